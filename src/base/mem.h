@@ -1,0 +1,51 @@
+/* Memory through the one allocator hook; growing arrays; an arena; growing text. */
+#ifndef CJI_MEM_H
+#define CJI_MEM_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cujit/base.h>
+
+void *cji_realloc(void *p, size_t old, size_t size);          /* the hook itself */
+void *cji_alloc(size_t size);                                 /* NULL without memory; contents undefined */
+void *cji_zalloc(size_t size);                                /* zeroed */
+void cji_free(void *p, size_t size);                          /* NULL is fine; the size it was given with */
+char *cji_strdup(const char *s);                              /* freed with cji_strfree */
+void cji_strfree(char *s);
+void cji_set_hook(cj_realloc_fn fn, void *user);              /* unchecked: for the CPU device's setup call */
+void cji_get_hook(cj_realloc_fn *fn, void **user);
+
+/* Makes room for `need` elements of `each` bytes in *p (capacity *cap), doubling.  False without memory, *p unchanged. */
+bool cji_grow(void *p, size_t *cap, size_t need, size_t each);
+
+/* ---- Arena: blocks released together ---- */
+typedef struct cji_arena { struct cji_arena_chunk *chunk; } cji_arena; /* {0} is empty */
+void *cji_arena_alloc(cji_arena *a, size_t size);                      /* 16-byte aligned, zeroed; NULL without memory */
+char *cji_arena_strndup(cji_arena *a, const char *s, size_t n);
+void cji_arena_free(cji_arena *a);
+
+/* ---- Growing text ---- */
+typedef struct cji_text { char *p; size_t n, cap; bool failed; } cji_text; /* {0} is empty; failed: memory ran out, contents cut */
+bool cji_text_room(cji_text *t, size_t more);      /* at least `more` + 1 bytes behind n */
+void cji_text_put(cji_text *t, const char *s, size_t n);
+void cji_text_puts(cji_text *t, const char *s);
+void cji_text_putc(cji_text *t, char c);
+void cji_text_printf(cji_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cji_text_vprintf(cji_text *t, const char *fmt, va_list args);
+const char *cji_text_str(cji_text *t);             /* NUL-terminated; "" when empty or failed */
+void cji_text_free(cji_text *t);
+
+/* ---- Interning map: byte strings to dense numbers 0, 1, 2 ... ---- */
+typedef struct cji_map_entry { const char *key; uint32_t len; uint32_t hash; void *data; } cji_map_entry; /* data: the user's */
+typedef struct cji_map { cji_map_entry *entry; size_t n, cap; uint32_t *slot; size_t nslots; cji_arena keys; } cji_map;
+#define CJI_MAP_NONE UINT32_MAX
+uint32_t cji_map_find(const cji_map *m, const char *key, size_t len);          /* CJI_MAP_NONE when absent */
+uint32_t cji_map_intern(cji_map *m, const char *key, size_t len);              /* CJI_MAP_NONE without memory */
+void cji_map_free(cji_map *m);
+
+uint64_t cji_hash(const void *p, size_t n);        /* word-wise, not for adversaries */
+
+#endif

@@ -1,0 +1,87 @@
+/* The common header of every object, its error record, and reference counts.
+ *
+ * Invariants: tag is one of tags.def for a live object; err.status != 0 with CJI_OBJ_FAILED set means a failed object, whose
+ * fields behind the header must not be touched; refs counts the owner and every child.  A failed object made without memory is
+ * static and immortal.  err is guarded by lock; everything else of the header is written once, at creation. */
+#ifndef CJI_OBJ_H
+#define CJI_OBJ_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include <cujit/base.h>
+
+#define T(tag, name, driver) CJI_TAG_##tag,
+typedef enum cji_tag { CJI_TAG_NONE, 
+#include "base/tags.def"
+CJI_TAG_COUNT } cji_tag;
+
+enum { CJI_OBJ_FAILED = 1, CJI_OBJ_IMMORTAL = 2, CJI_OBJ_KEEPS_FIRST = 4, CJI_OBJ_STICKY = 8 };
+
+typedef struct cji_obj {
+    uint32_t magic;           /* CJI_MAGIC: tells an object from other memory */
+    uint16_t tag;             /* cji_tag */
+    uint16_t flags;           /* CJI_OBJ_*; FAILED is set at creation only */
+    atomic_uint refs;
+    uint32_t fork_gen;        /* cji_fork_gen() at creation */
+    struct cji_obj *err_in;   /* the object that keeps this one's errors (a function's module), else NULL */
+    pthread_mutex_t lock;     /* guards err */
+    cj_error err;
+} cji_obj;
+
+#define CJI_MAGIC 0x63754a69u
+
+/* A zeroed object of `size` bytes (header first), with one reference.  Without memory: the immortal failed object of that tag, with the failure
+ * recorded for `call`.  cji_obj_failed() tells. */
+void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call);
+
+/* Marks a fresh object as failed: it keeps the record written by cji_fail() before or after. */
+void cji_obj_set_failed(void *obj);
+bool cji_obj_failed(const void *obj);
+
+/* References.  cji_obj_release() gives true to the caller that must now destroy the object's fields and then call cji_obj_delete().
+ * NULL and immortal objects are accepted: false. */
+void *cji_obj_retain(void *obj);
+bool cji_obj_release(void *obj);
+void cji_obj_delete(void *obj, size_t size);
+
+/* Entry check of a public call: NULL, another type, a failed object, an object from before fork().  On failure the record is
+ * left in the thread (and nowhere else: the handle is unusable or keeps its own record) and the status returned. */
+cj_status cji_check(const void *obj, cji_tag tag, const char *call);
+
+/* Entry check of a release call: true when `obj` is a live object of that type that may be released by this process; a failed object too.
+ * NULL, wrong handles and objects from before fork() give false (the wrong handle is recorded for the thread and logged). */
+bool cji_check_free(void *obj, cji_tag tag, const char *call);
+
+/* Entry check of a second or later argument: as cji_check, but the failure (or the failed object's own record, cause first)
+ * is recorded in `into` as well. */
+cj_status cji_check_arg(void *into, const void *obj, cji_tag tag, const char *call, const char *what);
+
+/* Records a failure of `call` in `obj` (may be NULL: the thread only) and in the thread, and returns `status`.
+ * An object with CJI_OBJ_KEEPS_FIRST or CJI_OBJ_STICKY keeps the first. */
+cj_status cji_fail(void *obj, cj_status status, const char *call, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* The same from a finished record. */
+cj_status cji_fail_with(void *obj, const cj_error *err);
+
+/* Copies the record of `from` into `obj` and the thread: a failure is passed on with its cause. */
+cj_status cji_fail_from(void *obj, const void *from, const char *call);
+
+/* The record as it stands (a copy). */
+void cji_err_get(const void *obj, cj_error *out);
+void cji_err_reset(void *obj);
+
+/* Formats a record; cuts what is too long, never allocates. */
+void cji_err_make(cj_error *e, cj_status status, const char *call, const char *fmt, va_list args);
+
+/* The type's public name, "cj_stream"; "no cujit object" for foreign memory. */
+const char *cji_tag_name(cji_tag tag);
+
+/* ---- Fork: changes in a child of fork(), else constant ---- */
+uint32_t cji_fork_gen(void);
+
+/* How many objects this process has made so far (hooks may be set while it is 0). */
+bool cji_objects_exist(void);
+
+#endif
