@@ -1,0 +1,4 @@
+# bench: programs that print `name value unit` lines. Add one to bench_programs; `make bench` builds and runs them all.
+
+bench_programs =
+EXTRA_PROGRAMS = $(bench_programs)

@@ -1,0 +1,8 @@
+# src/base: objects and errors, allocator hook, arena, growing text, map, log (includes nothing but libc)
+# Add a source with one line: libcujit_base_la_SOURCES += %D%/name.c %D%/name.h; .def files belong there too.
+# A public header of this part: cujitinclude_HEADERS += include/cujit/name.h
+
+noinst_LTLIBRARIES += libcujit-base.la
+libcujit_base_la_SOURCES =
+libcujit_base_la_SOURCES += %D%/log.h %D%/mem.h %D%/obj.h %D%/status.def %D%/tags.def
+cujitinclude_HEADERS += include/cujit/base.h

@@ -1,0 +1,55 @@
+# The libraries that are installed: libcujit (shared and static), the CPU device (a module in pkglibdir; static in libdir)
+# and the shim by which other people's driver-API programs find the CPU device.
+
+EXTRA_DIST += %D%/libcujit.map %D%/cujit.pc.in %D%/sim/libcujit-sim.map
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = cujit.pc
+
+lib_LTLIBRARIES += libcujit.la
+libcujit_la_SOURCES =
+libcujit_la_LIBADD = libcujit-stream.la libcujit-driver.la libcujit-cuda.la libcujit-ptx.la libcujit-base.la
+libcujit_la_LIBTOOLFLAGS =
+libcujit_la_LDFLAGS = -pthread -no-undefined -version-info 0:0:0 \
+	-Wl,--version-script=$(top_srcdir)/%D%/libcujit.map -Wl,--as-needed
+EXTRA_libcujit_la_DEPENDENCIES = %D%/libcujit.map
+
+# -- The CPU device --------------------------------------------------------------------------------------------------
+
+sim_parts = libcujit-simcore.la libcujit-cuda.la libcujit-ptx.la libcujit-base.la
+sim_so = $(abs_top_builddir)/%D%/sim/.libs/libcujit-sim.so
+
+if WITH_SHARED
+pkglib_LTLIBRARIES += %D%/sim/libcujit-sim.la
+src_sim_libcujit_sim_la_SOURCES =
+src_sim_libcujit_sim_la_LIBADD = $(sim_parts) -lm
+src_sim_libcujit_sim_la_LDFLAGS = -pthread -no-undefined -module -avoid-version -shared \
+	-Wl,--version-script=$(top_srcdir)/%D%/sim/libcujit-sim.map -Wl,-Bsymbolic -Wl,--as-needed
+EXTRA_src_sim_libcujit_sim_la_DEPENDENCIES = %D%/sim/libcujit-sim.map
+
+shim = %D%/sim/.libs/as-libcuda/libcuda.so.1
+noinst_DATA += $(shim)
+shimdir = $(pkglibdir)/as-libcuda
+
+# Its only content is the dependency; the same relative path serves the build tree and the installed one.
+$(shim): %D%/sim/libcujit-sim.la
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -shared -nostartfiles -o $@ -Wl,-soname,libcuda.so.1 \
+	  -Wl,--no-as-needed %D%/sim/.libs/libcujit-sim.so -Wl,-rpath,'$$ORIGIN/..'
+
+install-exec-hook: install-shim
+install-shim: $(shim) install-pkglibLTLIBRARIES
+	$(MKDIR_P) '$(DESTDIR)$(shimdir)'
+	$(INSTALL_PROGRAM) $(shim) '$(DESTDIR)$(shimdir)/libcuda.so.1'
+uninstall-hook:
+	rm -f '$(DESTDIR)$(shimdir)/libcuda.so.1'
+	-rmdir '$(DESTDIR)$(shimdir)' 2>/dev/null
+.PHONY: install-shim
+CLEANFILES += $(shim)
+endif
+
+if WITH_STATIC
+lib_LTLIBRARIES += libcujit-sim.la
+libcujit_sim_la_SOURCES =
+libcujit_sim_la_LIBADD = $(sim_parts) -lm
+libcujit_sim_la_LIBTOOLFLAGS =
+libcujit_sim_la_LDFLAGS = -static
+endif

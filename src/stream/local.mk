@@ -1,0 +1,6 @@
+# src/stream: streams, events, graphs, copies, coordination (includes base, cuda, driver)
+# Add a source with one line: libcujit_stream_la_SOURCES += %D%/name.c %D%/name.h; .def files belong there too.
+# A public header of this part: cujitinclude_HEADERS += include/cujit/name.h
+
+noinst_LTLIBRARIES += libcujit-stream.la
+libcujit_stream_la_SOURCES =

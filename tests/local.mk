@@ -1,0 +1,62 @@
+# Tests. A folder's local.mk adds names to one of these lists (see README.md beside this file); NAME is compiled from NAME.c.
+#   text_tests    need no device
+#   sim_tests     run on the CPU device only
+#   device_tests  run twice: as NAME.sim on the CPU device and as NAME.gpu on the GPU
+#   gpu_tests     run on the GPU only, as NAME.gpu
+#   sh_tests      shell scripts, NAME.sh, executable, shipped
+
+text_tests =
+sim_tests =
+device_tests =
+gpu_tests =
+sh_tests =
+
+include %D%/base/local.mk
+include %D%/ptx/local.mk
+include %D%/cuda/local.mk
+include %D%/driver/local.mk
+include %D%/stream/local.mk
+include %D%/sim/local.mk
+include %D%/tools/local.mk
+include %D%/examples/local.mk
+include %D%/build/local.mk
+include %D%/whole/local.mk
+
+EXTRA_DIST += %D%/README.md %D%/valgrind.sh $(sh_tests)
+
+check_LTLIBRARIES += %D%/libtap.la
+tests_libtap_la_SOURCES = %D%/tap.c %D%/tap_tiers.c %D%/tap.h
+
+# Tests reach internals: the convenience libraries are linked, each as an archive of which only what is needed is taken.
+# A test of the shared library itself says so: tests_whole_x_LDADD = tests/libtap.la libcujit.la
+LDADD = tests/libtap.la libcujit-stream.la libcujit-driver.la libcujit-simcore.la libcujit-cuda.la libcujit-ptx.la \
+	libcujit-base.la -lm
+AM_LDFLAGS = -pthread -no-install
+
+check_PROGRAMS += $(text_tests) $(sim_tests) $(device_tests) $(gpu_tests)
+sim_runs = $(device_tests:=.sim)
+gpu_runs = $(device_tests:=.gpu) $(gpu_tests:=.gpu)
+TESTS = $(text_tests) $(sim_tests) $(sim_runs) $(gpu_runs) $(sh_tests)
+CLEANFILES += $(sim_runs) $(gpu_runs)
+
+# A device program's two names are two-line scripts, so that each has its own log and can be run by hand.
+$(sim_runs): Makefile
+	$(AM_V_GEN)printf '#!/bin/sh\nCUJIT_DRIVER=sim exec $$CUJIT_TEST_WRAP "$${0%%.sim}" "$$@"\n' >$@ && chmod +x $@
+$(gpu_runs): Makefile
+	$(AM_V_GEN)printf '#!/bin/sh\nCUJIT_DRIVER=cuda exec $$CUJIT_TEST_WRAP "$${0%%.gpu}" "$$@"\n' >$@ && chmod +x $@
+
+AM_TESTS_ENVIRONMENT = \
+	CUJIT_DRIVER=sim; export CUJIT_DRIVER; \
+	CUJIT_SIM='$(sim_so)'; export CUJIT_SIM; \
+	CUJIT_BIN='$(abs_top_builddir)/cujit'; export CUJIT_BIN; \
+	CUJIT_CACHE=0; export CUJIT_CACHE; \
+	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
+	top_builddir='$(abs_top_builddir)'; export top_builddir; \
+	CC='$(CC)'; export CC; \
+	LC_ALL=C; export LC_ALL;
+
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+
+# The line to count on: "26 passed, 0 failed, 2 skipped".
+AM_TESTSUITE_SUMMARY_HEADER = ' for $(PACKAGE_STRING)'"$$std$$(printf '\n%d passed, %d failed, %d skipped' \
+	$$((pass + xfail)) $$((fail + xpass + error)) $$skip)"

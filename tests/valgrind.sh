@@ -1,0 +1,11 @@
+#!/bin/sh
+# Runs one compiled test (or the two-line script of a device program) under memcheck; any leak or error exits with 99.
+# usage: valgrind.sh PROGRAM ARGS...
+wrap="${VALGRIND:-valgrind} -q --error-exitcode=99 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all"
+wrap="$wrap --num-callers=30 $CUJIT_VALGRIND_FLAGS"
+CUJIT_UNDER_VALGRIND=1
+export CUJIT_UNDER_VALGRIND
+case $1 in
+*.sim|*.gpu) CUJIT_TEST_WRAP=$wrap exec "$@" ;;
+*) exec $wrap "$@" ;;
+esac
