@@ -1,0 +1,77 @@
+/* The interning map: byte strings to dense numbers. */
+#include <string.h>
+
+#include "base/mem.h"
+
+uint64_t cji_hash(const void *p, size_t n)
+{
+    const unsigned char *s = p;
+    uint64_t h = n * 0x9e3779b97f4a7c15u, w;
+    for (; n >= 8; n -= 8, s += 8) {
+        memcpy(&w, s, 8);
+        h = (h ^ w) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    w = 0;
+    memcpy(&w, s, n);
+    h = (h ^ w) * 0xff51afd7ed558ccdu;
+    return h ^ h >> 29;
+}
+
+/* The slot that holds `key`, or the empty one where it belongs.  Slots hold entry number + 1. */
+static size_t probe(const cji_map *m, const char *key, size_t len, uint32_t hash)
+{
+    size_t mask = m->nslots - 1, i = hash & mask;
+    for (;; i = (i + 1) & mask) {
+        uint32_t s = m->slot[i];
+        if (!s) return i;
+        const cji_map_entry *e = &m->entry[s - 1];
+        if (e->hash == hash && e->len == len && !memcmp(e->key, key, len)) return i;
+    }
+}
+
+uint32_t cji_map_find(const cji_map *m, const char *key, size_t len)
+{
+    if (!m->nslots) return CJI_MAP_NONE;
+    uint32_t s = m->slot[probe(m, key, len, (uint32_t)cji_hash(key, len))];
+    return s ? s - 1 : CJI_MAP_NONE;
+}
+
+static bool grow_slots(cji_map *m)
+{
+    size_t want = m->nslots ? m->nslots * 2 : 16;
+    uint32_t *fresh = cji_zalloc(want * sizeof *fresh);
+    if (!fresh) return false;
+    cji_free(m->slot, m->nslots * sizeof *m->slot);
+    m->slot = fresh;
+    m->nslots = want;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t at = m->entry[i].hash & (want - 1);
+        while (fresh[at]) at = (at + 1) & (want - 1);
+        fresh[at] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+uint32_t cji_map_intern(cji_map *m, const char *key, size_t len)
+{
+    uint32_t hash = (uint32_t)cji_hash(key, len);
+    if (m->n >= CJI_MAP_NONE - 1 || len > UINT32_MAX) return CJI_MAP_NONE;
+    if ((m->n + 1) * 2 > m->nslots && !grow_slots(m)) return CJI_MAP_NONE;
+    size_t at = probe(m, key, len, hash);
+    if (m->slot[at]) return m->slot[at] - 1;
+    if (!cji_grow(&m->entry, &m->cap, m->n + 1, sizeof *m->entry)) return CJI_MAP_NONE;
+    char *copy = cji_arena_strndup(&m->keys, key, len);
+    if (!copy) return CJI_MAP_NONE;
+    m->entry[m->n] = (cji_map_entry){ .key = copy, .len = (uint32_t)len, .hash = hash };
+    m->slot[at] = (uint32_t)++m->n;
+    return (uint32_t)m->n - 1;
+}
+
+void cji_map_free(cji_map *m)
+{
+    cji_free(m->entry, m->cap * sizeof *m->entry);
+    cji_free(m->slot, m->nslots * sizeof *m->slot);
+    cji_arena_free(&m->keys);
+    *m = (cji_map){ 0 };
+}

@@ -1,0 +1,62 @@
+/* The process-wide state, the fork word, and the version. */
+#define _GNU_SOURCE
+#include "base/process.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/obj.h"
+
+cji_process_state cji_process = {
+    .fork_once = PTHREAD_ONCE_INIT,
+    .fork_gen = 1,
+    .drivers_lock = PTHREAD_MUTEX_INITIALIZER,
+    .log = { .lock = PTHREAD_MUTEX_INITIALIZER },
+};
+
+static _Thread_local cji_thread_state thread_state;
+
+cji_thread_state *cji_thread(void) { return &thread_state; }
+
+const char *cj_version(void)
+{
+#define CJI_STR_(x) #x
+#define CJI_STR(x) CJI_STR_(x)
+    return CJI_STR(CJ_VERSION_MAJOR) "." CJI_STR(CJ_VERSION_MINOR) "." CJI_STR(CJ_VERSION_PATCH);
+#undef CJI_STR
+#undef CJI_STR_
+}
+
+/* -- Fork --------------------------------------------------------------------------------------------------------------- */
+
+static void in_child(void) { atomic_fetch_add(&cji_process.fork_gen, 1); }
+
+static void fork_init(void)
+{
+#ifdef MADV_WIPEONFORK
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) {
+        if (madvise(p, page, MADV_WIPEONFORK) == 0) {
+            cji_process.fork_word = p;
+            atomic_store(cji_process.fork_word, 1u);
+            return;
+        }
+        munmap(p, page);
+    }
+#endif
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+uint32_t cji_fork_gen(void)
+{
+    pthread_once(&cji_process.fork_once, fork_init);
+    atomic_uint *word = cji_process.fork_word;
+    if (word && atomic_load_explicit(word, memory_order_relaxed) == 0) {
+        unsigned wiped = 0;
+        if (atomic_compare_exchange_strong(word, &wiped, 1u)) atomic_fetch_add(&cji_process.fork_gen, 1);
+    }
+    return atomic_load_explicit(&cji_process.fork_gen, memory_order_relaxed);
+}
+
+bool cji_objects_exist(void) { return atomic_load(&cji_process.made) != 0; }

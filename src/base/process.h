@@ -1,0 +1,50 @@
+/* Everything that this library keeps for the whole process, in one place: the hooks, the count of objects made, the fork word,
+ * the list of opened drivers (src/driver), and each thread's latest error. */
+#ifndef CJI_PROCESS_H
+#define CJI_PROCESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <cujit/base.h>
+
+typedef struct cji_hooks {
+    cj_realloc_fn realloc_fn; /* NULL: libc's */
+    void *realloc_user;
+    cj_log_fn log_fn; /* NULL: standard error where CUJIT_LOG asks for it */
+    void *log_user;
+} cji_hooks;
+
+enum { CJI_LOG_LINES = 64, CJI_LOG_BYTES = 512 };
+
+typedef struct cji_log_ring {
+    pthread_mutex_t lock;
+    uint64_t head, tail; /* lines written, lines read; head - tail <= CJI_LOG_LINES */
+    uint8_t level[CJI_LOG_LINES];
+    char line[CJI_LOG_LINES][CJI_LOG_BYTES];
+} cji_log_ring;
+
+typedef struct cji_process_state {
+    cji_hooks hooks;           /* written before the first object only */
+    atomic_uint_fast64_t made; /* objects made so far */
+    pthread_once_t fork_once;
+    atomic_uint *fork_word; /* page wiped in a child of fork(): 0 there; NULL: pthread_atfork is used instead */
+    atomic_uint fork_gen;
+    pthread_mutex_t drivers_lock; /* guards drivers */
+    void *drivers;                /* opened drivers, newest first: src/driver's list */
+    cji_log_ring log;
+} cji_process_state;
+
+extern cji_process_state cji_process;
+
+/* What a thread keeps: its latest failure and the copies that cj_error_of() gave out. */
+enum { CJI_THREAD_COPIES = 4 };
+typedef struct cji_thread_state {
+    cj_error last, last_copy;
+    cj_error copy[CJI_THREAD_COPIES];
+    unsigned next_copy;
+} cji_thread_state;
+
+cji_thread_state *cji_thread(void);
+
+#endif

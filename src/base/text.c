@@ -1,0 +1,106 @@
+/* Growing text and the arena. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* -- Growing text ------------------------------------------------------------------------------------------------------- */
+
+bool cji_text_room(cji_text *t, size_t more)
+{
+    if (t->failed) return false;
+    if (t->n + more + 1 <= t->cap) return true;
+    if (!cji_grow(&t->p, &t->cap, t->n + more + 1, 1)) t->failed = true;
+    return !t->failed;
+}
+
+void cji_text_put(cji_text *t, const char *s, size_t n)
+{
+    if (!cji_text_room(t, n)) return;
+    if (n) memcpy(t->p + t->n, s, n);
+    t->n += n;
+    t->p[t->n] = 0;
+}
+
+void cji_text_puts(cji_text *t, const char *s) { cji_text_put(t, s, strlen(s)); }
+
+void cji_text_putc(cji_text *t, char c) { cji_text_put(t, &c, 1); }
+
+void cji_text_vprintf(cji_text *t, const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    if (n > 0 && cji_text_room(t, (size_t)n)) {
+        vsnprintf(t->p + t->n, (size_t)n + 1, fmt, again);
+        t->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+void cji_text_printf(cji_text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    cji_text_vprintf(t, fmt, args);
+    va_end(args);
+}
+
+const char *cji_text_str(cji_text *t) { return t->p && !t->failed ? t->p : ""; }
+
+void cji_text_free(cji_text *t)
+{
+    cji_free(t->p, t->cap);
+    *t = (cji_text){ 0 };
+}
+
+/* -- Arena -------------------------------------------------------------------------------------------------------------- */
+
+enum { ARENA_CHUNK = 4096 - 64 };
+
+struct cji_arena_chunk {
+    struct cji_arena_chunk *next;
+    size_t used, size; /* of data */
+    size_t pad;
+    _Alignas(16) unsigned char data[];
+};
+
+void *cji_arena_alloc(cji_arena *a, size_t size)
+{
+    if (size > SIZE_MAX - 4096) return NULL;
+    size = (size + 15) & ~(size_t)15;
+    struct cji_arena_chunk *c = a->chunk;
+    if (!c || c->size - c->used < size) {
+        size_t room = size > ARENA_CHUNK / 4 ? size : ARENA_CHUNK;
+        struct cji_arena_chunk *fresh = cji_zalloc(sizeof *fresh + room);
+        if (!fresh) return NULL;
+        fresh->size = room;
+        if (c && room == size) { /* a large block of its own goes behind the chunk that still has room */
+            fresh->next = c->next;
+            c->next = fresh;
+        } else {
+            fresh->next = c;
+            a->chunk = fresh;
+        }
+        c = fresh;
+    }
+    void *p = c->data + c->used;
+    c->used += size;
+    return p;
+}
+
+char *cji_arena_strndup(cji_arena *a, const char *s, size_t n)
+{
+    char *p = cji_arena_alloc(a, n + 1);
+    if (p) memcpy(p, s, n);
+    return p;
+}
+
+void cji_arena_free(cji_arena *a)
+{
+    for (struct cji_arena_chunk *c = a->chunk, *next; c; c = next) {
+        next = c->next;
+        cji_free(c, sizeof *c + c->size);
+    }
+    a->chunk = NULL;
+}
