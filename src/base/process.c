@@ -1,5 +1,4 @@
 /* The process-wide state, the fork word, and the version. */
-#define _GNU_SOURCE
 #include "base/process.h"
 
 #include <sys/mman.h>
