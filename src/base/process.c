@@ -28,7 +28,12 @@ const char *cj_version(void)
 
 /* -- Fork --------------------------------------------------------------------------------------------------------------- */
 
-static void in_child(void) { atomic_fetch_add(&cji_process.fork_gen, 1); }
+/* Does what the kernel has done already where it wipes the page; serves where it does not (old kernels, Valgrind). */
+static void in_child(void)
+{
+    if (cji_process.fork_word) atomic_store(cji_process.fork_word, 0u);
+    else atomic_fetch_add(&cji_process.fork_gen, 1);
+}
 
 static void fork_init(void)
 {
@@ -39,9 +44,9 @@ static void fork_init(void)
         if (madvise(p, page, MADV_WIPEONFORK) == 0) {
             cji_process.fork_word = p;
             atomic_store(cji_process.fork_word, 1u);
-            return;
+        } else {
+            munmap(p, page);
         }
-        munmap(p, page);
     }
 #endif
     pthread_atfork(NULL, NULL, in_child);
