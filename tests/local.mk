@@ -4,12 +4,16 @@
 #   device_tests  run twice: as NAME.sim on the CPU device and as NAME.gpu on the GPU
 #   gpu_tests     run on the GPU only, as NAME.gpu
 #   sh_tests      shell scripts, NAME.sh, executable, shipped
+#   generated_tests  scripts that a rule writes into the build tree
+#   fault_tests   names of the lists above that take CUJIT_FAULTS=all (make check-faults)
 
 text_tests =
 sim_tests =
 device_tests =
 gpu_tests =
 sh_tests =
+fault_tests =
+generated_tests =
 
 include %D%/base/local.mk
 include %D%/ptx/local.mk
@@ -36,8 +40,8 @@ AM_LDFLAGS = -pthread -no-install
 check_PROGRAMS += $(text_tests) $(sim_tests) $(device_tests) $(gpu_tests)
 sim_runs = $(device_tests:=.sim)
 gpu_runs = $(device_tests:=.gpu) $(gpu_tests:=.gpu)
-TESTS = $(text_tests) $(sim_tests) $(sim_runs) $(gpu_runs) $(sh_tests)
-CLEANFILES += $(sim_runs) $(gpu_runs)
+TESTS = $(text_tests) $(sim_tests) $(sim_runs) $(gpu_runs) $(sh_tests) $(generated_tests)
+CLEANFILES += $(sim_runs) $(gpu_runs) $(generated_tests)
 
 # A device program's two names are two-line scripts, so that each has its own log and can be run by hand.
 $(sim_runs): Makefile
@@ -52,7 +56,7 @@ AM_TESTS_ENVIRONMENT = \
 	CUJIT_CACHE=0; export CUJIT_CACHE; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
-	CC='$(CC)'; export CC; \
+	CC='$(CC)'; export CC; AWK='$(AWK)'; export AWK; \
 	LC_ALL=C; export LC_ALL;
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

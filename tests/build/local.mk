@@ -1,2 +1,15 @@
+# Tests of the build itself and of the order of the house.
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
+
 text_tests += %D%/tap_itself
+sh_tests += %D%/needed.sh %D%/exports.sh %D%/folders.sh
+EXTRA_DIST += %D%/sh_tap.sh %D%/bare.sh %D%/format.sh %D%/installed.sh %D%/headers.sh
+
+# One run for each compiler and language standard, so that none of them is long.
+header_runs = %D%/headers.gcc-c99 %D%/headers.gcc-c11 %D%/headers.g++-c++17 %D%/headers.g++-c++20 \
+	%D%/headers.clang-c99 %D%/headers.clang-c11 %D%/headers.clang++-c++17 %D%/headers.clang++-c++20
+generated_tests += $(header_runs)
+$(header_runs): Makefile
+	$(AM_V_GEN)run=$(@F) && run=$${run#headers.} && \
+	  printf '#!/bin/sh\nexec sh "$${top_srcdir:-$(abs_top_srcdir)}/tests/build/headers.sh" %s %s\n' \
+	    "$${run%%-*}" "$${run#*-}" >$@ && chmod +x $@

@@ -1,0 +1,55 @@
+#!/bin/sh
+# What the libraries export: libcujit what its version script and its headers say, the CPU device the driver's names and its own.
+# shellcheck source=tests/build/sh_tap.sh
+. "${top_srcdir:-.}/tests/build/sh_tap.sh"
+
+lib=$top_builddir/.libs/libcujit.so
+sim=$top_builddir/src/sim/.libs/libcujit-sim.so
+static=$top_builddir/.libs/libcujit.a
+[ -e "$lib" ] || skip_all 'no shared library was built'
+nm --version >/dev/null 2>&1 || skip_all 'no nm'
+
+nm -D --defined-only "$lib" | awk '{ print $3 }' | sort >"$tap_work/lib"
+grep -vE '^(cj_[a-z0-9_]+@@CUJIT_0|CUJIT_0)(@@CUJIT_0)?$' "$tap_work/lib" >"$tap_work/out"
+result_empty 'libcujit.so exports nothing but cj_ names, all of the version CUJIT_0' "$tap_work/out"
+
+nm -D --defined-only "$sim" | awk '{ print $3 }' | grep -vE '^(cu[A-Z][A-Za-z0-9]*(_v[0-9]+|_ptsz|_ptds)*|cujit_sim_[a-z_]+)$' >"$tap_work/out"
+result_empty 'libcujit-sim.so exports nothing but cu and cujit_sim_ names' "$tap_work/out"
+
+# A function in a public header is a name behind CJ_API, or any cj_ name before a parenthesis in a declaration: take every
+# cj_ name that the preprocessor leaves before '(' outside of a body.
+for header in "$top_srcdir"/include/cujit/*.h; do echo "#include <cujit/${header##*/}>"; done |
+    grep -vE 'cujit/(lines|sim)\.h' >"$tap_work/all.c"
+${CC:-cc} -E -P -DCJ_NO_SOURCE_LINES -I"$top_srcdir/include" "$tap_work/all.c" >"$tap_work/all.i" 2>"$tap_work/err"
+result $? 'the public headers can be preprocessed' "$tap_work/err"
+awk '
+    { text = text " " $0 }
+    END {
+        gsub(/static inline/, "\001", text)
+        n = split(text, c, "")
+        for (i = 1; i <= n; i++) {
+            if (c[i] == "{") depth++
+            else if (c[i] == "}") { depth--; if (depth == 0) { if (def) one = ""; def = 0 } }
+            else if (depth == 0) {
+                if (c[i] == ";") { say(one); one = "" }
+                else one = one c[i]
+            }
+            if (c[i] == "{" && depth == 1 && one ~ /\)[ ]*$/) def = 1
+        }
+    }
+    function say(s) {
+        if (s ~ /\001|typedef/) return
+        gsub(/__attribute__ *\(\([^;]*\)\)/, "", s)
+        if (match(s, /cj_[a-z0-9_]+ *\(/)) { name = substr(s, RSTART, RLENGTH); sub(/ *\($/, "", name); print name }
+    }' "$tap_work/all.i" | sort -u >"$tap_work/declared"
+sed 's/@.*//' "$tap_work/lib" | grep '^cj_' | sort -u >"$tap_work/exported"
+comm -23 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
+result_empty 'every function of the public headers is exported' "$tap_work/out"
+comm -13 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
+result_empty 'every exported function stands in a public header' "$tap_work/out"
+
+if [ -e "$static" ]; then
+    nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' | grep -vE '^(cj|cji)_' >"$tap_work/out"
+    result_empty 'libcujit.a defines nothing outside cj_ and cji_' "$tap_work/out"
+fi
+finish

@@ -1,0 +1,21 @@
+#!/bin/sh
+# make check-format: what a script can see of the house's style. Run in the source tree. Prints file:line: what is wrong.
+# shellcheck disable=SC2016
+set -eu
+files=$(find include src tools tests examples bench -type f \
+    \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' -o -name '*.map' -o -name '*.cc' \) | sort)
+# shellcheck disable=SC2086
+${AWK:-awk} '
+    FNR == 1 { if (name) done_with(); name = FILENAME; width = name ~ /\.def$/ || name ~ /src\/ptx\/isa\// ? 100000 : 132 }
+    { last = FNR }
+    /[ \t]$/ { bad("ends in a blank") }
+    /\t/ { bad("holds a tab") }
+    /\r/ { bad("has a carriage return") }
+    length($0) > width { bad("is longer than " width " characters") }
+    name !~ /\.(sh|def|map)$/ && /TO[D]O|FIX[M]E|XX[X]/ { bad("is not finished") }
+    END { done_with(); exit failed }
+    function bad(what) { printf "%s:%d: the line %s\n", name, FNR, what; failed = 1 }
+    function done_with() {
+        if (name ~ /\.c$/ && last > 800) { printf "%s:%d: the file is longer than 800 lines: split it\n", name, last; failed = 1 }
+    }
+' $files

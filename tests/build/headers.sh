@@ -1,0 +1,40 @@
+#!/bin/sh
+# Each public header alone, and the program that uses every macro, in one language standard by one compiler, with all
+# warnings as errors and with the lines of calls recorded and not. usage: headers.sh COMPILER STANDARD
+# shellcheck source=tests/build/sh_tap.sh
+. "${top_srcdir:-.}/tests/build/sh_tap.sh"
+
+compiler=$1 standard=$2
+command -v "$compiler" >/dev/null 2>&1 || skip_all "no $compiler"
+case $standard in
+c++*) extension=cc warnings='-Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wpedantic' language=c++ ;;
+*) extension=c warnings='-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wpedantic' language=c ;;
+esac
+echo 'int main(void) { return 0; }' >"$tap_work/probe.$extension"
+"$compiler" "-std=$standard" -fsyntax-only "$tap_work/probe.$extension" 2>/dev/null || skip_all "$compiler does not know $standard"
+
+# FILE MORE...: compiles it, remarks into $tap_work/err
+compiles()
+{
+    # shellcheck disable=SC2086
+    "$compiler" -x $language "-std=$standard" $warnings -Werror -fsyntax-only -I"$top_srcdir/include" "$@" >"$tap_work/err" 2>&1
+}
+for header in "$top_srcdir"/include/cujit/*.h; do
+    name=${header##*/}
+    printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" >"$tap_work/alone.$extension"
+    compiles "$tap_work/alone.$extension"
+    result $? "cujit/$name alone, and twice" "$tap_work/err"
+done
+program=$top_srcdir/tests/build/every_macro.c
+if [ -f "$program" ]; then
+    compiles "$program"
+    result $? 'the program that uses every macro' "$tap_work/err"
+    compiles -DCJ_NO_SOURCE_LINES "$program"
+    result $? 'the same without source lines' "$tap_work/err"
+fi
+case $standard in
+c11|c++17|c++20)
+    compiles -Wno-shadow -Wno-pedantic "$top_srcdir/examples/hello.c"
+    result $? 'the example hello' "$tap_work/err" ;;
+esac
+finish
