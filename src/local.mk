@@ -42,7 +42,6 @@ install-shim: $(shim) install-pkglibLTLIBRARIES
 uninstall-hook:
 	rm -f '$(DESTDIR)$(shimdir)/libcuda.so.1'
 	-rmdir '$(DESTDIR)$(shimdir)' 2>/dev/null
-.PHONY: install-shim
 CLEANFILES += $(shim)
 endif
 

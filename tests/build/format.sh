@@ -6,7 +6,7 @@ files=$(find include src tools tests examples bench -type f \
     \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' -o -name '*.map' -o -name '*.cc' \) | sort)
 # shellcheck disable=SC2086
 ${AWK:-awk} '
-    FNR == 1 { if (name) done_with(); name = FILENAME; width = name ~ /\.def$/ || name ~ /src\/ptx\/isa\// ? 100000 : 132 }
+    FNR == 1 { if (name) done_with(); name = FILENAME; width = name ~ /\.def$/ || name ~ /src\/ptx\/isa\// ? 100000 : 200 }
     { last = FNR }
     /[ \t]$/ { bad("ends in a blank") }
     /\t/ { bad("holds a tab") }

@@ -7,9 +7,10 @@
 compiler=$1 standard=$2
 command -v "$compiler" >/dev/null 2>&1 || skip_all "no $compiler"
 case $standard in
-c++*) extension=cc warnings='-Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wpedantic' language=c++ ;;
-*) extension=c warnings='-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef -Wpedantic' language=c ;;
+c++*) extension=cc language=c++ more= ;;
+*) extension=c language=c more='-Wstrict-prototypes -Wmissing-prototypes -Wvla' ;;
 esac
+warnings="-Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wpedantic $more"
 echo 'int main(void) { return 0; }' >"$tap_work/probe.$extension"
 "$compiler" "-std=$standard" -fsyntax-only "$tap_work/probe.$extension" 2>/dev/null || skip_all "$compiler does not know $standard"
 
@@ -32,9 +33,4 @@ if [ -f "$program" ]; then
     compiles -DCJ_NO_SOURCE_LINES "$program"
     result $? 'the same without source lines' "$tap_work/err"
 fi
-case $standard in
-c11|c++17|c++20)
-    compiles -Wno-shadow -Wno-pedantic "$top_srcdir/examples/hello.c"
-    result $? 'the example hello' "$tap_work/err" ;;
-esac
 finish
