@@ -1,0 +1,199 @@
+/* cujit/stream.h - streams, events, device memory in stream order, copies.
+ *
+ *     cj_driver
+ *       cj_device ......... driver.h
+ *         cj_stream ....... a queue of work on the device: launches, copies, fills, host functions, waits
+ *           cj_dptr ....... memory made in the stream's order; belongs to the device
+ *         cj_event ........ a point in a stream, for other streams and for the host
+ *         cj_graph ........ graph.h
+ *
+ * Every stream that cujit makes is non-blocking: it never waits for the legacy default stream, nor that for it.  What is given to a
+ * stream runs in the order in which it was given; two streams run side by side except where an event orders them.
+ *
+ * Done when.  A call that gives work to a stream returns at once, also with pageable host memory; the work is done when the stream
+ * reaches it, and cj_stream_sync() waits for that.
+ *
+ * Errors.  A call that fails returns its status and leaves a record in its first argument.  A stream keeps the *first* failure of anything
+ * given to it until cj_stream_sync() has returned it, so a whole program may check once, there; the record stays readable with
+ * cj_error_of() until the next failure.  CJ_ENOTREADY is an answer, never recorded.
+ *
+ * Lifetime.  Streams, events and memory may be released in any order, from any thread, while work that uses them is under way, and during
+ * a capture: what the driver would not allow at that moment is put off, and done by a later call on the same device, by
+ * cj_device_collect(), or never, when the process ends first.
+ *
+ * Threads.  Every call may be made from any thread.  The caller's current CUDA context is the same after a call as before it.  No call of
+ * this header may be made inside a host function (cj_host_call): the driver forbids it.
+ */
+#ifndef CUJIT_STREAM_H
+#define CUJIT_STREAM_H
+
+#include <cujit/driver.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Making streams ---------------------------------------------------------------------------------------------- */
+
+/* A stream's priority, mapped onto the range that the device really has (it may hold a single value): HIGH is its most urgent end,
+ * LOW its least urgent one, NORMAL the middle.  A priority chooses among blocks that are ready; it never stops running ones. */
+typedef enum cj_priority {
+    CJ_PRIORITY_NORMAL = 0,
+    CJ_PRIORITY_HIGH = 1,
+    CJ_PRIORITY_LOW = 2,
+    CJ_PRIORITY_RAW = 3 /* take raw_priority as it is: lower is more urgent, out of range is clamped by the driver */
+} cj_priority;
+
+typedef struct cj_stream_opts {
+    size_t size;          /* sizeof(cj_stream_opts) */
+    int32_t priority;     /* a cj_priority */
+    int32_t raw_priority; /* the driver's own number, with CJ_PRIORITY_RAW */
+} cj_stream_opts;
+
+/* Fills `opts` with its size and the defaults. */
+CJ_API void cj_stream_defaults(cj_stream_opts *opts);
+
+/* Makes a non-blocking stream; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_stream_free.
+ * Errors (the stream is a failed object): CJ_EINVAL for an option out of range; what `dev` failed with; CJ_EDRIVER. */
+CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
+
+/* Makes a cj_stream of a CUstream that belongs to somebody else and to the device's context.  `raw` stays his and must outlive the
+ * cj_stream.  (void *)1 is the legacy default stream.  Never NULL; free with cj_stream_free, which leaves `raw` alone.
+ * Errors: CJ_EINVAL for NULL and for a stream of another context; CJ_ENOTSUP for (void *)2, which is another stream in each thread;
+ * CJ_ESTATE while the stream is being captured. */
+CJ_API cj_stream *cj_stream_wrap(cj_device *dev, void *raw);
+
+/* Releases the stream; returns at once.  What was given to it still runs.  NULL is fine. */
+CJ_API void cj_stream_free(cj_stream *s);
+
+/* ---- What a stream is: read once, when it was made --------------------------------------------------------------- */
+
+CJ_API void *cj_stream_raw(const cj_stream *s);           /* its CUstream, borrowed until cj_stream_free; NULL for a failed stream */
+CJ_API uint64_t cj_stream_id(const cj_stream *s);         /* never repeats in a process; 0 for a failed stream */
+CJ_API cj_device *cj_stream_device(const cj_stream *s);   /* borrowed while `s` lives; NULL for a failed stream */
+CJ_API int cj_stream_priority(const cj_stream *s);        /* the driver's number: lower is more urgent */
+CJ_API unsigned cj_stream_flags(const cj_stream *s);      /* CU_STREAM_NON_BLOCKING (1) for every stream that cujit made */
+
+/* ---- Launching --------------------------------------------------------------------------------------------------- */
+
+/* Launches `k` with `count` arguments; cj_launch (driver.h) is the handy form.  Number, size and kind of the arguments are checked against
+ * the kernel's parameters and the values copied, so `args` may change at once.  Returns at once.
+ * Errors: CJ_EINVAL for a wrong argument or a size that the device cannot launch; CJ_EHANDLE; CJ_EDRIVER. */
+CJ_API cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
+
+/* Runs fn(user) on a thread of the driver when the stream reaches it; the stream's later work waits for it.  `fn` may call neither CUDA nor
+ * cujit.  After an error of the device it is not called.  Captured, it runs at each launch of the graph.  Returns at once. */
+CJ_API cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user);
+
+/* ---- Device memory ----------------------------------------------------------------------------------------------- */
+
+/* `bytes` > 0 of device memory, usable at once by what is given to `s` later, and by another stream behind an event; `s` becomes its home
+ * stream.  Contents undefined, 256-byte aligned.  Owned by the caller, free with cj_free.
+ * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while `s` is being captured. */
+CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
+
+/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream (or its last point, if it is gone)
+ * and every stream named by cj_used_on has reached this moment, and when no graph that was captured with it is left.  { 0 } is fine.
+ * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before. */
+CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
+
+/* Says that the memory that holds `d` is used by work given to `s`, not its home stream, so that cj_free waits for that too.  Kernels
+ * launched and copies made through cujit on another stream than the home stream need it.  While `s` is being captured, the graph keeps the memory
+ * (pointers among a kernel's arguments and of copies are kept without it; pointers inside memory need it).
+ * Errors, in `dev`: CJ_ENOTFOUND, CJ_EHANDLE. */
+CJ_API cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s);
+
+/* Does those releases of the device that were put off and have become possible, all of them, and gives idle staging memory back.  Waits for nothing.
+ * Returns how many still wait. */
+CJ_API size_t cj_device_collect(cj_device *dev);
+
+/* ---- Copies and fills -------------------------------------------------------------------------------------------- */
+
+/* Copies `bytes` between host and device in the stream's order; 0 is fine.  Returns at once in every case.  Memory of cj_host_alloc (or otherwise pinned)
+ * must stay as it is until the stream has passed the copy.  Pageable memory goes through pinned staging memory: the source may change as soon
+ * as cj_copy_to_device returns, the destination is filled when the stream has passed the copy.  Captured, host memory of any kind is read and
+ * written at each launch of the graph.
+ * Errors: CJ_EINVAL for NULL, and for a range that does not fit into its allocation; CJ_ENOMEM; CJ_EDRIVER. */
+CJ_API cj_status cj_copy_to_device(cj_stream *s, cj_dptr dst, const void *src, size_t bytes);
+CJ_API cj_status cj_copy_to_host(cj_stream *s, void *dst, cj_dptr src, size_t bytes);
+
+/* Copies `bytes` on the device.  The ranges must not overlap (CJ_EINVAL). */
+CJ_API cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes);
+
+/* Fills `count` elements of 1, 2 or 4 bytes.  `d` is aligned to an element (CJ_EINVAL). */
+CJ_API cj_status cj_set8(cj_stream *s, cj_dptr d, uint8_t value, size_t count);
+CJ_API cj_status cj_set16(cj_stream *s, cj_dptr d, uint16_t value, size_t count);
+CJ_API cj_status cj_set32(cj_stream *s, cj_dptr d, uint32_t value, size_t count);
+
+/* ---- Order and waiting ------------------------------------------------------------------------------------------- */
+
+/* Later work of `s` waits, on the device, for what `e` recorded last before this call; an event never recorded is no wait.
+ * `e` may be of another device.  Returns at once. */
+CJ_API cj_status cj_stream_wait(cj_stream *s, cj_event *e);
+
+/* fork: later work of `t` waits for everything given to `s` so far.  join: later work of `s` waits for everything given to `t` so far.
+ * In a capture of `s`, fork draws `t` into it and join brings it back; every fork must be joined before cj_capture_end. */
+CJ_API cj_status cj_stream_fork(cj_stream *s, cj_stream *t);
+CJ_API cj_status cj_stream_join(cj_stream *s, cj_stream *t);
+
+/* Blocks until everything given to `s` is done.  Returns the stream's first failure since the last sync, and forgets it, or CJ_OK.
+ * Errors of its own: CJ_ESTATE while `s` is being captured (the capture goes on). */
+CJ_API cj_status cj_stream_sync(cj_stream *s);
+
+/* CJ_OK when everything given to `s` is done, CJ_ENOTREADY when not, else the failure.  CJ_ESTATE while `s` is being captured. */
+CJ_API cj_status cj_stream_query(cj_stream *s);
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+typedef struct cj_event_opts {
+    size_t size;      /* sizeof(cj_event_opts) */
+    int32_t timing;   /* 1: cj_event_elapsed works; recording costs about 1 us more */
+    int32_t blocking; /* 1: cj_event_sync sleeps instead of spinning */
+} cj_event_opts;
+
+/* Fills `opts` with its size and the defaults. */
+CJ_API void cj_event_defaults(cj_event_opts *opts);
+
+/* Makes an event of a device; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_event_free. */
+CJ_API cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts);
+
+/* Releases the event at once; waits that were given to streams before still hold.  NULL is fine. */
+CJ_API void cj_event_free(cj_event *e);
+
+CJ_API void *cj_event_raw(const cj_event *e);          /* its CUevent, borrowed until cj_event_free; NULL for a failed event */
+CJ_API cj_device *cj_event_device(const cj_event *e);  /* borrowed while `e` lives; NULL for a failed event */
+
+/* The event stands for everything given to `s` so far; recorded again it moves, and waits given before keep the old point.
+ * A failure is left in both.  Errors: CJ_EINVAL for a stream of another device. */
+CJ_API cj_status cj_event_record(cj_event *e, cj_stream *s);
+
+/* CJ_OK when the recorded point is reached, or nothing was recorded; CJ_ENOTREADY when not; else the failure.  CJ_ESTATE while the capture that it
+ * was recorded in is open. */
+CJ_API cj_status cj_event_query(cj_event *e);
+
+/* Blocks until the recorded point is reached.  Errors as cj_event_query. */
+CJ_API cj_status cj_event_sync(cj_event *e);
+
+/* The time between two recorded points in milliseconds, into *ms.  CJ_ENOTREADY while one of them is not reached; CJ_EINVAL where one has no timing, or is of
+ * another device; CJ_ESTATE where one was never recorded. */
+CJ_API cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- Option literals: CJ_STREAM(.priority = CJ_PRIORITY_HIGH), CJ_EVENT(.timing = 1); C and C++20 ----------------- */
+
+#ifndef __cplusplus
+#define CJ_STREAM(...) (&(const cj_stream_opts){ .size = sizeof(cj_stream_opts), __VA_ARGS__ })
+#define CJ_EVENT(...) (&(const cj_event_opts){ .size = sizeof(cj_event_opts), __VA_ARGS__ })
+#elif __cplusplus >= 202002L
+#ifndef CJI_KEEP
+#define CJI_KEEP
+namespace cji { template<class T> inline const T *keep(const T &t) { return &t; } }
+#endif
+#define CJ_STREAM(...) cji::keep(cj_stream_opts{ .size = sizeof(cj_stream_opts), __VA_ARGS__ })
+#define CJ_EVENT(...) cji::keep(cj_event_opts{ .size = sizeof(cj_event_opts), __VA_ARGS__ })
+#endif
+
+#endif
