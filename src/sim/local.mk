@@ -4,3 +4,4 @@
 
 noinst_LTLIBRARIES += libcujit-simcore.la
 libcujit_simcore_la_SOURCES =
+cujitinclude_HEADERS += include/cujit/sim.h
