@@ -60,7 +60,8 @@ cj_status cji_fail_with(void *obj, const cj_error *err)
     cji_obj *o = keeper(obj);
     if (o) {
         pthread_mutex_lock(&o->lock);
-        if (!o->err.status || !(o->flags & (CJI_OBJ_KEEPS_FIRST | CJI_OBJ_STICKY))) o->err = *err;
+        if (!o->err.status || o->told || !(o->flags & (CJI_OBJ_KEEPS_FIRST | CJI_OBJ_STICKY))) o->err = *err;
+        o->told = false;
         pthread_mutex_unlock(&o->lock);
     }
     cji_thread()->last = *err;
@@ -106,6 +107,18 @@ void cji_err_reset(void *obj)
     if (!o) return;
     pthread_mutex_lock(&o->lock);
     memset(&o->err, 0, sizeof o->err);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void cji_err_take(void *obj, cj_error *out)
+{
+    cji_obj *o = keeper(obj);
+    memset(out, 0, sizeof *out);
+    if (!o) return;
+    pthread_mutex_lock(&o->lock);
+    if (o->told) memset(&o->err, 0, sizeof o->err);
+    *out = o->err;
+    o->told = o->err.status != CJ_OK;
     pthread_mutex_unlock(&o->lock);
 }
 

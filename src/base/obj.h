@@ -26,7 +26,8 @@ typedef struct cji_obj {
     atomic_uint refs;
     uint32_t fork_gen;        /* cji_fork_gen() at creation */
     struct cji_obj *err_in;   /* the object that keeps this one's errors (a function's module), else NULL */
-    pthread_mutex_t lock;     /* guards err */
+    bool told;                /* err was taken by cji_err_take: it stays readable, and the next failure replaces it */
+    pthread_mutex_t lock;     /* guards err and told */
     cj_error err;
 } cji_obj;
 
@@ -71,6 +72,10 @@ cj_status cji_fail_from(void *obj, const void *from, const char *call);
 /* The record as it stands (a copy). */
 void cji_err_get(const void *obj, cj_error *out);
 void cji_err_reset(void *obj);
+
+/* Takes the record: *out is the failure kept, which stays readable until the next one replaces it; or, when it was taken before or there is none,
+ * status CJ_OK, and the object's record is cleared. */
+void cji_err_take(void *obj, cj_error *out);
 
 /* Formats a record; cuts what is too long, never allocates. */
 void cji_err_make(cj_error *e, cj_status status, const char *call, const char *fmt, va_list args);

@@ -4,3 +4,4 @@
 
 noinst_LTLIBRARIES += libcujit-driver.la
 libcujit_driver_la_SOURCES =
+libcujit_driver_la_SOURCES += %D%/late.c %D%/late.h

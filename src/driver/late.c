@@ -1,0 +1,248 @@
+/* Releases that may have to wait: lanes, points, the device's list. */
+#include "driver/late.h"
+
+#include "base/mem.h"
+
+void cji_hub_init(cji_hub *hub, const cji_cu *cu, CUcontext ctx)
+{
+    *hub = (cji_hub){ .cu = cu, .ctx = ctx, .draining = ATOMIC_FLAG_INIT };
+    pthread_mutex_init(&hub->lock, NULL);
+    hub->last = &hub->first;
+}
+
+bool cji_calm_begin(const cji_hub *hub, cji_calm *calm)
+{
+    CUcontext now = NULL;
+    calm->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    calm->pushed = false;
+    hub->cu->cuCtxGetCurrent(&now);
+    if (now != hub->ctx) {
+        if (hub->cu->cuCtxPushCurrent(hub->ctx) != CUDA_SUCCESS) return false;
+        calm->pushed = true;
+    }
+    hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode);
+    return true;
+}
+
+void cji_calm_end(const cji_hub *hub, cji_calm *calm)
+{
+    CUcontext gone;
+    hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode);
+    if (calm->pushed) hub->cu->cuCtxPopCurrent(&gone);
+}
+
+bool cji_stream_captures(const cji_hub *hub, CUstream raw)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult r = hub->cu->cuStreamIsCapturing(raw, &status);
+    return r == CUDA_SUCCESS ? status != CU_STREAM_CAPTURE_STATUS_NONE : r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+/* -- Points; all with the hub's lock held, calm ---------------------------------------------------------------------- */
+
+static cji_point *new_point(cji_hub *hub)
+{
+    cji_point *p = hub->spare;
+    if (p) {
+        hub->spare = p->next;
+        return p;
+    }
+    p = cji_zalloc(sizeof *p);
+    if (p && hub->cu->cuEventCreate(&p->event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) return p;
+    cji_free(p, sizeof *p);
+    return NULL;
+}
+
+static void destroy_point(cji_hub *hub, cji_point *p)
+{
+    hub->cu->cuEventDestroy(p->event);
+    cji_free(p, sizeof *p);
+}
+
+/* Records `p` (NULL: there was no memory) on `raw`; destroys it and gives NULL if that cannot be now. */
+static cji_point *mark(cji_hub *hub, cji_point *p, CUstream raw)
+{
+    if (!p) return NULL;
+    bool marked = !cji_stream_captures(hub, raw) && hub->cu->cuEventRecord(p->event, raw) == CUDA_SUCCESS;
+    /* A capture that another thread began in between holds the event now: it must not be queried. */
+    if (marked && !cji_stream_captures(hub, raw)) return p;
+    destroy_point(hub, p);
+    return NULL;
+}
+
+static bool reached(cji_hub *hub, const cji_point *p) { return hub->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY; }
+
+/* Takes the points that are reached out of a list; whether none is left. */
+static bool settle(cji_hub *hub, cji_point **list)
+{
+    bool none = true;
+    while (*list) {
+        cji_point *p = *list;
+        if (!reached(hub, p)) {
+            none = false;
+            list = &p->next;
+            continue;
+        }
+        *list = p->next;
+        p->next = hub->spare;
+        hub->spare = p;
+    }
+    return none;
+}
+
+/* Whether the context is beyond recording: nothing of it runs any more. */
+static bool dead(cji_hub *hub, CUstream raw)
+{
+    CUstreamCaptureStatus status;
+    CUresult r = hub->cu->cuStreamIsCapturing(raw, &status);
+    return r != CUDA_SUCCESS && r != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+/* Records a point on each lane of `bit`; false if one of them cannot be marked now. */
+static bool mark_bit(cji_hub *hub, cji_late *late, uint64_t bit)
+{
+    for (cji_lane *l = hub->lanes; l; l = l->next) {
+        if (l->bit != bit) continue;
+        cji_point *p = mark(hub, new_point(hub), l->raw);
+        if (!p) {
+            if (dead(hub, l->raw)) continue;
+            return false;
+        }
+        p->next = late->points;
+        late->points = p;
+    }
+    return true;
+}
+
+static uint64_t tail_bits(cji_hub *hub)
+{
+    uint64_t bits = 0;
+    settle(hub, &hub->tails);
+    for (cji_point *t = hub->tails; t; t = t->next) bits |= t->bit;
+    return bits;
+}
+
+/* Whether every use of `late` is over. */
+static bool is_over(cji_hub *hub, cji_late *late)
+{
+    for (uint64_t rest = late->unmarked; rest; rest &= rest - 1) {
+        uint64_t bit = rest & -rest;
+        if (mark_bit(hub, late, bit)) late->unmarked &= ~bit;
+    }
+    return settle(hub, &late->points) && !late->unmarked && !(late->used & tail_bits(hub));
+}
+
+void cji_hub_fini(cji_hub *hub)
+{
+    if (hub->side) hub->side_free(hub->side);
+    cji_point *lists[] = { hub->tails, hub->spare };
+    for (size_t i = 0; i < 2; i++) {
+        for (cji_point *p = lists[i], *next; p; p = next) {
+            next = p->next;
+            destroy_point(hub, p);
+        }
+    }
+    pthread_mutex_destroy(&hub->lock);
+}
+
+/* -- Lanes ----------------------------------------------------------------------------------------------------------- */
+
+cji_lane *cji_lane_open(cji_hub *hub, CUstream raw)
+{
+    cji_lane *lane = cji_zalloc(sizeof *lane);
+    if (!lane) return NULL;
+    lane->raw = raw;
+    lane->refs = 1;
+    lane->live = true;
+    pthread_mutex_lock(&hub->lock);
+    lane->tail = new_point(hub);
+    if (lane->tail) {
+        lane->bit = lane->tail->bit = UINT64_C(1) << hub->lanes_made++ % 64;
+        lane->next = hub->lanes;
+        hub->lanes = lane;
+    }
+    pthread_mutex_unlock(&hub->lock);
+    if (lane->tail) return lane;
+    cji_free(lane, sizeof *lane);
+    return NULL;
+}
+
+void cji_lane_drop(cji_lane *lane)
+{
+    if (--lane->refs == 0) cji_free(lane, sizeof *lane);
+}
+
+void cji_lane_close(cji_hub *hub, cji_lane *lane)
+{
+    pthread_mutex_lock(&hub->lock);
+    cji_lane **at = &hub->lanes;
+    while (*at != lane) at = &(*at)->next;
+    *at = lane->next;
+    lane->live = false;
+    cji_point *tail = mark(hub, lane->tail, lane->raw);
+    if (tail) {
+        tail->next = hub->tails;
+        hub->tails = tail;
+    }
+    settle(hub, &hub->tails);
+    cji_lane_drop(lane);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+/* -- The list -------------------------------------------------------------------------------------------------------- */
+
+void cji_late_put(cji_hub *hub, cji_late *late, uint64_t used)
+{
+    late->next = NULL;
+    late->points = NULL;
+    late->used = late->unmarked = used;
+    pthread_mutex_lock(&hub->lock);
+    *hub->last = late;
+    hub->last = &late->next;
+    pthread_mutex_unlock(&hub->lock);
+    atomic_fetch_add(&hub->waiting, 1);
+}
+
+/* Takes the releases that are possible out of the first `max`; the others go to the end of the list, so that each has its turn. */
+static cji_late *take_possible(cji_hub *hub, unsigned max)
+{
+    cji_late *possible = NULL, **end = &possible;
+    pthread_mutex_lock(&hub->lock);
+    cji_late *stop = NULL;
+    while (hub->first && hub->first != stop && max--) {
+        cji_late *late = hub->first;
+        hub->first = late->next;
+        if (!hub->first) hub->last = &hub->first;
+        late->next = NULL;
+        if (is_over(hub, late)) {
+            *end = late;
+            end = &late->next;
+            continue;
+        }
+        *hub->last = late;
+        hub->last = &late->next;
+        if (!stop) stop = late;
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return possible;
+}
+
+void cji_late_drain(cji_hub *hub, unsigned max)
+{
+    cji_calm calm;
+    if (atomic_load(&hub->captures) || atomic_flag_test_and_set(&hub->draining)) return;
+    if (cji_calm_begin(hub, &calm)) {
+        cji_late *late;
+        while ((late = take_possible(hub, max))) {
+            while (late) {
+                cji_late *next = late->next;
+                atomic_fetch_sub(&hub->waiting, 1);
+                late->run(late);
+                late = next;
+            }
+            if (max != CJI_LATE_ALL) break;
+        }
+        cji_calm_end(hub, &calm);
+    }
+    atomic_flag_clear(&hub->draining);
+}

@@ -1,0 +1,99 @@
+/* Releases that may have to wait.  A device has one cji_hub: the streams that its objects may be used on (lanes), and the list of releases
+ * that wait for a use to end or a capture to close.
+ *
+ * An object that work may use keeps a word of bits, `used`: the lanes it was used on (cji_used).  Nothing is recorded for each use.  At its
+ * release one event is recorded on each of these lanes; when all are reached, the use is over and the release runs.
+ *
+ * Invariants
+ *   A lane has one of 64 bits; when there are more lanes, they share bits, and a point is then recorded on each of them: a release
+ *   may wait for too much, never for too little.
+ *   A lane that is closed leaves a tail, the last point of its stream; a release with its bit waits for that too.
+ *   No event is recorded on a stream that is being captured: the release waits until the capture is over.
+ *   While a capture of this library is open on the device no release runs; others' captures are safe because releases run
+ *   with the thread switched to relaxed capture mode.  The device is never synchronised.
+ *   A query that fails in another way than NOT_READY counts as reached: after an error of the device nothing waits for ever.
+ *   One thread at a time drains; a release made by a release is queued and drained by the loop that is running. */
+#ifndef CJI_LATE_H
+#define CJI_LATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "cuda/abi.h"
+
+typedef struct cji_point { /* a recorded event */
+    struct cji_point *next;
+    CUevent event;
+    uint64_t bit; /* of a tail: its lane's */
+} cji_point;
+
+typedef struct cji_lane {
+    struct cji_lane *next; /* in the hub's list, while live */
+    CUstream raw;          /* may be used while live, under the hub's lock */
+    uint64_t bit;
+    cji_point *tail; /* made with the lane, so that closing it cannot fail */
+    uint32_t refs; /* the stream and each memory whose home it is; under the hub's lock */
+    bool live;
+} cji_lane;
+
+/* Embedded in what is released; nothing is allocated at the release itself. */
+typedef struct cji_late {
+    struct cji_late *next;
+    cji_point *points; /* recorded, not yet seen reached */
+    uint64_t used;     /* the lanes to wait for */
+    uint64_t unmarked; /* those of them that still want a point */
+    void (*run)(struct cji_late *late); /* does the release, without the hub's lock, context current, relaxed capture mode; may free *late */
+} cji_late;
+
+typedef struct cji_hub {
+    const cji_cu *cu;
+    CUcontext ctx;
+    pthread_mutex_t lock; /* guards what follows, up to spare */
+    cji_lane *lanes;      /* live ones */
+    unsigned lanes_made;
+    cji_late *first, **last;
+    cji_point *tails; /* of lanes that were closed, not yet seen reached */
+    cji_point *spare; /* points to use again */
+    atomic_uint waiting;   /* length of the list */
+    atomic_uint captures;  /* open captures begun through this library */
+    atomic_flag draining;
+    void *side; /* what src/stream keeps for the device, made under the lock at its first use; released by side_free in cji_hub_fini */
+    void (*side_free)(void *side);
+} cji_hub;
+
+enum { CJI_LATE_ALL = 1 << 30 };
+
+void cji_hub_init(cji_hub *hub, const cji_cu *cu, CUcontext ctx);
+void cji_hub_fini(cji_hub *hub); /* no lane and no release may be left; context current */
+
+/* A lane for a stream, with one reference; NULL without memory.  Context current. */
+cji_lane *cji_lane_open(cji_hub *hub, CUstream raw);
+/* The stream goes: leaves a tail unless it is being captured, and drops the reference.  Before the stream is destroyed; calm. */
+void cji_lane_close(cji_hub *hub, cji_lane *lane);
+/* With the hub's lock held. */
+void cji_lane_drop(cji_lane *lane);
+bool cji_stream_captures(const cji_hub *hub, CUstream raw); /* whether the driver says that it is being captured; never harms the capture */
+
+/* Notes a use: cheap when it is noted already. */
+static inline void cji_used(atomic_uint_fast64_t *used, uint64_t bit)
+{
+    if (!(atomic_load_explicit(used, memory_order_relaxed) & bit)) atomic_fetch_or_explicit(used, bit, memory_order_release);
+}
+
+/* Queues a release that waits for the lanes of `used`.  late->run is set by the caller. */
+void cji_late_put(cji_hub *hub, cji_late *late, uint64_t used);
+/* Looks at up to `max` waiting releases and runs those that are possible. */
+void cji_late_drain(cji_hub *hub, unsigned max);
+
+static inline void cji_late_poll(cji_hub *hub, unsigned max)
+{
+    if (atomic_load_explicit(&hub->waiting, memory_order_relaxed)) cji_late_drain(hub, max);
+}
+
+/* The hub's context made current and the thread's capture mode relaxed, and both put back.  False: the context is dead. */
+typedef struct cji_calm { bool pushed; CUstreamCaptureMode mode; } cji_calm;
+bool cji_calm_begin(const cji_hub *hub, cji_calm *calm);
+void cji_calm_end(const cji_hub *hub, cji_calm *calm);
+
+#endif
