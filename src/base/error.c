@@ -107,6 +107,7 @@ void cji_err_reset(void *obj)
     if (!o) return;
     pthread_mutex_lock(&o->lock);
     memset(&o->err, 0, sizeof o->err);
+    o->told = false;
     pthread_mutex_unlock(&o->lock);
 }
 
