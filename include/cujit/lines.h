@@ -104,7 +104,7 @@
 #define cj_gt(f, ...) cj_gt(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_ge(f, ...) cj_ge(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_select(f, ...) cj_select(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_copy(f, ...) cj_copy(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_mov(f, ...) cj_mov(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_let(f, ...) cj_let(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_assign(f, ...) cj_assign(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_cvt(f, ...) cj_cvt(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)

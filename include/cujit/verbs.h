@@ -72,7 +72,7 @@ CJ_API cj_val cj_select(cj_fn *f, cj_val p, cj_val a, cj_val b);   /* p ? a : b 
 
 /* ---- Moving and converting --------------------------------------------------------------------------------------- */
 
-CJ_API cj_val cj_copy(cj_fn *f, cj_val a);                         /* into a register of its own */
+CJ_API cj_val cj_mov(cj_fn *f, cj_val a);                          /* into a register of its own */
 CJ_API cj_val cj_let(cj_fn *f, cj_type type, cj_val a);            /* a new register of `type` that starts as `a`; numbers take the type, others must have it */
 CJ_API void cj_assign(cj_fn *f, cj_val to, cj_val a);              /* into the register `to` */
 CJ_API cj_val cj_cvt(cj_fn *f, cj_type type, cj_val a);            /* the number as another type, as C converts: floats to integers towards zero, saturating */

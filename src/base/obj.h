@@ -13,7 +13,7 @@
 #include <cujit/base.h>
 
 #define T(tag, name, driver) CJI_TAG_##tag,
-typedef enum cji_tag { CJI_TAG_NONE, 
+typedef enum cji_tag { CJI_TAG_NONE,
 #include "base/tags.def"
 CJI_TAG_COUNT } cji_tag;
 

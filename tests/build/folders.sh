@@ -73,6 +73,14 @@ grep -nE '\b(malloc|calloc|realloc|free|strdup|strndup|asprintf)[ ]*\(' $(echo "
     grep -vE ':[ ]*(\*|/\*|//)|[>.]free\(' >"$tap_work/out"
 result_empty 'all memory goes through the allocator hook' "$tap_work/out"
 
+for file in $sources; do
+    case $file in
+    include/*) grep -qF "$file" src/*/local.mk src/local.mk || echo "$file is not in cujitinclude_HEADERS" ;;
+    *) grep -qE "%D%/${file#src/*/}([ ]|\$)" "src/$(echo "$file" | cut -d/ -f2)/local.mk" || echo "$file is in no local.mk" ;;
+    esac
+done >"$tap_work/out"
+result_empty 'every file of src and include is in the build' "$tap_work/out"
+
 sh tests/build/format.sh >"$tap_work/out" 2>&1
 result $? 'lines are short, without tabs and trailing blanks, and finished' "$tap_work/out"
 finish

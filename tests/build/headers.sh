@@ -26,6 +26,10 @@ for header in "$top_srcdir"/include/cujit/*.h; do
     compiles "$tap_work/alone.$extension"
     result $? "cujit/$name alone, and twice" "$tap_work/err"
 done
+for header in "$top_srcdir"/include/cujit/*.h; do echo "#include <cujit/${header##*/}>"; done >"$tap_work/together.$extension"
+echo 'extern int cj_test_unit;' >>"$tap_work/together.$extension"
+compiles "$tap_work/together.$extension"
+result $? 'all of them together' "$tap_work/err"
 program=$top_srcdir/tests/build/every_macro.c
 if [ -f "$program" ]; then
     compiles "$program"
