@@ -4,10 +4,10 @@
  * its value only where it is written with cj_assign(): verbs make new registers.  Blocks left open are an error when the module is printed or loaded.
  * Labels and branches (cj_label, cj_place, cj_ins_if(f, p, "bra", label)) can be mixed in.
  */
-#ifndef CUJIT_CONTROL_H
+#ifndef CUJIT_PTX_H
+#include <cujit/ptx.h> /* which includes this file at its place */
+#elif !defined CUJIT_CONTROL_H
 #define CUJIT_CONTROL_H
-
-#include <cujit/ptx.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,10 +7,10 @@
  * Each operand is a cj_val, which stays itself, or a C number, which becomes a literal of its place's type; anything else does not compile. Up to 16 operands
  * (longer ones: the functions ending in _n).  `f` is evaluated more than once.  C99 has the functions only.
  */
-#ifndef CUJIT_OPERANDS_H
+#ifndef CUJIT_PTX_H
+#include <cujit/ptx.h> /* which includes this file at its place */
+#elif !defined CUJIT_OPERANDS_H
 #define CUJIT_OPERANDS_H
-
-#include <cujit/ptx.h>
 
 #ifdef CJ_NO_SOURCE_LINES
 #define CJI_HERE(f) (f)

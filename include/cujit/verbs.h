@@ -6,10 +6,10 @@
  *
  * Memory verbs take a *place*: a pointer from cj_param_ptr() or cj_at(), a variable, an address register or cj_mem().
  */
-#ifndef CUJIT_VERBS_H
+#ifndef CUJIT_PTX_H
+#include <cujit/ptx.h> /* which includes this file at its place */
+#elif !defined CUJIT_VERBS_H
 #define CUJIT_VERBS_H
-
-#include <cujit/ptx.h>
 
 #ifdef __cplusplus
 extern "C" {
