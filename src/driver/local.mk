@@ -5,3 +5,5 @@
 noinst_LTLIBRARIES += libcujit-driver.la
 libcujit_driver_la_SOURCES =
 libcujit_driver_la_SOURCES += %D%/late.c %D%/late.h
+libcujit_driver_la_SOURCES += %D%/driver.h
+cujitinclude_HEADERS += include/cujit/driver.h include/cujit/launch.h

@@ -1,0 +1,182 @@
+/* What the driver layer's objects are, for its own files and for the stream layer.
+ *
+ *   symbols.c   the table of function pointers: resolving, stubs for what is missing
+ *   open.c      cj_driver: which library, why not another; the list of opened drivers
+ *   cuerror.c   a CUresult becomes a record
+ *   device.c    cj_device: primary context, properties, memory, pinned host memory
+ *   late.c      releases that wait (late.h)
+ *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
+ *   module.c    loading; one compile and one load for a builder and a device
+ *   kernel.c    cj_kernel: function, parameters; entry.c: parameters out of PTX text
+ *   args.c      arguments against parameters, dimensions against limits
+ *   tap.c       tracing and fault injection: a driver over a driver
+ *
+ * References: kernel -> module -> device -> driver; image -> device.  A function of this layer that reaches the driver expects its objects
+ * checked (cji_check) and enters the device's context itself, unless it says "context current". */
+#ifndef CJI_DRIVER_H
+#define CJI_DRIVER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <cujit/driver.h>
+
+#include "base/mem.h"
+#include "base/obj.h"
+#include "cuda/table.h"
+#include "driver/late.h"
+
+/* ---- Driver ------------------------------------------------------------------------------------------------------ */
+
+enum cji_driver_kind { CJI_DRIVER_CUDA = 1, CJI_DRIVER_SIM, CJI_DRIVER_CUSTOM };
+
+struct cj_driver {
+    cji_obj obj;
+    cji_cu cu;                         /* no pointer is NULL: what is missing has a stub that answers CUDA_ERROR_NOT_SUPPORTED */
+    bool missing[CJI_CU_COUNT];        /* those */
+    int kind;                          /* enum cji_driver_kind */
+    int version;                       /* cuDriverGetVersion: 13000 */
+    int ptx_version;                   /* 90 */
+    int device_count;
+    char path[256];                    /* the library's name; "" for a custom driver */
+    char why[1024];
+    struct cji_tap *tap;               /* this driver is a layer over another */
+    cj_driver *next;                   /* opened libraries; under cji_process.drivers_lock */
+    cj_device *devices;                /* opened ones; under the same lock */
+};
+
+/* ---- Device ------------------------------------------------------------------------------------------------------ */
+
+struct cj_device {
+    cji_obj obj;
+    cj_driver *drv;
+    int ordinal;
+    CUdevice cu;
+    CUcontext ctx;                     /* primary, retained */
+    char sm[16];                       /* "sm_90" */
+    int target;                        /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
+    cj_device_info info;
+    cji_hub hub;                       /* lanes, releases that wait, what src/stream keeps */
+    cj_device *next;                   /* drv->devices */
+    pthread_mutex_t modules_lock;      /* guards modules and their state */
+    pthread_cond_t modules_cond;
+    cj_module *modules;                /* those made from builders */
+};
+
+/* Makes the device's context current and restores the caller's.  Cheap when it is current already. */
+typedef struct cji_ctx { bool pushed; } cji_ctx;
+
+static inline CUresult cji_ctx_enter(const cj_device *dev, cji_ctx *ctx)
+{
+    CUcontext current = NULL;
+    ctx->pushed = false;
+    CUresult r = dev->drv->cu.cuCtxGetCurrent(&current);
+    if (r == CUDA_SUCCESS && current == dev->ctx) return CUDA_SUCCESS;
+    r = dev->drv->cu.cuCtxPushCurrent(dev->ctx);
+    ctx->pushed = r == CUDA_SUCCESS;
+    return r;
+}
+
+static inline void cji_ctx_leave(const cj_device *dev, cji_ctx *ctx)
+{
+    CUcontext popped;
+    if (ctx->pushed) dev->drv->cu.cuCtxPopCurrent(&popped);
+}
+
+/* The same for a public call: a failure is recorded in `obj` for `call`.  CJ_OK: cji_ctx_leave() must follow. */
+cj_status cji_ctx_begin(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call);
+
+/* Drops a reference of a child: destroys with the last one. */
+void cji_driver_drop(cj_driver *drv);
+void cji_device_drop(cj_device *dev);
+void cji_module_drop(cj_module *mod);
+void cji_kernel_drop(cj_kernel *k);
+
+/* ---- Failures of the driver -------------------------------------------------------------------------------------- */
+
+/* Records what the driver answered to `cu_call` ("cuLaunchKernel": a row's name) during the public `call`, in `obj` (may be NULL), with
+ * the driver's own name for it; returns the status: CJ_ENOMEM, CJ_ENOTSUP (naming the driver version needed where the entry point
+ * is missing), CJ_ENODEVICE, else CJ_EDRIVER. */
+cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call);
+
+/* The same with a sentence of the caller's in front, and a status of the caller's unless that is CJ_OK. */
+cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
+                         const char *fmt, ...) __attribute__((format(printf, 7, 8)));
+
+/* The driver's name and text of a result; never NULL. */
+const char *cji_cu_name(const cj_driver *drv, CUresult r);
+const char *cji_cu_text(const cj_driver *drv, CUresult r);
+
+/* ---- Images and modules ------------------------------------------------------------------------------------------ */
+
+struct cj_image {
+    cji_obj obj;
+    cj_device *dev;
+    void *data;
+    size_t bytes;
+    cji_text log;
+    cji_text ptx;      /* what it was compiled from, with its NUL; empty for kept bytes: where kernels' parameters come from */
+};
+
+struct cj_module {
+    cji_obj obj;
+    cj_device *dev;
+    CUmodule raw;
+    cji_text log, ptx;
+    uint64_t builder;          /* serial of the builder, 0: none */
+    int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
+    cj_module *next;           /* dev->modules */
+    atomic_uint_fast64_t used; /* lanes that its kernels were launched on: cji_used(&k->mod->used, lane->bit) */
+    cji_late late;
+};
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+
+typedef struct cji_param {
+    const char *name;    /* "" where not known */
+    uint32_t offset, bytes;
+    uint8_t type;        /* cj_type; CJ_VOID: only the size is known; CJ_B8 with bytes > 1: a structure */
+    uint8_t pointer;     /* declared with .ptr */
+    uint8_t take;        /* which arguments fit: args.c */
+    uint8_t bits;        /* of a number */
+} cji_param;
+
+struct cj_kernel {
+    cji_obj obj;
+    cj_device *dev;              /* mod->dev */
+    cj_module *mod;              /* retained */
+    CUfunction fn;
+    char *name;
+    int nparam;                  /* -1: not known, arguments go as they are */
+    cji_param *param;
+    cji_arena names;
+    cj_kernel_info info;
+    atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
+    cji_text log;                /* of a failed kernel: its module's log */
+};
+
+/* A kernel's arguments, made ready for the driver: ptr[i] points to the i-th value. */
+enum { CJI_PACK = 32 };
+typedef struct cji_pack {
+    void **ptr;
+    uint64_t *slot;
+    size_t heap;                 /* arguments there is room for on the heap, 0: the arrays below */
+    void *ptr0[CJI_PACK];
+    uint64_t slot0[CJI_PACK];
+} cji_pack;
+
+/* Checks `n` arguments against the kernel's parameters and fills *pack; no allocation up to CJI_PACK of them.  A failure is recorded in `into` for `call`. */
+cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, size_t n, cji_pack *pack, const char *call);
+static inline void cji_pack_free(cji_pack *pack)
+{
+    if (pack->heap) cji_free(pack->ptr, pack->heap * (sizeof(void *) + sizeof(uint64_t)));
+}
+
+/* Checks dimensions against the limits of kernel and device. */
+cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
+
+/* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises the limit of dynamic shared memory
+ * where it must.  Arguments and dimensions are checked.  Context current.  A failure is recorded in `into`, explained. */
+cj_status cji_kernel_launch(void *into, cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char *call);
+
+#endif
