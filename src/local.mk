@@ -2,6 +2,7 @@
 # and the shim by which other people's driver-API programs find the CPU device.
 
 EXTRA_DIST += %D%/libcujit.map %D%/cujit.pc.in %D%/sim/libcujit-sim.map
+cujitinclude_HEADERS += include/cujit/cujit.h
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = cujit.pc
 

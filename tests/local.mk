@@ -56,7 +56,7 @@ AM_TESTS_ENVIRONMENT = \
 	CUJIT_CACHE=0; export CUJIT_CACHE; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
-	CC='$(CC)'; export CC; AWK='$(AWK)'; export AWK; \
+	CC='$(CC)'; CFLAGS='$(CFLAGS)'; LDFLAGS='$(LDFLAGS)'; export CC CFLAGS LDFLAGS; AWK='$(AWK)'; export AWK; \
 	LC_ALL=C; export LC_ALL;
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

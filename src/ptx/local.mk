@@ -5,3 +5,4 @@
 noinst_LTLIBRARIES += libcujit-ptx.la
 libcujit_ptx_la_SOURCES =
 libcujit_ptx_la_SOURCES += %D%/isa.h %D%/types.def
+cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/lines.h

@@ -4,3 +4,4 @@
 
 noinst_LTLIBRARIES += libcujit-stream.la
 libcujit_stream_la_SOURCES =
+cujitinclude_HEADERS += include/cujit/stream.h include/cujit/graph.h
