@@ -15,27 +15,37 @@ warnings="-Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wpedantic $more"
 echo 'int main(void) { return 0; }' >"$tap_work/probe.$extension"
 "$compiler" "-std=$standard" -fsyntax-only "$tap_work/probe.$extension" 2>/dev/null || skip_all "$compiler does not know $standard"
 
-# FILE MORE...: compiles it, remarks into $tap_work/err
-compiles()
+# NAME FILE MORE...: compiles it in the background; report tells in the order of the calls
+count=0
+compile()
 {
+    count=$((count + 1))
+    echo "$1" >"$tap_work/name.$count"
+    shift
     # shellcheck disable=SC2086
-    "$compiler" -x $language "-std=$standard" $warnings -Werror -fsyntax-only -I"$top_srcdir/include" "$@" >"$tap_work/err" 2>&1
+    ("$compiler" -x $language "-std=$standard" $warnings -Werror -fsyntax-only -I"$top_srcdir/include" "$@" >"$tap_work/err.$count" 2>&1
+     echo $? >"$tap_work/status.$count") &
 }
+report()
+{
+    wait
+    i=0
+    while [ $i -lt $count ]; do
+        i=$((i + 1))
+        result "$(cat "$tap_work/status.$i")" "$(cat "$tap_work/name.$i")" "$tap_work/err.$i"
+    done
+}
+
 for header in "$top_srcdir"/include/cujit/*.h; do
     name=${header##*/}
-    printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" >"$tap_work/alone.$extension"
-    compiles "$tap_work/alone.$extension"
-    result $? "cujit/$name alone, and twice" "$tap_work/err"
+    printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" >"$tap_work/$name.$extension"
+    compile "cujit/$name alone, and twice" "$tap_work/$name.$extension"
+    echo "#include <cujit/$name>" >>"$tap_work/together.$extension"
 done
-for header in "$top_srcdir"/include/cujit/*.h; do echo "#include <cujit/${header##*/}>"; done >"$tap_work/together.$extension"
 echo 'extern int cj_test_unit;' >>"$tap_work/together.$extension"
-compiles "$tap_work/together.$extension"
-result $? 'all of them together' "$tap_work/err"
+compile 'all of them together' "$tap_work/together.$extension"
 program=$top_srcdir/tests/build/every_macro.c
-if [ -f "$program" ]; then
-    compiles "$program"
-    result $? 'the program that uses every macro' "$tap_work/err"
-    compiles -DCJ_NO_SOURCE_LINES "$program"
-    result $? 'the same without source lines' "$tap_work/err"
-fi
+compile 'the program that uses every macro' "$program"
+compile 'the same without source lines' -DCJ_NO_SOURCE_LINES "$program"
+report
 finish

@@ -12,8 +12,8 @@ header_runs = %D%/headers.gcc-c99 %D%/headers.gcc-c11 %D%/headers.g++-c++17 %D%/
 generated_tests += $(header_runs)
 $(header_runs): Makefile
 	$(AM_V_GEN)run=$(@F) && run=$${run#headers.} && \
-	  printf '#!/bin/sh\nexec sh "$${top_srcdir:-$(abs_top_srcdir)}/tests/build/headers.sh" %s %s\n' \
-	    "$${run%%-*}" "$${run#*-}" >$@ && chmod +x $@
+	  printf '#!/bin/sh\n: "$${top_srcdir:=%s}"\nexport top_srcdir\nexec sh "$$top_srcdir/tests/build/headers.sh" %s %s\n' \
+	    '$(abs_top_srcdir)' "$${run%%-*}" "$${run#*-}" >$@ && chmod +x $@
 
 check_PROGRAMS += %D%/dlopen_user
 tests_build_dlopen_user_LDADD =
