@@ -62,7 +62,11 @@ typedef struct cji_isa_opnd {
     uint8_t pair_version;  /* PAIR: least PTX version of the second destination (0: none), */
     uint8_t pair_targets;  /*       its target set */
     uint8_t pair_type;     /*       its type (CJ_PRED) */
-    uint8_t pad[2];
+    uint8_t literal;       /* IMM: kinds of literal: mask of CJI_CLS_INT, CJI_CLS_F32 (0f), CJI_CLS_F64 (0d and decimals): isa_table.h */
+    uint8_t step;          /* IMM: with a range: only lo, lo + step, ...; 255: powers of two */
+    uint8_t sink1, sink2;  /* PAIR: whether its halves may be _ */
+    uint8_t sampler;       /* TEXMEM: a sampler stands between the object and the coordinates */
+    uint8_t version, targets; /* what it needs when it is written, where it is optional (0: nothing of its own) */
     int64_t lo, hi;        /* IMM: the literal's range, inclusive; lo > hi: any literal of the type */
     uint32_t types2;       /* register types of the type2 elements */
 } cji_isa_opnd;

@@ -1,0 +1,287 @@
+/* Operands against a form.  cji_isa_fits is the quick question; cji_isa_why finds the words once the answer is no. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "isa_match.h"
+#include "isa_table.h"
+
+static bool has(uint32_t mask, unsigned bit) { return mask >> bit & 1; }
+
+/* Does the literal's form suit the operand (an integer, 0f.., 0d..)? */
+static bool literal_kind_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    static const uint8_t bit[] = { CJI_CLS_INT, CJI_CLS_F32, CJI_CLS_F64 };
+    return a->lit <= CJI_LIT_F64 && (o->literal & bit[a->lit]);
+}
+
+static bool literal_value_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (o->lo > o->hi || a->lit != CJI_LIT_INT) return true;
+    if (a->wide || a->value < o->lo || a->value > o->hi) return false;
+    if (o->step == 255) return a->value > 0 && !(a->value & (a->value - 1));
+    return o->step <= 1 || (a->value - o->lo) % o->step == 0;
+}
+
+static bool vector_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (a->count != o->count) return false;
+    bool loose = o->role & CJI_WRITE ? o->sink1 : o->literal != 0;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->types[i] == CJ_VOID ? !loose : !has(o->types, a->types[i])) return false;
+    return true;
+}
+
+/* A state space that a symbol lives in, against the one that the spelling names. */
+static bool space_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    return a->space == CJI_SP_GENERIC || o->space == CJI_SP_GENERIC || a->space == o->space;
+}
+
+static bool coordinates_fit(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    const uint32_t wide = 1u << CJ_B64 | 1u << CJ_U64 | 1u << CJ_S64;
+    if (a->type != CJ_VOID && !has(wide, a->type)) return false;
+    if (a->sampler != o->sampler || a->count != o->count + o->count2) return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t types = i < o->count2 ? o->types2 : o->types;
+        if (a->types[i] == CJ_VOID ? !o->literal : !has(types, a->types[i])) return false;
+    }
+    return true;
+}
+
+/* Special registers have a width of their own; 32-bit ones go into 16 bits too. */
+static bool sreg_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (has(o->types, a->type)) return true;
+    return cji_type_bits(a->type) == 32 && cji_type_bits(o->type) == 16 && !cji_type_is_float(o->type);
+}
+
+static bool pair_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (a->second == CJ_VOID ? !o->sink2 : a->second != o->pair_type) return false;
+    switch (a->first) {
+    case CJI_K_REG: return !o->count && has(o->types, a->type);
+    case CJI_K_VEC: return o->count && vector_fits(o, a);
+    case CJI_K_SINK: return o->sink1;
+    default: return false;
+    }
+}
+
+static bool operand_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (a->kind > 31 || !has(o->kinds, a->kind)) return false;
+    switch (a->kind) {
+    case CJI_K_REG: return has(o->types, a->type);
+    case CJI_K_NOT: return has(o->types, a->type) && a->type == CJ_PRED;
+    case CJI_K_IMM: return literal_kind_fits(o, a) && literal_value_fits(o, a);
+    case CJI_K_SREG: return sreg_fits(o, a);
+    case CJI_K_VEC: return vector_fits(o, a);
+    case CJI_K_MEM: return (a->type == CJ_VOID || has(o->types, a->type)) && space_fits(o, a);
+    case CJI_K_TEXMEM: return coordinates_fit(o, a);
+    case CJI_K_PAIR: return pair_fits(o, a);
+    default: return true;
+    }
+}
+
+static size_t least_operands(const cji_isa_form *f)
+{
+    size_t n = f->nopnd;
+    while (n && f->opnd[n - 1].optional) n--;
+    return n;
+}
+
+int cji_isa_fits(const cji_isa_form *f, const cji_isa_arg *args, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (i >= f->nopnd || !operand_fits(&f->opnd[i], &args[i])) return (int)i;
+    return n < least_operands(f) ? (int)n : -1;
+}
+
+/* ---- The sentence ------------------------------------------------------------------------------------------------- */
+
+typedef struct line { char *out; size_t size, n; } line;
+
+static void add(line *t, const char *fmt, ...)
+#if defined __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+static void add(line *t, const char *fmt, ...)
+{
+    if (t->n + 1 >= t->size) return;
+    va_list ap;
+    va_start(ap, fmt);
+    int w = vsnprintf(t->out + t->n, t->size - t->n, fmt, ap);
+    va_end(ap);
+    if (w > 0) t->n += (size_t)w < t->size - t->n ? (size_t)w : t->size - t->n - 1;
+}
+
+void cji_isa_opnd_name(const cji_isa_form *f, size_t i, char *out, size_t size)
+{
+    bool writes = f->nopnd && (f->opnd[0].role & CJI_WRITE) && !has(f->opnd[0].kinds, CJI_K_MEM);
+    if (writes && i == 0) snprintf(out, size, "d");
+    else snprintf(out, size, "%c", (char)('a' + (i - writes) % 26 + (writes && i - writes >= 3)));
+}
+
+static void add_value(line *t, const cji_isa_arg *a)
+{
+    if (a->wide) add(t, "%llu", (unsigned long long)a->value);
+    else add(t, "%lld", (long long)a->value);
+}
+
+static void add_given(line *t, const cji_isa_arg *a)
+{
+    static const char *const what[] = {
+        "nothing", "", "", "a special register", "an address", "", "a label", "a symbol", "a function", "", "", "_", "a list", "a list of targets", "a texture address"
+    };
+    switch (a->kind) {
+    case CJI_K_REG: add(t, ".%s", cji_type_word(a->type)); break;
+    case CJI_K_NOT: add(t, "a negated .%s", cji_type_word(a->type)); break;
+    case CJI_K_SREG: add(t, "a special register of .%s", cji_type_word(a->type)); break;
+    case CJI_K_VEC: add(t, "a vector of %u", a->count); break;
+    case CJI_K_PAIR: add(t, "a pair"); break;
+    case CJI_K_IMM:
+        if (a->lit == CJI_LIT_INT) { add(t, "the integer "); add_value(t, a); }
+        else add(t, "a floating-point literal");
+        break;
+    default: add(t, "%s", a->kind < sizeof what / sizeof *what ? what[a->kind] : "nothing known"); break;
+    }
+}
+
+static void add_range(line *t, const cji_isa_opnd *o)
+{
+    if (o->step == 255) {
+        add(t, "a power of two from %lld to %lld", (long long)o->lo, (long long)o->hi);
+    } else if (o->step > 1) {
+        for (int64_t v = o->lo; v <= o->hi; v += o->step) add(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
+    } else {
+        add(t, "%lld to %lld", (long long)o->lo, (long long)o->hi);
+    }
+}
+
+static void add_wanted(line *t, const cji_isa_opnd *o)
+{
+    static const struct { int kind; const char *text; } others[] = {
+        { CJI_K_MEM, "an address" }, { CJI_K_LABEL, "a label" }, { CJI_K_FUNC, "a function" }, { CJI_K_LIST, "a list in parentheses" },
+        { CJI_K_TARGETS, "the name of a list of targets or of a prototype" }, { CJI_K_TEXMEM, "an object and its coordinates" },
+    };
+    if (o->count && !has(o->kinds, CJI_K_TEXMEM)) add(t, "%u of .%s", o->count, cji_type_word(o->type));
+    else if (has(o->kinds, CJI_K_REG)) add(t, ".%s", cji_type_word(o->type));
+    else if (has(o->kinds, CJI_K_IMM)) { add(t, "a literal from "); add_range(t, o); }
+    else
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            if (has(o->kinds, (unsigned)others[i].kind)) { add(t, "%s", others[i].text); break; }
+    if (has(o->kinds, CJI_K_PAIR) && !has(o->kinds, CJI_K_REG)) add(t, "%s.%s|.%s", t->n ? " " : "", cji_type_word(o->type), cji_type_word(o->pair_type));
+}
+
+static void why_vector(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (a->count != o->count) { add(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type)); return; }
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->types[i] == CJ_VOID || !has(o->types, a->types[i])) {
+            if (a->types[i]) add(t, " has a .%s as element %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(o->type));
+            else add(t, " has no register as element %u, wants .%s", i, cji_type_word(o->type));
+            return;
+        }
+}
+
+static const char *space_word(unsigned space)
+{
+    static const char *const names[] = { "generic", "reg", "sreg", "const", "global", "local", "param", "shared" };
+    return space < 8 ? names[space] : "?";
+}
+
+static void why_coordinates(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (a->sampler != o->sampler) { add(t, " has %s sampler, wants %s", a->sampler ? "a" : "no", o->sampler ? "one" : "none"); return; }
+    if (a->count != o->count + o->count2) { add(t, " has %u coordinates, wants %u", a->count, o->count + o->count2); return; }
+    for (uint32_t i = 0; i < a->count; i++) {
+        bool lead = i < o->count2;
+        if (a->types[i] == CJ_VOID || !has(lead ? o->types2 : o->types, a->types[i])) {
+            add(t, " has a .%s as coordinate %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(lead ? o->type2 : o->type));
+            return;
+        }
+    }
+    add(t, " is based on a .%s, wants .b64", cji_type_word(a->type));
+}
+
+static void why_pair(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    if (a->second == CJ_VOID ? !o->sink2 : a->second != o->pair_type)
+        add(t, " has %s as second destination, wants .%s", a->second ? cji_type_word(a->second) : "_", cji_type_word(o->pair_type));
+    else if (a->first == CJI_K_VEC && o->count) why_vector(t, o, a);
+    else if (a->first == CJI_K_SINK) add(t, " may not be dropped");
+    else { add(t, " is .%s, wants ", cji_type_word(a->type)); add_wanted(t, o); }
+}
+
+static void why_count(line *t, const cji_isa_form *f, size_t n)
+{
+    size_t least = least_operands(f);
+    char name[4];
+    if (least == f->nopnd) add(t, "has %zu operand%s, wants %zu", n, n == 1 ? "" : "s", least);
+    else add(t, "has %zu operand%s, wants %zu to %u", n, n == 1 ? "" : "s", least, f->nopnd);
+    for (size_t i = 0; i < f->nopnd; i++) {
+        cji_isa_opnd_name(f, i, name, sizeof name);
+        add(t, "%s%s%s", i ? ", " : ": ", name, f->opnd[i].optional ? " (optional)" : "");
+    }
+}
+
+void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int at, char *why, size_t size)
+{
+    line t = { why, size, 0 };
+    if (size) why[0] = 0;
+    if (at < 0) return;
+    if ((size_t)at >= n || at >= f->nopnd) { why_count(&t, f, n); return; }
+    const cji_isa_opnd *o = &f->opnd[at];
+    const cji_isa_arg *a = &args[at];
+    char name[4];
+    cji_isa_opnd_name(f, (size_t)at, name, sizeof name);
+    add(&t, "operand %s", name);
+    bool kind = a->kind <= 31 && has(o->kinds, a->kind);
+    if (kind && a->kind == CJI_K_VEC) why_vector(&t, o, a);
+    else if (kind && a->kind == CJI_K_PAIR) why_pair(&t, o, a);
+    else if (kind && a->kind == CJI_K_TEXMEM) why_coordinates(&t, o, a);
+    else if (kind && a->kind == CJI_K_MEM && !space_fits(o, a)) add(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
+    else if (kind && a->kind == CJI_K_MEM) add(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
+    else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) { add(&t, " is "); add_value(&t, a); add(&t, ", wants "); add_range(&t, o); }
+    else if (a->kind == CJI_K_IMM && has(o->kinds, CJI_K_REG) && !has(o->kinds, CJI_K_IMM)) add(&t, " is a literal, wants a register of .%s", cji_type_word(o->type));
+    else if (a->kind == CJI_K_REG && o->count && !has(o->kinds, CJI_K_TEXMEM)) add(&t, " is one register, wants %u of .%s", o->count, cji_type_word(o->type));
+    else { add(&t, " is "); add_given(&t, a); add(&t, ", wants "); add_wanted(&t, o); }
+}
+
+uint32_t cji_isa_match(uint32_t first, const cji_isa_arg *args, size_t n, cji_isa_form *out, char *why, size_t size)
+{
+    uint32_t nearest = CJI_FORM_NONE;
+    int reached = -1;
+    cji_isa_form f;
+    for (uint32_t form = first; form != CJI_FORM_NONE && cji_isa_get(form, &f); form = f.next) {
+        int at = cji_isa_fits(&f, args, n);
+        if (at < 0) {
+            if (out) *out = f;
+            return form;
+        }
+        /* The row that came nearest: the same number of operands first, then the later mistake. */
+        int score = at + ((n >= least_operands(&f) && n <= f.nopnd) ? 64 : 0);
+        if (score > reached) { reached = score; nearest = form; }
+    }
+    if (why && size) {
+        why[0] = 0;
+        if (nearest != CJI_FORM_NONE && cji_isa_get(nearest, &f)) cji_isa_why(&f, args, n, n < least_operands(&f) || n > f.nopnd ? (int)n + 64 : cji_isa_fits(&f, args, n), why, size);
+    }
+    return CJI_FORM_NONE;
+}
+
+void cji_isa_needs(const cji_isa_form *f, const cji_isa_arg *args, size_t n, uint8_t *version, cji_targets *targets)
+{
+    if (*version < f->version) *version = f->version;
+    *targets &= cji_target_set(f->targets);
+    for (size_t i = 0; i < n && i < f->nopnd; i++) {
+        const cji_isa_opnd *o = &f->opnd[i];
+        bool pair = args[i].kind == CJI_K_PAIR;
+        if (*version < o->version) *version = o->version;
+        if (pair && *version < o->pair_version) *version = o->pair_version;
+        *targets &= cji_target_set(o->targets);
+        if (pair) *targets &= cji_target_set(o->pair_targets);
+    }
+}

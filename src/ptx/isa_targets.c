@@ -1,0 +1,78 @@
+/* Targets: a lattice, not a number.  sm_N runs on N and later, sm_Nf on its family, sm_Na on N alone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "isa.h"
+#include "isa_table.h"
+
+uint32_t cji_target_count(void) { return cji_isa_target_total; }
+const char *cji_target_name(uint32_t i) { return i < cji_isa_target_total ? cji_isa_target_names[i].name : "sm_?"; }
+uint8_t cji_target_since(uint32_t i) { return i < cji_isa_target_total ? cji_isa_target_names[i].since : 0; }
+cji_targets cji_target_set(uint8_t set) { return set < cji_isa_target_set_count ? cji_isa_target_sets[set] : 0; }
+
+int cji_target_find(const char *name, size_t len)
+{
+    for (uint32_t i = 0; i < cji_isa_target_total; i++)
+        if (!strncmp(cji_isa_target_names[i].name, name, len) && !cji_isa_target_names[i].name[len]) return (int)i;
+    return -1;
+}
+
+/* The family that sm_Nf belongs to: 100, 101 and 103 with 107; 110; 120 and 121. */
+static int family(int number) { return number / 10; }
+
+cji_targets cji_target_runs(uint32_t i)
+{
+    cji_targets set = 0;
+    if (i >= cji_isa_target_total) return 0;
+    const cji_isa_target *t = &cji_isa_target_names[i];
+    for (uint32_t k = 0; k < cji_isa_target_total; k++) {
+        const cji_isa_target *d = &cji_isa_target_names[k];
+        bool runs = t->kind == 'a' ? d->number == t->number && d->kind != 'f'
+                  : t->kind == 'f' ? d->number >= t->number && family(d->number) == family(t->number)
+                  : d->number >= t->number;
+        if (runs) set |= (cji_targets)1 << k;
+    }
+    return set;
+}
+
+int cji_target_least(cji_targets set, uint8_t *version)
+{
+    /* The smallest number; of its variants the one that asks for the least version above *version, then the one that runs on most devices. */
+    static const char order[] = " fa";
+    int best = -1, best_version = 0;
+    for (uint32_t i = 0; i < cji_isa_target_total; i++) {
+        if (!(set >> i & 1)) continue;
+        const cji_isa_target *t = &cji_isa_target_names[i];
+        int wants = t->since > *version ? t->since : *version;
+        if (best >= 0) {
+            const cji_isa_target *b = &cji_isa_target_names[best];
+            if (t->number > b->number) continue;
+            bool better = t->number < b->number || wants < best_version || (wants == best_version && strchr(order, t->kind) < strchr(order, b->kind));
+            if (!better) continue;
+        }
+        best = (int)i;
+        best_version = wants;
+    }
+    if (best >= 0) *version = (uint8_t)best_version;
+    return best;
+}
+
+void cji_target_list(cji_targets set, char *out, size_t size)
+{
+    if (!size) return;
+    out[0] = 0;
+    cji_targets plus = 0;
+    uint32_t first = 0;
+    while (first < cji_isa_target_total && !(set >> first & 1)) first++;
+    if (first == cji_isa_target_total) { snprintf(out, size, "no target"); return; }
+    for (uint32_t k = 0; k < cji_isa_target_total; k++)
+        if (cji_isa_target_names[k].number >= cji_isa_target_names[first].number) plus |= (cji_targets)1 << k;
+    if (plus == set && cji_isa_target_names[first].kind == ' ') { snprintf(out, size, "%s or newer", cji_isa_target_names[first].name); return; }
+    size_t n = 0;
+    for (uint32_t i = first; i < cji_isa_target_total; i++) {
+        if (!(set >> i & 1)) continue;
+        int w = snprintf(out + n, size - n, "%s%s", n ? ", " : "", cji_isa_target_names[i].name);
+        if (w < 0 || (size_t)w >= size - n) { out[n] = 0; return; }
+        n += (size_t)w;
+    }
+}
