@@ -6,3 +6,20 @@ noinst_LTLIBRARIES += libcujit-ptx.la
 libcujit_ptx_la_SOURCES =
 libcujit_ptx_la_SOURCES += %D%/isa.h %D%/types.def
 cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/lines.h
+
+# The instruction table: look-ups, the operand checker, and what tools/isagen made of isa/*.def (shipped; `make isa` renews it).
+libcujit_ptx_la_SOURCES += %D%/isa.c %D%/isa_find.c %D%/isa_explain.c %D%/isa_match.c %D%/isa_match.h %D%/isa_row.h %D%/isa_sreg.h \
+	%D%/isa_table.h %D%/isa_targets.c %D%/isa_types.c %D%/isa_data.c %D%/isa_ids.h
+isa_defs = %D%/isa/targets.def %D%/isa/sets.def %D%/isa/sregs.def %D%/isa/arith_int.def %D%/isa/arith_float.def %D%/isa/compare.def \
+	%D%/isa/logic.def %D%/isa/move.def %D%/isa/convert.def %D%/isa/control.def %D%/isa/sync.def %D%/isa/atomic.def
+EXTRA_DIST += $(isa_defs)
+
+# Into the source tree; the files are replaced only when the rows are sound.
+isa: isagen$(EXEEXT)
+	./isagen$(EXEEXT) $(top_srcdir)/%D%/isa_data.c $(top_srcdir)/%D%/isa_ids.h $(addprefix $(top_srcdir)/,$(isa_defs))
+isa_isagen_sources = tools/isagen.c tools/isagen_read.c tools/isagen_sets.c tools/isagen_rows.c tools/isagen_opnd.c tools/isagen_emit.c
+EXTRA_DIST += $(isa_isagen_sources) tools/isagen.h
+isagen$(EXEEXT): $(isa_isagen_sources) tools/isagen.h %D%/isa_table.h %D%/types.def
+	$(AM_V_CC)$(CC) -std=c11 -I$(top_srcdir)/include -I$(top_srcdir)/%D% $(CFLAGS) -o $@ $(addprefix $(top_srcdir)/,$(isa_isagen_sources))
+CLEANFILES += isagen$(EXEEXT)
+.PHONY: isa
