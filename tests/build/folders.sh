@@ -4,7 +4,7 @@
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 cd "$top_srcdir" || exit 1
 
-sources=$(find src include -type f \( -name '*.[ch]' -o -name '*.def' \) | sort)
+sources=$(find src include -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) | sort)
 
 # shellcheck disable=SC2086
 awk '
