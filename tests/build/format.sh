@@ -16,6 +16,6 @@ ${AWK:-awk} '
     END { done_with(); exit failed }
     function bad(what) { printf "%s:%d: the line %s\n", name, FNR, what; failed = 1 }
     function done_with() {
-        if (name ~ /\.c$/ && last > 800) { printf "%s:%d: the file is longer than 800 lines: split it\n", name, last; failed = 1 }
+        if (name ~ /\.c$/ && name !~ /isa_data/ && last > 800) { printf "%s:%d: the file is longer than 800 lines: split it\n", name, last; failed = 1 }
     }
 ' $files
