@@ -5,3 +5,4 @@
 
 example_cppflags = -I$(top_srcdir)/include
 example_ldadd = libcujit.la
+EXTRA_DIST += %D%/demo.sh
