@@ -10,7 +10,7 @@ expression()
 {
     printf '\n$ expr'
     for a in "$@"; do
-        case $a in *[!a-zA-Z0-9_./-]*) printf " '%s'" "$a" ;; "$data") printf ' places.csv' ;; *) printf ' %s' "$a" ;; esac
+        case $a in "$data") printf ' places.csv' ;; *[!a-zA-Z0-9_./-]*) printf " '%s'" "$a" ;; *) printf ' %s' "$a" ;; esac
     done
     printf '\n'
     ./examples/expr "$@"
