@@ -40,13 +40,26 @@ awk '
     function say(s) {
         if (s ~ /\001|typedef/) return
         gsub(/__attribute__ *\(\([^;]*\)\)/, "", s)
-        if (match(s, /cj_[a-z0-9_]+ *\(/)) { name = substr(s, RSTART, RLENGTH); sub(/ *\($/, "", name); print name }
-    }' "$tap_work/all.i" | sort -u >"$tap_work/declared"
+        if (match(s, /cj_[a-z0-9_]+ *\(/)) { name = substr(s, RSTART, RLENGTH); sub(/ *\($/, "", name); print name " " s }
+    }' "$tap_work/all.i" | sort -u >"$tap_work/prototypes"
+cut -d' ' -f1 "$tap_work/prototypes" >"$tap_work/declared"
 sed 's/@.*//' "$tap_work/lib" | grep '^cj_' | sort -u >"$tap_work/exported"
 comm -23 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
 result_empty 'every function of the public headers is exported' "$tap_work/out"
 comm -13 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
 result_empty 'every exported function stands in a public header' "$tap_work/out"
+
+# A language without a C compiler calls through integers and pointers: nothing variadic, and no struct by value but the
+# 64-bit ones.
+grep -F '...' "$tap_work/prototypes" >"$tap_work/out"
+result_empty 'no exported function is variadic' "$tap_work/out"
+grep -ohE 'typedef struct cj_[a-z0-9_]+ *\{|\} *cj_[a-z0-9_]+;' "$top_srcdir"/include/cujit/*.h | grep -oE 'cj_[a-z0-9_]+' |
+    grep -vE '^cj_(val|dptr)$' | sort -u >"$tap_work/structs"
+sed -n 's/.*typedef enum \(cj_[a-z0-9_]*\).*/\1/p' "$top_srcdir"/include/cujit/*.h | sort -u >"$tap_work/enums"
+comm -23 "$tap_work/structs" "$tap_work/enums" | while read -r struct; do
+    grep -E "[(,] *(const +)?$struct +[a-z_]" "$tap_work/prototypes"
+done >"$tap_work/out"
+result_empty 'no exported function takes a struct by value but cj_val and cj_dptr' "$tap_work/out"
 
 if [ -e "$static" ]; then
     nm -g --defined-only "$static" | awk 'NF == 3 { print $3 }' | grep -vE '^(cj|cji)_' >"$tap_work/out"
