@@ -33,6 +33,8 @@
 extern "C" {
 #endif
 
+typedef struct cj_event cj_event;
+
 /* ---- Making streams ---------------------------------------------------------------------------------------------- */
 
 /* A stream's priority, mapped onto the range that the device really has (it may hold a single value): HIGH is its most urgent end,
@@ -74,12 +76,7 @@ CJ_API cj_device *cj_stream_device(const cj_stream *s);   /* borrowed while `s` 
 CJ_API int cj_stream_priority(const cj_stream *s);        /* the driver's number: lower is more urgent */
 CJ_API unsigned cj_stream_flags(const cj_stream *s);      /* CU_STREAM_NON_BLOCKING (1) for every stream that cujit made */
 
-/* ---- Launching --------------------------------------------------------------------------------------------------- */
-
-/* Launches `k` with `count` arguments; cj_launch (driver.h) is the handy form.  Number, size and kind of the arguments are checked against
- * the kernel's parameters and the values copied, so `args` may change at once.  Returns at once.
- * Errors: CJ_EINVAL for a wrong argument or a size that the device cannot launch; CJ_EHANDLE; CJ_EDRIVER. */
-CJ_API cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
+/* ---- Launches and host functions: cj_launch and cj_launch_n are in launch.h -------------------------------------- */
 
 /* Runs fn(user) on a thread of the driver when the stream reaches it; the stream's later work waits for it.  `fn` may call neither CUDA nor
  * cujit.  After an error of the device it is not called.  Captured, it runs at each launch of the graph.  Returns at once. */
@@ -97,9 +94,9 @@ CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
  * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
-/* Says that the memory that holds `d` is used by work given to `s`, not its home stream, so that cj_free waits for that too.  Kernels
- * launched and copies made through cujit on another stream than the home stream need it.  While `s` is being captured, the graph keeps the memory
- * (pointers among a kernel's arguments and of copies are kept without it; pointers inside memory need it).
+/* Says that the memory that holds `d` is used by work given to `s`, not its home stream, so that cj_free waits for that too.  Needed for what
+ * kernels use; copies and fills say it by themselves.  While `s` is being captured, the graph keeps the memory from then on; it keeps
+ * the memory of a kernel's pointer arguments, of copies and of fills by itself, so this is for pointers that lie inside memory.
  * Errors, in `dev`: CJ_ENOTFOUND, CJ_EHANDLE. */
 CJ_API cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s);
 
