@@ -33,8 +33,6 @@
 extern "C" {
 #endif
 
-typedef struct cj_event cj_event;
-
 /* ---- Making streams ---------------------------------------------------------------------------------------------- */
 
 /* A stream's priority, mapped onto the range that the device really has (it may hold a single value): HIGH is its most urgent end,

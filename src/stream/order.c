@@ -1,0 +1,136 @@
+/* Order and waiting: waits on events, fork and join, synchronising, queries, host functions. */
+#include "stream/streams.h"
+
+enum { LATE_STEP = 4 };
+
+/* -- Waiting on the device ------------------------------------------------------------------------------------------- */
+
+cj_status cj_stream_wait(cj_stream *s, cj_event *e)
+{
+    static const char call[] = "cj_stream_wait";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    bool pushed;
+    CUresult r = cji_enter(s->hub, &pushed);
+    if (r != CUDA_SUCCESS) return cji_stream_refused(s, r, call, "cuCtxPushCurrent");
+    pthread_mutex_lock(&e->lock);
+    r = s->cu->cuStreamWaitEvent(s->raw, e->raw, 0);
+    cji_capture *c = r == CUDA_SUCCESS && e->capture && cji_capture_open(e->capture) ? cji_capture_retain(e->capture) : NULL;
+    pthread_mutex_unlock(&e->lock);
+    cji_leave(s->hub, pushed);
+    if (c) cji_capture_join(c, s);
+    cji_capture_drop(c);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuStreamWaitEvent");
+}
+
+/* Later work of `to` waits for what `from` was given so far; context current, both of one driver. */
+static CUresult chain(cj_stream *from, cj_stream *to, const char **doing)
+{
+    cji_capture *c = NULL;
+    CUresult r = CUDA_SUCCESS;
+    pthread_mutex_lock(&from->lock);
+    *doing = "cuEventCreate";
+    if (!from->order) r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
+    if (r == CUDA_SUCCESS) {
+        *doing = "cuEventRecord";
+        r = from->cu->cuEventRecord(from->order, from->raw);
+    }
+    if (r == CUDA_SUCCESS) {
+        *doing = "cuStreamWaitEvent";
+        r = to->cu->cuStreamWaitEvent(to->raw, from->order, 0);
+    }
+    if (r == CUDA_SUCCESS && from->capture) c = cji_capture_retain(from->capture);
+    pthread_mutex_unlock(&from->lock);
+    if (c && c != to->capture) cji_capture_join(c, to);
+    cji_capture_drop(c);
+    return r;
+}
+
+/* Both directions; a failure is left in `s`, the first argument. */
+static cj_status order_streams(cj_stream *s, cj_stream *t, bool fork, const char *call)
+{
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, t, CJI_TAG_STREAM, call, "the second stream");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (s == t) return CJ_OK;
+    cj_stream *from = fork ? s : t, *to = fork ? t : s;
+    const char *doing = "cuCtxPushCurrent";
+    bool pushed;
+    CUresult r = cji_enter(from->hub, &pushed);
+    if (r == CUDA_SUCCESS) r = chain(from, to, &doing);
+    cji_leave(from->hub, pushed);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
+}
+
+cj_status cj_stream_fork(cj_stream *s, cj_stream *t) { return order_streams(s, t, true, "cj_stream_fork"); }
+cj_status cj_stream_join(cj_stream *s, cj_stream *t) { return order_streams(s, t, false, "cj_stream_join"); }
+
+/* -- Waiting on the host --------------------------------------------------------------------------------------------- */
+
+/* Waiting for a captured stream would break its capture, so it is refused before the driver hears of it. */
+static cj_status not_captured(cj_stream *s, const char *call)
+{
+    if (!atomic_load(&s->capturing)) return CJ_OK;
+    return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first", call);
+}
+
+cj_status cj_stream_sync(cj_stream *s)
+{
+    static const char call[] = "cj_stream_sync";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st == CJ_OK) st = not_captured(s, call);
+    if (st != CJ_OK) return st;
+    bool pushed;
+    const char *doing = "cuCtxPushCurrent";
+    CUresult r = cji_enter(s->hub, &pushed);
+    if (r == CUDA_SUCCESS) {
+        doing = "cuStreamSynchronize";
+        r = s->cu->cuStreamSynchronize(s->raw);
+    }
+    cji_leave(s->hub, pushed);
+    if (r != CUDA_SUCCESS) cji_refused(s, s->hub, r, call, doing);
+    cji_late_poll(s->hub, LATE_STEP);
+    cj_error first;
+    cji_err_take(s, &first);
+    return (cj_status)first.status;
+}
+
+cj_status cj_stream_query(cj_stream *s)
+{
+    static const char call[] = "cj_stream_query";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st == CJ_OK) st = not_captured(s, call);
+    if (st != CJ_OK) return st;
+    bool pushed;
+    const char *doing = "cuCtxPushCurrent";
+    CUresult r = cji_enter(s->hub, &pushed);
+    if (r == CUDA_SUCCESS) {
+        doing = "cuStreamQuery";
+        r = s->cu->cuStreamQuery(s->raw);
+    }
+    cji_leave(s->hub, pushed);
+    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->hub, r, call, doing);
+}
+
+/* -- Host functions -------------------------------------------------------------------------------------------------- */
+
+cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user)
+{
+    static const char call[] = "cj_host_call";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));
+    bool pushed;
+    const char *doing = "cuCtxPushCurrent";
+    CUresult r = cji_enter(s->hub, &pushed);
+    if (r == CUDA_SUCCESS) {
+        doing = "cuLaunchHostFunc";
+        r = s->cu->cuLaunchHostFunc(s->raw, fn, user);
+    }
+    cji_leave(s->hub, pushed);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
+}

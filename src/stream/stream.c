@@ -1,0 +1,258 @@
+/* Streams: made, wrapped, released, and what they are. */
+#include <string.h>
+
+#include "stream/streams.h"
+
+enum { LATE_STEP = 8 }; /* waiting releases looked at by a release */
+
+/* -- Options and failures -------------------------------------------------------------------------------------------- */
+
+bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type)
+{
+    size_t size;
+    if (!opts) return true;
+    memcpy(&size, opts, sizeof size);
+    bool fits = size >= sizeof size && size <= 4096;
+    for (size_t i = known; fits && i < size; i++) fits = !((const char *)opts)[i];
+    if (!fits) {
+        cji_fail(into, CJ_EINVAL, call, "%s: the size field of %s is %zu, wants %zu: fill the options with %s_defaults first", call, type, size,
+                 known, type);
+        return false;
+    }
+    memcpy(out, opts, size < known ? size : known);
+    return true;
+}
+
+cj_status cji_stream_failed(cj_stream *s, cj_status st)
+{
+    if (!atomic_load(&s->capturing)) return st;
+    cji_capture *c = cji_capture_of(s);
+    if (c) cji_capture_fail(c);
+    cji_capture_drop(c);
+    return st;
+}
+
+cj_status cji_stream_refused(cj_stream *s, CUresult r, const char *call, const char *doing)
+{
+    return cji_stream_failed(s, cji_refused(s, s->hub, r, call, doing));
+}
+
+void cj_stream_defaults(cj_stream_opts *opts)
+{
+    if (opts) *opts = (cj_stream_opts){ .size = sizeof *opts, .priority = CJ_PRIORITY_NORMAL };
+}
+
+/* -- Making ---------------------------------------------------------------------------------------------------------- */
+
+/* The driver's number for a priority: the range goes from `least` urgent (the greater number) to `greatest`. */
+static int priority_number(const cj_stream_opts *o, int least, int greatest)
+{
+    switch (o->priority) {
+    case CJ_PRIORITY_HIGH: return greatest;
+    case CJ_PRIORITY_LOW: return least;
+    case CJ_PRIORITY_RAW: return o->raw_priority;
+    default: return least - (least - greatest) / 2;
+    }
+}
+
+/* Reads what the stream is; context current. */
+static CUresult read_stream(cj_stream *s, const char **doing)
+{
+    static atomic_uint_fast64_t numbers;
+    unsigned long long id = 0;
+    *doing = "cuStreamGetPriority";
+    CUresult r = s->cu->cuStreamGetPriority(s->raw, &s->priority);
+    if (r != CUDA_SUCCESS) return r;
+    *doing = "cuStreamGetFlags";
+    r = s->cu->cuStreamGetFlags(s->raw, &s->flags);
+    if (r != CUDA_SUCCESS) return r;
+    /* Drivers before CUDA 12.0 do not number streams; the library's own numbers lie where theirs never do. */
+    if (s->cu->cuStreamGetId(s->raw, &id) == CUDA_SUCCESS)
+        s->id = id;
+    else
+        s->id = UINT64_C(1) << 63 | (atomic_fetch_add(&numbers, 1) + 1);
+    return CUDA_SUCCESS;
+}
+
+/* The part of making that is common: what it is, its lane. */
+static bool finish_stream(cj_stream *s, const char *call)
+{
+    const char *doing;
+    CUresult r = read_stream(s, &doing);
+    if (r != CUDA_SUCCESS) {
+        cji_refused(s, s->hub, r, call, doing);
+        return false;
+    }
+    s->lane = cji_lane_open(s->hub, s->raw);
+    if (!s->lane) {
+        cji_fail(s, CJ_ENOMEM, call, "%s: no memory to note the uses of the stream", call);
+        return false;
+    }
+    s->bit = s->lane->bit;
+    return true;
+}
+
+static cj_stream *new_stream(cj_device *dev, const char *call)
+{
+    cj_stream *s = cji_obj_new(sizeof *s, CJI_TAG_STREAM, CJI_OBJ_KEEPS_FIRST, call);
+    if (cji_obj_failed(s)) return s;
+    pthread_mutex_init(&s->lock, NULL);
+    if (cji_check_arg(s, dev, CJI_TAG_DEVICE, call, "the device") != CJ_OK) {
+        cji_obj_set_failed(s);
+        return s;
+    }
+    s->dev = cji_obj_retain(dev);
+    s->hub = cji_device_hub(dev);
+    s->cu = s->hub->cu;
+    cji_late_poll(s->hub, LATE_STEP);
+    return s;
+}
+
+static void create_raw(cj_stream *s, const cj_stream_opts *o, const char *call)
+{
+    int least = 0, greatest = 0;
+    CUresult r = s->cu->cuCtxGetStreamPriorityRange(&least, &greatest);
+    if (r != CUDA_SUCCESS) {
+        cji_refused(s, s->hub, r, call, "cuCtxGetStreamPriorityRange");
+        return;
+    }
+    r = s->cu->cuStreamCreateWithPriority(&s->raw, CU_STREAM_NON_BLOCKING, priority_number(o, least, greatest));
+    if (r != CUDA_SUCCESS) {
+        cji_refused(s, s->hub, r, call, "cuStreamCreateWithPriority");
+        return;
+    }
+    s->owned = true;
+    if (finish_stream(s, call)) return;
+    s->cu->cuStreamDestroy(s->raw);
+    s->raw = NULL;
+}
+
+cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
+{
+    static const char call[] = "cj_stream_create";
+    cj_stream_opts o;
+    cj_stream *s = new_stream(dev, call);
+    if (cji_obj_failed(s)) return s;
+    cj_stream_defaults(&o);
+    if (!cji_opts_take(&o, sizeof o, opts, s, call, "cj_stream")) {
+        cji_obj_set_failed(s);
+        return s;
+    }
+    if (o.priority < CJ_PRIORITY_NORMAL || o.priority > CJ_PRIORITY_RAW) {
+        cji_fail(s, CJ_EINVAL, call, "%s: priority %d is none of CJ_PRIORITY_NORMAL, _HIGH, _LOW, _RAW", call, o.priority);
+        cji_obj_set_failed(s);
+        return s;
+    }
+    bool pushed;
+    CUresult r = cji_enter(s->hub, &pushed);
+    if (r == CUDA_SUCCESS)
+        create_raw(s, &o, call);
+    else
+        cji_refused(s, s->hub, r, call, "cuCtxPushCurrent");
+    cji_leave(s->hub, pushed);
+    if (!s->lane) cji_obj_set_failed(s);
+    return s;
+}
+
+/* Whether a foreign stream can be wrapped; context current. */
+static bool may_wrap(cj_stream *s, const char *call)
+{
+    CUcontext ctx = NULL;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult r = s->cu->cuStreamIsCapturing(s->raw, &status);
+    if (r != CUDA_SUCCESS) return cji_refused(s, s->hub, r, call, "cuStreamIsCapturing"), false;
+    if (status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and asking what it is would break the capture; wrap it before", call), false;
+    r = s->cu->cuStreamGetCtx(s->raw, &ctx);
+    if (r != CUDA_SUCCESS) return cji_refused(s, s->hub, r, call, "cuStreamGetCtx"), false;
+    if (ctx != s->hub->ctx)
+        return cji_fail(s, CJ_EINVAL, call, "%s: the stream belongs to another context than the device's primary context", call), false;
+    return true;
+}
+
+cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
+{
+    static const char call[] = "cj_stream_wrap";
+    cj_stream *s = new_stream(dev, call);
+    if (cji_obj_failed(s)) return s;
+    s->raw = raw;
+    if (!raw) {
+        cji_fail(s, CJ_EINVAL, call, "%s: the stream is NULL, the legacy default stream; pass (void *)1 where that is really meant", call);
+    } else if (s->raw == CU_STREAM_PER_THREAD) {
+        cji_fail(s, CJ_ENOTSUP, call, "%s: the per-thread default stream is another stream in each thread; make a stream with cj_stream_create", call);
+    } else {
+        bool pushed;
+        CUresult r = cji_enter(s->hub, &pushed);
+        if (r != CUDA_SUCCESS)
+            cji_refused(s, s->hub, r, call, "cuCtxPushCurrent");
+        else if (may_wrap(s, call))
+            finish_stream(s, call);
+        cji_leave(s->hub, pushed);
+    }
+    if (!s->lane) {
+        s->raw = NULL;
+        cji_obj_set_failed(s);
+    }
+    return s;
+}
+
+/* -- Releasing ------------------------------------------------------------------------------------------------------- */
+
+static void delete_stream(cj_stream *s)
+{
+    cj_device *dev = s->dev;
+    pthread_mutex_destroy(&s->lock);
+    cji_obj_delete(s, sizeof *s);
+    cj_device_close(dev);
+}
+
+/* Lets the CUstream go; calm, and it is not being captured. */
+static void close_stream(cj_stream *s)
+{
+    if (s->order) s->cu->cuEventDestroy(s->order);
+    cji_lane_close(s->hub, s->lane);
+    if (s->owned) s->cu->cuStreamDestroy(s->raw);
+    delete_stream(s);
+}
+
+static void close_stream_late(cji_late *late) { close_stream((cj_stream *)((char *)late - offsetof(cj_stream, late))); }
+
+void cji_stream_drop(cj_stream *s)
+{
+    if (!cji_obj_release(s)) return;
+    if (!s->lane) { /* failed */
+        delete_stream(s);
+        return;
+    }
+    cj_device *dev = cji_obj_retain(s->dev);
+    cji_hub *hub = s->hub;
+    cji_calm calm;
+    bool calmed = cji_calm_begin(hub, &calm);
+    /* A capture that somebody else began on the stream: it goes when that is over.  A wrapped stream must not be touched later. */
+    if (s->owned && calmed && cji_stream_captures(hub, s->raw)) {
+        s->late.run = close_stream_late;
+        cji_late_put(hub, &s->late, s->bit);
+    } else {
+        close_stream(s);
+    }
+    if (calmed) cji_calm_end(hub, &calm);
+    cji_late_poll(hub, LATE_STEP);
+    cj_device_close(dev);
+}
+
+void cj_stream_free(cj_stream *s)
+{
+    if (!cji_check_free(s, CJI_TAG_STREAM, "cj_stream_free")) return;
+    cji_capture_abandon(s);
+    cji_stream_drop(s);
+}
+
+/* -- What a stream is ------------------------------------------------------------------------------------------------ */
+
+static bool is_stream(const cj_stream *s) { return cji_check(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
+
+void *cj_stream_raw(const cj_stream *s) { return is_stream(s) ? s->raw : NULL; }
+uint64_t cj_stream_id(const cj_stream *s) { return is_stream(s) ? s->id : 0; }
+cj_device *cj_stream_device(const cj_stream *s) { return is_stream(s) ? s->dev : NULL; }
+int cj_stream_priority(const cj_stream *s) { return is_stream(s) ? s->priority : 0; }
+unsigned cj_stream_flags(const cj_stream *s) { return is_stream(s) ? s->flags : 0; }

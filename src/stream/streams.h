@@ -1,0 +1,183 @@
+/* What the files of src/stream share: the objects, the device's side of them, and their small helpers.
+ *
+ * Locks, in the order in which they may be taken: event, capture, stream, side, hub (driver/late.h); no lock is held over a call of
+ * the driver that may block, and none is taken by a host function. */
+#ifndef CJI_STREAMS_H
+#define CJI_STREAMS_H
+
+#include <cujit/graph.h>
+
+#include "base/obj.h"
+#include "driver/driver.h"
+#include "driver/late.h"
+
+typedef struct cji_capture cji_capture;
+typedef struct cji_keep cji_keep;
+typedef struct cji_side cji_side;
+
+/* -- Objects --------------------------------------------------------------------------------------------------------- */
+
+struct cj_stream {
+    cji_obj obj;
+    cj_device *dev; /* retained */
+    cji_hub *hub;   /* the device's */
+    const cji_cu *cu;
+    CUstream raw;
+    cji_lane *lane;
+    uint64_t bit; /* the lane's */
+    uint64_t id;
+    int priority;
+    unsigned flags;
+    bool owned;            /* raw was made here */
+    atomic_bool capturing; /* capture is not NULL: the launch looks at this one only */
+    pthread_mutex_t lock;  /* guards capture, order */
+    cji_capture *capture;  /* retained */
+    CUevent order;         /* for fork and join, made at the first of them; recorded and waited on, never queried */
+    cji_late late;
+};
+
+struct cj_event {
+    cji_obj obj;
+    cj_device *dev; /* retained */
+    cji_hub *hub;
+    const cji_cu *cu;
+    CUevent raw;
+    bool timing;
+    pthread_mutex_t lock; /* guards what follows; held over record and wait, so that the two agree about the capture */
+    bool recorded;
+    cji_capture *capture; /* that it was last recorded in, retained; may be over */
+    cji_late late;
+};
+
+struct cj_graph {
+    cji_obj obj;
+    cj_device *dev; /* retained */
+    cji_hub *hub;
+    CUgraph raw;
+    pthread_mutex_t lock; /* the driver's graphs are not thread-safe */
+    cji_keep *keep;
+    cji_late late;
+};
+
+struct cj_exec {
+    cji_obj obj;
+    cj_device *dev; /* retained */
+    cji_hub *hub;
+    CUgraphExec raw;
+    pthread_mutex_t lock;
+    cji_keep *keep;
+    atomic_uint_fast64_t used; /* lanes it was launched on */
+    cji_late late;
+};
+
+/* -- Context --------------------------------------------------------------------------------------------------------- */
+
+/* Makes the device's context current for a call; *pushed says whether cji_leave has to undo it. */
+static inline CUresult cji_enter(const cji_hub *hub, bool *pushed)
+{
+    CUcontext now = NULL;
+    *pushed = false;
+    CUresult r = hub->cu->cuCtxGetCurrent(&now);
+    if (r != CUDA_SUCCESS || now == hub->ctx) return r;
+    r = hub->cu->cuCtxPushCurrent(hub->ctx);
+    *pushed = r == CUDA_SUCCESS;
+    return r;
+}
+
+static inline void cji_leave(const cji_hub *hub, bool pushed)
+{
+    CUcontext gone;
+    if (pushed) hub->cu->cuCtxPopCurrent(&gone);
+}
+
+/* -- Failures -------------------------------------------------------------------------------------------------------- */
+
+/* A call given to a stream has failed and its record is the thread's latest: a capture under way has a hole now.  Returns `st`. */
+cj_status cji_stream_failed(cj_stream *s, cj_status st);
+
+/* Records a refusal of the driver in `obj`: `doing` is the driver's entry point. */
+cj_status cji_refused(void *obj, const cji_hub *hub, CUresult r, const char *call, const char *doing);
+
+/* The same for a call given to a stream. */
+cj_status cji_stream_refused(cj_stream *s, CUresult r, const char *call, const char *doing);
+
+/* Copies the caller's options over the defaults in `out`, whose struct has `known` bytes.  False, and a record in `into`, where their size is none or
+ * something is set that this version does not know. */
+bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type);
+
+/* -- Streams (stream.c) ---------------------------------------------------------------------------------------------- */
+
+static inline bool cji_same_device(const cji_hub *a, const cji_hub *b) { return a == b || (a->cu == b->cu && a->ctx == b->ctx); }
+
+/* Drops a reference; the last one lets the CUstream go. */
+void cji_stream_drop(cj_stream *s);
+
+/* -- Captures (capture.c) -------------------------------------------------------------------------------------------- */
+
+/* The stream's capture, retained; NULL when it has none. */
+cji_capture *cji_capture_of(cj_stream *s);
+cji_capture *cji_capture_retain(cji_capture *c);
+void cji_capture_drop(cji_capture *c); /* NULL is fine */
+bool cji_capture_open(const cji_capture *c);
+cji_keep *cji_capture_keep(cji_capture *c); /* borrowed */
+/* `s` has been drawn into the capture. */
+void cji_capture_join(cji_capture *c, cj_stream *s);
+/* Notes the thread's latest failure as the capture's first. */
+void cji_capture_fail(cji_capture *c);
+
+/* -- What a graph keeps alive (keep.c) ------------------------------------------------------------------------------- */
+
+typedef enum cji_kept { CJI_KEPT_KERNEL, CJI_KEPT_MEMORY, CJI_KEPT_EXEC, CJI_KEPT_STAGE } cji_kept;
+
+cji_keep *cji_keep_new(void); /* NULL without memory */
+cji_keep *cji_keep_retain(cji_keep *k);
+void cji_keep_drop(cji_keep *k); /* releases everything at the last one; NULL is fine */
+/* Hands a reference over to the keep; false without memory, and then the reference stays the caller's.  *had: it was there already, and the
+ * reference stays the caller's too. */
+bool cji_keep_add(cji_keep *k, cji_kept kind, void *what, bool *had);
+
+/* -- Memory (memory.c) ----------------------------------------------------------------------------------------------- */
+
+typedef struct cji_mem cji_mem;
+
+/* The device's side: its table of memory and its staging memory; made at first use, NULL without memory. */
+cji_side *cji_side_of(cj_device *dev);
+
+/* A range about to be used by work given to `s`: checked against the allocation that holds its start, if one of the table does; noted as used
+ * on the stream, and kept by its capture.  `what` names the argument in the failure. */
+cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *call, const char *what);
+/* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table knows it. */
+cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call);
+void cji_mem_unkeep(cji_mem *m);
+
+/* -- Staging (staging.c) --------------------------------------------------------------------------------------------- */
+
+/* One piece of pinned memory that a part of a copy passes through. */
+typedef struct cji_stage cji_stage;
+
+typedef struct cji_staging {
+    pthread_mutex_t lock;
+    const cji_hub *hub;
+    struct cji_slab *slabs;    /* the pinned blocks that pieces are cut from */
+    cji_stage *idle[3], *busy; /* pieces by class; pieces whose copy may be under way */
+} cji_staging;
+
+void cji_staging_init(cji_staging *st, const cji_hub *hub);
+void cji_staging_fini(cji_staging *st);    /* context current */
+void cji_staging_trim(cji_staging *st);    /* gives large idle pieces back; calm */
+void cji_stage_release(cji_stage *piece);  /* a kept piece whose graph is gone */
+
+/* The two directions through staging memory, captured or not; the range was checked. */
+cj_status cji_staged_to_device(cj_stream *s, cji_staging *st, uint64_t dst, const void *src, size_t bytes);
+cj_status cji_staged_to_host(cj_stream *s, cji_staging *st, void *dst, uint64_t src, size_t bytes);
+
+struct cji_side {
+    cji_hub *hub;
+    cj_device *dev;       /* not retained: the side is the device's own */
+    pthread_mutex_t lock; /* guards the table */
+    cji_mem **table;      /* by address */
+    size_t count, cap;
+    cji_staging staging;
+};
+
+#endif
