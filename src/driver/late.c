@@ -40,7 +40,7 @@ bool cji_stream_captures(const cji_hub *hub, CUstream raw)
 
 /* -- Points; all with the hub's lock held, calm ---------------------------------------------------------------------- */
 
-static cji_point *new_point(cji_hub *hub)
+static cji_point *point_new(cji_hub *hub)
 {
     cji_point *p = hub->spare;
     if (p) {
@@ -53,32 +53,32 @@ static cji_point *new_point(cji_hub *hub)
     return NULL;
 }
 
-static void destroy_point(cji_hub *hub, cji_point *p)
+static void point_destroy(cji_hub *hub, cji_point *p)
 {
     hub->cu->cuEventDestroy(p->event);
     cji_free(p, sizeof *p);
 }
 
 /* Records `p` (NULL: there was no memory) on `raw`; destroys it and gives NULL if that cannot be now. */
-static cji_point *mark(cji_hub *hub, cji_point *p, CUstream raw)
+static cji_point *point_mark(cji_hub *hub, cji_point *p, CUstream raw)
 {
     if (!p) return NULL;
     bool marked = !cji_stream_captures(hub, raw) && hub->cu->cuEventRecord(p->event, raw) == CUDA_SUCCESS;
     /* A capture that another thread began in between holds the event now: it must not be queried. */
     if (marked && !cji_stream_captures(hub, raw)) return p;
-    destroy_point(hub, p);
+    point_destroy(hub, p);
     return NULL;
 }
 
-static bool reached(cji_hub *hub, const cji_point *p) { return hub->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY; }
+static bool point_reached(cji_hub *hub, const cji_point *p) { return hub->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY; }
 
 /* Takes the points that are reached out of a list; whether none is left. */
-static bool settle(cji_hub *hub, cji_point **list)
+static bool points_settle(cji_hub *hub, cji_point **list)
 {
     bool none = true;
     while (*list) {
         cji_point *p = *list;
-        if (!reached(hub, p)) {
+        if (!point_reached(hub, p)) {
             none = false;
             list = &p->next;
             continue;
@@ -91,7 +91,7 @@ static bool settle(cji_hub *hub, cji_point **list)
 }
 
 /* Whether the context is beyond recording: nothing of it runs any more. */
-static bool dead(cji_hub *hub, CUstream raw)
+static bool lane_is_dead(cji_hub *hub, CUstream raw)
 {
     CUstreamCaptureStatus status;
     CUresult r = hub->cu->cuStreamIsCapturing(raw, &status);
@@ -99,13 +99,13 @@ static bool dead(cji_hub *hub, CUstream raw)
 }
 
 /* Records a point on each lane of `bit`; false if one of them cannot be marked now. */
-static bool mark_bit(cji_hub *hub, cji_late *late, uint64_t bit)
+static bool late_mark_bit(cji_hub *hub, cji_late *late, uint64_t bit)
 {
     for (cji_lane *l = hub->lanes; l; l = l->next) {
         if (l->bit != bit) continue;
-        cji_point *p = mark(hub, new_point(hub), l->raw);
+        cji_point *p = point_mark(hub, point_new(hub), l->raw);
         if (!p) {
-            if (dead(hub, l->raw)) continue;
+            if (lane_is_dead(hub, l->raw)) continue;
             return false;
         }
         p->next = late->points;
@@ -114,22 +114,30 @@ static bool mark_bit(cji_hub *hub, cji_late *late, uint64_t bit)
     return true;
 }
 
-static uint64_t tail_bits(cji_hub *hub)
+static uint64_t hub_tail_bits(cji_hub *hub)
 {
     uint64_t bits = 0;
-    settle(hub, &hub->tails);
+    points_settle(hub, &hub->tails);
     for (cji_point *t = hub->tails; t; t = t->next) bits |= t->bit;
     return bits;
 }
 
 /* Whether every use of `late` is over. */
-static bool is_over(cji_hub *hub, cji_late *late)
+static bool late_is_over(cji_hub *hub, cji_late *late)
 {
     for (uint64_t rest = late->unmarked; rest; rest &= rest - 1) {
         uint64_t bit = rest & -rest;
-        if (mark_bit(hub, late, bit)) late->unmarked &= ~bit;
+        if (late_mark_bit(hub, late, bit)) late->unmarked &= ~bit;
     }
-    return settle(hub, &late->points) && !late->unmarked && !(late->used & tail_bits(hub));
+    return points_settle(hub, &late->points) && !late->unmarked && !(late->used & hub_tail_bits(hub));
+}
+
+bool cji_hub_idle(cji_hub *hub)
+{
+    pthread_mutex_lock(&hub->lock);
+    bool idle = !hub_tail_bits(hub);
+    pthread_mutex_unlock(&hub->lock);
+    return idle;
 }
 
 void cji_hub_fini(cji_hub *hub)
@@ -139,7 +147,7 @@ void cji_hub_fini(cji_hub *hub)
     for (size_t i = 0; i < 2; i++) {
         for (cji_point *p = lists[i], *next; p; p = next) {
             next = p->next;
-            destroy_point(hub, p);
+            point_destroy(hub, p);
         }
     }
     pthread_mutex_destroy(&hub->lock);
@@ -155,7 +163,7 @@ cji_lane *cji_lane_open(cji_hub *hub, CUstream raw)
     lane->refs = 1;
     lane->live = true;
     pthread_mutex_lock(&hub->lock);
-    lane->tail = new_point(hub);
+    lane->tail = point_new(hub);
     if (lane->tail) {
         lane->bit = lane->tail->bit = UINT64_C(1) << hub->lanes_made++ % 64;
         lane->next = hub->lanes;
@@ -179,12 +187,12 @@ void cji_lane_close(cji_hub *hub, cji_lane *lane)
     while (*at != lane) at = &(*at)->next;
     *at = lane->next;
     lane->live = false;
-    cji_point *tail = mark(hub, lane->tail, lane->raw);
+    cji_point *tail = point_mark(hub, lane->tail, lane->raw);
     if (tail) {
         tail->next = hub->tails;
         hub->tails = tail;
     }
-    settle(hub, &hub->tails);
+    points_settle(hub, &hub->tails);
     cji_lane_drop(lane);
     pthread_mutex_unlock(&hub->lock);
 }
@@ -204,7 +212,7 @@ void cji_late_put(cji_hub *hub, cji_late *late, uint64_t used)
 }
 
 /* Takes the releases that are possible out of the first `max`; the others go to the end of the list, so that each has its turn. */
-static cji_late *take_possible(cji_hub *hub, unsigned max)
+static cji_late *late_take(cji_hub *hub, unsigned max)
 {
     cji_late *possible = NULL, **end = &possible;
     pthread_mutex_lock(&hub->lock);
@@ -214,7 +222,7 @@ static cji_late *take_possible(cji_hub *hub, unsigned max)
         hub->first = late->next;
         if (!hub->first) hub->last = &hub->first;
         late->next = NULL;
-        if (is_over(hub, late)) {
+        if (late_is_over(hub, late)) {
             *end = late;
             end = &late->next;
             continue;
@@ -233,7 +241,7 @@ void cji_late_drain(cji_hub *hub, unsigned max)
     if (atomic_load(&hub->captures) || atomic_flag_test_and_set(&hub->draining)) return;
     if (cji_calm_begin(hub, &calm)) {
         cji_late *late;
-        while ((late = take_possible(hub, max))) {
+        while ((late = late_take(hub, max))) {
             while (late) {
                 cji_late *next = late->next;
                 atomic_fetch_sub(&hub->waiting, 1);

@@ -67,6 +67,9 @@ enum { CJI_LATE_ALL = 1 << 30 };
 void cji_hub_init(cji_hub *hub, const cji_cu *cu, CUcontext ctx);
 void cji_hub_fini(cji_hub *hub); /* no lane and no release may be left; context current */
 
+/* Whether every stream that was closed has come to its end; calm. */
+bool cji_hub_idle(cji_hub *hub);
+
 /* A lane for a stream, with one reference; NULL without memory.  Context current. */
 cji_lane *cji_lane_open(cji_hub *hub, CUstream raw);
 /* The stream goes: leaves a tail unless it is being captured, and drops the reference.  Before the stream is destroyed; calm. */

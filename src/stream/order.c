@@ -1,8 +1,6 @@
 /* Order and waiting: waits on events, fork and join, synchronising, queries, host functions. */
 #include "stream/streams.h"
 
-enum { LATE_STEP = 4 };
-
 /* -- Waiting on the device ------------------------------------------------------------------------------------------- */
 
 cj_status cj_stream_wait(cj_stream *s, cj_event *e)
@@ -12,21 +10,23 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    bool pushed;
-    CUresult r = cji_enter(s->hub, &pushed);
-    if (r != CUDA_SUCCESS) return cji_stream_refused(s, r, call, "cuCtxPushCurrent");
+    if (s->cu != e->cu)
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: stream and event belong to two drivers, which cannot wait for each other", call));
+    cji_ctx ctx;
+    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
     pthread_mutex_lock(&e->lock);
-    r = s->cu->cuStreamWaitEvent(s->raw, e->raw, 0);
+    CUresult r = s->cu->cuStreamWaitEvent(s->raw, e->raw, 0);
     cji_capture *c = r == CUDA_SUCCESS && e->capture && cji_capture_open(e->capture) ? cji_capture_retain(e->capture) : NULL;
     pthread_mutex_unlock(&e->lock);
-    cji_leave(s->hub, pushed);
+    cji_ctx_leave(s->dev, &ctx);
     if (c) cji_capture_join(c, s);
     cji_capture_drop(c);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuStreamWaitEvent");
 }
 
 /* Later work of `to` waits for what `from` was given so far; context current, both of one driver. */
-static CUresult chain(cj_stream *from, cj_stream *to, const char **doing)
+static CUresult stream_chain(cj_stream *from, cj_stream *to, const char **doing)
 {
     cji_capture *c = NULL;
     CUresult r = CUDA_SUCCESS;
@@ -43,35 +43,38 @@ static CUresult chain(cj_stream *from, cj_stream *to, const char **doing)
     }
     if (r == CUDA_SUCCESS && from->capture) c = cji_capture_retain(from->capture);
     pthread_mutex_unlock(&from->lock);
-    if (c && c != to->capture) cji_capture_join(c, to);
+    if (c) cji_capture_join(c, to);
     cji_capture_drop(c);
     return r;
 }
 
 /* Both directions; a failure is left in `s`, the first argument. */
-static cj_status order_streams(cj_stream *s, cj_stream *t, bool fork, const char *call)
+static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char *call)
 {
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, t, CJI_TAG_STREAM, call, "the second stream");
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s == t) return CJ_OK;
+    if (s->cu != t->cu)
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the streams belong to two drivers, which cannot wait for each other", call));
     cj_stream *from = fork ? s : t, *to = fork ? t : s;
-    const char *doing = "cuCtxPushCurrent";
-    bool pushed;
-    CUresult r = cji_enter(from->hub, &pushed);
-    if (r == CUDA_SUCCESS) r = chain(from, to, &doing);
-    cji_leave(from->hub, pushed);
+    const char *doing;
+    cji_ctx ctx;
+    st = cji_ctx_begin(s, from->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    CUresult r = stream_chain(from, to, &doing);
+    cji_ctx_leave(from->dev, &ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
 }
 
-cj_status cj_stream_fork(cj_stream *s, cj_stream *t) { return order_streams(s, t, true, "cj_stream_fork"); }
-cj_status cj_stream_join(cj_stream *s, cj_stream *t) { return order_streams(s, t, false, "cj_stream_join"); }
+cj_status cj_stream_fork(cj_stream *s, cj_stream *t) { return stream_order(s, t, true, "cj_stream_fork"); }
+cj_status cj_stream_join(cj_stream *s, cj_stream *t) { return stream_order(s, t, false, "cj_stream_join"); }
 
 /* -- Waiting on the host --------------------------------------------------------------------------------------------- */
 
 /* Waiting for a captured stream would break its capture, so it is refused before the driver hears of it. */
-static cj_status not_captured(cj_stream *s, const char *call)
+static cj_status stream_not_captured(cj_stream *s, const char *call)
 {
     if (!atomic_load(&s->capturing)) return CJ_OK;
     return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first", call);
@@ -81,18 +84,15 @@ cj_status cj_stream_sync(cj_stream *s)
 {
     static const char call[] = "cj_stream_sync";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st == CJ_OK) st = not_captured(s, call);
+    if (st == CJ_OK) st = stream_not_captured(s, call);
     if (st != CJ_OK) return st;
-    bool pushed;
-    const char *doing = "cuCtxPushCurrent";
-    CUresult r = cji_enter(s->hub, &pushed);
-    if (r == CUDA_SUCCESS) {
-        doing = "cuStreamSynchronize";
-        r = s->cu->cuStreamSynchronize(s->raw);
+    cji_ctx ctx;
+    if (cji_ctx_begin(s, s->dev, &ctx, call) == CJ_OK) {
+        CUresult r = s->cu->cuStreamSynchronize(s->raw);
+        cji_ctx_leave(s->dev, &ctx);
+        if (r != CUDA_SUCCESS) cji_refused(s, s->dev, r, call, "cuStreamSynchronize");
     }
-    cji_leave(s->hub, pushed);
-    if (r != CUDA_SUCCESS) cji_refused(s, s->hub, r, call, doing);
-    cji_late_poll(s->hub, LATE_STEP);
+    cji_late_poll(s->hub, CJI_LATE_STEP);
     cj_error first;
     cji_err_take(s, &first);
     return (cj_status)first.status;
@@ -102,18 +102,15 @@ cj_status cj_stream_query(cj_stream *s)
 {
     static const char call[] = "cj_stream_query";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st == CJ_OK) st = not_captured(s, call);
+    if (st == CJ_OK) st = stream_not_captured(s, call);
     if (st != CJ_OK) return st;
-    bool pushed;
-    const char *doing = "cuCtxPushCurrent";
-    CUresult r = cji_enter(s->hub, &pushed);
-    if (r == CUDA_SUCCESS) {
-        doing = "cuStreamQuery";
-        r = s->cu->cuStreamQuery(s->raw);
-    }
-    cji_leave(s->hub, pushed);
+    cji_ctx ctx;
+    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = s->cu->cuStreamQuery(s->raw);
+    cji_ctx_leave(s->dev, &ctx);
     if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->hub, r, call, doing);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, "cuStreamQuery");
 }
 
 /* -- Host functions -------------------------------------------------------------------------------------------------- */
@@ -124,13 +121,10 @@ cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user)
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));
-    bool pushed;
-    const char *doing = "cuCtxPushCurrent";
-    CUresult r = cji_enter(s->hub, &pushed);
-    if (r == CUDA_SUCCESS) {
-        doing = "cuLaunchHostFunc";
-        r = s->cu->cuLaunchHostFunc(s->raw, fn, user);
-    }
-    cji_leave(s->hub, pushed);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
+    cji_ctx ctx;
+    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    CUresult r = s->cu->cuLaunchHostFunc(s->raw, fn, user);
+    cji_ctx_leave(s->dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuLaunchHostFunc");
 }

@@ -3,8 +3,6 @@
 
 #include "stream/streams.h"
 
-enum { LATE_STEP = 8 }; /* waiting releases looked at by a release */
-
 /* -- Options and failures -------------------------------------------------------------------------------------------- */
 
 bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type)
@@ -32,9 +30,20 @@ cj_status cji_stream_failed(cj_stream *s, cj_status st)
     return st;
 }
 
+cj_status cji_refused(void *obj, const cj_device *dev, CUresult r, const char *call, const char *doing)
+{
+    if (r == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED");
+    if (r == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a stream that was forked from the capture was not joined");
+    if (r == CUDA_ERROR_ILLEGAL_STATE || (r >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && r <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD))
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a capture does not allow this");
+    return cji_cu_fail(obj, dev->drv, r, doing, call);
+}
+
 cj_status cji_stream_refused(cj_stream *s, CUresult r, const char *call, const char *doing)
 {
-    return cji_stream_failed(s, cji_refused(s, s->hub, r, call, doing));
+    return cji_stream_failed(s, cji_refused(s, s->dev, r, call, doing));
 }
 
 void cj_stream_defaults(cj_stream_opts *opts)
@@ -45,7 +54,7 @@ void cj_stream_defaults(cj_stream_opts *opts)
 /* -- Making ---------------------------------------------------------------------------------------------------------- */
 
 /* The driver's number for a priority: the range goes from `least` urgent (the greater number) to `greatest`. */
-static int priority_number(const cj_stream_opts *o, int least, int greatest)
+static int stream_priority_number(const cj_stream_opts *o, int least, int greatest)
 {
     switch (o->priority) {
     case CJ_PRIORITY_HIGH: return greatest;
@@ -56,7 +65,7 @@ static int priority_number(const cj_stream_opts *o, int least, int greatest)
 }
 
 /* Reads what the stream is; context current. */
-static CUresult read_stream(cj_stream *s, const char **doing)
+static CUresult stream_read(cj_stream *s, const char **doing)
 {
     static atomic_uint_fast64_t numbers;
     unsigned long long id = 0;
@@ -75,12 +84,12 @@ static CUresult read_stream(cj_stream *s, const char **doing)
 }
 
 /* The part of making that is common: what it is, its lane. */
-static bool finish_stream(cj_stream *s, const char *call)
+static bool stream_finish(cj_stream *s, const char *call)
 {
     const char *doing;
-    CUresult r = read_stream(s, &doing);
+    CUresult r = stream_read(s, &doing);
     if (r != CUDA_SUCCESS) {
-        cji_refused(s, s->hub, r, call, doing);
+        cji_refused(s, s->dev, r, call, doing);
         return false;
     }
     s->lane = cji_lane_open(s->hub, s->raw);
@@ -92,7 +101,7 @@ static bool finish_stream(cj_stream *s, const char *call)
     return true;
 }
 
-static cj_stream *new_stream(cj_device *dev, const char *call)
+static cj_stream *stream_new(cj_device *dev, const char *call)
 {
     cj_stream *s = cji_obj_new(sizeof *s, CJI_TAG_STREAM, CJI_OBJ_KEEPS_FIRST, call);
     if (cji_obj_failed(s)) return s;
@@ -102,27 +111,27 @@ static cj_stream *new_stream(cj_device *dev, const char *call)
         return s;
     }
     s->dev = cji_obj_retain(dev);
-    s->hub = cji_device_hub(dev);
+    s->hub = &dev->hub;
     s->cu = s->hub->cu;
-    cji_late_poll(s->hub, LATE_STEP);
+    cji_late_poll(s->hub, CJI_LATE_STEP);
     return s;
 }
 
-static void create_raw(cj_stream *s, const cj_stream_opts *o, const char *call)
+static void stream_create_raw(cj_stream *s, const cj_stream_opts *o, const char *call)
 {
     int least = 0, greatest = 0;
     CUresult r = s->cu->cuCtxGetStreamPriorityRange(&least, &greatest);
     if (r != CUDA_SUCCESS) {
-        cji_refused(s, s->hub, r, call, "cuCtxGetStreamPriorityRange");
+        cji_refused(s, s->dev, r, call, "cuCtxGetStreamPriorityRange");
         return;
     }
-    r = s->cu->cuStreamCreateWithPriority(&s->raw, CU_STREAM_NON_BLOCKING, priority_number(o, least, greatest));
+    r = s->cu->cuStreamCreateWithPriority(&s->raw, CU_STREAM_NON_BLOCKING, stream_priority_number(o, least, greatest));
     if (r != CUDA_SUCCESS) {
-        cji_refused(s, s->hub, r, call, "cuStreamCreateWithPriority");
+        cji_refused(s, s->dev, r, call, "cuStreamCreateWithPriority");
         return;
     }
     s->owned = true;
-    if (finish_stream(s, call)) return;
+    if (stream_finish(s, call)) return;
     s->cu->cuStreamDestroy(s->raw);
     s->raw = NULL;
 }
@@ -131,7 +140,7 @@ cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
 {
     static const char call[] = "cj_stream_create";
     cj_stream_opts o;
-    cj_stream *s = new_stream(dev, call);
+    cj_stream *s = stream_new(dev, call);
     if (cji_obj_failed(s)) return s;
     cj_stream_defaults(&o);
     if (!cji_opts_take(&o, sizeof o, opts, s, call, "cj_stream")) {
@@ -143,28 +152,26 @@ cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
         cji_obj_set_failed(s);
         return s;
     }
-    bool pushed;
-    CUresult r = cji_enter(s->hub, &pushed);
-    if (r == CUDA_SUCCESS)
-        create_raw(s, &o, call);
-    else
-        cji_refused(s, s->hub, r, call, "cuCtxPushCurrent");
-    cji_leave(s->hub, pushed);
+    cji_ctx ctx;
+    if (cji_ctx_begin(s, dev, &ctx, call) == CJ_OK) {
+        stream_create_raw(s, &o, call);
+        cji_ctx_leave(dev, &ctx);
+    }
     if (!s->lane) cji_obj_set_failed(s);
     return s;
 }
 
 /* Whether a foreign stream can be wrapped; context current. */
-static bool may_wrap(cj_stream *s, const char *call)
+static bool stream_may_wrap(cj_stream *s, const char *call)
 {
     CUcontext ctx = NULL;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = s->cu->cuStreamIsCapturing(s->raw, &status);
-    if (r != CUDA_SUCCESS) return cji_refused(s, s->hub, r, call, "cuStreamIsCapturing"), false;
+    if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuStreamIsCapturing"), false;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
         return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and asking what it is would break the capture; wrap it before", call), false;
     r = s->cu->cuStreamGetCtx(s->raw, &ctx);
-    if (r != CUDA_SUCCESS) return cji_refused(s, s->hub, r, call, "cuStreamGetCtx"), false;
+    if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuStreamGetCtx"), false;
     if (ctx != s->hub->ctx)
         return cji_fail(s, CJ_EINVAL, call, "%s: the stream belongs to another context than the device's primary context", call), false;
     return true;
@@ -173,7 +180,7 @@ static bool may_wrap(cj_stream *s, const char *call)
 cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
 {
     static const char call[] = "cj_stream_wrap";
-    cj_stream *s = new_stream(dev, call);
+    cj_stream *s = stream_new(dev, call);
     if (cji_obj_failed(s)) return s;
     s->raw = raw;
     if (!raw) {
@@ -181,13 +188,11 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     } else if (s->raw == CU_STREAM_PER_THREAD) {
         cji_fail(s, CJ_ENOTSUP, call, "%s: the per-thread default stream is another stream in each thread; make a stream with cj_stream_create", call);
     } else {
-        bool pushed;
-        CUresult r = cji_enter(s->hub, &pushed);
-        if (r != CUDA_SUCCESS)
-            cji_refused(s, s->hub, r, call, "cuCtxPushCurrent");
-        else if (may_wrap(s, call))
-            finish_stream(s, call);
-        cji_leave(s->hub, pushed);
+        cji_ctx ctx;
+        if (cji_ctx_begin(s, dev, &ctx, call) == CJ_OK) {
+            if (stream_may_wrap(s, call)) stream_finish(s, call);
+            cji_ctx_leave(dev, &ctx);
+        }
     }
     if (!s->lane) {
         s->raw = NULL;
@@ -198,46 +203,46 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
 
 /* -- Releasing ------------------------------------------------------------------------------------------------------- */
 
-static void delete_stream(cj_stream *s)
+static void stream_delete(cj_stream *s)
 {
     cj_device *dev = s->dev;
     pthread_mutex_destroy(&s->lock);
     cji_obj_delete(s, sizeof *s);
-    cj_device_close(dev);
+    cji_device_drop(dev);
 }
 
 /* Lets the CUstream go; calm, and it is not being captured. */
-static void close_stream(cj_stream *s)
+static void stream_close(cj_stream *s)
 {
     if (s->order) s->cu->cuEventDestroy(s->order);
     cji_lane_close(s->hub, s->lane);
     if (s->owned) s->cu->cuStreamDestroy(s->raw);
-    delete_stream(s);
+    stream_delete(s);
 }
 
-static void close_stream_late(cji_late *late) { close_stream((cj_stream *)((char *)late - offsetof(cj_stream, late))); }
+static void stream_close_late(cji_late *late) { stream_close((cj_stream *)((char *)late - offsetof(cj_stream, late))); }
 
 void cji_stream_drop(cj_stream *s)
 {
     if (!cji_obj_release(s)) return;
     if (!s->lane) { /* failed */
-        delete_stream(s);
+        stream_delete(s);
         return;
     }
     cj_device *dev = cji_obj_retain(s->dev);
     cji_hub *hub = s->hub;
     cji_calm calm;
     bool calmed = cji_calm_begin(hub, &calm);
-    /* A capture that somebody else began on the stream: it goes when that is over.  A wrapped stream must not be touched later. */
-    if (s->owned && calmed && cji_stream_captures(hub, s->raw)) {
-        s->late.run = close_stream_late;
+    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later. */
+    if (s->owned && calmed && (atomic_load(&hub->captures) || cji_stream_captures(hub, s->raw))) {
+        s->late.run = stream_close_late;
         cji_late_put(hub, &s->late, s->bit);
     } else {
-        close_stream(s);
+        stream_close(s);
     }
     if (calmed) cji_calm_end(hub, &calm);
-    cji_late_poll(hub, LATE_STEP);
-    cj_device_close(dev);
+    cji_late_poll(hub, CJI_LATE_STEP);
+    cji_device_drop(dev);
 }
 
 void cj_stream_free(cj_stream *s)
@@ -249,10 +254,10 @@ void cj_stream_free(cj_stream *s)
 
 /* -- What a stream is ------------------------------------------------------------------------------------------------ */
 
-static bool is_stream(const cj_stream *s) { return cji_check(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
+static bool stream_is_live(const cj_stream *s) { return cji_check(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
 
-void *cj_stream_raw(const cj_stream *s) { return is_stream(s) ? s->raw : NULL; }
-uint64_t cj_stream_id(const cj_stream *s) { return is_stream(s) ? s->id : 0; }
-cj_device *cj_stream_device(const cj_stream *s) { return is_stream(s) ? s->dev : NULL; }
-int cj_stream_priority(const cj_stream *s) { return is_stream(s) ? s->priority : 0; }
-unsigned cj_stream_flags(const cj_stream *s) { return is_stream(s) ? s->flags : 0; }
+void *cj_stream_raw(const cj_stream *s) { return stream_is_live(s) ? s->raw : NULL; }
+uint64_t cj_stream_id(const cj_stream *s) { return stream_is_live(s) ? s->id : 0; }
+cj_device *cj_stream_device(const cj_stream *s) { return stream_is_live(s) ? s->dev : NULL; }
+int cj_stream_priority(const cj_stream *s) { return stream_is_live(s) ? s->priority : 0; }
+unsigned cj_stream_flags(const cj_stream *s) { return stream_is_live(s) ? s->flags : 0; }

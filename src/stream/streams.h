@@ -70,33 +70,13 @@ struct cj_exec {
     cji_late late;
 };
 
-/* -- Context --------------------------------------------------------------------------------------------------------- */
-
-/* Makes the device's context current for a call; *pushed says whether cji_leave has to undo it. */
-static inline CUresult cji_enter(const cji_hub *hub, bool *pushed)
-{
-    CUcontext now = NULL;
-    *pushed = false;
-    CUresult r = hub->cu->cuCtxGetCurrent(&now);
-    if (r != CUDA_SUCCESS || now == hub->ctx) return r;
-    r = hub->cu->cuCtxPushCurrent(hub->ctx);
-    *pushed = r == CUDA_SUCCESS;
-    return r;
-}
-
-static inline void cji_leave(const cji_hub *hub, bool pushed)
-{
-    CUcontext gone;
-    if (pushed) hub->cu->cuCtxPopCurrent(&gone);
-}
-
 /* -- Failures -------------------------------------------------------------------------------------------------------- */
 
 /* A call given to a stream has failed and its record is the thread's latest: a capture under way has a hole now.  Returns `st`. */
 cj_status cji_stream_failed(cj_stream *s, cj_status st);
 
-/* Records a refusal of the driver in `obj`: `doing` is the driver's entry point. */
-cj_status cji_refused(void *obj, const cji_hub *hub, CUresult r, const char *call, const char *doing);
+/* Records a refusal of the driver in `obj`: `doing` is the driver's entry point.  What a capture forbids is CJ_ESTATE. */
+cj_status cji_refused(void *obj, const cj_device *dev, CUresult r, const char *call, const char *doing);
 
 /* The same for a call given to a stream. */
 cj_status cji_stream_refused(cj_stream *s, CUresult r, const char *call, const char *doing);
@@ -104,6 +84,8 @@ cj_status cji_stream_refused(cj_stream *s, CUresult r, const char *call, const c
 /* Copies the caller's options over the defaults in `out`, whose struct has `known` bytes.  False, and a record in `into`, where their size is none or
  * something is set that this version does not know. */
 bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type);
+
+enum { CJI_LATE_STEP = 8 }; /* waiting releases looked at by a call that may do some */
 
 /* -- Streams (stream.c) ---------------------------------------------------------------------------------------------- */
 
@@ -124,10 +106,12 @@ cji_keep *cji_capture_keep(cji_capture *c); /* borrowed */
 void cji_capture_join(cji_capture *c, cj_stream *s);
 /* Notes the thread's latest failure as the capture's first. */
 void cji_capture_fail(cji_capture *c);
+/* The user's handle of a stream goes: a capture that it began and that nobody can end any more is ended and dropped. */
+void cji_capture_abandon(cj_stream *s);
 
 /* -- What a graph keeps alive (keep.c) ------------------------------------------------------------------------------- */
 
-typedef enum cji_kept { CJI_KEPT_KERNEL, CJI_KEPT_MEMORY, CJI_KEPT_EXEC, CJI_KEPT_STAGE } cji_kept;
+typedef enum cji_kept { CJI_KEPT_KERNEL, CJI_KEPT_MEMORY, CJI_KEPT_STAGE, CJI_KEPT_KEEP } cji_kept; /* the last: what another exec keeps */
 
 cji_keep *cji_keep_new(void); /* NULL without memory */
 cji_keep *cji_keep_retain(cji_keep *k);
@@ -149,6 +133,15 @@ cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *cal
 /* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table knows it. */
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call);
 void cji_mem_unkeep(cji_mem *m);
+
+/* The thread's capture mode relaxed, so that the call does not harm a capture of its own thread or of another one, and put back. */
+static inline CUstreamCaptureMode cji_relax(const cji_hub *hub)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    hub->cu->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+static inline void cji_unrelax(const cji_hub *hub, CUstreamCaptureMode mode) { hub->cu->cuThreadExchangeStreamCaptureMode(&mode); }
 
 /* -- Staging (staging.c) --------------------------------------------------------------------------------------------- */
 

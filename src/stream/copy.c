@@ -1,0 +1,116 @@
+/* Copies and fills. */
+#include "stream/streams.h"
+
+/* -- What host memory is --------------------------------------------------------------------------------------------- */
+
+typedef enum host_kind { HOST_PAGEABLE, HOST_PINNED, HOST_DEVICE } host_kind;
+
+/* The driver's opinion of one byte of memory; it refuses what it has never seen, which is ordinary memory. */
+static host_kind host_kind_at(const cji_cu *cu, const void *p)
+{
+    unsigned type = 0, managed = 0;
+    if (cu->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS) return HOST_PAGEABLE;
+    if (type == CU_MEMORYTYPE_HOST) return HOST_PINNED;
+    if (cu->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, (CUdeviceptr)(uintptr_t)p) == CUDA_SUCCESS && managed) return HOST_PINNED;
+    return type == CU_MEMORYTYPE_DEVICE ? HOST_DEVICE : HOST_PAGEABLE;
+}
+
+/* Pinned if it is at both ends; context current. */
+static host_kind host_kind_of(const cji_cu *cu, const void *p, size_t bytes)
+{
+    host_kind first = host_kind_at(cu, p);
+    if (first != HOST_PINNED) return first;
+    return host_kind_at(cu, (const char *)p + bytes - 1) == HOST_PINNED ? HOST_PINNED : HOST_PAGEABLE;
+}
+
+/* -- Between host and device ----------------------------------------------------------------------------------------- */
+
+typedef struct copy_job { uint64_t dev; void *to; const void *from; size_t bytes; } copy_job; /* to or from is NULL: the device's end */
+
+/* Context current, range checked. */
+static cj_status copy_enqueue(cj_stream *s, const copy_job *j, const char *call)
+{
+    const void *host = j->to ? j->to : j->from;
+    CUresult r;
+    switch (host_kind_of(s->cu, host, j->bytes)) {
+    case HOST_DEVICE:
+        return cji_fail(s, CJ_EINVAL, call, "%s: the host's side is device memory; copy between device addresses with cj_copy", call);
+    case HOST_PAGEABLE: {
+        cji_staging *st = &cji_side_of(s->dev)->staging; /* made when the range was checked */
+        return j->to ? cji_staged_to_host(s, st, j->to, j->dev, j->bytes) : cji_staged_to_device(s, st, j->dev, j->from, j->bytes);
+    }
+    case HOST_PINNED: break;
+    }
+    r = j->to ? s->cu->cuMemcpyDtoHAsync(j->to, j->dev, j->bytes, s->raw) : s->cu->cuMemcpyHtoDAsync(j->dev, j->from, j->bytes, s->raw);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, j->to ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync");
+}
+
+static cj_status copy_host(cj_stream *s, const copy_job *j, const char *call)
+{
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK || !j->bytes) return st;
+    if (!j->to && !j->from) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the host's address is NULL", call));
+    st = cji_mem_use(s, j->dev, j->bytes, call, j->to ? "the source" : "the destination");
+    cji_ctx ctx;
+    if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    st = copy_enqueue(s, j, call);
+    cji_ctx_leave(s->dev, &ctx);
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}
+
+cj_status cj_copy_to_device(cj_stream *s, cj_dptr dst, const void *src, size_t bytes)
+{
+    return copy_host(s, &(copy_job){ .dev = dst.addr, .from = src, .bytes = bytes }, "cj_copy_to_device");
+}
+
+cj_status cj_copy_to_host(cj_stream *s, void *dst, cj_dptr src, size_t bytes)
+{
+    return copy_host(s, &(copy_job){ .dev = src.addr, .to = dst, .bytes = bytes }, "cj_copy_to_host");
+}
+
+/* -- On the device --------------------------------------------------------------------------------------------------- */
+
+cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes)
+{
+    static const char call[] = "cj_copy";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK || !bytes) return st;
+    if (dst.addr - src.addr < bytes || src.addr - dst.addr < bytes)
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: source and destination overlap", call));
+    st = cji_mem_use(s, dst.addr, bytes, call, "the destination");
+    if (st == CJ_OK) st = cji_mem_use(s, src.addr, bytes, call, "the source");
+    cji_ctx ctx;
+    if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    CUresult r = s->cu->cuMemcpyDtoDAsync(dst.addr, src.addr, bytes, s->raw);
+    cji_ctx_leave(s->dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuMemcpyDtoDAsync");
+}
+
+/* `width` bytes an element. */
+static cj_status copy_fill(cj_stream *s, uint64_t d, uint32_t value, unsigned width, size_t count, const char *call)
+{
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK || !count) return st;
+    if (d % width) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0x%llx is not aligned to %u bytes", call, (unsigned long long)d, width));
+    if (count > SIZE_MAX / width) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: %zu elements are beyond any memory", call, count));
+    st = cji_mem_use(s, d, count * width, call, "the destination");
+    cji_ctx ctx;
+    if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    CUresult r;
+    const char *doing;
+    if (width == 1)
+        r = s->cu->cuMemsetD8Async(d, (unsigned char)value, count, s->raw), doing = "cuMemsetD8Async";
+    else if (width == 2)
+        r = s->cu->cuMemsetD16Async(d, (unsigned short)value, count, s->raw), doing = "cuMemsetD16Async";
+    else
+        r = s->cu->cuMemsetD32Async(d, value, count, s->raw), doing = "cuMemsetD32Async";
+    cji_ctx_leave(s->dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
+}
+
+cj_status cj_set8(cj_stream *s, cj_dptr d, uint8_t value, size_t count) { return copy_fill(s, d.addr, value, 1, count, "cj_set8"); }
+cj_status cj_set16(cj_stream *s, cj_dptr d, uint16_t value, size_t count) { return copy_fill(s, d.addr, value, 2, count, "cj_set16"); }
+cj_status cj_set32(cj_stream *s, cj_dptr d, uint32_t value, size_t count) { return copy_fill(s, d.addr, value, 4, count, "cj_set32"); }

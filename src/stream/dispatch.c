@@ -1,0 +1,54 @@
+/* Launching a kernel on a stream.  The usual way takes no lock and allocates nothing. */
+#include "stream/streams.h"
+
+/* A captured launch: the graph keeps the kernel and the memory that its arguments point into. */
+static cj_status dispatch_keep(cj_stream *s, cj_kernel *k, const cj_arg *args, size_t count, const char *call)
+{
+    cji_capture *c = cji_capture_of(s);
+    if (!c) return CJ_OK;
+    bool had = false;
+    bool kept = cji_keep_add(cji_capture_keep(c), CJI_KEPT_KERNEL, cji_obj_retain(k), &had);
+    if (!kept || had) cji_kernel_drop(k);
+    cji_capture_drop(c);
+    if (!kept) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory to keep the kernel alive for the graph", call);
+    for (size_t i = 0; i < count; i++) {
+        cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_keep(s, args[i].v.u, call) : CJ_OK;
+        if (st != CJ_OK) return st;
+    }
+    return CJ_OK;
+}
+
+/* With arguments and dimensions checked. */
+static cj_status dispatch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims, cji_pack *pack, const char *call)
+{
+    cji_ctx ctx;
+    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    cji_used(&k->mod->used, s->bit);
+    st = cji_kernel_launch(s, k, s->raw, dims, pack, call);
+    cji_ctx_leave(s->dev, &ctx);
+    return st;
+}
+
+cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+{
+    static const char call[] = "cj_launch";
+    cji_pack pack;
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the dimensions are NULL", call));
+    if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: %zu arguments at NULL", call, count));
+    if (k->dev != s->dev && !cji_same_device(&k->dev->hub, s->hub))
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: kernel %s is loaded on device %d, the stream is of device %d", call, k->name,
+                                             cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
+    st = cji_dims_check(s, k, dims, call);
+    if (st == CJ_OK) st = cji_kernel_pack(s, k, args, count, &pack, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (atomic_load_explicit(&s->capturing, memory_order_relaxed)) st = dispatch_keep(s, k, args, count, call);
+    if (st == CJ_OK) st = dispatch_packed(s, k, dims, &pack, call);
+    cji_pack_free(&pack);
+    cji_late_poll(s->hub, 1);
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}

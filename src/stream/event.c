@@ -1,0 +1,186 @@
+/* Events: made, recorded, asked, released. */
+#include "stream/streams.h"
+
+/* -- Making and releasing -------------------------------------------------------------------------------------------- */
+
+void cj_event_defaults(cj_event_opts *opts)
+{
+    if (opts) *opts = (cj_event_opts){ .size = sizeof *opts };
+}
+
+static void event_create_raw(cj_event *e, const cj_event_opts *o, const char *call)
+{
+    unsigned flags = (o->timing ? 0 : CU_EVENT_DISABLE_TIMING) | (o->blocking ? CU_EVENT_BLOCKING_SYNC : 0);
+    cji_ctx ctx;
+    if (cji_ctx_begin(e, e->dev, &ctx, call) != CJ_OK) return;
+    CUresult r = e->cu->cuEventCreate(&e->raw, flags);
+    cji_ctx_leave(e->dev, &ctx);
+    if (r == CUDA_SUCCESS) return;
+    e->raw = NULL;
+    cji_refused(e, e->dev, r, call, "cuEventCreate");
+}
+
+cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
+{
+    static const char call[] = "cj_event_create";
+    cj_event_opts o;
+    cj_event *e = cji_obj_new(sizeof *e, CJI_TAG_EVENT, 0, call);
+    if (cji_obj_failed(e)) return e;
+    pthread_mutex_init(&e->lock, NULL);
+    cj_event_defaults(&o);
+    if (cji_check_arg(e, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_opts_take(&o, sizeof o, opts, e, call, "cj_event")) {
+        e->dev = cji_obj_retain(dev);
+        e->hub = &dev->hub;
+        e->cu = e->hub->cu;
+        e->timing = o.timing;
+        event_create_raw(e, &o, call);
+    }
+    if (!e->raw) cji_obj_set_failed(e);
+    return e;
+}
+
+/* Calm, or there is no event. */
+static void event_delete(cj_event *e)
+{
+    cj_device *dev = e->dev;
+    if (e->raw) e->cu->cuEventDestroy(e->raw);
+    cji_capture_drop(e->capture);
+    pthread_mutex_destroy(&e->lock);
+    cji_obj_delete(e, sizeof *e);
+    cji_device_drop(dev);
+}
+
+static void event_delete_late(cji_late *late) { event_delete((cj_event *)((char *)late - offsetof(cj_event, late))); }
+
+void cj_event_free(cj_event *e)
+{
+    if (!cji_check_free(e, CJI_TAG_EVENT, "cj_event_free") || !cji_obj_release(e)) return;
+    if (!e->raw) {
+        event_delete(e);
+        return;
+    }
+    cj_device *dev = cji_obj_retain(e->dev);
+    cji_calm calm;
+    if (atomic_load(&dev->hub.captures)) {
+        e->late.run = event_delete_late;
+        cji_late_put(&dev->hub, &e->late, 0);
+    } else if (cji_calm_begin(&dev->hub, &calm)) {
+        event_delete(e);
+        cji_calm_end(&dev->hub, &calm);
+    } else { /* the context is gone, and the event with it */
+        e->raw = NULL;
+        event_delete(e);
+    }
+    cji_late_poll(&dev->hub, CJI_LATE_STEP);
+    cji_device_drop(dev);
+}
+
+void *cj_event_raw(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_raw") == CJ_OK ? e->raw : NULL; }
+cj_device *cj_event_device(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_device") == CJ_OK ? e->dev : NULL; }
+
+/* -- Recording ------------------------------------------------------------------------------------------------------- */
+
+/* A failure that is left in both, event and stream: the thread's latest record goes to the stream too. */
+static cj_status event_fail_both(cj_stream *s, cj_status st)
+{
+    cji_fail_with(s, cj_error_last());
+    return cji_stream_failed(s, st);
+}
+
+cj_status cj_event_record(cj_event *e, cj_stream *s)
+{
+    static const char call[] = "cj_event_record";
+    cj_status st = cji_check(e, CJI_TAG_EVENT, call);
+    if (st != CJ_OK) return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event")) : st;
+    st = cji_check_arg(e, s, CJI_TAG_STREAM, call, "the stream");
+    if (st != CJ_OK) return st;
+    if (!cji_same_device(e->hub, s->hub))
+        return event_fail_both(s, cji_fail(e, CJ_EINVAL, call, "%s: the event is of device %d, the stream of device %d; make an event for each device", call,
+                                           cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+    cji_ctx ctx;
+    st = cji_ctx_begin(e, e->dev, &ctx, call);
+    if (st != CJ_OK) return event_fail_both(s, st);
+    pthread_mutex_lock(&e->lock);
+    CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
+    cji_capture *old = NULL;
+    if (r == CUDA_SUCCESS) {
+        old = e->capture;
+        e->capture = cji_capture_of(s);
+        e->recorded = true;
+    }
+    pthread_mutex_unlock(&e->lock);
+    cji_ctx_leave(e->dev, &ctx);
+    cji_capture_drop(old);
+    return r == CUDA_SUCCESS ? CJ_OK : event_fail_both(s, cji_refused(e, e->dev, r, call, "cuEventRecord"));
+}
+
+/* -- Asking ---------------------------------------------------------------------------------------------------------- */
+
+/* Asking about an event of an open capture would break the capture, so it is refused before the driver hears of it. */
+static cj_status event_may_ask(cj_event *e, const char *call)
+{
+    cj_status st = cji_check(e, CJI_TAG_EVENT, call);
+    if (st != CJ_OK) return st;
+    pthread_mutex_lock(&e->lock);
+    bool captured = e->capture && cji_capture_open(e->capture);
+    pthread_mutex_unlock(&e->lock);
+    if (!captured) return CJ_OK;
+    return cji_fail(e, CJ_ESTATE, call, "%s: the event was recorded in a capture that is still open; it will never be reached outside the graph", call);
+}
+
+cj_status cj_event_query(cj_event *e)
+{
+    static const char call[] = "cj_event_query";
+    cji_ctx ctx;
+    cj_status st = event_may_ask(e, call);
+    if (st == CJ_OK) st = cji_ctx_begin(e, e->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = e->cu->cuEventQuery(e->raw);
+    cji_ctx_leave(e->dev, &ctx);
+    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(e, e->dev, r, call, "cuEventQuery");
+}
+
+cj_status cj_event_sync(cj_event *e)
+{
+    static const char call[] = "cj_event_sync";
+    cji_ctx ctx;
+    cj_status st = event_may_ask(e, call);
+    if (st == CJ_OK) st = cji_ctx_begin(e, e->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = e->cu->cuEventSynchronize(e->raw);
+    cji_ctx_leave(e->dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(e, e->dev, r, call, "cuEventSynchronize");
+}
+
+/* What keeps one of two events from telling a time. */
+static cj_status event_may_time(cj_event *from, cj_event *e, const char *which, const char *call)
+{
+    if (!e->timing)
+        return cji_fail(from, CJ_EINVAL, call, "%s: the %s event has no timing; make it with CJ_EVENT(.timing = 1)", call, which);
+    pthread_mutex_lock(&e->lock);
+    bool recorded = e->recorded;
+    pthread_mutex_unlock(&e->lock);
+    return recorded ? CJ_OK : cji_fail(from, CJ_ESTATE, call, "%s: the %s event was never recorded", call, which);
+}
+
+cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
+{
+    static const char call[] = "cj_event_elapsed";
+    cji_ctx ctx;
+    cj_status st = event_may_ask(from, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(from, to, CJI_TAG_EVENT, call, "the second event");
+    if (st == CJ_OK) st = event_may_ask(to, call);
+    if (st != CJ_OK) return st;
+    if (!ms) return cji_fail(from, CJ_EINVAL, call, "%s: there is no place for the result", call);
+    if (!cji_same_device(from->hub, to->hub)) return cji_fail(from, CJ_EINVAL, call, "%s: the events are of two devices, whose clocks differ", call);
+    st = event_may_time(from, from, "first", call);
+    if (st == CJ_OK) st = event_may_time(from, to, "second", call);
+    if (st == CJ_OK) st = cji_ctx_begin(from, from->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = from->cu->cuEventElapsedTime(ms, from->raw, to->raw);
+    cji_ctx_leave(from->dev, &ctx);
+    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(from, from->dev, r, call, "cuEventElapsedTime");
+}

@@ -1,0 +1,334 @@
+/* Device memory in stream order, and the device's table of it.
+ *
+ * A cji_mem is in the table from cj_alloc to cj_free.  Its memory goes back to the driver when cj_free was called, no graph keeps it, and
+ * every lane of `used` and its home stream have reached that moment: at once, in the home stream's order, where that is the only one it was used
+ * on; else through the device's list of releases that wait. */
+#include <string.h>
+
+#include "stream/streams.h"
+
+struct cji_mem {
+    cji_late late;
+    cji_side *side;
+    uint64_t addr;
+    size_t bytes;
+    cji_lane *home;            /* referenced; under the hub's lock */
+    atomic_uint_fast64_t used; /* lanes other than home */
+    uint32_t keeps;            /* graphs that keep it; with freed under the side's lock */
+    bool freed;
+};
+
+/* -- The device's side ----------------------------------------------------------------------------------------------- */
+
+static void side_free(void *p)
+{
+    cji_side *side = p;
+    bool idle = cji_hub_idle(side->hub);
+    for (size_t i = 0; i < side->count; i++) {
+        cji_mem *m = side->table[i];
+        /* Where work is still under way the memory goes with the context. */
+        if (idle) side->hub->cu->cuMemFree(m->addr);
+        cji_lane_drop(m->home);
+        cji_free(m, sizeof *m);
+    }
+    cji_free(side->table, side->cap * sizeof *side->table);
+    cji_staging_fini(&side->staging);
+    pthread_mutex_destroy(&side->lock);
+    cji_free(side, sizeof *side);
+}
+
+cji_side *cji_side_of(cj_device *dev)
+{
+    cji_hub *hub = &dev->hub;
+    pthread_mutex_lock(&hub->lock);
+    cji_side *side = hub->side;
+    if (!side && (side = cji_zalloc(sizeof *side))) {
+        side->hub = hub;
+        side->dev = dev;
+        pthread_mutex_init(&side->lock, NULL);
+        cji_staging_init(&side->staging, hub);
+        hub->side = side;
+        hub->side_free = side_free;
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return side;
+}
+
+/* -- The table; with the side's lock held ---------------------------------------------------------------------------- */
+
+/* Where an address belongs: the number of the entries that start at or before it. */
+static size_t table_rank(const cji_side *side, uint64_t addr)
+{
+    size_t low = 0, high = side->count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (side->table[mid]->addr <= addr)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static cji_mem *table_holder(const cji_side *side, uint64_t addr)
+{
+    size_t rank = table_rank(side, addr);
+    cji_mem *m = rank ? side->table[rank - 1] : NULL;
+    return m && addr - m->addr < m->bytes ? m : NULL;
+}
+
+static bool table_insert(cji_side *side, cji_mem *m)
+{
+    if (!cji_grow(&side->table, &side->cap, side->count + 1, sizeof *side->table)) return false;
+    size_t rank = table_rank(side, m->addr);
+    memmove(&side->table[rank + 1], &side->table[rank], (side->count - rank) * sizeof *side->table);
+    side->table[rank] = m;
+    side->count++;
+    return true;
+}
+
+static void table_remove(cji_side *side, const cji_mem *m)
+{
+    size_t rank = table_rank(side, m->addr);
+    memmove(&side->table[rank - 1], &side->table[rank], (side->count - rank) * sizeof *side->table);
+    side->count--;
+}
+
+/* -- Allocation ------------------------------------------------------------------------------------------------------ */
+
+/* Asks the driver; when memory is short, what waits to be released goes first.  Context current. */
+static CUresult memory_take(cj_stream *s, size_t bytes, uint64_t *addr)
+{
+    CUdeviceptr d = 0;
+    CUstreamCaptureMode mode = cji_relax(s->hub);
+    CUresult r = s->cu->cuMemAllocAsync(&d, bytes, s->raw);
+    cji_unrelax(s->hub, mode);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && atomic_load(&s->hub->waiting)) {
+        cji_late_drain(s->hub, CJI_LATE_ALL);
+        mode = cji_relax(s->hub);
+        r = s->cu->cuMemAllocAsync(&d, bytes, s->raw);
+        cji_unrelax(s->hub, mode);
+    }
+    *addr = d;
+    return r;
+}
+
+/* Allocates and enters into the table; context current.  The record of a failure is left in the stream. */
+static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const char *call)
+{
+    CUresult r = memory_take(s, m->bytes, &m->addr);
+    if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuMemAllocAsync");
+    pthread_mutex_lock(&s->hub->lock);
+    m->home = s->lane;
+    m->home->refs++;
+    pthread_mutex_unlock(&s->hub->lock);
+    pthread_mutex_lock(&side->lock);
+    bool entered = table_insert(side, m);
+    pthread_mutex_unlock(&side->lock);
+    if (entered) return CJ_OK;
+    s->cu->cuMemFreeAsync(m->addr, s->raw);
+    pthread_mutex_lock(&s->hub->lock);
+    cji_lane_drop(m->home);
+    pthread_mutex_unlock(&s->hub->lock);
+    return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call);
+}
+
+cj_dptr cj_alloc(cj_stream *s, size_t bytes)
+{
+    static const char call[] = "cj_alloc";
+    const cj_dptr none = { 0 };
+    if (cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return none;
+    if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0 bytes of memory", call)), none;
+    if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw)) {
+        cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured; allocate before the capture, the graph keeps the memory", call));
+        return none;
+    }
+    cji_late_poll(s->hub, CJI_LATE_STEP);
+    cji_side *side = cji_side_of(s->dev);
+    cji_mem *m = side ? cji_zalloc(sizeof *m) : NULL;
+    if (!m) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call), none;
+    m->side = side;
+    m->bytes = bytes;
+    cji_ctx ctx;
+    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st == CJ_OK) {
+        st = memory_make(s, side, m, call);
+        cji_ctx_leave(s->dev, &ctx);
+    }
+    if (st == CJ_OK) return (cj_dptr){ m->addr };
+    cji_free(m, sizeof *m);
+    return none;
+}
+
+/* -- Release --------------------------------------------------------------------------------------------------------- */
+
+/* Every use is over; calm. */
+static void memory_release_late(cji_late *late)
+{
+    cji_mem *m = (cji_mem *)((char *)late - offsetof(cji_mem, late));
+    cji_hub *hub = m->side->hub;
+    cj_device *dev = m->side->dev;
+    pthread_mutex_lock(&hub->lock);
+    if (m->home->live && !cji_stream_captures(hub, m->home->raw))
+        hub->cu->cuMemFreeAsync(m->addr, m->home->raw);
+    else
+        hub->cu->cuMemFree(m->addr);
+    cji_lane_drop(m->home);
+    pthread_mutex_unlock(&hub->lock);
+    cji_free(m, sizeof *m);
+    cji_device_drop(dev);
+}
+
+/* In the order of its home stream, if that is all there is to wait for. */
+static bool memory_release_now(cji_mem *m)
+{
+    cji_hub *hub = m->side->hub;
+    cji_calm calm;
+    if (atomic_load(&m->used) || atomic_load(&hub->captures) || !cji_calm_begin(hub, &calm)) return false;
+    pthread_mutex_lock(&hub->lock);
+    bool done = m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
+    if (done) cji_lane_drop(m->home);
+    pthread_mutex_unlock(&hub->lock);
+    cji_calm_end(hub, &calm);
+    if (done) cji_free(m, sizeof *m);
+    return done;
+}
+
+/* Out of the table, and no graph keeps it. */
+static void memory_release(cji_mem *m)
+{
+    cji_hub *hub = m->side->hub;
+    if (memory_release_now(m)) return;
+    cji_obj_retain(m->side->dev);
+    m->late.run = memory_release_late;
+    cji_late_put(hub, &m->late, atomic_load(&m->used) | m->home->bit);
+}
+
+static cj_status memory_unknown(cj_device *dev, uint64_t addr, const char *call)
+{
+    return cji_fail(dev, CJ_ENOTFOUND, call, "%s: 0x%llx is no memory of cj_alloc on device %d, or it was freed before", call, (unsigned long long)addr,
+                    cj_device_ordinal(dev));
+}
+
+cj_status cj_free(cj_device *dev, cj_dptr d)
+{
+    static const char call[] = "cj_free";
+    cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (st != CJ_OK) return st;
+    if (!d.addr) return CJ_OK;
+    cji_side *side = cji_side_of(dev);
+    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
+    pthread_mutex_lock(&side->lock);
+    cji_mem *m = table_holder(side, d.addr);
+    uint64_t start = m ? m->addr : 0;
+    bool kept = false;
+    if (start == d.addr) {
+        table_remove(side, m);
+        m->freed = true;
+        kept = m->keeps > 0;
+    }
+    pthread_mutex_unlock(&side->lock);
+    if (!start) return memory_unknown(dev, d.addr, call);
+    if (start != d.addr)
+        return cji_fail(dev, CJ_ENOTFOUND, call, "%s: 0x%llx lies %llu bytes inside the memory at 0x%llx; free its start", call,
+                        (unsigned long long)d.addr, (unsigned long long)(d.addr - start), (unsigned long long)start);
+    if (!kept) memory_release(m);
+    cji_late_poll(&dev->hub, CJI_LATE_STEP);
+    return CJ_OK;
+}
+
+size_t cj_device_collect(cj_device *dev)
+{
+    if (cji_check(dev, CJI_TAG_DEVICE, "cj_device_collect") != CJ_OK) return 0;
+    cji_hub *hub = &dev->hub;
+    cji_late_drain(hub, CJI_LATE_ALL);
+    cji_calm calm;
+    if (!atomic_load(&hub->captures) && cji_calm_begin(hub, &calm)) {
+        pthread_mutex_lock(&hub->lock);
+        cji_side *side = hub->side;
+        pthread_mutex_unlock(&hub->lock);
+        if (side) cji_staging_trim(&side->staging);
+        cji_calm_end(hub, &calm);
+    }
+    return atomic_load(&hub->waiting);
+}
+
+/* -- Uses ------------------------------------------------------------------------------------------------------------ */
+
+/* Makes the stream's capture keep `m`, and gives its lock back in any case: the side's lock is held on entry. */
+static cj_status memory_keep(cj_stream *s, cji_mem *m, cji_capture *c, void *into, const char *call)
+{
+    bool had = false;
+    m->keeps++;
+    pthread_mutex_unlock(&m->side->lock);
+    bool kept = cji_keep_add(cji_capture_keep(c), CJI_KEPT_MEMORY, m, &had);
+    if (!kept || had) cji_mem_unkeep(m);
+    if (kept) return CJ_OK;
+    return cji_stream_failed(s, cji_fail(into, CJ_ENOMEM, call, "%s: no host memory to keep device memory alive for the graph", call));
+}
+
+void cji_mem_unkeep(cji_mem *m)
+{
+    pthread_mutex_lock(&m->side->lock);
+    bool last = --m->keeps == 0 && m->freed;
+    pthread_mutex_unlock(&m->side->lock);
+    if (last) memory_release(m);
+}
+
+/* Notes the use, or has the capture keep it.  The side's lock is held on entry and not on return. */
+static cj_status memory_note(cj_stream *s, cji_mem *m, void *into, const char *call)
+{
+    cji_capture *c = cji_capture_of(s);
+    cj_status st = CJ_OK;
+    if (c) {
+        st = memory_keep(s, m, c, into, call);
+    } else {
+        if (s->lane != m->home) cji_used(&m->used, s->bit);
+        pthread_mutex_unlock(&m->side->lock);
+    }
+    cji_capture_drop(c);
+    return st;
+}
+
+cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *call, const char *what)
+{
+    cji_side *side = cji_side_of(s->dev);
+    if (!addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s is { 0 }, no memory", call, what);
+    if (addr + bytes < addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes at 0x%llx are beyond any memory", call, what, bytes, (unsigned long long)addr);
+    if (!side) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory", call);
+    pthread_mutex_lock(&side->lock);
+    cji_mem *m = table_holder(side, addr);
+    if (m && bytes <= m->bytes - (addr - m->addr)) return memory_note(s, m, s, call);
+    size_t room = m ? m->bytes - (addr - m->addr) : 0;
+    pthread_mutex_unlock(&side->lock);
+    if (!m) return CJ_OK; /* not of cj_alloc: the driver knows */
+    return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes do not fit, %zu are left in the allocation", call, what, bytes, room);
+}
+
+cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call)
+{
+    cji_side *side = cji_side_of(s->dev);
+    if (!side || !addr) return CJ_OK;
+    pthread_mutex_lock(&side->lock);
+    cji_mem *m = table_holder(side, addr);
+    if (m) return memory_note(s, m, s, call);
+    pthread_mutex_unlock(&side->lock);
+    return CJ_OK;
+}
+
+cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s)
+{
+    static const char call[] = "cj_used_on";
+    cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (st == CJ_OK) st = cji_check_arg(dev, s, CJI_TAG_STREAM, call, "the stream");
+    if (st != CJ_OK) return st;
+    if (!cji_same_device(&dev->hub, s->hub))
+        return cji_fail(dev, CJ_EINVAL, call, "%s: the stream is of another device than the memory", call);
+    cji_side *side = cji_side_of(dev);
+    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
+    pthread_mutex_lock(&side->lock);
+    cji_mem *m = table_holder(side, d.addr);
+    if (m) return memory_note(s, m, dev, call);
+    pthread_mutex_unlock(&side->lock);
+    return memory_unknown(dev, d.addr, call);
+}

@@ -1,0 +1,297 @@
+/* Pageable host memory, copied through pinned pieces, so that a copy never blocks its caller and never reads its source late.
+ *
+ * A copy is cut into parts that fit a piece.  To the device: the part is copied into a piece at once and from there by the driver; an event
+ * behind that tells when the piece is idle again.  To the host: the driver copies into the piece, and a host function in the stream
+ * copies on to the destination and marks the piece idle.  In a capture both ends are touched at each launch, so the host's part is a host function
+ * in both directions, and the piece belongs to the graph.
+ *
+ * There are always as many pieces as copies under way need: waiting for an earlier copy would block the caller.  Small pieces are cut
+ * from slabs and stay; large ones are slabs of their own and go back when the device is collected. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "stream/streams.h"
+
+enum { STAGE_CLASSES = 3 };
+static const struct stage_class { size_t bytes, pieces; } stage_classes[STAGE_CLASSES] = {
+    { 4096, 64 },
+    { 65536, 16 },
+    { 4 << 20, 1 },
+};
+
+struct cji_stage {
+    cji_stage *next;
+    cji_staging *home;
+    struct cji_slab *slab;
+    char *pinned;
+    unsigned class;
+    CUevent event;    /* behind the copy from the piece; NULL until it is needed */
+    bool by_event;    /* idle when the event is reached; else when `done` says so */
+    atomic_bool done; /* set by the host function */
+    void *to;         /* what the host function copies */
+    const void *from;
+    size_t bytes;
+};
+
+typedef struct cji_slab {
+    struct cji_slab *next;
+    void *pinned;
+    unsigned class;
+    cji_stage piece[]; /* as many as the class says */
+} cji_slab;
+
+static size_t slab_size(unsigned class) { return sizeof(cji_slab) + stage_classes[class].pieces * sizeof(cji_stage); }
+
+void cji_staging_init(cji_staging *st, const cji_hub *hub)
+{
+    *st = (cji_staging){ .hub = hub };
+    pthread_mutex_init(&st->lock, NULL);
+}
+
+/* -- Slabs; with the lock held, context current --------------------------------------------------------------------- */
+
+static void slab_free(cji_staging *st, cji_slab *slab)
+{
+    for (size_t i = 0; i < stage_classes[slab->class].pieces; i++)
+        if (slab->piece[i].event) st->hub->cu->cuEventDestroy(slab->piece[i].event);
+    st->hub->cu->cuMemFreeHost(slab->pinned);
+    cji_free(slab, slab_size(slab->class));
+}
+
+void cji_staging_fini(cji_staging *st)
+{
+    for (cji_slab *slab = st->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        slab_free(st, slab);
+    }
+    pthread_mutex_destroy(&st->lock);
+}
+
+/* Makes a slab and puts its pieces into the idle list. */
+static CUresult slab_make(cji_staging *st, unsigned class)
+{
+    const struct stage_class *c = &stage_classes[class];
+    cji_slab *slab = cji_zalloc(slab_size(class));
+    if (!slab) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUstreamCaptureMode mode = cji_relax(st->hub);
+    CUresult r = st->hub->cu->cuMemHostAlloc(&slab->pinned, c->bytes * c->pieces, CU_MEMHOSTALLOC_PORTABLE);
+    cji_unrelax(st->hub, mode);
+    if (r != CUDA_SUCCESS) {
+        cji_free(slab, slab_size(class));
+        return r;
+    }
+    slab->class = class;
+    slab->next = st->slabs;
+    st->slabs = slab;
+    for (size_t i = c->pieces; i-- > 0;) {
+        cji_stage *p = &slab->piece[i];
+        p->home = st;
+        p->slab = slab;
+        p->class = class;
+        p->pinned = (char *)slab->pinned + i * c->bytes;
+        p->next = st->idle[class];
+        st->idle[class] = p;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* -- Pieces ---------------------------------------------------------------------------------------------------------- */
+
+static bool stage_is_idle(const cji_staging *st, cji_stage *p)
+{
+    if (!p->by_event) return atomic_load_explicit(&p->done, memory_order_acquire);
+    return st->hub->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY;
+}
+
+/* Moves what is idle from the busy list; with the lock held.  The thread's mode is relaxed meanwhile: these are queries. */
+static void staging_reap(cji_staging *st)
+{
+    CUstreamCaptureMode mode = cji_relax(st->hub);
+    for (cji_stage **at = &st->busy; *at;) {
+        cji_stage *p = *at;
+        if (!stage_is_idle(st, p)) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        p->next = st->idle[p->class];
+        st->idle[p->class] = p;
+    }
+    cji_unrelax(st->hub, mode);
+}
+
+/* A piece that holds up to `want` bytes of a copy; *room is how many.  NULL with *r. */
+static cji_stage *stage_take(cji_staging *st, size_t want, size_t *room, CUresult *r)
+{
+    unsigned class = 0;
+    while (class < STAGE_CLASSES - 1 && want > stage_classes[class].bytes) class++;
+    *room = want < stage_classes[class].bytes ? want : stage_classes[class].bytes;
+    *r = CUDA_SUCCESS;
+    pthread_mutex_lock(&st->lock);
+    if (!st->idle[class]) staging_reap(st);
+    if (!st->idle[class]) *r = slab_make(st, class);
+    cji_stage *p = st->idle[class];
+    if (p) {
+        st->idle[class] = p->next;
+        p->next = NULL;
+        atomic_store(&p->done, false);
+        p->by_event = false;
+    }
+    pthread_mutex_unlock(&st->lock);
+    return p;
+}
+
+static void stage_put(cji_stage *p, bool idle)
+{
+    cji_staging *st = p->home;
+    pthread_mutex_lock(&st->lock);
+    cji_stage **list = idle ? &st->idle[p->class] : &st->busy;
+    p->next = *list;
+    *list = p;
+    pthread_mutex_unlock(&st->lock);
+}
+
+void cji_stage_release(cji_stage *piece) { stage_put(piece, true); }
+
+void cji_staging_trim(cji_staging *st)
+{
+    const unsigned class = STAGE_CLASSES - 1;
+    pthread_mutex_lock(&st->lock);
+    staging_reap(st);
+    for (cji_stage *p = st->idle[class], *next; p; p = next) {
+        next = p->next;
+        cji_slab **at = &st->slabs;
+        while (*at != p->slab) at = &(*at)->next;
+        *at = p->slab->next;
+        slab_free(st, p->slab);
+    }
+    st->idle[class] = NULL;
+    pthread_mutex_unlock(&st->lock);
+}
+
+/* The host functions.  They touch nothing of the driver, and no lock. */
+static void stage_pass(void *user)
+{
+    cji_stage *p = user;
+    memcpy(p->to, p->from, p->bytes);
+}
+
+static void stage_pass_last(void *user)
+{
+    cji_stage *p = user;
+    memcpy(p->to, p->from, p->bytes);
+    atomic_store_explicit(&p->done, true, memory_order_release);
+}
+
+/* -- Parts of a copy ------------------------------------------------------------------------------------------------- */
+
+/* Puts an event behind what the stream has of the piece; without one it can only wait for the device's end. */
+static CUresult stage_mark(cj_stream *s, cji_stage *p)
+{
+    CUresult r = p->event ? CUDA_SUCCESS : s->cu->cuEventCreate(&p->event, CU_EVENT_DISABLE_TIMING);
+    if (r == CUDA_SUCCESS) r = s->cu->cuEventRecord(p->event, s->raw);
+    p->by_event = r == CUDA_SUCCESS;
+    stage_put(p, false);
+    return r;
+}
+
+/* A captured part: the piece goes to the graph before anything of it is captured. */
+static cj_status stage_give(cji_capture *c, cji_stage *p, cj_stream *s, const char *call)
+{
+    bool had;
+    if (cji_keep_add(cji_capture_keep(c), CJI_KEPT_STAGE, p, &had)) return CJ_OK;
+    stage_put(p, true);
+    return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to keep a staging buffer for the graph", call);
+}
+
+static cj_status part_to_device(cj_stream *s, cji_stage *p, uint64_t dst, const void *src, size_t n)
+{
+    static const char call[] = "cj_copy_to_device";
+    memcpy(p->pinned, src, n);
+    CUresult r = s->cu->cuMemcpyHtoDAsync(dst, p->pinned, n, s->raw);
+    const char *doing = "cuMemcpyHtoDAsync";
+    if (r != CUDA_SUCCESS) {
+        stage_put(p, true);
+    } else {
+        r = stage_mark(s, p);
+        doing = "cuEventRecord";
+    }
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, doing);
+}
+
+static cj_status part_to_host(cj_stream *s, cji_stage *p, void *dst, uint64_t src, size_t n)
+{
+    static const char call[] = "cj_copy_to_host";
+    p->to = dst;
+    p->from = p->pinned;
+    p->bytes = n;
+    CUresult r = s->cu->cuMemcpyDtoHAsync(p->pinned, src, n, s->raw);
+    if (r != CUDA_SUCCESS) {
+        stage_put(p, true);
+        return cji_refused(s, s->dev, r, call, "cuMemcpyDtoHAsync");
+    }
+    r = s->cu->cuLaunchHostFunc(s->raw, stage_pass_last, p);
+    if (r == CUDA_SUCCESS) {
+        stage_put(p, false);
+        return CJ_OK;
+    }
+    stage_mark(s, p);
+    return cji_refused(s, s->dev, r, call, "cuLaunchHostFunc");
+}
+
+static cj_status part_captured(cj_stream *s, cji_stage *p, uint64_t dev, void *to, const void *from, size_t n)
+{
+    const char *call = to ? "cj_copy_to_host" : "cj_copy_to_device", *doing;
+    CUresult r;
+    p->bytes = n;
+    p->to = to ? to : p->pinned;
+    p->from = to ? p->pinned : from;
+    if (to) {
+        doing = "cuMemcpyDtoHAsync";
+        r = s->cu->cuMemcpyDtoHAsync(p->pinned, dev, n, s->raw);
+        if (r == CUDA_SUCCESS) doing = "cuLaunchHostFunc", r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
+    } else {
+        doing = "cuLaunchHostFunc";
+        r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
+        if (r == CUDA_SUCCESS) doing = "cuMemcpyHtoDAsync", r = s->cu->cuMemcpyHtoDAsync(dev, p->pinned, n, s->raw);
+    }
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, doing);
+}
+
+/* One direction: `to` or `from` is NULL. */
+static cj_status staged_copy(cj_stream *s, cji_staging *st, uint64_t dev, char *to, const char *from, size_t bytes, const char *call)
+{
+    cji_capture *c = cji_capture_of(s);
+    cj_status status = CJ_OK;
+    while (bytes && status == CJ_OK) {
+        size_t n;
+        CUresult r;
+        cji_stage *p = stage_take(st, bytes, &n, &r);
+        if (!p) {
+            status = cji_refused(s, s->dev, r, call, "cuMemHostAlloc");
+            break;
+        }
+        if (c) {
+            status = stage_give(c, p, s, call);
+            if (status == CJ_OK) status = part_captured(s, p, dev, to, from, n);
+        } else {
+            status = to ? part_to_host(s, p, to, dev, n) : part_to_device(s, p, dev, from, n);
+        }
+        dev += n;
+        bytes -= n;
+        if (to) to += n;
+        if (from) from += n;
+    }
+    cji_capture_drop(c);
+    return status;
+}
+
+cj_status cji_staged_to_device(cj_stream *s, cji_staging *st, uint64_t dst, const void *src, size_t bytes)
+{
+    return staged_copy(s, st, dst, NULL, src, bytes, "cj_copy_to_device");
+}
+
+cj_status cji_staged_to_host(cj_stream *s, cji_staging *st, void *dst, uint64_t src, size_t bytes)
+{
+    return staged_copy(s, st, src, dst, NULL, bytes, "cj_copy_to_host");
+}
