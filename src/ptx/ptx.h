@@ -89,7 +89,7 @@ typedef struct cji_reg {
     uint8_t elem;        /* pointers: cj_type of what it points to, CJ_VOID: unknown or no pointer */
     uint8_t space;       /* pointers: cji_space of the address */
     uint8_t flags;       /* CJI_REG_* */
-    uint32_t number;     /* printed %<prefix><number>, counted within its prefix from 0 */
+    uint32_t number;     /* printed %<prefix><number>, counted within its prefix from 0; PARAM: its variable's index in m->var[], whose name is printed */
 } cji_reg;
 
 enum { CJI_REG_PTR = 1, CJI_REG_PARAM = 2 }; /* an address with known space; a .func's register parameter or result (declared in its head) */
@@ -222,7 +222,6 @@ struct cj_ptx {
     cji_obj obj;                 /* CJI_OBJ_STICKY */
     uint8_t dead;                /* a failure is kept: later calls do nothing */
     uint8_t frozen;              /* loaded: emits fail with CJ_ESTATE */
-    uint8_t lines;               /* print .file and .loc */
     uint8_t address_size;        /* 32 or 64; 64 unless parsed otherwise */
     uint8_t line_set;            /* cj_ptx_line() is in force */
     uint32_t owner;              /* of module-scope values */
@@ -237,9 +236,8 @@ struct cj_ptx {
     cji_form **form;   size_t nform, cform;
     struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;     /* index: in form[] + 1, 0: empty */
     struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords; /* spelling to form */
-    uint32_t *verb;              /* [CJI_VERB_COUNT * CJ_TYPE_COUNT]: form index + 1 */
-    uint32_t *scope;   size_t nscope, cscope;     /* scope[name] = kind << 28 | index of the module-scope thing of that name, 0: free */
-    uint32_t *order;   size_t norder, corder;     /* declarations in order: SYM or FUNC words */
+    struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;                       /* verb, space and types to form: see verbs.h */
+    uint32_t *scope;   size_t cscope;             /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
     uint32_t *pragma;  size_t npragma, cpragma;   /* file-scope pragmas, m->names */
     /* what it needs, and what the caller fixed */
     uint8_t need_version;        /* major * 10 + minor; least, over forms, special registers, directives */
@@ -248,8 +246,8 @@ struct cj_ptx {
     cji_targets need_targets;    /* intersection of what was used */
     cji_targets gone_targets;    /* targets on which something used has ended, from gone_version on */
     uint8_t gone_version;        /* 0: nothing */
-    char *text; size_t ntext;    /* of the latest cj_ptx_print() */
-    size_t ctext;
+    cji_text text;               /* of the latest cj_ptx_print() */
+    cji_obj bad;                 /* what a constructor in this module gives when it fails: an immortal failed function */
 };
 
 /* ---- Reading it -------------------------------------------------------------------------------------------------- */
@@ -317,7 +315,7 @@ uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line);          /* a loc
 /* A new function: name may be declared before (then that declaration is returned, to be completed). */
 cj_fn *cji_ptx_fn(cj_ptx *m, const char *name, size_t len, bool kernel, unsigned linkage, const char *call);
 /* A new variable, zeroed but for name, function and location: the caller fills it, then cji_var_size() computes `bytes`. `f` NULL: module scope.
- * Enters the name into its scope and the variable into order[] / f->var[]; `list` CJI_LIST_* says which list of the function takes it. */
+ * Enters the name into its scope and the variable into m->var[]; `list` CJI_LIST_* says which list of the function takes it too. */
 cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call, uint32_t *index);
 enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT };
 void cji_var_size(cji_var *v);

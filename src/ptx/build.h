@@ -1,0 +1,64 @@
+/* What the files of the builder share among themselves, behind ptx.h. */
+#ifndef CJI_BUILD_H
+#define CJI_BUILD_H
+
+#include "ptx/ptx.h"
+
+enum { CJI_VERSION_FLOOR = 23 };   /* .address_size needs PTX 2.3 */
+
+/* ---- Entry of a public call ---- */
+
+/* A live function of a module that takes calls; quick, says nothing. */
+static inline bool cji_fn_is_open(const cj_fn *f)
+{
+    return f && f->obj.magic == CJI_MAGIC && f->obj.tag == CJI_TAG_FN && !(f->obj.flags & CJI_OBJ_FAILED) && !f->m->dead && !f->m->frozen;
+}
+bool cji_fn_open_slow(cj_fn *f, const char *call);
+static inline bool cji_fn_open(cj_fn *f, const char *call) { return cji_fn_is_open(f) || cji_fn_open_slow(f, call); }
+bool cji_ptx_open(cj_ptx *m, const char *call);
+cj_fn *cji_ptx_bad(cj_ptx *m, const char *call);            /* what a constructor gives when it fails */
+
+cj_status cji_ptx_nomem(cj_ptx *m, const char *call);
+uint32_t cji_ptx_owner(const cj_ptx *m, size_t index);      /* 0: the module itself, 1 + i: m->fn[i] */
+void cji_ptx_loc_split(const cj_ptx *m, uint32_t loc, uint32_t *file, uint32_t *line);
+bool cji_ptx_good_name(cj_ptx *m, const char *name, size_t len, const char *call, uint32_t loc);
+bool cji_ptx_enter(cj_ptx *m, uint32_t name, uint32_t word);
+
+#define CJI_NULL ((cj_val){ 0 })
+
+/* ---- Values ---- */
+static inline cj_val cji_fn_val(const cj_fn *f, uint32_t word, unsigned type) { return word ? cji_val(word, type, f->owner) : CJI_NULL; }
+static inline cj_val cji_fn_reg_val(cj_fn *f, unsigned type) { return cji_fn_val(f, cji_fn_reg(f, type), type); }
+/* Is `v` a value that `f` may use?  Fails with a sentence that begins with `what` ("operand b"). */
+bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what);
+static inline bool cji_val_owned(const cj_fn *f, cj_val v)
+{
+    uint32_t o = cji_val_owner(v);
+    return o == f->owner || (o == f->m->owner && cji_val_kind(v) == CJI_K_SYM);
+}
+bool cji_type_is_int(unsigned type);                        /* b, u, s of 8 to 64 bits */
+unsigned cji_type_wide(unsigned type);                      /* what a register of that type is made as: 8-bit types in 32 bits */
+unsigned cji_type_bits_of(unsigned type);                   /* the untyped type of that width */
+unsigned cji_type_mem(unsigned type);                       /* what ld, st and variables call it: f16 is b16 */
+
+/* The literal `index` as one of `type`: an IMM word, 0 with the reason in why. */
+uint32_t cji_lit_as(cj_fn *f, uint32_t index, unsigned type, char *why, size_t size);
+cj_val cji_imm_int(cj_fn *f, int64_t x);
+
+/* ---- Tables ---- */
+size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);  /* index of the count in front of the copied words, SIZE_MAX on failure */
+void cji_fn_use_labels(cj_fn *f, uint32_t word);
+cji_targets cji_targets_from(unsigned sm);                  /* the targets sm_<sm> and newer */
+
+/* ---- Emitting ---- */
+
+/* The instruction with these operands, of which a destination (def_type != 0, or CJI_DEF) is made here and returned; else any non-null value on success. */
+enum { CJI_NO_DEF = 0, CJI_DEF = 255 };
+cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call);
+void cji_form_short(const cji_form *e, char *out, size_t size, size_t most);   /* its spelling, cut behind a word */
+bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc);                      /* counts what the form needs; false: it cannot be met */
+
+/* The word of a guard: 0 on failure.  `negate` turns it round. */
+uint32_t cji_guard(cj_fn *f, cj_val p, bool negate, const char *call);
+
+#endif

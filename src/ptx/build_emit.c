@@ -1,0 +1,321 @@
+/* Appending instructions: operands checked against the table, literals made of their place's type, destinations made, whole or not at all.
+ *
+ * The quick way serves forms whose operands are plain registers: two masks an operand.  Everything else goes the long way: each row that shares the
+ * spelling is tried with the operands lifted for it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/build.h"
+
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+
+static void refuse(cj_fn *f, const cji_form *e, const char *call, const char *why)
+{
+    char name[48];
+    cji_form_short(e, name, sizeof name, 32);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, strlen(name) < e->isa.len ? "..." : "", why);
+}
+
+bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what)
+{
+    if (v.bits && cji_val_owned(f, v)) return true;
+    if (!v.bits) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is the null value", call, what);
+    else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_ptx_name(f->m, f->name));
+    return false;
+}
+
+/* ---- Lifting ----------------------------------------------------------------------------------------------------- */
+
+/* A vector with untyped numbers in it, as one whose numbers have the place's type. */
+static uint32_t lift_vec(cj_fn *f, uint32_t word, unsigned type, char *why, size_t size)
+{
+    uint32_t n, lifted[256];
+    const uint32_t *w = cji_fn_words(f, word, &n);
+    bool untyped = false;
+    if (n > 256) return word;
+    memcpy(lifted, w, n * sizeof *w);
+    for (uint32_t i = 0; i < n; i++) {
+        if (cji_word_kind(lifted[i]) != CJI_K_IMM || f->lit[cji_word_index(lifted[i])].type != CJ_VOID) continue;
+        lifted[i] = cji_lit_as(f, cji_word_index(lifted[i]), type, why, size);
+        if (!lifted[i]) return 0;
+        untyped = true;
+    }
+    return untyped ? cji_fn_list(f, CJI_K_VEC, lifted, n) : word;
+}
+
+/* The word of `v` at a place; numbers take the place's type.  0: it does not go there, why says it. */
+static uint32_t lift(cj_fn *f, const cji_isa_opnd *o, cj_val v, char *why, size_t size)
+{
+    uint32_t word = cji_val_word(v);
+    if (cji_val_kind(v) == CJI_K_VEC) return lift_vec(f, word, o->type, why, size);
+    if (cji_val_kind(v) != CJI_K_IMM || cji_val_type(v) != CJ_VOID) return word;
+    return cji_lit_as(f, cji_word_index(word), o->type, why, size);
+}
+
+typedef struct emit_args {
+    uint32_t word[CJI_ISA_OPNDS];
+    cji_isa_arg arg[CJI_ISA_OPNDS];
+    uint8_t types[CJI_ISA_OPNDS][256];
+    char why[256];
+} emit_args;
+
+static unsigned dst_type(const cji_form *e, unsigned def_type) { return def_type == CJI_DEF ? e->isa.opnd[0].type : def_type; }
+
+/* The destination that will be made, as the matcher sees it. */
+static bool describe_dst(const cji_form *e, emit_args *a, unsigned def_type)
+{
+    const cji_isa_opnd *o = &e->isa.opnd[0];
+    unsigned type = dst_type(e, def_type);
+    if (!e->isa.nopnd || !(o->role & CJI_WRITE) || type == CJ_VOID) {
+        snprintf(a->why, sizeof a->why, "has no destination that could be made here: use cj_ins()");
+        return false;
+    }
+    if (o->count && !(o->kinds & 1u << CJI_K_REG && o->count == 1)) {
+        memset(a->types[0], (int)type, o->count);
+        a->arg[0] = (cji_isa_arg){ .kind = CJI_K_VEC, .count = o->count, .types = a->types[0] };
+    } else {
+        a->arg[0] = (cji_isa_arg){ .kind = CJI_K_REG, .type = (uint8_t)type };
+    }
+    return true;
+}
+
+/* Does row `e` take the operands?  Fills a->word and a->arg. */
+static bool row_takes(cj_fn *f, const cji_form *e, const cj_val *v, size_t n, unsigned def_type, emit_args *a)
+{
+    size_t first = def_type != CJI_NO_DEF;
+    if (first && !describe_dst(e, a, def_type)) return false;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i + first;
+        const cji_isa_opnd *o = &e->isa.opnd[at < e->isa.nopnd ? at : 0];
+        a->word[at] = lift(f, o, v[i], a->why, sizeof a->why);
+        if (!a->word[at]) {
+            char name[16], reason[200];
+            snprintf(reason, sizeof reason, "%.199s", a->why);
+            cji_isa_opnd_name(&e->isa, at < e->isa.nopnd ? at : 0, name, sizeof name);
+            snprintf(a->why, sizeof a->why, "operand %s: %s", name, reason);
+            return false;
+        }
+        cji_fn_arg(f, a->word[at], &a->arg[at], a->types[at]);
+    }
+    a->why[0] = 0;
+    return cji_isa_fits(&e->isa, a->arg, n + first) < 0;
+}
+
+/* The next row with the same spelling; NULL after the last, or without memory. */
+static cji_form *next_row(cj_fn *f, cji_form *e)
+{
+    if (e->isa.next == CJI_FORM_NONE) return NULL;
+    if (e->next == CJI_FORM_NONE) {
+        cji_form *n = cji_ptx_form(f->m, e->isa.next);
+        if (n) e->next = n->index;
+        return n;
+    }
+    return f->m->form[e->next];
+}
+
+static cji_form *choose_row(cj_fn *f, cji_form *first, const cj_val *v, size_t n, unsigned def_type, emit_args *a, const char *call)
+{
+    char why[256];
+    for (cji_form *e = first; e; e = next_row(f, e)) {
+        if (row_takes(f, e, v, n, def_type, a)) return e;
+        if (f->m->dead) return NULL;
+        if (e == first) memcpy(why, a->why, sizeof why);
+    }
+    if (!f->m->dead && !why[0]) {
+        if (row_takes(f, first, v, n, def_type, a)) return first;
+        cji_isa_match(first->isa.form, a->arg, n + (def_type != CJI_NO_DEF), NULL, why, sizeof why);
+    }
+    if (!f->m->dead) refuse(f, first, call, why);
+    return NULL;
+}
+
+/* ---- Appending --------------------------------------------------------------------------------------------------- */
+
+/* Version and targets of second destinations that are used. */
+static bool count_pairs(cj_fn *f, const cji_form *e, const cji_isa_arg *arg, size_t n)
+{
+    uint8_t version = e->isa.version;
+    cji_targets targets = e->targets;
+    char name[48];
+    bool pairs = false;
+    for (size_t i = 0; i < n; i++) pairs |= arg[i].kind == CJI_K_PAIR;
+    if (!pairs) return true;
+    cji_isa_needs(&e->isa, arg, n, &version, &targets);
+    cji_form_short(e, name, sizeof name, 16);
+    strcat(name, " with a|b");
+    return cji_ptx_need(f->m, version, targets, name, f->loc);
+}
+
+static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *word, size_t n)
+{
+    uint32_t more = 0;
+    if (f->nins >= UINT32_MAX - 1) return cji_ptx_fail(f->m, CJ_EPTX, "cj_ins", f->loc, "%s has too many instructions", cji_ptx_name(f->m, f->name)), false;
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return cji_ptx_nomem(f->m, "cj_ins"), false;
+    if (n > 5) {
+        more = cji_fn_list(f, CJI_K_MORE, word + 4, n - 4);
+        if (!more) return false;
+    }
+    cji_ins *x = &f->ins[f->nins];
+    *x = (cji_ins){ .form = e->index, .guard = guard, .loc = f->loc };
+    for (size_t i = 0; i < n && i < 5; i++) x->opnd[i] = word[i];
+    if (more) x->opnd[4] = more;
+    if (e->isa.effect & CJI_FX_BRANCH)
+        for (size_t i = 0; i < n; i++) cji_fn_use_labels(f, word[i]);
+    f->nins++;
+    return true;
+}
+
+/* A fresh destination: a register or a vector of them. */
+static cj_val make_dst(cj_fn *f, const cji_isa_arg *d)
+{
+    uint32_t word[256];
+    if (d->kind == CJI_K_REG) return cji_fn_reg_val(f, d->type);
+    for (unsigned i = 0; i < d->count; i++)
+        if (!(word[i] = cji_fn_reg(f, d->types[i]))) return CJI_NULL;
+    return cji_fn_val(f, cji_fn_list(f, CJI_K_VEC, word, d->count), d->types[0]);
+}
+
+static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
+{
+    emit_args a;
+    size_t def = def_type != CJI_NO_DEF, total = n + def;
+    cj_val d = { 1 };
+    a.why[0] = 0;
+    if (total > CJI_ISA_OPNDS) {
+        snprintf(a.why, sizeof a.why, "%zu operands are more than any instruction has", total);
+        return refuse(f, first, call, a.why), CJI_NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char what[24], name[16];
+        cji_isa_opnd_name(&first->isa, i + def < first->isa.nopnd ? i + def : 0, name, sizeof name);
+        snprintf(what, sizeof what, "operand %s", name);
+        if (!cji_val_usable(f, v[i], call, what)) return CJI_NULL;
+    }
+    cji_form *e = choose_row(f, first, v, n, def_type, &a, call);
+    if (!e || (!e->used && !cji_form_need(f->m, e, f->loc)) || !count_pairs(f, e, a.arg, total)) return CJI_NULL;
+    if (def) {
+        d = make_dst(f, &a.arg[0]);
+        if (!d.bits) return d;
+        a.word[0] = cji_val_word(d);
+    }
+    return append(f, e, guard, a.word, total) ? d : CJI_NULL;
+}
+
+/* All operands one register each, of a type that the form takes, and ours? */
+static inline bool quick_fit(const cj_fn *f, const cji_form *e, const cj_val *v, size_t n, size_t def)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t hi = (uint32_t)(v[i].bits >> 32);
+        bad |= !(e->quick_types[i + def] >> (hi & 31) & 1) | (((hi >> 8) & 15) != CJI_K_REG) | ((hi >> 12) ^ f->owner);
+    }
+    return !bad;
+}
+
+cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
+{
+    size_t def = def_type != CJI_NO_DEF;
+    if (!e->quick || !e->used || n + def != e->isa.nopnd || n + def > 5 || !quick_fit(f, e, v, n, def)) return emit_long(f, e, guard, v, n, def_type, call);
+    unsigned type = def ? dst_type(e, def_type) : 0;
+    if (def && (!(e->isa.opnd[0].role & CJI_WRITE) || type == CJ_VOID || !(e->quick_types[0] >> type & 1))) return emit_long(f, e, guard, v, n, def_type, call);
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return cji_ptx_nomem(f->m, call), CJI_NULL;
+    cj_val d = { 1 };
+    if (def) {
+        d = cji_fn_reg_val(f, type);
+        if (!d.bits) return d;
+    }
+    cji_ins *x = &f->ins[f->nins++];
+    x->form = e->index;
+    x->guard = guard;
+    x->loc = f->loc;
+    x->opnd[1] = x->opnd[2] = x->opnd[3] = x->opnd[4] = 0;
+    if (def) x->opnd[0] = cji_val_word(d);
+    for (size_t i = 0; i < n; i++) x->opnd[i + def] = cji_val_word(v[i]);
+    return d;
+}
+
+/* ---- For the reader: operands as words --------------------------------------------------------------------------- */
+
+bool cji_fn_emit(cj_fn *f, cji_form *first, uint32_t guard, const uint32_t *word, size_t n, const char *call)
+{
+    emit_args a;
+    if (f->m->dead) return false;
+    if (n > CJI_ISA_OPNDS) {
+        snprintf(a.why, sizeof a.why, "%zu operands are more than any instruction has", n);
+        return refuse(f, first, call, a.why), false;
+    }
+    for (size_t i = 0; i < n; i++) cji_fn_arg(f, word[i], &a.arg[i], a.types[i]);
+    cji_form *e = first;
+    while (e && cji_isa_fits(&e->isa, a.arg, n) >= 0) e = next_row(f, e);
+    if (!e) {
+        if (f->m->dead) return false;
+        a.why[0] = 0;
+        cji_isa_match(first->isa.form, a.arg, n, NULL, a.why, sizeof a.why);
+        return refuse(f, first, call, a.why), false;
+    }
+    if ((!e->used && !cji_form_need(f->m, e, f->loc)) || !count_pairs(f, e, a.arg, n)) return false;
+    return append(f, e, guard, word, n);
+}
+
+/* ---- Public ------------------------------------------------------------------------------------------------------ */
+
+uint32_t cji_guard(cj_fn *f, cj_val p, bool negate, const char *call)
+{
+    uint32_t kind = cji_val_kind(p);
+    if (!cji_val_usable(f, p, call, "the guard")) return 0;
+    if (kind != CJI_K_NOT && !(kind == CJI_K_REG && cji_val_type(p) == CJ_PRED)) {
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the guard is no predicate (.pred), such as cj_lt() makes", call);
+        return 0;
+    }
+    return cji_word((kind == CJI_K_NOT) != negate ? CJI_K_NOT : CJI_K_REG, (uint32_t)p.bits);
+}
+
+static cji_form *named(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n, const char *call)
+{
+    if (!cji_fn_open(f, call)) return NULL;
+    if (!mnemonic || (n && !v)) return cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s is NULL", call, mnemonic ? "operand array" : "mnemonic"), NULL;
+    return cji_ptx_spelling(f->m, mnemonic, strlen(mnemonic), call, f->loc);
+}
+
+void cj_ins_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n)
+{
+    cji_form *e = named(f, mnemonic, v, n, "cj_ins");
+    if (e) cji_emit(f, e, 0, v, n, CJI_NO_DEF, "cj_ins");
+}
+
+static void guarded(cj_fn *f, cj_val p, bool negate, const char *mnemonic, const cj_val *v, size_t n, const char *call)
+{
+    cji_form *e = named(f, mnemonic, v, n, call);
+    uint32_t guard = e ? cji_guard(f, p, negate, call) : 0;
+    if (guard) cji_emit(f, e, guard, v, n, CJI_NO_DEF, call);
+}
+
+void cj_ins_if_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n) { guarded(f, p, false, mnemonic, v, n, "cj_ins_if"); }
+void cj_ins_unless_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n) { guarded(f, p, true, mnemonic, v, n, "cj_ins_unless"); }
+
+cj_val cj_def_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n)
+{
+    cji_form *e = named(f, mnemonic, v, n, "cj_def");
+    return e ? cji_emit(f, e, 0, v, n, CJI_DEF, "cj_def") : CJI_NULL;
+}
+
+static cji_form *resolved(cj_fn *f, uint32_t form, const cj_val *v, size_t n, const char *call)
+{
+    if (!cji_fn_open(f, call)) return NULL;
+    if (form && (v || !n)) return cji_ptx_form(f->m, form - 1);
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s", call, form ? "operand array is NULL" : "mnemonic is none: cj_op_find() did not know it");
+    return NULL;
+}
+
+void cj_ins_form(cj_fn *f, uint32_t form, cj_val guard, const cj_val *v, size_t n)
+{
+    cji_form *e = resolved(f, form, v, n, "cj_ins_op");
+    uint32_t g = e && guard.bits ? cji_guard(f, guard, false, "cj_ins_op") : 0;
+    if (e && (g || !guard.bits)) cji_emit(f, e, g, v, n, CJI_NO_DEF, "cj_ins_op");
+}
+
+cj_val cj_def_form(cj_fn *f, uint32_t form, const cj_val *v, size_t n)
+{
+    cji_form *e = resolved(f, form, v, n, "cj_def_op");
+    return e ? cji_emit(f, e, 0, v, n, CJI_DEF, "cj_def_op") : CJI_NULL;
+}

@@ -1,0 +1,265 @@
+/* Modules: their life, names, source places, failures, and what they need of version and target. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/ptx.h"
+#include "ptx/build.h"
+
+/* What constructors give when there is no module to make anything in. */
+static cji_obj no_module = { .magic = CJI_MAGIC, .tag = CJI_TAG_FN, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL, .lock = PTHREAD_MUTEX_INITIALIZER,
+                             .err = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "made in a module that is none" } };
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+cj_ptx *cj_ptx_create(void)
+{
+    cj_ptx *m = cji_obj_new(sizeof *m, CJI_TAG_PTX, CJI_OBJ_STICKY, "cj_ptx_create");
+    if (cji_obj_failed(m)) return m;
+    m->bad.magic = CJI_MAGIC;
+    m->bad.tag = CJI_TAG_FN;
+    m->bad.flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL;
+    m->bad.err_in = &m->obj;
+    pthread_mutex_init(&m->bad.lock, NULL);
+    m->address_size = 64;
+    m->fixed_target = -1;
+    m->need_version = CJI_VERSION_FLOOR;
+    m->need_targets = ~(cji_targets)0;
+    m->owner = cji_ptx_owner(m, 0);
+    if (cji_map_intern(&m->names, "", 0) == CJI_MAP_NONE || cji_map_intern(&m->files, "", 0) == CJI_MAP_NONE)
+        cji_ptx_nomem(m, "cj_ptx_create");
+    return m;
+}
+
+static void free_function(cj_fn *f)
+{
+    cji_free(f->ins, f->cins * sizeof *f->ins);
+    cji_free(f->reg, f->creg * sizeof *f->reg);
+    cji_free(f->lit, f->clit * sizeof *f->lit);
+    cji_free(f->mem, f->cmem * sizeof *f->mem);
+    cji_free(f->label, f->clabel * sizeof *f->label);
+    cji_free(f->tlist, f->ctlist * sizeof *f->tlist);
+    cji_free(f->pool, f->cpool * sizeof *f->pool);
+    cji_free(f->param, f->cparam * sizeof *f->param);
+    cji_free(f->result, f->cresult * sizeof *f->result);
+    cji_free(f->var, f->cvar * sizeof *f->var);
+    cji_free(f->pragma, f->cpragma * sizeof *f->pragma);
+    cji_free(f->lit_slot, f->nlit_slot * sizeof *f->lit_slot);
+    cji_free(f->block, f->cblock * sizeof *f->block);
+    cji_obj_delete(f, sizeof *f);
+}
+
+void cj_ptx_free(cj_ptx *m)
+{
+    if (!cji_check_free(m, CJI_TAG_PTX, "cj_ptx_free") || !cji_obj_release(m)) return;
+    for (size_t i = 0; i < m->nfn; i++) free_function(m->fn[i]);
+    cji_free(m->fn, m->cfn * sizeof *m->fn);
+    cji_free(m->var, m->cvar * sizeof *m->var);
+    cji_free(m->form, m->cform * sizeof *m->form);
+    cji_free(m->form_slot, m->nform_slot * sizeof *m->form_slot);
+    cji_free(m->word_slot, m->nword_slot * sizeof *m->word_slot);
+    cji_free(m->verb_slot, m->nverb_slot * sizeof *m->verb_slot);
+    cji_free(m->scope, m->cscope * sizeof *m->scope);
+    cji_free(m->pragma, m->cpragma * sizeof *m->pragma);
+    cji_free(m->longloc, m->clongloc * sizeof *m->longloc);
+    cji_map_free(&m->names);
+    cji_map_free(&m->files);
+    cji_text_free(&m->text);
+    cji_arena_free(&m->arena);
+    pthread_mutex_destroy(&m->bad.lock);
+    m->bad.magic = 0;
+    cji_obj_delete(m, sizeof *m);
+}
+
+/* Twenty bits that tell functions apart: unique in a module, and by chance (1 in a million) between modules. */
+uint32_t cji_ptx_owner(const cj_ptx *m, size_t index)
+{
+    uint64_t p = (uintptr_t)m;
+    return (uint32_t)((cji_hash(&p, sizeof p) + index) & 0xfffff);
+}
+
+bool cji_ptx_open(cj_ptx *m, const char *call)
+{
+    if (cji_check(m, CJI_TAG_PTX, call) != CJ_OK || m->dead) return false;
+    if (!m->frozen) return true;
+    cji_fail(m, CJ_ESTATE, call, "%s: the module was loaded and is frozen; change a cj_ptx_clone() of it", call);
+    return false;
+}
+
+/* The same for the function's own calls, when the quick look at it (cji_fn_open) failed. */
+bool cji_fn_open_slow(cj_fn *f, const char *call)
+{
+    return cji_check(f, CJI_TAG_FN, call) == CJ_OK && cji_ptx_open(f->m, call);
+}
+
+cj_fn *cji_ptx_bad(cj_ptx *m, const char *call)
+{
+    return cji_check(m, CJI_TAG_PTX, call) == CJ_OK ? (cj_fn *)&m->bad : (cj_fn *)&no_module;
+}
+
+cj_status cj_ptx_status(cj_ptx *m)
+{
+    cj_status s = cji_check(m, CJI_TAG_PTX, "cj_ptx_status");
+    if (s != CJ_OK || !m->dead) return s;
+    cj_error e;
+    cji_err_get(m, &e);
+    return (cj_status)e.status;
+}
+
+cj_ptx *cj_fn_module(cj_fn *f) { return cji_check(f, CJI_TAG_FN, "cj_fn_module") == CJ_OK ? f->m : NULL; }
+
+void cji_ptx_freeze(cj_ptx *m) { m->frozen = 1; }
+
+/* ---- Failures ---------------------------------------------------------------------------------------------------- */
+
+/* Puts "file:line: " in front of the message, cutting the end of what gets too long. */
+static void put_place(cj_error *e, const char *file, uint32_t line)
+{
+    char body[sizeof e->message];
+    size_t n = strlen(file), cut = n >= sizeof e->file ? n - sizeof e->file + 1 : 0;
+    memcpy(body, e->message, sizeof body);
+    memcpy(e->file, file + cut, n - cut + 1);
+    e->line = (int32_t)line;
+    int at = snprintf(e->message, sizeof e->message, "%s:%u: ", e->file, line);
+    size_t room = sizeof e->message - (size_t)at, len = strlen(body);
+    if (len >= room) len = room - 1;
+    memcpy(e->message + at, body, len);
+    e->message[(size_t)at + len] = 0;
+}
+
+cj_status cji_ptx_fail(cj_ptx *m, cj_status status, const char *call, uint32_t loc, const char *fmt, ...)
+{
+    cj_error e;
+    va_list args;
+    uint32_t line;
+    va_start(args, fmt);
+    cji_err_make(&e, status, call, fmt, args);
+    va_end(args);
+    const char *file = cji_ptx_where(m, loc, &line);
+    if (*file) put_place(&e, file, line);
+    m->dead = 1;
+    return cji_fail_with(m, &e);
+}
+
+cj_status cji_ptx_nomem(cj_ptx *m, const char *call)
+{
+    return cji_ptx_fail(m, CJ_ENOMEM, call, 0, "%s: out of memory", call);
+}
+
+/* ---- Names and source places ------------------------------------------------------------------------------------- */
+
+uint32_t cji_ptx_intern(cj_ptx *m, const char *s, size_t n)
+{
+    uint32_t i = cji_map_intern(&m->names, s, n);
+    if (i != CJI_MAP_NONE) return i;
+    cji_ptx_nomem(m, "cj_ptx");
+    return 0;
+}
+
+uint32_t cji_ptx_file(cj_ptx *m, const char *s, size_t n)
+{
+    uint32_t i = cji_map_intern(&m->files, s, n);
+    if (i != CJI_MAP_NONE) return i;
+    cji_ptx_nomem(m, "cj_line");
+    return 0;
+}
+
+/* A loc is file:9 | line:22 with the top bit clear, or, where that is too narrow, the top bit and an index into longloc[]. */
+enum { LINE_BITS = 22, LINE_MAX = (1 << LINE_BITS) - 1, FILE_MAX = 511 };
+
+uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line)
+{
+    if (file <= FILE_MAX && line <= LINE_MAX) return file << LINE_BITS | line;
+    if (m->nlongloc && m->longloc[m->nlongloc - 1].file == file && m->longloc[m->nlongloc - 1].line == line)
+        return 1u << 31 | (uint32_t)(m->nlongloc - 1);
+    if (!cji_grow(&m->longloc, &m->clongloc, m->nlongloc + 1, sizeof *m->longloc)) return cji_ptx_nomem(m, "cj_line"), 0;
+    m->longloc[m->nlongloc] = (struct cji_longloc){ file, line };
+    return 1u << 31 | (uint32_t)m->nlongloc++;
+}
+
+void cji_ptx_loc_split(const cj_ptx *m, uint32_t loc, uint32_t *file, uint32_t *line)
+{
+    bool wide = loc >> 31;
+    const struct cji_longloc *l = wide ? &m->longloc[loc & 0x7fffffff] : NULL;
+    *file = wide ? l->file : loc >> LINE_BITS;
+    *line = wide ? l->line : loc & LINE_MAX;
+}
+
+const char *cji_ptx_where(const cj_ptx *m, uint32_t loc, uint32_t *line)
+{
+    uint32_t file;
+    cji_ptx_loc_split(m, loc, &file, line);
+    return file < m->files.n ? m->files.entry[file].key : "";
+}
+
+/* The loc of a call: `file` is a literal of the caller's, so the same pointer is the same name. */
+static uint32_t here(cj_ptx *m, const char *file, int line)
+{
+    if (file != m->file_ptr) {
+        m->file_at = file ? cji_ptx_file(m, file, strlen(file)) : 0;
+        m->file_ptr = file;
+    }
+    return cji_ptx_loc(m, m->file_at, line > 0 ? (uint32_t)line : 0);
+}
+
+cj_fn *cj_here(cj_fn *f, const char *file, int line)
+{
+    if (cji_fn_is_open(f) && !f->line_set) f->loc = here(f->m, file, line);
+    return f;
+}
+
+cj_ptx *cj_here_ptx(cj_ptx *m, const char *file, int line)
+{
+    if (m && m->obj.magic == CJI_MAGIC && m->obj.tag == CJI_TAG_PTX && !(m->obj.flags & CJI_OBJ_FAILED) && !m->dead && !m->frozen && !m->line_set)
+        m->loc = here(m, file, line);
+    return m;
+}
+
+void cj_line(cj_fn *f, const char *file, int line)
+{
+    if (!cji_fn_open(f, __func__)) return;
+    f->line_set = file != NULL;
+    f->loc = file ? cji_ptx_loc(f->m, cji_ptx_file(f->m, file, strlen(file)), line > 0 ? (uint32_t)line : 0) : 0;
+}
+
+void cj_ptx_line(cj_ptx *m, const char *file, int line)
+{
+    if (!cji_ptx_open(m, __func__)) return;
+    m->line_set = file != NULL;
+    m->loc = file ? cji_ptx_loc(m, cji_ptx_file(m, file, strlen(file)), line > 0 ? (uint32_t)line : 0) : 0;
+}
+
+/* ---- Scope ------------------------------------------------------------------------------------------------------- */
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_name_char(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '$'; }
+
+bool cji_ptx_good_name(cj_ptx *m, const char *name, size_t len, const char *call, uint32_t loc)
+{
+    bool good = name && len > 0 && len < 1024 && (is_letter(name[0]) || ((name[0] == '_' || name[0] == '$') && len > 1));
+    for (size_t i = 1; good && i < len; i++) good = is_name_char(name[i]);
+    if (good) return true;
+    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%.*s\" is no name: letters, digits, _ and $, not a digit first", call, name ? (int)(len > 80 ? 80 : len) : 0,
+                 name ? name : "");
+    return false;
+}
+
+uint32_t cji_ptx_lookup(const cj_ptx *m, const char *name, size_t len)
+{
+    uint32_t i = cji_map_find(&m->names, name, len);
+    return i < m->cscope ? m->scope[i] : 0;
+}
+
+cj_fn *cji_ptx_find_fn(const cj_ptx *m, const char *name)
+{
+    uint32_t w = cji_ptx_lookup(m, name, strlen(name));
+    return cji_word_kind(w) == CJI_K_FUNC ? m->fn[cji_word_index(w)] : NULL;
+}
+
+bool cji_ptx_enter(cj_ptx *m, uint32_t name, uint32_t word)
+{
+    size_t was = m->cscope;
+    if (!cji_grow(&m->scope, &m->cscope, (size_t)name + 1, sizeof *m->scope)) return cji_ptx_nomem(m, "cj_ptx"), false;
+    if (m->cscope > was) memset(m->scope + was, 0, (m->cscope - was) * sizeof *m->scope);
+    m->scope[name] = word;
+    return true;
+}

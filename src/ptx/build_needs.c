@@ -1,0 +1,200 @@
+/* What a module needs: the least PTX version and target over everything it uses, and what its caller fixed. */
+#include <string.h>
+
+#include "ptx/build.h"
+
+static cji_targets bit(int target) { return (cji_targets)1 << target; }
+
+static bool version_short(cj_ptx *m, uint8_t version, const char *what, uint32_t loc)
+{
+    if (!m->fixed_version || version <= m->fixed_version) return false;
+    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs PTX %d.%d; the module was fixed to %d.%d", what, version / 10, version % 10,
+                 m->fixed_version / 10, m->fixed_version % 10);
+    return true;
+}
+
+static bool target_short(cj_ptx *m, cji_targets targets, const char *what, uint32_t loc)
+{
+    char list[120];
+    if (m->fixed_target >= 0) {
+        if (targets & bit(m->fixed_target)) return false;
+        cji_target_list(targets, list, sizeof list);
+        cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; the module was fixed to %s", what, list, cji_target_name((uint32_t)m->fixed_target));
+        return true;
+    }
+    if (m->need_targets & targets) return false;
+    char have[120];
+    cji_target_list(targets, list, sizeof list);
+    cji_target_list(m->need_targets, have, sizeof have);
+    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; what the module uses already needs %s", what, list, have);
+    return true;
+}
+
+bool cji_ptx_need(cj_ptx *m, uint8_t version, cji_targets targets, const char *what, uint32_t loc)
+{
+    if (version_short(m, version, what, loc) || target_short(m, targets, what, loc)) return false;
+    if (version > m->need_version) m->need_version = version;
+    m->need_targets &= targets;
+    return true;
+}
+
+bool cji_ptx_need_sreg(cj_ptx *m, uint32_t sreg, uint32_t loc)
+{
+    const cji_isa_sreg *s = cji_isa_sreg_at(sreg);
+    return cji_ptx_need(m, s->version, cji_target_set(s->targets), s->name, loc);
+}
+
+/* A form that has ended somewhere: remembered, and held against what is fixed. */
+static bool note_end(cj_ptx *m, const cji_form *e, uint32_t loc)
+{
+    char name[40];
+    m->gone_targets |= e->gone;
+    if (!m->gone_version || e->isa.end_version < m->gone_version) m->gone_version = e->isa.end_version;
+    if (m->fixed_target < 0 || !m->fixed_version || !(e->gone & bit(m->fixed_target)) || m->fixed_version < e->isa.end_version) return true;
+    cji_form_short(e, name, sizeof name, 16);
+    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s is gone from PTX %d.%d on %s; the form with .sync took its place", name, e->isa.end_version / 10,
+                 e->isa.end_version % 10, cji_target_name((uint32_t)m->fixed_target));
+    return false;
+}
+
+bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc)
+{
+    char name[40];
+    cji_form_short(e, name, sizeof name, 16);
+    if (!cji_ptx_need(m, e->isa.version, e->targets, name, loc)) return false;
+    if (e->isa.end_version && !note_end(m, e, loc)) return false;
+    e->used = 1;
+    return true;
+}
+
+/* ---- Fixing ------------------------------------------------------------------------------------------------------ */
+
+/* The first instruction that does not fit what has just been fixed, for the message; else the directives did it. */
+static void blame(cj_ptx *m, const char *call)
+{
+    char name[40];
+    for (size_t i = 0; i < m->nfn; i++) {
+        const cj_fn *f = m->fn[i];
+        for (size_t k = 0; k < f->nins; k++) {
+            const cji_form *e = cji_ins_form(m, &f->ins[k]);
+            if (!e) continue;
+            cji_form_short(e, name, sizeof name, 16);
+            if (version_short(m, e->isa.version, name, f->ins[k].loc) || target_short(m, e->targets, name, f->ins[k].loc)) return;
+            if (e->isa.end_version && !note_end(m, e, f->ins[k].loc)) return;
+        }
+    }
+    if (version_short(m, m->need_version, "what the module declares", m->loc) || target_short(m, m->need_targets, "what the module declares", m->loc)) return;
+    cji_ptx_fail(m, CJ_ENOTSUP, call, m->loc, "%s: the module needs more", call);
+}
+
+static bool fits(const cj_ptx *m)
+{
+    if (m->fixed_version && m->need_version > m->fixed_version) return false;
+    if (m->fixed_target < 0) return true;
+    if (!(m->need_targets & bit(m->fixed_target))) return false;
+    return !(m->gone_version && m->fixed_version >= m->gone_version && (m->gone_targets & bit(m->fixed_target)));
+}
+
+cj_status cj_ptx_fix_version(cj_ptx *m, const char *version)
+{
+    if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
+    const char *v = version ? version : "";
+    bool good = v[0] >= '1' && v[0] <= '9' && v[1] == '.' && v[2] >= '0' && v[2] <= '9' && !v[3];
+    int number = good ? (v[0] - '0') * 10 + (v[2] - '0') : 0;
+    if (number < CJI_VERSION_FLOOR)
+        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is no PTX version from 2.3 on, such as \"8.0\"", __func__, v);
+    if (m->fixed_target >= 0 && cji_target_since((uint32_t)m->fixed_target) > number)
+        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d", __func__, cji_target_name((uint32_t)m->fixed_target),
+                            cji_target_since((uint32_t)m->fixed_target) / 10, cji_target_since((uint32_t)m->fixed_target) % 10);
+    m->fixed_version = (uint8_t)number;
+    if (!fits(m)) blame(m, __func__);
+    return cj_ptx_status(m);
+}
+
+cj_status cj_ptx_fix_target(cj_ptx *m, const char *target)
+{
+    if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
+    int t = target ? cji_target_find(target, strlen(target)) : -1;
+    if (t < 0)
+        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is no target, such as \"sm_80\" or \"sm_90a\"", __func__, target ? target : "");
+    if (m->fixed_version && cji_target_since((uint32_t)t) > m->fixed_version)
+        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d; the module was fixed to %d.%d", __func__, target,
+                            cji_target_since((uint32_t)t) / 10, cji_target_since((uint32_t)t) % 10, m->fixed_version / 10, m->fixed_version % 10);
+    m->fixed_target = (int16_t)t;
+    if (!fits(m)) blame(m, __func__);
+    return cj_ptx_status(m);
+}
+
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
+
+/* The target to print: the fixed one, else the least of those allowed that has not lost something used. */
+static int pick_target(const cj_ptx *m, uint8_t *version)
+{
+    if (m->fixed_target >= 0) {
+        uint8_t since = cji_target_since((uint32_t)m->fixed_target);
+        if (since > *version) *version = since;
+        return m->fixed_target;
+    }
+    cji_targets set = m->need_targets;
+    if (m->gone_version && *version >= m->gone_version) set &= ~m->gone_targets;
+    return cji_target_least(set, version);
+}
+
+cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
+{
+    *version = m->need_version;
+    *target = -1;
+    if (m->dead) return cj_ptx_status(m);
+    *target = pick_target(m, version);
+    if (*target < 0) return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx_print", m->loc, "no target has everything that the module uses");
+    if (m->gone_version && *version >= m->gone_version && (m->gone_targets & bit(*target)))
+        return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx_print", m->loc, "an instruction without .sync is gone from PTX %d.%d on %s", m->gone_version / 10, m->gone_version % 10,
+                            cji_target_name((uint32_t)*target));
+    if (version_short(m, *version, cji_target_name((uint32_t)*target), m->loc)) return CJ_ENOTSUP;
+    if (m->fixed_version) *version = m->fixed_version;
+    return CJ_OK;
+}
+
+int cj_ptx_version(cj_ptx *m)
+{
+    uint8_t version;
+    int target;
+    return cji_check(m, CJI_TAG_PTX, __func__) == CJ_OK && cji_ptx_needs(m, &version, &target) == CJ_OK ? version : 0;
+}
+
+const char *cj_ptx_target(cj_ptx *m)
+{
+    uint8_t version;
+    int target;
+    return cji_check(m, CJI_TAG_PTX, __func__) == CJ_OK && cji_ptx_needs(m, &version, &target) == CJ_OK ? cji_target_name((uint32_t)target) : "";
+}
+
+/* ---- Before print and load ---------------------------------------------------------------------------------------- */
+
+static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
+{
+    static const char *const kinds[] = { [CJI_BLOCK_IF] = "cj_if", [CJI_BLOCK_LOOP] = "cj_loop", [CJI_BLOCK_FOR] = "cj_for", [CJI_BLOCK_WHILE] = "cj_while" };
+    if (f->nblock) {
+        const cji_block *b = &f->block[f->nblock - 1];
+        cji_ptx_fail(m, CJ_ESTATE, call, b->loc, "%s in %s is still open: cj_end() is missing", kinds[b->kind], cji_ptx_name(m, f->name));
+        return false;
+    }
+    for (size_t i = 0; i < f->nlabel; i++) {
+        const cji_label *l = &f->label[i];
+        if (!l->used || l->at != UINT32_MAX) continue;
+        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never placed: cj_place() is missing", l->name ? "" : "made here",
+                     l->name ? cji_ptx_name(m, l->name) : "", cji_ptx_name(m, f->name));
+        return false;
+    }
+    return true;
+}
+
+cj_status cji_ptx_finish(cj_ptx *m, const char *call)
+{
+    uint8_t version;
+    int target;
+    if (m->dead) return cj_ptx_status(m);
+    for (size_t i = 0; i < m->nfn; i++)
+        if (!finish_function(m, m->fn[i], call)) return cj_ptx_status(m);
+    return cji_ptx_needs(m, &version, &target);
+}

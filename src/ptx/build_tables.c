@@ -1,0 +1,227 @@
+/* A function's tables: registers, literals, addresses, lists, labels; and operands described for the matcher. */
+#include <string.h>
+
+#include "ptx/build.h"
+
+static bool no_room(cj_fn *f, size_t n)
+{
+    if (f->m->dead) return true;
+    if (n < CJI_INDEX_MAX - 1) return false;
+    cji_ptx_fail(f->m, CJ_EPTX, "cj_fn", f->loc, "%s is too large: a table of it has %zu entries", cji_ptx_name(f->m, f->name), n);
+    return true;
+}
+
+static uint32_t out_of_memory(cj_fn *f) { return cji_ptx_nomem(f->m, "cj_fn"), 0; }
+
+/* ---- Registers --------------------------------------------------------------------------------------------------- */
+
+static bool type_allowed(cj_fn *f, unsigned type)
+{
+    if (type > CJ_VOID && type < CJ_TYPE_COUNT) return type != CJ_B128 || cji_ptx_need(f->m, 83, cji_targets_from(70), ".b128", f->loc);
+    cji_ptx_fail(f->m, CJ_EINVAL, "cj_reg", f->loc, "cj_reg: %u is no type of a register", type);
+    return false;
+}
+
+uint32_t cji_fn_reg(cj_fn *f, unsigned type)
+{
+    size_t i = f->nreg;
+    if (no_room(f, i) || !type_allowed(f, type)) return 0;
+    if (i == f->creg && !cji_grow(&f->reg, &f->creg, i + 1, sizeof *f->reg)) return out_of_memory(f);
+    f->reg[i] = (cji_reg){ .type = (uint8_t)type, .number = f->count[type]++ };
+    f->nreg = i + 1;
+    return cji_word(CJI_K_REG, (uint32_t)i);
+}
+
+uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space)
+{
+    uint32_t w = cji_fn_reg(f, type);
+    if (!w) return 0;
+    cji_reg *r = &f->reg[cji_word_index(w)];
+    r->elem = (uint8_t)elem;
+    r->space = (uint8_t)space;
+    r->flags |= CJI_REG_PTR;
+    return w;
+}
+
+/* ---- Literals ---------------------------------------------------------------------------------------------------- */
+
+static size_t lit_hash(const cji_lit *l) { return (size_t)cji_hash(l, sizeof *l); }
+
+static bool grow_lit_slots(cj_fn *f)
+{
+    size_t want = f->nlit_slot ? f->nlit_slot * 2 : 32;
+    uint32_t *fresh = cji_zalloc(want * sizeof *fresh);
+    if (!fresh) return false;
+    for (size_t i = 0; i < f->nlit; i++) {
+        size_t at = lit_hash(&f->lit[i]) & (want - 1);
+        while (fresh[at]) at = (at + 1) & (want - 1);
+        fresh[at] = (uint32_t)i + 1;
+    }
+    cji_free(f->lit_slot, f->nlit_slot * sizeof *f->lit_slot);
+    f->lit_slot = fresh;
+    f->nlit_slot = want;
+    return true;
+}
+
+uint32_t cji_fn_lit(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned type)
+{
+    cji_lit l = { .bits = bits, .lit = (uint8_t)lit, .wide = wide, .type = (uint8_t)type };
+    if (no_room(f, f->nlit)) return 0;
+    if ((f->nlit + 1) * 2 > f->nlit_slot && !grow_lit_slots(f)) return out_of_memory(f);
+    size_t mask = f->nlit_slot - 1, at = lit_hash(&l) & mask;
+    for (; f->lit_slot[at]; at = (at + 1) & mask)
+        if (!memcmp(&f->lit[f->lit_slot[at] - 1], &l, sizeof l)) return cji_word(CJI_K_IMM, f->lit_slot[at] - 1);
+    if (!cji_grow(&f->lit, &f->clit, f->nlit + 1, sizeof *f->lit)) return out_of_memory(f);
+    f->lit[f->nlit] = l;
+    f->lit_slot[at] = (uint32_t)++f->nlit;
+    return cji_word(CJI_K_IMM, (uint32_t)f->nlit - 1);
+}
+
+/* ---- Addresses, lists, labels ------------------------------------------------------------------------------------ */
+
+uint32_t cji_fn_mem(cj_fn *f, uint32_t base, int64_t offset)
+{
+    if (no_room(f, f->nmem)) return 0;
+    if (!cji_grow(&f->mem, &f->cmem, f->nmem + 1, sizeof *f->mem)) return out_of_memory(f);
+    f->mem[f->nmem] = (cji_mem){ .offset = offset, .base = base };
+    return cji_word(CJI_K_MEM, (uint32_t)f->nmem++);
+}
+
+/* Room for n words and their count; the index of the count, SIZE_MAX on failure. */
+size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n)
+{
+    size_t at = f->npool;
+    if (no_room(f, at + n) || n > CJI_INDEX_MAX) return SIZE_MAX;
+    if (!cji_grow(&f->pool, &f->cpool, at + n + 1, sizeof *f->pool)) return out_of_memory(f), SIZE_MAX;
+    f->pool[at] = (uint32_t)n;
+    if (n) memcpy(f->pool + at + 1, word, n * sizeof *word);
+    f->npool += n + 1;
+    return at;
+}
+
+uint32_t cji_fn_list(cj_fn *f, unsigned kind, const uint32_t *word, size_t n)
+{
+    size_t at = cji_fn_pool(f, word, n);
+    return at == SIZE_MAX ? 0 : cji_word(kind, (uint32_t)at);
+}
+
+uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len)
+{
+    if (no_room(f, f->nlabel)) return 0;
+    if (!cji_grow(&f->label, &f->clabel, f->nlabel + 1, sizeof *f->label)) return out_of_memory(f);
+    f->label[f->nlabel] = (cji_label){ .at = UINT32_MAX, .name = name ? cji_ptx_intern(f->m, name, len) : 0, .loc = f->loc };
+    return f->m->dead ? 0 : cji_word(CJI_K_LABEL, (uint32_t)f->nlabel++);
+}
+
+bool cji_fn_pseudo(cj_fn *f, uint32_t kind, uint32_t word)
+{
+    if (no_room(f, f->nins)) return false;
+    if (!cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return out_of_memory(f), false;
+    f->ins[f->nins++] = (cji_ins){ .form = kind, .loc = f->loc, .opnd = { word } };
+    return true;
+}
+
+void cji_fn_place(cj_fn *f, uint32_t label)
+{
+    cji_label *l = &f->label[cji_word_index(label)];
+    if (f->m->dead) return;
+    if (l->at != UINT32_MAX) {
+        cji_ptx_fail(f->m, CJ_EPTX, "cj_place", f->loc, "label %s is placed twice", l->name ? cji_ptx_name(f->m, l->name) : "made by cj_label()");
+        return;
+    }
+    if (cji_fn_pseudo(f, CJI_INS_LABEL, label)) l->at = (uint32_t)f->nins - 1;
+}
+
+/* Labels that an operand names are used from now on: finish wants them placed. */
+void cji_fn_use_labels(cj_fn *f, uint32_t word)
+{
+    uint32_t n;
+    switch (cji_word_kind(word)) {
+    case CJI_K_LABEL: f->label[cji_word_index(word)].used = 1; break;
+    case CJI_K_LIST:
+        for (const uint32_t *w = cji_fn_words(f, word, &n); n; n--, w++) cji_fn_use_labels(f, *w);
+        break;
+    default: break;
+    }
+}
+
+uint32_t cji_fn_tlist(cj_fn *f, unsigned kind, const char *name, size_t len, uint32_t list, uint32_t proto)
+{
+    if (no_room(f, f->ntlist)) return 0;
+    if (!cji_grow(&f->tlist, &f->ctlist, f->ntlist + 1, sizeof *f->tlist)) return out_of_memory(f);
+    f->tlist[f->ntlist] = (cji_tlist){ .name = name ? cji_ptx_intern(f->m, name, len) : 0, .kind = kind, .list = list, .proto = proto };
+    if (f->m->dead) return 0;
+    if (list) cji_fn_use_labels(f, list);
+    uint32_t word = cji_word(CJI_K_TARGETS, (uint32_t)f->ntlist++);
+    return cji_fn_pseudo(f, CJI_INS_TARGETS, word) ? word : 0;
+}
+
+/* ---- For the matcher --------------------------------------------------------------------------------------------- */
+
+static uint8_t element_type(const cj_fn *f, uint32_t word)
+{
+    switch (cji_word_kind(word)) {
+    case CJI_K_REG: return f->reg[cji_word_index(word)].type;
+    case CJI_K_NOT: return CJ_PRED;
+    default: return CJ_VOID;
+    }
+}
+
+static void vec_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
+{
+    uint32_t n;
+    const uint32_t *w = cji_fn_words(f, word, &n);
+    if (n > 255) n = 255;
+    for (uint32_t i = 0; i < n; i++) types[i] = element_type(f, w[i]);
+    arg->count = (uint8_t)n;
+    arg->types = types;
+}
+
+static void tex_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
+{
+    uint32_t n;
+    const uint32_t *w = cji_fn_words(f, word, &n);
+    arg->type = element_type(f, w[0]);
+    arg->sampler = w[1] != 0;
+    if (cji_word_kind(w[2]) == CJI_K_VEC) vec_arg(f, w[2], arg, types);
+    else types[0] = element_type(f, w[2]), arg->count = 1, arg->types = types;
+}
+
+static void mem_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg)
+{
+    uint32_t base = f->mem[cji_word_index(word)].base;
+    arg->type = element_type(f, base);
+    if (cji_word_kind(base) == CJI_K_SYM) arg->space = f->m->var[cji_word_index(base)]->space;
+}
+
+static void pair_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
+{
+    uint32_t n;
+    const uint32_t *w = cji_fn_words(f, word, &n);
+    arg->first = (uint8_t)cji_word_kind(w[0]);
+    arg->type = element_type(f, w[0]);
+    arg->second = element_type(f, w[1]);
+    if (arg->first == CJI_K_VEC) vec_arg(f, w[0], arg, types);
+}
+
+void cji_fn_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
+{
+    uint32_t i = cji_word_index(word);
+    *arg = (cji_isa_arg){ .kind = (uint8_t)cji_word_kind(word) };
+    switch (arg->kind) {
+    case CJI_K_REG: arg->type = f->reg[i].type; break;
+    case CJI_K_NOT: arg->type = CJ_PRED; break;
+    case CJI_K_IMM:
+        arg->lit = f->lit[i].lit;
+        arg->wide = f->lit[i].wide;
+        arg->value = (int64_t)f->lit[i].bits;
+        break;
+    case CJI_K_SREG: arg->type = cji_isa_sreg_at(i)->type; break;
+    case CJI_K_SYM: arg->space = f->m->var[i]->space; break;
+    case CJI_K_MEM: mem_arg(f, word, arg); break;
+    case CJI_K_VEC: vec_arg(f, word, arg, types); break;
+    case CJI_K_TEXMEM: tex_arg(f, word, arg, types); break;
+    case CJI_K_PAIR: pair_arg(f, word, arg, types); break;
+    default: break;
+    }
+}
