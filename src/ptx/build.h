@@ -47,7 +47,8 @@ cj_val cji_imm_int(cj_fn *f, int64_t x);
 
 /* ---- Tables ---- */
 size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);  /* index of the count in front of the copied words, SIZE_MAX on failure */
-void cji_fn_use_labels(cj_fn *f, uint32_t word);
+void cji_fn_use(cj_fn *f, uint32_t word);
+int cji_ptx_pick(const cj_ptx *m, uint8_t *version);        /* the target to print, and the version; -1: none */
 cji_targets cji_targets_from(unsigned sm);                  /* the targets sm_<sm> and newer */
 
 /* ---- Emitting ---- */

@@ -131,18 +131,18 @@ static cji_form *choose_row(cj_fn *f, cji_form *first, const cj_val *v, size_t n
 
 /* ---- Appending --------------------------------------------------------------------------------------------------- */
 
-/* Version and targets of second destinations that are used. */
-static bool count_pairs(cj_fn *f, const cji_form *e, const cji_isa_arg *arg, size_t n)
+/* What the form needs, once, and what optional operands and second destinations that are used need, each time. */
+static bool count_needs(cj_fn *f, cji_form *e, const cji_isa_arg *arg, size_t n)
 {
     uint8_t version = e->isa.version;
     cji_targets targets = e->targets;
-    char name[48];
-    bool pairs = false;
-    for (size_t i = 0; i < n; i++) pairs |= arg[i].kind == CJI_K_PAIR;
-    if (!pairs) return true;
+    char name[64];
+    if (!e->used && !cji_form_need(f->m, e, f->loc)) return false;
+    if (e->plain) return true;
     cji_isa_needs(&e->isa, arg, n, &version, &targets);
-    cji_form_short(e, name, sizeof name, 16);
-    strcat(name, " with a|b");
+    if (version == e->isa.version && targets == e->targets) return true;
+    cji_form_short(e, name, 40, 16);
+    strcat(name, " with these operands");
     return cji_ptx_need(f->m, version, targets, name, f->loc);
 }
 
@@ -159,8 +159,8 @@ static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *
     *x = (cji_ins){ .form = e->index, .guard = guard, .loc = f->loc };
     for (size_t i = 0; i < n && i < 5; i++) x->opnd[i] = word[i];
     if (more) x->opnd[4] = more;
-    if (e->isa.effect & CJI_FX_BRANCH)
-        for (size_t i = 0; i < n; i++) cji_fn_use_labels(f, word[i]);
+    for (size_t i = 0; i < n; i++)
+        if (1u << cji_word_kind(word[i]) & (1u << CJI_K_LABEL | 1u << CJI_K_FUNC)) cji_fn_use(f, word[i]);
     f->nins++;
     return true;
 }
@@ -192,7 +192,7 @@ static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val 
         if (!cji_val_usable(f, v[i], call, what)) return CJI_NULL;
     }
     cji_form *e = choose_row(f, first, v, n, def_type, &a, call);
-    if (!e || (!e->used && !cji_form_need(f->m, e, f->loc)) || !count_pairs(f, e, a.arg, total)) return CJI_NULL;
+    if (!e || !count_needs(f, e, a.arg, total)) return CJI_NULL;
     if (def) {
         d = make_dst(f, &a.arg[0]);
         if (!d.bits) return d;
@@ -253,7 +253,7 @@ bool cji_fn_emit(cj_fn *f, cji_form *first, uint32_t guard, const uint32_t *word
         cji_isa_match(first->isa.form, a.arg, n, NULL, a.why, sizeof a.why);
         return refuse(f, first, call, a.why), false;
     }
-    if ((!e->used && !cji_form_need(f->m, e, f->loc)) || !count_pairs(f, e, a.arg, n)) return false;
+    if (!count_needs(f, e, a.arg, n)) return false;
     return append(f, e, guard, word, n);
 }
 

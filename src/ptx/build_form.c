@@ -8,11 +8,12 @@
 static void set_quick(cji_form *e)
 {
     e->quick = e->isa.nopnd > 0;
+    e->plain = 1;
     for (unsigned i = 0; i < e->isa.nopnd; i++) {
         const cji_isa_opnd *o = &e->isa.opnd[i];
         if (o->optional || o->count || !(o->kinds & 1u << CJI_K_REG)) e->quick = 0;
         e->quick_types[i] = o->types;
-        e->quick_kinds[i] = 1u << CJI_K_REG;
+        if (o->version || o->pair_version || (o->optional && o->targets) || o->kinds >> CJI_K_PAIR & 1) e->plain = 0;
     }
 }
 

@@ -38,6 +38,18 @@ bool cji_ptx_need(cj_ptx *m, uint8_t version, cji_targets targets, const char *w
     return true;
 }
 
+cji_targets cji_targets_from(unsigned sm)
+{
+    cji_targets set = 0;
+    for (uint32_t i = 0; i < cji_target_count(); i++) {
+        const char *digits = cji_target_name(i) + 3;
+        unsigned number = 0;
+        while (*digits >= '0' && *digits <= '9') number = number * 10 + (unsigned)(*digits++ - '0');
+        if (number >= sm) set |= bit((int)i);
+    }
+    return set;
+}
+
 bool cji_ptx_need_sreg(cj_ptx *m, uint32_t sreg, uint32_t loc)
 {
     const cji_isa_sreg *s = cji_isa_sreg_at(sreg);
@@ -127,9 +139,10 @@ cj_status cj_ptx_fix_target(cj_ptx *m, const char *target)
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 
-/* The target to print: the fixed one, else the least of those allowed that has not lost something used. */
+/* The fixed target, else the least of those allowed that has not lost something used; the version it takes. */
 static int pick_target(const cj_ptx *m, uint8_t *version)
 {
+    *version = m->need_version;
     if (m->fixed_target >= 0) {
         uint8_t since = cji_target_since((uint32_t)m->fixed_target);
         if (since > *version) *version = since;
@@ -140,9 +153,16 @@ static int pick_target(const cj_ptx *m, uint8_t *version)
     return cji_target_least(set, version);
 }
 
+int cji_ptx_pick(const cj_ptx *m, uint8_t *version)
+{
+    int target = pick_target(m, version);
+    if (m->fixed_version) *version = m->fixed_version;
+    return target;
+}
+
 cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
 {
-    *version = m->need_version;
+    *version = 0;
     *target = -1;
     if (m->dead) return cj_ptx_status(m);
     *target = pick_target(m, version);
@@ -189,11 +209,23 @@ static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
     return true;
 }
 
+/* Functions whose addresses stand in variables are declared in front of these. */
+static void declare_early(cj_ptx *m)
+{
+    for (size_t i = 0; i < m->nvar; i++)
+        for (uint32_t k = 0; k < m->var[i]->nreloc; k++) {
+            uint32_t word = m->var[i]->reloc[k].word;
+            if (cji_word_kind(word) == CJI_K_FUNC) m->fn[cji_word_index(word)]->early = 1;
+        }
+}
+
 cj_status cji_ptx_finish(cj_ptx *m, const char *call)
 {
     uint8_t version;
     int target;
     if (m->dead) return cj_ptx_status(m);
+    if (m->frozen) return CJ_OK; /* it was finished before it was frozen */
+    declare_early(m);
     for (size_t i = 0; i < m->nfn; i++)
         if (!finish_function(m, m->fn[i], call)) return cj_ptx_status(m);
     return cji_ptx_needs(m, &version, &target);

@@ -1,4 +1,5 @@
 /* A function's tables: registers, literals, addresses, lists, labels; and operands described for the matcher. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ptx/build.h"
@@ -105,11 +106,24 @@ uint32_t cji_fn_list(cj_fn *f, unsigned kind, const uint32_t *word, size_t n)
     return at == SIZE_MAX ? 0 : cji_word(kind, (uint32_t)at);
 }
 
+/* A name for a nameless label of a function whose other labels have names (it was read from text): one that nothing in the module has. */
+static uint32_t fresh_label_name(cj_fn *f)
+{
+    char name[24];
+    int n;
+    size_t i = f->nlabel;
+    do n = snprintf(name, sizeof name, "$L%zu", i++);
+    while (cji_map_find(&f->m->names, name, (size_t)n) != CJI_MAP_NONE);
+    return cji_ptx_intern(f->m, name, (size_t)n);
+}
+
 uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len)
 {
     if (no_room(f, f->nlabel)) return 0;
+    if (name) f->named_labels = 1;
     if (!cji_grow(&f->label, &f->clabel, f->nlabel + 1, sizeof *f->label)) return out_of_memory(f);
-    f->label[f->nlabel] = (cji_label){ .at = UINT32_MAX, .name = name ? cji_ptx_intern(f->m, name, len) : 0, .loc = f->loc };
+    f->label[f->nlabel] = (cji_label){ .at = UINT32_MAX, .loc = f->loc,
+                                           .name = name ? cji_ptx_intern(f->m, name, len) : f->named_labels ? fresh_label_name(f) : 0 };
     return f->m->dead ? 0 : cji_word(CJI_K_LABEL, (uint32_t)f->nlabel++);
 }
 
@@ -132,14 +146,17 @@ void cji_fn_place(cj_fn *f, uint32_t label)
     if (cji_fn_pseudo(f, CJI_INS_LABEL, label)) l->at = (uint32_t)f->nins - 1;
 }
 
-/* Labels that an operand names are used from now on: finish wants them placed. */
-void cji_fn_use_labels(cj_fn *f, uint32_t word)
+/* Labels that an operand names are used from now on: finish wants them placed.  Functions that come later are to be declared in front. */
+void cji_fn_use(cj_fn *f, uint32_t word)
 {
     uint32_t n;
     switch (cji_word_kind(word)) {
     case CJI_K_LABEL: f->label[cji_word_index(word)].used = 1; break;
+    case CJI_K_FUNC:
+        if (cji_word_index(word) > f->index) f->m->fn[cji_word_index(word)]->early = 1;
+        break;
     case CJI_K_LIST:
-        for (const uint32_t *w = cji_fn_words(f, word, &n); n; n--, w++) cji_fn_use_labels(f, *w);
+        for (const uint32_t *w = cji_fn_words(f, word, &n); n; n--, w++) cji_fn_use(f, *w);
         break;
     default: break;
     }
@@ -151,7 +168,7 @@ uint32_t cji_fn_tlist(cj_fn *f, unsigned kind, const char *name, size_t len, uin
     if (!cji_grow(&f->tlist, &f->ctlist, f->ntlist + 1, sizeof *f->tlist)) return out_of_memory(f);
     f->tlist[f->ntlist] = (cji_tlist){ .name = name ? cji_ptx_intern(f->m, name, len) : 0, .kind = kind, .list = list, .proto = proto };
     if (f->m->dead) return 0;
-    if (list) cji_fn_use_labels(f, list);
+    if (list) cji_fn_use(f, list);
     uint32_t word = cji_word(CJI_K_TARGETS, (uint32_t)f->ntlist++);
     return cji_fn_pseudo(f, CJI_INS_TARGETS, word) ? word : 0;
 }

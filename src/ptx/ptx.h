@@ -76,10 +76,10 @@ typedef struct cji_form {
     uint32_t next;        /* index in m->form[] of the next row with this spelling once decoded, CJI_FORM_NONE: none or not yet */
     cji_targets targets;  /* cji_target_set(isa.targets) */
     cji_targets gone;     /* targets on which it has ended from isa.end_version on */
-    uint16_t quick;       /* 1: every operand is a plain register or literal; `quick_*` decide alone */
-    uint16_t used;        /* 1: version and targets are already counted in the module's needs */
+    uint16_t quick;       /* 1: every operand is a plain register or literal; quick_types[] decides alone */
+    uint8_t used;         /* 1: version and targets are already counted in the module's needs */
+    uint8_t plain;        /* 1: no operand brings needs of its own */
     uint32_t quick_types[CJI_ISA_OPNDS]; /* registers' types, as mask */
-    uint32_t quick_kinds[CJI_ISA_OPNDS]; /* kinds, as mask */
 } cji_form;
 
 /* ---- A function's tables ----------------------------------------------------------------------------------------- */
@@ -198,6 +198,8 @@ struct cj_fn {
     uint8_t body;                /* 0: a declaration only */
     uint8_t proto;               /* the signature of a .callprototype: no function of the module, not printed by itself */
     uint8_t line_set;            /* cj_line() is in force: cj_here() changes nothing */
+    uint8_t early;               /* used before its definition is printed: declared in front */
+    uint8_t named_labels;        /* has labels with names of their own */
     uint32_t decl_loc;
     cji_bounds bounds;
     cji_ins *ins;      size_t nins, cins;
@@ -236,7 +238,7 @@ struct cj_ptx {
     cji_form **form;   size_t nform, cform;
     struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;     /* index: in form[] + 1, 0: empty */
     struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords; /* spelling to form */
-    struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;                       /* verb, space and types to form: see verbs.h */
+    struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;                       /* verb, space and types to form: see verb_table.h */
     uint32_t *scope;   size_t cscope;             /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
     uint32_t *pragma;  size_t npragma, cpragma;   /* file-scope pragmas, m->names */
     /* what it needs, and what the caller fixed */

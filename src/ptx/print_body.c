@@ -1,0 +1,302 @@
+/* The text of bodies: the only place that writes instructions. */
+#include "ptx/print.h"
+
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+char *cji_put_u32(char *p, uint32_t x)
+{
+    char buf[10];
+    char *end = buf + sizeof buf, *at = end;
+    if (x < 10) return *p = (char)('0' + x), p + 1;
+    while (x >= 100) {
+        at -= 2;
+        memcpy(at, digit_pairs + 2 * (x % 100), 2);
+        x /= 100;
+    }
+    if (x >= 10) memcpy(at -= 2, digit_pairs + 2 * x, 2);
+    else *--at = (char)('0' + x);
+    return cji_put(p, at, (size_t)(end - at));
+}
+
+static char *put_u64(char *p, uint64_t x)
+{
+    char buf[20];
+    char *at = buf + sizeof buf;
+    if (x <= UINT32_MAX) return cji_put_u32(p, (uint32_t)x);
+    for (; x; x /= 10) *--at = (char)('0' + x % 10);
+    return cji_put(p, at, (size_t)(buf + sizeof buf - at));
+}
+
+char *cji_put_i64(char *p, int64_t x)
+{
+    if (x >= 0) return put_u64(p, (uint64_t)x);
+    *p++ = '-';
+    return put_u64(p, 0 - (uint64_t)x);
+}
+
+char *cji_put_hex(char *p, uint64_t x, unsigned digits)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (unsigned i = digits; i-- > 0;) *p++ = hex[x >> 4 * i & 15];
+    return p;
+}
+
+unsigned cji_print_type(unsigned type) { return type == CJ_BF16 || type == CJ_BF16X2 ? cji_type_bits_of(type) : type; }
+
+/* ---- Operands ---------------------------------------------------------------------------------------------------- */
+
+/* Prefixes with their "%", for all types. */
+typedef struct prefix { char s[7]; uint8_t n; } prefix;
+typedef struct writer { const cj_fn *f; const cj_ptx *m; cji_text *out; prefix reg[CJ_TYPE_COUNT]; } writer;
+
+static void set_prefixes(writer *w)
+{
+    for (unsigned t = 0; t < CJ_TYPE_COUNT; t++) {
+        const char *s = cji_type_prefix(t);
+        size_t n = strlen(s);
+        w->reg[t].s[0] = '%';
+        memcpy(w->reg[t].s + 1, s, n);
+        w->reg[t].n = (uint8_t)(n + 1);
+    }
+}
+
+/* Room for the text of one operand that holds no name, and for what stands around it. */
+enum { ROOM = 64 };
+
+static char *put_name(writer *w, char *p, const char *s, size_t n)
+{
+    size_t at = (size_t)(p - w->out->p);
+    if (at + n + 2 * ROOM > w->out->cap) { /* `n` in the text is not kept up to date inside of a line */
+        w->out->n = at;
+        if (!cji_text_room(w->out, n + 2 * ROOM)) return NULL;
+        p = w->out->p + at;
+    }
+    return cji_put(p, s, n);
+}
+
+static char *put_interned(writer *w, char *p, uint32_t name) { return put_name(w, p, cji_ptx_name(w->m, name), cji_ptx_name_len(w->m, name)); }
+
+static char *put_reg(writer *w, char *p, uint32_t index)
+{
+    const cji_reg *r = &w->f->reg[index];
+    if (r->flags & CJI_REG_PARAM) return put_interned(w, p, w->m->var[r->number]->name);
+    memcpy(p, w->reg[r->type].s, sizeof w->reg[r->type].s);
+    return cji_put_u32(p + w->reg[r->type].n, r->number);
+}
+
+static char *put_literal(char *p, const cji_lit *l)
+{
+    if (l->lit == CJI_LIT_INT) return l->wide ? put_u64(p, l->bits) : cji_put_i64(p, (int64_t)l->bits);
+    *p++ = '0';
+    *p++ = l->lit == CJI_LIT_F32 ? 'f' : 'd';
+    return cji_put_hex(p, l->bits, l->lit == CJI_LIT_F32 ? 8 : 16);
+}
+
+static char *put_label(writer *w, char *p, uint32_t index)
+{
+    const cji_label *l = &w->f->label[index];
+    if (l->name) return put_interned(w, p, l->name);
+    return cji_put_u32(cji_put(p, "$L", 2), index);
+}
+
+static char *put_tlist(writer *w, char *p, uint32_t index)
+{
+    const cji_tlist *l = &w->f->tlist[index];
+    if (l->name) return put_interned(w, p, l->name);
+    return cji_put_u32(cji_put(p, "$T", 2), index);
+}
+
+static char *put_operand(writer *w, char *p, uint32_t word);
+
+static char *put_list(writer *w, char *p, uint32_t word, char open, char close)
+{
+    uint32_t n;
+    const uint32_t *e = cji_fn_words(w->f, word, &n);
+    *p++ = open;
+    for (uint32_t i = 0; p && i < n; i++) {
+        if (i) p = cji_put(p, ", ", 2);
+        p = put_operand(w, p, e[i]);
+        if (p && i % 4 == 3) p = put_name(w, p, "", 0);
+    }
+    if (p) *p++ = close;
+    return p;
+}
+
+static char *put_mem(writer *w, char *p, uint32_t index)
+{
+    const cji_mem *a = &w->f->mem[index];
+    *p++ = '[';
+    p = put_operand(w, p, a->base);
+    if (p && a->offset) {
+        *p++ = '+';
+        p = cji_put_i64(p, a->offset);
+    }
+    if (p) *p++ = ']';
+    return p;
+}
+
+static char *put_texmem(writer *w, char *p, uint32_t word)
+{
+    uint32_t n;
+    const uint32_t *e = cji_fn_words(w->f, word, &n);
+    *p++ = '[';
+    p = put_operand(w, p, e[0]);
+    for (uint32_t i = 1; p && i < 3; i++)
+        if (e[i]) p = put_operand(w, cji_put(p, ", ", 2), e[i]);
+    if (p) *p++ = ']';
+    return p;
+}
+
+static char *put_operand(writer *w, char *p, uint32_t word)
+{
+    uint32_t i = cji_word_index(word), n;
+    switch (cji_word_kind(word)) {
+    case CJI_K_REG: return put_reg(w, p, i);
+    case CJI_K_IMM: return put_literal(p, &w->f->lit[i]);
+    case CJI_K_MEM: return put_mem(w, p, i);
+    case CJI_K_VEC: return put_list(w, p, word, '{', '}');
+    case CJI_K_LIST: return put_list(w, p, word, '(', ')');
+    case CJI_K_LABEL: return put_label(w, p, i);
+    case CJI_K_SYM: return put_interned(w, p, w->m->var[i]->name);
+    case CJI_K_FUNC: return put_interned(w, p, w->m->fn[i]->name);
+    case CJI_K_NOT: return *p = '!', put_reg(w, p + 1, i);
+    case CJI_K_SINK: return *p = '_', p + 1;
+    case CJI_K_TARGETS: return put_tlist(w, p, i);
+    case CJI_K_TEXMEM: return put_texmem(w, p, word);
+    case CJI_K_SREG: return put_name(w, p, cji_isa_sreg_at(i)->name, strlen(cji_isa_sreg_at(i)->name));
+    case CJI_K_PAIR: {
+        const uint32_t *e = cji_fn_words(w->f, word, &n);
+        p = put_operand(w, p, e[0]);
+        if (p) *p++ = '|';
+        return p ? put_operand(w, p, e[1]) : p;
+    }
+    default: return p;
+    }
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+
+static char *put_instruction(writer *w, char *p, const cji_ins *x)
+{
+    const cji_isa_form *e = &w->m->form[x->form]->isa;
+    uint32_t n = cji_ins_n(w->f, x);
+    if (x->guard) {
+        *p++ = '@';
+        p = put_operand(w, p, x->guard);
+        if (!p) return p;
+        *p++ = ' ';
+    }
+    p = cji_put(p, e->text, e->len);
+    for (uint32_t i = 0; p && i < n; i++) {
+        if (i) *p++ = ',';
+        *p++ = ' ';
+        p = put_operand(w, p, cji_ins_opnd(w->f, x, i));
+    }
+    if (p) *p++ = ';';
+    return p;
+}
+
+static char *put_targets(writer *w, char *p, uint32_t index)
+{
+    static const char *const words[] = { "", ": .branchtargets ", ": .calltargets ", ": .callprototype " };
+    const cji_tlist *l = &w->f->tlist[index];
+    uint32_t n = 0;
+    p = put_tlist(w, p, index);
+    if (!p) return p;
+    p = cji_put(p, words[l->kind], strlen(words[l->kind]));
+    if (l->kind == CJI_TL_PROTO) {
+        w->out->n = (size_t)(p - w->out->p);
+        cji_print_head(w->m->fn[l->proto], true, w->out);
+        return cji_text_room(w->out, ROOM) ? w->out->p + w->out->n : NULL;
+    }
+    const uint32_t *e = cji_fn_words(w->f, l->list, &n);
+    for (uint32_t i = 0; p && i < n; i++) {
+        if (i) p = cji_put(p, ", ", 2);
+        p = put_operand(w, p, e[i]);
+        if (p) p = put_name(w, p, "", 0);
+    }
+    if (p) *p++ = ';';
+    return p;
+}
+
+static char *put_pseudo(writer *w, char *p, const cji_ins *x)
+{
+    uint32_t i = cji_word_index(x->opnd[0]);
+    switch (x->form) {
+    case CJI_INS_LABEL:
+        p = put_label(w, p, i);
+        if (p) *p++ = ':';
+        return p;
+    case CJI_INS_TARGETS: return put_targets(w, p, i);
+    case CJI_INS_PRAGMA:
+        p = put_interned(w, cji_put(p, "\t.pragma \"", 10), x->opnd[0]);
+        return p ? cji_put(p, "\";", 2) : p;
+    default: return p;
+    }
+}
+
+static char *put_loc(writer *w, char *p, uint32_t loc)
+{
+    uint32_t file, line;
+    cji_ptx_loc_split(w->m, loc, &file, &line);
+    p = cji_put_u32(cji_put(p, "\t.loc\t", 6), file);
+    *p++ = ' ';
+    p = cji_put_u32(p, line);
+    return cji_put(p, " 0\n", 3);
+}
+
+static void print_lines(writer *w, bool lines)
+{
+    uint32_t loc = 0;
+    cji_text *t = w->out;
+    for (size_t i = 0; i < w->f->nins && !t->failed; i++) {
+        const cji_ins *x = &w->f->ins[i];
+        bool real = x->form < CJI_INS_PSEUDO;
+        if (!cji_text_room(t, CJI_ISA_SPELLING + 16 * ROOM)) return;
+        char *p = t->p + t->n;
+        if (lines && real && x->loc != loc && x->loc) p = put_loc(w, p, loc = x->loc);
+        if (real) {
+            *p++ = '\t';
+            p = put_instruction(w, p, x);
+        } else {
+            p = put_pseudo(w, p, x);
+        }
+        if (!p) return;
+        *p++ = '\n';
+        t->n = (size_t)(p - t->p);
+    }
+}
+
+void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out)
+{
+    writer w = { .f = f, .m = f->m, .out = out };
+    set_prefixes(&w);
+    if (!cji_text_room(out, CJI_ISA_SPELLING + 16 * ROOM)) return;
+    char *p = out->p + out->n;
+    p = x->form < CJI_INS_PSEUDO ? put_instruction(&w, p, x) : put_pseudo(&w, p, x);
+    if (!p) return;
+    *p = 0;
+    out->n = (size_t)(p - out->p);
+}
+
+/* Does control reach the end of the body, so that it wants a return? */
+static bool falls_off(const cj_fn *f)
+{
+    if (!f->nins) return true;
+    const cji_ins *x = &f->ins[f->nins - 1];
+    const cji_form *e = cji_ins_form(f->m, x);
+    return !e || x->guard || !(e->isa.effect & (CJI_FX_END | CJI_FX_BRANCH));
+}
+
+void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out)
+{
+    writer w = { .f = f, .m = f->m, .out = out };
+    set_prefixes(&w);
+    cji_text_puts(out, "{\n");
+    for (unsigned t = 1; t < CJ_TYPE_COUNT; t++)
+        if (f->count[t]) cji_text_printf(out, "\t.reg .%s\t%s<%u>;\n", cji_type_word(cji_print_type(t)), w.reg[t].s, f->count[t]);
+    cji_print_vars(f->m, f->var, f->nvar, true, out);
+    print_lines(&w, flags & CJ_PRINT_LINES);
+    if (falls_off(f)) cji_print_return(out);
+    cji_text_puts(out, "}\n");
+}

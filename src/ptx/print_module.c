@@ -1,0 +1,62 @@
+/* The text of a module. */
+#include "ptx/print.h"
+
+static void print_files(const cj_ptx *m, cji_text *out)
+{
+    for (size_t i = 1; i < m->files.n; i++) {
+        cji_text_printf(out, ".file\t%zu \"", i);
+        for (const char *s = m->files.entry[i].key; *s; s++) {
+            if (*s == '"' || *s == '\\') cji_text_putc(out, '\\');
+            cji_text_putc(out, *s == '\n' || *s == '\r' ? '?' : *s);
+        }
+        cji_text_puts(out, "\"\n");
+    }
+}
+
+/* Functions that have no body, or are used before their definition. */
+static void print_declarations(const cj_ptx *m, cji_text *out)
+{
+    for (size_t i = 0; i < m->nfn; i++) {
+        const cj_fn *f = m->fn[i];
+        if (f->proto || (f->body && !f->early)) continue;
+        cji_print_head(f, true, out);
+        cji_text_putc(out, '\n');
+    }
+}
+
+void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
+{
+    uint8_t version = 0;
+    int target = cji_ptx_pick(m, &version);
+    cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10, target < 0 ? "sm_20" : cji_target_name((uint32_t)target), m->address_size);
+    for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
+    if (flags & CJ_PRINT_LINES) print_files(m, out);
+    cji_text_putc(out, '\n');
+    print_declarations(m, out);
+    for (uint32_t i = 0; i < m->nvar; i++)
+        if (!m->var[i]->fn) cji_print_vars(m, &i, 1, false, out);
+    for (size_t i = 0; i < m->nfn && !out->failed; i++) {
+        const cj_fn *f = m->fn[i];
+        if (f->proto || !f->body) continue;
+        cji_text_putc(out, '\n');
+        cji_print_head(f, false, out);
+        cji_print_body(f, flags, out);
+    }
+}
+
+cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes)
+{
+    if (text) *text = "";
+    if (bytes) *bytes = 0;
+    cj_status s = cji_check(m, CJI_TAG_PTX, __func__);
+    if (s == CJ_OK) s = cji_ptx_finish(m, __func__);
+    if (s != CJ_OK) return s;
+    m->text.n = 0;
+    m->text.failed = false;
+    cji_ptx_write(m, flags, &m->text);
+    if (m->text.failed || !cji_text_room(&m->text, 1)) return cji_ptx_nomem(m, __func__);
+    m->text.p[m->text.n] = 0;
+    if (text) *text = m->text.p;
+    if (bytes) *bytes = m->text.n;
+    return CJ_OK;
+}

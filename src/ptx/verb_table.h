@@ -1,0 +1,46 @@
+/* The everyday verbs as data: verb and types to a decoded form, remembered in the module. */
+#ifndef CJI_VERB_TABLE_H
+#define CJI_VERB_TABLE_H
+
+#include "ptx/build.h"
+
+#define N(verb) CJI_VERB_##verb,
+typedef enum cji_verb_id {
+#include "ptx/verb_names.def"
+    CJI_VERB_COUNT
+} cji_verb_id;
+
+#define SR(verb, x, y, z) CJI_SRV_##verb,
+#define V(verb, types, types2, spelling)
+typedef enum cji_sreg_verb {
+#include "ptx/verbs.def"
+    CJI_SRV_COUNT
+} cji_sreg_verb;
+
+/* The form of a verb for these types; NULL with the failure kept. `type2` CJ_VOID where there is none. */
+cji_form *cji_verb(cj_fn *f, cji_verb_id verb, unsigned space, unsigned type, unsigned type2, const char *call);
+bool cji_verb_has(cji_verb_id verb, unsigned type, unsigned type2);
+/* Index of the special register, for cji_isa_sreg_at(). */
+int cji_verb_sreg(cji_sreg_verb verb, unsigned dim);
+
+/* ---- Typing ---- */
+
+/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for all that is no number (*type; CJ_VOID when all are
+ * numbers).  False with the failure kept. */
+bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
+/* The type of both: equal ones, or one untyped of the same width; CJ_VOID when they do not agree. */
+unsigned cji_unify(unsigned a, unsigned b);
+/* A value in a register (or a number as it is): special registers, variables' addresses, negated predicates are moved into one. */
+cj_val cji_settle(cj_fn *f, cj_val v, const char *call);
+/* A number as a register of a half type, which has no literals; other values stay. */
+cj_val cji_half_literal(cj_fn *f, cj_val v, unsigned type, const char *call);
+uint32_t cji_half_of(unsigned type, double x);                          /* bits, rounded to nearest even; pairs hold it twice */
+double cji_lit_value(const cji_lit *l);
+cj_val cji_move_to(cj_fn *f, cj_val to, cj_val a, const char *call);    /* mov to, a */
+
+/* ---- Memory ---- */
+cj_val cji_load_place(cj_fn *f, unsigned type, unsigned space, cj_val mem, const char *call);
+cj_val cji_to_space(cj_fn *f, cj_val generic, unsigned space, const char *call);
+cj_val cji_place_at(cj_fn *f, cj_val p, cj_val i, const char *call);
+
+#endif
