@@ -31,7 +31,6 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
     cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10, target < 0 ? "sm_20" : cji_target_name((uint32_t)target), m->address_size);
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
     if (flags & CJ_PRINT_LINES) print_files(m, out);
-    cji_text_putc(out, '\n');
     print_declarations(m, out);
     for (uint32_t i = 0; i < m->nvar; i++)
         if (!m->var[i]->fn) cji_print_vars(m, &i, 1, false, out);

@@ -147,7 +147,7 @@ static cj_val move_into_new(cj_fn *f, unsigned type, cj_val a, const char *call)
     return d.bits && cji_move_to(f, d, a, call).bits ? d : CJI_NULL;
 }
 
-cj_val cj_copy(cj_fn *f, cj_val a)
+cj_val cj_mov(cj_fn *f, cj_val a)
 {
     unsigned type;
     if (!cji_fn_open(f, __func__) || !cji_prepare(f, &a, 1, &type, __func__)) return CJI_NULL;

@@ -2,7 +2,7 @@
 #include "ptx/verb_table.h"
 
 /* A place: [base + offset] with its space and what is there. */
-typedef struct place { uint32_t base; int64_t offset; unsigned space, elem; } place;
+typedef struct mem_place { uint32_t base; int64_t offset; unsigned space, elem; } mem_place;
 
 static bool no_place(cj_fn *f, const char *call, const char *what)
 {
@@ -10,7 +10,7 @@ static bool no_place(cj_fn *f, const char *call, const char *what)
     return false;
 }
 
-static bool base_of(cj_fn *f, uint32_t word, place *p, const char *call)
+static bool base_of(cj_fn *f, uint32_t word, mem_place *p, const char *call)
 {
     p->base = word;
     if (cji_word_kind(word) == CJI_K_SYM) {
@@ -28,9 +28,9 @@ static bool base_of(cj_fn *f, uint32_t word, place *p, const char *call)
     return true;
 }
 
-static bool place_of(cj_fn *f, cj_val v, place *p, const char *call)
+static bool place_of(cj_fn *f, cj_val v, mem_place *p, const char *call)
 {
-    *p = (place){ 0 };
+    *p = (mem_place){ 0 };
     if (!cji_val_usable(f, v, call, "the place")) return false;
     switch (cji_val_kind(v)) {
     case CJI_K_REG: case CJI_K_SYM: return base_of(f, cji_val_word(v), p, call);
@@ -45,9 +45,9 @@ static bool place_of(cj_fn *f, cj_val v, place *p, const char *call)
     }
 }
 
-static cj_val place_val(cj_fn *f, const place *p) { return cji_fn_val(f, cji_fn_mem(f, p->base, p->offset), p->elem); }
+static cj_val place_val(cj_fn *f, const mem_place *p) { return cji_fn_val(f, cji_fn_mem(f, p->base, p->offset), p->elem); }
 
-static cj_val base_val(cj_fn *f, const place *p) { return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID, f->owner); }
+static cj_val base_val(cj_fn *f, const mem_place *p) { return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID, f->owner); }
 
 static cj_val mark_pointer(cj_fn *f, cj_val v, unsigned elem, unsigned space)
 {
@@ -65,7 +65,7 @@ static cj_val mark_pointer(cj_fn *f, cj_val v, unsigned elem, unsigned space)
 static unsigned address_type(const cj_fn *f, unsigned space) { return space == CJI_SP_SHARED || f->m->address_size == 32 ? CJ_U32 : CJ_U64; }
 
 /* The base in a register, without the offset. */
-static cj_val base_register(cj_fn *f, const place *p, const char *call)
+static cj_val base_register(cj_fn *f, const mem_place *p, const char *call)
 {
     if (cji_word_kind(p->base) == CJI_K_REG) return base_val(f, p);
     unsigned type = address_type(f, p->space);
@@ -100,7 +100,7 @@ static cj_val step_to(cj_fn *f, cj_val base, cj_val i, unsigned size, const char
 
 cj_val cji_place_at(cj_fn *f, cj_val p, cj_val i, const char *call)
 {
-    place at;
+    mem_place at;
     if (!place_of(f, p, &at, call) || !cji_val_usable(f, i, call, "the index")) return CJI_NULL;
     if (at.elem == CJ_VOID) return no_place(f, call, "what the pointer points to is not known; cj_as_ptr() says it"), CJI_NULL;
     unsigned size = cji_type_bits(at.elem) / 8;
@@ -125,7 +125,7 @@ cj_val cj_at(cj_fn *f, cj_val p, cj_val i) { return cji_fn_open(f, __func__) ? c
 
 cj_val cj_addr(cj_fn *f, cj_val where)
 {
-    place p;
+    mem_place p;
     if (!cji_fn_open(f, __func__) || !place_of(f, where, &p, __func__)) return CJI_NULL;
     cj_val base = base_register(f, &p, __func__);
     if (!base.bits || !p.offset) return base;
@@ -145,7 +145,7 @@ cj_val cji_to_space(cj_fn *f, cj_val generic, unsigned space, const char *call)
 
 cj_val cj_addr_generic(cj_fn *f, cj_val where)
 {
-    place p;
+    mem_place p;
     if (!cji_fn_open(f, __func__) || !place_of(f, where, &p, __func__)) return CJI_NULL;
     cj_val a = cj_addr(f, where);
     if (!a.bits || p.space == CJI_SP_GENERIC) return a;
@@ -170,7 +170,7 @@ static bool storable(cj_fn *f, unsigned type, const char *call)
 
 cj_val cj_load(cj_fn *f, cj_type type, cj_val where)
 {
-    place p;
+    mem_place p;
     if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !place_of(f, where, &p, __func__)) return CJI_NULL;
     cj_val mem = place_val(f, &p);
     return mem.bits ? cji_load_place(f, type, p.space, mem, __func__) : CJI_NULL;
@@ -194,14 +194,14 @@ static void store(cj_fn *f, unsigned type, unsigned space, cj_val mem, cj_val v,
 
 void cj_store(cj_fn *f, cj_type type, cj_val where, cj_val v)
 {
-    place p;
+    mem_place p;
     if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !place_of(f, where, &p, __func__)) return;
     store(f, type, p.space, place_val(f, &p), v, __func__);
 }
 
 cj_val cj_get(cj_fn *f, cj_val p, cj_val i)
 {
-    place at;
+    mem_place at;
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
     cj_val mem = cji_place_at(f, p, i, __func__);
     if (!mem.bits || !place_of(f, mem, &at, __func__)) return CJI_NULL;
@@ -210,7 +210,7 @@ cj_val cj_get(cj_fn *f, cj_val p, cj_val i)
 
 void cj_set(cj_fn *f, cj_val p, cj_val i, cj_val v)
 {
-    place at;
+    mem_place at;
     if (!cji_fn_open(f, __func__)) return;
     cj_val mem = cji_place_at(f, p, i, __func__);
     if (mem.bits && place_of(f, mem, &at, __func__)) store(f, at.elem, at.space, mem, v, __func__);
@@ -220,7 +220,7 @@ void cj_set(cj_fn *f, cj_val p, cj_val i, cj_val v)
 
 static cj_val atomic(cj_fn *f, cji_verb_id verb, cj_val where, cj_val *v, size_t n, const char *call)
 {
-    place p;
+    mem_place p;
     unsigned type = CJ_VOID;
     if (!cji_fn_open(f, call) || !place_of(f, where, &p, call)) return CJI_NULL;
     for (size_t i = 0; i < n; i++) {
