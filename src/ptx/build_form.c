@@ -41,7 +41,7 @@ static struct cji_form_slot *form_slot(const cj_ptx *m, uint32_t form)
     return &m->form_slot[at];
 }
 
-static cji_form *decode(cj_ptx *m, uint32_t form)
+static cji_form *form_decode(cj_ptx *m, uint32_t form)
 {
     if ((m->nform + 1) * 2 > m->nform_slot && !grow_form_slots(m)) return cji_ptx_nomem(m, "cj_ins"), NULL;
     cji_form *e = cji_arena_alloc(&m->arena, sizeof *e);
@@ -63,7 +63,7 @@ cji_form *cji_ptx_form(cj_ptx *m, uint32_t form)
         const struct cji_form_slot *s = form_slot(m, form);
         if (s->index) return m->form[s->index - 1];
     }
-    return decode(m, form);
+    return form_decode(m, form);
 }
 
 /* ---- By spelling ------------------------------------------------------------------------------------------------- */

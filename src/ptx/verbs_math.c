@@ -18,7 +18,7 @@ static unsigned verb_type(cji_verb_id verb, unsigned type)
 enum { SAME = 0 }; /* the result has the operands' type */
 
 /* n operands of one type; the result has `result` as its type. */
-static cj_val typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
+static cj_val verb_typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
 {
     unsigned type;
     if (!cji_fn_open(f, call) || !cji_prepare(f, v, n, &type, call)) return CJI_NULL;
@@ -31,18 +31,18 @@ static cj_val typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned re
     return e ? cji_emit(f, e, 0, v, n, result == SAME ? type : result, call) : CJI_NULL;
 }
 
-static cj_val typed1(cj_fn *f, cji_verb_id verb, cj_val a, unsigned result, const char *call) { return typed(f, verb, &a, 1, result, call); }
+static cj_val verb_typed1(cj_fn *f, cji_verb_id verb, cj_val a, unsigned result, const char *call) { return verb_typed(f, verb, &a, 1, result, call); }
 
 static cj_val typed2(cj_fn *f, cji_verb_id verb, cj_val a, cj_val b, unsigned result, const char *call)
 {
     cj_val v[2] = { a, b };
-    return typed(f, verb, v, 2, result, call);
+    return verb_typed(f, verb, v, 2, result, call);
 }
 
 static cj_val typed3(cj_fn *f, cji_verb_id verb, cj_val a, cj_val b, cj_val c, const char *call)
 {
     cj_val v[3] = { a, b, c };
-    return typed(f, verb, v, 3, SAME, call);
+    return verb_typed(f, verb, v, 3, SAME, call);
 }
 
 /* ---- Arithmetic -------------------------------------------------------------------------------------------------- */
@@ -57,22 +57,22 @@ cj_val cj_div(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_DIV, a, 
 cj_val cj_rem(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_REM, a, b, SAME, __func__); }
 cj_val cj_min(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_MIN, a, b, SAME, __func__); }
 cj_val cj_max(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_MAX, a, b, SAME, __func__); }
-cj_val cj_neg(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_NEG, a, SAME, __func__); }
-cj_val cj_abs(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_ABS, a, SAME, __func__); }
-cj_val cj_sqrt(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_SQRT, a, SAME, __func__); }
-cj_val cj_rcp(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_RCP, a, SAME, __func__); }
-cj_val cj_floor(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_FLOOR, a, SAME, __func__); }
-cj_val cj_ceil(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_CEIL, a, SAME, __func__); }
-cj_val cj_trunc(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_TRUNC, a, SAME, __func__); }
-cj_val cj_round(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_ROUND, a, SAME, __func__); }
+cj_val cj_neg(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_NEG, a, SAME, __func__); }
+cj_val cj_abs(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_ABS, a, SAME, __func__); }
+cj_val cj_sqrt(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_SQRT, a, SAME, __func__); }
+cj_val cj_rcp(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_RCP, a, SAME, __func__); }
+cj_val cj_floor(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_FLOOR, a, SAME, __func__); }
+cj_val cj_ceil(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_CEIL, a, SAME, __func__); }
+cj_val cj_trunc(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_TRUNC, a, SAME, __func__); }
+cj_val cj_round(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_ROUND, a, SAME, __func__); }
 cj_val cj_approx_div(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_APPROX_DIV, a, b, SAME, __func__); }
-cj_val cj_approx_sqrt(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_SQRT, a, SAME, __func__); }
-cj_val cj_approx_rsqrt(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_RSQRT, a, SAME, __func__); }
-cj_val cj_approx_rcp(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_RCP, a, SAME, __func__); }
-cj_val cj_approx_sin(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_SIN, a, SAME, __func__); }
-cj_val cj_approx_cos(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_COS, a, SAME, __func__); }
-cj_val cj_approx_exp2(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_EXP2, a, SAME, __func__); }
-cj_val cj_approx_log2(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_APPROX_LOG2, a, SAME, __func__); }
+cj_val cj_approx_sqrt(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_SQRT, a, SAME, __func__); }
+cj_val cj_approx_rsqrt(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_RSQRT, a, SAME, __func__); }
+cj_val cj_approx_rcp(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_RCP, a, SAME, __func__); }
+cj_val cj_approx_sin(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_SIN, a, SAME, __func__); }
+cj_val cj_approx_cos(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_COS, a, SAME, __func__); }
+cj_val cj_approx_exp2(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_EXP2, a, SAME, __func__); }
+cj_val cj_approx_log2(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_APPROX_LOG2, a, SAME, __func__); }
 
 static unsigned twice(unsigned type)
 {
@@ -96,10 +96,10 @@ cj_val cj_mul_wide(cj_fn *f, cj_val a, cj_val b)
 cj_val cj_and(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_AND, a, b, SAME, __func__); }
 cj_val cj_or(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_OR, a, b, SAME, __func__); }
 cj_val cj_xor(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_XOR, a, b, SAME, __func__); }
-cj_val cj_inv(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_INV, a, SAME, __func__); }
-cj_val cj_popc(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_POPC, a, CJ_U32, __func__); }
-cj_val cj_clz(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_CLZ, a, CJ_U32, __func__); }
-cj_val cj_brev(cj_fn *f, cj_val a) { return typed1(f, CJI_VERB_BREV, a, SAME, __func__); }
+cj_val cj_inv(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_INV, a, SAME, __func__); }
+cj_val cj_popc(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_POPC, a, CJ_U32, __func__); }
+cj_val cj_clz(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_CLZ, a, CJ_U32, __func__); }
+cj_val cj_brev(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_BREV, a, SAME, __func__); }
 
 /* The count has a type of its own. */
 static cj_val shift(cj_fn *f, cji_verb_id verb, cj_val a, cj_val n, const char *call)
