@@ -56,16 +56,27 @@ bool cji_ptx_need_sreg(cj_ptx *m, uint32_t sreg, uint32_t loc)
     return cji_ptx_need(m, s->version, cji_target_set(s->targets), s->name, loc);
 }
 
+static cj_status gone_failure(cj_ptx *m, uint8_t version, int target)
+{
+    char name[40];
+    cji_form_short(m->form[m->gone_form], name, sizeof name, 16);
+    return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->gone_loc, "%s is gone from PTX %d.%d on %s; its form with .sync takes its place", name, version / 10,
+                        version % 10, target < 0 ? "the targets that the rest needs" : cji_target_name((uint32_t)target));
+}
+
+static bool is_gone(const cj_ptx *m, uint8_t version, int target) { return m->gone_version && version >= m->gone_version && (m->gone_targets & bit(target)); }
+
 /* A form that has ended somewhere: remembered, and held against what is fixed. */
 static bool note_end(cj_ptx *m, const cji_form *e, uint32_t loc)
 {
-    char name[40];
     m->gone_targets |= e->gone;
-    if (!m->gone_version || e->isa.end_version < m->gone_version) m->gone_version = e->isa.end_version;
-    if (m->fixed_target < 0 || !m->fixed_version || !(e->gone & bit(m->fixed_target)) || m->fixed_version < e->isa.end_version) return true;
-    cji_form_short(e, name, sizeof name, 16);
-    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s is gone from PTX %d.%d on %s; the form with .sync took its place", name, e->isa.end_version / 10,
-                 e->isa.end_version % 10, cji_target_name((uint32_t)m->fixed_target));
+    if (!m->gone_version || e->isa.end_version < m->gone_version) {
+        m->gone_version = e->isa.end_version;
+        m->gone_form = e->index;
+        m->gone_loc = loc;
+    }
+    if (m->fixed_target < 0 || !m->fixed_version || !is_gone(m, m->fixed_version, m->fixed_target)) return true;
+    gone_failure(m, m->gone_version, m->fixed_target);
     return false;
 }
 
@@ -104,7 +115,7 @@ static bool fits(const cj_ptx *m)
     if (m->fixed_version && m->need_version > m->fixed_version) return false;
     if (m->fixed_target < 0) return true;
     if (!(m->need_targets & bit(m->fixed_target))) return false;
-    return !(m->gone_version && m->fixed_version >= m->gone_version && (m->gone_targets & bit(m->fixed_target)));
+    return !is_gone(m, m->fixed_version, m->fixed_target);
 }
 
 cj_status cj_ptx_fix_version(cj_ptx *m, const char *version)
@@ -166,10 +177,9 @@ cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
     *target = -1;
     if (m->dead) return cj_ptx_status(m);
     *target = pick_target(m, version);
+    if (*target < 0 && m->gone_version) return gone_failure(m, m->gone_version, -1);
     if (*target < 0) return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx_print", m->loc, "no target has everything that the module uses");
-    if (m->gone_version && *version >= m->gone_version && (m->gone_targets & bit(*target)))
-        return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx_print", m->loc, "an instruction without .sync is gone from PTX %d.%d on %s", m->gone_version / 10, m->gone_version % 10,
-                            cji_target_name((uint32_t)*target));
+    if (is_gone(m, *version, *target)) return gone_failure(m, m->gone_version, *target);
     if (version_short(m, *version, cji_target_name((uint32_t)*target), m->loc)) return CJ_ENOTSUP;
     if (m->fixed_version) *version = m->fixed_version;
     return CJ_OK;

@@ -248,6 +248,7 @@ struct cj_ptx {
     cji_targets need_targets;    /* intersection of what was used */
     cji_targets gone_targets;    /* targets on which something used has ended, from gone_version on */
     uint8_t gone_version;        /* 0: nothing */
+    uint32_t gone_form, gone_loc; /* the form that ends first (in form[]), and where it was used */
     cji_text text;               /* of the latest cj_ptx_print() */
     cji_obj bad;                 /* what a constructor in this module gives when it fails: an immortal failed function */
 };

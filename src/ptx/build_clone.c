@@ -1,0 +1,144 @@
+/* A copy of a module that can be changed: every number in it means the same, so records and operand words are copied as they are. */
+#include <string.h>
+
+#include "ptx/build.h"
+
+/* A copy of n elements with room for exactly these; false without memory. */
+static bool copy_array(void *to, size_t *cap, const void *from, size_t n, size_t each)
+{
+    if (!n) return true;
+    if (!cji_grow(to, cap, n, each)) return false;
+    void *p;
+    memcpy(&p, to, sizeof p);
+    memcpy(p, from, n * each);
+    return true;
+}
+
+static bool copy_names(cji_map *to, const cji_map *from)
+{
+    for (size_t i = to->n; i < from->n; i++)
+        if (cji_map_intern(to, from->entry[i].key, from->entry[i].len) != i) return false;
+    return true;
+}
+
+static void *arena_copy(cj_ptx *c, const void *from, size_t bytes)
+{
+    void *p = bytes ? cji_arena_alloc(&c->arena, bytes) : NULL;
+    if (p) memcpy(p, from, bytes);
+    return p;
+}
+
+static bool copy_variable(cj_ptx *c, const cji_var *from)
+{
+    cji_var *v = arena_copy(c, from, sizeof *v);
+    if (!v) return false;
+    v->dim = arena_copy(c, from->dim, from->ndim * sizeof *from->dim);
+    v->init = from->init ? arena_copy(c, from->init, from->bytes) : NULL;
+    v->reloc = arena_copy(c, from->reloc, from->nreloc * sizeof *from->reloc);
+    c->var[c->nvar++] = v;
+    return (v->dim || !from->ndim) && (v->init || !from->init) && (v->reloc || !from->nreloc);
+}
+
+static bool copy_form(cj_ptx *c, const cji_form *from)
+{
+    cji_form *e = arena_copy(c, from, sizeof *e);
+    if (!e) return false;
+    c->form[c->nform++] = e;
+    return true;
+}
+
+#define COPY(to, from, list, n, cap) (copy_array(&(to)->list, &(to)->cap, (from)->list, (from)->n, sizeof *(from)->list) && ((to)->n = (from)->n, true))
+
+static bool copy_tables(cj_fn *g, const cj_fn *f)
+{
+    size_t slots = 0;
+    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, lit, nlit, clit) && COPY(g, f, mem, nmem, cmem)
+              && COPY(g, f, label, nlabel, clabel) && COPY(g, f, tlist, ntlist, ctlist) && COPY(g, f, pool, npool, cpool)
+              && COPY(g, f, param, nparam, cparam) && COPY(g, f, result, nresult, cresult) && COPY(g, f, var, nvar, cvar)
+              && COPY(g, f, pragma, npragma, cpragma) && COPY(g, f, block, nblock, cblock);
+    if (!ok || !f->nlit_slot) return ok;
+    if (!copy_array(&g->lit_slot, &slots, f->lit_slot, f->nlit_slot, sizeof *f->lit_slot)) return false;
+    g->nlit_slot = f->nlit_slot; /* a power of two from 32 on: what copy_array made room for */
+    return true;
+}
+
+static bool copy_function(cj_ptx *c, const cj_fn *f)
+{
+    cj_fn *g = cji_obj_new(sizeof *g, CJI_TAG_FN, 0, "cj_ptx_clone");
+    if (cji_obj_failed(g)) return false;
+    g->obj.err_in = &c->obj;
+    g->m = c;
+    g->index = f->index;
+    g->owner = cji_ptx_owner(c, (size_t)f->index + 1);
+    g->loc = f->loc;
+    g->name = f->name;
+    g->kernel = f->kernel;
+    g->linkage = f->linkage;
+    g->body = f->body;
+    g->proto = f->proto;
+    g->early = f->early;
+    g->named_labels = f->named_labels;
+    g->decl_loc = f->decl_loc;
+    g->bounds = f->bounds;
+    memcpy(g->count, f->count, sizeof g->count);
+    c->fn[c->nfn++] = g; /* from here on freed with the module */
+    return copy_tables(g, f);
+}
+
+/* Blocks left open are cj_for's with values of the original: their owner changes. */
+static void own_blocks(cj_fn *g)
+{
+    for (size_t i = 0; i < g->nblock; i++) {
+        cj_val *v[3] = { &g->block[i].counter, &g->block[i].limit, &g->block[i].step };
+        for (int k = 0; k < 3; k++)
+            if (v[k]->bits) *v[k] = cji_val(cji_val_word(*v[k]), cji_val_type(*v[k]), g->owner);
+    }
+}
+
+static bool copy_module(cj_ptx *c, const cj_ptx *m)
+{
+    size_t cap = 0;
+    if (!copy_names(&c->names, &m->names) || !copy_names(&c->files, &m->files)) return false;
+    if (!COPY(c, m, longloc, nlongloc, clongloc) || !COPY(c, m, pragma, npragma, cpragma)) return false;
+    if (!copy_array(&c->scope, &c->cscope, m->scope, m->cscope, sizeof *m->scope)) return false;
+    if (!cji_grow(&c->var, &c->cvar, m->nvar, sizeof *c->var) || !cji_grow(&c->fn, &c->cfn, m->nfn, sizeof *c->fn)
+        || !cji_grow(&c->form, &c->cform, m->nform, sizeof *c->form)) return false;
+    for (size_t i = 0; i < m->nvar; i++)
+        if (!copy_variable(c, m->var[i])) return false;
+    for (size_t i = 0; i < m->nform; i++)
+        if (!copy_form(c, m->form[i])) return false;
+    if (!copy_array(&c->form_slot, &cap, m->form_slot, m->nform_slot, sizeof *m->form_slot)) return false;
+    c->nform_slot = m->nform_slot;
+    for (size_t i = 0; i < m->nfn; i++) {
+        if (!copy_function(c, m->fn[i])) return false;
+        own_blocks(c->fn[i]);
+    }
+    return true;
+}
+
+cj_ptx *cj_ptx_clone(cj_ptx *m)
+{
+    cj_ptx *c = cj_ptx_create();
+    if (cji_obj_failed(c)) return c;
+    if (cji_check_arg(c, m, CJI_TAG_PTX, __func__, "the module") != CJ_OK) {
+        c->dead = 1;
+        return c;
+    }
+    if (m->dead) {
+        cji_fail_from(c, m, __func__);
+        c->dead = 1;
+        return c;
+    }
+    c->address_size = m->address_size;
+    c->loc = m->loc;
+    c->need_version = m->need_version;
+    c->fixed_version = m->fixed_version;
+    c->fixed_target = m->fixed_target;
+    c->need_targets = m->need_targets;
+    c->gone_targets = m->gone_targets;
+    c->gone_version = m->gone_version;
+    c->gone_form = m->gone_form;
+    c->gone_loc = m->gone_loc;
+    if (!c->dead && !copy_module(c, m)) cji_ptx_nomem(c, __func__);
+    return c;
+}
