@@ -1,0 +1,267 @@
+/* cj_parse: PTX text into a module, in one pass.
+ *
+ *   lex.c           words                        parse_scope.c   names, scopes, labels
+ *   parse.c         the module's directives      parse_const.c   constant expressions
+ *   parse_decl.c    registers and variables      parse_init.c    initial values
+ *   parse_fn.c      heads of functions           parse_body.c    statements
+ *   parse_ins.c     instructions and operands    parse_line.c    .file, .loc, .section, .pragma
+ *
+ * Everything returns false as soon as something failed; the failure is kept by the module.  What a line says is checked where it stands, by the same
+ * functions that serve the builder, so a message names the line.  Time is linear in the text, and no recursion follows it but that of constant
+ * expressions, which is bounded. */
+#include "ptx/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PARSE_CALL "cj_parse"
+enum { PARSE_REGS = 1 << 16, PARSE_INIT = 1 << 26 };   /* registers, and bytes of initialised variables, that any text may declare */
+
+/* -- Failing ------------------------------------------------------------------------------------------------------- */
+
+static bool parse_fail_at(cji_parser *p, cj_status status, uint32_t line, const char *message)
+{
+    if (!p->failed) cji_ptx_fail(p->m, status, PARSE_CALL, cji_ptx_loc(p->m, p->file, line), "%s", message);
+    p->failed = true;
+    return false;
+}
+
+bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...)
+{
+    char message[sizeof ((cj_error *)0)->message];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    return parse_fail_at(p, status, p->line, message);
+}
+
+bool cji_parse_expected(cji_parser *p, const char *what)
+{
+    char message[320];
+    const cji_lex *x = &p->x;
+    if (x->kind == CJI_TOK_BAD) return parse_fail_at(p, CJ_EPTX, x->line, x->bad);
+    if (x->kind == CJI_TOK_END) snprintf(message, sizeof message, "the text ends where %s is expected", what);
+    else if (x->kind == CJI_TOK_STRING) snprintf(message, sizeof message, "expected %s, found a string", what);
+    else snprintf(message, sizeof message, "expected %s, found '%.*s'", what, CJI_WORD(x));
+    return parse_fail_at(p, CJ_EPTX, x->tok_line, message);
+}
+
+bool cji_parse_fine(cji_parser *p)
+{
+    if (p->m->dead) p->failed = true;
+    return !p->failed;
+}
+
+/* -- Helpers ------------------------------------------------------------------------------------------------------- */
+
+bool cji_parse_take(cji_parser *p, uint8_t kind, const char *where)
+{
+    if (p->x.kind != kind) {
+        char what[80];
+        snprintf(what, sizeof what, "'%c' %s", kind, where);
+        return cji_parse_expected(p, what);
+    }
+    cji_lex_next(&p->x);
+    return true;
+}
+
+bool cji_parse_maybe(cji_parser *p, uint8_t kind)
+{
+    if (p->x.kind != kind) return false;
+    cji_lex_next(&p->x);
+    return true;
+}
+
+cji_directive cji_parse_directive(const cji_parser *p)
+{
+    static const struct { const char *word; uint32_t n; } words[CJI_D_COUNT] = {
+#define D(name, word) [CJI_D_##name] = { "." word, sizeof word },
+#include "ptx/directives.def"
+    };
+    const cji_lex *x = &p->x;
+    if (x->kind != CJI_TOK_DOT) return CJI_D_NONE;
+    for (unsigned i = CJI_D_NONE + 1; i < CJI_D_COUNT; i++)
+        if (words[i].n == x->n && words[i].word[1] == x->s[1] && !memcmp(words[i].word, x->s, x->n)) return i;
+    return CJI_D_NONE;
+}
+
+bool cji_parse_grow(cji_parser *p, void *array, size_t *cap, size_t need, size_t each)
+{
+    if (need <= *cap || cji_grow(array, cap, need, each)) return true;
+    return cji_parse_fail(p, CJ_ENOMEM, "no memory to read the text");
+}
+
+bool cji_parse_push(cji_parser *p, uint32_t word)
+{
+    if (!cji_parse_grow(p, &p->word, &p->cword, p->nword + 1, sizeof *p->word)) return false;
+    p->word[p->nword++] = word;
+    return true;
+}
+
+/* -- .version, .target, .address_size ------------------------------------------------------------------------------ */
+
+static bool parse_version(cji_parser *p)
+{
+    char version[16];
+    cji_lex *x = &p->x;
+    if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version, with which PTX text begins");
+    if (cji_lex_next(x) != CJI_TOK_F64 || x->n >= sizeof version) return cji_parse_expected(p, "a version such as 8.0");
+    snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
+    p->m->loc = cji_ptx_loc(p->m, p->file, x->tok_line);
+    if (cj_ptx_fix_version(p->m, version) != CJ_OK) return p->failed = true, false;
+    cji_lex_next(x);
+    return cji_parse_fine(p);
+}
+
+/* One word of .target behind the first. */
+static bool parse_target_option(cji_parser *p)
+{
+    static const struct { const char *word; bool kept; } options[] = {
+        { "debug", true }, { "texmode_unified", true }, { "texmode_independent", false }, { "map_f64_to_f32", false },
+    };
+    const cji_lex *x = &p->x;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (x->n != strlen(options[i].word) || memcmp(x->s, options[i].word, x->n) != 0) continue;
+        if (!options[i].kept) return cji_parse_fail(p, CJ_EUNKNOWN, ".target %s is not supported", options[i].word);
+        return true;
+    }
+    return cji_parse_fail(p, CJ_EPTX, ".target knows no '%.*s'; it takes one sm_ name, debug, texmode_unified", CJI_WORD(x));
+}
+
+static bool parse_target(cji_parser *p)
+{
+    char target[24];
+    cji_lex *x = &p->x;
+    p->line = x->tok_line;
+    if (cji_parse_directive(p) != CJI_D_TARGET) return cji_parse_expected(p, ".target, which comes behind .version");
+    if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "a target such as sm_90");
+    snprintf(target, sizeof target, "%.*s", (int)(x->n < sizeof target ? x->n : sizeof target - 1), x->s);
+    p->m->loc = cji_ptx_loc(p->m, p->file, x->tok_line);
+    if (cj_ptx_fix_target(p->m, target) != CJ_OK) return p->failed = true, false;
+    cji_lex_next(x);
+    while (cji_parse_maybe(p, ',')) {
+        if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "an option of .target");
+        if (!parse_target_option(p)) return false;
+        cji_lex_next(x);
+    }
+    return cji_parse_fine(p);
+}
+
+static bool parse_address_size(cji_parser *p)
+{
+    uint64_t size = 0;
+    cji_lex_next(&p->x);
+    if (!cji_parse_integer(p, 64, ".address_size", &size)) return false;
+    if (size != 32 && size != 64) return cji_parse_fail(p, CJ_EPTX, ".address_size is 32 or 64");
+    p->m->address_size = (uint8_t)size;
+    return true;
+}
+
+/* -- The module ---------------------------------------------------------------------------------------------------- */
+
+static bool parse_module_pragma(cji_parser *p, uint32_t name)
+{
+    cj_ptx *m = p->m;
+    if (!cji_parse_grow(p, &m->pragma, &m->cpragma, m->npragma + 1, sizeof *m->pragma)) return false;
+    m->pragma[m->npragma++] = name;
+    return true;
+}
+
+static unsigned parse_linkage(cji_directive d)
+{
+    switch (d) {
+    case CJI_D_VISIBLE: return CJI_LINK_VISIBLE;
+    case CJI_D_EXTERN: return CJI_LINK_EXTERN;
+    case CJI_D_WEAK: return CJI_LINK_WEAK;
+    case CJI_D_COMMON: return CJI_LINK_COMMON;
+    default: return CJI_LINK_NONE;
+    }
+}
+
+static bool parse_unkept(cji_parser *p)
+{
+    return cji_parse_fail(p, CJ_EUNKNOWN, "%.*s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
+}
+
+/* A function or variable; its linkage may stand in front. */
+static bool parse_declaration(cji_parser *p, cji_directive d)
+{
+    unsigned linkage = parse_linkage(d);
+    if (linkage) {
+        if (cji_lex_next(&p->x) != CJI_TOK_DOT) return cji_parse_expected(p, ".entry, .func or a state space");
+        d = cji_parse_directive(p);
+    }
+    switch (d) {
+    case CJI_D_ENTRY: return cji_parse_fn(p, true, linkage);
+    case CJI_D_FUNC: return cji_parse_fn(p, false, linkage);
+    case CJI_D_GLOBAL: return cji_parse_vars(p, CJI_SP_GLOBAL, linkage);
+    case CJI_D_CONST: return cji_parse_vars(p, CJI_SP_CONST, linkage);
+    case CJI_D_SHARED: return cji_parse_vars(p, CJI_SP_SHARED, linkage);
+    case CJI_D_LOCAL: return cji_parse_vars(p, CJI_SP_LOCAL, linkage);
+    default: return cji_parse_expected(p, ".entry, .func or a state space (.global, .const, .shared)");
+    }
+}
+
+static bool parse_top(cji_parser *p)
+{
+    cji_directive d = cji_parse_directive(p);
+    p->line = p->x.tok_line;
+    switch (d) {
+    case CJI_D_NONE: return cji_parse_expected(p, "a directive");
+    case CJI_D_VERSION: case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%.*s stands once, at the beginning", CJI_WORD(&p->x));
+    case CJI_D_ADDRESS_SIZE: return cji_parse_fail(p, CJ_EPTX, ".address_size stands once, behind .target");
+    case CJI_D_FILE: return cji_parse_file(p);
+    case CJI_D_SECTION: return cji_parse_section(p);
+    case CJI_D_PRAGMA: return cji_parse_pragma(p, parse_module_pragma);
+    case CJI_D_ALIAS: case CJI_D_TEX: case CJI_D_LANGUAGE: return parse_unkept(p);
+    default: return parse_declaration(p, d);
+    }
+}
+
+static bool parse_all(cji_parser *p)
+{
+    cji_lex_next(&p->x);
+    p->line = p->x.tok_line;
+    if (!cji_scope_open(p) || !parse_version(p) || !parse_target(p)) return false;
+    p->line = p->x.tok_line;
+    if (cji_parse_directive(p) == CJI_D_ADDRESS_SIZE && !parse_address_size(p)) return false;
+    while (p->x.kind != CJI_TOK_END)
+        if (!parse_top(p)) return false;
+    return true;
+}
+
+static void parse_release(cji_parser *p)
+{
+    cji_map_free(&p->names);
+    cji_free(p->name, p->cname * sizeof *p->name);
+    cji_free(p->bind, p->cbind * sizeof *p->bind);
+    cji_free(p->scope, p->cscope * sizeof *p->scope);
+    cji_free(p->scope_line, p->cscope_line * sizeof *p->scope_line);
+    cji_free(p->taken, p->ctaken * sizeof *p->taken);
+    cji_free(p->head, p->chead * sizeof *p->head);
+    cji_free(p->word, p->cword * sizeof *p->word);
+    cji_free(p->data, p->cdata);
+    cji_free(p->reloc, p->creloc * sizeof *p->reloc);
+    cji_free(p->srcfile, p->csrcfile * sizeof *p->srcfile);
+}
+
+cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
+{
+    cj_ptx *m = cj_ptx_create();
+    if (cji_obj_failed(m)) return m;
+    if (!text) {
+        cji_ptx_fail(m, CJ_EHANDLE, PARSE_CALL, 0, "text is NULL");
+        return m;
+    }
+    if (!name || !*name) name = "ptx";
+    cji_parser p = { .m = m, .text = text, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes, .file = cji_ptx_file(m, name, strlen(name)) };
+    if (!m->dead) {
+        cji_lex_init(&p.x, text, bytes);
+        p.has_loc = memmem(text, bytes, ".loc", 4) != NULL;
+        if (parse_all(&p)) cji_ptx_finish(m, PARSE_CALL);
+    }
+    m->loc = 0;
+    parse_release(&p);
+    return m;
+}

@@ -1,0 +1,137 @@
+/* The reader's own interface: what its files share.  src/ptx/parse.c has the order of things. */
+#ifndef CJI_PARSE_H
+#define CJI_PARSE_H
+
+#include <cujit/parse.h>
+
+#include "ptx/lex.h"
+#include "ptx/ptx.h"
+
+#define D(name, word) CJI_D_##name,
+typedef enum cji_directive { CJI_D_NONE,
+#include "ptx/directives.def"
+CJI_D_COUNT } cji_directive;
+
+/* A constant: an integer, or a float's bits. */
+typedef struct cji_const {
+    uint8_t kind;          /* CJI_TOK_INT, CJI_TOK_F32, CJI_TOK_F64 */
+    bool is_unsigned;
+    uint64_t u;
+} cji_const;
+
+/* What a name stands for, from its declaration to the end of its scope. */
+typedef struct cji_binding {
+    uint32_t word;         /* operand word; of a vector register or range: its first register */
+    uint32_t count;        /* RANGE: registers or variables; VECTOR: elements */
+    uint32_t line;
+    uint32_t name;         /* in p->names */
+    uint32_t outer;        /* binding of the same name in an outer scope, plus 1; 0: none */
+    uint32_t next;         /* next of the same scope, plus 1 */
+    uint16_t depth;
+    uint8_t kind;          /* CJI_BIND_* */
+    uint8_t pending;       /* a label that is used and not placed yet */
+} cji_binding;
+
+enum { CJI_BIND_WORD = 1, CJI_BIND_VECTOR, CJI_BIND_RANGE };
+
+/* What is known about one spelling of a name. */
+typedef struct cji_name {
+    uint32_t bind;         /* innermost binding plus 1, 0: none */
+    uint32_t range;        /* innermost range with this prefix, plus 1 */
+    uint32_t under;        /* names that were declared alone and are this prefix and a number: they may hide a range's */
+} cji_name;
+
+/* A parameter or result in a function's head, as declared; its name and function come later. */
+typedef struct cji_head {
+    cji_var v;
+    const char *name;      /* in the text */
+    uint32_t len, line;
+} cji_head;
+
+/* One for the whole text. Invariants: depth 0 is the module, 1 a function with its parameters and body, more are nested braces; scope[depth] heads the list
+ * of the bindings of that depth; name[] is as long as names. */
+typedef struct cji_parser {
+    cji_lex x;
+    cj_ptx *m;
+    cj_fn *f;                                    /* the function whose body is read */
+    bool failed;
+    uint32_t line;                               /* of the statement that is read */
+    uint32_t file;                               /* m->files: the text itself */
+    const char *text;
+    size_t bytes;
+
+    cji_map names;
+    cji_name *name;         size_t cname;        /* capacity; length is names.n */
+    cji_binding *bind;      size_t nbind, cbind;
+    uint32_t *scope;        size_t nscope, cscope;  /* nscope is depth + 1 */
+    uint32_t *scope_line;   size_t cscope_line;     /* where each was opened */
+    struct cji_taken { uint32_t fn, next; } *taken; size_t ctaken;  /* by number in m->names: taken in function `fn` (index + 1); next suffix to try */
+
+    cji_head *head;         size_t nhead, chead; /* parameters of the head that is read, results first */
+    uint32_t *word;         size_t nword, cword; /* operand words that are being put together, as a stack */
+    uint8_t *data;          size_t ndata, cdata; /* an initialiser's bytes */
+    cji_reloc *reloc;       size_t nreloc, creloc;
+
+    size_t regs_left;                            /* how many registers may still be declared: bounds the memory a text can ask for */
+    uint64_t init_left;                          /* bytes that initialised variables may still have; likewise */
+    bool nested;                                 /* inside the braces of an operand */
+    bool has_loc;                                /* the text has .loc: only they give source lines */
+    bool scanned;                                /* .file directives ahead were looked for */
+    uint32_t loc;                                /* the latest .loc, as cji_ptx_loc() */
+    struct cji_srcfile { uint64_t number; uint32_t file; } *srcfile; size_t nsrcfile, csrcfile;
+} cji_parser;
+
+/* For "%.*s" of the current token. */
+#define CJI_WORD(x) (int)((x)->n < 60 ? (x)->n : 60), (x)->s
+
+/* ---- parse.c: failing, taking tokens ---- */
+bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));  /* at p->line; false */
+bool cji_parse_expected(cji_parser *p, const char *what);          /* "expected WHAT, found 'token'", at the token's line; false */
+bool cji_parse_fine(cji_parser *p);                                /* true unless the module keeps a failure (a call into it failed) */
+bool cji_parse_take(cji_parser *p, uint8_t kind, const char *where); /* takes that character, or fails */
+bool cji_parse_maybe(cji_parser *p, uint8_t kind);                 /* takes it if it is there */
+cji_directive cji_parse_directive(const cji_parser *p);            /* the current .word; CJI_D_NONE: no directive */
+bool cji_parse_grow(cji_parser *p, void *array, size_t *cap, size_t need, size_t each);
+bool cji_parse_push(cji_parser *p, uint32_t word);                 /* onto word[] */
+
+/* ---- parse_const.c ---- */
+bool cji_parse_const(cji_parser *p, cji_const *out);
+bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t *out);
+
+/* ---- parse_scope.c ---- */
+bool cji_scope_open(cji_parser *p);
+bool cji_scope_close(cji_parser *p);                               /* labels still pending move one scope out; in a function's own: a failure */
+bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count); /* in the innermost scope */
+const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word); /* NULL: unknown; *word: with a range's number added */
+uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */
+bool cji_scope_place(cji_parser *p, const char *s, size_t n);      /* LABEL here */
+const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len); /* a name that is free in the printed function, in p->data; NULL: failed */
+
+/* ---- parse_decl.c ---- */
+bool cji_parse_regs(cji_parser *p);                                /* behind .reg */
+bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage); /* behind a state space */
+typedef struct cji_decl { uint32_t align; uint8_t type, vec, opaque, flags, ptr_space; uint32_t ptr_align; } cji_decl;
+bool cji_parse_type(cji_parser *p, cji_decl *d, bool param);       /* .align N, .v4, .attribute(..), .f32, .ptr ...: up to the name */
+bool cji_parse_dims(cji_parser *p, cji_var *v);                    /* [2][3] behind a name */
+void cji_decl_apply(const cji_decl *d, cji_var *v);
+
+/* ---- parse_init.c ---- */
+bool cji_parse_init(cji_parser *p, cji_var *v);                    /* behind '=' */
+
+/* ---- parse_fn.c ---- */
+bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage);   /* behind .entry or .func */
+bool cji_parse_proto(cji_parser *p, const char *name, size_t len); /* behind .callprototype */
+
+/* ---- parse_body.c ---- */
+bool cji_parse_body(cji_parser *p);                                /* behind '{', up to its '}' */
+
+/* ---- parse_ins.c ---- */
+bool cji_parse_ins(cji_parser *p, uint32_t guard);                 /* the current word is its first; takes the semicolon */
+
+/* ---- parse_line.c: .file and .loc ---- */
+bool cji_parse_file(cji_parser *p);
+bool cji_parse_loc(cji_parser *p);
+bool cji_parse_section(cji_parser *p);
+bool cji_parse_pragma(cji_parser *p, bool (*each)(cji_parser *p, uint32_t name));
+
+#endif

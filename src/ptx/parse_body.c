@@ -1,0 +1,132 @@
+/* Statements: labels, blocks, declarations, guards, lists of targets. */
+#include "ptx/parse.h"
+
+#include <string.h>
+
+/* -- Lists of targets ---------------------------------------------------------------------------------------------- */
+
+static bool body_target(cji_parser *p, bool labels)
+{
+    const cji_lex *x = &p->x;
+    uint32_t word = 0;
+    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, labels ? "a label" : "a function's name");
+    if (labels) word = cji_scope_label(p, x->s, x->n);
+    else if (!cji_scope_find(p, x->s, x->n, &word) || cji_word_kind(word) != CJI_K_FUNC)
+        return cji_parse_fail(p, CJ_EPTX, "no function '%.*s' is declared above", CJI_WORD(x));
+    return word && cji_parse_push(p, word);
+}
+
+/* name: .branchtargets A, B; or .calltargets f, g; */
+static bool body_targets(cji_parser *p, const char *name, size_t len, bool labels)
+{
+    size_t n = 0;
+    p->nword = 0;
+    do {
+        cji_lex_next(&p->x);
+        if (!body_target(p, labels)) return false;
+    } while (cji_lex_next(&p->x) == ',');
+    if (!cji_parse_take(p, ';', "behind the list")) return false;
+    uint32_t list = cji_fn_list(p->f, CJI_K_LIST, p->word, p->nword);
+    const char *unique = list ? cji_scope_unique(p, name, len, &n) : NULL;
+    uint32_t word = unique ? cji_fn_tlist(p->f, labels ? CJI_TL_BRANCH : CJI_TL_CALL, unique, n, list, 0) : 0;
+    return word ? cji_scope_declare(p, name, len, CJI_BIND_WORD, word, 0) : cji_parse_fine(p);
+}
+
+/* name: the current token is the name. */
+static bool body_label(cji_parser *p)
+{
+    const char *name = p->x.s;
+    size_t len = p->x.n;
+    cji_lex_next(&p->x);
+    cji_lex_next(&p->x);
+    switch (cji_parse_directive(p)) {
+    case CJI_D_BRANCHTARGETS: return body_targets(p, name, len, true);
+    case CJI_D_CALLTARGETS: return body_targets(p, name, len, false);
+    case CJI_D_CALLPROTO: return cji_parse_proto(p, name, len);
+    default: return cji_scope_place(p, name, len);
+    }
+}
+
+/* -- Directives ---------------------------------------------------------------------------------------------------- */
+
+static bool body_pragma(cji_parser *p, uint32_t name)
+{
+    return cji_fn_pseudo(p->f, CJI_INS_PRAGMA, name) || cji_parse_fine(p);
+}
+
+static bool body_directive(cji_parser *p)
+{
+    switch (cji_parse_directive(p)) {
+    case CJI_D_REG: return cji_parse_regs(p);
+    case CJI_D_PARAM: return cji_parse_vars(p, CJI_SP_PARAM, CJI_LINK_NONE);
+    case CJI_D_SHARED: return cji_parse_vars(p, CJI_SP_SHARED, CJI_LINK_NONE);
+    case CJI_D_LOCAL: return cji_parse_vars(p, CJI_SP_LOCAL, CJI_LINK_NONE);
+    case CJI_D_GLOBAL: return cji_parse_vars(p, CJI_SP_GLOBAL, CJI_LINK_NONE);
+    case CJI_D_CONST: return cji_parse_vars(p, CJI_SP_CONST, CJI_LINK_NONE);
+    case CJI_D_LOC: return cji_parse_loc(p);
+    case CJI_D_FILE: return cji_parse_file(p);
+    case CJI_D_PRAGMA: return cji_parse_pragma(p, body_pragma);
+    case CJI_D_BRANCHTARGETS: case CJI_D_CALLTARGETS: case CJI_D_CALLPROTO:
+        return cji_parse_fail(p, CJ_EPTX, "%.*s stands behind a label, by which it is used", CJI_WORD(&p->x));
+    default:
+        return cji_parse_fail(p, CJ_EPTX, "%.*s has no place inside a function", CJI_WORD(&p->x));
+    }
+}
+
+/* -- Statements ---------------------------------------------------------------------------------------------------- */
+
+/* @p or @!p, and its instruction. */
+static bool body_guarded(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    uint32_t word = 0;
+    cji_lex_next(x);
+    bool negated = cji_parse_maybe(p, '!');
+    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a predicate behind '@'");
+    if (!cji_scope_find(p, x->s, x->n, &word)) return cji_parse_fail(p, CJ_EPTX, "no predicate '%.*s' is declared", CJI_WORD(x));
+    uint32_t index = cji_word_index(word);
+    if (cji_word_kind(word) != CJI_K_REG || p->f->reg[index].type != CJ_PRED)
+        return cji_parse_fail(p, CJ_EPTX, "'%.*s' is no predicate: a guard is a .pred register", CJI_WORD(x));
+    if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "an instruction behind the predicate");
+    return cji_parse_ins(p, cji_word(negated ? CJI_K_NOT : CJI_K_REG, index));
+}
+
+static bool body_statement(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    p->line = x->tok_line;
+    switch (x->kind) {
+    case CJI_TOK_WORD:
+        if (cji_lex_peek(x) == ':' && (x->p + 1 >= x->end || x->p[1] != ':')) return body_label(p);
+        return cji_parse_ins(p, 0);
+    case '@': return body_guarded(p);
+    case CJI_TOK_DOT: return body_directive(p);
+    case '{':
+        if (!cji_scope_open(p)) return false;
+        cji_lex_next(x);
+        return true;
+    case '}':
+        if (!cji_scope_close(p)) return false;
+        cji_lex_next(x);
+        return true;
+    case CJI_TOK_END:
+        p->line = p->scope_line[p->nscope - 1];
+        return cji_parse_fail(p, CJ_EPTX, "the text ends inside a '{' that is opened here; '}' is missing");
+    default:
+        return cji_parse_expected(p, "a statement");
+    }
+}
+
+/* The current token is '{'; the function's own scope is open. */
+bool cji_parse_body(cji_parser *p)
+{
+    size_t outside = p->nscope - 1;
+    p->scope_line[outside] = p->x.tok_line;
+    p->loc = 0;
+    cji_lex_next(&p->x);
+    while (p->nscope > outside) {
+        p->f->loc = cji_ptx_loc(p->m, p->file, p->x.tok_line);
+        if (!body_statement(p)) return false;
+    }
+    return cji_parse_fine(p);
+}

@@ -1,0 +1,273 @@
+/* Declarations: types, registers, variables.  Manual 5.1 to 5.4. */
+#include "ptx/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DECL_DIMS = 16, DECL_RANGE_VARS = 4096, DECL_RANGE_NAME = 256 };
+#define DECL_BYTES_MAX ((uint64_t)1 << 47)   /* more than any address space has */
+
+/* -- Types --------------------------------------------------------------------------------------------------------- */
+
+static bool decl_align(cji_parser *p, uint32_t *align)
+{
+    uint64_t n = 0;
+    cji_lex_next(&p->x);
+    if (!cji_parse_integer(p, UINT32_MAX, ".align", &n)) return false;
+    if (!n || (n & (n - 1))) return cji_parse_fail(p, CJ_EPTX, ".align %llu is no power of two", (unsigned long long)n);
+    *align = (uint32_t)n;
+    return true;
+}
+
+/* .attribute(.managed) */
+static bool decl_attribute(cji_parser *p, cji_decl *d)
+{
+    cji_lex_next(&p->x);
+    if (!cji_parse_take(p, '(', "behind .attribute")) return false;
+    do {
+        if (cji_parse_directive(p) == CJI_D_UNIFIED) return cji_parse_fail(p, CJ_EUNKNOWN, ".attribute(.unified) is not supported");
+        if (cji_parse_directive(p) != CJI_D_MANAGED) return cji_parse_expected(p, ".managed");
+        d->flags |= CJI_VAR_MANAGED;
+        cji_lex_next(&p->x);
+    } while (cji_parse_maybe(p, ','));
+    return cji_parse_take(p, ')', "behind the attribute");
+}
+
+/* .ptr {.space} {.align N}, behind a parameter's type. */
+static bool decl_ptr(cji_parser *p, cji_decl *d)
+{
+    d->flags |= CJI_VAR_PTR;
+    cji_lex_next(&p->x);
+    switch (cji_parse_directive(p)) {
+    case CJI_D_CONST: d->ptr_space = CJI_SP_CONST; break;
+    case CJI_D_GLOBAL: d->ptr_space = CJI_SP_GLOBAL; break;
+    case CJI_D_LOCAL: d->ptr_space = CJI_SP_LOCAL; break;
+    case CJI_D_SHARED: d->ptr_space = CJI_SP_SHARED; break;
+    case CJI_D_ALIGN: return decl_align(p, &d->ptr_align);
+    default: return true;
+    }
+    cji_lex_next(&p->x);
+    return cji_parse_directive(p) != CJI_D_ALIGN || decl_align(p, &d->ptr_align);
+}
+
+/* A word that stands before the name: an opaque type, .v4, .b32. */
+static bool decl_word(cji_parser *p, cji_decl *d)
+{
+    const cji_lex *x = &p->x;
+    switch (cji_parse_directive(p)) {
+    case CJI_D_V2: d->vec = 2; return true;
+    case CJI_D_V4: d->vec = 4; return true;
+    case CJI_D_V8: d->vec = 8; return true;
+    case CJI_D_TEXREF: d->opaque = CJI_OPAQUE_TEX; d->type = CJ_B64; return true;
+    case CJI_D_SAMPLERREF: d->opaque = CJI_OPAQUE_SAMPLER; d->type = CJ_B64; return true;
+    case CJI_D_SURFREF: d->opaque = CJI_OPAQUE_SURF; d->type = CJ_B64; return true;
+    default: break;
+    }
+    int type = cji_type_find(x->s + 1, x->n - 1);
+    if (type <= CJ_VOID) return cji_parse_fail(p, CJ_EPTX, "'%.*s' is no type", CJI_WORD(x));
+    if (d->type) return cji_parse_fail(p, CJ_EPTX, "a second type, '%.*s'", CJI_WORD(x));
+    d->type = (uint8_t)type;
+    return true;
+}
+
+bool cji_parse_type(cji_parser *p, cji_decl *d, bool param)
+{
+    *d = (cji_decl){ .ptr_space = CJI_SP_GENERIC };
+    while (p->x.kind == CJI_TOK_DOT) {
+        switch (cji_parse_directive(p)) {
+        case CJI_D_ALIGN:
+            if (!decl_align(p, &d->align)) return false;
+            continue;
+        case CJI_D_ATTRIBUTE:
+            if (!decl_attribute(p, d)) return false;
+            continue;
+        case CJI_D_PTR:
+            if (!param || !d->type) return cji_parse_fail(p, CJ_EPTX, ".ptr stands behind the type of a kernel's parameter");
+            if (!decl_ptr(p, d)) return false;
+            continue;
+        default:
+            if (!decl_word(p, d)) return false;
+            cji_lex_next(&p->x);
+        }
+    }
+    if (!d->type) return cji_parse_expected(p, "a type such as .b32");
+    return true;
+}
+
+bool cji_parse_dims(cji_parser *p, cji_var *v)
+{
+    uint64_t dim[DECL_DIMS], bytes = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
+    uint32_t n = 0;
+    while (p->x.kind == '[') {
+        if (n == DECL_DIMS) return cji_parse_fail(p, CJ_EPTX, "an array of more than %d dimensions", DECL_DIMS);
+        if (cji_lex_next(&p->x) == ']') {
+            if (n) return cji_parse_fail(p, CJ_EPTX, "only an array's first size may be left out");
+            v->flags |= CJI_VAR_UNSIZED;
+            dim[n++] = 0;
+        } else {
+            if (!cji_parse_integer(p, DECL_BYTES_MAX, "an array's size", &dim[n])) return false;
+            if (!dim[n]) return cji_parse_fail(p, CJ_EPTX, "an array of size 0");
+            if (__builtin_mul_overflow(bytes, dim[n++], &bytes) || bytes > DECL_BYTES_MAX)
+                return cji_parse_fail(p, CJ_EPTX, "an array larger than any memory");
+        }
+        if (!cji_parse_take(p, ']', "behind the array's size")) return false;
+    }
+    if (!n) return true;
+    v->dim = cji_arena_alloc(&p->m->arena, n * sizeof *v->dim);
+    if (!v->dim) return cji_parse_fail(p, CJ_ENOMEM, "no memory for a variable");
+    memcpy(v->dim, dim, n * sizeof *dim);
+    v->ndim = n;
+    v->flags |= CJI_VAR_ARRAY;
+    return true;
+}
+
+void cji_decl_apply(const cji_decl *d, cji_var *v)
+{
+    v->align = d->align;
+    v->type = d->type;
+    v->vec = d->vec;
+    v->opaque = d->opaque;
+    v->flags |= d->flags;
+    v->ptr_space = d->ptr_space;
+    v->ptr_align = d->ptr_align;
+}
+
+/* -- Registers ----------------------------------------------------------------------------------------------------- */
+
+/* `n` registers in a row; the first one's word, 0: failed. */
+static uint32_t decl_new_regs(cji_parser *p, unsigned type, uint64_t n)
+{
+    uint32_t first = 0;
+    if (n > p->regs_left) {
+        cji_parse_fail(p, CJ_EUNKNOWN, "more registers than a text of this length can use; declare only those that are used");
+        return 0;
+    }
+    p->regs_left -= (size_t)n;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t word = cji_fn_reg(p->f, type);
+        if (!i) first = word;
+    }
+    return cji_parse_fine(p) ? first : 0;
+}
+
+static bool decl_one_reg(cji_parser *p, const cji_decl *d)
+{
+    cji_lex *x = &p->x;
+    const char *name = x->s;
+    uint32_t len = x->n;
+    uint64_t count = 0;
+    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a register's name");
+    if (len == 7 && !memcmp(name, "WARP_SZ", 7)) return cji_parse_expected(p, "a register's name");
+    if (cji_lex_next(x) == '<') {
+        if (d->vec) return cji_parse_fail(p, CJ_EPTX, "a range of vector registers");
+        cji_lex_next(x);
+        if (x->kind != CJI_TOK_INT) return cji_parse_expected(p, "how many registers there are");
+        count = x->u;
+        if (count > CJI_INDEX_MAX) return cji_parse_fail(p, CJ_EPTX, "a range of %llu registers; at most %u", (unsigned long long)count, CJI_INDEX_MAX);
+        cji_lex_next(x);
+        if (!cji_parse_take(p, '>', "behind the number of registers")) return false;
+        uint32_t word = count ? decl_new_regs(p, d->type, count) : cji_word(CJI_K_REG, 0);
+        return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
+    }
+    if (x->kind == '[') return cji_parse_fail(p, CJ_EPTX, "'%.*s' is an array, which cannot be in registers", (int)(len < 60 ? len : 60), name);
+    uint32_t word = decl_new_regs(p, d->type, d->vec ? d->vec : 1);
+    return word && cji_scope_declare(p, name, len, d->vec ? CJI_BIND_VECTOR : CJI_BIND_WORD, word, d->vec);
+}
+
+/* .reg .b32 a, b<4>; the current token is .reg. */
+bool cji_parse_regs(cji_parser *p)
+{
+    cji_decl d;
+    cji_lex_next(&p->x);
+    if (!cji_parse_type(p, &d, false)) return false;
+    if (d.opaque || d.flags || d.align) return cji_parse_fail(p, CJ_EPTX, "a register has only a type");
+    do {
+        if (!decl_one_reg(p, &d)) return false;
+    } while (cji_parse_maybe(p, ','));
+    return cji_parse_take(p, ';', "behind the registers");
+}
+
+/* -- Variables ----------------------------------------------------------------------------------------------------- */
+
+/* A variable of that name, in the module or in the function whose body is read. */
+static cji_var *decl_new_var(cji_parser *p, const char *s, size_t n)
+{
+    uint32_t index = 0;
+    size_t len = n;
+    const char *name = s;
+    if (p->f) {
+        name = cji_scope_unique(p, s, n, &len);
+        if (!name) return NULL;
+        p->f->loc = cji_ptx_loc(p->m, p->file, p->line);
+    }
+    p->m->loc = cji_ptx_loc(p->m, p->file, p->line);
+    cji_var *v = cji_ptx_var(p->m, p->f, CJI_LIST_VAR, name, len, "cj_parse", &index);
+    if (!v) return cji_parse_fine(p), NULL;
+    return cji_scope_declare(p, s, n, CJI_BIND_WORD, cji_word(CJI_K_SYM, index), 0) ? v : NULL;
+}
+
+/* name<4>: name0, name1, ... */
+static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, const char *s, uint32_t n)
+{
+    uint64_t count = 0;
+    cji_lex_next(&p->x);
+    if (p->x.kind != CJI_TOK_INT) return cji_parse_expected(p, "how many variables there are");
+    count = p->x.u;
+    cji_lex_next(&p->x);
+    if (!cji_parse_take(p, '>', "behind the number of variables")) return false;
+    if (count > DECL_RANGE_VARS) return cji_parse_fail(p, CJ_EPTX, "a range of more than %d variables", DECL_RANGE_VARS);
+    if (n > DECL_RANGE_NAME) return cji_parse_fail(p, CJ_EPTX, "a range of variables with a name of more than %d letters", DECL_RANGE_NAME);
+    for (uint64_t i = 0; i < count; i++) {
+        char name[DECL_RANGE_NAME + 16];
+        int len = snprintf(name, sizeof name, "%.*s%u", (int)n, s, (unsigned)i);
+        cji_var *v = decl_new_var(p, name, (size_t)len);
+        if (!v) return false;
+        cji_decl_apply(d, v);
+        v->space = (uint8_t)space;
+        cji_var_size(v);
+    }
+    return true;
+}
+
+static bool decl_may_have_init(cji_parser *p, const cji_var *v)
+{
+    if (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST) return cji_parse_fail(p, CJ_EPTX, "only .global and .const variables have initial values");
+    if (v->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "an .extern variable has its initial value where it is defined");
+    if (v->opaque) return cji_parse_fail(p, CJ_EUNKNOWN, "initial values of .texref, .samplerref and .surfref are not supported");
+    return true;
+}
+
+static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsigned linkage)
+{
+    cji_lex *x = &p->x;
+    const char *name = x->s;
+    uint32_t len = x->n;
+    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a variable's name");
+    if (cji_lex_next(x) == '<') return decl_range_vars(p, d, space, name, len);
+    cji_var *v = decl_new_var(p, name, len);
+    if (!v) return false;
+    cji_decl_apply(d, v);
+    v->space = (uint8_t)space;
+    v->linkage = (uint8_t)linkage;
+    if (!cji_parse_dims(p, v)) return false;
+    cji_var_size(v);
+    if (cji_parse_maybe(p, '=')) return decl_may_have_init(p, v) && cji_parse_init(p, v);
+    if ((v->flags & CJI_VAR_UNSIZED) && linkage != CJI_LINK_EXTERN)
+        return cji_parse_fail(p, CJ_EPTX, "'%.*s' has no size: write one, an initial value, or .extern", (int)(len < 60 ? len : 60), name);
+    return true;
+}
+
+/* .global .align 4 .b32 a[4] = {1}, b; the current token is the state space. */
+bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage)
+{
+    cji_decl d;
+    cji_lex_next(&p->x);
+    if (!cji_parse_type(p, &d, false)) return false;
+    if (d.type == CJ_PRED) return cji_parse_fail(p, CJ_EPTX, "a .pred can only be a register");
+    if ((d.flags & CJI_VAR_MANAGED) && space != CJI_SP_GLOBAL) return cji_parse_fail(p, CJ_EPTX, ".managed is for .global variables");
+    if (linkage == CJI_LINK_COMMON && space != CJI_SP_GLOBAL) return cji_parse_fail(p, CJ_EPTX, ".common is for .global variables");
+    do {
+        if (!decl_one_var(p, &d, space, linkage)) return false;
+    } while (cji_parse_maybe(p, ','));
+    return cji_parse_take(p, ';', "behind the variable");
+}

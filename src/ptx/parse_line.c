@@ -1,0 +1,134 @@
+/* Source lines (.file, .loc), debug sections, pragmas.  Manual 11.5, 11.4.7. */
+#include "ptx/parse.h"
+
+#include <string.h>
+
+/* -- .file --------------------------------------------------------------------------------------------------------- */
+
+static bool line_add_file(cji_parser *p, uint64_t number, uint32_t file)
+{
+    for (size_t i = p->nsrcfile; i > 0; i--)
+        if (p->srcfile[i - 1].number == number) return true;
+    if (!cji_parse_grow(p, &p->srcfile, &p->csrcfile, p->nsrcfile + 1, sizeof *p->srcfile)) return false;
+    p->srcfile[p->nsrcfile].number = number;
+    p->srcfile[p->nsrcfile++].file = file;
+    return true;
+}
+
+/* The current token is the file's name. */
+static bool line_take_file(cji_parser *p, uint64_t number)
+{
+    cji_lex *x = &p->x;
+    if (!cji_parse_grow(p, &p->data, &p->cdata, x->n + 1, 1)) return false;
+    size_t n = cji_lex_unescape(x->s, x->n, (char *)p->data);
+    uint32_t file = cji_ptx_file(p->m, (const char *)p->data, n);
+    return cji_parse_fine(p) && line_add_file(p, number, file);
+}
+
+/* .file 1 "name" {, time, size}: the current token is .file. */
+bool cji_parse_file(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    uint64_t number = 0, unused;
+    cji_lex_next(x);
+    if (!cji_parse_integer(p, UINT32_MAX, "a .file number", &number)) return false;
+    if (x->kind != CJI_TOK_STRING) return cji_parse_expected(p, "the file's name in quotes");
+    if (!line_take_file(p, number)) return false;
+    cji_lex_next(x);
+    for (unsigned i = 0; i < 2 && cji_parse_maybe(p, ','); i++)
+        if (!cji_parse_integer(p, UINT64_MAX, "a .file time or size", &unused)) return false;
+    return true;
+}
+
+/* Compilers write .file behind what uses it: reads all that are ahead, once. What is wrong there fails when it is reached. */
+static bool line_scan_files(cji_parser *p)
+{
+    const cji_lex here = p->x;
+    cji_lex *x = &p->x;
+    const char *at = here.p;
+    bool fine = true;
+    p->scanned = true;
+    while (fine && (at = memmem(at, (size_t)(here.end - at), ".file", 5)) != NULL) {
+        const char *q = at;
+        while (q > p->text && (q[-1] == ' ' || q[-1] == '\t')) q--;
+        *x = here;
+        x->p = at;
+        at += 5;
+        if (q > p->text && q[-1] != '\n') continue;
+        if (cji_lex_next(x) != CJI_TOK_DOT || x->n != 5 || cji_lex_next(x) != CJI_TOK_INT) continue;
+        uint64_t number = x->u;
+        if (cji_lex_next(x) == CJI_TOK_STRING) fine = line_take_file(p, number);
+    }
+    *x = here;
+    return fine;
+}
+
+/* -- .loc ---------------------------------------------------------------------------------------------------------- */
+
+static bool line_file_of(cji_parser *p, uint64_t number, uint32_t *file)
+{
+    for (size_t i = p->nsrcfile; i > 0; i--)
+        if (p->srcfile[i - 1].number == number) return *file = p->srcfile[i - 1].file, true;
+    if (p->scanned) return *file = 0, true;   /* no such .file: the line is not known, as for other readers */
+    return line_scan_files(p) && line_file_of(p, number, file);
+}
+
+/* function_name LABEL {+ N}, inlined_at FILE LINE COLUMN: read and left. */
+static bool line_attributes(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    uint64_t unused;
+    while (cji_parse_maybe(p, ',')) {
+        if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "function_name or inlined_at");
+        bool inlined = x->n == 10 && !memcmp(x->s, "inlined_at", 10);
+        cji_lex_next(x);
+        if (!inlined) {
+            if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a label");
+            cji_lex_next(x);
+            if (cji_parse_maybe(p, '+') && !cji_parse_integer(p, UINT64_MAX, "an offset", &unused)) return false;
+            continue;
+        }
+        for (unsigned i = 0; i < 3; i++)
+            if (!cji_parse_integer(p, UINT64_MAX, "a number behind inlined_at", &unused)) return false;
+    }
+    return true;
+}
+
+/* .loc FILE LINE COLUMN: what follows comes from there. */
+bool cji_parse_loc(cji_parser *p)
+{
+    uint64_t number = 0, line = 0, column;
+    uint32_t file = 0;
+    cji_lex_next(&p->x);
+    if (!cji_parse_integer(p, UINT32_MAX, "a .loc file", &number) || !cji_parse_integer(p, UINT32_MAX, "a .loc line", &line) ||
+        !cji_parse_integer(p, UINT32_MAX, "a .loc column", &column) || !line_attributes(p) || !line_file_of(p, number, &file))
+        return false;
+    p->loc = file && line ? cji_ptx_loc(p->m, file, (uint32_t)line) : 0;
+    return cji_parse_fine(p);
+}
+
+/* -- .section, .pragma --------------------------------------------------------------------------------------------- */
+
+/* .section .name { ... }: debug data, which goes with registers' names and lines that do not stay: left out. */
+bool cji_parse_section(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    cji_lex_next(x);
+    if (x->kind != CJI_TOK_DOT && x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the section's name");
+    if (cji_lex_next(x) != '{') return cji_parse_expected(p, "'{' behind the section's name");
+    if (!cji_lex_skip_block(x)) return cji_parse_fail(p, CJ_EPTX, "a .section without its closing brace");
+    cji_lex_next(x);
+    return true;
+}
+
+/* .pragma "text" {, "text"} ; */
+bool cji_parse_pragma(cji_parser *p, bool (*each)(cji_parser *p, uint32_t name))
+{
+    cji_lex *x = &p->x;
+    do {
+        if (cji_lex_next(x) != CJI_TOK_STRING) return cji_parse_expected(p, "a pragma's text in quotes");
+        uint32_t name = cji_ptx_intern(p->m, x->s, x->n);
+        if (!cji_parse_fine(p) || !each(p, name)) return false;
+    } while (cji_lex_next(x) == ',');
+    return cji_parse_take(p, ';', "behind .pragma");
+}

@@ -1,0 +1,214 @@
+/* Names and scopes.
+ *
+ * A module's functions are flat: registers have numbers, variables and labels one name each.  PTX text is not: braces nest and hide.  So what is declared
+ * in a scope gets a name that is free in the whole function (its own where that is possible), and the scope only maps the text's name to it. */
+#include "ptx/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* -- Names --------------------------------------------------------------------------------------------------------- */
+
+/* The name's number; CJI_MAP_NONE without memory. */
+static uint32_t scope_intern(cji_parser *p, const char *s, size_t n)
+{
+    uint32_t id = cji_map_intern(&p->names, s, n);
+    if (id == CJI_MAP_NONE) return cji_parse_fail(p, CJ_ENOMEM, "no memory for names"), CJI_MAP_NONE;
+    if (id < p->cname) return id;
+    size_t old = p->cname;
+    if (!cji_parse_grow(p, &p->name, &p->cname, (size_t)id + 1, sizeof *p->name)) return CJI_MAP_NONE;
+    memset(p->name + old, 0, (p->cname - old) * sizeof *p->name);
+    return id;
+}
+
+/* Splits "%r12" into its prefix's length and 12.  0: no such name. */
+static size_t scope_split(const char *s, size_t n, uint32_t *number)
+{
+    size_t k = n;
+    while (k > 0 && s[k - 1] >= '0' && s[k - 1] <= '9') k--;
+    if (k == 0 || k == n || n - k > 9 || (s[k] == '0' && n - k > 1)) return 0;
+    uint32_t v = 0;
+    for (size_t i = k; i < n; i++) v = v * 10 + (uint32_t)(s[i] - '0');
+    *number = v;
+    return k;
+}
+
+const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word)
+{
+    uint32_t number = 0, id;
+    size_t prefix = scope_split(s, n, &number);
+    const cji_binding *range = NULL;
+    if (prefix && (id = cji_map_find(&p->names, s, prefix)) != CJI_MAP_NONE && p->name[id].range) {
+        range = &p->bind[p->name[id].range - 1];
+        if (number >= range->count) range = NULL;
+        else if (!p->name[id].under) return *word = range->word + number, range;
+    }
+    id = cji_map_find(&p->names, s, n);
+    const cji_binding *own = id != CJI_MAP_NONE && p->name[id].bind ? &p->bind[p->name[id].bind - 1] : NULL;
+    if (range && (!own || own->depth < range->depth)) return *word = range->word + number, range;
+    if (own) *word = own->word;
+    return own;
+}
+
+/* -- Scopes -------------------------------------------------------------------------------------------------------- */
+
+bool cji_scope_open(cji_parser *p)
+{
+    if (p->nscope > UINT16_MAX) return cji_parse_fail(p, CJ_EPTX, "braces that are nested more than %u deep", UINT16_MAX);
+    if (!cji_parse_grow(p, &p->scope, &p->cscope, p->nscope + 1, sizeof *p->scope) ||
+        !cji_parse_grow(p, &p->scope_line, &p->cscope_line, p->nscope + 1, sizeof *p->scope_line))
+        return false;
+    p->scope[p->nscope] = 0;
+    p->scope_line[p->nscope++] = p->x.tok_line;
+    return true;
+}
+
+/* Undoes one binding of the innermost scope, or hands a pending label on to the next. */
+static bool scope_drop(cji_parser *p, uint32_t at)
+{
+    cji_binding *b = &p->bind[at];
+    uint32_t depth = (uint32_t)p->nscope - 1;
+    if (b->pending && depth <= 1) {
+        p->line = b->line;
+        return cji_parse_fail(p, CJ_EPTX, "there is no label '%.*s' in this function, or only in a block that this line is not in",
+                              (int)(p->names.entry[b->name].len < 200 ? p->names.entry[b->name].len : 200), p->names.entry[b->name].key);
+    }
+    if (b->pending) {
+        b->depth--;
+        b->next = p->scope[depth - 1];
+        p->scope[depth - 1] = at + 1;
+    } else if (b->kind == CJI_BIND_RANGE) {
+        p->name[b->name].range = b->outer;
+    } else {
+        p->name[b->name].bind = b->outer;
+    }
+    return true;
+}
+
+bool cji_scope_close(cji_parser *p)
+{
+    uint32_t at = p->scope[p->nscope - 1];
+    bool fine = true;
+    while (at && fine) {
+        uint32_t next = p->bind[at - 1].next;
+        fine = scope_drop(p, at - 1);
+        at = next;
+    }
+    p->nscope--;
+    return fine;
+}
+
+static cji_binding *scope_bind(cji_parser *p, uint32_t name, uint8_t kind, uint32_t word, uint32_t count)
+{
+    if (!cji_parse_grow(p, &p->bind, &p->cbind, p->nbind + 1, sizeof *p->bind)) return NULL;
+    uint32_t *place = kind == CJI_BIND_RANGE ? &p->name[name].range : &p->name[name].bind;
+    uint32_t depth = (uint32_t)p->nscope - 1;
+    cji_binding *b = &p->bind[p->nbind++];
+    *b = (cji_binding){ .word = word, .count = count, .line = p->x.tok_line, .name = name, .outer = *place, .next = p->scope[depth],
+                        .depth = (uint16_t)depth, .kind = kind };
+    *place = p->scope[depth] = (uint32_t)p->nbind;
+    return b;
+}
+
+static bool scope_twice(cji_parser *p, const char *s, size_t n, uint32_t bind)
+{
+    const cji_binding *b = bind ? &p->bind[bind - 1] : NULL;
+    if (!b || b->depth != p->nscope - 1) return false;
+    cji_parse_fail(p, CJ_EPTX, "'%.*s' is declared twice in one scope; first at line %u", (int)(n < 200 ? n : 200), s, b->line);
+    return true;
+}
+
+bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count)
+{
+    uint32_t id = scope_intern(p, s, n), number = 0, under = CJI_MAP_NONE;
+    if (id == CJI_MAP_NONE) return false;
+    size_t prefix = kind == CJI_BIND_RANGE ? 0 : scope_split(s, n, &number);
+    if (scope_twice(p, s, n, kind == CJI_BIND_RANGE ? p->name[id].range : p->name[id].bind)) return false;
+    if (prefix) {
+        under = scope_intern(p, s, prefix);
+        if (under == CJI_MAP_NONE) return false;
+        uint32_t range = p->name[under].range;
+        if (range && number < p->bind[range - 1].count && scope_twice(p, s, n, range)) return false;
+        p->name[under].under++;
+    }
+    return scope_bind(p, id, kind, word, count) != NULL;
+}
+
+/* -- Labels -------------------------------------------------------------------------------------------------------- */
+
+/* The name's binding when it is a label. */
+static cji_binding *scope_as_label(cji_parser *p, uint32_t id)
+{
+    cji_binding *b = p->name[id].bind ? &p->bind[p->name[id].bind - 1] : NULL;
+    return b && b->kind == CJI_BIND_WORD && cji_word_kind(b->word) == CJI_K_LABEL ? b : NULL;
+}
+
+/* A new label of that name in the innermost scope. */
+static cji_binding *scope_new_label(cji_parser *p, uint32_t id, const char *s, size_t n)
+{
+    size_t len = 0;
+    if (scope_twice(p, s, n, p->name[id].bind)) return NULL;
+    const char *name = cji_scope_unique(p, s, n, &len);
+    uint32_t word = name ? cji_fn_label(p->f, name, len) : 0;
+    if (!word) return cji_parse_fine(p), NULL;
+    return scope_bind(p, id, CJI_BIND_WORD, word, 0);
+}
+
+uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n)
+{
+    uint32_t id = scope_intern(p, s, n);
+    if (id == CJI_MAP_NONE) return 0;
+    cji_binding *b = scope_as_label(p, id);
+    if (b) return b->word;
+    b = scope_new_label(p, id, s, n);
+    if (!b) return 0;
+    b->pending = 1;
+    return b->word;
+}
+
+bool cji_scope_place(cji_parser *p, const char *s, size_t n)
+{
+    uint32_t id = scope_intern(p, s, n);
+    if (id == CJI_MAP_NONE) return false;
+    cji_binding *b = scope_as_label(p, id);
+    if (!b || b->depth != p->nscope - 1 || !b->pending) b = scope_new_label(p, id, s, n);
+    if (!b) return false;
+    b->pending = 0;
+    cji_fn_place(p->f, b->word);
+    return cji_parse_fine(p);
+}
+
+/* -- Printed names ------------------------------------------------------------------------------------------------- */
+
+/* Whether function `fn` (number + 1) or the module has something of that name; number in m->names in *id. */
+static bool scope_taken(cji_parser *p, const char *s, size_t n, uint32_t *id)
+{
+    cj_ptx *m = p->m;
+    *id = cji_ptx_intern(m, s, n);
+    if (m->dead) return cji_parse_fine(p);
+    if (*id >= p->ctaken) {
+        size_t old = p->ctaken;
+        if (!cji_parse_grow(p, &p->taken, &p->ctaken, (size_t)*id + 1, sizeof *p->taken)) return false;
+        memset(p->taken + old, 0, (p->ctaken - old) * sizeof *p->taken);
+    }
+    return p->taken[*id].fn == p->f->index + 1 || (*id < m->cscope && m->scope[*id]);
+}
+
+const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len)
+{
+    uint32_t id = 0, first = 0, mine = p->f->index + 1;
+    if (!cji_parse_grow(p, &p->data, &p->cdata, n + 16, 1)) return NULL;
+    char *room = (char *)p->data;
+    memcpy(room, s, n);
+    if (*room == '%') *room = '_';   /* printed registers have those */
+    *len = n;
+    if (scope_taken(p, room, n, &id)) {
+        first = id;
+        if (p->taken[first].fn != mine) p->taken[first].fn = mine, p->taken[first].next = 0;
+        do *len = n + (size_t)snprintf(room + n, 16, "_%u", ++p->taken[first].next);
+        while (scope_taken(p, room, *len, &id));
+    }
+    if (p->failed) return NULL;
+    p->taken[id] = (struct cji_taken){ .fn = mine };
+    return room;
+}
