@@ -301,10 +301,12 @@ static const char *lex_modifiers(const cji_lex *x, const char *p)
 
 bool cji_lex_mnemonic(cji_lex *x, char *room, size_t size)
 {
-    const char *p = lex_modifiers(x, x->p);
-    x->n = (uint32_t)(p - x->s);
-    x->p = p;
-    if (p < x->end && !lex_is(*p, LEX_BLANK) && *p != '.' && *p != '/' && *p != '\n') return true;
+    const char *word = x->s + x->n, *p = lex_modifiers(x, word);
+    if (p > word) {
+        x->n = (uint32_t)(p - x->s);
+        x->p = p;
+    }
+    if (x->p < x->end && !lex_is(*x->p, LEX_BLANK) && *x->p != '.' && *x->p != '/' && *x->p != '\n') return true;
     size_t used = 0;
     while (cji_lex_peek(x) == '.') {
         if (!used) {

@@ -4,7 +4,6 @@
 #include "ptx/build.h"
 #include "ptx/parse.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* -- Parameters ---------------------------------------------------------------------------------------------------- */
@@ -50,16 +49,15 @@ static bool fn_params(cji_parser *p, bool kernel)
 static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 {
     uint32_t index = 0, reg = 0;
-    char made[24];
-    const char *name = h->name;
-    size_t len = h->len;
     f->loc = cji_ptx_loc(p->m, p->file, h->line);
-    if (f->proto) len = (size_t)snprintf(made, sizeof made, "p%zu", f->nparam + f->nresult), name = made;   /* all are called _ */
-    cji_var *v = cji_ptx_var(p->m, f, result ? CJI_LIST_RESULT : CJI_LIST_PARAM, name, len, "cj_parse", &index);
+    if (!f->proto && h->len == 1 && *h->name == '_') return cji_parse_fail(p, CJ_EPTX, "a parameter without a name: _ is for .callprototype");
+    cji_var *v = cji_ptx_var(p->m, f, result ? CJI_LIST_RESULT : CJI_LIST_PARAM, h->name, f->proto ? 0 : h->len, "cj_parse", &index);
     if (!v) return p->failed = true, false;
     if (h->v.space == CJI_SP_REG) {
         reg = cji_fn_reg(f, h->v.type);
         if (!reg) return cji_parse_fine(p);
+        f->count[h->v.type]--;   /* it is called by the parameter's name and takes no number */
+        f->reg[cji_word_index(reg)].number = index;
         f->reg[cji_word_index(reg)].flags |= CJI_REG_PARAM;
     }
     cji_var was = *v;
@@ -67,7 +65,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
     v->name = was.name;
     v->fn = was.fn;
     v->loc = was.loc;
-    v->flags |= was.flags;
+    v->flags |= was.flags | (result ? CJI_VAR_RESULT : 0);
     v->reg = cji_word_index(reg);
     return true;
 }
@@ -89,7 +87,7 @@ static bool fn_bind(cji_parser *p, cj_fn *f, const cji_head *h, uint32_t var)
     size_t len;
     p->f = f;
     bool in_reg = v->space == CJI_SP_REG;
-    if (!in_reg && !cji_scope_unique(p, h->name, h->len, &len)) return false;
+    if (!cji_scope_unique(p, h->name, h->len, &len)) return false;
     return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD, in_reg ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
 }
 

@@ -33,15 +33,21 @@ static size_t scope_split(const char *s, size_t n, uint32_t *number)
     return k;
 }
 
+/* The innermost of a prefix's ranges that has that number. */
+static const cji_binding *scope_range(const cji_parser *p, uint32_t bind, uint32_t number)
+{
+    while (bind && number >= p->bind[bind - 1].count) bind = p->bind[bind - 1].outer;
+    return bind ? &p->bind[bind - 1] : NULL;
+}
+
 const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word)
 {
     uint32_t number = 0, id;
     size_t prefix = scope_split(s, n, &number);
     const cji_binding *range = NULL;
     if (prefix && (id = cji_map_find(&p->names, s, prefix)) != CJI_MAP_NONE && p->name[id].range) {
-        range = &p->bind[p->name[id].range - 1];
-        if (number >= range->count) range = NULL;
-        else if (!p->name[id].under) return *word = range->word + number, range;
+        range = scope_range(p, p->name[id].range, number);
+        if (range && !p->name[id].under) return *word = range->word + number, range;
     }
     id = cji_map_find(&p->names, s, n);
     const cji_binding *own = id != CJI_MAP_NONE && p->name[id].bind ? &p->bind[p->name[id].bind - 1] : NULL;

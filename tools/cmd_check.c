@@ -1,0 +1,166 @@
+/* cujit check: reads PTX files and says what is wrong with them. */
+#include <cujit/cujit.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+typedef struct check_options { const char *sm, *isa; } check_options;
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+/* The whole file, for free(); NULL with the reason in errno. */
+static char *read_whole(const char *path, size_t *bytes)
+{
+    FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;
+    char *text = NULL;
+    size_t used = 0, room = 0;
+    if (!file) return NULL;
+    do {
+        if (room - used < 4096) {
+            char *more = realloc(text, room = room ? 2 * room : 65536);
+            if (!more) {
+                free(text);
+                text = NULL;
+                errno = ENOMEM;
+                break;
+            }
+            text = more;
+        }
+        used += fread(text + used, 1, room - used, file);
+    } while (!feof(file) && !ferror(file));
+    if (text && ferror(file)) {
+        free(text);
+        text = NULL;
+    }
+    int why = errno;
+    if (file != stdin) fclose(file);
+    errno = why;
+    *bytes = used;
+    return text;
+}
+
+/* ---- What a device takes ----------------------------------------------------------------------------------------- */
+
+/* "sm_90a" into 90 and 'a' (0 for none).  False: no such thing. */
+static bool split_target(const char *name, int *number, char *suffix)
+{
+    char behind = 0, *end;
+    if (strncmp(name, "sm_", 3) != 0 || name[3] < '1' || name[3] > '9') return false;
+    long n = strtol(name + 3, &end, 10);
+    if (n > 999) return false;
+    if (*end == 'a' || *end == 'f') behind = *end++;
+    *number = (int)n;
+    *suffix = behind;
+    return !*end;
+}
+
+/* Does PTX for `target` run on `device`?  Base targets run on the same and later devices, f on the rest of the family, a on that one only. */
+static bool target_runs_on(const char *target, const char *device)
+{
+    int t, d;
+    char ts, ds;
+    if (!split_target(target, &t, &ts) || !split_target(device, &d, &ds)) return false;
+    if (ts == 'a') return t == d;
+    return t <= d && (ts != 'f' || t / 10 == d / 10);
+}
+
+/* ---- Checking ---------------------------------------------------------------------------------------------------- */
+
+static int verdict(const cj_ptx *m)
+{
+    const cj_error *e = cj_error_of(m);
+    fprintf(stderr, "%s\n", e->message);
+    if (e->status == CJ_EUNKNOWN) return EXIT_UNKNOWN;
+    return e->status == CJ_ENOMEM ? EXIT_USAGE : EXIT_REJECTED;
+}
+
+static int check_module(cj_ptx *m, const char *name, const check_options *o)
+{
+    if (cj_ptx_status(m) != CJ_OK) return verdict(m);
+    int version = cj_ptx_version(m);
+    const char *target = cj_ptx_target(m);
+    if (o->isa) {
+        int most = (o->isa[0] - '0') * 10 + (o->isa[2] - '0');
+        if (version > most && cj_ptx_fix_version(m, o->isa) != CJ_OK) return verdict(m);
+        if (version > most) {
+            fprintf(stderr, "%s: .version %d.%d is newer than %s; nothing in it needs that: lower .version to %s\n", name, version / 10, version % 10, o->isa, o->isa);
+            return EXIT_REJECTED;
+        }
+    }
+    if (o->sm && !target_runs_on(target, o->sm)) {
+        if (cj_ptx_fix_target(m, o->sm) != CJ_OK) return verdict(m);
+        fprintf(stderr, "%s: .target %s does not run on %s; nothing in it needs that: write .target %s\n", name, target, o->sm, o->sm);
+        return EXIT_REJECTED;
+    }
+    return EXIT_FINE;
+}
+
+static int check_file(const char *path, const check_options *o)
+{
+    size_t bytes = 0;
+    const char *name = strcmp(path, "-") ? path : "standard input";
+    char *text = read_whole(path, &bytes);
+    if (!text) {
+        fprintf(stderr, "cujit check: %s: %s\n", name, strerror(errno));
+        return EXIT_USAGE;
+    }
+    cj_ptx *m = cj_parse(text, bytes, name);
+    int status = check_module(m, name, o);
+    cj_ptx_free(m);
+    free(text);
+    return status;
+}
+
+/* The worse of two: a file that cannot be read, then rejected, then unknown. */
+static int worse(int a, int b)
+{
+    static const int rank[] = { [EXIT_FINE] = 0, [EXIT_REJECTED] = 2, [EXIT_UNKNOWN] = 1, [EXIT_USAGE] = 3 };
+    return rank[a] > rank[b] ? a : b;
+}
+
+/* --sm=90a, also as sm_90a: the .target's name into `room`. */
+static bool take_sm(const char *value, char *room, size_t size, check_options *o)
+{
+    int number;
+    char suffix;
+    int n = snprintf(room, size, "%s%s", strncmp(value, "sm_", 3) ? "sm_" : "", value);
+    o->sm = room;
+    return n > 0 && (size_t)n < size && split_target(room, &number, &suffix);
+}
+
+static bool good_isa(const char *v)
+{
+    return v[0] >= '1' && v[0] <= '9' && v[1] == '.' && v[2] >= '0' && v[2] <= '9' && !v[3];
+}
+
+int cmd_check(int argc, char **argv)
+{
+    check_options o = { NULL, NULL };
+    char sm[24];
+    int status = EXIT_FINE, files = 0;
+    bool options = true;
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (!options || *a != '-' || !a[1]) files++;
+        else if (!strcmp(a, "--")) options = false;
+        else if (!strncmp(a, "--sm=", 5)) {
+            if (!take_sm(a + 5, sm, sizeof sm, &o)) return cmd_usage("check", "no device such as 90 or 90a:", a);
+        } else if (!strncmp(a, "--isa=", 6)) {
+            if (!good_isa(o.isa = a + 6)) return cmd_usage("check", "no PTX version such as 9.0:", a);
+        } else {
+            return cmd_usage("check", "no option", a);
+        }
+    }
+    if (!files) return cmd_usage("check", "no file is named", "");
+    options = true;
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (options && !strcmp(a, "--")) options = false;
+        else if (!options || *a != '-' || !a[1]) status = worse(status, check_file(a, &o));
+    }
+    return status;
+}
