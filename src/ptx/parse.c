@@ -9,6 +9,7 @@
  * Everything returns false as soon as something failed; the failure is kept by the module.  What a line says is checked where it stands, by the same
  * functions that serve the builder, so a message names the line.  Time is linear in the text, and no recursion follows it but that of constant
  * expressions, which is bounded. */
+#include "ptx/build.h"
 #include "ptx/parse.h"
 
 #include <stdio.h>
@@ -106,9 +107,11 @@ static bool parse_version(cji_parser *p)
     char version[16];
     cji_lex *x = &p->x;
     if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version, with which PTX text begins");
-    if (cji_lex_next(x) != CJI_TOK_F64 || x->n >= sizeof version) return cji_parse_expected(p, "a version such as 8.0");
+    if (cji_lex_next(x) != CJI_TOK_F64) return cji_parse_expected(p, "a version such as 8.0");
+    p->line = x->tok_line;
+    if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %.*s", CJI_WORD(x));
+    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EPTX, "PTX version %.*s is older than 2.3, the first that is read", CJI_WORD(x));
     snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
-    p->m->loc = cji_ptx_loc(p->m, p->file, x->tok_line);
     if (cj_ptx_fix_version(p->m, version) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     return cji_parse_fine(p);
@@ -131,14 +134,17 @@ static bool parse_target_option(cji_parser *p)
 
 static bool parse_target(cji_parser *p)
 {
-    char target[24];
     cji_lex *x = &p->x;
     p->line = x->tok_line;
     if (cji_parse_directive(p) != CJI_D_TARGET) return cji_parse_expected(p, ".target, which comes behind .version");
     if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "a target such as sm_90");
-    snprintf(target, sizeof target, "%.*s", (int)(x->n < sizeof target ? x->n : sizeof target - 1), x->s);
-    p->m->loc = cji_ptx_loc(p->m, p->file, x->tok_line);
-    if (cj_ptx_fix_target(p->m, target) != CJ_OK) return p->failed = true, false;
+    p->line = x->tok_line;
+    int target = cji_target_find(x->s, x->n);
+    if (target < 0) return cji_parse_fail(p, CJ_EPTX, "there is no target '%.*s'", CJI_WORD(x));
+    unsigned since = cji_target_since((uint32_t)target), version = p->m->fixed_version;
+    if (since > version)
+        return cji_parse_fail(p, CJ_ENOTSUP, "target %.*s needs PTX %u.%u; .version says %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
+    if (cj_ptx_fix_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     while (cji_parse_maybe(p, ',')) {
         if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "an option of .target");

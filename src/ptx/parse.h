@@ -2,10 +2,10 @@
 #ifndef CJI_PARSE_H
 #define CJI_PARSE_H
 
-#include <cujit/parse.h>
-
 #include "ptx/lex.h"
 #include "ptx/ptx.h"
+
+#include <cujit/parse.h>
 
 #define D(name, word) CJI_D_##name,
 typedef enum cji_directive { CJI_D_NONE,
@@ -101,6 +101,7 @@ bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t 
 /* ---- parse_scope.c ---- */
 bool cji_scope_open(cji_parser *p);
 bool cji_scope_close(cji_parser *p);                               /* labels still pending move one scope out; in a function's own: a failure */
+bool cji_scope_free(cji_parser *p, const char *s, size_t n);       /* that the innermost scope does not have the name yet, or a failure */
 bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count); /* in the innermost scope */
 const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word); /* NULL: unknown; *word: with a range's number added */
 uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */

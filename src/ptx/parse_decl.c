@@ -189,19 +189,28 @@ bool cji_parse_regs(cji_parser *p)
 
 /* -- Variables ----------------------------------------------------------------------------------------------------- */
 
+/* Names that a printed module can hold: registers have those with %. */
+static bool decl_good_name(cji_parser *p, const char *s, size_t n)
+{
+    if (n == 1 && *s == '_') return cji_parse_fail(p, CJ_EPTX, "'_' is no name");
+    if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EPTX, "'%.*s' has a name as registers have; rename it", (int)(n < 60 ? n : 60), s);
+    return cji_scope_free(p, s, n);
+}
+
 /* A variable of that name, in the module or in the function whose body is read. */
 static cji_var *decl_new_var(cji_parser *p, const char *s, size_t n)
 {
     uint32_t index = 0;
     size_t len = n;
     const char *name = s;
+    if (!decl_good_name(p, s, n)) return NULL;
     if (p->f) {
         name = cji_scope_unique(p, s, n, &len);
         if (!name) return NULL;
         p->f->loc = cji_ptx_loc(p->m, p->file, p->line);
     }
     p->m->loc = cji_ptx_loc(p->m, p->file, p->line);
-    cji_var *v = cji_ptx_var(p->m, p->f, CJI_LIST_VAR, name, len, "cj_parse", &index);
+    cji_var *v = cji_ptx_var(p->m, p->f, CJI_LIST_VAR | CJI_LIST_FRESH, name, len, "cj_parse", &index);
     if (!v) return cji_parse_fine(p), NULL;
     return cji_scope_declare(p, s, n, CJI_BIND_WORD, cji_word(CJI_K_SYM, index), 0) ? v : NULL;
 }

@@ -15,6 +15,7 @@ static bool fn_param(cji_parser *p, bool kernel)
     cji_directive d = cji_parse_directive(p);
     cji_decl decl;
     cji_head h = { .line = x->tok_line };
+    p->line = x->tok_line;
     bool in_reg = d == CJI_D_REG && !kernel;
     if (d != CJI_D_PARAM && !in_reg) return cji_parse_expected(p, kernel ? ".param" : ".param or .reg");
     cji_lex_next(x);
@@ -51,7 +52,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
     uint32_t index = 0, reg = 0;
     f->loc = cji_ptx_loc(p->m, p->file, h->line);
     if (!f->proto && h->len == 1 && *h->name == '_') return cji_parse_fail(p, CJ_EPTX, "a parameter without a name: _ is for .callprototype");
-    cji_var *v = cji_ptx_var(p->m, f, result ? CJI_LIST_RESULT : CJI_LIST_PARAM, h->name, f->proto ? 0 : h->len, "cj_parse", &index);
+    cji_var *v = cji_ptx_var(p->m, f, (result ? CJI_LIST_RESULT : CJI_LIST_PARAM) | CJI_LIST_FRESH, h->name, f->proto ? 0 : h->len, "cj_parse", &index);
     if (!v) return p->failed = true, false;
     if (h->v.space == CJI_SP_REG) {
         reg = cji_fn_reg(f, h->v.type);
@@ -80,32 +81,30 @@ static bool fn_again(cji_parser *p, cj_fn *f, const cji_head *h, cji_var *v)
     return cji_parse_fine(p);
 }
 
-/* Binds a head's names for the body. */
-static bool fn_bind(cji_parser *p, cj_fn *f, const cji_head *h, uint32_t var)
+/* Binds a head's name in the function's scope. */
+static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
 {
     const cji_var *v = p->m->var[var];
     size_t len;
-    p->f = f;
-    bool in_reg = v->space == CJI_SP_REG;
     if (!cji_scope_unique(p, h->name, h->len, &len)) return false;
-    return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD, in_reg ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
+    return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD, v->space == CJI_SP_REG ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
 }
 
-/* Puts p->head into `f`: `results` of them are results. */
+/* Puts p->head into `f`, of which the first `results` are results, and binds the names in the innermost scope. */
 static bool fn_take_head(cji_parser *p, cj_fn *f, size_t results, bool again)
 {
     if (again && (f->nresult != results || f->nparam != p->nhead - results))
         return cji_parse_fail(p, CJ_EPTX, "'%s' is declared above with %zu results and %zu parameters; here it has %zu and %zu", cji_ptx_name(p->m, f->name),
                               f->nresult, f->nparam, results, p->nhead - results);
+    p->f = f;
     for (size_t i = 0; i < p->nhead; i++) {
         const cji_head *h = &p->head[i];
         p->line = h->line;
-        if (again) {
-            cji_var *v = p->m->var[i < results ? f->result[i] : f->param[i - results]];
-            if (!fn_again(p, f, h, v)) return false;
-        } else if (!fn_enter(p, f, h, i < results)) {
-            return false;
-        }
+        if (!f->proto && !cji_scope_free(p, h->name, h->len)) return false;
+        if (!again && !fn_enter(p, f, h, i < results)) return false;
+        uint32_t var = i < results ? f->result[i] : f->param[i - results];
+        if (again && !fn_again(p, f, h, p->m->var[var])) return false;
+        if (!f->proto && !fn_bind(p, h, var)) return false;
     }
     return true;
 }
@@ -192,23 +191,6 @@ static bool fn_directives(cji_parser *p, cj_fn *f)
 
 /* -- Kernels and functions ----------------------------------------------------------------------------------------- */
 
-/* The body, with its parameters bound. */
-static bool fn_body(cji_parser *p, cj_fn *f, size_t results)
-{
-    size_t mark = p->nbind;
-    if (!cji_scope_open(p)) return false;
-    for (size_t i = 0; i < p->nhead; i++) {
-        p->line = p->head[i].line;
-        if (!fn_bind(p, f, &p->head[i], i < results ? f->result[i] : f->param[i - results])) return false;
-    }
-    f->body = 1;
-    p->f = f;
-    if (!cji_parse_body(p)) return false;
-    p->nbind = mark;   /* what is left was declared before */
-    p->f = NULL;
-    return true;
-}
-
 /* The function of that name: new, or declared above. */
 static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, unsigned linkage, bool *again)
 {
@@ -228,6 +210,20 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
     if (f->kernel != kernel) return cji_parse_fail(p, CJ_EPTX, "'%s' is declared at line %u as %s", cji_ptx_name(p->m, f->name), b->line, f->kernel ? ".entry" : ".func"), NULL;
     if (linkage) f->linkage = (uint8_t)linkage;
     return f;
+}
+
+static bool fn_body(cji_parser *p, cj_fn *f)
+{
+    if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_ptx_name(p->m, f->name));
+    if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_ptx_name(p->m, f->name));
+    f->body = 1;
+    return cji_parse_body(p);
+}
+
+/* A declaration's ';'. */
+static bool fn_end(cji_parser *p)
+{
+    return cji_parse_take(p, ';', "or '{' behind a function's head") && cji_scope_close(p);
 }
 
 /* .entry name (...) or .func (...) name (...): the current token is the directive. */
@@ -250,14 +246,13 @@ bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage)
     cj_fn *f = fn_find(p, x->s, x->n, kernel, linkage, &again);
     if (!f) return false;
     if (cji_lex_next(x) == '(' && !fn_params(p, kernel)) return false;
-    if (!fn_take_head(p, f, results, again) || !fn_directives(p, f)) return false;
+    size_t mark = p->nbind;
+    if (!cji_scope_open(p) || !fn_take_head(p, f, results, again) || !fn_directives(p, f)) return false;
     p->line = line;
+    if (!(x->kind == '{' ? fn_body(p, f) : fn_end(p))) return false;
+    p->nbind = mark;   /* what is left was declared before */
     p->f = NULL;
-    if (cji_parse_maybe(p, ';')) return true;
-    if (x->kind != '{') return cji_parse_expected(p, "'{' or ';' behind a function's head");
-    if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_ptx_name(p->m, f->name));
-    if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_ptx_name(p->m, f->name));
-    return fn_body(p, f, results);
+    return true;
 }
 
 /* name: .callprototype (...) _ (...); inside a function. */

@@ -208,7 +208,8 @@ static bool ins_not(cji_parser *p, uint32_t *word)
     if (next >= '0' && next <= '9') return ins_const(p, word);
     cji_lex_next(x);
     if (!ins_name(p, NULL, word)) return false;
-    if (cji_word_kind(*word) != CJI_K_REG) return cji_parse_fail(p, CJ_EPTX, "only a register can be negated with '!'");
+    if (cji_word_kind(*word) != CJI_K_REG || p->f->reg[cji_word_index(*word)].type != CJ_PRED)
+        return cji_parse_fail(p, CJ_EPTX, "only a predicate can be negated with '!'");
     *word = cji_word(CJI_K_NOT, cji_word_index(*word));
     return true;
 }

@@ -124,6 +124,12 @@ static bool scope_twice(cji_parser *p, const char *s, size_t n, uint32_t bind)
     return true;
 }
 
+bool cji_scope_free(cji_parser *p, const char *s, size_t n)
+{
+    uint32_t id = cji_map_find(&p->names, s, n);
+    return id == CJI_MAP_NONE || !scope_twice(p, s, n, p->name[id].bind);
+}
+
 bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count)
 {
     uint32_t id = scope_intern(p, s, n), number = 0, under = CJI_MAP_NONE;
