@@ -37,6 +37,14 @@ cj_fn *cji_ptx_fn(cj_ptx *m, const char *name, size_t len, bool kernel, unsigned
     return f && cji_ptx_enter(m, at, cji_word(CJI_K_FUNC, f->index)) ? f : NULL;
 }
 
+cj_fn *cji_ptx_proto(cj_ptx *m, const char *call)
+{
+    if (m->dead) return NULL;
+    cj_fn *f = new_function(m, 0, false, CJI_LINK_NONE, call);
+    if (f) f->proto = 1;
+    return f;
+}
+
 /* A public constructor: a fresh name, a failed object when it fails. */
 static cj_fn *make(cj_ptx *m, const char *name, bool kernel, unsigned linkage, const char *call)
 {

@@ -39,7 +39,8 @@ cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_
     if (m->dead) return NULL;
     at = cji_ptx_intern(m, name, len);
     if (m->dead) return NULL;
-    if (at && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%.80s\" is taken", call, name), NULL;
+    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%.80s\" is taken", call, name), NULL;
+    list &= ~(unsigned)CJI_LIST_FRESH;
     cji_var *v = cji_arena_alloc(&m->arena, sizeof *v);
     if (!v || !cji_grow(&m->var, &m->cvar, m->nvar + 1, sizeof *m->var)) return cji_ptx_nomem(m, call), NULL;
     v->name = at;

@@ -10,7 +10,7 @@
  * functions that serve the builder, so a message names the line.  Time is linear in the text, and no recursion follows it but that of constant
  * expressions, which is bounded. */
 #include "ptx/build.h"
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static bool parse_version(cji_parser *p)
 {
     char version[16];
     cji_lex *x = &p->x;
-    if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version, with which PTX text begins");
+    if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version at the beginning");
     if (cji_lex_next(x) != CJI_TOK_F64) return cji_parse_expected(p, "a version such as 8.0");
     p->line = x->tok_line;
     if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %.*s", CJI_WORD(x));
@@ -136,7 +136,7 @@ static bool parse_target(cji_parser *p)
 {
     cji_lex *x = &p->x;
     p->line = x->tok_line;
-    if (cji_parse_directive(p) != CJI_D_TARGET) return cji_parse_expected(p, ".target, which comes behind .version");
+    if (cji_parse_directive(p) != CJI_D_TARGET) return cji_parse_expected(p, ".target behind .version");
     if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "a target such as sm_90");
     p->line = x->tok_line;
     int target = cji_target_find(x->s, x->n);

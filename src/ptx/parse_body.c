@@ -1,5 +1,5 @@
 /* Statements: labels, blocks, declarations, guards, lists of targets. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Constant expressions (manual 4.5.4 to 4.5.6): numbers, WARP_SZ, C's operators with C's precedence, casts to .s64 and .u64.
  * Integers are 64 bits; an operation is unsigned when one of its operands is.  0f literals stand for themselves only. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <string.h>
 

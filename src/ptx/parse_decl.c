@@ -1,5 +1,5 @@
 /* Declarations: types, registers, variables.  Manual 5.1 to 5.4. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * A head's parameters are read before its name is known to be new or declared above, so they are collected in p->head and entered then. */
 #include "ptx/build.h"
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <string.h>
 
@@ -216,7 +216,7 @@ static bool fn_body(cji_parser *p, cj_fn *f)
 {
     if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_ptx_name(p->m, f->name));
     if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_ptx_name(p->m, f->name));
-    f->body = 1;
+    f->body = f->as_is = 1;
     return cji_parse_body(p);
 }
 

@@ -1,7 +1,7 @@
 /* Initial values of variables: numbers, nested braces, strings, addresses.  Manual 5.4.4.
  *
  * Bytes are collected in p->data and addresses in p->reloc, then copied to the module once their number is known. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Instructions and their operands.  Manual 4.3.2, 6.1 to 6.4. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <string.h>
 

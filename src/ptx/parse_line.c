@@ -1,5 +1,5 @@
 /* Source lines (.file, .loc), debug sections, pragmas.  Manual 11.5, 11.4.7. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <string.h>
 

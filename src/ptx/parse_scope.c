@@ -2,7 +2,7 @@
  *
  * A module's functions are flat: registers have numbers, variables and labels one name each.  PTX text is not: braces nest and hide.  So what is declared
  * in a scope gets a name that is free in the whole function (its own where that is possible), and the scope only maps the text's name to it. */
-#include "ptx/parse.h"
+#include "ptx/parser.h"
 
 #include <stdio.h>
 #include <string.h>

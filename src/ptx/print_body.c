@@ -284,6 +284,7 @@ void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out)
 /* Does control reach the end of the body, so that it wants a return? */
 static bool falls_off(const cj_fn *f)
 {
+    if (f->as_is) return false;
     if (!f->nins) return true;
     const cji_ins *x = &f->ins[f->nins - 1];
     const cji_form *e = cji_ins_form(f->m, x);

@@ -197,6 +197,7 @@ struct cj_fn {
     uint8_t linkage;             /* CJI_LINK_*; kernels and functions are VISIBLE unless said otherwise */
     uint8_t body;                /* 0: a declaration only */
     uint8_t proto;               /* the signature of a .callprototype: no function of the module, not printed by itself */
+    uint8_t as_is;               /* read from text: nothing is added to its body when it is printed */
     uint8_t line_set;            /* cj_line() is in force: cj_here() changes nothing */
     uint8_t early;               /* used before its definition is printed: declared in front */
     uint8_t named_labels;        /* has labels with names of their own */
@@ -317,10 +318,12 @@ uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line);          /* a loc
 
 /* A new function: name may be declared before (then that declaration is returned, to be completed). */
 cj_fn *cji_ptx_fn(cj_ptx *m, const char *name, size_t len, bool kernel, unsigned linkage, const char *call);
+/* A signature without a name, for CJI_TL_PROTO: its parameters and results have none either. */
+cj_fn *cji_ptx_proto(cj_ptx *m, const char *call);
 /* A new variable, zeroed but for name, function and location: the caller fills it, then cji_var_size() computes `bytes`. `f` NULL: module scope.
  * Enters the name into its scope and the variable into m->var[]; `list` CJI_LIST_* says which list of the function takes it too. */
 cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call, uint32_t *index);
-enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT };
+enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 }; /* | FRESH: the caller has seen to it that the name is free */
 void cji_var_size(cji_var *v);
 
 uint32_t cji_fn_reg(cj_fn *f, unsigned type);                           /* REG word */

@@ -53,8 +53,13 @@ int main(void)
     }
 
     /* What fails for another reason leaks nothing either. */
-    static const char *const wrong[] = { "", "x", ".version 8.0\n.target sm_90\n.global .b32 a[3] = {1, 2, {", ".version 8.0\n.target sm_90\n.entry k(.param .b32 a) { { bra L; } .reg .b32 r<9>; add.s32 r1, r2,",
-                                        ".version 8.0\n.target sm_90\n.func (.param .b32 a) f (.param .b32 b, .param .b32 c) .maxntid 3, x" };
+    static const char *const wrong[] = {
+        "",
+        "x",
+        ".version 8.0\n.target sm_90\n.global .b32 a[3] = {1, 2, {",
+        ".version 8.0\n.target sm_90\n.entry k(.param .b32 a) { { bra L; } .reg .b32 r<9>; add.s32 r1, r2,",
+        ".version 8.0\n.target sm_90\n.func (.param .b32 a) f (.param .b32 b, .param .b32 c) .maxntid 3, x",
+    };
     cji_set_hook(nomem_realloc, NULL);
     nomem_fail_at = nomem_live = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
