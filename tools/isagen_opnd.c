@@ -3,6 +3,7 @@
  *   place   := flags core [ '|' flags class [ '?' [ '@' needs ] ] ] [ '?' [ '!' ] [ modifier ] ] [ '@' needs ]
  *   flags   := any of  = written  + read and written  % register only  $ or a special register  & or a symbol's address  ! may be negated
  *              _ result may be dropped
+ *              &(S) of a symbol in that slot's state space
  *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ] | [ base , { class * count ... } ]
  *              | label | fn | (sig) | targets
  *   class   := a CLASS, or a slot whose value has one          count := number, slot, slot/number
@@ -209,6 +210,13 @@ static bool take_place(const char *s, cji_isa_place *p)
     *p = (cji_isa_place){ .cls_slot = CJI_ISA_ANY, .count = 0, .count_slot = CJI_ISA_ANY, .count_div = 1, .cls2_slot = CJI_ISA_ANY,
                           .count2_slot = CJI_ISA_ANY, .space_slot = CJI_ISA_ANY, .when = CJI_ISA_ANY, .unless = CJI_ISA_ANY };
     take_flags(&s, &flags);
+    if (flags & CJI_OF_SYM && *s == '(') { /* "&(S)u64": a symbol of that state space */
+        size_t n = strcspn(s + 1, ")");
+        int k = slot_of(s + 1, n);
+        if (k < 0) return fail("no slot of a state space", s);
+        p->space_slot = (uint8_t)k;
+        s += n + 2;
+    }
     if (!take_core(&s, p, &flags)) return false;
     if (*s == '|') {
         unsigned second = 0;

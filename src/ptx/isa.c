@@ -120,7 +120,7 @@ static void place_kinds(const cji_isa_row *r, const uint8_t *choice, const cji_i
     default: o->kinds = 1u << CJI_K_REG | (o->literal ? 1u << CJI_K_IMM : 0); break;
     }
     if (p->flags & CJI_OF_SREG) o->kinds |= 1u << CJI_K_SREG;
-    if (p->flags & CJI_OF_SYM) o->kinds |= 1u << CJI_K_SYM | 1u << CJI_K_FUNC;
+    if (p->flags & CJI_OF_SYM) o->kinds |= 1u << CJI_K_SYM | (p->space_slot == CJI_ISA_ANY ? 1u << CJI_K_FUNC : 0);
     if (p->flags & CJI_OF_NOT) o->kinds |= 1u << CJI_K_NOT;
     if (p->flags & CJI_OF_SINK) o->kinds |= 1u << CJI_K_SINK;
     if (p->flags & CJI_OF_PAIR) o->kinds |= 1u << CJI_K_PAIR;
@@ -146,9 +146,9 @@ static void resolve(const cji_isa_row *r, const uint8_t *choice, const cji_isa_p
         if (o->count2 && c) { o->type2 = c->type; o->types2 = c->types; }
     }
     place_kinds(r, choice, p, o);
+    const cji_isa_value *v = p->space_slot == CJI_ISA_ANY ? NULL : chosen(r, choice, p->space_slot);
+    o->space = v ? v->space : p->space;
     if (p->shape == CJI_SH_MEM) {
-        const cji_isa_value *v = p->space_slot == CJI_ISA_ANY ? NULL : chosen(r, choice, p->space_slot);
-        o->space = v ? v->space : p->space;
         o->type = CJ_U64;
         o->types = 1u << CJ_B32 | 1u << CJ_U32 | 1u << CJ_S32 | 1u << CJ_B64 | 1u << CJ_U64 | 1u << CJ_S64;
     }

@@ -78,6 +78,7 @@ static bool operand_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
     case CJI_K_SREG: return sreg_fits(o, a);
     case CJI_K_VEC: return vector_fits(o, a);
     case CJI_K_MEM: return (a->type == CJ_VOID || has(o->types, a->type)) && space_fits(o, a);
+    case CJI_K_SYM: return space_fits(o, a);
     case CJI_K_TEXMEM: return coordinates_fit(o, a);
     case CJI_K_PAIR: return pair_fits(o, a);
     default: return true;
@@ -242,7 +243,7 @@ void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int a
     if (kind && a->kind == CJI_K_VEC) why_vector(&t, o, a);
     else if (kind && a->kind == CJI_K_PAIR) why_pair(&t, o, a);
     else if (kind && a->kind == CJI_K_TEXMEM) why_coordinates(&t, o, a);
-    else if (kind && a->kind == CJI_K_MEM && !space_fits(o, a)) add(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
+    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM) && !space_fits(o, a)) add(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
     else if (kind && a->kind == CJI_K_MEM) add(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
     else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) { add(&t, " is "); add_value(&t, a); add(&t, ", wants "); add_range(&t, o); }
     else if (a->kind == CJI_K_IMM && has(o->kinds, CJI_K_REG) && !has(o->kinds, CJI_K_IMM)) add(&t, " is a literal, wants a register of .%s", cji_type_word(o->type));

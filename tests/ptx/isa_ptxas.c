@@ -1,0 +1,179 @@
+/* Every row of the instruction table against ptxas: what the table takes is accepted at the claimed least version and target, and refused one version
+ * or one target lower; what it does not take is refused.
+ *
+ * A sample by default; CUJIT_TABLE=all (make check-table) takes every form, CUJIT_TABLE=NAME those whose spelling begins so.
+ */
+#include "isa_ask.h"
+#include "isa_write.h"
+#include "ptx/isa_ids.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 4000, GROUPS = 4096 };
+
+/* Statements of one version and target and one expectation. */
+typedef struct group { uint8_t version, target; bool accepted; const char *why; isa_batch batch; } group;
+static group groups[GROUPS];
+static size_t ngroups, asked, wrong, shown;
+static const char *ptxas;
+static bool all;
+
+/* What ptxas takes by accident or wraps without a word, and the table does not: a mistake of whoever wrote it. */
+static const struct { const char *begins, *holds, *why, *reason; } accidents[] = {
+    { "lop3.", "", "a literal above the range", "immLut is cut to 8 bits" },
+    { "lop3.", "", "a literal below the range", "immLut is cut to 8 bits" },
+    { "cvt.", "%b128", "a register of the wrong type", "some cvt take .b128, not all of one kind" },
+    { "cvt.rz.ftz.f32.f64", "%b64", "a register of the wrong type", "takes it from PTX 7.8 on" },
+    { "cvt.", ".ue8m0x2", "", "looks at nothing but the width of .bf16x2" },
+    { "setp.", ".bf16x2 ", "a register of the wrong type", "takes a predicate as b" },
+};
+
+static bool accident(const group *g, const char *line)
+{
+    for (size_t i = 0; i < sizeof accidents / sizeof *accidents; i++)
+        if (!strncmp(line, accidents[i].begins, strlen(accidents[i].begins)) && strstr(line, accidents[i].holds) &&
+            (!*accidents[i].why || !strcmp(g->why, accidents[i].why))) return true;
+    return false;
+}
+
+static void settle(group *g)
+{
+    if (!g->batch.n) return;
+    char **message = calloc(g->batch.n, sizeof *message);
+    const char *target = cji_target_name(g->target);
+    if (!isa_ask(ptxas, g->version, target, &g->batch, message)) tap_bail("ptxas cannot be asked about %s, PTX %u.%u", target, g->version / 10u, g->version % 10u);
+    asked += g->batch.n;
+    for (size_t i = 0; i < g->batch.n; i++) {
+        if (!message[i] != g->accepted && (message[i] || !accident(g, isa_batch_line(&g->batch, i)))) {
+            wrong++;
+            if (shown++ < 4000) tap_diag("%s: %s  [PTX %u.%u %s] %s", g->why, isa_batch_line(&g->batch, i), g->version / 10u, g->version % 10u, target, message[i] ? message[i] : "");
+        }
+        free(message[i]);
+    }
+    free(message);
+    isa_batch_clear(&g->batch);
+}
+
+/* The sample asks a few groups only: what fits in its time. */
+static void expect(uint8_t version, int target, bool accepted, const char *why, const char *line)
+{
+    if (version < 23) version = 23;
+    for (size_t i = 0; i < ngroups; i++) {
+        group *g = &groups[i];
+        if (g->version != version || g->target != target || g->accepted != accepted || g->why != why) continue;
+        isa_batch_add(&g->batch, line);
+        if (g->batch.n >= BATCH) settle(g);
+        return;
+    }
+    if (ngroups == GROUPS) tap_bail("too many groups");
+    groups[ngroups] = (group){ .version = version, .target = (uint8_t)target, .accepted = accepted, .why = why };
+    isa_batch_add(&groups[ngroups++].batch, line);
+}
+
+static uint8_t before(uint8_t version)
+{
+    static const uint8_t known[] = { 23, 30, 31, 32, 40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90 };
+    uint8_t best = 0;
+    for (size_t i = 0; i < sizeof known; i++)
+        if (known[i] < version) best = known[i];
+    return best;
+}
+
+static bool in_order_of_number(uint32_t a, uint32_t b) { return atoi(cji_target_name(a) + 3) < atoi(cji_target_name(b) + 3); }
+
+static void lower(const cji_isa_form *f, const char *line, uint8_t version, cji_targets targets, int least)
+{
+    uint8_t earlier = before(version < 23 ? 23 : version);
+    if (earlier && earlier >= cji_target_since((uint32_t)least)) expect(earlier, least, false, "accepted one version earlier", line);
+    int below = -1;
+    for (uint32_t t = 0; t < cji_target_count(); t++) {
+        if (targets >> t & 1) continue;
+        bool base = !strpbrk(cji_target_name(t) + 3, "af");
+        if (in_order_of_number(t, (uint32_t)least)) { if (base) below = (int)t; continue; }
+        uint8_t v = version > cji_target_since(t) ? version : cji_target_since(t);
+        if (all) expect(v, (int)t, false, "accepted on a target outside", line);
+    }
+    if (below >= 0) {
+        uint8_t v = version > cji_target_since((uint32_t)below) ? version : cji_target_since((uint32_t)below);
+        expect(v, below, false, "accepted on a lower target", line);
+    }
+    for (uint32_t t = 0; f->end_version && t < cji_target_count(); t++)
+        if (cji_target_set(f->end_targets) >> t & 1 && cji_target_since(t) <= f->end_version) expect(f->end_version, (int)t, false, "accepted after its end", line);
+}
+
+/* The form that takes a line's operands, CJI_FORM_NONE. */
+static uint32_t taken_by(const char *line)
+{
+    static isa_line l;
+    if (!isa_read(line, &l)) { tap_diag("cannot be read back: %s", line); return CJI_FORM_NONE; }
+    return cji_isa_match(cji_isa_find(l.spelling, l.len), l.arg, l.n, NULL, NULL, 0);
+}
+
+static void ask_form(const cji_isa_form *f, bool every_way, bool every_target)
+{
+    char line[ISA_LINE];
+    uint8_t version;
+    cji_targets targets;
+    size_t places = f->nopnd ? f->nopnd : 1;
+    for (size_t i = 0; i < places; i++)
+        for (unsigned way = 0; isa_write(f, i, way, line, &version, &targets); way++) {
+            if (i && !way && !f->opnd[i].optional && f->op != CJI_OP_CALL) continue; /* written before */
+            int least = cji_target_least(targets, &version);
+            if (least < 0) { tap_diag("no target: %s", line); wrong++; break; }
+            if (taken_by(line) != f->form) { tap_diag("its own form does not take it: %s", line); wrong++; }
+            expect(version, least, true, "refused at the claim", line);
+            if (!i && !way) {
+                lower(f, line, version, targets, least);
+                for (uint32_t t = 0; every_target && t < cji_target_count(); t++)
+                    if (targets >> t & 1 && (!f->end_version || !(cji_target_set(f->end_targets) >> t & 1)))
+                        expect(cji_target_since(t) > version ? cji_target_since(t) : version, (int)t, true, "refused on a target inside", line);
+            }
+            if (!every_way && !(i && f->opnd[i].optional)) break;
+        }
+    if (!every_way || f->end_version) return;
+    version = 90;
+    int top = cji_target_least(cji_target_set(f->targets), &version);
+    for (size_t i = 0; i <= f->nopnd; i++) {
+        const char *what = "a wrong operand";
+        for (unsigned way = 0; isa_write_wrong(f, i, way, line, &what); way++)
+            if (what && taken_by(line) == CJI_FORM_NONE) expect(90, top, false, what, line);
+    }
+}
+
+int main(void)
+{
+    tap_need_ptxas();
+    tap_plan(0);
+    ptxas = tap_ptxas();
+    const char *mode = getenv("CUJIT_TABLE");
+    all = mode != NULL;
+    if (all) tap_timeout(3600);
+    cji_isa_form f;
+    uint32_t row = UINT32_MAX, nth = 0, forms = 0;
+    for (uint32_t i = 0; i < cji_isa_forms(); i++) {
+        if (!cji_isa_get(i, &f)) tap_bail("form %u cannot be decoded", i);
+        nth = f.row == row ? nth + 1 : 0;
+        row = f.row;
+        if (all && strcmp(mode, "all") && strncmp(f.text, mode, strlen(mode))) continue;
+        if (!all && nth) continue;
+        if (!all && f.row % 8) continue; /* the sample: an eighth of the rows, their first form */
+        forms++;
+        ask_form(&f, all && (nth < 24 || nth % 64 == 0), all && nth % 200 == 0);
+    }
+    if (!all) { /* the largest groups only: each run of ptxas takes 40 ms */
+        for (int run = 0; run < 4; run++) {
+            group *most = &groups[0];
+            for (size_t i = 1; i < ngroups; i++)
+                if (groups[i].batch.n > most->batch.n) most = &groups[i];
+            settle(most);
+        }
+    } else {
+        for (size_t i = 0; i < ngroups; i++) settle(&groups[i]);
+    }
+    for (size_t i = 0; i < ngroups; i++) isa_batch_free(&groups[i].batch);
+    tap_diag("%u forms, %zu statements asked", forms, asked);
+    tap_is_uint(wrong, 0, "ptxas agrees with every statement made from the table");
+    return tap_done();
+}
