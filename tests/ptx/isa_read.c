@@ -12,7 +12,7 @@ static const char *read_atom(const char *s, cji_isa_arg *a)
 {
     static const struct { const char *name; uint8_t kind, space; } names[] = {
         { "gv", CJI_K_SYM, CJI_SP_GLOBAL }, { "cv", CJI_K_SYM, CJI_SP_CONST }, { "sv", CJI_K_SYM, CJI_SP_SHARED }, { "lv", CJI_K_SYM, CJI_SP_LOCAL },
-        { "kp", CJI_K_SYM, CJI_SP_PARAM }, { "f0", CJI_K_FUNC, 0 }, { "f2", CJI_K_FUNC, 0 }, { "g0", CJI_K_FUNC, 0 }, { "g2", CJI_K_FUNC, 0 },
+        { "kp", CJI_K_SYM, CJI_SP_PARAM }, { "pp", CJI_K_SYM, CJI_SP_PARAM }, { "f0", CJI_K_FUNC, 0 }, { "f2", CJI_K_FUNC, 0 }, { "g0", CJI_K_FUNC, 0 }, { "g2", CJI_K_FUNC, 0 },
         { "L1", CJI_K_LABEL, 0 }, { "ts", CJI_K_TARGETS, 0 }, { "p00", CJI_K_TARGETS, 0 }, { "p01", CJI_K_TARGETS, 0 }, { "p10", CJI_K_TARGETS, 0 }, { "p11", CJI_K_TARGETS, 0 },
     };
     if (*s == '_' && !isalnum((unsigned char)s[1])) { a->kind = CJI_K_SINK; return s + 1; }

@@ -80,12 +80,13 @@ static const char *symbol_of(unsigned space)
     return space < 8 ? names[space] : NULL;
 }
 
-static bool put_mem(pen *p, const cji_isa_opnd *o, unsigned way)
+static bool put_mem(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, unsigned way)
 {
+    const char *symbol = o->space == CJI_SP_PARAM && f->effect & CJI_FX_WRITE ? "pp" : symbol_of(o->space);
     static const char *const plain[] = { "[%b64_9]", "[%b64_9+16]", "[%u64_9]", "[%s64_9+-16]", "[%b32_9]" };
     if (way < 5) put(p, "%s", plain[way]);
-    else if (way == 5) put(p, "[%s]", symbol_of(o->space));
-    else if (way == 6) put(p, "[%s+16]", symbol_of(o->space));
+    else if (way == 5) put(p, "[%s]", symbol);
+    else if (way == 6) put(p, "[%s+16]", symbol);
     else return false;
     return true;
 }
@@ -122,7 +123,7 @@ static bool put_literal(pen *p, const cji_isa_opnd *o, unsigned way)
 static bool put_operand(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, unsigned way)
 {
     uint32_t k = o->kinds;
-    if (k & 1u << CJI_K_MEM) return put_mem(p, o, way);
+    if (k & 1u << CJI_K_MEM) return put_mem(p, f, o, way);
     if (k & 1u << CJI_K_TEXMEM) return put_texmem(p, o, way);
     unsigned regs = 0;
     while (nth_type(o, o->types, regs)) regs++;
@@ -189,7 +190,6 @@ static bool put_operand(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, un
         *p->targets &= cji_target_set(o->pair_targets);
         return true;
     }
-    (void)f;
     return false;
 }
 
@@ -286,7 +286,7 @@ void isa_write_head(char *out, size_t size, uint8_t version, const char *target)
         ".global .align 16 .b8 gv[64];\n.shared .align 16 .b8 sv[64];\n.const .align 16 .b8 cv[64];\n"
         ".func f0() { ret; }\n.func f2(.reg .f32 a, .reg .f32 b) { ret; }\n"
         ".func (.reg .f32 r) g0() { ret; }\n.func (.reg .f32 r) g2(.reg .f32 a, .reg .f32 b) { ret; }\n"
-        ".visible .entry k(.param .u64 kp) {\n.local .align 16 .b8 lv[64];\n"
+        ".visible .entry k(.param .u64 kp) {\n.local .align 16 .b8 lv[64];\n.param .align 16 .b8 pp[64];\n"
         "p00: .callprototype _ ();\np01: .callprototype _ (.reg .f32 a, .reg .f32 b);\n"
         "p10: .callprototype (.reg .f32 r) _ ();\np11: .callprototype (.reg .f32 r) _ (.reg .f32 a, .reg .f32 b);\n%s",
         version / 10u, version % 10u, target, version >= 60 && atoi_target(target) >= 30 ? "ts: .branchtargets L1;\n" : "");

@@ -1,6 +1,6 @@
 /* For the tests of the instruction table: statements written from a form, and read back into operands.
  *
- * Names are fixed: %TYPE_N is a register (%b32_3), gv cv sv lv kp are variables (.global, .const, .shared, .local, .param), f0 f2 g0 g2 functions
+ * Names are fixed: %TYPE_N is a register (%b32_3), gv cv sv lv kp pp are variables (.global, .const, .shared, .local, .param in and out), f0 f2 g0 g2 functions
  * (g: with a result; 2: with two arguments), L1 a label, ts a list of branch targets, p00 p01 p10 p11 prototypes (result, arguments).
  */
 #ifndef ISA_WRITE_H
@@ -8,7 +8,7 @@
 
 #include "ptx/isa_match.h"
 
-enum { ISA_LINE = 700 };
+enum { ISA_LINE = 3000 };
 
 /* Writes "mnemonic operands;": each operand in its plainest way, but operand `which` in its way number `way`.  Optional operands and second destinations
  * are left out unless they are `which`.  False when there is no such way (`way` 0 of operand 0 always exists, also without operands).
