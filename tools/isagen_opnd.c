@@ -5,7 +5,7 @@
  *              _ result may be dropped
  *              &(S) of a symbol in that slot's state space
  *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ] | [ base , { class * count ... } ]
- *              | label | fn | (sig) | targets
+ *              | label | fn | (sig) | targets | nothing at all behind the flag _: the result is always dropped
  *   class   := a CLASS, or a slot whose value has one          count := number, slot, slot/number
  * A step of 255 stands for powers of two ("4/16x2").
  */
@@ -131,7 +131,8 @@ static bool take_memory(const char **s, cji_isa_place *p)
             char word[32];
             snprintf(word, sizeof word, "%.*s", (int)n, *s);
             p->space = (uint8_t)gen_space(word);
-            if (!p->space && strcmp(word, "generic")) return fail("no state space and no slot", *s);
+            if (!strcmp(word, "tmem")) p->flags |= CJI_OF_TMEM;
+            else if (!p->space && strcmp(word, "generic")) return fail("no state space and no slot", *s);
         }
         *s = end + 1;
         return true;
@@ -139,11 +140,6 @@ static bool take_memory(const char **s, cji_isa_place *p)
     p->shape = CJI_SH_TEXMEM;
     *s = comma + 1;
     while (**s == ' ') ++*s;
-    if (!strncmp(*s, "sampler", 7)) {
-        p->flags |= CJI_OF_SAMPLER;
-        *s += 7;
-        while (**s == ' ' || **s == ',') ++*s;
-    }
     if (**s != '{') return fail("expected '{' of the coordinates", *s);
     ++*s;
     if (!take_class(s, &p->cls, &p->cls_slot) || !take_count(s, &p->count, &p->count_slot, &p->count_div)) return false;
@@ -170,6 +166,7 @@ static bool take_core(const char **s, cji_isa_place *p, unsigned *flags)
         *s += n;
         return true;
     }
+    if (!**s && *flags & CJI_OF_SINK) { p->shape = CJI_SH_SINK; *flags |= CJI_OF_WRITE; *flags &= ~(unsigned)CJI_OF_READ; return true; }
     if (**s == '[') { bool ok = take_memory(s, p); *flags |= p->flags; return ok; }
     if (**s == '{') {
         ++*s;

@@ -116,6 +116,7 @@ static void place_kinds(const cji_isa_row *r, const uint8_t *choice, const cji_i
     case CJI_SH_LABEL: o->kinds = 1u << CJI_K_LABEL; break;
     case CJI_SH_FUNC: o->kinds = 1u << CJI_K_FUNC; break;
     case CJI_SH_LIST: o->kinds = 1u << CJI_K_LIST; break;
+    case CJI_SH_SINK: break;
     case CJI_SH_TARGETS: o->kinds = 1u << CJI_K_TARGETS; break;
     default: o->kinds = 1u << CJI_K_REG | (o->literal ? 1u << CJI_K_IMM : 0); break;
     }
@@ -134,7 +135,6 @@ static void resolve(const cji_isa_row *r, const uint8_t *choice, const cji_isa_p
     o->optional = !!(p->flags & CJI_OF_OPTIONAL);
     o->sink2 = !!(p->flags & CJI_OF_SINK2);
     o->sink1 = !!(p->flags & CJI_OF_SINK);
-    o->sampler = !!(p->flags & CJI_OF_SAMPLER);
     o->lo = cji_isa_ranges[p->range].lo;
     o->hi = cji_isa_ranges[p->range].hi;
     o->step = cji_isa_ranges[p->range].step;
@@ -151,6 +151,7 @@ static void resolve(const cji_isa_row *r, const uint8_t *choice, const cji_isa_p
     if (p->shape == CJI_SH_MEM) {
         o->type = CJ_U64;
         o->types = 1u << CJ_B32 | 1u << CJ_U32 | 1u << CJ_S32 | 1u << CJ_B64 | 1u << CJ_U64 | 1u << CJ_S64;
+        if (p->flags & CJI_OF_TMEM) { o->type = CJ_U32; o->types = 1u << CJ_B32 | 1u << CJ_U32 | 1u << CJ_S32; }
     }
     if (p->flags & CJI_OF_PAIR) {
         o->pair_type = cji_isa_classes[p->pair_cls].type;

@@ -39,7 +39,7 @@ typedef enum cji_kind {
     CJI_K_SINK,      /* _ : the result is not wanted */
     CJI_K_LIST,      /* (a, b): a call's arguments or results */
     CJI_K_TARGETS,   /* the name of a .branchtargets / .callprototype / .calltargets list */
-    CJI_K_TEXMEM     /* [object, {coordinates}], [object, sampler, {coordinates}] */
+    CJI_K_TEXMEM     /* [object, {coordinates}] */
 } cji_kind;
 
 /* Effects of a row, for checks and analyses. */
@@ -65,7 +65,6 @@ typedef struct cji_isa_opnd {
     uint8_t literal;       /* IMM: kinds of literal: mask of CJI_CLS_INT, CJI_CLS_F32 (0f), CJI_CLS_F64 (0d and decimals): isa_table.h */
     uint8_t step;          /* IMM: with a range: only lo, lo + step, ...; 255: powers of two */
     uint8_t sink1, sink2;  /* PAIR: whether its halves may be _ */
-    uint8_t sampler;       /* TEXMEM: a sampler stands between the object and the coordinates */
     uint8_t version, targets; /* what it needs when it is written, where it is optional (0: nothing of its own) */
     int64_t lo, hi;        /* IMM: the literal's range, inclusive; lo > hi: any literal of the type */
     uint32_t types2;       /* register types of the type2 elements */

@@ -42,7 +42,7 @@ static bool coordinates_fit(const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     const uint32_t wide = 1u << CJ_B64 | 1u << CJ_U64 | 1u << CJ_S64;
     if (a->type != CJ_VOID && !has(wide, a->type)) return false;
-    if (a->sampler != o->sampler || a->count != o->count + o->count2) return false;
+    if (a->sampler || a->count != o->count + o->count2) return false;
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t types = i < o->count2 ? o->types2 : o->types;
         if (a->types[i] == CJ_VOID ? !o->literal : !has(types, a->types[i])) return false;
@@ -195,7 +195,7 @@ static const char *space_word(unsigned space)
 
 static void why_coordinates(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
-    if (a->sampler != o->sampler) { add(t, " has %s sampler, wants %s", a->sampler ? "a" : "no", o->sampler ? "one" : "none"); return; }
+    if (a->sampler) { add(t, " has a sampler of its own, wants none: the object holds it"); return; }
     if (a->count != o->count + o->count2) { add(t, " has %u coordinates, wants %u", a->count, o->count + o->count2); return; }
     for (uint32_t i = 0; i < a->count; i++) {
         bool lead = i < o->count2;

@@ -84,6 +84,8 @@ static bool put_mem(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, unsign
 {
     const char *symbol = o->space == CJI_SP_PARAM && f->effect & CJI_FX_WRITE ? "pp" : symbol_of(o->space);
     static const char *const plain[] = { "[%b64_9]", "[%b64_9+16]", "[%u64_9]", "[%s64_9+-16]", "[%b32_9]" };
+    static const char *const narrow[] = { "[%b32_9]", "[%u32_9]", "[%s32_9+16]" };
+    if (!(o->types >> CJ_B64 & 1)) return way < 3 && (put(p, "%s", narrow[way]), true);
     if (way < 5) put(p, "%s", plain[way]);
     else if (way == 5) put(p, "[%s]", symbol);
     else if (way == 6) put(p, "[%s+16]", symbol);
@@ -95,7 +97,7 @@ static bool put_texmem(pen *p, const cji_isa_opnd *o, unsigned way)
 {
     unsigned type = nth_type(o, o->types, way);
     if (!type) return false;
-    put(p, "[%%b64_9, %s{", o->sampler ? "%b64_10, " : "");
+    put(p, "[%%b64_9, {");
     cji_isa_opnd lead = { .type = o->type2, .types = o->types2 };
     for (unsigned i = 0; i < o->count2; i++) { put_reg(p, nth_type(&lead, lead.types, 0), i); put(p, ", "); }
     for (unsigned i = 0; i < o->count; i++) { if (i) put(p, ", "); put_reg(p, type, i + 2); }
@@ -112,7 +114,7 @@ static bool put_literal(pen *p, const cji_isa_opnd *o, unsigned way)
         return true;
     }
     static const struct { uint8_t kind; const char *text; } all[] = {
-        { CJI_CLS_INT, "1" }, { CJI_CLS_INT, "-2" }, { CJI_CLS_INT, "0x7fff" }, { CJI_CLS_F32, "0f3f800000" }, { CJI_CLS_F64, "0d3ff0000000000000" }, { CJI_CLS_F64, "1.5" }
+        { CJI_CLS_INT, "1" }, { CJI_CLS_INT, "-2" }, { CJI_CLS_INT, "0x7fff" }, { CJI_CLS_F32, "0f3f000000" }, { CJI_CLS_F64, "0d3fe0000000000000" }, { CJI_CLS_F64, "0.5" }
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (o->literal & all[i].kind && way-- == 0) return put(p, "%s", all[i].text), true;
