@@ -36,6 +36,7 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "createpolicy.", "", "an integer that may not stand there", "takes one as destination" },
     { "ldmatrix.", "%pred", "a register of the wrong type", "takes predicates" },
     { "stmatrix.", "%pred", "a register of the wrong type", "takes predicates" },
+    { "wgmma.", ".wait_group", "a literal above the range", "takes any; the manual has 0 to 7" },
     { "mma.", "%pred", "a register of the wrong type", "takes predicates" },
     { "tcgen05.", "%pred", "a register of the wrong type", "takes predicates" },
     { "tcgen05.ld.", "16x32bx2", "a literal above the range", "wraps" },
