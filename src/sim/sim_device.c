@@ -1,0 +1,205 @@
+/* Devices and their primary contexts. */
+#include "sim/simcore.h"
+
+#include <stdio.h>
+#include <string.h>
+
+sd_device *cji_sd_device(CUdevice d) { return d >= 0 && (unsigned)d < sd.set.devices ? sd.device[d] : NULL; }
+
+void cji_sd_device_end(sd_device *d)
+{
+    cji_sd_ctx_end(&d->primary);
+    while (d->contexts) {
+        sd_ctx *c = d->contexts;
+        d->contexts = c->next;
+        cji_sd_ctx_end(c);
+        cji_free(c, sizeof *c);
+    }
+    cji_sd_pools_end(d);
+    cji_sd_space_close(d);
+}
+
+CUresult cji_sd_cuDeviceGetCount(int *count)
+{
+    if (!count) return CUDA_ERROR_INVALID_VALUE;
+    *count = (int)sd.set.devices;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDeviceGet(CUdevice *device, int ordinal)
+{
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDeviceGetName(char *name, int len, CUdevice d)
+{
+    if (!name || len < 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_device(d)) return CUDA_ERROR_INVALID_DEVICE;
+    char suffix[2] = { sd.set.sm_suffix, 0 };
+    snprintf(name, (size_t)len, "cujit CPU device (sm_%u%s)", sd.set.sm, suffix);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice d)
+{
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    sd_device *dev = cji_sd_device(d);
+    return dev ? cji_sd_device_attribute(value, (int)attribute, dev) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+/* Opens the device's addresses, whose size is what the device has. */
+CUresult cji_sd_cuDeviceTotalMem(size_t *bytes, CUdevice d)
+{
+    if (!bytes) return CUDA_ERROR_INVALID_VALUE;
+    sd_device *dev = cji_sd_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    bool ok = cji_sd_space_open(dev);
+    *bytes = dev->span;
+    sd_unlock();
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* The same in every process, another for each device. */
+CUresult cji_sd_cuDeviceGetUuid(CUuuid *uuid, CUdevice d)
+{
+    if (!uuid) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_device(d)) return CUDA_ERROR_INVALID_DEVICE;
+    memcpy(uuid->bytes, "cujit-cpu-device", sizeof uuid->bytes);
+    uuid->bytes[15] = (char)d;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDeviceGetPCIBusId(char *text, int len, CUdevice d)
+{
+    if (!text || len < 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_device(d)) return CUDA_ERROR_INVALID_DEVICE;
+    if (len < 13) return CUDA_ERROR_INVALID_VALUE;
+    snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned)d + 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDeviceGetByPCIBusId(CUdevice *d, const char *text)
+{
+    if (!d || !text) return CUDA_ERROR_INVALID_VALUE;
+    unsigned domain = 0, bus, slot, function = 0;
+    if (sscanf(text, "%x:%x:%x.%u", &domain, &bus, &slot, &function) < 3) {
+        domain = function = 0;
+        if (sscanf(text, "%x:%x.%u", &bus, &slot, &function) < 2) return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (domain || slot || function || !bus || !cji_sd_device((CUdevice)bus - 1)) return CUDA_ERROR_INVALID_DEVICE;
+    *d = (CUdevice)bus - 1;
+    return CUDA_SUCCESS;
+}
+
+/* ---- Peers ------------------------------------------------------------------------------------------------------- */
+
+CUresult cji_sd_cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer)
+{
+    if (!can) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_device(d) || !cji_sd_device(peer)) return CUDA_ERROR_INVALID_DEVICE;
+    *can = d != peer;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice src, CUdevice dst)
+{
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_device(src) || !cji_sd_device(dst) || src == dst) return CUDA_ERROR_INVALID_DEVICE;
+    switch (attribute) {
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: *value = 0; return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult sd_peer(CUcontext peer, unsigned flags, bool on)
+{
+    sd_ctx *c;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    sd_ctx *p = (sd_ctx *)peer;
+    if (!r && flags) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && (!cji_sd_handle_is(SD_CTX, p) || !p->alive || p == c)) r = CUDA_ERROR_INVALID_CONTEXT;
+    if (!r && p->dev == c->dev) r = CUDA_ERROR_INVALID_CONTEXT;
+    if (!r) {
+        unsigned bit = 1u << p->dev->ordinal;
+        if (on && c->dev->peers & bit) r = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+        else if (!on && !(c->dev->peers & bit)) r = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+        else c->dev->peers ^= bit;
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) { return sd_peer(peer, flags, true); }
+CUresult cji_sd_cuCtxDisablePeerAccess(CUcontext peer) { return sd_peer(peer, 0, false); }
+
+/* ---- Primary contexts -------------------------------------------------------------------------------------------- */
+
+CUresult cji_sd_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice d)
+{
+    if (!ctx) return CUDA_ERROR_INVALID_VALUE;
+    sd_device *dev = cji_sd_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    CUresult r = dev->primary.fault;    /* a fault outlives the context: only a new process is free of it */
+    if (!r && !dev->primary.alive) r = cji_sd_ctx_start(&dev->primary, dev);
+    if (!r) {
+        dev->primary.retained++;
+        *ctx = (CUcontext)&dev->primary;
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuDevicePrimaryCtxRelease(CUdevice d)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    CUresult r = CUDA_SUCCESS;
+    sd_lock();
+    if (!dev->primary.retained) r = CUDA_ERROR_INVALID_CONTEXT;
+    else if (--dev->primary.retained == 0 && dev->primary.alive) cji_sd_ctx_stop(&dev->primary);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuDevicePrimaryCtxReset(CUdevice d)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    if (dev->primary.alive) cji_sd_ctx_stop(&dev->primary);
+    sd_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags, int *active)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!flags || !active) return CUDA_ERROR_INVALID_VALUE;
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    *flags = dev->primary.flags;
+    *active = dev->primary.alive;
+    sd_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuDevicePrimaryCtxSetFlags(CUdevice d, unsigned flags)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    if (!cji_sd_ctx_flags_ok(flags)) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    dev->primary.flags = flags;
+    sd_unlock();
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,533 @@
+/* Executable graphs: a snapshot of a graph as a list of steps, child graphs flattened into it, launched as operations.
+ *
+ * A launch puts a mark behind the stream's work and behind the executable's own latest launch, the steps behind that as their edges say,
+ * and a mark behind all steps that nothing follows, which becomes the stream's latest operation. */
+#include "sim/simcore.h"
+
+#include <string.h>
+
+/* ---- Snapshot ---------------------------------------------------------------------------------------------------- */
+
+static size_t sd_count_steps(const sd_graph *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->nnode; i++) n += g->node[i]->type == CU_GRAPH_NODE_TYPE_GRAPH ? 2 + sd_count_steps(g->node[i]->work->child) : 1;
+    return n;
+}
+
+static void sd_steps_free(sd_step *step, size_t n, size_t room)
+{
+    for (size_t i = 0; i < n; i++) {
+        cji_sd_work_drop(step[i].work);
+        cji_free(step[i].before, step[i].nbefore * sizeof *step[i].before);
+    }
+    cji_free(step, room * sizeof *step);
+}
+
+/* A new step behind those numbered in `before`. */
+static bool sd_step_put(sd_exec *x, sd_work *w, const sd_node *node, const size_t *before, size_t n)
+{
+    sd_step *s = &x->step[x->nstep];
+    if (n) {
+        s->before = cji_alloc(n * sizeof *before);
+        if (!s->before) return false;
+        memcpy(s->before, before, n * sizeof *before);
+        s->nbefore = n;
+    }
+    for (size_t i = 0; i < n; i++) x->step[before[i]].leaf = false;
+    s->work = cji_sd_work_hold(w);
+    s->type = node->type;
+    s->node = node->id;
+    s->origin = node->origin;
+    s->enabled = s->leaf = true;
+    x->nstep++;
+    return true;
+}
+
+static CUresult sd_flatten(sd_exec *x, sd_graph *g, size_t root);
+
+/* A child graph: a mark before its roots, its steps, a mark behind its leaves. */
+static CUresult sd_flatten_child(sd_exec *x, const sd_node *node, const size_t *before, size_t n)
+{
+    size_t first = x->nstep, nleaf = 0;
+    if (!sd_step_put(x, NULL, node, before, n)) return CUDA_ERROR_OUT_OF_MEMORY;
+    x->step[first].node = 0;
+    CUresult r = sd_flatten(x, node->work->child, first);
+    if (r) return r;
+    size_t *leaf = cji_alloc((x->nstep - first) * sizeof *leaf), room = x->nstep - first;
+    if (!leaf) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = first; i < x->nstep; i++)
+        if (x->step[i].leaf) leaf[nleaf++] = i;
+    bool ok = sd_step_put(x, NULL, node, leaf, nleaf);
+    cji_free(leaf, room * sizeof *leaf);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* The steps of `g`; those without predecessors come after step `root` (SIZE_MAX: none). */
+static CUresult sd_flatten(sd_exec *x, sd_graph *g, size_t root)
+{
+    if (!g->nnode) return CUDA_SUCCESS;
+    sd_node **order = cji_alloc(g->nnode * sizeof *order);
+    size_t *last = cji_alloc(g->nnode * sizeof *last), *before = cji_alloc(g->nnode * sizeof *before);
+    CUresult r = order && last && before ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r && !cji_sd_graph_order(g, order)) r = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !r && i < g->nnode; i++) {
+        sd_node *node = order[i];
+        size_t n = 0;
+        for (size_t b = 0; b < node->nbefore; b++) before[n++] = last[node->before[b]->mark - 1];   /* mark: its place in the order, from 1 */
+        if (!n && root != SIZE_MAX) before[n++] = root;
+        if (node->type == CU_GRAPH_NODE_TYPE_GRAPH) r = sd_flatten_child(x, node, before, n);
+        else if (!sd_step_put(x, node->work, node, before, n)) r = CUDA_ERROR_OUT_OF_MEMORY;
+        last[i] = x->nstep - 1;
+    }
+    cji_free(order, g->nnode * sizeof *order);
+    cji_free(last, g->nnode * sizeof *last);
+    cji_free(before, g->nnode * sizeof *before);
+    return r;
+}
+
+static sd_exec *sd_exec_make(sd_graph *g, CUresult *r)
+{
+    sd_exec *x = cji_zalloc(sizeof *x);
+    if (!x) {
+        *r = CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    x->refs = 1;
+    x->room = sd_count_steps(g);
+    x->step = x->room ? cji_zalloc(x->room * sizeof *x->step) : NULL;
+    x->op = x->room ? cji_zalloc(x->room * sizeof *x->op) : NULL;
+    *r = x->room && (!x->step || !x->op) ? CUDA_ERROR_OUT_OF_MEMORY : sd_flatten(x, g, SIZE_MAX);
+    if (!*r) return x;
+    cji_sd_exec_drop(x);
+    return NULL;
+}
+
+void cji_sd_exec_drop(sd_exec *x)
+{
+    if (!x || --x->refs) return;
+    if (x->step) sd_steps_free(x->step, x->nstep, x->room);
+    if (x->op) cji_free(x->op, x->room * sizeof *x->op);
+    cji_sd_op_drop(x->last);
+    cji_free(x, sizeof *x);
+}
+
+static CUresult sd_exec_get(CUgraphExec h, sd_exec **out)
+{
+    if (!cji_sd_handle_is(SD_EXEC, h)) return CUDA_ERROR_INVALID_VALUE;
+    *out = (sd_exec *)h;
+    return (*out)->ctx->fault;
+}
+
+static CUresult sd_instantiate(CUgraphExec *out, CUgraph h, unsigned long long flags)
+{
+    sd_graph *g;
+    sd_ctx *c;
+    unsigned long long all = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
+    if (flags & ~all) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) r = cji_sd_graph_get(h, &g);
+    sd_exec *x = r ? NULL : sd_exec_make(g, &r);
+    if (r) return r;
+    if (!cji_sd_handle_add(SD_EXEC, x)) {
+        cji_sd_exec_drop(x);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    x->ctx = c;
+    x->flags = flags;
+    *out = (CUgraphExec)x;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph h, unsigned long long flags)
+{
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_instantiate(out, h, flags);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph h, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+{
+    if (!out || !p) return CUDA_ERROR_INVALID_VALUE;
+    sd_graph *g;
+    sd_lock();
+    CUresult r = sd_instantiate(out, h, p->flags);
+    p->hErrNode_out = NULL;
+    p->result_out = !r ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                  : r == CUDA_ERROR_INVALID_VALUE && !cji_sd_graph_get(h, &g) ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE : CUDA_GRAPH_INSTANTIATE_ERROR;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecDestroy(CUgraphExec h)
+{
+    sd_lock();
+    CUresult r = cji_sd_handle_is(SD_EXEC, h) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!r) {
+        cji_sd_handle_drop(h);
+        cji_sd_exec_drop((sd_exec *)h);   /* a launch in flight keeps it */
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecGetFlags(CUgraphExec h, cuuint64_t *flags)
+{
+    sd_exec *x;
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_exec_get(h, &x);
+    if (!r) *flags = x->flags;
+    sd_unlock();
+    return r;
+}
+
+/* ---- Launch ------------------------------------------------------------------------------------------------------ */
+
+static sd_work *sd_step_work(const sd_step *s)
+{
+    return s->enabled && s->work && s->work->verb != SD_RECORD && s->work->verb != SD_WAIT ? s->work : NULL;
+}
+
+/* The operation of one step; NULL without memory. */
+static sd_op *sd_step_launch(sd_exec *x, const sd_step *s, sd_stream *stream, sd_op *begin)
+{
+    sd_op *op = cji_sd_op_new(s->work && s->work->ctx ? s->work->ctx : stream->ctx, stream, sd_step_work(s));
+    if (!op) return NULL;
+    CUresult r = s->nbefore ? CUDA_SUCCESS : cji_sd_op_after(op, begin);
+    for (size_t b = 0; b < s->nbefore && !r; b++) r = cji_sd_op_after(op, x->op[s->before[b]]);
+    if (!r && s->work && s->work->verb == SD_WAIT) r = cji_sd_op_after(op, s->work->event->point);
+    if (r) {
+        cji_sd_op_abandon(op);
+        return NULL;
+    }
+    cji_sd_op_submit(op);
+    if (s->work && s->work->verb == SD_RECORD) cji_sd_event_set(s->work->event, op);
+    return op;
+}
+
+static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
+{
+    sd_op *begin = cji_sd_op_new(s->ctx, s, NULL), *end = begin ? cji_sd_op_new(s->ctx, s, NULL) : NULL;
+    if (!end) {
+        if (begin) cji_sd_op_abandon(begin);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    CUresult r = cji_sd_after_stream(begin, s);
+    if (!r) r = cji_sd_op_after(begin, x->last);
+    cji_sd_op_submit(begin);
+    size_t n = 0;
+    for (; n < x->nstep && !r; n++) {
+        x->op[n] = sd_step_launch(x, &x->step[n], s, begin);
+        if (!x->op[n]) {
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+            break;
+        }
+    }
+    if (cji_sd_op_after(end, begin)) r = CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        if ((x->step[i].leaf || r) && cji_sd_op_after(end, x->op[i])) r = CUDA_ERROR_OUT_OF_MEMORY;
+        cji_sd_op_drop(x->op[i]);
+        x->op[i] = NULL;
+    }
+    end->exec = x;
+    x->refs++;
+    cji_sd_set_tail(s, end);
+    cji_sd_op_submit(end);
+    cji_sd_op_drop(x->last);
+    x->last = end;   /* its reference */
+    cji_sd_op_drop(begin);
+    cji_sd_balance(0);
+    return r;
+}
+
+/* Inside a capture a launch becomes a child node with the same steps. */
+static CUresult sd_exec_capture(sd_exec *x, sd_stream *s)
+{
+    sd_graph *g = cji_sd_graph_new();
+    CUresult r = g ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; !r && i < x->nstep; i++) {
+        const sd_step *p = &x->step[i];
+        sd_work *w = cji_sd_work_hold(p->enabled ? p->work : NULL);
+        sd_node *n = cji_sd_node_new(g, w, cji_sd_verb_type(w), NULL, 0);
+        if (!n) {
+            cji_sd_work_drop(w);
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        for (size_t b = 0; !r && b < p->nbefore; b++)
+            if (!cji_sd_deps_add(&n->before, &n->nbefore, &n->before_cap, g->node[p->before[b]])) r = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    sd_work *w = r ? NULL : cji_sd_work_new(SD_CHILD, NULL, 0);
+    if (!r && (!w || !cji_sd_handle_add(SD_GRAPH, g))) r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (r) {
+        cji_sd_work_drop(w);
+        cji_sd_graph_drop(g);
+        return r;
+    }
+    w->child = g;
+    return cji_sd_capture_add(s, w);
+}
+
+CUresult cji_sd_cuGraphLaunch(CUgraphExec h, CUstream hs)
+{
+    sd_exec *x;
+    sd_stream *s;
+    sd_lock();
+    CUresult r = sd_exec_get(h, &x);
+    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    if (!r) r = s->capture ? sd_exec_capture(x, s) : sd_exec_launch(x, s);
+    sd_unlock();
+    return r;
+}
+
+/* There is nothing to bring to the device: an upload is done when the stream reaches it. */
+CUresult cji_sd_cuGraphUpload(CUgraphExec h, CUstream hs)
+{
+    sd_exec *x;
+    sd_stream *s;
+    sd_lock();
+    CUresult r = sd_exec_get(h, &x);
+    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    if (!r && s->capture) r = cji_sd_capture_refuses(s);
+    if (!r) r = cji_sd_enqueue(s, NULL, x->last, NULL);
+    sd_unlock();
+    return r;
+}
+
+/* ---- Update ------------------------------------------------------------------------------------------------------ */
+
+static CUgraphExecUpdateResult sd_compare(const sd_exec *x, const sd_exec *y, size_t *at)
+{
+    *at = SIZE_MAX;
+    if (x->nstep != y->nstep) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; i < x->nstep; i++) {
+        const sd_step *a = &x->step[i], *b = &y->step[i];
+        *at = i;
+        if (a->nbefore != b->nbefore || (a->nbefore && memcmp(a->before, b->before, a->nbefore * sizeof *a->before))) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (a->type != b->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        if (!a->work != !b->work) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (!a->work) continue;
+        if (a->work->verb != b->work->verb) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        if (a->type == CU_GRAPH_NODE_TYPE_KERNEL && a->work->ctx != b->work->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+        if (a->type == CU_GRAPH_NODE_TYPE_KERNEL && a->work->launch.cooperative != b->work->launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
+        if (a->work->ctx != b->work->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        if (a->work->verb == SD_COPY && (a->work->copy.dst.host != b->work->copy.dst.host || a->work->copy.src.host != b->work->copy.src.host))
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    }
+    *at = SIZE_MAX;
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUgraphNode sd_node_with(const sd_graph *g, uint64_t id)
+{
+    for (size_t i = 0; i < g->nnode; i++) {
+        if (g->node[i]->id == id) return (CUgraphNode)g->node[i];
+        CUgraphNode inner = g->node[i]->type == CU_GRAPH_NODE_TYPE_GRAPH ? sd_node_with(g->node[i]->work->child, id) : NULL;
+        if (inner) return inner;
+    }
+    return NULL;
+}
+
+/* All or nothing: a graph of another shape leaves the executable as it was. */
+static CUresult sd_exec_update(sd_exec *x, sd_graph *g, CUgraphExecUpdateResultInfo *info)
+{
+    CUresult r;
+    size_t at;
+    sd_exec *y = sd_exec_make(g, &r);
+    info->result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    if (!y) return r;
+    info->result = sd_compare(x, y, &at);
+    if (info->result) {
+        if (at != SIZE_MAX) info->errorNode = sd_node_with(g, y->step[at].node);
+        cji_sd_exec_drop(y);
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    for (size_t i = 0; i < x->nstep; i++) {
+        sd_work *old = x->step[i].work;
+        x->step[i].work = y->step[i].work;
+        y->step[i].work = old;
+    }
+    cji_sd_exec_drop(y);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuGraphExecUpdate_v2(CUgraphExec h, CUgraph hg, CUgraphExecUpdateResultInfo *info)
+{
+    sd_exec *x;
+    sd_graph *g;
+    if (!info) return CUDA_ERROR_INVALID_VALUE;
+    memset(info, 0, sizeof *info);
+    sd_lock();
+    CUresult r = sd_exec_get(h, &x);
+    if (!r) r = cji_sd_graph_get(hg, &g);
+    if (!r) r = sd_exec_update(x, g, info);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, CUgraphExecUpdateResult *result)
+{
+    CUgraphExecUpdateResultInfo info;
+    CUresult r = cji_sd_cuGraphExecUpdate_v2(h, hg, &info);
+    if (node) *node = info.errorNode;
+    if (result) *result = info.result;
+    return r;
+}
+
+/* ---- One node's parameters; launches in flight keep theirs ------------------------------------------------------- */
+
+static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_step **out)
+{
+    sd_exec *x;
+    sd_node *n;
+    CUresult r = sd_exec_get(h, &x);
+    if (!r) r = cji_sd_node_get(hn, &n);
+    if (r) return r;
+    for (size_t i = 0; i < x->nstep; i++) {
+        sd_step *s = &x->step[i];
+        if (s->node != n->id) continue;
+        *out = s;
+        return s->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static void sd_step_change(sd_step *s, sd_work *w)
+{
+    cji_sd_work_drop(s->work);
+    s->work = w;
+}
+
+CUresult cji_sd_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_KERNEL, &s);
+    if (!r) r = cji_sd_kernel_params(p, &w);
+    if (!r && w->ctx != s->work->ctx) {
+        cji_sd_work_drop(w);
+        r = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMCPY, &s);
+    if (!r) r = cji_sd_copy_params(p, c, &w);
+    if (!r && (w->copy.dst.host != s->work->copy.dst.host || w->copy.src.host != s->work->copy.src.host)) {   /* the kind of copy may not change */
+        cji_sd_work_drop(w);
+        r = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMSET, &s);
+    if (!r) r = cji_sd_fill_params(p, c, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_HOST, &s);
+    if (!r) r = cji_sd_host_params(p, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_exec_set_event(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_verb verb, CUevent e)
+{
+    sd_step *s;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, type, &s);
+    if (!r) r = cji_sd_event_params(verb, e, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+{
+    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_EVENT_RECORD, SD_RECORD, e);
+}
+
+CUresult cji_sd_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+{
+    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_WAIT_EVENT, SD_WAIT, e);
+}
+
+CUresult cji_sd_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
+{
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return cji_sd_cuGraphExecKernelNodeSetParams(h, hn, &p->kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return cji_sd_cuGraphExecMemcpyNodeSetParams(h, hn, &p->memcpy.copyParams, p->memcpy.copyCtx);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
+        return cji_sd_cuGraphExecMemsetNodeSetParams(h, hn, &m, p->memset.ctx);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_cuGraphExecHostNodeSetParams(h, hn, &p->host);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_cuGraphExecEventRecordNodeSetEvent(h, hn, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_cuGraphExecEventWaitNodeSetEvent(h, hn, p->eventWait.event);
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+/* ---- Switching nodes off ----------------------------------------------------------------------------------------- */
+
+static CUresult sd_step_switched(CUgraphExec h, CUgraphNode hn, sd_step **out)
+{
+    sd_node *n;
+    CUresult r = cji_sd_node_get(hn, &n);
+    if (r) return r;
+    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+    return sd_step_of(h, hn, n->type, out);
+}
+
+CUresult cji_sd_cuGraphNodeSetEnabled(CUgraphExec h, CUgraphNode hn, unsigned on)
+{
+    sd_step *s;
+    sd_lock();
+    CUresult r = sd_step_switched(h, hn, &s);
+    if (!r) s->enabled = on != 0;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphNodeGetEnabled(CUgraphExec h, CUgraphNode hn, unsigned *on)
+{
+    sd_step *s;
+    if (!on) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_switched(h, hn, &s);
+    if (!r) *on = s->enabled;
+    sd_unlock();
+    return r;
+}

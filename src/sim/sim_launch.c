@@ -1,0 +1,246 @@
+/* Launches: their checks, their arguments, and the grid that the engine runs. */
+#include "sim/simcore.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+
+static CUresult sd_check_cluster(const sd_func *f, const sd_shape *s)
+{
+    uint64_t size = (uint64_t)s->cluster[0] * s->cluster[1] * s->cluster[2];
+    if (size <= 1) return size ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (sd.set.sm < 90) return CUDA_ERROR_NOT_SUPPORTED;
+    if (size > (f->nonportable ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (int i = 0; i < 3; i++)
+        if (s->grid[i] % s->cluster[i]) return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
+{
+    static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
+    static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
+    const cji_sim_kernel *k = f->kernel;
+    for (int i = 0; i < 3; i++) {
+        if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sd_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
+        if (!s->block[i] || s->block[i] > (uint32_t)cji_sd_limit(block_limit[i])) return CUDA_ERROR_INVALID_VALUE;
+        if (k->reqntid[0] && s->block[i] != (k->reqntid[i] ? k->reqntid[i] : 1)) return CUDA_ERROR_INVALID_VALUE;
+    }
+    uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+    if (threads > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) return CUDA_ERROR_INVALID_VALUE;
+    if (threads > cji_sd_func_threads(f) || s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
+    uint64_t registers = ((uint64_t)cji_sd_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
+    if (registers > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (k->static_shared + s->shared > (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    CUresult r = sd_check_cluster(f, s);
+    if (!r && s->cooperative) {
+        uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+        uint64_t room = (uint64_t)cji_sd_blocks_per_sm(f, (unsigned)threads, s->shared) * (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        if (blocks > room) r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    }
+    return r;
+}
+
+/* ---- Arguments: copied at the call ------------------------------------------------------------------------------- */
+
+static CUresult sd_copy_params(const cji_sim_kernel *k, void **params, void **extra, unsigned char *to)
+{
+    if (params && extra) return CUDA_ERROR_INVALID_VALUE;
+    if (!k->nparam) return CUDA_SUCCESS;
+    if (params) {
+        for (uint32_t i = 0; i < k->nparam; i++) {
+            if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
+            memcpy(to + k->param[i].offset, params[i], k->param[i].bytes);
+        }
+        return CUDA_SUCCESS;
+    }
+    const void *buffer = NULL;
+    size_t size = 0;
+    for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = extra[1] ? *(const size_t *)extra[1] : 0;
+        else return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!buffer || size < k->param_bytes) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(to, buffer, k->param_bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, void **extra, sd_work **out)
+{
+    sd_shape s = *shape;
+    if (!s.cluster[0])
+        for (int i = 0; i < 3; i++) s.cluster[i] = f->kernel->cluster[0] ? f->kernel->cluster[i] : f->cluster[0] ? (uint32_t)f->cluster[i] : 1;
+    CUresult r = cji_sd_launch_check(f, &s);
+    if (r) return r;
+    sd_work *w = cji_sd_work_new(SD_LAUNCH, f->module->ctx, f->kernel->param_bytes);
+    if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
+    r = sd_copy_params(f->kernel, params, extra, w->launch.params);
+    if (r) {
+        cji_sd_work_drop(w);
+        return r;
+    }
+    memcpy(w->launch.grid, s.grid, sizeof s.grid);
+    memcpy(w->launch.block, s.block, sizeof s.block);
+    memcpy(w->launch.cluster, s.cluster, sizeof s.cluster);
+    w->launch.shared = s.shared;
+    w->launch.cooperative = s.cooperative;
+    w->launch.has_priority = s.has_priority;
+    w->launch.priority = s.priority;
+    w->launch.func = f;
+    f->module->refs++;
+    *out = w;
+    return CUDA_SUCCESS;
+}
+
+static CUresult sd_launch(CUfunction h, const sd_shape *shape, CUstream hs, void **params, void **extra)
+{
+    sd_func *f;
+    sd_stream *s;
+    sd_work *w;
+    sd_lock();
+    CUresult r = cji_sd_func(h, &f);
+    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    if (!r && f->module->ctx != s->ctx) r = CUDA_ERROR_INVALID_HANDLE;
+    if (!r) r = cji_sd_launch_work(f, shape, params, extra, &w);
+    if (!r) r = cji_sd_submit(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuLaunchKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
+                               void **params, void **extra)
+{
+    sd_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
+    return sd_launch(h, &shape, s, params, extra);
+}
+
+CUresult cji_sd_cuLaunchCooperativeKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                          CUstream s, void **params)
+{
+    sd_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .cooperative = true };
+    return sd_launch(h, &shape, s, params, NULL);
+}
+
+/* Attributes that only advise a real device change nothing here: a launch that may begin early begins in order. */
+CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue *v, sd_shape *shape)
+{
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = v->cooperative != 0; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (!v->clusterDim.x || !v->clusterDim.y || !v->clusterDim.z) return CUDA_ERROR_INVALID_VALUE;
+        shape->cluster[0] = v->clusterDim.x;
+        shape->cluster[1] = v->clusterDim.y;
+        shape->cluster[2] = v->clusterDim.z;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        shape->has_priority = true;
+        shape->priority = v->priority > 0 ? 0 : v->priority < 1 - SD_PRIORITIES ? 1 - SD_PRIORITIES : v->priority;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cji_sd_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction h, void **params, void **extra)
+{
+    if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
+    sd_shape shape = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ }, .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
+                       .shared = config->sharedMemBytes };
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        CUresult r = cji_sd_launch_attribute(config->attrs[i].id, &config->attrs[i].value, &shape);
+        if (r) return r;
+    }
+    return sd_launch(h, &shape, config->hStream, params, extra);
+}
+
+/* ---- Running it -------------------------------------------------------------------------------------------------- */
+
+enum { SD_WORKSPACE = 1024 };   /* a cooperative grid's counters */
+
+static CUresult sd_fault_code(cji_sim_fault_kind kind)
+{
+    switch (kind) {
+    case CJI_SIM_FAULT_NONE:
+    case CJI_SIM_FAULT_CANCELLED: return CUDA_SUCCESS;
+    case CJI_SIM_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case CJI_SIM_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case CJI_SIM_FAULT_SPACE: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+    case CJI_SIM_FAULT_PC: return CUDA_ERROR_INVALID_PC;
+    case CJI_SIM_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
+    case CJI_SIM_FAULT_NOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
+    case CJI_SIM_FAULT_TRAP:
+    case CJI_SIM_FAULT_BARRIER:
+    case CJI_SIM_FAULT_SYNC:
+    case CJI_SIM_FAULT_STACK: break;
+    }
+    return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+void cji_sd_exec_print(void *ctx, const char *text, size_t bytes)
+{
+    (void)ctx;
+    fwrite(text, 1, bytes, stdout);   /* where a kernel's printf goes on a GPU too */
+}
+
+/* Without the lock. */
+cji_sim_grid *cji_sd_grid_open(sd_op *op)
+{
+    const sd_work *w = op->work;
+    sd_ctx *c = op->ctx;
+    cji_sim_launch l = { .program = w->launch.func->module->program, .kernel = w->launch.func->kernel, .dynamic_shared = w->launch.shared,
+                         .params = w->launch.params, .memory = { cji_sd_exec_find, cji_sd_exec_print, c }, .cooperative = w->launch.cooperative,
+                         .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
+                         .sm_count = (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .cancel = &c->cancel };
+    memcpy(l.grid, w->launch.grid, sizeof l.grid);
+    memcpy(l.block, w->launch.block, sizeof l.block);
+    memcpy(l.cluster, w->launch.cluster, sizeof l.cluster);
+    CUresult r = CUDA_SUCCESS;
+    if (w->launch.cooperative) {
+        r = cji_sd_space_alloc(c->dev, c, SD_WORKSPACE, NULL, true, &op->workspace);
+        unsigned char *p = r ? NULL : cji_sd_space_at(c, op->workspace, SD_WORKSPACE);
+        if (p) memset(p, 0, SD_WORKSPACE);
+        l.workspace = op->workspace;
+    }
+    cji_sim_grid *g = r ? NULL : cji_sim_grid_open(&l);
+    if (!g) {
+        char sentence[160];
+        snprintf(sentence, sizeof sentence, "no memory to run kernel %.80s", w->launch.func->kernel->name);
+        if (op->workspace) cji_sd_space_drop(op->workspace, SD_DEVICE, NULL);
+        op->workspace = 0;
+        sd_lock();
+        cji_sd_ctx_poison(c, CUDA_ERROR_OUT_OF_MEMORY, sentence);
+        sd_unlock();
+    }
+    return g;
+}
+
+/* Under the lock; no thread works on it any more. */
+void cji_sd_grid_close(sd_op *op)
+{
+    const cji_sim_fault *fault = cji_sim_grid_fault(op->grid);
+    CUresult code = sd_fault_code(fault->kind);
+    if (code) {
+        char sentence[480];
+        if (fault->sentence[0]) snprintf(sentence, sizeof sentence, "%s", fault->sentence);
+        else snprintf(sentence, sizeof sentence, "kernel %s, line %u, block %u,%u,%u, thread %u,%u,%u", fault->kernel, fault->line, fault->block[0],
+                      fault->block[1], fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2]);
+        cji_sd_ctx_poison(op->ctx, code, sentence);
+    }
+    cji_sim_grid_close(op->grid);
+    op->grid = NULL;
+    if (op->workspace) cji_sd_space_drop(op->workspace, SD_DEVICE, NULL);
+    op->workspace = 0;
+}

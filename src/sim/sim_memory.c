@@ -1,0 +1,140 @@
+/* Device and managed memory: allocation, release, questions about addresses.  Stream-ordered memory: sim_pool.c. */
+#include "sim/simcore.h"
+
+#include <string.h>
+
+CUresult cji_sd_cuMemGetInfo(size_t *free_out, size_t *total)
+{
+    sd_ctx *c;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) {
+        if (free_out) *free_out = c->dev->span - c->dev->used;
+        if (total) *total = c->dev->span;
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemAlloc(CUdeviceptr *out, size_t bytes)
+{
+    sd_ctx *c;
+    if (!out || !bytes) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) r = cji_sd_unsafe();
+    if (!r) r = cji_sd_space_alloc(c->dev, c, bytes, NULL, false, out);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
+{
+    if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
+    size_t row = (width + 511) / 512 * 512, bytes;
+    if (row < width || __builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = cji_sd_cuMemAlloc(out, bytes);
+    if (!r) *pitch = row;
+    return r;
+}
+
+/* Waits for what is in flight, as the driver does: what a kernel still uses is not pulled from under it.  Stream-ordered memory
+ * does not wait (semantics: cuMemFree on such a pointer does not synchronize). */
+CUresult cji_sd_cuMemFree(CUdeviceptr at)
+{
+    sd_ctx *c;
+    if (!at) return CUDA_SUCCESS;
+    sd_lock();
+    CUresult r = cji_sd_ctx_any(&c);
+    if (!r) r = cji_sd_unsafe();
+    sd_range range;
+    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.module || (range.place != SD_DEVICE && range.place != SD_MANAGED)))
+        r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
+    if (!r) {
+        if (!range.pool && range.ctx->alive) cji_sd_wait_ctx(range.ctx);
+        r = cji_sd_space_drop(at, range.place, &range);
+        if (!r && range.pool) cji_sd_pool_give(range.pool, range.room);
+        if (!r) r = c->fault;
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr at)
+{
+    sd_ctx *c;
+    sd_range range;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r && !cji_sd_space_find(at, &range)) r = CUDA_ERROR_NOT_FOUND;
+    if (!r && base) *base = range.lo;
+    if (!r && size) *size = range.bytes;
+    sd_unlock();
+    return r;
+}
+
+/* ---- Questions about addresses ----------------------------------------------------------------------------------- */
+
+static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr at, bool many)
+{
+    sd_range range = { 0 };
+    bool known = cji_sd_space_find(at, &range);
+    if (!known && !many) return CUDA_ERROR_INVALID_VALUE;
+    bool on_device = range.place == SD_DEVICE, is_host = known && !on_device;
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = known && !range.pool ? (CUcontext)range.ctx : NULL; break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)data = !known ? 0 : on_device || range.place == SD_MANAGED ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = known ? at : 0; break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (known && on_device && !many) return CUDA_ERROR_INVALID_VALUE;
+        *(void **)data = is_host ? (void *)(uintptr_t)at : NULL;
+        break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = range.id; break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SD_MANAGED; break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = known ? range.dev->ordinal : -2; break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = range.lo; break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = range.bytes; break;
+    case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = known; break;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(unsigned long long *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(unsigned *)data = known ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0; break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = (CUmemoryPool)range.pool; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    sd_ctx *c;
+    if (!data) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) r = sd_pointer_attribute(data, attribute, at, false);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **data, CUdeviceptr at)
+{
+    sd_ctx *c;
+    if (!n || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    for (unsigned i = 0; !r && i < n; i++) r = data[i] ? sd_pointer_attribute(data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
+{
+    sd_ctx *c;
+    sd_range range;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r && (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !cji_sd_space_find(at, &range) || range.pool)) r = CUDA_ERROR_INVALID_VALUE;
+    sd_unlock();
+    return r;
+}

@@ -1,0 +1,502 @@
+/* Nodes: made, read and changed, one pair of functions for each kind of work. */
+#include "sim/simcore.h"
+
+#include <string.h>
+
+/* ---- Common parts ------------------------------------------------------------------------------------------------ */
+
+/* Takes over `w`. */
+static CUresult sd_node_add(CUgraphNode *out, sd_graph *g, const CUgraphNode *dep, size_t n, sd_work *w)
+{
+    sd_node *node = cji_sd_node_new(g, w, cji_sd_verb_type(w), (sd_node *const *)dep, n);
+    if (!node) {
+        cji_sd_work_drop(w);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *out = (CUgraphNode)node;
+    return CUDA_SUCCESS;
+}
+
+static CUresult sd_node_place(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, sd_graph **g)
+{
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sd_graph_get(h, g);
+    return r ? r : cji_sd_nodes_of(*g, dep, n);
+}
+
+static CUresult sd_node_typed(CUgraphNode h, CUgraphNodeType type, sd_node **out)
+{
+    CUresult r = cji_sd_node_get(h, out);
+    return r ? r : (*out)->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static void sd_node_change(sd_node *n, sd_work *w)
+{
+    cji_sd_work_drop(n->work);
+    n->work = w;
+    cji_free(n->param, n->nparam * sizeof *n->param);
+    n->param = NULL;
+    n->nparam = 0;
+}
+
+static CUresult sd_ctx_for(CUcontext h, sd_ctx **out)
+{
+    if (!h) return cji_sd_ctx(out);
+    if (!cji_sd_handle_is(SD_CTX, h)) return CUDA_ERROR_INVALID_CONTEXT;
+    *out = (sd_ctx *)h;
+    return (*out)->alive ? (*out)->fault : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+/* ---- Works from parameters: for graphs, executable graphs and cuGraphAddNode alike ------------------------------- */
+
+CUresult cji_sd_kernel_params(const CUDA_KERNEL_NODE_PARAMS_v2 *p, sd_work **out)
+{
+    sd_func *f;
+    if (!p->func) return p->kern ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sd_func(p->func, &f);
+    sd_shape s = { .grid = { p->gridDimX, p->gridDimY, p->gridDimZ }, .block = { p->blockDimX, p->blockDimY, p->blockDimZ }, .shared = p->sharedMemBytes };
+    return r ? r : cji_sd_launch_work(f, &s, p->kernelParams, p->extra, out);
+}
+
+CUresult cji_sd_host_params(const CUDA_HOST_NODE_PARAMS *p, sd_work **out)
+{
+    sd_ctx *c;
+    if (!p->fn) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sd_ctx(&c);
+    if (r) return r;
+    sd_work *w = *out = cji_sd_work_new(SD_HOST, c, 0);
+    if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
+    w->host.fn = p->fn;
+    w->host.user = p->userData;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_event_params(sd_verb verb, CUevent h, sd_work **out)
+{
+    sd_event *e;
+    CUresult r = cji_sd_event_get(h, &e);
+    if (r) return r;
+    sd_work *w = *out = cji_sd_work_new(verb, e->ctx, 0);
+    if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
+    w->event = e;
+    e->refs++;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_child_params(CUgraph h, sd_work **out)
+{
+    sd_graph *g;
+    CUresult r = cji_sd_graph_get(h, &g);
+    if (r) return r;
+    sd_work *w = *out = cji_sd_work_new(SD_CHILD, NULL, 0);
+    sd_graph *copy = w ? cji_sd_graph_copy(g) : NULL;
+    if (!copy || !cji_sd_handle_add(SD_GRAPH, copy)) {
+        cji_sd_graph_drop(copy);
+        cji_sd_work_drop(w);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    w->child = copy;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_copy_params(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **out)
+{
+    sd_ctx *c;
+    CUresult r = sd_ctx_for(h, &c);
+    return r ? r : cji_sd_copy_work(p, c, out);
+}
+
+CUresult cji_sd_fill_params(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_work **out)
+{
+    sd_ctx *c;
+    CUresult r = sd_ctx_for(h, &c);
+    return r ? r : cji_sd_fill_work(p, c, out);
+}
+
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+
+CUresult cji_sd_cuGraphAddKernelNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+    sd_graph *g;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = cji_sd_kernel_params(p, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+/* kernelParams points at places that belong to the node, until it is changed or destroyed. */
+CUresult cji_sd_cuGraphKernelNodeGetParams(CUgraphNode h, CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+    sd_node *n;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_KERNEL, &n);
+    if (!r) {
+        sd_work *w = n->work;
+        const cji_sim_kernel *k = w->launch.func->kernel;
+        if (!n->param && k->nparam) {
+            n->param = cji_zalloc(k->nparam * sizeof *n->param);
+            n->nparam = n->param ? k->nparam : 0;
+        }
+        for (size_t i = 0; i < n->nparam; i++) n->param[i] = w->launch.params + k->param[i].offset;
+        if (k->nparam && !n->param) r = CUDA_ERROR_OUT_OF_MEMORY;
+        *p = (CUDA_KERNEL_NODE_PARAMS_v2){ .func = (CUfunction)w->launch.func, .gridDimX = w->launch.grid[0], .gridDimY = w->launch.grid[1], .gridDimZ = w->launch.grid[2],
+                                           .blockDimX = w->launch.block[0], .blockDimY = w->launch.block[1], .blockDimZ = w->launch.block[2],
+                                           .sharedMemBytes = w->launch.shared, .kernelParams = n->param, .ctx = (CUcontext)w->ctx };
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphKernelNodeSetParams(CUgraphNode h, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+    sd_node *n;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_KERNEL, &n);
+    if (!r) r = cji_sd_kernel_params(p, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_node_attribute(const sd_work *w, CUkernelNodeAttrID id, CUkernelNodeAttrValue *v)
+{
+    memset(v, 0, sizeof *v);
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: v->cooperative = w->launch.cooperative; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: v->priority = w->launch.priority; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        v->clusterDim.x = w->launch.cluster[0];
+        v->clusterDim.y = w->launch.cluster[1];
+        v->clusterDim.z = w->launch.cluster[2];
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cji_sd_cuGraphKernelNodeGetAttribute(CUgraphNode h, CUkernelNodeAttrID id, CUkernelNodeAttrValue *v)
+{
+    sd_node *n;
+    if (!v) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_KERNEL, &n);
+    if (!r) r = sd_node_attribute(n->work, id, v);
+    sd_unlock();
+    return r;
+}
+
+/* The node gets a work of its own with another shape and the same arguments. */
+static CUresult sd_node_reshape(sd_node *n, const sd_shape *s)
+{
+    sd_work *old = n->work, *w;
+    const cji_sim_kernel *k = old->launch.func->kernel;
+    size_t bytes = k->param_bytes;
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, old->launch.params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
+    CUresult r = cji_sd_launch_work(old->launch.func, s, NULL, extra, &w);
+    if (!r) sd_node_change(n, w);
+    return r;
+}
+
+static sd_shape sd_shape_of(const sd_work *w)
+{
+    sd_shape s = { .shared = w->launch.shared, .cooperative = w->launch.cooperative, .has_priority = w->launch.has_priority, .priority = w->launch.priority };
+    memcpy(s.grid, w->launch.grid, sizeof s.grid);
+    memcpy(s.block, w->launch.block, sizeof s.block);
+    memcpy(s.cluster, w->launch.cluster, sizeof s.cluster);
+    return s;
+}
+
+CUresult cji_sd_cuGraphKernelNodeSetAttribute(CUgraphNode h, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *v)
+{
+    sd_node *n;
+    if (!v) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_KERNEL, &n);
+    if (!r) {
+        sd_shape s = sd_shape_of(n->work);
+        r = cji_sd_launch_attribute(id, v, &s);
+        if (!r) r = sd_node_reshape(n, &s);
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
+{
+    sd_node *a, *b;
+    sd_lock();
+    CUresult r = sd_node_typed(to, CU_GRAPH_NODE_TYPE_KERNEL, &a);
+    if (!r) r = sd_node_typed(from, CU_GRAPH_NODE_TYPE_KERNEL, &b);
+    if (!r) {
+        sd_shape s = sd_shape_of(a->work), t = sd_shape_of(b->work);
+        memcpy(s.cluster, t.cluster, sizeof s.cluster);
+        s.cooperative = t.cooperative;
+        s.has_priority = t.has_priority;
+        s.priority = t.priority;
+        r = sd_node_reshape(a, &s);
+    }
+    sd_unlock();
+    return r;
+}
+
+/* ---- Copies and fills -------------------------------------------------------------------------------------------- */
+
+CUresult cji_sd_cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_MEMCPY3D *p, CUcontext c)
+{
+    sd_graph *g;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = cji_sd_copy_params(p, c, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphMemcpyNodeGetParams(CUgraphNode h, CUDA_MEMCPY3D *p)
+{
+    sd_node *n;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_MEMCPY, &n);
+    if (!r) *p = n->work->copy.raw;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphMemcpyNodeSetParams(CUgraphNode h, const CUDA_MEMCPY3D *p)
+{
+    sd_node *n;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_MEMCPY, &n);
+    if (!r) r = cji_sd_copy_work(p, n->work->ctx, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphAddMemsetNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+{
+    sd_graph *g;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = cji_sd_fill_params(p, c, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphMemsetNodeGetParams(CUgraphNode h, CUDA_MEMSET_NODE_PARAMS *p)
+{
+    sd_node *n;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_MEMSET, &n);
+    if (!r) {
+        const sd_work *w = n->work;
+        *p = (CUDA_MEMSET_NODE_PARAMS){ .dst = w->fill.dst, .pitch = w->fill.pitch, .value = w->fill.value, .elementSize = w->fill.element,
+                                        .width = w->fill.width, .height = w->fill.height };
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphMemsetNodeSetParams(CUgraphNode h, const CUDA_MEMSET_NODE_PARAMS *p)
+{
+    sd_node *n;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_MEMSET, &n);
+    if (!r) r = cji_sd_fill_work(p, n->work->ctx, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}
+
+/* ---- Host functions ---------------------------------------------------------------------------------------------- */
+
+CUresult cji_sd_cuGraphAddHostNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_HOST_NODE_PARAMS *p)
+{
+    sd_graph *g;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = cji_sd_host_params(p, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphHostNodeGetParams(CUgraphNode h, CUDA_HOST_NODE_PARAMS *p)
+{
+    sd_node *n;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_HOST, &n);
+    if (!r) *p = (CUDA_HOST_NODE_PARAMS){ n->work->host.fn, n->work->host.user };
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphHostNodeSetParams(CUgraphNode h, const CUDA_HOST_NODE_PARAMS *p)
+{
+    sd_node *n;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_HOST, &n);
+    if (!r) r = cji_sd_host_params(p, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}
+
+/* ---- Child graphs, empty nodes, events --------------------------------------------------------------------------- */
+
+CUresult cji_sd_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraph child)
+{
+    sd_graph *g;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r && child == h) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = cji_sd_child_params(child, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphChildGraphNodeGetGraph(CUgraphNode h, CUgraph *out)
+{
+    sd_node *n;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_GRAPH, &n);
+    if (!r) *out = (CUgraph)n->work->child;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphAddEmptyNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n)
+{
+    sd_graph *g;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = sd_node_add(out, g, dep, n, NULL);
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_add_event(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e, sd_verb verb)
+{
+    sd_graph *g;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = cji_sd_event_params(verb, e, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_get_event(CUgraphNode h, CUgraphNodeType type, CUevent *out)
+{
+    sd_node *n;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, type, &n);
+    if (!r) *out = (CUevent)n->work->event;
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_set_event(CUgraphNode h, CUgraphNodeType type, CUevent e, sd_verb verb)
+{
+    sd_node *n;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_node_typed(h, type, &n);
+    if (!r) r = cji_sd_event_params(verb, e, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e) { return sd_add_event(out, h, dep, n, e, SD_RECORD); }
+CUresult cji_sd_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e) { return sd_add_event(out, h, dep, n, e, SD_WAIT); }
+CUresult cji_sd_cuGraphEventRecordNodeGetEvent(CUgraphNode h, CUevent *out) { return sd_get_event(h, CU_GRAPH_NODE_TYPE_EVENT_RECORD, out); }
+CUresult cji_sd_cuGraphEventWaitNodeGetEvent(CUgraphNode h, CUevent *out) { return sd_get_event(h, CU_GRAPH_NODE_TYPE_WAIT_EVENT, out); }
+CUresult cji_sd_cuGraphEventRecordNodeSetEvent(CUgraphNode h, CUevent e) { return sd_set_event(h, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e, SD_RECORD); }
+CUresult cji_sd_cuGraphEventWaitNodeSetEvent(CUgraphNode h, CUevent e) { return sd_set_event(h, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e, SD_WAIT); }
+
+/* ---- By a parameter block ---------------------------------------------------------------------------------------- */
+
+CUresult cji_sd_node_params(const CUgraphNodeParams *p, sd_work **out)
+{
+    *out = NULL;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return cji_sd_kernel_params(&p->kernel, out);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return cji_sd_copy_params(&p->memcpy.copyParams, p->memcpy.copyCtx, out);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
+        return cji_sd_fill_params(&m, p->memset.ctx, out);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_host_params(&p->host, out);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ? cji_sd_child_params(p->graph.graph, out) : CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_event_params(SD_RECORD, p->eventRecord.event, out);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_event_params(SD_WAIT, p->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cji_sd_cuGraphAddNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraphNodeParams *p)
+{
+    sd_graph *g;
+    sd_work *w;
+    if (!p || p->reserved2) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_place(out, h, dep, n, &g);
+    if (!r) r = cji_sd_node_params(p, &w);
+    if (!r) r = sd_node_add(out, g, dep, n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphAddNode_v2(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, const CUgraphEdgeData *data, size_t n, CUgraphNodeParams *p)
+{
+    return cji_sd_edges_plain(data, n) ? cji_sd_cuGraphAddNode(out, h, dep, n, p) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cji_sd_cuGraphNodeSetParams(CUgraphNode h, CUgraphNodeParams *p)
+{
+    sd_node *n;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_node_typed(h, p->type, &n);
+    if (!r && (p->type == CU_GRAPH_NODE_TYPE_EMPTY || p->type == CU_GRAPH_NODE_TYPE_GRAPH)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = cji_sd_node_params(p, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}

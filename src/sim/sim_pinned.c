@@ -1,0 +1,180 @@
+/* Host memory that kernels may reach: pinned, registered, managed.  Its device address is its host address. */
+#include "sim/simcore.h"
+
+#include <string.h>
+
+enum { SD_HOST_PAGE = 4096 };
+
+static CUresult sd_host_block(sd_ctx *c, size_t bytes, sd_place place, unsigned flags, uint64_t *at)
+{
+    size_t size;
+    if (__builtin_add_overflow(bytes, (size_t)SD_HOST_PAGE, &size)) return CUDA_ERROR_OUT_OF_MEMORY;
+    void *block = cji_alloc(size);
+    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t lo = ((uint64_t)(uintptr_t)block + SD_HOST_PAGE - 1) / SD_HOST_PAGE * SD_HOST_PAGE;
+    sd_range r = { .lo = lo, .bytes = bytes, .room = bytes, .place = place, .dev = c->dev, .ctx = c, .flags = flags, .block = block, .block_bytes = size };
+    CUresult result = cji_sd_space_add(&r);
+    if (result) cji_free(block, size);
+    else *at = lo;
+    return result;
+}
+
+static CUresult sd_pinned_alloc(void **out, size_t bytes, unsigned flags)
+{
+    sd_ctx *c;
+    uint64_t at;
+    if (!out || !bytes || flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) r = cji_sd_unsafe();
+    if (!r) r = sd_host_block(c, bytes, SD_PINNED, flags | CU_MEMHOSTALLOC_DEVICEMAP, &at);
+    if (!r) *out = (void *)(uintptr_t)at;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemAllocHost(void **out, size_t bytes) { return sd_pinned_alloc(out, bytes, 0); }
+CUresult cji_sd_cuMemHostAlloc(void **out, size_t bytes, unsigned flags) { return sd_pinned_alloc(out, bytes, flags); }
+
+CUresult cji_sd_cuMemFreeHost(void *p)
+{
+    sd_ctx *c;
+    sd_range range;
+    sd_lock();
+    CUresult r = cji_sd_ctx_any(&c);
+    if (!r) r = cji_sd_unsafe();
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.place != SD_PINNED)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) {
+        if (range.ctx->alive) cji_sd_wait_ctx(range.ctx);
+        r = cji_sd_space_drop(at, SD_PINNED, NULL);
+        if (!r) r = c->fault;
+    }
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_pinned_of(void *p, sd_range *range)
+{
+    sd_ctx *c;
+    CUresult r = cji_sd_ctx(&c);
+    if (!r && (!cji_sd_space_find((uint64_t)(uintptr_t)p, range) || (range->place != SD_PINNED && range->place != SD_REGISTERED))) r = CUDA_ERROR_INVALID_VALUE;
+    return r;
+}
+
+CUresult cji_sd_cuMemHostGetDevicePointer(CUdeviceptr *out, void *p, unsigned flags)
+{
+    sd_range range;
+    if (!out || flags) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_pinned_of(p, &range);
+    if (!r) *out = (CUdeviceptr)(uintptr_t)p;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemHostGetFlags(unsigned *flags, void *p)
+{
+    sd_range range;
+    if (!flags) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_pinned_of(p, &range);
+    if (!r) *flags = range.flags;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemHostRegister(void *p, size_t bytes, unsigned flags)
+{
+    sd_ctx *c;
+    unsigned all = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+    if (!p || !bytes || flags & ~all) return flags & CU_MEMHOSTREGISTER_IOMEMORY ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) r = cji_sd_unsafe();
+    if (!r) {
+        sd_range range = { .lo = (uint64_t)(uintptr_t)p, .bytes = bytes, .room = bytes, .place = SD_REGISTERED, .dev = c->dev, .ctx = c,
+                           .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP };
+        r = cji_sd_space_add(&range);
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemHostUnregister(void *p)
+{
+    sd_ctx *c;
+    sd_range range;
+    sd_lock();
+    CUresult r = cji_sd_ctx_any(&c);
+    if (!r) r = cji_sd_unsafe();
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.place != SD_REGISTERED)) r = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (!r) {
+        if (range.ctx->alive) cji_sd_wait_ctx(range.ctx);
+        r = cji_sd_space_drop(at, SD_REGISTERED, NULL);
+        if (!r) r = c->fault;
+    }
+    sd_unlock();
+    return r;
+}
+
+/* ---- Managed memory: one memory for host and devices, so moving and advising it changes nothing ------------------ */
+
+CUresult cji_sd_cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
+{
+    sd_ctx *c;
+    uint64_t at;
+    if (!out || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r) r = cji_sd_unsafe();
+    if (!r) r = sd_host_block(c, bytes, SD_MANAGED, flags, &at);
+    if (!r) *out = at;
+    sd_unlock();
+    return r;
+}
+
+static bool sd_managed(CUdeviceptr at, size_t bytes)
+{
+    sd_range range;
+    return bytes && cji_sd_space_find(at, &range) && range.place == SD_MANAGED && bytes <= range.bytes && at - range.lo <= range.bytes - bytes;
+}
+
+CUresult cji_sd_cuMemPrefetchAsync(CUdeviceptr at, size_t bytes, CUdevice d, CUstream h)
+{
+    sd_stream *s;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r && !sd_managed(at, bytes)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
+    if (!r && s->capture) r = cji_sd_capture_refuses(s);
+    if (!r) r = cji_sd_enqueue(s, NULL, NULL, NULL);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, CUdevice d)
+{
+    sd_ctx *c;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r && (!sd_managed(at, bytes) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuStreamAttachMemAsync(CUstream h, CUdeviceptr at, size_t bytes, unsigned flags)
+{
+    sd_stream *s;
+    sd_range range;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r && (!cji_sd_space_find(at, &range) || range.place != SD_MANAGED || range.lo != at || (bytes && bytes != range.bytes))) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && s->capture) r = cji_sd_capture_refuses(s);
+    if (!r) r = cji_sd_enqueue(s, NULL, NULL, NULL);
+    sd_unlock();
+    return r;
+}

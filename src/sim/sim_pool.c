@@ -1,0 +1,320 @@
+/* Stream-ordered memory and its pools.  An address is given at once and is valid for the stream's later work; a release is done when
+ * the stream reaches it.  A pool counts what it holds: memory above its release threshold goes back at the next synchronization. */
+#include "sim/simcore.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SD_POOL_GRAIN = 32 << 20 };   /* pools reserve in such pieces, as the driver does */
+
+/* ---- Counting ---------------------------------------------------------------------------------------------------- */
+
+sd_pool *cji_sd_pool_new(sd_device *dev)
+{
+    sd_pool *p = cji_zalloc(sizeof *p);
+    if (!p || !cji_sd_handle_add(SD_POOL, p)) {
+        cji_free(p, sizeof *p);
+        return NULL;
+    }
+    p->dev = dev;
+    for (int i = 0; i < 3; i++) p->reuse[i] = 1;
+    p->next = dev->pools;
+    dev->pools = p;
+    return p;
+}
+
+static void sd_pool_free(sd_pool *p)
+{
+    for (sd_pool **q = &p->dev->pools; *q; q = &(*q)->next)
+        if (*q == p) {
+            *q = p->next;
+            break;
+        }
+    cji_free(p, sizeof *p);
+}
+
+void cji_sd_pools_end(sd_device *dev)
+{
+    while (dev->pools) {
+        cji_sd_handle_drop(dev->pools);
+        sd_pool_free(dev->pools);
+    }
+}
+
+void cji_sd_pool_take(sd_pool *p, uint64_t bytes)
+{
+    p->used += bytes;
+    if (p->used > p->used_high) p->used_high = p->used;
+    if (p->used > p->reserved) p->reserved = (p->used + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
+    if (p->reserved > p->reserved_high) p->reserved_high = p->reserved;
+}
+
+static void sd_pool_trim(sd_pool *p, uint64_t keep)
+{
+    uint64_t least = (p->used + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
+    if (keep < UINT64_MAX - SD_POOL_GRAIN) keep = (keep + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
+    if (p->reserved > least && p->reserved > keep) p->reserved = keep > least ? keep : least;
+}
+
+void cji_sd_pool_give(sd_pool *p, uint64_t bytes)
+{
+    p->used -= bytes;
+    if (p->destroyed && !p->used) sd_pool_free(p);
+}
+
+void cji_sd_pool_settle(sd_device *dev)
+{
+    for (sd_pool *p = dev->pools; p; p = p->next) sd_pool_trim(p, p->threshold);
+}
+
+/* ---- Allocation and release in stream order ---------------------------------------------------------------------- */
+
+static CUresult sd_pool_alloc(CUdeviceptr *out, size_t bytes, sd_pool *p, sd_stream *s)
+{
+    if (!bytes || s->capture) return s->capture ? cji_sd_capture_refuses(s) : CUDA_ERROR_INVALID_VALUE;
+    if (!p) p = s->ctx->dev->pool;
+    if (p->max_bytes && (bytes > p->max_bytes || p->used > p->max_bytes - bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = cji_sd_unsafe();
+    if (!r) r = cji_sd_space_alloc(p->dev, s->ctx, bytes, p, false, out);
+    if (!r) cji_sd_pool_take(p, (bytes + 511) / 512 * 512);
+    return r;
+}
+
+CUresult cji_sd_cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream h)
+{
+    sd_stream *s;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r) r = sd_pool_alloc(out, bytes, NULL, s);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream hs)
+{
+    sd_stream *s;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(hs, &s);
+    if (!r && (!cji_sd_handle_is(SD_POOL, h) || ((sd_pool *)h)->destroyed)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = sd_pool_alloc(out, bytes, (sd_pool *)h, s);
+    sd_unlock();
+    return r;
+}
+
+/* The range is found again when the stream reaches it: freed twice, the second is a fault of the context. */
+CUresult cji_sd_cuMemFreeAsync(CUdeviceptr at, CUstream h)
+{
+    sd_stream *s;
+    sd_range range;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r && s->capture) r = cji_sd_capture_refuses(s);
+    if (!r && at) {
+        if (!cji_sd_space_find(at, &range) || range.lo != at || !range.pool) r = CUDA_ERROR_INVALID_VALUE;
+        sd_work *w = r ? NULL : cji_sd_work_new(SD_FREE, s->ctx, 0);
+        if (w) {
+            w->free.at = at;
+            r = cji_sd_submit(s, w);
+        } else if (!r) {
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    sd_unlock();
+    return r;
+}
+
+void cji_sd_run_free(sd_op *op, const sd_work *w)
+{
+    sd_range was;
+    sd_lock();
+    CUresult r = cji_sd_space_drop(w->free.at, SD_DEVICE, &was);
+    if (!r && was.pool) cji_sd_pool_give(was.pool, was.room);
+    if (r && !op->ctx->fault && op->ctx->alive) {
+        char sentence[160];
+        snprintf(sentence, sizeof sentence, "cuMemFreeAsync of 0x%llx, which was freed before the stream reached it", (unsigned long long)w->free.at);
+        cji_sd_ctx_poison(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
+    }
+    sd_unlock();
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+static sd_pool *sd_pool_of(CUmemoryPool h)
+{
+    return cji_sd_handle_is(SD_POOL, h) && !((sd_pool *)h)->destroyed ? (sd_pool *)h : NULL;
+}
+
+static sd_pool *sd_pool_default(sd_device *dev)
+{
+    if (!dev->default_pool) dev->default_pool = dev->pool = cji_sd_pool_new(dev);
+    return dev->default_pool;
+}
+
+CUresult cji_sd_cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice d)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    *out = (CUmemoryPool)sd_pool_default(dev);
+    sd_unlock();
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cji_sd_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice d)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    bool ok = sd_pool_default(dev) != NULL;
+    *out = (CUmemoryPool)dev->pool;
+    sd_unlock();
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cji_sd_cuDeviceSetMemPool(CUdevice d, CUmemoryPool h)
+{
+    sd_device *dev = cji_sd_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    CUresult r = !p ? CUDA_ERROR_INVALID_VALUE : p->dev != dev ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+    if (!r && sd_pool_default(dev)) dev->pool = p;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
+{
+    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof props->reserved; i++)
+        if (props->reserved[i]) return CUDA_ERROR_INVALID_VALUE;
+    if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    sd_device *dev = cji_sd_device(props->location.id);
+    if (!dev) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    sd_pool *p = cji_sd_space_open(dev) ? cji_sd_pool_new(dev) : NULL;
+    if (p) p->max_bytes = props->maxSize;
+    *out = (CUmemoryPool)p;
+    sd_unlock();
+    return p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* With live allocations it goes when the last of them is released. */
+CUresult cji_sd_cuMemPoolDestroy(CUmemoryPool h)
+{
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    CUresult r = !p || p == p->dev->default_pool ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (!r) {
+        if (p->dev->pool == p) p->dev->pool = p->dev->default_pool;
+        cji_sd_handle_drop(p);
+        p->destroyed = true;
+        if (!p->used) sd_pool_free(p);
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
+{
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    if (p) sd_pool_trim(p, keep);
+    sd_unlock();
+    return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult sd_pool_get(const sd_pool *p, CUmemPool_attribute attribute, void *value)
+{
+    uint64_t v;
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: memcpy(value, &p->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES], sizeof(int)); return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: v = p->threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: v = p->reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: v = p->reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: v = p->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: v = p->used_high; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    memcpy(value, &v, sizeof v);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
+{
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    CUresult r = p ? sd_pool_get(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_pool_set(sd_pool *p, CUmemPool_attribute attribute, const void *value)
+{
+    uint64_t v = 0;
+    int flag;
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        memcpy(&flag, value, sizeof flag);
+        p->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = flag != 0;
+        return CUDA_SUCCESS;
+    default: break;
+    }
+    memcpy(&v, value, sizeof v);
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: p->threshold = v; return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: p->reserved_high = p->reserved; return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: p->used_high = p->used; return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cji_sd_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
+{
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    CUresult r = p ? sd_pool_set(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    sd_unlock();
+    return r;
+}
+
+/* ---- Who may reach a pool's memory; its own device always ------------------------------------------------------- */
+
+CUresult cji_sd_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
+{
+    if (!flags || !where) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    sd_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(where->id) : NULL;
+    CUresult r = p && dev ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!r) *flags = dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
+{
+    sd_lock();
+    sd_pool *p = sd_pool_of(h);
+    CUresult r = p && (map || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    unsigned access = p ? p->access : 0;
+    for (size_t i = 0; !r && i < count; i++) {
+        sd_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(map[i].location.id) : NULL;
+        bool on = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        if (!dev || (dev == p->dev && !on) || (!on && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) r = CUDA_ERROR_INVALID_VALUE;
+        else if (dev != p->dev) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
+    }
+    if (!r) p->access = access;
+    sd_unlock();
+    return r;
+}

@@ -1,0 +1,106 @@
+/* Memory operations in streams: wait until a word has a value, write one. */
+#include "sim/simcore.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static CUresult sd_value_work(sd_ctx *c, bool wait, bool wide, CUdeviceptr at, uint64_t value, unsigned flags, sd_work **out)
+{
+    unsigned all = wait ? CU_STREAM_WAIT_VALUE_NOR | CU_STREAM_WAIT_VALUE_FLUSH : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+    if (flags & ~all || flags & CU_STREAM_WAIT_VALUE_FLUSH || at % (wide ? 8 : 4)) return flags & CU_STREAM_WAIT_VALUE_FLUSH && wait ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sd_space_at(c, at, wide ? 8 : 4)) return CUDA_ERROR_INVALID_VALUE;
+    sd_work *w = cji_sd_work_new(wait ? SD_WAIT_VALUE : SD_WRITE_VALUE, c, 0);
+    if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
+    w->value.at = at;
+    w->value.value = wide ? value : (uint32_t)value;
+    w->value.flags = flags;
+    w->value.wide = wide;
+    *out = w;
+    return CUDA_SUCCESS;
+}
+
+static CUresult sd_value_submit(CUstream h, bool wait, bool wide, CUdeviceptr at, uint64_t value, unsigned flags)
+{
+    sd_stream *s;
+    sd_work *w;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r) r = sd_value_work(s->ctx, wait, wide, at, value, flags, &w);
+    if (!r) r = cji_sd_submit(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuStreamWaitValue32(CUstream h, CUdeviceptr at, cuuint32_t v, unsigned flags) { return sd_value_submit(h, true, false, at, v, flags); }
+CUresult cji_sd_cuStreamWaitValue64(CUstream h, CUdeviceptr at, cuuint64_t v, unsigned flags) { return sd_value_submit(h, true, true, at, v, flags); }
+CUresult cji_sd_cuStreamWriteValue32(CUstream h, CUdeviceptr at, cuuint32_t v, unsigned flags) { return sd_value_submit(h, false, false, at, v, flags); }
+CUresult cji_sd_cuStreamWriteValue64(CUstream h, CUdeviceptr at, cuuint64_t v, unsigned flags) { return sd_value_submit(h, false, true, at, v, flags); }
+
+static CUresult sd_batch_one(sd_stream *s, const CUstreamBatchMemOpParams *p, sd_work **out)
+{
+    *out = NULL;
+    switch (p->operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return sd_value_work(s->ctx, true, false, p->waitValue.address, p->waitValue.value, p->waitValue.flags, out);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return sd_value_work(s->ctx, true, true, p->waitValue.address, p->waitValue.value64, p->waitValue.flags, out);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return sd_value_work(s->ctx, false, false, p->writeValue.address, p->writeValue.value, p->writeValue.flags, out);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return sd_value_work(s->ctx, false, true, p->writeValue.address, p->writeValue.value64, p->writeValue.flags, out);
+    case CU_STREAM_MEM_OP_BARRIER: return CUDA_SUCCESS;
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* All of them are checked before the first is submitted. */
+CUresult cji_sd_cuStreamBatchMemOp(CUstream h, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags)
+{
+    sd_stream *s;
+    if (!params || !count || count > 256 || flags) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_stream_for_work(h, &s);
+    sd_work *work[256];
+    unsigned n = 0;
+    while (!r && n < count) {
+        r = sd_batch_one(s, &params[n], &work[n]);
+        if (!r) n++;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (r) cji_sd_work_drop(work[i]);
+        else if (work[i]) r = cji_sd_submit(s, work[i]);
+    }
+    sd_unlock();
+    return r;
+}
+
+/* ---- Doing it ---------------------------------------------------------------------------------------------------- */
+
+static bool sd_value_holds(const sd_work *w, const unsigned char *p)
+{
+    uint64_t now = w->value.wide ? __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE) : __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_ACQUIRE);
+    uint64_t mask = w->value.wide ? UINT64_MAX : UINT32_MAX;
+    switch (w->value.flags & CU_STREAM_WAIT_VALUE_NOR) {
+    case CU_STREAM_WAIT_VALUE_GEQ: return w->value.wide ? (int64_t)(now - w->value.value) >= 0 : (int32_t)(uint32_t)(now - w->value.value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ: return now == w->value.value;
+    case CU_STREAM_WAIT_VALUE_AND: return (now & w->value.value) != 0;
+    default: return (~(now | w->value.value) & mask) != 0;
+    }
+}
+
+void cji_sd_run_value(sd_op *op, const sd_work *w)
+{
+    unsigned char *p = cji_sd_space_at(op->ctx, w->value.at, w->value.wide ? 8 : 4);
+    if (!p) {
+        char why[160], sentence[260];
+        cji_sd_space_why(w->value.at, why, sizeof why);
+        snprintf(sentence, sizeof sentence, "a %s of a value at 0x%llx, which %s", w->verb == SD_WAIT_VALUE ? "wait" : "write", (unsigned long long)w->value.at, why);
+        sd_lock();
+        cji_sd_ctx_poison(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
+        sd_unlock();
+    } else if (w->verb == SD_WRITE_VALUE) {
+        if (w->value.wide) __atomic_store_n((uint64_t *)(void *)p, w->value.value, __ATOMIC_RELEASE);
+        else __atomic_store_n((uint32_t *)(void *)p, (uint32_t)w->value.value, __ATOMIC_RELEASE);
+    } else {
+        /* The word changes without telling us: by another kernel, or by the host. */
+        for (unsigned n = 0; !sd_value_holds(w, p) && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED); n++)
+            nanosleep(&(struct timespec){ .tv_nsec = n < 20 ? 2000 : 100000 }, NULL);
+    }
+}
