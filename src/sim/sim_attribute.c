@@ -81,7 +81,7 @@ int cji_sd_limit(CUdevice_attribute a)
 
 CUresult cji_sd_device_attribute(int *value, int attribute, const sd_device *dev)
 {
-    if (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute < 1 || attribute > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED) return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)sd.set.sm / 10; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)sd.set.sm % 10; break;

@@ -238,7 +238,7 @@ CUresult cji_sd_cuCtxGetFlags(unsigned *flags)
 CUresult cji_sd_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     if (!value || (int)limit < 0) return CUDA_ERROR_INVALID_VALUE;
-    if (limit >= CU_LIMIT_SHMEM_SIZE) return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+    if ((int)limit >= SD_LIMITS) return (int)limit < SD_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
     sd_ctx *c;
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
@@ -250,7 +250,7 @@ CUresult cji_sd_cuCtxGetLimit(size_t *value, CUlimit limit)
 CUresult cji_sd_cuCtxSetLimit(CUlimit limit, size_t value)
 {
     if ((int)limit < 0) return CUDA_ERROR_INVALID_VALUE;
-    if (limit >= CU_LIMIT_SHMEM_SIZE) return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+    if ((int)limit >= SD_LIMITS) return (int)limit < SD_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
     sd_ctx *c;
     sd_lock();
     CUresult r = cji_sd_ctx(&c);

@@ -29,7 +29,7 @@ CUresult cji_sd_options(unsigned n, const CUjit_option *option, void **value, sd
             if ((uintptr_t)value[i] > 4) return CUDA_ERROR_INVALID_VALUE;
             break;
         default:
-            if ((int)option[i] < 0 || option[i] >= CU_JIT_NUM_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
+            if ((int)option[i] < 0 || (int)option[i] >= SD_JIT_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
             break;
         }
     }

@@ -46,7 +46,7 @@ typedef struct sd_graph sd_graph;
 typedef struct sd_node sd_node;
 typedef struct sd_exec sd_exec;
 
-enum { SD_DRIVER_VERSION = 13000, SD_PTX_VERSION = 90, SD_PRIORITIES = 6, SD_MAX_WORKERS = 160, SD_MAX_DEVICES = 16 };
+enum { SD_DRIVER_VERSION = 13000, SD_PTX_VERSION = 90, SD_PRIORITIES = 6, SD_MAX_WORKERS = 160, SD_MAX_DEVICES = 16, SD_LIMITS = 7, SD_LIMITS_KNOWN = 10, SD_JIT_OPTIONS = 35 };
 
 /* ---- Process state (sim_state.c) --------------------------------------------------------------------------------- */
 
@@ -122,7 +122,7 @@ struct sd_ctx {
     sd_stream *streams;             /* all, destroyed ones with pending work too; the first is the legacy stream */
     sd_stream *legacy;
     sd_op *first, *last;            /* unfinished ops, oldest first */
-    size_t limit[CU_LIMIT_MAX];
+    size_t limit[SD_LIMITS]          ;
     unsigned sync_waiters;
     sd_ctx *next;                   /* dev->contexts */
 };
