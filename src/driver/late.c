@@ -20,14 +20,14 @@ bool cji_calm_begin(const cji_hub *hub, cji_calm *calm)
         if (hub->cu->cuCtxPushCurrent(hub->ctx) != CUDA_SUCCESS) return false;
         calm->pushed = true;
     }
-    hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode);
+    calm->relaxed = hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode) == CUDA_SUCCESS;
     return true;
 }
 
 void cji_calm_end(const cji_hub *hub, cji_calm *calm)
 {
     CUcontext gone;
-    hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode);
+    if (calm->relaxed) hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode);
     if (calm->pushed) hub->cu->cuCtxPopCurrent(&gone);
 }
 

@@ -95,7 +95,7 @@ static inline void cji_late_poll(cji_hub *hub, unsigned max)
 }
 
 /* The hub's context made current and the thread's capture mode relaxed, and both put back.  False: the context is dead. */
-typedef struct cji_calm { bool pushed; CUstreamCaptureMode mode; } cji_calm;
+typedef struct cji_calm { bool pushed, relaxed; CUstreamCaptureMode mode; } cji_calm;
 bool cji_calm_begin(const cji_hub *hub, cji_calm *calm);
 void cji_calm_end(const cji_hub *hub, cji_calm *calm);
 

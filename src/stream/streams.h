@@ -138,8 +138,7 @@ void cji_mem_unkeep(cji_mem *m);
 static inline CUstreamCaptureMode cji_relax(const cji_hub *hub)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    hub->cu->cuThreadExchangeStreamCaptureMode(&mode);
-    return mode;
+    return hub->cu->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS ? mode : CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 static inline void cji_unrelax(const cji_hub *hub, CUstreamCaptureMode mode) { hub->cu->cuThreadExchangeStreamCaptureMode(&mode); }
 

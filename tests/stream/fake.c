@@ -501,16 +501,38 @@ int fake_calls(int id)
 
 void fake_fail(int id, int after, CUresult result)
 {
+    fake.armed = after >= 0;
     fake.fail_id = id;
     fake.fail_after = after;
     fake.fail_with = result;
 }
-void fake_fail_none(void) { fake.fail_after = -1; }
+void fake_fail_none(void) { fake_fail(0, -1, CUDA_SUCCESS); }
+
+void fake_clean(void)
+{
+    for (size_t i = 0; i < 256; i++) {
+        if (all_streams[i]) ops_free(all_streams[i]->first);
+        free(all_streams[i]);
+        all_streams[i] = NULL;
+    }
+    for (fake_session *c = sessions, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    sessions = open_session = NULL;
+    sessions_open = 0;
+    while (blocks) block_free((uintptr_t)blocks->at);
+}
 
 cj_driver *fake_open(void)
 {
+    fake_clean();
+    int id = fake.fail_id, after = fake.armed ? fake.fail_after : -1;
+    CUresult with = fake.fail_with;
     memset(&fake, 0, sizeof fake);
-    fake.fail_after = -1;
+    fake_fail(id, after, with);
+    fake_set_current(NULL);
+    thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     return cj_driver_open_with(fake_symbol, NULL);
 }
 
@@ -535,16 +557,9 @@ void fake_teardown(fake_bench *b)
            "nothing is left at the driver: %d streams, %d events, %d modules, %d graphs, %d execs", fake.live_streams, fake.live_events,
            fake.live_modules, fake.live_graphs, fake.live_execs);
     tap_ok(!fake.pinned && !fake.allocated, "no memory either: %d pinned blocks, %d of the device", fake.pinned, fake.allocated);
-    for (size_t i = 0; i < 256; i++) {
-        free(all_streams[i]);
-        all_streams[i] = NULL;
-    }
-    for (fake_session *c = sessions, *next; c; c = next) {
-        next = c->next;
-        free(c);
-    }
-    sessions = NULL;
+    fake_clean();
 }
+
 
 cj_kernel *fake_kernel(cj_device *dev)
 {

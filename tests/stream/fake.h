@@ -20,14 +20,16 @@ typedef struct fake_state {
     int launches;          /* kernels that ran */
     int pinned, allocated; /* blocks that are out */
     int live_streams, live_events, live_modules, live_graphs, live_execs;
+    bool armed;            /* fail_after counts */
     int fail_id;           /* this entry point fails ... */
     int fail_after;        /* ... after so many that do not; -1: never */
     CUresult fail_with;
 } fake_state;
 extern fake_state fake;
 
-/* A driver over it, with one device; everything forgotten. */
+/* A driver over it, with one device; everything forgotten but what shall fail. */
 cj_driver *fake_open(void);
+void fake_clean(void); /* frees what the driver itself still has */
 void *fake_symbol(void *user, const char *symbol);
 
 void fake_forget(void);                     /* the log and harmed */
