@@ -1,0 +1,53 @@
+/* Many small steps captured once and launched as one thing: 10 launches of a kernel become a graph of 10 nodes, and 100 launches of the
+ * graph do 1,000 steps of 4,096 random number generators. */
+#include <cujit/cujit.h>
+#include <stdio.h>
+
+enum { N = 4096, NODES = 10, LAUNCHES = 100 };
+
+int main(void)
+{
+    /* x[i] = x[i] * 1664525 + 1013904223 */
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "step");
+    cj_val x = cj_param_ptr(f, "x", CJ_U32), n = cj_param(f, "n", CJ_U32), i = cj_global_id(f, CJ_X);
+    cj_if(f, cj_lt(f, i, n));
+        cj_set(f, x, i, cj_mad(f, cj_get(f, x, i), cj_imm(f, 1664525u), cj_imm(f, 1013904223u)));
+    cj_end(f);
+
+    cj_driver *drv = cj_driver_open(NULL);
+    cj_device *dev = cj_device_open(drv, 0);
+    cj_stream *s = cj_stream_create(dev, NULL);
+    cj_kernel *k = cj_kernel_load(dev, m, "step");
+    static uint32_t h[N];
+    for (uint32_t j = 0; j < N; j++) h[j] = j;
+    cj_dptr d = cj_alloc(s, sizeof h);
+    cj_copy_to_device(s, d, h, sizeof h);
+
+    cj_capture_begin(s, CJ_CAPTURE_THREAD); /* nothing runs from here ... */
+    for (int j = 0; j < NODES; j++) cj_launch(s, k, cj_threads(N, 256), d, N);
+    cj_graph *g = cj_capture_end(s);        /* ... to here */
+    cj_exec *all = cj_graph_instantiate(g, NULL);
+    for (int j = 0; j < LAUNCHES; j++) cj_exec_launch(all, s);
+
+    cj_copy_to_host(s, h, d, sizeof h);
+    if (cj_stream_sync(s) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(s)->message), 1;
+
+    int wrong = 0;
+    for (uint32_t j = 0; j < N; j++) {
+        uint32_t want = j;
+        for (int step = 0; step < NODES * LAUNCHES; step++) want = want * 1664525u + 1013904223u;
+        wrong += h[j] != want;
+    }
+    printf("%s: a graph of %zu nodes launched %d times; generator 1 is at %u, %d of %d are wrong\n", cj_device_name(dev), cj_graph_count(g), LAUNCHES,
+           (unsigned)h[1], wrong, N);
+    cj_exec_free(all);
+    cj_graph_free(g);
+    cj_free(dev, d);
+    cj_kernel_free(k);
+    cj_ptx_free(m);
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    return wrong != 0;
+}

@@ -1,0 +1,162 @@
+/* A captured graph runs when it is launched and not before, as often as it is launched, in the order of its stream, with what it needs alive. */
+#include <string.h>
+
+#include "tests/stream/latch.h"
+#include "tests/tap.h"
+
+enum { N = 64 };
+static cj_device *dev;
+static cj_stream *s, *t;
+static cj_ptx *module;
+static cj_dptr d;
+
+static uint32_t now_at(size_t i)
+{
+    uint32_t v = 0xffffffff;
+    cj_copy_to_host(s, &v, cj_offset(d, (int64_t)(4 * i)), 4);
+    cj_stream_sync(s);
+    return v;
+}
+
+static int called;
+static void call_counts(void *user) { called += *(int *)user; }
+
+static void forked(void)
+{
+    cj_kernel *add = cj_kernel_load(dev, module, "add");
+    cj_dptr other = cj_alloc(s, 4 * N);
+    int one = 1;
+    cj_set32(s, d, 0, N);
+    cj_stream_sync(s);
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    cj_launch(s, add, cj_threads(N, 32), d, N, 1);
+    cj_stream_fork(s, t);
+    cj_launch(t, add, cj_threads(N / 2, 32), d, N / 2, 10);
+    cj_launch(s, add, cj_threads(N / 2, 32), cj_offset(d, 2 * N), N / 2, 20);
+    cj_set32(t, other, 7, N);
+    cj_stream_join(s, t);
+    cj_launch(s, add, cj_threads(N, 32), d, N, 100);
+    cj_copy(s, other, d, 4);
+    cj_host_call(s, call_counts, &one);
+    cj_graph *g = cj_capture_end(s);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "fork and join over two streams are captured: %s", cj_error_of(g)->message);
+    tap_is_uint(cj_graph_count(g), 7, "seven nodes");
+    tap_is_uint(now_at(0), 0, "nothing has run");
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_free(g);
+    cj_kernel_free(add);
+    cj_free(dev, other);
+    for (int i = 0; i < 3; i++) cj_exec_launch(x, i == 1 ? t : s), cj_stream_join(s, t), cj_stream_fork(s, t);
+    tap_is_uint(now_at(0), 3 * 111, "three launches did the left half three times");
+    tap_is_uint(now_at(N - 1), 3 * 121, "and the right half");
+    tap_is_int(called, 3, "and called the host function three times");
+    cj_exec_free(x);
+    tap_is_int(cj_stream_sync(t), CJ_OK, "the other stream saw no failure");
+}
+
+static void ordered(void)
+{
+    latch l = LATCH_CLOSED;
+    cj_kernel *add = cj_kernel_load(dev, module, "add");
+    cj_set32(s, d, 1, N);
+    cj_capture_begin(s, CJ_CAPTURE_RELAXED);
+    cj_launch(s, add, cj_threads(N, 32), d, N, 5);
+    cj_graph *g = cj_capture_end(s);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    latch_hold(s, &l);
+    cj_set32(s, d, 2, N);
+    cj_exec_launch(x, s);
+    cj_launch(s, add, cj_threads(N, 32), d, N, 30);
+    cj_exec_free(x);
+    cj_graph_free(g);
+    cj_kernel_free(add);
+    tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a latch waits, though everything of it was freed");
+    latch_open(&l);
+    tap_is_uint(now_at(3), 37, "then it runs between what was given before and after it");
+}
+
+static void host_memory(void)
+{
+    char in[32], out[32] = "";
+    strcpy(in, "one");
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    cj_copy_to_device(s, d, in, 32);
+    cj_copy_to_host(s, out, d, 32);
+    cj_graph *g = cj_capture_end(s);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_exec_launch(x, s);
+    cj_stream_sync(s);
+    tap_is_str(out, "one", "captured copies read and write host memory");
+    strcpy(in, "two");
+    cj_exec_launch(x, s);
+    cj_stream_sync(s);
+    tap_is_str(out, "two", "at each launch");
+    cj_exec_free(x);
+    cj_graph_free(g);
+}
+
+static void refusals(void)
+{
+    cj_event *e = cj_event_create(dev, NULL);
+    cj_event_record(e, t);
+    cj_capture_begin(s, CJ_CAPTURE_GLOBAL);
+    tap_is_int(cj_stream_sync(s), CJ_ESTATE, "a captured stream cannot be waited for");
+    tap_is_int(cj_stream_query(s), CJ_ESTATE, "or asked");
+    cj_dptr more = cj_alloc(t, 64);
+    tap_ok(more.addr != 0, "another stream can allocate");
+    cj_free(dev, more);
+    cj_set32(s, d, 3, 1);
+    cj_graph *g = cj_capture_end(s);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "and the capture is unharmed: %s", cj_error_of(g)->message);
+    cj_graph_free(g);
+    cj_stream_sync(s);
+
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    tap_is_int(cj_stream_wait(s, e), CJ_ESTATE, "a point outside cannot be waited for inside");
+    g = cj_capture_end(s);
+    tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "and the graph fails with that");
+    tap_has_str(cj_error_of(g)->driver_name, "ISOLATION", "by the driver's name for it");
+    cj_graph_free(g);
+    cj_stream_sync(s);
+
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    cj_stream_fork(s, t);
+    cj_set32(t, d, 3, 1);
+    g = cj_capture_end(s);
+    tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "a fork that is not joined makes no graph");
+    tap_has_str(cj_error_of(g)->message, "not joined", "and the message says so");
+    cj_graph_free(g);
+    cj_stream_sync(s);
+    cj_stream_sync(t);
+    cj_set32(s, d, 77, 1);
+    tap_is_uint(now_at(0), 77, "the stream works after all that");
+    cj_set32(t, d, 78, 1);
+    tap_is_int(cj_stream_sync(t), CJ_OK, "and the other one");
+    cj_event_free(e);
+}
+
+int main(void)
+{
+    tap_need_device(1);
+    tap_plan(0);
+    module = latch_add_module();
+    cj_driver *drv = cj_driver_open(NULL);
+    dev = cj_device_open(drv, 0);
+    s = cj_stream_create(dev, NULL);
+    t = cj_stream_create(dev, NULL);
+    d = cj_alloc(s, 4 * N);
+    cj_stream_sync(s);
+    forked();
+    ordered();
+    host_memory();
+    refusals();
+    cj_free(dev, d);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed");
+    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
+    cj_ptx_free(module);
+    cj_stream_free(t);
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    return tap_done();
+}
