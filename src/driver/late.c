@@ -16,12 +16,9 @@ bool cji_calm_begin(const cji_hub *hub, cji_calm *calm)
     calm->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     calm->pushed = false;
     hub->cu->cuCtxGetCurrent(&now);
-    if (now != hub->ctx) {
-        if (hub->cu->cuCtxPushCurrent(hub->ctx) != CUDA_SUCCESS) return false;
-        calm->pushed = true;
-    }
+    if (now != hub->ctx) calm->pushed = hub->cu->cuCtxPushCurrent(hub->ctx) == CUDA_SUCCESS;
     calm->relaxed = hub->cu->cuThreadExchangeStreamCaptureMode(&calm->mode) == CUDA_SUCCESS;
-    return true;
+    return now == hub->ctx || calm->pushed;
 }
 
 void cji_calm_end(const cji_hub *hub, cji_calm *calm)
@@ -239,18 +236,17 @@ void cji_late_drain(cji_hub *hub, unsigned max)
 {
     cji_calm calm;
     if (atomic_load(&hub->captures) || atomic_flag_test_and_set(&hub->draining)) return;
-    if (cji_calm_begin(hub, &calm)) {
-        cji_late *late;
-        while ((late = late_take(hub, max))) {
-            while (late) {
-                cji_late *next = late->next;
-                atomic_fetch_sub(&hub->waiting, 1);
-                late->run(late);
-                late = next;
-            }
-            if (max != CJI_LATE_ALL) break;
+    cji_calm_begin(hub, &calm);
+    cji_late *late;
+    while ((late = late_take(hub, max))) {
+        while (late) {
+            cji_late *next = late->next;
+            atomic_fetch_sub(&hub->waiting, 1);
+            late->run(late);
+            late = next;
         }
-        cji_calm_end(hub, &calm);
+        if (max != CJI_LATE_ALL) break;
     }
+    cji_calm_end(hub, &calm);
     atomic_flag_clear(&hub->draining);
 }

@@ -94,7 +94,8 @@ static inline void cji_late_poll(cji_hub *hub, unsigned max)
     if (atomic_load_explicit(&hub->waiting, memory_order_relaxed)) cji_late_drain(hub, max);
 }
 
-/* The hub's context made current and the thread's capture mode relaxed, and both put back.  False: the context is dead. */
+/* The hub's context made current and the thread's capture mode relaxed, and both put back.  False: the context is dead; releases go on all the same, as
+ * what was in it needs no context to go. */
 typedef struct cji_calm { bool pushed, relaxed; CUstreamCaptureMode mode; } cji_calm;
 bool cji_calm_begin(const cji_hub *hub, cji_calm *calm);
 void cji_calm_end(const cji_hub *hub, cji_calm *calm);

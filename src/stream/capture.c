@@ -159,14 +159,17 @@ cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode)
 
 /* -- End ------------------------------------------------------------------------------------------------------------- */
 
-/* Ends the driver's capture; *raw is the graph, NULL without one.  A failure is recorded in the stream. */
+/* Ends the driver's capture, in any case: a stream must not stay captured.  *raw is the graph, NULL without one; a failure, which is recorded in the
+ * stream, may leave one too. */
 static cj_status capture_end_raw(cj_stream *s, CUgraph *raw, const char *call)
 {
     cji_ctx ctx;
     *raw = NULL;
     cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    CUresult r = s->cu->cuStreamEndCapture(s->raw, raw), again = r;
+    if (r != CUDA_SUCCESS && cji_stream_captures(s->hub, s->raw)) again = s->cu->cuStreamEndCapture(s->raw, raw);
+    if (again != CUDA_SUCCESS) *raw = NULL;
     if (st != CJ_OK) return st;
-    CUresult r = s->cu->cuStreamEndCapture(s->raw, raw);
     cji_ctx_leave(s->dev, &ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, "cuStreamEndCapture");
 }
@@ -174,7 +177,8 @@ static cj_status capture_end_raw(cj_stream *s, CUgraph *raw, const char *call)
 static void capture_destroy_raw(cj_stream *s, CUgraph raw)
 {
     cji_calm calm;
-    if (!raw || !cji_calm_begin(s->hub, &calm)) return;
+    if (!raw) return;
+    cji_calm_begin(s->hub, &calm);
     s->cu->cuGraphDestroy(raw);
     cji_calm_end(s->hub, &calm);
 }
@@ -195,11 +199,11 @@ static cj_status capture_into(cj_stream *s, cji_capture *c, cj_graph *g, const c
     CUgraph raw;
     cj_status st = capture_end_raw(s, &raw, call);
     capture_close(c);
-    if (c->failed) {
+    if (c->failed) st = cji_fail_with(s, &c->first);
+    if (st != CJ_OK) {
         capture_destroy_raw(s, raw);
-        return cji_fail_with(s, &c->first);
+        return st;
     }
-    if (st != CJ_OK) return st;
     g->dev = cji_obj_retain(s->dev);
     g->hub = s->hub;
     g->raw = raw;

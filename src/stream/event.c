@@ -64,12 +64,10 @@ void cj_event_free(cj_event *e)
     if (atomic_load(&dev->hub.captures)) {
         e->late.run = event_delete_late;
         cji_late_put(&dev->hub, &e->late, 0);
-    } else if (cji_calm_begin(&dev->hub, &calm)) {
+    } else {
+        cji_calm_begin(&dev->hub, &calm);
         event_delete(e);
         cji_calm_end(&dev->hub, &calm);
-    } else { /* the context is gone, and the event with it */
-        e->raw = NULL;
-        event_delete(e);
     }
     cji_late_poll(&dev->hub, CJI_LATE_STEP);
     cji_device_drop(dev);

@@ -169,10 +169,8 @@ static void memory_release_late(cji_late *late)
     cji_hub *hub = m->side->hub;
     cj_device *dev = m->side->dev;
     pthread_mutex_lock(&hub->lock);
-    if (m->home->live && !cji_stream_captures(hub, m->home->raw))
-        hub->cu->cuMemFreeAsync(m->addr, m->home->raw);
-    else
-        hub->cu->cuMemFree(m->addr);
+    bool ordered = m->home->live && !cji_stream_captures(hub, m->home->raw);
+    if (!ordered || hub->cu->cuMemFreeAsync(m->addr, m->home->raw) != CUDA_SUCCESS) hub->cu->cuMemFree(m->addr);
     cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
     cji_free(m, sizeof *m);
@@ -184,7 +182,8 @@ static bool memory_release_now(cji_mem *m)
 {
     cji_hub *hub = m->side->hub;
     cji_calm calm;
-    if (atomic_load(&m->used) || atomic_load(&hub->captures) || !cji_calm_begin(hub, &calm)) return false;
+    if (atomic_load(&m->used) || atomic_load(&hub->captures)) return false;
+    cji_calm_begin(hub, &calm);
     pthread_mutex_lock(&hub->lock);
     bool done = m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
     if (done) cji_lane_drop(m->home);
@@ -243,7 +242,8 @@ size_t cj_device_collect(cj_device *dev)
     cji_hub *hub = &dev->hub;
     cji_late_drain(hub, CJI_LATE_ALL);
     cji_calm calm;
-    if (!atomic_load(&hub->captures) && cji_calm_begin(hub, &calm)) {
+    if (!atomic_load(&hub->captures)) {
+        cji_calm_begin(hub, &calm);
         pthread_mutex_lock(&hub->lock);
         cji_side *side = hub->side;
         pthread_mutex_unlock(&hub->lock);

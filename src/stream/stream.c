@@ -232,15 +232,15 @@ void cji_stream_drop(cj_stream *s)
     cj_device *dev = cji_obj_retain(s->dev);
     cji_hub *hub = s->hub;
     cji_calm calm;
-    bool calmed = cji_calm_begin(hub, &calm);
+    cji_calm_begin(hub, &calm);
     /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later. */
-    if (s->owned && calmed && (atomic_load(&hub->captures) || cji_stream_captures(hub, s->raw))) {
+    if (s->owned && (atomic_load(&hub->captures) || cji_stream_captures(hub, s->raw))) {
         s->late.run = stream_close_late;
         cji_late_put(hub, &s->late, s->bit);
     } else {
         stream_close(s);
     }
-    if (calmed) cji_calm_end(hub, &calm);
+    cji_calm_end(hub, &calm);
     cji_late_poll(hub, CJI_LATE_STEP);
     cji_device_drop(dev);
 }

@@ -2,12 +2,38 @@
 #include "tests/stream/fake.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/tap.h"
 
 fake_state fake;
+
+/* -- Memory of the fake itself: whatever a test made it lose goes with fake_clean() --------------------------------------- */
+
+typedef struct fake_piece { struct fake_piece *next, **at; _Alignas(16) char data[]; } fake_piece;
+static fake_piece *pieces;
+
+static void *fake_new(size_t size)
+{
+    fake_piece *p = calloc(1, sizeof *p + size);
+    if (!p) abort();
+    p->next = pieces;
+    p->at = &pieces;
+    if (pieces) pieces->at = &p->next;
+    pieces = p;
+    return p->data;
+}
+
+static void fake_delete(void *data)
+{
+    if (!data) return;
+    fake_piece *p = (fake_piece *)(void *)((char *)data - offsetof(fake_piece, data));
+    *p->at = p->next;
+    if (p->next) p->next->at = p->at;
+    free(p);
+}
 
 /* -- What there is --------------------------------------------------------------------------------------------------- */
 
@@ -26,14 +52,14 @@ typedef struct fake_event {
     struct fake_session *session;
     bool timing, recorded;
 } fake_event;
-typedef struct fake_session { struct fake_session *next; fake_stream *origin; fake_graph *graph; bool broken; CUstreamCaptureMode mode; pthread_t thread; } fake_session;
+typedef struct fake_session { fake_stream *origin; fake_graph *graph; bool broken; CUstreamCaptureMode mode; pthread_t thread; } fake_session;
 typedef struct fake_block { struct fake_block *next; char *at; size_t bytes; bool device; } fake_block;
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static fake_block *blocks;
 static fake_stream legacy;
 static int sessions_open;
-static fake_session *open_session, *sessions; /* the open one; all, as events point to them */
+static fake_session *open_session;
 static CUresult sticky;
 static char context_memory;
 static _Thread_local CUcontext stack[16];
@@ -42,6 +68,7 @@ static _Thread_local CUstreamCaptureMode thread_mode;
 
 CUcontext fake_context(void) { return (CUcontext)(void *)&context_memory; }
 CUcontext fake_current(void) { return depth ? stack[depth - 1] : NULL; }
+int fake_depth(void) { return depth; }
 void fake_set_current(CUcontext ctx)
 {
     depth = ctx != NULL;
@@ -49,6 +76,7 @@ void fake_set_current(CUcontext ctx)
 }
 
 static CUresult fake_do(int id, const uint64_t *a);
+static CUresult block_free(uint64_t at);
 
 static bool fake_relaxed(void) { return thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED; }
 
@@ -65,7 +93,6 @@ static CUresult fake_enter(int id, const uint64_t *a)
         *c = (fake_call){ .id = id, .result = r, .relaxed = fake_relaxed() };
         memcpy(c->arg, a, sizeof c->arg);
     }
-    fake.contexts = depth;
     pthread_mutex_unlock(&fake_lock);
     return r;
 }
@@ -108,6 +135,7 @@ static void op_run(const fake_op *o)
     case CJI_CU_ID_cuMemsetD32Async:
         for (size_t i = 0; i < o->arg[2]; i++) ((uint32_t *)to)[i] = (uint32_t)o->arg[1];
         break;
+    case CJI_CU_ID_cuMemFreeAsync: block_free(o->arg[0]); break;
     case CJI_CU_ID_cuLaunchHostFunc: ((CUhostFn)(uintptr_t)o->arg[0])((void *)(uintptr_t)o->arg[1]); break;
     case CJI_CU_ID_cuGraphLaunch:
         for (const fake_op *n = ((fake_graph *)(uintptr_t)o->arg[0])->ops; n; n = n->next) op_run(n);
@@ -121,7 +149,7 @@ static fake_stream *stream_at(uint64_t raw) { return raw == (uintptr_t)CU_STREAM
 static void op_append(fake_op **list, int id, const uint64_t *a)
 {
     while (*list) list = &(*list)->next;
-    *list = calloc(1, sizeof **list);
+    *list = fake_new(sizeof **list);
     (*list)->id = id;
     memcpy((*list)->arg, a, sizeof (*list)->arg);
 }
@@ -151,7 +179,7 @@ static CUresult op_give(fake_stream *s, int id, const uint64_t *a)
 
 static void ops_free(fake_op *o)
 {
-    for (fake_op *next; o; o = next) next = o->next, free(o);
+    for (fake_op *next; o; o = next) next = o->next, fake_delete(o);
 }
 
 void fake_hold(void *raw) { ((fake_stream *)raw)->held = true; }
@@ -168,7 +196,20 @@ void fake_let_go(void *raw)
 }
 
 void fake_capture_foreign(void *raw, bool on) { ((fake_stream *)raw)->foreign = on; }
-void fake_die(CUresult result) { sticky = result; }
+
+static fake_stream *all_streams[256];
+
+void fake_die(CUresult result)
+{
+    sticky = result;
+    for (size_t i = 0; result && i < 256; i++) {
+        fake_stream *s = all_streams[i];
+        if (!s) continue;
+        ops_free(s->first);
+        s->first = NULL;
+        s->done = s->given;
+    }
+}
 
 /* -- Captures -------------------------------------------------------------------------------------------------------- */
 
@@ -194,11 +235,9 @@ static CUresult harm(fake_session *c, int id, CUresult r)
 static CUresult capture_start(fake_stream *s, CUstreamCaptureMode mode)
 {
     if (s->session) return CUDA_ERROR_ILLEGAL_STATE;
-    fake_session *c = calloc(1, sizeof *c);
+    fake_session *c = fake_new(sizeof *c);
     c->origin = s;
-    c->next = sessions;
-    sessions = c;
-    c->graph = calloc(1, sizeof *c->graph);
+    c->graph = fake_new(sizeof *c->graph);
     c->mode = mode;
     c->thread = pthread_self();
     s->session = c;
@@ -206,8 +245,6 @@ static CUresult capture_start(fake_stream *s, CUstreamCaptureMode mode)
     sessions_open++;
     return CUDA_SUCCESS;
 }
-
-static fake_stream *all_streams[256];
 
 static CUresult capture_stop(fake_stream *s, CUgraph *out)
 {
@@ -222,7 +259,7 @@ static CUresult capture_stop(fake_stream *s, CUgraph *out)
     open_session = NULL;
     if (c->broken) {
         ops_free(c->graph->ops);
-        free(c->graph);
+        fake_delete(c->graph);
     } else {
         *out = (CUgraph)(void *)c->graph;
         fake.live_graphs++;
@@ -234,8 +271,8 @@ static CUresult capture_stop(fake_stream *s, CUgraph *out)
 
 static void *block_make(size_t bytes, bool device)
 {
-    fake_block *b = calloc(1, sizeof *b);
-    b->at = calloc(1, bytes);
+    fake_block *b = fake_new(sizeof *b);
+    b->at = fake_new(bytes);
     b->bytes = bytes;
     b->device = device;
     b->next = blocks;
@@ -251,8 +288,8 @@ static CUresult block_free(uint64_t at)
         if ((uintptr_t)gone->at != at) continue;
         *b = gone->next;
         *(gone->device ? &fake.allocated : &fake.pinned) -= 1;
-        free(gone->at);
-        free(gone);
+        fake_delete(gone->at);
+        fake_delete(gone);
         return CUDA_SUCCESS;
     }
     return CUDA_ERROR_INVALID_VALUE;
@@ -320,7 +357,7 @@ static CUresult event_calls(int id, fake_event *e, fake_stream *s)
         return CUDA_SUCCESS;
     case CJI_CU_ID_cuEventDestroy:
         fake.live_events--;
-        free(e);
+        fake_delete(e);
         return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;
     }
@@ -379,11 +416,11 @@ static CUresult graph_calls(int id, const uint64_t *a)
     case CJI_CU_ID_cuGraphDestroy:
         fake.live_graphs--;
         ops_free(g->ops);
-        free(g);
+        fake_delete(g);
         break;
     case CJI_CU_ID_cuGraphInstantiateWithFlags: {
         const fake_graph *from = (fake_graph *)(uintptr_t)a[1];
-        fake_graph *x = calloc(1, sizeof *x);
+        fake_graph *x = fake_new(sizeof *x);
         for (const fake_op *o = from->ops; o; o = o->next) op_append(&x->ops, o->id, o->arg);
         *(CUgraphExec *)(uintptr_t)a[0] = (CUgraphExec)(void *)x;
         fake.live_execs++;
@@ -392,7 +429,7 @@ static CUresult graph_calls(int id, const uint64_t *a)
     case CJI_CU_ID_cuGraphExecDestroy:
         fake.live_execs--;
         ops_free(g->ops);
-        free(g);
+        fake_delete(g);
         break;
     default: break;
     }
@@ -416,7 +453,7 @@ static CUresult memory_calls(int id, const uint64_t *a)
     case CJI_CU_ID_cuMemFreeAsync:
         if (unsafe(id)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         if (stream_at(a[1])->session || stream_at(a[1])->foreign) return CUDA_ERROR_INVALID_VALUE;
-        return block_free(a[0]);
+        return op_give(stream_at(a[1]), id, a);
     case CJI_CU_ID_cuPointerGetAttribute: return pointer_attribute((unsigned *)(uintptr_t)a[0], a[1], a[2]);
     default: return CUDA_SUCCESS;
     }
@@ -424,7 +461,7 @@ static CUresult memory_calls(int id, const uint64_t *a)
 
 static CUresult make_stream(CUstream *out, int priority)
 {
-    fake_stream *s = calloc(1, sizeof *s);
+    fake_stream *s = fake_new(sizeof *s);
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     for (size_t i = 0; i < 256; i++) {
         if (all_streams[i]) continue;
@@ -438,7 +475,7 @@ static CUresult make_stream(CUstream *out, int priority)
 
 static CUresult make_event(CUevent *out)
 {
-    *out = (CUevent)calloc(1, sizeof(fake_event));
+    *out = (CUevent)fake_new(sizeof(fake_event));
     fake.live_events++;
     return CUDA_SUCCESS;
 }
@@ -510,18 +547,12 @@ void fake_fail_none(void) { fake_fail(0, -1, CUDA_SUCCESS); }
 
 void fake_clean(void)
 {
-    for (size_t i = 0; i < 256; i++) {
-        if (all_streams[i]) ops_free(all_streams[i]->first);
-        free(all_streams[i]);
-        all_streams[i] = NULL;
-    }
-    for (fake_session *c = sessions, *next; c; c = next) {
-        next = c->next;
-        free(c);
-    }
-    sessions = open_session = NULL;
+    while (pieces) fake_delete(pieces->data);
+    memset(all_streams, 0, sizeof all_streams);
+    memset(&legacy, 0, sizeof legacy);
+    blocks = NULL;
+    open_session = NULL;
     sessions_open = 0;
-    while (blocks) block_free((uintptr_t)blocks->at);
 }
 
 cj_driver *fake_open(void)

@@ -15,7 +15,6 @@ typedef struct fake_call { int id; uint64_t arg[4]; CUresult result; bool relaxe
 typedef struct fake_state {
     fake_call log[4096];
     size_t count;
-    int contexts;          /* depth of this thread's stack at the last call */
     const char *harmed;    /* the call that broke a capture; NULL */
     int launches;          /* kernels that ran */
     int pinned, allocated; /* blocks that are out */
@@ -42,6 +41,7 @@ void fake_hold(void *raw_stream);           /* what is given to it waits ... */
 void fake_let_go(void *raw_stream);         /* ... until this */
 CUcontext fake_context(void);               /* the device's */
 CUcontext fake_current(void);               /* of this thread, without a record */
+int fake_depth(void);                       /* contexts on this thread's stack */
 void fake_set_current(CUcontext ctx);
 void fake_capture_foreign(void *raw_stream, bool on);  /* a capture begun behind the library's back */
 void fake_die(CUresult result);             /* a sticky error: every call on streams and events answers it; CUDA_SUCCESS ends it */

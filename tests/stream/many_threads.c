@@ -1,6 +1,6 @@
 /* Many threads, each with streams of its own and all with one kernel, at once: allocation, launches, copies, captures, releases. */
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "tests/stream/latch.h"
 #include "tests/tap.h"

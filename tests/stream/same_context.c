@@ -85,10 +85,10 @@ int main(void)
         for (size_t c = 0; c < 3; c++) {
             fake_set_current(contexts[c]);
             calls[i].run();
-            tap_ok(fake_current() == contexts[c] && fake.contexts == (contexts[c] != NULL), "%s leaves %s current", calls[i].name, names[c]);
+            tap_ok(fake_current() == contexts[c] && fake_depth() == (contexts[c] != NULL), "%s leaves %s current", calls[i].name, names[c]);
             fake_fail(calls[i].fails, 0, CUDA_ERROR_INVALID_VALUE);
             calls[i].run();
-            tap_ok(fake_current() == contexts[c] && fake.contexts == (contexts[c] != NULL), "... also when the driver refuses it");
+            tap_ok(fake_current() == contexts[c] && fake_depth() == (contexts[c] != NULL), "... also when the driver refuses it");
             fake_fail_none();
         }
     }
