@@ -35,6 +35,13 @@ bool cji_stream_captures(const cji_hub *hub, CUstream raw)
     return r == CUDA_SUCCESS ? status != CU_STREAM_CAPTURE_STATUS_NONE : r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
+void cji_hub_captures(cji_hub *hub, int change)
+{
+    pthread_mutex_lock(&hub->lock);
+    atomic_fetch_add(&hub->captures, (unsigned)change);
+    pthread_mutex_unlock(&hub->lock);
+}
+
 /* -- Points; all with the hub's lock held, calm ---------------------------------------------------------------------- */
 
 static cji_point *point_new(cji_hub *hub)
@@ -87,24 +94,15 @@ static bool points_settle(cji_hub *hub, cji_point **list)
     return none;
 }
 
-/* Whether the context is beyond recording: nothing of it runs any more. */
-static bool lane_is_dead(cji_hub *hub, CUstream raw)
-{
-    CUstreamCaptureStatus status;
-    CUresult r = hub->cu->cuStreamIsCapturing(raw, &status);
-    return r != CUDA_SUCCESS && r != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-}
-
-/* Records a point on each lane of `bit`; false if one of them cannot be marked now. */
+/* Records a point on each lane of `bit` that has work left; false if one of them cannot be marked now. */
 static bool late_mark_bit(cji_hub *hub, cji_late *late, uint64_t bit)
 {
     for (cji_lane *l = hub->lanes; l; l = l->next) {
         if (l->bit != bit) continue;
+        if (cji_stream_captures(hub, l->raw)) return false;
+        if (hub->cu->cuStreamQuery(l->raw) != CUDA_ERROR_NOT_READY) continue;
         cji_point *p = point_mark(hub, point_new(hub), l->raw);
-        if (!p) {
-            if (lane_is_dead(hub, l->raw)) continue;
-            return false;
-        }
+        if (!p) return false;
         p->next = late->points;
         late->points = p;
     }
@@ -184,12 +182,14 @@ void cji_lane_close(cji_hub *hub, cji_lane *lane)
     while (*at != lane) at = &(*at)->next;
     *at = lane->next;
     lane->live = false;
-    cji_point *tail = point_mark(hub, lane->tail, lane->raw);
-    if (tail) {
-        tail->next = hub->tails;
-        hub->tails = tail;
-    }
     points_settle(hub, &hub->tails);
+    bool idle = !cji_stream_captures(hub, lane->raw) && hub->cu->cuStreamQuery(lane->raw) == CUDA_SUCCESS;
+    cji_point *tail = idle ? lane->tail : point_mark(hub, lane->tail, lane->raw);
+    cji_point **list = idle ? &hub->spare : &hub->tails;
+    if (tail) {
+        tail->next = *list;
+        *list = tail;
+    }
     cji_lane_drop(lane);
     pthread_mutex_unlock(&hub->lock);
 }
@@ -211,9 +211,9 @@ void cji_late_put(cji_hub *hub, cji_late *late, uint64_t used)
 /* Takes the releases that are possible out of the first `max`; the others go to the end of the list, so that each has its turn. */
 static cji_late *late_take(cji_hub *hub, unsigned max)
 {
-    cji_late *possible = NULL, **end = &possible;
+    cji_late *possible = NULL, **end = &possible, *stop = NULL;
     pthread_mutex_lock(&hub->lock);
-    cji_late *stop = NULL;
+    if (atomic_load(&hub->captures)) max = 0;
     while (hub->first && hub->first != stop && max--) {
         cji_late *late = hub->first;
         hub->first = late->next;

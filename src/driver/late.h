@@ -2,7 +2,7 @@
  * that wait for a use to end or a capture to close.
  *
  * An object that work may use keeps a word of bits, `used`: the lanes it was used on (cji_used).  Nothing is recorded for each use.  At its
- * release one event is recorded on each of these lanes; when all are reached, the use is over and the release runs.
+ * release one event is recorded on each of these lanes that has work left; when all are reached, the use is over and the release runs.
  *
  * Invariants
  *   A lane has one of 64 bits; when there are more lanes, they share bits, and a point is then recorded on each of them: a release
@@ -56,7 +56,7 @@ typedef struct cji_hub {
     cji_point *tails; /* of lanes that were closed, not yet seen reached */
     cji_point *spare; /* points to use again */
     atomic_uint waiting;   /* length of the list */
-    atomic_uint captures;  /* open captures begun through this library */
+    atomic_uint captures;  /* streams in captures begun through this library; changed under the lock */
     atomic_flag draining;
     void *side; /* what src/stream keeps for the device, made under the lock at its first use; released by side_free in cji_hub_fini */
     void (*side_free)(void *side);
@@ -69,6 +69,9 @@ void cji_hub_fini(cji_hub *hub); /* no lane and no release may be left; context 
 
 /* Whether every stream that was closed has come to its end; calm. */
 bool cji_hub_idle(cji_hub *hub);
+
+/* A stream enters (1) or leaves (-1) a capture; none begins while points are being recorded. */
+void cji_hub_captures(cji_hub *hub, int change);
 
 /* A lane for a stream, with one reference; NULL without memory.  Context current. */
 cji_lane *cji_lane_open(cji_hub *hub, CUstream raw);

@@ -69,7 +69,7 @@ static bool capture_add_member(cji_capture *c, cj_stream *s)
     pthread_mutex_unlock(&s->lock);
     if (!fresh) return true;
     c->member[c->count++] = cji_obj_retain(s);
-    atomic_fetch_add(&s->hub->captures, 1);
+    cji_hub_captures(s->hub, 1);
     return true;
 }
 
@@ -105,7 +105,7 @@ static void capture_close(cji_capture *c)
         atomic_store(&s->capturing, false);
         s->capture = NULL;
         pthread_mutex_unlock(&s->lock);
-        atomic_fetch_sub(&s->hub->captures, 1);
+        cji_hub_captures(s->hub, -1);
         cji_capture_drop(c); /* the stream's reference; the caller has one too */
     }
     for (size_t i = 0; i < count; i++) cji_stream_drop(c->member[i]);
@@ -144,14 +144,14 @@ cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode)
     st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st == CJ_OK) {
         /* The count goes up before the driver begins, so that no release starts in between. */
-        atomic_fetch_add(&s->hub->captures, 1);
+        cji_hub_captures(s->hub, 1);
         CUresult r = s->cu->cuStreamBeginCapture(s->raw, (CUstreamCaptureMode)mode);
         cji_ctx_leave(s->dev, &ctx);
         if (r == CUDA_SUCCESS)
             cji_capture_join(c, s);
         else
             st = cji_refused(s, s->dev, r, call, "cuStreamBeginCapture");
-        atomic_fetch_sub(&s->hub->captures, 1);
+        cji_hub_captures(s->hub, -1);
     }
     cji_capture_drop(c);
     return st;
