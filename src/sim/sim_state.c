@@ -142,8 +142,10 @@ static bool sd_read_settings(sd_settings *set)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     set->devices = 1;
     set->threads = cores < 1 ? 1 : cores > 64 ? 64 : (unsigned)cores;
-    return sd_setting("CUJIT_SIM_DEVICES", 0, SD_MAX_DEVICES, &set->devices) & sd_setting("CUJIT_SIM_THREADS", 1, 64, &set->threads)
-         & sd_setting_sm(set);
+    bool devices = sd_setting("CUJIT_SIM_DEVICES", 0, SD_MAX_DEVICES, &set->devices);
+    bool threads = sd_setting("CUJIT_SIM_THREADS", 1, 64, &set->threads);
+    bool sm = sd_setting_sm(set);
+    return devices && threads && sm;    /* each that cannot be read has said so */
 }
 
 /* ---- Beginning --------------------------------------------------------------------------------------------------- */
