@@ -8,6 +8,7 @@
 uint32_t cji_isa_rows(void) { return cji_isa_table_rows; }
 uint32_t cji_isa_forms(void) { return cji_isa_table[cji_isa_table_rows].first; }
 uint64_t cji_isa_hash(void) { return cji_isa_content_hash; }
+uint64_t cj_table_hash(void) { return cji_isa_content_hash; }
 
 /* The row that holds `form`: binary search over the first forms. */
 static uint32_t row_of(uint32_t form)
