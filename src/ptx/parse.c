@@ -110,7 +110,7 @@ static bool parse_version(cji_parser *p)
     if (cji_lex_next(x) != CJI_TOK_F64) return cji_parse_expected(p, "a version such as 8.0");
     p->line = x->tok_line;
     if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %.*s", CJI_WORD(x));
-    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EPTX, "PTX version %.*s is older than 2.3, the first that is read", CJI_WORD(x));
+    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %.*s is older than 2.3, the first that is read", CJI_WORD(x));
     snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
     if (cj_ptx_fix_version(p->m, version) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);

@@ -161,7 +161,7 @@ static bool const_unary(cji_parser *p, cji_const *out, unsigned depth)
 {
     cji_lex *x = &p->x;
     uint8_t op = x->kind;
-    if (depth > PARSE_CONST_DEPTH) return cji_parse_fail(p, CJ_EPTX, "a constant expression that is nested more than %d deep", PARSE_CONST_DEPTH);
+    if (depth > PARSE_CONST_DEPTH) return cji_parse_fail(p, CJ_EUNKNOWN, "a constant expression that is nested more than %d deep", PARSE_CONST_DEPTH);
     if (op == '(') return const_parens(p, out, depth + 1);
     if (op != '-' && op != '+' && op != '!' && op != '~') return const_primary(p, out);
     cji_lex_next(x);

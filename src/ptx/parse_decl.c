@@ -99,7 +99,7 @@ bool cji_parse_dims(cji_parser *p, cji_var *v)
     uint64_t dim[DECL_DIMS], bytes = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
     uint32_t n = 0;
     while (p->x.kind == '[') {
-        if (n == DECL_DIMS) return cji_parse_fail(p, CJ_EPTX, "an array of more than %d dimensions", DECL_DIMS);
+        if (n == DECL_DIMS) return cji_parse_fail(p, CJ_EUNKNOWN, "an array of more than %d dimensions", DECL_DIMS);
         if (cji_lex_next(&p->x) == ']') {
             if (n) return cji_parse_fail(p, CJ_EPTX, "only an array's first size may be left out");
             v->flags |= CJI_VAR_UNSIZED;
@@ -159,7 +159,7 @@ static bool decl_one_reg(cji_parser *p, const cji_decl *d)
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a register's name");
     if (len == 7 && !memcmp(name, "WARP_SZ", 7)) return cji_parse_expected(p, "a register's name");
     if (cji_lex_next(x) == '<') {
-        if (d->vec) return cji_parse_fail(p, CJ_EPTX, "a range of vector registers");
+        if (d->vec) return cji_parse_fail(p, CJ_EUNKNOWN, "a range of vector registers is not supported");
         cji_lex_next(x);
         if (x->kind != CJI_TOK_INT) return cji_parse_expected(p, "how many registers there are");
         count = x->u;
@@ -180,7 +180,7 @@ bool cji_parse_regs(cji_parser *p)
     cji_decl d;
     cji_lex_next(&p->x);
     if (!cji_parse_type(p, &d, false)) return false;
-    if (d.opaque || d.flags || d.align) return cji_parse_fail(p, CJ_EPTX, "a register has only a type");
+    if (d.opaque || d.flags) return cji_parse_fail(p, CJ_EPTX, "a register has only a type");   /* an alignment means nothing */
     do {
         if (!decl_one_reg(p, &d)) return false;
     } while (cji_parse_maybe(p, ','));
@@ -193,7 +193,7 @@ bool cji_parse_regs(cji_parser *p)
 static bool decl_good_name(cji_parser *p, const char *s, size_t n)
 {
     if (n == 1 && *s == '_') return cji_parse_fail(p, CJ_EPTX, "'_' is no name");
-    if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EPTX, "'%.*s' has a name as registers have; rename it", (int)(n < 60 ? n : 60), s);
+    if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EUNKNOWN, "'%.*s' has a name as registers have; rename it", (int)(n < 60 ? n : 60), s);
     return cji_scope_free(p, s, n);
 }
 
@@ -224,8 +224,8 @@ static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, co
     count = p->x.u;
     cji_lex_next(&p->x);
     if (!cji_parse_take(p, '>', "behind the number of variables")) return false;
-    if (count > DECL_RANGE_VARS) return cji_parse_fail(p, CJ_EPTX, "a range of more than %d variables", DECL_RANGE_VARS);
-    if (n > DECL_RANGE_NAME) return cji_parse_fail(p, CJ_EPTX, "a range of variables with a name of more than %d letters", DECL_RANGE_NAME);
+    if (count > DECL_RANGE_VARS) return cji_parse_fail(p, CJ_EUNKNOWN, "a range of more than %d variables", DECL_RANGE_VARS);
+    if (n > DECL_RANGE_NAME) return cji_parse_fail(p, CJ_EUNKNOWN, "a range of variables with a name of more than %d letters", DECL_RANGE_NAME);
     for (uint64_t i = 0; i < count; i++) {
         char name[DECL_RANGE_NAME + 16];
         int len = snprintf(name, sizeof name, "%.*s%u", (int)n, s, (unsigned)i);

@@ -51,7 +51,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 {
     uint32_t index = 0, reg = 0;
     f->loc = cji_ptx_loc(p->m, p->file, h->line);
-    if (!f->proto && h->len == 1 && *h->name == '_') return cji_parse_fail(p, CJ_EPTX, "a parameter without a name: _ is for .callprototype");
+    if (!f->proto && h->len == 1 && *h->name == '_') return cji_parse_fail(p, f->kernel ? CJ_EUNKNOWN : CJ_EPTX, "a parameter without a name: _ is for .callprototype");
     cji_var *v = cji_ptx_var(p->m, f, (result ? CJI_LIST_RESULT : CJI_LIST_PARAM) | CJI_LIST_FRESH, h->name, f->proto ? 0 : h->len, "cj_parse", &index);
     if (!v) return p->failed = true, false;
     if (h->v.space == CJI_SP_REG) {

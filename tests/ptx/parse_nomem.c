@@ -27,7 +27,7 @@ int main(void)
     tap_plan(0);
     for (size_t i = 0; i < sizeof nomem_samples / sizeof *nomem_samples; i++) {
         char path[64] = "tests/ptx/samples/";
-        size_t bytes = 0, failures = 0, others = 0, silent = 0, leaks = 0, n = 1;
+        size_t bytes = 0, failures = 0, late = 0, others = 0, silent = 0, leaks = 0, n = 1;
         strcat(strcat(path, nomem_samples[i]), ".ptx");
         char *text = tap_slurp(tap_source(path), &bytes);
         if (!text) tap_bail("%s is missing", path);
@@ -39,6 +39,7 @@ int main(void)
             bool reached = nomem_count >= n;
             cj_status status = cj_ptx_status(m);
             failures += status == CJ_ENOMEM;
+            late += reached && status == CJ_OK;
             others += status != CJ_ENOMEM && status != CJ_OK;
             silent += reached && status == CJ_ENOMEM && !cj_error_of(m)->message[0];
             cj_ptx_free(m);
@@ -46,7 +47,7 @@ int main(void)
             if (!reached) break;
         }
         cji_set_hook(NULL, NULL);
-        tap_ok(failures > 3 && !others, "%s: each failed allocation is CJ_ENOMEM (%zu of %zu)", nomem_samples[i], failures, n - 1);
+        tap_ok(failures > 0 && !others && !late, "%s: each of %zu failed allocations is CJ_ENOMEM", nomem_samples[i], failures);
         tap_is_uint(silent, 0, "%s: and has a message", nomem_samples[i]);
         tap_is_uint(leaks, 0, "%s: and leaks nothing", nomem_samples[i]);
         free(text);
