@@ -36,6 +36,8 @@ static inline bool cji_val_owned(const cj_fn *f, cj_val v)
     uint32_t o = cji_val_owner(v);
     return o == f->owner || (o == f->m->owner && cji_val_kind(v) == CJI_K_SYM);
 }
+/* The type that a register is declared with, and numbered in: PTX has no .bf16 registers. */
+static inline unsigned cji_type_declared(unsigned type) { return type == CJ_BF16 ? CJ_B16 : type == CJ_BF16X2 ? CJ_B32 : type; }
 bool cji_type_is_int(unsigned type);                        /* b, u, s of 8 to 64 bits */
 unsigned cji_type_wide(unsigned type);                      /* what a register of that type is made as: 8-bit types in 32 bits */
 unsigned cji_type_bits_of(unsigned type);                   /* the untyped type of that width */

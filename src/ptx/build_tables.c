@@ -28,7 +28,7 @@ uint32_t cji_fn_reg(cj_fn *f, unsigned type)
     size_t i = f->nreg;
     if (no_room(f, i) || !type_allowed(f, type)) return 0;
     if (i == f->creg && !cji_grow(&f->reg, &f->creg, i + 1, sizeof *f->reg)) return out_of_memory(f);
-    f->reg[i] = (cji_reg){ .type = (uint8_t)type, .number = f->count[type]++ };
+    f->reg[i] = (cji_reg){ .type = (uint8_t)type, .number = f->count[cji_type_declared(type)]++ };
     f->nreg = i + 1;
     return cji_word(CJI_K_REG, (uint32_t)i);
 }

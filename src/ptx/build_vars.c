@@ -109,7 +109,7 @@ static uint32_t register_parameter(cj_fn *f, unsigned list, const char *name, un
     uint32_t word = cji_fn_reg(f, v->type);
     if (!word) return 0;
     cji_reg *r = &f->reg[cji_word_index(word)];
-    f->count[r->type]--; /* its name is the variable's: it takes no number */
+    f->count[cji_type_declared(r->type)]--; /* its name is the variable's: it takes no number */
     r->number = index;
     r->flags |= CJI_REG_PARAM;
     v->reg = cji_word_index(word);

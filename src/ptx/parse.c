@@ -249,7 +249,15 @@ static void parse_release(cji_parser *p)
     cji_free(p->word, p->cword * sizeof *p->word);
     cji_free(p->data, p->cdata);
     cji_free(p->reloc, p->creloc * sizeof *p->reloc);
+    cji_map_free(&p->srcmap);
     cji_free(p->srcfile, p->csrcfile * sizeof *p->srcfile);
+}
+
+static bool parse_has_code(const cj_ptx *m)
+{
+    for (size_t i = 0; i < m->nfn; i++)
+        if (m->fn[i]->nins) return true;
+    return false;
 }
 
 cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
@@ -261,11 +269,14 @@ cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
         return m;
     }
     if (!name || !*name) name = "ptx";
-    cji_parser p = { .m = m, .text = text, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes, .file = cji_ptx_file(m, name, strlen(name)) };
-    if (!m->dead) {
-        cji_lex_init(&p.x, text, bytes);
-        p.has_loc = memmem(text, bytes, ".loc", 4) != NULL;
-        if (parse_all(&p)) cji_ptx_finish(m, PARSE_CALL);
+    cji_parser p = { .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
+    cji_lex_init(&p.x, text, bytes);
+    p.has_loc = memmem(text, bytes, ".loc", 4) != NULL;
+    if (cji_parse_scan_files(&p)) {
+        size_t theirs = m->files.n;
+        p.file = cji_ptx_file(m, name, strlen(name));
+        if (p.file && parse_all(&p)) cji_ptx_finish(m, PARSE_CALL);
+        if (p.file >= theirs && (p.has_loc || !parse_has_code(m))) m->own_file = p.file;
     }
     m->loc = 0;
     parse_release(&p);

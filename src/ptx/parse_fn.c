@@ -57,7 +57,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
     if (h->v.space == CJI_SP_REG) {
         reg = cji_fn_reg(f, h->v.type);
         if (!reg) return cji_parse_fine(p);
-        f->count[h->v.type]--;   /* it is called by the parameter's name and takes no number */
+        f->count[cji_type_declared(h->v.type)]--;   /* it is called by the parameter's name and takes no number */
         f->reg[cji_word_index(reg)].number = index;
         f->reg[cji_word_index(reg)].flags |= CJI_REG_PARAM;
     }

@@ -7,11 +7,11 @@
 
 static bool line_add_file(cji_parser *p, uint64_t number, uint32_t file)
 {
-    for (size_t i = p->nsrcfile; i > 0; i--)
-        if (p->srcfile[i - 1].number == number) return true;
-    if (!cji_parse_grow(p, &p->srcfile, &p->csrcfile, p->nsrcfile + 1, sizeof *p->srcfile)) return false;
-    p->srcfile[p->nsrcfile].number = number;
-    p->srcfile[p->nsrcfile++].file = file;
+    size_t known = p->srcmap.n;
+    uint32_t i = cji_map_intern(&p->srcmap, (const char *)&number, sizeof number);
+    if (i == CJI_MAP_NONE) return cji_parse_fail(p, CJ_ENOMEM, "no memory for .file");
+    if (!cji_parse_grow(p, &p->srcfile, &p->csrcfile, (size_t)i + 1, sizeof *p->srcfile)) return false;
+    if (i == known) p->srcfile[i] = file;   /* the first of a number counts */
     return true;
 }
 
@@ -40,21 +40,20 @@ bool cji_parse_file(cji_parser *p)
     return true;
 }
 
-/* Compilers write .file behind what uses it: reads all that are ahead, once. What is wrong there fails when it is reached. */
-static bool line_scan_files(cji_parser *p)
+/* Compilers write .file behind what uses it: reads all that there are, before the text itself.  What is wrong there fails when it is reached. */
+bool cji_parse_scan_files(cji_parser *p)
 {
     const cji_lex here = p->x;
     cji_lex *x = &p->x;
     const char *at = here.p;
     bool fine = true;
-    p->scanned = true;
     while (fine && (at = memmem(at, (size_t)(here.end - at), ".file", 5)) != NULL) {
         const char *q = at;
-        while (q > p->text && (q[-1] == ' ' || q[-1] == '\t')) q--;
+        while (q > here.p && (q[-1] == ' ' || q[-1] == '\t')) q--;
         *x = here;
         x->p = at;
         at += 5;
-        if (q > p->text && q[-1] != '\n') continue;
+        if (q > here.p && q[-1] != '\n') continue;
         if (cji_lex_next(x) != CJI_TOK_DOT || x->n != 5 || cji_lex_next(x) != CJI_TOK_INT) continue;
         uint64_t number = x->u;
         if (cji_lex_next(x) == CJI_TOK_STRING) fine = line_take_file(p, number);
@@ -65,12 +64,11 @@ static bool line_scan_files(cji_parser *p)
 
 /* -- .loc ---------------------------------------------------------------------------------------------------------- */
 
-static bool line_file_of(cji_parser *p, uint64_t number, uint32_t *file)
+/* In m->files; 0 where there is no such .file: the line is then not known, as for other readers. */
+static uint32_t line_file_of(const cji_parser *p, uint64_t number)
 {
-    for (size_t i = p->nsrcfile; i > 0; i--)
-        if (p->srcfile[i - 1].number == number) return *file = p->srcfile[i - 1].file, true;
-    if (p->scanned) return *file = 0, true;   /* no such .file: the line is not known, as for other readers */
-    return line_scan_files(p) && line_file_of(p, number, file);
+    uint32_t i = cji_map_find(&p->srcmap, (const char *)&number, sizeof number);
+    return i == CJI_MAP_NONE ? 0 : p->srcfile[i];
 }
 
 /* function_name LABEL {+ N}, inlined_at FILE LINE COLUMN: read and left. */
@@ -98,11 +96,11 @@ static bool line_attributes(cji_parser *p)
 bool cji_parse_loc(cji_parser *p)
 {
     uint64_t number = 0, line = 0, column;
-    uint32_t file = 0;
     cji_lex_next(&p->x);
     if (!cji_parse_integer(p, UINT32_MAX, "a .loc file", &number) || !cji_parse_integer(p, UINT32_MAX, "a .loc line", &line) ||
-        !cji_parse_integer(p, UINT32_MAX, "a .loc column", &column) || !line_attributes(p) || !line_file_of(p, number, &file))
+        !cji_parse_integer(p, UINT32_MAX, "a .loc column", &column) || !line_attributes(p))
         return false;
+    uint32_t file = line_file_of(p, number);
     p->loc = file && line ? cji_ptx_loc(p->m, file, (uint32_t)line) : 0;
     return cji_parse_fine(p);
 }

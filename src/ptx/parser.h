@@ -57,8 +57,7 @@ typedef struct cji_parser {
     bool failed;
     uint32_t line;                               /* of the statement that is read */
     uint32_t file;                               /* m->files: the text itself */
-    const char *text;
-    size_t bytes;
+    size_t bytes;                                /* of the text */
 
     cji_map names;
     cji_name *name;         size_t cname;        /* capacity; length is names.n */
@@ -76,9 +75,9 @@ typedef struct cji_parser {
     uint64_t init_left;                          /* bytes that initialised variables may still have; likewise */
     bool nested;                                 /* inside the braces of an operand */
     bool has_loc;                                /* the text has .loc: only they give source lines */
-    bool scanned;                                /* .file directives ahead were looked for */
     uint32_t loc;                                /* the latest .loc, as cji_ptx_loc() */
-    struct cji_srcfile { uint64_t number; uint32_t file; } *srcfile; size_t nsrcfile, csrcfile;
+    cji_map srcmap;                              /* numbers of .file directives, 8 bytes each ... */
+    uint32_t *srcfile;      size_t csrcfile;     /* ... and their names, in m->files */
 } cji_parser;
 
 /* For "%.*s" of the current token. */
@@ -130,6 +129,7 @@ bool cji_parse_body(cji_parser *p);                                /* behind '{'
 bool cji_parse_ins(cji_parser *p, uint32_t guard);                 /* the current word is its first; takes the semicolon */
 
 /* ---- parse_line.c: .file and .loc ---- */
+bool cji_parse_scan_files(cji_parser *p);
 bool cji_parse_file(cji_parser *p);
 bool cji_parse_loc(cji_parser *p);
 bool cji_parse_section(cji_parser *p);

@@ -43,7 +43,7 @@ char *cji_put_hex(char *p, uint64_t x, unsigned digits)
     return p;
 }
 
-unsigned cji_print_type(unsigned type) { return type == CJ_BF16 || type == CJ_BF16X2 ? cji_type_bits_of(type) : type; }
+unsigned cji_print_type(unsigned type) { return cji_type_declared(type); }
 
 /* ---- Operands ---------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ typedef struct writer { const cj_fn *f; const cj_ptx *m; cji_text *out; prefix r
 static void set_prefixes(writer *w)
 {
     for (unsigned t = 0; t < CJ_TYPE_COUNT; t++) {
-        const char *s = cji_type_prefix(t);
+        const char *s = cji_type_prefix(cji_print_type(t));
         size_t n = strlen(s);
         w->reg[t].s[0] = '%';
         memcpy(w->reg[t].s + 1, s, n);

@@ -232,6 +232,7 @@ struct cj_ptx {
     cji_arena arena;             /* variables, initialisers, forms */
     cji_map names;               /* identifiers, pragma texts; 0 is "" */
     cji_map files;               /* source files; 0 is "" */
+    uint32_t own_file;           /* in files: the text it was read from, where no instruction names it; not printed; 0: none */
     const char *file_ptr; uint32_t file_at;       /* latest file given to cj_here(), and its number */
     struct cji_longloc { uint32_t file, line; } *longloc; size_t nlongloc, clongloc;
     cji_var **var;     size_t nvar, cvar;
