@@ -13,7 +13,7 @@
 
 enum { PTXAS_MOST = 64 };
 
-typedef struct ptxas_run { char what[80], input[64], output[64]; pid_t pid; } ptxas_run;
+typedef struct ptxas_run { char what[96], input[64], output[64]; pid_t pid; } ptxas_run;
 
 static bool write_file(const char *path, const char *text, size_t n)
 {
