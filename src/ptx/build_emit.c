@@ -16,11 +16,33 @@ static void refuse(cj_fn *f, const cji_form *e, const char *call, const char *wh
     cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, strlen(name) < e->isa.len ? "..." : "", why);
 }
 
+/* Does the value's index lie in its table, and is its type what the table says?  Values come from outside: a forged one must not be followed. */
+static bool val_in_range(const cj_fn *f, cj_val v)
+{
+    uint32_t i = (uint32_t)v.bits, type = cji_val_type(v);
+    if (type >= CJ_TYPE_COUNT) return false;
+    switch (cji_val_kind(v)) {
+    case CJI_K_REG: return i < f->nreg && f->reg[i].type == type;
+    case CJI_K_NOT: return i < f->nreg && f->reg[i].type == CJ_PRED && type == CJ_PRED;
+    case CJI_K_IMM: return i < f->nlit;
+    case CJI_K_SREG: return i < cji_isa_sregs();
+    case CJI_K_MEM: return i < f->nmem;
+    case CJI_K_VEC: case CJI_K_LIST: case CJI_K_PAIR: case CJI_K_TEXMEM: return i < f->npool && f->pool[i] < f->npool - i;
+    case CJI_K_LABEL: return i < f->nlabel;
+    case CJI_K_SYM: return i < f->m->nvar;
+    case CJI_K_FUNC: return i < f->m->nfn;
+    case CJI_K_SINK: return true;
+    case CJI_K_TARGETS: return i < f->ntlist;
+    default: return false;
+    }
+}
+
 bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what)
 {
-    if (v.bits && cji_val_owned(f, v)) return true;
+    if (v.bits && cji_val_owned(f, v) && val_in_range(f, v)) return true;
     if (!v.bits) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is the null value", call, what);
-    else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_ptx_name(f->m, f->name));
+    else if (!cji_val_owned(f, v)) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_ptx_name(f->m, f->name));
+    else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is no value that was made here", call, what);
     return false;
 }
 
@@ -205,9 +227,10 @@ static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val 
 static inline bool quick_fit(const cj_fn *f, const cji_form *e, const cj_val *v, size_t n, size_t def)
 {
     uint32_t bad = 0;
+    const size_t nreg = f->nreg;
     for (size_t i = 0; i < n; i++) {
         uint32_t hi = (uint32_t)(v[i].bits >> 32);
-        bad |= !(e->quick_types[i + def] >> (hi & 31) & 1) | (((hi >> 8) & 15) != CJI_K_REG) | ((hi >> 12) ^ f->owner);
+        bad |= !(e->quick_types[i + def] >> (hi & 31) & 1) | (((hi >> 8) & 15) != CJI_K_REG) | ((hi >> 12) ^ f->owner) | ((uint32_t)v[i].bits >= nreg);
     }
     return !bad;
 }

@@ -6,10 +6,7 @@ static void print_files(const cj_ptx *m, cji_text *out)
     for (size_t i = 1; i < m->files.n; i++) {
         if (i == m->own_file) continue;
         cji_text_printf(out, ".file\t%zu \"", i);
-        for (const char *s = m->files.entry[i].key; *s; s++) {
-            if (*s == '"' || *s == '\\') cji_text_putc(out, '\\');
-            cji_text_putc(out, *s == '\n' || *s == '\r' ? '?' : *s);
-        }
+        for (const char *s = m->files.entry[i].key; *s; s++) cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' ? '?' : *s); /* PTX escapes nothing */
         cji_text_puts(out, "\"\n");
     }
 }

@@ -5,3 +5,14 @@ text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_fuzz %
 EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram.ptx %D%/samples/calls.ptx %D%/samples/half.ptx %D%/samples/switch.ptx \
 	%D%/samples/interpret.ptx %D%/samples/constant.ptx %D%/samples/print.ptx %D%/samples/loops.ptx %D%/samples/math.ptx %D%/samples/lines.ptx \
 	%D%/samples/debug.ptx %D%/samples/syntax.ptx
+
+# The builder and the printer.
+text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \
+	%D%/build_calls %D%/build_without_memory %D%/build_copies %D%/print_exact %D%/print_variables %D%/print_source_lines
+tests_ptx_build_typed_verbs_SOURCES = %D%/build_typed_verbs.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+tests_ptx_build_conversions_SOURCES = %D%/build_conversions.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+tests_ptx_build_nested_blocks_SOURCES = %D%/build_nested_blocks.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+tests_ptx_build_calls_SOURCES = %D%/build_calls.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+tests_ptx_print_exact_SOURCES = %D%/print_exact.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+tests_ptx_print_variables_SOURCES = %D%/print_variables.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+tests_ptx_print_source_lines_SOURCES = %D%/print_source_lines.c %D%/ask_ptxas.c %D%/ask_ptxas.h

@@ -1,0 +1,45 @@
+/* Printed are the least .version and .target that the instructions used need; what is fixed is printed as it is. */
+#include "../tap.h"
+
+#include <cujit/ptx.h>
+
+#include <string.h>
+
+static const struct { const char *name, *op; int operands; const char *version, *target, *least_version, *least_target; } cases[] = {
+    { "nothing used", NULL, 0, NULL, NULL, "2.3", "sm_20" },
+    { "an old instruction", "membar.cta", 0, NULL, NULL, "2.3", "sm_20" },
+    { "a newer one", "activemask.b32", 1, NULL, NULL, "6.2", "sm_30" },
+    { "a fence", "fence.acq_rel.gpu", 0, NULL, NULL, "6.0", "sm_70" },
+    { "a cluster barrier", "barrier.cluster.arrive", 0, NULL, NULL, "7.8", "sm_90" },
+    { "a modifier with needs of its own", "barrier.cluster.arrive.relaxed", 0, NULL, NULL, "8.0", "sm_90" },
+    { "a fixed version", "fence.acq_rel.gpu", 0, "8.4", NULL, "8.4", "sm_70" },
+    { "a fixed target brings its version", "membar.cta", 0, NULL, "sm_90a", "8.0", "sm_90a" },
+    { "both fixed", "membar.cta", 0, "8.8", "sm_86", "8.8", "sm_86" },
+};
+
+int main(void)
+{
+    char head[64];
+    const char *text;
+    tap_plan(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cj_ptx *m = cj_ptx_create();
+        cj_fn *f = cj_ptx_kernel(m, "k");
+        if (cases[i].version) cj_ptx_fix_version(m, cases[i].version);
+        if (cases[i].target) cj_ptx_fix_target(m, cases[i].target);
+        const cj_val d = cj_reg(f, CJ_B32);
+        if (cases[i].op) cj_ins_n(f, cases[i].op, &d, (size_t)cases[i].operands);
+        tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "%s: it prints", cases[i].name);
+        size_t n = strcspn(text, "\n") + 1;
+        n += strcspn(text + n, "\n");
+        memcpy(head, text, n < 63 ? n : 63);
+        head[n < 63 ? n : 63] = 0;
+        char want[64] = ".version ";
+        strcat(strcat(strcat(want, cases[i].least_version), "\n.target "), cases[i].least_target);
+        tap_is_str(head, want, "%s: the least", cases[i].name);
+        tap_is_str(cj_ptx_target(m), cases[i].least_target, "%s: the target that is asked for", cases[i].name);
+        tap_is_int(cj_ptx_version(m), (cases[i].least_version[0] - '0') * 10 + cases[i].least_version[2] - '0', "%s: the version that is asked for", cases[i].name);
+        cj_ptx_free(m);
+    }
+    return tap_done();
+}
