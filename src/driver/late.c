@@ -5,8 +5,9 @@
 
 void cji_hub_init(cji_hub *hub, const cji_cu *cu, CUcontext ctx)
 {
-    *hub = (cji_hub){ .cu = cu, .ctx = ctx, .draining = ATOMIC_FLAG_INIT };
+    *hub = (cji_hub){ .cu = cu, .ctx = ctx };
     pthread_mutex_init(&hub->lock, NULL);
+    pthread_mutex_init(&hub->running, NULL);
     hub->last = &hub->first;
 }
 
@@ -37,9 +38,11 @@ bool cji_stream_captures(const cji_hub *hub, CUstream raw)
 
 void cji_hub_captures(cji_hub *hub, int change)
 {
+    if (change > 0) pthread_mutex_lock(&hub->running);
     pthread_mutex_lock(&hub->lock);
     atomic_fetch_add(&hub->captures, (unsigned)change);
     pthread_mutex_unlock(&hub->lock);
+    if (change > 0) pthread_mutex_unlock(&hub->running);
 }
 
 /* -- Points; all with the hub's lock held, calm ---------------------------------------------------------------------- */
@@ -146,6 +149,7 @@ void cji_hub_fini(cji_hub *hub)
         }
     }
     pthread_mutex_destroy(&hub->lock);
+    pthread_mutex_destroy(&hub->running);
 }
 
 /* -- Lanes ----------------------------------------------------------------------------------------------------------- */
@@ -235,7 +239,7 @@ static cji_late *late_take(cji_hub *hub, unsigned max)
 void cji_late_drain(cji_hub *hub, unsigned max)
 {
     cji_calm calm;
-    if (atomic_load(&hub->captures) || atomic_flag_test_and_set(&hub->draining)) return;
+    if (atomic_load(&hub->captures) || pthread_mutex_trylock(&hub->running)) return;
     cji_calm_begin(hub, &calm);
     cji_late *late;
     while ((late = late_take(hub, max))) {
@@ -248,5 +252,5 @@ void cji_late_drain(cji_hub *hub, unsigned max)
         if (max != CJI_LATE_ALL) break;
     }
     cji_calm_end(hub, &calm);
-    atomic_flag_clear(&hub->draining);
+    pthread_mutex_unlock(&hub->running);
 }

@@ -56,8 +56,8 @@ typedef struct cji_hub {
     cji_point *tails; /* of lanes that were closed, not yet seen reached */
     cji_point *spare; /* points to use again */
     atomic_uint waiting;   /* length of the list */
-    atomic_uint captures;  /* streams in captures begun through this library; changed under the lock */
-    atomic_flag draining;
+    atomic_uint captures;  /* streams in captures begun through this library; changed under running and lock */
+    pthread_mutex_t running; /* held by the thread that does releases, and taken before lock by one that begins a capture: it waits for those under way */
     void *side; /* what src/stream keeps for the device, made under the lock at its first use; released by side_free in cji_hub_fini */
     void (*side_free)(void *side);
 } cji_hub;
@@ -70,7 +70,7 @@ void cji_hub_fini(cji_hub *hub); /* no lane and no release may be left; context 
 /* Whether every stream that was closed has come to its end; calm. */
 bool cji_hub_idle(cji_hub *hub);
 
-/* A stream enters (1) or leaves (-1) a capture; none begins while points are being recorded. */
+/* A stream enters (1) or leaves (-1) a capture; none begins while a release is under way. */
 void cji_hub_captures(cji_hub *hub, int change);
 
 /* A lane for a stream, with one reference; NULL without memory.  Context current. */

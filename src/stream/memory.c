@@ -182,10 +182,10 @@ static bool memory_release_now(cji_mem *m)
 {
     cji_hub *hub = m->side->hub;
     cji_calm calm;
-    if (atomic_load(&m->used) || atomic_load(&hub->captures)) return false;
+    if (atomic_load(&m->used)) return false;
     cji_calm_begin(hub, &calm);
     pthread_mutex_lock(&hub->lock);
-    bool done = m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
+    bool done = !atomic_load(&hub->captures) && m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
     if (done) cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
     cji_calm_end(hub, &calm);

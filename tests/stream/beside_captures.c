@@ -1,0 +1,79 @@
+/* Captures in the strictest mode go on while other threads make, use and release everything beside them: no call of the library harms them. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "tests/stream/fake.h"
+#include "tests/tap.h"
+
+enum { THREADS = 3 };
+static fake_bench b;
+static atomic_bool over;
+static atomic_uint turns[THREADS];
+
+static bool one_turn(unsigned me)
+{
+    char host[5000] = "";
+    cj_stream *s = cj_stream_create(b.dev, NULL), *t = cj_stream_create(b.dev, NULL);
+    cj_event *e = cj_event_create(b.dev, NULL);
+    cj_kernel *k = fake_kernel(b.dev);
+    cj_dptr d = cj_alloc(s, sizeof host);
+    cj_copy_to_device(s, d, host, sizeof host);
+    cj_event_record(e, s);
+    cj_stream_wait(t, e);
+    cj_launch(t, k, cj_grid(1, 32), d, d, 1.0f, me);
+    cj_set8(t, d, 1, 100);
+    cj_used_on(b.dev, d, t);
+    cj_stream_join(s, t);
+    cj_copy_to_host(s, host, d, sizeof host);
+    bool good = cj_error_of(s)->status == CJ_OK && cj_error_of(t)->status == CJ_OK;
+    if (!good) tap_diag("%s", cj_error_of(cj_error_of(s)->status ? s : t)->message);
+    cj_stream_free(t);
+    cj_free(b.dev, d);
+    cj_kernel_free(k);
+    cj_event_free(e);
+    cj_stream_free(s);
+    return good;
+}
+
+static void *busy(void *user)
+{
+    unsigned me = (unsigned)(uintptr_t)user;
+    while (!atomic_load(&over) && one_turn(me)) atomic_fetch_add(&turns[me], 1);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t thread[THREADS];
+    int bad = 0, count = tap_is_slow() ? 5 : 60;
+    tap_plan(0);
+    fake_setup(&b);
+    cj_kernel *k = fake_kernel(b.dev);
+    cj_dptr d = cj_alloc(b.s, 64);
+    for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, busy, (void *)i);
+    for (int i = 0; i < count; i++) {
+        cj_capture_begin(b.s, CJ_CAPTURE_GLOBAL);
+        unsigned before = atomic_load(&turns[i % THREADS]);
+        cj_launch(b.s, k, cj_grid(1, 32), d, d, 1.0f, 1);
+        cj_stream_fork(b.s, b.t);
+        cj_set8(b.t, d, 3, 64);
+        while (atomic_load(&turns[i % THREADS]) == before) sched_yield(); /* another thread did everything once meanwhile */
+        cj_stream_join(b.s, b.t);
+        cj_graph *g = cj_capture_end(b.s);
+        if (cj_graph_count(g) != 2 && bad++ == 0) tap_diag("%s", cj_error_of(g)->message);
+        cj_exec *x = cj_graph_instantiate(g, NULL);
+        cj_exec_launch(x, b.s);
+        cj_exec_free(x);
+        cj_graph_free(g);
+    }
+    atomic_store(&over, true);
+    for (size_t i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    tap_is_int(bad, 0, "%d captures came out whole beside %u, %u and %u turns of others", count, turns[0], turns[1], turns[2]);
+    tap_ok(!fake.harmed, "no call harmed one: %s", fake.harmed ? fake.harmed : "none");
+    tap_is_int(cj_stream_sync(b.s), CJ_OK, "and nothing failed");
+    cj_kernel_free(k);
+    cj_free(b.dev, d);
+    fake_teardown(&b);
+    return tap_done();
+}
