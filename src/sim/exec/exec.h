@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../base/mem.h"
+#include "base/mem.h"
 
 #define CJI_SIM_SHARED_WINDOW UINT64_C(0x00f1000000000000)
 #define CJI_SIM_LOCAL_WINDOW  UINT64_C(0x00f2000000000000)

@@ -1,0 +1,420 @@
+/* Loads, stores and atomic operations (ops_mem.h).
+ *
+ * An access is resolved for the whole warp first: a base and one offset for each lane.  Lanes that do not take part get the first active
+ * lane's address, so loads may read all 32 places.  When all lanes lie in one span the check is one minimum, one maximum and one or;
+ * else each lane is looked up. */
+#include "sim/exec/ops_mem.h"
+#include "sim/exec/fp_soft.h"
+#include "sim/exec/lane_ops.h"
+
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("O3")
+#endif
+
+enum { MEM_READ = 1, MEM_WRITE = 2 };
+
+typedef struct mem_at {
+    uint64_t at[CJI_LANES];    /* host addresses */
+    uint64_t device[CJI_LANES];
+    uint32_t shared;           /* lanes whose bytes only this block sees */
+} mem_at;
+
+/* ---- Spans ---- */
+
+static const cji_sim_span *mem_span(cji_warp *w, uint64_t a, char *why, size_t size) {
+    for (unsigned j = 0; j < CJI_SPANS; j++)
+        if (a - w->span[j].lo < w->span[j].hi - w->span[j].lo) {
+            if (j) {
+                cji_sim_span t = w->span[j];
+                w->span[j] = w->span[0];
+                w->span[0] = t;
+            }
+            return &w->span[0];
+        }
+    const cji_sim_memory *m = &w->blk->g->l.memory;
+    cji_sim_span s = { 0 };
+    if (!m->find || !m->find(m->user, a, &s, why, size)) return NULL;
+    w->span_next = w->span_next % (CJI_SPANS - 1) + 1;
+    w->span[w->span_next] = w->span[0];
+    w->span[0] = s;
+    return &w->span[0];
+}
+
+static const char *mem_verb(unsigned access) { return access == MEM_READ ? "reads" : access == MEM_WRITE ? "writes" : "updates"; }
+
+/* One lane in global memory. */
+static bool mem_global(cji_warp *w, const cji_rec *r, unsigned i, uint64_t a, unsigned bytes, unsigned access, uint64_t *at) {
+    char why[200] = "is no device memory";
+    const cji_sim_span *s = mem_span(w, a, why, sizeof why);
+    if (!s) {
+        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at 0x%llx, which %s", mem_verb(access), bytes, (unsigned long long)a, why);
+        return false;
+    }
+    if (s->hi - a < bytes) {
+        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at 0x%llx, of which only %llu lie inside the allocation at 0x%llx", mem_verb(access), bytes,
+                  (unsigned long long)a, (unsigned long long)(s->hi - a), (unsigned long long)s->lo);
+        return false;
+    }
+    if (s->readonly && access & MEM_WRITE) {
+        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at 0x%llx, which may only be read", mem_verb(access), bytes, (unsigned long long)a);
+        return false;
+    }
+    *at = (uint64_t)(uintptr_t)s->host + (a - s->lo);
+    return true;
+}
+
+static bool mem_small(cji_warp *w, const cji_rec *r, unsigned i, const char *what, uint64_t a, unsigned bytes, uint64_t size, unsigned access) {
+    if (a < size && size - a >= bytes) return true;
+    cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at offset %lld of %s, which has %llu", mem_verb(access), bytes, (long long)a, what, (unsigned long long)size);
+    return false;
+}
+
+/* One lane, any space. */
+static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, uint64_t a, unsigned bytes, unsigned access, mem_at *m) {
+    if (a & (bytes - 1)) {
+        cji_fault(w, r, i, CJI_SIM_FAULT_MISALIGNED, a, "%s %u bytes at 0x%llx, which is no multiple of %u", mem_verb(access), bytes, (unsigned long long)a, bytes);
+        return false;
+    }
+    if (space == CJI_MS_GENERIC) {
+        switch (a >> 48 << 48) {
+        case CJI_SIM_SHARED_WINDOW: space = CJI_MS_SHARED; break;
+        case CJI_SIM_LOCAL_WINDOW: space = CJI_MS_LOCAL; break;
+        case CJI_SIM_PARAM_WINDOW: space = CJI_MS_PARAM; break;
+        default: space = CJI_MS_GLOBAL; break;
+        }
+        if (space != CJI_MS_GLOBAL) a &= UINT64_C(0xffffffffffff);
+    }
+    switch (space) {
+    case CJI_MS_GLOBAL: return mem_global(w, r, i, a, bytes, access, &m->at[i]);
+    case CJI_MS_SHARED:
+        if (!mem_small(w, r, i, "shared memory", a, bytes, w->blk->shared_bytes, access)) return false;
+        m->at[i] = (uint64_t)(uintptr_t)w->blk->shared + a;
+        m->shared |= UINT32_C(1) << i;
+        return true;
+    case CJI_MS_LOCAL:
+        if (!mem_small(w, r, i, "the thread's local memory", a, bytes, w->lstride, access)) return false;
+        m->at[i] = (uint64_t)(uintptr_t)w->lmem + (uint64_t)i * w->lstride + a;
+        m->shared |= UINT32_C(1) << i;
+        return true;
+    default:
+        if (access & MEM_WRITE) {
+            cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "writes to a kernel parameter");
+            return false;
+        }
+        if (!mem_small(w, r, i, "the kernel's parameters", a, bytes, w->blk->g->l.kernel->param_bytes, access)) return false;
+        m->at[i] = (uint64_t)(uintptr_t)w->blk->g->params + a;
+        return true;
+    }
+}
+
+/* ---- A warp's addresses ---- */
+
+static void mem_addresses(cji_warp *w, const cji_rec *r, uint64_t *a) {
+    uint64_t imm = (uint64_t)r->imm;
+    if (r->flags & CJI_MF_NOBASE) {
+        if (r->flags & CJI_MF_FRAME) imm += w->local;
+        for (int i = 0; i < CJI_LANES; i++) a[i] = imm;
+    } else if (r->flags & CJI_MF_BASE32) {
+        const uint32_t *b = (const uint32_t *)(const void *)(w->r + r->a);
+        for (int i = 0; i < CJI_LANES; i++) a[i] = (uint32_t)(b[i] + (uint32_t)imm);
+    } else {
+        const uint64_t *b = (const uint64_t *)(const void *)(w->r + r->a);
+        for (int i = 0; i < CJI_LANES; i++) a[i] = b[i] + imm;
+    }
+    uint32_t m = w->mask;
+    if (m != CJI_FULL) {
+        uint64_t first = a[cji_first(m)];
+        for (int i = 0; i < CJI_LANES; i++) a[i] = m >> i & 1 ? a[i] : first;
+    }
+}
+
+/* Fills m for the lanes of w->mask (loads may use all).  False: a fault. */
+static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned access, mem_at *m) {
+    uint64_t *a = m->device, lo = UINT64_MAX, hi = 0, low = 0;
+    m->shared = 0;
+    mem_addresses(w, r, a);
+    for (int i = 0; i < CJI_LANES; i++) {
+        lo = a[i] < lo ? a[i] : lo;
+        hi = a[i] > hi ? a[i] : hi;
+        low |= a[i];
+    }
+    if (!(low & (bytes - 1))) {
+        uint64_t limit = 0, base = 0, start = 0;
+        switch (r->space) {
+        case CJI_MS_GLOBAL:
+        case CJI_MS_GENERIC: /* a window's addresses are in no span */
+            if (!(w->span[0].readonly && access & MEM_WRITE)) start = w->span[0].lo, limit = w->span[0].hi, base = (uint64_t)(uintptr_t)w->span[0].host;
+            break;
+        case CJI_MS_SHARED:
+            limit = w->blk->shared_bytes, base = (uint64_t)(uintptr_t)w->blk->shared;
+            m->shared = CJI_FULL;
+            break;
+        case CJI_MS_LOCAL:
+            if (hi < w->lstride && w->lstride - hi >= bytes) {
+                base = (uint64_t)(uintptr_t)w->lmem;
+                for (unsigned i = 0; i < CJI_LANES; i++) m->at[i] = base + (uint64_t)i * w->lstride + a[i];
+                m->shared = CJI_FULL;
+                return true;
+            }
+            break;
+        default: break;
+        }
+        if (lo >= start && hi < limit && limit - hi >= bytes) {
+            for (int i = 0; i < CJI_LANES; i++) m->at[i] = base + (a[i] - start);
+            return true;
+        }
+    }
+    m->shared = 0;
+    unsigned first = cji_first(w->mask);
+    CJI_EACH(i, w->mask)
+        if (!mem_lane(w, r, i, r->space, a[i], bytes, access, m)) return false;
+    for (unsigned i = 0; i < CJI_LANES; i++)
+        if (!(w->mask >> i & 1)) m->at[i] = m->at[first];
+    return true;
+}
+
+const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t a, uint64_t *left) {
+    const cji_blk *b = w->blk;
+    uint64_t off = a & UINT64_C(0xffffffffffff);
+    switch (a >> 48 << 48) {
+    case CJI_SIM_SHARED_WINDOW:
+        if (off >= b->shared_bytes) return NULL;
+        *left = b->shared_bytes - off;
+        return b->shared + off;
+    case CJI_SIM_LOCAL_WINDOW:
+        if (off >= w->lstride) return NULL;
+        *left = w->lstride - off;
+        return w->lmem + (size_t)lane * w->lstride + off;
+    case CJI_SIM_PARAM_WINDOW:
+        if (off >= b->g->l.kernel->param_bytes) return NULL;
+        *left = b->g->l.kernel->param_bytes - off;
+        return b->g->params + off;
+    default: {
+        char why[200];
+        const cji_sim_span *s = mem_span(w, a, why, sizeof why);
+        if (!s) return NULL;
+        *left = s->hi - a;
+        return s->host + (a - s->lo);
+    }
+    }
+}
+
+/* ---- Bytes ---- */
+
+#define MEM_P(x) ((void *)(uintptr_t)(x))
+
+/* Volatile, relaxed and stronger accesses are indivisible. */
+static uint64_t mem_load1(uint64_t at, unsigned size, bool whole) {
+    switch (size) {
+    case 1: return whole ? __atomic_load_n((uint8_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint8_t *)MEM_P(at);
+    case 2: return whole ? __atomic_load_n((uint16_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint16_t *)MEM_P(at);
+    case 4: return whole ? __atomic_load_n((uint32_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint32_t *)MEM_P(at);
+    default: return whole ? __atomic_load_n((uint64_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint64_t *)MEM_P(at);
+    }
+}
+static void mem_store1(uint64_t at, unsigned size, bool whole, uint64_t v) {
+    switch (size) {
+    case 1:
+        if (whole) __atomic_store_n((uint8_t *)MEM_P(at), (uint8_t)v, __ATOMIC_RELAXED);
+        else *(uint8_t *)MEM_P(at) = (uint8_t)v;
+        break;
+    case 2:
+        if (whole) __atomic_store_n((uint16_t *)MEM_P(at), (uint16_t)v, __ATOMIC_RELAXED);
+        else *(uint16_t *)MEM_P(at) = (uint16_t)v;
+        break;
+    case 4:
+        if (whole) __atomic_store_n((uint32_t *)MEM_P(at), (uint32_t)v, __ATOMIC_RELAXED);
+        else *(uint32_t *)MEM_P(at) = (uint32_t)v;
+        break;
+    default:
+        if (whole) __atomic_store_n((uint64_t *)MEM_P(at), v, __ATOMIC_RELAXED);
+        else *(uint64_t *)MEM_P(at) = v;
+        break;
+    }
+}
+
+static uint64_t mem_extend(uint64_t v, unsigned size) {
+    unsigned bits = 8 * size;
+    if (bits >= 64) return v;
+    uint64_t top = UINT64_C(1) << (bits - 1);
+    return (v ^ top) - top;
+}
+
+#ifdef __SANITIZE_THREAD__
+static int mem_fence_word;
+static void mem_fence(void) { __atomic_fetch_add(&mem_fence_word, 1, __ATOMIC_SEQ_CST); }
+#else
+static void mem_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+#endif
+
+void cji_h_fence(cji_warp *w, const cji_rec *r) {
+    (void)w, (void)r;
+    mem_fence();
+}
+void cji_h_prefetch(cji_warp *w, const cji_rec *r) { (void)w, (void)r; }
+
+/* A spin loop on this access gives way soon. */
+static void mem_spin(cji_warp *w) {
+    w->slice -= CJI_FUEL_SPIN;
+    w->fuel -= CJI_FUEL_SPIN;
+}
+
+#define MEM_LOAD_LOOP(T)                                                              \
+    do {                                                                              \
+        T *d = (T *)(void *)(w->r + r->d), v[CJI_LANES];                              \
+        for (int i = 0; i < CJI_LANES; i++) v[i] = *(const T *)MEM_P(m.at[i]);        \
+        if (w->mask == CJI_FULL) memcpy(d, v, sizeof v);                              \
+        else                                                                          \
+            for (int i = 0; i < CJI_LANES; i++) d[i] = w->mask >> i & 1 ? v[i] : d[i]; \
+    } while (0)
+
+void cji_h_ld(cji_warp *w, const cji_rec *r) {
+    mem_at m;
+    bool whole = r->flags & CJI_MF_VOLATILE;
+    if (!mem_resolve(w, r, (unsigned)r->size * r->count, MEM_READ, &m)) return;
+    if (whole) mem_spin(w);
+    else if (r->count == 1) {
+        if (r->size == 4 && r->wd == CJI_W32) {
+            MEM_LOAD_LOOP(uint32_t);
+            return;
+        }
+        if (r->size == 8 && r->wd == CJI_W64) {
+            MEM_LOAD_LOOP(uint64_t);
+            return;
+        }
+    }
+    const uint32_t *x = w->p->ext + r->target, one[2] = { r->wd, r->d };
+    if (r->count == 1) x = one;
+    for (unsigned j = 0; j < r->count; j++) {
+        unsigned width = x[2 * j], off = x[2 * j + 1];
+        if (!width) continue;
+        if (!whole && r->size == 4 && width == CJI_W32) {
+            uint32_t *d = (uint32_t *)(void *)(w->r + off);
+            for (int i = 0; i < CJI_LANES; i++) {
+                uint32_t v = *(const uint32_t *)MEM_P(m.at[i] + 4 * j);
+                d[i] = w->mask >> i & 1 ? v : d[i];
+            }
+            continue;
+        }
+        CJI_EACH(i, w->mask) {
+            uint64_t v = mem_load1(m.at[i] + (uint64_t)j * r->size, r->size, whole);
+            cji_put(w, width, off, i, r->flags & CJI_MF_SIGNED ? mem_extend(v, r->size) : v);
+        }
+    }
+    if (r->flags & CJI_MF_ORDER) mem_fence();
+}
+
+void cji_h_st(cji_warp *w, const cji_rec *r) {
+    mem_at m;
+    bool whole = r->flags & CJI_MF_VOLATILE;
+    if (!mem_resolve(w, r, (unsigned)r->size * r->count, MEM_WRITE, &m)) return;
+    if (r->flags & CJI_MF_ORDER) mem_fence();
+    if (r->count == 1 && r->size == 4 && r->wb == CJI_W32 && w->mask == CJI_FULL && !whole) {
+        const uint32_t *s = (const uint32_t *)(const void *)(w->r + r->b);
+        for (int i = 0; i < CJI_LANES; i++) *(uint32_t *)MEM_P(m.at[i]) = s[i];
+        return;
+    }
+    const uint32_t *x = w->p->ext + r->target, one[2] = { r->wb, r->b };
+    if (r->count == 1) x = one;
+    CJI_EACH(i, w->mask)
+        for (unsigned j = 0; j < r->count; j++) mem_store1(m.at[i] + (uint64_t)j * r->size, r->size, whole, cji_get(w, x[2 * j], x[2 * j + 1], i));
+}
+
+void cji_h_ld_param(cji_warp *w, const cji_rec *r) {
+    const unsigned char *from = w->blk->g->params + r->imm;
+    const uint32_t *x = w->p->ext + r->target, one[2] = { r->wd, r->d };
+    if (r->count == 1) x = one;
+    for (unsigned j = 0; j < r->count; j++) {
+        uint64_t v = 0;
+        memcpy(&v, from + (size_t)j * r->size, r->size);
+        if (r->flags & CJI_MF_SIGNED) v = mem_extend(v, r->size);
+        if (x[2 * j] == CJI_W64 && w->mask == CJI_FULL) {
+            uint64_t *d = (uint64_t *)(void *)(w->r + x[2 * j + 1]);
+            for (int i = 0; i < CJI_LANES; i++) d[i] = v;
+        } else if (x[2 * j] == CJI_W32 && w->mask == CJI_FULL) {
+            uint32_t *d = (uint32_t *)(void *)(w->r + x[2 * j + 1]);
+            for (int i = 0; i < CJI_LANES; i++) d[i] = (uint32_t)v;
+        } else {
+            CJI_EACH(i, w->mask) cji_put(w, x[2 * j], x[2 * j + 1], i, v);
+        }
+    }
+}
+
+/* ---- Atomic operations ---- */
+
+static uint64_t mem_half2(cji_fp_format f, uint64_t a, uint64_t b, unsigned op) {
+    uint64_t v = 0;
+    for (unsigned s = 0; s < 32; s += 16) {
+        uint64_t x = a >> s & 0xffff, y = b >> s & 0xffff, k = CJI_KF(16, f, 0);
+        v |= (op == CJI_AT_ADD ? cji_fp_add(f, x, y, CJI_FP_RN) : op == CJI_AT_MIN ? cji_l_fmin(x, y, 0, (uint32_t)k) : cji_l_fmax(x, y, 0, (uint32_t)k)) << s;
+    }
+    return v;
+}
+
+/* f32 additions flush subnormals in global memory, not in shared memory. */
+static uint64_t mem_op(const cji_rec *r, uint64_t old, uint64_t b, uint64_t c, bool shared) {
+    unsigned op = CJI_AT_OP(r->k), bits = 8u * r->size;
+    uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    b &= mask;
+    switch (op) {
+    case CJI_AT_AND: return old & b;
+    case CJI_AT_OR: return old | b;
+    case CJI_AT_XOR: return old ^ b;
+    case CJI_AT_EXCH: return b;
+    case CJI_AT_CAS: return old == b ? c & mask : old;
+    case CJI_AT_INC: return old >= b ? 0 : old + 1;
+    case CJI_AT_DEC: return old == 0 || old > b ? b : old - 1;
+    default: break;
+    }
+    switch (CJI_AT_TYPE(r->k)) {
+    case CJI_AT_F32: return cji_l_fadd(old, b, 0, CJI_KF(32, CJI_FP_F32, 0) | (shared ? 0 : CJI_KF_FTZ));
+    case CJI_AT_F64: return cji_fp_add(CJI_FP_F64, old, b, CJI_FP_RN);
+    case CJI_AT_F16: return mem_half2(CJI_FP_F16, old, b, op) & 0xffff;
+    case CJI_AT_BF16: return mem_half2(CJI_FP_BF16, old, b, op) & 0xffff;
+    case CJI_AT_F16X2: return mem_half2(CJI_FP_F16, old, b, op);
+    case CJI_AT_BF16X2: return mem_half2(CJI_FP_BF16, old, b, op);
+    default: break;
+    }
+    if (op == CJI_AT_ADD) return (old + b) & mask;
+    bool less = CJI_AT_TYPE(r->k) == CJI_AT_SIGNED ? (int64_t)mem_extend(b, r->size) < (int64_t)mem_extend(old, r->size) : b < old;
+    return less == (op == CJI_AT_MIN) ? b : old;
+}
+
+#define MEM_CAS(T)                                                                                                  \
+    do {                                                                                                            \
+        T old = __atomic_load_n((T *)MEM_P(at), __ATOMIC_RELAXED);                                                  \
+        while (!__atomic_compare_exchange_n((T *)MEM_P(at), &old, (T)mem_op(r, old, b, c, false), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) { } \
+        return old;                                                                                                 \
+    } while (0)
+
+static uint64_t mem_atomic(const cji_rec *r, uint64_t at, uint64_t b, uint64_t c) {
+    if (CJI_AT_OP(r->k) == CJI_AT_ADD && CJI_AT_TYPE(r->k) <= CJI_AT_SIGNED) {
+        if (r->size == 4) return __atomic_fetch_add((uint32_t *)MEM_P(at), (uint32_t)b, __ATOMIC_SEQ_CST);
+        if (r->size == 8) return __atomic_fetch_add((uint64_t *)MEM_P(at), b, __ATOMIC_SEQ_CST);
+    }
+    switch (r->size) {
+    case 2: MEM_CAS(uint16_t);
+    case 4: MEM_CAS(uint32_t);
+    default: MEM_CAS(uint64_t);
+    }
+}
+
+/* Vector forms (red.v2.f32 and the like) are as many scalar ones: that is all they promise. */
+void cji_h_atom(cji_warp *w, const cji_rec *r) {
+    mem_at m;
+    if (!mem_resolve(w, r, (unsigned)r->size * r->count, MEM_READ | MEM_WRITE, &m)) return;
+    mem_spin(w);
+    const uint32_t *x = w->p->ext + r->target;
+    CJI_EACH(i, w->mask)
+        for (unsigned j = 0; j < r->count; j++) {
+            uint64_t b = r->count == 1 ? cji_get(w, r->wb, r->b, i) : cji_get(w, x[4 * j + 2], x[4 * j + 3], i);
+            uint64_t c = cji_get(w, r->wc, r->c, i), at = m.at[i] + (uint64_t)j * r->size, old;
+            if (m.shared >> i & 1) {
+                old = mem_load1(at, r->size, false);
+                mem_store1(at, r->size, false, mem_op(r, old, b, c, true));
+            } else old = mem_atomic(r, at, b, c);
+            if (r->count == 1) {
+                if (r->wd) cji_put(w, r->wd, r->d, i, old);
+            } else if (x[4 * j]) cji_put(w, x[4 * j], x[4 * j + 1], i, old);
+        }
+}
