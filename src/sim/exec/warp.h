@@ -1,6 +1,6 @@
 /* Inside the engine: predecoded records, warps, blocks, grids.
  *
- * Registers.  A function's frame is a piece of the warp's register stack: a head (return addresses, one for each lane), then the registers,
+ * Registers.  A function's frame is a piece of the warp's register stack: a head (where it was called from), then the registers,
  * then its constants, copied from the function's template when the frame is made.  A register of N bytes is 32 lanes of N bytes one
  * behind the other; a predicate is one 32-bit mask.  A record names registers by byte offsets from the frame's base.
  *
@@ -66,8 +66,8 @@ enum { CJI_MF_SIGNED = 1, CJI_MF_FRAME = 2 /* address relative to the local fram
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 
-/* Head of a frame: return address of each lane. */
-typedef struct cji_frame { uint32_t pc[CJI_LANES], base[CJI_LANES], local[CJI_LANES]; } cji_frame;
+/* Head of a frame: where its call came from.  A frame belongs to the lanes of one call. */
+typedef struct cji_frame { uint32_t pc, base, local, func, pad[12]; } cji_frame;
 
 typedef struct cji_func {
     const char *name;
@@ -95,6 +95,7 @@ enum { CJI_BUILTIN_NONE = 0, CJI_BUILTIN_PRINT, CJI_BUILTIN_ASSERT };
 struct cji_sim_program {
     cji_arena arena;
     cji_rec *code; size_t ncode, ccode;
+    const char **what; size_t cwhat;  /* [ncode]: the instruction's spelling */
     uint32_t *ext; size_t next, cext;
     cji_func *func; size_t nfunc, cfunc;
     cji_sim_var *var; size_t nvar, cvar;
@@ -108,12 +109,14 @@ struct cji_sim_program {
     const char **file; size_t nfile;
 };
 
+/* A call's record: d2 bytes of the caller's frame, imm of its local frame; ext[target]: narg, nres, then narg + nres places. */
+
 /* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 typedef enum cji_group_state { CJI_G_READY = 0, CJI_G_SYNC /* waits for lanes of its warp */, CJI_G_BAR /* waits for a barrier */ } cji_group_state;
 
 typedef struct cji_group {
-    uint32_t mask, pc, base, local, depth;
+    uint32_t mask, pc, base, top, local, depth;
     uint32_t stamp;          /* when it last ran */
     uint8_t state, bar;
 } cji_group;
@@ -127,7 +130,8 @@ struct cji_warp {
     uint32_t active;         /* the running group's lanes */
     uint32_t limit;          /* pc at which another group waits to be joined */
     bool stop;               /* look at the groups again */
-    uint32_t base, local, depth;
+    uint32_t base, top;      /* the frame's place in the register stack */
+    uint32_t local, depth;   /* local frame's offset; calls under way */
     int64_t fuel;            /* until the group gives way */
     int64_t slice;           /* until the warp gives way */
     cji_blk *blk;
@@ -138,7 +142,8 @@ struct cji_warp {
     uint32_t live;           /* lanes that have not exited */
     uint32_t cc;             /* carry flags */
     uint32_t clock;          /* stamps */
-    bool turn;               /* the longest waiting group is next */
+    uint32_t stamp;          /* of the running group */
+    bool turn;               /* the running group was chosen for having waited longest: it keeps running */
     uint32_t ngroup;
     uint64_t steps;
     cji_sim_span span[CJI_SPANS];
@@ -235,9 +240,11 @@ cji_warp_end cji_warp_run(cji_warp *w);
 void cji_warp_branch(cji_warp *w, uint32_t taken, uint32_t target);     /* lanes `taken` go there, the group's others on to w->pc */
 void cji_warp_wait(cji_warp *w, uint32_t lanes, unsigned state, unsigned bar); /* these lanes stay at this instruction */
 void cji_warp_exit(cji_warp *w, uint32_t lanes);
+void cji_warp_kick(cji_warp *w);                                         /* the groups have changed: choose anew */
 void cji_warp_wake(cji_warp *w);                                         /* groups in CJI_G_SYNC look again */
-bool cji_warp_push(cji_warp *w, const cji_func *f, uint32_t *base, uint32_t *local); /* room for a frame above the running one; offsets of it */
-void cji_warp_frame_init(cji_warp *w, const cji_func *f, uint32_t base);
+/* Enters f with `lanes` of the running group, the others go on: a new frame above all frames in use.  False: a fault. */
+bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f);
+void cji_warp_return(cji_warp *w, uint32_t lanes);
 
 /* block.c */
 typedef enum cji_block_end { CJI_BLOCK_DONE, CJI_BLOCK_YIELD, CJI_BLOCK_FAULT } cji_block_end;
@@ -245,7 +252,25 @@ bool cji_block_start(cji_blk *b, struct cji_sim_grid *g, uint64_t index);
 cji_block_end cji_block_run(cji_blk *b);
 void cji_block_free(cji_blk *b);
 void cji_block_exited(cji_blk *b);        /* lanes have exited: barriers may be complete */
-void cji_h_barrier(cji_warp *w, const cji_rec *r);
+void cji_h_barrier(cji_warp *w, const cji_rec *r); /* k: CJI_BAR_*; a: barrier, b: threads (wb CJI_WNONE: all), c: predicate */
+enum { CJI_BAR_SYNC = 0, CJI_BAR_ARRIVE, CJI_BAR_POPC, CJI_BAR_AND, CJI_BAR_OR, CJI_BAR_OP = 7, CJI_BAR_ALIGNED = 8 };
+
+/* ops_warp.c */
+void cji_h_sync(cji_warp *w, const cji_rec *r);    /* k: CJI_SY_*; a, b, c as the instruction has them; ext[target]: the mask's {width, offset} */
+bool cji_sync_meet(cji_warp *w);                   /* groups that wait at different places for the same thing: done, or false */
+
+/* ops_flow.c */
+void cji_h_bra(cji_warp *w, const cji_rec *r);
+void cji_h_jump(cji_warp *w, const cji_rec *r);    /* made by the layout: no back edge */
+void cji_h_brx(cji_warp *w, const cji_rec *r);     /* a: index; count targets at ext[target] */
+void cji_h_call(cji_warp *w, const cji_rec *r);    /* k: function, or UINT32_MAX: address in a; ext[target]: arguments, results; see CJI_CALL in decode */
+void cji_h_ret(cji_warp *w, const cji_rec *r);
+void cji_h_exit(cji_warp *w, const cji_rec *r);
+void cji_h_trap(cji_warp *w, const cji_rec *r);
+void cji_h_nanosleep(cji_warp *w, const cji_rec *r);
+
+/* print_exec.c */
+void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f); /* vprintf and __assertfail */
 
 /* grid.c: the first fault of a grid is kept.  `lane` is the thread concerned. */
 void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_sim_fault_kind kind, uint64_t address, const char *fmt, ...)

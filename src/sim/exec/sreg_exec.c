@@ -1,0 +1,69 @@
+/* Special registers. */
+#include "ptx/isa_ids.h"
+#include "sim/exec/ops_lane.h"
+
+static uint64_t sreg_dim(const uint32_t *v, unsigned i) { return i < 3 ? v[i] : 0; }
+
+/* One lane's value; *known: is it one of ours? */
+static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *known) {
+    static const uint32_t one[3] = { 1, 1, 1 }, none[3] = { 0, 0, 0 };
+    const cji_blk *b = w->blk;
+    const struct cji_sim_grid *g = b->g;
+    const cji_sim_launch *l = &g->l;
+    if (id >= CJI_SR_TID_X && id <= CJI_SR_TID_W) return id == CJI_SR_TID_W ? 0 : w->tid[id - CJI_SR_TID_X][lane];
+    if (id >= CJI_SR_NTID_X && id <= CJI_SR_NTID_W) return sreg_dim(l->block, id - CJI_SR_NTID_X);
+    if (id >= CJI_SR_CTAID_X && id <= CJI_SR_CTAID_W) return sreg_dim(b->id, id - CJI_SR_CTAID_X);
+    if (id >= CJI_SR_NCTAID_X && id <= CJI_SR_NCTAID_W) return sreg_dim(l->grid, id - CJI_SR_NCTAID_X);
+    if (id >= CJI_SR_CLUSTERID_X && id <= CJI_SR_CLUSTERID_W) return sreg_dim(b->id, id - CJI_SR_CLUSTERID_X);
+    if (id >= CJI_SR_NCLUSTERID_X && id <= CJI_SR_NCLUSTERID_W) return sreg_dim(l->grid, id - CJI_SR_NCLUSTERID_X);
+    if (id >= CJI_SR_CLUSTER_CTAID_X && id <= CJI_SR_CLUSTER_CTAID_W) return sreg_dim(none, id - CJI_SR_CLUSTER_CTAID_X);
+    if (id >= CJI_SR_CLUSTER_NCTAID_X && id <= CJI_SR_CLUSTER_NCTAID_W) return sreg_dim(one, id - CJI_SR_CLUSTER_NCTAID_X);
+    if (id >= CJI_SR_PM0 && id <= CJI_SR_PM7_64) return 0;
+    if (id >= CJI_SR_ENVREG0 && id <= CJI_SR_ENVREG31) {
+        if (id == CJI_SR_ENVREG1) return l->workspace >> 32;
+        return id == CJI_SR_ENVREG2 ? l->workspace & UINT32_MAX : 0;
+    }
+    uint32_t bit = UINT32_C(1) << lane;
+    switch (id) {
+    case CJI_SR_LANEID: return lane;
+    case CJI_SR_WARPID: return w->index;
+    case CJI_SR_NWARPID: return 64;
+    case CJI_SR_SMID: return l->sm_count ? b->index % l->sm_count : 0;
+    case CJI_SR_NSMID: return l->sm_count ? l->sm_count : 1;
+    case CJI_SR_GRIDID: return l->grid_id;
+    case CJI_SR_LANEMASK_EQ: return bit;
+    case CJI_SR_LANEMASK_LE: return bit | (bit - 1);
+    case CJI_SR_LANEMASK_LT: return bit - 1;
+    case CJI_SR_LANEMASK_GE: return (uint32_t)~(bit - 1);
+    case CJI_SR_LANEMASK_GT: return (uint32_t)~(bit | (bit - 1));
+    case CJI_SR_CLOCK: case CJI_SR_CLOCK64: return cji_sim_now() - g->start;
+    case CJI_SR_CLOCK_HI: return (cji_sim_now() - g->start) >> 32;
+    case CJI_SR_GLOBALTIMER: case CJI_SR_GLOBALTIMER_LO: return cji_sim_now();
+    case CJI_SR_GLOBALTIMER_HI: return cji_sim_now() >> 32;
+    case CJI_SR_IS_EXPLICIT_CLUSTER: case CJI_SR_CLUSTER_CTARANK: case CJI_SR_CURRENT_GRAPH_EXEC: return 0;
+    case CJI_SR_CLUSTER_NCTARANK: return 1;
+    case CJI_SR_TOTAL_SMEM_SIZE: case CJI_SR_AGGR_SMEM_SIZE: return g->shared_bytes;
+    case CJI_SR_DYNAMIC_SMEM_SIZE: return l->dynamic_shared;
+    default:
+        *known = false;
+        return 0;
+    }
+}
+
+bool cji_sreg_known(unsigned id) {
+    static const struct { uint16_t first, last; } known[] = {
+        { CJI_SR_TID_X, CJI_SR_TID_W }, { CJI_SR_NTID_X, CJI_SR_NTID_W }, { CJI_SR_CTAID_X, CJI_SR_CTAID_W }, { CJI_SR_NCTAID_X, CJI_SR_NCTAID_W },
+        { CJI_SR_LANEID, CJI_SR_GLOBALTIMER_HI }, { CJI_SR_PM0, CJI_SR_PM7_64 }, { CJI_SR_ENVREG0, CJI_SR_ENVREG31 }, { CJI_SR_IS_EXPLICIT_CLUSTER, CJI_SR_IS_EXPLICIT_CLUSTER },
+        { CJI_SR_CLUSTERID_X, CJI_SR_CLUSTERID_W }, { CJI_SR_NCLUSTERID_X, CJI_SR_NCLUSTERID_W }, { CJI_SR_CLUSTER_CTAID_X, CJI_SR_CLUSTER_CTAID_W },
+        { CJI_SR_CLUSTER_NCTAID_X, CJI_SR_CLUSTER_NCTARANK }, { CJI_SR_TOTAL_SMEM_SIZE, CJI_SR_CURRENT_GRAPH_EXEC },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (id >= known[i].first && id <= known[i].last) return true;
+    return false;
+}
+
+void cji_h_sreg(cji_warp *w, const cji_rec *r) {
+    bool known = true;
+    if (r->k >= CJI_SR_CLOCK && r->k <= CJI_SR_GLOBALTIMER_HI) w->slice -= CJI_FUEL_SPIN;   /* somebody waits for the time to pass */
+    CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, sreg_value(w, r->k, i, &known));
+}
