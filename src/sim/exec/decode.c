@@ -1,0 +1,338 @@
+/* The decoder's core: operands, constants, blocks in their order, branches (decode.h). */
+#include "sim/exec/decode.h"
+
+#include <stdarg.h>
+
+#include "sim/exec/flow.h"
+#include "sim/exec/lane_ops.h"
+#include "sim/exec/ops_lane.h"
+
+/* ---- Complaints ---- */
+
+bool cji_dec_fail(cji_dec *d, const char *fmt, ...) {
+    if (d->failed) return false;
+    d->failed = true;
+    va_list args;
+    va_start(args, fmt);
+    cji_text_printf(d->log, "%s:%u: %s%s", d->mod->name, d->line, d->e ? d->e->isa.text : "", d->e ? " " : "");
+    cji_text_vprintf(d->log, fmt, args);
+    cji_text_putc(d->log, '\n');
+    va_end(args);
+    return false;
+}
+bool cji_dec_refuse(cji_dec *d) { return cji_dec_fail(d, "is not executed by the CPU device yet"); }
+static bool decode_memory(cji_dec *d) { return cji_dec_fail(d, "could not be decoded: there is no memory"); }
+
+/* ---- Places ---- */
+
+unsigned cji_dec_width(unsigned bits) { return bits == 1 ? CJI_WP : bits <= 8 ? CJI_W8 : bits <= 16 ? CJI_W16 : bits <= 32 ? CJI_W32 : bits <= 64 ? CJI_W64 : CJI_WNONE; }
+
+static uint32_t decode_room(cji_dec *d, unsigned w) {
+    uint32_t off = d->extra, bytes = cji_width_bytes(w);
+    if (bytes > 4) off = (off + 31u) & ~31u;
+    d->extra = off + bytes;
+    return off;
+}
+
+cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind) {
+    if (w != CJI_W64 && kind == CJI_CON_PLAIN) bits &= (UINT64_C(1) << cji_dec_bits(w)) - 1;
+    for (size_t i = 0; i < d->ncon; i++)
+        if (d->con[i].kind == kind && d->con[i].w == w && d->con[i].bits == bits && kind != CJI_CON_TEMP) return (cji_dec_place){ d->con[i].off, (uint8_t)w };
+    if (!cji_grow(&d->con, &d->ccon, d->ncon + 1, sizeof *d->con)) {
+        decode_memory(d);
+        return (cji_dec_place){ sizeof(cji_frame), (uint8_t)w };
+    }
+    uint32_t off = decode_room(d, w);
+    d->con[d->ncon++] = (struct cji_dec_const){ bits, off, (uint8_t)w, (uint8_t)kind };
+    return (cji_dec_place){ off, (uint8_t)w };
+}
+cji_dec_place cji_dec_temp(cji_dec *d, unsigned w) { return cji_dec_const(d, w, 0, CJI_CON_TEMP); }
+
+uint32_t cji_dec_ext(cji_dec *d, uint32_t value) {
+    cji_sim_program *p = d->p;
+    if (!cji_grow(&p->ext, &p->cext, p->next + 1, sizeof *p->ext)) {
+        decode_memory(d);
+        return 0;
+    }
+    p->ext[p->next] = value;
+    return (uint32_t)p->next++;
+}
+
+cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn) {
+    static _Thread_local cji_rec nowhere;
+    cji_sim_program *p = d->p;
+    size_t was = p->ccode;
+    if (!cji_grow(&p->code, &p->ccode, p->ncode + 1, sizeof *p->code)) {
+        decode_memory(d);
+        return &nowhere;
+    }
+    if (p->ccode != was || !p->what) {
+        const char **what = cji_realloc(p->what, p->cwhat * sizeof *what, p->ccode * sizeof *what);
+        if (!what) {
+            decode_memory(d);
+            return &nowhere;
+        }
+        p->what = what;
+        p->cwhat = p->ccode;
+    }
+    p->what[p->ncode] = d->e ? d->e->isa.text : "";   /* program.c replaces it by a copy of its own */
+    cji_rec *r = &p->code[p->ncode++];
+    *r = (cji_rec){ .fn = fn, .guard = d->guard, .line = d->line };
+    return r;
+}
+
+void cji_dec_put_d(cji_rec *r, cji_dec_place x) { r->d = x.off, r->wd = x.w; }
+void cji_dec_put_a(cji_rec *r, cji_dec_place x) { r->a = x.off, r->wa = x.w; }
+void cji_dec_put_b(cji_rec *r, cji_dec_place x) { r->b = x.off, r->wb = x.w; }
+void cji_dec_put_c(cji_rec *r, cji_dec_place x) { r->c = x.off, r->wc = x.w; }
+
+uint32_t cji_dec_word(const cji_dec *d, uint32_t i) { return i < d->n ? cji_ins_opnd(d->f, d->x, i) : 0; }
+bool cji_dec_has(const cji_dec *d, uint16_t word) { return cji_isa_has(&d->e->isa, word); }
+
+/* ---- Operands ---- */
+
+static uint64_t decode_literal(const cji_lit *l, unsigned bits, bool is_float) {
+    if (is_float && l->lit == CJI_LIT_F64 && bits == 32) return cji_fp_convert(CJI_FP_F32, CJI_FP_F64, l->bits, CJI_FP_RN, false);
+    if (is_float && l->lit == CJI_LIT_F32 && bits == 64) return cji_fp_convert(CJI_FP_F64, CJI_FP_F32, l->bits, CJI_FP_RN, false);
+    return l->bits;
+}
+
+/* The address of a variable in its own space. */
+static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits) {
+    const cji_var *v = d->m->var[index];
+    const struct cji_dec_var *at = &d->mod->var[index];
+    unsigned w = bits == 32 ? CJI_W32 : CJI_W64;
+    switch (at->where) {
+    case CJI_VAR_IMAGE: return cji_dec_const(d, CJI_W64, at->offset, CJI_CON_IMAGE);
+    case CJI_VAR_SHARED: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
+    case CJI_VAR_DYNAMIC: return cji_dec_const(d, w, at->offset, CJI_CON_DYNAMIC);
+    case CJI_VAR_PARAM: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
+    case CJI_VAR_FRAME: {
+        cji_dec_place t = cji_dec_temp(d, w);
+        cji_rec *r = cji_dec_emit(d, cji_h_local_addr);
+        cji_dec_put_d(r, t);
+        r->imm = (int64_t)at->offset;
+        return t;
+    }
+    default:
+        cji_dec_fail(d, "names %s, which %s", cji_ptx_name(d->m, v->name), v->linkage == CJI_LINK_EXTERN ? "no module defines" : "has no address on the CPU device");
+        return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
+    }
+}
+
+cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_float) {
+    uint32_t index = cji_word_index(word);
+    unsigned w = cji_dec_width(bits ? bits : 32);
+    switch (cji_word_kind(word)) {
+    case CJI_K_REG: return d->reg[index];
+    case CJI_K_IMM: return cji_dec_const(d, w, decode_literal(&d->f->lit[index], bits, is_float), CJI_CON_PLAIN);
+    case CJI_K_NOT: {
+        cji_dec_place t = cji_dec_temp(d, CJI_WP);
+        cji_rec *r = cji_dec_emit(d, cji_h_pred);
+        cji_dec_put_d(r, t);
+        cji_dec_put_a(r, d->reg[index]);
+        cji_dec_put_b(r, d->reg[index]);
+        r->k = CJI_PL_NOT;
+        return t;
+    }
+    case CJI_K_SREG: {
+        const cji_isa_sreg *s = cji_isa_sreg_at(index);
+        if (!cji_sreg_known(s->id)) {
+            cji_dec_fail(d, "reads %s, which the CPU device does not have", s->name);
+            return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
+        }
+        cji_dec_place t = cji_dec_temp(d, w);
+        cji_rec *r = cji_dec_emit(d, cji_h_sreg);
+        cji_dec_put_d(r, t);
+        r->k = s->id;
+        return t;
+    }
+    case CJI_K_SYM: return decode_symbol(d, index, bits);
+    case CJI_K_FUNC: return cji_dec_const(d, CJI_W64, CJI_FUNC_TAG + ((uint64_t)d->mod->func[index] + 1) * 16, CJI_CON_PLAIN);
+    default:
+        cji_dec_fail(d, "has an operand that the CPU device does not read");
+        return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
+    }
+}
+
+cji_dec_place cji_dec_dst(cji_dec *d, uint32_t word, unsigned w) {
+    if (cji_word_kind(word) == CJI_K_REG) return d->reg[cji_word_index(word)];
+    if (cji_word_kind(word) != CJI_K_SINK) cji_dec_fail(d, "has a result that the CPU device does not write");
+    return cji_dec_temp(d, w);
+}
+
+/* ---- Types ---- */
+
+static bool decode_type_word(uint16_t word, cji_dec_type *t) {
+    static const struct { uint16_t word; cji_dec_type t; } types[] = {
+        { CJI_W_PRED, { 1, 'p', 0, 0 } }, { CJI_W_B8, { 8, 'b', 0, 0 } }, { CJI_W_B16, { 16, 'b', 0, 0 } }, { CJI_W_B32, { 32, 'b', 0, 0 } }, { CJI_W_B64, { 64, 'b', 0, 0 } },
+        { CJI_W_B128, { 128, 'b', 0, 0 } }, { CJI_W_U8, { 8, 'u', 0, 0 } }, { CJI_W_U16, { 16, 'u', 0, 0 } }, { CJI_W_U32, { 32, 'u', 0, 0 } }, { CJI_W_U64, { 64, 'u', 0, 0 } },
+        { CJI_W_S8, { 8, 's', 0, 0 } }, { CJI_W_S16, { 16, 's', 0, 0 } }, { CJI_W_S32, { 32, 's', 0, 0 } }, { CJI_W_S64, { 64, 's', 0, 0 } }, { CJI_W_U16X2, { 16, 'u', 0, 1 } },
+        { CJI_W_S16X2, { 16, 's', 0, 1 } }, { CJI_W_F16, { 16, 'f', CJI_FP_F16, 0 } }, { CJI_W_BF16, { 16, 'f', CJI_FP_BF16, 0 } }, { CJI_W_F16X2, { 16, 'f', CJI_FP_F16, 1 } },
+        { CJI_W_BF16X2, { 16, 'f', CJI_FP_BF16, 1 } }, { CJI_W_F32, { 32, 'f', CJI_FP_F32, 0 } }, { CJI_W_F32X2, { 32, 'f', CJI_FP_F32, 1 } }, { CJI_W_F64, { 64, 'f', CJI_FP_F64, 0 } },
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].word == word) return *t = types[i].t, true;
+    return false;
+}
+
+static void decode_begin(cji_dec *d, const cji_ins *x) {
+    d->x = x;
+    d->e = cji_ins_form(d->m, x);
+    d->n = cji_ins_n(d->f, x);
+    d->ntype = 0;
+    memset(d->type, 0, sizeof d->type);
+    uint32_t line = 0;
+    cji_ptx_where(d->m, x->loc, &line);
+    d->line = line;
+    d->guard = CJI_NO_GUARD;
+    if (x->guard) d->guard = d->reg[cji_word_index(x->guard)].off << 1 | (cji_word_kind(x->guard) == CJI_K_NOT);
+    for (uint32_t i = 0; i < d->e->isa.nwords && d->ntype < 6; i++)
+        if (decode_type_word(d->e->isa.word[i], &d->type[d->ntype])) d->ntype++;
+}
+
+/* ---- Blocks ---- */
+
+/* Targets are block numbers first; they become places once all blocks have theirs. */
+static void decode_branch(cji_dec *d, const cji_flow *g) {
+    uint32_t last = cji_dec_word(d, d->n - 1);
+    if (cji_word_kind(last) == CJI_K_LABEL) {
+        cji_dec_emit(d, cji_h_bra)->target = cji_flow_target(g, d->f, last);
+        return;
+    }
+    const cji_tlist *list = &d->f->tlist[cji_word_index(last)];
+    uint32_t n = 0;
+    const uint32_t *word = cji_fn_words(d->f, list->list, &n);
+    if (n > 255) {
+        cji_dec_fail(d, "has %u targets; the CPU device takes 255", n);
+        return;
+    }
+    cji_dec_place index = cji_dec_src(d, cji_dec_word(d, 0), 32, false);
+    uint32_t at = (uint32_t)d->p->next;
+    for (uint32_t i = 0; i < n; i++) cji_dec_ext(d, cji_flow_target(g, d->f, word[i]));
+    cji_rec *r = cji_dec_emit(d, cji_h_brx);
+    cji_dec_put_a(r, index);
+    r->target = at;
+    r->count = (uint8_t)n;
+}
+
+static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g) {
+    if (x->form >= CJI_INS_PSEUDO) return;
+    decode_begin(d, x);
+    if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
+    else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_warp(d) && !cji_dec_flow(d)) cji_dec_refuse(d);
+}
+
+static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start) {
+    uint32_t first = (uint32_t)d->p->ncode;
+    for (uint32_t i = 0; i < g->norder; i++) {
+        const cji_flow_block *b = &g->block[g->order[i]];
+        start[g->order[i]] = (uint32_t)d->p->ncode;
+        for (uint32_t j = b->first; j < b->end && !d->failed; j++) decode_ins(d, &d->f->ins[j], g);
+        if (d->failed) return false;
+        d->guard = CJI_NO_GUARD;
+        if (b->next != CJI_FLOW_NONE) {
+            if (i + 1 == g->norder || g->order[i + 1] != b->next) cji_dec_emit(d, cji_h_jump)->target = b->next;
+        } else if (!b->nsucc || (d->f->ins[b->end - 1].guard && b->end == d->f->nins)) cji_dec_emit(d, cji_h_ret);
+    }
+    if (!g->norder) cji_dec_emit(d, cji_h_ret);
+    for (uint32_t pc = first; pc < d->p->ncode; pc++) {
+        cji_rec *r = &d->p->code[pc];
+        if (r->fn == cji_h_bra || r->fn == cji_h_jump) r->target = start[r->target];
+        else if (r->fn == cji_h_brx)
+            for (uint32_t i = 0; i < r->count; i++) d->p->ext[r->target + i] = start[d->p->ext[r->target + i]];
+    }
+    return !d->failed;
+}
+
+/* ---- Frames ---- */
+
+static bool decode_registers(cji_dec *d, cji_arena *arena) {
+    const cj_fn *f = d->f;
+    d->extra = sizeof(cji_frame);
+    d->reg = cji_arena_alloc(arena, (f->nreg + 1) * sizeof *d->reg);
+    if (!d->reg) return decode_memory(d);
+    for (uint32_t i = 0; i < f->nreg; i++) {
+        unsigned bits = cji_type_bits(f->reg[i].type), w = cji_dec_width(bits);
+        if (!w) return cji_dec_fail(d, "%s has a register of %u bits, which the CPU device does not have yet", d->fn->name, bits);
+        d->reg[i] = (cji_dec_place){ decode_room(d, w), (uint8_t)w };
+    }
+    d->extra = (d->extra + 63u) & ~63u;
+    d->fn->regs_end = d->extra;
+    return true;
+}
+
+static bool decode_template(cji_dec *d) {
+    cji_func *fn = d->fn;
+    cji_sim_program *p = d->p;
+    fn->frame = (d->extra + 63u) & ~63u;
+    size_t bytes = fn->frame - fn->regs_end;
+    fn->consts = cji_arena_alloc(&p->arena, bytes + 1);
+    if (!fn->consts) return decode_memory(d);
+    fn->dyn_first = (uint32_t)p->ndyn;
+    for (size_t i = 0; i < d->ncon; i++) {
+        const struct cji_dec_const *c = &d->con[i];
+        unsigned char *at = fn->consts + (c->off - fn->regs_end);
+        if (c->kind == CJI_CON_TEMP) continue;
+        if (c->w == CJI_WP) {
+            uint32_t all = c->bits ? CJI_FULL : 0;
+            memcpy(at, &all, 4);
+        } else {
+            size_t lane = cji_width_bytes(c->w) / CJI_LANES;
+            for (size_t j = 0; j < CJI_LANES; j++) memcpy(at + j * lane, &c->bits, lane);
+        }
+        if (c->kind == CJI_CON_IMAGE) {
+            if (!cji_grow(&p->place, &p->cplace, p->nplace + 1, sizeof *p->place)) return decode_memory(d);
+            p->place[p->nplace++] = (struct cji_place){ at, (int64_t)c->bits };
+        }
+        if (c->kind == CJI_CON_DYNAMIC) {
+            if (!cji_grow(&p->dyn, &p->cdyn, p->ndyn + 2, sizeof *p->dyn)) return decode_memory(d);
+            p->dyn[p->ndyn++] = c->off;
+            p->dyn[p->ndyn++] = cji_width_bytes(c->w) / CJI_LANES;
+            fn->dyn_n++;
+        }
+    }
+    return true;
+}
+
+/* The places of parameters and results. */
+static bool decode_formals(cji_dec *d) {
+    const cj_fn *f = d->f;
+    d->fn->arg_first = (uint32_t)d->p->next;
+    for (int pass = 0; pass < 2; pass++) {
+        const uint32_t *list = pass ? f->result : f->param;
+        for (size_t i = 0, n = pass ? f->nresult : f->nparam; i < n; i++) {
+            const cji_var *v = d->m->var[list[i]];
+            if (v->space == CJI_SP_REG) {
+                cji_dec_ext(d, CJI_ARG_REG | d->reg[v->reg].w);
+                cji_dec_ext(d, d->reg[v->reg].off);
+            } else {
+                cji_dec_ext(d, (uint32_t)v->bytes);
+                cji_dec_ext(d, (uint32_t)d->mod->var[list[i]].offset);
+            }
+        }
+    }
+    return !d->failed;
+}
+
+bool cji_decode(cji_dec *d) {
+    cji_arena arena = { 0 };
+    cji_flow flow;
+    bool ok = false;
+    cji_ptx_where(d->m, d->f->loc, &d->line);
+    if (!cji_flow_make(d->f, &arena, &flow)) {
+        decode_memory(d);
+        goto out;
+    }
+    uint32_t *start = cji_arena_alloc(&arena, (flow.n + 1) * sizeof *start);
+    if (!start) {
+        decode_memory(d);
+        goto out;
+    }
+    d->fn->entry = (uint32_t)d->p->ncode;
+    ok = decode_registers(d, &arena) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) && decode_template(d);
+out:
+    cji_free(d->con, d->ccon * sizeof *d->con);
+    cji_arena_free(&arena);
+    return ok && !d->failed;
+}

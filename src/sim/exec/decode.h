@@ -1,0 +1,86 @@
+/* From a function's instructions to predecoded records: what the decoder's files share.
+ *
+ * A register has its place in the frame from the start.  Constants and temporaries get theirs behind the registers as they come up: the
+ * frame's template, which holds each constant in all 32 lanes.
+ * One instruction becomes one record, behind the records that compute operands without a register (special registers, addresses in the
+ * local frame, negated predicates). */
+#ifndef CJI_SIM_DECODE_H
+#define CJI_SIM_DECODE_H
+
+#include "ptx/isa_ids.h"
+#include "ptx/ptx.h"
+#include "sim/exec/fp_soft.h"
+#include "sim/exec/ops_vec.h"
+#include "sim/exec/warp.h"
+
+/* Where a module's variables and functions went. */
+typedef struct cji_dec_module {
+    cj_ptx *m;
+    const char *name;          /* for messages */
+    struct cji_dec_var { uint8_t where; uint64_t offset; } *var;   /* [m->nvar]; where: CJI_AT_* below */
+    uint32_t *func;            /* [m->nfn]: index in program->func[] */
+} cji_dec_module;
+
+enum { CJI_VAR_NOWHERE = 0, CJI_VAR_IMAGE, CJI_VAR_SHARED, CJI_VAR_DYNAMIC, CJI_VAR_FRAME, CJI_VAR_PARAM };
+
+/* A type word of a spelling. */
+typedef struct cji_dec_type { uint8_t bits, cls, fmt, x2; } cji_dec_type;   /* cls: 'b' 'u' 's' 'f' 'p'; fmt: cji_fp_format; x2: a pair of such */
+
+typedef struct cji_dec_place { uint32_t off; uint8_t w; } cji_dec_place;
+
+typedef struct cji_dec {
+    cji_sim_program *p;
+    const cji_dec_module *mod;
+    const cj_ptx *m;
+    const cj_fn *f;
+    cji_func *fn;
+    cji_text *log;
+    const cji_vec_table *vec;
+    bool failed;
+    cji_dec_place *reg;        /* [f->nreg] */
+    uint32_t extra;            /* end of the frame so far */
+    struct cji_dec_const { uint64_t bits; uint32_t off; uint8_t w, kind; } *con; size_t ncon, ccon; /* kind: CJI_CON_* */
+    /* the instruction under way */
+    const cji_ins *x;
+    const cji_form *e;
+    uint32_t n;                /* operands */
+    uint32_t line;
+    uint32_t guard;
+    cji_dec_type type[6];      /* type words of its spelling */
+    uint32_t ntype;
+} cji_dec;
+
+enum { CJI_CON_PLAIN = 0, CJI_CON_IMAGE /* + the image's base */, CJI_CON_DYNAMIC /* + offset of dynamic shared memory */, CJI_CON_TEMP };
+
+/* decode.c */
+bool cji_decode(cji_dec *d);                                  /* the whole function; false: d->log says why */
+bool cji_dec_fail(cji_dec *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* "file:line: spelling ..."; returns false */
+bool cji_dec_refuse(cji_dec *d);                              /* the CPU device does not execute this */
+bool cji_dec_has(const cji_dec *d, uint16_t word);
+uint32_t cji_dec_word(const cji_dec *d, uint32_t i);          /* operand i, 0 past the end */
+cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind);
+cji_dec_place cji_dec_temp(cji_dec *d, unsigned w);
+/* Operand word as a source of `bits` (for literals), as a destination; a predicate, negated ones through a temporary. */
+cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_float);
+cji_dec_place cji_dec_dst(cji_dec *d, uint32_t word, unsigned w);
+cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn);            /* a record; never NULL; valid until the next call */
+uint32_t cji_dec_ext(cji_dec *d, uint32_t value);             /* appends to program->ext; returns its index */
+void cji_dec_put_d(cji_rec *r, cji_dec_place x);
+void cji_dec_put_a(cji_rec *r, cji_dec_place x);
+void cji_dec_put_b(cji_rec *r, cji_dec_place x);
+void cji_dec_put_c(cji_rec *r, cji_dec_place x);
+unsigned cji_dec_width(unsigned bits);                        /* cji_width for a number of bits */
+static inline unsigned cji_dec_bits(unsigned w) {
+    static const uint8_t bits[] = { 0, 1, 8, 16, 32, 64 };
+    return bits[w];
+}
+
+/* decode_alu.c, decode_cvt.c, decode_mem.c, decode_flow.c: true when it was one of theirs (or d->failed) */
+bool cji_dec_alu(cji_dec *d);
+bool cji_dec_compare(cji_dec *d);
+bool cji_dec_cvt(cji_dec *d);
+bool cji_dec_mem(cji_dec *d);
+bool cji_dec_warp(cji_dec *d);
+bool cji_dec_flow(cji_dec *d);                                /* but for branches, which decode.c lays out */
+
+#endif

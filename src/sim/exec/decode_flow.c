@@ -1,0 +1,154 @@
+/* Decoding: calls, returns, ends, barriers, fences, and what lanes of a warp do together. */
+#include "sim/exec/decode.h"
+#include "sim/exec/ops_mem.h"
+#include "sim/exec/ops_warp.h"
+
+/* ---- Calls ---- */
+
+/* An argument's or result's place, two words of ext. */
+static void flow_place(cji_dec *d, uint32_t word, uint32_t out[2]) {
+    uint32_t index = cji_word_index(word);
+    if (cji_word_kind(word) == CJI_K_SYM && d->mod->var[index].where == CJI_VAR_FRAME) {
+        out[0] = (uint32_t)d->m->var[index]->bytes;
+        out[1] = (uint32_t)d->mod->var[index].offset;
+        return;
+    }
+    cji_dec_place x = cji_word_kind(word) == CJI_K_SINK ? cji_dec_temp(d, CJI_W64) : cji_dec_src(d, word, cji_word_kind(word) == CJI_K_IMM ? 64 : 64, false);
+    out[0] = CJI_ARG_REG | x.w;
+    out[1] = x.off;
+}
+
+static bool flow_call(cji_dec *d) {
+    uint32_t args = 0, results = 0, callee = 0, nargs = 0, nres = 0;
+    const uint32_t *arg = NULL, *res = NULL;
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t word = cji_dec_word(d, i), kind = cji_word_kind(word);
+        if (kind == CJI_K_LIST && !callee) results = word;
+        else if (kind == CJI_K_LIST) args = word;
+        else if (kind != CJI_K_TARGETS) callee = word;
+    }
+    if (args) arg = cji_fn_words(d->f, args, &nargs);
+    if (results) res = cji_fn_words(d->f, results, &nres);
+    uint32_t index = UINT32_MAX;
+    cji_dec_place address = { 0, 0 };
+    if (cji_word_kind(callee) == CJI_K_FUNC) {
+        index = d->mod->func[cji_word_index(callee)];
+        const cji_func *f = &d->p->func[index];
+        if (!f->defined && !f->builtin) return cji_dec_fail(d, "calls %s, which no module defines", f->name), true;
+        uint32_t least = f->builtin == CJI_BUILTIN_ASSERT ? 5 : f->builtin == CJI_BUILTIN_PRINT ? 2 : 0;
+        if (nargs < least) return cji_dec_fail(d, "calls %s with %u arguments, which wants %u", f->name, nargs, least), true;
+    } else address = cji_dec_src(d, callee, 64, false);
+    uint32_t *words = cji_alloc((2 * (size_t)(nargs + nres) + 1) * sizeof *words);
+    if (!words) return cji_dec_fail(d, "could not be decoded: there is no memory"), true;
+    for (uint32_t i = 0; i < nargs; i++) flow_place(d, arg[i], words + 2 * i);
+    for (uint32_t i = 0; i < nres; i++) flow_place(d, res[i], words + 2 * (nargs + i));
+    uint32_t at = cji_dec_ext(d, nargs);
+    cji_dec_ext(d, nres);
+    for (uint32_t i = 0; i < 2 * (nargs + nres); i++) cji_dec_ext(d, words[i]);
+    cji_free(words, (2 * (size_t)(nargs + nres) + 1) * sizeof *words);
+    cji_rec *r = cji_dec_emit(d, cji_h_call);
+    cji_dec_put_a(r, address);
+    r->k = index;
+    r->target = at;
+    r->imm = d->fn->local;      /* d2, the frame's size, is known when the function is done: program.c */
+    return true;
+}
+
+static bool flow_barrier(cji_dec *d, bool aligned) {
+    cji_dec_place a, b = { 0, 0 }, c = { 0, 0 }, dst = { 0, 0 };
+    uint32_t i = 0, k = CJI_BAR_SYNC;
+    if (cji_dec_has(d, CJI_W_ARRIVE)) k = CJI_BAR_ARRIVE;
+    if (cji_dec_has(d, CJI_W_RED)) {
+        k = cji_dec_has(d, CJI_W_POPC) ? CJI_BAR_POPC : cji_dec_has(d, CJI_W_AND) ? CJI_BAR_AND : CJI_BAR_OR;
+        dst = cji_dec_dst(d, cji_dec_word(d, i++), k == CJI_BAR_POPC ? CJI_W32 : CJI_WP);
+    }
+    uint32_t last = k >= CJI_BAR_POPC ? d->n - 1 : d->n;
+    a = cji_dec_src(d, cji_dec_word(d, i++), 32, false);
+    if (i < last) b = cji_dec_src(d, cji_dec_word(d, i), 32, false);
+    if (last < d->n) c = cji_dec_src(d, cji_dec_word(d, last), 1, false);
+    cji_rec *r = cji_dec_emit(d, cji_h_barrier);
+    r->k = k | (aligned || cji_dec_has(d, CJI_W_ALIGNED) ? CJI_BAR_ALIGNED : 0);
+    cji_dec_put_d(r, dst);
+    cji_dec_put_a(r, a);
+    cji_dec_put_b(r, b);
+    cji_dec_put_c(r, c);
+    return true;
+}
+
+bool cji_dec_flow(cji_dec *d) {
+    switch (d->e->isa.op) {
+    case CJI_OP_CALL: return flow_call(d);
+    case CJI_OP_RET: cji_dec_emit(d, cji_h_ret); return true;
+    case CJI_OP_EXIT: cji_dec_emit(d, cji_h_exit); return true;
+    case CJI_OP_TRAP: case CJI_OP_BRKPT: cji_dec_emit(d, cji_h_trap); return true;
+    case CJI_OP_NANOSLEEP: cji_dec_emit(d, cji_h_nanosleep); return true;
+    case CJI_OP_PMEVENT: case CJI_OP_GRIDDEPCONTROL: return true;
+    case CJI_OP_MEMBAR: case CJI_OP_FENCE: cji_dec_emit(d, cji_h_fence); return true;
+    case CJI_OP_BAR: return flow_barrier(d, true);
+    case CJI_OP_BARRIER: return flow_barrier(d, false);
+    default: return false;
+    }
+}
+
+/* ---- Warp ---- */
+
+/* Operands in the manual's order: result(s), then `n` sources into a, b, c, then the mask. */
+static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_float, uint32_t n, bool mask) {
+    uint32_t i = 0, words[2] = { 0, 0 };
+    cji_dec_place dst = { 0, 0 }, pair = { 0, 0 }, src[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
+    if (dw) {
+        uint32_t word = cji_dec_word(d, i++), count;
+        if (cji_word_kind(word) == CJI_K_PAIR) {
+            const uint32_t *two = cji_fn_words(d->f, word, &count);
+            dst = cji_dec_dst(d, two[0], dw);
+            pair = cji_dec_dst(d, two[1], CJI_WP);
+        } else dst = cji_dec_dst(d, word, dw);
+    }
+    for (uint32_t j = 0; j < n; j++, i++) src[j] = cji_dec_src(d, cji_dec_word(d, i), j ? 32 : cji_dec_bits(aw), is_float);
+    if (mask) {
+        cji_dec_place m = cji_dec_src(d, cji_dec_word(d, i), 32, false);
+        words[0] = m.w;
+        words[1] = m.off;
+    } else k |= CJI_SY_NO_MASK;
+    uint32_t at = cji_dec_ext(d, words[0]);
+    cji_dec_ext(d, words[1]);
+    cji_rec *r = cji_dec_emit(d, cji_h_sync);
+    cji_dec_put_d(r, dst);
+    cji_dec_put_a(r, src[0]);
+    cji_dec_put_b(r, src[1]);
+    cji_dec_put_c(r, src[2]);
+    r->d2 = pair.off;
+    r->size = pair.w;
+    r->k = k;
+    r->target = at;
+    return true;
+}
+
+bool cji_dec_warp(cji_dec *d) {
+    bool sync = cji_dec_has(d, CJI_W_SYNC);
+    unsigned w = d->ntype ? cji_dec_width(d->type[d->ntype - 1].bits) : CJI_W32;
+    uint32_t k;
+    switch (d->e->isa.op) {
+    case CJI_OP_SHFL:
+        k = cji_dec_has(d, CJI_W_UP) ? CJI_SY_UP : cji_dec_has(d, CJI_W_DOWN) ? CJI_SY_DOWN : cji_dec_has(d, CJI_W_BFLY) ? CJI_SY_BFLY : CJI_SY_IDX;
+        return flow_sync(d, k, CJI_W32, CJI_W32, false, 3, sync);
+    case CJI_OP_VOTE:
+        if (cji_dec_has(d, CJI_W_BALLOT)) return flow_sync(d, CJI_SY_BALLOT, CJI_W32, CJI_WP, false, 1, sync);
+        k = cji_dec_has(d, CJI_W_ALL) ? CJI_SY_ALL : cji_dec_has(d, CJI_W_ANY) ? CJI_SY_ANY : CJI_SY_UNI;
+        return flow_sync(d, k, CJI_WP, CJI_WP, false, 1, sync);
+    case CJI_OP_MATCH: return flow_sync(d, cji_dec_has(d, CJI_W_ANY) ? CJI_SY_MATCH_ANY : CJI_SY_MATCH_ALL, CJI_W32, w, false, 1, true);
+    case CJI_OP_REDUX: {
+        bool flt = d->type[0].cls == 'f';
+        k = cji_dec_has(d, CJI_W_ADD) ? CJI_SY_ADD : cji_dec_has(d, CJI_W_MIN) ? (flt ? CJI_SY_FMIN : CJI_SY_MIN) : cji_dec_has(d, CJI_W_MAX) ? (flt ? CJI_SY_FMAX : CJI_SY_MAX)
+            : cji_dec_has(d, CJI_W_AND) ? CJI_SY_AND : cji_dec_has(d, CJI_W_OR) ? CJI_SY_OR : CJI_SY_XOR;
+        if (d->type[0].cls == 's') k |= CJI_SY_SIGNED;
+        if (cji_dec_has(d, CJI_W_ABS)) k |= CJI_SY_ABS;
+        if (cji_dec_has(d, CJI_W_NAN_)) k |= CJI_SY_NAN;
+        return flow_sync(d, k, CJI_W32, CJI_W32, flt, 1, true);
+    }
+    case CJI_OP_ELECT_SYNC: return flow_sync(d, CJI_SY_ELECT, CJI_W32, CJI_WNONE, false, 0, true);
+    case CJI_OP_ACTIVEMASK: return flow_sync(d, CJI_SY_ACTIVE, CJI_W32, CJI_WNONE, false, 0, false);
+    case CJI_OP_BAR_WARP_SYNC: return flow_sync(d, CJI_SY_BARRIER, CJI_WNONE, CJI_WNONE, false, 0, true);
+    default: return false;
+    }
+}

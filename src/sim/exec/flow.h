@@ -1,0 +1,31 @@
+/* The control flow graph of a function, and the order in which its blocks are laid out for the warp scheduler. */
+#ifndef CJI_SIM_FLOW_H
+#define CJI_SIM_FLOW_H
+
+#include "ptx/ptx.h"
+
+#define CJI_FLOW_NONE UINT32_MAX
+
+typedef struct cji_flow_block {
+    uint32_t first, end;      /* records f->ins[first .. end-1] */
+    uint32_t succ, nsucc;     /* flow->succ[] */
+    uint32_t next;            /* where control falls out of its end; CJI_FLOW_NONE: it does not */
+    uint32_t ipdom;           /* immediate post-dominator; CJI_FLOW_NONE: the end of the function, or none */
+} cji_flow_block;
+
+typedef struct cji_flow {
+    cji_flow_block *block;
+    uint32_t n;
+    uint32_t *succ;
+    uint32_t *of;             /* [f->nins]: the block of each record */
+    uint32_t *order;          /* reachable blocks; each block's immediate post-dominator comes behind whatever lies between */
+    uint32_t norder;
+} cji_flow;
+
+/* All memory from `arena`.  False without memory. */
+bool cji_flow_make(const cj_fn *f, cji_arena *arena, cji_flow *out);
+
+/* The block that a LABEL word names. */
+uint32_t cji_flow_target(const cji_flow *flow, const cj_fn *f, uint32_t word);
+
+#endif
