@@ -80,7 +80,8 @@ typedef struct cji_func {
     uint32_t dyn_first, dyn_n;   /* program->dyn[]: constants that hold the dynamic shared memory's offset */
     uint32_t nparam, nresult;
     uint32_t arg_first;      /* program->ext[]: CJI_ARG words for parameters, then results */
-    bool kernel, defined;
+    uint32_t source;         /* index in its module's functions */
+    bool kernel, defined, visible;
     uint8_t builtin;         /* CJI_BUILTIN_* */
 } cji_func;
 
@@ -106,7 +107,8 @@ struct cji_sim_program {
     unsigned char *image; uint64_t image_bytes;      /* initial values */
     uint64_t const_bytes;    /* .const variables come first */
     uint64_t base;           /* of the image, after place() */
-    const char **file; size_t nfile;
+    cji_map spelling;        /* what[] points into it */
+    uint32_t common_shared;  /* bytes of the shared variables that several kernels may reach */
 };
 
 /* A call's record: d2 bytes of the caller's frame, imm of its local frame; ext[target]: narg, nres, then narg + nres places. */
