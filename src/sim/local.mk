@@ -4,4 +4,5 @@
 
 noinst_LTLIBRARIES += libcujit-simcore.la
 libcujit_simcore_la_SOURCES =
+include %D%/exec/local.mk
 cujitinclude_HEADERS += include/cujit/sim.h

@@ -1,1 +1,2 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
+text_tests += %D%/exec_fp_soft_is_ieee_exact

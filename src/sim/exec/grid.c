@@ -81,7 +81,9 @@ void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_sim_fault_kind 
             const cji_func *fn = grid_func(w->p, pc);
             f->pc = fn ? pc - fn->entry : pc;
             f->line = r->line;
-            n = (size_t)snprintf(f->sentence, size, "%s at line %u of %s ", w->p->what[pc], r->line, fn ? fn->name : g->l.kernel->name);
+            const char *name = fn ? fn->name : g->l.kernel->name;
+            if (r->line) n = (size_t)snprintf(f->sentence, size, "%s at line %u of %s ", w->p->what[pc], r->line, name);
+            else n = (size_t)snprintf(f->sentence, size, "%s (instruction %u) of %s ", w->p->what[pc], f->pc, name);
         } else n = (size_t)snprintf(f->sentence, size, "%s ", g->l.kernel->name);
         va_list args;
         va_start(args, fmt);
