@@ -51,6 +51,7 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "fence.release.", "", "accepted on a lower target", "of sm_90" },
     { "nanosleep.", "", "accepted one version earlier", "of PTX 6.3" },
     { "setp.", ".bf16x2 ", "a register of the wrong type", "takes a predicate as b" },
+    { "set.", ".bf16x2 ", "a register of the wrong type", "takes predicates" },
 };
 
 static bool accident(const group *g, const char *line)
