@@ -1,11 +1,13 @@
 /* From a spelling to its form.
  *
  * A row is tried first with the words in the manual's order; when no row takes them so, once more with its modifiers in any order, as ptxas reads
- * them: the leading words (the op) and the types keep their order.
+ * them (tests/oracle has what it takes): modifiers that may be left out go anywhere behind the op; in the memory instructions and setp everything
+ * does but the types, which keep their order everywhere.
  */
 #include <string.h>
 
 #include "isa.h"
+#include "isa_ids.h"
 #include "isa_row.h"
 #include "isa_table.h"
 
@@ -82,32 +84,48 @@ static bool in_order(const cji_isa_row *r, uint32_t p, const uint16_t *word, uin
     return k == n;
 }
 
-/* Each word goes to the first piece that is still free and takes it; mandatory pieces must all be taken at the end. */
+static bool is_type(uint16_t word) { return cji_type_find(cji_isa_text + cji_isa_word_at[word], (size_t)(cji_isa_word_at[word + 1] - cji_isa_word_at[word])) > 0; }
+
+/* Must the piece keep its place among those that must? */
+static bool keeps_place(const cji_isa_row *r, uint16_t piece)
+{
+    bool moves = r->op == CJI_OP_LD || r->op == CJI_OP_ST || r->op == CJI_OP_ATOM || r->op == CJI_OP_RED || r->op == CJI_OP_SETP;
+    if (!(piece & CJI_PIECE_SLOT)) return !moves || is_type(piece);
+    if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN) return true;
+    const cji_isa_slot *s = &cji_isa_slots[r->slot + (piece & CJI_PIECE_MASK)];
+    return !s->optional && (!moves || is_type(cji_isa_values[s->value].word));
+}
+
+/* Does a piece spell that word?  Notes the choice of a slot. */
+static bool takes(const cji_isa_row *r, uint16_t piece, uint16_t word, uint8_t *choice)
+{
+    if (!(piece & CJI_PIECE_SLOT)) return piece == word;
+    uint32_t i = piece & CJI_PIECE_MASK;
+    const cji_isa_slot *s = &cji_isa_slots[r->slot + i];
+    if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN) return cji_isa_values[s->value + choice[i] - s->optional].word == word;
+    int at = value_index(s, word);
+    if (at >= 0) choice[i] = (uint8_t)(at + s->optional);
+    return at >= 0;
+}
+
+/* Each word goes to the next piece that keeps its place, or to a free one; mandatory pieces must all be taken at the end. */
 static bool any_order(const cji_isa_row *r, const uint16_t *word, uint32_t n, uint8_t *choice)
 {
-    uint32_t used = 0, k = 0;
+    uint32_t used = (1u << r->nop) - 1;
     memset(choice, 0, CJI_ISA_SLOTS);
-    for (; k < r->nop; k++)
-        if (k == n || cji_isa_pieces[r->piece + k] != word[k]) return false;
-    used = (1u << r->nop) - 1;
-    for (; k < n; k++) {
-        bool taken = false;
+    if (n < r->nop) return false;
+    for (uint32_t k = 0; k < r->nop; k++)
+        if (cji_isa_pieces[r->piece + k] != word[k]) return false;
+    for (uint32_t k = r->nop; k < n; k++) {
+        bool taken = false, next = true;
         for (uint32_t p = r->nop; p < r->npiece && !taken; p++) {
-            if (used >> p & 1) continue;
             uint16_t piece = cji_isa_pieces[r->piece + p];
-            if (!(piece & CJI_PIECE_SLOT)) {
-                taken = piece == word[k];
-            } else {
-                uint32_t i = piece & CJI_PIECE_MASK;
-                const cji_isa_slot *s = &cji_isa_slots[r->slot + i];
-                if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN) {
-                    taken = cji_isa_values[s->value + choice[i] - s->optional].word == word[k];
-                } else {
-                    int at = value_index(s, word[k]);
-                    taken = at >= 0;
-                    if (taken) choice[i] = (uint8_t)(at + s->optional);
-                }
+            if (used >> p & 1) continue;
+            if (keeps_place(r, piece)) {
+                if (!next) continue;
+                next = false;
             }
+            taken = takes(r, piece, word[k], choice);
             if (taken) used |= 1u << p;
         }
         if (!taken) return false;

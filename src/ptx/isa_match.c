@@ -152,7 +152,9 @@ static void add_given(line *t, const cji_isa_arg *a)
 
 static void add_range(line *t, const cji_isa_opnd *o)
 {
-    if (o->step == 255) {
+    if (o->lo == o->hi) {
+        add(t, "%lld", (long long)o->lo);
+    } else if (o->step == 255) {
         add(t, "a power of two from %lld to %lld", (long long)o->lo, (long long)o->hi);
     } else if (o->step > 1) {
         for (int64_t v = o->lo; v <= o->hi; v += o->step) add(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
@@ -251,10 +253,41 @@ void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int a
     else { add(&t, " is "); add_given(&t, a); add(&t, ", wants "); add_wanted(&t, o); }
 }
 
+/* How near a row came: the right number of operands first, then a mistake in value rather than in kind, then the later mistake. */
+static int nearness(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int at)
+{
+    bool count = n >= least_operands(f) && n <= f->nopnd;
+    bool kind = at >= 0 && (size_t)at < n && at < f->nopnd && args[at].kind <= 31 && has(f->opnd[at].kinds, args[at].kind);
+    bool value = kind && args[at].kind == CJI_K_IMM && literal_kind_fits(&f->opnd[at], &args[at]);
+    return at + (count ? 64 : 0) + (kind ? 16 : 0) + (value ? 16 : 0);
+}
+
+/* Rows that differ in a literal's range alone: says each range. */
+static void why_ranges(uint32_t first, uint32_t nearest, const cji_isa_arg *args, size_t n, int at, char *why, size_t size)
+{
+    cji_isa_form f;
+    if (!cji_isa_get(nearest, &f)) return;
+    int score = nearness(&f, args, n, at);
+    line t = { why, size, 0 };
+    char name[4];
+    cji_isa_opnd_name(&f, (size_t)at, name, sizeof name);
+    add(&t, "operand %s is ", name);
+    add_value(&t, &args[at]);
+    add(&t, ", wants ");
+    const char *between = "";
+    for (uint32_t form = first; form != CJI_FORM_NONE && cji_isa_get(form, &f); form = f.next) {
+        int k = cji_isa_fits(&f, args, n);
+        if (k != at || nearness(&f, args, n, k) != score) continue;
+        add(&t, "%s", between);
+        add_range(&t, &f.opnd[at]);
+        between = " or ";
+    }
+}
+
 uint32_t cji_isa_match(uint32_t first, const cji_isa_arg *args, size_t n, cji_isa_form *out, char *why, size_t size)
 {
     uint32_t nearest = CJI_FORM_NONE;
-    int reached = -1;
+    int best = -1, best_at = 0;
     cji_isa_form f;
     for (uint32_t form = first; form != CJI_FORM_NONE && cji_isa_get(form, &f); form = f.next) {
         int at = cji_isa_fits(&f, args, n);
@@ -262,14 +295,16 @@ uint32_t cji_isa_match(uint32_t first, const cji_isa_arg *args, size_t n, cji_is
             if (out) *out = f;
             return form;
         }
-        /* The row that came nearest: the same number of operands first, then the later mistake. */
-        int score = at + ((n >= least_operands(&f) && n <= f.nopnd) ? 64 : 0);
-        if (score > reached) { reached = score; nearest = form; }
+        int score = nearness(&f, args, n, at);
+        if (score > best) { best = score; best_at = at; nearest = form; }
     }
-    if (why && size) {
-        why[0] = 0;
-        if (nearest != CJI_FORM_NONE && cji_isa_get(nearest, &f)) cji_isa_why(&f, args, n, n < least_operands(&f) || n > f.nopnd ? (int)n + 64 : cji_isa_fits(&f, args, n), why, size);
-    }
+    if (!why || !size) return CJI_FORM_NONE;
+    why[0] = 0;
+    if (nearest == CJI_FORM_NONE || !cji_isa_get(nearest, &f)) return CJI_FORM_NONE;
+    if (n < least_operands(&f) || n > f.nopnd) cji_isa_why(&f, args, n, (int)n + 64, why, size);
+    else if (args[best_at].kind == CJI_K_IMM && has(f.opnd[best_at].kinds, CJI_K_IMM) && literal_kind_fits(&f.opnd[best_at], &args[best_at]))
+        why_ranges(first, nearest, args, n, best_at, why, size);
+    else cji_isa_why(&f, args, n, best_at, why, size);
     return CJI_FORM_NONE;
 }
 

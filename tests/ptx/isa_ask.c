@@ -1,7 +1,7 @@
 #include "isa_ask.h"
 #include "isa_write.h"
-#include "tap.h"
-#include "tap_run.h"
+#include "../tap.h"
+#include "../tap_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The instruction table is what it says: forms are dense, each is found again by its spelling, and no operand list fits two rows of one spelling. */
 #include "ptx/isa.h"
 #include "ptx/isa_ids.h"
-#include "tap.h"
+#include "../tap.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "isa_ask.h"
 #include "isa_write.h"
 #include "ptx/isa_ids.h"
-#include "tap.h"
+#include "../tap.h"
 
 #include <stdlib.h>
 #include <string.h>
