@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "isa_table.h"
+#include "ptx/isa_table.h"
 
 #define GEN_ARGS 12
 

@@ -34,10 +34,11 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
 {
     if (r->npiece == 32) { gen_error(e->file, e->line, "more than 32 words"); return; }
     gen_piece *p = &r->piece[r->npiece++];
+    if (strlen(word) > 47 && !strchr(word, '<')) { gen_error(e->file, e->line, "a word is longer than 47 characters: %.20s...", word); return; }
     const char *open = strchr(word, '<'), *close = open ? strchr(open, '>') : NULL;
     p->slot = -1;
     if (!open && !optional) {
-        snprintf(p->word, sizeof p->word, "%s", word);
+        snprintf(p->word, sizeof p->word, "%.47s", word);
         return;
     }
     gen_slot slot = { .optional = optional };
@@ -48,8 +49,8 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
     if (open) {
         char inner[512], name[48];
         snprintf(inner, sizeof inner, "%.*s", (int)(close ? close - open - 1 : 0), open + 1);
-        snprintf(prefix, sizeof prefix, "%.*s", (int)(open - word), word);
-        snprintf(suffix, sizeof suffix, "%s", close ? close + 1 : "");
+        snprintf(prefix, sizeof prefix, "%.*s", open - word < 40 ? (int)(open - word) : 40, word);
+        snprintf(suffix, sizeof suffix, "%.40s", close ? close + 1 : "");
         char *colon = inner;
         while (isalnum((unsigned char)*colon) || *colon == '_') colon++;
         const char *spec = inner;
@@ -64,9 +65,9 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
         else if (strchr(spec, ' ') || (spec != inner && !isupper((unsigned char)*spec))) from = gen_values(e, spec, &n);
         else { gen_error(e->file, e->line, "no SET '%s'", spec); return; }
     } else {
-        snprintf(slot.name, sizeof slot.name, "%s", word);
+        snprintf(slot.name, sizeof slot.name, "%.47s", word);
         if (slot_named(r, word) >= 0) gen_error(e->file, e->line, "modifier %s is there twice", word);
-        snprintf(one->word, sizeof one->word, "%s", word);
+        snprintf(one->word, sizeof one->word, "%.47s", word);
         one->space = gen_space(word);
     }
     if (r->nslot == CJI_ISA_SLOTS) { gen_error(e->file, e->line, "more than %d slots", CJI_ISA_SLOTS); return; }

@@ -8,12 +8,12 @@
 static const char *const type_words[] = {
     "void",
 #define TY(id, word, bits, cls, prefix) word,
-#include "types.def"
+#include "ptx/types.def"
 };
 static const char *const type_ids[] = {
     "CJ_VOID",
 #define TY(id, word, bits, cls, prefix) #id,
-#include "types.def"
+#include "ptx/types.def"
 };
 enum { TYPES = sizeof type_words / sizeof *type_words };
 

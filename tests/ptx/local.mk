@@ -16,3 +16,20 @@ tests_ptx_build_calls_SOURCES = %D%/build_calls.c %D%/ask_ptxas.c %D%/ask_ptxas.
 tests_ptx_print_exact_SOURCES = %D%/print_exact.c %D%/ask_ptxas.c %D%/ask_ptxas.h
 tests_ptx_print_variables_SOURCES = %D%/print_variables.c %D%/ask_ptxas.c %D%/ask_ptxas.h
 tests_ptx_print_source_lines_SOURCES = %D%/print_source_lines.c %D%/ask_ptxas.c %D%/ask_ptxas.h
+
+# The instruction table. isa_ptxas asks ptxas about a sample; make check-table about every form (two minutes).
+text_tests += %D%/isa_forms %D%/isa_spelling %D%/isa_operands %D%/isa_lattice %D%/isa_oracle %D%/isa_ptxas
+tests_ptx_isa_operands_SOURCES = %D%/isa_operands.c %D%/isa_read.c %D%/isa_write.h
+tests_ptx_isa_oracle_SOURCES = %D%/isa_oracle.c %D%/isa_judge.c %D%/isa_judge.h %D%/isa_read.c %D%/isa_write.h
+tests_ptx_isa_ptxas_SOURCES = %D%/isa_ptxas.c %D%/isa_ask.c %D%/isa_ask.h %D%/isa_write.c %D%/isa_write.h %D%/isa_read.c
+check_PROGRAMS += %D%/isa_record
+tests_ptx_isa_record_SOURCES = %D%/isa_record.c %D%/isa_ask.c %D%/isa_ask.h %D%/isa_judge.c %D%/isa_judge.h %D%/isa_write.c %D%/isa_write.h %D%/isa_read.c
+sh_tests += %D%/isa_current.sh %D%/isagen_errors.sh
+EXTRA_DIST += tests/oracle/isa.txt
+
+check-table: %D%/isa_ptxas$(EXEEXT)
+	@CUJIT_TEST_REQUIRE=ptxas CUJIT_TABLE=$${CUJIT_TABLE:-all} %D%/isa_ptxas$(EXEEXT) >check-table.log; tail -3 check-table.log; grep -q '^ok 1' check-table.log
+record-verdicts: %D%/isa_record$(EXEEXT)
+	%D%/isa_record$(EXEEXT) >isa.txt.new && mv isa.txt.new $(top_srcdir)/tests/oracle/isa.txt
+.PHONY: check-table record-verdicts
+CLEANFILES += check-table.log
