@@ -33,6 +33,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_warp.c \
 	%D%/ops_warp.h \
 	%D%/print_exec.c \
+	%D%/program.c \
 	%D%/sreg_exec.c \
 	%D%/warp.c \
 	%D%/warp.h
