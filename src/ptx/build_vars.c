@@ -301,7 +301,8 @@ cj_val cj_ptx_extern(cj_ptx *m, const char *name, cj_space space, cj_type elem, 
 
 static void align_variable(cj_ptx *m, uint32_t loc, cj_val variable, bool ours, uint32_t align, const char *call)
 {
-    if (!ours || cji_val_kind(variable) != CJI_K_SYM || (uint32_t)variable.bits >= m->nvar) cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is no variable of this %s", call, loc ? "function" : "module");
+    if (!ours || cji_val_kind(variable) != CJI_K_SYM || (uint32_t)variable.bits >= m->nvar)
+        cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is no variable of this %s", call, loc ? "function" : "module");
     else if (!is_power(align)) cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the alignment %u is no power of two", call, align);
     else m->var[(uint32_t)variable.bits]->align = align;
 }
