@@ -206,7 +206,8 @@ void cj_return_value(cj_fn *f, cj_val v)
     unsigned type;
     if (!cji_fn_open(f, __func__)) return;
     if (f->nresult > 1 || f->kernel) {
-        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, f->kernel ? "%s: a kernel returns no value" : "%s: the function has several results; cj_assign() them and cj_return()", __func__);
+        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: %s", __func__,
+                     f->kernel ? "a kernel returns no value" : "the function has several results; cj_assign() them and cj_return()");
         return;
     }
     if (!f->nresult) {

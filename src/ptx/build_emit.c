@@ -209,9 +209,11 @@ static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val 
     }
     for (size_t i = 0; i < n; i++) {
         char what[24], name[16];
+        if (v[i].bits && cji_val_owned(f, v[i]) && val_in_range(f, v[i])) continue;
         cji_isa_opnd_name(&first->isa, i + def < first->isa.nopnd ? i + def : 0, name, sizeof name);
         snprintf(what, sizeof what, "operand %s", name);
-        if (!cji_val_usable(f, v[i], call, what)) return CJI_NULL;
+        cji_val_usable(f, v[i], call, what);
+        return CJI_NULL;
     }
     cji_form *e = choose_row(f, first, v, n, def_type, &a, call);
     if (!e || !count_needs(f, e, a.arg, total)) return CJI_NULL;

@@ -80,7 +80,10 @@ cj_fn *cj_ptx_function(cj_ptx *m, const char *name)
 static bool bound(cj_fn *f, uint32_t smallest, uint32_t largest, uint32_t most, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
-    if (!f->kernel) return cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s is a function; launch bounds belong to kernels", call, cji_ptx_name(f->m, f->name)), false;
+    if (!f->kernel) {
+        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s is a function; launch bounds belong to kernels", call, cji_ptx_name(f->m, f->name));
+        return false;
+    }
     if (smallest > 0 && largest <= most) return true;
     cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %u is out of range, wants 1 to %u", call, smallest ? largest : 0, most);
     return false;

@@ -69,8 +69,10 @@ cj_val cj_as_ptr(cj_fn *f, cj_val address, cj_type elem, cj_space space)
 {
     if (!cji_fn_open(f, __func__) || !cji_val_usable(f, address, __func__, "the address")) return CJI_NULL;
     unsigned t = cji_val_type(address), bits = t < CJ_TYPE_COUNT ? cji_type_bits(t) : 0;
-    if (cji_val_kind(address) != CJI_K_REG || !cji_type_is_int(t) || (bits != 64 && bits != 32)) return bad_operand(f, __func__, "the address is no 64- or 32-bit integer register");
-    if ((unsigned)elem >= CJ_TYPE_COUNT || (unsigned)space > CJ_SPACE_SHARED || (space > 0 && space < CJ_SPACE_CONST)) return bad_operand(f, __func__, "no such type or state space");
+    if (cji_val_kind(address) != CJI_K_REG || !cji_type_is_int(t) || (bits != 64 && bits != 32))
+        return bad_operand(f, __func__, "the address is no 64- or 32-bit integer register");
+    if ((unsigned)elem >= CJ_TYPE_COUNT || (unsigned)space > CJ_SPACE_SHARED || (space > 0 && space < CJ_SPACE_CONST))
+        return bad_operand(f, __func__, "no such type or state space");
     cji_reg *r = &f->reg[(uint32_t)address.bits];
     r->elem = (uint8_t)elem;
     r->space = (uint8_t)space;
@@ -102,7 +104,8 @@ cj_val cj_mem(cj_fn *f, cj_val base, int64_t offset)
 
 cj_val cj_texmem(cj_fn *f, cj_val object, cj_val sampler, cj_val coordinates)
 {
-    if (!cji_fn_open(f, __func__) || !cji_val_usable(f, object, __func__, "the object") || !cji_val_usable(f, coordinates, __func__, "the coordinates")) return CJI_NULL;
+    if (!cji_fn_open(f, __func__) || !cji_val_usable(f, object, __func__, "the object")) return CJI_NULL;
+    if (!cji_val_usable(f, coordinates, __func__, "the coordinates")) return CJI_NULL;
     if (sampler.bits && !cji_val_usable(f, sampler, __func__, "the sampler")) return CJI_NULL;
     uint32_t kind = cji_val_kind(coordinates);
     if (kind != CJI_K_VEC && kind != CJI_K_REG) return bad_operand(f, __func__, "the coordinates are no vector");
@@ -147,7 +150,8 @@ cj_val cj_elem(cj_fn *f, cj_val vec, size_t i)
         cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: element %zu of a vector of %u", __func__, i, n);
         return CJI_NULL;
     }
-    uint32_t type = cji_word_kind(w[i]) == CJI_K_REG ? f->reg[cji_word_index(w[i])].type : cji_word_kind(w[i]) == CJI_K_IMM ? f->lit[cji_word_index(w[i])].type : CJ_VOID;
+    uint32_t type = cji_word_kind(w[i]) == CJI_K_REG ? f->reg[cji_word_index(w[i])].type
+                    : cji_word_kind(w[i]) == CJI_K_IMM ? f->lit[cji_word_index(w[i])].type : CJ_VOID;
     return cji_fn_val(f, w[i], type);
 }
 

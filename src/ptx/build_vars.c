@@ -69,7 +69,8 @@ static cji_var *named_variable(cj_ptx *m, cj_fn *f, unsigned list, const char *n
     uint32_t loc = f ? f->loc : m->loc;
     size_t len = name ? strlen(name) : 0;
     if (!cji_ptx_good_name(m, name, len, call, loc)) return NULL;
-    if (type <= CJ_PRED || type >= CJ_TYPE_COUNT) return bad_variable(m, loc, call, name, "the type must be one that memory has (CJ_VOID and CJ_PRED are not)"), NULL;
+    if (type <= CJ_PRED || type >= CJ_TYPE_COUNT)
+        return bad_variable(m, loc, call, name, "the type must be one that memory has (CJ_VOID and CJ_PRED are not)"), NULL;
     cji_var *v = cji_ptx_var(m, f, list, name, len, call, index);
     if (v) v->type = (uint8_t)type;
     return v;
@@ -145,7 +146,10 @@ cj_val cj_result(cj_fn *f, const char *name, cj_type type)
     return cji_fn_val(f, word, cji_type_wide(type));
 }
 
-static bool good_space(unsigned space) { return space == CJI_SP_GENERIC || space == CJI_SP_CONST || space == CJI_SP_GLOBAL || space == CJI_SP_LOCAL || space == CJI_SP_SHARED; }
+static bool good_space(unsigned space)
+{
+    return space == CJI_SP_GENERIC || space == CJI_SP_CONST || space == CJI_SP_GLOBAL || space == CJI_SP_LOCAL || space == CJI_SP_SHARED;
+}
 
 static void say_pointer(cj_fn *f, uint32_t word, unsigned elem, unsigned space)
 {
@@ -267,7 +271,8 @@ static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t
     uint32_t index;
     if (!cji_ptx_open(m, call)) return CJI_NULL;
     if (!count || count > SIZE_MAX / 64) return bad_variable(m, m->loc, call, name, "the count must be 1 or more"), CJI_NULL;
-    if (ninit > count || (ninit && !init)) return bad_variable(m, m->loc, call, name, ninit > count ? "more initial values than elements" : "the initial values are NULL"), CJI_NULL;
+    if (ninit > count) return bad_variable(m, m->loc, call, name, "more initial values than elements"), CJI_NULL;
+    if (ninit && !init) return bad_variable(m, m->loc, call, name, "the initial values are NULL"), CJI_NULL;
     cji_var *v = named_variable(m, NULL, 0, name, elem, call, &index);
     if (!v || !set_count(m, v, count, call) || !set_init(m, v, init, ninit, call)) return CJI_NULL;
     v->space = (uint8_t)space;
@@ -302,7 +307,7 @@ cj_val cj_ptx_extern(cj_ptx *m, const char *name, cj_space space, cj_type elem, 
 static void align_variable(cj_ptx *m, uint32_t loc, cj_val variable, bool ours, uint32_t align, const char *call)
 {
     if (!ours || cji_val_kind(variable) != CJI_K_SYM || (uint32_t)variable.bits >= m->nvar)
-        cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is no variable of this %s", call, loc ? "function" : "module");
+        cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is no variable of this function or module", call);
     else if (!is_power(align)) cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the alignment %u is no power of two", call, align);
     else m->var[(uint32_t)variable.bits]->align = align;
 }

@@ -6,7 +6,8 @@ static void print_files(const cj_ptx *m, cji_text *out)
     for (size_t i = 1; i < m->files.n; i++) {
         if (i == m->own_file) continue;
         cji_text_printf(out, ".file\t%zu \"", i);
-        for (const char *s = m->files.entry[i].key; *s; s++) cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' ? '?' : *s); /* PTX escapes nothing */
+        for (const char *s = m->files.entry[i].key; *s; s++) /* PTX escapes nothing */
+            cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' ? '?' : *s);
         cji_text_puts(out, "\"\n");
     }
 }
@@ -26,7 +27,8 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
 {
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
-    cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10, target < 0 ? "sm_20" : cji_target_name((uint32_t)target), m->address_size);
+    cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10, cji_target_name(target < 0 ? 0 : (uint32_t)target),
+                    m->address_size);
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
     if (flags & CJ_PRINT_LINES) print_files(m, out);
     print_declarations(m, out);

@@ -25,7 +25,10 @@ cj_val cji_settle(cj_fn *f, cj_val v, const char *call)
         unsigned t = cji_val_type(v);
         return into_register(f, cji_verb(f, CJI_VERB_MOV, 0, t, 0, call), v, t, call);
     }
-    case CJI_K_NOT: return into_register(f, cji_verb(f, CJI_VERB_INV, 0, CJ_PRED, 0, call), cji_fn_val(f, cji_word(CJI_K_REG, (uint32_t)v.bits), CJ_PRED), CJ_PRED, call);
+    case CJI_K_NOT: {
+        cj_val p = cji_fn_val(f, cji_word(CJI_K_REG, (uint32_t)v.bits), CJ_PRED);
+        return into_register(f, cji_verb(f, CJI_VERB_INV, 0, CJ_PRED, 0, call), p, CJ_PRED, call);
+    }
     case CJI_K_SYM: case CJI_K_MEM: return cj_addr(f, v);
     default:
         cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a vector, label or list is no operand of a verb; cj_ins() takes it where the instruction does", call);
@@ -50,7 +53,8 @@ bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call
         if (!v[i].bits) return false;
         unsigned t = cji_val_type(v[i]), both = cji_unify(*type, t);
         if (both == CJ_VOID && t != CJ_VOID) {
-            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call, what, cji_type_word(t), cji_type_word(*type));
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call, what,
+                         cji_type_word(t), cji_type_word(*type));
             return false;
         }
         if (t != CJ_VOID) *type = both;

@@ -47,7 +47,10 @@ static bool place_of(cj_fn *f, cj_val v, mem_place *p, const char *call)
 
 static cj_val place_val(cj_fn *f, const mem_place *p) { return cji_fn_val(f, cji_fn_mem(f, p->base, p->offset), p->elem); }
 
-static cj_val base_val(cj_fn *f, const mem_place *p) { return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID, f->owner); }
+static cj_val base_val(cj_fn *f, const mem_place *p)
+{
+    return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID, f->owner);
+}
 
 static cj_val mark_pointer(cj_fn *f, cj_val v, unsigned elem, unsigned space)
 {
@@ -184,7 +187,8 @@ static void store(cj_fn *f, unsigned type, unsigned space, cj_val mem, cj_val v,
     if (!v.bits || !mem.bits) return;
     unsigned t = cji_val_type(v), wide = cji_type_wide(type);
     if (t != CJ_VOID && cji_type_is_float(t) != cji_type_is_float(type) && t != cji_type_bits_of(t) && type != cji_type_bits_of(type)) {
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call, cji_type_word(t), cji_type_word(wide));
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call,
+                     cji_type_word(t), cji_type_word(wide));
         return;
     }
     cji_form *e = cji_verb(f, CJI_VERB_ST, space, type, 0, call);
