@@ -1,4 +1,5 @@
 /* cujit check: reads PTX files and says what is wrong with them. */
+#define CJ_NO_SOURCE_LINES   /* messages name lines of the text */
 #include <cujit/cujit.h>
 
 #include <errno.h>
@@ -78,23 +79,29 @@ static int verdict(const cj_ptx *m)
     return e->status == CJ_ENOMEM ? EXIT_USAGE : EXIT_REJECTED;
 }
 
+/* A version or target that the text does not have was asked for: `status` is what fixing it gave.  Names the instruction that needs more, where it is one. */
+static int refuse(const cj_ptx *m, cj_status status, const char *name, const char *what, const char *mend)
+{
+    if (status != CJ_OK && cj_error_of(m)->line > 0) return verdict(m);
+    fprintf(stderr, "%s: %s%s%s\n", name, what, status == CJ_OK ? "; nothing in it needs that: " : "", status == CJ_OK ? mend : "");
+    return EXIT_REJECTED;
+}
+
 static int check_module(cj_ptx *m, const char *name, const check_options *o)
 {
+    char what[120], mend[60];
     if (cj_ptx_status(m) != CJ_OK) return verdict(m);
     int version = cj_ptx_version(m);
     const char *target = cj_ptx_target(m);
-    if (o->isa) {
-        int most = (o->isa[0] - '0') * 10 + (o->isa[2] - '0');
-        if (version > most && cj_ptx_fix_version(m, o->isa) != CJ_OK) return verdict(m);
-        if (version > most) {
-            fprintf(stderr, "%s: .version %d.%d is newer than %s; nothing in it needs that: lower .version to %s\n", name, version / 10, version % 10, o->isa, o->isa);
-            return EXIT_REJECTED;
-        }
+    if (o->isa && version > (o->isa[0] - '0') * 10 + (o->isa[2] - '0')) {
+        snprintf(what, sizeof what, ".version %d.%d is newer than %s", version / 10, version % 10, o->isa);
+        snprintf(mend, sizeof mend, "lower .version to %s", o->isa);
+        return refuse(m, cj_ptx_fix_version(m, o->isa), name, what, mend);
     }
     if (o->sm && !target_runs_on(target, o->sm)) {
-        if (cj_ptx_fix_target(m, o->sm) != CJ_OK) return verdict(m);
-        fprintf(stderr, "%s: .target %s does not run on %s; nothing in it needs that: write .target %s\n", name, target, o->sm, o->sm);
-        return EXIT_REJECTED;
+        snprintf(what, sizeof what, ".target %s does not run on %s", target, o->sm);
+        snprintf(mend, sizeof mend, "write .target %s", o->sm);
+        return refuse(m, cj_ptx_fix_target(m, o->sm), name, what, mend);
     }
     return EXIT_FINE;
 }

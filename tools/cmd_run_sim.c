@@ -37,12 +37,10 @@ static size_t folder_length(const char *file)
 static bool find_shim(char *room, size_t size)
 {
     const char *sim = getenv("CUJIT_SIM");
-    const char *(*const ours)(void) = cj_version;
-    void *address;
+    void *ours = dlsym(RTLD_DEFAULT, "cj_version");
     Dl_info info;
     if (sim && strchr(sim, '/')) return shim_in(sim, folder_length(sim), "", room, size);
-    memcpy(&address, &ours, sizeof address);
-    if (dladdr(address, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
+    if (ours && dladdr(ours, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
         shim_in(info.dli_fname, folder_length(info.dli_fname), "/cujit", room, size))
         return true;
     return shim_in(CUJIT_PKGLIBDIR, strlen(CUJIT_PKGLIBDIR), "", room, size);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SCOPE_DEPTH = 1000 };   /* bounds the search for a name that is hidden again and again */
+
 /* -- Names --------------------------------------------------------------------------------------------------------- */
 
 /* The name's number; CJI_MAP_NONE without memory. */
@@ -60,7 +62,7 @@ const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32
 
 bool cji_scope_open(cji_parser *p)
 {
-    if (p->nscope > UINT16_MAX) return cji_parse_fail(p, CJ_EPTX, "braces that are nested more than %u deep", UINT16_MAX);
+    if (p->nscope > SCOPE_DEPTH) return cji_parse_fail(p, CJ_EUNKNOWN, "braces that are nested more than %d deep", SCOPE_DEPTH);
     if (!cji_parse_grow(p, &p->scope, &p->cscope, p->nscope + 1, sizeof *p->scope) ||
         !cji_parse_grow(p, &p->scope_line, &p->cscope_line, p->nscope + 1, sizeof *p->scope_line))
         return false;
