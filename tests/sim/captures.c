@@ -1,5 +1,5 @@
 /* Capture: what is recorded, and what each mistake answers (semantics 47 - 59, as measured on an H100). */
-#include "tests/sim/sim_abi.h"
+#include "sim_abi.h"
 
 static CUmodule module;
 

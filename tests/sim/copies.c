@@ -1,5 +1,5 @@
 /* Copies and fills: what they return, when they are done, what they do (semantics 36, 37). */
-#include "tests/sim/sim_abi.h"
+#include "sim_abi.h"
 
 static void staged_and_pinned(void)
 {

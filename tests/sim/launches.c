@@ -1,5 +1,5 @@
 /* Launches: limits, arguments, attributes, occupancy (semantics 15, 74 - 77, 79). */
-#include "tests/sim/sim_abi.h"
+#include "sim_abi.h"
 
 static CUmodule module;
 

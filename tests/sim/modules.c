@@ -1,5 +1,5 @@
 /* Modules: PTX and linked images, what is wrong with them, their logs, functions and variables. */
-#include "tests/sim/sim_abi.h"
+#include "sim_abi.h"
 
 #define KERNEL(name, body) ".visible .entry " name "(.param .u64 p)\n{\n" body "  ret;\n}\n"
 

@@ -1,7 +1,7 @@
 /* A kernel's fault stays with its context, is named in the log, and ends nothing else (semantics 33, 78). */
 #include <stdio.h>
 
-#include "tests/sim/sim_abi.h"
+#include "sim_abi.h"
 
 static CUmodule module;
 static char lines[4096];

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/sim/sim_abi.h"
+#include "sim_abi.h"
 
 /* Runs `f` in a child; what it returns, or -1 when it did not end by itself. */
 static int in_child(int (*f)(void))

@@ -11,7 +11,7 @@
 
 #include "cuda/abi.h"
 #include "cuda/table.h"
-#include "tests/tap.h"
+#include "../tap.h"
 
 static cji_cu cu;
 static CUcontext abi_ctx;
