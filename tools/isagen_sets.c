@@ -217,7 +217,7 @@ static void entry_sreg(const gen_entry *e)
     for (int i = lo; i <= hi; i++)
         for (int k = vector ? -1 : 0; k < (vector ? 4 : 1); k++, n++) {
             gen_sreg *r = &gen_sregs[n_gen_sregs++];
-            if (open) snprintf(r->name, sizeof r->name, "%.16s%d%s", base, i, tail);
+            if (open) snprintf(r->name, sizeof r->name, "%.24s%d%s", base, i, tail);
             else if (vector && k >= 0) snprintf(r->name, sizeof r->name, "%.30s.%c", base, "xyzw"[k]);
             else strcpy(r->name, base);
             strcpy(r->type_id, type_ids[t]);

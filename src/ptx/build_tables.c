@@ -233,7 +233,7 @@ void cji_fn_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
         arg->wide = f->lit[i].wide;
         arg->value = (int64_t)f->lit[i].bits;
         break;
-    case CJI_K_SREG: arg->type = cji_isa_sreg_at(i)->type; break;
+    case CJI_K_SREG: arg->type = cji_isa_sreg_at(i)->type; arg->count = cji_isa_sreg_at(i)->vector; break;
     case CJI_K_SYM: arg->space = f->m->var[i]->space; break;
     case CJI_K_MEM: mem_arg(f, word, arg); break;
     case CJI_K_VEC: vec_arg(f, word, arg, types); break;

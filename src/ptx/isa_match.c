@@ -50,9 +50,10 @@ static bool coordinates_fit(const cji_isa_opnd *o, const cji_isa_arg *a)
     return true;
 }
 
-/* Special registers have a width of their own; 32-bit ones go into 16 bits too. */
+/* Special registers have a width of their own; 32-bit ones go into 16 bits too.  Whole vectors (%tid) are read by their elements. */
 static bool sreg_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
 {
+    if (a->count) return false;
     if (has(o->types, a->type)) return true;
     return cji_type_bits(a->type) == 32 && cji_type_bits(o->type) == 16 && !cji_type_is_float(o->type);
 }
@@ -139,7 +140,10 @@ static void add_given(line *t, const cji_isa_arg *a)
     switch (a->kind) {
     case CJI_K_REG: add(t, ".%s", cji_type_word(a->type)); break;
     case CJI_K_NOT: add(t, "a negated .%s", cji_type_word(a->type)); break;
-    case CJI_K_SREG: add(t, "a special register of .%s", cji_type_word(a->type)); break;
+    case CJI_K_SREG:
+        if (a->count) { add(t, "a special register of %u elements", a->count); break; }
+        add(t, "a special register of .%s", cji_type_word(a->type));
+        break;
     case CJI_K_VEC: add(t, "a vector of %u", a->count); break;
     case CJI_K_PAIR: add(t, "a pair"); break;
     case CJI_K_IMM:

@@ -27,7 +27,7 @@ typedef struct cji_isa_arg {
     uint8_t space;           /* MEM, SYM: the symbol's cji_space; CJI_SP_GENERIC when the base is no symbol or its space is not known */
     uint8_t first;           /* PAIR: kind of the first half: CJI_K_REG, CJI_K_VEC or CJI_K_SINK */
     uint8_t second;          /* PAIR: type of the second half (CJ_PRED), CJ_VOID for _ */
-    uint8_t count;           /* VEC (also as a PAIR's first half): its elements; TEXMEM: its coordinates */
+    uint8_t count;           /* VEC (also as a PAIR's first half): its elements; TEXMEM: its coordinates; SREG: cji_isa_sreg.vector (no row takes a vector) */
     uint8_t sampler;         /* TEXMEM: 1 when a sampler stands between object and coordinates (independent texturing mode: in no row yet) */
     uint8_t pad[7];
     const uint8_t *types;    /* VEC, TEXMEM: each element's cj_type, CJ_VOID for _ or a literal; may be NULL when count is 0 */

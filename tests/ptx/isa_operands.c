@@ -32,6 +32,7 @@ static const struct { const char *line, *says; } cases[] = {
     { "mov.b64 %b64_0, {%b32_0, %b32_1, %b32_2};", "operand a has 3 registers, wants 2 of .b32" },
     { "mov.u32 %u32_0, %tid.x;", NULL },
     { "mov.u16 %u16_0, %tid.x;", NULL },
+    { "mov.u32 %u32_0, %tid;", "operand a is a special register of 4 elements, wants .u32" },
     { "mov.u64 %u64_0, %tid.x;", "operand a is a special register of .u32, wants .u64" },
     { "add.u32 %u32_0, %tid.x, 1;", "operand a is a special register of .u32, wants .u32" },
     { "mov.u64 %u64_0, gv;", NULL },

@@ -30,6 +30,7 @@ static const char *read_atom(const char *s, cji_isa_arg *a)
         if (r < 0) return NULL;
         a->kind = CJI_K_SREG;
         a->type = cji_isa_sreg_at((uint32_t)r)->type;
+        a->count = cji_isa_sreg_at((uint32_t)r)->vector;
         return s + n;
     }
     if (isdigit((unsigned char)*s) || *s == '-') {
