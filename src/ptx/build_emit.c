@@ -12,7 +12,7 @@
 static void refuse(cj_fn *f, const cji_form *e, const char *call, const char *why)
 {
     char name[48];
-    cji_form_short(e, name, sizeof name, 32);
+    cji_form_short(e, name, sizeof name, 28);
     cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, strlen(name) < e->isa.len ? "..." : "", why);
 }
 
