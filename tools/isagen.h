@@ -37,7 +37,7 @@ typedef struct gen_row {
     unsigned effect;
     uint64_t forms;
 } gen_row;
-typedef struct gen_sreg { char name[40]; char type_id[16]; int version, tset, vector; } gen_sreg;
+typedef struct gen_sreg { char name[64]; char type_id[16]; int version, tset, vector; } gen_sreg;
 
 enum { GEN_MAX_ROWS = 4000 };
 

@@ -69,6 +69,8 @@ static const struct { const char *line, *says; } cases[] = {
     { "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, {%b32_0, %b32_1, %b32_2, %b32_3}, {%b32_4, %b32_5, %b32_6, %b32_7}, "
       "{%f32_0, %f32_1, %f32_2, %f32_3};", "operand b has 4 registers, wants 2 of .b32" },
     { "lop3.b32 %b32_0, %b32_1, %b32_2, %b32_3, 255;", NULL },
+    { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1, [sv+8];", NULL },
+    { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1;", "has 2 operands, wants 3: a, b, c" },
     { "ret;", NULL },
     { "ret %b32_0;", "has 1 operand, wants 0" },
 };

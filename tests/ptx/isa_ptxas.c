@@ -35,6 +35,7 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "cp.async.", ".wait_group", "a literal below the range", "wraps" },
     { "mbarrier.arrive", "", "a literal above the range", "wraps; the manual has 2^20 - 1" },
     { "st.async.", "", "one operand too few", "takes it without the barrier" },
+    { "red.async.", "", "one operand too few", "takes it without the barrier" },
     { "createpolicy.", "", "an integer that may not stand there", "takes one as destination" },
     { "ldmatrix.", "%pred", "a register of the wrong type", "takes predicates" },
     { "stmatrix.", "%pred", "a register of the wrong type", "takes predicates" },
