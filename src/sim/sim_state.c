@@ -15,10 +15,10 @@
 
 sd_state sd = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
 
-static _Thread_local sd_thread *sd_self;
-static _Thread_local bool sd_in_host;
-static pthread_key_t sd_thread_key;
-static bool sd_have_key;
+/* Keys, not _Thread_local variables: the block that the loader makes for those outlives a dlclose(). */
+static pthread_key_t sd_thread_key;   /* the thread's sd_thread */
+static pthread_key_t sd_host_key;     /* not NULL inside a host function */
+static bool sd_have_keys;
 
 uint64_t cji_sd_now(void)
 {
@@ -51,7 +51,6 @@ static void sd_thread_free(sd_thread *t)
 static void sd_thread_gone(void *p)
 {
     sd_thread *t = p;
-    sd_self = NULL;
     if (sd_forked()) return;
     atomic_store(&t->inside, true);
     if (!atomic_load(&sd.exiting)) {
@@ -65,8 +64,9 @@ static void sd_thread_gone(void *p)
 
 sd_thread *cji_sd_thread(void)
 {
-    if (sd_self) return sd_self;
-    sd_thread *t = cji_zalloc(sizeof *t);
+    sd_thread *t = pthread_getspecific(sd_thread_key);
+    if (t) return t;
+    t = cji_zalloc(sizeof *t);
     if (!t) return NULL;
     if (pthread_setspecific(sd_thread_key, t) != 0) {
         cji_free(t, sizeof *t);
@@ -77,7 +77,7 @@ sd_thread *cji_sd_thread(void)
     if (t->next) t->next->prev = t;
     sd.threads = t;
     sd_unlock();
-    return sd_self = t;
+    return t;
 }
 
 /* ---- Entry points ------------------------------------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ CUresult cji_sd_begin(bool needs_init)
     if (atomic_load(&sd.exiting)) return needs_init ? CUDA_ERROR_DEINITIALIZED : CUDA_SUCCESS;
     if (!needs_init) return CUDA_SUCCESS;
     if (!atomic_load(&sd.ready) || sd_forked()) return CUDA_ERROR_NOT_INITIALIZED;
-    if (sd_in_host) {
+    if (pthread_getspecific(sd_host_key)) {
         cji_log(CJ_LOG_ERROR, "a host function called the CUDA driver, which it must not do: the call answers CUDA_ERROR_NOT_PERMITTED");
         return CUDA_ERROR_NOT_PERMITTED;
     }
@@ -99,9 +99,13 @@ CUresult cji_sd_begin(bool needs_init)
     return CUDA_ERROR_DEINITIALIZED;
 }
 
-void cji_sd_host_section(bool inside) { sd_in_host = inside; }
+void cji_sd_host_section(bool inside) { pthread_setspecific(sd_host_key, inside ? &sd : NULL); }
 
-void cji_sd_end(void) { atomic_store_explicit(&sd_self->inside, false, memory_order_release); }
+void cji_sd_end(void)
+{
+    sd_thread *t = pthread_getspecific(sd_thread_key);
+    atomic_store_explicit(&t->inside, false, memory_order_release);
+}
 
 /* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
@@ -161,8 +165,12 @@ static void sd_devices_free(void)
 static CUresult sd_start(void)
 {
     if (!sd_read_settings(&sd.set)) return CUDA_ERROR_INVALID_VALUE;
-    if (!sd_have_key && pthread_key_create(&sd_thread_key, sd_thread_gone) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
-    sd_have_key = true;
+    if (!sd_have_keys && pthread_key_create(&sd_thread_key, sd_thread_gone) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!sd_have_keys && pthread_key_create(&sd_host_key, NULL) != 0) {
+        pthread_key_delete(sd_thread_key);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    sd_have_keys = true;
     for (unsigned i = 0; i < sd.set.devices; i++) {
         sd_device *d = sd.device[i] = cji_zalloc(sizeof *d);
         if (!d) {
@@ -183,7 +191,7 @@ CUresult cji_sd_cuInit(unsigned flags)
     if (flags) return CUDA_ERROR_INVALID_VALUE;
     if (atomic_load(&sd.exiting)) return CUDA_ERROR_DEINITIALIZED;
     if (sd_forked()) return CUDA_ERROR_NOT_INITIALIZED;
-    if (sd_in_host) return CUDA_ERROR_NOT_PERMITTED;
+    if (atomic_load(&sd.ready) && pthread_getspecific(sd_host_key)) return CUDA_ERROR_NOT_PERMITTED;
     sd_lock();
     CUresult r = atomic_load(&sd.ready) ? CUDA_SUCCESS : sd_start();
     if (!r && !sd.set.devices) r = CUDA_ERROR_NO_DEVICE;
@@ -275,8 +283,8 @@ static void sd_stop_workers(void)
 static bool sd_others_inside(void)
 {
     for (sd_thread *t = sd.threads; t; t = t->next)
-        if (t != sd_self && atomic_load(&t->inside)) return true;
-    return sd_in_host || (sd_self && atomic_load(&sd_self->inside));
+        if (atomic_load(&t->inside)) return true;
+    return pthread_getspecific(sd_host_key) != NULL;
 }
 
 /* Everything stops, and what no thread can use any more is released.  Where a thread is still inside - a host function that blocks, an
@@ -310,4 +318,6 @@ __attribute__((destructor)) static void sd_end(void)
     cji_sd_handle_table_free();
     sd_devices_free();
     sd_unlock();
+    pthread_key_delete(sd_thread_key);
+    pthread_key_delete(sd_host_key);
 }

@@ -5,3 +5,15 @@ device_tests += %D%/captures %D%/copies %D%/events %D%/graphs %D%/launches %D%/m
 # What only the CPU device has.
 sim_tests += %D%/poisoned %D%/process
 EXTRA_DIST += %D%/sim_abi.h
+
+# A program that has a libcuda's names, and a module that does.
+if WITH_SHARED
+sim_tests += %D%/decoy
+tests_sim_decoy_SOURCES = %D%/decoy.c %D%/decoy_libcuda.c %D%/decoy_libcuda.h
+tests_sim_decoy_CFLAGS = $(AM_CFLAGS)
+tests_sim_decoy_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+tests_sim_decoy_LDADD = tests/libtap.la
+check_LTLIBRARIES += %D%/libdecoy.la
+tests_sim_libdecoy_la_SOURCES = %D%/decoy_libcuda.c %D%/decoy_libcuda.h
+tests_sim_libdecoy_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+endif
