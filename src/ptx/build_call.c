@@ -77,7 +77,7 @@ static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nre
         if (!v[nv - 1].bits) return;
     }
     cji_form *e = cji_verb(f, CJI_VERB_CALL, 0, 0, 0, call);
-    if (e) cji_emit(f, e, 0, v, nv, CJI_NO_DEF, call);
+    if (e && cji_emit(f, e, 0, v, nv, CJI_NO_DEF, call).bits) callee->called = 1;
 }
 
 void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n)

@@ -78,6 +78,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->proto = f->proto;
     g->early = f->early;
     g->named_labels = f->named_labels;
+    g->called = f->called;
     g->decl_loc = f->decl_loc;
     g->bounds = f->bounds;
     memcpy(g->count, f->count, sizeof g->count);

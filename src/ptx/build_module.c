@@ -168,6 +168,7 @@ enum { LINE_BITS = 22, LINE_MAX = (1 << LINE_BITS) - 1, FILE_MAX = 511 };
 
 uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line)
 {
+    if (!file) return 0;
     if (file <= FILE_MAX && line <= LINE_MAX) return file << LINE_BITS | line;
     if (m->nlongloc && m->longloc[m->nlongloc - 1].file == file && m->longloc[m->nlongloc - 1].line == line)
         return 1u << 31 | (uint32_t)(m->nlongloc - 1);

@@ -93,6 +93,11 @@ static bool set_count(cj_ptx *m, cji_var *v, size_t count, const char *call)
 static bool may_declare(cj_fn *f, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
+    if (f->called) {
+        cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: %s was called already; cj_param() and cj_result() come before the first call", call,
+                     cji_ptx_name(f->m, f->name));
+        return false;
+    }
     if (!f->nblock) return true;
     cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: parameters and results are declared outside of cj_if, loops and the like", call);
     return false;
@@ -117,8 +122,26 @@ static uint32_t register_parameter(cj_fn *f, unsigned list, const char *name, un
     return word;
 }
 
+/* Kernels take 4096 bytes of parameters; newer ones 32764. */
+static bool parameters_fit(cj_fn *f, const char *call)
+{
+    enum { FEW = 4096, MANY = 32764 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < f->nparam; i++) {
+        const cji_var *v = f->m->var[f->param[i]];
+        uint64_t align = v->align ? v->align : cji_type_bits(v->type) / 8;
+        bytes = (bytes + align - 1) / align * align + v->bytes;
+    }
+    if (bytes <= FEW) return true;
+    if (bytes <= MANY) return cji_ptx_need(f->m, 81, cji_targets_from(70), "more than 4096 bytes of parameters", f->loc);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the parameters of %s have %llu bytes, which is more than 32764", call, cji_ptx_name(f->m, f->name),
+                 (unsigned long long)bytes);
+    return false;
+}
+
 static cj_val load_parameter(cj_fn *f, uint32_t index, unsigned type)
 {
+    if (!parameters_fit(f, "cj_param")) return CJI_NULL;
     cj_val place = cji_fn_val(f, cji_fn_mem(f, cji_word(CJI_K_SYM, index), 0), CJ_VOID);
     return place.bits ? cji_load_place(f, type, CJI_SP_PARAM, place, "cj_param") : CJI_NULL;
 }
@@ -203,11 +226,11 @@ cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align)
     if (!f->kernel) return bad_variable(f->m, f->loc, __func__, name, "only kernels take parameters by bytes"), CJI_NULL;
     if (!bytes || bytes > 32764) return bad_variable(f->m, f->loc, __func__, name, "a parameter has 1 to 32764 bytes"), CJI_NULL;
     if (!is_power(align) || align > 128) return bad_variable(f->m, f->loc, __func__, name, "the alignment must be a power of two up to 128"), CJI_NULL;
-    if (bytes > 4096 && !cji_ptx_need(f->m, 81, cji_targets_from(70), "a parameter over 4096 bytes", f->loc)) return CJI_NULL;
     cji_var *v = named_variable(f->m, f, CJI_LIST_PARAM, name, CJ_B8, __func__, &index);
     if (!v || !set_count(f->m, v, bytes, __func__)) return CJI_NULL;
     v->space = CJI_SP_PARAM;
     v->align = align;
+    if (!parameters_fit(f, __func__)) return CJI_NULL;
     return cji_fn_val(f, cji_word(CJI_K_SYM, index), CJ_B8);
 }
 
@@ -266,6 +289,16 @@ static bool set_init(cj_ptx *m, cji_var *v, const void *init, size_t count, cons
     return true;
 }
 
+enum { CONST_MOST = 65536 };
+
+static uint64_t const_bytes(const cj_ptx *m)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < m->nvar; i++)
+        if (m->var[i]->space == CJI_SP_CONST) bytes += m->var[i]->bytes;
+    return bytes;
+}
+
 static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t count, const void *init, size_t ninit, unsigned space, const char *call)
 {
     uint32_t index;
@@ -277,6 +310,7 @@ static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t
     if (!v || !set_count(m, v, count, call) || !set_init(m, v, init, ninit, call)) return CJI_NULL;
     v->space = (uint8_t)space;
     v->linkage = CJI_LINK_VISIBLE;
+    if (space == CJI_SP_CONST && const_bytes(m) > CONST_MOST) return bad_variable(m, m->loc, call, name, "constant memory has 65536 bytes in all"), CJI_NULL;
     return cji_val(cji_word(CJI_K_SYM, index), elem, m->owner);
 }
 

@@ -6,7 +6,7 @@
 
 #include "ptx/build.h"
 
-static inline char *cji_put(char *p, const char *s, size_t n) { return (char *)memcpy(p, s, n) + n; }
+static inline char *cji_put_text(char *p, const char *s, size_t n) { return (char *)memcpy(p, s, n) + n; }
 char *cji_put_u32(char *p, uint32_t x);
 char *cji_put_i64(char *p, int64_t x);
 char *cji_put_hex(char *p, uint64_t x, unsigned digits);

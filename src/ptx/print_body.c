@@ -17,7 +17,7 @@ char *cji_put_u32(char *p, uint32_t x)
     }
     if (x >= 10) memcpy(at -= 2, digit_pairs + 2 * x, 2);
     else *--at = (char)('0' + x);
-    return cji_put(p, at, (size_t)(end - at));
+    return cji_put_text(p, at, (size_t)(end - at));
 }
 
 static char *put_u64(char *p, uint64_t x)
@@ -26,7 +26,7 @@ static char *put_u64(char *p, uint64_t x)
     char *at = buf + sizeof buf;
     if (x <= UINT32_MAX) return cji_put_u32(p, (uint32_t)x);
     for (; x; x /= 10) *--at = (char)('0' + x % 10);
-    return cji_put(p, at, (size_t)(buf + sizeof buf - at));
+    return cji_put_text(p, at, (size_t)(buf + sizeof buf - at));
 }
 
 char *cji_put_i64(char *p, int64_t x)
@@ -73,7 +73,7 @@ static char *put_name(writer *w, char *p, const char *s, size_t n)
         if (!cji_text_room(w->out, n + 2 * ROOM)) return NULL;
         p = w->out->p + at;
     }
-    return cji_put(p, s, n);
+    return cji_put_text(p, s, n);
 }
 
 static char *put_interned(writer *w, char *p, uint32_t name) { return put_name(w, p, cji_ptx_name(w->m, name), cji_ptx_name_len(w->m, name)); }
@@ -98,14 +98,14 @@ static char *put_label(writer *w, char *p, uint32_t index)
 {
     const cji_label *l = &w->f->label[index];
     if (l->name) return put_interned(w, p, l->name);
-    return cji_put_u32(cji_put(p, "$L", 2), index);
+    return cji_put_u32(cji_put_text(p, "$L", 2), index);
 }
 
 static char *put_tlist(writer *w, char *p, uint32_t index)
 {
     const cji_tlist *l = &w->f->tlist[index];
     if (l->name) return put_interned(w, p, l->name);
-    return cji_put_u32(cji_put(p, "$T", 2), index);
+    return cji_put_u32(cji_put_text(p, "$T", 2), index);
 }
 
 static char *put_operand(writer *w, char *p, uint32_t word);
@@ -116,7 +116,7 @@ static char *put_list(writer *w, char *p, uint32_t word, char open, char close)
     const uint32_t *e = cji_fn_words(w->f, word, &n);
     *p++ = open;
     for (uint32_t i = 0; p && i < n; i++) {
-        if (i) p = cji_put(p, ", ", 2);
+        if (i) p = cji_put_text(p, ", ", 2);
         p = put_operand(w, p, e[i]);
         if (p && i % 4 == 3) p = put_name(w, p, "", 0);
     }
@@ -144,7 +144,7 @@ static char *put_texmem(writer *w, char *p, uint32_t word)
     *p++ = '[';
     p = put_operand(w, p, e[0]);
     for (uint32_t i = 1; p && i < 3; i++)
-        if (e[i]) p = put_operand(w, cji_put(p, ", ", 2), e[i]);
+        if (e[i]) p = put_operand(w, cji_put_text(p, ", ", 2), e[i]);
     if (p) *p++ = ']';
     return p;
 }
@@ -188,7 +188,7 @@ static char *put_instruction(writer *w, char *p, const cji_ins *x)
         if (!p) return p;
         *p++ = ' ';
     }
-    p = cji_put(p, e->text, e->len);
+    p = cji_put_text(p, e->text, e->len);
     for (uint32_t i = 0; p && i < n; i++) {
         if (i) *p++ = ',';
         *p++ = ' ';
@@ -205,7 +205,7 @@ static char *put_targets(writer *w, char *p, uint32_t index)
     uint32_t n = 0;
     p = put_tlist(w, p, index);
     if (!p) return p;
-    p = cji_put(p, words[l->kind], strlen(words[l->kind]));
+    p = cji_put_text(p, words[l->kind], strlen(words[l->kind]));
     if (l->kind == CJI_TL_PROTO) {
         w->out->n = (size_t)(p - w->out->p);
         cji_print_head(w->m->fn[l->proto], true, w->out);
@@ -213,7 +213,7 @@ static char *put_targets(writer *w, char *p, uint32_t index)
     }
     const uint32_t *e = cji_fn_words(w->f, l->list, &n);
     for (uint32_t i = 0; p && i < n; i++) {
-        if (i) p = cji_put(p, ", ", 2);
+        if (i) p = cji_put_text(p, ", ", 2);
         p = put_operand(w, p, e[i]);
         if (p) p = put_name(w, p, "", 0);
     }
@@ -231,8 +231,8 @@ static char *put_pseudo(writer *w, char *p, const cji_ins *x)
         return p;
     case CJI_INS_TARGETS: return put_targets(w, p, i);
     case CJI_INS_PRAGMA:
-        p = put_interned(w, cji_put(p, "\t.pragma \"", 10), x->opnd[0]);
-        return p ? cji_put(p, "\";", 2) : p;
+        p = put_interned(w, cji_put_text(p, "\t.pragma \"", 10), x->opnd[0]);
+        return p ? cji_put_text(p, "\";", 2) : p;
     default: return p;
     }
 }
@@ -241,10 +241,10 @@ static char *put_loc(writer *w, char *p, uint32_t loc)
 {
     uint32_t file, line;
     cji_ptx_loc_split(w->m, loc, &file, &line);
-    p = cji_put_u32(cji_put(p, "\t.loc\t", 6), file);
+    p = cji_put_u32(cji_put_text(p, "\t.loc\t", 6), file);
     *p++ = ' ';
     p = cji_put_u32(p, line);
-    return cji_put(p, " 0\n", 3);
+    return cji_put_text(p, " 0\n", 3);
 }
 
 static void print_lines(writer *w, bool lines)

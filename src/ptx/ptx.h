@@ -201,6 +201,7 @@ struct cj_fn {
     uint8_t line_set;            /* cj_line() is in force: cj_here() changes nothing */
     uint8_t early;               /* used before its definition is printed: declared in front */
     uint8_t named_labels;        /* has labels with names of their own */
+    uint8_t called;              /* by cj_call(): its parameters and results stay as they are */
     uint32_t decl_loc;
     cji_bounds bounds;
     cji_ins *ins;      size_t nins, cins;

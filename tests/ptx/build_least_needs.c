@@ -41,5 +41,16 @@ int main(void)
         tap_is_int(cj_ptx_version(m), (cases[i].least_version[0] - '0') * 10 + cases[i].least_version[2] - '0', "%s: the version that is asked for", cases[i].name);
         cj_ptx_free(m);
     }
+    cj_ptx *m = cj_ptx_create();
+    cj_param_bytes(cj_ptx_kernel(m, "k"), "many", 5000, 8);
+    tap_is_int(cj_ptx_version(m), 81, "many parameters need PTX 8.1");
+    tap_is_str(cj_ptx_target(m), "sm_70", "and sm_70");
+    cj_required_cluster(cj_ptx_function(m, "k"), 2, 1, 1);
+    tap_is_str(cj_ptx_target(m), "sm_90", "a cluster needs sm_90");
+    cj_ptx_free(m);
+    m = cj_ptx_create();
+    cj_sreg(cj_ptx_kernel(m, "k"), "%cluster_ctarank");
+    tap_is_int(cj_ptx_version(m), 78, "a special register has needs too");
+    cj_ptx_free(m);
     return tap_done();
 }

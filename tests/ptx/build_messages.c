@@ -65,6 +65,24 @@ static void fixed_late(site *s) { cj_ins(s->f, "barrier.cluster.arrive"); cj_ptx
 static void new_version(site *s) { cj_ptx_fix_version(s->m, "7.0"); cj_ins(s->f, "barrier.cluster.arrive"); }
 static void no_version(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_fix_version(s->m, "8"); }
 static void no_target(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_fix_target(s->m, "sm_1"); }
+static void late_param(site *s)
+{
+    cj_fn *h = cj_ptx_func(s->m, "h");
+    cj_line(h, "user.lang", 7);
+    cj_call(s->f, h);
+    cj_param(h, "v", CJ_U32);
+}
+static void large_const(site *s)
+{
+    cj_ptx_line(s->m, "user.lang", 7);
+    cj_ptx_const(s->m, "c", CJ_F64, 4096, NULL, 0);
+    cj_ptx_const(s->m, "d", CJ_F64, 4097, NULL, 0);
+}
+static void large_params(site *s)
+{
+    cj_param_bytes(s->f, "a", 20000, 8);
+    cj_param_bytes(s->f, "b", 20000, 8);
+}
 static void gone(site *s)
 {
     cj_ins(s->f, "shfl.down.b32", s->u32, s->u32, 1, 31);
@@ -116,6 +134,9 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "an instruction of another version", new_version, CJ_ENOTSUP, "barrier.cluster needs PTX 7.8; the module was fixed to 7.0" },
     { "no version", no_version, CJ_EINVAL, "is no PTX version" },
     { "no target", no_target, CJ_EINVAL, "is no target" },
+    { "a parameter after a call", late_param, CJ_ESTATE, "cj_param: h was called already" },
+    { "too much constant memory", large_const, CJ_EINVAL, "constant memory has 65536 bytes in all" },
+    { "too many parameters", large_params, CJ_EPTX, "the parameters of k have 40008 bytes" },
     { "an instruction that is gone", gone, CJ_ENOTSUP, "is gone from PTX 6.4 on sm_80" },
 };
 
