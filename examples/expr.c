@@ -86,7 +86,7 @@ static bool evaluate(cj_device *dev, cj_ptx *m, size_t ncolumns, double *const *
 
 /* -- Output ------------------------------------------------------------------------------------------------------------- */
 
-static void print_row(const table *t, char *const *field, const double *value)
+static void print_row(const table *t, char *const *field)
 {
     for (size_t c = 0; c < t->ncolumns; c++) {
         const char *s = field[c];
@@ -102,8 +102,6 @@ static void print_row(const table *t, char *const *field, const double *value)
         }
         putchar('"');
     }
-    if (value) printf(",%.17g", *value);
-    putchar('\n');
 }
 
 /* The sum with the rounding errors of the additions collected apart (Neumaier). */
@@ -124,10 +122,14 @@ static void print_result(const options *o, const table *t, const expression *e, 
         printf("%.17g\n", accurate_sum(v, t->nrows * o->repeat));
         return;
     }
-    for (size_t c = 0; c < t->ncolumns; c++) printf("%s%s", c ? "," : "", t->name[c]);
+    print_row(t, t->name);
     fputs(e->root->boolean ? "\n" : ",value\n", stdout);
-    for (size_t r = 0; r < t->nrows; r++)
-        if (!e->root->boolean || v[r] != 0) print_row(t, &t->field[r * t->ncolumns], e->root->boolean ? NULL : &v[r]);
+    for (size_t r = 0; r < t->nrows; r++) {
+        if (e->root->boolean && v[r] == 0) continue;
+        print_row(t, &t->field[r * t->ncolumns]);
+        if (e->root->boolean) putchar('\n');
+        else printf(",%.17g\n", v[r]);
+    }
 }
 
 static double seconds(void)

@@ -241,7 +241,9 @@ bool expression_parse(expression *e, const char *text, const table *t)
     if (!(e->column = calloc(t->ncolumns + 1, sizeof *e->column))) return complain(&p, 0, "out of memory"), false;
     e->root = choice(&p);
     spaces(&p);
-    if (!p.failed && text[p.at]) complain(&p, p.at, text[p.at] == ')' ? "there is no '(' for this ')'" : "an operator or the end should stand here");
+    if (!p.failed && text[p.at])
+        complain(&p, p.at, text[p.at] == ')' ? "there is no '(' for this ')'"
+                           : text[p.at] == '=' ? "one '=' compares nothing here, '==' does" : "an operator or the end should stand here");
     return !p.failed;
 }
 
