@@ -144,6 +144,7 @@ static int run(const options *o, const table *t, const expression *e)
     int status = 1;
     size_t rows = t->nrows, n = rows * o->repeat;
     double begin = seconds();
+    if (rows > SIZE_MAX / sizeof(double) / o->repeat) return fprintf(stderr, "expr: %zu copies of %zu rows are too many\n", o->repeat, rows), 1;
     double **columns = calloc(e->ncolumns + 1, sizeof *columns), *v = NULL;
     cj_ptx *m = expression_build(e);
     cj_driver *drv = cj_driver_open(NULL);
@@ -153,8 +154,8 @@ static int run(const options *o, const table *t, const expression *e)
         goto out;
     }
     if (o->ptx) {
-        const char *ptx = cj_ptx_print(m, NULL);
-        fputs(ptx ? ptx : "", stderr);
+        const char *ptx;
+        if (!cj_ptx_print(m, 0, &ptx, NULL)) fputs(ptx, stderr);
     }
     for (size_t c = 0; c < e->ncolumns; c++) {
         columns[c] = cj_host_alloc(dev, (rows ? rows : 1) * sizeof **columns);

@@ -54,12 +54,13 @@ typedef struct node {
     struct node *arg[3];
 } node;
 
+enum { MAX_COLUMNS = 200, MAX_NODES = 1000 };
+
 typedef struct expression {
     node *root;
-    size_t ncolumns;      /* columns used, */
-    size_t *column;       /* and which of the table's they are */
-    node *nodes[1000];
+    size_t ncolumns, column[MAX_COLUMNS]; /* the columns used: which of the table's they are */
     size_t nnodes;
+    node *nodes[MAX_NODES];
 } expression;
 
 /* Parses `text` against the table's columns. On failure the text, a caret and a sentence on stderr. */

@@ -48,7 +48,7 @@ static node *complain(parser *p, size_t at, const char *fmt, ...)
 static node *make(parser *p, node_kind kind, bool boolean, size_t at, node *a, node *b, node *c)
 {
     if (p->failed) return NULL;
-    if (p->e->nnodes == sizeof p->e->nodes / sizeof *p->e->nodes) return complain(p, at, "the expression is too long");
+    if (p->e->nnodes == MAX_NODES) return complain(p, at, "the expression is too long");
     node *n = calloc(1, sizeof *n);
     if (!n) return complain(p, at, "out of memory");
     p->e->nodes[p->e->nnodes++] = n;
@@ -95,6 +95,7 @@ static node *column(parser *p, size_t at, const char *name, size_t length)
     if (!n) return NULL;
     for (n->column = 0; n->column < p->e->ncolumns; n->column++)
         if (p->e->column[n->column] == (size_t)c) return n;
+    if (p->e->ncolumns == MAX_COLUMNS) return complain(p, at, "the expression uses more than %d columns", MAX_COLUMNS);
     p->e->column[p->e->ncolumns++] = (size_t)c;
     return n;
 }
@@ -238,7 +239,6 @@ bool expression_parse(expression *e, const char *text, const table *t)
 {
     parser p = { .e = e, .t = t, .text = text };
     memset(e, 0, sizeof *e);
-    if (!(e->column = calloc(t->ncolumns + 1, sizeof *e->column))) return complain(&p, 0, "out of memory"), false;
     e->root = choice(&p);
     spaces(&p);
     if (!p.failed && text[p.at])
@@ -250,5 +250,4 @@ bool expression_parse(expression *e, const char *text, const table *t)
 void expression_free(expression *e)
 {
     for (size_t i = 0; i < e->nnodes; i++) free(e->nodes[i]);
-    free(e->column);
 }

@@ -6,3 +6,17 @@
 example_cppflags = -I$(top_srcdir)/include
 example_ldadd = libcujit.la
 EXTRA_DIST += %D%/demo.sh
+
+noinst_PROGRAMS += %D%/hello %D%/saxpy %D%/reduce %D%/mandelbrot %D%/expr
+examples_hello_CPPFLAGS = $(example_cppflags)
+examples_hello_LDADD = $(example_ldadd)
+examples_saxpy_CPPFLAGS = $(example_cppflags)
+examples_saxpy_LDADD = $(example_ldadd) -lm
+examples_reduce_CPPFLAGS = $(example_cppflags)
+examples_reduce_LDADD = $(example_ldadd)
+examples_mandelbrot_CPPFLAGS = $(example_cppflags)
+examples_mandelbrot_LDADD = $(example_ldadd)
+examples_expr_SOURCES = %D%/expr.c %D%/expr_csv.c %D%/expr_syntax.c %D%/expr_kernel.c %D%/expr.h
+examples_expr_CPPFLAGS = $(example_cppflags)
+examples_expr_LDADD = $(example_ldadd) -lm
+EXTRA_DIST += %D%/data/places.csv %D%/data/make-places.sh %D%/data/README.md

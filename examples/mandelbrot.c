@@ -13,23 +13,20 @@ static cj_ptx *build(void)
     cj_val pixels = cj_param_ptr(f, "pixels", CJ_U32), width = cj_param(f, "width", CJ_U32), height = cj_param(f, "height", CJ_U32);
     cj_val left = cj_param(f, "left", CJ_F64), top = cj_param(f, "top", CJ_F64), step = cj_param(f, "step", CJ_F64);
     cj_val x = cj_global_id(f, CJ_X), y = cj_global_id(f, CJ_Y);
-    cj_return_unless(f, cj_and(f, cj_lt(f, x, width), cj_lt(f, y, height)));
+    cj_return_if(f, cj_or(f, cj_ge(f, x, width), cj_ge(f, y, height)));
 
-    /* each operation rounds for itself, so that every machine draws the same picture */
-    cj_val cr = cj_def(f, "add.rn.f64", left, cj_def(f, "mul.rn.f64", cj_cvt(f, CJ_F64, x), step));
-    cj_val ci = cj_def(f, "sub.rn.f64", top, cj_def(f, "mul.rn.f64", cj_cvt(f, CJ_F64, y), step));
-    cj_val zr = cj_reg(f, CJ_F64), zi = cj_reg(f, CJ_F64), n = cj_reg(f, CJ_U32);
-    cj_assign(f, zr, cj_imm_f(f, 0.0));
-    cj_assign(f, zi, cj_imm_f(f, 0.0));
-    cj_assign(f, n, cj_imm_u(f, 0));
+    /* each verb rounds for itself, so that every machine draws the same picture */
+    cj_val cr = cj_add(f, left, cj_mul(f, cj_cvt(f, CJ_F64, x), step));
+    cj_val ci = cj_sub(f, top, cj_mul(f, cj_cvt(f, CJ_F64, y), step));
+    cj_val zr = cj_let(f, CJ_F64, cj_imm(f, 0)), zi = cj_let(f, CJ_F64, cj_imm(f, 0)), n = cj_let(f, CJ_U32, cj_imm(f, 0));
     cj_loop(f);
-        cj_val rr = cj_def(f, "mul.rn.f64", zr, zr), ii = cj_def(f, "mul.rn.f64", zi, zi);
-        cj_break_if(f, cj_gt(f, cj_def(f, "add.rn.f64", rr, ii), cj_imm_f(f, 4.0)));
-        cj_break_if(f, cj_ge(f, n, cj_imm_u(f, STEPS)));
-        cj_val ri = cj_def(f, "mul.rn.f64", zr, zi);
-        cj_assign(f, zi, cj_def(f, "add.rn.f64", cj_def(f, "add.rn.f64", ri, ri), ci));
-        cj_assign(f, zr, cj_def(f, "add.rn.f64", cj_def(f, "sub.rn.f64", rr, ii), cr));
-        cj_assign(f, n, cj_add(f, n, cj_imm_u(f, 1)));
+        cj_val rr = cj_mul(f, zr, zr), ii = cj_mul(f, zi, zi);
+        cj_break_if(f, cj_gt(f, cj_add(f, rr, ii), cj_imm(f, 4)));
+        cj_break_if(f, cj_ge(f, n, cj_imm(f, STEPS)));
+        cj_val ri = cj_mul(f, zr, zi);
+        cj_assign(f, zi, cj_add(f, cj_add(f, ri, ri), ci));
+        cj_assign(f, zr, cj_add(f, cj_sub(f, rr, ii), cr));
+        cj_assign(f, n, cj_add(f, n, cj_imm(f, 1)));
     cj_end(f);
     cj_set(f, pixels, cj_add(f, cj_mul(f, y, width), x), n);
     return m;

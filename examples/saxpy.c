@@ -41,7 +41,8 @@ int main(int argc, char **argv)
     cj_kernel *k = cj_kernel_load(dev, m, "saxpy");
     int status = 1;
     if (failed(drv) || failed(dev) || failed(s) || failed(m) || failed(k)) goto out;
-    if (getenv("CUJIT_SHOW")) fputs(cj_ptx_print(m, NULL), stderr);
+    const char *text;
+    if (getenv("CUJIT_SHOW") && !cj_ptx_print(m, 0, &text, NULL)) fputs(text, stderr);
 
     hx = cj_host_alloc(dev, bytes), hy = cj_host_alloc(dev, bytes);
     if (!hx || !hy) { failed(dev); goto out; }

@@ -1,0 +1,97 @@
+/* expr's kernel: the tree becomes PTX by one call of a verb for each node.  Numbers are f64 registers, truth values predicates; every
+ * operation rounds by itself to nearest even, so the values are those of a C program on the same numbers. */
+#include "expr.h"
+
+typedef struct builder {
+    cj_fn *f;
+    const cj_val *column; /* the row's value of each used column */
+} builder;
+
+static cj_val number(const builder *b, double x) { return cj_let(b->f, CJ_F64, cj_imm(b->f, x)); }
+
+/* sqrt(x * x + y * y) within one unit in the last place and without overflow on the way: both scaled by a power of two into the middle of the range,
+ * the root corrected by the squares' rounding errors (Borges, An Improved Algorithm for hypot(a, b), 2019, algorithm "fused"). */
+static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
+{
+    cj_fn *f = b->f;
+    cj_val zero = number(b, 0), one = number(b, 1), infinity = cj_imm_bits(f, CJ_F64, 0x7ff0000000000000u);
+    cj_val ax = cj_abs(f, x), ay = cj_abs(f, y);
+    cj_val most = cj_max(f, ax, ay);
+    cj_val huge = cj_gt(f, most, cj_imm(f, 0x1p+500)), tiny = cj_lt(f, most, cj_imm(f, 0x1p-400));
+    cj_val down = cj_select(f, huge, number(b, 0x1p-600), cj_select(f, tiny, number(b, 0x1p+600), one));
+    cj_val up = cj_select(f, huge, number(b, 0x1p+600), cj_select(f, tiny, number(b, 0x1p-600), one));
+    cj_val p = cj_mul(f, most, down), q = cj_mul(f, cj_min(f, ax, ay), down);
+
+    cj_val pp = cj_mul(f, p, p);
+    cj_val h = cj_sqrt(f, cj_fma(f, q, q, pp));
+    cj_val hh = cj_mul(f, h, h);
+    cj_val off = cj_fma(f, cj_neg(f, q), q, cj_sub(f, hh, pp));       /* h*h - p*p - q*q, in the order in which it is exact */
+    off = cj_add(f, off, cj_fma(f, h, h, cj_neg(f, hh)));
+    off = cj_sub(f, off, cj_fma(f, p, p, cj_neg(f, pp)));
+    h = cj_sub(f, h, cj_div(f, off, cj_add(f, h, h)));
+
+    h = cj_mul(f, h, up);
+    h = cj_select(f, cj_eq(f, most, zero), zero, h);
+    h = cj_select(f, cj_ne(f, cj_add(f, ax, ay), cj_add(f, ax, ay)), cj_add(f, ax, ay), h); /* a NaN */
+    cj_val endless = cj_or(f, cj_eq(f, ax, infinity), cj_eq(f, ay, infinity));              /* infinity wins over NaN, as in C */
+    return cj_select(f, endless, cj_let(f, CJ_F64, infinity), h);
+}
+
+static cj_val value(const builder *b, const node *n)
+{
+    cj_fn *f = b->f;
+    cj_val v[3] = { { 0 }, { 0 }, { 0 } };
+    for (int i = 0; i < 3 && n->arg[i]; i++) v[i] = value(b, n->arg[i]);
+    switch (n->kind) {
+    case NODE_NUMBER: return number(b, n->number);
+    case NODE_COLUMN: return b->column[n->column];
+    case NODE_NEG: return cj_neg(f, v[0]);
+    case NODE_NOT: return cj_inv(f, v[0]);
+    case NODE_ADD: return cj_add(f, v[0], v[1]);
+    case NODE_SUB: return cj_sub(f, v[0], v[1]);
+    case NODE_MUL: return cj_mul(f, v[0], v[1]);
+    case NODE_DIV: return cj_div(f, v[0], v[1]);
+    case NODE_LT: return cj_lt(f, v[0], v[1]);
+    case NODE_LE: return cj_le(f, v[0], v[1]);
+    case NODE_GT: return cj_gt(f, v[0], v[1]);
+    case NODE_GE: return cj_ge(f, v[0], v[1]);
+    case NODE_EQ: return cj_eq(f, v[0], v[1]);
+    case NODE_NE: return cj_ne(f, v[0], v[1]);
+    case NODE_AND: return cj_and(f, v[0], v[1]);
+    case NODE_OR: return cj_or(f, v[0], v[1]);
+    case NODE_CHOOSE:
+        if (!n->boolean) return cj_select(f, v[0], v[1], v[2]);
+        return cj_or(f, cj_and(f, v[0], v[1]), cj_and(f, cj_inv(f, v[0]), v[2]));
+    case NODE_ABS: return cj_abs(f, v[0]);
+    case NODE_MIN: return cj_min(f, v[0], v[1]);
+    case NODE_MAX: return cj_max(f, v[0], v[1]);
+    case NODE_FLOOR: return cj_floor(f, v[0]);
+    case NODE_CEIL: return cj_ceil(f, v[0]);
+    case NODE_SQRT: return cj_sqrt(f, v[0]);
+    case NODE_HYPOT: return hypotenuse(b, v[0], v[1]);
+    }
+    return v[0];
+}
+
+cj_ptx *expression_build(const expression *e)
+{
+    cj_val pointer[MAX_COLUMNS], column[MAX_COLUMNS];
+    char name[16];
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "expr");
+    cj_val out = cj_param_ptr(f, "out", CJ_F64);
+    for (size_t c = 0; c < e->ncolumns; c++) {
+        snprintf(name, sizeof name, "c%zu", c);
+        pointer[c] = cj_param_ptr(f, name, CJ_F64);
+    }
+    cj_val n = cj_param(f, "n", CJ_U64);
+    cj_val i = cj_cvt(f, CJ_U64, cj_global_id(f, CJ_X));
+    cj_if(f, cj_lt(f, i, n));
+        for (size_t c = 0; c < e->ncolumns; c++) column[c] = cj_get(f, pointer[c], i);
+        builder b = { f, column };
+        cj_val v = value(&b, e->root);
+        if (e->root->boolean) v = cj_select(f, v, number(&b, 1), number(&b, 0));
+        cj_set(f, out, i, v);
+    cj_end(f);
+    return m;
+}
