@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     }
     cj_dptr pixels = cj_alloc(s, bytes);
     double step = 3.6 / width;
-    cj_launch(s, k, cj_grid2((width + 15) / 16, (height + 15) / 16, 16, 16), pixels, width, height, -2.4, step * height / 2, step);
+    cj_launch(s, k, cj_grid3((width + 15) / 16, (height + 15) / 16, 1, 16, 16, 1), pixels, width, height, -2.4, step * height / 2, step);
     cj_copy_to_host(s, steps, pixels, bytes);
     cj_free(dev, pixels);
     if (cj_stream_sync(s) != CJ_OK) {
