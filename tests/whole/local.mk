@@ -1,3 +1,10 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-sim_tests += %D%/wrong_handles
-tests_whole_wrong_handles_LDADD = tests/libtap.la libcujit.la -ldl
+# Tests of the whole library, through the shared object.
+
+whole_ldadd = tests/libtap.la libcujit.la -ldl
+
+device_tests += %D%/wrong_handles %D%/after_fork
+tests_whole_wrong_handles_SOURCES = %D%/wrong_handles.c %D%/api.c %D%/api.h
+tests_whole_wrong_handles_LDADD = $(whole_ldadd)
+tests_whole_after_fork_SOURCES = %D%/after_fork.c %D%/api.c %D%/api.h
+tests_whole_after_fork_LDADD = $(whole_ldadd)
