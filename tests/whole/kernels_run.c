@@ -239,10 +239,10 @@ static cj_val b_token(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
     cj_val token = cj_ptx_global(m, "token", CJ_U32, BLOCKS, NULL, 0), b = cj_block_id(f, CJ_X), t = cj_thread_id(f, CJ_X);
     cj_val place = cj_at(f, token, b), seen = cj_let(f, CJ_U32, cj_imm(f, 0));
     cj_loop(f);
-        cj_ins(f, "ld.acquire.gpu.global.u32", seen, place);
+        cj_ins(f, "ld.acquire.gpu.global.u32", seen, cj_mem(f, place, 0));
         cj_break_if(f, cj_eq(f, seen, t));
     cj_end(f);
-    cj_ins(f, "st.release.gpu.global.u32", place, cj_add(f, t, cj_imm(f, 1)));
+    cj_ins(f, "st.release.gpu.global.u32", cj_mem(f, place, 0), cj_add(f, t, cj_imm(f, 1)));
     return cj_add(f, seen, i);
 }
 static uint32_t s_token(uint32_t i, const uint32_t *in) { (void)in; return i % BLOCK + i; }
