@@ -27,7 +27,7 @@ const char *cji_tag_name(cji_tag tag) { return tag < CJI_TAG_COUNT ? tag_rows[ta
 void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call)
 {
     cji_obj *o = cji_zalloc(size);
-    atomic_fetch_add(&cji_process.made, 1);
+    uint64_t serial = atomic_fetch_add(&cji_process.made, 1) + 1;
     if (!o) {
         cji_fail(NULL, CJ_ENOMEM, call, "out of memory: no %s could be made", cji_tag_name(tag));
         return &nomem[tag];
@@ -36,6 +36,7 @@ void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call)
     o->tag = (uint16_t)tag;
     o->flags = (uint16_t)flags;
     atomic_init(&o->refs, 1);
+    o->serial = serial;
     o->fork_gen = tag_rows[tag].driver_side ? cji_fork_gen() : 0;
     pthread_mutex_init(&o->lock, NULL);
     return o;

@@ -25,6 +25,7 @@ typedef struct cji_obj {
     uint16_t flags;           /* CJI_OBJ_*; FAILED is set at creation only */
     atomic_uint refs;
     uint32_t fork_gen;        /* cji_fork_gen() at creation */
+    uint64_t serial;          /* the how many-th object of this process: addresses repeat, serials do not */
     struct cji_obj *err_in;   /* the object that keeps this one's errors (a function's module), else NULL */
     bool told;                /* err was taken by cji_err_take: it stays readable, and the next failure replaces it */
     pthread_mutex_t lock;     /* guards err and told */

@@ -32,6 +32,7 @@ typedef struct cji_process_state {
     atomic_uint fork_gen;
     pthread_mutex_t drivers_lock; /* guards drivers */
     void *drivers;                /* opened drivers, newest first: src/driver's list */
+    atomic_uint drivers_gen;      /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
     cji_log_ring log;
 } cji_process_state;
 

@@ -38,6 +38,7 @@ struct cj_driver {
     int version;                       /* cuDriverGetVersion: 13000 */
     int ptx_version;                   /* 90 */
     int device_count;
+    void *lib;                         /* dlopen's handle, never closed; NULL for a custom driver */
     char path[256];                    /* the library's name; "" for a custom driver */
     char why[1024];
     struct cji_tap *tap;               /* this driver is a layer over another */
@@ -92,6 +93,13 @@ void cji_device_drop(cj_device *dev);
 void cji_module_drop(cj_module *mod);
 void cji_kernel_drop(cj_kernel *k);
 
+/* For getters, which record nothing: an object of that type whose fields may be read; a failed object too with `failed`. */
+static inline bool cji_readable(const void *obj, cji_tag tag, bool failed)
+{
+    const cji_obj *o = obj;
+    return o && o->magic == CJI_MAGIC && o->tag == tag && !(o->flags & (failed ? CJI_OBJ_IMMORTAL : CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED));
+}
+
 /* ---- Failures of the driver -------------------------------------------------------------------------------------- */
 
 /* Records what the driver answered to `cu_call` ("cuLaunchKernel": a row's name) during the public `call`, in `obj` (may be NULL), with
@@ -115,14 +123,14 @@ struct cj_image {
     void *data;
     size_t bytes;
     cji_text log;
-    cji_text ptx;      /* what it was compiled from, with its NUL; empty for kept bytes: where kernels' parameters come from */
+    cji_text heads;    /* cji_entry_heads() of the PTX it was compiled from: where kernels' parameters come from; empty for kept bytes */
 };
 
 struct cj_module {
     cji_obj obj;
     cj_device *dev;
     CUmodule raw;
-    cji_text log, ptx;
+    cji_text log, heads;
     uint64_t builder;          /* serial of the builder, 0: none */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */

@@ -1,0 +1,302 @@
+/* cj_device: one GPU with its primary context retained; what it is; its memory; pinned host memory.
+ *
+ * A device that is open already is retained and given again.  The driver's list holds no references; an entry leaves it under the list's lock
+ * at the moment its last reference goes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/driver.h"
+#include "driver/open.h"
+
+/* -- What it is ------------------------------------------------------------------------------------------------------------ */
+
+static const struct info_row { size_t at; CUdevice_attribute attribute; bool required; } info_rows[] = {
+#define F(field) offsetof(cj_device_info, field)
+    { F(sm_major), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, true },
+    { F(sm_minor), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, true },
+    { F(multiprocessors), CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, true },
+    { F(warp_size), CU_DEVICE_ATTRIBUTE_WARP_SIZE, true },
+    { F(block_threads), CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, true },
+    { F(block[0]), CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, true },
+    { F(block[1]), CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, true },
+    { F(block[2]), CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, true },
+    { F(grid[0]), CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, true },
+    { F(grid[1]), CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, true },
+    { F(grid[2]), CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, true },
+    { F(multiprocessor_threads), CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, false },
+    { F(multiprocessor_blocks), CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, false },
+    { F(block_registers), CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, false },
+    { F(multiprocessor_registers), CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, false },
+    { F(block_shared), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, true },
+    { F(block_shared_most), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, false },
+    { F(multiprocessor_shared), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, false },
+    { F(constant_memory), CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, false },
+    { F(l2_cache), CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, false },
+    { F(clock_khz), CU_DEVICE_ATTRIBUTE_CLOCK_RATE, false },
+    { F(memory_clock_khz), CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, false },
+    { F(memory_bus_bits), CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, false },
+    { F(copy_engines), CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, false },
+    { F(concurrent_kernels), CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, false },
+    { F(cooperative), CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, false },
+    { F(clusters), CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, false },
+    { F(managed_memory), CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, false },
+    { F(memory_pools), CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, false },
+    { F(unified_addressing), CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, false },
+    { F(integrated), CU_DEVICE_ATTRIBUTE_INTEGRATED, false },
+    { F(ecc), CU_DEVICE_ATTRIBUTE_ECC_ENABLED, false },
+    { F(pci_domain), CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, false },
+    { F(pci_bus), CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, false },
+    { F(pci_device), CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, false },
+#undef F
+};
+
+/* The exact device as a .target: "sm_90a" where the table knows one, else "sm_90". */
+static void find_target(cj_device *dev)
+{
+    char exact[20];
+    snprintf(dev->sm, sizeof dev->sm, "sm_%u%u", (unsigned)dev->info.sm_major % 1000, (unsigned)dev->info.sm_minor % 10);
+    snprintf(exact, sizeof exact, "%sa", dev->sm);
+    dev->target = cji_target_find(exact, strlen(exact));
+    if (dev->target < 0) dev->target = cji_target_find(dev->sm, strlen(dev->sm));
+}
+
+static CUresult read_info(cj_device *dev, const char **cu_call)
+{
+    const cji_cu *cu = &dev->drv->cu;
+    cj_device_info *info = &dev->info;
+    size_t memory = 0;
+    CUuuid uuid;
+    *cu_call = "cuDeviceGetName";
+    CUresult r = cu->cuDeviceGetName(info->name, sizeof info->name, dev->cu);
+    if (r != CUDA_SUCCESS) return r;
+    info->name[sizeof info->name - 1] = 0;
+    *cu_call = "cuDeviceTotalMem";
+    if ((r = cu->cuDeviceTotalMem(&memory, dev->cu)) != CUDA_SUCCESS) return r;
+    info->memory = memory;
+    *cu_call = "cuDeviceGetAttribute";
+    for (size_t i = 0; i < sizeof info_rows / sizeof *info_rows; i++) {
+        int value = 0;
+        r = cu->cuDeviceGetAttribute(&value, info_rows[i].attribute, dev->cu);
+        if (r != CUDA_SUCCESS && info_rows[i].required) return r;
+        int32_t v = r == CUDA_SUCCESS ? value : 0;
+        memcpy((char *)info + info_rows[i].at, &v, sizeof v);
+    }
+    if (cu->cuDeviceGetUuid(&uuid, dev->cu) == CUDA_SUCCESS) memcpy(info->uuid, uuid.bytes, sizeof info->uuid);
+    find_target(dev);
+    return CUDA_SUCCESS;
+}
+
+/* Of the context, which is current. */
+static CUresult read_priorities(cj_device *dev)
+{
+    int least = 0, greatest = 0;
+    CUresult r = dev->drv->cu.cuCtxGetStreamPriorityRange(&least, &greatest);
+    dev->info.priority_least = least;
+    dev->info.priority_greatest = greatest;
+    return r;
+}
+
+/* -- Opening and closing --------------------------------------------------------------------------------------------------- */
+
+cj_status cji_ctx_begin(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call)
+{
+    CUresult r = cji_ctx_enter(dev, ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(obj, dev->drv, r, "cuCtxPushCurrent", call);
+}
+
+static cj_status start_device(cj_device *dev, const char *call)
+{
+    const cji_cu *cu = &dev->drv->cu;
+    const char *cu_call = "cuDeviceGet";
+    CUresult r = cu->cuDeviceGet(&dev->cu, dev->ordinal);
+    if (r == CUDA_SUCCESS) r = read_info(dev, &cu_call);
+    if (r == CUDA_SUCCESS) r = cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->cu), cu_call = "cuDevicePrimaryCtxRetain";
+    if (r != CUDA_SUCCESS) return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
+    cji_ctx ctx;
+    cj_status status = cji_ctx_begin(dev, dev, &ctx, call);
+    if (status == CJ_OK) {
+        r = read_priorities(dev);
+        if (r != CUDA_SUCCESS) status = cji_cu_fail(dev, dev->drv, r, "cuCtxGetStreamPriorityRange", call);
+        cji_ctx_leave(dev, &ctx);
+    }
+    if (status != CJ_OK) cu->cuDevicePrimaryCtxRelease(dev->cu);
+    return status;
+}
+
+/* With the list's lock held. */
+static cj_device *find_device(const cj_driver *drv, int ordinal)
+{
+    for (cj_device *d = drv->devices; d; d = d->next)
+        if (d->ordinal == ordinal) return cji_obj_retain(d);
+    return NULL;
+}
+
+cj_device *cj_device_open(cj_driver *drv, int ordinal)
+{
+    static const char call[] = "cj_device_open";
+    cj_device *dev = cji_obj_new(sizeof *dev, CJI_TAG_DEVICE, 0, call), *same = NULL;
+    if (cji_obj_failed(dev)) return dev;
+    cj_status status = cji_check_arg(dev, drv, CJI_TAG_DRIVER, call, "the driver");
+    if (status == CJ_OK && (ordinal < 0 || ordinal >= drv->device_count)) {
+        char has[48];
+        snprintf(has, sizeof has, drv->device_count == 0 ? "the driver has none" : drv->device_count == 1 ? "there is one, 0" : "there are 0 to %d",
+                 drv->device_count - 1);
+        status = cji_fail(dev, CJ_ENODEVICE, call, "%s: no device %d; %s", call, ordinal, has);
+    }
+    if (status != CJ_OK) return cji_obj_set_failed(dev), dev;
+    cji_opened_lock();
+    same = find_device(drv, ordinal);
+    if (!same) {
+        dev->drv = drv;
+        dev->ordinal = ordinal;
+        status = start_device(dev, call);
+        if (status == CJ_OK) {
+            cji_obj_retain(drv);
+            cji_hub_init(&dev->hub, &drv->cu, dev->ctx);
+            pthread_mutex_init(&dev->modules_lock, NULL);
+            pthread_cond_init(&dev->modules_cond, NULL);
+            dev->next = drv->devices;
+            drv->devices = dev;
+        } else {
+            cji_obj_set_failed(dev);
+        }
+    }
+    cji_opened_unlock();
+    if (same) cji_obj_delete(dev, sizeof *dev);
+    return same ? same : dev;
+}
+
+void cji_device_drop(cj_device *dev)
+{
+    if (cji_obj_failed(dev)) {
+        if (cji_obj_release(dev)) cji_obj_delete(dev, sizeof *dev);
+        return;
+    }
+    cj_driver *drv = dev->drv;
+    cji_opened_lock();
+    bool last = cji_obj_release(dev);
+    for (cj_device **at = &drv->devices; last && *at; at = &(*at)->next) {
+        if (*at != dev) continue;
+        *at = dev->next;
+        break;
+    }
+    cji_opened_unlock();
+    if (!last) return;
+    cji_ctx ctx;
+    if (cji_ctx_enter(dev, &ctx) == CUDA_SUCCESS) {
+        cji_hub_fini(&dev->hub);
+        cji_ctx_leave(dev, &ctx);
+    } else {
+        cji_hub_fini(&dev->hub);
+    }
+    drv->cu.cuDevicePrimaryCtxRelease(dev->cu);
+    pthread_mutex_destroy(&dev->modules_lock);
+    pthread_cond_destroy(&dev->modules_cond);
+    cji_obj_delete(dev, sizeof *dev);
+    cji_driver_drop(drv);
+}
+
+void cj_device_close(cj_device *dev)
+{
+    if (cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) cji_device_drop(dev);
+}
+
+/* -- Getters --------------------------------------------------------------------------------------------------------------- */
+
+static bool device_readable(const cj_device *dev) { return cji_readable(dev, CJI_TAG_DEVICE, false); }
+
+const char *cj_device_name(const cj_device *dev) { return device_readable(dev) ? dev->info.name : ""; }
+const char *cj_device_sm(const cj_device *dev) { return device_readable(dev) ? dev->sm : ""; }
+int cj_device_ordinal(const cj_device *dev) { return device_readable(dev) ? dev->ordinal : -1; }
+cj_driver *cj_device_driver(const cj_device *dev) { return device_readable(dev) ? dev->drv : NULL; }
+
+void cj_device_info_defaults(cj_device_info *info)
+{
+    if (info) *info = (cj_device_info){ .size = sizeof *info };
+}
+
+cj_status cj_device_get_info(cj_device *dev, cj_device_info *info)
+{
+    static const char call[] = "cj_device_get_info";
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status != CJ_OK) return status;
+    if (!info) return cji_fail(dev, CJ_EINVAL, call, "%s: info is NULL", call);
+    size_t size = info->size;
+    if (size < sizeof size) return cji_fail(dev, CJ_EINVAL, call, "%s: info->size is %zu; set it to sizeof(cj_device_info)", call, size);
+    memcpy(info, &dev->info, size < sizeof *info ? size : sizeof *info);
+    info->size = size;
+    return CJ_OK;
+}
+
+cj_status cj_device_attribute(cj_device *dev, int attribute, int *value)
+{
+    static const char call[] = "cj_device_attribute";
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status != CJ_OK) return status;
+    if (!value) return cji_fail(dev, CJ_EINVAL, call, "%s: value is NULL", call);
+    CUresult r = dev->drv->cu.cuDeviceGetAttribute(value, (CUdevice_attribute)attribute, dev->cu);
+    if (r == CUDA_SUCCESS) return CJ_OK;
+    return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuDeviceGetAttribute", call, "%s: attribute %d", call, attribute);
+}
+
+cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *total_bytes)
+{
+    static const char call[] = "cj_device_memory";
+    size_t room = 0, total = 0;
+    cji_ctx ctx;
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status == CJ_OK) status = cji_ctx_begin(dev, dev, &ctx, call);
+    if (status != CJ_OK) return status;
+    CUresult r = dev->drv->cu.cuMemGetInfo(&room, &total);
+    cji_ctx_leave(dev, &ctx);
+    if (r != CUDA_SUCCESS) return cji_cu_fail(dev, dev->drv, r, "cuMemGetInfo", call);
+    if (free_bytes) *free_bytes = room;
+    if (total_bytes) *total_bytes = total;
+    return CJ_OK;
+}
+
+cj_status cj_device_sync(cj_device *dev)
+{
+    static const char call[] = "cj_device_sync";
+    cji_ctx ctx;
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status != CJ_OK) return status;
+    if (atomic_load(&dev->hub.captures))
+        return cji_fail(dev, CJ_ESTATE, call, "%s: a stream of the device is being captured, and waiting for the device would break the capture", call);
+    status = cji_ctx_begin(dev, dev, &ctx, call);
+    if (status != CJ_OK) return status;
+    CUresult r = dev->drv->cu.cuCtxSynchronize();
+    cji_ctx_leave(dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(dev, dev->drv, r, "cuCtxSynchronize", call);
+}
+
+/* -- Pinned host memory ---------------------------------------------------------------------------------------------------- */
+
+void *cj_host_alloc(cj_device *dev, size_t bytes)
+{
+    static const char call[] = "cj_host_alloc";
+    void *p = NULL;
+    cji_calm calm;
+    if (cji_check(dev, CJI_TAG_DEVICE, call) != CJ_OK) return NULL;
+    if (!bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: 0 bytes of memory", call), NULL;
+    cji_late_poll(&dev->hub, 4);
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);
+    cji_calm_end(&dev->hub, &calm);
+    if (r == CUDA_SUCCESS) return p;
+    cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemHostAlloc", call, "%s: %zu bytes of pinned memory", call, bytes);
+    return NULL;
+}
+
+cj_status cj_host_free(cj_device *dev, void *p)
+{
+    static const char call[] = "cj_host_free";
+    cji_calm calm;
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status != CJ_OK || !p) return status;
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuMemFreeHost(p);
+    cji_calm_end(&dev->hub, &calm);
+    if (r == CUDA_SUCCESS) return CJ_OK;
+    return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeHost", call, "%s: %p is no memory of cj_host_alloc, or it was freed before", call, p);
+}

@@ -1,0 +1,110 @@
+/* cj_image: PTX compiled for a device. */
+#include <string.h>
+
+#include "driver/driver.h"
+#include "driver/entry.h"
+#include "driver/image.h"
+#include "driver/jit.h"
+#include "ptx/ptx.h"
+
+static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
+{
+    cj_image *img = cji_obj_new(sizeof *img, CJI_TAG_IMAGE, 0, call);
+    *status = CJ_ENOMEM;
+    if (cji_obj_failed(img)) return img;
+    *status = cji_check_arg(img, dev, CJI_TAG_DEVICE, call, "the device");
+    if (*status == CJ_OK) img->dev = cji_obj_retain(dev);
+    return img;
+}
+
+/* PTX text with its NUL at text[bytes]. */
+static cj_status compile_text(cj_image *img, const char *text, size_t bytes, bool lines, const char *call)
+{
+    cji_ctx ctx;
+    cj_status status = cji_ctx_begin(img, img->dev, &ctx, call);
+    if (status != CJ_OK) return status;
+    status = cji_jit_link(img, img->dev, text, bytes, lines, &img->data, &img->bytes, &img->log, call);
+    cji_ctx_leave(img->dev, &ctx);
+    if (status != CJ_OK) return status;
+    cji_entry_heads(text, &img->heads);
+    return img->heads.failed ? cji_fail(img, CJ_ENOMEM, call, "%s: no memory for the kernels' parameters", call) : CJ_OK;
+}
+
+cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call)
+{
+    cji_text text = { 0 };
+    cj_status status = cji_check_arg(img, m, CJI_TAG_PTX, call, "the module");
+    if (status != CJ_OK) return status;
+    status = cji_ptx_finish(m, call);
+    if (status != CJ_OK) return cji_fail_from(img, m, call);
+    status = cji_jit_able(img, img->dev, m, call);
+    if (status != CJ_OK) return status;
+    cji_ptx_freeze(m);
+    cji_ptx_write(m, 0, &text);
+    if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "%s: no memory for the module's PTX", call);
+    else status = compile_text(img, cji_text_str(&text), text.n, false, call);
+    cji_text_free(&text);
+    return status;
+}
+
+cj_image *cj_image_create(cj_device *dev, cj_ptx *m)
+{
+    static const char call[] = "cj_image_create";
+    cj_status status;
+    cj_image *img = new_image(dev, call, &status);
+    if (cji_obj_failed(img)) return img;
+    if (status == CJ_OK) status = cji_image_compile(img, m, call);
+    if (status != CJ_OK) cji_obj_set_failed(img);
+    return img;
+}
+
+cj_image *cj_image_create_text(cj_device *dev, const char *ptx)
+{
+    static const char call[] = "cj_image_create_text";
+    cj_status status;
+    cj_image *img = new_image(dev, call, &status);
+    if (cji_obj_failed(img)) return img;
+    if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "%s: the text is NULL", call);
+    if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), false, call);
+    if (status != CJ_OK) cji_obj_set_failed(img);
+    return img;
+}
+
+cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes)
+{
+    static const char call[] = "cj_image_from";
+    cj_status status;
+    cj_image *img = new_image(dev, call, &status);
+    if (cji_obj_failed(img)) return img;
+    if (status == CJ_OK && (!data || !bytes)) status = cji_fail(img, CJ_EINVAL, call, "%s: no bytes", call);
+    if (status == CJ_OK && !(img->data = cji_alloc(bytes))) status = cji_fail(img, CJ_ENOMEM, call, "%s: no memory for %zu bytes", call, bytes);
+    if (status == CJ_OK) {
+        memcpy(img->data, data, bytes);
+        img->bytes = bytes;
+    } else {
+        cji_obj_set_failed(img);
+    }
+    return img;
+}
+
+const void *cj_image_data(const cj_image *img, size_t *bytes)
+{
+    bool ok = cji_readable(img, CJI_TAG_IMAGE, false);
+    if (bytes) *bytes = ok ? img->bytes : 0;
+    return ok ? img->data : NULL;
+}
+
+const char *cj_image_log(const cj_image *img)
+{
+    return cji_readable(img, CJI_TAG_IMAGE, true) && img->log.p && !img->log.failed ? img->log.p : "";
+}
+
+void cj_image_free(cj_image *img)
+{
+    if (!cji_check_free(img, CJI_TAG_IMAGE, "cj_image_free") || !cji_obj_release(img)) return;
+    cji_free(img->data, img->bytes);
+    cji_text_free(&img->log);
+    cji_text_free(&img->heads);
+    if (img->dev) cji_device_drop(img->dev);
+    cji_obj_delete(img, sizeof *img);
+}

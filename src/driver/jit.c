@@ -1,0 +1,187 @@
+/* The driver's compiler: cuLink*, log buffers, and what its answers mean. */
+#include "driver/jit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/ptx.h"
+
+/* -- Logs ------------------------------------------------------------------------------------------------------------------ */
+
+static void option(cji_jit *jit, CUjit_option which, uintptr_t value)
+{
+    jit->option[jit->count] = which;
+    jit->value[jit->count++] = (void *)value; /* numbers stand in the pointer itself; sizes are written back there */
+}
+
+bool cji_jit_begin(cji_jit *jit, size_t size, bool lines)
+{
+    *jit = (cji_jit){ .size = size, .info = cji_zalloc(size), .error = cji_zalloc(size) };
+    if (!jit->info || !jit->error) {
+        cji_jit_end(jit, NULL);
+        return false;
+    }
+    option(jit, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)jit->info);
+    option(jit, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, size);
+    option(jit, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)jit->error);
+    option(jit, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, size);
+    if (lines) option(jit, CU_JIT_GENERATE_LINE_INFO, 1);
+    return true;
+}
+
+bool cji_jit_cut(const cji_jit *jit)
+{
+    /* The size written back counts the NUL or not, from driver to driver; a log that fills its buffer is taken for cut. */
+    return strnlen(jit->info, jit->size) + 2 >= jit->size || strnlen(jit->error, jit->size) + 2 >= jit->size;
+}
+
+void cji_jit_end(cji_jit *jit, cji_text *log)
+{
+    const char *part[] = { jit->error, jit->info };
+    for (int i = 0; log && i < 2; i++) {
+        size_t n = strnlen(part[i], jit->size);
+        cji_text_put(log, part[i], n);
+        if (n && part[i][n - 1] != '\n') cji_text_putc(log, '\n');
+    }
+    cji_free(jit->info, jit->size);
+    cji_free(jit->error, jit->size);
+    *jit = (cji_jit){ .size = 0 };
+}
+
+/* -- Refusals -------------------------------------------------------------------------------------------------------------- */
+
+/* The first line of the log that says more than that there was an error. */
+static void first_sentence(const char *log, char *out, size_t size)
+{
+    *out = 0;
+    for (const char *p = log; *p;) {
+        size_t n = strcspn(p, "\n");
+        if (n && (!*out || (strncmp(p, "ptxas fatal", 11) && strstr(p, "rror") && strstr(p, "rror") < p + n))) {
+            snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), p);
+            if (strncmp(p, "ptxas fatal", 11)) return;
+        }
+        p += n + (p[n] == '\n');
+    }
+}
+
+/* The text of the PTX line that `sentence` names ("..., line 12; ..."), without its indentation; "" for none. */
+static void named_line(const char *sentence, const char *ptx, char *out, size_t size)
+{
+    const char *at = strstr(sentence, "line ");
+    unsigned long line = at ? strtoul(at + 5, NULL, 10) : 0;
+    *out = 0;
+    for (; line > 1 && ptx; line--) {
+        ptx = strchr(ptx, '\n');
+        if (ptx) ptx++;
+    }
+    if (!line || !ptx) return;
+    ptx += strspn(ptx, " \t");
+    size_t n = strcspn(ptx, "\n");
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), ptx);
+}
+
+static bool refused(CUresult r)
+{
+    return r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE || r == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+           r == CUDA_ERROR_INVALID_SOURCE || r == CUDA_ERROR_JIT_COMPILATION_DISABLED || r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+}
+
+cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call, cji_text *log, const char *ptx)
+{
+    char sentence[200], line[100];
+    if (!refused(r)) return cji_cu_fail_as(obj, drv, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
+    first_sentence(cji_text_str(log), sentence, sizeof sentence);
+    named_line(sentence, ptx, line, sizeof line);
+    return cji_cu_fail_as(obj, drv, r, CJ_EJIT, cu_call, call, "the driver's compiler refused the PTX%s%s%s%s%s", *sentence ? ": " : "", sentence,
+                          *line ? " [" : "", line, *line ? "]" : "");
+}
+
+/* -- Linking --------------------------------------------------------------------------------------------------------------- */
+
+/* One try; *again asks for larger log buffers. */
+static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, bool lines, size_t log_size, void **data, size_t *size, cji_text *log,
+                           bool *again, const char *call)
+{
+    const cji_cu *cu = &dev->drv->cu;
+    CUlinkState state = NULL;
+    cji_jit jit;
+    void *cubin = NULL;
+    size_t cubin_size = 0;
+    const char *cu_call = "cuLinkCreate";
+    *again = false;
+    if (!cji_jit_begin(&jit, log_size, lines)) return cji_fail(obj, CJ_ENOMEM, call, "%s: no memory for the compiler's log", call);
+    CUresult r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state);
+    if (r == CUDA_SUCCESS) {
+        cu_call = "cuLinkAddData";
+        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, "cujit", 0, NULL, NULL); /* with its NUL */
+    }
+    if (r == CUDA_SUCCESS) {
+        cu_call = "cuLinkComplete";
+        r = cu->cuLinkComplete(state, &cubin, &cubin_size);
+    }
+    *again = cji_jit_cut(&jit);
+    cji_jit_end(&jit, log);
+    cj_status status = CJ_OK;
+    if (*again) {
+        cji_text_free(log);
+    } else if (r != CUDA_SUCCESS) {
+        status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, ptx);
+    } else if (!cubin_size || !(*data = cji_alloc(cubin_size))) {
+        status = cji_fail(obj, cubin_size ? CJ_ENOMEM : CJ_EDRIVER, call, cubin_size ? "%s: no memory for %zu bytes of compiled code" : "%s: the compiler gave %zu bytes", call,
+                          cubin_size);
+    } else {
+        memcpy(*data, cubin, cubin_size);
+        *size = cubin_size;
+    }
+    if (state) cu->cuLinkDestroy(state);
+    return status;
+}
+
+cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, bool lines, void **data, size_t *size, cji_text *log, const char *call)
+{
+    for (size_t log_size = CJI_JIT_LOG;; log_size *= 8) {
+        bool again;
+        cj_status status = link_once(obj, dev, ptx, bytes, lines, log_size, data, size, log, &again, call);
+        if (!again) return status;
+        if (log_size > SIZE_MAX / 16) return cji_fail(obj, CJ_EJIT, call, "%s: the compiler's log never ends", call);
+    }
+}
+
+/* -- What a module needs --------------------------------------------------------------------------------------------------- */
+
+/* The first instruction that needs a PTX version above `most`, as "tcgen05.mma at gemm.c:90 needs 8.6"; "" where none is found. */
+static void newest_instruction(const cj_ptx *m, uint8_t most, char *out, size_t size)
+{
+    *out = 0;
+    for (size_t i = 0; i < m->nfn; i++)
+        for (size_t j = 0; j < m->fn[i]->nins; j++) {
+            const cji_ins *x = &m->fn[i]->ins[j];
+            const cji_form *f = cji_ins_form(m, x);
+            if (!f || f->isa.version <= most) continue;
+            uint32_t line = 0;
+            const char *file = cji_ptx_where(m, x->loc, &line);
+            char place[160] = "";
+            if (line) snprintf(place, sizeof place, " at %s:%u", file, line);
+            snprintf(out, size, ", %s%s needs %u.%u", f->isa.text, place, f->isa.version / 10u, f->isa.version % 10u);
+            return;
+        }
+}
+
+cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *call)
+{
+    uint8_t version = 0;
+    int target = -1, most = dev->drv->ptx_version;
+    cj_status status = cji_ptx_needs(m, &version, &target);
+    if (status != CJ_OK) return cji_fail_from(obj, m, call);
+    if (version > most) {
+        char which[300];
+        newest_instruction(m, (uint8_t)most, which, sizeof which);
+        if (!*which) snprintf(which, sizeof which, ", the module needs %u.%u", version / 10u, version % 10u);
+        return cji_fail(obj, CJ_ENOTSUP, call, "the driver supports PTX up to %d.%d%s; install a newer driver", most / 10, most % 10, which);
+    }
+    if (dev->target >= 0 && target >= 0 && !(cji_target_runs((uint32_t)target) >> dev->target & 1))
+        return cji_fail(obj, CJ_ENOTSUP, call, "the module needs target %s; device %d (%s) is %s", cji_target_name((uint32_t)target), dev->ordinal,
+                        dev->info.name, dev->sm);
+    return CJ_OK;
+}

@@ -1,0 +1,34 @@
+/* The driver's compiler: options with log buffers that grow. */
+#ifndef CJI_JIT_H
+#define CJI_JIT_H
+
+#include "driver/driver.h"
+
+enum { CJI_JIT_OPTIONS = 6, CJI_JIT_LOG = 4096 };
+
+/* One try of a compilation: options whose values point into `info` and `error`. */
+typedef struct cji_jit {
+    char *info, *error;
+    size_t size;             /* of each buffer */
+    CUjit_option option[CJI_JIT_OPTIONS];
+    void *value[CJI_JIT_OPTIONS];
+    unsigned count;
+} cji_jit;
+
+/* Buffers of `size` bytes and the options for them.  False without memory. */
+bool cji_jit_begin(cji_jit *jit, size_t size, bool lines);
+/* Whether a log was cut, so that the whole thing is to be tried again with larger buffers. */
+bool cji_jit_cut(const cji_jit *jit);
+/* Puts both logs into `log` (error first) and releases the buffers. */
+void cji_jit_end(cji_jit *jit, cji_text *log);
+
+/* Records that the compiler refused: its first sentence, and what of `ptx` stands in the line that it names. */
+cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call, cji_text *log, const char *ptx);
+
+/* Compiles PTX text (NUL-terminated) to a cubin by cuLink*: *data is of the allocator hook.  Context current.  A failure is recorded in `obj`. */
+cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, bool lines, void **data, size_t *size, cji_text *log, const char *call);
+
+/* Before that: what a builder's module needs and this driver or device has not. */
+cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *call);
+
+#endif

@@ -1,0 +1,212 @@
+/* cj_kernel: an entry point with its parameters, and giving it to the driver. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/args.h"
+#include "driver/driver.h"
+#include "driver/entry.h"
+
+/* -- What it is ------------------------------------------------------------------------------------------------------------ */
+
+/* Where there is no text: offsets and sizes as the driver tells them (12.4). */
+static bool params_from_driver(cj_kernel *k)
+{
+    const cji_cu *cu = &k->dev->drv->cu;
+    size_t offset = 0, bytes = 0, n = 0;
+    if (k->dev->drv->missing[CJI_CU_ID_cuFuncGetParamInfo]) return true;
+    while (n < 4096 && cu->cuFuncGetParamInfo(k->fn, n, &offset, &bytes) == CUDA_SUCCESS) n++;
+    k->param = cji_arena_alloc(&k->names, (n ? n : 1) * sizeof *k->param);
+    if (!k->param) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (cu->cuFuncGetParamInfo(k->fn, i, &offset, &bytes) != CUDA_SUCCESS) return true;
+        k->param[i] = (cji_param){ .name = "", .offset = (uint32_t)offset, .bytes = (uint32_t)bytes, .type = CJ_VOID };
+    }
+    k->nparam = (int)n;
+    return true;
+}
+
+static const struct func_row { size_t at; CUfunction_attribute attribute; } func_rows[] = {
+#define F(field) offsetof(cj_kernel_info, field)
+    { F(block_threads), CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK }, { F(registers), CU_FUNC_ATTRIBUTE_NUM_REGS },
+    { F(shared), CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES },            { F(local), CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES },
+    { F(constant), CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES },           { F(ptx_version), CU_FUNC_ATTRIBUTE_PTX_VERSION },
+    { F(binary_version), CU_FUNC_ATTRIBUTE_BINARY_VERSION },
+#undef F
+};
+
+static void read_function(cj_kernel *k)
+{
+    const cji_cu *cu = &k->dev->drv->cu;
+    const cj_device_info *dev = &k->dev->info;
+    int value = 0;
+    for (size_t i = 0; i < sizeof func_rows / sizeof *func_rows; i++) {
+        value = 0;
+        if (cu->cuFuncGetAttribute(&value, func_rows[i].attribute, k->fn) != CUDA_SUCCESS) value = 0;
+        int32_t v = value;
+        memcpy((char *)&k->info + func_rows[i].at, &v, sizeof v);
+    }
+    int32_t most = dev->block_shared_most ? dev->block_shared_most : dev->block_shared;
+    k->info.shared_dynamic = most > k->info.shared ? most - k->info.shared : 0;
+    value = 0;
+    if (cu->cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->fn) != CUDA_SUCCESS || value < 0) value = 0;
+    atomic_init(&k->shared_set, (unsigned)value);
+}
+
+static cj_status find_function(cj_kernel *k, const char *name, const char *call)
+{
+    const cji_cu *cu = &k->dev->drv->cu;
+    cji_calm calm;
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    bool ok = true;
+    if (cji_calm_begin(&k->dev->hub, &calm)) {
+        r = cu->cuModuleGetFunction(&k->fn, k->mod->raw, name);
+        if (r == CUDA_SUCCESS) {
+            cu->cuFuncLoad(k->fn); /* now, not at the first launch, which it could block (12.4; older drivers load it below) */
+            read_function(k);
+            ok = cji_entry_params(k, k->mod->heads.p ? k->mod->heads.p : "", name) && (k->nparam >= 0 || params_from_driver(k));
+        }
+    }
+    cji_calm_end(&k->dev->hub, &calm);
+    if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "%s: no memory for the kernel's parameters", call);
+    char names[240];
+    cji_entry_names(k->mod->heads.p ? k->mod->heads.p : "", names, sizeof names);
+    return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction", call, "%s: the module has no kernel \"%.80s\"%s%s",
+                          call, name, *names ? "; it has " : "", names);
+}
+
+/* -- Making and releasing -------------------------------------------------------------------------------------------------- */
+
+static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call)
+{
+    cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
+    if (cji_obj_failed(k)) return k;
+    k->nparam = -1;
+    cj_status status = cji_check_arg(k, mod, CJI_TAG_MODULE, call, "the module");
+    if (status != CJ_OK) {
+        const char *log = cj_module_log(mod);
+        cji_text_put(&k->log, log, strlen(log));
+    } else if (!name) {
+        status = cji_fail(k, CJ_EINVAL, call, "%s: the name is NULL", call);
+    } else {
+        k->mod = cji_obj_retain(mod);
+        k->dev = mod->dev;
+        k->name = cji_strdup(name);
+        status = k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "%s: no memory for the kernel's name", call);
+    }
+    if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);
+    else cji_obj_set_failed(k);
+    return k;
+}
+
+cj_kernel *cj_module_kernel(cj_module *mod, const char *name) { return make_kernel(mod, name, "cj_module_kernel"); }
+
+cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name)
+{
+    cj_module *mod = cj_module_load(dev, m);
+    cj_kernel *k = make_kernel(mod, name, "cj_kernel_load");
+    cj_module_free(mod);
+    return k;
+}
+
+void cji_kernel_drop(cj_kernel *k)
+{
+    if (!cji_obj_release(k)) return;
+    cji_arena_free(&k->names);
+    cji_text_free(&k->log);
+    cji_strfree(k->name);
+    if (k->mod) cji_module_drop(k->mod);
+    cji_obj_delete(k, sizeof *k);
+}
+
+void cj_kernel_free(cj_kernel *k)
+{
+    if (cji_check_free(k, CJI_TAG_KERNEL, "cj_kernel_free")) cji_kernel_drop(k);
+}
+
+/* -- Getters --------------------------------------------------------------------------------------------------------------- */
+
+static bool kernel_readable(const cj_kernel *k) { return cji_readable(k, CJI_TAG_KERNEL, false); }
+
+const char *cj_kernel_name(const cj_kernel *k) { return kernel_readable(k) ? k->name : ""; }
+cj_module *cj_kernel_module(const cj_kernel *k) { return kernel_readable(k) ? k->mod : NULL; }
+int cj_kernel_params(const cj_kernel *k) { return kernel_readable(k) ? k->nparam : -1; }
+
+const char *cj_kernel_log(const cj_kernel *k)
+{
+    if (kernel_readable(k)) return cj_module_log(k->mod);
+    return cji_readable(k, CJI_TAG_KERNEL, true) && k->log.p && !k->log.failed ? k->log.p : "";
+}
+
+cj_status cj_kernel_param(cj_kernel *k, int i, cj_param_info *info)
+{
+    static const char call[] = "cj_kernel_param";
+    cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
+    if (status != CJ_OK) return status;
+    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_param_info)", call);
+    if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "%s: the parameters of %s are not known (driver 550 or newer tells them)", call, k->name);
+    if (i < 0 || i >= k->nparam) return cji_fail(k, CJ_EINVAL, call, "%s: no parameter %d; %s has %d", call, i, k->name, k->nparam);
+    const cji_param *p = &k->param[i];
+    cj_param_info full = { .size = info->size, .name = p->name, .type = p->type, .pointer = p->pointer, .offset = p->offset, .bytes = p->bytes };
+    memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
+    return CJ_OK;
+}
+
+cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
+{
+    static const char call[] = "cj_kernel_get_info";
+    cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
+    if (status != CJ_OK) return status;
+    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_kernel_info)", call);
+    size_t size = info->size;
+    memcpy(info, &k->info, size < sizeof *info ? size : sizeof *info);
+    info->size = size;
+    return CJ_OK;
+}
+
+/* -- Launching ------------------------------------------------------------------------------------------------------------- */
+
+/* Lets the function have that much dynamic shared memory. */
+static CUresult allow_shared(cj_kernel *k, uint32_t bytes)
+{
+    if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return CUDA_SUCCESS;
+    CUresult r = k->dev->drv->cu.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    if (r == CUDA_SUCCESS) atomic_store(&k->shared_set, bytes);
+    return r;
+}
+
+static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_dims *d, void **args)
+{
+    CUlaunchAttribute attr[2];
+    unsigned n = 0;
+    memset(attr, 0, sizeof attr);
+    if (d->cluster[0]) {
+        attr[n].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attr[n].value.clusterDim.x = d->cluster[0];
+        attr[n].value.clusterDim.y = d->cluster[1] ? d->cluster[1] : 1;
+        attr[n++].value.clusterDim.z = d->cluster[2] ? d->cluster[2] : 1;
+    }
+    if (d->cooperative) {
+        attr[n].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attr[n++].value.cooperative = 1;
+    }
+    CUlaunchConfig c = { .gridDimX = d->grid[0],   .gridDimY = d->grid[1],   .gridDimZ = d->grid[2],      .blockDimX = d->block[0], .blockDimY = d->block[1],
+                         .blockDimZ = d->block[2], .sharedMemBytes = d->shared, .hStream = stream, .attrs = attr, .numAttrs = n };
+    return k->dev->drv->cu.cuLaunchKernelEx(&c, k->fn, args, NULL);
+}
+
+cj_status cji_kernel_launch(void *into, cj_kernel *k, CUstream stream, const cj_dims *d, cji_pack *pack, const char *call)
+{
+    const cj_driver *drv = k->dev->drv;
+    CUresult r = allow_shared(k, d->shared);
+    if (r != CUDA_SUCCESS)
+        return cji_cu_fail_as(into, drv, r, CJ_OK, "cuFuncSetAttribute", call, "%s: %s: %u bytes of dynamic shared memory", call, k->name, d->shared);
+    bool plain = !d->cluster[0] && !d->cooperative;
+    if (plain)
+        r = drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream, pack->ptr, NULL);
+    else
+        r = launch_with_attributes(k, stream, d, pack->ptr);
+    if (r == CUDA_SUCCESS) return CJ_OK;
+    return cji_cu_fail_as(into, drv, r, CJ_OK, plain ? "cuLaunchKernel" : "cuLaunchKernelEx", call,
+                          "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call, k->name,
+                          d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, k->info.registers, k->info.shared);
+}

@@ -1,0 +1,255 @@
+/* cj_module: code loaded on a device.  A builder is compiled and loaded once for each device: its module stands in the device's list, keyed by the
+ * builder's serial, which no other builder of the process ever has. */
+#include <string.h>
+
+#include "driver/driver.h"
+#include "driver/entry.h"
+#include "driver/image.h"
+#include "driver/jit.h"
+
+enum { MODULE_LOADING = 1, MODULE_READY, MODULE_BROKEN };
+
+static cj_module *new_module(cj_device *dev, const char *call, cj_status *status)
+{
+    cj_module *mod = cji_obj_new(sizeof *mod, CJI_TAG_MODULE, 0, call);
+    *status = CJ_ENOMEM;
+    if (cji_obj_failed(mod)) return mod;
+    *status = cji_check_arg(mod, dev, CJI_TAG_DEVICE, call, "the device");
+    if (*status == CJ_OK) mod->dev = cji_obj_retain(dev);
+    return mod;
+}
+
+/* -- Loading --------------------------------------------------------------------------------------------------------------- */
+
+/* By cuModuleLoadData; once more when memory is short and releases wait. */
+static cj_status load_data(cj_module *mod, const void *data, const char *call)
+{
+    cj_device *dev = mod->dev;
+    cji_calm calm;
+    cji_late_poll(&dev->hub, 4);
+    for (int tries = 0;; tries++) {
+        CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+        if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuModuleLoadData(&mod->raw, data);
+        cji_calm_end(&dev->hub, &calm);
+        if (r == CUDA_SUCCESS) return CJ_OK;
+        mod->raw = NULL;
+        if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->hub.waiting))
+            return cji_cu_fail_as(mod, dev->drv, r, CJ_OK, "cuModuleLoadData", call, "%s: the image cannot be loaded on device %d (%s)", call, dev->ordinal, dev->sm);
+        cji_late_drain(&dev->hub, CJI_LATE_ALL);
+    }
+}
+
+/* Takes log and heads over from an image and loads it. */
+static cj_status load_image(cj_module *mod, const cj_image *img, const char *call)
+{
+    cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
+    cji_text_put(&mod->heads, img->heads.p ? img->heads.p : "", img->heads.n);
+    if (mod->log.failed || mod->heads.failed) return cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for the module's log", call);
+    return load_data(mod, img->data, call);
+}
+
+static void module_discard(cj_module *mod)
+{
+    cji_text_free(&mod->log);
+    cji_text_free(&mod->heads);
+    if (mod->dev) cji_device_drop(mod->dev);
+    cji_obj_delete(mod, sizeof *mod);
+}
+
+static cj_status compile_and_load(cj_module *mod, cj_ptx *m, const char *call)
+{
+    cj_image *img = cji_obj_new(sizeof *img, CJI_TAG_IMAGE, 0, call);
+    if (cji_obj_failed(img)) return cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for an image", call);
+    img->dev = cji_obj_retain(mod->dev);
+    cj_status status = cji_image_compile(img, m, call);
+    if (status == CJ_OK) {
+        status = load_image(mod, img, call);
+    } else {
+        cji_fail_from(mod, img, call);
+        cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
+        cji_obj_set_failed(img);
+    }
+    cj_image_free(img);
+    return status;
+}
+
+/* -- One load for a builder and a device ----------------------------------------------------------------------------------- */
+
+/* With the lock held: takes `mod` off the list. */
+static void unlist(cj_module *mod)
+{
+    for (cj_module **at = &mod->dev->modules; *at; at = &(*at)->next) {
+        if (*at != mod) continue;
+        *at = mod->next;
+        return;
+    }
+}
+
+/* The module of that builder, retained, when another call has loaded it or is about to; NULL: `mine` stands in the list now. */
+static cj_module *find_or_list(cj_device *dev, cj_module *mine, uint64_t builder)
+{
+    cj_module *found = NULL;
+    pthread_mutex_lock(&dev->modules_lock);
+    for (cj_module *mod = dev->modules; mod; mod = mod->next) {
+        if (mod->builder != builder) continue;
+        found = cji_obj_retain(mod);
+        while (found->state == MODULE_LOADING) pthread_cond_wait(&dev->modules_cond, &dev->modules_lock);
+        break;
+    }
+    if (!found) {
+        mine->builder = builder;
+        mine->state = MODULE_LOADING;
+        mine->next = dev->modules;
+        dev->modules = mine;
+    }
+    pthread_mutex_unlock(&dev->modules_lock);
+    return found;
+}
+
+cj_module *cj_module_load(cj_device *dev, cj_ptx *m)
+{
+    static const char call[] = "cj_module_load";
+    cj_status status;
+    cj_module *mod = new_module(dev, call, &status);
+    if (cji_obj_failed(mod)) return mod;
+    if (status == CJ_OK) status = cji_check_arg(mod, m, CJI_TAG_PTX, call, "the builder");
+    if (status != CJ_OK) return cji_obj_set_failed(mod), mod;
+    cj_module *same = find_or_list(dev, mod, ((const cji_obj *)m)->serial);
+    if (same) {
+        module_discard(mod);
+        return same;
+    }
+    status = compile_and_load(mod, m, call);
+    pthread_mutex_lock(&dev->modules_lock);
+    mod->state = status == CJ_OK ? MODULE_READY : MODULE_BROKEN;
+    if (status != CJ_OK) {
+        unlist(mod); /* the next load tries again */
+        mod->builder = 0;
+        cji_obj_set_failed(mod);
+    }
+    pthread_cond_broadcast(&dev->modules_cond);
+    pthread_mutex_unlock(&dev->modules_lock);
+    return mod;
+}
+
+cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
+{
+    static const char call[] = "cj_module_load_image";
+    cj_status status;
+    cj_module *mod = new_module(dev, call, &status);
+    if (cji_obj_failed(mod)) return mod;
+    if (status == CJ_OK) status = cji_check_arg(mod, img, CJI_TAG_IMAGE, call, "the image");
+    if (status == CJ_OK) status = load_image(mod, img, call);
+    if (status != CJ_OK) cji_obj_set_failed(mod);
+    return mod;
+}
+
+/* One try by cuModuleLoadDataEx; *again asks for larger log buffers. */
+static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size, bool *again, const char *call)
+{
+    cj_device *dev = mod->dev;
+    cji_jit jit;
+    cji_calm calm;
+    *again = false;
+    if (!cji_jit_begin(&jit, log_size, false)) return cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for the compiler's log", call);
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_calm_begin(&dev->hub, &calm)) {
+        r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
+        *again = cji_jit_cut(&jit);
+        if (r != CUDA_SUCCESS) mod->raw = NULL;
+        if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
+    }
+    cji_calm_end(&dev->hub, &calm);
+    cji_jit_end(&jit, &mod->log);
+    if (*again) return cji_text_free(&mod->log), CJ_OK;
+    return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx);
+}
+
+cj_module *cj_module_load_text(cj_device *dev, const char *ptx)
+{
+    static const char call[] = "cj_module_load_text";
+    cj_status status;
+    cj_module *mod = new_module(dev, call, &status);
+    if (cji_obj_failed(mod)) return mod;
+    if (status == CJ_OK && !ptx) status = cji_fail(mod, CJ_EINVAL, call, "%s: the text is NULL", call);
+    if (status == CJ_OK) {
+        cji_entry_heads(ptx, &mod->heads);
+        bool again = true;
+        for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8) status = load_text_once(mod, ptx, log_size, &again, call);
+    }
+    if (status != CJ_OK) cji_obj_set_failed(mod);
+    return mod;
+}
+
+/* -- Release --------------------------------------------------------------------------------------------------------------- */
+
+static void module_free(cj_module *mod)
+{
+    cji_text_free(&mod->log);
+    cji_text_free(&mod->heads);
+    cji_obj_delete(mod, sizeof *mod);
+}
+
+/* Every use is over; context current, capture mode relaxed. */
+static void module_release_late(cji_late *late)
+{
+    cj_module *mod = (cj_module *)((char *)late - offsetof(cj_module, late));
+    cj_device *dev = mod->dev;
+    dev->drv->cu.cuModuleUnload(mod->raw);
+    module_free(mod);
+    cji_device_drop(dev);
+}
+
+void cji_module_drop(cj_module *mod)
+{
+    cj_device *dev = mod->dev;
+    bool last;
+    if (dev) pthread_mutex_lock(&dev->modules_lock);
+    last = cji_obj_release(mod);
+    if (last && dev && mod->builder) unlist(mod);
+    if (dev) pthread_mutex_unlock(&dev->modules_lock);
+    if (!last) return;
+    if (mod->raw) {
+        mod->late.run = module_release_late;
+        cji_late_put(&dev->hub, &mod->late, atomic_load(&mod->used));
+        return;
+    }
+    module_free(mod);
+    if (dev) cji_device_drop(dev);
+}
+
+void cj_module_free(cj_module *mod)
+{
+    if (cji_check_free(mod, CJI_TAG_MODULE, "cj_module_free")) cji_module_drop(mod);
+}
+
+/* -- What it holds --------------------------------------------------------------------------------------------------------- */
+
+const char *cj_module_log(const cj_module *mod)
+{
+    return cji_readable(mod, CJI_TAG_MODULE, true) && mod->log.p && !mod->log.failed ? mod->log.p : "";
+}
+
+cj_device *cj_module_device(const cj_module *mod) { return cji_readable(mod, CJI_TAG_MODULE, false) ? mod->dev : NULL; }
+
+cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
+{
+    static const char call[] = "cj_module_var";
+    const cj_dptr none = { 0 };
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    cji_ctx ctx;
+    if (bytes) *bytes = 0;
+    if (cji_check(mod, CJI_TAG_MODULE, call) != CJ_OK) return none;
+    if (!name) return cji_fail(mod, CJ_EINVAL, call, "%s: the name is NULL", call), none;
+    if (cji_ctx_begin(mod, mod->dev, &ctx, call) != CJ_OK) return none;
+    CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, &size, mod->raw, name);
+    cji_ctx_leave(mod->dev, &ctx);
+    if (r != CUDA_SUCCESS) {
+        cji_cu_fail_as(mod, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
+                       "%s: the module has no .global or .const variable \"%.100s\"", call, name);
+        return none;
+    }
+    if (bytes) *bytes = size;
+    return (cj_dptr){ address };
+}
