@@ -175,7 +175,7 @@ cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *c
     cj_status status = cji_ptx_needs(m, &version, &target);
     if (status != CJ_OK) return cji_fail_from(obj, m, call);
     if (version > most) {
-        char which[300];
+        char which[400];
         newest_instruction(m, (uint8_t)most, which, sizeof which);
         if (!*which) snprintf(which, sizeof which, ", the module needs %u.%u", version / 10u, version % 10u);
         return cji_fail(obj, CJ_ENOTSUP, call, "the driver supports PTX up to %d.%d%s; install a newer driver", most / 10, most % 10, which);

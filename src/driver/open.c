@@ -332,7 +332,7 @@ cj_driver *cj_driver_open(const char *which)
     }
     if (found == FOUND_NONE) {
         char tried[400];
-        snprintf(tried, sizeof tried, "%s", drv->why);
+        snprintf(tried, sizeof tried, "%.399s", drv->why);
         for (char *p = tried; *p; p++)
             if (*p == '\n') *p = ';';
         bool sim = strcmp(which, "sim") == 0;
