@@ -282,6 +282,13 @@ static bool no_device(const cj_driver *drv, enum found found)
     return found == FOUND_BROKEN && e.status == CJ_ENODEVICE;
 }
 
+/* What was tried, in one line. */
+static void tried_line(const cj_driver *drv, char *out, size_t size)
+{
+    snprintf(out, size, "%.399s", drv->why);
+    for (char *p = out; (p = strchr(p, '\n'));) *p = ';';
+}
+
 /* Forgets a library that has no device, for another to be tried; what was found stays told. */
 static cj_driver *try_again(cj_driver *drv)
 {
@@ -298,8 +305,10 @@ static enum found try_auto(cj_driver **drv)
     bool listed = found == FOUND_OPEN;
     *drv = fresh;
     enum found sim = cji_obj_failed(fresh) ? FOUND_BROKEN : try_sim(drv);
+    char tried[400];
+    tried_line(empty, tried, sizeof tried);
     if (sim == FOUND_OPEN)
-        cji_log(CJ_LOG_INFO, "no GPU (%s): using the CPU device, %s", listed ? "the driver reports no device" : empty->why, (*drv)->path);
+        cji_log(CJ_LOG_INFO, "no GPU (%s): using the CPU device, %s", listed ? "the driver reports no device" : tried, (*drv)->path);
     /* The caller holds the list's lock: the reference is dropped by hand. */
     if (cji_obj_release(empty)) {
         for (cj_driver **at = (cj_driver **)&cji_process.drivers; *at; at = &(*at)->next) {
@@ -332,9 +341,7 @@ cj_driver *cj_driver_open(const char *which)
     }
     if (found == FOUND_NONE) {
         char tried[400];
-        snprintf(tried, sizeof tried, "%.399s", drv->why);
-        for (char *p = tried; *p; p++)
-            if (*p == '\n') *p = ';';
+        tried_line(drv, tried, sizeof tried);
         bool sim = strcmp(which, "sim") == 0;
         cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s (%s)%s", sim ? "the CPU device of cujit is not there" : "there is no CUDA driver", tried,
                  sim ? "; CUJIT_SIM may name its file" : "");

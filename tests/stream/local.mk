@@ -1,1 +1,19 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
+
+# Over a fake driver of the tests' own: the order of calls, without a device.
+fake_stream_tests = %D%/beside_captures %D%/captures %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
+	%D%/stream_options %D%/wrong_handles
+text_tests += $(fake_stream_tests)
+tests_stream_beside_captures_SOURCES = %D%/beside_captures.c %D%/fake.c %D%/fake.h
+tests_stream_captures_SOURCES = %D%/captures.c %D%/fake.c %D%/fake.h
+tests_stream_first_failure_SOURCES = %D%/first_failure.c %D%/fake.c %D%/fake.h
+tests_stream_late_releases_SOURCES = %D%/late_releases.c %D%/fake.c %D%/fake.h
+tests_stream_same_context_SOURCES = %D%/same_context.c %D%/fake.c %D%/fake.h
+tests_stream_staged_copies_SOURCES = %D%/staged_copies.c %D%/fake.c %D%/fake.h
+tests_stream_stream_faults_SOURCES = %D%/stream_faults.c %D%/fake.c %D%/fake.h
+tests_stream_stream_options_SOURCES = %D%/stream_options.c %D%/fake.c %D%/fake.h
+tests_stream_wrong_handles_SOURCES = %D%/wrong_handles.c %D%/fake.c %D%/fake.h
+
+# On a device.
+device_tests += %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
+EXTRA_DIST += %D%/latch.h

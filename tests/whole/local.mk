@@ -3,9 +3,9 @@
 
 whole_ldadd = tests/libtap.la libcujit.la -ldl
 
-device_tests += %D%/wrong_handles %D%/after_fork
-tests_whole_wrong_handles_SOURCES = %D%/wrong_handles.c %D%/api.c %D%/api.h
-tests_whole_wrong_handles_LDADD = $(whole_ldadd)
+device_tests += %D%/every_wrong_handle %D%/after_fork
+tests_whole_every_wrong_handle_SOURCES = %D%/every_wrong_handle.c %D%/api.c %D%/api.h
+tests_whole_every_wrong_handle_LDADD = $(whole_ldadd)
 tests_whole_after_fork_SOURCES = %D%/after_fork.c %D%/api.c %D%/api.h
 tests_whole_after_fork_LDADD = $(whole_ldadd)
 
