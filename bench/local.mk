@@ -2,4 +2,6 @@
 
 bench_programs =
 bench_programs += %D%/emit
+bench_programs += %D%/launch
+bench_launch_LDADD = libcujit.la
 EXTRA_PROGRAMS = $(bench_programs)

@@ -20,3 +20,9 @@ examples_expr_SOURCES = %D%/expr.c %D%/expr_csv.c %D%/expr_syntax.c %D%/expr_ker
 examples_expr_CPPFLAGS = $(example_cppflags)
 examples_expr_LDADD = $(example_ldadd) -lm
 EXTRA_DIST += %D%/data/places.csv %D%/data/make-places.sh %D%/data/README.md
+
+noinst_PROGRAMS += %D%/graph_replay %D%/overlap
+examples_graph_replay_CPPFLAGS = $(example_cppflags)
+examples_graph_replay_LDADD = $(example_ldadd)
+examples_overlap_CPPFLAGS = $(example_cppflags)
+examples_overlap_LDADD = $(example_ldadd)

@@ -4,3 +4,5 @@ tests_examples_expr_hypot_SOURCES = %D%/expr_hypot.c examples/expr_kernel.c
 tests_examples_expr_hypot_LDADD = tests/libtap.la libcujit.la -lm
 tests_examples_expr_command_LDADD = tests/libtap.la -lm
 tests_examples_small_examples_LDADD = tests/libtap.la
+device_tests += %D%/stream_examples
+tests_examples_stream_examples_LDADD = tests/libtap.la
