@@ -174,7 +174,8 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx)
     if (status == CJ_OK && !ptx) status = cji_fail(mod, CJ_EINVAL, call, "%s: the text is NULL", call);
     if (status == CJ_OK) {
         cji_entry_heads(ptx, &mod->heads);
-        bool again = true;
+        if (mod->heads.failed) status = cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for the kernels' parameters", call);
+        bool again = status == CJ_OK;
         for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8) status = load_text_once(mod, ptx, log_size, &again, call);
     }
     if (status != CJ_OK) cji_obj_set_failed(mod);
