@@ -1,5 +1,4 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-text_tests += %D%/exec_fp_soft_is_ieee_exact
 # Conformance of the driver's ABI: on the CPU device and on a GPU.
 device_tests += %D%/captures %D%/copies %D%/events %D%/graphs %D%/launches %D%/memory %D%/modules %D%/streams
 # What only the CPU device has.
@@ -17,3 +16,11 @@ check_LTLIBRARIES += %D%/libdecoy.la
 tests_sim_libdecoy_la_SOURCES = %D%/decoy_libcuda.c %D%/decoy_libcuda.h
 tests_sim_libdecoy_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
+text_tests += \
+	%D%/exec_faults_are_named \
+	%D%/exec_fp_soft_is_ieee_exact \
+	%D%/exec_instructions_give_what_the_manual_says \
+	%D%/exec_kernels_of_nvcc_run \
+	%D%/exec_memory_runs_out \
+	%D%/exec_threads_share_a_grid
+EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx

@@ -9,7 +9,7 @@
 
 const cji_vec_table *cji_vec_pick(void) {
 #ifdef CJI_VEC_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &cji_vec_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cji_vec_avx2_sound()) return &cji_vec_avx2;
 #endif
     return &cji_vec_base;
 }
