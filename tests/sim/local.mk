@@ -1,8 +1,9 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 # Conformance of the driver's ABI: on the CPU device and on a GPU.
-device_tests += %D%/captures %D%/copies %D%/events %D%/graphs %D%/launches %D%/memory %D%/modules %D%/streams
+device_tests += %D%/abi_captures %D%/abi_copies %D%/abi_events %D%/abi_graphs %D%/abi_launches %D%/abi_memory %D%/abi_modules %D%/abi_streams
 # What only the CPU device has.
-sim_tests += %D%/poisoned %D%/process
+sim_tests += %D%/abi_poisoned %D%/abi_process %D%/abi_without_memory
+fault_tests += %D%/abi_without_memory
 EXTRA_DIST += %D%/sim_abi.h
 
 # A program that has a libcuda's names, and a module that does.

@@ -1,0 +1,146 @@
+/* Each allocation fails once: every call answers an error, nothing is lost, nothing crashes. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim_abi.h"
+
+static atomic_long count, fail_at;
+static atomic_long live;
+
+static void *failing(void *user, void *p, size_t old, size_t size)
+{
+    (void)user, (void)old;
+    if (size && atomic_fetch_add(&count, 1) + 1 == atomic_load(&fail_at)) return NULL;
+    if (!size) {
+        if (p) atomic_fetch_sub(&live, 1);
+        free(p);
+        return NULL;
+    }
+    void *q = realloc(p, size);
+    if (q && !p) atomic_fetch_add(&live, 1);
+    return q;
+}
+
+static int bad;   /* results that are neither success nor out of memory, nor what follows from a call that failed */
+
+static bool ok(CUresult r)
+{
+    switch (r) {
+    case CUDA_SUCCESS: return true;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_INVALID_CONTEXT:
+    case CUDA_ERROR_NOT_READY:
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED: return false;
+    default: bad++; return false;
+    }
+}
+
+static void host(void *user) { (void)user; }
+
+/* A bit of everything; what could not be made is left out. */
+static void workload(void)
+{
+    CUmodule m = NULL;
+    CUfunction add = NULL;
+    CUstream s = NULL, t = NULL;
+    CUevent e = NULL;
+    CUdeviceptr p = 0, q = 0;
+    CUgraph g = NULL;
+    CUgraphExec x = NULL;
+    CUlinkState link = NULL;
+    void *h = NULL, *cubin = NULL;
+    unsigned word = 0, one = 1;
+    void *params[] = { &p, &one };
+    if (!ok(cu.cuInit(0)) || !ok(cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0))) return;
+    if (ok(cu.cuCtxSetCurrent(abi_ctx))) {
+        if (ok(cu.cuLinkCreate(0, NULL, NULL, &link))) {
+            if (ok(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)abi_ptx, sizeof abi_ptx, "test", 0, NULL, NULL)) && ok(cu.cuLinkComplete(link, &cubin, NULL)))
+                ok(cu.cuModuleLoadData(&m, cubin));
+            ok(cu.cuLinkDestroy(link));
+        }
+        ok(cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+        ok(cu.cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+        ok(cu.cuEventCreate(&e, 0));
+        ok(cu.cuMemHostAlloc(&h, 4, 0));
+        if (m && s && t && e && ok(cu.cuMemAlloc(&p, 4)) && ok(cu.cuModuleGetFunction(&add, m, "add"))) {
+            ok(cu.cuMemsetD32Async(p, 0, 1, s));
+            ok(cu.cuLaunchKernel(add, 2, 1, 1, 2, 1, 1, 0, s, params, NULL));
+            ok(cu.cuEventRecord(e, s));
+            ok(cu.cuStreamWaitEvent(t, e, 0));
+            ok(cu.cuLaunchHostFunc(t, host, NULL));
+            ok(cu.cuMemcpyHtoDAsync(p, &word, 4, t));
+            if (ok(cu.cuMemAllocAsync(&q, 64, s))) ok(cu.cuMemFreeAsync(q, s));
+            if (ok(cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED))) {
+                ok(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+                ok(cu.cuEventRecord(e, s));
+                ok(cu.cuStreamWaitEvent(t, e, 0));
+                ok(cu.cuLaunchHostFunc(t, host, NULL));
+                ok(cu.cuEventRecord(e, t));
+                ok(cu.cuStreamWaitEvent(s, e, 0));
+                ok(cu.cuStreamEndCapture(s, &g));
+            }
+            if (g && ok(cu.cuGraphInstantiateWithFlags(&x, g, 0))) {
+                ok(cu.cuGraphLaunch(x, s));
+                ok(cu.cuGraphExecDestroy(x));
+            }
+            if (g) ok(cu.cuGraphDestroy(g));
+            ok(cu.cuStreamSynchronize(s));
+            ok(cu.cuStreamSynchronize(t));
+            ok(cu.cuMemcpyDtoH(&word, p, 4));
+        }
+        if (p) ok(cu.cuMemFree(p));
+        if (h) ok(cu.cuMemFreeHost(h));
+        if (e) ok(cu.cuEventDestroy(e));
+        if (s) ok(cu.cuStreamDestroy(s));
+        if (t) ok(cu.cuStreamDestroy(t));
+        if (m) ok(cu.cuModuleUnload(m));
+        ok(cu.cuCtxSetCurrent(NULL));
+    }
+    ok(cu.cuDevicePrimaryCtxRelease(0));
+}
+
+/* The exit status: 0 good, 1 a wrong answer, 2 something lost; 3: that allocation is never made. */
+static int one_run(long n)
+{
+    char build[64];
+    snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
+    atomic_store(&fail_at, n);
+    if (cujit_sim_setup(CUJIT_SIM_ABI, build, failing, NULL, NULL, NULL)) return 1;
+    workload();
+    exit(bad ? 1 : atomic_load(&count) < n ? 3 : 0);
+}
+
+static bool in_run;
+__attribute__((destructor(101))) static void ended(void)
+{
+    if (in_run && atomic_load(&live)) _exit(2);
+}
+
+int main(void)
+{
+    long n = 1, step = getenv("CUJIT_FAULTS") ? 1 : tap_is_slow() ? 97 : 7;
+    int status = 0, runs = 0;
+    abi_load();
+    tap_plan(0);
+    for (; n < 100000; n += step) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            in_run = true;
+            _exit(one_run(n));
+        }
+        waitpid(child, &status, 0);
+        if (!WIFEXITED(status) || WEXITSTATUS(status)) break;
+        runs++;
+    }
+    tap_ok(WIFEXITED(status), "allocation %ld: no crash", n);
+    tap_is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 3, "all allocations were made to fail, each with a right answer and nothing lost (1: wrong, 2: lost)");
+    tap_ok(runs > 3, "%d runs", runs);
+    return tap_done();
+}
