@@ -202,8 +202,9 @@ CUresult cji_sd_build(const cji_sim_text *text, size_t n, cji_sim_program **out,
 {
     CUresult r = cji_sd_check_heads(text, n, log);
     if (r) return r;
-    size_t before = log->n;
     *out = cji_sim_program_make(text, n, log);
     if (*out) return CUDA_SUCCESS;
-    return log->failed || log->n == before ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
+    const char *why = cji_text_str(log);   /* the reader and the engine say it in these words */
+    bool memory = log->failed || strstr(why, "out of memory") || strstr(why, "no memory") || !why[strspn(why, " \n")];
+    return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
 }

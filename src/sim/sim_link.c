@@ -262,6 +262,7 @@ CUresult cji_sd_cuLinkComplete(CUlinkState h, void **out, size_t *size)
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     cji_text log = { 0 };
     if (!l->cubin) r = sd_link_complete(l, &log);
+    if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuLinkComplete: %.400s", cji_text_str(&log));
     cji_sd_options_finish(&l->options, "", cji_text_str(&log));
     cji_text_free(&log);
     if (r) return r;
