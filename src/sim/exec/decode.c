@@ -170,6 +170,8 @@ static bool decode_type_word(uint16_t word, cji_dec_type *t) {
         { CJI_W_S8, { 8, 's', 0, 0 } }, { CJI_W_S16, { 16, 's', 0, 0 } }, { CJI_W_S32, { 32, 's', 0, 0 } }, { CJI_W_S64, { 64, 's', 0, 0 } }, { CJI_W_U16X2, { 16, 'u', 0, 1 } },
         { CJI_W_S16X2, { 16, 's', 0, 1 } }, { CJI_W_F16, { 16, 'f', CJI_FP_F16, 0 } }, { CJI_W_BF16, { 16, 'f', CJI_FP_BF16, 0 } }, { CJI_W_F16X2, { 16, 'f', CJI_FP_F16, 1 } },
         { CJI_W_BF16X2, { 16, 'f', CJI_FP_BF16, 1 } }, { CJI_W_F32, { 32, 'f', CJI_FP_F32, 0 } }, { CJI_W_F32X2, { 32, 'f', CJI_FP_F32, 1 } }, { CJI_W_F64, { 64, 'f', CJI_FP_F64, 0 } },
+        { CJI_W_TF32, { 32, 'f', CJI_FP_TF32, 0 } }, { CJI_W_E4M3X2, { 8, 'f', CJI_FP_E4M3, 1 } }, { CJI_W_E5M2X2, { 8, 'f', CJI_FP_E5M2, 1 } }, { CJI_W_E2M3X2, { 8, 'f', CJI_FP_E2M3, 1 } },
+        { CJI_W_E3M2X2, { 8, 'f', CJI_FP_E3M2, 1 } }, { CJI_W_E2M1X2, { 4, 'f', CJI_FP_E2M1, 1 } }, { CJI_W_UE8M0X2, { 8, 'f', CJI_FP_UE8M0, 1 } },
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].word == word) return *t = types[i].t, true;
@@ -219,6 +221,10 @@ static void decode_branch(cji_dec *d, const cji_flow *g) {
 static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g) {
     if (x->form >= CJI_INS_PSEUDO) return;
     decode_begin(d, x);
+    if (!cji_dec_knows(&d->e->isa)) {
+        cji_dec_refuse(d);
+        return;
+    }
     if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
     else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_warp(d) && !cji_dec_flow(d)) cji_dec_refuse(d);
 }

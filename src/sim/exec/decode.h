@@ -57,6 +57,7 @@ bool cji_decode(cji_dec *d);                                  /* the whole funct
 bool cji_dec_fail(cji_dec *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* "file:line: spelling ..."; returns false */
 bool cji_dec_refuse(cji_dec *d);                              /* the CPU device does not execute this */
 bool cji_dec_has(const cji_dec *d, uint16_t word);
+bool cji_dec_knows(const cji_isa_form *e);                    /* decode_words.c: does the decoder know all its words? */
 uint32_t cji_dec_word(const cji_dec *d, uint32_t i);          /* operand i, 0 past the end */
 cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind);
 cji_dec_place cji_dec_temp(cji_dec *d, unsigned w);

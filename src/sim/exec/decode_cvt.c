@@ -4,6 +4,7 @@
 #include "sim/exec/ops_lane.h"
 
 static uint32_t cvt_round(const cji_dec *d) {
+    if (cji_dec_has(d, CJI_W_RNA)) return CJI_FP_RNA;
     if (cji_dec_has(d, CJI_W_RZ) || cji_dec_has(d, CJI_W_RZI)) return CJI_FP_RZ;
     if (cji_dec_has(d, CJI_W_RM) || cji_dec_has(d, CJI_W_RMI)) return CJI_FP_RM;
     if (cji_dec_has(d, CJI_W_RP) || cji_dec_has(d, CJI_W_RPI)) return CJI_FP_RP;
@@ -39,17 +40,21 @@ static uint32_t cvt_log2(unsigned bits) { return bits == 8 ? 0 : bits == 16 ? 1 
 bool cji_dec_cvt(cji_dec *d) {
     if (d->e->isa.op != CJI_OP_CVT) return false;
     const cji_dec_type *to = &d->type[0], *from = &d->type[1];
-    if (d->ntype != 2 || from->x2 || to->bits > 64 || from->bits > 64) return false;
-    uint32_t rnd = cvt_round(d), k = rnd, src = d->n;
-    bool fi = from->cls != 'f', ti = to->cls != 'f', pack = to->x2;
+    if (d->ntype != 2 || to->bits > 64 || from->bits > 64) return false;
+    uint32_t rnd = cvt_round(d), k = rnd;
+    bool fi = from->cls != 'f', ti = to->cls != 'f', both = to->x2 && from->x2, pack = to->x2 && !from->x2;
     cji_lane_fn lane;
-    if (src != (pack ? 3u : 2u)) return false;
+    if (d->n != (pack ? 3u : 2u) || (from->x2 && !both)) return false;
     if (cji_dec_has(d, CJI_W_FTZ)) k |= CJI_KF_FTZ;
     if (cji_dec_has(d, CJI_W_SAT)) k |= CJI_KF_SAT;
     if (cji_dec_has(d, CJI_W_RELU)) k |= CJI_KF_RELU;
+    if (cji_dec_has(d, CJI_W_SATFINITE)) k |= CJI_KF_B;
     if (pack) {
         k |= CJI_KF(to->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_pack;
+    } else if (both) {
+        k |= CJI_KF(from->bits, to->fmt, from->fmt);
+        lane = cji_l_cvt_unpack;
     } else if (ti && fi) {
         k = (k & CJI_KF_SAT) | CJI_KF(to->bits, 0, cvt_log2(from->bits) | (from->cls == 's' ? 4 : 0)) | (to->cls == 's' ? CJI_KF_SIGNED : 0);
         lane = cji_l_cvt_int;
@@ -66,9 +71,9 @@ bool cji_dec_cvt(cji_dec *d) {
         k |= CJI_KF(to->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_float;
     }
-    cji_handler vec = pack ? NULL : cvt_handler(d, to, from, rnd);
-    unsigned tw = cji_dec_width(to->bits), fw = cji_dec_width(from->bits);
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), pack ? CJI_W32 : tw), a = cji_dec_src(d, cji_dec_word(d, 1), from->bits, !fi), b = { 0, 0 };
+    cji_handler vec = to->x2 || k & CJI_KF_B ? NULL : cvt_handler(d, to, from, rnd);
+    unsigned tw = cji_dec_width(to->x2 ? 2u * to->bits : to->bits), fbits = from->x2 ? 2u * from->bits : from->bits, fw = cji_dec_width(fbits);
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), tw), a = cji_dec_src(d, cji_dec_word(d, 1), fbits, !fi), b = { 0, 0 };
     if (pack) b = cji_dec_src(d, cji_dec_word(d, 2), from->bits, true);
     cji_rec *r = cji_dec_emit(d, vec && dst.w == tw && a.w == fw ? vec : cji_h_lane);
     cji_dec_put_d(r, dst);

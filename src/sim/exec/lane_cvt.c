@@ -77,5 +77,7 @@ LC(cvt_unpack) {
     LC_UNUSED;
     unsigned bits = CJI_KF_BITS(k);
     uint64_t mask = (UINT64_C(1) << bits) - 1;
-    return cji_l_cvt_float(a >> bits & mask, 0, 0, k) << cji_fp_formats[CJI_KF_FMT(k)].bits | cji_l_cvt_float(a & mask, 0, 0, k);
+    unsigned place = cji_fp_formats[CJI_KF_FMT(k)].bits;
+    if (place == 6) place = 8;
+    return cji_l_cvt_float(a >> bits & mask, 0, 0, k) << place | cji_l_cvt_float(a & mask, 0, 0, k);
 }

@@ -9,6 +9,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/decode_cvt.c \
 	%D%/decode_flow.c \
 	%D%/decode_mem.c \
+	%D%/decode_words.c \
 	%D%/exec.h \
 	%D%/flow.c \
 	%D%/flow.h \
