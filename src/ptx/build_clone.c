@@ -69,6 +69,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->obj.err_in = &c->obj;
     g->m = c;
     g->index = f->index;
+    g->place = f->place;
     g->owner = cji_ptx_owner(c, (size_t)f->index + 1);
     g->loc = f->loc;
     g->name = f->name;
@@ -76,6 +77,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->linkage = f->linkage;
     g->body = f->body;
     g->proto = f->proto;
+    g->as_is = f->as_is;
     g->early = f->early;
     g->named_labels = f->named_labels;
     g->called = f->called;
@@ -132,6 +134,8 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
     }
     c->address_size = m->address_size;
     c->loc = m->loc;
+    c->nplace = m->nplace;
+    c->own_file = m->own_file;
     c->need_version = m->need_version;
     c->fixed_version = m->fixed_version;
     c->fixed_target = m->fixed_target;

@@ -13,6 +13,7 @@ static cj_fn *new_function(cj_ptx *m, uint32_t name, bool kernel, unsigned linka
     f->obj.err_in = &m->obj;
     f->m = m;
     f->index = (uint32_t)m->nfn;
+    f->place = m->nplace++;
     f->owner = cji_ptx_owner(m, m->nfn + 1);
     f->loc = f->decl_loc = m->loc;
     f->line_set = m->line_set;

@@ -153,7 +153,7 @@ void cji_fn_use(cj_fn *f, uint32_t word)
     switch (cji_word_kind(word)) {
     case CJI_K_LABEL: f->label[cji_word_index(word)].used = 1; break;
     case CJI_K_FUNC:
-        if (cji_word_index(word) > f->index) f->m->fn[cji_word_index(word)]->early = 1;
+        if (f->m->fn[cji_word_index(word)]->place > f->place) f->m->fn[cji_word_index(word)]->early = 1;
         break;
     case CJI_K_LIST:
         for (const uint32_t *w = cji_fn_words(f, word, &n); n; n--, w++) cji_fn_use(f, *w);

@@ -23,6 +23,31 @@ static void print_declarations(const cj_ptx *m, cji_text *out)
     }
 }
 
+static void print_definition(const cj_fn *f, unsigned flags, cji_text *out)
+{
+    if (f->proto || !f->body || out->failed) return;
+    cji_text_putc(out, '\n');
+    cji_print_head(f, false, out);
+    cji_print_body(f, flags, out);
+}
+
+/* By place.  What was built stands in that order already; text may declare in another order than it defines. */
+static void print_definitions(const cj_ptx *m, unsigned flags, cji_text *out)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < m->nfn; i++) sorted = sorted && m->fn[i - 1]->place < m->fn[i]->place;
+    size_t bytes = sorted ? 0 : m->nplace * sizeof(cj_fn *);
+    const cj_fn **at = sorted ? NULL : cji_zalloc(bytes);
+    out->failed |= !sorted && !at;
+    for (size_t i = 0; i < m->nfn; i++) {
+        if (sorted) print_definition(m->fn[i], flags, out);
+        else if (at && m->fn[i]->place < m->nplace) at[m->fn[i]->place] = m->fn[i];
+    }
+    for (uint32_t i = 0; at && i < m->nplace; i++)
+        if (at[i]) print_definition(at[i], flags, out);
+    cji_free(at, bytes);
+}
+
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
 {
     uint8_t version = 0;
@@ -34,13 +59,7 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
     print_declarations(m, out);
     for (uint32_t i = 0; i < m->nvar; i++)
         if (!m->var[i]->fn) cji_print_vars(m, &i, 1, false, out);
-    for (size_t i = 0; i < m->nfn && !out->failed; i++) {
-        const cj_fn *f = m->fn[i];
-        if (f->proto || !f->body) continue;
-        cji_text_putc(out, '\n');
-        cji_print_head(f, false, out);
-        cji_print_body(f, flags, out);
-    }
+    print_definitions(m, flags, out);
 }
 
 cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes)

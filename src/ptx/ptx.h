@@ -190,6 +190,7 @@ struct cj_fn {
     cji_obj obj;                 /* err_in: the module */
     cj_ptx *m;
     uint32_t index;              /* in m->fn[] */
+    uint32_t place;              /* definitions are printed by ascending place; UINT32_MAX: text that declared it and has not defined it yet */
     uint32_t owner;              /* of its values, 20 bits */
     uint32_t loc;                /* of the call under way */
     uint32_t name;               /* m->names */
@@ -238,6 +239,7 @@ struct cj_ptx {
     struct cji_longloc { uint32_t file, line; } *longloc; size_t nlongloc, clongloc;
     cji_var **var;     size_t nvar, cvar;
     cj_fn **fn;        size_t nfn, cfn;
+    uint32_t nplace;             /* next function's place */
     cji_form **form;   size_t nform, cform;
     struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;     /* index: in form[] + 1, 0: empty */
     struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords; /* spelling to form */

@@ -103,6 +103,18 @@ static void functions(cj_ptx *m)
     cj_set(f, p, i, q);
 }
 
+static void called_before_they_are_made(cj_ptx *m)
+{
+    cj_fn *f = cj_ptx_kernel(m, "first"), *g = cj_ptx_func(m, "second"), *h = cj_ptx_func(m, "third");
+    cj_val x = cj_param(h, "x", CJ_S32);
+    cj_return_value(h, cj_neg(h, x));
+    cj_val y = cj_param(g, "y", CJ_S32);
+    cj_result(g, "r", CJ_S32);
+    cj_return_value(g, cj_call(g, h, y));
+    cj_val p = cj_param_ptr(f, "p", CJ_S32);
+    cj_set(f, p, cj_imm_i(f, 0), cj_call(f, g, cj_get(f, p, cj_imm_i(f, 1))));
+}
+
 static void operands(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "operands");
@@ -149,7 +161,8 @@ static void everything(cj_ptx *m) { saxpy(m), control(m), variables(m), function
 
 static const struct { const char *name; void (*build)(cj_ptx *m); } built[] = {
     { "saxpy", saxpy }, { "registers of every type", registers_of_every_type }, { "numbers", numbers }, { "control flow", control }, { "variables", variables },
-    { "functions", functions }, { "operands", operands }, { "threads", threads }, { "many instructions", many }, { "an empty module", nothing },
+    { "functions", functions }, { "functions called before they are made", called_before_they_are_made },
+    { "operands", operands }, { "threads", threads }, { "many instructions", many }, { "an empty module", nothing },
     { "a fixed target", old_target }, { "all in one", everything },
 };
 
