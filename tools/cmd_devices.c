@@ -117,7 +117,9 @@ int cmd_devices(int argc, char **argv)
         json_string(&j, "why", cj_driver_why(chosen));
         json_close(&j, '}');
     } else {
-        printf("programs get: %s (%s)\n", kind, cj_driver_why(chosen));
+        printf("programs get: %s (", kind);
+        for (const char *s = cj_driver_why(chosen); *s; s++) fputs(*s == '\n' ? "; " : (char[]){ *s, 0 }, stdout);
+        puts(")");
     }
     cj_driver_close(chosen);
     return found ? EXIT_FINE : EXIT_REJECTED;
