@@ -55,6 +55,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < n_gen_rows; i++) forms += gen_rows[i]->forms;
     if (forms > UINT32_MAX - 1) gen_error(argv[3], 1, "too many forms");
     gen_close_tsets();
+    if (!gen_errors) gen_unused();
     if (gen_errors) { fprintf(stderr, "isagen: %d errors, nothing written\n", gen_errors); return 1; }
     if (!gen_emit(argv[1], argv[2])) return 1;
     printf("isagen: %d rows, %llu forms\n", n_gen_rows, (unsigned long long)forms);

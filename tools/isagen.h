@@ -21,9 +21,9 @@ typedef struct gen_entry {
 
 typedef struct gen_target { char name[16]; int number, since, line; char kind; } gen_target;
 typedef struct gen_tset { char name[24]; uint64_t members; } gen_tset;
-typedef struct gen_class { char name[24]; cji_isa_class c; char type_id[16]; bool used; } gen_class;
+typedef struct gen_class { char name[24]; cji_isa_class c; char type_id[16]; const gen_entry *from; bool used; } gen_class;
 typedef struct gen_value { char word[48]; int num, cls, space, version, tset; } gen_value;
-typedef struct gen_set { char name[24]; gen_value *value; int n; bool used; } gen_set;
+typedef struct gen_set { char name[24]; gen_value *value; int n; const gen_entry *from; bool used; } gen_set;
 typedef struct gen_slot { char name[48]; gen_value *value; int n; bool optional; } gen_slot;
 typedef struct gen_piece { char word[48]; int slot; bool again; } gen_piece; /* slot < 0: word */
 typedef struct gen_row {
@@ -78,6 +78,7 @@ gen_value *gen_values(const gen_entry *e, const char *spec, int *n);
 int gen_space(const char *word);
 void gen_entry_sets(const gen_entry *e);           /* TARGET, TSET, CLASS, SET, SREG */
 void gen_close_tsets(void);
+void gen_unused(void);                              /* reports classes and sets that nothing names */
 
 /* isagen_rows.c */
 void gen_entry_row(const gen_entry *e);

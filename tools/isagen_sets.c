@@ -83,6 +83,14 @@ void gen_close_tsets(void)
     }
 }
 
+void gen_unused(void)
+{
+    for (int i = 0; i < n_gen_classes; i++)
+        if (!gen_classes[i].used) gen_error(gen_classes[i].from->file, gen_classes[i].from->line, "CLASS %s is used nowhere", gen_classes[i].name);
+    for (int i = 0; i < n_gen_sets; i++)
+        if (!gen_sets[i].used) gen_error(gen_sets[i].from->file, gen_sets[i].from->line, "SET %s is used nowhere", gen_sets[i].name);
+}
+
 int gen_class_find(const char *name, size_t len)
 {
     for (int i = 0; i < n_gen_classes; i++)
@@ -183,6 +191,7 @@ static void entry_class(const gen_entry *e)
     int t = type_find(e->arg[1], strlen(e->arg[1]));
     if (t < 0) { gen_error(e->file, e->line, "CLASS %s: no type '%s'", c->name, e->arg[1]); return; }
     c->c.type = (uint8_t)t;
+    c->from = e;
     strcpy(c->type_id, type_ids[t]);
     for (char *w = strtok(e->arg[2], " "); w; w = strtok(NULL, " ")) {
         t = type_find(w, strlen(w));
@@ -243,6 +252,7 @@ void gen_entry_sets(const gen_entry *e)
     if (gen_set_find(e->arg[0], strlen(e->arg[0]))) { gen_error(e->file, e->line, "SET %s is there twice", e->arg[0]); return; }
     gen_set *s = &gen_sets[n_gen_sets++];
     snprintf(s->name, sizeof s->name, "%s", e->arg[0]);
+    s->from = e;
     s->value = gen_values(e, e->arg[1], &s->n);
     if (e->argc == 4) {
         int version = gen_version(e, e->arg[2]), tset = gen_tset_find(e, e->arg[3]);
