@@ -108,7 +108,7 @@ void cji_sd_ctx_end(sd_ctx *c)
 void cji_sd_ctx_poison(sd_ctx *c, CUresult code, const char *sentence)
 {
     cji_log(CJ_LOG_ERROR, "%s: %s", cji_cu_error_name((int)code), sentence);
-    if (!c->fault) c->fault = code;
+    if (!c->fault) __atomic_store_n(&c->fault, code, __ATOMIC_RELAXED);
     __atomic_store_n(&c->cancel, 1, __ATOMIC_RELAXED);
 }
 
@@ -201,7 +201,7 @@ CUresult cji_sd_cuCtxSynchronize(void)
 {
     sd_ctx *c;
     sd_lock();
-    CUresult r = cji_sd_ctx(&c);
+    CUresult r = cji_sd_ctx_any(&c);
     if (!r) r = cji_sd_unsafe_ctx(c);
     if (!r) {
         cji_sd_wait_ctx(c);

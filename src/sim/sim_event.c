@@ -162,7 +162,7 @@ CUresult cji_sd_cuEventSynchronize(CUevent h)
     sd_event *e;
     sd_lock();
     CUresult r = sd_event_to_ask(h, &e);
-    if (!r) {
+    if (!r || (r != CUDA_ERROR_INVALID_HANDLE && r == e->ctx->fault)) {   /* after a fault what is pending still comes to its end */
         e->refs++;
         r = cji_sd_wait(e->point);
         if (!r) r = e->ctx->fault;

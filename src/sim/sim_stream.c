@@ -207,7 +207,9 @@ CUresult cji_sd_cuStreamSynchronize(CUstream h)
 {
     sd_stream *s;
     sd_lock();
-    CUresult r = sd_stream_to_ask(h, &s);
+    CUresult r = sd_stream_any(h, &s);
+    /* After a fault too what is pending comes to its end, without its work, before the fault is told. */
+    if (!r && !s->ctx->fault) r = sd_stream_to_ask(h, &s);
     if (!r) r = cji_sd_stream_sync(s);
     sd_unlock();
     return r;

@@ -19,7 +19,7 @@ static void callback(CUstream s, CUresult status, void *user) { (void)s, (void)u
 
 int main(void)
 {
-    abi_latch latch;
+    abi_latch latch, gate;
     char build[64];
     tap_plan(0);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
@@ -34,10 +34,12 @@ int main(void)
     cu.cuMemFree(q);
     abi_latch_put(&latch, t);
     abi_launch(add, 1, 1, t, p, 1);
+    abi_latch_put(&gate, s);
     abi_is(abi_launch(add, 1, 1, s, q, 1), CUDA_SUCCESS, "a kernel that writes to freed memory is launched");
     cu.cuLaunchHostFunc(s, host, NULL);
     cu.cuStreamAddCallback(s, callback, NULL, 0);
     cu.cuEventRecord(e, s);
+    abi_latch_open(&gate);
     abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "and faults");
     tap_has_str(lines, "add", "the log names the kernel");
     tap_has_str(lines, "freed", "and says what is wrong with the address");

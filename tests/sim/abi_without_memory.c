@@ -75,7 +75,7 @@ static void workload(void)
             ok(cu.cuEventRecord(e, s));
             ok(cu.cuStreamWaitEvent(t, e, 0));
             ok(cu.cuLaunchHostFunc(t, host, NULL));
-            ok(cu.cuMemcpyHtoDAsync(p, &word, 4, t));
+            ok(cu.cuMemcpyHtoDAsync(p, &word, 4, s));
             if (ok(cu.cuMemAllocAsync(&q, 64, s))) ok(cu.cuMemFreeAsync(q, s));
             if (ok(cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED))) {
                 ok(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
