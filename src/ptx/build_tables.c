@@ -18,7 +18,9 @@ static uint32_t out_of_memory(cj_fn *f) { return cji_ptx_nomem(f->m, "cj_fn"), 0
 
 static bool type_allowed(cj_fn *f, unsigned type)
 {
-    if (type > CJ_VOID && type < CJ_TYPE_COUNT) return type != CJ_B128 || cji_ptx_need(f->m, 83, cji_targets_from(70), ".b128", f->loc);
+    if (type == CJ_B128) return cji_ptx_need(f->m, 83, cji_targets_from(70), ".b128", f->loc);
+    if (type == CJ_F16X2) return cji_ptx_need(f->m, 42, cji_targets_from(53), ".f16x2", f->loc);
+    if (type > CJ_VOID && type < CJ_TYPE_COUNT) return true;
     cji_ptx_fail(f->m, CJ_EINVAL, "cj_reg", f->loc, "cj_reg: %u is no type of a register", type);
     return false;
 }
