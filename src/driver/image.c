@@ -40,7 +40,7 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call)
     status = cji_jit_able(img, img->dev, m, call);
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
-    cji_ptx_write(m, 0, &text);
+    cji_ptx_write(m, CJI_PRINT_LINK, &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "%s: no memory for the module's PTX", call);
     else status = compile_text(img, cji_text_str(&text), text.n, false, call);
     cji_text_free(&text);

@@ -306,7 +306,8 @@ cj_status cji_ptx_finish(cj_ptx *m, const char *call);
 /* After this every emit fails with CJ_ESTATE; reads may come from any thread. */
 void cji_ptx_freeze(cj_ptx *m);
 
-/* Writes the text of a finished module (cji_ptx_finish() answered CJ_OK); pure.  Flags: CJ_PRINT_*.  out->failed without memory. */
+/* Writes the text of a finished module (cji_ptx_finish() answered CJ_OK); pure.  Flags: CJ_PRINT_*, CJI_PRINT_LINK.  out->failed without memory. */
+enum { CJI_PRINT_LINK = 256 };  /* for the driver's linker, which takes .version 3.1 and newer only (seen with driver 580) */
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out);
 void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out); /* one instruction, without newline: for messages */
 

@@ -160,7 +160,7 @@ static cj_ptx *build(const subject *s, size_t n)
         }
         cj_val d = cj_reg(f, (cj_type)x->opnd[0].type), all[OPERANDS + 1] = { d };
         memcpy(all + 1, v, (x->nopnd - 1u) * sizeof *v);
-        cj_ins_form(f, x->form, none, all, x->nopnd);
+        cj_ins_form(f, x->form + 1, none, all, x->nopnd);
         cj_val place = cj_at(f, out, cj_add(f, lane, cj_imm(f, (unsigned)(i * LANES))));
         if (x->opnd[0].type == CJ_PRED) cj_store(f, CJ_U32, place, cj_select(f, d, cj_let(f, CJ_U32, cj_imm(f, 1)), cj_let(f, CJ_U32, cj_imm(f, 0))));
         else cj_store(f, (cj_type)x->opnd[0].type, place, d);
