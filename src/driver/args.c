@@ -105,7 +105,7 @@ static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const cha
 /* -- Packing --------------------------------------------------------------------------------------------------------------- */
 
 /* Does the integer fit?  Where signs are not told apart (.b types, only the size known) either reading does. */
-static bool int_fits(const cji_param *p, const cj_arg *a)
+static bool number_fits(const cji_param *p, const cj_arg *a)
 {
     unsigned bits = p->bits;
     bool negative = a->kind == CJ_ARG_I && a->v.i < 0;
@@ -147,7 +147,7 @@ static cj_status pack_one(void *into, const cj_kernel *k, size_t i, const cj_arg
     case CJ_ARG_U:
     case CJ_ARG_I:
         if (!(p->take & TAKE_INT) && !(p->take & TAKE_ZERO && !a->v.u)) return wrong_kind(into, k, i, a, call);
-        if (p->take & TAKE_INT && !int_fits(p, a)) return wrong_range(into, k, i, a, call);
+        if (p->take & TAKE_INT && !number_fits(p, a)) return wrong_range(into, k, i, a, call);
         pack->slot[i] = a->v.u;
         return CJ_OK;
     case CJ_ARG_PTR:

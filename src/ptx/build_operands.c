@@ -185,7 +185,10 @@ cj_val cj_list_n(cj_fn *f, const cj_val *v, size_t n)
 cj_val cj_fn_val(cj_fn *f, cj_fn *callee)
 {
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
-    if (cji_check(callee, CJI_TAG_FN, __func__) != CJ_OK) return bad_operand(f, __func__, "the function is none");
+    if (cji_check(callee, CJI_TAG_FN, __func__) != CJ_OK) {
+        cji_ptx_fail(f->m, CJ_EHANDLE, __func__, f->loc, "%s: the function is none", __func__);
+        return CJI_NULL;
+    }
     if (callee->m != f->m) return bad_operand(f, __func__, "the function belongs to another module");
     return cji_fn_val(f, cji_word(CJI_K_FUNC, callee->index), CJ_VOID);
 }

@@ -29,7 +29,7 @@ static int answer(const api_function *f)
     uint64_t r = api_call(f, a);
     switch (f->result) {
     case API_STATUS: return (int32_t)r;
-    case API_OBJECT: return api_lends(f) ? (r ? 1 : CJ_EFORKED) : cj_error_of((void *)(uintptr_t)r)->status;
+    case API_OBJECT: return api_lends(f) ? CJ_EFORKED : cj_error_of((void *)(uintptr_t)r)->status;
     case API_VALUE: return r ? 1 : cj_error_last()->status;
     default: return CJ_EFORKED; /* getters and releases: that they return is enough */
     }

@@ -12,3 +12,4 @@ tests_whole_after_fork_LDADD = $(whole_ldadd)
 device_tests += %D%/kernels_run %D%/same_bits
 tests_whole_kernels_run_LDADD = tests/libtap.la libcujit.la -lm
 tests_whole_same_bits_LDADD = tests/libtap.la libcujit-stream.la libcujit-driver.la libcujit-cuda.la libcujit-ptx.la libcujit-base.la -ldl
+EXTRA_DIST += tests/oracle/hopper_bits.txt

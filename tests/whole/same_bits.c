@@ -6,7 +6,8 @@
  *     same_bits --record FILE       writes that file from the device of $CUJIT_DRIVER (a Hopper)
  *     CUJIT_TEST_ALL=1              every form, not every 16th
  *
- * Approximations (.approx, .full) have bounds instead of bits and are not compared.
+ * Approximations (.approx, .full) have bounds instead of bits and are not compared.  What the CPU device does not execute yet is counted: it refuses
+ * such a module at load.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static bool comparable(const cji_isa_form *f)
     if (f->effect != CJI_FX_PURE || f->nopnd < 2 || f->nopnd > OPERANDS + 1 || f->opnd[0].role != CJI_WRITE) return false;
     if (cji_isa_has(f, CJI_W_APPROX) || cji_isa_has(f, CJI_W_FULL)) return false;
     if (f->op == CJI_OP_MOV && f->nopnd == 2 && !(f->opnd[1].kinds & 1u << CJI_K_REG)) return false;
+    if (f->op == CJI_OP_CVTA) return false; /* addresses differ from device to device */
     for (unsigned i = 0; i < f->nopnd; i++) {
         const cji_isa_opnd *o = &f->opnd[i];
         bool reg = o->kinds & 1u << CJI_K_REG, imm = o->kinds & 1u << CJI_K_IMM;
@@ -253,14 +255,15 @@ static size_t differing;
 
 static void compare_lanes(const subject *s, const uint64_t *gpu, const uint64_t *cpu)
 {
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    differing += memcmp(gpu, cpu, LANES * sizeof *gpu) != 0;
+    for (unsigned lane = 0, shown = 0; lane < LANES && shown < 4 && differing < 80; lane++) {
         if (gpu[lane] == cpu[lane]) continue;
+        shown++;
         char text[300];
         int n = snprintf(text, sizeof text, "%s: GPU %llx, CPU device %llx from", s->key, (unsigned long long)gpu[lane], (unsigned long long)cpu[lane]);
         for (unsigned j = 1; j < s->form.nopnd; j++)
             n += snprintf(text + n, sizeof text - (size_t)n, " %llx", (unsigned long long)value(s->form.opnd[j].type, j - 1, lane));
-        if (differing++ < 60) tap_diag("%s", text);
-        return;
+        tap_diag("%s", text);
     }
 }
 
@@ -278,8 +281,16 @@ static void run_batch(machine *c, machine *cpu, subject *s, size_t n)
         return;
     }
     for (size_t i = 0; i < n; i++) s[i].hash = hash_results(c->host + i * LANES);
-    if (!cpu || !run(cpu, s, n, why, sizeof why)) return;
-    for (size_t i = 0; i < n; i++) compare_lanes(&s[i], c->host + i * LANES, cpu->host + i * LANES);
+    if (!cpu) return;
+    if (run(cpu, s, n, why, sizeof why)) {
+        for (size_t i = 0; i < n; i++) compare_lanes(&s[i], c->host + i * LANES, cpu->host + i * LANES);
+    } else if (n == 1) {
+        s->refused = true;
+        tap_diag("%s: %s", s->key, why);
+    } else {
+        run_batch(c, cpu, s, n / 2);
+        run_batch(c, cpu, s + n / 2, n - n / 2);
+    }
 }
 
 int main(int argc, char **argv)
@@ -311,8 +322,8 @@ int main(int argc, char **argv)
             if (s->hash != s->recorded && wrong++ < 40) tap_diag("%s differs from the Hopper's", s->key);
         }
         tap_ok(nsubjects > 50, "the table has %zu forms to compare here", nsubjects);
-        tap_is_int((int64_t)refused, 0, "none of them is refused");
-        tap_ok(compared * 10 >= nsubjects * 9, "%zu of them are recorded", compared);
+        tap_ok(refused * 100 <= nsubjects, "%zu of them are not executed here", refused);
+        tap_ok((compared + refused) * 100 >= nsubjects * 99, "%zu of them are recorded", compared);
         tap_is_int((int64_t)wrong, 0, "and give the recorded bits");
         if (both) tap_is_int((int64_t)differing, 0, "and the CPU device's, lane by lane");
     }
