@@ -94,7 +94,7 @@ static float as_f32(const cji_lit *l)
 }
 
 /* Anything from -2^(w-1) to 2^w - 1 is some reading of w bits; a signed type takes no more than its own. */
-static bool int_fits(const cji_lit *l, unsigned type)
+static bool int_in_type(const cji_lit *l, unsigned type)
 {
     unsigned width = cji_type_bits(type);
     int64_t v = (int64_t)l->bits;
@@ -115,7 +115,7 @@ uint32_t cji_lit_as(cj_fn *f, uint32_t index, unsigned type, char *why, size_t s
     default:
         if (l.lit == CJI_LIT_F32 && type == CJ_B32) return cji_word(CJI_K_IMM, index);
         if (l.lit == CJI_LIT_F64 && type == CJ_B64) return cji_word(CJI_K_IMM, index);
-        if (l.lit != CJI_LIT_INT || !int_fits(&l, type)) return misfit(&l, type, why, size);
+        if (l.lit != CJI_LIT_INT || !int_in_type(&l, type)) return misfit(&l, type, why, size);
         return cji_word(CJI_K_IMM, index);
     }
 }

@@ -49,7 +49,7 @@ static cj_type any_type(void)
 static const struct { const char *op, *kinds; } mnemonics[] = {
     { "add.u32", "uui" }, { "add.f32", "fff" }, { "fma.rn.f32", "ffff" }, { "ld.global.f32", "fm" }, { "ld.global.v2.f32", "vm" }, { "st.global.u32", "mu" },
     { "setp.lt.u32", "pui" }, { "setp.lt.and.u32", "puip" }, { "selp.b32", "bubp" }, { "mov.b64", "dd" }, { "mov.u32", "ui" }, { "ret", "" },
-    { "shfl.sync.down.b32", "bfiii" }, { "bar.sync", "i" }, { "atom.global.add.u32", "umu" }, { "cvt.rn.f32.u32", "fu" }, 
+    { "shfl.sync.down.b32", "bfiii" }, { "bar.sync", "i" }, { "atom.global.add.u32", "umu" }, { "cvt.rn.f32.u32", "fu" },
     { "prmt.b32", "buui" }, { "vote.sync.ballot.b32", "bpi" }, { "popc.b32", "uu" }, { "min.f32", "fff" },
 };
 

@@ -60,6 +60,16 @@ static void kernel_called(site *s) { cj_call(s->f, s->g, s->u32); }
 static void wrong_arguments(site *s) { cj_call(s->f, cj_ptx_func(s->m, "h"), s->u32); }
 static void no_register(site *s) { cj_sreg(s->f, "%tid.q"); }
 static void large_block(site *s) { cj_max_threads(s->f, 64, 32, 1); }
+static void matrix_registers(site *s)
+{
+    cj_val d = cj_regs(s->f, CJ_F32, 4), a = cj_regs(s->f, CJ_B32, 4);
+    cj_ins(s->f, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", d, a, a, d);
+}
+static void matrix_target(site *s)
+{
+    cj_ptx_fix_target(s->m, "sm_80");
+    cj_ins(s->f, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", cj_regs(s->f, CJ_F32, 4), s->u64, s->u64, s->pred, 1, 1, 0, 0);
+}
 static void new_target(site *s) { cj_ptx_fix_target(s->m, "sm_80"); cj_ins(s->f, "barrier.cluster.arrive"); }
 static void fixed_late(site *s) { cj_ins(s->f, "barrier.cluster.arrive"); cj_ptx_fix_target(s->m, "sm_80"); }
 static void new_version(site *s) { cj_ptx_fix_version(s->m, "7.0"); cj_ins(s->f, "barrier.cluster.arrive"); }
@@ -129,6 +139,8 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a call with too many arguments", wrong_arguments, CJ_EPTX, "cj_call: h has 0 parameters, given 1" },
     { "no special register", no_register, CJ_EUNKNOWN, "no special register \"%tid.q\"" },
     { "a block that is too large", large_block, CJ_EINVAL, "more than a block has (1024)" },
+    { "a matrix instruction's registers", matrix_registers, CJ_EPTX, "mma.sync.aligned.m16n8k16...: operand b has 4 registers, wants 2 of .b32" },
+    { "a matrix instruction's target", matrix_target, CJ_ENOTSUP, "wgmma.mma_async needs target sm_90a; the module was fixed to sm_80" },
     { "an instruction of another target", new_target, CJ_ENOTSUP, "barrier.cluster needs target sm_90 or newer; the module was fixed to sm_80" },
     { "a target fixed too late", fixed_late, CJ_ENOTSUP, "barrier.cluster needs target sm_90 or newer; the module was fixed to sm_80" },
     { "an instruction of another version", new_version, CJ_ENOTSUP, "barrier.cluster needs PTX 7.8; the module was fixed to 7.0" },
