@@ -199,7 +199,9 @@ void cji_device_drop(cj_device *dev)
 
 void cj_device_close(cj_device *dev)
 {
-    if (cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) cji_device_drop(dev);
+    if (!cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) return;
+    if (!cji_obj_failed(dev)) cji_late_poll(&dev->hub, CJI_LATE_ALL); /* what waits keeps the device */
+    cji_device_drop(dev);
 }
 
 /* -- Getters --------------------------------------------------------------------------------------------------------------- */

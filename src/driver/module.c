@@ -211,8 +211,11 @@ void cji_module_drop(cj_module *mod)
     if (dev) pthread_mutex_unlock(&dev->modules_lock);
     if (!last) return;
     if (mod->raw) {
+        cji_obj_retain(dev);
         mod->late.run = module_release_late;
         cji_late_put(&dev->hub, &mod->late, atomic_load(&mod->used));
+        cji_late_poll(&dev->hub, 4);
+        cji_device_drop(dev);
         return;
     }
     module_free(mod);
