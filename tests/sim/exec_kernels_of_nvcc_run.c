@@ -14,7 +14,19 @@ static void before(const char *name) {
     ex_nprinted = 0;
     if (!strcmp(name, "saxpy") || !strcmp(name, "reduce"))
         for (int i = 0; i < 4096; i++) floats(X)[i] = (float)(i % 17), floats(Y)[i] = strcmp(name, "saxpy") ? 0 : 1;
+    for (int i = 0; i < 256 && !strcmp(name, "staged"); i++) ints(Y)[i] = 3 * i;
     for (int i = 0; i < 64 && (!strcmp(name, "choose") || !strcmp(name, "local")); i++) ints(Y)[i] = i * 7;
+}
+
+/* What the kernel's last round leaves in thread t's place. */
+static int staged_want(int t, int n) {
+    int s[256], v[64];
+    for (int i = 0; i < 4 * n; i++) s[i] = 3 * i;
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < n; i++) v[i] = s[(4 * i + 5) % (4 * n)];
+        for (int i = 0; i < n; i++) s[4 * i] = v[i] + 1;
+    }
+    return s[4 * t];
 }
 
 /* How many of the results are wrong. */
@@ -60,6 +72,7 @@ static int wrong(const char *name, unsigned grid, unsigned block) {
             for (int i = 0; i < 16; i++) s = (int)((unsigned)s * 3 + (unsigned)a[(i * 7 + t) & 15]);
             bad += ints(X)[t] != s;
         }
+    if (!strcmp(name, "staged")) for (int t = 0; t < n; t++) bad += ints(X)[t] != staged_want(t, n);
     if (!strcmp(name, "hello"))
         bad += strcmp(ex_printed, "hello 0 world 0.00 x 123456789abc%\nhello 1 world 1.50 x 123456789abc%\nhello 2 world 3.00 x 123456789abc%\n") != 0;
     return bad;
@@ -82,6 +95,7 @@ static const struct { const char *name; unsigned grid, block, shared; uint64_t p
     { "counts", 1, 100, 0, { EX_BASE + X, 0, 0, 0 } },
     { "atomics", 4, 64, 0, { EX_BASE + X, 0, 0, 0 } },
     { "local", 1, 40, 0, { EX_BASE + X, EX_BASE + Y, 0, 0 } },
+    { "staged", 1, 64, 0, { EX_BASE + X, EX_BASE + Y, 0, 0 } },
 };
 
 int main(void) {

@@ -226,7 +226,7 @@ static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g) {
         return;
     }
     if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
-    else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_warp(d) && !cji_dec_flow(d)) cji_dec_refuse(d);
+    else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_async(d) && !cji_dec_warp(d) && !cji_dec_flow(d)) cji_dec_refuse(d);
 }
 
 static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start) {

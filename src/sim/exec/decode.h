@@ -76,11 +76,17 @@ static inline unsigned cji_dec_bits(unsigned w) {
     return bits[w];
 }
 
+/* decode_mem.c: an address, and where it goes in a record */
+typedef struct cji_dec_mem_operand { cji_dec_place base; int64_t imm; uint8_t space, flags; bool param; } cji_dec_mem_operand;
+bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_operand *o);
+void cji_dec_put_address(cji_rec *r, const cji_dec_mem_operand *o);
+
 /* decode_alu.c, decode_cvt.c, decode_mem.c, decode_flow.c: true when it was one of theirs (or d->failed) */
 bool cji_dec_alu(cji_dec *d);
 bool cji_dec_compare(cji_dec *d);
 bool cji_dec_cvt(cji_dec *d);
 bool cji_dec_mem(cji_dec *d);
+bool cji_dec_async(cji_dec *d);
 bool cji_dec_warp(cji_dec *d);
 bool cji_dec_flow(cji_dec *d);                                /* but for branches, which decode.c lays out */
 

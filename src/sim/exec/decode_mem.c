@@ -13,10 +13,9 @@ static unsigned mem_space(const cji_dec *d) {
     return CJI_MS_GENERIC;
 }
 
-typedef struct mem_operand { cji_dec_place base; int64_t imm; uint8_t space, flags; bool param; } mem_operand;
 
 /* A variable as the address's base. */
-static bool mem_symbol(cji_dec *d, uint32_t index, int64_t offset, mem_operand *o) {
+static bool mem_symbol(cji_dec *d, uint32_t index, int64_t offset, cji_dec_mem_operand *o) {
     const struct cji_dec_var *at = &d->mod->var[index];
     switch (at->where) {
     case CJI_VAR_IMAGE:
@@ -47,8 +46,8 @@ static bool mem_symbol(cji_dec *d, uint32_t index, int64_t offset, mem_operand *
     return true;
 }
 
-static bool mem_address(cji_dec *d, uint32_t word, mem_operand *o) {
-    *o = (mem_operand){ .space = (uint8_t)mem_space(d) };
+bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_operand *o) {
+    *o = (cji_dec_mem_operand){ .space = (uint8_t)space };
     cji_mem m = { .base = word };
     if (cji_word_kind(word) == CJI_K_MEM) m = d->f->mem[cji_word_index(word)];
     uint32_t index = cji_word_index(m.base);
@@ -71,7 +70,7 @@ static bool mem_address(cji_dec *d, uint32_t word, mem_operand *o) {
     }
 }
 
-static void mem_put_address(cji_rec *r, const mem_operand *o) {
+void cji_dec_put_address(cji_rec *r, const cji_dec_mem_operand *o) {
     cji_dec_put_a(r, o->base);
     r->imm = o->imm;
     r->space = o->space;
@@ -109,10 +108,10 @@ static uint8_t mem_order(const cji_dec *d) {
 
 static bool mem_access(cji_dec *d, bool store) {
     const cji_dec_type *t = &d->type[d->ntype - 1];
-    mem_operand o;
+    cji_dec_mem_operand o;
     uint32_t n, ext;
     if (!d->ntype || t->bits > 64) return cji_dec_refuse(d), true;
-    if (!mem_address(d, cji_dec_word(d, store ? 0 : 1), &o)) return true;
+    if (!cji_dec_address(d, cji_dec_word(d, store ? 0 : 1), mem_space(d), &o)) return true;
     cji_dec_place v = mem_values(d, cji_dec_word(d, store ? 1 : 0), store, &n, &ext);
     unsigned size = (t->x2 ? 2u * t->bits : t->bits) / 8;
     bool param = o.param;
@@ -124,7 +123,7 @@ static bool mem_access(cji_dec *d, bool store) {
         if (o.imm < 0 || (uint64_t)o.imm + (uint64_t)n * size > room) return cji_dec_fail(d, "reads %u bytes at %lld of the kernel's %u bytes of parameters", n * size, (long long)o.imm, room), true;
     }
     cji_rec *r = cji_dec_emit(d, param ? cji_h_ld_param : store ? cji_h_st : cji_h_ld);
-    mem_put_address(r, &o);
+    cji_dec_put_address(r, &o);
     if (store) cji_dec_put_b(r, v);
     else cji_dec_put_d(r, v);
     r->size = (uint8_t)size;
@@ -146,8 +145,8 @@ static bool mem_atomic(cji_dec *d, bool result) {
         if (cji_dec_has(d, ops[j].word)) op = ops[j].op;
     if (op == UINT32_MAX || t->bits > 64) return cji_dec_refuse(d), true;
     uint32_t dst_word = result ? cji_dec_word(d, i++) : 0;
-    mem_operand o;
-    if (!mem_address(d, cji_dec_word(d, i++), &o)) return true;
+    cji_dec_mem_operand o;
+    if (!cji_dec_address(d, cji_dec_word(d, i++), mem_space(d), &o)) return true;
     uint32_t src_word = cji_dec_word(d, i++);
     unsigned bits = t->x2 ? 2u * t->bits : t->bits;
     cji_dec_place dst = { 0, 0 }, b, c = { 0, 0 };
@@ -176,7 +175,7 @@ static bool mem_atomic(cji_dec *d, bool result) {
     uint32_t type = t->cls == 's' ? CJI_AT_SIGNED : t->cls != 'f' ? CJI_AT_INT : t->bits == 64 ? CJI_AT_F64 : t->bits == 32 ? CJI_AT_F32
         : t->fmt == CJI_FP_F16 ? (t->x2 ? CJI_AT_F16X2 : CJI_AT_F16) : t->x2 ? CJI_AT_BF16X2 : CJI_AT_BF16;
     cji_rec *r = cji_dec_emit(d, cji_h_atom);
-    mem_put_address(r, &o);
+    cji_dec_put_address(r, &o);
     cji_dec_put_d(r, dst);
     cji_dec_put_b(r, b);
     cji_dec_put_c(r, c);

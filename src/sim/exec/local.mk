@@ -5,6 +5,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/decode.c \
 	%D%/decode.h \
 	%D%/decode_alu.c \
+	%D%/decode_async.c \
 	%D%/decode_cmp.c \
 	%D%/decode_cvt.c \
 	%D%/decode_flow.c \
@@ -21,6 +22,8 @@ libcujit_simcore_la_SOURCES += \
 	%D%/lane_float.c \
 	%D%/lane_int.c \
 	%D%/lane_ops.h \
+	%D%/ops_async.c \
+	%D%/ops_async.h \
 	%D%/ops_flow.c \
 	%D%/ops_lane.c \
 	%D%/ops_lane.h \

@@ -173,6 +173,20 @@ static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned 
     return true;
 }
 
+unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address, unsigned bytes, bool write) {
+    mem_at m;
+    m.shared = 0;
+    if (!mem_lane(w, r, lane, space, address, bytes, write ? MEM_WRITE : MEM_READ, &m)) return NULL;
+    return (unsigned char *)(uintptr_t)m.at[lane];
+}
+
+uint64_t cji_mem_address(const cji_warp *w, const cji_rec *r, unsigned lane) {
+    uint64_t a = (uint64_t)r->imm + (r->flags & CJI_MF_FRAME ? w->local : 0);
+    if (r->flags & CJI_MF_NOBASE) return a;
+    a += cji_get(w, r->wa, r->a, lane);
+    return r->flags & CJI_MF_BASE32 ? (uint32_t)a : a;
+}
+
 const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t a, uint64_t *left) {
     const cji_blk *b = w->blk;
     uint64_t off = a & UINT64_C(0xffffffffffff);

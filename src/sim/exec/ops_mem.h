@@ -16,6 +16,11 @@ enum { CJI_AT_ADD, CJI_AT_AND, CJI_AT_OR, CJI_AT_XOR, CJI_AT_EXCH, CJI_AT_CAS, C
 enum { CJI_AT_INT = 0, CJI_AT_SIGNED = 16, CJI_AT_F32 = 32, CJI_AT_F64 = 48, CJI_AT_F16 = 64, CJI_AT_BF16 = 80, CJI_AT_F16X2 = 96, CJI_AT_BF16X2 = 112 };
 #define CJI_AT_TYPE(k) ((k) & 112)
 
+/* One lane's access outside the handlers above: its host bytes, or NULL after a fault. */
+unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address, unsigned bytes, bool write);
+/* The address that a record's a, imm and flags give for one lane. */
+uint64_t cji_mem_address(const cji_warp *w, const cji_rec *r, unsigned lane);
+
 /* Host bytes behind a generic or space-relative address of one lane, for the kernel's printf: NULL when [address, +bytes) is no readable
  * piece of one allocation.  *left: how many bytes follow. */
 const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t address, uint64_t *left);

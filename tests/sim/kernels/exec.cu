@@ -115,3 +115,22 @@ extern "C" __global__ void local(int *out, int *in) {
     out[threadIdx.x] = s;
 }
 extern "C" __global__ void fails(int *x) { assert(x[threadIdx.x] == 0); }
+#include <cuda_pipeline.h>
+#include <cuda/barrier>
+extern "C" __global__ void staged(int *out, int *in) {
+    __shared__ alignas(16) int s[256];
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    if (threadIdx.x == 0) init(&bar, blockDim.x);
+    __syncthreads();
+    __pipeline_memcpy_async(s + 4 * threadIdx.x, in + 4 * threadIdx.x, 16);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    for (int k = 0; k < 3; k++) {
+        bar.arrive_and_wait();
+        int v = s[(4 * threadIdx.x + 5) % (4 * blockDim.x)];
+        bar.arrive_and_wait();
+        s[4 * threadIdx.x] = v + 1;
+    }
+    bar.arrive_and_wait();
+    out[threadIdx.x] = s[4 * threadIdx.x];
+}
