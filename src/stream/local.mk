@@ -5,5 +5,5 @@
 noinst_LTLIBRARIES += libcujit-stream.la
 libcujit_stream_la_SOURCES =
 cujitinclude_HEADERS += include/cujit/stream.h include/cujit/graph.h
-libcujit_stream_la_SOURCES += %D%/capture.c %D%/copy.c %D%/dispatch.c %D%/event.c %D%/keep.c %D%/memory.c %D%/order.c %D%/replay.c %D%/staging.c \
+libcujit_stream_la_SOURCES += %D%/capture.c %D%/copy.c %D%/dispatch.c %D%/event.c %D%/keep.c %D%/allocation.c %D%/order.c %D%/replay.c %D%/staging.c \
 	%D%/stream.c %D%/streams.h

@@ -120,7 +120,7 @@ void cji_keep_drop(cji_keep *k); /* releases everything at the last one; NULL is
  * reference stays the caller's too. */
 bool cji_keep_add(cji_keep *k, cji_kept kind, void *what, bool *had);
 
-/* -- Memory (memory.c) ----------------------------------------------------------------------------------------------- */
+/* -- Memory (allocation.c) ----------------------------------------------------------------------------------------------- */
 
 typedef struct cji_mem cji_mem;
 

@@ -1,11 +1,11 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
 # Over a fake driver of the tests' own: the order of calls, without a device.
-fake_stream_tests = %D%/beside_captures %D%/captures %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
+fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
 	%D%/stream_options %D%/wrong_handles
 text_tests += $(fake_stream_tests)
 tests_stream_beside_captures_SOURCES = %D%/beside_captures.c %D%/fake.c %D%/fake.h
-tests_stream_captures_SOURCES = %D%/captures.c %D%/fake.c %D%/fake.h
+tests_stream_capture_rules_SOURCES = %D%/capture_rules.c %D%/fake.c %D%/fake.h
 tests_stream_first_failure_SOURCES = %D%/first_failure.c %D%/fake.c %D%/fake.h
 tests_stream_late_releases_SOURCES = %D%/late_releases.c %D%/fake.c %D%/fake.h
 tests_stream_same_context_SOURCES = %D%/same_context.c %D%/fake.c %D%/fake.h
