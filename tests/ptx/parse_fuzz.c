@@ -1,5 +1,6 @@
 /* The samples changed at random (from fixed seeds): bytes replaced, runs cut out, doubled, exchanged, words of one put into another.  Whatever comes out is
  * accepted, or refused with a status of the reader's and a message that names a line of the text; it never crashes, and never takes long. */
+#define CJ_NO_SOURCE_LINES   /* no line of this file among the texts' */
 #include <cujit/parse.h>
 
 #include "../tap.h"
@@ -70,6 +71,23 @@ static size_t fuzz_change(char *text, size_t n)
     }
 }
 
+/* What was accepted is printed, and read again as the same text. */
+static bool fuzz_prints(cj_ptx *m)
+{
+    const char *first = NULL, *second = NULL;
+    size_t n = 0, k = 0;
+    if (cj_ptx_print(m, 0, &first, &n) != CJ_OK) return tap_diag("print: %s", cj_error_of(m)->message), false;
+    cj_ptx *again = cj_parse(first, n, "printed");
+    bool fine = cj_ptx_print(again, 0, &second, &k) == CJ_OK && n == k && !memcmp(first, second, n);
+    if (!fine) {
+        size_t i = 0;
+        while (second && i < n && i < k && first[i] == second[i]) i++;
+        tap_diag("printed: %s; %.60s and %.60s", cj_error_of(again)->message, first + (i > 30 ? i - 30 : 0), second ? second + (i > 30 ? i - 30 : 0) : "");
+    }
+    cj_ptx_free(again);
+    return fine;
+}
+
 /* Accepted, or refused as it should be. */
 static bool fuzz_is_fine(const char *text, size_t n, size_t *accepted)
 {
@@ -82,6 +100,7 @@ static bool fuzz_is_fine(const char *text, size_t n, size_t *accepted)
     if (e->status == CJ_EPTX || e->status == CJ_EUNKNOWN || e->status == CJ_ENOTSUP)
         fine = !strncmp(e->message, "fuzz:", 5) && e->line >= 1 && e->line <= (int32_t)lines && strlen(e->message) > 12;
     if (!fine) tap_diag("%s: %s", cj_status_name(e->status), e->message);
+    if (e->status == CJ_OK) fine = fuzz_prints(m);
     cj_ptx_free(m);
     return fine;
 }
