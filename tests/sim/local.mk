@@ -2,7 +2,7 @@
 # Conformance of the driver's ABI: on the CPU device and on a GPU.
 device_tests += %D%/abi_captures %D%/abi_copies %D%/abi_events %D%/abi_graphs %D%/abi_launches %D%/abi_memory %D%/abi_modules %D%/abi_streams
 # What only the CPU device has.
-sim_tests += %D%/abi_poisoned %D%/abi_process %D%/abi_without_memory
+sim_tests += %D%/abi_poisoned %D%/abi_process %D%/abi_two_devices %D%/abi_without_memory
 fault_tests += %D%/abi_without_memory
 EXTRA_DIST += %D%/sim_abi.h
 
