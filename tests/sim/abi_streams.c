@@ -51,7 +51,7 @@ static void destroy_leaves_pending_work(void)
     abi_latch_put(&latch, s);
     abi_is(abi_launch(add, 4, 32, s, p, 1), CUDA_SUCCESS, "a kernel behind a latch");
     abi_is(cu.cuStreamDestroy(s), CUDA_SUCCESS, "the stream is destroyed at once");
-    abi_is(cu.cuStreamQuery(s), tap_on_gpu() ? cu.cuStreamQuery(s) : CUDA_ERROR_INVALID_HANDLE, "its handle is stale");
+    if (!tap_on_gpu()) abi_is(cu.cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE, "its handle is stale");   /* a GPU's driver may crash on one */
     abi_latch_open(&latch);
     abi_is(cu.cuCtxSynchronize(), CUDA_SUCCESS, "the context waits for the work of a destroyed stream");
     tap_is_uint(abi_read(p), 129, "which was done");
