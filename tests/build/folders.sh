@@ -77,7 +77,10 @@ result_empty 'all memory goes through the allocator hook' "$tap_work/out"
 for file in $sources; do
     case $file in
     include/*) grep -qF "$file" src/*/local.mk src/local.mk || echo "$file is not in cujitinclude_HEADERS" ;;
-    *) grep -qE "%D%/${file#src/*/}([ ]|\$)" "src/$(echo "$file" | cut -d/ -f2)/local.mk" || echo "$file is in no local.mk" ;;
+    *)
+        own=${file%/*}/local.mk
+        [ -f "$own" ] || own=src/$(echo "$file" | cut -d/ -f2)/local.mk
+        grep -qE "%D%/${file#"${own%local.mk}"}([ ]|\$)" "$own" || echo "$file is in no local.mk" ;;
     esac
 done >"$tap_work/out"
 result_empty 'every file of src and include is in the build' "$tap_work/out"

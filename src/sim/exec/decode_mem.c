@@ -5,7 +5,7 @@
 #include "sim/exec/ops_mem.h"
 
 /* The state space that the spelling names; CJI_MS_GENERIC when none. */
-static unsigned mem_space(const cji_dec *d) {
+static unsigned dmem_space(const cji_dec *d) {
     if (cji_dec_has(d, CJI_W_GLOBAL) || cji_dec_has(d, CJI_W_CONST)) return CJI_MS_GLOBAL;
     if (cji_dec_has(d, CJI_W_SHARED) || cji_dec_has(d, CJI_W_SHARED__CTA) || cji_dec_has(d, CJI_W_SHARED__CLUSTER)) return CJI_MS_SHARED;
     if (cji_dec_has(d, CJI_W_LOCAL)) return CJI_MS_LOCAL;
@@ -15,7 +15,7 @@ static unsigned mem_space(const cji_dec *d) {
 
 
 /* A variable as the address's base. */
-static bool mem_symbol(cji_dec *d, uint32_t index, int64_t offset, cji_dec_mem_operand *o) {
+static bool dmem_symbol(cji_dec *d, uint32_t index, int64_t offset, cji_dec_mem_operand *o) {
     const struct cji_dec_var *at = &d->mod->var[index];
     switch (at->where) {
     case CJI_VAR_IMAGE:
@@ -65,7 +65,7 @@ bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_oper
         o->flags |= CJI_MF_NOBASE;
         o->imm = (int64_t)d->f->lit[index].bits + m.offset;
         return true;
-    case CJI_K_SYM: return mem_symbol(d, index, m.offset, o);
+    case CJI_K_SYM: return dmem_symbol(d, index, m.offset, o);
     default: return cji_dec_refuse(d);
     }
 }
@@ -78,7 +78,7 @@ void cji_dec_put_address(cji_rec *r, const cji_dec_mem_operand *o) {
 }
 
 /* A value operand: one place, or a vector's in ext.  *n: elements. */
-static cji_dec_place mem_values(cji_dec *d, uint32_t word, bool store, uint32_t *n, uint32_t *ext) {
+static cji_dec_place dmem_values(cji_dec *d, uint32_t word, bool store, uint32_t *n, uint32_t *ext) {
     const cji_dec_type *t = &d->type[d->ntype - 1];
     unsigned bits = t->x2 ? 2u * t->bits : t->bits, w = cji_dec_width(bits);
     cji_dec_place one[16], none = { 0, 0 };
@@ -99,20 +99,20 @@ static cji_dec_place mem_values(cji_dec *d, uint32_t word, bool store, uint32_t 
     return one[0];
 }
 
-static uint8_t mem_order(const cji_dec *d) {
+static uint8_t dmem_order(const cji_dec *d) {
     uint8_t f = 0;
     if (cji_dec_has(d, CJI_W_VOLATILE) || cji_dec_has(d, CJI_W_RELAXED) || cji_dec_has(d, CJI_W_MMIO) || cji_dec_has(d, CJI_W_CV) || cji_dec_has(d, CJI_W_WT)) f = CJI_MF_VOLATILE;
     if (cji_dec_has(d, CJI_W_ACQUIRE) || cji_dec_has(d, CJI_W_RELEASE)) f = CJI_MF_VOLATILE | CJI_MF_ORDER;
     return f;
 }
 
-static bool mem_access(cji_dec *d, bool store) {
+static bool dmem_access(cji_dec *d, bool store) {
     const cji_dec_type *t = &d->type[d->ntype - 1];
     cji_dec_mem_operand o;
     uint32_t n, ext;
     if (!d->ntype || t->bits > 64) return cji_dec_refuse(d), true;
-    if (!cji_dec_address(d, cji_dec_word(d, store ? 0 : 1), mem_space(d), &o)) return true;
-    cji_dec_place v = mem_values(d, cji_dec_word(d, store ? 1 : 0), store, &n, &ext);
+    if (!cji_dec_address(d, cji_dec_word(d, store ? 0 : 1), dmem_space(d), &o)) return true;
+    cji_dec_place v = dmem_values(d, cji_dec_word(d, store ? 1 : 0), store, &n, &ext);
     unsigned size = (t->x2 ? 2u * t->bits : t->bits) / 8;
     bool param = o.param;
     if (o.param) {
@@ -129,14 +129,14 @@ static bool mem_access(cji_dec *d, bool store) {
     r->size = (uint8_t)size;
     r->count = (uint8_t)n;
     r->target = ext;
-    r->flags |= mem_order(d);
+    r->flags |= dmem_order(d);
     if (t->cls == 's') r->flags |= CJI_MF_SIGNED;
     return true;
 }
 
 /* ---- Atomic operations ---- */
 
-static bool mem_atomic(cji_dec *d, bool result) {
+static bool dmem_atomic(cji_dec *d, bool result) {
     static const struct { uint16_t word; uint8_t op; } ops[] = { { CJI_W_ADD, CJI_AT_ADD }, { CJI_W_AND, CJI_AT_AND }, { CJI_W_OR, CJI_AT_OR }, { CJI_W_XOR, CJI_AT_XOR },
         { CJI_W_EXCH, CJI_AT_EXCH }, { CJI_W_CAS, CJI_AT_CAS }, { CJI_W_MIN, CJI_AT_MIN }, { CJI_W_MAX, CJI_AT_MAX }, { CJI_W_INC, CJI_AT_INC }, { CJI_W_DEC, CJI_AT_DEC } };
     const cji_dec_type *t = &d->type[d->ntype - 1];
@@ -146,7 +146,7 @@ static bool mem_atomic(cji_dec *d, bool result) {
     if (op == UINT32_MAX || t->bits > 64) return cji_dec_refuse(d), true;
     uint32_t dst_word = result ? cji_dec_word(d, i++) : 0;
     cji_dec_mem_operand o;
-    if (!cji_dec_address(d, cji_dec_word(d, i++), mem_space(d), &o)) return true;
+    if (!cji_dec_address(d, cji_dec_word(d, i++), dmem_space(d), &o)) return true;
     uint32_t src_word = cji_dec_word(d, i++);
     unsigned bits = t->x2 ? 2u * t->bits : t->bits;
     cji_dec_place dst = { 0, 0 }, b, c = { 0, 0 };
@@ -188,8 +188,8 @@ static bool mem_atomic(cji_dec *d, bool result) {
 
 /* ---- Addresses ---- */
 
-static bool mem_cvta(cji_dec *d) {
-    unsigned space = mem_space(d);
+static bool dmem_cvta(cji_dec *d) {
+    unsigned space = dmem_space(d);
     uint64_t window = space == CJI_MS_SHARED ? CJI_SIM_SHARED_WINDOW : space == CJI_MS_LOCAL ? CJI_SIM_LOCAL_WINDOW : space == CJI_MS_PARAM ? CJI_SIM_PARAM_WINDOW : 0;
     if (d->type[d->ntype - 1].bits != 64) return cji_dec_fail(d, "converts a 32-bit address: the CPU device has 64-bit addresses"), true;
     if (space == CJI_MS_PARAM && !d->fn->kernel) window = CJI_SIM_LOCAL_WINDOW;
@@ -203,9 +203,9 @@ static bool mem_cvta(cji_dec *d) {
     return true;
 }
 
-static bool mem_isspacep(cji_dec *d) {
+static bool dmem_isspacep(cji_dec *d) {
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_WP), a = cji_dec_src(d, cji_dec_word(d, 1), 64, false);
-    unsigned space = cji_dec_has(d, CJI_W_CONST) ? CJI_SPACE_CONST : mem_space(d);
+    unsigned space = cji_dec_has(d, CJI_W_CONST) ? CJI_SPACE_CONST : dmem_space(d);
     cji_rec *r = cji_dec_emit(d, cji_h_isspacep);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
@@ -215,12 +215,12 @@ static bool mem_isspacep(cji_dec *d) {
 
 bool cji_dec_mem(cji_dec *d) {
     switch (d->e->isa.op) {
-    case CJI_OP_LD: case CJI_OP_LDU: return mem_access(d, false);
-    case CJI_OP_ST: return mem_access(d, true);
-    case CJI_OP_ATOM: return mem_atomic(d, true);
-    case CJI_OP_RED: return mem_atomic(d, false);
-    case CJI_OP_CVTA: return mem_cvta(d);
-    case CJI_OP_ISSPACEP: return mem_isspacep(d);
+    case CJI_OP_LD: case CJI_OP_LDU: return dmem_access(d, false);
+    case CJI_OP_ST: return dmem_access(d, true);
+    case CJI_OP_ATOM: return dmem_atomic(d, true);
+    case CJI_OP_RED: return dmem_atomic(d, false);
+    case CJI_OP_CVTA: return dmem_cvta(d);
+    case CJI_OP_ISSPACEP: return dmem_isspacep(d);
     case CJI_OP_PREFETCH: case CJI_OP_PREFETCHU: cji_dec_emit(d, cji_h_prefetch); return true;
     default: return false;
     }
