@@ -27,5 +27,6 @@
 #include <cujit/driver.h>
 #include <cujit/stream.h>
 #include <cujit/graph.h>
+#include <cujit/trace.h>
 
 #endif

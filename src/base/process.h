@@ -1,5 +1,5 @@
 /* Everything that this library keeps for the whole process, in one place: the hooks, the count of objects made, the fork word,
- * the list of opened drivers (src/driver), and each thread's latest error. */
+ * the list of opened drivers and the layers over them (src/driver), and each thread's latest error. */
 #ifndef CJI_PROCESS_H
 #define CJI_PROCESS_H
 
@@ -24,6 +24,8 @@ typedef struct cji_log_ring {
     char line[CJI_LOG_LINES][CJI_LOG_BYTES];
 } cji_log_ring;
 
+enum { CJI_TAP_SLOTS = 4 };
+
 typedef struct cji_process_state {
     cji_hooks hooks;           /* written before the first object only */
     atomic_uint_fast64_t made; /* objects made so far */
@@ -33,6 +35,7 @@ typedef struct cji_process_state {
     pthread_mutex_t drivers_lock; /* guards drivers */
     void *drivers;                /* opened drivers, newest first: src/driver's list */
     atomic_uint drivers_gen;      /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
+    struct cji_tap *_Atomic tap[CJI_TAP_SLOTS]; /* layers over drivers: src/driver/layer.c */
     cji_log_ring log;
 } cji_process_state;
 

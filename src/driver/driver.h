@@ -9,7 +9,7 @@
  *   module.c    loading; one compile and one load for a builder and a device
  *   kernel.c    cj_kernel: function, parameters; entry.c: parameters out of PTX text
  *   args.c      arguments against parameters, dimensions against limits
- *   tap.c       tracing and fault injection: a driver over a driver
+ *   layer.c       tracing and fault injection: a driver over a driver
  *
  * References: kernel -> module -> device -> driver; image -> device.  A function of this layer that reaches the driver expects its objects
  * checked (cji_check) and enters the device's context itself, unless it says "context current". */

@@ -15,7 +15,7 @@
 #include "driver/driver.h"
 #include "driver/open.h"
 #include "driver/symbols.h"
-#include "driver/tap.h"
+#include "driver/layer.h"
 
 #ifndef CJI_PKGLIBDIR
 #define CJI_PKGLIBDIR "/usr/local/lib/cujit"

@@ -1,6 +1,6 @@
-/* A driver over a driver: every call can be seen, and made to fail (tap.c, cujit/trace.h). */
-#ifndef CJI_TAP_H
-#define CJI_TAP_H
+/* A driver over a driver: every call can be seen, and made to fail (layer.c, cujit/trace.h). */
+#ifndef CJI_LAYER_H
+#define CJI_LAYER_H
 
 struct cji_tap;
 

@@ -1,0 +1,182 @@
+/* A call to the driver as one line of text: arguments by their types, what the driver wrote behind those that it writes through. */
+#include "driver/layer_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct line { char *p; size_t n, size; } line; /* n < size always */
+
+static void put(line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(line *l, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(l->p + l->n, l->size - l->n, fmt, args);
+    va_end(args);
+    if (n > 0) l->n += (size_t)n < l->size - l->n ? (size_t)n : l->size - l->n - 1;
+}
+
+static void put_string(line *l, const char *s)
+{
+    size_t n = 0;
+    if (!s) {
+        put(l, "NULL");
+        return;
+    }
+    put(l, "\"");
+    for (; s[n] && n < 80; n++) {
+        if (s[n] == '\n') put(l, "\\n");
+        else if (s[n] == '"' || s[n] == '\\') put(l, "\\%c", s[n]);
+        else if ((unsigned char)s[n] < ' ') put(l, "\\x%02x", (unsigned char)s[n]);
+        else put(l, "%c", s[n]);
+    }
+    put(l, s[n] ? "\"..." : "\"");
+}
+
+/* -- Types ----------------------------------------------------------------------------------------------------------------- */
+
+enum shown { SHOWN_NOT, SHOWN_SIGNED, SHOWN_UNSIGNED, SHOWN_HANDLE, SHOWN_FLOAT, SHOWN_STRING, SHOWN_RESULT };
+
+/* Types that arguments have, or that they point to. */
+static const struct type_row { const char *type; uint8_t bytes, shown; } type_rows[] = {
+    { "int", 4, SHOWN_SIGNED },
+    { "CUdevice", 4, SHOWN_SIGNED },
+    { "unsigned int", 4, SHOWN_UNSIGNED },
+    { "cuuint32_t", 4, SHOWN_UNSIGNED },
+    { "unsigned char", 1, SHOWN_UNSIGNED },
+    { "unsigned short", 2, SHOWN_UNSIGNED },
+    { "size_t", 8, SHOWN_UNSIGNED },
+    { "cuuint64_t", 8, SHOWN_UNSIGNED },
+    { "unsigned long long", 8, SHOWN_UNSIGNED },
+    { "float", 4, SHOWN_FLOAT },
+    { "CUresult", 4, SHOWN_RESULT },
+    { "CUdeviceptr", 8, SHOWN_HANDLE },
+    { "CUcontext", 8, SHOWN_HANDLE },
+    { "CUmodule", 8, SHOWN_HANDLE },
+    { "CUfunction", 8, SHOWN_HANDLE },
+    { "CUarray", 8, SHOWN_HANDLE },
+    { "CUevent", 8, SHOWN_HANDLE },
+    { "CUstream", 8, SHOWN_HANDLE },
+    { "CUgraph", 8, SHOWN_HANDLE },
+    { "CUgraphNode", 8, SHOWN_HANDLE },
+    { "CUgraphExec", 8, SHOWN_HANDLE },
+    { "CUmemoryPool", 8, SHOWN_HANDLE },
+    { "CUuserObject", 8, SHOWN_HANDLE },
+    { "CUlinkState", 8, SHOWN_HANDLE },
+    { "CUgraphConditionalHandle", 8, SHOWN_HANDLE },
+    { "CUhostFn", 8, SHOWN_HANDLE },
+    { "CUstreamCallback", 8, SHOWN_HANDLE },
+    { "CUoccupancyB2DSize", 8, SHOWN_HANDLE },
+    { "CUstreamCaptureMode", 4, SHOWN_SIGNED },
+    { "CUstreamCaptureStatus", 4, SHOWN_SIGNED },
+    { "CUmemAccess_flags", 4, SHOWN_SIGNED },
+    { "CUgraphNodeType", 4, SHOWN_SIGNED },
+    { "CUmoduleLoadingMode", 4, SHOWN_SIGNED },
+    { "CUfunctionLoadingState", 4, SHOWN_SIGNED },
+};
+
+/* Pointers that a success fills: parameters of these names point to one value.  The others are arrays, or are left alone in some cases. */
+static const char *const filled_names[] = {
+    "count", "device", "dev", "pi", "bytes", "driverVersion", "pool", "pool_out", "canAccessPeer", "value", "pctx", "flags", "active", "leastPriority",
+    "greatestPriority", "pvalue", "version", "ctxId", "module", "hfunc", "dptr", "hmod", "mode", "paramOffset", "paramSize", "state", "stateOut", "sizeOut",
+    "numBlocks", "minGridSize", "blockSize", "dynamicSmemSize", "clusterSize", "numClusters", "free", "total", "pPitch", "pbase", "psize", "pdptr", "pFlags",
+    "phStream", "priority", "streamId", "phGraph", "captureStatus", "captureStatus_out", "phEvent", "pMilliseconds", "phGraphClone", "phNode", "phGraphNode",
+    "event_out", "dptr_out", "pHandle_out", "numNodes", "numRootNodes", "numEdges", "type", "numDependencies", "numDependentNodes", "phGraphExec", "isEnabled",
+    "object_out", "pStr", "pp", "cubinOut", "pfn", "ppExportTable", "name", "pciBusId",
+};
+
+static const struct type_row *find_type(const char *type, size_t n)
+{
+    for (size_t i = 0; i < sizeof type_rows / sizeof *type_rows; i++)
+        if (strlen(type_rows[i].type) == n && memcmp(type_rows[i].type, type, n) == 0) return &type_rows[i];
+    return NULL;
+}
+
+static bool is_filled(const char *name)
+{
+    for (size_t i = 0; i < sizeof filled_names / sizeof *filled_names; i++)
+        if (strcmp(filled_names[i], name) == 0) return true;
+    return false;
+}
+
+/* -- Values ---------------------------------------------------------------------------------------------------------------- */
+
+static void put_value(line *l, enum shown shown, uint64_t v)
+{
+    float f;
+    uint32_t low = (uint32_t)v;
+    const char *name;
+    switch (shown) {
+    case SHOWN_SIGNED: put(l, "%d", (int)low); break;
+    case SHOWN_UNSIGNED: put(l, "%llu", (unsigned long long)v); break;
+    case SHOWN_FLOAT: memcpy(&f, &low, sizeof f); put(l, "%.9g", (double)f); break;
+    case SHOWN_STRING: put_string(l, (const char *)(uintptr_t)v); break;
+    case SHOWN_RESULT:
+        name = cji_cu_error_name((int)low);
+        if (name) put(l, "%s", name);
+        else put(l, "%d", (int)low);
+        break;
+    default: put(l, "0x%llx", (unsigned long long)v); break;
+    }
+}
+
+/* What stands behind a pointer that a success has filled. */
+static void put_filled(line *l, const cji_cu_param *p, uint64_t pointer)
+{
+    size_t n = strlen(p->type);
+    uint64_t v = 0;
+    if (!pointer || n < 3 || !is_filled(p->name)) return;
+    const void *at = (const void *)(uintptr_t)pointer;
+    if (strcmp(p->type, "char *") == 0) {
+        put(l, " -> ");
+        put_string(l, at);
+    } else if (strcmp(p->type, "const char **") == 0) {
+        memcpy(&v, at, sizeof(void *));
+        put(l, " -> ");
+        put_string(l, (const char *)(uintptr_t)v);
+    } else if (strcmp(p->type, "void **") == 0 || strcmp(p->type, "const void **") == 0) {
+        memcpy(&v, at, sizeof(void *));
+        put(l, " -> 0x%llx", (unsigned long long)v);
+    } else {
+        const struct type_row *t = find_type(p->type, n - 2); /* "T *"; a pointer to const is read, not filled, and found nowhere */
+        if (!t) return;
+        if (t->bytes == 4) {
+            uint32_t low;
+            memcpy(&low, at, sizeof low);
+            v = low;
+        } else {
+            memcpy(&v, at, sizeof v);
+        }
+        put(l, " -> ");
+        put_value(l, (enum shown)t->shown, v);
+    }
+}
+
+static void put_argument(line *l, const cji_cu_param *p, uint64_t v, bool filled)
+{
+    size_t n = strlen(p->type);
+    const struct type_row *t = find_type(p->type, n);
+    put(l, "%s=", p->name);
+    if (strcmp(p->type, "const char *") == 0) {
+        put_string(l, (const char *)(uintptr_t)v);
+    } else if (p->type[n - 1] == '*') {
+        put(l, "0x%llx", (unsigned long long)v);
+        if (filled) put_filled(l, p, v);
+    } else {
+        put_value(l, t ? (enum shown)t->shown : SHOWN_SIGNED, v); /* the other types are enumerations */
+    }
+}
+
+void cji_tap_text(char *out, size_t size, int id, const uint64_t *value, CUresult r)
+{
+    const cji_cu_row *row = &cji_cu_rows[id];
+    line l = { out, 0, size };
+    put(&l, "%s(", row->name);
+    for (int i = 0; i < row->count; i++) {
+        if (i) put(&l, ", ");
+        put_argument(&l, &row->param[i], value[i], r == CUDA_SUCCESS);
+    }
+    put(&l, ") = ");
+    put_value(&l, SHOWN_RESULT, (uint64_t)r);
+}

@@ -1,2 +1,0 @@
-#include "driver/tap.h"
-void cji_tap_free(struct cji_tap *tap) { (void)tap; }
