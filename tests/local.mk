@@ -26,7 +26,7 @@ include %D%/examples/local.mk
 include %D%/build/local.mk
 include %D%/whole/local.mk
 
-EXTRA_DIST += %D%/README.md %D%/valgrind.sh $(sh_tests)
+EXTRA_DIST += %D%/README.md %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
 
 check_LTLIBRARIES += %D%/libtap.la
 tests_libtap_la_SOURCES = %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h
