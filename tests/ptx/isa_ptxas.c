@@ -53,6 +53,7 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "fence.release.", "", "accepted one version earlier", "of PTX 8.6" },
     { "fence.acquire.", "", "accepted on a lower target", "of sm_90" },
     { "fence.release.", "", "accepted on a lower target", "of sm_90" },
+    { "wmma.mma.", ".satfinite", "accepted one version earlier", "of PTX 6.4" },
     { "nanosleep.", "", "accepted one version earlier", "of PTX 6.3" },
     { "setp.", ".bf16x2 ", "a register of the wrong type", "takes a predicate as b" },
     { "set.", ".bf16x2 ", "a register of the wrong type", "takes predicates" },
