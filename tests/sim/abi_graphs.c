@@ -238,6 +238,43 @@ static void launches_are_ordered(void)
     cu.cuMemFree(p);
 }
 
+static void a_launch_can_be_captured(void)
+{
+    CUgraph inner, outer = NULL;
+    CUgraphExec x, y;
+    CUstream s = abi_stream();
+    CUdeviceptr p = abi_word(0);
+    CUfunction append = abi_kernel(&module, "append");
+    CUgraphNode node = NULL;
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    size_t n = 3;
+    CUgraphNode nodes[3] = { NULL, NULL, NULL };
+    cu.cuGraphCreate(&inner, 0);
+    append_node(inner, NULL, 0, p, 2);
+    cu.cuGraphInstantiateWithFlags(&x, inner, 0);
+    abi_is(cu.cuGraphUpload(x, s), CUDA_SUCCESS, "uploaded before");
+    cu.cuStreamSynchronize(s);
+    cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED);
+    abi_launch(append, 1, 1, s, p, 1);
+    abi_is(cu.cuGraphLaunch(x, s), CUDA_SUCCESS, "launched into a capture");
+    abi_launch(append, 1, 1, s, p, 3);
+    abi_is(cu.cuStreamEndCapture(s, &outer), CUDA_SUCCESS, "end");
+    abi_is(cu.cuGraphGetNodes(outer, nodes, &n), CUDA_SUCCESS, "nodes");
+    for (size_t i = 0; i < n; i++) {
+        cu.cuGraphNodeGetType(nodes[i], &type);
+        if (type == CU_GRAPH_NODE_TYPE_GRAPH) node = nodes[i];
+    }
+    tap_ok(n == 3 && node, "it is a child of the captured graph");
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(inner);
+    abi_is(cu.cuGraphInstantiateWithFlags(&y, outer, 0), CUDA_SUCCESS, "instantiate");
+    tap_is_uint(run(y, p), 123, "in its place");
+    cu.cuGraphExecDestroy(y);
+    cu.cuGraphDestroy(outer);
+    cu.cuStreamDestroy(s);
+    cu.cuMemFree(p);
+}
+
 int main(void)
 {
     abi_open();
@@ -248,6 +285,7 @@ int main(void)
     parameters_change_for_later_launches();
     updates();
     launches_are_ordered();
+    a_launch_can_be_captured();
     cu.cuModuleUnload(module);
     return abi_close();
 }
