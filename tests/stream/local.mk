@@ -15,5 +15,5 @@ tests_stream_stream_options_SOURCES = %D%/stream_options.c %D%/fake.c %D%/fake.h
 tests_stream_wrong_handles_SOURCES = %D%/wrong_handles.c %D%/fake.c %D%/fake.h
 
 # On a device.
-device_tests += %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
+device_tests += %D%/at_exit %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
 EXTRA_DIST += %D%/latch.h

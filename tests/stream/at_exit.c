@@ -1,0 +1,108 @@
+/* A process may end at any moment: with everything alive, with work under way, inside a capture, or releasing from exit handlers. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/stream/latch.h"
+#include "tests/tap.h"
+
+enum { N = 64 };
+static struct {
+    cj_ptx *m;
+    cj_driver *drv;
+    cj_device *dev;
+    cj_stream *s, *t;
+    cj_event *e;
+    cj_kernel *k;
+    cj_dptr d;
+    cj_graph *g;
+    cj_exec *x;
+} w;
+
+static void make_all(void)
+{
+    w.m = latch_add_module();
+    w.drv = cj_driver_open(NULL);
+    w.dev = cj_device_open(w.drv, 0);
+    w.s = cj_stream_create(w.dev, NULL);
+    w.t = cj_stream_create(w.dev, NULL);
+    w.e = cj_event_create(w.dev, NULL);
+    w.k = cj_kernel_load(w.dev, w.m, "add");
+    w.d = cj_alloc(w.s, 4 * N);
+    cj_capture_begin(w.s, CJ_CAPTURE_THREAD);
+    cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 1);
+    w.g = cj_capture_end(w.s);
+    w.x = cj_graph_instantiate(w.g, NULL);
+    for (int i = 0; i < 20; i++) cj_exec_launch(w.x, w.s), cj_launch(w.t, w.k, cj_threads(N, 32), w.d, N, 1);
+    cj_event_record(w.e, w.s);
+    if (cj_error_of(w.s)->status != CJ_OK) _exit(9);
+}
+
+static void release_all(void)
+{
+    cj_device_close(w.dev);
+    cj_stream_free(w.s);
+    cj_exec_free(w.x);
+    cj_kernel_free(w.k);
+    cj_driver_close(w.drv);
+    cj_graph_free(w.g);
+    cj_event_free(w.e);
+    cj_stream_free(w.t);
+    cj_ptx_free(w.m);
+}
+
+static void keep_all(void) { make_all(); }
+static void in_capture(void) { make_all(), cj_capture_begin(w.s, CJ_CAPTURE_GLOBAL), cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 1); }
+static void handler_before(void) { atexit(release_all), make_all(); }
+static void handler_after(void) { make_all(), atexit(release_all); }
+static void handler_synced(void) { handler_after(), cj_stream_sync(w.s), cj_stream_sync(w.t); }
+static void put_off(void) { in_capture(), release_all(); }
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+    { "with everything alive and work under way", keep_all },
+    { "inside a capture", in_capture },
+    { "releasing in a handler that is older than the driver", handler_before },
+    { "releasing in a handler that is younger than the driver", handler_after },
+    { "releasing in a handler, all work done", handler_synced },
+    { "with everything released inside a capture", put_off },
+};
+
+/* The status of a child that ended so, and what it wrote. */
+static int ended(void (*run)(void), char *said, size_t size)
+{
+    int out[2], status = -1;
+    if (pipe(out)) return -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(out[1], 1);
+        dup2(out[1], 2);
+        alarm(15);
+        run();
+        exit(0);
+    }
+    close(out[1]);
+    size_t n = 0;
+    for (ssize_t got; n < size - 1 && (got = read(out[0], said + n, size - 1 - n)) > 0;) n += (size_t)got;
+    said[n] = 0;
+    close(out[0]);
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+int main(void)
+{
+    tap_need_device(1);
+    if (tap_under_valgrind()) tap_skip_all("a process that ends with everything alive is full of leaks");
+    tap_plan(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[2000];
+        int status = ended(cases[i].run, said, sizeof said);
+        tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends %s: status %x", cases[i].name, (unsigned)status);
+        tap_is_str(said, "", "... and says nothing");
+    }
+    return tap_done();
+}
