@@ -121,12 +121,9 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
         r = cu->cuLinkComplete(state, &cubin, &cubin_size);
     }
     *again = cji_jit_cut(&jit);
-    cji_jit_end(&jit, log);
     cj_status status = CJ_OK;
-    if (*again) {
-        cji_text_free(log);
-    } else if (r != CUDA_SUCCESS) {
-        status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, ptx);
+    if (*again || r != CUDA_SUCCESS) {
+        *data = NULL;
     } else if (!cubin_size || !(*data = cji_alloc(cubin_size))) {
         status = cji_fail(obj, cubin_size ? CJ_ENOMEM : CJ_EDRIVER, call, cubin_size ? "%s: no memory for %zu bytes of compiled code" : "%s: the compiler gave %zu bytes", call,
                           cubin_size);
@@ -134,7 +131,10 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
         memcpy(*data, cubin, cubin_size);
         *size = cubin_size;
     }
-    if (state) cu->cuLinkDestroy(state);
+    if (state) cu->cuLinkDestroy(state); /* the log buffers are the driver's until then */
+    cji_jit_end(&jit, log);
+    if (*again) cji_text_free(log);
+    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, ptx);
     return status;
 }
 

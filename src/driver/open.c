@@ -285,8 +285,12 @@ static bool no_device(const cj_driver *drv, enum found found)
 /* What was tried, in one line. */
 static void tried_line(const cj_driver *drv, char *out, size_t size)
 {
-    snprintf(out, size, "%.399s", drv->why);
-    for (char *p = out; (p = strchr(p, '\n'));) *p = ';';
+    size_t at = 0;
+    for (const char *p = drv->why; *p && at + 3 < size; p++) {
+        if (*p == '\n') out[at++] = ';';
+        out[at++] = *p == '\n' ? ' ' : *p;
+    }
+    out[at] = 0;
 }
 
 /* Forgets a library that has no device, for another to be tried; what was found stays told. */
