@@ -70,9 +70,11 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     { "with everything released inside a capture", put_off },
 };
 
-/* The status of a child that ended so, and what it wrote. */
-static int ended(void (*run)(void), char *said, size_t size)
+/* The status of a process that ended so, and what it wrote.  It is this program anew: a child of fork() may not use a driver that
+ * its parent has looked for. */
+static int ended(size_t which, char *said, size_t size)
 {
+    char number[2] = { (char)('0' + which), 0 };
     int out[2], status = -1;
     if (pipe(out)) return -1;
     fflush(NULL);
@@ -80,9 +82,8 @@ static int ended(void (*run)(void), char *said, size_t size)
     if (pid == 0) {
         dup2(out[1], 1);
         dup2(out[1], 2);
-        alarm(15);
-        run();
-        exit(0);
+        execl("/proc/self/exe", "at_exit", number, (char *)NULL);
+        _exit(8);
     }
     close(out[1]);
     size_t n = 0;
@@ -93,14 +94,19 @@ static int ended(void (*run)(void), char *said, size_t size)
     return status;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2) {
+        alarm(15);
+        cases[(argv[1][0] - '0') % (int)(sizeof cases / sizeof *cases)].run();
+        return 0;
+    }
     tap_need_device(1);
     if (tap_under_valgrind()) tap_skip_all("a process that ends with everything alive is full of leaks");
     tap_plan(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[2000];
-        int status = ended(cases[i].run, said, sizeof said);
+        int status = ended(i, said, sizeof said);
         tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends %s: status %x", cases[i].name, (unsigned)status);
         tap_is_str(said, "", "... and says nothing");
     }
