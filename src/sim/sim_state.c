@@ -287,11 +287,39 @@ static bool sd_others_inside(void)
     return pthread_getspecific(sd_host_key) != NULL;
 }
 
+/* Under the lock: no thread but this one can use any of it. */
+static void sd_release_all(void)
+{
+    cji_sd_handle_end();
+    while (sd.threads) sd_thread_free(sd.threads);
+    for (unsigned i = 0; i < sd.set.devices; i++) cji_sd_device_end(sd.device[i]);
+    cji_sd_space_end();
+    cji_sd_handle_table_free();
+    sd_devices_free();
+}
+
+/* A child of fork() has its parent's memory and none of its threads.  It is released where all of them were at rest at that moment. */
+static void sd_end_forked(void)
+{
+    if (pthread_mutex_trylock(&sd.lock) != 0) return;
+    bool rest = sd.workers == sd.idle && !sd.in_host;
+    for (sd_thread *t = sd.threads; t && rest; t = t->next) rest = !atomic_load(&t->inside);
+    if (rest) {
+        atomic_store(&sd.exiting, 1);
+        sd_release_all();
+    }
+    pthread_mutex_unlock(&sd.lock);
+}
+
 /* Everything stops, and what no thread can use any more is released.  Where a thread is still inside - a host function that blocks, an
  * exit() made from one - its memory stays. */
 __attribute__((destructor)) static void sd_end(void)
 {
-    if (!atomic_load(&sd.ready) || sd_forked()) return;
+    if (!atomic_load(&sd.ready)) return;
+    if (sd_forked()) {
+        sd_end_forked();
+        return;
+    }
     atomic_store(&sd.exiting, 1);
     sd_lock();
     for (unsigned i = 0; i < sd.set.devices; i++) {
@@ -311,12 +339,7 @@ __attribute__((destructor)) static void sd_end(void)
     sd_unlock();
     cji_sd_workers_join();
     sd_lock();
-    cji_sd_handle_end();
-    while (sd.threads) sd_thread_free(sd.threads);
-    for (unsigned i = 0; i < sd.set.devices; i++) cji_sd_device_end(sd.device[i]);
-    cji_sd_space_end();
-    cji_sd_handle_table_free();
-    sd_devices_free();
+    sd_release_all();
     sd_unlock();
     pthread_key_delete(sd_thread_key);
     pthread_key_delete(sd_host_key);
