@@ -12,7 +12,7 @@ libcujit_ptx_la_SOURCES += %D%/isa.c %D%/isa_find.c %D%/isa_explain.c %D%/isa_ma
 	%D%/isa_table.h %D%/isa_targets.c %D%/isa_types.c %D%/isa_data.c %D%/isa_ids.h
 isa_defs = %D%/isa/targets.def %D%/isa/sets.def %D%/isa/sregs.def %D%/isa/arith_int.def %D%/isa/arith_float.def %D%/isa/compare.def \
 	%D%/isa/logic.def %D%/isa/move.def %D%/isa/convert.def %D%/isa/control.def %D%/isa/sync.def %D%/isa/atomic.def %D%/isa/async.def %D%/isa/texture.def \
-	%D%/isa/matrix.def %D%/isa/video.def
+	%D%/isa/matrix.def
 EXTRA_DIST += $(isa_defs)
 
 # The table's compiler runs where rows are changed and in tests, never in a plain build: its output is shipped.
