@@ -22,6 +22,8 @@ text_tests += \
 	%D%/exec_fp_soft_is_ieee_exact \
 	%D%/exec_instructions_give_what_the_manual_says \
 	%D%/exec_kernels_of_nvcc_run \
+	%D%/exec_lanes_meet_again \
 	%D%/exec_memory_runs_out \
-	%D%/exec_threads_share_a_grid
+	%D%/exec_threads_share_a_grid \
+	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx

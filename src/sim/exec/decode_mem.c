@@ -221,7 +221,15 @@ bool cji_dec_mem(cji_dec *d) {
     case CJI_OP_RED: return dmem_atomic(d, false);
     case CJI_OP_CVTA: return dmem_cvta(d);
     case CJI_OP_ISSPACEP: return dmem_isspacep(d);
-    case CJI_OP_PREFETCH: case CJI_OP_PREFETCHU: cji_dec_emit(d, cji_h_prefetch); return true;
+    case CJI_OP_CREATEPOLICY_FRACTIONAL: {   /* a cache policy is a number that nothing here looks at */
+        cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_W64), zero = cji_dec_const(d, CJI_W64, 0, CJI_CON_PLAIN);
+        cji_rec *r = cji_dec_emit(d, cji_h_lane);
+        cji_dec_put_d(r, dst);
+        cji_dec_put_a(r, zero);
+        r->lane = cji_l_mov;
+        return true;
+    }
+    case CJI_OP_APPLYPRIORITY: case CJI_OP_DISCARD: case CJI_OP_PREFETCH: case CJI_OP_PREFETCHU: cji_dec_emit(d, cji_h_prefetch); return true;
     default: return false;
     }
 }
