@@ -234,6 +234,11 @@ static bool alu_mov(cji_dec *d) {
     if (cji_word_kind(to) == CJI_K_VEC && cji_word_kind(from) != CJI_K_VEC) return alu_vector_mov(d, to, from, false);
     if (cji_word_kind(to) == CJI_K_VEC || d->type[0].bits > 64) return cji_dec_refuse(d), true;
     if (d->type[0].cls == 'p') return alu_logic(d, CJI_PL_MOV, NULL, NULL, NULL);
+    if (cji_word_kind(from) == CJI_K_SREG && cji_word_kind(to) == CJI_K_REG) {
+        cji_dec_src(d, from, d->type[0].bits, false);     /* the read itself: into the destination instead of a temporary */
+        if (!d->failed) cji_dec_put_d(&d->p->code[d->p->ncode - 1], d->reg[cji_word_index(to)]);
+        return true;
+    }
     return alu_same(d, d->vec->mov_16, d->vec->mov_32, d->vec->mov_64, cji_l_mov, alu_k(d, 0));
 }
 

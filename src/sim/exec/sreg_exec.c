@@ -65,5 +65,14 @@ bool cji_sreg_known(unsigned id) {
 void cji_h_sreg(cji_warp *w, const cji_rec *r) {
     bool known = true;
     if (r->k >= CJI_SR_CLOCK && r->k <= CJI_SR_GLOBALTIMER_HI) w->slice -= CJI_FUEL_SPIN;   /* somebody waits for the time to pass */
-    CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, sreg_value(w, r->k, i, &known));
+    bool own = (r->k >= CJI_SR_TID_X && r->k <= CJI_SR_TID_W) || r->k == CJI_SR_LANEID || (r->k >= CJI_SR_LANEMASK_EQ && r->k <= CJI_SR_LANEMASK_GT);
+    uint64_t all = own ? 0 : sreg_value(w, r->k, cji_first(w->mask), &known);
+    if (w->mask == CJI_FULL && r->wd == CJI_W32) {
+        uint32_t *d = (uint32_t *)(void *)(w->r + r->d);
+        if (own && r->k <= CJI_SR_TID_Z) memcpy(d, w->tid[r->k - CJI_SR_TID_X], sizeof w->tid[0]);
+        else
+            for (unsigned i = 0; i < CJI_LANES; i++) d[i] = (uint32_t)(own ? sreg_value(w, r->k, i, &known) : all);
+        return;
+    }
+    CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, own ? sreg_value(w, r->k, i, &known) : all);
 }
