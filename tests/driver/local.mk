@@ -8,3 +8,12 @@ tests_driver_device_failures_SOURCES = %D%/device_failures.c %D%/libfake.c %D%/l
 tests_driver_driver_failures_SOURCES = %D%/driver_failures.c %D%/libfake.c %D%/libfake.h
 tests_driver_missing_symbols_SOURCES = %D%/missing_symbols.c %D%/libfake.c %D%/libfake.h
 tests_driver_tapped_driver_SOURCES = %D%/tapped_driver.c %D%/libfake.c %D%/libfake.h
+
+# A shared object that stands for libcuda.so.1.
+if WITH_SHARED
+sim_tests += %D%/which_driver
+check_LTLIBRARIES += %D%/libfakecuda.la
+tests_driver_libfakecuda_la_SOURCES = %D%/fakecuda.c
+tests_driver_libfakecuda_la_LIBADD = libcujit-cuda.la
+tests_driver_libfakecuda_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+endif
