@@ -9,7 +9,7 @@ const cji_fp_desc cji_fp_formats[] = {
     { 16, 8, 7, 0, 127, 0x7f7f, 0x7f80, 0x7fff },
     { 32, 8, 23, 0, 127, 0x7f7fffff, 0x7f800000, 0x7fffffff },
     { 64, 11, 52, 0, 1023, UINT64_C(0x7fefffffffffffff), UINT64_C(0x7ff0000000000000), UINT64_C(0xfff8000000000000) },
-    { 32, 8, 10, 13, 127, 0x7f7fe000, 0x7f800000, 0x7fffffff },
+    { 32, 8, 10, 13, 127, 0x7f7fe000, 0x7f800000, 0x7fffe000 },
     { 8, 4, 3, 0, 7, 0x7e, 0, 0x7f },
     { 8, 5, 2, 0, 15, 0x7b, 0x7c, 0x7f },
     { 6, 2, 3, 0, 1, 0x1f, 0, 0 },
@@ -261,8 +261,18 @@ uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_rou
     return cji_fp_pack(f, (cji_fp_num){ CJI_FP_FINITE, s, 63 - n, v << n }, r, false);
 }
 
+/* What a NaN becomes, as a Hopper does it (tests/oracle/hopper_bits.txt): to and from f64 sign and payload are kept, but for bf16. */
+static uint64_t fp_convert_nan(cji_fp_format to, cji_fp_format from, uint64_t a) {
+    const cji_fp_desc *t = &cji_fp_formats[to], *s = &cji_fp_formats[from];
+    bool keeps = to == CJI_FP_F64 ? from == CJI_FP_F32 || from == CJI_FP_F16 : from == CJI_FP_F64 && (to == CJI_FP_F32 || to == CJI_FP_F16 || to == CJI_FP_BF16);
+    if (!keeps) return to == CJI_FP_F64 ? UINT64_C(0x7ff8000000000000) : t->nan ? t->nan : t->max;
+    uint64_t payload = a & ((UINT64_C(1) << s->mbits) - 1), sign = a >> (s->bits - 1) & 1;
+    payload = to == CJI_FP_F64 ? payload << (t->mbits - s->mbits) : payload >> (s->mbits - t->mbits);
+    return sign << (t->bits - 1) | t->inf | UINT64_C(1) << (t->mbits - 1) | payload;
+}
+
 uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp_round r, bool satfinite) {
     cji_fp_num x = cji_fp_unpack(from, a);
-    if (x.cls == CJI_FP_NAN && to == CJI_FP_F64) return UINT64_C(0x7ff8000000000000);
-    return cji_fp_pack(to, x, r, satfinite);
+    if (to == CJI_FP_TF32 && r == CJI_FP_RNA && !satfinite && x.cls == CJI_FP_NAN) return (a + 0x1000) & 0xffffe000; /* an addition of integers */
+    return x.cls == CJI_FP_NAN ? fp_convert_nan(to, from, a) : cji_fp_pack(to, x, r, satfinite);
 }

@@ -41,18 +41,20 @@ LF(fdiv) { LF_UNUSED; return lf_out(cji_fp_div(CJI_KF_FMT(k), lf_in(a, k), lf_in
 LF(frcp) { LF_UNUSED; return lf_out(cji_fp_div(CJI_KF_FMT(k), lf_one(CJI_KF_FMT(k)), lf_in(a, k), LF_RND(k)), k); }
 LF(fsqrt) { LF_UNUSED; return lf_out(cji_fp_sqrt(CJI_KF_FMT(k), lf_in(a, k), LF_RND(k)), k); }
 
-/* abs and neg of NaN: f64 keeps the payload, the others give the canonical one. */
+/* abs and neg of NaN: f64 gives it back quiet, with its sign, the others give the canonical one. */
+static uint64_t lf_nan_of(cji_fp_format f, uint64_t a) { return f == CJI_FP_F64 ? a | UINT64_C(1) << 51 : cji_fp_formats[f].nan; }
+
 LF(fabs) {
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     a = lf_in(a, k);
-    return lf_nan(f, a) && f != CJI_FP_F64 ? cji_fp_formats[f].nan : lf_mag(f, a);
+    return lf_nan(f, a) ? lf_nan_of(f, a) : lf_mag(f, a);
 }
 LF(fneg) {
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     a = lf_in(a, k);
-    return lf_nan(f, a) && f != CJI_FP_F64 ? cji_fp_formats[f].nan : a ^ lf_sign(f);
+    return lf_nan(f, a) ? lf_nan_of(f, a) : a ^ lf_sign(f);
 }
 
 /* A total order of non-NaN patterns: -0 below +0. */
@@ -91,7 +93,7 @@ LF(testp) {
     case CJI_TESTP_INFINITE: return m == inf;
     case CJI_TESTP_NUMBER: return m <= inf;
     case CJI_TESTP_NOTANUMBER: return m > inf;
-    case CJI_TESTP_NORMAL: return m >= normal && m < inf;
+    case CJI_TESTP_NORMAL: return (m >= normal && m < inf) || !m; /* a zero is normal here */
     default: return m < normal && m;
     }
 }

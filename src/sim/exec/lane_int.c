@@ -108,6 +108,7 @@ LI(fns) {
     uint32_t mask = (uint32_t)a, base = (uint32_t)b;
     int32_t offset = (int32_t)(uint32_t)c;
     if (base > 31) return 0xffffffff;
+    if (offset == INT32_MIN) return 0;
     if (offset == 0) return mask >> base & 1 ? base : 0xffffffff;
     int32_t pos = (int32_t)base, count = (offset < 0 ? -(int64_t)offset : offset) > 32 ? 33 : offset < 0 ? -offset : offset, inc = offset < 0 ? -1 : 1;
     for (count--; pos >= 0 && pos < 32; pos += inc)
@@ -121,7 +122,7 @@ LI(brev) {
     return v;
 }
 LI(bfe) {
-    unsigned bits = CJI_KF_BITS(k), pos = b & 0xff, len = c & 0xff;
+    unsigned bits = CJI_KF_BITS(k), pos = cji_field_of(b, bits), len = cji_field_of(c, bits);
     uint64_t v = a & li_mask(bits), fill = 0;
     if (k & CJI_KF_SIGNED && len) {
         unsigned top = pos + len - 1 < bits - 1 ? pos + len - 1 : bits - 1;

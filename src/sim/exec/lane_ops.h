@@ -35,4 +35,10 @@ CJI_LANE(cvt_int); CJI_LANE(cvt_to_int); CJI_LANE(cvt_from_int); CJI_LANE(cvt_fl
 /* Flushes a subnormal of f32 to a zero of its sign. */
 static inline uint32_t cji_ftz(uint32_t u) { return u & 0x7f800000 ? u : u & 0x80000000; }
 
+/* A bit field's place or length: 8 bits of the operand for 32-bit fields, all 32 for 64-bit ones (as a Hopper does it), clamped. */
+static inline unsigned cji_field_of(uint64_t v, unsigned bits) {
+    v &= bits == 64 ? 0xffffffff : 0xff;
+    return v > 0xff ? 0xff : (unsigned)v;
+}
+
 #endif

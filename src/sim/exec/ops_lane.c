@@ -98,7 +98,7 @@ void cji_h_bfi(cji_warp *w, const cji_rec *r) {
     unsigned bits = r->k;
     CJI_EACH(i, w->mask) {
         uint64_t a = cji_get(w, r->wa, r->a, i), b = cji_get(w, r->wb, r->b, i);
-        unsigned pos = cji_get(w, r->wc, r->c, i) & 0xff, len = cji_get(w, x[0], x[1], i) & 0xff;
+        unsigned pos = cji_field_of(cji_get(w, r->wc, r->c, i), bits), len = cji_field_of(cji_get(w, x[0], x[1], i), bits);
         if (pos < bits && len) {
             if (len > bits - pos) len = bits - pos;
             uint64_t field = (len >= 64 ? UINT64_MAX : (UINT64_C(1) << len) - 1) << pos;
