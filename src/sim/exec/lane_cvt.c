@@ -61,7 +61,7 @@ LC(cvt_from_int) {
 LC(cvt_float) {
     LC_UNUSED;
     cji_fp_format to = CJI_KF_FMT(k), from = (cji_fp_format)CJI_KF_X(k);
-    if (to == from && !(k & (CJI_KF_FTZ | CJI_KF_SAT | CJI_KF_RELU))) return a;
+    if (to == from && to != CJI_FP_F16 && !(k & (CJI_KF_FTZ | CJI_KF_SAT | CJI_KF_RELU))) return a;
     if (to == CJI_FP_F16) k &= ~(uint32_t)CJI_KF_FTZ;
     if (k & CJI_KF_FTZ && from == CJI_FP_F32 && (a & 0x7fffffff) > 0x7f800000) a = 0x7fffffff;
     return lc_finish(to, cji_fp_convert(to, from, lc_flush(from, a, k), LC_RND(k), k & CJI_KF_B), k);

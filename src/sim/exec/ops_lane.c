@@ -1,4 +1,5 @@
 /* Handlers that work lane by lane (ops_lane.h). */
+#include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 #include "sim/exec/ops_vec.h"
 
