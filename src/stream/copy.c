@@ -5,13 +5,14 @@
 
 typedef enum host_kind { HOST_PAGEABLE, HOST_PINNED, HOST_DEVICE } host_kind;
 
-/* The driver's opinion of one byte of memory; it refuses what it has never seen, which is ordinary memory. */
+/* The driver's opinion of one byte of memory.  Asked in the plural, because that answers zeros, not an error, for ordinary memory. */
 static host_kind host_kind_at(const cji_cu *cu, const void *p)
 {
     unsigned type = 0, managed = 0;
-    if (cu->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS) return HOST_PAGEABLE;
-    if (type == CU_MEMORYTYPE_HOST) return HOST_PINNED;
-    if (cu->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, (CUdeviceptr)(uintptr_t)p) == CUDA_SUCCESS && managed) return HOST_PINNED;
+    CUpointer_attribute what[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED };
+    void *values[] = { &type, &managed };
+    if (cu->cuPointerGetAttributes(2, what, values, (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS) return HOST_PAGEABLE;
+    if (type == CU_MEMORYTYPE_HOST || managed) return HOST_PINNED;
     return type == CU_MEMORYTYPE_DEVICE ? HOST_DEVICE : HOST_PAGEABLE;
 }
 

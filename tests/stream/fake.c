@@ -295,14 +295,20 @@ static CUresult block_free(uint64_t at)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult pointer_attribute(unsigned *out, uint64_t what, uint64_t p)
+static unsigned memory_type(uint64_t p)
 {
-    for (fake_block *b = blocks; b; b = b->next) {
-        if (p - (uintptr_t)b->at >= b->bytes) continue;
-        *out = what == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? (b->device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST) : 0;
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
+    for (fake_block *b = blocks; b; b = b->next)
+        if (p - (uintptr_t)b->at < b->bytes) return b->device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    return 0;
+}
+
+/* Zeros for what is not the driver's, as the real one. */
+static CUresult pointer_attributes(const uint64_t *a)
+{
+    const CUpointer_attribute *what = (const CUpointer_attribute *)(uintptr_t)a[1];
+    unsigned **out = (unsigned **)(uintptr_t)a[2];
+    for (uint64_t i = 0; i < a[0]; i++) *out[i] = what[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? memory_type(a[3]) : 0;
+    return CUDA_SUCCESS;
 }
 
 /* -- The calls ------------------------------------------------------------------------------------------------------- */
@@ -454,7 +460,7 @@ static CUresult memory_calls(int id, const uint64_t *a)
         if (unsafe(id)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         if (stream_at(a[1])->session || stream_at(a[1])->foreign) return CUDA_ERROR_INVALID_VALUE;
         return op_give(stream_at(a[1]), id, a);
-    case CJI_CU_ID_cuPointerGetAttribute: return pointer_attribute((unsigned *)(uintptr_t)a[0], a[1], a[2]);
+    case CJI_CU_ID_cuPointerGetAttributes: return pointer_attributes(a);
     default: return CUDA_SUCCESS;
     }
 }

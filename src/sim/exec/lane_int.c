@@ -107,8 +107,8 @@ LI(fns) {
     LI_UNUSED;
     uint32_t mask = (uint32_t)a, base = (uint32_t)b;
     int32_t offset = (int32_t)(uint32_t)c;
-    if (base > 31) return 0xffffffff;
     if (offset == INT32_MIN) return 0;
+    if (base > 31) return 0xffffffff;
     if (offset == 0) return mask >> base & 1 ? base : 0xffffffff;
     int32_t pos = (int32_t)base, count = (offset < 0 ? -(int64_t)offset : offset) > 32 ? 33 : offset < 0 ? -offset : offset, inc = offset < 0 ? -1 : 1;
     for (count--; pos >= 0 && pos < 32; pos += inc)
