@@ -171,6 +171,9 @@ static const struct { const char *text; char result; uint64_t a, b, c, want; } r
     { "mov.b64 {_, %r}, %da;", 'r', F(0x900000007), 0, 0, 9 },
     { "mov.u32 %r, %ntid.y;", 'r', 0, 0, 0, 1 },
     { "mov.u32 %r, %nctaid.x;", 'r', 0, 0, 0, 1 },
+    { "mov.u32 %r, %cluster_nctarank;", 'r', 0, 0, 0, 1 },
+    { "mov.u32 %r, %nclusterid.y;", 'r', 0, 0, 0, 1 },
+    { "mov.u32 %r, %cluster_ctarank;", 'r', 0, 0, 0, 0 },
     { "@%pa add.s32 %r, %ra, 1;", 'r', 1, 0, 0, 2 },
     { "@!%pa add.s32 %r, %ra, 1;", 'r', 1, 0, 0, 0 },
 };

@@ -4,9 +4,25 @@
 
 static uint64_t sreg_dim(const uint32_t *v, unsigned i) { return i < 3 ? v[i] : 0; }
 
+/* Where a block is in its cluster, and how many of what there are; without clusters each block is one. */
+static uint64_t sreg_cluster(const cji_blk *b, unsigned id) {
+    uint32_t size[3], in[3], at[3], n[3];
+    for (int i = 0; i < 3; i++) {
+        size[i] = b->g->l.cluster[i] ? b->g->l.cluster[i] : 1;
+        in[i] = b->id[i] % size[i];
+        at[i] = b->id[i] / size[i];
+        n[i] = b->g->l.grid[i] / size[i];
+    }
+    if (id >= CJI_SR_CLUSTERID_X && id <= CJI_SR_CLUSTERID_W) return sreg_dim(at, id - CJI_SR_CLUSTERID_X);
+    if (id >= CJI_SR_NCLUSTERID_X && id <= CJI_SR_NCLUSTERID_W) return sreg_dim(n, id - CJI_SR_NCLUSTERID_X);
+    if (id >= CJI_SR_CLUSTER_CTAID_X && id <= CJI_SR_CLUSTER_CTAID_W) return sreg_dim(in, id - CJI_SR_CLUSTER_CTAID_X);
+    if (id >= CJI_SR_CLUSTER_NCTAID_X && id <= CJI_SR_CLUSTER_NCTAID_W) return sreg_dim(size, id - CJI_SR_CLUSTER_NCTAID_X);
+    if (id == CJI_SR_CLUSTER_CTARANK) return in[0] + (uint64_t)size[0] * (in[1] + (uint64_t)size[1] * in[2]);
+    return (uint64_t)size[0] * size[1] * size[2];
+}
+
 /* One lane's value; *known: is it one of ours? */
 static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *known) {
-    static const uint32_t one[3] = { 1, 1, 1 }, none[3] = { 0, 0, 0 };
     const cji_blk *b = w->blk;
     const struct cji_sim_grid *g = b->g;
     const cji_sim_launch *l = &g->l;
@@ -14,10 +30,7 @@ static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *
     if (id >= CJI_SR_NTID_X && id <= CJI_SR_NTID_W) return sreg_dim(l->block, id - CJI_SR_NTID_X);
     if (id >= CJI_SR_CTAID_X && id <= CJI_SR_CTAID_W) return sreg_dim(b->id, id - CJI_SR_CTAID_X);
     if (id >= CJI_SR_NCTAID_X && id <= CJI_SR_NCTAID_W) return sreg_dim(l->grid, id - CJI_SR_NCTAID_X);
-    if (id >= CJI_SR_CLUSTERID_X && id <= CJI_SR_CLUSTERID_W) return sreg_dim(b->id, id - CJI_SR_CLUSTERID_X);
-    if (id >= CJI_SR_NCLUSTERID_X && id <= CJI_SR_NCLUSTERID_W) return sreg_dim(l->grid, id - CJI_SR_NCLUSTERID_X);
-    if (id >= CJI_SR_CLUSTER_CTAID_X && id <= CJI_SR_CLUSTER_CTAID_W) return sreg_dim(none, id - CJI_SR_CLUSTER_CTAID_X);
-    if (id >= CJI_SR_CLUSTER_NCTAID_X && id <= CJI_SR_CLUSTER_NCTAID_W) return sreg_dim(one, id - CJI_SR_CLUSTER_NCTAID_X);
+    if (id >= CJI_SR_CLUSTERID_X && id <= CJI_SR_CLUSTER_NCTARANK) return sreg_cluster(b, id);
     if (id >= CJI_SR_PM0 && id <= CJI_SR_PM7_64) return 0;
     if (id >= CJI_SR_ENVREG0 && id <= CJI_SR_ENVREG31) {
         if (id == CJI_SR_ENVREG1) return l->workspace >> 32;
@@ -40,8 +53,8 @@ static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *
     case CJI_SR_CLOCK_HI: return (cji_sim_now() - g->start) >> 32;
     case CJI_SR_GLOBALTIMER: case CJI_SR_GLOBALTIMER_LO: return cji_sim_now();
     case CJI_SR_GLOBALTIMER_HI: return cji_sim_now() >> 32;
-    case CJI_SR_IS_EXPLICIT_CLUSTER: case CJI_SR_CLUSTER_CTARANK: case CJI_SR_CURRENT_GRAPH_EXEC: return 0;
-    case CJI_SR_CLUSTER_NCTARANK: return 1;
+    case CJI_SR_IS_EXPLICIT_CLUSTER: return l->cluster[0] > 0;
+    case CJI_SR_CURRENT_GRAPH_EXEC: return 0;
     case CJI_SR_TOTAL_SMEM_SIZE: case CJI_SR_AGGR_SMEM_SIZE: return g->shared_bytes;
     case CJI_SR_DYNAMIC_SMEM_SIZE: return l->dynamic_shared;
     default:
