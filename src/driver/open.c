@@ -169,7 +169,7 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
     if (!lib) {
         const char *text = dlerror();
         text = text ? text : "cannot be loaded";
-        bool absent = strncmp(text, file, strlen(file)) == 0 && strstr(text, "No such file or directory");
+        bool absent = strncmp(text, file, strlen(file)) == 0 && (strstr(text, "No such file or directory") || strstr(text, "Not a directory"));
         if (absent) {
             tell(drv, "%s: not found", file);
             return FOUND_NONE;
