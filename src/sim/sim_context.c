@@ -91,8 +91,9 @@ void cji_sd_ctx_end(sd_ctx *c)
 {
     while (c->first) {
         sd_op *op = c->first;
+        if (op->listed) cji_sd_unready(op);
         if (op->open) cji_sd_grid_close(op);
-        op->listed = op->open = false;
+        op->open = false;
         op->waits = 0;
         cji_sd_op_finish(op);
     }

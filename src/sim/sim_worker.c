@@ -44,6 +44,7 @@ static void sd_unlist(sd_op *op)
 }
 
 void cji_sd_ready(sd_op *op) { sd_list(op, false); }
+void cji_sd_unready(sd_op *op) { sd_unlist(op); }
 
 static sd_op *sd_pick(void)
 {

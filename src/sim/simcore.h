@@ -281,6 +281,7 @@ void cji_sd_set_tail(sd_stream *s, sd_op *op);
 /* ---- Workers (sim_worker.c) -------------------------------------------------------------------------------------- */
 
 void cji_sd_ready(sd_op *op);                              /* under the lock */
+void cji_sd_unready(sd_op *op);                            /* one that nobody has taken */
 void cji_sd_workers_join(void);
 bool cji_sd_workers_start(void);                           /* under the lock: at least one thread; false if none can be made */
 void cji_sd_balance(unsigned taken);                       /* under the lock: wakes or makes threads for what is ready, but `taken` ops of it */
