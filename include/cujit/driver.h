@@ -70,7 +70,9 @@ CJ_API int cj_device_count(const cj_driver *drv);
 /* Opens device `ordinal` (from 0) and retains its primary context.  Never NULL; owned by the caller, free with cj_device_close.
  * Errors: CJ_ENODEVICE for an ordinal that is none; CJ_EDRIVER (busy, exclusive to another process, out of memory). */
 CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal);
-CJ_API void cj_device_close(cj_device *dev); /* NULL is fine */
+
+/* Releases it; NULL is fine.  Releases that wait for work under way are given up to 0.2 s, so that a program that ends in order leaves nothing behind. */
+CJ_API void cj_device_close(cj_device *dev);
 
 CJ_API const char *cj_device_name(const cj_device *dev);      /* "NVIDIA H100 80GB HBM3"; belongs to `dev`; "" if failed */
 CJ_API const char *cj_device_sm(const cj_device *dev);        /* "sm_90": its compute capability as a .target; "" if failed */

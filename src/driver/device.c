@@ -4,6 +4,7 @@
  * at the moment its last reference goes. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "driver/driver.h"
 #include "driver/open.h"
@@ -197,10 +198,21 @@ void cji_device_drop(cj_device *dev)
     cji_driver_drop(drv);
 }
 
+/* What waits keeps the device, and when nothing is done with it any more nobody looks again.  So work that is about to end - the last frees of a
+ * program that waited for the rest - is given a moment; what takes longer stays. */
+static void settle_releases(cji_hub *hub)
+{
+    static const struct timespec pause = { .tv_nsec = 100000 };
+    for (int i = 0; i < 2000 && atomic_load(&hub->waiting) && !atomic_load(&hub->captures); i++) {
+        if (i) nanosleep(&pause, NULL);
+        cji_late_drain(hub, CJI_LATE_ALL);
+    }
+}
+
 void cj_device_close(cj_device *dev)
 {
     if (!cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) return;
-    if (!cji_obj_failed(dev)) cji_late_poll(&dev->hub, CJI_LATE_ALL); /* what waits keeps the device */
+    if (!cji_obj_failed(dev)) settle_releases(&dev->hub);
     cji_device_drop(dev);
 }
 
