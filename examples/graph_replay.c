@@ -1,12 +1,15 @@
 /* Many small steps captured once and launched as one thing: 10 launches of a kernel become a graph of 10 nodes, and 100 launches of the
- * graph do 1,000 steps of 4,096 random number generators. */
+ * graph (or as many as the first argument says) do 1,000 steps of 4,096 random number generators. */
 #include <cujit/cujit.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { N = 4096, NODES = 10, LAUNCHES = 100 };
+enum { N = 4096, NODES = 10 };
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int launches = argc > 1 ? atoi(argv[1]) : 100;
+
     /* x[i] = x[i] * 1664525 + 1013904223 */
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "step");
@@ -28,18 +31,20 @@ int main(void)
     for (int j = 0; j < NODES; j++) cj_launch(s, k, cj_threads(N, 256), d, N);
     cj_graph *g = cj_capture_end(s);        /* ... to here */
     cj_exec *all = cj_graph_instantiate(g, NULL);
-    for (int j = 0; j < LAUNCHES; j++) cj_exec_launch(all, s);
+    for (int j = 0; j < launches; j++) cj_exec_launch(all, s);
 
     cj_copy_to_host(s, h, d, sizeof h);
     if (cj_stream_sync(s) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(s)->message), 1;
 
+    size_t nodes = cj_graph_count(g);
+    if (!nodes) return fprintf(stderr, "%s\n", cj_error_of(g)->message), 1;
     int wrong = 0;
     for (uint32_t j = 0; j < N; j++) {
         uint32_t want = j;
-        for (int step = 0; step < NODES * LAUNCHES; step++) want = want * 1664525u + 1013904223u;
+        for (int step = 0; step < NODES * launches; step++) want = want * 1664525u + 1013904223u;
         wrong += h[j] != want;
     }
-    printf("%s: a graph of %zu nodes launched %d times; generator 1 is at %u, %d of %d are wrong\n", cj_device_name(dev), cj_graph_count(g), LAUNCHES,
+    printf("%s: a graph of %zu nodes launched %d times; generator 1 is at %u, %d of %d are wrong\n", cj_device_name(dev), nodes, launches,
            (unsigned)h[1], wrong, N);
     cj_exec_free(all);
     cj_graph_free(g);

@@ -24,8 +24,9 @@ int main(void)
     cj_kernel *k = cj_kernel_load(dev, m, "squares");
     cj_event *full[2], *used[2];
     cj_dptr buffer[2], d = cj_alloc(compute, sizeof(uint64_t));
-    uint64_t *h = cj_host_alloc(dev, CHUNKS * CHUNK * sizeof *h), sum_of_squares = 0, want = 0;
+    uint64_t *h = cj_host_alloc(dev, (CHUNKS * CHUNK + 1) * sizeof *h), want = 0;
     if (!h) return fprintf(stderr, "%s\n", cj_error_of(dev)->message), 1;
+    uint64_t *result = h + CHUNKS * CHUNK;
     for (uint64_t j = 0; j < CHUNKS * CHUNK; j++) h[j] = j % 1000, want += h[j] * h[j];
     for (int b = 0; b < 2; b++) {
         full[b] = cj_event_create(dev, NULL), used[b] = cj_event_create(dev, NULL);
@@ -43,9 +44,10 @@ int main(void)
         cj_event_record(used[b], compute);
     }
     for (int b = 0; b < 2; b++) cj_used_on(dev, buffer[b], compute), cj_free(dev, buffer[b]);
-    cj_copy_to_host(compute, &sum_of_squares, d, sizeof sum_of_squares);
+    cj_copy_to_host(compute, result, d, sizeof *result);
     if (cj_stream_sync(bring) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(bring)->message), 1;
     if (cj_stream_sync(compute) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(compute)->message), 1;
+    uint64_t sum_of_squares = *result;
     printf("%s: %d chunks of %d numbers through two buffers: the sum of squares is %llu, %s\n", cj_device_name(dev), CHUNKS, CHUNK,
            (unsigned long long)sum_of_squares, sum_of_squares == want ? "right" : "wrong");
 

@@ -69,4 +69,5 @@ int main(void)
     cj_stream_free(s);
     cj_device_close(dev);
     cj_driver_close(drv);
+    return 0;
 }

@@ -48,7 +48,7 @@ CJ_API bool cj_stream_is_capturing(const cj_stream *s);
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
-/* How many nodes the graph has; 0 for a failed graph. */
+/* How many nodes the graph has; 0 for a failed graph, and with a failure left in `g` where the driver does not tell. */
 CJ_API size_t cj_graph_count(cj_graph *g);
 
 CJ_API void *cj_graph_raw(const cj_graph *g); /* its CUgraph, borrowed until cj_graph_free; NULL for a failed graph */
