@@ -7,7 +7,7 @@
 
 #include <cujit/driver.h>
 
-enum { FAULTS_SAMPLE = 6 }; /* runs of each kind in make check */
+enum { FAULTS_SAMPLE = 4 }; /* runs of each kind in make check */
 
 /* Counts in *calls; call *fail (1 is the first, 0: none) fails with CUDA_ERROR_UNKNOWN or what suits it, and its name goes to `name`. */
 cj_driver *faults_open(const char *which, uint64_t *calls, const uint64_t *fail, char *name, size_t size);

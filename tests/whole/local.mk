@@ -13,3 +13,34 @@ device_tests += %D%/kernels_run %D%/same_bits
 tests_whole_kernels_run_LDADD = tests/libtap.la libcujit.la -lm
 tests_whole_same_bits_LDADD = tests/libtap.la libcujit-stream.la libcujit-driver.la libcujit-cuda.la libcujit-ptx.la libcujit-base.la -ldl
 EXTRA_DIST += tests/oracle/hopper_bits.txt
+
+# Each allocation and each driver call of an example fails in turn: faults.c around the example's own source.
+fault_programs = %D%/fault_hello %D%/fault_saxpy %D%/fault_reduce %D%/fault_graph_replay %D%/fault_overlap %D%/fault_mandelbrot %D%/fault_expr
+sim_tests += $(fault_programs)
+fault_tests += $(fault_programs)
+fault_sources = %D%/faults.c %D%/faults_open.c %D%/faults.h
+tests_whole_fault_hello_SOURCES = $(fault_sources)
+tests_whole_fault_hello_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/hello.c"' -DEXAMPLE_OUTPUT='": y[10] = 21"'
+tests_whole_fault_hello_LDADD = $(whole_ldadd)
+tests_whole_fault_saxpy_SOURCES = $(fault_sources)
+tests_whole_fault_saxpy_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/saxpy.c"' -DEXAMPLE_ARGS='"saxpy", "1000"' \
+	-DEXAMPLE_OUTPUT='": 1000 elements, 0 differ"'
+tests_whole_fault_saxpy_LDADD = $(whole_ldadd) -lm
+tests_whole_fault_reduce_SOURCES = $(fault_sources)
+tests_whole_fault_reduce_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/reduce.c"' -DEXAMPLE_OUTPUT='"the sum of 100000 numbers is 49950000"'
+tests_whole_fault_reduce_LDADD = $(whole_ldadd)
+tests_whole_fault_graph_replay_SOURCES = $(fault_sources)
+tests_whole_fault_graph_replay_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/graph_replay.c"' -DEXAMPLE_ARGS='"graph_replay", "3"' \
+	-DEXAMPLE_OUTPUT='"of 10 nodes launched 3 times; generator 1 is at 3225111255, 0 of 4096"'
+tests_whole_fault_graph_replay_LDADD = $(whole_ldadd)
+tests_whole_fault_overlap_SOURCES = $(fault_sources)
+tests_whole_fault_overlap_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/overlap.c"' -DEXAMPLE_OUTPUT='"the sum of squares is 87203361984, right"'
+tests_whole_fault_overlap_LDADD = $(whole_ldadd)
+tests_whole_fault_mandelbrot_SOURCES = $(fault_sources)
+tests_whole_fault_mandelbrot_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/mandelbrot.c"' \
+	-DEXAMPLE_ARGS='"mandelbrot", "/dev/null", "16", "8"' -DEXAMPLE_OUTPUT='"16 x 8 pixels"'
+tests_whole_fault_mandelbrot_LDADD = $(whole_ldadd)
+tests_whole_fault_expr_SOURCES = $(fault_sources) examples/expr_csv.c examples/expr_kernel.c examples/expr_syntax.c
+tests_whole_fault_expr_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/expr.c"' \
+	-DEXAMPLE_ARGS='"expr", "--sum", "hypot(lat, lon)", (char *)tap_source("examples/data/places.csv")' -DEXAMPLE_OUTPUT='"28667.6185"'
+tests_whole_fault_expr_LDADD = $(whole_ldadd) -lm

@@ -1,0 +1,39 @@
+/* Opens a driver of which the n-th call fails: a layer of cujit/trace.h over the real one. */
+#include "faults.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cujit/cujit.h>
+
+static struct { uint64_t *calls; const uint64_t *fail; char *name; size_t size; } faulty;
+
+/* What the driver of a real machine answers to such a call when it fails: memory runs out where some is asked for. */
+static int faults_result(const char *name)
+{
+    static const char *const takes_memory[] = { "cuMemAlloc", "cuMemAllocAsync", "cuMemHostAlloc", "cuModuleLoadData", "cuModuleLoadDataEx", "cuLinkComplete",
+                                                "cuDevicePrimaryCtxRetain", "cuStreamCreateWithPriority", "cuEventCreate", "cuGraphInstantiateWithFlags" };
+    for (size_t i = 0; i < sizeof takes_memory / sizeof *takes_memory; i++)
+        if (!strcmp(name, takes_memory[i])) return 2; /* CUDA_ERROR_OUT_OF_MEMORY */
+    return 999;                                       /* CUDA_ERROR_UNKNOWN */
+}
+
+static int faults_before(void *user, uint64_t number, const char *name)
+{
+    (void)user, (void)number;
+    if (__atomic_add_fetch(faulty.calls, 1, __ATOMIC_RELAXED) != *faulty.fail) return 0;
+    snprintf(faulty.name, faulty.size, "%s", name);
+    return faults_result(name);
+}
+
+cj_driver *faults_open(const char *which, uint64_t *calls, const uint64_t *fail, char *name, size_t size)
+{
+    faulty.calls = calls;
+    faulty.fail = fail;
+    faulty.name = name;
+    faulty.size = size;
+    cj_driver *under = cj_driver_open(which);
+    cj_driver *drv = cj_driver_open_tapped(under, CJ_TAP(.before = faults_before));
+    cj_driver_close(under);
+    return drv;
+}
