@@ -172,12 +172,13 @@ static CUresult sd_capture_end(CUstream h, CUgraph *out)
     if (r) return r;
     sd_capture *k = s->capture;
     if (!k) return CUDA_ERROR_ILLEGAL_STATE;
-    if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sd_thread()) return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     if (s != k->origin) {
         k->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    /* An end in a wrong thread ends it too, without a graph (as measured). */
+    if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sd_thread()) r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    else if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     else if (!sd_capture_joined(k)) r = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (!r) *out = (CUgraph)k->graph;
     else if (!k->to_graph) cji_sd_graph_forget(k->graph);

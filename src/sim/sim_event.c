@@ -84,7 +84,7 @@ static CUresult sd_record(CUevent h, CUstream hs, unsigned flags)
         return cji_sd_capture_add(s, w);
     }
     if (s->capture) return cji_sd_capture_record(s, e);
-    if (flags & CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
     sd_op *point;
     r = cji_sd_enqueue(s, NULL, NULL, &point);
     if (r) return r;
@@ -118,7 +118,7 @@ static CUresult sd_wait_event(CUstream hs, CUevent h, unsigned flags)
         e->refs++;
         return cji_sd_capture_add(s, w);
     }
-    if (flags & CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
     if (s->capture || e->capture) return cji_sd_capture_wait(s, e);
     if (!e->point || e->point->done) return CUDA_SUCCESS;
     return cji_sd_enqueue(s, NULL, e->point, NULL);

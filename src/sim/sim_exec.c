@@ -373,7 +373,9 @@ CUresult cji_sd_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, 
     CUgraphExecUpdateResultInfo info;
     CUresult r = cji_sd_cuGraphExecUpdate_v2(h, hg, &info);
     if (node) *node = info.errorNode;
-    if (result) *result = info.result;
+    /* Another number of nodes: the newer call says "topology changed", this one "not supported" (as measured). */
+    bool count = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode;
+    if (result) *result = count ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : info.result;
     return r;
 }
 

@@ -36,15 +36,14 @@ CUresult cji_sd_options(unsigned n, const CUjit_option *option, void **value, sd
     return CUDA_SUCCESS;
 }
 
-/* As the driver: cut silently to the buffer, which always ends with a NUL; the size slot gets what was used, the capacity when it was cut. */
+/* As the driver: cut silently to the buffer, which always ends with a NUL; the size slot gets what was used, without the NUL. */
 static void sd_log_out(char *buffer, size_t cap, void **size, const char *text)
 {
     size_t n = strlen(text), used = 0;
     if (buffer && cap) {
-        used = n < cap ? n : cap;
-        size_t copied = n < cap ? n : cap - 1;
-        memcpy(buffer, text, copied);
-        buffer[copied] = 0;
+        used = n < cap ? n : cap - 1;
+        memcpy(buffer, text, used);
+        buffer[used] = 0;
     }
     if (size) *size = (void *)(uintptr_t)used;
 }

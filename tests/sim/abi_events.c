@@ -129,8 +129,8 @@ static void bad_flags(void)
     abi_is(cu.cuEventCreate(&e, 0x100), CUDA_ERROR_INVALID_VALUE, "an unknown flag");
     abi_is(cu.cuEventCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE, "NULL");
     e = abi_event();
-    abi_is(cu.cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL), CUDA_ERROR_INVALID_VALUE, "an external record outside of a capture");
-    abi_is(cu.cuStreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL), CUDA_ERROR_INVALID_VALUE, "an external wait outside of a capture");
+    abi_is(cu.cuEventRecordWithFlags(e, s, CU_EVENT_RECORD_EXTERNAL), CUDA_ERROR_ILLEGAL_STATE, "an external record outside of a capture");
+    abi_is(cu.cuStreamWaitEvent(s, e, CU_EVENT_WAIT_EXTERNAL), CUDA_ERROR_ILLEGAL_STATE, "an external wait outside of a capture");
     cu.cuEventDestroy(e);
     cu.cuStreamDestroy(s);
 }

@@ -198,7 +198,13 @@ static void updates(void)
     abi_is(cu.cuGraphExecUpdate(x, same, &bad, &result), CUDA_SUCCESS, "a graph of the same shape");
     tap_is_uint(run(x, p), 34, "replaces the parameters");
     abi_is(cu.cuGraphExecUpdate(x, other, &bad, &result), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "one of another shape");
-    tap_is_int(result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, "is told");
+    tap_is_int(result, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, "is told");
+    if (cu.cuGraphExecUpdate_v2) {
+        CUgraphExecUpdateResultInfo info;
+        memset(&info, 0, sizeof info);
+        abi_is(cu.cuGraphExecUpdate_v2(x, other, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the newer call says so too");
+        tap_is_int(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, "and why");
+    }
     tap_is_uint(run(x, p), 34, "and the executable is as it was");
     cu.cuGraphExecDestroy(x);
     cu.cuGraphDestroy(g);

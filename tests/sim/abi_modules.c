@@ -35,7 +35,7 @@ static void images_are_judged(void)
         if (!tap_on_gpu() && images[i].answer == CUDA_ERROR_INVALID_PTX && images[i].log[0] == 0) tap_has_str(log, ":", "%s: its log has a place", images[i].name);
         if (strlen(log) > sizeof little) {
             load(&m, images[i].ptx, little, sizeof little, &cut);
-            tap_is_uint(cut, sizeof little, "%s: a log that is cut gives the buffer's size", images[i].name);
+            tap_is_uint(cut, sizeof little - 1, "%s: a log that is cut gives what was written", images[i].name);
             tap_is_uint(strlen(little), sizeof little - 1, "%s: and ends with its NUL", images[i].name);
         }
         abi_is(cu.cuModuleLoadData(&m, images[i].ptx), images[i].answer, "%s: without options", images[i].name);
@@ -47,7 +47,7 @@ static void functions_and_variables(void)
 {
     CUmodule m;
     CUfunction f;
-    CUdeviceptr p;
+    CUdeviceptr p, none;   /* a GPU's driver writes 0 for one that is not there */
     size_t bytes = 0;
     unsigned v = 7;
     abi_is(cu.cuModuleLoadData(&m, ABI_HEAD ".visible .global .align 4 .u32 counter = 7;\n" KERNEL("one", "") KERNEL("two", "")), CUDA_SUCCESS, "load");
@@ -57,7 +57,7 @@ static void functions_and_variables(void)
     tap_is_uint(bytes, 4, "its size");
     tap_is_uint(abi_read(p), 7, "its value");
     abi_is(cu.cuMemcpyHtoD(p, &v, 4), CUDA_SUCCESS, "it can be written");
-    abi_is(cu.cuModuleGetGlobal(&p, NULL, m, "nothing"), CUDA_ERROR_NOT_FOUND, "one that is not there");
+    abi_is(cu.cuModuleGetGlobal(&none, NULL, m, "nothing"), CUDA_ERROR_NOT_FOUND, "one that is not there");
     abi_is(cu.cuMemFree(p), CUDA_ERROR_INVALID_VALUE, "it is not for cuMemFree");
     abi_is(cu.cuModuleUnload(m), CUDA_SUCCESS, "unload");
     if (!tap_on_gpu()) {
