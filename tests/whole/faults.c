@@ -1,9 +1,10 @@
-/* An example, compiled into this program, runs again and again: each time one more allocation fails, then one more driver call. Every run ends
- * by itself, with the right output or with a status of 1 and a sentence on standard error; where it ends well, all memory went back.
+/* An example, compiled into this program, runs again and again: each time one more allocation fails, then one more driver call,
+ * then all driver calls from one on, as where a kernel has killed the context. Every run ends by itself, with the right output or with a
+ * status of 1 and a sentence on standard error; where it ends well, all memory went back.
  *
  *     fault_hello                     a sample (make check)
  *     CUJIT_FAULTS=all fault_hello    every allocation and every call, one after another (make check-faults)
- *     CUJIT_FAULTS='call 17'          that one only, in this process, for a debugger; or 'allocation 17'
+ *     CUJIT_FAULTS='call 17'          that one only, in this process, for a debugger; 'allocation 17', 'dead from call 17'
  *
  * EXAMPLE is the example's source file, EXAMPLE_ARGS its arguments (not defined: its main takes none), EXAMPLE_OUTPUT a part of its right output.
  */
@@ -53,11 +54,11 @@ static int run_example(void)
 
 /* Shared with the children of fork(). */
 typedef struct account {
-    uint64_t allocations, calls; /* made so far */
-    uint64_t live;               /* bytes that are out */
-    uint64_t fail_allocation, fail_call; /* the one that fails, 1 is the first, 0: none */
-    char failed_call[64];
-    int status;                          /* what the example returned, -1: it did not (a child's exit status is Valgrind's) */
+    uint64_t allocations;     /* made so far */
+    uint64_t live;            /* bytes that are out */
+    uint64_t fail_allocation; /* the one that fails, 1 is the first, 0: none */
+    fault_plan plan;
+    int status;               /* what the example returned, -1: it did not (a child's exit status is Valgrind's) */
 } account;
 
 static account *acc;
@@ -78,7 +79,7 @@ static void *counting_realloc(void *user, void *p, size_t old, size_t size)
 static cj_driver *open_faulty(const char *which)
 {
     (void)which;
-    return faults_open(tap_on_gpu() ? "cuda" : "sim", &acc->calls, &acc->fail_call, acc->failed_call, sizeof acc->failed_call);
+    return faults_open(tap_on_gpu() ? "cuda" : "sim", &acc->plan);
 }
 
 /* -- One run ---------------------------------------------------------------------------------------------------------------- */
@@ -91,12 +92,21 @@ static void read_some(FILE *f, char *text, size_t size)
     text[fread(text, 1, size - 1, f)] = 0;
 }
 
-static void run_once(outcome *o, uint64_t fail_allocation, uint64_t fail_call)
+enum fault { FAULT_ALLOCATION, FAULT_CALL, FAULT_DEAD, FAULT_KINDS };
+static const char *const fault_names[FAULT_KINDS] = { "allocation", "call", "dead from call" };
+
+static void plan_fault(enum fault kind, uint64_t n)
+{
+    *acc = (account){ .status = -1, .fail_allocation = kind == FAULT_ALLOCATION ? n : 0 };
+    acc->plan = (fault_plan){ .fail = kind == FAULT_ALLOCATION ? 0 : n, .dead = kind == FAULT_DEAD };
+}
+
+static void run_once(outcome *o, enum fault kind, uint64_t n)
 {
     int st = 0;
     FILE *out = tmpfile(), *err = tmpfile();
     if (!out || !err) tap_bail("no temporary file");
-    *acc = (account){ .fail_allocation = fail_allocation, .fail_call = fail_call, .status = -1 };
+    plan_fault(kind, n);
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
@@ -136,29 +146,33 @@ static bool all_faults(void)
     return which && !strcmp(which, "all");
 }
 
-static bool which_one(uint64_t *allocation, uint64_t *call)
+/* One fault that the environment names. */
+static bool named_fault(void)
 {
     const char *which = getenv("CUJIT_FAULTS");
-    unsigned long long n = 0;
-    if (which && sscanf(which, "allocation %llu", &n) == 1) *allocation = n;
-    else if (which && sscanf(which, "call %llu", &n) == 1) *call = n;
-    return n != 0;
+    for (int kind = 0; which && kind < FAULT_KINDS; kind++) {
+        size_t length = strlen(fault_names[kind]);
+        if (strncmp(which, fault_names[kind], length) || which[length] != ' ') continue;
+        plan_fault((enum fault)kind, strtoull(which + length, NULL, 10));
+        return true;
+    }
+    return false;
 }
 
-static void fail_each(const char *what, bool calls, uint64_t total)
+static void fail_each(enum fault kind, uint64_t total)
 {
-    uint64_t step = all_faults() ? 1 : total / (tap_is_slow() ? 3 : FAULTS_SAMPLE) + 1, wrong = 0, runs = 0, survived = 0;
+    uint64_t step = all_faults() ? 1 : total / (tap_is_slow() ? 2 : FAULTS_SAMPLE) + 1, wrong = 0, runs = 0, survived = 0;
     for (uint64_t n = 1; n <= total; n += step) {
         outcome o;
-        run_once(&o, calls ? 0 : n, calls ? n : 0);
-        const char *why = judge(&o, (calls ? acc->calls : acc->allocations) >= n);
+        run_once(&o, kind, n);
+        const char *why = judge(&o, (kind == FAULT_ALLOCATION ? acc->allocations : acc->plan.calls) >= n);
         runs++;
         survived += o.status == 0;
         if (why && wrong++ < 5)
-            tap_diag("%s %llu%s%s: %s (status %d, %llu bytes out)\n# %s", what, (unsigned long long)n, calls ? ", " : "", calls ? acc->failed_call : "", why, o.status,
+            tap_diag("%s %llu %s: %s (status %d, %llu bytes out)\n# %s", fault_names[kind], (unsigned long long)n, acc->plan.name, why, o.status,
                      (unsigned long long)acc->live, o.err);
     }
-    tap_ok(total > 0 && wrong == 0, "%s 1 to %llu fail in turn, %llu runs, %llu of them end well all the same", what, (unsigned long long)total,
+    tap_ok(total > 0 && wrong == 0, "%s 1 to %llu, %llu runs, %llu of them end well all the same", fault_names[kind], (unsigned long long)total,
            (unsigned long long)runs, (unsigned long long)survived);
 }
 
@@ -167,20 +181,21 @@ int main(void)
     outcome o;
     acc = mmap(NULL, sizeof *acc, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (acc == MAP_FAILED) tap_bail("no shared memory");
-    if (which_one(&acc->fail_allocation, &acc->fail_call)) {
+    if (named_fault()) {
         cj_set_allocator(counting_realloc, NULL);
         return run_example();
     }
     tap_need_device(1);
     tap_plan(0);
     tap_timeout(all_faults() ? 1500 : 60);
-    run_once(&o, 0, 0);
+    run_once(&o, FAULT_CALL, 0);
     tap_ok(o.status == 0 && strstr(o.out, EXAMPLE_OUTPUT), "the example runs");
     tap_is_uint(acc->live, 0, "and gives all memory back");
     if (o.status) tap_diag("status %d: %s", o.status, o.err);
-    uint64_t allocations = acc->allocations, driver_calls = acc->calls;
-    fail_each("allocations", false, allocations);
-    fail_each("driver calls", true, driver_calls);
+    uint64_t allocations = acc->allocations, driver_calls = acc->plan.calls;
+    fail_each(FAULT_ALLOCATION, allocations);
+    fail_each(FAULT_CALL, driver_calls);
+    fail_each(FAULT_DEAD, driver_calls);
     munmap(acc, sizeof *acc);
     return tap_done();
 }

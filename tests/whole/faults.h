@@ -2,6 +2,7 @@
 #ifndef CUJIT_TESTS_WHOLE_FAULTS_H
 #define CUJIT_TESTS_WHOLE_FAULTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,15 @@
 
 enum { FAULTS_SAMPLE = 4 }; /* runs of each kind in make check */
 
-/* Counts in *calls; call *fail (1 is the first, 0: none) fails with CUDA_ERROR_UNKNOWN or what suits it, and its name goes to `name`. */
-cj_driver *faults_open(const char *which, uint64_t *calls, const uint64_t *fail, char *name, size_t size);
+/* Lies in memory that is shared with the children of fork(). */
+typedef struct fault_plan {
+    uint64_t calls; /* made so far */
+    uint64_t fail;  /* this one fails with CUDA_ERROR_UNKNOWN or what suits it, 1 is the first, 0: none */
+    bool dead;      /* and each one after it, as where a kernel has killed the context */
+    char name[64];  /* of the first that failed */
+} fault_plan;
+
+/* Opens a driver over `which` whose calls go by *plan. */
+cj_driver *faults_open(const char *which, fault_plan *plan);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <cujit/cujit.h>
 
-static struct { uint64_t *calls; const uint64_t *fail; char *name; size_t size; } faulty;
+static fault_plan *faulty;
 
 /* What the driver of a real machine answers to such a call when it fails: memory runs out where some is asked for. */
 static int faults_result(const char *name)
@@ -21,17 +21,15 @@ static int faults_result(const char *name)
 static int faults_before(void *user, uint64_t number, const char *name)
 {
     (void)user, (void)number;
-    if (__atomic_add_fetch(faulty.calls, 1, __ATOMIC_RELAXED) != *faulty.fail) return 0;
-    snprintf(faulty.name, faulty.size, "%s", name);
-    return faults_result(name);
+    uint64_t n = __atomic_add_fetch(&faulty->calls, 1, __ATOMIC_RELAXED);
+    if (!faulty->fail || n < faulty->fail || (n > faulty->fail && !faulty->dead)) return 0;
+    if (n == faulty->fail) snprintf(faulty->name, sizeof faulty->name, "%s", name);
+    return faulty->dead ? 700 : faults_result(name); /* CUDA_ERROR_ILLEGAL_ADDRESS */
 }
 
-cj_driver *faults_open(const char *which, uint64_t *calls, const uint64_t *fail, char *name, size_t size)
+cj_driver *faults_open(const char *which, fault_plan *plan)
 {
-    faulty.calls = calls;
-    faulty.fail = fail;
-    faulty.name = name;
-    faulty.size = size;
+    faulty = plan;
     cj_driver *under = cj_driver_open(which);
     cj_driver *drv = cj_driver_open_tapped(under, CJ_TAP(.before = faults_before));
     cj_driver_close(under);
