@@ -4,4 +4,9 @@ bench_programs =
 bench_programs += %D%/emit
 bench_programs += %D%/launch
 bench_launch_LDADD = libcujit.la
+bench_programs += %D%/stream
+bench_stream_SOURCES = %D%/stream_ratios.c
+bench_stream_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"'
+bench_stream_LDADD = libcujit.la -lm
+EXTRA_DIST += %D%/limits
 EXTRA_PROGRAMS = $(bench_programs)
