@@ -71,7 +71,8 @@ CJ_API int cj_device_count(const cj_driver *drv);
  * Errors: CJ_ENODEVICE for an ordinal that is none; CJ_EDRIVER (busy, exclusive to another process, out of memory). */
 CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal);
 
-/* Releases it; NULL is fine.  Releases that wait for work under way are given up to 0.2 s, so that a program that ends in order leaves nothing behind. */
+/* Releases it; NULL is fine.  Closed as often as it was opened, it gives releases that wait for work under way up to 0.2 s, so that a program that
+ * ends in order leaves nothing behind. */
 CJ_API void cj_device_close(cj_device *dev);
 
 CJ_API const char *cj_device_name(const cj_device *dev);      /* "NVIDIA H100 80GB HBM3"; belongs to `dev`; "" if failed */

@@ -148,7 +148,9 @@ cj_device *cj_device_open(cj_driver *drv, int ordinal)
     if (status != CJ_OK) return cji_obj_set_failed(dev), dev;
     cji_opened_lock();
     same = find_device(drv, ordinal);
+    if (same) atomic_fetch_add(&same->handles, 1);
     if (!same) {
+        atomic_init(&dev->handles, 1);
         dev->drv = drv;
         dev->ordinal = ordinal;
         status = start_device(dev, call);
@@ -212,7 +214,7 @@ static void settle_releases(cji_hub *hub)
 void cj_device_close(cj_device *dev)
 {
     if (!cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) return;
-    if (!cji_obj_failed(dev)) settle_releases(&dev->hub);
+    if (!cji_obj_failed(dev) && atomic_fetch_sub(&dev->handles, 1) == 1) settle_releases(&dev->hub);
     cji_device_drop(dev);
 }
 

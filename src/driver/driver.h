@@ -57,6 +57,7 @@ struct cj_device {
     char sm[16];                       /* "sm_90" */
     int target;                        /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     cj_device_info info;
+    atomic_uint handles;               /* cj_device_open calls that are not closed */
     cji_hub hub;                       /* lanes, releases that wait, what src/stream keeps */
     cj_device *next;                   /* drv->devices */
     pthread_mutex_t modules_lock;      /* guards modules and their state */
