@@ -9,11 +9,20 @@ tests_driver_driver_failures_SOURCES = %D%/driver_failures.c %D%/libfake.c %D%/l
 tests_driver_missing_symbols_SOURCES = %D%/missing_symbols.c %D%/libfake.c %D%/libfake.h
 tests_driver_tapped_driver_SOURCES = %D%/tapped_driver.c %D%/libfake.c %D%/libfake.h
 
+text_tests += %D%/newer_instructions
+tests_driver_newer_instructions_SOURCES = %D%/newer_instructions.c %D%/libfake.c %D%/libfake.h
+
+# Over the real ones.
+device_tests += %D%/context_kept %D%/one_load
+
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
-sim_tests += %D%/which_driver
+sim_tests += %D%/which_driver %D%/wrong_sim
 check_LTLIBRARIES += %D%/libfakecuda.la
 tests_driver_libfakecuda_la_SOURCES = %D%/fakecuda.c
 tests_driver_libfakecuda_la_LIBADD = libcujit-cuda.la
 tests_driver_libfakecuda_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+check_LTLIBRARIES += %D%/libothersim.la
+tests_driver_libothersim_la_SOURCES = %D%/othersim.c
+tests_driver_libothersim_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
