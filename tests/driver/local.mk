@@ -13,7 +13,7 @@ text_tests += %D%/newer_instructions
 tests_driver_newer_instructions_SOURCES = %D%/newer_instructions.c %D%/libfake.c %D%/libfake.h
 
 # Over the real ones.
-device_tests += %D%/context_kept %D%/one_load
+device_tests += %D%/context_kept %D%/one_load %D%/released_anyhow
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
