@@ -7,7 +7,7 @@
  *         cj_event ........ a point in a stream, for other streams and for the host
  *         cj_graph ........ graph.h
  *
- * Every stream that cujit makes is non-blocking: it never waits for the legacy default stream, nor that for it.  What is given to a
+ * Every stream that cujit makes is non-blocking unless that is asked for: it never waits for the legacy default stream, nor that for it.  What is given to a
  * stream runs in the order in which it was given; two streams run side by side except where an event orders them.
  *
  * Done when.  A call that gives work to a stream returns at once, also with pageable host memory; the work is done when the stream
@@ -48,12 +48,13 @@ typedef struct cj_stream_opts {
     size_t size;          /* sizeof(cj_stream_opts) */
     int32_t priority;     /* a cj_priority */
     int32_t raw_priority; /* the driver's own number, with CJ_PRIORITY_RAW */
+    int32_t legacy_order; /* 1: it and the legacy default stream wait for each other, as a stream of cuStreamCreate(CU_STREAM_DEFAULT) does */
 } cj_stream_opts;
 
 /* Fills `opts` with its size and the defaults. */
 CJ_API void cj_stream_defaults(cj_stream_opts *opts);
 
-/* Makes a non-blocking stream; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_stream_free.
+/* Makes a stream; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_stream_free.
  * Errors (the stream is a failed object): CJ_EINVAL for an option out of range; what `dev` failed with; CJ_EDRIVER. */
 CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
 
@@ -72,13 +73,19 @@ CJ_API void *cj_stream_raw(const cj_stream *s);           /* its CUstream, borro
 CJ_API uint64_t cj_stream_id(const cj_stream *s);         /* never repeats in a process; 0 for a failed stream */
 CJ_API cj_device *cj_stream_device(const cj_stream *s);   /* borrowed while `s` lives; NULL for a failed stream */
 CJ_API int cj_stream_priority(const cj_stream *s);        /* the driver's number: lower is more urgent */
-CJ_API unsigned cj_stream_flags(const cj_stream *s);      /* CU_STREAM_NON_BLOCKING (1) for every stream that cujit made */
+CJ_API unsigned cj_stream_flags(const cj_stream *s);      /* CU_STREAM_NON_BLOCKING (1), or 0 with legacy_order */
 
 /* ---- Launches and host functions: cj_launch and cj_launch_n are in launch.h -------------------------------------- */
 
 /* Runs fn(user) on a thread of the driver when the stream reaches it; the stream's later work waits for it.  `fn` may call neither CUDA nor
  * cujit.  After an error of the device it is not called.  Captured, it runs at each launch of the graph.  Returns at once. */
 CJ_API cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user);
+
+/* Calls fn(user, status), once, on a thread of the driver, when everything given to `s` so far is done: status CJ_OK; or CJ_EDRIVER when the device has failed
+ * before, which cj_host_call would not tell.  The stream's later work waits for `fn`, which may call neither CUDA nor cujit.  A call that fails
+ * never calls `fn`.  Without callbacks: record an event, and ask with cj_event_query or wait with cj_event_sync_for; both tell a failure too.
+ * Errors: CJ_EINVAL; CJ_ESTATE while `s` is being captured; CJ_ENOMEM; CJ_EDRIVER, also when the device has failed already.  cuStreamAddCallback. */
+CJ_API cj_status cj_done_call(cj_stream *s, void (*fn)(void *user, cj_status status), void *user);
 
 /* ---- Device memory ----------------------------------------------------------------------------------------------- */
 
@@ -135,8 +142,32 @@ CJ_API cj_status cj_stream_join(cj_stream *s, cj_stream *t);
  * Errors of its own: CJ_ESTATE while `s` is being captured (the capture goes on). */
 CJ_API cj_status cj_stream_sync(cj_stream *s);
 
+/* The same for `ms` milliseconds at most; 0 only looks.  CJ_ETIMEOUT when that has passed: the stream goes on, and what it keeps stays as it was, as this
+ * is an answer and no failure of it.  Harms no capture of another stream. */
+CJ_API cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms);
+
 /* CJ_OK when everything given to `s` is done, CJ_ENOTREADY when not, else the failure.  CJ_ESTATE while `s` is being captured. */
 CJ_API cj_status cj_stream_query(cj_stream *s);
+
+/* ---- Words of memory that streams wait for and write ------------------------------------------------------------- */
+
+/* How a word is compared with a value; ORDER cj_compare: CUstreamWaitValue_flags. */
+typedef enum cj_compare {
+    CJ_COMPARE_GE = 0, /* (int)(word - value) >= 0: counts that may wrap around */
+    CJ_COMPARE_EQ = 1,
+    CJ_COMPARE_AND = 2, /* (word & value) != 0 */
+    CJ_COMPARE_NOR = 3  /* ~(word | value) != 0 */
+} cj_compare;
+
+/* Later work of `s` waits, on the device, until the word at `d` compares so with `value`.  `d` is aligned to the word, in device memory, or in pinned or
+ * managed host memory (its host address).  Nobody else knows who writes it: a word that is never written stops the stream for good.
+ * Errors: CJ_EINVAL; CJ_ENOTSUP where device or driver lacks it (64 bits, NOR).  cuStreamWaitValue32/64, CUDA 11.7. */
+CJ_API cj_status cj_stream_wait_value32(cj_stream *s, cj_dptr d, uint32_t value, cj_compare how);
+CJ_API cj_status cj_stream_wait_value64(cj_stream *s, cj_dptr d, uint64_t value, cj_compare how);
+
+/* Writes the word when the stream reaches it, after all that was given to `s` before can be seen.  As above. */
+CJ_API cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value);
+CJ_API cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value);
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
@@ -144,6 +175,7 @@ typedef struct cj_event_opts {
     size_t size;      /* sizeof(cj_event_opts) */
     int32_t timing;   /* 1: cj_event_elapsed works; recording costs about 1 us more */
     int32_t blocking; /* 1: cj_event_sync sleeps instead of spinning */
+    int32_t shared;   /* 1: another process may import it; not with timing */
 } cj_event_opts;
 
 /* Fills `opts` with its size and the defaults. */
@@ -169,9 +201,44 @@ CJ_API cj_status cj_event_query(cj_event *e);
 /* Blocks until the recorded point is reached.  Errors as cj_event_query. */
 CJ_API cj_status cj_event_sync(cj_event *e);
 
+/* The same for `ms` milliseconds at most; 0 only looks.  CJ_ETIMEOUT when that has passed, an answer and no failure of the event. */
+CJ_API cj_status cj_event_sync_for(cj_event *e, uint32_t ms);
+
 /* The time between two recorded points in milliseconds, into *ms.  CJ_ENOTREADY while one of them is not reached; CJ_EINVAL where one has no timing, or is of
  * another device; CJ_ESTATE where one was never recorded. */
 CJ_API cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms);
+
+enum { CJ_EVENT_HANDLE = 64 }; /* bytes of an event's handle for other processes */
+
+/* Writes the handle of an event made with .shared = 1, to be carried to another process, which makes its own cj_event of it with cj_event_import: one
+ * event, recorded and waited for by both.  Both handles are released, each in its process, in any order.  Not between parent and child of
+ * a fork that shares the opened driver.
+ * Errors: CJ_EINVAL for an event made without .shared and for too few bytes; CJ_ENOTSUP where the driver lacks it, as the CPU device does. */
+CJ_API cj_status cj_event_export(cj_event *e, void *handle, size_t bytes);
+CJ_API cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes);
+
+/* ---- Counters: always on ----------------------------------------------------------------------------------------- */
+
+#define CJ_NOT_MEASURED INT64_C(-1) /* the value of a time that nobody measured */
+
+/* What a stream was given since it was made.  What is captured counts where it runs: as one operation at each launch of the graph. */
+typedef struct cj_stream_counts {
+    size_t size;              /* sizeof(cj_stream_counts), set by the caller or cj_stream_counts_defaults */
+    uint64_t operations;      /* launches, graphs, copies, fills, host functions, records, waits; a fork or join counts on both streams */
+    uint64_t launches;        /* those that are kernels */
+    uint64_t bytes_to_device; /* copied from the host */
+    uint64_t bytes_to_host;
+    uint64_t bytes_on_device; /* copied on the device and between devices */
+    uint64_t bytes_held;      /* memory that has this stream as its home and was not freed */
+    uint64_t bytes_held_most; /* the most there was at one time */
+    int64_t busy_ns;          /* time in which it had work; CJ_NOT_MEASURED while it is not profiled */
+    int64_t latency_ns;       /* from giving work to its start; the same */
+} cj_stream_counts;
+
+CJ_API void cj_stream_counts_defaults(cj_stream_counts *counts);
+
+/* Fills *counts, up to the size that it states.  Reads numbers only: harms no capture, waits for nothing.  Errors: CJ_EINVAL for NULL or a size that is none. */
+CJ_API cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,7 @@ typedef struct cji_lane {
     CUstream raw;          /* may be used while live, under the hub's lock */
     uint64_t bit;
     cji_point *tail; /* made with the lane, so that closing it cannot fail */
+    atomic_uint_fast64_t held, held_most; /* bytes of memory whose home it is and that the user has not freed; the most there were */
     uint32_t refs; /* the stream and each memory whose home it is; under the hub's lock */
     bool live;
 } cji_lane;

@@ -113,6 +113,13 @@ static CUresult memory_take(cj_stream *s, size_t bytes, uint64_t *addr)
     return r;
 }
 
+/* The user has taken or freed memory whose home the lane is. */
+static void memory_held(cji_lane *home, int64_t change)
+{
+    uint64_t now = atomic_fetch_add(&home->held, (uint64_t)change) + (uint64_t)change, most = atomic_load(&home->held_most);
+    while (change > 0 && most < now && !atomic_compare_exchange_weak(&home->held_most, &most, now)) {}
+}
+
 /* Allocates and enters into the table; context current.  The record of a failure is left in the stream. */
 static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const char *call)
 {
@@ -125,7 +132,10 @@ static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const cha
     pthread_mutex_lock(&side->lock);
     bool entered = table_insert(side, m);
     pthread_mutex_unlock(&side->lock);
-    if (entered) return CJ_OK;
+    if (entered) {
+        memory_held(m->home, (int64_t)m->bytes);
+        return CJ_OK;
+    }
     s->cu->cuMemFreeAsync(m->addr, s->raw);
     pthread_mutex_lock(&s->hub->lock);
     cji_lane_drop(m->home);
@@ -223,6 +233,7 @@ cj_status cj_free(cj_device *dev, cj_dptr d)
     bool kept = false;
     if (start == d.addr) {
         table_remove(side, m);
+        memory_held(m->home, -(int64_t)m->bytes);
         m->freed = true;
         kept = m->keeps > 0;
     }

@@ -57,7 +57,10 @@ static cj_status copy_host(cj_stream *s, const copy_job *j, const char *call)
     if (st != CJ_OK) return cji_stream_failed(s, st);
     st = copy_enqueue(s, j, call);
     cji_ctx_leave(s->dev, &ctx);
-    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    cji_count_one(s);
+    cji_count(s, j->to ? &s->counts.to_host : &s->counts.to_device, j->bytes);
+    return CJ_OK;
 }
 
 cj_status cj_copy_to_device(cj_stream *s, cj_dptr dst, const void *src, size_t bytes)
@@ -86,7 +89,10 @@ cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes)
     if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = s->cu->cuMemcpyDtoDAsync(dst.addr, src.addr, bytes, s->raw);
     cji_ctx_leave(s->dev, &ctx);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuMemcpyDtoDAsync");
+    if (r != CUDA_SUCCESS) return cji_stream_refused(s, r, call, "cuMemcpyDtoDAsync");
+    cji_count_one(s);
+    cji_count(s, &s->counts.on_device, bytes);
+    return CJ_OK;
 }
 
 /* `width` bytes an element. */
@@ -109,6 +115,7 @@ static cj_status copy_fill(cj_stream *s, uint64_t d, uint32_t value, unsigned wi
     else
         r = s->cu->cuMemsetD32Async(d, value, count, s->raw), doing = "cuMemsetD32Async";
     cji_ctx_leave(s->dev, &ctx);
+    if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
 }
 

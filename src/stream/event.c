@@ -10,7 +10,8 @@ void cj_event_defaults(cj_event_opts *opts)
 
 static void event_create_raw(cj_event *e, const cj_event_opts *o, const char *call)
 {
-    unsigned flags = (o->timing ? 0 : CU_EVENT_DISABLE_TIMING) | (o->blocking ? CU_EVENT_BLOCKING_SYNC : 0);
+    unsigned flags = (o->timing ? 0 : CU_EVENT_DISABLE_TIMING) | (o->blocking ? CU_EVENT_BLOCKING_SYNC : 0) |
+                     (o->shared ? CU_EVENT_INTERPROCESS : 0);
     cji_ctx ctx;
     if (cji_ctx_begin(e, e->dev, &ctx, call) != CJ_OK) return;
     CUresult r = e->cu->cuEventCreate(&e->raw, flags);
@@ -20,20 +21,33 @@ static void event_create_raw(cj_event *e, const cj_event_opts *o, const char *ca
     cji_refused(e, e->dev, r, call, "cuEventCreate");
 }
 
+cj_event *cji_event_new(cj_device *dev, const char *call)
+{
+    cj_event *e = cji_obj_new(sizeof *e, CJI_TAG_EVENT, 0, call);
+    if (cji_obj_failed(e)) return e;
+    pthread_mutex_init(&e->lock, NULL);
+    if (cji_check_arg(e, dev, CJI_TAG_DEVICE, call, "the device") != CJ_OK) {
+        cji_obj_set_failed(e);
+        return e;
+    }
+    e->dev = cji_obj_retain(dev);
+    e->hub = &dev->hub;
+    e->cu = e->hub->cu;
+    return e;
+}
+
 cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
 {
     static const char call[] = "cj_event_create";
     cj_event_opts o;
-    cj_event *e = cji_obj_new(sizeof *e, CJI_TAG_EVENT, 0, call);
+    cj_event *e = cji_event_new(dev, call);
     if (cji_obj_failed(e)) return e;
-    pthread_mutex_init(&e->lock, NULL);
     cj_event_defaults(&o);
-    if (cji_check_arg(e, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_opts_take(&o, sizeof o, opts, e, call, "cj_event")) {
-        e->dev = cji_obj_retain(dev);
-        e->hub = &dev->hub;
-        e->cu = e->hub->cu;
+    if (cji_opts_take(&o, sizeof o, opts, e, call, "cj_event")) {
         e->timing = o.timing;
-        event_create_raw(e, &o, call);
+        e->shared = o.shared;
+        if (o.timing && o.shared) cji_fail(e, CJ_EINVAL, call, "%s: an event between processes has no timing; set one of .timing and .shared", call);
+        else event_create_raw(e, &o, call);
     }
     if (!e->raw) cji_obj_set_failed(e);
     return e;
@@ -109,13 +123,14 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
     pthread_mutex_unlock(&e->lock);
     cji_ctx_leave(e->dev, &ctx);
     cji_capture_drop(old);
+    if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : event_fail_both(s, cji_refused(e, e->dev, r, call, "cuEventRecord"));
 }
 
 /* -- Asking ---------------------------------------------------------------------------------------------------------- */
 
 /* Asking about an event of an open capture would break the capture, so it is refused before the driver hears of it. */
-static cj_status event_may_ask(cj_event *e, const char *call)
+cj_status cji_event_may_ask(cj_event *e, const char *call)
 {
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
@@ -130,7 +145,7 @@ cj_status cj_event_query(cj_event *e)
 {
     static const char call[] = "cj_event_query";
     cji_ctx ctx;
-    cj_status st = event_may_ask(e, call);
+    cj_status st = cji_event_may_ask(e, call);
     if (st == CJ_OK) st = cji_ctx_begin(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuEventQuery(e->raw);
@@ -143,7 +158,7 @@ cj_status cj_event_sync(cj_event *e)
 {
     static const char call[] = "cj_event_sync";
     cji_ctx ctx;
-    cj_status st = event_may_ask(e, call);
+    cj_status st = cji_event_may_ask(e, call);
     if (st == CJ_OK) st = cji_ctx_begin(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuEventSynchronize(e->raw);
@@ -166,10 +181,10 @@ cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
 {
     static const char call[] = "cj_event_elapsed";
     cji_ctx ctx;
-    cj_status st = event_may_ask(from, call);
+    cj_status st = cji_event_may_ask(from, call);
     if (st != CJ_OK) return st;
     st = cji_check_arg(from, to, CJI_TAG_EVENT, call, "the second event");
-    if (st == CJ_OK) st = event_may_ask(to, call);
+    if (st == CJ_OK) st = cji_event_may_ask(to, call);
     if (st != CJ_OK) return st;
     if (!ms) return cji_fail(from, CJ_EINVAL, call, "%s: there is no place for the result", call);
     if (!cji_same_device(from->hub, to->hub)) return cji_fail(from, CJ_EINVAL, call, "%s: the events are of two devices, whose clocks differ", call);

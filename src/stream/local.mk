@@ -7,3 +7,4 @@ libcujit_stream_la_SOURCES =
 cujitinclude_HEADERS += include/cujit/stream.h include/cujit/graph.h
 libcujit_stream_la_SOURCES += %D%/capture.c %D%/copy.c %D%/dispatch.c %D%/event.c %D%/keep.c %D%/allocation.c %D%/order.c %D%/replay.c %D%/staging.c \
 	%D%/stream.c %D%/streams.h
+libcujit_stream_la_SOURCES += %D%/await.c %D%/count.c %D%/done.c %D%/shared.c %D%/value.c

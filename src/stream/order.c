@@ -22,6 +22,7 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     cji_ctx_leave(s->dev, &ctx);
     if (c) cji_capture_join(c, s);
     cji_capture_drop(c);
+    if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuStreamWaitEvent");
 }
 
@@ -65,6 +66,7 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = stream_chain(from, to, &doing);
     cji_ctx_leave(from->dev, &ctx);
+    if (r == CUDA_SUCCESS) cji_count_one(from), cji_count_one(to);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
 }
 
@@ -73,8 +75,7 @@ cj_status cj_stream_join(cj_stream *s, cj_stream *t) { return stream_order(s, t,
 
 /* -- Waiting on the host --------------------------------------------------------------------------------------------- */
 
-/* Waiting for a captured stream would break its capture, so it is refused before the driver hears of it. */
-static cj_status stream_not_captured(cj_stream *s, const char *call)
+cj_status cji_stream_not_captured(cj_stream *s, const char *call)
 {
     if (!atomic_load(&s->capturing)) return CJ_OK;
     return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first", call);
@@ -84,7 +85,7 @@ cj_status cj_stream_sync(cj_stream *s)
 {
     static const char call[] = "cj_stream_sync";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st == CJ_OK) st = stream_not_captured(s, call);
+    if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
     cji_ctx ctx;
     if (cji_ctx_begin(s, s->dev, &ctx, call) == CJ_OK) {
@@ -102,7 +103,7 @@ cj_status cj_stream_query(cj_stream *s)
 {
     static const char call[] = "cj_stream_query";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st == CJ_OK) st = stream_not_captured(s, call);
+    if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
     cji_ctx ctx;
     st = cji_ctx_begin(s, s->dev, &ctx, call);
@@ -126,5 +127,6 @@ cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user)
     if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = s->cu->cuLaunchHostFunc(s->raw, fn, user);
     cji_ctx_leave(s->dev, &ctx);
+    if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuLaunchHostFunc");
 }

@@ -129,6 +129,7 @@ cj_status cj_exec_launch(cj_exec *x, cj_stream *s)
     pthread_mutex_unlock(&x->lock);
     cji_ctx_leave(x->dev, &ctx);
     cji_late_poll(s->hub, 1);
+    if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, "cuGraphLaunch"));
 }
 

@@ -125,7 +125,7 @@ static void stream_create_raw(cj_stream *s, const cj_stream_opts *o, const char 
         cji_refused(s, s->dev, r, call, "cuCtxGetStreamPriorityRange");
         return;
     }
-    r = s->cu->cuStreamCreateWithPriority(&s->raw, CU_STREAM_NON_BLOCKING, stream_priority_number(o, least, greatest));
+    r = s->cu->cuStreamCreateWithPriority(&s->raw, o->legacy_order ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING, stream_priority_number(o, least, greatest));
     if (r != CUDA_SUCCESS) {
         cji_refused(s, s->dev, r, call, "cuStreamCreateWithPriority");
         return;

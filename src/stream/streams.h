@@ -15,6 +15,13 @@ typedef struct cji_capture cji_capture;
 typedef struct cji_keep cji_keep;
 typedef struct cji_side cji_side;
 
+/* -- Counters: of what runs on the stream itself, so not of what is captured; each counted once, when the driver has taken it --------- */
+
+typedef struct cji_counts {
+    atomic_uint_fast64_t launches, others; /* operations are the sum */
+    atomic_uint_fast64_t to_device, to_host, on_device; /* bytes */
+} cji_counts;
+
 /* -- Objects --------------------------------------------------------------------------------------------------------- */
 
 struct cj_stream {
@@ -32,6 +39,7 @@ struct cj_stream {
     atomic_bool capturing; /* capture is not NULL: the launch looks at this one only */
     pthread_mutex_t lock;  /* guards capture, order */
     cji_capture *capture;  /* retained */
+    cji_counts counts;
     CUevent order;         /* for fork and join, made at the first of them; recorded and waited on, never queried */
     cji_late late;
 };
@@ -42,7 +50,7 @@ struct cj_event {
     cji_hub *hub;
     const cji_cu *cu;
     CUevent raw;
-    bool timing;
+    bool timing, shared;
     pthread_mutex_t lock; /* guards what follows; held over record and wait, so that the two agree about the capture */
     bool recorded;
     cji_capture *capture; /* that it was last recorded in, retained; may be over */
@@ -87,9 +95,34 @@ bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const 
 
 enum { CJI_LATE_STEP = 8 }; /* waiting releases looked at by a call that may do some */
 
+/* -- Counting -------------------------------------------------------------------------------------------------------- */
+
+static inline void cji_count(cj_stream *s, atomic_uint_fast64_t *counter, uint64_t n)
+{
+    if (!atomic_load_explicit(&s->capturing, memory_order_relaxed)) atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+/* One operation that is no launch. */
+static inline void cji_count_one(cj_stream *s) { cji_count(s, &s->counts.others, 1); }
+
+/* -- Waiting with a deadline (await.c) ------------------------------------------------------------------------------- */
+
+uint64_t cji_now(void);                   /* nanoseconds of the monotonic clock */
+uint64_t cji_deadline(uint32_t ms);       /* from now */
+/* Asks until the answer is another than NOT_READY or the deadline has passed; context current.  The thread's capture mode is relaxed meanwhile. */
+CUresult cji_await_stream(cj_stream *s, uint64_t deadline);
+CUresult cji_await_event(cj_event *e, uint64_t deadline);
+
 /* -- Streams (stream.c) ---------------------------------------------------------------------------------------------- */
 
 static inline bool cji_same_device(const cji_hub *a, const cji_hub *b) { return a == b || (a->cu == b->cu && a->ctx == b->ctx); }
+
+/* CJ_ESTATE, left in the stream, while it is being captured: what would break its capture is refused before the driver hears of it. */
+cj_status cji_stream_not_captured(cj_stream *s, const char *call);
+
+/* A fresh event of a device without its CUevent, or a failed object; and whether an event may be asked about: CJ_ESTATE, left in it, while the capture
+ * that it was recorded in is open. */
+cj_event *cji_event_new(cj_device *dev, const char *call);
+cj_status cji_event_may_ask(cj_event *e, const char *call);
 
 /* Drops a reference; the last one lets the CUstream go. */
 void cji_stream_drop(cj_stream *s);

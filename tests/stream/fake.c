@@ -136,6 +136,11 @@ static void op_run(const fake_op *o)
         for (size_t i = 0; i < o->arg[2]; i++) ((uint32_t *)to)[i] = (uint32_t)o->arg[1];
         break;
     case CJI_CU_ID_cuMemFreeAsync: block_free(o->arg[0]); break;
+    case CJI_CU_ID_cuStreamAddCallback:
+        ((CUstreamCallback)(uintptr_t)o->arg[0])((CUstream)(uintptr_t)o->arg[2], sticky, (void *)(uintptr_t)o->arg[1]);
+        break;
+    case CJI_CU_ID_cuStreamWriteValue32: *(uint32_t *)to = (uint32_t)o->arg[1]; break;
+    case CJI_CU_ID_cuStreamWriteValue64: *(uint64_t *)to = o->arg[1]; break;
     case CJI_CU_ID_cuLaunchHostFunc: ((CUhostFn)(uintptr_t)o->arg[0])((void *)(uintptr_t)o->arg[1]); break;
     case CJI_CU_ID_cuGraphLaunch:
         for (const fake_op *n = ((fake_graph *)(uintptr_t)o->arg[0])->ops; n; n = n->next) op_run(n);
@@ -205,6 +210,8 @@ void fake_die(CUresult result)
     for (size_t i = 0; result && i < 256; i++) {
         fake_stream *s = all_streams[i];
         if (!s) continue;
+        for (const fake_op *o = s->first; o; o = o->next)
+            if (o->id == CJI_CU_ID_cuStreamAddCallback) op_run(o);
         ops_free(s->first);
         s->first = NULL;
         s->done = s->given;
@@ -511,6 +518,9 @@ static CUresult fake_do(int id, const uint64_t *a)
     case CJI_CU_ID_cuMemsetD32Async: return op_give(stream_at(a[3]), id, a);
     case CJI_CU_ID_cuLaunchHostFunc: return op_give(stream_at(a[0]), id, (const uint64_t[5]){ a[1], a[2] });
     case CJI_CU_ID_cuGraphLaunch: return op_give(stream_at(a[1]), id, a);
+    case CJI_CU_ID_cuStreamAddCallback: return op_give(stream_at(a[0]), id, (const uint64_t[5]){ a[1], a[2], a[0] });
+    case CJI_CU_ID_cuStreamWriteValue32:
+    case CJI_CU_ID_cuStreamWriteValue64: return op_give(stream_at(a[0]), id, (const uint64_t[5]){ a[1], a[2] });
     default: break;
     }
     if (!strncmp(cji_cu_rows[id].name, "cuStream", 8)) return stream_calls(id, a, stream_at(a[0]));

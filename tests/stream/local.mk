@@ -2,7 +2,7 @@
 
 # Over a fake driver of the tests' own: the order of calls, without a device.
 fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
-	%D%/stream_options %D%/wrong_handles
+	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/values_and_callbacks %D%/wrong_handles
 text_tests += $(fake_stream_tests)
 tests_stream_beside_captures_SOURCES = %D%/beside_captures.c %D%/fake.c %D%/fake.h
 tests_stream_capture_rules_SOURCES = %D%/capture_rules.c %D%/fake.c %D%/fake.h
@@ -13,7 +13,10 @@ tests_stream_staged_copies_SOURCES = %D%/staged_copies.c %D%/fake.c %D%/fake.h
 tests_stream_stream_faults_SOURCES = %D%/stream_faults.c %D%/fake.c %D%/fake.h
 tests_stream_stream_options_SOURCES = %D%/stream_options.c %D%/fake.c %D%/fake.h
 tests_stream_wrong_handles_SOURCES = %D%/wrong_handles.c %D%/fake.c %D%/fake.h
+tests_stream_stream_counters_SOURCES = %D%/stream_counters.c %D%/fake.c %D%/fake.h
+tests_stream_timeouts_SOURCES = %D%/timeouts.c %D%/fake.c %D%/fake.h
+tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c %D%/fake.c %D%/fake.h
 
 # On a device.
-device_tests += %D%/at_exit %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
+device_tests += %D%/at_exit %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
 EXTRA_DIST += %D%/latch.h

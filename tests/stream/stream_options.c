@@ -6,11 +6,11 @@
 
 /* The fake device's range is 0 (least urgent) to -5. */
 static const struct { const char *name; cj_stream_opts opts; int priority; } priorities[] = {
-    { "HIGH is the most urgent end", { sizeof(cj_stream_opts), CJ_PRIORITY_HIGH, 0 }, -5 },
-    { "NORMAL is the middle", { sizeof(cj_stream_opts), CJ_PRIORITY_NORMAL, 0 }, -2 },
-    { "LOW is the least urgent end", { sizeof(cj_stream_opts), CJ_PRIORITY_LOW, 0 }, 0 },
-    { "RAW is taken as it is", { sizeof(cj_stream_opts), CJ_PRIORITY_RAW, -4 }, -4 },
-    { "RAW out of range is clamped by the driver, and told", { sizeof(cj_stream_opts), CJ_PRIORITY_RAW, -99 }, -5 },
+    { "HIGH is the most urgent end", { sizeof(cj_stream_opts), CJ_PRIORITY_HIGH, 0, 0 }, -5 },
+    { "NORMAL is the middle", { sizeof(cj_stream_opts), CJ_PRIORITY_NORMAL, 0, 0 }, -2 },
+    { "LOW is the least urgent end", { sizeof(cj_stream_opts), CJ_PRIORITY_LOW, 0, 0 }, 0 },
+    { "RAW is taken as it is", { sizeof(cj_stream_opts), CJ_PRIORITY_RAW, -4, 0 }, -4 },
+    { "RAW out of range is clamped by the driver, and told", { sizeof(cj_stream_opts), CJ_PRIORITY_RAW, -99, 0 }, -5 },
 };
 
 static const struct { const char *name; size_t size; int32_t priority; const char *message; } wrong[] = {

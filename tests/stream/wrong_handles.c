@@ -12,6 +12,8 @@ static cj_stream *good_stream;
 static const cj_dims dims = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0, 0, 0 } };
 static char buffer[64];
 static void nothing_at_all(void *user) { (void)user; }
+static void never_called(void *user, cj_status status) { (void)user, (void)status; }
+static cj_stream_counts counts = { .size = sizeof counts };
 
 /* What a constructor's failed object says. */
 static cj_status failed_stream(cj_stream *s) { cj_status st = (cj_status)cj_error_of(s)->status; cj_stream_free(s); return st; }
@@ -48,6 +50,16 @@ static cj_status h_fork_to(void *p) { return cj_stream_fork(good_stream, p); }
 static cj_status h_join(void *p) { return cj_stream_join(p, good_stream); }
 static cj_status h_sync(void *p) { return cj_stream_sync(p); }
 static cj_status h_query(void *p) { return cj_stream_query(p); }
+static cj_status h_sync_for(void *p) { return cj_stream_sync_for(p, 0); }
+static cj_status h_done(void *p) { return cj_done_call(p, never_called, NULL); }
+static cj_status h_value32(void *p) { return cj_stream_wait_value32(p, (cj_dptr){ 4096 }, 0, CJ_COMPARE_EQ); }
+static cj_status h_value64(void *p) { return cj_stream_wait_value64(p, (cj_dptr){ 4096 }, 0, CJ_COMPARE_EQ); }
+static cj_status h_write32(void *p) { return cj_stream_write_value32(p, (cj_dptr){ 4096 }, 0); }
+static cj_status h_write64(void *p) { return cj_stream_write_value64(p, (cj_dptr){ 4096 }, 0); }
+static cj_status h_counts(void *p) { return cj_stream_get_counts(p, &counts); }
+static cj_status h_event_sync_for(void *p) { return cj_event_sync_for(p, 0); }
+static cj_status h_export(void *p) { return cj_event_export(p, buffer, sizeof buffer); }
+static cj_status h_import(void *p) { return failed_event(cj_event_import(p, buffer, sizeof buffer)); }
 static cj_status h_event(void *p) { return failed_event(cj_event_create(p, NULL)); }
 static cj_status h_event_raw(void *p) { return last_of((uintptr_t)cj_event_raw(p)); }
 static cj_status h_event_device(void *p) { return last_of((uintptr_t)cj_event_device(p)); }
@@ -80,6 +92,10 @@ static const struct { const char *name; cj_status (*call)(void *); enum want wan
     { "cj_event_device", h_event_device, EVENT }, { "cj_event_record", h_record, EVENT }, { "cj_event_record's stream", h_record_on, STREAM },
     { "cj_event_query", h_event_query, EVENT }, { "cj_event_sync", h_event_sync, EVENT }, { "cj_event_elapsed", h_elapsed, EVENT },
     { "cj_event_elapsed's second event", h_elapsed_to, EVENT }, { "cj_capture_begin", h_begin, STREAM }, { "cj_capture_end", h_end, STREAM },
+    { "cj_stream_sync_for", h_sync_for, STREAM }, { "cj_done_call", h_done, STREAM }, { "cj_stream_wait_value32", h_value32, STREAM },
+    { "cj_stream_wait_value64", h_value64, STREAM }, { "cj_stream_write_value32", h_write32, STREAM }, { "cj_stream_write_value64", h_write64, STREAM },
+    { "cj_stream_get_counts", h_counts, STREAM }, { "cj_event_sync_for", h_event_sync_for, EVENT }, { "cj_event_export", h_export, EVENT },
+    { "cj_event_import", h_import, DEVICE },
     { "cj_stream_is_capturing", h_capturing, STREAM }, { "cj_graph_count", h_count, GRAPH }, { "cj_graph_raw", h_graph_raw, GRAPH },
     { "cj_graph_instantiate", h_instantiate, GRAPH }, { "cj_exec_launch", h_exec_launch, EXEC }, { "cj_exec_raw", h_exec_raw, EXEC },
 };
@@ -131,7 +147,7 @@ int main(void)
     cj_stream_free((void *)memory), cj_event_free((void *)memory), cj_graph_free((void *)memory), cj_exec_free((void *)memory);
     cj_stream_sync(b.s);
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "releasing NULL, others and no objects does nothing");
-    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_exec_defaults(NULL);
+    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_exec_defaults(NULL), cj_stream_counts_defaults(NULL);
     tap_is_int(cj_host_call(b.s, NULL, NULL), CJ_EINVAL, "no host function is refused");
     tap_is_int(cj_event_elapsed(good_event, good_event, NULL), CJ_EINVAL, "no place for a time too");
     tap_is_int(cj_launch_n(b.s, NULL, NULL, NULL, 0), CJ_EHANDLE, "no kernel and no dimensions too");

@@ -1,0 +1,39 @@
+/* Callbacks when work is done, also after an error of the device.
+ *
+ * The driver's own callback is the only thing it still calls after an error, once, with the error.  What it calls here is a record that is
+ * given back before the user's function runs, so that nothing is held however long that takes. */
+#include "base/mem.h"
+#include "stream/streams.h"
+
+typedef struct done_call { void (*fn)(void *user, cj_status status); void *user; } done_call;
+
+static void done_run(CUstream raw, CUresult r, void *user)
+{
+    done_call *d = user, now = *d;
+    (void)raw;
+    cji_free(d, sizeof *d);
+    now.fn(now.user, r == CUDA_SUCCESS ? CJ_OK : CJ_EDRIVER);
+}
+
+cj_status cj_done_call(cj_stream *s, void (*fn)(void *user, cj_status status), void *user)
+{
+    static const char call[] = "cj_done_call";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));
+    if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw))
+        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and a graph cannot hold this; use cj_host_call", call));
+    done_call *d = cji_zalloc(sizeof *d);
+    if (!d) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory to note the function", call);
+    *d = (done_call){ fn, user };
+    cji_ctx ctx;
+    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st == CJ_OK) {
+        CUresult r = s->cu->cuStreamAddCallback(s->raw, done_run, d, 0);
+        cji_ctx_leave(s->dev, &ctx);
+        if (r != CUDA_SUCCESS) st = cji_refused(s, s->dev, r, call, "cuStreamAddCallback");
+    }
+    if (st == CJ_OK) cji_count_one(s);
+    else cji_free(d, sizeof *d);
+    return st;
+}

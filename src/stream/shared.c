@@ -1,0 +1,68 @@
+/* Events between processes: their handles, given out and taken in. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "stream/streams.h"
+
+_Static_assert(CJ_EVENT_HANDLE == sizeof(CUipcEventHandle), "the driver's handle has that many bytes");
+
+cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
+{
+    static const char call[] = "cj_event_export";
+    CUipcEventHandle h;
+    cji_ctx ctx;
+    cj_status st = cji_check(e, CJI_TAG_EVENT, call);
+    if (st != CJ_OK) return st;
+    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "%s: there is no place for a handle of %zu bytes", call, sizeof h);
+    if (!e->shared) return cji_fail(e, CJ_EINVAL, call, "%s: the event is of this process only; make it with CJ_EVENT(.shared = 1)", call);
+    st = cji_ctx_begin(e, e->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = e->cu->cuIpcGetEventHandle(&h, e->raw);
+    cji_ctx_leave(e->dev, &ctx);
+    if (r != CUDA_SUCCESS) return cji_refused(e, e->dev, r, call, "cuIpcGetEventHandle");
+    memcpy(handle, &h, sizeof h);
+    return CJ_OK;
+}
+
+/* The driver's call takes the handle by value, which no row of the driver table can say, so it is found by itself. */
+typedef CUresult (*open_handle_fn)(CUevent *out, CUipcEventHandle handle);
+
+static open_handle_fn shared_open(const cj_driver *drv)
+{
+    void *found = drv->lib ? dlsym(drv->lib, "cuIpcOpenEventHandle") : NULL;
+    open_handle_fn fn = NULL;
+    memcpy(&fn, &found, sizeof fn);
+    return fn;
+}
+
+static void shared_import(cj_event *e, const void *handle, const char *call)
+{
+    CUipcEventHandle h;
+    cji_ctx ctx;
+    open_handle_fn open = shared_open(e->dev->drv);
+    memcpy(&h, handle, sizeof h);
+    if (!open) {
+        cji_fail(e, CJ_ENOTSUP, call, "%s: this driver has no events between processes", call);
+        return;
+    }
+    if (cji_ctx_begin(e, e->dev, &ctx, call) != CJ_OK) return;
+    CUresult r = open(&e->raw, h);
+    cji_ctx_leave(e->dev, &ctx);
+    if (r == CUDA_SUCCESS) return;
+    e->raw = NULL;
+    cji_refused(e, e->dev, r, call, "cuIpcOpenEventHandle");
+}
+
+cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes)
+{
+    static const char call[] = "cj_event_import";
+    cj_event *e = cji_event_new(dev, call);
+    if (cji_obj_failed(e)) return e;
+    if (!handle || bytes < sizeof(CUipcEventHandle))
+        cji_fail(e, CJ_EINVAL, call, "%s: a handle has %zu bytes, not %zu", call, sizeof(CUipcEventHandle), handle ? bytes : 0);
+    else
+        shared_import(e, handle, call);
+    e->recorded = e->shared = true; /* by another process: the driver knows when */
+    if (!e->raw) cji_obj_set_failed(e);
+    return e;
+}

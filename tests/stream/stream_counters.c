@@ -1,0 +1,121 @@
+/* The counters of a stream: what was taken by the driver counts once, what failed or was captured does not; nobody's time reads as 0. */
+#include <string.h>
+
+#include "tests/stream/fake.h"
+#include "tests/tap.h"
+
+static cj_stream_counts of(cj_stream *s)
+{
+    cj_stream_counts c;
+    cj_stream_counts_defaults(&c);
+    tap_is_int(cj_stream_get_counts(s, &c), CJ_OK, "the counters can be read");
+    return c;
+}
+
+static void nothing(void *user) { (void)user; }
+
+static void check_counts(fake_bench *b)
+{
+    char host[64] = { 0 };
+    cj_dptr d = cj_alloc(b->s, 64);
+    cj_kernel *k = fake_kernel(b->dev);
+    cj_event *e = cj_event_create(b->dev, NULL);
+    const cj_arg args[] = { cj_arg_ptr(d), cj_arg_ptr(d), cj_arg_f32(1), cj_arg_u(4) };
+    const cj_dims dims = cj_grid(1, 32);
+    cj_stream_counts c = of(b->s);
+    tap_ok(c.operations == 0 && c.launches == 0 && c.bytes_to_device == 0 && c.bytes_to_host == 0 && c.bytes_on_device == 0, "a new stream was given nothing");
+    tap_ok(c.busy_ns == CJ_NOT_MEASURED && c.latency_ns == CJ_NOT_MEASURED, "its times were not measured, which is not 0");
+    cj_copy_to_device(b->s, d, host, 48);
+    cj_copy_to_device(b->s, d, host, 16);
+    cj_copy_to_host(b->s, host, d, 10);
+    cj_copy(b->s, d, cj_offset(d, 32), 8);
+    cj_set8(b->s, d, 0, 64);
+    cj_host_call(b->s, nothing, NULL);
+    cj_event_record(e, b->s);
+    cj_stream_wait(b->s, e);
+    cj_launch_n(b->s, k, &dims, args, 4);
+    cj_launch_n(b->s, k, &dims, args, 4);
+    c = of(b->s);
+    tap_is_uint(c.operations, 10, "ten calls are ten operations");
+    tap_is_uint(c.launches, 2, "two of them launches");
+    tap_is_uint(c.bytes_to_device, 64, "bytes to the device");
+    tap_is_uint(c.bytes_to_host, 10, "bytes to the host");
+    tap_is_uint(c.bytes_on_device, 8, "bytes on the device");
+    cj_stream_fork(b->s, b->t);
+    tap_is_uint(of(b->t).operations, 1, "a fork counts on the stream that waits");
+    tap_is_uint(of(b->s).operations, 11, "and on the one that is waited for");
+    cj_set16(b->s, cj_offset(d, 1), 0, 1);
+    cj_copy_to_host(b->s, host, d, 65);
+    fake_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    cj_launch_n(b->s, k, &dims, args, 4);
+    tap_is_uint(of(b->s).operations, 11, "what fails does not count");
+    cj_stream_sync(b->s);
+    cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
+    cj_launch_n(b->s, k, &dims, args, 4);
+    cj_set8(b->s, d, 0, 64);
+    tap_is_uint(of(b->s).operations, 11, "nor does what is captured; reading does not harm the capture");
+    cj_graph *g = cj_capture_end(b->s);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_exec_launch(x, b->s);
+    cj_exec_launch(x, b->s);
+    c = of(b->s);
+    tap_is_uint(c.operations, 13, "a graph is one operation at each launch");
+    tap_is_uint(c.launches, 2, "and no launch of a kernel by itself");
+    cj_stream_sync(b->s);
+    cj_exec_free(x);
+    cj_graph_free(g);
+    cj_event_free(e);
+    cj_kernel_free(k);
+    cj_free(b->dev, d);
+}
+
+static void check_memory(fake_bench *b)
+{
+    cj_stream *s = cj_stream_create(b->dev, NULL);
+    cj_dptr one = cj_alloc(s, 1000), two = cj_alloc(s, 500);
+    tap_ok(of(s).bytes_held == 1500 && of(s).bytes_held_most == 1500, "memory of cj_alloc is held by its home stream");
+    cj_free(b->dev, one);
+    cj_dptr three = cj_alloc(s, 100);
+    cj_stream_counts c = of(s);
+    tap_is_uint(c.bytes_held, 600, "what is freed is not");
+    tap_is_uint(c.bytes_held_most, 1500, "the most stays");
+    cj_free(b->dev, (cj_dptr){ 12345 });
+    fake_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    cj_alloc(s, 4096);
+    tap_is_uint(of(s).bytes_held, 600, "failures change nothing");
+    tap_is_uint(of(b->s).bytes_held, 0, "nor does another stream's memory");
+    cj_stream_free(s);
+    cj_free(b->dev, two);
+    cj_free(b->dev, three);
+    cj_error_clear(b->dev);
+}
+
+static void check_sizes(fake_bench *b)
+{
+    struct { cj_stream_counts c; uint64_t more; } newer;
+    cj_stream_counts c;
+    memset(&newer, 0x5a, sizeof newer);
+    newer.c.size = sizeof newer;
+    tap_is_int(cj_stream_get_counts(b->s, &newer.c), CJ_OK, "a struct of a newer version is filled as far as it is known");
+    tap_is_uint(newer.more, UINT64_C(0x5a5a5a5a5a5a5a5a), "and not beyond");
+    memset(&c, 0x5a, sizeof c);
+    c.size = offsetof(cj_stream_counts, bytes_to_device);
+    tap_is_int(cj_stream_get_counts(b->s, &c), CJ_OK, "one of an older version as far as it goes");
+    tap_ok(c.operations < 100 && c.bytes_to_device == UINT64_C(0x5a5a5a5a5a5a5a5a), "and no further");
+    c.size = 0;
+    tap_is_int(cj_stream_get_counts(b->s, &c), CJ_EINVAL, "without a size it is refused");
+    tap_is_int(cj_stream_get_counts(b->s, NULL), CJ_EINVAL, "NULL too");
+    cj_stream_sync(b->s);
+}
+
+int main(void)
+{
+    fake_bench b;
+    tap_plan(0);
+    fake_setup(&b);
+    check_counts(&b);
+    check_memory(&b);
+    check_sizes(&b);
+    fake_teardown(&b);
+    return tap_done();
+}

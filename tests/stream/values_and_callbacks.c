@@ -1,0 +1,118 @@
+/* Words that streams wait for and write reach the driver as they were meant; a callback runs once, behind the work, also after an error. */
+#include "tests/stream/fake.h"
+#include "tests/tap.h"
+
+static const struct value_case {
+    const char *name;
+    int64_t offset;
+    uint64_t value;
+    int how;
+    bool wide;
+    cj_status want;
+    const char *says;
+} waits[] = {
+    { "32 bits, not less", 0, 7, CJ_COMPARE_GE, false, CJ_OK, NULL },
+    { "32 bits, equal", 4, 0xffffffff, CJ_COMPARE_EQ, false, CJ_OK, NULL },
+    { "64 bits, and", 8, UINT64_C(1) << 40, CJ_COMPARE_AND, true, CJ_OK, NULL },
+    { "64 bits, nor", 0, 1, CJ_COMPARE_NOR, true, CJ_OK, NULL },
+    { "32 bits, not aligned", 2, 1, CJ_COMPARE_EQ, false, CJ_EINVAL, "not aligned to 4 bytes" },
+    { "64 bits, not aligned", 4, 1, CJ_COMPARE_EQ, true, CJ_EINVAL, "not aligned to 8 bytes" },
+    { "past the end", 16, 1, CJ_COMPARE_EQ, true, CJ_OK, NULL }, /* not of cj_alloc: the driver knows */
+    { "no comparison", 0, 1, 4, false, CJ_EINVAL, "none of CJ_COMPARE_GE" },
+    { "no comparison below", 0, 1, -1, true, CJ_EINVAL, "none of CJ_COMPARE_GE" },
+};
+
+static void check_waits(fake_bench *b)
+{
+    cj_dptr d = cj_alloc(b->s, 16);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        const struct value_case *c = &waits[i];
+        int id = c->wide ? CJI_CU_ID_cuStreamWaitValue64 : CJI_CU_ID_cuStreamWaitValue32;
+        cj_dptr at = cj_offset(d, c->offset);
+        fake_forget();
+        cj_status st = c->wide ? cj_stream_wait_value64(b->s, at, c->value, (cj_compare)c->how)
+                               : cj_stream_wait_value32(b->s, at, (uint32_t)c->value, (cj_compare)c->how);
+        tap_is_int(st, c->want, "a wait, %s", c->name);
+        tap_is_int(fake_calls(id), c->want == CJ_OK, "... reaches the driver or not");
+        int k = fake_find(id, 0);
+        if (k >= 0)
+            tap_ok(fake.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && fake.log[k].arg[1] == at.addr && fake.log[k].arg[2] == c->value &&
+                   fake.log[k].arg[3] == (uint64_t)c->how, "... with stream, address, value and comparison");
+        else
+            tap_has_str(cj_error_of(b->s)->message, c->says, "... and says why");
+        cj_stream_sync(b->s);
+        cj_stream_sync(b->s);
+    }
+    fake_fail(CJI_CU_ID_cuStreamWaitValue64, 0, CUDA_ERROR_NOT_SUPPORTED);
+    tap_is_int(cj_stream_wait_value64(b->s, d, 1, CJ_COMPARE_EQ), CJ_ENOTSUP, "what the device lacks is CJ_ENOTSUP");
+    cj_stream_sync(b->s);
+    tap_is_int(cj_stream_wait_value32(b->s, (cj_dptr){ 0 }, 1, CJ_COMPARE_EQ), CJ_EINVAL, "no memory is refused");
+    cj_stream_sync(b->s);
+    cj_free(b->dev, d);
+}
+
+static void check_writes(fake_bench *b)
+{
+    cj_dptr d = cj_alloc(b->s, 16);
+    uint32_t *word = (uint32_t *)(uintptr_t)d.addr; /* the fake's memory is the host's */
+    fake_hold(cj_stream_raw(b->s));
+    word[0] = 1;
+    tap_is_int(cj_stream_write_value32(b->s, d, 77), CJ_OK, "a word of 32 bits is written");
+    tap_is_int(cj_stream_write_value64(b->s, cj_offset(d, 8), UINT64_C(0x1234567890)), CJ_OK, "and one of 64");
+    tap_is_uint(word[0], 1, "when the stream reaches it");
+    fake_let_go(cj_stream_raw(b->s));
+    tap_is_uint(word[0], 77, "then it is there");
+    tap_is_uint(*(uint64_t *)(uintptr_t)(d.addr + 8), UINT64_C(0x1234567890), "so is the other");
+    tap_is_int(cj_stream_write_value64(b->s, cj_offset(d, 4), 1), CJ_EINVAL, "one that is not aligned is not written");
+    cj_stream_sync(b->s);
+    cj_free(b->dev, d);
+}
+
+typedef struct told { int times; cj_status status; } told;
+static void tell(void *user, cj_status status)
+{
+    told *t = user;
+    t->times++;
+    t->status = status;
+}
+
+static void check_callbacks(fake_bench *b)
+{
+    told now = { 0, CJ_ESTATE }, late = { 0, CJ_ESTATE }, none = { 0, CJ_ESTATE };
+    tap_is_int(cj_done_call(b->s, tell, &now), CJ_OK, "a callback on an idle stream");
+    tap_ok(now.times == 1 && now.status == CJ_OK, "runs once, with CJ_OK");
+    tap_is_int(cj_done_call(b->s, NULL, NULL), CJ_EINVAL, "no function is refused");
+    cj_stream_sync(b->s);
+    cj_capture_begin(b->t, CJ_CAPTURE_THREAD);
+    fake_forget();
+    tap_is_int(cj_done_call(b->t, tell, &none), CJ_ESTATE, "a captured stream takes none");
+    tap_ok(!fake.harmed && !fake_calls(CJI_CU_ID_cuStreamAddCallback), "and the driver does not hear of it");
+    cj_graph_free(cj_capture_end(b->t));
+    cj_stream_sync(b->t);
+    fake_fail(CJI_CU_ID_cuStreamAddCallback, 0, CUDA_ERROR_LAUNCH_FAILED);
+    tap_is_int(cj_done_call(b->s, tell, &none), CJ_EDRIVER, "a call that the driver refuses fails");
+    fake_fail(CJI_CU_ID_cuStreamAddCallback, 0, CUDA_ERROR_NOT_SUPPORTED);
+    tap_is_int(cj_done_call(b->s, tell, &none), CJ_ENOTSUP, "one that it does not have too");
+    cj_stream_sync(b->s);
+    fake_hold(cj_stream_raw(b->s));
+    tap_is_int(cj_done_call(b->s, tell, &late), CJ_OK, "a callback behind work");
+    tap_is_int(late.times, 0, "waits for it");
+    fake_die(CUDA_ERROR_ILLEGAL_ADDRESS);
+    tap_ok(late.times == 1 && late.status == CJ_EDRIVER, "after an error of the device it is told so, once: %d times, %s", late.times, cj_status_name(late.status));
+    fake_die(CUDA_SUCCESS);
+    fake_let_go(cj_stream_raw(b->s));
+    tap_is_int(late.times, 1, "and not again");
+    tap_is_int(none.times, 0, "what was refused was never called");
+}
+
+int main(void)
+{
+    fake_bench b;
+    tap_plan(0);
+    fake_setup(&b);
+    check_waits(&b);
+    check_writes(&b);
+    check_callbacks(&b);
+    fake_teardown(&b);
+    return tap_done();
+}
