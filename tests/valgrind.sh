@@ -2,7 +2,7 @@
 # Runs one compiled test (or the two-line script of a device program) under memcheck; any leak or error exits with 99.
 # usage: valgrind.sh PROGRAM ARGS...
 wrap="${VALGRIND:-valgrind} -q --error-exitcode=99 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all"
-wrap="$wrap --num-callers=30 --suppressions=$(dirname "$0")/valgrind.supp $CUJIT_VALGRIND_FLAGS"
+wrap="$wrap --num-callers=30 --child-silent-after-fork=yes --suppressions=$(dirname "$0")/valgrind.supp $CUJIT_VALGRIND_FLAGS"
 CUJIT_UNDER_VALGRIND=1
 export CUJIT_UNDER_VALGRIND
 case $1 in
