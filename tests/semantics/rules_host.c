@@ -1,0 +1,145 @@
+/* Rules 30 - 35: host functions and callbacks. */
+#include <time.h>
+
+#include "rules.h"
+
+typedef struct look_at { unsigned *word, seen; int calls; } look_at;
+
+static void take_a_look(void *user)
+{
+    look_at *l = user;
+    l->seen = __atomic_load_n(l->word, __ATOMIC_ACQUIRE);
+    __atomic_fetch_add(&l->calls, 1, __ATOMIC_ACQ_REL);
+}
+
+static void rule_30(void)
+{
+    CUfunction append = rule_kernel("append");
+    CUstream s = abi_stream();
+    rule_gate g = gate_make();      /* a mapped word */
+    look_at l = { g.flag, 99, 0 };
+    abi_launch(append, 1, 1, s, g.at, 4);
+    R_IS(cu.cuLaunchHostFunc(s, take_a_look, &l), CUDA_SUCCESS);
+    abi_launch(append, 1, 1, s, g.at, 2);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    R_IS(l.seen, 4);
+    R_IS(*g.flag, 42);
+    cu.cuStreamDestroy(s);
+    gate_free(&g);
+}
+
+static void rule_31(void)
+{
+    CUstream s = abi_stream();
+    CUgraph g = NULL;
+    CUgraphExec x = NULL;
+    unsigned word = 0;
+    look_at l = { &word, 99, 0 };
+    R_IS(cu.cuLaunchHostFunc(s, take_a_look, &l), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    R_IS(l.calls, 1);
+    R_IS(cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+    R_IS(cu.cuLaunchHostFunc(s, take_a_look, &l), CUDA_SUCCESS);
+    R_IS(cu.cuStreamEndCapture(s, &g), CUDA_SUCCESS);
+    R_IS(l.calls, 1);
+    R_IS(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++) R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    R_IS(l.calls, 4);
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuStreamDestroy(s);
+}
+
+static void ask_the_driver(void *user)
+{
+    size_t a = 0, b = 0;
+    *(int *)user = (int)cu.cuMemGetInfo(&a, &b);
+}
+
+static void rule_32(void)
+{
+    CUstream s = abi_stream();
+    int answer = -1;
+    R_IS(cu.cuLaunchHostFunc(s, ask_the_driver, &answer), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    rule_seen("cuMemGetInfo in a host function: %d", answer);
+    /* A GPU's driver may refuse; the CPU device always does. */
+    R_TRUE(answer == CUDA_ERROR_NOT_PERMITTED || (tap_on_gpu() && answer == CUDA_SUCCESS));
+    cu.cuStreamDestroy(s);
+}
+
+static int after_calls, after_status = -1;
+static void after_error(void *user) { (void)user; after_calls++; }
+static void after_error_callback(CUstream s, CUresult status, void *user) { (void)s, (void)user; after_status = (int)status; }
+
+static void rule_33(void)
+{
+    abi_latch latch;
+    CUstream s = abi_stream();
+    R_NEED(cuStreamAddCallback);
+    abi_latch_put(&latch, s);
+    R_IS(abi_launch(rule_kernel("wild"), 1, 1, s, 0, 1), CUDA_SUCCESS);
+    R_IS(cu.cuLaunchHostFunc(s, after_error, NULL), CUDA_SUCCESS);
+    R_IS(cu.cuStreamAddCallback(s, after_error_callback, NULL, 0), CUDA_SUCCESS);
+    abi_latch_open(&latch);
+    CUresult r = cu.cuStreamSynchronize(s);
+    rule_seen("the stream: %d; host function called %d times, callback with %d", (int)r, after_calls, after_status);
+    R_IS(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    R_IS(after_calls, 0);
+    R_IS(after_status, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void rule_34(void)
+{
+    CUstream s = abi_stream();
+    CUgraph g = NULL;
+    CUgraphNode node = NULL;
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    size_t n = 1;
+    unsigned word = 0;
+    look_at l = { &word, 0, 0 };
+    R_IS(cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+    R_IS(cu.cuLaunchHostFunc(s, take_a_look, &l), CUDA_SUCCESS);
+    R_IS(cu.cuStreamEndCapture(s, &g), CUDA_SUCCESS);
+    R_IS(cu.cuGraphGetNodes(g, &node, &n), CUDA_SUCCESS);
+    R_IS(n, 1);
+    R_IS(cu.cuGraphNodeGetType(node, &type), CUDA_SUCCESS);
+    R_IS(type, CU_GRAPH_NODE_TYPE_HOST);
+    cu.cuGraphDestroy(g);
+    R_NEED(cuStreamAddCallback);
+    R_IS(cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+    R_IS(cu.cuStreamAddCallback(s, after_error_callback, NULL, 0), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    cu.cuStreamDestroy(s);
+}
+
+/* Whether the second is called while the first blocks is the device's affair; that both are called in the end is not. */
+static void rule_35(void)
+{
+    abi_latch latch;
+    CUstream a = abi_stream(), b = abi_stream();
+    unsigned word = 0;
+    look_at l = { &word, 0, 0 };
+    abi_latch_put(&latch, a);
+    abi_latch_await(&latch);
+    R_IS(cu.cuLaunchHostFunc(b, take_a_look, &l), CUDA_SUCCESS);
+    for (int i = 0; i < 20 && !__atomic_load_n(&l.calls, __ATOMIC_ACQUIRE); i++) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    rule_seen("while another stream's host function blocks, a host function %s", __atomic_load_n(&l.calls, __ATOMIC_ACQUIRE) ? "is called beside it" : "waits");
+    abi_latch_open(&latch);
+    R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
+    R_IS(l.calls, 1);
+    cu.cuStreamDestroy(a);
+    cu.cuStreamDestroy(b);
+}
+
+static const rule rules[] = {
+    { 30, "a host function runs after the work before it and before the work behind it", rule_30, 0 },
+    { 31, "it runs once for each launch; captured, once for each launch of the graph", rule_31, 0 },
+    { 32, "a call of the driver inside of it may be refused", rule_32, 0 },
+    { 33, "after an error of the context host functions are not called; callbacks are, with the error", rule_33, RULE_ALONE },
+    { 34, "a callback cannot be captured; a host function becomes a node", rule_34, 0 },
+    { 35, "host functions of independent streams have no order; they may be called one after another", rule_35, 0 },
+};
+RULES_MAIN(rules)
