@@ -1,3 +1,11 @@
 # The driver's rules (docs/semantics.md), a program for each group, on the CPU device and on a GPU.
 device_tests += %D%/rules_loader %D%/rules_streams %D%/rules_events %D%/rules_host %D%/rules_memory %D%/rules_captures %D%/rules_graphs %D%/rules_launches
 EXTRA_DIST += %D%/rules.h
+EXTRA_DIST += %D%/doc.sh
+
+# docs/semantics.md from the logs of make check; those of a GPU may lie elsewhere: make semantics-doc GPU_LOGS=folder
+SIM_LOGS = %D%
+GPU_LOGS = %D%
+.PHONY: semantics-doc
+semantics-doc:
+	AWK='$(AWK)' $(SHELL) $(top_srcdir)/%D%/doc.sh $(SIM_LOGS) $(GPU_LOGS) >semantics.md.new && mv semantics.md.new $(top_srcdir)/docs/semantics.md

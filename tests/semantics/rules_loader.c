@@ -128,7 +128,9 @@ static void *orphan_thread(void *arg)
     pthread_barrier_wait(&o->step);
     o->current = (int)cu.cuCtxGetCurrent(&o->slot);
     o->alloc = (int)cu.cuMemAlloc(&p, 4);
+    rule_seen("in the other thread: cuCtxGetCurrent %d (%s), cuMemAlloc %d", o->current, o->slot == o->ctx ? "the same handle" : "another handle", o->alloc);
     o->query = (int)cu.cuStreamQuery(o->s);
+    rule_seen("a query of a stream of it: %d", o->query);
     return NULL;
 }
 
@@ -145,7 +147,6 @@ static void rule_6(void)
     R_IS(cu.cuCtxDestroy(o.ctx), CUDA_SUCCESS);
     pthread_barrier_wait(&o.step);
     pthread_join(thread, NULL);
-    rule_seen("in the other thread: cuCtxGetCurrent %d (%s), cuMemAlloc %d, cuStreamQuery %d", o.current, o.slot == o.ctx ? "the same handle" : "another handle", o.alloc, o.query);
     R_IS(o.set, CUDA_SUCCESS);
     R_TRUE(o.slot == o.ctx);
     R_IS(o.alloc, CUDA_ERROR_CONTEXT_IS_DESTROYED);
