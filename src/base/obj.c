@@ -96,11 +96,17 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
     return CJ_OK;
 }
 
-cj_status cji_check(const void *obj, cji_tag tag, const char *call) { return judge(obj, tag, call, NULL, NULL); }
+/* The usual case, quickly. */
+static bool usable(const cji_obj *o, cji_tag tag)
+{
+    return o && !foreign(o, tag) && !(o->flags & (CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED)) && (!tag_rows[tag].driver_side || o->fork_gen == cji_fork_gen());
+}
+
+cj_status cji_check(const void *obj, cji_tag tag, const char *call) { return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, NULL, NULL); }
 
 cj_status cji_check_arg(void *into, const void *obj, cji_tag tag, const char *call, const char *what)
 {
-    return judge(obj, tag, call, what, into);
+    return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, what, into);
 }
 
 bool cji_check_free(void *obj, cji_tag tag, const char *call)

@@ -31,7 +31,8 @@ const char *cj_version(void)
 /* Does what the kernel has done already where it wipes the page; serves where it does not (old kernels, Valgrind). */
 static void in_child(void)
 {
-    if (cji_process.fork_word) atomic_store(cji_process.fork_word, 0u);
+    atomic_uint *word = atomic_load(&cji_process.fork_word);
+    if (word) atomic_store(word, 0u);
     else atomic_fetch_add(&cji_process.fork_gen, 1);
 }
 
@@ -42,8 +43,8 @@ static void fork_init(void)
     void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) {
         if (madvise(p, page, MADV_WIPEONFORK) == 0) {
-            cji_process.fork_word = p;
-            atomic_store(cji_process.fork_word, 1u);
+            atomic_store((atomic_uint *)p, 1u);
+            atomic_store(&cji_process.fork_word, p);
         } else {
             munmap(p, page);
         }
@@ -54,8 +55,11 @@ static void fork_init(void)
 
 uint32_t cji_fork_gen(void)
 {
-    pthread_once(&cji_process.fork_once, fork_init);
-    atomic_uint *word = cji_process.fork_word;
+    atomic_uint *word = atomic_load_explicit(&cji_process.fork_word, memory_order_acquire);
+    if (!word) {
+        pthread_once(&cji_process.fork_once, fork_init);
+        word = atomic_load(&cji_process.fork_word);
+    }
     if (word && atomic_load_explicit(word, memory_order_relaxed) == 0) {
         unsigned wiped = 0;
         if (atomic_compare_exchange_strong(word, &wiped, 1u)) atomic_fetch_add(&cji_process.fork_gen, 1);

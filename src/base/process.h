@@ -30,7 +30,7 @@ typedef struct cji_process_state {
     cji_hooks hooks;           /* written before the first object only */
     atomic_uint_fast64_t made; /* objects made so far */
     pthread_once_t fork_once;
-    atomic_uint *fork_word; /* page wiped in a child of fork(): 0 there; NULL: pthread_atfork counts alone */
+    atomic_uint *_Atomic fork_word; /* page wiped in a child of fork(): 0 there; NULL: pthread_atfork counts alone */
     atomic_uint fork_gen;
     pthread_mutex_t drivers_lock; /* guards drivers */
     void *drivers;                /* opened drivers, newest first: src/driver's list */

@@ -185,7 +185,10 @@ static inline void cji_pack_free(cji_pack *pack)
 cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
 
 /* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises the limit of dynamic shared memory
- * where it must.  Arguments and dimensions are checked.  Context current.  A failure is recorded in `into`, explained. */
-cj_status cji_kernel_launch(void *into, cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char *call);
+ * where it must.  Arguments and dimensions are checked.  *doing is the entry point that answered. */
+CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char **doing);
+
+/* Records in `into` what the driver answered to that, explained. */
+cj_status cji_kernel_refused(void *into, const cj_kernel *k, CUresult r, const char *doing, const cj_dims *dims, const char *call);
 
 #endif

@@ -194,19 +194,22 @@ static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_d
     return k->dev->drv->cu.cuLaunchKernelEx(&c, k->fn, args, NULL);
 }
 
-cj_status cji_kernel_launch(void *into, cj_kernel *k, CUstream stream, const cj_dims *d, cji_pack *pack, const char *call)
+CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, cji_pack *pack, const char **doing)
 {
-    const cj_driver *drv = k->dev->drv;
+    *doing = "cuFuncSetAttribute";
     CUresult r = allow_shared(k, d->shared);
-    if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(into, drv, r, CJ_OK, "cuFuncSetAttribute", call, "%s: %s: %u bytes of dynamic shared memory", call, k->name, d->shared);
-    bool plain = !d->cluster[0] && !d->cooperative;
-    if (plain)
-        r = drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream, pack->ptr, NULL);
-    else
-        r = launch_with_attributes(k, stream, d, pack->ptr);
-    if (r == CUDA_SUCCESS) return CJ_OK;
-    return cji_cu_fail_as(into, drv, r, CJ_OK, plain ? "cuLaunchKernel" : "cuLaunchKernelEx", call,
+    if (r != CUDA_SUCCESS) return r;
+    if (d->cluster[0] || d->cooperative) {
+        *doing = "cuLaunchKernelEx";
+        return launch_with_attributes(k, stream, d, pack->ptr);
+    }
+    *doing = "cuLaunchKernel";
+    return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream, pack->ptr, NULL);
+}
+
+cj_status cji_kernel_refused(void *into, const cj_kernel *k, CUresult r, const char *doing, const cj_dims *d, const char *call)
+{
+    return cji_cu_fail_as(into, k->dev->drv, r, CJ_OK, doing, call,
                           "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call, k->name,
                           d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, k->info.registers, k->info.shared);
 }

@@ -37,6 +37,7 @@ struct cj_stream {
     unsigned flags;
     bool owned;            /* raw was made here */
     atomic_bool capturing; /* capture is not NULL: the launch looks at this one only */
+    atomic_bool current;   /* the latest launch found the device's context current */
     pthread_mutex_t lock;  /* guards capture, order */
     cji_capture *capture;  /* retained */
     cji_counts counts;

@@ -509,7 +509,9 @@ static CUresult fake_do(int id, const uint64_t *a)
     case CJI_CU_ID_cuEventSynchronize:
     case CJI_CU_ID_cuEventDestroy: return event_calls(id, (fake_event *)(uintptr_t)a[0], NULL);
     case CJI_CU_ID_cuEventElapsedTime: *(float *)(uintptr_t)a[0] = 1.5f; return CUDA_SUCCESS;
-    case CJI_CU_ID_cuLaunchKernel: return op_give(stream_at(a[8]), id, a);
+    case CJI_CU_ID_cuLaunchKernel:
+        if (fake_current() != fake_context()) return fake_current() ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_CONTEXT;
+        return op_give(stream_at(a[8]), id, a);
     case CJI_CU_ID_cuMemcpyHtoDAsync:
     case CJI_CU_ID_cuMemcpyDtoHAsync:
     case CJI_CU_ID_cuMemcpyDtoDAsync:

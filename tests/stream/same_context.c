@@ -70,6 +70,31 @@ static const struct { const char *name; void (*run)(void); int fails; } calls[] 
     { "cj_device_collect", do_collect, CJI_CU_ID_cuEventQuery },
 };
 
+/* A launch does not always ask which context is current: in each context it reaches the stream, whichever was current at the launch before. */
+static void launches_arrive(const CUcontext *contexts, const char *const *names)
+{
+    for (size_t from = 0; from < 3; from++)
+        for (size_t to = 0; to < 3; to++) {
+            fake_set_current(contexts[from]);
+            do_launch();
+            do_launch();
+            int before = fake_calls(CJI_CU_ID_cuLaunchKernel), launched = fake.launches;
+            fake_set_current(contexts[to]);
+            do_launch();
+            tap_ok(fake.launches == launched + 1 && fake_current() == contexts[to], "a launch with %s current, after one with %s", names[to], names[from]);
+            tap_ok(fake_calls(CJI_CU_ID_cuLaunchKernel) - before <= 2, "... tried twice at most");
+        }
+    fake_set_current(contexts[2]);
+    do_launch();
+    fake_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    int before = fake_calls(CJI_CU_ID_cuLaunchKernel);
+    cj_stream_sync(w.b.s);
+    tap_is_int(cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5), CJ_EDRIVER, "a launch that the driver refuses in the right context is refused");
+    tap_is_int(fake_calls(CJI_CU_ID_cuLaunchKernel) - before, 1, "... at once");
+    fake_fail_none();
+    cj_stream_sync(w.b.s);
+}
+
 int main(void)
 {
     static char other;
@@ -92,6 +117,7 @@ int main(void)
             fake_fail_none();
         }
     }
+    launches_arrive(contexts, names);
     fake_set_current(NULL);
     cj_stream_sync(w.b.s);
     cj_free(w.b.dev, w.d);
