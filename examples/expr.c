@@ -28,7 +28,7 @@ static bool read_options(options *o, int argc, char **argv)
         } else if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
             char *end;
             unsigned long long n = strtoull(argv[++i], &end, 10);
-            if (*end || n < 1 || n > 1u << 30) return fprintf(stderr, "expr: --repeat wants a number from 1 on, not '%s'\n", argv[i]), false;
+            if (*end || n < 1 || n > 1u << 30) return fprintf(stderr, "expr: --repeat wants a number from 1 to 1073741824, not '%s'\n", argv[i]), false;
             o->repeat = (size_t)n;
         } else if (!o->text) {
             o->text = argv[i];

@@ -87,6 +87,9 @@ static node *column(parser *p, size_t at, const char *name, size_t length)
 {
     int c = table_column(p->t, name, length);
     if (c < 0) {
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+            if (strlen(functions[i].name) == length && !memcmp(functions[i].name, name, length))
+                return complain(p, at, "%s is a function: a '(' must follow it", functions[i].name);
         complain(p, at, "there is no column '%.*s'; the file has:", (int)length, name);
         for (size_t i = 0; i < p->t->ncolumns; i++) fprintf(stderr, "      %s\n", p->t->name[i]);
         return NULL;
@@ -242,8 +245,11 @@ bool expression_parse(expression *e, const char *text, const table *t)
     e->root = choice(&p);
     spaces(&p);
     if (!p.failed && text[p.at])
-        complain(&p, p.at, text[p.at] == ')' ? "there is no '(' for this ')'"
-                           : text[p.at] == '=' ? "one '=' compares nothing here, '==' does" : "an operator or the end should stand here");
+        complain(&p, p.at, text[p.at] == ')'   ? "there is no '(' for this ')'"
+                           : text[p.at] == '=' ? "one '=' compares nothing here, '==' does"
+                           : text[p.at] == '&' ? "one '&' is no operator, '&&' is"
+                           : text[p.at] == '|' ? "one '|' is no operator, '||' is"
+                                               : "an operator or the end should stand here");
     return !p.failed;
 }
 

@@ -23,7 +23,6 @@
 #include <cujit/base.h>
 #include <cujit/ptx.h>
 #include <cujit/parse.h>
-#include <cujit/parse.h>
 #include <cujit/driver.h>
 #include <cujit/stream.h>
 #include <cujit/graph.h>

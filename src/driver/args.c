@@ -87,9 +87,11 @@ static cj_status wrong_range(void *into, const cj_kernel *k, size_t i, const cj_
 static cj_status wrong_size(void *into, const cj_kernel *k, size_t i, const cj_arg *a, const char *call)
 {
     char what[200], want[60];
+    const cji_param *p = &k->param[i];
     if (!a->v.p) return cji_fail(into, CJ_EINVAL, call, "%s: %s is %u bytes at NULL", call, which_arg(k, i, what, sizeof what), a->size);
-    return cji_fail(into, CJ_EINVAL, call, "%s: %s has %u bytes, the parameter is %s: %u bytes", call, which_arg(k, i, what, sizeof what), a->size,
-                    param_kind(&k->param[i], want, sizeof want), k->param[i].bytes);
+    param_kind(p, want, sizeof want);
+    if (!strstr(want, "bytes")) snprintf(want + strlen(want), sizeof want - strlen(want), ": %u bytes", p->bytes);
+    return cji_fail(into, CJ_EINVAL, call, "%s: %s has %u bytes, the parameter is %s", call, which_arg(k, i, what, sizeof what), a->size, want);
 }
 
 static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const char *call)
@@ -236,6 +238,10 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     if (d->shared > (uint32_t)k->info.shared_dynamic)
         return cji_fail(into, CJ_EINVAL, call, "%s: %s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones", call,
                         k->name, d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic, k->info.shared);
+    for (size_t i = 0; i < sizeof d->reserved / sizeof *d->reserved; i++)
+        if (d->reserved[i])
+            return cji_fail(into, CJ_EINVAL, call, "%s: %s: reserved[%zu] of the dimensions is %u, wants 0: begin with cj_grid() or { 0 }", call, k->name, i,
+                            d->reserved[i]);
     if (d->cooperative && !dev->cooperative)
         return cji_fail(into, CJ_ENOTSUP, call, "%s: %s: device %d has no cooperative launches", call, k->name, k->dev->ordinal);
     if (!d->cluster[0] && (d->cluster[1] || d->cluster[2]))

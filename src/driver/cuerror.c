@@ -42,6 +42,23 @@ static cj_status status_of_result(CUresult r)
     }
 }
 
+/* After these every call in the context fails with the same result, whatever it asks for. */
+static bool breaks_context(CUresult r)
+{
+    switch ((int)r) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED: return true;
+    default: return false;
+    }
+}
+
 static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
                                const char *sentence)
 {
@@ -52,12 +69,14 @@ static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_s
     e.driver_code = r;
     snprintf(e.driver_name, sizeof e.driver_name, "%s", cji_cu_name(drv, r));
     snprintf(e.call, sizeof e.call, "%s", call);
-    const char *sep = *sentence ? ": " : "";
+    if (!*sentence) sentence = call;
     if (lacks)
-        snprintf(e.message, sizeof e.message, "%s%s%s has no %s (needs driver %d or newer)", sentence, sep,
+        snprintf(e.message, sizeof e.message, "%s: %s has no %s (needs driver %d or newer)", sentence,
                  drv->path[0] ? drv->path : "the driver", lacks->name, cji_cu_driver_branch(lacks->version));
     else
-        snprintf(e.message, sizeof e.message, "%s%s%s: %s (%s)", sentence, sep, cu_call, e.driver_name, cji_cu_text(drv, r));
+        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s", sentence, cu_call, e.driver_name, cji_cu_text(drv, r),
+                 breaks_context(r) ? "; a kernel given to the device before went wrong, and nothing more runs on it in this process: the CPU device "
+                                     "(CUJIT_DRIVER=sim CUJIT_LOG=error) names the instruction" : "");
     return cji_fail_with(obj, &e);
 }
 

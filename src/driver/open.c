@@ -109,6 +109,11 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
             return cji_cu_fail_as(drv, drv, r, CJ_EFORKED, cu_call, call,
                                   "%s was used before fork() and cannot be used in the child: open it in the child only, or exec", who);
         break;
+    case CUDA_ERROR_INVALID_VALUE:
+        if (drv->kind == CJI_DRIVER_SIM)
+            return cji_cu_fail_as(drv, drv, r, CJ_OK, cu_call, call,
+                                  "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES or CUJIT_SIM_THREADS cannot be read (CUJIT_LOG=error says which)", who);
+        break;
     default: break;
     }
     return cji_cu_fail_as(drv, drv, r, CJ_OK, cu_call, call, "%s does not start", who);
@@ -118,6 +123,8 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
 static cj_status start_driver(cj_driver *drv, cji_source source)
 {
     int lacks = cji_cu_load(&drv->cu, drv->missing, source);
+    if (drv->missing[CJI_CU_ID_cuInit] && drv->missing[CJI_CU_ID_cuDriverGetVersion])
+        return cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s is no CUDA driver: it has no cuInit", called(drv));
     if (lacks >= 0) {
         const cji_cu_row *row = &cji_cu_rows[lacks];
         return cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s has no %s (needs driver %d or newer)", called(drv), row->name,
@@ -327,8 +334,8 @@ static enum found try_auto(cj_driver **drv)
 
 cj_driver *cj_driver_open(const char *which)
 {
-    if (!which) which = getenv("CUJIT_DRIVER");
-    if (!which || !*which) which = "auto";
+    const char *wanted = getenv("CUJIT_DRIVER");
+    if (!which) which = wanted && *wanted ? wanted : "auto";
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) return drv;
     enum found found = FOUND_BROKEN;

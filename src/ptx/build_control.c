@@ -96,6 +96,11 @@ void cj_while(cj_fn *f, cj_val p)
     if (branch_on(f, p, true, b->label_end, __func__)) f->nblock++;
 }
 
+static bool stands_still(const cj_fn *f, cj_val step)
+{
+    return cji_val_kind(step) == CJI_K_IMM && f->lit[(uint32_t)step.bits].bits == 0;
+}
+
 static bool counts_down(const cj_fn *f, cj_val step)
 {
     if (cji_val_kind(step) != CJI_K_IMM) return false;
@@ -122,6 +127,10 @@ cj_val cj_for(cj_fn *f, cj_val from, cj_val to, cj_val step)
     unsigned type;
     cj_val v[3] = { from, to, step };
     if (!cji_fn_open(f, __func__) || !for_type(f, v, &type, __func__)) return CJI_NULL;
+    if (stands_still(f, v[2])) {
+        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: a step of 0 never comes to the end", __func__);
+        return CJI_NULL;
+    }
     cj_val counter = cji_fn_reg_val(f, type);
     if (!counter.bits || !cji_move_to(f, counter, v[0], __func__).bits) return CJI_NULL;
     cji_block *b = open_loop(f, CJI_BLOCK_FOR, __func__);

@@ -240,7 +240,8 @@ static cj_val own_variable(cj_fn *f, const char *name, unsigned elem, size_t cou
 {
     uint32_t index;
     if (!cji_fn_open(f, call)) return CJI_NULL;
-    if (!count || count > UINT32_MAX) return bad_variable(f->m, f->loc, call, name, "the count must be 1 or more"), CJI_NULL;
+    if (!count) return bad_variable(f->m, f->loc, call, name, "the count must be 1 or more"), CJI_NULL;
+    if (count > UINT32_MAX) return bad_variable(f->m, f->loc, call, name, "the count is beyond the memory of a block"), CJI_NULL;
     cji_var *v = named_variable(f->m, f, CJI_LIST_VAR, name, elem, call, &index);
     if (!v || !set_count(f->m, v, count, call)) return CJI_NULL;
     v->space = (uint8_t)space;
@@ -303,7 +304,8 @@ static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t
 {
     uint32_t index;
     if (!cji_ptx_open(m, call)) return CJI_NULL;
-    if (!count || count > SIZE_MAX / 64) return bad_variable(m, m->loc, call, name, "the count must be 1 or more"), CJI_NULL;
+    if (!count) return bad_variable(m, m->loc, call, name, "the count must be 1 or more"), CJI_NULL;
+    if (count > SIZE_MAX / 64) return bad_variable(m, m->loc, call, name, "the count is beyond any memory"), CJI_NULL;
     if (ninit > count) return bad_variable(m, m->loc, call, name, "more initial values than elements"), CJI_NULL;
     if (ninit && !init) return bad_variable(m, m->loc, call, name, "the initial values are NULL"), CJI_NULL;
     cji_var *v = named_variable(m, NULL, 0, name, elem, call, &index);

@@ -71,7 +71,7 @@ static bool in_rows_of(uint16_t lead, uint16_t word)
 static uint16_t nearest(const char *text, size_t len, uint16_t lead)
 {
     uint16_t best = 0xffff;
-    int distance = len < 3 ? 2 : 3;
+    int distance = len < 4 ? 2 : 3;
     for (uint32_t w = 0; w < cji_isa_word_count; w++) {
         int d = edits(text, (int)len, word_text((uint16_t)w), word_len((uint16_t)w));
         if (d >= distance || !(lead == 0xffff ? leads_a_row((uint16_t)w) : in_rows_of(lead, (uint16_t)w))) continue;

@@ -170,7 +170,7 @@ static void add_range(line *t, const cji_isa_opnd *o)
 static void add_wanted(line *t, const cji_isa_opnd *o)
 {
     static const struct { int kind; const char *text; } others[] = {
-        { CJI_K_MEM, "an address" }, { CJI_K_LABEL, "a label" }, { CJI_K_FUNC, "a function" }, { CJI_K_LIST, "a list in parentheses" },
+        { CJI_K_MEM, "an address: [a], in C cj_mem()" }, { CJI_K_LABEL, "a label" }, { CJI_K_FUNC, "a function" }, { CJI_K_LIST, "a list in parentheses" },
         { CJI_K_TARGETS, "the name of a list of targets or of a prototype" }, { CJI_K_TEXMEM, "an object and its coordinates" },
     };
     if (o->count && !has(o->kinds, CJI_K_TEXMEM)) add(t, "%u of .%s", o->count, cji_type_word(o->type));

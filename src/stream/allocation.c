@@ -124,6 +124,8 @@ static void memory_held(cji_lane *home, int64_t change)
 static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const char *call)
 {
     CUresult r = memory_take(s, m->bytes, &m->addr);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, "cuMemAllocAsync", call, "%s: %zu bytes of device memory", call, m->bytes);
     if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuMemAllocAsync");
     pthread_mutex_lock(&s->hub->lock);
     m->home = s->lane;

@@ -76,6 +76,7 @@ static const struct { const char *name; cj_dims d; cj_status want; const char *s
     { "more threads than the kernel's registers allow", { { 1, 1, 1 }, { 512, 1, 1 }, { 0 }, 0, 0, { 0 } }, CJ_EINVAL, "256 more than this kernel can have (256" },
     { "too much shared memory", { { 1, 1, 1 }, { 32, 1, 1 }, { 0 }, 232449, 0, { 0 } }, CJ_EINVAL, "1 more than the 232448" },
     { "a cluster", { { 2, 1, 1 }, { 32, 1, 1 }, { 2, 1, 1 }, 0, 0, { 0 } }, CJ_ENOTSUP, "clusters need sm_90" },
+    { "a reserved field", { { 2, 1, 1 }, { 32, 1, 1 }, { 0 }, 0, 0, { 0, 7 } }, CJ_EINVAL, "reserved[1] of the dimensions is 7, wants 0" },
     { "a cooperative launch", { { 2, 1, 1 }, { 32, 1, 1 }, { 0 }, 0, 1, { 0 } }, CJ_ENOTSUP, "no cooperative launches" },
 };
 

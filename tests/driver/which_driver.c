@@ -59,5 +59,12 @@ int main(void)
     tap_is_int(cj_driver_ptx_version(drv), 74, "CUDA 11.4 compiles PTX 7.4");
     tap_ok(drv->missing[CJI_CU_ID_cuLaunchKernelEx] && !drv->missing[CJI_CU_ID_cuLaunchKernel], "what is newer than the driver is missing, though the library exports it");
     cj_driver_close(drv);
+    drv = cj_driver_open(tap_build("tests/sim/.libs/libdecoy.so"));
+    tap_is_int(cj_error_of(drv)->status, CJ_ENODRIVER, "some other library: status");
+    tap_has_str(cj_error_of(drv)->message, "is no CUDA driver: it has no cuInit", "some other library: message");
+    cj_driver_close(drv);
+    drv = cj_driver_open("");
+    tap_has_str(cj_error_of(drv)->message, "no driver is called \"\"", "a name that is empty is none");
+    cj_driver_close(drv);
     return tap_done();
 }

@@ -54,11 +54,15 @@ static void taken_param(site *s) { cj_param(s->f, "x", CJ_U32); }
 static void taken_kernel(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_kernel(s->m, "k"); }
 static void bad_name(site *s) { cj_shared(s->f, "9lives", CJ_U32, 1); }
 static void no_count(site *s) { cj_shared(s->f, "t", CJ_U32, 0); }
+static void many_elements(site *s) { cj_shared(s->f, "t", CJ_U32, SIZE_MAX); }
 static void bad_align(site *s) { cj_align(s->f, cj_shared(s->f, "t", CJ_U32, 2), 3); }
 static void param_inside(site *s) { cj_if(s->f, s->pred); cj_param(s->f, "y", CJ_U32); }
 static void kernel_called(site *s) { cj_call(s->f, s->g, s->u32); }
 static void wrong_arguments(site *s) { cj_call(s->f, cj_ptx_func(s->m, "h"), s->u32); }
 static void no_register(site *s) { cj_sreg(s->f, "%tid.q"); }
+static void bare_register(site *s) { cj_sreg(s->f, "laneid"); }
+static void no_step(site *s) { cj_for(s->f, s->u32, cj_imm(s->f, 9), cj_imm(s->f, 0)); }
+static void far_word(site *s) { cj_ins(s->f, "foo.u32", s->u32, s->u32); }
 static void large_block(site *s) { cj_max_threads(s->f, 64, 32, 1); }
 static void matrix_registers(site *s)
 {
@@ -133,11 +137,15 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a kernel's name twice", taken_kernel, CJ_EINVAL, "cj_ptx_kernel: the name \"k\" is taken in this module" },
     { "no name", bad_name, CJ_EINVAL, "\"9lives\" is no name" },
     { "no elements", no_count, CJ_EINVAL, "the count must be 1 or more" },
+    { "too many elements", many_elements, CJ_EINVAL, "the count is beyond the memory of a block" },
     { "no alignment", bad_align, CJ_EINVAL, "3 is no power of two" },
     { "a parameter inside of a block", param_inside, CJ_ESTATE, "declared outside of" },
     { "a kernel is called", kernel_called, CJ_EINVAL, "kernels cannot be called" },
     { "a call with too many arguments", wrong_arguments, CJ_EPTX, "cj_call: h has 0 parameters, given 1" },
     { "no special register", no_register, CJ_EUNKNOWN, "no special register \"%tid.q\"" },
+    { "a special register without its sign", bare_register, CJ_EUNKNOWN, "names begin with %, such as %tid.x" },
+    { "a loop that stands still", no_step, CJ_EINVAL, "cj_for: a step of 0 never comes to the end" },
+    { "an instruction like no other", far_word, CJ_EUNKNOWN, "no instruction \"foo\"" },
     { "a block that is too large", large_block, CJ_EINVAL, "more than a block has (1024)" },
     { "a matrix instruction's registers", matrix_registers, CJ_EPTX, "mma.sync.aligned.m16n8k16...: operand b has 4 registers, wants 2 of .b32" },
     { "a matrix instruction's target", matrix_target, CJ_ENOTSUP, "wgmma.mma_async needs target sm_90a; the module was fixed to sm_80" },

@@ -45,7 +45,7 @@ static const struct { const char *line, *says; } cases[] = {
     { "ld.global.f32 %f32_0, [sv];", "operand a is in .shared, wants .global" },
     { "ld.f32 %f32_0, [sv];", NULL },
     { "ld.global.f32 %f32_0, [%f32_1];", "operand a is an address in a .f32 register, wants .b64 or .b32" },
-    { "ld.global.f32 %f32_0, %b64_1;", "operand a is .b64, wants an address" },
+    { "ld.global.f32 %f32_0, %b64_1;", "operand a is .b64, wants an address: [a], in C cj_mem()" },
     { "st.shared.u32 [sv+4], 7;", NULL },
     { "atom.global.add.u32 _, [gv], 1;", NULL },
     { "shfl.sync.down.b32 %b32_0|%pred_0, %b32_1, 1, 31, -1;", NULL },

@@ -5,12 +5,12 @@
 #include "tests/stream/fake.h"
 #include "tests/tap.h"
 
-enum { THREADS = 3 };
+enum { THREADS = 3, TURNS_AHEAD = 2 * THREADS };
 static fake_bench b;
 static atomic_bool over;
 static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
-static unsigned turns;
+static unsigned turns, wanted; /* the threads rest when they are TURNS_AHEAD beyond what is wanted: a slow machine makes no more work */
 
 static bool one_turn(unsigned me)
 {
@@ -44,6 +44,7 @@ static void *busy(void *user)
         pthread_mutex_lock(&turns_lock);
         turns++;
         pthread_cond_broadcast(&turned);
+        while (!atomic_load(&over) && turns >= wanted + TURNS_AHEAD) pthread_cond_wait(&turned, &turns_lock);
         pthread_mutex_unlock(&turns_lock);
     }
     return NULL;
@@ -53,7 +54,9 @@ static void *busy(void *user)
 static void let_others(void)
 {
     pthread_mutex_lock(&turns_lock);
-    for (unsigned until = turns + THREADS + 1; turns < until;) pthread_cond_wait(&turned, &turns_lock);
+    wanted = turns + THREADS + 1;
+    pthread_cond_broadcast(&turned);
+    while (turns < wanted) pthread_cond_wait(&turned, &turns_lock);
     pthread_mutex_unlock(&turns_lock);
 }
 
@@ -80,7 +83,10 @@ int main(void)
         cj_exec_free(x);
         cj_graph_free(g);
     }
+    pthread_mutex_lock(&turns_lock);
     atomic_store(&over, true);
+    pthread_cond_broadcast(&turned);
+    pthread_mutex_unlock(&turns_lock);
     for (size_t i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     tap_is_int(bad, 0, "%d captures came out whole beside %u turns of others", count, turns);
     tap_ok(!fake.harmed, "no call harmed one: %s", fake.harmed ? fake.harmed : "none");

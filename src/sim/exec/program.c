@@ -223,7 +223,9 @@ static uint32_t program_registers(const cj_fn *f) {
     return n > 255 ? 255 : n;
 }
 
-static bool program_kernel(cji_sim_program *p, cji_dec_module *mods, cji_dec_module *mod, uint32_t index) {
+enum { PROGRAM_SHARED_MOST = 48 * 1024 }; /* what ptxas allows on every target */
+
+static bool program_kernel(cji_sim_program *p, cji_dec_module *mods, cji_dec_module *mod, uint32_t index, cji_text *log) {
     const cj_ptx *m = mod->m;
     const cj_fn *f = m->fn[index];
     const cji_func *fn = &p->func[mod->func[index]];
@@ -258,6 +260,11 @@ static bool program_kernel(cji_sim_program *p, cji_dec_module *mods, cji_dec_mod
         shared = program_up(shared, program_align(v));
         mod->var[f->var[i]] = (struct cji_dec_var){ CJI_VAR_SHARED, shared };
         shared += v->bytes;
+    }
+    if (shared > PROGRAM_SHARED_MOST) {
+        cji_text_printf(log, "%s: kernel %s has %llu bytes of static shared memory, %u are possible: dynamic shared memory, sized by the launch, may be more\n",
+                        mod->name, cji_ptx_name(m, f->name), (unsigned long long)shared, PROGRAM_SHARED_MOST);
+        return false;
     }
     k->static_shared = (uint32_t)shared;
     k->registers = program_registers(f);
@@ -330,7 +337,7 @@ static bool program_build(cji_sim_program *p, cji_dec_module *mods, const cji_si
             if (!program_is_ours(p, &mods[i], (uint32_t)i, j)) continue;
             cji_func *fn = &p->func[mods[i].func[j]];
             program_frame(&mods[i], mods[i].m->fn[j], fn);
-            if (fn->kernel && !program_kernel(p, mods, &mods[i], j)) return false;
+            if (fn->kernel && !program_kernel(p, mods, &mods[i], j, log)) return false;
             if (fn->kernel) p->kernel[p->nkernel - 1].local_bytes = fn->local;
         }
     if (p->image_bytes) {
