@@ -235,6 +235,14 @@ void cji_sd_space_end(void)
     pthread_rwlock_unlock(&sd_space.lock);
 }
 
+void cji_sd_space_change(uint64_t lo, void (*change)(sd_range *r, void *user), void *user)
+{
+    pthread_rwlock_wrlock(&sd_space.lock);
+    sd_range *r = sd_space_holder(lo);
+    if (r && r->lo == lo && !r->freed) change(r, user);
+    pthread_rwlock_unlock(&sd_space.lock);
+}
+
 /* ---- Looking up -------------------------------------------------------------------------------------------------- */
 
 bool cji_sd_space_find(uint64_t address, sd_range *out)
@@ -309,12 +317,14 @@ bool cji_sd_exec_find(void *user, uint64_t address, cji_sim_span *span, char *wh
     const sd_ctx *c = user;
     pthread_rwlock_rdlock(&sd_space.lock);
     const sd_range *r = sd_space_holder(address);
-    bool found = r && !r->freed && r->bytes && sd_range_reached(r, c);
+    bool found = r && !r->freed && !r->absent && r->bytes && sd_range_reached(r, c);
     if (found) {
         span->lo = r->lo;
         span->hi = r->lo + r->bytes;
         span->host = sd_host_of(r, r->lo);
         span->readonly = r->place == SD_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY);
+    } else if (r && r->absent && !r->freed) {
+        snprintf(why, size, "is memory of a graph that is not allocated at this point of the stream");
     } else if (r && !r->freed && r->bytes) {
         snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess", r->dev->ordinal, c->dev->ordinal);
     } else {

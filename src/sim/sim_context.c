@@ -82,6 +82,7 @@ void cji_sd_ctx_stop(sd_ctx *c)
     sd_ctx_empty(c);
     cji_sd_stream_forget(c->legacy);
     c->legacy = NULL;
+    cji_sd_gmem_forget_ctx(c);
     cji_sd_space_drop_ctx(c);
     if (!c->primary) cji_sd_handle_drop(c);
 }
@@ -101,6 +102,7 @@ void cji_sd_ctx_end(sd_ctx *c)
     c->alive = false;
     sd_ctx_empty(c);
     cji_sd_stream_forget(c->legacy);
+    cji_sd_gmem_forget_ctx(c);
     cji_sd_space_drop_ctx(c);
 }
 

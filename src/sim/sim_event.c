@@ -193,3 +193,14 @@ CUresult cji_sd_cuEventElapsedTime(float *ms, CUevent ha, CUevent hb)
     sd_unlock();
     return r;
 }
+
+/* Events stay in their process here: CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED is 0. */
+CUresult cji_sd_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
+{
+    sd_event *e;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_event_get(h, &e);
+    sd_unlock();
+    return r ? r : CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -59,13 +59,30 @@ static CUresult sd_flatten_child(sd_exec *x, const sd_node *node, const size_t *
     for (size_t i = first; i < x->nstep; i++)
         if (x->step[i].leaf) leaf[nleaf++] = i;
     bool ok = sd_step_put(x, NULL, node, leaf, nleaf);
+    if (ok) x->step[x->nstep - 1].first = first;
     cji_free(leaf, room * sizeof *leaf);
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* A conditional node: one step, with its bodies as executable graphs of their own. */
+static CUresult sd_flatten_branch(sd_exec *x, const sd_node *node, const size_t *before, size_t n)
+{
+    sd_work *w;
+    CUresult r = cji_sd_cond_branch(node->work, &w);
+    if (r) return r;
+    if (!sd_step_put(x, w, node, before, n)) r = CUDA_ERROR_OUT_OF_MEMORY;
+    cji_sd_work_drop(w);
+    return r;
 }
 
 /* The steps of `g`; those without predecessors come after step `root` (SIZE_MAX: none). */
 static CUresult sd_flatten(sd_exec *x, sd_graph *g, size_t root)
 {
+    bool lost = false;
+    x->bag = cji_sd_bag_copy(x->bag, g->bag, &lost);
+    if (lost) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < g->ncond; i++)
+        if (!g->cond[i]->used) return CUDA_ERROR_INVALID_VALUE;
     if (!g->nnode) return CUDA_SUCCESS;
     sd_node **order = cji_alloc(g->nnode * sizeof *order);
     size_t *last = cji_alloc(g->nnode * sizeof *last), *before = cji_alloc(g->nnode * sizeof *before);
@@ -77,6 +94,7 @@ static CUresult sd_flatten(sd_exec *x, sd_graph *g, size_t root)
         for (size_t b = 0; b < node->nbefore; b++) before[n++] = last[node->before[b]->mark - 1];   /* mark: its place in the order, from 1 */
         if (!n && root != SIZE_MAX) before[n++] = root;
         if (node->type == CU_GRAPH_NODE_TYPE_GRAPH) r = sd_flatten_child(x, node, before, n);
+        else if (node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) r = sd_flatten_branch(x, node, before, n);
         else if (!sd_step_put(x, node->work, node, before, n)) r = CUDA_ERROR_OUT_OF_MEMORY;
         last[i] = x->nstep - 1;
     }
@@ -86,7 +104,7 @@ static CUresult sd_flatten(sd_exec *x, sd_graph *g, size_t root)
     return r;
 }
 
-static sd_exec *sd_exec_make(sd_graph *g, CUresult *r)
+sd_exec *cji_sd_exec_make(sd_graph *g, CUresult *r)
 {
     sd_exec *x = cji_zalloc(sizeof *x);
     if (!x) {
@@ -94,6 +112,8 @@ static sd_exec *sd_exec_make(sd_graph *g, CUresult *r)
         return NULL;
     }
     x->refs = 1;
+    x->graph = g->id;
+    x->once = g->once;
     x->room = sd_count_steps(g);
     x->step = x->room ? cji_zalloc(x->room * sizeof *x->step) : NULL;
     x->op = x->room ? cji_zalloc(x->room * sizeof *x->op) : NULL;
@@ -109,15 +129,19 @@ void cji_sd_exec_drop(sd_exec *x)
     if (x->step) sd_steps_free(x->step, x->nstep, x->room);
     if (x->op) cji_free(x->op, x->room * sizeof *x->op);
     cji_sd_op_drop(x->last);
+    cji_sd_bag_drop(x->bag);
+    cji_sd_work_drop(x->begin);
     cji_free(x, sizeof *x);
 }
 
-static CUresult sd_exec_get(CUgraphExec h, sd_exec **out)
+CUresult cji_sd_exec_get(CUgraphExec h, sd_exec **out)
 {
     if (!cji_sd_handle_is(SD_EXEC, h)) return CUDA_ERROR_INVALID_VALUE;
     *out = (sd_exec *)h;
     return (*out)->ctx->fault;
 }
+
+static bool sd_exec_of_graph(const void *p, const void *g) { return ((const sd_exec *)p)->graph == ((const sd_graph *)g)->id; }
 
 static CUresult sd_instantiate(CUgraphExec *out, CUgraph h, unsigned long long flags)
 {
@@ -128,13 +152,15 @@ static CUresult sd_instantiate(CUgraphExec *out, CUgraph h, unsigned long long f
     if (flags & ~all) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sd_ctx(&c);
     if (!r) r = cji_sd_graph_get(h, &g);
-    sd_exec *x = r ? NULL : sd_exec_make(g, &r);
+    if (!r && g->once && cji_sd_handle_next(SD_EXEC, sd_exec_of_graph, g)) r = CUDA_ERROR_INVALID_VALUE;   /* one at a time */
+    sd_exec *x = r ? NULL : cji_sd_exec_make(g, &r);
     if (r) return r;
-    if (!cji_sd_handle_add(SD_EXEC, x)) {
+    x->ctx = c;
+    r = cji_sd_cond_begin(x, &x->begin);
+    if (r || !cji_sd_handle_add(SD_EXEC, x)) {
         cji_sd_exec_drop(x);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    x->ctx = c;
     x->flags = flags;
     *out = (CUgraphExec)x;
     return CUDA_SUCCESS;
@@ -149,15 +175,23 @@ CUresult cji_sd_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph h, unsigne
     return r;
 }
 
+static CUgraphInstantiateResult sd_instantiate_why(CUgraph h, CUresult r)
+{
+    sd_graph *g;
+    if (cji_sd_graph_get(h, &g)) return CUDA_GRAPH_INSTANTIATE_ERROR;
+    for (size_t i = 0; i < g->ncond; i++)
+        if (!g->cond[i]->used) return CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
+    if (r == CUDA_ERROR_NOT_SUPPORTED) return CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+    return r == CUDA_ERROR_INVALID_VALUE ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE : CUDA_GRAPH_INSTANTIATE_ERROR;
+}
+
 CUresult cji_sd_cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph h, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
     if (!out || !p) return CUDA_ERROR_INVALID_VALUE;
-    sd_graph *g;
     sd_lock();
     CUresult r = sd_instantiate(out, h, p->flags);
     p->hErrNode_out = NULL;
-    p->result_out = !r ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-                  : r == CUDA_ERROR_INVALID_VALUE && !cji_sd_graph_get(h, &g) ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE : CUDA_GRAPH_INSTANTIATE_ERROR;
+    p->result_out = !r ? CUDA_GRAPH_INSTANTIATE_SUCCESS : sd_instantiate_why(h, r);
     sd_unlock();
     return r;
 }
@@ -179,7 +213,7 @@ CUresult cji_sd_cuGraphExecGetFlags(CUgraphExec h, cuuint64_t *flags)
     sd_exec *x;
     if (!flags) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = sd_exec_get(h, &x);
+    CUresult r = cji_sd_exec_get(h, &x);
     if (!r) *flags = x->flags;
     sd_unlock();
     return r;
@@ -209,16 +243,9 @@ static sd_op *sd_step_launch(sd_exec *x, const sd_step *s, sd_stream *stream, sd
     return op;
 }
 
-static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
+CUresult cji_sd_exec_steps(sd_exec *x, sd_stream *s, sd_op *begin, sd_op *end)
 {
-    sd_op *begin = cji_sd_op_new(s->ctx, s, NULL), *end = begin ? cji_sd_op_new(s->ctx, s, NULL) : NULL;
-    if (!end) {
-        if (begin) cji_sd_op_abandon(begin);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    CUresult r = cji_sd_after_stream(begin, s);
-    if (!r) r = cji_sd_op_after(begin, x->last);
-    cji_sd_op_submit(begin);
+    CUresult r = CUDA_SUCCESS;
     size_t n = 0;
     for (; n < x->nstep && !r; n++) {
         x->op[n] = sd_step_launch(x, &x->step[n], s, begin);
@@ -233,8 +260,28 @@ static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
         cji_sd_op_drop(x->op[i]);
         x->op[i] = NULL;
     }
+    return r;
+}
+
+static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
+{
+    CUresult r = cji_sd_gmem_launch(x);
+    if (r) return r;
+    sd_op *begin = cji_sd_op_new(s->ctx, s, x->begin), *end = begin ? cji_sd_op_new(s->ctx, s, NULL) : NULL;
+    if (!end) {
+        if (begin) cji_sd_op_abandon(begin);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    r = cji_sd_after_stream(begin, s);
+    if (!r) r = cji_sd_op_after(begin, x->last);
+    cji_sd_op_submit(begin);
+    CUresult steps = r ? CUDA_SUCCESS : cji_sd_exec_steps(x, s, begin, end);
+    if (!r) r = steps;
+    else if (cji_sd_op_after(end, begin)) r = CUDA_ERROR_OUT_OF_MEMORY;
     end->exec = x;
     x->refs++;
+    end->bag = x->bag;
+    if (end->bag) end->bag->refs++;
     cji_sd_set_tail(s, end);
     cji_sd_op_submit(end);
     cji_sd_op_drop(x->last);
@@ -247,8 +294,12 @@ static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
 /* Inside a capture a launch becomes a child node with the same steps. */
 static CUresult sd_exec_capture(sd_exec *x, sd_stream *s)
 {
+    if (x->once) return cji_sd_capture_refuses(s);   /* such a graph is no child */
     sd_graph *g = cji_sd_graph_new();
     CUresult r = g ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    bool lost = false;
+    if (g) g->bag = cji_sd_bag_copy(NULL, x->bag, &lost);
+    if (lost) r = CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; !r && i < x->nstep; i++) {
         const sd_step *p = &x->step[i];
         sd_work *w = cji_sd_work_hold(p->enabled ? p->work : NULL);
@@ -276,7 +327,7 @@ CUresult cji_sd_cuGraphLaunch(CUgraphExec h, CUstream hs)
     sd_exec *x;
     sd_stream *s;
     sd_lock();
-    CUresult r = sd_exec_get(h, &x);
+    CUresult r = cji_sd_exec_get(h, &x);
     if (!r) r = cji_sd_stream_for_work(hs, &s);
     if (!r) r = s->capture ? sd_exec_capture(x, s) : sd_exec_launch(x, s);
     sd_unlock();
@@ -289,247 +340,10 @@ CUresult cji_sd_cuGraphUpload(CUgraphExec h, CUstream hs)
     sd_exec *x;
     sd_stream *s;
     sd_lock();
-    CUresult r = sd_exec_get(h, &x);
+    CUresult r = cji_sd_exec_get(h, &x);
     if (!r) r = cji_sd_stream_for_work(hs, &s);
     if (!r && s->capture) r = cji_sd_capture_refuses(s);
     if (!r) r = cji_sd_enqueue(s, NULL, x->last, NULL);
-    sd_unlock();
-    return r;
-}
-
-/* ---- Update ------------------------------------------------------------------------------------------------------ */
-
-static CUgraphExecUpdateResult sd_compare(const sd_exec *x, const sd_exec *y, size_t *at)
-{
-    *at = SIZE_MAX;
-    if (x->nstep != y->nstep) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    for (size_t i = 0; i < x->nstep; i++) {
-        const sd_step *a = &x->step[i], *b = &y->step[i];
-        *at = i;
-        if (a->nbefore != b->nbefore || (a->nbefore && memcmp(a->before, b->before, a->nbefore * sizeof *a->before))) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        if (a->type != b->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-        if (!a->work != !b->work) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        if (!a->work) continue;
-        if (a->work->verb != b->work->verb) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-        if (a->type == CU_GRAPH_NODE_TYPE_KERNEL && a->work->ctx != b->work->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
-        if (a->type == CU_GRAPH_NODE_TYPE_KERNEL && a->work->launch.cooperative != b->work->launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
-        if (a->work->ctx != b->work->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-        if (a->work->verb == SD_COPY && (a->work->copy.dst.host != b->work->copy.dst.host || a->work->copy.src.host != b->work->copy.src.host))
-            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-    }
-    *at = SIZE_MAX;
-    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
-}
-
-static CUgraphNode sd_node_with(const sd_graph *g, uint64_t id)
-{
-    for (size_t i = 0; i < g->nnode; i++) {
-        if (g->node[i]->id == id) return (CUgraphNode)g->node[i];
-        CUgraphNode inner = g->node[i]->type == CU_GRAPH_NODE_TYPE_GRAPH ? sd_node_with(g->node[i]->work->child, id) : NULL;
-        if (inner) return inner;
-    }
-    return NULL;
-}
-
-/* All or nothing: a graph of another shape leaves the executable as it was. */
-static CUresult sd_exec_update(sd_exec *x, sd_graph *g, CUgraphExecUpdateResultInfo *info)
-{
-    CUresult r;
-    size_t at;
-    sd_exec *y = sd_exec_make(g, &r);
-    info->result = CU_GRAPH_EXEC_UPDATE_ERROR;
-    if (!y) return r;
-    info->result = sd_compare(x, y, &at);
-    if (info->result) {
-        if (at != SIZE_MAX) info->errorNode = sd_node_with(g, y->step[at].node);
-        cji_sd_exec_drop(y);
-        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    }
-    for (size_t i = 0; i < x->nstep; i++) {
-        sd_work *old = x->step[i].work;
-        x->step[i].work = y->step[i].work;
-        y->step[i].work = old;
-    }
-    cji_sd_exec_drop(y);
-    return CUDA_SUCCESS;
-}
-
-CUresult cji_sd_cuGraphExecUpdate_v2(CUgraphExec h, CUgraph hg, CUgraphExecUpdateResultInfo *info)
-{
-    sd_exec *x;
-    sd_graph *g;
-    if (!info) return CUDA_ERROR_INVALID_VALUE;
-    memset(info, 0, sizeof *info);
-    sd_lock();
-    CUresult r = sd_exec_get(h, &x);
-    if (!r) r = cji_sd_graph_get(hg, &g);
-    if (!r) r = sd_exec_update(x, g, info);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, CUgraphExecUpdateResult *result)
-{
-    CUgraphExecUpdateResultInfo info;
-    CUresult r = cji_sd_cuGraphExecUpdate_v2(h, hg, &info);
-    if (node) *node = info.errorNode;
-    /* Another number of nodes: the newer call says "topology changed", this one "not supported" (as measured). */
-    bool count = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode;
-    if (result) *result = count ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : info.result;
-    return r;
-}
-
-/* ---- One node's parameters; launches in flight keep theirs ------------------------------------------------------- */
-
-static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_step **out)
-{
-    sd_exec *x;
-    sd_node *n;
-    CUresult r = sd_exec_get(h, &x);
-    if (!r) r = cji_sd_node_get(hn, &n);
-    if (r) return r;
-    for (size_t i = 0; i < x->nstep; i++) {
-        sd_step *s = &x->step[i];
-        if (s->node != n->id) continue;
-        *out = s;
-        return s->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
-static void sd_step_change(sd_step *s, sd_work *w)
-{
-    cji_sd_work_drop(s->work);
-    s->work = w;
-}
-
-CUresult cji_sd_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
-{
-    sd_step *s;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_KERNEL, &s);
-    if (!r) r = cji_sd_kernel_params(p, &w);
-    if (!r && w->ctx != s->work->ctx) {
-        cji_sd_work_drop(w);
-        r = CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
-{
-    sd_step *s;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMCPY, &s);
-    if (!r) r = cji_sd_copy_params(p, c, &w);
-    if (!r && (w->copy.dst.host != s->work->copy.dst.host || w->copy.src.host != s->work->copy.src.host)) {   /* the kind of copy may not change */
-        cji_sd_work_drop(w);
-        r = CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
-{
-    sd_step *s;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMSET, &s);
-    if (!r) r = cji_sd_fill_params(p, c, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
-{
-    sd_step *s;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_HOST, &s);
-    if (!r) r = cji_sd_host_params(p, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-static CUresult sd_exec_set_event(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_verb verb, CUevent e)
-{
-    sd_step *s;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, type, &s);
-    if (!r) r = cji_sd_event_params(verb, e, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
-{
-    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_EVENT_RECORD, SD_RECORD, e);
-}
-
-CUresult cji_sd_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
-{
-    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_WAIT_EVENT, SD_WAIT, e);
-}
-
-CUresult cji_sd_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
-{
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return cji_sd_cuGraphExecKernelNodeSetParams(h, hn, &p->kernel);
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return cji_sd_cuGraphExecMemcpyNodeSetParams(h, hn, &p->memcpy.copyParams, p->memcpy.copyCtx);
-    case CU_GRAPH_NODE_TYPE_MEMSET: {
-        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
-        return cji_sd_cuGraphExecMemsetNodeSetParams(h, hn, &m, p->memset.ctx);
-    }
-    case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_cuGraphExecHostNodeSetParams(h, hn, &p->host);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_cuGraphExecEventRecordNodeSetEvent(h, hn, p->eventRecord.event);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_cuGraphExecEventWaitNodeSetEvent(h, hn, p->eventWait.event);
-    default: return CUDA_ERROR_NOT_SUPPORTED;
-    }
-}
-
-/* ---- Switching nodes off ----------------------------------------------------------------------------------------- */
-
-static CUresult sd_step_switched(CUgraphExec h, CUgraphNode hn, sd_step **out)
-{
-    sd_node *n;
-    CUresult r = cji_sd_node_get(hn, &n);
-    if (r) return r;
-    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
-    return sd_step_of(h, hn, n->type, out);
-}
-
-CUresult cji_sd_cuGraphNodeSetEnabled(CUgraphExec h, CUgraphNode hn, unsigned on)
-{
-    sd_step *s;
-    sd_lock();
-    CUresult r = sd_step_switched(h, hn, &s);
-    if (!r) s->enabled = on != 0;
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphNodeGetEnabled(CUgraphExec h, CUgraphNode hn, unsigned *on)
-{
-    sd_step *s;
-    if (!on) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_switched(h, hn, &s);
-    if (!r) *on = s->enabled;
     sd_unlock();
     return r;
 }

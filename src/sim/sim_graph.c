@@ -20,6 +20,9 @@ void cji_sd_graph_drop(sd_graph *g)
     if (!g || --g->refs) return;
     for (size_t i = 0; i < g->nnode; i++) cji_sd_node_drop(g->node[i]);
     cji_free(g->node, g->cap * sizeof *g->node);
+    for (size_t i = 0; i < g->ncond; i++) cji_sd_cond_drop(g->cond[i]);
+    cji_free(g->cond, g->cond_cap * sizeof *g->cond);
+    cji_sd_bag_drop(g->bag);
     cji_free(g, sizeof *g);
 }
 
@@ -77,6 +80,9 @@ sd_node *cji_sd_node_new(sd_graph *g, sd_work *w, CUgraphNodeType type, sd_node 
     node->work = w;
     node->type = type;
     if (w && w->verb == SD_CHILD && w->child) w->child->parent = node;
+    if (w && w->verb == SD_CONDITIONAL) cji_sd_cond_node(w, node);
+    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE) g->memory = true;
+    if (g->memory || type == CU_GRAPH_NODE_TYPE_CONDITIONAL) g->once = true;
     g->node[g->nnode++] = node;
     return node;
 }
@@ -88,6 +94,7 @@ void cji_sd_node_drop(sd_node *n)
         n->work->child->parent = NULL;
         cji_sd_handle_drop(n->work->child);
     }
+    if (n->work && n->work->verb == SD_CONDITIONAL) cji_sd_cond_node(n->work, NULL);
     cji_sd_work_drop(n->work);
     cji_sd_deps_free(&n->before, &n->nbefore, &n->before_cap);
     cji_free(n->param, n->nparam * sizeof *n->param);
@@ -111,12 +118,18 @@ CUgraphNodeType cji_sd_verb_type(const sd_work *w)
     case SD_HOST:
     case SD_CALLBACK: return CU_GRAPH_NODE_TYPE_HOST;
     case SD_WAIT_VALUE:
-    case SD_WRITE_VALUE: return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
-    case SD_FREE: return CU_GRAPH_NODE_TYPE_MEM_FREE;
-    case SD_ALLOC: return CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    case SD_WRITE_VALUE:
+    case SD_BATCH: return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    case SD_FREE:
+    case SD_GRAPH_FREE: return CU_GRAPH_NODE_TYPE_MEM_FREE;
+    case SD_GRAPH_ALLOC: return CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    case SD_BRANCH:
+    case SD_CONDITIONAL: return CU_GRAPH_NODE_TYPE_CONDITIONAL;
     case SD_RECORD: return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
     case SD_WAIT: return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     case SD_CHILD: return CU_GRAPH_NODE_TYPE_GRAPH;
+    case SD_AGAIN:
+    case SD_BEGIN:
     case SD_MARK: break;
     }
     return CU_GRAPH_NODE_TYPE_EMPTY;
@@ -145,6 +158,7 @@ CUresult cji_sd_cuGraphDestroyNode(CUgraphNode h)
     sd_node *n;
     sd_lock();
     CUresult r = cji_sd_node_get(h, &n);
+    if (!r && n->graph->memory) r = CUDA_ERROR_NOT_SUPPORTED;
     if (!r) {
         sd_graph *g = n->graph;
         for (size_t i = 0, k = 0; i < g->nnode; i++) {
@@ -317,6 +331,7 @@ CUresult cji_sd_cuGraphRemoveDependencies(CUgraph h, const CUgraphNode *from, co
     sd_graph *g;
     sd_lock();
     CUresult r = cji_sd_graph_get(h, &g);
+    if (!r && g->memory) r = CUDA_ERROR_NOT_SUPPORTED;
     if (!r) r = sd_edges_check(g, from, to, n, false);
     for (size_t i = 0; !r && i < n; i++) {
         sd_node *t = (sd_node *)to[i];
@@ -371,6 +386,12 @@ sd_graph *cji_sd_graph_copy(const sd_graph *from)
     sd_graph *g = cji_sd_graph_new();
     if (!g) return NULL;
     g->origin = from->id;
+    bool lost = false;
+    g->bag = cji_sd_bag_copy(NULL, from->bag, &lost);
+    if (lost) {
+        cji_sd_graph_drop(g);
+        return NULL;
+    }
     for (size_t i = 0; i < from->nnode; i++) from->node[i]->mark = i;
     for (size_t i = 0; i < from->nnode; i++) {
         bool failed = false;
@@ -400,6 +421,7 @@ CUresult cji_sd_cuGraphClone(CUgraph *out, CUgraph h)
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = cji_sd_graph_get(h, &g);
+    if (!r && g->once) r = CUDA_ERROR_NOT_SUPPORTED;
     if (!r) {
         sd_graph *copy = cji_sd_graph_copy(g);
         if (!copy || !cji_sd_handle_add(SD_GRAPH, copy)) {

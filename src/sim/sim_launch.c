@@ -203,7 +203,8 @@ cji_sim_grid *cji_sd_grid_open(sd_op *op)
     cji_sim_launch l = { .program = w->launch.func->module->program, .kernel = w->launch.func->kernel, .dynamic_shared = w->launch.shared,
                          .params = w->launch.params, .memory = { cji_sd_exec_find, cji_sd_exec_print, c }, .cooperative = w->launch.cooperative,
                          .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
-                         .sm_count = (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .cancel = &c->cancel };
+                         .sm_count = (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .condition = cji_sd_exec_condition,
+                         .cancel = &c->cancel };
     memcpy(l.grid, w->launch.grid, sizeof l.grid);
     memcpy(l.block, w->launch.block, sizeof l.block);
     memcpy(l.cluster, w->launch.cluster, sizeof l.cluster);

@@ -52,7 +52,7 @@ CUresult cji_sd_cuMemFree(CUdeviceptr at)
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (!range.pool && range.ctx->alive) cji_sd_wait_ctx(range.ctx);
-        r = cji_sd_space_drop(at, range.place, &range);
+        r = range.graph ? cji_sd_gmem_release(range.graph, NULL) : cji_sd_space_drop(at, range.place, &range);
         if (!r && range.pool) cji_sd_pool_give(range.pool, range.room);
         if (!r) r = c->fault;
     }

@@ -39,7 +39,7 @@ static void sd_node_change(sd_node *n, sd_work *w)
     n->nparam = 0;
 }
 
-static CUresult sd_ctx_for(CUcontext h, sd_ctx **out)
+CUresult cji_sd_ctx_for(CUcontext h, sd_ctx **out)
 {
     if (!h) return cji_sd_ctx(out);
     if (!cji_sd_handle_is(SD_CTX, h)) return CUDA_ERROR_INVALID_CONTEXT;
@@ -87,6 +87,7 @@ CUresult cji_sd_child_params(CUgraph h, sd_work **out)
 {
     sd_graph *g;
     CUresult r = cji_sd_graph_get(h, &g);
+    if (!r && g->once) r = CUDA_ERROR_NOT_SUPPORTED;
     if (r) return r;
     sd_work *w = *out = cji_sd_work_new(SD_CHILD, NULL, 0);
     sd_graph *copy = w ? cji_sd_graph_copy(g) : NULL;
@@ -102,14 +103,14 @@ CUresult cji_sd_child_params(CUgraph h, sd_work **out)
 CUresult cji_sd_copy_params(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **out)
 {
     sd_ctx *c;
-    CUresult r = sd_ctx_for(h, &c);
+    CUresult r = cji_sd_ctx_for(h, &c);
     return r ? r : cji_sd_copy_work(p, c, out);
 }
 
 CUresult cji_sd_fill_params(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_work **out)
 {
     sd_ctx *c;
-    CUresult r = sd_ctx_for(h, &c);
+    CUresult r = cji_sd_ctx_for(h, &c);
     return r ? r : cji_sd_fill_work(p, c, out);
 }
 
@@ -444,7 +445,8 @@ CUresult cji_sd_cuGraphEventWaitNodeSetEvent(CUgraphNode h, CUevent e) { return 
 
 /* ---- By a parameter block ---------------------------------------------------------------------------------------- */
 
-CUresult cji_sd_node_params(const CUgraphNodeParams *p, sd_work **out)
+/* `g`: where the node will be; NULL where one that exists gets other parameters. */
+static CUresult sd_node_work(CUgraphNodeParams *p, sd_graph *g, sd_work **out)
 {
     *out = NULL;
     switch (p->type) {
@@ -455,18 +457,26 @@ CUresult cji_sd_node_params(const CUgraphNodeParams *p, sd_work **out)
         return cji_sd_fill_params(&m, p->memset.ctx, out);
     }
     case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_host_params(&p->host, out);
-    case CU_GRAPH_NODE_TYPE_GRAPH: return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ? cji_sd_child_params(p->graph.graph, out) : CUDA_ERROR_NOT_SUPPORTED;
-    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_event_params(SD_RECORD, p->eventRecord.event, out);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_event_params(SD_WAIT, p->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return cji_sd_batch_params(&p->memOp, out);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
+    default: break;
     }
-    return CUDA_ERROR_INVALID_VALUE;
+    if (!g) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_GRAPH: return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ? cji_sd_child_params(p->graph.graph, out) : CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return cji_sd_cond_params(&p->conditional, out);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return cji_sd_gmem_free_work(g, p->free.dptr, out);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        r = cji_sd_gmem_params(g, &p->alloc, out);
+        if (!r) p->alloc.dptr = (*out)->gmem.mem->at;
+        return r;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
 }
 
 CUresult cji_sd_cuGraphAddNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraphNodeParams *p)
@@ -476,7 +486,7 @@ CUresult cji_sd_cuGraphAddNode(CUgraphNode *out, CUgraph h, const CUgraphNode *d
     if (!p || p->reserved2) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = cji_sd_node_params(p, &w);
+    if (!r) r = sd_node_work(p, g, &w);
     if (!r) r = sd_node_add(out, g, dep, n, w);
     sd_unlock();
     return r;
@@ -494,8 +504,7 @@ CUresult cji_sd_cuGraphNodeSetParams(CUgraphNode h, CUgraphNodeParams *p)
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_node_typed(h, p->type, &n);
-    if (!r && (p->type == CU_GRAPH_NODE_TYPE_EMPTY || p->type == CU_GRAPH_NODE_TYPE_GRAPH)) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) r = cji_sd_node_params(p, &w);
+    if (!r) r = sd_node_work(p, NULL, &w);
     if (!r) sd_node_change(n, w);
     sd_unlock();
     return r;

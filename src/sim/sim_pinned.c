@@ -12,7 +12,8 @@ static CUresult sd_host_block(sd_ctx *c, size_t bytes, sd_place place, unsigned 
     void *block = cji_alloc(size);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t lo = ((uint64_t)(uintptr_t)block + SD_HOST_PAGE - 1) / SD_HOST_PAGE * SD_HOST_PAGE;
-    sd_range r = { .lo = lo, .bytes = bytes, .room = bytes, .place = place, .dev = c->dev, .ctx = c, .flags = flags, .block = block, .block_bytes = size };
+    sd_range r = { .lo = lo, .bytes = bytes, .room = bytes, .place = place, .dev = c->dev, .ctx = c, .flags = flags, .block = block, .block_bytes = size,
+                   .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
     CUresult result = cji_sd_space_add(&r);
     if (result) cji_free(block, size);
     else *at = lo;
@@ -119,7 +120,8 @@ CUresult cji_sd_cuMemHostUnregister(void *p)
     return r;
 }
 
-/* ---- Managed memory: one memory for host and devices, so moving and advising it changes nothing ------------------ */
+/* ---- Managed memory: one memory for host and devices, so moving and advising it changes nothing but what can be asked for.
+ * Advice holds for a whole allocation: what was said of a part of it last. ---------------------------------------- */
 
 CUresult cji_sd_cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
 {
@@ -135,21 +137,27 @@ CUresult cji_sd_cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags
     return r;
 }
 
-static bool sd_managed(CUdeviceptr at, size_t bytes)
+static bool sd_managed(CUdeviceptr at, size_t bytes, sd_range *range)
 {
-    sd_range range;
-    return bytes && cji_sd_space_find(at, &range) && range.place == SD_MANAGED && bytes <= range.bytes && at - range.lo <= range.bytes - bytes;
+    return bytes && cji_sd_space_find(at, range) && range->place == SD_MANAGED && bytes <= range->bytes && at - range->lo <= range->bytes - bytes;
 }
+
+static void sd_advise(sd_range *r, void *advice) { r->advice = *(const sd_advice *)advice; }
 
 CUresult cji_sd_cuMemPrefetchAsync(CUdeviceptr at, size_t bytes, CUdevice d, CUstream h)
 {
     sd_stream *s;
+    sd_range range;
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
-    if (!r && !sd_managed(at, bytes)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && !sd_managed(at, bytes, &range)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
     if (!r && s->capture) r = cji_sd_capture_refuses(s);
     if (!r) r = cji_sd_enqueue(s, NULL, NULL, NULL);
+    if (!r) {
+        range.advice.prefetched = d;
+        cji_sd_space_change(range.lo, sd_advise, &range.advice);
+    }
     sd_unlock();
     return r;
 }
@@ -157,10 +165,62 @@ CUresult cji_sd_cuMemPrefetchAsync(CUdeviceptr at, size_t bytes, CUdevice d, CUs
 CUresult cji_sd_cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, CUdevice d)
 {
     sd_ctx *c;
+    sd_range range;
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
-    if (!r && (!sd_managed(at, bytes) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
+    if (!r && (!sd_managed(at, bytes, &range) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)) r = CUDA_ERROR_INVALID_VALUE;
+    bool anywhere = advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+    if (!r && !anywhere && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
+    if (!r) {
+        sd_advice *v = &range.advice;
+        switch (advice) {
+        case CU_MEM_ADVISE_SET_READ_MOSTLY: v->read_mostly = true; break;
+        case CU_MEM_ADVISE_UNSET_READ_MOSTLY: v->read_mostly = false; break;
+        case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: v->preferred = d; break;
+        case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: v->preferred = CU_DEVICE_INVALID; break;
+        case CU_MEM_ADVISE_SET_ACCESSED_BY: v->accessed |= 1u << (d + 1); break;   /* bit 0: the CPU */
+        case CU_MEM_ADVISE_UNSET_ACCESSED_BY: v->accessed &= ~(1u << (d + 1)); break;
+        default: break;
+        }
+        cji_sd_space_change(range.lo, sd_advise, v);
+    }
+    sd_unlock();
+    return r;
+}
+
+static int sd_place_type(CUdevice d) { return d >= 0 ? CU_MEM_LOCATION_TYPE_DEVICE : d == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_INVALID; }
+
+static CUresult sd_range_attribute(int *data, size_t count, CUmem_range_attribute attribute, const sd_advice *v)
+{
+    if (attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY) {
+        size_t n = 0;
+        for (CUdevice d = -1; d < SD_MAX_DEVICES && n < count; d++)
+            if (v->accessed >> (d + 1) & 1) data[n++] = d;
+        while (n < count) data[n++] = CU_DEVICE_INVALID;
+        return CUDA_SUCCESS;
+    }
+    if (count != 1) return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: *data = v->read_mostly; return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: *data = v->preferred; return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: *data = v->prefetched; return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: *data = sd_place_type(v->preferred); return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: *data = sd_place_type(v->prefetched); return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cji_sd_cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute, CUdeviceptr at, size_t bytes)
+{
+    sd_ctx *c;
+    sd_range range;
+    if (!data || !size || size % sizeof(int)) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_ctx(&c);
+    if (!r && !sd_managed(at, bytes, &range)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = sd_range_attribute(data, size / sizeof(int), attribute, &range.advice);
     sd_unlock();
     return r;
 }

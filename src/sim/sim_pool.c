@@ -49,7 +49,7 @@ void cji_sd_pool_take(sd_pool *p, uint64_t bytes)
     if (p->reserved > p->reserved_high) p->reserved_high = p->reserved;
 }
 
-static void sd_pool_trim(sd_pool *p, uint64_t keep)
+void cji_sd_pool_trim(sd_pool *p, uint64_t keep)
 {
     uint64_t least = (p->used + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
     if (keep < UINT64_MAX - SD_POOL_GRAIN) keep = (keep + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
@@ -64,15 +64,29 @@ void cji_sd_pool_give(sd_pool *p, uint64_t bytes)
 
 void cji_sd_pool_settle(sd_device *dev)
 {
-    for (sd_pool *p = dev->pools; p; p = p->next) sd_pool_trim(p, p->threshold);
+    for (sd_pool *p = dev->pools; p; p = p->next) cji_sd_pool_trim(p, p->threshold);
 }
 
 /* ---- Allocation and release in stream order ---------------------------------------------------------------------- */
 
+/* Inside a capture: a node of the graph's own memory. */
+static CUresult sd_pool_capture(CUdeviceptr *out, size_t bytes, const sd_pool *p, sd_stream *s)
+{
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, p->dev->ordinal } };
+    sd_work *w;
+    CUresult r = p->dev == s->ctx->dev ? cji_sd_gmem_new(s->capture->graph, s->ctx, bytes, &props, &w) : CUDA_ERROR_NOT_SUPPORTED;
+    if (r) return r;
+    CUdeviceptr at = w->gmem.mem->at;
+    r = cji_sd_capture_add(s, w);
+    if (!r) *out = at;
+    return r;
+}
+
 static CUresult sd_pool_alloc(CUdeviceptr *out, size_t bytes, sd_pool *p, sd_stream *s)
 {
-    if (!bytes || s->capture) return s->capture ? cji_sd_capture_refuses(s) : CUDA_ERROR_INVALID_VALUE;
+    if (!bytes) return CUDA_ERROR_INVALID_VALUE;
     if (!p) p = s->ctx->dev->pool;
+    if (s->capture) return sd_pool_capture(out, bytes, p, s);
     if (p->max_bytes && (bytes > p->max_bytes || p->used > p->max_bytes - bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = cji_sd_unsafe();
     if (!r) r = cji_sd_space_alloc(p->dev, s->ctx, bytes, p, false, out);
@@ -110,9 +124,15 @@ CUresult cji_sd_cuMemFreeAsync(CUdeviceptr at, CUstream h)
     sd_range range;
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
-    if (!r && s->capture) r = cji_sd_capture_refuses(s);
-    if (!r && at) {
-        if (!cji_sd_space_find(at, &range) || range.lo != at || !range.pool) r = CUDA_ERROR_INVALID_VALUE;
+    bool known = !r && cji_sd_space_find(at, &range) && range.lo == at;
+    if (!r && s->capture) {   /* memory of a graph: a node of this one */
+        sd_work *w;
+        r = known && range.graph ? cji_sd_gmem_free_work(s->capture->graph, at, &w) : cji_sd_capture_refuses(s);
+        if (!r) r = cji_sd_capture_add(s, w);
+    } else if (known && range.graph) {
+        r = cji_sd_gmem_release(range.graph, s);
+    } else if (!r && at) {
+        if (!known || !range.pool) r = CUDA_ERROR_INVALID_VALUE;
         sd_work *w = r ? NULL : cji_sd_work_new(SD_FREE, s->ctx, 0);
         if (w) {
             w->free.at = at;
@@ -223,7 +243,7 @@ CUresult cji_sd_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
     sd_lock();
     sd_pool *p = sd_pool_of(h);
-    if (p) sd_pool_trim(p, keep);
+    if (p) cji_sd_pool_trim(p, keep);
     sd_unlock();
     return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

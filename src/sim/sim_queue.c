@@ -34,6 +34,18 @@ void cji_sd_work_drop(sd_work *w)
     case SD_RECORD:
     case SD_WAIT: if (w->event) cji_sd_event_drop(w->event); break;
     case SD_CHILD: if (w->child) cji_sd_graph_drop(w->child); break;
+    case SD_BATCH:
+        for (size_t i = 0; i < w->batch.n; i++) cji_sd_work_drop(w->batch.item[i]);
+        if (w->batch.item) cji_free(w->batch.item, w->batch.n * sizeof *w->batch.item);
+        break;
+    case SD_GRAPH_ALLOC:
+    case SD_GRAPH_FREE: if (w->gmem.mem) cji_sd_gmem_drop(w->gmem.mem); break;
+    case SD_CONDITIONAL:
+    case SD_BRANCH: cji_sd_cond_free(w); break;
+    case SD_BEGIN:
+        for (size_t i = 0; i < w->begin.n; i++) cji_sd_cond_drop(w->begin.cond[i]);
+        if (w->begin.cond) cji_free(w->begin.cond, w->begin.n * sizeof *w->begin.cond);
+        break;
     default: break;
     }
     cji_free(w, w->size);
@@ -146,13 +158,19 @@ void cji_sd_op_finish(sd_op *op)
         sd_work *w = o->work;
         sd_stream *s = o->stream;
         sd_exec *x = o->exec;
+        sd_bag *bag = o->bag;
+        sd_op *branch = o->branch;
         o->work = NULL;
         o->stream = NULL;
         o->exec = NULL;
+        o->bag = NULL;
+        o->branch = NULL;
         cji_sd_op_drop(o);
         cji_sd_work_drop(w);
         if (s) cji_sd_stream_drop(s);
         if (x) cji_sd_exec_drop(x);
+        cji_sd_bag_drop(bag);
+        cji_sd_op_drop(branch);
     }
 }
 
@@ -213,12 +231,16 @@ void cji_sd_run(sd_op *op)
     const sd_work *w = op->work;
     CUresult fault = __atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED);
     bool exiting = atomic_load(&sd.exiting) != 0;
-    if ((fault || exiting) && w->verb != SD_CALLBACK && w->verb != SD_FREE) return;
+    if ((fault || exiting) && w->verb != SD_CALLBACK && w->verb != SD_FREE && w->verb != SD_GRAPH_FREE) return;
     switch (w->verb) {
     case SD_COPY: cji_sd_run_copy(op, w); break;
     case SD_FILL: cji_sd_run_fill(op, w); break;
     case SD_WAIT_VALUE:
+    case SD_BATCH:
     case SD_WRITE_VALUE: cji_sd_run_value(op, w); break;
+    case SD_BEGIN: cji_sd_run_begin(w); break;
+    case SD_GRAPH_ALLOC:
+    case SD_GRAPH_FREE: cji_sd_run_gmem(w); break;
     case SD_HOST:
     case SD_CALLBACK: if (!exiting) cji_sd_run_host(op, w); break;
     case SD_FREE: cji_sd_run_free(op, w); break;

@@ -36,39 +36,59 @@ CUresult cji_sd_cuStreamWaitValue64(CUstream h, CUdeviceptr at, cuuint64_t v, un
 CUresult cji_sd_cuStreamWriteValue32(CUstream h, CUdeviceptr at, cuuint32_t v, unsigned flags) { return sd_value_submit(h, false, false, at, v, flags); }
 CUresult cji_sd_cuStreamWriteValue64(CUstream h, CUdeviceptr at, cuuint64_t v, unsigned flags) { return sd_value_submit(h, false, true, at, v, flags); }
 
-static CUresult sd_batch_one(sd_stream *s, const CUstreamBatchMemOpParams *p, sd_work **out)
+static CUresult sd_batch_one(sd_ctx *c, const CUstreamBatchMemOpParams *p, sd_work **out)
 {
     *out = NULL;
     switch (p->operation) {
-    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return sd_value_work(s->ctx, true, false, p->waitValue.address, p->waitValue.value, p->waitValue.flags, out);
-    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return sd_value_work(s->ctx, true, true, p->waitValue.address, p->waitValue.value64, p->waitValue.flags, out);
-    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return sd_value_work(s->ctx, false, false, p->writeValue.address, p->writeValue.value, p->writeValue.flags, out);
-    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return sd_value_work(s->ctx, false, true, p->writeValue.address, p->writeValue.value64, p->writeValue.flags, out);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32: return sd_value_work(c, true, false, p->waitValue.address, p->waitValue.value, p->waitValue.flags, out);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return sd_value_work(c, true, true, p->waitValue.address, p->waitValue.value64, p->waitValue.flags, out);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32: return sd_value_work(c, false, false, p->writeValue.address, p->writeValue.value, p->writeValue.flags, out);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return sd_value_work(c, false, true, p->writeValue.address, p->writeValue.value64, p->writeValue.flags, out);
     case CU_STREAM_MEM_OP_BARRIER: return CUDA_SUCCESS;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* All of them are checked before the first is submitted. */
+/* One work for all of them, done in their order. */
+static CUresult sd_batch_work(sd_ctx *c, const CUstreamBatchMemOpParams *params, unsigned count, unsigned flags, sd_work **out)
+{
+    if (!params || !count || count > 256 || flags) return CUDA_ERROR_INVALID_VALUE;
+    sd_work *w = cji_sd_work_new(SD_BATCH, c, 0);
+    if (w) w->batch.item = cji_zalloc(count * sizeof *w->batch.item);
+    CUresult r = w && w->batch.item ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) w->batch.n = count;
+    for (unsigned i = 0; !r && i < count; i++) r = sd_batch_one(c, &params[i], &w->batch.item[i]);
+    if (r) cji_sd_work_drop(w);
+    else *out = w;
+    return r;
+}
+
 CUresult cji_sd_cuStreamBatchMemOp(CUstream h, unsigned count, CUstreamBatchMemOpParams *params, unsigned flags)
 {
     sd_stream *s;
-    if (!params || !count || count > 256 || flags) return CUDA_ERROR_INVALID_VALUE;
+    sd_work *w;
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
-    sd_work *work[256];
-    unsigned n = 0;
-    while (!r && n < count) {
-        r = sd_batch_one(s, &params[n], &work[n]);
-        if (!r) n++;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        if (r) cji_sd_work_drop(work[i]);
-        else if (work[i]) r = cji_sd_submit(s, work[i]);
-    }
+    if (!r) r = sd_batch_work(s->ctx, params, count, flags, &w);
+    if (!r) r = cji_sd_submit(s, w);
     sd_unlock();
     return r;
+}
+
+CUresult cji_sd_batch_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, sd_work **out)
+{
+    sd_ctx *c;
+    CUresult r = cji_sd_ctx_for(p->ctx, &c);
+    return r ? r : sd_batch_work(c, p->paramArray, p->count, p->flags, out);
+}
+
+CUresult cji_sd_cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams all = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
+    all.memOp = *p;
+    return cji_sd_cuGraphAddNode(out, h, dep, n, &all);
 }
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */
@@ -85,7 +105,7 @@ static bool sd_value_holds(const sd_work *w, const unsigned char *p)
     }
 }
 
-void cji_sd_run_value(sd_op *op, const sd_work *w)
+static void sd_run_one(sd_op *op, const sd_work *w)
 {
     unsigned char *p = cji_sd_space_at(op->ctx, w->value.at, w->value.wide ? 8 : 4);
     if (!p) {
@@ -103,4 +123,14 @@ void cji_sd_run_value(sd_op *op, const sd_work *w)
         for (unsigned n = 0; !sd_value_holds(w, p) && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED); n++)
             nanosleep(&(struct timespec){ .tv_nsec = n < 20 ? 2000 : 100000 }, NULL);
     }
+}
+
+void cji_sd_run_value(sd_op *op, const sd_work *w)
+{
+    if (w->verb != SD_BATCH) {
+        sd_run_one(op, w);
+        return;
+    }
+    for (size_t i = 0; i < w->batch.n && !__atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED); i++)
+        if (w->batch.item[i]) sd_run_one(op, w->batch.item[i]);
 }

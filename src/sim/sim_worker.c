@@ -121,6 +121,14 @@ static void sd_do(sd_op *op)
         return;
     }
     sd_unlist(op);
+    if (op->work->verb == SD_BRANCH) {
+        cji_sd_branch(op);
+        return;
+    }
+    if (op->work->verb == SD_AGAIN) {
+        cji_sd_branch_again(op);
+        return;
+    }
     if (op->work->verb == SD_LAUNCH && !op->ctx->fault && !atomic_load(&sd.exiting)) {
         sd_do_grid(op);
         return;
@@ -147,6 +155,10 @@ static void *sd_worker_main(void *arg)
         if (op) {
             sd_do(op);
             cji_sd_balance(1);
+            continue;
+        }
+        if (sd.doomed) {
+            cji_sd_objects_call();
             continue;
         }
         sd.idle++;
@@ -186,7 +198,7 @@ void cji_sd_workers_join(void)
 void cji_sd_balance(unsigned taken)
 {
     unsigned coming = sd.wakes + sd.born + taken;
-    unsigned need = sd.nready - sd.nopen;
+    unsigned need = sd.nready - sd.nopen + sd.ndoomed;
     need = need > coming ? need - coming : 0;
     for (; need; need--) {
         if (sd.idle > sd.wakes) {

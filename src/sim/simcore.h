@@ -8,7 +8,9 @@
  *   operations, their order, the workers                          sim_queue.c, sim_worker.c
  *   streams, events, host functions, values, copies               sim_stream.c, sim_event.c, sim_host.c, sim_value.c, sim_copy.c
  *   images, linker, modules, functions, launches                  sim_image.c, sim_link.c, sim_module.c, sim_function.c, sim_launch.c
- *   capture, graphs, executable graphs                            sim_capture.c, sim_graph.c, sim_node.c, sim_exec.c
+ *   capture, graphs, nodes                                        sim_capture.c, sim_graph.c, sim_node.c
+ *   executable graphs, their updates, conditional nodes           sim_exec.c, sim_update.c, sim_cond.c
+ *   memory of graphs, user objects                                sim_graphmem.c, sim_object.c
  *
  * Invariants.
  *   One lock (sd.lock) guards everything here but the address table, which has its own and is the inner one.  No user code, no copy and
@@ -45,6 +47,10 @@ typedef struct sd_capture sd_capture;
 typedef struct sd_graph sd_graph;
 typedef struct sd_node sd_node;
 typedef struct sd_exec sd_exec;
+typedef struct sd_object sd_object;
+typedef struct sd_bag sd_bag;
+typedef struct sd_cond sd_cond;
+typedef struct sd_gmem sd_gmem;
 
 enum { SD_DRIVER_VERSION = 13000, SD_PTX_VERSION = 90, SD_PRIORITIES = 6, SD_MAX_WORKERS = 160, SD_MAX_DEVICES = 16, SD_LIMITS = 7, SD_LIMITS_KNOWN = 10, SD_JIT_OPTIONS = 35 };
 
@@ -80,10 +86,12 @@ typedef struct sd_state {
     unsigned nready, nopen;         /* ops in those lists; open grids among them, which further workers may join */
     unsigned workers, made;         /* threads that run; those ever made */
     unsigned idle, wakes, born;     /* asleep; woken but not awake yet; made but not running yet */
-    unsigned in_host;               /* workers inside host functions */
+    unsigned in_host;               /* workers inside host functions and destructors */
+    sd_object *doomed; unsigned ndoomed;   /* user objects whose destructors are to be called */
     pthread_t worker[SD_MAX_WORKERS];
     sd_capture *captures;           /* open ones */
     sd_module *modules;             /* all that exist */
+    sd_gmem *gmems;                 /* all that exist */
 } sd_state;
 extern sd_state sd;
 
@@ -99,7 +107,7 @@ uint64_t cji_sd_now(void);                     /* ns, monotone */
 /* ---- Handles (sim_handle.c): every live handle, so that a stale or foreign one is refused; under the lock ------- */
 
 typedef enum sd_kind {
-    SD_NOTHING, SD_CTX, SD_STREAM, SD_EVENT, SD_MODULE, SD_FUNC, SD_LINK, SD_POOL, SD_GRAPH, SD_NODE, SD_EXEC
+    SD_NOTHING, SD_CTX, SD_STREAM, SD_EVENT, SD_MODULE, SD_FUNC, SD_LINK, SD_POOL, SD_GRAPH, SD_NODE, SD_EXEC, SD_OBJECT, SD_CONDITION
 } sd_kind;
 
 bool cji_sd_handle_add(sd_kind kind, void *p);      /* false without memory */
@@ -109,6 +117,25 @@ bool cji_sd_handle_is(sd_kind kind, const void *p);
 void *cji_sd_handle_next(sd_kind kind, bool (*wanted)(const void *p, const void *user), const void *user);
 void cji_sd_handle_table_free(void);
 void cji_sd_handle_end(void);                       /* sim_context.c: releases what is behind every handle, and the table */
+
+/* ---- Pools (sim_pool.c) ------------------------------------------------------------------------------------------ */
+
+struct sd_pool {
+    sd_device *dev;
+    sd_pool *next;
+    bool is_default, destroyed;
+    uint64_t max_bytes;             /* 0: none */
+    uint64_t threshold;
+    uint64_t used, used_high, reserved, reserved_high;
+    int reuse[3];                   /* CU_MEMPOOL_ATTR_REUSE_*; kept, all reuse is legal here */
+    unsigned access;                /* bit of each other device that may reach it */
+};
+sd_pool *cji_sd_pool_new(sd_device *dev);
+void cji_sd_pool_take(sd_pool *p, uint64_t bytes);
+void cji_sd_pool_give(sd_pool *p, uint64_t bytes);         /* a free has been reached in stream order */
+void cji_sd_pool_trim(sd_pool *p, uint64_t keep);
+void cji_sd_pool_settle(sd_device *dev);                   /* a synchronization: gives back what is above the threshold */
+void cji_sd_pools_end(sd_device *dev);
 
 /* ---- Devices and contexts (sim_device.c, sim_context.c) --------------------------------------------------------- */
 
@@ -137,6 +164,7 @@ struct sd_device {
     /* Addresses (sim_address.c): lo .. lo+span-1 is PROT_NONE, its bytes lie at host. */
     uint64_t lo, span;
     unsigned char *host;
+    sd_pool graph_pool;             /* counts memory of graphs */
     uint64_t used, committed, hint; /* bytes allocated; offset up to which they are accessible; no gap lies below this address */
 };
 
@@ -157,6 +185,9 @@ int cji_sd_limit(CUdevice_attribute a);                    /* an H100's, for che
 
 typedef enum sd_place { SD_DEVICE, SD_PINNED, SD_REGISTERED, SD_MANAGED } sd_place;
 
+/* What cuMemAdvise and cuMemPrefetchAsync said last of an allocation. */
+typedef struct sd_advice { bool read_mostly; CUdevice preferred, prefetched; unsigned accessed; } sd_advice;
+
 /* One allocation.  Found by any address in it; addresses of pinned, registered and managed memory are host addresses. */
 typedef struct sd_range {
     uint64_t lo, bytes;             /* what was asked for */
@@ -168,6 +199,9 @@ typedef struct sd_range {
     unsigned flags;                 /* of cuMemHostAlloc, cuMemHostRegister */
     bool module;                    /* a module's variables: not for cuMemFree */
     bool freed;                     /* stays known for a while, so that a late use can be named */
+    bool absent;                    /* a graph's memory, at present not allocated */
+    sd_gmem *graph;                 /* memory of a graph's allocation node, else NULL */
+    sd_advice advice;               /* of managed memory */
     uint64_t id;
     void *block; size_t block_bytes;  /* of the allocator, to be freed with it; NULL none */
 } sd_range;
@@ -177,40 +211,26 @@ void cji_sd_space_close(sd_device *dev);
 CUresult cji_sd_space_alloc(sd_device *dev, sd_ctx *c, uint64_t bytes, sd_pool *pool, bool module, CUdeviceptr *out);
 CUresult cji_sd_space_add(const sd_range *r);                             /* memory that lies elsewhere */
 CUresult cji_sd_space_drop(uint64_t lo, sd_place place, sd_range *was);   /* INVALID_VALUE: no allocation begins there */
+void cji_sd_space_change(uint64_t lo, void (*change)(sd_range *r, void *user), void *user);   /* of the live allocation that begins there */
 bool cji_sd_space_find(uint64_t address, sd_range *out);                  /* a live allocation that holds it */
 void cji_sd_space_drop_ctx(sd_ctx *c);                                    /* everything it made */
 /* `bytes` bytes at `address` as we see them; NULL when they do not lie in one live allocation that `c` reaches. */
 unsigned char *cji_sd_space_at(const sd_ctx *c, uint64_t address, uint64_t bytes);
 bool cji_sd_space_is_host(uint64_t address);                              /* pinned, registered or managed */
 bool cji_sd_space_why(uint64_t address, char *why, size_t size);          /* end of a sentence that begins with the address; true: was freed */
+bool cji_sd_exec_condition(void *ctx, uint64_t handle, uint32_t value);   /* sim_cond.c */
 bool cji_sd_exec_find(void *ctx, uint64_t address, cji_sim_span *span, char *why, size_t size);   /* for the engine */
 void cji_sd_exec_print(void *ctx, const char *text, size_t bytes);
 void cji_sd_space_end(void);
-
-/* ---- Pools (sim_pool.c) ------------------------------------------------------------------------------------------ */
-
-struct sd_pool {
-    sd_device *dev;
-    sd_pool *next;
-    bool is_default, destroyed;
-    uint64_t max_bytes;             /* 0: none */
-    uint64_t threshold;
-    uint64_t used, used_high, reserved, reserved_high;
-    int reuse[3];                   /* CU_MEMPOOL_ATTR_REUSE_*; kept, all reuse is legal here */
-    unsigned access;                /* bit of each other device that may reach it */
-};
-sd_pool *cji_sd_pool_new(sd_device *dev);
-void cji_sd_pool_take(sd_pool *p, uint64_t bytes);
-void cji_sd_pool_give(sd_pool *p, uint64_t bytes);         /* a free has been reached in stream order */
-void cji_sd_pool_settle(sd_device *dev);                   /* a synchronization: gives back what is above the threshold */
-void cji_sd_pools_end(sd_device *dev);
 
 /* ---- Work and operations (sim_queue.c) --------------------------------------------------------------------------- */
 
 typedef enum sd_verb {
     SD_MARK,         /* does nothing: a join, an event's point, an empty node */
     SD_LAUNCH, SD_COPY, SD_FILL, SD_HOST, SD_CALLBACK, SD_WAIT_VALUE, SD_WRITE_VALUE, SD_FREE,
-    SD_RECORD, SD_WAIT, SD_CHILD, SD_ALLOC       /* in graphs only */
+    SD_BATCH,        /* several values in one node */
+    SD_RECORD, SD_WAIT, SD_CHILD, SD_CONDITIONAL,             /* in graphs only: a launch makes other things of them */
+    SD_GRAPH_ALLOC, SD_GRAPH_FREE, SD_BRANCH, SD_AGAIN, SD_BEGIN   /* in launches of graphs */
 } sd_verb;
 
 typedef struct sd_side { uint64_t at; size_t pitch, slice; bool host, pageable; } sd_side;   /* host: used as it is, not looked up */
@@ -234,7 +254,10 @@ struct sd_work {
         struct { CUstreamCallback fn; CUstream stream; void *user; } callback;
         struct { uint64_t at, value; unsigned flags; bool wide; } value;
         struct { uint64_t at; } free;
-        struct { uint64_t at; uint64_t bytes; } alloc;
+        struct { size_t n; sd_work **item; } batch;
+        struct { sd_gmem *mem; CUmemPoolProps props; } gmem;   /* SD_GRAPH_ALLOC, SD_GRAPH_FREE; held */
+        struct { sd_cond *cond; CUgraphConditionalNodeType type; unsigned n; sd_graph **body; sd_exec **exec; } branch;   /* body: SD_CONDITIONAL, exec: SD_BRANCH */
+        struct { sd_cond **cond; size_t n; } begin;            /* held */
         sd_event *event;            /* held */
         sd_graph *child;            /* held */
     };
@@ -252,6 +275,8 @@ struct sd_op {
     sd_ctx *ctx;
     sd_stream *stream;              /* held until it is done */
     sd_exec *exec;                  /* held until it is done: the last op of a graph launch */
+    sd_bag *bag;                    /* held until it is done: that launch's user objects */
+    sd_op *branch;                  /* SD_AGAIN: the branch whose body ends here; held */
     uint64_t seq, when;             /* when: done, in ns */
     sd_op *next_ready, *prev_ready;
     sd_op *next, *prev;             /* ctx->first */
@@ -290,7 +315,7 @@ void cji_sd_wait_ctx(sd_ctx *c);                           /* until everything t
 void cji_sd_run(sd_op *op);                                /* sim_queue.c: does the work; without the lock */
 void cji_sd_run_copy(sd_op *op, const sd_work *w);
 void cji_sd_run_fill(sd_op *op, const sd_work *w);
-void cji_sd_run_value(sd_op *op, const sd_work *w);
+void cji_sd_run_value(sd_op *op, const sd_work *w);   /* sim_value.c; of a batch each in turn */
 void cji_sd_run_free(sd_op *op, const sd_work *w);
 void cji_sd_run_host(sd_op *op, const sd_work *w);
 cji_sim_grid *cji_sd_grid_open(sd_op *op);                 /* sim_launch.c; NULL: the context has been given the fault */
@@ -444,6 +469,10 @@ struct sd_graph {
     sd_node **node; size_t nnode, cap;              /* in the order of their making */
     uint64_t origin;                /* id of the graph it was cloned from, 0 */
     uint64_t id;
+    bool once;                      /* has nodes of memory or conditional ones: not copied, instantiated once at a time */
+    bool memory;                    /* has nodes of memory: keeps its nodes and edges */
+    sd_bag *bag;                    /* user objects */
+    sd_cond **cond; size_t ncond, cond_cap;         /* held: conditions that were made for it */
 };
 
 typedef struct sd_step {            /* of an executable graph; steps stand in an order that respects the edges */
@@ -451,6 +480,7 @@ typedef struct sd_step {            /* of an executable graph; steps stand in an
     uint64_t node, origin;          /* ids of the node that it was made from, and of the one that that was cloned from */
     CUgraphNodeType type;
     size_t *before; size_t nbefore;
+    size_t first;                   /* the mark behind a child graph's steps: the mark before them */
     bool enabled, leaf;
 } sd_step;
 
@@ -461,6 +491,10 @@ struct sd_exec {
     sd_step *step; size_t nstep, room;
     sd_op **op;                     /* scratch of a launch, `room` of them */
     sd_op *last;                    /* held: the end of its latest launch */
+    uint64_t graph;                 /* id of the graph that it was made from */
+    bool once;                      /* of that graph */
+    sd_bag *bag;                    /* user objects of that graph and its children */
+    sd_work *begin;                 /* held: gives conditions their first values; NULL: there are none */
 };
 
 sd_graph *cji_sd_graph_new(void);                          /* one reference, no handle; NULL without memory */
@@ -481,10 +515,61 @@ CUresult cji_sd_fill_params(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_wo
 CUresult cji_sd_host_params(const CUDA_HOST_NODE_PARAMS *p, sd_work **out);
 CUresult cji_sd_event_params(sd_verb verb, CUevent h, sd_work **out);
 CUresult cji_sd_child_params(CUgraph h, sd_work **out);
-CUresult cji_sd_node_params(const CUgraphNodeParams *p, sd_work **out);
+CUresult cji_sd_batch_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, sd_work **out);   /* sim_value.c */
+CUresult cji_sd_ctx_for(CUcontext h, sd_ctx **out);   /* NULL: the current one */
 /* Order that respects the edges; false: a cycle.  order has g->nnode places. */
 bool cji_sd_graph_order(sd_graph *g, sd_node **order);
+/* Executable graphs (sim_exec.c). */
+sd_exec *cji_sd_exec_make(sd_graph *g, CUresult *r);
 void cji_sd_exec_drop(sd_exec *x);
+CUresult cji_sd_exec_get(CUgraphExec h, sd_exec **out);
+/* Submits its steps behind `begin` and puts `end` behind them; an end behind `begin` alone where there is no memory for the rest. */
+CUresult cji_sd_exec_steps(sd_exec *x, sd_stream *s, sd_op *begin, sd_op *end);
+
+/* Conditions (sim_cond.c). */
+struct sd_cond {
+    unsigned refs;
+    sd_ctx *ctx;
+    uint32_t value, start;
+    bool starts, used;              /* each launch begins with `start`; a node depends on it */
+};
+void cji_sd_cond_drop(sd_cond *c);
+CUresult cji_sd_cond_params(CUDA_CONDITIONAL_NODE_PARAMS *p, sd_work **out);
+void cji_sd_cond_node(sd_work *w, sd_node *node);          /* its bodies belong to the node now; NULL: to none any more */
+CUresult cji_sd_cond_branch(const sd_work *w, sd_work **out);   /* SD_CONDITIONAL to SD_BRANCH */
+CUresult cji_sd_cond_begin(const sd_exec *x, sd_work **out);    /* NULL where it has no condition */
+void cji_sd_cond_free(sd_work *w);
+void cji_sd_run_begin(const sd_work *w);
+void cji_sd_branch(sd_op *op);                             /* under the lock: begins it, or ends it */
+void cji_sd_branch_again(sd_op *again);                    /* under the lock: a body has ended */
+
+/* Memory of graphs (sim_graphmem.c). */
+struct sd_gmem {
+    sd_gmem *next;                  /* sd.gmems */
+    unsigned refs;                  /* works */
+    sd_ctx *ctx;                    /* NULL: is over, and the memory with it */
+    uint64_t at, bytes;
+    uint64_t graph;                 /* id of the graph whose node allocates it */
+    bool held;                      /* allocated by what was submitted so far, not freed by it */
+    bool present;                   /* the same by what has run */
+    bool inside, outside;           /* a node of that graph frees it, one of another */
+};
+CUresult cji_sd_gmem_new(sd_graph *g, sd_ctx *c, uint64_t bytes, const CUmemPoolProps *props, sd_work **out);
+CUresult cji_sd_gmem_free_work(sd_graph *g, uint64_t at, sd_work **out);
+CUresult cji_sd_gmem_params(sd_graph *g, const CUDA_MEM_ALLOC_NODE_PARAMS *p, sd_work **out);
+void cji_sd_gmem_drop(sd_gmem *m);
+void cji_sd_gmem_forget_ctx(const sd_ctx *c);
+CUresult cji_sd_gmem_launch(const sd_exec *x);             /* whether it may be launched; notes what it allocates and frees */
+CUresult cji_sd_gmem_release(sd_gmem *m, sd_stream *s);    /* cuMemFreeAsync; s NULL: cuMemFree */
+void cji_sd_run_gmem(const sd_work *w);
+
+/* User objects (sim_object.c): counted by the caller, by graphs, executable graphs and launches in flight. */
+typedef struct sd_hold { sd_object *object; unsigned count; } sd_hold;
+struct sd_bag { unsigned refs; sd_hold *hold; size_t n, cap; };
+sd_bag *cji_sd_bag_copy(sd_bag *into, const sd_bag *from, bool *failed);   /* into NULL: a new one where it is needed */
+void cji_sd_bag_drop(sd_bag *b);
+void cji_sd_objects_call(void);                            /* under the lock, given up meanwhile: one destructor */
+void cji_sd_objects_end(void);
 
 /* ---- The entry points themselves, one for each row that is done: cji_sd_cuInit ... ------------------------------- */
 #define CU(name, export, version, need, count, list) CUresult cji_sd_##name(CJI_CU_DECL(count, list));

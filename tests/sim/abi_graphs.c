@@ -110,6 +110,14 @@ static void child_graphs_are_copied(void)
     tap_is_uint(n, 2, "was taken when the node was made");
     abi_is(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS, "instantiate");
     tap_is_uint(run(x, p), 1234, "its nodes run between those around it");
+    CUgraph other;
+    cu.cuGraphCreate(&other, 0);
+    two = append_node(other, NULL, 0, p, 6);
+    abi_is(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_ERROR_INVALID_VALUE, "a child of another shape");
+    append_node(other, &two, 1, p, 7);
+    abi_is(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_SUCCESS, "one of the same shape");
+    tap_is_uint(run(x, p), 1674, "takes its place");
+    cu.cuGraphDestroy(other);
     cu.cuGraphExecDestroy(x);
     cu.cuGraphDestroy(g);
     cu.cuMemFree(p);

@@ -152,6 +152,21 @@ static void managed(void)
     tap_is_uint(((unsigned *)(uintptr_t)p)[3], 9, "read by the host");
     abi_is(cu.cuPointerGetAttribute(&is, CU_POINTER_ATTRIBUTE_IS_MANAGED, p), CUDA_SUCCESS, "it is known");
     tap_is_uint(is, 1, "as managed");
+    if (cu.cuMemRangeGetAttribute) {
+        int v = 5, by[2] = { 5, 5 };
+        abi_is(cu.cuMemRangeGetAttribute(&v, sizeof v, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 4096), CUDA_SUCCESS, "where it is preferred");
+        tap_is_int(v, CU_DEVICE_INVALID, "nowhere");
+        cu.cuMemAdvise(p, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0);
+        cu.cuMemAdvise(p, 4096, CU_MEM_ADVISE_SET_ACCESSED_BY, 0);
+        cu.cuMemAdvise(p, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, 0);
+        cu.cuMemRangeGetAttribute(&v, sizeof v, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 4096);
+        tap_is_int(v, 0, "on the device, as advised");
+        cu.cuMemRangeGetAttribute(&v, sizeof v, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4096);
+        tap_is_int(v, 1, "mostly read");
+        cu.cuMemRangeGetAttribute(by, sizeof by, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, p, 4096);
+        tap_ok(by[0] == 0 && by[1] == CU_DEVICE_INVALID, "accessed by the device");
+        abi_is(cu.cuMemRangeGetAttribute(&v, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4096), CUDA_ERROR_INVALID_VALUE, "a size that does not fit");
+    }
     abi_is(cu.cuMemFree(p), CUDA_SUCCESS, "free");
 }
 

@@ -61,6 +61,38 @@ static void writes_in_order(void)
     cu.cuStreamDestroy(s);
 }
 
+static void in_a_graph(void)
+{
+    CUgraph g;
+    CUgraphExec x;
+    CUgraphNode node;
+    CUgraphNodeType type;
+    CUstream s = abi_stream();
+    CUdeviceptr p = 0;
+    CUstreamBatchMemOpParams ops[2];
+    cu.cuMemAlloc(&p, 16);
+    memset(ops, 0, sizeof ops);
+    for (int i = 0; i < 2; i++) {
+        ops[i].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        ops[i].writeValue.address = p + 4 * (unsigned)i;
+        ops[i].writeValue.value = 50 + (unsigned)i;
+    }
+    CUDA_BATCH_MEM_OP_NODE_PARAMS b = { .ctx = abi_ctx, .count = 2, .paramArray = ops };
+    cu.cuGraphCreate(&g, 0);
+    abi_is(cu.cuGraphAddBatchMemOpNode(&node, g, NULL, 0, &b), CUDA_SUCCESS, "a node with two writes");
+    abi_is(cu.cuGraphNodeGetType(node, &type), CUDA_SUCCESS, "its type");
+    tap_is_int(type, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, "a batch");
+    cu.cuGraphInstantiateWithFlags(&x, g, 0);
+    cu.cuGraphLaunch(x, s);
+    abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "launched");
+    tap_is_uint(abi_read(p), 50, "the first word");
+    tap_is_uint(abi_read(p + 4), 51, "the second");
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuMemFree(p);
+    cu.cuStreamDestroy(s);
+}
+
 int main(void)
 {
     abi_open();
@@ -69,6 +101,7 @@ int main(void)
     } else {
         waits_for_a_word();
         writes_in_order();
+        if (cu.cuGraphAddBatchMemOpNode) in_a_graph();
         cu.cuModuleUnload(module);
     }
     return abi_close();

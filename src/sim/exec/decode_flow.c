@@ -35,7 +35,7 @@ static bool flow_call(cji_dec *d) {
         index = d->mod->func[cji_word_index(callee)];
         const cji_func *f = &d->p->func[index];
         if (!f->defined && !f->builtin) return cji_dec_fail(d, "calls %s, which no module defines", f->name), true;
-        uint32_t least = f->builtin == CJI_BUILTIN_ASSERT ? 5 : f->builtin == CJI_BUILTIN_PRINT ? 2 : 0;
+        uint32_t least = f->builtin == CJI_BUILTIN_ASSERT ? 5 : f->builtin != CJI_BUILTIN_NONE ? 2 : 0;
         if (nargs < least) return cji_dec_fail(d, "calls %s with %u arguments, which wants %u", f->name, nargs, least), true;
     } else address = cji_dec_src(d, callee, 64, false);
     uint32_t *words = cji_alloc((2 * (size_t)(nargs + nres) + 1) * sizeof *words);

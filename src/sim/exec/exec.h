@@ -135,6 +135,7 @@ typedef struct cji_sim_launch {
     uint32_t sm_count;                       /* what %nsmid says; 0: 1 */
     uint64_t grid_id;                        /* what %gridid says */
     uint64_t workspace;                      /* device address for cooperative groups' grid barrier (%envreg1, %envreg2), 0: none */
+    bool (*condition)(void *user, uint64_t handle, uint32_t value);   /* cudaGraphSetConditional; user of `memory`; false: no such handle; NULL: none */
     const int *cancel;                       /* read atomically at back edges; non-zero stops the grid with FAULT_CANCELLED; NULL: never */
 } cji_sim_launch;
 

@@ -1,4 +1,5 @@
-/* The two functions that kernels call and every device provides: vprintf(format, arguments) and __assertfail(message, file, line, function, size).
+/* The functions that kernels call and every device provides: vprintf(format, arguments), __assertfail(message, file, line, function, size) and
+ * cudaGraphSetConditional(handle, value).
  *
  * vprintf's arguments lie in memory as C promotes them: 4 or 8 bytes each, at multiples of their size. */
 #include <stdio.h>
@@ -121,11 +122,26 @@ static void print_assert(cji_warp *w, const cji_rec *r, const uint32_t *x, uint3
     cji_fault(w, r, first, CJI_SIM_FAULT_ASSERT, 0, "fails at %s:%u: `%s`", where, (unsigned)print_value(w, x + 4, first), what);
 }
 
+/* The lanes in their order: the last one's value stays. */
+static void print_condition(cji_warp *w, const cji_rec *r, const uint32_t *x, uint32_t lanes) {
+    const cji_sim_launch *l = &w->blk->g->l;
+    CJI_EACH(i, lanes) {
+        uint64_t handle = print_value(w, x, i);
+        if (l->condition && l->condition(l->memory.user, handle, (uint32_t)print_value(w, x + 2, i))) continue;
+        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, handle, "sets the condition 0x%llx, which is no handle of a graph of this context", (unsigned long long)handle);
+        return;
+    }
+}
+
 void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f) {
     const uint32_t *x = w->p->ext + r->target, *arg = x + 2;
     const cji_sim_memory *m = &w->blk->g->l.memory;
     if (f->builtin == CJI_BUILTIN_ASSERT) {
         print_assert(w, r, arg, lanes);
+        return;
+    }
+    if (f->builtin == CJI_BUILTIN_CONDITION) {
+        print_condition(w, r, arg, lanes);
         return;
     }
     CJI_EACH(i, lanes) {

@@ -33,7 +33,12 @@ static uint32_t program_find_func(const cji_sim_program *p, const char *name) {
     return UINT32_MAX;
 }
 
-static uint8_t program_builtin(const char *name) { return !strcmp(name, "vprintf") ? CJI_BUILTIN_PRINT : !strcmp(name, "__assertfail") ? CJI_BUILTIN_ASSERT : CJI_BUILTIN_NONE; }
+static uint8_t program_builtin(const char *name) {
+    static const char *const names[] = { "", "vprintf", "__assertfail", "cudaGraphSetConditional" };   /* ORDER CJI_BUILTIN_* */
+    for (uint8_t i = 1; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return i;
+    return CJI_BUILTIN_NONE;
+}
 
 static bool program_functions(cji_sim_program *p, cji_dec_module *mod, uint32_t module, cji_text *log) {
     const cj_ptx *m = mod->m;

@@ -85,7 +85,7 @@ typedef struct cji_func {
     uint8_t builtin;         /* CJI_BUILTIN_* */
 } cji_func;
 
-enum { CJI_BUILTIN_NONE = 0, CJI_BUILTIN_PRINT, CJI_BUILTIN_ASSERT };
+enum { CJI_BUILTIN_NONE = 0, CJI_BUILTIN_PRINT, CJI_BUILTIN_ASSERT, CJI_BUILTIN_CONDITION };
 
 /* A parameter or argument place, two words of ext: {CJI_ARG_REG << 28 | width, offset} or {bytes, offset in the local frame}. */
 #define CJI_ARG_REG 0x10000000u
@@ -272,7 +272,7 @@ void cji_h_trap(cji_warp *w, const cji_rec *r);
 void cji_h_nanosleep(cji_warp *w, const cji_rec *r);
 
 /* print_exec.c */
-void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f); /* vprintf and __assertfail */
+void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f); /* vprintf, __assertfail, cudaGraphSetConditional */
 
 /* grid.c: the first fault of a grid is kept.  `lane` is the thread concerned. */
 void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_sim_fault_kind kind, uint64_t address, const char *fmt, ...)

@@ -1,0 +1,314 @@
+/* Updates of executable graphs: by a graph of the same shape, one node's parameters, switching nodes off.  Launches in flight keep what they have:
+ * a step's work is replaced, never changed. */
+#include "sim/simcore.h"
+
+#include <string.h>
+
+/* ---- Update ------------------------------------------------------------------------------------------------------ */
+
+static CUgraphExecUpdateResult sd_compare(const sd_exec *x, const sd_exec *y, size_t *at);
+
+/* What two steps do; not where they stand. */
+static CUgraphExecUpdateResult sd_compare_steps(const sd_step *a, const sd_step *b)
+{
+    if (a->type != b->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    if (!a->work != !b->work) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    if (!a->work) return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    const sd_work *v = a->work, *w = b->work;
+    if (v->verb != w->verb) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    if (v->verb == SD_LAUNCH && v->ctx != w->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+    if (v->verb == SD_LAUNCH && v->launch.cooperative != w->launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
+    if (v->ctx != w->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    if (v->verb == SD_COPY && (v->copy.dst.host != w->copy.dst.host || v->copy.src.host != w->copy.src.host)) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    if ((v->verb == SD_GRAPH_ALLOC || v->verb == SD_GRAPH_FREE) && v->gmem.mem != w->gmem.mem) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    if (v->verb != SD_BRANCH) return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    if (v->branch.type != w->branch.type || v->branch.n != w->branch.n) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    CUgraphExecUpdateResult r = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    size_t inner;
+    for (unsigned i = 0; i < v->branch.n && !r; i++) r = sd_compare(v->branch.exec[i], w->branch.exec[i], &inner);
+    return r;
+}
+
+static CUgraphExecUpdateResult sd_compare(const sd_exec *x, const sd_exec *y, size_t *at)
+{
+    *at = SIZE_MAX;
+    if (x->nstep != y->nstep) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; i < x->nstep; i++) {
+        const sd_step *a = &x->step[i], *b = &y->step[i];
+        *at = i;
+        if (a->nbefore != b->nbefore || (a->nbefore && memcmp(a->before, b->before, a->nbefore * sizeof *a->before))) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        CUgraphExecUpdateResult r = sd_compare_steps(a, b);
+        if (r) return r;
+    }
+    *at = SIZE_MAX;
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+static CUgraphNode sd_node_with(const sd_graph *g, uint64_t id)
+{
+    for (size_t i = 0; i < g->nnode; i++) {
+        if (g->node[i]->id == id) return (CUgraphNode)g->node[i];
+        CUgraphNode inner = g->node[i]->type == CU_GRAPH_NODE_TYPE_GRAPH ? sd_node_with(g->node[i]->work->child, id) : NULL;
+        if (inner) return inner;
+    }
+    return NULL;
+}
+
+static void sd_swap_works(sd_step *a, sd_step *b)
+{
+    sd_work *w = a->work;
+    a->work = b->work;
+    b->work = w;
+}
+
+/* All or nothing: a graph of another shape leaves the executable as it was. */
+static CUresult sd_exec_update(sd_exec *x, sd_graph *g, CUgraphExecUpdateResultInfo *info)
+{
+    CUresult r;
+    size_t at;
+    sd_exec *y = cji_sd_exec_make(g, &r);
+    info->result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    if (!y) return r;
+    info->result = sd_compare(x, y, &at);
+    if (info->result) {
+        if (at != SIZE_MAX) info->errorNode = sd_node_with(g, y->step[at].node);
+        cji_sd_exec_drop(y);
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    y->ctx = x->ctx;
+    r = cji_sd_cond_begin(y, &y->begin);
+    if (!r) {
+        for (size_t i = 0; i < x->nstep; i++) sd_swap_works(&x->step[i], &y->step[i]);
+        sd_work *begin = x->begin;
+        x->begin = y->begin;
+        y->begin = begin;
+        sd_bag *bag = x->bag;   /* launches in flight hold their own */
+        x->bag = y->bag;
+        y->bag = bag;
+    }
+    cji_sd_exec_drop(y);
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecUpdate_v2(CUgraphExec h, CUgraph hg, CUgraphExecUpdateResultInfo *info)
+{
+    sd_exec *x;
+    sd_graph *g;
+    if (!info) return CUDA_ERROR_INVALID_VALUE;
+    memset(info, 0, sizeof *info);
+    sd_lock();
+    CUresult r = cji_sd_exec_get(h, &x);
+    if (!r) r = cji_sd_graph_get(hg, &g);
+    if (!r) r = sd_exec_update(x, g, info);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, CUgraphExecUpdateResult *result)
+{
+    CUgraphExecUpdateResultInfo info;
+    CUresult r = cji_sd_cuGraphExecUpdate_v2(h, hg, &info);
+    if (node) *node = info.errorNode;
+    /* Another number of nodes: the newer call says "topology changed", this one "not supported" (as measured). */
+    bool count = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode;
+    if (result) *result = count ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : info.result;
+    return r;
+}
+
+/* ---- One node's parameters; launches in flight keep theirs ------------------------------------------------------- */
+
+static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_step **out)
+{
+    sd_exec *x;
+    sd_node *n;
+    CUresult r = cji_sd_exec_get(h, &x);
+    if (!r) r = cji_sd_node_get(hn, &n);
+    if (r) return r;
+    for (size_t i = 0; i < x->nstep; i++) {
+        sd_step *s = &x->step[i];
+        if (s->node != n->id) continue;
+        *out = s;
+        return s->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+static void sd_step_change(sd_step *s, sd_work *w)
+{
+    cji_sd_work_drop(s->work);
+    s->work = w;
+}
+
+CUresult cji_sd_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_KERNEL, &s);
+    if (!r) r = cji_sd_kernel_params(p, &w);
+    if (!r && w->ctx != s->work->ctx) {
+        cji_sd_work_drop(w);
+        r = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMCPY, &s);
+    if (!r) r = cji_sd_copy_params(p, c, &w);
+    if (!r && (w->copy.dst.host != s->work->copy.dst.host || w->copy.src.host != s->work->copy.src.host)) {   /* the kind of copy may not change */
+        cji_sd_work_drop(w);
+        r = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMSET, &s);
+    if (!r) r = cji_sd_fill_params(p, c, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
+{
+    sd_step *s;
+    sd_work *w;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_HOST, &s);
+    if (!r) r = cji_sd_host_params(p, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+/* Whether the steps between the two marks of a child are those of `y`; its roots come after the first mark. */
+static bool sd_child_fits(const sd_exec *x, size_t first, size_t last, const sd_exec *y)
+{
+    if (last - first - 1 != y->nstep) return false;
+    for (size_t i = 0; i < y->nstep; i++) {
+        const sd_step *a = &x->step[first + 1 + i], *b = &y->step[i];
+        if (a->nbefore != (b->nbefore ? b->nbefore : 1) || sd_compare_steps(a, b)) return false;
+        if (!b->nbefore && a->before[0] != first) return false;
+        for (size_t k = 0; k < b->nbefore; k++)
+            if (a->before[k] != b->before[k] + first + 1) return false;
+    }
+    return true;
+}
+
+CUresult cji_sd_cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraph child)
+{
+    sd_step *s;
+    sd_graph *g;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_GRAPH, &s);
+    if (!r) r = cji_sd_graph_get(child, &g);
+    sd_exec *x = (sd_exec *)h, *y = r ? NULL : cji_sd_exec_make(g, &r);
+    if (!r && !sd_child_fits(x, s->first, (size_t)(s - x->step), y)) r = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !r && i < y->nstep; i++) sd_swap_works(&x->step[s->first + 1 + i], &y->step[i]);
+    cji_sd_exec_drop(y);
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_exec_set_batch(CUgraphExec h, CUgraphNode hn, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    sd_step *s;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &s);
+    if (!r) r = cji_sd_batch_params(p, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_exec_set_event(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_verb verb, CUevent e)
+{
+    sd_step *s;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, type, &s);
+    if (!r) r = cji_sd_event_params(verb, e, &w);
+    if (!r) sd_step_change(s, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+{
+    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_EVENT_RECORD, SD_RECORD, e);
+}
+
+CUresult cji_sd_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+{
+    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_WAIT_EVENT, SD_WAIT, e);
+}
+
+CUresult cji_sd_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
+{
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return cji_sd_cuGraphExecKernelNodeSetParams(h, hn, &p->kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return cji_sd_cuGraphExecMemcpyNodeSetParams(h, hn, &p->memcpy.copyParams, p->memcpy.copyCtx);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
+        return cji_sd_cuGraphExecMemsetNodeSetParams(h, hn, &m, p->memset.ctx);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_cuGraphExecHostNodeSetParams(h, hn, &p->host);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_cuGraphExecEventRecordNodeSetEvent(h, hn, p->eventRecord.event);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_cuGraphExecEventWaitNodeSetEvent(h, hn, p->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return cji_sd_cuGraphExecChildGraphNodeSetParams(h, hn, p->graph.graph);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sd_exec_set_batch(h, hn, &p->memOp);
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+}
+
+/* ---- Switching nodes off ----------------------------------------------------------------------------------------- */
+
+static CUresult sd_step_switched(CUgraphExec h, CUgraphNode hn, sd_step **out)
+{
+    sd_node *n;
+    CUresult r = cji_sd_node_get(hn, &n);
+    if (r) return r;
+    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+    return sd_step_of(h, hn, n->type, out);
+}
+
+CUresult cji_sd_cuGraphNodeSetEnabled(CUgraphExec h, CUgraphNode hn, unsigned on)
+{
+    sd_step *s;
+    sd_lock();
+    CUresult r = sd_step_switched(h, hn, &s);
+    if (!r) s->enabled = on != 0;
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphNodeGetEnabled(CUgraphExec h, CUgraphNode hn, unsigned *on)
+{
+    sd_step *s;
+    if (!on) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = sd_step_switched(h, hn, &s);
+    if (!r) *on = s->enabled;
+    sd_unlock();
+    return r;
+}
