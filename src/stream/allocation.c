@@ -14,8 +14,9 @@ struct cji_mem {
     size_t bytes;
     cji_lane *home;            /* referenced; under the hub's lock */
     atomic_uint_fast64_t used; /* lanes other than home */
-    uint32_t keeps;            /* graphs that keep it; with freed under the side's lock */
+    uint32_t keeps;            /* graphs that keep it, and its device too; with freed under the side's lock */
     bool freed;
+    bool managed;
 };
 
 /* -- The device's side ----------------------------------------------------------------------------------------------- */
@@ -23,6 +24,7 @@ struct cji_mem {
 static void side_free(void *p)
 {
     cji_side *side = p;
+    cji_guest_free(side);
     bool idle = cji_hub_idle(side->hub);
     for (size_t i = 0; i < side->count; i++) {
         cji_mem *m = side->table[i];
@@ -46,6 +48,7 @@ cji_side *cji_side_of(cj_device *dev)
         side->hub = hub;
         side->dev = dev;
         pthread_mutex_init(&side->lock, NULL);
+        pthread_mutex_init(&side->guest_lock, NULL);
         cji_staging_init(&side->staging, hub);
         hub->side = side;
         hub->side_free = side_free;
@@ -96,21 +99,32 @@ static void table_remove(cji_side *side, const cji_mem *m)
 
 /* -- Allocation ------------------------------------------------------------------------------------------------------ */
 
+static CUresult memory_ask(cj_stream *s, const cji_mem *m, CUdeviceptr *d)
+{
+    CUstreamCaptureMode mode = cji_relax(s->hub);
+    CUresult r = m->managed ? s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL) : s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
+    cji_unrelax(s->hub, mode);
+    return r;
+}
+
 /* Asks the driver; when memory is short, what waits to be released goes first.  Context current. */
-static CUresult memory_take(cj_stream *s, size_t bytes, uint64_t *addr)
+static CUresult memory_take(cj_stream *s, cji_mem *m)
 {
     CUdeviceptr d = 0;
-    CUstreamCaptureMode mode = cji_relax(s->hub);
-    CUresult r = s->cu->cuMemAllocAsync(&d, bytes, s->raw);
-    cji_unrelax(s->hub, mode);
+    CUresult r = memory_ask(s, m, &d);
     if (r == CUDA_ERROR_OUT_OF_MEMORY && atomic_load(&s->hub->waiting)) {
         cji_late_drain(s->hub, CJI_LATE_ALL);
-        mode = cji_relax(s->hub);
-        r = s->cu->cuMemAllocAsync(&d, bytes, s->raw);
-        cji_unrelax(s->hub, mode);
+        r = memory_ask(s, m, &d);
     }
-    *addr = d;
+    m->addr = d;
     return r;
+}
+
+/* Memory goes back in the order of its home stream, if it is of the kind that can, and that stream is there and not captured; hub's lock held, calm. */
+static bool memory_free_ordered(const cji_mem *m)
+{
+    const cji_hub *hub = m->side->hub;
+    return !m->managed && m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
 }
 
 /* The user has taken or freed memory whose home the lane is. */
@@ -123,10 +137,11 @@ static void memory_held(cji_lane *home, int64_t change)
 /* Allocates and enters into the table; context current.  The record of a failure is left in the stream. */
 static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const char *call)
 {
-    CUresult r = memory_take(s, m->bytes, &m->addr);
-    if (r == CUDA_ERROR_OUT_OF_MEMORY)
-        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, "cuMemAllocAsync", call, "%s: %zu bytes of device memory", call, m->bytes);
-    if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuMemAllocAsync");
+    const char *doing = m->managed ? "cuMemAllocManaged" : "cuMemAllocAsync";
+    CUresult r = memory_take(s, m);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY) return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, doing, call, "%s: %zu bytes of %s memory", call, m->bytes,
+                              m->managed ? "managed" : "device");
+    if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, doing);
     pthread_mutex_lock(&s->hub->lock);
     m->home = s->lane;
     m->home->refs++;
@@ -138,16 +153,16 @@ static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const cha
         memory_held(m->home, (int64_t)m->bytes);
         return CJ_OK;
     }
-    s->cu->cuMemFreeAsync(m->addr, s->raw);
+    if (m->managed) s->cu->cuMemFree(m->addr);
+    else s->cu->cuMemFreeAsync(m->addr, s->raw);
     pthread_mutex_lock(&s->hub->lock);
     cji_lane_drop(m->home);
     pthread_mutex_unlock(&s->hub->lock);
     return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call);
 }
 
-cj_dptr cj_alloc(cj_stream *s, size_t bytes)
+static cj_dptr memory_alloc(cj_stream *s, size_t bytes, bool managed, const char *call)
 {
-    static const char call[] = "cj_alloc";
     const cj_dptr none = { 0 };
     if (cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return none;
     if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0 bytes of memory", call)), none;
@@ -155,12 +170,15 @@ cj_dptr cj_alloc(cj_stream *s, size_t bytes)
         cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured; allocate before the capture, the graph keeps the memory", call));
         return none;
     }
+    if (managed && !s->dev->info.managed_memory)
+        return cji_fail(s, CJ_ENOTSUP, call, "%s: device %d has no managed memory", call, s->dev->ordinal), none;
     cji_late_poll(s->hub, CJI_LATE_STEP);
     cji_side *side = cji_side_of(s->dev);
     cji_mem *m = side ? cji_zalloc(sizeof *m) : NULL;
     if (!m) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call), none;
     m->side = side;
     m->bytes = bytes;
+    m->managed = managed;
     cji_ctx ctx;
     cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st == CJ_OK) {
@@ -172,6 +190,9 @@ cj_dptr cj_alloc(cj_stream *s, size_t bytes)
     return none;
 }
 
+cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc(s, bytes, false, "cj_alloc"); }
+cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc(s, bytes, true, "cj_managed_alloc"); }
+
 /* -- Release --------------------------------------------------------------------------------------------------------- */
 
 /* Every use is over; calm. */
@@ -181,8 +202,7 @@ static void memory_release_late(cji_late *late)
     cji_hub *hub = m->side->hub;
     cj_device *dev = m->side->dev;
     pthread_mutex_lock(&hub->lock);
-    bool ordered = m->home->live && !cji_stream_captures(hub, m->home->raw);
-    if (!ordered || hub->cu->cuMemFreeAsync(m->addr, m->home->raw) != CUDA_SUCCESS) hub->cu->cuMemFree(m->addr);
+    if (!memory_free_ordered(m)) hub->cu->cuMemFree(m->addr);
     cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
     cji_free(m, sizeof *m);
@@ -194,10 +214,10 @@ static bool memory_release_now(cji_mem *m)
 {
     cji_hub *hub = m->side->hub;
     cji_calm calm;
-    if (atomic_load(&m->used)) return false;
+    if (m->managed || atomic_load(&m->used)) return false;
     cji_calm_begin(hub, &calm);
     pthread_mutex_lock(&hub->lock);
-    bool done = !atomic_load(&hub->captures) && m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
+    bool done = !atomic_load(&hub->captures) && memory_free_ordered(m);
     if (done) cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
     cji_calm_end(hub, &calm);
@@ -273,6 +293,7 @@ static cj_status memory_keep(cj_stream *s, cji_mem *m, cji_capture *c, void *int
 {
     bool had = false;
     m->keeps++;
+    cji_obj_retain(m->side->dev); /* it may be another one than the graph's */
     pthread_mutex_unlock(&m->side->lock);
     bool kept = cji_keep_add(cji_capture_keep(c), CJI_KEPT_MEMORY, m, &had);
     if (!kept || had) cji_mem_unkeep(m);
@@ -282,10 +303,12 @@ static cj_status memory_keep(cj_stream *s, cji_mem *m, cji_capture *c, void *int
 
 void cji_mem_unkeep(cji_mem *m)
 {
-    pthread_mutex_lock(&m->side->lock);
+    cji_side *side = m->side;
+    pthread_mutex_lock(&side->lock);
     bool last = --m->keeps == 0 && m->freed;
-    pthread_mutex_unlock(&m->side->lock);
+    pthread_mutex_unlock(&side->lock);
     if (last) memory_release(m);
+    cji_device_drop(side->dev);
 }
 
 /* Notes the use, or has the capture keep it.  The side's lock is held on entry and not on return. */
@@ -296,7 +319,7 @@ static cj_status memory_note(cj_stream *s, cji_mem *m, void *into, const char *c
     if (c) {
         st = memory_keep(s, m, c, into, call);
     } else {
-        if (s->lane != m->home) cji_used(&m->used, s->bit);
+        if (s->lane != m->home && s->hub == m->side->hub) cji_used(&m->used, s->bit);
         pthread_mutex_unlock(&m->side->lock);
     }
     cji_capture_drop(c);
@@ -305,7 +328,12 @@ static cj_status memory_note(cj_stream *s, cji_mem *m, void *into, const char *c
 
 cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *call, const char *what)
 {
-    cji_side *side = cji_side_of(s->dev);
+    return cji_mem_use_at(s, s->dev, addr, bytes, call, what);
+}
+
+cj_status cji_mem_use_at(cj_stream *s, cj_device *dev, uint64_t addr, size_t bytes, const char *call, const char *what)
+{
+    cji_side *side = cji_side_of(dev);
     if (!addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s is { 0 }, no memory", call, what);
     if (addr + bytes < addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes at 0x%llx are beyond any memory", call, what, bytes, (unsigned long long)addr);
     if (!side) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory", call);
@@ -316,6 +344,20 @@ cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *cal
     pthread_mutex_unlock(&side->lock);
     if (!m) return CJ_OK; /* not of cj_alloc: the driver knows */
     return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes do not fit, %zu are left in the allocation", call, what, bytes, room);
+}
+
+cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into, const char *call)
+{
+    uint64_t bit = 0;
+    cji_side *side = cji_side_of(dev); /* made when the range was checked */
+    if (s->hub == &dev->hub || atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw)) return CJ_OK;
+    cj_status st = cji_guest_visit(side, s, &bit, into, call);
+    if (st != CJ_OK) return st;
+    pthread_mutex_lock(&side->lock);
+    cji_mem *m = table_holder(side, addr);
+    if (m) cji_used(&m->used, bit);
+    pthread_mutex_unlock(&side->lock);
+    return CJ_OK;
 }
 
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call)
@@ -335,13 +377,15 @@ cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s)
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st == CJ_OK) st = cji_check_arg(dev, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
-    if (!cji_same_device(&dev->hub, s->hub))
-        return cji_fail(dev, CJ_EINVAL, call, "%s: the stream is of another device than the memory", call);
+    if (dev->drv != s->dev->drv) return cji_fail(dev, CJ_EINVAL, call, "%s: the stream is of another driver than the memory", call);
     cji_side *side = cji_side_of(dev);
     if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
     pthread_mutex_lock(&side->lock);
     cji_mem *m = table_holder(side, d.addr);
-    if (m) return memory_note(s, m, dev, call);
-    pthread_mutex_unlock(&side->lock);
-    return memory_unknown(dev, d.addr, call);
+    if (!m) {
+        pthread_mutex_unlock(&side->lock);
+        return memory_unknown(dev, d.addr, call);
+    }
+    st = memory_note(s, m, dev, call);
+    return st == CJ_OK ? cji_mem_visit(s, dev, d.addr, dev, call) : st;
 }

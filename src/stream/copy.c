@@ -3,25 +3,22 @@
 
 /* -- What host memory is --------------------------------------------------------------------------------------------- */
 
-typedef enum host_kind { HOST_PAGEABLE, HOST_PINNED, HOST_DEVICE } host_kind;
-
 /* The driver's opinion of one byte of memory.  Asked in the plural, because that answers zeros, not an error, for ordinary memory. */
-static host_kind host_kind_at(const cji_cu *cu, const void *p)
+static cji_host_kind host_kind_at(const cji_cu *cu, const void *p)
 {
     unsigned type = 0, managed = 0;
     CUpointer_attribute what[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED };
     void *values[] = { &type, &managed };
-    if (cu->cuPointerGetAttributes(2, what, values, (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS) return HOST_PAGEABLE;
-    if (type == CU_MEMORYTYPE_HOST || managed) return HOST_PINNED;
-    return type == CU_MEMORYTYPE_DEVICE ? HOST_DEVICE : HOST_PAGEABLE;
+    if (cu->cuPointerGetAttributes(2, what, values, (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS) return CJI_HOST_PAGEABLE;
+    if (type == CU_MEMORYTYPE_HOST || managed) return CJI_HOST_PINNED;
+    return type == CU_MEMORYTYPE_DEVICE ? CJI_HOST_DEVICE : CJI_HOST_PAGEABLE;
 }
 
-/* Pinned if it is at both ends; context current. */
-static host_kind host_kind_of(const cji_cu *cu, const void *p, size_t bytes)
+cji_host_kind cji_host_kind_of(const cji_cu *cu, const void *p, size_t bytes)
 {
-    host_kind first = host_kind_at(cu, p);
-    if (first != HOST_PINNED) return first;
-    return host_kind_at(cu, (const char *)p + bytes - 1) == HOST_PINNED ? HOST_PINNED : HOST_PAGEABLE;
+    cji_host_kind first = host_kind_at(cu, p);
+    if (first != CJI_HOST_PINNED) return first;
+    return host_kind_at(cu, (const char *)p + bytes - 1) == CJI_HOST_PINNED ? CJI_HOST_PINNED : CJI_HOST_PAGEABLE;
 }
 
 /* -- Between host and device ----------------------------------------------------------------------------------------- */
@@ -33,14 +30,15 @@ static cj_status copy_enqueue(cj_stream *s, const copy_job *j, const char *call)
 {
     const void *host = j->to ? j->to : j->from;
     CUresult r;
-    switch (host_kind_of(s->cu, host, j->bytes)) {
-    case HOST_DEVICE:
+    switch (cji_host_kind_of(s->cu, host, j->bytes)) {
+    case CJI_HOST_DEVICE:
         return cji_fail(s, CJ_EINVAL, call, "%s: the host's side is device memory; copy between device addresses with cj_copy", call);
-    case HOST_PAGEABLE: {
+    case CJI_HOST_PAGEABLE: {
         cji_staging *st = &cji_side_of(s->dev)->staging; /* made when the range was checked */
-        return j->to ? cji_staged_to_host(s, st, j->to, j->dev, j->bytes) : cji_staged_to_device(s, st, j->dev, j->from, j->bytes);
+        const cji_rows one = { .dev = j->dev, .to = j->to, .from = j->from, .width = j->bytes, .rows = 1 };
+        return cji_staged_rows(s, st, &one, call);
     }
-    case HOST_PINNED: break;
+    case CJI_HOST_PINNED: break;
     }
     r = j->to ? s->cu->cuMemcpyDtoHAsync(j->to, j->dev, j->bytes, s->raw) : s->cu->cuMemcpyHtoDAsync(j->dev, j->from, j->bytes, s->raw);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, j->to ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync");

@@ -26,22 +26,34 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuStreamWaitEvent");
 }
 
+/* With the lock of `from` held. */
+static CUresult stream_point_locked(cj_stream *from, CUstream to, const char **doing)
+{
+    CUresult r = CUDA_SUCCESS;
+    *doing = "cuEventCreate";
+    if (!from->order) r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
+    if (r != CUDA_SUCCESS) return r;
+    *doing = "cuEventRecord";
+    r = from->cu->cuEventRecord(from->order, from->raw);
+    if (r != CUDA_SUCCESS) return r;
+    *doing = "cuStreamWaitEvent";
+    return from->cu->cuStreamWaitEvent(to, from->order, 0);
+}
+
+CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing)
+{
+    pthread_mutex_lock(&from->lock);
+    CUresult r = stream_point_locked(from, to, doing);
+    pthread_mutex_unlock(&from->lock);
+    return r;
+}
+
 /* Later work of `to` waits for what `from` was given so far; context current, both of one driver. */
 static CUresult stream_chain(cj_stream *from, cj_stream *to, const char **doing)
 {
     cji_capture *c = NULL;
-    CUresult r = CUDA_SUCCESS;
     pthread_mutex_lock(&from->lock);
-    *doing = "cuEventCreate";
-    if (!from->order) r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
-    if (r == CUDA_SUCCESS) {
-        *doing = "cuEventRecord";
-        r = from->cu->cuEventRecord(from->order, from->raw);
-    }
-    if (r == CUDA_SUCCESS) {
-        *doing = "cuStreamWaitEvent";
-        r = to->cu->cuStreamWaitEvent(to->raw, from->order, 0);
-    }
+    CUresult r = stream_point_locked(from, to->raw, doing);
     if (r == CUDA_SUCCESS && from->capture) c = cji_capture_retain(from->capture);
     pthread_mutex_unlock(&from->lock);
     if (c) cji_capture_join(c, to);

@@ -1,9 +1,10 @@
 /* Pageable host memory, copied through pinned pieces, so that a copy never blocks its caller and never reads its source late.
  *
- * A copy is cut into parts that fit a piece.  To the device: the part is copied into a piece at once and from there by the driver; an event
- * behind that tells when the piece is idle again.  To the host: the driver copies into the piece, and a host function in the stream
- * copies on to the destination and marks the piece idle.  In a capture both ends are touched at each launch, so the host's part is a host function
- * in both directions, and the piece belongs to the graph.
+ * A copy of rows (a plain copy is one row) is cut into parts that fit a piece: some rows, or a part of one.  In a piece rows lie one behind the
+ * other.  To the device: the part is copied into a piece at once and from there by the driver; an event behind that tells when the piece is idle
+ * again.  To the host: the driver copies into the piece, and a host function in the stream copies on to the destination and marks the piece
+ * idle.  In a capture both ends are touched at each launch, so the host's part is a host function in both directions, and the piece belongs
+ * to the graph.
  *
  * There are always as many pieces as copies under way need: waiting for an earlier copy would block the caller.  Small pieces are cut
  * from slabs and stay; large ones are slabs of their own and go back when the device is collected. */
@@ -28,9 +29,9 @@ struct cji_stage {
     CUevent event;    /* behind the copy from the piece; NULL until it is needed */
     bool by_event;    /* idle when the event is reached; else when `done` says so */
     atomic_bool done; /* set by the host function */
-    void *to;         /* what the host function copies */
+    void *to;         /* what the host function copies: rows of `width` bytes */
     const void *from;
-    size_t bytes;
+    size_t to_pitch, from_pitch, width, rows;
 };
 
 typedef struct cji_slab {
@@ -169,21 +170,57 @@ void cji_staging_trim(cji_staging *st)
     pthread_mutex_unlock(&st->lock);
 }
 
+static void rows_pass(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
+}
+
 /* The host functions.  They touch nothing of the driver, and no lock. */
 static void stage_pass(void *user)
 {
-    cji_stage *p = user;
-    memcpy(p->to, p->from, p->bytes);
+    const cji_stage *p = user;
+    rows_pass(p->to, p->to_pitch, p->from, p->from_pitch, p->width, p->rows);
 }
 
 static void stage_pass_last(void *user)
 {
     cji_stage *p = user;
-    memcpy(p->to, p->from, p->bytes);
+    stage_pass(p);
     atomic_store_explicit(&p->done, true, memory_order_release);
 }
 
+/* What the host function of a part does. */
+static void stage_job(cji_stage *p, const cji_rows *part)
+{
+    p->to = part->to ? part->to : p->pinned;
+    p->from = part->to ? p->pinned : part->from;
+    p->to_pitch = part->to ? part->host_pitch : part->width;
+    p->from_pitch = part->to ? part->width : part->host_pitch;
+    p->width = part->width;
+    p->rows = part->rows;
+}
+
 /* -- Parts of a copy ------------------------------------------------------------------------------------------------- */
+
+/* The driver's copy between a piece and the device, and its name. */
+static CUresult part_give(cj_stream *s, const cji_stage *p, const cji_rows *part, const char **doing)
+{
+    CUDA_MEMCPY2D c = { .WidthInBytes = part->width, .Height = part->rows };
+    if (part->rows == 1) {
+        *doing = part->to ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
+        return part->to ? s->cu->cuMemcpyDtoHAsync(p->pinned, part->dev, part->width, s->raw) : s->cu->cuMemcpyHtoDAsync(part->dev, p->pinned, part->width, s->raw);
+    }
+    c.srcMemoryType = part->to ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    c.dstMemoryType = part->to ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    c.srcHost = part->to ? NULL : p->pinned;
+    c.dstHost = part->to ? p->pinned : NULL;
+    c.srcDevice = part->to ? part->dev : 0;
+    c.dstDevice = part->to ? 0 : part->dev;
+    c.srcPitch = part->to ? part->dev_pitch : part->width;
+    c.dstPitch = part->to ? part->width : part->dev_pitch;
+    *doing = "cuMemcpy2DAsync";
+    return s->cu->cuMemcpy2DAsync(&c, s->raw);
+}
 
 /* Puts an event behind what the stream has of the piece; without one it can only wait for the device's end. */
 static CUresult stage_mark(cj_stream *s, cji_stage *p)
@@ -204,12 +241,11 @@ static cj_status stage_give(cji_capture *c, cji_stage *p, cj_stream *s, const ch
     return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to keep a staging buffer for the graph", call);
 }
 
-static cj_status part_to_device(cj_stream *s, cji_stage *p, uint64_t dst, const void *src, size_t n)
+static cj_status part_to_device(cj_stream *s, cji_stage *p, const cji_rows *part, const char *call)
 {
-    static const char call[] = "cj_copy_to_device";
-    memcpy(p->pinned, src, n);
-    CUresult r = s->cu->cuMemcpyHtoDAsync(dst, p->pinned, n, s->raw);
-    const char *doing = "cuMemcpyHtoDAsync";
+    const char *doing;
+    rows_pass(p->pinned, part->width, part->from, part->host_pitch, part->width, part->rows);
+    CUresult r = part_give(s, p, part, &doing);
     if (r != CUDA_SUCCESS) {
         stage_put(p, true);
     } else {
@@ -219,16 +255,14 @@ static cj_status part_to_device(cj_stream *s, cji_stage *p, uint64_t dst, const 
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, doing);
 }
 
-static cj_status part_to_host(cj_stream *s, cji_stage *p, void *dst, uint64_t src, size_t n)
+static cj_status part_to_host(cj_stream *s, cji_stage *p, const cji_rows *part, const char *call)
 {
-    static const char call[] = "cj_copy_to_host";
-    p->to = dst;
-    p->from = p->pinned;
-    p->bytes = n;
-    CUresult r = s->cu->cuMemcpyDtoHAsync(p->pinned, src, n, s->raw);
+    const char *doing;
+    stage_job(p, part);
+    CUresult r = part_give(s, p, part, &doing);
     if (r != CUDA_SUCCESS) {
         stage_put(p, true);
-        return cji_refused(s, s->dev, r, call, "cuMemcpyDtoHAsync");
+        return cji_refused(s, s->dev, r, call, doing);
     }
     r = s->cu->cuLaunchHostFunc(s->raw, stage_pass_last, p);
     if (r == CUDA_SUCCESS) {
@@ -239,59 +273,55 @@ static cj_status part_to_host(cj_stream *s, cji_stage *p, void *dst, uint64_t sr
     return cji_refused(s, s->dev, r, call, "cuLaunchHostFunc");
 }
 
-static cj_status part_captured(cj_stream *s, cji_stage *p, uint64_t dev, void *to, const void *from, size_t n)
+static cj_status part_captured(cj_stream *s, cji_stage *p, const cji_rows *part, const char *call)
 {
-    const char *call = to ? "cj_copy_to_host" : "cj_copy_to_device", *doing;
-    CUresult r;
-    p->bytes = n;
-    p->to = to ? to : p->pinned;
-    p->from = to ? p->pinned : from;
-    if (to) {
-        doing = "cuMemcpyDtoHAsync";
-        r = s->cu->cuMemcpyDtoHAsync(p->pinned, dev, n, s->raw);
-        if (r == CUDA_SUCCESS) doing = "cuLaunchHostFunc", r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
-    } else {
-        doing = "cuLaunchHostFunc";
-        r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
-        if (r == CUDA_SUCCESS) doing = "cuMemcpyHtoDAsync", r = s->cu->cuMemcpyHtoDAsync(dev, p->pinned, n, s->raw);
-    }
+    const char *doing = "cuLaunchHostFunc";
+    CUresult r = CUDA_SUCCESS;
+    stage_job(p, part);
+    if (!part->to) r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
+    if (r == CUDA_SUCCESS) r = part_give(s, p, part, &doing);
+    if (part->to && r == CUDA_SUCCESS) doing = "cuLaunchHostFunc", r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, doing);
 }
 
-/* One direction: `to` or `from` is NULL. */
-static cj_status staged_copy(cj_stream *s, cji_staging *st, uint64_t dev, char *to, const char *from, size_t bytes, const char *call)
+/* The part of `all` that begins at row `y`, byte `x`, and fits into `room` bytes. */
+static cji_rows part_of(const cji_rows *all, size_t y, size_t x, size_t room)
 {
+    cji_rows part = *all;
+    const bool whole = !x && room >= all->width;
+    part.width = whole ? all->width : all->width - x < room ? all->width - x : room;
+    part.rows = whole ? room / all->width : 1;
+    part.dev += y * all->dev_pitch + x;
+    if (all->to) part.to = (char *)all->to + y * all->host_pitch + x;
+    if (all->from) part.from = (const char *)all->from + y * all->host_pitch + x;
+    return part;
+}
+
+cj_status cji_staged_rows(cj_stream *s, cji_staging *st, const cji_rows *all, const char *call)
+{
+    const size_t most = stage_classes[STAGE_CLASSES - 1].bytes;
     cji_capture *c = cji_capture_of(s);
     cj_status status = CJ_OK;
-    while (bytes && status == CJ_OK) {
-        size_t n;
+    for (size_t y = 0, x = 0; y < all->rows && status == CJ_OK;) {
+        size_t room;
         CUresult r;
-        cji_stage *p = stage_take(st, bytes, &n, &r);
+        cji_stage *p = stage_take(st, x || all->width > most ? all->width - x : all->width * (all->rows - y), &room, &r);
         if (!p) {
             status = cji_refused(s, s->dev, r, call, "cuMemHostAlloc");
             break;
         }
+        cji_rows part = part_of(all, y, x, room);
         if (c) {
             status = stage_give(c, p, s, call);
-            if (status == CJ_OK) status = part_captured(s, p, dev, to, from, n);
+            if (status == CJ_OK) status = part_captured(s, p, &part, call);
         } else {
-            status = to ? part_to_host(s, p, to, dev, n) : part_to_device(s, p, dev, from, n);
+            status = all->to ? part_to_host(s, p, &part, call) : part_to_device(s, p, &part, call);
         }
-        dev += n;
-        bytes -= n;
-        if (to) to += n;
-        if (from) from += n;
+        x += part.width;
+        if (x < all->width) continue;
+        x = 0;
+        y += part.rows;
     }
     cji_capture_drop(c);
     return status;
-}
-
-cj_status cji_staged_to_device(cj_stream *s, cji_staging *st, uint64_t dst, const void *src, size_t bytes)
-{
-    return staged_copy(s, st, dst, NULL, src, bytes, "cj_copy_to_device");
-}
-
-cj_status cji_staged_to_host(cj_stream *s, cji_staging *st, void *dst, uint64_t src, size_t bytes)
-{
-    return staged_copy(s, st, src, dst, NULL, bytes, "cj_copy_to_host");
 }

@@ -5,6 +5,7 @@
 #ifndef CJI_STREAMS_H
 #define CJI_STREAMS_H
 
+#include <cujit/copies.h>
 #include <cujit/graph.h>
 
 #include "base/obj.h"
@@ -164,9 +165,45 @@ cji_side *cji_side_of(cj_device *dev);
 /* A range about to be used by work given to `s`: checked against the allocation that holds its start, if one of the table does; noted as used
  * on the stream, and kept by its capture.  `what` names the argument in the failure. */
 cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *call, const char *what);
+/* The same for memory of `dev`, which may be another device than the stream's: then cji_mem_visit() follows, when the work is given. */
+cj_status cji_mem_use_at(cj_stream *s, cj_device *dev, uint64_t addr, size_t bytes, const char *call, const char *what);
+/* What `s`, if it is of another device, was given so far becomes a use of the memory that holds `addr`; a failure is left in `into`. */
+cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into, const char *call);
 /* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table knows it. */
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call);
 void cji_mem_unkeep(cji_mem *m);
+
+/* -- Copies (box.c) -------------------------------------------------------------------------------------------------- */
+
+typedef struct cji_box_end {
+    cj_device *dev; /* whose memory */
+    uint64_t addr;  /* device memory, 0: host memory */
+    void *host;
+    size_t pitch, rows; /* 0: no gaps */
+    size_t slice, reach; /* measured: bytes from slice to slice, and from the first byte to the end */
+} cji_box_end;
+
+typedef struct cji_box {
+    size_t width, height, depth;
+    cji_box_end dst, src;
+    char which[32]; /* what failures begin with: "item 3: " */
+    size_t bytes; /* measured: 0 is nothing to copy */
+    bool peer;    /* measured: memory of another device than the stream's */
+} cji_box;
+
+/* Checks a copy and notes the memory as used; fills the fields that are measured.  Failures are left in the stream. */
+cj_status cji_box_measure(cj_stream *s, cji_box *b, const char *call);
+/* Gives a measured copy to the stream, and counts it. */
+cj_status cji_box_run(cj_stream *s, const cji_box *b, const char *call);
+
+/* -- Guests (peer.c) ------------------------------------------------------------------------------------------------- */
+
+/* Makes the side's stream for guests wait for what `s`, a stream of another device, was given so far; *bit is its lane's.  A failure is left in `into`. */
+cj_status cji_guest_visit(cji_side *side, cj_stream *s, uint64_t *bit, void *into, const char *call);
+void cji_guest_free(cji_side *side); /* context current */
+
+/* Makes `to` wait for what `from` was given so far (order.c); context of `from` current; *doing is the driver's entry point. */
+CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing);
 
 /* The thread's capture mode relaxed, so that the call does not harm a capture of its own thread or of another one, and put back. */
 static inline CUstreamCaptureMode cji_relax(const cji_hub *hub)
@@ -193,9 +230,18 @@ void cji_staging_fini(cji_staging *st);    /* context current */
 void cji_staging_trim(cji_staging *st);    /* gives large idle pieces back; calm */
 void cji_stage_release(cji_stage *piece);  /* a kept piece whose graph is gone */
 
-/* The two directions through staging memory, captured or not; the range was checked. */
-cj_status cji_staged_to_device(cj_stream *s, cji_staging *st, uint64_t dst, const void *src, size_t bytes);
-cj_status cji_staged_to_host(cj_stream *s, cji_staging *st, void *dst, uint64_t src, size_t bytes);
+/* Rows between host and device: `to` or `from` is NULL, the device's end.  Pitches are bytes from row to row. */
+typedef struct cji_rows { uint64_t dev; void *to; const void *from; size_t dev_pitch, host_pitch, width, rows; } cji_rows;
+
+/* A copy through staging memory, captured or not; the ranges were checked, nothing is empty. */
+cj_status cji_staged_rows(cj_stream *s, cji_staging *st, const cji_rows *rows, const char *call);
+
+/* -- Host memory (copy.c) -------------------------------------------------------------------------------------------- */
+
+typedef enum cji_host_kind { CJI_HOST_PAGEABLE, CJI_HOST_PINNED, CJI_HOST_DEVICE } cji_host_kind;
+
+/* What the driver takes a host range for: pinned if it is at both ends; context current. */
+cji_host_kind cji_host_kind_of(const cji_cu *cu, const void *p, size_t bytes);
 
 struct cji_side {
     cji_hub *hub;
@@ -204,6 +250,8 @@ struct cji_side {
     cji_mem **table;      /* by address */
     size_t count, cap;
     cji_staging staging;
+    pthread_mutex_t guest_lock;
+    cji_lane *guest; /* of the stream that waits for foreign streams; made at first use, under its lock */
 };
 
 #endif

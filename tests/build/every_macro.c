@@ -221,6 +221,7 @@ int main(void)
         cj_graph *graph = NULL;
         cj_stream_free(cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)));
         cj_event_free(cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)));
+        cj_copy_box(NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1));
         cj_driver_close(cj_driver_open_tapped(NULL, CJ_TAP(.fail_at = 1)));
         cj_exec_free(cj_graph_instantiate(graph, CJ_EXEC(.node_priorities = 1)));
     }

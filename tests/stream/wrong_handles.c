@@ -1,4 +1,4 @@
-/* NULL, an object of another type, foreign memory: each call of stream.h and graph.h answers CJ_EHANDLE, and releases do nothing. */
+/* NULL, an object of another type, foreign memory: each call of stream.h, copies.h and graph.h answers CJ_EHANDLE, and releases do nothing. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -60,6 +60,21 @@ static cj_status h_counts(void *p) { return cj_stream_get_counts(p, &counts); }
 static cj_status h_event_sync_for(void *p) { return cj_event_sync_for(p, 0); }
 static cj_status h_export(void *p) { return cj_event_export(p, buffer, sizeof buffer); }
 static cj_status h_import(void *p) { return failed_event(cj_event_import(p, buffer, sizeof buffer)); }
+static cj_status h_box(void *p) { return cj_copy_box(p, NULL); }
+static cj_status h_2d(void *p) { return cj_copy_2d(p, (cj_dptr){ 4096 }, 0, (cj_dptr){ 8192 }, 0, 4, 1); }
+static cj_status h_2d_up(void *p) { return cj_copy_2d_to_device(p, (cj_dptr){ 4096 }, 0, buffer, 0, 4, 1); }
+static cj_status h_2d_down(void *p) { return cj_copy_2d_to_host(p, buffer, 0, (cj_dptr){ 4096 }, 0, 4, 1); }
+static cj_status h_batch(void *p) { return cj_copy_batch(p, NULL, 0); }
+static cj_status h_peer(void *p) { return cj_copy_peer(p, cj_stream_device(good_stream), (cj_dptr){ 1 }, cj_stream_device(good_stream), (cj_dptr){ 2 }, 0); }
+static cj_status h_peer_to(void *p) { return cj_copy_peer(good_stream, p, (cj_dptr){ 1 }, cj_stream_device(good_stream), (cj_dptr){ 2 }, 0); }
+static cj_status h_peer_from(void *p) { return cj_copy_peer(good_stream, cj_stream_device(good_stream), (cj_dptr){ 1 }, p, (cj_dptr){ 2 }, 0); }
+static cj_status h_reach(void *p) { return cj_device_reach(p, p); }
+static cj_status h_can_reach(void *p) { return last_of((uint64_t)cj_device_can_reach(p, p)); }
+static cj_status h_managed(void *p) { return last_of(cj_managed_alloc(p, 8).addr); }
+static cj_status h_prefetch(void *p) { return cj_prefetch_to_device(p, (cj_dptr){ 4096 }, 0); }
+static cj_status h_prefetch_back(void *p) { return cj_prefetch_to_host(p, (cj_dptr){ 4096 }, 0); }
+static cj_status h_advise(void *p) { return cj_advise(p, (cj_dptr){ 4096 }, 4, CJ_ADVICE_READ_MOSTLY); }
+static cj_status h_unadvise(void *p) { return cj_unadvise(p, (cj_dptr){ 4096 }, 4, CJ_ADVICE_READ_MOSTLY); }
 static cj_status h_event(void *p) { return failed_event(cj_event_create(p, NULL)); }
 static cj_status h_event_raw(void *p) { return last_of((uintptr_t)cj_event_raw(p)); }
 static cj_status h_event_device(void *p) { return last_of((uintptr_t)cj_event_device(p)); }
@@ -95,7 +110,11 @@ static const struct { const char *name; cj_status (*call)(void *); enum want wan
     { "cj_stream_sync_for", h_sync_for, STREAM }, { "cj_done_call", h_done, STREAM }, { "cj_stream_wait_value32", h_value32, STREAM },
     { "cj_stream_wait_value64", h_value64, STREAM }, { "cj_stream_write_value32", h_write32, STREAM }, { "cj_stream_write_value64", h_write64, STREAM },
     { "cj_stream_get_counts", h_counts, STREAM }, { "cj_event_sync_for", h_event_sync_for, EVENT }, { "cj_event_export", h_export, EVENT },
-    { "cj_event_import", h_import, DEVICE },
+    { "cj_event_import", h_import, DEVICE }, { "cj_copy_box", h_box, STREAM }, { "cj_copy_2d", h_2d, STREAM }, { "cj_copy_2d_to_device", h_2d_up, STREAM },
+    { "cj_copy_2d_to_host", h_2d_down, STREAM }, { "cj_copy_batch", h_batch, STREAM }, { "cj_copy_peer", h_peer, STREAM },
+    { "cj_copy_peer's destination", h_peer_to, DEVICE }, { "cj_copy_peer's source", h_peer_from, DEVICE }, { "cj_device_reach", h_reach, DEVICE },
+    { "cj_device_can_reach", h_can_reach, DEVICE }, { "cj_managed_alloc", h_managed, STREAM }, { "cj_prefetch_to_device", h_prefetch, STREAM },
+    { "cj_prefetch_to_host", h_prefetch_back, STREAM }, { "cj_advise", h_advise, DEVICE }, { "cj_unadvise", h_unadvise, DEVICE },
     { "cj_stream_is_capturing", h_capturing, STREAM }, { "cj_graph_count", h_count, GRAPH }, { "cj_graph_raw", h_graph_raw, GRAPH },
     { "cj_graph_instantiate", h_instantiate, GRAPH }, { "cj_exec_launch", h_exec_launch, EXEC }, { "cj_exec_raw", h_exec_raw, EXEC },
 };
@@ -147,7 +166,7 @@ int main(void)
     cj_stream_free((void *)memory), cj_event_free((void *)memory), cj_graph_free((void *)memory), cj_exec_free((void *)memory);
     cj_stream_sync(b.s);
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "releasing NULL, others and no objects does nothing");
-    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_exec_defaults(NULL), cj_stream_counts_defaults(NULL);
+    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_exec_defaults(NULL), cj_stream_counts_defaults(NULL), cj_box_defaults(NULL);
     tap_is_int(cj_host_call(b.s, NULL, NULL), CJ_EINVAL, "no host function is refused");
     tap_is_int(cj_event_elapsed(good_event, good_event, NULL), CJ_EINVAL, "no place for a time too");
     tap_is_int(cj_launch_n(b.s, NULL, NULL, NULL, 0), CJ_EHANDLE, "no kernel and no dimensions too");

@@ -1,0 +1,58 @@
+/* Managed memory: where it should lie. */
+#include "stream/streams.h"
+
+/* Whether the device moves managed memory on demand, which prefetch and advice want; a failure is left in `into`. */
+static cj_status managed_moves(void *into, const cj_device *dev, const char *call)
+{
+    int can = 0;
+    if (dev->drv->cu.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, dev->cu) == CUDA_SUCCESS && can) return CJ_OK;
+    return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d does not move managed memory on demand", call, dev->ordinal);
+}
+
+static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
+{
+    cji_ctx ctx;
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK || !bytes) return st;
+    if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw))
+        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and a graph cannot move memory; do it before the launch", call));
+    st = managed_moves(s, s->dev, call);
+    if (st == CJ_OK) st = cji_mem_use(s, d.addr, bytes, call, "the memory");
+    if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = s->cu->cuMemPrefetchAsync(d.addr, bytes, to_host ? CU_DEVICE_CPU : s->dev->cu, s->raw);
+    cji_ctx_leave(s->dev, &ctx);
+    if (r == CUDA_SUCCESS) cji_count_one(s);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, "cuMemPrefetchAsync");
+}
+
+cj_status cj_prefetch_to_device(cj_stream *s, cj_dptr d, size_t bytes) { return managed_prefetch(s, d, bytes, false, "cj_prefetch_to_device"); }
+cj_status cj_prefetch_to_host(cj_stream *s, cj_dptr d, size_t bytes) { return managed_prefetch(s, d, bytes, true, "cj_prefetch_to_host"); }
+
+static const struct managed_row { CUmem_advise set, unset; bool host; } managed_rows[] = {
+    [CJ_ADVICE_READ_MOSTLY] = { CU_MEM_ADVISE_SET_READ_MOSTLY, CU_MEM_ADVISE_UNSET_READ_MOSTLY, false },
+    [CJ_ADVICE_PREFER_DEVICE] = { CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, false },
+    [CJ_ADVICE_PREFER_HOST] = { CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, true },
+    [CJ_ADVICE_USED_BY_DEVICE] = { CU_MEM_ADVISE_SET_ACCESSED_BY, CU_MEM_ADVISE_UNSET_ACCESSED_BY, false },
+    [CJ_ADVICE_USED_BY_HOST] = { CU_MEM_ADVISE_SET_ACCESSED_BY, CU_MEM_ADVISE_UNSET_ACCESSED_BY, true },
+};
+
+static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice, bool set, const char *call)
+{
+    cji_calm calm;
+    cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (st != CJ_OK) return st;
+    if ((int)advice < CJ_ADVICE_READ_MOSTLY || advice > CJ_ADVICE_USED_BY_HOST)
+        return cji_fail(dev, CJ_EINVAL, call, "%s: %d is none of CJ_ADVICE_READ_MOSTLY, _PREFER_DEVICE, _PREFER_HOST, _USED_BY_DEVICE, _USED_BY_HOST", call, (int)advice);
+    if (!d.addr || !bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are no memory", call, bytes, (unsigned long long)d.addr);
+    st = managed_moves(dev, dev, call);
+    if (st != CJ_OK) return st;
+    const struct managed_row *row = &managed_rows[advice];
+    cji_calm_begin(&dev->hub, &calm);
+    CUresult r = dev->drv->cu.cuMemAdvise(d.addr, bytes, set ? row->set : row->unset, row->host ? CU_DEVICE_CPU : dev->cu);
+    cji_calm_end(&dev->hub, &calm);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(dev, dev, r, call, "cuMemAdvise");
+}
+
+cj_status cj_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, true, "cj_advise"); }
+cj_status cj_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, false, "cj_unadvise"); }

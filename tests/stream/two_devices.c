@@ -1,0 +1,169 @@
+/* Two devices: copies and waits between them, memory that a stream of the other one uses, access of kernels, captures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/stream/latch.h"
+#include "tests/tap.h"
+
+enum { N = 256, BYTES = N * 4 };
+static cj_device *dev[2];
+static cj_stream *s[2];
+static cj_dptr d[2];
+static uint32_t out[N];
+
+static uint32_t first_of(int i)
+{
+    memset(out, 0, sizeof out);
+    cj_copy_to_host(s[i], out, d[i], BYTES);
+    tap_is_int(cj_stream_sync(s[i]), CJ_OK, "device %d is done", i);
+    return out[0] == out[N - 1] ? out[0] : UINT32_MAX;
+}
+
+static void copies(void)
+{
+    latch l = LATCH_CLOSED;
+    cj_event *e = cj_event_create(dev[0], NULL);
+    latch_hold(s[0], &l);
+    cj_set32(s[0], d[0], 41, N);
+    cj_event_record(e, s[0]);
+    cj_stream_wait(s[1], e);
+    tap_is_int(cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES), CJ_OK, "a stream of one device takes from the other");
+    tap_is_int(cj_stream_query(s[1]), CJ_ENOTREADY, "behind an event of that");
+    latch_open(&l);
+    tap_is_uint(first_of(1), 41, "and has it");
+    cj_set32(s[0], d[0], 42, N);
+    tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[0], d[0], BYTES), CJ_OK, "a stream gives to the other");
+    cj_stream_join(s[1], s[0]);
+    tap_is_uint(first_of(1), 42, "which has it behind a join");
+    tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[1], d[1], 4), CJ_EINVAL, "an overlap on another device is seen");
+    cj_stream_sync(s[0]);
+    tap_is_int(cj_copy_peer(s[0], dev[1], cj_offset(d[1], 8), dev[0], d[0], BYTES), CJ_EINVAL, "so is what does not fit there");
+    tap_has_str(cj_error_of(s[0])->message, "1024 bytes do not fit, 1016 are left", "with its numbers");
+    cj_stream_sync(s[0]);
+    tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[0], d[0], 0), CJ_OK, "no bytes are nothing");
+    cj_event_free(e);
+}
+
+static void boxes(void)
+{
+    uint32_t in[N];
+    for (uint32_t i = 0; i < N; i++) in[i] = i;
+    cj_copy_to_device(s[0], d[0], in, BYTES);
+    cj_set32(s[1], d[1], 9, N);
+    cj_stream_join(s[0], s[1]);
+    /* 3 slices of 4 rows of 8 bytes */
+    tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .dst_rows = 5, .src = d[0],
+                                        .src_pitch = 12, .src_rows = 6)), CJ_OK, "a box between devices");
+    cj_stream_join(s[1], s[0]);
+    first_of(1);
+    bool right = true;
+    for (uint32_t z = 0; z < 3; z++)
+        for (uint32_t y = 0; y < 4; y++)
+            for (uint32_t x = 0; x < 2; x++) right = right && out[(z * 5 + y) * 4 + x] == (z * 6 + y) * 3 + x;
+    tap_ok(right, "arrives");
+    tap_ok(out[2] == 9 && out[16] == 9, "and changes nothing between");
+    tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
+               "host memory goes by a stream of its device");
+    tap_has_str(cj_error_of(s[0])->message, "on a stream of the device that has the other end", "and that is said");
+    cj_stream_sync(s[0]);
+}
+
+/* Memory that is freed while a stream of the other device uses it stays until that is over. */
+static void freed_in_use(void)
+{
+    latch l = LATCH_CLOSED;
+    cj_dptr source = cj_alloc(s[0], BYTES);
+    cj_set32(s[0], source, 77, N);
+    cj_stream_sync(s[0]);
+    latch_hold(s[1], &l);
+    cj_copy_peer(s[1], dev[1], d[1], dev[0], source, BYTES);
+    tap_is_int(cj_free(dev[0], source), CJ_OK, "memory is freed that a copy of the other device will read");
+    tap_is_uint(cj_device_collect(dev[0]), 1, "it waits");
+    latch_open(&l);
+    tap_is_uint(first_of(1), 77, "the copy was right");
+    cj_stream_sync(s[0]);
+    cj_device_sync(dev[0]);
+    tap_is_uint(cj_device_collect(dev[0]), 0, "and then the memory goes");
+
+    source = cj_alloc(s[0], BYTES);
+    cj_stream_sync(s[0]);
+    latch_hold(s[1], &l);
+    tap_is_int(cj_used_on(dev[0], source, s[1]), CJ_OK, "a use by a stream of the other device can be said");
+    cj_free(dev[0], source);
+    tap_is_uint(cj_device_collect(dev[0]), 1, "and is waited for");
+    latch_open(&l);
+    cj_stream_sync(s[1]);
+    cj_device_sync(dev[0]);
+    tap_is_uint(cj_device_collect(dev[0]), 0, "until it is over");
+}
+
+static void captured(void)
+{
+    cj_dptr source = cj_alloc(s[0], BYTES);
+    cj_set32(s[0], source, 5, N);
+    cj_stream_sync(s[0]);
+    cj_capture_begin(s[1], CJ_CAPTURE_THREAD);
+    tap_is_int(cj_copy_peer(s[1], dev[1], d[1], dev[0], source, BYTES), CJ_OK, "a copy between devices is captured");
+    cj_graph *g = cj_capture_end(s[1]);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_free(g);
+    tap_is_int(cj_error_of(x)->status, CJ_OK, "the graph is whole");
+    cj_free(dev[0], source);
+    cj_exec_launch(x, s[1]);
+    tap_is_uint(first_of(1), 5, "and runs, with memory of the other device that was freed meanwhile");
+    cj_exec_free(x);
+    cj_device_sync(dev[0]);
+    cj_device_collect(dev[1]);
+    tap_is_uint(cj_device_collect(dev[0]), 0, "which goes with the graph");
+}
+
+static void kernels(void)
+{
+    cj_ptx *m = latch_add_module();
+    cj_kernel *add = cj_kernel_load(dev[1], m, "add");
+    if (!cj_device_can_reach(dev[1], dev[0])) {
+        tap_is_int(cj_device_reach(dev[1], dev[0]), CJ_ENOTSUP, "these devices cannot reach each other, and that is said");
+        tap_skip(4, "no access between these devices");
+    } else {
+        tap_is_int(cj_device_reach(dev[1], dev[0]), CJ_OK, "device 1 may reach device 0");
+        tap_is_int(cj_device_reach(dev[1], dev[0]), CJ_OK, "asked for twice too");
+        cj_set32(s[0], d[0], 30, N);
+        cj_stream_join(s[1], s[0]);
+        tap_is_int(cj_launch(s[1], add, cj_threads(N, 64), d[0], N, 3), CJ_OK, "a kernel there is given memory of here");
+        cj_used_on(dev[0], d[0], s[1]);
+        cj_stream_join(s[0], s[1]);
+        tap_is_uint(first_of(0), 33, "and has changed it");
+    }
+    tap_is_int(cj_device_can_reach(dev[0], dev[0]), 1, "a device reaches itself");
+    tap_is_int(cj_device_reach(dev[0], dev[0]), CJ_OK, "and may");
+    cj_kernel_free(add);
+    cj_ptx_free(m);
+}
+
+int main(void)
+{
+    setenv("CUJIT_SIM_DEVICES", "2", 1);
+    tap_need_device(2);
+    tap_plan(0);
+    cj_driver *drv = cj_driver_open(NULL);
+    for (int i = 0; i < 2; i++) {
+        dev[i] = cj_device_open(drv, i);
+        s[i] = cj_stream_create(dev[i], NULL);
+        d[i] = cj_alloc(s[i], BYTES);
+        if (!d[i].addr) tap_bail("device %d: %s", i, cj_error_last()->message);
+        cj_stream_sync(s[i]);
+    }
+    copies();
+    boxes();
+    freed_in_use();
+    kernels();
+    captured();
+    for (int i = 0; i < 2; i++) {
+        tap_is_int(cj_stream_sync(s[i]), CJ_OK, "nothing failed on device %d", i);
+        cj_free(dev[i], d[i]);
+        cj_stream_free(s[i]);
+    }
+    for (int i = 0; i < 2; i++) cj_device_close(dev[i]);
+    cj_driver_close(drv);
+    return tap_done();
+}
