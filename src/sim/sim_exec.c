@@ -152,7 +152,7 @@ static CUresult sd_instantiate(CUgraphExec *out, CUgraph h, unsigned long long f
     if (flags & ~all) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sd_ctx(&c);
     if (!r) r = cji_sd_graph_get(h, &g);
-    if (!r && g->once && cji_sd_handle_next(SD_EXEC, sd_exec_of_graph, g)) r = CUDA_ERROR_INVALID_VALUE;   /* one at a time */
+    if (!r && g->once && cji_sd_handle_next(SD_EXEC, sd_exec_of_graph, g)) r = CUDA_ERROR_NOT_SUPPORTED;   /* one at a time */
     sd_exec *x = r ? NULL : cji_sd_exec_make(g, &r);
     if (r) return r;
     x->ctx = c;

@@ -127,7 +127,7 @@ CUresult cji_sd_cuMemFreeAsync(CUdeviceptr at, CUstream h)
     bool known = !r && cji_sd_space_find(at, &range) && range.lo == at;
     if (!r && s->capture) {   /* memory of a graph: a node of this one */
         sd_work *w;
-        r = known && range.graph ? cji_sd_gmem_free_work(s->capture->graph, at, &w) : cji_sd_capture_refuses(s);
+        r = known && range.graph ? cji_sd_gmem_free_work(s->capture->graph, at, &w) : CUDA_ERROR_INVALID_VALUE;   /* and the capture goes on */
         if (!r) r = cji_sd_capture_add(s, w);
     } else if (known && range.graph) {
         r = cji_sd_gmem_release(range.graph, s);
@@ -316,7 +316,7 @@ CUresult cji_sd_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUm
     sd_lock();
     sd_pool *p = sd_pool_of(h);
     sd_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(where->id) : NULL;
-    CUresult r = p && dev ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = p && dev ? cji_sd_unsafe() : CUDA_ERROR_INVALID_VALUE;
     if (!r) *flags = dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     sd_unlock();
     return r;
@@ -331,7 +331,8 @@ CUresult cji_sd_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, s
     for (size_t i = 0; !r && i < count; i++) {
         sd_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(map[i].location.id) : NULL;
         bool on = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        if (!dev || (dev == p->dev && !on) || (!on && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) r = CUDA_ERROR_INVALID_VALUE;
+        if (dev == p->dev && !on) r = CUDA_ERROR_INVALID_DEVICE;
+        else if (!dev || (!on && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) r = CUDA_ERROR_INVALID_VALUE;
         else if (dev != p->dev) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
     }
     if (!r) p->access = access;

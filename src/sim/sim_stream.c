@@ -224,12 +224,19 @@ static CUresult sd_stream_to_read(CUstream h, sd_stream **out)
     return r;
 }
 
+/* These two a capture allows, as measured, unless it is invalid. */
+static CUresult sd_stream_to_tell(CUstream h, sd_stream **out)
+{
+    CUresult r = cji_sd_stream(h, out);
+    return !r && (*out)->capture && (*out)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : r;
+}
+
 CUresult cji_sd_cuStreamGetPriority(CUstream h, int *priority)
 {
     sd_stream *s;
     if (!priority) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = sd_stream_to_read(h, &s);
+    CUresult r = sd_stream_to_tell(h, &s);
     if (!r) *priority = s->priority;
     sd_unlock();
     return r;
@@ -251,7 +258,7 @@ CUresult cji_sd_cuStreamGetCtx(CUstream h, CUcontext *ctx)
     sd_stream *s;
     if (!ctx) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = sd_stream_to_read(h, &s);
+    CUresult r = sd_stream_to_tell(h, &s);
     if (!r) *ctx = (CUcontext)s->ctx;
     sd_unlock();
     return r;

@@ -36,7 +36,7 @@ ${AWK:-awk} '
             if (at) { note[on, n] = substr(text, at + 12) (note[on, n] == "" ? "" : "; ") note[on, n]; text = substr(text, 1, at - 1) }
         }
         if (!(n in says)) { of[++count] = n; where[n] = group }
-        says[n] = text
+        if (!(n in says)) says[n] = text
         got[on, n] = result
     }
     function line(text) { print text }

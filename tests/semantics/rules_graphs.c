@@ -79,9 +79,7 @@ static void rule_61(void)
         CUDA_MEM_ALLOC_NODE_PARAMS a = alloc_params(4096);
         g = graph_new();
         R_IS(cu.cuGraphAddMemAllocNode(&node, g, NULL, 0, &a), CUDA_SUCCESS);
-        CUresult r = cu.cuGraphClone(&found_in, g);
-        rule_seen("cloning a graph with an allocation: %d", (int)r);
-        R_TRUE(r != CUDA_SUCCESS);
+        R_IS(cu.cuGraphClone(&found_in, g), CUDA_ERROR_NOT_SUPPORTED);
         cu.cuGraphDestroy(g);
     } else {
         rule_seen("not asked here: a graph with an allocation (the device has no graph memory)");
@@ -101,14 +99,9 @@ static void rule_62(void)
     R_IS(cu.cuGraphAddEmptyNode(&c, g, twice, 2), CUDA_ERROR_INVALID_VALUE);
     R_IS(cu.cuGraphAddDependencies(g, &a, &b, 1), CUDA_ERROR_INVALID_VALUE);
     R_NEED(cuGraphInstantiateWithParams);
-    CUresult r = cu.cuGraphAddDependencies(g, &b, &a, 1);
-    rule_seen("an edge that closes a cycle: %d", (int)r);
-    if (!r) {
-        r = cu.cuGraphInstantiateWithParams(&x, g, &params);
-        rule_seen("its instantiation: %d, result %d", (int)r, (int)params.result_out);
-        R_TRUE(r != CUDA_SUCCESS);
-        R_IS(params.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
-    }
+    R_IS(cu.cuGraphAddDependencies(g, &b, &a, 1), CUDA_SUCCESS);    /* the edge that closes a cycle; told by the instantiation */
+    R_IS(cu.cuGraphInstantiateWithParams(&x, g, &params), CUDA_ERROR_INVALID_VALUE);
+    R_IS(params.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
     cu.cuGraphDestroy(g);
 }
 
@@ -253,13 +246,14 @@ static void with_another_kind(CUgraph g, CUdeviceptr p)
 static void with_no_edge(CUgraph g, CUdeviceptr p) { add_append(g, NULL, p, 3), add_append(g, NULL, p, 4); }
 static void with_another_kernel(CUgraph g, CUdeviceptr p) { add_kernel(g, "add", add_append(g, NULL, p, 3), p, 4); }
 
-static const struct { const char *name; void (*fill)(CUgraph g, CUdeviceptr p); int answer; unsigned sum; } update_rows[] = {
-    { "the same shape", with_same_shape, CUDA_SUCCESS, 34 },
-    { "more nodes", with_more_nodes, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 12 },
-    { "fewer nodes", with_fewer_nodes, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 12 },
-    { "another kind of node", with_another_kind, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 12 },
-    { "an edge less", with_no_edge, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 12 },
-    { "another kernel", with_another_kernel, CUDA_SUCCESS, 7 },
+/* Where the number of nodes differs, an H100 gives the older call "not supported" and the newer one "topology changed". */
+static const struct { const char *name; void (*fill)(CUgraph g, CUdeviceptr p); int result, newer; unsigned after; } update_rows[] = {
+    { "the same shape", with_same_shape, CU_GRAPH_EXEC_UPDATE_SUCCESS, CU_GRAPH_EXEC_UPDATE_SUCCESS, 34 },
+    { "more nodes", with_more_nodes, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
+    { "fewer nodes", with_fewer_nodes, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
+    { "another kind of node", with_another_kind, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, 12 },
+    { "an edge less", with_no_edge, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
+    { "another kernel", with_another_kernel, CU_GRAPH_EXEC_UPDATE_SUCCESS, CU_GRAPH_EXEC_UPDATE_SUCCESS, 7 },
 };
 
 static void rule_67(void)
@@ -274,11 +268,16 @@ static void rule_67(void)
         add_append(g, add_append(g, NULL, p, 1), p, 2);
         update_rows[i].fill(other, p);
         CUgraphExec x = executable(g), y = executable(g);
-        R_ROW(update_rows[i].name, cu.cuGraphExecUpdate(x, other, &bad, &result), update_rows[i].answer);
-        if (cu.cuGraphExecUpdate_v2) R_ROW(update_rows[i].name, cu.cuGraphExecUpdate_v2(y, other, &info), update_rows[i].answer);
-        rule_seen("%s: result %d, by the newer call %d", update_rows[i].name, (int)result, (int)info.result);
-        R_ROW(update_rows[i].name, result == CU_GRAPH_EXEC_UPDATE_SUCCESS, update_rows[i].answer == CUDA_SUCCESS);
-        R_ROW(update_rows[i].name, run_once(x, p), update_rows[i].sum);     /* changed, or as it was */
+        const char *name = update_rows[i].name;
+        int answer = update_rows[i].result ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : CUDA_SUCCESS;
+        R_ROW(name, cu.cuGraphExecUpdate(x, other, &bad, &result), answer);
+        R_ROW(name, result, update_rows[i].result);
+        R_ROW(name, run_once(x, p), update_rows[i].after);      /* changed, or as it was */
+        if (cu.cuGraphExecUpdate_v2) {
+            R_ROW(name, cu.cuGraphExecUpdate_v2(y, other, &info), answer);
+            R_ROW(name, info.result, update_rows[i].newer);
+            R_ROW(name, run_once(y, p), update_rows[i].after);
+        }
         cu.cuGraphExecDestroy(x);
         cu.cuGraphExecDestroy(y);
         cu.cuGraphDestroy(g);
@@ -295,7 +294,7 @@ static void rule_67(void)
     R_IS(cu.cuGraphAddMemcpyNode(&node, other, NULL, 0, &c, abi_ctx), CUDA_SUCCESS);
     CUgraphExec x = executable(g);
     R_IS(cu.cuGraphExecUpdate(x, other, &node, &result), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-    rule_seen("another kind of memory in a copy: result %d", (int)result);
+    R_IS(result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
     R_IS(cu.cuMemsetD32(q, 6, 1), CUDA_SUCCESS);
     R_IS(cu.cuCtxSynchronize(), CUDA_SUCCESS);
     R_IS(run_once(x, p), 6);
@@ -319,9 +318,7 @@ static void rule_68(void)
     CUDA_MEMSET_NODE_PARAMS m = { .dst = a.dptr, .value = 7, .elementSize = 4, .width = 1024, .height = 1 };
     R_IS(cu.cuGraphAddMemsetNode(&fill, g, &node, 1, &m, abi_ctx), CUDA_SUCCESS);
     R_IS(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS);
-    CUresult r = cu.cuGraphInstantiateWithFlags(&y, g, 0);
-    rule_seen("a second executable of the same graph: %d", (int)r);
-    R_TRUE(r != CUDA_SUCCESS);
+    R_IS(cu.cuGraphInstantiateWithFlags(&y, g, 0), CUDA_ERROR_NOT_SUPPORTED);       /* a second one */
     for (int i = 0; i < 2; i++) {
         R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
         R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
@@ -397,7 +394,7 @@ static void rule_70(void)
     R_IS(cu.cuCtxSynchronize(), CUDA_SUCCESS);
     for (int i = 0; i < 5000 && !witnessed(&w); i++) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     R_IS(witnessed(&w), 1);
-    rule_seen("the destructor ran in %s thread", pthread_equal(w.thread, pthread_self()) ? "the caller's" : "another");
+    R_TRUE(!pthread_equal(w.thread, pthread_self()));
     cu.cuStreamDestroy(s);
     cu.cuMemFree(p);
 }
@@ -527,10 +524,8 @@ static void rule_72(void)
         if (x) cu.cuGraphExecDestroy(x);
         x = NULL;
         R_IS(cu.cuGraphAddHostNode(&host, g, NULL, 0, &h), CUDA_SUCCESS);
-        CUresult r = cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
-        rule_seen("for launches by the device, with a host node: %d", (int)r);
-        R_TRUE(r != CUDA_SUCCESS);
-        r = cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        R_IS(cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_INVALID_VALUE);
+        CUresult r = cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
         R_TRUE(r != CUDA_SUCCESS);
     }
     cu.cuGraphDestroy(g);
@@ -571,7 +566,7 @@ static void rule_73(void)
 
 static const rule rules[] = {
     { 61, "a clone is independent; a child graph is copied when it is added; a graph with memory of its own cannot be cloned", rule_61, 0 },
-    { 62, "the same edge twice is refused, as is a cycle", rule_62, 0 },
+    { 62, "the same edge twice is refused at once, a cycle when the graph is instantiated", rule_62, 0 },
     { 63, "an executable is a snapshot of its graph", rule_63, 0 },
     { 64, "launches of one executable wait for each other, those of two do not", rule_64, 0 },
     { 65, "a launch comes after the stream's work before it and before the work behind it", rule_65, 0 },
@@ -579,7 +574,7 @@ static const rule rules[] = {
     { 67, "an update with another shape is refused and leaves the executable as it was", rule_67, 0 },
     { 68, "a graph's memory has a fixed address, one executable, and must be freed before the next launch", rule_68, 0 },
     { 69, "an executable may be destroyed while it runs", rule_69, 0 },
-    { 70, "a user object is destroyed once, when the last launch that needs it is done", rule_70, 0 },
+    { 70, "a user object is destroyed once, when the last launch that needs it is done, in a thread of the driver", rule_70, 0 },
     { 71, "conditional nodes: if, else, while and switch; the default value comes back for each launch", rule_71, 0 },
     { 72, "a graph for launches by the device has kernels, copies and fills only", rule_72, 0 },
     { 73, "threads may share a graph that they lock", rule_73, 0 },

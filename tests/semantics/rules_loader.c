@@ -22,9 +22,7 @@ static void rule_2(void)
     void *p = &p;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;
     R_NEED(cuGetProcAddress);
-    CUresult r = cu.cuGetProcAddress("cuNoSuchThing", &p, 12000, 0, &found);
-    rule_seen("an unknown name: answer %d, found %d", (int)r, (int)found);
-    R_IS(r, CUDA_SUCCESS);
+    R_IS(cu.cuGetProcAddress("cuNoSuchThing", &p, 12000, 0, &found), CUDA_SUCCESS);
     R_IS(found, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     R_TRUE(p == NULL);
     p = &p;
@@ -116,7 +114,8 @@ static void rule_5(void)
     R_IS(cu.cuCtxDestroy(b), CUDA_SUCCESS);
 }
 
-/* A thread that has the context in its slot when another destroys it. */
+/* A thread that has the context in its slot when another destroys it.  A GPU's driver crashes when it is given a stream of such a context
+ * (seen with driver 580), so only the CPU device is asked. */
 typedef struct orphan { pthread_barrier_t step; CUcontext ctx, slot; CUstream s; int set, alloc, query, current; } orphan;
 
 static void *orphan_thread(void *arg)
@@ -128,9 +127,7 @@ static void *orphan_thread(void *arg)
     pthread_barrier_wait(&o->step);
     o->current = (int)cu.cuCtxGetCurrent(&o->slot);
     o->alloc = (int)cu.cuMemAlloc(&p, 4);
-    rule_seen("in the other thread: cuCtxGetCurrent %d (%s), cuMemAlloc %d", o->current, o->slot == o->ctx ? "the same handle" : "another handle", o->alloc);
-    o->query = (int)cu.cuStreamQuery(o->s);
-    rule_seen("a query of a stream of it: %d", o->query);
+    if (!tap_on_gpu()) o->query = (int)cu.cuStreamQuery(o->s);
     return NULL;
 }
 
@@ -150,7 +147,8 @@ static void rule_6(void)
     R_IS(o.set, CUDA_SUCCESS);
     R_TRUE(o.slot == o.ctx);
     R_IS(o.alloc, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    R_TRUE(o.query == CUDA_ERROR_CONTEXT_IS_DESTROYED || o.query == CUDA_ERROR_INVALID_HANDLE);
+    if (tap_on_gpu()) rule_seen("not asked here: objects of the destroyed context (the driver may crash)");
+    else R_IS(o.query, CUDA_ERROR_INVALID_HANDLE);
 }
 
 static const rule rules[] = {
@@ -159,6 +157,6 @@ static const rule rules[] = {
     { 3, "one name at two versions is two ABIs", rule_3, 0 },
     { 4, "retaining the primary context does not make it current; it is active until the last release", rule_4, RULE_ALONE | RULE_BARE },
     { 5, "contexts are a stack: setting NULL pops, pushes nest, an empty stack has nothing to pop", rule_5, RULE_ALONE | RULE_BARE },
-    { 6, "a destroyed context stays in another thread's slot and answers so, as do its objects", rule_6, RULE_ALONE },
+    { 6, "a destroyed context stays in another thread's slot, where calls answer so; its objects are gone", rule_6, RULE_ALONE },
 };
 RULES_MAIN(rules)
