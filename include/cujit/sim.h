@@ -11,6 +11,9 @@
  *   CUJIT_SIM_DEVICES   how many devices there are, 1 (the default) to 16
  *   CUJIT_SIM_SM        their compute capability, as in PTX: 90a (the default), 80, 100a ...
  *   CUJIT_SIM_THREADS   how many threads one grid is spread over; default: the machine's processors
+ *   CUJIT_SIM_SCHEDULE  when work begins, and what first: eager (the default: at once, side by side), lazy (when the program waits),
+ *                       adversarial (lazily, one after the other, the latest first), random:SEED.  Every one keeps the semantics: a program
+ *                       that misses a dependency fails under one of them
  * cuInit answers CUDA_ERROR_INVALID_VALUE, and the log says why, when one of them cannot be read.
  */
 #ifndef CUJIT_SIM_H

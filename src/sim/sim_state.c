@@ -149,7 +149,8 @@ static bool sd_read_settings(sd_settings *set)
     bool devices = sd_setting("CUJIT_SIM_DEVICES", 0, SD_MAX_DEVICES, &set->devices);
     bool threads = sd_setting("CUJIT_SIM_THREADS", 1, 64, &set->threads);
     bool sm = sd_setting_sm(set);
-    return devices && threads && sm;    /* each that cannot be read has said so */
+    bool schedule = cji_sd_schedule_read(set);
+    return devices && threads && sm && schedule;    /* each that cannot be read has said so */
 }
 
 /* ---- Beginning --------------------------------------------------------------------------------------------------- */
@@ -181,6 +182,7 @@ static CUresult sd_start(void)
         d->primary.dev = d;
         d->primary.primary = true;
     }
+    sd.lot = sd.set.seed;
     sd.fork_gen = cji_fork_gen();
     atomic_store(&sd.ready, true);
     return CUDA_SUCCESS;

@@ -13,6 +13,7 @@
 
 static void sd_list(sd_op *op, bool front)
 {
+    if (!sd.nready && sd.set.schedule != SD_EAGER) sd.moved = cji_sd_now();
     sd_op **first = &sd.ready_first[op->level], **last = &sd.ready_last[op->level];
     op->listed = true;
     op->prev_ready = op->next_ready = NULL;
@@ -48,6 +49,7 @@ void cji_sd_unready(sd_op *op) { sd_unlist(op); }
 
 static sd_op *sd_pick(void)
 {
+    if (sd.set.schedule != SD_EAGER) return cji_sd_schedule_starts() ? cji_sd_schedule_pick() : NULL;
     for (int i = 0; i < SD_PRIORITIES; i++)
         if (sd.ready_first[i]) return sd.ready_first[i];
     return NULL;
@@ -56,6 +58,7 @@ static sd_op *sd_pick(void)
 /* An operation that a waiting thread may do itself: of that stream, or of that context. */
 static sd_op *sd_pick_for(const sd_stream *s, const sd_ctx *c)
 {
+    if (sd.set.schedule != SD_EAGER) return NULL;
     for (int i = 0; i < SD_PRIORITIES; i++)
         for (sd_op *op = sd.ready_first[i]; op; op = op->next_ready) {
             if (s ? op->stream != s : op->ctx != c) continue;
@@ -101,6 +104,7 @@ static void sd_do_grid(sd_op *op)
     }
     op->grid = g;
     if (width > sd.set.threads) width = sd.set.threads;
+    if (sd.set.schedule != SD_EAGER) width = 1;
     if (width > 1) {
         op->room = width - 1;
         op->open = true;
@@ -153,7 +157,8 @@ static void *sd_worker_main(void *arg)
         if (atomic_load(&sd.exiting)) break;
         sd_op *op = sd_pick();
         if (op) {
-            sd_do(op);
+            if (sd.set.schedule == SD_EAGER) sd_do(op);
+            else cji_sd_schedule_do(op, sd_do);
             cji_sd_balance(1);
             continue;
         }
@@ -162,7 +167,8 @@ static void *sd_worker_main(void *arg)
             continue;
         }
         sd.idle++;
-        pthread_cond_wait(&sd.work, &sd.lock);
+        if (sd.set.schedule == SD_EAGER) pthread_cond_wait(&sd.work, &sd.lock);
+        else cji_sd_schedule_sleep();
         sd.idle--;
         if (sd.wakes) sd.wakes--;
     }
@@ -199,6 +205,7 @@ void cji_sd_balance(unsigned taken)
 {
     unsigned coming = sd.wakes + sd.born + taken;
     unsigned need = sd.nready - sd.nopen + sd.ndoomed;
+    if (sd.set.schedule != SD_EAGER && need > 1) need = 1;   /* who looks after the rest */
     need = need > coming ? need - coming : 0;
     for (; need; need--) {
         if (sd.idle > sd.wakes) {
@@ -226,6 +233,12 @@ void cji_sd_balance(unsigned taken)
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
+static void sd_sleep_until_done(void)
+{
+    if (sd.set.schedule == SD_EAGER) pthread_cond_wait(&sd.done, &sd.lock);
+    else cji_sd_schedule_wait();
+}
+
 CUresult cji_sd_wait(sd_op *op)
 {
     if (!op) return CUDA_SUCCESS;
@@ -238,7 +251,7 @@ CUresult cji_sd_wait(sd_op *op)
             continue;
         }
         op->waiters++;
-        pthread_cond_wait(&sd.done, &sd.lock);
+        sd_sleep_until_done();
         op->waiters--;
     }
     CUresult r = op->done ? CUDA_SUCCESS : CUDA_ERROR_DEINITIALIZED;
@@ -257,7 +270,7 @@ void cji_sd_wait_ctx(sd_ctx *c)
             continue;
         }
         c->sync_waiters++;
-        pthread_cond_wait(&sd.done, &sd.lock);
+        sd_sleep_until_done();
         c->sync_waiters--;
     }
 }

@@ -5,7 +5,7 @@
  *   handles                                                       sim_handle.c
  *   devices, their attributes, contexts                           sim_device.c, sim_attribute.c, sim_context.c
  *   address ranges, allocations, pinned memory, pools             sim_address.c, sim_memory.c, sim_pinned.c, sim_pool.c
- *   operations, their order, the workers                          sim_queue.c, sim_worker.c
+ *   operations, their order, the workers, schedules               sim_queue.c, sim_worker.c, sim_schedule.c
  *   streams, events, host functions, values, copies               sim_stream.c, sim_event.c, sim_host.c, sim_value.c, sim_copy.c
  *   images, linker, modules, functions, launches                  sim_image.c, sim_link.c, sim_module.c, sim_function.c, sim_launch.c
  *   capture, graphs, nodes                                        sim_capture.c, sim_graph.c, sim_node.c
@@ -65,9 +65,19 @@ struct sd_thread {
     sd_stream *own;                 /* per-thread default streams, one for each context, through sd_stream.own_next */
 };
 
+/* When ready operations begin, and which first.  Each is an order that the semantics allow: programs that rely on more break under one of them. */
+typedef enum sd_schedule {
+    SD_EAGER,           /* at once, side by side */
+    SD_LAZY,            /* when a thread of the program waits, else SD_PATIENCE later */
+    SD_RANDOM,          /* one after the other, by lot; now and then lazily */
+    SD_ADVERSARIAL      /* lazily, one after the other, the latest submitted first */
+} sd_schedule;
+
 typedef struct sd_settings {
     unsigned devices, threads, sm;  /* sm: 90 */
     char sm_suffix;                 /* 'a', 'f' or 0 */
+    sd_schedule schedule;
+    uint64_t seed;                  /* of SD_RANDOM */
 } sd_settings;
 
 typedef struct sd_state {
@@ -89,6 +99,11 @@ typedef struct sd_state {
     unsigned in_host;               /* workers inside host functions and destructors */
     sd_object *doomed; unsigned ndoomed;   /* user objects whose destructors are to be called */
     pthread_t worker[SD_MAX_WORKERS];
+    /* Schedules but the eager one (sim_schedule.c). */
+    unsigned demand;                /* threads of the program that wait */
+    unsigned running, epoch;        /* operations that were begun in this epoch and run; an epoch ends when nothing has moved for a while */
+    bool go;                        /* held operations may begin until none is ready */
+    uint64_t moved, lot;            /* when an operation last began, ended or became ready after none was; random state */
     sd_capture *captures;           /* open ones */
     sd_module *modules;             /* all that exist */
     sd_gmem *gmems;                 /* all that exist */
@@ -306,6 +321,12 @@ void cji_sd_set_tail(sd_stream *s, sd_op *op);
 /* ---- Workers (sim_worker.c) -------------------------------------------------------------------------------------- */
 
 void cji_sd_ready(sd_op *op);                              /* under the lock */
+bool cji_sd_schedule_read(sd_settings *set);               /* sim_schedule.c: CUJIT_SIM_SCHEDULE */
+bool cji_sd_schedule_starts(void);                         /* whether one more may begin now */
+sd_op *cji_sd_schedule_pick(void);                         /* which */
+void cji_sd_schedule_do(sd_op *op, void (*work)(sd_op *op));
+void cji_sd_schedule_sleep(void);                          /* of a worker, until something moves, or nothing has for a while */
+void cji_sd_schedule_wait(void);                           /* of a thread of the program, until an operation is done */
 void cji_sd_unready(sd_op *op);                            /* one that nobody has taken */
 void cji_sd_workers_join(void);
 bool cji_sd_workers_start(void);                           /* under the lock: at least one thread; false if none can be made */

@@ -1,0 +1,88 @@
+/* Schedules of the CPU device: each is an order that the semantics allow, and together they show what a program takes for granted. */
+#include "sim_abi.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STREAMS = 5 };
+
+/* In a child: one kernel in each of five streams, all of them ready at one moment; *p becomes the digits in the order in which they ran. */
+static unsigned order_of_streams(bool chained)
+{
+    CUmodule module = NULL;
+    CUstream s[STREAMS + 1];
+    abi_latch latch;
+    CUdeviceptr p;
+    unsigned v = 0;
+    abi_load();
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuMemAlloc(&p, 4) || cu.cuModuleLoadData(&module, abi_ptx)) return 1;
+    CUfunction append;
+    CUevent e;
+    if (cu.cuModuleGetFunction(&append, module, "append") || cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING)) return 2;
+    cu.cuMemsetD32(p, 0, 1);
+    for (int i = 0; i <= STREAMS; i++)
+        if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING)) return 3;
+    latch = (abi_latch)ABI_LATCH;
+    cu.cuStreamSynchronize(NULL);
+    if (cu.cuLaunchHostFunc(s[STREAMS], abi_latch_block, &latch)) return 4;
+    cu.cuEventRecord(e, s[STREAMS]);
+    for (unsigned i = 0; i < STREAMS; i++) {
+        cu.cuStreamWaitEvent(s[i], e, 0);
+        abi_launch(append, 1, 1, s[i], p, i + 1);
+        if (chained) cu.cuEventRecord(e, s[i]);
+    }
+    abi_latch_await(&latch);
+    abi_latch_open(&latch);
+    if (cu.cuCtxSynchronize() || cu.cuMemcpyDtoH(&v, p, 4)) return 5;
+    for (int i = 0; i <= STREAMS; i++) cu.cuStreamDestroy(s[i]);
+    cu.cuEventDestroy(e);
+    cu.cuMemFree(p);
+    cu.cuModuleUnload(module);
+    cu.cuDevicePrimaryCtxRelease(0);
+    return v;
+}
+
+/* cuInit reads the schedule, so each has a process of its own; its verdict comes through a pipe. */
+static unsigned under(const char *schedule, bool chained)
+{
+    int fd[2];
+    unsigned v = 0;
+    if (pipe(fd) != 0) tap_bail("no pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("CUJIT_SIM_SCHEDULE", schedule, 1);
+        v = order_of_streams(chained);
+        ssize_t n = write(fd[1], &v, sizeof v);
+        _exit(n == sizeof v ? 0 : 1);
+    }
+    close(fd[1]);
+    if (child < 0 || read(fd[0], &v, sizeof v) != (ssize_t)sizeof v) tap_fail("%s: a verdict", schedule);
+    close(fd[0]);
+    if (child > 0) waitpid(child, NULL, 0);
+    return v;
+}
+
+static bool each_digit_once(unsigned v)
+{
+    unsigned seen = 0;
+    for (int i = 0; i < STREAMS; i++, v /= 10) seen |= 1u << v % 10;
+    return !v && seen == 0x3e;
+}
+
+int main(void)
+{
+    static const char *const schedules[] = { "eager", "lazy", "random:1", "random:2", "random:3", "random:18446744073709551615", "adversarial" };
+    tap_need_device(1);
+    tap_plan(0);
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
+        tap_is_uint(under(schedules[i], true), 12345, "%s: what is ordered by events runs in that order", schedules[i]);
+    tap_is_uint(under("adversarial", false), 54321, "adversarial: what is not runs the other way round");
+    bool differ = false;
+    unsigned first = under("random:1", false);
+    tap_ok(each_digit_once(first), "random: each runs once");
+    for (char seed[] = "random:2"; seed[7] <= '9' && !differ; seed[7]++) differ = under(seed, false) != first;
+    tap_ok(differ, "random: in an order of the seed's");
+    tap_is_uint(under("sideways", true), 1, "a schedule that does not exist: cuInit refuses it");
+    return tap_done();
+}
