@@ -19,7 +19,7 @@
 
 enum { PAIRS = 301, PAIRS_SIM = 31, WARM = 16, BLOCK = 64, NODES = 8, COPY_BYTES = 4096 };
 
-/* Both sides' handles.  Stream and memory are the same ones; kernel, event and exec are each side's own. */
+/* Both sides' handles.  Stream, memory and exec are the same ones (two execs of one graph differ on the device); kernel and event are each side's own. */
 typedef struct bench {
     cji_cu cu;
     cj_driver *drv;
@@ -34,7 +34,6 @@ typedef struct bench {
     CUmodule mod;
     CUfunction fn;
     CUevent event;
-    CUgraphExec exec;
     bool failed; /* a call of either side failed, and was said */
 } bench;
 
@@ -68,7 +67,7 @@ static void raw_launch(bench *b, unsigned i)
 }
 static void our_launch(bench *b, unsigned i) { need(b, cj_launch(b->s, b->k, cj_grid(1, 32), b->d, b->d, 2.0f, i)); }
 
-static void raw_replay(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuGraphLaunch(b->exec, b->raw), "cuGraphLaunch"); }
+static void raw_replay(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuGraphLaunch(cj_exec_raw(b->x), b->raw), "cuGraphLaunch"); }
 static void our_replay(bench *b, unsigned i) { (void)i, need(b, cj_exec_launch(b->x, b->s)); }
 
 static void raw_record(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuEventRecord(b->event, b->raw), "cuEventRecord"); }
@@ -136,19 +135,6 @@ static bool load_raw(bench *b)
     return true;
 }
 
-static CUgraphExec raw_exec(bench *b)
-{
-    CUgraph g = NULL;
-    CUgraphExec x = NULL;
-    need_raw(b, b->cu.cuStreamBeginCapture(b->raw, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
-    for (unsigned i = 0; i < NODES; i++) raw_launch(b, i);
-    need_raw(b, b->cu.cuStreamEndCapture(b->raw, &g), "cuStreamEndCapture");
-    if (b->failed) return NULL;
-    need_raw(b, b->cu.cuGraphInstantiateWithFlags(&x, g, 0), "cuGraphInstantiateWithFlags");
-    need_raw(b, b->cu.cuGraphDestroy(g), "cuGraphDestroy");
-    return x;
-}
-
 static cj_exec *our_exec(bench *b)
 {
     need(b, cj_capture_begin(b->s, CJ_CAPTURE_THREAD));
@@ -189,13 +175,11 @@ static void start(bench *b)
     if (b->failed) return;
     memset(b->host, 0, COPY_BYTES);
     need(b, cj_stream_sync(b->s)); /* the memory is there before a capture uses it */
-    b->exec = raw_exec(b);
     b->x = our_exec(b);
 }
 
 static void finish(bench *b)
 {
-    if (b->exec) b->cu.cuGraphExecDestroy(b->exec);
     if (b->event) b->cu.cuEventDestroy(b->event);
     if (b->mod) b->cu.cuModuleUnload(b->mod);
     cj_exec_free(b->x);

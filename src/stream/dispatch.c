@@ -18,12 +18,10 @@ static cj_status dispatch_keep(cj_stream *s, cj_kernel *k, const cj_arg *args, s
     return CJ_OK;
 }
 
-/* With arguments and dimensions checked.  Where the context was current last time, the launch is tried without asking again, which would cost a good
- * part of what the launch does: the driver refuses what is not for its current context, and that has done nothing.  Not while capturing, where a
- * refusal would break the capture, and not for foreign streams, whose handles may mean another stream in another context. */
+/* With arguments and dimensions checked. */
 static cj_status dispatch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims, cji_pack *pack, const char *call)
 {
-    bool tried = s->owned && atomic_load_explicit(&s->current, memory_order_relaxed) && !atomic_load_explicit(&s->capturing, memory_order_relaxed);
+    bool tried = cji_may_try(s);
     const char *doing = NULL;
     CUresult r = CUDA_SUCCESS;
     cji_used(&k->mod->used, s->bit);
@@ -34,7 +32,7 @@ static cj_status dispatch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims
     cji_ctx ctx;
     cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st != CJ_OK) return st;
-    atomic_store_explicit(&s->current, !ctx.pushed, memory_order_relaxed);
+    cji_note_current(s, &ctx);
     if (!tried || ctx.pushed) r = cji_kernel_launch(k, s->raw, dims, pack, &doing);
     cji_ctx_leave(s->dev, &ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_refused(s, k, r, doing, dims, call);

@@ -109,6 +109,14 @@ static cj_status exec_keep(cj_exec *x, cj_stream *s, const char *call)
     return kept ? CJ_OK : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another graph", call);
 }
 
+static CUresult exec_give(cj_exec *x, cj_stream *s)
+{
+    pthread_mutex_lock(&x->lock);
+    CUresult r = s->cu->cuGraphLaunch(x->raw, s->raw);
+    pthread_mutex_unlock(&x->lock);
+    return r;
+}
+
 cj_status cj_exec_launch(cj_exec *x, cj_stream *s)
 {
     static const char call[] = "cj_exec_launch";
@@ -120,14 +128,18 @@ cj_status cj_exec_launch(cj_exec *x, cj_stream *s)
         return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call, "%s: the graph was captured on device %d, the stream is of device %d", call,
                                           cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
     st = exec_keep(x, s, call);
-    cji_ctx ctx;
-    if (st == CJ_OK) st = cji_ctx_begin(x, x->dev, &ctx, call);
     if (st != CJ_OK) return exec_fail_both(s, st);
+    bool tried = cji_may_try(s);
     cji_used(&x->used, s->bit);
-    pthread_mutex_lock(&x->lock);
-    CUresult r = s->cu->cuGraphLaunch(x->raw, s->raw);
-    pthread_mutex_unlock(&x->lock);
-    cji_ctx_leave(x->dev, &ctx);
+    CUresult r = tried ? exec_give(x, s) : CUDA_SUCCESS;
+    if (!tried || r != CUDA_SUCCESS) {
+        cji_ctx ctx;
+        st = cji_ctx_begin(x, x->dev, &ctx, call);
+        if (st != CJ_OK) return exec_fail_both(s, st);
+        cji_note_current(s, &ctx);
+        if (!tried || ctx.pushed) r = exec_give(x, s);
+        cji_ctx_leave(x->dev, &ctx);
+    }
     cji_late_poll(s->hub, 1);
     if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, "cuGraphLaunch"));

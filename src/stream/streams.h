@@ -1,6 +1,6 @@
 /* What the files of src/stream share: the objects, the device's side of them, and their small helpers.
  *
- * Locks, in the order in which they may be taken: hub object, event, capture, stream, side, hub (driver/late.h); no lock is held over a call of
+ * Locks, in the order in which they may be taken: event, capture, stream, side, hub (driver/late.h); no lock is held over a call of
  * the driver that may block, and none is taken by a host function. */
 #ifndef CJI_STREAMS_H
 #define CJI_STREAMS_H
@@ -106,6 +106,17 @@ static inline void cji_count(cj_stream *s, atomic_uint_fast64_t *counter, uint64
 /* One operation that is no launch. */
 static inline void cji_count_one(cj_stream *s) { cji_count(s, &s->counts.others, 1); }
 
+/* -- Trying without asking which context is current ------------------------------------------------------------------ */
+
+/* Where the context was current last time, a launch is tried without asking again, which would cost a good part of what a launch does: the driver
+ * refuses what is not for its current context, and that has done nothing; then the context is entered and the launch made again.  Not while
+ * capturing, where a refusal would break the capture, and not for foreign streams, whose handles may mean another stream in another context. */
+static inline bool cji_may_try(cj_stream *s)
+{
+    return s->owned && atomic_load_explicit(&s->current, memory_order_relaxed) && !atomic_load_explicit(&s->capturing, memory_order_relaxed);
+}
+static inline void cji_note_current(cj_stream *s, const cji_ctx *ctx) { atomic_store_explicit(&s->current, !ctx->pushed, memory_order_relaxed); }
+
 /* -- Waiting with a deadline (await.c) ------------------------------------------------------------------------------- */
 
 uint64_t cji_now(void);                   /* nanoseconds of the monotonic clock */
@@ -204,8 +215,6 @@ void cji_guest_free(cji_side *side); /* context current */
 
 /* Makes `to` wait for what `from` was given so far (order.c); context of `from` current; *doing is the driver's entry point. */
 CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing);
-/* The same for a stream of the library, which a capture of `from` draws in.  Both of one driver. */
-CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **doing);
 
 /* The thread's capture mode relaxed, so that the call does not harm a capture of its own thread or of another one, and put back. */
 static inline CUstreamCaptureMode cji_relax(const cji_hub *hub)
