@@ -5,6 +5,7 @@
 #   gpu_tests     run on the GPU only, as NAME.gpu
 #   sh_tests      shell scripts, NAME.sh, executable, shipped
 #   generated_tests  scripts that a rule writes into the build tree
+#   helgrind_tests  names of TESTS that make check-helgrind runs
 #   fault_tests   names of the lists above that take CUJIT_FAULTS=all (make check-faults)
 
 text_tests =
@@ -13,6 +14,7 @@ device_tests =
 gpu_tests =
 sh_tests =
 fault_tests =
+helgrind_tests =
 generated_tests =
 
 include %D%/base/local.mk
@@ -26,8 +28,9 @@ include %D%/tools/local.mk
 include %D%/examples/local.mk
 include %D%/build/local.mk
 include %D%/whole/local.mk
+include %D%/mutants/local.mk
 
-EXTRA_DIST += %D%/README.md %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
+EXTRA_DIST += %D%/README.md %D%/tsan.sh %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
 
 check_LTLIBRARIES += %D%/libtap.la
 tests_libtap_la_SOURCES = %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h

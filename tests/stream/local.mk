@@ -1,11 +1,12 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
 # Over a fake driver of the tests' own: the order of calls, without a device.
-fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
+fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/failures_are_told %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/values_and_callbacks %D%/wrong_handles
 text_tests += $(fake_stream_tests)
 tests_stream_beside_captures_SOURCES = %D%/beside_captures.c %D%/fake.c %D%/fake.h
 tests_stream_capture_rules_SOURCES = %D%/capture_rules.c %D%/fake.c %D%/fake.h
+tests_stream_failures_are_told_SOURCES = %D%/failures_are_told.c %D%/fake.c %D%/fake.h
 tests_stream_first_failure_SOURCES = %D%/first_failure.c %D%/fake.c %D%/fake.h
 tests_stream_late_releases_SOURCES = %D%/late_releases.c %D%/fake.c %D%/fake.h
 tests_stream_same_context_SOURCES = %D%/same_context.c %D%/fake.c %D%/fake.h
@@ -18,5 +19,6 @@ tests_stream_timeouts_SOURCES = %D%/timeouts.c %D%/fake.c %D%/fake.h
 tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c %D%/fake.c %D%/fake.h
 
 # On a device.
-device_tests += %D%/at_exit %D%/barriers %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
+device_tests += %D%/at_exit %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
 EXTRA_DIST += %D%/latch.h
+helgrind_tests += %D%/beside_captures %D%/late_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim

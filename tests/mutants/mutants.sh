@@ -1,0 +1,122 @@
+#!/bin/sh
+# Mutation: builds each fault of tests/mutants/*.patch in a copy of the tree and runs the test that the patch names, which must fail.
+# usage: mutants.sh SRCDIR BUILDDIR [NAME...]      (make check-mutants; MUTANTS='NAME...' for some of them)
+#
+# A patch changes one .c file, and begins with two comment lines: the test that must notice (tests/area/name, or name.sim for a device program on
+# the CPU device), and the fault in words.  A mutant that survives, a patch that no longer applies, one that does not compile, and a test that fails
+# without a fault are failures.  Everything is done in BUILDDIR/mutants, by as many workers as there are processors (CUJIT_MUTANT_JOBS).
+src=$1 build=$2
+shift 2
+make=${MAKE:-make}
+unset MAKEFLAGS MFLAGS MAKELEVEL
+jobs=${CUJIT_MUTANT_JOBS:-$(nproc 2>/dev/null || echo 2)}
+work=$build/mutants
+LC_ALL=C
+export LC_ALL
+cd "$src" && src=$(pwd) || exit 1
+
+# -- The list ----------------------------------------------------------------------------------------------------------
+
+list=
+if [ $# -gt 0 ]; then
+    for name; do list="$list $src/tests/mutants/${name%.patch}.patch"; done
+else
+    list=$(ls "$src"/tests/mutants/*.patch)
+fi
+count=0
+for patch in $list; do
+    [ -r "$patch" ] || { echo "check-mutants: there is no $patch" >&2; exit 1; }
+    count=$((count + 1))
+done
+[ "$count" -lt "$jobs" ] && jobs=$count
+
+test_of() { sed -n '1s/^# *//p' "$1"; }
+file_of() { sed -n 's,^--- a/,,p' "$1"; }
+
+# -- A worker's copy ---------------------------------------------------------------------------------------------------
+
+# Of the sources everything but builds and the repository, with its times, so that only what a mutant changes is compiled anew.
+copy_tree()
+{
+    mkdir -p "$1/src" "$1/build" || return 1
+    for f in "$src"/*; do
+        [ "$f" -ef "$build" ] || [ -e "$f/config.status" ] || cp -pR "$f" "$1/src/" || return 1
+    done
+    for f in "$build"/* "$build"/.[!.]*; do
+        [ ! -e "$f" ] || [ "$f" -ef "$work" ] || cp -pR "$f" "$1/build/" || return 1
+    done
+    chmod -R u+w "$1"
+}
+
+# Targets in a worker's copy of the build; the copy's paths take the place of those that configure wrote.
+make_in()
+{
+    tree=$1
+    shift
+    (cd "$tree/build" && $make srcdir="$tree/src" top_srcdir="$tree/src" abs_srcdir="$tree/src" abs_top_srcdir="$tree/src" VPATH="$tree/src" \
+        abs_builddir="$tree/build" abs_top_builddir="$tree/build" ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=: "$@")
+}
+
+# Builds and runs a test; 0: it passes, 1: it fails, 2: it was not built.  Its output is in $1/out.
+run_test()
+{
+    make_in "$1" src/sim/libcujit-sim.la "${2%.sim}" >"$1/out" 2>&1 || return 2
+    (cd "$1/build" && CUJIT_DRIVER=sim CUJIT_SIM="$1/build/src/sim/.libs/libcujit-sim.so" CUJIT_CACHE=0 top_srcdir="$1/src" top_builddir="$1/build" \
+        timeout -k 1 15 "./${2%.sim}") >"$1/out" 2>&1
+    status=$?
+    echo "# exit status $status" >>"$1/out"
+    [ $status = 0 ] && ! grep -q '^not ok\|^Bail out' "$1/out"
+}
+
+# -- One mutant --------------------------------------------------------------------------------------------------------
+
+why() { grep -m 1 'error:' "$1/out" || grep -m 1 '^not ok\|^Bail out' "$1/out" || grep '^# exit status' "$1/out" | sed 's/^# exit status 124/it did not end/'; }
+
+try()
+{
+    tree=$1 patch=$2 name=$(basename "$2" .patch)
+    test=$(test_of "$patch") file=$(file_of "$patch")
+    case $file in
+    *.c) ;;
+    *) echo "BROKEN   $name: it does not change one .c file"; return ;;
+    esac
+    key=$tree/passed.$(echo "$test" | tr / .)
+    if [ ! -e "$key" ]; then
+        run_test "$tree" "$test" || { echo "BROKEN   $name: $test fails without the fault: $(why "$tree")"; return; }
+        : >"$key"
+    fi
+    cp -p "$tree/src/$file" "$tree/original"
+    if ! patch -s -f -d "$tree/src" -p1 <"$patch" >"$tree/out" 2>&1; then
+        echo "BROKEN   $name: it no longer applies to $file"
+    else
+        run_test "$tree" "$test"
+        case $? in
+        0) echo "SURVIVED $name: $test passes" ;;
+        1) echo "killed   $name: $test: $(why "$tree")" ;;
+        *) echo "BROKEN   $name: it does not compile: $(grep -m 1 'error:' "$tree/out")" ;;
+        esac
+    fi
+    cat "$tree/original" >"$tree/src/$file" # newer than the mutant's object
+    rm -f "$tree/src/$file.orig" "$tree/src/$file.rej"
+}
+
+rm -rf "$work"
+worker=0
+while [ $worker -lt "$jobs" ]; do
+    (
+        tree=$work/$worker number=0
+        copy_tree "$tree" || { echo "BROKEN   no copy of the tree in $tree"; exit; }
+        for patch in $list; do
+            [ $((number % jobs)) = $worker ] && try "$tree" "$patch"
+            number=$((number + 1))
+        done
+        [ "$CUJIT_MUTANT_KEEP" ] || rm -rf "$tree"
+    ) &
+    worker=$((worker + 1))
+done >"${TMPDIR:-/tmp}/mutants.$$"
+wait
+sort "${TMPDIR:-/tmp}/mutants.$$"
+killed=$(grep -c '^killed' "${TMPDIR:-/tmp}/mutants.$$")
+[ "$CUJIT_MUTANT_KEEP" ] || rm -rf "$work"; rm -f "${TMPDIR:-/tmp}/mutants.$$"
+echo "$killed of $count mutants were killed"
+[ "$killed" = "$count" ]
