@@ -26,3 +26,7 @@ examples_graph_replay_CPPFLAGS = $(example_cppflags)
 examples_graph_replay_LDADD = $(example_ldadd)
 examples_overlap_CPPFLAGS = $(example_cppflags)
 examples_overlap_LDADD = $(example_ldadd)
+
+noinst_PROGRAMS += %D%/halo
+examples_halo_CPPFLAGS = $(example_cppflags)
+examples_halo_LDADD = $(example_ldadd)

@@ -5,4 +5,4 @@ tests_examples_expr_hypot_LDADD = tests/libtap.la libcujit.la -lm
 tests_examples_expr_command_LDADD = tests/libtap.la -lm
 tests_examples_small_examples_LDADD = tests/libtap.la
 device_tests += %D%/stream_examples
-tests_examples_stream_examples_LDADD = tests/libtap.la
+tests_examples_stream_examples_LDADD = tests/libtap.la libcujit.la

@@ -1,11 +1,28 @@
 /* The examples about streams say what they should, and that their own comparison with the host found nothing. */
+#include <stdlib.h>
+
+#include <cujit/cujit.h>
+
 #include "tests/tap.h"
 #include "tests/tap_run.h"
 
 static const struct { const char *program, *says; } examples[] = {
     { "examples/graph_replay", "a graph of 10 nodes launched 100 times; generator 1 is at 645503657, 0 of 4096 are wrong\n" },
     { "examples/overlap", "8 chunks of 32768 numbers through two buffers: the sum of squares is 87203361984, right\n" },
+    { "examples/halo", "steps; 400 bytes sent across; 0 cells are wrong\n" },
 };
+
+/* The one that is for two devices, on two. */
+static void halo_on_two(void)
+{
+    const char *argv[] = { tap_build("examples/halo"), "9", NULL };
+    tap_result r;
+    tap_run(&r, argv, NULL);
+    tap_is_int(r.status, 0, "examples/halo on two devices ends well");
+    tap_is_str(r.out, "8192 cells on two devices, 9 steps; 36 bytes sent across; 0 cells are wrong\n", "... and prints its result");
+    tap_is_str(r.err, "", "... and nothing else");
+    tap_result_free(&r);
+}
 
 int main(void)
 {
@@ -19,6 +36,16 @@ int main(void)
         tap_has_str(r.out, examples[i].says, "... and prints its result");
         tap_is_str(r.err, "", "... and nothing else");
         tap_result_free(&r);
+    }
+    if (tap_on_gpu()) {
+        cj_driver *drv = cj_driver_open(NULL);
+        const int devices = cj_device_count(drv);
+        cj_driver_close(drv);
+        if (devices > 1) halo_on_two();
+        else tap_skip(3, "one GPU only");
+    } else {
+        setenv("CUJIT_SIM_DEVICES", "2", 1);
+        halo_on_two();
     }
     return tap_done();
 }

@@ -15,7 +15,8 @@ tests_whole_same_bits_LDADD = tests/libtap.la libcujit-stream.la libcujit-driver
 EXTRA_DIST += tests/oracle/hopper_bits.txt
 
 # Each allocation and each driver call of an example fails in turn: faults.c around the example's own source.
-fault_programs = %D%/fault_hello %D%/fault_saxpy %D%/fault_reduce %D%/fault_graph_replay %D%/fault_overlap %D%/fault_mandelbrot %D%/fault_expr
+fault_programs = %D%/fault_hello %D%/fault_saxpy %D%/fault_reduce %D%/fault_graph_replay %D%/fault_overlap %D%/fault_mandelbrot %D%/fault_expr \
+	%D%/fault_halo
 sim_tests += $(fault_programs)
 fault_tests += $(fault_programs)
 fault_sources = %D%/faults.c %D%/faults_open.c %D%/faults.h
@@ -36,6 +37,10 @@ tests_whole_fault_graph_replay_LDADD = $(whole_ldadd)
 tests_whole_fault_overlap_SOURCES = $(fault_sources)
 tests_whole_fault_overlap_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/overlap.c"' -DEXAMPLE_OUTPUT='"the sum of squares is 87203361984, right"'
 tests_whole_fault_overlap_LDADD = $(whole_ldadd)
+tests_whole_fault_halo_SOURCES = $(fault_sources)
+tests_whole_fault_halo_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/halo.c"' -DEXAMPLE_ARGS='"halo", "2"' \
+	-DEXAMPLE_OUTPUT='"2 steps; 8 bytes sent across; 0 cells are wrong"'
+tests_whole_fault_halo_LDADD = $(whole_ldadd)
 tests_whole_fault_mandelbrot_SOURCES = $(fault_sources)
 tests_whole_fault_mandelbrot_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/mandelbrot.c"' \
 	-DEXAMPLE_ARGS='"mandelbrot", "/dev/null", "16", "8"' -DEXAMPLE_OUTPUT='"16 x 8 pixels"'
