@@ -184,6 +184,9 @@ static inline void cji_pack_free(cji_pack *pack)
 /* Checks dimensions against the limits of kernel and device. */
 cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
 
+/* Lets the kernel have that much dynamic shared memory: cuFuncSetAttribute, where it must.  Context current. */
+CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
+
 /* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises the limit of dynamic shared memory
  * where it must.  Arguments and dimensions are checked.  *doing is the entry point that answered. */
 CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char **doing);

@@ -165,8 +165,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
 
 /* -- Launching ------------------------------------------------------------------------------------------------------------- */
 
-/* Lets the function have that much dynamic shared memory. */
-static CUresult allow_shared(cj_kernel *k, uint32_t bytes)
+CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 {
     if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return CUDA_SUCCESS;
     CUresult r = k->dev->drv->cu.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
@@ -197,7 +196,7 @@ static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_d
 CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, cji_pack *pack, const char **doing)
 {
     *doing = "cuFuncSetAttribute";
-    CUresult r = allow_shared(k, d->shared);
+    CUresult r = cji_kernel_allow_shared(k, d->shared);
     if (r != CUDA_SUCCESS) return r;
     if (d->cluster[0] || d->cooperative) {
         *doing = "cuLaunchKernelEx";

@@ -295,7 +295,7 @@ static cj_status memory_keep(cj_stream *s, cji_mem *m, cji_capture *c, void *int
     m->keeps++;
     cji_obj_retain(m->side->dev); /* it may be another one than the graph's */
     pthread_mutex_unlock(&m->side->lock);
-    bool kept = cji_keep_add(cji_capture_keep(c), CJI_KEPT_MEMORY, m, &had);
+    bool kept = cji_capture_keeps(c, CJI_KEPT_MEMORY, m, &had);
     if (!kept || had) cji_mem_unkeep(m);
     if (kept) return CJ_OK;
     return cji_stream_failed(s, cji_fail(into, CJ_ENOMEM, call, "%s: no host memory to keep device memory alive for the graph", call));
@@ -369,6 +369,28 @@ cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call)
     if (m) return memory_note(s, m, s, call);
     pthread_mutex_unlock(&side->lock);
     return CJ_OK;
+}
+
+cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_range *range, const char *call)
+{
+    cji_side *side = cji_side_of(dev);
+    if (range->bytes && !range->addr) return cji_fail(into, CJ_EINVAL, call, "%s: %s is { 0 }, no memory", call, range->what);
+    if (range->addr + range->bytes < range->addr)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s: %zu bytes at 0x%llx are beyond any memory", call, range->what, range->bytes,
+                        (unsigned long long)range->addr);
+    if (!side) return cji_fail(into, CJ_ENOMEM, call, "%s: no host memory", call);
+    pthread_mutex_lock(&side->lock);
+    cji_mem *m = table_holder(side, range->addr);
+    size_t room = m ? m->bytes - (range->addr - m->addr) : SIZE_MAX;
+    bool fits = range->bytes <= room, had = false;
+    if (m && fits) m->keeps++;
+    pthread_mutex_unlock(&side->lock);
+    if (!fits)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s: %zu bytes do not fit, %zu are left in the allocation", call, range->what, range->bytes, room);
+    if (!m) return CJ_OK; /* not of cj_alloc: the driver knows */
+    bool kept = cji_keep_add(keep, CJI_KEPT_MEMORY, m, &had);
+    if (!kept || had) cji_mem_unkeep(m);
+    return kept ? CJ_OK : cji_fail(into, CJ_ENOMEM, call, "%s: no host memory to keep device memory alive for the graph", call);
 }
 
 cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s)

@@ -7,7 +7,7 @@ static cj_status dispatch_keep(cj_stream *s, cj_kernel *k, const cj_arg *args, s
     cji_capture *c = cji_capture_of(s);
     if (!c) return CJ_OK;
     bool had = false;
-    bool kept = cji_keep_add(cji_capture_keep(c), CJI_KEPT_KERNEL, cji_obj_retain(k), &had);
+    bool kept = cji_capture_keeps(c, CJI_KEPT_KERNEL, cji_obj_retain(k), &had);
     if (!kept || had) cji_kernel_drop(k);
     cji_capture_drop(c);
     if (!kept) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory to keep the kernel alive for the graph", call);

@@ -68,7 +68,12 @@ static void event_delete_late(cji_late *late) { event_delete((cj_event *)((char 
 
 void cj_event_free(cj_event *e)
 {
-    if (!cji_check_free(e, CJI_TAG_EVENT, "cj_event_free") || !cji_obj_release(e)) return;
+    if (cji_check_free(e, CJI_TAG_EVENT, "cj_event_free")) cji_event_drop(e);
+}
+
+void cji_event_drop(cj_event *e)
+{
+    if (!cji_obj_release(e)) return;
     if (!e->raw) {
         event_delete(e);
         return;

@@ -1,40 +1,115 @@
-/* Graphs and what is launched of them. */
-#include "stream/streams.h"
+/* Graphs, and what is launched of them. */
+#include "stream/graphs.h"
 
 /* -- Graphs ---------------------------------------------------------------------------------------------------------- */
 
-size_t cj_graph_count(cj_graph *g)
+bool cji_graph_init(cj_graph *g, cj_device *dev, CUgraph raw, cji_keep *keep, const char *call)
 {
-    static const char call[] = "cj_graph_count";
-    size_t n = 0;
+    if (!keep) keep = cji_keep_new();
+    if (!keep) return cji_fail(g, CJ_ENOMEM, call, "%s: no memory for what the graph keeps alive", call) == CJ_OK;
+    g->dev = cji_obj_retain(dev);
+    g->hub = &dev->hub;
+    g->raw = raw;
+    g->keep = keep;
+    return true;
+}
+
+cj_graph *cj_graph_create(cj_device *dev)
+{
+    static const char call[] = "cj_graph_create";
+    CUgraph raw = NULL;
     cji_ctx ctx;
-    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_ctx_begin(g, g->dev, &ctx, call) != CJ_OK) return 0;
-    pthread_mutex_lock(&g->lock);
-    CUresult r = g->hub->cu->cuGraphGetNodes(g->raw, NULL, &n);
-    pthread_mutex_unlock(&g->lock);
-    cji_ctx_leave(g->dev, &ctx);
-    if (r == CUDA_SUCCESS) return n;
-    cji_refused(g, g->dev, r, call, "cuGraphGetNodes");
-    return 0;
+    cj_graph *g = cji_obj_new(sizeof *g, CJI_TAG_GRAPH, 0, call);
+    if (cji_obj_failed(g)) return g;
+    pthread_mutex_init(&g->lock, NULL);
+    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_ctx_begin(g, dev, &ctx, call) == CJ_OK) {
+        cji_late_poll(&dev->hub, CJI_LATE_STEP);
+        CUresult r = dev->hub.cu->cuGraphCreate(&raw, 0);
+        if (r != CUDA_SUCCESS) {
+            raw = NULL;
+            cji_refused(g, dev, r, call, "cuGraphCreate");
+        } else if (!cji_graph_init(g, dev, raw, NULL, call)) {
+            dev->hub.cu->cuGraphDestroy(raw);
+        }
+        cji_ctx_leave(dev, &ctx);
+    }
+    if (!g->raw) cji_obj_set_failed(g);
+    return g;
+}
+
+cj_status cji_graph_enter(cj_graph *g, void *into, const char *call)
+{
+    cj_graph *root = cji_graph_root(g);
+    pthread_mutex_lock(&root->lock);
+    if (!root->capturing) return CJ_OK;
+    pthread_mutex_unlock(&root->lock);
+    return cji_fail(into, CJ_ESTATE, call, "%s: a capture adds to the graph; end or pause it first", call);
+}
+
+void cji_graph_hole(cj_graph *g)
+{
+    cj_graph *root = cji_graph_root(g);
+    if (root->holed) return;
+    root->holed = true;
+    root->hole = *cj_error_last();
+}
+
+cj_status cj_graph_keep(cj_graph *g, void (*release)(void *user), void *user)
+{
+    static const char call[] = "cj_graph_keep";
+    bool had = false;
+    cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
+    if (st != CJ_OK) return st;
+    if (!release) return cji_fail(g, CJ_EINVAL, call, "%s: the function is NULL", call);
+    cji_user *u = cji_alloc(sizeof *u);
+    if (u) {
+        *u = (cji_user){ release, user };
+        cj_graph *root = cji_graph_root(g);
+        pthread_mutex_lock(&root->lock);
+        bool kept = cji_keep_add(root->keep, CJI_KEPT_USER, u, &had);
+        pthread_mutex_unlock(&root->lock);
+        if (kept) return CJ_OK;
+        cji_free(u, sizeof *u);
+    }
+    return cji_fail(g, CJ_ENOMEM, call, "%s: no memory to note what the graph keeps", call);
 }
 
 void *cj_graph_raw(const cj_graph *g) { return cji_check(g, CJI_TAG_GRAPH, "cj_graph_raw") == CJ_OK ? g->raw : NULL; }
+
+/* The host's side of a graph. */
+static void graph_delete_parts(cj_graph *g)
+{
+    cji_nodes_free(g);
+    cji_text_free(&g->dot);
+    cji_free(g->body, g->body_cap * sizeof *g->body);
+    cji_free(g->body_of, g->body_of_cap * sizeof *g->body_of);
+    cji_free(g->stand, g->stand_cap * sizeof *g->stand);
+    pthread_mutex_destroy(&g->lock);
+    cji_obj_delete(g, sizeof *g);
+}
+
+/* A body and those inside it; their CUgraphs go with the root's. */
+static void graph_delete_body(cj_graph *b)
+{
+    for (size_t i = 0; i < b->nbody; i++) graph_delete_body(b->body[i]);
+    graph_delete_parts(b);
+}
 
 static void graph_delete(cj_graph *g)
 {
     cj_device *dev = g->dev;
     if (g->raw) g->hub->cu->cuGraphDestroy(g->raw);
     cji_keep_drop(g->keep);
-    pthread_mutex_destroy(&g->lock);
-    cji_obj_delete(g, sizeof *g);
+    for (size_t i = 0; i < g->nbody; i++) graph_delete_body(g->body[i]);
+    graph_delete_parts(g);
     cji_device_drop(dev);
 }
 
 static void graph_delete_late(cji_late *late) { graph_delete((cj_graph *)((char *)late - offsetof(cj_graph, late))); }
 
-void cj_graph_free(cj_graph *g)
+void cji_graph_drop(cj_graph *g)
 {
-    if (!cji_check_free(g, CJI_TAG_GRAPH, "cj_graph_free") || !cji_obj_release(g)) return;
+    if (!cji_obj_release(g)) return;
     if (!g->raw) {
         graph_delete(g);
         return;
@@ -46,6 +121,11 @@ void cj_graph_free(cj_graph *g)
     cji_device_drop(dev);
 }
 
+void cj_graph_free(cj_graph *g)
+{
+    if (cji_check_free(g, CJI_TAG_GRAPH, "cj_graph_free") && !g->root) cji_graph_drop(g);
+}
+
 /* -- Execs ----------------------------------------------------------------------------------------------------------- */
 
 void cj_exec_defaults(cj_exec_opts *opts)
@@ -53,20 +133,55 @@ void cj_exec_defaults(cj_exec_opts *opts)
     if (opts) *opts = (cj_exec_opts){ .size = sizeof *opts };
 }
 
-static void exec_instantiate(cj_exec *x, cj_graph *g, const cj_exec_opts *o, const char *call)
+/* Asks the driver once more, this time for the reason; where it works now, that is the exec. */
+static CUresult exec_reason(cj_exec *x, CUgraph raw, unsigned long long flags, const char **reason)
 {
-    unsigned long long flags = o->node_priorities ? CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0;
+    static const char *const reasons[] = { "", "", "its nodes come after each other in a circle, or its structure is not allowed",
+                                           "it has a node that this cannot be done with", "its nodes are of several contexts",
+                                           "it has a condition without a conditional node" };
+    CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = flags };
+    x->raw = NULL;
+    CUresult r = x->hub->cu->cuGraphInstantiateWithParams(&x->raw, raw, &p);
+    *reason = r != CUDA_SUCCESS && (unsigned)p.result_out < sizeof reasons / sizeof *reasons ? reasons[p.result_out] : "";
+    return r;
+}
+
+/* With the graph's lock held. */
+static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts *o, const char *call)
+{
+    unsigned long long flags = (o->node_priorities ? CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0) |
+                               (o->auto_free ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0);
+    const char *reason = "";
     cji_ctx ctx;
+    if (g->holed) {
+        cji_fail_with(x, &g->hole);
+        return;
+    }
+    if (!(x->keep = cji_graph_frozen(g))) {
+        cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
+        return;
+    }
     if (cji_ctx_begin(x, x->dev, &ctx, call) != CJ_OK) return;
     CUstreamCaptureMode mode = cji_relax(x->hub);
-    pthread_mutex_lock(&g->lock);
     CUresult r = x->hub->cu->cuGraphInstantiateWithFlags(&x->raw, g->raw, flags);
-    pthread_mutex_unlock(&g->lock);
+    if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams]) r = exec_reason(x, g->raw, flags, &reason);
     cji_unrelax(x->hub, mode);
     cji_ctx_leave(x->dev, &ctx);
     if (r == CUDA_SUCCESS) return;
     x->raw = NULL;
-    cji_refused(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
+    if (*reason) cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call, "%s: the graph cannot be launched: %s", call, reason);
+    else cji_refused(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
+}
+
+static void exec_instantiate(cj_exec *x, cj_graph *g, const cj_exec_opts *o, const char *call)
+{
+    if (g->root) {
+        cji_fail(x, CJ_EINVAL, call, "%s: a body is launched by its conditional node; instantiate the graph that it belongs to", call);
+        return;
+    }
+    if (cji_graph_enter(g, x, call) != CJ_OK) return;
+    exec_instantiate_locked(x, g, o, call);
+    cji_graph_leave(g);
 }
 
 cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts)
@@ -80,7 +195,7 @@ cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts)
     if (cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph") == CJ_OK && cji_opts_take(&o, sizeof o, opts, x, call, "cj_exec")) {
         x->dev = cji_obj_retain(g->dev);
         x->hub = g->hub;
-        x->keep = cji_keep_retain(g->keep);
+        x->source = g->obj.serial;
         cji_late_poll(x->hub, CJI_LATE_STEP);
         exec_instantiate(x, g, &o, call);
     }
@@ -97,29 +212,39 @@ static cj_status exec_fail_both(cj_stream *s, cj_status st)
     return cji_stream_failed(s, st);
 }
 
+/* One of the exec's keeps goes to the capture too. */
+static bool exec_keep_one(cji_capture *c, cji_keep *k)
+{
+    bool had = false;
+    if (!k) return true;
+    bool kept = cji_capture_keeps(c, CJI_KEPT_KEEP, cji_keep_retain(k), &had);
+    if (!kept || had) cji_keep_drop(k);
+    return kept;
+}
+
 /* Launched inside a capture, the exec's graph becomes a part of another one, which keeps what it keeps. */
 static cj_status exec_keep(cj_exec *x, cj_stream *s, const char *call)
 {
     cji_capture *c = cji_capture_of(s);
     if (!c) return CJ_OK;
-    bool had = false;
-    bool kept = cji_keep_add(cji_capture_keep(c), CJI_KEPT_KEEP, cji_keep_retain(x->keep), &had);
-    if (!kept || had) cji_keep_drop(x->keep);
+    pthread_mutex_lock(&x->lock);
+    bool kept = exec_keep_one(c, x->keep) && exec_keep_one(c, x->own);
+    pthread_mutex_unlock(&x->lock);
     cji_capture_drop(c);
     return kept ? CJ_OK : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another graph", call);
 }
 
-static CUresult exec_give(cj_exec *x, cj_stream *s)
+/* Gives the exec to the driver: both calls do that. */
+static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch)
 {
     pthread_mutex_lock(&x->lock);
-    CUresult r = s->cu->cuGraphLaunch(x->raw, s->raw);
+    CUresult r = launch ? s->cu->cuGraphLaunch(x->raw, s->raw) : s->cu->cuGraphUpload(x->raw, s->raw);
     pthread_mutex_unlock(&x->lock);
     return r;
 }
 
-cj_status cj_exec_launch(cj_exec *x, cj_stream *s)
+static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *call)
 {
-    static const char call[] = "cj_exec_launch";
     cj_status st = cji_check(x, CJI_TAG_EXEC, call);
     if (st != CJ_OK) return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? cji_stream_failed(s, cji_check_arg(s, x, CJI_TAG_EXEC, call, "the exec")) : st;
     st = cji_check_arg(x, s, CJI_TAG_STREAM, call, "the stream");
@@ -127,29 +252,35 @@ cj_status cj_exec_launch(cj_exec *x, cj_stream *s)
     if (!cji_same_device(x->hub, s->hub))
         return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call, "%s: the graph was captured on device %d, the stream is of device %d", call,
                                           cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
-    st = exec_keep(x, s, call);
+    if (!launch && atomic_load(&s->capturing))
+        return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "%s: the stream is being captured; upload on another one, or before", call));
+    if (launch) st = exec_keep(x, s, call);
     if (st != CJ_OK) return exec_fail_both(s, st);
     bool tried = cji_may_try(s);
     cji_used(&x->used, s->bit);
-    CUresult r = tried ? exec_give(x, s) : CUDA_SUCCESS;
+    CUresult r = tried ? exec_give(x, s, launch) : CUDA_SUCCESS;
     if (!tried || r != CUDA_SUCCESS) {
         cji_ctx ctx;
         st = cji_ctx_begin(x, x->dev, &ctx, call);
         if (st != CJ_OK) return exec_fail_both(s, st);
         cji_note_current(s, &ctx);
-        if (!tried || ctx.pushed) r = exec_give(x, s);
+        if (!tried || ctx.pushed) r = exec_give(x, s, launch);
         cji_ctx_leave(x->dev, &ctx);
     }
     cji_late_poll(s->hub, 1);
-    if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, "cuGraphLaunch"));
+    if (r == CUDA_SUCCESS && launch) cji_count_one(s);
+    return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
 }
+
+cj_status cj_exec_launch(cj_exec *x, cj_stream *s) { return exec_start(x, s, true, "cj_exec_launch"); }
+cj_status cj_exec_upload(cj_exec *x, cj_stream *s) { return exec_start(x, s, false, "cj_exec_upload"); }
 
 static void exec_delete(cj_exec *x)
 {
     cj_device *dev = x->dev;
     if (x->raw) x->hub->cu->cuGraphExecDestroy(x->raw);
     cji_keep_drop(x->keep);
+    cji_keep_drop(x->own);
     pthread_mutex_destroy(&x->lock);
     cji_obj_delete(x, sizeof *x);
     cji_device_drop(dev);

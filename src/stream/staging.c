@@ -236,7 +236,7 @@ static CUresult stage_mark(cj_stream *s, cji_stage *p)
 static cj_status stage_give(cji_capture *c, cji_stage *p, cj_stream *s, const char *call)
 {
     bool had;
-    if (cji_keep_add(cji_capture_keep(c), CJI_KEPT_STAGE, p, &had)) return CJ_OK;
+    if (cji_capture_keeps(c, CJI_KEPT_STAGE, p, &had) && !had) return CJ_OK;
     stage_put(p, true);
     return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to keep a staging buffer for the graph", call);
 }

@@ -59,26 +59,23 @@ struct cj_event {
     cji_late late;
 };
 
-struct cj_graph {
-    cji_obj obj;
-    cj_device *dev; /* retained */
-    cji_hub *hub;
-    CUgraph raw;
-    pthread_mutex_t lock; /* the driver's graphs are not thread-safe */
-    cji_keep *keep;
-    cji_late late;
-};
-
 struct cj_exec {
     cji_obj obj;
     cj_device *dev; /* retained */
     cji_hub *hub;
     CUgraphExec raw;
-    pthread_mutex_t lock;
-    cji_keep *keep;
+    uint64_t source;      /* the serial of the graph that it was instantiated from */
+    pthread_mutex_t lock; /* guards raw, keep, own */
+    cji_keep *keep;       /* of the graph that it is a snapshot of */
+    cji_keep *own;        /* of arguments changed in place; NULL without any */
     atomic_uint_fast64_t used; /* lanes it was launched on */
     cji_late late;
 };
+
+/* -- Events (event.c) ------------------------------------------------------------------------------------------------- */
+
+/* Drops a reference; the last one lets the CUevent go. */
+void cji_event_drop(cj_event *e);
 
 /* -- Failures -------------------------------------------------------------------------------------------------------- */
 
@@ -140,24 +137,18 @@ cj_status cji_event_may_ask(cj_event *e, const char *call);
 /* Drops a reference; the last one lets the CUstream go. */
 void cji_stream_drop(cj_stream *s);
 
-/* -- Captures (capture.c) -------------------------------------------------------------------------------------------- */
-
-/* The stream's capture, retained; NULL when it has none. */
-cji_capture *cji_capture_of(cj_stream *s);
-cji_capture *cji_capture_retain(cji_capture *c);
-void cji_capture_drop(cji_capture *c); /* NULL is fine */
-bool cji_capture_open(const cji_capture *c);
-cji_keep *cji_capture_keep(cji_capture *c); /* borrowed */
-/* `s` has been drawn into the capture. */
-void cji_capture_join(cji_capture *c, cj_stream *s);
-/* Notes the thread's latest failure as the capture's first. */
-void cji_capture_fail(cji_capture *c);
-/* The user's handle of a stream goes: a capture that it began and that nobody can end any more is ended and dropped. */
-void cji_capture_abandon(cj_stream *s);
-
 /* -- What a graph keeps alive (keep.c) ------------------------------------------------------------------------------- */
 
-typedef enum cji_kept { CJI_KEPT_KERNEL, CJI_KEPT_MEMORY, CJI_KEPT_STAGE, CJI_KEPT_KEEP } cji_kept; /* the last: what another exec keeps */
+typedef enum cji_kept {
+    CJI_KEPT_KERNEL,
+    CJI_KEPT_MEMORY,
+    CJI_KEPT_STAGE,
+    CJI_KEPT_KEEP, /* what another graph or exec keeps; it does not grow any more, so that none keeps itself */
+    CJI_KEPT_EVENT,
+    CJI_KEPT_USER /* a cji_user */
+} cji_kept;
+
+typedef struct cji_user { void (*release)(void *user); void *user; } cji_user; /* made with cji_alloc */
 
 cji_keep *cji_keep_new(void); /* NULL without memory */
 cji_keep *cji_keep_retain(cji_keep *k);
@@ -165,6 +156,26 @@ void cji_keep_drop(cji_keep *k); /* releases everything at the last one; NULL is
 /* Hands a reference over to the keep; false without memory, and then the reference stays the caller's.  *had: it was there already, and the
  * reference stays the caller's too. */
 bool cji_keep_add(cji_keep *k, cji_kept kind, void *what, bool *had);
+/* Hands over what is kept so far, never to grow again, and goes on in a new keep that keeps it: *k is replaced.  The reference is the caller's; NULL without memory. */
+cji_keep *cji_keep_freeze(cji_keep **k);
+/* The kernel with that function, borrowed while the keep lives; NULL if it keeps none. */
+cj_kernel *cji_keep_kernel(cji_keep *k, CUfunction fn);
+
+/* -- Captures (capture.c) -------------------------------------------------------------------------------------------- */
+
+/* The stream's capture, retained; NULL when it has none. */
+cji_capture *cji_capture_of(cj_stream *s);
+cji_capture *cji_capture_retain(cji_capture *c);
+void cji_capture_drop(cji_capture *c); /* NULL is fine */
+bool cji_capture_open(const cji_capture *c);
+/* As cji_keep_add, for what the capture's graph will keep; once the capture is closed the reference stays the caller's, as if it was there already. */
+bool cji_capture_keeps(cji_capture *c, cji_kept kind, void *what, bool *had);
+/* `s` has been drawn into the capture. */
+void cji_capture_join(cji_capture *c, cj_stream *s);
+/* Notes the thread's latest failure as the capture's first. */
+void cji_capture_fail(cji_capture *c);
+/* The user's handle of a stream goes: a capture that it began and that nobody can end any more is ended and dropped. */
+void cji_capture_abandon(cj_stream *s);
 
 /* -- Memory (allocation.c) ----------------------------------------------------------------------------------------------- */
 
@@ -183,6 +194,11 @@ cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into,
 /* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table knows it. */
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call);
 void cji_mem_unkeep(cji_mem *m);
+
+/* A range that a node of a graph uses, kept by `keep` where the table knows it; checked as above unless `bytes` is 0, as for a pointer among a kernel's
+ * arguments.  A failure is recorded in `into`. */
+typedef struct cji_range { uint64_t addr; size_t bytes; const char *what; } cji_range;
+cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_range *range, const char *call);
 
 /* -- Copies (box.c) -------------------------------------------------------------------------------------------------- */
 

@@ -213,6 +213,20 @@ int main(void)
     }
 #endif
 
+    /* -- Nodes ------------------------------------------------------------------------------------------------------------ */
+
+#if defined __cplusplus || __STDC_VERSION__ >= 201112L
+    {
+        cj_graph *graph = NULL;
+        cj_kernel *k = NULL;
+        cj_exec *x = NULL;
+        cj_dptr d = { 0 };
+        cj_node *a = cj_graph_kernel(graph, NULL, k, cj_grid(1, 32)), *b = cj_graph_kernel(graph, CJ_NODES(a), k, cj_grid(1, 32), d, 1);
+        b = cj_graph_empty(graph, CJ_NODES(a, b));
+        sum += (int)cj_exec_set_args(x, b, d, 2.0f);
+    }
+#endif
+
     /* -- Option literals: C and C++20 ------------------------------------------------------------------------------------ */
 
 #if !defined __cplusplus || __cplusplus >= 202002L
@@ -224,6 +238,8 @@ int main(void)
         cj_copy_box(NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1));
         cj_driver_close(cj_driver_open_tapped(NULL, CJ_TAP(.fail_at = 1)));
         cj_exec_free(cj_graph_instantiate(graph, CJ_EXEC(.node_priorities = 1)));
+        cj_exec_cache_free(cj_exec_cache_create(dev, CJ_EXEC_CACHE(.execs = 8, .exec = CJ_EXEC(.auto_free = 1))));
+        sum += (int)cj_capture_begin_with(NULL, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1, .into = graph));
     }
 #endif
     return sum + (int)(v.bits & 1) + (int)(text != NULL);

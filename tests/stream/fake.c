@@ -431,6 +431,7 @@ static CUresult graph_calls(int id, const uint64_t *a)
         ops_free(g->ops);
         fake_delete(g);
         break;
+    case CJI_CU_ID_cuGraphInstantiateWithParams:
     case CJI_CU_ID_cuGraphInstantiateWithFlags: {
         const fake_graph *from = (fake_graph *)(uintptr_t)a[1];
         fake_graph *x = fake_new(sizeof *x);

@@ -13,7 +13,7 @@
 #include "tests/tap.h"
 
 const char *const api_handle_name[API_HANDLES] = { "cj_ptx", "cj_fn", "cj_driver", "cj_device", "cj_image", "cj_module",
-                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_exec" };
+                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_exec", "cj_node", "cj_exec_cache" };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
 void *api_live[API_HANDLES];
@@ -119,6 +119,7 @@ void api_release(int kind, void *object)
     case API_EVENT: cj_event_free(object); break;
     case API_GRAPH: cj_graph_free(object); break;
     case API_EXEC: cj_exec_free(object); break;
+    case API_EXEC_CACHE: cj_exec_cache_free(object); break;
     default: break;
     }
 }
@@ -127,7 +128,7 @@ void api_release(int kind, void *object)
 bool api_lends(const api_function *f)
 {
     static const char *const names[] = { "cj_fn_module", "cj_here", "cj_here_ptx", "cj_device_driver", "cj_stream_device", "cj_event_device",
-                                         "cj_kernel_module", "cj_module_device", "cj_kernel_device" };
+                                         "cj_kernel_module", "cj_module_device", "cj_kernel_device", "cj_node_graph", "cj_node_in_clone" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(f->name, names[i])) return true;
     return false;
@@ -161,7 +162,9 @@ void api_make_live(void)
     h[API_EVENT] = cj_event_create(h[API_DEVICE], NULL);
     cj_capture_begin(h[API_STREAM], CJ_CAPTURE_THREAD);
     h[API_GRAPH] = cj_capture_end(h[API_STREAM]);
+    h[API_NODE] = cj_graph_empty(h[API_GRAPH], NULL);
     h[API_EXEC] = cj_graph_instantiate(h[API_GRAPH], NULL);
+    h[API_EXEC_CACHE] = cj_exec_cache_create(h[API_DEVICE], NULL);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

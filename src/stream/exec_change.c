@@ -1,0 +1,192 @@
+/* Execs changed: updated as a whole, one kernel's arguments in place, nodes left out. */
+#include "stream/graphs.h"
+
+/* -- What was kept until now ----------------------------------------------------------------------------------------- */
+
+/* Keeps that launches under way may still need. */
+typedef struct exec_past { cji_late late; cj_device *dev; cji_keep *keep, *own; } exec_past;
+
+static void exec_past_late(cji_late *late)
+{
+    exec_past *p = (exec_past *)((char *)late - offsetof(exec_past, late));
+    cj_device *dev = p->dev;
+    cji_keep_drop(p->keep);
+    cji_keep_drop(p->own);
+    cji_free(p, sizeof *p);
+    cji_device_drop(dev);
+}
+
+/* The exec keeps what `fresh` does from now on; its lock is held. */
+static void exec_replace_keep(cj_exec *x, cji_keep *fresh, exec_past *past)
+{
+    *past = (exec_past){ .late = { .run = exec_past_late }, .dev = cji_obj_retain(x->dev), .keep = x->keep, .own = x->own };
+    x->keep = fresh;
+    x->own = NULL;
+}
+
+/* -- The whole ------------------------------------------------------------------------------------------------------- */
+
+static const char *update_reason(CUgraphExecUpdateResult result)
+{
+    switch (result) {
+    case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: return "its nodes and their order differ";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: return "a node is of another kind";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED: return "a node has another kernel, which this driver cannot change";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: return "a node differs in what an update cannot change, as the device or kind of a copy";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: return "a node differs, and nodes like it cannot be updated";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE: return "a node has another kernel that uses other features of the device";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: return "a kernel's attributes differ, as its priority or cluster";
+    default: return "the driver does not say why";
+    }
+}
+
+/* Locks held, context current. */
+static CUresult exec_update_raw(cj_exec *x, CUgraph raw, CUgraphExecUpdateResult *result, const char **doing)
+{
+    const cji_cu *cu = x->hub->cu;
+    CUgraphExecUpdateResultInfo info = { .result = CU_GRAPH_EXEC_UPDATE_ERROR };
+    CUgraphNode node = NULL;
+    CUresult r;
+    *result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    if (x->dev->drv->missing[CJI_CU_ID_cuGraphExecUpdate_v2]) {
+        *doing = "cuGraphExecUpdate";
+        return cu->cuGraphExecUpdate(x->raw, raw, &node, result);
+    }
+    *doing = "cuGraphExecUpdate_v2";
+    r = cu->cuGraphExecUpdate_v2(x->raw, raw, &info);
+    *result = info.result;
+    return r;
+}
+
+/* With the graph's lock held. */
+static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
+{
+    CUgraphExecUpdateResult result;
+    const char *doing;
+    cji_ctx ctx;
+    if (g->holed) return cji_fail_with(x, &g->hole);
+    cji_keep *fresh = cji_graph_frozen(g);
+    exec_past *past = cji_alloc(sizeof *past);
+    cj_status st = fresh && past ? cji_ctx_begin(x, x->dev, &ctx, call) : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
+    bool done = false;
+    if (st == CJ_OK) {
+        CUstreamCaptureMode mode = cji_relax(x->hub);
+        pthread_mutex_lock(&x->lock);
+        CUresult r = exec_update_raw(x, g->raw, &result, &doing);
+        done = r == CUDA_SUCCESS;
+        if (done) exec_replace_keep(x, fresh, past);
+        pthread_mutex_unlock(&x->lock);
+        cji_unrelax(x->hub, mode);
+        cji_ctx_leave(x->dev, &ctx);
+        if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+            st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, doing, call, "%s: the graph cannot update this exec: %s; instantiate it", call, update_reason(result));
+        else if (!done)
+            st = cji_refused(x, x->dev, r, call, doing);
+    }
+    if (done) {
+        cji_late_put(x->hub, &past->late, atomic_load(&x->used));
+    } else {
+        cji_keep_drop(fresh);
+        cji_free(past, sizeof *past);
+    }
+    return st;
+}
+
+cj_status cj_exec_update(cj_exec *x, cj_graph *g)
+{
+    static const char call[] = "cj_exec_update";
+    cj_status st = cji_check(x, CJI_TAG_EXEC, call);
+    if (st == CJ_OK) st = cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph");
+    if (st != CJ_OK) return st;
+    if (g->root) return cji_fail(x, CJ_EINVAL, call, "%s: a body is launched by its conditional node; update from the graph that it belongs to", call);
+    if (!cji_same_device(x->hub, g->hub))
+        return cji_fail(x, CJ_EINVAL, call, "%s: the exec is for device %d, the graph for device %d", call, cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
+    st = cji_graph_enter(g, x, call);
+    if (st != CJ_OK) return st;
+    st = exec_update_locked(x, g, call);
+    cji_graph_leave(g);
+    cji_late_poll(x->hub, CJI_LATE_STEP);
+    return st;
+}
+
+/* -- One node -------------------------------------------------------------------------------------------------------- */
+
+/* The exec knows the nodes of the graph that it was made of. */
+static cj_status exec_node_check(cj_exec *x, const cj_node *n, const char *call)
+{
+    cj_status st = cji_check(x, CJI_TAG_EXEC, call);
+    if (st == CJ_OK) st = cji_check_arg(x, n, CJI_TAG_NODE, call, "the node");
+    if (st != CJ_OK || n->graph->obj.serial == x->source) return st;
+    return cji_fail(x, CJ_EINVAL, call, "%s: the node is of another graph than the one that the exec was instantiated from", call);
+}
+
+/* The exec keeps the memory that the arguments point into; its lock is held. */
+static cj_status exec_args_keep(cj_exec *x, const cj_arg *args, size_t count, const char *call)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (args[i].kind != CJ_ARG_PTR) continue;
+        const cji_range at = { args[i].v.u, 0, "an argument" };
+        if (!x->own && !(x->own = cji_keep_new())) return cji_fail(x, CJ_ENOMEM, call, "%s: no memory for what the exec keeps alive", call);
+        cj_status st = cji_mem_keep_in(x->dev, x->own, x, &at, call);
+        if (st != CJ_OK) return st;
+    }
+    return CJ_OK;
+}
+
+/* The node is known, context current. */
+static cj_status exec_kernel_change(cj_exec *x, const cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count, const char *call)
+{
+    CUDA_KERNEL_NODE_PARAMS_v2 p;
+    cji_pack pack;
+    cj_status st = cji_dims_check(x, n->kernel, dims, call);
+    if (st == CJ_OK) st = cji_kernel_pack(x, n->kernel, args, count, &pack, call);
+    if (st != CJ_OK) return st;
+    CUresult r = cji_kernel_allow_shared(n->kernel, dims->shared);
+    if (r != CUDA_SUCCESS) st = cji_kernel_refused(x, n->kernel, r, "cuFuncSetAttribute", dims, call);
+    pthread_mutex_lock(&x->lock);
+    if (st == CJ_OK) st = exec_args_keep(x, args, count, call);
+    if (st == CJ_OK) {
+        cji_kernel_params(n->kernel, dims, pack.ptr, &p);
+        r = x->hub->cu->cuGraphExecKernelNodeSetParams(x->raw, n->raw, &p);
+        if (r != CUDA_SUCCESS) st = cji_refused(x, x->dev, r, call, "cuGraphExecKernelNodeSetParams");
+    }
+    pthread_mutex_unlock(&x->lock);
+    cji_pack_free(&pack);
+    return st;
+}
+
+cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count)
+{
+    static const char call[] = "cj_exec_set_kernel";
+    cji_ctx ctx;
+    cj_status st = exec_node_check(x, n, call);
+    if (st != CJ_OK) return st;
+    if (count && !args) return cji_fail(x, CJ_EINVAL, call, "%s: %zu arguments at NULL", call, count);
+    st = cji_graph_enter(n->graph, x, call);
+    if (st != CJ_OK) return st;
+    st = cji_ctx_begin(x, x->dev, &ctx, call);
+    if (st == CJ_OK) {
+        st = cji_node_know(n, x, call);
+        if (st == CJ_OK) st = exec_kernel_change(x, n, dims ? dims : &n->dims, args, count, call);
+        cji_ctx_leave(x->dev, &ctx);
+    }
+    cji_graph_leave(n->graph);
+    return st;
+}
+
+cj_status cj_exec_enable(cj_exec *x, cj_node *n, int enabled)
+{
+    static const char call[] = "cj_exec_enable";
+    cji_ctx ctx;
+    cj_status st = exec_node_check(x, n, call);
+    if (st != CJ_OK) return st;
+    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET)
+        return cji_fail(x, CJ_EINVAL, call, "%s: the node is no kernel, copy or fill, so it cannot be left out", call);
+    st = cji_ctx_begin(x, x->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    pthread_mutex_lock(&x->lock);
+    CUresult r = x->hub->cu->cuGraphNodeSetEnabled(x->raw, n->raw, enabled != 0);
+    pthread_mutex_unlock(&x->lock);
+    cji_ctx_leave(x->dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphNodeSetEnabled");
+}

@@ -1,0 +1,257 @@
+/* Graphs inside graphs: clones and children, which are copies; conditional nodes and their bodies, which belong to them. */
+#include "stream/graphs.h"
+
+#include <string.h>
+
+/* -- Copies ---------------------------------------------------------------------------------------------------------- */
+
+/* A copy of the driver's graph and what it needs alive. */
+typedef struct part_copy { CUgraph raw; cji_keep *keep; } part_copy;
+
+/* With the lock held. */
+static cj_status part_copy_locked(part_copy *p, cj_graph *from, void *into, const char *call)
+{
+    cji_ctx ctx;
+    if (from->root) return cji_fail(into, CJ_EINVAL, call, "%s: a body belongs to its conditional node and cannot be copied", call);
+    if (from->holed) return cji_fail_with(into, &from->hole);
+    if (from->conditionals)
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: the graph has conditional nodes, and the driver copies none of these; build that part in place", call);
+    cj_status st = cji_ctx_begin(into, from->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    p->keep = cji_graph_frozen(from);
+    CUresult r = p->keep ? from->hub->cu->cuGraphClone(&p->raw, from->raw) : CUDA_SUCCESS;
+    cji_ctx_leave(from->dev, &ctx);
+    if (!p->keep) return cji_fail(into, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another one", call);
+    if (r == CUDA_SUCCESS) return CJ_OK;
+    p->raw = NULL;
+    return cji_refused(into, from->dev, r, call, "cuGraphClone");
+}
+
+static cj_status part_copy_make(part_copy *p, cj_graph *from, void *into, const char *call)
+{
+    cj_status st = cji_graph_enter(from, into, call);
+    if (st != CJ_OK) return st;
+    st = part_copy_locked(p, from, into, call);
+    cji_graph_leave(from);
+    return st;
+}
+
+static void part_copy_free(part_copy *p, const cji_hub *hub)
+{
+    cji_calm calm;
+    cji_keep_drop(p->keep);
+    if (!p->raw) return;
+    cji_calm_begin(hub, &calm);
+    hub->cu->cuGraphDestroy(p->raw);
+    cji_calm_end(hub, &calm);
+}
+
+cj_graph *cj_graph_clone(cj_graph *g)
+{
+    static const char call[] = "cj_graph_clone";
+    part_copy p = { NULL, NULL };
+    cj_graph *c = cji_obj_new(sizeof *c, CJI_TAG_GRAPH, 0, call);
+    if (cji_obj_failed(c)) return c;
+    pthread_mutex_init(&c->lock, NULL);
+    if (cji_check_arg(c, g, CJI_TAG_GRAPH, call, "the graph") != CJ_OK || part_copy_make(&p, g, c, call) != CJ_OK) {
+        cji_keep_drop(p.keep);
+        cji_obj_set_failed(c);
+        return c;
+    }
+    /* What the copy keeps may grow, so that it is a keep of its own. */
+    bool had = false;
+    cji_keep *own = cji_keep_new();
+    if (own && cji_keep_add(own, CJI_KEPT_KEEP, p.keep, &had)) {
+        if (cji_graph_init(c, g->dev, p.raw, own, call)) return c;
+        p.keep = NULL;
+    }
+    if (p.keep) cji_fail(c, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another one", call);
+    cji_keep_drop(own);
+    part_copy_free(&p, g->hub);
+    cji_obj_set_failed(c);
+    return c;
+}
+
+cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n)
+{
+    static const char call[] = "cj_node_in_clone";
+    CUgraphNode raw = NULL;
+    cji_ctx ctx;
+    cj_node *found = NULL;
+    if (cji_check(clone, CJI_TAG_GRAPH, call) != CJ_OK || cji_check_arg(clone, n, CJI_TAG_NODE, call, "the node") != CJ_OK) return NULL;
+    if (cji_graph_enter(clone, clone, call) != CJ_OK) return NULL;
+    if (cji_ctx_begin(clone, clone->dev, &ctx, call) == CJ_OK) {
+        CUresult r = clone->hub->cu->cuGraphNodeFindInClone(&raw, n->raw, clone->raw);
+        cji_ctx_leave(clone->dev, &ctx);
+        if (r == CUDA_SUCCESS) found = cji_node_for(clone, raw, n->type);
+        else if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_FOUND)
+            cji_fail(clone, CJ_ENOTFOUND, call, "%s: the graph was not cloned from the node's, or the node was made later", call);
+        else cji_refused(clone, clone->dev, r, call, "cuGraphNodeFindInClone");
+    }
+    cji_graph_leave(clone);
+    return found;
+}
+
+/* A graph is copied under its own lock alone, and then the copy is given: two graphs are never locked together. */
+cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child)
+{
+    static const char call[] = "cj_graph_child";
+    part_copy p = { NULL, NULL };
+    cji_adding a;
+    cj_error why = { .status = CJ_OK };
+    cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
+    if (st == CJ_OK) st = cji_check_arg(NULL, child, CJI_TAG_GRAPH, call, "the child");
+    if (st == CJ_OK && !cji_same_device(child->hub, g->hub))
+        st = cji_fail(NULL, CJ_EINVAL, call, "%s: the child is for device %d, the graph for device %d", call, cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
+    if (st == CJ_OK) st = part_copy_make(&p, child, NULL, call);
+    if (st != CJ_OK) why = *cj_error_last();
+    if (cji_adding_begin(&a, g, after, call)) {
+        bool had = false;
+        if (why.status != CJ_OK) {
+            cji_fail_with(a.node, &why);
+        } else if (!cji_keep_add(cji_graph_root(g)->keep, CJI_KEPT_KEEP, cji_keep_retain(p.keep), &had)) {
+            cji_keep_drop(p.keep);
+            cji_fail(a.node, CJ_ENOMEM, call, "%s: no memory to keep the child's resources alive", call);
+        } else {
+            if (had) cji_keep_drop(p.keep);
+            if (cji_adding_did(&a, a.cu->cuGraphAddChildGraphNode(&a.raw, g->raw, a.dep, a.ndep, p.raw), "cuGraphAddChildGraphNode"))
+                a.node->type = CU_GRAPH_NODE_TYPE_GRAPH;
+        }
+    }
+    cj_node *n = cji_adding_end(&a);
+    if (p.keep) part_copy_free(&p, child->hub);
+    return n;
+}
+
+/* -- Conditions ------------------------------------------------------------------------------------------------------ */
+
+uint64_t cj_graph_condition(cj_graph *g, uint32_t at_launch)
+{
+    static const char call[] = "cj_graph_condition";
+    CUgraphConditionalHandle handle = 0;
+    cji_ctx ctx;
+    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return 0;
+    cj_status st = cji_ctx_begin(g, g->dev, &ctx, call);
+    if (st == CJ_OK) {
+        CUresult r = g->hub->cu->cuGraphConditionalHandleCreate(&handle, g->raw, g->hub->ctx, at_launch, CU_GRAPH_COND_ASSIGN_DEFAULT);
+        cji_ctx_leave(g->dev, &ctx);
+        if (r != CUDA_SUCCESS) st = cji_refused(g, g->dev, r, call, "cuGraphConditionalHandleCreate");
+    }
+    if (st == CJ_OK) cji_graph_root(g)->conditionals++;
+    else cji_graph_hole(g);
+    cji_graph_leave(g);
+    return st == CJ_OK ? handle : 0;
+}
+
+/* What must be there before the driver is asked: it cannot be undone. */
+static cj_graph *body_make(cj_graph *g, const char *call)
+{
+    cj_graph *b = cji_obj_new(sizeof *b, CJI_TAG_GRAPH, 0, call);
+    if (cji_obj_failed(b)) return NULL;
+    pthread_mutex_init(&b->lock, NULL);
+    b->root = cji_graph_root(g);
+    b->dev = g->dev;
+    b->hub = g->hub;
+    return b;
+}
+
+static bool bodies_make(cji_adding *a, cj_graph **body, size_t count)
+{
+    cj_graph *g = a->g;
+    bool good = cji_grow(&g->body, &g->body_cap, g->nbody + count, sizeof(cj_graph *)) && cji_grow(&g->body_of, &g->body_of_cap, g->nbody + count, sizeof(cj_node *));
+    for (size_t i = 0; i < count && good; i++) good = (body[i] = body_make(g, a->call)) != NULL;
+    if (!good) cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no memory for %zu bodies", a->call, count);
+    return good;
+}
+
+/* -- Conditional nodes ----------------------------------------------------------------------------------------------- */
+
+/* Hands the bodies over to the graph. */
+static void bodies_enter(cji_adding *a, cj_graph **body, const CUDA_CONDITIONAL_NODE_PARAMS *p)
+{
+    cj_graph *g = a->g;
+    a->node->type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    a->node->condition = (unsigned)p->type;
+    for (size_t i = 0; i < p->size; i++) {
+        body[i]->raw = p->phGraph_out[i];
+        g->body[g->nbody] = body[i];
+        g->body_of[g->nbody++] = a->node;
+    }
+}
+
+static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDITIONAL_NODE_PARAMS p, cj_graph **body, const char *call)
+{
+    cji_adding a;
+    size_t count = p.size;
+    memset(body, 0, count * sizeof *body);
+    if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
+    if (!p.handle) {
+        cji_fail(a.node, CJ_EINVAL, call, "%s: the condition is 0, none; make one with cj_graph_condition", call);
+    } else if (bodies_make(&a, body, count)) {
+        CUgraphNodeParams all;
+        memset(&all, 0, sizeof all);
+        p.ctx = g->hub->ctx;
+        all.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        all.conditional = p;
+        if (cji_adding_did(&a, a.cu->cuGraphAddNode(&a.raw, g->raw, a.dep, a.ndep, &all), "cuGraphAddNode"))
+            bodies_enter(&a, body, &all.conditional);
+    }
+    for (size_t i = 0; i < count && !a.raw; i++) {
+        if (body[i]) pthread_mutex_destroy(&body[i]->lock);
+        cji_obj_delete(body[i], sizeof(cj_graph));
+        body[i] = NULL;
+    }
+    return cji_adding_end(&a);
+}
+
+/* A node that fails before it is begun properly: `problem` says why. */
+static cj_node *conditional_refused(cj_graph *g, const cj_nodes *after, const char *call, const char *problem)
+{
+    cji_adding a;
+    if (cji_adding_begin(&a, g, after, call)) cji_fail(a.node, CJ_EINVAL, call, "%s: %s", call, problem);
+    return cji_adding_end(&a);
+}
+
+cj_node *cj_graph_if(cj_graph *g, const cj_nodes *after, cj_graph **then, cj_graph **otherwise, uint64_t condition)
+{
+    static const char call[] = "cj_graph_if";
+    cj_graph *body[2] = { NULL, NULL };
+    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_IF, .size = otherwise ? 2 : 1 };
+    if (!then) return conditional_refused(g, after, call, "there is no place for the body");
+    cj_node *n = conditional_node(g, after, p, body, call);
+    *then = body[0];
+    if (otherwise) *otherwise = body[1];
+    return n;
+}
+
+cj_node *cj_graph_while(cj_graph *g, const cj_nodes *after, cj_graph **body, uint64_t condition)
+{
+    static const char call[] = "cj_graph_while";
+    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_WHILE, .size = 1 };
+    if (!body) return conditional_refused(g, after, call, "there is no place for the body");
+    return conditional_node(g, after, p, body, call);
+}
+
+cj_node *cj_graph_switch(cj_graph *g, const cj_nodes *after, cj_graph **bodies, size_t count, uint64_t condition)
+{
+    static const char call[] = "cj_graph_switch";
+    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = (unsigned)count };
+    if (!bodies || !count || count > 65536) return conditional_refused(g, after, call, "there is no place for the bodies, or their number is not 1 to 65536");
+    return conditional_node(g, after, p, bodies, call);
+}
+
+/* -- In a kernel ----------------------------------------------------------------------------------------------------- */
+
+void cj_set_condition(cj_fn *f, cj_val handle, cj_val value)
+{
+    static const char name[] = "cudaGraphSetConditional";
+    cj_ptx *m = cj_fn_module(f);
+    if (cj_ptx_status(m) != CJ_OK) return; /* it keeps its first failure */
+    cj_fn *set = cj_ptx_function(m, name);
+    if (cj_error_of(set)->status != CJ_OK) {
+        set = cj_ptx_extern_func(m, name);
+        cj_param(set, "handle", CJ_B64);
+        cj_param(set, "value", CJ_B32);
+    }
+    cj_call_n(f, set, (const cj_val[]){ handle, value }, 2);
+}
