@@ -248,7 +248,7 @@ void cj_set_condition(cj_fn *f, cj_val handle, cj_val value)
     cj_ptx *m = cj_fn_module(f);
     if (cj_ptx_status(m) != CJ_OK) return; /* it keeps its first failure */
     cj_fn *set = cj_ptx_function(m, name);
-    if (cj_error_of(set)->status != CJ_OK) {
+    if (cji_obj_failed(set)) {
         set = cj_ptx_extern_func(m, name);
         cj_param(set, "handle", CJ_B64);
         cj_param(set, "value", CJ_B32);

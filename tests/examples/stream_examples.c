@@ -10,6 +10,8 @@ static const struct { const char *program, *says; } examples[] = {
     { "examples/graph_replay", "a graph of 10 nodes launched 100 times; generator 1 is at 645503657, 0 of 4096 are wrong\n" },
     { "examples/overlap", "8 chunks of 32768 numbers through two buffers: the sum of squares is 87203361984, right\n" },
     { "examples/halo", "steps; 400 bytes sent across; 0 cells are wrong\n" },
+    { "examples/graph_loop", "one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong\n" },
+    { "examples/graph_picture", "5 nodes and 5 edges, 4 one after another; 0 of 65536 are wrong\n" },
 };
 
 /* The one that is for two devices, on two. */
