@@ -7,7 +7,7 @@
  *          +- cj_image, cj_module          PTX compiled for it, and loaded on it
  *          |   +- cj_kernel                ready for cj_launch  (launch.h)
  *          +- cj_stream  (stream.h)        work in order; cj_event: a point in it
- *          |                                  more copies, managed memory: copies.h
+ *          |                                  more copies, managed memory: copies.h; cj_hub: a barrier over streams (hub.h)
  *          +- cj_graph, cj_exec (graph.h)  work captured once, launched many times
  *
  * The life of a kernel:
@@ -27,6 +27,7 @@
 #include <cujit/driver.h>
 #include <cujit/stream.h>
 #include <cujit/copies.h>
+#include <cujit/hub.h>
 #include <cujit/graph.h>
 #include <cujit/trace.h>
 

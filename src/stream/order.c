@@ -48,8 +48,7 @@ CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing)
     return r;
 }
 
-/* Later work of `to` waits for what `from` was given so far; context current, both of one driver. */
-static CUresult stream_chain(cj_stream *from, cj_stream *to, const char **doing)
+CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **doing)
 {
     cji_capture *c = NULL;
     pthread_mutex_lock(&from->lock);
@@ -76,7 +75,7 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     cji_ctx ctx;
     st = cji_ctx_begin(s, from->dev, &ctx, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    CUresult r = stream_chain(from, to, &doing);
+    CUresult r = cji_stream_chain(from, to, &doing);
     cji_ctx_leave(from->dev, &ctx);
     if (r == CUDA_SUCCESS) cji_count_one(from), cji_count_one(to);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);

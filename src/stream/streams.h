@@ -1,6 +1,6 @@
 /* What the files of src/stream share: the objects, the device's side of them, and their small helpers.
  *
- * Locks, in the order in which they may be taken: event, capture, stream, side, hub (driver/late.h); no lock is held over a call of
+ * Locks, in the order in which they may be taken: hub object, event, capture, stream, side, hub (driver/late.h); no lock is held over a call of
  * the driver that may block, and none is taken by a host function. */
 #ifndef CJI_STREAMS_H
 #define CJI_STREAMS_H
@@ -231,6 +231,8 @@ void cji_guest_free(cji_side *side); /* context current */
 
 /* Makes `to` wait for what `from` was given so far (order.c); context of `from` current; *doing is the driver's entry point. */
 CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing);
+/* The same for a stream of the library, which a capture of `from` draws in.  Both of one driver. */
+CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **doing);
 
 /* The thread's capture mode relaxed, so that the call does not harm a capture of its own thread or of another one, and put back. */
 static inline CUstreamCaptureMode cji_relax(const cji_hub *hub)

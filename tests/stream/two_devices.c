@@ -117,6 +117,26 @@ static void captured(void)
     tap_is_uint(cj_device_collect(dev[0]), 0, "which goes with the graph");
 }
 
+/* A barrier over streams of both devices. */
+static void barrier(void)
+{
+    latch l = LATCH_CLOSED;
+    cj_hub *h = cj_hub_create(dev[1]);
+    cj_hub_time t;
+    cj_hub_time_defaults(&t);
+    latch_hold(s[0], &l);
+    cj_set32(s[0], d[0], 90, N);
+    tap_is_int(cj_hub_barrier(h, s, 2), CJ_OK, "a barrier over both devices");
+    cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES);
+    tap_is_int(cj_stream_query(s[1]), CJ_ENOTREADY, "holds the one for the other");
+    tap_is_int(cj_hub_took(h, &t), CJ_ENOTREADY, "and has no time yet");
+    latch_open(&l);
+    tap_is_uint(first_of(1), 90, "then it goes on");
+    tap_ok(cj_hub_took(h, &t) == CJ_OK && t.clock == CJ_HUB_DEVICE && t.ms >= 0, "and tells its time on its device");
+    tap_is_int(cj_hub_sync_for(h, s, 2, 10000), CJ_OK, "the host waits for both");
+    cj_hub_free(h);
+}
+
 static void kernels(void)
 {
     cj_ptx *m = latch_add_module();
@@ -156,6 +176,7 @@ int main(void)
     copies();
     boxes();
     freed_in_use();
+    barrier();
     kernels();
     captured();
     for (int i = 0; i < 2; i++) {

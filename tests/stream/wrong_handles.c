@@ -1,4 +1,4 @@
-/* NULL, an object of another type, foreign memory: each call of stream.h, copies.h and graph.h answers CJ_EHANDLE, and releases do nothing. */
+/* NULL, an object of another type, foreign memory: each call of stream.h, copies.h, hub.h and graph.h answers CJ_EHANDLE, and releases do nothing. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,6 +9,8 @@
 
 static cj_event *good_event;
 static cj_stream *good_stream;
+static cj_hub *good_hub;
+static cj_hub_time hub_time = { .size = sizeof hub_time };
 static const cj_dims dims = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0, 0, 0 } };
 static char buffer[64];
 static void nothing_at_all(void *user) { (void)user; }
@@ -75,6 +77,13 @@ static cj_status h_prefetch(void *p) { return cj_prefetch_to_device(p, (cj_dptr)
 static cj_status h_prefetch_back(void *p) { return cj_prefetch_to_host(p, (cj_dptr){ 4096 }, 0); }
 static cj_status h_advise(void *p) { return cj_advise(p, (cj_dptr){ 4096 }, 4, CJ_ADVICE_READ_MOSTLY); }
 static cj_status h_unadvise(void *p) { return cj_unadvise(p, (cj_dptr){ 4096 }, 4, CJ_ADVICE_READ_MOSTLY); }
+static cj_status failed_hub(cj_hub *h) { cj_status st = (cj_status)cj_error_of(h)->status; cj_hub_free(h); return st; }
+static cj_status h_hub(void *p) { return failed_hub(cj_hub_create(p)); }
+static cj_status h_barrier(void *p) { return cj_hub_barrier(p, &good_stream, 1); }
+static cj_status h_barrier_of(void *p) { cj_stream *list[] = { good_stream, p }; return cj_hub_barrier(good_hub, list, 2); }
+static cj_status h_hub_sync(void *p) { return cj_hub_sync_for(p, &good_stream, 1, 0); }
+static cj_status h_hub_sync_of(void *p) { cj_stream *list[] = { p }; return cj_hub_sync_for(good_hub, list, 1, 0); }
+static cj_status h_took(void *p) { return cj_hub_took(p, &hub_time); }
 static cj_status h_event(void *p) { return failed_event(cj_event_create(p, NULL)); }
 static cj_status h_event_raw(void *p) { return last_of((uintptr_t)cj_event_raw(p)); }
 static cj_status h_event_device(void *p) { return last_of((uintptr_t)cj_event_device(p)); }
@@ -93,7 +102,7 @@ static cj_status h_instantiate(void *p) { return failed_exec(cj_graph_instantiat
 static cj_status h_exec_launch(void *p) { return cj_exec_launch(p, good_stream); }
 static cj_status h_exec_raw(void *p) { return last_of((uintptr_t)cj_exec_raw(p)); }
 
-enum want { DEVICE, STREAM, EVENT, KERNEL, GRAPH, EXEC };
+enum want { DEVICE, STREAM, EVENT, KERNEL, GRAPH, EXEC, HUB };
 static const struct { const char *name; cj_status (*call)(void *); enum want want; } calls[] = {
     { "cj_stream_create", h_create, DEVICE }, { "cj_stream_wrap", h_wrap, DEVICE }, { "cj_stream_raw", h_raw, STREAM },
     { "cj_stream_id", h_id, STREAM }, { "cj_stream_device", h_device, STREAM }, { "cj_stream_priority", h_priority, STREAM },
@@ -115,6 +124,8 @@ static const struct { const char *name; cj_status (*call)(void *); enum want wan
     { "cj_copy_peer's destination", h_peer_to, DEVICE }, { "cj_copy_peer's source", h_peer_from, DEVICE }, { "cj_device_reach", h_reach, DEVICE },
     { "cj_device_can_reach", h_can_reach, DEVICE }, { "cj_managed_alloc", h_managed, STREAM }, { "cj_prefetch_to_device", h_prefetch, STREAM },
     { "cj_prefetch_to_host", h_prefetch_back, STREAM }, { "cj_advise", h_advise, DEVICE }, { "cj_unadvise", h_unadvise, DEVICE },
+    { "cj_hub_create", h_hub, DEVICE }, { "cj_hub_barrier", h_barrier, HUB }, { "cj_hub_barrier's stream", h_barrier_of, STREAM },
+    { "cj_hub_sync_for", h_hub_sync, HUB }, { "cj_hub_sync_for's stream", h_hub_sync_of, STREAM }, { "cj_hub_took", h_took, HUB },
     { "cj_stream_is_capturing", h_capturing, STREAM }, { "cj_graph_count", h_count, GRAPH }, { "cj_graph_raw", h_graph_raw, GRAPH },
     { "cj_graph_instantiate", h_instantiate, GRAPH }, { "cj_exec_launch", h_exec_launch, EXEC }, { "cj_exec_raw", h_exec_raw, EXEC },
 };
@@ -126,7 +137,7 @@ static void check_fork(fake_bench *b, cj_kernel *k, cj_graph *g, cj_exec *x)
     if (pipe(tell)) tap_bail("no pipe");
     pid_t pid = fork();
     if (pid == 0) {
-        void *objects[] = { b->dev, b->s, good_event, k, g, x };
+        void *objects[] = { b->dev, b->s, good_event, k, g, x, good_hub };
         size_t wrong = 0;
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) wrong += calls[i].call(objects[calls[i].want]) != CJ_EFORKED;
         size_t before = fake.count;
@@ -153,6 +164,7 @@ int main(void)
     memset(memory, 0x5a, sizeof memory);
     good_stream = b.s;
     good_event = cj_event_create(b.dev, NULL);
+    good_hub = cj_hub_create(b.dev);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         void *other = calls[i].want == DEVICE ? (void *)b.s : (void *)b.dev;
         tap_is_int(calls[i].call(NULL), CJ_EHANDLE, "%s: NULL", calls[i].name);
@@ -166,7 +178,7 @@ int main(void)
     cj_stream_free((void *)memory), cj_event_free((void *)memory), cj_graph_free((void *)memory), cj_exec_free((void *)memory);
     cj_stream_sync(b.s);
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "releasing NULL, others and no objects does nothing");
-    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_exec_defaults(NULL), cj_stream_counts_defaults(NULL), cj_box_defaults(NULL);
+    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_exec_defaults(NULL), cj_stream_counts_defaults(NULL), cj_box_defaults(NULL), cj_hub_time_defaults(NULL);
     tap_is_int(cj_host_call(b.s, NULL, NULL), CJ_EINVAL, "no host function is refused");
     tap_is_int(cj_event_elapsed(good_event, good_event, NULL), CJ_EINVAL, "no place for a time too");
     tap_is_int(cj_launch_n(b.s, NULL, NULL, NULL, 0), CJ_EHANDLE, "no kernel and no dimensions too");
@@ -182,6 +194,7 @@ int main(void)
     cj_graph_free(g);
     cj_kernel_free(k);
     cj_event_free(good_event);
+    cj_hub_free(good_hub);
     fake_teardown(&b);
     return tap_done();
 }

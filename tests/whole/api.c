@@ -13,7 +13,7 @@
 #include "tests/tap.h"
 
 const char *const api_handle_name[API_HANDLES] = { "cj_ptx", "cj_fn", "cj_driver", "cj_device", "cj_image", "cj_module",
-                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_exec", "cj_node", "cj_exec_cache" };
+                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_exec", "cj_node", "cj_exec_cache", "cj_hub" };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
 void *api_live[API_HANDLES];
@@ -26,7 +26,8 @@ static int handle_of(const char *type)
     if (!strncmp(type, "const ", 6)) type += 6;
     for (int i = 0; i < API_HANDLES; i++) {
         size_t n = strlen(api_handle_name[i]);
-        if (!strncmp(type, api_handle_name[i], n) && type[n] == ' ' && type[n + 1] == '*' && type[n + 2] != '*') return i;
+        if (!strncmp(type, api_handle_name[i], n) && type[n] == ' ' && type[n + 1] == '*' && type[n + 2] != '*' &&
+            strncmp(type + n + 2, "const *", 7) != 0) return i; /* not a list of them */
     }
     return -1;
 }
@@ -120,6 +121,7 @@ void api_release(int kind, void *object)
     case API_GRAPH: cj_graph_free(object); break;
     case API_EXEC: cj_exec_free(object); break;
     case API_EXEC_CACHE: cj_exec_cache_free(object); break;
+    case API_HUB: cj_hub_free(object); break;
     default: break;
     }
 }
@@ -165,6 +167,7 @@ void api_make_live(void)
     h[API_NODE] = cj_graph_empty(h[API_GRAPH], NULL);
     h[API_EXEC] = cj_graph_instantiate(h[API_GRAPH], NULL);
     h[API_EXEC_CACHE] = cj_exec_cache_create(h[API_DEVICE], NULL);
+    h[API_HUB] = cj_hub_create(h[API_DEVICE]);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -9,7 +9,7 @@
 enum { API_PARAMS = 8, API_FUNCTIONS = 400 };
 
 /* The kinds of handle: indices of api_handle_name[] and api_live[]. Those up to API_FN touch no driver. */
-enum { API_PTX, API_FN, API_DRIVER, API_DEVICE, API_IMAGE, API_MODULE, API_KERNEL, API_STREAM, API_EVENT, API_GRAPH, API_EXEC, API_NODE, API_EXEC_CACHE, API_HANDLES };
+enum { API_PTX, API_FN, API_DRIVER, API_DEVICE, API_IMAGE, API_MODULE, API_KERNEL, API_STREAM, API_EVENT, API_GRAPH, API_EXEC, API_NODE, API_EXEC_CACHE, API_HUB, API_HANDLES };
 extern const char *const api_handle_name[API_HANDLES];
 
 typedef enum api_result { API_VOID, API_STATUS, API_VALUE, API_OBJECT, API_TEXT, API_OTHER } api_result;
