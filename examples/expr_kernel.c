@@ -76,7 +76,7 @@ static cj_val value(const builder *b, const node *n)
 cj_ptx *expression_build(const expression *e)
 {
     cj_val pointer[MAX_COLUMNS], column[MAX_COLUMNS];
-    char name[16];
+    char name[24];
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "expr");
     cj_val out = cj_param_ptr(f, "out", CJ_F64);

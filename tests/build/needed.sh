@@ -8,6 +8,7 @@ lib=$top_builddir/.libs/libcujit.so
 sim=$top_builddir/src/sim/.libs/libcujit-sim.so
 shim=$top_builddir/src/sim/.libs/as-libcuda/libcuda.so.1
 [ -e "$lib" ] || skip_all 'no shared library was built'
+case "${CFLAGS:-} ${LDFLAGS:-}" in *-fsanitize*) skip_all 'a sanitizer is linked in' ;; esac
 readelf --version >/dev/null 2>&1 || skip_all 'no readelf'
 
 # FILE FIELD: the names in brackets of the dynamic section's entries of that kind

@@ -90,6 +90,8 @@ static void builders(cj_driver *drv, cj_device *dev)
     tap_is_int(cj_error_of(f)->status, CJ_ESTATE, "the builder is frozen");
     cj_kernel *k = cj_module_kernel(one, "k"), *absent = cj_module_kernel(two, "absent"), *nameless = cj_module_kernel(two, NULL);
     tap_is_int(cj_kernel_params(k), 1, "its kernel knows its parameters");
+    tap_is_str(cj_kernel_name(k), "k", "its name");
+    tap_is_str(cj_kernel_log(k), cj_module_log(one), "its module's log");
     cj_param_info p = { .size = sizeof p };
     tap_is_int(cj_kernel_param(k, 0, &p), CJ_OK, "the first one");
     tap_ok(p.type == CJ_U32 && p.bytes == 4 && p.offset == 0 && !strcmp(p.name, "n"), "is .u32 n");

@@ -52,6 +52,10 @@ int main(void)
     tap_is_int(lib.depth, 0, "the caller's context stack is as before");
     tap_is_str(cj_device_sm(dev), "sm_90", "its target");
     tap_is_str(cj_device_name(dev), "fake 0", "its name");
+    tap_is_int(cj_device_ordinal(dev), 0, "its number");
+    tap_is_int(cj_device_ordinal(NULL), -1, "no device has none");
+    tap_is_int(cj_device_count(drv), lib.devices, "the driver has as many as it says");
+    tap_is_int(cj_device_count(NULL), 0, "no driver has none");
     cj_device_info info;
     cj_device_info_defaults(&info);
     tap_is_int(cj_device_get_info(dev, &info), CJ_OK, "its properties");

@@ -88,6 +88,12 @@ int main(void)
     tap_is_int(work(drv), CJ_ENOMEM, "a call is answered by name");
     cj_driver_close(drv);
 
+    cj_tap_opts opts;
+    memset(&opts, 0xff, sizeof opts);
+    cj_tap_defaults(&opts);
+    tap_ok(opts.size == sizeof opts && !opts.before && !opts.after && !opts.user && !opts.fail_at && !opts.fail_with, "the defaults: nothing is seen, nothing fails");
+    cj_tap_defaults(NULL);
+
     cj_driver *layer[CJ_TAP_LAYERS + 1];
     for (int i = 0; i <= CJ_TAP_LAYERS; i++) layer[i] = cj_driver_open_tapped(i ? layer[i - 1] : under, NULL);
     tap_is_int(cj_error_of(layer[CJ_TAP_LAYERS - 1])->status, CJ_OK, "as many layers as there is room for");
