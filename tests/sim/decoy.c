@@ -8,7 +8,7 @@
 #include "decoy_libcuda.h"
 
 /* The same variable in the program and in the library that it opens is what is tested here. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "detect_odr_violation=0"; }
 
 static cji_cu own;
