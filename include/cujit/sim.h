@@ -14,6 +14,8 @@
  *   CUJIT_SIM_SCHEDULE  when work begins, and what first: eager (the default: at once, side by side), lazy (when the program waits),
  *                       adversarial (lazily, one after the other, the latest first), random:SEED.  Every one keeps the semantics: a program
  *                       that misses a dependency fails under one of them
+ *   CUJIT_SIM_STALL_MS  a host function or memory wait that takes longer is named in the log, as a warning; 10000 by default, 0: never.  Memory waits that
+ *                       wait for each other for ever are reported as an error, whatever this says
  * cuInit answers CUDA_ERROR_INVALID_VALUE, and the log says why, when one of them cannot be read.
  */
 #ifndef CUJIT_SIM_H

@@ -112,7 +112,7 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
     case CUDA_ERROR_INVALID_VALUE:
         if (drv->kind == CJI_DRIVER_SIM)
             return cji_cu_fail_as(drv, drv, r, CJ_OK, cu_call, call,
-                                  "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS or CUJIT_SIM_SCHEDULE cannot be read (CUJIT_LOG=error says which)", who);
+                                  "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)", who);
         break;
     default: break;
     }

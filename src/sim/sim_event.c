@@ -153,6 +153,7 @@ CUresult cji_sd_cuEventQuery(CUevent h)
     sd_lock();
     CUresult r = sd_event_to_ask(h, &e);
     if (!r && e->point && !e->point->done) r = CUDA_ERROR_NOT_READY;
+    if (r == CUDA_ERROR_NOT_READY) cji_sd_stall_look();
     sd_unlock();
     return r;
 }

@@ -108,6 +108,6 @@ void cji_sd_schedule_wait(void)
         sd.wakes++;
         pthread_cond_signal(&sd.work);
     }
-    pthread_cond_wait(&sd.done, &sd.lock);
+    cji_sd_sleep_watching();
     sd.demand--;
 }

@@ -148,9 +148,11 @@ static bool sd_read_settings(sd_settings *set)
     set->threads = cores < 1 ? 1 : cores > 64 ? 64 : (unsigned)cores;
     bool devices = sd_setting("CUJIT_SIM_DEVICES", 0, SD_MAX_DEVICES, &set->devices);
     bool threads = sd_setting("CUJIT_SIM_THREADS", 1, 64, &set->threads);
+    set->stall_ms = 10000;
+    bool stall = sd_setting("CUJIT_SIM_STALL_MS", 0, 86400000, &set->stall_ms);
     bool sm = sd_setting_sm(set);
     bool schedule = cji_sd_schedule_read(set);
-    return devices && threads && sm && schedule;    /* each that cannot be read has said so */
+    return devices && threads && sm && schedule && stall;    /* each that cannot be read has said so */
 }
 
 /* ---- Beginning --------------------------------------------------------------------------------------------------- */

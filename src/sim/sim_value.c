@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
+enum { SD_LOOK = 20000000 };   /* ns */
+
 static CUresult sd_value_work(sd_ctx *c, bool wait, bool wide, CUdeviceptr at, uint64_t value, unsigned flags, sd_work **out)
 {
     unsigned all = wait ? CU_STREAM_WAIT_VALUE_NOR | CU_STREAM_WAIT_VALUE_FLUSH : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
@@ -93,15 +95,47 @@ CUresult cji_sd_cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph h, const CUgr
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */
 
-static bool sd_value_holds(const sd_work *w, const unsigned char *p)
+bool cji_sd_value_fits(const sd_work *w, uint64_t now)
 {
-    uint64_t now = w->value.wide ? __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE) : __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_ACQUIRE);
     uint64_t mask = w->value.wide ? UINT64_MAX : UINT32_MAX;
     switch (w->value.flags & CU_STREAM_WAIT_VALUE_NOR) {
     case CU_STREAM_WAIT_VALUE_GEQ: return w->value.wide ? (int64_t)(now - w->value.value) >= 0 : (int32_t)(uint32_t)(now - w->value.value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ: return now == w->value.value;
     case CU_STREAM_WAIT_VALUE_AND: return (now & w->value.value) != 0;
     default: return (~(now | w->value.value) & mask) != 0;
+    }
+}
+
+static bool sd_value_holds(const sd_work *w, const unsigned char *p)
+{
+    uint64_t now = w->value.wide ? __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE) : __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_ACQUIRE);
+    return cji_sd_value_fits(w, now);
+}
+
+bool cji_sd_value_holds(const sd_ctx *c, const sd_work *w)
+{
+    const unsigned char *p = cji_sd_space_at(c, w->value.at, w->value.wide ? 8 : 4);
+    return !p || sd_value_holds(w, p);
+}
+
+/* The word changes without telling us: by another kernel, or by the host.  What takes long is looked at now and then: for a circle, and for the log. */
+static void sd_value_await(sd_op *op, const sd_work *w, const unsigned char *p)
+{
+    uint64_t begun = cji_sd_now(), look = begun + SD_LOOK, stall = (uint64_t)sd.set.stall_ms * 1000000u;
+    for (unsigned n = 0; !sd_value_holds(w, p) && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED); n++) {
+        nanosleep(&(struct timespec){ .tv_nsec = n < 20 ? 2000 : 100000 }, NULL);
+        uint64_t now = cji_sd_now();
+        if (now >= look) {
+            look = now + SD_LOOK;
+            sd_lock();
+            cji_sd_circle_look(op);
+            cji_sd_stall_look();
+            sd_unlock();
+        }
+        if (stall && now - begun >= stall) {
+            cji_sd_value_stalls(op, w, now - begun);
+            stall = 0;
+        }
     }
 }
 
@@ -119,9 +153,7 @@ static void sd_run_one(sd_op *op, const sd_work *w)
         if (w->value.wide) __atomic_store_n((uint64_t *)(void *)p, w->value.value, __ATOMIC_RELEASE);
         else __atomic_store_n((uint32_t *)(void *)p, (uint32_t)w->value.value, __ATOMIC_RELEASE);
     } else {
-        /* The word changes without telling us: by another kernel, or by the host. */
-        for (unsigned n = 0; !sd_value_holds(w, p) && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED); n++)
-            nanosleep(&(struct timespec){ .tv_nsec = n < 20 ? 2000 : 100000 }, NULL);
+        sd_value_await(op, w, p);
     }
 }
 

@@ -138,7 +138,10 @@ static void sd_do(sd_op *op)
         return;
     }
     bool host = op->work->verb == SD_HOST || op->work->verb == SD_CALLBACK;
-    if (host) sd.in_host++;
+    if (host) {
+        sd.in_host++;
+        op->when = cji_sd_now();
+    }
     sd_unlock();
     cji_sd_run(op);
     sd_lock();
@@ -235,7 +238,7 @@ void cji_sd_balance(unsigned taken)
 
 static void sd_sleep_until_done(void)
 {
-    if (sd.set.schedule == SD_EAGER) pthread_cond_wait(&sd.done, &sd.lock);
+    if (sd.set.schedule == SD_EAGER) cji_sd_sleep_watching();
     else cji_sd_schedule_wait();
 }
 

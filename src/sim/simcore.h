@@ -5,7 +5,7 @@
  *   handles                                                       sim_handle.c
  *   devices, their attributes, contexts                           sim_device.c, sim_attribute.c, sim_context.c
  *   address ranges, allocations, pinned memory, pools             sim_address.c, sim_memory.c, sim_pinned.c, sim_pool.c
- *   operations, their order, the workers, schedules               sim_queue.c, sim_worker.c, sim_schedule.c
+ *   operations, their order, the workers, schedules               sim_queue.c, sim_worker.c, sim_schedule.c, sim_stall.c
  *   streams, events, host functions, values, copies               sim_stream.c, sim_event.c, sim_host.c, sim_value.c, sim_copy.c
  *   images, linker, modules, functions, launches                  sim_image.c, sim_link.c, sim_module.c, sim_function.c, sim_launch.c
  *   capture, graphs, nodes                                        sim_capture.c, sim_graph.c, sim_node.c
@@ -76,6 +76,7 @@ typedef enum sd_schedule {
 typedef struct sd_settings {
     unsigned devices, threads, sm;  /* sm: 90 */
     char sm_suffix;                 /* 'a', 'f' or 0 */
+    unsigned stall_ms;              /* 0: never */
     sd_schedule schedule;
     uint64_t seed;                  /* of SD_RANDOM */
 } sd_settings;
@@ -292,7 +293,8 @@ struct sd_op {
     sd_exec *exec;                  /* held until it is done: the last op of a graph launch */
     sd_bag *bag;                    /* held until it is done: that launch's user objects */
     sd_op *branch;                  /* SD_AGAIN: the branch whose body ends here; held */
-    uint64_t seq, when;             /* when: done, in ns */
+    uint64_t seq, when;             /* when: done, in ns; of a host function that runs: begun */
+    unsigned mark; bool named;      /* sim_stall.c: scratch; has been told of */
     sd_op *next_ready, *prev_ready;
     sd_op *next, *prev;             /* ctx->first */
     sd_op **succ; size_t nsucc, cap;
@@ -328,6 +330,12 @@ void cji_sd_schedule_do(sd_op *op, void (*work)(sd_op *op));
 void cji_sd_schedule_sleep(void);                          /* of a worker, until something moves, or nothing has for a while */
 void cji_sd_schedule_wait(void);                           /* of a thread of the program, until an operation is done */
 void cji_sd_unready(sd_op *op);                            /* one that nobody has taken */
+void cji_sd_circle_look(sd_op *op);                        /* sim_stall.c, under the lock: a memory wait that has taken a while: reports a circle that it is in */
+void cji_sd_stall_look(void);                              /* under the lock: host functions that take long */
+void cji_sd_value_stalls(const sd_op *op, const sd_work *w, uint64_t ns);
+void cji_sd_sleep_watching(void);                          /* under the lock, given up meanwhile: until some operation is done, or for a while */
+bool cji_sd_value_fits(const sd_work *w, uint64_t value);  /* sim_value.c: whether the value ends the wait */
+bool cji_sd_value_holds(const sd_ctx *c, const sd_work *w);   /* whether it is there now */
 void cji_sd_workers_join(void);
 bool cji_sd_workers_start(void);                           /* under the lock: at least one thread; false if none can be made */
 void cji_sd_balance(unsigned taken);                       /* under the lock: wakes or makes threads for what is ready, but `taken` ops of it */
