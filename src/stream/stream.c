@@ -35,7 +35,7 @@ cj_status cji_refused(void *obj, const cj_device *dev, CUresult r, const char *c
     if (r == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
         return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED");
     if (r == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
-        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a stream that was forked from the capture was not joined");
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a stream that was forked from the capture was not joined: cj_stream_join() before the end");
     if (r == CUDA_ERROR_ILLEGAL_STATE || (r >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && r <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD))
         return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, doing, call, "a capture does not allow this");
     return cji_cu_fail(obj, dev->drv, r, doing, call);

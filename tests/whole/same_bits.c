@@ -42,7 +42,8 @@ static bool comparable(const cji_isa_form *f)
     if (f->effect != CJI_FX_PURE || f->nopnd < 2 || f->nopnd > OPERANDS + 1 || f->opnd[0].role != CJI_WRITE) return false;
     if (cji_isa_has(f, CJI_W_APPROX) || cji_isa_has(f, CJI_W_FULL)) return false;
     if (f->op == CJI_OP_MOV && f->nopnd == 2 && !(f->opnd[1].kinds & 1u << CJI_K_REG)) return false;
-    if (f->op == CJI_OP_CVTA || f->op == CJI_OP_ISSPACEP || f->op == CJI_OP_MBARRIER_PENDING_COUNT || f->op == CJI_OP_CREATEPOLICY_FRACTIONAL)
+    if (f->op == CJI_OP_CVTA || f->op == CJI_OP_ISSPACEP || f->op == CJI_OP_MBARRIER_PENDING_COUNT || f->op == CJI_OP_CREATEPOLICY_FRACTIONAL ||
+        f->op == CJI_OP_CREATEPOLICY_CVT)
         return false; /* addresses and opaque objects differ from device to device */
     if (cji_isa_has(f, CJI_W_RNA) && cji_isa_has(f, CJI_W_SATFINITE)) return false; /* of NaN: the compiler's own, the manual does not say */
     for (unsigned i = 0; i < f->nopnd; i++) {

@@ -221,7 +221,7 @@ bool cji_dec_mem(cji_dec *d) {
     case CJI_OP_RED: return dmem_atomic(d, false);
     case CJI_OP_CVTA: return dmem_cvta(d);
     case CJI_OP_ISSPACEP: return dmem_isspacep(d);
-    case CJI_OP_CREATEPOLICY_FRACTIONAL: {   /* a cache policy is a number that nothing here looks at */
+    case CJI_OP_CREATEPOLICY_FRACTIONAL: case CJI_OP_CREATEPOLICY_RANGE: case CJI_OP_CREATEPOLICY_CVT: {   /* a cache policy is a number that nothing here looks at */
         cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_W64), zero = cji_dec_const(d, CJI_W64, 0, CJI_CON_PLAIN);
         cji_rec *r = cji_dec_emit(d, cji_h_lane);
         cji_dec_put_d(r, dst);
