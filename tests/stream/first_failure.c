@@ -71,6 +71,17 @@ static void check_failed_objects(fake_bench *b)
     tap_is_int(cj_stream_wait(b->s, e), CJ_ENOMEM, "a failed event");
     tap_is_int(cj_event_record(e, b->s), CJ_ENOMEM, "fails too");
     tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "and is kept by the stream it was given to");
+    fake_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    tap_is_uint(cj_alloc(b->s, 4097).addr, 0, "no device memory is left");
+    tap_has_str(cj_error_of(b->s)->message, "cj_alloc: 4097 bytes of device memory: cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY", "and the message says how much was asked for");
+    tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "the stream keeps that");
+    cj_dptr d = cj_alloc(b->s, 16);
+    fake_fail(CJI_CU_ID_cuMemsetD8Async, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+    tap_is_int(cj_set8(b->s, d, 0, 16), CJ_EDRIVER, "a call after a kernel that broke the context");
+    tap_has_str(cj_error_of(b->s)->message, "cj_set8: cuMemsetD8Async: CUDA_ERROR_ILLEGAL_ADDRESS", "is named");
+    tap_has_str(cj_error_of(b->s)->message, "the CPU device (CUJIT_DRIVER=sim CUJIT_LOG=error) names the instruction", "with the mend");
+    tap_is_int(cj_stream_sync(b->s), CJ_EDRIVER, "the stream keeps that too");
+    cj_free(b->dev, d);
     tap_is_int(cj_launch_n(b->s, NULL, &dims, &one, 1), CJ_EHANDLE, "no kernel");
     tap_is_int(cj_stream_sync(b->s), CJ_EHANDLE, "is a failure of the stream");
     cj_graph *g = cj_capture_end(b->s);
