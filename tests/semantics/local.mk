@@ -1,7 +1,7 @@
 # The driver's rules (docs/semantics.md), a program for each group, on the CPU device and on a GPU.
 device_tests += %D%/rules_loader %D%/rules_streams %D%/rules_events %D%/rules_host %D%/rules_memory %D%/rules_captures %D%/rules_graphs %D%/rules_launches
 EXTRA_DIST += %D%/rules.h
-EXTRA_DIST += %D%/doc.sh
+EXTRA_DIST += %D%/doc.sh docs/semantics.md
 
 # docs/semantics.md from the logs of make check; those of a GPU may lie elsewhere: make semantics-doc GPU_LOGS=folder
 SIM_LOGS = %D%
