@@ -64,6 +64,24 @@ typedef size_t (*CUoccupancyB2DSize)(int blockSize);
 #define CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC 1
 #define CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER 2
 
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
+
+typedef struct CUexecAffinityParam {
+    CUexecAffinityType type;
+    union { struct { unsigned int val; } smCount; } param;
+} CUexecAffinityParam;
+
+typedef struct CUctxCigParam {
+    CUcigDataType sharedDataType;
+    void *sharedData;
+} CUctxCigParam;
+
+typedef struct CUctxCreateParams {
+    CUexecAffinityParam *execAffinityParams; /* numExecAffinityParams of them, or NULL */
+    int numExecAffinityParams;
+    CUctxCigParam *cigParams; /* or NULL */
+} CUctxCreateParams;
+
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 typedef struct CUDA_MEMCPY2D {

@@ -144,6 +144,15 @@ static CUresult sd_stack_push(sd_ctx *c)
 /* A context that a caller names: one that exists, alive or not. */
 static bool sd_ctx_known(CUcontext h) { return cji_sd_handle_is(SD_CTX, h); }
 
+/* NULL: the current one. */
+static CUresult sd_ctx_named(CUcontext h, sd_ctx **c)
+{
+    if (!h) return cji_sd_ctx_any(c);
+    if (!sd_ctx_known(h)) return CUDA_ERROR_INVALID_CONTEXT;
+    *c = (sd_ctx *)h;
+    return (*c)->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 CUresult cji_sd_cuCtxGetCurrent(CUcontext *out)
 {
     if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -200,17 +209,42 @@ CUresult cji_sd_cuCtxGetDevice(CUdevice *d)
     return r;
 }
 
+CUresult cji_sd_cuCtxGetDevice_v2(CUdevice *d, CUcontext h)
+{
+    if (!d) return CUDA_ERROR_INVALID_VALUE;
+    sd_ctx *c;
+    sd_lock();
+    CUresult r = sd_ctx_named(h, &c);
+    if (!r) *d = c->dev->ordinal;
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_ctx_sync(sd_ctx *c)
+{
+    CUresult r = cji_sd_unsafe_ctx(c);
+    if (r) return r;
+    cji_sd_wait_ctx(c);
+    cji_sd_pool_settle(c->dev);
+    return atomic_load(&sd.exiting) ? CUDA_ERROR_DEINITIALIZED : c->fault;
+}
+
 CUresult cji_sd_cuCtxSynchronize(void)
 {
     sd_ctx *c;
     sd_lock();
     CUresult r = cji_sd_ctx_any(&c);
-    if (!r) r = cji_sd_unsafe_ctx(c);
-    if (!r) {
-        cji_sd_wait_ctx(c);
-        cji_sd_pool_settle(c->dev);
-        r = atomic_load(&sd.exiting) ? CUDA_ERROR_DEINITIALIZED : c->fault;
-    }
+    if (!r) r = sd_ctx_sync(c);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuCtxSynchronize_v2(CUcontext h)
+{
+    sd_ctx *c;
+    sd_lock();
+    CUresult r = sd_ctx_named(h, &c);
+    if (!r) r = sd_ctx_sync(c);
     sd_unlock();
     return r;
 }
@@ -308,6 +342,20 @@ CUresult cji_sd_cuCtxCreate(CUcontext *out, unsigned flags, CUdevice d)
     }
     sd_unlock();
     return r;
+}
+
+/* There are no multiprocessors to divide: no affinity is supported. */
+CUresult cji_sd_cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int n, unsigned flags, CUdevice d)
+{
+    if (n < 0 || (n && !params)) return CUDA_ERROR_INVALID_VALUE;
+    return n ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : cji_sd_cuCtxCreate(out, flags, d);
+}
+
+CUresult cji_sd_cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned flags, CUdevice d)
+{
+    if (!params) return cji_sd_cuCtxCreate(out, flags, d);
+    if (!params->execAffinityParams == !params->cigParams) return CUDA_ERROR_INVALID_VALUE;   /* exactly one of them */
+    return params->cigParams ? CUDA_ERROR_NOT_SUPPORTED : cji_sd_cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, d);
 }
 
 CUresult cji_sd_cuCtxDestroy(CUcontext h)

@@ -52,6 +52,11 @@ static void entry_points(void)
         { "cuMemAlloc", 12000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuMemAlloc_v2" },
         { "cuStreamGetCaptureInfo", 11030, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuStreamGetCaptureInfo_v2" },
         { "cuStreamGetCaptureInfo", 13000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuStreamGetCaptureInfo_v3" },
+        { "cuCtxSynchronize", 12080, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuCtxSynchronize" },
+        { "cuCtxSynchronize", 13000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuCtxSynchronize_v2" },
+        { "cuCtxCreate", 11000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuCtxCreate_v2" },
+        { "cuCtxCreate", 12000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuCtxCreate_v3" },
+        { "cuCtxCreate", 13000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SUCCESS, "cuCtxCreate_v4" },
         { "cuLaunchKernelEx", 11050, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, NULL },
         { "cuNoSuchThing", 12000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, NULL },
         { "cuMemAlloc_v2", 12000, CUDA_SUCCESS, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, NULL },
@@ -116,6 +121,29 @@ static void settings(void)
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
+/* The newer ABIs of the same names. */
+static void newer_calls(CUcontext a)
+{
+    CUcontext b, c;
+    CUdevice d = 9;
+    CUexecAffinityParam affinity = { .type = CU_EXEC_AFFINITY_TYPE_SM_COUNT, .param = { .smCount = { 4 } } };
+    CUctxCreateParams params = { .execAffinityParams = &affinity, .numExecAffinityParams = 1 };
+    abi_is(cu.cuCtxCreate_v4(&b, NULL, 0, 0), CUDA_SUCCESS, "a context, by the newest call");
+    abi_is(cu.cuCtxGetDevice_v2(&d, a), CUDA_SUCCESS, "the device of another context than the current one");
+    tap_is_int(d, 0, "the first");
+    abi_is(cu.cuCtxSynchronize_v2(a), CUDA_SUCCESS, "which can be waited for");
+    abi_is(cu.cuCtxSynchronize_v2(NULL), CUDA_SUCCESS, "as the current one");
+    abi_is(cu.cuCtxDestroy(b), CUDA_SUCCESS, "destroy");
+    abi_is(cu.cuCtxSynchronize_v2(b), CUDA_ERROR_INVALID_CONTEXT, "it is gone");
+    abi_is(cu.cuCtxCreate_v3(&b, NULL, 0, 0, 0), CUDA_SUCCESS, "a context, by the call before");
+    cu.cuCtxDestroy(b);
+    abi_is(cu.cuCtxCreate_v4(&b, &params, 0, 0), CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "a part of the device");
+    params.execAffinityParams = NULL;
+    abi_is(cu.cuCtxCreate_v4(&b, &params, 0, 0), CUDA_ERROR_INVALID_VALUE, "parameters without any");
+    abi_is(cu.cuCtxGetCurrent(&c), CUDA_SUCCESS, "current");
+    tap_ok(c == a, "as before");
+}
+
 static void contexts(void)
 {
     CUcontext a = NULL, b = NULL, c = NULL;
@@ -140,6 +168,7 @@ static void contexts(void)
     abi_is(cu.cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE, "the stream went with it");
     abi_is(cu.cuCtxGetCurrent(&c), CUDA_SUCCESS, "current");
     tap_ok(c == a, "the one below");
+    newer_calls(a);
     abi_is(cu.cuCtxSetCurrent(NULL), CUDA_SUCCESS, "none");
     abi_is(cu.cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS, "release");
     cu.cuDevicePrimaryCtxGetState(0, &flags, &active);
