@@ -383,7 +383,10 @@ cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_
     cji_mem *m = table_holder(side, range->addr);
     size_t room = m ? m->bytes - (range->addr - m->addr) : SIZE_MAX;
     bool fits = range->bytes <= room, had = false;
-    if (m && fits) m->keeps++;
+    if (m && fits) {
+        m->keeps++;
+        cji_obj_retain(m->side->dev);
+    }
     pthread_mutex_unlock(&side->lock);
     if (!fits)
         return cji_fail(into, CJ_EINVAL, call, "%s: %s: %zu bytes do not fit, %zu are left in the allocation", call, range->what, range->bytes, room);
