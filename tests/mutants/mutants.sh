@@ -111,7 +111,7 @@ while [ $worker -lt "$jobs" ]; do
             number=$((number + 1))
         done
         [ "$CUJIT_MUTANT_KEEP" ] || rm -rf "$tree"
-    ) &
+    ) 2>/dev/null &
     worker=$((worker + 1))
 done >"${TMPDIR:-/tmp}/mutants.$$"
 wait

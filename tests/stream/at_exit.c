@@ -17,7 +17,7 @@ static struct {
     cj_stream *s, *t;
     cj_event *e;
     cj_kernel *k;
-    cj_dptr d;
+    cj_dptr d, of_t; /* each stream works on its own */
     cj_graph *g;
     cj_exec *x;
 } w;
@@ -32,11 +32,12 @@ static void make_all(void)
     w.e = cj_event_create(w.dev, NULL);
     w.k = cj_kernel_load(w.dev, w.m, "add");
     w.d = cj_alloc(w.s, 4 * N);
+    w.of_t = cj_alloc(w.t, 4 * N);
     cj_capture_begin(w.s, CJ_CAPTURE_THREAD);
     cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 1);
     w.g = cj_capture_end(w.s);
     w.x = cj_graph_instantiate(w.g, NULL);
-    for (int i = 0; i < 20; i++) cj_exec_launch(w.x, w.s), cj_launch(w.t, w.k, cj_threads(N, 32), w.d, N, 1);
+    for (int i = 0; i < 20; i++) cj_exec_launch(w.x, w.s), cj_launch(w.t, w.k, cj_threads(N, 32), w.of_t, N, 1);
     cj_event_record(w.e, w.s);
     if (cj_error_of(w.s)->status != CJ_OK) _exit(9);
 }

@@ -71,12 +71,15 @@ static void check_questions(fake_bench *b)
     cj_event_free(e);
 }
 
+static void nothing(void *user) { (void)user; }
+
 /* After an error of the device no release waits for ever. */
 static void check_release(fake_bench *b)
 {
     cj_dptr d = cj_alloc(b->s, 64);
     fake_hold(cj_stream_raw(b->t));
-    cj_set8(b->t, d, 1, 64);
+    cj_host_call(b->t, nothing, NULL);
+    cj_used_on(b->dev, d, b->t);
     cj_free(b->dev, d);
     tap_is_uint(cj_device_collect(b->dev), 1, "a release waits for another stream");
     fake_fail(CJI_CU_ID_cuEventQuery, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
