@@ -1,6 +1,8 @@
 # Faults, each a patch of one line or two that a named test must notice: make check-mutants (see mutants.sh beside this file).
 EXTRA_DIST += %D%/mutants.sh $(mutants)
 mutants =
+mutants += %D%/barrier_waits_for_the_first.patch
+mutants += %D%/barrier_waits_for_the_last.patch
 mutants += %D%/callback_skipped_after_fault.patch
 mutants += %D%/callbacks_at_synchronize.patch
 mutants += %D%/capture_is_never_over.patch
@@ -18,6 +20,7 @@ mutants += %D%/elapsed_does_not_wait.patch
 mutants += %D%/elapsed_is_backwards.patch
 mutants += %D%/end_in_any_thread.patch
 mutants += %D%/event_error_is_not_ready.patch
+mutants += %D%/event_goes_during_capture.patch
 mutants += %D%/exec_uses_are_not_noted.patch
 mutants += %D%/execs_overlap.patch
 mutants += %D%/failed_point_is_never_reached.patch
@@ -33,7 +36,6 @@ mutants += %D%/non_blocking_waits_for_legacy.patch
 mutants += %D%/pool_counts_up_only.patch
 mutants += %D%/pool_forgets_threshold.patch
 mutants += %D%/relaxed_thread_harms.patch
-mutants += %D%/event_goes_during_capture.patch
 mutants += %D%/rerecord_is_skipped.patch
 mutants += %D%/rerecord_keeps_completion.patch
 mutants += %D%/rerecord_moves_earlier_waits.patch
