@@ -219,7 +219,8 @@ CJ_API void cj_exec_defaults(cj_exec_opts *opts);
 CJ_API cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts);
 
 /* Gives the whole graph to `s`: after its earlier work, before its later work.  Two launches of one exec never overlap, whatever their
- * streams.  Returns at once.  A failure is left in both.  Errors: CJ_EINVAL for a stream of another device; CJ_EDRIVER. */
+ * streams.  Returns at once.  A failure is left in both.  Errors: CJ_EINVAL for a stream of another device; CJ_ESTATE while `s` is being captured (cj_graph_child puts a graph
+ * into another); CJ_EDRIVER. */
 CJ_API cj_status cj_exec_launch(cj_exec *x, cj_stream *s);
 
 /* Brings what a launch needs to the device, in the stream's order, so that the first launch is as quick as the others.  Returns at once.  CUDA 11.1. */

@@ -291,37 +291,7 @@ static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
     return r;
 }
 
-/* Inside a capture a launch becomes a child node with the same steps. */
-static CUresult sd_exec_capture(sd_exec *x, sd_stream *s)
-{
-    if (x->once) return cji_sd_capture_refuses(s);   /* such a graph is no child */
-    sd_graph *g = cji_sd_graph_new();
-    CUresult r = g ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    bool lost = false;
-    if (g) g->bag = cji_sd_bag_copy(NULL, x->bag, &lost);
-    if (lost) r = CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; !r && i < x->nstep; i++) {
-        const sd_step *p = &x->step[i];
-        sd_work *w = cji_sd_work_hold(p->enabled ? p->work : NULL);
-        sd_node *n = cji_sd_node_new(g, w, cji_sd_verb_type(w), NULL, 0);
-        if (!n) {
-            cji_sd_work_drop(w);
-            r = CUDA_ERROR_OUT_OF_MEMORY;
-        }
-        for (size_t b = 0; !r && b < p->nbefore; b++)
-            if (!cji_sd_deps_add(&n->before, &n->nbefore, &n->before_cap, g->node[p->before[b]])) r = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    sd_work *w = r ? NULL : cji_sd_work_new(SD_CHILD, NULL, 0);
-    if (!r && (!w || !cji_sd_handle_add(SD_GRAPH, g))) r = CUDA_ERROR_OUT_OF_MEMORY;
-    if (r) {
-        cji_sd_work_drop(w);
-        cji_sd_graph_drop(g);
-        return r;
-    }
-    w->child = g;
-    return cji_sd_capture_add(s, w);
-}
-
+/* A captured stream takes no launch: 900, and the capture is broken (seen on an H100, driver 580). */
 CUresult cji_sd_cuGraphLaunch(CUgraphExec h, CUstream hs)
 {
     sd_exec *x;
@@ -329,7 +299,7 @@ CUresult cji_sd_cuGraphLaunch(CUgraphExec h, CUstream hs)
     sd_lock();
     CUresult r = cji_sd_exec_get(h, &x);
     if (!r) r = cji_sd_stream_for_work(hs, &s);
-    if (!r) r = s->capture ? sd_exec_capture(x, s) : sd_exec_launch(x, s);
+    if (!r) r = s->capture ? cji_sd_capture_refuses(s) : sd_exec_launch(x, s);
     sd_unlock();
     return r;
 }

@@ -221,7 +221,7 @@ CUresult cji_sd_cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode hn
     CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_GRAPH, &s);
     if (!r) r = cji_sd_graph_get(child, &g);
     sd_exec *x = (sd_exec *)h, *y = r ? NULL : cji_sd_exec_make(g, &r);
-    if (!r && !sd_child_fits(x, s->first, (size_t)(s - x->step), y)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && !sd_child_fits(x, s->first, (size_t)(s - x->step), y)) r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     for (size_t i = 0; !r && i < y->nstep; i++) sd_swap_works(&x->step[s->first + 1 + i], &y->step[i]);
     cji_sd_exec_drop(y);
     sd_unlock();

@@ -212,28 +212,6 @@ static cj_status exec_fail_both(cj_stream *s, cj_status st)
     return cji_stream_failed(s, st);
 }
 
-/* One of the exec's keeps goes to the capture too. */
-static bool exec_keep_one(cji_capture *c, cji_keep *k)
-{
-    bool had = false;
-    if (!k) return true;
-    bool kept = cji_capture_keeps(c, CJI_KEPT_KEEP, cji_keep_retain(k), &had);
-    if (!kept || had) cji_keep_drop(k);
-    return kept;
-}
-
-/* Launched inside a capture, the exec's graph becomes a part of another one, which keeps what it keeps. */
-static cj_status exec_keep(cj_exec *x, cj_stream *s, const char *call)
-{
-    cji_capture *c = cji_capture_of(s);
-    if (!c) return CJ_OK;
-    pthread_mutex_lock(&x->lock);
-    bool kept = exec_keep_one(c, x->keep) && exec_keep_one(c, x->own);
-    pthread_mutex_unlock(&x->lock);
-    cji_capture_drop(c);
-    return kept ? CJ_OK : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another graph", call);
-}
-
 /* Gives the exec to the driver: both calls do that. */
 static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch)
 {
@@ -252,10 +230,9 @@ static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *c
     if (!cji_same_device(x->hub, s->hub))
         return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call, "%s: the graph was captured on device %d, the stream is of device %d", call,
                                           cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
-    if (!launch && atomic_load(&s->capturing))
-        return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "%s: the stream is being captured; upload on another one, or before", call));
-    if (launch) st = exec_keep(x, s, call);
-    if (st != CJ_OK) return exec_fail_both(s, st);
+    if (atomic_load(&s->capturing)) /* the driver would refuse and break the capture */
+        return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "%s: the stream is being captured; %s on another one, or put the graph into another with cj_graph_child", call,
+                                          launch ? "launch" : "upload"));
     bool tried = cji_may_try(s);
     cji_used(&x->used, s->bit);
     CUresult r = tried ? exec_give(x, s, launch) : CUDA_SUCCESS;

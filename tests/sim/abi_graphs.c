@@ -113,7 +113,7 @@ static void child_graphs_are_copied(void)
     CUgraph other;
     cu.cuGraphCreate(&other, 0);
     two = append_node(other, NULL, 0, p, 6);
-    abi_is(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_ERROR_INVALID_VALUE, "a child of another shape");
+    abi_is(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "a child of another shape");
     append_node(other, &two, 1, p, 7);
     abi_is(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_SUCCESS, "one of the same shape");
     tap_is_uint(run(x, p), 1674, "takes its place");
@@ -252,39 +252,27 @@ static void launches_are_ordered(void)
     cu.cuMemFree(p);
 }
 
-static void a_launch_can_be_captured(void)
+static void a_launch_cannot_be_captured(void)
 {
     CUgraph inner, outer = NULL;
-    CUgraphExec x, y;
+    CUgraphExec x;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0);
-    CUfunction append = abi_kernel(&module, "append");
-    CUgraphNode node = NULL;
-    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    size_t n = 3;
-    CUgraphNode nodes[3] = { NULL, NULL, NULL };
     cu.cuGraphCreate(&inner, 0);
     append_node(inner, NULL, 0, p, 2);
     cu.cuGraphInstantiateWithFlags(&x, inner, 0);
     abi_is(cu.cuGraphUpload(x, s), CUDA_SUCCESS, "uploaded before");
     cu.cuStreamSynchronize(s);
     cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED);
-    abi_launch(append, 1, 1, s, p, 1);
-    abi_is(cu.cuGraphLaunch(x, s), CUDA_SUCCESS, "launched into a capture");
-    abi_launch(append, 1, 1, s, p, 3);
-    abi_is(cu.cuStreamEndCapture(s, &outer), CUDA_SUCCESS, "end");
-    abi_is(cu.cuGraphGetNodes(outer, nodes, &n), CUDA_SUCCESS, "nodes");
-    for (size_t i = 0; i < n; i++) {
-        cu.cuGraphNodeGetType(nodes[i], &type);
-        if (type == CU_GRAPH_NODE_TYPE_GRAPH) node = nodes[i];
-    }
-    tap_ok(n == 3 && node, "it is a child of the captured graph");
+    abi_launch(abi_kernel(&module, "append"), 1, 1, s, p, 1);
+    abi_is(cu.cuGraphLaunch(x, s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "launched into a capture");
+    abi_is(cu.cuStreamEndCapture(s, &outer), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "which is broken then");
+    tap_ok(!outer, "and gives no graph");
+    abi_is(cu.cuGraphLaunch(x, s), CUDA_SUCCESS, "behind it");
+    abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "it is launched");
+    tap_is_uint(abi_read(p), 2, "and nothing of the capture was");
     cu.cuGraphExecDestroy(x);
     cu.cuGraphDestroy(inner);
-    abi_is(cu.cuGraphInstantiateWithFlags(&y, outer, 0), CUDA_SUCCESS, "instantiate");
-    tap_is_uint(run(y, p), 123, "in its place");
-    cu.cuGraphExecDestroy(y);
-    cu.cuGraphDestroy(outer);
     cu.cuStreamDestroy(s);
     cu.cuMemFree(p);
 }
@@ -299,7 +287,7 @@ int main(void)
     parameters_change_for_later_launches();
     updates();
     launches_are_ordered();
-    a_launch_can_be_captured();
+    a_launch_cannot_be_captured();
     cu.cuModuleUnload(module);
     return abi_close();
 }

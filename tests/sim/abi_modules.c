@@ -35,7 +35,8 @@ static void images_are_judged(void)
         if (!tap_on_gpu() && images[i].answer == CUDA_ERROR_INVALID_PTX && images[i].log[0] == 0) tap_has_str(log, ":", "%s: its log has a place", images[i].name);
         if (strlen(log) > sizeof little) {
             load(&m, images[i].ptx, little, sizeof little, &cut);
-            tap_is_uint(cut, sizeof little - 1, "%s: a log that is cut gives what was written", images[i].name);
+            /* With the NUL or without, from error to error, on an H100 (driver 580). */
+            tap_ok(cut == sizeof little - 1 || cut == sizeof little, "%s: a log that is cut gives what was written (%zu)", images[i].name, (size_t)cut);
             tap_is_uint(strlen(little), sizeof little - 1, "%s: and ends with its NUL", images[i].name);
         }
         abi_is(cu.cuModuleLoadData(&m, images[i].ptx), images[i].answer, "%s: without options", images[i].name);

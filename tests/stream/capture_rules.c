@@ -158,7 +158,7 @@ static void check_ends(fake_bench *b)
     cj_stream_sync(b->t);
 }
 
-/* A graph inside a graph keeps what it needs. */
+/* A captured stream takes no launch of a graph; a graph inside a graph keeps what it needs. */
 static void check_nested(fake_bench *b)
 {
     cj_kernel *k = fake_kernel(b->dev);
@@ -167,15 +167,20 @@ static void check_nested(fake_bench *b)
     cj_launch(b->s, k, cj_grid(1, 1), d, d, 1.0f, 1);
     cj_graph *g = cj_capture_end(b->s);
     cj_exec *x = cj_graph_instantiate(g, NULL);
+    int launches = fake_calls(CJI_CU_ID_cuGraphLaunch);
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
-    cj_exec_launch(x, b->s);
-    cj_graph *h = cj_capture_end(b->s);
+    tap_is_int(cj_exec_launch(x, b->s), CJ_ESTATE, "a graph launched into a capture is refused");
+    tap_is_int(fake_calls(CJI_CU_ID_cuGraphLaunch), launches, "before the driver hears of it");
+    cj_graph_free(cj_capture_end(b->s));
+    cj_stream_sync(b->s);
+    cj_graph *h = cj_graph_create(b->dev);
+    cj_graph_child(h, NULL, g);
     cj_graph_free(g);
     cj_exec_free(x);
     cj_kernel_free(k);
     cj_free(b->dev, d);
     cj_device_collect(b->dev);
-    tap_is_int(fake.live_modules, 1, "what an exec keeps is kept by the graph it was captured into");
+    tap_is_int(fake.live_modules, 1, "what a graph keeps is kept by the graph that it is a child of");
     cj_graph_free(h);
     cj_device_collect(b->dev);
     tap_is_int(fake.live_modules, 0, "and goes with that");
