@@ -160,7 +160,8 @@ typedef enum cj_compare {
 } cj_compare;
 
 /* Later work of `s` waits, on the device, until the word at `d` compares so with `value`.  `d` is aligned to the word, in pinned or
- * managed host memory (its host address) or in device memory; drivers (580) refuse that of a pool, which cj_alloc's is.  Nobody else knows who writes it: a word that is never written stops the stream for good.
+ * managed host memory (its host address) or in device memory; drivers (580) refuse that of a pool, as cj_alloc's is.  Nobody else knows
+ * who writes it: a word that is never written stops the stream for good.
  * Errors: CJ_EINVAL; CJ_ENOTSUP where device or driver lacks it (64 bits, NOR).  cuStreamWaitValue32/64, CUDA 11.7. */
 CJ_API cj_status cj_stream_wait_value32(cj_stream *s, cj_dptr d, uint32_t value, cj_compare how);
 CJ_API cj_status cj_stream_wait_value64(cj_stream *s, cj_dptr d, uint64_t value, cj_compare how);
