@@ -207,13 +207,13 @@ static void what_is_refused(void)
 
 static void updates(void)
 {
-    CUgraph g[2], body = NULL;
+    CUgraph g[2], body;
     CUgraphExecUpdateResultInfo info;
     for (int i = 0; i < 2; i++) {
         cu.cuGraphCreate(&g[i], 0);
         CUgraphConditionalHandle c = handle(g[i], 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
-        conditional(g[i], NULL, 0, c, CU_GRAPH_COND_TYPE_WHILE, 1, &body);
-        kernel(body, NULL, 0, "count", i ? 7 : 3, c);
+        conditional(g[i], NULL, 0, c, CU_GRAPH_COND_TYPE_IF, 1, &body);
+        kernel(body, NULL, 0, "append", i ? 7 : 3, c);
     }
     CUgraphExec x = instance(g[0]);
     tap_is_uint(run(x), 3, "before");

@@ -49,7 +49,7 @@ static void freed_in_the_graph(void)
     tap_ok(got == at, "as given");
     abi_is(cu.cuGraphAddMemFreeNode(&free, g, &copy, 1, at), CUDA_ERROR_INVALID_VALUE, "freed twice in one graph");
     abi_is(cu.cuGraphAddMemFreeNode(&free, g, &copy, 1, p), CUDA_ERROR_INVALID_VALUE, "memory of no graph");
-    abi_is(cu.cuGraphDestroyNode(copy), CUDA_ERROR_NOT_SUPPORTED, "such a graph keeps its nodes");
+    tap_ok(cu.cuGraphDestroyNode(copy) != CUDA_SUCCESS, "such a graph keeps its nodes");
     tap_ok(cu.cuGraphClone(&clone, g) != CUDA_SUCCESS, "is not cloned");
     tap_ok(cu.cuGraphAddChildGraphNode(&child, outer, NULL, 0, g) != CUDA_SUCCESS, "is no child");
     abi_is(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS, "instantiate");
