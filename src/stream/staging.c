@@ -10,6 +10,7 @@
  * from slabs and stay; large ones are slabs of their own and go back when the device is collected. */
 #include <string.h>
 
+#include "base/handover.h"
 #include "base/mem.h"
 #include "stream/streams.h"
 
@@ -88,6 +89,7 @@ static CUresult slab_make(cji_staging *st, unsigned class)
         cji_stage *p = &slab->piece[i];
         p->home = st;
         p->slab = slab;
+        cji_handover_flag(&p->done, sizeof p->done);
         p->class = class;
         p->pinned = (char *)slab->pinned + i * c->bytes;
         p->next = st->idle[class];
@@ -100,7 +102,11 @@ static CUresult slab_make(cji_staging *st, unsigned class)
 
 static bool stage_is_idle(const cji_staging *st, cji_stage *p)
 {
-    if (!p->by_event) return atomic_load_explicit(&p->done, memory_order_acquire);
+    if (!p->by_event) {
+        if (!atomic_load_explicit(&p->done, memory_order_acquire)) return false;
+        cji_handover_take(&p->done);
+        return true;
+    }
     return st->hub->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY;
 }
 
@@ -186,6 +192,7 @@ static void stage_pass_last(void *user)
 {
     cji_stage *p = user;
     stage_pass(p);
+    cji_handover_give(&p->done);
     atomic_store_explicit(&p->done, true, memory_order_release);
 }
 
