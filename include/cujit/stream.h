@@ -102,7 +102,8 @@ CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 /* Says that the memory that holds `d` is used by work given to `s`, not its home stream, so that cj_free waits for that too.  Needed for what
  * kernels use; copies and fills say it by themselves.  While `s` is being captured, the graph keeps the memory from then on; it keeps
  * the memory of a kernel's pointer arguments, of copies and of fills by itself, so this is for pointers that lie inside memory.
- * Errors, in `dev`: CJ_ENOTFOUND, CJ_EHANDLE. */
+ * For a stream of another device of the driver this is about what it was given before this call only: say it behind the work.
+ * Errors, in `dev`: CJ_ENOTFOUND, CJ_EHANDLE; CJ_EINVAL for a stream of another driver. */
 CJ_API cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s);
 
 /* Does those releases of the device that were put off and have become possible, all of them, and gives idle staging memory back.  Waits for nothing.
