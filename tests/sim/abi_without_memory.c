@@ -44,6 +44,50 @@ static bool ok(CUresult r)
 
 static void host(void *user) { (void)user; }
 
+/* A user object, memory, a batch and a condition in one graph; *p is incremented. */
+static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
+{
+    CUgraph g, child = NULL;
+    CUgraphExec x;
+    CUuserObject o;
+    CUgraphNode node, other;
+    CUgraphConditionalHandle c;
+    CUgraphNodeParams n;
+    unsigned one = 1;
+    void *params[] = { &p, &one };
+    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = add, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params };
+    if (!ok(cu.cuGraphCreate(&g, 0))) return;
+    if (ok(cu.cuUserObjectCreate(&o, NULL, host, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)) && !ok(cu.cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE)))
+        ok(cu.cuUserObjectRelease(o, 1));
+    if (ok(cu.cuGraphCreate(&child, 0))) {
+        ok(cu.cuGraphAddKernelNode(&node, child, NULL, 0, &k));
+        ok(cu.cuGraphAddChildGraphNode(&node, g, NULL, 0, child));
+        ok(cu.cuGraphDestroy(child));
+    }
+    memset(&n, 0, sizeof n);
+    n.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    n.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    n.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    n.alloc.bytesize = 100;
+    if (ok(cu.cuGraphAddNode(&node, g, NULL, 0, &n))) ok(cu.cuGraphAddMemFreeNode(&other, g, &node, 1, n.alloc.dptr));
+    CUstreamBatchMemOpParams op[2] = { { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = p, .value = 1 } },
+                                       { .waitValue = { .operation = CU_STREAM_MEM_OP_WAIT_VALUE_32, .address = p, .value = 1, .flags = CU_STREAM_WAIT_VALUE_GEQ } } };
+    CUDA_BATCH_MEM_OP_NODE_PARAMS batch = { .count = 2, .paramArray = op };
+    ok(cu.cuGraphAddBatchMemOpNode(&node, g, NULL, 0, &batch));
+    if (ok(cu.cuGraphConditionalHandleCreate(&c, g, NULL, 1, CU_GRAPH_COND_ASSIGN_DEFAULT))) {
+        memset(&n, 0, sizeof n);
+        n.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        n.conditional.handle = c;
+        n.conditional.size = 2;
+        if (ok(cu.cuGraphAddNode(&node, g, NULL, 0, &n))) ok(cu.cuGraphAddKernelNode(&other, n.conditional.phGraph_out[0], NULL, 0, &k));
+    }
+    if (ok(cu.cuGraphInstantiateWithFlags(&x, g, 0))) {
+        ok(cu.cuGraphLaunch(x, s));
+        ok(cu.cuGraphExecDestroy(x));
+    }
+    ok(cu.cuGraphDestroy(g));
+}
+
 /* A bit of everything; what could not be made is left out. */
 static void workload(void)
 {
@@ -91,6 +135,7 @@ static void workload(void)
                 ok(cu.cuGraphExecDestroy(x));
             }
             if (g) ok(cu.cuGraphDestroy(g));
+            graph_of_many_kinds(s, add, p);
             ok(cu.cuStreamSynchronize(s));
             ok(cu.cuStreamSynchronize(t));
             ok(cu.cuMemcpyDtoH(&word, p, 4));
