@@ -13,6 +13,7 @@
 enum {
     TAP_LINE = 4096,            /* longer lines are cut */
     TAP_SECONDS = 20,
+    TAP_GPU_SLOWER = 10, /* starting a driver takes half a second, more where several are started */
     TAP_SLOWER = 50             /* memcheck, over native */
 };
 
@@ -92,7 +93,7 @@ static void tap_on_alarm(int signal_number)
 void tap_timeout(unsigned seconds)
 {
     signal(SIGALRM, tap_on_alarm);
-    alarm(tap_under_valgrind() ? seconds * TAP_SLOWER : seconds);
+    alarm(tap_under_valgrind() ? seconds * TAP_SLOWER : tap_on_gpu() ? seconds * TAP_GPU_SLOWER : seconds);
 }
 
 void tap_plan(unsigned count)

@@ -10,7 +10,7 @@
  *
  * Each line is written whole and at once. A program that completes its plan exits with 0, whatever its assertions said, so
  * another exit status always means a crash, a leak found by Valgrind, or a sanitizer. tap_plan starts an alarm (20 s, 50
- * times that under Valgrind): a test that hangs ends. Assertions may be made from several threads.
+ * times that under Valgrind, 10 times on a GPU): a test that hangs ends. Assertions may be made from several threads.
  */
 #ifndef CUJIT_TESTS_TAP_H
 #define CUJIT_TESTS_TAP_H
