@@ -19,6 +19,7 @@ tests_stream_timeouts_SOURCES = %D%/timeouts.c %D%/fake.c %D%/fake.h
 tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c %D%/fake.c %D%/fake.h
 
 # On a device.
-device_tests += %D%/at_exit %D%/events_between_processes %D%/barriers %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graph_changes %D%/graph_nodes %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
+device_tests += %D%/at_exit %D%/events_between_processes %D%/barriers %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
+device_tests += %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes
 EXTRA_DIST += %D%/latch.h
 helgrind_tests += %D%/beside_captures %D%/late_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim

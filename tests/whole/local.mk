@@ -16,7 +16,7 @@ EXTRA_DIST += tests/oracle/hopper_bits.txt
 
 # Each allocation and each driver call of an example fails in turn: faults.c around the example's own source.
 fault_programs = %D%/fault_hello %D%/fault_saxpy %D%/fault_reduce %D%/fault_graph_replay %D%/fault_overlap %D%/fault_mandelbrot %D%/fault_expr \
-	%D%/fault_halo
+	%D%/fault_halo %D%/fault_graph_loop %D%/fault_graph_picture
 sim_tests += $(fault_programs)
 fault_tests += $(fault_programs)
 fault_sources = %D%/faults.c %D%/faults_open.c %D%/faults.h
@@ -41,6 +41,14 @@ tests_whole_fault_halo_SOURCES = $(fault_sources)
 tests_whole_fault_halo_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/halo.c"' -DEXAMPLE_ARGS='"halo", "2"' \
 	-DEXAMPLE_OUTPUT='"2 steps; 8 bytes sent across; 0 cells are wrong"'
 tests_whole_fault_halo_LDADD = $(whole_ldadd)
+tests_whole_fault_graph_loop_SOURCES = $(fault_sources)
+tests_whole_fault_graph_loop_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/graph_loop.c"' \
+	-DEXAMPLE_OUTPUT='"one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong"'
+tests_whole_fault_graph_loop_LDADD = $(whole_ldadd)
+tests_whole_fault_graph_picture_SOURCES = $(fault_sources)
+tests_whole_fault_graph_picture_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/graph_picture.c"' -DEXAMPLE_ARGS='"graph_picture", "/dev/null"' \
+	-DEXAMPLE_OUTPUT='"5 nodes and 5 edges, 4 one after another; 0 of 65536 are wrong"'
+tests_whole_fault_graph_picture_LDADD = $(whole_ldadd)
 tests_whole_fault_mandelbrot_SOURCES = $(fault_sources)
 tests_whole_fault_mandelbrot_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/mandelbrot.c"' \
 	-DEXAMPLE_ARGS='"mandelbrot", "/dev/null", "16", "8"' -DEXAMPLE_OUTPUT='"16 x 8 pixels"'

@@ -1,0 +1,192 @@
+/* Captures in several parts: paused and resumed, into a graph that is there, with forks that are joined or refused as the caller chose, and after failures. */
+#include "tests/stream/latch.h"
+#include "tests/tap.h"
+
+enum { N = 64 };
+static cj_device *dev;
+static cj_stream *s, *t, *u;
+static cj_kernel *add;
+static cj_dptr d;
+
+static uint32_t now_at(size_t i)
+{
+    uint32_t v = 0xffffffff;
+    cj_copy_to_host(s, &v, cj_offset(d, (int64_t)(4 * i)), 4);
+    cj_stream_sync(s);
+    return v;
+}
+
+static cj_status run(cj_graph *g)
+{
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_exec_launch(x, s);
+    cj_exec_free(x);
+    return cj_stream_sync(s);
+}
+
+static void one_more(cj_stream *on, uint32_t v) { cj_launch(on, add, cj_grid(1, 32), d, 1, v); }
+
+static void paused(cj_capture_mode mode)
+{
+    cj_set32(s, d, 0, N);
+    cj_stream_sync(s);
+    cj_capture_begin(s, mode);
+    one_more(s, 1);
+    cj_graph *g = cj_capture_pause(s);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "mode %d: a capture is paused: %s", (int)mode, cj_error_of(g)->message);
+    tap_ok(!cj_stream_is_capturing(s) && cj_graph_count(g) == 1, "the stream works normally then");
+    cj_set32(s, d, 100, 1);
+    tap_is_uint(now_at(0), 100, "... what it is given runs");
+    cj_dptr own = cj_alloc(s, 64);
+    tap_is_int(cj_capture_resume(t, g), CJ_OK, "another stream goes on: %s", cj_error_of(t)->message);
+    tap_is_int(cj_capture_resume(s, g), CJ_ESTATE, "... but not two at once");
+    cj_set32(t, own, 5, 16);
+    one_more(t, 10);
+    cj_graph *same = cj_capture_pause(t);
+    tap_ok(same == g, "the same graph is given again");
+    cj_graph_free(same);
+    cj_capture_resume(s, g);
+    one_more(s, 100);
+    same = cj_capture_end(s);
+    tap_ok(same == g && cj_graph_count(g) == 4, "... at the end too");
+    cj_graph_free(same);
+    cj_free(dev, own);
+    cj_stream_sync(s); /* forgets the refusal */
+    cj_graph_info info = { .size = sizeof info };
+    cj_graph_get_info(g, &info);
+    tap_ok(info.depth == 4 && info.roots == 1 && info.leaves == 1, "each part comes behind the last one");
+    tap_is_int(run(g), CJ_OK, "it runs, though memory that it uses was freed: %s", cj_error_of(s)->message);
+    tap_is_uint(now_at(0), 211, "... as one");
+    tap_is_int(cj_capture_resume(s, g), CJ_ESTATE, "a capture that has ended is not resumed");
+    cj_graph_free(g);
+    cj_stream_sync(s);
+}
+
+static void forks(void)
+{
+    cj_set32(s, d, 0, N);
+    cj_stream_sync(s);
+    for (int join = 0; join < 2; join++) {
+        cj_capture_begin_with(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = join));
+        one_more(s, 1);
+        cj_stream_fork(s, t);
+        cj_stream_fork(t, u);
+        cj_launch(t, add, cj_grid(1, 32), cj_offset(d, 4), 1, 2);
+        cj_launch(u, add, cj_grid(1, 32), cj_offset(d, 8), 1, 3);
+        cj_graph *g = cj_capture_end(s);
+        tap_is_int(cj_error_of(g)->status, join ? CJ_OK : CJ_ESTATE, join ? "forks are joined at the end, where that was asked for: %s" : "else they are refused: %s",
+                   cj_error_of(g)->message);
+        tap_ok(!cj_stream_is_capturing(t) && !cj_stream_is_capturing(u), "no stream is captured any more");
+        if (join) tap_is_int(run(g), CJ_OK, "the graph runs: %s", cj_error_of(s)->message);
+        cj_graph_free(g);
+        cj_stream_sync(s);
+        cj_stream_sync(t);
+        cj_stream_sync(u);
+    }
+    tap_ok(now_at(0) == 1 && now_at(1) == 2 && now_at(2) == 3, "all of it");
+}
+
+static void into(void)
+{
+    cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
+    cj_node *a = cj_graph_set32(g, NULL, d, 1, 1), *b = cj_graph_set32(g, NULL, cj_offset(d, 4), 1, 1), *foreign = cj_graph_empty(other, NULL);
+    tap_is_int(cj_capture_begin_with(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(foreign))), CJ_EINVAL, "a capture comes behind nodes of its graph only");
+    tap_is_int(cj_capture_begin_with(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(a, b))), CJ_OK, "a capture adds to a graph: %s", cj_error_of(s)->message);
+    one_more(s, 20);
+    cj_graph_free(cj_capture_end(s));
+    cj_stream_sync(s);
+    cj_graph_info info = { .size = sizeof info };
+    cj_graph_get_info(g, &info);
+    tap_ok(info.nodes == 3 && info.edges == 2 && info.depth == 2, "... behind both nodes");
+    tap_is_int(run(g), CJ_OK, "it runs");
+    tap_is_uint(now_at(0), 21, "... in that order");
+
+    cj_capture_begin_with(s, CJ_CAPTURE(.into = g));
+    cj_launch(s, add, cj_grid(0, 32), d, 1, 1);
+    cj_set32(s, cj_offset(d, 2), 1, 1);
+    cj_graph *bad = cj_capture_end(s);
+    tap_is_int(cj_error_of(bad)->status, CJ_EINVAL, "the first failing call is told");
+    tap_has_str(cj_error_of(bad)->message, "0 blocks in x", "... not the second");
+    tap_is_int(run(g), CJ_EINVAL, "and the graph lacks a node");
+    tap_has_str(cj_error_of(s)->message, "0 blocks in x", "... for that reason");
+    cj_graph_free(bad);
+    cj_graph_free(other);
+    cj_stream_sync(s);
+
+    cj_stream *gone = cj_stream_create(dev, NULL);
+    cj_graph_free(g);
+    g = cj_graph_create(dev);
+    cj_capture_begin_with(gone, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .into = g));
+    cj_stream_free(gone);
+    tap_is_int(run(g), CJ_ESTATE, "a stream that is freed in its capture leaves a hole: %s", cj_error_of(s)->message);
+    cj_graph_free(g);
+    cj_stream_sync(s);
+
+    g = cj_graph_create(dev);
+    cj_capture_begin_with(s, CJ_CAPTURE(.into = g));
+    cj_graph_free(g);
+    one_more(s, 1);
+    g = cj_capture_end(s);
+    tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 1, "a graph that is freed in a capture into it stays until the end");
+    cj_graph_free(g);
+    cj_stream_sync(s);
+}
+
+/* An event that a capture recorded keeps nothing of it, also where the graph keeps the event. */
+static void circles(void)
+{
+    cj_event *e = cj_event_create(dev, NULL);
+    cj_dptr own = cj_alloc(s, 64);
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    cj_set32(s, own, 1, 16);
+    cj_event_record(e, s);
+    cj_stream_wait(t, e);
+    cj_stream_join(s, t);
+    cj_graph *g = cj_capture_end(s);
+    tap_ok(cj_error_of(cj_graph_event_wait(g, NULL, e))->status == CJ_OK, "a graph waits for an event that was recorded in its capture");
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_capture_begin_with(s, CJ_CAPTURE(.into = g));
+    cj_exec_launch(x, s);
+    cj_graph_free(cj_capture_end(s));
+    tap_is_uint(cj_graph_count(g), 3, "a graph holds a launch of itself, as it was: %s", cj_error_of(s)->message);
+    tap_is_int(run(g), CJ_OK, "it runs");
+    cj_exec_free(x);
+    cj_graph_free(g);
+    cj_event_free(e);
+    cj_free(dev, own);
+    cj_stream_sync(s);
+}
+
+int main(void)
+{
+    tap_need_device(1);
+    tap_plan(0);
+    cj_ptx *module = latch_add_module();
+    cj_driver *drv = cj_driver_open(NULL);
+    dev = cj_device_open(drv, 0);
+    s = cj_stream_create(dev, NULL);
+    t = cj_stream_create(dev, NULL);
+    u = cj_stream_create(dev, NULL);
+    add = cj_kernel_load(dev, module, "add");
+    d = cj_alloc(s, 4 * N);
+    cj_stream_sync(s);
+    forks();
+    if (cj_driver_version(drv) < 12030) {
+        tap_skip(1, "captures into graphs need CUDA 12.3, the driver has %d", cj_driver_version(drv));
+    } else {
+        for (int mode = CJ_CAPTURE_GLOBAL; mode <= CJ_CAPTURE_RELAXED; mode++) paused((cj_capture_mode)mode);
+        into();
+        circles();
+    }
+    cj_free(dev, d);
+    cj_kernel_free(add);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed");
+    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
+    cj_ptx_free(module);
+    cj_stream_free(u);
+    cj_stream_free(t);
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    return tap_done();
+}
