@@ -42,7 +42,7 @@ tests_whole_fault_halo_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/halo.c"' -
 	-DEXAMPLE_OUTPUT='"2 steps; 8 bytes sent across; 0 cells are wrong"'
 tests_whole_fault_halo_LDADD = $(whole_ldadd)
 tests_whole_fault_graph_loop_SOURCES = $(fault_sources)
-tests_whole_fault_graph_loop_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/graph_loop.c"' \
+tests_whole_fault_graph_loop_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/graph_loop.c"' -DEXAMPLE_ARGS='"graph_loop", "/dev/null"' \
 	-DEXAMPLE_OUTPUT='"one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong"'
 tests_whole_fault_graph_loop_LDADD = $(whole_ldadd)
 tests_whole_fault_graph_picture_SOURCES = $(fault_sources)
