@@ -64,7 +64,8 @@ typedef struct cj_capture_opts {
 CJ_API void cj_capture_defaults(cj_capture_opts *opts);
 
 /* Begins a capture.  Errors: CJ_EINVAL for a mode that is none, a graph of another device, nodes of another graph; CJ_ESTATE where the stream is being captured already, or is
- * the legacy default stream, or where `into` is being captured into; CJ_ENOTSUP for `into` before CUDA 12.3; CJ_EDRIVER. */
+ * the legacy default stream, or where `into` is being captured into; CJ_ENOTSUP for `into` before CUDA 12.3, CJ_ENOMEM and CJ_EDRIVER, which leave
+ * `into` with a hole. */
 CJ_API cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode);
 CJ_API cj_status cj_capture_begin_with(cj_stream *s, const cj_capture_opts *opts); /* NULL: the defaults */
 

@@ -223,6 +223,12 @@ cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode)
     return st == CJ_OK ? capture_begin(s, &plan, call) : st;
 }
 
+/* Where a capture into a graph could not begin, though nothing was wrong with the question, the graph will lack its nodes: a loop without them might never end. */
+static void capture_misses(cj_graph *into, cj_status st)
+{
+    if (st != CJ_OK && st != CJ_EINVAL && st != CJ_ESTATE) cji_graph_hole(into);
+}
+
 void cj_capture_defaults(cj_capture_opts *opts)
 {
     if (opts) *opts = (cj_capture_opts){ .size = sizeof *opts };
@@ -244,6 +250,7 @@ cj_status cj_capture_begin_with(cj_stream *s, const cj_capture_opts *opts)
     if (st != CJ_OK) return st;
     st = cji_nodes_take(o.into, o.after, &plan.dep, &plan.cap, &plan.ndep, s, call);
     if (st == CJ_OK) st = capture_begin(s, &plan, call);
+    capture_misses(o.into, st);
     cji_graph_leave(o.into);
     cji_free(plan.dep, plan.cap * sizeof *plan.dep);
     return st;
@@ -261,6 +268,7 @@ cj_status cj_capture_resume(cj_stream *s, cj_graph *g)
     if (st == CJ_OK && !g->paused) st = cji_fail(s, CJ_ESTATE, call, "%s: the graph's capture was not paused; use cj_capture_pause, or CJ_CAPTURE(.into = g)", call);
     if (st == CJ_OK) st = capture_begin(s, &plan, call);
     if (st == CJ_OK) g->paused = false;
+    capture_misses(g, st);
     cji_graph_leave(g);
     return st;
 }

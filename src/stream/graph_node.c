@@ -241,10 +241,12 @@ static const cj_nodes *node_list(cj_graph *g, bool leaves, const char *call)
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return NULL;
     cji_node_list *l = leaves ? &g->leaves : &g->all;
     l->list.count = 0;
-    if (cji_ctx_begin(g, g->dev, &ctx, call) == CJ_OK) {
-        if (node_list_fill(g, l, leaves, call) != CJ_OK) cji_graph_hole(g); /* what would come after them would come after nothing */
+    cj_status st = cji_ctx_begin(g, g->dev, &ctx, call);
+    if (st == CJ_OK) {
+        st = node_list_fill(g, l, leaves, call);
         cji_ctx_leave(g->dev, &ctx);
     }
+    if (st != CJ_OK) cji_graph_hole(g); /* what would come after them would come after nothing */
     cji_graph_leave(g);
     return &l->list;
 }

@@ -47,7 +47,7 @@ tests_whole_fault_graph_loop_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/grap
 tests_whole_fault_graph_loop_LDADD = $(whole_ldadd)
 tests_whole_fault_graph_picture_SOURCES = $(fault_sources)
 tests_whole_fault_graph_picture_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/graph_picture.c"' -DEXAMPLE_ARGS='"graph_picture", "/dev/null"' \
-	-DEXAMPLE_OUTPUT='"5 nodes and 5 edges, 4 one after another; 0 of 65536 are wrong"'
+	-DEXAMPLE_OUTPUT='"one after another; 0 of 65536 are wrong"'
 tests_whole_fault_graph_picture_LDADD = $(whole_ldadd)
 tests_whole_fault_mandelbrot_SOURCES = $(fault_sources)
 tests_whole_fault_mandelbrot_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/mandelbrot.c"' \
