@@ -23,18 +23,17 @@ static void sd_object_release(sd_object *o, unsigned count)
     cji_sd_balance(0);
 }
 
+/* Not counted among host functions: those may block for ever, and the end of the process does not wait for them. */
 void cji_sd_objects_call(void)
 {
     sd_object *o = sd.doomed;
     sd.doomed = o->next;
     sd.ndoomed--;
-    sd.in_host++;
     sd_unlock();
     cji_sd_host_section(true);
     o->destroy(o->ptr);
     cji_sd_host_section(false);
     sd_lock();
-    sd.in_host--;
     cji_free(o, sizeof *o);
 }
 

@@ -295,9 +295,9 @@ static bool sd_others_inside(void)
 static void sd_release_all(void)
 {
     cji_sd_handle_end();
-    cji_sd_objects_end();
     while (sd.threads) sd_thread_free(sd.threads);
     for (unsigned i = 0; i < sd.set.devices; i++) cji_sd_device_end(sd.device[i]);
+    cji_sd_objects_end();
     cji_sd_space_end();
     cji_sd_handle_table_free();
     sd_devices_free();

@@ -97,7 +97,7 @@ typedef struct sd_state {
     unsigned nready, nopen;         /* ops in those lists; open grids among them, which further workers may join */
     unsigned workers, made;         /* threads that run; those ever made */
     unsigned idle, wakes, born;     /* asleep; woken but not awake yet; made but not running yet */
-    unsigned in_host;               /* workers inside host functions and destructors */
+    unsigned in_host;               /* workers inside host functions */
     sd_object *doomed; unsigned ndoomed;   /* user objects whose destructors are to be called */
     pthread_t worker[SD_MAX_WORKERS];
     /* Schedules but the eager one (sim_schedule.c). */
