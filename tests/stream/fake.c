@@ -426,6 +426,10 @@ static CUresult graph_calls(int id, const uint64_t *a)
     fake_graph *g = (fake_graph *)(uintptr_t)a[0];
     switch (id) {
     case CJI_CU_ID_cuGraphGetNodes: *(size_t *)(uintptr_t)a[2] = (size_t)g->nodes; break;
+    case CJI_CU_ID_cuGraphCreate:
+        *(CUgraph *)(uintptr_t)a[0] = (CUgraph)fake_new(sizeof(fake_graph));
+        fake.live_graphs++;
+        break;
     case CJI_CU_ID_cuGraphDestroy:
         fake.live_graphs--;
         ops_free(g->ops);

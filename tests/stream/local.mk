@@ -3,6 +3,8 @@
 # Over a fake driver of the tests' own: the order of calls, without a device.
 fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/failures_are_told %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/values_and_callbacks %D%/wrong_handles
+fake_stream_tests += %D%/graph_old_drivers
+tests_stream_graph_old_drivers_SOURCES = %D%/graph_old_drivers.c %D%/fake.c %D%/fake.h
 text_tests += $(fake_stream_tests)
 tests_stream_beside_captures_SOURCES = %D%/beside_captures.c %D%/fake.c %D%/fake.h
 tests_stream_capture_rules_SOURCES = %D%/capture_rules.c %D%/fake.c %D%/fake.h
