@@ -325,9 +325,10 @@ static void capture_join_all(cj_stream *s, cji_capture *c)
 /* Where the stream stands: the nodes that its next one would come after. */
 static cj_status capture_stand(cj_stream *s, cj_graph *g, const char *call)
 {
-    CUstreamCaptureStatus status;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUgraphNode *dep = NULL;
     size_t n = 0;
+    g->nstand = 0;
     CUresult r = s->cu->cuStreamGetCaptureInfo(s->raw, &status, NULL, NULL, &dep, &n);
     if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuStreamGetCaptureInfo");
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CJ_OK; /* the end will tell why */

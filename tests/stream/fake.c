@@ -338,6 +338,10 @@ static CUresult stream_calls(int id, const uint64_t *a, fake_stream *s)
         if (sticky) return sticky;
         *(CUstreamCaptureStatus *)(uintptr_t)a[1] = s->foreign || s->session ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
         return CUDA_SUCCESS;
+    case CJI_CU_ID_cuStreamGetCaptureInfo:
+        *(CUstreamCaptureStatus *)(uintptr_t)a[1] = s->session ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+        *(size_t *)(uintptr_t)a[5] = 0;
+        return CUDA_SUCCESS;
     case CJI_CU_ID_cuStreamBeginCapture: return capture_start(s, (CUstreamCaptureMode)a[1]);
     case CJI_CU_ID_cuStreamEndCapture: return capture_stop(s, (CUgraph *)(uintptr_t)a[1]);
     case CJI_CU_ID_cuStreamDestroy:
