@@ -207,7 +207,7 @@ static void what_is_refused(void)
 
 static void updates(void)
 {
-    CUgraph g[2], body;
+    CUgraph g[2], body = NULL;
     CUgraphExecUpdateResultInfo info;
     for (int i = 0; i < 2; i++) {
         cu.cuGraphCreate(&g[i], 0);
