@@ -91,6 +91,7 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
     if (o->flags & CJI_OBJ_FAILED) {
         cj_error e;
         cji_err_get(o, &e);
+        if (e.status == CJ_OK) return cji_fail(into, CJ_EHANDLE, call, "%s: %s is a %s that could not be made", call, what ? what : "the handle", want);
         return cji_fail_with(into, &e);
     }
     return CJ_OK;

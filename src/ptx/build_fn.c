@@ -69,11 +69,14 @@ cj_fn *cj_ptx_extern_func(cj_ptx *m, const char *name) { return make(m, name, fa
 cj_fn *cj_ptx_function(cj_ptx *m, const char *name)
 {
     cj_fn *bad = cji_ptx_bad(m, __func__);
-    if (bad != (cj_fn *)(void *)&m->bad) return bad;
+    if (bad != (cj_fn *)(void *)&m->bad || m->dead) return bad;
     cj_fn *f = name ? cji_ptx_find_fn(m, name) : NULL;
     if (f) return f;
     cji_fail(NULL, CJ_ENOTFOUND, __func__, "the module has no kernel or function \"%.80s\"", name ? name : "");
-    return bad;
+    pthread_mutex_lock(&m->missing.lock);
+    m->missing.err = *cj_error_last(); /* the module does not keep it */
+    pthread_mutex_unlock(&m->missing.lock);
+    return (cj_fn *)(void *)&m->missing;
 }
 
 /* ---- Launch bounds ----------------------------------------------------------------------------------------------- */

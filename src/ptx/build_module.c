@@ -11,15 +11,22 @@ static cji_obj no_module = { .magic = CJI_MAGIC, .tag = CJI_TAG_FN, .flags = CJI
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
+/* A failed function that lives as long as its module. */
+static void failed_fn(cji_obj *o)
+{
+    o->magic = CJI_MAGIC;
+    o->tag = CJI_TAG_FN;
+    o->flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL;
+    pthread_mutex_init(&o->lock, NULL);
+}
+
 cj_ptx *cj_ptx_create(void)
 {
     cj_ptx *m = cji_obj_new(sizeof *m, CJI_TAG_PTX, CJI_OBJ_STICKY, "cj_ptx_create");
     if (cji_obj_failed(m)) return m;
-    m->bad.magic = CJI_MAGIC;
-    m->bad.tag = CJI_TAG_FN;
-    m->bad.flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL;
+    failed_fn(&m->bad);
+    failed_fn(&m->missing);
     m->bad.err_in = &m->obj;
-    pthread_mutex_init(&m->bad.lock, NULL);
     m->address_size = 64;
     m->fixed_target = -1;
     m->need_version = CJI_VERSION_FLOOR;
@@ -66,7 +73,8 @@ void cj_ptx_free(cj_ptx *m)
     cji_text_free(&m->text);
     cji_arena_free(&m->arena);
     pthread_mutex_destroy(&m->bad.lock);
-    m->bad.magic = 0;
+    pthread_mutex_destroy(&m->missing.lock);
+    m->bad.magic = m->missing.magic = 0;
     cji_obj_delete(m, sizeof *m);
 }
 

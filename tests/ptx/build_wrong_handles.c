@@ -78,9 +78,15 @@ int main(void)
     cj_ptx *copy = cj_ptx_clone(NULL);
     tap_is_int(cj_ptx_status(copy), CJ_EHANDLE, "a copy of NULL");
     cj_ptx_free(copy);
-    cj_error_of(cj_ptx_function(m, "nix"));
-    tap_is_int(cj_error_last()->status, CJ_ENOTFOUND, "a function that is not there");
+    cj_fn *missing = cj_ptx_function(m, "nix");
+    tap_is_int(cj_error_of(missing)->status, CJ_ENOTFOUND, "a function that is not there says so");
     tap_is_int(cj_ptx_status(m), CJ_OK, "which the module does not keep");
+    cj_ptx *caller = cj_ptx_create();
+    cj_fn *from = cj_ptx_kernel(caller, "calls");
+    cj_reg(missing, CJ_U32);
+    tap_ok(!cj_call_n(missing, missing, NULL, 0).bits && !cj_call_n(from, missing, NULL, 0).bits, "and calls nothing and is not called");
+    tap_ok(cj_ptx_status(caller) != CJ_OK && cj_ptx_status(m) == CJ_OK, "the caller keeps that: %s", cj_error_of(caller)->message);
+    cj_ptx_free(caller);
 
     cj_fn *f = cj_ptx_kernel(m, "numbers");
     uint64_t (*add)(cj_fn *, uint64_t, uint64_t);
