@@ -146,6 +146,7 @@ static void ladder(void)
     by_key(c, s, 100, true);
     i = info_of(c);
     tap_ok(i.builds == 2 && i.updates == 1 && i.execs == 2 && i.nodes == 3, "another shape is built");
+    cj_stream_sync(s); /* the kernels of both streams add to one place */
     by_key(c, t, 10000, false);
     cj_stream_sync(t);
     i = info_of(c);
