@@ -7,17 +7,17 @@ void cji_h_jump(cji_warp *w, const cji_rec *r) { cji_warp_branch(w, w->mask, r->
 
 void cji_h_brx(cji_warp *w, const cji_rec *r) {
     const uint32_t *target = w->p->ext + r->target;
-    uint32_t todo = w->mask;
-    while (todo) {
-        unsigned first = cji_first(todo);
+    uint32_t rest = w->mask;
+    while (rest) {
+        unsigned first = cji_first(rest);
         uint64_t index = cji_get(w, r->wa, r->a, first);
         uint32_t lanes = 0;
         if (index >= r->count) {
             cji_fault(w, r, first, CJI_SIM_FAULT_PC, 0, "branches to entry %llu of a list of %u", (unsigned long long)index, r->count);
             return;
         }
-        CJI_EACH(i, todo) lanes |= cji_get(w, r->wa, r->a, i) == index ? UINT32_C(1) << i : 0;
-        todo &= ~lanes;
+        CJI_EACH(i, rest) lanes |= cji_get(w, r->wa, r->a, i) == index ? UINT32_C(1) << i : 0;
+        rest &= ~lanes;
         if (lanes == w->active) {
             cji_warp_branch(w, lanes, target[index]);
             return;

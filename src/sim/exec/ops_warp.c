@@ -117,11 +117,11 @@ static void sync_compute(uint32_t k, uint32_t lanes, warp_sync *s) {
 
 /* Computes for all sets of lanes that are complete; returns those that must wait. */
 static uint32_t sync_sets(const cji_warp *w, uint32_t k, uint32_t here, warp_sync *s, uint32_t *outside) {
-    uint32_t todo = here, wait = 0;
-    while (todo) {
-        uint32_t mask = s->mask[cji_first(todo)], set = 0;
-        CJI_EACH(i, todo) set |= s->mask[i] == mask ? UINT32_C(1) << i : 0;
-        todo &= ~set;
+    uint32_t rest = here, wait = 0;
+    while (rest) {
+        uint32_t mask = s->mask[cji_first(rest)], set = 0;
+        CJI_EACH(i, rest) set |= s->mask[i] == mask ? UINT32_C(1) << i : 0;
+        rest &= ~set;
         *outside |= set & ~mask;
         if (mask & w->live & ~set) wait |= set;
         else sync_compute(k, set, s);
