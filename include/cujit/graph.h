@@ -228,7 +228,7 @@ CJ_API cj_status cj_exec_launch(cj_exec *x, cj_stream *s);
 CJ_API cj_status cj_exec_upload(cj_exec *x, cj_stream *s);
 
 /* Makes the exec a snapshot of `g`, for launches given from now on: quicker than a new one.  Its nodes are known by the nodes of the graph that it was instantiated from, as before.
- * Errors, in `x`: CJ_ENOTSUP where the shape of `g` differs in more than an update can change (the message says in what; the exec is as it was); those of
+ * Errors, in `x`: CJ_ESTATE while fills are left out of it; CJ_ENOTSUP where the shape of `g` differs in more than an update can change (the message says in what; the exec is as it was); those of
  * cj_graph_instantiate.  cuGraphExecUpdate. */
 CJ_API cj_status cj_exec_update(cj_exec *x, cj_graph *g);
 
@@ -237,7 +237,9 @@ CJ_API cj_status cj_exec_update(cj_exec *x, cj_graph *g);
  * Errors, in `x`: CJ_EINVAL as cj_launch, and for another graph's node or one that is no kernel; CJ_ENOTFOUND for a kernel that is not of cujit; CJ_ENOTSUP before CUDA 12.0. */
 CJ_API cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count);
 
-/* Leaves a kernel, copy or fill out of launches given from now on (0), or does it again (1).  CUDA 11.6. */
+/* Leaves a kernel, copy or fill out of launches given from now on (0), or does it again (1).  What comes after it still waits for what came before it.
+ * Errors, in `x`: CJ_EINVAL for another graph's node and other kinds; CJ_ESTATE while the graph is being captured into; CJ_ENOTSUP for a fill of an exec that
+ * cj_exec_update has changed.  CUDA 11.6. */
 CJ_API cj_status cj_exec_enable(cj_exec *x, cj_node *n, int enabled);
 
 CJ_API void *cj_exec_raw(const cj_exec *x); /* its CUgraphExec, borrowed until cj_exec_free; NULL for a failed exec */

@@ -34,6 +34,7 @@ static void side_free(void *p)
         cji_free(m, sizeof *m);
     }
     cji_free(side->table, side->cap * sizeof *side->table);
+    cji_fill_words_free(side, idle);
     cji_staging_fini(&side->staging);
     pthread_mutex_destroy(&side->lock);
     cji_free(side, sizeof *side);

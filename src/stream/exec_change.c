@@ -72,13 +72,20 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
     if (st == CJ_OK) {
         CUstreamCaptureMode mode = cji_relax(x->hub);
         pthread_mutex_lock(&x->lock);
-        CUresult r = exec_update_raw(x, g->raw, &result, &doing);
-        done = r == CUDA_SUCCESS;
-        if (done) exec_replace_keep(x, fresh, past);
+        bool left_out = cji_exec_has_fills_out(x);
+        CUresult r = left_out ? CUDA_SUCCESS : exec_update_raw(x, g->raw, &result, &doing);
+        done = r == CUDA_SUCCESS && !left_out;
+        if (done) {
+            exec_replace_keep(x, fresh, past);
+            cji_exec_fills_forget(x);
+            x->updated = true;
+        }
         pthread_mutex_unlock(&x->lock);
         cji_unrelax(x->hub, mode);
         cji_ctx_leave(x->dev, &ctx);
-        if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
+        if (left_out)
+            st = cji_fail(x, CJ_ESTATE, call, "%s: fills are left out of the exec; let them be done again with cj_exec_enable first", call);
+        else if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
             st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, doing, call, "%s: the graph cannot update this exec: %s; instantiate it", call, update_reason(result));
         else if (!done)
             st = cji_refused(x, x->dev, r, call, doing);
@@ -174,19 +181,39 @@ cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, cons
     return st;
 }
 
+/* What a node does that is to be left out or done again; with the graph's lock held, context current. */
+static cj_status exec_fill_ask(cj_exec *x, const cj_node *n, CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+{
+    CUresult r = x->hub->cu->cuGraphMemsetNodeGetParams(n->raw, does);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphMemsetNodeGetParams");
+}
+
+static cj_status exec_enable_locked(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, int enabled, const char *call)
+{
+    if (does->height == 1) return cji_exec_fill_enable(x, n, does, enabled != 0, call);
+    CUresult r = x->hub->cu->cuGraphNodeSetEnabled(x->raw, n->raw, enabled != 0);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphNodeSetEnabled");
+}
+
 cj_status cj_exec_enable(cj_exec *x, cj_node *n, int enabled)
 {
     static const char call[] = "cj_exec_enable";
+    CUDA_MEMSET_NODE_PARAMS does = { .height = 0 };
     cji_ctx ctx;
     cj_status st = exec_node_check(x, n, call);
     if (st != CJ_OK) return st;
     if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET)
         return cji_fail(x, CJ_EINVAL, call, "%s: the node is no kernel, copy or fill, so it cannot be left out", call);
-    st = cji_ctx_begin(x, x->dev, &ctx, call);
+    st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
-    pthread_mutex_lock(&x->lock);
-    CUresult r = x->hub->cu->cuGraphNodeSetEnabled(x->raw, n->raw, enabled != 0);
-    pthread_mutex_unlock(&x->lock);
-    cji_ctx_leave(x->dev, &ctx);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphNodeSetEnabled");
+    st = cji_ctx_begin(x, x->dev, &ctx, call);
+    if (st == CJ_OK) {
+        if (n->type == CU_GRAPH_NODE_TYPE_MEMSET) st = exec_fill_ask(x, n, &does, call);
+        pthread_mutex_lock(&x->lock);
+        if (st == CJ_OK) st = exec_enable_locked(x, n, &does, enabled, call);
+        pthread_mutex_unlock(&x->lock);
+        cji_ctx_leave(x->dev, &ctx);
+    }
+    cji_graph_leave(n->graph);
+    return st;
 }

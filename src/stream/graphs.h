@@ -7,6 +7,7 @@
  *   graph_shape.c     nodes and edges as arrays; what a graph consists of
  *   graph_dot.c       a graph as a picture
  *   exec_change.c     execs updated, changed in place, uploaded
+ *   exec_fill.c       fills left out of an exec
  *   exec_cache.c      execs found again
  *
  * Invariants.  A body has the outermost graph as `root`; lock, keep, failure and `capturing` are the root's (cji_graph_root).  A cj_node of a graph is in
@@ -106,6 +107,13 @@ void cji_nodes_free(cj_graph *g); /* all of them */
 /* Finds out about a kernel node that was captured; with the lock held, context current. */
 cj_status cji_node_know(cj_node *n, void *into, const char *call);
 void cji_kernel_params(const cj_kernel *k, const cj_dims *d, void **args, CUDA_KERNEL_NODE_PARAMS_v2 *out);
+
+/* -- Fills left out (exec_fill.c); with the exec's lock held ---------------------------------------------------------- */
+
+/* Leaves a fill of one row out or does it again; `does` is what its node does in the graph. */
+cj_status cji_exec_fill_enable(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call);
+bool cji_exec_has_fills_out(const cj_exec *x);
+void cji_exec_fills_forget(cj_exec *x); /* none is out */
 
 /* -- Shapes (graph_shape.c) ------------------------------------------------------------------------------------------ */
 

@@ -258,6 +258,7 @@ static void exec_delete(cj_exec *x)
     if (x->raw) x->hub->cu->cuGraphExecDestroy(x->raw);
     cji_keep_drop(x->keep);
     cji_keep_drop(x->own);
+    cji_exec_fills_forget(x);
     pthread_mutex_destroy(&x->lock);
     cji_obj_delete(x, sizeof *x);
     cji_device_drop(dev);

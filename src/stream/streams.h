@@ -59,13 +59,24 @@ struct cj_event {
     cji_late late;
 };
 
+/* A fill node of an exec that was left out at some time (exec_fill.c). */
+typedef struct cji_left_out {
+    CUgraphNode raw;
+    CUDA_MEMSET_NODE_PARAMS does; /* when it is done */
+    CUdeviceptr word;             /* what it fills while it is left out */
+    bool out;
+} cji_left_out;
+
 struct cj_exec {
     cji_obj obj;
     cj_device *dev; /* retained */
     cji_hub *hub;
     CUgraphExec raw;
     uint64_t source;      /* the serial of the graph that it was instantiated from */
-    pthread_mutex_t lock; /* guards raw, keep, own */
+    pthread_mutex_t lock; /* guards raw, keep, own, left, updated */
+    cji_left_out *left;
+    size_t nleft, left_cap;
+    bool updated;         /* from another graph */
     cji_keep *keep;       /* of the graph that it is a snapshot of */
     cji_keep *own;        /* of arguments changed in place; NULL without any */
     atomic_uint_fast64_t used; /* lanes it was launched on */
@@ -228,6 +239,7 @@ cj_status cji_box_run(cj_stream *s, const cji_box *b, const char *call);
 /* Makes the side's stream for guests wait for what `s`, a stream of another device, was given so far; *bit is its lane's.  A failure is left in `into`. */
 cj_status cji_guest_visit(cji_side *side, cj_stream *s, uint64_t *bit, void *into, const char *call);
 void cji_guest_free(cji_side *side); /* context current */
+void cji_fill_words_free(cji_side *side, bool idle); /* exec_fill.c; not idle: they go with the context */
 
 /* Makes `to` wait for what `from` was given so far (order.c); context of `from` current; *doing is the driver's entry point. */
 CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing);
@@ -275,12 +287,14 @@ cji_host_kind cji_host_kind_of(const cji_cu *cu, const void *p, size_t bytes);
 struct cji_side {
     cji_hub *hub;
     cj_device *dev;       /* not retained: the side is the device's own */
-    pthread_mutex_t lock; /* guards the table */
+    pthread_mutex_t lock; /* guards the table, and word */
     cji_mem **table;      /* by address */
     size_t count, cap;
     cji_staging staging;
     pthread_mutex_t guest_lock;
     cji_lane *guest; /* of the stream that waits for foreign streams; made at first use, under its lock */
+    CUdeviceptr *block, *word; /* exec_fill.c: blocks, and words of them that are free; under the lock */
+    size_t nblocks, block_cap, nwords, word_cap;
 };
 
 #endif

@@ -41,6 +41,7 @@ mutants += %D%/relaxed_thread_harms.patch
 mutants += %D%/rerecord_is_skipped.patch
 mutants += %D%/rerecord_keeps_completion.patch
 mutants += %D%/rerecord_moves_earlier_waits.patch
+mutants += %D%/small_fills_are_switched_off.patch
 mutants += %D%/stage_is_reused_early.patch
 mutants += %D%/stream_error_is_not_ready.patch
 mutants += %D%/stream_loses_order.patch

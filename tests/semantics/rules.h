@@ -136,10 +136,12 @@ static inline rule_gate gate_make(void)
     return g;
 }
 
+enum { GATE_TURNS = 8000000 }; /* after so many it opens by itself */
+
 /* What follows in the stream waits until the gate opens. */
 static inline void gate_put(rule_gate *g, CUstream s)
 {
-    if (abi_launch(rule_kernel("hold"), 1, 1, s, g->at, 8000000)) tap_bail("no gate");
+    if (abi_launch(rule_kernel("hold"), 1, 1, s, g->at, GATE_TURNS)) tap_bail("no gate");
 }
 
 static inline void gate_open(rule_gate *g) { __atomic_store_n(g->flag, 1, __ATOMIC_RELEASE); }

@@ -180,7 +180,46 @@ static void rule_65(void)
     cu.cuMemFree(p);
 }
 
+enum { LARGE_FILL = 4096 }; /* words: a driver (580) loses the order of smaller fills that are switched off */
+
 static void count_one(void *user) { ++*(int *)user; }
+
+/* Whether what follows a fill of `bytes`, switched off, still waits for the kernel before it; a look of 20 ms. */
+static bool order_behind_fill(size_t bytes)
+{
+    static const struct timespec pause = { .tv_sec = 0, .tv_nsec = 100000 };
+    rule_gate gate = gate_make();
+    CUdeviceptr p = 0;
+    CUgraph g = graph_new();
+    CUgraphNode hold = NULL, fill = NULL;
+    CUstream s = abi_stream();
+    CUevent e = abi_event();
+    void *params[2];
+    unsigned turns = GATE_TURNS;
+    R_IS(cu.cuMemAlloc(&p, bytes), CUDA_SUCCESS);
+    CUDA_KERNEL_NODE_PARAMS_v2 k = node_of("hold", &gate.at, &turns, params);
+    CUDA_MEMSET_NODE_PARAMS m = { .dst = p, .value = 7, .elementSize = 1, .width = bytes, .height = 1 };
+    R_IS(cu.cuGraphAddKernelNode(&hold, g, NULL, 0, &k), CUDA_SUCCESS);
+    R_IS(cu.cuGraphAddMemsetNode(&fill, g, &hold, 1, &m, abi_ctx), CUDA_SUCCESS);
+    CUgraphExec x = executable(g);
+    R_IS(cu.cuGraphNodeSetEnabled(x, fill, 0), CUDA_SUCCESS);
+    R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
+    R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
+    bool waits = true;
+    for (int i = 0; i < 200 && waits; i++) {
+        nanosleep(&pause, NULL);
+        waits = cu.cuEventQuery(e) == CUDA_ERROR_NOT_READY;
+    }
+    gate_open(&gate);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuEventDestroy(e);
+    cu.cuStreamDestroy(s);
+    gate_free(&gate);
+    cu.cuMemFree(p);
+    return waits;
+}
 
 static void rule_66(void)
 {
@@ -219,12 +258,23 @@ static void rule_66(void)
     }
     cu.cuGraphExecDestroy(x);
     if (cu.cuGraphNodeSetEnabled) {
-        R_IS(cu.cuGraphAddMemsetNode(&fill, g, &node, 1, &m, abi_ctx), CUDA_SUCCESS);
-        x = executable(g);
-        R_IS(run_once(x, p), 7);
+        CUdeviceptr large = 0;
+        R_IS(cu.cuMemAlloc(&large, 4 * LARGE_FILL), CUDA_SUCCESS);
+        m.dst = large;
+        m.width = LARGE_FILL;
+        CUgraph filled = graph_new();
+        node = add_append(filled, NULL, large, 1);
+        R_IS(cu.cuGraphAddMemsetNode(&fill, filled, &node, 1, &m, abi_ctx), CUDA_SUCCESS);
+        x = executable(filled);
+        R_IS(run_once(x, large), 7);
         R_IS(cu.cuGraphNodeSetEnabled(x, fill, 0), CUDA_SUCCESS);
-        R_IS(run_once(x, p), 1);
+        R_IS(run_once(x, large), 1);
         cu.cuGraphExecDestroy(x);
+        cu.cuGraphDestroy(filled);
+        cu.cuMemFree(large);
+        R_TRUE(order_behind_fill(4 * LARGE_FILL));
+        rule_seen("what follows a fill of 4 bytes that is switched off %s", order_behind_fill(4) ? "waits for the kernel before it"
+                  : "does not wait for the kernel before it (a larger one keeps the order; cujit never switches fills off)");
     }
     cu.cuGraphDestroy(g);
     cu.cuStreamDestroy(s);

@@ -1,0 +1,122 @@
+/* Fills left out of an exec.
+ *
+ * A fill node of up to 4 KiB that cuGraphNodeSetEnabled has switched off loses its place in the order: what comes after it, and what comes after the whole
+ * graph, no longer waits for the kernels before it (seen with driver 580 on an H100 and an H200; larger fills, fills of rows, kernels and copies keep it).  So
+ * such a node stays on, and fills a word of the exec's own instead.  The driver cannot be asked what an exec's node does: it is noted here, and an exec that was
+ * updated from another graph is refused, as is the update of one that has fills left out. */
+#include "stream/graphs.h"
+
+/* The memory that fills go to instead: words of blocks that stay until the device goes. */
+enum { FILL_BLOCK = 1024, FILL_WORD = 16 };
+
+static bool fill_word_take(cji_side *side, cj_exec *x, CUdeviceptr *word, const char *call)
+{
+    pthread_mutex_lock(&side->lock);
+    bool there = side->nwords > 0;
+    if (there) *word = side->word[--side->nwords];
+    pthread_mutex_unlock(&side->lock);
+    if (there) return true;
+    CUdeviceptr block = 0;
+    CUstreamCaptureMode mode = cji_relax(x->hub);
+    CUresult r = x->hub->cu->cuMemAlloc(&block, FILL_BLOCK);
+    cji_unrelax(x->hub, mode);
+    if (r != CUDA_SUCCESS) return cji_refused(x, x->dev, r, call, "cuMemAlloc"), false;
+    pthread_mutex_lock(&side->lock);
+    bool room = cji_grow(&side->block, &side->block_cap, side->nblocks + 1, sizeof *side->block) &&
+                cji_grow(&side->word, &side->word_cap, (side->nblocks + 1) * (FILL_BLOCK / FILL_WORD), sizeof *side->word);
+    if (room) {
+        side->block[side->nblocks++] = block;
+        for (unsigned at = FILL_WORD; at < FILL_BLOCK; at += FILL_WORD) side->word[side->nwords++] = block + at;
+        *word = block;
+    }
+    pthread_mutex_unlock(&side->lock);
+    if (room) return true;
+    mode = cji_relax(x->hub);
+    x->hub->cu->cuMemFree(block);
+    cji_unrelax(x->hub, mode);
+    return cji_fail(x, CJ_ENOMEM, call, "%s: no memory to note a fill that is left out", call), false;
+}
+
+void cji_fill_words_free(cji_side *side, bool idle)
+{
+    for (size_t i = 0; idle && i < side->nblocks; i++) side->hub->cu->cuMemFree(side->block[i]);
+    cji_free(side->block, side->block_cap * sizeof *side->block);
+    cji_free(side->word, side->word_cap * sizeof *side->word);
+}
+
+/* -- The exec's notes; its lock is held ------------------------------------------------------------------------------- */
+
+static cji_left_out *fill_noted(cj_exec *x, CUgraphNode raw)
+{
+    for (size_t i = 0; i < x->nleft; i++)
+        if (x->left[i].raw == raw) return &x->left[i];
+    return NULL;
+}
+
+bool cji_exec_has_fills_out(const cj_exec *x)
+{
+    for (size_t i = 0; i < x->nleft; i++)
+        if (x->left[i].out) return true;
+    return false;
+}
+
+void cji_exec_fills_forget(cj_exec *x)
+{
+    cji_side *side = x->nleft ? cji_side_of(x->dev) : NULL;
+    if (side) pthread_mutex_lock(&side->lock);
+    for (size_t i = 0; i < x->nleft; i++) side->word[side->nwords++] = x->left[i].word; /* there is room for all there are */
+    if (side) pthread_mutex_unlock(&side->lock);
+    cji_free(x->left, x->left_cap * sizeof *x->left);
+    x->left = NULL;
+    x->nleft = x->left_cap = 0;
+}
+
+/* Notes what the node does now. */
+static cji_left_out *fill_note(cj_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+{
+    cji_side *side = cji_side_of(x->dev);
+    CUdeviceptr word;
+    if (!side || !cji_grow(&x->left, &x->left_cap, x->nleft + 1, sizeof *x->left))
+        return cji_fail(x, CJ_ENOMEM, call, "%s: no memory to note a fill that is left out", call), NULL;
+    if (!fill_word_take(side, x, &word, call)) return NULL;
+    x->left[x->nleft] = (cji_left_out){ .raw = raw, .does = *does, .word = word };
+    return &x->left[x->nleft++];
+}
+
+/* -- Leaving out, and doing again ------------------------------------------------------------------------------------- */
+
+static cj_status fill_set(cj_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *p, const char *call)
+{
+    CUresult r = x->hub->cu->cuGraphExecMemsetNodeSetParams(x->raw, raw, p, x->hub->ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphExecMemsetNodeSetParams");
+}
+
+static cj_status fill_leave_out(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+{
+    cji_left_out *left = fill_noted(x, n->raw);
+    if (left && left->out) return CJ_OK;
+    if (x->updated)
+        return cji_fail(x, CJ_ENOTSUP, call, "%s: the exec was updated from another graph, and what its fills do now cannot be known; instantiate that graph", call);
+    if (!left && !(left = fill_note(x, n->raw, does, call))) return (cj_status)cj_error_last()->status;
+    CUDA_MEMSET_NODE_PARAMS aside = left->does;
+    aside.dst = left->word;
+    aside.value = 0;
+    aside.width = 1;
+    cj_status st = fill_set(x, n->raw, &aside, call);
+    left->out = st == CJ_OK;
+    return st;
+}
+
+static cj_status fill_do_again(cj_exec *x, const cj_node *n, const char *call)
+{
+    cji_left_out *left = fill_noted(x, n->raw);
+    if (!left || !left->out) return CJ_OK;
+    cj_status st = fill_set(x, n->raw, &left->does, call);
+    if (st == CJ_OK) left->out = false;
+    return st;
+}
+
+cj_status cji_exec_fill_enable(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call)
+{
+    return enabled ? fill_do_again(x, n, call) : fill_leave_out(x, n, does, call);
+}
