@@ -5,6 +5,8 @@
  * Allocations of all devices and of the host stand in one table, ordered by address.  Freed device memory stays in it for a
  * while (SD_KEPT ranges, SD_KEPT_BYTES), unused, so that a late use is found and named. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
 
 #include <stdio.h>
 #include <string.h>

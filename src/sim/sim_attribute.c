@@ -1,5 +1,6 @@
 /* What the devices say of themselves: the numbers of an H100 SXM (80 GB), but for what the settings change. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
 
 typedef struct sd_fact { int attribute, value; } sd_fact;
 

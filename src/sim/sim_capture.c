@@ -3,6 +3,11 @@
  * A capturing stream knows the nodes that its next one comes after (dep).  An event recorded in it takes a copy of those; a stream that waits
  * for the event joins the capture with them.  The answers to what is not allowed are the driver's, as measured on an H100. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <string.h>
 

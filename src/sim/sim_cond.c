@@ -4,6 +4,10 @@
  * word when its turn comes, submits the body's steps and stays unfinished until the last of them; an "again" behind them ends it, or, in a
  * loop, lets it look at the word once more. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_queue.h"
 
 void cji_sd_cond_drop(sd_cond *c)
 {

@@ -1,5 +1,13 @@
 /* Contexts: their life, each thread's stack of them, their limits and their sticky faults. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_module.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <string.h>
 

@@ -4,6 +4,11 @@
  * call (staged), so the source may be changed on return; a copy to pageable memory returns when it is done.  Copies inside the device
  * and fills return at once. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Devices and their primary contexts. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,10 @@
 /* Events: versioned points.  A record takes a reference to an operation; a later record takes another and leaves the waits that
  * were made before with theirs. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 void cji_sd_event_drop(sd_event *e)
 {

@@ -3,6 +3,12 @@
  * A launch puts a mark behind the stream's work and behind the executable's own latest launch, the steps behind that as their edges say,
  * and a mark behind all steps that nothing follows, which becomes the stream's latest operation. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* Functions: attributes, parameters, occupancy. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_module.h"
 
 CUresult cji_sd_func(CUfunction h, sd_func **out)
 {

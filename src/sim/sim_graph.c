@@ -1,5 +1,10 @@
 /* Graphs: their life, nodes and edges, copies, order, and a drawing of them. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_module.h"
+#include "sim/sim_queue.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,12 @@
  *
  * "held" follows what was submitted; whether kernels may touch the memory (sd_range.absent) follows what has run. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 

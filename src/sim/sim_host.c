@@ -1,5 +1,9 @@
 /* Host functions: called by a worker, after the stream's earlier work and before its later. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 CUresult cji_sd_cuLaunchHostFunc(CUstream h, CUhostFn fn, void *user)
 {

@@ -1,6 +1,7 @@
 /* Images: PTX text, and the container that stands for a cubin here - PTX texts behind a header with their sizes and a checksum.
  * What the driver's compiler would say of a text's head (.version, .target) is said here; the rest is the engine's. */
 #include "sim/simcore.h"
+#include "sim/sim_module.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,11 @@
 /* Launches: their checks, their arguments, and the grid that the engine runs. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_module.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <stdio.h>
 #include <string.h>

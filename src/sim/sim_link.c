@@ -1,5 +1,7 @@
 /* JIT options and the linker: inputs are kept as PTX texts, cuLinkComplete() compiles them together and hands out their container. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,10 @@
 /* Device and managed memory: allocation, release, questions about addresses.  Stream-ordered memory: sim_pool.c. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
 
 #include <string.h>
 

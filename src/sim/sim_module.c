@@ -1,5 +1,8 @@
 /* Modules: an image made executable in a context, its functions and its variables. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_module.h"
 
 #include <string.h>
 

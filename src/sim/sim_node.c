@@ -1,5 +1,11 @@
 /* Nodes: made, read and changed, one pair of functions for each kind of work. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_module.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <string.h>
 

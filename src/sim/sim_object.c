@@ -1,6 +1,9 @@
 /* User objects: counted by their callers, by graphs, by executable graphs and by launches in flight.  The last reference dooms an
  * object: a worker calls its destructor once, as a host function that may not call the driver. */
 #include "sim/simcore.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_queue.h"
 
 #include <limits.h>
 

@@ -1,5 +1,10 @@
 /* Host memory that kernels may reach: pinned, registered, managed.  Its device address is its host address. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <string.h>
 

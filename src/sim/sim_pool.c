@@ -1,6 +1,12 @@
 /* Stream-ordered memory and its pools.  An address is given at once and is valid for the stream's later work; a release is done when
  * the stream reaches it.  A pool counts what it holds: memory above its release threshold goes back at the next synchronization. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <stdio.h>
 #include <string.h>

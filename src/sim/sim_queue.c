@@ -1,5 +1,12 @@
 /* Works and operations: their edges, their order in streams, and their end. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_module.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <stddef.h>
 #include <string.h>

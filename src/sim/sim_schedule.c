@@ -3,6 +3,7 @@
  * They run one operation at a time, as far as that is possible: a kernel that spins until another stream's has run keeps nobody out for longer than
  * SD_PATIENCE, after which a new epoch begins and what still runs is not counted any more.  Time decides only when, never what is right. */
 #include "sim/simcore.h"
+#include "sim/sim_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,6 +7,10 @@
  *
  * A host function or a memory wait that takes longer than CUJIT_SIM_STALL_MS is named in the log, once, and goes on. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,11 @@
 /* The process's state: settings, threads, the way into and out of an entry point, the hooks, fork, and the end of the process. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,10 @@
 /* Streams: their handles, their attributes, query and synchronization. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
+#include "sim/sim_device.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 

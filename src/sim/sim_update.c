@@ -1,6 +1,9 @@
 /* Updates of executable graphs: by a graph of the same shape, one node's parameters, switching nodes off.  Launches in flight keep what they have:
  * a step's work is replaced, never changed. */
 #include "sim/simcore.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_queue.h"
 
 #include <string.h>
 

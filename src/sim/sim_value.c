@@ -1,5 +1,10 @@
 /* Memory operations in streams: wait until a word has a value, write one. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_graph.h"
+#include "sim/sim_memory.h"
+#include "sim/sim_queue.h"
+#include "sim/sim_stream.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -6,6 +6,9 @@
  * A thread that synchronizes takes the ready kernels and copies of its own stream itself, so that a short kernel does not cost two switches
  * of threads; host functions are always called on a worker. */
 #include "sim/simcore.h"
+#include "sim/sim_device.h"
+#include "sim/sim_exec.h"
+#include "sim/sim_queue.h"
 
 #include <signal.h>
 

@@ -1,0 +1,67 @@
+/* Memory: address ranges and what lies in them, pools. */
+#ifndef CJI_SIM_SIM_MEMORY_H
+#define CJI_SIM_SIM_MEMORY_H
+
+#include "sim/simcore.h"
+
+/* ---- Addresses (sim_address.c) ----------------------------------------------------------------------------------- */
+
+typedef enum sd_place { SD_DEVICE, SD_PINNED, SD_REGISTERED, SD_MANAGED } sd_place;
+
+/* What cuMemAdvise and cuMemPrefetchAsync said last of an allocation. */
+typedef struct sd_advice { bool read_mostly; CUdevice preferred, prefetched; unsigned accessed; } sd_advice;
+
+/* One allocation.  Found by any address in it; addresses of pinned, registered and managed memory are host addresses. */
+typedef struct sd_range {
+    uint64_t lo, bytes;             /* what was asked for */
+    uint64_t room;                  /* what it takes */
+    sd_place place;
+    sd_device *dev;                 /* where it was made */
+    sd_ctx *ctx;
+    sd_pool *pool;                  /* stream-ordered memory, else NULL */
+    unsigned flags;                 /* of cuMemHostAlloc, cuMemHostRegister */
+    bool module;                    /* a module's variables: not for cuMemFree */
+    bool freed;                     /* stays known for a while, so that a late use can be named */
+    bool absent;                    /* a graph's memory, at present not allocated */
+    sd_gmem *graph;                 /* memory of a graph's allocation node, else NULL */
+    sd_advice advice;               /* of managed memory */
+    uint64_t id;
+    void *block; size_t block_bytes;  /* of the allocator, to be freed with it; NULL none */
+} sd_range;
+
+bool cji_sd_space_open(sd_device *dev);                                   /* reserves its addresses; false without memory */
+void cji_sd_space_close(sd_device *dev);
+CUresult cji_sd_space_alloc(sd_device *dev, sd_ctx *c, uint64_t bytes, sd_pool *pool, bool module, CUdeviceptr *out);
+CUresult cji_sd_space_add(const sd_range *r);                             /* memory that lies elsewhere */
+CUresult cji_sd_space_drop(uint64_t lo, sd_place place, sd_range *was);   /* INVALID_VALUE: no allocation begins there */
+void cji_sd_space_change(uint64_t lo, void (*change)(sd_range *r, void *user), void *user);   /* of the live allocation that begins there */
+bool cji_sd_space_find(uint64_t address, sd_range *out);                  /* a live allocation that holds it */
+void cji_sd_space_drop_ctx(sd_ctx *c);                                    /* everything it made */
+/* `bytes` bytes at `address` as we see them; NULL when they do not lie in one live allocation that `c` reaches. */
+unsigned char *cji_sd_space_at(const sd_ctx *c, uint64_t address, uint64_t bytes);
+bool cji_sd_space_is_host(uint64_t address);                              /* pinned, registered or managed */
+bool cji_sd_space_why(uint64_t address, char *why, size_t size);          /* end of a sentence that begins with the address; true: was freed */
+bool cji_sd_exec_find(void *ctx, uint64_t address, cji_sim_span *span, char *why, size_t size);   /* for the engine */
+void cji_sd_exec_print(void *ctx, const char *text, size_t bytes);
+void cji_sd_space_end(void);
+
+/* ---- Pools (sim_pool.c) ------------------------------------------------------------------------------------------ */
+
+struct sd_pool {
+    sd_device *dev;
+    sd_pool *next;
+    bool is_default, destroyed;
+    uint64_t max_bytes;             /* 0: none */
+    uint64_t threshold;
+    uint64_t used, used_high, reserved, reserved_high;
+    int reuse[3];                   /* CU_MEMPOOL_ATTR_REUSE_*; kept, all reuse is legal here */
+    unsigned access;                /* bit of each other device that may reach it */
+};
+sd_pool *cji_sd_pool_new(sd_device *dev);
+void cji_sd_pool_take(sd_pool *p, uint64_t bytes);
+void cji_sd_pool_give(sd_pool *p, uint64_t bytes);         /* a free has been reached in stream order */
+void cji_sd_pool_trim(sd_pool *p, uint64_t keep);
+void cji_sd_pool_settle(sd_device *dev);                   /* a synchronization: gives back what is above the threshold */
+void cji_sd_pools_end(sd_device *dev);
+
+#endif
