@@ -1,24 +1,25 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
 # Over a fake driver of the tests' own: the order of calls, without a device.
+fake_driver = %D%/fake.c %D%/fake.h %D%/fake_calls.c %D%/fake_parts.h %D%/fake_work.c
 fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/failures_are_told %D%/first_failure %D%/late_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/values_and_callbacks %D%/wrong_handles
 fake_stream_tests += %D%/graph_old_drivers
-tests_stream_graph_old_drivers_SOURCES = %D%/graph_old_drivers.c %D%/fake.c %D%/fake.h
+tests_stream_graph_old_drivers_SOURCES = %D%/graph_old_drivers.c $(fake_driver)
 text_tests += $(fake_stream_tests)
-tests_stream_beside_captures_SOURCES = %D%/beside_captures.c %D%/fake.c %D%/fake.h
-tests_stream_capture_rules_SOURCES = %D%/capture_rules.c %D%/fake.c %D%/fake.h
-tests_stream_failures_are_told_SOURCES = %D%/failures_are_told.c %D%/fake.c %D%/fake.h
-tests_stream_first_failure_SOURCES = %D%/first_failure.c %D%/fake.c %D%/fake.h
-tests_stream_late_releases_SOURCES = %D%/late_releases.c %D%/fake.c %D%/fake.h
-tests_stream_same_context_SOURCES = %D%/same_context.c %D%/fake.c %D%/fake.h
-tests_stream_staged_copies_SOURCES = %D%/staged_copies.c %D%/fake.c %D%/fake.h
-tests_stream_stream_faults_SOURCES = %D%/stream_faults.c %D%/fake.c %D%/fake.h
-tests_stream_stream_options_SOURCES = %D%/stream_options.c %D%/fake.c %D%/fake.h
-tests_stream_wrong_handles_SOURCES = %D%/wrong_handles.c %D%/fake.c %D%/fake.h
-tests_stream_stream_counters_SOURCES = %D%/stream_counters.c %D%/fake.c %D%/fake.h
-tests_stream_timeouts_SOURCES = %D%/timeouts.c %D%/fake.c %D%/fake.h
-tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c %D%/fake.c %D%/fake.h
+tests_stream_beside_captures_SOURCES = %D%/beside_captures.c $(fake_driver)
+tests_stream_capture_rules_SOURCES = %D%/capture_rules.c $(fake_driver)
+tests_stream_failures_are_told_SOURCES = %D%/failures_are_told.c $(fake_driver)
+tests_stream_first_failure_SOURCES = %D%/first_failure.c $(fake_driver)
+tests_stream_late_releases_SOURCES = %D%/late_releases.c $(fake_driver)
+tests_stream_same_context_SOURCES = %D%/same_context.c $(fake_driver)
+tests_stream_staged_copies_SOURCES = %D%/staged_copies.c $(fake_driver)
+tests_stream_stream_faults_SOURCES = %D%/stream_faults.c $(fake_driver)
+tests_stream_stream_options_SOURCES = %D%/stream_options.c $(fake_driver)
+tests_stream_wrong_handles_SOURCES = %D%/wrong_handles.c $(fake_driver)
+tests_stream_stream_counters_SOURCES = %D%/stream_counters.c $(fake_driver)
+tests_stream_timeouts_SOURCES = %D%/timeouts.c $(fake_driver)
+tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c $(fake_driver)
 
 # On a device.
 device_tests += %D%/at_exit %D%/events_between_processes %D%/barriers %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
