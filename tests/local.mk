@@ -33,7 +33,7 @@ include %D%/mutants/local.mk
 EXTRA_DIST += %D%/README.md %D%/tsan.sh %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
 
 check_LTLIBRARIES += %D%/libtap.la
-tests_libtap_la_SOURCES = %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h
+tests_libtap_la_SOURCES = %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h %D%/peer.h
 
 # Tests reach internals: the convenience libraries are linked, each as an archive of which only what is needed is taken.
 # A test of the shared library itself says so: tests_whole_x_LDADD = tests/libtap.la libcujit.la

@@ -213,9 +213,11 @@ CJ_API cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms);
 enum { CJ_EVENT_HANDLE = 64 }; /* bytes of an event's handle for other processes */
 
 /* Writes the handle of an event made with .shared = 1, to be carried to another process, which makes its own cj_event of it with cj_event_import: one
- * event, recorded and waited for by both.  Both handles are released, each in its process, in any order.  Not between parent and child of
- * a fork that shares the opened driver.
- * Errors: CJ_EINVAL for an event made without .shared and for too few bytes; CJ_ENOTSUP where the driver lacks it, as the CPU device does. */
+ * event, recorded and waited for by both.  Both are released, each in its process, in any order; the handle leads to the event while the process
+ * that made it has it.  A point that a process recorded and did not reach before its end is never reached.
+ * Not between parent and child of a fork that shares the opened driver.
+ * Errors: CJ_EINVAL for an event made without .shared, for too few bytes, for bytes that are no handle, and for a handle taken in by the process that
+ * gave it out; CJ_EDRIVER where it leads to nothing any more; CJ_ENOTSUP where the driver lacks it.  cuIpcGetEventHandle, cuIpcOpenEventHandle. */
 CJ_API cj_status cj_event_export(cj_event *e, void *handle, size_t bytes);
 CJ_API cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes);
 

@@ -401,4 +401,13 @@ typedef struct cji_cu {
 #include "cuda/symbols.def"
 } cji_cu;
 
+/* Those of byvalue.def; NULL where the driver has none. */
+#define CU(name, export, version, count, list) typedef CUresult (*cji_PFN_##name)(CJI_CU_DECL(count, list));
+#include "cuda/byvalue.def"
+
+typedef struct cji_cu_by_value {
+#define CU(name, export, version, count, list) cji_PFN_##name name;
+#include "cuda/byvalue.def"
+} cji_cu_by_value;
+
 #endif

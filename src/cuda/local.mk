@@ -4,4 +4,4 @@
 
 noinst_LTLIBRARIES += libcujit-cuda.la
 libcujit_cuda_la_SOURCES =
-libcujit_cuda_la_SOURCES += %D%/abi.h %D%/enums.h %D%/errors.def %D%/symbols.def %D%/table.c %D%/table.h
+libcujit_cuda_la_SOURCES += %D%/abi.h %D%/byvalue.def %D%/enums.h %D%/errors.def %D%/symbols.def %D%/table.c %D%/table.h

@@ -34,6 +34,7 @@ struct cj_driver {
     cji_obj obj;
     cji_cu cu;                         /* no pointer is NULL: what is missing has a stub that answers CUDA_ERROR_NOT_SUPPORTED */
     bool missing[CJI_CU_COUNT];        /* those */
+    cji_cu_by_value by_value;          /* a layer has those of the driver below */
     int kind;                          /* enum cji_driver_kind */
     int version;                       /* cuDriverGetVersion: 13000 */
     int ptx_version;                   /* 90 */

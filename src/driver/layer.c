@@ -163,7 +163,10 @@ cj_driver *cj_driver_open_tapped(cj_driver *under, const cj_tap_opts *opts)
     cji_obj_release(failed);
     cji_obj_delete(failed, sizeof *failed);
     cj_driver *drv = cji_driver_start((cji_source){ tap_get, tap }, tap, under->path);
-    if (!cji_obj_failed(drv)) drv->kind = under->kind;
+    if (!cji_obj_failed(drv)) {
+        drv->kind = under->kind;
+        drv->by_value = under->by_value;
+    }
     return drv;
 }
 

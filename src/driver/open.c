@@ -136,6 +136,7 @@ static cj_status start_driver(cj_driver *drv, cji_source source)
     if (r == CUDA_SUCCESS) r = drv->cu.cuDeviceGetCount(&drv->device_count), cu_call = "cuDeviceGetCount";
     if (r != CUDA_SUCCESS) return fail_start(drv, r, cu_call);
     drv->ptx_version = ptx_version_of(drv->version);
+    if (!drv->tap) cji_cu_load_by_value(&drv->by_value, source);
     return CJ_OK;
 }
 

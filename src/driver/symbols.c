@@ -45,6 +45,19 @@ int cji_cu_load(cji_cu *cu, bool missing[CJI_CU_COUNT], cji_source source)
     return lacks;
 }
 
+void cji_cu_load_by_value(cji_cu_by_value *out, cji_source source)
+{
+    static const cji_cu_row rows[] = {
+#define CU(name, export, version, count, list) { #name, #export, version, false, count, { { NULL, NULL } } },
+#include "cuda/byvalue.def"
+    };
+    _Static_assert(sizeof *out == sizeof rows / sizeof *rows * sizeof(void *), "pointers in the order of the rows");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *fn = source.get(source.user, &rows[i]);
+        memcpy((char *)out + i * sizeof fn, &fn, sizeof fn);
+    }
+}
+
 /* -- Libraries ----------------------------------------------------------------------------------------------------------- */
 
 typedef CUresult (*proc_address_v1)(const char *symbol, void **pfn, int version, cuuint64_t flags); /* CUDA 11.3 */

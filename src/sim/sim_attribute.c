@@ -71,6 +71,7 @@ static const sd_fact sd_facts[] = {
     { CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, 4 },
     { CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1 },
     { CU_DEVICE_ATTRIBUTE_NUMA_ID, -1 },
+    { CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1 },
 };
 
 int cji_sd_limit(CUdevice_attribute a)

@@ -7,6 +7,7 @@
 #include "sim/sim_device.h"
 #include "sim/sim_graph.h"
 #include "sim/sim_queue.h"
+#include "sim/sim_shared.h"
 #include "sim/sim_stream.h"
 
 #include <string.h>
@@ -225,7 +226,7 @@ CUresult cji_sd_capture_record(sd_stream *s, sd_event *e)
 
 CUresult cji_sd_capture_wait(sd_stream *s, sd_event *e)
 {
-    if (!e->recorded) return CUDA_SUCCESS;
+    if (!cji_sd_event_recorded(e)) return CUDA_SUCCESS;
     sd_capture *k = e->capture ? cji_sd_capture_by_id(e->capture) : NULL;
     if (!k) {   /* recorded outside, or in a capture that is over */
         if (!s->capture) return CUDA_ERROR_INVALID_VALUE;

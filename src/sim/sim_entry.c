@@ -1,8 +1,9 @@
-/* The exported entry points, thin and made from cuda/symbols.def: each asks cji_sd_begin() whether it may go on, and calls the function
+/* The exported entry points, thin and made from cuda/symbols.def and cuda/byvalue.def: each asks cji_sd_begin() whether it may go on, and calls the function
  * that does it.  Nothing inside calls an exported name: whoever has loaded another libcuda first does not get our calls.
  *
  * A row that the CPU device does not have yet is named in sim_lacks.h; it is neither exported nor found by cuGetProcAddress. */
 #include "sim/simcore.h"
+#include "sim/sim_shared.h"
 
 #include <string.h>
 
@@ -45,6 +46,19 @@
 #define CU(name, export, version, need, count, list) SD_TAKE(SD_LACKING(name))(SD_ENTRY(name, export, count, list))
 #include "cuda/symbols.def"
 
+/* Those of cuda/byvalue.def. */
+#define CU(name, export, version, count, list)                                     \
+    CJ_API CUresult export(CJI_CU_DECL(count, list));                              \
+    CUresult export(CJI_CU_DECL(count, list))                                      \
+    {                                                                              \
+        CUresult r = cji_sd_begin(true);                                           \
+        if (r != CUDA_SUCCESS) return r;                                           \
+        r = cji_sd_##name(CJI_CU_NAMES(count, list));                              \
+        cji_sd_end();                                                              \
+        return r;                                                                  \
+    }
+#include "cuda/byvalue.def"
+
 typedef void (*sd_code)(void);
 
 #define SD_ADDRESS_0(export) (sd_code)export
@@ -55,6 +69,12 @@ static const sd_code sd_entries[CJI_CU_COUNT] = {
 #define CU(name, export, version, need, count, list) SD_ADDRESS(SD_LACKING(name))(export),
 #include "cuda/symbols.def"
 };
+
+static const struct { const char *api, *export; int version; sd_code code; } sd_by_value[] = {
+#define CU(name, export, version, count, list) { #name, #export, version, (sd_code)export },
+#include "cuda/byvalue.def"
+};
+enum { SD_BY_VALUE = sizeof sd_by_value / sizeof *sd_by_value };
 
 static void *sd_address(sd_code code)
 {
@@ -87,8 +107,13 @@ CUresult cji_sd_cuGetProcAddress(const char *symbol, void **pfn, int version, cu
     bool later;
     int i = sd_find_api(symbol, version, &later);
     *pfn = i < 0 ? NULL : sd_address(sd_entries[i]);
+    for (int v = 0; v < SD_BY_VALUE; v++)
+        if (strcmp(sd_by_value[v].api, symbol) == 0) {
+            later = version < sd_by_value[v].version;
+            *pfn = later ? NULL : sd_address(sd_by_value[v].code);
+        }
     if (found)
-        *found = i >= 0 ? CU_GET_PROC_ADDRESS_SUCCESS : later ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        *found = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS : later ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return CUDA_SUCCESS;
 }
 
@@ -106,6 +131,8 @@ void *cujit_sim_get_symbol(void *user, const char *name)
     if (!name) return NULL;
     int i = cji_cu_find_export(name);
     if (i >= 0) return sd_entries[i] ? sd_address(sd_entries[i]) : NULL;
+    for (int v = 0; v < SD_BY_VALUE; v++)
+        if (strcmp(sd_by_value[v].export, name) == 0) return sd_address(sd_by_value[v].code);
     if (strcmp(name, "cujit_sim_setup") == 0) return sd_address((sd_code)cujit_sim_setup);
     if (strcmp(name, "cujit_sim_complaint") == 0) return sd_address((sd_code)cujit_sim_complaint);
     if (strcmp(name, "cujit_sim_get_symbol") == 0) return sd_address((sd_code)cujit_sim_get_symbol);

@@ -4,12 +4,14 @@
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
 #include "sim/sim_queue.h"
+#include "sim/sim_shared.h"
 #include "sim/sim_stream.h"
 
 void cji_sd_event_drop(sd_event *e)
 {
     if (!e || --e->refs) return;
     cji_sd_op_drop(e->point);
+    cji_sd_shared_drop(e->shared);
     cji_sd_deps_free(&e->dep, &e->ndep, &e->dep_cap);
     cji_free(e, sizeof *e);
 }
@@ -22,15 +24,33 @@ CUresult cji_sd_event_get(CUevent h, sd_event **out)
 }
 
 /* Recorded anew: `point`, outside any capture. */
-void cji_sd_event_set(sd_event *e, sd_op *point)
+CUresult cji_sd_event_set(sd_event *e, sd_op *point)
 {
     sd_op *old = e->point;
+    if (e->shared && !cji_sd_shared_record(e, point)) return CUDA_ERROR_OUT_OF_MEMORY;
     point->refs++;
     e->point = point;
     e->recorded = true;
     e->capture = 0;
     e->ndep = 0;
     cji_sd_op_drop(old);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sd_event_make(sd_ctx *c, unsigned flags, sd_shared *shared, CUevent *out)
+{
+    sd_event *e = cji_zalloc(sizeof *e);
+    if (!e || !cji_sd_handle_add(SD_EVENT, e)) {
+        cji_free(e, sizeof *e);
+        cji_sd_shared_drop(shared);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    e->ctx = c;
+    e->flags = flags;
+    e->refs = 1;
+    e->shared = shared;
+    *out = (CUevent)e;
+    return CUDA_SUCCESS;
 }
 
 CUresult cji_sd_cuEventCreate(CUevent *out, unsigned flags)
@@ -40,18 +60,9 @@ CUresult cji_sd_cuEventCreate(CUevent *out, unsigned flags)
     if (!out || flags & ~all || (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
-    if (!r) {
-        sd_event *e = cji_zalloc(sizeof *e);
-        if (!e || !cji_sd_handle_add(SD_EVENT, e)) {
-            cji_free(e, sizeof *e);
-            r = CUDA_ERROR_OUT_OF_MEMORY;
-        } else {
-            e->ctx = c;
-            e->flags = flags;
-            e->refs = 1;
-            *out = (CUevent)e;
-        }
-    }
+    sd_shared *shared = !r && flags & CU_EVENT_INTERPROCESS ? cji_sd_shared_new() : NULL;
+    if (!r && flags & CU_EVENT_INTERPROCESS && !shared) r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) r = cji_sd_event_make(c, flags, shared, out);
     sd_unlock();
     return r;
 }
@@ -92,9 +103,9 @@ static CUresult sd_record(CUevent h, CUstream hs, unsigned flags)
     sd_op *point;
     r = cji_sd_enqueue(s, NULL, NULL, &point);
     if (r) return r;
-    cji_sd_event_set(e, point);
+    r = cji_sd_event_set(e, point);
     cji_sd_op_drop(point);
-    return CUDA_SUCCESS;
+    return r;
 }
 
 CUresult cji_sd_cuEventRecordWithFlags(CUevent h, CUstream hs, unsigned flags)
@@ -106,6 +117,18 @@ CUresult cji_sd_cuEventRecordWithFlags(CUevent h, CUstream hs, unsigned flags)
 }
 
 CUresult cji_sd_cuEventRecord(CUevent h, CUstream hs) { return cji_sd_cuEventRecordWithFlags(h, hs, CU_EVENT_RECORD_DEFAULT); }
+
+/* For what the event stands for now. */
+static CUresult sd_wait_now(sd_stream *s, const sd_event *e)
+{
+    sd_op *near;
+    uint64_t far;
+    sd_work *w;
+    cji_sd_event_now(e, &near, &far);
+    if (near) return cji_sd_enqueue(s, NULL, near, NULL);
+    CUresult r = far ? cji_sd_far_work(e, far, s->ctx, &w) : CUDA_SUCCESS;
+    return r || !far ? r : cji_sd_submit(s, w);
+}
 
 static CUresult sd_wait_event(CUstream hs, CUevent h, unsigned flags)
 {
@@ -124,8 +147,7 @@ static CUresult sd_wait_event(CUstream hs, CUevent h, unsigned flags)
     }
     if (flags & CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
     if (s->capture || e->capture) return cji_sd_capture_wait(s, e);
-    if (!e->point || e->point->done) return CUDA_SUCCESS;
-    return cji_sd_enqueue(s, NULL, e->point, NULL);
+    return sd_wait_now(s, e);
 }
 
 CUresult cji_sd_cuStreamWaitEvent(CUstream hs, CUevent h, unsigned flags)
@@ -154,9 +176,12 @@ static CUresult sd_event_to_ask(CUevent h, sd_event **out)
 CUresult cji_sd_cuEventQuery(CUevent h)
 {
     sd_event *e;
+    sd_op *near;
+    uint64_t far;
     sd_lock();
     CUresult r = sd_event_to_ask(h, &e);
-    if (!r && e->point && !e->point->done) r = CUDA_ERROR_NOT_READY;
+    if (!r) cji_sd_event_now(e, &near, &far);
+    if (!r && (near || far)) r = CUDA_ERROR_NOT_READY;
     if (r == CUDA_ERROR_NOT_READY) cji_sd_stall_look();
     sd_unlock();
     return r;
@@ -165,11 +190,14 @@ CUresult cji_sd_cuEventQuery(CUevent h)
 CUresult cji_sd_cuEventSynchronize(CUevent h)
 {
     sd_event *e;
+    sd_op *near;
+    uint64_t far;
     sd_lock();
     CUresult r = sd_event_to_ask(h, &e);
     if (!r || (r != CUDA_ERROR_INVALID_HANDLE && r == e->ctx->fault)) {   /* after a fault what is pending still comes to its end */
         e->refs++;
-        r = cji_sd_wait(e->point);
+        cji_sd_event_now(e, &near, &far);
+        r = far ? cji_sd_far_sync(e, far) : cji_sd_wait(near);
         if (!r) r = e->ctx->fault;
         cji_sd_event_drop(e);
     }
@@ -197,15 +225,4 @@ CUresult cji_sd_cuEventElapsedTime(float *ms, CUevent ha, CUevent hb)
     CUresult r = sd_elapsed(ms, ha, hb);
     sd_unlock();
     return r;
-}
-
-/* Events stay in their process here: CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED is 0. */
-CUresult cji_sd_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
-{
-    sd_event *e;
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_event_get(h, &e);
-    sd_unlock();
-    return r ? r : CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -8,6 +8,7 @@
 #include "sim/sim_exec.h"
 #include "sim/sim_graph.h"
 #include "sim/sim_queue.h"
+#include "sim/sim_shared.h"
 #include "sim/sim_stream.h"
 
 #include <string.h>
@@ -232,20 +233,32 @@ static sd_work *sd_step_work(const sd_step *s)
     return s->enabled && s->work && s->work->verb != SD_RECORD && s->work->verb != SD_WAIT ? s->work : NULL;
 }
 
+/* It waits for what the event stands for now. */
+static CUresult sd_step_waits(sd_op *op, const sd_event *e)
+{
+    sd_op *near;
+    uint64_t far;
+    cji_sd_event_now(e, &near, &far);
+    return far ? cji_sd_far_work(e, far, op->ctx, &op->work) : cji_sd_op_after(op, near);
+}
+
 /* The operation of one step; NULL without memory. */
 static sd_op *sd_step_launch(sd_exec *x, const sd_step *s, sd_stream *stream, sd_op *begin)
 {
     sd_op *op = cji_sd_op_new(s->work && s->work->ctx ? s->work->ctx : stream->ctx, stream, sd_step_work(s));
     if (!op) return NULL;
-    CUresult r = s->nbefore ? CUDA_SUCCESS : cji_sd_op_after(op, begin);
+    CUresult r = s->work && s->work->verb == SD_WAIT ? sd_step_waits(op, s->work->event) : CUDA_SUCCESS;
+    if (!r && !s->nbefore) r = cji_sd_op_after(op, begin);
     for (size_t b = 0; b < s->nbefore && !r; b++) r = cji_sd_op_after(op, x->op[s->before[b]]);
-    if (!r && s->work && s->work->verb == SD_WAIT) r = cji_sd_op_after(op, s->work->event->point);
     if (r) {
         cji_sd_op_abandon(op);
         return NULL;
     }
     cji_sd_op_submit(op);
-    if (s->work && s->work->verb == SD_RECORD) cji_sd_event_set(s->work->event, op);
+    if (s->work && s->work->verb == SD_RECORD && cji_sd_event_set(s->work->event, op)) {
+        cji_sd_op_drop(op);
+        return NULL;
+    }
     return op;
 }
 

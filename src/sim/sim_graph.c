@@ -135,6 +135,7 @@ CUgraphNodeType cji_sd_verb_type(const sd_work *w)
     case SD_CHILD: return CU_GRAPH_NODE_TYPE_GRAPH;
     case SD_AGAIN:
     case SD_BEGIN:
+    case SD_FAR:
     case SD_MARK: break;
     }
     return CU_GRAPH_NODE_TYPE_EMPTY;

@@ -6,6 +6,7 @@
 #include "sim/sim_graph.h"
 #include "sim/sim_module.h"
 #include "sim/sim_queue.h"
+#include "sim/sim_shared.h"
 #include "sim/sim_stream.h"
 
 #include <stddef.h>
@@ -53,6 +54,7 @@ void cji_sd_work_drop(sd_work *w)
         for (size_t i = 0; i < w->begin.n; i++) cji_sd_cond_drop(w->begin.cond[i]);
         if (w->begin.cond) cji_free(w->begin.cond, w->begin.n * sizeof *w->begin.cond);
         break;
+    case SD_FAR: cji_sd_shared_drop(w->far.shared); break;
     default: break;
     }
     cji_free(w, w->size);
@@ -147,6 +149,7 @@ void cji_sd_op_finish(sd_op *op)
         o->next_ready = NULL;
         o->done = true;
         o->when = now;
+        if (o->shared) cji_sd_shared_reach(o);
         sd_op_unlink(o);
         for (size_t i = 0; i < o->nsucc; i++) {
             sd_op *s = o->succ[i];
@@ -251,6 +254,7 @@ void cji_sd_run(sd_op *op)
     case SD_HOST:
     case SD_CALLBACK: if (!exiting) cji_sd_run_host(op, w); break;
     case SD_FREE: cji_sd_run_free(op, w); break;
+    case SD_FAR: cji_sd_run_far(op, w); break;
     default: break;
     }
 }

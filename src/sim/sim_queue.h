@@ -11,7 +11,8 @@ typedef enum sd_verb {
     SD_LAUNCH, SD_COPY, SD_FILL, SD_HOST, SD_CALLBACK, SD_WAIT_VALUE, SD_WRITE_VALUE, SD_FREE,
     SD_BATCH,        /* several values in one node */
     SD_RECORD, SD_WAIT, SD_CHILD, SD_CONDITIONAL,             /* in graphs only: a launch makes other things of them */
-    SD_GRAPH_ALLOC, SD_GRAPH_FREE, SD_BRANCH, SD_AGAIN, SD_BEGIN   /* in launches of graphs */
+    SD_GRAPH_ALLOC, SD_GRAPH_FREE, SD_BRANCH, SD_AGAIN, SD_BEGIN,  /* in launches of graphs */
+    SD_FAR           /* waits for an event of another process; in streams and in launches of graphs */
 } sd_verb;
 
 typedef struct sd_side { uint64_t at; size_t pitch, slice; bool host, pageable; } sd_side;   /* host: used as it is, not looked up */
@@ -39,6 +40,7 @@ struct sd_work {
         struct { sd_gmem *mem; CUmemPoolProps props; } gmem;   /* SD_GRAPH_ALLOC, SD_GRAPH_FREE; held */
         struct { sd_cond *cond; CUgraphConditionalNodeType type; unsigned n; sd_graph **body; sd_exec **exec; } branch;   /* body: SD_CONDITIONAL, exec: SD_BRANCH */
         struct { sd_cond **cond; size_t n; } begin;            /* held */
+        struct { sd_shared *shared; uint64_t point; } far;     /* held */
         sd_event *event;            /* held */
         sd_graph *child;            /* held */
     };
@@ -57,6 +59,7 @@ struct sd_op {
     sd_stream *stream;              /* held until it is done */
     sd_exec *exec;                  /* held until it is done: the last op of a graph launch */
     sd_bag *bag;                    /* held until it is done: that launch's user objects */
+    sd_shared *shared; uint64_t far;   /* held until it is done: the point of an event between processes that it is */
     sd_op *branch;                  /* SD_AGAIN: the branch whose body ends here; held */
     uint64_t seq, when;             /* when: done, in ns; of a host function that runs: begun */
     unsigned mark; bool named;      /* sim_stall.c: scratch; has been told of */

@@ -25,6 +25,7 @@ struct sd_event {
     unsigned flags, refs;
     bool recorded;
     sd_op *point;                   /* held */
+    sd_shared *shared; uint64_t far;   /* held: between processes, else NULL; what `point` is there */
     /* Recorded in a capturing stream: */
     uint64_t capture;               /* its id, 0: none */
     sd_node **dep; size_t ndep, dep_cap;
@@ -40,7 +41,8 @@ CUresult cji_sd_stream(CUstream h, sd_stream **out);
 CUresult cji_sd_stream_for_work(CUstream h, sd_stream **out);
 void cji_sd_event_drop(sd_event *e);
 CUresult cji_sd_event_get(CUevent h, sd_event **out);
-void cji_sd_event_set(sd_event *e, sd_op *point);
+CUresult cji_sd_event_set(sd_event *e, sd_op *point);
+CUresult cji_sd_event_make(sd_ctx *c, unsigned flags, sd_shared *shared, CUevent *out);   /* takes over `shared` */
 
 /* ---- Submission: into the stream, or into the graph that it captures --------------------------------------------- */
 

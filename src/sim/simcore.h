@@ -2,7 +2,7 @@
  * the state of the process and its lock, handles, the entry points.  Each subject has a header of its own.
  *
  *   simcore.h      thread, process state, settings, entry and exit of calls      sim_state.c
- *                  exported entry points, cuGetProcAddress                       sim_entry.c (made from cuda/symbols.def)
+ *                  exported entry points, cuGetProcAddress                       sim_entry.c (made from cuda/symbols.def, cuda/byvalue.def)
  *                  handles                                                       sim_handle.c
  *   sim_device.h   devices, their attributes, contexts                           sim_device.c, sim_attribute.c, sim_context.c
  *   sim_memory.h   address ranges, allocations, pinned memory, pools             sim_address.c, sim_memory.c, sim_pinned.c, sim_pool.c
@@ -14,6 +14,7 @@
  *   sim_graph.h    graphs, nodes                                                 sim_graph.c, sim_node.c
  *   sim_exec.h     executable graphs, their updates, conditional nodes           sim_exec.c, sim_update.c, sim_cond.c
  *                  memory of graphs, user objects                                sim_graphmem.c, sim_object.c
+ *   sim_shared.h   events between processes                                      sim_shared.c, sim_shared_event.c
  *
  * Invariants.
  *   One lock (sd.lock) guards everything here but the address table, which has its own and is the inner one.  No user code, no copy and
@@ -54,6 +55,7 @@ typedef struct sd_object sd_object;
 typedef struct sd_bag sd_bag;
 typedef struct sd_cond sd_cond;
 typedef struct sd_gmem sd_gmem;
+typedef struct sd_shared sd_shared;
 
 enum { SD_DRIVER_VERSION = 13000, SD_PTX_VERSION = 90, SD_PRIORITIES = 6, SD_MAX_WORKERS = 160, SD_MAX_DEVICES = 16, SD_LIMITS = 7, SD_LIMITS_KNOWN = 10, SD_JIT_OPTIONS = 35 };
 

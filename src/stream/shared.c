@@ -1,5 +1,4 @@
 /* Events between processes: their handles, given out and taken in. */
-#include <dlfcn.h>
 #include <string.h>
 
 #include "stream/streams.h"
@@ -24,22 +23,11 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
     return CJ_OK;
 }
 
-/* The driver's call takes the handle by value, which no row of the driver table can say, so it is found by itself. */
-typedef CUresult (*open_handle_fn)(CUevent *out, CUipcEventHandle handle);
-
-static open_handle_fn shared_open(const cj_driver *drv)
-{
-    void *found = drv->lib ? dlsym(drv->lib, "cuIpcOpenEventHandle") : NULL;
-    open_handle_fn fn = NULL;
-    memcpy(&fn, &found, sizeof fn);
-    return fn;
-}
-
 static void shared_import(cj_event *e, const void *handle, const char *call)
 {
     CUipcEventHandle h;
     cji_ctx ctx;
-    open_handle_fn open = shared_open(e->dev->drv);
+    const cji_PFN_cuIpcOpenEventHandle open = e->dev->drv->by_value.cuIpcOpenEventHandle;
     memcpy(&h, handle, sizeof h);
     if (!open) {
         cji_fail(e, CJ_ENOTSUP, call, "%s: this driver has no events between processes", call);
@@ -50,7 +38,10 @@ static void shared_import(cj_event *e, const void *handle, const char *call)
     cji_ctx_leave(e->dev, &ctx);
     if (r == CUDA_SUCCESS) return;
     e->raw = NULL;
-    cji_refused(e, e->dev, r, call, "cuIpcOpenEventHandle");
+    if (r == CUDA_ERROR_INVALID_CONTEXT)
+        cji_cu_fail_as(e, e->dev->drv, r, CJ_EINVAL, "cuIpcOpenEventHandle", call, "%s: the handle is of this process, which has the event: use that one", call);
+    else
+        cji_refused(e, e->dev, r, call, "cuIpcOpenEventHandle");
 }
 
 cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes)

@@ -46,7 +46,11 @@ head='#include <stddef.h>
   grep -E '^#define CJI_CU_(DECL|PASTE)' "$src/src/cuda/abi.h"
   echo '#define CU(name, export, version, need, count, list) \'
   echo '    _Static_assert(_Generic((PFN_OF_##name)0, CUresult (*)(CJI_CU_DECL(count, list)): 1, default: 0), #name);'
-  echo '#include "cuda/symbols.def"'; } >"$tmp/calls.c"
+  echo '#include "cuda/symbols.def"'
+  $awk -F'[(, ]+' '/^CU\(/ { api = $3; sub(/_v[0-9]$/, "", api); print "#define PFN_OF_" $2 " PFN_" api "_v" $4 }' "$src/src/cuda/byvalue.def"
+  echo '#define CU(name, export, version, count, list) \'
+  echo '    _Static_assert(_Generic((PFN_OF_##name)0, CUresult (*)(CJI_CU_DECL(count, list)): 1, default: 0), #name);'
+  echo '#include "cuda/byvalue.def"'; } >"$tmp/calls.c"
 
 n=0
 echo 1..4
@@ -60,7 +64,8 @@ done
 # The stub library of the toolkit exports what a driver exports.
 stub=$(dirname "$include")/lib64/stubs/libcuda.so
 if [ -f "$stub" ] && command -v nm >/dev/null 2>&1; then
-    missing=$(nm -D --defined-only "$stub" | $awk 'NR == FNR { have[$3] = 1; next } /^CU\(/ { split($0, f, /[(, ]+/); if (!(f[3] in have)) print f[3] }' - "$src/src/cuda/symbols.def")
+    missing=$(nm -D --defined-only "$stub" |
+        $awk 'NR == FNR { have[$3] = 1; next } /^CU\(/ { split($0, f, /[(, ]+/); if (!(f[3] in have)) print f[3] }' - "$src/src/cuda/symbols.def" "$src/src/cuda/byvalue.def")
     [ -z "$missing" ] && echo 'ok 4 - exports: every symbol is in the stub library' || { echo "# missing: $missing"; echo 'not ok 4 - exports: every symbol is in the stub library'; }
 else
     echo 'ok 4 - exports # SKIP no stub library, or no nm'
