@@ -23,6 +23,7 @@ tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c $(fake_dr
 
 # On a device.
 device_tests += %D%/at_exit %D%/events_between_processes %D%/barriers %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
-device_tests += %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes %D%/left_out
+device_tests += %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes %D%/left_out %D%/random_work
+tests_stream_random_work_SOURCES = %D%/random_work.c %D%/random_ops.c %D%/random_work.h
 EXTRA_DIST += %D%/latch.h
 helgrind_tests += %D%/beside_captures %D%/late_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim
