@@ -1,4 +1,4 @@
-/* The operations of random_work.c. */
+/* The operations of random work, and its objects (random_work.h). */
 #include "tests/stream/random_work.h"
 
 #include <stdarg.h>
@@ -55,13 +55,15 @@ static void host_mix(void *user)
 static const char *const op_names[] = { "mix", "move", "set8", "set16", "set32", "copy", "up", "up from pageable memory", "down", "host function" };
 const char *work_op_name(const op *o) { return op_names[o->kind]; }
 
-op work_op(work *w, bool for_graph)
+static unsigned pick_memory(work *w, unsigned device) { return work_pick(w, DEVICE_MEMS / w->devices) * w->devices + device; }
+
+op work_op(work *w, unsigned device, bool for_graph)
 {
-    op o = { .kind = (op_kind)work_pick(w, 10), .dst = work_pick(w, DEVICE_MEMS), .value = work_pick(w, 60000), .spin = work_pick(w, 4) ? 0 : tap_on_gpu() ? 4000 : 6 };
+    op o = { .kind = (op_kind)work_pick(w, 10), .dst = pick_memory(w, device), .value = work_pick(w, 60000), .spin = work_pick(w, 4) ? 0 : tap_on_gpu() ? 4000 : 6 };
     if (o.kind == OP_UP_PAGEABLE && for_graph) o.kind = OP_UP;
     if (o.kind == OP_DOWN || o.kind == OP_HOST) o.dst = DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS);
-    o.src = o.kind == OP_UP ? DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS) : work_pick(w, DEVICE_MEMS);
-    if (o.src == o.dst && work_reads(&o)) o.src = (o.dst + 1) % DEVICE_MEMS;
+    o.src = o.kind == OP_UP ? DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS) : o.kind == OP_COPY && !for_graph ? work_pick(w, DEVICE_MEMS) : pick_memory(w, device);
+    if (o.src == o.dst && work_reads(&o)) o.src = (o.dst + w->devices) % DEVICE_MEMS;
     o.count = 1 + work_pick(w, work_pick(w, 3) ? 40 : COUNT);
     o.at = work_pick(w, COUNT - o.count + 1);
     return o;
@@ -110,21 +112,25 @@ void work_give(work *w, const op *o, cj_stream *s)
 {
     cj_dptr d = device_at(w, o->dst, o), from = device_at(w, o->src, o);
     const cj_dims dims = cj_threads(o->count, 64);
+    unsigned device = work_device_of(w, o->dst);
     size_t bytes = 4 * o->count;
     switch (o->kind) {
     case OP_MIX:
-        cj_launch(s, w->mix, dims, d, o->count, o->value, o->spin);
-        cj_used_on(w->dev, d, s);
+        cj_launch(s, w->mix[device], dims, d, o->count, o->value, o->spin);
+        cj_used_on(w->dev[device], d, s);
         break;
     case OP_MOVE:
-        cj_launch(s, w->move, dims, d, from, o->count, o->value, o->spin);
-        cj_used_on(w->dev, d, s);
-        cj_used_on(w->dev, from, s);
+        cj_launch(s, w->move[device], dims, d, from, o->count, o->value, o->spin);
+        cj_used_on(w->dev[device], d, s);
+        cj_used_on(w->dev[device], from, s);
         break;
     case OP_SET8: cj_set8(s, d, (uint8_t)o->value, bytes); break;
     case OP_SET16: cj_set16(s, d, (uint16_t)o->value, bytes / 2); break;
     case OP_SET32: cj_set32(s, d, o->value, o->count); break;
-    case OP_COPY: cj_copy(s, d, from, bytes); break;
+    case OP_COPY:
+        if (device == work_device_of(w, o->src)) cj_copy(s, d, from, bytes);
+        else cj_copy_peer(s, w->dev[device], d, w->dev[work_device_of(w, o->src)], from, bytes);
+        break;
     case OP_UP: cj_copy_to_device(s, d, w->mem[o->src].h + o->at, bytes); break;
     case OP_UP_PAGEABLE: give_pageable(o, s, d); break;
     case OP_DOWN: cj_copy_to_host(s, w->mem[o->dst].h + o->at, from, bytes); break;
@@ -138,8 +144,8 @@ static cj_node *node_of(work *w, const op *o, cj_graph *g, const cj_nodes *after
     const cj_dims dims = cj_threads(o->count, 64);
     size_t bytes = 4 * o->count;
     switch (o->kind) {
-    case OP_MIX: return cj_graph_kernel(g, after, w->mix, dims, d, o->count, o->value, o->spin);
-    case OP_MOVE: return cj_graph_kernel(g, after, w->move, dims, d, from, o->count, o->value, o->spin);
+    case OP_MIX: return cj_graph_kernel(g, after, w->mix[work_device_of(w, o->dst)], dims, d, o->count, o->value, o->spin);
+    case OP_MOVE: return cj_graph_kernel(g, after, w->move[work_device_of(w, o->dst)], dims, d, from, o->count, o->value, o->spin);
     case OP_SET8: return cj_graph_set8(g, after, d, (uint8_t)o->value, bytes);
     case OP_SET16: return cj_graph_set16(g, after, d, (uint16_t)o->value, bytes / 2);
     case OP_SET32: return cj_graph_set32(g, after, d, o->value, o->count);
@@ -160,7 +166,7 @@ static bool ops_conflict(const op *a, const op *b)
 
 cj_graph *work_compose(work *w, exec *e, bool keep)
 {
-    cj_graph *g = cj_graph_create(w->dev);
+    cj_graph *g = cj_graph_create(w->dev[e->device]);
     cj_node *node[OPS];
     unsigned before[OPS]; /* bits of the operations that each comes after */
     for (unsigned i = 0; i < e->count; i++) {
@@ -181,16 +187,18 @@ cj_graph *work_compose(work *w, exec *e, bool keep)
 /* Operation i goes to one of the streams; where another one holds an operation that it must come after, they are joined. */
 cj_graph *work_capture(work *w, const exec *e)
 {
-    cj_stream *origin = w->stream[0];
+    unsigned first = e->device;
+    cj_stream *origin = w->stream[first];
     unsigned on[OPS];
     unsigned has[STREAMS] = { 0 }; /* bits of the operations that each stream comes after */
-    bool in[STREAMS] = { true };
+    bool in[STREAMS] = { false };
+    in[first] = true;
     cj_capture_begin_with(origin, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1));
     for (unsigned i = 0; i < e->count; i++) {
-        unsigned a = on[i] = work_pick(w, STREAMS);
+        unsigned a = on[i] = work_stream(w, e->device);
         if (!in[a]) {
             cj_stream_fork(origin, w->stream[a]);
-            has[a] = has[0];
+            has[a] = has[first];
             in[a] = true;
         }
         for (unsigned k = i; k-- > 0;) {
@@ -217,19 +225,21 @@ void work_change(work *w, exec *e, unsigned i)
 void work_open(work *w)
 {
     w->drv = cj_driver_open(NULL);
-    w->dev = cj_device_open(w->drv, 0);
     w->module = cj_ptx_create();
     add_kernel(w->module, "mix", false);
     add_kernel(w->module, "move", true);
-    w->mix = cj_kernel_load(w->dev, w->module, "mix");
-    w->move = cj_kernel_load(w->dev, w->module, "move");
-    w->hub = cj_hub_create(w->dev);
-    w->word = cj_host_alloc(w->dev, 4 * WORDS);
-    if (!w->word) tap_bail("%s", cj_error_of(w->dev)->message);
-    for (unsigned i = 0; i < EVENTS; i++) w->event[i] = cj_event_create(w->dev, NULL);
+    for (unsigned i = 0; i < w->devices; i++) {
+        w->dev[i] = cj_device_open(w->drv, (int)i);
+        w->mix[i] = cj_kernel_load(w->dev[i], w->module, "mix");
+        w->move[i] = cj_kernel_load(w->dev[i], w->module, "move");
+    }
+    w->hub = cj_hub_create(w->dev[0]);
+    w->word = cj_host_alloc(w->dev[0], 4 * WORDS);
+    if (!w->word) tap_bail("%s", cj_error_of(w->dev[0])->message);
+    for (unsigned i = 0; i < EVENTS; i++) w->event[i] = cj_event_create(w->dev[work_device_of(w, i)], NULL);
     for (unsigned r = DEVICE_MEMS; r < MEMS; r++)
-        if (!(w->mem[r].h = cj_host_alloc(w->dev, sizeof w->mem[r].model))) tap_bail("%s", cj_error_of(w->dev)->message);
-    cj_stream *s = cj_stream_create(w->dev, NULL);
+        if (!(w->mem[r].h = cj_host_alloc(w->dev[0], sizeof w->mem[r].model))) tap_bail("%s", cj_error_of(w->dev[0])->message);
+    cj_stream *s = cj_stream_create(w->dev[0], NULL);
     w->words = cj_stream_write_value32(s, (cj_dptr){ (uintptr_t)w->word }, 1) == CJ_OK;
     cj_stream_sync(s);
     cj_stream_free(s);
@@ -246,10 +256,10 @@ void work_begin(work *w, unsigned seed)
     memset(w->knows, 0, sizeof w->knows);
     memset(w->done, 0, sizeof w->done);
     memset(w->stood, 0, sizeof w->stood);
-    for (unsigned i = 0; i < STREAMS; i++) w->stream[i] = cj_stream_create(w->dev, NULL);
+    for (unsigned i = 0; i < STREAMS; i++) w->stream[i] = cj_stream_create(w->dev[work_device_of(w, i)], NULL);
     for (unsigned r = 0; r < MEMS; r++) {
         mem *m = &w->mem[r];
-        m->home = m->writer = r % STREAMS;
+        m->home = m->writer = r % STREAMS; /* of the same device */
         m->written = 0;
         memset(m->read, 0, sizeof m->read);
         for (unsigned i = 0; i < COUNT; i++) m->model[i] = r * COUNT + i;
@@ -280,7 +290,7 @@ bool work_end(work *w)
         if (!is) {
             cj_copy_to_host(w->stream[m->home], got, m->d, sizeof got);
             cj_stream_sync(w->stream[m->home]);
-            cj_free(w->dev, m->d);
+            cj_free(w->dev[work_device_of(w, r)], m->d);
             is = got;
         }
         for (unsigned i = 0; i < COUNT && !*w->why; i++)
@@ -289,20 +299,22 @@ bool work_end(work *w)
     for (unsigned i = 0; i < STREAMS; i++) cj_stream_free(w->stream[i]);
     for (unsigned i = 0; i < w->jobs; i++) free(w->job[i]);
     w->jobs = 0;
-    cj_device_collect(w->dev);
+    for (unsigned i = 0; i < w->devices; i++) cj_device_collect(w->dev[i]);
     return !*w->why;
 }
 
 void work_close(work *w)
 {
-    tap_is_uint(cj_device_collect(w->dev), 0, "no release waits");
-    for (unsigned r = DEVICE_MEMS; r < MEMS; r++) cj_host_free(w->dev, w->mem[r].h);
+    for (unsigned i = 0; i < w->devices; i++) tap_is_uint(cj_device_collect(w->dev[i]), 0, "no release of device %u waits", i);
+    for (unsigned r = DEVICE_MEMS; r < MEMS; r++) cj_host_free(w->dev[0], w->mem[r].h);
     for (unsigned i = 0; i < EVENTS; i++) cj_event_free(w->event[i]);
-    cj_host_free(w->dev, w->word);
+    cj_host_free(w->dev[0], w->word);
     cj_hub_free(w->hub);
-    cj_kernel_free(w->mix);
-    cj_kernel_free(w->move);
+    for (unsigned i = 0; i < w->devices; i++) {
+        cj_kernel_free(w->mix[i]);
+        cj_kernel_free(w->move[i]);
+        cj_device_close(w->dev[i]);
+    }
     cj_ptx_free(w->module);
-    cj_device_close(w->dev);
     cj_driver_close(w->drv);
 }

@@ -1,5 +1,13 @@
-/* What random_work.c gives to streams: operations on memory, each of which can be given to a stream, be a node of a graph, or be done by the
- * program itself on its own copy of the memory. */
+/* Random work on several streams, with no more order than it needs: two operations that touch the same memory are ordered by an event, a fork, a join, a
+ * barrier, a word or the host, chosen at random, and only where nothing else orders them already.  Graphs, captured and put together, are launched among
+ * it, changed in between, and memory comes and goes.  What a program computes that does the same things one after the other is there in the end.
+ *
+ * One seed is one program.  CUJIT_TEST_ALL=1 runs many; CUJIT_TEST_SEED=n that one, and says what it does.
+ *
+ *   random_programs.c   order between streams, the steps of a program
+ *   random_ops.c        operations: given to a stream, as nodes of a graph, done on the program's own copy of the memory
+ *
+ * Of several devices stream, event and memory i belong to device i % devices. */
 #ifndef CUJIT_TESTS_RANDOM_WORK_H
 #define CUJIT_TESTS_RANDOM_WORK_H
 
@@ -8,7 +16,7 @@
 
 #include <cujit/cujit.h>
 
-enum { STREAMS = 4, EVENTS = 3, WORDS = 64, DEVICE_MEMS = 6, MEMS = 9 /* the others are of the host, pinned */, COUNT = 2500 /* words of each */, EXECS = 4, OPS = 10 };
+enum { STREAMS = 4, EVENTS = 4, WORDS = 64, DEVICE_MEMS = 6, MEMS = 9 /* the others are of the host, pinned */, COUNT = 2500 /* words of each */, EXECS = 4, OPS = 10 };
 
 typedef enum op_kind { OP_MIX, OP_MOVE, OP_SET8, OP_SET16, OP_SET32, OP_COPY, OP_UP, OP_UP_PAGEABLE, OP_DOWN, OP_HOST } op_kind;
 
@@ -29,16 +37,17 @@ typedef struct exec {
     op op[OPS];
     cj_node *node[OPS];
     bool out[OPS], captured, updated;
-    unsigned count, reads, writes;
+    unsigned device, count, reads, writes;
 } exec;
 
 typedef struct host_job { struct work *w; op o; } host_job;
 
 typedef struct work {
     cj_driver *drv;
-    cj_device *dev;
+    unsigned devices;
+    cj_device *dev[2];
     cj_ptx *module;
-    cj_kernel *mix, *move;
+    cj_kernel *mix[2], *move[2];
     cj_hub *hub;
     cj_stream *stream[STREAMS];
     cj_event *event[EVENTS];
@@ -56,6 +65,8 @@ typedef struct work {
     char why[600];
 } work;
 
+void work_programs(unsigned devices);
+
 void work_open(work *w);
 void work_close(work *w);
 void work_begin(work *w, unsigned seed);
@@ -64,7 +75,10 @@ bool work_end(work *w); /* whether everything is as it should be; else `why` say
 unsigned work_pick(work *w, unsigned below);
 __attribute__((format(printf, 2, 3))) void work_say(work *w, const char *fmt, ...);
 
-op work_op(work *w, bool for_graph);
+static inline unsigned work_device_of(const work *w, unsigned i) { return i % w->devices; }
+static inline unsigned work_stream(work *w, unsigned device) { return work_pick(w, STREAMS / w->devices) * w->devices + device; }
+
+op work_op(work *w, unsigned device, bool for_graph); /* for a stream of that device */
 const char *work_op_name(const op *o);
 static inline bool work_is_kernel(const op *o) { return o->kind == OP_MIX || o->kind == OP_MOVE; }
 static inline bool work_is_fill(const op *o) { return o->kind == OP_SET8 || o->kind == OP_SET16 || o->kind == OP_SET32; }
