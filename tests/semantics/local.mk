@@ -9,3 +9,8 @@ GPU_LOGS = %D%
 .PHONY: semantics-doc
 semantics-doc:
 	AWK='$(AWK)' $(SHELL) $(top_srcdir)/%D%/doc.sh $(SIM_LOGS) $(GPU_LOGS) >semantics.md.new && mv semantics.md.new $(top_srcdir)/docs/semantics.md
+
+# The answers of random programs: those of a Hopper, tests/oracle/hopper_answers.txt.
+device_tests += %D%/same_answers
+tests_semantics_same_answers_SOURCES = %D%/same_answers.c %D%/answers.h %D%/answers_text.c %D%/answers_streams.c %D%/answers_captures.c \
+	%D%/answers_graphs.c %D%/answers_memory.c %D%/answers_functions.c

@@ -1,0 +1,685 @@
+/* Graphs (see answers.h): nodes of every kind with edges drawn, changed, cloned, instantiated, updated from a graph that was built again with a
+ * difference, launched, and their words read.
+ *
+ * A recipe beside the graph says what each node is, so that a second graph of the same shape can be built from it.  A node writes a word of its own and
+ * reads that of a node before it (`from`, kept as an edge as long as both live), so the words do not depend on the order of what has none. */
+#include "answers.h"
+
+enum { NODES = 24, SPARE = AN_WORDS - 1, OBJECTS = 3 };
+
+typedef enum kind { STEP, LEAP, FILL, COPY, HOST, EMPTY, RECORD, WAIT, CHILD, BATCH, IF, ALLOC, FREE, KINDS } kind;
+
+typedef struct recipe {
+    kind kind;
+    bool gone;
+    unsigned n, from;        /* SPARE: of none */
+    uint32_t after;          /* the nodes before it */
+    void *note;
+    CUdeviceptr given;       /* ALLOC: its address in the first graph; FREE: what it frees */
+} recipe;
+
+static an_tools tools;
+static recipe plan[NODES];
+static CUgraphNode node[NODES];
+static unsigned count;
+static CUgraph graph, twin, small;
+static CUgraphExec exec;
+static uint32_t in_exec;          /* which nodes the executable has of this graph */
+static CUstream stream;
+static CUevent event[2];
+static CUuserObject object[OBJECTS];
+static unsigned references[OBJECTS];
+static int destroyed[OBJECTS];
+static bool has_memory, ported /* an edge that the recipe does not tell of */;
+
+static const char *const kind_names[KINDS] = { "step", "leap", "fill", "copy", "host function", "empty", "record", "wait", "child", "batch", "if", "allocation", "free" };
+
+static unsigned some_node(void)
+{
+    for (unsigned tries = 0; count && tries < 20; tries++) {
+        unsigned i = an_below(count);
+        if (!plan[i].gone) return i;
+    }
+    return NODES;
+}
+
+static unsigned index_of(CUgraphNode it)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!plan[i].gone && node[i] == it) return i;
+    return 99;
+}
+
+/* ---- Parameters -------------------------------------------------------------------------------------------------- */
+
+static struct { CUdeviceptr to, from; unsigned n; void *params[3]; } args;
+
+static CUDA_KERNEL_NODE_PARAMS_v2 kernel_params(unsigned i)
+{
+    args.to = an_word(&tools, i);
+    args.from = an_word(&tools, plan[i].from);
+    args.n = plan[i].n;
+    args.params[0] = &args.to;
+    args.params[1] = &args.from;
+    args.params[2] = &args.n;
+    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = plan[i].kind == LEAP ? tools.leap : tools.step, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
+                                         .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = args.params };
+}
+
+static CUDA_MEMSET_NODE_PARAMS fill_params(unsigned i)
+{
+    return (CUDA_MEMSET_NODE_PARAMS){ .dst = an_word(&tools, i), .value = plan[i].n, .elementSize = 4, .width = 1, .height = 1 };
+}
+
+static CUDA_MEMCPY3D copy_params(unsigned i)
+{
+    CUDA_MEMCPY3D c;
+    memset(&c, 0, sizeof c);
+    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    c.srcDevice = an_word(&tools, plan[i].from);
+    c.dstDevice = an_word(&tools, i);
+    if (plan[i].n % 4 == 0) {
+        c.dstMemoryType = CU_MEMORYTYPE_HOST;
+        c.dstHost = &tools.host[i];
+    }
+    c.WidthInBytes = 4;
+    c.Height = c.Depth = 1;
+    return c;
+}
+
+/* ---- Adding ------------------------------------------------------------------------------------------------------ */
+
+static int add_if(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
+{
+    CUgraphConditionalHandle handle = 0;
+    CUgraphNodeParams p;
+    CUgraphNode inner;
+    CUDA_MEMSET_NODE_PARAMS fill = fill_params(i);
+    memset(&p, 0, sizeof p);
+    int st = (int)cu.cuGraphConditionalHandleCreate(&handle, g, abi_ctx, plan[i].n & 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
+    if (st) return st;
+    p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    p.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){ .handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = 1, .ctx = abi_ctx };
+    st = (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+    if (st) return st;
+    return (int)cu.cuGraphAddMemsetNode(&inner, p.conditional.phGraph_out[0], NULL, 0, &fill, abi_ctx);
+}
+
+static int add_alloc(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS a;
+    memset(&a, 0, sizeof a);
+    a.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    a.poolProps.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
+    a.bytesize = plan[i].n + 1;
+    int st = (int)cu.cuGraphAddMemAllocNode(out, g, deps, n, &a);
+    if (!st && g == graph) plan[i].given = a.dptr;
+    return st;
+}
+
+static int add_batch(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
+{
+    CUstreamBatchMemOpParams op;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS b = { .ctx = abi_ctx, .count = 1, .paramArray = &op };
+    memset(&op, 0, sizeof op);
+    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    op.writeValue.address = an_word(&tools, i);
+    op.writeValue.value = plan[i].n;
+    return (int)cu.cuGraphAddBatchMemOpNode(out, g, deps, n, &b);
+}
+
+static int add_node(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
+{
+    CUDA_KERNEL_NODE_PARAMS_v2 k = kernel_params(i);
+    CUDA_MEMSET_NODE_PARAMS fill = fill_params(i);
+    CUDA_MEMCPY3D copy = copy_params(i);
+    CUDA_HOST_NODE_PARAMS host = { an_noted, plan[i].note };
+    CUgraphNodeParams p;
+    memset(&p, 0, sizeof p);
+    if (cu.cuGraphAddNode && plan[i].n % 3 == 0) {   /* every third by the general call */
+        switch (plan[i].kind) {
+        case STEP: case LEAP: p.type = CU_GRAPH_NODE_TYPE_KERNEL; p.kernel = k; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+        case FILL:
+            p.type = CU_GRAPH_NODE_TYPE_MEMSET;
+            p.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = fill.dst, .value = fill.value, .elementSize = 4, .width = 1, .height = 1, .ctx = abi_ctx };
+            return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+        case COPY: p.type = CU_GRAPH_NODE_TYPE_MEMCPY; p.memcpy.copyCtx = abi_ctx; p.memcpy.copyParams = copy; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+        case EMPTY: p.type = CU_GRAPH_NODE_TYPE_EMPTY; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+        default: break;
+        }
+    }
+    switch (plan[i].kind) {
+    case STEP: case LEAP: return (int)cu.cuGraphAddKernelNode(out, g, deps, n, &k);
+    case FILL: return (int)cu.cuGraphAddMemsetNode(out, g, deps, n, &fill, abi_ctx);
+    case COPY: return (int)cu.cuGraphAddMemcpyNode(out, g, deps, n, &copy, abi_ctx);
+    case HOST: return (int)cu.cuGraphAddHostNode(out, g, deps, n, &host);
+    case EMPTY: return (int)cu.cuGraphAddEmptyNode(out, g, deps, n);
+    case RECORD: return (int)cu.cuGraphAddEventRecordNode(out, g, deps, n, event[plan[i].n & 1]);
+    case WAIT: return (int)cu.cuGraphAddEventWaitNode(out, g, deps, n, event[plan[i].n & 1]);
+    case CHILD: return (int)cu.cuGraphAddChildGraphNode(out, g, deps, n, small);
+    case BATCH: return add_batch(g, i, deps, n, out);
+    case IF: return add_if(g, i, deps, n, out);
+    case ALLOC: return add_alloc(g, i, deps, n, out);
+    default: return (int)cu.cuGraphAddMemFreeNode(out, g, deps, n, plan[i].given);
+    }
+}
+
+static void op_add(void)
+{
+    static const kind kinds[] = { STEP, STEP, STEP, LEAP, FILL, FILL, COPY, COPY, HOST, EMPTY, EMPTY, RECORD, WAIT, CHILD, BATCH, IF, ALLOC, FREE };
+    CUgraphNode deps[4], made = NULL;
+    size_t n = 0;
+    if (count == NODES) return;
+    recipe *r = &plan[count];
+    *r = (recipe){ .kind = AN_PICK(kinds), .n = 1 + an_below(900), .from = SPARE };
+    if ((r->kind == IF && !cu.cuGraphConditionalHandleCreate) || (r->kind == BATCH && !cu.cuGraphAddBatchMemOpNode)) return;
+    if (r->kind == FREE) {
+        unsigned a = some_node();
+        if (a == NODES || plan[a].kind != ALLOC) return;
+        r->given = plan[a].given;
+        deps[n++] = node[a];
+        r->after |= 1u << a;
+    }
+    for (unsigned want = an_below(4); n < want;) {
+        unsigned d = some_node();
+        if (d == NODES || r->after >> d & 1) break;
+        r->after |= 1u << d;
+        if (r->from == SPARE && plan[d].kind <= COPY && !(plan[d].kind == COPY && plan[d].n % 4 == 0)) r->from = d;
+        deps[n++] = node[d];
+    }
+    r->note = an_note(count % AN_LISTS, r->n);
+    an_line("node %u, %s %u of %u, after %x", count, kind_names[r->kind], r->n, r->from, r->after);
+    if (an_status(add_node(graph, count, deps, n, &made))) return;
+    has_memory |= r->kind == ALLOC || r->kind == FREE;
+    node[count++] = made;
+}
+
+static void op_add_wrong(void)
+{
+    const an_stranger *x = an_other_context();
+    CUgraphNode made = NULL, deps[2] = { NULL, NULL };
+    CUDA_KERNEL_NODE_PARAMS_v2 k;
+    CUDA_MEMSET_NODE_PARAMS fill;
+    CUDA_MEMCPY3D copy;
+    CUDA_HOST_NODE_PARAMS host = { NULL, NULL };
+    unsigned d = some_node(), which = an_below(19);
+    if (count == NODES) return;
+    plan[count] = (recipe){ .kind = STEP, .n = 1, .from = SPARE, .gone = true };
+    k = kernel_params(count);
+    fill = fill_params(count);
+    copy = copy_params(count);
+    plan[count].gone = false;
+    if (d < NODES) deps[0] = deps[1] = node[d];
+    an_line("wrong node %u: ", which);
+    switch (which) {
+    case 0: an_status((int)cu.cuGraphAddKernelNode(&made, graph, deps, d < NODES ? 2 : 1, &k)); break;   /* the same node twice, or none */
+    case 1: an_status((int)cu.cuGraphAddKernelNode(&made, NULL, NULL, 0, &k)); break;
+    case 2: an_status((int)cu.cuGraphAddKernelNode(&made, graph, NULL, 0, NULL)); break;
+    case 3: an_status((int)cu.cuGraphAddEmptyNode(NULL, graph, NULL, 0)); break;
+    case 4: an_status((int)cu.cuGraphAddEmptyNode(&made, graph, NULL, 1)); break;
+    case 5: k.gridDimX = 0; an_status((int)cu.cuGraphAddKernelNode(&made, graph, NULL, 0, &k)); break;
+    case 6: k.blockDimX = 2000; an_status((int)cu.cuGraphAddKernelNode(&made, graph, NULL, 0, &k)); break;
+    case 7: k.sharedMemBytes = 1 << 20; an_status((int)cu.cuGraphAddKernelNode(&made, graph, NULL, 0, &k)); break;
+    case 8: fill.elementSize = 3; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
+    case 9: fill.width = 0; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
+    case 10: fill.height = 0; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
+    case 11: fill.dst = 0; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
+    case 12: fill.dst += 1; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
+    case 13: copy.WidthInBytes = 0; an_status((int)cu.cuGraphAddMemcpyNode(&made, graph, NULL, 0, &copy, abi_ctx)); break;
+    case 14: copy.srcMemoryType = (CUmemorytype)7; an_status((int)cu.cuGraphAddMemcpyNode(&made, graph, NULL, 0, &copy, abi_ctx)); break;
+    case 15: an_status((int)cu.cuGraphAddHostNode(&made, graph, NULL, 0, &host)); break;
+    case 16: an_status((int)cu.cuGraphAddEventRecordNode(&made, graph, NULL, 0, NULL)); break;
+    case 17: an_status((int)cu.cuGraphAddChildGraphNode(&made, graph, NULL, 0, NULL)); break;
+    default: an_status((int)cu.cuGraphAddMemFreeNode(&made, graph, NULL, 0, x->p)); break;
+    }
+    if (made) {   /* it was taken: it is no part of the recipe */
+        an_more(" taken");
+        an_more(" %d", (int)cu.cuGraphDestroyNode(made));
+    }
+}
+
+/* ---- Edges ------------------------------------------------------------------------------------------------------- */
+
+static void op_edge(void)
+{
+    unsigned a = some_node(), b = some_node();
+    CUgraphEdgeData data;
+    memset(&data, 0, sizeof data);
+    if (a == NODES) return;
+    if (a > b && !an_chance(8)) {
+        unsigned c = a;
+        a = b;
+        b = c;
+    }
+    if (an_chance(10) && cu.cuGraphAddDependencies_v2) {
+        data.from_port = (unsigned char)an_below(4);
+        data.type = (unsigned char)an_below(3);
+        if (AN(cuGraphAddDependencies_v2(graph, &node[a], &node[b], &data, 1), "edge %u to %u, port %u, type %u", a, b, data.from_port, data.type)) return;
+        if (!data.from_port && !data.type) plan[b].after |= 1u << a;
+        else ported = true;
+        return;
+    }
+    if (!AN(cuGraphAddDependencies(graph, &node[a], &node[b], 1), "edge %u to %u", a, b)) plan[b].after |= 1u << a;
+}
+
+static void op_remove_edge(void)
+{
+    unsigned a = some_node(), b = some_node();
+    if (a == NODES || plan[b].from == a) return;
+    if (!AN(cuGraphRemoveDependencies(graph, &node[a], &node[b], 1), "no edge %u to %u", a, b)) plan[b].after &= ~(1u << a);
+}
+
+static void op_wrong_edges(void)
+{
+    unsigned a = some_node(), b = some_node();
+    CUgraphNode none = NULL, foreign = NULL;
+    size_t n = 1;
+    if (a == NODES) return;
+    cu.cuGraphGetNodes(small, &foreign, &n);
+    switch (an_below(8)) {
+    case 0: AN(cuGraphAddDependencies(NULL, &node[a], &node[b], 1), "edge in no graph"); break;
+    case 1: AN(cuGraphAddDependencies(graph, NULL, &node[b], 1), "edge from nothing"); break;
+    case 2: AN(cuGraphAddDependencies(graph, &none, &node[b], 1), "edge from no node"); break;
+    case 3: AN(cuGraphAddDependencies(graph, &foreign, &node[b], 1), "edge from another graph's node"); break;
+    case 4: AN(cuGraphAddDependencies(graph, &node[a], &node[a], 1), "edge to itself"); break;
+    case 5: AN(cuGraphRemoveDependencies(graph, &node[a], &node[a], 1), "no edge to itself"); break;
+    case 6: AN(cuGraphAddDependencies(graph, NULL, NULL, 0), "no edges"); break;
+    default: AN(cuGraphRemoveDependencies(graph, &none, &node[b], 1), "no edge from no node");
+    }
+}
+
+static void tell_neighbours(const CUgraphNode *list, size_t n)
+{
+    uint32_t set = 0;
+    for (size_t i = 0; i < n && i < NODES; i++) set |= 1u << index_of(list[i]) % 32;
+    an_more(" %zu: %x", n, set);
+}
+
+static void op_neighbours(void)
+{
+    CUgraphNode list[NODES];
+    size_t n = NODES;
+    unsigned a = some_node();
+    if (a == NODES) return;
+    switch (an_below(5)) {
+    case 0: if (!AN(cuGraphNodeGetDependencies(node[a], list, &n), "what %u comes after", a)) tell_neighbours(list, n); break;
+    case 1: if (!AN(cuGraphNodeGetDependentNodes(node[a], list, &n), "what comes after %u", a)) tell_neighbours(list, n); break;
+    case 2: n = 77; AN(cuGraphNodeGetDependencies(node[a], NULL, &n), "how many %u comes after", a); an_more(" %zu", n); break;
+    case 3: AN(cuGraphNodeGetDependencies(NULL, NULL, &n), "how many nothing comes after"); break;
+    default: {
+        CUgraphNode two[6] = { NULL };
+        size_t live = 0, filled = 0;
+        for (unsigned i = 0; i < count; i++) live += !plan[i].gone;
+        n = 6;
+        if (AN(cuGraphGetNodes(graph, two, &n), "nodes, as far as six")) break;
+        for (int i = 0; i < 6; i++) filled += two[i] != NULL;
+        an_more(" %zu %zu of %zu", n, filled, live);
+    }
+    }
+}
+
+static void op_destroy_node(void)
+{
+    unsigned a = some_node();
+    if (an_chance(10)) {
+        AN(cuGraphDestroyNode(NULL), "no node is destroyed");
+        return;
+    }
+    if (a == NODES || AN(cuGraphDestroyNode(node[a]), "node %u is destroyed", a)) return;
+    plan[a].gone = true;
+    in_exec &= ~(1u << a);
+    for (unsigned i = 0; i < count; i++) {
+        plan[i].after &= ~(1u << a);
+        if (plan[i].from == a) plan[i].from = SPARE;   /* for what is built again; the node itself still reads that word */
+    }
+}
+
+/* ---- Parameters changed ------------------------------------------------------------------------------------------ */
+
+static void op_set_params(void)
+{
+    unsigned a = some_node();
+    CUDA_KERNEL_NODE_PARAMS_v2 k;
+    CUDA_MEMSET_NODE_PARAMS fill;
+    CUDA_MEMCPY3D copy;
+    CUDA_HOST_NODE_PARAMS host;
+    if (a == NODES) return;
+    kind was = plan[a].kind, as = an_chance(80) ? was : (kind)an_below(5);
+    unsigned old = plan[a].n, n = 1 + an_below(900);
+    if (was == COPY) n = n / 4 * 4 + old % 4;
+    if (was == IF || was == CHILD || was == BATCH || was == ALLOC || was == FREE || was > BATCH) return;
+    plan[a].n = n;
+    plan[a].kind = as;
+    k = kernel_params(a);
+    fill = fill_params(a);
+    copy = copy_params(a);
+    host = (CUDA_HOST_NODE_PARAMS){ an_noted, plan[a].note };
+    plan[a].kind = was;
+    int st;
+    an_line("node %u, %s, becomes %s %u:", a, kind_names[was], kind_names[as], n);
+    switch (as) {
+    case STEP: case LEAP: st = an_status((int)cu.cuGraphKernelNodeSetParams(node[a], &k)); break;
+    case FILL: st = an_status((int)cu.cuGraphMemsetNodeSetParams(node[a], &fill)); break;
+    case COPY: st = an_status((int)cu.cuGraphMemcpyNodeSetParams(node[a], &copy)); break;
+    case HOST: st = an_status((int)cu.cuGraphHostNodeSetParams(node[a], &host)); break;
+    case RECORD: st = an_status((int)cu.cuGraphEventRecordNodeSetEvent(node[a], event[n & 1])); break;
+    case WAIT: st = an_status((int)cu.cuGraphEventWaitNodeSetEvent(node[a], event[n & 1])); break;
+    default: st = 1;
+    }
+    if (st || as == HOST) plan[a].n = old;
+    else if (was <= LEAP) plan[a].kind = as;
+}
+
+static void op_exec_params(void)
+{
+    const an_stranger *x = an_other_context();
+    unsigned a = some_node();
+    CUDA_KERNEL_NODE_PARAMS_v2 k;
+    CUDA_MEMSET_NODE_PARAMS fill;
+    CUDA_MEMCPY3D copy;
+    CUDA_HOST_NODE_PARAMS host;
+    if (a == NODES || !exec || !(in_exec >> a & 1)) return;
+    kind was = plan[a].kind, as = an_chance(75) ? was : (kind)an_below(8);
+    unsigned old = plan[a].n, n = 1 + an_below(900), wrong = an_below(100);
+    if (was == COPY && !an_chance(10)) n = n / 4 * 4 + old % 4;
+    plan[a].n = n;
+    plan[a].kind = as;
+    k = kernel_params(a);
+    fill = fill_params(a);
+    copy = copy_params(a);
+    host = (CUDA_HOST_NODE_PARAMS){ an_noted, plan[a].note };
+    plan[a].kind = was;
+    plan[a].n = old;
+    if (wrong < 5) { k.func = x->f; fill.elementSize = 2; copy.WidthInBytes = 8; }
+    if (wrong >= 5 && wrong < 8) { k.blockDimX = 4096; fill.height = 2; fill.pitch = 4; copy.Height = 2; }
+    an_line("executable's node %u, %s, becomes %s %u%s:", a, kind_names[was], kind_names[as], n, wrong < 5 ? " wrongly" : wrong < 8 ? " too large" : "");
+    switch (as) {
+    case STEP: case LEAP: an_status((int)cu.cuGraphExecKernelNodeSetParams(exec, node[a], &k)); break;
+    case FILL:
+        if (wrong >= 5 && wrong < 8) { an_more(" not asked"); break; }
+        an_status((int)cu.cuGraphExecMemsetNodeSetParams(exec, node[a], &fill, wrong >= 8 && wrong < 12 ? x->ctx : abi_ctx));
+        break;
+    case COPY:
+        if (wrong < 8) { an_more(" not asked"); break; }
+        an_status((int)cu.cuGraphExecMemcpyNodeSetParams(exec, node[a], &copy, abi_ctx));
+        break;
+    case HOST: an_status((int)cu.cuGraphExecHostNodeSetParams(exec, node[a], &host)); break;
+    case RECORD: an_status((int)cu.cuGraphExecEventRecordNodeSetEvent(exec, node[a], event[n & 1])); break;
+    case WAIT: an_status((int)cu.cuGraphExecEventWaitNodeSetEvent(exec, node[a], event[n & 1])); break;
+    case CHILD: an_status((int)cu.cuGraphExecChildGraphNodeSetParams(exec, node[a], small)); break;
+    default: an_more(" not asked");
+    }
+}
+
+static void op_enabled(void)
+{
+    unsigned a = some_node(), on = 9;
+    if (a == NODES || !exec || !(in_exec >> a & 1) || !cu.cuGraphNodeSetEnabled) return;
+    if (an_chance(60)) {
+        on = an_below(3);
+        AN(cuGraphNodeSetEnabled(exec, node[a], on), "node %u, %s, enabled %u", a, kind_names[plan[a].kind], on);
+    } else {
+        AN(cuGraphNodeGetEnabled(exec, node[a], &on), "node %u, %s, enabled?", a, kind_names[plan[a].kind]);
+        an_more(" %u", on);
+    }
+}
+
+static void op_kernel_attribute(void)
+{
+    static const int ids[] = { 2, 3, 4, 5, 8, 8, 8, 9, 10, 14, 0, 99 };
+    unsigned a = some_node(), b = some_node();
+    int id = AN_PICK(ids);
+    CUlaunchAttributeValue v;
+    memset(&v, 0, sizeof v);
+    if (a == NODES) return;
+    switch (an_below(4)) {
+    case 0: AN(cuGraphKernelNodeCopyAttributes(node[a], node[b]), "attributes of node %u, %s, from %u, %s", a, kind_names[plan[a].kind], b, kind_names[plan[b].kind]); break;
+    case 1:
+        if (id != 8 && id != 10) break;
+        v.priority = id == 8 ? -(int)an_below(7) : (int)an_below(2);
+        AN(cuGraphKernelNodeSetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s, becomes %d", id, a, kind_names[plan[a].kind], v.priority);
+        break;
+    default:
+        if (!AN(cuGraphKernelNodeGetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s", id, a, kind_names[plan[a].kind])) {
+            if (id == 8 || id == 2 || id == 10) an_more(" %d", v.priority);
+            if (id == 4) an_more(" %u %u %u", v.clusterDim.x, v.clusterDim.y, v.clusterDim.z);
+        }
+    }
+}
+
+/* ---- Executables ------------------------------------------------------------------------------------------------- */
+
+static void run_exec(void)
+{
+    if (AN(cuGraphLaunch(exec, stream), "launched")) return;
+    AN(cuStreamSynchronize(stream), "done");
+    an_tell_words(&tools);
+    an_tell_notes(true);
+}
+
+static void op_instantiate(void)
+{
+    static const unsigned flags[] = { 0, 0, 0, 1, 2, 8, 9, 16, 0x80 };
+    unsigned f = AN_PICK(flags);
+    CUgraphExec x = NULL;
+    cuuint64_t told = 99;
+    int st;
+    if (exec) {
+        AN(cuGraphExecDestroy(exec), "the executable is destroyed");
+        exec = NULL;
+    }
+    if (cu.cuGraphInstantiateWithParams && an_chance(40)) {
+        CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = f, .hUploadStream = f & 2 ? stream : NULL };
+        st = AN(cuGraphInstantiateWithParams(&x, graph, &p), "instantiated %x, and told", f);
+        an_more(" %d", (int)p.result_out);
+        if (st && p.hErrNode_out) an_more(" node %u", index_of(p.hErrNode_out));
+    } else {
+        st = AN(cuGraphInstantiateWithFlags(&x, graph, f), "instantiated %x", f);
+    }
+    if (st) return;
+    exec = x;
+    in_exec = 0;
+    for (unsigned i = 0; i < count; i++) in_exec |= plan[i].gone ? 0 : 1u << i;
+    if (cu.cuGraphExecGetFlags) {
+        AN(cuGraphExecGetFlags(exec, &told), "its flags");
+        an_more(" %llx", (unsigned long long)told);
+    }
+    if (an_chance(50)) run_exec();
+}
+
+static void op_launch(void)
+{
+    if (!exec) return;
+    if (an_chance(10)) AN(cuGraphUpload(exec, stream), "uploaded");
+    run_exec();
+}
+
+/* The recipe's graph again, with `change` of node `at`. */
+static void op_update(void)
+{
+    CUgraph again = NULL;
+    CUgraphNode made[NODES], deps[NODES];
+    unsigned at = some_node(), change = an_below(10), total = count;
+    recipe saved;
+    CUgraphExecUpdateResultInfo info;
+    memset(&info, 0, sizeof info);
+    if (!exec || at == NODES || has_memory || ported) return;
+    saved = plan[at];
+    if (cu.cuGraphCreate(&again, 0)) return;
+    switch (change) {
+    case 0: case 1: case 2: case 3: if (saved.kind != IF) plan[at].n = saved.kind == COPY ? saved.n + 4 : saved.n + 2; break;   /* other numbers, same kind */
+    case 4: if (saved.kind <= LEAP) plan[at].kind = saved.kind == STEP ? LEAP : STEP; break;
+    case 5: if (saved.kind == FILL || saved.kind == EMPTY) plan[at].kind = saved.kind == FILL ? EMPTY : FILL; break;
+    case 6: plan[at].gone = true; break;
+    case 7: plan[at].after = 0; plan[at].from = SPARE; break;
+    default: break;
+    }
+    an_line("again, with change %u of node %u, %s:", change, at, kind_names[saved.kind]);
+    int st = 0;
+    uint32_t there = 0;
+    for (unsigned i = 0; i < total && !st; i++) {
+        size_t n = 0;
+        made[i] = NULL;
+        if (plan[i].gone) continue;
+        for (unsigned d = 0; d < i; d++)
+            if (plan[i].after >> d & 1 && there >> d & 1) deps[n++] = made[d];
+        there |= 1u << i;
+        st = add_node(again, i, deps, n, &made[i]);
+    }
+    for (unsigned i = 0; i < total && !st; i++)
+        for (unsigned d = i; d < total && !st; d++)
+            if (there >> i & 1 && there >> d & 1 && plan[i].after >> d & 1) st = (int)cu.cuGraphAddDependencies(again, &made[d], &made[i], 1);
+    if (!an_status(st)) {
+        if (cu.cuGraphExecUpdate_v2) {
+            AN(cuGraphExecUpdate_v2(exec, again, &info), "updated from it");
+            unsigned who = 99, from = 99;
+            for (unsigned i = 0; i < total; i++) {
+                if (there >> i & 1 && made[i] == info.errorNode) who = i;
+                if (there >> i & 1 && made[i] == info.errorFromNode) from = i;
+            }
+            an_more(" %d node %d from %d", (int)info.result, info.errorNode ? (int)who : -1, info.errorFromNode ? (int)from : -1);
+        }
+        run_exec();
+    }
+    plan[at] = saved;
+    AN(cuGraphDestroy(again), "and it goes");
+}
+
+static void op_update_self(void)
+{
+    CUgraphExecUpdateResultInfo info;
+    memset(&info, 0, sizeof info);
+    if (!exec || !cu.cuGraphExecUpdate_v2) return;
+    AN(cuGraphExecUpdate_v2(exec, graph, &info), "updated from its own graph");
+    unsigned who = info.errorNode ? index_of(info.errorNode) : 0;
+    an_more(" %d node %d", (int)info.result, info.errorNode ? (int)who : -1);
+}
+
+/* ---- Others ------------------------------------------------------------------------------------------------------ */
+
+static void op_clone(void)
+{
+    CUgraphNode found = NULL;
+    unsigned a = some_node();
+    if (!twin) {
+        if (AN(cuGraphClone(&twin, graph), "cloned")) twin = NULL;
+        else if (a < NODES) {
+            AN(cuGraphNodeFindInClone(&found, node[a], twin), "node %u in the clone", a);
+            char text[160];
+            an_node_text(&tools, found, text, sizeof text);
+            an_more(" %s", text);
+        }
+        return;
+    }
+    an_tell_graph(&tools, twin);
+    AN(cuGraphDestroy(twin), "the clone is destroyed");
+    twin = NULL;
+}
+
+static void op_tell(void) { an_tell_graph(&tools, graph); }
+
+static void op_wrong_graph(void)
+{
+    CUgraph g = NULL;
+    CUgraphNode found = NULL;
+    CUgraphExec x = NULL;
+    CUgraphNodeType type = (CUgraphNodeType)99;
+    size_t n = 1;
+    unsigned a = some_node();
+    switch (an_below(11)) {
+    case 0: AN(cuGraphCreate(NULL, 0), "a graph into nothing"); break;
+    case 1: if (!AN(cuGraphCreate(&g, 1), "a graph with a flag")) cu.cuGraphDestroy(g); break;
+    case 2: AN(cuGraphDestroy(NULL), "no graph is destroyed"); break;
+    case 3: AN(cuGraphInstantiateWithFlags(&x, NULL, 0), "no graph instantiated"); break;
+    case 4: AN(cuGraphInstantiateWithFlags(NULL, graph, 0), "instantiated into nothing"); break;
+    case 5: AN(cuGraphLaunch(NULL, stream), "no executable launched"); break;
+    case 6: AN(cuGraphExecDestroy(NULL), "no executable destroyed"); break;
+    case 7: AN(cuGraphClone(&g, NULL), "no graph cloned"); break;
+    case 8: AN(cuGraphNodeGetType(NULL, &type), "type of nothing"); break;
+    case 9: AN(cuGraphGetNodes(NULL, NULL, &n), "nodes of nothing"); break;
+    default: if (a < NODES) AN(cuGraphNodeFindInClone(&found, node[a], small), "a node in no clone of its graph");
+    }
+}
+
+static void destroy_object(void *user) { __atomic_add_fetch((int *)user, 1, __ATOMIC_SEQ_CST); }
+
+static void op_object(void)
+{
+    unsigned k = an_below(OBJECTS), n = 1 + an_below(3);
+    if (!cu.cuUserObjectCreate) return;
+    if (!object[k]) {
+        unsigned flags = an_chance(85), refs = an_chance(90) ? n : 0;
+        destroyed[k] = 0;
+        if (AN(cuUserObjectCreate(&object[k], &destroyed[k], destroy_object, refs, flags), "object %u, %u references, flags %u", k, refs, flags)) object[k] = NULL;
+        else references[k] = refs;
+        return;
+    }
+    switch (an_below(5)) {
+    case 0: if (!AN(cuUserObjectRetain(object[k], n), "object %u, %u more", k, n)) references[k] += n; break;
+    case 1:
+        if (references[k] <= 1) break;
+        n = 1 + an_below(references[k] - 1);
+        if (!AN(cuUserObjectRelease(object[k], n), "object %u, %u less", k, n)) references[k] -= n;
+        break;
+    case 2: AN(cuGraphRetainUserObject(graph, object[k], n, 0), "object %u, %u for the graph", k, n); break;
+    case 3:
+        if (references[k] < 2) break;
+        if (!AN(cuGraphRetainUserObject(graph, object[k], 1, CU_GRAPH_USER_OBJECT_MOVE), "object %u, one moved into the graph", k)) references[k]--;
+        break;
+    default: AN(cuGraphRetainUserObject(graph, object[k], an_chance(50) ? 0 : 1, 2), "object %u, wrongly for the graph", k);
+    }
+}
+
+/* ---- A program --------------------------------------------------------------------------------------------------- */
+
+static const an_op ops[] = {
+    { "add", op_add, 40 }, { "add wrong", op_add_wrong, 8 }, { "edge", op_edge, 12 }, { "remove edge", op_remove_edge, 6 }, { "wrong edges", op_wrong_edges, 4 },
+    { "neighbours", op_neighbours, 6 }, { "destroy node", op_destroy_node, 4 }, { "set params", op_set_params, 10 }, { "exec params", op_exec_params, 16 },
+    { "enabled", op_enabled, 8 }, { "kernel attribute", op_kernel_attribute, 5 }, { "instantiate", op_instantiate, 8 }, { "launch", op_launch, 5 },
+    { "update", op_update, 12 }, { "update self", op_update_self, 4 }, { "clone", op_clone, 4 }, { "tell", op_tell, 4 }, { "wrong graph", op_wrong_graph, 5 },
+    { "object", op_object, 6 },
+};
+
+static void make_small(void)
+{
+    CUgraphNode a, b;
+    recipe saved = plan[0];
+    plan[0] = (recipe){ .kind = STEP, .n = 3, .from = SPARE };
+    CUDA_KERNEL_NODE_PARAMS_v2 k = kernel_params(0);
+    args.to = an_word(&tools, NODES + 1);
+    if (cu.cuGraphCreate(&small, 0) || cu.cuGraphAddKernelNode(&a, small, NULL, 0, &k) || cu.cuGraphAddEmptyNode(&b, small, &a, 1)) tap_bail("no graph");
+    plan[0] = saved;
+}
+
+void an_program_graphs(void)
+{
+    an_attach(&tools);
+    memset(plan, 0, sizeof plan);
+    memset(object, 0, sizeof object);
+    count = 0;
+    twin = NULL;
+    exec = NULL;
+    in_exec = 0;
+    has_memory = ported = false;
+    make_small();
+    if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) || cu.cuEventCreate(&event[0], 2) || cu.cuEventCreate(&event[1],
+        0)) tap_bail("no graph");
+    for (unsigned i = 0, n = 3 + an_below(6); i < n; i++) op_add();
+    for (unsigned i = 0, n = 15 + an_below(40); i < n; i++) an_draw(ops, sizeof ops / sizeof *ops);
+    op_tell();
+    if (!exec) op_instantiate();
+    if (exec) {
+        run_exec();
+        AN(cuGraphExecDestroy(exec), "the executable is destroyed");
+    }
+    if (twin) AN(cuGraphDestroy(twin), "the clone is destroyed");
+    for (unsigned k = 0; k < OBJECTS; k++)
+        if (object[k]) an_line("object %u destroyed %d", k, __atomic_load_n(&destroyed[k], __ATOMIC_SEQ_CST));
+    AN(cuGraphDestroy(graph), "the graph is destroyed");
+    for (unsigned k = 0; k < OBJECTS; k++)
+        if (object[k]) AN(cuUserObjectRelease(object[k], references[k]), "object %u goes", k);
+    AN(cuGraphDestroy(small), "the small graph is destroyed");
+    AN(cuStreamDestroy(stream), "the stream goes");
+    AN(cuEventDestroy(event[0]), "the first event goes");
+    AN(cuEventDestroy(event[1]), "the second event goes");
+}
