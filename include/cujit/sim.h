@@ -13,9 +13,12 @@
  *   CUJIT_SIM_THREADS   how many threads one grid is spread over; default: the machine's processors
  *   CUJIT_SIM_SCHEDULE  when work begins, and what first: eager (the default: at once, side by side), lazy (when the program waits),
  *                       adversarial (lazily, one after the other, the latest first), random:SEED.  Every one keeps the semantics: a program
- *                       that misses a dependency fails under one of them
- *   CUJIT_SIM_STALL_MS  a host function or memory wait that takes longer is named in the log, as a warning; 10000 by default, 0: never.  Memory waits that
- *                       wait for each other for ever are reported as an error, whatever this says
+ *                       that misses a dependency fails under one of them.  Host functions of a context are called one after another under the eager
+ *                       and the adversarial one, as an H100's driver does: one that waits for another stream's never returns; side by side under the
+ *                       lazy one: two that share something without a lock meet; under a random one as its seed says
+ *   CUJIT_SIM_STALL_MS  a host function or memory wait that takes longer is named in the log, as a warning, with the host functions that cannot be called
+ *                       before it returns; 10000 by default, 0: never.  Memory waits that wait for each other for ever are reported as an error
+ *                       with all their members, one line for each, whatever this says
  * cuInit answers CUDA_ERROR_INVALID_VALUE, and the log says why, when one of them cannot be read.
  */
 #ifndef CUJIT_SIM_H

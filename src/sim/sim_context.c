@@ -101,6 +101,7 @@ void cji_sd_ctx_end(sd_ctx *c)
     while (c->first) {
         sd_op *op = c->first;
         if (op->listed) cji_sd_unready(op);
+        if (op->queued) cji_sd_host_unqueue(op);
         if (op->open) cji_sd_grid_close(op);
         op->open = false;
         op->waits = 0;

@@ -17,6 +17,8 @@ struct sd_ctx {
     sd_op *first, *last;            /* unfinished ops, oldest first */
     size_t limit[SD_LIMITS]          ;
     unsigned sync_waiters;
+    sd_op *host;                    /* where host functions are called one after another: the one whose turn it is */
+    sd_op *host_first, *host_last;  /* and those that are ready but for that, through next_ready */
     sd_ctx *next;                   /* dev->contexts */
 };
 

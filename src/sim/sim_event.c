@@ -118,6 +118,17 @@ CUresult cji_sd_cuEventRecordWithFlags(CUevent h, CUstream hs, unsigned flags)
 
 CUresult cji_sd_cuEventRecord(CUevent h, CUstream hs) { return cji_sd_cuEventRecordWithFlags(h, hs, CU_EVENT_RECORD_DEFAULT); }
 
+static CUresult sd_wait_near(sd_stream *s, const sd_event *e, sd_op *point)
+{
+    sd_op *op;
+    CUresult r = cji_sd_enqueue(s, NULL, point, &op);
+    if (r) return r;
+    op->join = SD_BEHIND_EVENT;
+    op->joined = e;
+    cji_sd_op_drop(op);
+    return CUDA_SUCCESS;
+}
+
 /* For what the event stands for now. */
 static CUresult sd_wait_now(sd_stream *s, const sd_event *e)
 {
@@ -125,7 +136,7 @@ static CUresult sd_wait_now(sd_stream *s, const sd_event *e)
     uint64_t far;
     sd_work *w;
     cji_sd_event_now(e, &near, &far);
-    if (near) return cji_sd_enqueue(s, NULL, near, NULL);
+    if (near) return sd_wait_near(s, e, near);
     CUresult r = far ? cji_sd_far_work(e, far, s->ctx, &w) : CUDA_SUCCESS;
     return r || !far ? r : cji_sd_submit(s, w);
 }
@@ -182,7 +193,6 @@ CUresult cji_sd_cuEventQuery(CUevent h)
     CUresult r = sd_event_to_ask(h, &e);
     if (!r) cji_sd_event_now(e, &near, &far);
     if (!r && (near || far)) r = CUDA_ERROR_NOT_READY;
-    if (r == CUDA_ERROR_NOT_READY) cji_sd_stall_look();
     sd_unlock();
     return r;
 }

@@ -250,6 +250,9 @@ static sd_op *sd_step_launch(sd_exec *x, const sd_step *s, sd_stream *stream, sd
     CUresult r = s->work && s->work->verb == SD_WAIT ? sd_step_waits(op, s->work->event) : CUDA_SUCCESS;
     if (!r && !s->nbefore) r = cji_sd_op_after(op, begin);
     for (size_t b = 0; b < s->nbefore && !r; b++) r = cji_sd_op_after(op, x->op[s->before[b]]);
+    op->in_graph = true;
+    op->join = s->work && s->work->verb == SD_WAIT ? SD_BEHIND_EVENT : SD_BEHIND_LEGACY;
+    op->joined = op->join == SD_BEHIND_EVENT ? s->work->event : NULL;
     if (r) {
         cji_sd_op_abandon(op);
         return NULL;
@@ -293,6 +296,8 @@ static CUresult sd_exec_launch(sd_exec *x, sd_stream *s)
     }
     r = cji_sd_after_stream(begin, s);
     if (!r) r = cji_sd_op_after(begin, x->last);
+    begin->join = SD_BEHIND_EXEC;
+    begin->joined = x;
     cji_sd_op_submit(begin);
     CUresult steps = r ? CUDA_SUCCESS : cji_sd_exec_steps(x, s, begin, end);
     if (!r) r = steps;
@@ -332,7 +337,13 @@ CUresult cji_sd_cuGraphUpload(CUgraphExec h, CUstream hs)
     CUresult r = cji_sd_exec_get(h, &x);
     if (!r) r = cji_sd_stream_for_work(hs, &s);
     if (!r && s->capture) r = cji_sd_capture_refuses(s);
-    if (!r) r = cji_sd_enqueue(s, NULL, x->last, NULL);
+    sd_op *op;
+    if (!r) r = cji_sd_enqueue(s, NULL, x->last, &op);
+    if (!r) {
+        op->join = SD_BEHIND_EXEC;
+        op->joined = x;
+        cji_sd_op_drop(op);
+    }
     sd_unlock();
     return r;
 }

@@ -1,4 +1,8 @@
-/* Host functions: called by a worker, after the stream's earlier work and before its later. */
+/* Host functions: called by a worker, after the stream's earlier work and before its later.
+ *
+ * Those of one context are called one after another (sd.set.serial; not under every schedule), in the order in which they became ready: nothing orders host functions
+ * of independent streams, and a real driver has one thread for all of them.  One has its turn from the moment when nothing else holds it up, so
+ * what it may still wait for lies in its own code, where the device sees nothing: no circle of edges leads through a turn. */
 #include "sim/simcore.h"
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
@@ -45,6 +49,83 @@ CUresult cji_sd_cuStreamAddCallback(CUstream h, CUstreamCallback fn, void *user,
     sd_unlock();
     return r;
 }
+
+/* ---- Turns ------------------------------------------------------------------------------------------------------- */
+
+static bool sd_is_host(const sd_op *op) { return op->work && (op->work->verb == SD_HOST || op->work->verb == SD_CALLBACK); }
+
+static void sd_host_queue(sd_op *op)
+{
+    sd_ctx *c = op->ctx;
+    op->queued = true;
+    op->when = cji_sd_now();
+    op->next_ready = NULL;
+    op->prev_ready = c->host_last;
+    if (c->host_last) c->host_last->next_ready = op;
+    else c->host_first = op;
+    c->host_last = op;
+}
+
+void cji_sd_host_unqueue(sd_op *op)
+{
+    sd_ctx *c = op->ctx;
+    if (op->prev_ready) op->prev_ready->next_ready = op->next_ready;
+    else c->host_first = op->next_ready;
+    if (op->next_ready) op->next_ready->prev_ready = op->prev_ready;
+    else c->host_last = op->prev_ready;
+    op->next_ready = op->prev_ready = NULL;
+    op->queued = false;
+}
+
+/* The eager schedule gives the turn to the first that is ready, the others to the one that they choose. */
+bool cji_sd_host_queues(sd_op *op)
+{
+    if (!sd.set.serial || !sd_is_host(op)) return false;
+    if (op->ctx->host) {
+        sd_host_queue(op);
+        return true;
+    }
+    if (sd.set.schedule == SD_EAGER) op->ctx->host = op;
+    return false;
+}
+
+/* It has been chosen: the others of its context are no choice until it has returned. */
+static void sd_host_take(sd_op *op)
+{
+    op->ctx->host = op;
+    for (int i = 0; i < SD_PRIORITIES; i++)
+        for (sd_op *o = sd.ready_first[i], *next; o; o = next) {
+            next = o->next_ready;
+            if (o == op || o->ctx != op->ctx || !sd_is_host(o)) continue;
+            cji_sd_unready(o);
+            sd_host_queue(o);
+        }
+}
+
+void cji_sd_host_begin(sd_op *op)
+{
+    if (sd.set.serial && op->ctx->host != op) sd_host_take(op);
+    sd.in_host++;
+    op->told_long = false;
+    op->when = cji_sd_now();
+    cji_sd_watch(op);
+}
+
+void cji_sd_host_end(sd_op *op)
+{
+    sd_ctx *c = op->ctx;
+    sd.in_host--;
+    cji_sd_unwatch(op);
+    if (c->host != op) return;
+    c->host = NULL;
+    while (c->host_first && !c->host) {
+        sd_op *o = c->host_first;
+        cji_sd_host_unqueue(o);
+        cji_sd_ready(o);
+    }
+}
+
+/* ---- The call ---------------------------------------------------------------------------------------------------- */
 
 void cji_sd_run_host(sd_op *op, const sd_work *w)
 {

@@ -150,6 +150,7 @@ void cji_sd_op_finish(sd_op *op)
         o->done = true;
         o->when = now;
         if (o->shared) cji_sd_shared_reach(o);
+        sd.ended++;
         sd_op_unlink(o);
         for (size_t i = 0; i < o->nsucc; i++) {
             sd_op *s = o->succ[i];

@@ -46,10 +46,19 @@ struct sd_work {
     };
 };
 
+/* Why an operation comes behind one of another stream. */
+typedef enum sd_behind { SD_BEHIND_LEGACY, SD_BEHIND_EVENT, SD_BEHIND_EXEC } sd_behind;
+
 struct sd_op {
     unsigned refs;
     unsigned waits;                 /* unfinished predecessors, and 1 while it is being submitted */
     bool done, listed, open;        /* in a ready list; a grid that may be joined */
+    bool queued;                    /* a host function that is ready and waits for its turn */
+    bool begun;                     /* a host function, or a memory wait that the watcher looks after: runs since `when` */
+    bool in_graph;                  /* of a graph's launch */
+    bool told_circle, told_long;    /* the log has named it */
+    sd_behind join;                 /* what orders it behind another stream's operation */
+    const void *joined;             /* the event or executable graph; an address for the log */
     unsigned inside;                /* threads that work on it */
     unsigned room;                  /* how many more may join an open grid */
     unsigned waiters;               /* threads in cji_sd_wait for it */
@@ -61,8 +70,9 @@ struct sd_op {
     sd_bag *bag;                    /* held until it is done: that launch's user objects */
     sd_shared *shared; uint64_t far;   /* held until it is done: the point of an event between processes that it is */
     sd_op *branch;                  /* SD_AGAIN: the branch whose body ends here; held */
-    uint64_t seq, when;             /* when: done, in ns; of a host function that runs: begun */
-    unsigned mark; bool named;      /* sim_stall.c: scratch; has been told of */
+    uint64_t seq, when;             /* when: done, in ns; before that: begun, or queued */
+    unsigned item;                  /* of a batch: which value it is at; changed without the lock */
+    unsigned mark; size_t stuck; sd_op *from;   /* sim_circle.c: scratch */
     sd_op *next_ready, *prev_ready;
     sd_op *next, *prev;             /* ctx->first */
     sd_op **succ; size_t nsucc, cap;
@@ -92,16 +102,14 @@ void cji_sd_set_tail(sd_stream *s, sd_op *op);
 
 void cji_sd_ready(sd_op *op);                              /* under the lock */
 bool cji_sd_schedule_read(sd_settings *set);               /* sim_schedule.c: CUJIT_SIM_SCHEDULE */
+void cji_sd_schedule_begin(void);                          /* at cuInit */
 bool cji_sd_schedule_starts(void);                         /* whether one more may begin now */
 sd_op *cji_sd_schedule_pick(void);                         /* which */
 void cji_sd_schedule_do(sd_op *op, void (*work)(sd_op *op));
 void cji_sd_schedule_sleep(void);                          /* of a worker, until something moves, or nothing has for a while */
 void cji_sd_schedule_wait(void);                           /* of a thread of the program, until an operation is done */
 void cji_sd_unready(sd_op *op);                            /* one that nobody has taken */
-void cji_sd_circle_look(sd_op *op);                        /* sim_stall.c, under the lock: a memory wait that has taken a while: reports a circle that it is in */
-void cji_sd_stall_look(void);                              /* under the lock: host functions that take long */
-void cji_sd_value_stalls(const sd_op *op, const sd_work *w, uint64_t ns);
-void cji_sd_sleep_watching(void);                          /* under the lock, given up meanwhile: until some operation is done, or for a while */
+bool cji_sd_thread_make(pthread_t *thread, void *(*run)(void *));   /* one that takes no signals */
 bool cji_sd_value_fits(const sd_work *w, uint64_t value);  /* sim_value.c: whether the value ends the wait */
 bool cji_sd_value_holds(const sd_ctx *c, const sd_work *w);   /* whether it is there now */
 void cji_sd_workers_join(void);
@@ -117,5 +125,21 @@ void cji_sd_run_free(sd_op *op, const sd_work *w);
 void cji_sd_run_host(sd_op *op, const sd_work *w);
 cji_sim_grid *cji_sd_grid_open(sd_op *op);                 /* sim_launch.c; NULL: the context has been given the fault */
 void cji_sd_grid_close(sd_op *op);
+
+/* ---- Turns of host functions (sim_host.c), under the lock -------------------------------------------------------- */
+
+bool cji_sd_host_queues(sd_op *op);                        /* a host function whose turn it is not: it is made ready later */
+void cji_sd_host_unqueue(sd_op *op);
+void cji_sd_host_begin(sd_op *op);
+void cji_sd_host_end(sd_op *op);
+
+/* ---- What never ends, what takes long (sim_circle.c, sim_watch.c), under the lock -------------------------------- */
+
+void cji_sd_watch(sd_op *op);                              /* a host function or memory wait has begun, and may take long */
+void cji_sd_unwatch(sd_op *op);
+void cji_sd_watcher_join(void);                            /* without the lock */
+void cji_sd_circles(cji_text *t);                          /* circles of waits that the log has not been told of: its lines */
+sd_op *cji_sd_op_after_all(const sd_op *op);               /* every unfinished operation: those of a context as they were submitted */
+const sd_work *cji_sd_wait_of(const sd_op *op, size_t *item);   /* the memory wait that holds it up, or will; NULL none */
 
 #endif

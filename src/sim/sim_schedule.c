@@ -43,6 +43,14 @@ static uint64_t sd_lot(void)
     return z ^ (z >> 31);
 }
 
+/* Host functions one after another, as an H100's driver calls them, or side by side, as nobody forbids: with the first, one that waits for another
+ * stream's never ends; with the second, two that share something without a lock are seen.  Each has its schedules. */
+void cji_sd_schedule_begin(void)
+{
+    sd.lot = sd.set.seed;
+    sd.set.serial = sd.set.schedule == SD_RANDOM ? sd_lot() % 2 : sd.set.schedule != SD_LAZY;
+}
+
 bool cji_sd_schedule_starts(void)
 {
     if (!sd.nready) {
@@ -109,6 +117,6 @@ void cji_sd_schedule_wait(void)
         sd.wakes++;
         pthread_cond_signal(&sd.work);
     }
-    cji_sd_sleep_watching();
+    pthread_cond_wait(&sd.done, &sd.lock);
     sd.demand--;
 }

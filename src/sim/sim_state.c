@@ -19,7 +19,7 @@
 
 #include "base/obj.h"
 
-sd_state sd = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
+sd_state sd = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .watch = PTHREAD_COND_INITIALIZER };
 
 /* Keys, not _Thread_local variables: the block that the loader makes for those outlives a dlclose(). */
 static pthread_key_t sd_thread_key;   /* the thread's sd_thread */
@@ -190,7 +190,7 @@ static CUresult sd_start(void)
         d->primary.dev = d;
         d->primary.primary = true;
     }
-    sd.lot = sd.set.seed;
+    cji_sd_schedule_begin();
     sd.fork_gen = cji_fork_gen();
     atomic_store(&sd.ready, true);
     return CUDA_SUCCESS;
@@ -278,7 +278,7 @@ const char *cujit_sim_complaint(void) { return sd_complaint; }
 
 /* ---- The end of the process -------------------------------------------------------------------------------------- */
 
-/* Waits until no worker runs but those inside host functions, at most two seconds. */
+/* Waits until no thread of ours runs but those inside host functions, at most two seconds. */
 static void sd_stop_workers(void)
 {
     struct timespec until;
@@ -286,7 +286,8 @@ static void sd_stop_workers(void)
     until.tv_sec += 2;
     pthread_cond_broadcast(&sd.work);
     pthread_cond_broadcast(&sd.done);
-    while (sd.workers > sd.in_host)
+    pthread_cond_broadcast(&sd.watch);
+    while (sd.workers > sd.in_host || sd.watcher_runs)
         if (pthread_cond_timedwait(&sd.done, &sd.lock, &until) != 0) break;
 }
 
@@ -343,12 +344,13 @@ __attribute__((destructor)) static void sd_end(void)
         nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
         sd_lock();
     }
-    if (sd.workers || sd_others_inside()) {
+    if (sd.workers || sd.watcher_runs || sd_others_inside()) {
         sd_unlock();
         return;
     }
     sd_unlock();
     cji_sd_workers_join();
+    cji_sd_watcher_join();
     sd_lock();
     sd_release_all();
     sd_unlock();

@@ -186,7 +186,6 @@ CUresult cji_sd_cuStreamQuery(CUstream h)
     sd_lock();
     CUresult r = sd_stream_to_ask(h, &s);
     if (!r && !sd_stream_idle(s)) r = CUDA_ERROR_NOT_READY;
-    if (r == CUDA_ERROR_NOT_READY) cji_sd_stall_look();
     sd_unlock();
     return r;
 }

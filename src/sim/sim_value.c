@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { SD_LOOK = 20000000 };   /* ns */
+enum { SD_LOOK = 20000000 };   /* ns: what takes longer is watched */
 
 static CUresult sd_value_work(sd_ctx *c, bool wait, bool wide, CUdeviceptr at, uint64_t value, unsigned flags, sd_work **out)
 {
@@ -123,25 +123,25 @@ bool cji_sd_value_holds(const sd_ctx *c, const sd_work *w)
     return !p || sd_value_holds(w, p);
 }
 
-/* The word changes without telling us: by another kernel, or by the host.  What takes long is looked at now and then: for a circle, and for the log. */
+/* The word changes without telling us: by another kernel, or by the host.  What takes long is given to the watcher. */
 static void sd_value_await(sd_op *op, const sd_work *w, const unsigned char *p)
 {
-    uint64_t begun = cji_sd_now(), look = begun + SD_LOOK, stall = (uint64_t)sd.set.stall_ms * 1000000u;
+    uint64_t begun = cji_sd_now();
+    bool watched = false;
     for (unsigned n = 0; !sd_value_holds(w, p) && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED); n++) {
         nanosleep(&(struct timespec){ .tv_nsec = n < 20 ? 2000 : 100000 }, NULL);
-        uint64_t now = cji_sd_now();
-        if (now >= look) {
-            look = now + SD_LOOK;
-            sd_lock();
-            cji_sd_circle_look(op);
-            cji_sd_stall_look();
-            sd_unlock();
-        }
-        if (stall && now - begun >= stall) {
-            cji_sd_value_stalls(op, w, now - begun);
-            stall = 0;
-        }
+        if (watched || cji_sd_now() - begun < SD_LOOK) continue;
+        watched = true;
+        sd_lock();
+        op->when = begun;
+        op->told_long = false;
+        cji_sd_watch(op);
+        sd_unlock();
     }
+    if (!watched) return;
+    sd_lock();
+    cji_sd_unwatch(op);
+    sd_unlock();
 }
 
 static void sd_run_one(sd_op *op, const sd_work *w)
@@ -168,6 +168,8 @@ void cji_sd_run_value(sd_op *op, const sd_work *w)
         sd_run_one(op, w);
         return;
     }
-    for (size_t i = 0; i < w->batch.n && !__atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED); i++)
+    for (size_t i = 0; i < w->batch.n && !__atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED); i++) {
+        __atomic_store_n(&op->item, (unsigned)i, __ATOMIC_RELEASE);
         if (w->batch.item[i]) sd_run_one(op, w->batch.item[i]);
+    }
 }

@@ -47,7 +47,11 @@ static void sd_unlist(sd_op *op)
     if (op->open) sd.nopen--;
 }
 
-void cji_sd_ready(sd_op *op) { sd_list(op, false); }
+void cji_sd_ready(sd_op *op)
+{
+    if (!cji_sd_host_queues(op)) sd_list(op, false);
+}
+
 void cji_sd_unready(sd_op *op) { sd_unlist(op); }
 
 static sd_op *sd_pick(void)
@@ -141,14 +145,11 @@ static void sd_do(sd_op *op)
         return;
     }
     bool host = op->work->verb == SD_HOST || op->work->verb == SD_CALLBACK;
-    if (host) {
-        sd.in_host++;
-        op->when = cji_sd_now();
-    }
+    if (host) cji_sd_host_begin(op);
     sd_unlock();
     cji_sd_run(op);
     sd_lock();
-    if (host) sd.in_host--;
+    if (host) cji_sd_host_end(op);
     cji_sd_op_finish(op);
 }
 
@@ -184,15 +185,19 @@ static void *sd_worker_main(void *arg)
     return NULL;
 }
 
-static bool sd_worker_make(void)
+bool cji_sd_thread_make(pthread_t *thread, void *(*run)(void *))
 {
     sigset_t all, old;
-    if (sd.made == SD_MAX_WORKERS || atomic_load(&sd.exiting)) return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int failed = pthread_create(&sd.worker[sd.made], NULL, sd_worker_main, NULL);
+    int failed = pthread_create(thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (failed) return false;
+    return !failed;
+}
+
+static bool sd_worker_make(void)
+{
+    if (sd.made == SD_MAX_WORKERS || atomic_load(&sd.exiting) || !cji_sd_thread_make(&sd.worker[sd.made], sd_worker_main)) return false;
     sd.made++;
     sd.workers++;
     sd.born++;
@@ -241,7 +246,7 @@ void cji_sd_balance(unsigned taken)
 
 static void sd_sleep_until_done(void)
 {
-    if (sd.set.schedule == SD_EAGER) cji_sd_sleep_watching();
+    if (sd.set.schedule == SD_EAGER) pthread_cond_wait(&sd.done, &sd.lock);
     else cji_sd_schedule_wait();
 }
 

@@ -6,7 +6,8 @@
  *                  handles                                                       sim_handle.c
  *   sim_device.h   devices, their attributes, contexts                           sim_device.c, sim_attribute.c, sim_context.c
  *   sim_memory.h   address ranges, allocations, pinned memory, pools             sim_address.c, sim_memory.c, sim_pinned.c, sim_pool.c
- *   sim_queue.h    operations, their order, the workers, schedules               sim_queue.c, sim_worker.c, sim_schedule.c, sim_stall.c
+ *   sim_queue.h    operations, their order, the workers, schedules               sim_queue.c, sim_worker.c, sim_schedule.c
+ *                  what never ends, what takes long                              sim_circle.c, sim_watch.c
  *                  what they do: host functions, values                          sim_host.c, sim_value.c
  *   sim_stream.h   streams, events, copies                                       sim_stream.c, sim_event.c, sim_copy.c
  *   sim_module.h   images, linker, modules, functions, launches                  sim_image.c, sim_link.c, sim_module.c, sim_function.c, sim_launch.c
@@ -84,6 +85,7 @@ typedef struct sd_settings {
     unsigned stall_ms;              /* 0: never */
     sd_schedule schedule;
     uint64_t seed;                  /* of SD_RANDOM */
+    bool serial;                    /* host functions of a context are called one after another */
 } sd_settings;
 
 typedef struct sd_state {
@@ -103,6 +105,12 @@ typedef struct sd_state {
     unsigned workers, made;         /* threads that run; those ever made */
     unsigned idle, wakes, born;     /* asleep; woken but not awake yet; made but not running yet */
     unsigned in_host;               /* workers inside host functions */
+    /* The watcher (sim_watch.c). */
+    pthread_cond_t watch;
+    pthread_t watcher;
+    bool watcher_made, watcher_runs, dozing;   /* dozing: it sleeps without an end */
+    unsigned waiting;               /* memory waits that it looks after */
+    uint64_t ended;                 /* operations that are done */
     sd_object *doomed; unsigned ndoomed;   /* user objects whose destructors are to be called */
     pthread_t worker[SD_MAX_WORKERS];
     /* Schedules but the eager one (sim_schedule.c). */

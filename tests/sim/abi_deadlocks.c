@@ -4,16 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the log was told. */
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts; char text[600]; } told = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, "" };
+/* What the log was told.  A circle is several lines: how many wait, each of them, how to mend it. */
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts; char text[2000]; size_t n; } told = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, "", 0
+};
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
     (void)user;
     pthread_mutex_lock(&told.lock);
-    if (level == CJ_LOG_ERROR && strstr(message, "deadlock")) {
-        told.deadlocks++;
-        snprintf(told.text, sizeof told.text, "%s", message);
+    if (level == CJ_LOG_ERROR) {
+        if (strncmp(message, "deadlock", 8) == 0) told.n = 0;
+        int n = snprintf(told.text + told.n, sizeof told.text - told.n, "%s\n", message);
+        if (n > 0 && (size_t)n < sizeof told.text - told.n) told.n += (size_t)n;
+        if (strstr(message, "to mend it")) told.deadlocks++;
     }
     if (level == CJ_LOG_WARNING && strstr(message, "for a value of the word")) told.values++;
     if (level == CJ_LOG_WARNING && strstr(message, "host function")) told.hosts++;
@@ -58,7 +62,7 @@ static void a_circle_of_waits(void)
     tap_is_int(await(&told.deadlocks, 1), 1, "is reported, once");
     for (int i = 0; i < 2; i++) {
         char name[40];
-        snprintf(name, sizeof name, "stream %llu waits", id[i]);
+        snprintf(name, sizeof name, "%d of 2: stream %llu waits", i + 1, id[i]);
         tap_has_str(told.text, name, "with its members");
     }
     abi_is(cu.cuStreamWriteValue32(c, x, 1, 0), CUDA_SUCCESS, "a write from outside");

@@ -45,6 +45,7 @@ static void waits_keep_their_point(void)
         CUdeviceptr p = abi_word(0);
         CUfunction append = abi_kernel(&module, "append");
         abi_latch_put(&one, a);
+        abi_latch_await(&one);   /* or the other, called first, might keep it out */
         abi_launch(append, 1, 1, a, p, 1);
         cu.cuEventRecord(e, a);
         abi_is(cu.cuStreamWaitEvent(b, e, 0), CUDA_SUCCESS, "%s: wait", name[i]);

@@ -19,7 +19,9 @@ static void callback(CUstream s, CUresult status, void *user) { (void)s, (void)u
 
 int main(void)
 {
-    abi_latch latch, gate;
+    abi_latch gate;
+    void *held = NULL;
+    CUdeviceptr hold = 0;
     char build[64];
     tap_plan(0);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
@@ -32,7 +34,10 @@ int main(void)
     CUdeviceptr p = abi_word(0), q = abi_word(0), other = 0;
     CUcontext own = NULL;
     cu.cuMemFree(q);
-    abi_latch_put(&latch, t);
+    cu.cuMemHostAlloc(&held, 4, CU_MEMHOSTALLOC_DEVICEMAP);
+    cu.cuMemHostGetDevicePointer(&hold, held, 0);
+    __atomic_store_n((unsigned *)held, 0, __ATOMIC_SEQ_CST);
+    cu.cuStreamWaitValue32(t, hold, 1, CU_STREAM_WAIT_VALUE_EQ);
     abi_launch(add, 1, 1, t, p, 1);
     abi_latch_put(&gate, s);
     abi_is(abi_launch(add, 1, 1, s, q, 1), CUDA_SUCCESS, "a kernel that writes to freed memory is launched");
@@ -48,7 +53,7 @@ int main(void)
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_ILLEGAL_ADDRESS, "every later call of the context gives it: an event");
     abi_is(cu.cuMemAlloc(&other, 4), CUDA_ERROR_ILLEGAL_ADDRESS, "an allocation");
     abi_is(abi_launch(add, 1, 1, s, p, 1), CUDA_ERROR_ILLEGAL_ADDRESS, "a launch");
-    abi_latch_open(&latch);
+    __atomic_store_n((unsigned *)held, 1, __ATOMIC_SEQ_CST);
     abi_is(cu.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "a synchronization, which returns");
     abi_is(cu.cuCtxCreate(&own, 0, 0), CUDA_SUCCESS, "another context of the device");
     abi_is(cu.cuMemAlloc(&other, 4), CUDA_SUCCESS, "works");
