@@ -215,20 +215,7 @@ static void sd_list_end(sd_lister *l, size_t *count, bool counting)
     *count = counting || l->n < *count ? l->n : *count;
 }
 
-CUresult cji_sd_cuGraphGetNodes(CUgraph h, CUgraphNode *nodes, size_t *count)
-{
-    sd_graph *g;
-    if (!count) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_graph_get(h, &g);
-    sd_lister l = { .a = nodes, .room = nodes ? *count : 0 };
-    for (size_t i = 0; !r && i < g->nnode; i++) sd_put(&l, g->node[i], NULL);
-    if (!r) sd_list_end(&l, count, !nodes);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphGetRootNodes(CUgraph h, CUgraphNode *nodes, size_t *count)
+static CUresult sd_list_nodes(CUgraph h, CUgraphNode *nodes, size_t *count, bool roots)
 {
     sd_graph *g;
     if (!count) return CUDA_ERROR_INVALID_VALUE;
@@ -236,11 +223,14 @@ CUresult cji_sd_cuGraphGetRootNodes(CUgraph h, CUgraphNode *nodes, size_t *count
     CUresult r = cji_sd_graph_get(h, &g);
     sd_lister l = { .a = nodes, .room = nodes ? *count : 0 };
     for (size_t i = 0; !r && i < g->nnode; i++)
-        if (!g->node[i]->nbefore) sd_put(&l, g->node[i], NULL);
+        if (!roots || !g->node[i]->nbefore) sd_put(&l, g->node[i], NULL);
     if (!r) sd_list_end(&l, count, !nodes);
     sd_unlock();
     return r;
 }
+
+CUresult cji_sd_cuGraphGetNodes(CUgraph h, CUgraphNode *nodes, size_t *count) { return sd_list_nodes(h, nodes, count, false); }
+CUresult cji_sd_cuGraphGetRootNodes(CUgraph h, CUgraphNode *nodes, size_t *count) { return sd_list_nodes(h, nodes, count, true); }
 
 CUresult cji_sd_cuGraphGetEdges(CUgraph h, CUgraphNode *from, CUgraphNode *to, size_t *count)
 {
@@ -371,19 +361,25 @@ bool cji_sd_graph_order(sd_graph *g, sd_node **order)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
+sd_work *cji_sd_child_work(const sd_graph *from)
+{
+    sd_work *w = cji_sd_work_new(SD_CHILD, NULL, 0);
+    sd_graph *g = w ? cji_sd_graph_copy(from) : NULL;
+    if (!g || !cji_sd_handle_add(SD_GRAPH, g)) {
+        cji_sd_graph_drop(g);
+        cji_sd_work_drop(w);
+        return NULL;
+    }
+    w->child = g;
+    return w;
+}
+
 /* A child's graph is copied with its node; every other work is shared, since works do not change. */
 static sd_work *sd_work_for_copy(sd_work *w, bool *failed)
 {
     if (!w || w->verb != SD_CHILD) return cji_sd_work_hold(w);
-    sd_work *c = cji_sd_work_new(SD_CHILD, w->ctx, 0);
-    sd_graph *g = c ? cji_sd_graph_copy(w->child) : NULL;
-    if (!g || !cji_sd_handle_add(SD_GRAPH, g)) {
-        cji_sd_graph_drop(g);
-        cji_sd_work_drop(c);
-        *failed = true;
-        return NULL;
-    }
-    c->child = g;
+    sd_work *c = cji_sd_child_work(w->child);
+    *failed = !c;
     return c;
 }
 

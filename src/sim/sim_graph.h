@@ -32,6 +32,7 @@ sd_graph *cji_sd_graph_new(void);                          /* one reference, no 
 void cji_sd_graph_drop(sd_graph *g);
 void cji_sd_graph_forget(sd_graph *g);
 sd_graph *cji_sd_graph_copy(const sd_graph *g);
+sd_work *cji_sd_child_work(const sd_graph *g);              /* with a copy of it; NULL without memory */
 sd_node *cji_sd_node_new(sd_graph *g, sd_work *w, CUgraphNodeType type, sd_node *const *before, size_t n);  /* takes over `w` when it succeeds */
 void cji_sd_node_drop(sd_node *n);
 CUresult cji_sd_nodes_of(const sd_graph *g, const CUgraphNode *node, size_t n);   /* INVALID_VALUE unless they are nodes of g, each once */
@@ -39,13 +40,9 @@ bool cji_sd_edges_plain(const CUgraphEdgeData *data, size_t n);                 
 CUgraphNodeType cji_sd_verb_type(const sd_work *w);
 CUresult cji_sd_graph_get(CUgraph h, sd_graph **out);
 CUresult cji_sd_node_get(CUgraphNode h, sd_node **out);
-/* Works from a node's parameters; under the lock. */
-CUresult cji_sd_kernel_params(const CUDA_KERNEL_NODE_PARAMS_v2 *p, sd_work **out);
-CUresult cji_sd_copy_params(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **out);
-CUresult cji_sd_fill_params(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_work **out);
-CUresult cji_sd_host_params(const CUDA_HOST_NODE_PARAMS *p, sd_work **out);
-CUresult cji_sd_event_params(sd_verb verb, CUevent h, sd_work **out);
-CUresult cji_sd_child_params(CUgraph h, sd_work **out);
+/* The work of a node with these parameters; under the lock.  `g`: where the node will be; NULL where one that exists gets other parameters. */
+CUresult cji_sd_node_work(CUgraphNodeParams *p, sd_graph *g, sd_work **out);
+CUgraphNodeParams cji_sd_fill_block(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h);
 CUresult cji_sd_batch_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, sd_work **out);   /* sim_value.c */
 CUresult cji_sd_ctx_for(CUcontext h, sd_ctx **out);   /* NULL: the current one */
 /* Order that respects the edges; false: a cycle.  order has g->nnode places. */

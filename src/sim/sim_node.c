@@ -11,25 +11,6 @@
 
 /* ---- Common parts ------------------------------------------------------------------------------------------------ */
 
-/* Takes over `w`. */
-static CUresult sd_node_add(CUgraphNode *out, sd_graph *g, const CUgraphNode *dep, size_t n, sd_work *w)
-{
-    sd_node *node = cji_sd_node_new(g, w, cji_sd_verb_type(w), (sd_node *const *)dep, n);
-    if (!node) {
-        cji_sd_work_drop(w);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    *out = (CUgraphNode)node;
-    return CUDA_SUCCESS;
-}
-
-static CUresult sd_node_place(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, sd_graph **g)
-{
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = cji_sd_graph_get(h, g);
-    return r ? r : cji_sd_nodes_of(*g, dep, n);
-}
-
 static CUresult sd_node_typed(CUgraphNode h, CUgraphNodeType type, sd_node **out)
 {
     CUresult r = cji_sd_node_get(h, out);
@@ -53,9 +34,9 @@ CUresult cji_sd_ctx_for(CUcontext h, sd_ctx **out)
     return (*out)->alive ? (*out)->fault : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-/* ---- Works from parameters: for graphs, executable graphs and cuGraphAddNode alike ------------------------------- */
+/* ---- Works from parameters --------------------------------------------------------------------------------------- */
 
-CUresult cji_sd_kernel_params(const CUDA_KERNEL_NODE_PARAMS_v2 *p, sd_work **out)
+static CUresult sd_kernel_work(const CUDA_KERNEL_NODE_PARAMS_v2 *p, sd_work **out)
 {
     sd_func *f;
     if (!p->func) return p->kern ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
@@ -64,7 +45,7 @@ CUresult cji_sd_kernel_params(const CUDA_KERNEL_NODE_PARAMS_v2 *p, sd_work **out
     return r ? r : cji_sd_launch_work(f, &s, p->kernelParams, p->extra, out);
 }
 
-CUresult cji_sd_host_params(const CUDA_HOST_NODE_PARAMS *p, sd_work **out)
+static CUresult sd_host_work(const CUDA_HOST_NODE_PARAMS *p, sd_work **out)
 {
     sd_ctx *c;
     if (!p->fn) return CUDA_ERROR_INVALID_VALUE;
@@ -77,7 +58,7 @@ CUresult cji_sd_host_params(const CUDA_HOST_NODE_PARAMS *p, sd_work **out)
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_event_params(sd_verb verb, CUevent h, sd_work **out)
+static CUresult sd_event_work(sd_verb verb, CUevent h, sd_work **out)
 {
     sd_event *e;
     CUresult r = cji_sd_event_get(h, &e);
@@ -89,50 +70,122 @@ CUresult cji_sd_event_params(sd_verb verb, CUevent h, sd_work **out)
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_child_params(CUgraph h, sd_work **out)
+static CUresult sd_clone_work(CUgraph h, sd_work **out)
 {
     sd_graph *g;
     CUresult r = cji_sd_graph_get(h, &g);
     if (!r && g->once) r = CUDA_ERROR_NOT_SUPPORTED;
     if (r) return r;
-    sd_work *w = *out = cji_sd_work_new(SD_CHILD, NULL, 0);
-    sd_graph *copy = w ? cji_sd_graph_copy(g) : NULL;
-    if (!copy || !cji_sd_handle_add(SD_GRAPH, copy)) {
-        cji_sd_graph_drop(copy);
-        cji_sd_work_drop(w);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    w->child = copy;
-    return CUDA_SUCCESS;
+    *out = cji_sd_child_work(g);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cji_sd_copy_params(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **out)
+static CUresult sd_memcpy_work(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **out)
 {
     sd_ctx *c;
     CUresult r = cji_sd_ctx_for(h, &c);
     return r ? r : cji_sd_copy_work(p, c, out);
 }
 
-CUresult cji_sd_fill_params(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_work **out)
+static CUresult sd_memset_work(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_work **out)
 {
     sd_ctx *c;
     CUresult r = cji_sd_ctx_for(h, &c);
     return r ? r : cji_sd_fill_work(p, c, out);
 }
 
+/* ---- By a parameter block: what all the calls come down to -------------------------------------------------------- */
+
+CUgraphNodeParams cji_sd_fill_block(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h)
+{
+    return (CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = { p->dst, p->pitch, p->value, p->elementSize, p->width, p->height, h } };
+}
+
+CUresult cji_sd_node_work(CUgraphNodeParams *p, sd_graph *g, sd_work **out)
+{
+    *out = NULL;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return sd_kernel_work(&p->kernel, out);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return sd_memcpy_work(&p->memcpy.copyParams, p->memcpy.copyCtx, out);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
+        return sd_memset_work(&m, p->memset.ctx, out);
+    }
+    case CU_GRAPH_NODE_TYPE_HOST: return sd_host_work(&p->host, out);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return sd_event_work(SD_RECORD, p->eventRecord.event, out);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return sd_event_work(SD_WAIT, p->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return cji_sd_batch_params(&p->memOp, out);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
+    default: break;
+    }
+    if (!g) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r;
+    switch (p->type) {
+    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_GRAPH: return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ? sd_clone_work(p->graph.graph, out) : CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return cji_sd_cond_params(&p->conditional, out);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return cji_sd_gmem_free_work(g, p->free.dptr, out);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        r = cji_sd_gmem_params(g, &p->alloc, out);
+        if (!r) p->alloc.dptr = (*out)->gmem.mem->at;
+        return r;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult sd_node_add(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraphNodeParams *p)
+{
+    sd_graph *g;
+    sd_work *w;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_graph_get(h, &g);
+    if (!r) r = cji_sd_nodes_of(g, dep, n);
+    if (!r) r = cji_sd_node_work(p, g, &w);
+    if (!r) {
+        sd_node *node = cji_sd_node_new(g, w, cji_sd_verb_type(w), (sd_node *const *)dep, n);
+        if (node) {
+            *out = (CUgraphNode)node;
+        } else {
+            cji_sd_work_drop(w);
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    sd_unlock();
+    return r;
+}
+
+static CUresult sd_node_set(CUgraphNode h, CUgraphNodeParams *p)
+{
+    sd_node *n;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_node_typed(h, p->type, &n);
+    if (!r) r = cji_sd_node_work(p, NULL, &w);
+    if (!r) sd_node_change(n, w);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphAddNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraphNodeParams *p)
+{
+    return p && !p->reserved2 ? sd_node_add(out, h, dep, n, p) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cji_sd_cuGraphAddNode_v2(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, const CUgraphEdgeData *data, size_t n, CUgraphNodeParams *p)
+{
+    return cji_sd_edges_plain(data, n) ? cji_sd_cuGraphAddNode(out, h, dep, n, p) : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cji_sd_cuGraphNodeSetParams(CUgraphNode h, CUgraphNodeParams *p) { return p ? sd_node_set(h, p) : CUDA_ERROR_INVALID_VALUE; }
+
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 CUresult cji_sd_cuGraphAddKernelNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-    sd_graph *g;
-    sd_work *w;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = cji_sd_kernel_params(p, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p });
 }
 
 /* kernelParams points at places that belong to the node, until it is changed or destroyed. */
@@ -161,15 +214,7 @@ CUresult cji_sd_cuGraphKernelNodeGetParams(CUgraphNode h, CUDA_KERNEL_NODE_PARAM
 
 CUresult cji_sd_cuGraphKernelNodeSetParams(CUgraphNode h, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-    sd_node *n;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_KERNEL, &n);
-    if (!r) r = cji_sd_kernel_params(p, &w);
-    if (!r) sd_node_change(n, w);
-    sd_unlock();
-    return r;
+    return p ? sd_node_set(h, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p }) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult sd_node_attribute(const sd_work *w, CUkernelNodeAttrID id, CUkernelNodeAttrValue *v)
@@ -256,15 +301,8 @@ CUresult cji_sd_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from
 
 CUresult cji_sd_cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_MEMCPY3D *p, CUcontext c)
 {
-    sd_graph *g;
-    sd_work *w;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = cji_sd_copy_params(p, c, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = { .copyCtx = c, .copyParams = *p } });
 }
 
 CUresult cji_sd_cuGraphMemcpyNodeGetParams(CUgraphNode h, CUDA_MEMCPY3D *p)
@@ -293,15 +331,9 @@ CUresult cji_sd_cuGraphMemcpyNodeSetParams(CUgraphNode h, const CUDA_MEMCPY3D *p
 
 CUresult cji_sd_cuGraphAddMemsetNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
 {
-    sd_graph *g;
-    sd_work *w;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = cji_sd_fill_params(p, c, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
+    CUgraphNodeParams q = cji_sd_fill_block(p, c);
+    return sd_node_add(out, h, dep, n, &q);
 }
 
 CUresult cji_sd_cuGraphMemsetNodeGetParams(CUgraphNode h, CUDA_MEMSET_NODE_PARAMS *p)
@@ -336,15 +368,8 @@ CUresult cji_sd_cuGraphMemsetNodeSetParams(CUgraphNode h, const CUDA_MEMSET_NODE
 
 CUresult cji_sd_cuGraphAddHostNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, const CUDA_HOST_NODE_PARAMS *p)
 {
-    sd_graph *g;
-    sd_work *w;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = cji_sd_host_params(p, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p });
 }
 
 CUresult cji_sd_cuGraphHostNodeGetParams(CUgraphNode h, CUDA_HOST_NODE_PARAMS *p)
@@ -360,30 +385,15 @@ CUresult cji_sd_cuGraphHostNodeGetParams(CUgraphNode h, CUDA_HOST_NODE_PARAMS *p
 
 CUresult cji_sd_cuGraphHostNodeSetParams(CUgraphNode h, const CUDA_HOST_NODE_PARAMS *p)
 {
-    sd_node *n;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_HOST, &n);
-    if (!r) r = cji_sd_host_params(p, &w);
-    if (!r) sd_node_change(n, w);
-    sd_unlock();
-    return r;
+    return p ? sd_node_set(h, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p }) : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- Child graphs, empty nodes, events --------------------------------------------------------------------------- */
 
 CUresult cji_sd_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraph child)
 {
-    sd_graph *g;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r && child == h) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) r = cji_sd_child_params(child, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
+    if (child == h) return CUDA_ERROR_INVALID_VALUE;
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH, .graph = { child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE } });
 }
 
 CUresult cji_sd_cuGraphChildGraphNodeGetGraph(CUgraphNode h, CUgraph *out)
@@ -399,24 +409,7 @@ CUresult cji_sd_cuGraphChildGraphNodeGetGraph(CUgraphNode h, CUgraph *out)
 
 CUresult cji_sd_cuGraphAddEmptyNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n)
 {
-    sd_graph *g;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = sd_node_add(out, g, dep, n, NULL);
-    sd_unlock();
-    return r;
-}
-
-static CUresult sd_add_event(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e, sd_verb verb)
-{
-    sd_graph *g;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = cji_sd_event_params(verb, e, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EMPTY });
 }
 
 static CUresult sd_get_event(CUgraphNode h, CUgraphNodeType type, CUevent *out)
@@ -430,88 +423,25 @@ static CUresult sd_get_event(CUgraphNode h, CUgraphNodeType type, CUevent *out)
     return r;
 }
 
-static CUresult sd_set_event(CUgraphNode h, CUgraphNodeType type, CUevent e, sd_verb verb)
+CUresult cji_sd_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e)
 {
-    sd_node *n;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_node_typed(h, type, &n);
-    if (!r) r = cji_sd_event_params(verb, e, &w);
-    if (!r) sd_node_change(n, w);
-    sd_unlock();
-    return r;
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord = { e } });
 }
 
-CUresult cji_sd_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e) { return sd_add_event(out, h, dep, n, e, SD_RECORD); }
-CUresult cji_sd_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e) { return sd_add_event(out, h, dep, n, e, SD_WAIT); }
+CUresult cji_sd_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUevent e)
+{
+    return sd_node_add(out, h, dep, n, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = { e } });
+}
+
 CUresult cji_sd_cuGraphEventRecordNodeGetEvent(CUgraphNode h, CUevent *out) { return sd_get_event(h, CU_GRAPH_NODE_TYPE_EVENT_RECORD, out); }
 CUresult cji_sd_cuGraphEventWaitNodeGetEvent(CUgraphNode h, CUevent *out) { return sd_get_event(h, CU_GRAPH_NODE_TYPE_WAIT_EVENT, out); }
-CUresult cji_sd_cuGraphEventRecordNodeSetEvent(CUgraphNode h, CUevent e) { return sd_set_event(h, CU_GRAPH_NODE_TYPE_EVENT_RECORD, e, SD_RECORD); }
-CUresult cji_sd_cuGraphEventWaitNodeSetEvent(CUgraphNode h, CUevent e) { return sd_set_event(h, CU_GRAPH_NODE_TYPE_WAIT_EVENT, e, SD_WAIT); }
 
-/* ---- By a parameter block ---------------------------------------------------------------------------------------- */
-
-/* `g`: where the node will be; NULL where one that exists gets other parameters. */
-static CUresult sd_node_work(CUgraphNodeParams *p, sd_graph *g, sd_work **out)
+CUresult cji_sd_cuGraphEventRecordNodeSetEvent(CUgraphNode h, CUevent e)
 {
-    *out = NULL;
-    switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return cji_sd_kernel_params(&p->kernel, out);
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return cji_sd_copy_params(&p->memcpy.copyParams, p->memcpy.copyCtx, out);
-    case CU_GRAPH_NODE_TYPE_MEMSET: {
-        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
-        return cji_sd_fill_params(&m, p->memset.ctx, out);
-    }
-    case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_host_params(&p->host, out);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_event_params(SD_RECORD, p->eventRecord.event, out);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_event_params(SD_WAIT, p->eventWait.event, out);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return cji_sd_batch_params(&p->memOp, out);
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
-    default: break;
-    }
-    if (!g) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r;
-    switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
-    case CU_GRAPH_NODE_TYPE_GRAPH: return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ? cji_sd_child_params(p->graph.graph, out) : CUDA_ERROR_NOT_SUPPORTED;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return cji_sd_cond_params(&p->conditional, out);
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return cji_sd_gmem_free_work(g, p->free.dptr, out);
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-        r = cji_sd_gmem_params(g, &p->alloc, out);
-        if (!r) p->alloc.dptr = (*out)->gmem.mem->at;
-        return r;
-    default: return CUDA_ERROR_INVALID_VALUE;
-    }
+    return sd_node_set(h, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord = { e } });
 }
 
-CUresult cji_sd_cuGraphAddNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUgraphNodeParams *p)
+CUresult cji_sd_cuGraphEventWaitNodeSetEvent(CUgraphNode h, CUevent e)
 {
-    sd_graph *g;
-    sd_work *w;
-    if (!p || p->reserved2) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_place(out, h, dep, n, &g);
-    if (!r) r = sd_node_work(p, g, &w);
-    if (!r) r = sd_node_add(out, g, dep, n, w);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphAddNode_v2(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, const CUgraphEdgeData *data, size_t n, CUgraphNodeParams *p)
-{
-    return cji_sd_edges_plain(data, n) ? cji_sd_cuGraphAddNode(out, h, dep, n, p) : CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult cji_sd_cuGraphNodeSetParams(CUgraphNode h, CUgraphNodeParams *p)
-{
-    sd_node *n;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_node_typed(h, p->type, &n);
-    if (!r) r = sd_node_work(p, NULL, &w);
-    if (!r) sd_node_change(n, w);
-    sd_unlock();
-    return r;
+    return sd_node_set(h, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = { e } });
 }

@@ -136,70 +136,66 @@ static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, 
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static void sd_step_change(sd_step *s, sd_work *w)
+/* The context of a kernel and the kind of a copy may not change. */
+static bool sd_step_takes(const sd_step *s, const sd_work *w)
 {
-    cji_sd_work_drop(s->work);
-    s->work = w;
+    switch (s->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return w->ctx == s->work->ctx;
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return w->copy.dst.host == s->work->copy.dst.host && w->copy.src.host == s->work->copy.src.host;
+    default: return true;
+    }
+}
+
+static CUresult sd_step_set(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
+{
+    sd_step *s;
+    sd_work *w;
+    sd_lock();
+    CUresult r = sd_step_of(h, hn, p->type, &s);
+    if (!r) r = cji_sd_node_work(p, NULL, &w);
+    if (!r && !sd_step_takes(s, w)) {
+        cji_sd_work_drop(w);
+        r = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r) {
+        cji_sd_work_drop(s->work);
+        s->work = w;
+    }
+    sd_unlock();
+    return r;
 }
 
 CUresult cji_sd_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-    sd_step *s;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_KERNEL, &s);
-    if (!r) r = cji_sd_kernel_params(p, &w);
-    if (!r && w->ctx != s->work->ctx) {
-        cji_sd_work_drop(w);
-        r = CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
+    return p ? sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p }) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cji_sd_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
 {
-    sd_step *s;
-    sd_work *w;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMCPY, &s);
-    if (!r) r = cji_sd_copy_params(p, c, &w);
-    if (!r && (w->copy.dst.host != s->work->copy.dst.host || w->copy.src.host != s->work->copy.src.host)) {   /* the kind of copy may not change */
-        cji_sd_work_drop(w);
-        r = CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
+    return sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = { .copyCtx = c, .copyParams = *p } });
 }
 
 CUresult cji_sd_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
 {
-    sd_step *s;
-    sd_work *w;
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_MEMSET, &s);
-    if (!r) r = cji_sd_fill_params(p, c, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
+    CUgraphNodeParams q = cji_sd_fill_block(p, c);
+    return sd_step_set(h, hn, &q);
 }
 
 CUresult cji_sd_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
 {
-    sd_step *s;
-    sd_work *w;
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_HOST, &s);
-    if (!r) r = cji_sd_host_params(p, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
+    return p ? sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p }) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cji_sd_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+{
+    return sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord = { e } });
+}
+
+CUresult cji_sd_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+{
+    return sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = { e } });
 }
 
 /* Whether the steps between the two marks of a child are those of `y`; its roots come after the first mark. */
@@ -231,55 +227,18 @@ CUresult cji_sd_cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode hn
     return r;
 }
 
-static CUresult sd_exec_set_batch(CUgraphExec h, CUgraphNode hn, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
-{
-    sd_step *s;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &s);
-    if (!r) r = cji_sd_batch_params(p, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-static CUresult sd_exec_set_event(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_verb verb, CUevent e)
-{
-    sd_step *s;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, type, &s);
-    if (!r) r = cji_sd_event_params(verb, e, &w);
-    if (!r) sd_step_change(s, w);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
-{
-    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_EVENT_RECORD, SD_RECORD, e);
-}
-
-CUresult cji_sd_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
-{
-    return sd_exec_set_event(h, hn, CU_GRAPH_NODE_TYPE_WAIT_EVENT, SD_WAIT, e);
-}
-
 CUresult cji_sd_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return cji_sd_cuGraphExecKernelNodeSetParams(h, hn, &p->kernel);
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return cji_sd_cuGraphExecMemcpyNodeSetParams(h, hn, &p->memcpy.copyParams, p->memcpy.copyCtx);
-    case CU_GRAPH_NODE_TYPE_MEMSET: {
-        CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
-        return cji_sd_cuGraphExecMemsetNodeSetParams(h, hn, &m, p->memset.ctx);
-    }
-    case CU_GRAPH_NODE_TYPE_HOST: return cji_sd_cuGraphExecHostNodeSetParams(h, hn, &p->host);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return cji_sd_cuGraphExecEventRecordNodeSetEvent(h, hn, p->eventRecord.event);
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return cji_sd_cuGraphExecEventWaitNodeSetEvent(h, hn, p->eventWait.event);
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_HOST:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sd_step_set(h, hn, p);
     case CU_GRAPH_NODE_TYPE_GRAPH: return cji_sd_cuGraphExecChildGraphNodeSetParams(h, hn, p->graph.graph);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sd_exec_set_batch(h, hn, &p->memOp);
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }
 }
