@@ -45,7 +45,8 @@ typedef struct cj_nodes {
 
 /* ---- Capture ----------------------------------------------------------------------------------------------------- */
 
-/* Which unsafe driver calls (allocation by others, synchronising, queries) break the capture while it is open. */
+/* Which unsafe calls of the driver (allocating, synchronising, asking) break the capture while it is open.  Those that cujit makes break none in any mode, from any
+ * thread; cj_device_sync alone would, and is refused. */
 typedef enum cj_capture_mode {
     CJ_CAPTURE_GLOBAL = 0, /* those of any thread */
     CJ_CAPTURE_THREAD = 1, /* those of this thread */

@@ -106,22 +106,42 @@ cj_status cji_ctx_begin(void *obj, const cj_device *dev, cji_ctx *ctx, const cha
     return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(obj, dev->drv, r, "cuCtxPushCurrent", call);
 }
 
+cj_status cji_ctx_begin_calm(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call)
+{
+    cj_status status = cji_ctx_begin(obj, dev, ctx, call);
+    if (status != CJ_OK) return status;
+    ctx->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    ctx->relaxed = dev->drv->cu.cuThreadExchangeStreamCaptureMode(&ctx->mode) == CUDA_SUCCESS;
+    return CJ_OK;
+}
+
+/* Retains (true) or releases the primary context; in relaxed capture mode, as somebody may be capturing in it. */
+static CUresult primary_context(cj_device *dev, bool retain)
+{
+    const cji_cu *cu = &dev->drv->cu;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    bool relaxed = cu->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    CUresult r = retain ? cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->cu) : cu->cuDevicePrimaryCtxRelease(dev->cu);
+    if (relaxed) cu->cuThreadExchangeStreamCaptureMode(&mode);
+    return r;
+}
+
 static cj_status start_device(cj_device *dev, const char *call)
 {
     const cji_cu *cu = &dev->drv->cu;
     const char *cu_call = "cuDeviceGet";
     CUresult r = cu->cuDeviceGet(&dev->cu, dev->ordinal);
     if (r == CUDA_SUCCESS) r = read_info(dev, &cu_call);
-    if (r == CUDA_SUCCESS) r = cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->cu), cu_call = "cuDevicePrimaryCtxRetain";
+    if (r == CUDA_SUCCESS) r = primary_context(dev, true), cu_call = "cuDevicePrimaryCtxRetain";
     if (r != CUDA_SUCCESS) return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
     cji_ctx ctx;
-    cj_status status = cji_ctx_begin(dev, dev, &ctx, call);
+    cj_status status = cji_ctx_begin_calm(dev, dev, &ctx, call);
     if (status == CJ_OK) {
         r = read_priorities(dev);
         if (r != CUDA_SUCCESS) status = cji_cu_fail(dev, dev->drv, r, "cuCtxGetStreamPriorityRange", call);
         cji_ctx_leave(dev, &ctx);
     }
-    if (status != CJ_OK) cu->cuDevicePrimaryCtxRelease(dev->cu);
+    if (status != CJ_OK) primary_context(dev, false);
     return status;
 }
 
@@ -186,14 +206,11 @@ void cji_device_drop(cj_device *dev)
     }
     cji_opened_unlock();
     if (!last) return;
-    cji_ctx ctx;
-    if (cji_ctx_enter(dev, &ctx) == CUDA_SUCCESS) {
-        cji_hub_fini(&dev->hub);
-        cji_ctx_leave(dev, &ctx);
-    } else {
-        cji_hub_fini(&dev->hub);
-    }
-    drv->cu.cuDevicePrimaryCtxRelease(dev->cu);
+    cji_calm calm;
+    cji_calm_begin(&dev->hub, &calm);
+    cji_hub_fini(&dev->hub);
+    cji_calm_end(&dev->hub, &calm);
+    primary_context(dev, false);
     pthread_mutex_destroy(&dev->modules_lock);
     pthread_cond_destroy(&dev->modules_cond);
     cji_obj_delete(dev, sizeof *dev);
@@ -262,7 +279,7 @@ cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *total_byt
     size_t room = 0, total = 0;
     cji_ctx ctx;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
-    if (status == CJ_OK) status = cji_ctx_begin(dev, dev, &ctx, call);
+    if (status == CJ_OK) status = cji_ctx_begin_calm(dev, dev, &ctx, call);
     if (status != CJ_OK) return status;
     CUresult r = dev->drv->cu.cuMemGetInfo(&room, &total);
     cji_ctx_leave(dev, &ctx);

@@ -67,12 +67,12 @@ struct cj_device {
 };
 
 /* Makes the device's context current and restores the caller's.  Cheap when it is current already. */
-typedef struct cji_ctx { bool pushed; } cji_ctx;
+typedef struct cji_ctx { bool pushed, relaxed; CUstreamCaptureMode mode; } cji_ctx;
 
 static inline CUresult cji_ctx_enter(const cj_device *dev, cji_ctx *ctx)
 {
     CUcontext current = NULL;
-    ctx->pushed = false;
+    ctx->pushed = ctx->relaxed = false;
     CUresult r = dev->drv->cu.cuCtxGetCurrent(&current);
     if (r == CUDA_SUCCESS && current == dev->ctx) return CUDA_SUCCESS;
     r = dev->drv->cu.cuCtxPushCurrent(dev->ctx);
@@ -83,11 +83,16 @@ static inline CUresult cji_ctx_enter(const cj_device *dev, cji_ctx *ctx)
 static inline void cji_ctx_leave(const cj_device *dev, cji_ctx *ctx)
 {
     CUcontext popped;
+    if (ctx->relaxed) dev->drv->cu.cuThreadExchangeStreamCaptureMode(&ctx->mode);
     if (ctx->pushed) dev->drv->cu.cuCtxPopCurrent(&popped);
 }
 
 /* The same for a public call: a failure is recorded in `obj` for `call`.  CJ_OK: cji_ctx_leave() must follow. */
 cj_status cji_ctx_begin(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call);
+
+/* The same with the thread's capture mode relaxed: for everything but what is work given to a stream, so that no call harms a capture of its own thread
+ * or of another one. */
+cj_status cji_ctx_begin_calm(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call);
 
 /* Drops a reference of a child: destroys with the last one. */
 void cji_driver_drop(cj_driver *drv);

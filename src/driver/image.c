@@ -21,7 +21,7 @@ static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
 static cj_status compile_text(cj_image *img, const char *text, size_t bytes, bool lines, const char *call)
 {
     cji_ctx ctx;
-    cj_status status = cji_ctx_begin(img, img->dev, &ctx, call);
+    cj_status status = cji_ctx_begin_calm(img, img->dev, &ctx, call);
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, lines, &img->data, &img->bytes, &img->log, call);
     cji_ctx_leave(img->dev, &ctx);

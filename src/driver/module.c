@@ -246,7 +246,7 @@ cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
     if (bytes) *bytes = 0;
     if (cji_check(mod, CJI_TAG_MODULE, call) != CJ_OK) return none;
     if (!name) return cji_fail(mod, CJ_EINVAL, call, "%s: the name is NULL", call), none;
-    if (cji_ctx_begin(mod, mod->dev, &ctx, call) != CJ_OK) return none;
+    if (cji_ctx_begin_calm(mod, mod->dev, &ctx, call) != CJ_OK) return none;
     CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, &size, mod->raw, name);
     cji_ctx_leave(mod->dev, &ctx);
     if (r != CUDA_SUCCESS) {

@@ -102,13 +102,10 @@ static void table_remove(cji_side *side, const cji_mem *m)
 
 static CUresult memory_ask(cj_stream *s, const cji_mem *m, CUdeviceptr *d)
 {
-    CUstreamCaptureMode mode = cji_relax(s->hub);
-    CUresult r = m->managed ? s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL) : s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
-    cji_unrelax(s->hub, mode);
-    return r;
+    return m->managed ? s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL) : s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
 }
 
-/* Asks the driver; when memory is short, what waits to be released goes first.  Context current. */
+/* Asks the driver; when memory is short, what waits to be released goes first.  Calm. */
 static CUresult memory_take(cj_stream *s, cji_mem *m)
 {
     CUdeviceptr d = 0;
@@ -135,7 +132,7 @@ static void memory_held(cji_lane *home, int64_t change)
     while (change > 0 && most < now && !atomic_compare_exchange_weak(&home->held_most, &most, now)) {}
 }
 
-/* Allocates and enters into the table; context current.  The record of a failure is left in the stream. */
+/* Allocates and enters into the table; calm.  The record of a failure is left in the stream. */
 static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const char *call)
 {
     const char *doing = m->managed ? "cuMemAllocManaged" : "cuMemAllocAsync";
@@ -181,7 +178,7 @@ static cj_dptr memory_alloc(cj_stream *s, size_t bytes, bool managed, const char
     m->bytes = bytes;
     m->managed = managed;
     cji_ctx ctx;
-    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    cj_status st = cji_ctx_begin_calm(s, s->dev, &ctx, call);
     if (st == CJ_OK) {
         st = memory_make(s, side, m, call);
         cji_ctx_leave(s->dev, &ctx);

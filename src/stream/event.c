@@ -13,7 +13,7 @@ static void event_create_raw(cj_event *e, const cj_event_opts *o, const char *ca
     unsigned flags = (o->timing ? 0 : CU_EVENT_DISABLE_TIMING) | (o->blocking ? CU_EVENT_BLOCKING_SYNC : 0) |
                      (o->shared ? CU_EVENT_INTERPROCESS : 0);
     cji_ctx ctx;
-    if (cji_ctx_begin(e, e->dev, &ctx, call) != CJ_OK) return;
+    if (cji_ctx_begin_calm(e, e->dev, &ctx, call) != CJ_OK) return;
     CUresult r = e->cu->cuEventCreate(&e->raw, flags);
     cji_ctx_leave(e->dev, &ctx);
     if (r == CUDA_SUCCESS) return;
@@ -151,7 +151,7 @@ cj_status cj_event_query(cj_event *e)
     static const char call[] = "cj_event_query";
     cji_ctx ctx;
     cj_status st = cji_event_may_ask(e, call);
-    if (st == CJ_OK) st = cji_ctx_begin(e, e->dev, &ctx, call);
+    if (st == CJ_OK) st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuEventQuery(e->raw);
     cji_ctx_leave(e->dev, &ctx);
@@ -164,7 +164,7 @@ cj_status cj_event_sync(cj_event *e)
     static const char call[] = "cj_event_sync";
     cji_ctx ctx;
     cj_status st = cji_event_may_ask(e, call);
-    if (st == CJ_OK) st = cji_ctx_begin(e, e->dev, &ctx, call);
+    if (st == CJ_OK) st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuEventSynchronize(e->raw);
     cji_ctx_leave(e->dev, &ctx);
@@ -195,7 +195,7 @@ cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
     if (!cji_same_device(from->hub, to->hub)) return cji_fail(from, CJ_EINVAL, call, "%s: the events are of two devices, whose clocks differ", call);
     st = event_may_time(from, from, "first", call);
     if (st == CJ_OK) st = event_may_time(from, to, "second", call);
-    if (st == CJ_OK) st = cji_ctx_begin(from, from->dev, &ctx, call);
+    if (st == CJ_OK) st = cji_ctx_begin_calm(from, from->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = from->cu->cuEventElapsedTime(ms, from->raw, to->raw);
     cji_ctx_leave(from->dev, &ctx);

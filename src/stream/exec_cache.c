@@ -227,7 +227,7 @@ static cj_status cache_shape(cache_job *j)
     cji_ctx ctx;
     cj_status st = cji_graph_enter(j->g, j->c, j->call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin(j->c, j->g->dev, &ctx, j->call);
+    st = cji_ctx_begin_calm(j->c, j->g->dev, &ctx, j->call);
     if (st == CJ_OK) {
         st = cji_shape_hash(j->g, &j->shape, &j->nodes, j->c, j->call);
         cji_ctx_leave(j->g->dev, &ctx);

@@ -67,10 +67,9 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
     if (g->holed) return cji_fail_with(x, &g->hole);
     cji_keep *fresh = cji_graph_frozen(g);
     exec_past *past = cji_alloc(sizeof *past);
-    cj_status st = fresh && past ? cji_ctx_begin(x, x->dev, &ctx, call) : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
+    cj_status st = fresh && past ? cji_ctx_begin_calm(x, x->dev, &ctx, call) : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
     bool done = false;
     if (st == CJ_OK) {
-        CUstreamCaptureMode mode = cji_relax(x->hub);
         pthread_mutex_lock(&x->lock);
         bool left_out = cji_exec_has_fills_out(x);
         CUresult r = left_out ? CUDA_SUCCESS : exec_update_raw(x, g->raw, &result, &doing);
@@ -81,7 +80,6 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
             x->updated = true;
         }
         pthread_mutex_unlock(&x->lock);
-        cji_unrelax(x->hub, mode);
         cji_ctx_leave(x->dev, &ctx);
         if (left_out)
             st = cji_fail(x, CJ_ESTATE, call, "%s: fills are left out of the exec; let them be done again with cj_exec_enable first", call);
@@ -171,7 +169,7 @@ cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, cons
     if (count && !args) return cji_fail(x, CJ_EINVAL, call, "%s: %zu arguments at NULL", call, count);
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin(x, x->dev, &ctx, call);
+    st = cji_ctx_begin_calm(x, x->dev, &ctx, call);
     if (st == CJ_OK) {
         st = cji_node_know(n, x, call);
         if (st == CJ_OK) st = exec_kernel_change(x, n, dims ? dims : &n->dims, args, count, call);
@@ -206,7 +204,7 @@ cj_status cj_exec_enable(cj_exec *x, cj_node *n, int enabled)
         return cji_fail(x, CJ_EINVAL, call, "%s: the node is no kernel, copy or fill, so it cannot be left out", call);
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin(x, x->dev, &ctx, call);
+    st = cji_ctx_begin_calm(x, x->dev, &ctx, call);
     if (st == CJ_OK) {
         if (n->type == CU_GRAPH_NODE_TYPE_MEMSET) st = exec_fill_ask(x, n, &does, call);
         pthread_mutex_lock(&x->lock);

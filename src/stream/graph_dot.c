@@ -210,7 +210,7 @@ const char *cj_graph_dot(cj_graph *g)
     cji_ctx ctx;
     const char *text = "";
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return text;
-    if (cji_ctx_begin(g, g->dev, &ctx, call) == CJ_OK) {
+    if (cji_ctx_begin_calm(g, g->dev, &ctx, call) == CJ_OK) {
         if (dot_write(g, call) == CJ_OK) text = cji_text_str(&g->dot);
         cji_ctx_leave(g->dev, &ctx);
     }

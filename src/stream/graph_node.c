@@ -126,7 +126,7 @@ bool cji_adding_begin(cji_adding *a, cj_graph *g, const cj_nodes *after, const c
     a->g = g;
     a->failed = false;
     a->node = node_make(g, call);
-    if (!a->node || cji_nodes_take(g, after, &a->dep, &a->dep_cap, &a->ndep, a->node, call) != CJ_OK || cji_ctx_begin(a->node, g->dev, &a->ctx, call) != CJ_OK) {
+    if (!a->node || cji_nodes_take(g, after, &a->dep, &a->dep_cap, &a->ndep, a->node, call) != CJ_OK || cji_ctx_begin_calm(a->node, g->dev, &a->ctx, call) != CJ_OK) {
         adding_failed(a);
         return false;
     }
@@ -171,7 +171,7 @@ cj_status cj_node_after(cj_node *n, const cj_nodes *after)
     if ((st = cji_graph_enter(g, n, call)) != CJ_OK) return st;
     const cji_cu *cu = g->hub->cu;
     st = cji_nodes_take(g, after, &dep, &cap, &ndep, n, call);
-    if (st == CJ_OK && ndep) st = cji_ctx_begin(n, g->dev, &ctx, call);
+    if (st == CJ_OK && ndep) st = cji_ctx_begin_calm(n, g->dev, &ctx, call);
     if (st == CJ_OK && ndep) {
         const char *doing = "cuGraphNodeGetDependencies";
         r = cu->cuGraphNodeGetDependencies(n->raw, NULL, &nold);
@@ -205,7 +205,7 @@ size_t cj_graph_count(cj_graph *g)
     size_t n = 0;
     cji_ctx ctx;
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return 0;
-    if (cji_ctx_begin(g, g->dev, &ctx, call) == CJ_OK) {
+    if (cji_ctx_begin_calm(g, g->dev, &ctx, call) == CJ_OK) {
         CUresult r = g->hub->cu->cuGraphGetNodes(g->raw, NULL, &n);
         cji_ctx_leave(g->dev, &ctx);
         if (r != CUDA_SUCCESS) cji_refused(g, g->dev, r, call, "cuGraphGetNodes"), n = 0;
@@ -241,7 +241,7 @@ static const cj_nodes *node_list(cj_graph *g, bool leaves, const char *call)
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return NULL;
     cji_node_list *l = leaves ? &g->leaves : &g->all;
     l->list.count = 0;
-    cj_status st = cji_ctx_begin(g, g->dev, &ctx, call);
+    cj_status st = cji_ctx_begin_calm(g, g->dev, &ctx, call);
     if (st == CJ_OK) {
         st = node_list_fill(g, l, leaves, call);
         cji_ctx_leave(g->dev, &ctx);

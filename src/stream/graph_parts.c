@@ -16,7 +16,7 @@ static cj_status part_copy_locked(part_copy *p, cj_graph *from, void *into, cons
     if (from->holed) return cji_fail_with(into, &from->hole);
     if (from->conditionals)
         return cji_fail(into, CJ_ENOTSUP, call, "%s: the graph has conditional nodes, and the driver copies none of these; build that part in place", call);
-    cj_status st = cji_ctx_begin(into, from->dev, &ctx, call);
+    cj_status st = cji_ctx_begin_calm(into, from->dev, &ctx, call);
     if (st != CJ_OK) return st;
     p->keep = cji_graph_frozen(from);
     CUresult r = p->keep ? from->hub->cu->cuGraphClone(&p->raw, from->raw) : CUDA_SUCCESS;
@@ -80,7 +80,7 @@ cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n)
     cj_node *found = NULL;
     if (cji_check(clone, CJI_TAG_GRAPH, call) != CJ_OK || cji_check_arg(clone, n, CJI_TAG_NODE, call, "the node") != CJ_OK) return NULL;
     if (cji_graph_enter(clone, clone, call) != CJ_OK) return NULL;
-    if (cji_ctx_begin(clone, clone->dev, &ctx, call) == CJ_OK) {
+    if (cji_ctx_begin_calm(clone, clone->dev, &ctx, call) == CJ_OK) {
         CUresult r = clone->hub->cu->cuGraphNodeFindInClone(&raw, n->raw, clone->raw);
         cji_ctx_leave(clone->dev, &ctx);
         if (r == CUDA_SUCCESS) found = cji_node_for(clone, raw, n->type);
@@ -131,7 +131,7 @@ uint64_t cj_graph_condition(cj_graph *g, uint32_t at_launch)
     CUgraphConditionalHandle handle = 0;
     cji_ctx ctx;
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return 0;
-    cj_status st = cji_ctx_begin(g, g->dev, &ctx, call);
+    cj_status st = cji_ctx_begin_calm(g, g->dev, &ctx, call);
     if (st == CJ_OK) {
         CUresult r = g->hub->cu->cuGraphConditionalHandleCreate(&handle, g->raw, g->hub->ctx, at_launch, CU_GRAPH_COND_ASSIGN_DEFAULT);
         cji_ctx_leave(g->dev, &ctx);

@@ -232,7 +232,7 @@ cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info)
     if (!info || info->size < sizeof info->size) return cji_fail(g, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_graph_info)", call);
     st = cji_graph_enter(g, g, call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin(g, g->dev, &ctx, call);
+    st = cji_ctx_begin_calm(g, g->dev, &ctx, call);
     if (st == CJ_OK) {
         st = info_fill(g, &all, call);
         cji_ctx_leave(g->dev, &ctx);

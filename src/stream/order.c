@@ -3,6 +3,17 @@
 
 /* -- Waiting on the device ------------------------------------------------------------------------------------------- */
 
+/* Around a call that may draw `s` into the capture `c` (NULL: there is none) of a stream of another device: no release of its own device may be looking at it
+ * just then, as asking about a captured stream breaks the capture.  On the capture's own device none runs anyway. */
+static void order_draw_begin(const cji_capture *c, const cji_hub *from, const cj_stream *s)
+{
+    if (c && s->hub != from) cji_hub_captures(s->hub, 1);
+}
+static void order_draw_end(const cji_capture *c, const cji_hub *from, const cj_stream *s)
+{
+    if (c && s->hub != from) cji_hub_captures(s->hub, -1);
+}
+
 cj_status cj_stream_wait(cj_stream *s, cj_event *e)
 {
     static const char call[] = "cj_stream_wait";
@@ -16,11 +27,13 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     pthread_mutex_lock(&e->lock);
+    cji_capture *c = e->capture && cji_capture_open(e->capture) ? cji_capture_retain(e->capture) : NULL;
+    order_draw_begin(c, e->hub, s);
     CUresult r = s->cu->cuStreamWaitEvent(s->raw, e->raw, 0);
-    cji_capture *c = r == CUDA_SUCCESS && e->capture && cji_capture_open(e->capture) ? cji_capture_retain(e->capture) : NULL;
     pthread_mutex_unlock(&e->lock);
     cji_ctx_leave(s->dev, &ctx);
-    if (c) cji_capture_join(c, s);
+    if (c && r == CUDA_SUCCESS) cji_capture_join(c, s);
+    order_draw_end(c, e->hub, s);
     cji_capture_drop(c);
     if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuStreamWaitEvent");
@@ -50,12 +63,13 @@ CUresult cji_stream_point(cj_stream *from, CUstream to, const char **doing)
 
 CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **doing)
 {
-    cji_capture *c = NULL;
+    cji_capture *c = cji_capture_of(from);
+    order_draw_begin(c, from->hub, to);
     pthread_mutex_lock(&from->lock);
     CUresult r = stream_point_locked(from, to->raw, doing);
-    if (r == CUDA_SUCCESS && from->capture) c = cji_capture_retain(from->capture);
     pthread_mutex_unlock(&from->lock);
-    if (c) cji_capture_join(c, to);
+    if (c && r == CUDA_SUCCESS) cji_capture_join(c, to);
+    order_draw_end(c, from->hub, to);
     cji_capture_drop(c);
     return r;
 }
@@ -99,7 +113,7 @@ cj_status cj_stream_sync(cj_stream *s)
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
     cji_ctx ctx;
-    if (cji_ctx_begin(s, s->dev, &ctx, call) == CJ_OK) {
+    if (cji_ctx_begin_calm(s, s->dev, &ctx, call) == CJ_OK) {
         CUresult r = s->cu->cuStreamSynchronize(s->raw);
         cji_ctx_leave(s->dev, &ctx);
         if (r != CUDA_SUCCESS) cji_refused(s, s->dev, r, call, "cuStreamSynchronize");
@@ -117,7 +131,7 @@ cj_status cj_stream_query(cj_stream *s)
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
     cji_ctx ctx;
-    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    st = cji_ctx_begin_calm(s, s->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = s->cu->cuStreamQuery(s->raw);
     cji_ctx_leave(s->dev, &ctx);

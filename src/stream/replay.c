@@ -22,7 +22,7 @@ cj_graph *cj_graph_create(cj_device *dev)
     cj_graph *g = cji_obj_new(sizeof *g, CJI_TAG_GRAPH, 0, call);
     if (cji_obj_failed(g)) return g;
     pthread_mutex_init(&g->lock, NULL);
-    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_ctx_begin(g, dev, &ctx, call) == CJ_OK) {
+    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_ctx_begin_calm(g, dev, &ctx, call) == CJ_OK) {
         cji_late_poll(&dev->hub, CJI_LATE_STEP);
         CUresult r = dev->hub.cu->cuGraphCreate(&raw, 0);
         if (r != CUDA_SUCCESS) {
@@ -161,11 +161,9 @@ static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts 
         cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
         return;
     }
-    if (cji_ctx_begin(x, x->dev, &ctx, call) != CJ_OK) return;
-    CUstreamCaptureMode mode = cji_relax(x->hub);
+    if (cji_ctx_begin_calm(x, x->dev, &ctx, call) != CJ_OK) return;
     CUresult r = x->hub->cu->cuGraphInstantiateWithFlags(&x->raw, g->raw, flags);
     if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams]) r = exec_reason(x, g->raw, flags, &reason);
-    cji_unrelax(x->hub, mode);
     cji_ctx_leave(x->dev, &ctx);
     if (r == CUDA_SUCCESS) return;
     x->raw = NULL;

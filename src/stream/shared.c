@@ -14,7 +14,7 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
     if (st != CJ_OK) return st;
     if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "%s: there is no place for a handle of %zu bytes", call, sizeof h);
     if (!e->shared) return cji_fail(e, CJ_EINVAL, call, "%s: the event is of this process only; make it with CJ_EVENT(.shared = 1)", call);
-    st = cji_ctx_begin(e, e->dev, &ctx, call);
+    st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuIpcGetEventHandle(&h, e->raw);
     cji_ctx_leave(e->dev, &ctx);
@@ -33,7 +33,7 @@ static void shared_import(cj_event *e, const void *handle, const char *call)
         cji_fail(e, CJ_ENOTSUP, call, "%s: this driver has no events between processes", call);
         return;
     }
-    if (cji_ctx_begin(e, e->dev, &ctx, call) != CJ_OK) return;
+    if (cji_ctx_begin_calm(e, e->dev, &ctx, call) != CJ_OK) return;
     CUresult r = open(&e->raw, h);
     cji_ctx_leave(e->dev, &ctx);
     if (r == CUDA_SUCCESS) return;

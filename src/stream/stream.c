@@ -153,7 +153,7 @@ cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
         return s;
     }
     cji_ctx ctx;
-    if (cji_ctx_begin(s, dev, &ctx, call) == CJ_OK) {
+    if (cji_ctx_begin_calm(s, dev, &ctx, call) == CJ_OK) {
         stream_create_raw(s, &o, call);
         cji_ctx_leave(dev, &ctx);
     }
@@ -189,7 +189,7 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
         cji_fail(s, CJ_ENOTSUP, call, "%s: the per-thread default stream is another stream in each thread; make a stream with cj_stream_create", call);
     } else {
         cji_ctx ctx;
-        if (cji_ctx_begin(s, dev, &ctx, call) == CJ_OK) {
+        if (cji_ctx_begin_calm(s, dev, &ctx, call) == CJ_OK) {
             if (stream_may_wrap(s, call)) stream_finish(s, call);
             cji_ctx_leave(dev, &ctx);
         }

@@ -40,6 +40,7 @@ mutants += %D%/non_blocking_waits_for_legacy.patch
 mutants += %D%/own_handle_opens.patch
 mutants += %D%/pool_counts_up_only.patch
 mutants += %D%/pool_forgets_threshold.patch
+mutants += %D%/query_harms_captures.patch
 mutants += %D%/relaxed_thread_harms.patch
 mutants += %D%/rerecord_is_skipped.patch
 mutants += %D%/rerecord_keeps_completion.patch

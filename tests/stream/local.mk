@@ -27,5 +27,7 @@ device_tests += %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/gra
 random_work = %D%/random_programs.c %D%/random_ops.c %D%/random_work.h
 tests_stream_random_work_SOURCES = %D%/random_work.c $(random_work)
 tests_stream_random_work_of_two_SOURCES = %D%/random_work_of_two.c $(random_work)
+device_tests += %D%/captures_in_a_loop
+tests_stream_captures_in_a_loop_SOURCES = %D%/captures_in_a_loop.c %D%/activities.c %D%/activities.h
 EXTRA_DIST += %D%/latch.h
 helgrind_tests += %D%/beside_captures %D%/late_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim
