@@ -1,28 +1,7 @@
 /* Captures in several parts: paused and resumed, into a graph that is there, with forks that are joined or refused as the caller chose, and after failures. */
-#include "tests/stream/latch.h"
-#include "tests/tap.h"
+#include "tests/stream/graph_bench.h"
 
-enum { N = 64 };
-static cj_device *dev;
-static cj_stream *s, *t, *u;
-static cj_kernel *add;
-static cj_dptr d;
-
-static uint32_t now_at(size_t i)
-{
-    uint32_t v = 0xffffffff;
-    cj_copy_to_host(s, &v, cj_offset(d, (int64_t)(4 * i)), 4);
-    cj_stream_sync(s);
-    return v;
-}
-
-static cj_status run(cj_graph *g)
-{
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
-    return cj_stream_sync(s);
-}
+static cj_stream *u;
 
 static void one_more(cj_stream *on, uint32_t v) { cj_launch(on, add, cj_grid(1, 32), d, 1, v); }
 
@@ -162,15 +141,8 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_ptx *module = latch_add_module();
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
-    s = cj_stream_create(dev, NULL);
-    t = cj_stream_create(dev, NULL);
+    bench_open();
     u = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, module, "add");
-    d = cj_alloc(s, 4 * N);
-    cj_stream_sync(s);
     forks();
     if (cj_driver_version(drv) < 12030) {
         tap_skip(1, "captures into graphs need CUDA 12.3, the driver has %d", cj_driver_version(drv));
@@ -179,15 +151,7 @@ int main(void)
         into();
         circles();
     }
-    cj_free(dev, d);
-    cj_kernel_free(add);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed");
-    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
-    cj_ptx_free(module);
     cj_stream_free(u);
-    cj_stream_free(t);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
+    bench_close();
     return tap_done();
 }

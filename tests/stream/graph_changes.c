@@ -1,24 +1,7 @@
 /* Execs changed after they were made: updated from a graph, one kernel's arguments in place, nodes left out; and found again by key. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
-#include "tests/tap.h"
-
-enum { N = 64 };
-static cj_device *dev;
-static cj_stream *s, *t;
-static cj_kernel *add;
-static cj_dptr d;
-
-static uint32_t now_at(size_t i)
-{
-    uint32_t v = 0xffffffff;
-    cj_copy_to_host(s, &v, cj_offset(d, (int64_t)(4 * i)), 4);
-    cj_stream_sync(s);
-    return v;
-}
-
-static void clear(void) { cj_set32(s, d, 0, N), cj_stream_sync(s); }
+#include "tests/stream/graph_bench.h"
 
 /* A graph of one kernel, or of a fill behind it. */
 static cj_graph *graph_of(uint32_t v, bool fill)
@@ -202,27 +185,12 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_ptx *module = latch_add_module();
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
-    s = cj_stream_create(dev, NULL);
-    t = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, module, "add");
-    d = cj_alloc(s, 4 * N);
-    cj_stream_sync(s);
+    bench_open();
     updated();
     in_place();
     graphs_made = 0;
     ladder();
     bounded();
-    cj_free(dev, d);
-    cj_kernel_free(add);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed");
-    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
-    cj_ptx_free(module);
-    cj_stream_free(t);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
+    bench_close();
     return tap_done();
 }

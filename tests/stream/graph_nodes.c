@@ -2,32 +2,7 @@
  * a node makes a graph that says why. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
-#include "tests/tap.h"
-
-enum { N = 64 };
-static cj_device *dev;
-static cj_stream *s;
-static cj_ptx *module;
-static cj_kernel *add;
-static cj_dptr d;
-
-static uint32_t now_at(size_t i)
-{
-    uint32_t v = 0xffffffff;
-    cj_copy_to_host(s, &v, cj_offset(d, (int64_t)(4 * i)), 4);
-    cj_stream_sync(s);
-    return v;
-}
-
-/* Instantiates, launches, waits; the status of what failed first. */
-static cj_status run(cj_graph *g)
-{
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
-    return cj_stream_sync(s);
-}
+#include "tests/stream/graph_bench.h"
 
 static void call_counts(void *user) { ++*(int *)user; }
 
@@ -233,26 +208,13 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    module = latch_add_module();
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
-    s = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, module, "add");
-    d = cj_alloc(s, 4 * N);
-    cj_stream_sync(s);
+    bench_open();
     every_kind();
     cannot_be_nodes();
     circle();
     parts();
     kept();
     picture();
-    cj_free(dev, d);
-    cj_kernel_free(add);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed");
-    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
-    cj_ptx_free(module);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
+    bench_close();
     return tap_done();
 }

@@ -1,41 +1,26 @@
 /* A captured graph runs when it is launched and not before, as often as it is launched, in the order of its stream, with what it needs alive. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
-#include "tests/tap.h"
-
-enum { N = 64 };
-static cj_device *dev;
-static cj_stream *s, *t;
-static cj_ptx *module;
-static cj_dptr d;
-
-static uint32_t now_at(size_t i)
-{
-    uint32_t v = 0xffffffff;
-    cj_copy_to_host(s, &v, cj_offset(d, (int64_t)(4 * i)), 4);
-    cj_stream_sync(s);
-    return v;
-}
+#include "tests/stream/graph_bench.h"
 
 static int called;
 static void call_counts(void *user) { called += *(int *)user; }
 
 static void forked(void)
 {
-    cj_kernel *add = cj_kernel_load(dev, module, "add");
+    cj_kernel *k = cj_kernel_load(dev, module, "add");
     cj_dptr other = cj_alloc(s, 4 * N);
     int one = 1;
     cj_set32(s, d, 0, N);
     cj_stream_sync(s);
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
-    cj_launch(s, add, cj_threads(N, 32), d, N, 1);
+    cj_launch(s, k, cj_threads(N, 32), d, N, 1);
     cj_stream_fork(s, t);
-    cj_launch(t, add, cj_threads(N / 2, 32), d, N / 2, 10);
-    cj_launch(s, add, cj_threads(N / 2, 32), cj_offset(d, 2 * N), N / 2, 20);
+    cj_launch(t, k, cj_threads(N / 2, 32), d, N / 2, 10);
+    cj_launch(s, k, cj_threads(N / 2, 32), cj_offset(d, 2 * N), N / 2, 20);
     cj_set32(t, other, 7, N);
     cj_stream_join(s, t);
-    cj_launch(s, add, cj_threads(N, 32), d, N, 100);
+    cj_launch(s, k, cj_threads(N, 32), d, N, 100);
     cj_copy(s, other, d, 4);
     cj_host_call(s, call_counts, &one);
     cj_graph *g = cj_capture_end(s);
@@ -44,7 +29,7 @@ static void forked(void)
     tap_is_uint(now_at(0), 0, "nothing has run");
     cj_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
-    cj_kernel_free(add);
+    cj_kernel_free(k);
     cj_free(dev, other);
     for (int i = 0; i < 3; i++) cj_exec_launch(x, i == 1 ? t : s), cj_stream_join(s, t), cj_stream_fork(s, t);
     tap_is_uint(now_at(0), 3 * 111, "three launches did the left half three times");
@@ -57,19 +42,19 @@ static void forked(void)
 static void ordered(void)
 {
     latch l = LATCH_CLOSED;
-    cj_kernel *add = cj_kernel_load(dev, module, "add");
+    cj_kernel *k = cj_kernel_load(dev, module, "add");
     cj_set32(s, d, 1, N);
     cj_capture_begin(s, CJ_CAPTURE_RELAXED);
-    cj_launch(s, add, cj_threads(N, 32), d, N, 5);
+    cj_launch(s, k, cj_threads(N, 32), d, N, 5);
     cj_graph *g = cj_capture_end(s);
     cj_exec *x = cj_graph_instantiate(g, NULL);
     latch_hold(s, &l);
     cj_set32(s, d, 2, N);
     cj_exec_launch(x, s);
-    cj_launch(s, add, cj_threads(N, 32), d, N, 30);
+    cj_launch(s, k, cj_threads(N, 32), d, N, 30);
     cj_exec_free(x);
     cj_graph_free(g);
-    cj_kernel_free(add);
+    cj_kernel_free(k);
     tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a latch waits, though everything of it was freed");
     latch_open(&l);
     tap_is_uint(now_at(3), 37, "then it runs between what was given before and after it");
@@ -139,24 +124,11 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    module = latch_add_module();
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
-    s = cj_stream_create(dev, NULL);
-    t = cj_stream_create(dev, NULL);
-    d = cj_alloc(s, 4 * N);
-    cj_stream_sync(s);
+    bench_open();
     forked();
     ordered();
     host_memory();
     refusals();
-    cj_free(dev, d);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed");
-    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
-    cj_ptx_free(module);
-    cj_stream_free(t);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
+    bench_close();
     return tap_done();
 }
