@@ -2,7 +2,8 @@
  * told, launched once, and its words read.  Each piece of work writes a word of its own and reads the one that its stream wrote before it. */
 #include "answers.h"
 
-enum { STREAMS = 6, OWN = 3, LEGACY = 3, PER_THREAD = 4 /* 5 is the other thread's */, EVENTS = 4, GRAPHS = 4, PIECES = 80, SPARE = AN_WORDS - 1, KEPT = 3 };
+enum { STREAMS = 6, OWN = 3, LEGACY = 3, PER_THREAD = 4 /* 5 is the other thread's */, EVENTS = 4, GRAPHS = 4, PIECES = 80, SPARE = AN_WORDS - 1,
+       SCRATCH = PIECES + 3 /* written and never read */, KEPT = 3 };
 
 static an_tools tools;
 static struct { CUstream s; bool there, motion, begun_elsewhere; unsigned last; } streams[STREAMS];
@@ -463,9 +464,9 @@ static void op_disturb(void)
         }
         break;
     case 8: AN(cuMemcpyDtoH(&value, an_word(&tools, SPARE), 4), "a copy to the host"); break;
-    case 9: AN(cuMemcpyHtoD(an_word(&tools, SPARE), &value, 4), "a copy from the host"); break;
-    case 10: AN(cuMemsetD32(an_word(&tools, SPARE), 0, 1), "a fill"); break;
-    case 11: AN(cuMemcpyDtoD(an_word(&tools, SPARE), an_word(&tools, SPARE - 1), 4), "a copy"); break;
+    case 9: AN(cuMemcpyHtoD(an_word(&tools, SCRATCH), &value, 4), "a copy from the host"); break;
+    case 10: AN(cuMemsetD32(an_word(&tools, SCRATCH), 0, 1), "a fill"); break;
+    case 11: AN(cuMemcpyDtoD(an_word(&tools, SCRATCH), an_word(&tools, SPARE), 4), "a copy"); break;
     case 12: AN(cuDeviceGetDefaultMemPool(&pool, 0), "the pool"); if (pool) AN(cuMemPoolTrimTo(pool, 0), "is trimmed"); break;
     case 13: AN(cuMemAllocHost(&h, 64), "host memory"); if (h) AN(cuMemFreeHost(h), "and back"); break;
     case 14: AN(cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL), "managed memory"); if (p) AN(cuMemFree(p), "and back"); break;

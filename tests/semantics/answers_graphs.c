@@ -3,36 +3,25 @@
  *
  * A recipe beside the graph says what each node is, so that a second graph of the same shape can be built from it.  A node writes a word of its own and
  * reads that of a node before it (`from`, kept as an edge as long as both live), so the words do not depend on the order of what has none. */
-#include "answers.h"
+#include "answers_recipes.h"
 
-enum { NODES = 24, SPARE = AN_WORDS - 1, OBJECTS = 3 };
+#include <sched.h>
 
-typedef enum kind { STEP, LEAP, FILL, COPY, HOST, EMPTY, RECORD, WAIT, CHILD, BATCH, IF, ALLOC, FREE, KINDS } kind;
-
-typedef struct recipe {
-    kind kind;
-    bool gone;
-    unsigned n, from;        /* SPARE: of none */
-    uint32_t after;          /* the nodes before it */
-    void *note;
-    CUdeviceptr given;       /* ALLOC: its address in the first graph; FREE: what it frees */
-} recipe;
+enum { NODES = AN_NODES, OBJECTS = 3 };
 
 static an_tools tools;
-static recipe plan[NODES];
+static an_site site = { .tools = &tools };
+static an_recipe plan[NODES];
 static CUgraphNode node[NODES];
 static unsigned count;
-static CUgraph graph, twin, small;
+static CUgraph graph, twin;
 static CUgraphExec exec;
 static uint32_t in_exec;          /* which nodes the executable has of this graph */
 static CUstream stream;
-static CUevent event[2];
 static CUuserObject object[OBJECTS];
 static unsigned references[OBJECTS];
 static int destroyed[OBJECTS];
 static bool has_memory, ported /* an edge that the recipe does not tell of */;
-
-static const char *const kind_names[KINDS] = { "step", "leap", "fill", "copy", "host function", "empty", "record", "wait", "child", "batch", "if", "allocation", "free" };
 
 static unsigned some_node(void)
 {
@@ -50,132 +39,21 @@ static unsigned index_of(CUgraphNode it)
     return 99;
 }
 
-/* ---- Parameters -------------------------------------------------------------------------------------------------- */
-
-static struct { CUdeviceptr to, from; unsigned n; void *params[3]; } args;
-
-static CUDA_KERNEL_NODE_PARAMS_v2 kernel_params(unsigned i)
-{
-    args.to = an_word(&tools, i);
-    args.from = an_word(&tools, plan[i].from);
-    args.n = plan[i].n;
-    args.params[0] = &args.to;
-    args.params[1] = &args.from;
-    args.params[2] = &args.n;
-    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = plan[i].kind == LEAP ? tools.leap : tools.step, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
-                                         .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = args.params };
-}
-
-static CUDA_MEMSET_NODE_PARAMS fill_params(unsigned i)
-{
-    return (CUDA_MEMSET_NODE_PARAMS){ .dst = an_word(&tools, i), .value = plan[i].n, .elementSize = 4, .width = 1, .height = 1 };
-}
-
-static CUDA_MEMCPY3D copy_params(unsigned i)
-{
-    CUDA_MEMCPY3D c;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    c.srcDevice = an_word(&tools, plan[i].from);
-    c.dstDevice = an_word(&tools, i);
-    if (plan[i].n % 4 == 0) {
-        c.dstMemoryType = CU_MEMORYTYPE_HOST;
-        c.dstHost = &tools.host[i];
-    }
-    c.WidthInBytes = 4;
-    c.Height = c.Depth = 1;
-    return c;
-}
-
 /* ---- Adding ------------------------------------------------------------------------------------------------------ */
-
-static int add_if(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
-{
-    CUgraphConditionalHandle handle = 0;
-    CUgraphNodeParams p;
-    CUgraphNode inner;
-    CUDA_MEMSET_NODE_PARAMS fill = fill_params(i);
-    memset(&p, 0, sizeof p);
-    int st = (int)cu.cuGraphConditionalHandleCreate(&handle, g, abi_ctx, plan[i].n & 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
-    if (st) return st;
-    p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    p.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){ .handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = 1, .ctx = abi_ctx };
-    st = (int)cu.cuGraphAddNode(out, g, deps, n, &p);
-    if (st) return st;
-    return (int)cu.cuGraphAddMemsetNode(&inner, p.conditional.phGraph_out[0], NULL, 0, &fill, abi_ctx);
-}
-
-static int add_alloc(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
-{
-    CUDA_MEM_ALLOC_NODE_PARAMS a;
-    memset(&a, 0, sizeof a);
-    a.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    a.poolProps.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 };
-    a.bytesize = plan[i].n + 1;
-    int st = (int)cu.cuGraphAddMemAllocNode(out, g, deps, n, &a);
-    if (!st && g == graph) plan[i].given = a.dptr;
-    return st;
-}
-
-static int add_batch(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
-{
-    CUstreamBatchMemOpParams op;
-    CUDA_BATCH_MEM_OP_NODE_PARAMS b = { .ctx = abi_ctx, .count = 1, .paramArray = &op };
-    memset(&op, 0, sizeof op);
-    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    op.writeValue.address = an_word(&tools, i);
-    op.writeValue.value = plan[i].n;
-    return (int)cu.cuGraphAddBatchMemOpNode(out, g, deps, n, &b);
-}
-
-static int add_node(CUgraph g, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
-{
-    CUDA_KERNEL_NODE_PARAMS_v2 k = kernel_params(i);
-    CUDA_MEMSET_NODE_PARAMS fill = fill_params(i);
-    CUDA_MEMCPY3D copy = copy_params(i);
-    CUDA_HOST_NODE_PARAMS host = { an_noted, plan[i].note };
-    CUgraphNodeParams p;
-    memset(&p, 0, sizeof p);
-    if (cu.cuGraphAddNode && plan[i].n % 3 == 0) {   /* every third by the general call */
-        switch (plan[i].kind) {
-        case STEP: case LEAP: p.type = CU_GRAPH_NODE_TYPE_KERNEL; p.kernel = k; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
-        case FILL:
-            p.type = CU_GRAPH_NODE_TYPE_MEMSET;
-            p.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = fill.dst, .value = fill.value, .elementSize = 4, .width = 1, .height = 1, .ctx = abi_ctx };
-            return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
-        case COPY: p.type = CU_GRAPH_NODE_TYPE_MEMCPY; p.memcpy.copyCtx = abi_ctx; p.memcpy.copyParams = copy; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
-        case EMPTY: p.type = CU_GRAPH_NODE_TYPE_EMPTY; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
-        default: break;
-        }
-    }
-    switch (plan[i].kind) {
-    case STEP: case LEAP: return (int)cu.cuGraphAddKernelNode(out, g, deps, n, &k);
-    case FILL: return (int)cu.cuGraphAddMemsetNode(out, g, deps, n, &fill, abi_ctx);
-    case COPY: return (int)cu.cuGraphAddMemcpyNode(out, g, deps, n, &copy, abi_ctx);
-    case HOST: return (int)cu.cuGraphAddHostNode(out, g, deps, n, &host);
-    case EMPTY: return (int)cu.cuGraphAddEmptyNode(out, g, deps, n);
-    case RECORD: return (int)cu.cuGraphAddEventRecordNode(out, g, deps, n, event[plan[i].n & 1]);
-    case WAIT: return (int)cu.cuGraphAddEventWaitNode(out, g, deps, n, event[plan[i].n & 1]);
-    case CHILD: return (int)cu.cuGraphAddChildGraphNode(out, g, deps, n, small);
-    case BATCH: return add_batch(g, i, deps, n, out);
-    case IF: return add_if(g, i, deps, n, out);
-    case ALLOC: return add_alloc(g, i, deps, n, out);
-    default: return (int)cu.cuGraphAddMemFreeNode(out, g, deps, n, plan[i].given);
-    }
-}
 
 static void op_add(void)
 {
-    static const kind kinds[] = { STEP, STEP, STEP, LEAP, FILL, FILL, COPY, COPY, HOST, EMPTY, EMPTY, RECORD, WAIT, CHILD, BATCH, IF, ALLOC, FREE };
+    static const an_kind kinds[] = { AN_STEP, AN_STEP, AN_STEP, AN_LEAP, AN_FILL, AN_FILL, AN_COPY, AN_COPY, AN_HOST, AN_EMPTY, AN_EMPTY,
+                                    AN_RECORD, AN_WAIT, AN_CHILD, AN_BATCH, AN_IF, AN_ALLOC, AN_FREE };
     CUgraphNode deps[4], made = NULL;
     size_t n = 0;
     if (count == NODES) return;
-    recipe *r = &plan[count];
-    *r = (recipe){ .kind = AN_PICK(kinds), .n = 1 + an_below(900), .from = SPARE };
-    if ((r->kind == IF && !cu.cuGraphConditionalHandleCreate) || (r->kind == BATCH && !cu.cuGraphAddBatchMemOpNode)) return;
-    if (r->kind == FREE) {
+    an_recipe *r = &plan[count];
+    *r = (an_recipe){ .kind = AN_PICK(kinds), .n = 1 + an_below(900), .from = AN_SPARE };
+    if ((r->kind == AN_IF && !cu.cuGraphConditionalHandleCreate) || (r->kind == AN_BATCH && !cu.cuGraphAddBatchMemOpNode)) return;
+    if (r->kind == AN_FREE) {
         unsigned a = some_node();
-        if (a == NODES || plan[a].kind != ALLOC) return;
+        if (a == NODES || plan[a].kind != AN_ALLOC) return;
         r->given = plan[a].given;
         deps[n++] = node[a];
         r->after |= 1u << a;
@@ -184,13 +62,13 @@ static void op_add(void)
         unsigned d = some_node();
         if (d == NODES || r->after >> d & 1) break;
         r->after |= 1u << d;
-        if (r->from == SPARE && plan[d].kind <= COPY && !(plan[d].kind == COPY && plan[d].n % 4 == 0)) r->from = d;
+        if (r->from == AN_SPARE && plan[d].kind <= AN_COPY && !(plan[d].kind == AN_COPY && plan[d].n % 4 == 0)) r->from = d;
         deps[n++] = node[d];
     }
     r->note = an_note(count % AN_LISTS, r->n);
-    an_line("node %u, %s %u of %u, after %x", count, kind_names[r->kind], r->n, r->from, r->after);
-    if (an_status(add_node(graph, count, deps, n, &made))) return;
-    has_memory |= r->kind == ALLOC || r->kind == FREE;
+    an_line("node %u, %s %u of %u, after %x", count, an_kind_names[r->kind], r->n, r->from, r->after);
+    if (an_status(an_add_node(&site, graph, r, count, deps, n, &made))) return;
+    has_memory |= r->kind == AN_ALLOC || r->kind == AN_FREE;
     node[count++] = made;
 }
 
@@ -204,10 +82,10 @@ static void op_add_wrong(void)
     CUDA_HOST_NODE_PARAMS host = { NULL, NULL };
     unsigned d = some_node(), which = an_below(19);
     if (count == NODES) return;
-    plan[count] = (recipe){ .kind = STEP, .n = 1, .from = SPARE, .gone = true };
-    k = kernel_params(count);
-    fill = fill_params(count);
-    copy = copy_params(count);
+    plan[count] = (an_recipe){ .kind = AN_STEP, .n = 1, .from = AN_SPARE, .gone = true };
+    k = an_kernel_params(&site, &plan[count], count);
+    fill = an_fill_params(&site, &plan[count], count);
+    copy = an_copy_params(&site, &plan[count], count);
     plan[count].gone = false;
     if (d < NODES) deps[0] = deps[1] = node[d];
     an_line("wrong node %u: ", which);
@@ -275,7 +153,7 @@ static void op_wrong_edges(void)
     CUgraphNode none = NULL, foreign = NULL;
     size_t n = 1;
     if (a == NODES) return;
-    cu.cuGraphGetNodes(small, &foreign, &n);
+    cu.cuGraphGetNodes(site.small, &foreign, &n);
     switch (an_below(8)) {
     case 0: AN(cuGraphAddDependencies(NULL, &node[a], &node[b], 1), "edge in no graph"); break;
     case 1: AN(cuGraphAddDependencies(graph, NULL, &node[b], 1), "edge from nothing"); break;
@@ -330,7 +208,7 @@ static void op_destroy_node(void)
     in_exec &= ~(1u << a);
     for (unsigned i = 0; i < count; i++) {
         plan[i].after &= ~(1u << a);
-        if (plan[i].from == a) plan[i].from = SPARE;   /* for what is built again; the node itself still reads that word */
+        if (plan[i].from == a) plan[i].from = AN_SPARE;   /* for what is built again; the node itself still reads that word */
     }
 }
 
@@ -344,30 +222,30 @@ static void op_set_params(void)
     CUDA_MEMCPY3D copy;
     CUDA_HOST_NODE_PARAMS host;
     if (a == NODES) return;
-    kind was = plan[a].kind, as = an_chance(80) ? was : (kind)an_below(5);
+    an_kind was = plan[a].kind, as = an_chance(80) ? was : (an_kind)an_below(5);
     unsigned old = plan[a].n, n = 1 + an_below(900);
-    if (was == COPY) n = n / 4 * 4 + old % 4;
-    if (was == IF || was == CHILD || was == BATCH || was == ALLOC || was == FREE || was > BATCH) return;
+    if (was == AN_COPY) n = n / 4 * 4 + old % 4;
+    if (was == AN_IF || was == AN_CHILD || was == AN_BATCH || was == AN_ALLOC || was == AN_FREE || was > AN_BATCH) return;
     plan[a].n = n;
     plan[a].kind = as;
-    k = kernel_params(a);
-    fill = fill_params(a);
-    copy = copy_params(a);
+    k = an_kernel_params(&site, &plan[a], a);
+    fill = an_fill_params(&site, &plan[a], a);
+    copy = an_copy_params(&site, &plan[a], a);
     host = (CUDA_HOST_NODE_PARAMS){ an_noted, plan[a].note };
     plan[a].kind = was;
     int st;
-    an_line("node %u, %s, becomes %s %u:", a, kind_names[was], kind_names[as], n);
+    an_line("node %u, %s, becomes %s %u:", a, an_kind_names[was], an_kind_names[as], n);
     switch (as) {
-    case STEP: case LEAP: st = an_status((int)cu.cuGraphKernelNodeSetParams(node[a], &k)); break;
-    case FILL: st = an_status((int)cu.cuGraphMemsetNodeSetParams(node[a], &fill)); break;
-    case COPY: st = an_status((int)cu.cuGraphMemcpyNodeSetParams(node[a], &copy)); break;
-    case HOST: st = an_status((int)cu.cuGraphHostNodeSetParams(node[a], &host)); break;
-    case RECORD: st = an_status((int)cu.cuGraphEventRecordNodeSetEvent(node[a], event[n & 1])); break;
-    case WAIT: st = an_status((int)cu.cuGraphEventWaitNodeSetEvent(node[a], event[n & 1])); break;
+    case AN_STEP: case AN_LEAP: st = an_status((int)cu.cuGraphKernelNodeSetParams(node[a], &k)); break;
+    case AN_FILL: st = an_status((int)cu.cuGraphMemsetNodeSetParams(node[a], &fill)); break;
+    case AN_COPY: st = an_status((int)cu.cuGraphMemcpyNodeSetParams(node[a], &copy)); break;
+    case AN_HOST: st = an_status((int)cu.cuGraphHostNodeSetParams(node[a], &host)); break;
+    case AN_RECORD: st = an_status((int)cu.cuGraphEventRecordNodeSetEvent(node[a], site.event[n & 1])); break;
+    case AN_WAIT: st = an_status((int)cu.cuGraphEventWaitNodeSetEvent(node[a], site.event[n & 1])); break;
     default: st = 1;
     }
-    if (st || as == HOST) plan[a].n = old;
-    else if (was <= LEAP) plan[a].kind = as;
+    if (st || as == AN_HOST) plan[a].n = old;
+    else if (was <= AN_LEAP) plan[a].kind = as;
 }
 
 static void op_exec_params(void)
@@ -379,34 +257,34 @@ static void op_exec_params(void)
     CUDA_MEMCPY3D copy;
     CUDA_HOST_NODE_PARAMS host;
     if (a == NODES || !exec || !(in_exec >> a & 1)) return;
-    kind was = plan[a].kind, as = an_chance(75) ? was : (kind)an_below(8);
+    an_kind was = plan[a].kind, as = an_chance(75) ? was : (an_kind)an_below(8);
     unsigned old = plan[a].n, n = 1 + an_below(900), wrong = an_below(100);
-    if (was == COPY && !an_chance(10)) n = n / 4 * 4 + old % 4;
+    if (was == AN_COPY && !an_chance(10)) n = n / 4 * 4 + old % 4;
     plan[a].n = n;
     plan[a].kind = as;
-    k = kernel_params(a);
-    fill = fill_params(a);
-    copy = copy_params(a);
+    k = an_kernel_params(&site, &plan[a], a);
+    fill = an_fill_params(&site, &plan[a], a);
+    copy = an_copy_params(&site, &plan[a], a);
     host = (CUDA_HOST_NODE_PARAMS){ an_noted, plan[a].note };
     plan[a].kind = was;
     plan[a].n = old;
     if (wrong < 5) { k.func = x->f; fill.elementSize = 2; copy.WidthInBytes = 8; }
     if (wrong >= 5 && wrong < 8) { k.blockDimX = 4096; fill.height = 2; fill.pitch = 4; copy.Height = 2; }
-    an_line("executable's node %u, %s, becomes %s %u%s:", a, kind_names[was], kind_names[as], n, wrong < 5 ? " wrongly" : wrong < 8 ? " too large" : "");
+    an_line("executable's node %u, %s, becomes %s %u%s:", a, an_kind_names[was], an_kind_names[as], n, wrong < 5 ? " wrongly" : wrong < 8 ? " too large" : "");
     switch (as) {
-    case STEP: case LEAP: an_status((int)cu.cuGraphExecKernelNodeSetParams(exec, node[a], &k)); break;
-    case FILL:
+    case AN_STEP: case AN_LEAP: an_status((int)cu.cuGraphExecKernelNodeSetParams(exec, node[a], &k)); break;
+    case AN_FILL:
         if (wrong >= 5 && wrong < 8) { an_more(" not asked"); break; }
         an_status((int)cu.cuGraphExecMemsetNodeSetParams(exec, node[a], &fill, wrong >= 8 && wrong < 12 ? x->ctx : abi_ctx));
         break;
-    case COPY:
+    case AN_COPY:
         if (wrong < 8) { an_more(" not asked"); break; }
         an_status((int)cu.cuGraphExecMemcpyNodeSetParams(exec, node[a], &copy, abi_ctx));
         break;
-    case HOST: an_status((int)cu.cuGraphExecHostNodeSetParams(exec, node[a], &host)); break;
-    case RECORD: an_status((int)cu.cuGraphExecEventRecordNodeSetEvent(exec, node[a], event[n & 1])); break;
-    case WAIT: an_status((int)cu.cuGraphExecEventWaitNodeSetEvent(exec, node[a], event[n & 1])); break;
-    case CHILD: an_status((int)cu.cuGraphExecChildGraphNodeSetParams(exec, node[a], small)); break;
+    case AN_HOST: an_status((int)cu.cuGraphExecHostNodeSetParams(exec, node[a], &host)); break;
+    case AN_RECORD: an_status((int)cu.cuGraphExecEventRecordNodeSetEvent(exec, node[a], site.event[n & 1])); break;
+    case AN_WAIT: an_status((int)cu.cuGraphExecEventWaitNodeSetEvent(exec, node[a], site.event[n & 1])); break;
+    case AN_CHILD: an_small_for(&site, a), an_status((int)cu.cuGraphExecChildGraphNodeSetParams(exec, node[a], site.small)); break;
     default: an_more(" not asked");
     }
 }
@@ -417,9 +295,9 @@ static void op_enabled(void)
     if (a == NODES || !exec || !(in_exec >> a & 1) || !cu.cuGraphNodeSetEnabled) return;
     if (an_chance(60)) {
         on = an_below(3);
-        AN(cuGraphNodeSetEnabled(exec, node[a], on), "node %u, %s, enabled %u", a, kind_names[plan[a].kind], on);
+        AN(cuGraphNodeSetEnabled(exec, node[a], on), "node %u, %s, enabled %u", a, an_kind_names[plan[a].kind], on);
     } else {
-        AN(cuGraphNodeGetEnabled(exec, node[a], &on), "node %u, %s, enabled?", a, kind_names[plan[a].kind]);
+        AN(cuGraphNodeGetEnabled(exec, node[a], &on), "node %u, %s, enabled?", a, an_kind_names[plan[a].kind]);
         an_more(" %u", on);
     }
 }
@@ -433,14 +311,14 @@ static void op_kernel_attribute(void)
     memset(&v, 0, sizeof v);
     if (a == NODES) return;
     switch (an_below(4)) {
-    case 0: AN(cuGraphKernelNodeCopyAttributes(node[a], node[b]), "attributes of node %u, %s, from %u, %s", a, kind_names[plan[a].kind], b, kind_names[plan[b].kind]); break;
+    case 0: AN(cuGraphKernelNodeCopyAttributes(node[a], node[b]), "attributes of node %u, %s, from %u, %s", a, an_kind_names[plan[a].kind], b, an_kind_names[plan[b].kind]); break;
     case 1:
         if (id != 8 && id != 10) break;
         v.priority = id == 8 ? -(int)an_below(7) : (int)an_below(2);
-        AN(cuGraphKernelNodeSetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s, becomes %d", id, a, kind_names[plan[a].kind], v.priority);
+        AN(cuGraphKernelNodeSetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s, becomes %d", id, a, an_kind_names[plan[a].kind], v.priority);
         break;
     default:
-        if (!AN(cuGraphKernelNodeGetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s", id, a, kind_names[plan[a].kind])) {
+        if (!AN(cuGraphKernelNodeGetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s", id, a, an_kind_names[plan[a].kind])) {
             if (id == 8 || id == 2 || id == 10) an_more(" %d", v.priority);
             if (id == 4) an_more(" %u %u %u", v.clusterDim.x, v.clusterDim.y, v.clusterDim.z);
         }
@@ -500,21 +378,21 @@ static void op_update(void)
     CUgraph again = NULL;
     CUgraphNode made[NODES], deps[NODES];
     unsigned at = some_node(), change = an_below(10), total = count;
-    recipe saved;
+    an_recipe saved;
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
     if (!exec || at == NODES || has_memory || ported) return;
     saved = plan[at];
     if (cu.cuGraphCreate(&again, 0)) return;
     switch (change) {
-    case 0: case 1: case 2: case 3: if (saved.kind != IF) plan[at].n = saved.kind == COPY ? saved.n + 4 : saved.n + 2; break;   /* other numbers, same kind */
-    case 4: if (saved.kind <= LEAP) plan[at].kind = saved.kind == STEP ? LEAP : STEP; break;
-    case 5: if (saved.kind == FILL || saved.kind == EMPTY) plan[at].kind = saved.kind == FILL ? EMPTY : FILL; break;
+    case 0: case 1: case 2: case 3: if (saved.kind != AN_IF) plan[at].n = saved.kind == AN_COPY ? saved.n + 4 : saved.n + 2; break;   /* other numbers, same kind */
+    case 4: if (saved.kind <= AN_LEAP) plan[at].kind = saved.kind == AN_STEP ? AN_LEAP : AN_STEP; break;
+    case 5: if (saved.kind == AN_FILL || saved.kind == AN_EMPTY) plan[at].kind = saved.kind == AN_FILL ? AN_EMPTY : AN_FILL; break;
     case 6: plan[at].gone = true; break;
-    case 7: plan[at].after = 0; plan[at].from = SPARE; break;
+    case 7: plan[at].after = 0; plan[at].from = AN_SPARE; break;
     default: break;
     }
-    an_line("again, with change %u of node %u, %s:", change, at, kind_names[saved.kind]);
+    an_line("again, with change %u of node %u, %s:", change, at, an_kind_names[saved.kind]);
     int st = 0;
     uint32_t there = 0;
     for (unsigned i = 0; i < total && !st; i++) {
@@ -524,7 +402,7 @@ static void op_update(void)
         for (unsigned d = 0; d < i; d++)
             if (plan[i].after >> d & 1 && there >> d & 1) deps[n++] = made[d];
         there |= 1u << i;
-        st = add_node(again, i, deps, n, &made[i]);
+        st = an_add_node(&site, again, &plan[i], i, deps, n, &made[i]);
     }
     for (unsigned i = 0; i < total && !st; i++)
         for (unsigned d = i; d < total && !st; d++)
@@ -597,7 +475,7 @@ static void op_wrong_graph(void)
     case 7: AN(cuGraphClone(&g, NULL), "no graph cloned"); break;
     case 8: AN(cuGraphNodeGetType(NULL, &type), "type of nothing"); break;
     case 9: AN(cuGraphGetNodes(NULL, NULL, &n), "nodes of nothing"); break;
-    default: if (a < NODES) AN(cuGraphNodeFindInClone(&found, node[a], small), "a node in no clone of its graph");
+    default: if (a < NODES) AN(cuGraphNodeFindInClone(&found, node[a], site.small), "a node in no clone of its graph");
     }
 }
 
@@ -640,17 +518,6 @@ static const an_op ops[] = {
     { "object", op_object, 6 },
 };
 
-static void make_small(void)
-{
-    CUgraphNode a, b;
-    recipe saved = plan[0];
-    plan[0] = (recipe){ .kind = STEP, .n = 3, .from = SPARE };
-    CUDA_KERNEL_NODE_PARAMS_v2 k = kernel_params(0);
-    args.to = an_word(&tools, NODES + 1);
-    if (cu.cuGraphCreate(&small, 0) || cu.cuGraphAddKernelNode(&a, small, NULL, 0, &k) || cu.cuGraphAddEmptyNode(&b, small, &a, 1)) tap_bail("no graph");
-    plan[0] = saved;
-}
-
 void an_program_graphs(void)
 {
     an_attach(&tools);
@@ -661,8 +528,8 @@ void an_program_graphs(void)
     exec = NULL;
     in_exec = 0;
     has_memory = ported = false;
-    make_small();
-    if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) || cu.cuEventCreate(&event[0], 2) || cu.cuEventCreate(&event[1],
+    an_make_small(&site);
+    if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) || cu.cuEventCreate(&site.event[0], 2) || cu.cuEventCreate(&site.event[1],
         0)) tap_bail("no graph");
     for (unsigned i = 0, n = 3 + an_below(6); i < n; i++) op_add();
     for (unsigned i = 0, n = 15 + an_below(40); i < n; i++) an_draw(ops, sizeof ops / sizeof *ops);
@@ -677,9 +544,12 @@ void an_program_graphs(void)
         if (object[k]) an_line("object %u destroyed %d", k, __atomic_load_n(&destroyed[k], __ATOMIC_SEQ_CST));
     AN(cuGraphDestroy(graph), "the graph is destroyed");
     for (unsigned k = 0; k < OBJECTS; k++)
-        if (object[k]) AN(cuUserObjectRelease(object[k], references[k]), "object %u goes", k);
-    AN(cuGraphDestroy(small), "the small graph is destroyed");
+        if (object[k]) {
+            AN(cuUserObjectRelease(object[k], references[k]), "object %u goes", k);
+            while (!__atomic_load_n(&destroyed[k], __ATOMIC_SEQ_CST)) sched_yield();   /* nothing waits for a destructor */
+        }
+    AN(cuGraphDestroy(site.small), "the small graph is destroyed");
     AN(cuStreamDestroy(stream), "the stream goes");
-    AN(cuEventDestroy(event[0]), "the first event goes");
-    AN(cuEventDestroy(event[1]), "the second event goes");
+    AN(cuEventDestroy(site.event[0]), "the first event goes");
+    AN(cuEventDestroy(site.event[1]), "the second event goes");
 }
