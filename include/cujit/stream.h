@@ -60,8 +60,12 @@ CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
 
 /* Makes a cj_stream of a CUstream that belongs to somebody else and to the device's context.  `raw` stays his and must outlive the
  * cj_stream.  (void *)1 is the legacy default stream.  Never NULL; free with cj_stream_free, which leaves `raw` alone.
- * Errors: CJ_EINVAL for NULL and for a stream of another context; CJ_ENOTSUP for (void *)2, which is another stream in each thread;
- * CJ_ESTATE while the stream is being captured. */
+ *
+ * (void *)2 is the per-thread default stream of the calling thread.  On another thread that handle is another stream, so every call that would use it
+ * there is CJ_ESTATE, left in the stream too; reading what it is, its counters, cj_free of its memory and cj_stream_free work from any thread, but
+ * for the latter while a capture that was begun on it is open: then the stream stays, and the log says so.  Each piece of work costs an
+ * event and a wait more (about 1 us).  What is given to the CUstream itself counts for cj_free when cj_used_on is called behind it.
+ * Errors: CJ_EINVAL for NULL and for a stream of another context; CJ_ESTATE while the stream is being captured. */
 CJ_API cj_stream *cj_stream_wrap(cj_device *dev, void *raw);
 
 /* Releases the stream; returns at once.  What was given to it still runs.  NULL is fine. */

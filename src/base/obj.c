@@ -97,17 +97,35 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
     return CJ_OK;
 }
 
+/* A live object on a thread that it is not bound to. */
+static cj_status judge_thread(const cji_obj *o, const char *call, const char *what, void *into)
+{
+    cj_status st = cji_fail(into, CJ_ESTATE, call,
+                            "%s: %s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
+                            "make the call there, or use a stream of cj_stream_create", call, what ? what : "the stream");
+    return cji_fail_with((void *)(uintptr_t)o, &cji_thread()->last), st;
+}
+
+static bool strange(const cji_obj *o) { return o->thread && o->thread != cji_thread_id(); }
+
 /* The usual case, quickly. */
 static bool usable(const cji_obj *o, cji_tag tag)
 {
     return o && !foreign(o, tag) && !(o->flags & (CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED)) && (!tag_rows[tag].driver_side || o->fork_gen == cji_fork_gen());
 }
 
-cj_status cji_check(const void *obj, cji_tag tag, const char *call) { return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, NULL, NULL); }
+cj_status cji_check_read(const void *obj, cji_tag tag, const char *call) { return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, NULL, NULL); }
+
+cj_status cji_check(const void *obj, cji_tag tag, const char *call)
+{
+    if (!usable(obj, tag)) return judge(obj, tag, call, NULL, NULL);
+    return strange(obj) ? judge_thread(obj, call, NULL, NULL) : CJ_OK;
+}
 
 cj_status cji_check_arg(void *into, const void *obj, cji_tag tag, const char *call, const char *what)
 {
-    return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, what, into);
+    if (!usable(obj, tag)) return judge(obj, tag, call, what, into);
+    return strange(obj) ? judge_thread(obj, call, what, into) : CJ_OK;
 }
 
 bool cji_check_free(void *obj, cji_tag tag, const char *call)

@@ -26,6 +26,7 @@ typedef struct cji_obj {
     atomic_uint refs;
     uint32_t fork_gen;        /* cji_fork_gen() at creation */
     uint64_t serial;          /* the how many-th object of this process: addresses repeat, serials do not */
+    uint64_t thread;          /* cji_thread_id() of the only thread that may use it; 0: any may */
     struct cji_obj *err_in;   /* the object that keeps this one's errors (a function's module), else NULL */
     bool told;                /* err was taken by cji_err_take: it stays readable, and the next failure replaces it */
     pthread_mutex_t lock;     /* guards err and told */
@@ -49,8 +50,12 @@ bool cji_obj_release(void *obj);
 void cji_obj_delete(void *obj, size_t size);
 
 /* Entry check of a public call: NULL, another type, a failed object, an object from before fork().  On failure the record is
- * left in the thread (and nowhere else: the handle is unusable or keeps its own record) and the status returned. */
+ * left in the thread (and nowhere else: the handle is unusable or keeps its own record) and the status returned.  CJ_ESTATE for an object that is bound to
+ * another thread; that is left in the object too. */
 cj_status cji_check(const void *obj, cji_tag tag, const char *call);
+
+/* The same for a call that any thread may make, also with an object that is bound to one: it only reads what the object is. */
+cj_status cji_check_read(const void *obj, cji_tag tag, const char *call);
 
 /* Entry check of a release call: true when `obj` is a live object of that type that may be released by this process; a failed object too.
  * NULL, wrong handles and objects from before fork() give false (the wrong handle is recorded for the thread and logged). */

@@ -17,6 +17,13 @@ static _Thread_local cji_thread_state thread_state;
 
 cji_thread_state *cji_thread(void) { return &thread_state; }
 
+uint64_t cji_thread_id(void)
+{
+    static atomic_uint_fast64_t ids;
+    if (!thread_state.id) thread_state.id = atomic_fetch_add(&ids, 1) + 1;
+    return thread_state.id;
+}
+
 const char *cj_version(void)
 {
 #define CJI_STR_(x) #x

@@ -47,8 +47,10 @@ typedef struct cji_thread_state {
     cj_error last, last_copy;
     cj_error copy[CJI_THREAD_COPIES];
     unsigned next_copy;
+    uint64_t id;
 } cji_thread_state;
 
 cji_thread_state *cji_thread(void);
+uint64_t cji_thread_id(void); /* not 0; never repeats in a process */
 
 #endif

@@ -149,6 +149,7 @@ static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const cha
     pthread_mutex_unlock(&side->lock);
     if (entered) {
         memory_held(m->home, (int64_t)m->bytes);
+        if (s->shadow) cji_stream_follow(s); /* it may be freed on that */
         return CJ_OK;
     }
     if (m->managed) s->cu->cuMemFree(m->addr);
@@ -410,5 +411,6 @@ cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s)
         return memory_unknown(dev, d.addr, call);
     }
     st = memory_note(s, m, dev, call);
+    cji_stream_follow(s);
     return st == CJ_OK ? cji_mem_visit(s, dev, d.addr, dev, call) : st;
 }

@@ -6,6 +6,8 @@
  * would lack a node.  Closing it takes all that back, whatever the driver said.
  *
  * A capture into a graph keeps that graph's root, marks it as `capturing`, and puts what it keeps into the root's keep. */
+#include "base/log.h"
+#include "base/process.h"
 #include "stream/graphs.h"
 
 struct cji_capture {
@@ -74,7 +76,7 @@ static cji_keep *capture_keep_out(cji_capture *c)
 
 bool cj_stream_is_capturing(const cj_stream *s)
 {
-    return cji_check(s, CJI_TAG_STREAM, "cj_stream_is_capturing") == CJ_OK && atomic_load(&s->capturing);
+    return cji_check_read(s, CJI_TAG_STREAM, "cj_stream_is_capturing") == CJ_OK && atomic_load(&s->capturing);
 }
 
 /* -- Members --------------------------------------------------------------------------------------------------------- */
@@ -430,17 +432,22 @@ static cj_graph *capture_finish_public(cj_stream *s, bool pause, const char *cal
 cj_graph *cj_capture_end(cj_stream *s) { return capture_finish_public(s, false, "cj_capture_end"); }
 cj_graph *cj_capture_pause(cj_stream *s) { return capture_finish_public(s, true, "cj_capture_pause"); }
 
-void cji_capture_abandon(cj_stream *s)
+bool cji_capture_abandon(cj_stream *s)
 {
+    static const char call[] = "cj_stream_free";
     CUgraph raw = NULL;
     cji_capture *c = cji_capture_of(s);
-    if (c && c->origin == s) {
+    const bool began = c && c->origin == s, stays = began && s->obj.thread && s->obj.thread != cji_thread_id();
+    if (stays) {
+        cji_fail(NULL, CJ_ESTATE, call, "%s: the stream is being captured and stays; end the capture, or free the stream, on the thread that wrapped it", call);
+        cji_log(CJ_LOG_ERROR, "%s", cj_error_last()->message);
+    } else if (began) {
         cji_obj_retain(s);
-        cj_status st = cji_fail(NULL, CJ_ESTATE, "cj_stream_free", "cj_stream_free: the stream was freed before its capture was ended");
+        cj_status st = cji_fail(NULL, CJ_ESTATE, call, "%s: the stream was freed before its capture was ended", call);
         if (c->into) {
-            capture_into_old(s, c, st, "cj_stream_free");
+            capture_into_old(s, c, st, call);
         } else {
-            capture_end_raw(s, &raw, "cj_stream_free");
+            capture_end_raw(s, &raw, call);
             capture_close(c);
             capture_destroy_raw(s, raw);
             cji_keep_drop(capture_keep_out(c));
@@ -449,4 +456,5 @@ void cji_capture_abandon(cj_stream *s)
         cji_stream_drop(s);
     }
     cji_capture_drop(c);
+    return !stays;
 }

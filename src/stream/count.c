@@ -11,7 +11,7 @@ void cj_stream_counts_defaults(cj_stream_counts *counts)
 cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
 {
     static const char call[] = "cj_stream_get_counts";
-    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    cj_status st = cji_check_read(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     if (!counts || counts->size < sizeof counts->size)
         return cji_fail(s, CJ_EINVAL, call, "%s: counts is NULL, or counts->size is not sizeof(cj_stream_counts)", call);

@@ -57,6 +57,7 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
     if (atomic_load_explicit(&s->capturing, memory_order_relaxed)) st = dispatch_keep(s, k, args, count, call);
     if (st == CJ_OK) st = dispatch_packed(s, k, dims, &pack, call);
     if (st == CJ_OK) cji_count(s, &s->counts.launches, 1);
+    if (s->shadow) cji_stream_follow(s);
     cji_pack_free(&pack);
     cji_late_poll(s->hub, 1);
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);

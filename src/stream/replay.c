@@ -244,6 +244,7 @@ static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *c
     }
     cji_late_poll(s->hub, 1);
     if (r == CUDA_SUCCESS && launch) cji_count_one(s);
+    if (s->shadow) cji_stream_follow(s);
     return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
 }
 

@@ -1,6 +1,7 @@
 /* Streams: made, wrapped, released, and what they are. */
 #include <string.h>
 
+#include "base/process.h"
 #include "stream/streams.h"
 
 /* -- Options and failures -------------------------------------------------------------------------------------------- */
@@ -23,6 +24,7 @@ bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const 
 
 cj_status cji_stream_failed(cj_stream *s, cj_status st)
 {
+    if (s->shadow) cji_stream_follow(s); /* a part of it may have been given */
     if (!atomic_load(&s->capturing)) return st;
     cji_capture *c = cji_capture_of(s);
     if (c) cji_capture_fail(c);
@@ -92,7 +94,14 @@ static bool stream_finish(cj_stream *s, const char *call)
         cji_refused(s, s->dev, r, call, doing);
         return false;
     }
-    s->lane = cji_lane_open(s->hub, s->raw);
+    if (s->raw == CU_STREAM_PER_THREAD) {
+        r = cji_shadow_open(s, &doing);
+        if (r != CUDA_SUCCESS) {
+            cji_refused(s, s->dev, r, call, doing);
+            return false;
+        }
+    }
+    s->lane = cji_lane_open(s->hub, s->shadow ? s->shadow : s->raw);
     if (!s->lane) {
         cji_fail(s, CJ_ENOMEM, call, "%s: no memory to note the uses of the stream", call);
         return false;
@@ -185,17 +194,17 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     s->raw = raw;
     if (!raw) {
         cji_fail(s, CJ_EINVAL, call, "%s: the stream is NULL, the legacy default stream; pass (void *)1 where that is really meant", call);
-    } else if (s->raw == CU_STREAM_PER_THREAD) {
-        cji_fail(s, CJ_ENOTSUP, call, "%s: the per-thread default stream is another stream in each thread; make a stream with cj_stream_create", call);
     } else {
         cji_ctx ctx;
+        if (s->raw == CU_STREAM_PER_THREAD) s->obj.thread = cji_thread_id();
         if (cji_ctx_begin_calm(s, dev, &ctx, call) == CJ_OK) {
-            if (stream_may_wrap(s, call)) stream_finish(s, call);
+            if (stream_may_wrap(s, call) && !stream_finish(s, call)) cji_shadow_close(s);
             cji_ctx_leave(dev, &ctx);
         }
     }
     if (!s->lane) {
         s->raw = NULL;
+        s->obj.thread = 0;
         cji_obj_set_failed(s);
     }
     return s;
@@ -217,6 +226,7 @@ static void stream_close(cj_stream *s)
     if (s->order) s->cu->cuEventDestroy(s->order);
     cji_lane_close(s->hub, s->lane);
     if (s->owned) s->cu->cuStreamDestroy(s->raw);
+    cji_shadow_close(s);
     stream_delete(s);
 }
 
@@ -233,8 +243,8 @@ void cji_stream_drop(cj_stream *s)
     cji_hub *hub = s->hub;
     cji_calm calm;
     cji_calm_begin(hub, &calm);
-    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later. */
-    if (s->owned && (atomic_load(&hub->captures) || cji_stream_captures(hub, s->raw))) {
+    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later; a shadow may. */
+    if ((s->owned || s->shadow) && (atomic_load(&hub->captures) || cji_stream_captures(hub, s->lane->raw))) {
         s->late.run = stream_close_late;
         cji_late_put(hub, &s->late, s->bit);
     } else {
@@ -247,14 +257,12 @@ void cji_stream_drop(cj_stream *s)
 
 void cj_stream_free(cj_stream *s)
 {
-    if (!cji_check_free(s, CJI_TAG_STREAM, "cj_stream_free")) return;
-    cji_capture_abandon(s);
-    cji_stream_drop(s);
+    if (cji_check_free(s, CJI_TAG_STREAM, "cj_stream_free") && cji_capture_abandon(s)) cji_stream_drop(s);
 }
 
 /* -- What a stream is ------------------------------------------------------------------------------------------------ */
 
-static bool stream_is_live(const cj_stream *s) { return cji_check(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
+static bool stream_is_live(const cj_stream *s) { return cji_check_read(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
 
 void *cj_stream_raw(const cj_stream *s) { return stream_is_live(s) ? s->raw : NULL; }
 uint64_t cj_stream_id(const cj_stream *s) { return stream_is_live(s) ? s->id : 0; }

@@ -43,6 +43,8 @@ struct cj_stream {
     cji_capture *capture;  /* retained */
     cji_counts counts;
     CUevent order;         /* for fork and join, made at the first of them; recorded and waited on, never queried */
+    CUstream shadow;       /* of a per-thread default stream: follows it (follow.c), and is its lane's stream; NULL: there is none */
+    CUevent mark;          /* what it follows: recorded on raw after each piece of work */
     cji_late late;
 };
 
@@ -105,6 +107,15 @@ bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const 
 
 enum { CJI_LATE_STEP = 8 }; /* waiting releases looked at by a call that may do some */
 
+/* -- Shadows (follow.c) ----------------------------------------------------------------------------------------------- */
+
+/* Makes the shadow of a stream whose handle is (void *)2; context current.  On failure there is none, *doing is the driver's entry point. */
+CUresult cji_shadow_open(cj_stream *s, const char **doing);
+void cji_shadow_close(cj_stream *s); /* calm */
+/* Later work of the shadow waits for everything given to `s` so far, unless that is being captured.  Where there is no shadow, and on another thread than the
+ * stream's, it does nothing. */
+void cji_stream_follow(cj_stream *s);
+
 /* -- Counting -------------------------------------------------------------------------------------------------------- */
 
 static inline void cji_count(cj_stream *s, atomic_uint_fast64_t *counter, uint64_t n)
@@ -112,7 +123,11 @@ static inline void cji_count(cj_stream *s, atomic_uint_fast64_t *counter, uint64
     if (!atomic_load_explicit(&s->capturing, memory_order_relaxed)) atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 /* One operation that is no launch. */
-static inline void cji_count_one(cj_stream *s) { cji_count(s, &s->counts.others, 1); }
+static inline void cji_count_one(cj_stream *s)
+{
+    cji_count(s, &s->counts.others, 1);
+    if (s->shadow) cji_stream_follow(s);
+}
 
 /* -- Trying without asking which context is current ------------------------------------------------------------------ */
 
@@ -185,8 +200,9 @@ bool cji_capture_keeps(cji_capture *c, cji_kept kind, void *what, bool *had);
 void cji_capture_join(cji_capture *c, cj_stream *s);
 /* Notes the thread's latest failure as the capture's first. */
 void cji_capture_fail(cji_capture *c);
-/* The user's handle of a stream goes: a capture that it began and that nobody can end any more is ended and dropped. */
-void cji_capture_abandon(cj_stream *s);
+/* The user's handle of a stream goes: a capture that it began and that nobody can end any more is ended and dropped.  False: only another thread can end
+ * it, which was said in the log, and the handle must stay. */
+bool cji_capture_abandon(cj_stream *s);
 
 /* -- Memory (allocation.c) ----------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 # Faults, each a patch of one line or two that a named test must notice: make check-mutants (see mutants.sh beside this file).
 EXTRA_DIST += %D%/mutants.sh $(mutants)
 mutants =
+mutants += %D%/any_thread_uses_it.patch
 mutants += %D%/barrier_waits_for_the_first.patch
 mutants += %D%/barrier_waits_for_the_last.patch
 mutants += %D%/cache_hit_is_not_recent.patch
@@ -45,6 +46,7 @@ mutants += %D%/relaxed_thread_harms.patch
 mutants += %D%/rerecord_is_skipped.patch
 mutants += %D%/rerecord_keeps_completion.patch
 mutants += %D%/rerecord_moves_earlier_waits.patch
+mutants += %D%/shadow_does_not_follow.patch
 mutants += %D%/small_fills_are_switched_off.patch
 mutants += %D%/stage_is_reused_early.patch
 mutants += %D%/stream_error_is_not_ready.patch

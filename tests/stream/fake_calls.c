@@ -14,7 +14,7 @@ CUresult fake_stream_calls(int id, const uint64_t *a, fake_stream *s)
         if (id == CJI_CU_ID_cuStreamSynchronize && s->held) return CUDA_ERROR_LAUNCH_TIMEOUT; /* would block for ever */
         return s->done == s->given ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
     case CJI_CU_ID_cuStreamGetPriority: *(int *)(uintptr_t)a[1] = s->priority; return CUDA_SUCCESS;
-    case CJI_CU_ID_cuStreamGetFlags: *(unsigned *)(uintptr_t)a[1] = s != &fake_now.legacy; return CUDA_SUCCESS;
+    case CJI_CU_ID_cuStreamGetFlags: *(unsigned *)(uintptr_t)a[1] = s != &fake_now.legacy && s != &fake_now.per_thread; return CUDA_SUCCESS;
     case CJI_CU_ID_cuStreamGetCtx: *(CUcontext *)(uintptr_t)a[1] = fake_context(); return CUDA_SUCCESS;
     case CJI_CU_ID_cuStreamGetId: *(unsigned long long *)(uintptr_t)a[1] = (uintptr_t)s; return CUDA_SUCCESS;
     case CJI_CU_ID_cuStreamIsCapturing:

@@ -32,7 +32,7 @@ typedef struct fake_block { struct fake_block *next; char *at; size_t bytes; boo
 typedef struct fake_world {
     pthread_mutex_t lock; /* held over each call, and over what a test lets go */
     fake_block *blocks;
-    fake_stream legacy, *streams[256];
+    fake_stream legacy, per_thread, *streams[256];
     int sessions_open;
     fake_session *open_session;
     CUresult sticky;

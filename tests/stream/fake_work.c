@@ -72,6 +72,7 @@ void fake_clean(void)
     while (pieces) fake_delete(pieces->data);
     memset(fake_now.streams, 0, sizeof fake_now.streams);
     memset(&fake_now.legacy, 0, sizeof fake_now.legacy);
+    memset(&fake_now.per_thread, 0, sizeof fake_now.per_thread);
     fake_now.blocks = NULL;
     fake_now.open_session = NULL;
     fake_now.sessions_open = 0;
@@ -108,7 +109,11 @@ static void op_run(const fake_op *o)
     }
 }
 
-fake_stream *fake_stream_at(uint64_t raw) { return raw == (uintptr_t)CU_STREAM_LEGACY ? &fake_now.legacy : (fake_stream *)(uintptr_t)raw; }
+fake_stream *fake_stream_at(uint64_t raw)
+{
+    if (raw == (uintptr_t)CU_STREAM_LEGACY) return &fake_now.legacy;
+    return raw == (uintptr_t)CU_STREAM_PER_THREAD ? &fake_now.per_thread : (fake_stream *)(uintptr_t)raw;
+}
 
 void fake_append(fake_op **list, int id, const uint64_t *a)
 {
@@ -159,7 +164,7 @@ void fake_let_go(void *raw)
     pthread_mutex_unlock(&fake_now.lock);
 }
 
-void fake_capture_foreign(void *raw, bool on) { ((fake_stream *)raw)->foreign = on; }
+void fake_capture_foreign(void *raw, bool on) { fake_stream_at((uintptr_t)raw)->foreign = on; }
 
 void fake_die(CUresult result)
 {
@@ -218,7 +223,7 @@ CUresult fake_capture_stop(fake_stream *s, CUgraph *out)
     if (c->origin != s) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     for (size_t i = 0; i < 256; i++)
         if (fake_now.streams[i] && fake_now.streams[i]->session == c) fake_now.streams[i]->session = NULL;
-    fake_now.legacy.session = NULL;
+    fake_now.legacy.session = fake_now.per_thread.session = NULL;
     fake_now.sessions_open--;
     fake_now.open_session = NULL;
     if (c->broken) {

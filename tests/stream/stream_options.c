@@ -52,16 +52,10 @@ static void check_wrap(fake_bench *b)
     int destroyed = fake_calls(CJI_CU_ID_cuStreamDestroy);
     cj_stream_free(w);
     tap_is_int(fake_calls(CJI_CU_ID_cuStreamDestroy), destroyed, "and is not destroyed with its cj_stream");
-    const struct { const char *name; void *raw; cj_status status; } refused[] = {
-        { "NULL", NULL, CJ_EINVAL },
-        { "the per-thread default stream", (void *)2, CJ_ENOTSUP },
-    };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        w = cj_stream_wrap(b->dev, refused[i].raw);
-        tap_is_int(cj_error_of(w)->status, refused[i].status, "%s is not wrapped", refused[i].name);
-        tap_ok(!cj_stream_raw(w) && !cj_stream_id(w) && !cj_stream_device(w), "... and the failed stream knows nothing");
-        cj_stream_free(w);
-    }
+    w = cj_stream_wrap(b->dev, NULL);
+    tap_is_int(cj_error_of(w)->status, CJ_EINVAL, "NULL is not wrapped");
+    tap_ok(!cj_stream_raw(w) && !cj_stream_id(w) && !cj_stream_device(w), "... and the failed stream knows nothing");
+    cj_stream_free(w);
     fake_capture_foreign(raw, true);
     fake_forget();
     w = cj_stream_wrap(b->dev, raw);
@@ -75,6 +69,37 @@ static void check_wrap(fake_bench *b)
     cj_stream_free(w);
 }
 
+/* The per-thread default stream has a stream of its own beside it, which follows it. */
+static void check_per_thread(fake_bench *b)
+{
+    static const int needs[] = { CJI_CU_ID_cuEventCreate, CJI_CU_ID_cuStreamCreateWithPriority };
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        fake_forget();
+        fake_fail(needs[i], 0, CUDA_ERROR_OUT_OF_MEMORY);
+        cj_stream *w = cj_stream_wrap(b->dev, (void *)2);
+        tap_is_int(cj_error_of(w)->status, CJ_ENOMEM, "the per-thread default stream is not wrapped without %s", cji_cu_rows[needs[i]].name);
+        tap_is_int(fake_calls(CJI_CU_ID_cuEventDestroy), (int)i, "... and nothing is left");
+        cj_stream_free(w);
+    }
+    cj_stream *w = cj_stream_wrap(b->dev, (void *)2);
+    cj_dptr d = cj_alloc(w, 64);
+    fake_forget();
+    cj_set32(w, d, 0, 16);
+    tap_ok(fake_calls(CJI_CU_ID_cuEventRecord) == 1 && fake_calls(CJI_CU_ID_cuStreamWaitEvent) == 1, "the other stream follows each piece of work");
+    fake_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    tap_is_int(cj_set32(w, d, 0, 16), CJ_OK, "where it cannot");
+    tap_is_int(fake_calls(CJI_CU_ID_cuStreamSynchronize), 1, "the work is waited for");
+    fake_capture_foreign((void *)2, true);
+    fake_forget();
+    cj_set32(w, d, 0, 16);
+    tap_is_int(fake_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not drawn into a capture that somebody else began");
+    fake_capture_foreign((void *)2, false);
+    cj_free(b->dev, d);
+    fake_forget();
+    cj_stream_free(w);
+    tap_ok(fake_calls(CJI_CU_ID_cuStreamDestroy) == 1 && fake_calls(CJI_CU_ID_cuEventDestroy) == 1, "and it goes with the cj_stream");
+}
+
 int main(void)
 {
     fake_bench b;
@@ -82,6 +107,7 @@ int main(void)
     fake_setup(&b);
     check_priorities(&b);
     check_wrap(&b);
+    check_per_thread(&b);
     tap_ok(cj_stream_device(b.s) == b.dev, "a stream knows its device");
     fake_forget();
     cj_stream_id(b.s), cj_stream_flags(b.s), cj_stream_priority(b.s);

@@ -1,0 +1,323 @@
+/* The default streams, wrapped on request: the legacy one, and the per-thread one, which is bound to the thread that wrapped it: every call takes them,
+ * they are ordered as the driver orders them, and releases made on other threads wait for what the per-thread one was given. */
+#include <string.h>
+
+#include "tests/stream/latch.h"
+#include "tests/tap.h"
+
+enum { WORDS = 64 };
+
+static cj_driver *drv;
+static cj_device *dev;
+static cj_kernel *add;
+
+static void on_another_thread(void *(*fn)(void *), void *arg)
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, fn, arg)) tap_bail("no thread");
+    pthread_join(t, NULL);
+}
+
+/* ---- Every call that is given a stream ---------------------------------------------------------------------------- */
+
+typedef struct kit { cj_stream *s, *other; cj_event *e; cj_dptr d, word; cj_hub *hub; cj_exec *x; uint32_t host[WORDS]; uint32_t *pinned; int calls; } kit;
+
+static void count_call(void *user) { ((kit *)user)->calls++; }
+static void count_done(void *user, cj_status st) { ((kit *)user)->calls += st == CJ_OK; }
+
+static cj_status do_launch(kit *k)
+{
+    return cj_launch(k->s, add, cj_threads(WORDS, 32), k->d, WORDS, 1);
+}
+static cj_status do_host(kit *k) { return cj_host_call(k->s, count_call, k); }
+static cj_status do_done(kit *k) { return cj_done_call(k->s, count_done, k); }
+static cj_status do_in(kit *k) { return cj_copy_to_device(k->s, k->d, k->host, sizeof k->host); }
+static cj_status do_out(kit *k) { return cj_copy_to_host(k->s, k->host, k->d, sizeof k->host); }
+static cj_status do_copy(kit *k) { return cj_copy(k->s, k->d, (cj_dptr){ k->d.addr + 4 * WORDS / 2 }, 4 * WORDS / 2); }
+static cj_status do_set8(kit *k) { return cj_set8(k->s, k->d, 1, WORDS); }
+static cj_status do_set16(kit *k) { return cj_set16(k->s, k->d, 1, WORDS); }
+static cj_status do_set32(kit *k) { return cj_set32(k->s, k->d, 1, WORDS); }
+static cj_status do_wait(kit *k) { return cj_stream_wait(k->s, k->e); }
+static cj_status do_record(kit *k) { return cj_event_record(k->e, k->s); }
+static cj_status do_fork(kit *k) { return cj_stream_fork(k->s, k->other); }
+static cj_status do_join(kit *k) { return cj_stream_join(k->s, k->other); }
+static cj_status do_forked(kit *k) { return cj_stream_fork(k->other, k->s); }
+static cj_status do_joined(kit *k) { return cj_stream_join(k->other, k->s); }
+static cj_status do_barrier(kit *k) { return cj_hub_barrier(k->hub, (cj_stream *[]){ k->other, k->s }, 2); }
+static cj_status do_hub_sync(kit *k) { return cj_hub_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000); }
+static cj_status do_write(kit *k) { return cj_stream_write_value32(k->s, k->word, 5); }
+static cj_status do_wait_value(kit *k) { return cj_stream_wait_value32(k->s, k->word, 5, CJ_COMPARE_EQ); }
+static cj_status do_used(kit *k) { return cj_used_on(dev, k->d, k->s); }
+static cj_status do_upload(kit *k) { return cj_exec_upload(k->x, k->s); }
+static cj_status do_graph(kit *k) { return cj_exec_launch(k->x, k->s); }
+static cj_status do_alloc(kit *k)
+{
+    const cj_dptr d = cj_alloc(k->s, 256);
+    return d.addr ? cj_free(dev, d) : (cj_status)cj_error_last()->status;
+}
+static cj_status do_rows(kit *k)
+{
+    return cj_copy_2d_to_device(k->s, k->d, 16, k->host, 8, 8, 4);
+}
+static cj_status do_batch(kit *k)
+{
+    const cj_copy_item item[2] = { { .dst = k->d, .src_host = k->host, .bytes = 4 }, { .dst_host = k->host, .src = k->d, .bytes = 4 } };
+    return cj_copy_batch(k->s, item, 2);
+}
+static cj_status do_capture(kit *k)
+{
+    cj_status st = cj_capture_begin(k->s, CJ_CAPTURE_THREAD);
+    if (st != CJ_OK) return st;
+    cj_set32(k->s, k->d, 3, WORDS);
+    cj_graph *g = cj_capture_end(k->s);
+    st = (cj_status)cj_error_of(g)->status;
+    cj_graph_free(g);
+    return st;
+}
+static cj_status do_query(kit *k)
+{
+    const cj_status st = cj_stream_query(k->s);
+    return st == CJ_ENOTREADY ? CJ_OK : st;
+}
+static cj_status do_sync_for(kit *k) { return cj_stream_sync_for(k->s, 10000); }
+static cj_status do_sync(kit *k) { return cj_stream_sync(k->s); }
+
+static const struct { const char *name; cj_status (*call)(kit *k); } calls[] = {
+    { "cj_launch", do_launch }, { "cj_host_call", do_host }, { "cj_done_call", do_done }, { "cj_copy_to_device", do_in }, { "cj_copy_to_host", do_out },
+    { "cj_copy", do_copy }, { "cj_set8", do_set8 }, { "cj_set16", do_set16 }, { "cj_set32", do_set32 }, { "cj_copy_2d_to_device", do_rows }, { "cj_copy_batch", do_batch },
+    { "cj_event_record", do_record }, { "cj_stream_wait", do_wait }, { "cj_stream_fork", do_fork }, { "cj_stream_join", do_join },
+    { "cj_stream_fork to it", do_forked }, { "cj_stream_join of it", do_joined }, { "cj_hub_barrier", do_barrier }, { "cj_hub_sync_for", do_hub_sync },
+    { "cj_stream_write_value32", do_write }, { "cj_stream_wait_value32", do_wait_value }, { "cj_used_on", do_used }, { "cj_alloc", do_alloc },
+    { "cj_exec_upload", do_upload }, { "cj_exec_launch", do_graph }, { "cj_stream_query", do_query }, { "cj_stream_sync_for", do_sync_for },
+    { "cj_capture_begin", do_capture }, { "cj_stream_sync", do_sync },
+};
+
+static void kit_make(kit *k, cj_stream *s)
+{
+    *k = (kit){ .s = s, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL), .hub = cj_hub_create(dev) };
+    k->d = cj_alloc(k->other, sizeof k->host);
+    k->pinned = cj_host_alloc(dev, sizeof *k->pinned);
+    if (k->pinned) *k->pinned = 0;
+    k->word = (cj_dptr){ (uint64_t)(uintptr_t)k->pinned };
+    cj_capture_begin(k->other, CJ_CAPTURE_THREAD);
+    cj_set32(k->other, k->d, 9, WORDS);
+    cj_graph *g = cj_capture_end(k->other);
+    k->x = cj_graph_instantiate(g, NULL);
+    cj_graph_free(g);
+    tap_is_int(cj_stream_sync(k->other), CJ_OK, "what the calls need is there");
+}
+
+static void kit_free(kit *k)
+{
+    cj_exec_free(k->x);
+    cj_hub_free(k->hub);
+    cj_event_free(k->e);
+    cj_free(dev, k->d);
+    tap_is_int(cj_stream_sync(k->other), CJ_OK, "the other stream has no failure");
+    cj_stream_free(k->other);
+    cj_host_free(dev, k->pinned);
+}
+
+static void every_call(cj_stream *s, const char *which)
+{
+    kit k;
+    cj_stream_counts n;
+    const bool legacy = cj_stream_raw(s) == (void *)1;
+    kit_make(&k, s);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const bool refused = legacy && calls[i].call == do_capture;
+        tap_is_int(calls[i].call(&k), refused ? CJ_ESTATE : CJ_OK, "%s: %s%s", which, calls[i].name, refused ? " is refused" : "");
+        if (refused) cj_stream_sync(s);
+    }
+    tap_is_int(k.calls, 2, "%s: both functions ran", which);
+    cj_stream_counts_defaults(&n);
+    tap_ok(cj_stream_get_counts(s, &n) == CJ_OK && n.operations > 15 && n.launches == 1, "%s: what it was given is counted", which);
+    kit_free(&k);
+}
+
+/* ---- The thread rule ---------------------------------------------------------------------------------------------- */
+
+static void *refuse(void *arg)
+{
+    kit *k = arg;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        tap_is_int(calls[i].call(k), CJ_ESTATE, "on another thread: %s", calls[i].name);
+        if (i == 0) tap_has_str(cj_error_last()->message, "make the call there, or use a stream of cj_stream_create", "with the rule and the mend");
+    }
+    cj_stream_counts n;
+    cj_stream_counts_defaults(&n);
+    tap_ok(cj_stream_raw(k->s) == (void *)2 && cj_stream_id(k->s) && cj_stream_device(k->s) == dev && cj_stream_flags(k->s) == 0, "what it is may be read");
+    tap_ok(cj_stream_get_counts(k->s, &n) == CJ_OK && n.operations == 0 && !cj_stream_is_capturing(k->s), "and what it was given: nothing");
+    return NULL;
+}
+
+static void refused_elsewhere(cj_stream *s)
+{
+    kit k;
+    kit_make(&k, s);
+    on_another_thread(refuse, &k);
+    tap_is_int(cj_stream_sync(s), CJ_ESTATE, "the stream keeps the first refusal until it is synchronised");
+    tap_is_int(cj_stream_sync(s), CJ_OK, "then it has none");
+    tap_is_int(cj_stream_sync(k.other), CJ_ESTATE, "and so does the stream that was given with it");
+    tap_is_int(k.calls, 0, "nothing of it ran");
+    kit_free(&k);
+}
+
+static void *free_in_capture(void *arg)
+{
+    cj_stream_free(arg);
+    tap_is_int(cj_error_last()->status, CJ_ESTATE, "another thread does not free it while it is being captured");
+    return NULL;
+}
+
+static void captured(cj_stream *s)
+{
+    tap_is_int(cj_capture_begin(s, CJ_CAPTURE_RELAXED), CJ_OK, "a capture");
+    on_another_thread(free_in_capture, s);
+    cj_graph *g = cj_capture_end(s);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "goes on, and ends");
+    cj_graph_free(g);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "and nothing failed");
+}
+
+/* ---- Order --------------------------------------------------------------------------------------------------------- */
+
+static void *wrap_and_ask(void *arg)
+{
+    cj_stream *own = cj_stream_wrap(dev, (void *)2), *s = arg;
+    tap_ok(cj_stream_id(own) && cj_stream_id(own) != cj_stream_id(s), "on another thread it is another stream");
+    tap_is_int(cj_stream_sync_for(own, 10000), CJ_OK, "which nothing holds");
+    cj_stream_free(own);
+    return NULL;
+}
+
+static void order(cj_stream *legacy, cj_stream *s)
+{
+    latch l = LATCH_CLOSED;
+    cj_stream *same = cj_stream_wrap(dev, (void *)2);
+    tap_is_uint(cj_stream_id(same), cj_stream_id(s), "wrapped again it is the same stream");
+    latch_hold(s, &l);
+    tap_is_int(cj_stream_query(same), CJ_ENOTREADY, "and holds what is held");
+    tap_is_int(cj_stream_query(legacy), CJ_ENOTREADY, "the legacy default stream waits for it");
+    on_another_thread(wrap_and_ask, s);
+    latch_open(&l);
+    tap_is_int(cj_stream_sync(legacy), CJ_OK, "until it goes on");
+    tap_is_int(cj_stream_sync(same), CJ_OK, "all pass");
+    cj_stream_free(same);
+}
+
+/* ---- Releases on other threads ------------------------------------------------------------------------------------- */
+
+typedef struct release { cj_dptr own, used; cj_stream *gone; cj_kernel *k; cj_exec *x; size_t waiting; } release;
+
+static void *release_all(void *arg)
+{
+    release *r = arg;
+    cj_free(dev, r->own);
+    cj_free(dev, r->used);
+    cj_exec_free(r->x);
+    cj_stream_free(r->gone);
+    r->waiting = cj_device_collect(dev);
+    return NULL;
+}
+
+/* Memory whose home it is, memory of another stream and a graph, all under way on a stream that is held, are released by another thread; with the stream or before. */
+static void released_elsewhere(cj_stream *s, bool stream_too)
+{
+    latch l = LATCH_CLOSED;
+    const char *how = stream_too ? "with the stream" : "the stream stays";
+    cj_stream *mine = cj_stream_wrap(dev, (void *)2), *home = cj_stream_create(dev, NULL);
+    release r = { .own = cj_alloc(mine, 4096), .used = cj_alloc(home, 4096), .gone = stream_too ? mine : NULL };
+    cj_stream_sync(home);
+    cj_capture_begin(home, CJ_CAPTURE_THREAD);
+    cj_set32(home, r.used, 4, 1024);
+    cj_graph *g = cj_capture_end(home);
+    r.x = cj_graph_instantiate(g, NULL);
+    cj_graph_free(g);
+    tap_is_int(cj_device_collect(dev), 0, "%s: nothing waits to be released", how);
+    latch_hold(mine, &l);
+    cj_set32(mine, r.own, 1, 1024);
+    cj_copy(mine, r.used, r.own, 4096);
+    tap_is_int(cj_exec_launch(r.x, mine), CJ_OK, "%s: work on a held stream", how);
+    on_another_thread(release_all, &r);
+    tap_ok(r.waiting >= 1, "%s: the graph waits, and with it the memory that it keeps: %zu releases", how, r.waiting);
+    cj_dptr again = cj_alloc(home, 4096);
+    cj_set32(home, again, 2, 1024);
+    tap_is_int(cj_stream_sync(home), CJ_OK, "%s: other streams go on meanwhile", how);
+    latch_open(&l);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "%s: what was given runs with its memory", how);
+    if (!stream_too) tap_is_int(cj_stream_sync(mine), CJ_OK, "%s: without a failure", how);
+    cj_free(dev, again);
+    cj_stream_sync(home);
+    size_t left = cj_device_collect(dev);
+    for (int i = 0; left && i < 1000; i++) {   /* the driver tells of a point a moment after its stream */
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        left = cj_device_collect(dev);
+    }
+    tap_is_uint(left, 0, "%s: then all is released", how);
+    if (!stream_too) cj_stream_free(mine);
+    cj_stream_free(home);
+}
+
+/* A thread that leaves its stream held and ends. */
+static void *leave(void *arg)
+{
+    release *r = ((void **)arg)[0];
+    latch *l = ((void **)arg)[1];
+    r->gone = cj_stream_wrap(dev, (void *)2);
+    latch_hold(r->gone, l);
+    cj_set32(r->gone, r->used, 1, 1024);
+    return NULL;
+}
+
+static void thread_ends(void)
+{
+    latch l = LATCH_CLOSED;
+    cj_stream *home = cj_stream_create(dev, NULL);
+    release r = { .used = cj_alloc(home, 4096) };
+    void *arg[] = { &r, &l };
+    cj_stream_sync(home);
+    on_another_thread(leave, arg);
+    tap_is_int(cj_stream_query(r.gone), CJ_ESTATE, "the stream of a thread that has ended is refused");
+    cj_free(dev, r.used);
+    cj_stream_free(r.gone);
+    tap_ok(cj_device_collect(dev) >= 1, "its work is waited for");
+    latch_open(&l);
+    size_t left = 1;
+    for (int i = 0; left && i < 5000; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        left = cj_device_collect(dev);
+    }
+    tap_is_uint(left, 0, "and then all is released");
+    cj_stream_free(home);
+}
+
+int main(void)
+{
+    tap_need_device(1);
+    tap_plan(0);
+    drv = cj_driver_open(NULL);
+    dev = cj_device_open(drv, 0);
+    cj_ptx *m = latch_add_module();
+    add = cj_kernel_load(dev, m, "add");
+    cj_stream *legacy = cj_stream_wrap(dev, (void *)1), *s = cj_stream_wrap(dev, (void *)2);
+    tap_is_int(cj_error_of(legacy)->status, CJ_OK, "the legacy default stream is wrapped");
+    tap_is_int(cj_error_of(s)->status, CJ_OK, "and the per-thread default stream");
+    tap_ok(cj_stream_raw(s) == (void *)2, "whose handle is given out");
+    refused_elsewhere(s);
+    every_call(legacy, "legacy");
+    every_call(s, "per thread");
+    captured(s);
+    order(legacy, s);
+    released_elsewhere(s, false);
+    released_elsewhere(s, true);
+    thread_ends();
+    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing failed");
+    cj_stream_free(s);
+    cj_stream_free(legacy);
+    cj_kernel_free(add);
+    cj_ptx_free(m);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    return tap_done();
+}
