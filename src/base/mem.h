@@ -1,4 +1,4 @@
-/* Memory through the one allocator hook; growing arrays; an arena; growing text. */
+/* Memory through the one allocator hook; growing arrays; an arena; growing text, text in a fixed place. */
 #ifndef CJI_MEM_H
 #define CJI_MEM_H
 
@@ -37,6 +37,10 @@ void cji_text_printf(cji_text *t, const char *fmt, ...) __attribute__((format(pr
 void cji_text_vprintf(cji_text *t, const char *fmt, va_list args);
 const char *cji_text_str(cji_text *t);             /* NUL-terminated; "" when empty or failed */
 void cji_text_free(cji_text *t);
+
+/* ---- Text in a place of fixed size: cut where that is full, NUL-terminated ---- */
+typedef struct cji_line { char *p; size_t size, n; } cji_line; /* n < size, or size is 0 and nothing is written */
+void cji_say(cji_line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Interning map: byte strings to dense numbers 0, 1, 2 ... ---- */
 typedef struct cji_map_entry { const char *key; uint32_t len; uint32_t hash; void *data; } cji_map_entry; /* data: the user's */

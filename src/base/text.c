@@ -1,4 +1,4 @@
-/* Growing text and the arena. */
+/* Growing text, text in a fixed place, and the arena. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +52,18 @@ void cji_text_free(cji_text *t)
 {
     cji_free(t->p, t->cap);
     *t = (cji_text){ 0 };
+}
+
+/* -- Text in a fixed place ------------------------------------------------------------------------------------------------- */
+
+void cji_say(cji_line *l, const char *fmt, ...)
+{
+    if (l->n + 1 >= l->size) return;
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(l->p + l->n, l->size - l->n, fmt, args);
+    va_end(args);
+    if (n > 0) l->n += (size_t)n < l->size - l->n ? (size_t)n : l->size - l->n - 1;
 }
 
 /* -- Arena -------------------------------------------------------------------------------------------------------------- */

@@ -1,37 +1,25 @@
 /* A call to the driver as one line of text: arguments by their types, what the driver wrote behind those that it writes through. */
 #include "driver/layer_text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-typedef struct line { char *p; size_t n, size; } line; /* n < size always */
+#include "base/mem.h"
 
-static void put(line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void put(line *l, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(l->p + l->n, l->size - l->n, fmt, args);
-    va_end(args);
-    if (n > 0) l->n += (size_t)n < l->size - l->n ? (size_t)n : l->size - l->n - 1;
-}
-
-static void put_string(line *l, const char *s)
+static void put_string(cji_line *l, const char *s)
 {
     size_t n = 0;
     if (!s) {
-        put(l, "NULL");
+        cji_say(l, "NULL");
         return;
     }
-    put(l, "\"");
+    cji_say(l, "\"");
     for (; s[n] && n < 80; n++) {
-        if (s[n] == '\n') put(l, "\\n");
-        else if (s[n] == '"' || s[n] == '\\') put(l, "\\%c", s[n]);
-        else if ((unsigned char)s[n] < ' ') put(l, "\\x%02x", (unsigned char)s[n]);
-        else put(l, "%c", s[n]);
+        if (s[n] == '\n') cji_say(l, "\\n");
+        else if (s[n] == '"' || s[n] == '\\') cji_say(l, "\\%c", s[n]);
+        else if ((unsigned char)s[n] < ' ') cji_say(l, "\\x%02x", (unsigned char)s[n]);
+        else cji_say(l, "%c", s[n]);
     }
-    put(l, s[n] ? "\"..." : "\"");
+    cji_say(l, s[n] ? "\"..." : "\"");
 }
 
 /* -- Types ----------------------------------------------------------------------------------------------------------------- */
@@ -102,42 +90,42 @@ static bool is_filled(const char *name)
 
 /* -- Values ---------------------------------------------------------------------------------------------------------------- */
 
-static void put_value(line *l, enum shown shown, uint64_t v)
+static void put_value(cji_line *l, enum shown shown, uint64_t v)
 {
     float f;
     uint32_t low = (uint32_t)v;
     const char *name;
     switch (shown) {
-    case SHOWN_SIGNED: put(l, "%d", (int)low); break;
-    case SHOWN_UNSIGNED: put(l, "%llu", (unsigned long long)v); break;
-    case SHOWN_FLOAT: memcpy(&f, &low, sizeof f); put(l, "%.9g", (double)f); break;
+    case SHOWN_SIGNED: cji_say(l, "%d", (int)low); break;
+    case SHOWN_UNSIGNED: cji_say(l, "%llu", (unsigned long long)v); break;
+    case SHOWN_FLOAT: memcpy(&f, &low, sizeof f); cji_say(l, "%.9g", (double)f); break;
     case SHOWN_STRING: put_string(l, (const char *)(uintptr_t)v); break;
     case SHOWN_RESULT:
         name = cji_cu_error_name((int)low);
-        if (name) put(l, "%s", name);
-        else put(l, "%d", (int)low);
+        if (name) cji_say(l, "%s", name);
+        else cji_say(l, "%d", (int)low);
         break;
-    default: put(l, "0x%llx", (unsigned long long)v); break;
+    default: cji_say(l, "0x%llx", (unsigned long long)v); break;
     }
 }
 
 /* What stands behind a pointer that a success has filled. */
-static void put_filled(line *l, const cji_cu_param *p, uint64_t pointer)
+static void put_filled(cji_line *l, const cji_cu_param *p, uint64_t pointer)
 {
     size_t n = strlen(p->type);
     uint64_t v = 0;
     if (!pointer || n < 3 || !is_filled(p->name)) return;
     const void *at = (const void *)(uintptr_t)pointer;
     if (strcmp(p->type, "char *") == 0) {
-        put(l, " -> ");
+        cji_say(l, " -> ");
         put_string(l, at);
     } else if (strcmp(p->type, "const char **") == 0) {
         memcpy(&v, at, sizeof(void *));
-        put(l, " -> ");
+        cji_say(l, " -> ");
         put_string(l, (const char *)(uintptr_t)v);
     } else if (strcmp(p->type, "void **") == 0 || strcmp(p->type, "const void **") == 0) {
         memcpy(&v, at, sizeof(void *));
-        put(l, " -> 0x%llx", (unsigned long long)v);
+        cji_say(l, " -> 0x%llx", (unsigned long long)v);
     } else {
         const struct type_row *t = find_type(p->type, n - 2); /* "T *"; a pointer to const is read, not filled, and found nowhere */
         if (!t) return;
@@ -148,20 +136,20 @@ static void put_filled(line *l, const cji_cu_param *p, uint64_t pointer)
         } else {
             memcpy(&v, at, sizeof v);
         }
-        put(l, " -> ");
+        cji_say(l, " -> ");
         put_value(l, (enum shown)t->shown, v);
     }
 }
 
-static void put_argument(line *l, const cji_cu_param *p, uint64_t v, bool filled)
+static void put_argument(cji_line *l, const cji_cu_param *p, uint64_t v, bool filled)
 {
     size_t n = strlen(p->type);
     const struct type_row *t = find_type(p->type, n);
-    put(l, "%s=", p->name);
+    cji_say(l, "%s=", p->name);
     if (strcmp(p->type, "const char *") == 0) {
         put_string(l, (const char *)(uintptr_t)v);
     } else if (p->type[n - 1] == '*') {
-        put(l, "0x%llx", (unsigned long long)v);
+        cji_say(l, "0x%llx", (unsigned long long)v);
         if (filled) put_filled(l, p, v);
     } else {
         put_value(l, t ? (enum shown)t->shown : SHOWN_SIGNED, v); /* the other types are enumerations */
@@ -171,12 +159,12 @@ static void put_argument(line *l, const cji_cu_param *p, uint64_t v, bool filled
 void cji_tap_text(char *out, size_t size, int id, const uint64_t *value, CUresult r)
 {
     const cji_cu_row *row = &cji_cu_rows[id];
-    line l = { out, 0, size };
-    put(&l, "%s(", row->name);
+    cji_line l = { out, size, 0 };
+    cji_say(&l, "%s(", row->name);
     for (int i = 0; i < row->count; i++) {
-        if (i) put(&l, ", ");
+        if (i) cji_say(&l, ", ");
         put_argument(&l, &row->param[i], value[i], r == CUDA_SUCCESS);
     }
-    put(&l, ") = ");
+    cji_say(&l, ") = ");
     put_value(&l, SHOWN_RESULT, (uint64_t)r);
 }

@@ -1,29 +1,11 @@
 /* Why a spelling is no instruction: one sentence with the mend. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "isa.h"
 #include "isa_ids.h"
 #include "isa_row.h"
 #include "isa_table.h"
-
-typedef struct sentence { char *out; size_t size, n; } sentence;
-
-static void say(sentence *t, const char *fmt, ...)
-#if defined __GNUC__
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
-static void say(sentence *t, const char *fmt, ...)
-{
-    if (t->n + 1 >= t->size) return;
-    va_list ap;
-    va_start(ap, fmt);
-    int w = vsnprintf(t->out + t->n, t->size - t->n, fmt, ap);
-    va_end(ap);
-    if (w > 0) t->n += (size_t)w < t->size - t->n ? (size_t)w : t->size - t->n - 1;
-}
 
 static int word_len(uint16_t w) { return cji_isa_word_at[w + 1] - cji_isa_word_at[w]; }
 static const char *word_text(uint16_t w) { return cji_isa_text + cji_isa_word_at[w]; }
@@ -136,7 +118,7 @@ static const char *kind_of_slot(const cji_isa_slot *s)
 }
 
 /* Spells the row with what was chosen and value `v` in the open slot. */
-static void say_with(sentence *t, const attempt *a, uint32_t slot, uint32_t v)
+static void say_with(cji_line *t, const attempt *a, uint32_t slot, uint32_t v)
 {
     const cji_isa_row *r = &cji_isa_table[a->row];
     for (uint32_t p = 0; p < r->npiece; p++) {
@@ -148,40 +130,40 @@ static void say_with(sentence *t, const attempt *a, uint32_t slot, uint32_t v)
             if (i != slot && s->optional && !a->choice[i]) continue;
             w = cji_isa_values[s->value + (i == slot ? v : (uint32_t)(a->choice[i] - s->optional))].word;
         }
-        say(t, "%s%.*s", p ? "." : "", word_len(w), word_text(w));
+        cji_say(t, "%s%.*s", p ? "." : "", word_len(w), word_text(w));
     }
 }
 
-static void say_missing(sentence *t, const attempt *a, const char *spelling, size_t len)
+static void say_missing(cji_line *t, const attempt *a, const char *spelling, size_t len)
 {
     const cji_isa_row *r = &cji_isa_table[a->row];
     uint16_t piece = cji_isa_pieces[r->piece + a->piece];
-    say(t, "no instruction \"%.*s\": ", (int)len, spelling);
-    for (uint32_t i = 0; i < r->nop; i++) say(t, "%s%.*s", i ? "." : "", word_len(cji_isa_pieces[r->piece + i]), word_text(cji_isa_pieces[r->piece + i]));
-    if (!(piece & CJI_PIECE_SLOT)) { say(t, " wants .%.*s", word_len(piece), word_text(piece)); return; }
+    cji_say(t, "no instruction \"%.*s\": ", (int)len, spelling);
+    for (uint32_t i = 0; i < r->nop; i++) cji_say(t, "%s%.*s", i ? "." : "", word_len(cji_isa_pieces[r->piece + i]), word_text(cji_isa_pieces[r->piece + i]));
+    if (!(piece & CJI_PIECE_SLOT)) { cji_say(t, " wants .%.*s", word_len(piece), word_text(piece)); return; }
     uint32_t slot = piece & CJI_PIECE_MASK;
     const cji_isa_slot *s = &cji_isa_slots[r->slot + slot];
-    say(t, " wants %s: ", kind_of_slot(s));
+    cji_say(t, " wants %s: ", kind_of_slot(s));
     uint32_t shown = s->count > 6 ? 5 : s->count;
     for (uint32_t v = 0; v < shown; v++) {
-        if (v) say(t, ", ");
+        if (v) cji_say(t, ", ");
         say_with(t, a, slot, v);
     }
-    if (shown < s->count) say(t, ", ...");
+    if (shown < s->count) cji_say(t, ", ...");
 }
 
 cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t size)
 {
-    sentence t = { out, size, 0 };
+    cji_line t = { out, size, 0 };
     if (size) out[0] = 0;
     const char *dot = len ? memchr(spelling, '.', len) : NULL;
     size_t head = dot ? (size_t)(dot - spelling) : len;
     uint16_t lead = cji_word_find(spelling, head);
-    if (!len) { say(&t, "no instruction is named"); return CJ_EUNKNOWN; }
+    if (!len) { cji_say(&t, "no instruction is named"); return CJ_EUNKNOWN; }
     if (lead == 0xffff || !leads_a_row(lead)) {
         uint16_t near = nearest(spelling, head, 0xffff);
-        say(&t, "no instruction \"%.*s\"", (int)head, spelling);
-        if (near != 0xffff) say(&t, "; did you mean %.*s", word_len(near), word_text(near));
+        cji_say(&t, "no instruction \"%.*s\"", (int)head, spelling);
+        if (near != 0xffff) cji_say(&t, "; did you mean %.*s", word_len(near), word_text(near));
         return CJ_EUNKNOWN;
     }
     /* a word that no row of this instruction has */
@@ -191,14 +173,14 @@ cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t si
         uint16_t w = cji_word_find(s + 1, n);
         if (w == 0xffff || !in_rows_of(lead, w)) {
             uint16_t near = nearest(s + 1, n, lead);
-            say(&t, "no modifier .%.*s in \"%.*s\"", (int)n, s + 1, (int)len, spelling);
-            if (near != 0xffff) say(&t, "; did you mean .%.*s", word_len(near), word_text(near));
+            cji_say(&t, "no modifier .%.*s in \"%.*s\"", (int)n, s + 1, (int)len, spelling);
+            if (near != 0xffff) cji_say(&t, "; did you mean .%.*s", word_len(near), word_text(near));
             return CJ_EUNKNOWN;
         }
         s = next ? next : end;
     }
     cji_words w;
-    if (!cji_words_read(spelling, len, &w)) { say(&t, "\"%.*s\" has too many modifiers", (int)len, spelling); return CJ_EUNKNOWN; }
+    if (!cji_words_read(spelling, len, &w)) { cji_say(&t, "\"%.*s\" has too many modifiers", (int)len, spelling); return CJ_EUNKNOWN; }
     /* the row that takes most of the words, and of those one that only lacks something */
     attempt best = { 0, 0, 0, { 0 } };
     for (uint32_t i = cji_isa_lead[lead]; i < cji_isa_lead[lead + 1]; i++) {
@@ -209,6 +191,6 @@ cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t si
     const cji_isa_row *r = &cji_isa_table[best.row];
     if (best.taken == w.n && best.piece < r->npiece) { say_missing(&t, &best, spelling, len); return CJ_EUNKNOWN; }
     /* all words are known and nothing is missing: they do not go together */
-    say(&t, "no instruction \"%.*s\": these modifiers do not go together, or not in this order", (int)len, spelling);
+    cji_say(&t, "no instruction \"%.*s\": these modifiers do not go together, or not in this order", (int)len, spelling);
     return CJ_EUNKNOWN;
 }

@@ -1,8 +1,8 @@
 /* Operands against a form.  cji_isa_fits is the quick question; cji_isa_why finds the words once the answer is no. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "isa_match.h"
 #include "isa_table.h"
 
@@ -102,23 +102,6 @@ int cji_isa_fits(const cji_isa_form *f, const cji_isa_arg *args, size_t n)
 
 /* ---- The sentence ------------------------------------------------------------------------------------------------- */
 
-typedef struct line { char *out; size_t size, n; } line;
-
-static void add(line *t, const char *fmt, ...)
-#if defined __GNUC__
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
-static void add(line *t, const char *fmt, ...)
-{
-    if (t->n + 1 >= t->size) return;
-    va_list ap;
-    va_start(ap, fmt);
-    int w = vsnprintf(t->out + t->n, t->size - t->n, fmt, ap);
-    va_end(ap);
-    if (w > 0) t->n += (size_t)w < t->size - t->n ? (size_t)w : t->size - t->n - 1;
-}
-
 void cji_isa_opnd_name(const cji_isa_form *f, size_t i, char *out, size_t size)
 {
     bool writes = f->nopnd && (f->opnd[0].role & CJI_WRITE) && !has(f->opnd[0].kinds, CJI_K_MEM);
@@ -126,69 +109,69 @@ void cji_isa_opnd_name(const cji_isa_form *f, size_t i, char *out, size_t size)
     else snprintf(out, size, "%c", (char)('a' + (i - writes) % 26 + (writes && i - writes >= 3)));
 }
 
-static void add_value(line *t, const cji_isa_arg *a)
+static void add_value(cji_line *t, const cji_isa_arg *a)
 {
-    if (a->wide) add(t, "%llu", (unsigned long long)a->value);
-    else add(t, "%lld", (long long)a->value);
+    if (a->wide) cji_say(t, "%llu", (unsigned long long)a->value);
+    else cji_say(t, "%lld", (long long)a->value);
 }
 
-static void add_given(line *t, const cji_isa_arg *a)
+static void add_given(cji_line *t, const cji_isa_arg *a)
 {
     static const char *const what[] = {
         "nothing", "", "", "a special register", "an address", "", "a label", "a symbol", "a function", "", "", "_", "a list", "a list of targets", "a texture address"
     };
     switch (a->kind) {
-    case CJI_K_REG: add(t, ".%s", cji_type_word(a->type)); break;
-    case CJI_K_NOT: add(t, "a negated .%s", cji_type_word(a->type)); break;
+    case CJI_K_REG: cji_say(t, ".%s", cji_type_word(a->type)); break;
+    case CJI_K_NOT: cji_say(t, "a negated .%s", cji_type_word(a->type)); break;
     case CJI_K_SREG:
-        if (a->count) { add(t, "a special register of %u elements", a->count); break; }
-        add(t, "a special register of .%s", cji_type_word(a->type));
+        if (a->count) { cji_say(t, "a special register of %u elements", a->count); break; }
+        cji_say(t, "a special register of .%s", cji_type_word(a->type));
         break;
-    case CJI_K_VEC: add(t, "a vector of %u", a->count); break;
-    case CJI_K_PAIR: add(t, "a pair"); break;
+    case CJI_K_VEC: cji_say(t, "a vector of %u", a->count); break;
+    case CJI_K_PAIR: cji_say(t, "a pair"); break;
     case CJI_K_IMM:
-        if (a->lit == CJI_LIT_INT) { add(t, "the integer "); add_value(t, a); }
-        else add(t, "a floating-point literal");
+        if (a->lit == CJI_LIT_INT) { cji_say(t, "the integer "); add_value(t, a); }
+        else cji_say(t, "a floating-point literal");
         break;
-    default: add(t, "%s", a->kind < sizeof what / sizeof *what ? what[a->kind] : "nothing known"); break;
+    default: cji_say(t, "%s", a->kind < sizeof what / sizeof *what ? what[a->kind] : "nothing known"); break;
     }
 }
 
-static void add_range(line *t, const cji_isa_opnd *o)
+static void add_range(cji_line *t, const cji_isa_opnd *o)
 {
     if (o->lo == o->hi) {
-        add(t, "%lld", (long long)o->lo);
+        cji_say(t, "%lld", (long long)o->lo);
     } else if (o->step == 255) {
-        add(t, "a power of two from %lld to %lld", (long long)o->lo, (long long)o->hi);
+        cji_say(t, "a power of two from %lld to %lld", (long long)o->lo, (long long)o->hi);
     } else if (o->step > 1) {
-        for (int64_t v = o->lo; v <= o->hi; v += o->step) add(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
+        for (int64_t v = o->lo; v <= o->hi; v += o->step) cji_say(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
     } else {
-        add(t, "%lld to %lld", (long long)o->lo, (long long)o->hi);
+        cji_say(t, "%lld to %lld", (long long)o->lo, (long long)o->hi);
     }
 }
 
-static void add_wanted(line *t, const cji_isa_opnd *o)
+static void add_wanted(cji_line *t, const cji_isa_opnd *o)
 {
     static const struct { int kind; const char *text; } others[] = {
         { CJI_K_MEM, "an address: [a], in C cj_mem()" }, { CJI_K_LABEL, "a label" }, { CJI_K_FUNC, "a function" }, { CJI_K_LIST, "a list in parentheses" },
         { CJI_K_TARGETS, "the name of a list of targets or of a prototype" }, { CJI_K_TEXMEM, "an object and its coordinates" },
     };
-    if (o->count && !has(o->kinds, CJI_K_TEXMEM)) add(t, "%u of .%s", o->count, cji_type_word(o->type));
-    else if (has(o->kinds, CJI_K_REG)) add(t, ".%s", cji_type_word(o->type));
-    else if (has(o->kinds, CJI_K_IMM)) { add(t, "a literal from "); add_range(t, o); }
+    if (o->count && !has(o->kinds, CJI_K_TEXMEM)) cji_say(t, "%u of .%s", o->count, cji_type_word(o->type));
+    else if (has(o->kinds, CJI_K_REG)) cji_say(t, ".%s", cji_type_word(o->type));
+    else if (has(o->kinds, CJI_K_IMM)) { cji_say(t, "a literal from "); add_range(t, o); }
     else
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (has(o->kinds, (unsigned)others[i].kind)) { add(t, "%s", others[i].text); break; }
-    if (has(o->kinds, CJI_K_PAIR) && !has(o->kinds, CJI_K_REG)) add(t, "%s.%s|.%s", t->n ? " " : "", cji_type_word(o->type), cji_type_word(o->pair_type));
+            if (has(o->kinds, (unsigned)others[i].kind)) { cji_say(t, "%s", others[i].text); break; }
+    if (has(o->kinds, CJI_K_PAIR) && !has(o->kinds, CJI_K_REG)) cji_say(t, "%s.%s|.%s", t->n ? " " : "", cji_type_word(o->type), cji_type_word(o->pair_type));
 }
 
-static void why_vector(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
+static void why_vector(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
-    if (a->count != o->count) { add(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type)); return; }
+    if (a->count != o->count) { cji_say(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type)); return; }
     for (uint32_t i = 0; i < a->count; i++)
         if (a->types[i] == CJ_VOID || !has(o->types, a->types[i])) {
-            if (a->types[i]) add(t, " has a .%s as element %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(o->type));
-            else add(t, " has no register as element %u, wants .%s", i, cji_type_word(o->type));
+            if (a->types[i]) cji_say(t, " has a .%s as element %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(o->type));
+            else cji_say(t, " has no register as element %u, wants .%s", i, cji_type_word(o->type));
             return;
         }
 }
@@ -199,44 +182,44 @@ static const char *space_word(unsigned space)
     return space < 8 ? names[space] : "?";
 }
 
-static void why_coordinates(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
+static void why_coordinates(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
-    if (a->sampler) { add(t, " has a sampler of its own, wants none: the object holds it"); return; }
-    if (a->count != o->count + o->count2) { add(t, " has %u coordinates, wants %u", a->count, o->count + o->count2); return; }
+    if (a->sampler) { cji_say(t, " has a sampler of its own, wants none: the object holds it"); return; }
+    if (a->count != o->count + o->count2) { cji_say(t, " has %u coordinates, wants %u", a->count, o->count + o->count2); return; }
     for (uint32_t i = 0; i < a->count; i++) {
         bool lead = i < o->count2;
         if (a->types[i] == CJ_VOID || !has(lead ? o->types2 : o->types, a->types[i])) {
-            add(t, " has a .%s as coordinate %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(lead ? o->type2 : o->type));
+            cji_say(t, " has a .%s as coordinate %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(lead ? o->type2 : o->type));
             return;
         }
     }
-    add(t, " is based on a .%s, wants .b64", cji_type_word(a->type));
+    cji_say(t, " is based on a .%s, wants .b64", cji_type_word(a->type));
 }
 
-static void why_pair(line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
+static void why_pair(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     if (a->second == CJ_VOID ? !o->sink2 : a->second != o->pair_type)
-        add(t, " has %s as second destination, wants .%s", a->second ? cji_type_word(a->second) : "_", cji_type_word(o->pair_type));
+        cji_say(t, " has %s as second destination, wants .%s", a->second ? cji_type_word(a->second) : "_", cji_type_word(o->pair_type));
     else if (a->first == CJI_K_VEC && o->count) why_vector(t, o, a);
-    else if (a->first == CJI_K_SINK) add(t, " may not be dropped");
-    else { add(t, " is .%s, wants ", cji_type_word(a->type)); add_wanted(t, o); }
+    else if (a->first == CJI_K_SINK) cji_say(t, " may not be dropped");
+    else { cji_say(t, " is .%s, wants ", cji_type_word(a->type)); add_wanted(t, o); }
 }
 
-static void why_count(line *t, const cji_isa_form *f, size_t n)
+static void why_count(cji_line *t, const cji_isa_form *f, size_t n)
 {
     size_t least = least_operands(f);
     char name[4];
-    if (least == f->nopnd) add(t, "has %zu operand%s, wants %zu", n, n == 1 ? "" : "s", least);
-    else add(t, "has %zu operand%s, wants %zu to %u", n, n == 1 ? "" : "s", least, f->nopnd);
+    if (least == f->nopnd) cji_say(t, "has %zu operand%s, wants %zu", n, n == 1 ? "" : "s", least);
+    else cji_say(t, "has %zu operand%s, wants %zu to %u", n, n == 1 ? "" : "s", least, f->nopnd);
     for (size_t i = 0; i < f->nopnd; i++) {
         cji_isa_opnd_name(f, i, name, sizeof name);
-        add(t, "%s%s%s", i ? ", " : ": ", name, f->opnd[i].optional ? " (optional)" : "");
+        cji_say(t, "%s%s%s", i ? ", " : ": ", name, f->opnd[i].optional ? " (optional)" : "");
     }
 }
 
 void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int at, char *why, size_t size)
 {
-    line t = { why, size, 0 };
+    cji_line t = { why, size, 0 };
     if (size) why[0] = 0;
     if (at < 0) return;
     if ((size_t)at >= n || at >= f->nopnd) { why_count(&t, f, n); return; }
@@ -244,17 +227,17 @@ void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int a
     const cji_isa_arg *a = &args[at];
     char name[4];
     cji_isa_opnd_name(f, (size_t)at, name, sizeof name);
-    add(&t, "operand %s", name);
+    cji_say(&t, "operand %s", name);
     bool kind = a->kind <= 31 && has(o->kinds, a->kind);
     if (kind && a->kind == CJI_K_VEC) why_vector(&t, o, a);
     else if (kind && a->kind == CJI_K_PAIR) why_pair(&t, o, a);
     else if (kind && a->kind == CJI_K_TEXMEM) why_coordinates(&t, o, a);
-    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM) && !space_fits(o, a)) add(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
-    else if (kind && a->kind == CJI_K_MEM) add(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
-    else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) { add(&t, " is "); add_value(&t, a); add(&t, ", wants "); add_range(&t, o); }
-    else if (a->kind == CJI_K_IMM && has(o->kinds, CJI_K_REG) && !has(o->kinds, CJI_K_IMM)) add(&t, " is a literal, wants a register of .%s", cji_type_word(o->type));
-    else if (a->kind == CJI_K_REG && o->count && !has(o->kinds, CJI_K_TEXMEM)) add(&t, " is one register, wants %u of .%s", o->count, cji_type_word(o->type));
-    else { add(&t, " is "); add_given(&t, a); add(&t, ", wants "); add_wanted(&t, o); }
+    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM) && !space_fits(o, a)) cji_say(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
+    else if (kind && a->kind == CJI_K_MEM) cji_say(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
+    else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) { cji_say(&t, " is "); add_value(&t, a); cji_say(&t, ", wants "); add_range(&t, o); }
+    else if (a->kind == CJI_K_IMM && has(o->kinds, CJI_K_REG) && !has(o->kinds, CJI_K_IMM)) cji_say(&t, " is a literal, wants a register of .%s", cji_type_word(o->type));
+    else if (a->kind == CJI_K_REG && o->count && !has(o->kinds, CJI_K_TEXMEM)) cji_say(&t, " is one register, wants %u of .%s", o->count, cji_type_word(o->type));
+    else { cji_say(&t, " is "); add_given(&t, a); cji_say(&t, ", wants "); add_wanted(&t, o); }
 }
 
 /* How near a row came: the right number of operands first, then a mistake in value rather than in kind, then the later mistake. */
@@ -272,17 +255,17 @@ static void why_ranges(uint32_t first, uint32_t nearest, const cji_isa_arg *args
     cji_isa_form f;
     if (!cji_isa_get(nearest, &f)) return;
     int score = nearness(&f, args, n, at);
-    line t = { why, size, 0 };
+    cji_line t = { why, size, 0 };
     char name[4];
     cji_isa_opnd_name(&f, (size_t)at, name, sizeof name);
-    add(&t, "operand %s is ", name);
+    cji_say(&t, "operand %s is ", name);
     add_value(&t, &args[at]);
-    add(&t, ", wants ");
+    cji_say(&t, ", wants ");
     const char *between = "";
     for (uint32_t form = first; form != CJI_FORM_NONE && cji_isa_get(form, &f); form = f.next) {
         int k = cji_isa_fits(&f, args, n);
         if (k != at || nearness(&f, args, n, k) != score) continue;
-        add(&t, "%s", between);
+        cji_say(&t, "%s", between);
         add_range(&t, &f.opnd[at]);
         between = " or ";
     }

@@ -42,7 +42,8 @@ static CUresult sd_pinned_alloc(void **out, size_t bytes, unsigned flags)
 CUresult cji_sd_cuMemAllocHost(void **out, size_t bytes) { return sd_pinned_alloc(out, bytes, 0); }
 CUresult cji_sd_cuMemHostAlloc(void **out, size_t bytes, unsigned flags) { return sd_pinned_alloc(out, bytes, flags); }
 
-CUresult cji_sd_cuMemFreeHost(void *p)
+/* What begins at `p` is given back when the work of its context is done; `none`: nothing of this kind begins there. */
+static CUresult sd_host_give_back(void *p, sd_place place, CUresult none)
 {
     sd_ctx *c;
     sd_range range;
@@ -50,15 +51,17 @@ CUresult cji_sd_cuMemFreeHost(void *p)
     CUresult r = cji_sd_ctx_any(&c);
     if (!r) r = cji_sd_unsafe();
     uint64_t at = (uint64_t)(uintptr_t)p;
-    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.place != SD_PINNED)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.place != place)) r = none;
     if (!r) {
         if (range.ctx->alive) cji_sd_wait_ctx(range.ctx);
-        r = cji_sd_space_drop(at, SD_PINNED, NULL);
+        r = cji_sd_space_drop(at, place, NULL);
         if (!r) r = c->fault;
     }
     sd_unlock();
     return r;
 }
+
+CUresult cji_sd_cuMemFreeHost(void *p) { return sd_host_give_back(p, SD_PINNED, CUDA_ERROR_INVALID_VALUE); }
 
 static CUresult sd_pinned_of(void *p, sd_range *range)
 {
@@ -107,23 +110,7 @@ CUresult cji_sd_cuMemHostRegister(void *p, size_t bytes, unsigned flags)
     return r;
 }
 
-CUresult cji_sd_cuMemHostUnregister(void *p)
-{
-    sd_ctx *c;
-    sd_range range;
-    sd_lock();
-    CUresult r = cji_sd_ctx_any(&c);
-    if (!r) r = cji_sd_unsafe();
-    uint64_t at = (uint64_t)(uintptr_t)p;
-    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.place != SD_REGISTERED)) r = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    if (!r) {
-        if (range.ctx->alive) cji_sd_wait_ctx(range.ctx);
-        r = cji_sd_space_drop(at, SD_REGISTERED, NULL);
-        if (!r) r = c->fault;
-    }
-    sd_unlock();
-    return r;
-}
+CUresult cji_sd_cuMemHostUnregister(void *p) { return sd_host_give_back(p, SD_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED); }
 
 /* ---- Managed memory: one memory for host and devices, so moving and advising it changes nothing but what can be asked for.
  * Advice holds for a whole allocation: what was said of a part of it last. ---------------------------------------- */
