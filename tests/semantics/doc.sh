@@ -5,7 +5,7 @@
 set -eu
 sim=$1 gpu=$2
 files=
-for group in loader streams events host memory captures graphs launches; do
+for group in loader streams events host memory captures captures_calls graphs graphs_kinds launches; do
     for log in "$sim/rules_$group.sim.log" "$gpu/rules_$group.gpu.log"; do
         test -f "$log" || { echo "doc.sh: no $log: run the conformance programs there" >&2; exit 1; }
         grep -q 'rule [0-9]' "$log" || { echo "doc.sh: $log has no rules: the programs were skipped there" >&2; exit 1; }
@@ -16,7 +16,7 @@ done
 ${AWK:-awk} '
     FNR == 1 {
         on = FILENAME ~ /\.gpu\.log$/ ? "gpu" : "sim"
-        group = FILENAME; sub(/.*rules_/, "", group); sub(/\..*/, "", group)
+        group = FILENAME; sub(/.*rules_/, "", group); sub(/[_.].*/, "", group)
     }
     /^# device: / { device[on] = substr($0, 11) }
     /^# rule [0-9]+: / {

@@ -1,6 +1,7 @@
 # The driver's rules (docs/semantics.md), a program for each group, on the CPU device and on a GPU.
-device_tests += %D%/rules_loader %D%/rules_streams %D%/rules_events %D%/rules_host %D%/rules_memory %D%/rules_captures %D%/rules_graphs %D%/rules_launches
-EXTRA_DIST += %D%/rules.h
+device_tests += %D%/rules_loader %D%/rules_streams %D%/rules_events %D%/rules_host %D%/rules_memory %D%/rules_captures %D%/rules_captures_calls
+device_tests += %D%/rules_graphs %D%/rules_graphs_kinds %D%/rules_launches
+EXTRA_DIST += %D%/rules.h %D%/rules_captures.h %D%/rules_graphs.h
 EXTRA_DIST += %D%/doc.sh docs/semantics.md
 
 # docs/semantics.md from the logs of make check; those of a GPU may lie elsewhere: make semantics-doc GPU_LOGS=folder
