@@ -103,8 +103,8 @@ CJ_API cj_status cj_graph_keep(cj_graph *g, void (*release)(void *user), void *u
 /* How many nodes the graph has; 0 for a failed graph. */
 CJ_API size_t cj_graph_count(cj_graph *g);
 
-/* All nodes in the order of their making, and those that none comes after: where a capture goes on.  Borrowed until the graph is next changed, asked this, or
- * freed; NULL for a failed graph. */
+/* cj_graph_nodes: all nodes, in the order of their making.  cj_graph_leaves: those that no node comes after.  Borrowed until the graph is next changed, asked
+ * this, or freed; NULL for a failed graph. */
 CJ_API const cj_nodes *cj_graph_nodes(cj_graph *g);
 CJ_API const cj_nodes *cj_graph_leaves(cj_graph *g);
 
@@ -134,14 +134,15 @@ CJ_API void cj_graph_free(cj_graph *g);       /* NULL is fine; a body stays its 
  * Errors, in node and graph: CJ_EINVAL for a node of another graph in `after`; CJ_ESTATE while the graph is being captured into; and as the call of
  * stream.h or launch.h does that does the same. */
 
-CJ_API cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count); /* CUDA 12.0 */
+/* A launch of `k`; as cj_launch_n.  cj_graph_kernel(g, after, k, dims, ...) is the handy form.  CUDA 12.0. */
+CJ_API cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
 
-/* Host memory of any kind is read and written at each launch, and stays until the last one is done. */
+/* A copy of `bytes` > 0.  Host memory of any kind is read and written at each launch; it is the caller's, and must be there until the last launch is done. */
 CJ_API cj_node *cj_graph_copy_to_device(cj_graph *g, const cj_nodes *after, cj_dptr dst, const void *src, size_t bytes);
 CJ_API cj_node *cj_graph_copy_to_host(cj_graph *g, const cj_nodes *after, void *dst, cj_dptr src, size_t bytes);
 CJ_API cj_node *cj_graph_copy(cj_graph *g, const cj_nodes *after, cj_dptr dst, cj_dptr src, size_t bytes);
 
-/* `bytes` and `count` > 0. */
+/* Fills `count` > 0 elements of 1, 2 or 4 bytes. */
 CJ_API cj_node *cj_graph_set8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count);
 CJ_API cj_node *cj_graph_set16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value, size_t count);
 CJ_API cj_node *cj_graph_set32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value, size_t count);
@@ -189,7 +190,8 @@ CJ_API void *cj_node_raw(const cj_node *n);            /* its CUgraphNode, borro
  * A body is filled as any graph is, by nodes or by a capture into it; the driver allows kernels, copies and fills on the device, empty nodes, children of such
  * and conditional nodes in it.  It belongs to its node: cj_graph_free leaves it alone. */
 
-/* A condition, a number that kernels can set, for one conditional node of `g`; with the value `at_launch` at the beginning of each launch; kernels of other graphs inside the same one may set it too.
+/* A condition: a number that kernels set and that one conditional node of `g` looks at.  Each launch begins with the value `at_launch`.  Kernels of every graph that lies
+ * in the same outermost one, bodies too, may set it.
  * Returns its handle; or 0 and leaves the failure in `g`, whose instantiation fails with it: CJ_ENOTSUP, CJ_EDRIVER. */
 CJ_API uint64_t cj_graph_condition(cj_graph *g, uint32_t at_launch);
 

@@ -15,14 +15,15 @@ extern "C" {
 
 typedef struct cj_hub cj_hub;
 
-/* Makes a hub: a stream of its own on `dev`, where the streams meet, and two events with timing.  Never NULL; owned by the caller, free with cj_hub_free. */
+/* Makes a hub: a stream of its own on `dev`, where the streams meet, and two events with timing.  Never NULL; owned by the caller, free with cj_hub_free.
+ * Errors (the hub is a failed object): what `dev` failed with; CJ_ENOMEM; CJ_EDRIVER. */
 CJ_API cj_hub *cj_hub_create(cj_device *dev);
 
 /* Releases it at once; barriers under way still hold.  NULL is fine. */
 CJ_API void cj_hub_free(cj_hub *h);
 
-/* Later work of each of the `count` > 0 streams waits, on its device, for what all of them were given before this call.  Returns at once: one event and one wait for
- * each stream, and one more wait for each.  A stream may be named twice.  Where some of the streams are being captured (in one capture), the barrier
+/* Later work of each of the `count` > 0 streams waits, on its device, for what all of them were given before this call.  Returns at once;
+ * each stream costs two records of events and two waits, on the devices.  A stream may be named twice.  Where some of the streams are being captured (in one capture), the barrier
  * becomes part of that: the others are drawn in, as by cj_stream_fork, and must be joined before its end.
  * Errors, in `h`: CJ_EINVAL for no streams, and for streams of two drivers; CJ_EHANDLE; what a stream failed with; CJ_EDRIVER. */
 CJ_API cj_status cj_hub_barrier(cj_hub *h, cj_stream *const *streams, size_t count);
@@ -46,6 +47,7 @@ typedef struct cj_hub_time {
     double ms;       /* milliseconds */
 } cj_hub_time;
 
+/* Fills `time` with its size and CJ_HUB_NONE. */
 CJ_API void cj_hub_time_defaults(cj_hub_time *time);
 
 /* Fills *time for the latest barrier, up to the size that it states.

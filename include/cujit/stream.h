@@ -98,8 +98,8 @@ CJ_API cj_status cj_done_call(cj_stream *s, void (*fn)(void *user, cj_status sta
  * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while `s` is being captured. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
-/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream (or its last point, if it is gone)
- * and every stream named by cj_used_on has reached this moment, and when no graph that was captured with it is left.  { 0 } is fine.
+/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream and every stream named by cj_used_on have
+ * reached this moment (of a stream that was freed: the end of what it was given), and when no graph is left that uses it.  { 0 } is fine.
  * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
@@ -127,7 +127,8 @@ CJ_API cj_status cj_copy_to_host(cj_stream *s, void *dst, cj_dptr src, size_t by
 /* Copies `bytes` on the device.  The ranges must not overlap (CJ_EINVAL). */
 CJ_API cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes);
 
-/* Fills `count` elements of 1, 2 or 4 bytes.  `d` is aligned to an element (CJ_EINVAL). */
+/* Fills `count` elements of 1, 2 or 4 bytes with `value`, in the stream's order; 0 is fine.  Returns at once.
+ * Errors: CJ_EINVAL where `d` is not aligned to an element, and for a range that does not fit into its allocation; CJ_EDRIVER. */
 CJ_API cj_status cj_set8(cj_stream *s, cj_dptr d, uint8_t value, size_t count);
 CJ_API cj_status cj_set16(cj_stream *s, cj_dptr d, uint16_t value, size_t count);
 CJ_API cj_status cj_set32(cj_stream *s, cj_dptr d, uint32_t value, size_t count);
@@ -135,11 +136,12 @@ CJ_API cj_status cj_set32(cj_stream *s, cj_dptr d, uint32_t value, size_t count)
 /* ---- Order and waiting ------------------------------------------------------------------------------------------- */
 
 /* Later work of `s` waits, on the device, for what `e` recorded last before this call; an event never recorded is no wait.
- * `e` may be of another device.  Returns at once. */
+ * `e` may be of another device.  Returns at once.  Errors, in `s`: CJ_EINVAL for an event of another driver; CJ_EHANDLE; CJ_EDRIVER. */
 CJ_API cj_status cj_stream_wait(cj_stream *s, cj_event *e);
 
 /* fork: later work of `t` waits for everything given to `s` so far.  join: later work of `s` waits for everything given to `t` so far.
- * In a capture of `s`, fork draws `t` into it and join brings it back; every fork must be joined before cj_capture_end. */
+ * In a capture of `s`, fork draws `t` into it and join brings it back; every fork must be joined before cj_capture_end.
+ * Both return at once.  Errors, in `s`: CJ_EINVAL for streams of two drivers; CJ_EHANDLE; CJ_EDRIVER. */
 CJ_API cj_status cj_stream_fork(cj_stream *s, cj_stream *t);
 CJ_API cj_status cj_stream_join(cj_stream *s, cj_stream *t);
 
@@ -187,7 +189,8 @@ typedef struct cj_event_opts {
 /* Fills `opts` with its size and the defaults. */
 CJ_API void cj_event_defaults(cj_event_opts *opts);
 
-/* Makes an event of a device; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_event_free. */
+/* Makes an event of a device; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_event_free.
+ * Errors (the event is a failed object): CJ_EINVAL for .timing together with .shared; what `dev` failed with; CJ_EDRIVER. */
 CJ_API cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts);
 
 /* Releases the event at once; waits that were given to streams before still hold.  NULL is fine. */
@@ -243,6 +246,7 @@ typedef struct cj_stream_counts {
     int64_t latency_ns;       /* from giving work to its start; the same */
 } cj_stream_counts;
 
+/* Fills `counts` with its size, zeros, and CJ_NOT_MEASURED for the times. */
 CJ_API void cj_stream_counts_defaults(cj_stream_counts *counts);
 
 /* Fills *counts, up to the size that it states.  Reads numbers only: harms no capture, waits for nothing.  Errors: CJ_EINVAL for NULL or a size that is none. */
