@@ -149,7 +149,7 @@ static bool sd_can_be_stuck(sd_op *op)
 /* Marks the waits that never end; false: there are none, or something may still end them. */
 static bool sd_find_stuck(void)
 {
-    size_t item;
+    size_t free_one;
     bool any = false;
     SD_EACH_OP(op) {
         op->mark = sd_can_be_stuck(op) ? SD_STUCK : 0;
@@ -162,7 +162,8 @@ static bool sd_find_stuck(void)
             if (!(op->mark & SD_BEHIND) && sd_is_free(op)) return false;
             if (!(op->mark & SD_STUCK)) continue;
             const sd_work *w = sd_value(op, op->stuck);
-            if (!sd_writer(w, false, &item) && sd_writer(w, true, &item)) {
+            op->writer = sd_writer(w, false, &free_one) ? NULL : sd_writer(w, true, &op->write);
+            if (op->writer) {
                 any = true;
                 continue;
             }
@@ -175,11 +176,11 @@ static bool sd_find_stuck(void)
 
 /* ---- The report -------------------------------------------------------------------------------------------------- */
 
-/* The write that a stuck wait waits for, and the stuck wait that it is behind. */
-static sd_op *sd_next_member(const sd_op *wait, sd_op **writer, size_t *item)
+/* The stuck wait that the write which this one waits for is behind. */
+static sd_op *sd_next_member(const sd_op *wait)
 {
-    sd_op *op = *writer = sd_writer(sd_value(wait, wait->stuck), true, item);
-    if (op->mark & SD_STUCK && *item > op->stuck) return op;
+    sd_op *op = wait->writer;
+    if (op->mark & SD_STUCK && wait->write > op->stuck) return op;
     for (op = op->from; !(op->mark & SD_STUCK); op = op->from) {}
     return op;
 }
@@ -213,10 +214,8 @@ static void sd_say_way(cji_text *t, const sd_op *op)
 
 static void sd_say_member(cji_text *t, const sd_op *op, size_t number, size_t count)
 {
-    sd_op *writer;
-    size_t item;
     const sd_work *w = sd_value(op, op->stuck);
-    sd_op *next = sd_next_member(op, &writer, &item);
+    const sd_op *writer = op->writer, *next = sd_next_member(op);
     cji_text_printf(t, "  %zu of %zu: stream %llu%s waits until the word of %d bytes at 0x%llx %s 0x%llx; that is written by %s of stream %llu%s behind %s\n", number, count,
                     sd_stream_of_op(op), sd_where(op), w->value.wide ? 8 : 4, (unsigned long long)w->value.at, sd_until(w), (unsigned long long)w->value.value,
                     writer->work->verb == SD_FILL ? "a fill" : "a write", sd_stream_of_op(writer), sd_where(writer),
@@ -226,14 +225,14 @@ static void sd_say_member(cji_text *t, const sd_op *op, size_t number, size_t co
 
 static void sd_report(cji_text *t, sd_op *first)
 {
-    sd_op *op = first, *writer;
-    size_t count = 0, number = 0, item;
+    sd_op *op = first;
+    size_t count = 0, number = 0;
     do count++;
-    while ((op = sd_next_member(op, &writer, &item)) != first);
+    while ((op = sd_next_member(op)) != first);
     cji_text_printf(t, "deadlock: %zu operation%s for ever:\n", count, count == 1 ? " waits for itself" : "s wait for each other");
     do {
         sd_say_member(t, op, ++number, count);
-        op = sd_next_member(op, &writer, &item);
+        op = sd_next_member(op);
     } while (op != first);
     cji_text_puts(t, "  to mend it, submit the writes before the waits, or to a stream that does not wait\n");
 }
@@ -243,16 +242,15 @@ void cji_sd_circles(cji_text *t)
 {
     if (!sd_find_stuck()) return;
     SD_EACH_OP(start) {
-        sd_op *op = start, *writer;
-        size_t item;
+        sd_op *op = start;
         if (!(op->mark & SD_STUCK)) continue;
-        for (; !op->told_circle; op = sd_next_member(op, &writer, &item)) {
+        for (; !op->told_circle; op = sd_next_member(op)) {
             if (op->mark & SD_VISITED) {
                 sd_report(t, op);
                 break;
             }
             op->mark |= SD_VISITED;
         }
-        for (op = start; !op->told_circle; op = sd_next_member(op, &writer, &item)) op->told_circle = true;
+        for (op = start; !op->told_circle; op = sd_next_member(op)) op->told_circle = true;
     }
 }

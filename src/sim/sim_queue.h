@@ -72,7 +72,7 @@ struct sd_op {
     sd_op *branch;                  /* SD_AGAIN: the branch whose body ends here; held */
     uint64_t seq, when;             /* when: done, in ns; before that: begun, or queued */
     unsigned item;                  /* of a batch: which value it is at; changed without the lock */
-    unsigned mark; size_t stuck; sd_op *from;   /* sim_circle.c: scratch */
+    unsigned mark; size_t stuck, write; sd_op *from, *writer;   /* sim_circle.c: scratch */
     sd_op *next_ready, *prev_ready;
     sd_op *next, *prev;             /* ctx->first */
     sd_op **succ; size_t nsucc, cap;

@@ -113,10 +113,7 @@ void cji_sd_schedule_sleep(void)
 void cji_sd_schedule_wait(void)
 {
     sd.demand++;
-    if (sd.idle > sd.wakes && sd.nready) {
-        sd.wakes++;
-        pthread_cond_signal(&sd.work);
-    }
+    cji_sd_balance(0);
     pthread_cond_wait(&sd.done, &sd.lock);
     sd.demand--;
 }

@@ -43,8 +43,33 @@ static unsigned order_of_streams(bool chained)
     return ran.digits;
 }
 
+/* In a child: every thread of the device is inside a host function or a wait; work that the program waits for is done all the same. */
+static unsigned work_beside(bool chained)
+{
+    CUstream s[2];
+    CUdeviceptr p = 0;
+    abi_latch latch = ABI_LATCH;
+    unsigned v = 0;
+    (void)chained;
+    abi_load();
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuMemAlloc(&p, 4)) return 1;
+    for (int i = 0; i < 2; i++)
+        if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING)) return 2;
+    if (cu.cuLaunchHostFunc(s[0], abi_latch_block, &latch)) return 3;
+    abi_latch_await(&latch);
+    if (cu.cuMemcpyHtoD(p, &(unsigned){ 41 }, 4)) return 4;                           /* waits for its own work */
+    if (cu.cuMemsetD32Async(p, 42, 1, s[1]) || cu.cuStreamSynchronize(s[1])) return 5;  /* for a stream's */
+    if (cu.cuMemcpyDtoH(&v, p, 4)) return 6;
+    abi_latch_open(&latch);
+    if (cu.cuCtxSynchronize()) return 7;
+    for (int i = 0; i < 2; i++) cu.cuStreamDestroy(s[i]);
+    cu.cuMemFree(p);
+    cu.cuDevicePrimaryCtxRelease(0);
+    return v;
+}
+
 /* cuInit reads the schedule, so each has a process of its own; its verdict comes through a pipe. */
-static unsigned under(const char *schedule, bool chained)
+static unsigned under(const char *schedule, unsigned (*verdict)(bool chained), bool chained)
 {
     int fd[2];
     unsigned v = 0;
@@ -52,7 +77,7 @@ static unsigned under(const char *schedule, bool chained)
     pid_t child = fork();
     if (child == 0) {
         setenv("CUJIT_SIM_SCHEDULE", schedule, 1);
-        v = order_of_streams(chained);
+        v = verdict(chained);
         ssize_t n = write(fd[1], &v, sizeof v);
         _exit(n == sizeof v ? 0 : 1);
     }
@@ -76,13 +101,15 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
-        tap_is_uint(under(schedules[i], true), 12345, "%s: what is ordered by events runs in that order", schedules[i]);
-    tap_is_uint(under("adversarial", false), 54321, "adversarial: what is not runs the other way round");
+        tap_is_uint(under(schedules[i], order_of_streams, true), 12345, "%s: what is ordered by events runs in that order", schedules[i]);
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
+        tap_is_uint(under(schedules[i], work_beside, false), 42, "%s: work that is waited for runs beside a host function that blocks", schedules[i]);
+    tap_is_uint(under("adversarial", order_of_streams, false), 54321, "adversarial: what is not runs the other way round");
     bool differ = false;
-    unsigned first = under("random:1", false);
+    unsigned first = under("random:1", order_of_streams, false);
     tap_ok(each_digit_once(first), "random: each runs once");
-    for (char seed[] = "random:2"; seed[7] <= '9' && !differ; seed[7]++) differ = under(seed, false) != first;
+    for (char seed[] = "random:2"; seed[7] <= '9' && !differ; seed[7]++) differ = under(seed, order_of_streams, false) != first;
     tap_ok(differ, "random: in an order of the seed's");
-    tap_is_uint(under("sideways", true), 1, "a schedule that does not exist: cuInit refuses it");
+    tap_is_uint(under("sideways", order_of_streams, true), 1, "a schedule that does not exist: cuInit refuses it");
     return tap_done();
 }
