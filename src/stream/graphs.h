@@ -1,12 +1,13 @@
-/* What the graph_*.c files share: graphs and their nodes.
+/* What the graph_*.c and exec_*.c files share: graphs and their nodes.
  *
- *   replay.c          graphs made, freed; execs: instantiated, launched
+ *   graph_life.c      graphs made, kept alive, freed
  *   graph_node.c      nodes made, known by their CUgraphNode; lists of them
  *   graph_work.c      nodes that work: kernels, copies, fills, host functions, events
  *   graph_parts.c     graphs inside graphs: children, clones, conditional nodes and their bodies
  *   graph_shape.c     nodes and edges as arrays; what a graph consists of
  *   graph_dot.c       a graph as a picture
- *   exec_change.c     execs updated, changed in place, uploaded
+ *   exec_launch.c     execs instantiated, uploaded, launched
+ *   exec_change.c     execs updated, changed in place
  *   exec_fill.c       fills left out of an exec
  *   exec_cache.c      execs found again
  *

@@ -90,7 +90,7 @@ struct cj_exec {
 /* Drops a reference; the last one lets the CUevent go. */
 void cji_event_drop(cj_event *e);
 
-/* -- Failures -------------------------------------------------------------------------------------------------------- */
+/* -- Failures, options (refused.c) ----------------------------------------------------------------------------------- */
 
 /* A call given to a stream has failed and its record is the thread's latest: a capture under way has a hole now.  Returns `st`. */
 cj_status cji_stream_failed(cj_stream *s, cj_status st);
