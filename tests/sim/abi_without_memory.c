@@ -88,6 +88,18 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
     ok(cu.cuGraphDestroy(g));
 }
 
+/* An event that another process might open. */
+static void between_processes(CUstream s, CUstream t)
+{
+    CUevent e;
+    CUipcEventHandle handle;
+    if (!ok(cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING))) return;
+    ok(cu.cuIpcGetEventHandle(&handle, e));
+    ok(cu.cuEventRecord(e, s));
+    ok(cu.cuStreamWaitEvent(t, e, 0));
+    ok(cu.cuEventDestroy(e));
+}
+
 /* A bit of everything; what could not be made is left out. */
 static void workload(void)
 {
@@ -136,6 +148,7 @@ static void workload(void)
             }
             if (g) ok(cu.cuGraphDestroy(g));
             graph_of_many_kinds(s, add, p);
+            between_processes(s, t);
             ok(cu.cuStreamSynchronize(s));
             ok(cu.cuStreamSynchronize(t));
             ok(cu.cuMemcpyDtoH(&word, p, 4));

@@ -32,7 +32,7 @@ static cj_status workload(char *message)
     memset(in, 7, sizeof in);
     cj_driver *drv = fake_open();
     cj_device *dev = cj_device_open(drv, 0);
-    cj_stream *s = cj_stream_create(dev, NULL), *t = cj_stream_create(dev, NULL);
+    cj_stream *s = cj_stream_create(dev, NULL), *t = cj_stream_create(dev, NULL), *own = cj_stream_wrap(dev, (void *)2);
     cj_event *e = cj_event_create(dev, NULL);
     cj_kernel *k = fake_kernel(dev);
     cj_dptr d = cj_alloc(s, 100);
@@ -42,7 +42,9 @@ static cj_status workload(char *message)
     cj_used_on(dev, d, t);
     cj_launch(t, k, cj_grid(1, 32), d, d, 1.0f, 1);
     cj_set8(t, d, 9, 50);
-    cj_stream_join(s, t);
+    cj_stream_join(own, t);
+    cj_set8(own, d, 9, 40);
+    cj_stream_join(s, own);
     cj_copy_to_host(s, out, d, 100);
     cj_host_call(s, host_function, NULL);
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
@@ -51,13 +53,14 @@ static cj_status workload(char *message)
     cj_graph *g = cj_capture_end(s);
     cj_exec *x = cj_graph_instantiate(g, NULL);
     cj_exec_launch(x, s);
-    cj_status second = cj_stream_sync(t), first = cj_stream_sync(s);
-    strcpy(message, first ? cj_error_of(s)->message : second ? cj_error_of(t)->message : "");
+    cj_status third = cj_stream_sync(own), second = cj_stream_sync(t), first = cj_stream_sync(s);
+    strcpy(message, first ? cj_error_of(s)->message : second ? cj_error_of(t)->message : third ? cj_error_of(own)->message : "");
     cj_exec_free(x);
     cj_graph_free(g);
     cj_free(dev, d);
     cj_kernel_free(k);
     cj_event_free(e);
+    cj_stream_free(own);
     cj_stream_free(t);
     cj_stream_free(s);
     fake_fail_none();
@@ -65,8 +68,8 @@ static cj_status workload(char *message)
     cj_device_collect(dev);
     cj_device_close(dev);
     cj_driver_close(drv);
-    if (!first && !second && (out[0] != 9 || out[99] != 7)) first = CJ_ESTATE;
-    return first ? first : second;
+    if (!first && !second && !third && (out[0] != 9 || out[99] != 7)) first = CJ_ESTATE;
+    return first ? first : second ? second : third;
 }
 
 static bool nothing_left(void)
