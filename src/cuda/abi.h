@@ -40,6 +40,7 @@ typedef struct CUlinkState_st *CUlinkState;
 typedef cuuint64_t CUgraphConditionalHandle;
 typedef struct CUuuid { char bytes[16]; } CUuuid;
 typedef struct CUipcEventHandle { char reserved[64]; } CUipcEventHandle;
+typedef struct CUipcMemHandle { char reserved[64]; } CUipcMemHandle;
 
 typedef void (*CUhostFn)(void *userData);
 typedef void (*CUstreamCallback)(CUstream hStream, CUresult status, void *userData);

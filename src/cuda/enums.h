@@ -146,6 +146,10 @@ typedef enum CUevent_flags {
     CU_EVENT_INTERPROCESS = 0x4
 } CUevent_flags;
 
+typedef enum CUipcMem_flags {
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 0x1
+} CUipcMem_flags;
+
 typedef enum CUevent_record_flags {
     CU_EVENT_RECORD_DEFAULT = 0x0,
     CU_EVENT_RECORD_EXTERNAL = 0x1

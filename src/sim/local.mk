@@ -12,4 +12,4 @@ libcujit_simcore_la_SOURCES += %D%/sim_copy.c %D%/sim_device.c %D%/sim_entry.c %
 libcujit_simcore_la_SOURCES += %D%/sim_handle.c %D%/sim_host.c %D%/sim_image.c %D%/sim_launch.c %D%/sim_link.c %D%/sim_memory.c %D%/sim_module.c
 libcujit_simcore_la_SOURCES += %D%/sim_node.c %D%/sim_pinned.c %D%/sim_pool.c %D%/sim_queue.c %D%/sim_state.c %D%/sim_stream.c %D%/sim_value.c
 libcujit_simcore_la_SOURCES += %D%/sim_worker.c %D%/sim_schedule.c %D%/sim_circle.c %D%/sim_watch.c %D%/sim_update.c %D%/sim_cond.c %D%/sim_graphmem.c %D%/sim_object.c
-libcujit_simcore_la_SOURCES += %D%/sim_shared.h %D%/sim_shared.c %D%/sim_shared_event.c
+libcujit_simcore_la_SOURCES += %D%/sim_shared.h %D%/sim_shared.c %D%/sim_shared_event.c %D%/sim_shared_memory.c

@@ -7,6 +7,7 @@
 #include "sim/simcore.h"
 #include "sim/sim_device.h"
 #include "sim/sim_memory.h"
+#include "sim/sim_shared.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,7 @@ void cji_sd_space_close(sd_device *dev)
     munmap((void *)(uintptr_t)dev->lo, dev->span);
     munmap(dev->host, dev->span);
     dev->span = 0;
+    cji_sd_part_close(dev);
 }
 
 /* The bytes up to `end` (an offset) become readable and writable. */
@@ -121,8 +123,8 @@ static void sd_space_forget_oldest(void)
     sd_space_remove(i);
 }
 
-/* A gap of `room` bytes among the device's addresses; 0: none. */
-static uint64_t sd_space_gap(sd_device *dev, uint64_t room)
+/* A gap of `room` bytes among the device's addresses, at a multiple of `grain`; 0: none. */
+static uint64_t sd_space_gap(sd_device *dev, uint64_t room, uint64_t grain)
 {
     uint64_t at = dev->hint, end = dev->lo + dev->span / SD_PAGE * SD_PAGE;
     size_t i = sd_space_above(at);
@@ -133,19 +135,20 @@ static uint64_t sd_space_gap(sd_device *dev, uint64_t room)
         if (next > at && next - at >= SD_GRAIN) {
             if (first) dev->hint = at;
             first = false;
-            if (next - at >= room) return at;
+            uint64_t begin = (at + grain - 1) / grain * grain;
+            if (next >= begin && next - begin >= room) return begin;
         }
         if (next == end) return 0;
         at = next + sd_space.range[i].room;
     }
 }
 
-static CUresult sd_space_place(sd_device *dev, sd_range *r)
+static CUresult sd_space_place(sd_device *dev, sd_range *r, uint64_t grain)
 {
-    uint64_t room = r->bytes ? (r->bytes + SD_GRAIN - 1) / SD_GRAIN * SD_GRAIN : SD_GRAIN;
+    uint64_t room = r->bytes ? (r->bytes + grain - 1) / grain * grain : grain;
     if (room < r->bytes || room > dev->span) return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t at;
-    while (!(at = sd_space_gap(dev, room))) {
+    while (!(at = sd_space_gap(dev, room, grain))) {
         if (!sd_space.count) return CUDA_ERROR_OUT_OF_MEMORY;
         sd_space_forget_oldest();
     }
@@ -160,21 +163,9 @@ CUresult cji_sd_space_alloc(sd_device *dev, sd_ctx *c, uint64_t bytes, sd_pool *
 {
     sd_range r = { .bytes = bytes, .place = SD_DEVICE, .dev = dev, .ctx = c, .pool = pool, .module = module };
     pthread_rwlock_wrlock(&sd_space.lock);
-    CUresult result = sd_space_place(dev, &r);
+    CUresult result = sd_space_place(dev, &r, SD_GRAIN);
     pthread_rwlock_unlock(&sd_space.lock);
     if (!result) *out = r.lo;
-    return result;
-}
-
-CUresult cji_sd_space_add(const sd_range *r)
-{
-    CUresult result = CUDA_SUCCESS;
-    pthread_rwlock_wrlock(&sd_space.lock);
-    size_t i = sd_space_above(r->lo);
-    bool before = i && sd_space.range[i - 1].lo + sd_space.range[i - 1].room > r->lo;
-    if (before || (i < sd_space.n && sd_space.range[i].lo < r->lo + r->room)) result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    else if (!sd_space_insert(*r)) result = CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_rwlock_unlock(&sd_space.lock);
     return result;
 }
 
@@ -189,13 +180,61 @@ static void sd_space_release(size_t i)
     }
     r->dev->used -= r->room;
     r->freed = true;
-    if (r->room >= SD_PAGE) {
+    if (r->part.mapped) {
+        cji_sd_part_end(r);
+    } else if (r->room >= SD_PAGE) {
         uint64_t page = 4096, from = (r->lo - r->dev->lo + page - 1) / page * page, to = (r->lo - r->dev->lo + r->room) / page * page;
         if (to > from) madvise(r->dev->host + from, to - from, MADV_DONTNEED);
     }
     sd_space.kept[(sd_space.first + sd_space.count++) % SD_KEPT] = r->lo;
     sd_space.kept_bytes += r->room;
     while (sd_space.count == SD_KEPT || sd_space.kept_bytes > SD_KEPT_BYTES) sd_space_forget_oldest();
+}
+
+/* What of it is in a file takes whole pages. */
+CUresult cji_sd_space_alloc_part(sd_device *dev, sd_ctx *c, uint64_t bytes, int fd, const sd_part *part, CUdeviceptr *out)
+{
+    sd_range r = { .bytes = bytes, .place = SD_DEVICE, .dev = dev, .ctx = c };
+    pthread_rwlock_wrlock(&sd_space.lock);
+    CUresult result = sd_space_place(dev, &r, (uint64_t)sysconf(_SC_PAGESIZE));
+    if (!result) {
+        sd_range *placed = sd_space_holder(r.lo);
+        bool mapped = cji_sd_part_begin(placed, fd, part);
+        if (!mapped && fd >= 0) {
+            sd_space_release((size_t)(placed - sd_space.range));
+            result = CUDA_ERROR_MAP_FAILED;
+        }
+    }
+    pthread_rwlock_unlock(&sd_space.lock);
+    if (!result) *out = r.lo;
+    return result;
+}
+
+bool cji_sd_space_find_part(const sd_ctx *c, const sd_part *part, uint64_t *lo)
+{
+    bool found = false;
+    pthread_rwlock_wrlock(&sd_space.lock);
+    for (size_t i = 0; i < sd_space.n && !found; i++) {
+        sd_range *r = &sd_space.range[i];
+        if (r->freed || r->ctx != c || !r->part.opens || r->part.inode != part->inode || r->part.device != part->device || r->part.at != part->at) continue;
+        r->part.opens++;
+        *lo = r->lo;
+        found = true;
+    }
+    pthread_rwlock_unlock(&sd_space.lock);
+    return found;
+}
+
+CUresult cji_sd_space_add(const sd_range *r)
+{
+    CUresult result = CUDA_SUCCESS;
+    pthread_rwlock_wrlock(&sd_space.lock);
+    size_t i = sd_space_above(r->lo);
+    bool before = i && sd_space.range[i - 1].lo + sd_space.range[i - 1].room > r->lo;
+    if (before || (i < sd_space.n && sd_space.range[i].lo < r->lo + r->room)) result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    else if (!sd_space_insert(*r)) result = CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_rwlock_unlock(&sd_space.lock);
+    return result;
 }
 
 CUresult cji_sd_space_drop(uint64_t lo, sd_place place, sd_range *was)
@@ -272,6 +311,12 @@ unsigned char *cji_sd_space_at(const sd_ctx *c, uint64_t address, uint64_t bytes
     sd_range r;
     if (!cji_sd_space_find(address, &r) || bytes > r.bytes || address - r.lo > r.bytes - bytes || (c && !sd_range_reached(&r, c))) return NULL;
     return sd_host_of(&r, address);
+}
+
+bool cji_sd_space_is_outside(uint64_t address)
+{
+    sd_range r;
+    return cji_sd_space_find(address, &r) && (r.place != SD_DEVICE || r.part.exported || r.part.opens);
 }
 
 bool cji_sd_space_is_host(uint64_t address)

@@ -4,7 +4,7 @@
  * write, and where every write that is known to end it is queued behind waits that do not end either, none of them ever will.  Such a circle is
  * reported with all its members, in order.  Nothing is called a deadlock that something outside of it may still end:
  *
- *   - a wait for a word of pinned, registered or managed memory: the host can write it;
+ *   - a wait for a word of pinned, registered or managed memory, or of memory shared with another process: the host or that process can write it;
  *   - a wait without a known write: somebody will submit one.  A write is known when its value ends the wait: one that resets the word is none, and so
  *     is a copy, whose bytes nobody knows, or a kernel;
  *   - all waits, while a kernel, a copy or a host function can still run, or another process is waited for: they may write anything, or let a thread go that does. */
@@ -143,7 +143,7 @@ static sd_op *sd_writer(const sd_work *wait, bool blocked, size_t *item)
 static bool sd_can_be_stuck(sd_op *op)
 {
     const sd_work *w = cji_sd_wait_of(op, &op->stuck);
-    return w && !cji_sd_space_is_host(w->value.at) && !op->ctx->fault && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED);
+    return w && !cji_sd_space_is_outside(w->value.at) && !op->ctx->fault && !__atomic_load_n(&op->ctx->cancel, __ATOMIC_RELAXED);
 }
 
 /* Marks the waits that never end; false: there are none, or something may still end them. */

@@ -33,6 +33,8 @@ struct sd_device {
     uint64_t lo, span;
     unsigned char *host;
     sd_pool graph_pool;             /* counts memory of graphs */
+    bool has_file; int file, file_pid;   /* that its allocations lie in; the process that made it */
+    uint64_t file_end; uint32_t file_words;   /* used so far (sim_shared_memory.c) */
     uint64_t used, committed, hint; /* bytes allocated; offset up to which they are accessible; no gap lies below this address */
 };
 

@@ -28,7 +28,7 @@ CUresult cji_sd_cuMemAlloc(CUdeviceptr *out, size_t bytes)
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
     if (!r) r = cji_sd_unsafe();
-    if (!r) r = cji_sd_space_alloc(c->dev, c, bytes, NULL, false, out);
+    if (!r) r = cji_sd_space_alloc_part(c->dev, c, bytes, -1, NULL, out);
     sd_unlock();
     return r;
 }
@@ -53,7 +53,7 @@ CUresult cji_sd_cuMemFree(CUdeviceptr at)
     CUresult r = cji_sd_ctx_any(&c);
     if (!r) r = cji_sd_unsafe();
     sd_range range;
-    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.module || (range.place != SD_DEVICE && range.place != SD_MANAGED)))
+    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.module || range.part.opens || (range.place != SD_DEVICE && range.place != SD_MANAGED)))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (!range.pool && range.ctx->alive) cji_sd_wait_ctx(range.ctx);
@@ -98,7 +98,7 @@ static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = range.id; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SD_MANAGED; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = known ? range.dev->ordinal : -2; break;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = range.part.mapped && !range.part.opens; break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = range.lo; break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = range.bytes; break;
     case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = known; break;

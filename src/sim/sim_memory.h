@@ -11,6 +11,15 @@ typedef enum sd_place { SD_DEVICE, SD_PINNED, SD_REGISTERED, SD_MANAGED } sd_pla
 /* What cuMemAdvise and cuMemPrefetchAsync said last of an allocation. */
 typedef struct sd_advice { bool read_mostly; CUdevice preferred, prefetched; unsigned accessed; } sd_advice;
 
+/* The part of a file that an allocation lies in, so that other processes may map it (sim_shared_memory.c). */
+typedef struct sd_part {
+    bool mapped, exported;          /* it has one; a handle of it was given out */
+    unsigned opens;                 /* of a handle of another process, whose file it is; 0: of this process */
+    uint64_t inode, device;         /* of that file */
+    uint64_t at;                    /* in the file */
+    uint32_t word;                  /* exported: number of the file's word that says so */
+} sd_part;
+
 /* One allocation.  Found by any address in it; addresses of pinned, registered and managed memory are host addresses. */
 typedef struct sd_range {
     uint64_t lo, bytes;             /* what was asked for */
@@ -25,6 +34,7 @@ typedef struct sd_range {
     bool absent;                    /* a graph's memory, at present not allocated */
     sd_gmem *graph;                 /* memory of a graph's allocation node, else NULL */
     sd_advice advice;               /* of managed memory */
+    sd_part part;
     uint64_t id;
     void *block; size_t block_bytes;  /* of the allocator, to be freed with it; NULL none */
 } sd_range;
@@ -32,6 +42,9 @@ typedef struct sd_range {
 bool cji_sd_space_open(sd_device *dev);                                   /* reserves its addresses; false without memory */
 void cji_sd_space_close(sd_device *dev);
 CUresult cji_sd_space_alloc(sd_device *dev, sd_ctx *c, uint64_t bytes, sd_pool *pool, bool module, CUdeviceptr *out);
+/* Of cuMemAlloc: in the device's file, if there can be one; or the part of the file `fd` (-1: the device's). */
+CUresult cji_sd_space_alloc_part(sd_device *dev, sd_ctx *c, uint64_t bytes, int fd, const sd_part *part, CUdeviceptr *out);
+bool cji_sd_space_find_part(const sd_ctx *c, const sd_part *part, uint64_t *lo);   /* that the context has open already: opens it once more */
 CUresult cji_sd_space_add(const sd_range *r);                             /* memory that lies elsewhere */
 CUresult cji_sd_space_drop(uint64_t lo, sd_place place, sd_range *was);   /* INVALID_VALUE: no allocation begins there */
 void cji_sd_space_change(uint64_t lo, void (*change)(sd_range *r, void *user), void *user);   /* of the live allocation that begins there */
@@ -40,6 +53,7 @@ void cji_sd_space_drop_ctx(sd_ctx *c);                                    /* eve
 /* `bytes` bytes at `address` as we see them; NULL when they do not lie in one live allocation that `c` reaches. */
 unsigned char *cji_sd_space_at(const sd_ctx *c, uint64_t address, uint64_t bytes);
 bool cji_sd_space_is_host(uint64_t address);                              /* pinned, registered or managed */
+bool cji_sd_space_is_outside(uint64_t address);                           /* the host, or another process, may write to it */
 bool cji_sd_space_why(uint64_t address, char *why, size_t size);          /* end of a sentence that begins with the address; true: was freed */
 bool cji_sd_exec_find(void *ctx, uint64_t address, cji_sim_span *span, char *why, size_t size);   /* for the engine */
 void cji_sd_exec_print(void *ctx, const char *text, size_t bytes);

@@ -5,7 +5,7 @@
 #ifndef CJI_SIM_SHARED_H
 #define CJI_SIM_SHARED_H
 
-#include "sim/simcore.h"
+#include "sim/sim_memory.h"
 
 enum { SD_HANDLE_BYTES = 64 };
 
@@ -14,11 +14,22 @@ typedef enum sd_shared_kind { SD_SHARED_EVENT = 1, SD_SHARED_MEMORY = 2 } sd_sha
 /* ---- Files and handles (sim_shared.c) ---------------------------------------------------------------------------- */
 
 int cji_sd_file_make(const char *name, uint64_t bytes);    /* all 0; -1: the system has no more */
-/* Fills the 64 bytes at `out`: `bytes` at `offset` of the file `fd` of this process; false: the system tells nothing about the file. */
-bool cji_sd_handle_fill(void *out, sd_shared_kind kind, int fd, uint64_t offset, uint64_t bytes);
+bool cji_sd_file_grow(int fd, uint64_t bytes);             /* to that size */
+
+/* What a handle leads to: `bytes` at `at` of a file. */
+typedef struct sd_way { int fd; uint32_t word; uint64_t inode, device, at, bytes; } sd_way;
+/* Fills the 64 bytes at `out` from fd, word, at and bytes; false: the system tells nothing about the file. */
+bool cji_sd_handle_fill(void *out, sd_shared_kind kind, const sd_way *way);
 /* Opens what the 64 bytes at `handle` lead to.  INVALID_VALUE: they are no handle of that kind; INVALID_CONTEXT: of this process; INVALID_HANDLE: there
  * is nothing any more, or it may not be opened. */
-CUresult cji_sd_handle_open(const void *handle, sd_shared_kind kind, int *fd, uint64_t *offset, uint64_t *bytes);
+CUresult cji_sd_handle_open(const void *handle, sd_shared_kind kind, sd_way *way);
+
+/* ---- Parts of files (sim_shared_memory.c); under the address table's lock ---------------------------------------- */
+
+/* The allocation gets its bytes from a file: the part of `fd`, or, where that is -1, a new one of its device's.  False: it has none. */
+bool cji_sd_part_begin(sd_range *r, int fd, const sd_part *part);
+void cji_sd_part_end(sd_range *r);                         /* it is freed: gives the bytes back */
+void cji_sd_part_close(sd_device *dev);
 
 /* ---- Points of events (sim_shared_event.c); under the lock unless said ------------------------------------------- */
 

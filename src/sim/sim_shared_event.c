@@ -201,18 +201,17 @@ CUresult cji_sd_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
     sd_lock();
     CUresult r = cji_sd_event_get(h, &e);
     if (!r && (!e->shared || !e->shared->own)) r = CUDA_ERROR_INVALID_HANDLE;
-    if (!r && !cji_sd_handle_fill(out, SD_SHARED_EVENT, e->shared->fd, 0, sizeof(sd_points))) r = CUDA_ERROR_OPERATING_SYSTEM;
+    if (!r && !cji_sd_handle_fill(out, SD_SHARED_EVENT, &(sd_way){ .fd = e->shared->fd, .bytes = sizeof(sd_points) })) r = CUDA_ERROR_OPERATING_SYSTEM;
     sd_unlock();
     return r;
 }
 
 static CUresult sd_event_open(const CUipcEventHandle *handle, sd_ctx *c, CUevent *out)
 {
-    int fd;
-    uint64_t offset, bytes;
-    CUresult r = cji_sd_handle_open(handle, SD_SHARED_EVENT, &fd, &offset, &bytes);
+    sd_way way;
+    CUresult r = cji_sd_handle_open(handle, SD_SHARED_EVENT, &way);
     if (r) return r;
-    sd_shared *h = sd_shared_map(fd, false);
+    sd_shared *h = sd_shared_map(way.fd, false);
     if (!h) return CUDA_ERROR_OUT_OF_MEMORY;
     return cji_sd_event_make(c, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, h, out);
 }

@@ -15,7 +15,7 @@
  *   sim_graph.h    graphs, nodes                                                 sim_graph.c, sim_node.c
  *   sim_exec.h     executable graphs, their updates, conditional nodes           sim_exec.c, sim_update.c, sim_cond.c
  *                  memory of graphs, user objects                                sim_graphmem.c, sim_object.c
- *   sim_shared.h   events between processes                                      sim_shared.c, sim_shared_event.c
+ *   sim_shared.h   events and memory between processes                           sim_shared.c, sim_shared_event.c, sim_shared_memory.c
  *
  * Invariants.
  *   One lock (sd.lock) guards everything here but the address table, which has its own and is the inner one.  No user code, no copy and

@@ -88,11 +88,13 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
     ok(cu.cuGraphDestroy(g));
 }
 
-/* An event that another process might open. */
-static void between_processes(CUstream s, CUstream t)
+/* An event and memory that another process might open. */
+static void between_processes(CUstream s, CUstream t, CUdeviceptr p)
 {
     CUevent e;
     CUipcEventHandle handle;
+    CUipcMemHandle memory;
+    ok(cu.cuIpcGetMemHandle(&memory, p));
     if (!ok(cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING))) return;
     ok(cu.cuIpcGetEventHandle(&handle, e));
     ok(cu.cuEventRecord(e, s));
@@ -148,7 +150,7 @@ static void workload(void)
             }
             if (g) ok(cu.cuGraphDestroy(g));
             graph_of_many_kinds(s, add, p);
-            between_processes(s, t);
+            between_processes(s, t, p);
             ok(cu.cuStreamSynchronize(s));
             ok(cu.cuStreamSynchronize(t));
             ok(cu.cuMemcpyDtoH(&word, p, 4));
