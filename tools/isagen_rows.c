@@ -78,7 +78,7 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
     for (int i = 0; i < n; i++) {
         gen_value *v = &slot.value[i];
         *v = from[i];
-        char joined[150];
+        char joined[192];
         snprintf(joined, sizeof joined, "%s%s%s", prefix, from[i].word, suffix);
         snprintf(v->word, sizeof v->word, "%.47s", joined);
         if (!needs) continue;
