@@ -1,8 +1,9 @@
 /* Events between processes: their points, in memory that the processes share.
  *
  * A record takes a slot and a version that no record of the event had before; the slot's word says which version it has and whether that is pending.
- * A slot is taken again only when its version is reached, so a point (a version and its slot) is pending exactly as long as its slot says so.
- * `last` is the point that the event stands for, 0 before the first record.  Who waits for a point of another process sleeps on `changes`.
+ * Points are reached in the order in which they were recorded, in whatever streams and processes (as on an H100): one is pending as long as its slot
+ * says so, or that of an earlier version whose process lives.  `last` is the point that the event stands for, 0 before the first record.  Who waits for
+ * a point of another process sleeps on `changes`.
  *
  * A process that ends leaves the points pending that it has not reached, and who waits for one goes on waiting; that is named in the log. */
 #include "sim/simcore.h"
@@ -30,6 +31,7 @@ typedef struct sd_slot {
 typedef struct sd_points {
     _Atomic uint64_t last;          /* version << SD_SLOT_BITS | slot */
     _Atomic uint64_t versions;      /* given out */
+    _Atomic uint32_t pending;       /* slots */
     _Atomic uint32_t changes;       /* counts points that were reached */
     sd_slot slot[SD_SLOTS];
 } sd_points;
@@ -79,7 +81,29 @@ void cji_sd_shared_drop(sd_shared *h)
 /* ---- Points ------------------------------------------------------------------------------------------------------ */
 
 static sd_slot *sd_slot_of(const sd_shared *h, uint64_t point) { return &h->p->slot[point % SD_SLOTS]; }
-static bool sd_point_pends(const sd_shared *h, uint64_t point) { return point && atomic_load(&sd_slot_of(h, point)->state) == ((point >> SD_SLOT_BITS) << 1 | 1); }
+
+/* Its process is gone. */
+static bool sd_slot_orphaned(const sd_slot *s)
+{
+    int pid = atomic_load(&s->pid);
+    return pid && kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+/* The first slot that holds back the point of that version: its own, or an earlier one of a process that lives.  NULL: it is reached. */
+static sd_slot *sd_slot_pending(const sd_shared *h, uint64_t version)
+{
+    sd_slot *first = NULL;
+    uint64_t least = version;
+    for (uint64_t i = 0; i < SD_SLOTS && atomic_load(&h->p->pending); i++) {
+        uint64_t state = atomic_load(&h->p->slot[i].state);
+        if (!(state & 1) || state >> 1 > least || (state >> 1 < version && sd_slot_orphaned(&h->p->slot[i]))) continue;
+        first = &h->p->slot[i];
+        least = state >> 1;
+    }
+    return first;
+}
+
+static bool sd_point_pends(const sd_shared *h, uint64_t point) { return point && sd_slot_pending(h, point >> SD_SLOT_BITS); }
 
 /* 0: every slot is taken. */
 static uint64_t sd_point_take(const sd_shared *h)
@@ -88,7 +112,12 @@ static uint64_t sd_point_take(const sd_shared *h)
     for (uint64_t i = 0; i < SD_SLOTS; i++) {
         sd_slot *s = &h->p->slot[i];
         uint64_t was = atomic_load(&s->state);
-        if (was & 1 || !atomic_compare_exchange_strong(&s->state, &was, version << 1 | 1)) continue;
+        if (was & 1) continue;
+        atomic_fetch_add(&h->p->pending, 1);
+        if (!atomic_compare_exchange_strong(&s->state, &was, version << 1 | 1)) {
+            atomic_fetch_sub(&h->p->pending, 1);
+            continue;
+        }
         atomic_store(&s->pid, (int32_t)getpid());
         return version << SD_SLOT_BITS | i;
     }
@@ -97,7 +126,9 @@ static uint64_t sd_point_take(const sd_shared *h)
 
 static void sd_point_reach(const sd_shared *h, uint64_t point)
 {
+    atomic_store(&sd_slot_of(h, point)->pid, 0);
     atomic_store(&sd_slot_of(h, point)->state, (point >> SD_SLOT_BITS) << 1);
+    atomic_fetch_sub(&h->p->pending, 1);
     atomic_fetch_add(&h->p->changes, 1);
     syscall(SYS_futex, &h->p->changes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
@@ -130,7 +161,7 @@ void cji_sd_event_now(const sd_event *e, sd_op **near, uint64_t *far)
     uint64_t last = e->shared ? atomic_load(&e->shared->p->last) : 0;
     *near = NULL;
     *far = 0;
-    if (e->shared && last != e->far) *far = sd_point_pends(e->shared, last) ? last : 0;
+    if (last && (last != e->far || sd_slot_pending(e->shared, (last >> SD_SLOT_BITS) - 1))) *far = sd_point_pends(e->shared, last) ? last : 0;
     else if (e->point && !e->point->done) *near = e->point;
 }
 
@@ -148,8 +179,10 @@ static void sd_far_nap(const sd_shared *h, uint64_t point)
 
 static void sd_far_stalls(const sd_shared *h, uint64_t point, const sd_stream *s)
 {
-    int pid = atomic_load(&sd_slot_of(h, point)->pid);
-    bool gone = kill(pid, 0) != 0 && errno == ESRCH;
+    const sd_slot *slot = sd_slot_pending(h, point >> SD_SLOT_BITS);
+    if (!slot) return;
+    int pid = atomic_load(&slot->pid);
+    bool gone = sd_slot_orphaned(slot);
     char who[48] = "a thread";
     if (s) snprintf(who, sizeof who, "stream %llu", (unsigned long long)s->id);
     cji_log(CJ_LOG_WARNING, "%s has waited %u ms for an event that process %d recorded (CUJIT_SIM_STALL_MS), and goes on waiting%s", who, sd.set.stall_ms, pid,
@@ -210,7 +243,7 @@ static CUresult sd_event_open(const CUipcEventHandle *handle, sd_ctx *c, CUevent
 {
     sd_way way;
     CUresult r = cji_sd_handle_open(handle, SD_SHARED_EVENT, &way);
-    if (r) return r;
+    if (r) return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_MAP_FAILED : r;   /* bytes that are no handle: as an H100 says */
     sd_shared *h = sd_shared_map(way.fd, false);
     if (!h) return CUDA_ERROR_OUT_OF_MEMORY;
     return cji_sd_event_make(c, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, h, out);
