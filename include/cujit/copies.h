@@ -1,4 +1,4 @@
-/* cujit/copies.h - more copies: rows and boxes, between devices, many at once; and memory that host and devices share.
+/* cujit/copies.h - more copies: rows and boxes, between devices, many at once; and memory that host and devices, or processes, share.
  *
  * stream.h has the plain copies.  Everything here is given to a stream as those are: it returns at once, also with pageable host memory; ranges
  * are checked against the allocations that hold them; memory stays until the copy is done, wherever it is freed; captured, host memory is read and
@@ -101,6 +101,27 @@ typedef enum cj_advice {
  * Errors, in `dev`: CJ_EINVAL for another advice, and for 0 bytes; CJ_ENOTSUP as above; CJ_EDRIVER for memory that is not managed.  cuMemAdvise. */
 CJ_API cj_status cj_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
 CJ_API cj_status cj_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
+
+/* ---- Memory between processes -------------------------------------------------------------------------------------- */
+
+enum { CJ_MEMORY_HANDLE = 72 }; /* bytes of a memory's handle for other processes */
+
+/* `bytes` > 0 of device memory that may be given out to other processes, which that of cj_alloc may not: it is not of a pool, so making and releasing it costs
+ * more, and a release may wait for the device.  Otherwise as cj_alloc, with `s` as its home stream; owned by the caller, free with cj_free.
+ * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while captured.  cuMemAlloc. */
+CJ_API cj_dptr cj_shared_alloc(cj_stream *s, size_t bytes);
+
+/* Writes the handle of memory that begins at `d`, CJ_MEMORY_HANDLE bytes, to be carried to another process.  It leads to the memory until that is freed
+ * here.  What the processes do with the memory is ordered by events that they share (cj_event_export).
+ * Errors, in `dev`: CJ_EINVAL for memory that is not of cj_shared_alloc, and for too few bytes; CJ_ENOTSUP where the driver lacks it.  cuIpcGetMemHandle. */
+CJ_API cj_status cj_memory_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes);
+
+/* The memory of another process, at an address of this one; `s` becomes its home stream.  Owned by the caller, free with cj_free, which takes it from
+ * this process only, and before the other one frees it.
+ * Returns { 0 } and leaves the failure in `s`: CJ_EINVAL for too few bytes, for bytes that are no handle, and for memory of this process; CJ_ESTATE for memory
+ * that was imported before, and while captured; CJ_EDRIVER where the handle leads to nothing any more; CJ_ENOTSUP where the driver lacks it.
+ * cuIpcOpenMemHandle, cuIpcCloseMemHandle. */
+CJ_API cj_dptr cj_memory_import(cj_stream *s, const void *handle, size_t bytes);
 
 #ifdef __cplusplus
 }

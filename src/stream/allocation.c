@@ -7,6 +7,21 @@
 
 #include "stream/streams.h"
 
+/* Where memory comes from, and goes back to. */
+typedef enum memory_kind {
+    MEMORY_POOL, /* in stream order */
+    MEMORY_MANAGED,
+    MEMORY_SHARED,  /* may be given out to other processes, which pools' memory cannot */
+    MEMORY_IMPORTED /* of another process */
+} memory_kind;
+
+static const struct { const char *name, *doing; } memory_kinds[] = {
+    [MEMORY_POOL] = { "device", "cuMemAllocAsync" },
+    [MEMORY_MANAGED] = { "managed", "cuMemAllocManaged" },
+    [MEMORY_SHARED] = { "shared", "cuMemAlloc" },
+    [MEMORY_IMPORTED] = { "another process's", "cuIpcOpenMemHandle" },
+};
+
 struct cji_mem {
     cji_late late;
     cji_side *side;
@@ -16,8 +31,16 @@ struct cji_mem {
     atomic_uint_fast64_t used; /* lanes other than home */
     uint32_t keeps;            /* graphs that keep it, and its device too; with freed under the side's lock */
     bool freed;
-    bool managed;
+    memory_kind kind;
 };
+
+/* What is not of a pool goes back at once; context current. */
+static void memory_give_back(const cji_mem *m)
+{
+    const cji_cu *cu = m->side->hub->cu;
+    if (m->kind == MEMORY_IMPORTED) cu->cuIpcCloseMemHandle(m->addr);
+    else cu->cuMemFree(m->addr);
+}
 
 /* -- The device's side ----------------------------------------------------------------------------------------------- */
 
@@ -29,7 +52,7 @@ static void side_free(void *p)
     for (size_t i = 0; i < side->count; i++) {
         cji_mem *m = side->table[i];
         /* Where work is still under way the memory goes with the context. */
-        if (idle) side->hub->cu->cuMemFree(m->addr);
+        if (idle) memory_give_back(m);
         cji_lane_drop(m->home);
         cji_free(m, sizeof *m);
     }
@@ -100,19 +123,25 @@ static void table_remove(cji_side *side, const cji_mem *m)
 
 /* -- Allocation ------------------------------------------------------------------------------------------------------ */
 
-static CUresult memory_ask(cj_stream *s, const cji_mem *m, CUdeviceptr *d)
+/* `handle`: of what is imported. */
+static CUresult memory_ask(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
 {
-    return m->managed ? s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL) : s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
+    switch (m->kind) {
+    case MEMORY_MANAGED: return s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL);
+    case MEMORY_SHARED: return s->cu->cuMemAlloc(d, m->bytes);
+    case MEMORY_IMPORTED: return s->dev->drv->by_value.cuIpcOpenMemHandle(d, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    default: return s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
+    }
 }
 
 /* Asks the driver; when memory is short, what waits to be released goes first.  Calm. */
-static CUresult memory_take(cj_stream *s, cji_mem *m)
+static CUresult memory_take(cj_stream *s, cji_mem *m, const CUipcMemHandle *handle)
 {
     CUdeviceptr d = 0;
-    CUresult r = memory_ask(s, m, &d);
+    CUresult r = memory_ask(s, m, handle, &d);
     if (r == CUDA_ERROR_OUT_OF_MEMORY && atomic_load(&s->hub->waiting)) {
         cji_late_drain(s->hub, CJI_LATE_ALL);
-        r = memory_ask(s, m, &d);
+        r = memory_ask(s, m, handle, &d);
     }
     m->addr = d;
     return r;
@@ -122,7 +151,7 @@ static CUresult memory_take(cj_stream *s, cji_mem *m)
 static bool memory_free_ordered(const cji_mem *m)
 {
     const cji_hub *hub = m->side->hub;
-    return !m->managed && m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
+    return m->kind == MEMORY_POOL && m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
 }
 
 /* The user has taken or freed memory whose home the lane is. */
@@ -132,44 +161,60 @@ static void memory_held(cji_lane *home, int64_t change)
     while (change > 0 && most < now && !atomic_compare_exchange_weak(&home->held_most, &most, now)) {}
 }
 
-/* Allocates and enters into the table; calm.  The record of a failure is left in the stream. */
-static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const char *call)
+/* The driver's refusal, left in the stream. */
+static cj_status memory_refused(cj_stream *s, const cji_mem *m, CUresult r, const char *call)
 {
-    const char *doing = m->managed ? "cuMemAllocManaged" : "cuMemAllocAsync";
-    CUresult r = memory_take(s, m);
-    if (r == CUDA_ERROR_OUT_OF_MEMORY) return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, doing, call, "%s: %zu bytes of %s memory", call, m->bytes,
-                              m->managed ? "managed" : "device");
-    if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, doing);
+    const char *doing = memory_kinds[m->kind].doing;
+    if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, doing, call, "%s: %zu bytes of %s memory", call, m->bytes, memory_kinds[m->kind].name);
+    if (r == CUDA_ERROR_INVALID_CONTEXT && m->kind == MEMORY_IMPORTED)
+        return cji_cu_fail_as(s, s->dev->drv, r, CJ_EINVAL, doing, call, "%s: the handle is of this process, which has the memory: use that", call);
+    return cji_refused(s, s->dev, r, call, doing);
+}
+
+/* Enters it into the table, unless it is there: the driver gives what is imported twice the same address. */
+static bool memory_enter(cji_side *side, cji_mem *m, bool *there)
+{
+    pthread_mutex_lock(&side->lock);
+    *there = m->kind == MEMORY_IMPORTED && table_holder(side, m->addr);
+    bool entered = !*there && table_insert(side, m);
+    pthread_mutex_unlock(&side->lock);
+    return entered;
+}
+
+/* Allocates and enters into the table; calm.  The record of a failure is left in the stream. */
+static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const CUipcMemHandle *handle, const char *call)
+{
+    bool there;
+    CUresult r = memory_take(s, m, handle);
+    if (r != CUDA_SUCCESS) return memory_refused(s, m, r, call);
     pthread_mutex_lock(&s->hub->lock);
     m->home = s->lane;
     m->home->refs++;
     pthread_mutex_unlock(&s->hub->lock);
-    pthread_mutex_lock(&side->lock);
-    bool entered = table_insert(side, m);
-    pthread_mutex_unlock(&side->lock);
-    if (entered) {
+    if (memory_enter(side, m, &there)) {
         memory_held(m->home, (int64_t)m->bytes);
         if (s->shadow) cji_stream_follow(s); /* it may be freed on that */
         return CJ_OK;
     }
-    if (m->managed) s->cu->cuMemFree(m->addr);
-    else s->cu->cuMemFreeAsync(m->addr, s->raw);
+    if (m->kind == MEMORY_POOL) s->cu->cuMemFreeAsync(m->addr, s->raw);
+    else memory_give_back(m);
     pthread_mutex_lock(&s->hub->lock);
     cji_lane_drop(m->home);
     pthread_mutex_unlock(&s->hub->lock);
+    if (there) return cji_fail(s, CJ_ESTATE, call, "%s: the memory was imported before and is at 0x%llx: use that", call, (unsigned long long)m->addr);
     return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call);
 }
 
-static cj_dptr memory_alloc(cj_stream *s, size_t bytes, bool managed, const char *call)
+static cj_dptr memory_alloc(cj_stream *s, size_t bytes, memory_kind kind, const CUipcMemHandle *handle, const char *call)
 {
     const cj_dptr none = { 0 };
-    if (cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return none;
     if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0 bytes of memory", call)), none;
     if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw)) {
         cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured; allocate before the capture, the graph keeps the memory", call));
         return none;
     }
-    if (managed && !s->dev->info.managed_memory)
+    if (kind == MEMORY_MANAGED && !s->dev->info.managed_memory)
         return cji_fail(s, CJ_ENOTSUP, call, "%s: device %d has no managed memory", call, s->dev->ordinal), none;
     cji_late_poll(s->hub, CJI_LATE_STEP);
     cji_side *side = cji_side_of(s->dev);
@@ -177,11 +222,11 @@ static cj_dptr memory_alloc(cj_stream *s, size_t bytes, bool managed, const char
     if (!m) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call), none;
     m->side = side;
     m->bytes = bytes;
-    m->managed = managed;
+    m->kind = kind;
     cji_ctx ctx;
     cj_status st = cji_ctx_begin_calm(s, s->dev, &ctx, call);
     if (st == CJ_OK) {
-        st = memory_make(s, side, m, call);
+        st = memory_make(s, side, m, handle, call);
         cji_ctx_leave(s->dev, &ctx);
     }
     if (st == CJ_OK) return (cj_dptr){ m->addr };
@@ -189,8 +234,65 @@ static cj_dptr memory_alloc(cj_stream *s, size_t bytes, bool managed, const char
     return none;
 }
 
-cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc(s, bytes, false, "cj_alloc"); }
-cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc(s, bytes, true, "cj_managed_alloc"); }
+static cj_dptr memory_alloc_plain(cj_stream *s, size_t bytes, memory_kind kind, const char *call)
+{
+    return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? memory_alloc(s, bytes, kind, NULL, call) : (cj_dptr){ 0 };
+}
+
+cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, MEMORY_POOL, "cj_alloc"); }
+cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, MEMORY_MANAGED, "cj_managed_alloc"); }
+cj_dptr cj_shared_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, MEMORY_SHARED, "cj_shared_alloc"); }
+
+/* -- Between processes ------------------------------------------------------------------------------------------------ */
+
+/* What the bytes of a handle are. */
+typedef struct memory_handle { CUipcMemHandle raw; uint64_t bytes; } memory_handle;
+_Static_assert(sizeof(memory_handle) == CJ_MEMORY_HANDLE, "the driver's handle, and the size");
+
+cj_dptr cj_memory_import(cj_stream *s, const void *handle, size_t bytes)
+{
+    static const char call[] = "cj_memory_import";
+    const cj_dptr none = { 0 };
+    memory_handle h;
+    if (cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return none;
+    if (!handle || bytes < sizeof h)
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: a handle has %zu bytes, not %zu", call, sizeof h, handle ? bytes : 0)), none;
+    if (!s->dev->drv->by_value.cuIpcOpenMemHandle) return cji_fail(s, CJ_ENOTSUP, call, "%s: this driver has no memory between processes", call), none;
+    memcpy(&h, handle, sizeof h);
+    return memory_alloc(s, h.bytes, MEMORY_IMPORTED, &h.raw, call);
+}
+
+/* The size of shared memory that begins at an address; 0: there is none. */
+static size_t memory_shared_bytes(cji_side *side, uint64_t addr)
+{
+    pthread_mutex_lock(&side->lock);
+    const cji_mem *m = table_holder(side, addr);
+    const size_t bytes = m && m->addr == addr && m->kind == MEMORY_SHARED ? m->bytes : 0;
+    pthread_mutex_unlock(&side->lock);
+    return bytes;
+}
+
+cj_status cj_memory_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes)
+{
+    static const char call[] = "cj_memory_export";
+    memory_handle h;
+    cji_ctx ctx;
+    cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (st != CJ_OK) return st;
+    if (!handle || bytes < sizeof h) return cji_fail(dev, CJ_EINVAL, call, "%s: there is no place for a handle of %zu bytes", call, sizeof h);
+    cji_side *side = cji_side_of(dev);
+    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
+    h.bytes = memory_shared_bytes(side, d.addr);
+    if (!h.bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: 0x%llx is not the start of memory of cj_shared_alloc on device %d; other memory stays in its process", call,
+                                  (unsigned long long)d.addr, cj_device_ordinal(dev));
+    st = cji_ctx_begin_calm(dev, dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    CUresult r = dev->drv->cu.cuIpcGetMemHandle(&h.raw, d.addr);
+    cji_ctx_leave(dev, &ctx);
+    if (r != CUDA_SUCCESS) return cji_refused(dev, dev, r, call, "cuIpcGetMemHandle");
+    memcpy(handle, &h, sizeof h);
+    return CJ_OK;
+}
 
 /* -- Release --------------------------------------------------------------------------------------------------------- */
 
@@ -201,7 +303,7 @@ static void memory_release_late(cji_late *late)
     cji_hub *hub = m->side->hub;
     cj_device *dev = m->side->dev;
     pthread_mutex_lock(&hub->lock);
-    if (!memory_free_ordered(m)) hub->cu->cuMemFree(m->addr);
+    if (!memory_free_ordered(m)) memory_give_back(m);
     cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
     cji_free(m, sizeof *m);
@@ -213,7 +315,7 @@ static bool memory_release_now(cji_mem *m)
 {
     cji_hub *hub = m->side->hub;
     cji_calm calm;
-    if (m->managed || atomic_load(&m->used)) return false;
+    if (m->kind != MEMORY_POOL || atomic_load(&m->used)) return false;
     cji_calm_begin(hub, &calm);
     pthread_mutex_lock(&hub->lock);
     bool done = !atomic_load(&hub->captures) && memory_free_ordered(m);

@@ -40,6 +40,7 @@ mutants += %D%/high_is_low.patch
 mutants += %D%/host_functions_meet.patch
 mutants += %D%/kernel_is_harmless.patch
 mutants += %D%/legacy_does_not_join.patch
+mutants += %D%/memory_is_imported_twice.patch
 mutants += %D%/node_params_stay.patch
 mutants += %D%/non_blocking_waits_for_legacy.patch
 mutants += %D%/own_handle_opens.patch

@@ -142,6 +142,7 @@ CUresult fake_memory_calls(int id, const uint64_t *a)
         return CUDA_SUCCESS;
     case CJI_CU_ID_cuMemFreeHost:
     case CJI_CU_ID_cuMemFree: return fake_unsafe(id) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_block_free(a[0]);
+    case CJI_CU_ID_cuMemAlloc:
     case CJI_CU_ID_cuMemAllocAsync:
         if (fake_now.sticky) return fake_now.sticky;
         if (fake_unsafe(id)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

@@ -35,7 +35,10 @@ static cj_status workload(char *message)
     cj_stream *s = cj_stream_create(dev, NULL), *t = cj_stream_create(dev, NULL), *own = cj_stream_wrap(dev, (void *)2);
     cj_event *e = cj_event_create(dev, NULL);
     cj_kernel *k = fake_kernel(dev);
-    cj_dptr d = cj_alloc(s, 100);
+    cj_dptr d = cj_alloc(s, 100), shared = cj_shared_alloc(t, 100);
+    unsigned char handle[CJ_MEMORY_HANDLE];
+    cj_status given = cj_memory_export(dev, shared, handle, sizeof handle);
+    cj_set8(t, shared, 1, 100);
     cj_copy_to_device(s, d, in, 100);
     cj_event_record(e, s);
     cj_stream_wait(t, e);
@@ -54,10 +57,13 @@ static cj_status workload(char *message)
     cj_exec *x = cj_graph_instantiate(g, NULL);
     cj_exec_launch(x, s);
     cj_status third = cj_stream_sync(own), second = cj_stream_sync(t), first = cj_stream_sync(s);
-    strcpy(message, first ? cj_error_of(s)->message : second ? cj_error_of(t)->message : third ? cj_error_of(own)->message : "");
+    if (!first && !second && !third) third = given;
+    if (third && third == given) strcpy(message, cj_error_of(dev)->message);
+    else strcpy(message, first ? cj_error_of(s)->message : second ? cj_error_of(t)->message : third ? cj_error_of(own)->message : "");
     cj_exec_free(x);
     cj_graph_free(g);
     cj_free(dev, d);
+    cj_free(dev, shared);
     cj_kernel_free(k);
     cj_event_free(e);
     cj_stream_free(own);

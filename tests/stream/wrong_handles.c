@@ -12,7 +12,7 @@ static cj_stream *good_stream;
 static cj_hub *good_hub;
 static cj_hub_time hub_time = { .size = sizeof hub_time };
 static const cj_dims dims = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0, 0, 0 } };
-static char buffer[64];
+static char buffer[CJ_MEMORY_HANDLE];
 static void nothing_at_all(void *user) { (void)user; }
 static void never_called(void *user, cj_status status) { (void)user, (void)status; }
 static cj_stream_counts counts = { .size = sizeof counts };
@@ -72,6 +72,9 @@ static cj_status h_peer_to(void *p) { return cj_copy_peer(good_stream, p, (cj_dp
 static cj_status h_peer_from(void *p) { return cj_copy_peer(good_stream, cj_stream_device(good_stream), (cj_dptr){ 1 }, p, (cj_dptr){ 2 }, 0); }
 static cj_status h_reach(void *p) { return cj_device_reach(p, p); }
 static cj_status h_can_reach(void *p) { return last_of((uint64_t)cj_device_can_reach(p, p)); }
+static cj_status h_shared(void *p) { return last_of(cj_shared_alloc(p, 8).addr); }
+static cj_status h_memory_import(void *p) { return last_of(cj_memory_import(p, buffer, CJ_MEMORY_HANDLE).addr); }
+static cj_status h_memory_export(void *p) { return cj_memory_export(p, (cj_dptr){ 1 }, buffer, CJ_MEMORY_HANDLE); }
 static cj_status h_managed(void *p) { return last_of(cj_managed_alloc(p, 8).addr); }
 static cj_status h_prefetch(void *p) { return cj_prefetch_to_device(p, (cj_dptr){ 4096 }, 0); }
 static cj_status h_prefetch_back(void *p) { return cj_prefetch_to_host(p, (cj_dptr){ 4096 }, 0); }
@@ -122,7 +125,8 @@ static const struct { const char *name; cj_status (*call)(void *); enum want wan
     { "cj_event_import", h_import, DEVICE }, { "cj_copy_box", h_box, STREAM }, { "cj_copy_2d", h_2d, STREAM }, { "cj_copy_2d_to_device", h_2d_up, STREAM },
     { "cj_copy_2d_to_host", h_2d_down, STREAM }, { "cj_copy_batch", h_batch, STREAM }, { "cj_copy_peer", h_peer, STREAM },
     { "cj_copy_peer's destination", h_peer_to, DEVICE }, { "cj_copy_peer's source", h_peer_from, DEVICE }, { "cj_device_reach", h_reach, DEVICE },
-    { "cj_device_can_reach", h_can_reach, DEVICE }, { "cj_managed_alloc", h_managed, STREAM }, { "cj_prefetch_to_device", h_prefetch, STREAM },
+    { "cj_device_can_reach", h_can_reach, DEVICE }, { "cj_managed_alloc", h_managed, STREAM }, { "cj_shared_alloc", h_shared, STREAM },
+    { "cj_memory_import", h_memory_import, STREAM }, { "cj_memory_export", h_memory_export, DEVICE }, { "cj_prefetch_to_device", h_prefetch, STREAM },
     { "cj_prefetch_to_host", h_prefetch_back, STREAM }, { "cj_advise", h_advise, DEVICE }, { "cj_unadvise", h_unadvise, DEVICE },
     { "cj_hub_create", h_hub, DEVICE }, { "cj_hub_barrier", h_barrier, HUB }, { "cj_hub_barrier's stream", h_barrier_of, STREAM },
     { "cj_hub_sync_for", h_hub_sync, HUB }, { "cj_hub_sync_for's stream", h_hub_sync_of, STREAM }, { "cj_hub_took", h_took, HUB },
