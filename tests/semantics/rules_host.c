@@ -116,6 +116,54 @@ static void rule_34(void)
     cu.cuStreamDestroy(s);
 }
 
+/* Two contexts may have a thread for each, or one for both. */
+static void look_beside_another_context(void)
+{
+    abi_latch latch;
+    CUcontext other = NULL;
+    unsigned word = 0;
+    look_at l = { &word, 0, 0 };
+    CUstream a = abi_stream(), b;
+    if (cu.cuCtxCreate(&other, 0, 0)) return;   /* which is current now */
+    b = abi_stream();
+    cu.cuCtxSetCurrent(abi_ctx);
+    abi_latch_put(&latch, a);
+    abi_latch_await(&latch);
+    cu.cuCtxSetCurrent(other);
+    R_IS(cu.cuLaunchHostFunc(b, take_a_look, &l), CUDA_SUCCESS);
+    for (int i = 0; i < 20 && !__atomic_load_n(&l.calls, __ATOMIC_ACQUIRE); i++) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    rule_seen("while a host function of another context of the device blocks, a host function %s", __atomic_load_n(&l.calls, __ATOMIC_ACQUIRE) ? "is called beside it" : "waits");
+    abi_latch_open(&latch);
+    R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
+    cu.cuStreamDestroy(b);
+    cu.cuCtxDestroy(other);
+    cu.cuCtxSetCurrent(abi_ctx);
+    R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
+    R_IS(l.calls, 1);
+    cu.cuStreamDestroy(a);
+}
+
+/* One that was submitted first, but whose stream's kernel runs, keeps nobody out. */
+static void look_beside_one_that_is_not_ready(void)
+{
+    unsigned word = 0;
+    look_at first = { &word, 0, 0 }, second = { &word, 0, 0 };
+    CUstream a = abi_stream(), b = abi_stream();
+    rule_gate g = gate_make();
+    gate_put(&g, a);
+    R_IS(cu.cuLaunchHostFunc(a, take_a_look, &first), CUDA_SUCCESS);
+    R_IS(cu.cuLaunchHostFunc(b, take_a_look, &second), CUDA_SUCCESS);
+    for (int i = 0; i < 20 && !__atomic_load_n(&second.calls, __ATOMIC_ACQUIRE); i++) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    rule_seen("while a host function that was submitted before waits for a kernel, a host function of another stream %s", __atomic_load_n(&second.calls, __ATOMIC_ACQUIRE) ? "is called" : "waits too");
+    gate_open(&g);
+    R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
+    R_IS(first.calls + second.calls, 2);
+    cu.cuStreamDestroy(a);
+    cu.cuStreamDestroy(b);
+    gate_free(&g);
+}
+
 /* Whether the second is called while the first blocks is the device's affair; that both are called in the end is not. */
 static void rule_35(void)
 {
@@ -134,6 +182,8 @@ static void rule_35(void)
     R_IS(l.calls, 1);
     cu.cuStreamDestroy(a);
     cu.cuStreamDestroy(b);
+    look_beside_another_context();
+    look_beside_one_that_is_not_ready();
 }
 
 static const rule rules[] = {
