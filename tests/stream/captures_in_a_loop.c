@@ -337,6 +337,7 @@ static void check_device(cj_driver *under)
     raw.e = cj_event_create(dev, NULL);
     raw.d = cj_alloc(raw.s, 1024);
     raw.h = cj_host_alloc(dev, 1024);
+    if (raw.h) memset(raw.h, 0, 1024);
     cj_graph *g = cj_graph_create(dev);
     cj_graph_set32(g, NULL, raw.d, 1, 4);
     raw.x = cj_graph_instantiate(g, NULL);
