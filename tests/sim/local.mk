@@ -28,4 +28,4 @@ text_tests += \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
-helgrind_tests += %D%/abi_events.sim %D%/abi_streams.sim %D%/abi_captures.sim %D%/abi_graphs.sim %D%/abi_memory.sim %D%/abi_two_devices
+helgrind_tests += %D%/abi_events.sim %D%/abi_streams.sim %D%/abi_captures.sim %D%/abi_graphs.sim %D%/abi_memory.sim %D%/abi_two_devices %D%/abi_turns
