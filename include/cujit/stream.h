@@ -200,7 +200,7 @@ CJ_API void *cj_event_raw(const cj_event *e);          /* its CUevent, borrowed 
 CJ_API cj_device *cj_event_device(const cj_event *e);  /* borrowed while `e` lives; NULL for a failed event */
 
 /* The event stands for everything given to `s` so far; recorded again it moves, and waits given before keep the old point.
- * One made with .shared is reached when its earlier points are, too.
+ * One made with .shared is reached in the order of its records: `s` waits for its earlier point.
  * A failure is left in both.  Errors: CJ_EINVAL for a stream of another device. */
 CJ_API cj_status cj_event_record(cj_event *e, cj_stream *s);
 

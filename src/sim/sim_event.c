@@ -82,42 +82,6 @@ CUresult cji_sd_cuEventDestroy(CUevent h)
 
 /* ---- Record and wait --------------------------------------------------------------------------------------------- */
 
-static CUresult sd_record(CUevent h, CUstream hs, unsigned flags)
-{
-    sd_event *e;
-    sd_stream *s;
-    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = cji_sd_event_get(h, &e);
-    if (!r) r = cji_sd_stream_for_work(hs, &s);
-    if (r) return r;
-    if (e->ctx != s->ctx) return CUDA_ERROR_INVALID_HANDLE;
-    if (s->capture && flags & CU_EVENT_RECORD_EXTERNAL) {
-        sd_work *w = cji_sd_work_new(SD_RECORD, s->ctx, 0);
-        if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
-        w->event = e;
-        e->refs++;
-        return cji_sd_capture_add(s, w);
-    }
-    if (s->capture) return cji_sd_capture_record(s, e);
-    if (flags & CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
-    sd_op *point;
-    r = cji_sd_enqueue(s, NULL, NULL, &point);
-    if (r) return r;
-    r = cji_sd_event_set(e, point);
-    cji_sd_op_drop(point);
-    return r;
-}
-
-CUresult cji_sd_cuEventRecordWithFlags(CUevent h, CUstream hs, unsigned flags)
-{
-    sd_lock();
-    CUresult r = sd_record(h, hs, flags);
-    sd_unlock();
-    return r;
-}
-
-CUresult cji_sd_cuEventRecord(CUevent h, CUstream hs) { return cji_sd_cuEventRecordWithFlags(h, hs, CU_EVENT_RECORD_DEFAULT); }
-
 static CUresult sd_wait_near(sd_stream *s, const sd_event *e, sd_op *point)
 {
     sd_op *op;
@@ -140,6 +104,43 @@ static CUresult sd_wait_now(sd_stream *s, const sd_event *e)
     CUresult r = far ? cji_sd_far_work(e, far, s->ctx, &w) : CUDA_SUCCESS;
     return r || !far ? r : cji_sd_submit(s, w);
 }
+
+static CUresult sd_record(CUevent h, CUstream hs, unsigned flags)
+{
+    sd_event *e;
+    sd_stream *s;
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sd_event_get(h, &e);
+    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    if (r) return r;
+    if (e->ctx != s->ctx) return CUDA_ERROR_INVALID_HANDLE;
+    if (s->capture && flags & CU_EVENT_RECORD_EXTERNAL) {
+        sd_work *w = cji_sd_work_new(SD_RECORD, s->ctx, 0);
+        if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
+        w->event = e;
+        e->refs++;
+        return cji_sd_capture_add(s, w);
+    }
+    if (s->capture) return cji_sd_capture_record(s, e);
+    if (flags & CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
+    sd_op *point;
+    if (e->shared && !cji_sd_shared_orphaned(e)) r = sd_wait_now(s, e); /* such a record waits for the event's earlier point: seen on an H100 */
+    if (!r) r = cji_sd_enqueue(s, NULL, NULL, &point);
+    if (r) return r;
+    r = cji_sd_event_set(e, point);
+    cji_sd_op_drop(point);
+    return r;
+}
+
+CUresult cji_sd_cuEventRecordWithFlags(CUevent h, CUstream hs, unsigned flags)
+{
+    sd_lock();
+    CUresult r = sd_record(h, hs, flags);
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuEventRecord(CUevent h, CUstream hs) { return cji_sd_cuEventRecordWithFlags(h, hs, CU_EVENT_RECORD_DEFAULT); }
 
 static CUresult sd_wait_event(CUstream hs, CUevent h, unsigned flags)
 {

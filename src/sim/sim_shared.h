@@ -41,6 +41,7 @@ bool cji_sd_shared_record(sd_event *e, sd_op *point);
 void cji_sd_shared_reach(sd_op *point);                    /* a point that was recorded is done */
 /* What the event stands for: *near an operation of this process, or *far a point of another; neither where that is reached already. */
 void cji_sd_event_now(const sd_event *e, sd_op **near, uint64_t *far);
+bool cji_sd_shared_orphaned(const sd_event *e);            /* what holds its point back was recorded by a process that is gone */
 CUresult cji_sd_far_work(const sd_event *e, uint64_t far, sd_ctx *c, sd_work **out);   /* waits for it */
 void cji_sd_run_far(const sd_op *op, const sd_work *w);    /* without the lock */
 CUresult cji_sd_far_sync(sd_event *e, uint64_t far);       /* given up while waiting */

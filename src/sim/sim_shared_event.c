@@ -165,6 +165,12 @@ void cji_sd_event_now(const sd_event *e, sd_op **near, uint64_t *far)
     else if (e->point && !e->point->done) *near = e->point;
 }
 
+bool cji_sd_shared_orphaned(const sd_event *e)
+{
+    const sd_slot *slot = sd_slot_pending(e->shared, atomic_load(&e->shared->p->last) >> SD_SLOT_BITS);
+    return slot && sd_slot_orphaned(slot);
+}
+
 bool cji_sd_event_recorded(const sd_event *e) { return e->recorded || (e->shared && atomic_load(&e->shared->p->last)); }
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */

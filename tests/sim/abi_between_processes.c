@@ -184,13 +184,14 @@ static void in_their_order(void)
     abi_latch_put(&latch, stream);
     cu.cuEventRecord(e, stream);
     cu.cuEventRecord(e, second);
-    abi_is(cu.cuStreamSynchronize(second), CUDA_SUCCESS, "is recorded in two streams, of which the second is through");
+    abi_is(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY, "is recorded in two streams, of which the second waits for the first's point");
     cu.cuStreamWaitEvent(third, e, 0);
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "it is not reached before the first is");
     abi_is(cu.cuStreamQuery(third), CUDA_ERROR_NOT_READY, "nor does a stream pass it");
     abi_latch_open(&latch);
     abi_is(cu.cuEventSynchronize(e), CUDA_SUCCESS, "then it is");
     abi_is(cu.cuStreamSynchronize(third), CUDA_SUCCESS, "and does");
+    abi_is(cu.cuStreamSynchronize(second), CUDA_SUCCESS, "as the second");
     cu.cuEventDestroy(e);
     cu.cuStreamDestroy(second);
     cu.cuStreamDestroy(third);

@@ -115,6 +115,15 @@ static void refusals(void)
     cu.cuStreamSynchronize(stream);
 }
 
+/* Before work is held: a driver may wait for the whole context to load a kernel. */
+static void load_kernels(peer *p)
+{
+    abi_is(peer_ask(p, ADD, 0, NULL), CUDA_SUCCESS, "the other process has a kernel");
+    peer_ask(p, SYNC, 0, NULL);
+    abi_launch(abi_kernel(&module, "append"), 1, 1, stream, memory + 4 * (WORDS - 2), 0);
+    abi_is(cu.cuStreamSynchronize(stream), CUDA_SUCCESS, "and this one");
+}
+
 static void both_write(peer *p)
 {
     abi_is(peer_ask(p, READ, 0, NULL), 5, "what was written before the handle was given out is there");
@@ -223,6 +232,7 @@ int main(int argc, char **argv)
     }
     abi_is(r, CUDA_SUCCESS, "which another process opens");
     refusals();
+    load_kernels(&p);
     both_write(&p);
     in_order_of_an_event(&p, e);
     words_are_waited_for(&p);
