@@ -104,7 +104,8 @@ static unsigned piece_before(uint64_t before)
 
 static void op_work(void)
 {
-    unsigned i = some_stream(), kind = an_below(6), n = 1 + an_below(1000), st;
+    unsigned i = some_stream(), kind = an_below(6), n = 1 + an_below(1000);
+    int st;
     CUstream s = handle_of(i);
     if (pieces >= PIECES) return;
     if (i == LEGACY && !an_chance(40)) return;
@@ -115,7 +116,7 @@ static void op_work(void)
     case 1: st = AN(cuMemcpyDtoDAsync(an_word(&tools, me), an_word(&tools, from), 4, s), "copy %u from %u in %u", me, from, i); break;
     case 2: st = AN(cuMemcpyDtoHAsync(&tools.host[me], an_word(&tools, from), 4, s), "copy to host %u from %u in %u", me, from, i); break;
     case 3: st = AN(cuMemsetD16Async(an_word(&tools, me), (unsigned short)n, 2, s), "short fill %u in %u", me, i); break;
-    default: an_line("step %u from %u in %u", me, from, i); st = (unsigned)an_status((int)an_step(tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
+    default: an_line("step %u from %u in %u", me, from, i); st = an_status((int)an_step(tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
     }
     if (st) return;
     moves(i);
@@ -206,7 +207,8 @@ static void op_event_destroy(void)
 
 static void op_record(void)
 {
-    unsigned k = some_event(), i = some_stream(), wrong = an_below(100), st;
+    unsigned k = some_event(), i = some_stream(), wrong = an_below(100);
+    int st;
     const an_stranger *x = an_other_context();
     if (wrong < 4) { AN(cuEventRecord(NULL, handle_of(i)), "record of nothing in %u", i); return; }
     if (k == EVENTS) return;
