@@ -257,7 +257,7 @@ void cji_sd_space_drop_ctx(sd_ctx *c)
     for (size_t i = sd_space.n; i-- > 0;) {
         if (i >= sd_space.n) continue;
         if (sd_space.range[i].ctx == c && !sd_space.range[i].freed) {
-            if (sd_space.range[i].pool) cji_sd_pool_give(sd_space.range[i].pool, sd_space.range[i].room);
+            if (sd_space.range[i].pool) cji_sd_pool_give(sd_space.range[i].pool, sd_space.range[i].bytes);
             sd_space_release(i);
         }
     }

@@ -76,6 +76,7 @@ static void sd_capture_close(sd_capture *k)
             break;
         }
     cji_sd_graph_drop(k->graph);
+    cji_sd_deps_free(&k->left, &k->nleft, &k->left_cap);
     cji_free(k, sizeof *k);
 }
 
@@ -83,26 +84,38 @@ void cji_sd_capture_leave(sd_stream *s)
 {
     sd_capture *k = s->capture;
     if (!k) return;
-    if (s != k->origin) {
-        k->invalid = true;
+    if (s != k->origin) {   /* what it was given must have been joined already */
+        for (size_t i = 0; i < s->ndep; i++)
+            if (!cji_sd_deps_add(&k->left, &k->nleft, &k->left_cap, s->dep[i])) k->invalid = true;
         sd_stream_uncapture(s, k);
         return;
     }
-    if (!k->to_graph) cji_sd_graph_forget(k->graph);
+    if (cji_sd_handle_is(SD_GRAPH, k->graph)) cji_sd_graph_forget(k->graph);
     sd_capture_close(k);
+}
+
+/* What a capture continues; the same node twice is one. */
+static bool sd_deps_once(sd_stream *s, sd_node *const *dep, size_t n)
+{
+    s->ndep = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!cji_sd_deps_add(&s->dep, &s->ndep, &s->dep_cap, dep[i])) return false;
+    return true;
 }
 
 static CUresult sd_capture_begin(CUstream h, CUstreamCaptureMode mode, sd_graph *into, sd_node *const *dep, size_t ndep)
 {
     sd_stream *s;
-    CUresult r = cji_sd_stream(h, &s);
-    if (r) return r;
     if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sd_stream_to_capture(h, &s);
+    if (r) return r;
     if (s->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (s->capture) return CUDA_ERROR_ILLEGAL_STATE;
+    for (sd_capture *o = sd.captures; o; o = o->next)
+        if (into && o->graph == into) return CUDA_ERROR_ILLEGAL_STATE;
     sd_capture *k = cji_zalloc(sizeof *k);
     sd_graph *g = into ? into : cji_sd_graph_new();
-    if (!k || !g || (!into && !cji_sd_handle_add(SD_GRAPH, g)) || !cji_sd_deps_set(&s->dep, &s->ndep, &s->dep_cap, dep, ndep)) {
+    if (!k || !g || (!into && !cji_sd_handle_add(SD_GRAPH, g)) || !sd_deps_once(s, dep, ndep)) {
         if (g && !into) {
             cji_sd_handle_drop(g);
             cji_sd_graph_drop(g);
@@ -136,7 +149,8 @@ CUresult cji_sd_cuStreamBeginCaptureToGraph(CUstream h, CUgraph hg, const CUgrap
     sd_graph *g;
     sd_lock();
     CUresult r = cji_sd_graph_get(hg, &g);
-    if (!r) r = cji_sd_nodes_of(g, dep, n);
+    if (!r && n && !dep) r = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !r && i < n; i++) r = cji_sd_nodes_of(g, &dep[i], 1);   /* one may stand there twice */
     if (!r && !cji_sd_edges_plain(data, n)) r = CUDA_ERROR_NOT_SUPPORTED;
     if (!r) r = sd_capture_begin(h, mode, g, (sd_node *const *)dep, n);
     sd_unlock();
@@ -167,14 +181,18 @@ static bool sd_capture_joined(sd_capture *k)
         for (size_t b = 0; n->mark == 1 && b < n->nbefore; b++) n->before[b]->mark = 1;
     }
     sd_each_stream(sd_stream_joined, &j);
+    for (size_t i = 0; i < k->nleft; i++)
+        if (k->left[i]->mark != 1) j.unjoined = true;
     return !j.unjoined;
 }
 
 static CUresult sd_capture_end(CUstream h, CUgraph *out)
 {
     sd_stream *s;
+    CUgraph none;
+    if (!out) out = &none;   /* it ends all the same */
     *out = NULL;
-    CUresult r = cji_sd_stream(h, &s);
+    CUresult r = cji_sd_stream_to_capture(h, &s);
     if (r) return r;
     sd_capture *k = s->capture;
     if (!k) return CUDA_ERROR_ILLEGAL_STATE;
@@ -182,19 +200,18 @@ static CUresult sd_capture_end(CUstream h, CUgraph *out)
         k->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    /* An end in a wrong thread ends it too, without a graph (as measured). */
-    if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sd_thread()) r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    else if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    /* An end in a wrong thread ends it too, without a graph (as measured); so goes the graph that the caller gave. */
+    if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    else if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sd_thread()) r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     else if (!sd_capture_joined(k)) r = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (!r) *out = (CUgraph)k->graph;
-    else if (!k->to_graph) cji_sd_graph_forget(k->graph);
+    else if (cji_sd_handle_is(SD_GRAPH, k->graph)) cji_sd_graph_forget(k->graph);
     sd_capture_close(k);
     return r;
 }
 
 CUresult cji_sd_cuStreamEndCapture(CUstream h, CUgraph *out)
 {
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_capture_end(h, out);
     sd_unlock();
@@ -228,16 +245,14 @@ CUresult cji_sd_capture_wait(sd_stream *s, sd_event *e)
 {
     if (!cji_sd_event_recorded(e)) return CUDA_SUCCESS;
     sd_capture *k = e->capture ? cji_sd_capture_by_id(e->capture) : NULL;
-    if (!k) {   /* recorded outside, or in a capture that is over */
-        if (!s->capture) return CUDA_ERROR_INVALID_VALUE;
-        s->capture->invalid = true;
-        return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    if (!e->capture || !k || k->invalid) {   /* recorded outside, or in a capture that is over or invalid */
+        if (s->capture) s->capture->invalid = true;
+        return e->capture ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     if (s->capture && s->capture != k) {
         s->capture->invalid = k->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_MERGE;
     }
-    if (k->invalid) return CUDA_ERROR_INVALID_VALUE;
     if (s->legacy) {
         k->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -256,14 +271,13 @@ CUresult cji_sd_capture_wait(sd_stream *s, sd_event *e)
 CUresult cji_sd_capture_refuses(sd_stream *s)
 {
     if (!s->capture) return CUDA_SUCCESS;
-    if (s->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     s->capture->invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
 /* A thread in relaxed mode harms nobody.  Else its own captures forbid such calls unless they were begun relaxed, and those of other
- * threads where both capture and thread are in global mode.  Captures of another device are not concerned. */
-CUresult cji_sd_unsafe(void)
+ * threads where both capture and thread are in global mode; an invalid one no less, until its end.  Captures of another device are not concerned. */
+static CUresult sd_unsafe(bool blocking_only)
 {
     if (!sd.captures) return CUDA_SUCCESS;
     sd_thread *t = cji_sd_thread();
@@ -272,7 +286,8 @@ CUresult cji_sd_unsafe(void)
     if (t->mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
     if (cji_sd_ctx_any(&c)) c = NULL;
     for (sd_capture *k = sd.captures; k; k = k->next) {
-        if (k->invalid || (c && k->origin->ctx->dev != c->dev)) continue;
+        if (c && k->origin->ctx->dev != c->dev) continue;
+        if (blocking_only && k->origin->flags & CU_STREAM_NON_BLOCKING) continue;
         bool forbids = k->thread == t ? k->mode != CU_STREAM_CAPTURE_MODE_RELAXED
                                       : k->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && t->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
         if (!forbids) continue;
@@ -282,11 +297,15 @@ CUresult cji_sd_unsafe(void)
     return r;
 }
 
+CUresult cji_sd_unsafe(void) { return sd_unsafe(false); }
+
+void cji_sd_unsafe_load(void) { (void)sd_unsafe(true); }
+
 CUresult cji_sd_unsafe_ctx(sd_ctx *c)
 {
     CUresult r = CUDA_SUCCESS;
     for (sd_capture *k = sd.captures; k; k = k->next) {
-        if (k->invalid || k->origin->ctx != c) continue;
+        if (k->origin->ctx != c) continue;
         k->invalid = true;
         r = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -295,7 +314,7 @@ CUresult cji_sd_unsafe_ctx(sd_ctx *c)
 
 CUresult cji_sd_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    if (!mode || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+    if (!mode) return CUDA_ERROR_INVALID_VALUE;   /* a GPU's driver crashes; it takes any number */
     sd_thread *t = cji_sd_thread();
     CUstreamCaptureMode old = t->mode;
     t->mode = *mode;
@@ -333,11 +352,11 @@ CUresult cji_sd_cuStreamGetCaptureInfo_v3(CUstream h, CUstreamCaptureStatus *sta
 CUresult cji_sd_cuStreamUpdateCaptureDependencies(CUstream h, CUgraphNode *dep, size_t n, unsigned flags)
 {
     sd_stream *s;
-    if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (n && !dep)) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = cji_sd_stream(h, &s);
+    CUresult r = cji_sd_stream_to_capture(h, &s);
     if (!r && !s->capture) r = CUDA_ERROR_ILLEGAL_STATE;
     if (!r && s->capture->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!r && (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (n && !dep))) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) r = cji_sd_nodes_of(s->capture->graph, dep, n);
     if (!r && flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) s->ndep = 0;
     for (size_t i = 0; !r && i < n; i++)

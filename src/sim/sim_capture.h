@@ -13,14 +13,16 @@ struct sd_capture {
     bool invalid;
     bool to_graph;                  /* the graph is the caller's */
     sd_graph *graph;                /* held */
+    sd_node **left; size_t nleft, left_cap;   /* the last nodes of forked streams that were destroyed */
 };
 
 void cji_sd_capture_invalidate(sd_capture *c);
 CUresult cji_sd_capture_add(sd_stream *s, sd_work *w);     /* takes over `w`: the next node */
 /* A call that a capture may not see (cuMemAlloc, a query of an uncaptured stream ...): 900, and the captures that forbid it are invalidated. */
 CUresult cji_sd_unsafe(void);
+void cji_sd_unsafe_load(void);                             /* a module is loaded: no error, but those of blocking streams are invalidated likewise */
 CUresult cji_sd_unsafe_ctx(sd_ctx *c);                     /* cuCtxSynchronize: none may be open in the context */
-CUresult cji_sd_capture_refuses(sd_stream *s);             /* a call that its captured stream refuses: 900, or 901; success when it does not capture */
+CUresult cji_sd_capture_refuses(sd_stream *s);             /* a call that its captured stream refuses, valid or not: 900; success when it does not capture */
 CUresult cji_sd_capture_wait(sd_stream *s, sd_event *e);   /* cuStreamWaitEvent where either side is captured */
 CUresult cji_sd_capture_record(sd_stream *s, sd_event *e);
 void cji_sd_capture_leave(sd_stream *s);                   /* the stream is being destroyed */

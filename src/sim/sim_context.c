@@ -193,7 +193,7 @@ CUresult cji_sd_cuCtxSetCurrent(CUcontext h)
 CUresult cji_sd_cuCtxPushCurrent(CUcontext h)
 {
     sd_lock();
-    CUresult r = !h || !sd_ctx_known(h) ? CUDA_ERROR_INVALID_CONTEXT : !((sd_ctx *)h)->alive ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sd_stack_push((sd_ctx *)h);
+    CUresult r = !h ? CUDA_ERROR_INVALID_VALUE : !sd_ctx_known(h) ? CUDA_ERROR_INVALID_CONTEXT : !((sd_ctx *)h)->alive ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sd_stack_push((sd_ctx *)h);
     sd_unlock();
     return r;
 }
@@ -284,6 +284,11 @@ CUresult cji_sd_cuCtxGetFlags(unsigned *flags)
 CUresult cji_sd_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     if (!value || (int)limit < 0) return CUDA_ERROR_INVALID_VALUE;
+    if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH) return CUDA_ERROR_UNSUPPORTED_LIMIT;   /* as from CUDA 12 on */
+    if (limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED) {   /* told, but not to be set */
+        *value = 0;
+        return CUDA_SUCCESS;
+    }
     if ((int)limit >= SD_LIMITS) return (int)limit < SD_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
     sd_ctx *c;
     sd_lock();

@@ -28,10 +28,9 @@ static CUresult sd_side_of(CUmemorytype type, const void *host, CUdeviceptr devi
 {
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
     uint64_t base = type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device, bytes;
-    bool flat = p->Height == 1 && p->Depth == 1;
     if (!pitch) pitch = p->WidthInBytes + x;
     if (!height) height = p->Height + y;
-    if (!flat && (pitch < p->WidthInBytes + x || (p->Depth > 1 && height < p->Height + y))) return CUDA_ERROR_INVALID_VALUE;
+    if (pitch < p->WidthInBytes + x || height < p->Height + y) return CUDA_ERROR_INVALID_VALUE;   /* of a single row and slice too */
     out->pitch = pitch;
     out->slice = pitch * height;
     out->at = base + z * out->slice + y * pitch + x;
@@ -54,9 +53,12 @@ CUresult cji_sd_copy_work(const CUDA_MEMCPY3D *p, sd_ctx *c, sd_work **out)
 {
     sd_side dst, src;
     bool empty = !p->WidthInBytes || !p->Height || !p->Depth;
-    if (p->reserved0 || p->reserved1 || p->srcLOD || p->dstLOD) return CUDA_ERROR_INVALID_VALUE;
+    if (p->reserved0 || p->reserved1) return CUDA_ERROR_INVALID_VALUE;   /* the levels of detail are arrays': not looked at */
     if (!empty) {
         CUresult r = sd_side_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight, p->dstXInBytes, p->dstY, p->dstZ, p, &dst);
+        sd_range range;
+        bool known = !r && cji_sd_space_find(dst.at, &range);
+        if (known && range.place == SD_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY) r = CUDA_ERROR_INVALID_VALUE;
         if (!r) r = sd_side_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight, p->srcXInBytes, p->srcY, p->srcZ, p, &src);
         if (r) return r;
     }
@@ -77,10 +79,11 @@ CUresult cji_sd_copy_work(const CUDA_MEMCPY3D *p, sd_ctx *c, sd_work **out)
 CUresult cji_sd_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sd_ctx *c, sd_work **out)
 {
     size_t width, bytes;
-    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || p->dst % p->elementSize) return CUDA_ERROR_INVALID_VALUE;
+    bool empty = !p->width || !p->height;   /* then nothing else is looked at */
+    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || (!empty && p->dst % p->elementSize)) return CUDA_ERROR_INVALID_VALUE;
     if (__builtin_mul_overflow(p->width, (size_t)p->elementSize, &width)) return CUDA_ERROR_INVALID_VALUE;
     size_t pitch = p->height > 1 ? p->pitch : width;
-    if (p->width && p->height) {
+    if (!empty) {
         if (pitch % p->elementSize || pitch < width || __builtin_mul_overflow(pitch, p->height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
             return CUDA_ERROR_INVALID_VALUE;
         if (!cji_sd_space_at(c, p->dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
@@ -195,9 +198,13 @@ static CUresult sd_copy(const CUDA_MEMCPY3D *p, CUstream h, bool sync)
     sd_work *w;
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
-    if (!r && sync && !s->capture) r = cji_sd_unsafe();
     if (!r && sync && s->capture) r = cji_sd_capture_refuses(s);
     if (!r) r = cji_sd_copy_work(p, s->ctx, &w);
+    if (!r && s->capture && !w->copy.depth) {   /* it makes no node */
+        cji_sd_work_drop(w);
+        sd_unlock();
+        return CUDA_SUCCESS;
+    }
     if (!r) {
         bool from_page = w->copy.depth && w->copy.src.host && w->copy.src.pageable, to_page = w->copy.depth && w->copy.dst.host && w->copy.dst.pageable;
         bool inside = !w->copy.src.host && !w->copy.dst.host;
@@ -329,6 +336,11 @@ static CUresult sd_fill(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned 
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
     if (!r) r = cji_sd_fill_work(&p, s->ctx, &w);
+    if (!r && s->capture && !w->fill.height) {   /* it makes no node */
+        cji_sd_work_drop(w);
+        sd_unlock();
+        return CUDA_SUCCESS;
+    }
     if (!r) r = !s->capture && cji_sd_space_is_host(dst) ? sd_submit_and_wait(s, w) : cji_sd_submit(s, w);
     sd_unlock();
     return r;

@@ -109,10 +109,10 @@ static CUresult sd_record(CUevent h, CUstream hs, unsigned flags)
 {
     sd_event *e;
     sd_stream *s;
-    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sd_event_get(h, &e);
     if (!r) r = cji_sd_stream_for_work(hs, &s);
     if (r) return r;
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     if (e->ctx != s->ctx) return CUDA_ERROR_INVALID_HANDLE;
     if (s->capture && flags & CU_EVENT_RECORD_EXTERNAL) {
         sd_work *w = cji_sd_work_new(SD_RECORD, s->ctx, 0);
@@ -146,10 +146,10 @@ static CUresult sd_wait_event(CUstream hs, CUevent h, unsigned flags)
 {
     sd_event *e;
     sd_stream *s;
-    if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sd_stream_for_work(hs, &s);
     if (!r) r = cji_sd_event_get(h, &e);
     if (r) return r;
+    if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     if (s->capture && flags & CU_EVENT_WAIT_EXTERNAL) {
         sd_work *w = cji_sd_work_new(SD_WAIT, s->ctx, 0);
         if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -172,17 +172,23 @@ CUresult cji_sd_cuStreamWaitEvent(CUstream hs, CUevent h, unsigned flags)
 
 /* ---- Query, synchronization, time -------------------------------------------------------------------------------- */
 
-/* An event that was recorded in a capturing stream has no moment: the question ends that capture. */
+/* An event that was recorded in a capturing stream has no moment: the question ends that capture.  One that is over or invalid left nothing to
+ * ask for.  The time between such events is refused without harm. */
+static CUresult sd_event_uncaptured(const sd_event *e, bool harms)
+{
+    if (!e->capture) return CUDA_SUCCESS;
+    sd_capture *k = cji_sd_capture_by_id(e->capture);
+    if (!k || k->invalid) return CUDA_ERROR_INVALID_VALUE;
+    if (harms) cji_sd_capture_invalidate(k);
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 static CUresult sd_event_to_ask(CUevent h, sd_event **out)
 {
     CUresult r = cji_sd_event_get(h, out);
     if (r) return r;
-    if ((*out)->capture) {
-        sd_capture *k = cji_sd_capture_by_id((*out)->capture);
-        if (k) cji_sd_capture_invalidate(k);
-        return CUDA_ERROR_CAPTURED_EVENT;
-    }
-    return cji_sd_unsafe();
+    r = sd_event_uncaptured(*out, true);
+    return r ? r : cji_sd_unsafe();
 }
 
 CUresult cji_sd_cuEventQuery(CUevent h)
@@ -222,7 +228,11 @@ static CUresult sd_elapsed(float *ms, CUevent ha, CUevent hb)
     CUresult r = cji_sd_event_get(ha, &a);
     if (!r) r = cji_sd_event_get(hb, &b);
     if (r) return r;
-    if (!a->recorded || !b->recorded || a->capture || b->capture || (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING || a->ctx->dev != b->ctx->dev)
+    if (!a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
+    r = sd_event_uncaptured(a, false);
+    if (!r) r = sd_event_uncaptured(b, false);
+    if (r) return r;
+    if ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING || a->ctx->dev != b->ctx->dev)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!a->point->done || !b->point->done) return CUDA_ERROR_NOT_READY;
     *ms = (float)((double)(int64_t)(b->point->when - a->point->when) * 1e-6);

@@ -149,47 +149,75 @@ CUresult cji_sd_exec_get(CUgraphExec h, sd_exec **out)
 }
 
 static bool sd_exec_of_graph(const void *p, const void *g) { return ((const sd_exec *)p)->graph == ((const sd_graph *)g)->id; }
+static bool sd_clone_of_graph(const void *p, const void *g) { return ((const sd_graph *)p)->origin == ((const sd_graph *)g)->id; }
+
+static const unsigned long long sd_exec_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                                CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 static CUresult sd_instantiate(CUgraphExec *out, CUgraph h, unsigned long long flags)
 {
     sd_graph *g;
     sd_ctx *c;
-    unsigned long long all = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
-    if (flags & ~all) return CUDA_ERROR_INVALID_VALUE;
+    if (flags & ~sd_exec_flags) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sd_ctx(&c);
     if (!r) r = cji_sd_graph_get(h, &g);
     if (!r && g->once && cji_sd_handle_next(SD_EXEC, sd_exec_of_graph, g)) r = CUDA_ERROR_NOT_SUPPORTED;   /* one at a time */
     sd_exec *x = r ? NULL : cji_sd_exec_make(g, &r);
     if (r) return r;
+    if (g->ncond && cji_sd_handle_next(SD_GRAPH, sd_clone_of_graph, g)) {   /* a clone that was made before the conditions counts */
+        cji_sd_exec_drop(x);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    for (size_t i = 0; i < g->nnode; i++)
+        if (g->node[i]->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) g->node[i]->work->gmem.mem->sealed = true;
     x->ctx = c;
     r = cji_sd_cond_begin(x, &x->begin);
     if (r || !cji_sd_handle_add(SD_EXEC, x)) {
         cji_sd_exec_drop(x);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    x->flags = flags;
+    x->flags = flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;   /* of the others none is told, as measured */
     *out = (CUgraphExec)x;
     return CUDA_SUCCESS;
 }
 
 CUresult cji_sd_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph h, unsigned long long flags)
 {
-    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) return CUDA_ERROR_INVALID_VALUE;   /* there is no stream for it */
     sd_lock();
     CUresult r = sd_instantiate(out, h, flags);
     sd_unlock();
     return r;
 }
 
-static CUgraphInstantiateResult sd_instantiate_why(CUgraph h, CUresult r)
+/* Any node of a circle: the edges are followed backwards from one that has a node before it that was not taken (mark 0). */
+static sd_node *sd_node_in_circle(sd_graph *g)
+{
+    sd_node *n = NULL;
+    for (size_t i = 0; i < g->nnode && !n; i++)
+        if (!g->node[i]->mark) n = g->node[i];
+    for (size_t turn = 0; n && turn < g->nnode; turn++)
+        for (size_t b = 0; b < n->nbefore; b++)
+            if (!n->before[b]->mark) {
+                n = n->before[b];
+                break;
+            }
+    return n;
+}
+
+static void sd_instantiate_why(CUgraph h, CUresult r, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
     sd_graph *g;
-    if (cji_sd_graph_get(h, &g)) return CUDA_GRAPH_INSTANTIATE_ERROR;
+    p->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    if (r != CUDA_ERROR_INVALID_VALUE || p->flags & ~sd_exec_flags || cji_sd_graph_get(h, &g)) return;
     for (size_t i = 0; i < g->ncond; i++)
-        if (!g->cond[i]->used) return CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
-    if (r == CUDA_ERROR_NOT_SUPPORTED) return CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
-    return r == CUDA_ERROR_INVALID_VALUE ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE : CUDA_GRAPH_INSTANTIATE_ERROR;
+        if (!g->cond[i]->used) {
+            p->result_out = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;
+            return;
+        }
+    p->result_out = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+    p->hErrNode_out = (CUgraphNode)sd_node_in_circle(g);
 }
 
 CUresult cji_sd_cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph h, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
@@ -198,7 +226,8 @@ CUresult cji_sd_cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph h, CUDA_G
     sd_lock();
     CUresult r = sd_instantiate(out, h, p->flags);
     p->hErrNode_out = NULL;
-    p->result_out = !r ? CUDA_GRAPH_INSTANTIATE_SUCCESS : sd_instantiate_why(h, r);
+    p->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    if (r) sd_instantiate_why(h, r, p);
     sd_unlock();
     return r;
 }
@@ -322,7 +351,7 @@ CUresult cji_sd_cuGraphLaunch(CUgraphExec h, CUstream hs)
     sd_stream *s;
     sd_lock();
     CUresult r = cji_sd_exec_get(h, &x);
-    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    if (!r) r = cji_sd_stream_to_capture(hs, &s);
     if (!r) r = s->capture ? cji_sd_capture_refuses(s) : sd_exec_launch(x, s);
     sd_unlock();
     return r;
@@ -335,7 +364,7 @@ CUresult cji_sd_cuGraphUpload(CUgraphExec h, CUstream hs)
     sd_stream *s;
     sd_lock();
     CUresult r = cji_sd_exec_get(h, &x);
-    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    if (!r) r = cji_sd_stream_to_capture(hs, &s);
     if (!r && s->capture) r = cji_sd_capture_refuses(s);
     sd_op *op;
     if (!r) r = cji_sd_enqueue(s, NULL, x->last, &op);

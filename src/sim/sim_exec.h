@@ -64,6 +64,7 @@ struct sd_gmem {
     bool held;                      /* allocated by what was submitted so far, not freed by it */
     bool present;                   /* the same by what has run */
     bool inside, outside;           /* a node of that graph frees it, one of another */
+    bool sealed;                    /* that graph was instantiated: a node of it cannot free it any more */
 };
 CUresult cji_sd_gmem_new(sd_graph *g, sd_ctx *c, uint64_t bytes, const CUmemPoolProps *props, sd_work **out);
 CUresult cji_sd_gmem_free_work(sd_graph *g, uint64_t at, sd_work **out);

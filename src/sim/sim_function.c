@@ -82,8 +82,7 @@ static CUresult sd_func_set(sd_func *f, CUfunction_attribute attribute, int valu
         f->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
         break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-        if (value != 0 && value != 1) return CUDA_ERROR_INVALID_VALUE;
-        f->nonportable = value;
+        f->nonportable = value != 0;
         break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) return CUDA_ERROR_INVALID_VALUE;
@@ -174,7 +173,9 @@ CUresult cji_sd_cuFuncLoad(CUfunction h)
 
 int cji_sd_blocks_per_sm(const sd_func *f, unsigned threads, size_t dynamic)
 {
-    if (!threads || threads > cji_sd_func_threads(f) || dynamic > (size_t)f->max_dynamic) return 0;
+    /* What the kernel says of its threads does not count here, nor a lower limit of its dynamic memory than every kernel may have. */
+    size_t usual = (size_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - f->kernel->static_shared, most = (size_t)f->max_dynamic;
+    if (!threads || threads > (unsigned)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || dynamic > (most > usual ? most : usual)) return 0;
     unsigned warps = (threads + 31) / 32, registers = (cji_sd_func_registers(f) + 7) / 8 * 8;
     size_t shared = f->kernel->static_shared + dynamic + (size_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     shared = (shared + 127) / 128 * 128;
@@ -245,11 +246,10 @@ CUresult cji_sd_cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction 
     if (!out || blocks < 1 || threads < 1) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = cji_sd_func(h, &f);
-    if (!r && ((unsigned)threads > cji_sd_func_threads(f) || cji_sd_blocks_per_sm(f, (unsigned)threads, 0) < blocks)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && ((unsigned)threads > (unsigned)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || cji_sd_blocks_per_sm(f, (unsigned)threads, 0) < blocks)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         int all = cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / blocks / 128 * 128;
-        int room = all - cji_sd_limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK) - (int)f->kernel->static_shared;
-        int most = cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - (int)f->kernel->static_shared;
+        int room = all - (int)f->kernel->static_shared, most = f->max_dynamic;   /* as measured: what the driver keeps of each block is not taken off */
         *out = (size_t)(room < 0 ? 0 : room < most ? room : most);
     }
     sd_unlock();

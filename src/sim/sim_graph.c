@@ -317,9 +317,26 @@ CUresult cji_sd_cuGraphAddDependencies(CUgraph h, const CUgraphNode *from, const
     return r;
 }
 
+/* Programmatic edges leave a kernel, by port 1 to another kernel or by port 2; none of these are here. */
+static CUresult sd_edges_refuse(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *data, size_t n)
+{
+    sd_graph *g;
+    sd_lock();
+    CUresult r = cji_sd_graph_get(h, &g);
+    if (!r) r = sd_edges_check(g, from, to, n, true);
+    for (size_t i = 0; !r && i < n; i++) {
+        bool kernel = ((const sd_node *)from[i])->type == CU_GRAPH_NODE_TYPE_KERNEL, both = kernel && ((const sd_node *)to[i])->type == CU_GRAPH_NODE_TYPE_KERNEL;
+        bool early = data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && both;
+        bool order = data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER && data[i].type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && kernel;
+        if (!cji_sd_edges_plain(&data[i], 1) && ((!early && !order) || data[i].to_port)) r = CUDA_ERROR_INVALID_VALUE;
+    }
+    sd_unlock();
+    return r ? r : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cji_sd_cuGraphAddDependencies_v2(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *data, size_t n)
 {
-    return cji_sd_edges_plain(data, n) ? cji_sd_cuGraphAddDependencies(h, from, to, n) : CUDA_ERROR_NOT_SUPPORTED;
+    return cji_sd_edges_plain(data, n) ? cji_sd_cuGraphAddDependencies(h, from, to, n) : sd_edges_refuse(h, from, to, data, n);
 }
 
 CUresult cji_sd_cuGraphRemoveDependencies(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, size_t n)

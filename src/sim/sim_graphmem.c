@@ -106,7 +106,7 @@ CUresult cji_sd_gmem_free_work(sd_graph *g, uint64_t at, sd_work **out)
     if (!cji_sd_space_find(at, &range) || range.lo != at || !range.graph) return CUDA_ERROR_INVALID_VALUE;
     sd_gmem *m = range.graph;
     bool own = m->graph == g->id;
-    if (m->inside || (own && m->outside)) return CUDA_ERROR_INVALID_VALUE;
+    if (m->inside || (own && (m->outside || m->sealed))) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < g->nnode; i++)
         if (g->node[i]->type == CU_GRAPH_NODE_TYPE_MEM_FREE && g->node[i]->work->gmem.mem == m) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = sd_gmem_work(SD_GRAPH_FREE, m, out);

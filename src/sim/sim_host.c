@@ -34,7 +34,7 @@ CUresult cji_sd_cuStreamAddCallback(CUstream h, CUstreamCallback fn, void *user,
     sd_stream *s;
     if (!fn || flags) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = cji_sd_stream_for_work(h, &s);
+    CUresult r = cji_sd_stream_to_capture(h, &s);
     if (!r && s->capture) r = cji_sd_capture_refuses(s);
     if (!r) {
         sd_work *w = cji_sd_work_new(SD_CALLBACK, s->ctx, 0);

@@ -1,5 +1,6 @@
 /* Launches: their checks, their arguments, and the grid that the engine runs. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
 #include "sim/sim_device.h"
 #include "sim/sim_exec.h"
 #include "sim/sim_memory.h"
@@ -15,11 +16,11 @@
 static CUresult sd_check_cluster(const sd_func *f, const sd_shape *s)
 {
     uint64_t size = (uint64_t)s->cluster[0] * s->cluster[1] * s->cluster[2];
-    if (size <= 1) return size ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (size == 1) return CUDA_SUCCESS;
     if (sd.set.sm < 90) return CUDA_ERROR_NOT_SUPPORTED;
-    if (size > (f->nonportable ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (!size || size > (f->nonportable ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     for (int i = 0; i < 3; i++)
-        if (s->grid[i] % s->cluster[i]) return CUDA_ERROR_INVALID_VALUE;
+        if (s->grid[i] % s->cluster[i]) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return CUDA_SUCCESS;
 }
 
@@ -35,12 +36,14 @@ CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
     }
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
     if (threads > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) return CUDA_ERROR_INVALID_VALUE;
-    if (threads > cji_sd_func_threads(f) || s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
+    if (threads > cji_sd_func_threads(f)) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = sd_check_cluster(f, s);   /* before what it needs of memory, as on a GPU */
+    if (r) return r;
+    if (s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     uint64_t registers = ((uint64_t)cji_sd_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
     if (registers > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (k->static_shared + s->shared > (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    CUresult r = sd_check_cluster(f, s);
-    if (!r && s->cooperative) {
+    if (s->cooperative) {
         uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
         uint64_t room = (uint64_t)cji_sd_blocks_per_sm(f, (unsigned)threads, s->shared) * (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         if (blocks > room) r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
@@ -52,7 +55,14 @@ CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
 
 static CUresult sd_copy_params(const cji_sim_kernel *k, void **params, void **extra, unsigned char *to)
 {
-    if (params && extra) return CUDA_ERROR_INVALID_VALUE;
+    const void *buffer = NULL;
+    size_t size = 0;
+    for (void **e = extra; e && *e != CU_LAUNCH_PARAM_END; e += 2) {
+        if (e[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = e[1];
+        else if (e[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = e[1] ? *(const size_t *)e[1] : 0;
+        else return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (params && size) return CUDA_ERROR_INVALID_VALUE;   /* an empty buffer is none */
     if (!k->nparam) return CUDA_SUCCESS;
     if (params) {
         for (uint32_t i = 0; i < k->nparam; i++) {
@@ -61,14 +71,8 @@ static CUresult sd_copy_params(const cji_sim_kernel *k, void **params, void **ex
         }
         return CUDA_SUCCESS;
     }
-    const void *buffer = NULL;
-    size_t size = 0;
-    for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
-        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = extra[1] ? *(const size_t *)extra[1] : 0;
-        else return CUDA_ERROR_INVALID_VALUE;
-    }
     if (!buffer || size < k->param_bytes) return CUDA_ERROR_INVALID_VALUE;
+    if (size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     memcpy(to, buffer, k->param_bytes);
     return CUDA_SUCCESS;
 }
@@ -77,7 +81,8 @@ CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, vo
 {
     sd_shape s = *shape;
     if (!s.cluster[0])
-        for (int i = 0; i < 3; i++) s.cluster[i] = f->kernel->cluster[0] ? f->kernel->cluster[i] : f->cluster[0] ? (uint32_t)f->cluster[i] : 1;
+        for (int i = 0; i < 3; i++)
+            s.cluster[i] = f->kernel->cluster[0] ? f->kernel->cluster[i] : f->cluster[0] | f->cluster[1] | f->cluster[2] ? (uint32_t)f->cluster[i] : 1;
     CUresult r = cji_sd_launch_check(f, &s);
     if (r) return r;
     sd_work *w = cji_sd_work_new(SD_LAUNCH, f->module->ctx, f->kernel->param_bytes);
@@ -94,6 +99,7 @@ CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, vo
     w->launch.cooperative = s.cooperative;
     w->launch.has_priority = s.has_priority;
     w->launch.priority = s.priority;
+    w->launch.domain = s.domain;
     w->launch.func = f;
     f->module->refs++;
     *out = w;
@@ -109,7 +115,10 @@ static CUresult sd_launch(CUfunction h, const sd_shape *shape, CUstream hs, void
     CUresult r = cji_sd_func(h, &f);
     if (!r) r = cji_sd_stream_for_work(hs, &s);
     if (!r && f->module->ctx != s->ctx) r = CUDA_ERROR_INVALID_HANDLE;
-    if (!r) r = cji_sd_launch_work(f, shape, params, extra, &w);
+    if (!r) {
+        r = cji_sd_launch_work(f, shape, params, extra, &w);
+        if (r && s->capture) cji_sd_capture_invalidate(s->capture);
+    }
     if (!r) r = cji_sd_submit(s, w);
     sd_unlock();
     return r;
@@ -135,7 +144,7 @@ CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribute
     switch (id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = v->cooperative != 0; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (!v->clusterDim.x || !v->clusterDim.y || !v->clusterDim.z) return CUDA_ERROR_INVALID_VALUE;
+        if (!v->clusterDim.x || !v->clusterDim.y || !v->clusterDim.z) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
         shape->cluster[0] = v->clusterDim.x;
         shape->cluster[1] = v->clusterDim.y;
         shape->cluster[2] = v->clusterDim.z;
@@ -144,15 +153,22 @@ CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribute
         shape->has_priority = true;
         shape->priority = v->priority > 0 ? 0 : v->priority < 1 - SD_PRIORITIES ? 1 - SD_PRIORITIES : v->priority;
         return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        return (unsigned)v->clusterSchedulingPolicyPreference <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: {
+        int domains = cji_sd_limit(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+        return v->memSyncDomainMap.default_ < domains && v->memSyncDomainMap.remote < domains ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        if ((unsigned)v->memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE) return CUDA_ERROR_INVALID_VALUE;
+        shape->domain = v->memSyncDomain;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return v->sharedMemCarveout <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return v->nvlinkUtilCentricScheduling <= 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;

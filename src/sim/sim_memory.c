@@ -58,7 +58,7 @@ CUresult cji_sd_cuMemFree(CUdeviceptr at)
     if (!r) {
         if (!range.pool && range.ctx->alive) cji_sd_wait_ctx(range.ctx);
         r = range.graph ? cji_sd_gmem_release(range.graph, NULL) : cji_sd_space_drop(at, range.place, &range);
-        if (!r && range.pool) cji_sd_pool_give(range.pool, range.room);
+        if (!r && range.pool) cji_sd_pool_give(range.pool, range.bytes);
         if (!r) r = c->fault;
     }
     sd_unlock();
@@ -94,7 +94,7 @@ static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, 
         if (known && on_device && !many) return CUDA_ERROR_INVALID_VALUE;
         *(void **)data = is_host ? (void *)(uintptr_t)at : NULL;
         break;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)data = range.sync_memops; break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = range.id; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SD_MANAGED; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = known ? range.dev->ordinal : -2; break;
@@ -104,7 +104,10 @@ static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = known; break;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(unsigned long long *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: *(unsigned *)data = known ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0; break;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        *(unsigned *)data = !known ? CU_MEM_ACCESS_FLAGS_PROT_NONE : range.place == SD_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY ?
+                            CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = (CUmemoryPool)range.pool; break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -133,6 +136,8 @@ CUresult cji_sd_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attribut
     return r;
 }
 
+static void sd_set_sync_memops(sd_range *r, void *on) { r->sync_memops = *(const unsigned *)on != 0; }
+
 CUresult cji_sd_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
 {
     sd_ctx *c;
@@ -140,6 +145,8 @@ CUresult cji_sd_cuPointerSetAttribute(const void *value, CUpointer_attribute att
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
     if (!r && (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !cji_sd_space_find(at, &range) || range.pool)) r = CUDA_ERROR_INVALID_VALUE;
+    unsigned on = !r && *(const unsigned *)value;
+    if (!r) cji_sd_space_change(range.lo, sd_set_sync_memops, &on);   /* kept: copies and fills wait or not as ever */
     sd_unlock();
     return r;
 }

@@ -33,6 +33,7 @@ typedef struct sd_range {
     bool freed;                     /* stays known for a while, so that a late use can be named */
     bool absent;                    /* a graph's memory, at present not allocated */
     sd_gmem *graph;                 /* memory of a graph's allocation node, else NULL */
+    bool sync_memops;               /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     sd_advice advice;               /* of managed memory */
     sd_part part;
     uint64_t id;

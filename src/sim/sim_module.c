@@ -1,5 +1,6 @@
 /* Modules: an image made executable in a context, its functions and its variables. */
 #include "sim/simcore.h"
+#include "sim/sim_capture.h"
 #include "sim/sim_device.h"
 #include "sim/sim_memory.h"
 #include "sim/sim_module.h"
@@ -98,6 +99,7 @@ static CUresult sd_module_load(CUmodule *out, const void *data, const sd_options
         sd_lock();
         r = !c->alive || c->id != id ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sd_module_make(c, program, &m);
         if (!r) *out = (CUmodule)m;
+        if (!r) cji_sd_unsafe_load();
         sd_unlock();
         if (r) cji_sim_program_free(program);
     }
@@ -141,7 +143,7 @@ static CUresult sd_module_of(CUmodule h, sd_module **out)
 CUresult cji_sd_cuModuleGetFunction(CUfunction *out, CUmodule h, const char *name)
 {
     sd_module *m;
-    if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !name || !*name) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_module_of(h, &m);
     if (!r) {
@@ -159,12 +161,14 @@ CUresult cji_sd_cuModuleGetFunction(CUfunction *out, CUmodule h, const char *nam
 CUresult cji_sd_cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule h, const char *name)
 {
     sd_module *m;
-    if (!name || (!at && !bytes)) return CUDA_ERROR_INVALID_VALUE;
+    if (!name || !*name || (!at && !bytes)) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_module_of(h, &m);
     if (!r) {
         const cji_sim_var *v = cji_sim_program_var(m->program, name);
         if (!v) r = CUDA_ERROR_NOT_FOUND;
+        for (size_t i = 0; !v && i < m->nfunc; i++)
+            if (strcmp(m->func[i].kernel->name, name) == 0) r = CUDA_ERROR_INVALID_VALUE;   /* a name, but of a function */
         if (v && at) *at = m->image + v->offset;
         if (v && bytes) *bytes = v->bytes;
     }
@@ -186,7 +190,7 @@ CUresult cji_sd_cuModuleGetFunctionCount(unsigned *count, CUmodule h)
 CUresult cji_sd_cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule h)
 {
     sd_module *m;
-    if (!functions || !n) return CUDA_ERROR_INVALID_VALUE;
+    if (!functions) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_module_of(h, &m);
     for (size_t i = 0; !r && i < n && i < m->nfunc; i++) functions[i] = (CUfunction)&m->func[i];

@@ -61,6 +61,7 @@ static CUresult sd_host_work(const CUDA_HOST_NODE_PARAMS *p, sd_work **out)
 static CUresult sd_event_work(sd_verb verb, CUevent h, sd_work **out)
 {
     sd_event *e;
+    if (!h) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sd_event_get(h, &e);
     if (r) return r;
     sd_work *w = *out = cji_sd_work_new(verb, e->ctx, 0);
@@ -84,6 +85,7 @@ static CUresult sd_memcpy_work(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **ou
 {
     sd_ctx *c;
     CUresult r = cji_sd_ctx_for(h, &c);
+    if (!r && (!p->WidthInBytes || !p->Height || !p->Depth)) r = CUDA_ERROR_INVALID_VALUE;   /* a call copies nothing, a node does not */
     return r ? r : cji_sd_copy_work(p, c, out);
 }
 
@@ -91,6 +93,7 @@ static CUresult sd_memset_work(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd
 {
     sd_ctx *c;
     CUresult r = cji_sd_ctx_for(h, &c);
+    if (!r && (!p->width || !p->height)) r = CUDA_ERROR_INVALID_VALUE;
     return r ? r : cji_sd_fill_work(p, c, out);
 }
 
@@ -125,7 +128,10 @@ CUresult cji_sd_node_work(CUgraphNodeParams *p, sd_graph *g, sd_work **out)
     case CU_GRAPH_NODE_TYPE_EMPTY: return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH: return p->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE ? sd_clone_work(p->graph.graph, out) : CUDA_ERROR_NOT_SUPPORTED;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return cji_sd_cond_params(&p->conditional, out);
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return cji_sd_gmem_free_work(g, p->free.dptr, out);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        r = cji_sd_gmem_free_work(g, p->free.dptr, out);
+        g->memory = g->once = true;   /* refused too, as measured */
+        return r;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         r = cji_sd_gmem_params(g, &p->alloc, out);
         if (!r) p->alloc.dptr = (*out)->gmem.mem->at;
@@ -224,10 +230,16 @@ static CUresult sd_node_attribute(const sd_work *w, CUkernelNodeAttrID id, CUker
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: v->cooperative = w->launch.cooperative; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: v->priority = w->launch.priority; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (w->launch.cluster[0] * w->launch.cluster[1] * w->launch.cluster[2] == 1) return CUDA_SUCCESS;   /* none: zeros */
         v->clusterDim.x = w->launch.cluster[0];
         v->clusterDim.y = w->launch.cluster[1];
         v->clusterDim.z = w->launch.cluster[2];
         return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: v->memSyncDomain = w->launch.domain; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: v->memSyncDomainMap.remote = 1; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
@@ -257,7 +269,8 @@ static CUresult sd_node_reshape(sd_node *n, const sd_shape *s)
 
 static sd_shape sd_shape_of(const sd_work *w)
 {
-    sd_shape s = { .shared = w->launch.shared, .cooperative = w->launch.cooperative, .has_priority = w->launch.has_priority, .priority = w->launch.priority };
+    sd_shape s = { .shared = w->launch.shared, .cooperative = w->launch.cooperative, .has_priority = w->launch.has_priority, .priority = w->launch.priority,
+                   .domain = w->launch.domain };
     memcpy(s.grid, w->launch.grid, sizeof s.grid);
     memcpy(s.block, w->launch.block, sizeof s.block);
     memcpy(s.cluster, w->launch.cluster, sizeof s.cluster);
@@ -291,6 +304,7 @@ CUresult cji_sd_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from
         s.cooperative = t.cooperative;
         s.has_priority = t.has_priority;
         s.priority = t.priority;
+        s.domain = t.domain;
         r = sd_node_reshape(a, &s);
     }
     sd_unlock();

@@ -18,6 +18,7 @@ static CUresult sd_host_block(sd_ctx *c, size_t bytes, sd_place place, unsigned 
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t lo = ((uint64_t)(uintptr_t)block + SD_HOST_PAGE - 1) / SD_HOST_PAGE * SD_HOST_PAGE;
     sd_range r = { .lo = lo, .bytes = bytes, .room = bytes, .place = place, .dev = c->dev, .ctx = c, .flags = flags, .block = block, .block_bytes = size,
+                   .sync_memops = place == SD_MANAGED,
                    .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
     CUresult result = cji_sd_space_add(&r);
     if (result) cji_free(block, size);
@@ -29,12 +30,13 @@ static CUresult sd_pinned_alloc(void **out, size_t bytes, unsigned flags)
 {
     sd_ctx *c;
     uint64_t at;
-    if (!out || !bytes || flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
     if (!r) r = cji_sd_unsafe();
-    if (!r) r = sd_host_block(c, bytes, SD_PINNED, flags | CU_MEMHOSTALLOC_DEVICEMAP, &at);
-    if (!r) *out = (void *)(uintptr_t)at;
+    if (!r) *out = NULL;
+    if (!r && bytes) r = sd_host_block(c, bytes, SD_PINNED, flags | CU_MEMHOSTALLOC_DEVICEMAP, &at);
+    if (!r && bytes) *out = (void *)(uintptr_t)at;
     sd_unlock();
     return r;
 }
@@ -42,7 +44,7 @@ static CUresult sd_pinned_alloc(void **out, size_t bytes, unsigned flags)
 CUresult cji_sd_cuMemAllocHost(void **out, size_t bytes) { return sd_pinned_alloc(out, bytes, 0); }
 CUresult cji_sd_cuMemHostAlloc(void **out, size_t bytes, unsigned flags) { return sd_pinned_alloc(out, bytes, flags); }
 
-/* What begins at `p` is given back when the work of its context is done; `none`: nothing of this kind begins there. */
+/* What begins at `p` is given back when the work of its context is done; `none`: no memory that is known lies there. */
 static CUresult sd_host_give_back(void *p, sd_place place, CUresult none)
 {
     sd_ctx *c;
@@ -51,7 +53,8 @@ static CUresult sd_host_give_back(void *p, sd_place place, CUresult none)
     CUresult r = cji_sd_ctx_any(&c);
     if (!r) r = cji_sd_unsafe();
     uint64_t at = (uint64_t)(uintptr_t)p;
-    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.place != place)) r = none;
+    if (!r && !cji_sd_space_find(at, &range)) r = none;
+    else if (!r && (range.lo != at || range.place != place)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (range.ctx->alive) cji_sd_wait_ctx(range.ctx);
         r = cji_sd_space_drop(at, place, NULL);
@@ -61,7 +64,7 @@ static CUresult sd_host_give_back(void *p, sd_place place, CUresult none)
     return r;
 }
 
-CUresult cji_sd_cuMemFreeHost(void *p) { return sd_host_give_back(p, SD_PINNED, CUDA_ERROR_INVALID_VALUE); }
+CUresult cji_sd_cuMemFreeHost(void *p) { return p ? sd_host_give_back(p, SD_PINNED, CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS; }
 
 static CUresult sd_pinned_of(void *p, sd_range *range)
 {
@@ -110,7 +113,7 @@ CUresult cji_sd_cuMemHostRegister(void *p, size_t bytes, unsigned flags)
     return r;
 }
 
-CUresult cji_sd_cuMemHostUnregister(void *p) { return sd_host_give_back(p, SD_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED); }
+CUresult cji_sd_cuMemHostUnregister(void *p) { return !p ? CUDA_ERROR_INVALID_VALUE : sd_host_give_back(p, SD_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED); }
 
 /* ---- Managed memory: one memory for host and devices, so moving and advising it changes nothing but what can be asked for.
  * Advice holds for a whole allocation: what was said of a part of it last. ---------------------------------------- */
@@ -142,6 +145,7 @@ CUresult cji_sd_cuMemPrefetchAsync(CUdeviceptr at, size_t bytes, CUdevice d, CUs
     sd_range range;
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r && bytes && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
     if (!r && !sd_managed(at, bytes, &range)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
     if (!r && s->capture) r = cji_sd_capture_refuses(s);
@@ -160,9 +164,10 @@ CUresult cji_sd_cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, C
     sd_range range;
     sd_lock();
     CUresult r = cji_sd_ctx(&c);
+    /* A device that is not there is seen before memory that is not managed, where the advice has a device. */
+    bool placed = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+    if (!r && placed && bytes && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
     if (!r && (!sd_managed(at, bytes, &range) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)) r = CUDA_ERROR_INVALID_VALUE;
-    bool anywhere = advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
-    if (!r && !anywhere && d != CU_DEVICE_CPU && !cji_sd_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
     if (!r) {
         sd_advice *v = &range.advice;
         switch (advice) {

@@ -90,13 +90,14 @@ static CUresult sd_pool_capture(CUdeviceptr *out, size_t bytes, const sd_pool *p
 
 static CUresult sd_pool_alloc(CUdeviceptr *out, size_t bytes, sd_pool *p, sd_stream *s)
 {
-    if (!bytes) return CUDA_ERROR_INVALID_VALUE;
+    *out = 0;
+    if (!bytes) return CUDA_SUCCESS;
     if (!p) p = s->ctx->dev->pool;
     if (s->capture) return sd_pool_capture(out, bytes, p, s);
     if (p->max_bytes && (bytes > p->max_bytes || p->used > p->max_bytes - bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = cji_sd_unsafe();
     if (!r) r = cji_sd_space_alloc(p->dev, s->ctx, bytes, p, false, out);
-    if (!r) cji_sd_pool_take(p, (bytes + 511) / 512 * 512);
+    if (!r) cji_sd_pool_take(p, bytes);
     return r;
 }
 
@@ -130,6 +131,7 @@ CUresult cji_sd_cuMemFreeAsync(CUdeviceptr at, CUstream h)
     sd_range range;
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
+    if (!r && !s->capture) r = cji_sd_unsafe();
     bool known = !r && cji_sd_space_find(at, &range) && range.lo == at;
     if (!r && s->capture) {   /* memory of a graph: a node of this one */
         sd_work *w;
@@ -156,7 +158,7 @@ void cji_sd_run_free(sd_op *op, const sd_work *w)
     sd_range was;
     sd_lock();
     CUresult r = cji_sd_space_drop(w->free.at, SD_DEVICE, &was);
-    if (!r && was.pool) cji_sd_pool_give(was.pool, was.room);
+    if (!r && was.pool) cji_sd_pool_give(was.pool, was.bytes);
     if (r && !op->ctx->fault && op->ctx->alive) {
         char sentence[160];
         snprintf(sentence, sizeof sentence, "cuMemFreeAsync of 0x%llx, which was freed before the stream reached it", (unsigned long long)w->free.at);
@@ -249,9 +251,10 @@ CUresult cji_sd_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
     sd_lock();
     sd_pool *p = sd_pool_of(h);
-    if (p) cji_sd_pool_trim(p, keep);
+    CUresult r = p ? cji_sd_unsafe() : CUDA_ERROR_INVALID_VALUE;
+    if (!r) cji_sd_pool_trim(p, keep);
     sd_unlock();
-    return p ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return r;
 }
 
 static CUresult sd_pool_get(const sd_pool *p, CUmemPool_attribute attribute, void *value)
@@ -322,8 +325,9 @@ CUresult cji_sd_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUm
     sd_lock();
     sd_pool *p = sd_pool_of(h);
     sd_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(where->id) : NULL;
-    CUresult r = p && dev ? cji_sd_unsafe() : CUDA_ERROR_INVALID_VALUE;
-    if (!r) *flags = dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    bool host = where->type == CU_MEM_LOCATION_TYPE_HOST;   /* it never reaches it */
+    CUresult r = p && (dev || host) ? cji_sd_unsafe() : CUDA_ERROR_INVALID_VALUE;
+    if (!r) *flags = host ? CU_MEM_ACCESS_FLAGS_PROT_NONE : dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     sd_unlock();
     return r;
 }
@@ -337,8 +341,10 @@ CUresult cji_sd_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, s
     for (size_t i = 0; !r && i < count; i++) {
         sd_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(map[i].location.id) : NULL;
         bool on = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        if (dev == p->dev && !on) r = CUDA_ERROR_INVALID_DEVICE;
-        else if (!dev || (!on && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)) r = CUDA_ERROR_INVALID_VALUE;
+        bool readable = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ, known = on || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        if (readable || map[i].location.type == CU_MEM_LOCATION_TYPE_HOST) r = CUDA_ERROR_NOT_SUPPORTED;
+        else if (!known || map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) r = CUDA_ERROR_INVALID_VALUE;
+        else if (!dev || (dev == p->dev && !on)) r = CUDA_ERROR_INVALID_DEVICE;
         else if (dev != p->dev) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
     }
     if (!r) p->access = access;

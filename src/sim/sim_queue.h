@@ -27,7 +27,7 @@ struct sd_work {
             sd_func *func;          /* its module is held */
             uint32_t grid[3], block[3], cluster[3], shared;
             bool cooperative;
-            int priority; bool has_priority;
+            int priority; bool has_priority; CUlaunchMemSyncDomain domain;
             unsigned char params[]; /* kernel->param_bytes */
         } launch;
         struct { sd_side dst, src; size_t width, height, depth; void *staged; size_t staged_bytes; CUDA_MEMCPY3D raw; } copy;

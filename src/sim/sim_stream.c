@@ -8,6 +8,15 @@
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
+/* What a stream says of its synchronization until it is told, as measured on an H100. */
+#define SD_NO_POLICY ((CUsynchronizationPolicy)-1)
+
+/* Clamped. */
+static void sd_stream_prefer(sd_stream *s, int priority)
+{
+    s->priority = priority > 0 ? 0 : priority < 1 - SD_PRIORITIES ? 1 - SD_PRIORITIES : priority;
+}
+
 sd_stream *cji_sd_stream_new(sd_ctx *c, unsigned flags, int priority)
 {
     sd_stream *s = cji_zalloc(sizeof *s);
@@ -16,8 +25,9 @@ sd_stream *cji_sd_stream_new(sd_ctx *c, unsigned flags, int priority)
     s->refs = 1;
     s->id = ++sd.next_id;
     s->flags = flags;
-    s->priority = priority > 0 ? 0 : priority < 1 - SD_PRIORITIES ? 1 - SD_PRIORITIES : priority;
-    s->policy = CU_SYNC_POLICY_AUTO;
+    sd_stream_prefer(s, priority);
+    s->policy = SD_NO_POLICY;
+    s->domains.remote = 1;
     s->next = c->streams;
     if (s->next) s->next->prev = s;
     c->streams = s;
@@ -83,23 +93,27 @@ CUresult cji_sd_stream(CUstream h, sd_stream **out)
     return r ? r : (*out)->ctx->fault;
 }
 
-/* An open capture that the legacy stream would join: one of a blocking stream of its context. */
-static sd_capture *sd_capture_implied(const sd_ctx *c)
+/* Whether there is a capture that the legacy stream would join: one of a blocking stream of its context, be it invalid, until its end. */
+static bool sd_capture_implied(const sd_ctx *c)
 {
     for (sd_stream *s = c->streams; s; s = s->next)
-        if (s->capture && !s->capture->invalid && !(s->flags & CU_STREAM_NON_BLOCKING)) return s->capture;
-    return NULL;
+        if (s->capture && !(s->flags & CU_STREAM_NON_BLOCKING)) return true;
+    return false;
 }
 
-static CUresult sd_legacy_check(const sd_stream *s)
+static CUresult sd_implicit(sd_ctx *c)
 {
-    CUresult r = CUDA_SUCCESS;
-    sd_capture *k;
-    while (s->legacy && (k = sd_capture_implied(s->ctx))) {
-        cji_sd_capture_invalidate(k);
-        r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    }
-    return r;
+    for (sd_stream *s = c->streams; s; s = s->next)
+        if (s->capture && !(s->flags & CU_STREAM_NON_BLOCKING)) cji_sd_capture_invalidate(s->capture);
+    return sd_capture_implied(c) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
+}
+
+static CUresult sd_legacy_check(const sd_stream *s) { return s->legacy ? sd_implicit(s->ctx) : CUDA_SUCCESS; }
+
+CUresult cji_sd_stream_to_capture(CUstream h, sd_stream **out)
+{
+    CUresult r = cji_sd_stream(h, out);
+    return r ? r : sd_legacy_check(*out);
 }
 
 CUresult cji_sd_stream_for_work(CUstream h, sd_stream **out)
@@ -224,15 +238,15 @@ CUresult cji_sd_cuStreamSynchronize(CUstream h)
 
 static CUresult sd_stream_to_read(CUstream h, sd_stream **out)
 {
-    CUresult r = cji_sd_stream(h, out);
+    CUresult r = cji_sd_stream_to_capture(h, out);
     if (!r && (*out)->capture) r = cji_sd_capture_refuses(*out);
     return r;
 }
 
-/* These two a capture allows, as measured, unless it is invalid. */
+/* Priority, context and attributes a capture allows, as measured, unless it is invalid. */
 static CUresult sd_stream_to_tell(CUstream h, sd_stream **out)
 {
-    CUresult r = cji_sd_stream(h, out);
+    CUresult r = cji_sd_stream_to_capture(h, out);
     return !r && (*out)->capture && (*out)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : r;
 }
 
@@ -291,17 +305,52 @@ CUresult cji_sd_cuStreamGetDevice(CUstream h, CUdevice *device)
     return r;
 }
 
-/* ---- Attributes: of those that the ABI has, the two that mean something here are kept ---------------------------- */
+/* ---- Attributes -------------------------------------------------------------------------------------------------- */
+
+/* Those that mean nothing here are kept all the same, as a GPU does. */
+static CUresult sd_stream_attribute(const sd_stream *s, CUstreamAttrID attribute, CUstreamAttrValue *value)
+{
+    switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: value->accessPolicyWindow = s->window; break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY: value->syncPolicy = s->policy; break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: value->priority = s->priority; break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: value->memSyncDomainMap = s->domains; break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: value->memSyncDomain = s->domain; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult sd_stream_attribute_set(sd_stream *s, CUstreamAttrID attribute, const CUstreamAttrValue *value)
+{
+    int domains = cji_sd_limit(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+    switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: s->window = value->accessPolicyWindow; break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        if (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC) return CUDA_ERROR_INVALID_VALUE;
+        s->policy = value->syncPolicy;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: sd_stream_prefer(s, value->priority); break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        if (value->memSyncDomainMap.default_ >= domains || value->memSyncDomainMap.remote >= domains) return CUDA_ERROR_INVALID_VALUE;
+        s->domains = value->memSyncDomainMap;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        if ((unsigned)value->memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE) return CUDA_ERROR_INVALID_VALUE;
+        s->domain = value->memSyncDomain;
+        break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
 
 CUresult cji_sd_cuStreamGetAttribute(CUstream h, CUstreamAttrID attribute, CUstreamAttrValue *value)
 {
     sd_stream *s;
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = sd_stream_to_read(h, &s);
-    if (!r && attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->syncPolicy = s->policy;
-    else if (!r && attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = s->priority;
-    else if (!r) r = CUDA_ERROR_INVALID_VALUE;
+    CUresult r = sd_stream_to_tell(h, &s);
+    if (!r) r = sd_stream_attribute(s, attribute, value);
     sd_unlock();
     return r;
 }
@@ -311,14 +360,8 @@ CUresult cji_sd_cuStreamSetAttribute(CUstream h, CUstreamAttrID attribute, const
     sd_stream *s;
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
-    CUresult r = sd_stream_to_read(h, &s);
-    if (!r && attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY && value->syncPolicy >= CU_SYNC_POLICY_AUTO
-        && value->syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC)
-        s->policy = value->syncPolicy;
-    else if (!r && attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY && value->priority <= 0 && value->priority > -SD_PRIORITIES)
-        s->priority = value->priority;
-    else if (!r)
-        r = CUDA_ERROR_INVALID_VALUE;
+    CUresult r = sd_stream_to_tell(h, &s);
+    if (!r) r = sd_stream_attribute_set(s, attribute, value);
     sd_unlock();
     return r;
 }
@@ -327,11 +370,14 @@ CUresult cji_sd_cuStreamCopyAttributes(CUstream to, CUstream from)
 {
     sd_stream *a, *b;
     sd_lock();
-    CUresult r = sd_stream_to_read(to, &a);
-    if (!r) r = sd_stream_to_read(from, &b);
+    CUresult r = sd_stream_to_tell(to, &a);
+    if (!r) r = sd_stream_to_tell(from, &b);
     if (!r) {
+        a->window = b->window;
         a->policy = b->policy;
-        a->priority = b->priority;
+        a->domains = b->domains;
+        a->domain = b->domain;
+        sd_stream_prefer(a, b->priority);
     }
     sd_unlock();
     return r;

@@ -13,7 +13,10 @@ struct sd_stream {
     unsigned flags;
     int priority;                   /* clamped: 0 .. -5 */
     bool legacy, per_thread;
-    CUsynchronizationPolicy policy;
+    CUsynchronizationPolicy policy; /* -1 until it is set */
+    CUaccessPolicyWindow window;
+    CUlaunchMemSyncDomainMap domains;
+    CUlaunchMemSyncDomain domain;
     sd_op *tail;                    /* NULL: nothing yet */
     /* While it captures: */
     sd_capture *capture;
@@ -39,6 +42,8 @@ CUresult cji_sd_stream_sync(sd_stream *s);                               /* unde
 CUresult cji_sd_stream(CUstream h, sd_stream **out);
 /* The same for a call that puts work into it: an invalidated capture (901), or one that the legacy stream would join (906), is an error. */
 CUresult cji_sd_stream_for_work(CUstream h, sd_stream **out);
+/* The same for one about its capture or its attributes: an invalidated one is no error. */
+CUresult cji_sd_stream_to_capture(CUstream h, sd_stream **out);
 void cji_sd_event_drop(sd_event *e);
 CUresult cji_sd_event_get(CUevent h, sd_event **out);
 CUresult cji_sd_event_set(sd_event *e, sd_op *point);

@@ -6,7 +6,7 @@ enum { STREAMS = 6, OWN = 3, LEGACY = 3, PER_THREAD = 4 /* 5 is the other thread
        SCRATCH = PIECES + 3 /* written and never read */, KEPT = 3 };
 
 static an_tools tools;
-static struct { CUstream s; bool there, motion, begun_elsewhere; unsigned last; } streams[STREAMS];
+static struct { CUstream s; bool there, motion, begun_elsewhere; unsigned last, into /* the graph that it captures into, from 1; else 0 */; } streams[STREAMS];
 static struct { CUevent e; bool there, motion; } events[EVENTS];
 static CUgraph graphs[GRAPHS];
 static CUgraphExec exec;
@@ -76,6 +76,20 @@ static void keep_graph(CUgraph g)
     cu.cuGraphDestroy(g);
 }
 
+/* A capture into a graph that fails takes the graph along. */
+static void lose_graph(unsigned i)
+{
+    if (streams[i].into) graphs[streams[i].into - 1] = NULL;
+    streams[i].into = 0;
+}
+
+static void is_ended(unsigned i, int st)
+{
+    if (st == CUDA_ERROR_ILLEGAL_STATE || st == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED || st == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return;
+    if (st) lose_graph(i);
+    streams[i].into = 0;
+}
+
 static void end_on(unsigned i)
 {
     CUgraph g = (CUgraph)&tools;
@@ -86,6 +100,7 @@ static void end_on(unsigned i)
     else if (!g) an_more(" none");
     else if (old) an_more(" that graph");
     else if (!st) keep_graph(g);
+    is_ended(i, st);
     forget_last();
 }
 
@@ -93,7 +108,7 @@ static void op_end(void)
 {
     unsigned i = some_stream();
     if (an_chance(4)) {
-        AN(cuStreamEndCapture(handle_of(i), NULL), "end %u into nothing", i);
+        is_ended(i, AN(cuStreamEndCapture(handle_of(i), NULL), "end %u into nothing", i));
         forget_last();
     } else end_on(i);
 }
@@ -118,6 +133,7 @@ static void op_begin_to_graph(void)
     if (twice) nodes[n < 64 ? n : 63] = nodes[0], n = n < 64 ? n + 1 : 64;
     if (AN(cuStreamBeginCaptureToGraph(handle_of(i), graphs[k], nodes, NULL, n, (CUstreamCaptureMode)mode), "begin %u to graph %u mode %u after %zu%s", i, k, mode,
         n, twice ? " with one twice" : "")) return;
+    streams[i].into = k + 1;
     streams[i].begun_elsewhere = an_is_elsewhere();
     forget_last();
 }
@@ -206,7 +222,7 @@ static int launch_with(CUstream s, unsigned me, unsigned from, unsigned n)
     switch (id) {
     case 4: a.value.clusterDim.x = a.value.clusterDim.y = a.value.clusterDim.z = 1; break;
     case 8: a.value.priority = -(int)an_below(4); break;
-    case 1: break;
+    case 1: case 6: break;
     default: a.value.cooperative = (int)an_below(2);
     }
     an_more(" attribute %d", id);
@@ -306,7 +322,7 @@ static void op_wrong_work(void)
     void *none[3] = { 0 };
     switch (an_below(7)) {
     case 0: an_line("another context's step in %u", i); an_status((int)an_step(x->f, s, x->p, x->p, 1)); break;
-    case 1: AN(cuMemsetD32Async(0, 1, 1, s), "a fill of nothing in %u", i); break;
+    case 1: AN(cuMemcpyDtoDAsync(0, an_word(&tools, SPARE), 4, s), "a copy to nothing in %u", i); break;
     case 2: AN(cuMemsetD32Async(an_word(&tools, 0) + 1, 1, 1, s), "a fill at an odd address in %u", i); break;
     case 3: AN(cuMemsetD32Async(an_word(&tools, SPARE), 1, 0, s), "an empty fill in %u", i); break;
     case 4: AN(cuMemcpyDtoDAsync(an_word(&tools, SPARE), an_word(&tools, 0), 0, s), "an empty copy in %u", i); break;
@@ -491,10 +507,6 @@ static void op_disturb(void)
 static void op_mode(void)
 {
     CUstreamCaptureMode mode = (CUstreamCaptureMode)(an_chance(5) ? 3 : an_below(3));
-    if (an_chance(4)) {
-        AN(cuThreadExchangeStreamCaptureMode(NULL), "no mode");
-        return;
-    }
     an_line("mode %d", (int)mode);
     an_status((int)cu.cuThreadExchangeStreamCaptureMode(&mode));
     an_more(" was %d", (int)mode);
@@ -507,6 +519,7 @@ static void op_stream_new(void)
     if (streams[i].there) {
         if (!an_chance(25)) return;
         AN(cuStreamDestroy(streams[i].s), "stream %u is destroyed", i);
+        lose_graph(i);
         streams[i].there = false;
         forget_last();
     } else if (!AN(cuStreamCreate(&s, an_chance(70)), "stream %u", i)) {

@@ -21,7 +21,7 @@ static CUstream stream;
 static CUuserObject object[OBJECTS];
 static unsigned references[OBJECTS];
 static int destroyed[OBJECTS];
-static bool has_memory, ported /* an edge that the recipe does not tell of */;
+static bool has_memory, disturbed /* edges have been changed: their order is not the recipe's */;
 
 static unsigned some_node(void)
 {
@@ -45,7 +45,7 @@ static void op_add(void)
 {
     static const an_kind kinds[] = { AN_STEP, AN_STEP, AN_STEP, AN_LEAP, AN_FILL, AN_FILL, AN_COPY, AN_COPY, AN_HOST, AN_EMPTY, AN_EMPTY,
                                     AN_RECORD, AN_WAIT, AN_CHILD, AN_BATCH, AN_IF, AN_ALLOC, AN_FREE };
-    CUgraphNode deps[4], made = NULL;
+    CUgraphNode deps[5], made = NULL;
     size_t n = 0;
     if (count == NODES) return;
     an_recipe *r = &plan[count];
@@ -65,6 +65,9 @@ static void op_add(void)
         if (r->from == AN_SPARE && plan[d].kind <= AN_COPY && !(plan[d].kind == AN_COPY && plan[d].n % 4 == 0)) r->from = d;
         deps[n++] = node[d];
     }
+    n = 0;   /* in the order of their making: an update compares that too */
+    for (unsigned d = 0; d < count; d++)
+        if (r->after >> d & 1) deps[n++] = node[d];
     r->note = an_note(count % AN_LISTS, r->n);
     an_line("node %u, %s %u of %u, after %x", count, an_kind_names[r->kind], r->n, r->from, r->after);
     if (an_status(an_add_node(&site, graph, r, count, deps, n, &made))) return;
@@ -131,20 +134,19 @@ static void op_edge(void)
     }
     if (an_chance(10) && cu.cuGraphAddDependencies_v2) {
         data.from_port = (unsigned char)an_below(4);
-        data.type = (unsigned char)an_below(3);
-        if (AN(cuGraphAddDependencies_v2(graph, &node[a], &node[b], &data, 1), "edge %u to %u, port %u, type %u", a, b, data.from_port, data.type)) return;
-        if (!data.from_port && !data.type) plan[b].after |= 1u << a;
-        else ported = true;
+        data.type = (unsigned char)(data.from_port == 3 ? an_below(3) : 2 * an_below(2));   /* no programmatic edges: a GPU has them */
+        if (data.from_port == 2) data.type = 2;
+        if (!AN(cuGraphAddDependencies_v2(graph, &node[a], &node[b], &data, 1), "edge %u to %u, port %u, type %u", a, b, data.from_port, data.type)) disturbed = true;
         return;
     }
-    if (!AN(cuGraphAddDependencies(graph, &node[a], &node[b], 1), "edge %u to %u", a, b)) plan[b].after |= 1u << a;
+    if (!AN(cuGraphAddDependencies(graph, &node[a], &node[b], 1), "edge %u to %u", a, b)) disturbed = true;
 }
 
 static void op_remove_edge(void)
 {
     unsigned a = some_node(), b = some_node();
     if (a == NODES || plan[b].from == a) return;
-    if (!AN(cuGraphRemoveDependencies(graph, &node[a], &node[b], 1), "no edge %u to %u", a, b)) plan[b].after &= ~(1u << a);
+    if (!AN(cuGraphRemoveDependencies(graph, &node[a], &node[b], 1), "no edge %u to %u", a, b)) disturbed = true;
 }
 
 static void op_wrong_edges(void)
@@ -205,6 +207,7 @@ static void op_destroy_node(void)
     }
     if (a == NODES || AN(cuGraphDestroyNode(node[a]), "node %u is destroyed", a)) return;
     plan[a].gone = true;
+    disturbed = true;
     in_exec &= ~(1u << a);
     for (unsigned i = 0; i < count; i++) {
         plan[i].after &= ~(1u << a);
@@ -350,7 +353,7 @@ static void op_instantiate(void)
         CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = f, .hUploadStream = f & 2 ? stream : NULL };
         st = AN(cuGraphInstantiateWithParams(&x, graph, &p), "instantiated %x, and told", f);
         an_more(" %d", (int)p.result_out);
-        if (st && p.hErrNode_out) an_more(" node %u", index_of(p.hErrNode_out));
+        if (st && p.hErrNode_out) an_more(" a node");
     } else {
         st = AN(cuGraphInstantiateWithFlags(&x, graph, f), "instantiated %x", f);
     }
@@ -381,7 +384,7 @@ static void op_update(void)
     an_recipe saved;
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
-    if (!exec || at == NODES || has_memory || ported) return;
+    if (!exec || at == NODES || has_memory || disturbed) return;
     saved = plan[at];
     if (cu.cuGraphCreate(&again, 0)) return;
     switch (change) {
@@ -527,7 +530,7 @@ void an_program_graphs(void)
     twin = NULL;
     exec = NULL;
     in_exec = 0;
-    has_memory = ported = false;
+    has_memory = disturbed = false;
     an_make_small(&site);
     if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) || cu.cuEventCreate(&site.event[0], 2) || cu.cuEventCreate(&site.event[1],
         0)) tap_bail("no graph");

@@ -256,12 +256,12 @@ static void op_host(void)
         an_more(h ? " some" : " none");
         if (!h) break;
         AN(cuMemHostGetFlags(&flags, h), "its flags");
-        an_more(" %x", flags);
+        an_more(" %x", flags & ~1u);   /* a GPU may tell of the block that it lies in, made for another */
         AN(cuMemFreeHost(h), "and back");
         break;
     case 1:
         if (!at || AN(cuMemHostGetFlags(&flags, (char *)at + 16), "flags of %s", place_names[i])) break;
-        an_more(" %x", flags);
+        an_more(" %x", flags & ~1u);
         break;
     case 2:
         if (!at || AN(cuMemHostGetDevicePointer(&p, (char *)at + 16, an_chance(20)), "device address of %s", place_names[i])) break;
