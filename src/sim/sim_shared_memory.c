@@ -134,9 +134,9 @@ static CUresult sd_memory_open(const CUipcMemHandle *handle, sd_ctx *c, CUdevice
     sd_way way;
     uint64_t lo;
     CUresult r = cji_sd_handle_open(handle, SD_SHARED_MEMORY, &way);
-    if (r) return r;
+    if (r) return r == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : r;   /* memory that is gone: as an H100 says */
     const sd_part part = { .opens = 1, .inode = way.inode, .device = way.device, .at = way.at };
-    if (!sd_way_leads(&way)) r = CUDA_ERROR_INVALID_HANDLE;
+    if (!sd_way_leads(&way)) r = CUDA_ERROR_INVALID_VALUE;
     else if (cji_sd_space_find_part(c, &part, &lo)) *out = lo;
     else r = cji_sd_space_alloc_part(c->dev, c, way.bytes, way.fd, &part, out);
     close(way.fd);
