@@ -234,7 +234,7 @@ static void sd_report(cji_text *t, sd_op *first)
         sd_say_member(t, op, ++number, count);
         op = sd_next_member(op);
     } while (op != first);
-    cji_text_puts(t, "  to mend it, submit the writes before the waits, or to a stream that does not wait\n");
+    cji_text_puts(t, "  to mend it, submit the writes before the waits, or to a stream that does not wait; only a write that is submitted from now on can end it still\n");
 }
 
 /* From each stuck wait to the next, until one comes again: the circle.  What leads into one that has been told of is told of with it. */

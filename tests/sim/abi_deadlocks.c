@@ -1,12 +1,13 @@
 /* Waits that never end are reported with their members; what something outside may still end is not: it is named when it takes long, and goes on. */
 #include "sim_abi.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* What the log was told.  A circle is several lines: how many wait, each of them, how to mend it. */
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts; char text[2000]; size_t n; } told = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, "", 0
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; } told = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0
 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
@@ -18,6 +19,7 @@ static void take_log(void *user, cj_log_level level, const char *message)
         int n = snprintf(told.text + told.n, sizeof told.text - told.n, "%s\n", message);
         if (n > 0 && (size_t)n < sizeof told.text - told.n) told.n += (size_t)n;
         if (strstr(message, "to mend it")) told.deadlocks++;
+        if (strstr(message, "no memory to name them")) told.nameless++;
     }
     if (level == CJ_LOG_WARNING && strstr(message, "for a value of the word")) told.values++;
     if (level == CJ_LOG_WARNING && strstr(message, "host function")) told.hosts++;
@@ -160,16 +162,51 @@ static void a_slow_host_function(void)
     cu.cuStreamDestroy(s);
 }
 
+/* ---- Without memory ---------------------------------------------------------------------------------------------- */
+
+static atomic_bool no_memory;
+
+static void *lend(void *user, void *p, size_t old, size_t bytes)
+{
+    (void)user, (void)old;
+    if (!bytes) {
+        free(p);
+        return NULL;
+    }
+    return atomic_load(&no_memory) ? NULL : realloc(p, bytes);
+}
+
+/* Nothing else is allocated while they wait: what fails is the report. */
+static void a_circle_that_cannot_be_named(void)
+{
+    CUstream a = abi_stream(), b = abi_stream(), c = abi_stream();
+    CUdeviceptr x = abi_word(0), y = abi_word(0);
+    cross(a, b, x, y);
+    atomic_store(&no_memory, true);
+    int nameless = await(&told.nameless, 1);
+    atomic_store(&no_memory, false);
+    tap_ok(nameless >= 1, "without memory a circle is told of all the same");
+    cu.cuStreamWriteValue32(c, x, 1, 0);
+    abi_is(cu.cuStreamSynchronize(a), CUDA_SUCCESS, "and ends");
+    abi_is(cu.cuStreamSynchronize(b), CUDA_SUCCESS, "as others do");
+    cu.cuStreamDestroy(a);
+    cu.cuStreamDestroy(b);
+    cu.cuStreamDestroy(c);
+    cu.cuMemFree(x);
+    cu.cuMemFree(y);
+}
+
 int main(void)
 {
     char build[64];
-    setenv("CUJIT_SIM_STALL_MS", "45", 1);
+    setenv("CUJIT_SIM_STALL_MS", "24", 1);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
+    if (cujit_sim_setup(CUJIT_SIM_ABI, build, lend, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
     abi_open();
     a_circle_of_waits();
     its_own_write();
     what_may_still_end();
     a_slow_host_function();
+    a_circle_that_cannot_be_named();
     return abi_close();
 }
