@@ -1,7 +1,7 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 # Conformance of the driver's ABI: on the CPU device and on a GPU.
 device_tests += %D%/abi_between_processes %D%/abi_shared_memory %D%/abi_captures %D%/abi_copies %D%/abi_events %D%/abi_graphs %D%/abi_launches %D%/abi_memory %D%/abi_modules %D%/abi_streams %D%/abi_values
-device_tests += %D%/abi_conditional %D%/abi_graph_memory %D%/abi_node_edits %D%/abi_objects
+device_tests += %D%/abi_answers %D%/abi_capture_answers %D%/abi_conditional %D%/abi_graph_memory %D%/abi_node_edits %D%/abi_objects
 # What only the CPU device has.
 sim_tests += %D%/abi_circles %D%/abi_deadlocks %D%/abi_random_order %D%/abi_peer_is_killed %D%/abi_schedules %D%/abi_turns %D%/abi_poisoned %D%/abi_process %D%/abi_two_devices %D%/abi_without_memory
 fault_tests += %D%/abi_without_memory
