@@ -26,7 +26,7 @@
 #ifndef CUJIT_GRAPH_H
 #define CUJIT_GRAPH_H
 
-#include <cujit/stream.h>
+#include <cujit/copies.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -141,6 +141,11 @@ CJ_API cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel 
 CJ_API cj_node *cj_graph_copy_to_device(cj_graph *g, const cj_nodes *after, cj_dptr dst, const void *src, size_t bytes);
 CJ_API cj_node *cj_graph_copy_to_host(cj_graph *g, const cj_nodes *after, void *dst, cj_dptr src, size_t bytes);
 CJ_API cj_node *cj_graph_copy(cj_graph *g, const cj_nodes *after, cj_dptr dst, cj_dptr src, size_t bytes);
+
+/* Rows and boxes as cj_copy_box copies them, and between devices as cj_copy_peer; at least one byte.  An end may be memory of another device than the
+ * graph's, and is kept alive there. */
+CJ_API cj_node *cj_graph_copy_box(cj_graph *g, const cj_nodes *after, const cj_box *box);
+CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
 /* Fills `count` > 0 elements of 1, 2 or 4 bytes. */
 CJ_API cj_node *cj_graph_set8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count);

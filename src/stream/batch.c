@@ -21,11 +21,11 @@ cj_status cj_copy_batch(cj_stream *s, const cj_copy_item *items, size_t count)
     if (count && !items) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: %zu items at NULL", call, count));
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         cji_box b = batch_box(s, items, i);
-        st = cji_box_measure(s, &b, call);
+        st = cji_box_use(s, &b, call);
     }
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         cji_box b = batch_box(s, items, i);
-        st = cji_box_measure(s, &b, call);
+        st = cji_box_use(s, &b, call);
         if (st == CJ_OK) st = cji_box_run(s, &b, call);
     }
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);

@@ -1,72 +1,10 @@
-/* Copies of rows and boxes, between host and device and between devices.
+/* Copies of rows and boxes on streams, between host and device and between devices.
  *
- * A copy is first measured: both ends checked, and what lies without gaps joined, slices into rows and rows into one.  Then it is given to the driver in the
- * smallest form that says it: a plain copy, rows, a box.  Pageable host memory goes through staging memory slice by slice. */
+ * A copy that was measured (box_shape.c) is given to the driver in the smallest form that says it: a plain copy, rows, a box.  Pageable host memory goes
+ * through staging memory slice by slice. */
 #include <stdio.h>
 
 #include "stream/streams.h"
-
-/* -- Measuring --------------------------------------------------------------------------------------------------------- */
-
-void cj_box_defaults(cj_box *box)
-{
-    if (box) *box = (cj_box){ .size = sizeof *box };
-}
-
-/* Fills one end; `what` names it. */
-static cj_status box_measure_end(cj_stream *s, const cji_box *b, cji_box_end *e, const char *what, const char *call)
-{
-    size_t slices, rows;
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", b->which, what);
-    what = name;
-    if (!e->addr == !e->host)
-        return cji_fail(s, CJ_EINVAL, call, "%s: %s is %s; set one of device memory and host memory", call, what, e->host ? "in both memories" : "NULL");
-    if (!e->pitch || (b->height == 1 && b->depth == 1)) e->pitch = b->width;
-    if (!e->rows || b->depth == 1) e->rows = b->height;
-    if (e->pitch < b->width)
-        return cji_fail(s, CJ_EINVAL, call, "%s: %s has %zu bytes from row to row, the rows have %zu", call, what, e->pitch, b->width);
-    if (e->rows < b->height)
-        return cji_fail(s, CJ_EINVAL, call, "%s: %s has %zu rows from slice to slice, the slices have %zu", call, what, e->rows, b->height);
-    if (__builtin_mul_overflow(e->pitch, e->rows, &e->slice) || __builtin_mul_overflow(e->slice, b->depth - 1, &slices) ||
-        __builtin_mul_overflow(e->pitch, b->height - 1, &rows) || __builtin_add_overflow(slices, rows, &e->reach) ||
-        __builtin_add_overflow(e->reach, b->width, &e->reach))
-        return cji_fail(s, CJ_EINVAL, call, "%s: %s is beyond any memory", call, what);
-    if (e->host) return (uintptr_t)e->host + e->reach >= e->reach ? CJ_OK : cji_fail(s, CJ_EINVAL, call, "%s: %s is beyond any memory", call, what);
-    return cji_mem_use_at(s, e->dev, e->addr, e->reach, call, what);
-}
-
-static void box_join(cji_box *b)
-{
-    if (b->dst.rows == b->height && b->src.rows == b->height) {
-        b->height *= b->depth;
-        b->depth = 1;
-    }
-    if (b->depth == 1 && b->dst.pitch == b->width && b->src.pitch == b->width) {
-        b->width *= b->height;
-        b->height = 1;
-    }
-}
-
-cj_status cji_box_measure(cj_stream *s, cji_box *b, const char *call)
-{
-    if (b->dst.host && b->src.host) return cji_fail(s, CJ_EINVAL, call, "%s: %sboth ends are host memory; copy with memcpy in a cj_host_call", call, b->which);
-    b->bytes = 0;
-    if (!b->width || !b->height || !b->depth) return CJ_OK;
-    cj_status st = box_measure_end(s, b, &b->dst, "the destination", call);
-    if (st == CJ_OK) st = box_measure_end(s, b, &b->src, "the source", call);
-    if (st != CJ_OK) return st;
-    const bool host = b->dst.host || b->src.host;
-    b->peer = (!b->dst.host && b->dst.dev != s->dev) || (!b->src.host && b->src.dev != s->dev);
-    if (host && b->peer) return cji_fail(s, CJ_EINVAL, call, "%s: host memory is copied on a stream of the device that has the other end", call);
-    if (__builtin_mul_overflow(b->width, b->height, &b->bytes) || __builtin_mul_overflow(b->bytes, b->depth, &b->bytes))
-        return cji_fail(s, CJ_EINVAL, call, "%s: %sthat is beyond any memory", call, b->which);
-    box_join(b);
-    if (!host && b->height == 1 && b->depth == 1 && b->dst.dev == b->src.dev &&
-        (b->dst.addr - b->src.addr < b->width || b->src.addr - b->dst.addr < b->width))
-        return cji_fail(s, CJ_EINVAL, call, "%s: %ssource and destination overlap", call, b->which);
-    return CJ_OK;
-}
 
 /* -- Giving; context current --------------------------------------------------------------------------------------------- */
 
@@ -181,40 +119,37 @@ cj_status cji_box_run(cj_stream *s, const cji_box *b, const char *call)
     return box_visit(s, b, call);
 }
 
+static cj_status box_use_end(cj_stream *s, const cji_box *b, const cji_box_end *e, const char *what, const char *call)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", b->which, what);
+    return e->host ? CJ_OK : cji_mem_use_at(s, e->dev, e->addr, e->reach, call, name);
+}
+
+cj_status cji_box_use(cj_stream *s, cji_box *b, const char *call)
+{
+    cj_status st = cji_box_measure(s, s->dev, b, call);
+    if (st != CJ_OK || !b->bytes) return st;
+    st = box_use_end(s, b, &b->dst, "the destination", call);
+    return st == CJ_OK ? box_use_end(s, b, &b->src, "the source", call) : st;
+}
+
 static cj_status box_copy(cj_stream *s, cji_box *b, const char *call)
 {
-    cj_status st = cji_box_measure(s, b, call);
+    cj_status st = cji_box_use(s, b, call);
     if (st == CJ_OK) st = cji_box_run(s, b, call);
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }
 
 /* -- The calls ----------------------------------------------------------------------------------------------------------- */
 
-/* A device of a copy of `s`: NULL is the stream's own. */
-static cj_status box_device(cj_stream *s, cj_device *dev, cji_box_end *e, const char *what, const char *call)
-{
-    e->dev = dev ? dev : s->dev;
-    if (!dev || dev == s->dev) return CJ_OK;
-    cj_status st = cji_check_arg(s, dev, CJI_TAG_DEVICE, call, what);
-    if (st != CJ_OK) return st;
-    return dev->drv == s->dev->drv ? CJ_OK : cji_fail(s, CJ_EINVAL, call, "%s: %s is of another driver than the stream", call, what);
-}
-
 cj_status cj_copy_box(cj_stream *s, const cj_box *box)
 {
     static const char call[] = "cj_copy_box";
-    cj_box o;
-    cji_box b = { 0 };
+    cji_box b;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    if (!box) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the box is NULL", call));
-    cj_box_defaults(&o);
-    if (!cji_opts_take(&o, sizeof o, box, s, call, "cj_box")) return cji_stream_failed(s, CJ_EINVAL);
-    b.width = o.width, b.height = o.height, b.depth = o.depth;
-    b.dst = (cji_box_end){ .addr = o.dst.addr, .host = o.dst_host, .pitch = o.dst_pitch, .rows = o.dst_rows };
-    b.src = (cji_box_end){ .addr = o.src.addr, .host = (void *)(uintptr_t)o.src_host, .pitch = o.src_pitch, .rows = o.src_rows };
-    st = box_device(s, o.dst_device, &b.dst, "dst_device", call);
-    if (st == CJ_OK) st = box_device(s, o.src_device, &b.src, "src_device", call);
+    st = cji_box_of(s, s->dev, box, &b, call);
     return st == CJ_OK ? box_copy(s, &b, call) : cji_stream_failed(s, st);
 }
 
@@ -248,12 +183,9 @@ cj_status cj_copy_2d_to_host(cj_stream *s, void *dst, size_t dst_pitch, cj_dptr 
 cj_status cj_copy_peer(cj_stream *s, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes)
 {
     static const char call[] = "cj_copy_peer";
-    cji_box b = { .width = bytes, .height = 1, .depth = 1, .dst = { .addr = dst.addr }, .src = { .addr = src.addr } };
+    cji_box b;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    if (st == CJ_OK) st = cji_check_arg(s, dst_device, CJI_TAG_DEVICE, call, "the destination's device");
-    if (st == CJ_OK) st = cji_check_arg(s, src_device, CJI_TAG_DEVICE, call, "the source's device");
-    if (st == CJ_OK) st = box_device(s, dst_device, &b.dst, "the destination's device", call);
-    if (st == CJ_OK) st = box_device(s, src_device, &b.src, "the source's device", call);
+    st = cji_box_between(s, s->dev, dst_device, dst, src_device, src, bytes, &b, call);
     return st == CJ_OK ? box_copy(s, &b, call) : cji_stream_failed(s, st);
 }

@@ -3,6 +3,7 @@
  *   graph_life.c      graphs made, kept alive, freed
  *   graph_node.c      nodes made, known by their CUgraphNode; lists of them
  *   graph_work.c      nodes that work: kernels, copies, fills, host functions, events
+ *   graph_box.c       nodes that copy rows and boxes
  *   graph_parts.c     graphs inside graphs: children, clones, conditional nodes and their bodies
  *   graph_shape.c     nodes and edges as arrays; what a graph consists of
  *   graph_dot.c       a graph as a picture

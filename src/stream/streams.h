@@ -227,7 +227,7 @@ void cji_mem_unkeep(cji_mem *m);
 typedef struct cji_range { uint64_t addr; size_t bytes; const char *what; } cji_range;
 cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_range *range, const char *call);
 
-/* -- Copies (box.c) -------------------------------------------------------------------------------------------------- */
+/* -- Copies (box_shape.c, box.c) -------------------------------------------------------------------------------------------------- */
 
 typedef struct cji_box_end {
     cj_device *dev; /* whose memory */
@@ -242,12 +242,17 @@ typedef struct cji_box {
     cji_box_end dst, src;
     char which[32]; /* what failures begin with: "item 3: " */
     size_t bytes; /* measured: 0 is nothing to copy */
-    bool peer;    /* measured: memory of another device than the stream's */
+    bool peer;    /* measured: memory of another device than `home`, which copies */
 } cji_box;
 
-/* Checks a copy and notes the memory as used; fills the fields that are measured.  Failures are left in the stream. */
-cj_status cji_box_measure(cj_stream *s, cji_box *b, const char *call);
-/* Gives a measured copy to the stream, and counts it. */
+/* A copy as its description says it, for `home`, of its driver.  Failures are left in `into`. */
+cj_status cji_box_of(void *into, cj_device *home, const cj_box *box, cji_box *b, const char *call);
+cj_status cji_box_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes, cji_box *b, const char *call);
+/* Checks a copy and fills the fields that are measured; the ranges are not held against their allocations. */
+cj_status cji_box_measure(void *into, const cj_device *home, cji_box *b, const char *call);
+/* Measures a copy of a stream, checks the ranges and notes the memory as used.  Failures are left in the stream. */
+cj_status cji_box_use(cj_stream *s, cji_box *b, const char *call);
+/* Gives such a copy to the stream, and counts it. */
 cj_status cji_box_run(cj_stream *s, const cji_box *b, const char *call);
 
 /* -- Guests (peer.c) ------------------------------------------------------------------------------------------------- */

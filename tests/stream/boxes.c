@@ -11,6 +11,7 @@ enum { ROOM = 64 << 10 };
 static cj_device *dev;
 static cj_stream *s;
 static cj_dptr a, b;
+static bool by_graph; /* copies are nodes of graphs, launched once */
 static unsigned char *pinned, *pageable, *model, *image; /* ROOM bytes each; image is pageable */
 
 static const struct box_case {
@@ -46,10 +47,21 @@ static void fill_host(unsigned char *h)
     for (size_t i = 0; i < ROOM; i++) h[i] = (unsigned char)((x = x * 1664525 + 1013904223) >> 24);
 }
 
-static cj_status box_copy(const struct box_case *c, cj_dptr dst, void *dst_host, cj_dptr src, const void *src_host)
+static void box_copy(const struct box_case *c, cj_dptr dst, void *dst_host, cj_dptr src, const void *src_host)
 {
-    return cj_copy_box(s, CJ_BOX(.width = c->width, .height = c->height, .depth = c->depth, .dst = dst, .dst_host = dst_host, .src = src, .src_host = src_host,
-                                 .dst_pitch = c->dst_pitch, .dst_rows = c->dst_rows, .src_pitch = c->src_pitch, .src_rows = c->src_rows));
+    const cj_box box = { .size = sizeof box, .width = c->width, .height = c->height, .depth = c->depth, .dst = dst, .dst_host = dst_host, .src = src,
+                         .src_host = src_host, .dst_pitch = c->dst_pitch, .dst_rows = c->dst_rows, .src_pitch = c->src_pitch, .src_rows = c->src_rows };
+    if (!by_graph) {
+        cj_copy_box(s, &box);
+        return;
+    }
+    cj_graph *g = cj_graph_create(dev);
+    cj_graph_copy_box(g, NULL, &box);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_free(g);
+    cj_exec_launch(x, s);
+    cj_stream_sync(s);
+    cj_exec_free(x);
 }
 
 /* The device's buffer is what the model says. */
@@ -63,14 +75,14 @@ static void same_on_device(cj_dptr d, const char *name, const char *what)
 static void one_case(const struct box_case *c, unsigned char *host, const char *kind)
 {
     char name[96];
-    snprintf(name, sizeof name, "%s, %s", c->name, kind);
+    snprintf(name, sizeof name, "%s, %s%s", c->name, kind, by_graph ? ", as a node" : "");
     cj_set8(s, a, 0xee, ROOM);
     memset(model, 0xee, ROOM);
     fill_host(host);
     cj_stream_sync(s);
     expect(model, host, c);
     box_copy(c, a, NULL, (cj_dptr){ 0 }, host);
-    if (host == pageable) memset(host, 0x11, ROOM); /* a pageable source may change at once */
+    if (host == pageable && !by_graph) memset(host, 0x11, ROOM); /* a pageable source may change at once */
     same_on_device(a, name, "to the device");
 
     fill_host(host);
@@ -169,6 +181,34 @@ static void refusals(void)
     tap_is_int(cj_stream_sync(s), CJ_OK, "and no failure is left");
 }
 
+/* What a node cannot copy is told by node and graph. */
+static void refused_nodes(void)
+{
+    cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
+    cj_node *good = cj_graph_copy_box(g, NULL, CJ_BOX(.width = 4, .height = 2, .depth = 1, .dst = b, .src = a));
+    const struct { const char *name, *says; cj_node *n; } rows[] = {
+        { "no box", "the box is NULL", cj_graph_copy_box(g, NULL, NULL) },
+        { "no destination", "the destination is NULL", cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1, .src = a)) },
+        { "two hosts", "both ends are host memory", cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
+        { "nothing to copy", "0 bytes; a node copies at least one", cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 1, .dst = b, .src = a)) },
+        { "past the end", "the destination: 65537 bytes do not fit, 65536 are left",
+          cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 2, .depth = 1, .dst = b, .dst_pitch = 65536, .src = a)) },
+        { "an overlap", "source and destination overlap", cj_graph_copy_peer(g, NULL, dev, cj_offset(a, 5), dev, a, 10) },
+        { "no device", "the source's device", cj_graph_copy_peer(g, NULL, dev, b, NULL, a, 10) },
+        { "a node of another graph before it", "", cj_graph_copy_box(other, CJ_NODES(good), CJ_BOX(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a)) },
+    };
+    tap_is_int(cj_error_of(good)->status, CJ_OK, "a node that copies rows: %s", cj_error_of(good)->message);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tap_ok(cj_error_of(rows[i].n)->status != CJ_OK, "%s is refused as a node", rows[i].name);
+        tap_has_str(cj_error_of(rows[i].n)->message, rows[i].says, "... and says: %s", rows[i].says);
+    }
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    tap_has_str(cj_error_of(x)->message, rows[0].says, "a graph that lacks a node says which");
+    cj_exec_free(x);
+    cj_graph_free(g);
+    cj_graph_free(other);
+}
+
 static void batches(void)
 {
     uint32_t in[4] = { 1, 2, 3, 4 }, out[4] = { 0 };
@@ -214,10 +254,14 @@ int main(void)
     model = malloc(ROOM);
     image = malloc(ROOM);
     if (!pinned || !a.addr || !b.addr) tap_bail("%s", cj_error_last()->message);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        one_case(&cases[i], pinned, "pinned");
-        one_case(&cases[i], pageable, "pageable");
+    for (int way = 0; way < 2; way++) {
+        by_graph = way;
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            one_case(&cases[i], pinned, "pinned");
+            one_case(&cases[i], pageable, "pageable");
+        }
     }
+    refused_nodes();
     in_time();
     long_rows();
     refusals();

@@ -305,7 +305,11 @@ bool work_end(work *w)
 
 void work_close(work *w)
 {
-    for (unsigned i = 0; i < w->devices; i++) tap_is_uint(cj_device_collect(w->dev[i]), 0, "no release of device %u waits", i);
+    for (unsigned i = 0; i < w->devices; i++) {
+        /* What a release gives to a stream is work, which another one may wait for. */
+        for (int turn = 0; turn < 3 && cj_device_collect(w->dev[i]); turn++) cj_device_sync(w->dev[i]);
+        tap_is_uint(cj_device_collect(w->dev[i]), 0, "no release of device %u waits", i);
+    }
     for (unsigned r = DEVICE_MEMS; r < MEMS; r++) cj_host_free(w->dev[0], w->mem[r].h);
     for (unsigned i = 0; i < EVENTS; i++) cj_event_free(w->event[i]);
     cj_host_free(w->dev[0], w->word);

@@ -64,7 +64,7 @@ static void boxes(void)
     tap_ok(out[2] == 9 && out[16] == 9, "and changes nothing between");
     tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
                "host memory goes by a stream of its device");
-    tap_has_str(cj_error_of(s[0])->message, "on a stream of the device that has the other end", "and that is said");
+    tap_has_str(cj_error_of(s[0])->message, "by a stream or graph of the device that has the other end", "and that is said");
     cj_stream_sync(s[0]);
 }
 
@@ -115,6 +115,42 @@ static void captured(void)
     cj_device_sync(dev[0]);
     cj_device_collect(dev[1]);
     tap_is_uint(cj_device_collect(dev[0]), 0, "which goes with the graph");
+}
+
+/* A graph of each device copies to the other: plain, and a box of it. */
+static void as_nodes(void)
+{
+    cj_dptr source = cj_alloc(s[0], BYTES);
+    cj_set32(s[0], source, 6, N);
+    cj_set32(s[1], d[1], 1, N);
+    cj_stream_sync(s[0]);
+    cj_stream_sync(s[1]);
+    for (int on = 0; on < 2; on++) {
+        cj_graph *g = cj_graph_create(dev[on]);
+        cj_node *fill = on ? NULL : cj_graph_set32(g, NULL, source, 7, N);
+        cj_node *n = cj_graph_copy_peer(g, fill ? CJ_NODES(fill) : NULL, dev[1], d[1], dev[0], source, BYTES);
+        cj_node *m = cj_graph_copy_box(g, CJ_NODES(n), CJ_BOX(.width = 4, .height = 8, .depth = 2, .dst = d[0], .dst_pitch = 16, .dst_device = dev[0],
+                                                              .src = d[1], .src_pitch = 8, .src_device = dev[1]));
+        tap_is_int(cj_error_of(n)->status, CJ_OK, "a copy between devices as a node of device %d: %s", on, cj_error_of(n)->message);
+        tap_is_int(cj_error_of(m)->status, CJ_OK, "and a box back: %s", cj_error_of(m)->message);
+        cj_exec *x = cj_graph_instantiate(g, NULL);
+        cj_graph_free(g);
+        cj_set32(s[0], d[0], 0, N);
+        cj_stream_sync(s[0]);
+        if (on) cj_free(dev[0], source); /* the graph keeps it */
+        tap_is_int(cj_exec_launch(x, s[on]), CJ_OK, "are launched: %s", cj_error_of(x)->message);
+        cj_stream_sync(s[on]);
+        tap_is_uint(first_of(1), 7, "and there");
+        uint32_t back[64] = { 0 };
+        cj_copy_to_host(s[0], back, d[0], sizeof back);
+        cj_stream_sync(s[0]);
+        tap_ok(back[0] == 7 && back[4] == 7 && back[60] == 7 && !back[1] && !back[61], "row by row");
+        cj_exec_free(x);
+    }
+    cj_device_sync(dev[0]);
+    cj_device_sync(dev[1]);
+    cj_device_collect(dev[1]);
+    tap_is_uint(cj_device_collect(dev[0]), 0, "what they used goes with them");
 }
 
 /* A barrier over streams of both devices. */
@@ -179,6 +215,7 @@ int main(void)
     barrier();
     kernels();
     captured();
+    as_nodes();
     for (int i = 0; i < 2; i++) {
         tap_is_int(cj_stream_sync(s[i]), CJ_OK, "nothing failed on device %d", i);
         cj_free(dev[i], d[i]);

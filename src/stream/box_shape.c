@@ -1,0 +1,101 @@
+/* What a copy of rows and boxes is: read from its description and measured, for streams and for nodes of graphs.
+ *
+ * Both ends are checked, and what lies without gaps is joined, slices into rows and rows into one. */
+#include <stdio.h>
+
+#include "stream/streams.h"
+
+void cj_box_defaults(cj_box *box)
+{
+    if (box) *box = (cj_box){ .size = sizeof *box };
+}
+
+/* Fills one end; `what` names it. */
+static cj_status box_measure_end(void *into, const cji_box *b, cji_box_end *e, const char *what, const char *call)
+{
+    size_t slices, rows;
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", b->which, what);
+    what = name;
+    if (!e->addr == !e->host)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s is %s; set one of device memory and host memory", call, what, e->host ? "in both memories" : "NULL");
+    if (!e->pitch || (b->height == 1 && b->depth == 1)) e->pitch = b->width;
+    if (!e->rows || b->depth == 1) e->rows = b->height;
+    if (e->pitch < b->width)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s has %zu bytes from row to row, the rows have %zu", call, what, e->pitch, b->width);
+    if (e->rows < b->height)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s has %zu rows from slice to slice, the slices have %zu", call, what, e->rows, b->height);
+    if (__builtin_mul_overflow(e->pitch, e->rows, &e->slice) || __builtin_mul_overflow(e->slice, b->depth - 1, &slices) ||
+        __builtin_mul_overflow(e->pitch, b->height - 1, &rows) || __builtin_add_overflow(slices, rows, &e->reach) ||
+        __builtin_add_overflow(e->reach, b->width, &e->reach))
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s is beyond any memory", call, what);
+    if (e->host && (uintptr_t)e->host + e->reach < e->reach) return cji_fail(into, CJ_EINVAL, call, "%s: %s is beyond any memory", call, what);
+    return CJ_OK;
+}
+
+static void box_join(cji_box *b)
+{
+    if (b->dst.rows == b->height && b->src.rows == b->height) {
+        b->height *= b->depth;
+        b->depth = 1;
+        b->dst.rows = b->src.rows = b->height;
+    }
+    if (b->depth == 1 && b->dst.pitch == b->width && b->src.pitch == b->width) {
+        b->width *= b->height;
+        b->height = 1;
+        b->dst.pitch = b->src.pitch = b->width;
+        b->dst.rows = b->src.rows = 1;
+    }
+}
+
+cj_status cji_box_measure(void *into, const cj_device *home, cji_box *b, const char *call)
+{
+    if (b->dst.host && b->src.host) return cji_fail(into, CJ_EINVAL, call, "%s: %sboth ends are host memory; copy with memcpy in a cj_host_call", call, b->which);
+    b->bytes = 0;
+    if (!b->width || !b->height || !b->depth) return CJ_OK;
+    cj_status st = box_measure_end(into, b, &b->dst, "the destination", call);
+    if (st == CJ_OK) st = box_measure_end(into, b, &b->src, "the source", call);
+    if (st != CJ_OK) return st;
+    const bool host = b->dst.host || b->src.host;
+    b->peer = (!b->dst.host && b->dst.dev != home) || (!b->src.host && b->src.dev != home);
+    if (host && b->peer) return cji_fail(into, CJ_EINVAL, call, "%s: host memory goes by a stream or graph of the device that has the other end", call);
+    if (__builtin_mul_overflow(b->width, b->height, &b->bytes) || __builtin_mul_overflow(b->bytes, b->depth, &b->bytes))
+        return cji_fail(into, CJ_EINVAL, call, "%s: %sthat is beyond any memory", call, b->which);
+    box_join(b);
+    if (!host && b->height == 1 && b->depth == 1 && b->dst.dev == b->src.dev &&
+        (b->dst.addr - b->src.addr < b->width || b->src.addr - b->dst.addr < b->width))
+        return cji_fail(into, CJ_EINVAL, call, "%s: %ssource and destination overlap", call, b->which);
+    return CJ_OK;
+}
+
+/* A device of a copy of `home`: NULL is that itself. */
+static cj_status box_device(void *into, cj_device *home, cj_device *dev, cji_box_end *e, const char *what, const char *call)
+{
+    e->dev = dev ? dev : home;
+    if (!dev || dev == home) return CJ_OK;
+    cj_status st = cji_check_arg(into, dev, CJI_TAG_DEVICE, call, what);
+    if (st != CJ_OK) return st;
+    return dev->drv == home->drv ? CJ_OK : cji_fail(into, CJ_EINVAL, call, "%s: %s is of another driver", call, what);
+}
+
+cj_status cji_box_of(void *into, cj_device *home, const cj_box *box, cji_box *b, const char *call)
+{
+    cj_box o;
+    if (!box) return cji_fail(into, CJ_EINVAL, call, "%s: the box is NULL", call);
+    cj_box_defaults(&o);
+    if (!cji_opts_take(&o, sizeof o, box, into, call, "cj_box")) return CJ_EINVAL;
+    *b = (cji_box){ .width = o.width, .height = o.height, .depth = o.depth };
+    b->dst = (cji_box_end){ .addr = o.dst.addr, .host = o.dst_host, .pitch = o.dst_pitch, .rows = o.dst_rows };
+    b->src = (cji_box_end){ .addr = o.src.addr, .host = (void *)(uintptr_t)o.src_host, .pitch = o.src_pitch, .rows = o.src_rows };
+    cj_status st = box_device(into, home, o.dst_device, &b->dst, "dst_device", call);
+    return st == CJ_OK ? box_device(into, home, o.src_device, &b->src, "src_device", call) : st;
+}
+
+cj_status cji_box_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes, cji_box *b, const char *call)
+{
+    *b = (cji_box){ .width = bytes, .height = 1, .depth = 1, .dst = { .addr = dst.addr }, .src = { .addr = src.addr } };
+    cj_status st = cji_check_arg(into, dst_device, CJI_TAG_DEVICE, call, "the destination's device");
+    if (st == CJ_OK) st = cji_check_arg(into, src_device, CJI_TAG_DEVICE, call, "the source's device");
+    if (st == CJ_OK) st = box_device(into, home, dst_device, &b->dst, "the destination's device", call);
+    return st == CJ_OK ? box_device(into, home, src_device, &b->src, "the source's device", call) : st;
+}

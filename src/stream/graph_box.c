@@ -1,0 +1,52 @@
+/* Nodes that copy rows and boxes, also between devices. */
+#include "stream/graphs.h"
+
+/* The graph keeps the memory of an end; host memory is the caller's. */
+static cj_status box_node_keep(cji_adding *a, const cji_box_end *e, const char *what)
+{
+    const cji_range at = { e->addr, e->reach, what };
+    return e->host ? CJ_OK : cji_mem_keep_in(e->dev, cji_graph_root(a->g)->keep, a->node, &at, a->call);
+}
+
+/* Between devices the driver finds out whose memory it is. */
+static CUmemorytype box_node_type(const cji_box *b, const cji_box_end *e)
+{
+    return b->peer ? CU_MEMORYTYPE_UNIFIED : e->host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+static void box_node_add(cji_adding *a, const cji_box *b)
+{
+    const CUDA_MEMCPY3D p = {
+        .srcMemoryType = box_node_type(b, &b->src), .srcHost = b->src.host, .srcDevice = b->src.addr, .srcPitch = b->src.pitch, .srcHeight = b->src.rows,
+        .dstMemoryType = box_node_type(b, &b->dst), .dstHost = b->dst.host, .dstDevice = b->dst.addr, .dstPitch = b->dst.pitch, .dstHeight = b->dst.rows,
+        .WidthInBytes = b->width, .Height = b->height, .Depth = b->depth,
+    };
+    if (cji_adding_did(a, a->cu->cuGraphAddMemcpyNode(&a->raw, a->g->raw, a->dep, a->ndep, &p, a->g->hub->ctx), "cuGraphAddMemcpyNode"))
+        a->node->type = CU_GRAPH_NODE_TYPE_MEMCPY;
+}
+
+static void box_node(cji_adding *a, cji_box *b)
+{
+    cj_status st = cji_box_measure(a->node, a->g->dev, b, a->call);
+    if (st == CJ_OK && !b->bytes) st = cji_fail(a->node, CJ_EINVAL, a->call, "%s: 0 bytes; a node copies at least one", a->call);
+    if (st == CJ_OK) st = box_node_keep(a, &b->dst, "the destination");
+    if (st == CJ_OK) st = box_node_keep(a, &b->src, "the source");
+    if (st == CJ_OK) box_node_add(a, b);
+}
+
+cj_node *cj_graph_copy_box(cj_graph *g, const cj_nodes *after, const cj_box *box)
+{
+    cji_adding a;
+    cji_box b;
+    if (cji_adding_begin(&a, g, after, "cj_graph_copy_box") && cji_box_of(a.node, g->dev, box, &b, a.call) == CJ_OK) box_node(&a, &b);
+    return cji_adding_end(&a);
+}
+
+cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes)
+{
+    cji_adding a;
+    cji_box b;
+    if (cji_adding_begin(&a, g, after, "cj_graph_copy_peer") &&
+        cji_box_between(a.node, g->dev, dst_device, dst, src_device, src, bytes, &b, a.call) == CJ_OK) box_node(&a, &b);
+    return cji_adding_end(&a);
+}
