@@ -116,6 +116,7 @@ typedef struct cj_graph_info {
     size_t depth; /* nodes of the longest chain */
     size_t all;   /* nodes, with those of children and bodies */
     size_t kernels, copies, fills, host_calls, empty, event_records, event_waits, children, conditionals, others;
+    size_t values; /* nodes of words that are waited for and written */
 } cj_graph_info;
 
 /* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none; CJ_ENOMEM. */
@@ -159,6 +160,10 @@ CJ_API cj_node *cj_graph_host_call(cj_graph *g, const cj_nodes *after, void (*fn
 CJ_API cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e);
 CJ_API cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e);
 
+/* Waits for words and writes of words, 1 to CJ_VALUES of them, in their order; as cj_stream_values.  The memory of the words is kept alive.  What stream waits and writes of
+ * a capture become is of the same kind.  Not in bodies of conditions.  CUDA 11.7. */
+CJ_API cj_node *cj_graph_values(cj_graph *g, const cj_nodes *after, const cj_value_op *ops, size_t count);
+
 /* Another graph as one node: copied as it is now.  Errors: CJ_ENOTSUP for one with conditional nodes. */
 CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child);
 
@@ -178,7 +183,8 @@ typedef enum cj_node_kind {
     CJ_NODE_EMPTY,
     CJ_NODE_EVENT_WAIT,
     CJ_NODE_EVENT_RECORD,
-    CJ_NODE_CONDITIONAL
+    CJ_NODE_CONDITIONAL,
+    CJ_NODE_VALUES
 } cj_node_kind;
 
 CJ_API cj_node_kind cj_node_kind_of(const cj_node *n); /* CJ_NODE_OTHER for a failed node */

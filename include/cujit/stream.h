@@ -177,6 +177,27 @@ CJ_API cj_status cj_stream_wait_value64(cj_stream *s, cj_dptr d, uint64_t value,
 CJ_API cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value);
 CJ_API cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value);
 
+/* One wait or write among several. */
+typedef enum cj_value_kind {
+    CJ_VALUE_WAIT32 = 1,
+    CJ_VALUE_WAIT64 = 2,
+    CJ_VALUE_WRITE32 = 3,
+    CJ_VALUE_WRITE64 = 4
+} cj_value_kind;
+
+typedef struct cj_value_op {
+    int32_t kind; /* a cj_value_kind */
+    int32_t how;  /* of a wait: a cj_compare */
+    cj_dptr d;
+    uint64_t value; /* at most UINT32_MAX for a word of 32 bits */
+} cj_value_op;
+
+enum { CJ_VALUES = 255 }; /* the most in one call, the driver's bound */
+
+/* Waits and writes, `count` of them in their order, in one call of the driver.  All are checked before any is given, and all are given or none; 0 is fine.
+ * Errors: as above, naming the op by its place; CJ_EINVAL for more than CJ_VALUES.  cuStreamBatchMemOp, CUDA 11.7. */
+CJ_API cj_status cj_stream_values(cj_stream *s, const cj_value_op *ops, size_t count);
+
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 typedef struct cj_event_opts {

@@ -43,8 +43,9 @@ void cji_sd_work_drop(sd_work *w)
     case SD_WAIT: if (w->event) cji_sd_event_drop(w->event); break;
     case SD_CHILD: if (w->child) cji_sd_graph_drop(w->child); break;
     case SD_BATCH:
-        for (size_t i = 0; i < w->batch.n; i++) cji_sd_work_drop(w->batch.item[i]);
+        for (size_t i = 0; w->batch.item && i < w->batch.n; i++) cji_sd_work_drop(w->batch.item[i]);
         if (w->batch.item) cji_free(w->batch.item, w->batch.n * sizeof *w->batch.item);
+        if (w->batch.raw) cji_free(w->batch.raw, w->batch.n * sizeof *w->batch.raw);
         break;
     case SD_GRAPH_ALLOC:
     case SD_GRAPH_FREE: if (w->gmem.mem) cji_sd_gmem_drop(w->gmem.mem); break;

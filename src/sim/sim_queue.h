@@ -34,9 +34,9 @@ struct sd_work {
         struct { uint64_t dst; size_t pitch, width, height; uint32_t value, element; } fill;   /* width in elements */
         struct { CUhostFn fn; void *user; } host;
         struct { CUstreamCallback fn; CUstream stream; void *user; } callback;
-        struct { uint64_t at, value; unsigned flags; bool wide; } value;
+        struct { uint64_t at, value; unsigned flags; bool wide; CUstreamBatchMemOpParams raw; } value;
         struct { uint64_t at; } free;
-        struct { size_t n; sd_work **item; } batch;
+        struct { size_t n; sd_work **item; CUstreamBatchMemOpParams *raw; } batch;
         struct { sd_gmem *mem; CUmemPoolProps props; } gmem;   /* SD_GRAPH_ALLOC, SD_GRAPH_FREE; held */
         struct { sd_cond *cond; CUgraphConditionalNodeType type; unsigned n; sd_graph **body; sd_exec **exec; } branch;   /* body: SD_CONDITIONAL, exec: SD_BRANCH */
         struct { sd_cond **cond; size_t n; } begin;            /* held */
@@ -121,6 +121,7 @@ void cji_sd_run(sd_op *op);                                /* sim_queue.c: does 
 void cji_sd_run_copy(sd_op *op, const sd_work *w);
 void cji_sd_run_fill(sd_op *op, const sd_work *w);
 void cji_sd_run_value(sd_op *op, const sd_work *w);   /* sim_value.c; of a batch each in turn */
+bool cji_sd_values_alike(const sd_work *v, const sd_work *w);   /* as many of the same kinds in the same order */
 void cji_sd_run_free(sd_op *op, const sd_work *w);
 void cji_sd_run_host(sd_op *op, const sd_work *w);
 cji_sim_grid *cji_sd_grid_open(sd_op *op);                 /* sim_launch.c; NULL: the context has been given the fault */

@@ -18,6 +18,8 @@ static CUgraphExecUpdateResult sd_compare_steps(const sd_step *a, const sd_step 
     if (!a->work != !b->work) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     if (!a->work) return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     const sd_work *v = a->work, *w = b->work;
+    if (a->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        return v->ctx == w->ctx && cji_sd_values_alike(v, w) ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     if (v->verb != w->verb) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     if (v->verb == SD_LAUNCH && v->ctx != w->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
     if (v->verb == SD_LAUNCH && v->launch.cooperative != w->launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
@@ -136,11 +138,12 @@ static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, 
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The context of a kernel and the kind of a copy may not change. */
+/* The context of a kernel, the kind of a copy, and context, number and kinds of values may not change. */
 static bool sd_step_takes(const sd_step *s, const sd_work *w)
 {
     switch (s->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return w->ctx == s->work->ctx;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return w->ctx == s->work->ctx && cji_sd_values_alike(w, s->work);
     case CU_GRAPH_NODE_TYPE_MEMCPY: return w->copy.dst.host == s->work->copy.dst.host && w->copy.src.host == s->work->copy.src.host;
     default: return true;
     }

@@ -7,6 +7,7 @@
 #include "sim/sim_stream.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 enum { SD_LOOK = 20000000 };   /* ns: what takes longer is watched */
@@ -22,6 +23,13 @@ static CUresult sd_value_work(sd_ctx *c, bool wait, bool wide, CUdeviceptr at, u
     w->value.value = wide ? value : (uint32_t)value;
     w->value.flags = flags;
     w->value.wide = wide;
+    memset(&w->value.raw, 0, sizeof w->value.raw);
+    if (wait) w->value.raw.operation = wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    else w->value.raw.operation = wide ? CU_STREAM_MEM_OP_WRITE_VALUE_64 : CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    w->value.raw.writeValue.address = at;   /* both kinds have it there */
+    if (wide) w->value.raw.writeValue.value64 = value;
+    else w->value.raw.writeValue.value = (uint32_t)value;
+    w->value.raw.writeValue.flags = flags;
     *out = w;
     return CUDA_SUCCESS;
 }
@@ -62,9 +70,13 @@ static CUresult sd_batch_work(sd_ctx *c, const CUstreamBatchMemOpParams *params,
 {
     if (!params || !count || count > 256 || flags) return CUDA_ERROR_INVALID_VALUE;
     sd_work *w = cji_sd_work_new(SD_BATCH, c, 0);
-    if (w) w->batch.item = cji_zalloc(count * sizeof *w->batch.item);
-    CUresult r = w && w->batch.item ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!r) w->batch.n = count;
+    if (w) {
+        w->batch.n = count;
+        w->batch.raw = cji_zalloc(count * sizeof *w->batch.raw);
+        w->batch.item = cji_zalloc(count * sizeof *w->batch.item);
+    }
+    CUresult r = w && w->batch.raw && w->batch.item ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r) memcpy(w->batch.raw, params, count * sizeof *params);
     for (unsigned i = 0; !r && i < count; i++) r = sd_batch_one(c, &params[i], &w->batch.item[i]);
     if (r) cji_sd_work_drop(w);
     else *out = w;
@@ -96,6 +108,56 @@ CUresult cji_sd_cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph h, const CUgr
     CUgraphNodeParams all = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
     all.memOp = *p;
     return cji_sd_cuGraphAddNode(out, h, dep, n, &all);
+}
+
+/* ---- Their parameters -------------------------------------------------------------------------------------------- */
+
+/* A captured wait or write is a batch of one. */
+static const CUstreamBatchMemOpParams *sd_batch_raw(const sd_work *w, unsigned *count)
+{
+    *count = w->verb == SD_BATCH ? (unsigned)w->batch.n : 1;
+    return w->verb == SD_BATCH ? w->batch.raw : &w->value.raw;
+}
+
+bool cji_sd_values_alike(const sd_work *v, const sd_work *w)
+{
+    unsigned n, m;
+    const CUstreamBatchMemOpParams *a = sd_batch_raw(v, &n), *b = sd_batch_raw(w, &m);
+    bool alike = n == m;
+    for (unsigned i = 0; alike && i < n; i++) alike = a[i].operation == b[i].operation;
+    return alike;
+}
+
+/* paramArray points at what belongs to the node, until it is changed or destroyed. */
+CUresult cji_sd_cuGraphBatchMemOpNodeGetParams(CUgraphNode h, CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    sd_node *n;
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    sd_lock();
+    CUresult r = cji_sd_node_get(h, &n);
+    if (!r && n->type != CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) {
+        *p = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ .ctx = (CUcontext)n->work->ctx };
+        p->paramArray = (CUstreamBatchMemOpParams *)(uintptr_t)sd_batch_raw(n->work, &p->count);
+    }
+    sd_unlock();
+    return r;
+}
+
+CUresult cji_sd_cuGraphBatchMemOpNodeSetParams(CUgraphNode h, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams all = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
+    all.memOp = *p;
+    return cji_sd_cuGraphNodeSetParams(h, &all);
+}
+
+CUresult cji_sd_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    if (!p) return CUDA_ERROR_INVALID_VALUE;
+    CUgraphNodeParams all = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
+    all.memOp = *p;
+    return cji_sd_cuGraphExecNodeSetParams(h, hn, &all);
 }
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */

@@ -84,6 +84,23 @@ static void dot_fill(const dot_job *j, CUgraphNode raw)
     dot_bytes(j->out, (uint64_t)p.elementSize * p.width * (p.height ? p.height : 1));
 }
 
+/* "wait for 1 word", "write 2 words", or both. */
+static void dot_values(const dot_job *j, CUgraphNode raw)
+{
+    CUDA_BATCH_MEM_OP_NODE_PARAMS p;
+    unsigned waits = 0, writes = 0;
+    memset(&p, 0, sizeof p);
+    if (j->dev->drv->cu.cuGraphBatchMemOpNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.paramArray) p.count = 0;
+    for (unsigned i = 0; i < p.count; i++) {
+        const CUstreamBatchMemOpType what = p.paramArray[i].operation;
+        waits += what == CU_STREAM_MEM_OP_WAIT_VALUE_32 || what == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+        writes += what == CU_STREAM_MEM_OP_WRITE_VALUE_32 || what == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    }
+    if (waits) cji_text_printf(j->out, "wait for %u word%s", waits, waits == 1 ? "" : "s");
+    if (writes) cji_text_printf(j->out, "%swrite %u word%s", waits ? "\\n" : "", writes, writes == 1 ? "" : "s");
+    if (!waits && !writes) cji_text_puts(j->out, "words");
+}
+
 static const char *dot_color(CUgraphNodeType type)
 {
     switch (type) {
@@ -93,6 +110,7 @@ static const char *dot_color(CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_HOST: return "#f8d2dd";
     case CU_GRAPH_NODE_TYPE_GRAPH: return "#d9efd9";
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return "#c9ece6";
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return "#e3dbf6";
     default: return "#eeeeee";
@@ -105,6 +123,7 @@ static void dot_label(const dot_job *j, CUgraphNode raw, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_KERNEL: dot_kernel(j, raw); break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: dot_copy(j, raw); break;
     case CU_GRAPH_NODE_TYPE_MEMSET: dot_fill(j, raw); break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: dot_values(j, raw); break;
     case CU_GRAPH_NODE_TYPE_HOST: cji_text_puts(j->out, "host function"); break;
     case CU_GRAPH_NODE_TYPE_GRAPH: cji_text_puts(j->out, "child graph"); break;
     case CU_GRAPH_NODE_TYPE_EMPTY: cji_text_puts(j->out, "empty"); break;

@@ -274,6 +274,7 @@ cj_node_kind cj_node_kind_of(const cj_node *n)
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return CJ_NODE_EVENT_WAIT;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return CJ_NODE_EVENT_RECORD;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CJ_NODE_CONDITIONAL;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CJ_NODE_VALUES;
     default: return CJ_NODE_OTHER;
     }
 }

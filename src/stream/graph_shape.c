@@ -169,6 +169,7 @@ static void info_count(cj_graph_info *info, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: info->event_waits++; break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: info->event_records++; break;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: info->conditionals++; break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: info->values++; break;
     default: info->others++; break;
     }
 }

@@ -1,24 +1,73 @@
-/* Words of memory that streams wait for and write. */
-#include "stream/streams.h"
+/* Words of memory that streams and graphs wait for and write. */
+#include <stdio.h>
 
-typedef struct value_job { uint64_t at, value; int how; bool wait, wide; } value_job; /* how: a cj_compare, of a wait */
+#include "stream/graphs.h"
+
+typedef struct value_job {
+    uint64_t at, value;
+    int how; /* a cj_compare, of a wait */
+    bool wait, wide;
+    char which[32], what[48]; /* what failures begin with: "op 3: "; and what its memory is called in them */
+} value_job;
+
+/* -- Checking ---------------------------------------------------------------------------------------------------------- */
+
+/* Everything but the memory; failures are recorded in `into`. */
+static cj_status value_check(void *into, const value_job *j, const char *call)
+{
+    const unsigned bytes = j->wide ? 8 : 4;
+    if (j->wait && (j->how < CJ_COMPARE_GE || j->how > CJ_COMPARE_NOR))
+        return cji_fail(into, CJ_EINVAL, call, "%s: %scomparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", call, j->which, j->how);
+    if (!j->wide && j->value > UINT32_MAX)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %sthe value 0x%llx does not fit into a word of 32 bits", call, j->which, (unsigned long long)j->value);
+    if (j->at % bytes)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %s0x%llx is not aligned to %u bytes", call, j->which, (unsigned long long)j->at, bytes);
+    return CJ_OK;
+}
+
+/* Op `i`; its kind and the rest of it are checked. */
+static cj_status value_op_take(void *into, const cj_value_op *ops, size_t i, value_job *j, const char *call)
+{
+    const cj_value_op *o = &ops[i];
+    *j = (value_job){ .at = o->d.addr, .value = o->value, .how = o->how, .wait = o->kind == CJ_VALUE_WAIT32 || o->kind == CJ_VALUE_WAIT64,
+                      .wide = o->kind == CJ_VALUE_WAIT64 || o->kind == CJ_VALUE_WRITE64 };
+    snprintf(j->which, sizeof j->which, "op %zu: ", i);
+    snprintf(j->what, sizeof j->what, "op %zu: the word", i);
+    if (o->kind < CJ_VALUE_WAIT32 || o->kind > CJ_VALUE_WRITE64)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %skind %d is none of CJ_VALUE_WAIT32, _WAIT64, _WRITE32, _WRITE64", call, j->which, (int)o->kind);
+    return value_check(into, j, call);
+}
+
+static cj_status values_count(void *into, const cj_value_op *ops, size_t count, const char *call)
+{
+    if (count && !ops) return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops at NULL", call, count);
+    if (count <= CJ_VALUES) return CJ_OK;
+    return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops, the driver takes %d at once; give them in several calls", call, count, (int)CJ_VALUES);
+}
+
+/* ORDER cj_compare: the driver's own numbers */
+static unsigned value_flags(const value_job *j) { return j->wait ? (unsigned)j->how : CU_STREAM_WRITE_VALUE_DEFAULT; }
+
+static void value_params(const value_job *j, CUstreamBatchMemOpParams *p)
+{
+    struct CUstreamMemOpValueParams *v = j->wait ? &p->waitValue : &p->writeValue;
+    if (j->wait) p->operation = j->wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    else p->operation = j->wide ? CU_STREAM_MEM_OP_WRITE_VALUE_64 : CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    v->address = j->at;
+    if (j->wide) v->value64 = j->value;
+    else v->value = (uint32_t)j->value;
+    v->flags = value_flags(j);
+}
+
+/* -- One in a stream ----------------------------------------------------------------------------------------------------- */
 
 static CUresult value_give(cj_stream *s, const value_job *j, const char **doing)
 {
-    const unsigned flags = j->wait ? (unsigned)j->how : CU_STREAM_WRITE_VALUE_DEFAULT; /* ORDER cj_compare: the driver's own numbers */
+    const unsigned flags = value_flags(j);
     *doing = j->wait ? j->wide ? "cuStreamWaitValue64" : "cuStreamWaitValue32" : j->wide ? "cuStreamWriteValue64" : "cuStreamWriteValue32";
     if (j->wait)
         return j->wide ? s->cu->cuStreamWaitValue64(s->raw, j->at, j->value, flags) : s->cu->cuStreamWaitValue32(s->raw, j->at, (uint32_t)j->value, flags);
     return j->wide ? s->cu->cuStreamWriteValue64(s->raw, j->at, j->value, flags) : s->cu->cuStreamWriteValue32(s->raw, j->at, (uint32_t)j->value, flags);
-}
-
-static cj_status value_check(cj_stream *s, const value_job *j, const char *call)
-{
-    const unsigned bytes = j->wide ? 8 : 4;
-    if (j->wait && (j->how < CJ_COMPARE_GE || j->how > CJ_COMPARE_NOR))
-        return cji_fail(s, CJ_EINVAL, call, "%s: comparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", call, j->how);
-    if (j->at % bytes) return cji_fail(s, CJ_EINVAL, call, "%s: 0x%llx is not aligned to %u bytes", call, (unsigned long long)j->at, bytes);
-    return cji_mem_use(s, j->at, bytes, call, "the word");
 }
 
 static cj_status value_run(cj_stream *s, const value_job *j, const char *call)
@@ -28,6 +77,7 @@ static cj_status value_run(cj_stream *s, const value_job *j, const char *call)
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = value_check(s, j, call);
+    if (st == CJ_OK) st = cji_mem_use(s, j->at, j->wide ? 8 : 4, call, "the word");
     if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = value_give(s, j, &doing);
@@ -54,4 +104,71 @@ cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value)
 cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value)
 {
     return value_run(s, &(value_job){ .at = d.addr, .value = value, .wide = true }, "cj_stream_write_value64");
+}
+
+/* -- Many in a stream ---------------------------------------------------------------------------------------------------- */
+
+static cj_status values_give(cj_stream *s, CUstreamBatchMemOpParams *p, size_t count, const char *call)
+{
+    cji_ctx ctx;
+    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    CUresult r = s->cu->cuStreamBatchMemOp(s->raw, (unsigned)count, p, 0);
+    cji_ctx_leave(s->dev, &ctx);
+    if (r != CUDA_SUCCESS) return cji_stream_refused(s, r, call, "cuStreamBatchMemOp");
+    cji_count(s, &s->counts.others, count - 1);
+    cji_count_one(s);
+    return CJ_OK;
+}
+
+cj_status cj_stream_values(cj_stream *s, const cj_value_op *ops, size_t count)
+{
+    static const char call[] = "cj_stream_values";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    st = values_count(s, ops, count, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (!count) return CJ_OK;
+    CUstreamBatchMemOpParams *p = cji_zalloc(count * sizeof *p);
+    if (!p) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "%s: no memory for %zu ops", call, count));
+    for (size_t i = 0; i < count && st == CJ_OK; i++) {
+        value_job j;
+        st = value_op_take(s, ops, i, &j, call);
+        if (st == CJ_OK) st = cji_mem_use(s, j.at, j.wide ? 8 : 4, call, j.what);
+        if (st == CJ_OK) value_params(&j, &p[i]);
+    }
+    st = st == CJ_OK ? values_give(s, p, count, call) : cji_stream_failed(s, st);
+    cji_free(p, count * sizeof *p);
+    return st;
+}
+
+/* -- In a graph ---------------------------------------------------------------------------------------------------------- */
+
+/* `p` has room for all of them. */
+static void values_node_add(cji_adding *a, const cj_value_op *ops, CUstreamBatchMemOpParams *p, size_t count)
+{
+    cj_graph *g = a->g;
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS all = { .ctx = g->hub->ctx, .count = (unsigned)count, .paramArray = p };
+    for (size_t i = 0; i < count; i++) {
+        value_job j;
+        if (value_op_take(a->node, ops, i, &j, a->call) != CJ_OK) return;
+        const cji_range at = { j.at, j.wide ? 8 : 4, j.what };
+        if (cji_mem_keep_in(g->dev, cji_graph_root(g)->keep, a->node, &at, a->call) != CJ_OK) return;
+        value_params(&j, &p[i]);
+    }
+    if (cji_adding_did(a, a->cu->cuGraphAddBatchMemOpNode(&a->raw, g->raw, a->dep, a->ndep, &all), "cuGraphAddBatchMemOpNode"))
+        a->node->type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+}
+
+cj_node *cj_graph_values(cj_graph *g, const cj_nodes *after, const cj_value_op *ops, size_t count)
+{
+    static const char call[] = "cj_graph_values";
+    cji_adding a;
+    if (!cji_adding_begin(&a, g, after, call) || values_count(a.node, ops, count, call) != CJ_OK) return cji_adding_end(&a);
+    CUstreamBatchMemOpParams *p = count ? cji_zalloc(count * sizeof *p) : NULL;
+    if (p) values_node_add(&a, ops, p, count);
+    else if (count) cji_fail(a.node, CJ_ENOMEM, call, "%s: no memory for %zu ops", call, count);
+    else cji_fail(a.node, CJ_EINVAL, call, "%s: 0 ops; a node has at least one", call);
+    cji_free(p, count * sizeof *p);
+    return cji_adding_end(&a);
 }

@@ -47,6 +47,11 @@ static cj_status do_barrier(kit *k) { return cj_hub_barrier(k->hub, (cj_stream *
 static cj_status do_hub_sync(kit *k) { return cj_hub_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000); }
 static cj_status do_write(kit *k) { return cj_stream_write_value32(k->s, k->word, 5); }
 static cj_status do_wait_value(kit *k) { return cj_stream_wait_value32(k->s, k->word, 5, CJ_COMPARE_EQ); }
+static cj_status do_values(kit *k)
+{
+    const cj_value_op op[2] = { { .kind = CJ_VALUE_WRITE32, .d = k->word, .value = 5 }, { .kind = CJ_VALUE_WAIT32, .how = CJ_COMPARE_EQ, .d = k->word, .value = 5 } };
+    return cj_stream_values(k->s, op, 2);
+}
 static cj_status do_used(kit *k) { return cj_used_on(dev, k->d, k->s); }
 static cj_status do_upload(kit *k) { return cj_exec_upload(k->x, k->s); }
 static cj_status do_graph(kit *k) { return cj_exec_launch(k->x, k->s); }
@@ -87,7 +92,7 @@ static const struct { const char *name; cj_status (*call)(kit *k); } calls[] = {
     { "cj_copy", do_copy }, { "cj_set8", do_set8 }, { "cj_set16", do_set16 }, { "cj_set32", do_set32 }, { "cj_copy_2d_to_device", do_rows }, { "cj_copy_batch", do_batch },
     { "cj_event_record", do_record }, { "cj_stream_wait", do_wait }, { "cj_stream_fork", do_fork }, { "cj_stream_join", do_join },
     { "cj_stream_fork to it", do_forked }, { "cj_stream_join of it", do_joined }, { "cj_hub_barrier", do_barrier }, { "cj_hub_sync_for", do_hub_sync },
-    { "cj_stream_write_value32", do_write }, { "cj_stream_wait_value32", do_wait_value }, { "cj_used_on", do_used }, { "cj_alloc", do_alloc },
+    { "cj_stream_write_value32", do_write }, { "cj_stream_wait_value32", do_wait_value }, { "cj_stream_values", do_values }, { "cj_used_on", do_used }, { "cj_alloc", do_alloc },
     { "cj_exec_upload", do_upload }, { "cj_exec_launch", do_graph }, { "cj_stream_query", do_query }, { "cj_stream_sync_for", do_sync_for },
     { "cj_capture_begin", do_capture }, { "cj_stream_sync", do_sync },
 };

@@ -72,6 +72,7 @@ static CUresult fake_do(int id, const uint64_t *a)
     case CJI_CU_ID_cuLaunchHostFunc: return fake_give(fake_stream_at(a[0]), id, (const uint64_t[5]){ a[1], a[2] });
     case CJI_CU_ID_cuGraphLaunch: return fake_give(fake_stream_at(a[1]), id, a);
     case CJI_CU_ID_cuStreamAddCallback: return fake_give(fake_stream_at(a[0]), id, (const uint64_t[5]){ a[1], a[2], a[0] });
+    case CJI_CU_ID_cuStreamBatchMemOp: return fake_give_values(fake_stream_at(a[0]), (unsigned)a[1], (const CUstreamBatchMemOpParams *)(uintptr_t)a[2]);
     case CJI_CU_ID_cuStreamWriteValue32:
     case CJI_CU_ID_cuStreamWriteValue64: return fake_give(fake_stream_at(a[0]), id, (const uint64_t[5]){ a[1], a[2] });
     default: break;

@@ -96,6 +96,13 @@ CUresult fake_graph_calls(int id, const uint64_t *a)
     fake_graph *g = (fake_graph *)(uintptr_t)a[0];
     switch (id) {
     case CJI_CU_ID_cuGraphGetNodes: *(size_t *)(uintptr_t)a[2] = (size_t)g->nodes; break;
+    case CJI_CU_ID_cuGraphAddBatchMemOpNode: {
+        const CUDA_BATCH_MEM_OP_NODE_PARAMS *p = (const CUDA_BATCH_MEM_OP_NODE_PARAMS *)(uintptr_t)a[4];
+        fake_graph *to = (fake_graph *)(uintptr_t)a[1];
+        fake_node_values(to, p->count, p->paramArray);
+        *(CUgraphNode *)(uintptr_t)a[0] = (CUgraphNode)(void *)((char *)to + to->nodes); /* never looked into */
+        break;
+    }
     case CJI_CU_ID_cuGraphCreate:
         *(CUgraph *)(uintptr_t)a[0] = (CUgraph)fake_new(sizeof(fake_graph));
         fake.live_graphs++;

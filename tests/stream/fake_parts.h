@@ -51,6 +51,8 @@ unsigned fake_memory_type(uint64_t p);
 fake_stream *fake_stream_at(uint64_t raw);
 CUresult fake_give(fake_stream *s, int id, const uint64_t *a);   /* work for a stream: captured, held, or run */
 void fake_append(fake_op **list, int id, const uint64_t *a);
+CUresult fake_give_values(fake_stream *s, unsigned count, const CUstreamBatchMemOpParams *p);
+void fake_node_values(fake_graph *g, unsigned count, const CUstreamBatchMemOpParams *p);
 void fake_drop_ops(fake_op *o);
 CUresult fake_unsafe(int id);                           /* a call that an open capture of another stream does not bear */
 CUresult fake_harm(fake_session *c, int id, CUresult r);   /* breaks the capture; answers r */

@@ -146,6 +146,27 @@ CUresult fake_give(fake_stream *s, int id, const uint64_t *a)
     return CUDA_SUCCESS;
 }
 
+/* A wait is none here, as one of its own is none. */
+static int value_id(const CUstreamBatchMemOpParams *p)
+{
+    if (p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64) return CJI_CU_ID_cuStreamWriteValue64;
+    return p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ? CJI_CU_ID_cuStreamWriteValue32 : CJI_CU_ID_cuStreamWaitValue32;
+}
+
+CUresult fake_give_values(fake_stream *s, unsigned count, const CUstreamBatchMemOpParams *p)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned i = 0; i < count && r == CUDA_SUCCESS; i++)
+        r = fake_give(s, value_id(&p[i]), (const uint64_t[5]){ p[i].writeValue.address, p[i].writeValue.value64 });
+    return r;
+}
+
+void fake_node_values(fake_graph *g, unsigned count, const CUstreamBatchMemOpParams *p)
+{
+    for (unsigned i = 0; i < count; i++) fake_append(&g->ops, value_id(&p[i]), (const uint64_t[5]){ p[i].writeValue.address, p[i].writeValue.value64 });
+    g->nodes++;
+}
+
 void fake_drop_ops(fake_op *o)
 {
     for (fake_op *next; o; o = next) next = o->next, fake_delete(o);

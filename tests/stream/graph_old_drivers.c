@@ -47,6 +47,21 @@ static const cj_error *record(const bench *b)
     return node(g, n);
 }
 
+static const cj_error *words(const bench *b)
+{
+    cj_graph *g = cj_graph_create(b->dev);
+    const cj_value_op op = { .kind = CJ_VALUE_WRITE32, .d = b->d, .value = 1 };
+    return node(g, cj_graph_values(g, NULL, &op, 1));
+}
+
+static const cj_error *words_given(const bench *b)
+{
+    const cj_value_op op = { .kind = CJ_VALUE_WRITE32, .d = b->d, .value = 1 };
+    tap_is_int(cj_stream_write_value32(b->s, b->d, 1), CJ_OK, "one word is written on every driver");
+    cj_stream_values(b->s, &op, 1);
+    return cj_error_of(b->s);
+}
+
 static const cj_error *condition(const bench *b)
 {
     static cj_error e;
@@ -75,6 +90,8 @@ static const struct { const char *name, *lacks, *says; const cj_error *(*f)(cons
     { "going on with a capture", "cuStreamBeginCaptureToGraph", "cuStreamBeginCaptureToGraph", resume },
     { "a kernel node", "cuGraphAddKernelNode_v2", "cuGraphAddKernelNode", kernel },
     { "an event in a graph", "cuGraphAddEventRecordNode", "cuGraphAddEventRecordNode", record },
+    { "words in a graph", "cuGraphAddBatchMemOpNode", "cuGraphAddBatchMemOpNode", words },
+    { "words at once", "cuStreamBatchMemOp_v2", "cuStreamBatchMemOp", words_given },
     { "a condition", "cuGraphConditionalHandleCreate", "cuGraphConditionalHandleCreate", condition },
     { "an upload", "cuGraphUpload", "cuGraphUpload", upload },
 };

@@ -39,6 +39,7 @@ static cj_status workload(char *message)
     unsigned char handle[CJ_MEMORY_HANDLE];
     cj_status given = cj_memory_export(dev, shared, handle, sizeof handle);
     cj_set8(t, shared, 1, 100);
+    const cj_value_op words[2] = { { .kind = CJ_VALUE_WRITE32, .d = d, .value = 3 }, { .kind = CJ_VALUE_WRITE64, .d = d, .value = 4 } };
     cj_copy_to_device(s, d, in, 100);
     cj_event_record(e, s);
     cj_stream_wait(t, e);
@@ -46,6 +47,7 @@ static cj_status workload(char *message)
     cj_launch(t, k, cj_grid(1, 32), d, d, 1.0f, 1);
     cj_set8(t, d, 9, 50);
     cj_stream_join(own, t);
+    cj_stream_values(own, words, 2);
     cj_set8(own, d, 9, 40);
     cj_stream_join(s, own);
     cj_copy_to_host(s, out, d, 100);
@@ -54,6 +56,7 @@ static cj_status workload(char *message)
     cj_launch(s, k, cj_grid(1, 32), d, d, 1.0f, 1);
     cj_copy_to_host(s, out, d, 100);
     cj_graph *g = cj_capture_end(s);
+    cj_graph_values(g, NULL, words, 2);
     cj_exec *x = cj_graph_instantiate(g, NULL);
     cj_exec_launch(x, s);
     cj_status third = cj_stream_sync(own), second = cj_stream_sync(t), first = cj_stream_sync(s);

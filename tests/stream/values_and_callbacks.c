@@ -1,4 +1,6 @@
 /* Words that streams wait for and write reach the driver as they were meant; a callback runs once, behind the work, also after an error. */
+#include <string.h>
+
 #include "tests/stream/fake.h"
 #include "tests/tap.h"
 
@@ -68,6 +70,45 @@ static void check_writes(fake_bench *b)
     cj_free(b->dev, d);
 }
 
+/* Several at once: all are written or none, and what an op or a node names is kept. */
+static void check_many(fake_bench *b)
+{
+    cj_dptr d = cj_alloc(b->s, 16);
+    uint32_t *word = (uint32_t *)(uintptr_t)d.addr;
+    memset(word, 0, 16);
+    cj_value_op ops[3] = { { .kind = CJ_VALUE_WRITE32, .d = d, .value = 7 }, { .kind = CJ_VALUE_WAIT64, .how = CJ_COMPARE_NOR, .d = cj_offset(d, 8), .value = 9 },
+                           { .kind = CJ_VALUE_WRITE64, .d = cj_offset(d, 8), .value = UINT64_C(0x1234567890) } };
+    fake_forget();
+    tap_is_int(cj_stream_values(b->s, ops, 3), CJ_OK, "three ops");
+    tap_is_int(fake_calls(CJI_CU_ID_cuStreamBatchMemOp), 1, "are one call of the driver");
+    int k = fake_find(CJI_CU_ID_cuStreamBatchMemOp, 0);
+    tap_ok(k >= 0 && fake.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && fake.log[k].arg[1] == 3 && !fake.log[k].arg[3], "with stream, number and no flags");
+    tap_ok(word[0] == 7 && word[2] == 0x34567890 && word[3] == 0x12, "which writes what was said");
+    ops[2].d = cj_offset(d, 12);
+    tap_is_int(cj_stream_values(b->s, ops, 3), CJ_EINVAL, "one that is not aligned is refused");
+    tap_has_str(cj_error_of(b->s)->message, "op 2: ", "... by its place");
+    cj_stream_sync(b->s);
+    ops[2].d = cj_offset(d, 8);
+    fake_fail(CJI_CU_ID_cuStreamBatchMemOp, 0, CUDA_ERROR_NOT_SUPPORTED);
+    tap_is_int(cj_stream_values(b->s, ops, 3), CJ_ENOTSUP, "what the device lacks is CJ_ENOTSUP");
+    cj_stream_sync(b->s);
+
+    cj_graph *g = cj_graph_create(b->dev);
+    cj_node *n = cj_graph_values(g, NULL, ops, 3);
+    tap_ok(cj_node_kind_of(n) == CJ_NODE_VALUES && fake_calls(CJI_CU_ID_cuGraphAddBatchMemOpNode) == 1, "a node with them: %s", cj_error_of(n)->message);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_free(b->dev, d);
+    memset(word, 0, 16);
+    tap_is_int(cj_exec_launch(x, b->s), CJ_OK, "its memory was freed: it is launched all the same");
+    tap_ok(fake.allocated == 1 && word[0] == 7 && word[2] == 0x34567890, "and writes what the graph has kept");
+    cj_graph_free(g);
+    tap_is_int(fake.allocated, 1, "the exec keeps it too");
+    cj_exec_free(x);
+    cj_stream_sync(b->s);
+    cj_device_collect(b->dev);
+    tap_is_int(fake.allocated, 0, "then it goes");
+}
+
 typedef struct told { int times; cj_status status; } told;
 static void tell(void *user, cj_status status)
 {
@@ -112,6 +153,7 @@ int main(void)
     fake_setup(&b);
     check_waits(&b);
     check_writes(&b);
+    check_many(&b);
     check_callbacks(&b);
     fake_teardown(&b);
     return tap_done();

@@ -58,6 +58,7 @@ static cj_status h_value32(void *p) { return cj_stream_wait_value32(p, (cj_dptr)
 static cj_status h_value64(void *p) { return cj_stream_wait_value64(p, (cj_dptr){ 4096 }, 0, CJ_COMPARE_EQ); }
 static cj_status h_write32(void *p) { return cj_stream_write_value32(p, (cj_dptr){ 4096 }, 0); }
 static cj_status h_write64(void *p) { return cj_stream_write_value64(p, (cj_dptr){ 4096 }, 0); }
+static cj_status h_values(void *p) { return cj_stream_values(p, NULL, 0); }
 static cj_status h_counts(void *p) { return cj_stream_get_counts(p, &counts); }
 static cj_status h_event_sync_for(void *p) { return cj_event_sync_for(p, 0); }
 static cj_status h_export(void *p) { return cj_event_export(p, buffer, sizeof buffer); }
@@ -121,6 +122,7 @@ static const struct { const char *name; cj_status (*call)(void *); enum want wan
     { "cj_event_elapsed's second event", h_elapsed_to, EVENT }, { "cj_capture_begin", h_begin, STREAM }, { "cj_capture_end", h_end, STREAM },
     { "cj_stream_sync_for", h_sync_for, STREAM }, { "cj_done_call", h_done, STREAM }, { "cj_stream_wait_value32", h_value32, STREAM },
     { "cj_stream_wait_value64", h_value64, STREAM }, { "cj_stream_write_value32", h_write32, STREAM }, { "cj_stream_write_value64", h_write64, STREAM },
+    { "cj_stream_values", h_values, STREAM },
     { "cj_stream_get_counts", h_counts, STREAM }, { "cj_event_sync_for", h_event_sync_for, EVENT }, { "cj_event_export", h_export, EVENT },
     { "cj_event_import", h_import, DEVICE }, { "cj_copy_box", h_box, STREAM }, { "cj_copy_2d", h_2d, STREAM }, { "cj_copy_2d_to_device", h_2d_up, STREAM },
     { "cj_copy_2d_to_host", h_2d_down, STREAM }, { "cj_copy_batch", h_batch, STREAM }, { "cj_copy_peer", h_peer, STREAM },
