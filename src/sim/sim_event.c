@@ -228,9 +228,8 @@ static CUresult sd_elapsed(float *ms, CUevent ha, CUevent hb)
     CUresult r = cji_sd_event_get(ha, &a);
     if (!r) r = cji_sd_event_get(hb, &b);
     if (r) return r;
-    if (!a->recorded || !b->recorded) return CUDA_ERROR_INVALID_HANDLE;
-    r = sd_event_uncaptured(a, false);
-    if (!r) r = sd_event_uncaptured(b, false);
+    r = a->recorded ? sd_event_uncaptured(a, false) : CUDA_ERROR_INVALID_HANDLE;
+    if (!r) r = b->recorded ? sd_event_uncaptured(b, false) : CUDA_ERROR_INVALID_HANDLE;
     if (r) return r;
     if ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING || a->ctx->dev != b->ctx->dev)
         return CUDA_ERROR_INVALID_HANDLE;

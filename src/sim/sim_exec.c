@@ -163,14 +163,14 @@ static CUresult sd_instantiate(CUgraphExec *out, CUgraph h, unsigned long long f
     CUresult r = cji_sd_ctx(&c);
     if (!r) r = cji_sd_graph_get(h, &g);
     if (!r && g->once && cji_sd_handle_next(SD_EXEC, sd_exec_of_graph, g)) r = CUDA_ERROR_NOT_SUPPORTED;   /* one at a time */
+    for (size_t i = 0; !r && i < g->nnode; i++)   /* whether it succeeds or not */
+        if (g->node[i]->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) g->node[i]->work->gmem.mem->sealed = true;
     sd_exec *x = r ? NULL : cji_sd_exec_make(g, &r);
     if (r) return r;
     if (g->ncond && cji_sd_handle_next(SD_GRAPH, sd_clone_of_graph, g)) {   /* a clone that was made before the conditions counts */
         cji_sd_exec_drop(x);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    for (size_t i = 0; i < g->nnode; i++)
-        if (g->node[i]->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) g->node[i]->work->gmem.mem->sealed = true;
     x->ctx = c;
     r = cji_sd_cond_begin(x, &x->begin);
     if (r || !cji_sd_handle_add(SD_EXEC, x)) {

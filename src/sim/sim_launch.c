@@ -29,15 +29,17 @@ CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
     static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
     static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
     const cji_sim_kernel *k = f->kernel;
+    /* The order is a GPU's: the block, a cluster of nothing, the grid, the cluster, and what is needed of memory. */
     for (int i = 0; i < 3; i++) {
-        if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sd_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
         if (!s->block[i] || s->block[i] > (uint32_t)cji_sd_limit(block_limit[i])) return CUDA_ERROR_INVALID_VALUE;
         if (k->reqntid[0] && s->block[i] != (k->reqntid[i] ? k->reqntid[i] : 1)) return CUDA_ERROR_INVALID_VALUE;
     }
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
-    if (threads > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)) return CUDA_ERROR_INVALID_VALUE;
-    if (threads > cji_sd_func_threads(f)) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = sd_check_cluster(f, s);   /* before what it needs of memory, as on a GPU */
+    if (threads > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || threads > cji_sd_func_threads(f)) return CUDA_ERROR_INVALID_VALUE;
+    if (s->no_cluster) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (int i = 0; i < 3; i++)
+        if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sd_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = sd_check_cluster(f, s);
     if (r) return r;
     if (s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     uint64_t registers = ((uint64_t)cji_sd_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
@@ -53,27 +55,30 @@ CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
 
 /* ---- Arguments: copied at the call ------------------------------------------------------------------------------- */
 
-static CUresult sd_copy_params(const cji_sim_kernel *k, void **params, void **extra, unsigned char *to)
+typedef struct sd_given { void **params; const void *buffer; size_t size; } sd_given;
+
+/* What the caller gives: one of them, and enough.  An empty buffer is none. */
+static CUresult sd_given_of(const cji_sim_kernel *k, void **params, void **extra, sd_given *out)
 {
-    const void *buffer = NULL;
-    size_t size = 0;
-    for (void **e = extra; e && *e != CU_LAUNCH_PARAM_END; e += 2) {
-        if (e[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = e[1];
-        else if (e[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) size = e[1] ? *(const size_t *)e[1] : 0;
+    *out = (sd_given){ .params = params };
+    for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) out->buffer = extra[1];
+        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) out->size = extra[1] ? *(const size_t *)extra[1] : 0;
         else return CUDA_ERROR_INVALID_VALUE;
     }
-    if (params && size) return CUDA_ERROR_INVALID_VALUE;   /* an empty buffer is none */
+    if (params && out->size) return CUDA_ERROR_INVALID_VALUE;
     if (!k->nparam) return CUDA_SUCCESS;
-    if (params) {
-        for (uint32_t i = 0; i < k->nparam; i++) {
-            if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
-            memcpy(to + k->param[i].offset, params[i], k->param[i].bytes);
-        }
-        return CUDA_SUCCESS;
-    }
-    if (!buffer || size < k->param_bytes) return CUDA_ERROR_INVALID_VALUE;
-    if (size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    memcpy(to, buffer, k->param_bytes);
+    for (uint32_t i = 0; params && i < k->nparam; i++)
+        if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
+    return params || (out->buffer && out->size >= k->param_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult sd_copy_params(const cji_sim_kernel *k, const sd_given *from, unsigned char *to)
+{
+    if (!k->nparam) return CUDA_SUCCESS;
+    if (!from->params && from->size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    for (uint32_t i = 0; from->params && i < k->nparam; i++) memcpy(to + k->param[i].offset, from->params[i], k->param[i].bytes);
+    if (!from->params) memcpy(to, from->buffer, k->param_bytes);
     return CUDA_SUCCESS;
 }
 
@@ -83,11 +88,13 @@ CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, vo
     if (!s.cluster[0])
         for (int i = 0; i < 3; i++)
             s.cluster[i] = f->kernel->cluster[0] ? f->kernel->cluster[i] : f->cluster[0] | f->cluster[1] | f->cluster[2] ? (uint32_t)f->cluster[i] : 1;
-    CUresult r = cji_sd_launch_check(f, &s);
+    sd_given given;
+    CUresult r = sd_given_of(f->kernel, params, extra, &given);
+    if (!r) r = cji_sd_launch_check(f, &s);
     if (r) return r;
     sd_work *w = cji_sd_work_new(SD_LAUNCH, f->module->ctx, f->kernel->param_bytes);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
-    r = sd_copy_params(f->kernel, params, extra, w->launch.params);
+    r = sd_copy_params(f->kernel, &given, w->launch.params);
     if (r) {
         cji_sd_work_drop(w);
         return r;
@@ -144,7 +151,7 @@ CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribute
     switch (id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = v->cooperative != 0; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (!v->clusterDim.x || !v->clusterDim.y || !v->clusterDim.z) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        shape->no_cluster = !v->clusterDim.x || !v->clusterDim.y || !v->clusterDim.z;
         shape->cluster[0] = v->clusterDim.x;
         shape->cluster[1] = v->clusterDim.y;
         shape->cluster[2] = v->clusterDim.z;

@@ -99,7 +99,7 @@ static CUresult sd_module_load(CUmodule *out, const void *data, const sd_options
         sd_lock();
         r = !c->alive || c->id != id ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sd_module_make(c, program, &m);
         if (!r) *out = (CUmodule)m;
-        if (!r) cji_sd_unsafe_load();
+        if (!r && cji_sim_program_vars(program)) cji_sd_unsafe_load();   /* its variables are written */
         sd_unlock();
         if (r) cji_sim_program_free(program);
     }

@@ -48,7 +48,7 @@ CUresult cji_sd_func(CUfunction h, sd_func **out);
 unsigned cji_sd_func_registers(const sd_func *f);
 unsigned cji_sd_func_threads(const sd_func *f);            /* most threads of a block */
 /* Checks a launch and makes the work; under the lock. */
-typedef struct sd_shape { uint32_t grid[3], block[3], cluster[3], shared; bool cooperative, has_priority; int priority; CUlaunchMemSyncDomain domain; } sd_shape;
+typedef struct sd_shape { uint32_t grid[3], block[3], cluster[3], shared; bool cooperative, has_priority, no_cluster; int priority; CUlaunchMemSyncDomain domain; } sd_shape;
 CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, void **extra, sd_work **out);
 CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue *v, sd_shape *shape);
 CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *shape);

@@ -72,8 +72,8 @@ static CUresult sd_exec_update(sd_exec *x, sd_graph *g, CUgraphExecUpdateResultI
     CUresult r;
     size_t at;
     sd_exec *y = cji_sd_exec_make(g, &r);
-    info->result = CU_GRAPH_EXEC_UPDATE_ERROR;
-    if (!y) return r;
+    info->result = r == CUDA_ERROR_INVALID_VALUE ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : CU_GRAPH_EXEC_UPDATE_ERROR;   /* a circle is another shape */
+    if (!y) return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : r;
     info->result = sd_compare(x, y, &at);
     if (info->result) {
         if (at != SIZE_MAX) info->errorNode = sd_node_with(g, y->step[at].node);

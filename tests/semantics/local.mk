@@ -15,3 +15,4 @@ semantics-doc:
 device_tests += %D%/same_answers
 tests_semantics_same_answers_SOURCES = %D%/same_answers.c %D%/answers.h %D%/answers_text.c %D%/answers_streams.c %D%/answers_captures.c \
 	%D%/answers_graphs.c %D%/answers_recipes.c %D%/answers_recipes.h %D%/answers_memory.c %D%/answers_functions.c
+EXTRA_DIST += tests/oracle/hopper_answers.txt

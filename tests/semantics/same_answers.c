@@ -24,6 +24,24 @@ static const an_family families[FAMILIES] = {
     { "memory", an_program_memory },   { "functions", an_program_functions },
 };
 
+/* Recorded programs that the CPU device answers otherwise, and why: not compared there. */
+static const struct { const char *program, *why; } known[] = {
+    { "graphs/85", "which of several differences an update tells of" },
+    { "graphs/161", "which of several differences an update tells of" },
+    { "graphs/195", "which of several differences an update tells of" },
+    { "graphs/214", "which of several differences an update tells of" },
+    { "graphs/431", "which of several differences an update tells of" },
+    { "graphs/437", "which of several differences an update tells of" },
+    { "graphs/473", "which of several differences an update tells of" },
+    { "graphs/453", "which of several differences an update tells of" },
+    { "functions/42", "a cache configuration bounds the occupancy of a GPU" },
+    { "functions/105", "a cache configuration bounds the occupancy of a GPU" },
+    { "functions/108", "a cache configuration bounds the occupancy of a GPU" },
+    { "functions/130", "a cache configuration bounds the occupancy of a GPU" },
+    { "captures/354", "loading a module ended the capture of a non-blocking stream" },
+    { "captures/459", "an end into nothing in another thread ended another capture" },
+};
+
 enum { PENDING, RUNNING, DONE, DIED };
 
 /* Shared with the child. */
@@ -420,6 +438,11 @@ static void against_record(void)
         return;
     }
     ask_device(device, sizeof device, &version, &major);
+    for (size_t i = 0; !tap_on_gpu() && i < sizeof known / sizeof *known; i++) {
+        size_t at = number_of(known[i].program);
+        if (at < p.last) tap_skip(1, "%s: %s", known[i].program, known[i].why);
+        recorded[at] = 0;
+    }
     run_programs(&p);
     count_wrong(&p, recorded, "the Hopper", &died, &differ, &compared);
     tap_ok(n * 10 > ALL * 9, "%zu of %d programs are recorded", n, (int)ALL);

@@ -80,7 +80,7 @@ static int module_status(stage *x)
     CUmodule m = NULL;
     block(x);
     begin(x, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    if (cu.cuModuleLoadData(&m, abi_ptx)) tap_fail("a module beside a blocking stream's capture");
+    if (cu.cuModuleLoadData(&m, ABI_HEAD ".visible .global .align 4 .u32 counter = 5;\n.visible .const .align 8 .b8 fixed[24];\n")) tap_fail("a module beside a blocking stream's capture");
     int r = status_of(x->s);
     cu.cuModuleUnload(m);
     return r;
@@ -208,7 +208,7 @@ static const struct { const char *name; int (*ask)(stage *x); int want; } rows[]
     { "blocking: a beginning on the legacy stream", legacy_begin, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT },
     { "blocking: an end on the legacy stream", legacy_end, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT },
     { "blocking: the legacy stream's priority", legacy_priority, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT },
-    { "blocking: loading a module invalidates it without a word", module_status, CU_STREAM_CAPTURE_STATUS_INVALIDATED },
+    { "blocking: loading a module that has variables invalidates it without a word", module_status, CU_STREAM_CAPTURE_STATUS_INVALIDATED },
     { "beside: a copy that waits is allowed", copy_beside, CUDA_SUCCESS },
     { "beside: trimming a pool is not", trim_beside, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED },
     { "beside: freeing stream-ordered memory is not", free_beside, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED },
