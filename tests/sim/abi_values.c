@@ -1,4 +1,4 @@
-/* Memory operations in streams: a stream waits for a word to have a value, and writes one in its order. */
+/* Memory operations in streams: a stream waits for a word to have a value, and writes one in its order; the same in nodes of graphs, which are read and changed. */
 #include "sim_abi.h"
 
 static CUmodule module;
@@ -93,6 +93,174 @@ static void in_a_graph(void)
     cu.cuStreamDestroy(s);
 }
 
+/* What nobody has asked a GPU yet: said on one, demanded of the CPU device. */
+static void guess(CUresult r, CUresult want, const char *what)
+{
+    if (tap_on_gpu()) tap_diag("asked: %s = %d", what, (int)r);
+    else abi_is(r, want, "%s", what);
+}
+
+static CUstreamBatchMemOpParams value_op(CUstreamBatchMemOpType kind, CUdeviceptr at, uint64_t value)
+{
+    CUstreamBatchMemOpParams p;
+    memset(&p, 0, sizeof p);
+    p.writeValue.operation = kind;
+    p.writeValue.address = at;
+    p.writeValue.value64 = value;
+    return p;
+}
+
+static CUDA_BATCH_MEM_OP_NODE_PARAMS ops_of(CUstreamBatchMemOpParams *ops, unsigned count)
+{
+    return (CUDA_BATCH_MEM_OP_NODE_PARAMS){ .ctx = abi_ctx, .count = count, .paramArray = ops };
+}
+
+static unsigned run_and_read(CUgraphExec x, CUstream s, CUdeviceptr p)
+{
+    cu.cuGraphLaunch(x, s);
+    abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "... launched");
+    return abi_read(p);
+}
+
+/* A node's parameters are read and changed, in the graph and in an executable one; each keeps its own. */
+static void changed_in_a_graph(void)
+{
+    CUgraph g;
+    CUgraphExec x;
+    CUgraphNode node, other;
+    CUstream s = abi_stream();
+    CUdeviceptr p = abi_word(0), q = abi_word(0);
+    CUstreamBatchMemOpParams ops[2] = { value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 3), value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 3) };
+    ops[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS b = ops_of(ops, 2), now;
+    cu.cuGraphCreate(&g, 0);
+    cu.cuGraphAddBatchMemOpNode(&node, g, NULL, 0, &b);
+    memset(&now, 0, sizeof now);
+    abi_is(cu.cuGraphBatchMemOpNodeGetParams(node, &now), CUDA_SUCCESS, "its parameters");
+    if (now.ctx != abi_ctx) tap_diag("their context is %p, not %p", (void *)now.ctx, (void *)abi_ctx);
+    tap_ok(now.count == 2 && !now.flags && now.paramArray && now.paramArray != ops, "are its own copy of what was given");
+    const CUstreamBatchMemOpParams *a = now.paramArray;
+    tap_ok(a && a[0].writeValue.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && a[0].writeValue.address == p && a[0].writeValue.value == 3 &&
+           a[1].waitValue.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 && a[1].waitValue.address == p && a[1].waitValue.flags == CU_STREAM_WAIT_VALUE_EQ, "op by op");
+    cu.cuGraphInstantiateWithFlags(&x, g, 0);
+    ops[0].writeValue.value = ops[1].waitValue.value = 5;
+    abi_is(cu.cuGraphBatchMemOpNodeSetParams(node, &b), CUDA_SUCCESS, "the node gets other values");
+    tap_is_uint(run_and_read(x, s, p), 3, "the executable keeps what it had");
+    ops[0].writeValue.address = ops[1].waitValue.address = q;
+    ops[0].writeValue.value = ops[1].waitValue.value = 7;
+    abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &b), CUDA_SUCCESS, "it gets another word and value");
+    tap_is_uint(run_and_read(x, s, q), 7, "and writes it");
+    tap_is_uint(abi_read(p), 3, "not the one before");
+    cu.cuGraphBatchMemOpNodeGetParams(node, &now);
+    tap_ok(now.count == 2 && now.paramArray[0].writeValue.address == p && now.paramArray[0].writeValue.value == 5, "the node keeps what it was given itself");
+    CUDA_BATCH_MEM_OP_NODE_PARAMS fewer = ops_of(ops, 1), others = ops_of((CUstreamBatchMemOpParams[]){ ops[1], ops[0] }, 2), none = ops_of(ops, 0), null = ops_of(NULL, 2);
+    guess(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &fewer), CUDA_ERROR_INVALID_VALUE, "fewer operations for an executable");
+    guess(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &others), CUDA_ERROR_INVALID_VALUE, "other kinds of operations for an executable");
+    guess(cu.cuGraphBatchMemOpNodeSetParams(node, &none), CUDA_ERROR_INVALID_VALUE, "no operations for a node");
+    guess(cu.cuGraphAddBatchMemOpNode(&other, g, NULL, 0, &none), CUDA_ERROR_INVALID_VALUE, "a node without operations");
+    guess(cu.cuGraphAddBatchMemOpNode(&other, g, NULL, 0, &null), CUDA_ERROR_INVALID_VALUE, "a node with operations at NULL");
+    abi_is(cu.cuGraphBatchMemOpNodeGetParams(node, NULL), CUDA_ERROR_INVALID_VALUE, "parameters to nowhere");
+    cu.cuGraphAddEmptyNode(&other, g, NULL, 0);
+    guess(cu.cuGraphBatchMemOpNodeGetParams(other, &now), CUDA_ERROR_INVALID_VALUE, "those of an empty node");
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuMemFree(p);
+    cu.cuMemFree(q);
+    cu.cuStreamDestroy(s);
+}
+
+/* One graph for each kind of operation, to update an executable of the first from. */
+static void updates_an_executable(void)
+{
+    CUgraph g[4];
+    CUgraphExec x;
+    CUgraphExecUpdateResultInfo info;
+    CUstream s = abi_stream();
+    CUdeviceptr p = abi_word(0), q = abi_word(0);
+    CUstreamBatchMemOpParams ops[4][2] = {
+        { value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 3) },
+        { value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, q, 4) },
+        { value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 3) },
+        { value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 5), value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, q, 6) },
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        CUgraphNode node;
+        CUDA_BATCH_MEM_OP_NODE_PARAMS b = ops_of(ops[i], i == 3 ? 2 : 1);
+        cu.cuGraphCreate(&g[i], 0);
+        cu.cuGraphAddBatchMemOpNode(&node, g[i], NULL, 0, &b);
+    }
+    cu.cuGraphInstantiateWithFlags(&x, g[0], 0);
+    abi_is(cu.cuGraphExecUpdate_v2(x, g[1], &info), CUDA_SUCCESS, "an update with another word and value");
+    tap_is_uint(run_and_read(x, s, q), 4, "which is written then");
+    guess(cu.cuGraphExecUpdate_v2(x, g[2], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "an update with another kind of operation");
+    if (tap_on_gpu()) tap_diag("asked: why = %d", (int)info.result);
+    else tap_is_int(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, "for its parameters");
+    guess(cu.cuGraphExecUpdate_v2(x, g[3], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "an update with more operations");
+    if (tap_on_gpu()) tap_diag("asked: why = %d", (int)info.result);
+    else tap_is_int(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, "for its parameters");
+    cu.cuGraphExecDestroy(x);
+    for (unsigned i = 0; i < 4; i++) cu.cuGraphDestroy(g[i]);
+    cu.cuMemFree(p);
+    cu.cuMemFree(q);
+    cu.cuStreamDestroy(s);
+}
+
+/* Captured, each call is a node of its own of the same kind. */
+static void in_a_capture(void)
+{
+    CUgraph g = NULL;
+    CUgraphExec x;
+    CUgraphNode node[3];
+    CUgraphNodeType type;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS now;
+    size_t count = 3;
+    CUstream s = abi_stream();
+    CUdeviceptr p = abi_word(0);
+    CUstreamBatchMemOpParams ops[2] = { value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 1), value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 2) };
+    cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    guess(cu.cuStreamWriteValue32(s, p, 1, 0), CUDA_SUCCESS, "a captured write");
+    guess(cu.cuStreamWaitValue32(s, p, 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS, "a captured wait");
+    guess(cu.cuStreamBatchMemOp(s, 2, ops, 0), CUDA_SUCCESS, "a captured batch");
+    guess(cu.cuStreamEndCapture(s, &g), CUDA_SUCCESS, "the end of their capture");
+    if (g) {
+        cu.cuGraphGetNodes(g, node, &count);
+        tap_diag("captured: %zu nodes", count);
+        if (!tap_on_gpu()) tap_is_uint(count, 3, "are three nodes");
+        for (size_t i = 0; i < count; i++) {
+            memset(&now, 0, sizeof now);
+            CUresult r = cu.cuGraphNodeGetType(node[i], &type);
+            if (!r && type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) r = cu.cuGraphBatchMemOpNodeGetParams(node[i], &now);
+            tap_diag("node %zu: type %d, result %d, %u operations, the first of kind %d", i, (int)type, (int)r, now.count, now.paramArray ? (int)now.paramArray[0].operation : 0);
+            static const struct { unsigned count; CUstreamBatchMemOpType first; } want[3] = {
+                { 1, CU_STREAM_MEM_OP_WRITE_VALUE_32 }, { 1, CU_STREAM_MEM_OP_WAIT_VALUE_32 }, { 2, CU_STREAM_MEM_OP_WAIT_VALUE_32 } };
+            if (!tap_on_gpu()) tap_ok(!r && type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && now.count == want[i].count && now.paramArray[0].operation == want[i].first, "node %zu", i);
+        }
+        abi_is(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS, "what was captured");
+        tap_is_uint(run_and_read(x, s, p), 2, "... does what was said, in its order");
+        cu.cuGraphExecDestroy(x);
+        cu.cuGraphDestroy(g);
+    }
+    cu.cuMemFree(p);
+    cu.cuStreamDestroy(s);
+}
+
+static void how_many(void)
+{
+    static CUstreamBatchMemOpParams ops[257];
+    CUstream s = abi_stream();
+    CUdeviceptr p = abi_word(0);
+    for (unsigned i = 0; i < 257; i++) ops[i] = value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, i);
+    abi_is(cu.cuStreamBatchMemOp(s, 255, ops, 0), CUDA_SUCCESS, "255 in one call");
+    cu.cuStreamSynchronize(s);
+    tap_is_uint(abi_read(p), 254, "the last one last");
+    guess(cu.cuStreamBatchMemOp(s, 256, ops, 0), CUDA_SUCCESS, "256 in one call");
+    guess(cu.cuStreamBatchMemOp(s, 257, ops, 0), CUDA_ERROR_INVALID_VALUE, "257 in one call");
+    guess(cu.cuStreamBatchMemOp(s, 0, ops, 0), CUDA_ERROR_INVALID_VALUE, "none in one call");
+    guess(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "the stream behind them");
+    cu.cuMemFree(p);
+    cu.cuStreamDestroy(s);
+}
+
 int main(void)
 {
     abi_open();
@@ -102,6 +270,12 @@ int main(void)
         waits_for_a_word();
         writes_in_order();
         if (cu.cuGraphAddBatchMemOpNode) in_a_graph();
+        how_many();
+        if (cu.cuGraphAddBatchMemOpNode && cu.cuGraphBatchMemOpNodeGetParams && cu.cuGraphExecUpdate_v2) {
+            changed_in_a_graph();
+            updates_an_executable();
+            in_a_capture();
+        }
         cu.cuModuleUnload(module);
     }
     return abi_close();

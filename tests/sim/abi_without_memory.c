@@ -50,7 +50,7 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
     CUgraph g, child = NULL;
     CUgraphExec x;
     CUuserObject o;
-    CUgraphNode node, other;
+    CUgraphNode node, other, batch_node;
     CUgraphConditionalHandle c;
     CUgraphNodeParams n;
     unsigned one = 1;
@@ -73,7 +73,7 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
     CUstreamBatchMemOpParams op[2] = { { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = p, .value = 1 } },
                                        { .waitValue = { .operation = CU_STREAM_MEM_OP_WAIT_VALUE_32, .address = p, .value = 1, .flags = CU_STREAM_WAIT_VALUE_GEQ } } };
     CUDA_BATCH_MEM_OP_NODE_PARAMS batch = { .count = 2, .paramArray = op };
-    ok(cu.cuGraphAddBatchMemOpNode(&node, g, NULL, 0, &batch));
+    bool words = ok(cu.cuGraphAddBatchMemOpNode(&batch_node, g, NULL, 0, &batch)) && ok(cu.cuGraphBatchMemOpNodeSetParams(batch_node, &batch));
     if (ok(cu.cuGraphConditionalHandleCreate(&c, g, NULL, 1, CU_GRAPH_COND_ASSIGN_DEFAULT))) {
         memset(&n, 0, sizeof n);
         n.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
@@ -82,6 +82,7 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
         if (ok(cu.cuGraphAddNode(&node, g, NULL, 0, &n))) ok(cu.cuGraphAddKernelNode(&other, n.conditional.phGraph_out[0], NULL, 0, &k));
     }
     if (ok(cu.cuGraphInstantiateWithFlags(&x, g, 0))) {
+        if (words) ok(cu.cuGraphExecBatchMemOpNodeSetParams(x, batch_node, &batch));
         ok(cu.cuGraphLaunch(x, s));
         ok(cu.cuGraphExecDestroy(x));
     }
