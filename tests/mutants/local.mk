@@ -69,6 +69,7 @@ mutants += %D%/stream_loses_order.patch
 mutants += %D%/tails_are_not_awaited.patch
 mutants += %D%/thread_mode_forbids_others.patch
 mutants += %D%/time_ends_a_capture.patch
+mutants += %D%/uneven_cluster_is_a_value.patch
 mutants += %D%/unjoined_is_not_seen.patch
 mutants += %D%/unrecorded_is_not_ready.patch
 mutants += %D%/uses_are_not_noted.patch
