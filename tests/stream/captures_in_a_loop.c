@@ -344,6 +344,7 @@ static void check_device(cj_driver *under)
     cj_graph_free(g);
     cj_event_record(raw.e, raw.s);
     if (!raw.h || cj_error_of(raw.x)->status || cj_stream_sync(raw.s)) tap_bail("%s", cj_error_of(raw.s)->message);
+    memset(raw.h, 0, 1024);
     for (size_t i = 0; i < sizeof raw_rows / sizeof *raw_rows; i++) check_raw(&raw_rows[i]);
     cj_exec_free(raw.x);
     cj_host_free(dev, raw.h);

@@ -6,6 +6,8 @@
  *     CUJIT_FAULTS=all fault_hello    every allocation and every call, one after another (make check-faults)
  *     CUJIT_FAULTS='call 17'          that one only, in this process, for a debugger; 'allocation 17', 'dead from call 17'
  *
+ * A program that releases everything also where it fails says so with EXAMPLE_RELEASES: then memory went back in that case too.
+ *
  * EXAMPLE is the example's source file, EXAMPLE_ARGS its arguments (not defined: its main takes none), EXAMPLE_OUTPUT a part of its right output.
  */
 #include <errno.h>
@@ -125,6 +127,17 @@ static void run_once(outcome *o, enum fault kind, uint64_t n)
     fclose(err);
 }
 
+#ifdef EXAMPLE_RELEASES
+/* Whether a call whose failure leaves what it should have taken away. */
+static bool takes_away(const char *name)
+{
+    static const char *const words[] = { "Destroy", "Unload", "Free", "Release" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i])) return true;
+    return false;
+}
+#endif
+
 /* What is wrong with a run, NULL for nothing. `reached`: the failure really happened. */
 static const char *judge(const outcome *o, bool reached)
 {
@@ -137,6 +150,9 @@ static const char *judge(const outcome *o, bool reached)
     }
     if (o->status != 1) return "its exit status is neither 0 nor 1";
     if (!reached) return "it fails without a reason";
+#ifdef EXAMPLE_RELEASES
+    if (acc->live && !acc->plan.dead && !takes_away(acc->plan.name)) return "it fails and memory is lost";
+#endif
     return strlen(o->err) > 10 && strchr(o->err, ' ') ? NULL : "it says nothing";
 }
 
@@ -169,8 +185,8 @@ static void fail_each(enum fault kind, uint64_t total)
         runs++;
         survived += o.status == 0;
         if (why && wrong++ < 5)
-            tap_diag("%s %llu %s: %s (status %d, %llu bytes out)\n# %s", fault_names[kind], (unsigned long long)n, acc->plan.name, why, o.status,
-                     (unsigned long long)acc->live, o.err);
+            tap_diag("%s %llu %s: %s (status %d, %llu bytes out)\n# %s%s", fault_names[kind], (unsigned long long)n, acc->plan.name, why, o.status,
+                     (unsigned long long)acc->live, o.out, o.err);
     }
     tap_ok(total > 0 && wrong == 0, "%s 1 to %llu, %llu runs, %llu of them end well all the same", fault_names[kind], (unsigned long long)total,
            (unsigned long long)runs, (unsigned long long)survived);

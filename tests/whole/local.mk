@@ -57,3 +57,22 @@ tests_whole_fault_expr_SOURCES = $(fault_sources) examples/expr_csv.c examples/e
 tests_whole_fault_expr_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"examples/expr.c"' \
 	-DEXAMPLE_ARGS='"expr", "--sum", "hypot(lat, lon)", (char *)tap_source("examples/data/places.csv")' -DEXAMPLE_OUTPUT='"28667.6185"'
 tests_whole_fault_expr_LDADD = $(whole_ldadd) -lm
+
+# The same for workloads, which call what no example does; faults_reach_all finds out whether each public function is called by one.
+work_programs = %D%/fault_streams %D%/fault_graphs %D%/fault_devices %D%/fault_code
+sim_tests += $(work_programs)
+fault_tests += $(work_programs)
+EXTRA_DIST += %D%/work.h %D%/work_streams.c %D%/work_graphs.c %D%/work_devices.c %D%/work_code.c
+tests_whole_fault_streams_SOURCES = $(fault_sources)
+tests_whole_fault_streams_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_streams.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"streams: 16974202"'
+tests_whole_fault_streams_LDADD = $(whole_ldadd)
+tests_whole_fault_graphs_SOURCES = $(fault_sources)
+tests_whole_fault_graphs_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_graphs.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"graphs: 33948283"'
+tests_whole_fault_graphs_LDADD = $(whole_ldadd)
+tests_whole_fault_devices_SOURCES = $(fault_sources)
+tests_whole_fault_devices_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_devices.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"devices: 72"'
+tests_whole_fault_devices_LDADD = $(whole_ldadd)
+tests_whole_fault_code_SOURCES = $(fault_sources)
+tests_whole_fault_code_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_code.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"code: 37"'
+tests_whole_fault_code_LDADD = $(whole_ldadd)
+text_tests += %D%/faults_reach_all

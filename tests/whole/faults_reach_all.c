@@ -1,0 +1,106 @@
+/* Each public function that can reach a device is called by a program whose allocations and driver calls are made to fail (tests/whole/local.mk names those), or
+ * stands in a list with the reason why not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/tap.h"
+
+static const char *const headers[] = { "include/cujit/driver.h", "include/cujit/launch.h", "include/cujit/stream.h", "include/cujit/copies.h",
+                                       "include/cujit/hub.h",    "include/cujit/graph.h" };
+
+/* Called through a macro of another name, or not to be called. */
+static const struct { const char *name, *by, *why; } others[] = {
+    { "cj_launch_n", "cj_launch", "the macro calls it" },
+    { "cj_graph_kernel_n", "cj_graph_kernel", "the macro calls it" },
+    { "cj_exec_set_kernel_n", "cj_exec_set_args", "the macro calls it" },
+    { "cj_driver_open_with", NULL, "opens what the caller hands in; tests/driver/driver_failures lets it fail" },
+    { "cj_driver_kind", NULL, "reads a field" },
+    { "cj_driver_path", NULL, "reads a field" },
+    { "cj_driver_version", NULL, "reads a field" },
+    { "cj_driver_ptx_version", NULL, "reads a field" },
+    { "cj_driver_why", NULL, "reads a field" },
+    { "cj_memory_import", NULL, "leads to memory of another process; tests/stream/shared_memory has one" },
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+static char *sources[64]; /* of the programs */
+static size_t source_count;
+
+static bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/* Whether one of the programs has a call of that name. */
+static bool is_called(const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < source_count; i++)
+        for (const char *p = sources[i]; (p = strstr(p, name)); p += n)
+            if (p > sources[i] && !is_word(p[-1]) && p[n] == '(') return true;
+    return false;
+}
+
+static void add_source(const char *name)
+{
+    if (source_count == sizeof sources / sizeof *sources) tap_bail("too many programs");
+    sources[source_count] = tap_slurp(tap_source(name), NULL);
+    if (!sources[source_count]) tap_bail("%s cannot be read", name);
+    source_count++;
+}
+
+/* What tests/whole/local.mk hands to faults.c, and the workload over the fake driver. */
+static void find_sources(void)
+{
+    static const char mark[] = "-DEXAMPLE='\"";
+    char *list = tap_slurp(tap_source("tests/whole/local.mk"), NULL);
+    if (!list) tap_bail("tests/whole/local.mk cannot be read");
+    for (char *p = list; (p = strstr(p, mark)); p++) {
+        char name[100];
+        size_t n = strcspn(p + strlen(mark), "\"");
+        if (n >= sizeof name) tap_bail("a name is too long");
+        memcpy(name, p + strlen(mark), n);
+        name[n] = 0;
+        add_source(name);
+    }
+    free(list);
+    add_source("tests/stream/stream_faults.c");
+}
+
+static void check(const char *name)
+{
+    for (size_t i = 0; i < OTHERS; i++) {
+        if (strcmp(others[i].name, name)) continue;
+        if (others[i].by) tap_ok(is_called(others[i].by), "%s: %s", name, others[i].why);
+        else tap_ok(!is_called(name), "%s is called by none: %s", name, others[i].why);
+        return;
+    }
+    tap_ok(is_called(name), "%s is called where things fail", name);
+}
+
+/* The functions that a header declares with CJ_API; a declaration's name is what stands before the first parenthesis. */
+static size_t check_header(const char *file)
+{
+    size_t count = 0;
+    char *text = tap_slurp(tap_source(file), NULL);
+    if (!text) tap_bail("%s cannot be read", file);
+    for (char *p = text; (p = strstr(p, "\nCJ_API ")); ) {
+        char *end = strchr(p, '('), *begin = end;
+        if (!end) break;
+        while (is_word(begin[-1])) begin--;
+        *end = 0;
+        check(begin);
+        count++;
+        p = end + 1;
+    }
+    free(text);
+    return count;
+}
+
+int main(void)
+{
+    size_t count = 0;
+    tap_plan(0);
+    find_sources();
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) count += check_header(headers[i]);
+    tap_ok(source_count > 10 && count > 150, "%zu functions, %zu programs", count, source_count);
+    for (size_t i = 0; i < source_count; i++) free(sources[i]);
+    return tap_done();
+}

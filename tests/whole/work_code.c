@@ -1,0 +1,77 @@
+/* Images, modules, kernels, and what they tell. */
+#include "tests/whole/work.h"
+
+enum { N = 64 };
+static const char code_text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word[4];\n.visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
+
+static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
+{
+    static uint32_t out[4];
+    size_t bytes = 0;
+    uint64_t sum = 0;
+    cj_module *mod = cj_module_load_image(dev, img), *same = cj_module_load_text(dev, code_text);
+    work_made(mod), work_made(same);
+    cj_dptr var = cj_module_var(mod, "word", &bytes);
+    if (!var.addr) work_made(mod);
+    cj_kernel *k = cj_module_kernel(same, "k");
+    if (work_made(k)) {
+        work_did(cj_launch(s, k, cj_grid(2, 32), 1u));
+        work_did(cj_set32(s, var, 3, bytes / 4));
+        work_did(cj_copy_to_host(s, out, var, bytes));
+        if (work_waited(s)) sum = out[3] + bytes + (cj_module_device(mod) == dev) + (cj_kernel_module(k) == same) + strlen(cj_module_log(mod)) + strlen(cj_kernel_log(k));
+    }
+    cj_kernel_free(k);
+    cj_module_free(same);
+    cj_module_free(mod);
+    return sum;
+}
+
+static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
+{
+    static uint32_t out;
+    uint64_t sum = 0;
+    cj_param_info param = { .size = sizeof param };
+    cj_kernel_info info = { .size = sizeof info };
+    cj_module *mod = cj_module_load(dev, m);
+    cj_kernel *k = cj_kernel_load(dev, m, "add");
+    cj_dptr d = cj_alloc(s, 4 * N);
+    if (!d.addr) work_made(s);
+    work_made(mod);
+    if (d.addr && work_made(k)) {
+        work_did(cj_kernel_param(k, 1, &param));
+        work_did(cj_kernel_get_info(k, &info));
+        work_did(cj_set32(s, d, 2, N));
+        work_did(cj_launch(s, k, cj_with_shared(cj_threads(N, 32), 50000), d, N, 3));
+        work_did(cj_copy_to_host(s, &out, d, 4));
+        if (work_waited(s)) sum = out + param.bytes + (uint64_t)cj_kernel_params(k) + (cj_kernel_module(k) == mod) + strlen(cj_kernel_name(k));
+    }
+    cj_free(dev, d);
+    cj_kernel_free(k);
+    cj_module_free(mod);
+    return sum;
+}
+
+int main(void)
+{
+    size_t bytes = 0;
+    uint64_t sum = 0;
+    cj_driver *drv = cj_driver_open(NULL);
+    cj_device *dev = cj_device_open(drv, 0);
+    cj_stream *s = cj_stream_create(dev, NULL);
+    cj_ptx *m = work_module();
+    work_made(s);
+    cj_image *img = cj_image_create_text(dev, code_text), *made = cj_image_create(dev, m);
+    work_made(img), work_made(made);
+    const void *data = cj_image_data(img, &bytes);
+    cj_image *again = cj_image_from(dev, data, bytes);
+    if (work_made(again) && work_made(m)) sum = modules(dev, s, again) + kernels(dev, s, m) + strlen(cj_image_log(img));
+    cj_image_free(img);
+    cj_image_free(made);
+    cj_image_free(again);
+    cj_stream_free(s);
+    cj_device_collect(dev);
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    cj_ptx_free(m);
+    return work_end("code", sum);
+}

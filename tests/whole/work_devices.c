@@ -1,0 +1,112 @@
+/* Two devices: copies between them, access of kernels, events and captures over both; and what a device tells of itself. */
+#include <stdlib.h>
+
+#include "tests/whole/work.h"
+
+enum { N = 64 };
+static cj_device *dev[2];
+static cj_stream *s[2];
+static cj_dptr d[2];
+static uint64_t sum;
+
+static void copies(void)
+{
+    static uint32_t out[N];
+    cj_event *e = cj_event_create(dev[1], NULL);
+    work_made(e);
+    work_did(cj_set32(s[1], d[1], 5, N));
+    work_did(cj_event_record(e, s[1]));
+    work_did(cj_stream_wait(s[0], e));
+    work_did(cj_copy_peer(s[0], dev[0], d[0], dev[1], d[1], 4 * N));
+    work_did(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 2, .depth = 2, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0])));
+    work_did(cj_used_on(dev[1], d[1], s[0]));
+    work_did(cj_stream_join(s[1], s[0]));
+    work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
+    if (work_waited(s[1]) && work_waited(s[0])) sum += out[0] + out[N - 1];
+    cj_event_free(e);
+}
+
+static void kernels(cj_kernel *k)
+{
+    static uint32_t out[N];
+    cj_device_can_reach(dev[0], dev[1]); /* has no failure of its own: asked in vain it is 0 */
+    if (work_may(cj_device_reach(dev[0], dev[1]))) {
+        work_did(cj_launch(s[0], k, cj_threads(N, 32), d[1], N, 1));
+        work_did(cj_used_on(dev[1], d[1], s[0]));
+    }
+    work_did(cj_stream_join(s[1], s[0]));
+    work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
+    if (work_waited(s[1]) && work_waited(s[0])) sum += out[N - 1];
+}
+
+static void captures(void)
+{
+    static uint32_t out[N];
+    work_did(cj_capture_begin(s[0], CJ_CAPTURE_THREAD));
+    work_did(cj_stream_fork(s[0], s[1]));
+    work_did(cj_set32(s[1], d[1], 9, N));
+    work_did(cj_stream_join(s[0], s[1]));
+    work_did(cj_copy_peer(s[0], dev[0], d[0], dev[1], d[1], 4 * N));
+    work_did(cj_copy_to_host(s[0], out, d[0], 4 * N));
+    cj_graph *g = cj_capture_end(s[0]);
+    work_made(g);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    if (work_made(x)) work_did(cj_exec_launch(x, s[0]));
+    if (work_waited(s[0])) sum += out[N - 1];
+    cj_stream_sync(s[1]);
+    cj_exec_free(x);
+    cj_graph_free(g);
+}
+
+static void nodes(void)
+{
+    static uint32_t out[N];
+    cj_graph *g = cj_graph_create(dev[0]);
+    cj_node *fill = cj_graph_set32(g, NULL, d[0], 10, N), *over = cj_graph_copy_peer(g, CJ_NODES(fill), dev[1], d[1], dev[0], d[0], 4 * N);
+    cj_graph_copy_box(g, CJ_NODES(over), CJ_BOX(.width = 8, .height = 4, .depth = 1, .dst = d[0], .src = cj_offset(d[0], 128), .src_pitch = 16));
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    if (work_made(x)) work_did(cj_exec_launch(x, s[0]));
+    work_did(cj_stream_join(s[1], s[0]));
+    work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
+    if (work_waited(s[1]) && work_waited(s[0])) sum += out[N - 1];
+    cj_exec_free(x);
+    cj_graph_free(g);
+}
+
+static void told(cj_driver *drv)
+{
+    cj_device_info info;
+    size_t room = 0, total = 0;
+    int threads = 0;
+    cj_device_info_defaults(&info);
+    work_did(cj_device_get_info(dev[1], &info));
+    work_did(cj_device_memory(dev[1], &room, &total));
+    work_did(cj_device_attribute(dev[1], 1, &threads));
+    sum += info.warp_size + (room <= total) + (threads == info.block_threads) + (cj_device_ordinal(dev[1]) == 1) + (cj_device_driver(dev[1]) == drv);
+    sum += *cj_device_name(dev[1]) && *cj_device_sm(dev[1]);
+}
+
+int main(void)
+{
+    setenv("CUJIT_SIM_DEVICES", "2", 1);
+    cj_driver *drv = cj_driver_open(NULL);
+    cj_ptx *m = work_module();
+    for (int i = 0; i < 2; i++) {
+        dev[i] = cj_device_open(drv, i);
+        s[i] = cj_stream_create(dev[i], NULL);
+        d[i] = cj_alloc(s[i], 4 * N);
+        if (!d[i].addr) work_made(s[i]);
+    }
+    cj_kernel *k = cj_kernel_load(dev[0], m, "add");
+    if (d[0].addr && d[1].addr && work_made(k)) told(drv), copies(), kernels(k), captures(), nodes();
+    for (int i = 0; i < 2; i++) work_did(cj_free(dev[i], d[i]));
+    cj_kernel_free(k);
+    for (int i = 0; i < 2; i++) {
+        cj_stream_free(s[i]);
+        cj_device_collect(dev[i]);
+    }
+    for (int i = 0; i < 2; i++) cj_device_close(dev[i]);
+    cj_driver_close(drv);
+    cj_ptx_free(m);
+    return work_end("devices", sum);
+}
