@@ -92,7 +92,7 @@ CJ_API bool cj_stream_is_capturing(const cj_stream *s);
 CJ_API cj_graph *cj_graph_create(cj_device *dev);
 
 /* A copy of its own, which keeps alive what `g` does; cj_node_in_clone finds a node of `g` in it, NULL and CJ_ENOTFOUND in `clone` where it is none.
- * Never NULL; owned by the caller, free with cj_graph_free.  Errors: CJ_ENOTSUP for a graph with conditional nodes; CJ_EINVAL for a body; CJ_EDRIVER. */
+ * Never NULL; owned by the caller, free with cj_graph_free.  Errors: CJ_ENOTSUP for a graph with conditional or memory nodes; CJ_EINVAL for a body; CJ_EDRIVER. */
 CJ_API cj_graph *cj_graph_clone(cj_graph *g);
 CJ_API cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n);
 
@@ -117,6 +117,7 @@ typedef struct cj_graph_info {
     size_t all;   /* nodes, with those of children and bodies */
     size_t kernels, copies, fills, host_calls, empty, event_records, event_waits, children, conditionals, others;
     size_t values; /* nodes of words that are waited for and written */
+    size_t mem_allocs, mem_frees;
 } cj_graph_info;
 
 /* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none; CJ_ENOMEM. */
@@ -164,7 +165,7 @@ CJ_API cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event
  * a capture become is of the same kind.  Not in bodies of conditions.  CUDA 11.7. */
 CJ_API cj_node *cj_graph_values(cj_graph *g, const cj_nodes *after, const cj_value_op *ops, size_t count);
 
-/* Another graph as one node: copied as it is now.  Errors: CJ_ENOTSUP for one with conditional nodes. */
+/* Another graph as one node: copied as it is now.  Errors: CJ_ENOTSUP for one with conditional or memory nodes. */
 CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child);
 
 /* Nothing: a place where others meet. */
@@ -184,12 +185,40 @@ typedef enum cj_node_kind {
     CJ_NODE_EVENT_WAIT,
     CJ_NODE_EVENT_RECORD,
     CJ_NODE_CONDITIONAL,
-    CJ_NODE_VALUES
+    CJ_NODE_VALUES,
+    CJ_NODE_MEM_ALLOC,
+    CJ_NODE_MEM_FREE
 } cj_node_kind;
 
 CJ_API cj_node_kind cj_node_kind_of(const cj_node *n); /* CJ_NODE_OTHER for a failed node */
 CJ_API cj_graph *cj_node_graph(const cj_node *n);      /* borrowed; NULL for a failed node */
 CJ_API void *cj_node_raw(const cj_node *n);            /* its CUgraphNode, borrowed; NULL for a failed node */
+
+/* ---- Memory of a graph: there while it runs, or from one launch to the next ---------------------------------------------
+ *
+ *     cj_dptr d;
+ *     cj_node *a = cj_graph_mem_alloc(g, NULL, 4096, &d);
+ *     cj_node *f = cj_graph_set8(g, CJ_NODES(a), d, 0, 4096);
+ *     cj_graph_mem_free(g, CJ_NODES(f), d);
+ *
+ * The address is fixed when the node is made and the same in every launch; graphs whose memory is there at different times share what lies behind it.  Ranges are checked as those of
+ * cj_alloc.  Nodes between the two may use it.  Memory that the graph does not free lives on after its launch: for work given to streams behind it, for other graphs, until
+ *   cj_free gives it back, at once, in the order of the stream that the exec was launched on last and behind the streams that it was used on;
+ *   a graph with a free node for it is launched; or, where the exec has auto_free, it is launched again.
+ * A launch while it is still there is CJ_ESTATE; so is cj_free of what no launch has allocated, or of what its graph frees itself.
+ *
+ * The address belongs to the graph and its execs: cj_graph_mem_alloc's memory is gone with the last of them and of what else keeps it, also where nobody freed it.  A graph with such nodes has one
+ * exec at a time, a next one when that was freed and its launches are done (CJ_ESTATE); it cannot be cloned or become a child (CJ_ENOTSUP).  cj_device_collect
+ * gives idle memory of graphs back to the device. */
+
+/* Allocates `bytes` > 0 at each launch; *d is their address, { 0 } for a failed node.  cuGraphAddMemAllocNode, CUDA 11.4.
+ * Errors: CJ_EINVAL; CJ_ENOTSUP in a body, and on drivers without it; CJ_ENOMEM. */
+CJ_API cj_node *cj_graph_mem_alloc(cj_graph *g, const cj_nodes *after, size_t bytes, cj_dptr *d);
+
+/* Frees memory that cj_graph_mem_alloc gave, of `g` or of another graph of the device, whose launch must come before.  One node frees it: of its own graph, added before that is
+ * instantiated, or of others, then never of its own.  cuGraphAddMemFreeNode, CUDA 11.4.
+ * Errors: CJ_EINVAL for memory that is none of a graph's, that a node frees already, or for which it is too late; CJ_ENOTSUP as above. */
+CJ_API cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d);
 
 /* ---- Conditions: parts of a graph that run or not, as a kernel decides (CUDA 12.3; two bodies and switch 12.8) -------
  *
@@ -222,7 +251,7 @@ CJ_API void cj_set_condition(cj_fn *f, cj_val handle, cj_val value);
 typedef struct cj_exec_opts {
     size_t size;             /* sizeof(cj_exec_opts) */
     int32_t node_priorities; /* 1: nodes keep the priority of the stream that they were captured from (CUDA 11.7) */
-    int32_t auto_free;       /* 1: memory that the graph itself allocates and does not free goes at its next launch */
+    int32_t auto_free;       /* 1: memory that the graph itself allocates and does not free goes at its next launch, in the order of that launch's stream */
 } cj_exec_opts;
 
 /* Fills `opts` with its size and the defaults. */
@@ -230,12 +259,12 @@ CJ_API void cj_exec_defaults(cj_exec_opts *opts);
 
 /* Makes a launchable snapshot; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_exec_free.
  * Errors: the failure of a node that could not be added; CJ_EINVAL for a body, and for nodes that come after each other in a circle; CJ_ESTATE while the graph is being
- * captured into; CJ_EDRIVER. */
+ * captured into, and for a second exec of a graph with memory nodes; CJ_EDRIVER. */
 CJ_API cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts);
 
 /* Gives the whole graph to `s`: after its earlier work, before its later work.  Two launches of one exec never overlap, whatever their
  * streams.  Returns at once.  A failure is left in both.  Errors: CJ_EINVAL for a stream of another device; CJ_ESTATE while `s` is being captured (cj_graph_child puts a graph
- * into another); CJ_EDRIVER. */
+ * into another), and where memory of the graph is still there; CJ_EDRIVER. */
 CJ_API cj_status cj_exec_launch(cj_exec *x, cj_stream *s);
 
 /* Brings what a launch needs to the device, in the stream's order, so that the first launch is as quick as the others.  Returns at once.  CUDA 11.1. */

@@ -100,7 +100,8 @@ CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
 /* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream and every stream named by cj_used_on have
  * reached this moment (of a stream that was freed: the end of what it was given), and when no graph is left that uses it.  { 0 } is fine.
- * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before. */
+ * Memory of a graph (cj_graph_mem_alloc in graph.h) is given back until the next launch that allocates it.
+ * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before; CJ_ESTATE for memory of a graph that is not there. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
 /* Says that the memory that holds `d` is used by work given to `s`, not its home stream, so that cj_free waits for that too.  Needed for what

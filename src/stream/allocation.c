@@ -2,43 +2,24 @@
  *
  * A cji_mem is in the table from cj_alloc to cj_free.  Its memory goes back to the driver when cj_free was called, no graph keeps it, and
  * every lane of `used` and its home stream have reached that moment: at once, in the home stream's order, where that is the only one it was used
- * on; else through the device's list of releases that wait. */
+ * on; else through the device's list of releases that wait.  Memory of a graph (graph_memory.c) is in the table as long as something keeps it. */
 #include <string.h>
 
-#include "stream/streams.h"
-
-/* Where memory comes from, and goes back to. */
-typedef enum memory_kind {
-    MEMORY_POOL, /* in stream order */
-    MEMORY_MANAGED,
-    MEMORY_SHARED,  /* may be given out to other processes, which pools' memory cannot */
-    MEMORY_IMPORTED /* of another process */
-} memory_kind;
+#include "stream/allocation.h"
 
 static const struct { const char *name, *doing; } memory_kinds[] = {
-    [MEMORY_POOL] = { "device", "cuMemAllocAsync" },
-    [MEMORY_MANAGED] = { "managed", "cuMemAllocManaged" },
-    [MEMORY_SHARED] = { "shared", "cuMemAlloc" },
-    [MEMORY_IMPORTED] = { "another process's", "cuIpcOpenMemHandle" },
-};
-
-struct cji_mem {
-    cji_late late;
-    cji_side *side;
-    uint64_t addr;
-    size_t bytes;
-    cji_lane *home;            /* referenced; under the hub's lock */
-    atomic_uint_fast64_t used; /* lanes other than home */
-    uint32_t keeps;            /* graphs that keep it, and its device too; with freed under the side's lock */
-    bool freed;
-    memory_kind kind;
+    [CJI_MEMORY_POOL] = { "device", "cuMemAllocAsync" },
+    [CJI_MEMORY_MANAGED] = { "managed", "cuMemAllocManaged" },
+    [CJI_MEMORY_SHARED] = { "shared", "cuMemAlloc" },
+    [CJI_MEMORY_IMPORTED] = { "another process's", "cuIpcOpenMemHandle" },
+    [CJI_MEMORY_GRAPH] = { "a graph's", "cuGraphAddMemAllocNode" },
 };
 
 /* What is not of a pool goes back at once; context current. */
 static void memory_give_back(const cji_mem *m)
 {
     const cji_cu *cu = m->side->hub->cu;
-    if (m->kind == MEMORY_IMPORTED) cu->cuIpcCloseMemHandle(m->addr);
+    if (m->kind == CJI_MEMORY_IMPORTED) cu->cuIpcCloseMemHandle(m->addr);
     else cu->cuMemFree(m->addr);
 }
 
@@ -97,14 +78,14 @@ static size_t table_rank(const cji_side *side, uint64_t addr)
     return low;
 }
 
-static cji_mem *table_holder(const cji_side *side, uint64_t addr)
+cji_mem *cji_mem_holder(const cji_side *side, uint64_t addr)
 {
     size_t rank = table_rank(side, addr);
     cji_mem *m = rank ? side->table[rank - 1] : NULL;
     return m && addr - m->addr < m->bytes ? m : NULL;
 }
 
-static bool table_insert(cji_side *side, cji_mem *m)
+bool cji_mem_insert(cji_side *side, cji_mem *m)
 {
     if (!cji_grow(&side->table, &side->cap, side->count + 1, sizeof *side->table)) return false;
     size_t rank = table_rank(side, m->addr);
@@ -127,9 +108,9 @@ static void table_remove(cji_side *side, const cji_mem *m)
 static CUresult memory_ask(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
 {
     switch (m->kind) {
-    case MEMORY_MANAGED: return s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL);
-    case MEMORY_SHARED: return s->cu->cuMemAlloc(d, m->bytes);
-    case MEMORY_IMPORTED: return s->dev->drv->by_value.cuIpcOpenMemHandle(d, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    case CJI_MEMORY_MANAGED: return s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL);
+    case CJI_MEMORY_SHARED: return s->cu->cuMemAlloc(d, m->bytes);
+    case CJI_MEMORY_IMPORTED: return s->dev->drv->by_value.cuIpcOpenMemHandle(d, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     default: return s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
     }
 }
@@ -147,11 +128,11 @@ static CUresult memory_take(cj_stream *s, cji_mem *m, const CUipcMemHandle *hand
     return r;
 }
 
-/* Memory goes back in the order of its home stream, if it is of the kind that can, and that stream is there and not captured; hub's lock held, calm. */
-static bool memory_free_ordered(const cji_mem *m)
+bool cji_mem_free_ordered(const cji_mem *m)
 {
     const cji_hub *hub = m->side->hub;
-    return m->kind == MEMORY_POOL && m->home->live && !cji_stream_captures(hub, m->home->raw) && hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
+    return (m->kind == CJI_MEMORY_POOL || m->kind == CJI_MEMORY_GRAPH) && m->home->live && !cji_stream_captures(hub, m->home->raw) &&
+           hub->cu->cuMemFreeAsync(m->addr, m->home->raw) == CUDA_SUCCESS;
 }
 
 /* The user has taken or freed memory whose home the lane is. */
@@ -167,7 +148,7 @@ static cj_status memory_refused(cj_stream *s, const cji_mem *m, CUresult r, cons
     const char *doing = memory_kinds[m->kind].doing;
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
         return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, doing, call, "%s: %zu bytes of %s memory", call, m->bytes, memory_kinds[m->kind].name);
-    if (r == CUDA_ERROR_INVALID_CONTEXT && m->kind == MEMORY_IMPORTED)
+    if (r == CUDA_ERROR_INVALID_CONTEXT && m->kind == CJI_MEMORY_IMPORTED)
         return cji_cu_fail_as(s, s->dev->drv, r, CJ_EINVAL, doing, call, "%s: the handle is of this process, which has the memory: use that", call);
     return cji_refused(s, s->dev, r, call, doing);
 }
@@ -176,8 +157,8 @@ static cj_status memory_refused(cj_stream *s, const cji_mem *m, CUresult r, cons
 static bool memory_enter(cji_side *side, cji_mem *m, bool *there)
 {
     pthread_mutex_lock(&side->lock);
-    *there = m->kind == MEMORY_IMPORTED && table_holder(side, m->addr);
-    bool entered = !*there && table_insert(side, m);
+    *there = m->kind == CJI_MEMORY_IMPORTED && cji_mem_holder(side, m->addr);
+    bool entered = !*there && cji_mem_insert(side, m);
     pthread_mutex_unlock(&side->lock);
     return entered;
 }
@@ -197,7 +178,7 @@ static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const CUi
         if (s->shadow) cji_stream_follow(s); /* it may be freed on that */
         return CJ_OK;
     }
-    if (m->kind == MEMORY_POOL) s->cu->cuMemFreeAsync(m->addr, s->raw);
+    if (m->kind == CJI_MEMORY_POOL) s->cu->cuMemFreeAsync(m->addr, s->raw);
     else memory_give_back(m);
     pthread_mutex_lock(&s->hub->lock);
     cji_lane_drop(m->home);
@@ -206,15 +187,16 @@ static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const CUi
     return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call);
 }
 
-static cj_dptr memory_alloc(cj_stream *s, size_t bytes, memory_kind kind, const CUipcMemHandle *handle, const char *call)
+static cj_dptr memory_alloc(cj_stream *s, size_t bytes, cji_memory_kind kind, const CUipcMemHandle *handle, const char *call)
 {
     const cj_dptr none = { 0 };
     if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0 bytes of memory", call)), none;
     if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw)) {
-        cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured; allocate before the capture, the graph keeps the memory", call));
+        cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured; allocate before the capture, the graph keeps the memory, "
+                                      "or let the graph allocate it with cj_graph_mem_alloc", call));
         return none;
     }
-    if (kind == MEMORY_MANAGED && !s->dev->info.managed_memory)
+    if (kind == CJI_MEMORY_MANAGED && !s->dev->info.managed_memory)
         return cji_fail(s, CJ_ENOTSUP, call, "%s: device %d has no managed memory", call, s->dev->ordinal), none;
     cji_late_poll(s->hub, CJI_LATE_STEP);
     cji_side *side = cji_side_of(s->dev);
@@ -234,14 +216,14 @@ static cj_dptr memory_alloc(cj_stream *s, size_t bytes, memory_kind kind, const 
     return none;
 }
 
-static cj_dptr memory_alloc_plain(cj_stream *s, size_t bytes, memory_kind kind, const char *call)
+static cj_dptr memory_alloc_plain(cj_stream *s, size_t bytes, cji_memory_kind kind, const char *call)
 {
     return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? memory_alloc(s, bytes, kind, NULL, call) : (cj_dptr){ 0 };
 }
 
-cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, MEMORY_POOL, "cj_alloc"); }
-cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, MEMORY_MANAGED, "cj_managed_alloc"); }
-cj_dptr cj_shared_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, MEMORY_SHARED, "cj_shared_alloc"); }
+cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_POOL, "cj_alloc"); }
+cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_MANAGED, "cj_managed_alloc"); }
+cj_dptr cj_shared_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_SHARED, "cj_shared_alloc"); }
 
 /* -- Between processes ------------------------------------------------------------------------------------------------ */
 
@@ -259,15 +241,26 @@ cj_dptr cj_memory_import(cj_stream *s, const void *handle, size_t bytes)
         return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: a handle has %zu bytes, not %zu", call, sizeof h, handle ? bytes : 0)), none;
     if (!s->dev->drv->by_value.cuIpcOpenMemHandle) return cji_fail(s, CJ_ENOTSUP, call, "%s: this driver has no memory between processes", call), none;
     memcpy(&h, handle, sizeof h);
-    return memory_alloc(s, h.bytes, MEMORY_IMPORTED, &h.raw, call);
+    return memory_alloc(s, h.bytes, CJI_MEMORY_IMPORTED, &h.raw, call);
 }
 
 /* The size of shared memory that begins at an address; 0: there is none. */
 static size_t memory_shared_bytes(cji_side *side, uint64_t addr)
 {
     pthread_mutex_lock(&side->lock);
-    const cji_mem *m = table_holder(side, addr);
-    const size_t bytes = m && m->addr == addr && m->kind == MEMORY_SHARED ? m->bytes : 0;
+    const cji_mem *m = cji_mem_holder(side, addr);
+    const size_t bytes = m && m->addr == addr && m->kind == CJI_MEMORY_SHARED ? m->bytes : 0;
+    pthread_mutex_unlock(&side->lock);
+    return bytes;
+}
+
+size_t cji_mem_bytes(cj_device *dev, uint64_t addr)
+{
+    cji_side *side = cji_side_of(dev);
+    if (!side) return 0;
+    pthread_mutex_lock(&side->lock);
+    const cji_mem *m = cji_mem_holder(side, addr);
+    const size_t bytes = m && m->addr == addr ? m->bytes : 0;
     pthread_mutex_unlock(&side->lock);
     return bytes;
 }
@@ -303,9 +296,10 @@ static void memory_release_late(cji_late *late)
     cji_hub *hub = m->side->hub;
     cj_device *dev = m->side->dev;
     pthread_mutex_lock(&hub->lock);
-    if (!memory_free_ordered(m)) memory_give_back(m);
-    cji_lane_drop(m->home);
+    if ((m->kind != CJI_MEMORY_GRAPH || m->out) && !cji_mem_free_ordered(m)) memory_give_back(m);
+    if (m->home) cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
+    cji_memory_graph_drop(m->graph);
     cji_free(m, sizeof *m);
     cji_device_drop(dev);
 }
@@ -315,10 +309,10 @@ static bool memory_release_now(cji_mem *m)
 {
     cji_hub *hub = m->side->hub;
     cji_calm calm;
-    if (m->kind != MEMORY_POOL || atomic_load(&m->used)) return false;
+    if (m->kind != CJI_MEMORY_POOL || atomic_load(&m->used)) return false;
     cji_calm_begin(hub, &calm);
     pthread_mutex_lock(&hub->lock);
-    bool done = !atomic_load(&hub->captures) && memory_free_ordered(m);
+    bool done = !atomic_load(&hub->captures) && cji_mem_free_ordered(m);
     if (done) cji_lane_drop(m->home);
     pthread_mutex_unlock(&hub->lock);
     cji_calm_end(hub, &calm);
@@ -333,7 +327,7 @@ static void memory_release(cji_mem *m)
     if (memory_release_now(m)) return;
     cji_obj_retain(m->side->dev);
     m->late.run = memory_release_late;
-    cji_late_put(hub, &m->late, atomic_load(&m->used) | m->home->bit);
+    cji_late_put(hub, &m->late, atomic_load(&m->used) | (m->home ? m->home->bit : 0));
 }
 
 static cj_status memory_unknown(cj_device *dev, uint64_t addr, const char *call)
@@ -351,9 +345,10 @@ cj_status cj_free(cj_device *dev, cj_dptr d)
     cji_side *side = cji_side_of(dev);
     if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
     pthread_mutex_lock(&side->lock);
-    cji_mem *m = table_holder(side, d.addr);
+    cji_mem *m = cji_mem_holder(side, d.addr);
     uint64_t start = m ? m->addr : 0;
     bool kept = false;
+    if (start == d.addr && m->kind == CJI_MEMORY_GRAPH) return cji_graph_memory_return(m, dev, call);
     if (start == d.addr) {
         table_remove(side, m);
         memory_held(m->home, -(int64_t)m->bytes);
@@ -382,6 +377,7 @@ size_t cj_device_collect(cj_device *dev)
         cji_side *side = hub->side;
         pthread_mutex_unlock(&hub->lock);
         if (side) cji_staging_trim(&side->staging);
+        if (side && atomic_load(&side->graph_memory)) hub->cu->cuDeviceGraphMemTrim(dev->cu);
         cji_calm_end(hub, &calm);
     }
     return atomic_load(&hub->waiting);
@@ -407,6 +403,7 @@ void cji_mem_unkeep(cji_mem *m)
     cji_side *side = m->side;
     pthread_mutex_lock(&side->lock);
     bool last = --m->keeps == 0 && m->freed;
+    if (last && m->kind == CJI_MEMORY_GRAPH) table_remove(side, m);
     pthread_mutex_unlock(&side->lock);
     if (last) memory_release(m);
     cji_device_drop(side->dev);
@@ -439,7 +436,7 @@ cj_status cji_mem_use_at(cj_stream *s, cj_device *dev, uint64_t addr, size_t byt
     if (addr + bytes < addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes at 0x%llx are beyond any memory", call, what, bytes, (unsigned long long)addr);
     if (!side) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory", call);
     pthread_mutex_lock(&side->lock);
-    cji_mem *m = table_holder(side, addr);
+    cji_mem *m = cji_mem_holder(side, addr);
     if (m && bytes <= m->bytes - (addr - m->addr)) return memory_note(s, m, s, call);
     size_t room = m ? m->bytes - (addr - m->addr) : 0;
     pthread_mutex_unlock(&side->lock);
@@ -455,7 +452,7 @@ cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into,
     cj_status st = cji_guest_visit(side, s, &bit, into, call);
     if (st != CJ_OK) return st;
     pthread_mutex_lock(&side->lock);
-    cji_mem *m = table_holder(side, addr);
+    cji_mem *m = cji_mem_holder(side, addr);
     if (m) cji_used(&m->used, bit);
     pthread_mutex_unlock(&side->lock);
     return CJ_OK;
@@ -466,7 +463,7 @@ cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call)
     cji_side *side = cji_side_of(s->dev);
     if (!side || !addr) return CJ_OK;
     pthread_mutex_lock(&side->lock);
-    cji_mem *m = table_holder(side, addr);
+    cji_mem *m = cji_mem_holder(side, addr);
     if (m) return memory_note(s, m, s, call);
     pthread_mutex_unlock(&side->lock);
     return CJ_OK;
@@ -481,7 +478,7 @@ cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_
                         (unsigned long long)range->addr);
     if (!side) return cji_fail(into, CJ_ENOMEM, call, "%s: no host memory", call);
     pthread_mutex_lock(&side->lock);
-    cji_mem *m = table_holder(side, range->addr);
+    cji_mem *m = cji_mem_holder(side, range->addr);
     size_t room = m ? m->bytes - (range->addr - m->addr) : SIZE_MAX;
     bool fits = range->bytes <= room, had = false;
     if (m && fits) {
@@ -507,7 +504,7 @@ cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s)
     cji_side *side = cji_side_of(dev);
     if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
     pthread_mutex_lock(&side->lock);
-    cji_mem *m = table_holder(side, d.addr);
+    cji_mem *m = cji_mem_holder(side, d.addr);
     if (!m) {
         pthread_mutex_unlock(&side->lock);
         return memory_unknown(dev, d.addr, call);

@@ -24,6 +24,17 @@ static void exec_replace_keep(cj_exec *x, cji_keep *fresh, exec_past *past)
     x->own = NULL;
 }
 
+/* The exec allocates and frees from now on what the list says, and the list becomes what it did; its lock is held. */
+static void exec_replace_memory(cj_exec *x, cji_graph_mem **list, size_t *n)
+{
+    cji_graph_mem *old = x->memory;
+    const size_t nold = x->nmemory;
+    x->memory = *list;
+    x->nmemory = *n;
+    *list = old;
+    *n = nold;
+}
+
 /* -- The whole ------------------------------------------------------------------------------------------------------- */
 
 static const char *update_reason(CUgraphExecUpdateResult result)
@@ -67,7 +78,10 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
     if (g->holed) return cji_fail_with(x, &g->hole);
     cji_keep *fresh = cji_graph_frozen(g);
     exec_past *past = cji_alloc(sizeof *past);
-    cj_status st = fresh && past ? cji_ctx_begin_calm(x, x->dev, &ctx, call) : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
+    cji_graph_mem *memory = NULL;
+    size_t nmemory = g->nmemory;
+    cj_status st = fresh && past && cji_graph_memory_copy(g, &memory) ? cji_ctx_begin_calm(x, x->dev, &ctx, call)
+                                                                       : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
     bool done = false;
     if (st == CJ_OK) {
         pthread_mutex_lock(&x->lock);
@@ -76,6 +90,7 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
         done = r == CUDA_SUCCESS && !left_out;
         if (done) {
             exec_replace_keep(x, fresh, past);
+            exec_replace_memory(x, &memory, &nmemory);
             cji_exec_fills_forget(x);
             x->updated = true;
         }
@@ -94,6 +109,7 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
         cji_keep_drop(fresh);
         cji_free(past, sizeof *past);
     }
+    cji_free(memory, nmemory * sizeof *memory);
     return st;
 }
 

@@ -34,13 +34,26 @@ static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts 
         cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
         return;
     }
+    if (!cji_graph_memory_copy(g, &x->memory)) {
+        cji_fail(x, CJ_ENOMEM, call, "%s: no memory for what the graph allocates and frees", call);
+        return;
+    }
+    x->nmemory = g->nmemory;
+    x->auto_free = o->auto_free != 0;
     if (cji_ctx_begin_calm(x, x->dev, &ctx, call) != CJ_OK) return;
+    if (g->nmemory) cji_late_drain(x->hub, CJI_LATE_ALL); /* an exec that was freed may still be there */
     CUresult r = x->hub->cu->cuGraphInstantiateWithFlags(&x->raw, g->raw, flags);
     if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams]) r = exec_reason(x, g->raw, flags, &reason);
     cji_ctx_leave(x->dev, &ctx);
-    if (r == CUDA_SUCCESS) return;
+    if (r == CUDA_SUCCESS) {
+        cji_graph_memory_seal(g);
+        return;
+    }
     x->raw = NULL;
-    if (*reason) cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call, "%s: the graph cannot be launched: %s", call, reason);
+    if (r == CUDA_ERROR_NOT_SUPPORTED && g->nmemory)
+        cji_cu_fail_as(x, x->dev->drv, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
+                       "%s: the graph allocates or frees memory and has an exec; there is one at a time: free that one, and wait for its launches, first", call);
+    else if (*reason) cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call, "%s: the graph cannot be launched: %s", call, reason);
     else cji_refused(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
 }
 
@@ -88,6 +101,7 @@ static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch)
 {
     pthread_mutex_lock(&x->lock);
     CUresult r = launch ? s->cu->cuGraphLaunch(x->raw, s->raw) : s->cu->cuGraphUpload(x->raw, s->raw);
+    if (launch && r == CUDA_SUCCESS && x->nmemory) cji_exec_memory_launched(x, s);
     pthread_mutex_unlock(&x->lock);
     return r;
 }
@@ -104,6 +118,7 @@ static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *c
     if (atomic_load(&s->capturing)) /* the driver would refuse and break the capture */
         return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "%s: the stream is being captured; %s on another one, or put the graph into another with cj_graph_child", call,
                                           launch ? "launch" : "upload"));
+    if (launch && x->nmemory && (st = cji_exec_memory_ready(x, s, call)) != CJ_OK) return exec_fail_both(s, st);
     bool tried = cji_may_try(s);
     cji_used(&x->used, s->bit);
     CUresult r = tried ? exec_give(x, s, launch) : CUDA_SUCCESS;
@@ -118,6 +133,7 @@ static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *c
     cji_late_poll(s->hub, 1);
     if (r == CUDA_SUCCESS && launch) cji_count_one(s);
     if (s->shadow) cji_stream_follow(s);
+    if (r == CUDA_ERROR_INVALID_VALUE && launch && x->nmemory && (st = cji_exec_memory_ready(x, s, call)) != CJ_OK) return exec_fail_both(s, st); /* another thread was quicker */
     return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
 }
 
@@ -131,6 +147,7 @@ static void exec_delete(cj_exec *x)
     cji_keep_drop(x->keep);
     cji_keep_drop(x->own);
     cji_exec_fills_forget(x);
+    cji_free(x->memory, x->nmemory * sizeof *x->memory);
     pthread_mutex_destroy(&x->lock);
     cji_obj_delete(x, sizeof *x);
     cji_device_drop(dev);

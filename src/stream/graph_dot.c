@@ -8,7 +8,7 @@ enum { DOT_DEPTH = 24 }; /* of graphs in graphs; deeper ones are left out */
 
 typedef struct dot_job {
     cji_text *out;
-    const cj_device *dev;
+    cj_device *dev;
     cji_keep *keep; /* knows the kernels */
     void *into;
     const char *call;
@@ -101,6 +101,20 @@ static void dot_values(const dot_job *j, CUgraphNode raw)
     if (!waits && !writes) cji_text_puts(j->out, "words");
 }
 
+/* With its size; of a free where the device's table knows it. */
+static void dot_memory(const dot_job *j, CUgraphNode raw, bool alloc)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS p;
+    CUdeviceptr at = 0;
+    memset(&p, 0, sizeof p);
+    cji_text_puts(j->out, alloc ? "allocate" : "free");
+    if (alloc && j->dev->drv->cu.cuGraphMemAllocNodeGetParams(raw, &p) != CUDA_SUCCESS) p.bytesize = 0;
+    if (!alloc && j->dev->drv->cu.cuGraphMemFreeNodeGetParams(raw, &at) == CUDA_SUCCESS) p.bytesize = cji_mem_bytes(j->dev, at);
+    if (!p.bytesize) return;
+    cji_text_puts(j->out, "\\n");
+    dot_bytes(j->out, p.bytesize);
+}
+
 static const char *dot_color(CUgraphNodeType type)
 {
     switch (type) {
@@ -113,6 +127,8 @@ static const char *dot_color(CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return "#e3dbf6";
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return "#e6dccb";
     default: return "#eeeeee";
     }
 }
@@ -129,8 +145,8 @@ static void dot_label(const dot_job *j, CUgraphNode raw, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_EMPTY: cji_text_puts(j->out, "empty"); break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: cji_text_puts(j->out, "wait for event"); break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: cji_text_puts(j->out, "record event"); break;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: cji_text_puts(j->out, "allocate"); break;
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: cji_text_puts(j->out, "free"); break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: dot_memory(j, raw, type == CU_GRAPH_NODE_TYPE_MEM_ALLOC); break;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: cji_text_puts(j->out, "condition"); break;
     default: cji_text_printf(j->out, "node of kind %d", (int)type); break;
     }

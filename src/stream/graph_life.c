@@ -96,7 +96,7 @@ static void graph_delete_body(cj_graph *b)
 static void graph_delete(cj_graph *g)
 {
     cj_device *dev = g->dev;
-    if (g->raw) g->hub->cu->cuGraphDestroy(g->raw);
+    if (g->raw) cji_graph_memory_free(g);
     cji_keep_drop(g->keep);
     for (size_t i = 0; i < g->nbody; i++) graph_delete_body(g->body[i]);
     graph_delete_parts(g);

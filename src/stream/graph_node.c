@@ -275,6 +275,8 @@ cj_node_kind cj_node_kind_of(const cj_node *n)
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return CJ_NODE_EVENT_RECORD;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CJ_NODE_CONDITIONAL;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CJ_NODE_VALUES;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return CJ_NODE_MEM_ALLOC;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CJ_NODE_MEM_FREE;
     default: return CJ_NODE_OTHER;
     }
 }

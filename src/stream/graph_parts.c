@@ -16,6 +16,8 @@ static cj_status part_copy_locked(part_copy *p, cj_graph *from, void *into, cons
     if (from->holed) return cji_fail_with(into, &from->hole);
     if (from->conditionals)
         return cji_fail(into, CJ_ENOTSUP, call, "%s: the graph has conditional nodes, and the driver copies none of these; build that part in place", call);
+    if (from->nmemory)
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: the graph allocates or frees memory, and the driver copies none of these; build that part in place", call);
     cj_status st = cji_ctx_begin_calm(into, from->dev, &ctx, call);
     if (st != CJ_OK) return st;
     p->keep = cji_graph_frozen(from);

@@ -170,6 +170,8 @@ static void info_count(cj_graph_info *info, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: info->event_records++; break;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: info->conditionals++; break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: info->values++; break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: info->mem_allocs++; break;
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: info->mem_frees++; break;
     default: info->others++; break;
     }
 }

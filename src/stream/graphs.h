@@ -4,6 +4,7 @@
  *   graph_node.c      nodes made, known by their CUgraphNode; lists of them
  *   graph_work.c      nodes that work: kernels, copies, fills, host functions, events
  *   graph_box.c       nodes that copy rows and boxes
+ *   graph_memory.c    nodes that allocate and free memory, and the memory of them
  *   graph_parts.c     graphs inside graphs: children, clones, conditional nodes and their bodies
  *   graph_shape.c     nodes and edges as arrays; what a graph consists of
  *   graph_dot.c       a graph as a picture
@@ -58,6 +59,9 @@ struct cj_graph {
     size_t nstand, stand_cap;
     bool paused, join;
     cj_capture_mode mode;
+    cji_graph_mem *memory; /* of its nodes; kept by `keep` */
+    size_t nmemory, memory_cap;
+    struct cji_memory_graph *holder; /* what takes `raw` over, so that addresses stay as long as they are kept; NULL: no node allocates */
     cji_text dot;
     cji_late late;
 };
@@ -116,6 +120,17 @@ void cji_kernel_params(const cj_kernel *k, const cj_dims *d, void **args, CUDA_K
 cj_status cji_exec_fill_enable(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call);
 bool cji_exec_has_fills_out(const cj_exec *x);
 void cji_exec_fills_forget(cj_exec *x); /* none is out */
+
+/* -- Memory nodes (graph_memory.c) ------------------------------------------------------------------------------------- */
+
+void cji_graph_memory_free(cj_graph *g); /* lets the driver's graph go, or leaves it to the memory; calm */
+/* What launches of an exec of `g` allocate and free, copied to *out; false without memory.  With the graph's lock held. */
+bool cji_graph_memory_copy(const cj_graph *g, cji_graph_mem **out);
+void cji_graph_memory_seal(cj_graph *g); /* it was instantiated; with the lock held */
+
+/* Before a launch: whether the memory allows it; a failure is left in the exec.  After it: what it has done, with the exec's lock held. */
+cj_status cji_exec_memory_ready(cj_exec *x, cj_stream *s, const char *call);
+void cji_exec_memory_launched(cj_exec *x, cj_stream *s);
 
 /* -- Shapes (graph_shape.c) ------------------------------------------------------------------------------------------ */
 

@@ -61,6 +61,10 @@ struct cj_event {
     cji_late late;
 };
 
+/* Memory that nodes of a graph allocate and free (graph_memory.c). */
+typedef struct cji_mem cji_mem;
+typedef struct cji_graph_mem { cji_mem *mem; bool alloc, free; } cji_graph_mem;
+
 /* A fill node of an exec that was left out at some time (exec_fill.c). */
 typedef struct cji_left_out {
     CUgraphNode raw;
@@ -75,12 +79,15 @@ struct cj_exec {
     cji_hub *hub;
     CUgraphExec raw;
     uint64_t source;      /* the serial of the graph that it was instantiated from */
-    pthread_mutex_t lock; /* guards raw, keep, own, left, updated */
+    bool auto_free;
+    pthread_mutex_t lock; /* guards raw, keep, own, left, updated, memory */
     cji_left_out *left;
     size_t nleft, left_cap;
     bool updated;         /* from another graph */
     cji_keep *keep;       /* of the graph that it is a snapshot of */
     cji_keep *own;        /* of arguments changed in place; NULL without any */
+    cji_graph_mem *memory; /* what its launches allocate and free; kept by `keep` */
+    size_t nmemory;
     atomic_uint_fast64_t used; /* lanes it was launched on */
     cji_late late;
 };
@@ -206,8 +213,6 @@ bool cji_capture_abandon(cj_stream *s);
 
 /* -- Memory (allocation.c) ----------------------------------------------------------------------------------------------- */
 
-typedef struct cji_mem cji_mem;
-
 /* The device's side: its table of memory and its staging memory; made at first use, NULL without memory. */
 cji_side *cji_side_of(cj_device *dev);
 
@@ -221,6 +226,7 @@ cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into,
 /* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table knows it. */
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call);
 void cji_mem_unkeep(cji_mem *m);
+size_t cji_mem_bytes(cj_device *dev, uint64_t addr); /* of the memory that begins there; 0: the table has none */
 
 /* A range that a node of a graph uses, kept by `keep` where the table knows it; checked as above unless `bytes` is 0, as for a pointer among a kernel's
  * arguments.  A failure is recorded in `into`. */
@@ -316,6 +322,7 @@ struct cji_side {
     cji_lane *guest; /* of the stream that waits for foreign streams; made at first use, under its lock */
     CUdeviceptr *block, *word; /* exec_fill.c: blocks, and words of them that are free; under the lock */
     size_t nblocks, block_cap, nwords, word_cap;
+    atomic_bool graph_memory; /* a graph has allocated some */
 };
 
 #endif

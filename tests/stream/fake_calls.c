@@ -91,6 +91,24 @@ CUresult fake_device_calls(int id, const uint64_t *a)
     return CUDA_SUCCESS;
 }
 
+/* A node is its operation, which a launch ignores; the memory is the graph's as long as that is there. */
+static CUresult memory_node(int id, const uint64_t *a)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS *p = (CUDA_MEM_ALLOC_NODE_PARAMS *)(uintptr_t)a[4];
+    fake_graph *g = (fake_graph *)(uintptr_t)a[1];
+    fake_op **last = &g->ops;
+    uint64_t arg[5] = { 0 };
+    if (id == CJI_CU_ID_cuGraphAddMemAllocNode) {
+        p->dptr = arg[0] = (uintptr_t)fake_block_make(p->bytesize, true);
+        fake_block_belongs(p->dptr, g);
+    }
+    fake_append(&g->ops, id, arg);
+    g->nodes++;
+    while ((*last)->next) last = &(*last)->next;
+    *(CUgraphNode *)(uintptr_t)a[0] = (CUgraphNode)(void *)*last;
+    return CUDA_SUCCESS;
+}
+
 CUresult fake_graph_calls(int id, const uint64_t *a)
 {
     fake_graph *g = (fake_graph *)(uintptr_t)a[0];
@@ -109,6 +127,7 @@ CUresult fake_graph_calls(int id, const uint64_t *a)
         break;
     case CJI_CU_ID_cuGraphDestroy:
         fake.live_graphs--;
+        fake_block_belongs(0, g);
         fake_drop_ops(g->ops);
         fake_delete(g);
         break;
@@ -121,6 +140,8 @@ CUresult fake_graph_calls(int id, const uint64_t *a)
         fake.live_execs++;
         break;
     }
+    case CJI_CU_ID_cuGraphAddMemAllocNode:
+    case CJI_CU_ID_cuGraphAddMemFreeNode: return memory_node(id, a);
     case CJI_CU_ID_cuGraphExecDestroy:
         fake.live_execs--;
         fake_drop_ops(g->ops);

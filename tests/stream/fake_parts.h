@@ -26,7 +26,7 @@ typedef struct fake_event {
     bool timing, recorded;
 } fake_event;
 typedef struct fake_session { fake_stream *origin; fake_graph *graph; bool broken; CUstreamCaptureMode mode; pthread_t thread; } fake_session;
-typedef struct fake_block { struct fake_block *next; char *at; size_t bytes; bool device; } fake_block;
+typedef struct fake_block { struct fake_block *next; char *at; size_t bytes; bool device; fake_graph *graph; } fake_block;
 
 /* All there is at the driver; fake_clean() ends it. */
 typedef struct fake_world {
@@ -46,7 +46,8 @@ bool fake_relaxed(void);                                /* this thread's capture
 void *fake_new(size_t size);                            /* zeros; never NULL */
 void fake_delete(void *data);
 void *fake_block_make(size_t bytes, bool device);
-CUresult fake_block_free(uint64_t at);
+CUresult fake_block_free(uint64_t at);                  /* a graph's stays */
+void fake_block_belongs(uint64_t at, fake_graph *g);    /* to the graph from now on; 0: what belongs to it goes */
 unsigned fake_memory_type(uint64_t p);
 fake_stream *fake_stream_at(uint64_t raw);
 CUresult fake_give(fake_stream *s, int id, const uint64_t *a);   /* work for a stream: captured, held, or run */

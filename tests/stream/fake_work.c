@@ -51,6 +51,7 @@ CUresult fake_block_free(uint64_t at)
     for (fake_block **b = &fake_now.blocks; *b; b = &(*b)->next) {
         fake_block *gone = *b;
         if ((uintptr_t)gone->at != at) continue;
+        if (gone->graph) return CUDA_SUCCESS;
         *b = gone->next;
         *(gone->device ? &fake.allocated : &fake.pinned) -= 1;
         fake_delete(gone->at);
@@ -58,6 +59,17 @@ CUresult fake_block_free(uint64_t at)
         return CUDA_SUCCESS;
     }
     return CUDA_ERROR_INVALID_VALUE;
+}
+
+void fake_block_belongs(uint64_t at, fake_graph *g)
+{
+    for (fake_block *b = fake_now.blocks, *next; b; b = next) {
+        next = b->next;
+        if (at && (uintptr_t)b->at == at) b->graph = g;
+        if (at || b->graph != g) continue;
+        b->graph = NULL;
+        fake_block_free((uintptr_t)b->at);
+    }
 }
 
 unsigned fake_memory_type(uint64_t p)

@@ -86,6 +86,23 @@ static const cj_error *upload(const bench *b)
     return &e;
 }
 
+static const cj_error *memory(const bench *b)
+{
+    cj_dptr d = { 1 };
+    cj_graph *g = cj_graph_create(b->dev);
+    cj_node *n = cj_graph_mem_alloc(g, NULL, 64, &d);
+    tap_ok(!d.addr, "there is no address");
+    return node(g, n);
+}
+
+static const cj_error *memory_freed(const bench *b)
+{
+    cj_dptr d;
+    cj_graph *g = cj_graph_create(b->dev);
+    cj_node *n = cj_graph_mem_alloc(g, NULL, 64, &d);
+    return node(g, cj_graph_mem_free(g, CJ_NODES(n), d));
+}
+
 static const struct { const char *name, *lacks, *says; const cj_error *(*f)(const bench *b); } cases[] = {
     { "going on with a capture", "cuStreamBeginCaptureToGraph", "cuStreamBeginCaptureToGraph", resume },
     { "a kernel node", "cuGraphAddKernelNode_v2", "cuGraphAddKernelNode", kernel },
@@ -93,6 +110,8 @@ static const struct { const char *name, *lacks, *says; const cj_error *(*f)(cons
     { "words in a graph", "cuGraphAddBatchMemOpNode", "cuGraphAddBatchMemOpNode", words },
     { "words at once", "cuStreamBatchMemOp_v2", "cuStreamBatchMemOp", words_given },
     { "a condition", "cuGraphConditionalHandleCreate", "cuGraphConditionalHandleCreate", condition },
+    { "memory of a graph", "cuGraphAddMemAllocNode", "cuGraphAddMemAllocNode", memory },
+    { "memory freed in a graph", "cuGraphAddMemFreeNode", "cuGraphAddMemFreeNode", memory_freed },
     { "an upload", "cuGraphUpload", "cuGraphUpload", upload },
 };
 

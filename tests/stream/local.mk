@@ -28,6 +28,7 @@ random_work = %D%/random_programs.c %D%/random_ops.c %D%/random_work.h
 tests_stream_random_work_SOURCES = %D%/random_work.c $(random_work)
 tests_stream_random_work_of_two_SOURCES = %D%/random_work_of_two.c $(random_work)
 device_tests += %D%/captures_in_a_loop %D%/graph_values
+device_tests += %D%/memory_of_graphs
 tests_stream_captures_in_a_loop_SOURCES = %D%/captures_in_a_loop.c %D%/activities.c %D%/activities.h
 EXTRA_DIST += %D%/graph_bench.h %D%/latch.h
 helgrind_tests += %D%/beside_captures %D%/late_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim
