@@ -27,15 +27,16 @@ void work_say(work *w, const char *fmt, ...)
 
 /* -- Kernels ----------------------------------------------------------------------------------------------------------- */
 
-/* After `spin` looks at memory: mix: x[i] = x[i] * 31 + v; move: x[i] = x[i] * 7 + y[i] + v. */
+/* After `spin` looks at its word: mix: x[i] = x[i] * 31 + v; move: x[i] = x[i] * 7 + y[i] + v. */
 static void add_kernel(cj_ptx *m, const char *name, bool two)
 {
     cj_fn *f = cj_ptx_kernel(m, name);
     cj_val x = cj_param_ptr(f, "x", CJ_U32), y = two ? cj_param_ptr(f, "y", CJ_U32) : x;
     cj_val n = cj_param(f, "n", CJ_U32), v = cj_param(f, "v", CJ_U32), spin = cj_param(f, "spin", CJ_U32), i = cj_global_id(f, CJ_X);
     cj_if(f, cj_lt(f, i, n));
+        cj_val own = cj_def(f, "mad.wide.u32", i, 4, x);
         cj_for(f, cj_imm(f, 0), spin, cj_imm(f, 1));
-            cj_def(f, "ld.volatile.global.u32", cj_mem(f, x, 0));
+            cj_def(f, "ld.volatile.global.u32", cj_mem(f, own, 0));
         cj_end(f);
         cj_val old = cj_mul(f, cj_get(f, x, i), cj_imm(f, two ? 7 : 31));
         if (two) old = cj_add(f, old, cj_get(f, y, i));
@@ -62,7 +63,7 @@ op work_op(work *w, unsigned device, bool for_graph)
     op o = { .kind = (op_kind)work_pick(w, 10), .dst = pick_memory(w, device), .value = work_pick(w, 60000), .spin = work_pick(w, 4) ? 0 : tap_on_gpu() ? 4000 : 6 };
     if (o.kind == OP_UP_PAGEABLE && for_graph) o.kind = OP_UP;
     if (o.kind == OP_DOWN || o.kind == OP_HOST) o.dst = DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS);
-    o.src = o.kind == OP_UP ? DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS) : o.kind == OP_COPY && !for_graph ? work_pick(w, DEVICE_MEMS) : pick_memory(w, device);
+    o.src = o.kind == OP_UP ? DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS) : o.kind == OP_COPY ? work_pick(w, DEVICE_MEMS) : pick_memory(w, device);
     if (o.src == o.dst && work_reads(&o)) o.src = (o.dst + w->devices) % DEVICE_MEMS;
     o.count = 1 + work_pick(w, work_pick(w, 3) ? 40 : COUNT);
     o.at = work_pick(w, COUNT - o.count + 1);
@@ -149,7 +150,9 @@ static cj_node *node_of(work *w, const op *o, cj_graph *g, const cj_nodes *after
     case OP_SET8: return cj_graph_set8(g, after, d, (uint8_t)o->value, bytes);
     case OP_SET16: return cj_graph_set16(g, after, d, (uint16_t)o->value, bytes / 2);
     case OP_SET32: return cj_graph_set32(g, after, d, o->value, o->count);
-    case OP_COPY: return cj_graph_copy(g, after, d, from, bytes);
+    case OP_COPY:
+        if (work_device_of(w, o->dst) == work_device_of(w, o->src)) return cj_graph_copy(g, after, d, from, bytes);
+        return cj_graph_copy_peer(g, after, w->dev[work_device_of(w, o->dst)], d, w->dev[work_device_of(w, o->src)], from, bytes);
     case OP_UP: return cj_graph_copy_to_device(g, after, d, w->mem[o->src].h + o->at, bytes);
     case OP_DOWN: return cj_graph_copy_to_host(g, after, w->mem[o->dst].h + o->at, from, bytes);
     default: return cj_graph_host_call(g, after, host_mix, job_of(w, o));
