@@ -28,8 +28,8 @@ static void sd_say_long_wait(cji_text *t, const sd_op *op, uint64_t ns)
 {
     const sd_work *w = cji_sd_wait_of(op, &(size_t){ 0 });
     if (!w) return;
-    cji_text_printf(t, "stream %llu has waited %llu ms for a value of the word at 0x%llx (CUJIT_SIM_STALL_MS), and goes on waiting\n",
-                    sd_stream_id(op), (unsigned long long)(ns / 1000000u), (unsigned long long)w->value.at);
+    cji_text_printf(t, "stream %llu%s has waited %llu ms for a value of the word at 0x%llx (CUJIT_SIM_STALL_MS), and goes on waiting\n",
+                    sd_stream_id(op), op->in_graph ? ", in a launch of a graph," : "", (unsigned long long)(ns / 1000000u), (unsigned long long)w->value.at);
 }
 
 static void sd_say_long_host(cji_text *t, const sd_op *op, uint64_t ns)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* What the log was told.  A circle is several lines: how many wait, each of them, how to mend it. */
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; } told = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; char value[300]; } told = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0, ""
 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
@@ -21,7 +21,10 @@ static void take_log(void *user, cj_log_level level, const char *message)
         if (strstr(message, "to mend it")) told.deadlocks++;
         if (strstr(message, "no memory to name them")) told.nameless++;
     }
-    if (level == CJ_LOG_WARNING && strstr(message, "for a value of the word")) told.values++;
+    if (level == CJ_LOG_WARNING && strstr(message, "for a value of the word")) {
+        told.values++;
+        snprintf(told.value, sizeof told.value, "%s", message);
+    }
     if (level == CJ_LOG_WARNING && strstr(message, "host function")) told.hosts++;
     pthread_cond_broadcast(&told.cond);
     pthread_mutex_unlock(&told.lock);
@@ -139,6 +142,46 @@ static void what_may_still_end(void)
     cu.cuMemFree(y);
 }
 
+/* The wait of a node for a word that the host writes. */
+static void a_node_that_waits_long(void)
+{
+    int before = deadlocks(), values = told.values;
+    char name[60];
+    void *h;
+    CUdeviceptr d;
+    CUgraph g;
+    CUgraphExec x;
+    CUgraphNode node;
+    CUstream s = abi_stream();
+    CUstreamBatchMemOpParams op[2];
+    CUDA_BATCH_MEM_OP_NODE_PARAMS p = { .ctx = abi_ctx, .count = 2, .paramArray = op };
+    memset(op, 0, sizeof op);
+    cu.cuMemHostAlloc(&h, 8, CU_MEMHOSTALLOC_DEVICEMAP);
+    cu.cuMemHostGetDevicePointer(&d, h, 0);
+    memset(h, 0, 8);
+    op[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    op[0].writeValue.address = d + 4;
+    op[0].writeValue.value = 2;
+    op[1].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    op[1].waitValue.address = d;
+    op[1].waitValue.value = 1;
+    cu.cuGraphCreate(&g, 0);
+    cu.cuGraphAddBatchMemOpNode(&node, g, NULL, 0, &p);
+    cu.cuGraphInstantiateWithFlags(&x, g, 0);
+    cu.cuGraphLaunch(x, s);
+    await(&told.values, values + 1);
+    tap_has_str(told.value, ", in a launch of a graph, has waited", "a wait of a node is named as one");
+    snprintf(name, sizeof name, "the word at 0x%llx", (unsigned long long)d);
+    tap_has_str(told.value, name, "with the word that it is at");
+    tap_is_int(deadlocks(), before, "and is no deadlock");
+    __atomic_store_n((unsigned *)h, 1, __ATOMIC_SEQ_CST);
+    abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "and it ends");
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuStreamDestroy(s);
+    cu.cuMemFreeHost(h);
+}
+
 static void *synchronize(void *s)
 {
     cu.cuCtxSetCurrent(abi_ctx);
@@ -206,6 +249,7 @@ int main(void)
     a_circle_of_waits();
     its_own_write();
     what_may_still_end();
+    a_node_that_waits_long();
     a_slow_host_function();
     a_circle_that_cannot_be_named();
     return abi_close();

@@ -242,6 +242,18 @@ static bool run_values(const activity_bench *b, uint32_t mine, char *why)
     cj_status st = cj_stream_write_value32(s, word, mine | 1);
     if (st == CJ_OK) st = cj_stream_wait_value32(t, word, mine | 1, CJ_COMPARE_EQ);
     bool right = st == CJ_OK ? act_done(s, why) && act_done(t, why) && act_is(*h, mine | 1, "the word", why) : st == CJ_ENOTSUP || act_good(s, why);
+    const cj_value_op ops[2] = { { .kind = CJ_VALUE_WRITE64, .d = cj_offset(word, 8), .value = mine }, { .kind = CJ_VALUE_WAIT64, .how = CJ_COMPARE_GE, .d = cj_offset(word, 8), .value = mine } };
+    if (right && st == CJ_OK) {
+        cj_graph *g = cj_graph_create(b->dev);
+        cj_node *n = cj_graph_values(g, NULL, ops, 2);
+        cj_exec *x = cj_graph_instantiate(g, NULL);
+        cj_stream_values(t, ops, 2);
+        cj_stream_join(s, t);
+        cj_exec_launch(x, s);
+        right = act_good(n, why) && act_good(x, why) && act_done(s, why) && act_done(t, why) && act_is(h[2], mine, "the other word", why);
+        cj_exec_free(x);
+        cj_graph_free(g);
+    }
     cj_host_free(b->dev, (void *)(uintptr_t)h);
     cj_stream_free(s);
     cj_stream_free(t);

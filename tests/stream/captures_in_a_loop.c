@@ -32,7 +32,7 @@ static const char *const strict[] = {
     "cuStreamIsCapturing", "cuStreamGetCaptureInfo", "cuStreamBeginCapture", "cuStreamBeginCaptureToGraph", "cuStreamEndCapture",
     /* work given to a stream, and what must be known for it */
     "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchHostFunc", "cuStreamAddCallback", "cuGraphLaunch", "cuGraphUpload", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent",
-    "cuStreamWaitValue32", "cuStreamWriteValue32", "cuMemsetD8Async", "cuMemsetD32Async", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemcpyAsync",
+    "cuStreamWaitValue32", "cuStreamWriteValue32", "cuStreamBatchMemOp", "cuMemsetD8Async", "cuMemsetD32Async", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemcpyAsync",
     "cuMemcpy2DAsync", "cuMemcpy3DAsync", "cuMemcpyPeerAsync", "cuMemPrefetchAsync", "cuFuncSetAttribute", "cuPointerGetAttributes",
 };
 /* What harms captures in any mode. */
@@ -235,6 +235,15 @@ static CUresult raw_record(CUstream s) { return cu->cuEventRecord((CUevent)cj_ev
 static CUresult raw_wait(CUstream s) { return cu->cuStreamWaitEvent(s, (CUevent)cj_event_raw(raw.e), 0); }
 static CUresult raw_write_value(CUstream s) { return cu->cuStreamWriteValue32(s, (CUdeviceptr)(uintptr_t)raw.h, 1, 0); }
 static CUresult raw_wait_value(CUstream s) { return cu->cuStreamWaitValue32(s, (CUdeviceptr)(uintptr_t)raw.h, 0, CU_STREAM_WAIT_VALUE_GEQ); }
+static CUresult raw_batch(CUstream s)
+{
+    CUstreamBatchMemOpParams op;
+    memset(&op, 0, sizeof op);
+    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    op.writeValue.address = (CUdeviceptr)(uintptr_t)raw.h;
+    op.writeValue.value = 1;
+    return cu->cuStreamBatchMemOp(s, 1, &op, 0);
+}
 static CUresult raw_fill8(CUstream s) { return cu->cuMemsetD8Async(raw.d.addr, 1, 16, s); }
 static CUresult raw_fill32(CUstream s) { return cu->cuMemsetD32Async(raw.d.addr, 1, 16, s); }
 static CUresult raw_to_device(CUstream s) { return cu->cuMemcpyHtoDAsync(raw.d.addr, raw.h, 64, s); }
@@ -284,6 +293,7 @@ static const struct raw_row { const char *name; CUresult (*call)(CUstream s); bo
     { "cuStreamWaitEvent", raw_wait, false },
     { "cuStreamWaitValue32", raw_wait_value, false },
     { "cuStreamWriteValue32", raw_write_value, false },
+    { "cuStreamBatchMemOp", raw_batch, false },
     { "cuMemsetD8Async", raw_fill8, false },
     { "cuMemsetD32Async", raw_fill32, false },
     { "cuMemcpyHtoDAsync", raw_to_device, false },
