@@ -29,7 +29,7 @@ CJ_API void cj_hub_free(cj_hub *h);
 CJ_API cj_status cj_hub_barrier(cj_hub *h, cj_stream *const *streams, size_t count);
 
 /* Blocks until everything given to all of the `count` > 0 streams so far is done, `ms` milliseconds at most; 0 only looks.  CJ_ETIMEOUT when that has passed: an answer that is
- * left in the thread, names the first stream that is not done by its place in `streams`, and changes nothing.  Failures that streams keep stay with them.
+ * left in the thread, names the first stream that is not done by its place in `streams`, and changes nothing but what cj_hub_took tells.  Failures that streams keep stay with them.
  * Harms no capture of another stream.  Errors, in `h`: as cj_hub_barrier; CJ_ESTATE for a stream that is being captured. */
 CJ_API cj_status cj_hub_sync_for(cj_hub *h, cj_stream *const *streams, size_t count, uint32_t ms);
 

@@ -146,6 +146,16 @@ cj_status cji_event_may_ask(cj_event *e, const char *call)
     return cji_fail(e, CJ_ESTATE, call, "%s: the event was recorded in a capture that is still open; it will never be reached outside the graph", call);
 }
 
+cj_status cji_event_refused(void *obj, cj_event *e, CUresult r, const char *call, const char *doing)
+{
+    pthread_mutex_lock(&e->lock);
+    bool captured = e->capture && !cji_capture_open(e->capture);
+    pthread_mutex_unlock(&e->lock);
+    if (r != CUDA_ERROR_INVALID_VALUE || !captured) return cji_refused(obj, e->dev, r, call, doing);
+    return cji_cu_fail_as(obj, e->dev->drv, r, CJ_ESTATE, doing, call,
+                          "%s: the event was last recorded in a capture, which is over, so that no stream reaches it; record it on a stream first", call);
+}
+
 cj_status cj_event_query(cj_event *e)
 {
     static const char call[] = "cj_event_query";
@@ -156,7 +166,7 @@ cj_status cj_event_query(cj_event *e)
     CUresult r = e->cu->cuEventQuery(e->raw);
     cji_ctx_leave(e->dev, &ctx);
     if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(e, e->dev, r, call, "cuEventQuery");
+    return r == CUDA_SUCCESS ? CJ_OK : cji_event_refused(e, e, r, call, "cuEventQuery");
 }
 
 cj_status cj_event_sync(cj_event *e)
@@ -168,7 +178,7 @@ cj_status cj_event_sync(cj_event *e)
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuEventSynchronize(e->raw);
     cji_ctx_leave(e->dev, &ctx);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(e, e->dev, r, call, "cuEventSynchronize");
+    return r == CUDA_SUCCESS ? CJ_OK : cji_event_refused(e, e, r, call, "cuEventSynchronize");
 }
 
 /* What keeps one of two events from telling a time. */

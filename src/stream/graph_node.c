@@ -181,6 +181,7 @@ cj_status cj_node_after(cj_node *n, const cj_nodes *after)
         for (size_t i = 0; st == CJ_OK && r == CUDA_SUCCESS && i < ndep; i++) {
             bool known = false;
             for (size_t j = 0; j < nold; j++) known |= old[j] == dep[i];
+            if (dep[i] == n->raw) st = cji_fail(n, CJ_EINVAL, call, "%s: node %zu to come after is the node itself", call, i + 1);
             if (known) continue;
             to[fresh] = n->raw;
             dep[fresh++] = dep[i];

@@ -195,8 +195,12 @@ static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDIT
         p.ctx = g->hub->ctx;
         all.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
         all.conditional = p;
-        if (cji_adding_did(&a, a.cu->cuGraphAddNode(&a.raw, g->raw, a.dep, a.ndep, &all), "cuGraphAddNode"))
-            bodies_enter(&a, body, &all.conditional);
+        CUresult r = a.cu->cuGraphAddNode(&a.raw, g->raw, a.dep, a.ndep, &all);
+        if (r == CUDA_ERROR_INVALID_VALUE && g->dev->drv->version >= 12080)
+            cji_cu_fail_as(a.node, g->dev->drv, r, CJ_EINVAL, "cuGraphAddNode", call,
+                           "%s: 0x%llx is no condition of this graph, or another node looks at it; make one for each node with cj_graph_condition", call,
+                           (unsigned long long)all.conditional.handle);
+        else if (cji_adding_did(&a, r, "cuGraphAddNode")) bodies_enter(&a, body, &all.conditional);
     }
     for (size_t i = 0; i < count && !a.raw; i++) {
         if (body[i]) pthread_mutex_destroy(&body[i]->lock);

@@ -74,6 +74,18 @@ static cj_status hub_check(cj_hub *h, cj_stream *const *streams, size_t count, c
     return st;
 }
 
+/* The barrier was refused before anything was given: a hole in the captures of its streams, which would lack it. */
+static cj_status hub_refused(cj_stream *const *streams, size_t count, cj_status st)
+{
+    const cj_error why = *cj_error_last();
+    for (size_t i = 0; streams && count <= UINT32_MAX && i < count; i++) {
+        if (cji_check_read(streams[i], CJI_TAG_STREAM, why.call) != CJ_OK) continue;
+        cji_fail_with(NULL, &why); /* a look at a stream before may have left another record */
+        cji_stream_failed(streams[i], st);
+    }
+    return cji_fail_with(NULL, &why);
+}
+
 static bool hub_captures(cj_stream *const *streams, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -126,7 +138,7 @@ cj_status cj_hub_barrier(cj_hub *h, cj_stream *const *streams, size_t count)
 {
     static const char call[] = "cj_hub_barrier";
     cj_status st = hub_check(h, streams, count, call);
-    if (st != CJ_OK) return st;
+    if (st != CJ_OK) return hub_refused(streams, count, st);
     pthread_mutex_lock(&h->lock);
     st = hub_give(h, streams, count, call);
     pthread_mutex_unlock(&h->lock);

@@ -9,6 +9,14 @@ static cj_status managed_moves(void *into, const cj_device *dev, const char *cal
     return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d does not move managed memory on demand", call, dev->ordinal);
 }
 
+/* The driver's refusal, which says too little of memory that is of another kind. */
+static cj_status managed_refused(void *into, const cj_device *dev, CUresult r, cj_dptr d, size_t bytes, const char *call, const char *doing)
+{
+    if (r != CUDA_ERROR_INVALID_VALUE) return cji_refused(into, dev, r, call, doing);
+    return cji_cu_fail_as(into, dev->drv, r, CJ_EDRIVER, doing, call, "%s: %zu bytes at 0x%llx are not all managed memory; make that with cj_managed_alloc", call, bytes,
+                          (unsigned long long)d.addr);
+}
+
 static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
 {
     cji_ctx ctx;
@@ -23,7 +31,7 @@ static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to
     CUresult r = s->cu->cuMemPrefetchAsync(d.addr, bytes, to_host ? CU_DEVICE_CPU : s->dev->cu, s->raw);
     cji_ctx_leave(s->dev, &ctx);
     if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(s, s->dev, r, call, "cuMemPrefetchAsync");
+    return r == CUDA_SUCCESS ? CJ_OK : managed_refused(s, s->dev, r, d, bytes, call, "cuMemPrefetchAsync");
 }
 
 cj_status cj_prefetch_to_device(cj_stream *s, cj_dptr d, size_t bytes) { return managed_prefetch(s, d, bytes, false, "cj_prefetch_to_device"); }
@@ -51,7 +59,7 @@ static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advi
     cji_calm_begin(&dev->hub, &calm);
     CUresult r = dev->drv->cu.cuMemAdvise(d.addr, bytes, set ? row->set : row->unset, row->host ? CU_DEVICE_CPU : dev->cu);
     cji_calm_end(&dev->hub, &calm);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(dev, dev, r, call, "cuMemAdvise");
+    return r == CUDA_SUCCESS ? CJ_OK : managed_refused(dev, dev, r, d, bytes, call, "cuMemAdvise");
 }
 
 cj_status cj_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, true, "cj_advise"); }

@@ -36,7 +36,7 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     order_draw_end(c, e->hub, s);
     cji_capture_drop(c);
     if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, "cuStreamWaitEvent");
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_failed(s, cji_event_refused(s, e, r, call, "cuStreamWaitEvent"));
 }
 
 /* With the lock of `from` held. */

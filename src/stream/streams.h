@@ -166,6 +166,8 @@ cj_status cji_stream_not_captured(cj_stream *s, const char *call);
  * that it was recorded in is open. */
 cj_event *cji_event_new(cj_device *dev, const char *call);
 cj_status cji_event_may_ask(cj_event *e, const char *call);
+/* The driver's refusal of a call about an event, recorded in `obj`: after a capture an event has no point that a stream reaches. */
+cj_status cji_event_refused(void *obj, cj_event *e, CUresult r, const char *call, const char *doing);
 
 /* Drops a reference; the last one lets the CUstream go. */
 void cji_stream_drop(cj_stream *s);

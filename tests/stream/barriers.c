@@ -116,6 +116,15 @@ static void refusals(void)
     tap_is_int(cj_hub_sync_for(hub, s, 0, 0), CJ_EINVAL, "for the host too");
     tap_is_int(cj_hub_took(hub, NULL), CJ_EINVAL, "no place for a time");
     tap_is_int(cj_hub_took(hub, &t), CJ_EINVAL, "one without its size");
+    cj_stream *const lists[][2] = { { s[0], NULL }, { NULL, s[0] } };
+    for (int i = 0; i < 2; i++) {
+        cj_capture_begin(s[0], CJ_CAPTURE_THREAD);
+        tap_is_int(cj_hub_barrier(hub, lists[i], 2), CJ_EHANDLE, "a list with a stream that is none");
+        cj_graph *g = cj_capture_end(s[0]);
+        tap_is_int(cj_error_of(g)->status, CJ_EHANDLE, "... leaves a hole in a capture: %s", cj_error_of(g)->message);
+        cj_graph_free(g);
+        cj_stream_sync(s[0]);
+    }
     cj_error_clear(hub);
 }
 

@@ -153,6 +153,7 @@ static void branches(void)
         cj_stream_sync(s);
     }
     cj_graph *g = cj_graph_create(dev), *then;
+    cj_event *e = cj_event_create(dev, NULL);
     uint64_t c = cj_graph_condition(g, 1);
     cj_graph_if(g, NULL, &then, NULL, c);
     cj_graph_host_call(then, NULL, NULL, NULL);
@@ -160,6 +161,20 @@ static void branches(void)
     tap_is_int(cj_error_of(x)->status, CJ_EINVAL, "a hole in a body is one in the graph: %s", cj_error_of(x)->message);
     cj_exec_free(x);
     cj_graph_free(g);
+
+    g = cj_graph_create(dev);
+    c = cj_graph_condition(g, 1);
+    cj_graph_if(g, NULL, &then, NULL, c);
+    cj_graph_event_record(then, NULL, e);
+    x = cj_graph_instantiate(g, NULL);
+    tap_has_str(cj_error_of(x)->message, "not allowed there", "a body with an event is refused, with the reason");
+    cj_exec_free(x);
+    cj_node *again = cj_graph_if(g, NULL, &then, NULL, c);
+    tap_is_int(cj_error_of(again)->status, CJ_EINVAL, "one node looks at a condition: %s", cj_error_of(again)->message);
+    tap_has_str(cj_error_of(again)->message, "make one for each node", "... with the mend");
+    tap_ok(!then, "and there is no body");
+    cj_graph_free(g);
+    cj_event_free(e);
 }
 
 static void captured(void)

@@ -112,6 +112,13 @@ static void circle(void)
     tap_is_int(cj_node_after(c, CJ_NODES(b)), CJ_OK, "and again");
     tap_is_int(run(g), CJ_OK, "that runs");
     tap_is_uint(now_at(0), 3, "... in that order");
+    tap_is_int(cj_node_after(a, CJ_NODES(a)), CJ_EINVAL, "not after itself: %s", cj_error_of(a)->message);
+    cj_exec *lacking = cj_graph_instantiate(g, NULL);
+    tap_is_int(cj_error_of(lacking)->status, CJ_EINVAL, "... whose graph lacks an edge");
+    cj_exec_free(lacking);
+    cj_graph_free(g);
+    g = cj_graph_create(dev);
+    a = cj_graph_empty(g, NULL), b = cj_graph_empty(g, CJ_NODES(a)), c = cj_graph_empty(g, CJ_NODES(b));
     cj_status st = cj_node_after(a, CJ_NODES(c));
     cj_exec *x = cj_graph_instantiate(g, NULL);
     tap_ok(st != CJ_OK || cj_error_of(x)->status != CJ_OK, "a circle is refused: %s", cj_error_of(x)->message);

@@ -115,6 +115,17 @@ static void refusals(void)
     cj_stream_sync(t);
     cj_set32(s, d, 77, 1);
     tap_is_uint(now_at(0), 77, "the stream works after all that");
+
+    cj_event *inside = cj_event_create(dev, NULL);
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    cj_event_record(inside, s);
+    cj_graph_free(cj_capture_end(s));
+    tap_is_int(cj_stream_wait(t, inside), CJ_ESTATE, "no stream waits for an event of a capture that is over");
+    tap_has_str(cj_error_of(t)->message, "in a capture, which is over", "and the message says why");
+    cj_stream_sync(t);
+    cj_event_record(inside, s);
+    tap_is_int(cj_stream_wait(t, inside), CJ_OK, "recorded on a stream it is an event as any other");
+    cj_event_free(inside);
     cj_set32(t, d, 78, 1);
     tap_is_int(cj_stream_sync(t), CJ_OK, "and the other one");
     cj_event_free(e);

@@ -67,6 +67,7 @@ static void refusals(void)
     tap_is_int(cj_prefetch_to_device(s, d, 0), CJ_OK, "but none are nothing to move");
     cj_status st = cj_prefetch_to_device(s, plain, 64);
     tap_ok(st == CJ_EDRIVER || st == CJ_ENOTSUP, "memory that is not managed is not moved: %s", cj_status_name(st));
+    if (st == CJ_EDRIVER) tap_has_str(cj_error_of(s)->message, "make that with cj_managed_alloc", "which says what to do");
     cj_stream_sync(s);
     st = cj_prefetch_to_host(s, d, 65);
     tap_ok(st == CJ_EINVAL || st == CJ_ENOTSUP, "nor is what does not fit: %s", cj_status_name(st));

@@ -62,6 +62,15 @@ static void boxes(void)
             for (uint32_t x = 0; x < 2; x++) right = right && out[(z * 5 + y) * 4 + x] == (z * 6 + y) * 3 + x;
     tap_ok(right, "arrives");
     tap_ok(out[2] == 9 && out[16] == 9, "and changes nothing between");
+    /* the same without a gap between slices: one slice of 12 rows */
+    cj_set32(s[1], d[1], 9, N);
+    cj_stream_join(s[0], s[1]);
+    tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0], .src_pitch = 12)),
+               CJ_OK, "slices that lie close together");
+    cj_stream_join(s[1], s[0]);
+    first_of(1);
+    for (uint32_t y = 0; y < 12; y++) right = right && out[y * 4] == y * 3 && out[y * 4 + 1] == y * 3 + 1 && out[y * 4 + 2] == 9;
+    tap_ok(right, "arrive too");
     tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
                "host memory goes by a stream of its device");
     tap_has_str(cj_error_of(s[0])->message, "by a stream or graph of the device that has the other end", "and that is said");
