@@ -161,8 +161,8 @@ CJ_API cj_node *cj_graph_host_call(cj_graph *g, const cj_nodes *after, void (*fn
 CJ_API cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e);
 CJ_API cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e);
 
-/* Waits for words and writes of words, 1 to CJ_VALUES of them, in their order; as cj_stream_values.  The memory of the words is kept alive.  What stream waits and writes of
- * a capture become is of the same kind.  Not in bodies of conditions.  CUDA 11.7. */
+/* Waits for words and writes of words, 1 to CJ_VALUES of them, in their order; as cj_stream_values.  Those that are captured become nodes of this kind too.
+ * Not in bodies of conditions.  CUDA 11.7. */
 CJ_API cj_node *cj_graph_values(cj_graph *g, const cj_nodes *after, const cj_value_op *ops, size_t count);
 
 /* Another graph as one node: copied as it is now.  Errors: CJ_ENOTSUP for one with conditional or memory nodes. */

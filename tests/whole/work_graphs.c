@@ -135,6 +135,22 @@ static void conditions(void)
     cj_graph_free(g);
 }
 
+/* A word is written, waited for, and one behind it written, in a stream and by a node. */
+static void words(void)
+{
+    cj_value_op ops[3] = { { .kind = CJ_VALUE_WRITE32, .d = d, .value = 31 }, { .kind = CJ_VALUE_WAIT32, .how = CJ_COMPARE_EQ, .d = d, .value = 31 },
+                           { .kind = CJ_VALUE_WRITE64, .d = cj_offset(d, 8), .value = 32 } };
+    work_did(cj_stream_values(s, ops, 3));
+    work_waited(s);
+    sum += word(0) + word(2);
+    ops[0].value = ops[1].value = 41;
+    cj_graph *g = cj_graph_create(dev);
+    work_made(cj_graph_values(g, NULL, ops, 3));
+    run(g);
+    sum += word(0) + word(2);
+    cj_graph_free(g);
+}
+
 static void cache(void)
 {
     cj_exec_cache_opts opts;
@@ -175,7 +191,7 @@ int main(void)
     set = cj_kernel_load(dev, m, "set");
     d = cj_alloc(s, 8 * N);
     if (!d.addr) work_made(s);
-    if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s))) nodes(), captures(), conditions(), cache();
+    if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s))) nodes(), captures(), conditions(), words(), cache();
     work_did(cj_free(dev, d));
     cj_kernel_free(add);
     cj_kernel_free(set);
