@@ -77,7 +77,8 @@ typedef struct cj_error {
  * the calling thread and stays until its fourth next call of this function.  Any thread. */
 CJ_API const cj_error *cj_error_of(const void *object);
 
-/* The latest failure of any call made by this thread; status CJ_OK when there was none. Stays until the thread's next call of it. */
+/* The latest failure of any call made by this thread, also one that cj_stream_sync returned; status CJ_OK when there was none. Stays until the thread's next
+ * call of it. */
 CJ_API const cj_error *cj_error_last(void);
 
 /* Forgets the failure kept by `object`, where it may go on: a stream.  Builders and failed objects keep theirs.

@@ -121,6 +121,7 @@ void cji_err_take(void *obj, cj_error *out)
     *out = o->err;
     o->told = o->err.status != CJ_OK;
     pthread_mutex_unlock(&o->lock);
+    if (out->status) cji_thread()->last = *out;
 }
 
 /* -- Public ------------------------------------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ void cji_err_get(const void *obj, cj_error *out);
 void cji_err_reset(void *obj);
 
 /* Takes the record: *out is the failure kept, which stays readable until the next one replaces it; or, when it was taken before or there is none,
- * status CJ_OK, and the object's record is cleared. */
+ * status CJ_OK, and the object's record is cleared.  A failure that was taken is the thread's latest. */
 void cji_err_take(void *obj, cj_error *out);
 
 /* Formats a record; cuts what is too long, never allocates. */

@@ -17,6 +17,7 @@ static void check_first(fake_bench *b)
     tap_is_int(cj_stream_query(b->s), CJ_OK, "and a query is no sync");
     tap_is_int(cj_stream_sync(b->s), CJ_EINVAL, "cj_stream_sync returns the first failure");
     tap_has_str(cj_error_of(b->s)->message, "do not fit", "its record can still be read");
+    tap_has_str(cj_error_last()->message, "do not fit", "and is the thread's latest, though another call failed later");
     tap_is_int(cj_stream_sync(b->s), CJ_OK, "and is forgotten: the next sync succeeds");
     tap_is_int(cj_error_of(b->s)->status, CJ_OK, "with no record left");
     cj_set8(b->s, d, 0, 17);
