@@ -53,7 +53,8 @@ CJ_API cj_status cj_copy_peer(cj_stream *s, cj_device *dst_device, cj_dptr dst, 
 /* 1 where kernels of `dev` can be let reach the memory of `peer`; 0 where not, and for a failed device. */
 CJ_API int cj_device_can_reach(cj_device *dev, cj_device *peer);
 
-/* Lets kernels of `dev` read and write all memory of `peer`, from now on; the other direction is a call of its own.  Name such memory with cj_used_on.
+/* Lets kernels of `dev` read and write all memory of `peer`, from now on; the other direction is a call of its own.  Name such memory with cj_used_on;
+ * a graph keeps what the arguments of its kernels lead to by itself.
  * Errors, in `dev`: CJ_ENOTSUP where they cannot; CJ_EINVAL for devices of two drivers.  cuCtxEnablePeerAccess, cuMemPoolSetAccess. */
 CJ_API cj_status cj_device_reach(cj_device *dev, cj_device *peer);
 

@@ -5,6 +5,7 @@
  * on; else through the device's list of releases that wait.  Memory of a graph (graph_memory.c) is in the table as long as something keeps it. */
 #include <string.h>
 
+#include "driver/open.h"
 #include "stream/allocation.h"
 
 static const struct { const char *name, *doing; } memory_kinds[] = {
@@ -458,15 +459,54 @@ cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into,
     return CJ_OK;
 }
 
+static bool memory_known(cji_side *side, uint64_t addr)
+{
+    pthread_mutex_lock(&side->lock);
+    bool known = cji_mem_holder(side, addr) != NULL;
+    pthread_mutex_unlock(&side->lock);
+    return known;
+}
+
+/* Whose memory a pointer among a kernel's arguments leads to, retained: `home`, unless the table of another device of the driver knows it. */
+static cj_device *memory_owner(cj_device *home, uint64_t addr)
+{
+    cj_device *owner = home;
+    cji_side *side = cji_side_of(home);
+    if (!side || !addr || memory_known(side, addr)) return cji_obj_retain(home);
+    cji_opened_lock();
+    for (cj_device *d = home->drv->devices; d && owner == home; d = d->next) {
+        pthread_mutex_lock(&d->hub.lock);
+        side = d == home ? NULL : d->hub.side;
+        pthread_mutex_unlock(&d->hub.lock);
+        if (side && memory_known(side, addr)) owner = d;
+    }
+    cji_obj_retain(owner);
+    cji_opened_unlock();
+    return owner;
+}
+
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call)
 {
-    cji_side *side = cji_side_of(s->dev);
-    if (!side || !addr) return CJ_OK;
-    pthread_mutex_lock(&side->lock);
-    cji_mem *m = cji_mem_holder(side, addr);
-    if (m) return memory_note(s, m, s, call);
-    pthread_mutex_unlock(&side->lock);
-    return CJ_OK;
+    cj_device *dev = memory_owner(s->dev, addr);
+    cji_side *side = cji_side_of(dev);
+    cj_status st = CJ_OK;
+    if (side && addr) {
+        pthread_mutex_lock(&side->lock);
+        cji_mem *m = cji_mem_holder(side, addr);
+        if (m) st = memory_note(s, m, s, call);
+        else pthread_mutex_unlock(&side->lock);
+    }
+    cji_device_drop(dev);
+    return st;
+}
+
+cj_status cji_mem_keep_argument(cj_device *home, cji_keep *keep, void *into, uint64_t addr, const char *call)
+{
+    const cji_range at = { addr, 0, "an argument" };
+    cj_device *dev = memory_owner(home, addr);
+    cj_status st = cji_mem_keep_in(dev, keep, into, &at, call);
+    cji_device_drop(dev);
+    return st;
 }
 
 cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_range *range, const char *call)

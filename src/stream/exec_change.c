@@ -146,9 +146,8 @@ static cj_status exec_args_keep(cj_exec *x, const cj_arg *args, size_t count, co
 {
     for (size_t i = 0; i < count; i++) {
         if (args[i].kind != CJ_ARG_PTR) continue;
-        const cji_range at = { args[i].v.u, 0, "an argument" };
         if (!x->own && !(x->own = cji_keep_new())) return cji_fail(x, CJ_ENOMEM, call, "%s: no memory for what the exec keeps alive", call);
-        cj_status st = cji_mem_keep_in(x->dev, x->own, x, &at, call);
+        cj_status st = cji_mem_keep_argument(x->dev, x->own, x, args[i].v.u, call);
         if (st != CJ_OK) return st;
     }
     return CJ_OK;

@@ -21,8 +21,7 @@ static cj_status kernel_node_keep(cji_adding *a, cj_kernel *k, const cj_arg *arg
     if (!kept || had) cji_kernel_drop(k);
     if (!kept) return cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no memory to keep the kernel alive for the graph", a->call);
     for (size_t i = 0; i < count; i++) {
-        const cji_range at = { args[i].v.u, 0, "an argument" };
-        cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_keep_in(a->g->dev, keep, a->node, &at, a->call) : CJ_OK;
+        cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_keep_argument(a->g->dev, keep, a->node, args[i].v.u, a->call) : CJ_OK;
         if (st != CJ_OK) return st;
     }
     return CJ_OK;

@@ -225,15 +225,16 @@ cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *cal
 cj_status cji_mem_use_at(cj_stream *s, cj_device *dev, uint64_t addr, size_t bytes, const char *call, const char *what);
 /* What `s`, if it is of another device, was given so far becomes a use of the memory that holds `addr`; a failure is left in `into`. */
 cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into, const char *call);
-/* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table knows it. */
+/* The same for a pointer among a kernel's arguments, which may be anything: kept by the capture where the table of a device of the driver knows it. */
 cj_status cji_mem_keep(cj_stream *s, uint64_t addr, const char *call);
 void cji_mem_unkeep(cji_mem *m);
 size_t cji_mem_bytes(cj_device *dev, uint64_t addr); /* of the memory that begins there; 0: the table has none */
 
-/* A range that a node of a graph uses, kept by `keep` where the table knows it; checked as above unless `bytes` is 0, as for a pointer among a kernel's
- * arguments.  A failure is recorded in `into`. */
+/* A range that a node of a graph uses, kept by `keep` where the table knows it; checked as above unless `bytes` is 0.  A failure is recorded in `into`. */
 typedef struct cji_range { uint64_t addr; size_t bytes; const char *what; } cji_range;
 cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_range *range, const char *call);
+/* The same for a pointer among the arguments of a kernel of `home`. */
+cj_status cji_mem_keep_argument(cj_device *home, cji_keep *keep, void *into, uint64_t addr, const char *call);
 
 /* -- Copies (box_shape.c, box.c) -------------------------------------------------------------------------------------------------- */
 
