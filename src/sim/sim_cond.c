@@ -129,10 +129,30 @@ static bool sd_body_fits(const sd_graph *g)
     return true;
 }
 
+/* The bodies of one node, not those inside them. */
+static bool sd_bodies_fit(const sd_work *w)
+{
+    for (unsigned i = 0; i < w->branch.n; i++)
+        if (!sd_body_fits(w->branch.body[i])) return false;
+    return true;
+}
+
+const sd_node *cji_sd_cond_misfit(const sd_graph *g)
+{
+    const sd_node *inside = NULL;
+    for (size_t i = 0; i < g->nnode && !inside; i++) {
+        const sd_node *n = g->node[i];
+        if (n->type == CU_GRAPH_NODE_TYPE_GRAPH) inside = cji_sd_cond_misfit(n->work->child);
+        if (n->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) continue;
+        if (!sd_bodies_fit(n->work)) return n;
+        for (unsigned b = 0; b < n->work->branch.n && !inside; b++) inside = cji_sd_cond_misfit(n->work->branch.body[b]);
+    }
+    return inside;
+}
+
 CUresult cji_sd_cond_branch(const sd_work *from, sd_work **out)
 {
-    for (unsigned i = 0; i < from->branch.n; i++)
-        if (!sd_body_fits(from->branch.body[i])) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!sd_bodies_fit(from)) return CUDA_ERROR_INVALID_VALUE;
     sd_work *w = cji_sd_work_new(SD_BRANCH, from->ctx, 0);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->branch.type = from->branch.type;

@@ -211,6 +211,10 @@ static void sd_instantiate_why(CUgraph h, CUresult r, CUDA_GRAPH_INSTANTIATE_PAR
     sd_graph *g;
     p->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
     if (r != CUDA_ERROR_INVALID_VALUE || p->flags & ~sd_exec_flags || cji_sd_graph_get(h, &g)) return;
+    if (cji_sd_cond_misfit(g)) {
+        p->result_out = CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+        return;
+    }
     for (size_t i = 0; i < g->ncond; i++)
         if (!g->cond[i]->used) {
             p->result_out = CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED;

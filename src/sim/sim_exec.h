@@ -46,6 +46,7 @@ void cji_sd_cond_drop(sd_cond *c);
 CUresult cji_sd_cond_params(CUDA_CONDITIONAL_NODE_PARAMS *p, sd_work **out);
 void cji_sd_cond_node(sd_work *w, sd_node *node);          /* its bodies belong to the node now; NULL: to none any more */
 CUresult cji_sd_cond_branch(const sd_work *w, sd_work **out);   /* SD_CONDITIONAL to SD_BRANCH */
+const sd_node *cji_sd_cond_misfit(const sd_graph *g);          /* a conditional node with a body that has a node of a kind that none may have; or NULL */
 CUresult cji_sd_cond_begin(const sd_exec *x, sd_work **out);    /* NULL where it has no condition */
 void cji_sd_cond_free(sd_work *w);
 void cji_sd_run_begin(const sd_work *w);

@@ -10,7 +10,8 @@ void cj_exec_defaults(cj_exec_opts *opts)
 static CUresult exec_reason(cj_exec *x, CUgraph raw, unsigned long long flags, const char **reason)
 {
     static const char *const reasons[] = { "", "", "its nodes come after each other in a circle, or its structure is not allowed",
-                                           "it has a node that this cannot be done with", "its nodes are of several contexts",
+                                           "a body of a conditional node has a node of a kind that is not allowed there, as host functions and events are not",
+                                           "its nodes are of several contexts",
                                            "it has a condition without a conditional node" };
     CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = flags };
     x->raw = NULL;
@@ -54,9 +55,6 @@ static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts 
         cji_cu_fail_as(x, x->dev->drv, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
                        "%s: the graph allocates or frees memory and has an exec; there is one at a time: free that one, and wait for its launches, first", call);
     else if (*reason) cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call, "%s: the graph cannot be launched: %s", call, reason);
-    else if (r == CUDA_ERROR_NOT_SUPPORTED && g->conditionals)
-        cji_cu_fail_as(x, x->dev->drv, r, CJ_EDRIVER, "cuGraphInstantiateWithFlags", call,
-                       "%s: a body of a conditional node has a node of a kind that is not allowed there, as host functions and events are not", call);
     else cji_refused(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
 }
 

@@ -153,10 +153,12 @@ static inline CUevent abi_event(void)
     return e;
 }
 
+/* A copy of pageable memory may return before it has arrived, and a non-blocking stream would not wait for it: so it is read back. */
 static inline CUdeviceptr abi_word(unsigned value)
 {
     CUdeviceptr p = 0;
-    if (cu.cuMemAlloc(&p, sizeof value) || cu.cuMemcpyHtoD(p, &value, sizeof value)) tap_bail("no memory");
+    unsigned back;
+    if (cu.cuMemAlloc(&p, sizeof value) || cu.cuMemcpyHtoD(p, &value, sizeof value) || cu.cuMemcpyDtoH(&back, p, sizeof back)) tap_bail("no memory");
     return p;
 }
 
