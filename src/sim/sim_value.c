@@ -65,18 +65,20 @@ static CUresult sd_batch_one(sd_ctx *c, const CUstreamBatchMemOpParams *p, sd_wo
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* One work for all of them, done in their order. */
+enum { SD_BATCH_MOST = 255 };
+
+/* One work for all of them, done in their order; there may be none. */
 static CUresult sd_batch_work(sd_ctx *c, const CUstreamBatchMemOpParams *params, unsigned count, unsigned flags, sd_work **out)
 {
-    if (!params || !count || count > 256 || flags) return CUDA_ERROR_INVALID_VALUE;
+    if ((count && !params) || count > SD_BATCH_MOST || flags) return CUDA_ERROR_INVALID_VALUE;
     sd_work *w = cji_sd_work_new(SD_BATCH, c, 0);
-    if (w) {
+    if (w && count) {
         w->batch.n = count;
         w->batch.raw = cji_zalloc(count * sizeof *w->batch.raw);
         w->batch.item = cji_zalloc(count * sizeof *w->batch.item);
     }
-    CUresult r = w && w->batch.raw && w->batch.item ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!r) memcpy(w->batch.raw, params, count * sizeof *params);
+    CUresult r = w && (!count || (w->batch.raw && w->batch.item)) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r && count) memcpy(w->batch.raw, params, count * sizeof *params);
     for (unsigned i = 0; !r && i < count; i++) r = sd_batch_one(c, &params[i], &w->batch.item[i]);
     if (r) cji_sd_work_drop(w);
     else *out = w;
