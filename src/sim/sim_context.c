@@ -388,6 +388,9 @@ CUresult cji_sd_cuCtxDestroy(CUcontext h)
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
+/* A child or a body goes with its node. */
+static bool sd_graph_is_outermost(const void *p, const void *user) { return !((const sd_graph *)p)->parent && !user; }
+
 void cji_sd_handle_end(void)
 {
     void *p;
@@ -396,6 +399,6 @@ void cji_sd_handle_end(void)
         cji_sd_handle_drop(p);
         cji_sd_exec_drop(p);
     }
-    while ((p = cji_sd_handle_next(SD_GRAPH, NULL, NULL))) cji_sd_graph_forget(p);
+    while ((p = cji_sd_handle_next(SD_GRAPH, sd_graph_is_outermost, NULL))) cji_sd_graph_forget(p);
     while ((p = cji_sd_handle_next(SD_LINK, NULL, NULL))) cji_sd_link_forget(p);
 }

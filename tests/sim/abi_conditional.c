@@ -225,6 +225,20 @@ static void updates(void)
     cu.cuGraphDestroy(g[1]);
 }
 
+/* They end with the process, each body once: their node has it. */
+static void left_at_the_end(void)
+{
+    CUgraph g, child, body[2];
+    CUcontext kept;
+    abi_is(cu.cuDevicePrimaryCtxRetain(&kept, 0), CUDA_SUCCESS, "the context stays to the end");
+    for (int i = 0; i < 40; i++) {
+        cu.cuGraphCreate(&g, 0);
+        if (i % 2) conditional(g, NULL, 0, handle(g, 1, CU_GRAPH_COND_ASSIGN_DEFAULT), CU_GRAPH_COND_TYPE_IF, 2, body);
+        cu.cuGraphCreate(&child, 0);
+        abi_is(cu.cuGraphAddChildGraphNode(&(CUgraphNode){ NULL }, g, NULL, 0, child), CUDA_SUCCESS, "a child of a graph that nobody destroys");
+    }
+}
+
 int main(void)
 {
     abi_open();
@@ -238,6 +252,7 @@ int main(void)
     captured_bodies();
     what_is_refused();
     updates();
+    left_at_the_end();
     cu.cuMemFree(word);
     cu.cuModuleUnload(module);
     return abi_close();

@@ -67,7 +67,7 @@ tests_whole_fault_streams_SOURCES = $(fault_sources)
 tests_whole_fault_streams_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_streams.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"streams: 16974202"'
 tests_whole_fault_streams_LDADD = $(whole_ldadd)
 tests_whole_fault_graphs_SOURCES = $(fault_sources)
-tests_whole_fault_graphs_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_graphs.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"graphs: 33948419"'
+tests_whole_fault_graphs_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_graphs.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"graphs: 33948479"'
 tests_whole_fault_graphs_LDADD = $(whole_ldadd)
 tests_whole_fault_devices_SOURCES = $(fault_sources)
 tests_whole_fault_devices_CPPFLAGS = $(AM_CPPFLAGS) -DEXAMPLE='"tests/whole/work_devices.c"' -DEXAMPLE_RELEASES -DEXAMPLE_OUTPUT='"devices: 72"'

@@ -82,6 +82,35 @@ static void nodes(void)
     cj_stream_sync(t);
 }
 
+/* Memory of a graph: one piece freed in it, one that lives on and is given back, read on another stream. */
+static void memory(void)
+{
+    cj_dptr in = { 0 }, on = { 0 };
+    cj_graph *g = cj_graph_create(dev), *h = cj_graph_create(dev);
+    cj_node *a = cj_graph_mem_alloc(g, NULL, 4 * N, &in), *b = cj_graph_mem_alloc(g, NULL, 4 * N, &on);
+    cj_node *f = cj_graph_set32(g, CJ_NODES(a), in, 30, N), *c = cj_graph_copy(g, CJ_NODES(f, b), on, in, 4 * N);
+    cj_node *gone = cj_graph_mem_free(g, CJ_NODES(c), in);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    bool there = work_made(gone) && work_made(g) && work_made(x);
+    for (int i = 0; i < 2 && there; i++) {
+        if (!work_did(cj_exec_launch(x, s))) break;
+        work_did(cj_stream_fork(s, t));
+        work_did(cj_copy(t, cj_offset(d, 4), on, 4));
+        work_did(cj_free(dev, on));
+        work_did(cj_stream_join(s, t));
+    }
+    cj_node *read = cj_graph_copy(h, NULL, d, on, 4);
+    cj_graph_mem_free(h, CJ_NODES(read), on);
+    cj_exec *y = cj_graph_instantiate(h, NULL);
+    if (there && work_made(y)) work_did(cj_exec_launch(x, s)), work_did(cj_exec_launch(y, s));
+    sum += word(0) + word(1);
+    cj_exec_free(x);
+    cj_graph_free(g);
+    cj_exec_free(y);
+    cj_graph_free(h);
+    cj_stream_sync(t);
+}
+
 static void captures(void)
 {
     static uint32_t host;
@@ -191,7 +220,7 @@ int main(void)
     set = cj_kernel_load(dev, m, "set");
     d = cj_alloc(s, 8 * N);
     if (!d.addr) work_made(s);
-    if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s))) nodes(), captures(), conditions(), words(), cache();
+    if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s))) nodes(), memory(), captures(), conditions(), words(), cache();
     work_did(cj_free(dev, d));
     cj_kernel_free(add);
     cj_kernel_free(set);
