@@ -259,7 +259,7 @@ CJ_API void cj_exec_defaults(cj_exec_opts *opts);
 
 /* Makes a launchable snapshot; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_exec_free.
  * Errors: the failure of a node that could not be added; CJ_EINVAL for a body, and for nodes that come after each other in a circle; CJ_ESTATE while the graph is being
- * captured into, and for a second exec of a graph with memory nodes; CJ_EDRIVER. */
+ * captured into, and for a second exec of a graph with memory or conditional nodes; CJ_EDRIVER. */
 CJ_API cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts);
 
 /* Gives the whole graph to `s`: after its earlier work, before its later work.  Two launches of one exec never overlap, whatever their

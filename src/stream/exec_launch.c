@@ -42,7 +42,8 @@ static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts 
     x->nmemory = g->nmemory;
     x->auto_free = o->auto_free != 0;
     if (cji_ctx_begin_calm(x, x->dev, &ctx, call) != CJ_OK) return;
-    if (g->nmemory) cji_late_drain(x->hub, CJI_LATE_ALL); /* an exec that was freed may still be there */
+    const bool once = g->nmemory || g->conditionals; /* it has one exec at a time */
+    if (once) cji_late_drain(x->hub, CJI_LATE_ALL); /* an exec that was freed may still be there */
     CUresult r = x->hub->cu->cuGraphInstantiateWithFlags(&x->raw, g->raw, flags);
     if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams]) r = exec_reason(x, g->raw, flags, &reason);
     cji_ctx_leave(x->dev, &ctx);
@@ -51,9 +52,9 @@ static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts 
         return;
     }
     x->raw = NULL;
-    if (r == CUDA_ERROR_NOT_SUPPORTED && g->nmemory)
+    if (r == CUDA_ERROR_NOT_SUPPORTED && once)
         cji_cu_fail_as(x, x->dev->drv, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
-                       "%s: the graph allocates or frees memory and has an exec; there is one at a time: free that one, and wait for its launches, first", call);
+                       "%s: the graph has nodes of memory or conditions, and an exec; there is one at a time: free that one, and wait for its launches, first", call);
     else if (*reason) cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call, "%s: the graph cannot be launched: %s", call, reason);
     else cji_refused(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
 }
