@@ -98,11 +98,12 @@ static cj_status exec_fail_both(cj_stream *s, cj_status st)
     return cji_stream_failed(s, st);
 }
 
-/* Gives the exec to the driver: both calls do that. */
-static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch)
+/* Gives the exec to the driver: both calls do that.  *wrong: memory that forbids the launch. */
+static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch, cji_mem_wrong *wrong)
 {
     pthread_mutex_lock(&x->lock);
-    CUresult r = launch ? s->cu->cuGraphLaunch(x->raw, s->raw) : s->cu->cuGraphUpload(x->raw, s->raw);
+    *wrong = launch && x->nmemory ? cji_exec_memory_ready(x, s) : (cji_mem_wrong){ 0, 0 };
+    CUresult r = wrong->addr ? CUDA_ERROR_INVALID_VALUE : launch ? s->cu->cuGraphLaunch(x->raw, s->raw) : s->cu->cuGraphUpload(x->raw, s->raw);
     if (launch && r == CUDA_SUCCESS && x->nmemory) cji_exec_memory_launched(x, s);
     pthread_mutex_unlock(&x->lock);
     return r;
@@ -120,22 +121,23 @@ static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *c
     if (atomic_load(&s->capturing)) /* the driver would refuse and break the capture */
         return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "%s: the stream is being captured; %s on another one, or put the graph into another with cj_graph_child", call,
                                           launch ? "launch" : "upload"));
-    if (launch && x->nmemory && (st = cji_exec_memory_ready(x, s, call)) != CJ_OK) return exec_fail_both(s, st);
+    if (launch && x->nmemory) cji_exec_memory_wait(x);
     bool tried = cji_may_try(s);
     cji_used(&x->used, s->bit);
-    CUresult r = tried ? exec_give(x, s, launch) : CUDA_SUCCESS;
+    cji_mem_wrong wrong = { 0, 0 };
+    CUresult r = tried ? exec_give(x, s, launch, &wrong) : CUDA_SUCCESS;
     if (!tried || r != CUDA_SUCCESS) {
         cji_ctx ctx;
         st = cji_ctx_begin(x, x->dev, &ctx, call);
         if (st != CJ_OK) return exec_fail_both(s, st);
         cji_note_current(s, &ctx);
-        if (!tried || ctx.pushed) r = exec_give(x, s, launch);
+        if (!tried || ctx.pushed) r = exec_give(x, s, launch, &wrong);
         cji_ctx_leave(x->dev, &ctx);
     }
     cji_late_poll(s->hub, 1);
     if (r == CUDA_SUCCESS && launch) cji_count_one(s);
     if (s->shadow) cji_stream_follow(s);
-    if (r == CUDA_ERROR_INVALID_VALUE && launch && x->nmemory && (st = cji_exec_memory_ready(x, s, call)) != CJ_OK) return exec_fail_both(s, st); /* another thread was quicker */
+    if (wrong.addr) return exec_fail_both(s, cji_exec_memory_refused(x, &wrong, call));
     return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
 }
 

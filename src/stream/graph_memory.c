@@ -236,23 +236,6 @@ void cji_graph_memory_seal(cj_graph *g)
     }
 }
 
-/* The first memory that the launch finds in a wrong state, *way: 1 still there, 2 not there, 3 going; and whether some is going. */
-static uint64_t exec_memory_wrong(cj_exec *x, int *way)
-{
-    uint64_t addr = 0;
-    pthread_mutex_lock(&x->lock);
-    for (size_t i = 0; i < x->nmemory && !addr; i++) {
-        const cji_graph_mem *use = &x->memory[i];
-        const cji_mem *m = use->mem;
-        pthread_mutex_lock(&m->side->lock);
-        *way = m->going ? 3 : use->alloc && m->out && !x->auto_free ? 1 : !use->alloc && !m->out ? 2 : 0;
-        if (*way) addr = m->addr;
-        pthread_mutex_unlock(&m->side->lock);
-    }
-    pthread_mutex_unlock(&x->lock);
-    return addr;
-}
-
 /* `to` goes on behind what the lane's stream was given so far; hub's lock held, calm. */
 static bool lane_before(const cji_hub *hub, const cji_lane *lane, CUstream to)
 {
@@ -265,42 +248,65 @@ static bool lane_before(const cji_hub *hub, const cji_lane *lane, CUstream to)
     return done;
 }
 
-/* What cj_free gave back in the order of another stream than `s` comes before the launch; calm. */
-static bool exec_memory_order(cj_exec *x, cj_stream *s)
+/* What cj_free gave back in the order of another stream than `s` comes before the launch: the address of what cannot be ordered, 0 for none. */
+static uint64_t exec_memory_order(const cj_exec *x, cj_stream *s)
 {
     cji_hub *hub = x->hub;
-    bool done = true;
-    pthread_mutex_lock(&x->lock);
-    for (size_t i = 0; i < x->nmemory && done; i++) {
+    uint64_t addr = 0;
+    for (size_t i = 0; i < x->nmemory && !addr; i++) {
         const cji_mem *m = x->memory[i].mem;
+        cji_calm calm;
+        bool done = true;
         pthread_mutex_lock(&m->side->lock);
         pthread_mutex_lock(&hub->lock);
-        if (m->behind && m->home->live && (m->home != s->lane || s->shadow)) done = lane_before(hub, m->home, s->raw);
+        if (m->behind && m->home->live && (m->home != s->lane || s->shadow)) {
+            cji_calm_begin(hub, &calm);
+            done = lane_before(hub, m->home, s->raw);
+            cji_calm_end(hub, &calm);
+        }
         pthread_mutex_unlock(&hub->lock);
         pthread_mutex_unlock(&m->side->lock);
+        if (!done) addr = m->addr;
     }
-    pthread_mutex_unlock(&x->lock);
-    return done;
+    return addr;
 }
 
-cj_status cji_exec_memory_ready(cj_exec *x, cj_stream *s, const char *call)
+static cji_mem_wrong exec_memory_wrong(const cj_exec *x)
+{
+    cji_mem_wrong wrong = { 0, 0 };
+    for (size_t i = 0; i < x->nmemory && !wrong.addr; i++) {
+        const cji_graph_mem *use = &x->memory[i];
+        const cji_mem *m = use->mem;
+        pthread_mutex_lock(&m->side->lock);
+        wrong.way = m->going ? 3 : use->alloc && m->out && !x->auto_free ? 1 : !use->alloc && !m->out ? 2 : 0;
+        if (wrong.way) wrong.addr = m->addr;
+        pthread_mutex_unlock(&m->side->lock);
+    }
+    return wrong;
+}
+
+cji_mem_wrong cji_exec_memory_ready(const cj_exec *x, cj_stream *s)
+{
+    cji_mem_wrong wrong = exec_memory_wrong(x);
+    if (!wrong.addr && (wrong.addr = exec_memory_order(x, s))) wrong.way = 4;
+    return wrong;
+}
+
+cj_status cji_exec_memory_refused(cj_exec *x, const cji_mem_wrong *wrong, const char *call)
 {
     static const char *const ways[] = { "", "is still there from an earlier launch; give it back with cj_free, free it in the graph with cj_graph_mem_free, or instantiate with auto_free",
                                         "is not there for this graph to free; launch the graph that allocates it first",
-                                        "was given to cj_free and what uses it is not done yet; wait for that first, with cj_stream_sync or the end of the capture" };
-    int way = 0;
-    cji_calm calm;
-    uint64_t addr = exec_memory_wrong(x, &way);
-    if (addr && way == 3) {
-        cji_late_drain(x->hub, CJI_LATE_ALL);
-        addr = exec_memory_wrong(x, &way);
-    }
-    if (addr) return cji_fail(x, CJ_ESTATE, call, "%s: the memory of a graph at 0x%llx %s", call, (unsigned long long)addr, ways[way]);
-    cji_calm_begin(x->hub, &calm);
-    bool ordered = exec_memory_order(x, s);
-    cji_calm_end(x->hub, &calm);
-    if (ordered) return CJ_OK;
-    return cji_fail(x, CJ_ESTATE, call, "%s: the launch cannot follow the stream on which cj_free gave memory of the graph back, as that is being captured; end that capture first", call);
+                                        "was given to cj_free and what uses it is not done yet; wait for that first, with cj_stream_sync or the end of the capture",
+                                        "was given back in the order of another stream, which the launch cannot follow as it is being captured; end that capture first" };
+    return cji_fail(x, CJ_ESTATE, call, "%s: the memory of a graph at 0x%llx %s", call, (unsigned long long)wrong->addr, ways[wrong->way]);
+}
+
+void cji_exec_memory_wait(cj_exec *x)
+{
+    pthread_mutex_lock(&x->lock);
+    const bool going = exec_memory_wrong(x).way == 3;
+    pthread_mutex_unlock(&x->lock);
+    if (going) cji_late_drain(x->hub, CJI_LATE_ALL);
 }
 
 /* The stream of the latest launch; with the side's lock held. */

@@ -128,8 +128,13 @@ void cji_graph_memory_free(cj_graph *g); /* lets the driver's graph go, or leave
 bool cji_graph_memory_copy(const cj_graph *g, cji_graph_mem **out);
 void cji_graph_memory_seal(cj_graph *g); /* it was instantiated; with the lock held */
 
-/* Before a launch: whether the memory allows it; a failure is left in the exec.  After it: what it has done, with the exec's lock held. */
-cj_status cji_exec_memory_ready(cj_exec *x, cj_stream *s, const char *call);
+/* Around a launch, all but wait with the exec's lock held.  wait: what is on its way back gets there, if it can.  ready: makes the launch on `s` come behind what
+ * was given back; or the first memory that forbids it, its address 0 for none, and how: 1 still there, 2 not there, 3 on its way back, 4 not to be ordered.
+ * refused: the failure for that, left in the exec (its lock not held).  launched: what the launch has done. */
+typedef struct cji_mem_wrong { uint64_t addr; int way; } cji_mem_wrong;
+void cji_exec_memory_wait(cj_exec *x);
+cji_mem_wrong cji_exec_memory_ready(const cj_exec *x, cj_stream *s);
+cj_status cji_exec_memory_refused(cj_exec *x, const cji_mem_wrong *wrong, const char *call);
 void cji_exec_memory_launched(cj_exec *x, cj_stream *s);
 
 /* -- Shapes (graph_shape.c) ------------------------------------------------------------------------------------------ */

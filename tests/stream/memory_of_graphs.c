@@ -318,6 +318,43 @@ static void elsewhere(void)
     cj_stream_sync(s);
 }
 
+typedef struct quick { cj_exec *x; cj_stream *s; cj_dptr m; int launched, late, other; } quick;
+
+/* Launches, and gives the memory back where it was this thread's launch. */
+static void *be_quick(void *user)
+{
+    quick *q = user;
+    for (int i = 0; i < 40; i++) {
+        cj_status st = cj_exec_launch(q->x, q->s);
+        if (st == CJ_OK) st = cj_free(dev, q->m) == CJ_OK ? CJ_OK : CJ_EDRIVER;
+        q->launched += st == CJ_OK;
+        q->late += st == CJ_ESTATE;
+        q->other += st != CJ_OK && st != CJ_ESTATE;
+    }
+    return NULL;
+}
+
+static void two_threads(void)
+{
+    cj_dptr m;
+    pthread_t thread[2];
+    cj_graph *g = cj_graph_create(dev);
+    allocating(g, 50, &m);
+    cj_exec *x = cj_graph_instantiate(g, NULL);
+    quick q[2] = { { x, s, m, 0, 0, 0 }, { x, t, m, 0, 0, 0 } };
+    for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, be_quick, &q[i]);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    tap_ok(!q[0].other && !q[1].other && q[0].launched + q[0].late == 40 && q[1].launched + q[1].late == 40,
+           "of two threads that launch one exec the later is told of it");
+    tap_ok(q[0].launched + q[1].launched > 0, "... each time one launches");
+    cj_stream_sync(s);
+    cj_stream_sync(t);
+    tap_is_int(cj_exec_launch(x, s), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
+    tap_is_uint(word_of(s, m), 51, "... with its memory");
+    cj_exec_free(x);
+    cj_graph_free(g);
+}
+
 /* Memory that others allocate while they capture. */
 static void captured_by_others(void)
 {
@@ -361,6 +398,7 @@ int main(void)
         kept();
         one_exec();
         refused();
+        two_threads();
         captured_by_others();
         elsewhere();
     } else {
