@@ -19,7 +19,8 @@
  *
  * A call that fails inside a capture leaves a graph that would lack a node, so cj_capture_end then fails with that call's error.  A node that cannot be
  * added is a failed object and leaves its graph with the same hole: cj_graph_instantiate then fails with the first such error.
- * Captures that others begin on a raw handle are respected, but nothing is kept alive for them.
+ * Captures that others begin on a raw handle take what the stream is given, but nothing is kept alive for them; asking such a stream, or waiting for it, breaks
+ * them, as the driver does.
  *
  * Threads and errors as in stream.h.
  */

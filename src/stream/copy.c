@@ -14,11 +14,18 @@ static cji_host_kind host_kind_at(const cji_cu *cu, const void *p)
     return type == CU_MEMORYTYPE_DEVICE ? CJI_HOST_DEVICE : CJI_HOST_PAGEABLE;
 }
 
-cji_host_kind cji_host_kind_of(const cji_cu *cu, const void *p, size_t bytes)
+static cji_host_kind host_kind(const cji_cu *cu, const void *p, size_t bytes)
 {
     cji_host_kind first = host_kind_at(cu, p);
     if (first != CJI_HOST_PINNED) return first;
     return host_kind_at(cu, (const char *)p + bytes - 1) == CJI_HOST_PINNED ? CJI_HOST_PINNED : CJI_HOST_PAGEABLE;
+}
+
+/* In a capture that somebody else began nobody would keep a staging piece, so the driver is given the memory itself. */
+cji_host_kind cji_host_kind_of(const cj_stream *s, const void *p, size_t bytes)
+{
+    cji_host_kind kind = host_kind(s->cu, p, bytes);
+    return kind == CJI_HOST_PAGEABLE && !atomic_load(&s->capturing) && cji_stream_captures(s->hub, s->raw) ? CJI_HOST_PINNED : kind;
 }
 
 /* -- Between host and device ----------------------------------------------------------------------------------------- */
@@ -30,7 +37,7 @@ static cj_status copy_enqueue(cj_stream *s, const copy_job *j, const char *call)
 {
     const void *host = j->to ? j->to : j->from;
     CUresult r;
-    switch (cji_host_kind_of(s->cu, host, j->bytes)) {
+    switch (cji_host_kind_of(s, host, j->bytes)) {
     case CJI_HOST_DEVICE:
         return cji_fail(s, CJ_EINVAL, call, "%s: the host's side is device memory; copy between device addresses with cj_copy", call);
     case CJI_HOST_PAGEABLE: {

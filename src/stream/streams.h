@@ -311,8 +311,8 @@ cj_status cji_staged_rows(cj_stream *s, cji_staging *st, const cji_rows *rows, c
 
 typedef enum cji_host_kind { CJI_HOST_PAGEABLE, CJI_HOST_PINNED, CJI_HOST_DEVICE } cji_host_kind;
 
-/* What the driver takes a host range for: pinned if it is at both ends; context current. */
-cji_host_kind cji_host_kind_of(const cji_cu *cu, const void *p, size_t bytes);
+/* What a copy of `s` takes a host range for: pinned if the driver says so of both ends, and what a capture of others is given as it is; context current. */
+cji_host_kind cji_host_kind_of(const cj_stream *s, const void *p, size_t bytes);
 
 struct cji_side {
     cji_hub *hub;
