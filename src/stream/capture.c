@@ -371,6 +371,10 @@ static cj_status capture_into_old(cj_stream *s, cji_capture *c, cj_status st, co
     pthread_mutex_lock(&root->lock);
     root->capturing = false;
     if (st != CJ_OK) cji_graph_hole(root);
+    if (!raw) { /* the driver destroys what a failed capture was to add to; an outer graph must not lead there any more */
+        root->gone = true;
+        root->raw = c->into->raw = NULL;
+    }
     pthread_mutex_unlock(&root->lock);
     return st;
 }

@@ -39,8 +39,9 @@ cj_status cji_graph_enter(cj_graph *g, void *into, const char *call)
 {
     cj_graph *root = cji_graph_root(g);
     pthread_mutex_lock(&root->lock);
-    if (!root->capturing) return CJ_OK;
+    if (!root->capturing && !root->gone) return CJ_OK;
     pthread_mutex_unlock(&root->lock);
+    if (root->gone) return cji_fail_with(into, &root->hole);
     return cji_fail(into, CJ_ESTATE, call, "%s: a capture adds to the graph; end or pause it first", call);
 }
 
@@ -96,7 +97,7 @@ static void graph_delete_body(cj_graph *b)
 static void graph_delete(cj_graph *g)
 {
     cj_device *dev = g->dev;
-    if (g->raw) cji_graph_memory_free(g);
+    cji_graph_memory_free(g);
     cji_keep_drop(g->keep);
     for (size_t i = 0; i < g->nbody; i++) graph_delete_body(g->body[i]);
     graph_delete_parts(g);

@@ -28,7 +28,7 @@ void cji_graph_memory_free(cj_graph *g)
 {
     cji_free(g->memory, g->memory_cap * sizeof *g->memory);
     if (!g->holder) {
-        g->hub->cu->cuGraphDestroy(g->raw);
+        if (g->raw) g->hub->cu->cuGraphDestroy(g->raw);
         return;
     }
     g->holder->raw = g->raw;

@@ -45,6 +45,7 @@ struct cj_graph {
     cji_keep *keep;
     bool capturing;       /* an open capture adds to it or to a body of it */
     bool holed;           /* a node is missing */
+    bool gone;            /* and the driver's graph with it: a capture into it failed.  raw is NULL */
     cj_error hole;        /* why: the first failure */
     size_t conditionals;  /* conditions made, also for bodies */
     cj_node **made;       /* every cj_node, failed ones too */

@@ -23,7 +23,7 @@ tests_stream_values_and_callbacks_SOURCES = %D%/values_and_callbacks.c $(fake_dr
 
 # On a device.
 device_tests += %D%/at_exit %D%/default_streams %D%/shared_memory %D%/events_between_processes %D%/barriers %D%/boxes %D%/managed_memory %D%/two_devices %D%/held_by_values %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
-device_tests += %D%/capture_forks %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes %D%/left_out %D%/captured_by_others %D%/random_work %D%/random_work_of_two
+device_tests += %D%/capture_forks %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes %D%/left_out %D%/captured_by_others %D%/capture_takes_graph %D%/random_work %D%/random_work_of_two
 random_work = %D%/random_programs.c %D%/random_ops.c %D%/random_work.h
 tests_stream_random_work_SOURCES = %D%/random_work.c $(random_work)
 tests_stream_random_work_of_two_SOURCES = %D%/random_work_of_two.c $(random_work)
