@@ -47,7 +47,8 @@ CJ_API cj_status cj_copy_box(cj_stream *s, const cj_box *box);
 
 /* Copies `bytes` from memory of one device to memory of another, on a stream of either, in its order; needs no access of one to the other.  Other streams,
  * of both devices, wait for it by an event.  cj_free on either device waits for it by itself.
- * Errors: CJ_EINVAL for devices of two drivers, and as cj_copy.  cuMemcpyPeerAsync; captured, cuMemcpyAsync. */
+ * Captured, it lets the stream's device reach the other's memory, as cj_device_reach does, since a graph copies only there.
+ * Errors: CJ_EINVAL for devices of two drivers, and as cj_copy; captured, CJ_ENOTSUP where the device cannot.  cuMemcpyPeerAsync; captured, cuMemcpyAsync. */
 CJ_API cj_status cj_copy_peer(cj_stream *s, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
 /* 1 where kernels of `dev` can be let reach the memory of `peer`; 0 where not, and for a failed device. */

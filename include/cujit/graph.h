@@ -146,7 +146,7 @@ CJ_API cj_node *cj_graph_copy_to_host(cj_graph *g, const cj_nodes *after, void *
 CJ_API cj_node *cj_graph_copy(cj_graph *g, const cj_nodes *after, cj_dptr dst, cj_dptr src, size_t bytes);
 
 /* Rows and boxes as cj_copy_box copies them, and between devices as cj_copy_peer; at least one byte.  An end may be memory of another device than the
- * graph's, and is kept alive there. */
+ * graph's: it is kept alive there, and the graph's device is let reach it, as by cj_device_reach (CJ_ENOTSUP where it cannot). */
 CJ_API cj_node *cj_graph_copy_box(cj_graph *g, const cj_nodes *after, const cj_box *box);
 CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 

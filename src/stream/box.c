@@ -85,6 +85,11 @@ static cj_status box_give(cj_stream *s, const cji_box *b, const char *call)
     if (kind == CJI_HOST_DEVICE) return cji_fail(s, CJ_EINVAL, call, "%s: %sthe host's side is device memory; name it as such", call, b->which);
     if (kind == CJI_HOST_PAGEABLE) return box_give_staged(s, b, call);
     const bool captured = atomic_load(&s->capturing) || (b->peer && cji_stream_captures(s->hub, s->raw));
+    if (captured && b->peer) {
+        cj_status st = cji_peer_in_graph(s, s->dev, b->dst.dev, call);
+        if (st == CJ_OK) st = cji_peer_in_graph(s, s->dev, b->src.dev, call);
+        if (st != CJ_OK) return st;
+    }
     if (b->height == 1 && b->depth == 1) r = box_give_plain(s, b, captured, &doing);
     else if (b->peer && !captured) r = box_give_peer(s, b, &doing);
     else r = b->depth == 1 ? box_give_rows(s, b, &doing) : box_give_slices(s, b, &doing);

@@ -87,6 +87,24 @@ static CUresult peer_open(cj_device *dev, cj_device *peer, const char **doing)
     return r;
 }
 
+cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const char *call)
+{
+    const char *doing = "cuDeviceCanAccessPeer";
+    cji_calm calm;
+    int can = 0;
+    if (home == other) return CJ_OK;
+    CUresult r = peer_can(home, other, &can);
+    if (r == CUDA_SUCCESS && !can)
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d cannot reach the memory of device %d, as a copy in a graph must; copy with cj_copy_peer outside of captures",
+                        call, home->ordinal, other->ordinal);
+    if (r == CUDA_SUCCESS) {
+        cji_calm_begin(&home->hub, &calm);
+        r = peer_open(home, other, &doing);
+        cji_calm_end(&home->hub, &calm);
+    }
+    return r == CUDA_SUCCESS ? CJ_OK : cji_refused(into, home, r, call, doing);
+}
+
 cj_status cj_device_reach(cj_device *dev, cj_device *peer)
 {
     static const char call[] = "cj_device_reach";

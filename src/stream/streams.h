@@ -268,6 +268,8 @@ cj_status cji_box_run(cj_stream *s, const cji_box *b, const char *call);
 
 /* Makes the side's stream for guests wait for what `s`, a stream of another device, was given so far; *bit is its lane's.  A failure is left in `into`. */
 cj_status cji_guest_visit(cji_side *side, cj_stream *s, uint64_t *bit, void *into, const char *call);
+/* A copy in a graph of `home` with memory of `other` at an end: the driver wants access, which cuMemcpyPeerAsync does without.  A failure is left in `into`. */
+cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const char *call);
 void cji_guest_free(cji_side *side); /* context current */
 void cji_fill_words_free(cji_side *side, bool idle); /* exec_fill.c; not idle: they go with the context */
 

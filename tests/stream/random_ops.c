@@ -286,7 +286,7 @@ bool work_end(work *w)
         memset(&w->exec[i], 0, sizeof w->exec[i]);
     }
     for (unsigned i = 0; i < STREAMS; i++)
-        if (cj_stream_sync(w->stream[i]) != CJ_OK) snprintf(w->why, sizeof w->why, "stream %u: %s", i, cj_error_of(w->stream[i])->message);
+        if (cj_stream_sync(w->stream[i]) != CJ_OK && !*w->why) snprintf(w->why, sizeof w->why, "stream %u: %s", i, cj_error_of(w->stream[i])->message);
     for (unsigned r = 0; r < MEMS; r++) {
         mem *m = &w->mem[r];
         const uint32_t *is = m->h;

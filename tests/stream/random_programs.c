@@ -1,4 +1,5 @@
 /* Random programs: order between streams, and the steps of a program (random_work.h). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,11 @@ static void order_by_barrier(work *w, unsigned a, unsigned b)
                 if (who[i] != who[j]) learn(w, who[i], who[j]);
 }
 
+static void sync(work *w, unsigned a)
+{
+    if (cj_stream_sync(w->stream[a]) != CJ_OK && !*w->why) snprintf(w->why, sizeof w->why, "stream %u: %s", a, cj_error_of(w->stream[a])->message);
+}
+
 static void order_by_word(work *w, unsigned a, unsigned b)
 {
     unsigned k = w->words_used++ % WORDS;
@@ -59,12 +65,12 @@ static void order_by_word(work *w, unsigned a, unsigned b)
     learn(w, a, b);
     /* The word is written again behind this wait only. */
     if (w->words_used % WORDS == 0)
-        for (unsigned i = 0; i < STREAMS; i++) cj_stream_sync(w->stream[i]);
+        for (unsigned i = 0; i < STREAMS; i++) sync(w, i);
 }
 
 static void order_by_host(work *w, unsigned b)
 {
-    cj_stream_sync(w->stream[b]);
+    sync(w, b);
     for (unsigned i = 0; i < STREAMS; i++)
         if (w->knows[b][i] > w->done[i]) w->done[i] = w->knows[b][i];
     w->done[b] = w->given[b];
@@ -229,6 +235,9 @@ void work_programs(unsigned devices)
     w.devices = devices;
     w.tell = one != NULL;
     work_open(&w);
-    for (unsigned seed = first; seed <= last; seed++) tap_ok(program(&w, seed, 120), "program %u computes what it says%s%s", seed, *w.why ? ": " : "", w.why);
+    for (unsigned seed = first; seed <= last; seed++) {
+        const bool right = program(&w, seed, 120);
+        tap_ok(right, "program %u computes what it says%s%s", seed, right ? "" : ": ", w.why);
+    }
     work_close(&w);
 }
