@@ -49,6 +49,20 @@ static CUresult sd_side_of(CUmemorytype type, const void *host, CUdeviceptr devi
     return cji_sd_space_at(NULL, out->at, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static bool sd_side_reached(const sd_side *s, const sd_ctx *c)
+{
+    sd_range r;
+    return s->host || !cji_sd_space_find(s->at, &r) || !r.pool || cji_sd_space_at(c, s->at, 1);
+}
+
+CUresult cji_sd_copy_node_work(const CUDA_MEMCPY3D *p, sd_ctx *c, sd_work **out)
+{
+    CUresult r = cji_sd_copy_work(p, c, out);
+    if (r || !(*out)->copy.depth || (sd_side_reached(&(*out)->copy.dst, c) && sd_side_reached(&(*out)->copy.src, c))) return r;
+    cji_sd_work_drop(*out);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult cji_sd_copy_work(const CUDA_MEMCPY3D *p, sd_ctx *c, sd_work **out)
 {
     sd_side dst, src;
@@ -199,7 +213,7 @@ static CUresult sd_copy(const CUDA_MEMCPY3D *p, CUstream h, bool sync)
     sd_lock();
     CUresult r = cji_sd_stream_for_work(h, &s);
     if (!r && sync && s->capture) r = cji_sd_capture_refuses(s);
-    if (!r) r = cji_sd_copy_work(p, s->ctx, &w);
+    if (!r) r = s->capture ? cji_sd_copy_node_work(p, s->ctx, &w) : cji_sd_copy_work(p, s->ctx, &w);
     if (!r && s->capture && !w->copy.depth) {   /* it makes no node */
         cji_sd_work_drop(w);
         sd_unlock();

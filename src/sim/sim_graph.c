@@ -34,7 +34,7 @@ void cji_sd_graph_drop(sd_graph *g)
 void cji_sd_graph_forget(sd_graph *g)
 {
     cji_sd_handle_drop(g);
-    cji_sd_graph_drop(g);
+    if (!g->parent) cji_sd_graph_drop(g);   /* else it is its node's, without a handle */
 }
 
 CUresult cji_sd_graph_get(CUgraph h, sd_graph **out)

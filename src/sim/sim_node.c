@@ -86,7 +86,7 @@ static CUresult sd_memcpy_work(const CUDA_MEMCPY3D *p, CUcontext h, sd_work **ou
     sd_ctx *c;
     CUresult r = cji_sd_ctx_for(h, &c);
     if (!r && (!p->WidthInBytes || !p->Height || !p->Depth)) r = CUDA_ERROR_INVALID_VALUE;   /* a call copies nothing, a node does not */
-    return r ? r : cji_sd_copy_work(p, c, out);
+    return r ? r : cji_sd_copy_node_work(p, c, out);
 }
 
 static CUresult sd_memset_work(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h, sd_work **out)
@@ -337,7 +337,7 @@ CUresult cji_sd_cuGraphMemcpyNodeSetParams(CUgraphNode h, const CUDA_MEMCPY3D *p
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     sd_lock();
     CUresult r = sd_node_typed(h, CU_GRAPH_NODE_TYPE_MEMCPY, &n);
-    if (!r) r = cji_sd_copy_work(p, n->work->ctx, &w);
+    if (!r) r = cji_sd_copy_node_work(p, n->work->ctx, &w);
     if (!r) sd_node_change(n, w);
     sd_unlock();
     return r;

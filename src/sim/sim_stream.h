@@ -57,6 +57,8 @@ CUresult cji_sd_submit(sd_stream *s, sd_work *w);
 /* ---- Copies (sim_copy.c) ----------------------------------------------------------------------------------------- */
 
 CUresult cji_sd_copy_work(const CUDA_MEMCPY3D *p, sd_ctx *c, sd_work **out);      /* under the lock; checks it */
+/* The same for a graph, which wants access to memory of another device's pool, as a call does not: seen on two H200. */
+CUresult cji_sd_copy_node_work(const CUDA_MEMCPY3D *p, sd_ctx *c, sd_work **out);
 CUresult cji_sd_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sd_ctx *c, sd_work **out);
 
 #endif

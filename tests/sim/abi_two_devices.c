@@ -3,6 +3,39 @@
 
 #include "sim_abi.h"
 
+/* A graph copies to and from memory of another device's pool where its own device has access only; a call does without. */
+static void pools_in_graphs(CUcontext *c, CUstream *s)
+{
+    CUdeviceptr pooled = 0, own = 0;
+    CUmemoryPool pool;
+    CUgraph g, captured = NULL;
+    CUgraphNode n;
+    const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    cu.cuCtxSetCurrent(c[1]);
+    cu.cuMemAllocAsync(&pooled, 64, s[1]);
+    cu.cuStreamSynchronize(s[1]);
+    cu.cuCtxSetCurrent(c[0]);
+    cu.cuMemAllocAsync(&own, 64, s[0]);
+    cu.cuGraphCreate(&g, 0);
+    const CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = own, .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = pooled,
+                              .WidthInBytes = 64, .Height = 1, .Depth = 1 };
+    abi_is(cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, c[0]), CUDA_ERROR_INVALID_VALUE, "a node that copies to a pool's memory of the other device");
+    cu.cuStreamBeginCapture(s[0], CU_STREAM_CAPTURE_MODE_RELAXED);
+    abi_is(cu.cuMemcpyAsync(pooled, own, 64, s[0]), CUDA_ERROR_INVALID_VALUE, "and a captured copy");
+    if (!cu.cuStreamEndCapture(s[0], &captured)) cu.cuGraphDestroy(captured);
+    abi_is(cu.cuMemcpyPeerAsync(pooled, c[1], own, c[0], 64, s[0]), CUDA_SUCCESS, "a call does it");
+    cu.cuDeviceGetMemPool(&pool, 1);
+    abi_is(cu.cuMemPoolSetAccess(pool, &access, 1), CUDA_SUCCESS, "with access to the pool");
+    abi_is(cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, c[0]), CUDA_SUCCESS, "so does a node");
+    cu.cuMemPoolSetAccess(pool, &(CUmemAccessDesc){ .location = access.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_NONE }, 1);
+    cu.cuGraphDestroy(g);
+    cu.cuMemFreeAsync(own, s[0]);
+    cu.cuStreamSynchronize(s[0]);
+    cu.cuCtxSetCurrent(c[1]);
+    cu.cuMemFreeAsync(pooled, s[1]);
+    cu.cuStreamSynchronize(s[1]);
+}
+
 int main(void)
 {
     CUcontext c[2];
@@ -56,6 +89,8 @@ int main(void)
     abi_is(cu.cuStreamSynchronize(s[1]), CUDA_SUCCESS, "without a fault");
     tap_is_uint(abi_read(p[0]), 79, "and changes it");
     abi_is(cu.cuCtxDisablePeerAccess(c[0]), CUDA_SUCCESS, "access is taken");
+
+    pools_in_graphs(c, s);
 
     /* In one direction only: the other device never had it.  Its fault stays with it. */
     cu.cuCtxSetCurrent(c[0]);

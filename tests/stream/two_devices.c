@@ -251,11 +251,11 @@ int main(void)
     }
     copies();
     boxes();
+    as_nodes(); /* before anything has let a device reach the other */
     freed_in_use();
     barrier();
     kernels();
     captured();
-    as_nodes();
     for (int i = 0; i < 2; i++) {
         tap_is_int(cj_stream_sync(s[i]), CJ_OK, "nothing failed on device %d", i);
         cj_free(dev[i], d[i]);
