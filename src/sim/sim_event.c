@@ -93,7 +93,7 @@ static CUresult sd_wait_near(sd_stream *s, const sd_event *e, sd_op *point)
     return CUDA_SUCCESS;
 }
 
-/* For what the event stands for now. */
+/* For the point that the event has now. */
 static CUresult sd_wait_now(sd_stream *s, const sd_event *e)
 {
     sd_op *near;

@@ -266,7 +266,7 @@ static sd_work *sd_step_work(const sd_step *s)
     return s->enabled && s->work && s->work->verb != SD_RECORD && s->work->verb != SD_WAIT ? s->work : NULL;
 }
 
-/* It waits for what the event stands for now. */
+/* It waits for the point that the event has now. */
 static CUresult sd_step_waits(sd_op *op, const sd_event *e)
 {
     sd_op *near;
