@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cujit/cujit.h>
+#include "tests/stream/latch.h"
 
 static char work_first[480]; /* as the message of a cj_error */
 
@@ -35,18 +35,6 @@ static inline bool work_waited(cj_stream *s)
 
 /* Something that the device may lack is there, or was refused for that reason. */
 static inline bool work_may(cj_status st) { return st != CJ_ENOTSUP && work_did(st); }
-
-/* add(x, n, v): x[i] += v, with n threads. */
-static inline cj_ptx *work_module(void)
-{
-    cj_ptx *m = cj_ptx_create();
-    cj_fn *f = cj_ptx_kernel(m, "add");
-    cj_val x = cj_param_ptr(f, "x", CJ_U32), n = cj_param(f, "n", CJ_U32), v = cj_param(f, "v", CJ_U32), i = cj_global_id(f, CJ_X);
-    cj_if(f, cj_lt(f, i, n));
-        cj_set(f, x, i, cj_add(f, cj_get(f, x, i), v));
-    cj_end(f);
-    return m;
-}
 
 /* What main returns. */
 static inline int work_end(const char *name, uint64_t result)

@@ -58,7 +58,7 @@ int main(void)
     cj_driver *drv = cj_driver_open(NULL);
     cj_device *dev = cj_device_open(drv, 0);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_ptx *m = work_module();
+    cj_ptx *m = latch_add_module();
     work_made(s);
     cj_image *img = cj_image_create_text(dev, code_text), *made = cj_image_create(dev, m);
     work_made(img), work_made(made);

@@ -90,7 +90,7 @@ int main(void)
 {
     setenv("CUJIT_SIM_DEVICES", "2", 1);
     cj_driver *drv = cj_driver_open(NULL);
-    cj_ptx *m = work_module();
+    cj_ptx *m = latch_add_module();
     for (int i = 0; i < 2; i++) {
         dev[i] = cj_device_open(drv, i);
         s[i] = cj_stream_create(dev[i], NULL);
