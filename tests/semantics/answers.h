@@ -79,38 +79,29 @@ const an_stranger *an_other_context(void);
     "  mov.u32 %j, %tid.x; or.b32 %i, %i, %j; mov.u32 %j, %tid.y; or.b32 %i, %i, %j; mov.u32 %j, %tid.z; or.b32 %i, %i, %j;\n" \
     "  setp.ne.u32 %p, %i, 0;\n  @%p ret;\n"
 
+/* name(to, from, n): *to = *from * times + n. */
+#define AN_ENTRY(name, times) \
+    ".visible .entry " name "(.param .u64 to, .param .u64 from, .param .u32 n)\n" \
+    "{\n" \
+    "  .reg .b64 %t, %f; .reg .b32 %n, %v, %i, %j; .reg .pred %p;\n" \
+    AN_ONE_THREAD \
+    "  ld.param.u64 %t, [to];\n" \
+    "  ld.param.u64 %f, [from];\n" \
+    "  ld.param.u32 %n, [n];\n" \
+    "  cvta.to.global.u64 %t, %t;\n" \
+    "  cvta.to.global.u64 %f, %f;\n" \
+    "  ld.global.u32 %v, [%f];\n" \
+    "  mad.lo.u32 %v, %v, " times ", %n;\n" \
+    "  st.global.u32 [%t], %v;\n" \
+    "  ret;\n" \
+    "}\n"
+
 static const char an_ptx[] = ABI_HEAD
     ".extern .shared .align 4 .b8 room[];\n"
     ".visible .global .align 4 .u32 counter = 5;\n"
     ".visible .const .align 8 .b8 fixed[24];\n"
-    ".visible .entry step(.param .u64 to, .param .u64 from, .param .u32 n)\n"
-    "{\n"
-    "  .reg .b64 %t, %f; .reg .b32 %n, %v, %i, %j; .reg .pred %p;\n"
-    AN_ONE_THREAD
-    "  ld.param.u64 %t, [to];\n"
-    "  ld.param.u64 %f, [from];\n"
-    "  ld.param.u32 %n, [n];\n"
-    "  cvta.to.global.u64 %t, %t;\n"
-    "  cvta.to.global.u64 %f, %f;\n"
-    "  ld.global.u32 %v, [%f];\n"
-    "  mad.lo.u32 %v, %v, 3, %n;\n"
-    "  st.global.u32 [%t], %v;\n"
-    "  ret;\n"
-    "}\n"
-    ".visible .entry leap(.param .u64 to, .param .u64 from, .param .u32 n)\n"
-    "{\n"
-    "  .reg .b64 %t, %f; .reg .b32 %n, %v, %i, %j; .reg .pred %p;\n"
-    AN_ONE_THREAD
-    "  ld.param.u64 %t, [to];\n"
-    "  ld.param.u64 %f, [from];\n"
-    "  ld.param.u32 %n, [n];\n"
-    "  cvta.to.global.u64 %t, %t;\n"
-    "  cvta.to.global.u64 %f, %f;\n"
-    "  ld.global.u32 %v, [%f];\n"
-    "  mad.lo.u32 %v, %v, 5, %n;\n"
-    "  st.global.u32 [%t], %v;\n"
-    "  ret;\n"
-    "}\n"
+    AN_ENTRY("step", "3")
+    AN_ENTRY("leap", "5")
     ".visible .entry nothing()\n"
     "{\n"
     "  ret;\n"

@@ -1,6 +1,6 @@
 /* Captures (see answers.h): begun in every mode in two threads, forked and joined, disturbed by each kind of call; then every graph that came of them is
  * told, launched once, and its words read.  Each piece of work writes a word of its own and reads the one that its stream wrote before it. */
-#include "answers.h"
+#include "answers_work.h"
 
 enum { STREAMS = 6, OWN = 3, LEGACY = 3, PER_THREAD = 4 /* 5 is the other thread's */, EVENTS = 4, GRAPHS = 4, PIECES = 80, SPARE = AN_WORDS - 1,
        SCRATCH = PIECES + 3 /* written and never read */, KEPT = 3 };
@@ -209,52 +209,6 @@ static void op_dependencies(void)
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
-static int launch_with(CUstream s, unsigned me, unsigned from, unsigned n)
-{
-    static const int ids_of[] = { 2, 4, 5, 6, 8, 10, 14, 1 };
-    CUdeviceptr to = an_word(&tools, me), at = an_word(&tools, from);
-    void *params[] = { &to, &at, &n };
-    CUlaunchAttribute a;
-    CUlaunchConfig c = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s, .attrs = &a, .numAttrs = 1 };
-    int id = AN_PICK(ids_of);
-    memset(&a, 0, sizeof a);
-    a.id = (CUlaunchAttributeID)id;
-    switch (id) {
-    case 4: a.value.clusterDim.x = a.value.clusterDim.y = a.value.clusterDim.z = 1; break;
-    case 8: a.value.priority = -(int)an_below(4); break;
-    case 1: case 6: break;
-    default: a.value.cooperative = (int)an_below(2);
-    }
-    an_more(" attribute %d", id);
-    return an_status((int)(cu.cuLaunchKernelEx ? cu.cuLaunchKernelEx(&c, tools.step, params, NULL) : CUDA_ERROR_NOT_FOUND));
-}
-
-static int copy_3d(CUstream s, unsigned me, unsigned from)
-{
-    CUDA_MEMCPY3D c;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    c.srcDevice = an_word(&tools, from);
-    c.dstDevice = an_word(&tools, me);
-    c.srcPitch = c.dstPitch = 4;
-    c.srcHeight = c.dstHeight = 1;
-    c.WidthInBytes = 4;
-    c.Height = c.Depth = 1;
-    return (int)cu.cuMemcpy3DAsync(&c, s);
-}
-
-static int copy_2d(CUstream s, unsigned me, unsigned from)
-{
-    CUDA_MEMCPY2D c;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    c.srcDevice = an_word(&tools, from);
-    c.dstDevice = an_word(&tools, me);
-    c.WidthInBytes = 4;
-    c.Height = 1;
-    return (int)cu.cuMemcpy2DAsync(&c, s);
-}
-
 static void op_work(void)
 {
     unsigned i = some_stream(), kind = an_below(15), n = 1 + an_below(1000), me = pieces, from = streams[i].last;
@@ -273,10 +227,10 @@ static void op_work(void)
     case 5: an_more(" copy to host from %u", from); st = an_status((int)cu.cuMemcpyDtoHAsync(&tools.host[me], an_word(&tools, from), 4, s)); break;
     case 6: an_more(" copy from pinned"); st = an_status((int)cu.cuMemcpyHtoDAsync(an_word(&tools, me), &tools.host[SPARE], 4, s)); break;
     case 7: an_more(" copy from pageable"); st = an_status((int)cu.cuMemcpyHtoDAsync(an_word(&tools, me), &pageable[me], 4, s)); break;
-    case 8: an_more(" copy 2D from %u", from); st = an_status(copy_2d(s, me, from)); break;
-    case 9: an_more(" copy 3D from %u", from); st = an_status(copy_3d(s, me, from)); break;
+    case 8: an_more(" copy 2D from %u", from); st = an_status(an_copy_2d(&tools, s, me, from)); break;
+    case 9: an_more(" copy 3D from %u", from); st = an_status(an_copy_3d(&tools, s, me, from)); break;
     case 10: an_more(" plain copy from %u", from); st = an_status((int)cu.cuMemcpyAsync(an_word(&tools, me), an_word(&tools, from), 4, s)); break;
-    case 11: an_more(" step from %u", from); st = launch_with(s, me, from, n); break;
+    case 11: an_more(" step from %u", from); st = an_launch_with(&tools, s, me, from, n); break;
     default: an_more(" step from %u", from); st = an_status((int)an_step(kind == 12 ? tools.leap : tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
     }
     if (st) return;

@@ -87,22 +87,37 @@ static size_t some_pitch(void)
     return AN_PICK(pitches);
 }
 
+/* Types and addresses of a copy to place `a` from place `b`; false: one that would make the host's memory the device's, or the other way round. */
+static bool pick_ends(unsigned a, unsigned b, CUDA_MEMCPY3D *c)
+{
+    c->srcMemoryType = type_for(b);
+    c->dstMemoryType = type_for(a);
+    if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && is_host(b) && b != PINNED) || (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && is_host(a) && a != PINNED)) return false;
+    if ((c->srcMemoryType == CU_MEMORYTYPE_HOST && !is_host(b)) || (c->dstMemoryType == CU_MEMORYTYPE_HOST && !is_host(a))) return false;
+    c->srcHost = host_of(b);
+    c->srcDevice = place[b];
+    c->dstHost = host_of(a);
+    c->dstDevice = place[a];
+    if (an_chance(4)) c->srcHost = NULL, c->srcDevice = 0;
+    else if (an_chance(4)) c->dstHost = NULL, c->dstDevice = 0;
+    return true;
+}
+
 static void op_copy_2d(void)
 {
     unsigned a = an_below(PLACES), b = an_below(PLACES), how = an_below(3);
     CUDA_MEMCPY2D c;
+    CUDA_MEMCPY3D ends;
+    memset(&ends, 0, sizeof ends);
     memset(&c, 0, sizeof c);
     if (a == b) b = (b + 1) % PLACES;
-    c.srcMemoryType = type_for(b);
-    c.dstMemoryType = type_for(a);
-    if ((c.srcMemoryType == CU_MEMORYTYPE_DEVICE && is_host(b) && b != PINNED) || (c.dstMemoryType == CU_MEMORYTYPE_DEVICE && is_host(a) && a != PINNED)) return;
-    if ((c.srcMemoryType == CU_MEMORYTYPE_HOST && !is_host(b)) || (c.dstMemoryType == CU_MEMORYTYPE_HOST && !is_host(a))) return;
-    c.srcHost = host_of(b);
-    c.srcDevice = place[b];
-    c.dstHost = host_of(a);
-    c.dstDevice = place[a];
-    if (an_chance(4)) c.srcHost = NULL, c.srcDevice = 0;
-    else if (an_chance(4)) c.dstHost = NULL, c.dstDevice = 0;
+    if (!pick_ends(a, b, &ends)) return;
+    c.srcMemoryType = ends.srcMemoryType;
+    c.dstMemoryType = ends.dstMemoryType;
+    c.srcHost = ends.srcHost;
+    c.srcDevice = ends.srcDevice;
+    c.dstHost = ends.dstHost;
+    c.dstDevice = ends.dstDevice;
     c.srcXInBytes = an_chance(60) ? 0 : an_below(24);
     c.dstXInBytes = an_chance(60) ? 0 : an_below(24);
     c.srcY = an_chance(60) ? 0 : an_below(4);
@@ -124,16 +139,7 @@ static void op_copy_3d(void)
     CUDA_MEMCPY3D c;
     memset(&c, 0, sizeof c);
     if (a == b) b = (b + 1) % PLACES;
-    c.srcMemoryType = type_for(b);
-    c.dstMemoryType = type_for(a);
-    if ((c.srcMemoryType == CU_MEMORYTYPE_DEVICE && is_host(b) && b != PINNED) || (c.dstMemoryType == CU_MEMORYTYPE_DEVICE && is_host(a) && a != PINNED)) return;
-    if ((c.srcMemoryType == CU_MEMORYTYPE_HOST && !is_host(b)) || (c.dstMemoryType == CU_MEMORYTYPE_HOST && !is_host(a))) return;
-    c.srcHost = host_of(b);
-    c.srcDevice = place[b];
-    c.dstHost = host_of(a);
-    c.dstDevice = place[a];
-    if (an_chance(4)) c.srcHost = NULL, c.srcDevice = 0;
-    else if (an_chance(4)) c.dstHost = NULL, c.dstDevice = 0;
+    if (!pick_ends(a, b, &c)) return;
     c.srcXInBytes = an_chance(70) ? 0 : an_below(24);
     c.dstXInBytes = an_chance(70) ? 0 : an_below(24);
     c.srcY = an_chance(70) ? 0 : an_below(3);
