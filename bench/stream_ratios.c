@@ -27,7 +27,7 @@ typedef struct bench {
     cj_stream *s;
     cj_kernel *k;
     cj_event *e;
-    cj_exec *x;
+    cj_graph_exec *x;
     cj_dptr d;
     void *host; /* pinned */
     CUstream raw;
@@ -67,8 +67,8 @@ static void raw_launch(bench *b, unsigned i)
 }
 static void our_launch(bench *b, unsigned i) { need(b, cj_launch(b->s, b->k, cj_grid(1, 32), b->d, b->d, 2.0f, i)); }
 
-static void raw_replay(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuGraphLaunch(cj_exec_raw(b->x), b->raw), "cuGraphLaunch"); }
-static void our_replay(bench *b, unsigned i) { (void)i, need(b, cj_exec_launch(b->x, b->s)); }
+static void raw_replay(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuGraphLaunch(cj_graph_exec_raw(b->x), b->raw), "cuGraphLaunch"); }
+static void our_replay(bench *b, unsigned i) { (void)i, need(b, cj_graph_launch(b->s, b->x)); }
 
 static void raw_record(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuEventRecord(b->event, b->raw), "cuEventRecord"); }
 static void our_record(bench *b, unsigned i) { (void)i, need(b, cj_event_record(b->e, b->s)); }
@@ -135,12 +135,12 @@ static bool load_raw(bench *b)
     return true;
 }
 
-static cj_exec *our_exec(bench *b)
+static cj_graph_exec *our_exec(bench *b)
 {
     need(b, cj_capture_begin(b->s, CJ_CAPTURE_THREAD));
     for (unsigned i = 0; i < NODES; i++) our_launch(b, i);
     cj_graph *g = cj_capture_end(b->s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     need(b, cj_error_of(x)->status);
     cj_graph_free(g);
     return x;
@@ -182,7 +182,7 @@ static void finish(bench *b)
 {
     if (b->event) b->cu.cuEventDestroy(b->event);
     if (b->mod) b->cu.cuModuleUnload(b->mod);
-    cj_exec_free(b->x);
+    cj_graph_exec_free(b->x);
     cj_event_free(b->e);
     cj_kernel_free(b->k);
     if (b->host) cj_host_free(b->dev, b->host);

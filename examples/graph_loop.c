@@ -50,18 +50,18 @@ int main(int argc, char **argv)
 
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
         cj_copy_to_device(s, dx, x, sizeof x);
-        cj_set32(s, d, 0, 2);
+        cj_fill32(s, d, 0, 2);
     cj_graph *g = cj_capture_pause(s);
 
     uint64_t more = cj_graph_condition(g, 1); /* 1 when a launch begins */
     cj_graph *body;
     cj_node *loop = cj_graph_while(g, cj_graph_leaves(g), &body, more);
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = body));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = body));
         cj_launch(s, step, cj_threads(N, 256), dx, da, moved, N);
         cj_launch(s, judge, cj_grid(1, 1), moved, count, more);
     cj_capture_end(s);
 
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(loop)));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(loop)));
         cj_copy_to_host(s, x, dx, sizeof x);
         cj_copy_to_host(s, &turns, count, sizeof turns);
     cj_graph_free(cj_capture_end(s));
@@ -69,14 +69,14 @@ int main(int argc, char **argv)
     FILE *out = argc > 1 ? fopen(argv[1], "w") : NULL;
     if (out) fputs(cj_graph_dot(g), out), fclose(out);
 
-    cj_exec *run = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(run, s);
+    cj_graph_exec *run = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s, run);
     if (cj_stream_sync(s) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(s)->message), 1;
 
     int wrong = 0;
     for (int i = 0; i < N; i++) wrong += x[i] * x[i] < a[i] * 0.99999f || x[i] * x[i] > a[i] * 1.00001f;
     printf("%s: one launch took %u turns; the root of 144 is %.3f, %d of %d are wrong\n", cj_device_name(dev), (unsigned)turns, (double)x[143], wrong, N);
-    cj_exec_free(run);
+    cj_graph_exec_free(run);
     cj_graph_free(g);
     cj_free(dev, da);
     cj_free(dev, dx);

@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     for (uint32_t j = 0; j < N; j++) h[j] = j;
     cj_dptr left = cj_alloc(s, N * sizeof *h), right = cj_offset(left, N / 2 * sizeof *h);
 
-    cj_capture_begin_with(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1));
         cj_copy_to_device(s, left, h, N * sizeof *h);
         cj_stream_fork(s, t);
         cj_launch(s, scale, cj_threads(N / 2, 256), left, 3, 1);
@@ -36,13 +36,13 @@ int main(int argc, char **argv)
     FILE *out = argc > 1 ? fopen(argv[1], "w") : NULL;
     if (out) fputs(cj_graph_dot(g), out), fclose(out);
 
-    cj_exec *run = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(run, s);
+    cj_graph_exec *run = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s, run);
     if (cj_stream_sync(s) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(s)->message), 1;
     int wrong = 0;
     for (uint32_t j = 0; j < N; j++) wrong += h[j] != (j < N / 2 ? 3 * j + 1 : (5 * j + 2) * 7);
     printf("%s: %zu nodes and %zu edges, %zu one after another; %d of %d are wrong\n", cj_device_name(dev), info.nodes, info.edges, info.depth, wrong, N);
-    cj_exec_free(run);
+    cj_graph_exec_free(run);
     cj_graph_free(g);
     cj_free(dev, left);
     cj_host_free(dev, h);

@@ -30,8 +30,8 @@ int main(int argc, char **argv)
     cj_capture_begin(s, CJ_CAPTURE_THREAD); /* nothing runs from here ... */
     for (int j = 0; j < NODES; j++) cj_launch(s, k, cj_threads(N, 256), d, N);
     cj_graph *g = cj_capture_end(s);        /* ... to here */
-    cj_exec *all = cj_graph_instantiate(g, NULL);
-    for (int j = 0; j < launches; j++) cj_exec_launch(all, s);
+    cj_graph_exec *all = cj_graph_instantiate(g, NULL);
+    for (int j = 0; j < launches; j++) cj_graph_launch(s, all);
 
     cj_copy_to_host(s, h, d, sizeof h);
     if (cj_stream_sync(s) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(s)->message), 1;
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     }
     printf("%s: a graph of %zu nodes launched %d times; generator 1 is at %u, %d of %d are wrong\n", cj_device_name(dev), nodes, launches,
            (unsigned)h[1], wrong, N);
-    cj_exec_free(all);
+    cj_graph_exec_free(all);
     cj_graph_free(g);
     cj_free(dev, d);
     cj_kernel_free(k);

@@ -32,7 +32,7 @@ typedef struct half {
 static cj_dptr at(cj_dptr row, int64_t i) { return cj_offset(row, i * (int64_t)sizeof(int32_t)); }
 
 /* One step of both halves: half 0 has its border on the right, half 1 on the left. */
-static void step(half h[2], cj_hub *hub, int t)
+static void step(half h[2], cj_stream_barrier *hub, int t)
 {
     const int from = t % 2, to = 1 - from;
     const uint32_t border[2] = { HALF, 1 }, inner[2] = { 1, 2 }; /* cells 1 to HALF are a half's own */
@@ -43,7 +43,7 @@ static void step(half h[2], cj_hub *hub, int t)
         cj_copy_peer(me->edge, peer->dev, at(peer->cell[to], p ? HALF + 1 : 0), me->dev, at(me->cell[to], border[p]), sizeof(int32_t));
         cj_launch(me->bulk, me->step, cj_threads(HALF - 1, 128), me->cell[to], me->cell[from], inner[p], inner[p] + HALF - 1);
     }
-    cj_hub_barrier(hub, all, 4);
+    cj_stream_barrier_enqueue(hub, all, 4);
 }
 
 static int32_t rod[2 * HALF + 2], next[2 * HALF + 2], got[2 * HALF + 2];
@@ -62,15 +62,15 @@ int main(int argc, char **argv)
         h[p].step = cj_kernel_load(h[p].dev, m, "step");
         for (int b = 0; b < 2; b++) {
             h[p].cell[b] = cj_alloc(h[p].bulk, ROW * sizeof(int32_t));
-            cj_set32(h[p].bulk, h[p].cell[b], 0, ROW);
+            cj_fill32(h[p].bulk, h[p].cell[b], 0, ROW);
         }
         cj_copy_to_device(h[p].bulk, h[p].cell[0], rod + p * HALF, ROW * sizeof(int32_t)); /* with the neighbour's first cell */
     }
-    cj_hub *hub = cj_hub_create(h[0].dev);
+    cj_stream_barrier *hub = cj_stream_barrier_create(h[0].dev);
     cj_stream *const all[4] = { h[0].bulk, h[0].edge, h[1].bulk, h[1].edge };
-    cj_hub_barrier(hub, all, 4);
+    cj_stream_barrier_enqueue(hub, all, 4);
     for (int p = 0; p < 2; p++)
-        for (int b = 0; b < 2; b++) cj_used_on(h[p].dev, h[p].cell[b], h[p].edge);
+        for (int b = 0; b < 2; b++) cj_stream_use(h[p].edge, h[p].cell[b]);
     for (int t = 0; t < steps; t++) step(h, hub, t);
     for (int p = 0; p < 2; p++) cj_copy_to_host(h[p].bulk, got + 1 + p * HALF, at(h[p].cell[steps % 2], 1), HALF * sizeof(int32_t));
     for (int i = 0; i < 4; i++)
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     printf("%d cells on %s, %d steps; %llu bytes sent across; %d cells are wrong\n", 2 * HALF, cj_device_count(drv) > 1 ? "two devices" : "one device", steps,
            (unsigned long long)c.bytes_on_device, wrong);
 
-    cj_hub_free(hub);
+    cj_stream_barrier_free(hub);
     for (int p = 0; p < 2; p++) {
         for (int b = 0; b < 2; b++) cj_free(h[p].dev, h[p].cell[b]);
         cj_kernel_free(h[p].step);

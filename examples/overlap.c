@@ -32,7 +32,7 @@ int main(void)
         full[b] = cj_event_create(dev, NULL), used[b] = cj_event_create(dev, NULL);
         buffer[b] = cj_alloc(bring, CHUNK * sizeof *h);
     }
-    cj_set8(compute, d, 0, sizeof(uint64_t));
+    cj_fill8(compute, d, 0, sizeof(uint64_t));
 
     for (int c = 0; c < CHUNKS; c++) {
         int b = c % 2;
@@ -43,7 +43,7 @@ int main(void)
         cj_launch(compute, k, cj_grid(16, 256), buffer[b], CHUNK, d);
         cj_event_record(used[b], compute);
     }
-    for (int b = 0; b < 2; b++) cj_used_on(dev, buffer[b], compute), cj_free(dev, buffer[b]);
+    for (int b = 0; b < 2; b++) cj_stream_use(compute, buffer[b]), cj_free(dev, buffer[b]);
     cj_copy_to_host(compute, result, d, sizeof *result);
     if (cj_stream_sync(bring) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(bring)->message), 1;
     if (cj_stream_sync(compute) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(compute)->message), 1;

@@ -29,7 +29,7 @@ static cj_ptx *build(void)
     cj_if(f, cj_eq(f, lane, cj_imm(f, 0)));
         cj_set(f, part, warp, sum);
     cj_end(f);
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_if(f, cj_eq(f, warp, cj_imm(f, 0)));
         cj_assign(f, sum, cj_imm(f, 0));
         cj_if(f, cj_lt(f, lane, cj_imm(f, WARPS)));
@@ -56,7 +56,7 @@ int main(void)
     for (unsigned j = 0; j < N; j++) h[j] = j % 1000;
     cj_dptr in = cj_alloc(s, N * sizeof *h), out = cj_alloc(s, sizeof *h);
     cj_copy_to_device(s, in, h, N * sizeof *h);
-    cj_set32(s, out, 0, 1);
+    cj_fill32(s, out, 0, 1);
     cj_launch(s, k, cj_grid(32, BLOCK), in, out, N);
     cj_copy_to_host(s, h + N, out, sizeof *h);
     cj_free(dev, in);

@@ -96,12 +96,12 @@ static int check_module(cj_ptx *m, const char *name, const check_options *o)
     if (o->isa && version > (o->isa[0] - '0') * 10 + (o->isa[2] - '0')) {
         snprintf(what, sizeof what, ".version %d.%d is newer than %s", version / 10, version % 10, o->isa);
         snprintf(mend, sizeof mend, "lower .version to %s", o->isa);
-        return refuse(m, cj_ptx_fix_version(m, o->isa), name, what, mend);
+        return refuse(m, cj_ptx_set_version(m, o->isa), name, what, mend);
     }
     if (o->sm && !target_runs_on(target, o->sm)) {
         snprintf(what, sizeof what, ".target %s does not run on %s", target, o->sm);
         snprintf(mend, sizeof mend, "write .target %s", o->sm);
-        return refuse(m, cj_ptx_fix_target(m, o->sm), name, what, mend);
+        return refuse(m, cj_ptx_set_target(m, o->sm), name, what, mend);
     }
     return EXIT_FINE;
 }

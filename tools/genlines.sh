@@ -20,7 +20,7 @@ LC_ALL=C awk '
     name = $0
     sub(/\(.*/, "", name)
     sub(/.*[ *]/, "", name)
-    if (name ~ /_free$|^cj_here|^cj_line$|^cj_ptx_line$|^cj_ptx_(status|version|target|function)$|^cj_fn_module$/) next
+    if (name ~ /_free$|^cj_here|^cj_line$|^cj_ptx_line$|^cj_ptx_(status|version|target|find)$|^cj_fn_module$/) next
     fn = $0 ~ /\(cj_fn \*f/
     alone = $0 ~ /\((cj_fn \*f|cj_ptx \*m)\)/
     here = fn ? "cj_here" : "cj_here_ptx"

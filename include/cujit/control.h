@@ -2,7 +2,7 @@
  *
  * cj_if, cj_loop, cj_while and cj_for open a block that cj_end closes; they nest.  A predicate may be cj_not(f, p).  Inside a loop a register keeps
  * its value only where it is written with cj_assign(): verbs make new registers.  Blocks left open are an error when the module is printed or loaded.
- * Labels and branches (cj_label, cj_place, cj_ins_if(f, p, "bra", label)) can be mixed in.
+ * Labels and branches (cj_label, cj_label_bind, cj_ins_if(f, p, "bra", label)) can be mixed in.
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */

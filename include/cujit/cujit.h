@@ -7,8 +7,8 @@
  *          +- cj_image, cj_module          PTX compiled for it, and loaded on it
  *          |   +- cj_kernel                ready for cj_launch  (launch.h)
  *          +- cj_stream  (stream.h)        work in order; cj_event: a point in it
- *          |                                  more copies, managed memory: copies.h; cj_hub: a barrier over streams (hub.h)
- *          +- cj_graph, cj_exec (graph.h)  work captured once, launched many times
+ *          |                                  more copies, managed memory: copy.h; cj_stream_barrier: a barrier over streams (stream_barrier.h)
+ *          +- cj_graph, cj_graph_exec (graph.h)  work captured once, launched many times
  *
  * The life of a kernel:
  *
@@ -26,9 +26,9 @@
 #include <cujit/parse.h>
 #include <cujit/driver.h>
 #include <cujit/stream.h>
-#include <cujit/copies.h>
-#include <cujit/hub.h>
+#include <cujit/copy.h>
+#include <cujit/stream_barrier.h>
 #include <cujit/graph.h>
-#include <cujit/trace.h>
+#include <cujit/interpose.h>
 
 #endif

@@ -49,7 +49,7 @@ typedef void *(*cj_symbol_fn)(void *user, const char *symbol);
 
 /* Opens a driver whose entry points come from `get_symbol`, called during this call only; what it returns must stay valid while the driver is open.
  * The driver's kind is "custom".  Otherwise as cj_driver_open. */
-CJ_API cj_driver *cj_driver_open_with(cj_symbol_fn get_symbol, void *user);
+CJ_API cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user);
 
 /* Releases it; NULL is fine.  The library stays loaded. */
 CJ_API void cj_driver_close(cj_driver *drv);
@@ -178,14 +178,14 @@ CJ_API void cj_module_free(cj_module *mod);               /* NULL is fine; its k
 CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name);
 
 /* A parameter of a kernel, as far as it is known. */
-typedef struct cj_param_info {
-    size_t size;         /* sizeof(cj_param_info), set by the caller */
+typedef struct cj_kernel_param_info {
+    size_t size;         /* sizeof(cj_kernel_param_info), set by the caller */
     const char *name;    /* "" where not known; belongs to the kernel */
     int32_t type;        /* cj_type; CJ_VOID where only the size is known; CJ_B8 for a structure */
     int32_t pointer;     /* 1: declared as an address (.ptr) */
     uint32_t offset;     /* bytes, in the parameter block */
     uint32_t bytes;
-} cj_param_info;
+} cj_kernel_param_info;
 
 CJ_API const char *cj_kernel_name(const cj_kernel *k);   /* belongs to `k`; "" if failed */
 CJ_API const char *cj_kernel_log(const cj_kernel *k);    /* its module's log, also where loading it failed */
@@ -193,7 +193,7 @@ CJ_API cj_module *cj_kernel_module(const cj_kernel *k);  /* borrowed while `k` l
 CJ_API int cj_kernel_params(const cj_kernel *k);         /* how many parameters; -1 where neither text nor driver tells, then no argument is checked */
 
 /* Fills *info for parameter `i`, up to the size that it states.  Errors: CJ_EINVAL past the end. */
-CJ_API cj_status cj_kernel_param(cj_kernel *k, int i, cj_param_info *info);
+CJ_API cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info);
 
 /* What the compiler made of it. */
 typedef struct cj_kernel_info {

@@ -1,20 +1,20 @@
 /* cujit/graph.h - work captured or put together once, and launched many times.
  *
- *     cj_capture_begin(s, mode) ... work given to s ... cj_capture_end(s) -> cj_graph -> cj_exec -> cj_exec_launch(x, s)
- *     cj_graph_create(dev), cj_graph_kernel(g, after, k, dims, ...) ...   -> cj_graph -> cj_exec -> cj_exec_launch(x, s)
+ *     cj_capture_begin(s, mode) ... work given to s ... cj_capture_end(s) -> cj_graph -> cj_graph_exec -> cj_graph_launch(s, x)
+ *     cj_graph_create(dev), cj_graph_kernel(g, after, k, dims, ...) ...   -> cj_graph -> cj_graph_exec -> cj_graph_launch(s, x)
  *
  * Between begin and end nothing runs: what is given to the stream, and to streams drawn in by cj_stream_fork or by waiting on an event recorded
  * in the capture, becomes the graph's nodes.  Both ways mix: a capture can add to a graph, and nodes can be added to what was captured.
- * A cj_exec is a snapshot of its graph, ready to launch; the graph may be changed or freed before it.
+ * A cj_graph_exec is a snapshot of its graph, ready to launch; the graph may be changed or freed before it.
  *
  *     cj_graph
  *      +- cj_node ......... one operation; belongs to its graph
  *      |   +- cj_graph .... what a conditional node runs: its bodies; belong to it
- *     cj_exec ............. a snapshot that can be launched
- *     cj_exec_cache ....... execs found again by key, updated where the shape is the same
+ *     cj_graph_exec ............. a snapshot that can be launched
+ *     cj_graph_exec_cache ....... execs found again by key, updated where the shape is the same
  *
  * Lifetime.  Graph and exec keep alive what their nodes use: kernels, events, and device memory that the capture could see or a node names
- * (cj_used_on names the rest); cj_free, cj_kernel_free and cj_event_free on these take effect when the last of them is gone and its
+ * (cj_stream_use names the rest); cj_free, cj_kernel_free and cj_event_free on these take effect when the last of them is gone and its
  * launches are done.  Host memory is the caller's.
  *
  * A call that fails inside a capture leaves a graph that would lack a node, so cj_capture_end then fails with that call's error.  A node that cannot be
@@ -27,7 +27,7 @@
 #ifndef CUJIT_GRAPH_H
 #define CUJIT_GRAPH_H
 
-#include <cujit/copies.h>
+#include <cujit/copy.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,8 +35,8 @@ extern "C" {
 
 typedef struct cj_graph cj_graph;
 typedef struct cj_node cj_node;
-typedef struct cj_exec cj_exec;
-typedef struct cj_exec_cache cj_exec_cache;
+typedef struct cj_graph_exec cj_graph_exec;
+typedef struct cj_graph_exec_cache cj_graph_exec_cache;
 
 /* Some nodes of one graph: CJ_NODES(a, b).  Where nodes come after others, NULL and no nodes mean: after none. */
 typedef struct cj_nodes {
@@ -69,7 +69,7 @@ CJ_API void cj_capture_defaults(cj_capture_opts *opts);
  * the legacy default stream, or where `into` is being captured into; CJ_ENOTSUP for `into` before CUDA 12.3, CJ_ENOMEM and CJ_EDRIVER, which leave
  * `into` with a hole. */
 CJ_API cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode);
-CJ_API cj_status cj_capture_begin_with(cj_stream *s, const cj_capture_opts *opts); /* NULL: the defaults */
+CJ_API cj_status cj_capture_begin_opts(cj_stream *s, const cj_capture_opts *opts); /* NULL: the defaults */
 
 /* Ends it, on the stream that began it, and on the same thread unless the mode is CJ_CAPTURE_RELAXED; the stream works normally again.
  * Never NULL; owned by the caller, free with cj_graph_free.  A capture into a graph gives that graph again, to be freed once more (a body is not).
@@ -99,7 +99,7 @@ CJ_API cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n);
 
 /* Calls release(user) once, when the graph, its clones and every exec of it are gone and their launches are done: for what host functions and copies use.
  * Called by whichever call of cujit finds that out; it may call neither CUDA nor cujit.  Errors: CJ_EINVAL for NULL; CJ_ENOMEM (it is not called then). */
-CJ_API cj_status cj_graph_keep(cj_graph *g, void (*release)(void *user), void *user);
+CJ_API cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *user);
 
 /* How many nodes the graph has; 0 for a failed graph. */
 CJ_API size_t cj_graph_count(cj_graph *g);
@@ -116,8 +116,8 @@ typedef struct cj_graph_info {
     size_t roots, leaves; /* nodes that come after none, nodes that none comes after */
     size_t depth; /* nodes of the longest chain */
     size_t all;   /* nodes, with those of children and bodies */
-    size_t kernels, copies, fills, host_calls, empty, event_records, event_waits, children, conditionals, others;
-    size_t values; /* nodes of words that are waited for and written */
+    size_t kernels, copies, fills, host_funcs, empty, event_records, event_waits, children, conditionals, others;
+    size_t mem_ops; /* stream memory operations */
     size_t mem_allocs, mem_frees;
 } cj_graph_info;
 
@@ -145,26 +145,26 @@ CJ_API cj_node *cj_graph_copy_to_device(cj_graph *g, const cj_nodes *after, cj_d
 CJ_API cj_node *cj_graph_copy_to_host(cj_graph *g, const cj_nodes *after, void *dst, cj_dptr src, size_t bytes);
 CJ_API cj_node *cj_graph_copy(cj_graph *g, const cj_nodes *after, cj_dptr dst, cj_dptr src, size_t bytes);
 
-/* Rows and boxes as cj_copy_box copies them, and between devices as cj_copy_peer; at least one byte.  An end may be memory of another device than the
- * graph's: it is kept alive there, and the graph's device is let reach it, as by cj_device_reach (CJ_ENOTSUP where it cannot). */
-CJ_API cj_node *cj_graph_copy_box(cj_graph *g, const cj_nodes *after, const cj_box *box);
+/* Rows and boxes as cj_copy_3d copies them, and between devices as cj_copy_peer; at least one byte.  An end may be memory of another device than the
+ * graph's: it is kept alive there, and the graph's device is let reach it, as by cj_device_enable_peer (CJ_ENOTSUP where it cannot). */
+CJ_API cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_copy_3d_params *box);
 CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
 /* Fills `count` > 0 elements of 1, 2 or 4 bytes. */
-CJ_API cj_node *cj_graph_set8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count);
-CJ_API cj_node *cj_graph_set16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value, size_t count);
-CJ_API cj_node *cj_graph_set32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value, size_t count);
+CJ_API cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count);
+CJ_API cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value, size_t count);
+CJ_API cj_node *cj_graph_fill32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value, size_t count);
 
-/* Runs at each launch; as cj_host_call. */
-CJ_API cj_node *cj_graph_host_call(cj_graph *g, const cj_nodes *after, void (*fn)(void *user), void *user);
+/* Runs at each launch; as cj_host_func. */
+CJ_API cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void *user), void *user);
 
 /* Each launch records the event, and each launch waits for what the event recorded last, in a stream or a graph, when it was launched (CUDA 11.1). */
 CJ_API cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e);
 CJ_API cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e);
 
-/* Waits for words and writes of words, 1 to CJ_VALUES of them, in their order; as cj_stream_values.  Those that are captured become nodes of this kind too.
+/* Waits for words and writes of words, 1 to CJ_MEM_OPS_MAX of them, in their order; as cj_stream_mem_ops.  Those that are captured become nodes of this kind too.
  * Not in bodies of conditions.  CUDA 11.7. */
-CJ_API cj_node *cj_graph_values(cj_graph *g, const cj_nodes *after, const cj_value_op *ops, size_t count);
+CJ_API cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *ops, size_t count);
 
 /* Another graph as one node: copied as it is now.  Errors: CJ_ENOTSUP for one with conditional or memory nodes. */
 CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child);
@@ -173,20 +173,20 @@ CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *chi
 CJ_API cj_node *cj_graph_empty(cj_graph *g, const cj_nodes *after);
 
 /* Makes `n` come after more nodes of its graph.  Those it follows already stay once.  A circle is refused when the graph is instantiated. */
-CJ_API cj_status cj_node_after(cj_node *n, const cj_nodes *after);
+CJ_API cj_status cj_node_depend(cj_node *n, const cj_nodes *after);
 
 typedef enum cj_node_kind {
     CJ_NODE_OTHER = 0, /* nodes that others made */
     CJ_NODE_KERNEL,
     CJ_NODE_COPY,
     CJ_NODE_FILL,
-    CJ_NODE_HOST_CALL,
+    CJ_NODE_HOST_FUNC,
     CJ_NODE_CHILD,
     CJ_NODE_EMPTY,
     CJ_NODE_EVENT_WAIT,
     CJ_NODE_EVENT_RECORD,
     CJ_NODE_CONDITIONAL,
-    CJ_NODE_VALUES,
+    CJ_NODE_MEM_OPS,
     CJ_NODE_MEM_ALLOC,
     CJ_NODE_MEM_FREE
 } cj_node_kind;
@@ -199,7 +199,7 @@ CJ_API void *cj_node_raw(const cj_node *n);            /* its CUgraphNode, borro
  *
  *     cj_dptr d;
  *     cj_node *a = cj_graph_mem_alloc(g, NULL, 4096, &d);
- *     cj_node *f = cj_graph_set8(g, CJ_NODES(a), d, 0, 4096);
+ *     cj_node *f = cj_graph_fill8(g, CJ_NODES(a), d, 0, 4096);
  *     cj_graph_mem_free(g, CJ_NODES(f), d);
  *
  * The address is fixed when the node is made and the same in every launch; graphs whose memory is there at different times share what lies behind it.  Ranges are checked as those of
@@ -249,90 +249,90 @@ CJ_API void cj_set_condition(cj_fn *f, cj_val handle, cj_val value);
 
 /* ---- Ready to launch --------------------------------------------------------------------------------------------- */
 
-typedef struct cj_exec_opts {
-    size_t size;             /* sizeof(cj_exec_opts) */
+typedef struct cj_graph_exec_opts {
+    size_t size;             /* sizeof(cj_graph_exec_opts) */
     int32_t node_priorities; /* 1: nodes keep the priority of the stream that they were captured from (CUDA 11.7) */
     int32_t auto_free;       /* 1: memory that the graph itself allocates and does not free goes at its next launch, in the order of that launch's stream */
-} cj_exec_opts;
+} cj_graph_exec_opts;
 
 /* Fills `opts` with its size and the defaults. */
-CJ_API void cj_exec_defaults(cj_exec_opts *opts);
+CJ_API void cj_graph_exec_defaults(cj_graph_exec_opts *opts);
 
-/* Makes a launchable snapshot; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_exec_free.
+/* Makes a launchable snapshot; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_graph_exec_free.
  * Errors: the failure of a node that could not be added; CJ_EINVAL for a body, and for nodes that come after each other in a circle; CJ_ESTATE while the graph is being
  * captured into, and for a second exec of a graph with memory or conditional nodes; CJ_EDRIVER. */
-CJ_API cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts);
+CJ_API cj_graph_exec *cj_graph_instantiate(cj_graph *g, const cj_graph_exec_opts *opts);
 
 /* Gives the whole graph to `s`: after its earlier work, before its later work.  Two launches of one exec never overlap, whatever their
  * streams.  Returns at once.  A failure is left in both.  Errors: CJ_EINVAL for a stream of another device; CJ_ESTATE while `s` is being captured (cj_graph_child puts a graph
  * into another), and where memory of the graph is still there; CJ_EDRIVER. */
-CJ_API cj_status cj_exec_launch(cj_exec *x, cj_stream *s);
+CJ_API cj_status cj_graph_launch(cj_stream *s, cj_graph_exec *x);
 
 /* Brings what a launch needs to the device, in the stream's order, so that the first launch is as quick as the others.  Returns at once.  CUDA 11.1. */
-CJ_API cj_status cj_exec_upload(cj_exec *x, cj_stream *s);
+CJ_API cj_status cj_graph_upload(cj_stream *s, cj_graph_exec *x);
 
 /* Makes the exec a snapshot of `g`, for launches given from now on: quicker than a new one.  Its nodes are known by the nodes of the graph that it was instantiated from, as before.
  * Errors, in `x`: CJ_ESTATE while fills are left out of it; CJ_ENOTSUP where the shape of `g` differs in more than an update can change (the message says in what; the exec is as it was); those of
  * cj_graph_instantiate.  cuGraphExecUpdate. */
-CJ_API cj_status cj_exec_update(cj_exec *x, cj_graph *g);
+CJ_API cj_status cj_graph_exec_update(cj_graph_exec *x, cj_graph *g);
 
 /* Changes the arguments of one kernel, and its dimensions (NULL: as they are), for launches given from now on; `n` is a node of the graph that the exec was instantiated from.
- * Memory in the arguments is kept alive too.  cj_exec_set_args(x, n, ...) is the handy form.
+ * Memory in the arguments is kept alive too.  cj_graph_exec_set_args(x, n, ...) is the handy form.
  * Errors, in `x`: CJ_EINVAL as cj_launch, and for another graph's node or one that is no kernel; CJ_ENOTFOUND for a kernel that is not of cujit; CJ_ENOTSUP before CUDA 12.0. */
-CJ_API cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count);
+CJ_API cj_status cj_graph_exec_set_kernel_n(cj_graph_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count);
 
 /* Leaves a kernel, copy or fill out of launches given from now on (0), or does it again (1).  What comes after it still waits for what came before it.
  * Errors, in `x`: CJ_EINVAL for another graph's node and other kinds; CJ_ESTATE while the graph is being captured into; CJ_ENOTSUP for a fill of an exec that
- * cj_exec_update has changed.  CUDA 11.6. */
-CJ_API cj_status cj_exec_enable(cj_exec *x, cj_node *n, int enabled);
+ * cj_graph_exec_update has changed.  CUDA 11.6. */
+CJ_API cj_status cj_graph_exec_enable(cj_graph_exec *x, cj_node *n, int enabled);
 
-CJ_API void *cj_exec_raw(const cj_exec *x); /* its CUgraphExec, borrowed until cj_exec_free; NULL for a failed exec */
+CJ_API void *cj_graph_exec_raw(const cj_graph_exec *x); /* its CUgraphExec, borrowed until cj_graph_exec_free; NULL for a failed exec */
 
 /* Releases it; returns at once, launches under way go on.  NULL is fine. */
-CJ_API void cj_exec_free(cj_exec *x);
+CJ_API void cj_graph_exec_free(cj_graph_exec *x);
 
 /* ---- Execs found again ------------------------------------------------------------------------------------------------
  *
- *     if (cj_exec_cache_launch(c, &key, sizeof key, s) == CJ_ENOTFOUND) {
+ *     if (cj_graph_exec_cache_launch(c, &key, sizeof key, s) == CJ_ENOTFOUND) {
  *         cj_graph *g = capture(s, &key);
- *         cj_exec_cache_put(c, &key, sizeof key, g, s);      // and launches it
+ *         cj_graph_exec_cache_put(c, &key, sizeof key, g, s);      // and launches it
  *         cj_graph_free(g);
  *     }
  *
  * A key says all that makes a graph what it is: sizes, addresses, options.  The same key launches the exec that is there; a new key whose graph has the shape of one that
  * was launched on this stream updates that one, which then answers to the new key; else an exec is built.  The least recently launched go first. */
 
-typedef struct cj_exec_cache_opts {
-    size_t size;              /* sizeof(cj_exec_cache_opts) */
+typedef struct cj_graph_exec_cache_opts {
+    size_t size;              /* sizeof(cj_graph_exec_cache_opts) */
     uint32_t execs;           /* most execs; 0: 64 */
     uint32_t execs_per_shape; /* most execs of one shape and stream, beyond which the oldest of them is updated; 0: 1 */
     uint64_t nodes;           /* most nodes of all of them together, with those of children; a larger graph is launched and not kept; 0: 65536 */
-    const cj_exec_opts *exec; /* how they are instantiated; NULL for the defaults; copied */
-} cj_exec_cache_opts;
+    const cj_graph_exec_opts *exec; /* how they are instantiated; NULL for the defaults; copied */
+} cj_graph_exec_cache_opts;
 
 /* Fills `opts` with its size and the defaults. */
-CJ_API void cj_exec_cache_defaults(cj_exec_cache_opts *opts);
+CJ_API void cj_graph_exec_cache_defaults(cj_graph_exec_cache_opts *opts);
 
-/* Never NULL; owned by the caller, free with cj_exec_cache_free. */
-CJ_API cj_exec_cache *cj_exec_cache_create(cj_device *dev, const cj_exec_cache_opts *opts);
+/* Never NULL; owned by the caller, free with cj_graph_exec_cache_free. */
+CJ_API cj_graph_exec_cache *cj_graph_exec_cache_create(cj_device *dev, const cj_graph_exec_cache_opts *opts);
 
 /* Launches the exec of that key on `s`.  `key` is `bytes` > 0 bytes, compared as they are.  CJ_ENOTFOUND where there is none, which is an answer and not recorded. */
-CJ_API cj_status cj_exec_cache_launch(cj_exec_cache *c, const void *key, size_t bytes, cj_stream *s);
+CJ_API cj_status cj_graph_exec_cache_launch(cj_graph_exec_cache *c, const void *key, size_t bytes, cj_stream *s);
 
 /* The same; where there is none, updates or builds one from `g` for the key first.  A failure is left in `c` and `s`. */
-CJ_API cj_status cj_exec_cache_put(cj_exec_cache *c, const void *key, size_t bytes, cj_graph *g, cj_stream *s);
+CJ_API cj_status cj_graph_exec_cache_put(cj_graph_exec_cache *c, const void *key, size_t bytes, cj_graph *g, cj_stream *s);
 
-typedef struct cj_exec_cache_info {
-    size_t size;                               /* sizeof(cj_exec_cache_info), set by the caller */
+typedef struct cj_graph_exec_cache_info {
+    size_t size;                               /* sizeof(cj_graph_exec_cache_info), set by the caller */
     uint64_t launches;                         /* of execs that were there */
     uint64_t updates, builds, evictions;       /* evictions: execs let go for a bound */
     uint64_t execs, nodes;                     /* held now */
-} cj_exec_cache_info;
+} cj_graph_exec_cache_info;
 
 /* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none. */
-CJ_API cj_status cj_exec_cache_get_info(cj_exec_cache *c, cj_exec_cache_info *info);
+CJ_API cj_status cj_graph_exec_cache_get_info(cj_graph_exec_cache *c, cj_graph_exec_cache_info *info);
 
-CJ_API void cj_exec_cache_free(cj_exec_cache *c); /* NULL is fine; launches under way go on */
+CJ_API void cj_graph_exec_cache_free(cj_graph_exec_cache *c); /* NULL is fine; launches under way go on */
 
 #ifdef __cplusplus
 }
@@ -342,13 +342,13 @@ CJ_API void cj_exec_cache_free(cj_exec_cache *c); /* NULL is fine; launches unde
 
 #ifndef __cplusplus
 #define CJ_CAPTURE(...) (&(const cj_capture_opts){ .size = sizeof(cj_capture_opts), __VA_ARGS__ })
-#define CJ_EXEC(...) (&(const cj_exec_opts){ .size = sizeof(cj_exec_opts), __VA_ARGS__ })
-#define CJ_EXEC_CACHE(...) (&(const cj_exec_cache_opts){ .size = sizeof(cj_exec_cache_opts), __VA_ARGS__ })
+#define CJ_GRAPH_EXEC(...) (&(const cj_graph_exec_opts){ .size = sizeof(cj_graph_exec_opts), __VA_ARGS__ })
+#define CJ_GRAPH_EXEC_CACHE(...) (&(const cj_graph_exec_cache_opts){ .size = sizeof(cj_graph_exec_cache_opts), __VA_ARGS__ })
 #define CJ_NODES(...) (&(const cj_nodes){ (cj_node *const[]){ __VA_ARGS__ }, sizeof((cj_node *const[]){ __VA_ARGS__ }) / sizeof(cj_node *) })
 #elif __cplusplus >= 202002L
 #define CJ_CAPTURE(...) cji::keep(cj_capture_opts{ .size = sizeof(cj_capture_opts), __VA_ARGS__ })
-#define CJ_EXEC(...) cji::keep(cj_exec_opts{ .size = sizeof(cj_exec_opts), __VA_ARGS__ })
-#define CJ_EXEC_CACHE(...) cji::keep(cj_exec_cache_opts{ .size = sizeof(cj_exec_cache_opts), __VA_ARGS__ })
+#define CJ_GRAPH_EXEC(...) cji::keep(cj_graph_exec_opts{ .size = sizeof(cj_graph_exec_opts), __VA_ARGS__ })
+#define CJ_GRAPH_EXEC_CACHE(...) cji::keep(cj_graph_exec_cache_opts{ .size = sizeof(cj_graph_exec_cache_opts), __VA_ARGS__ })
 #endif
 
 #if defined __cplusplus
@@ -369,21 +369,21 @@ template<class... T> inline cj_node *cj_graph_kernel(cj_graph *g, const cj_nodes
     const cj_arg list[sizeof...(args) + 1] = { cji_arg(args)... };
     return cj_graph_kernel_n(g, after, k, &dims, list, sizeof...(args));
 }
-template<class... T> inline cj_status cj_exec_set_args(cj_exec *x, cj_node *n, T... args)
+template<class... T> inline cj_status cj_graph_exec_set_args(cj_graph_exec *x, cj_node *n, T... args)
 {
     const cj_arg list[sizeof...(args) + 1] = { cji_arg(args)... };
-    return cj_exec_set_kernel_n(x, n, nullptr, list, sizeof...(args));
+    return cj_graph_exec_set_kernel_n(x, n, nullptr, list, sizeof...(args));
 }
 
 #elif __STDC_VERSION__ >= 201112L
 
-/* cj_graph_kernel(g, after, k, dims, ...) and cj_exec_set_args(x, n, ...): up to 32 arguments, checked and converted as those of cj_launch. */
+/* cj_graph_kernel(g, after, k, dims, ...) and cj_graph_exec_set_args(x, n, ...): up to 32 arguments, checked and converted as those of cj_launch. */
 #define cj_graph_kernel(g, after, k, ...) CJI_LAUNCH_PASTE(CJI_KERNEL_WITH_, CJI_LAUNCH_ANY(__VA_ARGS__))(g, after, k, __VA_ARGS__)
 #define CJI_KERNEL_WITH_0(g, after, k, dims) cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, NULL, 0)
 #define CJI_KERNEL_WITH_1(g, after, k, dims, ...) \
     cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, CJI_LAUNCH_COUNT(__VA_ARGS__))
-#define cj_exec_set_args(x, n, ...) \
-    cj_exec_set_kernel_n(x, n, NULL, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, CJI_LAUNCH_COUNT(__VA_ARGS__))
+#define cj_graph_exec_set_args(x, n, ...) \
+    cj_graph_exec_set_kernel_n(x, n, NULL, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, CJI_LAUNCH_COUNT(__VA_ARGS__))
 
 #endif
 

@@ -59,7 +59,7 @@ static inline cj_dims cj_threads(uint64_t threads, uint32_t block)
 }
 
 /* `d` with `bytes` of dynamic shared memory for each block. */
-static inline cj_dims cj_with_shared(cj_dims d, uint32_t bytes) { d.shared = bytes; return d; }
+static inline cj_dims cj_dims_shared(cj_dims d, uint32_t bytes) { d.shared = bytes; return d; }
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 

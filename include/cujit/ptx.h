@@ -48,7 +48,7 @@ typedef enum cj_space {
 CJ_API cj_ptx *cj_ptx_create(void);
 CJ_API void cj_ptx_free(cj_ptx *m);
 
-/* A copy that can be changed, also of a module that a load has frozen.  Functions keep their names: cj_ptx_function() finds them; values of `m` are
+/* A copy that can be changed, also of a module that a load has frozen.  Functions keep their names: cj_ptx_find() finds them; values of `m` are
  * not values of the copy.  Owned by the caller, free with cj_ptx_free().  Errors: those of `m`, CJ_ENOMEM. */
 CJ_API cj_ptx *cj_ptx_clone(cj_ptx *m);
 
@@ -57,8 +57,8 @@ CJ_API cj_status cj_ptx_status(cj_ptx *m);
 
 /* Fixes what would otherwise be the least that is needed: `version` as "8.0", `target` as "sm_90a".  An instruction that needs more, used before or
  * after, is then a failure that names it.  Errors: CJ_EINVAL (no such version or target), CJ_ENOTSUP (something used needs more). */
-CJ_API cj_status cj_ptx_fix_version(cj_ptx *m, const char *version);
-CJ_API cj_status cj_ptx_fix_target(cj_ptx *m, const char *target);
+CJ_API cj_status cj_ptx_set_version(cj_ptx *m, const char *version);
+CJ_API cj_status cj_ptx_set_target(cj_ptx *m, const char *target);
 
 /* What print would write now: the version as major * 10 + minor (80), the target's name (static text).  0 and "" after a failure. */
 CJ_API int cj_ptx_version(cj_ptx *m);
@@ -84,19 +84,19 @@ CJ_API cj_fn *cj_ptx_func(cj_ptx *m, const char *name);
 CJ_API cj_fn *cj_ptx_extern_func(cj_ptx *m, const char *name);
 
 /* A kernel or function of `m` by its name.  Belongs to `m`.  Errors: CJ_ENOTFOUND (a failed object; the failure is not kept by `m`). */
-CJ_API cj_fn *cj_ptx_function(cj_ptx *m, const char *name);
+CJ_API cj_fn *cj_ptx_find(cj_ptx *m, const char *name);
 
 /* The module that `f` belongs to; NULL for no function. */
 CJ_API cj_ptx *cj_fn_module(cj_fn *f);
 
-/* Launch bounds of a kernel.  cj_max_threads: .maxntid, blocks have at most x * y * z threads.  cj_required_threads: .reqntid, exactly these.
- * cj_min_blocks: .minnctapersm, this many blocks are to fit a multiprocessor.  cj_max_registers: .maxnreg.  cj_required_cluster: .reqnctapercluster (PTX 7.8,
+/* Launch bounds of a kernel.  cj_fn_max_threads: .maxntid, blocks have at most x * y * z threads.  cj_fn_required_threads: .reqntid, exactly these.
+ * cj_fn_min_blocks: .minnctapersm, this many blocks are to fit a multiprocessor.  cj_fn_max_registers: .maxnreg.  cj_fn_required_cluster: .reqnctapercluster (PTX 7.8,
  * sm_90).  Zero is CJ_EINVAL. */
-CJ_API void cj_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
-CJ_API void cj_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
-CJ_API void cj_min_blocks(cj_fn *f, uint32_t blocks);
-CJ_API void cj_max_registers(cj_fn *f, uint32_t registers);
-CJ_API void cj_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
+CJ_API void cj_fn_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
+CJ_API void cj_fn_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
+CJ_API void cj_fn_min_blocks(cj_fn *f, uint32_t blocks);
+CJ_API void cj_fn_max_registers(cj_fn *f, uint32_t registers);
+CJ_API void cj_fn_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
 
 /* .pragma "text" at this place of the body ("nounroll" before a loop). */
 CJ_API void cj_pragma(cj_fn *f, const char *text);
@@ -139,8 +139,8 @@ CJ_API cj_val cj_ptx_const(cj_ptx *m, const char *name, cj_type elem, size_t cou
 CJ_API cj_val cj_ptx_extern(cj_ptx *m, const char *name, cj_space space, cj_type elem, size_t count);
 
 /* Sets the alignment of a variable, in bytes, a power of two (natural otherwise). */
-CJ_API void cj_align(cj_fn *f, cj_val variable, uint32_t align);
-CJ_API void cj_ptx_align(cj_ptx *m, cj_val variable, uint32_t align);
+CJ_API void cj_var_align(cj_fn *f, cj_val variable, uint32_t align);
+CJ_API void cj_ptx_var_align(cj_ptx *m, cj_val variable, uint32_t align);
 
 /* ---- Registers and literals -------------------------------------------------------------------------------------- */
 
@@ -193,7 +193,7 @@ CJ_API cj_val cj_texmem(cj_fn *f, cj_val object, cj_val sampler, cj_val coordina
 
 /* A label, and its place: each is placed once. */
 CJ_API cj_val cj_label(cj_fn *f);
-CJ_API void cj_place(cj_fn *f, cj_val label);
+CJ_API void cj_label_bind(cj_fn *f, cj_val label);
 
 /* A .branchtargets list of `n` labels, declared here, for brx.idx. */
 CJ_API cj_val cj_branch_targets(cj_fn *f, const cj_val *labels, size_t n);

@@ -3,7 +3,7 @@
  * Programs need nothing from here: cj_driver_open("sim") finds the shared object, and "auto" does where there is no GPU.  This header is
  * for static and drop-in users, who link libcujit-sim.a and open it with
  *
- *     cj_driver *d = cj_driver_open_with(cujit_sim_get_symbol, NULL);
+ *     cj_driver *d = cj_driver_open_resolver(cujit_sim_get_symbol, NULL);
  *
  * and for the loader of libcujit.  Everything here may be called from any thread, before cuInit.
  *
@@ -44,7 +44,7 @@ CJ_API cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_
 /* The sentence behind the latest cujit_sim_setup() that failed, "" without one.  Static; changes with the next failure. */
 CJ_API const char *cujit_sim_complaint(void);
 
-/* A resolver for cj_driver_open_with(): the address of an entry point by its exported name ("cuMemAlloc_v2", "cujit_sim_setup"), NULL when there
+/* A resolver for cj_driver_open_resolver(): the address of an entry point by its exported name ("cuMemAlloc_v2", "cujit_sim_setup"), NULL when there
  * is none of that name.  `user` is not used. */
 CJ_API void *cujit_sim_get_symbol(void *user, const char *name);
 

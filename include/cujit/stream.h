@@ -22,7 +22,7 @@
  * cj_device_collect(), or never, when the process ends first.
  *
  * Threads.  Every call may be made from any thread.  The caller's current CUDA context is the same after a call as before it.  No call of
- * this header may be made inside a host function (cj_host_call): the driver forbids it.
+ * this header may be made inside a host function (cj_host_func): the driver forbids it.
  */
 #ifndef CUJIT_STREAM_H
 #define CUJIT_STREAM_H
@@ -64,7 +64,7 @@ CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
  * (void *)2 is the per-thread default stream of the calling thread.  On another thread that handle is another stream, so every call that would use it
  * there is CJ_ESTATE, left in the stream too; reading what it is, its counters, cj_free of its memory and cj_stream_free work from any thread, but
  * for the latter while a capture that was begun on it is open: then the stream stays, and the log says so.  Each piece of work costs an
- * event and a wait more (about 1 us).  What is given to the CUstream itself counts for cj_free when cj_used_on is called behind it.
+ * event and a wait more (about 1 us).  What is given to the CUstream itself counts for cj_free when cj_stream_use is called behind it.
  * Errors: CJ_EINVAL for NULL and for a stream of another context; CJ_ESTATE while the stream is being captured. */
 CJ_API cj_stream *cj_stream_wrap(cj_device *dev, void *raw);
 
@@ -83,13 +83,13 @@ CJ_API unsigned cj_stream_flags(const cj_stream *s);      /* CU_STREAM_NON_BLOCK
 
 /* Runs fn(user) on a thread of the driver when the stream reaches it; the stream's later work waits for it.  `fn` may call neither CUDA nor
  * cujit.  After an error of the device it is not called.  Captured, it runs at each launch of the graph.  Returns at once. */
-CJ_API cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user);
+CJ_API cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user);
 
 /* Calls fn(user, status), once, on a thread of the driver, when everything given to `s` so far is done: status CJ_OK; or CJ_EDRIVER when the device has failed
- * before, which cj_host_call would not tell.  The stream's later work waits for `fn`, which may call neither CUDA nor cujit.  A call that fails
+ * before, which cj_host_func would not tell.  The stream's later work waits for `fn`, which may call neither CUDA nor cujit.  A call that fails
  * never calls `fn`.  Without callbacks: record an event, and ask with cj_event_query or wait with cj_event_sync_for; both tell a failure too.
  * Errors: CJ_EINVAL; CJ_ESTATE while `s` is being captured; CJ_ENOMEM; CJ_EDRIVER, also when the device has failed already.  cuStreamAddCallback. */
-CJ_API cj_status cj_done_call(cj_stream *s, void (*fn)(void *user, cj_status status), void *user);
+CJ_API cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_status status), void *user);
 
 /* ---- Device memory ----------------------------------------------------------------------------------------------- */
 
@@ -98,18 +98,19 @@ CJ_API cj_status cj_done_call(cj_stream *s, void (*fn)(void *user, cj_status sta
  * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while `s` is being captured. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
-/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream and every stream named by cj_used_on have
+/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream and every stream named by cj_stream_use have
  * reached this moment (of a stream that was freed: the end of what it was given), and when no graph is left that uses it.  { 0 } is fine.
  * Memory of a graph (cj_graph_mem_alloc in graph.h) is given back until the next launch that allocates it.
  * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before; CJ_ESTATE for memory of a graph that is not there. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
-/* Says that the memory that holds `d` is used by work given to `s`, not its home stream, so that cj_free waits for that too.  Needed for what
- * kernels use; copies and fills say it by themselves.  While `s` is being captured, the graph keeps the memory from then on; it keeps
- * the memory of a kernel's pointer arguments, of copies and of fills by itself, so this is for pointers that lie inside memory.
- * For a stream of another device of the driver this is about what it was given before this call only: say it behind the work.
- * Errors, in `dev`: CJ_ENOTFOUND, CJ_EHANDLE; CJ_EINVAL for a stream of another driver. */
-CJ_API cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s);
+/* Records that work enqueued on `s`, which is not the memory's home stream, uses the allocation that holds `d`: cj_free then waits for that work too.
+ * Needed for memory that kernels use; copies and fills record their use themselves.
+ * The allocation is looked up in all open devices of the stream's driver, the stream's own device first.
+ * While `s` is capturing, the graph keeps the allocation alive.  It keeps the pointer arguments of its kernels by itself: this call is for pointers that are stored in memory.
+ * For a stream of another device only work enqueued before this call is covered; call it after enqueuing the work.
+ * Errors, in `s`: CJ_ENOTFOUND: no allocation of an open device holds `d`. */
+CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
 
 /* Does those releases of the device that were put off and have become possible, all of them, and gives idle staging memory back.  Waits for nothing.
  * Returns how many still wait. */
@@ -130,9 +131,9 @@ CJ_API cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes);
 
 /* Fills `count` elements of 1, 2 or 4 bytes with `value`, in the stream's order; 0 is fine.  Returns at once.
  * Errors: CJ_EINVAL where `d` is not aligned to an element, and for a range that does not fit into its allocation; CJ_EDRIVER. */
-CJ_API cj_status cj_set8(cj_stream *s, cj_dptr d, uint8_t value, size_t count);
-CJ_API cj_status cj_set16(cj_stream *s, cj_dptr d, uint16_t value, size_t count);
-CJ_API cj_status cj_set32(cj_stream *s, cj_dptr d, uint32_t value, size_t count);
+CJ_API cj_status cj_fill8(cj_stream *s, cj_dptr d, uint8_t value, size_t count);
+CJ_API cj_status cj_fill16(cj_stream *s, cj_dptr d, uint16_t value, size_t count);
+CJ_API cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count);
 
 /* ---- Order and waiting ------------------------------------------------------------------------------------------- */
 
@@ -179,25 +180,25 @@ CJ_API cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value
 CJ_API cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value);
 
 /* One wait or write among several. */
-typedef enum cj_value_kind {
-    CJ_VALUE_WAIT32 = 1,
-    CJ_VALUE_WAIT64 = 2,
-    CJ_VALUE_WRITE32 = 3,
-    CJ_VALUE_WRITE64 = 4
-} cj_value_kind;
+typedef enum cj_mem_op_kind {
+    CJ_MEM_OP_WAIT32 = 1,
+    CJ_MEM_OP_WAIT64 = 2,
+    CJ_MEM_OP_WRITE32 = 3,
+    CJ_MEM_OP_WRITE64 = 4
+} cj_mem_op_kind;
 
-typedef struct cj_value_op {
-    int32_t kind; /* a cj_value_kind */
+typedef struct cj_mem_op {
+    int32_t kind; /* a cj_mem_op_kind */
     int32_t how;  /* of a wait: a cj_compare */
     cj_dptr d;
     uint64_t value; /* at most UINT32_MAX for a word of 32 bits */
-} cj_value_op;
+} cj_mem_op;
 
-enum { CJ_VALUES = 255 }; /* the most in one call, the driver's bound */
+enum { CJ_MEM_OPS_MAX = 255 }; /* the most in one call, the driver's bound */
 
 /* Waits and writes, `count` of them in their order, in one call of the driver.  All are checked before any is given, and all are given or none; 0 is fine.
- * Errors: as above, naming the op by its place; CJ_EINVAL for more than CJ_VALUES.  cuStreamBatchMemOp, CUDA 11.7. */
-CJ_API cj_status cj_stream_values(cj_stream *s, const cj_value_op *ops, size_t count);
+ * Errors: as above, naming the op by its place; CJ_EINVAL for more than CJ_MEM_OPS_MAX.  cuStreamBatchMemOp, CUDA 11.7. */
+CJ_API cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count);
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
@@ -205,14 +206,14 @@ typedef struct cj_event_opts {
     size_t size;      /* sizeof(cj_event_opts) */
     int32_t timing;   /* 1: cj_event_elapsed works; recording costs about 1 us more */
     int32_t blocking; /* 1: cj_event_sync sleeps instead of spinning */
-    int32_t shared;   /* 1: another process may import it; not with timing */
+    int32_t ipc;      /* 1: another process may import it; not with timing */
 } cj_event_opts;
 
 /* Fills `opts` with its size and the defaults. */
 CJ_API void cj_event_defaults(cj_event_opts *opts);
 
 /* Makes an event of a device; `opts` NULL for the defaults.  Never NULL; owned by the caller, free with cj_event_free.
- * Errors (the event is a failed object): CJ_EINVAL for .timing together with .shared; what `dev` failed with; CJ_EDRIVER. */
+ * Errors (the event is a failed object): CJ_EINVAL for .timing together with .ipc; what `dev` failed with; CJ_EDRIVER. */
 CJ_API cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts);
 
 /* Releases the event at once; waits that were given to streams before still hold.  NULL is fine. */
@@ -222,7 +223,7 @@ CJ_API void *cj_event_raw(const cj_event *e);          /* its CUevent, borrowed 
 CJ_API cj_device *cj_event_device(const cj_event *e);  /* borrowed while `e` lives; NULL for a failed event */
 
 /* The event stands for everything given to `s` so far; recorded again it moves, and waits given before keep the old point.
- * One made with .shared is reached in the order of its records: `s` waits for its earlier point.
+ * One made with .ipc is reached in the order of its records: `s` waits for its earlier point.
  * A failure is left in both.  Errors: CJ_EINVAL for a stream of another device. */
 CJ_API cj_status cj_event_record(cj_event *e, cj_stream *s);
 
@@ -240,13 +241,13 @@ CJ_API cj_status cj_event_sync_for(cj_event *e, uint32_t ms);
  * another device; CJ_ESTATE where one was never recorded. */
 CJ_API cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms);
 
-enum { CJ_EVENT_HANDLE = 64 }; /* bytes of an event's handle for other processes */
+enum { CJ_IPC_EVENT_BYTES = 64 }; /* bytes of an event's handle for other processes */
 
-/* Writes the handle of an event made with .shared = 1, to be carried to another process, which makes its own cj_event of it with cj_event_import: one
+/* Writes the handle of an event made with .ipc = 1, to be carried to another process, which makes its own cj_event of it with cj_event_import: one
  * event, recorded and waited for by both.  Both are released, each in its process, in any order; the handle leads to the event while the process
  * that made it has it.  A point that a process recorded and did not reach before its end is never reached.
  * Not between parent and child of a fork that shares the opened driver.
- * Errors: CJ_EINVAL for an event made without .shared, for too few bytes, for bytes that are no handle, and for a handle taken in by the process that
+ * Errors: CJ_EINVAL for an event made without .ipc, for too few bytes, for bytes that are no handle, and for a handle taken in by the process that
  * gave it out; CJ_EDRIVER where it leads to nothing any more; CJ_ENOTSUP where the driver lacks it.  cuIpcGetEventHandle, cuIpcOpenEventHandle. */
 CJ_API cj_status cj_event_export(cj_event *e, void *handle, size_t bytes);
 CJ_API cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes);

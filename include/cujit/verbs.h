@@ -115,7 +115,7 @@ CJ_API cj_val cj_global_size(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_lane_id(cj_fn *f);                                /* 0 .. 31 */
 
 /* Every thread of the block (of the warp: lanes in `mask`, all when null) arrives before any goes on; their memory accesses are ordered. */
-CJ_API void cj_barrier(cj_fn *f);
+CJ_API void cj_block_sync(cj_fn *f);
 CJ_API void cj_warp_sync(cj_fn *f, cj_val mask);
 
 /* This thread's memory accesses before it are seen before those behind it, by its block, its device, everybody. */

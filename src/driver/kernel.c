@@ -137,16 +137,16 @@ const char *cj_kernel_log(const cj_kernel *k)
     return cji_readable(k, CJI_TAG_KERNEL, true) && k->log.p && !k->log.failed ? k->log.p : "";
 }
 
-cj_status cj_kernel_param(cj_kernel *k, int i, cj_param_info *info)
+cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)
 {
     static const char call[] = "cj_kernel_param";
     cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
     if (status != CJ_OK) return status;
-    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_param_info)", call);
+    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_kernel_param_info)", call);
     if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "%s: the parameters of %s are not known (driver 550 or newer tells them)", call, k->name);
     if (i < 0 || i >= k->nparam) return cji_fail(k, CJ_EINVAL, call, "%s: no parameter %d; %s has %d", call, i, k->name, k->nparam);
     const cji_param *p = &k->param[i];
-    cj_param_info full = { .size = info->size, .name = p->name, .type = p->type, .pointer = p->pointer, .offset = p->offset, .bytes = p->bytes };
+    cj_kernel_param_info full = { .size = info->size, .name = p->name, .type = p->type, .pointer = p->pointer, .offset = p->offset, .bytes = p->bytes };
     memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
     return CJ_OK;
 }

@@ -2,25 +2,25 @@
  * made from symbols.def.  A wrapper puts its arguments into an array; the work is in tap_call(), which all of them share; a row's invoke_ function takes the
  * array apart again and calls the driver below.
  *
- * A slot holds its layer from cj_driver_open_tapped until the layer's driver has lost its last reference, when no call can be under way any more.  A slot
+ * A slot holds its layer from cj_driver_open_interposed until the layer's driver has lost its last reference, when no call can be under way any more.  A slot
  * whose layer was made before fork() is free in the child. */
 #include "driver/layer.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-#include <cujit/trace.h>
+#include <cujit/interpose.h>
 
 #include "base/process.h"
 #include "driver/driver.h"
 #include "driver/open.h"
 #include "driver/layer_text.h"
 
-_Static_assert((int)CJ_TAP_LAYERS == (int)CJI_TAP_SLOTS, "each layer has a slot");
+_Static_assert((int)CJ_INTERPOSERS_MAX == (int)CJI_TAP_SLOTS, "each layer has a slot");
 
 struct cji_tap {
     cj_driver *under;  /* retained */
-    cj_tap_opts opts;
+    cj_interposer_opts opts;
     atomic_uint_fast64_t calls;
     uint32_t fork_gen; /* of the process that made it */
     int slot;
@@ -33,7 +33,7 @@ typedef CUresult (*invoke_fn)(const cji_cu *cu, const uint64_t *value);
 static __attribute__((noinline)) CUresult tap_call(int slot, int id, invoke_fn invoke, const uint64_t *value)
 {
     struct cji_tap *tap = atomic_load_explicit(&cji_process.tap[slot], memory_order_acquire);
-    const cj_tap_opts *o = &tap->opts;
+    const cj_interposer_opts *o = &tap->opts;
     const char *name = cji_cu_rows[id].name;
     uint64_t number = atomic_fetch_add_explicit(&tap->calls, 1, memory_order_relaxed) + 1;
     CUresult r = o->before ? (CUresult)o->before(o->user, number, name) : CUDA_SUCCESS;
@@ -108,15 +108,15 @@ static void *tap_get(void *user, const cji_cu_row *row)
 
 /* -- Opening --------------------------------------------------------------------------------------------------------------- */
 
-void cj_tap_defaults(cj_tap_opts *opts)
+void cj_interposer_defaults(cj_interposer_opts *opts)
 {
-    if (opts) *opts = (cj_tap_opts){ .size = sizeof *opts, .fail_with = CUDA_ERROR_UNKNOWN };
+    if (opts) *opts = (cj_interposer_opts){ .size = sizeof *opts, .fail_with = CUDA_ERROR_UNKNOWN };
 }
 
 /* Copies the options that were given over the defaults; false where their size is none that this version knows. */
-static bool take_options(cj_tap_opts *o, const cj_tap_opts *opts)
+static bool take_options(cj_interposer_opts *o, const cj_interposer_opts *opts)
 {
-    cj_tap_defaults(o);
+    cj_interposer_defaults(o);
     if (!opts) return true;
     size_t size = opts->size;
     if (size < sizeof size || size > 4096) return false;
@@ -128,12 +128,12 @@ static bool take_options(cj_tap_opts *o, const cj_tap_opts *opts)
     return true;
 }
 
-static struct cji_tap *new_tap(cj_driver *into, cj_driver *under, const cj_tap_opts *opts, const char *call)
+static struct cji_tap *new_tap(cj_driver *into, cj_driver *under, const cj_interposer_opts *opts, const char *call)
 {
-    cj_tap_opts o;
+    cj_interposer_opts o;
     if (cji_check_arg(into, under, CJI_TAG_DRIVER, call, "the driver below") != CJ_OK) return NULL;
     if (!take_options(&o, opts)) {
-        cji_fail(into, CJ_EINVAL, call, "%s: the size field of cj_tap_opts is %zu, wants %zu: fill the options with cj_tap_defaults first", call, opts->size,
+        cji_fail(into, CJ_EINVAL, call, "%s: the size field of cj_interposer_opts is %zu, wants %zu: fill the options with cj_interposer_defaults first", call, opts->size,
                  sizeof o);
         return NULL;
     }
@@ -148,14 +148,14 @@ static struct cji_tap *new_tap(cj_driver *into, cj_driver *under, const cj_tap_o
     atomic_init(&tap->calls, 0);
     if (take_slot(tap)) return tap;
     cji_fail(into, CJ_EBUSY, call, "%s: %d layers are open already, and a process has room for no more: close one, or put the work of two into one", call,
-             CJ_TAP_LAYERS);
+             CJ_INTERPOSERS_MAX);
     cji_tap_free(tap);
     return NULL;
 }
 
-cj_driver *cj_driver_open_tapped(cj_driver *under, const cj_tap_opts *opts)
+cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts *opts)
 {
-    static const char call[] = "cj_driver_open_tapped";
+    static const char call[] = "cj_driver_open_interposed";
     cj_driver *failed = cji_obj_new(sizeof *failed, CJI_TAG_DRIVER, 0, call);
     if (cji_obj_failed(failed)) return failed;
     struct cji_tap *tap = new_tap(failed, under, opts, call);
@@ -170,7 +170,7 @@ cj_driver *cj_driver_open_tapped(cj_driver *under, const cj_tap_opts *opts)
     return drv;
 }
 
-uint64_t cj_tap_calls(const cj_driver *drv)
+uint64_t cj_interposer_calls(const cj_driver *drv)
 {
     return cji_readable(drv, CJI_TAG_DRIVER, false) && drv->tap ? atomic_load(&drv->tap->calls) : 0;
 }

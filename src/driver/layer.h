@@ -1,4 +1,4 @@
-/* A driver over a driver: every call can be seen, and made to fail (layer.c, cujit/trace.h). */
+/* A driver over a driver: every call can be seen, and made to fail (layer.c, cujit/interpose.h). */
 #ifndef CJI_LAYER_H
 #define CJI_LAYER_H
 

@@ -66,7 +66,7 @@ cj_fn *cj_ptx_kernel(cj_ptx *m, const char *name) { return make(m, name, true, C
 cj_fn *cj_ptx_func(cj_ptx *m, const char *name) { return make(m, name, false, CJI_LINK_VISIBLE, __func__); }
 cj_fn *cj_ptx_extern_func(cj_ptx *m, const char *name) { return make(m, name, false, CJI_LINK_EXTERN, __func__); }
 
-cj_fn *cj_ptx_function(cj_ptx *m, const char *name)
+cj_fn *cj_ptx_find(cj_ptx *m, const char *name)
 {
     cj_fn *bad = cji_ptx_bad(m, __func__);
     if (bad != (cj_fn *)(void *)&m->bad || m->dead) return bad;
@@ -111,27 +111,27 @@ static bool threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z, const char *ca
     return false;
 }
 
-void cj_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
+void cj_fn_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
 {
     if (threads(f, x, y, z, __func__)) set3(f->bounds.maxntid, x, y, z);
 }
 
-void cj_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
+void cj_fn_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
 {
     if (threads(f, x, y, z, __func__)) set3(f->bounds.reqntid, x, y, z);
 }
 
-void cj_min_blocks(cj_fn *f, uint32_t blocks)
+void cj_fn_min_blocks(cj_fn *f, uint32_t blocks)
 {
     if (bound(f, blocks, blocks, 64, __func__)) f->bounds.minctas = blocks;
 }
 
-void cj_max_registers(cj_fn *f, uint32_t registers)
+void cj_fn_max_registers(cj_fn *f, uint32_t registers)
 {
     if (bound(f, registers, registers, 255, __func__)) f->bounds.maxreg = registers;
 }
 
-void cj_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
+void cj_fn_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
 {
     if (bound(f, least3(x, y, z), most3(x, y, z), 16, __func__) && cji_ptx_need(f->m, 78, cji_targets_from(90), ".reqnctapercluster", f->loc))
         set3(f->bounds.cluster, x, y, z);

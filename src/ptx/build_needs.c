@@ -118,7 +118,7 @@ static bool fits(const cj_ptx *m)
     return !is_gone(m, m->fixed_version, m->fixed_target);
 }
 
-cj_status cj_ptx_fix_version(cj_ptx *m, const char *version)
+cj_status cj_ptx_set_version(cj_ptx *m, const char *version)
 {
     if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     const char *v = version ? version : "";
@@ -134,7 +134,7 @@ cj_status cj_ptx_fix_version(cj_ptx *m, const char *version)
     return cj_ptx_status(m);
 }
 
-cj_status cj_ptx_fix_target(cj_ptx *m, const char *target)
+cj_status cj_ptx_set_target(cj_ptx *m, const char *target)
 {
     if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     int t = target ? cji_target_find(target, strlen(target)) : -1;
@@ -212,7 +212,7 @@ static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
     for (size_t i = 0; i < f->nlabel; i++) {
         const cji_label *l = &f->label[i];
         if (!l->used || l->at != UINT32_MAX) continue;
-        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never placed: cj_place() is missing", l->name ? "" : "made here",
+        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never placed: cj_label_bind() is missing", l->name ? "" : "made here",
                      l->name ? cji_ptx_name(m, l->name) : "", cji_ptx_name(m, f->name));
         return false;
     }

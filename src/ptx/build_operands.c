@@ -210,7 +210,7 @@ cj_val cj_sreg(cj_fn *f, const char *name)
 
 cj_val cj_label(cj_fn *f) { return cji_fn_open(f, __func__) ? cji_fn_val(f, cji_fn_label(f, NULL, 0), CJ_VOID) : CJI_NULL; }
 
-void cj_place(cj_fn *f, cj_val label)
+void cj_label_bind(cj_fn *f, cj_val label)
 {
     if (!cji_fn_open(f, __func__) || !cji_val_usable(f, label, __func__, "the label")) return;
     if (cji_val_kind(label) == CJI_K_LABEL) cji_fn_place(f, cji_val_word(label));

@@ -142,7 +142,7 @@ void cji_fn_place(cj_fn *f, uint32_t label)
     cji_label *l = &f->label[cji_word_index(label)];
     if (f->m->dead) return;
     if (l->at != UINT32_MAX) {
-        cji_ptx_fail(f->m, CJ_EPTX, "cj_place", f->loc, "label %s is placed twice", l->name ? cji_ptx_name(f->m, l->name) : "made by cj_label()");
+        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is placed twice", l->name ? cji_ptx_name(f->m, l->name) : "made by cj_label()");
         return;
     }
     if (cji_fn_pseudo(f, CJI_INS_LABEL, label)) l->at = (uint32_t)f->nins - 1;

@@ -348,12 +348,12 @@ static void align_variable(cj_ptx *m, uint32_t loc, cj_val variable, bool ours, 
     else m->var[(uint32_t)variable.bits]->align = align;
 }
 
-void cj_align(cj_fn *f, cj_val variable, uint32_t align)
+void cj_var_align(cj_fn *f, cj_val variable, uint32_t align)
 {
     if (cji_fn_open(f, __func__)) align_variable(f->m, f->loc, variable, cji_val_owned(f, variable), align, __func__);
 }
 
-void cj_ptx_align(cj_ptx *m, cj_val variable, uint32_t align)
+void cj_ptx_var_align(cj_ptx *m, cj_val variable, uint32_t align)
 {
     if (cji_ptx_open(m, __func__)) align_variable(m, m->loc, variable, cji_val_owner(variable) == m->owner, align, __func__);
 }

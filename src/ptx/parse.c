@@ -112,7 +112,7 @@ static bool parse_version(cji_parser *p)
     if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %.*s", CJI_WORD(x));
     if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %.*s is older than 2.3, the first that is read", CJI_WORD(x));
     snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
-    if (cj_ptx_fix_version(p->m, version) != CJ_OK) return p->failed = true, false;
+    if (cj_ptx_set_version(p->m, version) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     return cji_parse_fine(p);
 }
@@ -144,7 +144,7 @@ static bool parse_target(cji_parser *p)
     unsigned since = cji_target_since((uint32_t)target), version = p->m->fixed_version;
     if (since > version)
         return cji_parse_fail(p, CJ_ENOTSUP, "target %.*s needs PTX %u.%u; .version says %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
-    if (cj_ptx_fix_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
+    if (cj_ptx_set_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     while (cji_parse_maybe(p, ',')) {
         if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "an option of .target");

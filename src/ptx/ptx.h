@@ -256,7 +256,7 @@ struct cj_ptx {
     uint32_t gone_form, gone_loc; /* the form that ends first (in form[]), and where it was used */
     cji_text text;               /* of the latest cj_ptx_print() */
     cji_obj bad;                 /* what a constructor in this module gives when it fails: an immortal failed function */
-    cji_obj missing;             /* what cj_ptx_function() gives for a name that is none: the same with a record of its own */
+    cji_obj missing;             /* what cj_ptx_find() gives for a name that is none: the same with a record of its own */
 };
 
 /* ---- Reading it -------------------------------------------------------------------------------------------------- */

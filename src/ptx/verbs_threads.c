@@ -47,11 +47,11 @@ enum { FULL_WARP = -1 };
 /* Lanes as an operand: a literal of all 32 when null. */
 static cj_val all_lanes(cj_fn *f) { return cji_imm_int(f, (int64_t)(uint32_t)FULL_WARP); }
 
-void cj_barrier(cj_fn *f)
+void cj_block_sync(cj_fn *f)
 {
     if (!cji_fn_open(f, __func__)) return;
     cj_val zero = cji_imm_int(f, 0);
-    if (zero.bits) plain(f, CJI_VERB_BARRIER, &zero, 1, __func__);
+    if (zero.bits) plain(f, CJI_VERB_BLOCK_SYNC, &zero, 1, __func__);
 }
 
 void cj_warp_sync(cj_fn *f, cj_val mask)

@@ -224,17 +224,17 @@ static cj_dptr memory_alloc_plain(cj_stream *s, size_t bytes, cji_memory_kind ki
 
 cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_POOL, "cj_alloc"); }
 cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_MANAGED, "cj_managed_alloc"); }
-cj_dptr cj_shared_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_SHARED, "cj_shared_alloc"); }
+cj_dptr cj_ipc_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_SHARED, "cj_ipc_alloc"); }
 
 /* -- Between processes ------------------------------------------------------------------------------------------------ */
 
 /* What the bytes of a handle are. */
 typedef struct memory_handle { CUipcMemHandle raw; uint64_t bytes; } memory_handle;
-_Static_assert(sizeof(memory_handle) == CJ_MEMORY_HANDLE, "the driver's handle, and the size");
+_Static_assert(sizeof(memory_handle) == CJ_IPC_MEM_BYTES, "the driver's handle, and the size");
 
-cj_dptr cj_memory_import(cj_stream *s, const void *handle, size_t bytes)
+cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes)
 {
-    static const char call[] = "cj_memory_import";
+    static const char call[] = "cj_ipc_import";
     const cj_dptr none = { 0 };
     memory_handle h;
     if (cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return none;
@@ -266,9 +266,9 @@ size_t cji_mem_bytes(cj_device *dev, uint64_t addr)
     return bytes;
 }
 
-cj_status cj_memory_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes)
+cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes)
 {
-    static const char call[] = "cj_memory_export";
+    static const char call[] = "cj_ipc_export";
     memory_handle h;
     cji_ctx ctx;
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
@@ -277,7 +277,7 @@ cj_status cj_memory_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes
     cji_side *side = cji_side_of(dev);
     if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
     h.bytes = memory_shared_bytes(side, d.addr);
-    if (!h.bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: 0x%llx is not the start of memory of cj_shared_alloc on device %d; other memory stays in its process", call,
+    if (!h.bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: 0x%llx is not the start of memory of cj_ipc_alloc on device %d; other memory stays in its process", call,
                                   (unsigned long long)d.addr, cj_device_ordinal(dev));
     st = cji_ctx_begin_calm(dev, dev, &ctx, call);
     if (st != CJ_OK) return st;
@@ -534,22 +534,29 @@ cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_
     return kept ? CJ_OK : cji_fail(into, CJ_ENOMEM, call, "%s: no host memory to keep device memory alive for the graph", call);
 }
 
-cj_status cj_used_on(cj_device *dev, cj_dptr d, cj_stream *s)
+cj_status cj_stream_use(cj_stream *s, cj_dptr d)
 {
-    static const char call[] = "cj_used_on";
-    cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
-    if (st == CJ_OK) st = cji_check_arg(dev, s, CJI_TAG_STREAM, call, "the stream");
+    static const char call[] = "cj_stream_use";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    if (dev->drv != s->dev->drv) return cji_fail(dev, CJ_EINVAL, call, "%s: the stream is of another driver than the memory", call);
+    cj_device *dev = memory_owner(s->dev, d.addr);
     cji_side *side = cji_side_of(dev);
-    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
-    pthread_mutex_lock(&side->lock);
-    cji_mem *m = cji_mem_holder(side, d.addr);
-    if (!m) {
-        pthread_mutex_unlock(&side->lock);
-        return memory_unknown(dev, d.addr, call);
+    cji_mem *m = NULL;
+    if (!side) {
+        st = cji_fail(s, CJ_ENOMEM, call, "%s: no host memory", call);
+    } else {
+        pthread_mutex_lock(&side->lock);
+        m = cji_mem_holder(side, d.addr);
+        if (!m) pthread_mutex_unlock(&side->lock);
     }
-    st = memory_note(s, m, dev, call);
-    cji_stream_follow(s);
-    return st == CJ_OK ? cji_mem_visit(s, dev, d.addr, dev, call) : st;
+    if (m) {
+        st = memory_note(s, m, s, call);
+        cji_stream_follow(s);
+        if (st == CJ_OK) st = cji_mem_visit(s, dev, d.addr, s, call);
+    } else if (side) {
+        st = cji_fail(s, CJ_ENOTFOUND, call, "%s: 0x%llx is in no allocation of cj_alloc that is open on a device of this driver",
+                      call, (unsigned long long)d.addr);
+    }
+    cji_device_drop(dev);
+    return st;
 }

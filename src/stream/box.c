@@ -148,9 +148,9 @@ static cj_status box_copy(cj_stream *s, cji_box *b, const char *call)
 
 /* -- The calls ----------------------------------------------------------------------------------------------------------- */
 
-cj_status cj_copy_box(cj_stream *s, const cj_box *box)
+cj_status cj_copy_3d(cj_stream *s, const cj_copy_3d_params *box)
 {
-    static const char call[] = "cj_copy_box";
+    static const char call[] = "cj_copy_3d";
     cji_box b;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;

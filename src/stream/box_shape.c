@@ -5,9 +5,9 @@
 
 #include "stream/streams.h"
 
-void cj_box_defaults(cj_box *box)
+void cj_copy_3d_params_defaults(cj_copy_3d_params *box)
 {
-    if (box) *box = (cj_box){ .size = sizeof *box };
+    if (box) *box = (cj_copy_3d_params){ .size = sizeof *box };
 }
 
 /* Fills one end; `what` names it. */
@@ -50,7 +50,7 @@ static void box_join(cji_box *b)
 
 cj_status cji_box_measure(void *into, const cj_device *home, cji_box *b, const char *call)
 {
-    if (b->dst.host && b->src.host) return cji_fail(into, CJ_EINVAL, call, "%s: %sboth ends are host memory; copy with memcpy in a cj_host_call", call, b->which);
+    if (b->dst.host && b->src.host) return cji_fail(into, CJ_EINVAL, call, "%s: %sboth ends are host memory; copy with memcpy in a cj_host_func", call, b->which);
     b->bytes = 0;
     if (!b->width || !b->height || !b->depth) return CJ_OK;
     cj_status st = box_measure_end(into, b, &b->dst, "the destination", call);
@@ -78,12 +78,12 @@ static cj_status box_device(void *into, cj_device *home, cj_device *dev, cji_box
     return dev->drv == home->drv ? CJ_OK : cji_fail(into, CJ_EINVAL, call, "%s: %s is of another driver", call, what);
 }
 
-cj_status cji_box_of(void *into, cj_device *home, const cj_box *box, cji_box *b, const char *call)
+cj_status cji_box_of(void *into, cj_device *home, const cj_copy_3d_params *box, cji_box *b, const char *call)
 {
-    cj_box o;
+    cj_copy_3d_params o;
     if (!box) return cji_fail(into, CJ_EINVAL, call, "%s: the box is NULL", call);
-    cj_box_defaults(&o);
-    if (!cji_opts_take(&o, sizeof o, box, into, call, "cj_box")) return CJ_EINVAL;
+    cj_copy_3d_params_defaults(&o);
+    if (!cji_opts_take(&o, sizeof o, box, into, call, "cj_copy_3d_params")) return CJ_EINVAL;
     *b = (cji_box){ .width = o.width, .height = o.height, .depth = o.depth };
     b->dst = (cji_box_end){ .addr = o.dst.addr, .host = o.dst_host, .pitch = o.dst_pitch, .rows = o.dst_rows };
     b->src = (cji_box_end){ .addr = o.src.addr, .host = (void *)(uintptr_t)o.src_host, .pitch = o.src_pitch, .rows = o.src_rows };

@@ -236,7 +236,7 @@ void cj_capture_defaults(cj_capture_opts *opts)
     if (opts) *opts = (cj_capture_opts){ .size = sizeof *opts };
 }
 
-cj_status cj_capture_begin_with(cj_stream *s, const cj_capture_opts *opts)
+cj_status cj_capture_begin_opts(cj_stream *s, const cj_capture_opts *opts)
 {
     static const char call[] = "cj_capture_begin";
     cj_capture_opts o;

@@ -124,6 +124,6 @@ static cj_status copy_fill(cj_stream *s, uint64_t d, uint32_t value, unsigned wi
     return r == CUDA_SUCCESS ? CJ_OK : cji_stream_refused(s, r, call, doing);
 }
 
-cj_status cj_set8(cj_stream *s, cj_dptr d, uint8_t value, size_t count) { return copy_fill(s, d.addr, value, 1, count, "cj_set8"); }
-cj_status cj_set16(cj_stream *s, cj_dptr d, uint16_t value, size_t count) { return copy_fill(s, d.addr, value, 2, count, "cj_set16"); }
-cj_status cj_set32(cj_stream *s, cj_dptr d, uint32_t value, size_t count) { return copy_fill(s, d.addr, value, 4, count, "cj_set32"); }
+cj_status cj_fill8(cj_stream *s, cj_dptr d, uint8_t value, size_t count) { return copy_fill(s, d.addr, value, 1, count, "cj_fill8"); }
+cj_status cj_fill16(cj_stream *s, cj_dptr d, uint16_t value, size_t count) { return copy_fill(s, d.addr, value, 2, count, "cj_fill16"); }
+cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count) { return copy_fill(s, d.addr, value, 4, count, "cj_fill32"); }

@@ -15,14 +15,14 @@ static void done_run(CUstream raw, CUresult r, void *user)
     now.fn(now.user, r == CUDA_SUCCESS ? CJ_OK : CJ_EDRIVER);
 }
 
-cj_status cj_done_call(cj_stream *s, void (*fn)(void *user, cj_status status), void *user)
+cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_status status), void *user)
 {
-    static const char call[] = "cj_done_call";
+    static const char call[] = "cj_stream_callback";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));
     if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw))
-        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and a graph cannot hold this; use cj_host_call", call));
+        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and a graph cannot hold this; use cj_host_func", call));
     done_call *d = cji_zalloc(sizeof *d);
     if (!d) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory to note the function", call);
     *d = (done_call){ fn, user };

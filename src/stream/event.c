@@ -11,7 +11,7 @@ void cj_event_defaults(cj_event_opts *opts)
 static void event_create_raw(cj_event *e, const cj_event_opts *o, const char *call)
 {
     unsigned flags = (o->timing ? 0 : CU_EVENT_DISABLE_TIMING) | (o->blocking ? CU_EVENT_BLOCKING_SYNC : 0) |
-                     (o->shared ? CU_EVENT_INTERPROCESS : 0);
+                     (o->ipc ? CU_EVENT_INTERPROCESS : 0);
     cji_ctx ctx;
     if (cji_ctx_begin_calm(e, e->dev, &ctx, call) != CJ_OK) return;
     CUresult r = e->cu->cuEventCreate(&e->raw, flags);
@@ -45,8 +45,8 @@ cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
     cj_event_defaults(&o);
     if (cji_opts_take(&o, sizeof o, opts, e, call, "cj_event")) {
         e->timing = o.timing;
-        e->shared = o.shared;
-        if (o.timing && o.shared) cji_fail(e, CJ_EINVAL, call, "%s: an event between processes has no timing; set one of .timing and .shared", call);
+        e->ipc = o.ipc;
+        if (o.timing && o.ipc) cji_fail(e, CJ_EINVAL, call, "%s: an event between processes has no timing; set one of .timing and .ipc", call);
         else event_create_raw(e, &o, call);
     }
     if (!e->raw) cji_obj_set_failed(e);

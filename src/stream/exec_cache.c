@@ -11,26 +11,26 @@ typedef struct cached_exec {
     struct cached_exec *next;          /* of the same slot */
     uint64_t hash, shape, stream;      /* of the key; of the graph; the stream's id */
     size_t nodes, bytes;
-    cj_exec *exec;
+    cj_graph_exec *exec;
     char *key;
 } cached_exec;
 
 enum { CACHE_SLOTS = 256 };
 
-struct cj_exec_cache {
+struct cj_graph_exec_cache {
     cji_obj obj;
     cj_device *dev; /* retained */
-    cj_exec_cache_opts opts;
-    cj_exec_opts exec;
+    cj_graph_exec_cache_opts opts;
+    cj_graph_exec_opts exec;
     pthread_mutex_t lock;      /* guards what follows */
     cached_exec *first, *last; /* launched last, launched first */
     cached_exec *slot[CACHE_SLOTS];
-    cj_exec_cache_info info;
+    cj_graph_exec_cache_info info;
 };
 
 /* -- Entries; with the lock held --------------------------------------------------------------------------------------- */
 
-static void cache_list_in(cj_exec_cache *c, cached_exec *e)
+static void cache_list_in(cj_graph_exec_cache *c, cached_exec *e)
 {
     e->newer = NULL;
     e->older = c->first;
@@ -38,20 +38,20 @@ static void cache_list_in(cj_exec_cache *c, cached_exec *e)
     c->first = e;
 }
 
-static void cache_list_out(cj_exec_cache *c, cached_exec *e)
+static void cache_list_out(cj_graph_exec_cache *c, cached_exec *e)
 {
     *(e->newer ? &e->newer->older : &c->first) = e->older;
     *(e->older ? &e->older->newer : &c->last) = e->newer;
 }
 
-static cached_exec *cache_find(const cj_exec_cache *c, uint64_t hash, const void *key, size_t bytes)
+static cached_exec *cache_find(const cj_graph_exec_cache *c, uint64_t hash, const void *key, size_t bytes)
 {
     cached_exec *e = c->slot[hash % CACHE_SLOTS];
     while (e && (e->hash != hash || e->bytes != bytes || memcmp(e->key, key, bytes) != 0)) e = e->next;
     return e;
 }
 
-static void cache_enter(cj_exec_cache *c, cached_exec *e)
+static void cache_enter(cj_graph_exec_cache *c, cached_exec *e)
 {
     e->next = c->slot[e->hash % CACHE_SLOTS];
     c->slot[e->hash % CACHE_SLOTS] = e;
@@ -61,7 +61,7 @@ static void cache_enter(cj_exec_cache *c, cached_exec *e)
 }
 
 /* Out of the cache; the entry is the caller's. */
-static void cache_take(cj_exec_cache *c, cached_exec *e)
+static void cache_take(cj_graph_exec_cache *c, cached_exec *e)
 {
     cached_exec **at = &c->slot[e->hash % CACHE_SLOTS];
     while (*at != e) at = &(*at)->next;
@@ -73,13 +73,13 @@ static void cache_take(cj_exec_cache *c, cached_exec *e)
 
 static void cached_free(cached_exec *e)
 {
-    cj_exec_free(e->exec);
+    cj_graph_exec_free(e->exec);
     cji_free(e->key, e->bytes);
     cji_free(e, sizeof *e);
 }
 
 /* Lets the least recently launched go until there is room. */
-static void cache_make_room(cj_exec_cache *c, size_t execs, size_t nodes)
+static void cache_make_room(cj_graph_exec_cache *c, size_t execs, size_t nodes)
 {
     while (c->last && (c->info.execs + execs > c->opts.execs || c->info.nodes + nodes > c->opts.nodes)) {
         cached_exec *e = c->last;
@@ -91,24 +91,24 @@ static void cache_make_room(cj_exec_cache *c, size_t execs, size_t nodes)
 
 /* -- Making and releasing -------------------------------------------------------------------------------------------- */
 
-void cj_exec_cache_defaults(cj_exec_cache_opts *opts)
+void cj_graph_exec_cache_defaults(cj_graph_exec_cache_opts *opts)
 {
-    if (opts) *opts = (cj_exec_cache_opts){ .size = sizeof *opts, .execs = 64, .execs_per_shape = 1, .nodes = 65536 };
+    if (opts) *opts = (cj_graph_exec_cache_opts){ .size = sizeof *opts, .execs = 64, .execs_per_shape = 1, .nodes = 65536 };
 }
 
-cj_exec_cache *cj_exec_cache_create(cj_device *dev, const cj_exec_cache_opts *opts)
+cj_graph_exec_cache *cj_graph_exec_cache_create(cj_device *dev, const cj_graph_exec_cache_opts *opts)
 {
-    static const char call[] = "cj_exec_cache_create";
-    cj_exec_cache_opts usual;
-    cj_exec_cache *c = cji_obj_new(sizeof *c, CJI_TAG_EXEC_CACHE, 0, call);
+    static const char call[] = "cj_graph_exec_cache_create";
+    cj_graph_exec_cache_opts usual;
+    cj_graph_exec_cache *c = cji_obj_new(sizeof *c, CJI_TAG_EXEC_CACHE, 0, call);
     if (cji_obj_failed(c)) return c;
     pthread_mutex_init(&c->lock, NULL);
-    cj_exec_cache_defaults(&usual);
-    cj_exec_defaults(&c->exec);
+    cj_graph_exec_cache_defaults(&usual);
+    cj_graph_exec_defaults(&c->exec);
     c->opts = usual;
     if (cji_check_arg(c, dev, CJI_TAG_DEVICE, call, "the device") != CJ_OK ||
-        !cji_opts_take(&c->opts, sizeof c->opts, opts, c, call, "cj_exec_cache") ||
-        !cji_opts_take(&c->exec, sizeof c->exec, c->opts.exec, c, call, "cj_exec")) {
+        !cji_opts_take(&c->opts, sizeof c->opts, opts, c, call, "cj_graph_exec_cache") ||
+        !cji_opts_take(&c->exec, sizeof c->exec, c->opts.exec, c, call, "cj_graph_exec")) {
         cji_obj_set_failed(c);
         return c;
     }
@@ -120,9 +120,9 @@ cj_exec_cache *cj_exec_cache_create(cj_device *dev, const cj_exec_cache_opts *op
     return c;
 }
 
-void cj_exec_cache_free(cj_exec_cache *c)
+void cj_graph_exec_cache_free(cj_graph_exec_cache *c)
 {
-    if (!cji_check_free(c, CJI_TAG_EXEC_CACHE, "cj_exec_cache_free") || !cji_obj_release(c)) return;
+    if (!cji_check_free(c, CJI_TAG_EXEC_CACHE, "cj_graph_exec_cache_free") || !cji_obj_release(c)) return;
     cj_device *dev = c->dev;
     while (c->first) {
         cached_exec *e = c->first;
@@ -134,13 +134,13 @@ void cj_exec_cache_free(cj_exec_cache *c)
     cji_device_drop(dev);
 }
 
-cj_status cj_exec_cache_get_info(cj_exec_cache *c, cj_exec_cache_info *info)
+cj_status cj_graph_exec_cache_get_info(cj_graph_exec_cache *c, cj_graph_exec_cache_info *info)
 {
-    static const char call[] = "cj_exec_cache_get_info";
+    static const char call[] = "cj_graph_exec_cache_get_info";
     cj_status st = cji_check(c, CJI_TAG_EXEC_CACHE, call);
     if (st != CJ_OK) return st;
     if (!info || info->size < sizeof info->size)
-        return cji_fail(c, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_exec_cache_info)", call);
+        return cji_fail(c, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_graph_exec_cache_info)", call);
     size_t size = info->size;
     pthread_mutex_lock(&c->lock);
     memcpy(info, &c->info, size < sizeof *info ? size : sizeof *info);
@@ -152,7 +152,7 @@ cj_status cj_exec_cache_get_info(cj_exec_cache *c, cj_exec_cache_info *info)
 /* -- The ladder ------------------------------------------------------------------------------------------------------ */
 
 typedef struct cache_job {
-    cj_exec_cache *c;
+    cj_graph_exec_cache *c;
     const void *key;
     size_t bytes;
     uint64_t hash, shape;
@@ -173,13 +173,13 @@ static cj_status cache_failed(const cache_job *j, const void *from, cj_status st
 /* Launches what is there; false: nothing is. */
 static bool cache_hit(const cache_job *j, cj_status *st)
 {
-    cj_exec_cache *c = j->c;
+    cj_graph_exec_cache *c = j->c;
     cached_exec *e = cache_find(c, j->hash, j->key, j->bytes);
     if (!e) return false;
     cache_list_out(c, e);
     cache_list_in(c, e);
     e->stream = j->s->id;
-    *st = cj_exec_launch(e->exec, j->s); /* leaves a failure in the stream */
+    *st = cj_graph_launch(j->s, e->exec); /* leaves a failure in the stream */
     if (*st != CJ_OK) cji_fail_from(c, e->exec, j->call);
     else c->info.launches++;
     return true;
@@ -201,11 +201,11 @@ static cached_exec *cache_same_shape(const cache_job *j)
 /* With everything known and no exec for the key.  `e` is new, `key` its key. */
 static cj_status cache_fill(const cache_job *j, cached_exec *e)
 {
-    cj_exec_cache *c = j->c;
+    cj_graph_exec_cache *c = j->c;
     cached_exec *old = cache_same_shape(j);
     if (old) {
         cache_take(c, old);
-        if (cj_exec_update(old->exec, j->g) == CJ_OK) {
+        if (cj_graph_exec_update(old->exec, j->g) == CJ_OK) {
             e->exec = old->exec;
             old->exec = NULL;
             c->info.updates++;
@@ -217,7 +217,7 @@ static cj_status cache_fill(const cache_job *j, cached_exec *e)
         if (cji_obj_failed(e->exec)) return cache_failed(j, e->exec, (cj_status)cj_error_of(e->exec)->status);
         c->info.builds++;
     }
-    cj_status st = cj_exec_launch(e->exec, j->s);
+    cj_status st = cj_graph_launch(j->s, e->exec);
     if (st != CJ_OK) cji_fail_from(c, e->exec, j->call);
     return st;
 }
@@ -239,7 +239,7 @@ static cj_status cache_shape(cache_job *j)
 /* With the lock held. */
 static cj_status cache_miss(cache_job *j)
 {
-    cj_exec_cache *c = j->c;
+    cj_graph_exec_cache *c = j->c;
     cj_status st = cache_shape(j);
     cached_exec *e = st == CJ_OK ? cji_zalloc(sizeof *e) : NULL;
     char *key = e ? cji_alloc(j->bytes) : NULL;
@@ -275,9 +275,9 @@ static cj_status cache_check(cache_job *j, bool put)
     return CJ_OK;
 }
 
-cj_status cj_exec_cache_launch(cj_exec_cache *c, const void *key, size_t bytes, cj_stream *s)
+cj_status cj_graph_exec_cache_launch(cj_graph_exec_cache *c, const void *key, size_t bytes, cj_stream *s)
 {
-    cache_job j = { .c = c, .key = key, .bytes = bytes, .s = s, .call = "cj_exec_cache_launch" };
+    cache_job j = { .c = c, .key = key, .bytes = bytes, .s = s, .call = "cj_graph_exec_cache_launch" };
     cj_status st = cache_check(&j, false);
     if (st != CJ_OK) return st;
     pthread_mutex_lock(&c->lock);
@@ -286,9 +286,9 @@ cj_status cj_exec_cache_launch(cj_exec_cache *c, const void *key, size_t bytes, 
     return st;
 }
 
-cj_status cj_exec_cache_put(cj_exec_cache *c, const void *key, size_t bytes, cj_graph *g, cj_stream *s)
+cj_status cj_graph_exec_cache_put(cj_graph_exec_cache *c, const void *key, size_t bytes, cj_graph *g, cj_stream *s)
 {
-    cache_job j = { .c = c, .key = key, .bytes = bytes, .g = g, .s = s, .call = "cj_exec_cache_put" };
+    cache_job j = { .c = c, .key = key, .bytes = bytes, .g = g, .s = s, .call = "cj_graph_exec_cache_put" };
     cj_status st = cache_check(&j, true);
     if (st != CJ_OK) return st;
     pthread_mutex_lock(&c->lock);

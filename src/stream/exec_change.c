@@ -17,7 +17,7 @@ static void exec_past_late(cji_late *late)
 }
 
 /* The exec keeps what `fresh` does from now on; its lock is held. */
-static void exec_replace_keep(cj_exec *x, cji_keep *fresh, exec_past *past)
+static void exec_replace_keep(cj_graph_exec *x, cji_keep *fresh, exec_past *past)
 {
     *past = (exec_past){ .late = { .run = exec_past_late }, .dev = cji_obj_retain(x->dev), .keep = x->keep, .own = x->own };
     x->keep = fresh;
@@ -25,7 +25,7 @@ static void exec_replace_keep(cj_exec *x, cji_keep *fresh, exec_past *past)
 }
 
 /* The exec allocates and frees from now on what the list says, and the list becomes what it did; its lock is held. */
-static void exec_replace_memory(cj_exec *x, cji_graph_mem **list, size_t *n)
+static void exec_replace_memory(cj_graph_exec *x, cji_graph_mem **list, size_t *n)
 {
     cji_graph_mem *old = x->memory;
     const size_t nold = x->nmemory;
@@ -52,7 +52,7 @@ static const char *update_reason(CUgraphExecUpdateResult result)
 }
 
 /* Locks held, context current. */
-static CUresult exec_update_raw(cj_exec *x, CUgraph raw, CUgraphExecUpdateResult *result, const char **doing)
+static CUresult exec_update_raw(cj_graph_exec *x, CUgraph raw, CUgraphExecUpdateResult *result, const char **doing)
 {
     const cji_cu *cu = x->hub->cu;
     CUgraphExecUpdateResultInfo info = { .result = CU_GRAPH_EXEC_UPDATE_ERROR };
@@ -70,7 +70,7 @@ static CUresult exec_update_raw(cj_exec *x, CUgraph raw, CUgraphExecUpdateResult
 }
 
 /* With the graph's lock held. */
-static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
+static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *call)
 {
     CUgraphExecUpdateResult result;
     const char *doing;
@@ -97,7 +97,7 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
         pthread_mutex_unlock(&x->lock);
         cji_ctx_leave(x->dev, &ctx);
         if (left_out)
-            st = cji_fail(x, CJ_ESTATE, call, "%s: fills are left out of the exec; let them be done again with cj_exec_enable first", call);
+            st = cji_fail(x, CJ_ESTATE, call, "%s: fills are left out of the exec; let them be done again with cj_graph_exec_enable first", call);
         else if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
             st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, doing, call, "%s: the graph cannot update this exec: %s; instantiate it", call, update_reason(result));
         else if (!done)
@@ -113,9 +113,9 @@ static cj_status exec_update_locked(cj_exec *x, cj_graph *g, const char *call)
     return st;
 }
 
-cj_status cj_exec_update(cj_exec *x, cj_graph *g)
+cj_status cj_graph_exec_update(cj_graph_exec *x, cj_graph *g)
 {
-    static const char call[] = "cj_exec_update";
+    static const char call[] = "cj_graph_exec_update";
     cj_status st = cji_check(x, CJI_TAG_EXEC, call);
     if (st == CJ_OK) st = cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph");
     if (st != CJ_OK) return st;
@@ -133,7 +133,7 @@ cj_status cj_exec_update(cj_exec *x, cj_graph *g)
 /* -- One node -------------------------------------------------------------------------------------------------------- */
 
 /* The exec knows the nodes of the graph that it was made of. */
-static cj_status exec_node_check(cj_exec *x, const cj_node *n, const char *call)
+static cj_status exec_node_check(cj_graph_exec *x, const cj_node *n, const char *call)
 {
     cj_status st = cji_check(x, CJI_TAG_EXEC, call);
     if (st == CJ_OK) st = cji_check_arg(x, n, CJI_TAG_NODE, call, "the node");
@@ -142,7 +142,7 @@ static cj_status exec_node_check(cj_exec *x, const cj_node *n, const char *call)
 }
 
 /* The exec keeps the memory that the arguments point into; its lock is held. */
-static cj_status exec_args_keep(cj_exec *x, const cj_arg *args, size_t count, const char *call)
+static cj_status exec_args_keep(cj_graph_exec *x, const cj_arg *args, size_t count, const char *call)
 {
     for (size_t i = 0; i < count; i++) {
         if (args[i].kind != CJ_ARG_PTR) continue;
@@ -154,7 +154,7 @@ static cj_status exec_args_keep(cj_exec *x, const cj_arg *args, size_t count, co
 }
 
 /* The node is known, context current. */
-static cj_status exec_kernel_change(cj_exec *x, const cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count, const char *call)
+static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count, const char *call)
 {
     CUDA_KERNEL_NODE_PARAMS_v2 p;
     cji_pack pack;
@@ -175,7 +175,7 @@ static cj_status exec_kernel_change(cj_exec *x, const cj_node *n, const cj_dims 
     return st;
 }
 
-cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count)
+cj_status cj_graph_exec_set_kernel_n(cj_graph_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count)
 {
     static const char call[] = "cj_exec_set_kernel";
     cji_ctx ctx;
@@ -195,22 +195,22 @@ cj_status cj_exec_set_kernel_n(cj_exec *x, cj_node *n, const cj_dims *dims, cons
 }
 
 /* What a node does that is to be left out or done again; with the graph's lock held, context current. */
-static cj_status exec_fill_ask(cj_exec *x, const cj_node *n, CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+static cj_status exec_fill_ask(cj_graph_exec *x, const cj_node *n, CUDA_MEMSET_NODE_PARAMS *does, const char *call)
 {
     CUresult r = x->hub->cu->cuGraphMemsetNodeGetParams(n->raw, does);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphMemsetNodeGetParams");
 }
 
-static cj_status exec_enable_locked(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, int enabled, const char *call)
+static cj_status exec_enable_locked(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, int enabled, const char *call)
 {
     if (does->height == 1) return cji_exec_fill_enable(x, n, does, enabled != 0, call);
     CUresult r = x->hub->cu->cuGraphNodeSetEnabled(x->raw, n->raw, enabled != 0);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphNodeSetEnabled");
 }
 
-cj_status cj_exec_enable(cj_exec *x, cj_node *n, int enabled)
+cj_status cj_graph_exec_enable(cj_graph_exec *x, cj_node *n, int enabled)
 {
-    static const char call[] = "cj_exec_enable";
+    static const char call[] = "cj_graph_exec_enable";
     CUDA_MEMSET_NODE_PARAMS does = { .height = 0 };
     cji_ctx ctx;
     cj_status st = exec_node_check(x, n, call);

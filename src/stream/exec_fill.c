@@ -9,7 +9,7 @@
 /* The memory that fills go to instead: words of blocks that stay until the device goes. */
 enum { FILL_BLOCK = 1024, FILL_WORD = 16 };
 
-static bool fill_word_take(cji_side *side, cj_exec *x, CUdeviceptr *word, const char *call)
+static bool fill_word_take(cji_side *side, cj_graph_exec *x, CUdeviceptr *word, const char *call)
 {
     pthread_mutex_lock(&side->lock);
     bool there = side->nwords > 0;
@@ -46,21 +46,21 @@ void cji_fill_words_free(cji_side *side, bool idle)
 
 /* -- The exec's notes; its lock is held ------------------------------------------------------------------------------- */
 
-static cji_left_out *fill_noted(cj_exec *x, CUgraphNode raw)
+static cji_left_out *fill_noted(cj_graph_exec *x, CUgraphNode raw)
 {
     for (size_t i = 0; i < x->nleft; i++)
         if (x->left[i].raw == raw) return &x->left[i];
     return NULL;
 }
 
-bool cji_exec_has_fills_out(const cj_exec *x)
+bool cji_exec_has_fills_out(const cj_graph_exec *x)
 {
     for (size_t i = 0; i < x->nleft; i++)
         if (x->left[i].out) return true;
     return false;
 }
 
-void cji_exec_fills_forget(cj_exec *x)
+void cji_exec_fills_forget(cj_graph_exec *x)
 {
     cji_side *side = x->nleft ? cji_side_of(x->dev) : NULL;
     if (side) pthread_mutex_lock(&side->lock);
@@ -72,7 +72,7 @@ void cji_exec_fills_forget(cj_exec *x)
 }
 
 /* Notes what the node does now. */
-static cji_left_out *fill_note(cj_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+static cji_left_out *fill_note(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
 {
     cji_side *side = cji_side_of(x->dev);
     CUdeviceptr word;
@@ -85,13 +85,13 @@ static cji_left_out *fill_note(cj_exec *x, CUgraphNode raw, const CUDA_MEMSET_NO
 
 /* -- Leaving out, and doing again ------------------------------------------------------------------------------------- */
 
-static cj_status fill_set(cj_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *p, const char *call)
+static cj_status fill_set(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *p, const char *call)
 {
     CUresult r = x->hub->cu->cuGraphExecMemsetNodeSetParams(x->raw, raw, p, x->hub->ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(x, x->dev, r, call, "cuGraphExecMemsetNodeSetParams");
 }
 
-static cj_status fill_leave_out(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+static cj_status fill_leave_out(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
 {
     cji_left_out *left = fill_noted(x, n->raw);
     if (left && left->out) return CJ_OK;
@@ -107,7 +107,7 @@ static cj_status fill_leave_out(cj_exec *x, const cj_node *n, const CUDA_MEMSET_
     return st;
 }
 
-static cj_status fill_do_again(cj_exec *x, const cj_node *n, const char *call)
+static cj_status fill_do_again(cj_graph_exec *x, const cj_node *n, const char *call)
 {
     cji_left_out *left = fill_noted(x, n->raw);
     if (!left || !left->out) return CJ_OK;
@@ -116,7 +116,7 @@ static cj_status fill_do_again(cj_exec *x, const cj_node *n, const char *call)
     return st;
 }
 
-cj_status cji_exec_fill_enable(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call)
+cj_status cji_exec_fill_enable(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call)
 {
     return enabled ? fill_do_again(x, n, call) : fill_leave_out(x, n, does, call);
 }

@@ -1,13 +1,13 @@
 /* Execs: made of graphs, launched, released. */
 #include "stream/graphs.h"
 
-void cj_exec_defaults(cj_exec_opts *opts)
+void cj_graph_exec_defaults(cj_graph_exec_opts *opts)
 {
-    if (opts) *opts = (cj_exec_opts){ .size = sizeof *opts };
+    if (opts) *opts = (cj_graph_exec_opts){ .size = sizeof *opts };
 }
 
 /* Asks the driver once more, this time for the reason; where it works now, that is the exec. */
-static CUresult exec_reason(cj_exec *x, CUgraph raw, unsigned long long flags, const char **reason)
+static CUresult exec_reason(cj_graph_exec *x, CUgraph raw, unsigned long long flags, const char **reason)
 {
     static const char *const reasons[] = { "", "", "its nodes come after each other in a circle, or its structure is not allowed",
                                            "a body of a conditional node has a node of a kind that is not allowed there, as host functions and events are not",
@@ -21,7 +21,7 @@ static CUresult exec_reason(cj_exec *x, CUgraph raw, unsigned long long flags, c
 }
 
 /* With the graph's lock held. */
-static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts *o, const char *call)
+static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_graph_exec_opts *o, const char *call)
 {
     unsigned long long flags = (o->node_priorities ? CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0) |
                                (o->auto_free ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0);
@@ -59,7 +59,7 @@ static void exec_instantiate_locked(cj_exec *x, cj_graph *g, const cj_exec_opts 
     else cji_refused(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
 }
 
-static void exec_instantiate(cj_exec *x, cj_graph *g, const cj_exec_opts *o, const char *call)
+static void exec_instantiate(cj_graph_exec *x, cj_graph *g, const cj_graph_exec_opts *o, const char *call)
 {
     if (g->root) {
         cji_fail(x, CJ_EINVAL, call, "%s: a body is launched by its conditional node; instantiate the graph that it belongs to", call);
@@ -70,15 +70,15 @@ static void exec_instantiate(cj_exec *x, cj_graph *g, const cj_exec_opts *o, con
     cji_graph_leave(g);
 }
 
-cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts)
+cj_graph_exec *cj_graph_instantiate(cj_graph *g, const cj_graph_exec_opts *opts)
 {
     static const char call[] = "cj_graph_instantiate";
-    cj_exec_opts o;
-    cj_exec *x = cji_obj_new(sizeof *x, CJI_TAG_EXEC, 0, call);
+    cj_graph_exec_opts o;
+    cj_graph_exec *x = cji_obj_new(sizeof *x, CJI_TAG_EXEC, 0, call);
     if (cji_obj_failed(x)) return x;
     pthread_mutex_init(&x->lock, NULL);
-    cj_exec_defaults(&o);
-    if (cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph") == CJ_OK && cji_opts_take(&o, sizeof o, opts, x, call, "cj_exec")) {
+    cj_graph_exec_defaults(&o);
+    if (cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph") == CJ_OK && cji_opts_take(&o, sizeof o, opts, x, call, "cj_graph_exec")) {
         x->dev = cji_obj_retain(g->dev);
         x->hub = g->hub;
         x->source = g->obj.serial;
@@ -89,7 +89,7 @@ cj_exec *cj_graph_instantiate(cj_graph *g, const cj_exec_opts *opts)
     return x;
 }
 
-void *cj_exec_raw(const cj_exec *x) { return cji_check(x, CJI_TAG_EXEC, "cj_exec_raw") == CJ_OK ? x->raw : NULL; }
+void *cj_graph_exec_raw(const cj_graph_exec *x) { return cji_check(x, CJI_TAG_EXEC, "cj_graph_exec_raw") == CJ_OK ? x->raw : NULL; }
 
 /* A failure that is left in both, exec and stream. */
 static cj_status exec_fail_both(cj_stream *s, cj_status st)
@@ -99,7 +99,7 @@ static cj_status exec_fail_both(cj_stream *s, cj_status st)
 }
 
 /* Gives the exec to the driver: both calls do that.  *wrong: memory that forbids the launch. */
-static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch, cji_mem_wrong *wrong)
+static CUresult exec_give(cj_graph_exec *x, cj_stream *s, bool launch, cji_mem_wrong *wrong)
 {
     pthread_mutex_lock(&x->lock);
     *wrong = launch && x->nmemory ? cji_exec_memory_ready(x, s) : (cji_mem_wrong){ 0, 0 };
@@ -109,7 +109,7 @@ static CUresult exec_give(cj_exec *x, cj_stream *s, bool launch, cji_mem_wrong *
     return r;
 }
 
-static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *call)
+static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const char *call)
 {
     cj_status st = cji_check(x, CJI_TAG_EXEC, call);
     if (st != CJ_OK) return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? cji_stream_failed(s, cji_check_arg(s, x, CJI_TAG_EXEC, call, "the exec")) : st;
@@ -141,10 +141,10 @@ static cj_status exec_start(cj_exec *x, cj_stream *s, bool launch, const char *c
     return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_refused(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
 }
 
-cj_status cj_exec_launch(cj_exec *x, cj_stream *s) { return exec_start(x, s, true, "cj_exec_launch"); }
-cj_status cj_exec_upload(cj_exec *x, cj_stream *s) { return exec_start(x, s, false, "cj_exec_upload"); }
+cj_status cj_graph_launch(cj_stream *s, cj_graph_exec *x) { return exec_start(x, s, true, "cj_graph_launch"); }
+cj_status cj_graph_upload(cj_stream *s, cj_graph_exec *x) { return exec_start(x, s, false, "cj_graph_upload"); }
 
-static void exec_delete(cj_exec *x)
+static void exec_delete(cj_graph_exec *x)
 {
     cj_device *dev = x->dev;
     if (x->raw) x->hub->cu->cuGraphExecDestroy(x->raw);
@@ -157,11 +157,11 @@ static void exec_delete(cj_exec *x)
     cji_device_drop(dev);
 }
 
-static void exec_delete_late(cji_late *late) { exec_delete((cj_exec *)((char *)late - offsetof(cj_exec, late))); }
+static void exec_delete_late(cji_late *late) { exec_delete((cj_graph_exec *)((char *)late - offsetof(cj_graph_exec, late))); }
 
-void cj_exec_free(cj_exec *x)
+void cj_graph_exec_free(cj_graph_exec *x)
 {
-    if (!cji_check_free(x, CJI_TAG_EXEC, "cj_exec_free") || !cji_obj_release(x)) return;
+    if (!cji_check_free(x, CJI_TAG_EXEC, "cj_graph_exec_free") || !cji_obj_release(x)) return;
     if (!x->raw) {
         exec_delete(x);
         return;

@@ -36,11 +36,11 @@ static void box_node(cji_adding *a, cji_box *b)
     if (st == CJ_OK) box_node_add(a, b);
 }
 
-cj_node *cj_graph_copy_box(cj_graph *g, const cj_nodes *after, const cj_box *box)
+cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_copy_3d_params *box)
 {
     cji_adding a;
     cji_box b;
-    if (cji_adding_begin(&a, g, after, "cj_graph_copy_box") && cji_box_of(a.node, g->dev, box, &b, a.call) == CJ_OK) box_node(&a, &b);
+    if (cji_adding_begin(&a, g, after, "cj_graph_copy_3d") && cji_box_of(a.node, g->dev, box, &b, a.call) == CJ_OK) box_node(&a, &b);
     return cji_adding_end(&a);
 }
 

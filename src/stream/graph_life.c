@@ -53,9 +53,9 @@ void cji_graph_hole(cj_graph *g)
     root->hole = *cj_error_last();
 }
 
-cj_status cj_graph_keep(cj_graph *g, void (*release)(void *user), void *user)
+cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *user)
 {
-    static const char call[] = "cj_graph_keep";
+    static const char call[] = "cj_graph_on_release";
     bool had = false;
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st != CJ_OK) return st;

@@ -249,7 +249,7 @@ static bool lane_before(const cji_hub *hub, const cji_lane *lane, CUstream to)
 }
 
 /* What cj_free gave back in the order of another stream than `s` comes before the launch: the address of what cannot be ordered, 0 for none. */
-static uint64_t exec_memory_order(const cj_exec *x, cj_stream *s)
+static uint64_t exec_memory_order(const cj_graph_exec *x, cj_stream *s)
 {
     cji_hub *hub = x->hub;
     uint64_t addr = 0;
@@ -271,7 +271,7 @@ static uint64_t exec_memory_order(const cj_exec *x, cj_stream *s)
     return addr;
 }
 
-static cji_mem_wrong exec_memory_wrong(const cj_exec *x)
+static cji_mem_wrong exec_memory_wrong(const cj_graph_exec *x)
 {
     cji_mem_wrong wrong = { 0, 0 };
     for (size_t i = 0; i < x->nmemory && !wrong.addr; i++) {
@@ -285,14 +285,14 @@ static cji_mem_wrong exec_memory_wrong(const cj_exec *x)
     return wrong;
 }
 
-cji_mem_wrong cji_exec_memory_ready(const cj_exec *x, cj_stream *s)
+cji_mem_wrong cji_exec_memory_ready(const cj_graph_exec *x, cj_stream *s)
 {
     cji_mem_wrong wrong = exec_memory_wrong(x);
     if (!wrong.addr && (wrong.addr = exec_memory_order(x, s))) wrong.way = 4;
     return wrong;
 }
 
-cj_status cji_exec_memory_refused(cj_exec *x, const cji_mem_wrong *wrong, const char *call)
+cj_status cji_exec_memory_refused(cj_graph_exec *x, const cji_mem_wrong *wrong, const char *call)
 {
     static const char *const ways[] = { "", "is still there from an earlier launch; give it back with cj_free, free it in the graph with cj_graph_mem_free, or instantiate with auto_free",
                                         "is not there for this graph to free; launch the graph that allocates it first",
@@ -301,7 +301,7 @@ cj_status cji_exec_memory_refused(cj_exec *x, const cji_mem_wrong *wrong, const 
     return cji_fail(x, CJ_ESTATE, call, "%s: the memory of a graph at 0x%llx %s", call, (unsigned long long)wrong->addr, ways[wrong->way]);
 }
 
-void cji_exec_memory_wait(cj_exec *x)
+void cji_exec_memory_wait(cj_graph_exec *x)
 {
     pthread_mutex_lock(&x->lock);
     const bool going = exec_memory_wrong(x).way == 3;
@@ -324,7 +324,7 @@ static void graph_mem_move(cji_mem *m, const cj_stream *s)
     pthread_mutex_unlock(&hub->lock);
 }
 
-void cji_exec_memory_launched(cj_exec *x, cj_stream *s)
+void cji_exec_memory_launched(cj_graph_exec *x, cj_stream *s)
 {
     for (size_t i = 0; i < x->nmemory; i++) {
         const cji_graph_mem *use = &x->memory[i];

@@ -158,9 +158,9 @@ cj_node *cji_adding_end(cji_adding *a)
     return n ? n : node_ownerless();
 }
 
-cj_status cj_node_after(cj_node *n, const cj_nodes *after)
+cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
 {
-    static const char call[] = "cj_node_after";
+    static const char call[] = "cj_node_depend";
     cj_status st = cji_check(n, CJI_TAG_NODE, call);
     if (st != CJ_OK) return st;
     cj_graph *g = n->graph;
@@ -269,13 +269,13 @@ cj_node_kind cj_node_kind_of(const cj_node *n)
     case CU_GRAPH_NODE_TYPE_KERNEL: return CJ_NODE_KERNEL;
     case CU_GRAPH_NODE_TYPE_MEMCPY: return CJ_NODE_COPY;
     case CU_GRAPH_NODE_TYPE_MEMSET: return CJ_NODE_FILL;
-    case CU_GRAPH_NODE_TYPE_HOST: return CJ_NODE_HOST_CALL;
+    case CU_GRAPH_NODE_TYPE_HOST: return CJ_NODE_HOST_FUNC;
     case CU_GRAPH_NODE_TYPE_GRAPH: return CJ_NODE_CHILD;
     case CU_GRAPH_NODE_TYPE_EMPTY: return CJ_NODE_EMPTY;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return CJ_NODE_EVENT_WAIT;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return CJ_NODE_EVENT_RECORD;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CJ_NODE_CONDITIONAL;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CJ_NODE_VALUES;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CJ_NODE_MEM_OPS;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return CJ_NODE_MEM_ALLOC;
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return CJ_NODE_MEM_FREE;
     default: return CJ_NODE_OTHER;

@@ -253,7 +253,7 @@ void cj_set_condition(cj_fn *f, cj_val handle, cj_val value)
     static const char name[] = "cudaGraphSetConditional";
     cj_ptx *m = cj_fn_module(f);
     if (cj_ptx_status(m) != CJ_OK) return; /* it keeps its first failure */
-    cj_fn *set = cj_ptx_function(m, name);
+    cj_fn *set = cj_ptx_find(m, name);
     if (cji_obj_failed(set)) {
         set = cj_ptx_extern_func(m, name);
         cj_param(set, "handle", CJ_B64);

@@ -163,13 +163,13 @@ static void info_count(cj_graph_info *info, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_KERNEL: info->kernels++; break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: info->copies++; break;
     case CU_GRAPH_NODE_TYPE_MEMSET: info->fills++; break;
-    case CU_GRAPH_NODE_TYPE_HOST: info->host_calls++; break;
+    case CU_GRAPH_NODE_TYPE_HOST: info->host_funcs++; break;
     case CU_GRAPH_NODE_TYPE_GRAPH: info->children++; break;
     case CU_GRAPH_NODE_TYPE_EMPTY: info->empty++; break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: info->event_waits++; break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: info->event_records++; break;
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: info->conditionals++; break;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: info->values++; break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: info->mem_ops++; break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: info->mem_allocs++; break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE: info->mem_frees++; break;
     default: info->others++; break;

@@ -180,26 +180,26 @@ static cj_node *fill_node(cj_graph *g, const cj_nodes *after, const fill_job *f,
     return cji_adding_end(&a);
 }
 
-cj_node *cj_graph_set8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count)
+cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count)
 {
-    return fill_node(g, after, &(fill_job){ d.addr, value, 1, count }, "cj_graph_set8");
+    return fill_node(g, after, &(fill_job){ d.addr, value, 1, count }, "cj_graph_fill8");
 }
 
-cj_node *cj_graph_set16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value, size_t count)
+cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value, size_t count)
 {
-    return fill_node(g, after, &(fill_job){ d.addr, value, 2, count }, "cj_graph_set16");
+    return fill_node(g, after, &(fill_job){ d.addr, value, 2, count }, "cj_graph_fill16");
 }
 
-cj_node *cj_graph_set32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value, size_t count)
+cj_node *cj_graph_fill32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value, size_t count)
 {
-    return fill_node(g, after, &(fill_job){ d.addr, value, 4, count }, "cj_graph_set32");
+    return fill_node(g, after, &(fill_job){ d.addr, value, 4, count }, "cj_graph_fill32");
 }
 
 /* -- Host functions, events, nothing ---------------------------------------------------------------------------------- */
 
-cj_node *cj_graph_host_call(cj_graph *g, const cj_nodes *after, void (*fn)(void *user), void *user)
+cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void *user), void *user)
 {
-    static const char call[] = "cj_graph_host_call";
+    static const char call[] = "cj_graph_host_func";
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
     const CUDA_HOST_NODE_PARAMS p = { fn, user };

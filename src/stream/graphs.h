@@ -118,9 +118,9 @@ void cji_kernel_params(const cj_kernel *k, const cj_dims *d, void **args, CUDA_K
 /* -- Fills left out (exec_fill.c); with the exec's lock held ---------------------------------------------------------- */
 
 /* Leaves a fill of one row out or does it again; `does` is what its node does in the graph. */
-cj_status cji_exec_fill_enable(cj_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call);
-bool cji_exec_has_fills_out(const cj_exec *x);
-void cji_exec_fills_forget(cj_exec *x); /* none is out */
+cj_status cji_exec_fill_enable(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call);
+bool cji_exec_has_fills_out(const cj_graph_exec *x);
+void cji_exec_fills_forget(cj_graph_exec *x); /* none is out */
 
 /* -- Memory nodes (graph_memory.c) ------------------------------------------------------------------------------------- */
 
@@ -133,10 +133,10 @@ void cji_graph_memory_seal(cj_graph *g); /* it was instantiated; with the lock h
  * was given back; or the first memory that forbids it, its address 0 for none, and how: 1 still there, 2 not there, 3 on its way back, 4 not to be ordered.
  * refused: the failure for that, left in the exec (its lock not held).  launched: what the launch has done. */
 typedef struct cji_mem_wrong { uint64_t addr; int way; } cji_mem_wrong;
-void cji_exec_memory_wait(cj_exec *x);
-cji_mem_wrong cji_exec_memory_ready(const cj_exec *x, cj_stream *s);
-cj_status cji_exec_memory_refused(cj_exec *x, const cji_mem_wrong *wrong, const char *call);
-void cji_exec_memory_launched(cj_exec *x, cj_stream *s);
+void cji_exec_memory_wait(cj_graph_exec *x);
+cji_mem_wrong cji_exec_memory_ready(const cj_graph_exec *x, cj_stream *s);
+cj_status cji_exec_memory_refused(cj_graph_exec *x, const cji_mem_wrong *wrong, const char *call);
+void cji_exec_memory_launched(cj_graph_exec *x, cj_stream *s);
 
 /* -- Shapes (graph_shape.c) ------------------------------------------------------------------------------------------ */
 

@@ -5,17 +5,17 @@
  * joined that are part of it: an event from outside would break it. */
 #include <string.h>
 
-#include <cujit/hub.h>
+#include <cujit/stream_barrier.h>
 
 #include "stream/streams.h"
 
-struct cj_hub {
+struct cj_stream_barrier {
     cji_obj obj;
     cj_device *dev;      /* retained */
     cj_stream *meet;
     cj_event *from, *to; /* with timing, on meet: the latest barrier's beginning and end */
     pthread_mutex_t lock; /* held while a barrier is given; guards what follows */
-    cj_hub_clock clock;  /* of the latest barrier */
+    cj_stream_barrier_clock clock;  /* of the latest barrier */
     uint32_t count;
     bool captured;
     double host_ms;
@@ -23,10 +23,10 @@ struct cj_hub {
 
 /* -- Making and releasing ---------------------------------------------------------------------------------------------- */
 
-cj_hub *cj_hub_create(cj_device *dev)
+cj_stream_barrier *cj_stream_barrier_create(cj_device *dev)
 {
-    static const char call[] = "cj_hub_create";
-    cj_hub *h = cji_obj_new(sizeof *h, CJI_TAG_HUB, 0, call);
+    static const char call[] = "cj_stream_barrier_create";
+    cj_stream_barrier *h = cji_obj_new(sizeof *h, CJI_TAG_HUB, 0, call);
     if (cji_obj_failed(h)) return h;
     pthread_mutex_init(&h->lock, NULL);
     if (cji_check_arg(h, dev, CJI_TAG_DEVICE, call, "the device") != CJ_OK) {
@@ -47,9 +47,9 @@ cj_hub *cj_hub_create(cj_device *dev)
     return h;
 }
 
-void cj_hub_free(cj_hub *h)
+void cj_stream_barrier_free(cj_stream_barrier *h)
 {
-    if (!cji_check_free(h, CJI_TAG_HUB, "cj_hub_free") || !cji_obj_release(h)) return;
+    if (!cji_check_free(h, CJI_TAG_HUB, "cj_stream_barrier_free") || !cji_obj_release(h)) return;
     cj_device *dev = h->dev;
     cj_event_free(h->from);
     cj_event_free(h->to);
@@ -61,7 +61,7 @@ void cj_hub_free(cj_hub *h)
 
 /* -- Barriers ------------------------------------------------------------------------------------------------------------ */
 
-static cj_status hub_check(cj_hub *h, cj_stream *const *streams, size_t count, const char *call)
+static cj_status hub_check(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
 {
     cj_status st = cji_check(h, CJI_TAG_HUB, call);
     if (st != CJ_OK) return st;
@@ -94,7 +94,7 @@ static bool hub_captures(cj_stream *const *streams, size_t count)
 }
 
 /* `to` waits for `from`; a failure is left in the hub, and is a hole in a capture of either. */
-static cj_status hub_chain(cj_hub *h, cj_stream *from, cj_stream *to, const char *call)
+static cj_status hub_chain(cj_stream_barrier *h, cj_stream *from, cj_stream *to, const char *call)
 {
     const char *doing;
     cji_ctx ctx;
@@ -108,14 +108,14 @@ static cj_status hub_chain(cj_hub *h, cj_stream *from, cj_stream *to, const char
     return cji_stream_failed(to, st);
 }
 
-static cj_status hub_mark(cj_hub *h, cj_event *e, const char *call)
+static cj_status hub_mark(cj_stream_barrier *h, cj_event *e, const char *call)
 {
     cj_status st = cj_event_record(e, h->meet);
     return st == CJ_OK ? CJ_OK : cji_fail_from(h, e, call);
 }
 
 /* With the hub's lock held. */
-static cj_status hub_give(cj_hub *h, cj_stream *const *streams, size_t count, const char *call)
+static cj_status hub_give(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
 {
     cj_status st = CJ_OK;
     const bool captured = hub_captures(streams, count);
@@ -128,15 +128,15 @@ static cj_status hub_give(cj_hub *h, cj_stream *const *streams, size_t count, co
         if (st == CJ_OK) cji_count_one(streams[i]);
     }
     if (st != CJ_OK) return st;
-    h->clock = CJ_HUB_DEVICE;
+    h->clock = CJ_STREAM_BARRIER_CLOCK_DEVICE;
     h->captured = captured;
     h->count = (uint32_t)count;
     return CJ_OK;
 }
 
-cj_status cj_hub_barrier(cj_hub *h, cj_stream *const *streams, size_t count)
+cj_status cj_stream_barrier_enqueue(cj_stream_barrier *h, cj_stream *const *streams, size_t count)
 {
-    static const char call[] = "cj_hub_barrier";
+    static const char call[] = "cj_stream_barrier_enqueue";
     cj_status st = hub_check(h, streams, count, call);
     if (st != CJ_OK) return hub_refused(streams, count, st);
     pthread_mutex_lock(&h->lock);
@@ -146,7 +146,7 @@ cj_status cj_hub_barrier(cj_hub *h, cj_stream *const *streams, size_t count)
 }
 
 /* One stream until the deadline; a failure is left in the hub, a timeout in the thread. */
-static cj_status hub_await(cj_hub *h, cj_stream *s, size_t place, uint32_t ms, uint64_t deadline, const char *call)
+static cj_status hub_await(cj_stream_barrier *h, cj_stream *s, size_t place, uint32_t ms, uint64_t deadline, const char *call)
 {
     cji_ctx ctx;
     cj_status st = cji_ctx_begin(h, s->dev, &ctx, call);
@@ -157,16 +157,16 @@ static cj_status hub_await(cj_hub *h, cj_stream *s, size_t place, uint32_t ms, u
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(h, s->dev, r, call, "cuStreamQuery");
 }
 
-cj_status cj_hub_sync_for(cj_hub *h, cj_stream *const *streams, size_t count, uint32_t ms)
+cj_status cj_stream_barrier_sync_for(cj_stream_barrier *h, cj_stream *const *streams, size_t count, uint32_t ms)
 {
-    static const char call[] = "cj_hub_sync_for";
+    static const char call[] = "cj_stream_barrier_sync_for";
     const uint64_t begun = cji_now(), deadline = cji_deadline(ms);
     cj_status st = hub_check(h, streams, count, call);
     if (st != CJ_OK) return st;
     if (hub_captures(streams, count)) return cji_fail(h, CJ_ESTATE, call, "%s: a stream is being captured, so nothing of it runs yet; end the capture first", call);
     for (size_t i = 0; i < count && st == CJ_OK; i++) st = hub_await(h, streams[i], i, ms, deadline, call);
     pthread_mutex_lock(&h->lock);
-    h->clock = CJ_HUB_HOST;
+    h->clock = CJ_STREAM_BARRIER_CLOCK_HOST;
     h->captured = false;
     h->count = (uint32_t)count;
     h->host_ms = (double)(cji_now() - begun) / 1e6;
@@ -176,12 +176,12 @@ cj_status cj_hub_sync_for(cj_hub *h, cj_stream *const *streams, size_t count, ui
 
 /* -- How long ------------------------------------------------------------------------------------------------------------ */
 
-void cj_hub_time_defaults(cj_hub_time *time)
+void cj_stream_barrier_time_defaults(cj_stream_barrier_time *time)
 {
-    if (time) *time = (cj_hub_time){ .size = sizeof *time };
+    if (time) *time = (cj_stream_barrier_time){ .size = sizeof *time };
 }
 
-static cj_status hub_elapsed(cj_hub *h, double *took, const char *call)
+static cj_status hub_elapsed(cj_stream_barrier *h, double *took, const char *call)
 {
     float ms = 0;
     cj_status st = cj_event_elapsed(h->from, h->to, &ms);
@@ -189,20 +189,20 @@ static cj_status hub_elapsed(cj_hub *h, double *took, const char *call)
     return st == CJ_OK || st == CJ_ENOTREADY ? st : cji_fail_from(h, h->from, call);
 }
 
-cj_status cj_hub_took(cj_hub *h, cj_hub_time *time)
+cj_status cj_stream_barrier_elapsed(cj_stream_barrier *h, cj_stream_barrier_time *time)
 {
-    static const char call[] = "cj_hub_took";
+    static const char call[] = "cj_stream_barrier_elapsed";
     cj_status st = cji_check(h, CJI_TAG_HUB, call);
     if (st != CJ_OK) return st;
-    if (!time || time->size < sizeof time->size) return cji_fail(h, CJ_EINVAL, call, "%s: time is NULL, or time->size is not sizeof(cj_hub_time)", call);
-    cj_hub_time now = { .size = time->size };
+    if (!time || time->size < sizeof time->size) return cji_fail(h, CJ_EINVAL, call, "%s: time is NULL, or time->size is not sizeof(cj_stream_barrier_time)", call);
+    cj_stream_barrier_time now = { .size = time->size };
     pthread_mutex_lock(&h->lock);
     now.clock = h->clock;
     now.streams = h->count;
     now.ms = h->host_ms;
     if (h->captured) st = cji_fail(h, CJ_ESTATE, call, "%s: the latest barrier was captured; it runs in the graph, whose time is to be measured", call);
-    else if (h->clock == CJ_HUB_NONE) now.ms = 0;
-    else if (h->clock == CJ_HUB_DEVICE) st = hub_elapsed(h, &now.ms, call);
+    else if (h->clock == CJ_STREAM_BARRIER_CLOCK_NONE) now.ms = 0;
+    else if (h->clock == CJ_STREAM_BARRIER_CLOCK_DEVICE) st = hub_elapsed(h, &now.ms, call);
     pthread_mutex_unlock(&h->lock);
     if (st == CJ_OK) memcpy(time, &now, time->size < sizeof now ? time->size : sizeof now);
     return st;

@@ -62,5 +62,5 @@ static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advi
     return r == CUDA_SUCCESS ? CJ_OK : managed_refused(dev, dev, r, d, bytes, call, "cuMemAdvise");
 }
 
-cj_status cj_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, true, "cj_advise"); }
-cj_status cj_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, false, "cj_unadvise"); }
+cj_status cj_managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, true, "cj_managed_advise"); }
+cj_status cj_managed_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice) { return managed_advise(dev, d, bytes, advice, false, "cj_managed_unadvise"); }

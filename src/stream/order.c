@@ -141,9 +141,9 @@ cj_status cj_stream_query(cj_stream *s)
 
 /* -- Host functions -------------------------------------------------------------------------------------------------- */
 
-cj_status cj_host_call(cj_stream *s, void (*fn)(void *user), void *user)
+cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user)
 {
-    static const char call[] = "cj_host_call";
+    static const char call[] = "cj_host_func";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));

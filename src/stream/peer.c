@@ -66,10 +66,10 @@ static CUresult peer_can(cj_device *dev, cj_device *peer, int *can)
     return dev == peer ? CUDA_SUCCESS : dev->drv->cu.cuDeviceCanAccessPeer(can, dev->cu, peer->cu);
 }
 
-int cj_device_can_reach(cj_device *dev, cj_device *peer)
+int cj_device_can_access_peer(cj_device *dev, cj_device *peer)
 {
     int can = 0;
-    if (peer_check(dev, peer, "cj_device_can_reach") != CJ_OK) return 0;
+    if (peer_check(dev, peer, "cj_device_can_access_peer") != CJ_OK) return 0;
     return peer_can(dev, peer, &can) == CUDA_SUCCESS && can;
 }
 
@@ -105,9 +105,9 @@ cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(into, home, r, call, doing);
 }
 
-cj_status cj_device_reach(cj_device *dev, cj_device *peer)
+cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer)
 {
-    static const char call[] = "cj_device_reach";
+    static const char call[] = "cj_device_enable_peer";
     const char *doing = "cuDeviceCanAccessPeer";
     cji_calm calm;
     int can = 0;

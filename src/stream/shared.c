@@ -3,7 +3,7 @@
 
 #include "stream/streams.h"
 
-_Static_assert(CJ_EVENT_HANDLE == sizeof(CUipcEventHandle), "the driver's handle has that many bytes");
+_Static_assert(CJ_IPC_EVENT_BYTES == sizeof(CUipcEventHandle), "the driver's handle has that many bytes");
 
 cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
 {
@@ -13,7 +13,7 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
     if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "%s: there is no place for a handle of %zu bytes", call, sizeof h);
-    if (!e->shared) return cji_fail(e, CJ_EINVAL, call, "%s: the event is of this process only; make it with CJ_EVENT(.shared = 1)", call);
+    if (!e->ipc) return cji_fail(e, CJ_EINVAL, call, "%s: the event is of this process only; make it with CJ_EVENT(.ipc = 1)", call);
     st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuIpcGetEventHandle(&h, e->raw);
@@ -53,7 +53,7 @@ cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes)
         cji_fail(e, CJ_EINVAL, call, "%s: a handle has %zu bytes, not %zu", call, sizeof(CUipcEventHandle), handle ? bytes : 0);
     else
         shared_import(e, handle, call);
-    e->recorded = e->shared = true; /* by another process: the driver knows when */
+    e->recorded = e->ipc = true; /* by another process: the driver knows when */
     if (!e->raw) cji_obj_set_failed(e);
     return e;
 }

@@ -5,7 +5,7 @@
 #ifndef CJI_STREAMS_H
 #define CJI_STREAMS_H
 
-#include <cujit/copies.h>
+#include <cujit/copy.h>
 #include <cujit/graph.h>
 
 #include "base/obj.h"
@@ -54,7 +54,7 @@ struct cj_event {
     cji_hub *hub;
     const cji_cu *cu;
     CUevent raw;
-    bool timing, shared;
+    bool timing, ipc;
     pthread_mutex_t lock; /* guards what follows; held over record and wait, so that the two agree about the capture */
     bool recorded;
     cji_capture *capture; /* that it was last recorded in, retained; may be over */
@@ -73,7 +73,7 @@ typedef struct cji_left_out {
     bool out;
 } cji_left_out;
 
-struct cj_exec {
+struct cj_graph_exec {
     cji_obj obj;
     cj_device *dev; /* retained */
     cji_hub *hub;
@@ -255,7 +255,7 @@ typedef struct cji_box {
 } cji_box;
 
 /* A copy as its description says it, for `home`, of its driver.  Failures are left in `into`. */
-cj_status cji_box_of(void *into, cj_device *home, const cj_box *box, cji_box *b, const char *call);
+cj_status cji_box_of(void *into, cj_device *home, const cj_copy_3d_params *box, cji_box *b, const char *call);
 cj_status cji_box_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes, cji_box *b, const char *call);
 /* Checks a copy and fills the fields that are measured; the ranges are not held against their allocations. */
 cj_status cji_box_measure(void *into, const cj_device *home, cji_box *b, const char *call);

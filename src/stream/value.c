@@ -26,23 +26,23 @@ static cj_status value_check(void *into, const value_job *j, const char *call)
 }
 
 /* Op `i`; its kind and the rest of it are checked. */
-static cj_status value_op_take(void *into, const cj_value_op *ops, size_t i, value_job *j, const char *call)
+static cj_status value_op_take(void *into, const cj_mem_op *ops, size_t i, value_job *j, const char *call)
 {
-    const cj_value_op *o = &ops[i];
-    *j = (value_job){ .at = o->d.addr, .value = o->value, .how = o->how, .wait = o->kind == CJ_VALUE_WAIT32 || o->kind == CJ_VALUE_WAIT64,
-                      .wide = o->kind == CJ_VALUE_WAIT64 || o->kind == CJ_VALUE_WRITE64 };
+    const cj_mem_op *o = &ops[i];
+    *j = (value_job){ .at = o->d.addr, .value = o->value, .how = o->how, .wait = o->kind == CJ_MEM_OP_WAIT32 || o->kind == CJ_MEM_OP_WAIT64,
+                      .wide = o->kind == CJ_MEM_OP_WAIT64 || o->kind == CJ_MEM_OP_WRITE64 };
     snprintf(j->which, sizeof j->which, "op %zu: ", i);
     snprintf(j->what, sizeof j->what, "op %zu: the word", i);
-    if (o->kind < CJ_VALUE_WAIT32 || o->kind > CJ_VALUE_WRITE64)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %skind %d is none of CJ_VALUE_WAIT32, _WAIT64, _WRITE32, _WRITE64", call, j->which, (int)o->kind);
+    if (o->kind < CJ_MEM_OP_WAIT32 || o->kind > CJ_MEM_OP_WRITE64)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %skind %d is none of CJ_MEM_OP_WAIT32, _WAIT64, _WRITE32, _WRITE64", call, j->which, (int)o->kind);
     return value_check(into, j, call);
 }
 
-static cj_status values_count(void *into, const cj_value_op *ops, size_t count, const char *call)
+static cj_status values_count(void *into, const cj_mem_op *ops, size_t count, const char *call)
 {
     if (count && !ops) return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops at NULL", call, count);
-    if (count <= CJ_VALUES) return CJ_OK;
-    return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops, the driver takes %d at once; give them in several calls", call, count, (int)CJ_VALUES);
+    if (count <= CJ_MEM_OPS_MAX) return CJ_OK;
+    return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops, the driver takes %d at once; give them in several calls", call, count, (int)CJ_MEM_OPS_MAX);
 }
 
 /* ORDER cj_compare: the driver's own numbers */
@@ -121,9 +121,9 @@ static cj_status values_give(cj_stream *s, CUstreamBatchMemOpParams *p, size_t c
     return CJ_OK;
 }
 
-cj_status cj_stream_values(cj_stream *s, const cj_value_op *ops, size_t count)
+cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count)
 {
-    static const char call[] = "cj_stream_values";
+    static const char call[] = "cj_stream_mem_ops";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = values_count(s, ops, count, call);
@@ -145,7 +145,7 @@ cj_status cj_stream_values(cj_stream *s, const cj_value_op *ops, size_t count)
 /* -- In a graph ---------------------------------------------------------------------------------------------------------- */
 
 /* `p` has room for all of them. */
-static void values_node_add(cji_adding *a, const cj_value_op *ops, CUstreamBatchMemOpParams *p, size_t count)
+static void values_node_add(cji_adding *a, const cj_mem_op *ops, CUstreamBatchMemOpParams *p, size_t count)
 {
     cj_graph *g = a->g;
     const CUDA_BATCH_MEM_OP_NODE_PARAMS all = { .ctx = g->hub->ctx, .count = (unsigned)count, .paramArray = p };
@@ -160,9 +160,9 @@ static void values_node_add(cji_adding *a, const cj_value_op *ops, CUstreamBatch
         a->node->type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
 }
 
-cj_node *cj_graph_values(cj_graph *g, const cj_nodes *after, const cj_value_op *ops, size_t count)
+cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *ops, size_t count)
 {
-    static const char call[] = "cj_graph_values";
+    static const char call[] = "cj_graph_mem_ops";
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call) || values_count(a.node, ops, count, call) != CJ_OK) return cji_adding_end(&a);
     CUstreamBatchMemOpParams *p = count ? cji_zalloc(count * sizeof *p) : NULL;

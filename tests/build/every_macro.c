@@ -16,17 +16,17 @@ int main(void)
     /* -- Source lines: cujit/lines.h, in every language --------------------------------------------------------------- */
 
     m = cj_ptx_clone(m);
-    sum += (int)cj_ptx_fix_version(m, "x");
-    sum += (int)cj_ptx_fix_target(m, "x");
+    sum += (int)cj_ptx_set_version(m, "x");
+    sum += (int)cj_ptx_set_target(m, "x");
     sum += (int)cj_ptx_print(m, 0, &text, &bytes);
     g = cj_ptx_kernel(m, "x");
     g = cj_ptx_func(m, "x");
     g = cj_ptx_extern_func(m, "x");
-    cj_max_threads(f, 1, 1, 1);
-    cj_required_threads(f, 1, 1, 1);
-    cj_min_blocks(f, 1);
-    cj_max_registers(f, 1);
-    cj_required_cluster(f, 1, 1, 1);
+    cj_fn_max_threads(f, 1, 1, 1);
+    cj_fn_required_threads(f, 1, 1, 1);
+    cj_fn_min_blocks(f, 1);
+    cj_fn_max_registers(f, 1);
+    cj_fn_required_cluster(f, 1, 1, 1);
     cj_pragma(f, "x");
     v = cj_param(f, "x", CJ_F32);
     v = cj_param_ptr(f, "x", CJ_F32);
@@ -39,8 +39,8 @@ int main(void)
     v = cj_ptx_global(m, "x", CJ_F32, 1, vs, 1);
     v = cj_ptx_const(m, "x", CJ_F32, 1, vs, 1);
     v = cj_ptx_extern(m, "x", CJ_SPACE_GLOBAL, CJ_F32, 1);
-    cj_align(f, v, 1);
-    cj_ptx_align(m, v, 1);
+    cj_var_align(f, v, 1);
+    cj_ptx_var_align(m, v, 1);
     v = cj_reg(f, CJ_F32);
     v = cj_regs(f, CJ_F32, 1);
     v = cj_imm_i(f, 1);
@@ -62,7 +62,7 @@ int main(void)
     v = cj_sreg(f, "x");
     v = cj_texmem(f, v, v, v);
     v = cj_label(f);
-    cj_place(f, v);
+    cj_label_bind(f, v);
     v = cj_branch_targets(f, vs, 1);
     cj_ins_n(f, "x", vs, 1);
     cj_ins_if_n(f, v, "x", vs, 1);
@@ -142,7 +142,7 @@ int main(void)
     v = cj_global_id(f, CJ_X);
     v = cj_global_size(f, CJ_X);
     v = cj_lane_id(f);
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_warp_sync(f, v);
     cj_fence_block(f);
     cj_fence_device(f);
@@ -205,7 +205,7 @@ int main(void)
         cj_dptr d = { 0 };
         sum += (int)cj_launch(s, k, cj_grid(1, 32));
         sum += (int)cj_launch(s, k, cj_grid3(1, 1, 1, 32, 1, 1), d);
-        sum += (int)cj_launch(s, k, cj_with_shared(cj_threads(1000, 32), 16), cj_offset(d, 4), 1, 2u, 3L, 4UL, 5.0f, 6.0,
+        sum += (int)cj_launch(s, k, cj_dims_shared(cj_threads(1000, 32), 16), cj_offset(d, 4), 1, 2u, 3L, 4UL, 5.0f, 6.0,
                               (char)7, (signed char)8, (unsigned char)9, (short)10, (unsigned short)11, (long long)12,
                               (unsigned long long)13, (bool)1, cj_arg_bytes(&bytes, sizeof bytes), cj_arg_i(-1));
         sum += (int)cj_launch(s, k, cj_grid(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -219,11 +219,11 @@ int main(void)
     {
         cj_graph *graph = NULL;
         cj_kernel *k = NULL;
-        cj_exec *x = NULL;
+        cj_graph_exec *x = NULL;
         cj_dptr d = { 0 };
         cj_node *a = cj_graph_kernel(graph, NULL, k, cj_grid(1, 32)), *b = cj_graph_kernel(graph, CJ_NODES(a), k, cj_grid(1, 32), d, 1);
         b = cj_graph_empty(graph, CJ_NODES(a, b));
-        sum += (int)cj_exec_set_args(x, b, d, 2.0f);
+        sum += (int)cj_graph_exec_set_args(x, b, d, 2.0f);
     }
 #endif
 
@@ -235,11 +235,11 @@ int main(void)
         cj_graph *graph = NULL;
         cj_stream_free(cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)));
         cj_event_free(cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)));
-        cj_copy_box(NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1));
-        cj_driver_close(cj_driver_open_tapped(NULL, CJ_TAP(.fail_at = 1)));
-        cj_exec_free(cj_graph_instantiate(graph, CJ_EXEC(.node_priorities = 1)));
-        cj_exec_cache_free(cj_exec_cache_create(dev, CJ_EXEC_CACHE(.execs = 8, .exec = CJ_EXEC(.auto_free = 1))));
-        sum += (int)cj_capture_begin_with(NULL, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1, .into = graph));
+        cj_copy_3d(NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1));
+        cj_driver_close(cj_driver_open_interposed(NULL, CJ_INTERPOSER(.fail_at = 1)));
+        cj_graph_exec_free(cj_graph_instantiate(graph, CJ_GRAPH_EXEC(.node_priorities = 1)));
+        cj_graph_exec_cache_free(cj_graph_exec_cache_create(dev, CJ_GRAPH_EXEC_CACHE(.execs = 8, .exec = CJ_GRAPH_EXEC(.auto_free = 1))));
+        sum += (int)cj_capture_begin_opts(NULL, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1, .into = graph));
     }
 #endif
     return sum + (int)(v.bits & 1) + (int)(text != NULL);

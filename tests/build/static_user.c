@@ -15,7 +15,7 @@ int main(void)
         cj_set(f, out, i, cj_mul(f, i, i));
     cj_end(f);
 
-    cj_driver *drv = cj_driver_open_with(cujit_sim_get_symbol, NULL);
+    cj_driver *drv = cj_driver_open_resolver(cujit_sim_get_symbol, NULL);
     cj_device *dev = cj_device_open(drv, 0);
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_kernel *k = cj_kernel_load(dev, m, "squares");

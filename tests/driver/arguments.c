@@ -92,7 +92,7 @@ int main(void)
     tap_is_int(cj_kernel_params(none), 0, "an entry without a list has none");
     tap_is_int(cj_kernel_params(empty), 0, "an entry with an empty list has none");
     for (int i = 0; i < COUNT; i++) {
-        cj_param_info p = { .size = sizeof p };
+        cj_kernel_param_info p = { .size = sizeof p };
         cj_kernel_param(k, i, &p);
         tap_ok(!strcmp(p.name, params[i].name) && p.offset == params[i].offset && p.bytes == params[i].bytes && p.pointer == (i == P), "parameter %s: %u bytes at %u",
                params[i].name, p.bytes, p.offset);

@@ -92,7 +92,7 @@ static void builders(cj_driver *drv, cj_device *dev)
     tap_is_int(cj_kernel_params(k), 1, "its kernel knows its parameters");
     tap_is_str(cj_kernel_name(k), "k", "its name");
     tap_is_str(cj_kernel_log(k), cj_module_log(one), "its module's log");
-    cj_param_info p = { .size = sizeof p };
+    cj_kernel_param_info p = { .size = sizeof p };
     tap_is_int(cj_kernel_param(k, 0, &p), CJ_OK, "the first one");
     tap_ok(p.type == CJ_U32 && p.bytes == 4 && p.offset == 0 && !strcmp(p.name, "n"), "is .u32 n");
     tap_is_int(cj_kernel_param(k, 1, &p), CJ_EINVAL, "there is no second one");
@@ -136,7 +136,7 @@ static void too_old(void)
     cj_driver *drv = libfake_open();
     cj_device *dev = cj_device_open(drv, 0);
     cj_ptx *m = small_module(NULL);
-    cj_ptx_fix_version(m, "8.6");
+    cj_ptx_set_version(m, "8.6");
     cj_module *mod = cj_module_load(dev, m);
     tap_is_int(cj_error_of(mod)->status, CJ_ENOTSUP, "a module newer than the driver");
     tap_has_str(cj_error_of(mod)->message, "the driver supports PTX up to 7.4", "says what the driver supports");
@@ -145,7 +145,7 @@ static void too_old(void)
     cj_module_free(mod);
     cj_ptx_free(m);
     m = small_module(NULL);
-    cj_ptx_fix_target(m, "sm_100a");
+    cj_ptx_set_target(m, "sm_100a");
     mod = cj_module_load(dev, m);
     tap_is_int(cj_error_of(mod)->status, CJ_ENOTSUP, "a module for another device");
     cj_module_free(mod);

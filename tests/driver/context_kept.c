@@ -49,7 +49,7 @@ static void streams(void)
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_event *e = cj_event_create(dev, NULL);
     cj_dptr d = cj_alloc(s, 64);
-    cj_set8(s, d, 1, 64);
+    cj_fill8(s, d, 1, 64);
     cj_launch(s, k, cj_grid(1, 32), 5u);
     cj_event_record(e, s);
     cj_free(dev, d);
@@ -85,7 +85,7 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     under = cj_driver_open(NULL);
-    drv = cj_driver_open_tapped(under, CJ_TAP(.before = refuse));
+    drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = refuse));
     dev = cj_device_open(drv, 0);
     mod = cj_module_load_text(dev, text);
     k = cj_module_kernel(mod, "k");

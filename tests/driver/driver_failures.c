@@ -74,7 +74,7 @@ int main(void)
         tap_has_str(cj_error_of(drv)->message, files[i].says, "%s, row %zu: the file is named", files[i].which, i);
         cj_driver_close(drv);
     }
-    cj_driver *drv = cj_driver_open_with(NULL, NULL);
+    cj_driver *drv = cj_driver_open_resolver(NULL, NULL);
     tap_is_int(cj_error_of(drv)->status, CJ_EINVAL, "a resolver that is NULL");
     cj_driver_close(drv);
     return tap_done();

@@ -212,4 +212,4 @@ void *libfake_symbol(void *user, const char *symbol)
     return fn;
 }
 
-cj_driver *libfake_open(void) { return cj_driver_open_with(libfake_symbol, NULL); }
+cj_driver *libfake_open(void) { return cj_driver_open_resolver(libfake_symbol, NULL); }

@@ -110,7 +110,7 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_tapped(under, CJ_TAP(.after = count_call));
+    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = count_call));
     tap_is_str(cj_driver_kind(drv), cj_driver_kind(under), "a layer is of the kind below it");
     tap_is_str(cj_driver_path(drv), cj_driver_path(under), "and of its file");
     dev = cj_device_open(drv, 0);

@@ -43,7 +43,7 @@ static bool make(cj_driver *under)
     cj_ptx *m = cj_ptx_create();
     cj_ptx_kernel(m, "k");
     handle[PTX] = m;
-    handle[DRIVER] = cj_driver_open_tapped(under, CJ_TAP(.before = before, .after = after));
+    handle[DRIVER] = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = before, .after = after));
     handle[DEVICE] = cj_device_open(handle[DRIVER], 0);
     handle[IMAGE] = cj_image_create(handle[DEVICE], m);
     handle[MODULE] = cj_module_load_image(handle[DEVICE], handle[IMAGE]);

@@ -1,5 +1,5 @@
 /* A driver over a driver: every call is seen with its arguments and its result, and each can be made to fail. */
-#include <cujit/trace.h>
+#include <cujit/interpose.h>
 
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
@@ -55,25 +55,25 @@ int main(void)
     libfake_reset();
     int calls = 0;
     cj_driver *under = libfake_open();
-    cj_driver *drv = cj_driver_open_tapped(under, CJ_TAP(.after = note, .user = &calls));
+    cj_driver *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = note, .user = &calls));
     tap_is_int(cj_error_of(drv)->status, CJ_OK, "a layer opens");
     tap_is_int(cj_driver_version(drv), 13000, "its version is that of the driver below");
     tap_is_int(work(drv), CJ_OK, "a workload");
-    tap_ok(calls > 20 && (uint64_t)calls == last_number && cj_tap_calls(drv) == last_number, "every call is counted");
+    tap_ok(calls > 20 && (uint64_t)calls == last_number && cj_interposer_calls(drv) == last_number, "every call is counted");
     static const char *const lines[] = { "cuInit(Flags=0) = CUDA_SUCCESS", "cuLinkCreate(", "cuLinkAddData(", "cuLinkComplete(", "cuLinkDestroy(", "cuModuleLoadData(",
                                          "cuModuleLoadDataEx(", "cuModuleGetFunction(", "name=\"k\"", "cuModuleUnload(", "cuDevicePrimaryCtxRelease(", "bytesize=16" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) tap_has_str(seen, lines[i], "%s is seen", lines[i]);
     cj_driver_close(drv);
 
     uint64_t total = 0;
-    drv = cj_driver_open_tapped(under, NULL);
+    drv = cj_driver_open_interposed(under, NULL);
     work(drv);
-    total = cj_tap_calls(drv);
+    total = cj_interposer_calls(drv);
     cj_driver_close(drv);
     tap_is_uint(total, (uint64_t)calls, "the same workload makes the same calls");
     int failed = 0, left = 0, kept = 0;
     for (uint64_t n = 1; n <= total; n++) {
-        drv = cj_driver_open_tapped(under, CJ_TAP(.fail_at = n, .fail_with = 999));
+        drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.fail_at = n, .fail_with = 999));
         failed += work(drv) != CJ_OK;
         cj_driver_close(drv);
         left += lib.linkers != 0, kept += lib.modules != 0;
@@ -84,27 +84,27 @@ int main(void)
     tap_is_int(kept, 2, "a module is left where its release fails, and nowhere else");
     tap_ok(failed > 10, "each call fails in turn: %d of %u are told", failed, (unsigned)total);
 
-    drv = cj_driver_open_tapped(under, CJ_TAP(.before = refuse_pinned));
+    drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = refuse_pinned));
     tap_is_int(work(drv), CJ_ENOMEM, "a call is answered by name");
     cj_driver_close(drv);
 
-    cj_tap_opts opts;
+    cj_interposer_opts opts;
     memset(&opts, 0xff, sizeof opts);
-    cj_tap_defaults(&opts);
+    cj_interposer_defaults(&opts);
     tap_ok(opts.size == sizeof opts && !opts.before && !opts.after && !opts.user && !opts.fail_at, "the defaults: nothing is seen, nothing fails");
-    cj_tap_defaults(NULL);
+    cj_interposer_defaults(NULL);
 
-    cj_driver *layer[CJ_TAP_LAYERS + 1];
-    for (int i = 0; i <= CJ_TAP_LAYERS; i++) layer[i] = cj_driver_open_tapped(i ? layer[i - 1] : under, NULL);
-    tap_is_int(cj_error_of(layer[CJ_TAP_LAYERS - 1])->status, CJ_OK, "as many layers as there is room for");
-    tap_is_int(cj_error_of(layer[CJ_TAP_LAYERS])->status, CJ_EBUSY, "and no more");
-    tap_is_int(work(layer[CJ_TAP_LAYERS - 1]), CJ_OK, "a workload through all of them");
-    tap_ok(cj_tap_calls(layer[0]) > cj_tap_calls(layer[CJ_TAP_LAYERS - 1]), "what is above is seen below");
+    cj_driver *layer[CJ_INTERPOSERS_MAX + 1];
+    for (int i = 0; i <= CJ_INTERPOSERS_MAX; i++) layer[i] = cj_driver_open_interposed(i ? layer[i - 1] : under, NULL);
+    tap_is_int(cj_error_of(layer[CJ_INTERPOSERS_MAX - 1])->status, CJ_OK, "as many layers as there is room for");
+    tap_is_int(cj_error_of(layer[CJ_INTERPOSERS_MAX])->status, CJ_EBUSY, "and no more");
+    tap_is_int(work(layer[CJ_INTERPOSERS_MAX - 1]), CJ_OK, "a workload through all of them");
+    tap_ok(cj_interposer_calls(layer[0]) > cj_interposer_calls(layer[CJ_INTERPOSERS_MAX - 1]), "what is above is seen below");
     cj_driver_close(under);
-    for (int i = 0; i <= CJ_TAP_LAYERS; i++) cj_driver_close(layer[i]);
-    drv = cj_driver_open_tapped(NULL, NULL);
+    for (int i = 0; i <= CJ_INTERPOSERS_MAX; i++) cj_driver_close(layer[i]);
+    drv = cj_driver_open_interposed(NULL, NULL);
     tap_is_int(cj_error_of(drv)->status, CJ_EHANDLE, "a layer over nothing");
     cj_driver_close(drv);
-    tap_is_uint(cj_tap_calls(NULL), 0, "no layer has no calls");
+    tap_is_uint(cj_interposer_calls(NULL), 0, "no layer has no calls");
     return tap_done();
 }

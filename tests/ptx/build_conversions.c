@@ -89,7 +89,7 @@ int main(void)
     atomics(m);
     cj_fn *f = cj_ptx_kernel(m, "threads");
     cj_val p = cj_lt(f, cj_lane_id(f), cj_global_size(f, CJ_Z));
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_warp_sync(f, (cj_val){ 0 });
     cj_warp_sync(f, cj_vote_ballot(f, cj_not(f, p)));
     cj_fence_block(f);

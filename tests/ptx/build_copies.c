@@ -20,7 +20,7 @@ static cj_ptx *make(void)
     cj_val v = cj_get(f, c, i);
     cj_set(f, x, i, cj_call_n(f, g, &v, 1));
     cj_end(f);
-    cj_max_threads(f, 128, 1, 1);
+    cj_fn_max_threads(f, 128, 1, 1);
     return m;
 }
 
@@ -33,10 +33,10 @@ int main(void)
     tap_is_int(cj_ptx_print(m, CJ_PRINT_LINES, &text, NULL), CJ_OK, "the module prints");
     tap_is_int(cj_ptx_print(c, CJ_PRINT_LINES, &copied, NULL), CJ_OK, "its copy prints");
     tap_is_str(copied, text, "the same text");
-    tap_is_uint(cj_reg(cj_ptx_function(c, "f"), CJ_F32).bits >> 44 == cj_reg(cj_ptx_function(m, "f"), CJ_F32).bits >> 44, 0, "values have other owners");
+    tap_is_uint(cj_reg(cj_ptx_find(c, "f"), CJ_F32).bits >> 44 == cj_reg(cj_ptx_find(m, "f"), CJ_F32).bits >> 44, 0, "values have other owners");
 
     cji_ptx_freeze(m);
-    cj_fn *f = cj_ptx_function(m, "f");
+    cj_fn *f = cj_ptx_find(m, "f");
     tap_is_uint(cj_imm_i(f, 1).bits, 0, "a frozen module takes no value");
     tap_is_int(cj_error_last()->status, CJ_ESTATE, "%s", cj_error_last()->message);
     tap_is_int(cj_error_of(cj_ptx_kernel(m, "late"))->status, CJ_ESTATE, "and no kernel");
@@ -44,7 +44,7 @@ int main(void)
 
     cj_ptx *thawed = cj_ptx_clone(m);
     f = cj_ptx_kernel(thawed, "late");
-    cj_barrier(f);
+    cj_block_sync(f);
     tap_is_int(cj_ptx_print(thawed, 0, &copied, NULL), CJ_OK, "a copy of it can be changed");
     tap_ok(strstr(copied, "late") && !strstr(again, "late"), "alone");
     tap_is_int(cj_error_of(cj_ptx_kernel(thawed, "f"))->status, CJ_EINVAL, "its names are still taken");

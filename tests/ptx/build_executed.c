@@ -204,7 +204,7 @@ static void many_threads(void)
         cj_set(f, count, cj_imm(f, 0), cj_imm(f, 0));
     cj_end(f);
     cj_set(f, tile, t, cj_cvt(f, CJ_F64, cj_get(f, in, t)));
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_val other = cj_get(f, tile, cj_sub(f, cj_imm(f, 63), t));
     cj_set(f, out, t, cj_cvt(f, CJ_U64, other));
     cj_val sum = cj_mov(f, other);
@@ -217,7 +217,7 @@ static void many_threads(void)
     cj_if(f, odd);
         cj_atomic_add(f, count, cj_imm(f, 3));
     cj_end(f);
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_if(f, cj_eq(f, cj_lane_id(f), cj_imm(f, 0)));
         cj_val at = cj_add(f, cj_imm(f, 64), cj_shr(f, t, cj_imm(f, 5)));
         cj_set(f, out, at, cj_cvt(f, CJ_U64, sum));

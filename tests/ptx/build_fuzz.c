@@ -140,7 +140,7 @@ static void statement(play *p)
     case 9: cj_assign(p->f, a, b); break;
     case 10: cj_set(p->f, p->kept[3], likely(p, 'u'), likely(p, 'f')); break;
     case 11: cj_store(p->f, kind == 'u' ? CJ_U32 : CJ_F32, random_below(20) ? p->kept[14] : b, a); break;
-    case 12: cj_place(p->f, random_below(20) ? cj_label(p->f) : any(p)); break;
+    case 12: cj_label_bind(p->f, random_below(20) ? cj_label(p->f) : any(p)); break;
     case 13: cj_warp_sync(p->f, random_below(20) ? (cj_val){ 0 } : a); break;
     case 14: cj_return_value(random_below(20) ? p->g : p->f, random_below(20) ? cj_reg(p->g, CJ_F32) : a); break;
     case 15: cj_call_n(p->f, p->g, &a, random_below(20) == 0); break;

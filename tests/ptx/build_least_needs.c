@@ -25,8 +25,8 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cj_ptx *m = cj_ptx_create();
         cj_fn *f = cj_ptx_kernel(m, "k");
-        if (cases[i].version) cj_ptx_fix_version(m, cases[i].version);
-        if (cases[i].target) cj_ptx_fix_target(m, cases[i].target);
+        if (cases[i].version) cj_ptx_set_version(m, cases[i].version);
+        if (cases[i].target) cj_ptx_set_target(m, cases[i].target);
         const cj_val d = cj_reg(f, CJ_B32);
         if (cases[i].op) cj_ins_n(f, cases[i].op, &d, (size_t)cases[i].operands);
         tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "%s: it prints", cases[i].name);
@@ -45,7 +45,7 @@ int main(void)
     cj_param_bytes(cj_ptx_kernel(m, "k"), "many", 5000, 8);
     tap_is_int(cj_ptx_version(m), 81, "many parameters need PTX 8.1");
     tap_is_str(cj_ptx_target(m), "sm_70", "and sm_70");
-    cj_required_cluster(cj_ptx_function(m, "k"), 2, 1, 1);
+    cj_fn_required_cluster(cj_ptx_find(m, "k"), 2, 1, 1);
     tap_is_str(cj_ptx_target(m), "sm_90", "a cluster needs sm_90");
     cj_ptx_free(m);
     m = cj_ptx_create();

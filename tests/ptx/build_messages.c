@@ -49,13 +49,13 @@ static void no_block(site *s) { cj_end(s->f); }
 static void second_else(site *s) { cj_if(s->f, s->pred); cj_else(s->f); cj_else(s->f); }
 static void no_loop(site *s) { cj_if(s->f, s->pred); cj_break(s->f); }
 static void no_place(site *s) { cj_ins(s->f, "bra", cj_label(s->f)); }
-static void two_places(site *s) { cj_val l = cj_label(s->f); cj_place(s->f, l); cj_place(s->f, l); }
+static void two_places(site *s) { cj_val l = cj_label(s->f); cj_label_bind(s->f, l); cj_label_bind(s->f, l); }
 static void taken_param(site *s) { cj_param(s->f, "x", CJ_U32); }
 static void taken_kernel(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_kernel(s->m, "k"); }
 static void bad_name(site *s) { cj_shared(s->f, "9lives", CJ_U32, 1); }
 static void no_count(site *s) { cj_shared(s->f, "t", CJ_U32, 0); }
 static void many_elements(site *s) { cj_shared(s->f, "t", CJ_U32, SIZE_MAX); }
-static void bad_align(site *s) { cj_align(s->f, cj_shared(s->f, "t", CJ_U32, 2), 3); }
+static void bad_align(site *s) { cj_var_align(s->f, cj_shared(s->f, "t", CJ_U32, 2), 3); }
 static void param_inside(site *s) { cj_if(s->f, s->pred); cj_param(s->f, "y", CJ_U32); }
 static void kernel_called(site *s) { cj_call(s->f, s->g, s->u32); }
 static void wrong_arguments(site *s) { cj_call(s->f, cj_ptx_func(s->m, "h"), s->u32); }
@@ -63,7 +63,7 @@ static void no_register(site *s) { cj_sreg(s->f, "%tid.q"); }
 static void bare_register(site *s) { cj_sreg(s->f, "laneid"); }
 static void no_step(site *s) { cj_for(s->f, s->u32, cj_imm(s->f, 9), cj_imm(s->f, 0)); }
 static void far_word(site *s) { cj_ins(s->f, "foo.u32", s->u32, s->u32); }
-static void large_block(site *s) { cj_max_threads(s->f, 64, 32, 1); }
+static void large_block(site *s) { cj_fn_max_threads(s->f, 64, 32, 1); }
 static void matrix_registers(site *s)
 {
     cj_val d = cj_regs(s->f, CJ_F32, 4), a = cj_regs(s->f, CJ_B32, 4);
@@ -71,14 +71,14 @@ static void matrix_registers(site *s)
 }
 static void matrix_target(site *s)
 {
-    cj_ptx_fix_target(s->m, "sm_80");
+    cj_ptx_set_target(s->m, "sm_80");
     cj_ins(s->f, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", cj_regs(s->f, CJ_F32, 4), s->u64, s->u64, s->pred, 1, 1, 0, 0);
 }
-static void new_target(site *s) { cj_ptx_fix_target(s->m, "sm_80"); cj_ins(s->f, "barrier.cluster.arrive"); }
-static void fixed_late(site *s) { cj_ins(s->f, "barrier.cluster.arrive"); cj_ptx_fix_target(s->m, "sm_80"); }
-static void new_version(site *s) { cj_ptx_fix_version(s->m, "7.0"); cj_ins(s->f, "barrier.cluster.arrive"); }
-static void no_version(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_fix_version(s->m, "8"); }
-static void no_target(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_fix_target(s->m, "sm_1"); }
+static void new_target(site *s) { cj_ptx_set_target(s->m, "sm_80"); cj_ins(s->f, "barrier.cluster.arrive"); }
+static void fixed_late(site *s) { cj_ins(s->f, "barrier.cluster.arrive"); cj_ptx_set_target(s->m, "sm_80"); }
+static void new_version(site *s) { cj_ptx_set_version(s->m, "7.0"); cj_ins(s->f, "barrier.cluster.arrive"); }
+static void no_version(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_set_version(s->m, "8"); }
+static void no_target(site *s) { cj_ptx_line(s->m, "user.lang", 7); cj_ptx_set_target(s->m, "sm_1"); }
 static void late_param(site *s)
 {
     cj_fn *h = cj_ptx_func(s->m, "h");
@@ -100,8 +100,8 @@ static void large_params(site *s)
 static void gone(site *s)
 {
     cj_ins(s->f, "shfl.down.b32", s->u32, s->u32, 1, 31);
-    cj_ptx_fix_version(s->m, "7.0");
-    cj_ptx_fix_target(s->m, "sm_80");
+    cj_ptx_set_version(s->m, "7.0");
+    cj_ptx_set_target(s->m, "sm_80");
 }
 
 static const struct { const char *name; void (*make)(site *); cj_status status; const char *message; } cases[] = {

@@ -28,7 +28,7 @@ static void return_early(kernel *k) { cj_return_if(k->f, k->p); cj_return_if(k->
 static void by_hand(kernel *k)
 {
     cj_val again = cj_label(k->f);
-    cj_place(k->f, again);
+    cj_label_bind(k->f, again);
     cj_pragma(k->f, "nounroll");
     cj_ins_unless(k->f, k->p, "bra", again);
     cj_ins_if(k->f, cj_not(k->f, k->q), "bra", again);

@@ -100,7 +100,7 @@ int main(void)
     const char *text;
     tap_plan(0);
     cj_ptx *all = cj_ptx_create();
-    cj_ptx_fix_target(all, "sm_90");
+    cj_ptx_set_target(all, "sm_90");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cj_fn *f = cj_ptx_kernel(all, rows[i].name);
         for (size_t k = 0; k < sizeof types / sizeof *types; k++) {

@@ -32,15 +32,15 @@ static cj_val by_statement(cj_fn *f)
     cj_loop(f);
     cj_break(f);
     cj_return(f);
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_set(f, none, none, none);
     cj_assign(f, none, none);
     cj_line(f, NULL, 0);
     cj_pragma(f, NULL);
-    cj_max_threads(f, 0, 0, 0);
+    cj_fn_max_threads(f, 0, 0, 0);
     cj_ins_n(f, "ret", NULL, 0);
     cj_ins_if_n(f, none, "ret", NULL, 0);
-    cj_place(f, none);
+    cj_label_bind(f, none);
     return none;
 }
 
@@ -71,14 +71,14 @@ int main(void)
     tap_is_int(cj_ptx_print(m, 0, NULL, NULL), CJ_OK, "printing without taking the text");
     tap_is_int(cj_error_of(cj_ptx_kernel(NULL, "k"))->status, CJ_EHANDLE, "a kernel in no module is a failed function");
     tap_is_int(cj_error_of(cj_ptx_kernel((cj_ptx *)(void *)cj_ptx_kernel(m, "k"), "k"))->status, CJ_EHANDLE, "a kernel in a kernel too");
-    tap_is_int(cj_ptx_fix_target(NULL, "sm_80"), CJ_EHANDLE, "fixing NULL's target");
+    tap_is_int(cj_ptx_set_target(NULL, "sm_80"), CJ_EHANDLE, "fixing NULL's target");
     tap_is_int(cj_ptx_version(NULL), 0, "the version of NULL");
     tap_is_str(cj_ptx_target(NULL), "", "the target of NULL");
     tap_ok(!cj_ptx_global(NULL, "g", CJ_U32, 1, NULL, 0).bits, "a variable of NULL");
     cj_ptx *copy = cj_ptx_clone(NULL);
     tap_is_int(cj_ptx_status(copy), CJ_EHANDLE, "a copy of NULL");
     cj_ptx_free(copy);
-    cj_fn *missing = cj_ptx_function(m, "nix");
+    cj_fn *missing = cj_ptx_find(m, "nix");
     tap_is_int(cj_error_of(missing)->status, CJ_ENOTFOUND, "a function that is not there says so");
     tap_is_int(cj_ptx_status(m), CJ_OK, "which the module does not keep");
     cj_ptx *caller = cj_ptx_create();

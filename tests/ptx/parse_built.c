@@ -50,7 +50,7 @@ static void control(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "control");
     cj_val p = cj_param_ptr(f, "p", CJ_S32), n = cj_param(f, "n", CJ_S32), sum = cj_let(f, CJ_S32, cj_imm_i(f, 0));
-    cj_max_threads(f, 256, 1, 1);
+    cj_fn_max_threads(f, 256, 1, 1);
     cj_pragma(f, "nounroll");
     cj_val i = cj_for(f, cj_imm_i(f, 0), n, cj_imm_i(f, 1));
         cj_val v = cj_get(f, p, i);
@@ -75,13 +75,13 @@ static void variables(cj_ptx *m)
     static const uint8_t bytes[4] = { 1, 2, 3, 255 };
     cj_val w = cj_ptx_const(m, "weights", CJ_F32, 5, weights, 3), b = cj_ptx_global(m, "bytes", CJ_U8, 4, bytes, 4);
     cj_val e = cj_ptx_extern(m, "elsewhere", CJ_SPACE_GLOBAL, CJ_F64, 0);
-    cj_ptx_align(m, b, 16);
+    cj_ptx_var_align(m, b, 16);
     cj_fn *f = cj_ptx_kernel(m, "variables");
     cj_val s = cj_shared(f, "tile", CJ_F32, 64), l = cj_local(f, "mine", CJ_S16, 8), dyn = cj_shared_dynamic(f, "dyn", CJ_U32, 16);
     cj_val block = cj_param_bytes(f, "block", 40, 8), t = cj_thread_id(f, CJ_X);
-    cj_align(f, s, 32);
+    cj_var_align(f, s, 32);
     cj_set(f, s, t, cj_get(f, w, t));
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_set(f, dyn, t, cj_load(f, CJ_U32, cj_mem(f, block, 12)));
     cj_set(f, l, cj_imm_i(f, 2), cj_imm_i(f, -5));
     cj_set(f, e, t, cj_cvt(f, CJ_F64, cj_get(f, b, cj_imm_i(f, 3))));
@@ -126,10 +126,10 @@ static void operands(cj_ptx *m)
     cj_ins(f, "ld.global.v4.f32", v, cj_mem(f, d, -16));
     cj_ins(f, "mov.b64", cj_vec(f, a, cj_elem(f, v, 0)), d);
     cj_ins(f, "shfl.sync.down.b32", cj_pair(f, a, p), a, 1, 31, -1);
-    cj_place(f, here);
+    cj_label_bind(f, here);
     cj_ins_if(f, p, "bra", there);
     cj_ins_unless(f, q, "bra", here);
-    cj_place(f, there);
+    cj_label_bind(f, there);
     cj_ins(f, "mov.u32", a, cj_sreg(f, "%laneid"));
     cj_val targets = cj_branch_targets(f, (cj_val[]){ here, there }, 2);
     cj_ins(f, "brx.idx", a, targets);
@@ -156,7 +156,7 @@ static void many(cj_ptx *m)
 }
 
 static void nothing(cj_ptx *m) { (void)m; }
-static void old_target(cj_ptx *m) { cj_ptx_fix_version(m, "6.0"), cj_ptx_fix_target(m, "sm_70"), saxpy(m); }
+static void old_target(cj_ptx *m) { cj_ptx_set_version(m, "6.0"), cj_ptx_set_target(m, "sm_70"), saxpy(m); }
 static void everything(cj_ptx *m) { saxpy(m), control(m), variables(m), functions(m), operands(m), threads(m); }
 
 static const struct { const char *name; void (*build)(cj_ptx *m); } built[] = {

@@ -14,22 +14,22 @@ int main(void)
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "k");
     int line = __LINE__ + 1;
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_line(f, "dir\\user \"x\".lang", 12);
-    cj_barrier(f);
-    cj_barrier(f);
+    cj_block_sync(f);
+    cj_block_sync(f);
     cj_line(f, "dir\\user \"x\".lang", 5000000);
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_line(f, NULL, 0);
     for (int i = 0; i < 600; i++) {
         char name[20];
         snprintf(name, sizeof name, "file%d.lang", i);
         cj_line(f, name, i + 1);
-        cj_barrier(f);
+        cj_block_sync(f);
     }
     cj_line(f, NULL, 0);
     int last = __LINE__ + 1;
-    cj_barrier(f);
+    cj_block_sync(f);
 
     tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "it prints");
     tap_ok(!strstr(text, ".loc") && !strstr(text, ".file"), "without lines unless asked for");

@@ -123,8 +123,8 @@ static void child_graphs_are_copied(void)
     cu.cuMemFree(p);
 }
 
-static int host_calls;
-static void count_call(void *user) { (void)user; host_calls++; }
+static int host_funcs;
+static void count_call(void *user) { (void)user; host_funcs++; }
 
 static void every_kind_of_node(void)
 {
@@ -145,10 +145,10 @@ static void every_kind_of_node(void)
     tap_ok(mm.dst == q && mm.value == 77 && mm.width == 1, "as given");
     abi_is(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS, "instantiate");
     tap_is_uint(run(x, p), 77, "set, then copied");
-    tap_is_int(host_calls, 1, "the host function was called once");
+    tap_is_int(host_funcs, 1, "the host function was called once");
     abi_is(cu.cuEventQuery(e), CUDA_SUCCESS, "the event was recorded and is done");
     run(x, p);
-    tap_is_int(host_calls, 2, "once for each launch");
+    tap_is_int(host_funcs, 2, "once for each launch");
     abi_is(cu.cuGraphNodeSetEnabled(x, copy, 0), CUDA_SUCCESS, "the copy is switched off");
     tap_is_uint(run(x, p), 0, "and does not run");
     abi_is(cu.cuGraphNodeSetEnabled(x, host, 0), CUDA_ERROR_INVALID_VALUE, "a host node cannot be");

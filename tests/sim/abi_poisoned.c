@@ -5,7 +5,7 @@
 
 static CUmodule module;
 static char lines[4096];
-static int host_calls, callback_status = -1;
+static int host_funcs, callback_status = -1;
 
 static void keep(void *user, cj_log_level level, const char *line)
 {
@@ -14,7 +14,7 @@ static void keep(void *user, cj_log_level level, const char *line)
     snprintf(lines + n, sizeof lines - n, "%s\n", line);
 }
 
-static void host(void *user) { (void)user; host_calls++; }
+static void host(void *user) { (void)user; host_funcs++; }
 static void callback(CUstream s, CUresult status, void *user) { (void)s, (void)user; callback_status = (int)status; }
 
 int main(void)
@@ -48,7 +48,7 @@ int main(void)
     abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "and faults");
     tap_has_str(lines, "add", "the log names the kernel");
     tap_has_str(lines, "freed", "and says what is wrong with the address");
-    tap_is_int(host_calls, 0, "a host function behind it is not called");
+    tap_is_int(host_funcs, 0, "a host function behind it is not called");
     tap_is_int(callback_status, CUDA_ERROR_ILLEGAL_ADDRESS, "a callback is, with the error");
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_ILLEGAL_ADDRESS, "every later call of the context gives it: an event");
     abi_is(cu.cuMemAlloc(&other, 4), CUDA_ERROR_ILLEGAL_ADDRESS, "an allocation");

@@ -49,11 +49,11 @@ static bool run_memory(const activity_bench *b, uint32_t mine, char *why)
 {
     cj_stream *s = cj_stream_create(b->dev, NULL), *t = cj_stream_create(b->dev, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS), e = cj_alloc(t, 4 * WORDS);
-    cj_set32(s, d, mine, WORDS);
+    cj_fill32(s, d, mine, WORDS);
     cj_launch(s, b->add, cj_threads(WORDS, 64), d, WORDS, 1);
     cj_stream_join(t, s);
     cj_copy(t, e, d, 4 * WORDS);
-    cj_used_on(b->dev, d, t);
+    cj_stream_use(t, d);
     cj_free(b->dev, d);
     bool right = act_holds(t, e, mine + 1, why);
     cj_free(b->dev, e);
@@ -68,9 +68,9 @@ static bool run_streams(const activity_bench *b, uint32_t mine, char *why)
     cj_stream *w = cj_stream_wrap(b->dev, cj_stream_raw(t));
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     cj_stream_counts counts = { .size = sizeof counts };
-    cj_set32(s, d, mine, WORDS);
+    cj_fill32(s, d, mine, WORDS);
     cj_stream_fork(s, w);
-    cj_set32(w, d, mine + 2, WORDS);
+    cj_fill32(w, d, mine + 2, WORDS);
     cj_stream_join(s, w);
     cj_status asked = cj_stream_query(s);
     bool right = (asked == CJ_OK || asked == CJ_ENOTREADY || act_good(s, why)) && cj_stream_sync_for(t, 20000) == CJ_OK && cj_stream_query(t) == CJ_OK;
@@ -92,7 +92,7 @@ static bool run_events(const activity_bench *b, uint32_t mine, char *why)
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     float ms = -1;
     cj_event_record(e, s);
-    cj_set32(s, d, mine, WORDS);
+    cj_fill32(s, d, mine, WORDS);
     cj_event_record(f, s);
     cj_stream_wait(t, f);
     cj_launch(t, b->add, cj_threads(WORDS, 64), d, WORDS, 3);
@@ -117,12 +117,12 @@ static bool run_managed(const activity_bench *b, uint32_t mine, char *why)
     if (!info.managed_memory) return true;
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_dptr d = cj_managed_alloc(s, 4 * WORDS);
-    cj_status moves = cj_advise(b->dev, d, 4 * WORDS, CJ_ADVICE_PREFER_DEVICE);
+    cj_status moves = cj_managed_advise(b->dev, d, 4 * WORDS, CJ_ADVICE_PREFER_DEVICE);
     if (moves == CJ_OK) {
         cj_prefetch_to_device(s, d, 4 * WORDS);
-        cj_unadvise(b->dev, d, 4 * WORDS, CJ_ADVICE_PREFER_DEVICE);
+        cj_managed_unadvise(b->dev, d, 4 * WORDS, CJ_ADVICE_PREFER_DEVICE);
     }
-    cj_set32(s, d, mine, WORDS);
+    cj_fill32(s, d, mine, WORDS);
     if (moves == CJ_OK) cj_prefetch_to_host(s, d, 4 * WORDS);
     bool right = (moves == CJ_OK || moves == CJ_ENOTSUP || act_good(b->dev, why)) && act_done(s, why);
     if (right) right = act_holds(s, d, mine, why);
@@ -178,7 +178,7 @@ static bool run_boxes(const activity_bench *b, uint32_t mine, char *why)
     cj_dptr d = cj_alloc(s, 8 * 32), e = cj_alloc(s, 8 * 32);
     cj_copy_2d_to_device(s, d, 32, in, 16, 10, 8);
     cj_copy_2d(s, e, 16, d, 32, 10, 8);
-    cj_copy_box(s, CJ_BOX(.width = 10, .height = 4, .depth = 2, .dst = d, .dst_pitch = 16, .src = e, .src_pitch = 16));
+    cj_copy_3d(s, CJ_COPY_3D(.width = 10, .height = 4, .depth = 2, .dst = d, .dst_pitch = 16, .src = e, .src_pitch = 16));
     cj_copy_2d_to_host(s, out, 16, d, 16, 10, 8);
     bool right = act_done(s, why) && act_is(out[7][9], mine & 127, "the last byte", why) && act_is(out[7][10], 0, "a byte beside the box", why);
     const cj_copy_item items[] = { { .dst = d, .src_host = in, .bytes = 16 }, { .dst = e, .src = d, .bytes = 16 }, { .dst_host = out, .src = e, .bytes = 16 } };
@@ -194,22 +194,22 @@ static bool run_boxes(const activity_bench *b, uint32_t mine, char *why)
 
 static bool run_hub(const activity_bench *b, uint32_t mine, char *why)
 {
-    cj_hub *h = cj_hub_create(b->dev);
+    cj_stream_barrier *h = cj_stream_barrier_create(b->dev);
     cj_stream *const two[] = { cj_stream_create(b->dev, NULL), cj_stream_create(b->dev, NULL) };
-    cj_hub_time took = { .size = sizeof took };
+    cj_stream_barrier_time took = { .size = sizeof took };
     cj_dptr d = cj_alloc(two[0], 4 * WORDS);
-    cj_set32(two[0], d, mine, WORDS);
-    cj_hub_barrier(h, two, 2);
+    cj_fill32(two[0], d, mine, WORDS);
+    cj_stream_barrier_enqueue(h, two, 2);
     cj_launch(two[1], b->add, cj_threads(WORDS, 64), d, WORDS, 4);
-    bool right = cj_hub_sync_for(h, two, 2, 20000) == CJ_OK && cj_hub_took(h, &took) == CJ_OK && act_is((uint64_t)took.clock, CJ_HUB_HOST, "the clock", why);
+    bool right = cj_stream_barrier_sync_for(h, two, 2, 20000) == CJ_OK && cj_stream_barrier_elapsed(h, &took) == CJ_OK && act_is((uint64_t)took.clock, CJ_STREAM_BARRIER_CLOCK_HOST, "the clock", why);
     if (!right) act_good(h, why);
     if (right) right = act_holds(two[1], d, mine + 4, why);
-    cj_hub_barrier(h, two, 2);
+    cj_stream_barrier_enqueue(h, two, 2);
     cj_free(b->dev, d);
     cj_stream_free(two[0]);
     cj_stream_free(two[1]);
     if (right) right = act_good(h, why);
-    cj_hub_free(h);
+    cj_stream_barrier_free(h);
     return right;
 }
 
@@ -222,8 +222,8 @@ static bool run_callbacks(const activity_bench *b, uint32_t mine, char *why)
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_event *e = cj_event_create(b->dev, NULL);
     (void)mine;
-    cj_host_call(s, count_call, &calls);
-    cj_done_call(s, count_status, &calls);
+    cj_host_func(s, count_call, &calls);
+    cj_stream_callback(s, count_status, &calls);
     cj_event_record(e, s);
     while (cj_event_query(e) == CJ_ENOTREADY) {}
     bool right = act_good(e, why) && act_done(s, why) && act_is(atomic_load(&calls), 2, "the count of calls", why);
@@ -242,16 +242,16 @@ static bool run_values(const activity_bench *b, uint32_t mine, char *why)
     cj_status st = cj_stream_write_value32(s, word, mine | 1);
     if (st == CJ_OK) st = cj_stream_wait_value32(t, word, mine | 1, CJ_COMPARE_EQ);
     bool right = st == CJ_OK ? act_done(s, why) && act_done(t, why) && act_is(*h, mine | 1, "the word", why) : st == CJ_ENOTSUP || act_good(s, why);
-    const cj_value_op ops[2] = { { .kind = CJ_VALUE_WRITE64, .d = cj_offset(word, 8), .value = mine }, { .kind = CJ_VALUE_WAIT64, .how = CJ_COMPARE_GE, .d = cj_offset(word, 8), .value = mine } };
+    const cj_mem_op ops[2] = { { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(word, 8), .value = mine }, { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_GE, .d = cj_offset(word, 8), .value = mine } };
     if (right && st == CJ_OK) {
         cj_graph *g = cj_graph_create(b->dev);
-        cj_node *n = cj_graph_values(g, NULL, ops, 2);
-        cj_exec *x = cj_graph_instantiate(g, NULL);
-        cj_stream_values(t, ops, 2);
+        cj_node *n = cj_graph_mem_ops(g, NULL, ops, 2);
+        cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+        cj_stream_mem_ops(t, ops, 2);
         cj_stream_join(s, t);
-        cj_exec_launch(x, s);
+        cj_graph_launch(s, x);
         right = act_good(n, why) && act_good(x, why) && act_done(s, why) && act_done(t, why) && act_is(h[2], mine, "the other word", why);
-        cj_exec_free(x);
+        cj_graph_exec_free(x);
         cj_graph_free(g);
     }
     cj_host_free(b->dev, (void *)(uintptr_t)h);
@@ -268,7 +268,7 @@ static bool run_compile(const activity_bench *b, uint32_t mine, char *why)
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_kernel *k = cj_kernel_load(b->dev, m, "add");
     cj_dptr d = cj_alloc(s, 4 * WORDS);
-    cj_set32(s, d, mine, WORDS);
+    cj_fill32(s, d, mine, WORDS);
     cj_launch(s, k, cj_threads(WORDS, 64), d, WORDS, 5);
     cj_kernel_free(k);
     bool right = act_holds(s, d, mine + 5, why);
@@ -288,9 +288,9 @@ static bool run_modules(const activity_bench *b, uint32_t mine, char *why)
     cj_module *mod = cj_module_load_image(b->dev, img), *same = cj_module_load_text(b->dev, text), *kept = cj_module_load_image(b->dev, b->image);
     cj_kernel *k = cj_module_kernel(kept, "add");
     cj_dptr var = cj_module_var(mod, "word", &bytes), d = cj_alloc(s, 4 * WORDS);
-    cj_set32(s, var, mine, bytes / 4);
-    cj_set32(s, d, mine, WORDS);
-    cj_launch(s, k, cj_with_shared(cj_grid(WORDS / 50, 50), 50000), d, WORDS, 6);
+    cj_fill32(s, var, mine, bytes / 4);
+    cj_fill32(s, d, mine, WORDS);
+    cj_launch(s, k, cj_dims_shared(cj_grid(WORDS / 50, 50), 50000), d, WORDS, 6);
     bool right = act_good(img, why) && act_good(mod, why) && act_good(same, why) && act_good(k, why) && act_is(bytes, 16, "the size of the variable", why);
     if (right) right = act_holds(s, d, mine + 6, why);
     cj_kernel_free(k);
@@ -314,31 +314,31 @@ static bool run_graphs(const activity_bench *b, uint32_t mine, char *why)
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     cj_graph *g = cj_graph_create(b->dev);
-    cj_node *fill = cj_graph_set32(g, NULL, d, mine, WORDS), *k = cj_graph_kernel(g, CJ_NODES(fill), b->add, cj_threads(WORDS, 64), d, WORDS, 7);
+    cj_node *fill = cj_graph_fill32(g, NULL, d, mine, WORDS), *k = cj_graph_kernel(g, CJ_NODES(fill), b->add, cj_threads(WORDS, 64), d, WORDS, 7);
     cj_graph_copy_to_host(g, CJ_NODES(k), &host, d, 4);
     atomic_fetch_add(&kept, 1);
-    if (cj_graph_keep(g, keep_count, &kept) != CJ_OK) atomic_fetch_sub(&kept, 1);
+    if (cj_graph_on_release(g, keep_count, &kept) != CJ_OK) atomic_fetch_sub(&kept, 1);
     cj_graph *c = cj_graph_clone(g), *outer = cj_graph_create(b->dev);
     cj_graph_child(outer, NULL, c);
-    cj_exec *x = cj_graph_instantiate(g, NULL), *y = cj_graph_instantiate(outer, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL), *y = cj_graph_instantiate(outer, NULL);
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(outer, &info);
-    cj_exec_upload(x, s);
-    cj_exec_launch(y, s);
-    cj_exec_set_args(x, k, d, WORDS, 8);
-    cj_exec_launch(x, s);
-    cj_exec_enable(x, k, 0);
-    cj_exec_launch(x, s);
-    cj_exec_enable(x, k, 1);
-    cj_exec_update(x, c);
-    cj_exec_launch(x, s);
+    cj_graph_upload(s, x);
+    cj_graph_launch(s, y);
+    cj_graph_exec_set_args(x, k, d, WORDS, 8);
+    cj_graph_launch(s, x);
+    cj_graph_exec_enable(x, k, 0);
+    cj_graph_launch(s, x);
+    cj_graph_exec_enable(x, k, 1);
+    cj_graph_exec_update(x, c);
+    cj_graph_launch(s, x);
     bool right = strlen(cj_graph_dot(outer)) > 100 && act_is(info.all, 4, "the count of nodes", why) && act_good(x, why) && act_good(y, why);
     cj_graph_free(g);
     cj_graph_free(c);
     cj_graph_free(outer);
     if (right) right = act_done(s, why) && act_is(host, mine + 7, "the word copied by the graph", why);
-    cj_exec_free(x);
-    cj_exec_free(y);
+    cj_graph_exec_free(x);
+    cj_graph_exec_free(y);
     cj_free(b->dev, d);
     cj_stream_free(s);
     return right;
@@ -349,18 +349,18 @@ static bool run_capture(const activity_bench *b, uint32_t mine, char *why)
     uint32_t host[WORDS] = { 0 };
     cj_stream *s = cj_stream_create(b->dev, NULL), *t = cj_stream_create(b->dev, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS), e = cj_alloc(t, 64);
-    cj_capture_begin_with(s, CJ_CAPTURE(.mode = (int32_t)(mine % 3), .join = 1));
-    cj_set32(s, d, mine, WORDS);
+    cj_capture_begin_opts(s, CJ_CAPTURE(.mode = (int32_t)(mine % 3), .join = 1));
+    cj_fill32(s, d, mine, WORDS);
     cj_stream_fork(s, t);
-    cj_set32(t, e, mine, 16);
+    cj_fill32(t, e, mine, 16);
     cj_dptr beside = cj_alloc(b->s, 64);
     cj_launch(s, b->add, cj_threads(WORDS, 64), d, WORDS, 9);
     cj_free(b->dev, beside);
     cj_copy_to_host(s, host, d, sizeof host);
     cj_graph *g = cj_capture_end(s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     bool right = act_done(s, why) && act_is(host[WORDS - 1], mine + 9, "the last word", why);
     cj_free(b->dev, d);
@@ -374,21 +374,21 @@ static bool run_cache(const activity_bench *b, uint32_t mine, char *why)
 {
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
-    cj_exec_cache *c = cj_exec_cache_create(b->dev, CJ_EXEC_CACHE(.execs = 2));
-    cj_exec_cache_info info = { .size = sizeof info };
+    cj_graph_exec_cache *c = cj_graph_exec_cache_create(b->dev, CJ_GRAPH_EXEC_CACHE(.execs = 2));
+    cj_graph_exec_cache_info info = { .size = sizeof info };
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t key = i % 4;
-        if (cj_exec_cache_launch(c, &key, sizeof key, s) != CJ_ENOTFOUND) continue;
+        if (cj_graph_exec_cache_launch(c, &key, sizeof key, s) != CJ_ENOTFOUND) continue;
         cj_graph *g = cj_graph_create(b->dev);
-        cj_node *fill = cj_graph_set32(g, NULL, d, mine + key, WORDS);
-        if (key % 2) cj_graph_set32(g, CJ_NODES(fill), d, mine + key, WORDS);
-        cj_exec_cache_put(c, &key, sizeof key, g, s);
+        cj_node *fill = cj_graph_fill32(g, NULL, d, mine + key, WORDS);
+        if (key % 2) cj_graph_fill32(g, CJ_NODES(fill), d, mine + key, WORDS);
+        cj_graph_exec_cache_put(c, &key, sizeof key, g, s);
         cj_graph_free(g);
     }
-    cj_exec_cache_get_info(c, &info);
+    cj_graph_exec_cache_get_info(c, &info);
     bool right = act_good(c, why) && act_is(info.builds + info.updates + info.launches, 6, "the count of launches", why);
     if (right) right = act_holds(s, d, mine + 1, why);
-    cj_exec_cache_free(c);
+    cj_graph_exec_cache_free(c);
     cj_free(b->dev, d);
     cj_stream_free(s);
     return right;
@@ -405,7 +405,7 @@ static bool run_devices(const activity_bench *b, uint32_t mine, char *why)
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     bool right = cj_device_memory(same, &room, &total) == CJ_OK && cj_device_attribute(same, 16, &value) == CJ_OK && room <= total && value > 0;
     if (!right) act_good(same, why);
-    cj_set32(s, d, mine, WORDS);
+    cj_fill32(s, d, mine, WORDS);
     cj_device_close(same);
     if (right) right = act_holds(s, d, mine, why);
     cj_free(cj_stream_device(s), d);
@@ -422,8 +422,8 @@ static bool run_peers(const activity_bench *b, uint32_t mine, char *why)
     cj_stream *s = cj_stream_create(b->dev, NULL), *t = cj_stream_create(two, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS), e = cj_alloc(t, 4 * WORDS);
     cj_event *ready = cj_event_create(two, NULL);
-    if (cj_device_can_reach(b->dev, two)) cj_device_reach(b->dev, two);
-    cj_set32(t, e, mine, WORDS);
+    if (cj_device_can_access_peer(b->dev, two)) cj_device_enable_peer(b->dev, two);
+    cj_fill32(t, e, mine, WORDS);
     cj_event_record(ready, t);
     cj_stream_wait(s, ready);
     cj_copy_peer(s, b->dev, d, two, e, 4 * WORDS);

@@ -19,7 +19,7 @@ static struct {
     cj_kernel *k;
     cj_dptr d, of_t; /* each stream works on its own */
     cj_graph *g;
-    cj_exec *x;
+    cj_graph_exec *x;
 } w;
 
 static void make_all(void)
@@ -37,7 +37,7 @@ static void make_all(void)
     cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 1);
     w.g = cj_capture_end(w.s);
     w.x = cj_graph_instantiate(w.g, NULL);
-    for (int i = 0; i < 20; i++) cj_exec_launch(w.x, w.s), cj_launch(w.t, w.k, cj_threads(N, 32), w.of_t, N, 1);
+    for (int i = 0; i < 20; i++) cj_graph_launch(w.s, w.x), cj_launch(w.t, w.k, cj_threads(N, 32), w.of_t, N, 1);
     cj_event_record(w.e, w.s);
     if (cj_error_of(w.s)->status != CJ_OK) _exit(9);
 }
@@ -46,7 +46,7 @@ static void release_all(void)
 {
     cj_device_close(w.dev);
     cj_stream_free(w.s);
-    cj_exec_free(w.x);
+    cj_graph_exec_free(w.x);
     cj_kernel_free(w.k);
     cj_driver_close(w.drv);
     cj_graph_free(w.g);

@@ -23,8 +23,8 @@ static bool one_turn(unsigned me)
     cj_event_record(e, s);
     cj_stream_wait(t, e);
     cj_launch(t, k, cj_grid(1, 32), d, d, 1.0f, me);
-    cj_set8(t, d, 1, 100);
-    cj_used_on(b.dev, d, t);
+    cj_fill8(t, d, 1, 100);
+    cj_stream_use(t, d);
     cj_stream_join(s, t);
     cj_copy_to_host(s, host, d, sizeof host);
     bool good = cj_error_of(s)->status == CJ_OK && cj_error_of(t)->status == CJ_OK;
@@ -73,14 +73,14 @@ int main(void)
         cj_capture_begin(b.s, CJ_CAPTURE_GLOBAL);
         cj_launch(b.s, k, cj_grid(1, 32), d, d, 1.0f, 1);
         cj_stream_fork(b.s, b.t);
-        cj_set8(b.t, d, 3, 64);
+        cj_fill8(b.t, d, 3, 64);
         let_others();
         cj_stream_join(b.s, b.t);
         cj_graph *g = cj_capture_end(b.s);
         if (cj_graph_count(g) != 2 && bad++ == 0) tap_diag("%s", cj_error_of(g)->message);
-        cj_exec *x = cj_graph_instantiate(g, NULL);
-        cj_exec_launch(x, b.s);
-        cj_exec_free(x);
+        cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+        cj_graph_launch(b.s, x);
+        cj_graph_exec_free(x);
         cj_graph_free(g);
     }
     pthread_mutex_lock(&turns_lock);

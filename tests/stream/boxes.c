@@ -49,19 +49,19 @@ static void fill_host(unsigned char *h)
 
 static void box_copy(const struct box_case *c, cj_dptr dst, void *dst_host, cj_dptr src, const void *src_host)
 {
-    const cj_box box = { .size = sizeof box, .width = c->width, .height = c->height, .depth = c->depth, .dst = dst, .dst_host = dst_host, .src = src,
+    const cj_copy_3d_params box = { .size = sizeof box, .width = c->width, .height = c->height, .depth = c->depth, .dst = dst, .dst_host = dst_host, .src = src,
                          .src_host = src_host, .dst_pitch = c->dst_pitch, .dst_rows = c->dst_rows, .src_pitch = c->src_pitch, .src_rows = c->src_rows };
     if (!by_graph) {
-        cj_copy_box(s, &box);
+        cj_copy_3d(s, &box);
         return;
     }
     cj_graph *g = cj_graph_create(dev);
-    cj_graph_copy_box(g, NULL, &box);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_copy_3d(g, NULL, &box);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
-    cj_exec_launch(x, s);
+    cj_graph_launch(s, x);
     cj_stream_sync(s);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
 }
 
 /* The device's buffer is what the model says. */
@@ -76,7 +76,7 @@ static void one_case(const struct box_case *c, unsigned char *host, const char *
 {
     char name[96];
     snprintf(name, sizeof name, "%s, %s%s", c->name, kind, by_graph ? ", as a node" : "");
-    cj_set8(s, a, 0xee, ROOM);
+    cj_fill8(s, a, 0xee, ROOM);
     memset(model, 0xee, ROOM);
     fill_host(host);
     cj_stream_sync(s);
@@ -87,7 +87,7 @@ static void one_case(const struct box_case *c, unsigned char *host, const char *
 
     fill_host(host);
     cj_copy_to_device(s, a, host, ROOM);
-    cj_set8(s, b, 0xdd, ROOM);
+    cj_fill8(s, b, 0xdd, ROOM);
     memset(model, 0xdd, ROOM);
     expect(model, host, c);
     box_copy(c, b, NULL, a, NULL);
@@ -107,7 +107,7 @@ static void in_time(void)
 {
     latch l = LATCH_CLOSED;
     memset(pageable, 1, ROOM);
-    cj_set8(s, a, 7, ROOM);
+    cj_fill8(s, a, 7, ROOM);
     latch_hold(s, &l);
     tap_is_int(cj_copy_2d_to_host(s, pageable, 32, a, 16, 10, 100), CJ_OK, "rows to pageable memory behind a latch");
     tap_is_int(cj_copy_2d_to_device(s, b, 64, image, 32, 10, 100), CJ_OK, "and rows from it");
@@ -121,15 +121,15 @@ static void in_time(void)
     cj_copy_2d(s, b, 16, a, 64, 10, 100);
     cj_copy_2d_to_host(s, image, 10, b, 16, 10, 100);
     cj_graph *g = cj_capture_end(s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     for (int round = 1; round < 4; round++) {
         memset(pageable, 10 * round, ROOM);
         memset(image, 0, ROOM);
-        cj_exec_launch(x, s);
+        cj_graph_launch(s, x);
         tap_is_int(cj_stream_sync(s), CJ_OK, "launch %d of captured rows", round);
         tap_ok(image[0] == 10 * round && image[999] == 10 * round && image[1000] == 0, "... has read and written the host's memory then");
     }
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -153,17 +153,17 @@ static void refusals(void)
 {
     const cj_dptr none = { 0 };
     const struct { const char *name, *says; cj_status st; } rows[] = {
-        { "no destination", "the destination is NULL", cj_copy_box(s, CJ_BOX(.width = 1, .height = 1, .depth = 1, .src = a)) },
-        { "two sources", "the source is in both memories", cj_copy_box(s, CJ_BOX(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a, .src_host = pinned)) },
-        { "two hosts", "both ends are host memory", cj_copy_box(s, CJ_BOX(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
+        { "no destination", "the destination is NULL", cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
+        { "two sources", "the source is in both memories", cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a, .src_host = pinned)) },
+        { "two hosts", "both ends are host memory", cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
         { "a short pitch", "the source has 9 bytes from row to row, the rows have 10", cj_copy_2d(s, b, 16, a, 9, 10, 2) },
         { "short slices", "the destination has 3 rows from slice to slice, the slices have 4",
-          cj_copy_box(s, CJ_BOX(.width = 1, .height = 4, .depth = 2, .dst = b, .src = a, .dst_rows = 3)) },
+          cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 4, .depth = 2, .dst = b, .src = a, .dst_rows = 3)) },
         { "past the end", "the destination: 65537 bytes do not fit, 65536 are left", cj_copy_2d(s, b, 65536, a, 1, 1, 2) },
         { "beyond any memory", "beyond any memory", cj_copy_2d(s, b, SIZE_MAX / 2, a, SIZE_MAX / 2, 1, 4) },
         { "an overlap", "source and destination overlap", cj_copy_2d(s, cj_offset(a, 5), 10, a, 10, 10, 4) },
         { "the device as host", "is device memory", cj_copy_2d_to_device(s, b, 10, (void *)(uintptr_t)a.addr, 10, 10, 2) },
-        { "no box", "the box is NULL", cj_copy_box(s, NULL) },
+        { "no box", "the box is NULL", cj_copy_3d(s, NULL) },
         { "no items", "3 items at NULL", cj_copy_batch(s, NULL, 3) },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tap_is_int(rows[i].st, CJ_EINVAL, "%s is refused", rows[i].name);
@@ -177,7 +177,7 @@ static void refusals(void)
     tap_has_str(cj_error_of(s)->message, rows[5].says, "... and says: %s", rows[5].says);
     cj_stream_sync(s);
     tap_is_int(cj_copy_2d(s, none, 0, none, 0, 10, 0), CJ_OK, "no rows are nothing to copy");
-    tap_is_int(cj_copy_box(s, CJ_BOX(.width = 10)), CJ_OK, "nor is a box without height and depth");
+    tap_is_int(cj_copy_3d(s, CJ_COPY_3D(.width = 10)), CJ_OK, "nor is a box without height and depth");
     tap_is_int(cj_stream_sync(s), CJ_OK, "and no failure is left");
 }
 
@@ -185,26 +185,26 @@ static void refusals(void)
 static void refused_nodes(void)
 {
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
-    cj_node *good = cj_graph_copy_box(g, NULL, CJ_BOX(.width = 4, .height = 2, .depth = 1, .dst = b, .src = a));
+    cj_node *good = cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 4, .height = 2, .depth = 1, .dst = b, .src = a));
     const struct { const char *name, *says; cj_node *n; } rows[] = {
-        { "no box", "the box is NULL", cj_graph_copy_box(g, NULL, NULL) },
-        { "no destination", "the destination is NULL", cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1, .src = a)) },
-        { "two hosts", "both ends are host memory", cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
-        { "nothing to copy", "0 bytes; a node copies at least one", cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 1, .dst = b, .src = a)) },
+        { "no box", "the box is NULL", cj_graph_copy_3d(g, NULL, NULL) },
+        { "no destination", "the destination is NULL", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
+        { "two hosts", "both ends are host memory", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
+        { "nothing to copy", "0 bytes; a node copies at least one", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .dst = b, .src = a)) },
         { "past the end", "the destination: 65537 bytes do not fit, 65536 are left",
-          cj_graph_copy_box(g, NULL, CJ_BOX(.width = 1, .height = 2, .depth = 1, .dst = b, .dst_pitch = 65536, .src = a)) },
+          cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 2, .depth = 1, .dst = b, .dst_pitch = 65536, .src = a)) },
         { "an overlap", "source and destination overlap", cj_graph_copy_peer(g, NULL, dev, cj_offset(a, 5), dev, a, 10) },
         { "no device", "the source's device", cj_graph_copy_peer(g, NULL, dev, b, NULL, a, 10) },
-        { "a node of another graph before it", "", cj_graph_copy_box(other, CJ_NODES(good), CJ_BOX(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a)) },
+        { "a node of another graph before it", "", cj_graph_copy_3d(other, CJ_NODES(good), CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a)) },
     };
     tap_is_int(cj_error_of(good)->status, CJ_OK, "a node that copies rows: %s", cj_error_of(good)->message);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tap_ok(cj_error_of(rows[i].n)->status != CJ_OK, "%s is refused as a node", rows[i].name);
         tap_has_str(cj_error_of(rows[i].n)->message, rows[i].says, "... and says: %s", rows[i].says);
     }
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_has_str(cj_error_of(x)->message, rows[0].says, "a graph that lacks a node says which");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_graph_free(other);
 }

@@ -15,7 +15,7 @@ static cj_dptr d;
 static void clear(void)
 {
     for (int i = 0; i < STREAMS; i++) cj_stream_sync(s[i]), cj_stream_sync(s[i]);
-    cj_set32(s[0], d, 0, N);
+    cj_fill32(s[0], d, 0, N);
     cj_stream_sync(s[0]);
 }
 
@@ -33,9 +33,9 @@ static bool words(uint32_t a, uint32_t b, uint32_t c)
 
 static cj_status run(cj_graph *g)
 {
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s[0]);
-    cj_exec_free(x);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s[0], x);
+    cj_graph_exec_free(x);
     return cj_stream_sync(s[0]);
 }
 
@@ -51,7 +51,7 @@ static bool none_captured(void)
 static void over_a_pause(cj_capture_mode mode)
 {
     clear();
-    cj_capture_begin_with(s[0], CJ_CAPTURE(.mode = (int32_t)mode, .join = 1));
+    cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = (int32_t)mode, .join = 1));
     more(s[0], 0, 1);
     cj_stream_fork(s[0], s[1]);
     cj_stream_fork(s[1], s[2]);
@@ -89,7 +89,7 @@ static void pause_unjoined(void)
     cj_graph_free(g);
 
     g = cj_graph_create(dev);
-    cj_capture_begin_with(s[0], CJ_CAPTURE(.into = g));
+    cj_capture_begin_opts(s[0], CJ_CAPTURE(.into = g));
     more(s[0], 0, 1);
     cj_stream_fork(s[0], s[1]);
     more(s[1], 1, 1);
@@ -109,12 +109,12 @@ static void *elsewhere(void *user)
 {
     job *j = user;
     switch (j->what) {
-    case 0: cj_capture_begin_with(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1)); break;
+    case 0: cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1)); break;
     case 1: more(s[1], 1, 2); break;
     case 2: j->g = cj_capture_pause(s[0]); break;
     case 3: cj_capture_resume(s[2], j->g); break;
     case 4: j->g = cj_capture_end(s[2]); break;
-    case 5: cj_set8(s[1], d, 1, 4 * N + 1); break; /* does not fit */
+    case 5: cj_fill8(s[1], d, 1, 4 * N + 1); break; /* does not fit */
     case 6: j->g = cj_capture_end(s[0]); break;
     }
     return NULL;
@@ -182,19 +182,19 @@ static void failures(void)
         int at = cases[i].at;
         if (at == 4 && !parts) continue;
         clear();
-        cj_capture_begin_with(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1));
+        cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1));
         cj_stream_fork(s[0], s[1]);
         cj_stream_fork(s[1], s[3]);
         more(s[1], 1, 1);
-        if (at == 0 || at == 3 || at == 5) cj_set8(s[1], d, 1, 4 * N + 1);
+        if (at == 0 || at == 3 || at == 5) cj_fill8(s[1], d, 1, 4 * N + 1);
         if (at == 1) on_a_thread(5, NULL);
-        if (at == 2) cj_set8(s[3], d, 1, 4 * N + 1);
+        if (at == 2) cj_fill8(s[3], d, 1, 4 * N + 1);
         cj_graph *g, *first = NULL;
         if (at == 4) {
             first = cj_capture_pause(s[0]);
             cj_capture_resume(s[0], first);
             cj_stream_fork(s[0], s[1]);
-            cj_set8(s[1], d, 1, 4 * N + 1);
+            cj_fill8(s[1], d, 1, 4 * N + 1);
         }
         cj_copy(s[0], d, d, 4); /* a second failure: it overlaps */
         g = at == 3 ? cj_capture_pause(s[0]) : at == 5 ? on_a_thread(6, NULL) : cj_capture_end(s[0]);
@@ -240,11 +240,11 @@ static void into_with_forks(void)
 {
     clear();
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
-    cj_node *a = cj_graph_set32(g, NULL, d, 1, 1), *b = cj_graph_set32(g, NULL, cj_offset(d, 4), 2, 1);
-    cj_capture_begin_with(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1, .into = g, .after = CJ_NODES(a, b)));
-    tap_is_int(cj_capture_begin_with(s[2], CJ_CAPTURE(.into = g)), CJ_ESTATE, "one capture at a time adds to a graph");
+    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, NULL, cj_offset(d, 4), 2, 1);
+    cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1, .into = g, .after = CJ_NODES(a, b)));
+    tap_is_int(cj_capture_begin_opts(s[2], CJ_CAPTURE(.into = g)), CJ_ESTATE, "one capture at a time adds to a graph");
     tap_is_int(cj_error_of(cj_graph_empty(other, NULL))->status, CJ_OK, "another graph can be added to meanwhile");
-    tap_is_int(cj_capture_begin_with(s[2], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = other)), CJ_OK, "... by a capture too");
+    tap_is_int(cj_capture_begin_opts(s[2], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = other)), CJ_OK, "... by a capture too");
     cj_stream_fork(s[0], s[1]);
     more(s[0], 0, 10);
     more(s[1], 1, 20);

@@ -7,19 +7,19 @@ static void one_more(cj_stream *on, uint32_t v) { cj_launch(on, add, cj_grid(1, 
 
 static void paused(cj_capture_mode mode)
 {
-    cj_set32(s, d, 0, N);
+    cj_fill32(s, d, 0, N);
     cj_stream_sync(s);
     cj_capture_begin(s, mode);
     one_more(s, 1);
     cj_graph *g = cj_capture_pause(s);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "mode %d: a capture is paused: %s", (int)mode, cj_error_of(g)->message);
     tap_ok(!cj_stream_is_capturing(s) && cj_graph_count(g) == 1, "the stream works normally then");
-    cj_set32(s, d, 100, 1);
+    cj_fill32(s, d, 100, 1);
     tap_is_uint(now_at(0), 100, "... what it is given runs");
     cj_dptr own = cj_alloc(s, 64);
     tap_is_int(cj_capture_resume(t, g), CJ_OK, "another stream goes on: %s", cj_error_of(t)->message);
     tap_is_int(cj_capture_resume(s, g), CJ_ESTATE, "... but not two at once");
-    cj_set32(t, own, 5, 16);
+    cj_fill32(t, own, 5, 16);
     one_more(t, 10);
     cj_graph *same = cj_capture_pause(t);
     tap_ok(same == g, "the same graph is given again");
@@ -43,10 +43,10 @@ static void paused(cj_capture_mode mode)
 
 static void forks(void)
 {
-    cj_set32(s, d, 0, N);
+    cj_fill32(s, d, 0, N);
     cj_stream_sync(s);
     for (int join = 0; join < 2; join++) {
-        cj_capture_begin_with(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = join));
+        cj_capture_begin_opts(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = join));
         one_more(s, 1);
         cj_stream_fork(s, t);
         cj_stream_fork(t, u);
@@ -68,9 +68,9 @@ static void forks(void)
 static void into(void)
 {
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
-    cj_node *a = cj_graph_set32(g, NULL, d, 1, 1), *b = cj_graph_set32(g, NULL, cj_offset(d, 4), 1, 1), *foreign = cj_graph_empty(other, NULL);
-    tap_is_int(cj_capture_begin_with(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(foreign))), CJ_EINVAL, "a capture comes behind nodes of its graph only");
-    tap_is_int(cj_capture_begin_with(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(a, b))), CJ_OK, "a capture adds to a graph: %s", cj_error_of(s)->message);
+    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, NULL, cj_offset(d, 4), 1, 1), *foreign = cj_graph_empty(other, NULL);
+    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(foreign))), CJ_EINVAL, "a capture comes behind nodes of its graph only");
+    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(a, b))), CJ_OK, "a capture adds to a graph: %s", cj_error_of(s)->message);
     one_more(s, 20);
     cj_graph_free(cj_capture_end(s));
     cj_stream_sync(s);
@@ -80,9 +80,9 @@ static void into(void)
     tap_is_int(run(g), CJ_OK, "it runs");
     tap_is_uint(now_at(0), 21, "... in that order");
 
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = g));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = g));
     cj_launch(s, add, cj_grid(0, 32), d, 1, 1);
-    cj_set32(s, cj_offset(d, 2), 1, 1);
+    cj_fill32(s, cj_offset(d, 2), 1, 1);
     cj_graph *bad = cj_capture_end(s);
     tap_is_int(cj_error_of(bad)->status, CJ_EINVAL, "the first failing call is told");
     tap_has_str(cj_error_of(bad)->message, "0 blocks in x", "... not the second");
@@ -95,14 +95,14 @@ static void into(void)
     cj_stream *gone = cj_stream_create(dev, NULL);
     cj_graph_free(g);
     g = cj_graph_create(dev);
-    cj_capture_begin_with(gone, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .into = g));
+    cj_capture_begin_opts(gone, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .into = g));
     cj_stream_free(gone);
     tap_is_int(run(g), CJ_ESTATE, "a stream that is freed in its capture leaves a hole: %s", cj_error_of(s)->message);
     cj_graph_free(g);
     cj_stream_sync(s);
 
     g = cj_graph_create(dev);
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = g));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = g));
     cj_graph_free(g);
     one_more(s, 1);
     g = cj_capture_end(s);
@@ -119,18 +119,18 @@ static void circles(void)
     cj_event *e = cj_event_create(dev, NULL);
     cj_dptr own = cj_alloc(s, 64);
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
-    cj_used_on(dev, own, s);
-    cj_host_call(s, nothing, NULL); /* may run beside itself, below */
+    cj_stream_use(s, own);
+    cj_host_func(s, nothing, NULL); /* may run beside itself, below */
     cj_event_record(e, s);
     cj_stream_wait(t, e);
     cj_stream_join(s, t);
     cj_graph *g = cj_capture_end(s);
     tap_ok(cj_error_of(cj_graph_event_wait(g, NULL, e))->status == CJ_OK, "a graph waits for an event that was recorded in its capture");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_child(g, NULL, g);
     tap_is_uint(cj_graph_count(g), 3, "a graph holds itself, as it was: %s", cj_error_of(g)->message);
     tap_is_int(run(g), CJ_OK, "it runs");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_event_free(e);
     cj_free(dev, own);

@@ -20,7 +20,7 @@ static void check_replay(fake_bench *b)
     cj_copy_to_device(b->s, d, from, 64);
     cj_stream_fork(b->s, b->t);
     tap_ok(cj_stream_is_capturing(b->t), "a fork draws the other one in");
-    cj_host_call(b->t, count_one, &step);
+    cj_host_func(b->t, count_one, &step);
     cj_stream_join(b->s, b->t);
     cj_copy_to_host(b->s, to, d, 64);
     cj_graph *g = cj_capture_end(b->s);
@@ -28,15 +28,15 @@ static void check_replay(fake_bench *b)
     tap_is_int(counted, 0, "nothing ran");
     tap_is_str(to, "", "nothing was copied");
     tap_is_uint(cj_graph_count(g), 5, "pageable copies are two nodes each, the host function one");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
-    cj_exec_launch(x, b->s);
+    cj_graph_launch(b->s, x);
     tap_is_str(to, "first", "a launch does it all");
     strcpy(from, "second");
-    cj_exec_launch(x, b->t);
+    cj_graph_launch(b->t, x);
     tap_is_str(to, "second", "the next one reads the source anew");
     tap_is_int(counted, 6, "and calls the host function again");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_free(b->dev, d);
     tap_is_int(cj_stream_sync(b->s), CJ_OK, "no failure on the way");
 }
@@ -47,11 +47,11 @@ static void check_empty(fake_bench *b)
     cj_capture_begin(b->s, CJ_CAPTURE_GLOBAL);
     cj_graph *g = cj_capture_end(b->s);
     tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 0, "an empty capture is a valid graph without nodes");
-    cj_exec *x = cj_graph_instantiate(g, CJ_EXEC(.node_priorities = 1));
+    cj_graph_exec *x = cj_graph_instantiate(g, CJ_GRAPH_EXEC(.node_priorities = 1));
     int at = fake_find(CJI_CU_ID_cuGraphInstantiateWithFlags, 0);
     tap_ok(at >= 0 && fake.log[at].arg[2] == 8, "the option reaches the driver");
-    tap_is_int(cj_exec_launch(x, b->s), CJ_OK, "and launches");
-    cj_exec_free(x);
+    tap_is_int(cj_graph_launch(b->s, x), CJ_OK, "and launches");
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -61,7 +61,7 @@ static void check_refused(fake_bench *b)
     cj_event *e = cj_event_create(b->dev, NULL);
     cj_dptr d = cj_alloc(b->s, 64);
     cj_capture_begin(b->s, CJ_CAPTURE_GLOBAL);
-    cj_set8(b->s, d, 1, 64);
+    cj_fill8(b->s, d, 1, 64);
     cj_event_record(e, b->s);
     fake_forget();
     const struct { const char *name; cj_status got; } cases[] = {
@@ -102,15 +102,15 @@ static void check_holes(fake_bench *b)
     const cj_dims dims = cj_grid(1, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
-        cj_set8(b->s, d, 1, 64);
+        cj_fill8(b->s, d, 1, 64);
         cj_stream_fork(b->s, b->t);
         switch (cases[i].at) {
-        case 0: cj_set8(b->s, d, 1, 65); break;
+        case 0: cj_fill8(b->s, d, 1, 65); break;
         case 1: cj_launch_n(b->s, NULL, &dims, NULL, 0); break;
         case 2: cj_alloc(b->s, 4); break;
-        case 3: fake_fail(CJI_CU_ID_cuMemsetD8Async, 0, CUDA_ERROR_INVALID_VALUE), cj_set8(b->s, d, 1, 64); break;
+        case 3: fake_fail(CJI_CU_ID_cuMemsetD8Async, 0, CUDA_ERROR_INVALID_VALUE), cj_fill8(b->s, d, 1, 64); break;
         case 4: cj_stream_wait(b->s, e); break;
-        case 5: cj_set8(b->t, d, 1, 65); break;
+        case 5: cj_fill8(b->t, d, 1, 65); break;
         }
         cj_stream_join(b->s, b->t);
         cj_graph *g = cj_capture_end(b->s);
@@ -166,17 +166,17 @@ static void check_nested(fake_bench *b)
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
     cj_launch(b->s, k, cj_grid(1, 1), d, d, 1.0f, 1);
     cj_graph *g = cj_capture_end(b->s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     int launches = fake_calls(CJI_CU_ID_cuGraphLaunch);
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
-    tap_is_int(cj_exec_launch(x, b->s), CJ_ESTATE, "a graph launched into a capture is refused");
+    tap_is_int(cj_graph_launch(b->s, x), CJ_ESTATE, "a graph launched into a capture is refused");
     tap_is_int(fake_calls(CJI_CU_ID_cuGraphLaunch), launches, "before the driver hears of it");
     cj_graph_free(cj_capture_end(b->s));
     cj_stream_sync(b->s);
     cj_graph *h = cj_graph_create(b->dev);
     cj_graph_child(h, NULL, g);
     cj_graph_free(g);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_kernel_free(k);
     cj_free(b->dev, d);
     cj_device_collect(b->dev);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cujit/trace.h>
+#include <cujit/interpose.h>
 
 #include "tests/stream/latch.h"
 #include "tests/tap.h"
@@ -29,7 +29,7 @@ static cj_graph *begin(enum way way, cj_graph **body)
     cj_graph *g = NULL;
     if (way == RESUMED) {
         cj_capture_begin(s, CJ_CAPTURE_THREAD);
-        cj_set32(s, d, 1, 4);
+        cj_fill32(s, d, 1, 4);
         g = cj_capture_pause(s);
         tap_is_int(cj_capture_resume(s, g), CJ_OK, "%s: goes on", way_name[way]);
         *body = g;
@@ -37,7 +37,7 @@ static cj_graph *begin(enum way way, cj_graph **body)
     }
     g = *body = cj_graph_create(dev);
     if (way == BODY) cj_graph_if(g, NULL, body, NULL, cj_graph_condition(g, 1));
-    tap_is_int(cj_capture_begin_with(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = *body)), CJ_OK, "%s: is captured into", way_name[way]);
+    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = *body)), CJ_OK, "%s: is captured into", way_name[way]);
     return g;
 }
 
@@ -47,7 +47,7 @@ static void taken(enum way way)
     cj_graph *body = NULL, *g = begin(way, &body);
     snprintf(handle, sizeof handle, "0x%llx", (unsigned long long)(uintptr_t)cj_graph_raw(g));
     cj_stream_fork(s, t);
-    cj_set32(t, d, 2, 4);
+    cj_fill32(t, d, 2, 4);
     char raw[sizeof handle];
     memcpy(raw, handle, sizeof raw);
     *handle = 0; /* until it is over */
@@ -56,18 +56,18 @@ static void taken(enum way way)
     asked = 0;
     tap_is_int(cj_error_of(end)->status, CJ_ESTATE, "... whose end fails: %s", cj_error_of(end)->message);
     tap_ok(cj_graph_raw(g) == NULL && cj_graph_count(g) == 0 && cj_graph_nodes(g) == NULL, "... the graph has no nodes any more");
-    tap_is_int(cj_error_of(cj_graph_set32(g, NULL, d, 3, 4))->status, CJ_ESTATE, "... and gets none");
+    tap_is_int(cj_error_of(cj_graph_fill32(g, NULL, d, 3, 4))->status, CJ_ESTATE, "... and gets none");
     tap_is_str(cj_graph_dot(g), "", "... nor a picture");
     cj_graph_info info = { .size = sizeof info };
     tap_is_int(cj_graph_get_info(g, &info), CJ_ESTATE, "... nor does it consist of anything");
     cj_graph *clone = cj_graph_clone(g);
     tap_is_int(cj_error_of(clone)->status, CJ_ESTATE, "... it is not cloned");
     tap_is_int(cj_error_of(cj_graph_child(other, NULL, g))->status, CJ_ESTATE, "... nor put into another");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_error_of(x)->status, CJ_ESTATE, "... nor made ready: %s", cj_error_of(x)->message);
-    tap_is_int(cj_capture_begin_with(t, CJ_CAPTURE(.into = body)), CJ_ESTATE, "... nor captured into again");
+    tap_is_int(cj_capture_begin_opts(t, CJ_CAPTURE(.into = body)), CJ_ESTATE, "... nor captured into again");
     cj_stream_sync(s), cj_stream_sync(t);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(clone);
     cj_graph_free(end);
     cj_graph_free(g);
@@ -82,7 +82,7 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_tapped(under, CJ_TAP(.after = note));
+    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = note));
     dev = cj_device_open(drv, 0);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cujit/trace.h>
+#include <cujit/interpose.h>
 
 #include "driver/driver.h"
 #include "tests/stream/activities.h"
@@ -138,9 +138,9 @@ static bool capture_once(unsigned me, uint32_t round)
     cj_stream *s = cj_stream_create(b.dev, NULL), *t = cj_stream_create(b.dev, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS), e = cj_alloc(t, 4 * WORDS);
     cj_capture_begin(s, (cj_capture_mode)(me % 3));
-    cj_set32(s, d, me, WORDS);
+    cj_fill32(s, d, me, WORDS);
     cj_stream_fork(s, t);
-    cj_set32(t, e, round, WORDS);
+    cj_fill32(t, e, round, WORDS);
     let_others(1);
     cj_launch(t, b.add, cj_threads(WORDS, 64), e, WORDS, 1);
     bool right = take_turn(me); /* by this thread */
@@ -151,10 +151,10 @@ static bool capture_once(unsigned me, uint32_t round)
     let_others(1);
     cj_copy_to_host(s, pageable, d, sizeof pageable);
     cj_graph *g = cj_capture_end(s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     if (cj_stream_sync(s) != CJ_OK && right) right = false, snprintf(why[me], sizeof why[me], "the capture: %.500s", cj_error_of(s)->message);
     if (right && (pageable[0] != round + 1 || pageable[WORDS - 1] != me || refused != CJ_ESTATE))
         right = false, snprintf(why[me], sizeof why[me], "round %u: %u and %u, a synchronisation of the device answers %d", round, pageable[0], pageable[WORDS - 1], refused);
@@ -193,7 +193,7 @@ static void captures_beside_others(void)
 
 /* -- What the device itself says ---------------------------------------------------------------------------------------------- */
 
-static struct { cj_stream *s; cj_event *e; cj_exec *x; cj_dptr d; uint32_t *h; } raw; /* of the driver below the layer */
+static struct { cj_stream *s; cj_event *e; cj_graph_exec *x; cj_dptr d; uint32_t *h; } raw; /* of the driver below the layer */
 
 static void raw_nothing(void *user) { (void)user; }
 static void raw_callback(CUstream s, CUresult r, void *user) { (void)s, (void)r, (void)user; }
@@ -223,8 +223,8 @@ static CUresult raw_pointer(CUstream s)
 }
 static CUresult raw_host(CUstream s) { return cu->cuLaunchHostFunc(s, raw_nothing, NULL); }
 static CUresult raw_add_callback(CUstream s) { return cu->cuStreamAddCallback(s, raw_callback, NULL, 0); }
-static CUresult raw_graph(CUstream s) { return cu->cuGraphLaunch((CUgraphExec)cj_exec_raw(raw.x), s); }
-static CUresult raw_upload(CUstream s) { return cu->cuGraphUpload((CUgraphExec)cj_exec_raw(raw.x), s); }
+static CUresult raw_graph(CUstream s) { return cu->cuGraphLaunch((CUgraphExec)cj_graph_exec_raw(raw.x), s); }
+static CUresult raw_upload(CUstream s) { return cu->cuGraphUpload((CUgraphExec)cj_graph_exec_raw(raw.x), s); }
 static CUresult raw_event(CUstream s)
 {
     CUevent e = NULL;
@@ -349,14 +349,14 @@ static void check_device(cj_driver *under)
     raw.h = cj_host_alloc(dev, 1024);
     if (raw.h) memset(raw.h, 0, 1024);
     cj_graph *g = cj_graph_create(dev);
-    cj_graph_set32(g, NULL, raw.d, 1, 4);
+    cj_graph_fill32(g, NULL, raw.d, 1, 4);
     raw.x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     cj_event_record(raw.e, raw.s);
     if (!raw.h || cj_error_of(raw.x)->status || cj_stream_sync(raw.s)) tap_bail("%s", cj_error_of(raw.s)->message);
     memset(raw.h, 0, 1024);
     for (size_t i = 0; i < sizeof raw_rows / sizeof *raw_rows; i++) check_raw(&raw_rows[i]);
-    cj_exec_free(raw.x);
+    cj_graph_exec_free(raw.x);
     cj_host_free(dev, raw.h);
     cj_free(dev, raw.d);
     cj_event_free(raw.e);
@@ -372,7 +372,7 @@ int main(void)
     const char *all = getenv("CUJIT_TEST_ALL");
     if (all && *all == '1') rounds = 60;
     else if (tap_is_slow()) rounds = 2;
-    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_tapped(under, CJ_TAP(.before = look_at));
+    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = look_at));
     cj_ptx *m = latch_add_module();
     if (cj_error_of(drv)->status) tap_bail("%s", cj_error_of(drv)->message);
     cu = &under->cu;

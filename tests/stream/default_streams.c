@@ -20,7 +20,7 @@ static void on_another_thread(void *(*fn)(void *), void *arg)
 
 /* ---- Every call that is given a stream ---------------------------------------------------------------------------- */
 
-typedef struct kit { cj_stream *s, *other; cj_event *e; cj_dptr d, word; cj_hub *hub; cj_exec *x; uint32_t host[WORDS]; uint32_t *pinned; int calls; } kit;
+typedef struct kit { cj_stream *s, *other; cj_event *e; cj_dptr d, word; cj_stream_barrier *hub; cj_graph_exec *x; uint32_t host[WORDS]; uint32_t *pinned; int calls; } kit;
 
 static void count_call(void *user) { ((kit *)user)->calls++; }
 static void count_done(void *user, cj_status st) { ((kit *)user)->calls += st == CJ_OK; }
@@ -29,32 +29,32 @@ static cj_status do_launch(kit *k)
 {
     return cj_launch(k->s, add, cj_threads(WORDS, 32), k->d, WORDS, 1);
 }
-static cj_status do_host(kit *k) { return cj_host_call(k->s, count_call, k); }
-static cj_status do_done(kit *k) { return cj_done_call(k->s, count_done, k); }
+static cj_status do_host(kit *k) { return cj_host_func(k->s, count_call, k); }
+static cj_status do_done(kit *k) { return cj_stream_callback(k->s, count_done, k); }
 static cj_status do_in(kit *k) { return cj_copy_to_device(k->s, k->d, k->host, sizeof k->host); }
 static cj_status do_out(kit *k) { return cj_copy_to_host(k->s, k->host, k->d, sizeof k->host); }
 static cj_status do_copy(kit *k) { return cj_copy(k->s, k->d, (cj_dptr){ k->d.addr + 4 * WORDS / 2 }, 4 * WORDS / 2); }
-static cj_status do_set8(kit *k) { return cj_set8(k->s, k->d, 1, WORDS); }
-static cj_status do_set16(kit *k) { return cj_set16(k->s, k->d, 1, WORDS); }
-static cj_status do_set32(kit *k) { return cj_set32(k->s, k->d, 1, WORDS); }
+static cj_status do_set8(kit *k) { return cj_fill8(k->s, k->d, 1, WORDS); }
+static cj_status do_set16(kit *k) { return cj_fill16(k->s, k->d, 1, WORDS); }
+static cj_status do_set32(kit *k) { return cj_fill32(k->s, k->d, 1, WORDS); }
 static cj_status do_wait(kit *k) { return cj_stream_wait(k->s, k->e); }
 static cj_status do_record(kit *k) { return cj_event_record(k->e, k->s); }
 static cj_status do_fork(kit *k) { return cj_stream_fork(k->s, k->other); }
 static cj_status do_join(kit *k) { return cj_stream_join(k->s, k->other); }
 static cj_status do_forked(kit *k) { return cj_stream_fork(k->other, k->s); }
 static cj_status do_joined(kit *k) { return cj_stream_join(k->other, k->s); }
-static cj_status do_barrier(kit *k) { return cj_hub_barrier(k->hub, (cj_stream *[]){ k->other, k->s }, 2); }
-static cj_status do_hub_sync(kit *k) { return cj_hub_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000); }
+static cj_status do_barrier(kit *k) { return cj_stream_barrier_enqueue(k->hub, (cj_stream *[]){ k->other, k->s }, 2); }
+static cj_status do_hub_sync(kit *k) { return cj_stream_barrier_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000); }
 static cj_status do_write(kit *k) { return cj_stream_write_value32(k->s, k->word, 5); }
 static cj_status do_wait_value(kit *k) { return cj_stream_wait_value32(k->s, k->word, 5, CJ_COMPARE_EQ); }
 static cj_status do_values(kit *k)
 {
-    const cj_value_op op[2] = { { .kind = CJ_VALUE_WRITE32, .d = k->word, .value = 5 }, { .kind = CJ_VALUE_WAIT32, .how = CJ_COMPARE_EQ, .d = k->word, .value = 5 } };
-    return cj_stream_values(k->s, op, 2);
+    const cj_mem_op op[2] = { { .kind = CJ_MEM_OP_WRITE32, .d = k->word, .value = 5 }, { .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = k->word, .value = 5 } };
+    return cj_stream_mem_ops(k->s, op, 2);
 }
-static cj_status do_used(kit *k) { return cj_used_on(dev, k->d, k->s); }
-static cj_status do_upload(kit *k) { return cj_exec_upload(k->x, k->s); }
-static cj_status do_graph(kit *k) { return cj_exec_launch(k->x, k->s); }
+static cj_status do_used(kit *k) { return cj_stream_use(k->s, k->d); }
+static cj_status do_upload(kit *k) { return cj_graph_upload(k->s, k->x); }
+static cj_status do_graph(kit *k) { return cj_graph_launch(k->s, k->x); }
 static cj_status do_alloc(kit *k)
 {
     const cj_dptr d = cj_alloc(k->s, 256);
@@ -73,7 +73,7 @@ static cj_status do_capture(kit *k)
 {
     cj_status st = cj_capture_begin(k->s, CJ_CAPTURE_THREAD);
     if (st != CJ_OK) return st;
-    cj_set32(k->s, k->d, 3, WORDS);
+    cj_fill32(k->s, k->d, 3, WORDS);
     cj_graph *g = cj_capture_end(k->s);
     st = (cj_status)cj_error_of(g)->status;
     cj_graph_free(g);
@@ -88,24 +88,24 @@ static cj_status do_sync_for(kit *k) { return cj_stream_sync_for(k->s, 10000); }
 static cj_status do_sync(kit *k) { return cj_stream_sync(k->s); }
 
 static const struct { const char *name; cj_status (*call)(kit *k); } calls[] = {
-    { "cj_launch", do_launch }, { "cj_host_call", do_host }, { "cj_done_call", do_done }, { "cj_copy_to_device", do_in }, { "cj_copy_to_host", do_out },
-    { "cj_copy", do_copy }, { "cj_set8", do_set8 }, { "cj_set16", do_set16 }, { "cj_set32", do_set32 }, { "cj_copy_2d_to_device", do_rows }, { "cj_copy_batch", do_batch },
+    { "cj_launch", do_launch }, { "cj_host_func", do_host }, { "cj_stream_callback", do_done }, { "cj_copy_to_device", do_in }, { "cj_copy_to_host", do_out },
+    { "cj_copy", do_copy }, { "cj_fill8", do_set8 }, { "cj_fill16", do_set16 }, { "cj_fill32", do_set32 }, { "cj_copy_2d_to_device", do_rows }, { "cj_copy_batch", do_batch },
     { "cj_event_record", do_record }, { "cj_stream_wait", do_wait }, { "cj_stream_fork", do_fork }, { "cj_stream_join", do_join },
-    { "cj_stream_fork to it", do_forked }, { "cj_stream_join of it", do_joined }, { "cj_hub_barrier", do_barrier }, { "cj_hub_sync_for", do_hub_sync },
-    { "cj_stream_write_value32", do_write }, { "cj_stream_wait_value32", do_wait_value }, { "cj_stream_values", do_values }, { "cj_used_on", do_used }, { "cj_alloc", do_alloc },
-    { "cj_exec_upload", do_upload }, { "cj_exec_launch", do_graph }, { "cj_stream_query", do_query }, { "cj_stream_sync_for", do_sync_for },
+    { "cj_stream_fork to it", do_forked }, { "cj_stream_join of it", do_joined }, { "cj_stream_barrier_enqueue", do_barrier }, { "cj_stream_barrier_sync_for", do_hub_sync },
+    { "cj_stream_write_value32", do_write }, { "cj_stream_wait_value32", do_wait_value }, { "cj_stream_mem_ops", do_values }, { "cj_stream_use", do_used }, { "cj_alloc", do_alloc },
+    { "cj_graph_upload", do_upload }, { "cj_graph_launch", do_graph }, { "cj_stream_query", do_query }, { "cj_stream_sync_for", do_sync_for },
     { "cj_capture_begin", do_capture }, { "cj_stream_sync", do_sync },
 };
 
 static void kit_make(kit *k, cj_stream *s)
 {
-    *k = (kit){ .s = s, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL), .hub = cj_hub_create(dev) };
+    *k = (kit){ .s = s, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL), .hub = cj_stream_barrier_create(dev) };
     k->d = cj_alloc(k->other, sizeof k->host);
     k->pinned = cj_host_alloc(dev, sizeof *k->pinned);
     if (k->pinned) *k->pinned = 0;
     k->word = (cj_dptr){ (uint64_t)(uintptr_t)k->pinned };
     cj_capture_begin(k->other, CJ_CAPTURE_THREAD);
-    cj_set32(k->other, k->d, 9, WORDS);
+    cj_fill32(k->other, k->d, 9, WORDS);
     cj_graph *g = cj_capture_end(k->other);
     k->x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
@@ -114,8 +114,8 @@ static void kit_make(kit *k, cj_stream *s)
 
 static void kit_free(kit *k)
 {
-    cj_exec_free(k->x);
-    cj_hub_free(k->hub);
+    cj_graph_exec_free(k->x);
+    cj_stream_barrier_free(k->hub);
     cj_event_free(k->e);
     cj_free(dev, k->d);
     tap_is_int(cj_stream_sync(k->other), CJ_OK, "the other stream has no failure");
@@ -213,14 +213,14 @@ static void order(cj_stream *legacy, cj_stream *s)
 
 /* ---- Releases on other threads ------------------------------------------------------------------------------------- */
 
-typedef struct release { cj_dptr own, used; cj_stream *gone; cj_kernel *k; cj_exec *x; size_t waiting; } release;
+typedef struct release { cj_dptr own, used; cj_stream *gone; cj_kernel *k; cj_graph_exec *x; size_t waiting; } release;
 
 static void *release_all(void *arg)
 {
     release *r = arg;
     cj_free(dev, r->own);
     cj_free(dev, r->used);
-    cj_exec_free(r->x);
+    cj_graph_exec_free(r->x);
     cj_stream_free(r->gone);
     r->waiting = cj_device_collect(dev);
     return NULL;
@@ -235,19 +235,19 @@ static void released_elsewhere(cj_stream *s, bool stream_too)
     release r = { .own = cj_alloc(mine, 4096), .used = cj_alloc(home, 4096), .gone = stream_too ? mine : NULL };
     cj_stream_sync(home);
     cj_capture_begin(home, CJ_CAPTURE_THREAD);
-    cj_set32(home, r.used, 4, 1024);
+    cj_fill32(home, r.used, 4, 1024);
     cj_graph *g = cj_capture_end(home);
     r.x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     tap_is_int(cj_device_collect(dev), 0, "%s: nothing waits to be released", how);
     latch_hold(mine, &l);
-    cj_set32(mine, r.own, 1, 1024);
+    cj_fill32(mine, r.own, 1, 1024);
     cj_copy(mine, r.used, r.own, 4096);
-    tap_is_int(cj_exec_launch(r.x, mine), CJ_OK, "%s: work on a held stream", how);
+    tap_is_int(cj_graph_launch(mine, r.x), CJ_OK, "%s: work on a held stream", how);
     on_another_thread(release_all, &r);
     tap_ok(r.waiting >= 1, "%s: the graph waits, and with it the memory that it keeps: %zu releases", how, r.waiting);
     cj_dptr again = cj_alloc(home, 4096);
-    cj_set32(home, again, 2, 1024);
+    cj_fill32(home, again, 2, 1024);
     tap_is_int(cj_stream_sync(home), CJ_OK, "%s: other streams go on meanwhile", how);
     latch_open(&l);
     tap_is_int(cj_stream_sync(s), CJ_OK, "%s: what was given runs with its memory", how);
@@ -271,7 +271,7 @@ static void *leave(void *arg)
     latch *l = ((void **)arg)[1];
     r->gone = cj_stream_wrap(dev, (void *)2);
     latch_hold(r->gone, l);
-    cj_set32(r->gone, r->used, 1, 1024);
+    cj_fill32(r->gone, r->used, 1, 1024);
     return NULL;
 }
 

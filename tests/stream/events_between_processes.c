@@ -14,7 +14,7 @@ static int64_t import(const peer_question *q)
     their.drv = cj_driver_open(NULL);
     their.dev = cj_device_open(their.drv, 0);
     their.s = cj_stream_create(their.dev, NULL);
-    their.e = cj_event_import(their.dev, q->handle, CJ_EVENT_HANDLE);
+    their.e = cj_event_import(their.dev, q->handle, CJ_IPC_EVENT_BYTES);
     return cj_error_of(their.e)->status;
 }
 
@@ -75,7 +75,7 @@ static void between(cj_device *dev, cj_event *e, cj_stream *s, const unsigned ch
         return;
     }
     tap_is_int(st, CJ_OK, "another process takes the event in");
-    cj_event *own = cj_event_import(dev, handle, CJ_EVENT_HANDLE);
+    cj_event *own = cj_event_import(dev, handle, CJ_IPC_EVENT_BYTES);
     tap_is_int(cj_error_of(own)->status, CJ_EINVAL, "the process that gave it out does not");
     tap_has_str(cj_error_of(own)->message, "which has the event: use that one", "and the mend is named");
     cj_event_free(own);
@@ -94,11 +94,11 @@ int main(int argc, char **argv)
     if (argc > 2) return peer_serve(argv[2], answer);
     tap_need_device(1);
     tap_plan(0);
-    unsigned char handle[CJ_EVENT_HANDLE];
+    unsigned char handle[CJ_IPC_EVENT_BYTES];
     cj_driver *drv = cj_driver_open(NULL);
     cj_device *dev = cj_device_open(drv, 0);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_event *e = cj_event_create(dev, CJ_EVENT(.shared = 1));
+    cj_event *e = cj_event_create(dev, CJ_EVENT(.ipc = 1));
     const cj_status st = cj_error_of(e)->status ? (cj_status)cj_error_of(e)->status : cj_event_export(e, handle, sizeof handle);
     if (st != CJ_OK && tap_on_gpu()) {
         tap_skip(1, "this driver has no events between processes, and says so: %s", cj_error_of(e)->message);

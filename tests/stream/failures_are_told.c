@@ -12,7 +12,7 @@ static void check_first_of_capture(fake_bench *b)
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
     cj_copy(b->s, d, cj_offset(d, 8), 32);
     strcpy(first, cj_error_last()->message);
-    cj_set16(b->s, cj_offset(d, 1), 0, 1);
+    cj_fill16(b->s, cj_offset(d, 1), 0, 1);
     tap_ok(strcmp(first, cj_error_last()->message) != 0, "two calls fail in two ways");
     cj_graph *g = cj_capture_end(b->s);
     tap_is_str(cj_error_of(g)->message, first, "the end of the capture tells the first");
@@ -31,7 +31,7 @@ static void check_joined_by_event(fake_bench *b)
     tap_ok(!cj_stream_is_capturing(b->t), "the record alone draws no other stream in");
     cj_stream_wait(b->t, forked);
     tap_ok(cj_stream_is_capturing(b->t), "a wait for it does");
-    cj_set8(b->t, d, 1, 64);
+    cj_fill8(b->t, d, 1, 64);
     tap_is_int(cj_stream_sync(b->t), CJ_ESTATE, "which is then not waited for");
     cj_event_record(joined, b->t);
     cj_stream_wait(b->s, joined);
@@ -78,8 +78,8 @@ static void check_release(fake_bench *b)
 {
     cj_dptr d = cj_alloc(b->s, 64);
     fake_hold(cj_stream_raw(b->t));
-    cj_host_call(b->t, nothing, NULL);
-    cj_used_on(b->dev, d, b->t);
+    cj_host_func(b->t, nothing, NULL);
+    cj_stream_use(b->t, d);
     cj_free(b->dev, d);
     tap_is_uint(cj_device_collect(b->dev), 1, "a release waits for another stream");
     fake_fail(CJI_CU_ID_cuEventQuery, 0, CUDA_ERROR_ILLEGAL_ADDRESS);

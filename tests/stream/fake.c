@@ -162,7 +162,7 @@ cj_driver *fake_open(void)
     fake_fail(id, after, with);
     fake_set_current(NULL);
     thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    return cj_driver_open_with(fake_symbol, NULL);
+    return cj_driver_open_resolver(fake_symbol, NULL);
 }
 
 void fake_setup(fake_bench *b)

@@ -47,14 +47,14 @@ static inline uint32_t now_at(size_t i)
     return v;
 }
 
-static inline void clear(void) { cj_set32(s, d, 0, N), cj_stream_sync(s); }
+static inline void clear(void) { cj_fill32(s, d, 0, N), cj_stream_sync(s); }
 
 /* Instantiates, launches, waits; the status of what failed first. */
 static inline cj_status run(cj_graph *g)
 {
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     return cj_stream_sync(s);
 }
 

@@ -35,25 +35,25 @@ static cj_ptx *make_module(void)
 
 static cj_status run(cj_graph *g, int times)
 {
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    for (int i = 0; i < times; i++) cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    for (int i = 0; i < times; i++) cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     return cj_stream_sync(s);
 }
 
-static void clear(void) { cj_set32(s, d, 0, WORDS), cj_stream_sync(s); }
+static void clear(void) { cj_fill32(s, d, 0, WORDS), cj_stream_sync(s); }
 
 static void loops(void)
 {
     clear();
     cj_graph *g = cj_graph_create(dev), *body = NULL;
     uint64_t more = cj_graph_condition(g, 1);
-    cj_node *start = cj_graph_set32(g, NULL, word(TURNS), 0, 1);
+    cj_node *start = cj_graph_fill32(g, NULL, word(TURNS), 0, 1);
     cj_node *loop = cj_graph_while(g, CJ_NODES(start), &body, more);
     tap_is_int(cj_error_of(loop)->status, CJ_OK, "a loop is a node: %s", cj_error_of(loop)->message);
     tap_ok(body && cj_node_kind_of(loop) == CJ_NODE_CONDITIONAL && cj_graph_count(body) == 0, "its body is a graph, empty yet");
     cj_graph_kernel(body, NULL, count, cj_grid(1, 1), word(TURNS), 10, more);
-    cj_graph_set32(g, CJ_NODES(loop), word(LAST), 77, 1);
+    cj_graph_fill32(g, CJ_NODES(loop), word(LAST), 77, 1);
     cj_graph_free(body);
     tap_is_int(run(g, 1), CJ_OK, "it runs: %s", cj_error_of(s)->message);
     tap_ok(now_at(TURNS) == 10 && now_at(LAST) == 77, "ten turns, then what comes after: %u", (unsigned)now_at(TURNS));
@@ -62,9 +62,9 @@ static void loops(void)
     cj_graph *c = cj_graph_clone(g);
     tap_is_int(cj_error_of(c)->status, CJ_ENOTSUP, "the driver copies no conditions: %s", cj_error_of(c)->message);
     cj_graph_free(c);
-    cj_exec *x = cj_graph_instantiate(body, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(body, NULL);
     tap_is_int(cj_error_of(x)->status, CJ_EINVAL, "a body is not launched alone");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     tap_has_str(cj_graph_dot(g), "label=\"while\"", "the picture names the loop");
     tap_has_str(cj_graph_dot(g), "label=\"again\"", "... and frames its body");
     cj_graph_info info = { .size = sizeof info };
@@ -90,7 +90,7 @@ static void nested(void)
     uint64_t more = cj_graph_condition(g, 1);
     cj_graph_while(g, NULL, &outer, more);
     uint64_t again = cj_graph_condition(outer, 0);
-    cj_node *start = cj_graph_set32(outer, NULL, word(INNER), 0, 1);
+    cj_node *start = cj_graph_fill32(outer, NULL, word(INNER), 0, 1);
     cj_node *arm = cj_graph_kernel(outer, CJ_NODES(start), put, cj_grid(1, 1), 1, again);
     cj_node *loop = cj_graph_while(outer, CJ_NODES(arm), &inner, again);
     cj_node *turn = cj_graph_kernel(inner, NULL, count, cj_grid(1, 1), word(INNER), 4, again);
@@ -106,7 +106,7 @@ static void nested(void)
     more = cj_graph_condition(g, 1);
     cj_graph_while(g, NULL, &outer, more);
     again = cj_graph_condition(outer, 0);
-    start = cj_graph_set32(outer, NULL, word(INNER), 0, 1);
+    start = cj_graph_fill32(outer, NULL, word(INNER), 0, 1);
     arm = cj_graph_kernel(outer, CJ_NODES(start), put, cj_grid(1, 1), 1, again);
     loop = cj_graph_while(outer, CJ_NODES(arm), &inner, again);
     turn = cj_graph_kernel(inner, NULL, count, cj_grid(1, 1), word(SUM), 1000, again);
@@ -128,8 +128,8 @@ static void branches(void)
         if (cj_error_of(n)->status != CJ_OK) {
             tap_skip(2, "this driver has no else: %s", cj_error_of(n)->message);
         } else {
-            cj_graph_set32(then, NULL, word(SUM), 1, 1);
-            cj_graph_set32(otherwise, NULL, word(SUM), 2, 1);
+            cj_graph_fill32(then, NULL, word(SUM), 1, 1);
+            cj_graph_fill32(otherwise, NULL, word(SUM), 2, 1);
             tap_is_int(run(g, 1), CJ_OK, "an if with %u: %s", (unsigned)which, cj_error_of(s)->message);
             tap_is_uint(now_at(SUM), which ? 1 : 2, "... runs that side alone");
         }
@@ -145,7 +145,7 @@ static void branches(void)
         if (cj_error_of(n)->status != CJ_OK) {
             tap_skip(2, "this driver has no switch: %s", cj_error_of(n)->message);
         } else {
-            for (uint32_t i = 0; i < 3; i++) cj_graph_set32(bodies[i], NULL, word(SUM), 10 + i, 1);
+            for (uint32_t i = 0; i < 3; i++) cj_graph_fill32(bodies[i], NULL, word(SUM), 10 + i, 1);
             tap_is_int(run(g, 1), CJ_OK, "a switch with %u: %s", (unsigned)which, cj_error_of(s)->message);
             tap_is_uint(now_at(SUM), which < 3 ? 10 + which : 0, "... runs that body alone");
         }
@@ -156,10 +156,10 @@ static void branches(void)
     cj_event *e = cj_event_create(dev, NULL);
     uint64_t c = cj_graph_condition(g, 1);
     cj_graph_if(g, NULL, &then, NULL, c);
-    cj_graph_host_call(then, NULL, NULL, NULL);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_host_func(then, NULL, NULL, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_error_of(x)->status, CJ_EINVAL, "a hole in a body is one in the graph: %s", cj_error_of(x)->message);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 
     g = cj_graph_create(dev);
@@ -168,19 +168,19 @@ static void branches(void)
     cj_graph_event_record(then, NULL, e);
     x = cj_graph_instantiate(g, NULL);
     tap_has_str(cj_error_of(x)->message, "not allowed there", "a body with an event is refused, with the reason");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph *whole = cj_graph_create(dev);
     cj_graph_if(whole, NULL, &then, NULL, cj_graph_condition(whole, 0));
     x = cj_graph_instantiate(whole, NULL);
-    cj_exec *second = cj_graph_instantiate(whole, NULL);
+    cj_graph_exec *second = cj_graph_instantiate(whole, NULL);
     tap_is_int(cj_error_of(second)->status, CJ_ESTATE, "there is one exec at a time: %s", cj_error_of(second)->message);
-    cj_exec_free(second);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_exec_free(second);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     cj_stream_sync(s);
     x = cj_graph_instantiate(whole, NULL);
     tap_is_int(cj_error_of(x)->status, CJ_OK, "and a next one when that is free");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(whole);
     cj_node *again = cj_graph_if(g, NULL, &then, NULL, c);
     tap_is_int(cj_error_of(again)->status, CJ_EINVAL, "one node looks at a condition: %s", cj_error_of(again)->message);
@@ -194,11 +194,11 @@ static void captured(void)
 {
     clear();
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
-    cj_set32(s, word(TURNS), 0, 1);
+    cj_fill32(s, word(TURNS), 0, 1);
     cj_graph *g = cj_capture_pause(s), *body = NULL;
     uint64_t more = cj_graph_condition(g, 1);
     cj_node *loop = cj_graph_while(g, cj_graph_leaves(g), &body, more);
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = body));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = body));
     cj_node *early = cj_graph_empty(g, NULL);
     tap_is_int(cj_error_of(early)->status, CJ_ESTATE, "while a body is captured its graph is left alone: %s", cj_error_of(early)->message);
     tap_is_uint(cj_graph_count(g), 0, "... by everybody");
@@ -206,20 +206,20 @@ static void captured(void)
     cj_graph *same = cj_capture_end(s);
     tap_ok(same == body, "a capture into a body gives the body: %s", cj_error_of(same)->message);
     cj_graph_free(same);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_error_of(x)->status, CJ_ESTATE, "the node that could not be added is missed");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
-    cj_set32(s, word(TURNS), 0, 1);
+    cj_fill32(s, word(TURNS), 0, 1);
     g = cj_capture_pause(s);
     more = cj_graph_condition(g, 1);
     loop = cj_graph_while(g, cj_graph_leaves(g), &body, more);
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = body));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = body));
     cj_launch(s, count, cj_grid(1, 1), word(TURNS), 5, more);
     cj_capture_end(s);
-    cj_capture_begin_with(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(loop)));
+    cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(loop)));
     cj_copy(s, word(LAST), word(TURNS), 4);
     cj_graph_free(cj_capture_end(s));
     tap_is_int(run(g, 2), CJ_OK, "a captured loop runs: %s", cj_error_of(s)->message);

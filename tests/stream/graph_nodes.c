@@ -20,15 +20,15 @@ static void every_kind(void)
     cj_node *right = cj_graph_kernel(g, CJ_NODES(up, up), k, cj_threads(N / 2, 32), cj_offset(d, 2 * N), N / 2, 200);
     cj_node *meet = cj_graph_empty(g, CJ_NODES(left, right));
     cj_node *copy = cj_graph_copy(g, CJ_NODES(meet), e, d, sizeof in);
-    cj_node *call = cj_graph_host_call(g, CJ_NODES(meet), call_counts, &called);
-    cj_node *bytes = cj_graph_set8(g, CJ_NODES(copy), e, 7, 4), *words = cj_graph_set32(g, CJ_NODES(copy), cj_offset(e, 8), 9, 1);
-    cj_node *halves = cj_graph_set16(g, CJ_NODES(copy), cj_offset(e, 4), 0x1234, 2);
+    cj_node *call = cj_graph_host_func(g, CJ_NODES(meet), call_counts, &called);
+    cj_node *bytes = cj_graph_fill8(g, CJ_NODES(copy), e, 7, 4), *words = cj_graph_fill32(g, CJ_NODES(copy), cj_offset(e, 8), 9, 1);
+    cj_node *halves = cj_graph_fill16(g, CJ_NODES(copy), cj_offset(e, 4), 0x1234, 2);
     cj_node *down = cj_graph_copy_to_host(g, CJ_NODES(bytes, halves, words), out, e, sizeof out);
     cj_node *mark = cj_graph_event_record(g, CJ_NODES(down, call), done);
     cj_node *after = cj_graph_event_wait(g, CJ_NODES(mark), done);
     tap_is_int(cj_error_of(after)->status, CJ_OK, "every kind of node can be added: %s", cj_error_of(g)->message);
     tap_is_uint(cj_graph_count(g), 12, "twelve nodes");
-    const cj_node_kind kinds[] = { CJ_NODE_COPY, CJ_NODE_KERNEL, CJ_NODE_KERNEL, CJ_NODE_EMPTY, CJ_NODE_COPY, CJ_NODE_HOST_CALL, CJ_NODE_FILL, CJ_NODE_FILL,
+    const cj_node_kind kinds[] = { CJ_NODE_COPY, CJ_NODE_KERNEL, CJ_NODE_KERNEL, CJ_NODE_EMPTY, CJ_NODE_COPY, CJ_NODE_HOST_FUNC, CJ_NODE_FILL, CJ_NODE_FILL,
                                    CJ_NODE_FILL, CJ_NODE_COPY, CJ_NODE_EVENT_RECORD, CJ_NODE_EVENT_WAIT };
     const cj_nodes *all = cj_graph_nodes(g);
     bool same = all->count == 12;
@@ -40,21 +40,21 @@ static void every_kind(void)
     cj_graph_get_info(g, &info);
     tap_ok(info.nodes == 12 && info.edges == 15 && info.roots == 1 && info.leaves == 1 && info.depth == 8 && info.all == 12, "the counts: %zu edges, %zu deep",
            info.edges, info.depth);
-    tap_ok(info.kernels == 2 && info.copies == 3 && info.fills == 3 && info.host_calls == 1 && info.empty == 1 && info.event_records == 1 && info.event_waits == 1 &&
+    tap_ok(info.kernels == 2 && info.copies == 3 && info.fills == 3 && info.host_funcs == 1 && info.empty == 1 && info.event_records == 1 && info.event_waits == 1 &&
                !info.children && !info.conditionals && !info.others, "the counts of the kinds");
 
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     cj_kernel_free(k);
     cj_event_free(done);
     cj_free(dev, e);
-    tap_is_int(cj_exec_upload(x, s), CJ_OK, "it is uploaded: %s", cj_error_of(x)->message);
-    for (int i = 0; i < 3; i++) cj_exec_launch(x, s);
+    tap_is_int(cj_graph_upload(s, x), CJ_OK, "it is uploaded: %s", cj_error_of(x)->message);
+    for (int i = 0; i < 3; i++) cj_graph_launch(s, x);
     tap_is_int(cj_stream_sync(s), CJ_OK, "it runs, though everything that it uses was freed: %s", cj_error_of(s)->message);
     tap_is_int(called, 3, "three launches called the host function three times");
     tap_ok(out[0] == 0x07070707 && out[1] == 0x12341234 && out[2] == 9 && out[3] == 103 && out[N - 1] == 200 + N - 1, "the results are those of one pass: %x %x %u %u %u",
            (unsigned)out[0], (unsigned)out[1], (unsigned)out[2], (unsigned)out[3], (unsigned)out[N - 1]);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
 }
 
 static void cannot_be_nodes(void)
@@ -85,19 +85,19 @@ static void cannot_be_nodes(void)
         case 2: n = cj_graph_copy_to_host(g, NULL, host, d, 0); break;
         case 3: n = cj_graph_copy_to_host(g, NULL, host, cj_offset(d, 4 * N - 4), 8); break;
         case 4: n = cj_graph_copy(g, NULL, d, cj_offset(d, 4), 8); break;
-        case 5: n = cj_graph_set32(g, NULL, cj_offset(d, 2), 1, 1); break;
-        case 6: n = cj_graph_host_call(g, NULL, NULL, NULL); break;
+        case 5: n = cj_graph_fill32(g, NULL, cj_offset(d, 2), 1, 1); break;
+        case 6: n = cj_graph_host_func(g, NULL, NULL, NULL); break;
         case 7: n = cj_graph_empty(g, CJ_NODES(foreign)); break;
-        case 8: n = cj_graph_empty(g, CJ_NODES(cj_graph_host_call(g, NULL, NULL, NULL))); break;
+        case 8: n = cj_graph_empty(g, CJ_NODES(cj_graph_host_func(g, NULL, NULL, NULL))); break;
         case 9: n = cj_graph_while(g, NULL, &body, 0); break;
         default: n = cj_graph_copy_to_device(g, NULL, d, NULL, 4); break;
         }
         tap_is_int(cj_error_of(n)->status, cases[i].status, "%s is a failed node", cases[i].name);
         tap_has_str(cj_error_of(n)->message, cases[i].says, "... that says why");
-        cj_exec *x = cj_graph_instantiate(g, NULL);
+        cj_graph_exec *x = cj_graph_instantiate(g, NULL);
         tap_is_int(cj_error_of(x)->status, cases[i].status, "... and its graph cannot be launched");
         tap_has_str(cj_error_of(x)->message, cases[i].says, "... for that reason");
-        cj_exec_free(x);
+        cj_graph_exec_free(x);
         cj_graph_free(g);
     }
     cj_graph_free(other);
@@ -107,22 +107,22 @@ static void cannot_be_nodes(void)
 static void circle(void)
 {
     cj_graph *g = cj_graph_create(dev);
-    cj_node *a = cj_graph_set32(g, NULL, d, 1, 1), *b = cj_graph_set32(g, CJ_NODES(a), d, 2, 1), *c = cj_graph_set32(g, NULL, d, 3, 1);
-    tap_is_int(cj_node_after(c, CJ_NODES(a, b)), CJ_OK, "a node can be made to come after others later: %s", cj_error_of(c)->message);
-    tap_is_int(cj_node_after(c, CJ_NODES(b)), CJ_OK, "and again");
+    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, CJ_NODES(a), d, 2, 1), *c = cj_graph_fill32(g, NULL, d, 3, 1);
+    tap_is_int(cj_node_depend(c, CJ_NODES(a, b)), CJ_OK, "a node can be made to come after others later: %s", cj_error_of(c)->message);
+    tap_is_int(cj_node_depend(c, CJ_NODES(b)), CJ_OK, "and again");
     tap_is_int(run(g), CJ_OK, "that runs");
     tap_is_uint(now_at(0), 3, "... in that order");
-    tap_is_int(cj_node_after(a, CJ_NODES(a)), CJ_EINVAL, "not after itself: %s", cj_error_of(a)->message);
-    cj_exec *lacking = cj_graph_instantiate(g, NULL);
+    tap_is_int(cj_node_depend(a, CJ_NODES(a)), CJ_EINVAL, "not after itself: %s", cj_error_of(a)->message);
+    cj_graph_exec *lacking = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_error_of(lacking)->status, CJ_EINVAL, "... whose graph lacks an edge");
-    cj_exec_free(lacking);
+    cj_graph_exec_free(lacking);
     cj_graph_free(g);
     g = cj_graph_create(dev);
     a = cj_graph_empty(g, NULL), b = cj_graph_empty(g, CJ_NODES(a)), c = cj_graph_empty(g, CJ_NODES(b));
-    cj_status st = cj_node_after(a, CJ_NODES(c));
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_status st = cj_node_depend(a, CJ_NODES(c));
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_ok(st != CJ_OK || cj_error_of(x)->status != CJ_OK, "a circle is refused: %s", cj_error_of(x)->message);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_stream_sync(s);
 }
@@ -133,7 +133,7 @@ static void parts(void)
     cj_graph *inner = cj_graph_create(dev), *g = cj_graph_create(dev);
     cj_dptr own = cj_alloc(s, 16);
     cj_node *first = cj_graph_kernel(inner, NULL, add, cj_grid(1, 32), d, 1, 1);
-    cj_graph_set32(inner, CJ_NODES(first), own, 5, 4);
+    cj_graph_fill32(inner, CJ_NODES(first), own, 5, 4);
     cj_node *start = cj_graph_copy_to_device(g, NULL, d, &zero, 4);
     cj_node *one = cj_graph_child(g, CJ_NODES(start), inner);
     cj_graph_kernel(inner, NULL, add, cj_grid(1, 32), cj_offset(d, 4), 1, 1); /* not in the first child */
@@ -169,34 +169,34 @@ static void kept(void)
     static int one = 1;
     released = 0;
     cj_graph *g = cj_graph_create(dev);
-    cj_graph_set32(g, NULL, d, 4, 1);
-    cj_graph_keep(g, release, &one);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_fill32(g, NULL, d, 4, 1);
+    cj_graph_on_release(g, release, &one);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph *c = cj_graph_clone(g);
     cj_graph_free(g);
     cj_graph_free(c);
     tap_is_int(released, 0, "what a graph keeps stays while an exec is left");
     latch_hold(s, &l);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     cj_device_collect(dev);
     tap_is_int(released, 0, "... and while it runs");
     latch_open(&l);
     cj_stream_sync(s);
     cj_device_collect(dev);
     tap_is_int(released, 1, "then it is let go, once");
-    tap_is_int(cj_graph_keep(NULL, release, NULL), CJ_EHANDLE, "no graph keeps nothing");
+    tap_is_int(cj_graph_on_release(NULL, release, NULL), CJ_EHANDLE, "no graph keeps nothing");
 }
 
 static void picture(void)
 {
     cj_graph *inner = cj_graph_create(dev), *g = cj_graph_create(dev);
     static uint32_t host[4];
-    cj_graph_set8(inner, NULL, d, 1, 2048);
+    cj_graph_fill8(inner, NULL, d, 1, 2048);
     tap_is_int(cj_error_of(inner)->status, CJ_EINVAL, "(a fill that is too long)");
     cj_graph_free(inner);
     inner = cj_graph_create(dev);
-    cj_graph_set16(inner, NULL, d, 258, 16);
+    cj_graph_fill16(inner, NULL, d, 258, 16);
     cj_node *up = cj_graph_copy_to_device(g, NULL, d, host, 16), *k = cj_graph_kernel(g, CJ_NODES(up), add, cj_grid3(2, 3, 1, 32, 1, 1), d, 1, 1);
     cj_graph_child(g, CJ_NODES(k), inner);
     const char *dot = cj_graph_dot(g);

@@ -25,9 +25,9 @@ static const cj_error *node(cj_graph *g, cj_node *n)
 {
     static cj_error e;
     e = *cj_error_of(n);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_error_of(x)->status, CJ_ENOTSUP, "its graph cannot be launched");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     return &e;
 }
@@ -50,15 +50,15 @@ static const cj_error *record(const bench *b)
 static const cj_error *words(const bench *b)
 {
     cj_graph *g = cj_graph_create(b->dev);
-    const cj_value_op op = { .kind = CJ_VALUE_WRITE32, .d = b->d, .value = 1 };
-    return node(g, cj_graph_values(g, NULL, &op, 1));
+    const cj_mem_op op = { .kind = CJ_MEM_OP_WRITE32, .d = b->d, .value = 1 };
+    return node(g, cj_graph_mem_ops(g, NULL, &op, 1));
 }
 
 static const cj_error *words_given(const bench *b)
 {
-    const cj_value_op op = { .kind = CJ_VALUE_WRITE32, .d = b->d, .value = 1 };
+    const cj_mem_op op = { .kind = CJ_MEM_OP_WRITE32, .d = b->d, .value = 1 };
     tap_is_int(cj_stream_write_value32(b->s, b->d, 1), CJ_OK, "one word is written on every driver");
-    cj_stream_values(b->s, &op, 1);
+    cj_stream_mem_ops(b->s, &op, 1);
     return cj_error_of(b->s);
 }
 
@@ -78,10 +78,10 @@ static const cj_error *upload(const bench *b)
 {
     static cj_error e;
     cj_graph *g = cj_graph_create(b->dev);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_upload(x, b->s);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_upload(b->s, x);
     e = *cj_error_of(x);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     return &e;
 }
@@ -121,7 +121,7 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lacks = cases[i].lacks;
         cj_driver_close(fake_open());
-        cj_driver *drv = cj_driver_open_with(symbol_but, NULL);
+        cj_driver *drv = cj_driver_open_resolver(symbol_but, NULL);
         bench b = { .dev = cj_device_open(drv, 0) };
         b.s = cj_stream_create(b.dev, NULL);
         b.k = fake_kernel(b.dev);

@@ -11,31 +11,31 @@ static void forked(void)
     cj_kernel *k = cj_kernel_load(dev, module, "add");
     cj_dptr other = cj_alloc(s, 4 * N);
     int one = 1;
-    cj_set32(s, d, 0, N);
+    cj_fill32(s, d, 0, N);
     cj_stream_sync(s);
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
     cj_launch(s, k, cj_threads(N, 32), d, N, 1);
     cj_stream_fork(s, t);
     cj_launch(t, k, cj_threads(N / 2, 32), d, N / 2, 10);
     cj_launch(s, k, cj_threads(N / 2, 32), cj_offset(d, 2 * N), N / 2, 20);
-    cj_set32(t, other, 7, N);
+    cj_fill32(t, other, 7, N);
     cj_stream_join(s, t);
     cj_launch(s, k, cj_threads(N, 32), d, N, 100);
     cj_copy(s, other, d, 4);
-    cj_host_call(s, call_counts, &one);
+    cj_host_func(s, call_counts, &one);
     cj_graph *g = cj_capture_end(s);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "fork and join over two streams are captured: %s", cj_error_of(g)->message);
     tap_is_uint(cj_graph_count(g), 7, "seven nodes");
     tap_is_uint(now_at(0), 0, "nothing has run");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     cj_kernel_free(k);
     cj_free(dev, other);
-    for (int i = 0; i < 3; i++) cj_exec_launch(x, i == 1 ? t : s), cj_stream_join(s, t), cj_stream_fork(s, t);
+    for (int i = 0; i < 3; i++) cj_graph_launch(i == 1 ? t : s, x), cj_stream_join(s, t), cj_stream_fork(s, t);
     tap_is_uint(now_at(0), 3 * 111, "three launches did the left half three times");
     tap_is_uint(now_at(N - 1), 3 * 121, "and the right half");
     tap_is_int(called, 3, "and called the host function three times");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     tap_is_int(cj_stream_sync(t), CJ_OK, "the other stream saw no failure");
 }
 
@@ -43,16 +43,16 @@ static void ordered(void)
 {
     latch l = LATCH_CLOSED;
     cj_kernel *k = cj_kernel_load(dev, module, "add");
-    cj_set32(s, d, 1, N);
+    cj_fill32(s, d, 1, N);
     cj_capture_begin(s, CJ_CAPTURE_RELAXED);
     cj_launch(s, k, cj_threads(N, 32), d, N, 5);
     cj_graph *g = cj_capture_end(s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     latch_hold(s, &l);
-    cj_set32(s, d, 2, N);
-    cj_exec_launch(x, s);
+    cj_fill32(s, d, 2, N);
+    cj_graph_launch(s, x);
     cj_launch(s, k, cj_threads(N, 32), d, N, 30);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_kernel_free(k);
     tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a latch waits, though everything of it was freed");
@@ -68,15 +68,15 @@ static void host_memory(void)
     cj_copy_to_device(s, d, in, 32);
     cj_copy_to_host(s, out, d, 32);
     cj_graph *g = cj_capture_end(s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s, x);
     cj_stream_sync(s);
     tap_is_str(out, "one", "captured copies read and write host memory");
     strcpy(in, "two");
-    cj_exec_launch(x, s);
+    cj_graph_launch(s, x);
     cj_stream_sync(s);
     tap_is_str(out, "two", "at each launch");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -90,7 +90,7 @@ static void refusals(void)
     cj_dptr more = cj_alloc(t, 64);
     tap_ok(more.addr != 0, "another stream can allocate");
     cj_free(dev, more);
-    cj_set32(s, d, 3, 1);
+    cj_fill32(s, d, 3, 1);
     cj_graph *g = cj_capture_end(s);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "and the capture is unharmed: %s", cj_error_of(g)->message);
     cj_graph_free(g);
@@ -106,14 +106,14 @@ static void refusals(void)
 
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
     cj_stream_fork(s, t);
-    cj_set32(t, d, 3, 1);
+    cj_fill32(t, d, 3, 1);
     g = cj_capture_end(s);
     tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "a fork that is not joined makes no graph");
     tap_has_str(cj_error_of(g)->message, "not joined", "and the message says so");
     cj_graph_free(g);
     cj_stream_sync(s);
     cj_stream_sync(t);
-    cj_set32(s, d, 77, 1);
+    cj_fill32(s, d, 77, 1);
     tap_is_uint(now_at(0), 77, "the stream works after all that");
 
     cj_event *inside = cj_event_create(dev, NULL);
@@ -126,7 +126,7 @@ static void refusals(void)
     cj_event_record(inside, s);
     tap_is_int(cj_stream_wait(t, inside), CJ_OK, "recorded on a stream it is an event as any other");
     cj_event_free(inside);
-    cj_set32(t, d, 78, 1);
+    cj_fill32(t, d, 78, 1);
     tap_is_int(cj_stream_sync(t), CJ_OK, "and the other one");
     cj_event_free(e);
 }

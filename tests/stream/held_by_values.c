@@ -20,7 +20,7 @@ static void another_stream_writes(void)
 {
     const cj_dptr at = { (uintptr_t)h }; /* an H100 (driver 580) takes no words in memory of a pool, cj_alloc's */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        cj_set32(s, at, words[i].from, 1);
+        cj_fill32(s, at, words[i].from, 1);
         cj_stream_sync(s);
         cj_status st = cj_stream_wait_value32(s, at, words[i].value, words[i].how);
         if (st == CJ_ENOTSUP) {
@@ -67,7 +67,7 @@ static void callbacks(void)
     int one = 1;
     cj_event *e = cj_event_create(dev, NULL);
     latch_hold(s, &l);
-    tap_is_int(cj_done_call(s, note, &one), CJ_OK, "a callback behind a latch");
+    tap_is_int(cj_stream_callback(s, note, &one), CJ_OK, "a callback behind a latch");
     cj_event_record(e, s);
     tap_is_int(atomic_load(&times), 0, "is not called yet");
     tap_is_int(cj_event_sync_for(e, 1), CJ_ETIMEOUT, "an event behind it is not reached");
@@ -84,8 +84,8 @@ static void ordered_with_legacy(void)
     cj_stream *old = cj_stream_create(dev, CJ_STREAM(.legacy_order = 1)), *legacy = cj_stream_wrap(dev, (void *)1);
     tap_is_uint(cj_stream_flags(old), 0, "a stream in order with the legacy stream has no flag");
     latch_hold(old, &l);
-    cj_set32(legacy, d, 1, 1);
-    cj_set32(s, cj_offset(d, 4), 1, 1);
+    cj_fill32(legacy, d, 1, 1);
+    cj_fill32(s, cj_offset(d, 4), 1, 1);
     tap_is_int(cj_stream_query(legacy), CJ_ENOTREADY, "the legacy stream waits for it");
     tap_is_int(cj_stream_sync_for(s, 10000), CJ_OK, "one of the usual kind does not wait");
     latch_open(&l);

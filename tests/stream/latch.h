@@ -36,7 +36,7 @@ static inline void latch_hold(cj_stream *s, latch *l)
     pthread_mutex_lock(&l->lock);
     l->open = false;
     pthread_mutex_unlock(&l->lock);
-    cj_host_call(s, latch_wait, l);
+    cj_host_func(s, latch_wait, l);
 }
 
 /* add(x, n, v): x[i] += v, with n threads. */

@@ -19,7 +19,7 @@ static void check_memory(fake_bench *b)
     void *s = cj_stream_raw(b->s), *t = cj_stream_raw(b->t);
     fake_hold(s);
     cj_dptr d = cj_alloc(b->s, 64);
-    cj_set8(b->s, d, 1, 64);
+    cj_fill8(b->s, d, 1, 64);
     fake_forget();
     cj_free(b->dev, d);
     int at = fake_find(CJI_CU_ID_cuMemFreeAsync, 0);
@@ -29,7 +29,7 @@ static void check_memory(fake_bench *b)
 
     d = cj_alloc(b->s, 64);
     fake_hold(t);
-    cj_set8(b->t, d, 1, 64);
+    cj_fill8(b->t, d, 1, 64);
     cj_free(b->dev, d);
     tap_is_int(fake.allocated, 1, "memory that another stream still fills stays");
     tap_is_uint(cj_device_collect(b->dev), 1, "and is counted as waiting");
@@ -40,10 +40,10 @@ static void check_memory(fake_bench *b)
 
     d = cj_alloc(b->s, 64);
     fake_hold(t);
-    cj_used_on(b->dev, cj_offset(d, 8), b->t);
-    cj_set8(b->t, cj_alloc(b->t, 1), 0, 1); /* something on t that is not done */
+    cj_stream_use(b->t, cj_offset(d, 8));
+    cj_fill8(b->t, cj_alloc(b->t, 1), 0, 1); /* something on t that is not done */
     cj_free(b->dev, d);
-    tap_is_uint(cj_device_collect(b->dev), 1, "cj_used_on makes cj_free wait too");
+    tap_is_uint(cj_device_collect(b->dev), 1, "cj_stream_use makes cj_free wait too");
     fake_let_go(t);
     cj_alloc(b->t, 8);
     tap_is_uint(cj_device_collect(b->dev), 0, "and the next allocation does the release");
@@ -51,7 +51,7 @@ static void check_memory(fake_bench *b)
     cj_dptr e = cj_alloc(b->s, 64);
     tap_is_int(cj_free(b->dev, cj_offset(e, 8)), CJ_ENOTFOUND, "and inside memory that is there is not its start");
     tap_has_str(cj_error_of(b->dev)->message, "free its start", "which the message says");
-    tap_is_int(cj_used_on(b->dev, (cj_dptr){ 12345 }, b->t), CJ_ENOTFOUND, "nobody's memory cannot be used");
+    tap_is_int(cj_stream_use(b->t, (cj_dptr){ 12345 }), CJ_ENOTFOUND, "nobody's memory cannot be used");
 }
 
 static void check_home_gone(fake_bench *b)
@@ -61,7 +61,7 @@ static void check_home_gone(fake_bench *b)
     void *raw = cj_stream_raw(u);
     cj_dptr d = cj_alloc(u, 64);
     int before = fake.allocated;
-    cj_set8(u, d, 1, 64);
+    cj_fill8(u, d, 1, 64);
     cj_stream_free(u);
     tap_is_int(fake.live_streams, 2, "a stream goes at once, though work is left");
     cj_free(b->dev, d);
@@ -118,13 +118,13 @@ static void check_during_capture(fake_bench *b)
     tap_is_int(fake.live_streams, 2, "the stream goes after it");
     tap_is_int(fake.live_modules, 1, "the kernel is kept by the graph");
     tap_is_int(fake.allocated, allocated - 1, "and the memory of its arguments; other memory goes");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     tap_is_int(fake.live_graphs, 0, "the graph goes at once");
     tap_is_int(fake.live_modules, 1, "what it kept is kept by the exec");
     fake_hold(cj_stream_raw(b->t));
-    cj_exec_launch(x, b->t);
-    cj_exec_free(x);
+    cj_graph_launch(b->t, x);
+    cj_graph_exec_free(x);
     tap_ok(fake.live_execs == 1 && fake.live_modules == 1, "an exec under way stays with all that it keeps");
     int launches = fake.launches;
     fake_let_go(cj_stream_raw(b->t));
@@ -160,8 +160,8 @@ static void check_dead(fake_bench *b)
     cj_dptr d = cj_alloc(b->s, 64);
     launch_with(b->s, k, d);
     fake_hold(cj_stream_raw(b->t));
-    cj_used_on(b->dev, d, b->t);
-    cj_set8(b->t, d, 0, 1);
+    cj_stream_use(b->t, d);
+    cj_fill8(b->t, d, 0, 1);
     fake_die(CUDA_ERROR_ILLEGAL_ADDRESS);
     cj_free(b->dev, d);
     cj_kernel_free(k);
@@ -180,7 +180,7 @@ static void check_many_streams(fake_bench *b)
         cj_dptr d = cj_alloc(b->s, 64);
         int allocated = fake.allocated;
         fake_hold(cj_stream_raw(many[i]));
-        cj_set8(many[i], d, 1, 64);
+        cj_fill8(many[i], d, 1, 64);
         cj_free(b->dev, d);
         cj_device_collect(b->dev);
         tap_is_int(fake.allocated, allocated, "stream %zu of 70 is waited for", i);

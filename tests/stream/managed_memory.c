@@ -23,8 +23,8 @@ static void shared_use(void)
     else tap_skip(1, "this device does not move managed memory on demand");
     cj_stream_sync(s);
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
-        tap_is_int(cj_advise(dev, d, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP, "advice %d is taken, or not supported", (int)i);
-        tap_is_int(cj_unadvise(dev, d, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP, "and taken back");
+        tap_is_int(cj_managed_advise(dev, d, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP, "advice %d is taken, or not supported", (int)i);
+        tap_is_int(cj_managed_unadvise(dev, d, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP, "and taken back");
     }
     cj_launch(s, add, cj_threads(N, 128), d, N, 1000);
     cj_copy_to_host(s, copy, d, sizeof copy);
@@ -43,7 +43,7 @@ static void freed_in_use(void)
     latch l = LATCH_CLOSED;
     cj_dptr d = cj_managed_alloc(s, N * 4);
     uint32_t seen[4] = { 0 };
-    cj_set32(s, d, 6, N);
+    cj_fill32(s, d, 6, N);
     cj_stream_sync(s);
     latch_hold(t, &l);
     cj_copy_to_host(t, seen, d, sizeof seen);
@@ -60,10 +60,10 @@ static void refusals(void)
     cj_dptr d = cj_managed_alloc(s, 64), plain = cj_alloc(s, 64);
     tap_is_uint(cj_managed_alloc(s, 0).addr, 0, "no bytes are no memory");
     tap_is_int(cj_stream_sync(s), CJ_EINVAL, "which the stream tells");
-    tap_is_int(cj_advise(dev, d, 64, (cj_advice)5), CJ_EINVAL, "no advice");
+    tap_is_int(cj_managed_advise(dev, d, 64, (cj_advice)5), CJ_EINVAL, "no advice");
     tap_has_str(cj_error_of(dev)->message, "none of CJ_ADVICE_READ_MOSTLY", "is named");
-    tap_is_int(cj_advise(dev, (cj_dptr){ 0 }, 64, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no memory is refused");
-    tap_is_int(cj_advise(dev, d, 0, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no bytes too");
+    tap_is_int(cj_managed_advise(dev, (cj_dptr){ 0 }, 64, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no memory is refused");
+    tap_is_int(cj_managed_advise(dev, d, 0, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no bytes too");
     tap_is_int(cj_prefetch_to_device(s, d, 0), CJ_OK, "but none are nothing to move");
     cj_status st = cj_prefetch_to_device(s, plain, 64);
     tap_ok(st == CJ_EDRIVER || st == CJ_ENOTSUP, "memory that is not managed is not moved: %s", cj_status_name(st));

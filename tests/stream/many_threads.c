@@ -26,13 +26,13 @@ static bool turn(unsigned me, unsigned turn_number)
     cj_capture_begin(t, me % 2 ? CJ_CAPTURE_RELAXED : CJ_CAPTURE_THREAD);
     cj_launch(t, add, cj_threads(N, 128), d, N, turn_number);
     cj_graph *g = cj_capture_end(t);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, t);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(t, x);
     cj_event_record(e, shared); /* a stream and a device that all threads use */
     cj_stream_join(s, t);
     cj_copy_to_host(s, h, d, sizeof h);
-    cj_used_on(dev, d, t);
-    if (turn_number % 2) cj_free(dev, d), cj_exec_free(x), cj_stream_free(t);
+    cj_stream_use(t, d);
+    if (turn_number % 2) cj_free(dev, d), cj_graph_exec_free(x), cj_stream_free(t);
     cj_status st = cj_stream_sync(s);
     bool right = st == CJ_OK;
     if (!right) snprintf(failures[me], sizeof failures[me], "turn %u: %.400s", turn_number, cj_error_of(s)->message);
@@ -40,7 +40,7 @@ static bool turn(unsigned me, unsigned turn_number)
         right = h[i] == i + me + turn_number;
         if (!right) snprintf(failures[me], sizeof failures[me], "turn %u: element %u is %u", turn_number, i, h[i]);
     }
-    if (!(turn_number % 2)) cj_stream_free(t), cj_exec_free(x), cj_free(dev, d);
+    if (!(turn_number % 2)) cj_stream_free(t), cj_graph_exec_free(x), cj_free(dev, d);
     cj_stream_free(s);
     cj_graph_free(g);
     cj_event_free(e);

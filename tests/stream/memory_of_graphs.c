@@ -9,7 +9,7 @@ enum { BYTES = 4 * N };
 /* Allocates, fills with `value`, adds 1; the last node. */
 static cj_node *allocating(cj_graph *g, uint32_t value, cj_dptr *m)
 {
-    cj_node *a = cj_graph_mem_alloc(g, NULL, BYTES, m), *f = cj_graph_set32(g, CJ_NODES(a), *m, value, N);
+    cj_node *a = cj_graph_mem_alloc(g, NULL, BYTES, m), *f = cj_graph_fill32(g, CJ_NODES(a), *m, value, N);
     return cj_graph_kernel(g, CJ_NODES(f), add, cj_grid(2, 32), *m, N, 1);
 }
 
@@ -49,16 +49,16 @@ static void freed_inside(void)
     tap_ok(info.mem_allocs == 1 && info.mem_frees == 1 && !info.others, "they are counted");
     tap_has_str(cj_graph_dot(g), "\"allocate\\n256 B\"", "the picture has the allocation's size");
     tap_has_str(cj_graph_dot(g), "\"free\\n256 B\"", "... and that of what is freed");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
-    tap_is_int(cj_exec_upload(x, s), CJ_OK, "it is uploaded: %s", cj_error_of(x)->message);
-    for (int i = 0; i < 3; i++) cj_exec_launch(x, s);
+    tap_is_int(cj_graph_upload(s, x), CJ_OK, "it is uploaded: %s", cj_error_of(x)->message);
+    for (int i = 0; i < 3; i++) cj_graph_launch(s, x);
     tap_is_int(cj_stream_sync(s), CJ_OK, "it runs, and again: %s", cj_error_of(s)->message);
     tap_is_uint(now_at(N - 1), 41, "with its memory");
     says(dev, cj_free(dev, m), CJ_ESTATE, "frees it itself", "what a graph frees is not given back by others");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_device_collect(dev);
-    tap_is_int(cj_used_on(dev, m, s), CJ_ENOTFOUND, "the memory is unknown when graph and exec are gone");
+    tap_is_int(cj_stream_use(s, m), CJ_ENOTFOUND, "the memory is unknown when graph and exec are gone");
 }
 
 static void lives_on(void)
@@ -68,30 +68,30 @@ static void lives_on(void)
     cj_graph *g = cj_graph_create(dev);
     allocating(g, 6, &m);
     says(dev, cj_free(dev, m), CJ_ESTATE, "allocates it at a launch", "memory cannot be given back before a launch");
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "a graph that does not free its memory is launched: %s", cj_error_of(x)->message);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "a graph that does not free its memory is launched: %s", cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 7, "the memory is there behind it");
-    says(x, cj_exec_launch(x, s), CJ_ESTATE, "still there from an earlier launch; give it back with cj_free", "it is not launched again meanwhile");
+    says(x, cj_graph_launch(s, x), CJ_ESTATE, "still there from an earlier launch; give it back with cj_free", "it is not launched again meanwhile");
     cj_stream_sync(s);
-    says(s, cj_set8(s, m, 0, BYTES + 1), CJ_EINVAL, "257 bytes do not fit", "its range is checked in streams");
+    says(s, cj_fill8(s, m, 0, BYTES + 1), CJ_EINVAL, "257 bytes do not fit", "its range is checked in streams");
     cj_stream_sync(s);
     says(dev, cj_free(dev, cj_offset(m, 8)), CJ_ENOTFOUND, "free its start", "... and its start");
     tap_is_int(cj_free(dev, m), CJ_OK, "then it is given back: %s", cj_error_of(dev)->message);
     says(dev, cj_free(dev, m), CJ_ESTATE, "none did since it was freed", "... once");
     for (uint32_t i = 0; i < 3; i++) {
-        cj_exec_launch(x, s);
+        cj_graph_launch(s, x);
         cj_launch(s, add, cj_grid(2, 32), m, N, i);
         cj_copy(s, d, m, BYTES);
         cj_free(dev, m);
     }
     tap_is_int(cj_stream_sync(s), CJ_OK, "launched, used and given back, without waiting: %s", cj_error_of(s)->message);
     tap_is_uint(now_at(N - 1), 9, "... the last time as the first");
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     tap_is_int(cj_stream_sync(s), CJ_OK, "memory that nobody gives back goes with the graph: %s", cj_error_of(s)->message);
     tap_is_uint(cj_device_collect(dev), 0, "... and nothing waits");
-    tap_is_int(cj_used_on(dev, m, s), CJ_ENOTFOUND, "... for it");
+    tap_is_int(cj_stream_use(s, m), CJ_ENOTFOUND, "... for it");
     cj_stream_sync(s);
     if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nothing is in use"); /* a GPU's driver is told of it later */
     cj_device_collect(dev);
@@ -107,13 +107,13 @@ static void in_order(void)
     clear();
     cj_graph *g = cj_graph_create(dev);
     allocating(g, 1, &m);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    cj_exec_launch(x, s);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_launch(s, x);
     cj_stream_fork(s, t);
     latch_hold(t, &l);
     cj_copy(t, d, m, BYTES);
     tap_is_int(cj_free(dev, m), CJ_OK, "given back while another stream is to read it: %s", cj_error_of(dev)->message);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
     cj_launch(s, add, cj_grid(2, 32), m, N, 100);
     latch_open(&l);
     tap_is_int(cj_stream_sync(t), CJ_OK, "the other stream goes on: %s", cj_error_of(t)->message);
@@ -123,26 +123,26 @@ static void in_order(void)
     tap_is_uint(word_of(s, m), 102, "the next launch comes behind that");
     latch_hold(s, &l);
     cj_free(dev, m);
-    tap_is_int(cj_exec_launch(x, t), CJ_OK, "given back behind one stream, launched on another: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(t, x), CJ_OK, "given back behind one stream, launched on another: %s", cj_error_of(x)->message);
     latch_open(&l);
     tap_is_uint(word_of(t, m), 2, "... behind the first: %s", cj_error_of(t)->message);
     cj_stream_sync(s);
     tap_is_uint(word_of(t, m), 2, "... it stays");
     cj_free(dev, m);
     cj_stream *u = cj_stream_create(dev, NULL);
-    cj_exec_launch(x, u);
+    cj_graph_launch(u, x);
     cj_stream_sync(u);
     cj_stream_free(u);
     tap_is_int(cj_free(dev, m), CJ_OK, "given back when the stream of the launch is gone: %s", cj_error_of(dev)->message);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
     cj_capture_begin(t, CJ_CAPTURE_THREAD);
     cj_free(dev, m);
-    says(x, cj_exec_launch(x, s), CJ_ESTATE, "what uses it is not done", "given back during a capture, it has to wait for the end of that");
+    says(x, cj_graph_launch(s, x), CJ_ESTATE, "what uses it is not done", "given back during a capture, it has to wait for the end of that");
     cj_graph_free(cj_capture_end(t));
     cj_stream_sync(s);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 2, "... as before");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -151,13 +151,13 @@ static void auto_free(void)
     cj_dptr m;
     cj_graph *g = cj_graph_create(dev);
     allocating(g, 4, &m);
-    cj_exec *x = cj_graph_instantiate(g, CJ_EXEC(.auto_free = 1));
-    for (int i = 0; i < 3; i++) tap_is_int(cj_exec_launch(x, s), CJ_OK, "an exec that frees by itself is launched, %d: %s", i, cj_error_of(x)->message);
+    cj_graph_exec *x = cj_graph_instantiate(g, CJ_GRAPH_EXEC(.auto_free = 1));
+    for (int i = 0; i < 3; i++) tap_is_int(cj_graph_launch(s, x), CJ_OK, "an exec that frees by itself is launched, %d: %s", i, cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 5, "the memory is there behind each");
     tap_is_int(cj_free(dev, m), CJ_OK, "and may be given back: %s", cj_error_of(dev)->message);
-    tap_is_int(cj_exec_launch(x, t), CJ_OK, "then too it is launched: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(t, x), CJ_OK, "then too it is launched: %s", cj_error_of(x)->message);
     tap_is_uint(word_of(t, m), 5, "... on any stream");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -167,24 +167,24 @@ static void freed_by_another(void)
     clear();
     cj_graph *g = cj_graph_create(dev), *h = cj_graph_create(dev);
     cj_node *last = allocating(g, 20, &m);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_node *c = cj_graph_copy(h, NULL, d, m, BYTES), *f = cj_graph_mem_free(h, CJ_NODES(c), m);
     tap_is_int(cj_error_of(f)->status, CJ_OK, "another graph frees the memory: %s", cj_error_of(f)->message);
-    cj_exec *y = cj_graph_instantiate(h, NULL);
-    says(y, cj_exec_launch(y, s), CJ_ESTATE, "launch the graph that allocates it first", "but not before it is there");
+    cj_graph_exec *y = cj_graph_instantiate(h, NULL);
+    says(y, cj_graph_launch(s, y), CJ_ESTATE, "launch the graph that allocates it first", "but not before it is there");
     cj_stream_sync(s);
     for (int i = 0; i < 2; i++) {
-        cj_exec_launch(x, s);
-        cj_exec_launch(y, s);
+        cj_graph_launch(s, x);
+        cj_graph_launch(s, y);
     }
     tap_is_int(cj_stream_sync(s), CJ_OK, "one allocates, the other frees: %s", cj_error_of(s)->message);
     tap_is_uint(now_at(N - 1), 21, "... what it has read");
     tap_is_int(cj_free(dev, m), CJ_ESTATE, "then it is free");
     f = cj_graph_mem_free(g, CJ_NODES(last), m);
     tap_is_int(cj_error_of(f)->status, CJ_EINVAL, "its own graph cannot free it any more: %s", cj_error_of(f)->message);
-    cj_exec_free(y);
+    cj_graph_exec_free(y);
     cj_graph_free(h);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -195,23 +195,23 @@ static void kept(void)
     clear();
     cj_graph *g = cj_graph_create(dev), *h = cj_graph_create(dev);
     allocating(g, 30, &m);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_copy(h, NULL, d, m, BYTES);
-    cj_exec *y = cj_graph_instantiate(h, NULL);
-    cj_exec_launch(x, s);
-    cj_exec_free(x);
+    cj_graph_exec *y = cj_graph_instantiate(h, NULL);
+    cj_graph_launch(s, x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_graph_free(h);
     cj_stream_sync(s);
     cj_device_collect(dev);
-    cj_exec_launch(y, s);
+    cj_graph_launch(s, y);
     tap_is_int(cj_stream_sync(s), CJ_OK, "memory of a graph that is gone stays for the exec of another one: %s", cj_error_of(s)->message);
     tap_is_uint(now_at(N - 1), 31, "... as it was");
     tap_is_int(cj_free(dev, m), CJ_OK, "it may be given back: %s", cj_error_of(dev)->message);
-    cj_exec_free(y);
+    cj_graph_exec_free(y);
     cj_stream_sync(s);
     tap_is_uint(cj_device_collect(dev), 0, "nothing waits");
-    tap_is_int(cj_used_on(dev, m, s), CJ_ENOTFOUND, "and it is unknown");
+    tap_is_int(cj_stream_use(s, m), CJ_ENOTFOUND, "and it is unknown");
 }
 
 static void one_exec(void)
@@ -224,19 +224,19 @@ static void one_exec(void)
     tap_is_int(cj_error_of(clone)->status, CJ_ENOTSUP, "it cannot be cloned: %s", cj_error_of(clone)->message);
     cj_node *child = cj_graph_child(h, NULL, g);
     tap_is_int(cj_error_of(child)->status, CJ_ENOTSUP, "nor be a child: %s", cj_error_of(child)->message);
-    cj_exec *x = cj_graph_instantiate(g, NULL), *y = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL), *y = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_error_of(y)->status, CJ_ESTATE, "it has one exec");
     tap_has_str(cj_error_of(y)->message, "one at a time", "... which the second says");
-    tap_is_int(cj_exec_update(x, g), CJ_OK, "that is updated from its own graph: %s", cj_error_of(x)->message);
-    tap_is_int(cj_exec_update(x, same), CJ_ENOTSUP, "not from one with other memory: %s", cj_error_of(x)->message);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "and is launched: %s", cj_error_of(x)->message);
-    cj_exec_free(y);
-    cj_exec_free(x);
+    tap_is_int(cj_graph_exec_update(x, g), CJ_OK, "that is updated from its own graph: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_update(x, same), CJ_ENOTSUP, "not from one with other memory: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "and is launched: %s", cj_error_of(x)->message);
+    cj_graph_exec_free(y);
+    cj_graph_exec_free(x);
     cj_stream_sync(s);
     x = cj_graph_instantiate(g, NULL);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "then there may be a next one: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "then there may be a next one: %s", cj_error_of(x)->message);
     tap_is_int(cj_stream_sync(s), CJ_OK, "which runs: %s", cj_error_of(s)->message);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(clone);
     cj_graph_free(same);
     cj_graph_free(h);
@@ -262,7 +262,7 @@ static void refused(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cj_dptr m = { 0 }, none = { 1 };
         cj_graph *g = cj_graph_create(dev), *h = cj_graph_create(dev), *bad = g;
-        cj_exec *x = NULL;
+        cj_graph_exec *x = NULL;
         cj_node *n = NULL, *last = cases[i].which > 5 ? allocating(g, 1, &m) : NULL;
         switch (cases[i].which) {
         case 0: n = cj_graph_mem_alloc(g, NULL, 0, &none); break;
@@ -281,17 +281,17 @@ static void refused(void)
             x = cj_graph_instantiate(g, NULL);
             n = cj_graph_mem_free(g, CJ_NODES(last), m);
             break;
-        case 10: n = cj_graph_set32(g, CJ_NODES(last), m, 1, N + 1); break;
+        case 10: n = cj_graph_fill32(g, CJ_NODES(last), m, 1, N + 1); break;
         default: n = cj_graph_copy(g, CJ_NODES(last), d, cj_offset(m, 8), BYTES); break;
         }
         tap_is_int(cj_error_of(n)->status, cases[i].status, "%s is a failed node", cases[i].name);
         tap_has_str(cj_error_of(n)->message, cases[i].says, "... that says why");
         tap_ok(cases[i].which > 2 || cases[i].which == 1 || !none.addr, "... without an address");
-        cj_exec_free(x);
+        cj_graph_exec_free(x);
         cj_stream_sync(s);
         x = cj_graph_instantiate(bad, NULL);
         tap_is_int(cj_error_of(x)->status, cases[i].status, "... and its graph cannot be launched: %s", cj_error_of(x)->message);
-        cj_exec_free(x);
+        cj_graph_exec_free(x);
         cj_graph_free(h);
         cj_graph_free(g);
     }
@@ -318,14 +318,14 @@ static void elsewhere(void)
     cj_stream_sync(s);
 }
 
-typedef struct quick { cj_exec *x; cj_stream *s; cj_dptr m; int launched, late, other; } quick;
+typedef struct quick { cj_graph_exec *x; cj_stream *s; cj_dptr m; int launched, late, other; } quick;
 
 /* Launches, and gives the memory back where it was this thread's launch. */
 static void *be_quick(void *user)
 {
     quick *q = user;
     for (int i = 0; i < 40; i++) {
-        cj_status st = cj_exec_launch(q->x, q->s);
+        cj_status st = cj_graph_launch(q->s, q->x);
         if (st == CJ_OK) st = cj_free(dev, q->m) == CJ_OK ? CJ_OK : CJ_EDRIVER;
         q->launched += st == CJ_OK;
         q->late += st == CJ_ESTATE;
@@ -340,7 +340,7 @@ static void two_threads(void)
     pthread_t thread[2];
     cj_graph *g = cj_graph_create(dev);
     allocating(g, 50, &m);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     quick q[2] = { { x, s, m, 0, 0, 0 }, { x, t, m, 0, 0, 0 } };
     for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, be_quick, &q[i]);
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
@@ -349,9 +349,9 @@ static void two_threads(void)
     tap_ok(q[0].launched + q[1].launched > 0, "... each time one launches");
     cj_stream_sync(s);
     cj_stream_sync(t);
-    tap_is_int(cj_exec_launch(x, s), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 51, "... with its memory");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -361,7 +361,7 @@ static void captured_by_others(void)
     CUdeviceptr m = 0;
     cj_capture_begin(s, CJ_CAPTURE_RELAXED);
     int r = (int)drv->cu.cuMemAllocAsync(&m, BYTES, cj_stream_raw(s));
-    cj_set32(s, (cj_dptr){ m }, 8, N);
+    cj_fill32(s, (cj_dptr){ m }, 8, N);
     cj_copy(s, d, (cj_dptr){ m }, BYTES);
     if (!r) r = (int)drv->cu.cuMemFreeAsync(m, cj_stream_raw(s));
     cj_graph *g = cj_capture_end(s);

@@ -66,15 +66,15 @@ static void check_fills(void)
         size_t at = ranges[i].offset, n = ranges[i].bytes;
         start((unsigned)i);
         memset(want + at, 0xa5, n);
-        cj_set8(s, cj_offset(d, (int64_t)at), 0xa5, n);
+        cj_fill8(s, cj_offset(d, (int64_t)at), 0xa5, n);
         check_all("filled by bytes", i);
         at &= ~(size_t)3;
         n /= 4;
         for (size_t k = 0; k < 2 * n; k++) memcpy(want + at + 2 * k, "\x34\x12", 2);
-        cj_set16(s, cj_offset(d, (int64_t)at), 0x1234, 2 * n);
+        cj_fill16(s, cj_offset(d, (int64_t)at), 0x1234, 2 * n);
         check_all("filled by twos", i);
         for (size_t k = 0; k < n; k++) memcpy(want + at + 4 * k, "\xef\xbe\xad\xde", 4);
-        cj_set32(s, cj_offset(d, (int64_t)at), 0xdeadbeef, n);
+        cj_fill32(s, cj_offset(d, (int64_t)at), 0xdeadbeef, n);
         check_all("filled by fours", i);
     }
 }

@@ -20,16 +20,16 @@ static void one_stream(void)
 {
     latch l = LATCH_CLOSED;
     trace[0] = 0;
-    cj_host_call(s, trace_put, "a");
+    cj_host_func(s, trace_put, "a");
     latch_hold(s, &l);
-    cj_host_call(s, trace_put, "b");
-    cj_set32(s, d, 5, N);
+    cj_host_func(s, trace_put, "b");
+    cj_fill32(s, d, 5, N);
     give_add(s, 2);
-    cj_set32(s, d, 9, 1);
+    cj_fill32(s, d, 9, 1);
     give_add(s, 1);
     memset(h, 0, N * sizeof *h);
     cj_copy_to_host(s, h, d, N * sizeof *h);
-    cj_host_call(s, trace_put, "c");
+    cj_host_func(s, trace_put, "c");
     tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a stream with a closed latch is not ready");
     tap_is_uint(h[1], 0, "what is behind the latch has not run");
     latch_open(&l);
@@ -46,9 +46,9 @@ static void two_streams(void)
     tap_is_int(cj_event_query(never), CJ_OK, "an event that was never recorded is reached");
     tap_is_int(cj_event_sync(never), CJ_OK, "waits for nothing");
     tap_is_int(cj_stream_wait(t, never), CJ_OK, "and is no wait for a stream");
-    cj_set32(s, d, 1, N);
+    cj_fill32(s, d, 1, N);
     cj_stream_sync(s);
-    cj_used_on(dev, d, t);
+    cj_stream_use(t, d);
     latch_hold(s, &l);
     give_add(s, 10);
     cj_event_record(e, s);
@@ -86,7 +86,7 @@ static void moved_event(void)
 static void fork_and_join(void)
 {
     latch l = LATCH_CLOSED;
-    cj_set32(s, d, 0, N);
+    cj_fill32(s, d, 0, N);
     latch_hold(s, &l);
     give_add(s, 1);
     cj_stream_fork(s, t);

@@ -118,16 +118,16 @@ void work_give(work *w, const op *o, cj_stream *s)
     switch (o->kind) {
     case OP_MIX:
         cj_launch(s, w->mix[device], dims, d, o->count, o->value, o->spin);
-        cj_used_on(w->dev[device], d, s);
+        cj_stream_use(s, d);
         break;
     case OP_MOVE:
         cj_launch(s, w->move[device], dims, d, from, o->count, o->value, o->spin);
-        cj_used_on(w->dev[device], d, s);
-        cj_used_on(w->dev[device], from, s);
+        cj_stream_use(s, d);
+        cj_stream_use(s, from);
         break;
-    case OP_SET8: cj_set8(s, d, (uint8_t)o->value, bytes); break;
-    case OP_SET16: cj_set16(s, d, (uint16_t)o->value, bytes / 2); break;
-    case OP_SET32: cj_set32(s, d, o->value, o->count); break;
+    case OP_SET8: cj_fill8(s, d, (uint8_t)o->value, bytes); break;
+    case OP_SET16: cj_fill16(s, d, (uint16_t)o->value, bytes / 2); break;
+    case OP_SET32: cj_fill32(s, d, o->value, o->count); break;
     case OP_COPY:
         if (device == work_device_of(w, o->src)) cj_copy(s, d, from, bytes);
         else cj_copy_peer(s, w->dev[device], d, w->dev[work_device_of(w, o->src)], from, bytes);
@@ -135,7 +135,7 @@ void work_give(work *w, const op *o, cj_stream *s)
     case OP_UP: cj_copy_to_device(s, d, w->mem[o->src].h + o->at, bytes); break;
     case OP_UP_PAGEABLE: give_pageable(o, s, d); break;
     case OP_DOWN: cj_copy_to_host(s, w->mem[o->dst].h + o->at, from, bytes); break;
-    default: cj_host_call(s, host_mix, job_of(w, o));
+    default: cj_host_func(s, host_mix, job_of(w, o));
     }
 }
 
@@ -147,15 +147,15 @@ static cj_node *node_of(work *w, const op *o, cj_graph *g, const cj_nodes *after
     switch (o->kind) {
     case OP_MIX: return cj_graph_kernel(g, after, w->mix[work_device_of(w, o->dst)], dims, d, o->count, o->value, o->spin);
     case OP_MOVE: return cj_graph_kernel(g, after, w->move[work_device_of(w, o->dst)], dims, d, from, o->count, o->value, o->spin);
-    case OP_SET8: return cj_graph_set8(g, after, d, (uint8_t)o->value, bytes);
-    case OP_SET16: return cj_graph_set16(g, after, d, (uint16_t)o->value, bytes / 2);
-    case OP_SET32: return cj_graph_set32(g, after, d, o->value, o->count);
+    case OP_SET8: return cj_graph_fill8(g, after, d, (uint8_t)o->value, bytes);
+    case OP_SET16: return cj_graph_fill16(g, after, d, (uint16_t)o->value, bytes / 2);
+    case OP_SET32: return cj_graph_fill32(g, after, d, o->value, o->count);
     case OP_COPY:
         if (work_device_of(w, o->dst) == work_device_of(w, o->src)) return cj_graph_copy(g, after, d, from, bytes);
         return cj_graph_copy_peer(g, after, w->dev[work_device_of(w, o->dst)], d, w->dev[work_device_of(w, o->src)], from, bytes);
     case OP_UP: return cj_graph_copy_to_device(g, after, d, w->mem[o->src].h + o->at, bytes);
     case OP_DOWN: return cj_graph_copy_to_host(g, after, w->mem[o->dst].h + o->at, from, bytes);
-    default: return cj_graph_host_call(g, after, host_mix, job_of(w, o));
+    default: return cj_graph_host_func(g, after, host_mix, job_of(w, o));
     }
 }
 
@@ -196,7 +196,7 @@ cj_graph *work_capture(work *w, const exec *e)
     unsigned has[STREAMS] = { 0 }; /* bits of the operations that each stream comes after */
     bool in[STREAMS] = { false };
     in[first] = true;
-    cj_capture_begin_with(origin, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1));
+    cj_capture_begin_opts(origin, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1));
     for (unsigned i = 0; i < e->count; i++) {
         unsigned a = on[i] = work_stream(w, e->device);
         if (!in[a]) {
@@ -219,8 +219,8 @@ void work_change(work *w, exec *e, unsigned i)
 {
     const op *o = &e->op[i];
     cj_dptr d = device_at(w, o->dst, o), from = device_at(w, o->src, o);
-    if (o->kind == OP_MIX) cj_exec_set_args(e->x, e->node[i], d, o->count, o->value, o->spin);
-    else cj_exec_set_args(e->x, e->node[i], d, from, o->count, o->value, o->spin);
+    if (o->kind == OP_MIX) cj_graph_exec_set_args(e->x, e->node[i], d, o->count, o->value, o->spin);
+    else cj_graph_exec_set_args(e->x, e->node[i], d, from, o->count, o->value, o->spin);
 }
 
 /* -- Beginning and end ------------------------------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ void work_open(work *w)
         w->mix[i] = cj_kernel_load(w->dev[i], w->module, "mix");
         w->move[i] = cj_kernel_load(w->dev[i], w->module, "move");
     }
-    w->hub = cj_hub_create(w->dev[0]);
+    w->hub = cj_stream_barrier_create(w->dev[0]);
     w->word = cj_host_alloc(w->dev[0], 4 * WORDS);
     if (!w->word) tap_bail("%s", cj_error_of(w->dev[0])->message);
     for (unsigned i = 0; i < EVENTS; i++) w->event[i] = cj_event_create(w->dev[work_device_of(w, i)], NULL);
@@ -281,7 +281,7 @@ bool work_end(work *w)
     static uint32_t got[COUNT];
     for (unsigned i = 0; i < EXECS; i++) {
         if (w->exec[i].x && cj_error_of(w->exec[i].x)->status != CJ_OK) snprintf(w->why, sizeof w->why, "a graph: %s", cj_error_of(w->exec[i].x)->message);
-        cj_exec_free(w->exec[i].x);
+        cj_graph_exec_free(w->exec[i].x);
         cj_graph_free(w->exec[i].g);
         memset(&w->exec[i], 0, sizeof w->exec[i]);
     }
@@ -316,7 +316,7 @@ void work_close(work *w)
     for (unsigned r = DEVICE_MEMS; r < MEMS; r++) cj_host_free(w->dev[0], w->mem[r].h);
     for (unsigned i = 0; i < EVENTS; i++) cj_event_free(w->event[i]);
     cj_host_free(w->dev[0], w->word);
-    cj_hub_free(w->hub);
+    cj_stream_barrier_free(w->hub);
     for (unsigned i = 0; i < w->devices; i++) {
         cj_kernel_free(w->mix[i]);
         cj_kernel_free(w->move[i]);

@@ -44,7 +44,7 @@ static void order_by_barrier(work *w, unsigned a, unsigned b)
     cj_stream *all[3] = { w->stream[a], w->stream[b] };
     unsigned third = work_pick(w, STREAMS), who[3] = { a, b, third }, n = work_pick(w, 2) ? 3 : 2;
     all[2] = w->stream[third];
-    cj_hub_barrier(w->hub, all, n);
+    cj_stream_barrier_enqueue(w->hub, all, n);
     for (unsigned round = 0; round < 2; round++)
         for (unsigned i = 0; i < n; i++)
             for (unsigned j = 0; j < n; j++)
@@ -141,7 +141,7 @@ static void step_memory(work *w)
     m->d = cj_alloc(w->stream[a], sizeof m->model);
     m->home = a;
     memset(m->read, 0, sizeof m->read);
-    cj_set32(w->stream[a], m->d, 5, COUNT);
+    cj_fill32(w->stream[a], m->d, 5, COUNT);
     for (unsigned i = 0; i < COUNT; i++) m->model[i] = 5;
     w->given[a]++;
     used(w, a, r, true);
@@ -151,7 +151,7 @@ static void step_memory(work *w)
 
 static void exec_free(exec *e)
 {
-    cj_exec_free(e->x);
+    cj_graph_exec_free(e->x);
     cj_graph_free(e->g);
     memset(e, 0, sizeof *e);
 }
@@ -181,7 +181,7 @@ static void step_launch(work *w)
     work_say(w, "stream %u: graph %u", a, (unsigned)(e - w->exec));
     for (unsigned r = 0; r < MEMS; r++)
         if ((e->reads | e->writes) >> r & 1) use(w, a, r, e->writes >> r & 1);
-    cj_exec_launch(e->x, w->stream[a]);
+    cj_graph_launch(w->stream[a], e->x);
     w->given[a]++;
     for (unsigned r = 0; r < MEMS; r++)
         if ((e->reads | e->writes) >> r & 1) used(w, a, r, e->writes >> r & 1);
@@ -203,7 +203,7 @@ static void step_change(work *w)
         for (unsigned k = 0; k < e->count; k++) e->op[k].value += 3;
         work_say(w, "graph %u is updated", (unsigned)(e - w->exec));
         cj_graph *fresh = work_compose(w, e, false);
-        cj_exec_update(e->x, fresh);
+        cj_graph_exec_update(e->x, fresh);
         cj_graph_free(fresh);
         e->updated = true;
     } else if (work_is_kernel(o) && work_pick(w, 2)) {
@@ -213,7 +213,7 @@ static void step_change(work *w)
     } else if (work_can_go(o) && !(e->updated && work_is_fill(o))) {
         e->out[i] = !e->out[i];
         work_say(w, "operation %u of graph %u is %s", i, (unsigned)(e - w->exec), e->out[i] ? "left out" : "done again");
-        cj_exec_enable(e->x, e->node[i], !e->out[i]);
+        cj_graph_exec_enable(e->x, e->node[i], !e->out[i]);
     }
 }
 

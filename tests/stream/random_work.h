@@ -33,7 +33,7 @@ typedef struct mem {
 
 typedef struct exec {
     cj_graph *g;
-    cj_exec *x;
+    cj_graph_exec *x;
     op op[OPS];
     cj_node *node[OPS];
     bool out[OPS], captured, updated;
@@ -48,7 +48,7 @@ typedef struct work {
     cj_device *dev[2];
     cj_ptx *module;
     cj_kernel *mix[2], *move[2];
-    cj_hub *hub;
+    cj_stream_barrier *hub;
     cj_stream *stream[STREAMS];
     cj_event *event[EVENTS];
     uint32_t *word;  /* pinned, WORDS of them */

@@ -16,7 +16,7 @@ typedef struct handles {
     cj_kernel *k;
     cj_dptr d;
     cj_graph *g;
-    cj_exec *x;
+    cj_graph_exec *x;
 } handles;
 
 static void release(handles *w, size_t which, cj_device *dev)
@@ -28,7 +28,7 @@ static void release(handles *w, size_t which, cj_device *dev)
     case 3: cj_ptx_free(w->m); break;
     case 4: cj_free(dev, w->d); break;
     case 5: cj_graph_free(w->g); break;
-    case 6: cj_exec_free(w->x); break;
+    case 6: cj_graph_exec_free(w->x); break;
     case 7: cj_device_close(w->dev); break;
     case 8: cj_driver_close(w->drv); break;
     }
@@ -64,10 +64,10 @@ static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
     cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 100);
     w.g = cj_capture_end(w.s);
     w.x = cj_graph_instantiate(w.g, NULL);
-    cj_set32(w.s, w.d, 1, N);
+    cj_fill32(w.s, w.d, 1, N);
     latch_hold(w.s, &l);
     cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 10);
-    cj_exec_launch(w.x, w.s);
+    cj_graph_launch(w.s, w.x);
     cj_copy_to_host(w.s, out, w.d, 4);
     cj_event_record(w.e, w.s);
     bool given = cj_error_of(w.s)->status == CJ_OK;

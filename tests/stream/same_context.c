@@ -8,7 +8,7 @@ static struct {
     cj_kernel *k;
     cj_dptr d;
     cj_graph *g;
-    cj_exec *x;
+    cj_graph_exec *x;
     char host[64];
 } w;
 
@@ -20,15 +20,15 @@ static void do_alloc(void) { cj_free(w.b.dev, cj_alloc(w.b.s, 64)); }
 static void do_up(void) { cj_copy_to_device(w.b.s, w.d, w.host, 64); }
 static void do_down(void) { cj_copy_to_host(w.b.s, w.host, w.d, 64); }
 static void do_copy(void) { cj_copy(w.b.s, w.d, cj_offset(w.d, 32), 32); }
-static void do_set8(void) { cj_set8(w.b.s, w.d, 1, 64); }
-static void do_set16(void) { cj_set16(w.b.s, w.d, 1, 32); }
-static void do_set32(void) { cj_set32(w.b.s, w.d, 1, 16); }
+static void do_set8(void) { cj_fill8(w.b.s, w.d, 1, 64); }
+static void do_set16(void) { cj_fill16(w.b.s, w.d, 1, 32); }
+static void do_set32(void) { cj_fill32(w.b.s, w.d, 1, 16); }
 static void do_record(void) { cj_event_record(w.e, w.b.s), cj_event_record(w.f, w.b.s); }
 static void do_wait(void) { cj_stream_wait(w.b.t, w.e); }
 static void do_fork(void) { cj_stream_fork(w.b.s, w.b.t), cj_stream_join(w.b.s, w.b.t); }
 static void do_query(void) { cj_stream_query(w.b.s), cj_event_query(w.e); }
 static void do_sync(void) { cj_stream_sync(w.b.s), cj_event_sync(w.e); }
-static void do_host(void) { cj_host_call(w.b.s, nothing, NULL); }
+static void do_host(void) { cj_host_func(w.b.s, nothing, NULL); }
 static void do_event(void) { cj_event_free(cj_event_create(w.b.dev, NULL)); }
 static void do_elapsed(void) { float ms; cj_event_elapsed(w.e, w.f, &ms); }
 static void do_launch(void) { cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5); }
@@ -36,12 +36,12 @@ static void do_bad_launch(void) { cj_launch(w.b.s, w.k, cj_grid(1, 32), 1); }
 static void do_graph(void)
 {
     cj_capture_begin(w.b.s, CJ_CAPTURE_THREAD);
-    cj_set8(w.b.s, w.d, 1, 64);
+    cj_fill8(w.b.s, w.d, 1, 64);
     cj_graph *g = cj_capture_end(w.b.s);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_count(g);
-    cj_exec_launch(x, w.b.s);
-    cj_exec_free(x);
+    cj_graph_launch(w.b.s, x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 static void do_collect(void) { cj_device_collect(w.b.dev); }
@@ -53,15 +53,15 @@ static const struct { const char *name; void (*run)(void); int fails; } calls[] 
     { "cj_copy_to_device", do_up, CJI_CU_ID_cuMemcpyHtoDAsync },
     { "cj_copy_to_host", do_down, CJI_CU_ID_cuMemcpyDtoHAsync },
     { "cj_copy", do_copy, CJI_CU_ID_cuMemcpyDtoDAsync },
-    { "cj_set8", do_set8, CJI_CU_ID_cuMemsetD8Async },
-    { "cj_set16", do_set16, CJI_CU_ID_cuMemsetD16Async },
-    { "cj_set32", do_set32, CJI_CU_ID_cuMemsetD32Async },
+    { "cj_fill8", do_set8, CJI_CU_ID_cuMemsetD8Async },
+    { "cj_fill16", do_set16, CJI_CU_ID_cuMemsetD16Async },
+    { "cj_fill32", do_set32, CJI_CU_ID_cuMemsetD32Async },
     { "cj_event_record", do_record, CJI_CU_ID_cuEventRecord },
     { "cj_stream_wait", do_wait, CJI_CU_ID_cuStreamWaitEvent },
     { "cj_stream_fork and join", do_fork, CJI_CU_ID_cuStreamWaitEvent },
     { "cj_stream_query and cj_event_query", do_query, CJI_CU_ID_cuStreamQuery },
     { "cj_stream_sync and cj_event_sync", do_sync, CJI_CU_ID_cuStreamSynchronize },
-    { "cj_host_call", do_host, CJI_CU_ID_cuLaunchHostFunc },
+    { "cj_host_func", do_host, CJI_CU_ID_cuLaunchHostFunc },
     { "cj_event_create and free", do_event, CJI_CU_ID_cuEventCreate },
     { "cj_event_elapsed", do_elapsed, CJI_CU_ID_cuEventElapsedTime },
     { "cj_launch", do_launch, CJI_CU_ID_cuLaunchKernel },

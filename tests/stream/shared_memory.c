@@ -6,7 +6,7 @@
 enum { WORDS = 5000 };
 
 /* What one process gives the other: a question has room for one handle of 64 bytes. */
-typedef struct carried { unsigned char memory[CJ_MEMORY_HANDLE], event[CJ_EVENT_HANDLE]; } carried;
+typedef struct carried { unsigned char memory[CJ_IPC_MEM_BYTES], event[CJ_IPC_EVENT_BYTES]; } carried;
 
 /* ---- The other process ------------------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static int64_t chain(uint32_t n)
 
 static int64_t import_memory(cj_dptr *d)
 {
-    *d = cj_memory_import(their.s, their.in.memory, sizeof their.in.memory);
+    *d = cj_ipc_import(their.s, their.in.memory, sizeof their.in.memory);
     return d->addr ? CJ_OK : cj_stream_sync(their.s);
 }
 
@@ -50,13 +50,13 @@ static int64_t answer(const peer_question *q)
     cj_dptr again;
     switch (q->what) {
     case BEGIN: return begin();
-    case EVENT: return cj_error_of(their.e = cj_event_import(their.dev, q->handle, CJ_EVENT_HANDLE))->status;
+    case EVENT: return cj_error_of(their.e = cj_event_import(their.dev, q->handle, CJ_IPC_EVENT_BYTES))->status;
     case MEMORY: return memcpy(their.in.memory, q->handle, 64), CJ_OK;
-    case MEMORY_REST: return memcpy(their.in.memory + 64, q->handle, CJ_MEMORY_HANDLE - 64), CJ_OK;
+    case MEMORY_REST: return memcpy(their.in.memory + 64, q->handle, CJ_IPC_MEM_BYTES - 64), CJ_OK;
     case IMPORT: return import_memory(&their.d);
     case IMPORT_AGAIN: return import_memory(&again);
     case READ: return read_word(q->value);
-    case TOO_MUCH: return cj_set32(their.s, their.d, 1, WORDS + 1) == CJ_EINVAL ? cj_stream_sync(their.s) : -1;
+    case TOO_MUCH: return cj_fill32(their.s, their.d, 1, WORDS + 1) == CJ_EINVAL ? cj_stream_sync(their.s) : -1;
     case CHAIN: return chain((uint32_t)q->value);
     case SYNC: return cj_stream_sync(their.s);
     case FREE: return cj_free(their.dev, their.d);
@@ -71,14 +71,14 @@ static void refusals(cj_device *dev, cj_stream *s, const carried *out)
 {
     carried c;
     cj_dptr plain = cj_alloc(s, 64);
-    tap_is_int(cj_memory_export(dev, plain, c.memory, sizeof c.memory), CJ_EINVAL, "memory of cj_alloc is not given out");
-    tap_has_str(cj_error_of(dev)->message, "cj_shared_alloc", "and the mend is named");
+    tap_is_int(cj_ipc_export(dev, plain, c.memory, sizeof c.memory), CJ_EINVAL, "memory of cj_alloc is not given out");
+    tap_has_str(cj_error_of(dev)->message, "cj_ipc_alloc", "and the mend is named");
     cj_free(dev, plain);
-    tap_is_uint(cj_memory_import(s, out->memory, sizeof out->memory).addr, 0, "the process that gave it out does not take it in");
+    tap_is_uint(cj_ipc_import(s, out->memory, sizeof out->memory).addr, 0, "the process that gave it out does not take it in");
     tap_is_int(cj_stream_sync(s), CJ_EINVAL, "which is an error");
     tap_has_str(cj_error_of(s)->message, "which has the memory: use that", "with its mend");
     memset(&c, 0x5a, sizeof c);
-    tap_is_uint(cj_memory_import(s, c.memory, sizeof c.memory).addr, 0, "nor what is no handle");
+    tap_is_uint(cj_ipc_import(s, c.memory, sizeof c.memory).addr, 0, "nor what is no handle");
     tap_ok(cj_stream_sync(s) != CJ_OK, "which is an error too");
 }
 
@@ -88,7 +88,7 @@ static void in_order(peer *p, cj_stream *s, cj_event *e, cj_dptr d)
     latch l = LATCH_CLOSED;
     uint32_t *out = malloc(4 * WORDS);
     latch_hold(s, &l);
-    cj_set32(s, d, 100, WORDS);
+    cj_fill32(s, d, 100, WORDS);
     cj_event_record(e, s);
     tap_is_int(peer_ask(p, CHAIN, 11, NULL), CJ_OK, "a kernel there waits for what is written here");
     tap_is_int(cj_stream_wait(s, e), CJ_OK, "and a copy here for that kernel");
@@ -105,7 +105,7 @@ static void in_order(peer *p, cj_stream *s, cj_event *e, cj_dptr d)
 static bool begun(peer *p, const carried *out)
 {
     unsigned char rest[64] = { 0 };
-    memcpy(rest, out->memory + 64, CJ_MEMORY_HANDLE - 64);
+    memcpy(rest, out->memory + 64, CJ_IPC_MEM_BYTES - 64);
     tap_is_int(peer_ask(p, BEGIN, 0, NULL), CJ_OK, "another process");
     peer_ask(p, MEMORY, 0, out->memory);
     peer_ask(p, MEMORY_REST, 0, rest);
@@ -147,11 +147,11 @@ int main(int argc, char **argv)
     cj_driver *drv = cj_driver_open(NULL);
     cj_device *dev = cj_device_open(drv, 0);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_event *e = cj_event_create(dev, CJ_EVENT(.shared = 1));
-    cj_dptr d = cj_shared_alloc(s, 4 * WORDS);
-    cj_set32(s, d, 5, WORDS);
+    cj_event *e = cj_event_create(dev, CJ_EVENT(.ipc = 1));
+    cj_dptr d = cj_ipc_alloc(s, 4 * WORDS);
+    cj_fill32(s, d, 5, WORDS);
     tap_is_int(cj_stream_sync(s), CJ_OK, "memory that may be given out");
-    cj_status st = cj_memory_export(dev, d, out.memory, sizeof out.memory);
+    cj_status st = cj_ipc_export(dev, d, out.memory, sizeof out.memory);
     if (st == CJ_OK) st = cj_event_export(e, out.event, sizeof out.event);
     if (st != CJ_OK && tap_on_gpu()) {
         tap_skip(1, "this driver gives nothing to other processes: %s", cj_error_last()->message);

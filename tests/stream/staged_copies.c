@@ -87,22 +87,22 @@ static void check_ranges(fake_bench *b)
         { "overlapping ranges", cj_copy(b->s, d, cj_offset(d, 8), 16), "overlap" },
         { "ranges that overlap the other way", cj_copy(b->s, cj_offset(d, 8), d, 16), "overlap" },
         { "the same range", cj_copy(b->s, d, d, 1), "overlap" },
-        { "a 2-byte fill at an odd address", cj_set16(b->s, cj_offset(d, 1), 7, 1), "not aligned to 2" },
-        { "a 4-byte fill at an even address", cj_set32(b->s, cj_offset(d, 2), 7, 1), "not aligned to 4" },
-        { "a fill that is too long", cj_set32(b->s, d, 7, 17), "68 bytes do not fit, 64 are left" },
-        { "a fill of more than there is", cj_set32(b->s, d, 7, SIZE_MAX / 2), "beyond any memory" },
+        { "a 2-byte fill at an odd address", cj_fill16(b->s, cj_offset(d, 1), 7, 1), "not aligned to 2" },
+        { "a 4-byte fill at an even address", cj_fill32(b->s, cj_offset(d, 2), 7, 1), "not aligned to 4" },
+        { "a fill that is too long", cj_fill32(b->s, d, 7, 17), "68 bytes do not fit, 64 are left" },
+        { "a fill of more than there is", cj_fill32(b->s, d, 7, SIZE_MAX / 2), "beyond any memory" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_EINVAL, "%s is refused", cases[i].name);
     cj_stream_sync(b->s);
     for (size_t i = 0; i < 2; i++) {
-        cj_status st = i ? cj_copy_to_host(b->s, host, cj_offset(d, 60), 5) : cj_set32(b->s, cj_offset(d, 2), 7, 1);
+        cj_status st = i ? cj_copy_to_host(b->s, host, cj_offset(d, 60), 5) : cj_fill32(b->s, cj_offset(d, 2), 7, 1);
         tap_has_str(cj_error_of(b->s)->message, cases[i ? 3 : 9].message, "the message of %d says what", st);
         cj_stream_sync(b->s);
     }
     tap_is_int(cj_copy(b->s, d, cj_offset(d, 32), 32), CJ_OK, "ranges that touch do not overlap");
-    cj_set8(b->s, d, 0xab, 63);
-    cj_set16(b->s, cj_offset(d, 2), 0x1234, 3);
-    cj_set32(b->s, cj_offset(d, 60), 0x55667788, 1);
+    cj_fill8(b->s, d, 0xab, 63);
+    cj_fill16(b->s, cj_offset(d, 2), 0x1234, 3);
+    cj_fill32(b->s, cj_offset(d, 60), 0x55667788, 1);
     cj_copy_to_host(b->s, host, d, 64);
     unsigned char want[64];
     memset(want, 0xab, 64);

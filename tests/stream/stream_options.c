@@ -84,14 +84,14 @@ static void check_per_thread(fake_bench *b)
     cj_stream *w = cj_stream_wrap(b->dev, (void *)2);
     cj_dptr d = cj_alloc(w, 64);
     fake_forget();
-    cj_set32(w, d, 0, 16);
+    cj_fill32(w, d, 0, 16);
     tap_ok(fake_calls(CJI_CU_ID_cuEventRecord) == 1 && fake_calls(CJI_CU_ID_cuStreamWaitEvent) == 1, "the other stream follows each piece of work");
     fake_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_OUT_OF_MEMORY);
-    tap_is_int(cj_set32(w, d, 0, 16), CJ_OK, "where it cannot");
+    tap_is_int(cj_fill32(w, d, 0, 16), CJ_OK, "where it cannot");
     tap_is_int(fake_calls(CJI_CU_ID_cuStreamSynchronize), 1, "the work is waited for");
     fake_capture_foreign((void *)2, true);
     fake_forget();
-    cj_set32(w, d, 0, 16);
+    cj_fill32(w, d, 0, 16);
     tap_is_int(fake_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not drawn into a capture that somebody else began");
     fake_capture_foreign((void *)2, false);
     cj_free(b->dev, d);

@@ -14,7 +14,7 @@ static void stream_times(fake_bench *b)
 {
     fake_hold(cj_stream_raw(b->s));
     cj_dptr d = cj_alloc(b->s, 64);
-    cj_set8(b->s, d, 1, 64);
+    cj_fill8(b->s, d, 1, 64);
     tap_is_int(cj_stream_sync_for(b->s, 0), CJ_ETIMEOUT, "a stream with work is not done at once");
     tap_has_str(cj_error_last()->message, "it goes on", "the thread's record says that it goes on");
     fake_forget();
@@ -24,7 +24,7 @@ static void stream_times(fake_bench *b)
     tap_ok(all_relaxed(CJI_CU_ID_cuStreamQuery), "always in relaxed capture mode");
     tap_is_int(fake_calls(CJI_CU_ID_cuStreamSynchronize), 0, "and never waited for without end");
     tap_is_int(cj_error_of(b->s)->status, CJ_OK, "which is no failure of the stream");
-    cj_set16(b->s, cj_offset(d, 1), 0, 1);
+    cj_fill16(b->s, cj_offset(d, 1), 0, 1);
     tap_is_int(cj_stream_sync_for(b->s, 0), CJ_ETIMEOUT, "a failure that the stream keeps waits for its end");
     fake_let_go(cj_stream_raw(b->s));
     tap_is_int(cj_stream_sync_for(b->s, 10000), CJ_EINVAL, "and is returned there, as by cj_stream_sync");
@@ -42,7 +42,7 @@ static void event_times(fake_bench *b)
     tap_is_int(cj_event_sync_for(e, 0), CJ_OK, "an event that was never recorded is reached");
     fake_hold(cj_stream_raw(b->s));
     cj_dptr d = cj_alloc(b->s, 64);
-    cj_set8(b->s, d, 1, 64);
+    cj_fill8(b->s, d, 1, 64);
     cj_event_record(e, b->s);
     fake_forget();
     tap_is_int(cj_event_sync_for(e, 1), CJ_ETIMEOUT, "behind work that is held it is not");
@@ -78,15 +78,15 @@ static void beside_captures(fake_bench *b)
 
 static void between_processes(fake_bench *b)
 {
-    char handle[CJ_EVENT_HANDLE] = { 0 };
+    char handle[CJ_IPC_EVENT_BYTES] = { 0 };
     cj_event *plain = cj_event_create(b->dev, NULL), *shared, *both, *other;
     fake_forget();
-    shared = cj_event_create(b->dev, CJ_EVENT(.shared = 1));
+    shared = cj_event_create(b->dev, CJ_EVENT(.ipc = 1));
     tap_is_uint(fake.log[fake_find(CJI_CU_ID_cuEventCreate, 0)].arg[1], CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, "a shared event has the driver's flags");
-    both = cj_event_create(b->dev, CJ_EVENT(.shared = 1, .timing = 1));
+    both = cj_event_create(b->dev, CJ_EVENT(.ipc = 1, .timing = 1));
     tap_is_int(cj_error_of(both)->status, CJ_EINVAL, "with timing it is refused");
     tap_is_int(cj_event_export(plain, handle, sizeof handle), CJ_EINVAL, "an event of this process is not given out");
-    tap_has_str(cj_error_of(plain)->message, "CJ_EVENT(.shared = 1)", "and the mend is named");
+    tap_has_str(cj_error_of(plain)->message, "CJ_EVENT(.ipc = 1)", "and the mend is named");
     tap_is_int(cj_event_export(shared, handle, sizeof handle - 1), CJ_EINVAL, "nor into too few bytes");
     tap_is_int(cj_event_export(shared, NULL, sizeof handle), CJ_EINVAL, "nor to NULL");
     tap_is_int(cj_event_export(shared, handle, sizeof handle), CJ_OK, "else it is");

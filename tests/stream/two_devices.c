@@ -24,14 +24,14 @@ static void copies(void)
     latch l = LATCH_CLOSED;
     cj_event *e = cj_event_create(dev[0], NULL);
     latch_hold(s[0], &l);
-    cj_set32(s[0], d[0], 41, N);
+    cj_fill32(s[0], d[0], 41, N);
     cj_event_record(e, s[0]);
     cj_stream_wait(s[1], e);
     tap_is_int(cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES), CJ_OK, "a stream of one device takes from the other");
     tap_is_int(cj_stream_query(s[1]), CJ_ENOTREADY, "behind an event of that");
     latch_open(&l);
     tap_is_uint(first_of(1), 41, "and has it");
-    cj_set32(s[0], d[0], 42, N);
+    cj_fill32(s[0], d[0], 42, N);
     tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[0], d[0], BYTES), CJ_OK, "a stream gives to the other");
     cj_stream_join(s[1], s[0]);
     tap_is_uint(first_of(1), 42, "which has it behind a join");
@@ -49,10 +49,10 @@ static void boxes(void)
     uint32_t in[N];
     for (uint32_t i = 0; i < N; i++) in[i] = i;
     cj_copy_to_device(s[0], d[0], in, BYTES);
-    cj_set32(s[1], d[1], 9, N);
+    cj_fill32(s[1], d[1], 9, N);
     cj_stream_join(s[0], s[1]);
     /* 3 slices of 4 rows of 8 bytes */
-    tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .dst_rows = 5, .src = d[0],
+    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .dst_rows = 5, .src = d[0],
                                         .src_pitch = 12, .src_rows = 6)), CJ_OK, "a box between devices");
     cj_stream_join(s[1], s[0]);
     first_of(1);
@@ -63,15 +63,15 @@ static void boxes(void)
     tap_ok(right, "arrives");
     tap_ok(out[2] == 9 && out[16] == 9, "and changes nothing between");
     /* the same without a gap between slices: one slice of 12 rows */
-    cj_set32(s[1], d[1], 9, N);
+    cj_fill32(s[1], d[1], 9, N);
     cj_stream_join(s[0], s[1]);
-    tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0], .src_pitch = 12)),
+    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0], .src_pitch = 12)),
                CJ_OK, "slices that lie close together");
     cj_stream_join(s[1], s[0]);
     first_of(1);
     for (uint32_t y = 0; y < 12; y++) right = right && out[y * 4] == y * 3 && out[y * 4 + 1] == y * 3 + 1 && out[y * 4 + 2] == 9;
     tap_ok(right, "arrive too");
-    tap_is_int(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
+    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
                "host memory goes by a stream of its device");
     tap_has_str(cj_error_of(s[0])->message, "by a stream or graph of the device that has the other end", "and that is said");
     cj_stream_sync(s[0]);
@@ -82,7 +82,7 @@ static void freed_in_use(void)
 {
     latch l = LATCH_CLOSED;
     cj_dptr source = cj_alloc(s[0], BYTES);
-    cj_set32(s[0], source, 77, N);
+    cj_fill32(s[0], source, 77, N);
     cj_stream_sync(s[0]);
     latch_hold(s[1], &l);
     cj_copy_peer(s[1], dev[1], d[1], dev[0], source, BYTES);
@@ -97,7 +97,7 @@ static void freed_in_use(void)
     source = cj_alloc(s[0], BYTES);
     cj_stream_sync(s[0]);
     latch_hold(s[1], &l);
-    tap_is_int(cj_used_on(dev[0], source, s[1]), CJ_OK, "a use by a stream of the other device can be said");
+    tap_is_int(cj_stream_use(s[1], source), CJ_OK, "a use by a stream of the other device can be said");
     cj_free(dev[0], source);
     tap_is_uint(cj_device_collect(dev[0]), 1, "and is waited for");
     latch_open(&l);
@@ -109,18 +109,18 @@ static void freed_in_use(void)
 static void captured(void)
 {
     cj_dptr source = cj_alloc(s[0], BYTES);
-    cj_set32(s[0], source, 5, N);
+    cj_fill32(s[0], source, 5, N);
     cj_stream_sync(s[0]);
     cj_capture_begin(s[1], CJ_CAPTURE_THREAD);
     tap_is_int(cj_copy_peer(s[1], dev[1], d[1], dev[0], source, BYTES), CJ_OK, "a copy between devices is captured");
     cj_graph *g = cj_capture_end(s[1]);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     tap_is_int(cj_error_of(x)->status, CJ_OK, "the graph is whole");
     cj_free(dev[0], source);
-    cj_exec_launch(x, s[1]);
+    cj_graph_launch(s[1], x);
     tap_is_uint(first_of(1), 5, "and runs, with memory of the other device that was freed meanwhile");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_device_sync(dev[0]);
     cj_device_collect(dev[1]);
     tap_is_uint(cj_device_collect(dev[0]), 0, "which goes with the graph");
@@ -130,31 +130,31 @@ static void captured(void)
 static void as_nodes(void)
 {
     cj_dptr source = cj_alloc(s[0], BYTES);
-    cj_set32(s[0], source, 6, N);
-    cj_set32(s[1], d[1], 1, N);
+    cj_fill32(s[0], source, 6, N);
+    cj_fill32(s[1], d[1], 1, N);
     cj_stream_sync(s[0]);
     cj_stream_sync(s[1]);
     for (int on = 0; on < 2; on++) {
         cj_graph *g = cj_graph_create(dev[on]);
-        cj_node *fill = on ? NULL : cj_graph_set32(g, NULL, source, 7, N);
+        cj_node *fill = on ? NULL : cj_graph_fill32(g, NULL, source, 7, N);
         cj_node *n = cj_graph_copy_peer(g, fill ? CJ_NODES(fill) : NULL, dev[1], d[1], dev[0], source, BYTES);
-        cj_node *m = cj_graph_copy_box(g, CJ_NODES(n), CJ_BOX(.width = 4, .height = 8, .depth = 2, .dst = d[0], .dst_pitch = 16, .dst_device = dev[0],
+        cj_node *m = cj_graph_copy_3d(g, CJ_NODES(n), CJ_COPY_3D(.width = 4, .height = 8, .depth = 2, .dst = d[0], .dst_pitch = 16, .dst_device = dev[0],
                                                               .src = d[1], .src_pitch = 8, .src_device = dev[1]));
         tap_is_int(cj_error_of(n)->status, CJ_OK, "a copy between devices as a node of device %d: %s", on, cj_error_of(n)->message);
         tap_is_int(cj_error_of(m)->status, CJ_OK, "and a box back: %s", cj_error_of(m)->message);
-        cj_exec *x = cj_graph_instantiate(g, NULL);
+        cj_graph_exec *x = cj_graph_instantiate(g, NULL);
         cj_graph_free(g);
-        cj_set32(s[0], d[0], 0, N);
+        cj_fill32(s[0], d[0], 0, N);
         cj_stream_sync(s[0]);
         if (on) cj_free(dev[0], source); /* the graph keeps it */
-        tap_is_int(cj_exec_launch(x, s[on]), CJ_OK, "are launched: %s", cj_error_of(x)->message);
+        tap_is_int(cj_graph_launch(s[on], x), CJ_OK, "are launched: %s", cj_error_of(x)->message);
         cj_stream_sync(s[on]);
         tap_is_uint(first_of(1), 7, "and there");
         uint32_t back[64] = { 0 };
         cj_copy_to_host(s[0], back, d[0], sizeof back);
         cj_stream_sync(s[0]);
         tap_ok(back[0] == 7 && back[4] == 7 && back[60] == 7 && !back[1] && !back[61], "row by row");
-        cj_exec_free(x);
+        cj_graph_exec_free(x);
     }
     cj_device_sync(dev[0]);
     cj_device_sync(dev[1]);
@@ -166,20 +166,20 @@ static void as_nodes(void)
 static void barrier(void)
 {
     latch l = LATCH_CLOSED;
-    cj_hub *h = cj_hub_create(dev[1]);
-    cj_hub_time t;
-    cj_hub_time_defaults(&t);
+    cj_stream_barrier *h = cj_stream_barrier_create(dev[1]);
+    cj_stream_barrier_time t;
+    cj_stream_barrier_time_defaults(&t);
     latch_hold(s[0], &l);
-    cj_set32(s[0], d[0], 90, N);
-    tap_is_int(cj_hub_barrier(h, s, 2), CJ_OK, "a barrier over both devices");
+    cj_fill32(s[0], d[0], 90, N);
+    tap_is_int(cj_stream_barrier_enqueue(h, s, 2), CJ_OK, "a barrier over both devices");
     cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES);
     tap_is_int(cj_stream_query(s[1]), CJ_ENOTREADY, "holds the one for the other");
-    tap_is_int(cj_hub_took(h, &t), CJ_ENOTREADY, "and has no time yet");
+    tap_is_int(cj_stream_barrier_elapsed(h, &t), CJ_ENOTREADY, "and has no time yet");
     latch_open(&l);
     tap_is_uint(first_of(1), 90, "then it goes on");
-    tap_ok(cj_hub_took(h, &t) == CJ_OK && t.clock == CJ_HUB_DEVICE && t.ms >= 0, "and tells its time on its device");
-    tap_is_int(cj_hub_sync_for(h, s, 2, 10000), CJ_OK, "the host waits for both");
-    cj_hub_free(h);
+    tap_ok(cj_stream_barrier_elapsed(h, &t) == CJ_OK && t.clock == CJ_STREAM_BARRIER_CLOCK_DEVICE && t.ms >= 0, "and tells its time on its device");
+    tap_is_int(cj_stream_barrier_sync_for(h, s, 2, 10000), CJ_OK, "the host waits for both");
+    cj_stream_barrier_free(h);
 }
 
 /* What a kernel's argument leads to stays for the graph, also where it is memory of another device: captured, as a node, set in an exec. */
@@ -188,7 +188,7 @@ static void graphs_of_there(cj_kernel *add)
     static const char *const how[] = { "captured", "a node", "set in an exec" };
     for (int i = 0; i < 3; i++) {
         cj_dptr m = cj_alloc(s[0], BYTES);
-        cj_set32(s[0], m, 40, N);
+        cj_fill32(s[0], m, 40, N);
         cj_stream_join(s[1], s[0]);
         cj_graph *g;
         cj_node *n = NULL;
@@ -200,13 +200,13 @@ static void graphs_of_there(cj_kernel *add)
             g = cj_graph_create(dev[1]);
             n = cj_graph_kernel(g, NULL, add, cj_threads(N, 64), i == 1 ? m : d[1], N, 4);
         }
-        cj_exec *x = cj_graph_instantiate(g, NULL);
-        if (i == 2) cj_exec_set_args(x, n, m, N, 4);
+        cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+        if (i == 2) cj_graph_exec_set_args(x, n, m, N, 4);
         cj_graph_free(g);
         cj_free(dev[0], m);
-        cj_exec_launch(x, s[1]);
+        cj_graph_launch(s[1], x);
         tap_is_int(cj_stream_sync(s[1]), CJ_OK, "%s: memory of the other device that was freed is there", how[i]);
-        cj_exec_free(x);
+        cj_graph_exec_free(x);
         cj_device_collect(dev[1]);
         tap_is_uint(cj_device_collect(dev[0]), 0, "... and goes with the graph");
     }
@@ -216,22 +216,22 @@ static void kernels(void)
 {
     cj_ptx *m = latch_add_module();
     cj_kernel *add = cj_kernel_load(dev[1], m, "add");
-    if (!cj_device_can_reach(dev[1], dev[0])) {
-        tap_is_int(cj_device_reach(dev[1], dev[0]), CJ_ENOTSUP, "these devices cannot reach each other, and that is said");
+    if (!cj_device_can_access_peer(dev[1], dev[0])) {
+        tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_ENOTSUP, "these devices cannot reach each other, and that is said");
         tap_skip(10, "no access between these devices");
     } else {
-        tap_is_int(cj_device_reach(dev[1], dev[0]), CJ_OK, "device 1 may reach device 0");
-        tap_is_int(cj_device_reach(dev[1], dev[0]), CJ_OK, "asked for twice too");
-        cj_set32(s[0], d[0], 30, N);
+        tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_OK, "device 1 may reach device 0");
+        tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_OK, "asked for twice too");
+        cj_fill32(s[0], d[0], 30, N);
         cj_stream_join(s[1], s[0]);
         tap_is_int(cj_launch(s[1], add, cj_threads(N, 64), d[0], N, 3), CJ_OK, "a kernel there is given memory of here");
-        cj_used_on(dev[0], d[0], s[1]);
+        cj_stream_use(s[1], d[0]);
         cj_stream_join(s[0], s[1]);
         tap_is_uint(first_of(0), 33, "and has changed it");
         graphs_of_there(add);
     }
-    tap_is_int(cj_device_can_reach(dev[0], dev[0]), 1, "a device reaches itself");
-    tap_is_int(cj_device_reach(dev[0], dev[0]), CJ_OK, "and may");
+    tap_is_int(cj_device_can_access_peer(dev[0], dev[0]), 1, "a device reaches itself");
+    tap_is_int(cj_device_enable_peer(dev[0], dev[0]), CJ_OK, "and may");
     cj_kernel_free(add);
     cj_ptx_free(m);
 }

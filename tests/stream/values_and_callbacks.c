@@ -76,34 +76,34 @@ static void check_many(fake_bench *b)
     cj_dptr d = cj_alloc(b->s, 16);
     uint32_t *word = (uint32_t *)(uintptr_t)d.addr;
     memset(word, 0, 16);
-    cj_value_op ops[3] = { { .kind = CJ_VALUE_WRITE32, .d = d, .value = 7 }, { .kind = CJ_VALUE_WAIT64, .how = CJ_COMPARE_NOR, .d = cj_offset(d, 8), .value = 9 },
-                           { .kind = CJ_VALUE_WRITE64, .d = cj_offset(d, 8), .value = UINT64_C(0x1234567890) } };
+    cj_mem_op ops[3] = { { .kind = CJ_MEM_OP_WRITE32, .d = d, .value = 7 }, { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_NOR, .d = cj_offset(d, 8), .value = 9 },
+                           { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(d, 8), .value = UINT64_C(0x1234567890) } };
     fake_forget();
-    tap_is_int(cj_stream_values(b->s, ops, 3), CJ_OK, "three ops");
+    tap_is_int(cj_stream_mem_ops(b->s, ops, 3), CJ_OK, "three ops");
     tap_is_int(fake_calls(CJI_CU_ID_cuStreamBatchMemOp), 1, "are one call of the driver");
     int k = fake_find(CJI_CU_ID_cuStreamBatchMemOp, 0);
     tap_ok(k >= 0 && fake.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && fake.log[k].arg[1] == 3 && !fake.log[k].arg[3], "with stream, number and no flags");
     tap_ok(word[0] == 7 && word[2] == 0x34567890 && word[3] == 0x12, "which writes what was said");
     ops[2].d = cj_offset(d, 12);
-    tap_is_int(cj_stream_values(b->s, ops, 3), CJ_EINVAL, "one that is not aligned is refused");
+    tap_is_int(cj_stream_mem_ops(b->s, ops, 3), CJ_EINVAL, "one that is not aligned is refused");
     tap_has_str(cj_error_of(b->s)->message, "op 2: ", "... by its place");
     cj_stream_sync(b->s);
     ops[2].d = cj_offset(d, 8);
     fake_fail(CJI_CU_ID_cuStreamBatchMemOp, 0, CUDA_ERROR_NOT_SUPPORTED);
-    tap_is_int(cj_stream_values(b->s, ops, 3), CJ_ENOTSUP, "what the device lacks is CJ_ENOTSUP");
+    tap_is_int(cj_stream_mem_ops(b->s, ops, 3), CJ_ENOTSUP, "what the device lacks is CJ_ENOTSUP");
     cj_stream_sync(b->s);
 
     cj_graph *g = cj_graph_create(b->dev);
-    cj_node *n = cj_graph_values(g, NULL, ops, 3);
-    tap_ok(cj_node_kind_of(n) == CJ_NODE_VALUES && fake_calls(CJI_CU_ID_cuGraphAddBatchMemOpNode) == 1, "a node with them: %s", cj_error_of(n)->message);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
+    cj_node *n = cj_graph_mem_ops(g, NULL, ops, 3);
+    tap_ok(cj_node_kind_of(n) == CJ_NODE_MEM_OPS && fake_calls(CJI_CU_ID_cuGraphAddBatchMemOpNode) == 1, "a node with them: %s", cj_error_of(n)->message);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_free(b->dev, d);
     memset(word, 0, 16);
-    tap_is_int(cj_exec_launch(x, b->s), CJ_OK, "its memory was freed: it is launched all the same");
+    tap_is_int(cj_graph_launch(b->s, x), CJ_OK, "its memory was freed: it is launched all the same");
     tap_ok(fake.allocated == 1 && word[0] == 7 && word[2] == 0x34567890, "and writes what the graph has kept");
     cj_graph_free(g);
     tap_is_int(fake.allocated, 1, "the exec keeps it too");
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_stream_sync(b->s);
     cj_device_collect(b->dev);
     tap_is_int(fake.allocated, 0, "then it goes");
@@ -120,23 +120,23 @@ static void tell(void *user, cj_status status)
 static void check_callbacks(fake_bench *b)
 {
     told now = { 0, CJ_ESTATE }, late = { 0, CJ_ESTATE }, none = { 0, CJ_ESTATE };
-    tap_is_int(cj_done_call(b->s, tell, &now), CJ_OK, "a callback on an idle stream");
+    tap_is_int(cj_stream_callback(b->s, tell, &now), CJ_OK, "a callback on an idle stream");
     tap_ok(now.times == 1 && now.status == CJ_OK, "runs once, with CJ_OK");
-    tap_is_int(cj_done_call(b->s, NULL, NULL), CJ_EINVAL, "no function is refused");
+    tap_is_int(cj_stream_callback(b->s, NULL, NULL), CJ_EINVAL, "no function is refused");
     cj_stream_sync(b->s);
     cj_capture_begin(b->t, CJ_CAPTURE_THREAD);
     fake_forget();
-    tap_is_int(cj_done_call(b->t, tell, &none), CJ_ESTATE, "a captured stream takes none");
+    tap_is_int(cj_stream_callback(b->t, tell, &none), CJ_ESTATE, "a captured stream takes none");
     tap_ok(!fake.harmed && !fake_calls(CJI_CU_ID_cuStreamAddCallback), "and the driver does not hear of it");
     cj_graph_free(cj_capture_end(b->t));
     cj_stream_sync(b->t);
     fake_fail(CJI_CU_ID_cuStreamAddCallback, 0, CUDA_ERROR_LAUNCH_FAILED);
-    tap_is_int(cj_done_call(b->s, tell, &none), CJ_EDRIVER, "a call that the driver refuses fails");
+    tap_is_int(cj_stream_callback(b->s, tell, &none), CJ_EDRIVER, "a call that the driver refuses fails");
     fake_fail(CJI_CU_ID_cuStreamAddCallback, 0, CUDA_ERROR_NOT_SUPPORTED);
-    tap_is_int(cj_done_call(b->s, tell, &none), CJ_ENOTSUP, "one that it does not have too");
+    tap_is_int(cj_stream_callback(b->s, tell, &none), CJ_ENOTSUP, "one that it does not have too");
     cj_stream_sync(b->s);
     fake_hold(cj_stream_raw(b->s));
-    tap_is_int(cj_done_call(b->s, tell, &late), CJ_OK, "a callback behind work");
+    tap_is_int(cj_stream_callback(b->s, tell, &late), CJ_OK, "a callback behind work");
     tap_is_int(late.times, 0, "waits for it");
     fake_die(CUDA_ERROR_ILLEGAL_ADDRESS);
     tap_ok(late.times == 1 && late.status == CJ_EDRIVER, "after an error of the device it is told so, once: %d times, %s", late.times, cj_status_name(late.status));

@@ -13,7 +13,7 @@
 #include "tests/tap.h"
 
 const char *const api_handle_name[API_HANDLES] = { "cj_ptx", "cj_fn", "cj_driver", "cj_device", "cj_image", "cj_module",
-                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_exec", "cj_node", "cj_exec_cache", "cj_hub" };
+                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_graph_exec", "cj_node", "cj_graph_exec_cache", "cj_stream_barrier" };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
 void *api_live[API_HANDLES];
@@ -119,9 +119,9 @@ void api_release(int kind, void *object)
     case API_STREAM: cj_stream_free(object); break;
     case API_EVENT: cj_event_free(object); break;
     case API_GRAPH: cj_graph_free(object); break;
-    case API_EXEC: cj_exec_free(object); break;
-    case API_EXEC_CACHE: cj_exec_cache_free(object); break;
-    case API_HUB: cj_hub_free(object); break;
+    case API_EXEC: cj_graph_exec_free(object); break;
+    case API_EXEC_CACHE: cj_graph_exec_cache_free(object); break;
+    case API_HUB: cj_stream_barrier_free(object); break;
     default: break;
     }
 }
@@ -166,8 +166,8 @@ void api_make_live(void)
     h[API_GRAPH] = cj_capture_end(h[API_STREAM]);
     h[API_NODE] = cj_graph_empty(h[API_GRAPH], NULL);
     h[API_EXEC] = cj_graph_instantiate(h[API_GRAPH], NULL);
-    h[API_EXEC_CACHE] = cj_exec_cache_create(h[API_DEVICE], NULL);
-    h[API_HUB] = cj_hub_create(h[API_DEVICE]);
+    h[API_EXEC_CACHE] = cj_graph_exec_cache_create(h[API_DEVICE], NULL);
+    h[API_HUB] = cj_stream_barrier_create(h[API_DEVICE]);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -88,10 +88,10 @@ static void make_failed(void)
     failed[API_STREAM] = cj_stream_wrap(api_live[API_DEVICE], NULL);
     failed[API_EVENT] = cj_event_create(failed[API_DEVICE], NULL);
     failed[API_GRAPH] = cj_capture_end(api_live[API_STREAM]);
-    failed[API_NODE] = cj_graph_host_call(api_live[API_GRAPH], NULL, NULL, NULL);
+    failed[API_NODE] = cj_graph_host_func(api_live[API_GRAPH], NULL, NULL, NULL);
     failed[API_EXEC] = cj_graph_instantiate(failed[API_GRAPH], NULL);
-    failed[API_EXEC_CACHE] = cj_exec_cache_create(failed[API_DEVICE], NULL);
-    failed[API_HUB] = cj_hub_create(failed[API_DEVICE]);
+    failed[API_EXEC_CACHE] = cj_graph_exec_cache_create(failed[API_DEVICE], NULL);
+    failed[API_HUB] = cj_stream_barrier_create(failed[API_DEVICE]);
     for (int i = 0; i < API_HANDLES; i++)
         tap_ok(cj_error_of(failed[i])->status < 0 && cj_error_of(failed[i])->message[0], "a failed %s says why: %s", api_handle_name[i],
                cj_error_of(failed[i])->message);

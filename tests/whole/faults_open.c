@@ -1,4 +1,4 @@
-/* Opens a driver of which the n-th call fails: a layer of cujit/trace.h over the real one. */
+/* Opens a driver of which the n-th call fails: a layer of cujit/interpose.h over the real one. */
 #include "faults.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ cj_driver *faults_open(const char *which, fault_plan *plan)
 {
     faulty = plan;
     cj_driver *under = cj_driver_open(which);
-    cj_driver *drv = cj_driver_open_tapped(under, CJ_TAP(.before = faults_before));
+    cj_driver *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = faults_before));
     cj_driver_close(under);
     return drv;
 }

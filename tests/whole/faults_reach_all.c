@@ -5,21 +5,21 @@
 
 #include "tests/tap.h"
 
-static const char *const headers[] = { "include/cujit/driver.h", "include/cujit/launch.h", "include/cujit/stream.h", "include/cujit/copies.h",
-                                       "include/cujit/hub.h",    "include/cujit/graph.h" };
+static const char *const headers[] = { "include/cujit/driver.h", "include/cujit/launch.h", "include/cujit/stream.h", "include/cujit/copy.h",
+                                       "include/cujit/stream_barrier.h",    "include/cujit/graph.h" };
 
 /* Called through a macro of another name, or not to be called. */
 static const struct { const char *name, *by, *why; } others[] = {
     { "cj_launch_n", "cj_launch", "the macro calls it" },
     { "cj_graph_kernel_n", "cj_graph_kernel", "the macro calls it" },
-    { "cj_exec_set_kernel_n", "cj_exec_set_args", "the macro calls it" },
-    { "cj_driver_open_with", NULL, "opens what the caller hands in; tests/driver/driver_failures lets it fail" },
+    { "cj_graph_exec_set_kernel_n", "cj_graph_exec_set_args", "the macro calls it" },
+    { "cj_driver_open_resolver", NULL, "opens what the caller hands in; tests/driver/driver_failures lets it fail" },
     { "cj_driver_kind", NULL, "reads a field" },
     { "cj_driver_path", NULL, "reads a field" },
     { "cj_driver_version", NULL, "reads a field" },
     { "cj_driver_ptx_version", NULL, "reads a field" },
     { "cj_driver_why", NULL, "reads a field" },
-    { "cj_memory_import", NULL, "leads to memory of another process; tests/stream/shared_memory has one" },
+    { "cj_ipc_import", NULL, "leads to memory of another process; tests/stream/shared_memory has one" },
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

@@ -139,7 +139,7 @@ static cj_val b_shared(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
     (void)m;
     cj_val part = cj_shared(f, "part", CJ_U16, BLOCK), t = cj_thread_id(f, CJ_X);
     cj_set(f, part, t, cj_cvt(f, CJ_U16, cj_get(f, in, i)));
-    cj_barrier(f);
+    cj_block_sync(f);
     return cj_cvt(f, CJ_U32, cj_get(f, part, cj_sub(f, cj_imm(f, BLOCK - 1), t)));
 }
 static uint32_t s_shared(uint32_t i, const uint32_t *in) { return in[i / BLOCK * BLOCK + BLOCK - 1 - i % BLOCK] & 0xffff; }
@@ -149,7 +149,7 @@ static cj_val b_dynamic(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
     (void)m;
     cj_val part = cj_shared_dynamic(f, "bytes", CJ_U64, 8), t = cj_thread_id(f, CJ_X);
     cj_set(f, part, t, cj_mul_wide(f, cj_get(f, in, i), cj_imm(f, 0x10001)));
-    cj_barrier(f);
+    cj_block_sync(f);
     return cj_cvt(f, CJ_U32, cj_shr(f, cj_get(f, part, cj_xor(f, t, cj_imm(f, 5))), cj_imm(f, 16)));
 }
 static uint32_t s_dynamic(uint32_t i, const uint32_t *in) { return (uint32_t)((uint64_t)in[i ^ 5] * 0x10001 >> 16); }
@@ -257,12 +257,12 @@ static cj_val b_atomics(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
     cj_if(f, cj_lt(f, t, cj_imm(f, 4)));
         cj_set(f, c, t, cj_imm(f, 0));
     cj_end(f);
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_atomic_add(f, cj_at(f, c, cj_imm(f, 0)), v);
     cj_atomic_max(f, cj_at(f, c, cj_imm(f, 1)), v);
     cj_atomic_xor(f, cj_at(f, c, cj_imm(f, 2)), v);
     cj_val old = cj_atomic_cas(f, cj_at(f, c, cj_imm(f, 3)), cj_imm(f, 0), cj_let(f, CJ_U32, cj_imm(f, 9)));
-    cj_barrier(f);
+    cj_block_sync(f);
     cj_val sum = cj_add(f, cj_get(f, c, cj_imm(f, 0)), cj_get(f, c, cj_imm(f, 1)));
     cj_val lost = cj_ne(f, old, cj_imm(f, 0));
     cj_ins(f, "and.b32", old, old, 6); /* 0 for the winner, 9 & 6 = 0 for the others */
@@ -354,8 +354,8 @@ int main(void)
         cj_val pin = cj_param_ptr(f, "in", CJ_U32), pout = cj_param_ptr(f, "out", CJ_U32), i = cj_global_id(f, CJ_X);
         cj_set(f, pout, i, cases[c].build(m, f, i, pin));
         cj_kernel *k = cj_kernel_load(dev, m, "k");
-        cj_set32(s, out, 0xdeadbeef, LANES);
-        cj_launch(s, k, cj_with_shared(cj_grid(BLOCKS, BLOCK), cases[c].shared), in, out);
+        cj_fill32(s, out, 0xdeadbeef, LANES);
+        cj_launch(s, k, cj_dims_shared(cj_grid(BLOCKS, BLOCK), cases[c].shared), in, out);
         cj_copy_to_host(s, h + LANES, out, LANES * sizeof *h);
         cj_status st = cj_stream_sync(s);
         int wrong = 0;

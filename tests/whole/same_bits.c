@@ -207,7 +207,7 @@ static bool run(machine *c, const subject *s, size_t n, char *why, size_t size)
 {
     cj_ptx *m = build(s, n);
     cj_kernel *k = cj_kernel_load(c->dev, m, "forms");
-    cj_set32(c->s, c->out, 0, (size_t)LANES * BATCH * 2);
+    cj_fill32(c->s, c->out, 0, (size_t)LANES * BATCH * 2);
     cj_launch(c->s, k, cj_grid(1, LANES), c->in, c->out);
     cj_copy_to_host(c->s, c->host, c->out, (size_t)LANES * n * 8);
     bool ok = cj_stream_sync(c->s) == CJ_OK;

@@ -16,7 +16,7 @@ static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
     cj_kernel *k = cj_module_kernel(same, "k");
     if (work_made(k)) {
         work_did(cj_launch(s, k, cj_grid(2, 32), 1u));
-        work_did(cj_set32(s, var, 3, bytes / 4));
+        work_did(cj_fill32(s, var, 3, bytes / 4));
         work_did(cj_copy_to_host(s, out, var, bytes));
         if (work_waited(s)) sum = out[3] + bytes + (cj_module_device(mod) == dev) + (cj_kernel_module(k) == same) + strlen(cj_module_log(mod)) + strlen(cj_kernel_log(k));
     }
@@ -30,7 +30,7 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
 {
     static uint32_t out;
     uint64_t sum = 0;
-    cj_param_info param = { .size = sizeof param };
+    cj_kernel_param_info param = { .size = sizeof param };
     cj_kernel_info info = { .size = sizeof info };
     cj_module *mod = cj_module_load(dev, m);
     cj_kernel *k = cj_kernel_load(dev, m, "add");
@@ -40,8 +40,8 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
     if (d.addr && work_made(k)) {
         work_did(cj_kernel_param(k, 1, &param));
         work_did(cj_kernel_get_info(k, &info));
-        work_did(cj_set32(s, d, 2, N));
-        work_did(cj_launch(s, k, cj_with_shared(cj_threads(N, 32), 50000), d, N, 3));
+        work_did(cj_fill32(s, d, 2, N));
+        work_did(cj_launch(s, k, cj_dims_shared(cj_threads(N, 32), 50000), d, N, 3));
         work_did(cj_copy_to_host(s, &out, d, 4));
         if (work_waited(s)) sum = out + param.bytes + (uint64_t)cj_kernel_params(k) + (cj_kernel_module(k) == mod) + strlen(cj_kernel_name(k));
     }

@@ -14,12 +14,12 @@ static void copies(void)
     static uint32_t out[N];
     cj_event *e = cj_event_create(dev[1], NULL);
     work_made(e);
-    work_did(cj_set32(s[1], d[1], 5, N));
+    work_did(cj_fill32(s[1], d[1], 5, N));
     work_did(cj_event_record(e, s[1]));
     work_did(cj_stream_wait(s[0], e));
     work_did(cj_copy_peer(s[0], dev[0], d[0], dev[1], d[1], 4 * N));
-    work_did(cj_copy_box(s[0], CJ_BOX(.width = 8, .height = 2, .depth = 2, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0])));
-    work_did(cj_used_on(dev[1], d[1], s[0]));
+    work_did(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 2, .depth = 2, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0])));
+    work_did(cj_stream_use(s[0], d[1]));
     work_did(cj_stream_join(s[1], s[0]));
     work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
     if (work_waited(s[1]) && work_waited(s[0])) sum += out[0] + out[N - 1];
@@ -29,10 +29,10 @@ static void copies(void)
 static void kernels(cj_kernel *k)
 {
     static uint32_t out[N];
-    cj_device_can_reach(dev[0], dev[1]); /* has no failure of its own: asked in vain it is 0 */
-    if (work_may(cj_device_reach(dev[0], dev[1]))) {
+    cj_device_can_access_peer(dev[0], dev[1]); /* has no failure of its own: asked in vain it is 0 */
+    if (work_may(cj_device_enable_peer(dev[0], dev[1]))) {
         work_did(cj_launch(s[0], k, cj_threads(N, 32), d[1], N, 1));
-        work_did(cj_used_on(dev[1], d[1], s[0]));
+        work_did(cj_stream_use(s[0], d[1]));
     }
     work_did(cj_stream_join(s[1], s[0]));
     work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
@@ -44,17 +44,17 @@ static void captures(void)
     static uint32_t out[N];
     work_did(cj_capture_begin(s[0], CJ_CAPTURE_THREAD));
     work_did(cj_stream_fork(s[0], s[1]));
-    work_did(cj_set32(s[1], d[1], 9, N));
+    work_did(cj_fill32(s[1], d[1], 9, N));
     work_did(cj_stream_join(s[0], s[1]));
     work_did(cj_copy_peer(s[0], dev[0], d[0], dev[1], d[1], 4 * N));
     work_did(cj_copy_to_host(s[0], out, d[0], 4 * N));
     cj_graph *g = cj_capture_end(s[0]);
     work_made(g);
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    if (work_made(x)) work_did(cj_exec_launch(x, s[0]));
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    if (work_made(x)) work_did(cj_graph_launch(s[0], x));
     if (work_waited(s[0])) sum += out[N - 1];
     cj_stream_sync(s[1]);
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 
@@ -62,14 +62,14 @@ static void nodes(void)
 {
     static uint32_t out[N];
     cj_graph *g = cj_graph_create(dev[0]);
-    cj_node *fill = cj_graph_set32(g, NULL, d[0], 10, N), *over = cj_graph_copy_peer(g, CJ_NODES(fill), dev[1], d[1], dev[0], d[0], 4 * N);
-    cj_graph_copy_box(g, CJ_NODES(over), CJ_BOX(.width = 8, .height = 4, .depth = 1, .dst = d[0], .src = cj_offset(d[0], 128), .src_pitch = 16));
-    cj_exec *x = cj_graph_instantiate(g, NULL);
-    if (work_made(x)) work_did(cj_exec_launch(x, s[0]));
+    cj_node *fill = cj_graph_fill32(g, NULL, d[0], 10, N), *over = cj_graph_copy_peer(g, CJ_NODES(fill), dev[1], d[1], dev[0], d[0], 4 * N);
+    cj_graph_copy_3d(g, CJ_NODES(over), CJ_COPY_3D(.width = 8, .height = 4, .depth = 1, .dst = d[0], .src = cj_offset(d[0], 128), .src_pitch = 16));
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    if (work_made(x)) work_did(cj_graph_launch(s[0], x));
     work_did(cj_stream_join(s[1], s[0]));
     work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
     if (work_waited(s[1]) && work_waited(s[0])) sum += out[N - 1];
-    cj_exec_free(x);
+    cj_graph_exec_free(x);
     cj_graph_free(g);
 }
 

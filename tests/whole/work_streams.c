@@ -16,20 +16,20 @@ static void copies(void)
     for (uint32_t i = 0; i < N; i++) in[i] = i;
     work_did(cj_copy_to_device(s, d, in, sizeof in));
     work_did(cj_copy(s, e, d, sizeof in));
-    work_did(cj_set8(s, e, 1, 4));
-    work_did(cj_set16(s, cj_offset(e, 4), 2, 2));
-    work_did(cj_set32(s, cj_offset(e, 8), 3, 1));
+    work_did(cj_fill8(s, e, 1, 4));
+    work_did(cj_fill16(s, cj_offset(e, 4), 2, 2));
+    work_did(cj_fill32(s, cj_offset(e, 8), 3, 1));
     work_did(cj_copy_to_host(s, out, e, sizeof out));
     work_did(cj_copy_2d(s, d, 32, e, 16, 16, 4));
     work_did(cj_copy_2d_to_host(s, rows, 24, d, 32, 16, 4));
     work_waited(s); /* a pageable source is read at the call */
     work_did(cj_copy_2d_to_device(s, e, 16, rows, 24, 16, 4));
-    cj_box box, rest = { 0 };
-    cj_box_defaults(&box);
+    cj_copy_3d_params box, rest = { 0 };
+    cj_copy_3d_params_defaults(&box);
     box.width = 8, box.height = 2, box.depth = 2, box.dst = d, box.src = e, box.src_pitch = 16;
-    work_did(cj_copy_box(s, &box));
-    rest = *CJ_BOX(.width = 8, .height = 2, .depth = 2, .dst = d, .dst_pitch = 16, .src_host = in, .src_pitch = 12);
-    work_did(cj_copy_box(s, &rest));
+    work_did(cj_copy_3d(s, &box));
+    rest = *CJ_COPY_3D(.width = 8, .height = 2, .depth = 2, .dst = d, .dst_pitch = 16, .src_host = in, .src_pitch = 12);
+    work_did(cj_copy_3d(s, &rest));
     const cj_copy_item items[] = { { .dst = e, .src = d, .bytes = 32 }, { .dst = d, .src_host = in, .bytes = 16 }, { .dst_host = in, .src = e, .bytes = 32 } };
     work_did(cj_copy_batch(s, items, 3));
     if (work_waited(s)) sum += out[0] + out[1] + out[2] + out[63] + rows[3][3] + in[6];
@@ -58,11 +58,11 @@ static void managed(void)
 {
     cj_dptr m = cj_managed_alloc(s, 4 * N);
     if (!m.addr) return (void)work_made(s);
-    work_may(cj_advise(dev, m, 4 * N, CJ_ADVICE_READ_MOSTLY));
+    work_may(cj_managed_advise(dev, m, 4 * N, CJ_ADVICE_READ_MOSTLY));
     work_may(cj_prefetch_to_device(s, m, 4 * N));
-    work_did(cj_set32(s, m, 7, N));
+    work_did(cj_fill32(s, m, 7, N));
     work_may(cj_prefetch_to_host(s, m, 4 * N));
-    work_may(cj_unadvise(dev, m, 4 * N, CJ_ADVICE_READ_MOSTLY));
+    work_may(cj_managed_unadvise(dev, m, 4 * N, CJ_ADVICE_READ_MOSTLY));
     if (work_waited(s)) sum += ((uint32_t *)cj_managed_host(m))[N - 1];
     work_did(cj_free(dev, m));
 }
@@ -70,12 +70,12 @@ static void managed(void)
 static void events(void)
 {
     float ms = -1;
-    char handle[CJ_EVENT_HANDLE];
-    cj_event *a = cj_event_create(dev, CJ_EVENT(.timing = 1)), *b = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)), *c = cj_event_create(dev, CJ_EVENT(.shared = 1));
+    char handle[CJ_IPC_EVENT_BYTES];
+    cj_event *a = cj_event_create(dev, CJ_EVENT(.timing = 1)), *b = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)), *c = cj_event_create(dev, CJ_EVENT(.ipc = 1));
     work_made(a), work_made(b), work_made(c);
     work_did(cj_event_record(a, s));
     work_did(cj_stream_fork(s, t));
-    work_did(cj_set32(t, d, 8, N));
+    work_did(cj_fill32(t, d, 8, N));
     work_did(cj_stream_join(s, t));
     work_did(cj_event_record(b, s));
     work_did(cj_stream_wait(t, b));
@@ -95,20 +95,20 @@ static void events(void)
 static void callbacks(void)
 {
     static int calls;
-    cj_hub *h = cj_hub_create(dev);
+    cj_stream_barrier *h = cj_stream_barrier_create(dev);
     cj_stream *const both[] = { s, t };
-    cj_hub_time took;
-    cj_hub_time_defaults(&took);
+    cj_stream_barrier_time took;
+    cj_stream_barrier_time_defaults(&took);
     work_made(h);
-    work_did(cj_host_call(s, count_call, &calls));
-    work_did(cj_done_call(s, count_done, &calls));
-    work_did(cj_hub_barrier(h, both, 2));
-    work_did(cj_hub_sync_for(h, both, 2, 5000));
-    if (work_did(cj_hub_took(h, &took))) sum += took.streams;
+    work_did(cj_host_func(s, count_call, &calls));
+    work_did(cj_stream_callback(s, count_done, &calls));
+    work_did(cj_stream_barrier_enqueue(h, both, 2));
+    work_did(cj_stream_barrier_sync_for(h, both, 2, 5000));
+    if (work_did(cj_stream_barrier_elapsed(h, &took))) sum += took.streams;
     work_waited(s); /* they must not outlive their count */
     cj_stream_sync(t);
     sum += (uint64_t)calls;
-    cj_hub_free(h);
+    cj_stream_barrier_free(h);
 }
 
 static void streams(void)
@@ -119,8 +119,8 @@ static void streams(void)
     opts.priority = CJ_PRIORITY_LOW;
     cj_stream *u = cj_stream_create(dev, &opts), *w = cj_stream_wrap(dev, cj_stream_raw(u));
     work_made(u), work_made(w);
-    work_did(cj_set32(w, d, 9, N));
-    work_did(cj_used_on(dev, d, w));
+    work_did(cj_fill32(w, d, 9, N));
+    work_did(cj_stream_use(w, d));
     cj_status asked = cj_stream_query(w);
     if (asked != CJ_ENOTREADY) work_did(asked);
     work_did(cj_stream_sync_for(u, 5000));
