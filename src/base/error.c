@@ -72,8 +72,12 @@ cj_status cji_fail(void *obj, cj_status status, const char *call, const char *fm
 {
     cj_error e;
     va_list args;
+    memset(&e, 0, sizeof e);
+    e.status = status;
+    copy_text(e.call, sizeof e.call, call ? call : "");
+    size_t used = (size_t)snprintf(e.message, sizeof e.message, "%s: ", e.call); /* fits: call is shorter */
     va_start(args, fmt);
-    cji_err_make(&e, status, call, fmt, args);
+    vsnprintf(e.message + used, sizeof e.message - used, fmt, args);
     va_end(args);
     return cji_fail_with(obj, &e);
 }
@@ -145,7 +149,7 @@ cj_status cj_error_clear(void *object)
 {
     cji_obj *o = object;
     if (!o || o->magic != CJI_MAGIC)
-        return cji_fail(NULL, CJ_EHANDLE, "cj_error_clear", "cj_error_clear: the handle is %s", o ? "no cujit object" : "NULL");
+        return cji_fail(NULL, CJ_EHANDLE, "cj_error_clear", "the handle is %s", o ? "no cujit object" : "NULL");
     if (o->flags & (CJI_OBJ_FAILED | CJI_OBJ_STICKY) || o->err_in)
         return cji_fail(NULL, CJ_ESTATE, "cj_error_clear", "the failure of this %s is final; free it and make a new one",
                         cji_tag_name((cji_tag)o->tag));

@@ -81,17 +81,17 @@ static bool foreign(const cji_obj *o, cji_tag tag) { return o->magic != CJI_MAGI
 static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const char *what, void *into)
 {
     const char *want = cji_tag_name(tag);
-    if (!o) return cji_fail(into, CJ_EHANDLE, call, "%s: %s is NULL, wants a %s", call, what ? what : "the handle", want);
+    if (!o) return cji_fail(into, CJ_EHANDLE, call, "%s is NULL, wants a %s", what ? what : "the handle", want);
     if (foreign(o, tag))
-        return cji_fail(into, CJ_EHANDLE, call, "%s: %s is %s%s, wants a %s", call, what ? what : "the handle",
+        return cji_fail(into, CJ_EHANDLE, call, "%s is %s%s, wants a %s", what ? what : "the handle",
                         o->magic == CJI_MAGIC ? "a " : "", cji_tag_name(o->magic == CJI_MAGIC ? (cji_tag)o->tag : CJI_TAG_NONE), want);
     if (tag_rows[tag].driver_side && !(o->flags & CJI_OBJ_IMMORTAL) && o->fork_gen != cji_fork_gen())
         return cji_fail(into, CJ_EFORKED, call,
-                        "%s: the %s was made before fork() and cannot be used in the child; open the driver again in the child", call, want);
+                        "the %s was made before fork() and cannot be used in the child; open the driver again in the child", want);
     if (o->flags & CJI_OBJ_FAILED) {
         cj_error e;
         cji_err_get(o, &e);
-        if (e.status == CJ_OK) return cji_fail(into, CJ_EHANDLE, call, "%s: %s is a %s that could not be made", call, what ? what : "the handle", want);
+        if (e.status == CJ_OK) return cji_fail(into, CJ_EHANDLE, call, "%s is a %s that could not be made", what ? what : "the handle", want);
         return cji_fail_with(into, &e);
     }
     return CJ_OK;
@@ -101,8 +101,8 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
 static cj_status judge_thread(const cji_obj *o, const char *call, const char *what, void *into)
 {
     cj_status st = cji_fail(into, CJ_ESTATE, call,
-                            "%s: %s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
-                            "make the call there, or use a stream of cj_stream_create", call, what ? what : "the stream");
+                            "%s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
+                            "make the call there, or use a stream of cj_stream_create", what ? what : "the stream");
     return cji_fail_with((void *)(uintptr_t)o, &cji_thread()->last), st;
 }
 

@@ -65,7 +65,7 @@ bool cji_check_free(void *obj, cji_tag tag, const char *call);
  * is recorded in `into` as well. */
 cj_status cji_check_arg(void *into, const void *obj, cji_tag tag, const char *call, const char *what);
 
-/* Records a failure of `call` in `obj` (may be NULL: the thread only) and in the thread, and returns `status`.
+/* Records a failure of `call` in `obj` (may be NULL: the thread only) and in the thread, and returns `status`.  The message begins with the call's name.
  * An object with CJI_OBJ_KEEPS_FIRST or CJI_OBJ_STICKY keeps the first. */
 cj_status cji_fail(void *obj, cj_status status, const char *call, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

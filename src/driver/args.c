@@ -71,7 +71,7 @@ static cj_status wrong_kind(void *into, const cj_kernel *k, size_t i, const cj_a
     else if (whole && p->take & TAKE_F64) snprintf(mend, sizeof mend, "; write it as a double, like 2.0");
     else if (a->kind == CJ_ARG_F64 && p->take & TAKE_FLOAT_BITS && p->bytes == 4) snprintf(mend, sizeof mend, "; write it as a float, like 2.0f");
     else if (!p->take) snprintf(mend, sizeof mend, "; pass it with cj_arg_bytes");
-    return cji_fail(into, CJ_EINVAL, call, "%s: %s is %s, the parameter is %s%s", call, which_arg(k, i, what, sizeof what), is, param_kind(p, want, sizeof want), mend);
+    return cji_fail(into, CJ_EINVAL, call, "%s is %s, the parameter is %s%s", which_arg(k, i, what, sizeof what), is, param_kind(p, want, sizeof want), mend);
 }
 
 static cj_status wrong_range(void *into, const cj_kernel *k, size_t i, const cj_arg *a, const char *call)
@@ -80,7 +80,7 @@ static cj_status wrong_range(void *into, const cj_kernel *k, size_t i, const cj_
     if (a->kind == CJ_ARG_I) snprintf(value, sizeof value, "%lld", (long long)a->v.i);
     else if (a->kind == CJ_ARG_U) snprintf(value, sizeof value, "%llu", (unsigned long long)a->v.u);
     else snprintf(value, sizeof value, "%g", a->v.d);
-    return cji_fail(into, CJ_EINVAL, call, "%s: %s is %s, which does not fit %s", call, which_arg(k, i, what, sizeof what), value,
+    return cji_fail(into, CJ_EINVAL, call, "%s is %s, which does not fit %s", which_arg(k, i, what, sizeof what), value,
                     param_kind(&k->param[i], want, sizeof want));
 }
 
@@ -88,10 +88,10 @@ static cj_status wrong_size(void *into, const cj_kernel *k, size_t i, const cj_a
 {
     char what[200], want[60];
     const cji_param *p = &k->param[i];
-    if (!a->v.p) return cji_fail(into, CJ_EINVAL, call, "%s: %s is %u bytes at NULL", call, which_arg(k, i, what, sizeof what), a->size);
+    if (!a->v.p) return cji_fail(into, CJ_EINVAL, call, "%s is %u bytes at NULL", which_arg(k, i, what, sizeof what), a->size);
     param_kind(p, want, sizeof want);
     if (!strstr(want, "bytes")) snprintf(want + strlen(want), sizeof want - strlen(want), ": %u bytes", p->bytes);
-    return cji_fail(into, CJ_EINVAL, call, "%s: %s has %u bytes, the parameter is %s", call, which_arg(k, i, what, sizeof what), a->size, want);
+    return cji_fail(into, CJ_EINVAL, call, "%s has %u bytes, the parameter is %s", which_arg(k, i, what, sizeof what), a->size, want);
 }
 
 static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const char *call)
@@ -100,7 +100,7 @@ static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const cha
     size_t at = 0;
     for (int i = 0; i < k->nparam && at + 40 < sizeof names; i++)
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%.30s", i ? ", " : ": ", k->param[i].name);
-    return cji_fail(into, CJ_EINVAL, call, "%s: %s takes %d argument%s, here %s %zu%s", call, k->name, k->nparam, k->nparam == 1 ? "" : "s", n == 1 ? "is" : "are", n,
+    return cji_fail(into, CJ_EINVAL, call, "%s takes %d argument%s, here %s %zu%s", k->name, k->nparam, k->nparam == 1 ? "" : "s", n == 1 ? "is" : "are", n,
                     k->nparam && *k->param[0].name ? names : "");
 }
 
@@ -182,9 +182,9 @@ cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, si
     pack->slot = pack->slot0;
     if (k->nparam >= 0 && n != (size_t)k->nparam) return wrong_count(into, k, n, call);
     if (n > CJI_PACK) {
-        if (n > 4096) return cji_fail(into, CJ_EINVAL, call, "%s: %s: %zu arguments are more than a kernel can have", call, k->name, n);
+        if (n > 4096) return cji_fail(into, CJ_EINVAL, call, "%s: %zu arguments are more than a kernel can have", k->name, n);
         pack->ptr = cji_alloc(n * (sizeof(void *) + sizeof(uint64_t)));
-        if (!pack->ptr) return cji_fail(into, CJ_ENOMEM, call, "%s: no memory for %zu arguments", call, n);
+        if (!pack->ptr) return cji_fail(into, CJ_ENOMEM, call, "no memory for %zu arguments", n);
         pack->heap = n;
         pack->slot = (uint64_t *)(void *)(pack->ptr + n);
     }
@@ -202,20 +202,20 @@ static cj_status wrong_cluster(void *into, const cj_kernel *k, const cj_dims *d,
 {
     static const char axis[] = "xyz";
     if (!k->dev->info.clusters)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: %s: clusters need sm_90 and driver 520; device %d is %s", call, k->name, k->dev->ordinal, k->dev->sm);
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: clusters need sm_90 and driver 520; device %d is %s", k->name, k->dev->ordinal, k->dev->sm);
     for (int i = 0; i < 3; i++) {
         uint32_t c = d->cluster[i] ? d->cluster[i] : 1;
         if (d->grid[i] % c)
-            return cji_fail(into, CJ_EINVAL, call, "%s: %s: %u blocks in %c are no multiple of the cluster's %u", call, k->name, d->grid[i], axis[i], c);
+            return cji_fail(into, CJ_EINVAL, call, "%s: %u blocks in %c are no multiple of the cluster's %u", k->name, d->grid[i], axis[i], c);
     }
     return CJ_OK;
 }
 
 static cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most, const char *what, char axis, const char *call)
 {
-    if (!n) return cji_fail(into, CJ_EINVAL, call, "%s: %s: 0 %s in %c; a launch has at least one", call, k->name, what, axis);
+    if (!n) return cji_fail(into, CJ_EINVAL, call, "%s: 0 %s in %c; a launch has at least one", k->name, what, axis);
     if (most > 0 && n > (uint32_t)most)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: %u %s in %c, %u more than the device's %d", call, k->name, n, what, axis, n - (uint32_t)most, most);
+        return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d", k->name, n, what, axis, n - (uint32_t)most, most);
     return CJ_OK;
 }
 
@@ -230,21 +230,21 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     }
     uint64_t threads = (uint64_t)d->block[0] * d->block[1] * d->block[2];
     if (dev->block_threads > 0 && threads > (uint64_t)dev->block_threads)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: a block of %u x %u x %u is %llu threads, %llu more than the device's %d", call, k->name, d->block[0], d->block[1],
+        return cji_fail(into, CJ_EINVAL, call, "%s: a block of %u x %u x %u is %llu threads, %llu more than the device's %d", k->name, d->block[0], d->block[1],
                         d->block[2], (unsigned long long)threads, (unsigned long long)(threads - (uint64_t)dev->block_threads), dev->block_threads);
     if (k->info.block_threads > 0 && threads > (uint64_t)k->info.block_threads)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d registers)", call,
+        return cji_fail(into, CJ_EINVAL, call, "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d registers)",
                         k->name, (unsigned long long)threads, (unsigned long long)(threads - (uint64_t)k->info.block_threads), k->info.block_threads, k->info.registers);
     if (d->shared > (uint32_t)k->info.shared_dynamic)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones", call,
+        return cji_fail(into, CJ_EINVAL, call, "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones",
                         k->name, d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic, k->info.shared);
     for (size_t i = 0; i < sizeof d->reserved / sizeof *d->reserved; i++)
         if (d->reserved[i])
-            return cji_fail(into, CJ_EINVAL, call, "%s: %s: reserved[%zu] of the dimensions is %u, wants 0: begin with cj_grid() or { 0 }", call, k->name, i,
+            return cji_fail(into, CJ_EINVAL, call, "%s: reserved[%zu] of the dimensions is %u, wants 0: begin with cj_grid() or { 0 }", k->name, i,
                             d->reserved[i]);
     if (d->cooperative && !dev->cooperative)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: %s: device %d has no cooperative launches", call, k->name, k->dev->ordinal);
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d has no cooperative launches", k->name, k->dev->ordinal);
     if (!d->cluster[0] && (d->cluster[1] || d->cluster[2]))
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: a cluster of 0 x %u x %u blocks; cluster[0] is 1 or more", call, k->name, d->cluster[1], d->cluster[2]);
+        return cji_fail(into, CJ_EINVAL, call, "%s: a cluster of 0 x %u x %u blocks; cluster[0] is 1 or more", k->name, d->cluster[1], d->cluster[2]);
     return d->cluster[0] ? wrong_cluster(into, k, d, call) : CJ_OK;
 }

@@ -163,7 +163,7 @@ cj_device *cj_device_open(cj_driver *drv, int ordinal)
         char has[48];
         snprintf(has, sizeof has, drv->device_count == 0 ? "the driver has none" : drv->device_count == 1 ? "there is one, 0" : "there are 0 to %d",
                  drv->device_count - 1);
-        status = cji_fail(dev, CJ_ENODEVICE, call, "%s: no device %d; %s", call, ordinal, has);
+        status = cji_fail(dev, CJ_ENODEVICE, call, "no device %d; %s", ordinal, has);
     }
     if (status != CJ_OK) return cji_obj_set_failed(dev), dev;
     cji_opened_lock();
@@ -254,9 +254,9 @@ cj_status cj_device_get_info(cj_device *dev, cj_device_info *info)
     static const char call[] = "cj_device_get_info";
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
-    if (!info) return cji_fail(dev, CJ_EINVAL, call, "%s: info is NULL", call);
+    if (!info) return cji_fail(dev, CJ_EINVAL, call, "info is NULL");
     size_t size = info->size;
-    if (size < sizeof size) return cji_fail(dev, CJ_EINVAL, call, "%s: info->size is %zu; set it to sizeof(cj_device_info)", call, size);
+    if (size < sizeof size) return cji_fail(dev, CJ_EINVAL, call, "info->size is %zu; set it to sizeof(cj_device_info)", size);
     memcpy(info, &dev->info, size < sizeof *info ? size : sizeof *info);
     info->size = size;
     return CJ_OK;
@@ -267,7 +267,7 @@ cj_status cj_device_attribute(cj_device *dev, int attribute, int *value)
     static const char call[] = "cj_device_attribute";
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
-    if (!value) return cji_fail(dev, CJ_EINVAL, call, "%s: value is NULL", call);
+    if (!value) return cji_fail(dev, CJ_EINVAL, call, "value is NULL");
     CUresult r = dev->drv->cu.cuDeviceGetAttribute(value, (CUdevice_attribute)attribute, dev->cu);
     if (r == CUDA_SUCCESS) return CJ_OK;
     return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuDeviceGetAttribute", call, "%s: attribute %d", call, attribute);
@@ -296,7 +296,7 @@ cj_status cj_device_sync(cj_device *dev)
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
     if (atomic_load(&dev->hub.captures))
-        return cji_fail(dev, CJ_ESTATE, call, "%s: a stream of the device is being captured, and waiting for the device would break the capture", call);
+        return cji_fail(dev, CJ_ESTATE, call, "a stream of the device is being captured, and waiting for the device would break the capture");
     status = cji_ctx_begin(dev, dev, &ctx, call);
     if (status != CJ_OK) return status;
     CUresult r = dev->drv->cu.cuCtxSynchronize();
@@ -312,7 +312,7 @@ void *cj_host_alloc(cj_device *dev, size_t bytes)
     void *p = NULL;
     cji_calm calm;
     if (cji_check(dev, CJI_TAG_DEVICE, call) != CJ_OK) return NULL;
-    if (!bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: 0 bytes of memory", call), NULL;
+    if (!bytes) return cji_fail(dev, CJ_EINVAL, call, "0 bytes of memory"), NULL;
     cji_late_poll(&dev->hub, 4);
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);

@@ -27,7 +27,7 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, boo
     cji_ctx_leave(img->dev, &ctx);
     if (status != CJ_OK) return status;
     cji_entry_heads(text, &img->heads);
-    return img->heads.failed ? cji_fail(img, CJ_ENOMEM, call, "%s: no memory for the kernels' parameters", call) : CJ_OK;
+    return img->heads.failed ? cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters") : CJ_OK;
 }
 
 cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call)
@@ -41,7 +41,7 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call)
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
     cji_ptx_write(m, CJI_PRINT_LINK, &text);
-    if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "%s: no memory for the module's PTX", call);
+    if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
     else status = compile_text(img, cji_text_str(&text), text.n, false, call);
     cji_text_free(&text);
     return status;
@@ -64,7 +64,7 @@ cj_image *cj_image_create_text(cj_device *dev, const char *ptx)
     cj_status status;
     cj_image *img = new_image(dev, call, &status);
     if (cji_obj_failed(img)) return img;
-    if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "%s: the text is NULL", call);
+    if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "the text is NULL");
     if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), false, call);
     if (status != CJ_OK) cji_obj_set_failed(img);
     return img;
@@ -76,8 +76,8 @@ cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes)
     cj_status status;
     cj_image *img = new_image(dev, call, &status);
     if (cji_obj_failed(img)) return img;
-    if (status == CJ_OK && (!data || !bytes)) status = cji_fail(img, CJ_EINVAL, call, "%s: no bytes", call);
-    if (status == CJ_OK && !(img->data = cji_alloc(bytes))) status = cji_fail(img, CJ_ENOMEM, call, "%s: no memory for %zu bytes", call, bytes);
+    if (status == CJ_OK && (!data || !bytes)) status = cji_fail(img, CJ_EINVAL, call, "no bytes");
+    if (status == CJ_OK && !(img->data = cji_alloc(bytes))) status = cji_fail(img, CJ_ENOMEM, call, "no memory for %zu bytes", bytes);
     if (status == CJ_OK) {
         memcpy(img->data, data, bytes);
         img->bytes = bytes;

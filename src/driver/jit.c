@@ -110,7 +110,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     size_t cubin_size = 0;
     const char *cu_call = "cuLinkCreate";
     *again = false;
-    if (!cji_jit_begin(&jit, log_size, lines)) return cji_fail(obj, CJ_ENOMEM, call, "%s: no memory for the compiler's log", call);
+    if (!cji_jit_begin(&jit, log_size, lines)) return cji_fail(obj, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state);
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkAddData";
@@ -125,8 +125,8 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     if (*again || r != CUDA_SUCCESS) {
         *data = NULL;
     } else if (!cubin_size || !(*data = cji_alloc(cubin_size))) {
-        status = cji_fail(obj, cubin_size ? CJ_ENOMEM : CJ_EDRIVER, call, cubin_size ? "%s: no memory for %zu bytes of compiled code" : "%s: the compiler gave %zu bytes", call,
-                          cubin_size);
+        status = cubin_size ? cji_fail(obj, CJ_ENOMEM, call, "no memory for %zu bytes of compiled code", cubin_size)
+                            : cji_fail(obj, CJ_EDRIVER, call, "the compiler returned no code");
     } else {
         memcpy(*data, cubin, cubin_size);
         *size = cubin_size;
@@ -144,7 +144,7 @@ cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes,
         bool again;
         cj_status status = link_once(obj, dev, ptx, bytes, lines, log_size, data, size, log, &again, call);
         if (!again) return status;
-        if (log_size > SIZE_MAX / 16) return cji_fail(obj, CJ_EJIT, call, "%s: the compiler's log never ends", call);
+        if (log_size > SIZE_MAX / 16) return cji_fail(obj, CJ_EJIT, call, "the compiler's log never ends");
     }
 }
 

@@ -67,7 +67,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
         }
     }
     cji_calm_end(&k->dev->hub, &calm);
-    if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "%s: no memory for the kernel's parameters", call);
+    if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entry_names(k->mod->heads.p ? k->mod->heads.p : "", names, sizeof names);
     return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction", call, "%s: the module has no kernel \"%.80s\"%s%s",
@@ -86,12 +86,12 @@ static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call
         const char *log = cj_module_log(mod);
         cji_text_put(&k->log, log, strlen(log));
     } else if (!name) {
-        status = cji_fail(k, CJ_EINVAL, call, "%s: the name is NULL", call);
+        status = cji_fail(k, CJ_EINVAL, call, "the name is NULL");
     } else {
         k->mod = cji_obj_retain(mod);
         k->dev = mod->dev;
         k->name = cji_strdup(name);
-        status = k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "%s: no memory for the kernel's name", call);
+        status = k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name");
     }
     if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);
     else cji_obj_set_failed(k);
@@ -142,9 +142,9 @@ cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)
     static const char call[] = "cj_kernel_param";
     cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
     if (status != CJ_OK) return status;
-    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_kernel_param_info)", call);
-    if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "%s: the parameters of %s are not known (driver 550 or newer tells them)", call, k->name);
-    if (i < 0 || i >= k->nparam) return cji_fail(k, CJ_EINVAL, call, "%s: no parameter %d; %s has %d", call, i, k->name, k->nparam);
+    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_param_info)");
+    if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "the parameters of %s are not known (driver 550 or newer tells them)", k->name);
+    if (i < 0 || i >= k->nparam) return cji_fail(k, CJ_EINVAL, call, "no parameter %d; %s has %d", i, k->name, k->nparam);
     const cji_param *p = &k->param[i];
     cj_kernel_param_info full = { .size = info->size, .name = p->name, .type = p->type, .pointer = p->pointer, .offset = p->offset, .bytes = p->bytes };
     memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
@@ -156,7 +156,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
     static const char call[] = "cj_kernel_get_info";
     cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
     if (status != CJ_OK) return status;
-    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_kernel_info)", call);
+    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
     size_t size = info->size;
     memcpy(info, &k->info, size < sizeof *info ? size : sizeof *info);
     info->size = size;

@@ -133,13 +133,13 @@ static struct cji_tap *new_tap(cj_driver *into, cj_driver *under, const cj_inter
     cj_interposer_opts o;
     if (cji_check_arg(into, under, CJI_TAG_DRIVER, call, "the driver below") != CJ_OK) return NULL;
     if (!take_options(&o, opts)) {
-        cji_fail(into, CJ_EINVAL, call, "%s: the size field of cj_interposer_opts is %zu, wants %zu: fill the options with cj_interposer_defaults first", call, opts->size,
+        cji_fail(into, CJ_EINVAL, call, "the size field of cj_interposer_opts is %zu, wants %zu: fill the options with cj_interposer_defaults first", opts->size,
                  sizeof o);
         return NULL;
     }
     struct cji_tap *tap = cji_zalloc(sizeof *tap);
     if (!tap) {
-        cji_fail(into, CJ_ENOMEM, call, "%s: no memory for the layer", call);
+        cji_fail(into, CJ_ENOMEM, call, "no memory for the layer");
         return NULL;
     }
     tap->under = cji_obj_retain(under);
@@ -147,7 +147,7 @@ static struct cji_tap *new_tap(cj_driver *into, cj_driver *under, const cj_inter
     tap->fork_gen = cji_fork_gen();
     atomic_init(&tap->calls, 0);
     if (take_slot(tap)) return tap;
-    cji_fail(into, CJ_EBUSY, call, "%s: %d layers are open already, and a process has room for no more: close one, or put the work of two into one", call,
+    cji_fail(into, CJ_EBUSY, call, "%d layers are open already, and a process has room for no more: close one, or put the work of two into one",
              CJ_INTERPOSERS_MAX);
     cji_tap_free(tap);
     return NULL;

@@ -44,7 +44,7 @@ static cj_status load_image(cj_module *mod, const cj_image *img, const char *cal
 {
     cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
     cji_text_put(&mod->heads, img->heads.p ? img->heads.p : "", img->heads.n);
-    if (mod->log.failed || mod->heads.failed) return cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for the module's log", call);
+    if (mod->log.failed || mod->heads.failed) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the module's log");
     return load_data(mod, img->data, call);
 }
 
@@ -59,7 +59,7 @@ static void module_discard(cj_module *mod)
 static cj_status compile_and_load(cj_module *mod, cj_ptx *m, const char *call)
 {
     cj_image *img = cji_obj_new(sizeof *img, CJI_TAG_IMAGE, 0, call);
-    if (cji_obj_failed(img)) return cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for an image", call);
+    if (cji_obj_failed(img)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for an image");
     img->dev = cji_obj_retain(mod->dev);
     cj_status status = cji_image_compile(img, m, call);
     if (status == CJ_OK) {
@@ -151,7 +151,7 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
     cji_jit jit;
     cji_calm calm;
     *again = false;
-    if (!cji_jit_begin(&jit, log_size, false)) return cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for the compiler's log", call);
+    if (!cji_jit_begin(&jit, log_size, false)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_calm_begin(&dev->hub, &calm)) {
         r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
@@ -171,10 +171,10 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx)
     cj_status status;
     cj_module *mod = new_module(dev, call, &status);
     if (cji_obj_failed(mod)) return mod;
-    if (status == CJ_OK && !ptx) status = cji_fail(mod, CJ_EINVAL, call, "%s: the text is NULL", call);
+    if (status == CJ_OK && !ptx) status = cji_fail(mod, CJ_EINVAL, call, "the text is NULL");
     if (status == CJ_OK) {
         cji_entry_heads(ptx, &mod->heads);
-        if (mod->heads.failed) status = cji_fail(mod, CJ_ENOMEM, call, "%s: no memory for the kernels' parameters", call);
+        if (mod->heads.failed) status = cji_fail(mod, CJ_ENOMEM, call, "no memory for the kernels' parameters");
         bool again = status == CJ_OK;
         for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8) status = load_text_once(mod, ptx, log_size, &again, call);
     }
@@ -245,7 +245,7 @@ cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
     cji_ctx ctx;
     if (bytes) *bytes = 0;
     if (cji_check(mod, CJI_TAG_MODULE, call) != CJ_OK) return none;
-    if (!name) return cji_fail(mod, CJ_EINVAL, call, "%s: the name is NULL", call), none;
+    if (!name) return cji_fail(mod, CJ_EINVAL, call, "the name is NULL"), none;
     if (cji_ctx_begin_calm(mod, mod->dev, &ctx, call) != CJ_OK) return none;
     CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, &size, mod->raw, name);
     cji_ctx_leave(mod->dev, &ctx);

@@ -375,7 +375,7 @@ cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
     if (get_symbol) return cji_driver_start((cji_source){ custom_get, &c }, NULL, "");
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) return drv;
-    cji_fail(drv, CJ_EINVAL, "cj_driver_open_resolver", "cj_driver_open_resolver: get_symbol is NULL");
+    cji_fail(drv, CJ_EINVAL, "cj_driver_open_resolver", "get_symbol is NULL");
     cji_obj_set_failed(drv);
     return drv;
 }

@@ -89,7 +89,7 @@ bool cji_ptx_open(cj_ptx *m, const char *call)
 {
     if (cji_check(m, CJI_TAG_PTX, call) != CJ_OK || m->dead) return false;
     if (!m->frozen) return true;
-    cji_fail(m, CJ_ESTATE, call, "%s: the module was loaded and is frozen; change a cj_ptx_clone() of it", call);
+    cji_fail(m, CJ_ESTATE, call, "the module was loaded and is frozen; change a cj_ptx_clone() of it");
     return false;
 }
 

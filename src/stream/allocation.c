@@ -184,25 +184,25 @@ static cj_status memory_make(cj_stream *s, cji_side *side, cji_mem *m, const CUi
     pthread_mutex_lock(&s->hub->lock);
     cji_lane_drop(m->home);
     pthread_mutex_unlock(&s->hub->lock);
-    if (there) return cji_fail(s, CJ_ESTATE, call, "%s: the memory was imported before and is at 0x%llx: use that", call, (unsigned long long)m->addr);
-    return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call);
+    if (there) return cji_fail(s, CJ_ESTATE, call, "the memory was imported before and is at 0x%llx: use that", (unsigned long long)m->addr);
+    return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the allocation");
 }
 
 static cj_dptr memory_alloc(cj_stream *s, size_t bytes, cji_memory_kind kind, const CUipcMemHandle *handle, const char *call)
 {
     const cj_dptr none = { 0 };
-    if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0 bytes of memory", call)), none;
+    if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "0 bytes of memory")), none;
     if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw)) {
-        cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured; allocate before the capture, the graph keeps the memory, "
-                                      "or let the graph allocate it with cj_graph_mem_alloc", call));
+        cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured; allocate before the capture, the graph keeps the memory, "
+                                      "or let the graph allocate it with cj_graph_mem_alloc"));
         return none;
     }
     if (kind == CJI_MEMORY_MANAGED && !s->dev->info.managed_memory)
-        return cji_fail(s, CJ_ENOTSUP, call, "%s: device %d has no managed memory", call, s->dev->ordinal), none;
+        return cji_fail(s, CJ_ENOTSUP, call, "device %d has no managed memory", s->dev->ordinal), none;
     cji_late_poll(s->hub, CJI_LATE_STEP);
     cji_side *side = cji_side_of(s->dev);
     cji_mem *m = side ? cji_zalloc(sizeof *m) : NULL;
-    if (!m) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to note the allocation", call), none;
+    if (!m) return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the allocation"), none;
     m->side = side;
     m->bytes = bytes;
     m->kind = kind;
@@ -239,8 +239,8 @@ cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes)
     memory_handle h;
     if (cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return none;
     if (!handle || bytes < sizeof h)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: a handle has %zu bytes, not %zu", call, sizeof h, handle ? bytes : 0)), none;
-    if (!s->dev->drv->by_value.cuIpcOpenMemHandle) return cji_fail(s, CJ_ENOTSUP, call, "%s: this driver has no memory between processes", call), none;
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "a handle has %zu bytes, not %zu", sizeof h, handle ? bytes : 0)), none;
+    if (!s->dev->drv->by_value.cuIpcOpenMemHandle) return cji_fail(s, CJ_ENOTSUP, call, "this driver has no memory between processes"), none;
     memcpy(&h, handle, sizeof h);
     return memory_alloc(s, h.bytes, CJI_MEMORY_IMPORTED, &h.raw, call);
 }
@@ -273,11 +273,11 @@ cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes)
     cji_ctx ctx;
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st != CJ_OK) return st;
-    if (!handle || bytes < sizeof h) return cji_fail(dev, CJ_EINVAL, call, "%s: there is no place for a handle of %zu bytes", call, sizeof h);
+    if (!handle || bytes < sizeof h) return cji_fail(dev, CJ_EINVAL, call, "there is no place for a handle of %zu bytes", sizeof h);
     cji_side *side = cji_side_of(dev);
-    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
+    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "no host memory");
     h.bytes = memory_shared_bytes(side, d.addr);
-    if (!h.bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: 0x%llx is not the start of memory of cj_ipc_alloc on device %d; other memory stays in its process", call,
+    if (!h.bytes) return cji_fail(dev, CJ_EINVAL, call, "0x%llx is not the start of memory of cj_ipc_alloc on device %d; other memory stays in its process",
                                   (unsigned long long)d.addr, cj_device_ordinal(dev));
     st = cji_ctx_begin_calm(dev, dev, &ctx, call);
     if (st != CJ_OK) return st;
@@ -333,7 +333,7 @@ static void memory_release(cji_mem *m)
 
 static cj_status memory_unknown(cj_device *dev, uint64_t addr, const char *call)
 {
-    return cji_fail(dev, CJ_ENOTFOUND, call, "%s: 0x%llx is no memory of cj_alloc on device %d, or it was freed before", call, (unsigned long long)addr,
+    return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx is no memory of cj_alloc on device %d, or it was freed before", (unsigned long long)addr,
                     cj_device_ordinal(dev));
 }
 
@@ -344,7 +344,7 @@ cj_status cj_free(cj_device *dev, cj_dptr d)
     if (st != CJ_OK) return st;
     if (!d.addr) return CJ_OK;
     cji_side *side = cji_side_of(dev);
-    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "%s: no host memory", call);
+    if (!side) return cji_fail(dev, CJ_ENOMEM, call, "no host memory");
     pthread_mutex_lock(&side->lock);
     cji_mem *m = cji_mem_holder(side, d.addr);
     uint64_t start = m ? m->addr : 0;
@@ -359,7 +359,7 @@ cj_status cj_free(cj_device *dev, cj_dptr d)
     pthread_mutex_unlock(&side->lock);
     if (!start) return memory_unknown(dev, d.addr, call);
     if (start != d.addr)
-        return cji_fail(dev, CJ_ENOTFOUND, call, "%s: 0x%llx lies %llu bytes inside the memory at 0x%llx; free its start", call,
+        return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx lies %llu bytes inside the memory at 0x%llx; free its start",
                         (unsigned long long)d.addr, (unsigned long long)(d.addr - start), (unsigned long long)start);
     if (!kept) memory_release(m);
     cji_late_poll(&dev->hub, CJI_LATE_STEP);
@@ -396,7 +396,7 @@ static cj_status memory_keep(cj_stream *s, cji_mem *m, cji_capture *c, void *int
     bool kept = cji_capture_keeps(c, CJI_KEPT_MEMORY, m, &had);
     if (!kept || had) cji_mem_unkeep(m);
     if (kept) return CJ_OK;
-    return cji_stream_failed(s, cji_fail(into, CJ_ENOMEM, call, "%s: no host memory to keep device memory alive for the graph", call));
+    return cji_stream_failed(s, cji_fail(into, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph"));
 }
 
 void cji_mem_unkeep(cji_mem *m)
@@ -433,16 +433,16 @@ cj_status cji_mem_use(cj_stream *s, uint64_t addr, size_t bytes, const char *cal
 cj_status cji_mem_use_at(cj_stream *s, cj_device *dev, uint64_t addr, size_t bytes, const char *call, const char *what)
 {
     cji_side *side = cji_side_of(dev);
-    if (!addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s is { 0 }, no memory", call, what);
-    if (addr + bytes < addr) return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes at 0x%llx are beyond any memory", call, what, bytes, (unsigned long long)addr);
-    if (!side) return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory", call);
+    if (!addr) return cji_fail(s, CJ_EINVAL, call, "%s is { 0 }, no memory", what);
+    if (addr + bytes < addr) return cji_fail(s, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", what, bytes, (unsigned long long)addr);
+    if (!side) return cji_fail(s, CJ_ENOMEM, call, "no host memory");
     pthread_mutex_lock(&side->lock);
     cji_mem *m = cji_mem_holder(side, addr);
     if (m && bytes <= m->bytes - (addr - m->addr)) return memory_note(s, m, s, call);
     size_t room = m ? m->bytes - (addr - m->addr) : 0;
     pthread_mutex_unlock(&side->lock);
     if (!m) return CJ_OK; /* not of cj_alloc: the driver knows */
-    return cji_fail(s, CJ_EINVAL, call, "%s: %s: %zu bytes do not fit, %zu are left in the allocation", call, what, bytes, room);
+    return cji_fail(s, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", what, bytes, room);
 }
 
 cj_status cji_mem_visit(cj_stream *s, cj_device *dev, uint64_t addr, void *into, const char *call)
@@ -512,11 +512,11 @@ cj_status cji_mem_keep_argument(cj_device *home, cji_keep *keep, void *into, uin
 cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_range *range, const char *call)
 {
     cji_side *side = cji_side_of(dev);
-    if (range->bytes && !range->addr) return cji_fail(into, CJ_EINVAL, call, "%s: %s is { 0 }, no memory", call, range->what);
+    if (range->bytes && !range->addr) return cji_fail(into, CJ_EINVAL, call, "%s is { 0 }, no memory", range->what);
     if (range->addr + range->bytes < range->addr)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: %zu bytes at 0x%llx are beyond any memory", call, range->what, range->bytes,
+        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", range->what, range->bytes,
                         (unsigned long long)range->addr);
-    if (!side) return cji_fail(into, CJ_ENOMEM, call, "%s: no host memory", call);
+    if (!side) return cji_fail(into, CJ_ENOMEM, call, "no host memory");
     pthread_mutex_lock(&side->lock);
     cji_mem *m = cji_mem_holder(side, range->addr);
     size_t room = m ? m->bytes - (range->addr - m->addr) : SIZE_MAX;
@@ -527,11 +527,11 @@ cj_status cji_mem_keep_in(cj_device *dev, cji_keep *keep, void *into, const cji_
     }
     pthread_mutex_unlock(&side->lock);
     if (!fits)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s: %zu bytes do not fit, %zu are left in the allocation", call, range->what, range->bytes, room);
+        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what, range->bytes, room);
     if (!m) return CJ_OK; /* not of cj_alloc: the driver knows */
     bool kept = cji_keep_add(keep, CJI_KEPT_MEMORY, m, &had);
     if (!kept || had) cji_mem_unkeep(m);
-    return kept ? CJ_OK : cji_fail(into, CJ_ENOMEM, call, "%s: no host memory to keep device memory alive for the graph", call);
+    return kept ? CJ_OK : cji_fail(into, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph");
 }
 
 cj_status cj_stream_use(cj_stream *s, cj_dptr d)
@@ -543,7 +543,7 @@ cj_status cj_stream_use(cj_stream *s, cj_dptr d)
     cji_side *side = cji_side_of(dev);
     cji_mem *m = NULL;
     if (!side) {
-        st = cji_fail(s, CJ_ENOMEM, call, "%s: no host memory", call);
+        st = cji_fail(s, CJ_ENOMEM, call, "no host memory");
     } else {
         pthread_mutex_lock(&side->lock);
         m = cji_mem_holder(side, d.addr);
@@ -554,8 +554,7 @@ cj_status cj_stream_use(cj_stream *s, cj_dptr d)
         cji_stream_follow(s);
         if (st == CJ_OK) st = cji_mem_visit(s, dev, d.addr, s, call);
     } else if (side) {
-        st = cji_fail(s, CJ_ENOTFOUND, call, "%s: 0x%llx is in no allocation of cj_alloc that is open on a device of this driver",
-                      call, (unsigned long long)d.addr);
+        st = cji_fail(s, CJ_ENOTFOUND, call, "0x%llx is in no allocation of cj_alloc that is open on a device of this driver", (unsigned long long)d.addr);
     }
     cji_device_drop(dev);
     return st;

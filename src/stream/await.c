@@ -54,7 +54,7 @@ cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms)
     if (cji_ctx_begin(s, s->dev, &ctx, call) == CJ_OK) {
         CUresult r = cji_await_stream(s, deadline);
         cji_ctx_leave(s->dev, &ctx);
-        if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "%s: the stream is not done after %u ms; it goes on", call, ms);
+        if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "the stream is not done after %u ms; it goes on", ms);
         if (r != CUDA_SUCCESS) cji_refused(s, s->dev, r, call, "cuStreamQuery");
     }
     cji_late_poll(s->hub, CJI_LATE_STEP);
@@ -73,6 +73,6 @@ cj_status cj_event_sync_for(cj_event *e, uint32_t ms)
     if (st != CJ_OK) return st;
     CUresult r = cji_await_event(e, deadline);
     cji_ctx_leave(e->dev, &ctx);
-    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "%s: the event is not reached after %u ms", call, ms);
+    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "the event is not reached after %u ms", ms);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(e, e->dev, r, call, "cuEventQuery");
 }

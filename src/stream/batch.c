@@ -18,7 +18,7 @@ cj_status cj_copy_batch(cj_stream *s, const cj_copy_item *items, size_t count)
     static const char call[] = "cj_copy_batch";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    if (count && !items) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: %zu items at NULL", call, count));
+    if (count && !items) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu items at NULL", count));
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         cji_box b = batch_box(s, items, i);
         st = cji_box_use(s, &b, call);

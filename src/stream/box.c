@@ -82,7 +82,7 @@ static cj_status box_give(cj_stream *s, const cji_box *b, const char *call)
     CUresult r;
     const cji_box_end *host = b->dst.host ? &b->dst : b->src.host ? &b->src : NULL;
     cji_host_kind kind = host ? cji_host_kind_of(s, host->host, host->reach) : CJI_HOST_PINNED;
-    if (kind == CJI_HOST_DEVICE) return cji_fail(s, CJ_EINVAL, call, "%s: %sthe host's side is device memory; name it as such", call, b->which);
+    if (kind == CJI_HOST_DEVICE) return cji_fail(s, CJ_EINVAL, call, "%sthe host's side is device memory; name it as such", b->which);
     if (kind == CJI_HOST_PAGEABLE) return box_give_staged(s, b, call);
     const bool captured = atomic_load(&s->capturing) || (b->peer && cji_stream_captures(s->hub, s->raw));
     if (captured && b->peer) {

@@ -18,18 +18,18 @@ static cj_status box_measure_end(void *into, const cji_box *b, cji_box_end *e, c
     snprintf(name, sizeof name, "%s%s", b->which, what);
     what = name;
     if (!e->addr == !e->host)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s is %s; set one of device memory and host memory", call, what, e->host ? "in both memories" : "NULL");
+        return cji_fail(into, CJ_EINVAL, call, "%s is %s; set one of device memory and host memory", what, e->host ? "in both memories" : "NULL");
     if (!e->pitch || (b->height == 1 && b->depth == 1)) e->pitch = b->width;
     if (!e->rows || b->depth == 1) e->rows = b->height;
     if (e->pitch < b->width)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s has %zu bytes from row to row, the rows have %zu", call, what, e->pitch, b->width);
+        return cji_fail(into, CJ_EINVAL, call, "%s has %zu bytes from row to row, the rows have %zu", what, e->pitch, b->width);
     if (e->rows < b->height)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s has %zu rows from slice to slice, the slices have %zu", call, what, e->rows, b->height);
+        return cji_fail(into, CJ_EINVAL, call, "%s has %zu rows from slice to slice, the slices have %zu", what, e->rows, b->height);
     if (__builtin_mul_overflow(e->pitch, e->rows, &e->slice) || __builtin_mul_overflow(e->slice, b->depth - 1, &slices) ||
         __builtin_mul_overflow(e->pitch, b->height - 1, &rows) || __builtin_add_overflow(slices, rows, &e->reach) ||
         __builtin_add_overflow(e->reach, b->width, &e->reach))
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s is beyond any memory", call, what);
-    if (e->host && (uintptr_t)e->host + e->reach < e->reach) return cji_fail(into, CJ_EINVAL, call, "%s: %s is beyond any memory", call, what);
+        return cji_fail(into, CJ_EINVAL, call, "%s is beyond any memory", what);
+    if (e->host && (uintptr_t)e->host + e->reach < e->reach) return cji_fail(into, CJ_EINVAL, call, "%s is beyond any memory", what);
     return CJ_OK;
 }
 
@@ -50,7 +50,7 @@ static void box_join(cji_box *b)
 
 cj_status cji_box_measure(void *into, const cj_device *home, cji_box *b, const char *call)
 {
-    if (b->dst.host && b->src.host) return cji_fail(into, CJ_EINVAL, call, "%s: %sboth ends are host memory; copy with memcpy in a cj_host_func", call, b->which);
+    if (b->dst.host && b->src.host) return cji_fail(into, CJ_EINVAL, call, "%sboth ends are host memory; copy with memcpy in a cj_host_func", b->which);
     b->bytes = 0;
     if (!b->width || !b->height || !b->depth) return CJ_OK;
     cj_status st = box_measure_end(into, b, &b->dst, "the destination", call);
@@ -58,13 +58,13 @@ cj_status cji_box_measure(void *into, const cj_device *home, cji_box *b, const c
     if (st != CJ_OK) return st;
     const bool host = b->dst.host || b->src.host;
     b->peer = (!b->dst.host && b->dst.dev != home) || (!b->src.host && b->src.dev != home);
-    if (host && b->peer) return cji_fail(into, CJ_EINVAL, call, "%s: host memory goes by a stream or graph of the device that has the other end", call);
+    if (host && b->peer) return cji_fail(into, CJ_EINVAL, call, "host memory goes by a stream or graph of the device that has the other end");
     if (__builtin_mul_overflow(b->width, b->height, &b->bytes) || __builtin_mul_overflow(b->bytes, b->depth, &b->bytes))
-        return cji_fail(into, CJ_EINVAL, call, "%s: %sthat is beyond any memory", call, b->which);
+        return cji_fail(into, CJ_EINVAL, call, "%sthat is beyond any memory", b->which);
     box_join(b);
     if (!host && b->height == 1 && b->depth == 1 && b->dst.dev == b->src.dev &&
         (b->dst.addr - b->src.addr < b->width || b->src.addr - b->dst.addr < b->width))
-        return cji_fail(into, CJ_EINVAL, call, "%s: %ssource and destination overlap", call, b->which);
+        return cji_fail(into, CJ_EINVAL, call, "%ssource and destination overlap", b->which);
     return CJ_OK;
 }
 
@@ -75,13 +75,13 @@ static cj_status box_device(void *into, cj_device *home, cj_device *dev, cji_box
     if (!dev || dev == home) return CJ_OK;
     cj_status st = cji_check_arg(into, dev, CJI_TAG_DEVICE, call, what);
     if (st != CJ_OK) return st;
-    return dev->drv == home->drv ? CJ_OK : cji_fail(into, CJ_EINVAL, call, "%s: %s is of another driver", call, what);
+    return dev->drv == home->drv ? CJ_OK : cji_fail(into, CJ_EINVAL, call, "%s is of another driver", what);
 }
 
 cj_status cji_box_of(void *into, cj_device *home, const cj_copy_3d_params *box, cji_box *b, const char *call)
 {
     cj_copy_3d_params o;
-    if (!box) return cji_fail(into, CJ_EINVAL, call, "%s: the box is NULL", call);
+    if (!box) return cji_fail(into, CJ_EINVAL, call, "the box is NULL");
     cj_copy_3d_params_defaults(&o);
     if (!cji_opts_take(&o, sizeof o, box, into, call, "cj_copy_3d_params")) return CJ_EINVAL;
     *b = (cji_box){ .width = o.width, .height = o.height, .depth = o.depth };

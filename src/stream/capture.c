@@ -194,7 +194,7 @@ static cj_status capture_begin(cj_stream *s, const capture_plan *plan, const cha
 {
     cji_ctx ctx;
     cji_capture *c = capture_new(s, plan);
-    if (!c) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory for the capture", call);
+    if (!c) return cji_fail(s, CJ_ENOMEM, call, "no memory for the capture");
     cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st == CJ_OK) {
         st = capture_start(s, c, plan, call);
@@ -208,11 +208,11 @@ static cj_status capture_begin(cj_stream *s, const capture_plan *plan, const cha
 static cj_status capture_may_begin(cj_stream *s, const capture_plan *plan, const char *call)
 {
     if ((int)plan->mode < CJ_CAPTURE_GLOBAL || plan->mode > CJ_CAPTURE_RELAXED)
-        return cji_fail(s, CJ_EINVAL, call, "%s: mode %d is none of CJ_CAPTURE_GLOBAL, _THREAD, _RELAXED", call, (int)plan->mode);
-    if (s->raw == CU_STREAM_LEGACY) return cji_fail(s, CJ_ESTATE, call, "%s: the legacy default stream cannot be captured; use a stream of cj_stream_create", call);
-    if (atomic_load(&s->capturing)) return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured already; that capture goes on", call);
+        return cji_fail(s, CJ_EINVAL, call, "mode %d is none of CJ_CAPTURE_GLOBAL, _THREAD, _RELAXED", (int)plan->mode);
+    if (s->raw == CU_STREAM_LEGACY) return cji_fail(s, CJ_ESTATE, call, "the legacy default stream cannot be captured; use a stream of cj_stream_create");
+    if (atomic_load(&s->capturing)) return cji_fail(s, CJ_ESTATE, call, "the stream is being captured already; that capture goes on");
     if (plan->into && !cji_same_device(plan->into->hub, s->hub))
-        return cji_fail(s, CJ_EINVAL, call, "%s: the graph is for device %d, the stream of device %d", call, cj_device_ordinal(plan->into->dev), cj_device_ordinal(s->dev));
+        return cji_fail(s, CJ_EINVAL, call, "the graph is for device %d, the stream of device %d", cj_device_ordinal(plan->into->dev), cj_device_ordinal(s->dev));
     return CJ_OK;
 }
 
@@ -267,7 +267,7 @@ cj_status cj_capture_resume(cj_stream *s, cj_graph *g)
     if (st != CJ_OK) return st;
     const capture_plan plan = { .mode = g->mode, .join = g->join, .into = g, .dep = g->stand, .ndep = g->nstand };
     st = capture_may_begin(s, &plan, call);
-    if (st == CJ_OK && !g->paused) st = cji_fail(s, CJ_ESTATE, call, "%s: the graph's capture was not paused; use cj_capture_pause, or CJ_CAPTURE(.into = g)", call);
+    if (st == CJ_OK && !g->paused) st = cji_fail(s, CJ_ESTATE, call, "the graph's capture was not paused; use cj_capture_pause, or CJ_CAPTURE(.into = g)");
     if (st == CJ_OK) st = capture_begin(s, &plan, call);
     if (st == CJ_OK) g->paused = false;
     capture_misses(g, st);
@@ -304,10 +304,10 @@ static void capture_destroy_raw(cj_stream *s, CUgraph raw)
 /* Whether `s` may end its capture here and now; the record is left in the stream. */
 static cj_status capture_may_end(cj_stream *s, const cji_capture *c, const char *call)
 {
-    if (!c) return cji_fail(s, CJ_ESTATE, call, "%s: the stream is not being captured; begin with cj_capture_begin", call);
-    if (c->origin != s) return cji_fail(s, CJ_ESTATE, call, "%s: the capture was begun on another stream, and ends there; join this stream to it", call);
+    if (!c) return cji_fail(s, CJ_ESTATE, call, "the stream is not being captured; begin with cj_capture_begin");
+    if (c->origin != s) return cji_fail(s, CJ_ESTATE, call, "the capture was begun on another stream, and ends there; join this stream to it");
     if (c->mode != CJ_CAPTURE_RELAXED && !pthread_equal(c->thread, pthread_self()))
-        return cji_fail(s, CJ_ESTATE, call, "%s: the capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED", call);
+        return cji_fail(s, CJ_ESTATE, call, "the capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED");
     return CJ_OK;
 }
 
@@ -334,7 +334,7 @@ static cj_status capture_stand(cj_stream *s, cj_graph *g, const char *call)
     CUresult r = s->cu->cuStreamGetCaptureInfo(s->raw, &status, NULL, NULL, &dep, &n);
     if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuStreamGetCaptureInfo");
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CJ_OK; /* the end will tell why */
-    if (!cji_grow(&g->stand, &g->stand_cap, n + 1, sizeof *g->stand)) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory for where the capture stands", call);
+    if (!cji_grow(&g->stand, &g->stand_cap, n + 1, sizeof *g->stand)) return cji_fail(s, CJ_ENOMEM, call, "no memory for where the capture stands");
     for (size_t i = 0; i < n; i++) g->stand[i] = dep[i];
     g->nstand = n;
     return CJ_OK;
@@ -443,11 +443,11 @@ bool cji_capture_abandon(cj_stream *s)
     cji_capture *c = cji_capture_of(s);
     const bool began = c && c->origin == s, stays = began && s->obj.thread && s->obj.thread != cji_thread_id();
     if (stays) {
-        cji_fail(NULL, CJ_ESTATE, call, "%s: the stream is being captured and stays; end the capture, or free the stream, on the thread that wrapped it", call);
+        cji_fail(NULL, CJ_ESTATE, call, "the stream is being captured and stays; end the capture, or free the stream, on the thread that wrapped it");
         cji_log(CJ_LOG_ERROR, "%s", cj_error_last()->message);
     } else if (began) {
         cji_obj_retain(s);
-        cj_status st = cji_fail(NULL, CJ_ESTATE, call, "%s: the stream was freed before its capture was ended", call);
+        cj_status st = cji_fail(NULL, CJ_ESTATE, call, "the stream was freed before its capture was ended");
         if (c->into) {
             capture_into_old(s, c, st, call);
         } else {

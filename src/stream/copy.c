@@ -39,7 +39,7 @@ static cj_status copy_enqueue(cj_stream *s, const copy_job *j, const char *call)
     CUresult r;
     switch (cji_host_kind_of(s, host, j->bytes)) {
     case CJI_HOST_DEVICE:
-        return cji_fail(s, CJ_EINVAL, call, "%s: the host's side is device memory; copy between device addresses with cj_copy", call);
+        return cji_fail(s, CJ_EINVAL, call, "the host's side is device memory; copy between device addresses with cj_copy");
     case CJI_HOST_PAGEABLE: {
         cji_staging *st = &cji_side_of(s->dev)->staging; /* made when the range was checked */
         const cji_rows one = { .dev = j->dev, .to = j->to, .from = j->from, .width = j->bytes, .rows = 1 };
@@ -55,7 +55,7 @@ static cj_status copy_host(cj_stream *s, const copy_job *j, const char *call)
 {
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !j->bytes) return st;
-    if (!j->to && !j->from) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the host's address is NULL", call));
+    if (!j->to && !j->from) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the host's address is NULL"));
     st = cji_mem_use(s, j->dev, j->bytes, call, j->to ? "the source" : "the destination");
     cji_ctx ctx;
     if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
@@ -86,7 +86,7 @@ cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes)
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !bytes) return st;
     if (dst.addr - src.addr < bytes || src.addr - dst.addr < bytes)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: source and destination overlap", call));
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "source and destination overlap"));
     st = cji_mem_use(s, dst.addr, bytes, call, "the destination");
     if (st == CJ_OK) st = cji_mem_use(s, src.addr, bytes, call, "the source");
     cji_ctx ctx;
@@ -105,8 +105,8 @@ static cj_status copy_fill(cj_stream *s, uint64_t d, uint32_t value, unsigned wi
 {
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !count) return st;
-    if (d % width) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: 0x%llx is not aligned to %u bytes", call, (unsigned long long)d, width));
-    if (count > SIZE_MAX / width) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: %zu elements are beyond any memory", call, count));
+    if (d % width) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "0x%llx is not aligned to %u bytes", (unsigned long long)d, width));
+    if (count > SIZE_MAX / width) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu elements are beyond any memory", count));
     st = cji_mem_use(s, d, count * width, call, "the destination");
     cji_ctx ctx;
     if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);

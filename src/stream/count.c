@@ -14,7 +14,7 @@ cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
     cj_status st = cji_check_read(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     if (!counts || counts->size < sizeof counts->size)
-        return cji_fail(s, CJ_EINVAL, call, "%s: counts is NULL, or counts->size is not sizeof(cj_stream_counts)", call);
+        return cji_fail(s, CJ_EINVAL, call, "counts is NULL, or counts->size is not sizeof(cj_stream_counts)");
     const uint64_t launches = atomic_load(&s->counts.launches);
     const cj_stream_counts now = {
         .size = counts->size,

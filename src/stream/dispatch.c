@@ -10,7 +10,7 @@ static cj_status dispatch_keep(cj_stream *s, cj_kernel *k, const cj_arg *args, s
     bool kept = cji_capture_keeps(c, CJI_KEPT_KERNEL, cji_obj_retain(k), &had);
     if (!kept || had) cji_kernel_drop(k);
     cji_capture_drop(c);
-    if (!kept) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory to keep the kernel alive for the graph", call);
+    if (!kept) return cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
     for (size_t i = 0; i < count; i++) {
         cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_keep(s, args[i].v.u, call) : CJ_OK;
         if (st != CJ_OK) return st;
@@ -46,10 +46,10 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the dimensions are NULL", call));
-    if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: %zu arguments at NULL", call, count));
+    if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
+    if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
     if (k->dev != s->dev && !cji_same_device(&k->dev->hub, s->hub))
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: kernel %s is loaded on device %d, the stream is of device %d", call, k->name,
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "kernel %s is loaded on device %d, the stream is of device %d", k->name,
                                              cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
     st = cji_dims_check(s, k, dims, call);
     if (st == CJ_OK) st = cji_kernel_pack(s, k, args, count, &pack, call);

@@ -20,11 +20,11 @@ cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_status stat
     static const char call[] = "cj_stream_callback";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));
+    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the function is NULL"));
     if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw))
-        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and a graph cannot hold this; use cj_host_func", call));
+        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and a graph cannot hold this; use cj_host_func"));
     done_call *d = cji_zalloc(sizeof *d);
-    if (!d) return cji_fail(s, CJ_ENOMEM, call, "%s: no memory to note the function", call);
+    if (!d) return cji_fail(s, CJ_ENOMEM, call, "no memory to note the function");
     *d = (done_call){ fn, user };
     cji_ctx ctx;
     st = cji_ctx_begin(s, s->dev, &ctx, call);

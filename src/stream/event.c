@@ -46,7 +46,7 @@ cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
     if (cji_opts_take(&o, sizeof o, opts, e, call, "cj_event")) {
         e->timing = o.timing;
         e->ipc = o.ipc;
-        if (o.timing && o.ipc) cji_fail(e, CJ_EINVAL, call, "%s: an event between processes has no timing; set one of .timing and .ipc", call);
+        if (o.timing && o.ipc) cji_fail(e, CJ_EINVAL, call, "an event between processes has no timing; set one of .timing and .ipc");
         else event_create_raw(e, &o, call);
     }
     if (!e->raw) cji_obj_set_failed(e);
@@ -112,7 +112,7 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
     st = cji_check_arg(e, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
     if (!cji_same_device(e->hub, s->hub))
-        return event_fail_both(s, cji_fail(e, CJ_EINVAL, call, "%s: the event is of device %d, the stream of device %d; make an event for each device", call,
+        return event_fail_both(s, cji_fail(e, CJ_EINVAL, call, "the event is of device %d, the stream of device %d; make an event for each device",
                                            cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
     cji_ctx ctx;
     st = cji_ctx_begin(e, e->dev, &ctx, call);
@@ -143,7 +143,7 @@ cj_status cji_event_may_ask(cj_event *e, const char *call)
     bool captured = e->capture && cji_capture_open(e->capture);
     pthread_mutex_unlock(&e->lock);
     if (!captured) return CJ_OK;
-    return cji_fail(e, CJ_ESTATE, call, "%s: the event was recorded in a capture that is still open; it will never be reached outside the graph", call);
+    return cji_fail(e, CJ_ESTATE, call, "the event was recorded in a capture that is still open; it will never be reached outside the graph");
 }
 
 cj_status cji_event_refused(void *obj, cj_event *e, CUresult r, const char *call, const char *doing)
@@ -185,11 +185,11 @@ cj_status cj_event_sync(cj_event *e)
 static cj_status event_may_time(cj_event *from, cj_event *e, const char *which, const char *call)
 {
     if (!e->timing)
-        return cji_fail(from, CJ_EINVAL, call, "%s: the %s event has no timing; make it with CJ_EVENT(.timing = 1)", call, which);
+        return cji_fail(from, CJ_EINVAL, call, "the %s event has no timing; make it with CJ_EVENT(.timing = 1)", which);
     pthread_mutex_lock(&e->lock);
     bool recorded = e->recorded;
     pthread_mutex_unlock(&e->lock);
-    return recorded ? CJ_OK : cji_fail(from, CJ_ESTATE, call, "%s: the %s event was never recorded", call, which);
+    return recorded ? CJ_OK : cji_fail(from, CJ_ESTATE, call, "the %s event was never recorded", which);
 }
 
 cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
@@ -201,8 +201,8 @@ cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
     st = cji_check_arg(from, to, CJI_TAG_EVENT, call, "the second event");
     if (st == CJ_OK) st = cji_event_may_ask(to, call);
     if (st != CJ_OK) return st;
-    if (!ms) return cji_fail(from, CJ_EINVAL, call, "%s: there is no place for the result", call);
-    if (!cji_same_device(from->hub, to->hub)) return cji_fail(from, CJ_EINVAL, call, "%s: the events are of two devices, whose clocks differ", call);
+    if (!ms) return cji_fail(from, CJ_EINVAL, call, "there is no place for the result");
+    if (!cji_same_device(from->hub, to->hub)) return cji_fail(from, CJ_EINVAL, call, "the events are of two devices, whose clocks differ");
     st = event_may_time(from, from, "first", call);
     if (st == CJ_OK) st = event_may_time(from, to, "second", call);
     if (st == CJ_OK) st = cji_ctx_begin_calm(from, from->dev, &ctx, call);

@@ -140,7 +140,7 @@ cj_status cj_graph_exec_cache_get_info(cj_graph_exec_cache *c, cj_graph_exec_cac
     cj_status st = cji_check(c, CJI_TAG_EXEC_CACHE, call);
     if (st != CJ_OK) return st;
     if (!info || info->size < sizeof info->size)
-        return cji_fail(c, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_graph_exec_cache_info)", call);
+        return cji_fail(c, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_graph_exec_cache_info)");
     size_t size = info->size;
     pthread_mutex_lock(&c->lock);
     memcpy(info, &c->info, size < sizeof *info ? size : sizeof *info);
@@ -245,7 +245,7 @@ static cj_status cache_miss(cache_job *j)
     char *key = e ? cji_alloc(j->bytes) : NULL;
     if (!key) {
         cji_free(e, sizeof *e);
-        return cache_failed(j, NULL, st != CJ_OK ? st : cji_fail(c, CJ_ENOMEM, j->call, "%s: no memory to note the exec", j->call));
+        return cache_failed(j, NULL, st != CJ_OK ? st : cji_fail(c, CJ_ENOMEM, j->call, "no memory to note the exec"));
     }
     memcpy(key, j->key, j->bytes);
     *e = (cached_exec){ .hash = j->hash, .shape = j->shape, .stream = j->s->id, .nodes = j->nodes, .bytes = j->bytes, .key = key };
@@ -266,9 +266,9 @@ static cj_status cache_check(cache_job *j, bool put)
     st = cji_check_arg(j->c, j->s, CJI_TAG_STREAM, j->call, "the stream");
     if (st != CJ_OK) return st;
     if (put) st = cji_check_arg(j->c, j->g, CJI_TAG_GRAPH, j->call, "the graph");
-    if (st == CJ_OK && (!j->key || !j->bytes)) st = cji_fail(j->c, CJ_EINVAL, j->call, "%s: the key is NULL or of 0 bytes", j->call);
+    if (st == CJ_OK && (!j->key || !j->bytes)) st = cji_fail(j->c, CJ_EINVAL, j->call, "the key is NULL or of 0 bytes");
     if (st == CJ_OK && !cji_same_device(&j->c->dev->hub, j->s->hub))
-        st = cji_fail(j->c, CJ_EINVAL, j->call, "%s: the cache is for device %d, the stream of device %d", j->call, cj_device_ordinal(j->c->dev),
+        st = cji_fail(j->c, CJ_EINVAL, j->call, "the cache is for device %d, the stream of device %d", cj_device_ordinal(j->c->dev),
                       cj_device_ordinal(j->s->dev));
     if (st != CJ_OK) return cache_failed(j, NULL, st);
     j->hash = cji_hash(j->key, j->bytes);

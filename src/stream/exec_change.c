@@ -81,7 +81,7 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
     cji_graph_mem *memory = NULL;
     size_t nmemory = g->nmemory;
     cj_status st = fresh && past && cji_graph_memory_copy(g, &memory) ? cji_ctx_begin_calm(x, x->dev, &ctx, call)
-                                                                       : cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
+                                                                       : cji_fail(x, CJ_ENOMEM, call, "no memory to keep the graph's resources alive");
     bool done = false;
     if (st == CJ_OK) {
         pthread_mutex_lock(&x->lock);
@@ -97,7 +97,7 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
         pthread_mutex_unlock(&x->lock);
         cji_ctx_leave(x->dev, &ctx);
         if (left_out)
-            st = cji_fail(x, CJ_ESTATE, call, "%s: fills are left out of the exec; let them be done again with cj_graph_exec_enable first", call);
+            st = cji_fail(x, CJ_ESTATE, call, "fills are left out of the exec; let them be done again with cj_graph_exec_enable first");
         else if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
             st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, doing, call, "%s: the graph cannot update this exec: %s; instantiate it", call, update_reason(result));
         else if (!done)
@@ -119,9 +119,9 @@ cj_status cj_graph_exec_update(cj_graph_exec *x, cj_graph *g)
     cj_status st = cji_check(x, CJI_TAG_EXEC, call);
     if (st == CJ_OK) st = cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph");
     if (st != CJ_OK) return st;
-    if (g->root) return cji_fail(x, CJ_EINVAL, call, "%s: a body is launched by its conditional node; update from the graph that it belongs to", call);
+    if (g->root) return cji_fail(x, CJ_EINVAL, call, "a body is launched by its conditional node; update from the graph that it belongs to");
     if (!cji_same_device(x->hub, g->hub))
-        return cji_fail(x, CJ_EINVAL, call, "%s: the exec is for device %d, the graph for device %d", call, cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
+        return cji_fail(x, CJ_EINVAL, call, "the exec is for device %d, the graph for device %d", cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
     st = cji_graph_enter(g, x, call);
     if (st != CJ_OK) return st;
     st = exec_update_locked(x, g, call);
@@ -138,7 +138,7 @@ static cj_status exec_node_check(cj_graph_exec *x, const cj_node *n, const char 
     cj_status st = cji_check(x, CJI_TAG_EXEC, call);
     if (st == CJ_OK) st = cji_check_arg(x, n, CJI_TAG_NODE, call, "the node");
     if (st != CJ_OK || n->graph->obj.serial == x->source) return st;
-    return cji_fail(x, CJ_EINVAL, call, "%s: the node is of another graph than the one that the exec was instantiated from", call);
+    return cji_fail(x, CJ_EINVAL, call, "the node is of another graph than the one that the exec was instantiated from");
 }
 
 /* The exec keeps the memory that the arguments point into; its lock is held. */
@@ -146,7 +146,7 @@ static cj_status exec_args_keep(cj_graph_exec *x, const cj_arg *args, size_t cou
 {
     for (size_t i = 0; i < count; i++) {
         if (args[i].kind != CJ_ARG_PTR) continue;
-        if (!x->own && !(x->own = cji_keep_new())) return cji_fail(x, CJ_ENOMEM, call, "%s: no memory for what the exec keeps alive", call);
+        if (!x->own && !(x->own = cji_keep_new())) return cji_fail(x, CJ_ENOMEM, call, "no memory for what the exec keeps alive");
         cj_status st = cji_mem_keep_argument(x->dev, x->own, x, args[i].v.u, call);
         if (st != CJ_OK) return st;
     }
@@ -181,7 +181,7 @@ cj_status cj_graph_exec_set_kernel_n(cj_graph_exec *x, cj_node *n, const cj_dims
     cji_ctx ctx;
     cj_status st = exec_node_check(x, n, call);
     if (st != CJ_OK) return st;
-    if (count && !args) return cji_fail(x, CJ_EINVAL, call, "%s: %zu arguments at NULL", call, count);
+    if (count && !args) return cji_fail(x, CJ_EINVAL, call, "%zu arguments at NULL", count);
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
     st = cji_ctx_begin_calm(x, x->dev, &ctx, call);
@@ -216,7 +216,7 @@ cj_status cj_graph_exec_enable(cj_graph_exec *x, cj_node *n, int enabled)
     cj_status st = exec_node_check(x, n, call);
     if (st != CJ_OK) return st;
     if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET)
-        return cji_fail(x, CJ_EINVAL, call, "%s: the node is no kernel, copy or fill, so it cannot be left out", call);
+        return cji_fail(x, CJ_EINVAL, call, "the node is no kernel, copy or fill, so it cannot be left out");
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
     st = cji_ctx_begin_calm(x, x->dev, &ctx, call);

@@ -34,7 +34,7 @@ static bool fill_word_take(cji_side *side, cj_graph_exec *x, CUdeviceptr *word, 
     mode = cji_relax(x->hub);
     x->hub->cu->cuMemFree(block);
     cji_unrelax(x->hub, mode);
-    return cji_fail(x, CJ_ENOMEM, call, "%s: no memory to note a fill that is left out", call), false;
+    return cji_fail(x, CJ_ENOMEM, call, "no memory to note a fill that is left out"), false;
 }
 
 void cji_fill_words_free(cji_side *side, bool idle)
@@ -77,7 +77,7 @@ static cji_left_out *fill_note(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEM
     cji_side *side = cji_side_of(x->dev);
     CUdeviceptr word;
     if (!side || !cji_grow(&x->left, &x->left_cap, x->nleft + 1, sizeof *x->left))
-        return cji_fail(x, CJ_ENOMEM, call, "%s: no memory to note a fill that is left out", call), NULL;
+        return cji_fail(x, CJ_ENOMEM, call, "no memory to note a fill that is left out"), NULL;
     if (!fill_word_take(side, x, &word, call)) return NULL;
     x->left[x->nleft] = (cji_left_out){ .raw = raw, .does = *does, .word = word };
     return &x->left[x->nleft++];
@@ -96,7 +96,7 @@ static cj_status fill_leave_out(cj_graph_exec *x, const cj_node *n, const CUDA_M
     cji_left_out *left = fill_noted(x, n->raw);
     if (left && left->out) return CJ_OK;
     if (x->updated)
-        return cji_fail(x, CJ_ENOTSUP, call, "%s: the exec was updated from another graph, and what its fills do now cannot be known; instantiate that graph", call);
+        return cji_fail(x, CJ_ENOTSUP, call, "the exec was updated from another graph, and what its fills do now cannot be known; instantiate that graph");
     if (!left && !(left = fill_note(x, n->raw, does, call))) return (cj_status)cj_error_last()->status;
     CUDA_MEMSET_NODE_PARAMS aside = left->does;
     aside.dst = left->word;

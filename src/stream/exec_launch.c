@@ -32,11 +32,11 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
         return;
     }
     if (!(x->keep = cji_graph_frozen(g))) {
-        cji_fail(x, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive", call);
+        cji_fail(x, CJ_ENOMEM, call, "no memory to keep the graph's resources alive");
         return;
     }
     if (!cji_graph_memory_copy(g, &x->memory)) {
-        cji_fail(x, CJ_ENOMEM, call, "%s: no memory for what the graph allocates and frees", call);
+        cji_fail(x, CJ_ENOMEM, call, "no memory for what the graph allocates and frees");
         return;
     }
     x->nmemory = g->nmemory;
@@ -62,7 +62,7 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
 static void exec_instantiate(cj_graph_exec *x, cj_graph *g, const cj_graph_exec_opts *o, const char *call)
 {
     if (g->root) {
-        cji_fail(x, CJ_EINVAL, call, "%s: a body is launched by its conditional node; instantiate the graph that it belongs to", call);
+        cji_fail(x, CJ_EINVAL, call, "a body is launched by its conditional node; instantiate the graph that it belongs to");
         return;
     }
     if (cji_graph_enter(g, x, call) != CJ_OK) return;
@@ -116,10 +116,10 @@ static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const c
     st = cji_check_arg(x, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
     if (!cji_same_device(x->hub, s->hub))
-        return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call, "%s: the graph was captured on device %d, the stream is of device %d", call,
+        return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call, "the graph was captured on device %d, the stream is of device %d",
                                           cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
     if (atomic_load(&s->capturing)) /* the driver would refuse and break the capture */
-        return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "%s: the stream is being captured; %s on another one, or put the graph into another with cj_graph_child", call,
+        return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "the stream is being captured; %s on another one, or put the graph into another with cj_graph_child",
                                           launch ? "launch" : "upload"));
     if (launch && x->nmemory) cji_exec_memory_wait(x);
     bool tried = cji_may_try(s);

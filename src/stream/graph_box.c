@@ -28,7 +28,7 @@ static void box_node_add(cji_adding *a, const cji_box *b)
 static void box_node(cji_adding *a, cji_box *b)
 {
     cj_status st = cji_box_measure(a->node, a->g->dev, b, a->call);
-    if (st == CJ_OK && !b->bytes) st = cji_fail(a->node, CJ_EINVAL, a->call, "%s: 0 bytes; a node copies at least one", a->call);
+    if (st == CJ_OK && !b->bytes) st = cji_fail(a->node, CJ_EINVAL, a->call, "0 bytes; a node copies at least one");
     if (st == CJ_OK && b->peer) st = cji_peer_in_graph(a->node, a->g->dev, b->dst.dev, a->call);
     if (st == CJ_OK && b->peer) st = cji_peer_in_graph(a->node, a->g->dev, b->src.dev, a->call);
     if (st == CJ_OK) st = box_node_keep(a, &b->dst, "the destination");

@@ -235,7 +235,7 @@ static cj_status dot_write(cj_graph *g, const char *call)
                            "  edge [color=\"#555555\", arrowsize=0.7];\n");
     cj_status st = dot_nodes(&j, g, g->raw, &top);
     cji_text_puts(&g->dot, "}\n");
-    if (st == CJ_OK && g->dot.failed) st = cji_fail(g, CJ_ENOMEM, call, "%s: no memory for the text", call);
+    if (st == CJ_OK && g->dot.failed) st = cji_fail(g, CJ_ENOMEM, call, "no memory for the text");
     return st;
 }
 

@@ -4,7 +4,7 @@
 bool cji_graph_init(cj_graph *g, cj_device *dev, CUgraph raw, cji_keep *keep, const char *call)
 {
     if (!keep) keep = cji_keep_new();
-    if (!keep) return cji_fail(g, CJ_ENOMEM, call, "%s: no memory for what the graph keeps alive", call) == CJ_OK;
+    if (!keep) return cji_fail(g, CJ_ENOMEM, call, "no memory for what the graph keeps alive") == CJ_OK;
     g->dev = cji_obj_retain(dev);
     g->hub = &dev->hub;
     g->raw = raw;
@@ -42,7 +42,7 @@ cj_status cji_graph_enter(cj_graph *g, void *into, const char *call)
     if (!root->capturing && !root->gone) return CJ_OK;
     pthread_mutex_unlock(&root->lock);
     if (root->gone) return cji_fail_with(into, &root->hole);
-    return cji_fail(into, CJ_ESTATE, call, "%s: a capture adds to the graph; end or pause it first", call);
+    return cji_fail(into, CJ_ESTATE, call, "a capture adds to the graph; end or pause it first");
 }
 
 void cji_graph_hole(cj_graph *g)
@@ -59,7 +59,7 @@ cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *us
     bool had = false;
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st != CJ_OK) return st;
-    if (!release) return cji_fail(g, CJ_EINVAL, call, "%s: the function is NULL", call);
+    if (!release) return cji_fail(g, CJ_EINVAL, call, "the function is NULL");
     cji_user *u = cji_alloc(sizeof *u);
     if (u) {
         *u = (cji_user){ release, user };
@@ -70,7 +70,7 @@ cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *us
         if (kept) return CJ_OK;
         cji_free(u, sizeof *u);
     }
-    return cji_fail(g, CJ_ENOMEM, call, "%s: no memory to note what the graph keeps", call);
+    return cji_fail(g, CJ_ENOMEM, call, "no memory to note what the graph keeps");
 }
 
 void *cj_graph_raw(const cj_graph *g) { return cji_check(g, CJI_TAG_GRAPH, "cj_graph_raw") == CJ_OK ? g->raw : NULL; }

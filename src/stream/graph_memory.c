@@ -41,10 +41,9 @@ void cji_graph_memory_free(cj_graph *g)
 static bool mem_node_begin(cji_adding *a, cj_graph *g)
 {
     if (g->root)
-        return cji_fail(a->node, CJ_ENOTSUP, a->call, "%s: the graph is a body; memory is allocated and freed outside of conditions, in the graph that they belong to",
-                        a->call) == CJ_OK;
+        return cji_fail(a->node, CJ_ENOTSUP, a->call, "the graph is a body; memory is allocated and freed outside of conditions, in the graph that they belong to") == CJ_OK;
     if (cji_grow(&g->memory, &g->memory_cap, g->nmemory + 1, sizeof *g->memory)) return true;
-    return cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no host memory to note the allocation", a->call) == CJ_OK;
+    return cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory to note the allocation") == CJ_OK;
 }
 
 /* A new entry without an address; NULL without memory. */
@@ -71,7 +70,7 @@ static bool graph_mem_keep(cji_adding *a, cji_mem *m)
 {
     bool had = false, kept = cji_keep_add(a->g->keep, CJI_KEPT_MEMORY, m, &had);
     if (!kept || had) cji_mem_unkeep(m);
-    if (!kept) cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no host memory to keep device memory alive for the graph", a->call);
+    if (!kept) cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory to keep device memory alive for the graph");
     return kept;
 }
 
@@ -83,7 +82,7 @@ static bool graph_mem_enter(cji_adding *a, cji_side *side, cji_mem *m)
     m->keeps = entered;
     pthread_mutex_unlock(&side->lock);
     if (!entered) {
-        cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no host memory to note the allocation", a->call);
+        cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory to note the allocation");
         cji_memory_graph_drop(m->graph);
         cji_free(m, sizeof *m);
         return false;
@@ -100,7 +99,7 @@ static void mem_alloc_add(cji_adding *a, size_t bytes, cj_dptr *d)
     CUDA_MEM_ALLOC_NODE_PARAMS p;
     cji_mem *m = side ? graph_mem_new(g, side, bytes) : NULL;
     if (!m) {
-        cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no host memory to note the allocation", a->call);
+        cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory to note the allocation");
         return;
     }
     memset(&p, 0, sizeof p);
@@ -129,8 +128,8 @@ cj_node *cj_graph_mem_alloc(cj_graph *g, const cj_nodes *after, size_t bytes, cj
     cji_adding a;
     if (d) *d = (cj_dptr){ 0 };
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
-    if (!d) cji_fail(a.node, CJ_EINVAL, call, "%s: there is no place for the address", call);
-    else if (!bytes) cji_fail(a.node, CJ_EINVAL, call, "%s: 0 bytes of memory", call);
+    if (!d) cji_fail(a.node, CJ_EINVAL, call, "there is no place for the address");
+    else if (!bytes) cji_fail(a.node, CJ_EINVAL, call, "0 bytes of memory");
     else if (mem_node_begin(&a, g)) mem_alloc_add(&a, bytes, d);
     return cji_adding_end(&a);
 }
@@ -170,7 +169,7 @@ static cji_mem *mem_free_find(cji_adding *a, cji_side *side, uint64_t addr, bool
     }
     pthread_mutex_unlock(&side->lock);
     if (!problem) return m;
-    cji_fail(a->node, CJ_EINVAL, a->call, "%s: 0x%llx: %s", a->call, (unsigned long long)addr, problem);
+    cji_fail(a->node, CJ_EINVAL, a->call, "0x%llx: %s", (unsigned long long)addr, problem);
     return NULL;
 }
 
@@ -189,7 +188,7 @@ static void mem_free_add(cji_adding *a, uint64_t addr)
     bool refused;
     cji_side *side = cji_side_of(a->g->dev);
     if (!side) {
-        cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no host memory", a->call);
+        cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory");
         return;
     }
     cji_mem *m = mem_free_find(a, side, addr, &refused);
@@ -210,7 +209,7 @@ cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d)
     static const char call[] = "cj_graph_mem_free";
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
-    if (!d.addr) cji_fail(a.node, CJ_EINVAL, call, "%s: the address is { 0 }, no memory", call);
+    if (!d.addr) cji_fail(a.node, CJ_EINVAL, call, "the address is { 0 }, no memory");
     else if (mem_node_begin(&a, g)) mem_free_add(&a, d.addr);
     return cji_adding_end(&a);
 }
@@ -298,7 +297,7 @@ cj_status cji_exec_memory_refused(cj_graph_exec *x, const cji_mem_wrong *wrong, 
                                         "is not there for this graph to free; launch the graph that allocates it first",
                                         "was given to cj_free and what uses it is not done yet; wait for that first, with cj_stream_sync or the end of the capture",
                                         "was given back in the order of another stream, which the launch cannot follow as it is being captured; end that capture first" };
-    return cji_fail(x, CJ_ESTATE, call, "%s: the memory of a graph at 0x%llx %s", call, (unsigned long long)wrong->addr, ways[wrong->way]);
+    return cji_fail(x, CJ_ESTATE, call, "the memory of a graph at 0x%llx %s", (unsigned long long)wrong->addr, ways[wrong->way]);
 }
 
 void cji_exec_memory_wait(cj_graph_exec *x)
@@ -389,7 +388,7 @@ cj_status cji_graph_memory_return(cji_mem *m, cj_device *dev, const char *call)
         cji_obj_retain(dev);
     }
     pthread_mutex_unlock(&m->side->lock);
-    if (problem) return cji_fail(dev, CJ_ESTATE, call, "%s: 0x%llx is memory of a graph, which %s", call, addr, problem);
+    if (problem) return cji_fail(dev, CJ_ESTATE, call, "0x%llx is memory of a graph, which %s", addr, problem);
     cji_hub *hub = m->side->hub;
     cji_calm calm;
     cji_calm_begin(hub, &calm);

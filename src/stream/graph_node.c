@@ -50,7 +50,7 @@ static cj_node *node_make(cj_graph *g, const char *call)
     bool room = node_table_room(&g->table) && cji_grow(&g->made, &g->made_cap, g->nmade + 1, sizeof(cj_node *));
     if (room) n = cji_obj_new(sizeof *n, CJI_TAG_NODE, 0, call);
     if (!n || cji_obj_failed(n)) {
-        cji_fail(g, CJ_ENOMEM, call, "%s: no memory for a node", call);
+        cji_fail(g, CJ_ENOMEM, call, "no memory for a node");
         return NULL;
     }
     n->graph = g;
@@ -87,14 +87,14 @@ cj_status cji_nodes_take(cj_graph *g, const cj_nodes *after, CUgraphNode **dep, 
 {
     *n = 0;
     if (!after || !after->count) return CJ_OK;
-    if (!after->node) return cji_fail(into, CJ_EINVAL, call, "%s: %zu nodes at NULL", call, after->count);
-    if (!cji_grow(dep, cap, after->count, sizeof(CUgraphNode))) return cji_fail(into, CJ_ENOMEM, call, "%s: no memory for %zu nodes", call, after->count);
+    if (!after->node) return cji_fail(into, CJ_EINVAL, call, "%zu nodes at NULL", after->count);
+    if (!cji_grow(dep, cap, after->count, sizeof(CUgraphNode))) return cji_fail(into, CJ_ENOMEM, call, "no memory for %zu nodes", after->count);
     uint64_t search = ++cji_graph_root(g)->searches;
     for (size_t i = 0; i < after->count; i++) {
         cj_node *node = after->node[i];
         cj_status st = cji_check_arg(into, node, CJI_TAG_NODE, call, "a node to come after");
         if (st != CJ_OK) return st;
-        if (node->graph != g) return cji_fail(into, CJ_EINVAL, call, "%s: node %zu to come after belongs to another graph", call, i + 1);
+        if (node->graph != g) return cji_fail(into, CJ_EINVAL, call, "node %zu to come after belongs to another graph", i + 1);
         if (node->seen == search) continue; /* named twice */
         node->seen = search;
         (*dep)[(*n)++] = node->raw;
@@ -176,12 +176,12 @@ cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
         const char *doing = "cuGraphNodeGetDependencies";
         r = cu->cuGraphNodeGetDependencies(n->raw, NULL, &nold);
         if (!cji_grow(&to, &to_cap, ndep, sizeof *to) || !cji_grow(&old, &old_cap, nold + 1, sizeof *old))
-            st = cji_fail(n, CJ_ENOMEM, call, "%s: no memory for %zu nodes", call, ndep);
+            st = cji_fail(n, CJ_ENOMEM, call, "no memory for %zu nodes", ndep);
         if (st == CJ_OK && r == CUDA_SUCCESS && nold) r = cu->cuGraphNodeGetDependencies(n->raw, old, &nold);
         for (size_t i = 0; st == CJ_OK && r == CUDA_SUCCESS && i < ndep; i++) {
             bool known = false;
             for (size_t j = 0; j < nold; j++) known |= old[j] == dep[i];
-            if (dep[i] == n->raw) st = cji_fail(n, CJ_EINVAL, call, "%s: node %zu to come after is the node itself", call, i + 1);
+            if (dep[i] == n->raw) st = cji_fail(n, CJ_EINVAL, call, "node %zu to come after is the node itself", i + 1);
             if (known) continue;
             to[fresh] = n->raw;
             dep[fresh++] = dep[i];
@@ -223,7 +223,7 @@ static cj_status node_list_fill(cj_graph *g, cji_node_list *l, bool leaves, cons
     bool *followed = st == CJ_OK ? cji_zalloc(sh.nodes + 1) : NULL;
     size_t n = 0;
     if (st == CJ_OK && (!followed || !cji_grow(&l->node, &l->cap, sh.nodes + 1, sizeof(cj_node *))))
-        st = cji_fail(g, CJ_ENOMEM, call, "%s: no memory for %zu nodes", call, sh.nodes);
+        st = cji_fail(g, CJ_ENOMEM, call, "no memory for %zu nodes", sh.nodes);
     for (size_t i = 0; leaves && st == CJ_OK && i < sh.edges; i++) followed[sh.from[i]] = true;
     for (size_t i = 0; st == CJ_OK && i < sh.nodes; i++) {
         if (followed[i]) continue;

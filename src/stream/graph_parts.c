@@ -12,18 +12,18 @@ typedef struct part_copy { CUgraph raw; cji_keep *keep; } part_copy;
 static cj_status part_copy_locked(part_copy *p, cj_graph *from, void *into, const char *call)
 {
     cji_ctx ctx;
-    if (from->root) return cji_fail(into, CJ_EINVAL, call, "%s: a body belongs to its conditional node and cannot be copied", call);
+    if (from->root) return cji_fail(into, CJ_EINVAL, call, "a body belongs to its conditional node and cannot be copied");
     if (from->holed) return cji_fail_with(into, &from->hole);
     if (from->conditionals)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: the graph has conditional nodes, and the driver copies none of these; build that part in place", call);
+        return cji_fail(into, CJ_ENOTSUP, call, "the graph has conditional nodes, and the driver copies none of these; build that part in place");
     if (from->nmemory)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: the graph allocates or frees memory, and the driver copies none of these; build that part in place", call);
+        return cji_fail(into, CJ_ENOTSUP, call, "the graph allocates or frees memory, and the driver copies none of these; build that part in place");
     cj_status st = cji_ctx_begin_calm(into, from->dev, &ctx, call);
     if (st != CJ_OK) return st;
     p->keep = cji_graph_frozen(from);
     CUresult r = p->keep ? from->hub->cu->cuGraphClone(&p->raw, from->raw) : CUDA_SUCCESS;
     cji_ctx_leave(from->dev, &ctx);
-    if (!p->keep) return cji_fail(into, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another one", call);
+    if (!p->keep) return cji_fail(into, CJ_ENOMEM, call, "no memory to keep the graph's resources alive for another one");
     if (r == CUDA_SUCCESS) return CJ_OK;
     p->raw = NULL;
     return cji_refused(into, from->dev, r, call, "cuGraphClone");
@@ -67,7 +67,7 @@ cj_graph *cj_graph_clone(cj_graph *g)
         if (cji_graph_init(c, g->dev, p.raw, own, call)) return c;
         p.keep = NULL;
     }
-    if (p.keep) cji_fail(c, CJ_ENOMEM, call, "%s: no memory to keep the graph's resources alive for another one", call);
+    if (p.keep) cji_fail(c, CJ_ENOMEM, call, "no memory to keep the graph's resources alive for another one");
     cji_keep_drop(own);
     part_copy_free(&p, g->hub);
     cji_obj_set_failed(c);
@@ -87,7 +87,7 @@ cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n)
         cji_ctx_leave(clone->dev, &ctx);
         if (r == CUDA_SUCCESS) found = cji_node_for(clone, raw, n->type);
         else if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_FOUND)
-            cji_fail(clone, CJ_ENOTFOUND, call, "%s: the graph was not cloned from the node's, or the node was made later", call);
+            cji_fail(clone, CJ_ENOTFOUND, call, "the graph was not cloned from the node's, or the node was made later");
         else cji_refused(clone, clone->dev, r, call, "cuGraphNodeFindInClone");
     }
     cji_graph_leave(clone);
@@ -104,7 +104,7 @@ cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child)
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st == CJ_OK) st = cji_check_arg(NULL, child, CJI_TAG_GRAPH, call, "the child");
     if (st == CJ_OK && !cji_same_device(child->hub, g->hub))
-        st = cji_fail(NULL, CJ_EINVAL, call, "%s: the child is for device %d, the graph for device %d", call, cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
+        st = cji_fail(NULL, CJ_EINVAL, call, "the child is for device %d, the graph for device %d", cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
     if (st == CJ_OK) st = part_copy_make(&p, child, NULL, call);
     if (st != CJ_OK) why = *cj_error_last();
     if (cji_adding_begin(&a, g, after, call)) {
@@ -113,7 +113,7 @@ cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child)
             cji_fail_with(a.node, &why);
         } else if (!cji_keep_add(cji_graph_root(g)->keep, CJI_KEPT_KEEP, cji_keep_retain(p.keep), &had)) {
             cji_keep_drop(p.keep);
-            cji_fail(a.node, CJ_ENOMEM, call, "%s: no memory to keep the child's resources alive", call);
+            cji_fail(a.node, CJ_ENOMEM, call, "no memory to keep the child's resources alive");
         } else {
             if (had) cji_keep_drop(p.keep);
             if (cji_adding_did(&a, a.cu->cuGraphAddChildGraphNode(&a.raw, g->raw, a.dep, a.ndep, p.raw), "cuGraphAddChildGraphNode"))
@@ -162,7 +162,7 @@ static bool bodies_make(cji_adding *a, cj_graph **body, size_t count)
     cj_graph *g = a->g;
     bool good = cji_grow(&g->body, &g->body_cap, g->nbody + count, sizeof(cj_graph *)) && cji_grow(&g->body_of, &g->body_of_cap, g->nbody + count, sizeof(cj_node *));
     for (size_t i = 0; i < count && good; i++) good = (body[i] = body_make(g, a->call)) != NULL;
-    if (!good) cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no memory for %zu bodies", a->call, count);
+    if (!good) cji_fail(a->node, CJ_ENOMEM, a->call, "no memory for %zu bodies", count);
     return good;
 }
 
@@ -188,7 +188,7 @@ static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDIT
     memset(body, 0, count * sizeof *body);
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
     if (!p.handle) {
-        cji_fail(a.node, CJ_EINVAL, call, "%s: the condition is 0, none; make one with cj_graph_condition", call);
+        cji_fail(a.node, CJ_EINVAL, call, "the condition is 0, none; make one with cj_graph_condition");
     } else if (bodies_make(&a, body, count)) {
         CUgraphNodeParams all;
         memset(&all, 0, sizeof all);
@@ -214,7 +214,7 @@ static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDIT
 static cj_node *conditional_refused(cj_graph *g, const cj_nodes *after, const char *call, const char *problem)
 {
     cji_adding a;
-    if (cji_adding_begin(&a, g, after, call)) cji_fail(a.node, CJ_EINVAL, call, "%s: %s", call, problem);
+    if (cji_adding_begin(&a, g, after, call)) cji_fail(a.node, CJ_EINVAL, call, "%s", problem);
     return cji_adding_end(&a);
 }
 

@@ -94,7 +94,7 @@ cj_status cji_shape_read(cji_shape *sh, const cj_device *dev, CUgraph raw, void 
     if (r == CUDA_SUCCESS && memory && sh->nodes) r = shape_edges(sh, dev, raw, &doing, &memory);
     if (r == CUDA_SUCCESS && memory) return CJ_OK;
     cji_shape_free(sh);
-    if (!memory) return cji_fail(into, CJ_ENOMEM, call, "%s: no memory for the graph's nodes and edges", call);
+    if (!memory) return cji_fail(into, CJ_ENOMEM, call, "no memory for the graph's nodes and edges");
     return cji_refused(into, dev, r, call, doing);
 }
 
@@ -220,7 +220,7 @@ static cj_status info_fill(cj_graph *g, cj_graph_info *info, const char *call)
     info->nodes = sh.nodes;
     info->edges = sh.edges;
     for (size_t i = 0; i < sh.nodes; i++) info_count(info, sh.type[i]);
-    if (!info_order(&sh, info)) st = cji_fail(g, CJ_ENOMEM, call, "%s: no memory to walk over %zu nodes", call, sh.nodes);
+    if (!info_order(&sh, info)) st = cji_fail(g, CJ_ENOMEM, call, "no memory to walk over %zu nodes", sh.nodes);
     cji_shape_free(&sh);
     return st == CJ_OK ? cji_shape_hash(g, &hash, &info->all, g, call) : st;
 }
@@ -232,7 +232,7 @@ cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info)
     cji_ctx ctx;
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st != CJ_OK) return st;
-    if (!info || info->size < sizeof info->size) return cji_fail(g, CJ_EINVAL, call, "%s: info is NULL, or info->size is not sizeof(cj_graph_info)", call);
+    if (!info || info->size < sizeof info->size) return cji_fail(g, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_graph_info)");
     st = cji_graph_enter(g, g, call);
     if (st != CJ_OK) return st;
     st = cji_ctx_begin_calm(g, g->dev, &ctx, call);

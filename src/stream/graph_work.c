@@ -19,7 +19,7 @@ static cj_status kernel_node_keep(cji_adding *a, cj_kernel *k, const cj_arg *arg
     bool had = false;
     bool kept = cji_keep_add(keep, CJI_KEPT_KERNEL, cji_obj_retain(k), &had);
     if (!kept || had) cji_kernel_drop(k);
-    if (!kept) return cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no memory to keep the kernel alive for the graph", a->call);
+    if (!kept) return cji_fail(a->node, CJ_ENOMEM, a->call, "no memory to keep the kernel alive for the graph");
     for (size_t i = 0; i < count; i++) {
         cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_keep_argument(a->g->dev, keep, a->node, args[i].v.u, a->call) : CJ_OK;
         if (st != CJ_OK) return st;
@@ -78,10 +78,10 @@ cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, con
     cji_pack pack;
     if (!cji_adding_begin(&a, g, after, call) || !work_object(&a, k, CJI_TAG_KERNEL, "the kernel")) return cji_adding_end(&a);
     cj_status st = CJ_OK;
-    if (!dims) st = cji_fail(a.node, CJ_EINVAL, call, "%s: the dimensions are NULL", call);
-    else if (count && !args) st = cji_fail(a.node, CJ_EINVAL, call, "%s: %zu arguments at NULL", call, count);
+    if (!dims) st = cji_fail(a.node, CJ_EINVAL, call, "the dimensions are NULL");
+    else if (count && !args) st = cji_fail(a.node, CJ_EINVAL, call, "%zu arguments at NULL", count);
     else if (!cji_same_device(&k->dev->hub, g->hub))
-        st = cji_fail(a.node, CJ_EINVAL, call, "%s: kernel %s is loaded on device %d, the graph is for device %d", call, k->name, cj_device_ordinal(k->dev),
+        st = cji_fail(a.node, CJ_EINVAL, call, "kernel %s is loaded on device %d, the graph is for device %d", k->name, cj_device_ordinal(k->dev),
                       cj_device_ordinal(g->dev));
     if (st == CJ_OK) st = cji_dims_check(a.node, k, dims, call);
     if (st == CJ_OK) st = cji_kernel_pack(a.node, k, args, count, &pack, call);
@@ -97,7 +97,7 @@ cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, con
 cj_status cji_node_know(cj_node *n, void *into, const char *call)
 {
     CUDA_KERNEL_NODE_PARAMS_v2 p;
-    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL) return cji_fail(into, CJ_EINVAL, call, "%s: the node is no kernel", call);
+    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL) return cji_fail(into, CJ_EINVAL, call, "the node is no kernel");
     if (n->kernel) return CJ_OK;
     memset(&p, 0, sizeof p);
     CUresult r = n->graph->hub->cu->cuGraphKernelNodeGetParams(n->raw, &p);
@@ -105,7 +105,7 @@ cj_status cji_node_know(cj_node *n, void *into, const char *call)
     n->kernel = p.func ? cji_keep_kernel(cji_graph_root(n->graph)->keep, p.func) : NULL;
     n->dims = (cj_dims){ .grid = { p.gridDimX, p.gridDimY, p.gridDimZ }, .block = { p.blockDimX, p.blockDimY, p.blockDimZ }, .shared = p.sharedMemBytes };
     if (n->kernel) return CJ_OK;
-    return cji_fail(into, CJ_ENOTFOUND, call, "%s: the node's kernel is none of cujit's, so its parameters are not known", call);
+    return cji_fail(into, CJ_ENOTFOUND, call, "the node's kernel is none of cujit's, so its parameters are not known");
 }
 
 /* -- Copies ---------------------------------------------------------------------------------------------------------- */
@@ -123,10 +123,10 @@ static cj_node *copy_node(cj_graph *g, const cj_nodes *after, const copy_ends *e
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
     bool good = true;
-    if (!e->bytes) good = cji_fail(a.node, CJ_EINVAL, call, "%s: 0 bytes; a node copies at least one", call) == CJ_OK;
-    else if ((up && !e->host_from) || (down && !e->host_to)) good = cji_fail(a.node, CJ_EINVAL, call, "%s: the host's address is NULL", call) == CJ_OK;
+    if (!e->bytes) good = cji_fail(a.node, CJ_EINVAL, call, "0 bytes; a node copies at least one") == CJ_OK;
+    else if ((up && !e->host_from) || (down && !e->host_to)) good = cji_fail(a.node, CJ_EINVAL, call, "the host's address is NULL") == CJ_OK;
     else if (!up && !down && (e->to - e->from < e->bytes || e->from - e->to < e->bytes))
-        good = cji_fail(a.node, CJ_EINVAL, call, "%s: source and destination overlap", call) == CJ_OK;
+        good = cji_fail(a.node, CJ_EINVAL, call, "source and destination overlap") == CJ_OK;
     if (good && !down) good = copy_end_keep(&a, e->to, e->bytes, "the destination");
     if (good && !up) good = copy_end_keep(&a, e->from, e->bytes, "the source");
     if (!good) return cji_adding_end(&a);
@@ -169,10 +169,10 @@ static cj_node *fill_node(cj_graph *g, const cj_nodes *after, const fill_job *f,
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
     bool good = true;
-    if (!f->count) good = cji_fail(a.node, CJ_EINVAL, call, "%s: 0 elements; a node fills at least one", call) == CJ_OK;
+    if (!f->count) good = cji_fail(a.node, CJ_EINVAL, call, "0 elements; a node fills at least one") == CJ_OK;
     else if (f->to % f->width)
-        good = cji_fail(a.node, CJ_EINVAL, call, "%s: 0x%llx is not aligned to %u bytes", call, (unsigned long long)f->to, f->width) == CJ_OK;
-    else if (f->count > SIZE_MAX / f->width) good = cji_fail(a.node, CJ_EINVAL, call, "%s: %zu elements are beyond any memory", call, f->count) == CJ_OK;
+        good = cji_fail(a.node, CJ_EINVAL, call, "0x%llx is not aligned to %u bytes", (unsigned long long)f->to, f->width) == CJ_OK;
+    else if (f->count > SIZE_MAX / f->width) good = cji_fail(a.node, CJ_EINVAL, call, "%zu elements are beyond any memory", f->count) == CJ_OK;
     if (!good || !copy_end_keep(&a, f->to, f->count * f->width, "the destination")) return cji_adding_end(&a);
     const CUDA_MEMSET_NODE_PARAMS p = { .dst = f->to, .value = f->value, .elementSize = f->width, .width = f->count, .height = 1 };
     if (cji_adding_did(&a, a.cu->cuGraphAddMemsetNode(&a.raw, g->raw, a.dep, a.ndep, &p, g->hub->ctx), "cuGraphAddMemsetNode"))
@@ -203,7 +203,7 @@ cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void 
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call)) return cji_adding_end(&a);
     const CUDA_HOST_NODE_PARAMS p = { fn, user };
-    if (!fn) cji_fail(a.node, CJ_EINVAL, call, "%s: the function is NULL", call);
+    if (!fn) cji_fail(a.node, CJ_EINVAL, call, "the function is NULL");
     else if (cji_adding_did(&a, a.cu->cuGraphAddHostNode(&a.raw, g->raw, a.dep, a.ndep, &p), "cuGraphAddHostNode"))
         a.node->type = CU_GRAPH_NODE_TYPE_HOST;
     return cji_adding_end(&a);
@@ -215,7 +215,7 @@ static bool event_node_keep(cji_adding *a, cj_event *e)
     bool had = false;
     bool kept = cji_keep_add(cji_graph_root(a->g)->keep, CJI_KEPT_EVENT, cji_obj_retain(e), &had);
     if (!kept || had) cji_event_drop(e);
-    if (!kept) cji_fail(a->node, CJ_ENOMEM, a->call, "%s: no memory to keep the event alive for the graph", a->call);
+    if (!kept) cji_fail(a->node, CJ_ENOMEM, a->call, "no memory to keep the event alive for the graph");
     return kept;
 }
 
@@ -225,7 +225,7 @@ cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e)
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call) || !work_object(&a, e, CJI_TAG_EVENT, "the event")) return cji_adding_end(&a);
     if (!cji_same_device(e->hub, g->hub)) {
-        cji_fail(a.node, CJ_EINVAL, call, "%s: the event is of device %d, the graph for device %d; make an event for each device", call,
+        cji_fail(a.node, CJ_EINVAL, call, "the event is of device %d, the graph for device %d; make an event for each device",
                  cj_device_ordinal(e->dev), cj_device_ordinal(g->dev));
     } else if (event_node_keep(&a, e) &&
                cji_adding_did(&a, a.cu->cuGraphAddEventRecordNode(&a.raw, g->raw, a.dep, a.ndep, e->raw), "cuGraphAddEventRecordNode")) {
@@ -243,7 +243,7 @@ cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e)
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call) || !work_object(&a, e, CJI_TAG_EVENT, "the event")) return cji_adding_end(&a);
     if (e->cu != a.cu)
-        cji_fail(a.node, CJ_EINVAL, call, "%s: graph and event belong to two drivers, which cannot wait for each other", call);
+        cji_fail(a.node, CJ_EINVAL, call, "graph and event belong to two drivers, which cannot wait for each other");
     else if (event_node_keep(&a, e) && cji_adding_did(&a, a.cu->cuGraphAddEventWaitNode(&a.raw, g->raw, a.dep, a.ndep, e->raw), "cuGraphAddEventWaitNode"))
         a.node->type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     return cji_adding_end(&a);

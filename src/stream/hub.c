@@ -65,11 +65,11 @@ static cj_status hub_check(cj_stream_barrier *h, cj_stream *const *streams, size
 {
     cj_status st = cji_check(h, CJI_TAG_HUB, call);
     if (st != CJ_OK) return st;
-    if (!streams || !count || count > UINT32_MAX) return cji_fail(h, CJ_EINVAL, call, "%s: %zu streams at %p", call, count, (const void *)streams);
+    if (!streams || !count || count > UINT32_MAX) return cji_fail(h, CJ_EINVAL, call, "%zu streams at %p", count, (const void *)streams);
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         st = cji_check_arg(h, streams[i], CJI_TAG_STREAM, call, "a stream of the list");
         if (st == CJ_OK && streams[i]->cu != h->meet->cu)
-            st = cji_fail(h, CJ_EINVAL, call, "%s: stream %zu is of another driver than the hub, so they cannot wait for each other", call, i);
+            st = cji_fail(h, CJ_EINVAL, call, "stream %zu is of another driver than the hub, so they cannot wait for each other", i);
     }
     return st;
 }
@@ -153,7 +153,7 @@ static cj_status hub_await(cj_stream_barrier *h, cj_stream *s, size_t place, uin
     if (st != CJ_OK) return st;
     CUresult r = cji_await_stream(s, deadline);
     cji_ctx_leave(s->dev, &ctx);
-    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "%s: stream %zu is not done after %u ms; it goes on", call, place, ms);
+    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "stream %zu is not done after %u ms; it goes on", place, ms);
     return r == CUDA_SUCCESS ? CJ_OK : cji_refused(h, s->dev, r, call, "cuStreamQuery");
 }
 
@@ -163,7 +163,7 @@ cj_status cj_stream_barrier_sync_for(cj_stream_barrier *h, cj_stream *const *str
     const uint64_t begun = cji_now(), deadline = cji_deadline(ms);
     cj_status st = hub_check(h, streams, count, call);
     if (st != CJ_OK) return st;
-    if (hub_captures(streams, count)) return cji_fail(h, CJ_ESTATE, call, "%s: a stream is being captured, so nothing of it runs yet; end the capture first", call);
+    if (hub_captures(streams, count)) return cji_fail(h, CJ_ESTATE, call, "a stream is being captured, so nothing of it runs yet; end the capture first");
     for (size_t i = 0; i < count && st == CJ_OK; i++) st = hub_await(h, streams[i], i, ms, deadline, call);
     pthread_mutex_lock(&h->lock);
     h->clock = CJ_STREAM_BARRIER_CLOCK_HOST;
@@ -194,13 +194,13 @@ cj_status cj_stream_barrier_elapsed(cj_stream_barrier *h, cj_stream_barrier_time
     static const char call[] = "cj_stream_barrier_elapsed";
     cj_status st = cji_check(h, CJI_TAG_HUB, call);
     if (st != CJ_OK) return st;
-    if (!time || time->size < sizeof time->size) return cji_fail(h, CJ_EINVAL, call, "%s: time is NULL, or time->size is not sizeof(cj_stream_barrier_time)", call);
+    if (!time || time->size < sizeof time->size) return cji_fail(h, CJ_EINVAL, call, "time is NULL, or time->size is not sizeof(cj_stream_barrier_time)");
     cj_stream_barrier_time now = { .size = time->size };
     pthread_mutex_lock(&h->lock);
     now.clock = h->clock;
     now.streams = h->count;
     now.ms = h->host_ms;
-    if (h->captured) st = cji_fail(h, CJ_ESTATE, call, "%s: the latest barrier was captured; it runs in the graph, whose time is to be measured", call);
+    if (h->captured) st = cji_fail(h, CJ_ESTATE, call, "the latest barrier was captured; it runs in the graph, whose time is to be measured");
     else if (h->clock == CJ_STREAM_BARRIER_CLOCK_NONE) now.ms = 0;
     else if (h->clock == CJ_STREAM_BARRIER_CLOCK_DEVICE) st = hub_elapsed(h, &now.ms, call);
     pthread_mutex_unlock(&h->lock);

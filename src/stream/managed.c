@@ -6,7 +6,7 @@ static cj_status managed_moves(void *into, const cj_device *dev, const char *cal
 {
     int can = 0;
     if (dev->drv->cu.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, dev->cu) == CUDA_SUCCESS && can) return CJ_OK;
-    return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d does not move managed memory on demand", call, dev->ordinal);
+    return cji_fail(into, CJ_ENOTSUP, call, "device %d does not move managed memory on demand", dev->ordinal);
 }
 
 /* The driver's refusal, which says too little of memory that is of another kind. */
@@ -23,7 +23,7 @@ static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !bytes) return st;
     if (atomic_load(&s->capturing) || cji_stream_captures(s->hub, s->raw))
-        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and a graph cannot move memory; do it before the launch", call));
+        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and a graph cannot move memory; do it before the launch"));
     st = managed_moves(s, s->dev, call);
     if (st == CJ_OK) st = cji_mem_use(s, d.addr, bytes, call, "the memory");
     if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
@@ -51,8 +51,8 @@ static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advi
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st != CJ_OK) return st;
     if ((int)advice < CJ_ADVICE_READ_MOSTLY || advice > CJ_ADVICE_USED_BY_HOST)
-        return cji_fail(dev, CJ_EINVAL, call, "%s: %d is none of CJ_ADVICE_READ_MOSTLY, _PREFER_DEVICE, _PREFER_HOST, _USED_BY_DEVICE, _USED_BY_HOST", call, (int)advice);
-    if (!d.addr || !bytes) return cji_fail(dev, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are no memory", call, bytes, (unsigned long long)d.addr);
+        return cji_fail(dev, CJ_EINVAL, call, "%d is none of CJ_ADVICE_READ_MOSTLY, _PREFER_DEVICE, _PREFER_HOST, _USED_BY_DEVICE, _USED_BY_HOST", (int)advice);
+    if (!d.addr || !bytes) return cji_fail(dev, CJ_EINVAL, call, "%zu bytes at 0x%llx are no memory", bytes, (unsigned long long)d.addr);
     st = managed_moves(dev, dev, call);
     if (st != CJ_OK) return st;
     const struct managed_row *row = &managed_rows[advice];

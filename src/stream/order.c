@@ -22,7 +22,7 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s->cu != e->cu)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: stream and event belong to two drivers, which cannot wait for each other", call));
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "stream and event belong to two drivers, which cannot wait for each other"));
     cji_ctx ctx;
     st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
@@ -83,7 +83,7 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s == t) return CJ_OK;
     if (s->cu != t->cu)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the streams belong to two drivers, which cannot wait for each other", call));
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));
     cj_stream *from = fork ? s : t, *to = fork ? t : s;
     const char *doing;
     cji_ctx ctx;
@@ -103,7 +103,7 @@ cj_status cj_stream_join(cj_stream *s, cj_stream *t) { return stream_order(s, t,
 cj_status cji_stream_not_captured(cj_stream *s, const char *call)
 {
     if (!atomic_load(&s->capturing)) return CJ_OK;
-    return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first", call);
+    return cji_fail(s, CJ_ESTATE, call, "the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first");
 }
 
 cj_status cj_stream_sync(cj_stream *s)
@@ -146,7 +146,7 @@ cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user)
     static const char call[] = "cj_host_func";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%s: the function is NULL", call));
+    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the function is NULL"));
     cji_ctx ctx;
     st = cji_ctx_begin(s, s->dev, &ctx, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);

@@ -40,7 +40,7 @@ cj_status cji_guest_visit(cji_side *side, cj_stream *s, uint64_t *bit, void *int
     const char *doing;
     cji_ctx ctx;
     cji_lane *lane = guest_lane(side);
-    if (!lane) return cji_fail(into, CJ_ENOMEM, call, "%s: no memory to note the use of another device's memory", call);
+    if (!lane) return cji_fail(into, CJ_ENOMEM, call, "no memory to note the use of another device's memory");
     cj_status st = cji_ctx_begin(into, s->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = cji_stream_point(s, lane->raw, &doing);
@@ -57,7 +57,7 @@ static cj_status peer_check(cj_device *dev, cj_device *peer, const char *call)
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st == CJ_OK) st = cji_check_arg(dev, peer, CJI_TAG_DEVICE, call, "the other device");
     if (st != CJ_OK) return st;
-    return dev->drv == peer->drv ? CJ_OK : cji_fail(dev, CJ_EINVAL, call, "%s: the devices are of two drivers", call);
+    return dev->drv == peer->drv ? CJ_OK : cji_fail(dev, CJ_EINVAL, call, "the devices are of two drivers");
 }
 
 static CUresult peer_can(cj_device *dev, cj_device *peer, int *can)
@@ -95,8 +95,7 @@ cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const
     if (home == other) return CJ_OK;
     CUresult r = peer_can(home, other, &can);
     if (r == CUDA_SUCCESS && !can)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d cannot reach the memory of device %d, as a copy in a graph must; copy with cj_copy_peer outside of captures",
-                        call, home->ordinal, other->ordinal);
+        return cji_fail(into, CJ_ENOTSUP, call, "device %d cannot reach the memory of device %d, as a copy in a graph must; copy with cj_copy_peer outside of captures", home->ordinal, other->ordinal);
     if (r == CUDA_SUCCESS) {
         cji_calm_begin(&home->hub, &calm);
         r = peer_open(home, other, &doing);
@@ -115,7 +114,7 @@ cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer)
     if (st != CJ_OK || dev == peer) return st;
     CUresult r = peer_can(dev, peer, &can);
     if (r == CUDA_SUCCESS && !can)
-        return cji_fail(dev, CJ_ENOTSUP, call, "%s: device %d cannot reach the memory of device %d; copy with cj_copy_peer", call, dev->ordinal, peer->ordinal);
+        return cji_fail(dev, CJ_ENOTSUP, call, "device %d cannot reach the memory of device %d; copy with cj_copy_peer", dev->ordinal, peer->ordinal);
     if (r == CUDA_SUCCESS) {
         cji_calm_begin(&dev->hub, &calm);
         r = peer_open(dev, peer, &doing);

@@ -12,8 +12,8 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
     cji_ctx ctx;
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
-    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "%s: there is no place for a handle of %zu bytes", call, sizeof h);
-    if (!e->ipc) return cji_fail(e, CJ_EINVAL, call, "%s: the event is of this process only; make it with CJ_EVENT(.ipc = 1)", call);
+    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "there is no place for a handle of %zu bytes", sizeof h);
+    if (!e->ipc) return cji_fail(e, CJ_EINVAL, call, "the event is of this process only; make it with CJ_EVENT(.ipc = 1)");
     st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuIpcGetEventHandle(&h, e->raw);
@@ -30,7 +30,7 @@ static void shared_import(cj_event *e, const void *handle, const char *call)
     const cji_PFN_cuIpcOpenEventHandle open = e->dev->drv->by_value.cuIpcOpenEventHandle;
     memcpy(&h, handle, sizeof h);
     if (!open) {
-        cji_fail(e, CJ_ENOTSUP, call, "%s: this driver has no events between processes", call);
+        cji_fail(e, CJ_ENOTSUP, call, "this driver has no events between processes");
         return;
     }
     if (cji_ctx_begin_calm(e, e->dev, &ctx, call) != CJ_OK) return;
@@ -50,7 +50,7 @@ cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes)
     cj_event *e = cji_event_new(dev, call);
     if (cji_obj_failed(e)) return e;
     if (!handle || bytes < sizeof(CUipcEventHandle))
-        cji_fail(e, CJ_EINVAL, call, "%s: a handle has %zu bytes, not %zu", call, sizeof(CUipcEventHandle), handle ? bytes : 0);
+        cji_fail(e, CJ_EINVAL, call, "a handle has %zu bytes, not %zu", sizeof(CUipcEventHandle), handle ? bytes : 0);
     else
         shared_import(e, handle, call);
     e->recorded = e->ipc = true; /* by another process: the driver knows when */

@@ -245,7 +245,7 @@ static cj_status stage_give(cji_capture *c, cji_stage *p, cj_stream *s, const ch
     bool had;
     if (cji_capture_keeps(c, CJI_KEPT_STAGE, p, &had) && !had) return CJ_OK;
     stage_put(p, true);
-    return cji_fail(s, CJ_ENOMEM, call, "%s: no host memory to keep a staging buffer for the graph", call);
+    return cji_fail(s, CJ_ENOMEM, call, "no host memory to keep a staging buffer for the graph");
 }
 
 static cj_status part_to_device(cj_stream *s, cji_stage *p, const cji_rows *part, const char *call)

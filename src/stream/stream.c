@@ -57,7 +57,7 @@ static bool stream_finish(cj_stream *s, const char *call)
     }
     s->lane = cji_lane_open(s->hub, s->shadow ? s->shadow : s->raw);
     if (!s->lane) {
-        cji_fail(s, CJ_ENOMEM, call, "%s: no memory to note the uses of the stream", call);
+        cji_fail(s, CJ_ENOMEM, call, "no memory to note the uses of the stream");
         return false;
     }
     s->bit = s->lane->bit;
@@ -111,7 +111,7 @@ cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
         return s;
     }
     if (o.priority < CJ_PRIORITY_NORMAL || o.priority > CJ_PRIORITY_RAW) {
-        cji_fail(s, CJ_EINVAL, call, "%s: priority %d is none of CJ_PRIORITY_NORMAL, _HIGH, _LOW, _RAW", call, o.priority);
+        cji_fail(s, CJ_EINVAL, call, "priority %d is none of CJ_PRIORITY_NORMAL, _HIGH, _LOW, _RAW", o.priority);
         cji_obj_set_failed(s);
         return s;
     }
@@ -132,11 +132,11 @@ static bool stream_may_wrap(cj_stream *s, const char *call)
     CUresult r = s->cu->cuStreamIsCapturing(s->raw, &status);
     if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuStreamIsCapturing"), false;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
-        return cji_fail(s, CJ_ESTATE, call, "%s: the stream is being captured, and asking what it is would break the capture; wrap it before", call), false;
+        return cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and asking what it is would break the capture; wrap it before"), false;
     r = s->cu->cuStreamGetCtx(s->raw, &ctx);
     if (r != CUDA_SUCCESS) return cji_refused(s, s->dev, r, call, "cuStreamGetCtx"), false;
     if (ctx != s->hub->ctx)
-        return cji_fail(s, CJ_EINVAL, call, "%s: the stream belongs to another context than the device's primary context", call), false;
+        return cji_fail(s, CJ_EINVAL, call, "the stream belongs to another context than the device's primary context"), false;
     return true;
 }
 
@@ -147,7 +147,7 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     if (cji_obj_failed(s)) return s;
     s->raw = raw;
     if (!raw) {
-        cji_fail(s, CJ_EINVAL, call, "%s: the stream is NULL, the legacy default stream; pass (void *)1 where that is really meant", call);
+        cji_fail(s, CJ_EINVAL, call, "the stream is NULL, the legacy default stream; pass (void *)1 where that is really meant");
     } else {
         cji_ctx ctx;
         if (s->raw == CU_STREAM_PER_THREAD) s->obj.thread = cji_thread_id();

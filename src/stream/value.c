@@ -17,11 +17,11 @@ static cj_status value_check(void *into, const value_job *j, const char *call)
 {
     const unsigned bytes = j->wide ? 8 : 4;
     if (j->wait && (j->how < CJ_COMPARE_GE || j->how > CJ_COMPARE_NOR))
-        return cji_fail(into, CJ_EINVAL, call, "%s: %scomparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", call, j->which, j->how);
+        return cji_fail(into, CJ_EINVAL, call, "%scomparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", j->which, j->how);
     if (!j->wide && j->value > UINT32_MAX)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %sthe value 0x%llx does not fit into a word of 32 bits", call, j->which, (unsigned long long)j->value);
+        return cji_fail(into, CJ_EINVAL, call, "%sthe value 0x%llx does not fit into a word of 32 bits", j->which, (unsigned long long)j->value);
     if (j->at % bytes)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %s0x%llx is not aligned to %u bytes", call, j->which, (unsigned long long)j->at, bytes);
+        return cji_fail(into, CJ_EINVAL, call, "%s0x%llx is not aligned to %u bytes", j->which, (unsigned long long)j->at, bytes);
     return CJ_OK;
 }
 
@@ -34,15 +34,15 @@ static cj_status value_op_take(void *into, const cj_mem_op *ops, size_t i, value
     snprintf(j->which, sizeof j->which, "op %zu: ", i);
     snprintf(j->what, sizeof j->what, "op %zu: the word", i);
     if (o->kind < CJ_MEM_OP_WAIT32 || o->kind > CJ_MEM_OP_WRITE64)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %skind %d is none of CJ_MEM_OP_WAIT32, _WAIT64, _WRITE32, _WRITE64", call, j->which, (int)o->kind);
+        return cji_fail(into, CJ_EINVAL, call, "%skind %d is none of CJ_MEM_OP_WAIT32, _WAIT64, _WRITE32, _WRITE64", j->which, (int)o->kind);
     return value_check(into, j, call);
 }
 
 static cj_status values_count(void *into, const cj_mem_op *ops, size_t count, const char *call)
 {
-    if (count && !ops) return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops at NULL", call, count);
+    if (count && !ops) return cji_fail(into, CJ_EINVAL, call, "%zu ops at NULL", count);
     if (count <= CJ_MEM_OPS_MAX) return CJ_OK;
-    return cji_fail(into, CJ_EINVAL, call, "%s: %zu ops, the driver takes %d at once; give them in several calls", call, count, (int)CJ_MEM_OPS_MAX);
+    return cji_fail(into, CJ_EINVAL, call, "%zu ops, the driver takes %d at once; give them in several calls", count, (int)CJ_MEM_OPS_MAX);
 }
 
 /* ORDER cj_compare: the driver's own numbers */
@@ -130,7 +130,7 @@ cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count)
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (!count) return CJ_OK;
     CUstreamBatchMemOpParams *p = cji_zalloc(count * sizeof *p);
-    if (!p) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "%s: no memory for %zu ops", call, count));
+    if (!p) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no memory for %zu ops", count));
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         value_job j;
         st = value_op_take(s, ops, i, &j, call);
@@ -167,8 +167,8 @@ cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *o
     if (!cji_adding_begin(&a, g, after, call) || values_count(a.node, ops, count, call) != CJ_OK) return cji_adding_end(&a);
     CUstreamBatchMemOpParams *p = count ? cji_zalloc(count * sizeof *p) : NULL;
     if (p) values_node_add(&a, ops, p, count);
-    else if (count) cji_fail(a.node, CJ_ENOMEM, call, "%s: no memory for %zu ops", call, count);
-    else cji_fail(a.node, CJ_EINVAL, call, "%s: 0 ops; a node has at least one", call);
+    else if (count) cji_fail(a.node, CJ_ENOMEM, call, "no memory for %zu ops", count);
+    else cji_fail(a.node, CJ_EINVAL, call, "0 ops; a node has at least one");
     cji_free(p, count * sizeof *p);
     return cji_adding_end(&a);
 }

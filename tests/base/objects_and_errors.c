@@ -61,8 +61,8 @@ static void failures_are_kept(void)
         tap_is_int(cji_fail(all[i], CJ_EINVAL, "a", "one %d", i), CJ_EINVAL, "a failure returns its status");
         cji_fail(all[i], CJ_ESTATE, "b", "two");
     }
-    tap_is_str(cj_error_of(last)->message, "two", "an object keeps its latest failure");
-    tap_is_str(cj_error_of(first)->message, "one 1", "one that keeps its first keeps the first");
+    tap_is_str(cj_error_of(last)->message, "b: two", "an object keeps its latest failure");
+    tap_is_str(cj_error_of(first)->message, "a: one 1", "one that keeps its first keeps the first");
     tap_is_str(cj_error_of(final)->call, "a", "with the call");
     tap_is_int(cj_error_clear(first), CJ_OK, "a stream may go on");
     tap_is_int(cj_error_of(first)->status, CJ_OK, "with a clean record");
@@ -70,10 +70,10 @@ static void failures_are_kept(void)
     tap_is_int(cj_error_clear(NULL), CJ_EHANDLE, "NULL has no record to clear");
     thing *child = make(CJI_TAG_FN, 0);
     child->obj.err_in = &final->obj;
-    tap_is_str(cj_error_of(child)->message, "one 2", "a function shows its module's failure");
+    tap_is_str(cj_error_of(child)->message, "a: one 2", "a function shows its module's failure");
     tap_is_int(cji_fail_from(last, first, "c"), CJ_OK, "passing on no failure is none");
     tap_is_int(cji_fail_from(last, final, "c"), CJ_EINVAL, "passing on gives the cause's status");
-    tap_is_str(cj_error_of(last)->message, "one 2", "and its sentence");
+    tap_is_str(cj_error_of(last)->message, "a: one 2", "and its sentence");
     char longer[2000];
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = 0;
@@ -90,7 +90,7 @@ static void failed_objects_pass_their_cause_on(void)
     cji_obj_set_failed(dev);
     tap_is_int(cji_check(dev, CJI_TAG_DEVICE, "cj_stream_create"), CJ_ENODEVICE, "a call with a failed object fails with its status");
     tap_is_int(cji_check_arg(s, dev, CJI_TAG_DEVICE, "cj_x", "the device"), CJ_ENODEVICE, "as a later argument too");
-    tap_is_str(cj_error_of(s)->message, "no device 7", "and the first argument keeps the cause");
+    tap_is_str(cj_error_of(s)->message, "cj_device_open: no device 7", "and the first argument keeps the cause");
     tap_is_int(cji_check_arg(s, NULL, CJI_TAG_KERNEL, "cj_launch", "the kernel"), CJ_EHANDLE, "a missing argument");
     tap_is_str(cj_error_last()->message, "cj_launch: the kernel is NULL, wants a cj_kernel", "is named");
     tap_ok(cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close"), "a failed object is released like any other");
@@ -115,8 +115,8 @@ static void copies_stay_apart(void)
         cji_fail(t[i], CJ_EINVAL, "x", "number %d", i);
     }
     const cj_error *a = cj_error_of(t[0]), *b = cj_error_of(t[1]), *c = cj_error_of(t[2]), *d = cj_error_of(t[3]);
-    tap_ok(!strcmp(a->message, "number 0") && !strcmp(b->message, "number 1") && !strcmp(c->message, "number 2") &&
-               !strcmp(d->message, "number 3"), "four records can be looked at together");
+    tap_ok(!strcmp(a->message, "x: number 0") && !strcmp(b->message, "x: number 1") && !strcmp(c->message, "x: number 2") &&
+               !strcmp(d->message, "x: number 3"), "four records can be looked at together");
     for (int i = 0; i < 4; i++) drop(t[i]);
 }
 
@@ -136,7 +136,7 @@ static void threads_have_their_own_latest_record(void)
     pthread_create(&th, NULL, other_thread, &fresh);
     pthread_join(th, NULL);
     tap_ok(fresh, "a new thread has none");
-    tap_is_str(cj_error_last()->message, "here", "and does not touch ours");
+    tap_is_str(cj_error_last()->message, "x: here", "and does not touch ours");
 }
 
 static void children_of_fork_are_told(void)
