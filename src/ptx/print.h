@@ -18,5 +18,16 @@ void cji_print_var(const cj_ptx *m, const cji_var *v, bool semicolon, cji_text *
 void cji_print_head(const cj_fn *f, bool declaration, cji_text *out);
 void cji_print_return(cji_text *out);                                                              /* the return at the end of a body that has none */
 void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out);
+void cji_print_declared(const cj_fn *f, cji_text *out);                                            /* a body up to its first record */
+void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out);                              /* a module up to its first definition */
+void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out);                          /* nothing for NULL or a declaration */
+
+/* With CJ_PRINT_LINES: has the record a .loc line of its own, in front of it?  `loc` is that of the latest such line. */
+static inline bool cji_print_has_loc(const cji_ins *x, uint32_t loc) { return x->form < CJI_INS_PSEUDO && x->loc && x->loc != loc; }
+
+/* The functions of a module in the order of their definitions, NULL between them. */
+typedef struct cji_print_list { cj_fn *const *fn; size_t n; cj_fn **own; } cji_print_list;
+bool cji_print_order(const cj_ptx *m, cji_print_list *list);                                       /* false without memory */
+void cji_print_order_free(cji_print_list *list);
 
 #endif

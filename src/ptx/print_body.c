@@ -256,7 +256,7 @@ static void print_lines(writer *w, bool lines)
         bool real = x->form < CJI_INS_PSEUDO;
         if (!cji_text_room(t, CJI_ISA_SPELLING + 16 * ROOM)) return;
         char *p = t->p + t->n;
-        if (lines && real && x->loc != loc && x->loc) p = put_loc(w, p, loc = x->loc);
+        if (lines && cji_print_has_loc(x, loc)) p = put_loc(w, p, loc = x->loc);
         if (real) {
             *p++ = '\t';
             p = put_instruction(w, p, x);
@@ -291,14 +291,28 @@ static bool falls_off(const cj_fn *f)
     return !e || x->guard || !(e->isa.effect & (CJI_FX_END | CJI_FX_BRANCH));
 }
 
+static void print_declared(const writer *w)
+{
+    const cj_fn *f = w->f;
+    cji_text_puts(w->out, "{\n");
+    for (unsigned t = 1; t < CJ_TYPE_COUNT; t++)
+        if (f->count[t])
+            cji_text_printf(w->out, "\t.reg .%s\t%s<%u>;\n", cji_type_word(cji_print_type(t)), w->reg[t].s, f->count[t]);
+    cji_print_vars(f->m, f->var, f->nvar, true, w->out);
+}
+
+void cji_print_declared(const cj_fn *f, cji_text *out)
+{
+    writer w = { .f = f, .m = f->m, .out = out };
+    set_prefixes(&w);
+    print_declared(&w);
+}
+
 void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out)
 {
     writer w = { .f = f, .m = f->m, .out = out };
     set_prefixes(&w);
-    cji_text_puts(out, "{\n");
-    for (unsigned t = 1; t < CJ_TYPE_COUNT; t++)
-        if (f->count[t]) cji_text_printf(out, "\t.reg .%s\t%s<%u>;\n", cji_type_word(cji_print_type(t)), w.reg[t].s, f->count[t]);
-    cji_print_vars(f->m, f->var, f->nvar, true, out);
+    print_declared(&w);
     print_lines(&w, flags & CJ_PRINT_LINES);
     if (falls_off(f)) cji_print_return(out);
     cji_text_puts(out, "}\n");

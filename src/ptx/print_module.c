@@ -23,32 +23,32 @@ static void print_declarations(const cj_ptx *m, cji_text *out)
     }
 }
 
-static void print_definition(const cj_fn *f, unsigned flags, cji_text *out)
+void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out)
 {
-    if (f->proto || !f->body || out->failed) return;
+    if (!f || f->proto || !f->body || out->failed) return;
     cji_text_putc(out, '\n');
     cji_print_head(f, false, out);
     cji_print_body(f, flags, out);
 }
 
-/* By place.  What was built stands in that order already; text may declare in another order than it defines. */
-static void print_definitions(const cj_ptx *m, unsigned flags, cji_text *out)
+/* By place.  What was built is in that order already; text may declare in another order than it defines. */
+bool cji_print_order(const cj_ptx *m, cji_print_list *list)
 {
     bool sorted = true;
     for (size_t i = 1; i < m->nfn; i++) sorted = sorted && m->fn[i - 1]->place < m->fn[i]->place;
-    size_t bytes = sorted ? 0 : m->nplace * sizeof(cj_fn *);
-    const cj_fn **at = sorted ? NULL : cji_zalloc(bytes);
-    out->failed |= !sorted && !at;
-    for (size_t i = 0; i < m->nfn; i++) {
-        if (sorted) print_definition(m->fn[i], flags, out);
-        else if (at && m->fn[i]->place < m->nplace) at[m->fn[i]->place] = m->fn[i];
-    }
-    for (uint32_t i = 0; at && i < m->nplace; i++)
-        if (at[i]) print_definition(at[i], flags, out);
-    cji_free(at, bytes);
+    *list = (cji_print_list){ .fn = m->fn, .n = m->nfn };
+    if (sorted) return true;
+    cj_fn **at = cji_zalloc(m->nplace * sizeof *at);
+    if (!at) return false;
+    for (size_t i = 0; i < m->nfn; i++)
+        if (m->fn[i]->place < m->nplace) at[m->fn[i]->place] = m->fn[i];
+    *list = (cji_print_list){ .fn = at, .n = m->nplace, .own = at };
+    return true;
 }
 
-void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
+void cji_print_order_free(cji_print_list *list) { cji_free(list->own, list->n * sizeof *list->own); }
+
+void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
 {
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
@@ -60,7 +60,18 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
     print_declarations(m, out);
     for (uint32_t i = 0; i < m->nvar; i++)
         if (!m->var[i]->fn) cji_print_vars(m, &i, 1, false, out);
-    print_definitions(m, flags, out);
+}
+
+void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
+{
+    cji_print_list list;
+    cji_print_front(m, flags, out);
+    if (!cji_print_order(m, &list)) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < list.n; i++) cji_print_definition(list.fn[i], flags, out);
+    cji_print_order_free(&list);
 }
 
 cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes)

@@ -310,6 +310,10 @@ void cji_ptx_freeze(cj_ptx *m);
 /* Writes the text of a finished module (cji_ptx_finish() answered CJ_OK); pure.  Flags: CJ_PRINT_*, CJI_PRINT_LINK.  out->failed without memory. */
 enum { CJI_PRINT_LINK = 256 };  /* for the driver's linker, which takes .version 3.1 and newer only (seen with driver 580) */
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out);
+
+/* The source line of line `ptx_line` (from 1) of that text: the builder call's C line, or cj_line()'s.  False where it has none or without memory.
+ * Works it out by writing the text once more; pure.  *file belongs to `m`. */
+bool cji_ptx_line_of(const cj_ptx *m, unsigned flags, uint32_t ptx_line, const char **file, uint32_t *line);
 void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out); /* one instruction, without newline: for messages */
 
 /* ---- Writing it: what the reader and the builder's own files use --------------------------------------------------

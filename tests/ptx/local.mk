@@ -9,7 +9,7 @@ EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram
 
 # The builder and the printer.
 text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \
-	%D%/build_calls %D%/build_without_memory %D%/build_fuzz %D%/build_copies %D%/print_exact %D%/print_variables %D%/print_source_lines
+	%D%/build_calls %D%/build_without_memory %D%/build_fuzz %D%/build_copies %D%/print_exact %D%/print_variables %D%/print_source_lines %D%/print_line_map
 tests_ptx_build_typed_verbs_SOURCES = %D%/build_typed_verbs.c %D%/ask_ptxas.c %D%/ask_ptxas.h
 tests_ptx_build_conversions_SOURCES = %D%/build_conversions.c %D%/ask_ptxas.c %D%/ask_ptxas.h
 tests_ptx_build_nested_blocks_SOURCES = %D%/build_nested_blocks.c %D%/ask_ptxas.c %D%/ask_ptxas.h
