@@ -26,9 +26,12 @@
 #include <cujit/parse.h>
 #include <cujit/driver.h>
 #include <cujit/stream.h>
+#include <cujit/memory.h>
 #include <cujit/copy.h>
 #include <cujit/stream_barrier.h>
 #include <cujit/graph.h>
+#include <cujit/capture.h>
+#include <cujit/graph_exec.h>
 #include <cujit/interpose.h>
 
 #endif

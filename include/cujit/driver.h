@@ -119,15 +119,6 @@ CJ_API cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *to
 /* Blocks until everything given to the device is done.  Not while a stream of it is being captured: that breaks the capture. */
 CJ_API cj_status cj_device_sync(cj_device *dev);
 
-/* ---- Pinned host memory ------------------------------------------------------------------------------------------ */
-
-/* `bytes` > 0 of page-locked memory, readable and writable by host and device.  Owned by the caller, free with cj_host_free.  Contents undefined.
- * Returns NULL and leaves the failure in `dev`: CJ_ENOMEM, CJ_EINVAL for 0 bytes.  Locking pages is slow (about 1 s a GB): reuse it. */
-CJ_API void *cj_host_alloc(cj_device *dev, size_t bytes);
-
-/* Gives it back.  Copies that use it must be done.  NULL is fine.  Errors: CJ_EDRIVER where `p` is no such memory. */
-CJ_API cj_status cj_host_free(cj_device *dev, void *p);
-
 /* ---- Images: PTX compiled for a device --------------------------------------------------------------------------- */
 
 /* Compiles a builder's module for `dev`.  Blocks.  The builder is frozen: later emits fail with CJ_ESTATE.  Never NULL; owned by the caller, free with

@@ -27,7 +27,7 @@
 #ifndef CUJIT_STREAM_H
 #define CUJIT_STREAM_H
 
-#include <cujit/driver.h>
+#include <cujit/memory.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,50 +90,6 @@ CJ_API cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user);
  * never calls `fn`.  Without callbacks: record an event, and ask with cj_event_query or wait with cj_event_sync_for; both tell a failure too.
  * Errors: CJ_EINVAL; CJ_ESTATE while `s` is being captured; CJ_ENOMEM; CJ_EDRIVER, also when the device has failed already.  cuStreamAddCallback. */
 CJ_API cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_status status), void *user);
-
-/* ---- Device memory ----------------------------------------------------------------------------------------------- */
-
-/* `bytes` > 0 of device memory, usable at once by what is given to `s` later, and by another stream behind an event; `s` becomes its home
- * stream.  Contents undefined, 256-byte aligned.  Owned by the caller, free with cj_free.
- * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while `s` is being captured. */
-CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
-
-/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream and every stream named by cj_stream_use have
- * reached this moment (of a stream that was freed: the end of what it was given), and when no graph is left that uses it.  { 0 } is fine.
- * Memory of a graph (cj_graph_mem_alloc in graph.h) is given back until the next launch that allocates it.
- * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before; CJ_ESTATE for memory of a graph that is not there. */
-CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
-
-/* Records that work enqueued on `s`, which is not the memory's home stream, uses the allocation that holds `d`: cj_free then waits for that work too.
- * Needed for memory that kernels use; copies and fills record their use themselves.
- * The allocation is looked up in all open devices of the stream's driver, the stream's own device first.
- * While `s` is capturing, the graph keeps the allocation alive.  It keeps the pointer arguments of its kernels by itself: this call is for pointers that are stored in memory.
- * For a stream of another device only work enqueued before this call is covered; call it after enqueuing the work.
- * Errors, in `s`: CJ_ENOTFOUND: no allocation of an open device holds `d`. */
-CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
-
-/* Does those releases of the device that were put off and have become possible, all of them, and gives idle staging memory back.  Waits for nothing.
- * Returns how many still wait. */
-CJ_API size_t cj_device_collect(cj_device *dev);
-
-/* ---- Copies and fills -------------------------------------------------------------------------------------------- */
-
-/* Copies `bytes` between host and device in the stream's order; 0 is fine.  Returns at once in every case.  Memory of cj_host_alloc (or otherwise pinned)
- * must stay as it is until the stream has passed the copy.  Pageable memory goes through pinned staging memory: the source may change as soon
- * as cj_copy_to_device returns, the destination is filled when the stream has passed the copy.  Captured, host memory of any kind is read and
- * written at each launch of the graph.
- * Errors: CJ_EINVAL for NULL, and for a range that does not fit into its allocation; CJ_ENOMEM; CJ_EDRIVER. */
-CJ_API cj_status cj_copy_to_device(cj_stream *s, cj_dptr dst, const void *src, size_t bytes);
-CJ_API cj_status cj_copy_to_host(cj_stream *s, void *dst, cj_dptr src, size_t bytes);
-
-/* Copies `bytes` on the device.  The ranges must not overlap (CJ_EINVAL). */
-CJ_API cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes);
-
-/* Fills `count` elements of 1, 2 or 4 bytes with `value`, in the stream's order; 0 is fine.  Returns at once.
- * Errors: CJ_EINVAL where `d` is not aligned to an element, and for a range that does not fit into its allocation; CJ_EDRIVER. */
-CJ_API cj_status cj_fill8(cj_stream *s, cj_dptr d, uint8_t value, size_t count);
-CJ_API cj_status cj_fill16(cj_stream *s, cj_dptr d, uint16_t value, size_t count);
-CJ_API cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count);
 
 /* ---- Order and waiting ------------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <cujit/driver.h>
+#include <cujit/memory.h>
 
 #include "base/mem.h"
 #include "base/obj.h"

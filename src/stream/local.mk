@@ -4,7 +4,8 @@
 
 noinst_LTLIBRARIES += libcujit-stream.la
 libcujit_stream_la_SOURCES =
-cujitinclude_HEADERS += include/cujit/stream.h include/cujit/graph.h include/cujit/copy.h include/cujit/stream_barrier.h
+cujitinclude_HEADERS += include/cujit/stream.h include/cujit/copy.h include/cujit/stream_barrier.h include/cujit/capture.h include/cujit/graph.h \
+	include/cujit/graph_exec.h
 libcujit_stream_la_SOURCES += %D%/capture.c %D%/copy.c %D%/dispatch.c %D%/event.c %D%/follow.c %D%/keep.c %D%/allocation.c %D%/order.c %D%/refused.c %D%/staging.c \
 	%D%/stream.c %D%/streams.h
 libcujit_stream_la_SOURCES += %D%/await.c %D%/batch.c %D%/box.c %D%/box_shape.c %D%/count.c %D%/done.c %D%/hub.c %D%/managed.c %D%/peer.c %D%/shared.c %D%/value.c

@@ -5,8 +5,8 @@
 #ifndef CJI_STREAMS_H
 #define CJI_STREAMS_H
 
-#include <cujit/copy.h>
-#include <cujit/graph.h>
+#include <cujit/capture.h>
+#include <cujit/graph_exec.h>
 
 #include "base/obj.h"
 #include "driver/driver.h"

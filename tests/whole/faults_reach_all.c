@@ -5,8 +5,11 @@
 
 #include "tests/tap.h"
 
-static const char *const headers[] = { "include/cujit/driver.h", "include/cujit/launch.h", "include/cujit/stream.h", "include/cujit/copy.h",
-                                       "include/cujit/stream_barrier.h",    "include/cujit/graph.h" };
+static const char *const headers[] = {
+    "include/cujit/driver.h", "include/cujit/memory.h",         "include/cujit/launch.h",  "include/cujit/stream.h",
+    "include/cujit/copy.h",   "include/cujit/stream_barrier.h", "include/cujit/capture.h", "include/cujit/graph.h",
+    "include/cujit/graph_exec.h",
+};
 
 /* Called through a macro of another name, or not to be called. */
 static const struct { const char *name, *by, *why; } others[] = {
