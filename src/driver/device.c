@@ -176,7 +176,7 @@ cj_device *cj_device_open(cj_driver *drv, int ordinal)
         status = start_device(dev, call);
         if (status == CJ_OK) {
             cji_obj_retain(drv);
-            cji_hub_init(&dev->hub, &drv->cu, dev->ctx);
+            cji_release_queue_init(&dev->queue, &drv->cu, dev->ctx);
             pthread_mutex_init(&dev->modules_lock, NULL);
             pthread_cond_init(&dev->modules_cond, NULL);
             dev->next = drv->devices;
@@ -207,9 +207,9 @@ void cji_device_drop(cj_device *dev)
     cji_opened_unlock();
     if (!last) return;
     cji_calm calm;
-    cji_calm_begin(&dev->hub, &calm);
-    cji_hub_fini(&dev->hub);
-    cji_calm_end(&dev->hub, &calm);
+    cji_calm_begin(&dev->queue, &calm);
+    cji_release_queue_fini(&dev->queue);
+    cji_calm_end(&dev->queue, &calm);
     primary_context(dev, false);
     pthread_mutex_destroy(&dev->modules_lock);
     pthread_cond_destroy(&dev->modules_cond);
@@ -219,19 +219,19 @@ void cji_device_drop(cj_device *dev)
 
 /* What waits keeps the device, and when nothing is done with it any more nobody looks again.  So work that is about to end - the last frees of a
  * program that waited for the rest - is given a moment; what takes longer stays. */
-static void settle_releases(cji_hub *hub)
+static void settle_releases(cji_release_queue *queue)
 {
     static const struct timespec pause = { .tv_nsec = 100000 };
-    for (int i = 0; i < 2000 && atomic_load(&hub->waiting) && !atomic_load(&hub->captures); i++) {
+    for (int i = 0; i < 2000 && atomic_load(&queue->waiting) && !atomic_load(&queue->captures); i++) {
         if (i) nanosleep(&pause, NULL);
-        cji_late_drain(hub, CJI_LATE_ALL);
+        cji_deferred_drain(queue, CJI_DEFERRED_ALL);
     }
 }
 
 void cj_device_close(cj_device *dev)
 {
     if (!cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) return;
-    if (!cji_obj_failed(dev) && atomic_fetch_sub(&dev->handles, 1) == 1) settle_releases(&dev->hub);
+    if (!cji_obj_failed(dev) && atomic_fetch_sub(&dev->handles, 1) == 1) settle_releases(&dev->queue);
     cji_device_drop(dev);
 }
 
@@ -295,7 +295,7 @@ cj_status cj_device_sync(cj_device *dev)
     cji_ctx ctx;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
-    if (atomic_load(&dev->hub.captures))
+    if (atomic_load(&dev->queue.captures))
         return cji_fail(dev, CJ_ESTATE, call, "a stream of the device is being captured, and waiting for the device would break the capture");
     status = cji_ctx_begin(dev, dev, &ctx, call);
     if (status != CJ_OK) return status;
@@ -313,10 +313,10 @@ void *cj_host_alloc(cj_device *dev, size_t bytes)
     cji_calm calm;
     if (cji_check(dev, CJI_TAG_DEVICE, call) != CJ_OK) return NULL;
     if (!bytes) return cji_fail(dev, CJ_EINVAL, call, "0 bytes of memory"), NULL;
-    cji_late_poll(&dev->hub, 4);
+    cji_deferred_poll(&dev->queue, 4);
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);
-    cji_calm_end(&dev->hub, &calm);
+    if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);
+    cji_calm_end(&dev->queue, &calm);
     if (r == CUDA_SUCCESS) return p;
     cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemHostAlloc", call, "%s: %zu bytes of pinned memory", call, bytes);
     return NULL;
@@ -329,8 +329,8 @@ cj_status cj_host_free(cj_device *dev, void *p)
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK || !p) return status;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuMemFreeHost(p);
-    cji_calm_end(&dev->hub, &calm);
+    if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuMemFreeHost(p);
+    cji_calm_end(&dev->queue, &calm);
     if (r == CUDA_SUCCESS) return CJ_OK;
     return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeHost", call, "%s: %p is no memory of cj_host_alloc, or it was freed before", call, p);
 }

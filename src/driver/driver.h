@@ -4,7 +4,7 @@
  *   open.c      cj_driver: which library, why not another; the list of opened drivers
  *   cuerror.c   a CUresult becomes a record
  *   device.c    cj_device: primary context, properties, memory, pinned host memory
- *   late.c      releases that wait (late.h)
+ *   deferred.c  releases that wait (deferred.h)
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
  *   module.c    loading; one compile and one load for a builder and a device
  *   kernel.c    cj_kernel: function, parameters; entry.c: parameters out of PTX text
@@ -24,7 +24,7 @@
 #include "base/mem.h"
 #include "base/obj.h"
 #include "cuda/table.h"
-#include "driver/late.h"
+#include "driver/deferred.h"
 
 /* ---- Driver ------------------------------------------------------------------------------------------------------ */
 
@@ -59,7 +59,7 @@ struct cj_device {
     int target;                        /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     cj_device_info info;
     atomic_uint handles;               /* cj_device_open calls that are not closed */
-    cji_hub hub;                       /* lanes, releases that wait, what src/stream keeps */
+    cji_release_queue queue;                       /* lanes, releases that wait, what src/stream keeps */
     cj_device *next;                   /* drv->devices */
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;
@@ -142,7 +142,7 @@ struct cj_module {
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */
     atomic_uint_fast64_t used; /* lanes that its kernels were launched on: cji_used(&k->mod->used, lane->bit) */
-    cji_late late;
+    cji_deferred deferred;
 };
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */

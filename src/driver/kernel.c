@@ -58,7 +58,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     cji_calm calm;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool ok = true;
-    if (cji_calm_begin(&k->dev->hub, &calm)) {
+    if (cji_calm_begin(&k->dev->queue, &calm)) {
         r = cu->cuModuleGetFunction(&k->fn, k->mod->raw, name);
         if (r == CUDA_SUCCESS) {
             cu->cuFuncLoad(k->fn); /* now, not at the first launch, which it could block (12.4; older drivers load it below) */
@@ -66,7 +66,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
             ok = cji_entry_params(k, k->mod->heads.p ? k->mod->heads.p : "", name) && (k->nparam >= 0 || params_from_driver(k));
         }
     }
-    cji_calm_end(&k->dev->hub, &calm);
+    cji_calm_end(&k->dev->queue, &calm);
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entry_names(k->mod->heads.p ? k->mod->heads.p : "", names, sizeof names);

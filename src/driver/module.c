@@ -26,16 +26,16 @@ static cj_status load_data(cj_module *mod, const void *data, const char *call)
 {
     cj_device *dev = mod->dev;
     cji_calm calm;
-    cji_late_poll(&dev->hub, 4);
+    cji_deferred_poll(&dev->queue, 4);
     for (int tries = 0;; tries++) {
         CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-        if (cji_calm_begin(&dev->hub, &calm)) r = dev->drv->cu.cuModuleLoadData(&mod->raw, data);
-        cji_calm_end(&dev->hub, &calm);
+        if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuModuleLoadData(&mod->raw, data);
+        cji_calm_end(&dev->queue, &calm);
         if (r == CUDA_SUCCESS) return CJ_OK;
         mod->raw = NULL;
-        if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->hub.waiting))
+        if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->queue.waiting))
             return cji_cu_fail_as(mod, dev->drv, r, CJ_OK, "cuModuleLoadData", call, "%s: the image cannot be loaded on device %d (%s)", call, dev->ordinal, dev->sm);
-        cji_late_drain(&dev->hub, CJI_LATE_ALL);
+        cji_deferred_drain(&dev->queue, CJI_DEFERRED_ALL);
     }
 }
 
@@ -153,13 +153,13 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
     *again = false;
     if (!cji_jit_begin(&jit, log_size, false)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->hub, &calm)) {
+    if (cji_calm_begin(&dev->queue, &calm)) {
         r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
         *again = cji_jit_cut(&jit);
         if (r != CUDA_SUCCESS) mod->raw = NULL;
         if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
     }
-    cji_calm_end(&dev->hub, &calm);
+    cji_calm_end(&dev->queue, &calm);
     cji_jit_end(&jit, &mod->log);
     if (*again) return cji_text_free(&mod->log), CJ_OK;
     return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx);
@@ -192,9 +192,9 @@ static void module_free(cj_module *mod)
 }
 
 /* Every use is over; context current, capture mode relaxed. */
-static void module_release_late(cji_late *late)
+static void module_release_deferred(cji_deferred *deferred)
 {
-    cj_module *mod = (cj_module *)((char *)late - offsetof(cj_module, late));
+    cj_module *mod = (cj_module *)((char *)deferred - offsetof(cj_module, deferred));
     cj_device *dev = mod->dev;
     dev->drv->cu.cuModuleUnload(mod->raw);
     module_free(mod);
@@ -212,9 +212,9 @@ void cji_module_drop(cj_module *mod)
     if (!last) return;
     if (mod->raw) {
         cji_obj_retain(dev);
-        mod->late.run = module_release_late;
-        cji_late_put(&dev->hub, &mod->late, atomic_load(&mod->used));
-        cji_late_poll(&dev->hub, 4);
+        mod->deferred.run = module_release_deferred;
+        cji_defer(&dev->queue, &mod->deferred, atomic_load(&mod->used));
+        cji_deferred_poll(&dev->queue, 4);
         cji_device_drop(dev);
         return;
     }

@@ -1,0 +1,33 @@
+/* What a stream has been given: its counters, read. */
+#include <string.h>
+
+#include "stream/core/stream_core.h"
+
+void cj_stream_counts_defaults(cj_stream_counts *counts)
+{
+    if (counts) *counts = (cj_stream_counts){ .size = sizeof *counts, .busy_ns = CJ_NOT_MEASURED, .latency_ns = CJ_NOT_MEASURED };
+}
+
+cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
+{
+    static const char call[] = "cj_stream_get_counts";
+    cj_status st = cji_check_read(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    if (!counts || counts->size < sizeof counts->size)
+        return cji_fail(s, CJ_EINVAL, call, "counts is NULL, or counts->size is not sizeof(cj_stream_counts)");
+    const uint64_t launches = atomic_load(&s->counts.launches);
+    const cj_stream_counts now = {
+        .size = counts->size,
+        .operations = launches + atomic_load(&s->counts.others),
+        .launches = launches,
+        .bytes_to_device = atomic_load(&s->counts.to_device),
+        .bytes_to_host = atomic_load(&s->counts.to_host),
+        .bytes_on_device = atomic_load(&s->counts.on_device),
+        .bytes_held = atomic_load(&s->slot->held),
+        .bytes_held_most = atomic_load(&s->slot->held_most),
+        .busy_ns = CJ_NOT_MEASURED,
+        .latency_ns = CJ_NOT_MEASURED,
+    };
+    memcpy(counts, &now, counts->size < sizeof now ? counts->size : sizeof now);
+    return CJ_OK;
+}

@@ -1,0 +1,46 @@
+/* What the driver refused, in words, and what that does to a capture; options of callers. */
+#include <string.h>
+
+#include "stream/core/stream_core.h"
+
+bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type)
+{
+    size_t size;
+    if (!opts) return true;
+    memcpy(&size, opts, sizeof size);
+    bool fits = size >= sizeof size && size <= 4096;
+    for (size_t i = known; fits && i < size; i++) fits = !((const char *)opts)[i];
+    if (!fits) {
+        cji_fail(into, CJ_EINVAL, call, "the size field of %s is %zu, wants %zu: fill the options with %s_defaults first", type, size,
+                 known, type);
+        return false;
+    }
+    memcpy(out, opts, size < known ? size : known);
+    return true;
+}
+
+cj_status cji_stream_failed(cj_stream *s, cj_status st)
+{
+    if (s->proxy) cji_proxy_follow(s); /* a part of it may have been given */
+    if (!atomic_load(&s->capturing)) return st;
+    cji_capture *c = cji_capture_of(s);
+    if (c) cji_capture_fail(c);
+    cji_capture_drop(c);
+    return st;
+}
+
+cj_status cji_rejected(void *obj, const cj_device *dev, CUresult r, const char *call, const char *cu_call)
+{
+    if (r == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, cu_call, call, "a capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED");
+    if (r == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, cu_call, call, "a stream that was forked from the capture was not joined: cj_stream_join() before the end");
+    if (r == CUDA_ERROR_ILLEGAL_STATE || (r >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && r <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD))
+        return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, cu_call, call, "a capture does not allow this");
+    return cji_cu_fail(obj, dev->drv, r, cu_call, call);
+}
+
+cj_status cji_stream_rejected(cj_stream *s, CUresult r, const char *call, const char *cu_call)
+{
+    return cji_stream_failed(s, cji_rejected(s, s->dev, r, call, cu_call));
+}

@@ -1,0 +1,64 @@
+/* Launching a kernel on a stream.  The usual way takes no lock and allocates nothing. */
+#include "stream/core/stream_core.h"
+
+/* A captured launch: the graph keeps the kernel and the memory that its arguments point into. */
+static cj_status launch_retain(cj_stream *s, cj_kernel *k, const cj_arg *args, size_t count, const char *call)
+{
+    cji_capture *c = cji_capture_of(s);
+    if (!c) return CJ_OK;
+    bool had = false;
+    bool added = cji_capture_retains(c, CJI_REF_KERNEL, cji_obj_retain(k), &had);
+    if (!added || had) cji_kernel_drop(k);
+    cji_capture_drop(c);
+    if (!added) return cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
+    for (size_t i = 0; i < count; i++) {
+        cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_retain(s, args[i].v.u, call) : CJ_OK;
+        if (st != CJ_OK) return st;
+    }
+    return CJ_OK;
+}
+
+/* With arguments and dimensions checked. */
+static cj_status launch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims, cji_pack *pack, const char *call)
+{
+    bool tried = cji_may_try(s);
+    const char *cu_call = NULL;
+    CUresult r = CUDA_SUCCESS;
+    cji_used(&k->mod->used, s->bit);
+    if (tried) {
+        r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
+        if (r == CUDA_SUCCESS) return CJ_OK;
+    }
+    cji_ctx ctx;
+    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st != CJ_OK) return st;
+    cji_note_current(s, &ctx);
+    if (!tried || ctx.pushed) r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
+    cji_ctx_leave(s->dev, &ctx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_refused(s, k, r, cu_call, dims, call);
+}
+
+cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+{
+    static const char call[] = "cj_launch";
+    cji_pack pack;
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
+    if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
+    if (k->dev != s->dev && !cji_same_device(&k->dev->queue, s->queue))
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "kernel %s is loaded on device %d, the stream is of device %d", k->name,
+                                             cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
+    st = cji_dims_check(s, k, dims, call);
+    if (st == CJ_OK) st = cji_kernel_pack(s, k, args, count, &pack, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (atomic_load_explicit(&s->capturing, memory_order_relaxed)) st = launch_retain(s, k, args, count, call);
+    if (st == CJ_OK) st = launch_packed(s, k, dims, &pack, call);
+    if (st == CJ_OK) cji_count(s, &s->counts.launches, 1);
+    if (s->proxy) cji_proxy_follow(s);
+    cji_pack_free(&pack);
+    cji_deferred_poll(s->queue, 1);
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}
