@@ -23,7 +23,7 @@ include %D%/cuda/local.mk
 include %D%/driver/local.mk
 include %D%/stream/local.mk
 include %D%/sim/local.mk
-include %D%/semantics/local.mk
+include %D%/conformance/local.mk
 include %D%/tools/local.mk
 include %D%/examples/local.mk
 include %D%/build/local.mk

@@ -1,5 +1,5 @@
 /* Capture: what is recorded, and what each mistake answers (semantics 47 - 59, as measured on an H100). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
 

@@ -1,5 +1,5 @@
 /* Conditional nodes: if, else, while, switch, nested; first values, and what is refused (semantics 71). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 /* set: the condition becomes n; count: *p += 1, and the condition becomes whether *p is below n; append: *p = *p * 10 + n. */
 #define SET_CONDITION "  { .param .b64 h; .param .b32 v; st.param.b64 [h], %h; st.param.b32 [v], %v; call.uni cudaGraphSetConditional, (h, v); }\n"

@@ -1,5 +1,5 @@
 /* Copies and fills: what they return, when they are done, what they do (semantics 36, 37).  A GPU checks bounds by its allocations' grain only. */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static void staged_and_pinned(void)
 {

@@ -1,5 +1,5 @@
 /* Events are versioned points; host functions run in stream order (semantics 17 - 28, 30, 31, 32, 34, 35). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
 

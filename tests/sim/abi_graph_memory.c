@@ -1,5 +1,5 @@
 /* Memory of graphs: a fixed address, one life for each launch, the ways to free it (semantics 46, 68). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
 

@@ -1,5 +1,5 @@
 /* Graphs: nodes and edges, snapshots, launches, updates (semantics 61 - 67, 69). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
 

@@ -1,5 +1,5 @@
 /* Launches: limits, arguments, attributes, occupancy (semantics 15, 74 - 77, 79). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
 

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static void alloc_and_free(void)
 {

@@ -1,5 +1,5 @@
 /* User objects: the destructor is called once, when the last reference is gone: the caller's, a graph's, an executable's, a launch's (semantics 70). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 typedef struct thing { pthread_mutex_t lock; pthread_cond_t cond; int destroyed, answer; } thing;
 #define THING { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, -1 }

@@ -1,5 +1,5 @@
 /* Streams keep their order, run side by side, and outlive their handles (semantics 7, 8, 9, 10, 11, 12, 13, 14, 16). */
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
 

@@ -276,7 +276,7 @@ static CUresult raw_can(CUstream s)
     return cu->cuDeviceCanAccessPeer(&can, 0, 0) == CUDA_ERROR_NOT_SUPPORTED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS; /* a device and itself: some refuse the question */
 }
 
-/* Rows of `strict` whose effect on another thread's capture is not told by the rules (tests/semantics, rule 54); and first what must harm. */
+/* Rows of `strict` whose effect on another thread's capture is not told by the rules (tests/conformance, rule 54); and first what must harm. */
 static const struct raw_row { const char *name; CUresult (*call)(CUstream s); bool harms; } raw_rows[] = {
     { "cuStreamQuery", raw_query, true },
     { "cuEventQuery", raw_event_query, true },

@@ -1,0 +1,536 @@
+/* Circles of waits, each told of with all its members: through streams, events, graphs, the default stream, contexts and devices, with every kind of wait.  And what looks
+ * like one, but may still end: it is not. */
+#include "tests/conformance/driver_abi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RING = 20, REPORTS = 64, MOST = 3 };
+
+/* ---- What the log was told: a circle is several lines ------------------------------------------------------------ */
+
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int circles, slow; char text[REPORTS][8192]; size_t n; } told = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, { "" }, 0
+};
+
+static void take_log(void *user, cj_log_level level, const char *message)
+{
+    (void)user;
+    pthread_mutex_lock(&told.lock);
+    if (level == CJ_LOG_ERROR && told.circles < REPORTS) {
+        char *text = told.text[told.circles];
+        if (strncmp(message, "deadlock: ", 10) == 0) told.n = 0;
+        int n = snprintf(text + told.n, sizeof told.text[0] - told.n, "%s\n", message);
+        if (n > 0 && (size_t)n < sizeof told.text[0] - told.n) told.n += (size_t)n;
+        told.circles += strstr(message, "to mend it") != NULL;
+    }
+    told.slow += level == CJ_LOG_WARNING && strstr(message, "for a value of the word") != NULL;
+    pthread_cond_broadcast(&told.cond);
+    pthread_mutex_unlock(&told.lock);
+}
+
+static int await_told(const int *count, int least)
+{
+    pthread_mutex_lock(&told.lock);
+    while (*count < least) pthread_cond_wait(&told.cond, &told.lock);
+    int n = told.circles;
+    pthread_mutex_unlock(&told.lock);
+    return n;
+}
+
+/* The report that names the stream as a member. */
+static const char *report_of(unsigned long long id)
+{
+    char name[60];
+    snprintf(name, sizeof name, ": stream %llu", id);
+    for (int i = 0; i < told.circles; i++)
+        for (const char *p = told.text[i]; (p = strstr(p, name)); p++)
+            if (p[strlen(name)] == ' ' || p[strlen(name)] == ',') return told.text[i];
+    return "";
+}
+
+/* ---- A situation: streams and words, and how all of it ends ------------------------------------------------------ */
+
+typedef struct situation situation;
+typedef struct way { bool wide; unsigned flags; uint64_t start, want, write; } way;   /* of a wait and the write that ends it */
+
+struct situation {
+    CUcontext ctx[2];
+    CUstream s[4];
+    unsigned long long id[4];
+    CUdeviceptr x[2], block[2];
+    CUevent e;
+    CUgraph g;
+    CUgraphExec exec;
+    way how;
+};
+
+static const way plain = { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 };
+static CUcontext ctxs[3];    /* of device 0, of device 1, a second of device 0 */
+static CUmodule module;
+
+static void wait_for(const situation *t, CUstream s, CUdeviceptr at)
+{
+    CUresult r = t->how.wide ? cu.cuStreamWaitValue64(s, at, t->how.want, t->how.flags) : cu.cuStreamWaitValue32(s, at, (cuuint32_t)t->how.want, t->how.flags);
+    if (r) tap_fail("a wait: %d", (int)r);
+}
+
+static void write_to(const situation *t, CUstream s, CUdeviceptr at)
+{
+    CUresult r = t->how.wide ? cu.cuStreamWriteValue64(s, at, t->how.write, 0) : cu.cuStreamWriteValue32(s, at, (cuuint32_t)t->how.write, 0);
+    if (r) tap_fail("a write: %d", (int)r);
+}
+
+static CUdeviceptr word_of(const situation *t)
+{
+    CUdeviceptr p = 0;
+    if (cu.cuMemAlloc(&p, 64) || cu.cuMemcpyHtoD(p, &t->how.start, 8) || cu.cuMemcpyHtoD(p + 16, &t->how.start, 8)) tap_bail("no memory");
+    return p;
+}
+
+static void open_situation(situation *t, const way *how, CUcontext first, CUcontext second)
+{
+    *t = (situation){ .ctx = { first, second }, .how = *how };
+    for (int i = 0; i < 4; i++) {
+        cu.cuCtxSetCurrent(t->ctx[i % 2]);
+        t->s[i] = abi_stream();
+        if (i < 2) t->x[i] = t->block[i] = word_of(t);
+        cu.cuStreamGetId(t->s[i], &t->id[i]);
+    }
+    cu.cuCtxSetCurrent(first);
+    t->e = abi_event();
+}
+
+/* Writes from outside what is waited for. */
+static void release(const situation *t)
+{
+    for (int i = 0; i < 2; i++) {
+        cu.cuCtxSetCurrent(t->ctx[i]);
+        CUstream s = abi_stream();
+        write_to(t, s, t->x[i]);
+        cu.cuStreamDestroy(s);
+    }
+}
+
+static void close_situation(situation *t)
+{
+    for (int i = 0; i < 4; i++) {
+        cu.cuCtxSetCurrent(t->ctx[i % 2]);
+        if (cu.cuStreamSynchronize(t->s[i])) tap_fail("a stream does not end");
+        cu.cuStreamDestroy(t->s[i]);
+        if (i < 2) cu.cuMemFree(t->block[i]);
+    }
+    cu.cuCtxSetCurrent(t->ctx[0]);
+    cu.cuEventDestroy(t->e);
+    if (t->exec) cu.cuGraphExecDestroy(t->exec);
+    if (t->g) cu.cuGraphDestroy(t->g);
+}
+
+/* ---- Circles ----------------------------------------------------------------------------------------------------- */
+
+static void crossed(situation *t)
+{
+    for (int i = 0; i < 2; i++) {
+        wait_for(t, t->s[i], t->x[i]);
+        write_to(t, t->s[i], t->x[!i]);
+    }
+}
+
+/* What is behind the waits does not help: a kernel, a copy, a host function. */
+static void nothing(void *user) { (void)user; }
+static void crossed_with_work_behind(situation *t)
+{
+    for (int i = 0; i < 2; i++) {
+        wait_for(t, t->s[i], t->x[i]);
+        abi_launch(abi_kernel(&module, "add"), 1, 1, t->s[i], t->x[0] + 32, 0);
+        cu.cuMemcpyDtoDAsync(t->x[i] + 40, t->x[i] + 48, 8, t->s[i]);
+        cu.cuLaunchHostFunc(t->s[i], nothing, NULL);
+        write_to(t, t->s[i], t->x[!i]);
+    }
+}
+
+static void through_an_event(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    cu.cuEventRecord(t->e, t->s[0]);
+    cu.cuStreamWaitEvent(t->s[1], t->e, 0);
+    write_to(t, t->s[1], t->x[0]);
+}
+
+/* The wait keeps the point that was recorded before. */
+static void through_an_event_that_is_recorded_again(situation *t)
+{
+    through_an_event(t);
+    cu.cuEventRecord(t->e, t->s[2]);
+}
+
+static void through_the_default_stream(situation *t)
+{
+    CUstream blocking = NULL;
+    cu.cuStreamCreate(&blocking, CU_STREAM_DEFAULT);
+    cu.cuStreamDestroy(t->s[0]);
+    t->s[0] = blocking;
+    cu.cuStreamGetId(blocking, &t->id[0]);
+    wait_for(t, blocking, t->x[0]);
+    write_to(t, NULL, t->x[0]);
+}
+
+static void fills(situation *t, CUresult r)
+{
+    if (r) tap_fail("a fill: %d", (int)r);
+    write_to(t, t->s[2], t->x[1]);
+}
+
+static void a_fill_of_bytes(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    fills(t, cu.cuMemsetD8Async(t->x[0], (unsigned char)t->how.write, 32, t->s[0]));
+}
+
+static void a_fill_of_rows(situation *t)
+{
+    t->x[0] += 16;
+    wait_for(t, t->s[0], t->x[0]);
+    fills(t, cu.cuMemsetD2D16Async(t->block[0], 16, (unsigned short)t->how.write, 2, 2, t->s[0]));
+}
+
+static CUstreamBatchMemOpParams batch_item(const situation *t, bool wait, CUdeviceptr at)
+{
+    CUstreamBatchMemOpParams p;
+    memset(&p, 0, sizeof p);
+    if (wait) {
+        p.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+        p.waitValue.address = at;
+        p.waitValue.value = (cuuint32_t)t->how.want;
+        p.waitValue.flags = t->how.flags;
+    } else {
+        p.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        p.writeValue.address = at;
+        p.writeValue.value = (cuuint32_t)t->how.write;
+    }
+    return p;
+}
+
+static void batches_that_wait_first(situation *t)
+{
+    for (int i = 0; i < 2; i++) {
+        CUstreamBatchMemOpParams p[2] = { batch_item(t, true, t->x[i]), batch_item(t, false, t->x[!i]) };
+        if (cu.cuStreamBatchMemOp(t->s[i], 2, p, 0)) tap_fail("a batch");
+    }
+}
+
+static void make_graph(situation *t, bool wait, bool write)
+{
+    CUgraphNode a = NULL, b = NULL;
+    CUstreamBatchMemOpParams p[2] = { batch_item(t, true, t->x[0]), batch_item(t, false, t->x[0]) };
+    CUDA_BATCH_MEM_OP_NODE_PARAMS n[2] = { { .ctx = t->ctx[0], .count = 1, .paramArray = &p[0] }, { .ctx = t->ctx[0], .count = 1, .paramArray = &p[1] } };
+    cu.cuGraphCreate(&t->g, 0);
+    if (wait && cu.cuGraphAddBatchMemOpNode(&a, t->g, NULL, 0, &n[0])) tap_fail("a node");
+    if (write && cu.cuGraphAddBatchMemOpNode(&b, t->g, wait ? &a : NULL, wait, &n[1])) tap_fail("a node");
+    if (cu.cuGraphInstantiateWithFlags(&t->exec, t->g, 0)) tap_fail("an executable graph");
+}
+
+static void in_one_graph(situation *t)
+{
+    make_graph(t, true, true);
+    cu.cuGraphLaunch(t->exec, t->s[0]);
+}
+
+static void behind_a_graph(situation *t)
+{
+    make_graph(t, true, false);
+    cu.cuGraphLaunch(t->exec, t->s[0]);
+    write_to(t, t->s[0], t->x[0]);
+}
+
+/* The second launch waits for the first. */
+static void behind_another_launch(situation *t)
+{
+    make_graph(t, true, false);
+    cu.cuGraphLaunch(t->exec, t->s[0]);
+    cu.cuGraphLaunch(t->exec, t->s[1]);
+    write_to(t, t->s[1], t->x[0]);
+}
+
+/* The write is in a graph, behind a node that waits for an event recorded behind the wait. */
+static void an_event_in_a_graph(situation *t)
+{
+    CUgraphNode a, b;
+    CUstreamBatchMemOpParams p = batch_item(t, false, t->x[0]);
+    CUDA_BATCH_MEM_OP_NODE_PARAMS n = { .ctx = t->ctx[0], .count = 1, .paramArray = &p };
+    wait_for(t, t->s[0], t->x[0]);
+    cu.cuEventRecord(t->e, t->s[0]);
+    cu.cuGraphCreate(&t->g, 0);
+    if (cu.cuGraphAddEventWaitNode(&a, t->g, NULL, 0, t->e) || cu.cuGraphAddBatchMemOpNode(&b, t->g, &a, 1, &n) || cu.cuGraphInstantiateWithFlags(&t->exec, t->g, 0))
+        tap_fail("a graph");
+    cu.cuGraphLaunch(t->exec, t->s[1]);
+}
+
+/* No context reaches the other's memory: only events go between them. */
+static void between_contexts(situation *t)
+{
+    CUevent e[2];
+    for (int i = 0; i < 2; i++) {
+        cu.cuCtxSetCurrent(t->ctx[i]);
+        e[i] = abi_event();
+        wait_for(t, t->s[i], t->x[i]);
+        cu.cuEventRecord(e[i], t->s[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        cu.cuCtxSetCurrent(t->ctx[!i]);
+        cu.cuStreamWaitEvent(t->s[2 + !i], e[i], 0);
+        write_to(t, t->s[2 + !i], t->x[!i]);
+        cu.cuEventDestroy(e[i]);
+    }
+}
+
+static const struct { const char *name; void (*build)(situation *t); way how; int first, second, members; const char *says; } circles[] = {
+    { "at least", crossed, { false, CU_STREAM_WAIT_VALUE_GEQ, 1, 5, 7 }, 0, 0, 2, "is at least 0x5" },
+    { "equal, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_EQ, 5, UINT64_C(0x500000001), UINT64_C(0x500000001) }, 0, 0, 2, "the word of 8 bytes" },
+    { "a common bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_AND, 1, UINT64_C(0x100000000), UINT64_C(0x300000000) }, 0, 0, 2, "has a bit in common with 0x100000000" },
+    { "a clear bit", crossed, { false, CU_STREAM_WAIT_VALUE_NOR, 0xffffffff, 0xfffffff0, 0xfffffffe }, 0, 0, 2, "has a bit clear that is clear in 0xfffffff0" },
+    { "a clear bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_NOR, UINT64_MAX, 7, 0 }, 0, 0, 2, "has a bit clear that is clear in 0x7" },
+    { "with work behind", crossed_with_work_behind, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 2, "a write of stream" },
+    { "through an event", through_an_event, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "it waits for event" },
+    { "through an event that is recorded again", through_an_event_that_is_recorded_again, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "it waits for event" },
+    { "a fill of bytes", a_fill_of_bytes, { true, CU_STREAM_WAIT_VALUE_EQ, 0, UINT64_C(0x0707070707070707), UINT64_C(0x0707070707070707) }, 0, 0, 1, "a fill of stream" },
+    { "a fill of rows", a_fill_of_rows, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 0x90009, 0x90009 }, 0, 0, 1, "a fill of stream" },
+    { "batches that wait first", batches_that_wait_first, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 2, "a write of stream" },
+    { "in one graph", in_one_graph, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, ", in a launch of a graph, waits" },
+    { "behind a graph", behind_a_graph, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, ", in a launch of a graph, waits" },
+    { "behind another launch", behind_another_launch, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "wait for each other" },
+    { "an event in a graph", an_event_in_a_graph, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "it waits for event" },
+    { "two devices", between_contexts, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 1, 2, "it waits for event" },
+    { "two contexts", between_contexts, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 2, 2, "it waits for event" },
+    /* The last: whatever waits in that context's default stream comes behind it. */
+    { "through the default stream", through_the_default_stream, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 2, 2, 1, "the legacy default stream and blocking streams wait for each other" },
+};
+enum { CIRCLES = sizeof circles / sizeof *circles };
+
+/* ---- A ring of twenty streams ------------------------------------------------------------------------------------ */
+
+static struct { CUstream s[RING], by[RING]; unsigned long long id[RING], by_id[RING]; CUdeviceptr x[RING]; CUevent e[RING]; } ring;
+
+/* Each waits for the word that is written behind the next one's wait, every other time in a stream that waits for an event behind it. */
+static void build_ring(const situation *t)
+{
+    for (int i = 0; i < RING; i++) {
+        ring.s[i] = abi_stream();
+        ring.by[i] = abi_stream();
+        ring.e[i] = abi_event();
+        ring.x[i] = word_of(t);
+        cu.cuStreamGetId(ring.s[i], &ring.id[i]);
+        cu.cuStreamGetId(ring.by[i], &ring.by_id[i]);
+        wait_for(t, ring.s[i], ring.x[i]);
+    }
+    for (int i = 0; i < RING; i++) {
+        int next = (i + 1) % RING;
+        cu.cuEventRecord(ring.e[next], ring.s[next]);
+        if (i % 2) cu.cuStreamWaitEvent(ring.by[next], ring.e[next], 0);
+        write_to(t, i % 2 ? ring.by[next] : ring.s[next], ring.x[i]);
+    }
+}
+
+static void check_ring(void)
+{
+    char line[200];
+    const char *text = report_of(ring.id[7]), *p = text;
+    tap_has_str(text, "deadlock: 20 operations wait for each other for ever", "a ring of 20: their number");
+    for (int i = 0; i < RING; i++) {
+        int next = (i + 1) % RING;
+        snprintf(line, sizeof line, "  %d of 20: stream %llu waits until the word of 4 bytes at 0x%llx is 0x1; that is written by a write of stream %llu behind", i + 1,
+                 ring.id[i], (unsigned long long)ring.x[i], i % 2 ? ring.by_id[next] : ring.id[next]);
+        const char *found = strstr(p, line);
+        if (!tap_ok(found != NULL, "a ring of 20: member %d in its place", i + 1)) tap_diag("%s, not in: %s", line, p);
+        if (found) p = found;
+        if (i % 2 == 0) continue;
+        snprintf(line, sizeof line, "    stream %llu comes behind stream %llu there: it waits for event %p, recorded in stream %llu\n", ring.by_id[next], ring.id[next],
+                 (void *)ring.e[next], ring.id[next]);
+        if (!tap_ok(strstr(p, line) != NULL, "a ring of 20: the event between %d and the next", i + 1)) tap_diag("%s, not in: %s", line, p);
+    }
+}
+
+static void close_ring(const situation *t)
+{
+    CUstream s = abi_stream();
+    write_to(t, s, ring.x[0]);
+    for (int i = 0; i < RING; i++) {
+        if (cu.cuStreamSynchronize(ring.s[i]) || cu.cuStreamSynchronize(ring.by[i])) tap_fail("the ring does not end");
+        cu.cuStreamDestroy(ring.s[i]);
+        cu.cuStreamDestroy(ring.by[i]);
+        cu.cuEventDestroy(ring.e[i]);
+        cu.cuMemFree(ring.x[i]);
+    }
+    cu.cuStreamDestroy(s);
+}
+
+/* All at once: they have nothing to do with each other. */
+static void all_are_told(void)
+{
+    static situation t[CIRCLES], of_ring;
+    for (int i = 0; i < CIRCLES; i++) {
+        open_situation(&t[i], &circles[i].how, ctxs[circles[i].first], ctxs[circles[i].second]);
+        circles[i].build(&t[i]);
+    }
+    cu.cuCtxSetCurrent(ctxs[0]);
+    of_ring.how = plain;
+    build_ring(&of_ring);
+    await_told(&told.circles, CIRCLES + 1);
+    for (int i = 0; i < CIRCLES; i++) {
+        char line[120];
+        const char *text = report_of(t[i].id[0]);
+        snprintf(line, sizeof line, "deadlock: %d operation", circles[i].members);
+        tap_has_str(text, line, "%s: is told, with %d members", circles[i].name, circles[i].members);
+        tap_has_str(text, circles[i].says, "%s: in its words", circles[i].name);
+        snprintf(line, sizeof line, "at 0x%llx", (unsigned long long)t[i].x[0]);
+        tap_has_str(text, line, "%s: with the word", circles[i].name);
+        snprintf(line, sizeof line, "%d of %d: stream %llu", circles[i].members, circles[i].members, t[i].id[circles[i].members - 1]);
+        tap_has_str(text, line, "%s: and each stream", circles[i].name);
+    }
+    check_ring();
+    for (int i = 0; i < CIRCLES; i++) release(&t[i]);
+    cu.cuCtxSetCurrent(ctxs[0]);
+    close_ring(&of_ring);
+    for (int i = 0; i < CIRCLES; i++) close_situation(&t[i]);
+    tap_is_int(told.circles, CIRCLES + 1, "each once, and each ends when what it waits for comes from outside");
+}
+
+/* ---- What may still end ------------------------------------------------------------------------------------------ */
+
+/* The write that ends one of the waits is in a third stream, behind a wait that the host can end. */
+static void *host_word;
+static CUdeviceptr host_word_at;
+
+static void another_writer_behind_the_host(situation *t)
+{
+    crossed(t);
+    cu.cuStreamWaitValue32(t->s[2], host_word_at, 1, CU_STREAM_WAIT_VALUE_EQ);
+    write_to(t, t->s[2], t->x[1]);
+}
+
+/* What is behind the wait resets the word for the next time. */
+static void a_copy_behind(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    cu.cuMemcpyDtoDAsync(t->x[0], t->x[0] + 16, 8, t->s[0]);
+}
+
+static void a_fill_that_resets(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    cu.cuMemsetD32Async(t->x[0], 0, 4, t->s[0]);
+}
+
+static void a_kernel_behind(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    abi_launch(abi_kernel(&module, "add"), 1, 1, t->s[0], t->x[0], 0);
+}
+
+/* A half of the word, with which the other half, as it is, makes no value that ends the wait. */
+static void half_a_word_behind(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    cu.cuStreamWriteValue32(t->s[0], t->x[0], 1, 0);
+}
+
+/* The event has been recorded again, elsewhere, before the other stream waits for it. */
+static void an_event_that_moved(situation *t)
+{
+    wait_for(t, t->s[0], t->x[0]);
+    cu.cuEventRecord(t->e, t->s[0]);
+    cu.cuStreamWaitValue32(t->s[2], host_word_at, 1, CU_STREAM_WAIT_VALUE_EQ);
+    cu.cuEventRecord(t->e, t->s[2]);
+    cu.cuStreamWaitEvent(t->s[1], t->e, 0);
+    write_to(t, t->s[1], t->x[0]);
+}
+
+/* The one writes before it waits, so it ends the other's wait as soon as it begins. */
+static void a_batch_that_writes_first(situation *t)
+{
+    for (int i = 0; i < 2; i++) {
+        CUstreamBatchMemOpParams p[2] = { batch_item(t, !i, t->x[0]), batch_item(t, i, t->x[1]) };
+        if (i) cu.cuStreamWaitValue32(t->s[1], host_word_at, 1, CU_STREAM_WAIT_VALUE_EQ);
+        if (cu.cuStreamBatchMemOp(t->s[i], 2, p, 0)) tap_fail("a batch");
+    }
+}
+
+/* In groups that run at a time: what may still write anything hides what the others are about. */
+static const struct { const char *name; void (*build)(situation *t); way how; int group, slow; bool by_itself; } open_ends[] = {
+    { "another writer behind the host", another_writer_behind_the_host, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 3, true },
+    { "a fill that resets", a_fill_that_resets, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 1, false },
+    { "half a word behind", half_a_word_behind, { true, CU_STREAM_WAIT_VALUE_EQ, 0, UINT64_C(0x200000001), UINT64_C(0x200000001) }, 0, 1, false },
+    { "an event that moved", an_event_that_moved, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 2, true },
+    { "a batch that writes first", a_batch_that_writes_first, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 2, true },
+    { "a copy behind", a_copy_behind, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 1, 1, false },
+    { "a kernel behind", a_kernel_behind, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 2, 1, false },
+};
+enum { OPEN_ENDS = sizeof open_ends / sizeof *open_ends };
+
+/* Their waits take long and are named; no circle is seen, and all end: by the host's word, by a write from outside. */
+static void none_is_told(int group)
+{
+    static situation t[OPEN_ENDS];
+    int before = told.circles, slow = told.slow;
+    __atomic_store_n((unsigned *)host_word, 0, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < OPEN_ENDS; i++) {
+        if (open_ends[i].group != group) continue;
+        open_situation(&t[i], &open_ends[i].how, ctxs[0], ctxs[0]);
+        open_ends[i].build(&t[i]);
+        slow += open_ends[i].slow;
+    }
+    int circles_now = await_told(&told.slow, slow);
+    for (int i = 0; i < OPEN_ENDS; i++)
+        if (open_ends[i].group == group) tap_is_str(report_of(t[i].id[0]), "", "%s: is no circle", open_ends[i].name);
+    tap_is_int(circles_now, before, "nor is anything else");
+    __atomic_store_n((unsigned *)host_word, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < OPEN_ENDS; i++)
+        if (open_ends[i].group == group && !open_ends[i].by_itself) release(&t[i]);
+    for (int i = 0; i < OPEN_ENDS; i++)
+        if (open_ends[i].group == group) close_situation(&t[i]);
+    tap_is_int(told.circles, before, "and not when all has ended");
+}
+
+/* While a kernel runs that might write anything, nothing is a circle; afterwards it is. */
+static void a_kernel_runs(void)
+{
+    situation t;
+    int before = told.circles, slow = told.slow;
+    open_situation(&t, &plain, ctxs[0], ctxs[0]);
+    __atomic_store_n((unsigned *)host_word, 0, __ATOMIC_SEQ_CST);
+    abi_launch(abi_kernel(&module, "spin"), 1, 1, t.s[3], host_word_at, 0);
+    crossed(&t);
+    tap_is_int(await_told(&told.slow, slow + 2), before, "while a kernel runs, nothing is called a circle");
+    __atomic_store_n((unsigned *)host_word, 1, __ATOMIC_SEQ_CST);
+    tap_is_int(await_told(&told.circles, before + 1), before + 1, "when it has ended, it is");
+    release(&t);
+    close_situation(&t);
+}
+
+int main(void)
+{
+    char build[64];
+    tap_need_device(1);
+    tap_plan(0);
+    setenv("CUJIT_SIM_DEVICES", "2", 1);
+    setenv("CUJIT_SIM_STALL_MS", "24", 1);
+    snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
+    if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
+    abi_load();
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&ctxs[0], 0) || cu.cuDevicePrimaryCtxRetain(&ctxs[1], 1) || cu.cuCtxCreate(&ctxs[2], 0, 0)) tap_bail("no contexts");
+    cu.cuCtxSetCurrent(ctxs[0]);
+    abi_kernel(&module, "add");
+    cu.cuMemHostAlloc(&host_word, 4, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE);
+    cu.cuMemHostGetDevicePointer(&host_word_at, host_word, 0);
+    __atomic_store_n((unsigned *)host_word, 0, __ATOMIC_SEQ_CST);
+    all_are_told();
+    for (int group = 0; group < 3; group++) none_is_told(group);
+    a_kernel_runs();
+    cu.cuMemFreeHost(host_word);
+    cu.cuModuleUnload(module);
+    cu.cuCtxDestroy(ctxs[2]);
+    cu.cuCtxSetCurrent(NULL);
+    cu.cuDevicePrimaryCtxRelease(1);
+    abi_is(cu.cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS, "the context is released");
+    return tap_done();
+}
