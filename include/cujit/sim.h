@@ -1,25 +1,32 @@
 /* cujit/sim.h - the CPU device, libcujit-sim: the CUDA driver ABI in software.
  *
- * Programs need nothing from here: cj_driver_open("sim") finds the shared object, and "auto" does where there is no GPU.  This header is
- * for static and drop-in users, who link libcujit-sim.a and open it with
+ * Most programs need nothing from here. cj_driver_open("sim") finds the shared object, and "auto"
+ * does so where there is no GPU. This header is for the loader of libcujit, and for static and
+ * drop-in users, who link libcujit-sim.a and open it with
  *
  *     cj_driver *d = cj_driver_open_resolver(cujit_sim_get_symbol, NULL);
  *
- * and for the loader of libcujit.  Everything here may be called from any thread, before cuInit.
+ * Threads: any thread may call any function here, before cuInit too.
  *
- * What the device is like is read from the environment by cuInit:
- *   CUJIT_SIM_DEVICES   how many devices there are, 1 (the default) to 16
+ * Settings: cuInit reads these environment variables. When it cannot read one it returns
+ * CUDA_ERROR_INVALID_VALUE, and the log says why.
+ *   CUJIT_SIM_DEVICES   number of devices, 1 (the default) to 16
  *   CUJIT_SIM_SM        their compute capability, as in PTX: 90a (the default), 80, 100a ...
- *   CUJIT_SIM_THREADS   how many threads one grid is spread over; default: the machine's processors
- *   CUJIT_SIM_SCHEDULE  when work begins, and what first: eager (the default: at once, side by side), lazy (when the program waits),
- *                       adversarial (lazily, one after the other, the latest first), random:SEED.  Every one keeps the semantics: a program
- *                       that misses a dependency fails under one of them.  Host functions of a context are called one after another under the eager
- *                       and the adversarial one, as an H100's driver does: one that waits for another stream's never returns; side by side under the
- *                       lazy one: two that share something without a lock meet; under a random one as its seed says
- *   CUJIT_SIM_STALL_MS  a host function or memory wait that takes longer is named in the log, as a warning, with the host functions that cannot be called
- *                       before it returns; 10000 by default, 0: never.  Memory waits that wait for each other for ever are reported as an error
- *                       with all their members, one line for each, whatever this says
- * cuInit answers CUDA_ERROR_INVALID_VALUE, and the log says why, when one of them cannot be read.
+ *   CUJIT_SIM_THREADS   number of threads that run one grid; default: the machine's processors
+ *   CUJIT_SIM_SCHEDULE  when ready work begins, and which first. Every schedule keeps the
+ *                       semantics: a program that misses a dependency fails under one of them.
+ *                         eager        at once, side by side (the default)
+ *                         lazy         when the program waits
+ *                         adversarial  when the program waits, one at a time, the latest first
+ *                         random:SEED  one at a time, in a random order
+ *                       Under eager and adversarial the host functions of a context run one at a
+ *                       time, as on an H100: one that waits for another stream's never returns.
+ *                       Under lazy they run side by side: two that share data without a lock race.
+ *                       Under random the seed decides.
+ *   CUJIT_SIM_STALL_MS  the log warns of a host function or a memory wait that takes longer than
+ *                       this many milliseconds, and names the host functions that it holds up.
+ *                       Default: 10000; 0: never. Memory waits that wait for each other are always
+ *                       reported as an error, with all their members, one line each.
  */
 #ifndef CUJIT_SIM_H
 #define CUJIT_SIM_H
@@ -30,23 +37,86 @@
 extern "C" {
 #endif
 
-/* The version of this header's calls.  Changes when they do. */
+/* The version of this header's calls. Changes when they do. */
 #define CUJIT_SIM_ABI 1u
 
-/* The build that the caller belongs to, as text: snprintf(id, sizeof id, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash()). */
+/* The text that names a build: snprintf(id, sizeof id, CUJIT_SIM_BUILD_FORMAT, cj_version(),
+ * (unsigned long long)cj_table_hash()). */
 #define CUJIT_SIM_BUILD_FORMAT "%s+%016llx"
 
-/* First call of libcujit into the shared object: checks that both come from one build and hands over the hooks (NULL: the default ones).  `abi`
- * is CUJIT_SIM_ABI, `build_id` text as above, copied.  May be repeated with the same hooks.
- * Errors: CJ_ENOTSUP when abi or build differ (cujit_sim_complaint() names both files and both builds), CJ_EBUSY for other hooks after cuInit. */
-CJ_API cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allocator, void *alloc_user, cj_log_fn log, void *log_user);
+/* Hands the hooks over to the shared object and checks that it is of the caller's build. libcujit
+ * calls it first. `abi` is CUJIT_SIM_ABI; `build_id` is the text above, copied. A NULL hook is the
+ * default one. A repeated call with the same hooks succeeds.
+ *   CJ_ENOTSUP: `abi` or `build_id` differ (cujit_sim_complaint() names both files and both builds)
+ *   CJ_EBUSY: other hooks after cuInit */
+CJ_API cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allocator,
+                                 void *alloc_user, cj_log_fn log, void *log_user);
 
-/* The sentence behind the latest cujit_sim_setup() that failed, "" without one.  Static; changes with the next failure. */
+/* Returns the sentence of the latest cujit_sim_setup() that failed, "" without one. Borrowed
+ * until the next failure. */
 CJ_API const char *cujit_sim_complaint(void);
 
-/* A resolver for cj_driver_open_resolver(): the address of an entry point by its exported name ("cuMemAlloc_v2", "cujit_sim_setup"), NULL when there
- * is none of that name.  `user` is not used. */
+/* Returns the address of an entry point by its exported name ("cuMemAlloc_v2",
+ * "cujit_sim_setup"), NULL when there is none: a resolver for cj_driver_open_resolver(). `user`
+ * is not used. */
 CJ_API void *cujit_sim_get_symbol(void *user, const char *name);
+
+/* -- Faults -------------------------------------------------------------------------------- */
+
+/* What went wrong. */
+typedef enum cujit_sim_fault_kind {
+    CUJIT_SIM_FAULT_NONE,
+    CUJIT_SIM_FAULT_ADDRESS,        /* outside of every allocation that the kernel may access */
+    CUJIT_SIM_FAULT_MISALIGNED,     /* an address that is no multiple of the access's size */
+    CUJIT_SIM_FAULT_SPACE,          /* an access that the address's state space does not allow */
+    CUJIT_SIM_FAULT_PC,             /* an indirect call or branch to no function or label */
+    CUJIT_SIM_FAULT_TRAP,           /* trap, brkpt */
+    CUJIT_SIM_FAULT_ASSERT,         /* __assertfail */
+    CUJIT_SIM_FAULT_BARRIER,        /* a barrier that cannot complete */
+    CUJIT_SIM_FAULT_SYNC,           /* lanes of a .sync instruction never meet; mbarrier misuse */
+    CUJIT_SIM_FAULT_STACK,          /* a thread's stack is full */
+    CUJIT_SIM_FAULT_OUT_OF_MEMORY,  /* no host memory to run the kernel */
+    CUJIT_SIM_FAULT_WORK            /* no kernel: a copy, fill, memory operation or release */
+} cujit_sim_fault_kind;
+
+/* How the instruction accessed memory. */
+typedef enum cujit_sim_access {
+    CUJIT_SIM_ACCESS_NONE,
+    CUJIT_SIM_ACCESS_READ,
+    CUJIT_SIM_ACCESS_WRITE,
+    CUJIT_SIM_ACCESS_ATOMIC
+} cujit_sim_access;
+
+/* A context's first fault. A field that is not known is 0, or "" where it is text. Texts that
+ * are too long are cut. `size` is first, so that later versions can append fields. */
+typedef struct cujit_sim_fault_info {
+    size_t size;                    /* sizeof(cujit_sim_fault_info), set by the caller */
+    int code;                       /* the CUresult that calls return from now on: 700, 716 ... */
+    cujit_sim_fault_kind kind;
+    void *module;                   /* CUmodule of the kernel; it may be unloaded by now */
+    void *stream;                   /* CUstream of the work, 1 or 2 for a default stream; it may
+                                     * be destroyed by now */
+    char kernel[256];               /* its name */
+    char function[256];             /* the instruction's function: the kernel or a .func */
+    char instruction[128];          /* its spelling: "ld.global.f32" */
+    uint32_t line;                  /* in the PTX text of the module, from 1 */
+    uint32_t block[3], thread[3];   /* the first thread with the fault */
+    cujit_sim_access access;
+    int space;                      /* cj_space (cujit/ptx.h) of the access */
+    uint32_t bytes;                 /* of the access; 0: no access */
+    uint64_t address;               /* in .global a device address, in other spaces the offset */
+    uint64_t allocation;            /* first address of the allocation that holds `address`, or
+                                     * of the one before it */
+    uint64_t allocation_bytes;      /* 0: no such allocation */
+    int allocation_freed;           /* 1: it was freed */
+    char sentence[1024];            /* all of it, as the log has it */
+} cujit_sim_fault_info;
+
+/* Fills `*info` with the first fault of a context. `context` is a CUcontext of the CPU device;
+ * NULL: the calling thread's current context. Only the first `info->size` bytes are written.
+ * Returns 1; 0 when the context has no fault, when `context` is no live context, and before
+ * cuInit. A GPU's driver has no such symbol. Returns at once. Any thread. */
+CJ_API int cujit_sim_fault(void *context, cujit_sim_fault_info *info);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 /* What the devices say of themselves: the numbers of an H100 SXM (80 GB), but for what the settings change. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_device.h"
 
-typedef struct sd_fact { int attribute, value; } sd_fact;
+typedef struct sim_fact { int attribute, value; } sim_fact;
 
-static const sd_fact sd_facts[] = {
+static const sim_fact sim_facts[] = {
     { CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024 },
     { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024 },
     { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024 },
@@ -74,23 +74,23 @@ static const sd_fact sd_facts[] = {
     { CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1 },
 };
 
-int cji_sd_limit(CUdevice_attribute a)
+int cji_sim_limit(CUdevice_attribute a)
 {
-    for (size_t i = 0; i < sizeof sd_facts / sizeof *sd_facts; i++)
-        if (sd_facts[i].attribute == (int)a) return sd_facts[i].value;
+    for (size_t i = 0; i < sizeof sim_facts / sizeof *sim_facts; i++)
+        if (sim_facts[i].attribute == (int)a) return sim_facts[i].value;
     return 0;
 }
 
-CUresult cji_sd_device_attribute(int *value, int attribute, const sd_device *dev)
+CUresult cji_sim_device_attribute(int *value, int attribute, const sim_device *dev)
 {
     if (attribute < 1 || attribute > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED) return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)sd.set.sm / 10; break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)sd.set.sm % 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)sim.set.sm / 10; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)sim.set.sm % 10; break;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: *value = dev->ordinal + 1; break;
     case CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID: *value = dev->ordinal; break;
-    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *value = sd.set.sm >= 90; break;
-    default: *value = cji_sd_limit((CUdevice_attribute)attribute); break;
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: *value = sim.set.sm >= 90; break;
+    default: *value = cji_sim_limit((CUdevice_attribute)attribute); break;
     }
     return CUDA_SUCCESS;
 }

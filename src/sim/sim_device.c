@@ -1,90 +1,90 @@
 /* Devices and their primary contexts. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_device.h"
 #include "sim/sim_memory.h"
 
 #include <stdio.h>
 #include <string.h>
 
-sd_device *cji_sd_device(CUdevice d) { return d >= 0 && (unsigned)d < sd.set.devices ? sd.device[d] : NULL; }
+sim_device *cji_sim_device(CUdevice d) { return d >= 0 && (unsigned)d < sim.set.devices ? sim.device[d] : NULL; }
 
-void cji_sd_device_end(sd_device *d)
+void cji_sim_device_end(sim_device *d)
 {
-    cji_sd_ctx_end(&d->primary);
+    cji_sim_ctx_end(&d->primary);
     while (d->contexts) {
-        sd_ctx *c = d->contexts;
+        sim_ctx *c = d->contexts;
         d->contexts = c->next;
-        cji_sd_ctx_end(c);
+        cji_sim_ctx_end(c);
         cji_free(c, sizeof *c);
     }
-    cji_sd_pools_end(d);
-    cji_sd_space_close(d);
+    cji_sim_pools_end(d);
+    cji_sim_space_close(d);
 }
 
-CUresult cji_sd_cuDeviceGetCount(int *count)
+CUresult cji_sim_cuDeviceGetCount(int *count)
 {
     if (!count) return CUDA_ERROR_INVALID_VALUE;
-    *count = (int)sd.set.devices;
+    *count = (int)sim.set.devices;
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDeviceGet(CUdevice *device, int ordinal)
+CUresult cji_sim_cuDeviceGet(CUdevice *device, int ordinal)
 {
     if (!device) return CUDA_ERROR_INVALID_VALUE;
-    if (!cji_sd_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!cji_sim_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
     *device = ordinal;
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDeviceGetName(char *name, int len, CUdevice d)
+CUresult cji_sim_cuDeviceGetName(char *name, int len, CUdevice d)
 {
     if (!name || len < 1) return CUDA_ERROR_INVALID_VALUE;
-    if (!cji_sd_device(d)) return CUDA_ERROR_INVALID_DEVICE;
-    char suffix[2] = { sd.set.sm_suffix, 0 };
-    snprintf(name, (size_t)len, "cujit CPU device (sm_%u%s)", sd.set.sm, suffix);
+    if (!cji_sim_device(d)) return CUDA_ERROR_INVALID_DEVICE;
+    char suffix[2] = { sim.set.sm_suffix, 0 };
+    snprintf(name, (size_t)len, "cujit CPU device (sm_%u%s)", sim.set.sm, suffix);
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice d)
+CUresult cji_sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice d)
 {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    sd_device *dev = cji_sd_device(d);
-    return dev ? cji_sd_device_attribute(value, (int)attribute, dev) : CUDA_ERROR_INVALID_DEVICE;
+    sim_device *dev = cji_sim_device(d);
+    return dev ? cji_sim_device_attribute(value, (int)attribute, dev) : CUDA_ERROR_INVALID_DEVICE;
 }
 
 /* Opens the device's addresses, whose size is what the device has. */
-CUresult cji_sd_cuDeviceTotalMem(size_t *bytes, CUdevice d)
+CUresult cji_sim_cuDeviceTotalMem(size_t *bytes, CUdevice d)
 {
     if (!bytes) return CUDA_ERROR_INVALID_VALUE;
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
-    bool ok = cji_sd_space_open(dev);
+    sim_lock();
+    bool ok = cji_sim_space_open(dev);
     *bytes = dev->span;
-    sd_unlock();
+    sim_unlock();
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* The same in every process, another for each device. */
-CUresult cji_sd_cuDeviceGetUuid(CUuuid *uuid, CUdevice d)
+CUresult cji_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice d)
 {
     if (!uuid) return CUDA_ERROR_INVALID_VALUE;
-    if (!cji_sd_device(d)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!cji_sim_device(d)) return CUDA_ERROR_INVALID_DEVICE;
     memcpy(uuid->bytes, "cujit-cpu-device", sizeof uuid->bytes);
     uuid->bytes[15] = (char)d;
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDeviceGetPCIBusId(char *text, int len, CUdevice d)
+CUresult cji_sim_cuDeviceGetPCIBusId(char *text, int len, CUdevice d)
 {
     if (!text || len < 1) return CUDA_ERROR_INVALID_VALUE;
-    if (!cji_sd_device(d)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!cji_sim_device(d)) return CUDA_ERROR_INVALID_DEVICE;
     if (len < 13) return CUDA_ERROR_INVALID_VALUE;
     snprintf(text, (size_t)len, "0000:%02X:00.0", (unsigned)d + 1);
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDeviceGetByPCIBusId(CUdevice *d, const char *text)
+CUresult cji_sim_cuDeviceGetByPCIBusId(CUdevice *d, const char *text)
 {
     if (!d || !text) return CUDA_ERROR_INVALID_VALUE;
     unsigned domain = 0, bus, slot, function = 0;
@@ -92,25 +92,25 @@ CUresult cji_sd_cuDeviceGetByPCIBusId(CUdevice *d, const char *text)
         domain = function = 0;
         if (sscanf(text, "%x:%x.%u", &bus, &slot, &function) < 2) return CUDA_ERROR_INVALID_VALUE;
     }
-    if (domain || slot || function || !bus || !cji_sd_device((CUdevice)bus - 1)) return CUDA_ERROR_INVALID_DEVICE;
+    if (domain || slot || function || !bus || !cji_sim_device((CUdevice)bus - 1)) return CUDA_ERROR_INVALID_DEVICE;
     *d = (CUdevice)bus - 1;
     return CUDA_SUCCESS;
 }
 
 /* ---- Peers ------------------------------------------------------------------------------------------------------- */
 
-CUresult cji_sd_cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer)
+CUresult cji_sim_cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer)
 {
     if (!can) return CUDA_ERROR_INVALID_VALUE;
-    if (!cji_sd_device(d) || !cji_sd_device(peer)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!cji_sim_device(d) || !cji_sim_device(peer)) return CUDA_ERROR_INVALID_DEVICE;
     *can = d != peer;
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice src, CUdevice dst)
+CUresult cji_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice src, CUdevice dst)
 {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    if (!cji_sd_device(src) || !cji_sd_device(dst) || src == dst) return CUDA_ERROR_INVALID_DEVICE;
+    if (!cji_sim_device(src) || !cji_sim_device(dst) || src == dst) return CUDA_ERROR_INVALID_DEVICE;
     switch (attribute) {
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: *value = 1; return CUDA_SUCCESS;
@@ -121,14 +121,14 @@ CUresult cji_sd_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult sd_peer(CUcontext peer, unsigned flags, bool on)
+static CUresult sim_peer(CUcontext peer, unsigned flags, bool on)
 {
-    sd_ctx *c;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
-    sd_ctx *p = (sd_ctx *)peer;
+    sim_ctx *c;
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    sim_ctx *p = (sim_ctx *)peer;
     if (!r && flags) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r && (!cji_sd_handle_is(SD_CTX, p) || !p->alive || p == c)) r = CUDA_ERROR_INVALID_CONTEXT;
+    if (!r && (!cji_sim_handle_is(SIM_CTX, p) || !p->alive || p == c)) r = CUDA_ERROR_INVALID_CONTEXT;
     if (!r && p->dev == c->dev) r = CUDA_ERROR_INVALID_CONTEXT;
     if (!r) {
         unsigned bit = 1u << p->dev->ordinal;
@@ -136,72 +136,72 @@ static CUresult sd_peer(CUcontext peer, unsigned flags, bool on)
         else if (!on && !(c->dev->peers & bit)) r = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
         else c->dev->peers ^= bit;
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) { return sd_peer(peer, flags, true); }
-CUresult cji_sd_cuCtxDisablePeerAccess(CUcontext peer) { return sd_peer(peer, 0, false); }
+CUresult cji_sim_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) { return sim_peer(peer, flags, true); }
+CUresult cji_sim_cuCtxDisablePeerAccess(CUcontext peer) { return sim_peer(peer, 0, false); }
 
 /* ---- Primary contexts -------------------------------------------------------------------------------------------- */
 
-CUresult cji_sd_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice d)
+CUresult cji_sim_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice d)
 {
     if (!ctx) return CUDA_ERROR_INVALID_VALUE;
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
+    sim_lock();
     CUresult r = dev->primary.fault;    /* a fault outlives the context: only a new process is free of it */
-    if (!r && !dev->primary.alive) r = cji_sd_ctx_start(&dev->primary, dev);
+    if (!r && !dev->primary.alive) r = cji_sim_ctx_start(&dev->primary, dev);
     if (!r) {
         dev->primary.retained++;
         *ctx = (CUcontext)&dev->primary;
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuDevicePrimaryCtxRelease(CUdevice d)
+CUresult cji_sim_cuDevicePrimaryCtxRelease(CUdevice d)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
     CUresult r = CUDA_SUCCESS;
-    sd_lock();
+    sim_lock();
     if (!dev->primary.retained) r = CUDA_ERROR_INVALID_CONTEXT;
-    else if (--dev->primary.retained == 0 && dev->primary.alive) cji_sd_ctx_stop(&dev->primary);
-    sd_unlock();
+    else if (--dev->primary.retained == 0 && dev->primary.alive) cji_sim_ctx_stop(&dev->primary);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuDevicePrimaryCtxReset(CUdevice d)
+CUresult cji_sim_cuDevicePrimaryCtxReset(CUdevice d)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
-    if (dev->primary.alive) cji_sd_ctx_stop(&dev->primary);
-    sd_unlock();
+    sim_lock();
+    if (dev->primary.alive) cji_sim_ctx_stop(&dev->primary);
+    sim_unlock();
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags, int *active)
+CUresult cji_sim_cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags, int *active)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!flags || !active) return CUDA_ERROR_INVALID_VALUE;
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
+    sim_lock();
     *flags = dev->primary.flags;
     *active = dev->primary.alive;
-    sd_unlock();
+    sim_unlock();
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuDevicePrimaryCtxSetFlags(CUdevice d, unsigned flags)
+CUresult cji_sim_cuDevicePrimaryCtxSetFlags(CUdevice d, unsigned flags)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    if (!cji_sd_ctx_flags_ok(flags)) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
+    if (!cji_sim_ctx_flags_ok(flags)) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
     dev->primary.flags = flags;
-    sd_unlock();
+    sim_unlock();
     return CUDA_SUCCESS;
 }

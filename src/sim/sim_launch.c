@@ -1,8 +1,8 @@
 /* Launches: their checks, their arguments, and the grid that the engine runs. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
-#include "sim/sim_exec.h"
+#include "sim/sim_graph_exec.h"
 #include "sim/sim_memory.h"
 #include "sim/sim_module.h"
 #include "sim/sim_queue.h"
@@ -13,41 +13,41 @@
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
-static CUresult sd_check_cluster(const sd_func *f, const sd_shape *s)
+static CUresult sim_check_cluster(const sim_func *f, const sim_shape *s)
 {
     uint64_t size = (uint64_t)s->cluster[0] * s->cluster[1] * s->cluster[2];
     if (size == 1) return CUDA_SUCCESS;
-    if (sd.set.sm < 90) return CUDA_ERROR_NOT_SUPPORTED;
+    if (sim.set.sm < 90) return CUDA_ERROR_NOT_SUPPORTED;
     if (!size || size > (f->nonportable ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     for (int i = 0; i < 3; i++)
         if (s->grid[i] % s->cluster[i]) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
+CUresult cji_sim_launch_check(const sim_func *f, const sim_shape *s)
 {
     static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
     static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
     const cji_sim_kernel *k = f->kernel;
     /* The order is a GPU's: the block, a cluster of nothing, the grid, the cluster, and what is needed of memory. */
     for (int i = 0; i < 3; i++) {
-        if (!s->block[i] || s->block[i] > (uint32_t)cji_sd_limit(block_limit[i])) return CUDA_ERROR_INVALID_VALUE;
+        if (!s->block[i] || s->block[i] > (uint32_t)cji_sim_limit(block_limit[i])) return CUDA_ERROR_INVALID_VALUE;
         if (k->reqntid[0] && s->block[i] != (k->reqntid[i] ? k->reqntid[i] : 1)) return CUDA_ERROR_INVALID_VALUE;
     }
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
-    if (threads > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || threads > cji_sd_func_threads(f)) return CUDA_ERROR_INVALID_VALUE;
+    if (threads > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || threads > cji_sim_func_threads(f)) return CUDA_ERROR_INVALID_VALUE;
     if (s->no_cluster) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     for (int i = 0; i < 3; i++)
-        if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sd_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = sd_check_cluster(f, s);
+        if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sim_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = sim_check_cluster(f, s);
     if (r) return r;
     if (s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t registers = ((uint64_t)cji_sd_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
-    if (registers > (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    if (k->static_shared + s->shared > (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    uint64_t registers = ((uint64_t)cji_sim_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
+    if (registers > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (k->static_shared + s->shared > (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (s->cooperative) {
         uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
-        uint64_t room = (uint64_t)cji_sd_blocks_per_sm(f, (unsigned)threads, s->shared) * (uint64_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        uint64_t room = (uint64_t)cji_sim_blocks_per_sm(f, (unsigned)threads, s->shared) * (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         if (blocks > room) r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     }
     return r;
@@ -55,12 +55,12 @@ CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *s)
 
 /* ---- Arguments: copied at the call ------------------------------------------------------------------------------- */
 
-typedef struct sd_given { void **params; const void *buffer; size_t size; } sd_given;
+typedef struct sim_launch_args { void **params; const void *buffer; size_t size; } sim_launch_args;
 
 /* What the caller gives: one of them, and enough.  An empty buffer is none. */
-static CUresult sd_given_of(const cji_sim_kernel *k, void **params, void **extra, sd_given *out)
+static CUresult sim_launch_args_of(const cji_sim_kernel *k, void **params, void **extra, sim_launch_args *out)
 {
-    *out = (sd_given){ .params = params };
+    *out = (sim_launch_args){ .params = params };
     for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) out->buffer = extra[1];
         else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) out->size = extra[1] ? *(const size_t *)extra[1] : 0;
@@ -73,7 +73,7 @@ static CUresult sd_given_of(const cji_sim_kernel *k, void **params, void **extra
     return params || (out->buffer && out->size >= k->param_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult sd_copy_params(const cji_sim_kernel *k, const sd_given *from, unsigned char *to)
+static CUresult sim_copy_params(const cji_sim_kernel *k, const sim_launch_args *from, unsigned char *to)
 {
     if (!k->nparam) return CUDA_SUCCESS;
     if (!from->params && from->size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -82,21 +82,21 @@ static CUresult sd_copy_params(const cji_sim_kernel *k, const sd_given *from, un
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, void **extra, sd_work **out)
+CUresult cji_sim_launch_work(sim_func *f, const sim_shape *shape, void **params, void **extra, sim_work **out)
 {
-    sd_shape s = *shape;
+    sim_shape s = *shape;
     if (!s.cluster[0])
         for (int i = 0; i < 3; i++)
             s.cluster[i] = f->kernel->cluster[0] ? f->kernel->cluster[i] : f->cluster[0] | f->cluster[1] | f->cluster[2] ? (uint32_t)f->cluster[i] : 1;
-    sd_given given;
-    CUresult r = sd_given_of(f->kernel, params, extra, &given);
-    if (!r) r = cji_sd_launch_check(f, &s);
+    sim_launch_args given;
+    CUresult r = sim_launch_args_of(f->kernel, params, extra, &given);
+    if (!r) r = cji_sim_launch_check(f, &s);
     if (r) return r;
-    sd_work *w = cji_sd_work_new(SD_LAUNCH, f->module->ctx, f->kernel->param_bytes);
+    sim_work *w = cji_sim_work_new(SIM_LAUNCH, f->module->ctx, f->kernel->param_bytes);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
-    r = sd_copy_params(f->kernel, &given, w->launch.params);
+    r = sim_copy_params(f->kernel, &given, w->launch.params);
     if (r) {
-        cji_sd_work_drop(w);
+        cji_sim_work_drop(w);
         return r;
     }
     memcpy(w->launch.grid, s.grid, sizeof s.grid);
@@ -113,40 +113,40 @@ CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, vo
     return CUDA_SUCCESS;
 }
 
-static CUresult sd_launch(CUfunction h, const sd_shape *shape, CUstream hs, void **params, void **extra)
+static CUresult sim_launch(CUfunction h, const sim_shape *shape, CUstream hs, void **params, void **extra)
 {
-    sd_func *f;
-    sd_stream *s;
-    sd_work *w;
-    sd_lock();
-    CUresult r = cji_sd_func(h, &f);
-    if (!r) r = cji_sd_stream_for_work(hs, &s);
+    sim_func *f;
+    sim_stream *s;
+    sim_work *w;
+    sim_lock();
+    CUresult r = cji_sim_func_get(h, &f);
+    if (!r) r = cji_sim_stream_for_work(hs, &s);
     if (!r && f->module->ctx != s->ctx) r = CUDA_ERROR_INVALID_HANDLE;
     if (!r) {
-        r = cji_sd_launch_work(f, shape, params, extra, &w);
-        if (r && s->capture) cji_sd_capture_invalidate(s->capture);
+        r = cji_sim_launch_work(f, shape, params, extra, &w);
+        if (r && s->capture) cji_sim_capture_invalidate(s->capture);
     }
-    if (!r) r = cji_sd_submit(s, w);
-    sd_unlock();
+    if (!r) r = cji_sim_stream_submit(s, w);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuLaunchKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
+CUresult cji_sim_cuLaunchKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
                                void **params, void **extra)
 {
-    sd_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
-    return sd_launch(h, &shape, s, params, extra);
+    sim_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
+    return sim_launch(h, &shape, s, params, extra);
 }
 
-CUresult cji_sd_cuLaunchCooperativeKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+CUresult cji_sim_cuLaunchCooperativeKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                           CUstream s, void **params)
 {
-    sd_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .cooperative = true };
-    return sd_launch(h, &shape, s, params, NULL);
+    sim_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .cooperative = true };
+    return sim_launch(h, &shape, s, params, NULL);
 }
 
 /* Attributes that only advise a real device change nothing here: a launch that may begin early begins in order. */
-CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue *v, sd_shape *shape)
+CUresult cji_sim_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue *v, sim_shape *shape)
 {
     switch (id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = v->cooperative != 0; return CUDA_SUCCESS;
@@ -158,12 +158,12 @@ CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribute
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
         shape->has_priority = true;
-        shape->priority = v->priority > 0 ? 0 : v->priority < 1 - SD_PRIORITIES ? 1 - SD_PRIORITIES : v->priority;
+        shape->priority = v->priority > 0 ? 0 : v->priority < 1 - SIM_PRIORITIES ? 1 - SIM_PRIORITIES : v->priority;
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         return (unsigned)v->clusterSchedulingPolicyPreference <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: {
-        int domains = cji_sd_limit(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
+        int domains = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
         return v->memSyncDomainMap.default_ < domains && v->memSyncDomainMap.remote < domains ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     }
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
@@ -183,23 +183,23 @@ CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribute
     }
 }
 
-CUresult cji_sd_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction h, void **params, void **extra)
+CUresult cji_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction h, void **params, void **extra)
 {
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
-    sd_shape shape = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ }, .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
+    sim_shape shape = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ }, .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
                        .shared = config->sharedMemBytes };
     for (unsigned i = 0; i < config->numAttrs; i++) {
-        CUresult r = cji_sd_launch_attribute(config->attrs[i].id, &config->attrs[i].value, &shape);
+        CUresult r = cji_sim_launch_attribute(config->attrs[i].id, &config->attrs[i].value, &shape);
         if (r) return r;
     }
-    return sd_launch(h, &shape, config->hStream, params, extra);
+    return sim_launch(h, &shape, config->hStream, params, extra);
 }
 
 /* ---- Running it -------------------------------------------------------------------------------------------------- */
 
-enum { SD_WORKSPACE = 1024 };   /* a cooperative grid's counters */
+enum { SIM_WORKSPACE = 1024 };   /* a cooperative grid's counters */
 
-static CUresult sd_fault_code(cji_sim_fault_kind kind)
+static CUresult sim_fault_code(cji_sim_fault_kind kind)
 {
     switch (kind) {
     case CJI_SIM_FAULT_NONE:
@@ -218,59 +218,90 @@ static CUresult sd_fault_code(cji_sim_fault_kind kind)
     return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-void cji_sd_exec_print(void *ctx, const char *text, size_t bytes)
+static cujit_sim_fault_kind sim_fault_kind(cji_sim_fault_kind kind)
+{
+    switch (kind) {
+    case CJI_SIM_FAULT_NONE:
+    case CJI_SIM_FAULT_CANCELLED: break;
+    case CJI_SIM_FAULT_ADDRESS: return CUJIT_SIM_FAULT_ADDRESS;
+    case CJI_SIM_FAULT_MISALIGNED: return CUJIT_SIM_FAULT_MISALIGNED;
+    case CJI_SIM_FAULT_SPACE: return CUJIT_SIM_FAULT_SPACE;
+    case CJI_SIM_FAULT_PC: return CUJIT_SIM_FAULT_PC;
+    case CJI_SIM_FAULT_TRAP: return CUJIT_SIM_FAULT_TRAP;
+    case CJI_SIM_FAULT_ASSERT: return CUJIT_SIM_FAULT_ASSERT;
+    case CJI_SIM_FAULT_BARRIER: return CUJIT_SIM_FAULT_BARRIER;
+    case CJI_SIM_FAULT_SYNC: return CUJIT_SIM_FAULT_SYNC;
+    case CJI_SIM_FAULT_STACK: return CUJIT_SIM_FAULT_STACK;
+    case CJI_SIM_FAULT_NOMEM: return CUJIT_SIM_FAULT_OUT_OF_MEMORY;
+    }
+    return CUJIT_SIM_FAULT_NONE;
+}
+
+void cji_sim_kernel_print(void *ctx, const char *text, size_t bytes)
 {
     (void)ctx;
     fwrite(text, 1, bytes, stdout);   /* where a kernel's printf goes on a GPU too */
 }
 
 /* Without the lock. */
-cji_sim_grid *cji_sd_grid_open(sd_op *op)
+cji_sim_grid *cji_sim_launch_open(sim_op *op)
 {
-    const sd_work *w = op->work;
-    sd_ctx *c = op->ctx;
+    const sim_work *w = op->work;
+    sim_ctx *c = op->ctx;
     cji_sim_launch l = { .program = w->launch.func->module->program, .kernel = w->launch.func->kernel, .dynamic_shared = w->launch.shared,
-                         .params = w->launch.params, .memory = { cji_sd_exec_find, cji_sd_exec_print, c }, .cooperative = w->launch.cooperative,
+                         .params = w->launch.params, .memory = { cji_sim_memory_find, cji_sim_kernel_print, c }, .cooperative = w->launch.cooperative,
                          .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
-                         .sm_count = (uint32_t)cji_sd_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .condition = cji_sd_exec_condition,
+                         .sm_count = (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .condition = cji_sim_condition_set,
                          .cancel = &c->cancel };
     memcpy(l.grid, w->launch.grid, sizeof l.grid);
     memcpy(l.block, w->launch.block, sizeof l.block);
     memcpy(l.cluster, w->launch.cluster, sizeof l.cluster);
     CUresult r = CUDA_SUCCESS;
     if (w->launch.cooperative) {
-        r = cji_sd_space_alloc(c->dev, c, SD_WORKSPACE, NULL, true, &op->workspace);
-        unsigned char *p = r ? NULL : cji_sd_space_at(c, op->workspace, SD_WORKSPACE);
-        if (p) memset(p, 0, SD_WORKSPACE);
+        r = cji_sim_space_alloc(c->dev, c, SIM_WORKSPACE, NULL, true, &op->workspace);
+        unsigned char *p = r ? NULL : cji_sim_space_at(c, op->workspace, SIM_WORKSPACE);
+        if (p) memset(p, 0, SIM_WORKSPACE);
         l.workspace = op->workspace;
     }
     cji_sim_grid *g = r ? NULL : cji_sim_grid_open(&l);
     if (!g) {
         char sentence[160];
         snprintf(sentence, sizeof sentence, "no memory to run kernel %.80s", w->launch.func->kernel->name);
-        if (op->workspace) cji_sd_space_drop(op->workspace, SD_DEVICE, NULL);
+        if (op->workspace) cji_sim_space_drop(op->workspace, SIM_DEVICE, NULL);
         op->workspace = 0;
-        sd_lock();
-        cji_sd_ctx_poison(c, CUDA_ERROR_OUT_OF_MEMORY, sentence);
-        sd_unlock();
+        sim_lock();
+        cji_sim_op_fails(op, CUDA_ERROR_OUT_OF_MEMORY, sentence);
+        sim_unlock();
     }
     return g;
 }
 
+static void sim_fault_describe(const cji_sim_fault *f, const sim_op *op, cujit_sim_fault_info *info)
+{
+    sim_range r;
+    *info = (cujit_sim_fault_info){ .size = sizeof *info, .code = (int)sim_fault_code(f->kind), .kind = sim_fault_kind(f->kind),
+                                    .module = op->work->launch.func->module, .stream = cji_sim_stream_handle(op->stream), .line = f->line, .address = f->address };
+    snprintf(info->kernel, sizeof info->kernel, "%s", f->kernel);
+    snprintf(info->sentence, sizeof info->sentence, "%s", f->sentence);
+    memcpy(info->block, f->block, sizeof info->block);
+    memcpy(info->thread, f->thread, sizeof info->thread);
+    if (f->kind == CJI_SIM_FAULT_ADDRESS && cji_sim_space_find(f->address, &r)) {
+        info->allocation = r.lo;
+        info->allocation_bytes = r.bytes;
+    }
+}
+
 /* Under the lock; no thread works on it any more. */
-void cji_sd_grid_close(sd_op *op)
+void cji_sim_launch_close(sim_op *op)
 {
     const cji_sim_fault *fault = cji_sim_grid_fault(op->grid);
-    CUresult code = sd_fault_code(fault->kind);
-    if (code) {
-        char sentence[480];
-        if (fault->sentence[0]) snprintf(sentence, sizeof sentence, "%s", fault->sentence);
-        else snprintf(sentence, sizeof sentence, "kernel %s, line %u, block %u,%u,%u, thread %u,%u,%u", fault->kernel, fault->line, fault->block[0],
-                      fault->block[1], fault->block[2], fault->thread[0], fault->thread[1], fault->thread[2]);
-        cji_sd_ctx_poison(op->ctx, code, sentence);
+    if (sim_fault_code(fault->kind)) {
+        cujit_sim_fault_info info;
+        sim_fault_describe(fault, op, &info);
+        cji_sim_ctx_poison(op->ctx, &info);
     }
     cji_sim_grid_close(op->grid);
     op->grid = NULL;
-    if (op->workspace) cji_sd_space_drop(op->workspace, SD_DEVICE, NULL);
+    if (op->workspace) cji_sim_space_drop(op->workspace, SIM_DEVICE, NULL);
     op->workspace = 0;
 }

@@ -1,5 +1,5 @@
 /* JIT options and the linker: inputs are kept as PTX texts, cuLinkComplete() compiles them together and hands out their container. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_device.h"
 #include "sim/sim_module.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- Options ----------------------------------------------------------------------------------------------------- */
 
-CUresult cji_sd_options(unsigned n, const CUjit_option *option, void **value, sd_options *out)
+CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **value, sim_options *out)
 {
     memset(out, 0, sizeof *out);
     if (n && (!option || !value)) return CUDA_ERROR_INVALID_VALUE;
@@ -31,7 +31,7 @@ CUresult cji_sd_options(unsigned n, const CUjit_option *option, void **value, sd
             if ((uintptr_t)value[i] > 4) return CUDA_ERROR_INVALID_VALUE;
             break;
         default:
-            if ((int)option[i] < 0 || (int)option[i] >= SD_JIT_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
+            if ((int)option[i] < 0 || (int)option[i] >= SIM_JIT_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
             break;
         }
     }
@@ -39,7 +39,7 @@ CUresult cji_sd_options(unsigned n, const CUjit_option *option, void **value, sd
 }
 
 /* As the driver: cut silently to the buffer, which always ends with a NUL; the size slot gets what was used, without the NUL. */
-static void sd_log_out(char *buffer, size_t cap, void **size, const char *text)
+static void sim_log_out(char *buffer, size_t cap, void **size, const char *text)
 {
     size_t n = strlen(text), used = 0;
     if (buffer && cap) {
@@ -50,56 +50,56 @@ static void sd_log_out(char *buffer, size_t cap, void **size, const char *text)
     if (size) *size = (void *)(uintptr_t)used;
 }
 
-void cji_sd_options_finish(const sd_options *o, const char *info, const char *error)
+void cji_sim_jit_options_finish(const sim_options *o, const char *info, const char *error)
 {
-    sd_log_out(o->info, o->info_cap, o->info_size, info);
-    sd_log_out(o->error, o->error_cap, o->error_size, error);
+    sim_log_out(o->info, o->info_cap, o->info_size, info);
+    sim_log_out(o->error, o->error_cap, o->error_size, error);
     if (o->wall_time) *o->wall_time = NULL;
 }
 
 /* ---- The linker -------------------------------------------------------------------------------------------------- */
 
-typedef struct sd_link {
-    sd_options options;
-    sd_image *input; size_t n, cap;
+typedef struct sim_link {
+    sim_options options;
+    sim_image *input; size_t n, cap;
     void *cubin; size_t cubin_bytes;
-} sd_link;
+} sim_link;
 
-static void sd_link_free(sd_link *l)
+static void sim_link_free(sim_link *l)
 {
-    for (size_t i = 0; i < l->n; i++) cji_sd_image_free(&l->input[i]);
+    for (size_t i = 0; i < l->n; i++) cji_sim_image_free(&l->input[i]);
     cji_free(l->input, l->cap * sizeof *l->input);
     cji_free(l->cubin, l->cubin_bytes);
     cji_free(l, sizeof *l);
 }
 
-void cji_sd_link_forget(void *link)
+void cji_sim_link_forget(void *link)
 {
-    cji_sd_handle_drop(link);
-    sd_link_free(link);
+    cji_sim_handle_drop(link);
+    sim_link_free(link);
 }
 
-static CUresult sd_link_of(CUlinkState h, sd_link **out)
+static CUresult sim_link_of(CUlinkState h, sim_link **out)
 {
-    sd_lock();
-    bool ok = cji_sd_handle_is(SD_LINK, h);
-    sd_unlock();
-    *out = (sd_link *)h;
+    sim_lock();
+    bool ok = cji_sim_handle_is(SIM_LINK, h);
+    sim_unlock();
+    *out = (sim_link *)h;
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cji_sd_cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out)
+CUresult cji_sim_cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out)
 {
-    sd_ctx *c;
-    sd_options o;
+    sim_ctx *c;
+    sim_options o;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = cji_sd_options(n, options, values, &o);
+    CUresult r = cji_sim_jit_options(n, options, values, &o);
     if (r) return r;
-    sd_lock();
-    r = cji_sd_ctx(&c);
+    sim_lock();
+    r = cji_sim_ctx_current(&c);
     if (!r) {
-        sd_link *l = cji_zalloc(sizeof *l);
-        if (!l || !cji_sd_handle_add(SD_LINK, l)) {
+        sim_link *l = cji_zalloc(sizeof *l);
+        if (!l || !cji_sim_handle_add(SIM_LINK, l)) {
             cji_free(l, sizeof *l);
             r = CUDA_ERROR_OUT_OF_MEMORY;
         } else {
@@ -107,15 +107,15 @@ CUresult cji_sd_cuLinkCreate(unsigned n, CUjit_option *options, void **values, C
             *out = (CUlinkState)l;
         }
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
 /* Takes over `image`. */
-static CUresult sd_link_add(sd_link *l, sd_image image)
+static CUresult sim_link_add(sim_link *l, sim_image image)
 {
     if (!cji_grow(&l->input, &l->cap, l->n + 1, sizeof *l->input)) {
-        cji_sd_image_free(&image);
+        cji_sim_image_free(&image);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     l->input[l->n++] = image;
@@ -123,7 +123,7 @@ static CUresult sd_link_add(sd_link *l, sd_image image)
 }
 
 /* A text without a name of its own is known by the caller's. */
-static CUresult sd_image_rename(sd_image *image, const char *name)
+static CUresult sim_image_rename(sim_image *image, const char *name)
 {
     if (!name || !*name || image->n != 1 || image->text[0].text != image->copy) return CUDA_SUCCESS;
     size_t n = strlen(name) + 1, bytes = image->copy_bytes + n;
@@ -139,23 +139,23 @@ static CUresult sd_image_rename(sd_image *image, const char *name)
     return CUDA_SUCCESS;
 }
 
-static CUresult sd_link_data(sd_link *l, CUjitInputType type, const void *data, size_t size, const char *name)
+static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name)
 {
     cji_text log = { 0 };
-    sd_image image = { 0 };
+    sim_image image = { 0 };
     CUresult r;
     if (l->cubin) return CUDA_ERROR_INVALID_VALUE;   /* completed already */
     switch (type) {
     case CU_JIT_INPUT_PTX:
     case CU_JIT_INPUT_CUBIN:
     case CU_JIT_INPUT_OBJECT:
-        r = cji_sd_image_read(data, size, &image, &log);
+        r = cji_sim_image_read(data, size, &image, &log);
         if (!r && (type == CU_JIT_INPUT_PTX) != (image.n == 1 && image.text[0].text == image.copy)) {
             cji_text_printf(&log, "an input's kind does not fit its contents: PTX text and images are different kinds\n");
             r = CUDA_ERROR_INVALID_IMAGE;
         }
-        if (!r) r = sd_image_rename(&image, name);
-        if (!r) r = cji_sd_check_heads(image.text, image.n, &log);
+        if (!r) r = sim_image_rename(&image, name);
+        if (!r) r = cji_sim_check_heads(image.text, image.n, &log);
         break;
     case CU_JIT_INPUT_FATBINARY:
     case CU_JIT_INPUT_LIBRARY:
@@ -166,26 +166,26 @@ static CUresult sd_link_data(sd_link *l, CUjitInputType type, const void *data, 
     default: r = CUDA_ERROR_INVALID_VALUE; break;
     }
     if (r) {
-        cji_sd_options_finish(&l->options, "", cji_text_str(&log));
-        cji_sd_image_free(&image);
+        cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
+        cji_sim_image_free(&image);
     } else {
-        r = sd_link_add(l, image);
+        r = sim_link_add(l, image);
     }
     cji_text_free(&log);
     return r;
 }
 
-CUresult cji_sd_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, size_t size, const char *name, unsigned n, CUjit_option *options, void **values)
+CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, size_t size, const char *name, unsigned n, CUjit_option *options, void **values)
 {
-    sd_link *l;
-    sd_options o;
-    CUresult r = sd_link_of(h, &l);
-    if (!r) r = cji_sd_options(n, options, values, &o);
+    sim_link *l;
+    sim_options o;
+    CUresult r = sim_link_of(h, &l);
+    if (!r) r = cji_sim_jit_options(n, options, values, &o);
     if (!r && (!data || !size)) r = CUDA_ERROR_INVALID_VALUE;
-    return r ? r : sd_link_data(l, type, data, size, name);
+    return r ? r : sim_link_data(l, type, data, size, name);
 }
 
-static CUresult sd_read_file(const char *path, void **data, size_t *size)
+static CUresult sim_read_file(const char *path, void **data, size_t *size)
 {
     FILE *f = fopen(path, "rb");
     if (!f) return CUDA_ERROR_FILE_NOT_FOUND;
@@ -216,23 +216,23 @@ static CUresult sd_read_file(const char *path, void **data, size_t *size)
     return fit ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cji_sd_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *path, unsigned n, CUjit_option *options, void **values)
+CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *path, unsigned n, CUjit_option *options, void **values)
 {
-    sd_link *l;
-    sd_options o;
+    sim_link *l;
+    sim_options o;
     void *data;
     size_t size;
-    CUresult r = sd_link_of(h, &l);
-    if (!r) r = cji_sd_options(n, options, values, &o);
+    CUresult r = sim_link_of(h, &l);
+    if (!r) r = cji_sim_jit_options(n, options, values, &o);
     if (!r && !path) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) r = sd_read_file(path, &data, &size);
+    if (!r) r = sim_read_file(path, &data, &size);
     if (r) return r;
-    r = sd_link_data(l, type, data, size, path);
+    r = sim_link_data(l, type, data, size, path);
     cji_free(data, size + 1);
     return r;
 }
 
-static CUresult sd_link_complete(sd_link *l, cji_text *log)
+static CUresult sim_link_complete(sim_link *l, cji_text *log)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++) n += l->input[i].n;
@@ -248,23 +248,23 @@ static CUresult sd_link_complete(sd_link *l, cji_text *log)
         memcpy(text + n, l->input[i].text, l->input[i].n * sizeof *text);
         n += l->input[i].n;
     }
-    CUresult r = cji_sd_build(text, n, &program, log);
+    CUresult r = cji_sim_module_build(text, n, &program, log);
     if (!r) cji_sim_program_free(program);
-    if (!r && !cji_sd_container_make(text, n, &l->cubin, &l->cubin_bytes)) r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r && !cji_sim_container_make(text, n, &l->cubin, &l->cubin_bytes)) r = CUDA_ERROR_OUT_OF_MEMORY;
     cji_free(text, n * sizeof *text);
     return r;
 }
 
-CUresult cji_sd_cuLinkComplete(CUlinkState h, void **out, size_t *size)
+CUresult cji_sim_cuLinkComplete(CUlinkState h, void **out, size_t *size)
 {
-    sd_link *l;
-    CUresult r = sd_link_of(h, &l);
+    sim_link *l;
+    CUresult r = sim_link_of(h, &l);
     if (r) return r;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     cji_text log = { 0 };
-    if (!l->cubin) r = sd_link_complete(l, &log);
+    if (!l->cubin) r = sim_link_complete(l, &log);
     if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuLinkComplete: %.400s", cji_text_str(&log));
-    cji_sd_options_finish(&l->options, "", cji_text_str(&log));
+    cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
     cji_text_free(&log);
     if (r) return r;
     *out = l->cubin;
@@ -272,11 +272,11 @@ CUresult cji_sd_cuLinkComplete(CUlinkState h, void **out, size_t *size)
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuLinkDestroy(CUlinkState h)
+CUresult cji_sim_cuLinkDestroy(CUlinkState h)
 {
-    sd_lock();
-    bool ok = cji_sd_handle_is(SD_LINK, h);
-    if (ok) cji_sd_link_forget(h);
-    sd_unlock();
+    sim_lock();
+    bool ok = cji_sim_handle_is(SIM_LINK, h);
+    if (ok) cji_sim_link_forget(h);
+    sim_unlock();
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

@@ -1,94 +1,94 @@
 /* Device and managed memory: allocation, release, questions about addresses.  Stream-ordered memory: sim_pool.c. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
-#include "sim/sim_exec.h"
+#include "sim/sim_graph_exec.h"
 #include "sim/sim_memory.h"
 #include "sim/sim_queue.h"
 
 #include <string.h>
 
-CUresult cji_sd_cuMemGetInfo(size_t *free_out, size_t *total)
+CUresult cji_sim_cuMemGetInfo(size_t *free_out, size_t *total)
 {
-    sd_ctx *c;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
+    sim_ctx *c;
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
     if (!r) {
         if (free_out) *free_out = c->dev->span - c->dev->used;
         if (total) *total = c->dev->span;
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemAlloc(CUdeviceptr *out, size_t bytes)
+CUresult cji_sim_cuMemAlloc(CUdeviceptr *out, size_t bytes)
 {
-    sd_ctx *c;
+    sim_ctx *c;
     if (!out || !bytes) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
-    if (!r) r = cji_sd_unsafe();
-    if (!r) r = cji_sd_space_alloc_part(c->dev, c, bytes, -1, NULL, out);
-    sd_unlock();
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    if (!r) r = cji_sim_capture_unsafe();
+    if (!r) r = cji_sim_space_alloc_part(c->dev, c, bytes, -1, NULL, out);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
+CUresult cji_sim_cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
 {
     if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
     size_t row = (width + 511) / 512 * 512, bytes;
     if (row < width || __builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = cji_sd_cuMemAlloc(out, bytes);
+    CUresult r = cji_sim_cuMemAlloc(out, bytes);
     if (!r) *pitch = row;
     return r;
 }
 
 /* Waits for what is in flight, as the driver does: what a kernel still uses is not pulled from under it.  Stream-ordered memory
  * does not wait (semantics: cuMemFree on such a pointer does not synchronize). */
-CUresult cji_sd_cuMemFree(CUdeviceptr at)
+CUresult cji_sim_cuMemFree(CUdeviceptr at)
 {
-    sd_ctx *c;
+    sim_ctx *c;
     if (!at) return CUDA_SUCCESS;
-    sd_lock();
-    CUresult r = cji_sd_ctx_any(&c);
-    if (!r) r = cji_sd_unsafe();
-    sd_range range;
-    if (!r && (!cji_sd_space_find(at, &range) || range.lo != at || range.module || range.part.opens || (range.place != SD_DEVICE && range.place != SD_MANAGED)))
+    sim_lock();
+    CUresult r = cji_sim_ctx_current_any(&c);
+    if (!r) r = cji_sim_capture_unsafe();
+    sim_range range;
+    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || range.module || range.part.opens || (range.place != SIM_DEVICE && range.place != SIM_MANAGED)))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
-        if (!range.pool && range.ctx->alive) cji_sd_wait_ctx(range.ctx);
-        r = range.graph ? cji_sd_gmem_release(range.graph, NULL) : cji_sd_space_drop(at, range.place, &range);
-        if (!r && range.pool) cji_sd_pool_give(range.pool, range.bytes);
+        if (!range.pool && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
+        r = range.graph ? cji_sim_graph_mem_release(range.graph, NULL) : cji_sim_space_drop(at, range.place, &range);
+        if (!r && range.pool) cji_sim_pool_give(range.pool, range.bytes);
         if (!r) r = c->fault;
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr at)
+CUresult cji_sim_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr at)
 {
-    sd_ctx *c;
-    sd_range range;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
-    if (!r && !cji_sd_space_find(at, &range)) r = CUDA_ERROR_NOT_FOUND;
+    sim_ctx *c;
+    sim_range range;
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    if (!r && !cji_sim_space_find(at, &range)) r = CUDA_ERROR_NOT_FOUND;
     if (!r && base) *base = range.lo;
     if (!r && size) *size = range.bytes;
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
 /* ---- Questions about addresses ----------------------------------------------------------------------------------- */
 
-static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr at, bool many)
+static CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr at, bool many)
 {
-    sd_range range = { 0 };
-    bool known = cji_sd_space_find(at, &range);
+    sim_range range = { 0 };
+    bool known = cji_sim_space_find(at, &range);
     if (!known && !many) return CUDA_ERROR_INVALID_VALUE;
-    bool on_device = range.place == SD_DEVICE, is_host = known && !on_device;
+    bool on_device = range.place == SIM_DEVICE, is_host = known && !on_device;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = known && !range.pool ? (CUcontext)range.ctx : NULL; break;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)data = !known ? 0 : on_device || range.place == SD_MANAGED ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST; break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)data = !known ? 0 : on_device || range.place == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = known ? at : 0; break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if (known && on_device && !many) return CUDA_ERROR_INVALID_VALUE;
@@ -96,7 +96,7 @@ static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, 
         break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: *(unsigned *)data = range.sync_memops; break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = range.id; break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SD_MANAGED; break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SIM_MANAGED; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = known ? range.dev->ordinal : -2; break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = range.part.mapped && !range.part.opens; break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = range.lo; break;
@@ -105,7 +105,7 @@ static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(unsigned long long *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)data = !known ? CU_MEM_ACCESS_FLAGS_PROT_NONE : range.place == SD_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY ?
+        *(unsigned *)data = !known ? CU_MEM_ACCESS_FLAGS_PROT_NONE : range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY ?
                             CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = (CUmemoryPool)range.pool; break;
@@ -114,39 +114,39 @@ static CUresult sd_pointer_attribute(void *data, CUpointer_attribute attribute, 
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
+CUresult cji_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr at)
 {
-    sd_ctx *c;
+    sim_ctx *c;
     if (!data) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
-    if (!r) r = sd_pointer_attribute(data, attribute, at, false);
-    sd_unlock();
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    if (!r) r = sim_pointer_attribute(data, attribute, at, false);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **data, CUdeviceptr at)
+CUresult cji_sim_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **data, CUdeviceptr at)
 {
-    sd_ctx *c;
+    sim_ctx *c;
     if (!n || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
-    for (unsigned i = 0; !r && i < n; i++) r = data[i] ? sd_pointer_attribute(data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
-    sd_unlock();
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    for (unsigned i = 0; !r && i < n; i++) r = data[i] ? sim_pointer_attribute(data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
+    sim_unlock();
     return r;
 }
 
-static void sd_set_sync_memops(sd_range *r, void *on) { r->sync_memops = *(const unsigned *)on != 0; }
+static void sim_set_sync_memops(sim_range *r, void *on) { r->sync_memops = *(const unsigned *)on != 0; }
 
-CUresult cji_sd_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
+CUresult cji_sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr at)
 {
-    sd_ctx *c;
-    sd_range range;
-    sd_lock();
-    CUresult r = cji_sd_ctx(&c);
-    if (!r && (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !cji_sd_space_find(at, &range) || range.pool)) r = CUDA_ERROR_INVALID_VALUE;
+    sim_ctx *c;
+    sim_range range;
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    if (!r && (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !cji_sim_space_find(at, &range) || range.pool)) r = CUDA_ERROR_INVALID_VALUE;
     unsigned on = !r && *(const unsigned *)value;
-    if (!r) cji_sd_space_change(range.lo, sd_set_sync_memops, &on);   /* kept: copies and fills wait or not as ever */
-    sd_unlock();
+    if (!r) cji_sim_space_change(range.lo, sim_set_sync_memops, &on);   /* kept: copies and fills wait or not as ever */
+    sim_unlock();
     return r;
 }

@@ -2,56 +2,56 @@
 #ifndef CJI_SIM_SIM_MODULE_H
 #define CJI_SIM_SIM_MODULE_H
 
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 
-typedef struct sd_options {         /* JIT options, taken apart */
+typedef struct sim_options {         /* JIT options, taken apart */
     char *info, *error;
     size_t info_cap, error_cap;
     void **info_size, **error_size; /* slots that get the sizes back */
     void **wall_time;
     unsigned target;                /* CU_JIT_TARGET: 90, 0 none */
-} sd_options;
+} sim_options;
 
-CUresult cji_sd_options(unsigned n, const CUjit_option *option, void **value, sd_options *out);
-void cji_sd_options_finish(const sd_options *o, const char *info, const char *error);
+CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **value, sim_options *out);
+void cji_sim_jit_options_finish(const sim_options *o, const char *info, const char *error);
 
 /* An image is PTX text or a container of PTX texts, made by cuLinkComplete. */
-typedef struct sd_image { cji_sim_text *text; size_t n; void *copy; size_t copy_bytes; } sd_image;
-CUresult cji_sd_image_read(const void *image, size_t bytes, sd_image *out, cji_text *log);   /* bytes 0: unknown */
-void cji_sd_image_free(sd_image *i);
-void cji_sd_link_forget(void *link);
-bool cji_sd_container_make(const cji_sim_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
-CUresult cji_sd_check_heads(const cji_sim_text *text, size_t n, cji_text *log);             /* .version and .target of each */
+typedef struct sim_image { cji_sim_text *text; size_t n; void *copy; size_t copy_bytes; } sim_image;
+CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log);   /* bytes 0: unknown */
+void cji_sim_image_free(sim_image *i);
+void cji_sim_link_forget(void *link);
+bool cji_sim_container_make(const cji_sim_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
+CUresult cji_sim_check_heads(const cji_sim_text *text, size_t n, cji_text *log);             /* .version and .target of each */
 /* Reads, links and predecodes; what the driver's compiler would answer, with its log. */
-CUresult cji_sd_build(const cji_sim_text *text, size_t n, cji_sim_program **out, cji_text *log);
+CUresult cji_sim_module_build(const cji_sim_text *text, size_t n, cji_sim_program **out, cji_text *log);
 
-struct sd_func {
-    sd_module *module;
+struct sim_func {
+    sim_module *module;
     const cji_sim_kernel *kernel;
     int max_dynamic, carveout, nonportable, policy, cluster[3];
     CUfunc_cache cache;
 };
 
-struct sd_module {
-    sd_ctx *ctx;
-    sd_module *next, *prev;         /* sd.modules */
+struct sim_module {
+    sim_ctx *ctx;
+    sim_module *next, *prev;         /* sim.modules */
     unsigned refs;                  /* the handle, and each work that launches one of its kernels */
     cji_sim_program *program;
     uint64_t ctx_id;                /* the context may have begun a new life */
     CUdeviceptr image;
     uint64_t image_bytes;
-    sd_func *func; size_t nfunc;
+    sim_func *func; size_t nfunc;
 };
-void cji_sd_module_drop(sd_module *m);
-void cji_sd_module_forget(sd_module *m);
-CUresult cji_sd_func(CUfunction h, sd_func **out);
-unsigned cji_sd_func_registers(const sd_func *f);
-unsigned cji_sd_func_threads(const sd_func *f);            /* most threads of a block */
+void cji_sim_module_drop(sim_module *m);
+void cji_sim_module_forget(sim_module *m);
+CUresult cji_sim_func_get(CUfunction h, sim_func **out);
+unsigned cji_sim_func_registers(const sim_func *f);
+unsigned cji_sim_func_threads(const sim_func *f);            /* most threads of a block */
 /* Checks a launch and makes the work; under the lock. */
-typedef struct sd_shape { uint32_t grid[3], block[3], cluster[3], shared; bool cooperative, has_priority, no_cluster; int priority; CUlaunchMemSyncDomain domain; } sd_shape;
-CUresult cji_sd_launch_work(sd_func *f, const sd_shape *shape, void **params, void **extra, sd_work **out);
-CUresult cji_sd_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue *v, sd_shape *shape);
-CUresult cji_sd_launch_check(const sd_func *f, const sd_shape *shape);
-int cji_sd_blocks_per_sm(const sd_func *f, unsigned threads, size_t dynamic);
+typedef struct sim_shape { uint32_t grid[3], block[3], cluster[3], shared; bool cooperative, has_priority, no_cluster; int priority; CUlaunchMemSyncDomain domain; } sim_shape;
+CUresult cji_sim_launch_work(sim_func *f, const sim_shape *shape, void **params, void **extra, sim_work **out);
+CUresult cji_sim_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttributeValue *v, sim_shape *shape);
+CUresult cji_sim_launch_check(const sim_func *f, const sim_shape *shape);
+int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic);
 
 #endif

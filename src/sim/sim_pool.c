@@ -1,9 +1,9 @@
 /* Stream-ordered memory and its pools.  An address is given at once and is valid for the stream's later work; a release is done when
  * the stream reaches it.  A pool counts what it holds: memory above its release threshold goes back at the next synchronization. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
-#include "sim/sim_exec.h"
+#include "sim/sim_graph_exec.h"
 #include "sim/sim_memory.h"
 #include "sim/sim_queue.h"
 #include "sim/sim_stream.h"
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SD_POOL_GRAIN = 32 << 20 };   /* pools reserve in such pieces, as the driver does */
+enum { SIM_POOL_GRAIN = 32 << 20 };   /* pools reserve in such pieces, as the driver does */
 
 /* ---- Counting ---------------------------------------------------------------------------------------------------- */
 
-sd_pool *cji_sd_pool_new(sd_device *dev)
+sim_pool *cji_sim_pool_new(sim_device *dev)
 {
-    sd_pool *p = cji_zalloc(sizeof *p);
-    if (!p || !cji_sd_handle_add(SD_POOL, p)) {
+    sim_pool *p = cji_zalloc(sizeof *p);
+    if (!p || !cji_sim_handle_add(SIM_POOL, p)) {
         cji_free(p, sizeof *p);
         return NULL;
     }
@@ -29,9 +29,9 @@ sd_pool *cji_sd_pool_new(sd_device *dev)
     return p;
 }
 
-static void sd_pool_free(sd_pool *p)
+static void sim_pool_free(sim_pool *p)
 {
-    for (sd_pool **q = &p->dev->pools; *q; q = &(*q)->next)
+    for (sim_pool **q = &p->dev->pools; *q; q = &(*q)->next)
         if (*q == p) {
             *q = p->next;
             break;
@@ -39,225 +39,225 @@ static void sd_pool_free(sd_pool *p)
     cji_free(p, sizeof *p);
 }
 
-void cji_sd_pools_end(sd_device *dev)
+void cji_sim_pools_end(sim_device *dev)
 {
     while (dev->pools) {
-        cji_sd_handle_drop(dev->pools);
-        sd_pool_free(dev->pools);
+        cji_sim_handle_drop(dev->pools);
+        sim_pool_free(dev->pools);
     }
 }
 
-void cji_sd_pool_take(sd_pool *p, uint64_t bytes)
+void cji_sim_pool_take(sim_pool *p, uint64_t bytes)
 {
     p->used += bytes;
     if (p->used > p->used_high) p->used_high = p->used;
-    if (p->used > p->reserved) p->reserved = (p->used + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
+    if (p->used > p->reserved) p->reserved = (p->used + SIM_POOL_GRAIN - 1) / SIM_POOL_GRAIN * SIM_POOL_GRAIN;
     if (p->reserved > p->reserved_high) p->reserved_high = p->reserved;
 }
 
-void cji_sd_pool_trim(sd_pool *p, uint64_t keep)
+void cji_sim_pool_trim(sim_pool *p, uint64_t keep)
 {
-    uint64_t least = (p->used + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
-    if (keep < UINT64_MAX - SD_POOL_GRAIN) keep = (keep + SD_POOL_GRAIN - 1) / SD_POOL_GRAIN * SD_POOL_GRAIN;
+    uint64_t least = (p->used + SIM_POOL_GRAIN - 1) / SIM_POOL_GRAIN * SIM_POOL_GRAIN;
+    if (keep < UINT64_MAX - SIM_POOL_GRAIN) keep = (keep + SIM_POOL_GRAIN - 1) / SIM_POOL_GRAIN * SIM_POOL_GRAIN;
     if (p->reserved > least && p->reserved > keep) p->reserved = keep > least ? keep : least;
 }
 
-void cji_sd_pool_give(sd_pool *p, uint64_t bytes)
+void cji_sim_pool_give(sim_pool *p, uint64_t bytes)
 {
     p->used -= bytes;
-    if (p->destroyed && !p->used) sd_pool_free(p);
+    if (p->destroyed && !p->used) sim_pool_free(p);
 }
 
-void cji_sd_pool_settle(sd_device *dev)
+void cji_sim_pool_settle(sim_device *dev)
 {
-    for (sd_pool *p = dev->pools; p; p = p->next) cji_sd_pool_trim(p, p->threshold);
+    for (sim_pool *p = dev->pools; p; p = p->next) cji_sim_pool_trim(p, p->threshold);
 }
 
 /* ---- Allocation and release in stream order ---------------------------------------------------------------------- */
 
 /* Inside a capture: a node of the graph's own memory. */
-static CUresult sd_pool_capture(CUdeviceptr *out, size_t bytes, const sd_pool *p, sd_stream *s)
+static CUresult sim_pool_capture(CUdeviceptr *out, size_t bytes, const sim_pool *p, sim_stream *s)
 {
     CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, p->dev->ordinal } };
-    sd_work *w;
-    CUresult r = p->dev == s->ctx->dev ? cji_sd_gmem_new(s->capture->graph, s->ctx, bytes, &props, &w) : CUDA_ERROR_NOT_SUPPORTED;
+    sim_work *w;
+    CUresult r = p->dev == s->ctx->dev ? cji_sim_graph_mem_new(s->capture->graph, s->ctx, bytes, &props, &w) : CUDA_ERROR_NOT_SUPPORTED;
     if (r) return r;
-    CUdeviceptr at = w->gmem.mem->at;
-    r = cji_sd_capture_add(s, w);
+    CUdeviceptr at = w->graph_mem.mem->at;
+    r = cji_sim_capture_add(s, w);
     if (!r) *out = at;
     return r;
 }
 
-static CUresult sd_pool_alloc(CUdeviceptr *out, size_t bytes, sd_pool *p, sd_stream *s)
+static CUresult sim_pool_alloc(CUdeviceptr *out, size_t bytes, sim_pool *p, sim_stream *s)
 {
     *out = 0;
     if (!bytes) return CUDA_SUCCESS;
     if (!p) p = s->ctx->dev->pool;
-    if (s->capture) return sd_pool_capture(out, bytes, p, s);
+    if (s->capture) return sim_pool_capture(out, bytes, p, s);
     if (p->max_bytes && (bytes > p->max_bytes || p->used > p->max_bytes - bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = cji_sd_unsafe();
-    if (!r) r = cji_sd_space_alloc(p->dev, s->ctx, bytes, p, false, out);
-    if (!r) cji_sd_pool_take(p, bytes);
+    CUresult r = cji_sim_capture_unsafe();
+    if (!r) r = cji_sim_space_alloc(p->dev, s->ctx, bytes, p, false, out);
+    if (!r) cji_sim_pool_take(p, bytes);
     return r;
 }
 
-CUresult cji_sd_cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream h)
+CUresult cji_sim_cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream h)
 {
-    sd_stream *s;
+    sim_stream *s;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_stream_for_work(h, &s);
-    if (!r) r = sd_pool_alloc(out, bytes, NULL, s);
-    sd_unlock();
+    sim_lock();
+    CUresult r = cji_sim_stream_for_work(h, &s);
+    if (!r) r = sim_pool_alloc(out, bytes, NULL, s);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream hs)
+CUresult cji_sim_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream hs)
 {
-    sd_stream *s;
+    sim_stream *s;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = cji_sd_stream_for_work(hs, &s);
-    if (!r && (!cji_sd_handle_is(SD_POOL, h) || ((sd_pool *)h)->destroyed)) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) r = sd_pool_alloc(out, bytes, (sd_pool *)h, s);
-    sd_unlock();
+    sim_lock();
+    CUresult r = cji_sim_stream_for_work(hs, &s);
+    if (!r && (!cji_sim_handle_is(SIM_POOL, h) || ((sim_pool *)h)->destroyed)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = sim_pool_alloc(out, bytes, (sim_pool *)h, s);
+    sim_unlock();
     return r;
 }
 
 /* The range is found again when the stream reaches it: freed twice, the second is a fault of the context. */
-CUresult cji_sd_cuMemFreeAsync(CUdeviceptr at, CUstream h)
+CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
 {
-    sd_stream *s;
-    sd_range range;
-    sd_lock();
-    CUresult r = cji_sd_stream_for_work(h, &s);
-    if (!r && !s->capture) r = cji_sd_unsafe();
-    bool known = !r && cji_sd_space_find(at, &range) && range.lo == at;
+    sim_stream *s;
+    sim_range range;
+    sim_lock();
+    CUresult r = cji_sim_stream_for_work(h, &s);
+    if (!r && !s->capture) r = cji_sim_capture_unsafe();
+    bool known = !r && cji_sim_space_find(at, &range) && range.lo == at;
     if (!r && s->capture) {   /* memory of a graph: a node of this one */
-        sd_work *w;
-        r = known && range.graph ? cji_sd_gmem_free_work(s->capture->graph, at, &w) : CUDA_ERROR_INVALID_VALUE;   /* and the capture goes on */
-        if (!r) r = cji_sd_capture_add(s, w);
+        sim_work *w;
+        r = known && range.graph ? cji_sim_graph_mem_free_work(s->capture->graph, at, &w) : CUDA_ERROR_INVALID_VALUE;   /* and the capture goes on */
+        if (!r) r = cji_sim_capture_add(s, w);
     } else if (known && range.graph) {
-        r = cji_sd_gmem_release(range.graph, s);
+        r = cji_sim_graph_mem_release(range.graph, s);
     } else if (!r && at) {
         if (!known || !range.pool) r = CUDA_ERROR_INVALID_VALUE;
-        sd_work *w = r ? NULL : cji_sd_work_new(SD_FREE, s->ctx, 0);
+        sim_work *w = r ? NULL : cji_sim_work_new(SIM_FREE, s->ctx, 0);
         if (w) {
             w->free.at = at;
-            r = cji_sd_submit(s, w);
+            r = cji_sim_stream_submit(s, w);
         } else if (!r) {
             r = CUDA_ERROR_OUT_OF_MEMORY;
         }
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-void cji_sd_run_free(sd_op *op, const sd_work *w)
+void cji_sim_free_run(sim_op *op, const sim_work *w)
 {
-    sd_range was;
-    sd_lock();
-    CUresult r = cji_sd_space_drop(w->free.at, SD_DEVICE, &was);
-    if (!r && was.pool) cji_sd_pool_give(was.pool, was.bytes);
+    sim_range was;
+    sim_lock();
+    CUresult r = cji_sim_space_drop(w->free.at, SIM_DEVICE, &was);
+    if (!r && was.pool) cji_sim_pool_give(was.pool, was.bytes);
     if (r && !op->ctx->fault && op->ctx->alive) {
         char sentence[160];
         snprintf(sentence, sizeof sentence, "cuMemFreeAsync of 0x%llx, which was freed before the stream reached it", (unsigned long long)w->free.at);
-        cji_sd_ctx_poison(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
+        cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
     }
-    sd_unlock();
+    sim_unlock();
 }
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-static sd_pool *sd_pool_of(CUmemoryPool h)
+static sim_pool *sim_pool_of(CUmemoryPool h)
 {
-    return cji_sd_handle_is(SD_POOL, h) && !((sd_pool *)h)->destroyed ? (sd_pool *)h : NULL;
+    return cji_sim_handle_is(SIM_POOL, h) && !((sim_pool *)h)->destroyed ? (sim_pool *)h : NULL;
 }
 
-static sd_pool *sd_pool_default(sd_device *dev)
+static sim_pool *sim_pool_default(sim_device *dev)
 {
-    if (!dev->default_pool) dev->default_pool = dev->pool = cji_sd_pool_new(dev);
+    if (!dev->default_pool) dev->default_pool = dev->pool = cji_sim_pool_new(dev);
     return dev->default_pool;
 }
 
-CUresult cji_sd_cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice d)
+CUresult cji_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice d)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
-    *out = (CUmemoryPool)sd_pool_default(dev);
-    sd_unlock();
+    sim_lock();
+    *out = (CUmemoryPool)sim_pool_default(dev);
+    sim_unlock();
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cji_sd_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice d)
+CUresult cji_sim_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice d)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
-    bool ok = sd_pool_default(dev) != NULL;
+    sim_lock();
+    bool ok = sim_pool_default(dev) != NULL;
     *out = (CUmemoryPool)dev->pool;
-    sd_unlock();
+    sim_unlock();
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cji_sd_cuDeviceSetMemPool(CUdevice d, CUmemoryPool h)
+CUresult cji_sim_cuDeviceSetMemPool(CUdevice d, CUmemoryPool h)
 {
-    sd_device *dev = cji_sd_device(d);
+    sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
     CUresult r = !p ? CUDA_ERROR_INVALID_VALUE : p->dev != dev ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-    if (!r && sd_pool_default(dev)) dev->pool = p;
-    sd_unlock();
+    if (!r && sim_pool_default(dev)) dev->pool = p;
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
+CUresult cji_sim_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
     if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < sizeof props->reserved; i++)
         if (props->reserved[i]) return CUDA_ERROR_INVALID_VALUE;
     if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    sd_device *dev = cji_sd_device(props->location.id);
+    sim_device *dev = cji_sim_device(props->location.id);
     if (!dev) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    sd_pool *p = cji_sd_space_open(dev) ? cji_sd_pool_new(dev) : NULL;
+    sim_lock();
+    sim_pool *p = cji_sim_space_open(dev) ? cji_sim_pool_new(dev) : NULL;
     if (p) p->max_bytes = props->maxSize;
     *out = (CUmemoryPool)p;
-    sd_unlock();
+    sim_unlock();
     return p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* With live allocations it goes when the last of them is released. */
-CUresult cji_sd_cuMemPoolDestroy(CUmemoryPool h)
+CUresult cji_sim_cuMemPoolDestroy(CUmemoryPool h)
 {
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
     CUresult r = !p || p == p->dev->default_pool ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     if (!r) {
         if (p->dev->pool == p) p->dev->pool = p->dev->default_pool;
-        cji_sd_handle_drop(p);
+        cji_sim_handle_drop(p);
         p->destroyed = true;
-        if (!p->used) sd_pool_free(p);
+        if (!p->used) sim_pool_free(p);
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
+CUresult cji_sim_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
-    CUresult r = p ? cji_sd_unsafe() : CUDA_ERROR_INVALID_VALUE;
-    if (!r) cji_sd_pool_trim(p, keep);
-    sd_unlock();
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
+    if (!r) cji_sim_pool_trim(p, keep);
+    sim_unlock();
     return r;
 }
 
-static CUresult sd_pool_get(const sd_pool *p, CUmemPool_attribute attribute, void *value)
+static CUresult sim_pool_get(const sim_pool *p, CUmemPool_attribute attribute, void *value)
 {
     uint64_t v;
     switch (attribute) {
@@ -275,17 +275,17 @@ static CUresult sd_pool_get(const sd_pool *p, CUmemPool_attribute attribute, voi
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
+CUresult cji_sim_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
 {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
-    CUresult r = p ? sd_pool_get(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
-    sd_unlock();
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p ? sim_pool_get(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    sim_unlock();
     return r;
 }
 
-static CUresult sd_pool_set(sd_pool *p, CUmemPool_attribute attribute, const void *value)
+static CUresult sim_pool_set(sim_pool *p, CUmemPool_attribute attribute, const void *value)
 {
     uint64_t v = 0;
     int flag;
@@ -307,39 +307,39 @@ static CUresult sd_pool_set(sd_pool *p, CUmemPool_attribute attribute, const voi
     }
 }
 
-CUresult cji_sd_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
+CUresult cji_sim_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
 {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
-    CUresult r = p ? sd_pool_set(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
-    sd_unlock();
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p ? sim_pool_set(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    sim_unlock();
     return r;
 }
 
 /* ---- Who may reach a pool's memory; its own device always ------------------------------------------------------- */
 
-CUresult cji_sd_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
+CUresult cji_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
 {
     if (!flags || !where) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
-    sd_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(where->id) : NULL;
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    sim_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(where->id) : NULL;
     bool host = where->type == CU_MEM_LOCATION_TYPE_HOST;   /* it never reaches it */
-    CUresult r = p && (dev || host) ? cji_sd_unsafe() : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = p && (dev || host) ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
     if (!r) *flags = host ? CU_MEM_ACCESS_FLAGS_PROT_NONE : dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
+CUresult cji_sim_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
 {
-    sd_lock();
-    sd_pool *p = sd_pool_of(h);
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
     CUresult r = p && (map || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     unsigned access = p ? p->access : 0;
     for (size_t i = 0; !r && i < count; i++) {
-        sd_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sd_device(map[i].location.id) : NULL;
+        sim_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(map[i].location.id) : NULL;
         bool on = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         bool readable = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ, known = on || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
         if (readable || map[i].location.type == CU_MEM_LOCATION_TYPE_HOST) r = CUDA_ERROR_NOT_SUPPORTED;
@@ -348,6 +348,6 @@ CUresult cji_sd_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, s
         else if (dev != p->dev) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
     }
     if (!r) p->access = access;
-    sd_unlock();
+    sim_unlock();
     return r;
 }

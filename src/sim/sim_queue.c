@@ -1,12 +1,12 @@
 /* Works and operations: their edges, their order in streams, and their end. */
-#include "sim/simcore.h"
+#include "sim/sim_core.h"
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
-#include "sim/sim_exec.h"
+#include "sim/sim_graph_exec.h"
 #include "sim/sim_graph.h"
 #include "sim/sim_module.h"
 #include "sim/sim_queue.h"
-#include "sim/sim_shared.h"
+#include "sim/sim_ipc.h"
 #include "sim/sim_stream.h"
 
 #include <stddef.h>
@@ -14,11 +14,11 @@
 
 /* ---- Works ------------------------------------------------------------------------------------------------------- */
 
-sd_work *cji_sd_work_new(sd_verb verb, sd_ctx *c, size_t extra)
+sim_work *cji_sim_work_new(sim_verb verb, sim_ctx *c, size_t extra)
 {
-    size_t size = sizeof(sd_work), with = offsetof(sd_work, launch.params) + extra;
+    size_t size = sizeof(sim_work), with = offsetof(sim_work, launch.params) + extra;
     if (with > size) size = with;
-    sd_work *w = cji_zalloc(size);
+    sim_work *w = cji_zalloc(size);
     if (!w) return NULL;
     w->refs = 1;
     w->verb = verb;
@@ -27,35 +27,35 @@ sd_work *cji_sd_work_new(sd_verb verb, sd_ctx *c, size_t extra)
     return w;
 }
 
-sd_work *cji_sd_work_hold(sd_work *w)
+sim_work *cji_sim_work_hold(sim_work *w)
 {
     if (w) w->refs++;
     return w;
 }
 
-void cji_sd_work_drop(sd_work *w)
+void cji_sim_work_drop(sim_work *w)
 {
     if (!w || --w->refs) return;
     switch (w->verb) {
-    case SD_LAUNCH: if (w->launch.func) cji_sd_module_drop(w->launch.func->module); break;
-    case SD_COPY: if (w->copy.staged) cji_free(w->copy.staged, w->copy.staged_bytes); break;
-    case SD_RECORD:
-    case SD_WAIT: if (w->event) cji_sd_event_drop(w->event); break;
-    case SD_CHILD: if (w->child) cji_sd_graph_drop(w->child); break;
-    case SD_BATCH:
-        for (size_t i = 0; w->batch.item && i < w->batch.n; i++) cji_sd_work_drop(w->batch.item[i]);
-        if (w->batch.item) cji_free(w->batch.item, w->batch.n * sizeof *w->batch.item);
-        if (w->batch.raw) cji_free(w->batch.raw, w->batch.n * sizeof *w->batch.raw);
+    case SIM_LAUNCH: if (w->launch.func) cji_sim_module_drop(w->launch.func->module); break;
+    case SIM_COPY: if (w->copy.staged) cji_free(w->copy.staged, w->copy.staged_bytes); break;
+    case SIM_RECORD:
+    case SIM_WAIT: if (w->event) cji_sim_event_drop(w->event); break;
+    case SIM_CHILD: if (w->child) cji_sim_graph_drop(w->child); break;
+    case SIM_MEM_OPS:
+        for (size_t i = 0; w->mem_ops.item && i < w->mem_ops.n; i++) cji_sim_work_drop(w->mem_ops.item[i]);
+        if (w->mem_ops.item) cji_free(w->mem_ops.item, w->mem_ops.n * sizeof *w->mem_ops.item);
+        if (w->mem_ops.raw) cji_free(w->mem_ops.raw, w->mem_ops.n * sizeof *w->mem_ops.raw);
         break;
-    case SD_GRAPH_ALLOC:
-    case SD_GRAPH_FREE: if (w->gmem.mem) cji_sd_gmem_drop(w->gmem.mem); break;
-    case SD_CONDITIONAL:
-    case SD_BRANCH: cji_sd_cond_free(w); break;
-    case SD_BEGIN:
-        for (size_t i = 0; i < w->begin.n; i++) cji_sd_cond_drop(w->begin.cond[i]);
+    case SIM_GRAPH_ALLOC:
+    case SIM_GRAPH_FREE: if (w->graph_mem.mem) cji_sim_graph_mem_drop(w->graph_mem.mem); break;
+    case SIM_CONDITIONAL:
+    case SIM_BRANCH: cji_sim_cond_free(w); break;
+    case SIM_BEGIN:
+        for (size_t i = 0; i < w->begin.n; i++) cji_sim_cond_drop(w->begin.cond[i]);
         if (w->begin.cond) cji_free(w->begin.cond, w->begin.n * sizeof *w->begin.cond);
         break;
-    case SD_FAR: cji_sd_shared_drop(w->far.shared); break;
+    case SIM_IPC_WAIT: cji_sim_ipc_event_drop(w->ipc.event); break;
     default: break;
     }
     cji_free(w, w->size);
@@ -63,35 +63,35 @@ void cji_sd_work_drop(sd_work *w)
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-static int sd_level_of(const sd_stream *s, const sd_work *w)
+static int sim_level_of(const sim_stream *s, const sim_work *w)
 {
-    int priority = w && w->verb == SD_LAUNCH && w->launch.has_priority ? w->launch.priority : s ? s->priority : 0;
-    return SD_PRIORITIES - 1 + priority;
+    int priority = w && w->verb == SIM_LAUNCH && w->launch.has_priority ? w->launch.priority : s ? s->priority : 0;
+    return SIM_PRIORITIES - 1 + priority;
 }
 
-sd_op *cji_sd_op_new(sd_ctx *c, sd_stream *s, sd_work *w)
+sim_op *cji_sim_op_new(sim_ctx *c, sim_stream *s, sim_work *w)
 {
-    sd_op *op = cji_zalloc(sizeof *op);
+    sim_op *op = cji_zalloc(sizeof *op);
     if (!op) return NULL;
     op->refs = 1;
     op->waits = 1;
     op->ctx = c;
-    op->work = cji_sd_work_hold(w);
-    op->level = sd_level_of(s, w);
+    op->work = cji_sim_work_hold(w);
+    op->level = sim_level_of(s, w);
     op->stream = s;
     if (s) s->refs++;
     return op;
 }
 
-void cji_sd_op_drop(sd_op *op)
+void cji_sim_op_drop(sim_op *op)
 {
     if (!op || --op->refs) return;
-    cji_sd_work_drop(op->work);
+    cji_sim_work_drop(op->work);
     cji_free(op->succ, op->cap * sizeof *op->succ);
     cji_free(op, sizeof *op);
 }
 
-CUresult cji_sd_op_after(sd_op *op, sd_op *before)
+CUresult cji_sim_op_after(sim_op *op, sim_op *before)
 {
     if (!before || before->done || before == op) return CUDA_SUCCESS;
     if (!cji_grow(&before->succ, &before->cap, before->nsucc + 1, sizeof *before->succ)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -100,38 +100,38 @@ CUresult cji_sd_op_after(sd_op *op, sd_op *before)
     return CUDA_SUCCESS;
 }
 
-static bool sd_is_mark(const sd_op *op) { return !op->work || op->work->verb == SD_MARK; }
+static bool sim_is_mark(const sim_op *op) { return !op->work || op->work->verb == SIM_MARK; }
 
 /* Its predecessors are done. */
-static void sd_op_begin(sd_op *op)
+static void sim_op_begin(sim_op *op)
 {
-    if (sd_is_mark(op)) cji_sd_op_finish(op);
-    else cji_sd_ready(op);
+    if (sim_is_mark(op)) cji_sim_op_finish(op);
+    else cji_sim_queue_ready(op);
 }
 
-void cji_sd_op_submit(sd_op *op)
+void cji_sim_op_submit(sim_op *op)
 {
-    sd_ctx *c = op->ctx;
+    sim_ctx *c = op->ctx;
     op->refs++;   /* until it is done */
-    op->seq = ++sd.next_seq;
+    op->seq = ++sim.next_seq;
     op->prev = c->last;
     if (c->last) c->last->next = op;
     else c->first = op;
     c->last = op;
-    if (--op->waits == 0) sd_op_begin(op);
+    if (--op->waits == 0) sim_op_begin(op);
 }
 
-void cji_sd_op_abandon(sd_op *op)
+void cji_sim_op_abandon(sim_op *op)
 {
-    cji_sd_work_drop(op->work);
+    cji_sim_work_drop(op->work);
     op->work = NULL;
-    cji_sd_op_submit(op);
-    cji_sd_op_drop(op);
+    cji_sim_op_submit(op);
+    cji_sim_op_drop(op);
 }
 
-static void sd_op_unlink(sd_op *op)
+static void sim_op_unlink(sim_op *op)
 {
-    sd_ctx *c = op->ctx;
+    sim_ctx *c = op->ctx;
     if (op->prev) op->prev->next = op->next;
     else c->first = op->next;
     if (op->next) op->next->prev = op->prev;
@@ -139,124 +139,124 @@ static void sd_op_unlink(sd_op *op)
     op->next = op->prev = NULL;
 }
 
-void cji_sd_op_finish(sd_op *op)
+void cji_sim_op_finish(sim_op *op)
 {
-    uint64_t now = cji_sd_now();
-    sd_op *list = op;   /* marks that end with it, through next_ready */
+    uint64_t now = cji_now();
+    sim_op *list = op;   /* marks that end with it, through next_ready */
     op->next_ready = NULL;
     while (list) {
-        sd_op *o = list;
+        sim_op *o = list;
         list = o->next_ready;
         o->next_ready = NULL;
         o->done = true;
         o->when = now;
-        if (o->shared) cji_sd_shared_reach(o);
-        sd.ended++;
-        sd_op_unlink(o);
+        if (o->ipc) cji_sim_ipc_event_reach(o);
+        sim.ended++;
+        sim_op_unlink(o);
         for (size_t i = 0; i < o->nsucc; i++) {
-            sd_op *s = o->succ[i];
+            sim_op *s = o->succ[i];
             if (--s->waits) continue;
-            if (sd_is_mark(s)) {
+            if (sim_is_mark(s)) {
                 s->next_ready = list;
                 list = s;
             } else {
-                cji_sd_ready(s);
+                cji_sim_queue_ready(s);
             }
         }
         cji_free(o->succ, o->cap * sizeof *o->succ);
         o->succ = NULL;
         o->nsucc = o->cap = 0;
-        if (o->waiters || o->ctx->sync_waiters) pthread_cond_broadcast(&sd.done);
-        sd_work *w = o->work;
-        sd_stream *s = o->stream;
-        sd_exec *x = o->exec;
-        sd_bag *bag = o->bag;
-        sd_op *branch = o->branch;
+        if (o->waiters || o->ctx->sync_waiters) pthread_cond_broadcast(&sim.done);
+        sim_work *w = o->work;
+        sim_stream *s = o->stream;
+        sim_graph_exec *x = o->exec;
+        sim_objects *objects = o->objects;
+        sim_op *branch = o->branch;
         o->work = NULL;
         o->stream = NULL;
         o->exec = NULL;
-        o->bag = NULL;
+        o->objects = NULL;
         o->branch = NULL;
-        cji_sd_op_drop(o);
-        cji_sd_work_drop(w);
-        if (s) cji_sd_stream_drop(s);
-        if (x) cji_sd_exec_drop(x);
-        cji_sd_bag_drop(bag);
-        cji_sd_op_drop(branch);
+        cji_sim_op_drop(o);
+        cji_sim_work_drop(w);
+        if (s) cji_sim_stream_drop(s);
+        if (x) cji_sim_graph_exec_drop(x);
+        cji_sim_objects_drop(objects);
+        cji_sim_op_drop(branch);
     }
 }
 
 /* ---- Order in streams -------------------------------------------------------------------------------------------- */
 
 /* The legacy stream joins all blocking streams, both ways; a non-blocking stream is ordered with itself only. */
-CUresult cji_sd_after_stream(sd_op *op, sd_stream *s)
+CUresult cji_sim_op_after_stream(sim_op *op, sim_stream *s)
 {
-    CUresult r = cji_sd_op_after(op, s->tail);
+    CUresult r = cji_sim_op_after(op, s->tail);
     if (s->legacy) {
-        for (sd_stream *t = s->ctx->streams; t && !r; t = t->next)
-            if (t != s && !(t->flags & CU_STREAM_NON_BLOCKING)) r = cji_sd_op_after(op, t->tail);
+        for (sim_stream *t = s->ctx->streams; t && !r; t = t->next)
+            if (t != s && !(t->flags & CU_STREAM_NON_BLOCKING)) r = cji_sim_op_after(op, t->tail);
     } else if (!r && !(s->flags & CU_STREAM_NON_BLOCKING)) {
-        r = cji_sd_op_after(op, s->ctx->legacy->tail);
+        r = cji_sim_op_after(op, s->ctx->legacy->tail);
     }
     return r;
 }
 
-void cji_sd_set_tail(sd_stream *s, sd_op *op)
+void cji_sim_stream_set_tail(sim_stream *s, sim_op *op)
 {
-    sd_op *old = s->tail;
+    sim_op *old = s->tail;
     op->refs++;
     s->tail = op;
-    cji_sd_op_drop(old);
+    cji_sim_op_drop(old);
 }
 
-CUresult cji_sd_enqueue(sd_stream *s, sd_work *w, sd_op *extra, sd_op **out)
+CUresult cji_sim_stream_enqueue(sim_stream *s, sim_work *w, sim_op *extra, sim_op **out)
 {
-    sd_op *op = cji_sd_op_new(s->ctx, s, w);
+    sim_op *op = cji_sim_op_new(s->ctx, s, w);
     if (!op) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult r = cji_sd_after_stream(op, s);
-    if (!r) r = cji_sd_op_after(op, extra);
+    CUresult r = cji_sim_op_after_stream(op, s);
+    if (!r) r = cji_sim_op_after(op, extra);
     if (r) {
-        cji_sd_op_abandon(op);
+        cji_sim_op_abandon(op);
         return r;
     }
-    cji_sd_set_tail(s, op);
-    cji_sd_op_submit(op);
+    cji_sim_stream_set_tail(s, op);
+    cji_sim_op_submit(op);
     if (out) *out = op;
-    else cji_sd_op_drop(op);
+    else cji_sim_op_drop(op);
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sd_submit(sd_stream *s, sd_work *w)
+CUresult cji_sim_stream_submit(sim_stream *s, sim_work *w)
 {
-    if (s->capture) return cji_sd_capture_add(s, w);
-    CUresult r = cji_sd_enqueue(s, w, NULL, NULL);
-    cji_sd_work_drop(w);
-    if (!r) cji_sd_balance(0);
+    if (s->capture) return cji_sim_capture_add(s, w);
+    CUresult r = cji_sim_stream_enqueue(s, w, NULL, NULL);
+    cji_sim_work_drop(w);
+    if (!r) cji_sim_queue_balance(0);
     return r;
 }
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */
 
 /* After a context's fault nothing runs in it any more, but callbacks of cuStreamAddCallback, which are told. */
-void cji_sd_run(sd_op *op)
+void cji_sim_op_run(sim_op *op)
 {
-    const sd_work *w = op->work;
+    const sim_work *w = op->work;
     CUresult fault = __atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED);
-    bool exiting = atomic_load(&sd.exiting) != 0;
-    if ((fault || exiting) && w->verb != SD_CALLBACK && w->verb != SD_FREE && w->verb != SD_GRAPH_FREE) return;
+    bool exiting = atomic_load(&sim.exiting) != 0;
+    if ((fault || exiting) && w->verb != SIM_CALLBACK && w->verb != SIM_FREE && w->verb != SIM_GRAPH_FREE) return;
     switch (w->verb) {
-    case SD_COPY: cji_sd_run_copy(op, w); break;
-    case SD_FILL: cji_sd_run_fill(op, w); break;
-    case SD_WAIT_VALUE:
-    case SD_BATCH:
-    case SD_WRITE_VALUE: cji_sd_run_value(op, w); break;
-    case SD_BEGIN: cji_sd_run_begin(w); break;
-    case SD_GRAPH_ALLOC:
-    case SD_GRAPH_FREE: cji_sd_run_gmem(w); break;
-    case SD_HOST:
-    case SD_CALLBACK: if (!exiting) cji_sd_run_host(op, w); break;
-    case SD_FREE: cji_sd_run_free(op, w); break;
-    case SD_FAR: cji_sd_run_far(op, w); break;
+    case SIM_COPY: cji_sim_copy_run(op, w); break;
+    case SIM_FILL: cji_sim_fill_run(op, w); break;
+    case SIM_MEM_WAIT:
+    case SIM_MEM_OPS:
+    case SIM_MEM_WRITE: cji_sim_mem_op_run(op, w); break;
+    case SIM_BEGIN: cji_sim_condition_reset(w); break;
+    case SIM_GRAPH_ALLOC:
+    case SIM_GRAPH_FREE: cji_sim_graph_mem_run(w); break;
+    case SIM_HOST:
+    case SIM_CALLBACK: if (!exiting) cji_sim_host_run(op, w); break;
+    case SIM_FREE: cji_sim_free_run(op, w); break;
+    case SIM_IPC_WAIT: cji_sim_ipc_event_run(op, w); break;
     default: break;
     }
 }

@@ -1,7 +1,7 @@
 /* Updates of executable graphs: by a graph of the same shape, one node's parameters, switching nodes off.  Launches in flight keep what they have:
  * a step's work is replaced, never changed. */
-#include "sim/simcore.h"
-#include "sim/sim_exec.h"
+#include "sim/sim_core.h"
+#include "sim/sim_graph_exec.h"
 #include "sim/sim_graph.h"
 #include "sim/sim_queue.h"
 
@@ -9,110 +9,110 @@
 
 /* ---- Update ------------------------------------------------------------------------------------------------------ */
 
-static CUgraphExecUpdateResult sd_compare(const sd_exec *x, const sd_exec *y, size_t *at);
+static CUgraphExecUpdateResult sim_compare(const sim_graph_exec *x, const sim_graph_exec *y, size_t *at);
 
 /* What two steps do; not where they stand. */
-static CUgraphExecUpdateResult sd_compare_steps(const sd_step *a, const sd_step *b)
+static CUgraphExecUpdateResult sim_compare_steps(const sim_graph_step *a, const sim_graph_step *b)
 {
     if (a->type != b->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
     if (!a->work != !b->work) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     if (!a->work) return CU_GRAPH_EXEC_UPDATE_SUCCESS;
-    const sd_work *v = a->work, *w = b->work;
+    const sim_work *v = a->work, *w = b->work;
     if (a->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
-        return v->ctx == w->ctx && cji_sd_values_alike(v, w) ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        return v->ctx == w->ctx && cji_sim_mem_ops_alike(v, w) ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     if (v->verb != w->verb) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-    if (v->verb == SD_LAUNCH && v->ctx != w->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
-    if (v->verb == SD_LAUNCH && v->launch.cooperative != w->launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
+    if (v->verb == SIM_LAUNCH && v->ctx != w->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+    if (v->verb == SIM_LAUNCH && v->launch.cooperative != w->launch.cooperative) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
     if (v->ctx != w->ctx) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-    if (v->verb == SD_COPY && (v->copy.dst.host != w->copy.dst.host || v->copy.src.host != w->copy.src.host)) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-    if ((v->verb == SD_GRAPH_ALLOC || v->verb == SD_GRAPH_FREE) && v->gmem.mem != w->gmem.mem) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-    if (v->verb != SD_BRANCH) return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    if (v->verb == SIM_COPY && (v->copy.dst.host != w->copy.dst.host || v->copy.src.host != w->copy.src.host)) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    if ((v->verb == SIM_GRAPH_ALLOC || v->verb == SIM_GRAPH_FREE) && v->graph_mem.mem != w->graph_mem.mem) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    if (v->verb != SIM_BRANCH) return CU_GRAPH_EXEC_UPDATE_SUCCESS;
     if (v->branch.type != w->branch.type || v->branch.n != w->branch.n) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     CUgraphExecUpdateResult r = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     size_t inner;
-    for (unsigned i = 0; i < v->branch.n && !r; i++) r = sd_compare(v->branch.exec[i], w->branch.exec[i], &inner);
+    for (unsigned i = 0; i < v->branch.n && !r; i++) r = sim_compare(v->branch.exec[i], w->branch.exec[i], &inner);
     return r;
 }
 
-static CUgraphExecUpdateResult sd_compare(const sd_exec *x, const sd_exec *y, size_t *at)
+static CUgraphExecUpdateResult sim_compare(const sim_graph_exec *x, const sim_graph_exec *y, size_t *at)
 {
     *at = SIZE_MAX;
     if (x->nstep != y->nstep) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     for (size_t i = 0; i < x->nstep; i++) {
-        const sd_step *a = &x->step[i], *b = &y->step[i];
+        const sim_graph_step *a = &x->step[i], *b = &y->step[i];
         *at = i;
         if (a->nbefore != b->nbefore || (a->nbefore && memcmp(a->before, b->before, a->nbefore * sizeof *a->before))) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        CUgraphExecUpdateResult r = sd_compare_steps(a, b);
+        CUgraphExecUpdateResult r = sim_compare_steps(a, b);
         if (r) return r;
     }
     *at = SIZE_MAX;
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-static CUgraphNode sd_node_with(const sd_graph *g, uint64_t id)
+static CUgraphNode sim_node_with(const sim_graph *g, uint64_t id)
 {
     for (size_t i = 0; i < g->nnode; i++) {
         if (g->node[i]->id == id) return (CUgraphNode)g->node[i];
-        CUgraphNode inner = g->node[i]->type == CU_GRAPH_NODE_TYPE_GRAPH ? sd_node_with(g->node[i]->work->child, id) : NULL;
+        CUgraphNode inner = g->node[i]->type == CU_GRAPH_NODE_TYPE_GRAPH ? sim_node_with(g->node[i]->work->child, id) : NULL;
         if (inner) return inner;
     }
     return NULL;
 }
 
-static void sd_swap_works(sd_step *a, sd_step *b)
+static void sim_swap_works(sim_graph_step *a, sim_graph_step *b)
 {
-    sd_work *w = a->work;
+    sim_work *w = a->work;
     a->work = b->work;
     b->work = w;
 }
 
 /* All or nothing: a graph of another shape leaves the executable as it was. */
-static CUresult sd_exec_update(sd_exec *x, sd_graph *g, CUgraphExecUpdateResultInfo *info)
+static CUresult sim_graph_exec_update(sim_graph_exec *x, sim_graph *g, CUgraphExecUpdateResultInfo *info)
 {
     CUresult r;
     size_t at;
-    sd_exec *y = cji_sd_exec_make(g, &r);
+    sim_graph_exec *y = cji_sim_graph_exec_make(g, &r);
     info->result = r == CUDA_ERROR_INVALID_VALUE ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : CU_GRAPH_EXEC_UPDATE_ERROR;   /* a circle is another shape */
     if (!y) return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : r;
-    info->result = sd_compare(x, y, &at);
+    info->result = sim_compare(x, y, &at);
     if (info->result) {
-        if (at != SIZE_MAX) info->errorNode = sd_node_with(g, y->step[at].node);
-        cji_sd_exec_drop(y);
+        if (at != SIZE_MAX) info->errorNode = sim_node_with(g, y->step[at].node);
+        cji_sim_graph_exec_drop(y);
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     y->ctx = x->ctx;
-    r = cji_sd_cond_begin(y, &y->begin);
+    r = cji_sim_cond_begin(y, &y->begin);
     if (!r) {
-        for (size_t i = 0; i < x->nstep; i++) sd_swap_works(&x->step[i], &y->step[i]);
-        sd_work *begin = x->begin;
+        for (size_t i = 0; i < x->nstep; i++) sim_swap_works(&x->step[i], &y->step[i]);
+        sim_work *begin = x->begin;
         x->begin = y->begin;
         y->begin = begin;
-        sd_bag *bag = x->bag;   /* launches in flight hold their own */
-        x->bag = y->bag;
-        y->bag = bag;
+        sim_objects *objects = x->objects;   /* launches in flight hold their own */
+        x->objects = y->objects;
+        y->objects = objects;
     }
-    cji_sd_exec_drop(y);
+    cji_sim_graph_exec_drop(y);
     return r;
 }
 
-CUresult cji_sd_cuGraphExecUpdate_v2(CUgraphExec h, CUgraph hg, CUgraphExecUpdateResultInfo *info)
+CUresult cji_sim_cuGraphExecUpdate_v2(CUgraphExec h, CUgraph hg, CUgraphExecUpdateResultInfo *info)
 {
-    sd_exec *x;
-    sd_graph *g;
+    sim_graph_exec *x;
+    sim_graph *g;
     if (!info) return CUDA_ERROR_INVALID_VALUE;
     memset(info, 0, sizeof *info);
-    sd_lock();
-    CUresult r = cji_sd_exec_get(h, &x);
-    if (!r) r = cji_sd_graph_get(hg, &g);
-    if (!r) r = sd_exec_update(x, g, info);
-    sd_unlock();
+    sim_lock();
+    CUresult r = cji_sim_graph_exec_get(h, &x);
+    if (!r) r = cji_sim_graph_get(hg, &g);
+    if (!r) r = sim_graph_exec_update(x, g, info);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, CUgraphExecUpdateResult *result)
+CUresult cji_sim_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, CUgraphExecUpdateResult *result)
 {
     CUgraphExecUpdateResultInfo info;
-    CUresult r = cji_sd_cuGraphExecUpdate_v2(h, hg, &info);
+    CUresult r = cji_sim_cuGraphExecUpdate_v2(h, hg, &info);
     if (node) *node = info.errorNode;
     /* Another number of nodes: the newer call says "topology changed", this one "not supported" (as measured). */
     bool count = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode;
@@ -122,15 +122,15 @@ CUresult cji_sd_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node, 
 
 /* ---- One node's parameters; launches in flight keep theirs ------------------------------------------------------- */
 
-static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sd_step **out)
+static CUresult sim_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, sim_graph_step **out)
 {
-    sd_exec *x;
-    sd_node *n;
-    CUresult r = cji_sd_exec_get(h, &x);
-    if (!r) r = cji_sd_node_get(hn, &n);
+    sim_graph_exec *x;
+    sim_node *n;
+    CUresult r = cji_sim_graph_exec_get(h, &x);
+    if (!r) r = cji_sim_node_get(hn, &n);
     if (r) return r;
     for (size_t i = 0; i < x->nstep; i++) {
-        sd_step *s = &x->step[i];
+        sim_graph_step *s = &x->step[i];
         if (s->node != n->id) continue;
         *out = s;
         return s->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -139,75 +139,75 @@ static CUresult sd_step_of(CUgraphExec h, CUgraphNode hn, CUgraphNodeType type, 
 }
 
 /* The context of a kernel, the kind of a copy, and context, number and kinds of values may not change. */
-static bool sd_step_takes(const sd_step *s, const sd_work *w)
+static bool sim_step_takes(const sim_graph_step *s, const sim_work *w)
 {
     switch (s->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return w->ctx == s->work->ctx;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return w->ctx == s->work->ctx && cji_sd_values_alike(w, s->work);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return w->ctx == s->work->ctx && cji_sim_mem_ops_alike(w, s->work);
     case CU_GRAPH_NODE_TYPE_MEMCPY: return w->copy.dst.host == s->work->copy.dst.host && w->copy.src.host == s->work->copy.src.host;
     default: return true;
     }
 }
 
-static CUresult sd_step_set(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
+static CUresult sim_step_set(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
 {
-    sd_step *s;
-    sd_work *w;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, p->type, &s);
-    if (!r) r = cji_sd_node_work(p, NULL, &w);
-    if (!r && !sd_step_takes(s, w)) {
-        cji_sd_work_drop(w);
+    sim_graph_step *s;
+    sim_work *w;
+    sim_lock();
+    CUresult r = sim_step_of(h, hn, p->type, &s);
+    if (!r) r = cji_sim_node_work(p, NULL, &w);
+    if (!r && !sim_step_takes(s, w)) {
+        cji_sim_work_drop(w);
         r = CUDA_ERROR_INVALID_VALUE;
     }
     if (!r) {
-        cji_sd_work_drop(s->work);
+        cji_sim_work_drop(s->work);
         s->work = w;
     }
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
+CUresult cji_sim_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-    return p ? sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p }) : CUDA_ERROR_INVALID_VALUE;
+    return p ? sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p }) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cji_sd_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
+CUresult cji_sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    return sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = { .copyCtx = c, .copyParams = *p } });
+    return sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = { .copyCtx = c, .copyParams = *p } });
 }
 
-CUresult cji_sd_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+CUresult cji_sim_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNodeParams q = cji_sd_fill_block(p, c);
-    return sd_step_set(h, hn, &q);
+    CUgraphNodeParams q = cji_sim_fill_block(p, c);
+    return sim_step_set(h, hn, &q);
 }
 
-CUresult cji_sd_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
+CUresult cji_sim_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
 {
-    return p ? sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p }) : CUDA_ERROR_INVALID_VALUE;
+    return p ? sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p }) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cji_sd_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+CUresult cji_sim_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
 {
-    return sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord = { e } });
+    return sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .eventRecord = { e } });
 }
 
-CUresult cji_sd_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
+CUresult cji_sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
 {
-    return sd_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = { e } });
+    return sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = { e } });
 }
 
 /* Whether the steps between the two marks of a child are those of `y`; its roots come after the first mark. */
-static bool sd_child_fits(const sd_exec *x, size_t first, size_t last, const sd_exec *y)
+static bool sim_child_fits(const sim_graph_exec *x, size_t first, size_t last, const sim_graph_exec *y)
 {
     if (last - first - 1 != y->nstep) return false;
     for (size_t i = 0; i < y->nstep; i++) {
-        const sd_step *a = &x->step[first + 1 + i], *b = &y->step[i];
-        if (a->nbefore != (b->nbefore ? b->nbefore : 1) || sd_compare_steps(a, b)) return false;
+        const sim_graph_step *a = &x->step[first + 1 + i], *b = &y->step[i];
+        if (a->nbefore != (b->nbefore ? b->nbefore : 1) || sim_compare_steps(a, b)) return false;
         if (!b->nbefore && a->before[0] != first) return false;
         for (size_t k = 0; k < b->nbefore; k++)
             if (a->before[k] != b->before[k] + first + 1) return false;
@@ -215,22 +215,22 @@ static bool sd_child_fits(const sd_exec *x, size_t first, size_t last, const sd_
     return true;
 }
 
-CUresult cji_sd_cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraph child)
+CUresult cji_sim_cuGraphExecChildGraphNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraph child)
 {
-    sd_step *s;
-    sd_graph *g;
-    sd_lock();
-    CUresult r = sd_step_of(h, hn, CU_GRAPH_NODE_TYPE_GRAPH, &s);
-    if (!r) r = cji_sd_graph_get(child, &g);
-    sd_exec *x = (sd_exec *)h, *y = r ? NULL : cji_sd_exec_make(g, &r);
-    if (!r && !sd_child_fits(x, s->first, (size_t)(s - x->step), y)) r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    for (size_t i = 0; !r && i < y->nstep; i++) sd_swap_works(&x->step[s->first + 1 + i], &y->step[i]);
-    cji_sd_exec_drop(y);
-    sd_unlock();
+    sim_graph_step *s;
+    sim_graph *g;
+    sim_lock();
+    CUresult r = sim_step_of(h, hn, CU_GRAPH_NODE_TYPE_GRAPH, &s);
+    if (!r) r = cji_sim_graph_get(child, &g);
+    sim_graph_exec *x = (sim_graph_exec *)h, *y = r ? NULL : cji_sim_graph_exec_make(g, &r);
+    if (!r && !sim_child_fits(x, s->first, (size_t)(s - x->step), y)) r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    for (size_t i = 0; !r && i < y->nstep; i++) sim_swap_works(&x->step[s->first + 1 + i], &y->step[i]);
+    cji_sim_graph_exec_drop(y);
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
+CUresult cji_sim_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     switch (p->type) {
@@ -240,40 +240,40 @@ CUresult cji_sd_cuGraphExecNodeSetParams(CUgraphExec h, CUgraphNode hn, CUgraphN
     case CU_GRAPH_NODE_TYPE_HOST:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sd_step_set(h, hn, p);
-    case CU_GRAPH_NODE_TYPE_GRAPH: return cji_sd_cuGraphExecChildGraphNodeSetParams(h, hn, p->graph.graph);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sim_step_set(h, hn, p);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return cji_sim_cuGraphExecChildGraphNodeSetParams(h, hn, p->graph.graph);
     default: return CUDA_ERROR_NOT_SUPPORTED;
     }
 }
 
 /* ---- Switching nodes off ----------------------------------------------------------------------------------------- */
 
-static CUresult sd_step_switched(CUgraphExec h, CUgraphNode hn, sd_step **out)
+static CUresult sim_step_switched(CUgraphExec h, CUgraphNode hn, sim_graph_step **out)
 {
-    sd_node *n;
-    CUresult r = cji_sd_node_get(hn, &n);
+    sim_node *n;
+    CUresult r = cji_sim_node_get(hn, &n);
     if (r) return r;
     if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
-    return sd_step_of(h, hn, n->type, out);
+    return sim_step_of(h, hn, n->type, out);
 }
 
-CUresult cji_sd_cuGraphNodeSetEnabled(CUgraphExec h, CUgraphNode hn, unsigned on)
+CUresult cji_sim_cuGraphNodeSetEnabled(CUgraphExec h, CUgraphNode hn, unsigned on)
 {
-    sd_step *s;
-    sd_lock();
-    CUresult r = sd_step_switched(h, hn, &s);
+    sim_graph_step *s;
+    sim_lock();
+    CUresult r = sim_step_switched(h, hn, &s);
     if (!r) s->enabled = on != 0;
-    sd_unlock();
+    sim_unlock();
     return r;
 }
 
-CUresult cji_sd_cuGraphNodeGetEnabled(CUgraphExec h, CUgraphNode hn, unsigned *on)
+CUresult cji_sim_cuGraphNodeGetEnabled(CUgraphExec h, CUgraphNode hn, unsigned *on)
 {
-    sd_step *s;
+    sim_graph_step *s;
     if (!on) return CUDA_ERROR_INVALID_VALUE;
-    sd_lock();
-    CUresult r = sd_step_switched(h, hn, &s);
+    sim_lock();
+    CUresult r = sim_step_switched(h, hn, &s);
     if (!r) *on = s->enabled;
-    sd_unlock();
+    sim_unlock();
     return r;
 }

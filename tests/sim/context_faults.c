@@ -23,6 +23,7 @@ int main(void)
     void *held = NULL;
     CUdeviceptr hold = 0;
     char build[64];
+    cujit_sim_fault_info fault = { .size = sizeof fault };
     tap_plan(0);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
     tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, keep, NULL), CJ_OK, "the log goes to us");
@@ -50,6 +51,13 @@ int main(void)
     tap_has_str(lines, "freed", "and says what is wrong with the address");
     tap_is_int(host_funcs, 0, "a host function behind it is not called");
     tap_is_int(callback_status, CUDA_ERROR_ILLEGAL_ADDRESS, "a callback is, with the error");
+    tap_is_int(cujit_sim_fault(abi_ctx, &fault), 1, "the fault can be read");
+    tap_is_int(fault.code, CUDA_ERROR_ILLEGAL_ADDRESS, "its code");
+    tap_is_int(fault.kind, CUJIT_SIM_FAULT_ADDRESS, "its kind");
+    tap_is_str(fault.kernel, "add", "the kernel's name");
+    tap_ok(fault.module == (void *)module && fault.stream == (void *)s, "its module and stream");
+    tap_is_uint(fault.address, q, "the address");
+    tap_has_str(lines, fault.sentence, "and the sentence of the log");
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_ILLEGAL_ADDRESS, "every later call of the context gives it: an event");
     abi_is(cu.cuMemAlloc(&other, 4), CUDA_ERROR_ILLEGAL_ADDRESS, "an allocation");
     abi_is(abi_launch(add, 1, 1, s, p, 1), CUDA_ERROR_ILLEGAL_ADDRESS, "a launch");

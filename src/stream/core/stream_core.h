@@ -8,6 +8,7 @@
 #include <cujit/capture.h>
 #include <cujit/graph_exec.h>
 
+#include "base/clock.h"
 #include "base/obj.h"
 #include "driver/driver.h"
 #include "driver/deferred.h"
@@ -149,7 +150,6 @@ static inline void cji_note_current(cj_stream *s, const cji_ctx *ctx) { atomic_s
 
 /* -- Waiting with a deadline (await.c) ------------------------------------------------------------------------------- */
 
-uint64_t cji_now(void);                   /* nanoseconds of the monotonic clock */
 uint64_t cji_deadline(uint32_t ms);       /* from now */
 /* Asks until the answer is another than NOT_READY or the deadline has passed; context current.  The thread's capture mode is relaxed meanwhile. */
 CUresult cji_wait_stream(cj_stream *s, uint64_t deadline);

@@ -9,13 +9,6 @@
 
 enum { WAIT_ROUNDS = 64, WAIT_FIRST_NS = 5000, WAIT_LONGEST_NS = 500000 };
 
-uint64_t cji_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 uint64_t cji_deadline(uint32_t ms) { return cji_now() + (uint64_t)ms * 1000000; }
 
 /* The driver's answer for a stream, or for an event where there is none. */
