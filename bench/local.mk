@@ -3,10 +3,10 @@
 bench_programs =
 bench_programs += %D%/emit
 bench_programs += %D%/launch
-bench_launch_LDADD = libcujit.la
+bench_launch_LDADD = $(libcujit)
 bench_programs += %D%/stream
 bench_stream_SOURCES = %D%/stream_ratios.c
 bench_stream_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"'
-bench_stream_LDADD = libcujit.la -lm
+bench_stream_LDADD = $(libcujit) -lm
 EXTRA_DIST += %D%/limits
 EXTRA_PROGRAMS = $(bench_programs)

@@ -4,7 +4,7 @@
 #                examples_x_LDADD = $(example_ldadd)
 
 example_cppflags = -I$(top_srcdir)/include
-example_ldadd = libcujit.la
+example_ldadd = $(libcujit)
 EXTRA_DIST += %D%/demo.sh
 
 noinst_PROGRAMS += %D%/hello %D%/saxpy %D%/reduce %D%/mandelbrot %D%/expr

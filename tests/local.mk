@@ -17,6 +17,7 @@ fault_tests =
 helgrind_tests =
 generated_tests =
 
+tests_libtest_a_SOURCES =
 include %D%/base/local.mk
 include %D%/ptx/local.mk
 include %D%/cuda/local.mk
@@ -32,14 +33,13 @@ include %D%/mutants/local.mk
 
 EXTRA_DIST += %D%/README.md %D%/tsan.sh %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
 
-check_LTLIBRARIES += %D%/libtap.la
-tests_libtap_la_SOURCES = %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h %D%/peer.h
+# What several tests use, compiled once; a folder adds its files. A test that uses one of them only names it with #include.
+check_LIBRARIES += %D%/libtest.a
+tests_libtest_a_SOURCES += %D%/tap.c %D%/tap_tiers.c %D%/tap.h %D%/tap_run.c %D%/tap_run.h %D%/peer.h
 
-# Tests reach internals: the convenience libraries are linked, each as an archive of which only what is needed is taken.
-# A test of the shared library itself says so: tests_whole_x_LDADD = tests/libtap.la libcujit.la
-LDADD = tests/libtap.la libcujit-stream.la libcujit-driver.la libcujit-simcore.la libcujit-cuda.la libcujit-ptx.la \
-	libcujit-base.la -lm
-AM_LDFLAGS = -pthread -no-install
+# Tests reach internals. A test of the shared library itself says so: tests_whole_x_LDADD = $(whole_ldadd)
+LDADD = tests/libtest.a $(internals) -lm
+whole_ldadd = tests/libtest.a $(libcujit) -lm
 
 check_PROGRAMS += $(text_tests) $(sim_tests) $(device_tests) $(gpu_tests)
 sim_runs = $(device_tests:=.sim)

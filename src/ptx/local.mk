@@ -19,7 +19,6 @@ EXTRA_DIST += $(isa_defs)
 check_PROGRAMS += isagen
 isagen_SOURCES = tools/isagen.c tools/isagen_read.c tools/isagen_sets.c tools/isagen_rows.c tools/isagen_opnd.c tools/isagen_emit.c tools/isagen.h
 isagen_LDADD =
-isagen_LDFLAGS =
 
 # Into the source tree; the files are replaced only when every row is sound.
 isa: isagen$(EXEEXT)

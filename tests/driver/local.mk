@@ -2,15 +2,9 @@
 
 # Over a fake driver that a case describes.
 text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/interposed_driver
-tests_driver_arguments_SOURCES = %D%/arguments.c %D%/libfake.c %D%/libfake.h
-tests_driver_compiling_SOURCES = %D%/compiling.c %D%/libfake.c %D%/libfake.h
-tests_driver_device_failures_SOURCES = %D%/device_failures.c %D%/libfake.c %D%/libfake.h
-tests_driver_driver_failures_SOURCES = %D%/driver_failures.c %D%/libfake.c %D%/libfake.h
-tests_driver_missing_symbols_SOURCES = %D%/missing_symbols.c %D%/libfake.c %D%/libfake.h
-tests_driver_interposed_driver_SOURCES = %D%/interposed_driver.c %D%/libfake.c %D%/libfake.h
 
 text_tests += %D%/newer_instructions
-tests_driver_newer_instructions_SOURCES = %D%/newer_instructions.c %D%/libfake.c %D%/libfake.h
+tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 
 # Over the real ones.
 device_tests += %D%/context_kept %D%/one_load %D%/released_in_any_order

@@ -1,8 +1,11 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
+# What several tests use.
+tests_libtest_a_SOURCES += %D%/ask_ptxas.c %D%/ask_ptxas.h %D%/isa_ask.c %D%/isa_ask.h %D%/isa_judge.c %D%/isa_judge.h \
+	%D%/isa_read.c %D%/isa_write.c %D%/isa_write.h
+
 # The reader.
 text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_fuzz %D%/parse_nomem %D%/parse_built %D%/parse_ptxas %D%/parse_oracle
-tests_ptx_parse_oracle_SOURCES = %D%/parse_oracle.c %D%/isa_write.c %D%/isa_write.h
 EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram.ptx %D%/samples/calls.ptx %D%/samples/half.ptx %D%/samples/switch.ptx \
 	%D%/samples/interpret.ptx %D%/samples/constant.ptx %D%/samples/print.ptx %D%/samples/loops.ptx %D%/samples/math.ptx %D%/samples/lines.ptx \
 	%D%/samples/debug.ptx %D%/samples/syntax.ptx
@@ -10,21 +13,10 @@ EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram
 # The builder and the printer.
 text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \
 	%D%/build_calls %D%/build_without_memory %D%/build_fuzz %D%/build_copies %D%/print_exact %D%/print_variables %D%/print_source_lines %D%/print_line_map
-tests_ptx_build_typed_verbs_SOURCES = %D%/build_typed_verbs.c %D%/ask_ptxas.c %D%/ask_ptxas.h
-tests_ptx_build_conversions_SOURCES = %D%/build_conversions.c %D%/ask_ptxas.c %D%/ask_ptxas.h
-tests_ptx_build_nested_blocks_SOURCES = %D%/build_nested_blocks.c %D%/ask_ptxas.c %D%/ask_ptxas.h
-tests_ptx_build_calls_SOURCES = %D%/build_calls.c %D%/ask_ptxas.c %D%/ask_ptxas.h
-tests_ptx_print_exact_SOURCES = %D%/print_exact.c %D%/ask_ptxas.c %D%/ask_ptxas.h
-tests_ptx_print_variables_SOURCES = %D%/print_variables.c %D%/ask_ptxas.c %D%/ask_ptxas.h
-tests_ptx_print_source_lines_SOURCES = %D%/print_source_lines.c %D%/ask_ptxas.c %D%/ask_ptxas.h
 
 # The instruction table. isa_ptxas asks ptxas about a sample; make check-table about every form (two minutes).
 text_tests += %D%/isa_forms %D%/isa_spelling %D%/isa_operands %D%/isa_lattice %D%/isa_oracle %D%/isa_ptxas
-tests_ptx_isa_operands_SOURCES = %D%/isa_operands.c %D%/isa_read.c %D%/isa_write.h
-tests_ptx_isa_oracle_SOURCES = %D%/isa_oracle.c %D%/isa_judge.c %D%/isa_judge.h %D%/isa_read.c %D%/isa_write.h
-tests_ptx_isa_ptxas_SOURCES = %D%/isa_ptxas.c %D%/isa_ask.c %D%/isa_ask.h %D%/isa_write.c %D%/isa_write.h %D%/isa_read.c
 check_PROGRAMS += %D%/isa_record
-tests_ptx_isa_record_SOURCES = %D%/isa_record.c %D%/isa_ask.c %D%/isa_ask.h %D%/isa_judge.c %D%/isa_judge.h %D%/isa_write.c %D%/isa_write.h %D%/isa_read.c
 sh_tests += %D%/isa_current.sh %D%/isagen_errors.sh
 EXTRA_DIST += tests/oracle/isa.txt
 

@@ -10,9 +10,9 @@ fault_tests += %D%/no_memory
 if WITH_SHARED
 sim_tests += %D%/decoy
 tests_sim_decoy_SOURCES = %D%/decoy.c %D%/decoy_libcuda.c %D%/decoy_libcuda.h
-tests_sim_decoy_CFLAGS = $(AM_CFLAGS)
-tests_sim_decoy_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
-tests_sim_decoy_LDADD = tests/libtap.la
+tests_sim_decoy_CPPFLAGS = $(AM_CPPFLAGS)
+tests_sim_decoy_LINK = $(LINK) -Wl,--export-dynamic
+tests_sim_decoy_LDADD = tests/libtest.a
 check_LTLIBRARIES += %D%/libdecoy.la
 tests_sim_libdecoy_la_SOURCES = %D%/decoy_libcuda.c %D%/decoy_libcuda.h
 tests_sim_libdecoy_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

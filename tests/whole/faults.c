@@ -5,10 +5,6 @@
  *     fault_hello                     a sample (make check)
  *     CUJIT_FAULTS=all fault_hello    every allocation and every call, one after another (make check-faults)
  *     CUJIT_FAULTS='call 17'          that one only, in this process, for a debugger; 'allocation 17', 'dead from call 17'
- *
- * A program that releases everything also where it fails says so with EXAMPLE_RELEASES: then memory went back in that case too.
- *
- * EXAMPLE is the example's source file, EXAMPLE_ARGS its arguments (not defined: its main takes none), EXAMPLE_OUTPUT a part of its right output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,32 +22,6 @@
 #include "faults.h"
 #include "tests/tap.h"
 
-static cj_driver *open_faulty(const char *which);
-
-#ifdef EXAMPLE_ARGS
-int example_main(int argc, char **argv);
-#else
-int example_main(void);
-#endif
-
-#define main example_main
-#define cj_driver_open open_faulty
-#include EXAMPLE
-#undef main
-#undef cj_driver_open
-
-static int run_example(void)
-{
-#ifdef EXAMPLE_ARGS
-    char *args[] = { EXAMPLE_ARGS, NULL };
-    int n = 0;
-    while (args[n]) n++;
-    return example_main(n, args);
-#else
-    return example_main();
-#endif
-}
-
 /* -- What fails ------------------------------------------------------------------------------------------------------------- */
 
 /* Shared with the children of fork(). */
@@ -64,6 +34,7 @@ typedef struct account {
 } account;
 
 static account *acc;
+static const fault_program *program;
 
 static void *counting_realloc(void *user, void *p, size_t old, size_t size)
 {
@@ -78,7 +49,7 @@ static void *counting_realloc(void *user, void *p, size_t old, size_t size)
     return q;
 }
 
-static cj_driver *open_faulty(const char *which)
+cj_driver *faults_driver_open(const char *which)
 {
     (void)which;
     return faults_open(tap_on_gpu() ? "cuda" : "sim", &acc->plan);
@@ -116,7 +87,7 @@ static void run_once(outcome *o, enum fault kind, uint64_t n)
         dup2(fileno(err), 2);
         alarm(tap_is_slow() ? 100 : 10);
         cj_set_allocator(counting_realloc, NULL);
-        acc->status = run_example();
+        acc->status = program->run();
         exit(0); /* the CPU device gives back what it keeps for the process, and what a call that failed did not take back */
     }
     while (waitpid(pid, &st, 0) < 0 && errno == EINTR) {}
@@ -127,7 +98,6 @@ static void run_once(outcome *o, enum fault kind, uint64_t n)
     fclose(err);
 }
 
-#ifdef EXAMPLE_RELEASES
 /* Whether a call whose failure leaves what it should have taken away. */
 static bool takes_away(const char *name)
 {
@@ -136,7 +106,6 @@ static bool takes_away(const char *name)
         if (strstr(name, words[i])) return true;
     return false;
 }
-#endif
 
 /* What is wrong with a run, NULL for nothing. `reached`: the failure really happened. */
 static const char *judge(const outcome *o, bool reached)
@@ -144,15 +113,13 @@ static const char *judge(const outcome *o, bool reached)
     if (o->status == 1000) return "it hangs";
     if (o->status >= 256) return "it crashes";
     if (o->status == 0) {
-        if (!strstr(o->out, EXAMPLE_OUTPUT)) return "it succeeds with wrong output";
+        if (!strstr(o->out, program->output)) return "it succeeds with wrong output";
         if (acc->live) return "memory is lost";
         return NULL;
     }
     if (o->status != 1) return "its exit status is neither 0 nor 1";
     if (!reached) return "it fails without a reason";
-#ifdef EXAMPLE_RELEASES
-    if (acc->live && !acc->plan.dead && !takes_away(acc->plan.name)) return "it fails and memory is lost";
-#endif
+    if (program->releases && acc->live && !acc->plan.dead && !takes_away(acc->plan.name)) return "it fails and memory is lost";
     return strlen(o->err) > 10 && strchr(o->err, ' ') ? NULL : "it says nothing";
 }
 
@@ -192,20 +159,21 @@ static void fail_each(enum fault kind, uint64_t total)
            (unsigned long long)runs, (unsigned long long)survived);
 }
 
-int main(void)
+int faults_main(const fault_program *p)
 {
     outcome o;
+    program = p;
     acc = mmap(NULL, sizeof *acc, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (acc == MAP_FAILED) tap_bail("no shared memory");
     if (named_fault()) {
         cj_set_allocator(counting_realloc, NULL);
-        return run_example();
+        return program->run();
     }
     tap_need_device(1);
     tap_plan(0);
     tap_timeout(all_faults() ? 1500 : 60);
     run_once(&o, FAULT_CALL, 0);
-    tap_ok(o.status == 0 && strstr(o.out, EXAMPLE_OUTPUT), "the example runs");
+    tap_ok(o.status == 0 && strstr(o.out, program->output), "the example runs");
     tap_is_uint(acc->live, 0, "and gives all memory back");
     if (o.status) tap_diag("status %d: %s", o.status, o.err);
     uint64_t allocations = acc->allocations, driver_calls = acc->plan.calls;

@@ -21,4 +21,17 @@ typedef struct fault_plan {
 /* Opens a driver over `which` whose calls go by *plan. */
 cj_driver *faults_open(const char *which, fault_plan *plan);
 
+/* -- A program: an example, or work_X.c, included with its main renamed and this in place of cj_driver_open ---------------- */
+
+cj_driver *faults_driver_open(const char *which);
+
+typedef struct fault_program {
+    int (*run)(void);   /* the example's main */
+    const char *output; /* a part of its right output */
+    bool releases;      /* it frees everything also where it fails: no memory is lost in that case either */
+} fault_program;
+
+/* The whole test; what main returns. */
+int faults_main(const fault_program *program);
+
 #endif

@@ -1,5 +1,6 @@
 /* Each public function that can reach a device is called by a program whose allocations and driver calls are made to fail (tests/whole/local.mk names those), or
  * stands in a list with the reason why not. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,19 +50,31 @@ static void add_source(const char *name)
     source_count++;
 }
 
-/* What tests/whole/local.mk hands to faults.c, and the workload over the fake driver. */
+/* The source that a fault program is made around: the last one it includes. */
+static void add_included(const char *program)
+{
+    char name[100], *text = tap_slurp(tap_source(program), NULL), *last = NULL;
+    if (!text) tap_bail("%s cannot be read", program);
+    for (char *p = text; (p = strstr(p, "#include \"")); p++) last = p + strlen("#include \"");
+    if (!last) tap_bail("%s includes no example", program);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(last, "\""), last);
+    free(text);
+    add_source(name);
+}
+
+/* What the programs named in tests/whole/local.mk include, and the workload over the fake driver. */
 static void find_sources(void)
 {
-    static const char mark[] = "-DEXAMPLE='\"";
+    static const char mark[] = "%D%/fault_";
     char *list = tap_slurp(tap_source("tests/whole/local.mk"), NULL);
     if (!list) tap_bail("tests/whole/local.mk cannot be read");
     for (char *p = list; (p = strstr(p, mark)); p++) {
         char name[100];
-        size_t n = strcspn(p + strlen(mark), "\"");
-        if (n >= sizeof name) tap_bail("a name is too long");
-        memcpy(name, p + strlen(mark), n);
-        name[n] = 0;
-        add_source(name);
+        size_t n = 0;
+        p += strlen(mark);
+        while (is_word(p[n])) n++;
+        snprintf(name, sizeof name, "tests/whole/fault_%.*s.c", (int)n, p);
+        add_included(name);
     }
     free(list);
     add_source("tests/stream/stream_faults.c");
