@@ -1,4 +1,23 @@
-/* cujit/memory.h - device memory, pinned host memory, managed memory, memory between processes, peer access. */
+/* cujit/memory.h - device memory, pinned and managed host memory, memory between processes.
+ *
+ *     cj_dptr d = cj_alloc(s, bytes);     ... cj_launch(s, k, dims, d) ...     cj_free(dev, d);
+ *
+ * A cj_dptr is an address in device memory.  The device keeps a table of its allocations, so an
+ * address alone is enough to use, check and free one.  The stream that is passed to an allocating
+ * call becomes the allocation's *home stream*.  copy.h copies and fills memory.
+ *
+ * Lifetime.  cj_free may be called while work that uses the memory is still running.  The memory is
+ * released once that work has completed: the release is *deferred*.  For that, cujit must know
+ * which streams use the memory:
+ *   home stream         known
+ *   copies, fills       record their use on any stream by themselves
+ *   kernels             on another stream than the home stream: call cj_stream_use
+ *   captured graphs     keep what their copies, fills and kernel arguments use
+ *
+ * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
+ *
+ * Errors.  A call with a stream leaves its failure in the stream, another one in the device.
+ */
 #ifndef CUJIT_MEMORY_H
 #define CUJIT_MEMORY_H
 
@@ -8,93 +27,156 @@
 extern "C" {
 #endif
 
-/* ---- Device memory ----------------------------------------------------------------------------------------------- */
+/* ---- Device memory --------------------------------------------------------------------------- */
 
-/* `bytes` > 0 of device memory, usable at once by what is given to `s` later, and by another stream behind an event; `s` becomes its home
- * stream.  Contents undefined, 256-byte aligned.  Owned by the caller, free with cj_free.
- * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while `s` is being captured. */
+/* Allocates `bytes` > 0 of device memory in the order of `s`, which becomes its home stream.
+ * Work enqueued on `s` later may use it at once; other streams use it after an event or a fork.
+ * The contents are undefined.  The address is a multiple of 256.
+ * Owned by the caller, free with cj_free.  Returns at once.
+ * Returns { 0 } on failure.  Errors, left in `s`:
+ *   CJ_EINVAL: `bytes` is 0
+ *   CJ_ESTATE: `s` is capturing; allocate before, or use cj_graph_mem_alloc
+ *   CJ_ENOMEM: device or host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuMemAllocAsync, CUDA 11.2. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
-/* Gives memory back: `d` is what cj_alloc returned.  Returns at once; the memory goes when its home stream and every stream named by cj_stream_use have
- * reached this moment (of a stream that was freed: the end of what it was given), and when no graph is left that uses it.  { 0 } is fine.
- * Memory of a graph (cj_graph_mem_alloc in graph.h) is given back until the next launch that allocates it.
- * Errors, in `dev`: CJ_ENOTFOUND if `d` is not the start of memory of this device, or was freed before; CJ_ESTATE for memory of a graph that is not there. */
+/* Frees memory of cj_alloc, cj_managed_alloc, cj_ipc_alloc or cj_ipc_import; { 0 } is ignored.
+ * Returns at once.  The memory is released once all work enqueued so far on its home stream, and on
+ * every stream passed to cj_stream_use, has completed, and no graph uses it any more.
+ * Memory of cj_graph_mem_alloc is freed until the next launch that allocates it.
+ * Errors, left in `dev`:
+ *   CJ_ENOTFOUND: `d` is not the start of an allocation of this device, or was freed before
+ *   CJ_ESTATE: memory of a graph that is not allocated now, or that the graph frees itself
+ *   CJ_ENOMEM: host memory is exhausted
+ * cuMemFreeAsync, CUDA 11.2. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
-/* Records that work enqueued on `s`, which is not the memory's home stream, uses the allocation that holds `d`: cj_free then waits for that work too.
- * Needed for memory that kernels use; copies and fills record their use themselves.
- * The allocation is looked up in all open devices of the stream's driver, the stream's own device first.
- * While `s` is capturing, the graph keeps the allocation alive.  It keeps the pointer arguments of its kernels by itself: this call is for pointers that are stored in memory.
- * For a stream of another device only work enqueued before this call is covered; call it after enqueuing the work.
- * Errors, in `s`: CJ_ENOTFOUND: no allocation of an open device holds `d`. */
+/* Records that work enqueued on `s` uses the allocation that holds `d`.  cj_free then waits for it
+ * too.  Needed for kernels on a stream that is not the home stream; copies and fills record their
+ * use by themselves.  Returns at once.
+ *
+ * The allocation is looked up in all open devices of the stream's driver, the stream's own first.
+ * For a stream of another device than the memory's, only work enqueued before this call is covered;
+ * call it after enqueuing the work.
+ * While `s` is capturing, the graph keeps the allocation alive.  Pointer arguments of its kernels
+ * are kept without this call; it is needed for pointers that are stored in memory.
+ * Errors, left in `s`:
+ *   CJ_ENOTFOUND: no allocation of an open device holds `d`
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects a call */
 CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
 
-/* Does those releases of the device that were put off and have become possible, all of them, and gives idle staging memory back.  Waits for nothing.
- * Returns how many still wait. */
+/* Runs all deferred releases of the device that are possible now, and returns idle memory of copies
+ * and graphs to the driver.  Never blocks.  Returns how many releases still wait. */
 CJ_API size_t cj_device_collect(cj_device *dev);
 
-/* ---- Pinned host memory ------------------------------------------------------------------------------------------ */
+/* ---- Pinned host memory ---------------------------------------------------------------------- */
 
-/* `bytes` > 0 of page-locked memory, readable and writable by host and device.  Owned by the caller, free with cj_host_free.  Contents undefined.
- * Returns NULL and leaves the failure in `dev`: CJ_ENOMEM, CJ_EINVAL for 0 bytes.  Locking pages is slow (about 1 s a GB): reuse it. */
+/* Allocates `bytes` > 0 of page-locked host memory, which host and device can read and write.
+ * Copies from and to it run asynchronously without a staging copy.  The contents are undefined.
+ * Owned by the caller, free with cj_host_free.  Blocks: locking pages takes about 1 s per GB.
+ * Returns NULL on failure.  Errors, left in `dev`:
+ *   CJ_EINVAL: `bytes` is 0
+ *   CJ_ENOMEM: memory is exhausted
+ * cuMemHostAlloc. */
 CJ_API void *cj_host_alloc(cj_device *dev, size_t bytes);
 
-/* Gives it back.  Copies that use it must be done.  NULL is fine.  Errors: CJ_EDRIVER where `p` is no such memory. */
+/* Frees memory of cj_host_alloc.  Copies that use it must have completed.  `p`: May be NULL.
+ * Errors, left in `dev`:
+ *   CJ_EDRIVER: `p` is not memory of cj_host_alloc
+ * cuMemFreeHost. */
 CJ_API cj_status cj_host_free(cj_device *dev, void *p);
 
-/* ---- Managed memory: one address for host and devices --------------------------------------------------------------- */
+/* ---- Managed memory: one address for host and devices ---------------------------------------- */
 
-/* `bytes` > 0 of memory that the host and every device may use at its one address.  The host may touch it while no work given to the device uses it, or at any
- * time where the device has CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS.  `s` becomes its home stream; otherwise as cj_alloc: owned by the
- * caller, free with cj_free, which returns at once; the memory goes when every use is over.
- * Returns { 0 } and leaves the failure in `s`: CJ_ENOTSUP where the device has none; CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while captured. */
+/* Allocates `bytes` > 0 of memory that the host and every device use at one address.  `s` becomes
+ * its home stream.  The host may access it while no enqueued work uses it, or at any time where the
+ * device has CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS.
+ * Owned by the caller, free with cj_free.
+ * Returns { 0 } on failure.  Errors, left in `s`:
+ *   CJ_EINVAL: `bytes` is 0
+ *   CJ_ENOTSUP: the device has no managed memory
+ *   CJ_ESTATE: `s` is capturing
+ *   CJ_ENOMEM: memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuMemAllocManaged. */
 CJ_API cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes);
 
-/* Its address for the host. */
+/* The host address of managed memory. */
 static inline void *cj_managed_host(cj_dptr d) { return (void *)(uintptr_t)d.addr; }
 
-/* What a program knows about the use of managed memory. */
+/* How a program will use managed memory. */
 typedef enum cj_advice {
-    CJ_ADVICE_READ_MOSTLY = 0,   /* each reader may have its own copy */
-    CJ_ADVICE_PREFER_DEVICE = 1, /* it should lie on the device */
-    CJ_ADVICE_PREFER_HOST = 2,   /* it should lie on the host */
-    CJ_ADVICE_USED_BY_DEVICE = 3, /* it stays mapped there, wherever it lies */
-    CJ_ADVICE_USED_BY_HOST = 4
+    CJ_ADVICE_READ_MOSTLY = 0,    /* each reader may have a copy of its own */
+    CJ_ADVICE_PREFER_DEVICE = 1,  /* keep it on the device */
+    CJ_ADVICE_PREFER_HOST = 2,    /* keep it on the host */
+    CJ_ADVICE_USED_BY_DEVICE = 3, /* keep it mapped on the device, wherever it is */
+    CJ_ADVICE_USED_BY_HOST = 4    /* keep it mapped on the host, wherever it is */
 } cj_advice;
 
-/* Tells the driver, or takes it back, for the device.  Returns when it is told; changes no contents.
- * Errors, in `dev`: CJ_EINVAL for another advice, and for 0 bytes; CJ_ENOTSUP as above; CJ_EDRIVER for memory that is not managed.  cuMemAdvise. */
+/* Gives the driver advice about a range of managed memory, or withdraws it.  The contents do not
+ * change.  The effect is there when the call returns.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: `advice` is not a cj_advice, `d` is { 0 }, or `bytes` is 0
+ *   CJ_ENOTSUP: the device has no concurrent managed access
+ *   CJ_EDRIVER: the range is not managed memory
+ * cuMemAdvise. */
 CJ_API cj_status cj_managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
 CJ_API cj_status cj_managed_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
 
-/* ---- Peer access -------------------------------------------------------------------------------------------------- */
+/* ---- Peer access ----------------------------------------------------------------------------- */
 
-/* 1 where kernels of `dev` can be let reach the memory of `peer`; 0 where not, and for a failed device. */
+/* 1 if `dev` can access the memory of `peer`; 0 if not, and for a failed device.
+ * cuDeviceCanAccessPeer. */
 CJ_API int cj_device_can_access_peer(cj_device *dev, cj_device *peer);
 
-/* Lets kernels of `dev` read and write all memory of `peer`, from now on; the other direction is a call of its own.  Name such memory with cj_stream_use;
- * a graph keeps what the arguments of its kernels lead to by itself.
- * Errors, in `dev`: CJ_ENOTSUP where they cannot; CJ_EINVAL for devices of two drivers.  cuCtxEnablePeerAccess, cuMemPoolSetAccess. */
+/* Lets kernels of `dev` read and write all memory of `peer`, present and future.  The other
+ * direction needs a call of its own.  Call cj_stream_use for memory that such kernels use; a graph
+ * keeps what the arguments of its kernels point to by itself.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: the devices are of two drivers
+ *   CJ_ENOTSUP: `dev` cannot access the memory of `peer`; use cj_copy_peer
+ *   CJ_EDRIVER: the driver rejects a call
+ * cuCtxEnablePeerAccess, cuMemPoolSetAccess. */
 CJ_API cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer);
 
-/* ---- Memory between processes -------------------------------------------------------------------------------------- */
+/* ---- Memory between processes ---------------------------------------------------------------- */
 
-enum { CJ_IPC_MEM_BYTES = 72 }; /* bytes of a memory's handle for other processes */
+enum { CJ_IPC_MEM_BYTES = 72 }; /* bytes of the handle of an allocation for other processes */
 
-/* `bytes` > 0 of device memory that may be given out to other processes, which that of cj_alloc may not: it is not of a pool, so making and releasing it costs
- * more, and a release may wait for the device.  Otherwise as cj_alloc, with `s` as its home stream; owned by the caller, free with cj_free.
- * Returns { 0 } and leaves the failure in `s`: CJ_ENOMEM; CJ_EINVAL for 0 bytes; CJ_ESTATE while captured.  cuMemAlloc. */
+/* Allocates `bytes` > 0 of device memory that other processes can import; memory of cj_alloc cannot
+ * be exported.  It does not come from a pool: allocating and releasing it costs more, and a release
+ * may block until the device is idle.  Otherwise as cj_alloc; `s` becomes its home stream.
+ * Owned by the caller, free with cj_free.
+ * Returns { 0 } on failure.  Errors, left in `s`:
+ *   CJ_EINVAL: `bytes` is 0
+ *   CJ_ESTATE: `s` is capturing
+ *   CJ_ENOMEM: memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuMemAlloc. */
 CJ_API cj_dptr cj_ipc_alloc(cj_stream *s, size_t bytes);
 
-/* Writes the handle of memory that begins at `d`, CJ_IPC_MEM_BYTES bytes, to be carried to another process.  It leads to the memory until that is freed
- * here.  What the processes do with the memory is ordered by events that they share (cj_event_export).
- * Errors, in `dev`: CJ_EINVAL for memory that is not of cj_ipc_alloc, and for too few bytes; CJ_ENOTSUP where the driver lacks it.  cuIpcGetMemHandle. */
+/* Writes the handle of the allocation that starts at `d` to `handle`, a buffer of `bytes` >=
+ * CJ_IPC_MEM_BYTES bytes.  Another process passes these bytes to cj_ipc_import.
+ * The handle stays valid until this process frees the memory.
+ * The processes order their use of the memory by shared events (cj_event_export).
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: `d` is not the start of memory of cj_ipc_alloc, or the buffer is too small
+ *   CJ_ENOTSUP: the driver has no memory between processes
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuIpcGetMemHandle. */
 CJ_API cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes);
 
-/* The memory of another process, at an address of this one; `s` becomes its home stream.  Owned by the caller, free with cj_free, which takes it from
- * this process only, and before the other one frees it.
- * Returns { 0 } and leaves the failure in `s`: CJ_EINVAL for too few bytes, for bytes that are no handle, and for memory of this process; CJ_ESTATE for memory
- * that was imported before, and while captured; CJ_EDRIVER where the handle leads to nothing any more; CJ_ENOTSUP where the driver lacks it.
+/* Maps memory of another process into this one.  `handle` holds `bytes` >= CJ_IPC_MEM_BYTES bytes.
+ * `s` becomes the memory's home stream.
+ * Owned by the caller, free with cj_free, before the exporting process frees it.  cj_free unmaps it
+ * from this process only.
+ * Returns { 0 } on failure.  Errors, left in `s`:
+ *   CJ_EINVAL: too few bytes, bytes that are not a handle, or memory of this process
+ *   CJ_ESTATE: the memory is already imported, or `s` is capturing
+ *   CJ_ENOTSUP: the driver has no memory between processes
+ *   CJ_EDRIVER: the exporting process has freed the memory
  * cuIpcOpenMemHandle, cuIpcCloseMemHandle. */
 CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 
