@@ -66,6 +66,18 @@ void cji_say(cji_line *l, const char *fmt, ...)
     if (n > 0) l->n += (size_t)n < l->size - l->n ? (size_t)n : l->size - l->n - 1;
 }
 
+char *cji_shorten(char *room, size_t size, const char *name)
+{
+    size_t n = strlen(name), part = (size - 4) / 2;
+    if (n < size) memcpy(room, name, n + 1);
+    else {
+        memcpy(room, name, part);
+        memcpy(room + part, "...", 3);
+        memcpy(room + part + 3, name + n - part, part + 1);
+    }
+    return room;
+}
+
 /* -- Arena -------------------------------------------------------------------------------------------------------------- */
 
 enum { ARENA_CHUNK = 4096 - 64 };

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <cujit/base.h>
+#include <cujit/ptx.h>
 
 #define CJI_FORM_NONE UINT32_MAX
 #define CJI_ISA_OPNDS 12       /* most top-level operands of a form */
@@ -72,8 +73,17 @@ typedef struct cji_isa_opnd {
 
 enum { CJI_READ = 1, CJI_WRITE = 2 };
 
-/* State spaces. */
-typedef enum cji_space { CJI_SP_GENERIC = 0, CJI_SP_REG, CJI_SP_SREG, CJI_SP_CONST, CJI_SP_GLOBAL, CJI_SP_LOCAL, CJI_SP_PARAM, CJI_SP_SHARED } cji_space;
+/* State spaces: cj_space, and the two of registers. One numbering for builder, reader and execution engine. */
+typedef enum cji_space {
+    CJI_SP_GENERIC = CJ_SPACE_GENERIC,
+    CJI_SP_REG = 1,
+    CJI_SP_SREG = 2,
+    CJI_SP_CONST = CJ_SPACE_CONST,
+    CJI_SP_GLOBAL = CJ_SPACE_GLOBAL,
+    CJI_SP_LOCAL = CJ_SPACE_LOCAL,
+    CJI_SP_PARAM = CJ_SPACE_PARAM,
+    CJI_SP_SHARED = CJ_SPACE_SHARED
+} cji_space;
 
 /* A form, resolved: everything that builder, checker, printer, parser and CPU device ask. */
 typedef struct cji_isa_form {

@@ -27,7 +27,10 @@ static const char *const sreg_names[CJI_SRV_COUNT][3] = {
 #include "ptx/verbs.def"
 };
 
-static const char *const space_words[] = { "", "", "", ".const", ".global", ".local", ".param", ".shared" };
+static const char *const space_words[] = {
+    [CJI_SP_CONST] = ".const", [CJI_SP_GLOBAL] = ".global", [CJI_SP_LOCAL] = ".local",
+    [CJI_SP_PARAM] = ".param", [CJI_SP_SHARED] = ".shared", [CJI_SP_GENERIC] = "", [CJI_SP_REG] = "", [CJI_SP_SREG] = ""
+};
 
 static const struct verb_row *verb_row(unsigned verb, unsigned type, unsigned type2)
 {

@@ -325,11 +325,12 @@ bool cji_sim_space_is_host(uint64_t address)
     return cji_sim_space_find(address, &r) && r.place != SIM_DEVICE;
 }
 
-/* Under the table's lock. */
-static bool sim_space_explain(uint64_t address, char *why, size_t size)
+/* Under the table's lock. `near`, where it is not NULL, gets the allocation that the sentence names. */
+static bool sim_space_explain(uint64_t address, char *why, size_t size, cji_exec_span *near)
 {
     const sim_range *r = sim_space_holder(address);
     if (r && r->freed) {
+        if (near) *near = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes, .freed = true };
         snprintf(why, size, "was freed: it lay in %llu bytes at 0x%llx", (unsigned long long)r->bytes, (unsigned long long)r->lo);
         return true;
     }
@@ -339,6 +340,7 @@ static bool sim_space_explain(uint64_t address, char *why, size_t size)
         size_t i = sim_space_above(address);
         if (i && sim_space.range[i - 1].dev == dev && sim_space.range[i - 1].place == SIM_DEVICE) {
             r = &sim_space.range[i - 1];
+            if (near) *near = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes, .freed = r->freed };
             snprintf(why, size, "lies %llu bytes past the end of the %llu bytes at 0x%llx%s", (unsigned long long)(address - r->lo - r->bytes),
                      (unsigned long long)r->bytes, (unsigned long long)r->lo, r->freed ? ", which were freed" : "");
         } else {
@@ -354,20 +356,19 @@ static bool sim_space_explain(uint64_t address, char *why, size_t size)
 bool cji_sim_space_why(uint64_t address, char *why, size_t size)
 {
     pthread_rwlock_rdlock(&sim_space.lock);
-    bool freed = sim_space_explain(address, why, size);
+    bool freed = sim_space_explain(address, why, size, NULL);
     pthread_rwlock_unlock(&sim_space.lock);
     return freed;
 }
 
-bool cji_sim_memory_find(void *user, uint64_t address, cji_sim_span *span, char *why, size_t size)
+bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char *why, size_t size)
 {
     const sim_ctx *c = user;
     pthread_rwlock_rdlock(&sim_space.lock);
     const sim_range *r = sim_space_holder(address);
     bool found = r && !r->freed && !r->absent && r->bytes && sim_range_reached(r, c);
+    if (r) *span = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes };
     if (found) {
-        span->lo = r->lo;
-        span->hi = r->lo + r->bytes;
         span->host = sim_host_of(r, r->lo);
         span->readonly = r->place == SIM_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY);
     } else if (r && r->absent && !r->freed) {
@@ -375,7 +376,7 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_sim_span *span, char 
     } else if (r && !r->freed && r->bytes) {
         snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess", r->dev->ordinal, c->dev->ordinal);
     } else {
-        sim_space_explain(address, why, size);
+        sim_space_explain(address, why, size, span);
     }
     pthread_rwlock_unlock(&sim_space.lock);
     return found;

@@ -22,14 +22,14 @@ unsigned cji_sim_func_registers(const sim_func *f) { return f->kernel->registers
 
 static CUresult sim_func_attribute(const sim_func *f, CUfunction_attribute attribute, int *value)
 {
-    const cji_sim_kernel *k = f->kernel;
+    const cji_exec_kernel *k = f->kernel;
     uint32_t constants = 0;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)cji_sim_func_threads(f); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)k->static_shared; break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-        for (size_t i = 0; i < cji_sim_program_vars(f->module->program); i++) {
-            const cji_sim_var *v = cji_sim_program_var_at(f->module->program, i);
+        for (size_t i = 0; i < cji_exec_program_vars(f->module->program); i++) {
+            const cji_exec_var *v = cji_exec_program_var_at(f->module->program, i);
             if (v->is_const) constants += (uint32_t)v->bytes;
         }
         *value = (int)constants;

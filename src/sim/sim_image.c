@@ -21,7 +21,7 @@ typedef struct sim_ipc_part { uint64_t name_bytes, text_bytes; } sim_ipc_part;  
 
 static size_t sim_padded(size_t n) { return (n + 7) / 8 * 8; }
 
-bool cji_sim_container_make(const cji_sim_text *text, size_t n, void **out, size_t *bytes)
+bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes)
 {
     size_t size = sizeof(sim_container);
     for (size_t i = 0; i < n; i++) size += sizeof(sim_ipc_part) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
@@ -77,7 +77,7 @@ static CUresult sim_container_read(const unsigned char *p, size_t bytes, sim_ima
         sim_ipc_part part;
         memcpy(&part, at, sizeof part);
         at += sizeof part;
-        out->text[i] = (cji_sim_text){ at, at + part.name_bytes + 1, part.text_bytes };
+        out->text[i] = (cji_exec_text){ at, at + part.name_bytes + 1, part.text_bytes };
         at += sim_padded(part.name_bytes + 1 + part.text_bytes + 1);
     }
     return CUDA_SUCCESS;
@@ -110,7 +110,7 @@ CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji
     }
     memcpy(out->copy, image, length);
     ((char *)out->copy)[length] = 0;
-    out->text[0] = (cji_sim_text){ "ptx input", out->copy, length };
+    out->text[0] = (cji_exec_text){ "ptx input", out->copy, length };
     return CUDA_SUCCESS;
 }
 
@@ -154,7 +154,7 @@ static bool sim_number(sim_scan *s, unsigned *out)
     return true;
 }
 
-static CUresult sim_check_head(const cji_sim_text *t, cji_text *log)
+static CUresult sim_check_head(const cji_exec_text *t, cji_text *log)
 {
     sim_scan s = { t->text, t->text + t->bytes, 1 };
     unsigned major, minor, sm;
@@ -192,18 +192,18 @@ static CUresult sim_check_head(const cji_sim_text *t, cji_text *log)
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sim_check_heads(const cji_sim_text *text, size_t n, cji_text *log)
+CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log)
 {
     CUresult r = CUDA_SUCCESS;
     for (size_t i = 0; i < n && !r; i++) r = sim_check_head(&text[i], log);
     return r;
 }
 
-CUresult cji_sim_module_build(const cji_sim_text *text, size_t n, cji_sim_program **out, cji_text *log)
+CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log)
 {
     CUresult r = cji_sim_check_heads(text, n, log);
     if (r) return r;
-    *out = cji_sim_program_make(text, n, log);
+    *out = cji_exec_program_make(text, n, log);
     if (*out) return CUDA_SUCCESS;
     const char *why = cji_text_str(log);   /* the reader and the engine say it in these words */
     bool memory = log->failed || strstr(why, "out of memory") || strstr(why, "no memory") || !why[strspn(why, " \n")];

@@ -28,7 +28,7 @@ CUresult cji_sim_launch_check(const sim_func *f, const sim_shape *s)
 {
     static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
     static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
-    const cji_sim_kernel *k = f->kernel;
+    const cji_exec_kernel *k = f->kernel;
     /* The order is a GPU's: the block, a cluster of nothing, the grid, the cluster, and what is needed of memory. */
     for (int i = 0; i < 3; i++) {
         if (!s->block[i] || s->block[i] > (uint32_t)cji_sim_limit(block_limit[i])) return CUDA_ERROR_INVALID_VALUE;
@@ -58,7 +58,7 @@ CUresult cji_sim_launch_check(const sim_func *f, const sim_shape *s)
 typedef struct sim_launch_args { void **params; const void *buffer; size_t size; } sim_launch_args;
 
 /* What the caller gives: one of them, and enough.  An empty buffer is none. */
-static CUresult sim_launch_args_of(const cji_sim_kernel *k, void **params, void **extra, sim_launch_args *out)
+static CUresult sim_launch_args_of(const cji_exec_kernel *k, void **params, void **extra, sim_launch_args *out)
 {
     *out = (sim_launch_args){ .params = params };
     for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
@@ -73,7 +73,7 @@ static CUresult sim_launch_args_of(const cji_sim_kernel *k, void **params, void 
     return params || (out->buffer && out->size >= k->param_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult sim_copy_params(const cji_sim_kernel *k, const sim_launch_args *from, unsigned char *to)
+static CUresult sim_copy_params(const cji_exec_kernel *k, const sim_launch_args *from, unsigned char *to)
 {
     if (!k->nparam) return CUDA_SUCCESS;
     if (!from->params && from->size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -199,40 +199,40 @@ CUresult cji_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction h, vo
 
 enum { SIM_WORKSPACE = 1024 };   /* a cooperative grid's counters */
 
-static CUresult sim_fault_code(cji_sim_fault_kind kind)
+static CUresult sim_fault_code(cji_exec_fault_kind kind)
 {
     switch (kind) {
-    case CJI_SIM_FAULT_NONE:
-    case CJI_SIM_FAULT_CANCELLED: return CUDA_SUCCESS;
-    case CJI_SIM_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case CJI_SIM_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case CJI_SIM_FAULT_SPACE: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
-    case CJI_SIM_FAULT_PC: return CUDA_ERROR_INVALID_PC;
-    case CJI_SIM_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
-    case CJI_SIM_FAULT_NOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
-    case CJI_SIM_FAULT_TRAP:
-    case CJI_SIM_FAULT_BARRIER:
-    case CJI_SIM_FAULT_SYNC:
-    case CJI_SIM_FAULT_STACK: break;
+    case CJI_EXEC_FAULT_NONE:
+    case CJI_EXEC_FAULT_CANCELLED: return CUDA_SUCCESS;
+    case CJI_EXEC_FAULT_ADDRESS: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case CJI_EXEC_FAULT_MISALIGNED: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case CJI_EXEC_FAULT_SPACE: return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+    case CJI_EXEC_FAULT_PC: return CUDA_ERROR_INVALID_PC;
+    case CJI_EXEC_FAULT_ASSERT: return CUDA_ERROR_ASSERT;
+    case CJI_EXEC_FAULT_NOMEM: return CUDA_ERROR_OUT_OF_MEMORY;
+    case CJI_EXEC_FAULT_TRAP:
+    case CJI_EXEC_FAULT_BARRIER:
+    case CJI_EXEC_FAULT_SYNC:
+    case CJI_EXEC_FAULT_STACK: break;
     }
     return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-static cujit_sim_fault_kind sim_fault_kind(cji_sim_fault_kind kind)
+static cujit_sim_fault_kind sim_fault_kind(cji_exec_fault_kind kind)
 {
     switch (kind) {
-    case CJI_SIM_FAULT_NONE:
-    case CJI_SIM_FAULT_CANCELLED: break;
-    case CJI_SIM_FAULT_ADDRESS: return CUJIT_SIM_FAULT_ADDRESS;
-    case CJI_SIM_FAULT_MISALIGNED: return CUJIT_SIM_FAULT_MISALIGNED;
-    case CJI_SIM_FAULT_SPACE: return CUJIT_SIM_FAULT_SPACE;
-    case CJI_SIM_FAULT_PC: return CUJIT_SIM_FAULT_PC;
-    case CJI_SIM_FAULT_TRAP: return CUJIT_SIM_FAULT_TRAP;
-    case CJI_SIM_FAULT_ASSERT: return CUJIT_SIM_FAULT_ASSERT;
-    case CJI_SIM_FAULT_BARRIER: return CUJIT_SIM_FAULT_BARRIER;
-    case CJI_SIM_FAULT_SYNC: return CUJIT_SIM_FAULT_SYNC;
-    case CJI_SIM_FAULT_STACK: return CUJIT_SIM_FAULT_STACK;
-    case CJI_SIM_FAULT_NOMEM: return CUJIT_SIM_FAULT_OUT_OF_MEMORY;
+    case CJI_EXEC_FAULT_NONE:
+    case CJI_EXEC_FAULT_CANCELLED: break;
+    case CJI_EXEC_FAULT_ADDRESS: return CUJIT_SIM_FAULT_ADDRESS;
+    case CJI_EXEC_FAULT_MISALIGNED: return CUJIT_SIM_FAULT_MISALIGNED;
+    case CJI_EXEC_FAULT_SPACE: return CUJIT_SIM_FAULT_SPACE;
+    case CJI_EXEC_FAULT_PC: return CUJIT_SIM_FAULT_PC;
+    case CJI_EXEC_FAULT_TRAP: return CUJIT_SIM_FAULT_TRAP;
+    case CJI_EXEC_FAULT_ASSERT: return CUJIT_SIM_FAULT_ASSERT;
+    case CJI_EXEC_FAULT_BARRIER: return CUJIT_SIM_FAULT_BARRIER;
+    case CJI_EXEC_FAULT_SYNC: return CUJIT_SIM_FAULT_SYNC;
+    case CJI_EXEC_FAULT_STACK: return CUJIT_SIM_FAULT_STACK;
+    case CJI_EXEC_FAULT_NOMEM: return CUJIT_SIM_FAULT_OUT_OF_MEMORY;
     }
     return CUJIT_SIM_FAULT_NONE;
 }
@@ -244,11 +244,11 @@ void cji_sim_kernel_print(void *ctx, const char *text, size_t bytes)
 }
 
 /* Without the lock. */
-cji_sim_grid *cji_sim_launch_open(sim_op *op)
+cji_exec_grid *cji_sim_launch_open(sim_op *op)
 {
     const sim_work *w = op->work;
     sim_ctx *c = op->ctx;
-    cji_sim_launch l = { .program = w->launch.func->module->program, .kernel = w->launch.func->kernel, .dynamic_shared = w->launch.shared,
+    cji_exec_launch l = { .program = w->launch.func->module->program, .kernel = w->launch.func->kernel, .dynamic_shared = w->launch.shared,
                          .params = w->launch.params, .memory = { cji_sim_memory_find, cji_sim_kernel_print, c }, .cooperative = w->launch.cooperative,
                          .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
                          .sm_count = (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .condition = cji_sim_condition_set,
@@ -263,7 +263,7 @@ cji_sim_grid *cji_sim_launch_open(sim_op *op)
         if (p) memset(p, 0, SIM_WORKSPACE);
         l.workspace = op->workspace;
     }
-    cji_sim_grid *g = r ? NULL : cji_sim_grid_open(&l);
+    cji_exec_grid *g = r ? NULL : cji_exec_grid_open(&l);
     if (!g) {
         char sentence[160];
         snprintf(sentence, sizeof sentence, "no memory to run kernel %.80s", w->launch.func->kernel->name);
@@ -276,7 +276,7 @@ cji_sim_grid *cji_sim_launch_open(sim_op *op)
     return g;
 }
 
-static void sim_fault_describe(const cji_sim_fault *f, const sim_op *op, cujit_sim_fault_info *info)
+static void sim_fault_describe(const cji_exec_fault *f, const sim_op *op, cujit_sim_fault_info *info)
 {
     sim_range r;
     *info = (cujit_sim_fault_info){ .size = sizeof *info, .code = (int)sim_fault_code(f->kind), .kind = sim_fault_kind(f->kind),
@@ -285,7 +285,7 @@ static void sim_fault_describe(const cji_sim_fault *f, const sim_op *op, cujit_s
     snprintf(info->sentence, sizeof info->sentence, "%s", f->sentence);
     memcpy(info->block, f->block, sizeof info->block);
     memcpy(info->thread, f->thread, sizeof info->thread);
-    if (f->kind == CJI_SIM_FAULT_ADDRESS && cji_sim_space_find(f->address, &r)) {
+    if (f->kind == CJI_EXEC_FAULT_ADDRESS && cji_sim_space_find(f->address, &r)) {
         info->allocation = r.lo;
         info->allocation_bytes = r.bytes;
     }
@@ -294,13 +294,13 @@ static void sim_fault_describe(const cji_sim_fault *f, const sim_op *op, cujit_s
 /* Under the lock; no thread works on it any more. */
 void cji_sim_launch_close(sim_op *op)
 {
-    const cji_sim_fault *fault = cji_sim_grid_fault(op->grid);
+    const cji_exec_fault *fault = cji_exec_grid_fault(op->grid);
     if (sim_fault_code(fault->kind)) {
         cujit_sim_fault_info info;
         sim_fault_describe(fault, op, &info);
         cji_sim_ctx_poison(op->ctx, &info);
     }
-    cji_sim_grid_close(op->grid);
+    cji_exec_grid_close(op->grid);
     op->grid = NULL;
     if (op->workspace) cji_sim_space_drop(op->workspace, SIM_DEVICE, NULL);
     op->workspace = 0;

@@ -240,8 +240,8 @@ static CUresult sim_link_complete(sim_link *l, cji_text *log)
         cji_text_printf(log, "nothing to link: no input was added\n");
         return CUDA_ERROR_INVALID_VALUE;
     }
-    cji_sim_text *text = cji_zalloc(n * sizeof *text);
-    cji_sim_program *program = NULL;
+    cji_exec_text *text = cji_zalloc(n * sizeof *text);
+    cji_exec_program *program = NULL;
     if (!text) return CUDA_ERROR_OUT_OF_MEMORY;
     n = 0;
     for (size_t i = 0; i < l->n; i++) {
@@ -249,7 +249,7 @@ static CUresult sim_link_complete(sim_link *l, cji_text *log)
         n += l->input[i].n;
     }
     CUresult r = cji_sim_module_build(text, n, &program, log);
-    if (!r) cji_sim_program_free(program);
+    if (!r) cji_exec_program_free(program);
     if (!r && !cji_sim_container_make(text, n, &l->cubin, &l->cubin_bytes)) r = CUDA_ERROR_OUT_OF_MEMORY;
     cji_free(text, n * sizeof *text);
     return r;

@@ -56,7 +56,7 @@ unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t byt
 bool cji_sim_space_is_host(uint64_t address);                              /* pinned, registered or managed */
 bool cji_sim_space_is_outside(uint64_t address);                           /* the host, or another process, may write to it */
 bool cji_sim_space_why(uint64_t address, char *why, size_t size);          /* end of a sentence that begins with the address; true: was freed */
-bool cji_sim_memory_find(void *ctx, uint64_t address, cji_sim_span *span, char *why, size_t size);   /* for the engine */
+bool cji_sim_memory_find(void *ctx, uint64_t address, cji_exec_span *span, char *why, size_t size);   /* for the engine */
 void cji_sim_kernel_print(void *ctx, const char *text, size_t bytes);
 void cji_sim_space_end(void);
 

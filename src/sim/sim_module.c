@@ -16,7 +16,7 @@ void cji_sim_module_drop(sim_module *m)
     else sim.modules = m->next;
     if (m->next) m->next->prev = m->prev;
     if (m->image && m->ctx->alive && m->ctx->id == m->ctx_id) cji_sim_space_drop(m->image, SIM_DEVICE, NULL);
-    if (m->program) cji_sim_program_free(m->program);
+    if (m->program) cji_exec_program_free(m->program);
     cji_free(m->func, m->nfunc * sizeof *m->func);
     cji_free(m, sizeof *m);
 }
@@ -31,14 +31,14 @@ void cji_sim_module_forget(sim_module *m)
 
 static bool sim_module_funcs(sim_module *m)
 {
-    size_t n = cji_sim_program_kernels(m->program);
+    size_t n = cji_exec_program_kernels(m->program);
     m->func = n ? cji_zalloc(n * sizeof *m->func) : NULL;
     if (n && !m->func) return false;
     m->nfunc = n;
     for (size_t i = 0; i < n; i++) {
         sim_func *f = &m->func[i];
         f->module = m;
-        f->kernel = cji_sim_program_kernel_at(m->program, i);
+        f->kernel = cji_exec_program_kernel_at(m->program, i);
         int room = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - (int)f->kernel->static_shared;
         f->max_dynamic = room > 0 ? room : 0;
         f->carveout = -1;
@@ -48,7 +48,7 @@ static bool sim_module_funcs(sim_module *m)
 }
 
 /* Under the lock; takes over the program when it succeeds. */
-static CUresult sim_module_make(sim_ctx *c, cji_sim_program *program, sim_module **out)
+static CUresult sim_module_make(sim_ctx *c, cji_exec_program *program, sim_module **out)
 {
     sim_module *m = cji_zalloc(sizeof *m);
     if (!m || !cji_sim_handle_add(SIM_MODULE, m)) {
@@ -62,7 +62,7 @@ static CUresult sim_module_make(sim_ctx *c, cji_sim_program *program, sim_module
     m->next = sim.modules;
     if (m->next) m->next->prev = m;
     sim.modules = m;
-    m->image_bytes = cji_sim_program_image_bytes(program);
+    m->image_bytes = cji_exec_program_image_bytes(program);
     CUresult r = CUDA_SUCCESS;
     if (m->image_bytes) r = cji_sim_space_alloc(c->dev, c, m->image_bytes, NULL, true, &m->image);
     if (!r && !sim_module_funcs(m)) r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -73,7 +73,7 @@ static CUresult sim_module_make(sim_ctx *c, cji_sim_program *program, sim_module
     }
     unsigned char *host = m->image_bytes ? cji_sim_space_at(c, m->image, m->image_bytes) : NULL;
     if (host) memset(host, 0, m->image_bytes);
-    cji_sim_program_place(program, m->image, host);
+    cji_exec_program_place(program, m->image, host);
     *out = m;
     return CUDA_SUCCESS;
 }
@@ -84,7 +84,7 @@ static CUresult sim_module_load(CUmodule *out, const void *data, const sim_optio
     sim_ctx *c;
     cji_text log = { 0 };
     sim_image image;
-    cji_sim_program *program = NULL;
+    cji_exec_program *program = NULL;
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
@@ -99,9 +99,9 @@ static CUresult sim_module_load(CUmodule *out, const void *data, const sim_optio
         sim_lock();
         r = !c->alive || c->id != id ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sim_module_make(c, program, &m);
         if (!r) *out = (CUmodule)m;
-        if (!r && cji_sim_program_vars(program)) cji_sim_capture_unsafe_load();   /* its variables are written */
+        if (!r && cji_exec_program_vars(program)) cji_sim_capture_unsafe_load();   /* its variables are written */
         sim_unlock();
-        if (r) cji_sim_program_free(program);
+        if (r) cji_exec_program_free(program);
     }
     if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuModuleLoadData: %.400s", cji_text_str(&log));
     cji_sim_jit_options_finish(o, "", cji_text_str(&log));
@@ -165,7 +165,7 @@ CUresult cji_sim_cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule h, c
     sim_lock();
     CUresult r = sim_module_of(h, &m);
     if (!r) {
-        const cji_sim_var *v = cji_sim_program_var(m->program, name);
+        const cji_exec_var *v = cji_exec_program_var(m->program, name);
         if (!v) r = CUDA_ERROR_NOT_FOUND;
         for (size_t i = 0; !v && i < m->nfunc; i++)
             if (strcmp(m->func[i].kernel->name, name) == 0) r = CUDA_ERROR_INVALID_VALUE;   /* a name, but of a function */

@@ -16,18 +16,18 @@ CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **valu
 void cji_sim_jit_options_finish(const sim_options *o, const char *info, const char *error);
 
 /* An image is PTX text or a container of PTX texts, made by cuLinkComplete. */
-typedef struct sim_image { cji_sim_text *text; size_t n; void *copy; size_t copy_bytes; } sim_image;
+typedef struct sim_image { cji_exec_text *text; size_t n; void *copy; size_t copy_bytes; } sim_image;
 CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log);   /* bytes 0: unknown */
 void cji_sim_image_free(sim_image *i);
 void cji_sim_link_forget(void *link);
-bool cji_sim_container_make(const cji_sim_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
-CUresult cji_sim_check_heads(const cji_sim_text *text, size_t n, cji_text *log);             /* .version and .target of each */
+bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
+CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log);             /* .version and .target of each */
 /* Reads, links and predecodes; what the driver's compiler would answer, with its log. */
-CUresult cji_sim_module_build(const cji_sim_text *text, size_t n, cji_sim_program **out, cji_text *log);
+CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log);
 
 struct sim_func {
     sim_module *module;
-    const cji_sim_kernel *kernel;
+    const cji_exec_kernel *kernel;
     int max_dynamic, carveout, nonportable, policy, cluster[3];
     CUfunc_cache cache;
 };
@@ -36,7 +36,7 @@ struct sim_module {
     sim_ctx *ctx;
     sim_module *next, *prev;         /* sim.modules */
     unsigned refs;                  /* the handle, and each work that launches one of its kernels */
-    cji_sim_program *program;
+    cji_exec_program *program;
     uint64_t ctx_id;                /* the context may have begun a new life */
     CUdeviceptr image;
     uint64_t image_bytes;

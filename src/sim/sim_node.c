@@ -203,7 +203,7 @@ CUresult cji_sim_cuGraphKernelNodeGetParams(CUgraphNode h, CUDA_KERNEL_NODE_PARA
     CUresult r = sim_node_typed(h, CU_GRAPH_NODE_TYPE_KERNEL, &n);
     if (!r) {
         sim_work *w = n->work;
-        const cji_sim_kernel *k = w->launch.func->kernel;
+        const cji_exec_kernel *k = w->launch.func->kernel;
         if (!n->param && k->nparam) {
             n->param = cji_zalloc(k->nparam * sizeof *n->param);
             n->nparam = n->param ? k->nparam : 0;
@@ -259,7 +259,7 @@ CUresult cji_sim_cuGraphKernelNodeGetAttribute(CUgraphNode h, CUkernelNodeAttrID
 static CUresult sim_node_reshape(sim_node *n, const sim_shape *s)
 {
     sim_work *old = n->work, *w;
-    const cji_sim_kernel *k = old->launch.func->kernel;
+    const cji_exec_kernel *k = old->launch.func->kernel;
     size_t bytes = k->param_bytes;
     void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, old->launch.params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
     CUresult r = cji_sim_launch_work(old->launch.func, s, NULL, extra, &w);

@@ -76,7 +76,7 @@ struct sim_op {
     sim_op *next_ready, *prev_ready;
     sim_op *next, *prev;             /* ctx->first */
     sim_op **succ; size_t nsucc, cap;
-    cji_sim_grid *grid;
+    cji_exec_grid *grid;
     CUdeviceptr workspace;          /* of a cooperative grid */
 };
 
@@ -124,7 +124,7 @@ void cji_sim_mem_op_run(sim_op *op, const sim_work *w);   /* sim_mem_op.c; of a 
 bool cji_sim_mem_ops_alike(const sim_work *v, const sim_work *w);   /* as many of the same kinds in the same order */
 void cji_sim_free_run(sim_op *op, const sim_work *w);
 void cji_sim_host_run(sim_op *op, const sim_work *w);
-cji_sim_grid *cji_sim_launch_open(sim_op *op);                 /* sim_launch.c; NULL: the context has been given the fault */
+cji_exec_grid *cji_sim_launch_open(sim_op *op);                 /* sim_launch.c; NULL: the context has been given the fault */
 void cji_sim_launch_close(sim_op *op);
 
 /* ---- Turns of host functions (sim_host_func.c), under the lock -------------------------------------------------------- */

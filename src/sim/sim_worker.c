@@ -92,7 +92,7 @@ static void sim_join_grid(sim_op *op)
     op->inside++;
     if (--op->room == 0) sim_unlist(op);
     sim_unlock();
-    cji_sim_grid_work(op->grid);
+    cji_exec_grid_work(op->grid);
     sim_lock();
     sim_leave_grid(op);
 }
@@ -101,8 +101,8 @@ static void sim_do_grid(sim_op *op)
 {
     op->inside = 1;
     sim_unlock();
-    cji_sim_grid *g = cji_sim_launch_open(op);
-    uint32_t width = g ? cji_sim_grid_width(g) : 0;
+    cji_exec_grid *g = cji_sim_launch_open(op);
+    uint32_t width = g ? cji_exec_grid_width(g) : 0;
     sim_lock();
     if (!g) {
         op->inside = 0;
@@ -119,7 +119,7 @@ static void sim_do_grid(sim_op *op)
         cji_sim_queue_balance(0);
     }
     sim_unlock();
-    cji_sim_grid_work(g);
+    cji_exec_grid_work(g);
     sim_lock();
     sim_leave_grid(op);
 }

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2016
 set -eu
 files=$(find include src tools tests examples bench -type f \
-    \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' -o -name '*.map' -o -name '*.cc' \) | sort)
+    \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.sh' -o -name '*.map' -o -name '*.cc' \) | sort)
 # shellcheck disable=SC2086
 ${AWK:-awk} '
     FNR == 1 { if (name) done_with(); name = FILENAME; width = name ~ /\.def$/ || name ~ /src\/ptx\/isa\// ? 100000 : 200 }
@@ -12,8 +12,21 @@ ${AWK:-awk} '
     /\t/ { bad("holds a tab") }
     /\r/ { bad("has a carriage return") }
     length($0) > width { bad("is longer than " width " characters") }
+    name !~ /\.(sh|def|map)$/ { braces() }
     name !~ /\.(sh|def|map)$/ && /TO[D]O|FIX[M]E|(^|[^X])XX[X]([^X]|$)/ { bad("is not finished") }
     END { done_with(); exit failed }
+    # A function begins in the first column; its opening brace has a line of its own, or the body is on one line.
+    function braces(   line) {
+        if (FNR == 1) head = 0
+        line = $0
+        sub(/[ ]*\/\*.*\*\/$/, "", line)
+        if (line ~ /^[A-Za-z_]/ && line ~ /\(/ && line !~ /^(typedef|namespace|extern "C")/) { head = 1; open = 0 }
+        if (!head) return
+        open += gsub(/\(/, "(", line) - gsub(/\)/, ")", line)
+        if (open > 0) return
+        head = 0
+        if (line ~ /\)( [a-z_]+)* \{$/ && line !~ /= *\(?[A-Za-z_]*\)? *\{$/) bad("opens a function: its brace has a line of its own")
+    }
     function bad(what) { printf "%s:%d: the line %s\n", name, FNR, what; failed = 1 }
     function done_with() {
         if (name ~ /\.c$/ && name !~ /isa_data/ && last > 800) { printf "%s:%d: the file is longer than 800 lines: split it\n", name, last; failed = 1 }

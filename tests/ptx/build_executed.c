@@ -14,12 +14,12 @@
 enum { SLOTS = 512, MEMORY = 0x10000000 };
 static uint64_t memory[2 * SLOTS];     /* what the kernel reads, then what it writes */
 
-static bool find_memory(void *user, uint64_t address, cji_sim_span *span, char *why, size_t size)
+static bool find_memory(void *user, uint64_t address, cji_exec_span *span, char *why, size_t size)
 {
     (void)user;
     if (size) *why = 0;
     if (address < MEMORY || address >= MEMORY + sizeof memory) return false;
-    *span = (cji_sim_span){ MEMORY, MEMORY + sizeof memory, (unsigned char *)memory, false };
+    *span = (cji_exec_span){ .lo = MEMORY, .hi = MEMORY + sizeof memory, .host = (unsigned char *)memory };
     return true;
 }
 
@@ -30,18 +30,18 @@ static void run(cj_ptx *m, uint32_t threads, const char *name)
     const char *text;
     size_t bytes;
     cji_text log = { 0 };
-    cji_sim_fault fault;
+    cji_exec_fault fault;
     if (cj_ptx_print(m, 0, &text, &bytes) != CJ_OK) tap_bail("%s: %s", name, cj_error_of(m)->message);
-    const cji_sim_text source = { name, text, bytes };
-    cji_sim_program *p = cji_sim_program_make(&source, 1, &log);
+    const cji_exec_text source = { name, text, bytes };
+    cji_exec_program *p = cji_exec_program_make(&source, 1, &log);
     if (!p) tap_bail("%s: %s", name, cji_text_str(&log));
-    cji_sim_program_place(p, 0, NULL);
-    const cji_sim_launch launch = { .program = p, .kernel = cji_sim_program_kernel(p, "k"), .grid = { 1, 1, 1 }, .block = { threads, 1, 1 },
+    cji_exec_program_place(p, 0, NULL);
+    const cji_exec_launch launch = { .program = p, .kernel = cji_exec_program_kernel(p, "k"), .grid = { 1, 1, 1 }, .block = { threads, 1, 1 },
                                     .params = params, .memory = { .find = find_memory } };
     memset(&fault, 0, sizeof fault);
-    bool ran = cji_sim_run(&launch, &fault);
+    bool ran = cji_exec_run(&launch, &fault);
     tap_ok(ran, "%s runs%s%s", name, ran ? "" : ": ", fault.sentence);
-    cji_sim_program_free(p);
+    cji_exec_program_free(p);
     cji_text_free(&log);
     cj_ptx_free(m);
 }

@@ -1,35 +1,53 @@
-/* The software arithmetic of the CPU device gives IEEE results in all roundings and formats: against the compiler's own operations for
- * round-to-nearest, and against exact sums and products in wider types for the directed roundings. */
+/* The software arithmetic of the CPU device gives IEEE results in all roundings and formats:
+ * against the compiler's own operations for round-to-nearest, and against exact sums and products
+ * in wider types for the directed roundings. */
 #include <math.h>
 
 #include "../../src/sim/exec/fp_soft.h"
 #include "../tap.h"
 
 static uint64_t soft_seed = 88172645463325252u;
-static uint64_t soft_rand(void) {
+static uint64_t soft_rand(void)
+{
     soft_seed ^= soft_seed << 13;
     soft_seed ^= soft_seed >> 7;
     soft_seed ^= soft_seed << 17;
     return soft_seed * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-static const uint32_t special32[] = { 0, 0x80000000, 1, 0x80000001, 0x7fffff, 0x800000, 0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001,
-                                      0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x00ffffff, 0x40490fdb };
-static const uint64_t special64[] = { 0, UINT64_C(1) << 63, 1, UINT64_C(0x8000000000000001), UINT64_C(0xfffffffffffff),
-                                      UINT64_C(0x10000000000000), UINT64_C(0x3ff0000000000000), UINT64_C(0xbff0000000000000),
-                                      UINT64_C(0x3fefffffffffffff), UINT64_C(0x3ff0000000000001), UINT64_C(0x7fefffffffffffff),
-                                      UINT64_C(0xffefffffffffffff), UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000),
-                                      UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff8000000000123) };
+static const uint32_t special32[] = { 0,          0x80000000, 1,          0x80000001, 0x7fffff,   0x800000,
+                                      0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001, 0x7f7fffff, 0xff7fffff,
+                                      0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x00ffffff, 0x40490fdb };
+static const uint64_t special64[] = { 0,
+                                      UINT64_C(1) << 63,
+                                      1,
+                                      UINT64_C(0x8000000000000001),
+                                      UINT64_C(0xfffffffffffff),
+                                      UINT64_C(0x10000000000000),
+                                      UINT64_C(0x3ff0000000000000),
+                                      UINT64_C(0xbff0000000000000),
+                                      UINT64_C(0x3fefffffffffffff),
+                                      UINT64_C(0x3ff0000000000001),
+                                      UINT64_C(0x7fefffffffffffff),
+                                      UINT64_C(0xffefffffffffffff),
+                                      UINT64_C(0x7ff0000000000000),
+                                      UINT64_C(0xfff0000000000000),
+                                      UINT64_C(0x7ff8000000000000),
+                                      UINT64_C(0x7ff8000000000123) };
 #define N32 (sizeof special32 / sizeof *special32)
 #define N64 (sizeof special64 / sizeof *special64)
 
-static float pick32(void) {
+static float pick32(void)
+{
     uint64_t r = soft_rand();
     if (r % 8 == 0) return cji_f32_of(special32[(r >> 8) % N32]);
     if (r % 8 < 4) return cji_f32_of((uint32_t)(r >> 32));
-    return cji_f32_of((uint32_t)(r >> 40) % 0x800000 | (uint32_t)(127 - 20 + (r >> 8) % 40) << 23 | (uint32_t)(r >> 63) << 31);
+    return cji_f32_of((uint32_t)(r >> 40) % 0x800000 | (uint32_t)(127 - 20 + (r >> 8) % 40) << 23 |
+                      (uint32_t)(r >> 63) << 31);
 }
-static double pick64(void) {
+
+static double pick64(void)
+{
     uint64_t r = soft_rand(), e = soft_rand();
     if (e % 8 == 0) return cji_f64_of(special64[(e >> 8) % N64]);
     if (e % 8 < 4) return cji_f64_of(r);
@@ -37,12 +55,16 @@ static double pick64(void) {
 }
 
 static bool same32(uint64_t got, float want) { return isnan(want) ? got == 0x7fffffff : got == cji_f32_bits(want); }
-static bool same64(uint64_t got, double want) { return isnan(want) ? isnan(cji_f64_of(got)) : got == cji_f64_bits(want); }
+static bool same64(uint64_t got, double want)
+{
+    return isnan(want) ? isnan(cji_f64_of(got)) : got == cji_f64_bits(want);
+}
 
 enum { OP_ADD, OP_MUL, OP_FMA, OP_DIV, OP_SQRT, OP_N };
 static const char *const op_names[] = { "add", "mul", "fma", "div", "sqrt" };
 
-static uint64_t soft(cji_fp_format f, int op, uint64_t a, uint64_t b, uint64_t c, cji_fp_round r) {
+static uint64_t soft(cji_fp_format f, int op, uint64_t a, uint64_t b, uint64_t c, cji_fp_round r)
+{
     switch (op) {
     case OP_ADD: return cji_fp_add(f, a, b, r);
     case OP_MUL: return cji_fp_mul(f, a, b, r);
@@ -52,22 +74,34 @@ static uint64_t soft(cji_fp_format f, int op, uint64_t a, uint64_t b, uint64_t c
     }
 }
 
-/* The C library's fma; Valgrind's is wrong about zeros: nothing to compare with there, so the answer is the one under test. */
-static double soft_fma(double x, double y, double z) {
+/* The C library's fma; Valgrind's is wrong about zeros: nothing to compare with there, so the
+ * answer is the one under test. */
+static double soft_fma(double x, double y, double z)
+{
     double r = fma(x, y, z);
     bool trusted = !tap_under_valgrind() || (r != 0 && z != 0 && x != 0 && y != 0);
-    return trusted ? r : cji_f64_of(cji_fp_fma(CJI_FP_F64, cji_f64_bits(x), cji_f64_bits(y), cji_f64_bits(z), CJI_FP_RN));
+    return trusted ? r
+                   : cji_f64_of(cji_fp_fma(CJI_FP_F64, cji_f64_bits(x), cji_f64_bits(y), cji_f64_bits(z), CJI_FP_RN));
 }
 
-static void nearest(int n) {
+static void nearest(int n)
+{
     for (int op = 0; op < OP_N; op++) {
         int bad32 = 0, bad64 = 0;
         for (int i = 0; i < n; i++) {
             volatile float a = pick32(), b = pick32(), c = pick32();
-            float want = op == OP_ADD ? a + b : op == OP_MUL ? a * b : op == OP_FMA ? (float)cji_fma_odd(a, b, c) : op == OP_DIV ? a / b : sqrtf(a);
+            float want = op == OP_ADD   ? a + b
+                         : op == OP_MUL ? a * b
+                         : op == OP_FMA ? (float)cji_fma_odd(a, b, c)
+                         : op == OP_DIV ? a / b
+                                        : sqrtf(a);
             bad32 += !same32(soft(CJI_FP_F32, op, cji_f32_bits(a), cji_f32_bits(b), cji_f32_bits(c), CJI_FP_RN), want);
             volatile double x = pick64(), y = pick64(), z = pick64();
-            double wide = op == OP_ADD ? x + y : op == OP_MUL ? x * y : op == OP_FMA ? soft_fma(x, y, z) : op == OP_DIV ? x / y : sqrt(x);
+            double wide = op == OP_ADD   ? x + y
+                          : op == OP_MUL ? x * y
+                          : op == OP_FMA ? soft_fma(x, y, z)
+                          : op == OP_DIV ? x / y
+                                         : sqrt(x);
             bad64 += !same64(soft(CJI_FP_F64, op, cji_f64_bits(x), cji_f64_bits(y), cji_f64_bits(z), CJI_FP_RN), wide);
         }
         tap_is_int(bad32, 0, "%s.rn.f32 is the compiler's", op_names[op]);
@@ -76,7 +110,8 @@ static void nearest(int n) {
 }
 
 /* sign of (exact result - r), where the exact result or an equivalent of it fits in 113 bits */
-static int beyond(int op, double a, double b, double c, double r) {
+static int beyond(int op, double a, double b, double c, double r)
+{
     __float128 d;
     switch (op) {
     case OP_ADD: d = (__float128)a + b - r; break;
@@ -88,11 +123,13 @@ static int beyond(int op, double a, double b, double c, double r) {
     return d > 0 ? 1 : d < 0 ? -1 : 0;
 }
 
-static double next_of(double x, bool up, bool is64) {
+static double next_of(double x, bool up, bool is64)
+{
     return is64 ? nextafter(x, up ? INFINITY : -INFINITY) : (double)nextafterf((float)x, up ? INFINITY : -INFINITY);
 }
 
-static double directed_want(int op, double a, double b, double c, double rn, cji_fp_round r, bool is64) {
+static double directed_want(int op, double a, double b, double c, double rn, cji_fp_round r, bool is64)
+{
     int side = beyond(op, a, b, c, rn);
     if (side == 0) return rn;
     bool up = r == CJI_FP_RP || (r == CJI_FP_RZ && (rn < 0 || (rn == 0 && side < 0)));
@@ -101,7 +138,8 @@ static double directed_want(int op, double a, double b, double c, double rn, cji
     return rn;
 }
 
-static void directed(int n) {
+static void directed(int n)
+{
     static const char *const names[] = { "rn", "rz", "rm", "rp" };
     for (int op = 0; op < OP_N; op++)
         for (int r = CJI_FP_RZ; r <= CJI_FP_RP; r++) {
@@ -114,14 +152,16 @@ static void directed(int n) {
                 if (op == OP_SQRT) a = fabsf(a);
                 uint64_t ia = cji_f32_bits(a), ib = cji_f32_bits(b), ic = cji_f32_bits(c);
                 double rn = cji_f32_of((uint32_t)soft(CJI_FP_F32, op, ia, ib, ic, CJI_FP_RN));
-                bad32 += !same32(soft(CJI_FP_F32, op, ia, ib, ic, (cji_fp_round)r), (float)directed_want(op, a, b, c, rn, (cji_fp_round)r, false));
+                bad32 += !same32(soft(CJI_FP_F32, op, ia, ib, ic, (cji_fp_round)r),
+                                 (float)directed_want(op, a, b, c, rn, (cji_fp_round)r, false));
                 double x = cji_f64_of((u & UINT64_C(0x800fffffffffffff)) | (1020 + (w >> 8) % 6) << 52);
                 double y = cji_f64_of((v & UINT64_C(0x800fffffffffffff)) | (1020 + (w >> 16) % 6) << 52);
                 double z = cji_f64_of((w & UINT64_C(0x800fffffffffffff)) | (1020 + (v >> 16) % 6) << 52);
                 if (op == OP_SQRT) x = fabs(x);
                 uint64_t ix = cji_f64_bits(x), iy = cji_f64_bits(y), iz = cji_f64_bits(z);
                 double rn64 = cji_f64_of(soft(CJI_FP_F64, op, ix, iy, iz, CJI_FP_RN));
-                bad64 += !same64(soft(CJI_FP_F64, op, ix, iy, iz, (cji_fp_round)r), directed_want(op, x, y, z, rn64, (cji_fp_round)r, true));
+                bad64 += !same64(soft(CJI_FP_F64, op, ix, iy, iz, (cji_fp_round)r),
+                                 directed_want(op, x, y, z, rn64, (cji_fp_round)r, true));
             }
             tap_is_int(bad32, 0, "%s.%s.f32 is exact", op_names[op], names[r]);
             tap_is_int(bad64, 0, "%s.%s.f64 is exact", op_names[op], names[r]);
@@ -137,8 +177,10 @@ static const struct { const char *name; cji_fp_format f; int op; uint64_t a, b, 
     { "overflow under rm stays finite", CJI_FP_F32, OP_ADD, 0x7f7fffff, 0x7f7fffff, 0, 0x7f7fffff, CJI_FP_RM },
     { "negative overflow under rm", CJI_FP_F32, OP_ADD, 0xff7fffff, 0xff7fffff, 0, 0xff800000, CJI_FP_RM },
     { "inf - inf is the canonical NaN", CJI_FP_F32, OP_ADD, 0x7f800000, 0xff800000, 0, 0x7fffffff, CJI_FP_RN },
-    { "f64 inf - inf", CJI_FP_F64, OP_ADD, UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000), 0, UINT64_C(0xfff8000000000000), CJI_FP_RN },
-    { "f64 keeps a payload", CJI_FP_F64, OP_MUL, UINT64_C(0x7ff8000000000123), 0, 0, UINT64_C(0x7ff8000000000123), CJI_FP_RN },
+    { "f64 inf - inf", CJI_FP_F64, OP_ADD, UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000), 0,
+      UINT64_C(0xfff8000000000000), CJI_FP_RN },
+    { "f64 keeps a payload", CJI_FP_F64, OP_MUL, UINT64_C(0x7ff8000000000123), 0, 0, UINT64_C(0x7ff8000000000123),
+      CJI_FP_RN },
     { "0 / 0", CJI_FP_F32, OP_DIV, 0, 0, 0, 0x7fffffff, CJI_FP_RN },
     { "1 / 0", CJI_FP_F32, OP_DIV, 0x3f800000, 0x80000000, 0, 0xff800000, CJI_FP_RN },
     { "underflow under rp is the least subnormal", CJI_FP_F32, OP_MUL, 1, 1, 0, 1, CJI_FP_RP },
@@ -182,7 +224,15 @@ static const struct { const char *name; cji_fp_format to, from; uint64_t a, want
     { "ue8m0 of 1.5 rounds to zero", CJI_FP_UE8M0, CJI_FP_F32, 0x3fc00000, 0x7f, CJI_FP_RZ, true },
 };
 
-static const struct { const char *name; cji_fp_format f; uint64_t a; unsigned bits; bool is_signed; cji_fp_round r; uint64_t want; } ints[] = {
+static const struct {
+    const char *name;
+    cji_fp_format f;
+    uint64_t a;
+    unsigned bits;
+    bool is_signed;
+    cji_fp_round r;
+    uint64_t want;
+} ints[] = {
     { "2.5 to s32 rni", CJI_FP_F32, 0x40200000, 32, true, CJI_FP_RN, 2 },
     { "-2.5 to s32 rmi", CJI_FP_F32, 0xc0200000, 32, true, CJI_FP_RM, 0xfffffffd },
     { "-2.5 to s32 rzi", CJI_FP_F32, 0xc0200000, 32, true, CJI_FP_RZ, 0xfffffffe },
@@ -200,24 +250,29 @@ static const struct { const char *name; cji_fp_format f; uint64_t a; unsigned bi
     { "-2^63 to s64", CJI_FP_F32, 0xdf000000, 64, true, CJI_FP_RZ, UINT64_C(1) << 63 },
 };
 
-int main(void) {
+int main(void)
+{
     tap_plan(0);
     int n = tap_is_slow() ? 400 : 8000;
     nearest(n);
     directed(n / 4);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        tap_is_uint(soft(rows[i].f, rows[i].op, rows[i].a, rows[i].b, rows[i].c, rows[i].r), rows[i].want, "%s", rows[i].name);
+        tap_is_uint(soft(rows[i].f, rows[i].op, rows[i].a, rows[i].b, rows[i].c, rows[i].r), rows[i].want, "%s",
+                    rows[i].name);
     for (size_t i = 0; i < sizeof cvts / sizeof *cvts; i++)
-        tap_is_uint(cji_fp_convert(cvts[i].to, cvts[i].from, cvts[i].a, cvts[i].r, cvts[i].sat), cvts[i].want, "%s", cvts[i].name);
+        tap_is_uint(cji_fp_convert(cvts[i].to, cvts[i].from, cvts[i].a, cvts[i].r, cvts[i].sat), cvts[i].want, "%s",
+                    cvts[i].name);
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
-        tap_is_uint(cji_fp_to_int(ints[i].f, ints[i].a, ints[i].bits, ints[i].is_signed, ints[i].r), ints[i].want, "%s", ints[i].name);
+        tap_is_uint(cji_fp_to_int(ints[i].f, ints[i].a, ints[i].bits, ints[i].is_signed, ints[i].r), ints[i].want, "%s",
+                    ints[i].name);
     int bad = 0;
     for (int i = 0; i < n; i++) {
         uint64_t v = soft_rand() >> (soft_rand() % 64);
         bad += cji_fp_from_int(CJI_FP_F32, v, true, CJI_FP_RN) != cji_f32_bits((float)(int64_t)v);
         bad += cji_fp_from_int(CJI_FP_F64, v, false, CJI_FP_RN) != cji_f64_bits((double)v);
         double x = pick64();
-        bad += !isnan(x) && cji_fp_convert(CJI_FP_F32, CJI_FP_F64, cji_f64_bits(x), CJI_FP_RN, false) != cji_f32_bits((float)x);
+        bad += !isnan(x) &&
+               cji_fp_convert(CJI_FP_F32, CJI_FP_F64, cji_f64_bits(x), CJI_FP_RN, false) != cji_f32_bits((float)x);
         bad += !isnan(x) && cji_fp_integral(CJI_FP_F64, cji_f64_bits(x), CJI_FP_RN) != cji_f64_bits(rint(x));
         bad += !isnan(x) && cji_fp_integral(CJI_FP_F64, cji_f64_bits(x), CJI_FP_RP) != cji_f64_bits(ceil(x));
     }

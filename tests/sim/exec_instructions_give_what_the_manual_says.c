@@ -1,21 +1,29 @@
-/* One instruction at a time: three 64-bit inputs in memory, one or two results. Each row runs with a full warp and with 19 lanes. */
+/* One instruction at a time: three 64-bit inputs in memory, one or two results. Each row runs with
+ * a full warp and with 19 lanes. */
 #include "exec_harness.h"
 
-/* In a row: %ra %rb %rc 32-bit, %da %db %dc 64-bit, %ha %hb %hc 16-bit, %fa.. f32, %ga.. f64, %pa (bit 0 of a), %pc (bit 0 of c); results: %d (64 bits) or %r (32), %h (16), %p. */
+/* In a row: %ra %rb %rc 32-bit, %da %db %dc 64-bit, %ha %hb %hc 16-bit, %fa.. f32, %ga.. f64, %pa
+ * (bit 0 of a), %pc (bit 0 of c); results: %d (64 bits) or %r (32), %h (16), %p. */
 static const char head[] = EX_HEAD
     ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 n)\n{\n"
-    ".reg .pred %p, %pa, %pb, %pc, %q, %part;\n.reg .b16 %h, %ha, %hb, %hc, %h2;\n.reg .b32 %r, %ra, %rb, %rc, %r2, %lane;\n.reg .b64 %d, %da, %db, %dc, %in, %out, %n, %at;\n"
+    ".reg .pred %p, %pa, %pb, %pc, %q, %part;\n.reg .b16 %h, %ha, %hb, %hc, %h2;\n"
+    ".reg .b32 %r, %ra, %rb, %rc, %r2, %lane;\n.reg .b64 %d, %da, %db, %dc, %in, %out, %n, %at;\n"
     ".reg .f32 %f, %fa, %fb, %fc;\n.reg .f64 %g, %ga, %gb, %gc;\n"
     "mov.u32 %lane, %tid.x;\nld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nld.param.u64 %n, [n];\n"
     "ld.global.b64 %da, [%in];\nld.global.b64 %db, [%in+8];\nld.global.b64 %dc, [%in+16];\n"
-    "cvt.u32.u64 %ra, %da;\ncvt.u32.u64 %rb, %db;\ncvt.u32.u64 %rc, %dc;\ncvt.u16.u64 %ha, %da;\ncvt.u16.u64 %hb, %db;\ncvt.u16.u64 %hc, %dc;\n"
+    "cvt.u32.u64 %ra, %da;\ncvt.u32.u64 %rb, %db;\ncvt.u32.u64 %rc, %dc;\ncvt.u16.u64 %ha, %da;\n"
+    "cvt.u16.u64 %hb, %db;\ncvt.u16.u64 %hc, %dc;\n"
     "mov.b32 %fa, %ra;\nmov.b32 %fb, %rb;\nmov.b32 %fc, %rc;\nmov.b64 %ga, %da;\nmov.b64 %gb, %db;\nmov.b64 %gc, %dc;\n"
     "and.b32 %r2, %ra, 1;\nsetp.ne.u32 %pa, %r2, 0;\nand.b32 %r2, %rc, 1;\nsetp.ne.u32 %pc, %r2, 0;\n"
-    "mov.b64 %d, 0;\nmov.b32 %r, 0;\nmov.b16 %h, 0;\nmov.b32 %f, 0f00000000;\nmov.b64 %g, 0d0000000000000000;\nsetp.ne.u32 %p, 0, 0;\nsetp.ne.u32 %q, 0, 0;\n";
-static const char *const tails[] = {
-    ['d'] = "", ['r'] = "cvt.u64.u32 %d, %r;\n", ['h'] = "cvt.u64.u16 %d, %h;\n", ['f'] = "mov.b32 %r, %f;\ncvt.u64.u32 %d, %r;\n", ['g'] = "mov.b64 %d, %g;\n",
-    ['p'] = "selp.b64 %d, 1, 0, %p;\n", ['q'] = "selp.b64 %d, 1, 0, %p;\nselp.b64 %at, 2, 0, %q;\nor.b64 %d, %d, %at;\n"
-};
+    "mov.b64 %d, 0;\nmov.b32 %r, 0;\nmov.b16 %h, 0;\nmov.b32 %f, 0f00000000;\nmov.b64 %g, 0d0000000000000000;\n"
+    "setp.ne.u32 %p, 0, 0;\nsetp.ne.u32 %q, 0, 0;\n";
+static const char *const tails[] = { ['d'] = "",
+                                     ['r'] = "cvt.u64.u32 %d, %r;\n",
+                                     ['h'] = "cvt.u64.u16 %d, %h;\n",
+                                     ['f'] = "mov.b32 %r, %f;\ncvt.u64.u32 %d, %r;\n",
+                                     ['g'] = "mov.b64 %d, %g;\n",
+                                     ['p'] = "selp.b64 %d, 1, 0, %p;\n",
+                                     ['q'] = "selp.b64 %d, 1, 0, %p;\nselp.b64 %at, 2, 0, %q;\nor.b64 %d, %d, %at;\n" };
 static const char foot[] = "mul.wide.u32 %at, %lane, 8;\nadd.s64 %at, %at, %out;\nst.global.b64 [%at], %d;\nret;\n}\n";
 
 #define F(x) UINT64_C(x)
@@ -28,7 +36,8 @@ static const struct { const char *text; char result; uint64_t a, b, c, want; } r
     { "add.cc.u32 %r, %ra, %rb;\naddc.u32 %r, 0, 0;", 'r', F(0xffffffff), 1, 0, 1 },
     { "sub.cc.u32 %r, %ra, %rb;\nsubc.u32 %r, 5, 0;", 'r', 1, 2, 0, 4 },
     { "add.cc.u64 %d, %da, %db;\naddc.u64 %d, 0, 0;", 'd', F(0xffffffffffffffff), 1, 0, 1 },
-    { "mad.lo.cc.u32 %r, %ra, %rb, %rc;\nmadc.hi.u32 %r, %ra, %rb, 0;", 'r', F(0xffffffff), F(0xffffffff), F(0xffffffff), F(0xffffffff) },
+    { "mad.lo.cc.u32 %r, %ra, %rb, %rc;\nmadc.hi.u32 %r, %ra, %rb, 0;", 'r', F(0xffffffff), F(0xffffffff),
+      F(0xffffffff), F(0xffffffff) },
     { "mul.hi.s32 %r, %ra, %rb;", 'r', F(0xffffffff), 5, 0, F(0xffffffff) },
     { "mul.hi.u32 %r, %ra, %rb;", 'r', F(0xffffffff), 5, 0, 4 },
     { "mul.hi.u64 %d, %da, %db;", 'd', F(0xffffffffffffffff), F(0xffffffffffffffff), 0, F(0xfffffffffffffffe) },
@@ -112,8 +121,10 @@ static const struct { const char *text; char result; uint64_t a, b, c, want; } r
     { "sub.f32 %f, %fa, %fb;", 'f', 0x7f800000, 0x7f800000, 0, 0x7fffffff },
     { "mul.rz.f32 %f, %fa, %fb;", 'f', 0x3f800001, 0x3f800001, 0, 0x3f800002 },
     { "fma.rn.f32 %f, %fa, %fb, %fc;", 'f', 0x3f800001, 0x3f800001, 0xbf800002, 0x28800000 },
-    { "fma.rm.f64 %g, %ga, %gb, %gc;", 'g', F(0x3ff0000000000000), F(0x3ff0000000000000), F(0xbff0000000000000), F(0x8000000000000000) },
-    { "fma.rn.f64 %g, %ga, %gb, %gc;", 'g', F(0x3ff0000000000001), F(0x3ff0000000000001), F(0xbff0000000000002), F(0x3970000000000000) },
+    { "fma.rm.f64 %g, %ga, %gb, %gc;", 'g', F(0x3ff0000000000000), F(0x3ff0000000000000), F(0xbff0000000000000),
+      F(0x8000000000000000) },
+    { "fma.rn.f64 %g, %ga, %gb, %gc;", 'g', F(0x3ff0000000000001), F(0x3ff0000000000001), F(0xbff0000000000002),
+      F(0x3970000000000000) },
     { "div.rn.f32 %f, %fa, %fb;", 'f', 0x3f800000, 0x40400000, 0, 0x3eaaaaab },
     { "div.rz.f64 %g, %ga, %gb;", 'g', F(0x4000000000000000), F(0x4008000000000000), 0, F(0x3fe5555555555555) },
     { "rcp.rn.f64 %g, %ga;", 'g', F(0x4008000000000000), 0, 0, F(0x3fd5555555555555) },
@@ -179,14 +190,25 @@ static const struct { const char *text; char result; uint64_t a, b, c, want; } r
 };
 
 /* All comparisons of all types with all outcomes: less, equal, greater, unordered. */
-static const char *const relations[] = { "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "lo", "ls", "hi", "hs" };
+static const char *const relations[] = { "eq",  "ne",  "lt",  "le",  "gt",  "ge", "equ", "neu", "ltu",
+                                         "leu", "gtu", "geu", "num", "nan", "lo", "ls",  "hi",  "hs" };
 static const struct { const char *type, *reg; bool flt, uns; uint64_t v[4]; } compared[] = {
-    { "s32", "r", false, false, { 0xffffffff, 0, 1, 0 } }, { "u32", "r", false, true, { 0, 1, UINT32_MAX, 0 } }, { "s64", "d", false, false, { UINT64_MAX, 0, 1, 0 } },
-    { "u64", "d", false, true, { 0, 1, UINT64_MAX, 0 } }, { "s16", "h", false, false, { 0xffff, 0, 1, 0 } }, { "u16", "h", false, true, { 0, 1, 0xffff, 0 } },
+    { "s32", "r", false, false, { 0xffffffff, 0, 1, 0 } },
+    { "u32", "r", false, true, { 0, 1, UINT32_MAX, 0 } },
+    { "s64", "d", false, false, { UINT64_MAX, 0, 1, 0 } },
+    { "u64", "d", false, true, { 0, 1, UINT64_MAX, 0 } },
+    { "s16", "h", false, false, { 0xffff, 0, 1, 0 } },
+    { "u16", "h", false, true, { 0, 1, 0xffff, 0 } },
     { "f32", "f", true, false, { 0xbf800000, 0, 0x3f800000, 0x7fc00000 } },
-    { "f64", "g", true, false, { UINT64_C(0xbff0000000000000), 0, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff8000000000000) } },
+    { "f64",
+      "g",
+      true,
+      false,
+      { UINT64_C(0xbff0000000000000), 0, UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff8000000000000) } },
 };
-static bool relation_holds(unsigned rel, int a, int b) { /* 3 is NaN */
+/* 3 is NaN */
+static bool relation_holds(unsigned rel, int a, int b)
+{
     bool un = a == 3 || b == 3;
     switch (rel) {
     case 0: return !un && a == b;
@@ -206,7 +228,8 @@ static bool relation_holds(unsigned rel, int a, int b) { /* 3 is NaN */
     }
 }
 
-static void comparisons(void) {
+static void comparisons(void)
+{
     for (size_t t = 0; t < sizeof compared / sizeof *compared; t++) {
         static char text[16384];
         size_t n = (size_t)snprintf(text, sizeof text, "%s", head);
@@ -214,17 +237,20 @@ static void comparisons(void) {
         uint64_t bit[18] = { 0 };
         for (unsigned r = 0; r < 18; r++) {
             if (compared[t].flt ? r >= 14 : (r >= 6 && !(compared[t].uns && r >= 14))) continue;
-            n += (size_t)snprintf(text + n, sizeof text - n, "setp.%s.%s %%p, %%%sa, %%%sb;\nselp.b64 %%at, %llu, 0, %%p;\nor.b64 %%d, %%d, %%at;\n", relations[r], compared[t].type, compared[t].reg,
-                                  compared[t].reg, 1ull << used);
+            n += (size_t)snprintf(
+                text + n, sizeof text - n,
+                "setp.%s.%s %%p, %%%sa, %%%sb;\nselp.b64 %%at, %llu, 0, %%p;\nor.b64 %%d, %%d, %%at;\n", relations[r],
+                compared[t].type, compared[t].reg, compared[t].reg, 1ull << used);
             bit[r] = 1ull << used++;
         }
         snprintf(text + n, sizeof text - n, "%s", foot);
-        cji_sim_program *p = ex_load(text);
+        cji_exec_program *p = ex_load(text);
         int bad = 0;
         for (int a = 0; a < (compared[t].flt ? 4 : 3); a++)
             for (int b = 0; b < (compared[t].flt ? 4 : 3); b++) {
-                uint64_t params[3] = { EX_BASE, EX_BASE + 256, 0 }, in[3] = { compared[t].v[a], compared[t].v[b], 0 }, out, want = 0;
-                cji_sim_fault fault;
+                uint64_t params[3] = { EX_BASE, EX_BASE + 256, 0 }, in[3] = { compared[t].v[a], compared[t].v[b], 0 },
+                         out, want = 0;
+                cji_exec_fault fault;
                 memcpy(ex_memory, in, sizeof in);
                 bad += !ex_run(p, "k", 1, 1 + 31 * (unsigned)(b & 1), 0, params, &fault);
                 memcpy(&out, ex_memory + 256, 8);
@@ -232,24 +258,26 @@ static void comparisons(void) {
                 bad += out != want;
             }
         tap_is_int(bad, 0, "all comparisons of %s", compared[t].type);
-        cji_sim_program_free(p);
+        cji_exec_program_free(p);
     }
 }
 
-static char *row_text(size_t i) {
+static char *row_text(size_t i)
+{
     static char text[8192];
     snprintf(text, sizeof text, "%s%s\n%s%s", head, rows[i].text, tails[(unsigned char)rows[i].result], foot);
     return text;
 }
 
-int main(void) {
+int main(void)
+{
     tap_plan(0);
     tap_timeout(60);
     comparisons();
     size_t step = tap_is_slow() ? 3 : 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i += step) {
         const char *log;
-        cji_sim_program *p = ex_try(row_text(i), &log);
+        cji_exec_program *p = ex_try(row_text(i), &log);
         if (!tap_ok(p != NULL, "%s is executed", rows[i].text)) {
             tap_diag("%s", log);
             continue;
@@ -257,7 +285,7 @@ int main(void) {
         static const unsigned blocks[] = { 32, 19 };
         for (size_t b = 0; b < 2; b++) {
             uint64_t params[3] = { EX_BASE, EX_BASE + 256, 0 }, in[3] = { rows[i].a, rows[i].b, rows[i].c }, out[32];
-            cji_sim_fault fault;
+            cji_exec_fault fault;
             memset(ex_memory, 0xee, 1024);
             memcpy(ex_memory, in, sizeof in);
             bool ran = ex_run(p, "k", 1, blocks[b], 0, params, &fault);
@@ -267,10 +295,12 @@ int main(void) {
                 if (j < blocks[b]) all &= out[j] == rows[i].want;
                 else others &= out[j] == UINT64_C(0xeeeeeeeeeeeeeeee);
             }
-            if (!all) tap_is_uint(out[0], rows[i].want, "%s, %u lanes%s%s", rows[i].text, blocks[b], ran ? "" : ": ", ran ? "" : fault.sentence);
+            if (!all)
+                tap_is_uint(out[0], rows[i].want, "%s, %u lanes%s%s", rows[i].text, blocks[b], ran ? "" : ": ",
+                            ran ? "" : fault.sentence);
             else tap_ok(others, "%s, %u lanes", rows[i].text, blocks[b]);
         }
-        cji_sim_program_free(p);
+        cji_exec_program_free(p);
     }
     return tap_done();
 }

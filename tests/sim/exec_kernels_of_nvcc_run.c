@@ -1,5 +1,5 @@
-/* Kernels as nvcc writes them run and give what C gives: divergence, recursion, spins inside a warp and across blocks, shared memory, warp
- * votes, atomics, module variables, indirect calls, printf. */
+/* Kernels as nvcc writes them run and give what C gives: divergence, recursion, spins inside a warp
+ * and across blocks, shared memory, warp votes, atomics, module variables, indirect calls, printf. */
 #include "exec_harness.h"
 
 #define X 0          /* offsets in the device's memory */
@@ -9,7 +9,8 @@ static int32_t *ints(size_t at) { return (int32_t *)(void *)(ex_memory + at); }
 static float *floats(size_t at) { return (float *)(void *)(ex_memory + at); }
 
 static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-static void before(const char *name) {
+static void before(const char *name)
+{
     memset(ex_memory, 0, EX_IMAGE);
     ex_nprinted = 0;
     if (!strcmp(name, "saxpy") || !strcmp(name, "reduce"))
@@ -19,7 +20,8 @@ static void before(const char *name) {
 }
 
 /* What the kernel's last round leaves in thread t's place. */
-static int staged_want(int t, int n) {
+static int staged_want(int t, int n)
+{
     int s[256], v[64];
     for (int i = 0; i < 4 * n; i++) s[i] = 3 * i;
     for (int k = 0; k < 3; k++) {
@@ -30,7 +32,8 @@ static int staged_want(int t, int n) {
 }
 
 /* How many of the results are wrong. */
-static int wrong(const char *name, unsigned grid, unsigned block) {
+static int wrong(const char *name, unsigned grid, unsigned block)
+{
     int bad = 0, n = (int)(grid * block);
     if (!strcmp(name, "saxpy")) for (int i = 0; i < 1000; i++) bad += floats(Y)[i] != 1.0f + 6.0f * (float)(i % 17);
     if (!strcmp(name, "saxpy")) bad += floats(Y)[1000] != 1.0f;
@@ -50,7 +53,8 @@ static int wrong(const char *name, unsigned grid, unsigned block) {
             bad += ints(X)[i] != c;
         }
     if (!strcmp(name, "dynamic")) for (int i = 0; i < n; i++) bad += ints(X)[i] != n - 1 - i;
-    if (!strcmp(name, "globals")) for (int i = 0; i < n; i++) bad += ints(X)[i] != (i & 3) + 1 + ((i & 3) + 1) * 10 + (i & 1) + 2;
+    if (!strcmp(name, "globals"))
+        for (int i = 0; i < n; i++) bad += ints(X)[i] != (i & 3) + 1 + ((i & 3) + 1) * 10 + (i & 1) + 2;
     if (!strcmp(name, "choose"))
         for (int i = 0; i < n; i++) {
             int w[] = { i * 3, i + 7, i - 2, i * i, i ^ 5, i / 3, i % 5, -1 };
@@ -74,7 +78,12 @@ static int wrong(const char *name, unsigned grid, unsigned block) {
         }
     if (!strcmp(name, "staged")) for (int t = 0; t < n; t++) bad += ints(X)[t] != staged_want(t, n);
     if (!strcmp(name, "hello"))
-        bad += strcmp(ex_printed, "hello 0 world 0.00 x 123456789abc%\nhello 1 world 1.50 x 123456789abc%\nhello 2 world 3.00 x 123456789abc%\n") != 0;
+        bad +=
+            strcmp(
+                ex_printed,
+                "hello 0 world 0.00 x 123456789abc%\nhello 1 world 1.50 x 123456789abc%\n"
+                "hello 2 world 3.00 x 123456789abc%\n") !=
+            0;
     return bad;
 }
 
@@ -98,32 +107,36 @@ static const struct { const char *name; unsigned grid, block, shared; uint64_t p
     { "staged", 1, 64, 0, { EX_BASE + X, EX_BASE + Y, 0, 0 } },
 };
 
-int main(void) {
+int main(void)
+{
     tap_plan(0);
     tap_timeout(60);
     size_t bytes;
     char *text = tap_slurp(tap_source("tests/sim/kernels/exec.ptx"), &bytes);
     if (!text) tap_bail("tests/sim/kernels/exec.ptx cannot be read");
-    cji_sim_program *p = ex_load(text);
+    cji_exec_program *p = ex_load(text);
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        cji_sim_fault fault;
+        cji_exec_fault fault;
         before(runs[i].name);
         bool ran = ex_run(p, runs[i].name, runs[i].grid, runs[i].block, runs[i].shared, runs[i].p, &fault);
         tap_ok(ran, "%s runs%s%s", runs[i].name, ran ? "" : ": ", fault.sentence);
         tap_is_int(wrong(runs[i].name, runs[i].grid, runs[i].block), 0, "%s gives what C gives", runs[i].name);
     }
-    cji_sim_fault fault;
+    cji_exec_fault fault;
     uint64_t param = EX_BASE;
     before("fails");
     ints(0)[3] = 1;
-    tap_ok(!ex_run(p, "fails", 1, 8, 0, &param, &fault) && fault.kind == CJI_SIM_FAULT_ASSERT && fault.thread[0] == 3, "a failed assertion is a fault of its thread");
-    tap_has_str(ex_printed, "block: [0,0,0], thread: [3,0,0] Assertion `x[threadIdx.x] == 0` failed.", "and is printed as on a GPU");
-    const cji_sim_kernel *k = cji_sim_program_kernel(p, "saxpy");
-    tap_ok(k->nparam == 4 && k->param_bytes == 32 && k->param[3].offset == 24 && k->param[3].bytes == 8, "a kernel's parameters are known");
-    tap_is_uint(cji_sim_program_kernel(p, "reduce")->static_shared, 128, "a kernel's shared memory is known");
-    const cji_sim_var *v = cji_sim_program_var(p, "fixed");
+    tap_ok(!ex_run(p, "fails", 1, 8, 0, &param, &fault) && fault.kind == CJI_EXEC_FAULT_ASSERT && fault.thread[0] == 3,
+           "a failed assertion is a fault of its thread");
+    tap_has_str(ex_printed, "block: [0,0,0], thread: [3,0,0] Assertion `x[threadIdx.x] == 0` failed.",
+                "and is printed as on a GPU");
+    const cji_exec_kernel *k = cji_exec_program_kernel(p, "saxpy");
+    tap_ok(k->nparam == 4 && k->param_bytes == 32 && k->param[3].offset == 24 && k->param[3].bytes == 8,
+           "a kernel's parameters are known");
+    tap_is_uint(cji_exec_program_kernel(p, "reduce")->static_shared, 128, "a kernel's shared memory is known");
+    const cji_exec_var *v = cji_exec_program_var(p, "fixed");
     tap_ok(v && v->is_const && v->bytes == 16, "a module's variables are known");
-    cji_sim_program_free(p);
+    cji_exec_program_free(p);
     free(text);
     return tap_done();
 }

@@ -19,6 +19,7 @@ tests_sim_libdecoy_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
 text_tests += \
 	%D%/exec_faults_are_named \
+	%D%/exec_faults_carry_their_facts \
 	%D%/exec_fp_soft_is_ieee_exact \
 	%D%/exec_instructions_give_what_the_manual_says \
 	%D%/exec_kernels_of_nvcc_run \

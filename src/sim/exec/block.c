@@ -3,13 +3,15 @@
 
 /* ---- Barriers ---- */
 
-static uint32_t block_lanes_of(const cji_blk *b, uint32_t warp) {
+static uint32_t block_lanes_of(const cji_blk *b, uint32_t warp)
+{
     uint32_t left = b->nthread - warp * CJI_LANES;
     return left >= CJI_LANES ? CJI_FULL : (UINT32_C(1) << left) - 1;
 }
 
 /* Exited lanes count as arrived; a warp that is there as a whole counts as 32 threads. */
-static bool block_complete(const cji_blk *b, const cji_barrier *bar) {
+static bool block_complete(const cji_blk *b, const cji_barrier *bar)
+{
     uint32_t threads = 0;
     for (uint32_t i = 0; i < b->nwarp; i++) {
         uint32_t missing = b->warp[i].live & ~bar->lanes[i];
@@ -20,7 +22,8 @@ static bool block_complete(const cji_blk *b, const cji_barrier *bar) {
     return !bar->expected || threads >= bar->expected;
 }
 
-static void block_release(cji_blk *b, unsigned id) {
+static void block_release(cji_blk *b, unsigned id)
+{
     cji_barrier *bar = &b->bar[id];
     for (uint32_t i = 0; i < b->nwarp; i++) {
         cji_warp *w = &b->warp[i];
@@ -46,26 +49,31 @@ static void block_release(cji_blk *b, unsigned id) {
     bar->all = 1;
 }
 
-void cji_block_exited(cji_blk *b) {
+void cji_block_exited(cji_blk *b)
+{
     for (unsigned id = 0; id < CJI_BARRIERS; id++)
         if (b->bar[id].arrived && block_complete(b, &b->bar[id])) block_release(b, id);
 }
 
-static void block_arrive(cji_warp *w, const cji_rec *r, uint32_t lanes, unsigned id) {
+static void block_arrive(cji_warp *w, const cji_rec *r, uint32_t lanes, unsigned id)
+{
     cji_blk *b = w->blk;
     cji_barrier *bar = &b->bar[id];
     unsigned op = r->k & CJI_BAR_OP, first = cji_first(lanes);
     uint32_t want = r->wb ? (uint32_t)cji_get(w, r->wb, r->b, first) : 0;
     if (r->wb && (want % CJI_LANES || !want || want > b->nwarp * CJI_LANES)) {
-        cji_fault(w, r, first, CJI_SIM_FAULT_BARRIER, 0, "asks for %u threads at barrier %u: it must be a multiple of 32 up to the block's %u", want, id, b->nwarp * CJI_LANES);
+        cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0,
+                  "asks for %u threads at barrier %u: it must be a multiple of 32 up to the block's %u", want, id,
+                  b->nwarp * CJI_LANES);
         return;
     }
     if (bar->arrived && bar->expected != want) {
-        cji_fault(w, r, first, CJI_SIM_FAULT_BARRIER, 0, "asks for %u threads at barrier %u, where others wait for %u", want, id, bar->expected);
+        cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "asks for %u threads at barrier %u, where others wait for %u",
+                  want, id, bar->expected);
         return;
     }
     if (bar->lanes[w->index] & lanes) {
-        cji_fault(w, r, first, CJI_SIM_FAULT_BARRIER, 0, "arrives at barrier %u again before it is complete", id);
+        cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "arrives at barrier %u again before it is complete", id);
         return;
     }
     bar->expected = want;
@@ -81,7 +89,8 @@ static void block_arrive(cji_warp *w, const cji_rec *r, uint32_t lanes, unsigned
     if (block_complete(b, bar)) block_release(b, id);
 }
 
-void cji_h_barrier(cji_warp *w, const cji_rec *r) {
+void cji_h_barrier(cji_warp *w, const cji_rec *r)
+{
     uint32_t m = w->mask;
     if (r->k & CJI_BAR_ALIGNED && m != w->live) {
         cji_warp_wait(w, m, CJI_G_SYNC, 0);
@@ -92,11 +101,11 @@ void cji_h_barrier(cji_warp *w, const cji_rec *r) {
         uint32_t id = (uint32_t)cji_get(w, r->wa, r->a, first), lanes = 0;
         CJI_EACH(i, m) lanes |= cji_get(w, r->wa, r->a, i) == id ? UINT32_C(1) << i : 0;
         if (id >= CJI_BARRIERS) {
-            cji_fault(w, r, first, CJI_SIM_FAULT_BARRIER, 0, "names barrier %u: there are 16", id);
+            cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "names barrier %u: there are 16", id);
             return;
         }
         if (r->k & CJI_BAR_ALIGNED && lanes != m) {
-            cji_fault(w, r, first, CJI_SIM_FAULT_BARRIER, 0, "names different barriers in one warp");
+            cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "names different barriers in one warp");
             return;
         }
         block_arrive(w, r, lanes, id);
@@ -106,8 +115,9 @@ void cji_h_barrier(cji_warp *w, const cji_rec *r) {
 
 /* ---- Running ---- */
 
-bool cji_block_start(cji_blk *b, struct cji_sim_grid *g, uint64_t index) {
-    const cji_sim_launch *l = &g->l;
+bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index)
+{
+    const cji_exec_launch *l = &g->l;
     b->g = g;
     b->index = index;
     b->id[0] = (uint32_t)(index % l->grid[0]);
@@ -125,14 +135,16 @@ bool cji_block_start(cji_blk *b, struct cji_sim_grid *g, uint64_t index) {
     }
     memset(b->shared, 0, b->shared_bytes + 16);
     memset(b->bar_lanes, 0, sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
-    for (unsigned i = 0; i < CJI_BARRIERS; i++) b->bar[i] = (cji_barrier){ .all = 1, .lanes = b->bar_lanes + (size_t)i * b->nwarp };
+    for (unsigned i = 0; i < CJI_BARRIERS; i++)
+        b->bar[i] = (cji_barrier){ .all = 1, .lanes = b->bar_lanes + (size_t)i * b->nwarp };
     for (uint32_t i = 0; i < b->nwarp; i++) b->warp[i].live = block_lanes_of(b, i);
     for (uint32_t i = 0; i < b->nwarp; i++)
         if (!cji_warp_start(&b->warp[i], b, i)) return false;
     return true;
 }
 
-void cji_block_free(cji_blk *b) {
+void cji_block_free(cji_blk *b)
+{
     if (!b) return;
     for (uint32_t i = 0; b->warp && i < b->nwarp; i++) cji_warp_free(&b->warp[i]);
     cji_free(b->warp, sizeof *b->warp * b->nwarp);
@@ -142,7 +154,8 @@ void cji_block_free(cji_blk *b) {
 }
 
 /* Nothing in the block can go on. */
-static void block_stuck(cji_blk *b) {
+static void block_stuck(cji_blk *b)
+{
     uint32_t waiting = 0;
     for (unsigned id = 0; id < CJI_BARRIERS; id++) waiting += b->bar[id].arrived != 0;
     for (uint32_t i = 0; i < b->nwarp; i++) {
@@ -154,16 +167,21 @@ static void block_stuck(cji_blk *b) {
         const cji_rec *r = &w->p->code[g->pc];
         w->pc = g->pc + 1;
         if (g->state == CJI_G_BAR)
-            cji_fault(w, r, cji_first(g->mask), CJI_SIM_FAULT_BARRIER, 0, "waits at barrier %u, which can never complete: every other thread of the block waits elsewhere or has not as many to come%s",
-                      g->bar, waiting > 1 ? " (threads wait at several barriers)" : "");
+            cji_fault(
+                w, r, cji_first(g->mask), CJI_EXEC_FAULT_BARRIER, 0,
+                "waits at barrier %u, which can never complete: every other thread of the block waits elsewhere or "
+                "has not as many to come%s",
+                g->bar, waiting > 1 ? " (threads wait at several barriers)" : "");
         else
-            cji_fault(w, r, cji_first(g->mask), r->fn == cji_h_barrier ? CJI_SIM_FAULT_BARRIER : CJI_SIM_FAULT_SYNC, 0,
+            cji_fault(w, r, cji_first(g->mask),
+                      r->fn == cji_h_barrier ? CJI_EXEC_FAULT_BARRIER : CJI_EXEC_FAULT_SYNC, 0,
                       "waits for lanes of its warp that wait at a barrier: lanes 0x%08x are here", g->mask);
         return;
     }
 }
 
-cji_block_end cji_block_run(cji_blk *b) {
+cji_block_end cji_block_run(cji_blk *b)
+{
     const int *cancel = b->g->l.cancel;
     for (unsigned round = 0; ; round++) {
         bool alive = false, moved = false;
@@ -182,7 +200,7 @@ cji_block_end cji_block_run(cji_blk *b) {
             }
             if (__atomic_load_n(&b->g->stopped, __ATOMIC_RELAXED)) return CJI_BLOCK_FAULT;
             if (cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED)) {
-                cji_fault(w, NULL, 0, CJI_SIM_FAULT_CANCELLED, 0, "was cancelled");
+                cji_fault(w, NULL, 0, CJI_EXEC_FAULT_CANCELLED, 0, "was cancelled");
                 return CJI_BLOCK_FAULT;
             }
         }

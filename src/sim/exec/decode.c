@@ -9,7 +9,8 @@
 
 /* ---- Complaints ---- */
 
-bool cji_dec_fail(cji_dec *d, const char *fmt, ...) {
+bool cji_dec_fail(cji_dec *d, const char *fmt, ...)
+{
     if (d->failed) return false;
     d->failed = true;
     va_list args;
@@ -20,24 +21,36 @@ bool cji_dec_fail(cji_dec *d, const char *fmt, ...) {
     va_end(args);
     return false;
 }
+
 bool cji_dec_refuse(cji_dec *d) { return cji_dec_fail(d, "is not executed by the CPU device yet"); }
 static bool decode_memory(cji_dec *d) { return cji_dec_fail(d, "could not be decoded: there is no memory"); }
 
 /* ---- Places ---- */
 
-unsigned cji_dec_width(unsigned bits) { return bits == 1 ? CJI_WP : bits <= 8 ? CJI_W8 : bits <= 16 ? CJI_W16 : bits <= 32 ? CJI_W32 : bits <= 64 ? CJI_W64 : CJI_WNONE; }
+unsigned cji_dec_width(unsigned bits)
+{
+    return bits == 1    ? CJI_WP
+           : bits <= 8  ? CJI_W8
+           : bits <= 16 ? CJI_W16
+           : bits <= 32 ? CJI_W32
+           : bits <= 64 ? CJI_W64
+                        : CJI_WNONE;
+}
 
-static uint32_t decode_room(cji_dec *d, unsigned w) {
+static uint32_t decode_room(cji_dec *d, unsigned w)
+{
     uint32_t off = d->extra, bytes = cji_width_bytes(w);
     if (bytes > 4) off = (off + 31u) & ~31u;
     d->extra = off + bytes;
     return off;
 }
 
-cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind) {
+cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind)
+{
     if (w != CJI_W64 && kind == CJI_CON_PLAIN) bits &= (UINT64_C(1) << cji_dec_bits(w)) - 1;
     for (size_t i = 0; i < d->ncon; i++)
-        if (d->con[i].kind == kind && d->con[i].w == w && d->con[i].bits == bits && kind != CJI_CON_TEMP) return (cji_dec_place){ d->con[i].off, (uint8_t)w };
+        if (d->con[i].kind == kind && d->con[i].w == w && d->con[i].bits == bits && kind != CJI_CON_TEMP)
+            return (cji_dec_place){ d->con[i].off, (uint8_t)w };
     if (!cji_grow(&d->con, &d->ccon, d->ncon + 1, sizeof *d->con)) {
         decode_memory(d);
         return (cji_dec_place){ sizeof(cji_frame), (uint8_t)w };
@@ -46,10 +59,12 @@ cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind
     d->con[d->ncon++] = (struct cji_dec_const){ bits, off, (uint8_t)w, (uint8_t)kind };
     return (cji_dec_place){ off, (uint8_t)w };
 }
+
 cji_dec_place cji_dec_temp(cji_dec *d, unsigned w) { return cji_dec_const(d, w, 0, CJI_CON_TEMP); }
 
-uint32_t cji_dec_ext(cji_dec *d, uint32_t value) {
-    cji_sim_program *p = d->p;
+uint32_t cji_dec_ext(cji_dec *d, uint32_t value)
+{
+    cji_exec_program *p = d->p;
     if (!cji_grow(&p->ext, &p->cext, p->next + 1, sizeof *p->ext)) {
         decode_memory(d);
         return 0;
@@ -58,9 +73,10 @@ uint32_t cji_dec_ext(cji_dec *d, uint32_t value) {
     return (uint32_t)p->next++;
 }
 
-cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn) {
+cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn)
+{
     static _Thread_local cji_rec nowhere;
-    cji_sim_program *p = d->p;
+    cji_exec_program *p = d->p;
     size_t was = p->ccode;
     if (!cji_grow(&p->code, &p->ccode, p->ncode + 1, sizeof *p->code)) {
         decode_memory(d);
@@ -91,14 +107,18 @@ bool cji_dec_has(const cji_dec *d, uint16_t word) { return cji_isa_has(&d->e->is
 
 /* ---- Operands ---- */
 
-static uint64_t decode_literal(const cji_lit *l, unsigned bits, bool is_float) {
-    if (is_float && l->lit == CJI_LIT_F64 && bits == 32) return cji_fp_convert(CJI_FP_F32, CJI_FP_F64, l->bits, CJI_FP_RN, false);
-    if (is_float && l->lit == CJI_LIT_F32 && bits == 64) return cji_fp_convert(CJI_FP_F64, CJI_FP_F32, l->bits, CJI_FP_RN, false);
+static uint64_t decode_literal(const cji_lit *l, unsigned bits, bool is_float)
+{
+    if (is_float && l->lit == CJI_LIT_F64 && bits == 32)
+        return cji_fp_convert(CJI_FP_F32, CJI_FP_F64, l->bits, CJI_FP_RN, false);
+    if (is_float && l->lit == CJI_LIT_F32 && bits == 64)
+        return cji_fp_convert(CJI_FP_F64, CJI_FP_F32, l->bits, CJI_FP_RN, false);
     return l->bits;
 }
 
 /* The address of a variable in its own space. */
-static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits) {
+static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits)
+{
     const cji_var *v = d->m->var[index];
     const struct cji_dec_var *at = &d->mod->var[index];
     unsigned w = bits == 32 ? CJI_W32 : CJI_W64;
@@ -115,12 +135,14 @@ static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits) {
         return t;
     }
     default:
-        cji_dec_fail(d, "names %s, which %s", cji_ptx_name(d->m, v->name), v->linkage == CJI_LINK_EXTERN ? "no module defines" : "has no address on the CPU device");
+        cji_dec_fail(d, "names %s, which %s", cji_ptx_name(d->m, v->name),
+                     v->linkage == CJI_LINK_EXTERN ? "no module defines" : "has no address on the CPU device");
         return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
     }
 }
 
-cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_float) {
+cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_float)
+{
     uint32_t index = cji_word_index(word);
     unsigned w = cji_dec_width(bits ? bits : 32);
     switch (cji_word_kind(word)) {
@@ -148,14 +170,16 @@ cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_floa
         return t;
     }
     case CJI_K_SYM: return decode_symbol(d, index, bits);
-    case CJI_K_FUNC: return cji_dec_const(d, CJI_W64, CJI_FUNC_TAG + ((uint64_t)d->mod->func[index] + 1) * 16, CJI_CON_PLAIN);
+    case CJI_K_FUNC:
+        return cji_dec_const(d, CJI_W64, CJI_FUNC_TAG + ((uint64_t)d->mod->func[index] + 1) * 16, CJI_CON_PLAIN);
     default:
         cji_dec_fail(d, "has an operand that the CPU device does not read");
         return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
     }
 }
 
-cji_dec_place cji_dec_dst(cji_dec *d, uint32_t word, unsigned w) {
+cji_dec_place cji_dec_dst(cji_dec *d, uint32_t word, unsigned w)
+{
     if (cji_word_kind(word) == CJI_K_REG) return d->reg[cji_word_index(word)];
     if (cji_word_kind(word) != CJI_K_SINK) cji_dec_fail(d, "has a result that the CPU device does not write");
     return cji_dec_temp(d, w);
@@ -163,22 +187,47 @@ cji_dec_place cji_dec_dst(cji_dec *d, uint32_t word, unsigned w) {
 
 /* ---- Types ---- */
 
-static bool decode_type_word(uint16_t word, cji_dec_type *t) {
+static bool decode_type_word(uint16_t word, cji_dec_type *t)
+{
     static const struct { uint16_t word; cji_dec_type t; } types[] = {
-        { CJI_W_PRED, { 1, 'p', 0, 0 } }, { CJI_W_B8, { 8, 'b', 0, 0 } }, { CJI_W_B16, { 16, 'b', 0, 0 } }, { CJI_W_B32, { 32, 'b', 0, 0 } }, { CJI_W_B64, { 64, 'b', 0, 0 } },
-        { CJI_W_B128, { 128, 'b', 0, 0 } }, { CJI_W_U8, { 8, 'u', 0, 0 } }, { CJI_W_U16, { 16, 'u', 0, 0 } }, { CJI_W_U32, { 32, 'u', 0, 0 } }, { CJI_W_U64, { 64, 'u', 0, 0 } },
-        { CJI_W_S8, { 8, 's', 0, 0 } }, { CJI_W_S16, { 16, 's', 0, 0 } }, { CJI_W_S32, { 32, 's', 0, 0 } }, { CJI_W_S64, { 64, 's', 0, 0 } }, { CJI_W_U16X2, { 16, 'u', 0, 1 } },
-        { CJI_W_S16X2, { 16, 's', 0, 1 } }, { CJI_W_F16, { 16, 'f', CJI_FP_F16, 0 } }, { CJI_W_BF16, { 16, 'f', CJI_FP_BF16, 0 } }, { CJI_W_F16X2, { 16, 'f', CJI_FP_F16, 1 } },
-        { CJI_W_BF16X2, { 16, 'f', CJI_FP_BF16, 1 } }, { CJI_W_F32, { 32, 'f', CJI_FP_F32, 0 } }, { CJI_W_F32X2, { 32, 'f', CJI_FP_F32, 1 } }, { CJI_W_F64, { 64, 'f', CJI_FP_F64, 0 } },
-        { CJI_W_TF32, { 32, 'f', CJI_FP_TF32, 0 } }, { CJI_W_E4M3X2, { 8, 'f', CJI_FP_E4M3, 1 } }, { CJI_W_E5M2X2, { 8, 'f', CJI_FP_E5M2, 1 } }, { CJI_W_E2M3X2, { 8, 'f', CJI_FP_E2M3, 1 } },
-        { CJI_W_E3M2X2, { 8, 'f', CJI_FP_E3M2, 1 } }, { CJI_W_E2M1X2, { 4, 'f', CJI_FP_E2M1, 1 } }, { CJI_W_UE8M0X2, { 8, 'f', CJI_FP_UE8M0, 1 } },
+        { CJI_W_PRED, { 1, 'p', 0, 0 } },
+        { CJI_W_B8, { 8, 'b', 0, 0 } },
+        { CJI_W_B16, { 16, 'b', 0, 0 } },
+        { CJI_W_B32, { 32, 'b', 0, 0 } },
+        { CJI_W_B64, { 64, 'b', 0, 0 } },
+        { CJI_W_B128, { 128, 'b', 0, 0 } },
+        { CJI_W_U8, { 8, 'u', 0, 0 } },
+        { CJI_W_U16, { 16, 'u', 0, 0 } },
+        { CJI_W_U32, { 32, 'u', 0, 0 } },
+        { CJI_W_U64, { 64, 'u', 0, 0 } },
+        { CJI_W_S8, { 8, 's', 0, 0 } },
+        { CJI_W_S16, { 16, 's', 0, 0 } },
+        { CJI_W_S32, { 32, 's', 0, 0 } },
+        { CJI_W_S64, { 64, 's', 0, 0 } },
+        { CJI_W_U16X2, { 16, 'u', 0, 1 } },
+        { CJI_W_S16X2, { 16, 's', 0, 1 } },
+        { CJI_W_F16, { 16, 'f', CJI_FP_F16, 0 } },
+        { CJI_W_BF16, { 16, 'f', CJI_FP_BF16, 0 } },
+        { CJI_W_F16X2, { 16, 'f', CJI_FP_F16, 1 } },
+        { CJI_W_BF16X2, { 16, 'f', CJI_FP_BF16, 1 } },
+        { CJI_W_F32, { 32, 'f', CJI_FP_F32, 0 } },
+        { CJI_W_F32X2, { 32, 'f', CJI_FP_F32, 1 } },
+        { CJI_W_F64, { 64, 'f', CJI_FP_F64, 0 } },
+        { CJI_W_TF32, { 32, 'f', CJI_FP_TF32, 0 } },
+        { CJI_W_E4M3X2, { 8, 'f', CJI_FP_E4M3, 1 } },
+        { CJI_W_E5M2X2, { 8, 'f', CJI_FP_E5M2, 1 } },
+        { CJI_W_E2M3X2, { 8, 'f', CJI_FP_E2M3, 1 } },
+        { CJI_W_E3M2X2, { 8, 'f', CJI_FP_E3M2, 1 } },
+        { CJI_W_E2M1X2, { 4, 'f', CJI_FP_E2M1, 1 } },
+        { CJI_W_UE8M0X2, { 8, 'f', CJI_FP_UE8M0, 1 } },
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].word == word) return *t = types[i].t, true;
     return false;
 }
 
-static void decode_begin(cji_dec *d, const cji_ins *x) {
+static void decode_begin(cji_dec *d, const cji_ins *x)
+{
     d->x = x;
     d->e = cji_ins_form(d->m, x);
     d->n = cji_ins_n(d->f, x);
@@ -196,7 +245,8 @@ static void decode_begin(cji_dec *d, const cji_ins *x) {
 /* ---- Blocks ---- */
 
 /* Targets are block numbers first; they become places once all blocks have theirs. */
-static void decode_branch(cji_dec *d, const cji_flow *g) {
+static void decode_branch(cji_dec *d, const cji_flow *g)
+{
     uint32_t last = cji_dec_word(d, d->n - 1);
     if (cji_word_kind(last) == CJI_K_LABEL) {
         cji_dec_emit(d, cji_h_bra)->target = cji_flow_target(g, d->f, last);
@@ -218,7 +268,8 @@ static void decode_branch(cji_dec *d, const cji_flow *g) {
     r->count = (uint8_t)n;
 }
 
-static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g) {
+static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g)
+{
     if (x->form >= CJI_INS_PSEUDO) return;
     decode_begin(d, x);
     if (!cji_dec_knows(&d->e->isa)) {
@@ -226,10 +277,13 @@ static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g) {
         return;
     }
     if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
-    else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_async(d) && !cji_dec_warp(d) && !cji_dec_flow(d)) cji_dec_refuse(d);
+    else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_async(d) &&
+             !cji_dec_warp(d) && !cji_dec_flow(d))
+        cji_dec_refuse(d);
 }
 
-static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start) {
+static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start)
+{
     uint32_t first = (uint32_t)d->p->ncode;
     for (uint32_t i = 0; i < g->norder; i++) {
         const cji_flow_block *b = &g->block[g->order[i]];
@@ -253,14 +307,17 @@ static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start) {
 
 /* ---- Frames ---- */
 
-static bool decode_registers(cji_dec *d, cji_arena *arena) {
+static bool decode_registers(cji_dec *d, cji_arena *arena)
+{
     const cj_fn *f = d->f;
     d->extra = sizeof(cji_frame);
     d->reg = cji_arena_alloc(arena, (f->nreg + 1) * sizeof *d->reg);
     if (!d->reg) return decode_memory(d);
     for (uint32_t i = 0; i < f->nreg; i++) {
         unsigned bits = cji_type_bits(f->reg[i].type), w = cji_dec_width(bits);
-        if (!w) return cji_dec_fail(d, "%s has a register of %u bits, which the CPU device does not have yet", d->fn->name, bits);
+        if (!w)
+            return cji_dec_fail(d, "%s has a register of %u bits, which the CPU device does not have yet", d->fn->name,
+                                bits);
         d->reg[i] = (cji_dec_place){ decode_room(d, w), (uint8_t)w };
     }
     d->extra = (d->extra + 63u) & ~63u;
@@ -268,9 +325,10 @@ static bool decode_registers(cji_dec *d, cji_arena *arena) {
     return true;
 }
 
-static bool decode_template(cji_dec *d) {
+static bool decode_template(cji_dec *d)
+{
     cji_func *fn = d->fn;
-    cji_sim_program *p = d->p;
+    cji_exec_program *p = d->p;
     fn->frame = (d->extra + 63u) & ~63u;
     size_t bytes = fn->frame - fn->regs_end;
     fn->consts = cji_arena_alloc(&p->arena, bytes + 1);
@@ -302,7 +360,8 @@ static bool decode_template(cji_dec *d) {
 }
 
 /* The places of parameters and results. */
-static bool decode_formals(cji_dec *d) {
+static bool decode_formals(cji_dec *d)
+{
     const cj_fn *f = d->f;
     d->fn->arg_first = (uint32_t)d->p->next;
     for (int pass = 0; pass < 2; pass++) {
@@ -321,7 +380,8 @@ static bool decode_formals(cji_dec *d) {
     return !d->failed;
 }
 
-bool cji_decode(cji_dec *d) {
+bool cji_decode(cji_dec *d)
+{
     cji_arena arena = { 0 };
     cji_flow flow;
     bool ok = false;
@@ -336,7 +396,8 @@ bool cji_decode(cji_dec *d) {
         goto out;
     }
     d->fn->entry = (uint32_t)d->p->ncode;
-    ok = decode_registers(d, &arena) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) && decode_template(d);
+    ok = decode_registers(d, &arena) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) &&
+         decode_template(d);
 out:
     cji_free(d->con, d->ccon * sizeof *d->con);
     cji_arena_free(&arena);

@@ -1,11 +1,11 @@
 /* From a function's instructions to predecoded records: what the decoder's files share.
  *
- * A register has its place in the frame from the start.  Constants and temporaries get theirs behind the registers as they come up: the
- * frame's template, which holds each constant in all 32 lanes.
- * One instruction becomes one record, behind the records that compute operands without a register (special registers, addresses in the
- * local frame, negated predicates). */
-#ifndef CJI_SIM_DECODE_H
-#define CJI_SIM_DECODE_H
+ * A register has its place in the frame from the start. Constants and temporaries get theirs behind
+ * the registers as they come up: the frame's template, which holds each constant in all 32 lanes.
+ * One instruction becomes one record, behind the records that compute operands without a register
+ * (special registers, addresses in the local frame, negated predicates). */
+#ifndef CJI_EXEC_DECODE_H
+#define CJI_EXEC_DECODE_H
 
 #include "ptx/isa_ids.h"
 #include "ptx/ptx.h"
@@ -24,12 +24,17 @@ typedef struct cji_dec_module {
 enum { CJI_VAR_NOWHERE = 0, CJI_VAR_IMAGE, CJI_VAR_SHARED, CJI_VAR_DYNAMIC, CJI_VAR_FRAME, CJI_VAR_PARAM };
 
 /* A type word of a spelling. */
-typedef struct cji_dec_type { uint8_t bits, cls, fmt, x2; } cji_dec_type;   /* cls: 'b' 'u' 's' 'f' 'p'; fmt: cji_fp_format; x2: a pair of such */
+typedef struct cji_dec_type {
+    uint8_t bits;
+    uint8_t cls;               /* 'b' 'u' 's' 'f' 'p' */
+    uint8_t fmt;               /* cji_fp_format */
+    uint8_t x2;                /* a pair of such values */
+} cji_dec_type;
 
 typedef struct cji_dec_place { uint32_t off; uint8_t w; } cji_dec_place;
 
 typedef struct cji_dec {
-    cji_sim_program *p;
+    cji_exec_program *p;
     const cji_dec_module *mod;
     const cj_ptx *m;
     const cj_fn *f;
@@ -39,7 +44,7 @@ typedef struct cji_dec {
     bool failed;
     cji_dec_place *reg;        /* [f->nreg] */
     uint32_t extra;            /* end of the frame so far */
-    struct cji_dec_const { uint64_t bits; uint32_t off; uint8_t w, kind; } *con; size_t ncon, ccon; /* kind: CJI_CON_* */
+    struct cji_dec_const { uint64_t bits; uint32_t off; uint8_t w, kind /* CJI_CON_* */; } *con; size_t ncon, ccon;
     /* the instruction under way */
     const cji_ins *x;
     const cji_form *e;
@@ -50,18 +55,25 @@ typedef struct cji_dec {
     uint32_t ntype;
 } cji_dec;
 
-enum { CJI_CON_PLAIN = 0, CJI_CON_IMAGE /* + the image's base */, CJI_CON_DYNAMIC /* + offset of dynamic shared memory */, CJI_CON_TEMP };
+enum {
+    CJI_CON_PLAIN = 0,
+    CJI_CON_IMAGE,             /* + the image's base */
+    CJI_CON_DYNAMIC,           /* + offset of dynamic shared memory */
+    CJI_CON_TEMP               /* a temporary: no initial value */
+};
 
 /* decode.c */
 bool cji_decode(cji_dec *d);                                  /* the whole function; false: d->log says why */
-bool cji_dec_fail(cji_dec *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));   /* "file:line: spelling ..."; returns false */
+/* "file:line: spelling ..."; returns false */
+bool cji_dec_fail(cji_dec *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool cji_dec_refuse(cji_dec *d);                              /* the CPU device does not execute this */
 bool cji_dec_has(const cji_dec *d, uint16_t word);
 bool cji_dec_knows(const cji_isa_form *e);                    /* decode_words.c: does the decoder know all its words? */
 uint32_t cji_dec_word(const cji_dec *d, uint32_t i);          /* operand i, 0 past the end */
 cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind);
 cji_dec_place cji_dec_temp(cji_dec *d, unsigned w);
-/* Operand word as a source of `bits` (for literals), as a destination; a predicate, negated ones through a temporary. */
+/* Operand word as a source of `bits` (for literals), as a destination; a predicate, negated ones
+ * through a temporary. */
 cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_float);
 cji_dec_place cji_dec_dst(cji_dec *d, uint32_t word, unsigned w);
 cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn);            /* a record; never NULL; valid until the next call */
@@ -71,17 +83,24 @@ void cji_dec_put_a(cji_rec *r, cji_dec_place x);
 void cji_dec_put_b(cji_rec *r, cji_dec_place x);
 void cji_dec_put_c(cji_rec *r, cji_dec_place x);
 unsigned cji_dec_width(unsigned bits);                        /* cji_width for a number of bits */
-static inline unsigned cji_dec_bits(unsigned w) {
+static inline unsigned cji_dec_bits(unsigned w)
+{
     static const uint8_t bits[] = { 0, 1, 8, 16, 32, 64 };
     return bits[w];
 }
 
 /* decode_mem.c: an address, and where it goes in a record */
-typedef struct cji_dec_mem_operand { cji_dec_place base; int64_t imm; uint8_t space, flags; bool param; } cji_dec_mem_operand;
+typedef struct cji_dec_mem_operand {
+    cji_dec_place base;
+    int64_t imm;
+    uint8_t space, flags;
+    bool param;
+} cji_dec_mem_operand;
 bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_operand *o);
 void cji_dec_put_address(cji_rec *r, const cji_dec_mem_operand *o);
 
-/* decode_alu.c, decode_cvt.c, decode_mem.c, decode_flow.c: true when it was one of theirs (or d->failed) */
+/* decode_alu.c, decode_cvt.c, decode_mem.c, decode_flow.c: true when it was one of theirs (or
+ * d->failed) */
 bool cji_dec_alu(cji_dec *d);
 bool cji_dec_compare(cji_dec *d);
 bool cji_dec_cvt(cji_dec *d);

@@ -5,11 +5,17 @@
 
 /* ---- Modifiers ---- */
 
-static uint32_t alu_round(const cji_dec *d) {
-    return cji_dec_has(d, CJI_W_RZ) ? CJI_FP_RZ : cji_dec_has(d, CJI_W_RM) ? CJI_FP_RM : cji_dec_has(d, CJI_W_RP) ? CJI_FP_RP : CJI_FP_RN;
+static uint32_t alu_round(const cji_dec *d)
+{
+    return cji_dec_has(d, CJI_W_RZ)   ? CJI_FP_RZ
+           : cji_dec_has(d, CJI_W_RM) ? CJI_FP_RM
+           : cji_dec_has(d, CJI_W_RP) ? CJI_FP_RP
+                                      : CJI_FP_RN;
 }
+
 /* The k word of the first type and all modifiers. */
-static uint32_t alu_k(const cji_dec *d, uint32_t x) {
+static uint32_t alu_k(const cji_dec *d, uint32_t x)
+{
     const cji_dec_type *t = &d->type[0];
     uint32_t k = CJI_KF(t->bits, t->fmt, x);
     if (t->cls == 'f') k |= alu_round(d);
@@ -26,14 +32,19 @@ static uint32_t alu_k(const cji_dec *d, uint32_t x) {
 /* ---- Emission ---- */
 
 /* Operand i as a source of its place's own type. */
-static cji_dec_place alu_src(cji_dec *d, uint32_t i) {
-    unsigned type = i < d->e->isa.nopnd ? d->e->isa.opnd[i].type : CJ_VOID, bits = type ? cji_type_bits(type) : d->type[0].bits;
+static cji_dec_place alu_src(cji_dec *d, uint32_t i)
+{
+    unsigned type = i < d->e->isa.nopnd ? d->e->isa.opnd[i].type : CJ_VOID,
+             bits = type ? cji_type_bits(type) : d->type[0].bits;
     if (bits > 64) bits = 64;
     return cji_dec_src(d, cji_dec_word(d, i), bits, type == CJ_F32 || type == CJ_F64);
 }
 
-/* d = lane(a, b, c); `vec`, where it is given, when all registers have exactly the widths it reads (CJI_WNONE: as many operands as there are). */
-static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsigned wb, unsigned wc, cji_lane_fn lane, uint32_t k) {
+/* d = lane(a, b, c); `vec`, where it is given, when all registers have exactly the widths it reads
+ * (CJI_WNONE: as many operands as there are). */
+static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsigned wb, unsigned wc, cji_lane_fn lane,
+                     uint32_t k)
+{
     bool x2 = d->type[0].x2;
     unsigned bits = d->type[0].bits, n = d->n - 1;
     cji_dec_place none = { sizeof(cji_frame), CJI_WNONE }, s[3] = { none, none, none };
@@ -50,17 +61,20 @@ static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsi
     r->count = (uint8_t)bits;
     return true;
 }
+
 static bool alu_lane(cji_dec *d, cji_lane_fn lane, uint32_t k) { return alu_emit(d, NULL, 0, 0, 0, 0, lane, k); }
 
 /* All operands of one width: the handler of 16, 32 or 64 bits, or none. */
-static bool alu_same(cji_dec *d, cji_handler h16, cji_handler h32, cji_handler h64, cji_lane_fn lane, uint32_t k) {
+static bool alu_same(cji_dec *d, cji_handler h16, cji_handler h32, cji_handler h64, cji_lane_fn lane, uint32_t k)
+{
     unsigned bits = d->type[0].bits, w = cji_dec_width(bits), n = d->n - 1;
     cji_handler vec = bits == 16 ? h16 : bits == 32 ? h32 : bits == 64 ? h64 : NULL;
     return alu_emit(d, vec, w, w, n > 1 ? w : CJI_WNONE, n > 2 ? w : CJI_WNONE, lane, k);
 }
 
 /* f32 and f64 in the round-to-nearest forms that have handlers. */
-static bool alu_float(cji_dec *d, cji_handler f32, cji_handler ftz, cji_handler f64, cji_lane_fn lane) {
+static bool alu_float(cji_dec *d, cji_handler f32, cji_handler ftz, cji_handler f64, cji_lane_fn lane)
+{
     uint32_t k = alu_k(d, 0), plain = k & (CJI_KF_RND | CJI_KF_SAT | CJI_KF_RELU | CJI_KF_NAN | CJI_KF_XORSIGN);
     bool is_ftz = k & CJI_KF_FTZ;
     return alu_same(d, NULL, plain ? NULL : is_ftz ? ftz : f32, plain ? NULL : f64, lane, k);
@@ -68,7 +82,8 @@ static bool alu_float(cji_dec *d, cji_handler f32, cji_handler ftz, cji_handler 
 
 /* ---- Carry ---- */
 
-static bool alu_carry(cji_dec *d, uint32_t k) {
+static bool alu_carry(cji_dec *d, uint32_t k)
+{
     if (cji_dec_has(d, CJI_W_CC)) k |= CJI_CC_OUT;
     if (cji_dec_has(d, CJI_W_HI)) k |= CJI_CC_HI;
     if (d->type[0].bits == 64) k |= CJI_CC_64;
@@ -80,22 +95,28 @@ static bool alu_carry(cji_dec *d, uint32_t k) {
 
 /* ---- Integers ---- */
 
-static bool alu_mul(cji_dec *d, bool mad) {
+static bool alu_mul(cji_dec *d, bool mad)
+{
     const cji_vec_table *v = d->vec;
     uint32_t k = alu_k(d, 0);
     bool s = k & CJI_KF_SIGNED, is32 = d->type[0].bits == 32;
     if (cji_dec_has(d, CJI_W_WIDE)) {
-        if (mad) return alu_emit(d, is32 ? s ? v->madwide_s32 : v->madwide_u32 : NULL, CJI_W64, CJI_W32, CJI_W32, CJI_W64, cji_l_imadwide, k);
-        return alu_emit(d, is32 ? s ? v->mulwide_s32 : v->mulwide_u32 : NULL, CJI_W64, CJI_W32, CJI_W32, CJI_WNONE, cji_l_imulwide, k);
+        if (mad)
+            return alu_emit(d, is32 ? s ? v->madwide_s32 : v->madwide_u32 : NULL, CJI_W64, CJI_W32, CJI_W32, CJI_W64,
+                            cji_l_imadwide, k);
+        return alu_emit(d, is32 ? s ? v->mulwide_s32 : v->mulwide_u32 : NULL, CJI_W64, CJI_W32, CJI_W32, CJI_WNONE,
+                        cji_l_imulwide, k);
     }
     if (k & CJI_KF_HI) {
         if (mad) return alu_lane(d, cji_l_imad, k);
         return alu_same(d, NULL, s ? v->mulhi_s32 : v->mulhi_u32, NULL, cji_l_imul, k);
     }
-    return mad ? alu_same(d, NULL, v->mad_32, v->mad_64, cji_l_imad, k) : alu_same(d, v->mul_16, v->mul_32, v->mul_64, cji_l_imul, k);
+    return mad ? alu_same(d, NULL, v->mad_32, v->mad_64, cji_l_imad, k)
+               : alu_same(d, v->mul_16, v->mul_32, v->mul_64, cji_l_imul, k);
 }
 
-static bool alu_bfi(cji_dec *d) {
+static bool alu_bfi(cji_dec *d)
+{
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(d->type[0].bits)), s[4];
     for (uint32_t i = 0; i < 4; i++) s[i] = alu_src(d, i + 1);
     uint32_t at = cji_dec_ext(d, s[3].w);
@@ -110,7 +131,8 @@ static bool alu_bfi(cji_dec *d) {
     return true;
 }
 
-static bool alu_lop3(cji_dec *d) {
+static bool alu_lop3(cji_dec *d)
+{
     uint32_t first = cji_dec_word(d, 0), count, table = 0;
     cji_dec_place dst, pair = { 0, 0 }, s[3], q = { 0, 0 };
     if (cji_word_kind(first) == CJI_K_PAIR) {
@@ -142,9 +164,11 @@ static bool alu_lop3(cji_dec *d) {
 }
 
 /* and, or, xor, not of predicates or bits */
-static bool alu_logic(cji_dec *d, uint32_t pred, cji_handler h32, cji_handler h64, cji_lane_fn lane) {
+static bool alu_logic(cji_dec *d, uint32_t pred, cji_handler h32, cji_handler h64, cji_lane_fn lane)
+{
     if (d->type[0].cls != 'p') return alu_same(d, NULL, h32, h64, lane, alu_k(d, 0));
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_WP), a = cji_dec_src(d, cji_dec_word(d, 1), 1, false), b = a;
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_WP), a = cji_dec_src(d, cji_dec_word(d, 1), 1, false),
+                  b = a;
     if (d->n > 2) b = cji_dec_src(d, cji_dec_word(d, 2), 1, false);
     cji_rec *r = cji_dec_emit(d, cji_h_pred);
     cji_dec_put_d(r, dst);
@@ -154,16 +178,27 @@ static bool alu_logic(cji_dec *d, uint32_t pred, cji_handler h32, cji_handler h6
     return true;
 }
 
-static bool alu_shift(cji_dec *d, bool right) {
+static bool alu_shift(cji_dec *d, bool right)
+{
     const cji_vec_table *v = d->vec;
     uint32_t k = alu_k(d, 0);
     bool s = k & CJI_KF_SIGNED;
     unsigned w = cji_dec_width(d->type[0].bits);
-    cji_handler h32 = !right ? v->shl_32 : s ? v->shr_s32 : v->shr_u32, h64 = !right ? v->shl_64 : s ? v->shr_s64 : v->shr_u64;
-    return alu_emit(d, w == CJI_W32 ? h32 : w == CJI_W64 ? h64 : NULL, w, w, CJI_W32, CJI_WNONE, right ? cji_l_shr : cji_l_shl, k);
+    cji_handler h32 = !right ? v->shl_32
+                      : s    ? v->shr_s32
+                             : v->shr_u32,
+                h64 = !right ? v->shl_64
+                      : s    ? v->shr_s64
+                             : v->shr_u64;
+    return alu_emit(d,
+                    w == CJI_W32   ? h32
+                    : w == CJI_W64 ? h64
+                                   : NULL,
+                    w, w, CJI_W32, CJI_WNONE, right ? cji_l_shr : cji_l_shl, k);
 }
 
-static bool alu_minmax(cji_dec *d, bool max) {
+static bool alu_minmax(cji_dec *d, bool max)
+{
     const cji_vec_table *v = d->vec;
     uint32_t k = alu_k(d, 0);
     if (d->type[0].cls == 'f') {
@@ -172,30 +207,45 @@ static bool alu_minmax(cji_dec *d, bool max) {
         return alu_same(d, NULL, plain ? max ? v->max_f32 : v->min_f32 : NULL, NULL, max ? cji_l_fmax : cji_l_fmin, k);
     }
     bool s = k & CJI_KF_SIGNED;
-    cji_handler h32 = max ? s ? v->max_s32 : v->max_u32 : s ? v->min_s32 : v->min_u32, h64 = max ? s ? v->max_s64 : v->max_u64 : s ? v->min_s64 : v->min_u64;
+    cji_handler h32 = max ? s ? v->max_s32 : v->max_u32
+                      : s ? v->min_s32
+                          : v->min_u32,
+                h64 = max ? s ? v->max_s64 : v->max_u64
+                      : s ? v->min_s64
+                          : v->min_u64;
     if (k & CJI_KF_RELU) h32 = h64 = NULL;
     return alu_same(d, NULL, h32, h64, max ? cji_l_imax : cji_l_imin, k);
 }
 
-static bool alu_testp(cji_dec *d) {
-    static const struct { uint16_t word; uint8_t x; } tests[] = { { CJI_W_FINITE, CJI_TESTP_FINITE }, { CJI_W_INFINITE, CJI_TESTP_INFINITE }, { CJI_W_NUMBER, CJI_TESTP_NUMBER },
-        { CJI_W_NOTANUMBER, CJI_TESTP_NOTANUMBER }, { CJI_W_NORMAL, CJI_TESTP_NORMAL }, { CJI_W_SUBNORMAL, CJI_TESTP_SUBNORMAL } };
+static bool alu_testp(cji_dec *d)
+{
+    static const struct {
+        uint16_t word;
+        uint8_t x;
+    } tests[] = { { CJI_W_FINITE, CJI_TESTP_FINITE }, { CJI_W_INFINITE, CJI_TESTP_INFINITE },
+                  { CJI_W_NUMBER, CJI_TESTP_NUMBER }, { CJI_W_NOTANUMBER, CJI_TESTP_NOTANUMBER },
+                  { CJI_W_NORMAL, CJI_TESTP_NORMAL }, { CJI_W_SUBNORMAL, CJI_TESTP_SUBNORMAL } };
     uint32_t x = 0;
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (cji_dec_has(d, tests[i].word)) x = tests[i].x;
     return alu_lane(d, cji_l_testp, alu_k(d, x));
 }
 
-static bool alu_prmt(cji_dec *d) {
-    static const struct { uint16_t word; uint8_t x; } modes[] = { { CJI_W_F4E, CJI_PRMT_F4E }, { CJI_W_B4E, CJI_PRMT_B4E }, { CJI_W_RC8, CJI_PRMT_RC8 }, { CJI_W_ECL, CJI_PRMT_ECL },
-        { CJI_W_ECR, CJI_PRMT_ECR }, { CJI_W_RC16, CJI_PRMT_RC16 } };
+static bool alu_prmt(cji_dec *d)
+{
+    static const struct {
+        uint16_t word;
+        uint8_t x;
+    } modes[] = { { CJI_W_F4E, CJI_PRMT_F4E }, { CJI_W_B4E, CJI_PRMT_B4E }, { CJI_W_RC8, CJI_PRMT_RC8 },
+                  { CJI_W_ECL, CJI_PRMT_ECL }, { CJI_W_ECR, CJI_PRMT_ECR }, { CJI_W_RC16, CJI_PRMT_RC16 } };
     uint32_t x = 0;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (cji_dec_has(d, modes[i].word)) x = modes[i].x;
     return alu_lane(d, cji_l_prmt, alu_k(d, x));
 }
 
-static bool alu_dot(cji_dec *d, cji_lane_fn lane) {
+static bool alu_dot(cji_dec *d, cji_lane_fn lane)
+{
     uint32_t k = CJI_KF(32, 0, 0);
     if (d->type[0].cls == 's') k |= CJI_KF_SIGNED;
     if (d->type[1].cls == 's') k |= CJI_KF_B;
@@ -206,14 +256,17 @@ static bool alu_dot(cji_dec *d, cji_lane_fn lane) {
 /* ---- Moves ---- */
 
 /* {a, b, ...} on either side */
-static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack) {
+static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
+{
     uint32_t n = 0;
     const uint32_t *word = cji_fn_words(d->f, vec, &n);
     unsigned bits = d->type[0].bits / (n ? n : 1);
     if (d->type[0].bits > 64 || n > 8) return cji_dec_refuse(d), true;
     cji_dec_place one[8], whole;
-    for (uint32_t i = 0; i < n; i++) one[i] = pack ? cji_dec_src(d, word[i], bits, false) : cji_dec_dst(d, word[i], cji_dec_width(bits));
-    whole = pack ? cji_dec_dst(d, other, cji_dec_width(d->type[0].bits)) : cji_dec_src(d, other, d->type[0].bits, false);
+    for (uint32_t i = 0; i < n; i++)
+        one[i] = pack ? cji_dec_src(d, word[i], bits, false) : cji_dec_dst(d, word[i], cji_dec_width(bits));
+    whole =
+        pack ? cji_dec_dst(d, other, cji_dec_width(d->type[0].bits)) : cji_dec_src(d, other, d->type[0].bits, false);
     uint32_t at = (uint32_t)d->p->next;
     for (uint32_t i = 0; i < n; i++) {
         cji_dec_ext(d, one[i].w);
@@ -228,25 +281,28 @@ static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack) 
     return true;
 }
 
-static bool alu_mov(cji_dec *d) {
+static bool alu_mov(cji_dec *d)
+{
     uint32_t to = cji_dec_word(d, 0), from = cji_dec_word(d, 1);
     if (cji_word_kind(from) == CJI_K_VEC && cji_word_kind(to) != CJI_K_VEC) return alu_vector_mov(d, from, to, true);
     if (cji_word_kind(to) == CJI_K_VEC && cji_word_kind(from) != CJI_K_VEC) return alu_vector_mov(d, to, from, false);
     if (cji_word_kind(to) == CJI_K_VEC || d->type[0].bits > 64) return cji_dec_refuse(d), true;
     if (d->type[0].cls == 'p') return alu_logic(d, CJI_PL_MOV, NULL, NULL, NULL);
     if (cji_word_kind(from) == CJI_K_SREG && cji_word_kind(to) == CJI_K_REG) {
-        cji_dec_src(d, from, d->type[0].bits, false);     /* the read itself: into the destination instead of a temporary */
+        cji_dec_src(d, from, d->type[0].bits, false); /* the read itself: into the destination instead of a temporary */
         if (!d->failed) cji_dec_put_d(&d->p->code[d->p->ncode - 1], d->reg[cji_word_index(to)]);
         return true;
     }
     return alu_same(d, d->vec->mov_16, d->vec->mov_32, d->vec->mov_64, cji_l_mov, alu_k(d, 0));
 }
 
-static bool alu_selp(cji_dec *d) {
+static bool alu_selp(cji_dec *d)
+{
     const cji_vec_table *v = d->vec;
     unsigned bits = d->type[0].bits, w = cji_dec_width(bits);
     bool flt = d->type[0].cls == 'f';
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), w), a = cji_dec_src(d, cji_dec_word(d, 1), bits, flt), b = cji_dec_src(d, cji_dec_word(d, 2), bits, flt);
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), w), a = cji_dec_src(d, cji_dec_word(d, 1), bits, flt),
+                  b = cji_dec_src(d, cji_dec_word(d, 2), bits, flt);
     cji_dec_place c = cji_dec_src(d, cji_dec_word(d, 3), 1, false);
     cji_handler vec = w == CJI_W16 ? v->selp_16 : w == CJI_W32 ? v->selp_32 : v->selp_64;
     cji_rec *r = cji_dec_emit(d, dst.w == w && a.w == w && b.w == w ? vec : cji_h_selp);
@@ -257,25 +313,31 @@ static bool alu_selp(cji_dec *d) {
     return true;
 }
 
-static bool alu_approx(cji_dec *d, cji_lane_fn f32, cji_lane_fn f64) {
+static bool alu_approx(cji_dec *d, cji_lane_fn f32, cji_lane_fn f64)
+{
     if (d->type[0].bits == 64) return f64 ? alu_lane(d, f64, alu_k(d, 0)) : (cji_dec_refuse(d), true);
     return alu_lane(d, f32, alu_k(d, 0));
 }
 
-bool cji_dec_alu(cji_dec *d) {
+bool cji_dec_alu(cji_dec *d)
+{
     const cji_vec_table *v = d->vec;
     bool flt = d->type[0].cls == 'f', approx = cji_dec_has(d, CJI_W_APPROX), cc = cji_dec_has(d, CJI_W_CC);
     uint32_t k = alu_k(d, 0);
-    if (d->ntype > 1 && flt && d->type[1].cls == 'f' && (d->e->isa.op == CJI_OP_ADD || d->e->isa.op == CJI_OP_SUB || d->e->isa.op == CJI_OP_FMA)) return false;   /* mixed precision */
+    if (d->ntype > 1 && flt && d->type[1].cls == 'f' &&
+        (d->e->isa.op == CJI_OP_ADD || d->e->isa.op == CJI_OP_SUB || d->e->isa.op == CJI_OP_FMA))
+        return false; /* mixed precision */
     switch (d->e->isa.op) {
     case CJI_OP_ADD:
         if (flt) return alu_float(d, v->add_f32, v->add_ftz, v->add_f64, cji_l_fadd);
         if (cc) return alu_carry(d, 0);
-        return k & CJI_KF_SAT ? alu_lane(d, cji_l_iadd, k) : alu_same(d, v->add_16, v->add_32, v->add_64, cji_l_iadd, k);
+        return k & CJI_KF_SAT ? alu_lane(d, cji_l_iadd, k)
+                              : alu_same(d, v->add_16, v->add_32, v->add_64, cji_l_iadd, k);
     case CJI_OP_SUB:
         if (flt) return alu_float(d, v->sub_f32, v->sub_ftz, v->sub_f64, cji_l_fsub);
         if (cc) return alu_carry(d, CJI_CC_SUB);
-        return k & CJI_KF_SAT ? alu_lane(d, cji_l_isub, k) : alu_same(d, v->sub_16, v->sub_32, v->sub_64, cji_l_isub, k);
+        return k & CJI_KF_SAT ? alu_lane(d, cji_l_isub, k)
+                              : alu_same(d, v->sub_16, v->sub_32, v->sub_64, cji_l_isub, k);
     case CJI_OP_ADDC: return alu_carry(d, CJI_CC_IN);
     case CJI_OP_SUBC: return alu_carry(d, CJI_CC_IN | CJI_CC_SUB);
     case CJI_OP_MADC: return alu_carry(d, CJI_CC_IN | CJI_CC_MAD);
@@ -288,11 +350,16 @@ bool cji_dec_alu(cji_dec *d) {
         return alu_float(d, v->fma_f32, v->fma_ftz, v->fma_f64, cji_l_ffma);
     case CJI_OP_DIV:
         if (!flt) return alu_lane(d, cji_l_idiv, k);
-        if (approx || cji_dec_has(d, CJI_W_FULL)) return alu_approx(d, approx ? cji_l_div_approx : cji_l_div_full, NULL);
+        if (approx || cji_dec_has(d, CJI_W_FULL))
+            return alu_approx(d, approx ? cji_l_div_approx : cji_l_div_full, NULL);
         return alu_float(d, v->div_f32, NULL, v->div_f64, cji_l_fdiv);
     case CJI_OP_REM: return alu_lane(d, cji_l_irem, k);
-    case CJI_OP_ABS: return flt ? alu_float(d, v->abs_f32, NULL, v->abs_f64, cji_l_fabs) : alu_same(d, NULL, v->abs_32, NULL, cji_l_iabs, k);
-    case CJI_OP_NEG: return flt ? alu_float(d, v->neg_f32, NULL, v->neg_f64, cji_l_fneg) : alu_same(d, NULL, v->neg_32, v->neg_64, cji_l_ineg, k);
+    case CJI_OP_ABS:
+        return flt ? alu_float(d, v->abs_f32, NULL, v->abs_f64, cji_l_fabs)
+                   : alu_same(d, NULL, v->abs_32, NULL, cji_l_iabs, k);
+    case CJI_OP_NEG:
+        return flt ? alu_float(d, v->neg_f32, NULL, v->neg_f64, cji_l_fneg)
+                   : alu_same(d, NULL, v->neg_32, v->neg_64, cji_l_ineg, k);
     case CJI_OP_MIN: return alu_minmax(d, false);
     case CJI_OP_MAX: return alu_minmax(d, true);
     case CJI_OP_MUL24: return alu_lane(d, cji_l_imul24, k);
@@ -331,7 +398,11 @@ bool cji_dec_alu(cji_dec *d) {
     case CJI_OP_LOP3: return alu_lop3(d);
     case CJI_OP_SHF: {
         bool left = cji_dec_has(d, CJI_W_L), wrap = cji_dec_has(d, CJI_W_WRAP);
-        return alu_same(d, NULL, !wrap ? NULL : left ? v->shf_l : v->shf_r, NULL, left ? cji_l_shfl : cji_l_shfr, k | (wrap ? CJI_KF_B : 0));
+        return alu_same(d, NULL,
+                        !wrap  ? NULL
+                        : left ? v->shf_l
+                               : v->shf_r,
+                        NULL, left ? cji_l_shfl : cji_l_shfr, k | (wrap ? CJI_KF_B : 0));
     }
     case CJI_OP_SHL: return alu_shift(d, false);
     case CJI_OP_SHR: return alu_shift(d, true);

@@ -3,15 +3,21 @@
 #include "sim/exec/ops_async.h"
 #include "sim/exec/ops_lane.h"
 
-static unsigned async_space(const cji_dec *d) {
-    return cji_dec_has(d, CJI_W_SHARED) || cji_dec_has(d, CJI_W_SHARED__CTA) || cji_dec_has(d, CJI_W_SHARED__CLUSTER) ? CJI_MS_SHARED : CJI_MS_GENERIC;
+static unsigned async_space(const cji_dec *d)
+{
+    return cji_dec_has(d, CJI_W_SHARED) || cji_dec_has(d, CJI_W_SHARED__CTA) || cji_dec_has(d, CJI_W_SHARED__CLUSTER)
+               ? CJI_SP_SHARED
+               : CJI_SP_GENERIC;
 }
 
-static bool async_copy(cji_dec *d) {
+static bool async_copy(cji_dec *d)
+{
     cji_dec_mem_operand to, from;
     uint32_t size = cji_dec_word(d, 2), count = cji_dec_word(d, 3);
     cji_dec_place n = { 0, 0 };
-    if (!cji_dec_address(d, cji_dec_word(d, 0), CJI_MS_SHARED, &to) || !cji_dec_address(d, cji_dec_word(d, 1), CJI_MS_GLOBAL, &from)) return true;
+    if (!cji_dec_address(d, cji_dec_word(d, 0), CJI_SP_SHARED, &to) ||
+        !cji_dec_address(d, cji_dec_word(d, 1), CJI_SP_GLOBAL, &from))
+        return true;
     if (cji_word_kind(size) != CJI_K_IMM) return cji_dec_refuse(d), true;
     if (count && !(cji_dec_has(d, CJI_W_L2__CACHE_HINT) && d->n == 4)) n = cji_dec_src(d, count, 32, false);
     uint32_t at = cji_dec_ext(d, from.base.w);
@@ -29,7 +35,8 @@ static bool async_copy(cji_dec *d) {
 }
 
 /* {result,} [barrier] {, count or state {, time}} */
-static bool async_barrier_op(cji_dec *d, uint32_t k, unsigned result) {
+static bool async_barrier_op(cji_dec *d, uint32_t k, unsigned result)
+{
     uint32_t i = 0;
     cji_dec_mem_operand o;
     cji_dec_place dst = { 0, 0 }, b = { 0, 0 };
@@ -38,7 +45,8 @@ static bool async_barrier_op(cji_dec *d, uint32_t k, unsigned result) {
         if (cji_word_kind(word) != CJI_K_SINK) dst = cji_dec_dst(d, word, result);
     }
     if (!cji_dec_address(d, cji_dec_word(d, i++), async_space(d), &o)) return true;
-    if (i < d->n) b = cji_dec_src(d, cji_dec_word(d, i), (k & CJI_MB_OP) == CJI_MB_WAIT && !(k & CJI_MB_PARITY) ? 64 : 32, false);
+    if (i < d->n)
+        b = cji_dec_src(d, cji_dec_word(d, i), (k & CJI_MB_OP) == CJI_MB_WAIT && !(k & CJI_MB_PARITY) ? 64 : 32, false);
     cji_rec *r = cji_dec_emit(d, cji_h_mbarrier);
     cji_dec_put_address(r, &o);
     cji_dec_put_d(r, dst);
@@ -47,14 +55,18 @@ static bool async_barrier_op(cji_dec *d, uint32_t k, unsigned result) {
     return true;
 }
 
-bool cji_dec_async(cji_dec *d) {
+bool cji_dec_async(cji_dec *d)
+{
     uint32_t k = cji_dec_has(d, CJI_W_EXPECT_TX) ? CJI_MB_TX : 0;
     if (cji_dec_has(d, CJI_W_NOCOMPLETE)) k |= CJI_MB_NO_COMPLETE;
     if (cji_dec_has(d, CJI_W_PARITY)) k |= CJI_MB_PARITY;
     switch (d->e->isa.op) {
     case CJI_OP_CP_ASYNC: return async_copy(d);
-    case CJI_OP_CP_ASYNC_COMMIT_GROUP: case CJI_OP_CP_ASYNC_WAIT_GROUP: case CJI_OP_CP_ASYNC_WAIT_ALL: cji_dec_emit(d, cji_h_nop); return true;
-    case CJI_OP_CP_ASYNC_MBARRIER_ARRIVE: return async_barrier_op(d, CJI_MB_COPIES | (cji_dec_has(d, CJI_W_NOINC) ? CJI_MB_NOINC : 0), 0);
+    case CJI_OP_CP_ASYNC_COMMIT_GROUP:
+    case CJI_OP_CP_ASYNC_WAIT_GROUP:
+    case CJI_OP_CP_ASYNC_WAIT_ALL: cji_dec_emit(d, cji_h_nop); return true;
+    case CJI_OP_CP_ASYNC_MBARRIER_ARRIVE:
+        return async_barrier_op(d, CJI_MB_COPIES | (cji_dec_has(d, CJI_W_NOINC) ? CJI_MB_NOINC : 0), 0);
     case CJI_OP_MBARRIER_INIT: return async_barrier_op(d, CJI_MB_INIT, 0);
     case CJI_OP_MBARRIER_INVAL: return async_barrier_op(d, CJI_MB_INVAL, 0);
     case CJI_OP_MBARRIER_EXPECT_TX: return async_barrier_op(d, CJI_MB_EXPECT, 0);
@@ -64,7 +76,8 @@ bool cji_dec_async(cji_dec *d) {
     case CJI_OP_MBARRIER_TEST_WAIT: return async_barrier_op(d, k | CJI_MB_WAIT, CJI_WP);
     case CJI_OP_MBARRIER_TRY_WAIT: return async_barrier_op(d, k | CJI_MB_WAIT | CJI_MB_TRY, CJI_WP);
     case CJI_OP_MBARRIER_PENDING_COUNT: {
-        cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_W32), a = cji_dec_src(d, cji_dec_word(d, 1), 64, false);
+        cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_W32),
+                      a = cji_dec_src(d, cji_dec_word(d, 1), 64, false);
         cji_rec *r = cji_dec_emit(d, cji_h_lane);
         cji_dec_put_d(r, dst);
         cji_dec_put_a(r, a);

@@ -3,26 +3,39 @@
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
-static uint32_t cmp_relation(const cji_dec *d) {
+static uint32_t cmp_relation(const cji_dec *d)
+{
     static const struct { uint16_t word; uint8_t x; } rel[] = {
-        { CJI_W_EQ, CJI_CMP_EQ }, { CJI_W_NE, CJI_CMP_NE }, { CJI_W_LT, CJI_CMP_LT }, { CJI_W_LE, CJI_CMP_LE }, { CJI_W_GT, CJI_CMP_GT }, { CJI_W_GE, CJI_CMP_GE },
-        { CJI_W_LO, CJI_CMP_LT }, { CJI_W_LS, CJI_CMP_LE }, { CJI_W_HI, CJI_CMP_GT }, { CJI_W_HS, CJI_CMP_GE }, { CJI_W_EQU, CJI_CMP_EQU }, { CJI_W_NEU, CJI_CMP_NEU },
-        { CJI_W_LTU, CJI_CMP_LTU }, { CJI_W_LEU, CJI_CMP_LEU }, { CJI_W_GTU, CJI_CMP_GTU }, { CJI_W_GEU, CJI_CMP_GEU }, { CJI_W_NUM, CJI_CMP_NUM }, { CJI_W_NAN, CJI_CMP_NAN },
+        { CJI_W_EQ, CJI_CMP_EQ },   { CJI_W_NE, CJI_CMP_NE },   { CJI_W_LT, CJI_CMP_LT },   { CJI_W_LE, CJI_CMP_LE },
+        { CJI_W_GT, CJI_CMP_GT },   { CJI_W_GE, CJI_CMP_GE },   { CJI_W_LO, CJI_CMP_LT },   { CJI_W_LS, CJI_CMP_LE },
+        { CJI_W_HI, CJI_CMP_GT },   { CJI_W_HS, CJI_CMP_GE },   { CJI_W_EQU, CJI_CMP_EQU }, { CJI_W_NEU, CJI_CMP_NEU },
+        { CJI_W_LTU, CJI_CMP_LTU }, { CJI_W_LEU, CJI_CMP_LEU }, { CJI_W_GTU, CJI_CMP_GTU }, { CJI_W_GEU, CJI_CMP_GEU },
+        { CJI_W_NUM, CJI_CMP_NUM }, { CJI_W_NAN, CJI_CMP_NAN },
     };
     for (size_t i = 0; i < sizeof rel / sizeof *rel; i++)
         if (cji_dec_has(d, rel[i].word)) return rel[i].x;
     return CJI_CMP_EQ;
 }
 
-static uint32_t cmp_bool(const cji_dec *d) {
-    return cji_dec_has(d, CJI_W_AND) ? CJI_SETP_AND : cji_dec_has(d, CJI_W_OR) ? CJI_SETP_OR : cji_dec_has(d, CJI_W_XOR) ? CJI_SETP_XOR : 0;
+static uint32_t cmp_bool(const cji_dec *d)
+{
+    return cji_dec_has(d, CJI_W_AND)   ? CJI_SETP_AND
+           : cji_dec_has(d, CJI_W_OR)  ? CJI_SETP_OR
+           : cji_dec_has(d, CJI_W_XOR) ? CJI_SETP_XOR
+                                       : 0;
 }
 
 /* ORDER CJI_CMP_* */
 #define CMP_INT(T) { v->eq_##T, v->ne_##T, v->lt_##T, v->le_##T, v->gt_##T, v->ge_##T }
-#define CMP_FLT(T) { v->eq_##T, v->ne_##T, v->lt_##T, v->le_##T, v->gt_##T, v->ge_##T, v->equ_##T, v->neu_##T, v->ltu_##T, v->leu_##T, v->gtu_##T, v->geu_##T }
-static cji_handler cmp_handler(const cji_vec_table *v, const cji_dec_type *t, uint32_t rel) {
-    const cji_handler s32[6] = CMP_INT(s32), u32[6] = CMP_INT(u32), s64[6] = CMP_INT(s64), u64[6] = CMP_INT(u64), f32[12] = CMP_FLT(f32), f64[12] = CMP_FLT(f64);
+#define CMP_FLT(T) \
+    { \
+        v->eq_##T, v->ne_##T, v->lt_##T, v->le_##T, v->gt_##T, v->ge_##T, v->equ_##T, v->neu_##T, v->ltu_##T, \
+            v->leu_##T, v->gtu_##T, v->geu_##T \
+    }
+static cji_handler cmp_handler(const cji_vec_table *v, const cji_dec_type *t, uint32_t rel)
+{
+    const cji_handler s32[6] = CMP_INT(s32), u32[6] = CMP_INT(u32), s64[6] = CMP_INT(s64), u64[6] = CMP_INT(u64),
+                      f32[12] = CMP_FLT(f32), f64[12] = CMP_FLT(f64);
     if (t->x2 || rel > CJI_CMP_GEU) return NULL;
     if (t->cls == 'f') return t->bits == 32 ? f32[rel] : t->bits == 64 ? f64[rel] : NULL;
     if (rel > CJI_CMP_GE) return NULL;
@@ -30,12 +43,15 @@ static cji_handler cmp_handler(const cji_vec_table *v, const cji_dec_type *t, ui
     return t->bits != 64 ? NULL : t->cls == 's' ? s64[rel] : u64[rel];
 }
 
-static uint32_t cmp_k(const cji_dec *d, const cji_dec_type *t) {
-    return CJI_KF(t->bits, t->fmt, cmp_relation(d)) | (t->cls == 's' ? CJI_KF_SIGNED : 0) | (cji_dec_has(d, CJI_W_FTZ) ? CJI_KF_FTZ : 0);
+static uint32_t cmp_k(const cji_dec *d, const cji_dec_type *t)
+{
+    return CJI_KF(t->bits, t->fmt, cmp_relation(d)) | (t->cls == 's' ? CJI_KF_SIGNED : 0) |
+           (cji_dec_has(d, CJI_W_FTZ) ? CJI_KF_FTZ : 0);
 }
 
 /* The two sources and the predicate behind them; its flags. */
-static uint32_t cmp_sources(cji_dec *d, const cji_dec_type *t, cji_dec_place *a, cji_dec_place *b, cji_dec_place *c) {
+static uint32_t cmp_sources(cji_dec *d, const cji_dec_type *t, cji_dec_place *a, cji_dec_place *b, cji_dec_place *c)
+{
     bool flt = t->cls == 'f';
     unsigned bits = t->x2 ? 2u * t->bits : t->bits;
     uint32_t op = cmp_bool(d), word = cji_dec_word(d, 3);
@@ -51,7 +67,8 @@ static uint32_t cmp_sources(cji_dec *d, const cji_dec_type *t, cji_dec_place *a,
     return op;
 }
 
-static bool cmp_setp(cji_dec *d) {
+static bool cmp_setp(cji_dec *d)
+{
     const cji_dec_type *t = &d->type[0];
     uint32_t word = cji_dec_word(d, 0), n, flags;
     cji_dec_place a, b, c, p = { 0, 0 }, q = { 0, 0 };
@@ -80,13 +97,16 @@ static bool cmp_setp(cji_dec *d) {
 }
 
 /* set.CmpOp.dtype.stype: all ones, 1.0, or a pair of such */
-static bool cmp_set(cji_dec *d) {
+static bool cmp_set(cji_dec *d)
+{
     const cji_dec_type *to = &d->type[0], *t = &d->type[1];
     cji_dec_place a, b, c, dst;
     uint32_t flags = cmp_sources(d, t, &a, &b, &c);
     dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(to->x2 ? 2u * to->bits : to->bits));
     const cji_fp_desc *f = &cji_fp_formats[to->fmt];
-    uint64_t yes = to->cls == 'f' ? (uint64_t)f->bias << f->mbits : to->bits >= 64 ? UINT64_MAX : (UINT64_C(1) << to->bits) - 1;
+    uint64_t yes = to->cls == 'f'   ? (uint64_t)f->bias << f->mbits
+                   : to->bits >= 64 ? UINT64_MAX
+                                    : (UINT64_C(1) << to->bits) - 1;
     cji_rec *r = cji_dec_emit(d, t->x2 ? cji_h_lane_set_x2 : cji_h_lane_set);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
@@ -101,11 +121,14 @@ static bool cmp_set(cji_dec *d) {
     return true;
 }
 
-static bool cmp_slct(cji_dec *d) {
+static bool cmp_slct(cji_dec *d)
+{
     unsigned bits = d->type[0].bits;
     bool flt = d->type[0].cls == 'f', by_float = d->type[1].cls == 'f';
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(bits)), a = cji_dec_src(d, cji_dec_word(d, 1), bits, flt);
-    cji_dec_place b = cji_dec_src(d, cji_dec_word(d, 2), bits, flt), c = cji_dec_src(d, cji_dec_word(d, 3), 32, by_float);
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(bits)),
+                  a = cji_dec_src(d, cji_dec_word(d, 1), bits, flt);
+    cji_dec_place b = cji_dec_src(d, cji_dec_word(d, 2), bits, flt),
+                  c = cji_dec_src(d, cji_dec_word(d, 3), 32, by_float);
     cji_rec *r = cji_dec_emit(d, cji_h_lane);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
@@ -116,7 +139,8 @@ static bool cmp_slct(cji_dec *d) {
     return true;
 }
 
-bool cji_dec_compare(cji_dec *d) {
+bool cji_dec_compare(cji_dec *d)
+{
     switch (d->e->isa.op) {
     case CJI_OP_SETP: return cmp_setp(d);
     case CJI_OP_SET: return cmp_set(d);

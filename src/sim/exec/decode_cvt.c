@@ -3,22 +3,28 @@
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
-static uint32_t cvt_round(const cji_dec *d) {
+static uint32_t cvt_round(const cji_dec *d)
+{
     if (cji_dec_has(d, CJI_W_RNA)) return CJI_FP_RNA;
     if (cji_dec_has(d, CJI_W_RZ) || cji_dec_has(d, CJI_W_RZI)) return CJI_FP_RZ;
     if (cji_dec_has(d, CJI_W_RM) || cji_dec_has(d, CJI_W_RMI)) return CJI_FP_RM;
     if (cji_dec_has(d, CJI_W_RP) || cji_dec_has(d, CJI_W_RPI)) return CJI_FP_RP;
     return CJI_FP_RN;
 }
-static bool cvt_integral(const cji_dec *d) {
-    return cji_dec_has(d, CJI_W_RNI) || cji_dec_has(d, CJI_W_RZI) || cji_dec_has(d, CJI_W_RMI) || cji_dec_has(d, CJI_W_RPI);
+
+static bool cvt_integral(const cji_dec *d)
+{
+    return cji_dec_has(d, CJI_W_RNI) || cji_dec_has(d, CJI_W_RZI) || cji_dec_has(d, CJI_W_RMI) ||
+           cji_dec_has(d, CJI_W_RPI);
 }
 
 /* The plain forms that have handlers of their own. */
-static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const cji_dec_type *from, uint32_t rnd) {
+static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const cji_dec_type *from, uint32_t rnd)
+{
     const cji_vec_table *v = d->vec;
     bool s = from->cls == 's', fi = from->cls != 'f', ti = to->cls != 'f';
-    if (cji_dec_has(d, CJI_W_SAT) || cji_dec_has(d, CJI_W_FTZ) || cji_dec_has(d, CJI_W_RELU) || to->x2 || from->x2) return NULL;
+    if (cji_dec_has(d, CJI_W_SAT) || cji_dec_has(d, CJI_W_FTZ) || cji_dec_has(d, CJI_W_RELU) || to->x2 || from->x2)
+        return NULL;
     if (ti && fi) {
         if (to->bits == 32 && from->bits == 64) return v->cvt_u32_u64;
         if (to->bits == 64 && from->bits == 32) return s ? v->cvt_s64_s32 : v->cvt_u64_u32;
@@ -28,7 +34,8 @@ static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const c
     }
     if (fi && from->bits == 32 && to->fmt == CJI_FP_F32 && rnd == CJI_FP_RN) return s ? v->cvt_f32_s32 : v->cvt_f32_u32;
     if (fi && from->bits == 32 && to->fmt == CJI_FP_F64) return s ? v->cvt_f64_s32 : v->cvt_f64_u32;
-    if (ti && to->cls == 's' && to->bits == 32 && from->fmt == CJI_FP_F32 && from->bits == 32 && rnd == CJI_FP_RZ) return v->cvt_s32_f32;
+    if (ti && to->cls == 's' && to->bits == 32 && from->fmt == CJI_FP_F32 && from->bits == 32 && rnd == CJI_FP_RZ)
+        return v->cvt_s32_f32;
     if (ti || fi) return NULL;
     if (to->fmt == CJI_FP_F64 && from->fmt == CJI_FP_F32) return v->cvt_f64_f32;
     if (to->fmt == CJI_FP_F32 && from->fmt == CJI_FP_F64 && rnd == CJI_FP_RN) return v->cvt_f32_f64;
@@ -37,7 +44,8 @@ static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const c
 
 static uint32_t cvt_log2(unsigned bits) { return bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3; }
 
-bool cji_dec_cvt(cji_dec *d) {
+bool cji_dec_cvt(cji_dec *d)
+{
     if (d->e->isa.op != CJI_OP_CVT) return false;
     const cji_dec_type *to = &d->type[0], *from = &d->type[1];
     if (d->ntype != 2 || to->bits > 64 || from->bits > 64) return false;
@@ -56,7 +64,8 @@ bool cji_dec_cvt(cji_dec *d) {
         k |= CJI_KF(from->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_unpack;
     } else if (ti && fi) {
-        k = (k & CJI_KF_SAT) | CJI_KF(to->bits, 0, cvt_log2(from->bits) | (from->cls == 's' ? 4 : 0)) | (to->cls == 's' ? CJI_KF_SIGNED : 0);
+        k = (k & CJI_KF_SAT) | CJI_KF(to->bits, 0, cvt_log2(from->bits) | (from->cls == 's' ? 4 : 0)) |
+            (to->cls == 's' ? CJI_KF_SIGNED : 0);
         lane = cji_l_cvt_int;
     } else if (ti) {
         k |= CJI_KF(to->bits, from->fmt, 0) | (to->cls == 's' ? CJI_KF_SIGNED : 0);
@@ -72,8 +81,10 @@ bool cji_dec_cvt(cji_dec *d) {
         lane = cji_l_cvt_float;
     }
     cji_handler vec = to->x2 || k & CJI_KF_B ? NULL : cvt_handler(d, to, from, rnd);
-    unsigned tw = cji_dec_width(to->x2 ? 2u * to->bits : to->bits), fbits = from->x2 ? 2u * from->bits : from->bits, fw = cji_dec_width(fbits);
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), tw), a = cji_dec_src(d, cji_dec_word(d, 1), fbits, !fi), b = { 0, 0 };
+    unsigned tw = cji_dec_width(to->x2 ? 2u * to->bits : to->bits), fbits = from->x2 ? 2u * from->bits : from->bits,
+             fw = cji_dec_width(fbits);
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), tw), a = cji_dec_src(d, cji_dec_word(d, 1), fbits, !fi),
+                  b = { 0, 0 };
     if (pack) b = cji_dec_src(d, cji_dec_word(d, 2), from->bits, true);
     cji_rec *r = cji_dec_emit(d, vec && dst.w == tw && a.w == fw ? vec : cji_h_lane);
     cji_dec_put_d(r, dst);

@@ -6,19 +6,23 @@
 /* ---- Calls ---- */
 
 /* An argument's or result's place, two words of ext. */
-static void flow_place(cji_dec *d, uint32_t word, uint32_t out[2]) {
+static void flow_place(cji_dec *d, uint32_t word, uint32_t out[2])
+{
     uint32_t index = cji_word_index(word);
     if (cji_word_kind(word) == CJI_K_SYM && d->mod->var[index].where == CJI_VAR_FRAME) {
         out[0] = (uint32_t)d->m->var[index]->bytes;
         out[1] = (uint32_t)d->mod->var[index].offset;
         return;
     }
-    cji_dec_place x = cji_word_kind(word) == CJI_K_SINK ? cji_dec_temp(d, CJI_W64) : cji_dec_src(d, word, cji_word_kind(word) == CJI_K_IMM ? 64 : 64, false);
+    cji_dec_place x = cji_word_kind(word) == CJI_K_SINK
+                          ? cji_dec_temp(d, CJI_W64)
+                          : cji_dec_src(d, word, cji_word_kind(word) == CJI_K_IMM ? 64 : 64, false);
     out[0] = CJI_ARG_REG | x.w;
     out[1] = x.off;
 }
 
-static bool flow_call(cji_dec *d) {
+static bool flow_call(cji_dec *d)
+{
     uint32_t args = 0, results = 0, callee = 0, nargs = 0, nres = 0;
     const uint32_t *arg = NULL, *res = NULL;
     for (uint32_t i = 0; i < d->n; i++) {
@@ -36,7 +40,8 @@ static bool flow_call(cji_dec *d) {
         const cji_func *f = &d->p->func[index];
         if (!f->defined && !f->builtin) return cji_dec_fail(d, "calls %s, which no module defines", f->name), true;
         uint32_t least = f->builtin == CJI_BUILTIN_ASSERT ? 5 : f->builtin != CJI_BUILTIN_NONE ? 2 : 0;
-        if (nargs < least) return cji_dec_fail(d, "calls %s with %u arguments, which wants %u", f->name, nargs, least), true;
+        if (nargs < least)
+            return cji_dec_fail(d, "calls %s with %u arguments, which wants %u", f->name, nargs, least), true;
     } else address = cji_dec_src(d, callee, 64, false);
     uint32_t *words = cji_alloc((2 * (size_t)(nargs + nres) + 1) * sizeof *words);
     if (!words) return cji_dec_fail(d, "could not be decoded: there is no memory"), true;
@@ -54,7 +59,8 @@ static bool flow_call(cji_dec *d) {
     return true;
 }
 
-static bool flow_barrier(cji_dec *d, bool aligned) {
+static bool flow_barrier(cji_dec *d, bool aligned)
+{
     cji_dec_place a, b = { 0, 0 }, c = { 0, 0 }, dst = { 0, 0 };
     uint32_t i = 0, k = CJI_BAR_SYNC;
     if (cji_dec_has(d, CJI_W_ARRIVE)) k = CJI_BAR_ARRIVE;
@@ -75,7 +81,8 @@ static bool flow_barrier(cji_dec *d, bool aligned) {
     return true;
 }
 
-bool cji_dec_flow(cji_dec *d) {
+bool cji_dec_flow(cji_dec *d)
+{
     switch (d->e->isa.op) {
     case CJI_OP_CALL: return flow_call(d);
     case CJI_OP_RET: cji_dec_emit(d, cji_h_ret); return true;
@@ -93,7 +100,8 @@ bool cji_dec_flow(cji_dec *d) {
 /* ---- Warp ---- */
 
 /* Operands in the manual's order: result(s), then `n` sources into a, b, c, then the mask. */
-static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_float, uint32_t n, bool mask) {
+static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_float, uint32_t n, bool mask)
+{
     uint32_t i = 0, words[2] = { 0, 0 };
     cji_dec_place dst = { 0, 0 }, pair = { 0, 0 }, src[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
     if (dw) {
@@ -104,7 +112,8 @@ static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_
             pair = cji_dec_dst(d, two[1], CJI_WP);
         } else dst = cji_dec_dst(d, word, dw);
     }
-    for (uint32_t j = 0; j < n; j++, i++) src[j] = cji_dec_src(d, cji_dec_word(d, i), j ? 32 : cji_dec_bits(aw), is_float);
+    for (uint32_t j = 0; j < n; j++, i++)
+        src[j] = cji_dec_src(d, cji_dec_word(d, i), j ? 32 : cji_dec_bits(aw), is_float);
     if (mask) {
         cji_dec_place m = cji_dec_src(d, cji_dec_word(d, i), 32, false);
         words[0] = m.w;
@@ -124,23 +133,33 @@ static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_
     return true;
 }
 
-bool cji_dec_warp(cji_dec *d) {
+bool cji_dec_warp(cji_dec *d)
+{
     bool sync = cji_dec_has(d, CJI_W_SYNC);
     unsigned w = d->ntype ? cji_dec_width(d->type[d->ntype - 1].bits) : CJI_W32;
     uint32_t k;
     switch (d->e->isa.op) {
     case CJI_OP_SHFL:
-        k = cji_dec_has(d, CJI_W_UP) ? CJI_SY_UP : cji_dec_has(d, CJI_W_DOWN) ? CJI_SY_DOWN : cji_dec_has(d, CJI_W_BFLY) ? CJI_SY_BFLY : CJI_SY_IDX;
+        k = cji_dec_has(d, CJI_W_UP)     ? CJI_SY_UP
+            : cji_dec_has(d, CJI_W_DOWN) ? CJI_SY_DOWN
+            : cji_dec_has(d, CJI_W_BFLY) ? CJI_SY_BFLY
+                                         : CJI_SY_IDX;
         return flow_sync(d, k, CJI_W32, CJI_W32, false, 3, sync);
     case CJI_OP_VOTE:
         if (cji_dec_has(d, CJI_W_BALLOT)) return flow_sync(d, CJI_SY_BALLOT, CJI_W32, CJI_WP, false, 1, sync);
         k = cji_dec_has(d, CJI_W_ALL) ? CJI_SY_ALL : cji_dec_has(d, CJI_W_ANY) ? CJI_SY_ANY : CJI_SY_UNI;
         return flow_sync(d, k, CJI_WP, CJI_WP, false, 1, sync);
-    case CJI_OP_MATCH: return flow_sync(d, cji_dec_has(d, CJI_W_ANY) ? CJI_SY_MATCH_ANY : CJI_SY_MATCH_ALL, CJI_W32, w, false, 1, true);
+    case CJI_OP_MATCH:
+        return flow_sync(d, cji_dec_has(d, CJI_W_ANY) ? CJI_SY_MATCH_ANY : CJI_SY_MATCH_ALL, CJI_W32, w, false, 1,
+                         true);
     case CJI_OP_REDUX: {
         bool flt = d->type[0].cls == 'f';
-        k = cji_dec_has(d, CJI_W_ADD) ? CJI_SY_ADD : cji_dec_has(d, CJI_W_MIN) ? (flt ? CJI_SY_FMIN : CJI_SY_MIN) : cji_dec_has(d, CJI_W_MAX) ? (flt ? CJI_SY_FMAX : CJI_SY_MAX)
-            : cji_dec_has(d, CJI_W_AND) ? CJI_SY_AND : cji_dec_has(d, CJI_W_OR) ? CJI_SY_OR : CJI_SY_XOR;
+        k = cji_dec_has(d, CJI_W_ADD)   ? CJI_SY_ADD
+            : cji_dec_has(d, CJI_W_MIN) ? (flt ? CJI_SY_FMIN : CJI_SY_MIN)
+            : cji_dec_has(d, CJI_W_MAX) ? (flt ? CJI_SY_FMAX : CJI_SY_MAX)
+            : cji_dec_has(d, CJI_W_AND) ? CJI_SY_AND
+            : cji_dec_has(d, CJI_W_OR)  ? CJI_SY_OR
+                                        : CJI_SY_XOR;
         if (d->type[0].cls == 's') k |= CJI_SY_SIGNED;
         if (cji_dec_has(d, CJI_W_ABS)) k |= CJI_SY_ABS;
         if (cji_dec_has(d, CJI_W_NAN_)) k |= CJI_SY_NAN;

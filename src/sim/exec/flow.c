@@ -3,13 +3,15 @@
 
 static bool flow_ends(const cji_form *e) { return e && e->isa.effect & (CJI_FX_BRANCH | CJI_FX_END); }
 
-uint32_t cji_flow_target(const cji_flow *flow, const cj_fn *f, uint32_t word) {
+uint32_t cji_flow_target(const cji_flow *flow, const cj_fn *f, uint32_t word)
+{
     uint32_t at = f->label[cji_word_index(word)].at;
     return at < f->nins ? flow->of[at] : CJI_FLOW_NONE;
 }
 
 /* Cuts the records into blocks. */
-static bool flow_cut(const cj_fn *f, cji_arena *arena, cji_flow *g) {
+static bool flow_cut(const cj_fn *f, cji_arena *arena, cji_flow *g)
+{
     size_t n = f->nins;
     g->of = cji_arena_alloc(arena, (n + 1) * sizeof *g->of);
     g->block = cji_arena_alloc(arena, (n + 1) * sizeof *g->block);
@@ -30,7 +32,8 @@ static bool flow_cut(const cj_fn *f, cji_arena *arena, cji_flow *g) {
     return true;
 }
 
-static uint32_t flow_targets(const cji_flow *g, const cj_fn *f, const cji_ins *x, uint32_t *out) {
+static uint32_t flow_targets(const cji_flow *g, const cj_fn *f, const cji_ins *x, uint32_t *out)
+{
     uint32_t n = 0;
     for (uint32_t i = 0, k = cji_ins_n(f, x); i < k; i++) {
         uint32_t word = cji_ins_opnd(f, x, i), count;
@@ -46,7 +49,8 @@ static uint32_t flow_targets(const cji_flow *g, const cj_fn *f, const cji_ins *x
     return n;
 }
 
-static bool flow_connect(const cj_fn *f, cji_arena *arena, cji_flow *g) {
+static bool flow_connect(const cj_fn *f, cji_arena *arena, cji_flow *g)
+{
     uint32_t total = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         const cji_ins *x = &f->ins[g->block[i].end - 1];
@@ -68,11 +72,14 @@ static bool flow_connect(const cj_fn *f, cji_arena *arena, cji_flow *g) {
     return true;
 }
 
-/* ---- Post-dominators: Cooper, Harvey and Kennedy's iteration on the reversed graph; node n is the function's end ---- */
+/* ---- Post-dominators ---- */
+
+/* Cooper, Harvey and Kennedy's iteration on the reversed graph; node n is the function's end. */
 
 typedef struct flow_pd { uint32_t *rank, *idom, *order, *pred, *pred_at; uint32_t n; } flow_pd;
 
-static uint32_t flow_meet(const flow_pd *pd, uint32_t a, uint32_t b) {
+static uint32_t flow_meet(const flow_pd *pd, uint32_t a, uint32_t b)
+{
     while (a != b) {
         while (pd->rank[a] < pd->rank[b]) a = pd->idom[a];
         while (pd->rank[b] < pd->rank[a]) b = pd->idom[b];
@@ -80,13 +87,15 @@ static uint32_t flow_meet(const flow_pd *pd, uint32_t a, uint32_t b) {
     return a;
 }
 
-static bool flow_leaves(const cji_flow *g, const cj_fn *f, uint32_t i) {
+static bool flow_leaves(const cji_flow *g, const cj_fn *f, uint32_t i)
+{
     const cji_flow_block *b = &g->block[i];
     const cji_form *e = cji_ins_form(f->m, &f->ins[b->end - 1]);
     return !b->nsucc || (e && e->isa.effect & CJI_FX_END);
 }
 
-static bool flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g) {
+static bool flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g)
+{
     uint32_t n = g->n, end = n, top = 0, count = 0;
     flow_pd pd = { .n = n };
     uint32_t total = n;
@@ -96,7 +105,8 @@ static bool flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g) {
     pd.order = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
     pd.pred = cji_arena_alloc(arena, (total + 1) * sizeof(uint32_t));
     pd.pred_at = cji_arena_alloc(arena, (n + 3) * sizeof(uint32_t));
-    uint32_t *stack = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t)), *next = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
+    uint32_t *stack = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t)),
+             *next = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
     if (!pd.rank || !pd.idom || !pd.order || !pd.pred || !pd.pred_at || !stack || !next) return false;
     /* predecessors; the end's are the blocks that leave */
     for (uint32_t i = 0; i < n; i++) {
@@ -148,9 +158,11 @@ static bool flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g) {
 
 /* ---- Layout: reverse postorder, a block's post-dominator visited (and so laid out last) before its successors ---- */
 
-static bool flow_layout(cji_arena *arena, cji_flow *g) {
+static bool flow_layout(cji_arena *arena, cji_flow *g)
+{
     uint32_t n = g->n, top = 0, count = 0;
-    uint32_t *stack = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t)), *step = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
+    uint32_t *stack = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t)),
+             *step = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
     uint8_t *seen = cji_arena_alloc(arena, n + 1);
     g->order = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
     if (!stack || !step || !seen || !g->order) return false;
@@ -181,7 +193,8 @@ static bool flow_layout(cji_arena *arena, cji_flow *g) {
     return true;
 }
 
-bool cji_flow_make(const cj_fn *f, cji_arena *arena, cji_flow *g) {
+bool cji_flow_make(const cj_fn *f, cji_arena *arena, cji_flow *g)
+{
     *g = (cji_flow){ 0 };
     return flow_cut(f, arena, g) && flow_connect(f, arena, g) && flow_postdom(f, arena, g) && flow_layout(arena, g);
 }

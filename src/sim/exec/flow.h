@@ -1,6 +1,7 @@
-/* The control flow graph of a function, and the order in which its blocks are laid out for the warp scheduler. */
-#ifndef CJI_SIM_FLOW_H
-#define CJI_SIM_FLOW_H
+/* The control flow graph of a function, and the order in which its blocks are laid out for the warp
+ * scheduler. */
+#ifndef CJI_EXEC_FLOW_H
+#define CJI_EXEC_FLOW_H
 
 #include "ptx/ptx.h"
 
@@ -18,7 +19,8 @@ typedef struct cji_flow {
     uint32_t n;
     uint32_t *succ;
     uint32_t *of;             /* [f->nins]: the block of each record */
-    uint32_t *order;          /* reachable blocks; each block's immediate post-dominator comes behind whatever lies between */
+    /* reachable blocks; each block's immediate post-dominator comes behind whatever lies between */
+    uint32_t *order;
     uint32_t norder;
 } cji_flow;
 

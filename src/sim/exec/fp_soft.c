@@ -20,7 +20,8 @@ const cji_fp_desc cji_fp_formats[] = {
 
 static inline int fp_clz(uint64_t m) { return __builtin_clzll(m); }
 
-static fp_u128 fp_shift_jam(fp_u128 v, int n) {
+static fp_u128 fp_shift_jam(fp_u128 v, int n)
+{
     if (n <= 0) return v;
     if (n >= 128) return v != 0;
     return v >> n | ((v << (128 - n)) != 0);
@@ -29,13 +30,15 @@ static fp_u128 fp_shift_jam(fp_u128 v, int n) {
 static uint64_t fp_top64(fp_u128 v) { return (uint64_t)(v >> 64) | ((uint64_t)v != 0); }
 
 /* Normalises v * 2^(exp - 127) (v nonzero): bit 127 set. */
-static cji_fp_num fp_norm(bool sign, int exp, fp_u128 v) {
+static cji_fp_num fp_norm(bool sign, int exp, fp_u128 v)
+{
     uint64_t hi = (uint64_t)(v >> 64);
     int n = hi ? fp_clz(hi) : 64 + fp_clz((uint64_t)v);
     return (cji_fp_num){ CJI_FP_FINITE, sign, exp - n, fp_top64(v << n) };
 }
 
-cji_fp_num cji_fp_unpack(cji_fp_format f, uint64_t bits) {
+cji_fp_num cji_fp_unpack(cji_fp_format f, uint64_t bits)
+{
     const cji_fp_desc *d = &cji_fp_formats[f];
     cji_fp_num v = { CJI_FP_ZERO, false, 0, 0 };
     if (f == CJI_FP_UE8M0) {
@@ -64,7 +67,8 @@ cji_fp_num cji_fp_unpack(cji_fp_format f, uint64_t bits) {
     return v;
 }
 
-static bool fp_up(cji_fp_round r, bool sign, bool odd, bool half, bool sticky) {
+static bool fp_up(cji_fp_round r, bool sign, bool odd, bool half, bool sticky)
+{
     switch (r) {
     case CJI_FP_RN: return half && (sticky || odd);
     case CJI_FP_RNA: return half;
@@ -75,7 +79,8 @@ static bool fp_up(cji_fp_round r, bool sign, bool odd, bool half, bool sticky) {
 }
 
 /* m >> drop, rounded. */
-static uint64_t fp_round_shift(uint64_t m, int drop, cji_fp_round r, bool sign) {
+static uint64_t fp_round_shift(uint64_t m, int drop, cji_fp_round r, bool sign)
+{
     if (drop <= 0) return m;
     bool half = drop <= 64 && (m >> (drop - 1) & 1);
     bool sticky = drop > 64 ? m != 0 : (m & ((UINT64_C(1) << (drop - 1)) - 1)) != 0;
@@ -83,7 +88,8 @@ static uint64_t fp_round_shift(uint64_t m, int drop, cji_fp_round r, bool sign) 
     return q + fp_up(r, sign, q & 1, half, sticky);
 }
 
-static uint64_t fp_pack_ue8m0(cji_fp_num v, cji_fp_round r) {
+static uint64_t fp_pack_ue8m0(cji_fp_num v, cji_fp_round r)
+{
     if (v.cls == CJI_FP_NAN) return 0xff;
     if (v.cls == CJI_FP_ZERO) return 0;
     if (v.cls == CJI_FP_INF) return 0xfe;
@@ -92,7 +98,8 @@ static uint64_t fp_pack_ue8m0(cji_fp_num v, cji_fp_round r) {
     return e < 0 ? 0 : e > 0xfe ? 0xfe : (uint64_t)e;
 }
 
-uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfinite) {
+uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfinite)
+{
     const cji_fp_desc *d = &cji_fp_formats[f];
     if (f == CJI_FP_UE8M0) return fp_pack_ue8m0(v, r);
     uint64_t sign = (uint64_t)v.sign << (d->bits - 1);
@@ -108,13 +115,15 @@ uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfini
     uint64_t e = v.exp >= emin ? (uint64_t)(v.exp - emin) : 0;
     uint64_t mag = ((e << d->mbits) + q) << d->low;
     if (mag > d->max || v.exp > 2048) {
-        bool to_max = satfinite || !d->inf || r == CJI_FP_RZ || (r == CJI_FP_RM && !v.sign) || (r == CJI_FP_RP && v.sign);
+        bool to_max =
+            satfinite || !d->inf || r == CJI_FP_RZ || (r == CJI_FP_RM && !v.sign) || (r == CJI_FP_RP && v.sign);
         mag = to_max ? d->max : d->inf;
     }
     return sign | mag;
 }
 
-uint64_t cji_fp_nan_of(cji_fp_format f, const uint64_t *v, int n) {
+uint64_t cji_fp_nan_of(cji_fp_format f, const uint64_t *v, int n)
+{
     if (f != CJI_FP_F64) return cji_fp_formats[f].nan;
     for (int i = 0; i < n; i++)
         if ((v[i] & INT64_MAX) > cji_fp_formats[f].inf) return v[i] | UINT64_C(1) << 51;
@@ -123,8 +132,10 @@ uint64_t cji_fp_nan_of(cji_fp_format f, const uint64_t *v, int n) {
 
 static uint64_t fp_invalid(cji_fp_format f) { return cji_fp_formats[f].nan; }
 
-/* x + y where both are FINITE and given as 128-bit mantissas with bit 126 or lower set (room for the carry). */
-static uint64_t fp_sum(cji_fp_format f, bool sx, int ex, fp_u128 x, bool sy, int ey, fp_u128 y, cji_fp_round r) {
+/* x + y where both are FINITE and given as 128-bit mantissas with bit 126 or lower set (room for
+ * the carry). */
+static uint64_t fp_sum(cji_fp_format f, bool sx, int ex, fp_u128 x, bool sy, int ey, fp_u128 y, cji_fp_round r)
+{
     int e = ex > ey ? ex : ey;
     x = fp_shift_jam(x, e - ex);
     y = fp_shift_jam(y, e - ey);
@@ -134,11 +145,14 @@ static uint64_t fp_sum(cji_fp_format f, bool sx, int ex, fp_u128 x, bool sy, int
     return cji_fp_pack(f, fp_norm(swap ? sy : sx, e + 1, swap ? y - x : x - y), r, false);
 }
 
-uint64_t cji_fp_fma(cji_fp_format f, uint64_t a, uint64_t b, uint64_t c, cji_fp_round r) {
+uint64_t cji_fp_fma(cji_fp_format f, uint64_t a, uint64_t b, uint64_t c, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b), z = cji_fp_unpack(f, c);
-    if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN || z.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ a, b, c }, 3);
+    if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN || z.cls == CJI_FP_NAN)
+        return cji_fp_nan_of(f, (uint64_t[]){ a, b, c }, 3);
     bool sp = x.sign ^ y.sign;
-    if ((x.cls == CJI_FP_INF && y.cls == CJI_FP_ZERO) || (x.cls == CJI_FP_ZERO && y.cls == CJI_FP_INF)) return fp_invalid(f);
+    if ((x.cls == CJI_FP_INF && y.cls == CJI_FP_ZERO) || (x.cls == CJI_FP_ZERO && y.cls == CJI_FP_INF))
+        return fp_invalid(f);
     bool pinf = x.cls == CJI_FP_INF || y.cls == CJI_FP_INF, pzero = x.cls == CJI_FP_ZERO || y.cls == CJI_FP_ZERO;
     if (pinf) {
         if (z.cls == CJI_FP_INF && z.sign != sp) return fp_invalid(f);
@@ -156,7 +170,8 @@ uint64_t cji_fp_fma(cji_fp_format f, uint64_t a, uint64_t b, uint64_t c, cji_fp_
     return fp_sum(f, sp, ep, p >> 1 | (p & 1), z.sign, z.exp, (fp_u128)z.m << 63, r);
 }
 
-uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r) {
+uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b);
     if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2);
     if (x.cls == CJI_FP_INF) return y.cls == CJI_FP_INF && x.sign != y.sign ? fp_invalid(f) : a;
@@ -170,7 +185,8 @@ uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r) {
     return fp_sum(f, x.sign, x.exp, (fp_u128)x.m << 63, y.sign, y.exp, (fp_u128)y.m << 63, r);
 }
 
-uint64_t cji_fp_mul(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r) {
+uint64_t cji_fp_mul(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b);
     if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2);
     bool s = x.sign ^ y.sign;
@@ -180,13 +196,16 @@ uint64_t cji_fp_mul(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r) {
     return cji_fp_pack(f, fp_norm(s, x.exp + y.exp + 1, (fp_u128)x.m * y.m), r, false);
 }
 
-uint64_t cji_fp_div(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r) {
+uint64_t cji_fp_div(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b);
     if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2);
     bool s = x.sign ^ y.sign;
     if (x.cls == y.cls && x.cls != CJI_FP_FINITE) return fp_invalid(f);
-    if (x.cls == CJI_FP_INF || y.cls == CJI_FP_ZERO) return cji_fp_pack(f, (cji_fp_num){ CJI_FP_INF, s, 0, 0 }, r, false);
-    if (x.cls == CJI_FP_ZERO || y.cls == CJI_FP_INF) return cji_fp_pack(f, (cji_fp_num){ CJI_FP_ZERO, s, 0, 0 }, r, false);
+    if (x.cls == CJI_FP_INF || y.cls == CJI_FP_ZERO)
+        return cji_fp_pack(f, (cji_fp_num){ CJI_FP_INF, s, 0, 0 }, r, false);
+    if (x.cls == CJI_FP_ZERO || y.cls == CJI_FP_INF)
+        return cji_fp_pack(f, (cji_fp_num){ CJI_FP_ZERO, s, 0, 0 }, r, false);
     uint64_t q;
     fp_u128 n = (fp_u128)x.m << 63;                 /* quotient in (2^62, 2^64) */
     bool rest;
@@ -204,7 +223,8 @@ uint64_t cji_fp_div(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r) {
 }
 
 /* floor(sqrt(v)), and whether it is inexact. */
-static uint64_t fp_isqrt(fp_u128 v, bool *rest) {
+static uint64_t fp_isqrt(fp_u128 v, bool *rest)
+{
     uint64_t root = 0;
     fp_u128 rem = 0;
     for (int i = 63; i >= 0; i--) {
@@ -217,20 +237,22 @@ static uint64_t fp_isqrt(fp_u128 v, bool *rest) {
     return root;
 }
 
-uint64_t cji_fp_sqrt(cji_fp_format f, uint64_t a, cji_fp_round r) {
+uint64_t cji_fp_sqrt(cji_fp_format f, uint64_t a, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a);
     if (x.cls == CJI_FP_NAN) return cji_fp_nan_of(f, &a, 1);
     if (x.cls == CJI_FP_ZERO) return a;
     if (x.sign) return fp_invalid(f);
     if (x.cls == CJI_FP_INF) return a;
-    bool odd = x.exp & 1, rest;                     /* value = m * 2^(exp-63); v = m << 63 or 64 so that the exponent left is even */
+    bool odd = x.exp & 1, rest; /* value = m * 2^(exp-63); v = m << 63 or 64 so that the exponent left is even */
     fp_u128 v = odd ? (fp_u128)x.m << 64 : (fp_u128)x.m << 63;
     uint64_t root = fp_isqrt(v, &rest);
     int e = (x.exp - odd) / 2;                      /* root * 2^(e - 63), root in [2^63, 2^64) */
     return cji_fp_pack(f, fp_norm(false, e, (fp_u128)root << 64 | rest), r, false);
 }
 
-uint64_t cji_fp_integral(cji_fp_format f, uint64_t a, cji_fp_round r) {
+uint64_t cji_fp_integral(cji_fp_format f, uint64_t a, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a);
     if (x.cls == CJI_FP_NAN) return cji_fp_nan_of(f, &a, 1);
     if (x.cls != CJI_FP_FINITE || x.exp >= 63) return a;
@@ -240,7 +262,8 @@ uint64_t cji_fp_integral(cji_fp_format f, uint64_t a, cji_fp_round r) {
     return cji_fp_pack(f, (cji_fp_num){ CJI_FP_FINITE, x.sign, 63 - n, q << n }, CJI_FP_RZ, false);
 }
 
-uint64_t cji_fp_to_int(cji_fp_format f, uint64_t a, unsigned bits, bool is_signed, cji_fp_round r) {
+uint64_t cji_fp_to_int(cji_fp_format f, uint64_t a, unsigned bits, bool is_signed, cji_fp_round r)
+{
     cji_fp_num x = cji_fp_unpack(f, a);
     uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
     if (x.cls == CJI_FP_NAN) return f == CJI_FP_F64 || bits == 64 ? UINT64_C(1) << (bits - 1) : 0;
@@ -253,7 +276,8 @@ uint64_t cji_fp_to_int(cji_fp_format f, uint64_t a, unsigned bits, bool is_signe
     return (x.sign ? 0 - q : q) & mask;
 }
 
-uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_round r) {
+uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_round r)
+{
     if (!v) return 0;
     bool s = is_signed && v >> 63;
     if (s) v = 0 - v;
@@ -261,18 +285,23 @@ uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_rou
     return cji_fp_pack(f, (cji_fp_num){ CJI_FP_FINITE, s, 63 - n, v << n }, r, false);
 }
 
-/* What a NaN becomes, as a Hopper does it (tests/oracle/hopper_bits.txt): to and from f64 sign and payload are kept, but for bf16. */
-static uint64_t fp_convert_nan(cji_fp_format to, cji_fp_format from, uint64_t a) {
+/* What a NaN becomes, as a Hopper does it (tests/oracle/hopper_bits.txt): to and from f64 sign and
+ * payload are kept, but for bf16. */
+static uint64_t fp_convert_nan(cji_fp_format to, cji_fp_format from, uint64_t a)
+{
     const cji_fp_desc *t = &cji_fp_formats[to], *s = &cji_fp_formats[from];
-    bool keeps = to == CJI_FP_F64 ? from == CJI_FP_F32 || from == CJI_FP_F16 : from == CJI_FP_F64 && (to == CJI_FP_F32 || to == CJI_FP_F16 || to == CJI_FP_BF16);
+    bool keeps = to == CJI_FP_F64 ? from == CJI_FP_F32 || from == CJI_FP_F16
+                                  : from == CJI_FP_F64 && (to == CJI_FP_F32 || to == CJI_FP_F16 || to == CJI_FP_BF16);
     if (!keeps) return to == CJI_FP_F64 ? UINT64_C(0x7ff8000000000000) : t->nan ? t->nan : t->max;
     uint64_t payload = a & ((UINT64_C(1) << s->mbits) - 1), sign = a >> (s->bits - 1) & 1;
     payload = to == CJI_FP_F64 ? payload << (t->mbits - s->mbits) : payload >> (s->mbits - t->mbits);
     return sign << (t->bits - 1) | t->inf | UINT64_C(1) << (t->mbits - 1) | payload;
 }
 
-uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp_round r, bool satfinite) {
+uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp_round r, bool satfinite)
+{
     cji_fp_num x = cji_fp_unpack(from, a);
-    if (to == CJI_FP_TF32 && r == CJI_FP_RNA && !satfinite && x.cls == CJI_FP_NAN) return (a + 0x1000) & 0xffffe000; /* an addition of integers */
+    if (to == CJI_FP_TF32 && r == CJI_FP_RNA && !satfinite && x.cls == CJI_FP_NAN)
+        return (a + 0x1000) & 0xffffe000; /* an addition of integers */
     return x.cls == CJI_FP_NAN ? fp_convert_nan(to, from, a) : cji_fp_pack(to, x, r, satfinite);
 }

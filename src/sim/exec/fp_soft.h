@@ -1,19 +1,25 @@
-/* IEEE 754 arithmetic in integers: every format and rounding of PTX, independent of the processor's modes.
+/* IEEE 754 arithmetic in integers: every format and rounding of PTX, independent of the processor's
+ * modes.
  *
- * Values are bit patterns in the low bits of a uint64_t.  NaN results are what the hardware gives: 0x7fffffff for f32, 0x7fff for f16 and
- * bf16; f64 keeps the first NaN operand's payload (quieted) and makes 0xfff8000000000000 for an invalid operation. */
-#ifndef CJI_SIM_FP_SOFT_H
-#define CJI_SIM_FP_SOFT_H
+ * Values are bit patterns in the low bits of a uint64_t. NaN results are what the hardware gives:
+ * 0x7fffffff for f32, 0x7fff for f16 and bf16; f64 keeps the first NaN operand's payload (quieted)
+ * and makes 0xfff8000000000000 for an invalid operation. */
+#ifndef CJI_EXEC_FP_SOFT_H
+#define CJI_EXEC_FP_SOFT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-typedef enum cji_fp_round { CJI_FP_RN = 0, CJI_FP_RZ, CJI_FP_RM, CJI_FP_RP, CJI_FP_RNA /* nearest, ties away */ } cji_fp_round;
+typedef enum cji_fp_round {
+    CJI_FP_RN = 0, CJI_FP_RZ, CJI_FP_RM, CJI_FP_RP,
+    CJI_FP_RNA         /* nearest, ties away from zero */
+} cji_fp_round;
 
 /* ORDER cji_fp_format: cji_fp_formats in fp_soft.c */
 typedef enum cji_fp_format {
-    CJI_FP_F16, CJI_FP_BF16, CJI_FP_F32, CJI_FP_F64, CJI_FP_TF32, CJI_FP_E4M3, CJI_FP_E5M2, CJI_FP_E2M3, CJI_FP_E3M2, CJI_FP_E2M1, CJI_FP_UE8M0
+    CJI_FP_F16, CJI_FP_BF16, CJI_FP_F32, CJI_FP_F64, CJI_FP_TF32, CJI_FP_E4M3, CJI_FP_E5M2, CJI_FP_E2M3,
+    CJI_FP_E3M2, CJI_FP_E2M1, CJI_FP_UE8M0
 } cji_fp_format;
 
 typedef struct cji_fp_desc {
@@ -35,8 +41,8 @@ typedef struct cji_fp_num { cji_fp_class cls; bool sign; int exp; uint64_t m; } 
 
 cji_fp_num cji_fp_unpack(cji_fp_format f, uint64_t bits);
 
-/* Rounds to the format; bit 0 of m is sticky.  Overflow gives infinity or the largest finite value as the rounding says, or the latter
- * where the format has no infinity or `satfinite`. */
+/* Rounds to the format; bit 0 of m is sticky. Overflow gives infinity or the largest finite value
+ * as the rounding says, or the latter where the format has no infinity or `satfinite`. */
 uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfinite);
 
 uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r);
@@ -50,7 +56,8 @@ uint64_t cji_fp_integral(cji_fp_format f, uint64_t a, cji_fp_round r);
 /* To an integer of `bits`, clamped; NaN gives 0, except from f64 or to 64 bits: 1 << (bits - 1). */
 uint64_t cji_fp_to_int(cji_fp_format f, uint64_t a, unsigned bits, bool is_signed, cji_fp_round r);
 uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_round r);  /* v extended to 64 bits */
-/* Between formats; NaN becomes the target's canonical NaN (f64 from f32: the f64 quiet NaN pattern of the payload is not kept). */
+/* Between formats; NaN becomes the target's canonical NaN (f64 from f32: the f64 quiet NaN pattern
+ * of the payload is not kept). */
 uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp_round r, bool satfinite);
 
 /* The canonical NaN, or the first NaN among n operands quieted where the format keeps payloads. */
@@ -61,8 +68,10 @@ static inline float cji_f32_of(uint32_t u) { float x; memcpy(&x, &u, 4); return 
 static inline uint64_t cji_f64_bits(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
 static inline double cji_f64_of(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
 
-/* a * b + c for f32 values, exact to round-to-odd in double: any narrowing to 24 or fewer bits of the result is then correct. */
-static inline double cji_fma_odd(float a, float b, float c) {
+/* a * b + c for f32 values, exact to round-to-odd in double: any narrowing to 24 or fewer bits of
+ * the result is then correct. */
+static inline double cji_fma_odd(float a, float b, float c)
+{
     double p = (double)a * (double)b, cc = (double)c;
     double s = p + cc, bb = s - p, e = (p - (s - bb)) + (cc - bb);
     int64_t u;

@@ -13,12 +13,15 @@ static uint64_t lf_mag(cji_fp_format f, uint64_t v) { return v & (lf_sign(f) - 1
 static bool lf_nan(cji_fp_format f, uint64_t v) { return lf_mag(f, v) > cji_fp_formats[f].inf; }
 
 static uint64_t lf_flush(cji_fp_format f, uint64_t v) { return v & cji_fp_formats[f].inf ? v : v & lf_sign(f); }
-static uint64_t lf_in(uint64_t v, uint32_t k) {
+static uint64_t lf_in(uint64_t v, uint32_t k)
+{
     cji_fp_format f = CJI_KF_FMT(k);
     if (f != CJI_FP_F64) v &= lf_sign(f) * 2 - 1;
     return k & CJI_KF_FTZ ? lf_flush(f, v) : v;
 }
-static uint64_t lf_out(uint64_t v, uint32_t k) {
+
+static uint64_t lf_out(uint64_t v, uint32_t k)
+{
     cji_fp_format f = CJI_KF_FMT(k);
     if (k & CJI_KF_FTZ) v = lf_flush(f, v);
     if (k & CJI_KF_SAT) {
@@ -30,11 +33,13 @@ static uint64_t lf_out(uint64_t v, uint32_t k) {
 }
 
 LF(fadd) { LF_UNUSED; return lf_out(cji_fp_add(CJI_KF_FMT(k), lf_in(a, k), lf_in(b, k), LF_RND(k)), k); }
-LF(fsub) {
+LF(fsub)
+{
     cji_fp_format f = CJI_KF_FMT(k);
     b = lf_in(b, k);
     return cji_l_fadd(a, lf_nan(f, b) ? b : b ^ lf_sign(f), c, k);
 }
+
 LF(fmul) { LF_UNUSED; return lf_out(cji_fp_mul(CJI_KF_FMT(k), lf_in(a, k), lf_in(b, k), LF_RND(k)), k); }
 LF(ffma) { return lf_out(cji_fp_fma(CJI_KF_FMT(k), lf_in(a, k), lf_in(b, k), lf_in(c, k), LF_RND(k)), k); }
 LF(fdiv) { LF_UNUSED; return lf_out(cji_fp_div(CJI_KF_FMT(k), lf_in(a, k), lf_in(b, k), LF_RND(k)), k); }
@@ -42,15 +47,21 @@ LF(frcp) { LF_UNUSED; return lf_out(cji_fp_div(CJI_KF_FMT(k), lf_one(CJI_KF_FMT(
 LF(fsqrt) { LF_UNUSED; return lf_out(cji_fp_sqrt(CJI_KF_FMT(k), lf_in(a, k), LF_RND(k)), k); }
 
 /* abs and neg of NaN: f64 gives it back quiet, with its sign, the others give the canonical one. */
-static uint64_t lf_nan_of(cji_fp_format f, uint64_t a) { return f == CJI_FP_F64 ? a | UINT64_C(1) << 51 : cji_fp_formats[f].nan; }
+static uint64_t lf_nan_of(cji_fp_format f, uint64_t a)
+{
+    return f == CJI_FP_F64 ? a | UINT64_C(1) << 51 : cji_fp_formats[f].nan;
+}
 
-LF(fabs) {
+LF(fabs)
+{
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     a = lf_in(a, k);
     return lf_nan(f, a) ? lf_nan_of(f, a) : lf_mag(f, a);
 }
-LF(fneg) {
+
+LF(fneg)
+{
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     a = lf_in(a, k);
@@ -58,9 +69,13 @@ LF(fneg) {
 }
 
 /* A total order of non-NaN patterns: -0 below +0. */
-static int64_t lf_order(cji_fp_format f, uint64_t v) { return v & lf_sign(f) ? -1 - (int64_t)lf_mag(f, v) : (int64_t)v; }
+static int64_t lf_order(cji_fp_format f, uint64_t v)
+{
+    return v & lf_sign(f) ? -1 - (int64_t)lf_mag(f, v) : (int64_t)v;
+}
 
-static uint64_t lf_minmax(uint64_t a, uint64_t b, uint32_t k, bool max) {
+static uint64_t lf_minmax(uint64_t a, uint64_t b, uint32_t k, bool max)
+{
     cji_fp_format f = CJI_KF_FMT(k);
     a = lf_in(a, k);
     b = lf_in(b, k);
@@ -70,21 +85,28 @@ static uint64_t lf_minmax(uint64_t a, uint64_t b, uint32_t k, bool max) {
         b = lf_mag(f, b);
     }
     bool na = lf_nan(f, a), nb = lf_nan(f, b);
-    if ((na && nb) || ((na || nb) && k & CJI_KF_NAN)) return f == CJI_FP_F64 ? cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2) : cji_fp_formats[f].nan;
+    if ((na && nb) || ((na || nb) && k & CJI_KF_NAN))
+        return f == CJI_FP_F64 ? cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2) : cji_fp_formats[f].nan;
     uint64_t v = na ? b : nb ? a : (lf_order(f, a) < lf_order(f, b)) != max ? a : b;
     if (k & CJI_KF_XORSIGN) v |= sign;
     return v;
 }
-LF(fmin) { /* C: a third input */
+
+/* C: a third input */
+LF(fmin)
+{
     uint64_t v = lf_minmax(a, b, k, false);
     return k & CJI_KF_C ? lf_minmax(v, c, k, false) : v;
 }
-LF(fmax) {
+
+LF(fmax)
+{
     uint64_t v = lf_minmax(a, b, k, true);
     return k & CJI_KF_C ? lf_minmax(v, c, k, true) : v;
 }
 
-LF(testp) {
+LF(testp)
+{
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     uint64_t inf = cji_fp_formats[f].inf, m = lf_mag(f, a), normal = UINT64_C(1) << cji_fp_formats[f].mbits;
@@ -97,13 +119,17 @@ LF(testp) {
     default: return m < normal && m;
     }
 }
-LF(copysign) { /* sign of a, magnitude of b */
+
+/* sign of a, magnitude of b */
+LF(copysign)
+{
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     return (a & lf_sign(f)) | lf_mag(f, b);
 }
 
-LF(fcmp) {
+LF(fcmp)
+{
     LF_UNUSED;
     cji_fp_format f = CJI_KF_FMT(k);
     a = lf_in(a, k);
@@ -128,7 +154,9 @@ LF(fcmp) {
     }
 }
 
-LF(slct_float) { /* c f32: a where c >= 0 (-0 too), b where it is negative or NaN */
+/* c f32: a where c >= 0 (-0 too), b where it is negative or NaN */
+LF(slct_float)
+{
     uint32_t u = (uint32_t)c;
     if (k & CJI_KF_FTZ) u = cji_ftz(u);
     return (u & 0x7fffffff) > 0x7f800000 || (u >> 31 && u & 0x7fffffff) ? b : a;

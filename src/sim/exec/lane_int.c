@@ -7,62 +7,84 @@
 #define LI_UNUSED (void)a, (void)b, (void)c, (void)k
 
 static uint64_t li_mask(unsigned bits) { return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1; }
-static uint64_t li_sext(uint64_t v, unsigned bits) {
+static uint64_t li_sext(uint64_t v, unsigned bits)
+{
     uint64_t top = UINT64_C(1) << (bits - 1);
     return ((v & li_mask(bits)) ^ top) - top;
 }
+
 /* The operand as the type reads it: sign- or zero-extended. */
-static uint64_t li_ext(uint64_t v, uint32_t k) { return k & CJI_KF_SIGNED ? li_sext(v, CJI_KF_BITS(k)) : v & li_mask(CJI_KF_BITS(k)); }
-static bool li_less(uint64_t a, uint64_t b, uint32_t k) {
+static uint64_t li_ext(uint64_t v, uint32_t k)
+{
+    return k & CJI_KF_SIGNED ? li_sext(v, CJI_KF_BITS(k)) : v & li_mask(CJI_KF_BITS(k));
+}
+static bool li_less(uint64_t a, uint64_t b, uint32_t k)
+{
     a = li_ext(a, k);
     b = li_ext(b, k);
     return k & CJI_KF_SIGNED ? (int64_t)a < (int64_t)b : a < b;
 }
 
 /* Clamps an exact sum of two extended operands of at most 32 bits. */
-static uint64_t li_clamp(int64_t v, uint32_t k) {
+static uint64_t li_clamp(int64_t v, uint32_t k)
+{
     unsigned bits = CJI_KF_BITS(k);
-    int64_t hi = k & CJI_KF_SIGNED ? (int64_t)li_mask(bits - 1) : (int64_t)li_mask(bits), lo = k & CJI_KF_SIGNED ? -hi - 1 : 0;
+    int64_t hi = k & CJI_KF_SIGNED ? (int64_t)li_mask(bits - 1) : (int64_t)li_mask(bits),
+            lo = k & CJI_KF_SIGNED ? -hi - 1 : 0;
     return (uint64_t)(v < lo ? lo : v > hi ? hi : v);
 }
 
-LI(iadd) {
+LI(iadd)
+{
     LI_UNUSED;
     return k & CJI_KF_SAT ? li_clamp((int64_t)(li_ext(a, k) + li_ext(b, k)), k) : a + b;
 }
-LI(isub) {
+
+LI(isub)
+{
     LI_UNUSED;
     return k & CJI_KF_SAT ? li_clamp((int64_t)(li_ext(a, k) - li_ext(b, k)), k) : a - b;
 }
+
 LI(addk) { LI_UNUSED; return a + b; }
 
-static uint64_t li_mulhi(uint64_t a, uint64_t b, uint32_t k) {
+static uint64_t li_mulhi(uint64_t a, uint64_t b, uint32_t k)
+{
     unsigned bits = CJI_KF_BITS(k);
     if (k & CJI_KF_SIGNED) return (uint64_t)((__int128)(int64_t)li_ext(a, k) * (int64_t)li_ext(b, k) >> bits);
     return (uint64_t)((unsigned __int128)li_ext(a, k) * li_ext(b, k) >> bits);
 }
+
 LI(imul) { LI_UNUSED; return k & CJI_KF_HI ? li_mulhi(a, b, k) : a * b; }
 LI(imulwide) { LI_UNUSED; return li_ext(a, k) * li_ext(b, k); }
-LI(imad) {
+LI(imad)
+{
     uint64_t p = cji_l_imul(a, b, 0, k);
     if (!(k & CJI_KF_SAT)) return p + c;
     return li_clamp((int64_t)(li_ext(p, k) + li_ext(c, k)), k);
 }
+
 LI(imadwide) { return cji_l_imulwide(a, b, 0, k) + c; }
-LI(imul24) {
+LI(imul24)
+{
     LI_UNUSED;
-    int64_t p = k & CJI_KF_SIGNED ? (int64_t)li_sext(a, 24) * (int64_t)li_sext(b, 24) : (int64_t)((a & 0xffffff) * (b & 0xffffff));
+    int64_t p = k & CJI_KF_SIGNED ? (int64_t)li_sext(a, 24) * (int64_t)li_sext(b, 24)
+                                  : (int64_t)((a & 0xffffff) * (b & 0xffffff));
     return k & CJI_KF_HI ? (uint64_t)(p >> 16) : (uint64_t)p;
 }
-LI(imad24) {
+
+LI(imad24)
+{
     uint64_t p = cji_l_imul24(a, b, 0, k);
     if (!(k & CJI_KF_SAT)) return p + c;
     return li_clamp((int64_t)(li_ext(p, k) + li_ext(c, k)), k);
 }
+
 LI(isad) { return c + (li_less(a, b, k) ? b - a : a - b); }
 
 /* Division by zero gives all ones and leaves the dividend as remainder; INT_MIN / -1 wraps. */
-LI(idiv) {
+LI(idiv)
+{
     LI_UNUSED;
     a = li_ext(a, k);
     b = li_ext(b, k);
@@ -70,7 +92,9 @@ LI(idiv) {
     if (!(k & CJI_KF_SIGNED)) return a / b;
     return b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
 }
-LI(irem) {
+
+LI(irem)
+{
     LI_UNUSED;
     a = li_ext(a, k);
     b = li_ext(b, k);
@@ -78,23 +102,30 @@ LI(irem) {
     if (!(k & CJI_KF_SIGNED)) return a % b;
     return b == UINT64_MAX ? 0 : (uint64_t)((int64_t)a % (int64_t)b);
 }
-LI(iabs) {
+
+LI(iabs)
+{
     LI_UNUSED;
     a = li_ext(a, k);
     return a >> 63 ? 0 - a : a;
 }
+
 LI(ineg) { LI_UNUSED; return 0 - a; }
 static uint64_t li_relu(uint64_t v, uint32_t k) { return (k & CJI_KF_RELU) && li_less(v, 0, k) ? 0 : v; }
 LI(imin) { LI_UNUSED; return li_relu(li_less(b, a, k) ? b : a, k); }
 LI(imax) { LI_UNUSED; return li_relu(li_less(a, b, k) ? b : a, k); }
 
 LI(popc) { LI_UNUSED; return (uint64_t)__builtin_popcountll(a & li_mask(CJI_KF_BITS(k))); }
-LI(clz) {
+LI(clz)
+{
     LI_UNUSED;
     a &= li_mask(CJI_KF_BITS(k));
     return a ? (uint64_t)__builtin_clzll(a) - (64 - CJI_KF_BITS(k)) : CJI_KF_BITS(k);
 }
-LI(bfind) { /* B: .shiftamt */
+
+/* B: .shiftamt */
+LI(bfind)
+{
     LI_UNUSED;
     uint64_t v = li_ext(a, k);
     if ((k & CJI_KF_SIGNED) && v >> 63) v = ~v;
@@ -103,25 +134,35 @@ LI(bfind) { /* B: .shiftamt */
     uint64_t at = 63 - (uint64_t)__builtin_clzll(v);
     return k & CJI_KF_B ? CJI_KF_BITS(k) - 1 - at : at;
 }
-LI(fns) {
+
+LI(fns)
+{
     LI_UNUSED;
     uint32_t mask = (uint32_t)a, base = (uint32_t)b;
     int32_t offset = (int32_t)(uint32_t)c;
     if (offset == INT32_MIN) return 0;
     if (base > 31) return 0xffffffff;
     if (offset == 0) return mask >> base & 1 ? base : 0xffffffff;
-    int32_t pos = (int32_t)base, count = (offset < 0 ? -(int64_t)offset : offset) > 32 ? 33 : offset < 0 ? -offset : offset, inc = offset < 0 ? -1 : 1;
+    int32_t pos = (int32_t)base,
+            count = (offset < 0 ? -(int64_t)offset : offset) > 32 ? 33
+                    : offset < 0                                  ? -offset
+                                                                  : offset,
+            inc = offset < 0 ? -1 : 1;
     for (count--; pos >= 0 && pos < 32; pos += inc)
         if (mask >> pos & 1 && count-- == 0) return (uint32_t)pos;
     return 0xffffffff;
 }
-LI(brev) {
+
+LI(brev)
+{
     LI_UNUSED;
     uint64_t v = 0;
     for (unsigned i = 0, n = CJI_KF_BITS(k); i < n; i++) v |= (a >> i & 1) << (n - 1 - i);
     return v;
 }
-LI(bfe) {
+
+LI(bfe)
+{
     unsigned bits = CJI_KF_BITS(k), pos = cji_field_of(b, bits), len = cji_field_of(c, bits);
     uint64_t v = a & li_mask(bits), fill = 0;
     if (k & CJI_KF_SIGNED && len) {
@@ -136,7 +177,10 @@ LI(bfe) {
     if (fill && have < bits) r |= li_mask(bits) & ~(have ? li_mask(have) : 0);
     return r;
 }
-LI(bmsk) { /* B: .wrap, else .clamp */
+
+/* B: .wrap, else .clamp */
+LI(bmsk)
+{
     LI_UNUSED;
     uint32_t pos = (uint32_t)a, len = (uint32_t)b;
     if (k & CJI_KF_B) {
@@ -146,7 +190,10 @@ LI(bmsk) { /* B: .wrap, else .clamp */
     uint64_t ones = len >= 32 ? 0xffffffff : li_mask(len);
     return pos >= 32 ? 0 : (ones << pos & 0xffffffff);
 }
-LI(szext) { /* B: .wrap, else .clamp */
+
+/* B: .wrap, else .clamp */
+LI(szext)
+{
     LI_UNUSED;
     uint32_t n = (uint32_t)b;
     if (k & CJI_KF_B) n &= 31;
@@ -154,7 +201,10 @@ LI(szext) { /* B: .wrap, else .clamp */
     if (n == 0) return 0;
     return k & CJI_KF_SIGNED ? li_sext(a, n) : a & li_mask(n);
 }
-LI(dp4a) { /* SIGNED: a; B: b */
+
+/* SIGNED: a; B: b */
+LI(dp4a)
+{
     uint32_t sum = (uint32_t)c;
     for (unsigned i = 0; i < 4; i++) {
         uint64_t x = a >> (8 * i) & 0xff, y = b >> (8 * i) & 0xff;
@@ -162,7 +212,10 @@ LI(dp4a) { /* SIGNED: a; B: b */
     }
     return sum;
 }
-LI(dp2a) { /* SIGNED: a; B: b; HI: upper bytes of b */
+
+/* SIGNED: a; B: b; HI: upper bytes of b */
+LI(dp2a)
+{
     uint32_t sum = (uint32_t)c;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t x = a >> (16 * i) & 0xffff, y = b >> (8 * i + (k & CJI_KF_HI ? 16 : 0)) & 0xff;
@@ -177,22 +230,29 @@ LI(xor) { LI_UNUSED; return a ^ b; }
 LI(not) { LI_UNUSED; return ~a; }
 LI(cnot) { LI_UNUSED; return (a & li_mask(CJI_KF_BITS(k))) == 0; }
 LI(shl) { LI_UNUSED; return (uint32_t)b >= CJI_KF_BITS(k) ? 0 : a << (uint32_t)b; }
-LI(shr) {
+LI(shr)
+{
     LI_UNUSED;
     uint32_t n = (uint32_t)b;
     uint64_t v = li_ext(a, k);
     if (n >= CJI_KF_BITS(k)) return k & CJI_KF_SIGNED && v >> 63 ? UINT64_MAX : 0;
     return k & CJI_KF_SIGNED ? (uint64_t)((int64_t)v >> n) : v >> n;
 }
+
 /* Funnel shifts of [b:a]; B: .wrap, else .clamp. */
-static uint32_t li_funnel_count(uint64_t c, uint32_t k) { return k & CJI_KF_B ? (uint32_t)c & 31 : (uint32_t)c > 32 ? 32 : (uint32_t)c; }
+static uint32_t li_funnel_count(uint64_t c, uint32_t k)
+{
+    return k & CJI_KF_B ? (uint32_t)c & 31 : (uint32_t)c > 32 ? 32 : (uint32_t)c;
+}
 LI(shfl) { return (((b & 0xffffffff) << 32 | (a & 0xffffffff)) << li_funnel_count(c, k)) >> 32 & 0xffffffff; }
 LI(shfr) { return ((b & 0xffffffff) << 32 | (a & 0xffffffff)) >> li_funnel_count(c, k) & 0xffffffff; }
 
-LI(prmt) {
+LI(prmt)
+{
     uint64_t v = (b & 0xffffffff) << 32 | (a & 0xffffffff);
-    static const uint16_t f4e[] = { 0x3210, 0x4321, 0x5432, 0x6543 }, b4e[] = { 0x5670, 0x6701, 0x7012, 0x0123 }, ecl[] = { 0x3210, 0x3211, 0x3222, 0x3333 },
-                          ecr[] = { 0x0000, 0x1110, 0x2210, 0x3210 }, rc8[] = { 0x0000, 0x1111, 0x2222, 0x3333 }, rc16[] = { 0x1010, 0x3232, 0x1010, 0x3232 };
+    static const uint16_t f4e[] = { 0x3210, 0x4321, 0x5432, 0x6543 }, b4e[] = { 0x5670, 0x6701, 0x7012, 0x0123 },
+                          ecl[] = { 0x3210, 0x3211, 0x3222, 0x3333 }, ecr[] = { 0x0000, 0x1110, 0x2210, 0x3210 },
+                          rc8[] = { 0x0000, 0x1111, 0x2222, 0x3333 }, rc16[] = { 0x1010, 0x3232, 0x1010, 0x3232 };
     static const uint16_t *const modes[] = { NULL, f4e, b4e, rc8, ecl, ecr, rc16 };
     unsigned mode = CJI_KF_X(k);
     uint32_t sel = mode ? modes[mode][c & 3] : (uint32_t)c, r = 0;
@@ -205,7 +265,8 @@ LI(prmt) {
     return r;
 }
 
-LI(icmp) {
+LI(icmp)
+{
     LI_UNUSED;
     a = li_ext(a, k);
     b = li_ext(b, k);

@@ -2,17 +2,22 @@
 #include "sim/exec/ops_async.h"
 #include "sim/exec/ops_mem.h"
 
-void cji_h_cp_async(cji_warp *w, const cji_rec *r) {
+void cji_h_cp_async(cji_warp *w, const cji_rec *r)
+{
     const uint32_t *x = w->p->ext + r->target;
-    cji_rec from = { .wa = (uint8_t)x[0], .a = x[1], .imm = (int64_t)((uint64_t)x[3] << 32 | x[2]), .flags = (uint8_t)x[4] };
+    cji_rec from = {
+        .wa = (uint8_t)x[0], .a = x[1], .imm = (int64_t)((uint64_t)x[3] << 32 | x[2]), .flags = (uint8_t)x[4]
+    };
     CJI_EACH(i, w->mask) {
         unsigned char zero[16] = { 0 };
-        uint64_t n = x[5] == CJI_WP ? (cji_get(w, x[5], x[6], i) ? 0 : r->size) : x[5] ? cji_get(w, x[5], x[6], i) : r->size;
+        uint64_t n = x[5] == CJI_WP ? (cji_get(w, x[5], x[6], i) ? 0 : r->size)
+                     : x[5]         ? cji_get(w, x[5], x[6], i)
+                                    : r->size;
         unsigned char *to = cji_mem_at(w, r, i, r->space, cji_mem_address(w, r, i), r->size, true);
         if (!to) return;
         if (n > r->size) n = r->size;
         if (n) {
-            const unsigned char *p = cji_mem_at(w, r, i, CJI_MS_GLOBAL, cji_mem_address(w, &from, i), r->size, false);
+            const unsigned char *p = cji_mem_at(w, r, i, CJI_SP_GLOBAL, cji_mem_address(w, &from, i), r->size, false);
             if (!p) return;
             memcpy(zero, p, n);
         }
@@ -24,25 +29,34 @@ void cji_h_cp_async(cji_warp *w, const cji_rec *r) {
 
 typedef struct async_barrier { uint32_t expected, pending; int32_t tx; bool phase; } async_barrier;
 
-static async_barrier async_unpack(uint64_t v) {
-    return (async_barrier){ (uint32_t)v & ASYNC_COUNT, (uint32_t)(v >> 20) & ASYNC_COUNT, (int32_t)((int64_t)(v << 1) >> 41), v >> 63 };
+static async_barrier async_unpack(uint64_t v)
+{
+    return (async_barrier){ (uint32_t)v & ASYNC_COUNT, (uint32_t)(v >> 20) & ASYNC_COUNT,
+                            (int32_t)((int64_t)(v << 1) >> 41), v >> 63 };
 }
-static uint64_t async_pack(async_barrier b) {
+
+static uint64_t async_pack(async_barrier b)
+{
     if (b.pending == 0 && b.tx == 0) {     /* the phase is complete */
         b.phase = !b.phase;
         b.pending = b.expected;
     }
-    return b.expected | (uint64_t)b.pending << 20 | ((uint64_t)(int64_t)b.tx & 0x7fffff) << 40 | (uint64_t)b.phase << 63;
+    return b.expected | (uint64_t)b.pending << 20 | ((uint64_t)(int64_t)b.tx & 0x7fffff) << 40 |
+           (uint64_t)b.phase << 63;
 }
 
-uint64_t cji_l_mbarrier_pending(uint64_t a, uint64_t b, uint64_t c, uint32_t k) {
+uint64_t cji_l_mbarrier_pending(uint64_t a, uint64_t b, uint64_t c, uint32_t k)
+{
     (void)b, (void)c, (void)k;
     return async_unpack(a).pending;
 }
 
-static bool async_arrive(cji_warp *w, const cji_rec *r, unsigned lane, uint64_t address, async_barrier *b, uint32_t count, bool drop) {
+static bool async_arrive(cji_warp *w, const cji_rec *r, unsigned lane, uint64_t address, async_barrier *b,
+                         uint32_t count, bool drop)
+{
     if (count > b->pending || !count) {
-        cji_fault(w, r, lane, CJI_SIM_FAULT_SYNC, address, "arrives %u times at an mbarrier that misses %u arrivals", count, b->pending);
+        cji_fault(w, r, lane, CJI_EXEC_FAULT_SYNC, address, "arrives %u times at an mbarrier that misses %u arrivals",
+                  count, b->pending);
         return false;
     }
     b->pending -= count;
@@ -50,7 +64,8 @@ static bool async_arrive(cji_warp *w, const cji_rec *r, unsigned lane, uint64_t 
     return true;
 }
 
-void cji_h_mbarrier(cji_warp *w, const cji_rec *r) {
+void cji_h_mbarrier(cji_warp *w, const cji_rec *r)
+{
     unsigned op = r->k & CJI_MB_OP;
     uint32_t yes = 0;
     CJI_EACH(i, w->mask) {
@@ -63,7 +78,8 @@ void cji_h_mbarrier(cji_warp *w, const cji_rec *r) {
         switch (op) {
         case CJI_MB_INIT:
             if (!arg || arg > ASYNC_COUNT) {
-                cji_fault(w, r, i, CJI_SIM_FAULT_SYNC, address, "wants %llu arrivals: 1 to 1048575 are possible", (unsigned long long)arg);
+                cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "wants %llu arrivals: 1 to 1048575 are possible",
+                          (unsigned long long)arg);
                 return;
             }
             v = arg | arg << 20;
@@ -81,7 +97,7 @@ void cji_h_mbarrier(cji_warp *w, const cji_rec *r) {
             if (r->k & CJI_MB_TX) b.tx += (int32_t)(uint32_t)arg;
             if (!async_arrive(w, r, i, address, &b, r->k & CJI_MB_TX ? 1 : (uint32_t)arg, r->k & CJI_MB_DROP)) return;
             if (r->k & CJI_MB_NO_COMPLETE && b.pending == 0) {
-                cji_fault(w, r, i, CJI_SIM_FAULT_SYNC, address, "completes the phase, which it says it does not");
+                cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "completes the phase, which it says it does not");
                 return;
             }
             v = async_pack(b);

@@ -5,21 +5,26 @@
 
 void cji_h_nop(cji_warp *w, const cji_rec *r) { (void)w, (void)r; }
 
-void cji_h_lane(cji_warp *w, const cji_rec *r) {
+void cji_h_lane(cji_warp *w, const cji_rec *r)
+{
     cji_lane_fn fn = r->lane;
     uint32_t k = r->k;
     CJI_EACH(i, w->mask)
-        cji_put(w, r->wd, r->d, i, fn(cji_get(w, r->wa, r->a, i), cji_get(w, r->wb, r->b, i), cji_get(w, r->wc, r->c, i), k));
+    cji_put(w, r->wd, r->d, i,
+            fn(cji_get(w, r->wa, r->a, i), cji_get(w, r->wb, r->b, i), cji_get(w, r->wc, r->c, i), k));
 }
 
-static uint64_t lane_halves(cji_warp *w, const cji_rec *r, unsigned i, uint64_t *lo) {
+static uint64_t lane_halves(cji_warp *w, const cji_rec *r, unsigned i, uint64_t *lo)
+{
     unsigned bits = r->count;
     uint64_t mask = (UINT64_C(1) << bits) - 1;
     uint64_t a = cji_get(w, r->wa, r->a, i), b = cji_get(w, r->wb, r->b, i), c = cji_get(w, r->wc, r->c, i);
     *lo = r->lane(a & mask, b & mask, c & mask, r->k) & mask;
     return r->lane(a >> bits & mask, b >> bits & mask, c >> bits & mask, r->k) & mask;
 }
-void cji_h_lane_x2(cji_warp *w, const cji_rec *r) {
+
+void cji_h_lane_x2(cji_warp *w, const cji_rec *r)
+{
     CJI_EACH(i, w->mask) {
         uint64_t lo, hi = lane_halves(w, r, i, &lo);
         cji_put(w, r->wd, r->d, i, hi << r->count | lo);
@@ -27,26 +32,33 @@ void cji_h_lane_x2(cji_warp *w, const cji_rec *r) {
 }
 
 /* cji_setp_end with the flags where the lane functions leave room for them. */
-static void lane_setp_end(cji_warp *w, const cji_rec *r, uint32_t bits) {
+static void lane_setp_end(cji_warp *w, const cji_rec *r, uint32_t bits)
+{
     cji_rec t = *r;
     t.k = r->flags;
     cji_setp_end(w, &t, bits);
 }
-void cji_h_lane_setp(cji_warp *w, const cji_rec *r) {
+
+void cji_h_lane_setp(cji_warp *w, const cji_rec *r)
+{
     uint32_t bits = 0;
     CJI_EACH(i, w->mask)
         bits |= (uint32_t)(r->lane(cji_get(w, r->wa, r->a, i), cji_get(w, r->wb, r->b, i), 0, r->k) & 1) << i;
     lane_setp_end(w, r, bits);
 }
+
 /* r->imm: combine with the predicate c as flags say */
-static uint32_t lane_bool(cji_warp *w, const cji_rec *r, uint32_t bits) {
+static uint32_t lane_bool(cji_warp *w, const cji_rec *r, uint32_t bits)
+{
     unsigned op = r->flags & CJI_SETP_BOOL;
     if (!op) return bits;
     uint32_t other = *cji_pred(w, r->c);
     if (r->flags & CJI_SETP_NOT) other = ~other;
     return op == CJI_SETP_AND ? bits & other : op == CJI_SETP_OR ? bits | other : bits ^ other;
 }
-static void lane_compare_x2(cji_warp *w, const cji_rec *r, uint32_t *lo, uint32_t *hi) {
+
+static void lane_compare_x2(cji_warp *w, const cji_rec *r, uint32_t *lo, uint32_t *hi)
+{
     *lo = *hi = 0;
     CJI_EACH(i, w->mask) {
         uint64_t l, h = lane_halves(w, r, i, &l);
@@ -56,27 +68,34 @@ static void lane_compare_x2(cji_warp *w, const cji_rec *r, uint32_t *lo, uint32_
     *lo = lane_bool(w, r, *lo);
     *hi = lane_bool(w, r, *hi);
 }
-void cji_h_lane_setp_x2(cji_warp *w, const cji_rec *r) {
+
+void cji_h_lane_setp_x2(cji_warp *w, const cji_rec *r)
+{
     uint32_t lo, hi;
     lane_compare_x2(w, r, &lo, &hi);
     if (!(r->flags & CJI_SETP_NO_D)) cji_set_pred(w, r->d, lo);
     if (r->flags & CJI_SETP_D2) cji_set_pred(w, r->d2, hi);
 }
-void cji_h_lane_set(cji_warp *w, const cji_rec *r) {
+
+void cji_h_lane_set(cji_warp *w, const cji_rec *r)
+{
     uint32_t bits = 0;
     CJI_EACH(i, w->mask)
         bits |= (uint32_t)(r->lane(cji_get(w, r->wa, r->a, i), cji_get(w, r->wb, r->b, i), 0, r->k) & 1) << i;
     bits = lane_bool(w, r, bits);
     CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, bits >> i & 1 ? (uint64_t)r->imm : 0);
 }
-void cji_h_lane_set_x2(cji_warp *w, const cji_rec *r) {
+
+void cji_h_lane_set_x2(cji_warp *w, const cji_rec *r)
+{
     uint32_t lo, hi;
     lane_compare_x2(w, r, &lo, &hi);
     uint64_t on = (uint64_t)r->imm & 0xffff;
     CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, (hi >> i & 1 ? on << 16 : 0) | (lo >> i & 1 ? on : 0));
 }
 
-void cji_h_pred(cji_warp *w, const cji_rec *r) {
+void cji_h_pred(cji_warp *w, const cji_rec *r)
+{
     uint32_t a = *cji_pred(w, r->a), b = *cji_pred(w, r->b);
     switch (r->k) {
     case CJI_PL_AND: cji_set_pred(w, r->d, a & b); break;
@@ -87,19 +106,23 @@ void cji_h_pred(cji_warp *w, const cji_rec *r) {
     }
 }
 
-void cji_h_selp(cji_warp *w, const cji_rec *r) {
+void cji_h_selp(cji_warp *w, const cji_rec *r)
+{
     uint32_t p = *cji_pred(w, r->c);
     if (r->k & CJI_SETP_NOT) p = ~p;
-    CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, p >> i & 1 ? cji_get(w, r->wa, r->a, i) : cji_get(w, r->wb, r->b, i));
+    CJI_EACH(i, w->mask)
+    cji_put(w, r->wd, r->d, i, p >> i & 1 ? cji_get(w, r->wa, r->a, i) : cji_get(w, r->wb, r->b, i));
 }
 
 /* insert a's low bits into b at c, ext[0..1] (width, offset) how many */
-void cji_h_bfi(cji_warp *w, const cji_rec *r) {
+void cji_h_bfi(cji_warp *w, const cji_rec *r)
+{
     const uint32_t *x = w->p->ext + r->target;
     unsigned bits = r->k;
     CJI_EACH(i, w->mask) {
         uint64_t a = cji_get(w, r->wa, r->a, i), b = cji_get(w, r->wb, r->b, i);
-        unsigned pos = cji_field_of(cji_get(w, r->wc, r->c, i), bits), len = cji_field_of(cji_get(w, x[0], x[1], i), bits);
+        unsigned pos = cji_field_of(cji_get(w, r->wc, r->c, i), bits),
+                 len = cji_field_of(cji_get(w, x[0], x[1], i), bits);
         if (pos < bits && len) {
             if (len > bits - pos) len = bits - pos;
             uint64_t field = (len >= 64 ? UINT64_MAX : (UINT64_C(1) << len) - 1) << pos;
@@ -109,7 +132,8 @@ void cji_h_bfi(cji_warp *w, const cji_rec *r) {
     }
 }
 
-void cji_h_carry(cji_warp *w, const cji_rec *r) {
+void cji_h_carry(cji_warp *w, const cji_rec *r)
+{
     unsigned bits = r->k & CJI_CC_64 ? 64 : 32;
     uint64_t mask = bits == 64 ? UINT64_MAX : UINT32_MAX;
     CJI_EACH(i, w->mask) {
@@ -131,12 +155,15 @@ void cji_h_carry(cji_warp *w, const cji_rec *r) {
     }
 }
 
-static unsigned lane_bits(unsigned width) {
+static unsigned lane_bits(unsigned width)
+{
     static const uint8_t bits[] = { 0, 1, 8, 16, 32, 64 };
     return bits[width];
 }
+
 /* Element j of the vector takes imm bits, the first one lowest. */
-void cji_h_pack(cji_warp *w, const cji_rec *r) {
+void cji_h_pack(cji_warp *w, const cji_rec *r)
+{
     const uint32_t *x = w->p->ext + r->target;
     unsigned bits = (unsigned)r->imm;
     uint64_t mask = (UINT64_C(1) << bits) - 1;
@@ -146,7 +173,9 @@ void cji_h_pack(cji_warp *w, const cji_rec *r) {
         cji_put(w, r->wd, r->d, i, v);
     }
 }
-void cji_h_unpack(cji_warp *w, const cji_rec *r) {
+
+void cji_h_unpack(cji_warp *w, const cji_rec *r)
+{
     const uint32_t *x = w->p->ext + r->target;
     unsigned bits = (unsigned)r->imm ? (unsigned)r->imm : lane_bits(r->wa) / r->count;
     uint64_t mask = (UINT64_C(1) << bits) - 1;
@@ -156,22 +185,24 @@ void cji_h_unpack(cji_warp *w, const cji_rec *r) {
     }
 }
 
-void cji_h_local_addr(cji_warp *w, const cji_rec *r) {
+void cji_h_local_addr(cji_warp *w, const cji_rec *r)
+{
     CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, (uint64_t)r->imm + w->local);
 }
 
-void cji_h_isspacep(cji_warp *w, const cji_rec *r) {
-    const cji_sim_program *p = w->p;
+void cji_h_isspacep(cji_warp *w, const cji_rec *r)
+{
+    const cji_exec_program *p = w->p;
     uint32_t bits = 0;
     CJI_EACH(i, w->mask) {
         uint64_t a = cji_get(w, r->wa, r->a, i), window = a >> 48 << 48;
         bool in_const = a >= p->base && a - p->base < p->const_bytes, yes;
         switch (r->space) {
-        case CJI_MS_SHARED: yes = window == CJI_SIM_SHARED_WINDOW; break;
-        case CJI_MS_LOCAL: yes = window == CJI_SIM_LOCAL_WINDOW; break;
-        case CJI_MS_PARAM: yes = window == CJI_SIM_PARAM_WINDOW; break;
-        case CJI_SPACE_CONST: yes = in_const; break;
-        default: yes = !in_const && (window < CJI_SIM_SHARED_WINDOW || window > CJI_SIM_PARAM_WINDOW); break;
+        case CJI_SP_SHARED: yes = window == CJI_EXEC_SHARED_WINDOW; break;
+        case CJI_SP_LOCAL: yes = window == CJI_EXEC_LOCAL_WINDOW; break;
+        case CJI_SP_PARAM: yes = window == CJI_EXEC_PARAM_WINDOW; break;
+        case CJI_SP_CONST: yes = in_const; break;
+        default: yes = !in_const && (window < CJI_EXEC_SHARED_WINDOW || window > CJI_EXEC_PARAM_WINDOW); break;
         }
         bits |= (uint32_t)yes << i;
     }

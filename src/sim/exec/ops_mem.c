@@ -1,8 +1,9 @@
 /* Loads, stores and atomic operations (ops_mem.h).
  *
- * An access is resolved for the whole warp first: a base and one offset for each lane.  Lanes that do not take part get the first active
- * lane's address, so loads may read all 32 places.  When all lanes lie in one span the check is one minimum, one maximum and one or;
- * else each lane is looked up. */
+ * An access is resolved for the whole warp first: a base and one offset for each lane. Lanes that
+ * do not take part get the first active lane's address, so loads may read all 32 places. When all
+ * lanes lie in one span the check is one minimum, one maximum and one or; else each lane is looked
+ * up. */
 #include "sim/exec/ops_mem.h"
 #include "sim/exec/fp_soft.h"
 #include "sim/exec/lane_ops.h"
@@ -10,8 +11,6 @@
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC optimize("O3")
 #endif
-
-enum { MEM_READ = 1, MEM_WRITE = 2 };
 
 typedef struct mem_at {
     uint64_t at[CJI_LANES];    /* host addresses */
@@ -21,95 +20,125 @@ typedef struct mem_at {
 
 /* ---- Spans ---- */
 
-static const cji_sim_span *mem_span(cji_warp *w, uint64_t a, char *why, size_t size) {
+/* The span that holds address a. NULL: there is none; then `near` and `why` are filled. */
+static const cji_exec_span *mem_span(cji_warp *w, uint64_t a, cji_exec_span *near, char *why, size_t size)
+{
     for (unsigned j = 0; j < CJI_SPANS; j++)
         if (a - w->span[j].lo < w->span[j].hi - w->span[j].lo) {
             if (j) {
-                cji_sim_span t = w->span[j];
+                cji_exec_span t = w->span[j];
                 w->span[j] = w->span[0];
                 w->span[0] = t;
             }
             return &w->span[0];
         }
-    const cji_sim_memory *m = &w->blk->g->l.memory;
-    cji_sim_span s = { 0 };
-    if (!m->find || !m->find(m->user, a, &s, why, size)) return NULL;
+    const cji_exec_memory *m = &w->blk->g->l.memory;
+    *near = (cji_exec_span){ 0 };
+    if (!m->find || !m->find(m->user, a, near, why, size)) return NULL;
     w->span_next = w->span_next % (CJI_SPANS - 1) + 1;
     w->span[w->span_next] = w->span[0];
-    w->span[0] = s;
+    w->span[0] = *near;
     return &w->span[0];
 }
 
-static const char *mem_verb(unsigned access) { return access == MEM_READ ? "reads" : access == MEM_WRITE ? "writes" : "updates"; }
+static const char *mem_verb(unsigned access)
+{
+    return access == CJI_EXEC_READ ? "reads" : access == CJI_EXEC_WRITE ? "writes" : "updates";
+}
 
 /* One lane in global memory. */
-static bool mem_global(cji_warp *w, const cji_rec *r, unsigned i, uint64_t a, unsigned bytes, unsigned access, uint64_t *at) {
+static bool mem_global(cji_warp *w, const cji_rec *r, unsigned i, cji_access *x, uint64_t *at)
+{
     char why[200] = "is no device memory";
-    const cji_sim_span *s = mem_span(w, a, why, sizeof why);
+    uint64_t a = x->address;
+    const cji_exec_span *s = mem_span(w, a, &x->near, why, sizeof why);
+    const char *verb = mem_verb(x->access);
     if (!s) {
-        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at 0x%llx, which %s", mem_verb(access), bytes, (unsigned long long)a, why);
+        cji_fault_at(w, r, i, CJI_EXEC_FAULT_ADDRESS, x, "%s %u bytes at 0x%llx, which %s", verb, x->bytes,
+                     (unsigned long long)a, why);
         return false;
     }
-    if (s->hi - a < bytes) {
-        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at 0x%llx, of which only %llu lie inside the allocation at 0x%llx", mem_verb(access), bytes,
-                  (unsigned long long)a, (unsigned long long)(s->hi - a), (unsigned long long)s->lo);
+    if (s->hi - a < x->bytes) {
+        x->near = *s;
+        cji_fault_at(w, r, i, CJI_EXEC_FAULT_ADDRESS, x,
+                     "%s %u bytes at 0x%llx, of which only %llu lie inside the allocation at 0x%llx", verb, x->bytes,
+                     (unsigned long long)a, (unsigned long long)(s->hi - a), (unsigned long long)s->lo);
         return false;
     }
-    if (s->readonly && access & MEM_WRITE) {
-        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at 0x%llx, which may only be read", mem_verb(access), bytes, (unsigned long long)a);
+    if (s->readonly && x->access & CJI_EXEC_WRITE) {
+        x->near = *s;
+        cji_fault_at(w, r, i, CJI_EXEC_FAULT_ADDRESS, x, "%s %u bytes at 0x%llx, which may only be read", verb,
+                     x->bytes, (unsigned long long)a);
         return false;
     }
     *at = (uint64_t)(uintptr_t)s->host + (a - s->lo);
     return true;
 }
 
-static bool mem_small(cji_warp *w, const cji_rec *r, unsigned i, const char *what, uint64_t a, unsigned bytes, uint64_t size, unsigned access) {
-    if (a < size && size - a >= bytes) return true;
-    cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "%s %u bytes at offset %lld of %s, which has %llu", mem_verb(access), bytes, (long long)a, what, (unsigned long long)size);
+static bool mem_small(cji_warp *w, const cji_rec *r, unsigned i, const char *what, const cji_access *x, uint64_t size)
+{
+    uint64_t a = x->address;
+    if (a < size && size - a >= x->bytes) return true;
+    cji_fault_at(w, r, i, CJI_EXEC_FAULT_ADDRESS, x, "%s %u bytes at offset %lld of %s, which has %llu",
+                 mem_verb(x->access), x->bytes, (long long)a, what, (unsigned long long)size);
+    return false;
+}
+
+static bool mem_misaligned(cji_warp *w, const cji_rec *r, unsigned i, uint64_t a, cji_access *x)
+{
+    char why[200];
+    if (x->space == CJI_SP_GLOBAL) {
+        const cji_exec_span *s = mem_span(w, a, &x->near, why, sizeof why);
+        if (s) x->near = *s;
+    }
+    cji_fault_at(w, r, i, CJI_EXEC_FAULT_MISALIGNED, x, "%s %u bytes at 0x%llx, which is no multiple of %u",
+                 mem_verb(x->access), x->bytes, (unsigned long long)a, x->bytes);
     return false;
 }
 
 /* One lane, any space. */
-static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, uint64_t a, unsigned bytes, unsigned access, mem_at *m) {
-    if (a & (bytes - 1)) {
-        cji_fault(w, r, i, CJI_SIM_FAULT_MISALIGNED, a, "%s %u bytes at 0x%llx, which is no multiple of %u", mem_verb(access), bytes, (unsigned long long)a, bytes);
-        return false;
-    }
-    if (space == CJI_MS_GENERIC) {
+static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, uint64_t a, unsigned bytes,
+                     unsigned access, mem_at *m)
+{
+    cji_access x = { .address = a, .bytes = bytes, .access = (uint8_t)access };
+    if (space == CJI_SP_GENERIC) {
         switch (a >> 48 << 48) {
-        case CJI_SIM_SHARED_WINDOW: space = CJI_MS_SHARED; break;
-        case CJI_SIM_LOCAL_WINDOW: space = CJI_MS_LOCAL; break;
-        case CJI_SIM_PARAM_WINDOW: space = CJI_MS_PARAM; break;
-        default: space = CJI_MS_GLOBAL; break;
+        case CJI_EXEC_SHARED_WINDOW: space = CJI_SP_SHARED; break;
+        case CJI_EXEC_LOCAL_WINDOW: space = CJI_SP_LOCAL; break;
+        case CJI_EXEC_PARAM_WINDOW: space = CJI_SP_PARAM; break;
+        default: space = CJI_SP_GLOBAL; break;
         }
-        if (space != CJI_MS_GLOBAL) a &= UINT64_C(0xffffffffffff);
+        if (space != CJI_SP_GLOBAL) x.address &= UINT64_C(0xffffffffffff);
     }
+    x.space = (uint8_t)space;
+    if (a & (bytes - 1)) return mem_misaligned(w, r, i, a, &x);
     switch (space) {
-    case CJI_MS_GLOBAL: return mem_global(w, r, i, a, bytes, access, &m->at[i]);
-    case CJI_MS_SHARED:
-        if (!mem_small(w, r, i, "shared memory", a, bytes, w->blk->shared_bytes, access)) return false;
-        m->at[i] = (uint64_t)(uintptr_t)w->blk->shared + a;
+    case CJI_SP_GLOBAL: return mem_global(w, r, i, &x, &m->at[i]);
+    case CJI_SP_SHARED:
+        if (!mem_small(w, r, i, "shared memory", &x, w->blk->shared_bytes)) return false;
+        m->at[i] = (uint64_t)(uintptr_t)w->blk->shared + x.address;
         m->shared |= UINT32_C(1) << i;
         return true;
-    case CJI_MS_LOCAL:
-        if (!mem_small(w, r, i, "the thread's local memory", a, bytes, w->lstride, access)) return false;
-        m->at[i] = (uint64_t)(uintptr_t)w->lmem + (uint64_t)i * w->lstride + a;
+    case CJI_SP_LOCAL:
+        if (!mem_small(w, r, i, "the thread's local memory", &x, w->lstride)) return false;
+        m->at[i] = (uint64_t)(uintptr_t)w->lmem + (uint64_t)i * w->lstride + x.address;
         m->shared |= UINT32_C(1) << i;
         return true;
     default:
-        if (access & MEM_WRITE) {
-            cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, a, "writes to a kernel parameter");
+        if (access & CJI_EXEC_WRITE) {
+            cji_fault_at(w, r, i, CJI_EXEC_FAULT_ADDRESS, &x, "writes to a kernel parameter");
             return false;
         }
-        if (!mem_small(w, r, i, "the kernel's parameters", a, bytes, w->blk->g->l.kernel->param_bytes, access)) return false;
-        m->at[i] = (uint64_t)(uintptr_t)w->blk->g->params + a;
+        if (!mem_small(w, r, i, "the kernel's parameters", &x, w->blk->g->l.kernel->param_bytes)) return false;
+        m->at[i] = (uint64_t)(uintptr_t)w->blk->g->params + x.address;
         return true;
     }
 }
 
 /* ---- A warp's addresses ---- */
 
-static void mem_addresses(cji_warp *w, const cji_rec *r, uint64_t *a) {
+static void mem_addresses(cji_warp *w, const cji_rec *r, uint64_t *a)
+{
     uint64_t imm = (uint64_t)r->imm;
     if (r->flags & CJI_MF_NOBASE) {
         if (r->flags & CJI_MF_FRAME) imm += w->local;
@@ -129,7 +158,8 @@ static void mem_addresses(cji_warp *w, const cji_rec *r, uint64_t *a) {
 }
 
 /* Fills m for the lanes of w->mask (loads may use all).  False: a fault. */
-static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned access, mem_at *m) {
+static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned access, mem_at *m)
+{
     uint64_t *a = m->device, lo = UINT64_MAX, hi = 0, low = 0;
     m->shared = 0;
     mem_addresses(w, r, a);
@@ -141,15 +171,16 @@ static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned 
     if (!(low & (bytes - 1))) {
         uint64_t limit = 0, base = 0, start = 0;
         switch (r->space) {
-        case CJI_MS_GLOBAL:
-        case CJI_MS_GENERIC: /* a window's addresses are in no span */
-            if (!(w->span[0].readonly && access & MEM_WRITE)) start = w->span[0].lo, limit = w->span[0].hi, base = (uint64_t)(uintptr_t)w->span[0].host;
+        case CJI_SP_GLOBAL:
+        case CJI_SP_GENERIC: /* a window's addresses are in no span */
+            if (!(w->span[0].readonly && access & CJI_EXEC_WRITE))
+                start = w->span[0].lo, limit = w->span[0].hi, base = (uint64_t)(uintptr_t)w->span[0].host;
             break;
-        case CJI_MS_SHARED:
+        case CJI_SP_SHARED:
             limit = w->blk->shared_bytes, base = (uint64_t)(uintptr_t)w->blk->shared;
             m->shared = CJI_FULL;
             break;
-        case CJI_MS_LOCAL:
+        case CJI_SP_LOCAL:
             if (hi < w->lstride && w->lstride - hi >= bytes) {
                 base = (uint64_t)(uintptr_t)w->lmem;
                 for (unsigned i = 0; i < CJI_LANES; i++) m->at[i] = base + (uint64_t)i * w->lstride + a[i];
@@ -173,39 +204,44 @@ static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned 
     return true;
 }
 
-unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address, unsigned bytes, bool write) {
+unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
+                          unsigned bytes, bool write)
+{
     mem_at m;
     m.shared = 0;
-    if (!mem_lane(w, r, lane, space, address, bytes, write ? MEM_WRITE : MEM_READ, &m)) return NULL;
+    if (!mem_lane(w, r, lane, space, address, bytes, write ? CJI_EXEC_WRITE : CJI_EXEC_READ, &m)) return NULL;
     return (unsigned char *)(uintptr_t)m.at[lane];
 }
 
-uint64_t cji_mem_address(const cji_warp *w, const cji_rec *r, unsigned lane) {
+uint64_t cji_mem_address(const cji_warp *w, const cji_rec *r, unsigned lane)
+{
     uint64_t a = (uint64_t)r->imm + (r->flags & CJI_MF_FRAME ? w->local : 0);
     if (r->flags & CJI_MF_NOBASE) return a;
     a += cji_get(w, r->wa, r->a, lane);
     return r->flags & CJI_MF_BASE32 ? (uint32_t)a : a;
 }
 
-const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t a, uint64_t *left) {
+const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t a, uint64_t *left)
+{
     const cji_blk *b = w->blk;
     uint64_t off = a & UINT64_C(0xffffffffffff);
     switch (a >> 48 << 48) {
-    case CJI_SIM_SHARED_WINDOW:
+    case CJI_EXEC_SHARED_WINDOW:
         if (off >= b->shared_bytes) return NULL;
         *left = b->shared_bytes - off;
         return b->shared + off;
-    case CJI_SIM_LOCAL_WINDOW:
+    case CJI_EXEC_LOCAL_WINDOW:
         if (off >= w->lstride) return NULL;
         *left = w->lstride - off;
         return w->lmem + (size_t)lane * w->lstride + off;
-    case CJI_SIM_PARAM_WINDOW:
+    case CJI_EXEC_PARAM_WINDOW:
         if (off >= b->g->l.kernel->param_bytes) return NULL;
         *left = b->g->l.kernel->param_bytes - off;
         return b->g->params + off;
     default: {
         char why[200];
-        const cji_sim_span *s = mem_span(w, a, why, sizeof why);
+        cji_exec_span near;
+        const cji_exec_span *s = mem_span(w, a, &near, why, sizeof why);
         if (!s) return NULL;
         *left = s->hi - a;
         return s->host + (a - s->lo);
@@ -218,7 +254,8 @@ const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t a, uint64
 #define MEM_P(x) ((void *)(uintptr_t)(x))
 
 /* Volatile, relaxed and stronger accesses are indivisible. */
-static uint64_t mem_load1(uint64_t at, unsigned size, bool whole) {
+static uint64_t mem_load1(uint64_t at, unsigned size, bool whole)
+{
     switch (size) {
     case 1: return whole ? __atomic_load_n((uint8_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint8_t *)MEM_P(at);
     case 2: return whole ? __atomic_load_n((uint16_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint16_t *)MEM_P(at);
@@ -226,7 +263,9 @@ static uint64_t mem_load1(uint64_t at, unsigned size, bool whole) {
     default: return whole ? __atomic_load_n((uint64_t *)MEM_P(at), __ATOMIC_RELAXED) : *(uint64_t *)MEM_P(at);
     }
 }
-static void mem_store1(uint64_t at, unsigned size, bool whole, uint64_t v) {
+
+static void mem_store1(uint64_t at, unsigned size, bool whole, uint64_t v)
+{
     switch (size) {
     case 1:
         if (whole) __atomic_store_n((uint8_t *)MEM_P(at), (uint8_t)v, __ATOMIC_RELAXED);
@@ -247,7 +286,8 @@ static void mem_store1(uint64_t at, unsigned size, bool whole, uint64_t v) {
     }
 }
 
-static uint64_t mem_extend(uint64_t v, unsigned size) {
+static uint64_t mem_extend(uint64_t v, unsigned size)
+{
     unsigned bits = 8 * size;
     if (bits >= 64) return v;
     uint64_t top = UINT64_C(1) << (bits - 1);
@@ -261,14 +301,17 @@ static void mem_fence(void) { __atomic_fetch_add(&mem_fence_word, 1, __ATOMIC_SE
 static void mem_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 #endif
 
-void cji_h_fence(cji_warp *w, const cji_rec *r) {
+void cji_h_fence(cji_warp *w, const cji_rec *r)
+{
     (void)w, (void)r;
     mem_fence();
 }
+
 void cji_h_prefetch(cji_warp *w, const cji_rec *r) { (void)w, (void)r; }
 
 /* A spin loop on this access gives way soon. */
-static void mem_spin(cji_warp *w) {
+static void mem_spin(cji_warp *w)
+{
     w->slice -= CJI_FUEL_SPIN;
     w->fuel -= CJI_FUEL_SPIN;
 }
@@ -282,10 +325,11 @@ static void mem_spin(cji_warp *w) {
             for (int i = 0; i < CJI_LANES; i++) d[i] = w->mask >> i & 1 ? v[i] : d[i]; \
     } while (0)
 
-void cji_h_ld(cji_warp *w, const cji_rec *r) {
+void cji_h_ld(cji_warp *w, const cji_rec *r)
+{
     mem_at m;
     bool whole = r->flags & CJI_MF_VOLATILE;
-    if (!mem_resolve(w, r, (unsigned)r->size * r->count, MEM_READ, &m)) return;
+    if (!mem_resolve(w, r, (unsigned)r->size * r->count, CJI_EXEC_READ, &m)) return;
     if (whole) mem_spin(w);
     else if (r->count == 1) {
         if (r->size == 4 && r->wd == CJI_W32) {
@@ -318,10 +362,11 @@ void cji_h_ld(cji_warp *w, const cji_rec *r) {
     if (r->flags & CJI_MF_ORDER) mem_fence();
 }
 
-void cji_h_st(cji_warp *w, const cji_rec *r) {
+void cji_h_st(cji_warp *w, const cji_rec *r)
+{
     mem_at m;
     bool whole = r->flags & CJI_MF_VOLATILE;
-    if (!mem_resolve(w, r, (unsigned)r->size * r->count, MEM_WRITE, &m)) return;
+    if (!mem_resolve(w, r, (unsigned)r->size * r->count, CJI_EXEC_WRITE, &m)) return;
     if (r->flags & CJI_MF_ORDER) mem_fence();
     if (r->count == 1 && r->size == 4 && r->wb == CJI_W32 && w->mask == CJI_FULL && !whole) {
         const uint32_t *s = (const uint32_t *)(const void *)(w->r + r->b);
@@ -331,10 +376,12 @@ void cji_h_st(cji_warp *w, const cji_rec *r) {
     const uint32_t *x = w->p->ext + r->target, one[2] = { r->wb, r->b };
     if (r->count == 1) x = one;
     CJI_EACH(i, w->mask)
-        for (unsigned j = 0; j < r->count; j++) mem_store1(m.at[i] + (uint64_t)j * r->size, r->size, whole, cji_get(w, x[2 * j], x[2 * j + 1], i));
+    for (unsigned j = 0; j < r->count; j++)
+        mem_store1(m.at[i] + (uint64_t)j * r->size, r->size, whole, cji_get(w, x[2 * j], x[2 * j + 1], i));
 }
 
-void cji_h_ld_param(cji_warp *w, const cji_rec *r) {
+void cji_h_ld_param(cji_warp *w, const cji_rec *r)
+{
     const unsigned char *from = w->blk->g->params + r->imm;
     const uint32_t *x = w->p->ext + r->target, one[2] = { r->wd, r->d };
     if (r->count == 1) x = one;
@@ -356,17 +403,22 @@ void cji_h_ld_param(cji_warp *w, const cji_rec *r) {
 
 /* ---- Atomic operations ---- */
 
-static uint64_t mem_half2(cji_fp_format f, uint64_t a, uint64_t b, unsigned op) {
+static uint64_t mem_half2(cji_fp_format f, uint64_t a, uint64_t b, unsigned op)
+{
     uint64_t v = 0;
     for (unsigned s = 0; s < 32; s += 16) {
         uint64_t x = a >> s & 0xffff, y = b >> s & 0xffff, k = CJI_KF(16, f, 0);
-        v |= (op == CJI_AT_ADD ? cji_fp_add(f, x, y, CJI_FP_RN) : op == CJI_AT_MIN ? cji_l_fmin(x, y, 0, (uint32_t)k) : cji_l_fmax(x, y, 0, (uint32_t)k)) << s;
+        v |= (op == CJI_AT_ADD   ? cji_fp_add(f, x, y, CJI_FP_RN)
+              : op == CJI_AT_MIN ? cji_l_fmin(x, y, 0, (uint32_t)k)
+                                 : cji_l_fmax(x, y, 0, (uint32_t)k))
+             << s;
     }
     return v;
 }
 
 /* f32 additions flush subnormals in global memory, not in shared memory. */
-static uint64_t mem_op(const cji_rec *r, uint64_t old, uint64_t b, uint64_t c, bool shared) {
+static uint64_t mem_op(const cji_rec *r, uint64_t old, uint64_t b, uint64_t c, bool shared)
+{
     unsigned op = CJI_AT_OP(r->k), bits = 8u * r->size;
     uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
     b &= mask;
@@ -390,18 +442,21 @@ static uint64_t mem_op(const cji_rec *r, uint64_t old, uint64_t b, uint64_t c, b
     default: break;
     }
     if (op == CJI_AT_ADD) return (old + b) & mask;
-    bool less = CJI_AT_TYPE(r->k) == CJI_AT_SIGNED ? (int64_t)mem_extend(b, r->size) < (int64_t)mem_extend(old, r->size) : b < old;
+    bool less = CJI_AT_TYPE(r->k) == CJI_AT_SIGNED ? (int64_t)mem_extend(b, r->size) < (int64_t)mem_extend(old, r->size)
+                                                   : b < old;
     return less == (op == CJI_AT_MIN) ? b : old;
 }
 
-#define MEM_CAS(T)                                                                                                  \
-    do {                                                                                                            \
-        T old = __atomic_load_n((T *)MEM_P(at), __ATOMIC_RELAXED);                                                  \
-        while (!__atomic_compare_exchange_n((T *)MEM_P(at), &old, (T)mem_op(r, old, b, c, false), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) { } \
-        return old;                                                                                                 \
+#define MEM_CAS(T) \
+    do { \
+        T old = __atomic_load_n((T *)MEM_P(at), __ATOMIC_RELAXED); \
+        while (!__atomic_compare_exchange_n((T *)MEM_P(at), &old, (T)mem_op(r, old, b, c, false), false, \
+                                            __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {} \
+        return old; \
     } while (0)
 
-static uint64_t mem_atomic(const cji_rec *r, uint64_t at, uint64_t b, uint64_t c) {
+static uint64_t mem_atomic(const cji_rec *r, uint64_t at, uint64_t b, uint64_t c)
+{
     if (CJI_AT_OP(r->k) == CJI_AT_ADD && CJI_AT_TYPE(r->k) <= CJI_AT_SIGNED) {
         if (r->size == 4) return __atomic_fetch_add((uint32_t *)MEM_P(at), (uint32_t)b, __ATOMIC_SEQ_CST);
         if (r->size == 8) return __atomic_fetch_add((uint64_t *)MEM_P(at), b, __ATOMIC_SEQ_CST);
@@ -414,9 +469,10 @@ static uint64_t mem_atomic(const cji_rec *r, uint64_t at, uint64_t b, uint64_t c
 }
 
 /* Vector forms (red.v2.f32 and the like) are as many scalar ones: that is all they promise. */
-void cji_h_atom(cji_warp *w, const cji_rec *r) {
+void cji_h_atom(cji_warp *w, const cji_rec *r)
+{
     mem_at m;
-    if (!mem_resolve(w, r, (unsigned)r->size * r->count, MEM_READ | MEM_WRITE, &m)) return;
+    if (!mem_resolve(w, r, (unsigned)r->size * r->count, CJI_EXEC_READ | CJI_EXEC_WRITE, &m)) return;
     mem_spin(w);
     const uint32_t *x = w->p->ext + r->target;
     CJI_EACH(i, w->mask)

@@ -16,11 +16,13 @@
 #include "sim/exec/ops_vec_undef.inc"
 
 /* Emulators (Valgrind 3.19) lose the sign of a zero that a fused multiply-add gives, and more. */
-bool cji_vec_avx2_sound(void) {
+bool cji_vec_avx2_sound(void)
+{
     static const volatile double x[] = { 1.0, -0x1p-1000 }, y[] = { -0.0, 0x1p-1000 }, z[] = { -0.0, 0.0 };
     static const volatile float f[] = { 1.0f, -0x1p-100f }, g[] = { -0.0f, 0x1p-100f }, h[] = { -0.0f, 0.0f };
     for (int i = 0; i < 2; i++)
-        if (!__builtin_signbit(__builtin_fma(x[i], y[i], z[i])) || !__builtin_signbit(__builtin_fmaf(f[i], g[i], h[i]))) return false;
+        if (!__builtin_signbit(__builtin_fma(x[i], y[i], z[i])) || !__builtin_signbit(__builtin_fmaf(f[i], g[i], h[i])))
+            return false;
     return true;
 }
 #if defined __clang__

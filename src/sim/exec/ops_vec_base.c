@@ -7,7 +7,8 @@
 #include "sim/exec/ops_vec.inc"
 #include "sim/exec/ops_vec_undef.inc"
 
-const cji_vec_table *cji_vec_pick(void) {
+const cji_vec_table *cji_vec_pick(void)
+{
 #ifdef CJI_VEC_HAVE_AVX2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cji_vec_avx2_sound()) return &cji_vec_avx2;
 #endif

@@ -1,7 +1,8 @@
 /* Instructions that lanes of a warp execute together (ops_warp.h).
  *
- * A lane's operands are gathered, the result is computed for the lanes that name the same mask, and scattered.  Lanes whose partners are
- * not here yet stay at the instruction; warp.c brings them together, or finds that they wait at different places: then cji_sync_meet(). */
+ * A lane's operands are gathered, the result is computed for the lanes that name the same mask, and
+ * scattered. Lanes whose partners are not here yet stay at the instruction; warp.c brings them
+ * together, or finds that they wait at different places: then cji_sync_meet(). */
 #include "sim/exec/ops_warp.h"
 #include "sim/exec/fp_soft.h"
 #include "sim/exec/lane_ops.h"
@@ -12,7 +13,8 @@ typedef struct warp_sync {
     uint32_t pred, d2;
 } warp_sync;
 
-static void sync_gather(cji_warp *w, const cji_rec *r, uint32_t lanes, warp_sync *s) {
+static void sync_gather(cji_warp *w, const cji_rec *r, uint32_t lanes, warp_sync *s)
+{
     const uint32_t *x = w->p->ext + r->target;
     if (r->wa == CJI_WP) {
         uint32_t p = *cji_pred(w, r->a);
@@ -27,14 +29,16 @@ static void sync_gather(cji_warp *w, const cji_rec *r, uint32_t lanes, warp_sync
     }
 }
 
-static void sync_scatter(cji_warp *w, const cji_rec *r, uint32_t lanes, const warp_sync *s) {
+static void sync_scatter(cji_warp *w, const cji_rec *r, uint32_t lanes, const warp_sync *s)
+{
     CJI_EACH(i, lanes) {
         if (r->wd) cji_put(w, r->wd, r->d, i, s->d[i]);
         if (r->size) cji_put(w, r->size, r->d2, i, s->d2 >> i & 1);
     }
 }
 
-static void sync_shuffle(unsigned op, uint32_t lanes, warp_sync *s) {
+static void sync_shuffle(unsigned op, uint32_t lanes, warp_sync *s)
+{
     CJI_EACH(i, lanes) {
         uint32_t b = s->b[i] & 31, c = s->c[i] & 31, seg = s->c[i] >> 8 & 31;
         uint32_t max = (i & seg) | (c & ~seg), min = i & seg;
@@ -52,17 +56,20 @@ static void sync_shuffle(unsigned op, uint32_t lanes, warp_sync *s) {
     }
 }
 
-static uint64_t sync_reduce(uint32_t k, uint32_t lanes, const warp_sync *s) {
+static uint64_t sync_reduce(uint32_t k, uint32_t lanes, const warp_sync *s)
+{
     unsigned op = k & CJI_SY_OP, first = cji_first(lanes);
     uint64_t v = s->a[first];
-    uint32_t f = CJI_KF(32, CJI_FP_F32, 0) | (k & CJI_SY_NAN ? CJI_KF_NAN : 0), i32 = CJI_KF(32, 0, 0) | (k & CJI_SY_SIGNED ? CJI_KF_SIGNED : 0);
+    uint32_t f = CJI_KF(32, CJI_FP_F32, 0) | (k & CJI_SY_NAN ? CJI_KF_NAN : 0),
+             i32 = CJI_KF(32, 0, 0) | (k & CJI_SY_SIGNED ? CJI_KF_SIGNED : 0);
     bool one = true;
     CJI_EACH(i, lanes) {
         uint64_t x = k & CJI_SY_ABS ? s->a[i] & 0x7fffffff : s->a[i];
         if (one) {
             v = x;
             one = false;
-            if (op == CJI_SY_FMIN || op == CJI_SY_FMAX) v = cji_l_fmin(x, x, 0, f);   /* a NaN becomes the canonical one */
+            if (op == CJI_SY_FMIN || op == CJI_SY_FMAX)
+                v = cji_l_fmin(x, x, 0, f); /* a NaN becomes the canonical one */
             continue;
         }
         switch (op) {
@@ -79,7 +86,8 @@ static uint64_t sync_reduce(uint32_t k, uint32_t lanes, const warp_sync *s) {
     return v;
 }
 
-static void sync_compute(uint32_t k, uint32_t lanes, warp_sync *s) {
+static void sync_compute(uint32_t k, uint32_t lanes, warp_sync *s)
+{
     unsigned op = k & CJI_SY_OP, first = cji_first(lanes);
     uint32_t yes = s->pred & lanes;
     uint64_t v = 0;
@@ -116,7 +124,8 @@ static void sync_compute(uint32_t k, uint32_t lanes, warp_sync *s) {
 }
 
 /* Computes for all sets of lanes that are complete; returns those that must wait. */
-static uint32_t sync_sets(const cji_warp *w, uint32_t k, uint32_t here, warp_sync *s, uint32_t *outside) {
+static uint32_t sync_sets(const cji_warp *w, uint32_t k, uint32_t here, warp_sync *s, uint32_t *outside)
+{
     uint32_t rest = here, wait = 0;
     while (rest) {
         uint32_t mask = s->mask[cji_first(rest)], set = 0;
@@ -129,7 +138,8 @@ static uint32_t sync_sets(const cji_warp *w, uint32_t k, uint32_t here, warp_syn
     return wait;
 }
 
-void cji_h_sync(cji_warp *w, const cji_rec *r) {
+void cji_h_sync(cji_warp *w, const cji_rec *r)
+{
     warp_sync s;
     uint32_t here = w->mask, outside = 0;
     s.pred = s.d2 = 0;
@@ -137,16 +147,18 @@ void cji_h_sync(cji_warp *w, const cji_rec *r) {
     uint32_t wait = sync_sets(w, r->k, here, &s, &outside);
     if (outside) {
         unsigned lane = cji_first(outside);
-        cji_fault(w, r, lane, CJI_SIM_FAULT_SYNC, 0, "is executed by lane %u, which its mask 0x%08x does not name", lane, s.mask[lane]);
+        cji_fault(w, r, lane, CJI_EXEC_FAULT_SYNC, 0, "is executed by lane %u, which its mask 0x%08x does not name",
+                  lane, s.mask[lane]);
         return;
     }
     sync_scatter(w, r, here & ~wait, &s);
     if (wait) cji_warp_wait(w, wait, CJI_G_SYNC, 0);
 }
 
-/* All groups that are not at a barrier wait in cji_h_sync, at different places: lanes that execute the same operation with the same mask
- * meet, as the manual allows. */
-bool cji_sync_meet(cji_warp *w) {
+/* All groups that are not at a barrier wait in cji_h_sync, at different places: lanes that execute
+ * the same operation with the same mask meet, as the manual allows. */
+bool cji_sync_meet(cji_warp *w)
+{
     unsigned char *keep = w->r;
     bool met = false;
     for (uint32_t g = 0; g < w->ngroup && !met; g++) {

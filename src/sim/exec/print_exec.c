@@ -1,7 +1,8 @@
-/* The functions that kernels call and every device provides: vprintf(format, arguments), __assertfail(message, file, line, function, size) and
- * cudaGraphSetConditional(handle, value).
+/* The functions that kernels call and every device provides: vprintf(format, arguments),
+ * __assertfail(message, file, line, function, size) and cudaGraphSetConditional(handle, value).
  *
- * vprintf's arguments lie in memory as C promotes them: 4 or 8 bytes each, at multiples of their size. */
+ * vprintf's arguments lie in memory as C promotes them: 4 or 8 bytes each, at multiples of their
+ * size. */
 #include <stdio.h>
 
 #include "sim/exec/ops_mem.h"
@@ -9,7 +10,8 @@
 #define PRINT_STRING 1024
 
 /* A place's value for one lane; as in ext. */
-static uint64_t print_value(cji_warp *w, const uint32_t *x, unsigned lane) {
+static uint64_t print_value(cji_warp *w, const uint32_t *x, unsigned lane)
+{
     uint64_t v = 0;
     if (x[0] & CJI_ARG_REG) return cji_get(w, CJI_ARG_WIDTH(x[0]), x[1], lane);
     memcpy(&v, w->lmem + (size_t)lane * w->lstride + w->local + x[1], x[0] < 8 ? x[0] : 8);
@@ -17,7 +19,8 @@ static uint64_t print_value(cji_warp *w, const uint32_t *x, unsigned lane) {
 }
 
 /* A NUL-terminated string at a device address, cut to `size`. */
-static const char *print_string(cji_warp *w, unsigned lane, uint64_t address, char *room, size_t size) {
+static const char *print_string(cji_warp *w, unsigned lane, uint64_t address, char *room, size_t size)
+{
     uint64_t left = 0;
     const unsigned char *p = address ? cji_mem_peek(w, lane, address, &left) : NULL;
     size_t n = 0;
@@ -27,7 +30,8 @@ static const char *print_string(cji_warp *w, unsigned lane, uint64_t address, ch
     return room;
 }
 
-static uint64_t print_argument(cji_warp *w, unsigned lane, uint64_t base, uint64_t *at, unsigned bytes) {
+static uint64_t print_argument(cji_warp *w, unsigned lane, uint64_t base, uint64_t *at, unsigned bytes)
+{
     uint64_t left = 0, v = 0;
     *at = (*at + bytes - 1) / bytes * bytes;
     const unsigned char *p = cji_mem_peek(w, lane, base + *at, &left);
@@ -37,12 +41,16 @@ static uint64_t print_argument(cji_warp *w, unsigned lane, uint64_t base, uint64
 }
 
 /* One conversion: p stands behind '%'.  Returns where it ends. */
-static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, uint64_t *at, const char *p, cji_text *out) {
+static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, uint64_t *at, const char *p,
+                                    cji_text *out)
+{
     char spec[64] = "%", string[PRINT_STRING];
     size_t n = 1;
     unsigned bytes = 4;
     while (*p && n < 40 && strchr("-+ #0123456789.*", *p)) {
-        if (*p == '*') n += (size_t)snprintf(spec + n, sizeof spec - n, "%d", (int)(int32_t)(uint32_t)print_argument(w, lane, base, at, 4));
+        if (*p == '*')
+            n += (size_t)snprintf(spec + n, sizeof spec - n, "%d",
+                                  (int)(int32_t)(uint32_t)print_argument(w, lane, base, at, 4));
         else spec[n++] = *p;
         p++;
     }
@@ -95,7 +103,8 @@ static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, u
     return p;
 }
 
-static void print_one(cji_warp *w, const uint32_t *x, unsigned lane, cji_text *out) {
+static void print_one(cji_warp *w, const uint32_t *x, unsigned lane, cji_text *out)
+{
     char format[PRINT_STRING];
     const char *p = print_string(w, lane, print_value(w, x, lane), format, sizeof format);
     uint64_t base = print_value(w, x + 2, lane), at = 0;
@@ -105,8 +114,9 @@ static void print_one(cji_warp *w, const uint32_t *x, unsigned lane, cji_text *o
     }
 }
 
-static void print_assert(cji_warp *w, const cji_rec *r, const uint32_t *x, uint32_t lanes) {
-    const cji_sim_memory *m = &w->blk->g->l.memory;
+static void print_assert(cji_warp *w, const cji_rec *r, const uint32_t *x, uint32_t lanes)
+{
+    const cji_exec_memory *m = &w->blk->g->l.memory;
     char message[300], file[300], function[200];
     unsigned first = cji_first(lanes);
     const char *what = "", *where = "", *who = "";
@@ -115,27 +125,33 @@ static void print_assert(cji_warp *w, const cji_rec *r, const uint32_t *x, uint3
         what = print_string(w, i, print_value(w, x, i), message, sizeof message);
         where = print_string(w, i, print_value(w, x + 2, i), file, sizeof file);
         who = print_string(w, i, print_value(w, x + 6, i), function, sizeof function);
-        int n = snprintf(line, sizeof line, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", where, (unsigned)print_value(w, x + 4, i), who,
-                         w->blk->id[0], w->blk->id[1], w->blk->id[2], w->tid[0][i], w->tid[1][i], w->tid[2][i], what);
+        int n = snprintf(line, sizeof line, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                         where, (unsigned)print_value(w, x + 4, i), who, w->blk->id[0], w->blk->id[1], w->blk->id[2],
+                         w->tid[0][i], w->tid[1][i], w->tid[2][i], what);
         if (m->print && n > 0) m->print(m->user, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
     }
-    cji_fault(w, r, first, CJI_SIM_FAULT_ASSERT, 0, "fails at %s:%u: `%s`", where, (unsigned)print_value(w, x + 4, first), what);
+    cji_fault(w, r, first, CJI_EXEC_FAULT_ASSERT, 0, "fails at %s:%u: `%s`", where,
+              (unsigned)print_value(w, x + 4, first), what);
 }
 
 /* The lanes in their order: the last one's value stays. */
-static void print_condition(cji_warp *w, const cji_rec *r, const uint32_t *x, uint32_t lanes) {
-    const cji_sim_launch *l = &w->blk->g->l;
+static void print_condition(cji_warp *w, const cji_rec *r, const uint32_t *x, uint32_t lanes)
+{
+    const cji_exec_launch *l = &w->blk->g->l;
     CJI_EACH(i, lanes) {
         uint64_t handle = print_value(w, x, i);
         if (l->condition && l->condition(l->memory.user, handle, (uint32_t)print_value(w, x + 2, i))) continue;
-        cji_fault(w, r, i, CJI_SIM_FAULT_ADDRESS, handle, "sets the condition 0x%llx, which is no handle of a graph of this context", (unsigned long long)handle);
+        cji_fault(w, r, i, CJI_EXEC_FAULT_ADDRESS, handle,
+                  "sets the condition 0x%llx, which is no handle of a graph of this context",
+                  (unsigned long long)handle);
         return;
     }
 }
 
-void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f) {
+void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f)
+{
     const uint32_t *x = w->p->ext + r->target, *arg = x + 2;
-    const cji_sim_memory *m = &w->blk->g->l.memory;
+    const cji_exec_memory *m = &w->blk->g->l.memory;
     if (f->builtin == CJI_BUILTIN_ASSERT) {
         print_assert(w, r, arg, lanes);
         return;

@@ -1,8 +1,9 @@
 /* Programs: texts read, linked by name, laid out and decoded (exec.h).
  *
- * Order of work: read, functions, variables, kernels, decode.  .const variables come first in the image.  Shared variables that several
- * kernels may reach (of the module, of .funcs) lie at the bottom of shared memory, each at one place for all; a kernel that reaches none
- * of them has its own variables there instead. */
+ * Order of work: read, functions, variables, kernels, decode. .const variables come first in the
+ * image. Shared variables that several kernels may reach (of the module, of .funcs) lie at the
+ * bottom of shared memory, each at one place for all; a kernel that reaches none of them has its
+ * own variables there instead. */
 #include <stdlib.h>
 
 #include <cujit/parse.h>
@@ -11,7 +12,8 @@
 
 /* ---- Reading ---- */
 
-static bool program_read(cji_sim_program *p, const cji_sim_text *t, cji_dec_module *mod, cji_text *log) {
+static bool program_read(cji_exec_program *p, const cji_exec_text *t, cji_dec_module *mod, cji_text *log)
+{
     mod->name = cji_arena_strndup(&p->arena, t->name ? t->name : "module", strlen(t->name ? t->name : "module"));
     mod->m = cj_parse(t->text, t->bytes, t->name);
     if (!mod->name || cj_ptx_status(mod->m) != CJ_OK || cji_ptx_finish(mod->m, "cj_parse") != CJ_OK) {
@@ -25,22 +27,29 @@ static bool program_read(cji_sim_program *p, const cji_sim_text *t, cji_dec_modu
 
 /* ---- Functions ---- */
 
-static const char *program_name(cji_sim_program *p, const cj_ptx *m, uint32_t name) { return cji_arena_strndup(&p->arena, cji_ptx_name(m, name), cji_ptx_name_len(m, name)); }
+static const char *program_name(cji_exec_program *p, const cj_ptx *m, uint32_t name)
+{
+    return cji_arena_strndup(&p->arena, cji_ptx_name(m, name), cji_ptx_name_len(m, name));
+}
 
-static uint32_t program_find_func(const cji_sim_program *p, const char *name) {
+static uint32_t program_find_func(const cji_exec_program *p, const char *name)
+{
     for (size_t i = 0; i < p->nfunc; i++)
         if (p->func[i].visible && !strcmp(p->func[i].name, name)) return (uint32_t)i;
     return UINT32_MAX;
 }
 
-static uint8_t program_builtin(const char *name) {
-    static const char *const names[] = { "", "vprintf", "__assertfail", "cudaGraphSetConditional" };   /* ORDER CJI_BUILTIN_* */
+static uint8_t program_builtin(const char *name)
+{
+    static const char *const names[] = { "", "vprintf", "__assertfail",
+                                         "cudaGraphSetConditional" }; /* ORDER CJI_BUILTIN_* */
     for (uint8_t i = 1; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) return i;
     return CJI_BUILTIN_NONE;
 }
 
-static bool program_functions(cji_sim_program *p, cji_dec_module *mod, uint32_t module, cji_text *log) {
+static bool program_functions(cji_exec_program *p, cji_dec_module *mod, uint32_t module, cji_text *log)
+{
     const cj_ptx *m = mod->m;
     for (size_t i = 0; i < m->nfn; i++) {
         const cj_fn *f = m->fn[i];
@@ -55,7 +64,11 @@ static bool program_functions(cji_sim_program *p, cji_dec_module *mod, uint32_t 
         if (at == UINT32_MAX) {
             if (!cji_grow(&p->func, &p->cfunc, p->nfunc + 1, sizeof *p->func)) return false;
             at = (uint32_t)p->nfunc++;
-            p->func[at] = (cji_func){ .name = name, .module = module, .visible = visible && !f->proto, .nparam = (uint32_t)f->nparam, .nresult = (uint32_t)f->nresult };
+            p->func[at] = (cji_func){ .name = name,
+                                      .module = module,
+                                      .visible = visible && !f->proto,
+                                      .nparam = (uint32_t)f->nparam,
+                                      .nresult = (uint32_t)f->nresult };
             if (!f->body) p->func[at].builtin = program_builtin(name);
         }
         mod->func[i] = at;
@@ -72,35 +85,41 @@ static bool program_functions(cji_sim_program *p, cji_dec_module *mod, uint32_t 
 }
 
 /* Is f's body in this module the one that the program runs? */
-static bool program_is_ours(const cji_sim_program *p, const cji_dec_module *mod, uint32_t module, uint32_t i) {
+static bool program_is_ours(const cji_exec_program *p, const cji_dec_module *mod, uint32_t module, uint32_t i)
+{
     const cji_func *f = &p->func[mod->func[i]];
     return mod->m->fn[i]->body && f->defined && f->module == module && f->source == i;
 }
 
 /* ---- Variables ---- */
 
-static uint32_t program_align(const cji_var *v) {
+static uint32_t program_align(const cji_var *v)
+{
     uint32_t natural = cji_type_bits(v->type) / 8u * (v->vec ? v->vec : 1);
     if (natural == 0) natural = 1;
     return v->align ? v->align : natural;
 }
+
 static uint64_t program_up(uint64_t at, uint32_t align) { return (at + align - 1) / align * align; }
 
-static cji_sim_var *program_find_var(cji_sim_program *p, const char *name) {
+static cji_exec_var *program_find_var(cji_exec_program *p, const char *name)
+{
     for (size_t i = 0; i < p->nvar; i++)
         if (!strcmp(p->var[i].name, name)) return &p->var[i];
     return NULL;
 }
 
 /* One pass for .const, one for .global; extern declarations are resolved behind both. */
-static bool program_image(cji_sim_program *p, cji_dec_module *mod, bool is_const, cji_text *log) {
+static bool program_image(cji_exec_program *p, cji_dec_module *mod, bool is_const, cji_text *log)
+{
     const cj_ptx *m = mod->m;
     for (size_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
-        if (v->space != (is_const ? CJI_SP_CONST : CJI_SP_GLOBAL) || v->linkage == CJI_LINK_EXTERN || v->opaque) continue;
+        if (v->space != (is_const ? CJI_SP_CONST : CJI_SP_GLOBAL) || v->linkage == CJI_LINK_EXTERN || v->opaque)
+            continue;
         const char *name = program_name(p, m, v->name);
         if (!name) return false;
-        cji_sim_var *other = v->fn ? NULL : program_find_var(p, name);
+        cji_exec_var *other = v->fn ? NULL : program_find_var(p, name);
         if (other && v->linkage != CJI_LINK_NONE) {
             if (v->linkage != CJI_LINK_WEAK && v->linkage != CJI_LINK_COMMON) {
                 cji_text_printf(log, "%s: the variable %s is defined in another module too\n", mod->name, name);
@@ -112,25 +131,27 @@ static bool program_image(cji_sim_program *p, cji_dec_module *mod, bool is_const
         if (!cji_grow(&p->var, &p->cvar, p->nvar + 1, sizeof *p->var)) return false;
         uint32_t align = program_align(v);
         uint64_t at = program_up(p->image_bytes, align);
-        p->var[p->nvar++] = (cji_sim_var){ name, at, v->bytes, align, is_const };
+        p->var[p->nvar++] = (cji_exec_var){ name, at, v->bytes, align, is_const };
         mod->var[i] = (struct cji_dec_var){ CJI_VAR_IMAGE, at };
         p->image_bytes = at + v->bytes;
     }
     return true;
 }
 
-static void program_externs(cji_sim_program *p, cji_dec_module *mod) {
+static void program_externs(cji_exec_program *p, cji_dec_module *mod)
+{
     const cj_ptx *m = mod->m;
     for (size_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
         if (v->linkage != CJI_LINK_EXTERN || (v->space != CJI_SP_CONST && v->space != CJI_SP_GLOBAL)) continue;
-        const cji_sim_var *other = program_find_var(p, cji_ptx_name(m, v->name));
+        const cji_exec_var *other = program_find_var(p, cji_ptx_name(m, v->name));
         if (other) mod->var[i] = (struct cji_dec_var){ CJI_VAR_IMAGE, other->offset };
     }
 }
 
 /* Variables that several kernels may reach. */
-static void program_shared(cji_sim_program *p, cji_dec_module *mod) {
+static void program_shared(cji_exec_program *p, cji_dec_module *mod)
+{
     const cj_ptx *m = mod->m;
     for (size_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
@@ -146,7 +167,8 @@ static void program_shared(cji_sim_program *p, cji_dec_module *mod) {
 }
 
 /* Initial values, and the addresses inside them. */
-static bool program_values(cji_sim_program *p, const cji_dec_module *mod, cji_text *log) {
+static bool program_values(cji_exec_program *p, const cji_dec_module *mod, cji_text *log)
+{
     const cj_ptx *m = mod->m;
     for (size_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
@@ -156,15 +178,21 @@ static bool program_values(cji_sim_program *p, const cji_dec_module *mod, cji_te
         for (uint32_t j = 0; j < v->nreloc; j++) {
             const cji_reloc *r = &v->reloc[j];
             uint32_t index = cji_word_index(r->word);
-            struct cji_init x = { .at = at->offset + r->at, .addend = r->addend, .bytes = (uint8_t)(cji_type_bits(v->type) / 8), .shift = r->shift, .absolute = 1 };
-            if (cji_word_kind(r->word) == CJI_K_FUNC) x.addend += (int64_t)(CJI_FUNC_TAG + ((uint64_t)mod->func[index] + 1) * 16);
+            struct cji_init x = { .at = at->offset + r->at,
+                                  .addend = r->addend,
+                                  .bytes = (uint8_t)(cji_type_bits(v->type) / 8),
+                                  .shift = r->shift,
+                                  .absolute = 1 };
+            if (cji_word_kind(r->word) == CJI_K_FUNC)
+                x.addend += (int64_t)(CJI_FUNC_TAG + ((uint64_t)mod->func[index] + 1) * 16);
             else if (mod->var[index].where == CJI_VAR_IMAGE) {
                 x.addend += (int64_t)mod->var[index].offset;
                 x.absolute = 0;
             } else if (mod->var[index].where == CJI_VAR_SHARED) {
-                x.addend += (int64_t)(mod->var[index].offset + (r->generic ? CJI_SIM_SHARED_WINDOW : 0));
+                x.addend += (int64_t)(mod->var[index].offset + (r->generic ? CJI_EXEC_SHARED_WINDOW : 0));
             } else {
-                cji_text_printf(log, "%s: the initial value of %s names %s, which has no address here\n", mod->name, cji_ptx_name(m, v->name), cji_ptx_name(m, m->var[index]->name));
+                cji_text_printf(log, "%s: the initial value of %s names %s, which has no address here\n", mod->name,
+                                cji_ptx_name(m, v->name), cji_ptx_name(m, m->var[index]->name));
                 return false;
             }
             if (!cji_grow(&p->init, &p->cinit, p->ninit + 1, sizeof *p->init)) return false;
@@ -175,10 +203,14 @@ static bool program_values(cji_sim_program *p, const cji_dec_module *mod, cji_te
 }
 
 /* The local frame: parameters and results of a .func, .local variables, .param variables of calls. */
-static void program_frame(cji_dec_module *mod, const cj_fn *f, cji_func *fn) {
+static void program_frame(cji_dec_module *mod, const cj_fn *f, cji_func *fn)
+{
     uint64_t at = 0;
     const cj_ptx *m = mod->m;
-    const struct { const uint32_t *list; size_t n; } lists[] = { { f->param, f->kernel ? 0 : f->nparam }, { f->result, f->nresult }, { f->var, f->nvar } };
+    const struct {
+        const uint32_t *list;
+        size_t n;
+    } lists[] = { { f->param, f->kernel ? 0 : f->nparam }, { f->result, f->nresult }, { f->var, f->nvar } };
     for (size_t k = 0; k < 3; k++)
         for (size_t i = 0; i < lists[k].n; i++) {
             const cji_var *v = m->var[lists[k].list[i]];
@@ -193,7 +225,8 @@ static void program_frame(cji_dec_module *mod, const cj_fn *f, cji_func *fn) {
 /* ---- Kernels ---- */
 
 /* Does the function, or one that it may call, name a shared variable of several? */
-static bool program_reaches(const cji_sim_program *p, const cji_dec_module *mods, uint32_t func, uint8_t *seen) {
+static bool program_reaches(const cji_exec_program *p, const cji_dec_module *mods, uint32_t func, uint8_t *seen)
+{
     if (seen[func]) return false;
     seen[func] = 1;
     const cji_func *fn = &p->func[func];
@@ -213,42 +246,49 @@ static bool program_reaches(const cji_sim_program *p, const cji_dec_module *mods
                 word = f->mem[cji_word_index(word)].base;
                 kind = cji_word_kind(word);
             }
-            if (kind == CJI_K_SYM && !mod->m->var[cji_word_index(word)]->fn && mod->var[cji_word_index(word)].where == CJI_VAR_SHARED) return true;
+            if (kind == CJI_K_SYM && !mod->m->var[cji_word_index(word)]->fn &&
+                mod->var[cji_word_index(word)].where == CJI_VAR_SHARED)
+                return true;
             if (kind == CJI_K_FUNC && program_reaches(p, mods, mod->func[cji_word_index(word)], seen)) return true;
-            if (kind == CJI_K_REG && e->isa.effect & CJI_FX_CALL && p->common_shared) return true;   /* an indirect call may reach anything */
+            if (kind == CJI_K_REG && e->isa.effect & CJI_FX_CALL && p->common_shared)
+                return true; /* an indirect call may reach anything */
         }
     }
     return false;
 }
 
-static uint32_t program_registers(const cj_fn *f) {
+static uint32_t program_registers(const cj_fn *f)
+{
     uint32_t n = 0;
-    for (unsigned t = 0; t < CJ_TYPE_COUNT; t++) n += f->count[t] * (cji_type_bits(t) > 64 ? 4 : cji_type_bits(t) > 32 ? 2 : cji_type_bits(t) > 1 ? 1 : 0);
+    for (unsigned t = 0; t < CJ_TYPE_COUNT; t++)
+        n += f->count[t] * (cji_type_bits(t) > 64 ? 4 : cji_type_bits(t) > 32 ? 2 : cji_type_bits(t) > 1 ? 1 : 0);
     n = 16 + n / 4;
     return n > 255 ? 255 : n;
 }
 
 enum { PROGRAM_SHARED_MOST = 48 * 1024 }; /* what ptxas allows on every target */
 
-static bool program_kernel(cji_sim_program *p, cji_dec_module *mods, cji_dec_module *mod, uint32_t index, cji_text *log) {
+static bool program_kernel(cji_exec_program *p, cji_dec_module *mods, cji_dec_module *mod, uint32_t index,
+                           cji_text *log)
+{
     const cj_ptx *m = mod->m;
     const cj_fn *f = m->fn[index];
     const cji_func *fn = &p->func[mod->func[index]];
     if (!cji_grow(&p->kernel, &p->ckernel, p->nkernel + 1, sizeof *p->kernel)) return false;
-    cji_sim_param *param = cji_arena_alloc(&p->arena, (f->nparam + 1) * sizeof *param);
+    cji_exec_param *param = cji_arena_alloc(&p->arena, (f->nparam + 1) * sizeof *param);
     uint8_t *seen = cji_zalloc(p->nfunc + 1);
     if (!param || !seen) {
         cji_free(seen, p->nfunc + 1);
         return false;
     }
-    cji_sim_kernel *k = &p->kernel[p->nkernel++];
-    *k = (cji_sim_kernel){ .name = fn->name, .param = param, .nparam = (uint32_t)f->nparam, .code = mod->func[index] };
+    cji_exec_kernel *k = &p->kernel[p->nkernel++];
+    *k = (cji_exec_kernel){ .name = fn->name, .param = param, .nparam = (uint32_t)f->nparam, .code = mod->func[index] };
     uint64_t at = 0;
     for (size_t i = 0; i < f->nparam; i++) {
         const cji_var *v = m->var[f->param[i]];
         uint32_t align = program_align(v);
         at = program_up(at, align);
-        param[i] = (cji_sim_param){ program_name(p, m, v->name), (uint32_t)at, (uint32_t)v->bytes, align };
+        param[i] = (cji_exec_param){ program_name(p, m, v->name), (uint32_t)at, (uint32_t)v->bytes, align };
         mod->var[f->param[i]] = (struct cji_dec_var){ CJI_VAR_PARAM, at };
         at += v->bytes;
     }
@@ -267,8 +307,11 @@ static bool program_kernel(cji_sim_program *p, cji_dec_module *mods, cji_dec_mod
         shared += v->bytes;
     }
     if (shared > PROGRAM_SHARED_MOST) {
-        cji_text_printf(log, "%s: kernel %s has %llu bytes of static shared memory, %u are possible: dynamic shared memory, sized by the launch, may be more\n",
-                        mod->name, cji_ptx_name(m, f->name), (unsigned long long)shared, PROGRAM_SHARED_MOST);
+        cji_text_printf(
+            log,
+            "%s: kernel %s has %llu bytes of static shared memory, %u are possible: dynamic shared memory, sized by "
+            "the launch, may be more\n",
+            mod->name, cji_ptx_name(m, f->name), (unsigned long long)shared, PROGRAM_SHARED_MOST);
         return false;
     }
     k->static_shared = (uint32_t)shared;
@@ -296,7 +339,8 @@ static bool program_kernel(cji_sim_program *p, cji_dec_module *mods, cji_dec_mod
 /* ---- Code ---- */
 
 /* Keeps the spellings of records [from, ncode): they lie in the module, which goes. */
-static bool program_spellings(cji_sim_program *p, size_t from) {
+static bool program_spellings(cji_exec_program *p, size_t from)
+{
     const char *last = NULL, *copy = NULL;
     for (size_t pc = from; pc < p->ncode; pc++) {
         if (p->what[pc] != last || !copy) {
@@ -310,11 +354,15 @@ static bool program_spellings(cji_sim_program *p, size_t from) {
     return true;
 }
 
-static bool program_code(cji_sim_program *p, cji_dec_module *mod, uint32_t module, const cji_vec_table *vec, cji_text *log) {
+static bool program_code(cji_exec_program *p, cji_dec_module *mod, uint32_t module, const cji_vec_table *vec,
+                         cji_text *log)
+{
     for (uint32_t i = 0; i < mod->m->nfn; i++) {
         if (!program_is_ours(p, mod, module, i)) continue;
         size_t from = p->ncode;
-        cji_dec d = { .p = p, .mod = mod, .m = mod->m, .f = mod->m->fn[i], .fn = &p->func[mod->func[i]], .log = log, .vec = vec };
+        cji_dec d = {
+            .p = p, .mod = mod, .m = mod->m, .f = mod->m->fn[i], .fn = &p->func[mod->func[i]], .log = log, .vec = vec
+        };
         if (!cji_decode(&d)) return false;
         for (size_t pc = from; pc < p->ncode; pc++)
             if (p->code[pc].fn == cji_h_call) p->code[pc].d2 = d.fn->frame;
@@ -323,7 +371,9 @@ static bool program_code(cji_sim_program *p, cji_dec_module *mod, uint32_t modul
     return true;
 }
 
-static bool program_build(cji_sim_program *p, cji_dec_module *mods, const cji_sim_text *texts, size_t n, cji_text *log) {
+static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_exec_text *texts, size_t n,
+                          cji_text *log)
+{
     for (size_t i = 0; i < n; i++)
         if (!program_read(p, &texts[i], &mods[i], log)) return false;
     for (size_t i = 0; i < n; i++)
@@ -359,8 +409,9 @@ static bool program_build(cji_sim_program *p, cji_dec_module *mods, const cji_si
 
 /* ---- The interface ---- */
 
-cji_sim_program *cji_sim_program_make(const cji_sim_text *texts, size_t n, cji_text *log) {
-    cji_sim_program *p = cji_zalloc(sizeof *p);
+cji_exec_program *cji_exec_program_make(const cji_exec_text *texts, size_t n, cji_text *log)
+{
+    cji_exec_program *p = cji_zalloc(sizeof *p);
     cji_dec_module *mods = cji_zalloc((n + 1) * sizeof *mods);
     bool ok = p && mods && program_build(p, mods, texts, n, log);
     for (size_t i = 0; mods && i < n; i++)
@@ -368,11 +419,12 @@ cji_sim_program *cji_sim_program_make(const cji_sim_text *texts, size_t n, cji_t
     cji_free(mods, (n + 1) * sizeof *mods);
     if (ok) return p;
     if (!log->n) cji_text_puts(log, "there is no memory for the program\n");
-    cji_sim_program_free(p);
+    cji_exec_program_free(p);
     return NULL;
 }
 
-void cji_sim_program_free(cji_sim_program *p) {
+void cji_exec_program_free(cji_exec_program *p)
+{
     if (!p) return;
     cji_free(p->code, p->ccode * sizeof *p->code);
     cji_free(p->what, p->cwhat * sizeof *p->what);
@@ -389,9 +441,10 @@ void cji_sim_program_free(cji_sim_program *p) {
     cji_free(p, sizeof *p);
 }
 
-uint64_t cji_sim_program_image_bytes(const cji_sim_program *p) { return p->image_bytes; }
+uint64_t cji_exec_program_image_bytes(const cji_exec_program *p) { return p->image_bytes; }
 
-void cji_sim_program_place(cji_sim_program *p, uint64_t base, void *host) {
+void cji_exec_program_place(cji_exec_program *p, uint64_t base, void *host)
+{
     p->base = base;
     for (size_t i = 0; i < p->nplace; i++) {
         uint64_t v = base + (uint64_t)p->place[i].addend;
@@ -406,16 +459,25 @@ void cji_sim_program_place(cji_sim_program *p, uint64_t base, void *host) {
     if (host && p->image_bytes) memcpy(host, p->image, p->image_bytes);
 }
 
-size_t cji_sim_program_vars(const cji_sim_program *p) { return p->nvar; }
-const cji_sim_var *cji_sim_program_var_at(const cji_sim_program *p, size_t i) { return i < p->nvar ? &p->var[i] : NULL; }
-const cji_sim_var *cji_sim_program_var(const cji_sim_program *p, const char *name) {
+size_t cji_exec_program_vars(const cji_exec_program *p) { return p->nvar; }
+const cji_exec_var *cji_exec_program_var_at(const cji_exec_program *p, size_t i)
+{
+    return i < p->nvar ? &p->var[i] : NULL;
+}
+const cji_exec_var *cji_exec_program_var(const cji_exec_program *p, const char *name)
+{
     for (size_t i = 0; i < p->nvar; i++)
         if (!strcmp(p->var[i].name, name)) return &p->var[i];
     return NULL;
 }
-size_t cji_sim_program_kernels(const cji_sim_program *p) { return p->nkernel; }
-const cji_sim_kernel *cji_sim_program_kernel_at(const cji_sim_program *p, size_t i) { return i < p->nkernel ? &p->kernel[i] : NULL; }
-const cji_sim_kernel *cji_sim_program_kernel(const cji_sim_program *p, const char *name) {
+
+size_t cji_exec_program_kernels(const cji_exec_program *p) { return p->nkernel; }
+const cji_exec_kernel *cji_exec_program_kernel_at(const cji_exec_program *p, size_t i)
+{
+    return i < p->nkernel ? &p->kernel[i] : NULL;
+}
+const cji_exec_kernel *cji_exec_program_kernel(const cji_exec_program *p, const char *name)
+{
     for (size_t i = 0; i < p->nkernel; i++)
         if (!strcmp(p->kernel[i].name, name)) return &p->kernel[i];
     return NULL;

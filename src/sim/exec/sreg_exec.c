@@ -4,8 +4,10 @@
 
 static uint64_t sreg_dim(const uint32_t *v, unsigned i) { return i < 3 ? v[i] : 0; }
 
-/* Where a block is in its cluster, and how many of what there are; without clusters each block is one. */
-static uint64_t sreg_cluster(const cji_blk *b, unsigned id) {
+/* Where a block is in its cluster, and how many of what there are; without clusters each block is
+ * one. */
+static uint64_t sreg_cluster(const cji_blk *b, unsigned id)
+{
     uint32_t size[3], in[3], at[3], n[3];
     for (int i = 0; i < 3; i++) {
         size[i] = b->g->l.cluster[i] ? b->g->l.cluster[i] : 1;
@@ -16,16 +18,18 @@ static uint64_t sreg_cluster(const cji_blk *b, unsigned id) {
     if (id >= CJI_SR_CLUSTERID_X && id <= CJI_SR_CLUSTERID_W) return sreg_dim(at, id - CJI_SR_CLUSTERID_X);
     if (id >= CJI_SR_NCLUSTERID_X && id <= CJI_SR_NCLUSTERID_W) return sreg_dim(n, id - CJI_SR_NCLUSTERID_X);
     if (id >= CJI_SR_CLUSTER_CTAID_X && id <= CJI_SR_CLUSTER_CTAID_W) return sreg_dim(in, id - CJI_SR_CLUSTER_CTAID_X);
-    if (id >= CJI_SR_CLUSTER_NCTAID_X && id <= CJI_SR_CLUSTER_NCTAID_W) return sreg_dim(size, id - CJI_SR_CLUSTER_NCTAID_X);
+    if (id >= CJI_SR_CLUSTER_NCTAID_X && id <= CJI_SR_CLUSTER_NCTAID_W)
+        return sreg_dim(size, id - CJI_SR_CLUSTER_NCTAID_X);
     if (id == CJI_SR_CLUSTER_CTARANK) return in[0] + (uint64_t)size[0] * (in[1] + (uint64_t)size[1] * in[2]);
     return (uint64_t)size[0] * size[1] * size[2];
 }
 
 /* One lane's value; *known: is it one of ours? */
-static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *known) {
+static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *known)
+{
     const cji_blk *b = w->blk;
-    const struct cji_sim_grid *g = b->g;
-    const cji_sim_launch *l = &g->l;
+    const struct cji_exec_grid *g = b->g;
+    const cji_exec_launch *l = &g->l;
     if (id >= CJI_SR_TID_X && id <= CJI_SR_TID_W) return id == CJI_SR_TID_W ? 0 : w->tid[id - CJI_SR_TID_X][lane];
     if (id >= CJI_SR_NTID_X && id <= CJI_SR_NTID_W) return sreg_dim(l->block, id - CJI_SR_NTID_X);
     if (id >= CJI_SR_CTAID_X && id <= CJI_SR_CTAID_W) return sreg_dim(b->id, id - CJI_SR_CTAID_X);
@@ -49,10 +53,10 @@ static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *
     case CJI_SR_LANEMASK_LT: return bit - 1;
     case CJI_SR_LANEMASK_GE: return (uint32_t)~(bit - 1);
     case CJI_SR_LANEMASK_GT: return (uint32_t)~(bit | (bit - 1));
-    case CJI_SR_CLOCK: case CJI_SR_CLOCK64: return cji_sim_now() - g->start;
-    case CJI_SR_CLOCK_HI: return (cji_sim_now() - g->start) >> 32;
-    case CJI_SR_GLOBALTIMER: case CJI_SR_GLOBALTIMER_LO: return cji_sim_now();
-    case CJI_SR_GLOBALTIMER_HI: return cji_sim_now() >> 32;
+    case CJI_SR_CLOCK: case CJI_SR_CLOCK64: return cji_exec_now() - g->start;
+    case CJI_SR_CLOCK_HI: return (cji_exec_now() - g->start) >> 32;
+    case CJI_SR_GLOBALTIMER: case CJI_SR_GLOBALTIMER_LO: return cji_exec_now();
+    case CJI_SR_GLOBALTIMER_HI: return cji_exec_now() >> 32;
     case CJI_SR_IS_EXPLICIT_CLUSTER: return l->cluster[0] > 0;
     case CJI_SR_CURRENT_GRAPH_EXEC: return 0;
     case CJI_SR_TOTAL_SMEM_SIZE: case CJI_SR_AGGR_SMEM_SIZE: return g->shared_bytes;
@@ -63,22 +67,35 @@ static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *
     }
 }
 
-bool cji_sreg_known(unsigned id) {
+bool cji_sreg_known(unsigned id)
+{
     static const struct { uint16_t first, last; } known[] = {
-        { CJI_SR_TID_X, CJI_SR_TID_W }, { CJI_SR_NTID_X, CJI_SR_NTID_W }, { CJI_SR_CTAID_X, CJI_SR_CTAID_W }, { CJI_SR_NCTAID_X, CJI_SR_NCTAID_W },
-        { CJI_SR_LANEID, CJI_SR_GLOBALTIMER_HI }, { CJI_SR_PM0, CJI_SR_PM7_64 }, { CJI_SR_ENVREG0, CJI_SR_ENVREG31 }, { CJI_SR_IS_EXPLICIT_CLUSTER, CJI_SR_IS_EXPLICIT_CLUSTER },
-        { CJI_SR_CLUSTERID_X, CJI_SR_CLUSTERID_W }, { CJI_SR_NCLUSTERID_X, CJI_SR_NCLUSTERID_W }, { CJI_SR_CLUSTER_CTAID_X, CJI_SR_CLUSTER_CTAID_W },
-        { CJI_SR_CLUSTER_NCTAID_X, CJI_SR_CLUSTER_NCTARANK }, { CJI_SR_TOTAL_SMEM_SIZE, CJI_SR_CURRENT_GRAPH_EXEC },
+        { CJI_SR_TID_X, CJI_SR_TID_W },
+        { CJI_SR_NTID_X, CJI_SR_NTID_W },
+        { CJI_SR_CTAID_X, CJI_SR_CTAID_W },
+        { CJI_SR_NCTAID_X, CJI_SR_NCTAID_W },
+        { CJI_SR_LANEID, CJI_SR_GLOBALTIMER_HI },
+        { CJI_SR_PM0, CJI_SR_PM7_64 },
+        { CJI_SR_ENVREG0, CJI_SR_ENVREG31 },
+        { CJI_SR_IS_EXPLICIT_CLUSTER, CJI_SR_IS_EXPLICIT_CLUSTER },
+        { CJI_SR_CLUSTERID_X, CJI_SR_CLUSTERID_W },
+        { CJI_SR_NCLUSTERID_X, CJI_SR_NCLUSTERID_W },
+        { CJI_SR_CLUSTER_CTAID_X, CJI_SR_CLUSTER_CTAID_W },
+        { CJI_SR_CLUSTER_NCTAID_X, CJI_SR_CLUSTER_NCTARANK },
+        { CJI_SR_TOTAL_SMEM_SIZE, CJI_SR_CURRENT_GRAPH_EXEC },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (id >= known[i].first && id <= known[i].last) return true;
     return false;
 }
 
-void cji_h_sreg(cji_warp *w, const cji_rec *r) {
+void cji_h_sreg(cji_warp *w, const cji_rec *r)
+{
     bool known = true;
-    if (r->k >= CJI_SR_CLOCK && r->k <= CJI_SR_GLOBALTIMER_HI) w->slice -= CJI_FUEL_SPIN;   /* somebody waits for the time to pass */
-    bool own = (r->k >= CJI_SR_TID_X && r->k <= CJI_SR_TID_W) || r->k == CJI_SR_LANEID || (r->k >= CJI_SR_LANEMASK_EQ && r->k <= CJI_SR_LANEMASK_GT);
+    if (r->k >= CJI_SR_CLOCK && r->k <= CJI_SR_GLOBALTIMER_HI)
+        w->slice -= CJI_FUEL_SPIN; /* somebody waits for the time to pass */
+    bool own = (r->k >= CJI_SR_TID_X && r->k <= CJI_SR_TID_W) || r->k == CJI_SR_LANEID ||
+               (r->k >= CJI_SR_LANEMASK_EQ && r->k <= CJI_SR_LANEMASK_GT);
     uint64_t all = own ? 0 : sreg_value(w, r->k, cji_first(w->mask), &known);
     if (w->mask == CJI_FULL && r->wd == CJI_W32) {
         uint32_t *d = (uint32_t *)(void *)(w->r + r->d);

@@ -3,7 +3,8 @@
 
 /* ---- Frames ---- */
 
-static bool warp_stack(cji_warp *w, size_t need) {
+static bool warp_stack(cji_warp *w, size_t need)
+{
     if (need <= w->stack_bytes) return true;
     size_t size = w->stack_bytes ? w->stack_bytes : 4096;
     while (size < need) size *= 2;
@@ -16,7 +17,8 @@ static bool warp_stack(cji_warp *w, size_t need) {
 }
 
 /* Local memory: the lanes' pieces are moved apart when they grow. */
-static bool warp_local(cji_warp *w, size_t need) {
+static bool warp_local(cji_warp *w, size_t need)
+{
     if (need <= w->lstride) return true;
     size_t stride = w->lstride ? w->lstride : 256;
     while (stride < need) stride *= 2;
@@ -30,7 +32,8 @@ static bool warp_local(cji_warp *w, size_t need) {
     return true;
 }
 
-static void warp_frame(cji_warp *w, const cji_func *f, uint32_t base) {
+static void warp_frame(cji_warp *w, const cji_func *f, uint32_t base)
+{
     unsigned char *p = w->stack + base;
     memset(p + sizeof(cji_frame), 0, f->regs_end - sizeof(cji_frame));
     if (f->frame > f->regs_end) memcpy(p + f->regs_end, f->consts, f->frame - f->regs_end);
@@ -45,8 +48,9 @@ static void warp_frame(cji_warp *w, const cji_func *f, uint32_t base) {
     }
 }
 
-bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index) {
-    const cji_sim_launch *l = &b->g->l;
+bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index)
+{
+    const cji_exec_launch *l = &b->g->l;
     const cji_func *f = &l->program->func[l->kernel->code];
     w->blk = b;
     w->p = l->program;
@@ -75,7 +79,8 @@ bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index) {
     return true;
 }
 
-void cji_warp_free(cji_warp *w) {
+void cji_warp_free(cji_warp *w)
+{
     cji_free(w->stack, w->stack_bytes);
     cji_free(w->lmem, (size_t)w->lstride * CJI_LANES);
     w->stack = w->lmem = NULL;
@@ -87,13 +92,16 @@ void cji_warp_free(cji_warp *w) {
 
 void cji_warp_kick(cji_warp *w) { w->stop = true; }
 
-static void warp_add(cji_warp *w, uint32_t mask, uint32_t pc, unsigned state, unsigned bar) {
+static void warp_add(cji_warp *w, uint32_t mask, uint32_t pc, unsigned state, unsigned bar)
+{
     if (!mask) return;
-    w->group[w->ngroup++] = (cji_group){ mask, pc, w->base, w->top, w->local, w->depth, w->stamp, (uint8_t)state, (uint8_t)bar };
+    w->group[w->ngroup++] =
+        (cji_group){ mask, pc, w->base, w->top, w->local, w->depth, w->stamp, (uint8_t)state, (uint8_t)bar };
     w->stop = true;
 }
 
-void cji_warp_branch(cji_warp *w, uint32_t taken, uint32_t target) {
+void cji_warp_branch(cji_warp *w, uint32_t taken, uint32_t target)
+{
     bool back = target < w->pc;
     if (back) {
         w->fuel--;
@@ -113,19 +121,22 @@ void cji_warp_branch(cji_warp *w, uint32_t taken, uint32_t target) {
     if (back && (w->slice < 0 || (w->fuel < 0 && w->ngroup))) w->stop = true;
 }
 
-void cji_warp_wait(cji_warp *w, uint32_t lanes, unsigned state, unsigned bar) {
+void cji_warp_wait(cji_warp *w, uint32_t lanes, unsigned state, unsigned bar)
+{
     warp_add(w, lanes, w->pc - 1, state, bar);
     w->active &= ~lanes;
     w->stop = true;
 }
 
-void cji_warp_wake(cji_warp *w) {
+void cji_warp_wake(cji_warp *w)
+{
     for (uint32_t i = 0; i < w->ngroup; i++)
         if (w->group[i].state == CJI_G_SYNC) w->group[i].state = CJI_G_READY;
     w->stop = true;
 }
 
-void cji_warp_exit(cji_warp *w, uint32_t lanes) {
+void cji_warp_exit(cji_warp *w, uint32_t lanes)
+{
     w->live &= ~lanes;
     w->active &= ~lanes;
     cji_warp_wake(w);
@@ -135,7 +146,9 @@ void cji_warp_exit(cji_warp *w, uint32_t lanes) {
 /* ---- Calls ---- */
 
 /* Copies one place of `lanes`; words as in ext. */
-static void warp_copy(cji_warp *w, uint32_t lanes, const uint32_t *from, uint32_t from_base, uint32_t from_local, const uint32_t *to, uint32_t to_base, uint32_t to_local) {
+static void warp_copy(cji_warp *w, uint32_t lanes, const uint32_t *from, uint32_t from_base, uint32_t from_local,
+                      const uint32_t *to, uint32_t to_base, uint32_t to_local)
+{
     unsigned char *keep = w->r;
     bool from_reg = from[0] & CJI_ARG_REG, to_reg = to[0] & CJI_ARG_REG;
     CJI_EACH(i, lanes) {
@@ -158,24 +171,28 @@ static void warp_copy(cji_warp *w, uint32_t lanes, const uint32_t *from, uint32_
     w->r = keep;
 }
 
-bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f) {
+bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f)
+{
     const uint32_t *x = w->p->ext + r->target;
     unsigned first = cji_first(lanes);
     uint32_t local = w->local + (uint32_t)r->imm, top = w->top;
     if (x[0] != f->nparam || x[1] != f->nresult) {
-        cji_fault(w, r, first, CJI_SIM_FAULT_PC, 0, "calls %s with %u arguments and %u results, which has %u and %u", f->name, x[0], x[1], f->nparam, f->nresult);
+        cji_fault(w, r, first, CJI_EXEC_FAULT_PC, 0, "calls %s with %u arguments and %u results, which has %u and %u",
+                  f->name, x[0], x[1], f->nparam, f->nresult);
         return false;
     }
     uint64_t use = (uint64_t)local + f->local + UINT64_C(32) * (w->depth + 1);
     if (use > w->blk->g->stack_max) {
-        cji_fault(w, r, first, CJI_SIM_FAULT_STACK, 0, "calls %s %u calls deep: its stack of %u bytes is full (raise the stack size limit, or end the recursion)", f->name, w->depth + 1,
-                  w->blk->g->stack_max);
+        cji_fault(
+            w, r, first, CJI_EXEC_FAULT_STACK, 0,
+            "calls %s %u calls deep: its stack of %u bytes is full (raise the stack size limit, or end the recursion)",
+            f->name, w->depth + 1, w->blk->g->stack_max);
         return false;
     }
     for (uint32_t i = 0; i < w->ngroup; i++)
         if (w->group[i].top > top) top = w->group[i].top;
     if (!warp_stack(w, (size_t)top + f->frame) || !warp_local(w, (size_t)local + f->local)) {
-        cji_fault(w, r, first, CJI_SIM_FAULT_NOMEM, 0, "calls %s: there is no memory for its frame", f->name);
+        cji_fault(w, r, first, CJI_EXEC_FAULT_NOMEM, 0, "calls %s: there is no memory for its frame", f->name);
         return false;
     }
     warp_add(w, w->active & ~lanes, w->pc, CJI_G_READY, 0);
@@ -183,7 +200,8 @@ bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func
     cji_frame *h = (cji_frame *)(void *)(w->stack + top);
     *h = (cji_frame){ .pc = w->pc, .base = w->base, .local = w->local, .func = (uint32_t)(f - w->p->func) };
     const uint32_t *formal = w->p->ext + f->arg_first;
-    for (uint32_t i = 0; i < f->nparam; i++) warp_copy(w, lanes, x + 2 + 2 * i, w->base, w->local, formal + 2 * i, top, local);
+    for (uint32_t i = 0; i < f->nparam; i++)
+        warp_copy(w, lanes, x + 2 + 2 * i, w->base, w->local, formal + 2 * i, top, local);
     w->active = lanes;
     w->base = top;
     w->top = top + f->frame;
@@ -195,7 +213,8 @@ bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func
     return true;
 }
 
-void cji_warp_return(cji_warp *w, uint32_t lanes) {
+void cji_warp_return(cji_warp *w, uint32_t lanes)
+{
     if (w->depth == 0) {
         cji_warp_exit(w, lanes);
         return;
@@ -223,9 +242,13 @@ void cji_warp_return(cji_warp *w, uint32_t lanes) {
 
 /* ---- Which group runs ---- */
 
-static bool warp_same(const cji_group *a, const cji_group *b) { return a->pc == b->pc && a->base == b->base && a->state != CJI_G_BAR && b->state != CJI_G_BAR; }
+static bool warp_same(const cji_group *a, const cji_group *b)
+{
+    return a->pc == b->pc && a->base == b->base && a->state != CJI_G_BAR && b->state != CJI_G_BAR;
+}
 
-static void warp_merge(cji_warp *w) {
+static void warp_merge(cji_warp *w)
+{
     for (uint32_t i = 0; i + 1 < w->ngroup; i++)
         for (uint32_t j = i + 1; j < w->ngroup;) {
             cji_group *a = &w->group[i], *b = &w->group[j];
@@ -241,7 +264,8 @@ static void warp_merge(cji_warp *w) {
 }
 
 /* Every group waits, and none for a barrier that others may complete. */
-static void warp_stuck(cji_warp *w) {
+static void warp_stuck(cji_warp *w)
+{
     const cji_group *a = &w->group[0], *b = NULL;
     for (uint32_t i = 0; i < w->ngroup; i++)
         if (w->group[i].state == CJI_G_SYNC) {
@@ -254,15 +278,18 @@ static void warp_stuck(cji_warp *w) {
     bool bar = r->fn == cji_h_barrier;
     w->pc = a->pc + 1;
     if (b)
-        cji_fault(w, r, cji_first(a->mask), bar ? CJI_SIM_FAULT_BARRIER : CJI_SIM_FAULT_SYNC, 0,
-                  bar ? "waits under divergent control flow: lanes 0x%08x of the warp are here, lanes 0x%08x wait at line %u"
-                      : "waits for lanes that never come: lanes 0x%08x of the warp are here, lanes 0x%08x wait at line %u",
-                  a->mask, b->mask, w->p->code[b->pc].line);
+        cji_fault(
+            w, r, cji_first(a->mask), bar ? CJI_EXEC_FAULT_BARRIER : CJI_EXEC_FAULT_SYNC, 0,
+            bar ? "waits under divergent control flow: lanes 0x%08x of the warp are here, lanes 0x%08x wait at line %u"
+                : "waits for lanes that never come: lanes 0x%08x of the warp are here, lanes 0x%08x wait at line %u",
+            a->mask, b->mask, w->p->code[b->pc].line);
     else
-        cji_fault(w, r, cji_first(a->mask), bar ? CJI_SIM_FAULT_BARRIER : CJI_SIM_FAULT_SYNC, 0, "waits for lanes that never come: lanes 0x%08x of the warp are here", a->mask);
+        cji_fault(w, r, cji_first(a->mask), bar ? CJI_EXEC_FAULT_BARRIER : CJI_EXEC_FAULT_SYNC, 0,
+                  "waits for lanes that never come: lanes 0x%08x of the warp are here", a->mask);
 }
 
-static bool warp_pick(cji_warp *w, cji_warp_end *end) {
+static bool warp_pick(cji_warp *w, cji_warp_end *end)
+{
     if (w->blk->failed) {
         *end = CJI_WARP_FAULT;
         return false;
@@ -305,7 +332,10 @@ static bool warp_pick(cji_warp *w, cji_warp_end *end) {
     for (uint32_t i = 0; i < w->ngroup && (pick == UINT32_MAX || !(w->turn && ran)); i++) {
         const cji_group *g = &w->group[i], *best = pick == UINT32_MAX ? NULL : &w->group[pick];
         if (g->state != CJI_G_READY) continue;
-        if (!best || (w->turn ? g->stamp < best->stamp : g->depth != best->depth ? g->depth > best->depth : g->pc < best->pc)) pick = i;
+        if (!best || (w->turn                   ? g->stamp < best->stamp
+                      : g->depth != best->depth ? g->depth > best->depth
+                                                : g->pc < best->pc))
+            pick = i;
     }
     cji_group g = w->group[pick];
     w->group[pick] = w->group[--w->ngroup];
@@ -325,7 +355,8 @@ static bool warp_pick(cji_warp *w, cji_warp_end *end) {
     return true;
 }
 
-cji_warp_end cji_warp_run(cji_warp *w) {
+cji_warp_end cji_warp_run(cji_warp *w)
+{
     cji_warp_end end = CJI_WARP_DONE;
     const cji_rec *code = w->p->code;
     w->slice = CJI_SLICE;

@@ -1,22 +1,25 @@
 /* Inside the engine: predecoded records, warps, blocks, grids.
  *
- * Registers.  A function's frame is a piece of the warp's register stack: a head (where it was called from), then the registers,
- * then its constants, copied from the function's template when the frame is made.  A register of N bytes is 32 lanes of N bytes one
- * behind the other; a predicate is one 32-bit mask.  A record names registers by byte offsets from the frame's base.
+ * Registers. A function's frame is a piece of the warp's register stack: a head (where it was
+ * called from), then the registers, then its constants, copied from the function's template when
+ * the frame is made. A register of N bytes is 32 lanes of N bytes one behind the other; a predicate
+ * is one 32-bit mask. A record names registers by byte offsets from the frame's base.
  *
- * Lanes.  The live lanes of a warp are partitioned into groups {mask, pc, frame}.  One group runs at a time; of several that are ready, the one
- * deepest in calls and lowest in code runs first, and groups that stand at the same place become one.  Code is laid out so that a block's
- * immediate post-dominator comes behind everything between them (flow.c), so groups meet there.  A group that spends its fuel (back
- * edges; atomics and volatile loads cost more) gives way to the group that has waited longest: spin loops inside a warp make progress.
- */
-#ifndef CJI_SIM_WARP_H
-#define CJI_SIM_WARP_H
+ * Lanes. The live lanes of a warp are partitioned into groups {mask, pc, frame}. One group runs at
+ * a time; of several that are ready, the one deepest in calls and lowest in code runs first, and
+ * groups that stand at the same place become one. Code is laid out so that a block's immediate
+ * post-dominator comes behind everything between them (flow.c), so groups meet there. A group that
+ * spends its fuel (back edges; atomics and volatile loads cost more) gives way to the group that
+ * has waited longest: spin loops inside a warp make progress. */
+#ifndef CJI_EXEC_WARP_H
+#define CJI_EXEC_WARP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "ptx/isa.h"
 #include "sim/exec/exec.h"
 
 #define CJI_LANES 32
@@ -45,7 +48,7 @@ struct cji_rec {
     uint32_t d2;             /* second destination, other registers: by handler */
     uint32_t line;
     uint8_t wd, wa, wb, wc;  /* cji_width of d, a, b, c */
-    uint8_t space;           /* memory: CJI_MS_* */
+    uint8_t space;           /* memory: cji_space */
     uint8_t size;            /* memory: bytes of an element */
     uint8_t count;           /* memory: elements; others by handler */
     uint8_t flags;           /* memory: CJI_MF_* */
@@ -53,7 +56,8 @@ struct cji_rec {
 
 /* Modifiers of lane functions. */
 enum {
-    CJI_KF_RND = 7, CJI_KF_FTZ = 8, CJI_KF_SAT = 16, CJI_KF_RELU = 32, CJI_KF_NAN = 64, CJI_KF_XORSIGN = 128, CJI_KF_SIGNED = 256,
+    CJI_KF_RND = 7, CJI_KF_FTZ = 8, CJI_KF_SAT = 16, CJI_KF_RELU = 32, CJI_KF_NAN = 64, CJI_KF_XORSIGN = 128,
+    CJI_KF_SIGNED = 256,
     CJI_KF_HI = 512, CJI_KF_ABS = 1024, CJI_KF_B = 2048, CJI_KF_C = 4096
 };
 #define CJI_KF_BITS(k) ((k) >> 16 & 0x7f)          /* the type's bits */
@@ -61,8 +65,8 @@ enum {
 #define CJI_KF_X(k) ((k) >> 28)                    /* a comparison or second format */
 #define CJI_KF(bits, fmt, x) ((uint32_t)(bits) << 16 | (uint32_t)(fmt) << 24 | (uint32_t)(x) << 28)
 
-enum { CJI_MS_GLOBAL = 0, CJI_MS_SHARED, CJI_MS_LOCAL, CJI_MS_PARAM, CJI_MS_GENERIC };
-enum { CJI_MF_SIGNED = 1, CJI_MF_FRAME = 2 /* address relative to the local frame */, CJI_MF_VOLATILE = 4, CJI_MF_ORDER = 8, CJI_MF_NOBASE = 16, CJI_MF_BASE32 = 32 };
+enum { CJI_MF_SIGNED = 1, CJI_MF_FRAME = 2 /* address relative to the local frame */, CJI_MF_VOLATILE = 4,
+    CJI_MF_ORDER = 8, CJI_MF_NOBASE = 16, CJI_MF_BASE32 = 32 };
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 
@@ -87,23 +91,26 @@ typedef struct cji_func {
 
 enum { CJI_BUILTIN_NONE = 0, CJI_BUILTIN_PRINT, CJI_BUILTIN_ASSERT, CJI_BUILTIN_CONDITION };
 
-/* A parameter or argument place, two words of ext: {CJI_ARG_REG << 28 | width, offset} or {bytes, offset in the local frame}. */
+/* A parameter or argument place, two words of ext: {CJI_ARG_REG << 28 | width, offset} or {bytes,
+ * offset in the local frame}. */
 #define CJI_ARG_REG 0x10000000u
 #define CJI_ARG_WIDTH(x) ((x) & 15)
 
 #define CJI_FUNC_TAG UINT64_C(0x00f4000000000000)  /* a function's address: tag + index * 16 + 16 */
 
-struct cji_sim_program {
+struct cji_exec_program {
     cji_arena arena;
     cji_rec *code; size_t ncode, ccode;
     const char **what; size_t cwhat;  /* [ncode]: the instruction's spelling */
     uint32_t *ext; size_t next, cext;
     cji_func *func; size_t nfunc, cfunc;
-    cji_sim_var *var; size_t nvar, cvar;
-    cji_sim_kernel *kernel; size_t nkernel, ckernel;
+    cji_exec_var *var; size_t nvar, cvar;
+    cji_exec_kernel *kernel; size_t nkernel, ckernel;
     uint32_t *dyn; size_t ndyn, cdyn;
-    struct cji_place { unsigned char *at; int64_t addend; } *place; size_t nplace, cplace; /* constants that want base + addend in all lanes */
-    struct cji_init { uint64_t at; int64_t addend; uint8_t bytes, shift, absolute; } *init; size_t ninit, cinit; /* addresses inside initial values */
+    /* constants that are base + addend in all lanes */
+    struct cji_place { unsigned char *at; int64_t addend; } *place; size_t nplace, cplace;
+    /* addresses inside initial values */
+    struct cji_init { uint64_t at; int64_t addend; uint8_t bytes, shift, absolute; } *init; size_t ninit, cinit;
     unsigned char *image; uint64_t image_bytes;      /* initial values */
     uint64_t const_bytes;    /* .const variables come first */
     uint64_t base;           /* of the image, after place() */
@@ -111,11 +118,16 @@ struct cji_sim_program {
     uint32_t common_shared;  /* bytes of the shared variables that several kernels may reach */
 };
 
-/* A call's record: d2 bytes of the caller's frame, imm of its local frame; ext[target]: narg, nres, then narg + nres places. */
+/* A call's record: d2 bytes of the caller's frame, imm of its local frame; ext[target]: narg, nres,
+ * then narg + nres places. */
 
 /* ---- Running ----------------------------------------------------------------------------------------------------- */
 
-typedef enum cji_group_state { CJI_G_READY = 0, CJI_G_SYNC /* waits for lanes of its warp */, CJI_G_BAR /* waits for a barrier */ } cji_group_state;
+typedef enum cji_group_state {
+    CJI_G_READY = 0,
+    CJI_G_SYNC,              /* waits for lanes of its warp */
+    CJI_G_BAR                /* waits for a barrier */
+} cji_group_state;
 
 typedef struct cji_group {
     uint32_t mask, pc, base, top, local, depth;
@@ -137,7 +149,7 @@ struct cji_warp {
     int64_t fuel;            /* until the group gives way */
     int64_t slice;           /* until the warp gives way */
     cji_blk *blk;
-    const cji_sim_program *p;
+    const cji_exec_program *p;
     unsigned char *stack; size_t stack_bytes;    /* register stack */
     unsigned char *lmem; uint32_t lstride;       /* local memory, a piece of lstride bytes for each lane */
     uint32_t index;          /* in the block */
@@ -148,7 +160,7 @@ struct cji_warp {
     bool turn;               /* the running group was chosen for having waited longest: it keeps running */
     uint32_t ngroup;
     uint64_t steps;
-    cji_sim_span span[CJI_SPANS];
+    cji_exec_span span[CJI_SPANS];
     uint32_t span_next;
     cji_group group[CJI_LANES];
     uint32_t tid[3][CJI_LANES];
@@ -162,7 +174,7 @@ typedef struct cji_barrier {
 } cji_barrier;
 
 struct cji_blk {
-    struct cji_sim_grid *g;
+    struct cji_exec_grid *g;
     cji_blk *next;
     uint32_t id[3];
     uint64_t index;
@@ -174,15 +186,15 @@ struct cji_blk {
     uint32_t *bar_lanes;
 };
 
-struct cji_sim_grid {
-    cji_sim_launch l;
+struct cji_exec_grid {
+    cji_exec_launch l;
     unsigned char *params;
     uint64_t blocks, next;   /* next: taken atomically */
     uint32_t nthread, nwarp, shared_bytes, dyn_base;
     uint32_t stack_max;
     int stopped;             /* a fault, or cancelled: atomic */
     int fault_lock;
-    cji_sim_fault fault;
+    cji_exec_fault fault;
     uint64_t steps;          /* atomic */
     uint64_t start;          /* nanoseconds, for %clock */
 };
@@ -192,12 +204,14 @@ struct cji_sim_grid {
 #define CJI_SLICE 262144
 
 static inline uint32_t *cji_pred(cji_warp *w, uint32_t off) { return (uint32_t *)(void *)(w->r + off); }
-static inline void cji_set_pred(cji_warp *w, uint32_t off, uint32_t bits) {
+static inline void cji_set_pred(cji_warp *w, uint32_t off, uint32_t bits)
+{
     uint32_t *p = cji_pred(w, off);
     *p = (*p & ~w->mask) | (bits & w->mask);
 }
 
-static inline uint64_t cji_get(const cji_warp *w, unsigned width, uint32_t off, unsigned i) {
+static inline uint64_t cji_get(const cji_warp *w, unsigned width, uint32_t off, unsigned i)
+{
     const unsigned char *p = w->r + off;
     switch (width) {
     case CJI_WP: return *(const uint32_t *)(const void *)p >> i & 1;
@@ -209,7 +223,8 @@ static inline uint64_t cji_get(const cji_warp *w, unsigned width, uint32_t off, 
     }
 }
 
-static inline void cji_put(cji_warp *w, unsigned width, uint32_t off, unsigned i, uint64_t v) {
+static inline void cji_put(cji_warp *w, unsigned width, uint32_t off, unsigned i, uint64_t v)
+{
     unsigned char *p = w->r + off;
     switch (width) {
     case CJI_WP: {
@@ -226,7 +241,8 @@ static inline void cji_put(cji_warp *w, unsigned width, uint32_t off, unsigned i
 }
 
 static inline unsigned cji_first(uint32_t mask) { return (unsigned)__builtin_ctz(mask); }
-static inline uint32_t cji_width_bytes(unsigned width) {
+static inline uint32_t cji_width_bytes(unsigned width)
+{
     static const uint8_t bytes[] = { 0, 4, 32, 64, 128, 0 };
     return width == CJI_W64 ? 256 : bytes[width];
 }
@@ -239,44 +255,61 @@ bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index);
 void cji_warp_free(cji_warp *w);
 typedef enum cji_warp_end { CJI_WARP_DONE, CJI_WARP_BLOCKED, CJI_WARP_YIELD, CJI_WARP_FAULT } cji_warp_end;
 cji_warp_end cji_warp_run(cji_warp *w);
-void cji_warp_branch(cji_warp *w, uint32_t taken, uint32_t target);     /* lanes `taken` go there, the group's others on to w->pc */
-void cji_warp_wait(cji_warp *w, uint32_t lanes, unsigned state, unsigned bar); /* these lanes stay at this instruction */
+/* lanes `taken` go there, the group's others on to w->pc */
+void cji_warp_branch(cji_warp *w, uint32_t taken, uint32_t target);
+/* these lanes stay at this instruction */
+void cji_warp_wait(cji_warp *w, uint32_t lanes, unsigned state, unsigned bar);
 void cji_warp_exit(cji_warp *w, uint32_t lanes);
 void cji_warp_kick(cji_warp *w);                                         /* the groups have changed: choose anew */
 void cji_warp_wake(cji_warp *w);                                         /* groups in CJI_G_SYNC look again */
-/* Enters f with `lanes` of the running group, the others go on: a new frame above all frames in use.  False: a fault. */
+/* Enters f with `lanes` of the running group, the others go on: a new frame above all frames in
+ * use. False: a fault. */
 bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f);
 void cji_warp_return(cji_warp *w, uint32_t lanes);
 
 /* block.c */
 typedef enum cji_block_end { CJI_BLOCK_DONE, CJI_BLOCK_YIELD, CJI_BLOCK_FAULT } cji_block_end;
-bool cji_block_start(cji_blk *b, struct cji_sim_grid *g, uint64_t index);
+bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index);
 cji_block_end cji_block_run(cji_blk *b);
 void cji_block_free(cji_blk *b);
 void cji_block_exited(cji_blk *b);        /* lanes have exited: barriers may be complete */
-void cji_h_barrier(cji_warp *w, const cji_rec *r); /* k: CJI_BAR_*; a: barrier, b: threads (wb CJI_WNONE: all), c: predicate */
+/* k: CJI_BAR_*; a: barrier, b: threads (wb CJI_WNONE: all), c: predicate */
+void cji_h_barrier(cji_warp *w, const cji_rec *r);
 enum { CJI_BAR_SYNC = 0, CJI_BAR_ARRIVE, CJI_BAR_POPC, CJI_BAR_AND, CJI_BAR_OR, CJI_BAR_OP = 7, CJI_BAR_ALIGNED = 8 };
 
 /* ops_warp.c */
-void cji_h_sync(cji_warp *w, const cji_rec *r);    /* k: CJI_SY_*; a, b, c as the instruction has them; ext[target]: the mask's {width, offset} */
-bool cji_sync_meet(cji_warp *w);                   /* groups that wait at different places for the same thing: done, or false */
+/* k: CJI_SY_*; a, b, c as the instruction has them; ext[target]: the mask's {width, offset} */
+void cji_h_sync(cji_warp *w, const cji_rec *r);
+/* groups that wait at different places for the same thing: done, or false */
+bool cji_sync_meet(cji_warp *w);
 
 /* ops_flow.c */
 void cji_h_bra(cji_warp *w, const cji_rec *r);
 void cji_h_jump(cji_warp *w, const cji_rec *r);    /* made by the layout: no back edge */
 void cji_h_brx(cji_warp *w, const cji_rec *r);     /* a: index; count targets at ext[target] */
-void cji_h_call(cji_warp *w, const cji_rec *r);    /* k: function, or UINT32_MAX: address in a; ext[target]: arguments, results; see CJI_CALL in decode */
+/* k: function, or UINT32_MAX: address in a; ext[target]: arguments, results; see CJI_CALL in decode */
+void cji_h_call(cji_warp *w, const cji_rec *r);
 void cji_h_ret(cji_warp *w, const cji_rec *r);
 void cji_h_exit(cji_warp *w, const cji_rec *r);
 void cji_h_trap(cji_warp *w, const cji_rec *r);
 void cji_h_nanosleep(cji_warp *w, const cji_rec *r);
 
 /* print_exec.c */
-void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f); /* vprintf, __assertfail, cudaGraphSetConditional */
+/* vprintf, __assertfail, cudaGraphSetConditional */
+void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f);
 
-/* grid.c: the first fault of a grid is kept.  `lane` is the thread concerned. */
-void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_sim_fault_kind kind, uint64_t address, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));
-uint64_t cji_sim_now(void);               /* nanoseconds, monotone */
+/* grid.c: the first fault of a grid is kept. `lane` is the thread concerned; the text is the end of a
+ * sentence that begins with the instruction. cji_fault_at is for accesses of memory. */
+typedef struct cji_access {
+    uint64_t address;        /* as in cji_exec_fault */
+    uint32_t bytes;
+    uint8_t access, space;
+    cji_exec_span near;      /* global memory: the allocation, or the nearest; lo == hi: none */
+} cji_access;
+void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, uint64_t address,
+               const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void cji_fault_at(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, const cji_access *at,
+                  const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+uint64_t cji_exec_now(void);              /* nanoseconds, monotone */
 
 #endif
