@@ -260,6 +260,17 @@ static bool parse_has_code(const cj_ptx *m)
     return false;
 }
 
+/* Is there a .loc directive? ".local" is none. */
+static bool parse_has_loc(const char *text, size_t bytes)
+{
+    const char *end = text + bytes, *at = text;
+    while ((at = memmem(at, (size_t)(end - at), ".loc", 4)) != NULL) {
+        at += 4;
+        if (at < end && (*at == ' ' || *at == '\t')) return true;
+    }
+    return false;
+}
+
 cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
 {
     cj_ptx *m = cj_ptx_create();
@@ -271,7 +282,7 @@ cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
     if (!name || !*name) name = "ptx";
     cji_parser p = { .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
     cji_lex_init(&p.x, text, bytes);
-    p.has_loc = memmem(text, bytes, ".loc", 4) != NULL;
+    p.has_loc = parse_has_loc(text, bytes);
     if (cji_parse_scan_files(&p)) {
         size_t theirs = m->files.n;
         p.file = cji_ptx_file(m, name, strlen(name));
