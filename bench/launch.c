@@ -94,9 +94,9 @@ int main(void)
     static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                                ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
     cj_driver *drv = cj_driver_open_resolver(stub_symbol, NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_module *mod = cj_module_load_text(dev, text);
+    cj_module *mod = cj_module_load_text(dev, text, NULL);
     cj_kernel *k = cj_module_kernel(mod, "k");
     cj_dptr d = { 4096 };
     double checked[ROUNDS], bare[ROUNDS];

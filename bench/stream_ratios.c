@@ -151,7 +151,7 @@ static void start(bench *b)
     CUcontext ctx = NULL;
     cj_module *mod;
     b->drv = cj_driver_open(NULL);
-    b->dev = cj_device_open(b->drv, 0);
+    b->dev = cj_device_open(b->drv, 0, NULL);
     need(b, cj_error_of(b->dev)->status);
     if (b->failed || !load_raw(b)) {
         b->failed = true;
@@ -161,12 +161,12 @@ static void start(bench *b)
     need_raw(b, b->cu.cuCtxSetCurrent(ctx), "cuCtxSetCurrent");
     b->s = cj_stream_create(b->dev, NULL);
     b->raw = cj_stream_raw(b->s);
-    mod = cj_module_load_text(b->dev, text);
+    mod = cj_module_load_text(b->dev, text, NULL);
     b->k = cj_module_kernel(mod, "k");
     cj_module_free(mod);
     need(b, cj_error_of(b->k)->status);
     b->d = cj_alloc(b->s, COPY_BYTES);
-    b->host = cj_host_alloc(b->dev, COPY_BYTES);
+    b->host = cj_host_alloc(b->dev, COPY_BYTES, NULL);
     b->e = cj_event_create(b->dev, NULL);
     need_raw(b, b->cu.cuModuleLoadData(&b->mod, text), "cuModuleLoadData");
     need_raw(b, b->cu.cuModuleGetFunction(&b->fn, b->mod, "k"), "cuModuleGetFunction");

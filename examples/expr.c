@@ -60,7 +60,7 @@ static bool evaluate(cj_device *dev, cj_ptx *m, size_t ncolumns, double *const *
     size_t n = rows * repeat;
     bool done = false;
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "expr");
+    cj_kernel *k = cj_kernel_load(dev, m, "expr", NULL);
     cj_dptr *d = calloc(ncolumns + 1, sizeof *d);
     cj_arg *arg = calloc(ncolumns + 2, sizeof *arg);
     if (d && arg) {
@@ -148,7 +148,7 @@ static int run(const options *o, const table *t, const expression *e)
     double **columns = calloc(e->ncolumns + 1, sizeof *columns), *v = NULL;
     cj_ptx *m = expression_build(e);
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     if (!columns) {
         fprintf(stderr, "expr: out of memory\n");
         goto out;
@@ -158,11 +158,11 @@ static int run(const options *o, const table *t, const expression *e)
         if (!cj_ptx_print(m, 0, &ptx, NULL)) fputs(ptx, stderr);
     }
     for (size_t c = 0; c < e->ncolumns; c++) {
-        columns[c] = cj_host_alloc(dev, (rows ? rows : 1) * sizeof **columns);
+        columns[c] = cj_host_alloc(dev, (rows ? rows : 1) * sizeof **columns, NULL);
         if (!columns[c]) goto no_memory;
         if (!table_numbers(t, o->path, e->column[c], columns[c])) goto out;
     }
-    v = cj_host_alloc(dev, (n ? n : 1) * sizeof *v);
+    v = cj_host_alloc(dev, (n ? n : 1) * sizeof *v, NULL);
     if (!v) goto no_memory;
     if (n && !evaluate(dev, m, e->ncolumns, columns, rows, o->repeat, v)) goto out;
     print_result(o, t, e, v);

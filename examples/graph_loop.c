@@ -39,9 +39,9 @@ int main(int argc, char **argv)
     judge_kernel(m);
 
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *step = cj_kernel_load(dev, m, "step"), *judge = cj_kernel_load(dev, m, "judge");
+    cj_kernel *step = cj_kernel_load(dev, m, "step", NULL), *judge = cj_kernel_load(dev, m, "judge", NULL);
     static float a[N], x[N];
     uint32_t turns = 0;
     for (int i = 0; i < N; i++) a[i] = x[i] = (float)(i + 1);

@@ -13,10 +13,10 @@ int main(int argc, char **argv)
     cj_set(f, x, i, cj_mad(f, cj_get(f, x, i), k, c));
 
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL), *t = cj_stream_create(dev, NULL);
-    cj_kernel *scale = cj_kernel_load(dev, m, "scale");
-    uint32_t *h = cj_host_alloc(dev, N * sizeof *h);
+    cj_kernel *scale = cj_kernel_load(dev, m, "scale", NULL);
+    uint32_t *h = cj_host_alloc(dev, N * sizeof *h, NULL);
     if (!h) return fprintf(stderr, "%s\n", cj_error_of(dev)->message), 1;
     for (uint32_t j = 0; j < N; j++) h[j] = j;
     cj_dptr left = cj_alloc(s, N * sizeof *h), right = cj_offset(left, N / 2 * sizeof *h);

@@ -19,9 +19,9 @@ int main(int argc, char **argv)
     cj_end(f);
 
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "step");
+    cj_kernel *k = cj_kernel_load(dev, m, "step", NULL);
     static uint32_t h[N];
     for (uint32_t j = 0; j < N; j++) h[j] = j;
     cj_dptr d = cj_alloc(s, sizeof h);

@@ -56,10 +56,10 @@ int main(int argc, char **argv)
     half h[2];
     for (int i = HALF / 2; i < HALF + HALF / 2; i++) rod[i] = 1000000; /* hot in the middle, across the border */
     for (int p = 0; p < 2; p++) {
-        h[p].dev = cj_device_open(drv, p < cj_device_count(drv) ? p : 0);
+        h[p].dev = cj_device_open(drv, p < cj_device_count(drv) ? p : 0, NULL);
         h[p].bulk = cj_stream_create(h[p].dev, NULL);
         h[p].edge = cj_stream_create(h[p].dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH));
-        h[p].step = cj_kernel_load(h[p].dev, m, "step");
+        h[p].step = cj_kernel_load(h[p].dev, m, "step", NULL);
         for (int b = 0; b < 2; b++) {
             h[p].cell[b] = cj_alloc(h[p].bulk, ROW * sizeof(int32_t));
             cj_fill32(h[p].bulk, h[p].cell[b], 0, ROW);

@@ -15,12 +15,12 @@ int main(void)
     cj_end(f);
 
     cj_driver *drv = cj_driver_open(NULL);          /* the GPU, or the CPU device */
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "saxpy"); /* compile, load */
+    cj_kernel *k = cj_kernel_load(dev, m, "saxpy", NULL); /* compile, load */
 
     enum { N = 1 << 20 };
-    float *h = cj_host_alloc(dev, 2 * N * sizeof *h);
+    float *h = cj_host_alloc(dev, 2 * N * sizeof *h, NULL);
     if (!h) return fprintf(stderr, "%s\n", cj_error_of(dev)->message), 1;
     for (int j = 0; j < N; j++) h[j] = (float)j, h[N + j] = 1;
     cj_dptr d = cj_alloc(s, 2 * N * sizeof *h), dy = cj_offset(d, N * sizeof *h);

@@ -54,11 +54,11 @@ int main(int argc, char **argv)
 
     cj_ptx *m = build();
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "mandelbrot");
+    cj_kernel *k = cj_kernel_load(dev, m, "mandelbrot", NULL);
     size_t bytes = (size_t)width * height * sizeof(uint32_t);
-    uint32_t *steps = cj_host_alloc(dev, bytes);
+    uint32_t *steps = cj_host_alloc(dev, bytes, NULL);
     int status = 1;
     if (!steps) {
         fprintf(stderr, "mandelbrot: %s\n", cj_error_of(dev)->message);

@@ -19,12 +19,12 @@ int main(void)
     cj_atomic_add(f, total, sum);
 
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *bring = cj_stream_create(dev, NULL), *compute = cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH));
-    cj_kernel *k = cj_kernel_load(dev, m, "squares");
+    cj_kernel *k = cj_kernel_load(dev, m, "squares", NULL);
     cj_event *full[2], *used[2];
     cj_dptr buffer[2], d = cj_alloc(compute, sizeof(uint64_t));
-    uint64_t *h = cj_host_alloc(dev, (CHUNKS * CHUNK + 1) * sizeof *h), want = 0;
+    uint64_t *h = cj_host_alloc(dev, (CHUNKS * CHUNK + 1) * sizeof *h, NULL), want = 0;
     if (!h) return fprintf(stderr, "%s\n", cj_error_of(dev)->message), 1;
     uint64_t *result = h + CHUNKS * CHUNK;
     for (uint64_t j = 0; j < CHUNKS * CHUNK; j++) h[j] = j % 1000, want += h[j] * h[j];

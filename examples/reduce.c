@@ -48,10 +48,10 @@ int main(void)
     enum { N = 100000 };
     cj_ptx *m = build();
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "sum");
-    uint32_t *h = cj_host_alloc(dev, (N + 1) * sizeof *h);
+    cj_kernel *k = cj_kernel_load(dev, m, "sum", NULL);
+    uint32_t *h = cj_host_alloc(dev, (N + 1) * sizeof *h, NULL);
     if (!h) return fprintf(stderr, "%s\n", cj_error_of(dev)->message), 1;
     for (unsigned j = 0; j < N; j++) h[j] = j % 1000;
     cj_dptr in = cj_alloc(s, N * sizeof *h), out = cj_alloc(s, sizeof *h);

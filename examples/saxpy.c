@@ -36,15 +36,15 @@ int main(int argc, char **argv)
     float *hx = NULL, *hy = NULL;
     cj_ptx *m = build();
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "saxpy");
+    cj_kernel *k = cj_kernel_load(dev, m, "saxpy", NULL);
     int status = 1;
     if (failed(drv) || failed(dev) || failed(s) || failed(m) || failed(k)) goto out;
     const char *text;
     if (getenv("CUJIT_SHOW") && !cj_ptx_print(m, 0, &text, NULL)) fputs(text, stderr);
 
-    hx = cj_host_alloc(dev, bytes), hy = cj_host_alloc(dev, bytes);
+    hx = cj_host_alloc(dev, bytes, NULL), hy = cj_host_alloc(dev, bytes, NULL);
     if (!hx || !hy) { failed(dev); goto out; }
     for (unsigned j = 0; j < n; j++) hx[j] = (float)(j % 1024) / 8, hy[j] = (float)(j % 77);
     cj_dptr x = cj_alloc(s, bytes), y = cj_alloc(s, bytes);

@@ -13,7 +13,7 @@ static bool is_usable(cj_driver *drv) { return cj_error_of(drv)->status == CJ_OK
 
 static void show_device(cj_driver *drv, int ordinal)
 {
-    cj_device *dev = cj_device_open(drv, ordinal);
+    cj_device *dev = cj_device_open(drv, ordinal, NULL);
     cj_device_info info;
     cj_device_info_defaults(&info);
     if (cj_device_get_info(dev, &info) != CJ_OK) {
@@ -47,7 +47,7 @@ static void json_version(json *j, const char *key, int major, int minor)
 
 static void json_device(json *j, cj_driver *drv, int ordinal)
 {
-    cj_device *dev = cj_device_open(drv, ordinal);
+    cj_device *dev = cj_device_open(drv, ordinal, NULL);
     cj_device_info info;
     cj_device_info_defaults(&info);
     json_open(j, NULL, '{');

@@ -12,7 +12,7 @@
  *
  * The life of a kernel:
  *
- *     cj_ptx_create - cj_ptx_kernel - verbs - cj_kernel_load(dev, m, "name") - cj_launch(s, k, dims, arguments...) - cj_stream_sync(s)
+ *     cj_ptx_create - cj_ptx_kernel - verbs - cj_kernel_load(dev, m, "name", NULL) - cj_launch(s, k, dims, arguments...) - cj_stream_sync(s)
  *
  * Whatever is created is released by its own free or close, in any order: each object keeps alive what it needs.  No constructor returns
  * NULL and no call needs checking at once: a failed object is accepted everywhere, and cj_ptx_status(), cj_stream_sync() and

@@ -67,9 +67,29 @@ CJ_API const char *cj_driver_why(const cj_driver *drv);
 /* How many devices the driver has; 0 for a failed driver. */
 CJ_API int cj_device_count(const cj_driver *drv);
 
-/* Opens device `ordinal` (from 0) and retains its primary context.  Never NULL; owned by the caller, free with cj_device_close.
- * Errors: CJ_ENODEVICE for an ordinal that is none; CJ_EDRIVER (busy, exclusive to another process, out of memory). */
-CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal);
+/* How a host thread waits for the device: CU_CTX_SCHED_* of the driver. */
+typedef enum cj_schedule {
+    CJ_SCHEDULE_DEFAULT = 0, /* leaves the primary context as it is; the driver's own default is AUTO */
+    CJ_SCHEDULE_AUTO,        /* spins while there are more processors than contexts, else yields */
+    CJ_SCHEDULE_SPIN,        /* spins: least latency, one processor busy */
+    CJ_SCHEDULE_YIELD,       /* spins and yields to other threads */
+    CJ_SCHEDULE_BLOCKING     /* sleeps: no processor time, some more latency */
+} cj_schedule;
+
+typedef struct cj_device_opts {
+    size_t size;      /* sizeof(cj_device_opts) */
+    int32_t schedule; /* a cj_schedule; of the primary context, so of everybody in the process who uses it */
+} cj_device_opts;
+
+CJ_API void cj_device_defaults(cj_device_opts *opts);
+
+/* Opens device `ordinal` (0 is the first) and retains its primary context.  `opts` NULL: the defaults.
+ * Never NULL.  Owned by the caller, free with cj_device_close.  Any thread.
+ * Errors:
+ *   CJ_ENODEVICE: `ordinal` is out of range
+ *   CJ_ESTATE: the device is open with another schedule
+ *   CJ_EDRIVER: the device is busy or exclusive to another process */
+CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opts);
 
 /* Releases it; NULL is fine.  Closed as often as it was opened, it gives releases that wait for work under way up to 0.2 s, so that a program that
  * ends in order leaves nothing behind. */
@@ -121,14 +141,33 @@ CJ_API cj_status cj_device_sync(cj_device *dev);
 
 /* ---- Images: PTX compiled for a device --------------------------------------------------------------------------- */
 
-/* Compiles a builder's module for `dev`.  Blocks.  The builder is frozen: later emits fail with CJ_ESTATE.  Never NULL; owned by the caller, free with
- * cj_image_free.  cuLinkCreate, cuLinkAddData, cuLinkComplete.
- * Errors: the builder's own first error; CJ_ENOTSUP where the module needs a newer PTX version than the driver's or another device; CJ_EJIT with the
- * compiler's log. */
-CJ_API cj_image *cj_image_create(cj_device *dev, cj_ptx *m);
+/* How the driver compiles PTX.  The CPU device interprets PTX and ignores opt_level, max_registers and debug. */
+enum { CJ_OPT_DEFAULT = 0, CJ_OPT_NONE = -1 };
 
-/* The same for PTX text (NUL-terminated, anybody's).  Errors: CJ_EJIT for text that is not PTX too. */
-CJ_API cj_image *cj_image_create_text(cj_device *dev, const char *ptx);
+typedef struct cj_compile_opts {
+    size_t size;           /* sizeof(cj_compile_opts) */
+    int32_t opt_level;     /* 1 to 4; CJ_OPT_DEFAULT: 4; CJ_OPT_NONE: level 0, no optimisation */
+    int32_t max_registers; /* most registers of a thread, up to 255; 0: no limit but the kernel's own */
+    int32_t line_info;     /* 1: prints .file and .loc and keeps them for profilers (the cubin grows 3 to 5 times) */
+    int32_t debug;         /* 1: information for debuggers; opt_level is CJ_OPT_NONE then, and line_info is 1 */
+} cj_compile_opts;
+
+CJ_API void cj_compile_defaults(cj_compile_opts *opts);
+
+/* Compiles a builder's module for `dev` to a cubin.  Freezes the builder: later emits fail with CJ_ESTATE.
+ * `opts` NULL: the defaults.  Blocks.  Never NULL.  Owned by the caller, free with cj_image_free.
+ * cuLinkCreate, cuLinkAddData, cuLinkComplete.
+ * Errors:
+ *   the builder's own first error
+ *   CJ_EINVAL: an option is out of range
+ *   CJ_ENOTSUP: the module needs a newer PTX version than the driver's, or another device
+ *   CJ_EJIT: the driver's compiler rejects the PTX; cj_image_log has its log */
+CJ_API cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts);
+
+/* Compiles PTX text (NUL-terminated, of any origin).  Otherwise as cj_image_create; errors:
+ *   CJ_EINVAL: the text is NULL, or an option is out of range
+ *   CJ_EJIT: the driver's compiler rejects the text */
+CJ_API cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts);
 
 /* An image of bytes that were kept: copied.  Errors: CJ_EINVAL for no bytes. */
 CJ_API cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes);
@@ -139,16 +178,23 @@ CJ_API void cj_image_free(cj_image *img);                             /* NULL is
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
-/* Compiles a builder's module for `dev` and loads it; freezes the builder.  One compile and one load for a builder and a device: loading it again gives
- * the same cj_module, to be freed once more.  Blocks.  Never NULL; owned by the caller, free with cj_module_free.
- * Errors: as cj_image_create; CJ_EDRIVER. */
-CJ_API cj_module *cj_module_load(cj_device *dev, cj_ptx *m);
+/* Compiles a builder's module for `dev` and loads it.  Freezes the builder.  A builder is compiled and loaded once for
+ * each device: loading it again returns the same cj_module, to be freed once more.  `opts` NULL: the defaults, or
+ * those of the module that is there.  Blocks.  Never NULL.  Owned by the caller, free with cj_module_free.  Any thread.
+ * Errors: as cj_image_create, and
+ *   CJ_ESTATE: the builder is loaded on `dev` with other options (cj_ptx_clone makes a builder to load beside it)
+ *   CJ_EDRIVER: the driver cannot load the cubin */
+CJ_API cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts);
 
 /* Loads an image.  cuModuleLoadData.  Errors: CJ_EDRIVER for an image of another device or no image. */
 CJ_API cj_module *cj_module_load_image(cj_device *dev, const cj_image *img);
 
-/* Has the driver compile and load PTX text in one step, through its own compute cache.  cuModuleLoadDataEx.  Errors: CJ_EJIT with the compiler's log. */
-CJ_API cj_module *cj_module_load_text(cj_device *dev, const char *ptx);
+/* Has the driver compile and load PTX text in one step, through its own compute cache.  `opts` NULL: the defaults.
+ * Blocks.  Never NULL.  Owned by the caller, free with cj_module_free.  Any thread.  cuModuleLoadDataEx.
+ * Errors:
+ *   CJ_EINVAL: the text is NULL, or an option is out of range
+ *   CJ_EJIT: the driver's compiler rejects the text; cj_module_log has its log */
+CJ_API cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts);
 
 CJ_API const char *cj_module_log(const cj_module *mod); /* what the compiler said, "" for nothing; belongs to `mod`; also of a failed module */
 
@@ -165,8 +211,8 @@ CJ_API void cj_module_free(cj_module *mod);               /* NULL is fine; its k
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
-/* cj_module_load and cj_module_kernel in one. */
-CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name);
+/* cj_module_load and cj_module_kernel in one call.  Never NULL.  Owned by the caller, free with cj_kernel_free. */
+CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts);
 
 /* A parameter of a kernel, as far as it is known. */
 typedef struct cj_kernel_param_info {
@@ -206,4 +252,19 @@ CJ_API void cj_kernel_free(cj_kernel *k); /* NULL is fine; launches under way go
 #ifdef __cplusplus
 }
 #endif
+
+/* ---- Option literals: CJ_COMPILE(.opt_level = 3); C and C++20 ----------------------------------------------------- */
+
+#ifndef __cplusplus
+#define CJ_DEVICE(...) (&(const cj_device_opts){ .size = sizeof(cj_device_opts), __VA_ARGS__ })
+#define CJ_COMPILE(...) (&(const cj_compile_opts){ .size = sizeof(cj_compile_opts), __VA_ARGS__ })
+#elif __cplusplus >= 202002L
+#ifndef CJI_KEEP
+#define CJI_KEEP
+namespace cji { template<class T> inline const T *keep(const T &t) { return &t; } }
+#endif
+#define CJ_DEVICE(...) cji::keep(cj_device_opts{ .size = sizeof(cj_device_opts), __VA_ARGS__ })
+#define CJ_COMPILE(...) cji::keep(cj_compile_opts{ .size = sizeof(cj_compile_opts), __VA_ARGS__ })
+#endif
+
 #endif

@@ -2,7 +2,7 @@
  *
  *     cj_driver *real = cj_driver_open(NULL);
  *     cj_driver *drv = cj_driver_open_interposed(real, CJ_INTERPOSER(.after = print_call));    // or .fail_at = 17
- *     cj_device *dev = cj_device_open(drv, 0);                                      // and so on: used like any driver
+ *     cj_device *dev = cj_device_open(drv, 0, NULL);                                      // and so on: used like any driver
  *
  * Everything made from the upper driver goes through the layer; what is made from the lower one does not.  Layers may lie over layers.
  *

@@ -73,14 +73,26 @@ CJ_API size_t cj_device_collect(cj_device *dev);
 
 /* ---- Pinned host memory ---------------------------------------------------------------------- */
 
-/* Allocates `bytes` > 0 of page-locked host memory, which host and device can read and write.
- * Copies from and to it run asynchronously without a staging copy.  The contents are undefined.
+typedef struct cj_host_opts {
+    size_t size;            /* sizeof(cj_host_opts) */
+    int32_t write_combined; /* 1: fast to upload from, very slow for the host to read
+                             * (CU_MEMHOSTALLOC_WRITECOMBINED) */
+    int32_t mapped;         /* 1: kernels may read it in place also on a device without unified
+                             * addressing (CU_MEMHOSTALLOC_DEVICEMAP) */
+} cj_host_opts;
+
+/* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
+CJ_API void cj_host_defaults(cj_host_opts *opts);
+
+/* Allocates `bytes` > 0 of page-locked host memory, which the host and all devices of the driver can
+ * read and write (CU_MEMHOSTALLOC_PORTABLE).  Copies from and to it run asynchronously without a
+ * staging copy.  The contents are undefined.  `opts`: May be NULL, for the defaults.
  * Owned by the caller, free with cj_host_free.  Blocks: locking pages takes about 1 s per GB.
  * Returns NULL on failure.  Errors, left in `dev`:
- *   CJ_EINVAL: `bytes` is 0
+ *   CJ_EINVAL: `bytes` is 0, or opts->size is wrong
  *   CJ_ENOMEM: memory is exhausted
  * cuMemHostAlloc. */
-CJ_API void *cj_host_alloc(cj_device *dev, size_t bytes);
+CJ_API void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts);
 
 /* Frees memory of cj_host_alloc.  Copies that use it must have completed.  `p`: May be NULL.
  * Errors, left in `dev`:
@@ -183,4 +195,17 @@ CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 #ifdef __cplusplus
 }
 #endif
+
+/* ---- Option literal: CJ_HOST(.write_combined = 1); C and C++20 ---------------------------------------------------- */
+
+#ifndef __cplusplus
+#define CJ_HOST(...) (&(const cj_host_opts){ .size = sizeof(cj_host_opts), __VA_ARGS__ })
+#elif __cplusplus >= 202002L
+#ifndef CJI_KEEP
+#define CJI_KEEP
+namespace cji { template<class T> inline const T *keep(const T &t) { return &t; } }
+#endif
+#define CJ_HOST(...) cji::keep(cj_host_opts{ .size = sizeof(cj_host_opts), __VA_ARGS__ })
+#endif
+
 #endif

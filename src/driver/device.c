@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/opts.h"
 #include "driver/driver.h"
 #include "driver/open.h"
 #include "ptx/isa.h"
@@ -126,12 +127,26 @@ static CUresult primary_context(cj_device *dev, bool retain)
     return r;
 }
 
+/* Sets how host threads wait for the primary context, which need not be alive yet. */
+static CUresult set_schedule(cj_device *dev)
+{
+    static const unsigned flags[] = { 0, CU_CTX_SCHED_AUTO, CU_CTX_SCHED_SPIN, CU_CTX_SCHED_YIELD, CU_CTX_SCHED_BLOCKING_SYNC };
+    const cji_cu *cu = &dev->drv->cu;
+    unsigned now = 0;
+    int active = 0;
+    if (dev->schedule == CJ_SCHEDULE_DEFAULT) return CUDA_SUCCESS;
+    CUresult r = cu->cuDevicePrimaryCtxGetState(dev->cu, &now, &active);
+    if (r != CUDA_SUCCESS) return r;
+    return cu->cuDevicePrimaryCtxSetFlags(dev->cu, (now & ~(unsigned)CU_CTX_SCHED_MASK) | flags[dev->schedule]);
+}
+
 static cj_status start_device(cj_device *dev, const char *call)
 {
     const cji_cu *cu = &dev->drv->cu;
     const char *cu_call = "cuDeviceGet";
     CUresult r = cu->cuDeviceGet(&dev->cu, dev->ordinal);
     if (r == CUDA_SUCCESS) r = read_info(dev, &cu_call);
+    if (r == CUDA_SUCCESS) r = set_schedule(dev), cu_call = "cuDevicePrimaryCtxSetFlags";
     if (r == CUDA_SUCCESS) r = primary_context(dev, true), cu_call = "cuDevicePrimaryCtxRetain";
     if (r != CUDA_SUCCESS) return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
     cji_ctx ctx;
@@ -153,39 +168,62 @@ static cj_device *find_device(const cj_driver *drv, int ordinal)
     return NULL;
 }
 
-cj_device *cj_device_open(cj_driver *drv, int ordinal)
+void cj_device_defaults(cj_device_opts *opts)
+{
+    if (opts) *opts = (cj_device_opts){ .size = sizeof *opts, .schedule = CJ_SCHEDULE_DEFAULT };
+}
+
+static cj_status wrong_ordinal(cj_device *dev, const cj_driver *drv, int ordinal, const char *call)
+{
+    if (drv->device_count == 0) return cji_fail(dev, CJ_ENODEVICE, call, "no device %d; the driver has none", ordinal);
+    if (drv->device_count == 1) return cji_fail(dev, CJ_ENODEVICE, call, "no device %d; there is one, 0", ordinal);
+    return cji_fail(dev, CJ_ENODEVICE, call, "no device %d; there are 0 to %d", ordinal, drv->device_count - 1);
+}
+
+/* With the list's lock held: `dev`, started and listed, or failed. */
+static void open_new(cj_device *dev, cj_driver *drv, const char *call)
+{
+    atomic_init(&dev->handles, 1);
+    dev->drv = drv;
+    if (start_device(dev, call) != CJ_OK) {
+        cji_obj_set_failed(dev);
+        return;
+    }
+    cji_obj_retain(drv);
+    cji_release_queue_init(&dev->queue, &drv->cu, dev->ctx);
+    pthread_mutex_init(&dev->modules_lock, NULL);
+    pthread_cond_init(&dev->modules_cond, NULL);
+    dev->next = drv->devices;
+    drv->devices = dev;
+}
+
+cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opts)
 {
     static const char call[] = "cj_device_open";
+    cj_device_opts o;
     cj_device *dev = cji_obj_new(sizeof *dev, CJI_TAG_DEVICE, 0, call), *same = NULL;
     if (cji_obj_failed(dev)) return dev;
+    cj_device_defaults(&o);
     cj_status status = cji_check_arg(dev, drv, CJI_TAG_DRIVER, call, "the driver");
-    if (status == CJ_OK && (ordinal < 0 || ordinal >= drv->device_count)) {
-        char has[48];
-        snprintf(has, sizeof has, drv->device_count == 0 ? "the driver has none" : drv->device_count == 1 ? "there is one, 0" : "there are 0 to %d",
-                 drv->device_count - 1);
-        status = cji_fail(dev, CJ_ENODEVICE, call, "no device %d; %s", ordinal, has);
-    }
+    if (status == CJ_OK && !cji_opts_take(&o, sizeof o, opts, dev, call, "cj_device")) status = CJ_EINVAL;
+    if (status == CJ_OK && (o.schedule < CJ_SCHEDULE_DEFAULT || o.schedule > CJ_SCHEDULE_BLOCKING))
+        status = cji_fail(dev, CJ_EINVAL, call, "schedule %d is no cj_schedule", o.schedule);
+    if (status == CJ_OK && (ordinal < 0 || ordinal >= drv->device_count)) status = wrong_ordinal(dev, drv, ordinal, call);
     if (status != CJ_OK) return cji_obj_set_failed(dev), dev;
+    dev->ordinal = ordinal;
+    dev->schedule = o.schedule;
     cji_opened_lock();
     same = find_device(drv, ordinal);
-    if (same) atomic_fetch_add(&same->handles, 1);
-    if (!same) {
-        atomic_init(&dev->handles, 1);
-        dev->drv = drv;
-        dev->ordinal = ordinal;
-        status = start_device(dev, call);
-        if (status == CJ_OK) {
-            cji_obj_retain(drv);
-            cji_release_queue_init(&dev->queue, &drv->cu, dev->ctx);
-            pthread_mutex_init(&dev->modules_lock, NULL);
-            pthread_cond_init(&dev->modules_cond, NULL);
-            dev->next = drv->devices;
-            drv->devices = dev;
-        } else {
-            cji_obj_set_failed(dev);
-        }
-    }
+    bool other = same && o.schedule != CJ_SCHEDULE_DEFAULT && o.schedule != same->schedule;
+    if (same && !other) atomic_fetch_add(&same->handles, 1);
+    if (!same) open_new(dev, drv, call);
     cji_opened_unlock();
+    if (other) {
+        cji_fail(dev, CJ_ESTATE, call, "device %d is open with another schedule; pass it at the first opening, or leave it out", ordinal);
+        cji_obj_set_failed(dev);
+        cji_device_drop(same);
+        return dev;
+    }
     if (same) cji_obj_delete(dev, sizeof *dev);
     return same ? same : dev;
 }
@@ -306,16 +344,27 @@ cj_status cj_device_sync(cj_device *dev)
 
 /* -- Pinned host memory ---------------------------------------------------------------------------------------------------- */
 
-void *cj_host_alloc(cj_device *dev, size_t bytes)
+void cj_host_defaults(cj_host_opts *opts)
+{
+    if (opts) *opts = (cj_host_opts){ .size = sizeof *opts };
+}
+
+void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts)
 {
     static const char call[] = "cj_host_alloc";
     void *p = NULL;
+    cj_host_opts o;
+    unsigned flags = CU_MEMHOSTALLOC_PORTABLE;
     cji_calm calm;
     if (cji_check(dev, CJI_TAG_DEVICE, call) != CJ_OK) return NULL;
     if (!bytes) return cji_fail(dev, CJ_EINVAL, call, "0 bytes of memory"), NULL;
+    cj_host_defaults(&o);
+    if (!cji_opts_take(&o, sizeof o, opts, dev, call, "cj_host")) return NULL;
+    if (o.write_combined) flags |= CU_MEMHOSTALLOC_WRITECOMBINED;
+    if (o.mapped) flags |= CU_MEMHOSTALLOC_DEVICEMAP;
     cji_deferred_poll(&dev->queue, 4);
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, CU_MEMHOSTALLOC_PORTABLE);
+    if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, flags);
     cji_calm_end(&dev->queue, &calm);
     if (r == CUDA_SUCCESS) return p;
     cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemHostAlloc", call, "%s: %zu bytes of pinned memory", call, bytes);

@@ -53,6 +53,7 @@ struct cj_device {
     cji_obj obj;
     cj_driver *drv;
     int ordinal;
+    int schedule;                      /* cj_schedule asked for at its opening */
     CUdevice cu;
     CUcontext ctx;                     /* primary, retained */
     char sm[16];                       /* "sm_90" */
@@ -139,11 +140,15 @@ struct cj_module {
     CUmodule raw;
     cji_text log, heads;
     uint64_t builder;          /* serial of the builder, 0: none */
+    cj_compile_opts compile;   /* how it was compiled, normalised */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */
     atomic_uint_fast64_t used; /* lanes that its kernels were launched on: cji_used(&k->mod->used, lane->bit) */
     cji_deferred deferred;
 };
+
+/* cj_module_load on behalf of `call`. */
+cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call);
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 

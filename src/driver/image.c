@@ -18,19 +18,19 @@ static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
 }
 
 /* PTX text with its NUL at text[bytes]. */
-static cj_status compile_text(cj_image *img, const char *text, size_t bytes, bool lines, const char *call)
+static cj_status compile_text(cj_image *img, const char *text, size_t bytes, const cj_compile_opts *o, const char *call)
 {
     cji_ctx ctx;
     cj_status status = cji_ctx_begin_calm(img, img->dev, &ctx, call);
     if (status != CJ_OK) return status;
-    status = cji_jit_link(img, img->dev, text, bytes, lines, &img->data, &img->bytes, &img->log, call);
+    status = cji_jit_link(img, img->dev, text, bytes, o, &img->data, &img->bytes, &img->log, call);
     cji_ctx_leave(img->dev, &ctx);
     if (status != CJ_OK) return status;
     cji_entry_heads(text, &img->heads);
     return img->heads.failed ? cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters") : CJ_OK;
 }
 
-cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call)
+cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call)
 {
     cji_text text = { 0 };
     cj_status status = cji_check_arg(img, m, CJI_TAG_PTX, call, "the module");
@@ -40,32 +40,36 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call)
     status = cji_jit_able(img, img->dev, m, call);
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
-    cji_ptx_write(m, CJI_PRINT_LINK, &text);
+    cji_ptx_write(m, CJI_PRINT_LINK | (o->line_info ? CJ_PRINT_LINES : 0u), &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
-    else status = compile_text(img, cji_text_str(&text), text.n, false, call);
+    else status = compile_text(img, cji_text_str(&text), text.n, o, call);
     cji_text_free(&text);
     return status;
 }
 
-cj_image *cj_image_create(cj_device *dev, cj_ptx *m)
+cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_image_create";
+    cj_compile_opts o;
     cj_status status;
     cj_image *img = new_image(dev, call, &status);
     if (cji_obj_failed(img)) return img;
-    if (status == CJ_OK) status = cji_image_compile(img, m, call);
+    if (status == CJ_OK) status = cji_compile_take(&o, opts, img, call);
+    if (status == CJ_OK) status = cji_image_compile(img, m, &o, call);
     if (status != CJ_OK) cji_obj_set_failed(img);
     return img;
 }
 
-cj_image *cj_image_create_text(cj_device *dev, const char *ptx)
+cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_image_create_text";
+    cj_compile_opts o;
     cj_status status;
     cj_image *img = new_image(dev, call, &status);
     if (cji_obj_failed(img)) return img;
     if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "the text is NULL");
-    if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), false, call);
+    if (status == CJ_OK) status = cji_compile_take(&o, opts, img, call);
+    if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), &o, call);
     if (status != CJ_OK) cji_obj_set_failed(img);
     return img;
 }

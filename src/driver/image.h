@@ -4,7 +4,7 @@
 
 #include "driver/driver.h"
 
-/* Prints, freezes and compiles `m` into `img`, which has its device.  A failure is recorded in `img`. */
-cj_status cji_image_compile(cj_image *img, cj_ptx *m, const char *call);
+/* Prints, freezes and compiles `m` into `img`, which has its device; the options are normalised (cji_compile_take).  A failure is recorded in `img`. */
+cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call);
 
 #endif

@@ -5,7 +5,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/opts.h"
 #include "ptx/ptx.h"
+
+/* -- Options --------------------------------------------------------------------------------------------------------------- */
+
+enum { JIT_LEVEL_MOST = 4, JIT_REGISTERS_MOST = 255 };
+
+void cj_compile_defaults(cj_compile_opts *opts)
+{
+    if (opts) *opts = (cj_compile_opts){ .size = sizeof *opts };
+}
+
+cj_status cji_compile_take(cj_compile_opts *o, const cj_compile_opts *opts, void *obj, const char *call)
+{
+    cj_compile_defaults(o);
+    if (!cji_opts_take(o, sizeof *o, opts, obj, call, "cj_compile")) return CJ_EINVAL;
+    if (o->opt_level < CJ_OPT_NONE || o->opt_level > JIT_LEVEL_MOST)
+        return cji_fail(obj, CJ_EINVAL, call, "opt_level is %d; 1 to %d, CJ_OPT_DEFAULT or CJ_OPT_NONE", o->opt_level, JIT_LEVEL_MOST);
+    if (o->max_registers < 0 || o->max_registers > JIT_REGISTERS_MOST)
+        return cji_fail(obj, CJ_EINVAL, call, "max_registers is %d; 0 (no limit) to %d", o->max_registers, JIT_REGISTERS_MOST);
+    if (o->debug && o->opt_level > 0)
+        return cji_fail(obj, CJ_EINVAL, call, "debug is 1 and opt_level is %d; code for debuggers is not optimised: leave opt_level out", o->opt_level);
+    if (o->debug) o->opt_level = CJ_OPT_NONE;
+    if (o->opt_level == CJ_OPT_DEFAULT) o->opt_level = JIT_LEVEL_MOST;
+    o->debug = o->debug != 0;
+    o->line_info = o->line_info || o->debug;
+    return CJ_OK;
+}
+
+const char *cji_compile_differ(const cj_compile_opts *a, const cj_compile_opts *b)
+{
+    if (a->debug != b->debug) return "debug";
+    if (a->opt_level != b->opt_level) return "opt_level";
+    if (a->max_registers != b->max_registers) return "max_registers";
+    return a->line_info != b->line_info ? "line_info" : NULL;
+}
 
 /* -- Logs ------------------------------------------------------------------------------------------------------------------ */
 
@@ -15,7 +50,7 @@ static void option(cji_jit *jit, CUjit_option which, uintptr_t value)
     jit->value[jit->count++] = (void *)value; /* numbers stand in the pointer itself; sizes are written back there */
 }
 
-bool cji_jit_begin(cji_jit *jit, size_t size, bool lines)
+bool cji_jit_begin(cji_jit *jit, size_t size, const cj_compile_opts *o)
 {
     *jit = (cji_jit){ .size = size, .info = cji_zalloc(size), .error = cji_zalloc(size) };
     if (!jit->info || !jit->error) {
@@ -26,7 +61,10 @@ bool cji_jit_begin(cji_jit *jit, size_t size, bool lines)
     option(jit, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, size);
     option(jit, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)jit->error);
     option(jit, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, size);
-    if (lines) option(jit, CU_JIT_GENERATE_LINE_INFO, 1);
+    if (o->opt_level != JIT_LEVEL_MOST) option(jit, CU_JIT_OPTIMIZATION_LEVEL, o->opt_level < 0 ? 0 : (uintptr_t)o->opt_level);
+    if (o->max_registers) option(jit, CU_JIT_MAX_REGISTERS, (uintptr_t)o->max_registers);
+    if (o->line_info) option(jit, CU_JIT_GENERATE_LINE_INFO, 1);
+    if (o->debug) option(jit, CU_JIT_GENERATE_DEBUG_INFO, 1);
     return true;
 }
 
@@ -100,7 +138,7 @@ cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *
 /* -- Linking --------------------------------------------------------------------------------------------------------------- */
 
 /* One try; *again asks for larger log buffers. */
-static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, bool lines, size_t log_size, void **data, size_t *size, cji_text *log,
+static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
                            bool *again, const char *call)
 {
     const cji_cu *cu = &dev->drv->cu;
@@ -110,7 +148,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     size_t cubin_size = 0;
     const char *cu_call = "cuLinkCreate";
     *again = false;
-    if (!cji_jit_begin(&jit, log_size, lines)) return cji_fail(obj, CJ_ENOMEM, call, "no memory for the compiler's log");
+    if (!cji_jit_begin(&jit, log_size, o)) return cji_fail(obj, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state);
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkAddData";
@@ -138,11 +176,12 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     return status;
 }
 
-cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, bool lines, void **data, size_t *size, cji_text *log, const char *call)
+cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, const cj_compile_opts *o, void **data, size_t *size, cji_text *log,
+                       const char *call)
 {
     for (size_t log_size = CJI_JIT_LOG;; log_size *= 8) {
         bool again;
-        cj_status status = link_once(obj, dev, ptx, bytes, lines, log_size, data, size, log, &again, call);
+        cj_status status = link_once(obj, dev, ptx, bytes, o, log_size, data, size, log, &again, call);
         if (!again) return status;
         if (log_size > SIZE_MAX / 16) return cji_fail(obj, CJ_EJIT, call, "the compiler's log never ends");
     }

@@ -100,10 +100,11 @@ static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call
 
 cj_kernel *cj_module_kernel(cj_module *mod, const char *name) { return make_kernel(mod, name, "cj_module_kernel"); }
 
-cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name)
+cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts)
 {
-    cj_module *mod = cj_module_load(dev, m);
-    cj_kernel *k = make_kernel(mod, name, "cj_kernel_load");
+    static const char call[] = "cj_kernel_load";
+    cj_module *mod = cji_module_load(dev, m, opts, call);
+    cj_kernel *k = make_kernel(mod, name, call);
     cj_module_free(mod);
     return k;
 }

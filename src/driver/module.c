@@ -61,7 +61,7 @@ static cj_status compile_and_load(cj_module *mod, cj_ptx *m, const char *call)
     cj_image *img = cji_obj_new(sizeof *img, CJI_TAG_IMAGE, 0, call);
     if (cji_obj_failed(img)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for an image");
     img->dev = cji_obj_retain(mod->dev);
-    cj_status status = cji_image_compile(img, m, call);
+    cj_status status = cji_image_compile(img, m, &mod->compile, call);
     if (status == CJ_OK) {
         status = load_image(mod, img, call);
     } else {
@@ -106,16 +106,28 @@ static cj_module *find_or_list(cj_device *dev, cj_module *mine, uint64_t builder
     return found;
 }
 
-cj_module *cj_module_load(cj_device *dev, cj_ptx *m)
+/* Makes `mine` the failed object that says which option differs. */
+static cj_module *other_options(cj_module *mine, cj_module *there, const char *differs, const char *call)
 {
-    static const char call[] = "cj_module_load";
+    cji_fail(mine, CJ_ESTATE, call, "the builder is loaded on device %d with another %s; pass NULL for that module, or load a cj_ptx_clone of the builder",
+             mine->dev->ordinal, differs);
+    cji_module_drop(there);
+    cji_obj_set_failed(mine);
+    return mine;
+}
+
+cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call)
+{
     cj_status status;
     cj_module *mod = new_module(dev, call, &status);
     if (cji_obj_failed(mod)) return mod;
     if (status == CJ_OK) status = cji_check_arg(mod, m, CJI_TAG_PTX, call, "the builder");
+    if (status == CJ_OK) status = cji_compile_take(&mod->compile, opts, mod, call);
     if (status != CJ_OK) return cji_obj_set_failed(mod), mod;
     cj_module *same = find_or_list(dev, mod, ((const cji_obj *)m)->serial);
     if (same) {
+        const char *differs = opts && !cji_obj_failed(same) ? cji_compile_differ(&mod->compile, &same->compile) : NULL;
+        if (differs) return other_options(mod, same, differs, call);
         module_discard(mod);
         return same;
     }
@@ -131,6 +143,8 @@ cj_module *cj_module_load(cj_device *dev, cj_ptx *m)
     pthread_mutex_unlock(&dev->modules_lock);
     return mod;
 }
+
+cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts) { return cji_module_load(dev, m, opts, "cj_module_load"); }
 
 cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
 {
@@ -151,7 +165,7 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
     cji_jit jit;
     cji_calm calm;
     *again = false;
-    if (!cji_jit_begin(&jit, log_size, false)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
+    if (!cji_jit_begin(&jit, log_size, &mod->compile)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_calm_begin(&dev->queue, &calm)) {
         r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
@@ -165,13 +179,14 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
     return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx);
 }
 
-cj_module *cj_module_load_text(cj_device *dev, const char *ptx)
+cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_module_load_text";
     cj_status status;
     cj_module *mod = new_module(dev, call, &status);
     if (cji_obj_failed(mod)) return mod;
     if (status == CJ_OK && !ptx) status = cji_fail(mod, CJ_EINVAL, call, "the text is NULL");
+    if (status == CJ_OK) status = cji_compile_take(&mod->compile, opts, mod, call);
     if (status == CJ_OK) {
         cji_entry_heads(ptx, &mod->heads);
         if (mod->heads.failed) status = cji_fail(mod, CJ_ENOMEM, call, "no memory for the kernels' parameters");

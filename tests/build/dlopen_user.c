@@ -63,8 +63,8 @@ int main(int argc, char **argv)
     CALL4("cj_set", f, py, i, CALL4("cj_fma", f, a, xi, yi));
     CALL1("cj_end", f);
 
-    uint64_t driver = CALL1("cj_driver_open", 0), device = CALL2("cj_device_open", driver, 0);
-    uint64_t stream = CALL2("cj_stream_create", device, 0), kernel = CALL3("cj_kernel_load", device, m, TEXT("saxpy"));
+    uint64_t driver = CALL1("cj_driver_open", 0), device = CALL3("cj_device_open", driver, 0, 0);
+    uint64_t stream = CALL2("cj_stream_create", device, 0), kernel = CALL4("cj_kernel_load", device, m, TEXT("saxpy"), 0);
     uint64_t dx = CALL2("cj_alloc", stream, sizeof x), dy = CALL2("cj_alloc", stream, sizeof y);
     for (int j = 0; j < COUNT; j++) x[j] = (float)j, y[j] = 1;
     CALL4("cj_copy_to_device", stream, dx, TEXT(x), sizeof x);

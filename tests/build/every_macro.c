@@ -233,6 +233,9 @@ int main(void)
     {
         cj_device *dev = NULL;
         cj_graph *graph = NULL;
+        cj_device_close(cj_device_open(NULL, 0, CJ_DEVICE(.schedule = CJ_SCHEDULE_BLOCKING)));
+        cj_host_free(dev, cj_host_alloc(dev, 64, CJ_HOST(.write_combined = 1)));
+        cj_kernel_free(cj_kernel_load(dev, m, "f", CJ_COMPILE(.opt_level = 3, .max_registers = 64)));
         cj_stream_free(cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)));
         cj_event_free(cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)));
         cj_copy_3d(NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1));

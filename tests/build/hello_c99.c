@@ -18,10 +18,10 @@ int main(void)
     cj_end(f);
 
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "saxpy");
-    float *h = (float *)cj_host_alloc(dev, 2 * N * sizeof *h);
+    cj_kernel *k = cj_kernel_load(dev, m, "saxpy", NULL);
+    float *h = (float *)cj_host_alloc(dev, 2 * N * sizeof *h, NULL);
     int failed = !h, j;
     for (j = 0; j < N && h; j++) h[j] = (float)j, h[N + j] = 1;
     if (h) {

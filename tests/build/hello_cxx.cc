@@ -18,10 +18,10 @@ int main()
     cj_end(f);
 
     cj_driver *drv = cj_driver_open(nullptr);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, nullptr);
-    cj_kernel *k = cj_kernel_load(dev, m, "saxpy");
-    auto *h = static_cast<float *>(cj_host_alloc(dev, 2 * N * sizeof(float)));
+    cj_kernel *k = cj_kernel_load(dev, m, "saxpy", NULL);
+    auto *h = static_cast<float *>(cj_host_alloc(dev, 2 * N * sizeof(float), NULL));
     if (!h) return std::printf("%s\n", cj_error_of(dev)->message), 1;
     for (int j = 0; j < N; j++) h[j] = float(j), h[N + j] = 1;
     cj_dptr d = cj_alloc(s, 2 * N * sizeof *h), dy = cj_offset(d, N * sizeof *h);

@@ -16,9 +16,9 @@ int main(void)
     cj_end(f);
 
     cj_driver *drv = cj_driver_open_resolver(cujit_sim_get_symbol, NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "squares");
+    cj_kernel *k = cj_kernel_load(dev, m, "squares", NULL);
     cj_dptr d = cj_alloc(s, sizeof squares);
     cj_launch(s, k, cj_grid(2, 64), d);
     cj_copy_to_host(s, squares, d, sizeof squares);

@@ -85,8 +85,8 @@ int main(void)
     tap_plan(0);
     libfake_reset();
     cj_driver *drv = libfake_open();
-    cj_device *dev = cj_device_open(drv, 0);
-    cj_module *mod = cj_module_load_text(dev, text);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    cj_module *mod = cj_module_load_text(dev, text, NULL);
     cj_kernel *k = cj_module_kernel(mod, "k"), *none = cj_module_kernel(mod, "none"), *empty = cj_module_kernel(mod, "empty");
     tap_is_int(cj_kernel_params(k), COUNT, "as many parameters as the text declares");
     tap_is_int(cj_kernel_params(none), 0, "an entry without a list has none");

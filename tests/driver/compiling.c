@@ -18,8 +18,8 @@ static void logs(cj_device *dev)
         lib.log = log;
         for (int refuse = 0; refuse < 2; refuse++) {
             lib.compiler = refuse ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
-            cj_image *img = cj_image_create_text(dev, text);
-            cj_module *mod = cj_module_load_text(dev, text);
+            cj_image *img = cj_image_create_text(dev, text, NULL);
+            cj_module *mod = cj_module_load_text(dev, text, NULL);
             tap_is_int(cj_error_of(img)->status, refuse ? CJ_EJIT : CJ_OK, "an image with a log of %zu bytes", sizes[i]);
             tap_is_int(cj_error_of(mod)->status, refuse ? CJ_EJIT : CJ_OK, "a module with a log of %zu bytes", sizes[i]);
             tap_ok(strlen(cj_image_log(img)) == sizes[i] + 1 && cj_image_log(img)[sizes[i] - 1] == '!', "the image has all of it");
@@ -47,7 +47,7 @@ static void refusals(cj_device *dev)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lib.compiler = rows[i].result;
         lib.log = rows[i].log;
-        cj_image *img = cj_image_create_text(dev, text);
+        cj_image *img = cj_image_create_text(dev, text, NULL);
         tap_is_int(cj_error_of(img)->status, CJ_EJIT, "refused with %d", (int)rows[i].result);
         tap_is_int(cj_error_of(img)->driver_code, (int)rows[i].result, "refused with %d: the driver's code", (int)rows[i].result);
         tap_has_str(cj_error_of(img)->message, rows[i].says, "refused with %d: message", (int)rows[i].result);
@@ -58,7 +58,7 @@ static void refusals(cj_device *dev)
     }
     lib.log = NULL;
     lib.compiler = CUDA_ERROR_OUT_OF_MEMORY;
-    cj_image *img = cj_image_create_text(dev, text);
+    cj_image *img = cj_image_create_text(dev, text, NULL);
     tap_is_int(cj_error_of(img)->status, CJ_ENOMEM, "a compiler without memory");
     cj_image_free(img);
     lib.compiler = CUDA_SUCCESS;
@@ -78,7 +78,7 @@ static void builders(cj_driver *drv, cj_device *dev)
 {
     cj_ptx *m = small_module(NULL);
     int links = lib.calls[CJI_CU_ID_cuLinkComplete], loads = lib.calls[CJI_CU_ID_cuModuleLoadData], texts = lib.calls[CJI_CU_ID_cuModuleLoadDataEx];
-    cj_module *one = cj_module_load(dev, m), *two = cj_module_load(dev, m);
+    cj_module *one = cj_module_load(dev, m, NULL), *two = cj_module_load(dev, m, NULL);
     tap_is_int(cj_error_of(one)->status, CJ_OK, "a builder is loaded");
     tap_ok(one == two, "loaded again it is the same module");
     tap_is_int(lib.calls[CJI_CU_ID_cuLinkComplete] - links, 1, "compiled once, by cuLink");
@@ -110,7 +110,7 @@ static void builders(cj_driver *drv, cj_device *dev)
 
     (void)drv;
     m = small_module(NULL);
-    cj_image *img = cj_image_create(dev, m);
+    cj_image *img = cj_image_create(dev, m, NULL);
     size_t bytes = 0;
     const void *data = cj_image_data(img, &bytes);
     tap_ok(data && bytes == lib.cubin, "an image gives its bytes");
@@ -134,10 +134,10 @@ static void too_old(void)
     libfake_reset();
     lib.version = 11040;
     cj_driver *drv = libfake_open();
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_ptx *m = small_module(NULL);
     cj_ptx_set_version(m, "8.6");
-    cj_module *mod = cj_module_load(dev, m);
+    cj_module *mod = cj_module_load(dev, m, NULL);
     tap_is_int(cj_error_of(mod)->status, CJ_ENOTSUP, "a module newer than the driver");
     tap_has_str(cj_error_of(mod)->message, "the driver supports PTX up to 7.4", "says what the driver supports");
     tap_has_str(cj_error_of(mod)->message, "8.6", "and what is needed");
@@ -146,7 +146,7 @@ static void too_old(void)
     cj_ptx_free(m);
     m = small_module(NULL);
     cj_ptx_set_target(m, "sm_100a");
-    mod = cj_module_load(dev, m);
+    mod = cj_module_load(dev, m, NULL);
     tap_is_int(cj_error_of(mod)->status, CJ_ENOTSUP, "a module for another device");
     cj_module_free(mod);
     cj_ptx_free(m);
@@ -159,7 +159,7 @@ int main(void)
     tap_plan(0);
     libfake_reset();
     cj_driver *drv = libfake_open();
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     logs(dev);
     refusals(dev);
     builders(drv, dev);

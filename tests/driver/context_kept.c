@@ -14,17 +14,17 @@ static cj_device *dev;
 static cj_module *mod;
 static cj_kernel *k;
 
-static void open_device(void) { cj_device_close(cj_device_open(drv, 0)); }
-static void open_no_device(void) { cj_device_close(cj_device_open(drv, 999)); }
+static void open_device(void) { cj_device_close(cj_device_open(drv, 0, NULL)); }
+static void open_no_device(void) { cj_device_close(cj_device_open(drv, 999, NULL)); }
 static void read_memory(void) { cj_device_memory(dev, NULL, NULL); }
 static void read_attribute(void) { int v; cj_device_attribute(dev, 1, &v); }
 static void wait_for_device(void) { cj_device_sync(dev); }
-static void pinned(void) { cj_host_free(dev, cj_host_alloc(dev, 64)); }
+static void pinned(void) { cj_host_free(dev, cj_host_alloc(dev, 64, NULL)); }
 static void free_nonsense(void) { int x; cj_host_free(dev, &x); }
-static void image_of_text(void) { cj_image_free(cj_image_create_text(dev, text)); }
-static void image_of_garbage(void) { cj_image_free(cj_image_create_text(dev, "garbage")); }
-static void module_of_text(void) { cj_module_free(cj_module_load_text(dev, text)); }
-static void module_of_garbage(void) { cj_module_free(cj_module_load_text(dev, "garbage")); }
+static void image_of_text(void) { cj_image_free(cj_image_create_text(dev, text, NULL)); }
+static void image_of_garbage(void) { cj_image_free(cj_image_create_text(dev, "garbage", NULL)); }
+static void module_of_text(void) { cj_module_free(cj_module_load_text(dev, text, NULL)); }
+static void module_of_garbage(void) { cj_module_free(cj_module_load_text(dev, "garbage", NULL)); }
 static void variable(void) { cj_module_var(mod, "v", NULL); }
 static void no_variable(void) { cj_module_var(mod, "w", NULL); }
 static void kernel(void) { cj_kernel_free(cj_module_kernel(mod, "k")); }
@@ -35,8 +35,8 @@ static void module_of_builder(void)
 {
     cj_ptx *m = cj_ptx_create();
     cj_ptx_kernel(m, "k");
-    cj_kernel *one = cj_kernel_load(dev, m, "k");
-    cj_image *img = cj_image_create(dev, m);
+    cj_kernel *one = cj_kernel_load(dev, m, "k", NULL);
+    cj_image *img = cj_image_create(dev, m, NULL);
     cj_module *two = cj_module_load_image(dev, img);
     cj_kernel_free(one);
     cj_image_free(img);
@@ -86,8 +86,8 @@ int main(void)
     tap_plan(0);
     under = cj_driver_open(NULL);
     drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = refuse));
-    dev = cj_device_open(drv, 0);
-    mod = cj_module_load_text(dev, text);
+    dev = cj_device_open(drv, 0, NULL);
+    mod = cj_module_load_text(dev, text, NULL);
     k = cj_module_kernel(mod, "k");
     if (cj_error_of(k)->status) tap_bail("%s", cj_error_of(k)->message);
     const cji_cu *cu = &under->cu;

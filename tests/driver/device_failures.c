@@ -25,7 +25,7 @@ int main(void)
         cj_driver *drv = libfake_open();
         lib.fail_id = opens[i].id;
         lib.fail_with = opens[i].result;
-        cj_device *dev = cj_device_open(drv, 0);
+        cj_device *dev = cj_device_open(drv, 0, NULL);
         tap_is_int(cj_error_of(dev)->status, opens[i].want, "row %zu: status", i);
         tap_has_str(cj_error_of(dev)->message, opens[i].says, "row %zu: message", i);
         tap_is_int(lib.retained, 0, "row %zu: no context is kept", i);
@@ -37,7 +37,7 @@ int main(void)
         libfake_reset();
         lib.devices = ordinals[i].devices;
         cj_driver *drv = libfake_open();
-        cj_device *dev = cj_device_open(drv, ordinals[i].ordinal);
+        cj_device *dev = cj_device_open(drv, ordinals[i].ordinal, NULL);
         tap_is_int(cj_error_of(dev)->status, CJ_ENODEVICE, "%d of %d", ordinals[i].ordinal, ordinals[i].devices);
         tap_has_str(cj_error_of(dev)->message, ordinals[i].says, "%d of %d: message", ordinals[i].ordinal, ordinals[i].devices);
         cj_device_close(dev);
@@ -46,7 +46,7 @@ int main(void)
 
     libfake_reset();
     cj_driver *drv = libfake_open();
-    cj_device *dev = cj_device_open(drv, 0), *again = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL), *again = cj_device_open(drv, 0, NULL);
     tap_ok(dev == again, "a device that is open is given again");
     tap_is_int(lib.retained, 1, "its context is retained once");
     tap_is_int(lib.depth, 0, "the caller's context stack is as before");
@@ -63,13 +63,13 @@ int main(void)
     info.size = 0;
     tap_is_int(cj_device_get_info(dev, &info), CJ_EINVAL, "properties without a size");
     tap_is_int(cj_device_get_info(dev, NULL), CJ_EINVAL, "properties nowhere");
-    void *p = cj_host_alloc(dev, 100);
+    void *p = cj_host_alloc(dev, 100, NULL);
     tap_ok(p && lib.pinned == 1, "pinned memory");
     tap_is_int(cj_host_free(dev, p), CJ_OK, "goes back");
-    tap_ok(!cj_host_alloc(dev, 0) && cj_error_of(dev)->status == CJ_EINVAL, "0 bytes of pinned memory");
+    tap_ok(!cj_host_alloc(dev, 0, NULL) && cj_error_of(dev)->status == CJ_EINVAL, "0 bytes of pinned memory");
     lib.fail_id = CJI_CU_ID_cuMemHostAlloc;
     lib.fail_with = CUDA_ERROR_OUT_OF_MEMORY;
-    tap_ok(!cj_host_alloc(dev, 7), "no pinned memory");
+    tap_ok(!cj_host_alloc(dev, 7, NULL), "no pinned memory");
     tap_is_int(cj_error_of(dev)->status, CJ_ENOMEM, "is out of memory");
     tap_has_str(cj_error_of(dev)->message, "7 bytes of pinned memory: cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)", "and says how much was asked for");
     tap_is_int(lib.depth, 0, "the caller's context stack is as before");

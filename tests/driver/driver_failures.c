@@ -53,7 +53,7 @@ int main(void)
         tap_has_str(e->message, starts[i].says, "%s: message", starts[i].name);
         tap_has_str(cj_driver_why(drv), starts[i].says, "%s: is told by cj_driver_why", starts[i].name);
         tap_is_str(cj_driver_kind(drv), "failed", "%s: kind", starts[i].name);
-        cj_device *dev = cj_device_open(drv, 0);
+        cj_device *dev = cj_device_open(drv, 0, NULL);
         tap_is_int(cj_error_of(dev)->status, starts[i].want, "%s: a device of it fails with the cause", starts[i].name);
         cj_device_close(dev);
         cj_driver_close(drv);

@@ -30,14 +30,14 @@ static int refuse_pinned(void *user, uint64_t number, const char *name)
 /* A whole workload on `drv`, every object released; the first failure's status. */
 static cj_status work(cj_driver *drv)
 {
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "k");
     cj_val n = cj_param(f, "n", CJ_U32);
     (void)n;
-    cj_kernel *k = cj_kernel_load(dev, m, "k");
-    cj_module *mod = cj_module_load_text(dev, text);
-    void *p = cj_host_alloc(dev, 16);
+    cj_kernel *k = cj_kernel_load(dev, m, "k", NULL);
+    cj_module *mod = cj_module_load_text(dev, text, NULL);
+    void *p = cj_host_alloc(dev, 16, NULL);
     cj_status status = (cj_status)cj_error_of(k)->status;
     if (status == CJ_OK) status = (cj_status)cj_error_of(mod)->status;
     if (status == CJ_OK && !p) status = (cj_status)cj_error_of(dev)->status;

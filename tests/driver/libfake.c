@@ -80,6 +80,21 @@ static CUresult my_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
     return CUDA_SUCCESS;
 }
 static CUresult my_cuDevicePrimaryCtxRelease(CUdevice dev) { (void)dev; ENTER(cuDevicePrimaryCtxRelease); lib.retained--; return CUDA_SUCCESS; }
+static CUresult my_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
+{
+    (void)dev;
+    ENTER(cuDevicePrimaryCtxGetState);
+    *flags = lib.ctx_flags;
+    *active = lib.retained > 0;
+    return CUDA_SUCCESS;
+}
+static CUresult my_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
+{
+    (void)dev;
+    ENTER(cuDevicePrimaryCtxSetFlags);
+    lib.ctx_flags = flags;
+    return CUDA_SUCCESS;
+}
 static CUresult my_cuCtxGetCurrent(CUcontext *ctx) { ENTER(cuCtxGetCurrent); *ctx = lib.current; return CUDA_SUCCESS; }
 static CUresult my_cuCtxPushCurrent(CUcontext ctx) { ENTER(cuCtxPushCurrent); lib.current = ctx; lib.depth++; return CUDA_SUCCESS; }
 static CUresult my_cuCtxPopCurrent(CUcontext *ctx)
@@ -92,8 +107,8 @@ static CUresult my_cuCtxPopCurrent(CUcontext *ctx)
 }
 static CUresult my_cuMemHostAlloc(void **p, size_t bytes, unsigned flags)
 {
-    (void)flags;
     ENTER(cuMemHostAlloc);
+    lib.host_flags = flags;
     if (bytes > sizeof pinned_) return CUDA_ERROR_OUT_OF_MEMORY;
     *p = pinned_;
     lib.pinned++;
@@ -104,7 +119,10 @@ static CUresult my_cuMemFreeHost(void *p) { ENTER(cuMemFreeHost); (void)p; lib.p
 static void take_log(unsigned n, const CUjit_option *option, void **value)
 {
     log_buffer_ = NULL;
+    lib.jit_set = 0;
     for (unsigned i = 0; i < n; i++) {
+        lib.jit_set |= 1u << option[i];
+        lib.jit_value[option[i]] = (uintptr_t)value[i];
         if (option[i] == CU_JIT_ERROR_LOG_BUFFER) log_buffer_ = value[i];
         if (option[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) log_size_ = (size_t)(uintptr_t)value[i];
     }
@@ -195,7 +213,8 @@ static const cji_cu defaults = {
 static const cji_cu mine = {
 #define M(name) .name = my_##name
     M(cuGetErrorName), M(cuGetErrorString), M(cuDriverGetVersion), M(cuDeviceGetCount), M(cuDeviceGet), M(cuDeviceGetName), M(cuDeviceTotalMem),
-    M(cuDeviceGetAttribute), M(cuDevicePrimaryCtxRetain), M(cuDevicePrimaryCtxRelease), M(cuCtxGetCurrent), M(cuCtxPushCurrent), M(cuCtxPopCurrent),
+    M(cuDeviceGetAttribute), M(cuDevicePrimaryCtxRetain), M(cuDevicePrimaryCtxRelease),
+    M(cuDevicePrimaryCtxGetState), M(cuDevicePrimaryCtxSetFlags), M(cuCtxGetCurrent), M(cuCtxPushCurrent), M(cuCtxPopCurrent),
     M(cuMemHostAlloc), M(cuMemFreeHost), M(cuLinkCreate), M(cuLinkAddData), M(cuLinkComplete), M(cuLinkDestroy), M(cuModuleLoadData),
     M(cuModuleLoadDataEx), M(cuModuleUnload), M(cuModuleGetFunction), M(cuFuncGetAttribute), M(cuFuncGetParamInfo),
 #undef M

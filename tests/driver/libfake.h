@@ -20,6 +20,10 @@ typedef struct libfake {
     int calls[CJI_CU_COUNT];
     size_t ptx_bytes;        /* given to cuLinkAddData */
     char ptx[4096];
+    unsigned jit_set;        /* bit i: CUjit_option i was passed to the latest compilation */
+    uintptr_t jit_value[32]; /* its value */
+    unsigned host_flags;     /* given to cuMemHostAlloc */
+    unsigned ctx_flags;      /* of the primary context */
     const void *loaded;      /* given to cuModuleLoadData */
     int retained, linkers, modules, pinned; /* that are out */
     CUcontext current;

@@ -1,7 +1,7 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
 # Over a fake driver that a case describes.
-text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/interposed_driver
+text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/interposed_driver
 
 text_tests += %D%/newer_instructions
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h

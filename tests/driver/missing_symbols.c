@@ -23,7 +23,7 @@ static void opens(int row)
         cj_status status = cji_cu_fail(NULL, drv, CUDA_ERROR_NOT_SUPPORTED, r->name, "cj_test");
         tap_is_int(status, CJ_ENOTSUP, "%s cannot be used", r->name);
         tap_has_str(cj_error_last()->message, says, "%s is named", r->name);
-        cj_device *dev = cj_device_open(drv, 0);
+        cj_device *dev = cj_device_open(drv, 0, NULL);
         tap_is_int(cj_error_of(dev)->status, CJ_OK, "a device of a driver without %s opens", r->name);
         cj_device_close(dev);
     }

@@ -16,7 +16,7 @@ static void one_row(size_t i, const char *file)
     libfake_reset();
     lib.version = rows[i].cuda;
     cj_driver *drv = libfake_open();
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "k");
     cj_val x = cj_reg(f, rows[i].type);
@@ -25,7 +25,7 @@ static void one_row(size_t i, const char *file)
     cj_def_n(f, rows[i].mnemonic, (cj_val[]){ x, x }, 2);
     char place[64];
     snprintf(place, sizeof place, "%s:90%s", file, rows[i].needs);
-    cj_module *mod = cj_module_load(dev, m);
+    cj_module *mod = cj_module_load(dev, m, NULL);
     const cj_error *e = cj_error_of(mod);
     tap_is_int(e->status, CJ_ENOTSUP, "%s and CUDA %d: status (%s)", rows[i].mnemonic, rows[i].cuda, e->message);
     tap_has_str(e->message, rows[i].supports, "%s: what the driver supports", rows[i].mnemonic);
@@ -35,8 +35,8 @@ static void one_row(size_t i, const char *file)
 
     lib.version = 13000;
     cj_driver *newer = libfake_open();
-    cj_device *able = cj_device_open(newer, 0);
-    mod = cj_module_load(able, m);
+    cj_device *able = cj_device_open(newer, 0, NULL);
+    mod = cj_module_load(able, m, NULL);
     tap_ok(cj_error_of(mod)->status == CJ_OK || strstr(cj_error_of(mod)->message, "the module needs target sm_100"), "%s: the same builder on a newer driver (%s)",
            rows[i].mnemonic, cj_error_of(mod)->message);
     cj_module_free(mod);

@@ -37,7 +37,7 @@ static void *load_it(void *arg)
 {
     (void)arg;
     pthread_barrier_wait(&gate);
-    return cj_module_load(dev, m);
+    return cj_module_load(dev, m, NULL);
 }
 
 static cj_ptx *build(void)
@@ -64,7 +64,7 @@ static void by_threads(void)
     are("all threads together", 1, 1, 0, 0);
     for (int i = 0; i < THREADS; i++) cj_module_free(mod[i]);
     are("the last release", 0, 0, 0, 1);
-    cj_module *again = cj_module_load(dev, m);
+    cj_module *again = cj_module_load(dev, m, NULL);
     are("loaded anew when nobody has it any more", 1, 1, 0, 0);
     cj_module_free(again);
     cj_ptx_free(m);
@@ -74,11 +74,11 @@ static void by_threads(void)
 static void by_kernels(void)
 {
     cj_ptx *p = build(), *copy;
-    cj_kernel *a = cj_kernel_load(dev, p, "k"), *b = cj_kernel_load(dev, p, "k");
+    cj_kernel *a = cj_kernel_load(dev, p, "k", NULL), *b = cj_kernel_load(dev, p, "k", NULL);
     tap_ok(cj_kernel_module(a) && cj_kernel_module(a) == cj_kernel_module(b), "two kernels of one builder are of one module");
     are("two kernels", 1, 1, 0, 0);
     copy = cj_ptx_clone(p);
-    cj_kernel *c = cj_kernel_load(dev, copy, "k");
+    cj_kernel *c = cj_kernel_load(dev, copy, "k", NULL);
     tap_ok(cj_kernel_module(c) != cj_kernel_module(a), "a copy of the builder is another builder");
     are("a copy", 1, 1, 0, 0);
     cj_ptx_free(p);
@@ -93,12 +93,12 @@ static void by_kernels(void)
 static void from_text(void)
 {
     static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n  ret;\n}\n";
-    cj_module *a = cj_module_load_text(dev, text), *b = cj_module_load_text(dev, text);
+    cj_module *a = cj_module_load_text(dev, text, NULL), *b = cj_module_load_text(dev, text, NULL);
     tap_ok(cj_error_of(a)->status == CJ_OK && a != b, "text is loaded each time (%s)", cj_error_of(a)->message);
     are("text twice", 0, 0, 2, 0);
     cj_module_free(a);
     cj_module_free(b);
-    cj_image *img = cj_image_create_text(dev, text);
+    cj_image *img = cj_image_create_text(dev, text, NULL);
     are("an image of text", 1, 0, 0, 2);
     cj_module *mod = cj_module_load_image(dev, img);
     are("and a module of the image", 0, 1, 0, 0);
@@ -113,7 +113,7 @@ int main(void)
     cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = count_call));
     tap_is_str(cj_driver_kind(drv), cj_driver_kind(under), "a layer is of the kind below it");
     tap_is_str(cj_driver_path(drv), cj_driver_path(under), "and of its file");
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     by_threads();
     by_kernels();
     from_text();

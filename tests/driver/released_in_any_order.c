@@ -44,8 +44,8 @@ static bool make(cj_driver *under)
     cj_ptx_kernel(m, "k");
     handle[PTX] = m;
     handle[DRIVER] = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = before, .after = after));
-    handle[DEVICE] = cj_device_open(handle[DRIVER], 0);
-    handle[IMAGE] = cj_image_create(handle[DEVICE], m);
+    handle[DEVICE] = cj_device_open(handle[DRIVER], 0, NULL);
+    handle[IMAGE] = cj_image_create(handle[DEVICE], m, NULL);
     handle[MODULE] = cj_module_load_image(handle[DEVICE], handle[IMAGE]);
     handle[KERNEL] = cj_module_kernel(handle[MODULE], "k");
     return cj_error_of(handle[KERNEL])->status == CJ_OK;

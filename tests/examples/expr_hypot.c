@@ -81,11 +81,11 @@ int main(void)
 
     cj_ptx *m = expression_build(&e);
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_kernel *k = cj_kernel_load(dev, m, "expr");
+    cj_kernel *k = cj_kernel_load(dev, m, "expr", NULL);
     size_t n = tap_is_slow() ? N / 20 : N, bytes = n * sizeof(double);
-    double *h = cj_host_alloc(dev, 3 * bytes);
+    double *h = cj_host_alloc(dev, 3 * bytes, NULL);
     if (!h) tap_bail("%s", cj_error_of(dev)->message);
     size_t nranges = sizeof ranges / sizeof *ranges, each = (n - SPECIAL * SPECIAL) / nranges;
     for (size_t i = 0; i < n; i++) {

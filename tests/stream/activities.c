@@ -134,7 +134,7 @@ static bool run_managed(const activity_bench *b, uint32_t mine, char *why)
 static bool run_pinned(const activity_bench *b, uint32_t mine, char *why)
 {
     cj_stream *s = cj_stream_create(b->dev, NULL);
-    uint32_t *h = cj_host_alloc(b->dev, 8 * WORDS);
+    uint32_t *h = cj_host_alloc(b->dev, 8 * WORDS, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     if (!h) return act_good(b->dev, why), cj_free(b->dev, d), cj_stream_free(s), false;
     for (uint32_t i = 0; i < WORDS; i++) h[i] = mine + i, h[WORDS + i] = 0;
@@ -235,7 +235,7 @@ static bool run_callbacks(const activity_bench *b, uint32_t mine, char *why)
 static bool run_values(const activity_bench *b, uint32_t mine, char *why)
 {
     cj_stream *s = cj_stream_create(b->dev, NULL), *t = cj_stream_create(b->dev, NULL);
-    volatile uint32_t *h = cj_host_alloc(b->dev, 64);
+    volatile uint32_t *h = cj_host_alloc(b->dev, 64, NULL);
     if (!h) return act_good(b->dev, why), cj_stream_free(s), cj_stream_free(t), false;
     const cj_dptr word = { (uint64_t)(uintptr_t)h };
     *h = 0;
@@ -266,7 +266,7 @@ static bool run_compile(const activity_bench *b, uint32_t mine, char *why)
 {
     cj_ptx *m = latch_add_module();
     cj_stream *s = cj_stream_create(b->dev, NULL);
-    cj_kernel *k = cj_kernel_load(b->dev, m, "add");
+    cj_kernel *k = cj_kernel_load(b->dev, m, "add", NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     cj_fill32(s, d, mine, WORDS);
     cj_launch(s, k, cj_threads(WORDS, 64), d, WORDS, 5);
@@ -284,8 +284,8 @@ static bool run_modules(const activity_bench *b, uint32_t mine, char *why)
                                ".visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
     size_t bytes = 0;
     cj_stream *s = cj_stream_create(b->dev, NULL);
-    cj_image *img = cj_image_create_text(b->dev, text);
-    cj_module *mod = cj_module_load_image(b->dev, img), *same = cj_module_load_text(b->dev, text), *kept = cj_module_load_image(b->dev, b->image);
+    cj_image *img = cj_image_create_text(b->dev, text, NULL);
+    cj_module *mod = cj_module_load_image(b->dev, img), *same = cj_module_load_text(b->dev, text, NULL), *kept = cj_module_load_image(b->dev, b->image);
     cj_kernel *k = cj_module_kernel(kept, "add");
     cj_dptr var = cj_module_var(mod, "word", &bytes), d = cj_alloc(s, 4 * WORDS);
     cj_fill32(s, var, mine, bytes / 4);
@@ -400,7 +400,7 @@ static bool run_devices(const activity_bench *b, uint32_t mine, char *why)
 {
     size_t room = 0, total = 0;
     int value = 0;
-    cj_device *same = cj_device_open(b->drv, 0);
+    cj_device *same = cj_device_open(b->drv, 0, NULL);
     cj_stream *s = cj_stream_create(same, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     bool right = cj_device_memory(same, &room, &total) == CJ_OK && cj_device_attribute(same, 16, &value) == CJ_OK && room <= total && value > 0;
@@ -418,7 +418,7 @@ static bool run_devices(const activity_bench *b, uint32_t mine, char *why)
 static bool run_peers(const activity_bench *b, uint32_t mine, char *why)
 {
     if (!b->other) return true;
-    cj_device *two = cj_device_open(b->drv, 1);
+    cj_device *two = cj_device_open(b->drv, 1, NULL);
     cj_stream *s = cj_stream_create(b->dev, NULL), *t = cj_stream_create(two, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS), e = cj_alloc(t, 4 * WORDS);
     cj_event *ready = cj_event_create(two, NULL);

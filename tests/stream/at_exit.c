@@ -26,11 +26,11 @@ static void make_all(void)
 {
     w.m = latch_add_module();
     w.drv = cj_driver_open(NULL);
-    w.dev = cj_device_open(w.drv, 0);
+    w.dev = cj_device_open(w.drv, 0, NULL);
     w.s = cj_stream_create(w.dev, NULL);
     w.t = cj_stream_create(w.dev, NULL);
     w.e = cj_event_create(w.dev, NULL);
-    w.k = cj_kernel_load(w.dev, w.m, "add");
+    w.k = cj_kernel_load(w.dev, w.m, "add", NULL);
     w.d = cj_alloc(w.s, 4 * N);
     w.of_t = cj_alloc(w.t, 4 * N);
     cj_capture_begin(w.s, CJ_CAPTURE_THREAD);

@@ -134,10 +134,10 @@ int main(void)
     tap_plan(0);
     cj_ptx *m = latch_add_module();
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     for (int i = 0; i < STREAMS; i++) s[i] = cj_stream_create(dev, NULL);
     hub = cj_stream_barrier_create(dev);
-    add = cj_kernel_load(dev, m, "add");
+    add = cj_kernel_load(dev, m, "add", NULL);
     d = cj_alloc(s[0], N * 4);
     cj_stream_sync(s[0]);
     if (cj_error_of(hub)->status || !d.addr) tap_bail("%s", cj_error_last()->message);

@@ -268,9 +268,9 @@ int main(void)
     tap_plan(0);
     cj_ptx *module = latch_add_module();
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     for (int i = 0; i < STREAMS; i++) s[i] = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, module, "add");
+    add = cj_kernel_load(dev, module, "add", NULL);
     d = cj_alloc(s[0], 4 * N);
     failures();
     two_at_once();

@@ -83,7 +83,7 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = note));
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
     d = cj_alloc(s, 64);

@@ -342,11 +342,11 @@ static void check_raw(const struct raw_row *row)
 
 static void check_device(cj_driver *under)
 {
-    cj_device *dev = cj_device_open(under, 0);
+    cj_device *dev = cj_device_open(under, 0, NULL);
     raw.s = cj_stream_create(dev, NULL);
     raw.e = cj_event_create(dev, NULL);
     raw.d = cj_alloc(raw.s, 1024);
-    raw.h = cj_host_alloc(dev, 1024);
+    raw.h = cj_host_alloc(dev, 1024, NULL);
     if (raw.h) memset(raw.h, 0, 1024);
     cj_graph *g = cj_graph_create(dev);
     cj_graph_fill32(g, NULL, raw.d, 1, 4);
@@ -377,10 +377,10 @@ int main(void)
     if (cj_error_of(drv)->status) tap_bail("%s", cj_error_of(drv)->message);
     cu = &under->cu;
     b.drv = drv;
-    b.dev = cj_device_open(drv, 0);
-    if (cj_device_count(drv) > 1) b.other = cj_device_open(drv, 1);
-    b.image = cj_image_create(b.dev, m);
-    b.add = cj_kernel_load(b.dev, m, "add");
+    b.dev = cj_device_open(drv, 0, NULL);
+    if (cj_device_count(drv) > 1) b.other = cj_device_open(drv, 1, NULL);
+    b.image = cj_image_create(b.dev, m, NULL);
+    b.add = cj_kernel_load(b.dev, m, "add", NULL);
     b.s = cj_stream_create(b.dev, NULL);
     captures_beside_others();
     captures_over = true;

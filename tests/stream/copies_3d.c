@@ -245,11 +245,11 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     a = cj_alloc(s, ROOM);
     b = cj_alloc(s, ROOM);
-    pinned = cj_host_alloc(dev, ROOM);
+    pinned = cj_host_alloc(dev, ROOM, NULL);
     pageable = malloc(ROOM);
     model = malloc(ROOM);
     image = malloc(ROOM);

@@ -101,7 +101,7 @@ static void kit_make(kit *k, cj_stream *s)
 {
     *k = (kit){ .s = s, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL), .hub = cj_stream_barrier_create(dev) };
     k->d = cj_alloc(k->other, sizeof k->host);
-    k->pinned = cj_host_alloc(dev, sizeof *k->pinned);
+    k->pinned = cj_host_alloc(dev, sizeof *k->pinned, NULL);
     if (k->pinned) *k->pinned = 0;
     k->word = (cj_dptr){ (uint64_t)(uintptr_t)k->pinned };
     cj_capture_begin(k->other, CJ_CAPTURE_THREAD);
@@ -302,9 +302,9 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     cj_ptx *m = latch_add_module();
-    add = cj_kernel_load(dev, m, "add");
+    add = cj_kernel_load(dev, m, "add", NULL);
     cj_stream *legacy = cj_stream_wrap(dev, (void *)1), *s = cj_stream_wrap(dev, (void *)2);
     tap_is_int(cj_error_of(legacy)->status, CJ_OK, "the legacy default stream is wrapped");
     tap_is_int(cj_error_of(s)->status, CJ_OK, "and the per-thread default stream");

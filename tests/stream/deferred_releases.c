@@ -209,7 +209,7 @@ static void check_other_thread(fake_bench *b)
     cj_event *e = cj_event_create(b->dev, NULL);
     launch_with(u, k, (cj_dptr){ 0 });
     cj_event_record(e, u);
-    void *all[] = { u, e, k, cj_device_open(b->drv, 0) };
+    void *all[] = { u, e, k, cj_device_open(b->drv, 0, NULL) };
     pthread_create(&thread, NULL, release_all, all);
     pthread_join(thread, NULL);
     cj_device_collect(b->dev);

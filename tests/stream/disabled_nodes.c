@@ -141,12 +141,12 @@ int main(void)
     tap_plan(0);
     cj_ptx *module = hold_module();
     cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = note));
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
-    hold = cj_kernel_load(dev, module, "hold");
-    add = cj_kernel_load(dev, module, "add");
+    hold = cj_kernel_load(dev, module, "hold", NULL);
+    add = cj_kernel_load(dev, module, "add", NULL);
     d = cj_alloc(s, 4 * LARGE);
-    flag = cj_host_alloc(dev, 4);
+    flag = cj_host_alloc(dev, 4, NULL);
     for (int more = 0; more < 2; more++) {
         switched = 0;
         keeps_order(SMALL_FILL, more);

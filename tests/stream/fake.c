@@ -168,7 +168,7 @@ cj_driver *fake_open(void)
 void fake_setup(fake_bench *b)
 {
     b->drv = fake_open();
-    b->dev = cj_device_open(b->drv, 0);
+    b->dev = cj_device_open(b->drv, 0, NULL);
     b->s = cj_stream_create(b->dev, NULL);
     b->t = cj_stream_create(b->dev, NULL);
     if (cj_error_of(b->t)->status != CJ_OK) tap_bail("the fake driver cannot be opened: %s", cj_error_of(b->t)->message);
@@ -193,7 +193,7 @@ cj_kernel *fake_kernel(cj_device *dev)
 {
     static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
                                ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
-    cj_module *mod = cj_module_load_text(dev, text);
+    cj_module *mod = cj_module_load_text(dev, text, NULL);
     cj_kernel *k = cj_module_kernel(mod, "k");
     cj_module_free(mod);
     return k;

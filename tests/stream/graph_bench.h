@@ -17,10 +17,10 @@ static inline void bench_open(void)
 {
     module = latch_add_module();
     drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, module, "add");
+    add = cj_kernel_load(dev, module, "add", NULL);
     d = cj_alloc(s, 4 * N);
     cj_stream_sync(s);
 }

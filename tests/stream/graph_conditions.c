@@ -233,10 +233,10 @@ int main(void)
     tap_plan(0);
     cj_ptx *module = make_module();
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
-    count = cj_kernel_load(dev, module, "count");
-    put = cj_kernel_load(dev, module, "put");
+    count = cj_kernel_load(dev, module, "count", NULL);
+    put = cj_kernel_load(dev, module, "put", NULL);
     d = cj_alloc(s, 4 * WORDS);
     cj_stream_sync(s);
     if (cj_driver_version(drv) < 12040) {

@@ -10,7 +10,7 @@ static void every_kind(void)
 {
     static uint32_t in[N], out[N];
     int called = 0;
-    cj_kernel *k = cj_kernel_load(dev, module, "add");
+    cj_kernel *k = cj_kernel_load(dev, module, "add", NULL);
     cj_dptr e = cj_alloc(s, 4 * N);
     cj_event *done = cj_event_create(dev, NULL);
     for (uint32_t i = 0; i < N; i++) in[i] = i;

@@ -122,7 +122,7 @@ int main(void)
         lacks = cases[i].lacks;
         cj_driver_close(fake_open());
         cj_driver *drv = cj_driver_open_resolver(symbol_but, NULL);
-        bench b = { .dev = cj_device_open(drv, 0) };
+        bench b = { .dev = cj_device_open(drv, 0, NULL) };
         b.s = cj_stream_create(b.dev, NULL);
         b.k = fake_kernel(b.dev);
         b.d = cj_alloc(b.s, 64);

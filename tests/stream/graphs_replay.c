@@ -8,7 +8,7 @@ static void call_counts(void *user) { called += *(int *)user; }
 
 static void forked(void)
 {
-    cj_kernel *k = cj_kernel_load(dev, module, "add");
+    cj_kernel *k = cj_kernel_load(dev, module, "add", NULL);
     cj_dptr other = cj_alloc(s, 4 * N);
     int one = 1;
     cj_fill32(s, d, 0, N);
@@ -42,7 +42,7 @@ static void forked(void)
 static void ordered(void)
 {
     latch l = LATCH_CLOSED;
-    cj_kernel *k = cj_kernel_load(dev, module, "add");
+    cj_kernel *k = cj_kernel_load(dev, module, "add", NULL);
     cj_fill32(s, d, 1, N);
     cj_capture_begin(s, CJ_CAPTURE_RELAXED);
     cj_launch(s, k, cj_threads(N, 32), d, N, 5);

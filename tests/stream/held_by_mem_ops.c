@@ -99,10 +99,10 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
-    h = cj_host_alloc(dev, 4 * sizeof *h);
+    h = cj_host_alloc(dev, 4 * sizeof *h, NULL);
     d = cj_alloc(s, 64);
     cj_stream_sync(s);
     if (!h || !d.addr) tap_bail("%s", cj_error_last()->message);

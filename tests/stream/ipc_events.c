@@ -12,7 +12,7 @@ static struct { cj_driver *drv; cj_device *dev; cj_stream *s; cj_event *e; latch
 static int64_t import(const peer_question *q)
 {
     their.drv = cj_driver_open(NULL);
-    their.dev = cj_device_open(their.drv, 0);
+    their.dev = cj_device_open(their.drv, 0, NULL);
     their.s = cj_stream_create(their.dev, NULL);
     their.e = cj_event_import(their.dev, q->handle, CJ_IPC_EVENT_BYTES);
     return cj_error_of(their.e)->status;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     tap_plan(0);
     unsigned char handle[CJ_IPC_EVENT_BYTES];
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_event *e = cj_event_create(dev, CJ_EVENT(.ipc = 1));
     const cj_status st = cj_error_of(e)->status ? (cj_status)cj_error_of(e)->status : cj_event_export(e, handle, sizeof handle);

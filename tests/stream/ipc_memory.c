@@ -17,10 +17,10 @@ static struct { cj_driver *drv; cj_device *dev; cj_stream *s; cj_event *e; cj_pt
 static int64_t begin(void)
 {
     their.drv = cj_driver_open(NULL);
-    their.dev = cj_device_open(their.drv, 0);
+    their.dev = cj_device_open(their.drv, 0, NULL);
     their.s = cj_stream_create(their.dev, NULL);
     their.m = latch_add_module();
-    their.add = cj_kernel_load(their.dev, their.m, "add");
+    their.add = cj_kernel_load(their.dev, their.m, "add", NULL);
     return cj_error_of(their.add)->status;
 }
 
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
     tap_plan(0);
     carried out;
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_event *e = cj_event_create(dev, CJ_EVENT(.ipc = 1));
     cj_dptr d = cj_ipc_alloc(s, 4 * WORDS);

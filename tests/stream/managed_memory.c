@@ -89,12 +89,12 @@ int main(void)
     cj_ptx *m = latch_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     cj_device_info info;
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     cj_device_info_defaults(&info);
     cj_device_get_info(dev, &info);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, m, "add");
+    add = cj_kernel_load(dev, m, "add", NULL);
     if (info.managed_memory) {
         shared_use();
         freed_in_use();

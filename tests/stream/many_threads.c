@@ -63,8 +63,8 @@ int main(void)
     cj_ptx *m = latch_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     pthread_t thread[THREADS];
-    dev = cj_device_open(drv, 0);
-    add = cj_kernel_load(dev, m, "add");
+    dev = cj_device_open(drv, 0, NULL);
+    add = cj_kernel_load(dev, m, "add", NULL);
     shared = cj_stream_create(dev, NULL);
     for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, work, (void *)i);
     for (size_t i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);

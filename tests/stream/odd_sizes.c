@@ -104,9 +104,9 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
-    pinned = cj_host_alloc(dev, ROOM);
+    pinned = cj_host_alloc(dev, ROOM, NULL);
     plain = malloc(ROOM), want = malloc(ROOM), back = malloc(ROOM);
     d = cj_alloc(s, ROOM), e = cj_alloc(s, ROOM);
     if (!pinned || !d.addr || !e.addr) tap_bail("%s", cj_error_of(s)->message);

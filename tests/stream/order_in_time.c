@@ -129,11 +129,11 @@ int main(void)
     tap_plan(0);
     cj_ptx *m = latch_add_module();
     cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, m, "add");
-    h = cj_host_alloc(dev, N * sizeof *h);
+    add = cj_kernel_load(dev, m, "add", NULL);
+    h = cj_host_alloc(dev, N * sizeof *h, NULL);
     d = cj_alloc(s, N * sizeof *h);
     if (!h || !d.addr || cj_error_of(add)->status) tap_bail("%s", cj_error_of(cj_error_of(add)->status ? (void *)add : (void *)s)->message);
     one_stream();

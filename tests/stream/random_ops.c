@@ -232,16 +232,16 @@ void work_open(work *w)
     add_kernel(w->module, "mix", false);
     add_kernel(w->module, "move", true);
     for (unsigned i = 0; i < w->devices; i++) {
-        w->dev[i] = cj_device_open(w->drv, (int)i);
-        w->mix[i] = cj_kernel_load(w->dev[i], w->module, "mix");
-        w->move[i] = cj_kernel_load(w->dev[i], w->module, "move");
+        w->dev[i] = cj_device_open(w->drv, (int)i, NULL);
+        w->mix[i] = cj_kernel_load(w->dev[i], w->module, "mix", NULL);
+        w->move[i] = cj_kernel_load(w->dev[i], w->module, "move", NULL);
     }
     w->hub = cj_stream_barrier_create(w->dev[0]);
-    w->word = cj_host_alloc(w->dev[0], 4 * WORDS);
+    w->word = cj_host_alloc(w->dev[0], 4 * WORDS, NULL);
     if (!w->word) tap_bail("%s", cj_error_of(w->dev[0])->message);
     for (unsigned i = 0; i < EVENTS; i++) w->event[i] = cj_event_create(w->dev[work_device_of(w, i)], NULL);
     for (unsigned r = DEVICE_MEMS; r < MEMS; r++)
-        if (!(w->mem[r].h = cj_host_alloc(w->dev[0], sizeof w->mem[r].model))) tap_bail("%s", cj_error_of(w->dev[0])->message);
+        if (!(w->mem[r].h = cj_host_alloc(w->dev[0], sizeof w->mem[r].model, NULL))) tap_bail("%s", cj_error_of(w->dev[0])->message);
     cj_stream *s = cj_stream_create(w->dev[0], NULL);
     w->words = cj_stream_write_value32(s, (cj_dptr){ (uintptr_t)w->word }, 1) == CJ_OK;
     cj_stream_sync(s);

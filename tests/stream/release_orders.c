@@ -54,10 +54,10 @@ static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
     size_t order[HANDLES];
     handles w = { .m = latch_add_module() };
     w.drv = cj_driver_open(NULL);
-    w.dev = cj_device_open(w.drv, 0);
+    w.dev = cj_device_open(w.drv, 0, NULL);
     w.s = cj_stream_create(w.dev, NULL);
     w.e = cj_event_create(w.dev, NULL);
-    w.k = cj_kernel_load(w.dev, w.m, "add");
+    w.k = cj_kernel_load(w.dev, w.m, "add", NULL);
     w.d = cj_alloc(w.s, 4 * N);
     *out = 0;
     cj_capture_begin(w.s, CJ_CAPTURE_THREAD);
@@ -85,7 +85,7 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     uint32_t out[ORDERS];
     for (unsigned n = 0; n < ORDERS; n++) {
         size_t order[HANDLES];

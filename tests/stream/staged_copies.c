@@ -55,7 +55,7 @@ static void check_sizes(fake_bench *b)
 
 static void check_pinned(fake_bench *b)
 {
-    char *h = cj_host_alloc(b->dev, 1000), pageable[100];
+    char *h = cj_host_alloc(b->dev, 1000, NULL), pageable[100];
     cj_dptr d = cj_alloc(b->s, 1000);
     fake_forget();
     cj_copy_to_device(b->s, d, h, 1000);

@@ -31,7 +31,7 @@ static cj_status workload(char *message)
     char in[100], out[100] = "";
     memset(in, 7, sizeof in);
     cj_driver *drv = fake_open();
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL), *t = cj_stream_create(dev, NULL), *own = cj_stream_wrap(dev, (void *)2);
     cj_event *e = cj_event_create(dev, NULL);
     cj_kernel *k = fake_kernel(dev);

@@ -215,7 +215,7 @@ static void graphs_of_there(cj_kernel *add)
 static void kernels(void)
 {
     cj_ptx *m = latch_add_module();
-    cj_kernel *add = cj_kernel_load(dev[1], m, "add");
+    cj_kernel *add = cj_kernel_load(dev[1], m, "add", NULL);
     if (!cj_device_can_access_peer(dev[1], dev[0])) {
         tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_ENOTSUP, "these devices cannot reach each other, and that is said");
         tap_skip(10, "no access between these devices");
@@ -243,7 +243,7 @@ int main(void)
     tap_plan(0);
     cj_driver *drv = cj_driver_open(NULL);
     for (int i = 0; i < 2; i++) {
-        dev[i] = cj_device_open(drv, i);
+        dev[i] = cj_device_open(drv, i, NULL);
         s[i] = cj_stream_create(dev[i], NULL);
         d[i] = cj_alloc(s[i], BYTES);
         if (!d[i].addr) tap_bail("device %d: %s", i, cj_error_last()->message);

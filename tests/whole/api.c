@@ -156,8 +156,8 @@ void api_make_live(void)
     cj_ptx_kernel(m, "empty");
     api_fresh_builder();
     h[API_DRIVER] = cj_driver_open(NULL);
-    h[API_DEVICE] = cj_device_open(h[API_DRIVER], 0);
-    h[API_IMAGE] = cj_image_create(h[API_DEVICE], m);
+    h[API_DEVICE] = cj_device_open(h[API_DRIVER], 0, NULL);
+    h[API_IMAGE] = cj_image_create(h[API_DEVICE], m, NULL);
     h[API_MODULE] = cj_module_load_image(h[API_DEVICE], h[API_IMAGE]);
     h[API_KERNEL] = cj_module_kernel(h[API_MODULE], "empty");
     h[API_STREAM] = cj_stream_create(h[API_DEVICE], NULL);

@@ -81,9 +81,9 @@ static void make_failed(void)
     failed[API_PTX] = cj_ptx_create();
     failed[API_FN] = cj_ptx_kernel(failed[API_PTX], "no name"); /* both keep the failure */
     failed[API_DRIVER] = cj_driver_open("/nonexistent/libcuda.so");
-    failed[API_DEVICE] = cj_device_open(api_live[API_DRIVER], 9999);
+    failed[API_DEVICE] = cj_device_open(api_live[API_DRIVER], 9999, NULL);
     failed[API_IMAGE] = cj_image_from(api_live[API_DEVICE], garbage, 0);
-    failed[API_MODULE] = cj_module_load_text(api_live[API_DEVICE], "no PTX");
+    failed[API_MODULE] = cj_module_load_text(api_live[API_DEVICE], "no PTX", NULL);
     failed[API_KERNEL] = cj_module_kernel(api_live[API_MODULE], "missing");
     failed[API_STREAM] = cj_stream_wrap(api_live[API_DEVICE], NULL);
     failed[API_EVENT] = cj_event_create(failed[API_DEVICE], NULL);

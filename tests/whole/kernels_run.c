@@ -341,9 +341,9 @@ int main(void)
     tap_need_device(1);
     tap_plan(0);
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    uint32_t *h = cj_host_alloc(dev, 2 * LANES * sizeof *h);
+    uint32_t *h = cj_host_alloc(dev, 2 * LANES * sizeof *h, NULL);
     if (!h) tap_bail("%s", cj_error_of(dev)->message);
     cj_dptr in = cj_alloc(s, 2 * LANES * sizeof *h), out = cj_offset(in, LANES * sizeof *h);
     for (uint32_t i = 0; i < LANES; i++) h[i] = in_value(i);
@@ -353,7 +353,7 @@ int main(void)
         cj_fn *f = cj_ptx_kernel(m, "k");
         cj_val pin = cj_param_ptr(f, "in", CJ_U32), pout = cj_param_ptr(f, "out", CJ_U32), i = cj_global_id(f, CJ_X);
         cj_set(f, pout, i, cases[c].build(m, f, i, pin));
-        cj_kernel *k = cj_kernel_load(dev, m, "k");
+        cj_kernel *k = cj_kernel_load(dev, m, "k", NULL);
         cj_fill32(s, out, 0xdeadbeef, LANES);
         cj_launch(s, k, cj_dims_shared(cj_grid(BLOCKS, BLOCK), cases[c].shared), in, out);
         cj_copy_to_host(s, h + LANES, out, LANES * sizeof *h);

@@ -179,9 +179,9 @@ static void open_machine(machine *c, const char *which)
 {
     size_t in = (size_t)LANES * CJ_TYPE_COUNT * OPERANDS, out = (size_t)LANES * BATCH;
     c->drv = cj_driver_open(which);
-    c->dev = cj_device_open(c->drv, 0);
+    c->dev = cj_device_open(c->drv, 0, NULL);
     c->s = cj_stream_create(c->dev, NULL);
-    c->host = cj_host_alloc(c->dev, (in > out ? in : out) * 8);
+    c->host = cj_host_alloc(c->dev, (in > out ? in : out) * 8, NULL);
     if (!c->host) tap_bail("%s", cj_error_of(c->dev)->message);
     for (unsigned lane = 0; lane < LANES; lane++)
         for (unsigned t = 0; t < CJ_TYPE_COUNT; t++)
@@ -206,7 +206,7 @@ static void close_machine(machine *c)
 static bool run(machine *c, const subject *s, size_t n, char *why, size_t size)
 {
     cj_ptx *m = build(s, n);
-    cj_kernel *k = cj_kernel_load(c->dev, m, "forms");
+    cj_kernel *k = cj_kernel_load(c->dev, m, "forms", NULL);
     cj_fill32(c->s, c->out, 0, (size_t)LANES * BATCH * 2);
     cj_launch(c->s, k, cj_grid(1, LANES), c->in, c->out);
     cj_copy_to_host(c->s, c->host, c->out, (size_t)LANES * n * 8);

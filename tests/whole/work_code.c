@@ -9,7 +9,7 @@ static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
     static uint32_t out[4];
     size_t bytes = 0;
     uint64_t sum = 0;
-    cj_module *mod = cj_module_load_image(dev, img), *same = cj_module_load_text(dev, code_text);
+    cj_module *mod = cj_module_load_image(dev, img), *same = cj_module_load_text(dev, code_text, CJ_COMPILE(.max_registers = 32));
     work_made(mod), work_made(same);
     cj_dptr var = cj_module_var(mod, "word", &bytes);
     if (!var.addr) work_made(mod);
@@ -32,8 +32,8 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
     uint64_t sum = 0;
     cj_kernel_param_info param = { .size = sizeof param };
     cj_kernel_info info = { .size = sizeof info };
-    cj_module *mod = cj_module_load(dev, m);
-    cj_kernel *k = cj_kernel_load(dev, m, "add");
+    cj_module *mod = cj_module_load(dev, m, NULL);
+    cj_kernel *k = cj_kernel_load(dev, m, "add", NULL);
     cj_dptr d = cj_alloc(s, 4 * N);
     if (!d.addr) work_made(s);
     work_made(mod);
@@ -56,11 +56,14 @@ int main(void)
     size_t bytes = 0;
     uint64_t sum = 0;
     cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_ptx *m = latch_add_module();
     work_made(s);
-    cj_image *img = cj_image_create_text(dev, code_text), *made = cj_image_create(dev, m);
+    cj_compile_opts o;
+    cj_compile_defaults(&o);
+    o.line_info = 1;
+    cj_image *img = cj_image_create_text(dev, code_text, NULL), *made = cj_image_create(dev, m, &o);
     work_made(img), work_made(made);
     const void *data = cj_image_data(img, &bytes);
     cj_image *again = cj_image_from(dev, data, bytes);

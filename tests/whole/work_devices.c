@@ -79,6 +79,12 @@ static void told(cj_driver *drv)
     size_t room = 0, total = 0;
     int threads = 0;
     cj_device_info_defaults(&info);
+    cj_host_opts pinned;
+    cj_host_defaults(&pinned);
+    pinned.mapped = 1;
+    void *p = cj_host_alloc(dev[0], 64, &pinned);
+    if (!p) work_made(dev[0]);
+    work_did(cj_host_free(dev[0], p));
     work_did(cj_device_get_info(dev[1], &info));
     work_did(cj_device_memory(dev[1], &room, &total));
     work_did(cj_device_attribute(dev[1], 1, &threads));
@@ -91,13 +97,16 @@ int main(void)
     setenv("CUJIT_SIM_DEVICES", "2", 1);
     cj_driver *drv = cj_driver_open(NULL);
     cj_ptx *m = latch_add_module();
+    cj_device_opts o;
+    cj_device_defaults(&o);
+    o.schedule = CJ_SCHEDULE_YIELD;
     for (int i = 0; i < 2; i++) {
-        dev[i] = cj_device_open(drv, i);
+        dev[i] = cj_device_open(drv, i, &o);
         s[i] = cj_stream_create(dev[i], NULL);
         d[i] = cj_alloc(s[i], 4 * N);
         if (!d[i].addr) work_made(s[i]);
     }
-    cj_kernel *k = cj_kernel_load(dev[0], m, "add");
+    cj_kernel *k = cj_kernel_load(dev[0], m, "add", NULL);
     if (d[0].addr && d[1].addr && work_made(k)) told(drv), copies(), kernels(k), captures(), nodes();
     for (int i = 0; i < 2; i++) work_did(cj_free(dev[i], d[i]));
     cj_kernel_free(k);

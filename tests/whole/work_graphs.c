@@ -213,11 +213,11 @@ int main(void)
     cj_fn *f = cj_ptx_kernel(m, "set");
     cj_val handle = cj_param(f, "h", CJ_U64);
     cj_set_condition(f, handle, cj_imm(f, 0u));
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, m, "add");
-    set = cj_kernel_load(dev, m, "set");
+    add = cj_kernel_load(dev, m, "add", NULL);
+    set = cj_kernel_load(dev, m, "set", NULL);
     d = cj_alloc(s, 8 * N);
     if (!d.addr) work_made(s);
     if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s))) nodes(), memory(), captures(), conditions(), words(), cache();

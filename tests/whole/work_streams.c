@@ -37,7 +37,7 @@ static void copies(void)
 
 static void pinned(void)
 {
-    uint32_t *h = cj_host_alloc(dev, 4 * N);
+    uint32_t *h = cj_host_alloc(dev, 4 * N, NULL);
     if (!h) return (void)work_made(dev);
     memset(h, 0, 4 * N);
     const cj_dptr word = { (uint64_t)(uintptr_t)h }, wide = { (uint64_t)(uintptr_t)(h + 2) };
@@ -135,7 +135,7 @@ int main(void)
 {
     cj_driver *drv = cj_driver_open(NULL);
     cj_event_opts usual;
-    dev = cj_device_open(drv, 0);
+    dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);
     t = cj_stream_create(dev, NULL);
     cj_event_defaults(&usual);

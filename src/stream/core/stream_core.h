@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/obj.h"
+#include "base/opts.h"
 #include "driver/driver.h"
 #include "driver/deferred.h"
 
@@ -108,10 +109,6 @@ cj_status cji_rejected(void *obj, const cj_device *dev, CUresult r, const char *
 
 /* The same for a call given to a stream. */
 cj_status cji_stream_rejected(cj_stream *s, CUresult r, const char *call, const char *cu_call);
-
-/* Copies the caller's options over the defaults in `out`, whose struct has `known` bytes.  False, and a record in `into`, where their size is none or
- * something is set that this version does not know. */
-bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type);
 
 enum { CJI_DEFERRED_STEP = 8 }; /* waiting releases looked at by a call that may do some */
 

@@ -1,23 +1,5 @@
-/* What the driver refused, in words, and what that does to a capture; options of callers. */
-#include <string.h>
-
+/* What the driver refused, in words, and what that does to a capture. */
 #include "stream/core/stream_core.h"
-
-bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const char *call, const char *type)
-{
-    size_t size;
-    if (!opts) return true;
-    memcpy(&size, opts, sizeof size);
-    bool fits = size >= sizeof size && size <= 4096;
-    for (size_t i = known; fits && i < size; i++) fits = !((const char *)opts)[i];
-    if (!fits) {
-        cji_fail(into, CJ_EINVAL, call, "the size field of %s is %zu, wants %zu: fill the options with %s_defaults first", type, size,
-                 known, type);
-        return false;
-    }
-    memcpy(out, opts, size < known ? size : known);
-    return true;
-}
 
 cj_status cji_stream_failed(cj_stream *s, cj_status st)
 {
