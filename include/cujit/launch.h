@@ -95,7 +95,8 @@ static inline cj_arg cj_arg_bytes(const void *p, size_t bytes)
 /* Launches `k` on `s` with `count` arguments.  They are checked and their values copied, so `args` may change at once.  Returns at once; done when
  * the stream reaches it.  Any thread.  cuLaunchKernel; cuLaunchKernelEx, CUDA 11.6, for a cluster or a cooperative launch.
  * Errors, left in `s`: CJ_EINVAL for an argument that does not fit its parameter, a wrong number of arguments, a size that the device cannot
- * launch (the message says which limit and by how much); CJ_EHANDLE; CJ_ENOTSUP for a cluster on an older driver or device; CJ_EDRIVER. */
+ * launch (the message says which limit and by how much), or 0 bytes of dynamic shared memory for a kernel that uses it; CJ_EHANDLE;
+ * CJ_ENOTSUP for a cluster on an older driver or device; CJ_EDRIVER. */
 CJ_API cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
 
 static inline cj_arg cji_arg_self(cj_arg a) { return a; }

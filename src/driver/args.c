@@ -238,6 +238,9 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     if (d->shared > (uint32_t)k->info.shared_dynamic)
         return cji_fail(into, CJ_EINVAL, call, "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones",
                         k->name, d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic, k->info.shared);
+    if (!d->shared && k->dynamic_shared)
+        return cji_fail(into, CJ_EINVAL, call, "%s uses the dynamic shared variable %s, and the launch gives it 0 bytes: write cj_dims_shared(dims, bytes)", k->name,
+                        k->dynamic_shared);
     for (size_t i = 0; i < sizeof d->reserved / sizeof *d->reserved; i++)
         if (d->reserved[i])
             return cji_fail(into, CJ_EINVAL, call, "%s: reserved[%zu] of the dimensions is %u, wants 0: begin with cj_grid() or { 0 }", k->name, i,

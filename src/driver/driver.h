@@ -7,7 +7,7 @@
  *   deferred.c  releases that wait (deferred.h)
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
  *   module.c    loading; one compile and one load for a builder and a device
- *   kernel.c    cj_kernel: function, parameters; entry.c: parameters out of PTX text
+ *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
  *   args.c      arguments against parameters, dimensions against limits
  *   layer.c       tracing and fault injection: a driver over a driver
  *
@@ -25,6 +25,7 @@
 #include "base/obj.h"
 #include "cuda/table.h"
 #include "driver/deferred.h"
+#include "ptx/entries.h"
 
 /* ---- Driver ------------------------------------------------------------------------------------------------------ */
 
@@ -131,14 +132,15 @@ struct cj_image {
     void *data;
     size_t bytes;
     cji_text log;
-    cji_text heads;    /* cji_entry_heads() of the PTX it was compiled from: where kernels' parameters come from; empty for kept bytes */
+    cji_entries *entries;      /* of the PTX that it was compiled from; NULL for kept bytes */
 };
 
 struct cj_module {
     cji_obj obj;
     cj_device *dev;
     CUmodule raw;
-    cji_text log, heads;
+    cji_text log;
+    cji_entries *entries;      /* shared with its image; NULL: not known */
     uint64_t builder;          /* serial of the builder, 0: none */
     cj_compile_opts compile;   /* how it was compiled, normalised */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
@@ -168,8 +170,9 @@ struct cj_kernel {
     CUfunction fn;
     char *name;
     int nparam;                  /* -1: not known, arguments go as they are */
-    cji_param *param;
-    cji_arena names;
+    size_t nparam_room;          /* of param[] */
+    cji_param *param;            /* names belong to the module's entries */
+    const char *dynamic_shared;  /* as in cji_entry; belongs to the module's entries */
     cj_kernel_info info;
     atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
     cji_text log;                /* of a failed kernel: its module's log */

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "driver/driver.h"
-#include "driver/entry.h"
 #include "driver/image.h"
 #include "driver/jit.h"
 #include "ptx/ptx.h"
@@ -25,9 +24,13 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, con
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, o, &img->data, &img->bytes, &img->log, call);
     cji_ctx_leave(img->dev, &ctx);
-    if (status != CJ_OK) return status;
-    cji_entry_heads(text, &img->heads);
-    return img->heads.failed ? cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters") : CJ_OK;
+    return status;
+}
+
+static cj_status take_entries(cj_image *img, cji_entries *entries, const char *call)
+{
+    img->entries = entries;
+    return entries ? CJ_OK : cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters");
 }
 
 cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call)
@@ -44,7 +47,7 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, 
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
     else status = compile_text(img, cji_text_str(&text), text.n, o, call);
     cji_text_free(&text);
-    return status;
+    return status == CJ_OK ? take_entries(img, cji_entries_of(m), call) : status;
 }
 
 cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts)
@@ -70,6 +73,7 @@ cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile
     if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "the text is NULL");
     if (status == CJ_OK) status = cji_compile_take(&o, opts, img, call);
     if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), &o, call);
+    if (status == CJ_OK) status = take_entries(img, cji_entries_read(ptx, strlen(ptx)), call);
     if (status != CJ_OK) cji_obj_set_failed(img);
     return img;
 }
@@ -108,7 +112,7 @@ void cj_image_free(cj_image *img)
     if (!cji_check_free(img, CJI_TAG_IMAGE, "cj_image_free") || !cji_obj_release(img)) return;
     cji_free(img->data, img->bytes);
     cji_text_free(&img->log);
-    cji_text_free(&img->heads);
+    cji_entries_release(img->entries);
     if (img->dev) cji_device_drop(img->dev);
     cji_obj_delete(img, sizeof *img);
 }

@@ -4,19 +4,37 @@
 
 #include "driver/args.h"
 #include "driver/driver.h"
-#include "driver/entry.h"
 
 /* -- What it is ------------------------------------------------------------------------------------------------------------ */
 
-/* Where there is no text: offsets and sizes as the driver tells them (12.4). */
+static bool alloc_params(cj_kernel *k, size_t n)
+{
+    if (!n) return true;
+    k->param = cji_zalloc(n * sizeof *k->param);
+    k->nparam_room = n;
+    return k->param != NULL;
+}
+
+static bool params_from_entry(cj_kernel *k, const cji_entry *e)
+{
+    if (!alloc_params(k, e->nparam)) return false;
+    for (uint32_t i = 0; i < e->nparam; i++) {
+        const cji_entry_param *p = &e->param[i];
+        k->param[i] = (cji_param){ .name = p->name, .offset = p->offset, .bytes = p->bytes, .type = p->type, .pointer = p->pointer };
+    }
+    k->nparam = (int)e->nparam;
+    k->dynamic_shared = e->dynamic_shared;
+    return true;
+}
+
+/* Where there is no text: offsets and sizes as the driver reports them (12.4). */
 static bool params_from_driver(cj_kernel *k)
 {
     const cji_cu *cu = &k->dev->drv->cu;
     size_t offset = 0, bytes = 0, n = 0;
     if (k->dev->drv->missing[CJI_CU_ID_cuFuncGetParamInfo]) return true;
     while (n < 4096 && cu->cuFuncGetParamInfo(k->fn, n, &offset, &bytes) == CUDA_SUCCESS) n++;
-    k->param = cji_arena_alloc(&k->names, (n ? n : 1) * sizeof *k->param);
-    if (!k->param) return false;
+    if (!alloc_params(k, n)) return false;
     for (size_t i = 0; i < n; i++) {
         if (cu->cuFuncGetParamInfo(k->fn, i, &offset, &bytes) != CUDA_SUCCESS) return true;
         k->param[i] = (cji_param){ .name = "", .offset = (uint32_t)offset, .bytes = (uint32_t)bytes, .type = CJ_VOID };
@@ -63,13 +81,14 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
         if (r == CUDA_SUCCESS) {
             cu->cuFuncLoad(k->fn); /* now, not at the first launch, which it could block (12.4; older drivers load it below) */
             read_function(k);
-            ok = cji_entry_params(k, k->mod->heads.p ? k->mod->heads.p : "", name) && (k->nparam >= 0 || params_from_driver(k));
+            const cji_entry *e = cji_entries_find(k->mod->entries, name);
+            ok = e ? params_from_entry(k, e) : params_from_driver(k);
         }
     }
     cji_calm_end(&k->dev->queue, &calm);
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
-    cji_entry_names(k->mod->heads.p ? k->mod->heads.p : "", names, sizeof names);
+    cji_entries_names(k->mod->entries, names, sizeof names);
     return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction", call, "%s: the module has no kernel \"%.80s\"%s%s",
                           call, name, *names ? "; it has " : "", names);
 }
@@ -112,7 +131,7 @@ cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_
 void cji_kernel_drop(cj_kernel *k)
 {
     if (!cji_obj_release(k)) return;
-    cji_arena_free(&k->names);
+    cji_free(k->param, k->nparam_room * sizeof *k->param);
     cji_text_free(&k->log);
     cji_strfree(k->name);
     if (k->mod) cji_module_drop(k->mod);

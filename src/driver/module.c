@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "driver/driver.h"
-#include "driver/entry.h"
 #include "driver/image.h"
 #include "driver/jit.h"
 
@@ -39,19 +38,19 @@ static cj_status load_data(cj_module *mod, const void *data, const char *call)
     }
 }
 
-/* Takes log and heads over from an image and loads it. */
+/* Takes log and entries over from an image and loads it. */
 static cj_status load_image(cj_module *mod, const cj_image *img, const char *call)
 {
     cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
-    cji_text_put(&mod->heads, img->heads.p ? img->heads.p : "", img->heads.n);
-    if (mod->log.failed || mod->heads.failed) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the module's log");
+    mod->entries = cji_entries_retain(img->entries);
+    if (mod->log.failed) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the module's log");
     return load_data(mod, img->data, call);
 }
 
 static void module_discard(cj_module *mod)
 {
     cji_text_free(&mod->log);
-    cji_text_free(&mod->heads);
+    cji_entries_release(mod->entries);
     if (mod->dev) cji_device_drop(mod->dev);
     cji_obj_delete(mod, sizeof *mod);
 }
@@ -188,8 +187,8 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile
     if (status == CJ_OK && !ptx) status = cji_fail(mod, CJ_EINVAL, call, "the text is NULL");
     if (status == CJ_OK) status = cji_compile_take(&mod->compile, opts, mod, call);
     if (status == CJ_OK) {
-        cji_entry_heads(ptx, &mod->heads);
-        if (mod->heads.failed) status = cji_fail(mod, CJ_ENOMEM, call, "no memory for the kernels' parameters");
+        mod->entries = cji_entries_read(ptx, strlen(ptx));
+        if (!mod->entries) status = cji_fail(mod, CJ_ENOMEM, call, "no memory for the kernels' parameters");
         bool again = status == CJ_OK;
         for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8) status = load_text_once(mod, ptx, log_size, &again, call);
     }
@@ -202,7 +201,7 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile
 static void module_free(cj_module *mod)
 {
     cji_text_free(&mod->log);
-    cji_text_free(&mod->heads);
+    cji_entries_release(mod->entries);
     cji_obj_delete(mod, sizeof *mod);
 }
 

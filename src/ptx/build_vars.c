@@ -129,7 +129,7 @@ static bool parameters_fit(cj_fn *f, const char *call)
     uint64_t bytes = 0;
     for (size_t i = 0; i < f->nparam; i++) {
         const cji_var *v = f->m->var[f->param[i]];
-        uint64_t align = v->align ? v->align : cji_type_bits(v->type) / 8;
+        uint64_t align = cji_var_alignment(v);
         bytes = (bytes + align - 1) / align * align + v->bytes;
     }
     if (bytes <= FEW) return true;

@@ -207,6 +207,12 @@ bool cji_isa_get(uint32_t form, cji_isa_form *out)
     return true;
 }
 
+bool cji_isa_word_is(uint16_t word, const char *s, size_t len)
+{
+    const char *text = cji_isa_text + cji_isa_word_at[word];
+    return len == (size_t)(cji_isa_word_at[word + 1] - cji_isa_word_at[word]) && !memcmp(text, s, len);
+}
+
 bool cji_isa_has(const cji_isa_form *f, uint16_t word)
 {
     for (uint32_t i = 0; i < f->nwords; i++)

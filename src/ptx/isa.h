@@ -119,6 +119,9 @@ cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t si
 /* Does the form's spelling hold that word? */
 bool cji_isa_has(const cji_isa_form *f, uint16_t word);
 
+/* Is the text that word, CJI_W_*? */
+bool cji_isa_word_is(uint16_t word, const char *s, size_t len);
+
 /* ---- Targets and versions ---- */
 typedef uint64_t cji_targets;                                   /* a set of targets: bit i is cji_target_name(i) */
 uint32_t cji_target_count(void);                                /* known .target names, sm_20 .. sm_121f, in order of first use */

@@ -5,6 +5,7 @@
  *   parse_decl.c    registers and variables      parse_init.c    initial values
  *   parse_fn.c      heads of functions           parse_body.c    statements
  *   parse_ins.c     instructions and operands    parse_line.c    .file, .loc, .section, .pragma
+ *   parse_heads.c   all this without bodies
  *
  * Everything returns false as soon as something failed; the failure is kept by the module.  What a line says is checked where it stands, by the same
  * functions that serve the builder, so a message names the line.  Time is linear in the text, and no recursion follows it but that of constant
@@ -187,6 +188,10 @@ static unsigned parse_linkage(cji_directive d)
 
 static bool parse_unkept(cji_parser *p)
 {
+    if (p->heads) {
+        while (p->x.kind != ';' && p->x.kind != CJI_TOK_END && p->x.kind != CJI_TOK_BAD) cji_lex_next(&p->x);
+        return p->unsure = true, cji_parse_maybe(p, ';');
+    }
     return cji_parse_fail(p, CJ_EUNKNOWN, "%.*s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
 }
 
@@ -209,7 +214,7 @@ static bool parse_declaration(cji_parser *p, cji_directive d)
     }
 }
 
-static bool parse_top(cji_parser *p)
+bool cji_parse_top(cji_parser *p)
 {
     cji_directive d = cji_parse_directive(p);
     p->line = p->x.tok_line;
@@ -233,11 +238,17 @@ static bool parse_all(cji_parser *p)
     p->line = p->x.tok_line;
     if (cji_parse_directive(p) == CJI_D_ADDRESS_SIZE && !parse_address_size(p)) return false;
     while (p->x.kind != CJI_TOK_END)
-        if (!parse_top(p)) return false;
+        if (!cji_parse_top(p)) return false;
     return true;
 }
 
-static void parse_release(cji_parser *p)
+void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes)
+{
+    *p = (cji_parser){ .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
+    cji_lex_init(&p->x, text, bytes);
+}
+
+void cji_parse_release(cji_parser *p)
 {
     cji_map_free(&p->names);
     cji_free(p->name, p->cname * sizeof *p->name);
@@ -280,8 +291,8 @@ cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
         return m;
     }
     if (!name || !*name) name = "ptx";
-    cji_parser p = { .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
-    cji_lex_init(&p.x, text, bytes);
+    cji_parser p;
+    cji_parse_begin(&p, m, text, bytes);
     p.has_loc = parse_has_loc(text, bytes);
     if (cji_parse_scan_files(&p)) {
         size_t theirs = m->files.n;
@@ -290,6 +301,6 @@ cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
         if (p.file >= theirs && (p.has_loc || !parse_has_code(m))) m->own_file = p.file;
     }
     m->loc = 0;
-    parse_release(&p);
+    cji_parse_release(&p);
     return m;
 }

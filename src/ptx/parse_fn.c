@@ -219,7 +219,7 @@ static bool fn_body(cji_parser *p, cj_fn *f)
     if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_ptx_name(p->m, f->name));
     f->body = f->as_is = 1;
     f->place = p->m->nplace++;
-    return cji_parse_body(p);
+    return p->heads ? cji_parse_skip_body(p) : cji_parse_body(p);
 }
 
 /* A declaration's ';'. */

@@ -74,6 +74,8 @@ typedef struct cji_parser {
     size_t regs_left;                            /* how many registers may still be declared: bounds the memory a text can ask for */
     uint64_t init_left;                          /* bytes that initialised variables may still have; likewise */
     bool nested;                                 /* inside the braces of an operand */
+    bool heads;                                  /* bodies are skipped; CJI_INS_MENTION records say what is in them */
+    bool unsure;                                 /* ... and one hides a name of the module: what the others mention is not known */
     bool has_loc;                                /* the text has .loc: only they give source lines */
     uint32_t loc;                                /* the latest .loc, as cji_ptx_loc() */
     cji_map srcmap;                              /* numbers of .file directives, 8 bytes each ... */
@@ -92,6 +94,16 @@ bool cji_parse_maybe(cji_parser *p, uint8_t kind);                 /* takes it i
 cji_directive cji_parse_directive(const cji_parser *p);            /* the current .word; CJI_D_NONE: no directive */
 bool cji_parse_grow(cji_parser *p, void *array, size_t *cap, size_t need, size_t each);
 bool cji_parse_push(cji_parser *p, uint32_t word);                 /* onto word[] */
+
+bool cji_parse_top(cji_parser *p);                                 /* one directive, variable or function of the module */
+void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes); /* in front of the first token */
+void cji_parse_release(cji_parser *p);
+
+/* ---- parse_heads.c ---- */
+/* Reads the heads of a text into `m`, which is fresh and only good for cji_entries: no body has instructions, and nothing checks them.  False where the text
+ * cannot be read: `m` has what was read before. */
+bool cji_parse_heads(cj_ptx *m, const char *text, size_t bytes);
+bool cji_parse_skip_body(cji_parser *p);                           /* as cji_parse_body */
 
 /* ---- parse_const.c ---- */
 bool cji_parse_const(cji_parser *p, cji_const *out);

@@ -66,7 +66,8 @@ enum {
     CJI_INS_PSEUDO = 0xffffff00u,   /* everything from here on */
     CJI_INS_LABEL = 0xffffff00u,    /* opnd[0]: LABEL word; placed here */
     CJI_INS_TARGETS = 0xffffff01u,  /* opnd[0]: TARGETS word; declared here (.branchtargets, .calltargets, .callprototype) */
-    CJI_INS_PRAGMA = 0xffffff02u    /* opnd[0]: index of the name (m->names) of its text, without quotes */
+    CJI_INS_PRAGMA = 0xffffff02u,   /* opnd[0]: index of the name (m->names) of its text, without quotes */
+    CJI_INS_MENTION = 0xffffff03u   /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a call */
 };
 
 /* A form as the module keeps it: decoded once. */
@@ -165,6 +166,13 @@ typedef struct cji_var {
     uint64_t ninit;      /* of these, how many were given: a multiple of the element's size */
     const cji_reloc *reloc;
 } cji_var;
+
+/* A variable's or parameter's alignment in bytes: what .align says (behind .ptr it is that of the memory pointed to), else its type's. */
+static inline uint32_t cji_var_alignment(const cji_var *v)
+{
+    if (v->align && !(v->flags & CJI_VAR_PTR)) return v->align;
+    return v->opaque ? 8 : cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1u);
+}
 
 /* ---- Functions --------------------------------------------------------------------------------------------------- */
 

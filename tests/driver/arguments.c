@@ -80,6 +80,38 @@ static const struct { const char *name; cj_dims d; cj_status want; const char *s
     { "a cooperative launch", { { 2, 1, 1 }, { 32, 1, 1 }, { 0 }, 0, 1, { 0 } }, CJ_ENOTSUP, "no cooperative launches" },
 };
 
+/* 0 bytes of dynamic shared memory, for a kernel that uses it: known from a builder and from a text, not from kept bytes. */
+static void no_dynamic_shared(cj_device *dev)
+{
+    static const char uses[] = ".version 7.0\n.target sm_70\n.address_size 64\n.extern .shared .b8 tile[];\n"
+                               ".entry k() { .reg .u32 %r; mov.u32 %r, tile; ret; }\n.entry none() { ret; }\n";
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "k"), *g = cj_ptx_kernel(m, "none"), *takes = cj_ptx_func(m, "takes");
+    cj_set(takes, cj_shared_dynamic(takes, "tile", CJ_F32, 0), cj_imm(takes, 0), cj_imm(takes, 1));
+    cj_shared_dynamic(g, "tile", CJ_F32, 0);
+    cj_call_n(f, takes, NULL, 0);
+    cj_image *kept = cj_image_from(dev, "kept", 5);
+    struct { const char *from; cj_module *mod; bool known; } rows[] = {
+        { "a builder", cj_module_load(dev, m, NULL), true }, { "a text", cj_module_load_text(dev, uses, NULL), true }, { "kept bytes", cj_module_load_image(dev, kept), false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cj_module *mod = rows[i].mod;
+        cj_kernel *k = cj_module_kernel(mod, "k"), *none = cj_module_kernel(mod, "none");
+        cj_dims bare = cj_grid(1, 32), some = cj_dims_shared(bare, 4);
+        tap_is_int(cji_dims_check(mod, k, &some, "cj_launch"), CJ_OK, "%s: some bytes of dynamic shared memory", rows[i].from);
+        tap_is_int(cji_dims_check(mod, none, &bare, "cj_launch"), CJ_OK, "%s: none, where it is only declared", rows[i].from);
+        tap_is_int(cji_dims_check(mod, k, &bare, "cj_launch"), rows[i].known ? CJ_EINVAL : CJ_OK, "%s: none, where it is used", rows[i].from);
+        tap_is_str(cj_error_of(mod)->message,
+                   rows[i].known ? "cj_launch: k uses the dynamic shared variable tile, and the launch gives it 0 bytes: write cj_dims_shared(dims, bytes)" : "",
+                   "%s: message", rows[i].from);
+        cj_kernel_free(k);
+        cj_kernel_free(none);
+        cj_module_free(mod);
+    }
+    cj_image_free(kept);
+    cj_ptx_free(m);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -137,6 +169,7 @@ int main(void)
     cj_kernel_free(none);
     cj_kernel_free(empty);
     cj_module_free(mod);
+    no_dynamic_shared(dev);
     cj_device_close(dev);
     cj_driver_close(drv);
     tap_is_int(lib.modules, 0, "nothing is left");

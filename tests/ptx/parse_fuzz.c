@@ -4,6 +4,7 @@
 #include <cujit/parse.h>
 
 #include "../tap.h"
+#include "ptx/entries.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,23 @@ static bool fuzz_prints(cj_ptx *m)
     return fine;
 }
 
+/* The heads alone say of an accepted text what the whole text says. */
+static bool fuzz_heads_agree(const cj_ptx *m, const char *text, size_t n, bool accepted)
+{
+    cji_entries *heads = cji_entries_read(text, n), *whole = accepted ? cji_entries_of(m) : NULL;
+    bool same = heads && (!accepted || (whole && heads->n == whole->n));
+    for (size_t i = 0; accepted && same && i < whole->n; i++) {
+        const cji_entry *a = &heads->entry[i], *b = cji_entries_find(whole, a->name);
+        same = b && a->nparam == b->nparam && (!heads->whole || !a->dynamic_shared == !b->dynamic_shared);
+        for (uint32_t k = 0; same && k < a->nparam; k++)
+            same = !strcmp(a->param[k].name, b->param[k].name) && a->param[k].offset == b->param[k].offset && a->param[k].bytes == b->param[k].bytes;
+    }
+    if (!same) tap_diag("its heads are read in another way");
+    cji_entries_release(heads);
+    cji_entries_release(whole);
+    return same;
+}
+
 /* Accepted, or refused as it should be. */
 static bool fuzz_is_fine(const char *text, size_t n, size_t *accepted)
 {
@@ -101,6 +119,7 @@ static bool fuzz_is_fine(const char *text, size_t n, size_t *accepted)
         fine = !strncmp(e->message, "fuzz:", 5) && e->line >= 1 && e->line <= (int32_t)lines && strlen(e->message) > 12;
     if (!fine) tap_diag("%s: %s", cj_status_name(e->status), e->message);
     if (e->status == CJ_OK) fine = fuzz_prints(m);
+    fine = fuzz_heads_agree(m, text, n, e->status == CJ_OK) && fine;
     cj_ptx_free(m);
     return fine;
 }

@@ -2,6 +2,7 @@
 #include <cujit/parse.h>
 
 #include "base/mem.h"
+#include "ptx/entries.h"
 
 #include "../tap.h"
 
@@ -46,7 +47,20 @@ int main(void)
             leaks += nomem_live != 0;
             if (!reached) break;
         }
+        size_t unread = 0, read = 0;
+        for (size_t step = tap_is_slow() ? 17 : 1, at = 1;; at += step) {
+            nomem_live = nomem_count = 0;
+            nomem_fail_at = at;
+            cji_entries *e = cji_entries_read(text, bytes);
+            bool reached = nomem_count >= at;
+            unread += !e;
+            read += e && reached;
+            cji_entries_release(e);
+            leaks += nomem_live != 0;
+            if (!reached) break;
+        }
         cji_set_hook(NULL, NULL);
+        tap_ok(unread > 0 && !read, "%s: no list of kernels at each of %zu failed allocations", nomem_samples[i], unread);
         tap_ok(failures > 0 && !others && !late, "%s: each of %zu failed allocations is CJ_ENOMEM", nomem_samples[i], failures);
         tap_is_uint(silent, 0, "%s: and has a message", nomem_samples[i]);
         tap_is_uint(leaks, 0, "%s: and leaks nothing", nomem_samples[i]);

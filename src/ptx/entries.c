@@ -1,0 +1,108 @@
+/* The list of a module's kernels. */
+#include "ptx/entries.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/process.h"
+#include "ptx/parser.h"
+
+/* ---- Making ------------------------------------------------------------------------------------------------------ */
+
+static const char *entry_name(cji_entries *e, const cj_ptx *m, uint32_t name)
+{
+    return cji_arena_strndup(&e->arena, cji_ptx_name(m, name), cji_ptx_name_len(m, name));
+}
+
+/* A parameter behind `offset` bytes of others. */
+static bool entry_param(cji_entries *e, const cj_ptx *m, const cji_var *v, uint64_t offset, cji_entry_param *p)
+{
+    uint64_t align = cji_var_alignment(v), at = (offset + align - 1) / align * align;
+    *p = (cji_entry_param){ .name = entry_name(e, m, v->name), .offset = (uint32_t)at, .bytes = (uint32_t)v->bytes,
+                            .type = v->bytes * 8 == cji_type_bits(v->type) ? v->type : CJ_B8, .pointer = (v->flags & CJI_VAR_PTR) != 0 };
+    return p->name != NULL;
+}
+
+static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t use)
+{
+    cji_entry_param *param = cji_arena_alloc(&e->arena, (f->nparam ? f->nparam : 1) * sizeof *param);
+    cji_entry *k = &e->entry[e->n];
+    if (!param) return false;
+    *k = (cji_entry){ .name = entry_name(e, m, f->name), .param = param, .nparam = (uint32_t)f->nparam };
+    if (use) k->dynamic_shared = entry_name(e, m, m->var[use - 1]->name);
+    if (!k->name || (use && !k->dynamic_shared)) return false;
+    for (size_t i = 0; i < f->nparam; i++)
+        if (!entry_param(e, m, m->var[f->param[i]], i ? param[i - 1].offset + (uint64_t)param[i - 1].bytes : 0, &param[i])) return false;
+    e->n++;
+    return true;
+}
+
+static bool fill_entries(cji_entries *e, const cj_ptx *m)
+{
+    size_t bytes = (m->nfn + 1) * sizeof(uint32_t);
+    uint32_t *use = cji_zalloc(bytes);
+    e->entry = cji_arena_alloc(&e->arena, (m->nfn ? m->nfn : 1) * sizeof *e->entry);
+    bool fine = use && e->entry && (!e->whole || cji_shared_uses(m, use));
+    for (size_t i = 0; fine && i < m->nfn; i++)
+        if (m->fn[i]->kernel && m->fn[i]->body) fine = add_entry(e, m, m->fn[i], use[i]);
+    cji_free(use, bytes);
+    return fine;
+}
+
+static cji_entries *new_entries(const cj_ptx *m, bool whole)
+{
+    cji_entries *e = cji_zalloc(sizeof *e);
+    if (!e) return NULL;
+    atomic_init(&e->refs, 1);
+    e->whole = whole;
+    if (fill_entries(e, m)) return e;
+    cji_entries_release(e);
+    return NULL;
+}
+
+cji_entries *cji_entries_of(const cj_ptx *m) { return new_entries(m, true); }
+
+cji_entries *cji_entries_read(const char *text, size_t bytes)
+{
+    const cj_error latest = cji_thread()->last; /* a text that cannot be read is nobody's failure here */
+    cji_entries *e = NULL;
+    cj_ptx *m = cj_ptx_create();
+    if (!cji_obj_failed(m)) {
+        bool whole = cji_parse_heads(m, text, bytes);
+        if (cj_ptx_status(m) != CJ_ENOMEM) e = new_entries(m, whole);
+    }
+    cj_ptx_free(m);
+    cji_thread()->last = latest;
+    return e;
+}
+
+void cji_entries_release(cji_entries *e)
+{
+    if (!e || atomic_fetch_sub(&e->refs, 1) != 1) return;
+    cji_arena_free(&e->arena);
+    cji_free(e, sizeof *e);
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
+
+const cji_entry *cji_entries_find(const cji_entries *e, const char *name)
+{
+    for (size_t i = 0; e && i < e->n; i++)
+        if (!strcmp(e->entry[i].name, name)) return &e->entry[i];
+    return NULL;
+}
+
+void cji_entries_names(const cji_entries *e, char *out, size_t size)
+{
+    size_t at = 0;
+    *out = 0;
+    for (size_t i = 0; e && i < e->n; i++) {
+        int n = snprintf(out + at, size - at, "%s%s", at ? ", " : "", e->entry[i].name);
+        if (n < 0 || (size_t)n + 8 >= size - at) {
+            snprintf(out + at, size - at, "%s", at ? ", ..." : "...");
+            return;
+        }
+        at += (size_t)n;
+    }
+    if (e && e->n && !e->whole) snprintf(out + at, size - at, ", ...");
+}

@@ -1,0 +1,63 @@
+/* What a launch must know of a module's kernels: their parameters, and whether they use dynamic shared memory.
+ *
+ * A list is made from the builder's module, or from text by the reader's parser of heads, which skips bodies.  It never changes and
+ * outlives both; images, modules and kernels share it by reference. */
+#ifndef CJI_ENTRIES_H
+#define CJI_ENTRIES_H
+
+#ifndef CJ_NO_SOURCE_LINES
+#define CJ_NO_SOURCE_LINES
+#endif
+#include <cujit/ptx.h>
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+
+typedef struct cji_entry_param {
+    const char *name;
+    uint32_t offset, bytes;
+    uint8_t type;                 /* cj_type; CJ_B8 with bytes > 1: a structure */
+    uint8_t pointer;              /* declared with .ptr */
+} cji_entry_param;
+
+typedef struct cji_entry {
+    const char *name;
+    const cji_entry_param *param;
+    uint32_t nparam;
+    const char *dynamic_shared;   /* a dynamic shared variable that an instruction of the kernel, or of a .func that it can reach, uses;
+                                     NULL: there is none, or it is not known */
+} cji_entry;
+
+typedef struct cji_entries {
+    atomic_uint refs;
+    bool whole;                   /* false: the text could not be read to its end; what is in the list holds, and uses are not known */
+    size_t n;
+    cji_entry *entry;
+    cji_arena arena;
+} cji_entries;
+
+/* The kernels that a finished module defines.  Owned by the caller, free with cji_entries_release.  NULL without memory. */
+cji_entries *cji_entries_of(const cj_ptx *m);
+
+/* The same for any PTX text.  Records no failure: kernels behind what cannot be read are left out. */
+cji_entries *cji_entries_read(const char *text, size_t bytes);
+
+static inline cji_entries *cji_entries_retain(cji_entries *e)
+{
+    if (e) atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return e;
+}
+void cji_entries_release(cji_entries *e);   /* may be NULL */
+
+/* NULL: there is no kernel of that name in the list.  `e` may be NULL. */
+const cji_entry *cji_entries_find(const cji_entries *e, const char *name);
+
+/* The names of all kernels, separated by ", ", for a message; cut with "..." where they do not fit. */
+void cji_entries_names(const cji_entries *e, char *out, size_t size);
+
+/* use[i]: index plus 1 in m->var[] of a dynamic shared variable that m->fn[i], or a function that it can reach, uses in an instruction; 0: none.
+ * A call through a register can reach each function whose address is taken.  `use` has m->nfn + 1 zeros.  False without memory. */
+bool cji_shared_uses(const cj_ptx *m, uint32_t *use);
+
+#endif
