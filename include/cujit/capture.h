@@ -1,4 +1,29 @@
-/* cujit/capture.h - work of streams captured as a graph. */
+/* cujit/capture.h - turns the work of streams into a graph.
+ *
+ *     cj_capture_begin(s, CJ_CAPTURE_THREAD);
+ *         ... work enqueued on s and on forked streams ...
+ *     cj_graph *g = cj_capture_end(s);
+ *     cj_graph_exec *x = cj_graph_instantiate(g, NULL);       graph_exec.h
+ *     cj_graph_launch(s, x);
+ *
+ * Between begin and end the stream runs nothing: each call adds a node to the graph.  A stream
+ * joins the capture by cj_stream_fork, or by waiting for an event that was recorded in the capture.
+ * The capture's dependencies (its frontier) are the nodes that the next node will depend on.
+ *
+ * Lifetime.  The graph keeps alive what its nodes use: kernels, events, and device memory that the
+ * capture sees as an argument.  cj_stream_use adds memory that it cannot see.  cj_free and the free
+ * calls of kernels and events take effect when the last graph and exec that use the object are gone
+ * and their launches have completed.  Host memory of copies and host functions is the caller's.
+ *
+ * Threads.  Any thread.  A capture ends on the thread that began it, unless it is relaxed.
+ *
+ * Errors.  If a call inside a capture fails, the graph would lack a node: cj_capture_end then fails
+ * with that call's error.
+ *
+ * Captures by others.  A capture that other code begins on a raw handle works too, but keeps
+ * nothing alive.  cj_stream_sync and cj_stream_query of such a stream invalidate that capture, as
+ * the driver does.
+ */
 #ifndef CUJIT_CAPTURE_H
 #define CUJIT_CAPTURE_H
 
@@ -8,52 +33,68 @@
 extern "C" {
 #endif
 
-/* ---- Capture ----------------------------------------------------------------------------------------------------- */
-
-/* Which unsafe calls of the driver (allocating, synchronising, asking) break the capture while it is open.  Those that cujit makes break none in any mode, from any
- * thread; cj_device_sync alone would, and is refused. */
+/* Which unsafe driver calls of other code (allocate, synchronise, query) invalidate the capture
+ * while it is open.  Calls of cujit never do, in any mode, from any thread.  cj_device_sync, which
+ * would, fails with CJ_ESTATE. */
 typedef enum cj_capture_mode {
     CJ_CAPTURE_GLOBAL = 0, /* those of any thread */
-    CJ_CAPTURE_THREAD = 1, /* those of this thread */
+    CJ_CAPTURE_THREAD = 1, /* those of the capturing thread */
     CJ_CAPTURE_RELAXED = 2 /* none; the capture may end on another thread */
 } cj_capture_mode;
 
 typedef struct cj_capture_opts {
     size_t size;           /* sizeof(cj_capture_opts) */
     int32_t mode;          /* a cj_capture_mode */
-    int32_t join;          /* 1: the end joins the streams that are still forked; 0: it fails with CJ_ESTATE then */
-    cj_graph *into;        /* NULL: a new graph.  Else the nodes go to this one or to a body (CUDA 12.3), of which nothing else may be asked meanwhile */
-    const cj_nodes *after; /* behind these nodes of `into` */
+    int32_t join;          /* 1: the end joins streams that are still forked; 0: it fails then */
+    cj_graph *into;        /* the graph or body that gets the nodes (CUDA 12.3); NULL: a new graph.
+                            * No other call may use it until the capture has ended */
+    const cj_nodes *after; /* nodes of `into` that the first captured nodes depend on */
 } cj_capture_opts;
 
 /* Fills `opts` with its size and the defaults: CJ_CAPTURE_GLOBAL, no join, a new graph. */
 CJ_API void cj_capture_defaults(cj_capture_opts *opts);
 
-/* Begins a capture.  Errors: CJ_EINVAL for a mode that is none, a graph of another device, nodes of another graph; CJ_ESTATE where the stream is being captured already, or is
- * the legacy default stream, or where `into` is being captured into; CJ_ENOTSUP for `into` before CUDA 12.3, CJ_ENOMEM and CJ_EDRIVER, which leave
- * `into` with a hole. */
+/* Begins a capture on `s`.  `opts`: May be NULL.
+ * Errors, left in `s`:
+ *   CJ_EINVAL: a wrong mode, a graph of another device, or nodes of another graph
+ *   CJ_ESTATE: `s` is capturing or is the legacy default stream, or `into` is captured into
+ *   CJ_ENOTSUP: `into` on a driver before CUDA 12.3; `into` is then incomplete
+ *   CJ_ENOMEM: host memory is exhausted; `into` is then incomplete
+ *   CJ_EDRIVER: the driver rejects the call; `into` is then incomplete
+ * cuStreamBeginCapture, CUDA 10.1; cuStreamBeginCaptureToGraph, CUDA 12.3. */
 CJ_API cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode);
-CJ_API cj_status cj_capture_begin_opts(cj_stream *s, const cj_capture_opts *opts); /* NULL: the defaults */
+CJ_API cj_status cj_capture_begin_opts(cj_stream *s, const cj_capture_opts *opts);
 
-/* Ends it, on the stream that began it, and on the same thread unless the mode is CJ_CAPTURE_RELAXED; the stream works normally again.
- * Never NULL; owned by the caller, free with cj_graph_free.  A capture into a graph gives that graph again, to be freed once more (a body is not).
- * Errors (the graph is a failed object, and the stream keeps the failure): CJ_ESTATE where `s` did not begin a capture, where a fork was not joined, where
- * something forbidden broke the capture; the first failure of a call given to a captured stream. */
+/* Ends the capture that was begun on `s` and returns its graph.  `s` and the streams that joined
+ * run work again, also after a failure.
+ * Never NULL.  Owned by the caller, free with cj_graph_free.  A capture into a graph returns that
+ * graph again, which then needs one more cj_graph_free; a body needs none.
+ * Errors, left in `s` and in the failed object that is returned:
+ *   CJ_ESTATE: no capture was begun on `s`, a forked stream is not joined, another thread began it,
+ *     or a forbidden call invalidated the capture
+ *   the first error of a call on a capturing stream
+ * cuStreamEndCapture. */
 CJ_API cj_graph *cj_capture_end(cj_stream *s);
 
-/* The same, and the graph remembers where the stream stood: cj_capture_resume goes on from there.  Meanwhile the stream works normally, and nodes may be added. */
+/* As cj_capture_end, and the graph remembers the capture's dependencies, so that cj_capture_resume
+ * can continue.  Meanwhile `s` runs work, and nodes may be added to the graph. */
 CJ_API cj_graph *cj_capture_pause(cj_stream *s);
 
-/* Goes on with a capture that was paused, in its mode, on any stream of its device; cj_capture_end or _pause then gives `g` again, to be freed once more.
- * cuStreamBeginCaptureToGraph, CUDA 12.3.  Errors, in `s`: CJ_ESTATE for a graph that is not paused, or as cj_capture_begin; CJ_ENOTSUP. */
+/* Continues a paused capture, in its mode, on any stream of its device.  cj_capture_end or
+ * cj_capture_pause then returns `g` again, which needs one more cj_graph_free.
+ * Errors, left in `s`: as cj_capture_begin, and
+ *   CJ_ESTATE: `g` is not paused
+ * cuStreamBeginCaptureToGraph, CUDA 12.3. */
 CJ_API cj_status cj_capture_resume(cj_stream *s, cj_graph *g);
 
-/* Whether what is given to `s` now becomes part of a graph. */
+/* True while `s` is capturing. */
 CJ_API bool cj_stream_is_capturing(const cj_stream *s);
 
 #ifdef __cplusplus
 }
 #endif
+
+/* ---- Option literal: CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1); C and C++20 ----------- */
 
 #ifndef __cplusplus
 #define CJ_CAPTURE(...) (&(const cj_capture_opts){ .size = sizeof(cj_capture_opts), __VA_ARGS__ })

@@ -1,22 +1,30 @@
-/* cujit/cujit.h - all of cujit: kernels built in memory, compiled by the driver, launched on streams.
+/* cujit/cujit.h - all of cujit: build kernels in memory, have the driver compile them, launch them.
  *
- *     cj_ptx  (ptx.h)                      PTX in memory
- *      +- cj_fn                            a kernel or function in it; cj_val: a value in that
- *     cj_driver  (driver.h)                libcuda, or the CPU device
- *      +- cj_device                        one GPU
- *          +- cj_image, cj_module          PTX compiled for it, and loaded on it
- *          |   +- cj_kernel                ready for cj_launch  (launch.h)
- *          +- cj_stream  (stream.h)        work in order; cj_event: a point in it
- *          |                                  more copies, managed memory: copy.h; cj_stream_barrier: a barrier over streams (stream_barrier.h)
- *          +- cj_graph, cj_graph_exec (graph.h)  work captured once, launched many times
+ *     cj_ptx (ptx.h) ................ a PTX module in memory
+ *       cj_fn ....................... a kernel or function in it; cj_val: a value in that function
+ *     cj_driver (driver.h) .......... libcuda, or the CPU device
+ *       cj_device ................... one GPU
+ *         cj_image, cj_module ....... PTX compiled for the device; code loaded on it
+ *           cj_kernel ............... ready for cj_launch (launch.h)
+ *         cj_dptr (memory.h) ........ device memory
+ *         cj_stream (stream.h) ...... a queue of work; cj_event: a point in it; copies: copy.h
+ *         cj_stream_barrier ......... a barrier over streams (stream_barrier.h)
+ *         cj_graph (graph.h) ........ work built once, or captured (capture.h)
+ *           cj_graph_exec ........... launched many times (graph_exec.h)
  *
- * The life of a kernel:
+ * A kernel is made and run in this order:
  *
- *     cj_ptx_create - cj_ptx_kernel - verbs - cj_kernel_load(dev, m, "name", NULL) - cj_launch(s, k, dims, arguments...) - cj_stream_sync(s)
+ *     cj_ptx_create, cj_ptx_kernel, verbs, cj_kernel_load, cj_launch, cj_stream_sync
  *
- * Whatever is created is released by its own free or close, in any order: each object keeps alive what it needs.  No constructor returns
- * NULL and no call needs checking at once: a failed object is accepted everywhere, and cj_ptx_status(), cj_stream_sync() and
- * cj_error_of(object) tell what failed first, in one sentence.  base.h says it in full.
+ * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
+ * what a program needs of operands, capture, graph, graph_exec, stream_barrier, parse, interpose.
+ *
+ * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
+ * alive what it needs.
+ *
+ * Errors.  A constructor never returns NULL.  When it fails it returns a failed object, which every
+ * call accepts.  cj_ptx_status, cj_stream_sync and cj_error_of(object) report what failed first, in
+ * one sentence.  base.h has the details.
  */
 #ifndef CUJIT_CUJIT_H
 #define CUJIT_CUJIT_H
@@ -25,8 +33,8 @@
 #include <cujit/ptx.h>
 #include <cujit/parse.h>
 #include <cujit/driver.h>
-#include <cujit/stream.h>
 #include <cujit/memory.h>
+#include <cujit/stream.h>
 #include <cujit/copy.h>
 #include <cujit/stream_barrier.h>
 #include <cujit/graph.h>

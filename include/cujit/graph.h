@@ -1,28 +1,28 @@
-/* cujit/graph.h - work captured or put together once, and launched many times.
+/* cujit/graph.h - graphs: work that is built or captured once and launched many times.
  *
- *     cj_capture_begin(s, mode) ... work given to s ... cj_capture_end(s) -> cj_graph -> cj_graph_exec -> cj_graph_launch(s, x)
- *     cj_graph_create(dev), cj_graph_kernel(g, after, k, dims, ...) ...   -> cj_graph -> cj_graph_exec -> cj_graph_launch(s, x)
+ *     cj_graph ............. nodes and dependencies; from cj_graph_create or cj_capture_end
+ *      +- cj_node .......... one operation; belongs to its graph
+ *      |   +- cj_graph ..... a body of a conditional node; belongs to the node
+ *     cj_graph_exec ........ an executable snapshot of a graph (graph_exec.h)
  *
- * Between begin and end nothing runs: what is given to the stream, and to streams drawn in by cj_stream_fork or by waiting on an event recorded
- * in the capture, becomes the graph's nodes.  Both ways mix: a capture can add to a graph, and nodes can be added to what was captured.
- * A cj_graph_exec is a snapshot of its graph, ready to launch; the graph may be changed or freed before it.
+ *     cj_graph *g = cj_graph_create(dev);
+ *     cj_node *a = cj_graph_kernel(g, NULL, k, dims, d);
+ *     cj_node *b = cj_graph_copy_to_host(g, CJ_NODES(a), h, d, bytes);
+ *     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+ *     cj_graph_launch(s, x);
  *
- *     cj_graph
- *      +- cj_node ......... one operation; belongs to its graph
- *      |   +- cj_graph .... what a conditional node runs: its bodies; belong to it
- *     cj_graph_exec ............. a snapshot that can be launched
- *     cj_graph_exec_cache ....... execs found again by key, updated where the shape is the same
+ * Building and capturing mix: a capture can add to a graph, and nodes can be added to a captured
+ * graph.  A graph may be changed or freed after it was instantiated: the exec is a snapshot.
  *
- * Lifetime.  Graph and exec keep alive what their nodes use: kernels, events, and device memory that the capture could see or a node names
- * (cj_stream_use names the rest); cj_free, cj_kernel_free and cj_event_free on these take effect when the last of them is gone and its
- * launches are done.  Host memory is the caller's.
+ * Lifetime.  A graph keeps alive the kernels, events and device memory that its nodes name.
+ * cj_free and the free calls of kernels and events take effect when the last graph and exec that
+ * use the object are gone and their launches have completed.  Host memory is the caller's: it must
+ * stay valid until the last launch has completed.
  *
- * A call that fails inside a capture leaves a graph that would lack a node, so cj_capture_end then fails with that call's error.  A node that cannot be
- * added is a failed object and leaves its graph with the same hole: cj_graph_instantiate then fails with the first such error.
- * Captures that others begin on a raw handle take what the stream is given, but nothing is kept alive for them; asking such a stream, or waiting for it, breaks
- * them, as the driver does.
+ * Threads.  Any thread.  Calls on one graph wait for each other.
  *
- * Threads and errors as in stream.h.
+ * Errors.  A node that cannot be added is a failed object.  Its graph is then *incomplete*:
+ * cj_graph_instantiate fails with the first such error.  One check there is enough.
  */
 #ifndef CUJIT_GRAPH_H
 #define CUJIT_GRAPH_H
@@ -36,102 +36,176 @@ extern "C" {
 typedef struct cj_graph cj_graph;
 typedef struct cj_node cj_node;
 
-/* Some nodes of one graph: CJ_NODES(a, b).  Where nodes come after others, NULL and no nodes mean: after none. */
+/* Nodes of one graph: CJ_NODES(a, b).  As dependencies, NULL and an empty list mean none. */
 typedef struct cj_nodes {
     cj_node *const *node;
     size_t count;
 } cj_nodes;
 
-/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
+/* ---- Graphs ---------------------------------------------------------------------------------- */
 
-/* An empty graph for work of one device.  Never NULL; owned by the caller, free with cj_graph_free. */
+/* Creates an empty graph for work of one device.
+ * Never NULL.  Owned by the caller, free with cj_graph_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ *   the error of `dev`, if `dev` is a failed object
+ * cuGraphCreate. */
 CJ_API cj_graph *cj_graph_create(cj_device *dev);
 
-/* A copy of its own, which keeps alive what `g` does; cj_node_in_clone finds a node of `g` in it, NULL and CJ_ENOTFOUND in `clone` where it is none.
- * Never NULL; owned by the caller, free with cj_graph_free.  Errors: CJ_ENOTSUP for a graph with conditional or memory nodes; CJ_EINVAL for a body; CJ_EDRIVER. */
+/* Copies a graph.  The copy keeps alive what `g` keeps alive.
+ * Never NULL.  Owned by the caller, free with cj_graph_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: `g` is a body
+ *   CJ_ESTATE: a capture adds to `g`
+ *   CJ_ENOTSUP: `g` has conditional or memory nodes
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ *   the error that made `g` incomplete
+ * cuGraphClone. */
 CJ_API cj_graph *cj_graph_clone(cj_graph *g);
+
+/* Returns the copy of `n`, a node of the original graph.  Belongs to `clone`.
+ * Returns NULL on failure.  Errors, left in `clone`:
+ *   CJ_ENOTFOUND: `clone` is not a copy of the node's graph, or `n` was added later
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuGraphNodeFindInClone. */
 CJ_API cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n);
 
-/* Calls release(user) once, when the graph, its clones and every exec of it are gone and their launches are done: for what host functions and copies use.
- * Called by whichever call of cujit finds that out; it may call neither CUDA nor cujit.  Errors: CJ_EINVAL for NULL; CJ_ENOMEM (it is not called then). */
+/* Calls release(user) once, when the graph, its copies and all execs are gone and their launches
+ * have completed: for data that host functions and copies use.  It runs on the thread of any later
+ * cujit call and must call neither CUDA nor cujit.
+ * Errors, left in `g`:
+ *   CJ_EINVAL: `release` is NULL
+ *   CJ_ENOMEM: host memory is exhausted; `release` is then never called */
 CJ_API cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *user);
 
-/* How many nodes the graph has; 0 for a failed graph. */
+/* The number of nodes; 0 for a failed graph. */
 CJ_API size_t cj_graph_count(cj_graph *g);
 
-/* cj_graph_nodes: all nodes, in the order of their making.  cj_graph_leaves: those that no node comes after.  Borrowed until the graph is next changed, asked
- * this, or freed; NULL for a failed graph. */
+/* All nodes, in the order in which they were added; or the leaves, on which no node depends.
+ * Borrowed until the graph is changed or freed, or the function is called again for it.
+ * NULL for a failed graph. */
 CJ_API const cj_nodes *cj_graph_nodes(cj_graph *g);
 CJ_API const cj_nodes *cj_graph_leaves(cj_graph *g);
 
-/* What a graph consists of.  Children and bodies count as one node each, except in `all`. */
+/* What a graph consists of.  A child or a conditional node counts as one node, except in `all`. */
 typedef struct cj_graph_info {
-    size_t size;  /* sizeof(cj_graph_info), set by the caller */
-    size_t nodes, edges;
-    size_t roots, leaves; /* nodes that come after none, nodes that none comes after */
-    size_t depth; /* nodes of the longest chain */
-    size_t all;   /* nodes, with those of children and bodies */
-    size_t kernels, copies, fills, host_funcs, empty, event_records, event_waits, children, conditionals, others;
-    size_t mem_ops; /* stream memory operations */
+    size_t size;            /* sizeof(cj_graph_info) */
+    size_t nodes, edges;    /* nodes; dependencies */
+    size_t roots, leaves;   /* nodes without dependencies; nodes on which no node depends */
+    size_t depth;           /* nodes of the longest chain */
+    size_t all;             /* nodes with those of children and bodies */
+    size_t kernels, copies, fills, host_funcs, empty, event_records, event_waits, children,
+        conditionals, others;
+    size_t mem_ops;         /* nodes of stream memory operations */
     size_t mem_allocs, mem_frees;
 } cj_graph_info;
 
-/* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none; CJ_ENOMEM. */
+/* Fills *info up to info->size bytes.
+ * Errors, left in `g`:
+ *   CJ_EINVAL: `info` is NULL, or its size is not set
+ *   CJ_ESTATE: a capture adds to `g`
+ *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info);
 
-/* The graph as text for Graphviz (`dot -Tsvg`): operations with their sizes, children and bodies as boxes.  Belongs to `g` until asked again; "" and the failure
- * in `g` on error. */
+/* The graph as Graphviz text (`dot -Tsvg`): operations with their sizes, children and bodies as
+ * clusters.  Borrowed until the next cj_graph_dot of the graph, or cj_graph_free.
+ * Returns "" on failure and leaves the error in `g`. */
 CJ_API const char *cj_graph_dot(cj_graph *g);
 
-CJ_API void *cj_graph_raw(const cj_graph *g); /* its CUgraph, borrowed until cj_graph_free; NULL for a failed graph */
-CJ_API void cj_graph_free(cj_graph *g);       /* NULL is fine; a body stays its node's */
+/* The CUgraph.  Borrowed until cj_graph_free.  NULL for a failed graph. */
+CJ_API void *cj_graph_raw(const cj_graph *g);
 
-/* ---- Nodes: each is added to `g` and comes after the nodes `after` --------------------------------------------------
- * A node belongs to its graph and is never NULL: one that could not be added is a failed object, which later nodes fail with (without memory, or where `g` is no graph,
- * one of the thread's own, good until the next such failure).
- * Errors, in node and graph: CJ_EINVAL for a node of another graph in `after`; CJ_ESTATE while the graph is being captured into; and as the call of
- * stream.h or launch.h does that does the same. */
+/* Frees the graph.  Returns at once.  Does nothing for a body.  May be NULL. */
+CJ_API void cj_graph_free(cj_graph *g);
 
-/* A launch of `k`; as cj_launch_n.  cj_graph_kernel(g, after, k, dims, ...) is the handy form.  CUDA 12.0. */
-CJ_API cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
+/* ---- Nodes ------------------------------------------------------------------------------------ *
+ *
+ * Each call adds a node to `g` that depends on the nodes `after`.  `after`: May be NULL.
+ * Never NULL.  Belongs to `g`.  Returns at once.  A node without memory for it, or of something
+ * that is not a graph, is a failed object of the thread, valid until the thread's next such
+ * failure.
+ * Errors, left in the failed node that is returned and in `g`, besides those of the same call on a
+ * stream:
+ *   CJ_EINVAL: a node of `after` belongs to another graph
+ *   CJ_ESTATE: a capture adds to `g`
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ *   the error of a node of `after` that is a failed object */
 
-/* A copy of `bytes` > 0.  Host memory of any kind is read and written at each launch; it is the caller's, and must be there until the last launch is done. */
-CJ_API cj_node *cj_graph_copy_to_device(cj_graph *g, const cj_nodes *after, cj_dptr dst, const void *src, size_t bytes);
-CJ_API cj_node *cj_graph_copy_to_host(cj_graph *g, const cj_nodes *after, void *dst, cj_dptr src, size_t bytes);
-CJ_API cj_node *cj_graph_copy(cj_graph *g, const cj_nodes *after, cj_dptr dst, cj_dptr src, size_t bytes);
+/* Adds a launch of `k`.  Arguments as cj_launch_n; `args`: Copied.
+ * cj_graph_kernel(g, after, k, dims, ...) at the end of this header is the short form.
+ * cuGraphAddKernelNode, CUDA 12.0. */
+CJ_API cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k,
+                                  const cj_dims *dims, const cj_arg *args, size_t count);
 
-/* Rows and boxes as cj_copy_3d copies them, and between devices as cj_copy_peer; at least one byte.  An end may be memory of another device than the
- * graph's: it is kept alive there, and the graph's device is let reach it, as by cj_device_enable_peer (CJ_ENOTSUP where it cannot). */
-CJ_API cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_copy_3d_params *box);
-CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
+/* Adds a copy of `bytes` > 0.  Host memory of any kind is read and written at each launch.
+ * cuGraphAddMemcpyNode. */
+CJ_API cj_node *cj_graph_copy_to_device(cj_graph *g, const cj_nodes *after, cj_dptr dst,
+                                        const void *src, size_t bytes);
+CJ_API cj_node *cj_graph_copy_to_host(cj_graph *g, const cj_nodes *after, void *dst, cj_dptr src,
+                                      size_t bytes);
+CJ_API cj_node *cj_graph_copy(cj_graph *g, const cj_nodes *after, cj_dptr dst, cj_dptr src,
+                              size_t bytes);
 
-/* Fills `count` > 0 elements of 1, 2 or 4 bytes. */
-CJ_API cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count);
-CJ_API cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value, size_t count);
-CJ_API cj_node *cj_graph_fill32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value, size_t count);
+/* Adds a 3D copy, or a copy between devices, of at least one byte.  An end may be memory of another
+ * device: it is kept alive there, and the graph's device gets access to it, as by
+ * cj_device_enable_peer.
+ * Errors:
+ *   CJ_ENOTSUP: the graph's device cannot access the other device */
+CJ_API cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_copy_3d_params *params);
+CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device,
+                                   cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
-/* Runs at each launch; as cj_host_func. */
-CJ_API cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void *user), void *user);
+/* Adds a fill of `count` > 0 elements of 1, 2 or 4 bytes.  cuGraphAddMemsetNode. */
+CJ_API cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value,
+                               size_t count);
+CJ_API cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value,
+                                size_t count);
+CJ_API cj_node *cj_graph_fill32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value,
+                                size_t count);
 
-/* Each launch records the event, and each launch waits for what the event recorded last, in a stream or a graph, when it was launched (CUDA 11.1). */
+/* Adds a call of fn(user) at each launch.  As cj_host_func.  cuGraphAddHostNode. */
+CJ_API cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void *user),
+                                   void *user);
+
+/* record: each launch records the event.
+ * wait: each launch waits for the point that the event recorded last, in a stream or a graph,
+ * before that launch.
+ * cuGraphAddEventRecordNode, cuGraphAddEventWaitNode, CUDA 11.1. */
 CJ_API cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e);
 CJ_API cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e);
 
-/* Waits for words and writes of words, 1 to CJ_MEM_OPS_MAX of them, in their order; as cj_stream_mem_ops.  Those that are captured become nodes of this kind too.
- * Not in bodies of conditions.  CUDA 11.7. */
-CJ_API cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *ops, size_t count);
+/* Adds 1 to CJ_MEM_OPS_MAX stream memory operations, in their order.  As cj_stream_mem_ops; `ops`:
+ * Copied.  Captured stream memory operations become such nodes too.  Bodies cannot hold them.
+ * cuGraphAddBatchMemOpNode, CUDA 11.7. */
+CJ_API cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *ops,
+                                 size_t count);
 
-/* Another graph as one node: copied as it is now.  Errors: CJ_ENOTSUP for one with conditional or memory nodes. */
+/* Adds a copy of the graph `child`, as it is now, as one node.
+ * Errors:
+ *   CJ_EINVAL: the graphs are of two devices
+ *   CJ_ENOTSUP: `child` has conditional or memory nodes
+ * cuGraphAddChildGraphNode. */
 CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child);
 
-/* Nothing: a place where others meet. */
+/* Adds a node without an operation: a point where dependencies meet.  cuGraphAddEmptyNode. */
 CJ_API cj_node *cj_graph_empty(cj_graph *g, const cj_nodes *after);
 
-/* Makes `n` come after more nodes of its graph.  Those it follows already stay once.  A circle is refused when the graph is instantiated. */
+/* Adds dependencies to `n`.  Existing edges are ignored.  Cycles are reported by
+ * cj_graph_instantiate.  Returns at once.
+ * Errors, left in `n`:
+ *   CJ_EINVAL: a node of `after` belongs to another graph
+ *   CJ_ESTATE: a capture adds to the graph
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuGraphAddDependencies. */
 CJ_API cj_status cj_node_depend(cj_node *n, const cj_nodes *after);
 
+/* What a node does. */
 typedef enum cj_node_kind {
-    CJ_NODE_OTHER = 0, /* nodes that others made */
+    CJ_NODE_OTHER = 0, /* a node that other code added */
     CJ_NODE_KERNEL,
     CJ_NODE_COPY,
     CJ_NODE_FILL,
@@ -146,70 +220,106 @@ typedef enum cj_node_kind {
     CJ_NODE_MEM_FREE
 } cj_node_kind;
 
-CJ_API cj_node_kind cj_node_kind_of(const cj_node *n); /* CJ_NODE_OTHER for a failed node */
-CJ_API cj_graph *cj_node_graph(const cj_node *n);      /* borrowed; NULL for a failed node */
-CJ_API void *cj_node_raw(const cj_node *n);            /* its CUgraphNode, borrowed; NULL for a failed node */
+/* The node's kind; CJ_NODE_OTHER for a failed node. */
+CJ_API cj_node_kind cj_node_kind_of(const cj_node *n);
 
-/* ---- Memory of a graph: there while it runs, or from one launch to the next ---------------------------------------------
+/* The node's graph.  Borrowed until the graph is freed.  NULL for a failed node. */
+CJ_API cj_graph *cj_node_graph(const cj_node *n);
+
+/* The CUgraphNode.  Borrowed until the graph is freed.  NULL for a failed node. */
+CJ_API void *cj_node_raw(const cj_node *n);
+
+/* ---- Memory of a graph ------------------------------------------------------------------------ *
  *
  *     cj_dptr d;
  *     cj_node *a = cj_graph_mem_alloc(g, NULL, 4096, &d);
  *     cj_node *f = cj_graph_fill8(g, CJ_NODES(a), d, 0, 4096);
  *     cj_graph_mem_free(g, CJ_NODES(f), d);
  *
- * The address is fixed when the node is made and the same in every launch; graphs whose memory is there at different times share what lies behind it.  Ranges are checked as those of
- * cj_alloc.  Nodes between the two may use it.  Memory that the graph does not free lives on after its launch: for work given to streams behind it, for other graphs, until
- *   cj_free gives it back, at once, in the order of the stream that the exec was launched on last and behind the streams that it was used on;
- *   a graph with a free node for it is launched; or, where the exec has auto_free, it is launched again.
- * A launch while it is still there is CJ_ESTATE; so is cj_free of what no launch has allocated, or of what its graph frees itself.
+ * Each launch allocates the memory and frees it.  The address is fixed when the node is added and
+ * is the same in every launch.  Graphs whose memory is not in use at the same time share physical
+ * memory.  Ranges are checked as those of cj_alloc.
  *
- * The address belongs to the graph and its execs: cj_graph_mem_alloc's memory is gone with the last of them and of what else keeps it, also where nobody freed it.  A graph with such nodes has one
- * exec at a time, a next one when that was freed and its launches are done (CJ_ESTATE); it cannot be cloned or become a child (CJ_ENOTSUP).  cj_device_collect
- * gives idle memory of graphs back to the device. */
+ * Memory that the graph does not free stays allocated after the launch, for other graphs and for
+ * work that is enqueued later.  It is freed by the first of:
+ *   cj_free                  after the last launch's stream and the streams that used the memory
+ *   another graph's free     a launch of a graph with a cj_graph_mem_free for it
+ *   auto_free                the next launch of the exec, if it has that option
+ * A launch while the memory is still allocated fails with CJ_ESTATE.  cj_free fails with CJ_ESTATE
+ * if no launch has allocated it, or if the graph frees it itself.
+ *
+ * The address belongs to the graph and its execs.  When the last of them, and of the graphs that
+ * use the memory, is gone, the memory is gone too. A graph with memory nodes has one exec at a
+ * time: a second one fails with CJ_ESTATE until the first was freed and its launches have
+ * completed.  It cannot be copied or become a child (CJ_ENOTSUP).  cj_device_collect returns idle
+ * memory of graphs to the driver. */
 
-/* Allocates `bytes` > 0 at each launch; *d is their address, { 0 } for a failed node.  cuGraphAddMemAllocNode, CUDA 11.4.
- * Errors: CJ_EINVAL; CJ_ENOTSUP in a body, and on drivers without it; CJ_ENOMEM. */
+/* Adds an allocation of `bytes` > 0 and writes its address to *d; { 0 } for a failed node.
+ * Errors:
+ *   CJ_EINVAL: `bytes` is 0, or `d` is NULL
+ *   CJ_ENOTSUP: `g` is a body, or the driver has no memory nodes
+ * cuGraphAddMemAllocNode, CUDA 11.4. */
 CJ_API cj_node *cj_graph_mem_alloc(cj_graph *g, const cj_nodes *after, size_t bytes, cj_dptr *d);
 
-/* Frees memory that cj_graph_mem_alloc gave, of `g` or of another graph of the device, whose launch must come before.  One node frees it: of its own graph, added before that is
- * instantiated, or of others, then never of its own.  cuGraphAddMemFreeNode, CUDA 11.4.
- * Errors: CJ_EINVAL for memory that is none of a graph's, that a node frees already, or for which it is too late; CJ_ENOTSUP as above. */
+/* Adds a free of memory of cj_graph_mem_alloc, of `g` or of another graph of the device whose
+ * launch comes before.  Only one node frees an allocation: either one of its own graph, added
+ * before that graph is instantiated, or one of another graph.
+ * Errors:
+ *   CJ_EINVAL: not memory of a graph, already freed by a node, or added too late
+ *   CJ_ENOTSUP: `g` is a body, or the driver has no memory nodes
+ * cuGraphAddMemFreeNode, CUDA 11.4. */
 CJ_API cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d);
 
-/* ---- Conditions: parts of a graph that run or not, as a kernel decides (CUDA 12.3; two bodies and switch 12.8) -------
+/* ---- Conditional nodes: a kernel decides what runs (CUDA 12.3; two bodies and switch 12.8) ---- *
  *
  *     uint64_t more = cj_graph_condition(g, 1);
  *     cj_graph *body;
  *     cj_node *loop = cj_graph_while(g, after, &body, more);
- *     cj_graph_kernel(body, NULL, step, dims, d, more);   // its code: cj_set_condition(f, handle, value)
+ *     cj_graph_kernel(body, NULL, step, dims, d, more);   its code: cj_set_condition(f, handle, v)
  *
- * A body is filled as any graph is, by nodes or by a capture into it; the driver allows kernels, copies and fills on the device, empty nodes, children of such
- * and conditional nodes in it.  It belongs to its node: cj_graph_free leaves it alone. */
+ * A body is filled as any other graph, by nodes or by a capture into it.  The driver allows in it:
+ * kernels, copies and fills on the device, empty nodes, conditional nodes, and children of these.
+ * A body belongs to its node: cj_graph_free of a body does nothing. */
 
-/* A condition: a number that kernels set and that one conditional node of `g` looks at.  Each launch begins with the value `at_launch`.  Kernels of every graph that lies
- * in the same outermost one, bodies too, may set it.
- * Returns its handle; or 0 and leaves the failure in `g`, whose instantiation fails with it: CJ_ENOTSUP, CJ_EDRIVER. */
-CJ_API uint64_t cj_graph_condition(cj_graph *g, uint32_t at_launch);
+/* Creates a condition: a number that kernels set and one conditional node of `g` tests.  Each
+ * launch sets it to `initial` first.  Kernels of the graph, its children and all bodies may set it.
+ * Returns its handle; 0 on failure, and `g` is then incomplete.  Errors, left in `g`:
+ *   CJ_ENOTSUP: the driver has no conditional nodes
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuGraphConditionalHandleCreate, CUDA 12.3. */
+CJ_API uint64_t cj_graph_condition(cj_graph *g, uint32_t initial);
 
-/* if: runs *then where the condition is not 0, else *otherwise (NULL: there is none).  while: runs *body again and again as long as it is not 0, which is looked at
- * before each turn.  switch: runs bodies[i] where it is i, nothing where it is `count` or more; `bodies` has room for `count`.
- * A body of a failed node is NULL. */
-CJ_API cj_node *cj_graph_if(cj_graph *g, const cj_nodes *after, cj_graph **then, cj_graph **otherwise, uint64_t condition);
-CJ_API cj_node *cj_graph_while(cj_graph *g, const cj_nodes *after, cj_graph **body, uint64_t condition);
-CJ_API cj_node *cj_graph_switch(cj_graph *g, const cj_nodes *after, cj_graph **bodies, size_t count, uint64_t condition);
+/* if: runs *then if the condition is not 0, else *otherwise.  `otherwise`: May be NULL.
+ * while: runs *body repeatedly while the condition is not 0, tested before each iteration.
+ * switch: runs bodies[i] if the condition is i, nothing if it is `count` or more; `bodies` is an
+ * array of `count` elements, 1 to 65536, which the call fills.
+ * The bodies Belong to the node.  A body of a failed node is NULL.
+ * Errors:
+ *   CJ_EINVAL: `condition` is not a condition of `g` or has a node already; no room for bodies
+ *   CJ_ENOTSUP: the driver has no such node
+ * cuGraphAddNode, CUDA 12.3. */
+CJ_API cj_node *cj_graph_if(cj_graph *g, const cj_nodes *after, cj_graph **then,
+                            cj_graph **otherwise, uint64_t condition);
+CJ_API cj_node *cj_graph_while(cj_graph *g, const cj_nodes *after, cj_graph **body,
+                               uint64_t condition);
+CJ_API cj_node *cj_graph_switch(cj_graph *g, const cj_nodes *after, cj_graph **bodies, size_t count,
+                                uint64_t condition);
 
-/* In a kernel that is being built: sets the condition whose handle is in the 64-bit register `handle` to the 32-bit `value`.  By one thread of a launch.
- * Declares cudaGraphSetConditional, which the driver provides. */
+/* In a kernel that is being built: sets the condition whose handle is in the 64-bit register
+ * `handle` to the 32-bit register `value`.  One thread of a launch does it.
+ * Declares cudaGraphSetConditional, a function that the driver provides.  Errors are the
+ * builder's. */
 CJ_API void cj_set_condition(cj_fn *f, cj_val handle, cj_val value);
 
 #ifdef __cplusplus
 }
 #endif
 
-/* ---- Literals, and the handy forms ------------------------------------------------------------------------------- */
+/* ---- Literals and short forms: CJ_NODES(a, b), cj_graph_kernel; C11 and C++ ------------------ */
 
 #ifndef __cplusplus
-#define CJ_NODES(...) (&(const cj_nodes){ (cj_node *const[]){ __VA_ARGS__ }, sizeof((cj_node *const[]){ __VA_ARGS__ }) / sizeof(cj_node *) })
+#define CJ_NODES(...) (&(const cj_nodes){ (cj_node *const[]){ __VA_ARGS__ }, \
+    sizeof((cj_node *const[]){ __VA_ARGS__ }) / sizeof(cj_node *) })
 #endif
 
 #if defined __cplusplus
@@ -225,7 +335,8 @@ template<class... T> inline node_list<sizeof...(T)> nodes(T... n) { return { { n
 }
 #define CJ_NODES(...) (cji::nodes(__VA_ARGS__))
 
-template<class... T> inline cj_node *cj_graph_kernel(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims &dims, T... args)
+template<class... T>
+inline cj_node *cj_graph_kernel(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims &dims, T... args)
 {
     const cj_arg list[sizeof...(args) + 1] = { cji_arg(args)... };
     return cj_graph_kernel_n(g, after, k, &dims, list, sizeof...(args));
@@ -233,11 +344,14 @@ template<class... T> inline cj_node *cj_graph_kernel(cj_graph *g, const cj_nodes
 
 #elif __STDC_VERSION__ >= 201112L
 
-/* cj_graph_kernel(g, after, k, dims, ...): up to 32 arguments, checked and converted as those of cj_launch. */
-#define cj_graph_kernel(g, after, k, ...) CJI_LAUNCH_PASTE(CJI_KERNEL_WITH_, CJI_LAUNCH_ANY(__VA_ARGS__))(g, after, k, __VA_ARGS__)
+/* cj_graph_kernel(g, after, k, dims, ...): up to 32 arguments, checked and converted as by
+ * cj_launch. */
+#define cj_graph_kernel(g, after, k, ...) \
+    CJI_LAUNCH_PASTE(CJI_KERNEL_WITH_, CJI_LAUNCH_ANY(__VA_ARGS__))(g, after, k, __VA_ARGS__)
 #define CJI_KERNEL_WITH_0(g, after, k, dims) cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, NULL, 0)
 #define CJI_KERNEL_WITH_1(g, after, k, dims, ...) \
-    cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, CJI_LAUNCH_COUNT(__VA_ARGS__))
+    cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, \
+                      CJI_LAUNCH_COUNT(__VA_ARGS__))
 
 #endif
 
