@@ -13,7 +13,7 @@ typedef struct an_event { CUevent e; bool there, recorded, motion; unsigned must
 static an_tools tools;
 static a_stream streams[STREAMS];
 static an_event events[EVENTS];
-static abi_latch latches[LATCHES];
+static struct latch latches[LATCHES];
 static unsigned closed, put, pieces;
 
 /* ---- The model --------------------------------------------------------------------------------------------------- */
@@ -139,8 +139,8 @@ static void op_latch(void)
 {
     unsigned i = some_stream(), bit = 1u << put;
     if (put >= LATCHES) return;
-    latches[put] = (abi_latch)ABI_LATCH;
-    if (AN(cuLaunchHostFunc(handle_of(i), abi_latch_block, &latches[put]), "latch %u in %u", put, i)) return;
+    latches[put] = (struct latch)LATCH_CLOSED;
+    if (AN(cuLaunchHostFunc(handle_of(i), latch_wait, &latches[put]), "latch %u in %u", put, i)) return;
     joins(i);
     for (unsigned k = 0; k < STREAMS; k++)
         if (streams[k].motion || streams[k].must) streams[k].may |= bit;
@@ -156,7 +156,7 @@ static void open_latch(unsigned which)
 {
     unsigned bit = 1u << which;
     an_line("latch %u opens", which);
-    abi_latch_open(&latches[which]);
+    latch_open(&latches[which]);
     closed &= ~bit;
     for (unsigned k = 0; k < STREAMS; k++) {
         if ((streams[k].may | streams[k].must) & bit) streams[k].motion = true;

@@ -5,7 +5,7 @@
 set -eu
 sim=$1 gpu=$2
 files=
-for group in loader streams events host memory captures captures_calls graphs graphs_kinds launches; do
+for group in loader streams events host memory captures captures_calls graphs graphs_kinds graphs_conditions launches; do
     for log in "$sim/rules_$group.sim.log" "$gpu/rules_$group.gpu.log"; do
         test -f "$log" || { echo "doc.sh: no $log: run the conformance programs there" >&2; exit 1; }
         grep -q 'rule [0-9]' "$log" || { echo "doc.sh: $log has no rules: the programs were skipped there" >&2; exit 1; }

@@ -1,17 +1,17 @@
 /* What the tests of the driver's ABI share: the table of entry points of the device that the run is for (the CPU device, or libcuda on a
- * GPU run), a context, kernels, and a latch: a host function that blocks its stream until the test opens it. */
+ * GPU run), a context, kernels, streams held by latches (tests/latch.h). */
 #ifndef CUJIT_TESTS_CONFORMANCE_DRIVER_ABI_H
 #define CUJIT_TESTS_CONFORMANCE_DRIVER_ABI_H
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 
 #include <cujit/sim.h>
 
 #include "cuda/abi.h"
 #include "cuda/table.h"
-#include "../tap.h"
+#include "tests/latch.h"
+#include "tests/tap.h"
 
 static cji_cu cu;
 static CUcontext abi_ctx;
@@ -94,42 +94,11 @@ static inline CUresult abi_launch(CUfunction f, unsigned blocks, unsigned thread
     return cu.cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, s, params, NULL);
 }
 
-/* ---- Latches ----------------------------------------------------------------------------------------------------- */
-
-typedef struct abi_latch { pthread_mutex_t lock; pthread_cond_t cond; bool entered, open; } abi_latch;
-#define ABI_LATCH { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false }
-
-static inline void abi_latch_block(void *user)
+/* Puts a latch into the stream: what follows there waits until latch_open(). */
+static inline void abi_hold(struct latch *l, CUstream s)
 {
-    abi_latch *l = user;
-    pthread_mutex_lock(&l->lock);
-    l->entered = true;
-    pthread_cond_broadcast(&l->cond);
-    while (!l->open) pthread_cond_wait(&l->cond, &l->lock);
-    pthread_mutex_unlock(&l->lock);
-}
-
-/* Puts it into the stream: what follows there waits until abi_latch_open(). */
-static inline void abi_latch_put(abi_latch *l, CUstream s)
-{
-    *l = (abi_latch)ABI_LATCH;
-    if (cu.cuLaunchHostFunc(s, abi_latch_block, l)) tap_bail("no latch");
-}
-
-static inline void abi_latch_open(abi_latch *l)
-{
-    pthread_mutex_lock(&l->lock);
-    l->open = true;
-    pthread_cond_broadcast(&l->cond);
-    pthread_mutex_unlock(&l->lock);
-}
-
-/* Until the stream has come to it. */
-static inline void abi_latch_await(abi_latch *l)
-{
-    pthread_mutex_lock(&l->lock);
-    while (!l->entered) pthread_cond_wait(&l->cond, &l->lock);
-    pthread_mutex_unlock(&l->lock);
+    *l = (struct latch)LATCH_CLOSED;
+    if (cu.cuLaunchHostFunc(s, latch_wait, l)) tap_bail("no latch");
 }
 
 static inline unsigned abi_read(CUdeviceptr p)

@@ -20,7 +20,7 @@ enum { OPEN_EVENT, QUERY, SYNC, RECORD, WAIT, STREAM_QUERY, STREAM_SYNC, HOLD, L
 
 static CUevent their_event;
 static CUstream their_stream;
-static abi_latch their_latch;
+static struct latch their_latch;
 
 static int64_t begin(const peer_question *q)
 {
@@ -57,8 +57,8 @@ static int64_t answer(const peer_question *q)
     case WAIT: return cu.cuStreamWaitEvent(their_stream, their_event, 0);
     case STREAM_QUERY: return cu.cuStreamQuery(their_stream);
     case STREAM_SYNC: return cu.cuStreamSynchronize(their_stream);
-    case HOLD: return abi_latch_put(&their_latch, their_stream), 0;
-    case LET_GO: return abi_latch_open(&their_latch), 0;
+    case HOLD: return abi_hold(&their_latch, their_stream), 0;
+    case LET_GO: return latch_open(&their_latch), 0;
     case DESTROY: return cu.cuEventDestroy(their_event);
     case EXPORT: return cu.cuIpcGetEventHandle(&h, their_event);
     case WAIT_IN_GRAPH: return wait_in_graph();
@@ -94,14 +94,14 @@ static void nothing_recorded(peer *p)
 
 static void recorded_here(peer *p)
 {
-    abi_latch latch;
-    abi_latch_put(&latch, stream);
+    struct latch latch;
+    abi_hold(&latch, stream);
     abi_is(cu.cuEventRecord(event, stream), CUDA_SUCCESS, "recorded here behind a latch");
     abi_is(peer_ask(p, QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "it is not reached there");
     abi_is(peer_ask(p, WAIT, 0, NULL), CUDA_SUCCESS, "a stream there waits for it");
     abi_is(peer_ask(p, STREAM_QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "and is held");
     peer_ask_only(p, SYNC, 0, NULL);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(peer_answer(p), CUDA_SUCCESS, "until it is passed here: a thread goes on");
     abi_is(peer_ask(p, STREAM_SYNC, 0, NULL), CUDA_SUCCESS, "and the stream");
     abi_is(peer_ask(p, QUERY, 0, NULL), CUDA_SUCCESS, "then it is reached there");
@@ -127,20 +127,20 @@ static void recorded_there(peer *p)
 /* Recorded again in the other process, the event moves in both; what waits already keeps its point. */
 static void recorded_again(peer *p)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream second = abi_stream();
-    abi_latch_put(&latch, stream);
+    abi_hold(&latch, stream);
     cu.cuEventRecord(event, stream);
     abi_is(peer_ask(p, WAIT, 0, NULL), CUDA_SUCCESS, "a stream there waits for what was recorded here");
     abi_is(peer_ask(p, RECORD, 0, NULL), CUDA_SUCCESS, "and the event is recorded behind that");
     cu.cuStreamWaitEvent(second, event, 0);
     abi_is(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY, "which holds a second stream here");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(cu.cuStreamSynchronize(second), CUDA_SUCCESS, "from one process to the other and back");
     abi_is(peer_ask(p, STREAM_SYNC, 0, NULL), CUDA_SUCCESS, "all pass");
     cu.cuStreamSynchronize(stream);
 
-    abi_latch_put(&latch, stream);
+    abi_hold(&latch, stream);
     cu.cuEventRecord(event, stream);
     abi_is(peer_ask(p, RECORD, 0, NULL), CUDA_SUCCESS, "recorded there while a point of here is pending");
     abi_is(peer_ask(p, QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "the new point waits for the one before it, there");
@@ -150,7 +150,7 @@ static void recorded_again(peer *p)
     abi_is(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY, "as a stream here");
     abi_is(peer_ask(p, STREAM_QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "and there");
     peer_ask_only(p, SYNC, 0, NULL);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(peer_answer(p), CUDA_SUCCESS, "that one passed, the new one is");
     abi_is(cu.cuStreamSynchronize(second), CUDA_SUCCESS, "here");
     abi_is(peer_ask(p, STREAM_SYNC, 0, NULL), CUDA_SUCCESS, "and there");
@@ -160,8 +160,8 @@ static void recorded_again(peer *p)
 
 static void in_a_graph(peer *p)
 {
-    abi_latch latch;
-    abi_latch_put(&latch, stream);
+    struct latch latch;
+    abi_hold(&latch, stream);
     cu.cuEventRecord(event, stream);
     const CUresult r = (CUresult)peer_ask(p, WAIT_IN_GRAPH, 0, NULL);
     if (r) {
@@ -169,7 +169,7 @@ static void in_a_graph(peer *p)
     } else {
         abi_is(peer_ask(p, STREAM_QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "a node of a graph there waits for it");
     }
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(peer_ask(p, STREAM_SYNC, 0, NULL), CUDA_SUCCESS, "and the stream comes to its end");
     cu.cuStreamSynchronize(stream);
 }
@@ -177,18 +177,18 @@ static void in_a_graph(peer *p)
 /* Also in one process alone, and without another that knows of the event. */
 static void in_their_order(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUevent e = NULL;
     CUstream second = abi_stream(), third = abi_stream();
     abi_is(cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS, "an event that nobody opens");
-    abi_latch_put(&latch, stream);
+    abi_hold(&latch, stream);
     cu.cuEventRecord(e, stream);
     cu.cuEventRecord(e, second);
     abi_is(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY, "is recorded in two streams, of which the second waits for the first's point");
     cu.cuStreamWaitEvent(third, e, 0);
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "it is not reached before the first is");
     abi_is(cu.cuStreamQuery(third), CUDA_ERROR_NOT_READY, "nor does a stream pass it");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(cu.cuEventSynchronize(e), CUDA_SUCCESS, "then it is");
     abi_is(cu.cuStreamSynchronize(third), CUDA_SUCCESS, "and does");
     abi_is(cu.cuStreamSynchronize(second), CUDA_SUCCESS, "as the second");
@@ -200,13 +200,13 @@ static void in_their_order(void)
 /* Destroyed by one process while the other's stream waits. */
 static void destroyed_there(peer *p)
 {
-    abi_latch latch;
-    abi_latch_put(&latch, stream);
+    struct latch latch;
+    abi_hold(&latch, stream);
     cu.cuEventRecord(event, stream);
     abi_is(peer_ask(p, WAIT, 0, NULL), CUDA_SUCCESS, "a stream there waits");
     abi_is(peer_ask(p, DESTROY, 0, NULL), CUDA_SUCCESS, "and the event is destroyed there");
     abi_is(peer_ask(p, STREAM_QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "the wait still holds");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(peer_ask(p, STREAM_SYNC, 0, NULL), CUDA_SUCCESS, "and ends");
     abi_is(cu.cuEventSynchronize(event), CUDA_SUCCESS, "here it lives on");
     cu.cuStreamSynchronize(stream);

@@ -139,8 +139,8 @@ static void both_write(peer *p)
 /* From here to there and back, on the devices alone. */
 static void in_order_of_an_event(peer *p, CUevent e)
 {
-    abi_latch latch;
-    abi_latch_put(&latch, stream);
+    struct latch latch;
+    abi_hold(&latch, stream);
     cu.cuMemsetD32Async(memory, 100, WORDS, stream);
     cu.cuEventRecord(e, stream);
     abi_is(peer_ask(p, WAIT, 0, NULL), CUDA_SUCCESS, "a stream there waits for what is written here");
@@ -148,7 +148,7 @@ static void in_order_of_an_event(peer *p, CUevent e)
     abi_is(peer_ask(p, RECORD, 0, NULL), CUDA_SUCCESS, "the event is recorded behind that");
     abi_is(cu.cuStreamWaitEvent(stream, e, 0), CUDA_SUCCESS, "and waited for here");
     abi_launch(abi_kernel(&module, "append"), 1, 1, stream, memory, 9);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(cu.cuStreamSynchronize(stream), CUDA_SUCCESS, "when the first goes on");
     tap_is_uint(abi_read(memory), (100 + 64 * 2) * 10 + 9, "each has found what the other has left");
     tap_is_uint(abi_read(memory + 4), 100, "and other words are as they were");

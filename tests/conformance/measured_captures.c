@@ -36,7 +36,7 @@ static void block(stage *x)
 static int query_again(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamQuery(x->s); }
 static int id_again(stage *x) { unsigned long long id; spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamGetId ? cu.cuStreamGetId(x->s, &id) : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; }
 static int priority_again(stage *x) { int n; spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamGetPriority(x->s, &n); }
-static int callback_again(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamAddCallback(x->s, (CUstreamCallback)(void (*)(void))abi_latch_block, NULL, 0); }
+static int callback_again(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamAddCallback(x->s, (CUstreamCallback)(void (*)(void))latch_wait, NULL, 0); }
 static int graph_again(stage *x)
 {
     CUgraphExec exec = NULL;

@@ -1,13 +1,15 @@
 /* Rules 47 - 53: capture: how it begins, spreads and ends.  The answers are those of an H100 (driver 580) where NVIDIA's text says otherwise or nothing. */
 #include "rules_captures.h"
 
-typedef struct foreign_end { CUstream s; int answer; } foreign_end;
+typedef struct foreign_end { CUstream s; int answer; bool relaxed; } foreign_end;
 
 static void *foreign_end_thread(void *arg)
 {
     foreign_end *f = arg;
     CUgraph g = NULL;
+    CUstreamCaptureMode mode = RELAXED;
     cu.cuCtxSetCurrent(abi_ctx);
+    if (f->relaxed) cu.cuThreadExchangeStreamCaptureMode(&mode);
     f->answer = (int)cu.cuStreamEndCapture(f->s, &g);
     if (g) cu.cuGraphDestroy(g);
     cu.cuCtxSetCurrent(NULL);
@@ -17,9 +19,13 @@ static void *foreign_end_thread(void *arg)
 static void rule_47(void)
 {
     CUgraph g = NULL;
+    CUstream never = abi_stream();
+    R_IS(cu.cuStreamEndCapture(never, &g), CUDA_ERROR_ILLEGAL_STATE);       /* an end without a beginning */
+    cu.cuStreamDestroy(never);
     R_IS(cu.cuStreamBeginCapture(CU_STREAM_LEGACY, RELAXED), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     R_IS(cu.cuStreamBeginCapture(CU_STREAM_PER_THREAD, RELAXED), CUDA_SUCCESS);
     R_IS(cu.cuStreamEndCapture(CU_STREAM_PER_THREAD, &g), CUDA_SUCCESS);
+    R_IS(captured_nodes(g), 0);
     cu.cuGraphDestroy(g);
     CUstream s = capturing(RELAXED);
     R_IS(cu.cuStreamBeginCapture(s, RELAXED), CUDA_ERROR_ILLEGAL_STATE);    /* and the first goes on */
@@ -35,10 +41,11 @@ static void rule_47(void)
     R_IS(capture_status(t), NONE);
     cu.cuEventDestroy(e);
     cu.cuStreamDestroy(t);
-    for (int mode = 0; mode < 3; mode++) {
+    for (int i = 0; i < 6; i++) {       /* the mode of the other thread does not matter */
+        const int mode = i % 3;
         pthread_t thread;
         s = capturing((CUstreamCaptureMode)mode);
-        foreign_end f = { s, -1 };
+        foreign_end f = { s, -1, i >= 3 };
         pthread_create(&thread, NULL, foreign_end_thread, &f);
         pthread_join(thread, NULL);
         R_IS(f.answer, mode == RELAXED ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
@@ -79,6 +86,9 @@ static void rule_49(void)
     CUdeviceptr p = abi_word(0);
     for (int join = 1; join >= 0; join--) {
         CUgraph g = (CUgraph)8;
+        CUgraphExec x = NULL;
+        cu.cuMemsetD32(p, 0, 1);
+        cu.cuCtxSynchronize();
         CUstream s = capturing(RELAXED), t = abi_stream();
         CUevent fork = abi_event(), back = abi_event();
         abi_launch(append, 1, 1, s, p, 1);
@@ -92,7 +102,13 @@ static void rule_49(void)
             abi_launch(append, 1, 1, s, p, 3);
             R_IS(cu.cuStreamEndCapture(s, &g), CUDA_SUCCESS);
             R_IS(captured_nodes(g), 3);
-            cu.cuGraphDestroy(g);
+            R_IS(abi_read(p), 0);
+            R_IS(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS);
+            R_IS(cu.cuGraphDestroy(g), CUDA_SUCCESS);
+            for (int k = 0; k < 2; k++) R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
+            R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+            R_IS(abi_read(p), 123123);      /* in the order of the capture, for each launch */
+            cu.cuGraphExecDestroy(x);
         } else {
             R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
             R_TRUE(g == NULL);

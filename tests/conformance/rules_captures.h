@@ -28,15 +28,21 @@ static inline CUstream capturing(CUstreamCaptureMode mode)
     return s;
 }
 
-/* Ends a capture that should be invalid, and looks whether the stream works again. */
+/* Ends a capture that should be invalid: no work is accepted before, and all work behind. */
 static inline void ends_invalid(CUstream s)
 {
     CUgraph g = (CUgraph)8;
+    unsigned word = 99;
     R_IS(capture_status(s), INVALIDATED);
+    R_IS(abi_launch(rule_kernel("append"), 1, 1, s, rule_now.word, 1), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     R_TRUE(g == NULL);
     R_IS(capture_status(s), NONE);
+    R_IS(cu.cuMemsetD32Async(rule_now.word, 0, 1, s), CUDA_SUCCESS);
+    R_IS(abi_launch(rule_kernel("append"), 1, 1, s, rule_now.word, 7), CUDA_SUCCESS);
+    R_IS(cu.cuMemcpyDtoHAsync(&word, rule_now.word, sizeof word, s), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    R_IS(word, 7);
     cu.cuStreamDestroy(s);
 }
 

@@ -188,6 +188,7 @@ static void rule_56(void)
     R_NEED(cuStreamUpdateCaptureDependencies);
     R_IS(cu.cuStreamGetCaptureInfo(s, &status, &id, &g, &deps, &n), CUDA_SUCCESS);
     R_IS(status, ACTIVE);
+    R_TRUE(id != 0);
     R_IS(n, 0);
     abi_launch(append, 1, 1, s, p, 1);
     R_IS(cu.cuStreamGetCaptureInfo(s, &status, &again, &g, &deps, &n), CUDA_SUCCESS);
@@ -297,6 +298,33 @@ static void rule_59(void)
     cu.cuStreamDestroy(s);
 }
 
+/* A launch of an executable graph cannot be captured either; the executable works on. */
+static void launch_in_a_capture(void)
+{
+    CUgraph g = NULL;
+    CUgraphExec x = NULL;
+    CUdeviceptr p = abi_word(0);
+    CUstream s = capturing(RELAXED);
+    abi_launch(rule_kernel("append"), 1, 1, s, p, 2);
+    R_IS(cu.cuStreamEndCapture(s, &g), CUDA_SUCCESS);
+    R_IS(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS);
+    R_IS(cu.cuGraphUpload(x, s), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    R_IS(cu.cuStreamBeginCapture(s, RELAXED), CUDA_SUCCESS);
+    abi_launch(rule_kernel("append"), 1, 1, s, p, 1);
+    R_IS(cu.cuGraphLaunch(x, s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    ends_invalid(s);
+    R_IS(abi_read(p), 0);
+    s = abi_stream();
+    R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    R_IS(abi_read(p), 2);
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuStreamDestroy(s);
+    cu.cuMemFree(p);
+}
+
 static void rule_60(void)
 {
     CUdeviceptr p = abi_word(1), q = abi_word(2);
@@ -319,6 +347,7 @@ static void rule_60(void)
             cu.cuStreamDestroy(s);
         }
     }
+    launch_in_a_capture();
     cu.cuMemFree(p);
     cu.cuMemFree(q);
 }
@@ -330,6 +359,6 @@ static const rule rules[] = {
     { 57, "a capture into a graph continues it", rule_57, 0 },
     { 58, "the captured stream's state, priority and context may be asked for; its flags and its id invalidate the capture", rule_58, 0 },
     { 59, "an empty capture is an empty graph", rule_59, 0 },
-    { 60, "a peer copy cannot be captured; asking for a pool's access invalidates a capture that is not relaxed", rule_60, 0 },
+    { 60, "a peer copy and the launch of a graph cannot be captured; asking for a pool's access invalidates a capture that is not relaxed", rule_60, 0 },
 };
 RULES_MAIN(rules)

@@ -15,15 +15,26 @@ static void rule_17(void)
 
 static void rule_18(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
     CUevent e = abi_event();
     R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuEventSynchronize(e), CUDA_SUCCESS);       /* though later work is held up */
     R_IS(cu.cuEventQuery(e), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
+    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+    struct latch before, after;                            /* between two pieces of work: it waits for the first only */
+    abi_hold(&before, s);
+    R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
+    abi_hold(&after, s);
+    R_IS(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    latch_open(&before);
+    R_IS(cu.cuEventSynchronize(e), CUDA_SUCCESS);
+    R_IS(cu.cuEventQuery(e), CUDA_SUCCESS);
+    R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
+    latch_open(&after);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     cu.cuEventDestroy(e);
     cu.cuStreamDestroy(s);
@@ -66,13 +77,13 @@ static void rule_19(void)
 
 static void rule_20(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
     CUevent e = abi_event();
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
     R_IS(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuEventSynchronize(e), CUDA_SUCCESS);
     R_IS(cu.cuEventQuery(e), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
@@ -85,17 +96,17 @@ static void rule_21(void)
     CUcontext other = NULL;
     CUstream s = abi_stream();
     CUevent e = abi_event();
-    abi_latch latch;
+    struct latch latch;
     R_NEED(cuCtxCreate);
     R_IS(cu.cuCtxCreate(&other, 0, 0), CUDA_SUCCESS);
     CUstream t = abi_stream();
     R_IS(cu.cuEventRecord(e, t), CUDA_ERROR_INVALID_HANDLE);
     cu.cuCtxPopCurrent(&other);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
     R_IS(cu.cuStreamWaitEvent(t, e, 0), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(t), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(t), CUDA_SUCCESS);
     R_IS(cu.cuCtxDestroy(other), CUDA_SUCCESS);
     cu.cuStreamSynchronize(s);
@@ -106,15 +117,15 @@ static void rule_21(void)
 /* Were the host held up, the latch would never be opened. */
 static void rule_22(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream a = abi_stream(), b = abi_stream();
     CUevent e = abi_event();
-    abi_latch_put(&latch, a);
-    abi_latch_await(&latch);
+    abi_hold(&latch, a);
+    latch_entered(&latch);
     R_IS(cu.cuEventRecord(e, a), CUDA_SUCCESS);
     R_IS(cu.cuStreamWaitEvent(b, e, 0), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(b), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
     cu.cuEventDestroy(e);
@@ -124,12 +135,12 @@ static void rule_22(void)
 
 static void rule_23(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUfunction append = rule_kernel("append");
     CUstream a = abi_stream(), b = abi_stream(), c = abi_stream();
     CUevent e = abi_event(), f = abi_event();
     CUdeviceptr p = abi_word(0);
-    abi_latch_put(&latch, a);
+    abi_hold(&latch, a);
     abi_launch(append, 1, 1, a, p, 1);
     cu.cuEventRecord(e, a);
     cu.cuStreamWaitEvent(b, e, 0);
@@ -137,7 +148,7 @@ static void rule_23(void)
     cu.cuStreamWaitEvent(c, f, 0);
     abi_launch(append, 1, 1, c, p, 2);
     R_IS(cu.cuStreamQuery(c), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(c), CUDA_SUCCESS);
     R_IS(abi_read(p), 12);
     cu.cuEventDestroy(e);
@@ -150,19 +161,19 @@ static void rule_23(void)
 
 static void rule_24(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUfunction append = rule_kernel("append");
     CUstream a = abi_stream(), b = abi_stream();
     CUevent e = abi_event();
     CUdeviceptr p = abi_word(0);
-    abi_latch_put(&latch, a);
+    abi_hold(&latch, a);
     abi_launch(append, 1, 1, a, p, 1);
     cu.cuEventRecord(e, a);
     cu.cuStreamWaitEvent(b, e, 0);
     R_IS(cu.cuEventDestroy(e), CUDA_SUCCESS);
     abi_launch(append, 1, 1, b, p, 2);
     R_IS(cu.cuStreamQuery(b), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
     R_IS(abi_read(p), 12);
     cu.cuStreamDestroy(a);
@@ -170,10 +181,10 @@ static void rule_24(void)
     cu.cuMemFree(p);
 }
 
-static CUevent timed_event(void)
+static CUevent timed_event(unsigned flags)
 {
     CUevent e = NULL;
-    if (cu.cuEventCreate(&e, CU_EVENT_DEFAULT)) tap_bail("no event");
+    if (cu.cuEventCreate(&e, flags)) tap_bail("no event");
     return e;
 }
 
@@ -181,16 +192,16 @@ static void rule_25(void)
 {
     float ms = -1;
     int devices = 0;
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
-    CUevent a = timed_event(), b = timed_event(), untimed = abi_event(), never = timed_event();
+    CUevent a = timed_event(CU_EVENT_DEFAULT), b = timed_event(CU_EVENT_BLOCKING_SYNC), untimed = abi_event(), never = timed_event(CU_EVENT_DEFAULT);
     cu.cuEventRecord(a, s);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     cu.cuEventRecord(b, s);
     cu.cuEventRecord(untimed, s);
     cu.cuEventSynchronize(a);
     R_IS(cu.cuEventElapsedTime(&ms, a, b), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuEventSynchronize(b), CUDA_SUCCESS);
     R_IS(cu.cuEventElapsedTime(&ms, a, b), CUDA_SUCCESS);
     R_TRUE(ms >= 0);
@@ -202,7 +213,7 @@ static void rule_25(void)
         CUcontext other = NULL;
         cu.cuDevicePrimaryCtxRetain(&other, 1);
         cu.cuCtxPushCurrent(other);
-        CUevent there = timed_event();
+        CUevent there = timed_event(CU_EVENT_DEFAULT);
         R_IS(cu.cuEventRecord(there, NULL), CUDA_SUCCESS);
         R_IS(cu.cuEventSynchronize(there), CUDA_SUCCESS);
         R_TRUE(cu.cuEventElapsedTime(&ms, a, there) != CUDA_SUCCESS);
@@ -227,6 +238,8 @@ static void rule_26(void)
     CUresult r = cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
     rule_seen("an inter-process event without timing: %d", (int)r);
     if (!r) cu.cuEventDestroy(e);
+    R_IS(cu.cuEventCreate(&e, 0x100), CUDA_ERROR_INVALID_VALUE);        /* an unknown flag */
+    R_IS(cu.cuEventCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 /* NVIDIA's text says INVALID_VALUE; an H100 says ILLEGAL_STATE, and so it is here. */
@@ -259,14 +272,14 @@ static void rule_28(void)
     for (int i = 0; i < 2; i++) {
         event_waiter w = { NULL, -1 };
         pthread_t thread;
-        abi_latch latch;
+        struct latch latch;
         CUstream s = abi_stream();
         R_IS(cu.cuEventCreate(&w.e, flags[i]), CUDA_SUCCESS);
-        abi_latch_put(&latch, s);
+        abi_hold(&latch, s);
         cu.cuEventRecord(w.e, s);
         pthread_create(&thread, NULL, event_waiter_thread, &w);
         R_IS(cu.cuEventQuery(w.e), CUDA_ERROR_NOT_READY);
-        abi_latch_open(&latch);
+        latch_open(&latch);
         pthread_join(thread, NULL);
         R_IS(w.answer, CUDA_SUCCESS);
         R_IS(cu.cuEventQuery(w.e), CUDA_SUCCESS);

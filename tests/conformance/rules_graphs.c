@@ -1,28 +1,50 @@
 /* Rules 61 - 67: graphs, their launches and what may be changed of executable ones. */
 #include "rules_graphs.h"
 
+static void child_graphs_are_copied(CUdeviceptr p)
+{
+    CUgraph g = graph_new(), child = graph_new(), other = graph_new(), inner = NULL;
+    CUgraphNode node = NULL;
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    size_t n = 0;
+    CUgraphNode one = add_append(g, NULL, p, 1), two = add_append(child, NULL, p, 2);
+    add_append(child, two, p, 3);
+    R_IS(cu.cuGraphAddChildGraphNode(&node, g, &one, 1, child), CUDA_SUCCESS);
+    add_append(g, node, p, 4);
+    add_append(child, NULL, p, 9);
+    R_IS(cu.cuGraphDestroy(child), CUDA_SUCCESS);
+    R_IS(cu.cuGraphNodeGetType(node, &type), CUDA_SUCCESS);
+    R_IS(type, CU_GRAPH_NODE_TYPE_GRAPH);
+    R_IS(cu.cuGraphChildGraphNodeGetGraph(node, &inner), CUDA_SUCCESS);
+    R_IS(cu.cuGraphGetNodes(inner, NULL, &n), CUDA_SUCCESS);
+    R_IS(n, 2);                                         /* as it was when the node was made */
+    CUgraphExec x = executable(g);
+    R_IS(run_once(x, p), 1234);
+    two = add_append(other, NULL, p, 6);
+    R_IS(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);  /* of another shape */
+    add_append(other, two, p, 7);
+    R_IS(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_SUCCESS);
+    R_IS(run_once(x, p), 1674);
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(other);
+    cu.cuGraphDestroy(g);
+}
+
 static void rule_61(void)
 {
     CUdeviceptr p = abi_word(0);
-    CUgraph g = graph_new(), clone = NULL, child = graph_new(), inner = NULL, found_in = NULL;
+    CUgraph g = graph_new(), clone = NULL, found_in = NULL;
     CUgraphNode node = NULL, found = NULL;
-    CUgraphNode one = add_append(g, NULL, p, 1);
+    CUgraphNode two = add_append(g, NULL, p, 2), one = add_append(g, NULL, p, 1);
+    R_IS(cu.cuGraphAddDependencies(g, &one, &two, 1), CUDA_SUCCESS);
     R_IS(cu.cuGraphClone(&clone, g), CUDA_SUCCESS);
     R_IS(cu.cuGraphNodeFindInClone(&found, one, clone), CUDA_SUCCESS);
     R_TRUE(found && found != one);
-    add_append(g, one, p, 2);
+    add_append(g, two, p, 3);
     CUgraphExec x = executable(clone);
-    R_IS(run_once(x, p), 1);
+    R_IS(run_once(x, p), 12);                           /* its edges too */
     cu.cuGraphExecDestroy(x);
     cu.cuGraphDestroy(clone);
-    CUgraphNode two = add_append(child, NULL, p, 5);
-    R_IS(cu.cuGraphAddChildGraphNode(&node, g, NULL, 0, child), CUDA_SUCCESS);
-    add_append(child, two, p, 6);
-    R_IS(cu.cuGraphDestroy(child), CUDA_SUCCESS);
-    R_IS(cu.cuGraphChildGraphNodeGetGraph(node, &inner), CUDA_SUCCESS);
-    size_t n = 0;
-    R_IS(cu.cuGraphGetNodes(inner, NULL, &n), CUDA_SUCCESS);
-    R_IS(n, 1);
     cu.cuGraphDestroy(g);
     if (cu.cuGraphAddMemAllocNode) {
         CUDA_MEM_ALLOC_NODE_PARAMS a = alloc_params(4096);
@@ -33,6 +55,7 @@ static void rule_61(void)
     } else {
         rule_seen("not asked here: a graph with an allocation (the device has no graph memory)");
     }
+    child_graphs_are_copied(p);
     cu.cuMemFree(p);
 }
 
@@ -54,6 +77,31 @@ static void rule_62(void)
     cu.cuGraphDestroy(g);
 }
 
+/* Edges that are added later; the executable outlives a node and then the whole graph. */
+static void edges_order_nodes(CUdeviceptr p)
+{
+    CUgraph g = graph_new();
+    CUgraphNode node[8];
+    size_t n = 8;
+    CUgraphNode three = add_append(g, NULL, p, 3), two = add_append(g, NULL, p, 2), one = add_append(g, NULL, p, 1);
+    const CUgraphNode from[] = { one, two }, to[] = { two, three };
+    R_IS(cu.cuGraphAddDependencies(g, from, to, 2), CUDA_SUCCESS);
+    R_IS(cu.cuGraphGetNodes(g, node, &n), CUDA_SUCCESS);
+    R_IS(n, 3);
+    n = 8;
+    R_IS(cu.cuGraphGetRootNodes(g, node, &n), CUDA_SUCCESS);
+    R_TRUE(n == 1 && node[0] == one);
+    n = 8;
+    R_IS(cu.cuGraphNodeGetDependentNodes(two, node, &n), CUDA_SUCCESS);
+    R_TRUE(n == 1 && node[0] == three);
+    CUgraphExec x = executable(g);
+    R_IS(run_once(x, p), 123);
+    R_IS(cu.cuGraphDestroyNode(two), CUDA_SUCCESS);
+    R_IS(cu.cuGraphDestroy(g), CUDA_SUCCESS);
+    R_IS(run_once(x, p), 123);
+    cu.cuGraphExecDestroy(x);
+}
+
 static void rule_63(void)
 {
     void *params[2];
@@ -69,6 +117,7 @@ static void rule_63(void)
     R_IS(cu.cuGraphDestroy(g), CUDA_SUCCESS);
     R_IS(run_once(x, p), 12);
     cu.cuGraphExecDestroy(x);
+    edges_order_nodes(p);
     cu.cuMemFree(p);
 }
 
@@ -109,18 +158,18 @@ static void rule_64(void)
 
 static void rule_65(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUdeviceptr p = abi_word(0);
     CUgraph g = graph_new();
     CUstream s = abi_stream();
     add_append(g, NULL, p, 2);
     CUgraphExec x = executable(g);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     abi_launch(rule_kernel("append"), 1, 1, s, p, 1);
     R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
     abi_launch(rule_kernel("append"), 1, 1, s, p, 3);
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_read(p), 123);
     cu.cuGraphExecDestroy(x);
@@ -131,10 +180,11 @@ static void rule_65(void)
 
 enum { LARGE_FILL = 4096 }; /* words: a driver (580) loses the order of smaller fills that are switched off */
 
-/* Whether what follows a fill of `bytes`, switched off, still waits for the kernel before it; a look of 20 ms. */
+enum { QUERIES = 20000 }; /* so many find an event that has nothing to wait for */
+
+/* Whether what follows a fill of `bytes`, switched off, still waits for the kernel before it. */
 static bool order_behind_fill(size_t bytes)
 {
-    static const struct timespec pause = { .tv_sec = 0, .tv_nsec = 100000 };
     rule_gate gate = gate_make();
     CUdeviceptr p = 0;
     CUgraph g = graph_new();
@@ -153,10 +203,7 @@ static bool order_behind_fill(size_t bytes)
     R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
     R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
     bool waits = true;
-    for (int i = 0; i < 200 && waits; i++) {
-        nanosleep(&pause, NULL);
-        waits = cu.cuEventQuery(e) == CUDA_ERROR_NOT_READY;
-    }
+    for (int i = 0; i < QUERIES && waits; i++) waits = cu.cuEventQuery(e) == CUDA_ERROR_NOT_READY;
     gate_open(&gate);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     cu.cuGraphExecDestroy(x);
@@ -168,9 +215,42 @@ static bool order_behind_fill(size_t bytes)
     return waits;
 }
 
+/* A fill, a copy, a host function and a record, in a row; the copy can be switched off. */
+static void every_kind_of_node(CUdeviceptr p)
+{
+    int calls = 0;
+    CUgraph g = graph_new();
+    CUgraphNode fill = NULL, copy = NULL, host = NULL, record = NULL;
+    CUevent e = abi_event();
+    CUdeviceptr q = abi_word(0);
+    CUDA_MEMSET_NODE_PARAMS m = { .dst = q, .value = 77, .elementSize = 4, .width = 1, .height = 1 }, got;
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = q, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = p,
+                        .WidthInBytes = 4, .Height = 1, .Depth = 1 };
+    CUDA_HOST_NODE_PARAMS h = { count_one, &calls };
+    R_IS(cu.cuGraphAddMemsetNode(&fill, g, NULL, 0, &m, abi_ctx), CUDA_SUCCESS);
+    R_IS(cu.cuGraphAddMemcpyNode(&copy, g, &fill, 1, &c, abi_ctx), CUDA_SUCCESS);
+    R_IS(cu.cuGraphAddHostNode(&host, g, &copy, 1, &h), CUDA_SUCCESS);
+    R_IS(cu.cuGraphAddEventRecordNode(&record, g, &host, 1, e), CUDA_SUCCESS);
+    R_IS(cu.cuGraphMemsetNodeGetParams(fill, &got), CUDA_SUCCESS);
+    R_TRUE(got.dst == q && got.value == 77 && got.width == 1);
+    CUgraphExec x = executable(g);
+    R_IS(run_once(x, p), 77);
+    R_IS(calls, 1);
+    R_IS(cu.cuEventQuery(e), CUDA_SUCCESS);
+    R_IS(run_once(x, p), 77);
+    R_IS(calls, 2);
+    R_IS(cu.cuGraphNodeSetEnabled(x, copy, 0), CUDA_SUCCESS);
+    R_IS(run_once(x, p), 0);
+    R_IS(calls, 3);
+    cu.cuGraphExecDestroy(x);
+    cu.cuGraphDestroy(g);
+    cu.cuEventDestroy(e);
+    cu.cuMemFree(q);
+}
+
 static void rule_66(void)
 {
-    abi_latch latch;
+    struct latch latch;
     void *params[2];
     unsigned five = 5, enabled = 9;
     int calls = 0;
@@ -183,12 +263,12 @@ static void rule_66(void)
     CUgraphNode node = add_append(g, NULL, p, 1);
     R_IS(cu.cuGraphAddHostNode(&host, g, &node, 1, &h), CUDA_SUCCESS);
     CUgraphExec x = executable(g);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
     CUDA_KERNEL_NODE_PARAMS_v2 k = node_of("append", &p, &five, params), got;
     R_IS(cu.cuGraphExecKernelNodeSetParams(x, node, &k), CUDA_SUCCESS);
     R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_read(p), 15);
     R_IS(calls, 2);
@@ -220,6 +300,7 @@ static void rule_66(void)
         cu.cuGraphDestroy(filled);
         cu.cuMemFree(large);
         R_TRUE(order_behind_fill(4 * LARGE_FILL));
+        every_kind_of_node(p);
         rule_seen("what follows a fill of 4 bytes that is switched off %s", order_behind_fill(4) ? "waits for the kernel before it"
                   : "does not wait for the kernel before it (a larger one keeps the order; cujit never switches fills off)");
     }

@@ -1,16 +1,21 @@
 /* Rules 74 - 80: launches and errors. */
-#include <time.h>
-
 #include "rules.h"
 
-static const struct { const char *name; unsigned grid[3], block[3]; } bad_shapes[] = {
-    { "no blocks", { 0, 1, 1 }, { 1, 1, 1 } },
-    { "no rows of blocks", { 1, 0, 1 }, { 1, 1, 1 } },
-    { "no threads", { 1, 1, 1 }, { 1, 0, 1 } },
-    { "too many rows of blocks", { 1, 65536, 1 }, { 1, 1, 1 } },
-    { "a block that is too wide", { 1, 1, 1 }, { 1025, 1, 1 } },
-    { "a block that is too deep", { 1, 1, 1 }, { 1, 1, 65 } },
-    { "too many threads together", { 1, 1, 1 }, { 64, 64, 1 } },
+/* Each thread of an accepted launch runs once; a rejected one does nothing and no harm. */
+static const struct { const char *name; unsigned grid[3], block[3], shared; int result; } shapes[] = {
+    { "one thread", { 1, 1, 1 }, { 1, 1, 1 }, 0, CUDA_SUCCESS },
+    { "the largest block", { 1, 1, 1 }, { 1024, 1, 1 }, 0, CUDA_SUCCESS },
+    { "all dimensions", { 2, 3, 4 }, { 2, 4, 8 }, 0, CUDA_SUCCESS },
+    { "many blocks", { 500, 1, 1 }, { 64, 1, 1 }, 0, CUDA_SUCCESS },
+    { "48 KiB of shared memory", { 1, 1, 1 }, { 1, 1, 1 }, 49152, CUDA_SUCCESS },
+    { "no blocks", { 0, 1, 1 }, { 1, 1, 1 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "no rows of blocks", { 1, 0, 1 }, { 1, 1, 1 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "no threads", { 1, 1, 1 }, { 1, 0, 1 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "too many rows of blocks", { 1, 65536, 1 }, { 1, 1, 1 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "a block that is too wide", { 1, 1, 1 }, { 1025, 1, 1 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "a block that is too deep", { 1, 1, 1 }, { 1, 1, 65 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "too many threads together", { 1, 1, 1 }, { 64, 64, 1 }, 0, CUDA_ERROR_INVALID_VALUE },
+    { "more shared memory than the attribute allows", { 1, 1, 1 }, { 1, 1, 1 }, 49153, CUDA_ERROR_INVALID_VALUE },
 };
 
 /* A kernel that keeps 220 words in registers. */
@@ -27,6 +32,18 @@ static char *greedy_ptx(void)
     return text;
 }
 
+/* What a kernel's resources allow. */
+static void occupancy_of(CUfunction f)
+{
+    int blocks = 0, threads = 0, grid = 0;
+    R_IS(cu.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f), CUDA_SUCCESS);
+    R_IS(threads, 1024);
+    R_IS(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 256, 0), CUDA_SUCCESS);
+    R_IS(blocks, 8);
+    R_IS(cu.cuOccupancyMaxPotentialBlockSize(&grid, &threads, f, NULL, 0, 0), CUDA_SUCCESS);
+    R_TRUE(threads > 0 && threads <= 1024 && grid > 0);
+}
+
 static void rule_74(void)
 {
     CUfunction add = rule_kernel("add"), greedy = NULL;
@@ -34,15 +51,23 @@ static void rule_74(void)
     CUdeviceptr p = abi_word(0), words = 0;
     unsigned one = 1;
     void *params[] = { &p, &one };
-    for (size_t i = 0; i < sizeof bad_shapes / sizeof *bad_shapes; i++) {
-        const unsigned *g = bad_shapes[i].grid, *b = bad_shapes[i].block;
-        R_ROW(bad_shapes[i].name, cu.cuLaunchKernel(add, g[0], g[1], g[2], b[0], b[1], b[2], 0, s, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const unsigned *g = shapes[i].grid, *b = shapes[i].block;
+        unsigned threads = shapes[i].result ? 0 : 1;
+        for (int k = 0; k < 3; k++) threads *= g[k] * b[k];
+        R_ROW(shapes[i].name, cu.cuMemsetD32Async(p, 0, 1, s), CUDA_SUCCESS);
+        R_ROW(shapes[i].name, cu.cuLaunchKernel(add, g[0], g[1], g[2], b[0], b[1], b[2], shapes[i].shared, s, params, NULL), shapes[i].result);
+        R_ROW(shapes[i].name, cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+        R_ROW(shapes[i].name, abi_read(p), threads);
     }
     if (cu.cuLaunchCooperativeKernel) {
+        R_IS(cu.cuMemsetD32Async(p, 0, 1, s), CUDA_SUCCESS);
+        R_IS(cu.cuLaunchCooperativeKernel(add, 4, 1, 1, 32, 1, 1, 0, s, params), CUDA_SUCCESS);
         R_IS(cu.cuLaunchCooperativeKernel(add, 1 << 20, 1, 1, 1024, 1, 1, 0, s, params), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+        R_IS(abi_read(p), 128);
     }
-    R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
-    R_IS(abi_read(p), 0);
+    occupancy_of(add);
     if (tap_on_gpu()) {
         int registers = 0;
         CUmodule m = NULL;
@@ -85,6 +110,7 @@ static void rule_75(void)
     R_IS(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, (unsigned)most, s, params, NULL), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_read(p), 2);
+    R_IS(cu.cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152), CUDA_SUCCESS);     /* less again */
     cu.cuModuleUnload(m);
     cu.cuMemFree(p);
     cu.cuStreamDestroy(s);
@@ -111,12 +137,15 @@ static void rule_76(void)
     }
     R_IS(cu.cuFuncGetParamInfo(mixed, 5, &offset, &size), CUDA_ERROR_INVALID_VALUE);
     R_IS(cu.cuFuncGetParamInfo(empty, 0, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+    R_IS(cu.cuFuncGetParamInfo(rule_kernel("add"), 1, &offset, &size), CUDA_SUCCESS);
+    R_TRUE(offset == 8 && size == 4);
+    R_IS(cu.cuFuncGetParamInfo(rule_kernel("add"), 2, &offset, &size), CUDA_ERROR_INVALID_VALUE);
     cu.cuModuleUnload(m);
 }
 
 static void rule_77(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUfunction append = rule_kernel("append");
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0), q = abi_word(0), to = p;
@@ -125,15 +154,20 @@ static void rule_77(void)
     struct { CUdeviceptr p; unsigned n; } block = { p, 2 };
     size_t bytes = 12;
     void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
-    abi_latch_put(&latch, s);
+    CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s };
+    void *both[] = { &p, &n };
+    abi_hold(&latch, s);
     R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, params, NULL), CUDA_SUCCESS);
+    n = 3;
+    if (cu.cuLaunchKernelEx) R_IS(cu.cuLaunchKernelEx(&config, append, params, NULL), CUDA_SUCCESS);
     n = 9, to = q;
     params[0] = params[1] = NULL;
     R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, NULL, extra), CUDA_SUCCESS);
     block.n = 8, block.p = q;
-    abi_latch_open(&latch);
+    R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, both, extra), CUDA_ERROR_INVALID_VALUE);     /* both forms at once */
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
-    R_IS(abi_read(p), 12);
+    R_IS(abi_read(p), cu.cuLaunchKernelEx ? 132 : 12);
     R_IS(abi_read(q), 0);
     cu.cuMemFree(p);
     cu.cuMemFree(q);
@@ -152,7 +186,7 @@ static void *fault_waiter_thread(void *arg)
 
 static void rule_78(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream(), t = abi_stream();
     CUevent e = abi_event(), f = abi_event();
     CUdeviceptr p = abi_word(0), other = 0;
@@ -165,11 +199,11 @@ static void rule_78(void)
         R_IS(cu.cuCtxCreate(&own, 0, 0), CUDA_SUCCESS);
         R_IS(cu.cuCtxPopCurrent(&own), CUDA_SUCCESS);
     }
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(abi_launch(rule_kernel("wild"), 1, 1, s, 0, 1), CUDA_SUCCESS);
     R_IS(cu.cuEventRecord(e, s), CUDA_SUCCESS);
     pthread_create(&thread, NULL, fault_waiter_thread, &w);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     pthread_join(thread, NULL);                     /* whoever waits is let go */
     R_IS(w.answer, CUDA_ERROR_ILLEGAL_ADDRESS);
     R_IS(cu.cuEventSynchronize(e), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -193,17 +227,17 @@ static void rule_78(void)
 
 static void rule_79(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0), q = 0;
     CUgraph one = NULL, two = NULL;
     CUgraphExec x = NULL;
     CUgraphNode node = NULL;
     CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
     R_IS(abi_launch(rule_kernel("add"), 1, 1025, s, p, 1), CUDA_ERROR_INVALID_VALUE);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(cu.cuMemAlloc(&q, (size_t)1 << 50), CUDA_ERROR_OUT_OF_MEMORY);
     if (cu.cuGraphExecUpdate && cu.cuGraphAddEmptyNode) {
@@ -226,14 +260,14 @@ static void rule_79(void)
     cu.cuStreamDestroy(s);
 }
 
-typedef struct unloader { CUmodule m; int answer, done; } unloader;
+typedef struct unloader { CUmodule m; struct latch begun; int answer; } unloader;
 
 static void *unloader_thread(void *arg)
 {
     unloader *u = arg;
     cu.cuCtxSetCurrent(abi_ctx);
+    latch_open(&u->begun);
     u->answer = (int)cu.cuModuleUnload(u->m);
-    __atomic_store_n(&u->done, 1, __ATOMIC_RELEASE);
     cu.cuCtxSetCurrent(NULL);
     return NULL;
 }
@@ -241,7 +275,7 @@ static void *unloader_thread(void *arg)
 /* A kernel of the module runs behind an open gate only when the call of cuModuleUnload is on its way. */
 static void rule_80(void)
 {
-    unloader u = { NULL, -1, 0 };
+    unloader u = { NULL, LATCH_CLOSED, -1 };
     CUfunction hold = NULL, add = NULL;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0);
@@ -253,8 +287,7 @@ static void rule_80(void)
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_launch(hold, 1, 1, s, g.at, 8000000), CUDA_SUCCESS);
     pthread_create(&thread, NULL, unloader_thread, &u);
-    for (int i = 0; i < 20 && !__atomic_load_n(&u.done, __ATOMIC_ACQUIRE); i++) nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-    rule_seen("unloading while a kernel of the module runs %s", __atomic_load_n(&u.done, __ATOMIC_ACQUIRE) ? "comes back at once" : "waits for it");
+    latch_wait(&u.begun);
     gate_open(&g);
     pthread_join(thread, NULL);
     R_IS(u.answer, CUDA_SUCCESS);

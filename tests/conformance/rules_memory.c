@@ -3,7 +3,7 @@
 
 static void rule_36(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0);
     unsigned back = 0, *pinned, *far = malloc(65536), *to = calloc(1, 65536);
@@ -12,14 +12,23 @@ static void rule_36(void)
     pinned = h;
     pinned[0] = 6;
     pinned[1] = 0;
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuMemcpyHtoDAsync(p, &pinned[0], 4, s), CUDA_SUCCESS);
     R_IS(cu.cuMemcpyDtoHAsync(&pinned[1], p, 4, s), CUDA_SUCCESS);
     R_IS(pinned[1], 0);                                 /* both calls came back; the copies wait */
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(pinned[1], 6);
+    if (!tap_on_gpu()) {                                /* there the call waits for the stream */
+        unsigned source = 5;
+        abi_hold(&latch, s);
+        R_IS(cu.cuMemcpyHtoDAsync(p, &source, 4, s), CUDA_SUCCESS);
+        source = 0;                                     /* taken at the call, though the stream is held */
+        latch_open(&latch);
+        R_IS(cu.cuMemcpyDtoHAsync(&back, p, 4, s), CUDA_SUCCESS);
+        R_IS(back, 5);
+    }
     for (unsigned i = 1; i <= 20; i++) {
         unsigned source = i;
         R_IS(cu.cuMemcpyHtoDAsync(p, &source, 4, s), CUDA_SUCCESS);
@@ -69,13 +78,13 @@ static void rule_37(void)
 
 static void rule_39(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream(), t = abi_stream();
     CUevent e = abi_event(), f = abi_event();
     CUdeviceptr p = 0;
     void *h = NULL;
     cu.cuMemHostAlloc(&h, 4, 0);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuMemAllocAsync(&p, 4096, s), CUDA_SUCCESS);
     R_TRUE(p != 0);
     R_IS(cu.cuMemsetD32Async(p, 7, 1024, s), CUDA_SUCCESS);
@@ -86,7 +95,7 @@ static void rule_39(void)
     R_IS(cu.cuStreamWaitEvent(s, f, 0), CUDA_SUCCESS);
     R_IS(cu.cuMemFreeAsync(p, s), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(t), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(*(unsigned *)h, 7);
     cu.cuEventDestroy(e);
@@ -116,7 +125,7 @@ static void rule_40(void)
     enum { BYTES = 1 << 20 };
     static const CUmemPool_attribute reuse[] = { CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
                                                  CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES };
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream(), t = abi_stream();
     CUdeviceptr p = 0, q = 0, r = 0;
     void *h = NULL;
@@ -129,7 +138,7 @@ static void rule_40(void)
         R_IS(cu.cuMemPoolSetAttribute(pool, reuse[i], &no), CUDA_SUCCESS);
     }
     R_IS(cu.cuMemAllocFromPoolAsync(&p, BYTES, pool, s), CUDA_SUCCESS);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuMemsetD32Async(p, 1, BYTES / 4, s), CUDA_SUCCESS);
     R_IS(cu.cuMemFreeAsync(p, s), CUDA_SUCCESS);
     R_IS(cu.cuMemAllocFromPoolAsync(&r, BYTES, pool, t), CUDA_SUCCESS);     /* the free has not happened yet */
@@ -138,7 +147,7 @@ static void rule_40(void)
     rule_seen("the same stream gets %s address", q == p ? "the same" : "another");
     R_IS(cu.cuMemsetD32Async(q, 2, BYTES / 4, s), CUDA_SUCCESS);
     R_IS(cu.cuMemcpyDtoHAsync(h, q + BYTES - 4, 4, s), CUDA_SUCCESS);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(*(unsigned *)h, 2);
     R_IS(cu.cuMemFreeAsync(q, s), CUDA_SUCCESS);
@@ -319,16 +328,34 @@ static void rule_46(void)
     if (!cu.cuGraphAddMemAllocNode) {
         rule_seen("not asked here: memory that the capture itself allocates (the device has no graph memory)");
     } else {
-        size_t n = 0;
+        size_t n = 4;
+        CUgraphNode node[4];
+        CUgraphExec x = NULL;
+        bool allocates = false, frees = false;
+        CUdeviceptr out = abi_word(0);
         g = NULL;
         R_IS(cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
         R_IS(cu.cuMemAllocAsync(&q, 4096, s), CUDA_SUCCESS);
-        R_IS(cu.cuMemsetD32Async(q, 1, 1024, s), CUDA_SUCCESS);
+        R_IS(cu.cuMemsetD32Async(q, 9, 1024, s), CUDA_SUCCESS);
+        R_IS(cu.cuMemcpyDtoDAsync(out, q + 4092, 4, s), CUDA_SUCCESS);
         R_IS(cu.cuMemFreeAsync(q, s), CUDA_SUCCESS);
         R_IS(cu.cuStreamEndCapture(s, &g), CUDA_SUCCESS);
-        R_IS(cu.cuGraphGetNodes(g, NULL, &n), CUDA_SUCCESS);
-        R_IS(n, 3);
+        R_IS(cu.cuGraphGetNodes(g, node, &n), CUDA_SUCCESS);
+        R_IS(n, 4);
+        for (size_t i = 0; i < n; i++) {
+            CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+            cu.cuGraphNodeGetType(node[i], &type);
+            allocates |= type == CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+            frees |= type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+        }
+        R_TRUE(allocates && frees);
+        R_IS(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS);
+        R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
+        R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
+        R_IS(abi_read(out), 9);
+        if (x) cu.cuGraphExecDestroy(x);
         if (g) cu.cuGraphDestroy(g);
+        cu.cuMemFree(out);
     }
     cu.cuStreamDestroy(s);
 }

@@ -18,6 +18,12 @@ static void rule_7(void)
     gate_open(&g);
     R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
     R_IS(abi_read(q), 11);
+    cu.cuMemsetD32(q, 0, 1);
+    cu.cuCtxSynchronize();
+    R_IS(abi_launch(rule_kernel("spin"), 1, 1, a, q, 0), CUDA_SUCCESS);     /* ends only if the later kernel runs beside it */
+    R_IS(abi_launch(add, 1, 1, b, q, 1), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
+    R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
     cu.cuStreamDestroy(a);
     cu.cuStreamDestroy(b);
     cu.cuMemFree(p);
@@ -26,7 +32,7 @@ static void rule_7(void)
 }
 
 /* 1 in `first` behind a gate, 2 in `second`, 3 in `first`: in which order they ran. */
-static unsigned order_of(CUstream first, CUstream second)
+static unsigned order_of(const char *name, CUstream first, CUstream second)
 {
     CUfunction append = rule_kernel("append");
     CUdeviceptr p = abi_word(0);
@@ -35,40 +41,83 @@ static unsigned order_of(CUstream first, CUstream second)
     abi_launch(append, 1, 1, first, p, 1);
     abi_launch(append, 1, 1, second, p, 2);
     abi_launch(append, 1, 1, first, p, 3);
-    R_IS(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY);
+    R_ROW(name, cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY);
     gate_open(&g);
-    R_IS(cu.cuCtxSynchronize(), CUDA_SUCCESS);
+    R_ROW(name, cu.cuCtxSynchronize(), CUDA_SUCCESS);
     unsigned v = abi_read(p);
     cu.cuMemFree(p);
     gate_free(&g);
     return v;
 }
 
-/* Whether work in `second` ends while `first` is held up. */
-static void runs_beside(CUstream first, CUstream second)
+/* Work in `second` ends while `first` is held up by a kernel, then by a host function. */
+static void runs_beside(const char *name, CUstream first, CUstream second)
 {
-    CUfunction append = rule_kernel("append");
+    struct latch latch;
     CUdeviceptr p = abi_word(0);
-    rule_gate g = gate_make();
-    gate_put(&g, first);
-    abi_launch(append, 1, 1, second, p, 2);
-    R_IS(cu.cuStreamSynchronize(second), CUDA_SUCCESS);
-    R_IS(cu.cuStreamQuery(first), CUDA_ERROR_NOT_READY);
-    gate_open(&g);
-    R_IS(cu.cuCtxSynchronize(), CUDA_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        rule_gate g = gate_make();
+        if (i == 0) gate_put(&g, first);
+        else abi_hold(&latch, first), latch_entered(&latch);
+        if (i == 0) abi_launch(rule_kernel("append"), 1, 1, second, p, 2);
+        else R_ROW(name, cu.cuMemsetD32Async(p, 7, 1, second), CUDA_SUCCESS);
+        R_ROW(name, cu.cuStreamSynchronize(second), CUDA_SUCCESS);
+        R_ROW(name, cu.cuStreamQuery(first), CUDA_ERROR_NOT_READY);
+        if (i == 0) gate_open(&g);
+        else latch_open(&latch);
+        R_ROW(name, cu.cuCtxSynchronize(), CUDA_SUCCESS);
+        R_ROW(name, abi_read(p), i == 0 ? 2 : 7);
+        gate_free(&g);
+    }
     cu.cuMemFree(p);
-    gate_free(&g);
+}
+
+/* A fill in `second` waits for the host function that holds up `first`. */
+static void waits_for_host_function(const char *name, CUstream first, CUstream second)
+{
+    struct latch latch;
+    CUdeviceptr p = abi_word(0);
+    CUevent e = abi_event();
+    abi_hold(&latch, first);
+    latch_entered(&latch);
+    R_ROW(name, cu.cuMemsetD32Async(p, 7, 1, second), CUDA_SUCCESS);
+    R_ROW(name, cu.cuEventRecord(e, second), CUDA_SUCCESS);
+    R_ROW(name, cu.cuEventQuery(e), CUDA_ERROR_NOT_READY);
+    latch_open(&latch);
+    R_ROW(name, cu.cuCtxSynchronize(), CUDA_SUCCESS);
+    R_ROW(name, abi_read(p), 7);
+    cu.cuEventDestroy(e);
+    cu.cuMemFree(p);
+}
+
+typedef struct stream_pair { const char *name; CUstream first, second; bool ordered; } stream_pair;
+
+static void check_pairs(const stream_pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const stream_pair *r = &pairs[i];
+        if (!r->ordered) {
+            runs_beside(r->name, r->first, r->second);
+            continue;
+        }
+        R_ROW(r->name, order_of(r->name, r->first, r->second), 123);
+        waits_for_host_function(r->name, r->first, r->second);
+    }
 }
 
 static void rule_8(void)
 {
     CUstream blocking = rule_stream(CU_STREAM_DEFAULT), other = rule_stream(CU_STREAM_DEFAULT), free_one = abi_stream();
-    R_IS(order_of(blocking, CU_STREAM_LEGACY), 123);
-    R_IS(order_of(CU_STREAM_LEGACY, blocking), 123);
-    R_IS(order_of(blocking, NULL), 123);
-    runs_beside(CU_STREAM_LEGACY, free_one);
-    runs_beside(free_one, CU_STREAM_LEGACY);
-    runs_beside(blocking, other);                       /* two blocking ones have no order with each other */
+    const stream_pair pairs[] = {
+        { "a blocking stream, then the legacy stream by its handle", blocking, CU_STREAM_LEGACY, true },
+        { "a blocking stream, then the legacy stream as NULL", blocking, NULL, true },
+        { "the legacy stream, then a blocking stream", CU_STREAM_LEGACY, blocking, true },
+        { "the legacy stream, then a non-blocking stream", CU_STREAM_LEGACY, free_one, false },
+        { "a non-blocking stream, then the legacy stream", free_one, CU_STREAM_LEGACY, false },
+        { "a blocking stream, then another one", blocking, other, false },
+        { "a blocking stream, then a non-blocking one", blocking, free_one, false },
+    };
+    check_pairs(pairs, sizeof pairs / sizeof *pairs);
     cu.cuStreamDestroy(blocking);
     cu.cuStreamDestroy(other);
     cu.cuStreamDestroy(free_one);
@@ -93,8 +142,14 @@ static void rule_9(void)
     unsigned long long id = 0;
     pthread_t thread;
     rule_gate g = gate_make();
-    R_IS(order_of(CU_STREAM_PER_THREAD, CU_STREAM_LEGACY), 123);
-    R_IS(order_of(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD), 123);
+    CUstream blocking = rule_stream(CU_STREAM_DEFAULT);
+    const stream_pair pairs[] = {
+        { "the per-thread stream, then the legacy stream", CU_STREAM_PER_THREAD, CU_STREAM_LEGACY, true },
+        { "the legacy stream, then the per-thread stream", CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, true },
+        { "the per-thread stream, then a blocking stream", CU_STREAM_PER_THREAD, blocking, false },
+    };
+    check_pairs(pairs, sizeof pairs / sizeof *pairs);
+    cu.cuStreamDestroy(blocking);
     gate_put(&g, CU_STREAM_PER_THREAD);
     pthread_create(&thread, NULL, own_default_thread, &o);
     pthread_join(thread, NULL);
@@ -114,14 +169,14 @@ static void rule_9(void)
 
 static void rule_10(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
     R_IS(cu.cuStreamQuery(s), CUDA_SUCCESS);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-    abi_latch_await(&latch);
+    latch_entered(&latch);
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-    abi_latch_open(&latch);
+    latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(s), CUDA_SUCCESS);
     cu.cuStreamDestroy(s);
@@ -148,13 +203,14 @@ static void rule_11(void)
 
 static void rule_12(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0);
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     R_IS(abi_launch(rule_kernel("add"), 4, 32, s, p, 1), CUDA_SUCCESS);
     R_IS(cu.cuStreamDestroy(s), CUDA_SUCCESS);
-    abi_latch_open(&latch);
+    if (!tap_on_gpu()) R_IS(cu.cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);    /* a GPU's driver may crash on it */
+    latch_open(&latch);
     R_IS(cu.cuCtxSynchronize(), CUDA_SUCCESS);
     R_IS(abi_read(p), 128);
     cu.cuMemFree(p);
@@ -226,6 +282,8 @@ static void rule_16(void)
         R_IS(cu.cuStreamGetCtx(all[i], &c), CUDA_SUCCESS);
         R_TRUE(c == abi_ctx);
     }
+    R_IS(cu.cuStreamCreate(&all[0], 0x40), CUDA_ERROR_INVALID_VALUE);       /* an unknown flag */
+    R_IS(cu.cuStreamCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE);
     R_IS(cu.cuCtxPopCurrent(&was), CUDA_SUCCESS);
     R_IS(cu.cuStreamGetCtx(CU_STREAM_LEGACY, &c), CUDA_ERROR_INVALID_CONTEXT);
     R_IS(cu.cuStreamGetCtx(CU_STREAM_PER_THREAD, &c), CUDA_ERROR_INVALID_CONTEXT);

@@ -34,18 +34,18 @@ static void await_told(const int *count, int least)
 /* ---- Two that meet ----------------------------------------------------------------------------------------------- */
 
 /* Each opens the other's latch and waits for its own: where they are called side by side, both return. */
-typedef struct meeting { abi_latch own; abi_latch *other; } meeting;
+typedef struct meeting { struct latch own; struct latch *other; } meeting;
 
 static void meet(void *user)
 {
     meeting *m = user;
-    abi_latch_open(m->other);
-    abi_latch_block(&m->own);
+    latch_open(m->other);
+    latch_wait(&m->own);
 }
 
 static unsigned long long met_in[2];   /* ids of the streams */
 
-static bool is_entered(abi_latch *l)
+static bool is_entered(struct latch *l)
 {
     pthread_mutex_lock(&l->lock);
     bool entered = l->entered;
@@ -64,7 +64,7 @@ static int count_queued(void)
 /* In streams of two contexts.  Those that do not meet are told of; then the first is let go from outside.  1: they met; 0: they did not; -1: something went wrong. */
 static int met(CUcontext first, CUcontext second)
 {
-    meeting a = { ABI_LATCH, NULL }, b = { ABI_LATCH, NULL };
+    meeting a = { LATCH_CLOSED, NULL }, b = { LATCH_CLOSED, NULL };
     CUcontext of[2] = { first, second };
     CUstream s[2] = { NULL };
     int before = count_queued(), answer;
@@ -73,12 +73,12 @@ static int met(CUcontext first, CUcontext second)
     for (int i = 0; i < 2; i++) {
         cu.cuCtxSetCurrent(of[i]);
         if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING) || cu.cuStreamGetId(s[i], &met_in[i]) || cu.cuLaunchHostFunc(s[i], meet, i ? &b : &a)) return -1;
-        if (i == 0) abi_latch_await(&a.own);
+        if (i == 0) latch_entered(&a.own);
     }
     while (count_queued() == before && !is_entered(&b.own)) usleep(200);
     answer = count_queued() == before;
     if (!answer && is_entered(&b.own)) answer = -1;
-    if (!answer) abi_latch_open(&a.own);
+    if (!answer) latch_open(&a.own);
     for (int i = 0; i < 2; i++) {
         cu.cuCtxSetCurrent(of[i]);
         if (cu.cuStreamSynchronize(s[i]) || cu.cuStreamDestroy(s[i])) answer = -1;
@@ -196,16 +196,16 @@ static void take_status(CUstream s, CUresult status, void *user) { (void)s, (voi
 
 static void a_callback_has_its_turn(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream a = abi_stream(), b = abi_stream();
-    abi_latch_put(&latch, a);
-    abi_latch_await(&latch);
+    abi_hold(&latch, a);
+    latch_entered(&latch);
     abi_is(cu.cuStreamAddCallback(b, take_status, NULL, 0), CUDA_SUCCESS, "a callback");
     abi_is(cu.cuStreamQuery(b), CUDA_ERROR_NOT_READY, "waits for its turn as well");
     int before = told.queued;
     await_told(&told.queued, before + 1);
     tap_is_int(__atomic_load_n(&status_of_callback, __ATOMIC_SEQ_CST), -1, "and is not called meanwhile");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(cu.cuStreamSynchronize(b), CUDA_SUCCESS, "then it is called");
     tap_is_int(__atomic_load_n(&status_of_callback, __ATOMIC_SEQ_CST), CUDA_SUCCESS, "with success");
     cu.cuStreamDestroy(a);
@@ -215,17 +215,17 @@ static void a_callback_has_its_turn(void)
 /* Nobody calls the driver while they wait: they are told of all the same, and one that comes later is as well. */
 static void told_without_a_caller(void)
 {
-    abi_latch latch;
+    struct latch latch;
     CUstream a = abi_stream(), b = abi_stream();
     static const unsigned digit = 7;
     int slow = told.slow, queued = told.queued;
-    abi_latch_put(&latch, a);
+    abi_hold(&latch, a);
     await_told(&told.slow, slow + 1);
     tap_is_int(told.queued, queued, "a host function that blocks is named while no thread waits for it");
     cu.cuLaunchHostFunc(b, note_call, (void *)&digit);
     await_told(&told.queued, queued + 1);
     tap_is_int(told.slow, slow + 1, "one that comes later is named too, the first not again");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(cu.cuStreamSynchronize(b), CUDA_SUCCESS, "both end");
     cu.cuStreamDestroy(a);
     cu.cuStreamDestroy(b);

@@ -19,7 +19,7 @@ static void callback(CUstream s, CUresult status, void *user) { (void)s, (void)u
 
 int main(void)
 {
-    abi_latch gate;
+    struct latch gate;
     void *held = NULL;
     CUdeviceptr hold = 0;
     char build[64];
@@ -40,12 +40,12 @@ int main(void)
     __atomic_store_n((unsigned *)held, 0, __ATOMIC_SEQ_CST);
     cu.cuStreamWaitValue32(t, hold, 1, CU_STREAM_WAIT_VALUE_EQ);
     abi_launch(add, 1, 1, t, p, 1);
-    abi_latch_put(&gate, s);
+    abi_hold(&gate, s);
     abi_is(abi_launch(add, 1, 1, s, q, 1), CUDA_SUCCESS, "a kernel that writes to freed memory is launched");
     cu.cuLaunchHostFunc(s, host, NULL);
     cu.cuStreamAddCallback(s, callback, NULL, 0);
     cu.cuEventRecord(e, s);
-    abi_latch_open(&gate);
+    latch_open(&gate);
     abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "and faults");
     tap_has_str(lines, "add", "the log names the kernel");
     tap_has_str(lines, "freed", "and says what is wrong with the address");

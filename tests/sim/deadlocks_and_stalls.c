@@ -99,7 +99,7 @@ static void its_own_write(void)
 static void what_may_still_end(void)
 {
     int before = deadlocks(), values = told.values;
-    abi_latch latch;
+    struct latch latch;
     void *h;
     CUdeviceptr d;
     CUstream a = abi_stream(), b = abi_stream(), c = abi_stream();
@@ -124,12 +124,12 @@ static void what_may_still_end(void)
     cu.cuMemsetD32(x, 0, 1);
     cu.cuStreamSynchronize(NULL);
     /* A host function still runs. */
-    abi_latch_put(&latch, c);
-    abi_latch_await(&latch);
+    abi_hold(&latch, c);
+    latch_entered(&latch);
     cross(a, b, x, y);
     await(&told.values, values + 4);
     tap_is_int(deadlocks(), before, "a circle is none while a host function may still do something");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     tap_is_int(await(&told.deadlocks, before + 1), before + 1, "and is reported when none can any more");
     cu.cuStreamWriteValue32(c, y, 1, 0);
     cu.cuStreamSynchronize(b);
@@ -192,14 +192,14 @@ static void *synchronize(void *s)
 static void a_slow_host_function(void)
 {
     int before = deadlocks();
-    abi_latch latch;
+    struct latch latch;
     pthread_t thread;
     CUstream s = abi_stream();
-    abi_latch_put(&latch, s);
+    abi_hold(&latch, s);
     pthread_create(&thread, NULL, synchronize, s);
     int named = await(&told.hosts, 1);
     tap_ok(named >= 1, "a host function that does not return is named");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     pthread_join(thread, NULL);
     tap_is_int(deadlocks(), before, "and is no deadlock");
     cu.cuStreamDestroy(s);

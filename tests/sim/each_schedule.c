@@ -22,20 +22,20 @@ static unsigned order_of_streams(bool chained)
     static const unsigned digit[STREAMS] = { 1, 2, 3, 4, 5 };
     CUstream s[STREAMS + 1];
     CUevent e;
-    abi_latch latch = ABI_LATCH;
+    struct latch latch = LATCH_CLOSED;
     abi_load();
     if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING)) return 1;
     for (int i = 0; i <= STREAMS; i++)
         if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING)) return 2;
-    if (cu.cuLaunchHostFunc(s[STREAMS], abi_latch_block, &latch)) return 3;
+    if (cu.cuLaunchHostFunc(s[STREAMS], latch_wait, &latch)) return 3;
     cu.cuEventRecord(e, s[STREAMS]);
     for (unsigned i = 0; i < STREAMS; i++) {
         cu.cuStreamWaitEvent(s[i], e, 0);
         if (cu.cuLaunchHostFunc(s[i], note, (void *)&digit[i])) return 4;
         if (chained) cu.cuEventRecord(e, s[i]);
     }
-    abi_latch_await(&latch);
-    abi_latch_open(&latch);
+    latch_entered(&latch);
+    latch_open(&latch);
     if (cu.cuCtxSynchronize()) return 5;
     for (int i = 0; i <= STREAMS; i++) cu.cuStreamDestroy(s[i]);
     cu.cuEventDestroy(e);
@@ -48,19 +48,19 @@ static unsigned work_beside(bool chained)
 {
     CUstream s[2];
     CUdeviceptr p = 0;
-    abi_latch latch = ABI_LATCH;
+    struct latch latch = LATCH_CLOSED;
     unsigned v = 0;
     (void)chained;
     abi_load();
     if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuMemAlloc(&p, 4)) return 1;
     for (int i = 0; i < 2; i++)
         if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING)) return 2;
-    if (cu.cuLaunchHostFunc(s[0], abi_latch_block, &latch)) return 3;
-    abi_latch_await(&latch);
+    if (cu.cuLaunchHostFunc(s[0], latch_wait, &latch)) return 3;
+    latch_entered(&latch);
     if (cu.cuMemcpyHtoD(p, &(unsigned){ 41 }, 4)) return 4;                           /* waits for its own work */
     if (cu.cuMemsetD32Async(p, 42, 1, s[1]) || cu.cuStreamSynchronize(s[1])) return 5;  /* for a stream's */
     if (cu.cuMemcpyDtoH(&v, p, 4)) return 6;
-    abi_latch_open(&latch);
+    latch_open(&latch);
     if (cu.cuCtxSynchronize()) return 7;
     for (int i = 0; i < 2; i++) cu.cuStreamDestroy(s[i]);
     cu.cuMemFree(p);

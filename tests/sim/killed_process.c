@@ -8,7 +8,7 @@
 static cji_cu_by_value by_value;
 static CUevent their_event;
 static CUstream their_stream;
-static abi_latch their_latch;
+static struct latch their_latch;
 
 /* What the log of the other process was told. */
 static struct { pthread_mutex_t lock; pthread_cond_t cond; int streams, threads, deadlocks, gone; } told = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0 };
@@ -86,7 +86,7 @@ static int64_t answer(const peer_question *q)
 {
     switch (q->what) {
     case OPEN_EVENT: return begin(q);
-    case RECORD_BEHIND_LATCH: abi_latch_put(&their_latch, their_stream); return cu.cuEventRecord(their_event, their_stream);
+    case RECORD_BEHIND_LATCH: abi_hold(&their_latch, their_stream); return cu.cuEventRecord(their_event, their_stream);
     case WAIT: return wait_twice();
     case READ_LOG: return read_log();
     case QUERY: return cu.cuEventQuery(their_event);

@@ -1,7 +1,4 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-# On the CPU device and on a GPU.
-device_tests += %D%/abi_captures %D%/abi_copies %D%/abi_events %D%/abi_graphs %D%/abi_launches %D%/abi_memory %D%/abi_streams
-device_tests += %D%/abi_conditional %D%/abi_graph_memory %D%/abi_objects
 # What only the CPU device has.
 sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/process_life %D%/peer_contexts %D%/no_memory
 fault_tests += %D%/no_memory
@@ -28,4 +25,4 @@ text_tests += \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
-helgrind_tests += %D%/abi_events.sim %D%/abi_streams.sim %D%/abi_captures.sim %D%/abi_graphs.sim %D%/abi_memory.sim %D%/peer_contexts %D%/blocked_host_functions
+helgrind_tests += %D%/peer_contexts %D%/blocked_host_functions

@@ -44,7 +44,7 @@ int main(void)
     CUdeviceptr p[2];
     CUmodule m[2] = { NULL, NULL };
     CUfunction append[2], add;
-    abi_latch latch;
+    struct latch latch;
     int can = 0;
     float ms;
     setenv("CUJIT_SIM_DEVICES", "2", 1);
@@ -63,14 +63,14 @@ int main(void)
     abi_is(abi_launch(append[0], 1, 1, s[1], p[0], 1), CUDA_ERROR_INVALID_HANDLE, "a kernel of one device on a stream of the other");
     abi_is(cu.cuEventRecord(e[0], s[1]), CUDA_ERROR_INVALID_HANDLE, "an event of one device recorded on a stream of the other");
 
-    abi_latch_put(&latch, s[0]);
+    abi_hold(&latch, s[0]);
     abi_launch(append[0], 1, 1, s[0], p[0], 7);
     abi_is(cu.cuEventRecord(e[0], s[0]), CUDA_SUCCESS, "recorded on its own");
     abi_is(cu.cuStreamWaitEvent(s[1], e[0], 0), CUDA_SUCCESS, "a stream of the other device may wait for it");
     abi_is(cu.cuMemcpyDtoDAsync(p[1], p[0], 4, s[1]), CUDA_SUCCESS, "and copy what was made there");
     abi_launch(append[1], 1, 1, s[1], p[1], 8);
     abi_is(cu.cuStreamQuery(s[1]), CUDA_ERROR_NOT_READY, "it waits");
-    abi_latch_open(&latch);
+    latch_open(&latch);
     abi_is(cu.cuStreamSynchronize(s[1]), CUDA_SUCCESS, "and ends");
     tap_is_uint(abi_read(p[1]), 78, "in order");
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 
 enum { WORDS = 200 };
 
@@ -264,7 +264,7 @@ static bool run_values(const activity_bench *b, uint32_t mine, char *why)
 
 static bool run_compile(const activity_bench *b, uint32_t mine, char *why)
 {
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_kernel *k = cj_kernel_load(b->dev, m, "add", NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 64 };
@@ -24,7 +24,7 @@ static struct {
 
 static void make_all(void)
 {
-    w.m = latch_add_module();
+    w.m = bench_add_module();
     w.drv = cj_driver_open(NULL);
     w.dev = cj_device_open(w.drv, 0, NULL);
     w.s = cj_stream_create(w.dev, NULL);

@@ -1,5 +1,5 @@
 /* A barrier over streams holds all of them until the last has arrived, again and again, also in a capture; its time says on whose clock it was taken. */
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { STREAMS = 4, N = 64 };
@@ -22,10 +22,10 @@ static void on_the_device(void)
 {
     tap_is_int(took(CJ_OK).clock, CJ_STREAM_BARRIER_CLOCK_NONE, "a new hub has no time");
     for (int last = 0; last < STREAMS; last++) {
-        latch l = LATCH_CLOSED;
+        struct latch l = LATCH_CLOSED;
         uint32_t out[N] = { 0 };
         cj_fill32(s[last], d, 0, N);
-        latch_hold(s[last], &l);
+        bench_hold(s[last], &l);
         cj_launch(s[last], add, cj_threads(N, 32), d, N, 5);
         tap_is_int(cj_stream_barrier_enqueue(hub, s, STREAMS), CJ_OK, "a barrier, stream %d is the last", last);
         took(CJ_ENOTREADY);
@@ -47,10 +47,10 @@ static void on_the_device(void)
 /* Barriers that are given one behind the other while none can pass. */
 static void many_under_way(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     uint32_t out[N] = { 0 };
     cj_fill32(s[0], d, 0, N);
-    latch_hold(s[0], &l);
+    bench_hold(s[0], &l);
     for (int round = 0; round < 20; round++) {
         cj_launch(s[round % STREAMS], add, cj_threads(N, 32), d, N, 1);
         cj_stream_barrier_enqueue(hub, s, STREAMS);
@@ -64,8 +64,8 @@ static void many_under_way(void)
 
 static void on_the_host(void)
 {
-    latch l = LATCH_CLOSED;
-    latch_hold(s[2], &l);
+    struct latch l = LATCH_CLOSED;
+    bench_hold(s[2], &l);
     tap_is_int(cj_stream_barrier_sync_for(hub, s, STREAMS, 1), CJ_ETIMEOUT, "the host's barrier gives up");
     tap_has_str(cj_error_last()->message, "stream 2 is not done after 1 ms", "and names the stream that is late");
     cj_stream_barrier_time t = took(CJ_OK);
@@ -132,7 +132,7 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     dev = cj_device_open(drv, 0, NULL);
     for (int i = 0; i < STREAMS; i++) s[i] = cj_stream_create(dev, NULL);

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 32, STREAMS = 4 };
@@ -266,7 +266,7 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_ptx *module = latch_add_module();
+    cj_ptx *module = bench_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     dev = cj_device_open(drv, 0, NULL);
     for (int i = 0; i < STREAMS; i++) s[i] = cj_stream_create(dev, NULL);

@@ -5,7 +5,7 @@
 
 #include <cujit/interpose.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 static char handle[32]; /* of the graph that is gone, as calls show it */

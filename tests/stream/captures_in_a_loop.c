@@ -13,7 +13,7 @@
 
 #include "driver/driver.h"
 #include "tests/stream/activities.h"
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { CAPTURERS = 3, OTHERS = 4, TURNS_AHEAD = 2 * OTHERS, WORDS = 100 };
@@ -373,7 +373,7 @@ int main(void)
     if (all && *all == '1') rounds = 60;
     else if (tap_is_slow()) rounds = 2;
     cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = look_at));
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     if (cj_error_of(drv)->status) tap_bail("%s", cj_error_of(drv)->message);
     cu = &under->cu;
     b.drv = drv;

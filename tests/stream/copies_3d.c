@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { ROOM = 64 << 10 };
@@ -105,10 +105,10 @@ static void one_case(const struct box_case *c, unsigned char *host, const char *
 /* A copy to pageable memory returns before it is done, and a captured one runs at each launch. */
 static void in_time(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     memset(pageable, 1, ROOM);
     cj_fill8(s, a, 7, ROOM);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     tap_is_int(cj_copy_2d_to_host(s, pageable, 32, a, 16, 10, 100), CJ_OK, "rows to pageable memory behind a latch");
     tap_is_int(cj_copy_2d_to_device(s, b, 64, image, 32, 10, 100), CJ_OK, "and rows from it");
     tap_is_uint(pageable[0], 1, "have not arrived yet");

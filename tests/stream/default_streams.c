@@ -2,7 +2,7 @@
  * they are ordered as the driver orders them, and releases made on other threads wait for what the per-thread one was given. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { WORDS = 64 };
@@ -198,10 +198,10 @@ static void *wrap_and_ask(void *arg)
 
 static void order(cj_stream *legacy, cj_stream *s)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_stream *same = cj_stream_wrap(dev, (void *)2);
     tap_is_uint(cj_stream_id(same), cj_stream_id(s), "wrapped again it is the same stream");
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     tap_is_int(cj_stream_query(same), CJ_ENOTREADY, "and holds what is held");
     tap_is_int(cj_stream_query(legacy), CJ_ENOTREADY, "the legacy default stream waits for it");
     on_another_thread(wrap_and_ask, s);
@@ -229,7 +229,7 @@ static void *release_all(void *arg)
 /* Memory whose home it is, memory of another stream and a graph, all under way on a stream that is held, are released by another thread; with the stream or before. */
 static void released_elsewhere(cj_stream *s, bool stream_too)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     const char *how = stream_too ? "with the stream" : "the stream stays";
     cj_stream *mine = cj_stream_wrap(dev, (void *)2), *home = cj_stream_create(dev, NULL);
     release r = { .own = cj_alloc(mine, 4096), .used = cj_alloc(home, 4096), .gone = stream_too ? mine : NULL };
@@ -240,7 +240,7 @@ static void released_elsewhere(cj_stream *s, bool stream_too)
     r.x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
     tap_is_int(cj_device_collect(dev), 0, "%s: nothing waits to be released", how);
-    latch_hold(mine, &l);
+    bench_hold(mine, &l);
     cj_fill32(mine, r.own, 1, 1024);
     cj_copy(mine, r.used, r.own, 4096);
     tap_is_int(cj_graph_launch(mine, r.x), CJ_OK, "%s: work on a held stream", how);
@@ -268,16 +268,16 @@ static void released_elsewhere(cj_stream *s, bool stream_too)
 static void *leave(void *arg)
 {
     release *r = ((void **)arg)[0];
-    latch *l = ((void **)arg)[1];
+    struct latch *l = ((void **)arg)[1];
     r->gone = cj_stream_wrap(dev, (void *)2);
-    latch_hold(r->gone, l);
+    bench_hold(r->gone, l);
     cj_fill32(r->gone, r->used, 1, 1024);
     return NULL;
 }
 
 static void thread_ends(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_stream *home = cj_stream_create(dev, NULL);
     release r = { .used = cj_alloc(home, 4096) };
     void *arg[] = { &r, &l };
@@ -303,7 +303,7 @@ int main(void)
     tap_plan(0);
     drv = cj_driver_open(NULL);
     dev = cj_device_open(drv, 0, NULL);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     add = cj_kernel_load(dev, m, "add", NULL);
     cj_stream *legacy = cj_stream_wrap(dev, (void *)1), *s = cj_stream_wrap(dev, (void *)2);
     tap_is_int(cj_error_of(legacy)->status, CJ_OK, "the legacy default stream is wrapped");

@@ -4,7 +4,7 @@
 
 #include <cujit/interpose.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { LARGE = 1 << 16, MANY = 150 };
@@ -23,7 +23,7 @@ static void note(void *user, uint64_t number, const char *name, const char *line
 
 static cj_ptx *hold_module(void)
 {
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_fn *f = cj_ptx_kernel(m, "hold");
     cj_val p = cj_param_ptr(f, "flag", CJ_U32);
     cj_loop(f);

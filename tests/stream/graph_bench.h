@@ -2,7 +2,7 @@
 #ifndef CUJIT_TESTS_GRAPH_BENCH_H
 #define CUJIT_TESTS_GRAPH_BENCH_H
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 64 };
@@ -15,7 +15,7 @@ static cj_dptr d;
 
 static inline void bench_open(void)
 {
-    module = latch_add_module();
+    module = bench_add_module();
     drv = cj_driver_open(NULL);
     dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);

@@ -14,14 +14,14 @@ static cj_graph *graph_of(uint32_t v, bool fill)
 
 static void updated(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     clear();
     cj_graph *a = graph_of(1, false), *b = graph_of(10, false), *c = graph_of(100, true);
     cj_dptr own = cj_alloc(s, 64);
     cj_graph *e = cj_graph_create(dev);
     cj_graph_kernel(e, NULL, add, cj_grid(1, 32), own, 1, 5);
     cj_graph_exec *x = cj_graph_instantiate(a, NULL);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_graph_launch(s, x);
     tap_is_int(cj_graph_exec_update(x, b), CJ_OK, "an exec is updated from a graph of its shape: %s", cj_error_of(x)->message);
     cj_graph_launch(s, x);

@@ -1,5 +1,5 @@
 /* Parts of a graph that run or not, or again and again, as a kernel decides while the graph runs. */
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { TURNS, SUM, INNER, LAST, WORDS };

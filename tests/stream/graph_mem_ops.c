@@ -2,7 +2,7 @@
  * and captures too. */
 #include <stdatomic.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { WORDS = 2 * CJ_MEM_OPS_MAX + 2 };

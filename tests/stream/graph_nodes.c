@@ -165,7 +165,7 @@ static void release(void *user) { released += *(int *)user; }
 
 static void kept(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     static int one = 1;
     released = 0;
     cj_graph *g = cj_graph_create(dev);
@@ -176,7 +176,7 @@ static void kept(void)
     cj_graph_free(g);
     cj_graph_free(c);
     tap_is_int(released, 0, "what a graph keeps stays while an exec is left");
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_graph_launch(s, x);
     cj_graph_exec_free(x);
     cj_device_collect(dev);

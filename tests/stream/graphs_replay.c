@@ -41,21 +41,21 @@ static void forked(void)
 
 static void ordered(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_kernel *k = cj_kernel_load(dev, module, "add", NULL);
     cj_fill32(s, d, 1, N);
     cj_capture_begin(s, CJ_CAPTURE_RELAXED);
     cj_launch(s, k, cj_threads(N, 32), d, N, 5);
     cj_graph *g = cj_capture_end(s);
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_fill32(s, d, 2, N);
     cj_graph_launch(s, x);
     cj_launch(s, k, cj_threads(N, 32), d, N, 30);
     cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_kernel_free(k);
-    tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a latch waits, though everything of it was freed");
+    tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a struct latch waits, though everything of it was freed");
     latch_open(&l);
     tap_is_uint(now_at(3), 37, "then it runs between what was given before and after it");
 }

@@ -1,7 +1,7 @@
 /* On a device: a stream waits for a word and goes on when another stream, or the host, writes it; waits with a timeout; callbacks. */
 #include <stdatomic.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 static cj_device *dev;
@@ -63,10 +63,10 @@ static void note(void *user, cj_status status)
 
 static void callbacks(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     int one = 1;
     cj_event *e = cj_event_create(dev, NULL);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     tap_is_int(cj_stream_callback(s, note, &one), CJ_OK, "a callback behind a latch");
     cj_event_record(e, s);
     tap_is_int(atomic_load(&times), 0, "is not called yet");
@@ -80,10 +80,10 @@ static void callbacks(void)
 
 static void ordered_with_legacy(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_stream *old = cj_stream_create(dev, CJ_STREAM(.legacy_order = 1)), *legacy = cj_stream_wrap(dev, (void *)1);
     tap_is_uint(cj_stream_flags(old), 0, "a stream in order with the legacy stream has no flag");
-    latch_hold(old, &l);
+    bench_hold(old, &l);
     cj_fill32(legacy, d, 1, 1);
     cj_fill32(s, cj_offset(d, 4), 1, 1);
     tap_is_int(cj_stream_query(legacy), CJ_ENOTREADY, "the legacy stream waits for it");

@@ -1,13 +1,13 @@
 /* One event in two processes: not reached while the stream that it was recorded on is held, in the other process as in its own; reached when that has
  * passed.  The other process is this program, started anew.  Where the driver has no such events, that is said. */
 #include "tests/peer.h"
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 
 /* ---- The other process ------------------------------------------------------------------------------------------- */
 
 enum { IMPORT, REACHED, SYNC, WAIT, STREAM_SYNC, HOLD, LET_GO, RECORD, FREE };
 
-static struct { cj_driver *drv; cj_device *dev; cj_stream *s; cj_event *e; latch l; } their = { .l = LATCH_CLOSED };
+static struct { cj_driver *drv; cj_device *dev; cj_stream *s; cj_event *e; struct latch l; } their = { .l = LATCH_CLOSED };
 
 static int64_t import(const peer_question *q)
 {
@@ -26,7 +26,7 @@ static int64_t answer(const peer_question *q)
     case SYNC: return cj_event_sync(their.e);
     case WAIT: return cj_stream_wait(their.s, their.e);
     case STREAM_SYNC: return cj_stream_sync_for(their.s, (uint32_t)q->value);
-    case HOLD: return latch_hold(their.s, &their.l), CJ_OK;
+    case HOLD: return bench_hold(their.s, &their.l), CJ_OK;
     case LET_GO: return latch_open(&their.l), CJ_OK;
     case RECORD: return cj_event_record(their.e, their.s);
     case FREE: return cj_event_free(their.e), CJ_OK;
@@ -38,8 +38,8 @@ static int64_t answer(const peer_question *q)
 
 static void recorded_here(peer *p, cj_event *e, cj_stream *s)
 {
-    latch l = LATCH_CLOSED;
-    latch_hold(s, &l);
+    struct latch l = LATCH_CLOSED;
+    bench_hold(s, &l);
     tap_is_int(cj_event_record(e, s), CJ_OK, "recorded here on a stream that is held");
     tap_is_int(peer_ask(p, REACHED, 0, NULL), CJ_ENOTREADY, "it is not reached there");
     tap_is_int(peer_ask(p, WAIT, 0, NULL), CJ_OK, "a stream there waits for it");

@@ -1,7 +1,7 @@
 /* One piece of memory in two processes, in the order of an event that they share.  The other process is this program, started anew.  Where the driver or its
  * surroundings refuse that, it is said. */
 #include "tests/peer.h"
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 
 enum { WORDS = 5000 };
 
@@ -19,7 +19,7 @@ static int64_t begin(void)
     their.drv = cj_driver_open(NULL);
     their.dev = cj_device_open(their.drv, 0, NULL);
     their.s = cj_stream_create(their.dev, NULL);
-    their.m = latch_add_module();
+    their.m = bench_add_module();
     their.add = cj_kernel_load(their.dev, their.m, "add", NULL);
     return cj_error_of(their.add)->status;
 }
@@ -85,9 +85,9 @@ static void refusals(cj_device *dev, cj_stream *s, const carried *out)
 /* From here to there and back, without either host. */
 static void in_order(peer *p, cj_stream *s, cj_event *e, cj_dptr d)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     uint32_t *out = malloc(4 * WORDS);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_fill32(s, d, 100, WORDS);
     cj_event_record(e, s);
     tap_is_int(peer_ask(p, CHAIN, 11, NULL), CJ_OK, "a kernel there waits for what is written here");

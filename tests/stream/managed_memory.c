@@ -1,7 +1,7 @@
 /* Managed memory has one address for host and device, goes where it is sent, and is released like all memory. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 1024 };
@@ -40,12 +40,12 @@ static void shared_use(void)
 
 static void freed_in_use(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_dptr d = cj_managed_alloc(s, N * 4);
     uint32_t seen[4] = { 0 };
     cj_fill32(s, d, 6, N);
     cj_stream_sync(s);
-    latch_hold(t, &l);
+    bench_hold(t, &l);
     cj_copy_to_host(t, seen, d, sizeof seen);
     tap_is_int(cj_free(dev, d), CJ_OK, "freed while another stream will read it");
     tap_is_uint(cj_device_collect(dev), 1, "it waits");
@@ -86,7 +86,7 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     cj_device_info info;
     dev = cj_device_open(drv, 0, NULL);

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { THREADS = 8, N = 500 };
@@ -60,7 +60,7 @@ int main(void)
     tap_need_device(1);
     tap_plan(THREADS + 2);
     if (tap_is_slow()) turns = 2;
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     pthread_t thread[THREADS];
     dev = cj_device_open(drv, 0, NULL);

@@ -101,7 +101,7 @@ static void lives_on(void)
 /* Streams: what is given back comes behind its uses, and the next launch behind that. */
 static void in_order(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_dptr m;
     uint32_t first[N] = { 0 };
     clear();
@@ -110,7 +110,7 @@ static void in_order(void)
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_launch(s, x);
     cj_stream_fork(s, t);
-    latch_hold(t, &l);
+    bench_hold(t, &l);
     cj_copy(t, d, m, BYTES);
     tap_is_int(cj_free(dev, m), CJ_OK, "given back while another stream is to read it: %s", cj_error_of(dev)->message);
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
@@ -121,7 +121,7 @@ static void in_order(void)
     cj_stream_sync(t);
     tap_is_uint(first[N - 1], 2, "... and has read what there was before");
     tap_is_uint(word_of(s, m), 102, "the next launch comes behind that");
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_free(dev, m);
     tap_is_int(cj_graph_launch(t, x), CJ_OK, "given back behind one stream, launched on another: %s", cj_error_of(x)->message);
     latch_open(&l);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { ROOM = 300000 };
@@ -82,9 +82,9 @@ static void check_fills(void)
 /* Copies of pageable memory do not block, whatever the stream is waiting for. */
 static void check_async(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     start(1);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     for (unsigned k = 0; k < 50; k++) {
         pattern(plain, 5000, k);
         cj_copy_to_device(s, d, plain, 5000);

@@ -1,7 +1,7 @@
 /* What a stream is given runs in order; events and forks order streams; waits hold on the device and not on the host. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 100 };
@@ -18,10 +18,10 @@ static void trace_put(void *user) { strncat(trace, user, 1); }
 
 static void one_stream(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     trace[0] = 0;
     cj_host_func(s, trace_put, "a");
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_host_func(s, trace_put, "b");
     cj_fill32(s, d, 5, N);
     give_add(s, 2);
@@ -41,7 +41,7 @@ static void one_stream(void)
 
 static void two_streams(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_event *e = cj_event_create(dev, NULL), *never = cj_event_create(dev, NULL);
     tap_is_int(cj_event_query(never), CJ_OK, "an event that was never recorded is reached");
     tap_is_int(cj_event_sync(never), CJ_OK, "waits for nothing");
@@ -49,7 +49,7 @@ static void two_streams(void)
     cj_fill32(s, d, 1, N);
     cj_stream_sync(s);
     cj_stream_use(t, d);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     give_add(s, 10);
     cj_event_record(e, s);
     cj_stream_wait(t, e);
@@ -67,11 +67,11 @@ static void two_streams(void)
 /* A wait given before keeps the point that it saw. */
 static void moved_event(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_event *e = cj_event_create(dev, NULL);
     cj_event_record(e, s);
     cj_stream_wait(t, e);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_event_record(e, s);
     tap_is_int(cj_stream_sync(t), CJ_OK, "recorded again, an event does not hold those that waited before");
     tap_is_int(cj_event_query(e), CJ_ENOTREADY, "but stands for the new point");
@@ -85,9 +85,9 @@ static void moved_event(void)
 
 static void fork_and_join(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_fill32(s, d, 0, N);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     give_add(s, 1);
     cj_stream_fork(s, t);
     give_add(t, 2);
@@ -105,12 +105,12 @@ static void times(void)
 {
     cj_event *from = cj_event_create(dev, CJ_EVENT(.timing = 1)), *to = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1));
     cj_event *plain = cj_event_create(dev, NULL);
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     float ms = -1;
     tap_is_int(cj_event_elapsed(from, to, &ms), CJ_ESTATE, "events that were never recorded have no time between them");
     cj_event_record(from, s);
     cj_event_record(plain, s);
-    latch_hold(s, &l);
+    bench_hold(s, &l);
     cj_event_record(to, s);
     tap_is_int(cj_event_elapsed(from, to, &ms), CJ_ENOTREADY, "nor do those that are not reached");
     latch_open(&l);
@@ -127,7 +127,7 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_driver *drv = cj_driver_open(NULL);
     dev = cj_device_open(drv, 0, NULL);
     s = cj_stream_create(dev, NULL);

@@ -1,7 +1,7 @@
 /* Handles are released in every order while their work is held in flight: the work is done all the same, and everything goes when it is over. */
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 64, HANDLES = 9, ORDERS = 36 };
@@ -50,9 +50,9 @@ static void make_order(unsigned n, size_t order[HANDLES])
 /* `dev` is a second handle of the same device, by which the test sees the end. */
 static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     size_t order[HANDLES];
-    handles w = { .m = latch_add_module() };
+    handles w = { .m = bench_add_module() };
     w.drv = cj_driver_open(NULL);
     w.dev = cj_device_open(w.drv, 0, NULL);
     w.s = cj_stream_create(w.dev, NULL);
@@ -65,7 +65,7 @@ static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
     w.g = cj_capture_end(w.s);
     w.x = cj_graph_instantiate(w.g, NULL);
     cj_fill32(w.s, w.d, 1, N);
-    latch_hold(w.s, &l);
+    bench_hold(w.s, &l);
     cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 10);
     cj_graph_launch(w.s, w.x);
     cj_copy_to_host(w.s, out, w.d, 4);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 #include "tests/tap.h"
 
 enum { N = 256, BYTES = N * 4 };
@@ -21,9 +21,9 @@ static uint32_t first_of(int i)
 
 static void copies(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_event *e = cj_event_create(dev[0], NULL);
-    latch_hold(s[0], &l);
+    bench_hold(s[0], &l);
     cj_fill32(s[0], d[0], 41, N);
     cj_event_record(e, s[0]);
     cj_stream_wait(s[1], e);
@@ -80,11 +80,11 @@ static void boxes(void)
 /* Memory that is freed while a stream of the other device uses it stays until that is over. */
 static void freed_in_use(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_dptr source = cj_alloc(s[0], BYTES);
     cj_fill32(s[0], source, 77, N);
     cj_stream_sync(s[0]);
-    latch_hold(s[1], &l);
+    bench_hold(s[1], &l);
     cj_copy_peer(s[1], dev[1], d[1], dev[0], source, BYTES);
     tap_is_int(cj_free(dev[0], source), CJ_OK, "memory is freed that a copy of the other device will read");
     tap_is_uint(cj_device_collect(dev[0]), 1, "it waits");
@@ -96,7 +96,7 @@ static void freed_in_use(void)
 
     source = cj_alloc(s[0], BYTES);
     cj_stream_sync(s[0]);
-    latch_hold(s[1], &l);
+    bench_hold(s[1], &l);
     tap_is_int(cj_stream_use(s[1], source), CJ_OK, "a use by a stream of the other device can be said");
     cj_free(dev[0], source);
     tap_is_uint(cj_device_collect(dev[0]), 1, "and is waited for");
@@ -165,11 +165,11 @@ static void as_nodes(void)
 /* A barrier over streams of both devices. */
 static void barrier(void)
 {
-    latch l = LATCH_CLOSED;
+    struct latch l = LATCH_CLOSED;
     cj_stream_barrier *h = cj_stream_barrier_create(dev[1]);
     cj_stream_barrier_time t;
     cj_stream_barrier_time_defaults(&t);
-    latch_hold(s[0], &l);
+    bench_hold(s[0], &l);
     cj_fill32(s[0], d[0], 90, N);
     tap_is_int(cj_stream_barrier_enqueue(h, s, 2), CJ_OK, "a barrier over both devices");
     cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES);
@@ -214,7 +214,7 @@ static void graphs_of_there(cj_kernel *add)
 
 static void kernels(void)
 {
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_kernel *add = cj_kernel_load(dev[1], m, "add", NULL);
     if (!cj_device_can_access_peer(dev[1], dev[0])) {
         tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_ENOTSUP, "these devices cannot reach each other, and that is said");

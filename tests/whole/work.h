@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/stream/latch.h"
+#include "tests/device_bench.h"
 
 static char work_first[480]; /* as the message of a cj_error */
 

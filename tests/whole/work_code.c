@@ -58,7 +58,7 @@ int main(void)
     cj_driver *drv = cj_driver_open(NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     work_made(s);
     cj_compile_opts o;
     cj_compile_defaults(&o);

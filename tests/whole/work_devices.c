@@ -96,7 +96,7 @@ int main(void)
 {
     setenv("CUJIT_SIM_DEVICES", "2", 1);
     cj_driver *drv = cj_driver_open(NULL);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_device_opts o;
     cj_device_defaults(&o);
     o.schedule = CJ_SCHEDULE_YIELD;

@@ -209,7 +209,7 @@ static void cache(void)
 int main(void)
 {
     cj_driver *drv = cj_driver_open(NULL);
-    cj_ptx *m = latch_add_module();
+    cj_ptx *m = bench_add_module();
     cj_fn *f = cj_ptx_kernel(m, "set");
     cj_val handle = cj_param(f, "h", CJ_U64);
     cj_set_condition(f, handle, cj_imm(f, 0u));

@@ -1,10 +1,11 @@
-/* Memory: allocation, addresses, pinned and managed memory, pools (semantics 39, 41 - 44), and what a bad address answers. */
+/* Memory: allocation, addresses, pinned and managed memory; copies and fills of every shape; what a bad address gives.
+ * A GPU checks bounds by its allocations' grain only. Order and pools are in the rules (rules_memory.c). */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/conformance/driver_abi.h"
+#include "driver_abi.h"
 
 static void alloc_and_free(void)
 {
@@ -101,42 +102,6 @@ static void pinned(void)
     free(own);
 }
 
-static void stream_ordered(void)
-{
-    abi_latch latch;
-    CUstream s = abi_stream();
-    CUdeviceptr p = 0;
-    CUmemoryPool pool = NULL, own = NULL;
-    unsigned word = 0;
-    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
-    cuuint64_t used = 1, keep = UINT64_MAX;
-    abi_is(cu.cuDeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS, "the default pool");
-    abi_latch_put(&latch, s);
-    abi_is(cu.cuMemAllocAsync(&p, 4096, s), CUDA_SUCCESS, "an address at once, though the stream is held up");
-    abi_is(cu.cuMemsetD32Async(p, 7, 1024, s), CUDA_SUCCESS, "used in the same stream");
-    void *h;
-    cu.cuMemHostAlloc(&h, 4, 0);
-    abi_is(cu.cuMemcpyDtoHAsync(h, p + 4092, 4, s), CUDA_SUCCESS, "read back");
-    abi_is(cu.cuMemFreeAsync(p, s), CUDA_SUCCESS, "freed in the same stream");
-    abi_is(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used), CUDA_SUCCESS, "in use");
-    abi_latch_open(&latch);
-    cu.cuStreamSynchronize(s);
-    memcpy(&word, h, 4);
-    tap_is_uint(word, 7, "in its order");
-    abi_is(cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used), CUDA_SUCCESS, "in use");
-    tap_is_uint(used, 0, "nothing when the stream has passed the release");
-    abi_is(cu.cuMemPoolCreate(&own, &props), CUDA_SUCCESS, "a pool");
-    abi_is(cu.cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep), CUDA_SUCCESS, "that keeps what it has");
-    abi_is(cu.cuMemAllocFromPoolAsync(&p, 1000, own, s), CUDA_SUCCESS, "memory of it");
-    abi_is(cu.cuMemPoolDestroy(own), CUDA_SUCCESS, "destroyed while it has an allocation");
-    abi_is(cu.cuMemsetD8Async(p, 1, 1000, s), CUDA_SUCCESS, "which stays");
-    abi_is(cu.cuMemFreeAsync(p, s), CUDA_SUCCESS, "until it is freed");
-    abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "all done");
-    abi_is(cu.cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE, "the default pool stays");
-    cu.cuMemFreeHost(h);
-    cu.cuStreamDestroy(s);
-}
-
 static void managed(void)
 {
     CUdeviceptr p = 0;
@@ -170,6 +135,75 @@ static void managed(void)
     abi_is(cu.cuMemFree(p), CUDA_SUCCESS, "free");
 }
 
+static void fills(void)
+{
+    CUdeviceptr p = 0;
+    unsigned char b[64], want[64];
+    cu.cuMemAlloc(&p, 64);
+    abi_is(cu.cuMemsetD8(p, 0x11, 64), CUDA_SUCCESS, "bytes");
+    abi_is(cu.cuMemsetD16(p + 2, 0x2233, 3), CUDA_SUCCESS, "words of 16 bits");
+    abi_is(cu.cuMemsetD32(p + 16, 0x44556677, 2), CUDA_SUCCESS, "words of 32 bits");
+    abi_is(cu.cuMemsetD2D8(p + 32, 8, 0xee, 3, 4), CUDA_SUCCESS, "rows");
+    memset(want, 0x11, 64);
+    for (int i = 0; i < 3; i++) memcpy(want + 2 + 2 * i, (unsigned short[]){ 0x2233 }, 2);
+    for (int i = 0; i < 2; i++) memcpy(want + 16 + 4 * i, (unsigned[]){ 0x44556677 }, 4);
+    for (int i = 0; i < 4; i++) memset(want + 32 + 8 * i, 0xee, 3);
+    cu.cuMemcpyDtoH(b, p, 64);
+    tap_is_mem(b, want, 64, "each where it belongs");
+    abi_is(cu.cuMemsetD32(p + 1, 0, 1), CUDA_ERROR_INVALID_VALUE, "a misaligned address");
+    if (!tap_on_gpu()) abi_is(cu.cuMemsetD8(p, 0, 65), CUDA_ERROR_INVALID_VALUE, "past the end");
+    cu.cuMemFree(p);
+}
+
+static void rectangles(void)
+{
+    CUdeviceptr p = 0, q = 0;
+    unsigned char in[48], out[48], want[48];
+    for (int i = 0; i < 48; i++) in[i] = (unsigned char)i;
+    memset(want, 0, sizeof want);
+    memset(out, 0, sizeof out);
+    cu.cuMemAlloc(&p, 48);
+    cu.cuMemAlloc(&q, 48);
+    cu.cuMemcpyHtoD(p, in, 48);
+    cu.cuMemsetD8(q, 0, 48);
+    /* 2 x 3 bytes from (1, 1) of rows of 8 to (2, 0) of rows of 6. */
+    CUDA_MEMCPY2D c = { .srcXInBytes = 1, .srcY = 1, .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = p, .srcPitch = 8, .dstXInBytes = 2,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = q, .dstPitch = 6, .WidthInBytes = 2, .Height = 3 };
+    abi_is(cu.cuMemcpy2D(&c), CUDA_SUCCESS, "a rectangle");
+    for (int y = 0; y < 3; y++)
+        for (int x = 0; x < 2; x++) want[y * 6 + 2 + x] = in[(y + 1) * 8 + 1 + x];
+    abi_is(cu.cuMemcpyDtoH(out, q, 48), CUDA_SUCCESS, "read back");
+    tap_is_mem(out, want, 48, "lies where it belongs");
+    CUDA_MEMCPY3D d = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = 4, .srcHeight = 3, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = q,
+                        .dstPitch = 3, .dstHeight = 2, .WidthInBytes = 3, .Height = 2, .Depth = 2 };
+    abi_is(cu.cuMemcpy3D(&d), CUDA_SUCCESS, "a 3D copy");
+    for (int z = 0; z < 2; z++)
+        for (int y = 0; y < 2; y++)
+            for (int x = 0; x < 3; x++) want[z * 6 + y * 3 + x] = in[z * 12 + y * 4 + x];
+    cu.cuMemcpyDtoH(out, q, 12);
+    tap_is_mem(out, want, 12, "lies where it belongs too");
+    c.WidthInBytes = 9;
+    abi_is(cu.cuMemcpy2D(&c), CUDA_ERROR_INVALID_VALUE, "wider than its rows");
+    cu.cuMemFree(p);
+    cu.cuMemFree(q);
+}
+
+static void any_to_any(void)
+{
+    CUdeviceptr p = abi_word(3), q = abi_word(0);
+    unsigned a = 8, b = 0;
+    abi_is(cu.cuMemcpy(q, p, 4), CUDA_SUCCESS, "device to device");
+    abi_is(cu.cuMemcpy((CUdeviceptr)(uintptr_t)&b, q, 4), CUDA_SUCCESS, "device to host");
+    tap_is_uint(b, 3, "by addresses alone");
+    abi_is(cu.cuMemcpy(q, (CUdeviceptr)(uintptr_t)&a, 4), CUDA_SUCCESS, "host to device");
+    tap_is_uint(abi_read(q), 8, "by addresses alone");
+    if (!tap_on_gpu()) abi_is(cu.cuMemcpyDtoD(p, q, 8), CUDA_ERROR_INVALID_VALUE, "more than there is");
+    abi_is(cu.cuMemcpyHtoD(p, &a, 0), CUDA_SUCCESS, "nothing");
+    cu.cuMemFree(p);
+    abi_is(cu.cuMemcpyHtoD(p, &a, 4), CUDA_ERROR_INVALID_VALUE, "to freed memory");
+    cu.cuMemFree(q);
+}
+
 int main(void)
 {
     abi_open();
@@ -177,7 +211,9 @@ int main(void)
     many_blocks();
     the_host_cannot_touch_it();
     pinned();
-    stream_ordered();
     managed();
+    fills();
+    rectangles();
+    any_to_any();
     return abi_close();
 }

@@ -1,0 +1,28 @@
+/* What programs about the library on a device share: a kernel, and streams held by latches. */
+#ifndef CUJIT_TESTS_DEVICE_BENCH_H
+#define CUJIT_TESTS_DEVICE_BENCH_H
+
+#include <cujit/cujit.h>
+
+#include "tests/latch.h"
+
+/* What is enqueued on `s` behind this waits until latch_open(l). */
+static inline void bench_hold(cj_stream *s, struct latch *l)
+{
+    latch_close(l);
+    cj_host_func(s, latch_wait, l);
+}
+
+/* add(x, n, v): x[i] += v, with n threads. */
+static inline cj_ptx *bench_add_module(void)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "add");
+    cj_val x = cj_param_ptr(f, "x", CJ_U32), n = cj_param(f, "n", CJ_U32), v = cj_param(f, "v", CJ_U32), i = cj_global_id(f, CJ_X);
+    cj_if(f, cj_lt(f, i, n));
+        cj_set(f, x, i, cj_add(f, cj_get(f, x, i), v));
+    cj_end(f);
+    return m;
+}
+
+#endif
