@@ -46,8 +46,9 @@ ${AWK:-awk} '
         line("# What the driver promises, and who keeps it")
         line("")
         line("The rules of the CUDA driver that cujit relies on, each as a test that runs unmodified on the CPU device and on a GPU")
-        line("(`tests/conformance`, one program for each group, one line of TAP for each rule). Where a GPU does otherwise than NVIDIA'\''s text")
-        line("says, the rule says what the GPU does. Rules 29 and 38 are missing: they are about mistakes that a device may report, not about what it does.")
+        line("(`tests/conformance`, one program for each group, one line of TAP for each rule). Where a GPU")
+        line("differs from NVIDIA'\''s text, the rule states what the GPU does. Rules 29 and 38 are missing: they")
+        line("are about mistakes that a device may report, not about what it does.")
         line("")
         line("This file is generated: `make semantics-doc` renews it from the logs of both devices.")
         line("")
@@ -61,8 +62,8 @@ ${AWK:-awk} '
                 line("")
                 line("## " title[last])
                 line("")
-                line("| rule | what it says | CPU device | GPU |")
-                line("| ---: | ------------ | ---------- | --- |")
+                line("| rule | statement | CPU device | GPU |")
+                line("| ---: | --------- | ---------- | --- |")
                 from = i
             }
             line("| " n " | " says[n] " | " (("sim", n) in got ? got["sim", n] : "-") " | " (("gpu", n) in got ? got["gpu", n] : "-") " |")

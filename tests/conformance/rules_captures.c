@@ -217,8 +217,8 @@ static const rule rules[] = {
     { 48, "captured work does not run before the graph is launched", rule_48, 0 },
     { 49, "a wait for a captured event brings a stream into the capture; it must be joined back", rule_49, 0 },
     { 50, "captures do not merge, and do not wait for work outside of them", rule_50, 0 },
-    { 51, "queries and waits of captured events and streams are refused and invalidate the capture", rule_51, 0 },
-    { 52, "an invalid capture refuses all work, says so, ends without a graph, and leaves the stream usable", rule_52, 0 },
-    { 53, "the legacy stream cannot be used while a blocking stream captures; a non-blocking one does not mind", rule_53, 0 },
+    { 51, "queries and waits of captured events and streams fail and invalidate the capture", rule_51, 0 },
+    { 52, "an invalid capture rejects all work, reports its state, ends without a graph, and leaves the stream usable", rule_52, 0 },
+    { 53, "the legacy stream cannot be used while a blocking stream captures; a capturing non-blocking stream does not forbid it", rule_53, 0 },
 };
 RULES_MAIN(rules)

@@ -355,10 +355,10 @@ static void rule_60(void)
 static const rule rules[] = {
     { 54, "which calls invalidate a capture: by its mode, by the calling thread and by that thread's mode", rule_54, 0 },
     { 55, "a thread exchanges its own capture mode", rule_55, 0 },
-    { 56, "a capture tells its id, its graph and what the next node comes after, which can be changed", rule_56, 0 },
+    { 56, "a capture reports its id, its graph and the dependencies of the next node, which can be changed", rule_56, 0 },
     { 57, "a capture into a graph continues it", rule_57, 0 },
-    { 58, "the captured stream's state, priority and context may be asked for; its flags and its id invalidate the capture", rule_58, 0 },
+    { 58, "the captured stream's state, priority and context may be queried; a query of its flags or its id invalidates the capture", rule_58, 0 },
     { 59, "an empty capture is an empty graph", rule_59, 0 },
-    { 60, "a peer copy and the launch of a graph cannot be captured; asking for a pool's access invalidates a capture that is not relaxed", rule_60, 0 },
+    { 60, "a peer copy and the launch of a graph cannot be captured; a query of a pool's access invalidates a capture that is not relaxed", rule_60, 0 },
 };
 RULES_MAIN(rules)

@@ -53,7 +53,7 @@ static void rule_61(void)
         R_IS(cu.cuGraphClone(&found_in, g), CUDA_ERROR_NOT_SUPPORTED);
         cu.cuGraphDestroy(g);
     } else {
-        rule_seen("not asked here: a graph with an allocation (the device has no graph memory)");
+        rule_seen("not queried here: a graph with an allocation (the device has no graph memory)");
     }
     child_graphs_are_copied(p);
     cu.cuMemFree(p);
@@ -385,11 +385,11 @@ static void rule_67(void)
 
 static const rule rules[] = {
     { 61, "a clone is independent; a child graph is copied when it is added; a graph with memory of its own cannot be cloned", rule_61, 0 },
-    { 62, "the same edge twice is refused at once, a cycle when the graph is instantiated", rule_62, 0 },
+    { 62, "the same edge twice is rejected at once, a cycle at instantiation", rule_62, 0 },
     { 63, "an executable is a snapshot of its graph", rule_63, 0 },
     { 64, "launches of one executable wait for each other, those of two do not", rule_64, 0 },
     { 65, "a launch comes after the stream's work before it and before the work behind it", rule_65, 0 },
     { 66, "changed parameters and switched-off nodes are for later launches; only kernels, copies and fills can be switched off", rule_66, 0 },
-    { 67, "an update with another shape is refused and leaves the executable as it was", rule_67, 0 },
+    { 67, "an update with another shape fails and leaves the executable unchanged", rule_67, 0 },
 };
 RULES_MAIN(rules)

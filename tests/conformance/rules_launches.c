@@ -85,7 +85,7 @@ static void rule_74(void)
         cu.cuMemFree(words);
         free(text);
     } else {
-        rule_seen("not asked here: too many registers (the CPU device has as many as a kernel wants)");
+        rule_seen("not queried here: too many registers (the CPU device has as many as a kernel wants)");
     }
     cu.cuMemFree(p);
     cu.cuStreamDestroy(s);
@@ -303,12 +303,12 @@ static void rule_80(void)
 }
 
 static const rule rules[] = {
-    { 74, "a grid or block of an impossible size is refused, as is one that needs more registers or more of the device than there is", rule_74, 0 },
-    { 75, "dynamic shared memory above the default wants its attribute", rule_75, 0 },
-    { 76, "the driver tells each parameter's place, as .entry lays it out", rule_76, 0 },
+    { 74, "a grid or block of an impossible size is rejected, as is a launch that needs more registers or blocks than the device has", rule_74, 0 },
+    { 75, "dynamic shared memory above the default requires its attribute", rule_75, 0 },
+    { 76, "the driver reports each parameter's offset and size, as .entry lays them out", rule_76, 0 },
     { 77, "arguments are copied at the launch", rule_77, 0 },
-    { 78, "a fault stays: every later call of the context answers with it, and whoever waits is let go", rule_78, RULE_ALONE },
-    { 79, "NOT_READY, refused launches, refused updates and lack of memory do not stay", rule_79, 0 },
+    { 78, "a fault is sticky: every later call of the context returns it, and threads that wait return", rule_78, RULE_ALONE },
+    { 79, "NOT_READY, rejected launches, rejected updates and out-of-memory errors are not sticky", rule_79, 0 },
     { 80, "unloading a module while a kernel of it runs does no harm to the context", rule_80, RULE_ALONE },
 };
 RULES_MAIN(rules)

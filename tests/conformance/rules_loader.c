@@ -147,16 +147,16 @@ static void rule_6(void)
     R_IS(o.set, CUDA_SUCCESS);
     R_TRUE(o.slot == o.ctx);
     R_IS(o.alloc, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    if (tap_on_gpu()) rule_seen("not asked here: objects of the destroyed context (the driver may crash)");
+    if (tap_on_gpu()) rule_seen("not queried here: objects of the destroyed context (the driver may crash)");
     else R_IS(o.query, CUDA_ERROR_INVALID_HANDLE);
 }
 
 static const rule rules[] = {
-    { 1, "before cuInit every call answers NOT_INITIALIZED; cuInit takes no flags", rule_1, RULE_ALONE | RULE_BARE },
-    { 2, "cuGetProcAddress tells an unknown name, a version too old and one that is newer than the driver apart", rule_2, 0 },
+    { 1, "before cuInit every call returns NOT_INITIALIZED; cuInit takes no flags", rule_1, RULE_ALONE | RULE_BARE },
+    { 2, "cuGetProcAddress distinguishes an unknown name, a version too old and a version newer than the driver", rule_2, 0 },
     { 3, "one name at two versions is two ABIs", rule_3, 0 },
     { 4, "retaining the primary context does not make it current; it is active until the last release", rule_4, RULE_ALONE | RULE_BARE },
     { 5, "contexts are a stack: setting NULL pops, pushes nest, an empty stack has nothing to pop", rule_5, RULE_ALONE | RULE_BARE },
-    { 6, "a destroyed context stays in another thread's slot, where calls answer so; its objects are gone", rule_6, RULE_ALONE },
+    { 6, "a destroyed context stays current in another thread, whose calls return CONTEXT_IS_DESTROYED; its objects are invalid handles", rule_6, RULE_ALONE },
 };
 RULES_MAIN(rules)

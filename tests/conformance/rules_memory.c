@@ -326,7 +326,7 @@ static void rule_46(void)
     R_IS(cu.cuMemFreeAsync(p, s), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     if (!cu.cuGraphAddMemAllocNode) {
-        rule_seen("not asked here: memory that the capture itself allocates (the device has no graph memory)");
+        rule_seen("not queried here: memory that the capture itself allocates (the device has no graph memory)");
     } else {
         size_t n = 4;
         CUgraphNode node[4];
@@ -362,14 +362,14 @@ static void rule_46(void)
 
 static const rule rules[] = {
     { 36, "copies of pinned memory return before they are done; pageable sources are taken at the call, pageable destinations are filled on return", rule_36, 0 },
-    { 37, "fills and copies on the device never hold up the host", rule_37, 0 },
+    { 37, "fills and copies on the device never block the host", rule_37, 0 },
     { 39, "stream-ordered memory has its address at once; another stream may use it behind an event", rule_39, 0 },
-    { 40, "freed memory comes back in its own stream in order, in another only as the pool's settings say", rule_40, 0 },
-    { 41, "a pool gives free memory back at the next synchronization, unless its threshold keeps it", rule_41, 0 },
+    { 40, "freed memory is reused in its own stream in order, in another only as the pool's settings allow", rule_40, 0 },
+    { 41, "a pool releases free memory at the next synchronization, unless its threshold keeps it", rule_41, 0 },
     { 42, "trimming a pool leaves what is in use", rule_42, 0 },
     { 43, "a pool lives until its last allocation; the default pool cannot be destroyed", rule_43, 0 },
     { 44, "freeing stream-ordered memory at once does not synchronize", rule_44, 0 },
     { 45, "peer access has one direction, pools have an access of their own, an owner keeps it", rule_45, 0 },
-    { 46, "a capture frees only memory of a graph; another address is refused without harm", rule_46, 0 },
+    { 46, "a capture frees only memory of a graph; another address fails with INVALID_VALUE and leaves the capture valid", rule_46, 0 },
 };
 RULES_MAIN(rules)

@@ -296,12 +296,12 @@ static const rule rules[] = {
     { 7, "one stream runs in the order of its calls; two streams have no order", rule_7, 0 },
     { 8, "the legacy stream waits for blocking streams and they for it; non-blocking ones have no order with it", rule_8, 0 },
     { 9, "each thread has a default stream of its own behind one handle, ordered with the legacy stream", rule_9, 0 },
-    { 10, "a query tells an empty stream from one with work", rule_10, 0 },
+    { 10, "a query distinguishes an empty stream from one with work", rule_10, 0 },
     { 11, "synchronizing a stream waits for host functions too", rule_11, 0 },
     { 12, "a stream may be destroyed with work in it; the work is done", rule_12, 0 },
     { 13, "a priority out of range is clamped; the lower number is the higher priority", rule_13, 0 },
     { 14, "a stream's id never comes again, its handle may", rule_14, 0 },
-    { 15, "a kernel is refused on a stream of another context", rule_15, 0 },
-    { 16, "a stream tells its flags and its context; a default stream that of the thread, an error without one", rule_16, 0 },
+    { 15, "a launch on a stream of another context fails with INVALID_HANDLE", rule_15, 0 },
+    { 16, "a stream reports its flags and its context; a default stream reports the current context, and fails without one", rule_16, 0 },
 };
 RULES_MAIN(rules)
