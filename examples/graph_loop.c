@@ -2,6 +2,7 @@
  * host gives one launch and asks nothing in between.  Needs CUDA 12.3, and no nvcc.  `graph_loop [file]` writes the graph for Graphviz. */
 #include <cujit/cujit.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { N = 1000 };
 
@@ -34,6 +35,10 @@ static void judge_kernel(cj_ptx *m)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: graph_loop [FILE.dot]\n"
+                    "Computes square roots in a graph whose loop the device ends; FILE.dot is the graph for Graphviz."), 0;
+
     cj_ptx *m = cj_ptx_create();
     step_kernel(m);
     judge_kernel(m);

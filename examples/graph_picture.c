@@ -1,11 +1,16 @@
 /* A fork and a join over two streams, captured, run, and drawn: `graph_picture [file]` writes the graph for Graphviz ("dot -Tsvg file"). */
 #include <cujit/cujit.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { N = 1 << 16 };
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: graph_picture [FILE.dot]\n"
+                    "Captures a fork and a join over two streams; FILE.dot is the graph for Graphviz."), 0;
+
     /* x[i] = x[i] * k + c */
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "scale");

@@ -3,11 +3,15 @@
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 4096, NODES = 10 };
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: graph_replay [LAUNCHES]\n"
+                    "Captures ten kernel launches in a graph and launches the graph LAUNCHES times (100)."), 0;
     int launches = argc > 1 ? atoi(argv[1]) : 100;
 
     /* x[i] = x[i] * 1664525 + 1013904223 */

@@ -3,6 +3,7 @@
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HALF = 4096, ROW = HALF + 2 }; /* a cell of halo at each end */
 
@@ -50,6 +51,9 @@ static int32_t rod[2 * HALF + 2], next[2 * HALF + 2], got[2 * HALF + 2];
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: halo [STEPS]\n"
+                    "Cools a rod on two devices (or on one) for STEPS steps (100), exchanging their edges in each."), 0;
     const int steps = argc > 1 ? atoi(argv[1]) : 100;
     cj_ptx *m = make_step();
     cj_driver *drv = cj_driver_open(NULL);

@@ -1,37 +1,29 @@
-# examples: one idea in each file, built against the public headers only and linked with the shared library.
-# Add one with:  noinst_PROGRAMS += %D%/x
-#                examples_x_CPPFLAGS = $(example_cppflags)
-#                examples_x_LDADD = $(example_ldadd)
+# Examples: one idea in each file, built with the public headers only and linked as a user's program is.
+# Add one: its name in example_programs, its _LDADD line, how to run it in tests/examples/without_environment.sh.
 
-example_cppflags = -I$(top_srcdir)/include
-example_ldadd = $(libcujit)
-EXTRA_DIST += %D%/demo.sh
+example_programs = \
+	%D%/expr \
+	%D%/graph_loop \
+	%D%/graph_picture \
+	%D%/graph_replay \
+	%D%/halo \
+	%D%/hello \
+	%D%/mandelbrot \
+	%D%/overlap \
+	%D%/reduce \
+	%D%/saxpy
+noinst_PROGRAMS += $(example_programs)
 
-noinst_PROGRAMS += %D%/hello %D%/saxpy %D%/reduce %D%/mandelbrot %D%/expr
-examples_hello_CPPFLAGS = $(example_cppflags)
-examples_hello_LDADD = $(example_ldadd)
-examples_saxpy_CPPFLAGS = $(example_cppflags)
-examples_saxpy_LDADD = $(example_ldadd) -lm
-examples_reduce_CPPFLAGS = $(example_cppflags)
-examples_reduce_LDADD = $(example_ldadd)
-examples_mandelbrot_CPPFLAGS = $(example_cppflags)
-examples_mandelbrot_LDADD = $(example_ldadd)
-examples_expr_SOURCES = %D%/expr.c %D%/expr_csv.c %D%/expr_syntax.c %D%/expr_kernel.c %D%/expr.h
-examples_expr_CPPFLAGS = $(example_cppflags)
-examples_expr_LDADD = $(example_ldadd) -lm
-EXTRA_DIST += %D%/data/places.csv %D%/data/make-places.sh %D%/data/README.md
+examples_expr_SOURCES = %D%/expr.c %D%/expr.h %D%/expr_csv.c %D%/expr_kernel.c %D%/expr_syntax.c
+examples_expr_LDADD = $(libcujit) -lm
+examples_graph_loop_LDADD = $(libcujit)
+examples_graph_picture_LDADD = $(libcujit)
+examples_graph_replay_LDADD = $(libcujit)
+examples_halo_LDADD = $(libcujit)
+examples_hello_LDADD = $(libcujit)
+examples_mandelbrot_LDADD = $(libcujit)
+examples_overlap_LDADD = $(libcujit)
+examples_reduce_LDADD = $(libcujit)
+examples_saxpy_LDADD = $(libcujit) -lm
 
-noinst_PROGRAMS += %D%/graph_replay %D%/overlap
-examples_graph_replay_CPPFLAGS = $(example_cppflags)
-examples_graph_replay_LDADD = $(example_ldadd)
-examples_overlap_CPPFLAGS = $(example_cppflags)
-examples_overlap_LDADD = $(example_ldadd)
-
-noinst_PROGRAMS += %D%/halo
-examples_halo_CPPFLAGS = $(example_cppflags)
-examples_halo_LDADD = $(example_ldadd)
-noinst_PROGRAMS += %D%/graph_loop %D%/graph_picture
-examples_graph_loop_CPPFLAGS = $(example_cppflags)
-examples_graph_loop_LDADD = $(example_ldadd)
-examples_graph_picture_CPPFLAGS = $(example_cppflags)
-examples_graph_picture_LDADD = $(example_ldadd)
+EXTRA_DIST += %D%/data/README.md %D%/data/make-places.sh %D%/data/places.csv %D%/demo.sh

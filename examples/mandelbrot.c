@@ -2,6 +2,7 @@
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEPS = 256 };
 
@@ -48,6 +49,9 @@ static int write_picture(const char *path, const uint32_t *steps, unsigned width
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: mandelbrot FILE.ppm [WIDTH HEIGHT]\n"
+                    "Writes a picture of the Mandelbrot set, 960 x 640 pixels or as large as you say."), 0;
     unsigned width = argc > 3 ? (unsigned)atoi(argv[2]) : 960, height = argc > 3 ? (unsigned)atoi(argv[3]) : 640;
     if (argc < 2 || !width || !height || width > 32768 || height > 32768)
         return fprintf(stderr, "usage: mandelbrot FILE.ppm [WIDTH HEIGHT]\n"), 2;

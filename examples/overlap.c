@@ -2,11 +2,16 @@
  * says that a buffer is full, another that it has been used up. */
 #include <cujit/cujit.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { CHUNK = 1 << 15, CHUNKS = 8 };
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: overlap\n"
+                    "Adds the squares of eight chunks: one stream copies a chunk while another computes on the last."), 0;
+
     /* total += x[i] * x[i], over the threads */
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "squares");

@@ -2,6 +2,7 @@
  * addition for a block does the rest. */
 #include <cujit/cujit.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BLOCK = 256, WARPS = BLOCK / 32 };
 
@@ -43,8 +44,11 @@ static cj_ptx *build(void)
     return m;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: reduce\n"
+                    "Adds 100000 numbers: lanes of a warp, warps of a block, blocks."), 0;
     enum { N = 100000 };
     cj_ptx *m = build();
     cj_driver *drv = cj_driver_open(NULL);

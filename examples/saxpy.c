@@ -1,9 +1,10 @@
 /* saxpy [N [A]]: the hello of this library for sizes that its user chooses, with a grid-stride loop, every call checked, and the result
- * compared with the host's.  Shows the kernel's PTX with CUJIT_SHOW=1. */
+ * compared with the host's.  `saxpy --ptx` prints the kernel. */
 #include <cujit/cujit.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int failed(const void *object)
 {
@@ -26,8 +27,22 @@ static cj_ptx *build(void)
     return m;
 }
 
+static int show(void)
+{
+    const char *text;
+    cj_ptx *m = build();
+    int status = cj_ptx_print(m, 0, &text, NULL) ? failed(m) : (fputs(text, stdout), 0);
+    cj_ptx_free(m);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--help"))
+        return puts("usage: saxpy [N [A]]\n"
+                    "Computes y[i] = A * x[i] + y[i] for N numbers (100000, A 2.5) and compares with the host.\n"
+                    "saxpy --ptx prints the kernel."), 0;
+    if (argc > 1 && !strcmp(argv[1], "--ptx")) return show();
     unsigned n = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 100000;
     float a = argc > 2 ? strtof(argv[2], NULL) : 2.5f;
     if (!n || n > 1u << 28) return fprintf(stderr, "usage: saxpy [N [A]], N from 1 to %u\n", 1u << 28), 2;
@@ -41,8 +56,6 @@ int main(int argc, char **argv)
     cj_kernel *k = cj_kernel_load(dev, m, "saxpy", NULL);
     int status = 1;
     if (failed(drv) || failed(dev) || failed(s) || failed(m) || failed(k)) goto out;
-    const char *text;
-    if (getenv("CUJIT_SHOW") && !cj_ptx_print(m, 0, &text, NULL)) fputs(text, stderr);
 
     hx = cj_host_alloc(dev, bytes, NULL), hy = cj_host_alloc(dev, bytes, NULL);
     if (!hx || !hy) { failed(dev); goto out; }

@@ -17,7 +17,7 @@ EXTRA_libcujit_la_DEPENDENCIES = %D%/libcujit.map
 # -- The CPU device --------------------------------------------------------------------------------------------------
 
 sim_parts = libcujit-simcore.la libcujit-cuda.la libcujit-ptx.la libcujit-base.la
-sim_so = $(abs_top_builddir)/%D%/sim/.libs/libcujit-sim.so
+sim_so = $(abs_top_builddir)/.libs/cujit/libcujit-sim.so
 
 if WITH_SHARED
 pkglib_LTLIBRARIES += %D%/sim/libcujit-sim.la
@@ -26,6 +26,14 @@ src_sim_libcujit_sim_la_LIBADD = $(sim_parts) -lm
 src_sim_libcujit_sim_la_LDFLAGS = -pthread -no-undefined -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/%D%/sim/libcujit-sim.map -Wl,-Bsymbolic -Wl,--as-needed
 EXTRA_src_sim_libcujit_sim_la_DEPENDENCIES = %D%/sim/libcujit-sim.map
+
+# Where libcujit looks first: in cujit/ beside itself. So the build tree is used as the installed library is.
+beside = .libs/cujit/libcujit-sim.so
+noinst_DATA += $(beside) .libs/cujit/as-libcuda
+$(beside): %D%/sim/libcujit-sim.la
+	$(AM_V_GEN)test -d $(@D) || rm -f $(@D); $(MKDIR_P) $(@D) && rm -f $@ && $(LN_S) ../../%D%/sim/.libs/$(@F) $@
+.libs/cujit/as-libcuda: $(shim)
+	$(AM_V_GEN)test -d $(@D) || rm -f $(@D); $(MKDIR_P) $(@D) && rm -f $@ && $(LN_S) ../../%D%/sim/.libs/$(@F) $@
 
 shim = %D%/sim/.libs/as-libcuda/libcuda.so.1
 noinst_DATA += $(shim)

@@ -10,8 +10,8 @@
 
 #include "cmd.h"
 
-#ifndef CUJIT_PKGLIBDIR
-#error "CUJIT_PKGLIBDIR is the folder that the CPU device is installed in"
+#ifndef CJI_PKGLIBDIR
+#error "CJI_PKGLIBDIR is the folder that the CPU device is installed in"
 #endif
 
 enum { EXIT_NO_EXEC = 126, EXIT_NO_PROGRAM = 127 };   /* as the shell and env have them */
@@ -43,7 +43,7 @@ static bool find_shim(char *room, size_t size)
     if (ours && dladdr(ours, &info) && info.dli_fname && strchr(info.dli_fname, '/') &&
         shim_in(info.dli_fname, folder_length(info.dli_fname), "/cujit", room, size))
         return true;
-    return shim_in(CUJIT_PKGLIBDIR, strlen(CUJIT_PKGLIBDIR), "", room, size);
+    return shim_in(CJI_PKGLIBDIR, strlen(CJI_PKGLIBDIR), "", room, size);
 }
 
 int cmd_run_sim(int argc, char **argv)

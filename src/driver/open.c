@@ -356,7 +356,7 @@ cj_driver *cj_driver_open(const char *which)
         tried_line(drv, tried, sizeof tried);
         bool sim = strcmp(which, "sim") == 0;
         cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s (%s)%s", sim ? "the CPU device of cujit is not there" : "there is no CUDA driver", tried,
-                 sim ? "; CUJIT_SIM may name its file" : "");
+                 sim ? "; CUJIT_SIM may name its file" : strcmp(which, "auto") == 0 ? "; CUJIT_SIM may name the file of the CPU device" : "");
     }
     cji_obj_set_failed(drv);
     cji_opened_unlock();

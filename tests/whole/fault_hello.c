@@ -4,7 +4,7 @@
 #include "faults.h"
 #include "tests/tap.h"
 
-int example_main(void);
+int example_main(int argc, char **argv);
 #define main example_main
 #define cj_driver_open faults_driver_open
 #include "examples/hello.c"
@@ -13,7 +13,7 @@ int example_main(void);
 
 static int run_it(void)
 {
-    return example_main();
+    return example_main(1, (char *[]){ "hello", NULL });
 }
 
 int main(void)
