@@ -347,11 +347,10 @@ inline cj_node *cj_graph_kernel(cj_graph *g, const cj_nodes *after, cj_kernel *k
 /* cj_graph_kernel(g, after, k, dims, ...): up to 32 arguments, checked and converted as by
  * cj_launch. */
 #define cj_graph_kernel(g, after, k, ...) \
-    CJI_LAUNCH_PASTE(CJI_KERNEL_WITH_, CJI_LAUNCH_ANY(__VA_ARGS__))(g, after, k, __VA_ARGS__)
+    CJI_CAT(CJI_KERNEL_WITH_, CJI_ANY(__VA_ARGS__))(g, after, k, __VA_ARGS__)
 #define CJI_KERNEL_WITH_0(g, after, k, dims) cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, NULL, 0)
 #define CJI_KERNEL_WITH_1(g, after, k, dims, ...) \
-    cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, \
-                      CJI_LAUNCH_COUNT(__VA_ARGS__))
+    cj_graph_kernel_n(g, after, k, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
 
 #endif
 

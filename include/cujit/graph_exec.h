@@ -198,8 +198,7 @@ template<class... T> inline cj_status cj_graph_exec_set_args(cj_graph_exec *x, c
 
 /* cj_graph_exec_set_args(x, n, ...): up to 32 arguments, checked and converted as by cj_launch. */
 #define cj_graph_exec_set_args(x, n, ...) \
-    cj_graph_exec_set_kernel_n(x, n, NULL, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, \
-                               CJI_LAUNCH_COUNT(__VA_ARGS__))
+    cj_graph_exec_set_kernel_n(x, n, NULL, CJI_ARGS(__VA_ARGS__))
 
 #endif
 

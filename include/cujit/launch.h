@@ -14,6 +14,7 @@
 #define CUJIT_LAUNCH_H
 
 #include <cujit/base.h>
+#include <cujit/numbers.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,20 +110,8 @@ static inline cj_arg cji_arg_self(cj_arg a) { return a; }
 
 #if defined __cplusplus
 
-static inline cj_arg cji_arg(bool x) { return cj_arg_u(x); }
-static inline cj_arg cji_arg(char x) { return cj_arg_i(x); }
-static inline cj_arg cji_arg(signed char x) { return cj_arg_i(x); }
-static inline cj_arg cji_arg(unsigned char x) { return cj_arg_u(x); }
-static inline cj_arg cji_arg(short x) { return cj_arg_i(x); }
-static inline cj_arg cji_arg(unsigned short x) { return cj_arg_u(x); }
-static inline cj_arg cji_arg(int x) { return cj_arg_i(x); }
-static inline cj_arg cji_arg(unsigned x) { return cj_arg_u(x); }
-static inline cj_arg cji_arg(long x) { return cj_arg_i(x); }
-static inline cj_arg cji_arg(unsigned long x) { return cj_arg_u(x); }
-static inline cj_arg cji_arg(long long x) { return cj_arg_i(x); }
-static inline cj_arg cji_arg(unsigned long long x) { return cj_arg_u(x); }
-static inline cj_arg cji_arg(float x) { return cj_arg_f32(x); }
-static inline cj_arg cji_arg(double x) { return cj_arg_f64(x); }
+#define CJI_ARG_FROM(to, type, kind) static inline cj_arg cji_arg(type x) { return cj_arg_##kind(x); }
+CJI_EACH_NUMBER(CJI_ARG_FROM, cj_arg_)
 static inline cj_arg cji_arg(cj_dptr x) { return cj_arg_ptr(x); }
 static inline cj_arg cji_arg(cj_arg x) { return x; }
 template<class T> cj_arg cji_arg(T *) = delete; /* a host pointer is never an argument */
@@ -135,55 +124,16 @@ template<class... T> inline cj_status cj_launch(cj_stream *s, cj_kernel *k, cons
 
 #elif __STDC_VERSION__ >= 201112L
 
-#define CJI_ARG(x) _Generic((x), bool: cj_arg_u, char: cj_arg_i, signed char: cj_arg_i, unsigned char: cj_arg_u, short: cj_arg_i, \
-    unsigned short: cj_arg_u, int: cj_arg_i, unsigned: cj_arg_u, long: cj_arg_i, unsigned long: cj_arg_u, long long: cj_arg_i, \
-    unsigned long long: cj_arg_u, float: cj_arg_f32, double: cj_arg_f64, cj_dptr: cj_arg_ptr, cj_arg: cji_arg_self)(x)
+#define CJI_ARG(o, x) \
+    _Generic((x), CJI_EACH_NUMBER(CJI_NUMBER_ROW, cj_arg_) cj_dptr: cj_arg_ptr, cj_arg: cji_arg_self)(x)
+
+/* The arguments as a list and their number. */
+#define CJI_ARGS(...) (const cj_arg[]){ CJI_MAP(CJI_ARG, , __VA_ARGS__) }, CJI_COUNT(__VA_ARGS__)
 
 /* The dimensions are the first of the variable arguments, so that a launch without arguments needs no form of its own. */
-#define cj_launch(s, k, ...) CJI_LAUNCH_PASTE(CJI_LAUNCH_WITH_, CJI_LAUNCH_ANY(__VA_ARGS__))(s, k, __VA_ARGS__)
-#define CJI_LAUNCH_WITH_0(s, k, dims) cj_launch_n(s, k, (const cj_dims[]){ dims }, NULL, 0)
-#define CJI_LAUNCH_WITH_1(s, k, dims, ...) \
-    cj_launch_n(s, k, (const cj_dims[]){ dims }, (const cj_arg[]){ CJI_LAUNCH_ARGS(__VA_ARGS__) }, CJI_LAUNCH_COUNT(__VA_ARGS__))
-
-#define CJI_LAUNCH_PASTE(a, b) CJI_LAUNCH_PASTE_(a, b)
-#define CJI_LAUNCH_PASTE_(a, b) a##b
-#define CJI_LAUNCH_ANY(...) CJI_LAUNCH_PICK(__VA_ARGS__, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0)
-#define CJI_LAUNCH_COUNT(...) CJI_LAUNCH_PICK(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define CJI_LAUNCH_PICK(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, \
-    _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, _33, n, ...) n
-#define CJI_LAUNCH_ARGS(...) CJI_LAUNCH_PASTE(CJI_LAUNCH_ARGS_, CJI_LAUNCH_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_1(a) CJI_ARG(a)
-#define CJI_LAUNCH_ARGS_2(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_1(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_3(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_2(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_4(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_3(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_5(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_4(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_6(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_5(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_7(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_6(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_8(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_7(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_9(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_8(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_10(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_9(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_11(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_10(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_12(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_11(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_13(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_12(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_14(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_13(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_15(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_14(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_16(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_15(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_17(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_16(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_18(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_17(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_19(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_18(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_20(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_19(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_21(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_20(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_22(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_21(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_23(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_22(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_24(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_23(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_25(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_24(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_26(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_25(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_27(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_26(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_28(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_27(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_29(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_28(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_30(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_29(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_31(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_30(__VA_ARGS__)
-#define CJI_LAUNCH_ARGS_32(a, ...) CJI_ARG(a), CJI_LAUNCH_ARGS_31(__VA_ARGS__)
+#define cj_launch(s, k, ...) CJI_CAT(CJI_LAUNCH_, CJI_ANY(__VA_ARGS__))(s, k, __VA_ARGS__)
+#define CJI_LAUNCH_0(s, k, dims) cj_launch_n(s, k, (const cj_dims[]){ dims }, NULL, 0)
+#define CJI_LAUNCH_1(s, k, dims, ...) cj_launch_n(s, k, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
 
 #endif
 

@@ -1,6 +1,8 @@
-/* cujit/lines.h - each builder call records the C file and line it stands in; included by cujit/ptx.h, off with CJ_NO_SOURCE_LINES.
- * They come back in error messages, in the JIT's log and as .loc.  Made by tools/genlines.sh from the headers: do not edit. */
-#ifndef CUJIT_LINES_H
+/* cujit/lines.h - each builder call records the C file and line that it is written in.  ptx.h includes it; CJ_NO_SOURCE_LINES turns it off.
+ * Error messages, the JIT's log and .loc show them.  Made by tools/genlines.sh from the headers: do not edit. */
+#ifndef CUJIT_PTX_H
+#include <cujit/ptx.h> /* which includes this file at its place */
+#elif !defined CUJIT_LINES_H
 #define CUJIT_LINES_H
 #ifndef CJ_NO_SOURCE_LINES
 
@@ -61,6 +63,28 @@
 #define cj_def_form(f, ...) cj_def_form(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_ins_op(f, ...) cj_ins_op(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_def_op(f, ...) cj_def_op(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_thread_id(f, ...) cj_thread_id(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_block_id(f, ...) cj_block_id(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_block_size(f, ...) cj_block_size(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_grid_size(f, ...) cj_grid_size(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_global_id(f, ...) cj_global_id(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_global_size(f, ...) cj_global_size(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_lane_id(f) cj_lane_id(cj_here(f, __FILE__, __LINE__))
+#define cj_block_sync(f) cj_block_sync(cj_here(f, __FILE__, __LINE__))
+#define cj_fence_block(f) cj_fence_block(cj_here(f, __FILE__, __LINE__))
+#define cj_fence_device(f) cj_fence_device(cj_here(f, __FILE__, __LINE__))
+#define cj_fence_system(f) cj_fence_system(cj_here(f, __FILE__, __LINE__))
+#define cj_else(f) cj_else(cj_here(f, __FILE__, __LINE__))
+#define cj_end(f) cj_end(cj_here(f, __FILE__, __LINE__))
+#define cj_loop(f) cj_loop(cj_here(f, __FILE__, __LINE__))
+#define cj_break(f) cj_break(cj_here(f, __FILE__, __LINE__))
+#define cj_continue(f) cj_continue(cj_here(f, __FILE__, __LINE__))
+#define cj_return(f) cj_return(cj_here(f, __FILE__, __LINE__))
+#define cj_call_n(f, ...) cj_call_n(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#define cj_call_into(f, ...) cj_call_into(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+
+/* Verbs, in C99 and C++: verbs_numbers.h has them for C11. */
+#if !CJI_NUMBERS
 #define cj_add(f, ...) cj_add(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_sub(f, ...) cj_sub(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_mul(f, ...) cj_mul(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
@@ -124,18 +148,7 @@
 #define cj_atomic_xor(f, ...) cj_atomic_xor(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_atomic_exch(f, ...) cj_atomic_exch(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_atomic_cas(f, ...) cj_atomic_cas(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_thread_id(f, ...) cj_thread_id(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_block_id(f, ...) cj_block_id(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_block_size(f, ...) cj_block_size(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_grid_size(f, ...) cj_grid_size(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_global_id(f, ...) cj_global_id(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_global_size(f, ...) cj_global_size(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_lane_id(f) cj_lane_id(cj_here(f, __FILE__, __LINE__))
-#define cj_block_sync(f) cj_block_sync(cj_here(f, __FILE__, __LINE__))
 #define cj_warp_sync(f, ...) cj_warp_sync(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_fence_block(f) cj_fence_block(cj_here(f, __FILE__, __LINE__))
-#define cj_fence_device(f) cj_fence_device(cj_here(f, __FILE__, __LINE__))
-#define cj_fence_system(f) cj_fence_system(cj_here(f, __FILE__, __LINE__))
 #define cj_shfl_down(f, ...) cj_shfl_down(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_shfl_up(f, ...) cj_shfl_up(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_shfl_xor(f, ...) cj_shfl_xor(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
@@ -145,22 +158,15 @@
 #define cj_vote_uni(f, ...) cj_vote_uni(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_vote_ballot(f, ...) cj_vote_ballot(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_if(f, ...) cj_if(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_else(f) cj_else(cj_here(f, __FILE__, __LINE__))
-#define cj_end(f) cj_end(cj_here(f, __FILE__, __LINE__))
-#define cj_loop(f) cj_loop(cj_here(f, __FILE__, __LINE__))
 #define cj_while(f, ...) cj_while(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_for(f, ...) cj_for(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_break(f) cj_break(cj_here(f, __FILE__, __LINE__))
 #define cj_break_if(f, ...) cj_break_if(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_break_unless(f, ...) cj_break_unless(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_continue(f) cj_continue(cj_here(f, __FILE__, __LINE__))
 #define cj_continue_if(f, ...) cj_continue_if(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_continue_unless(f, ...) cj_continue_unless(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_return(f) cj_return(cj_here(f, __FILE__, __LINE__))
 #define cj_return_if(f, ...) cj_return_if(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
 #define cj_return_value(f, ...) cj_return_value(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_call_n(f, ...) cj_call_n(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
-#define cj_call_into(f, ...) cj_call_into(cj_here(f, __FILE__, __LINE__), __VA_ARGS__)
+#endif
 
 #endif
 #endif

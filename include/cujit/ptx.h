@@ -238,6 +238,7 @@ CJ_API cj_ptx *cj_here_ptx(cj_ptx *m, const char *file, int line);
 #include <cujit/verbs.h>
 #include <cujit/control.h>
 #include <cujit/operands.h>
+#include <cujit/verbs_numbers.h>
 #include <cujit/lines.h>
 
 #endif

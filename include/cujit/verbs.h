@@ -4,6 +4,8 @@
  * (.b32, .b64) count as unsigned.  Results are new registers of that type unless said otherwise.  Floating point is IEEE: round to nearest even, no
  * contraction, no flush to zero; what is approximate says so in its name.  Another rounding, saturation, .ftz: cj_def() with the mnemonic.
  *
+ * C11 and C++: each cj_val operand may be a C number: cj_add(f, x, 1) (verbs_numbers.h).  `f` must then have no side effects: it is evaluated more than once.
+ *
  * Memory verbs take a *place*: a pointer from cj_param_ptr() or cj_at(), a variable, an address register or cj_mem().
  */
 #ifndef CUJIT_PTX_H

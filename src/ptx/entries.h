@@ -8,6 +8,9 @@
 #ifndef CJ_NO_SOURCE_LINES
 #define CJ_NO_SOURCE_LINES
 #endif
+#ifndef CJI_FUNCTIONS_ONLY
+#define CJI_FUNCTIONS_ONLY
+#endif
 #include <cujit/ptx.h>
 
 #include <stdatomic.h>

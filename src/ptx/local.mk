@@ -5,7 +5,8 @@
 noinst_LTLIBRARIES += libcujit-ptx.la
 libcujit_ptx_la_SOURCES =
 libcujit_ptx_la_SOURCES += %D%/isa.h %D%/types.def
-cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/lines.h
+cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/lines.h \
+	include/cujit/numbers.h include/cujit/verbs_numbers.h
 
 # The instruction table: look-ups, the operand checker, and what tools/isagen made of isa/*.def (shipped; `make isa` renews it).
 libcujit_ptx_la_SOURCES += %D%/isa.c %D%/isa_find.c %D%/isa_explain.c %D%/isa_match.c %D%/isa_match.h %D%/isa_row.h %D%/isa_sreg.h \

@@ -25,7 +25,10 @@
 #define CJI_PTX_H
 
 #ifndef CJ_NO_SOURCE_LINES
-#define CJ_NO_SOURCE_LINES   /* the library defines these functions */
+#define CJ_NO_SOURCE_LINES
+#endif
+#ifndef CJI_FUNCTIONS_ONLY
+#define CJI_FUNCTIONS_ONLY   /* the library defines the verbs */
 #endif
 #include <cujit/ptx.h>
 

@@ -45,7 +45,8 @@ done
 echo 'extern int cj_test_unit;' >>"$tap_work/together.$extension"
 compile 'all of them together' "$tap_work/together.$extension"
 program=$top_srcdir/tests/build/every_macro.c
-compile 'the program that uses every macro' "$program"
-compile 'the same without source lines' -DCJ_NO_SOURCE_LINES "$program"
+sh "$top_srcdir/tests/build/every_call.sh" "$top_srcdir/include" >"$tap_work/every_call.h"
+compile 'the program that uses every macro' -I"$tap_work" "$program"
+compile 'the same without source lines' -DCJ_NO_SOURCE_LINES -I"$tap_work" "$program"
 report
 finish

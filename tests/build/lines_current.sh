@@ -1,11 +1,16 @@
 #!/bin/sh
-# include/cujit/lines.h is what tools/genlines.sh makes of the headers.
+# include/cujit/lines.h and verbs_numbers.h are what tools/genlines.sh and gennumbers.sh make of the headers.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
-sh "$top_srcdir/tools/genlines.sh" "$top_srcdir/include" >"$tap_work/lines.h" 2>"$tap_work/err"
-result $? 'lines.h can be made' "$tap_work/err"
-diff "$top_srcdir/include/cujit/lines.h" "$tap_work/lines.h" >"$tap_work/out" 2>&1
-result $? 'the shipped lines.h is current (tools/genlines.sh include >include/cujit/lines.h)' "$tap_work/out"
+for pair in genlines:lines gennumbers:verbs_numbers; do
+    tool=${pair%:*} header=${pair#*:}.h
+    sh "$top_srcdir/tools/$tool.sh" "$top_srcdir/include" >"$tap_work/$header" 2>"$tap_work/err"
+    result $? "$header can be made" "$tap_work/err"
+    diff "$top_srcdir/include/cujit/$header" "$tap_work/$header" >"$tap_work/out" 2>&1
+    result $? "the shipped $header is current (tools/$tool.sh include >include/cujit/$header)" "$tap_work/out"
+done
 grep -c '^#define cj_' "$tap_work/lines.h" | awk '{ exit !($1 > 100) }'
-result $? 'it wraps more than a hundred calls'
+result $? 'lines.h wraps more than a hundred calls'
+grep -c '^#define cj_' "$tap_work/verbs_numbers.h" | awk '{ exit !($1 > 60) }'
+result $? 'verbs_numbers.h more than sixty'
 finish
