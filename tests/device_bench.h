@@ -1,28 +1,31 @@
-/* What programs about the library on a device share: a kernel, and streams held by latches. */
+/* What a program about the library on a device begins and ends with.
+ *
+ *     int main(void)
+ *     {
+ *         bench_open(4 * N);       // skips the program where there is no device
+ *         ...                      // drv, dev, s, t, add and 4 * N bytes of memory at d are there
+ *         return bench_close();    // nothing failed that the test did not expect, nothing is left to be released
+ *     }
+ */
 #ifndef CUJIT_TESTS_DEVICE_BENCH_H
 #define CUJIT_TESTS_DEVICE_BENCH_H
 
-#include <cujit/cujit.h>
+#include <cujit/interpose.h>
 
-#include "tests/latch.h"
+#include "tests/device_parts.h"
+#include "tests/tap.h"
 
-/* What is enqueued on `s` behind this waits until latch_open(l). */
-static inline void bench_hold(cj_stream *s, struct latch *l)
-{
-    latch_close(l);
-    cj_host_func(s, latch_wait, l);
-}
+extern cj_driver *drv;
+extern cj_device *dev;
+extern cj_stream *s, *t;
+extern cj_ptx *module;      /* with the kernel add */
+extern cj_kernel *add;
+extern cj_dptr d;           /* its home stream is s; of 0 bytes: none */
 
-/* add(x, n, v): x[i] += v, with n threads. */
-static inline cj_ptx *bench_add_module(void)
-{
-    cj_ptx *m = cj_ptx_create();
-    cj_fn *f = cj_ptx_kernel(m, "add");
-    cj_val x = cj_param_ptr(f, "x", CJ_U32), n = cj_param(f, "n", CJ_U32), v = cj_param(f, "v", CJ_U32), i = cj_global_id(f, CJ_X);
-    cj_if(f, cj_lt(f, i, n));
-        cj_set(f, x, i, cj_add(f, cj_get(f, x, i), v));
-    cj_end(f);
-    return m;
-}
+void bench_open(size_t bytes);
+/* With an interposer over the driver. */
+void bench_open_over(const cj_interposer_opts *over, size_t bytes);
+/* The value of main. Both streams are synchronized first, and must not have failed. */
+int bench_close(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 
 enum { WORDS = 200 };
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 #include "tests/tap.h"
 
 enum { N = 64 };

@@ -4,19 +4,15 @@
 #include <string.h>
 
 #include "tests/device_bench.h"
-#include "tests/tap.h"
 
 enum { N = 32, STREAMS = 4 };
-static cj_device *dev;
-static cj_stream *s[STREAMS];
-static cj_kernel *add;
-static cj_dptr d;
+static cj_stream *stream[STREAMS];
 
 static void clear(void)
 {
-    for (int i = 0; i < STREAMS; i++) cj_stream_sync(s[i]), cj_stream_sync(s[i]);
-    cj_fill32(s[0], d, 0, N);
-    cj_stream_sync(s[0]);
+    for (int i = 0; i < STREAMS; i++) cj_stream_sync(stream[i]), cj_stream_sync(stream[i]);
+    cj_fill32(stream[0], d, 0, N);
+    cj_stream_sync(stream[0]);
 }
 
 /* Word `at` becomes larger by `v` when the graph runs. */
@@ -25,8 +21,8 @@ static void more(cj_stream *on, int at, uint32_t v) { cj_launch(on, add, cj_grid
 static bool words(uint32_t a, uint32_t b, uint32_t c)
 {
     uint32_t got[3] = { 0 };
-    cj_copy_to_host(s[0], got, d, sizeof got);
-    cj_stream_sync(s[0]);
+    cj_copy_to_host(stream[0], got, d, sizeof got);
+    cj_stream_sync(stream[0]);
     if (got[0] != a || got[1] != b || got[2] != c) tap_diag("%u %u %u", got[0], got[1], got[2]);
     return got[0] == a && got[1] == b && got[2] == c;
 }
@@ -34,15 +30,15 @@ static bool words(uint32_t a, uint32_t b, uint32_t c)
 static cj_status run(cj_graph *g)
 {
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
-    cj_graph_launch(s[0], x);
+    cj_graph_launch(stream[0], x);
     cj_graph_exec_free(x);
-    return cj_stream_sync(s[0]);
+    return cj_stream_sync(stream[0]);
 }
 
 static bool none_captured(void)
 {
     for (int i = 0; i < STREAMS; i++)
-        if (cj_stream_is_capturing(s[i]) || cj_stream_query(s[i]) != CJ_OK) return false;
+        if (cj_stream_is_capturing(stream[i]) || cj_stream_query(stream[i]) != CJ_OK) return false;
     return true;
 }
 
@@ -51,25 +47,25 @@ static bool none_captured(void)
 static void over_a_pause(cj_capture_mode mode)
 {
     clear();
-    cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = (int32_t)mode, .join = 1));
-    more(s[0], 0, 1);
-    cj_stream_fork(s[0], s[1]);
-    cj_stream_fork(s[1], s[2]);
-    more(s[1], 1, 10);
-    more(s[2], 2, 100);
-    cj_graph *g = cj_capture_pause(s[0]);
+    cj_capture_begin_opts(stream[0], CJ_CAPTURE(.mode = (int32_t)mode, .join = 1));
+    more(stream[0], 0, 1);
+    cj_stream_fork(stream[0], stream[1]);
+    cj_stream_fork(stream[1], stream[2]);
+    more(stream[1], 1, 10);
+    more(stream[2], 2, 100);
+    cj_graph *g = cj_capture_pause(stream[0]);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "mode %d: a pause joins forks, and forks of forks: %s", (int)mode, cj_error_of(g)->message);
     tap_ok(none_captured(), "... and lets all streams go");
     tap_ok(words(0, 0, 0), "... of which nothing has run");
-    cj_capture_resume(s[3], g);
-    tap_ok(cj_stream_is_capturing(s[3]) && !cj_stream_is_capturing(s[1]), "what goes on is one stream");
-    cj_stream_fork(s[3], s[1]);
-    cj_launch(s[1], add, cj_grid(1, 32), d, 3, 1000);
-    more(s[3], 3, 5);
-    cj_graph *same = cj_capture_end(s[3]);
+    cj_capture_resume(stream[3], g);
+    tap_ok(cj_stream_is_capturing(stream[3]) && !cj_stream_is_capturing(stream[1]), "what goes on is one stream");
+    cj_stream_fork(stream[3], stream[1]);
+    cj_launch(stream[1], add, cj_grid(1, 32), d, 3, 1000);
+    more(stream[3], 3, 5);
+    cj_graph *same = cj_capture_end(stream[3]);
     tap_is_int(cj_error_of(same)->status, CJ_OK, "its forks are joined at the end too: %s", cj_error_of(same)->message);
     tap_ok(same == g && none_captured(), "... of the same graph");
-    tap_is_int(run(g), CJ_OK, "it runs: %s", cj_error_of(s[0])->message);
+    tap_is_int(run(g), CJ_OK, "it runs: %s", cj_error_of(stream[0])->message);
     tap_ok(words(1001, 1010, 1100), "the second part behind all of the first");
     cj_graph_free(same);
     cj_graph_free(g);
@@ -78,25 +74,25 @@ static void over_a_pause(cj_capture_mode mode)
 static void pause_unjoined(void)
 {
     clear();
-    cj_capture_begin(s[0], CJ_CAPTURE_THREAD);
-    cj_stream_fork(s[0], s[1]);
-    more(s[1], 0, 1);
-    cj_graph *g = cj_capture_pause(s[0]);
+    cj_capture_begin(stream[0], CJ_CAPTURE_THREAD);
+    cj_stream_fork(stream[0], stream[1]);
+    more(stream[1], 0, 1);
+    cj_graph *g = cj_capture_pause(stream[0]);
     tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "a pause with a fork that nobody joins fails, where that was chosen: %s", cj_error_of(g)->message);
-    tap_is_int(cj_capture_resume(s[0], g), CJ_ESTATE, "what failed is not resumed");
+    tap_is_int(cj_capture_resume(stream[0], g), CJ_ESTATE, "what failed is not resumed");
     clear();
     tap_ok(none_captured(), "the streams work again");
     cj_graph_free(g);
 
     g = cj_graph_create(dev);
-    cj_capture_begin_opts(s[0], CJ_CAPTURE(.into = g));
-    more(s[0], 0, 1);
-    cj_stream_fork(s[0], s[1]);
-    more(s[1], 1, 1);
-    cj_graph *same = cj_capture_pause(s[0]);
+    cj_capture_begin_opts(stream[0], CJ_CAPTURE(.into = g));
+    more(stream[0], 0, 1);
+    cj_stream_fork(stream[0], stream[1]);
+    more(stream[1], 1, 1);
+    cj_graph *same = cj_capture_pause(stream[0]);
     tap_is_int(cj_error_of(same)->status, CJ_ESTATE, "into a graph it fails as well");
-    tap_is_int(run(g), CJ_ESTATE, "and that graph cannot be launched: %s", cj_error_of(s[0])->message);
-    tap_is_int(cj_capture_resume(s[0], g), CJ_ESTATE, "nor resumed");
+    tap_is_int(run(g), CJ_ESTATE, "and that graph cannot be launched: %s", cj_error_of(stream[0])->message);
+    tap_is_int(cj_capture_resume(stream[0], g), CJ_ESTATE, "nor resumed");
     cj_graph_free(same);
     cj_graph_free(g);
 }
@@ -109,13 +105,13 @@ static void *elsewhere(void *user)
 {
     job *j = user;
     switch (j->what) {
-    case 0: cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1)); break;
-    case 1: more(s[1], 1, 2); break;
-    case 2: j->g = cj_capture_pause(s[0]); break;
-    case 3: cj_capture_resume(s[2], j->g); break;
-    case 4: j->g = cj_capture_end(s[2]); break;
-    case 5: cj_fill8(s[1], d, 1, 4 * N + 1); break; /* does not fit */
-    case 6: j->g = cj_capture_end(s[0]); break;
+    case 0: cj_capture_begin_opts(stream[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1)); break;
+    case 1: more(stream[1], 1, 2); break;
+    case 2: j->g = cj_capture_pause(stream[0]); break;
+    case 3: cj_capture_resume(stream[2], j->g); break;
+    case 4: j->g = cj_capture_end(stream[2]); break;
+    case 5: cj_fill8(stream[1], d, 1, 4 * N + 1); break; /* does not fit */
+    case 6: j->g = cj_capture_end(stream[0]); break;
     }
     return NULL;
 }
@@ -133,39 +129,39 @@ static void between_threads(void)
 {
     clear();
     on_a_thread(0, NULL);
-    tap_ok(cj_stream_is_capturing(s[0]), "a relaxed capture is begun on one thread");
-    more(s[0], 0, 1);
-    cj_stream_fork(s[0], s[1]);
+    tap_ok(cj_stream_is_capturing(stream[0]), "a relaxed capture is begun on one thread");
+    more(stream[0], 0, 1);
+    cj_stream_fork(stream[0], stream[1]);
     on_a_thread(1, NULL);
     cj_graph *g = on_a_thread(2, NULL);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "... and paused on a third: %s", cj_error_of(g)->message);
     on_a_thread(3, g);
-    more(s[2], 2, 3);
-    cj_graph *same = cj_capture_end(s[2]);
+    more(stream[2], 2, 3);
+    cj_graph *same = cj_capture_end(stream[2]);
     tap_is_int(cj_error_of(same)->status, CJ_OK, "one resumed there ends here: %s", cj_error_of(same)->message);
     tap_is_int(run(g), CJ_OK, "it runs");
     tap_ok(words(1, 2, 3), "all that three threads gave it");
     cj_graph_free(same);
     cj_graph_free(g);
 
-    cj_capture_begin(s[0], CJ_CAPTURE_GLOBAL);
-    more(s[0], 0, 1);
-    g = cj_capture_pause(s[0]);
+    cj_capture_begin(stream[0], CJ_CAPTURE_GLOBAL);
+    more(stream[0], 0, 1);
+    g = cj_capture_pause(stream[0]);
     on_a_thread(3, g);
-    tap_ok(cj_stream_is_capturing(s[2]), "a capture in global mode is resumed on another thread");
-    cj_graph *refused = cj_capture_end(s[2]);
+    tap_ok(cj_stream_is_capturing(stream[2]), "a capture in global mode is resumed on another thread");
+    cj_graph *refused = cj_capture_end(stream[2]);
     tap_is_int(cj_error_of(refused)->status, CJ_ESTATE, "... and ends on none but that");
     tap_has_str(cj_error_of(refused)->message, "thread", "... which is said");
-    tap_ok(cj_stream_is_capturing(s[2]), "... and goes on");
-    cj_capture_begin(s[0], CJ_CAPTURE_RELAXED); /* beside it */
-    more(s[0], 1, 1);
-    cj_graph *other = cj_capture_end(s[0]);
+    tap_ok(cj_stream_is_capturing(stream[2]), "... and goes on");
+    cj_capture_begin(stream[0], CJ_CAPTURE_RELAXED); /* beside it */
+    more(stream[0], 1, 1);
+    cj_graph *other = cj_capture_end(stream[0]);
     tap_is_int(cj_error_of(other)->status, CJ_OK, "beside another one: %s", cj_error_of(other)->message);
     cj_graph_free(other);
     cj_graph_free(refused);
-    cj_stream_free(s[2]); /* nobody else can end it: the stream's going does */
-    s[2] = cj_stream_create(dev, NULL);
-    tap_ok(run(g) != CJ_OK, "a graph whose capture was given up has a hole: %s", cj_error_of(s[0])->message);
+    cj_stream_free(stream[2]); /* nobody else can end it: the stream's going does */
+    stream[2] = cj_stream_create(dev, NULL);
+    tap_ok(run(g) != CJ_OK, "a graph whose capture was given up has a hole: %s", cj_error_of(stream[0])->message);
     cj_graph_free(g);
 }
 
@@ -182,26 +178,26 @@ static void failures(void)
         int at = cases[i].at;
         if (at == 4 && !parts) continue;
         clear();
-        cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1));
-        cj_stream_fork(s[0], s[1]);
-        cj_stream_fork(s[1], s[3]);
-        more(s[1], 1, 1);
-        if (at == 0 || at == 3 || at == 5) cj_fill8(s[1], d, 1, 4 * N + 1);
+        cj_capture_begin_opts(stream[0], CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1));
+        cj_stream_fork(stream[0], stream[1]);
+        cj_stream_fork(stream[1], stream[3]);
+        more(stream[1], 1, 1);
+        if (at == 0 || at == 3 || at == 5) cj_fill8(stream[1], d, 1, 4 * N + 1);
         if (at == 1) on_a_thread(5, NULL);
-        if (at == 2) cj_fill8(s[3], d, 1, 4 * N + 1);
+        if (at == 2) cj_fill8(stream[3], d, 1, 4 * N + 1);
         cj_graph *g, *first = NULL;
         if (at == 4) {
-            first = cj_capture_pause(s[0]);
-            cj_capture_resume(s[0], first);
-            cj_stream_fork(s[0], s[1]);
-            cj_fill8(s[1], d, 1, 4 * N + 1);
+            first = cj_capture_pause(stream[0]);
+            cj_capture_resume(stream[0], first);
+            cj_stream_fork(stream[0], stream[1]);
+            cj_fill8(stream[1], d, 1, 4 * N + 1);
         }
-        cj_copy(s[0], d, d, 4); /* a second failure: it overlaps */
-        g = at == 3 ? cj_capture_pause(s[0]) : at == 5 ? on_a_thread(6, NULL) : cj_capture_end(s[0]);
+        cj_copy(stream[0], d, d, 4); /* a second failure: it overlaps */
+        g = at == 3 ? cj_capture_pause(stream[0]) : at == 5 ? on_a_thread(6, NULL) : cj_capture_end(stream[0]);
         tap_is_int(cj_error_of(g)->status, CJ_EINVAL, "%s is the graph's", cases[i].name);
         tap_has_str(cj_error_of(g)->message, "do not fit", "... not a later one");
-        cj_stream_sync(s[0]); /* tells what was given to it, and forgets that */
-        if (first) tap_ok(run(first) == CJ_EINVAL && strstr(cj_error_of(s[0])->message, "do not fit"), "... nor is the graph launched without it");
+        cj_stream_sync(stream[0]); /* tells what was given to it, and forgets that */
+        if (first) tap_ok(run(first) == CJ_EINVAL && strstr(cj_error_of(stream[0])->message, "do not fit"), "... nor is the graph launched without it");
         cj_graph_free(g);
         cj_graph_free(first);
     }
@@ -214,19 +210,19 @@ static void two_at_once(void)
 {
     cj_event *e = cj_event_create(dev, NULL);
     clear();
-    cj_capture_begin(s[0], CJ_CAPTURE_THREAD);
-    cj_capture_begin(s[1], CJ_CAPTURE_THREAD);
-    more(s[0], 0, 1);
-    more(s[1], 1, 2);
-    cj_graph *a = cj_capture_end(s[0]), *b = cj_capture_end(s[1]);
+    cj_capture_begin(stream[0], CJ_CAPTURE_THREAD);
+    cj_capture_begin(stream[1], CJ_CAPTURE_THREAD);
+    more(stream[0], 0, 1);
+    more(stream[1], 1, 2);
+    cj_graph *a = cj_capture_end(stream[0]), *b = cj_capture_end(stream[1]);
     tap_ok(cj_error_of(a)->status == CJ_OK && cj_error_of(b)->status == CJ_OK && cj_graph_count(a) == 1 && cj_graph_count(b) == 1, "two captures of one thread go on beside each other");
     cj_graph_free(a);
     cj_graph_free(b);
-    cj_capture_begin(s[0], CJ_CAPTURE_THREAD);
-    cj_capture_begin(s[1], CJ_CAPTURE_THREAD);
-    cj_event_record(e, s[0]);
-    tap_is_int(cj_stream_wait(s[1], e), CJ_ESTATE, "a wait for a point of the other is refused: %s", cj_error_of(s[1])->message);
-    a = cj_capture_end(s[0]), b = cj_capture_end(s[1]);
+    cj_capture_begin(stream[0], CJ_CAPTURE_THREAD);
+    cj_capture_begin(stream[1], CJ_CAPTURE_THREAD);
+    cj_event_record(e, stream[0]);
+    tap_is_int(cj_stream_wait(stream[1], e), CJ_ESTATE, "a wait for a point of the other is refused: %s", cj_error_of(stream[1])->message);
+    a = cj_capture_end(stream[0]), b = cj_capture_end(stream[1]);
     tap_ok(cj_error_of(a)->status == CJ_ESTATE && cj_error_of(b)->status == CJ_ESTATE, "... and has broken both");
     cj_graph_free(a);
     cj_graph_free(b);
@@ -241,19 +237,19 @@ static void into_with_forks(void)
     clear();
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
     cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, NULL, cj_offset(d, 4), 2, 1);
-    cj_capture_begin_opts(s[0], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1, .into = g, .after = CJ_NODES(a, b)));
-    tap_is_int(cj_capture_begin_opts(s[2], CJ_CAPTURE(.into = g)), CJ_ESTATE, "one capture at a time adds to a graph");
+    cj_capture_begin_opts(stream[0], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1, .into = g, .after = CJ_NODES(a, b)));
+    tap_is_int(cj_capture_begin_opts(stream[2], CJ_CAPTURE(.into = g)), CJ_ESTATE, "one capture at a time adds to a graph");
     tap_is_int(cj_error_of(cj_graph_empty(other, NULL))->status, CJ_OK, "another graph can be added to meanwhile");
-    tap_is_int(cj_capture_begin_opts(s[2], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = other)), CJ_OK, "... by a capture too");
-    cj_stream_fork(s[0], s[1]);
-    more(s[0], 0, 10);
-    more(s[1], 1, 20);
-    more(s[2], 2, 30);
-    cj_graph *same = cj_capture_end(s[0]), *too = cj_capture_end(s[2]);
+    tap_is_int(cj_capture_begin_opts(stream[2], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = other)), CJ_OK, "... by a capture too");
+    cj_stream_fork(stream[0], stream[1]);
+    more(stream[0], 0, 10);
+    more(stream[1], 1, 20);
+    more(stream[2], 2, 30);
+    cj_graph *same = cj_capture_end(stream[0]), *too = cj_capture_end(stream[2]);
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
     tap_ok(same == g && too == other && info.nodes >= 4 && info.roots == 2 && cj_graph_count(other) == 2, "each has what was given to its own streams (%zu nodes)", info.nodes);
-    tap_is_int(run(g), CJ_OK, "it runs: %s", cj_error_of(s[0])->message);
+    tap_is_int(run(g), CJ_OK, "it runs: %s", cj_error_of(stream[0])->message);
     tap_ok(words(11, 22, 0), "both streams behind both nodes");
     cj_graph_free(too);
     cj_graph_free(same);
@@ -264,14 +260,9 @@ static void into_with_forks(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    cj_ptx *module = bench_add_module();
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0, NULL);
-    for (int i = 0; i < STREAMS; i++) s[i] = cj_stream_create(dev, NULL);
-    add = cj_kernel_load(dev, module, "add", NULL);
-    d = cj_alloc(s[0], 4 * N);
+    bench_open(4 * N);
+    stream[0] = s, stream[1] = t;
+    for (int i = 2; i < STREAMS; i++) stream[i] = cj_stream_create(dev, NULL);
     failures();
     two_at_once();
     if (cj_driver_version(drv) < 12030) {
@@ -283,13 +274,6 @@ int main(void)
         into_with_forks();
     }
     clear();
-    cj_free(dev, d);
-    cj_kernel_free(add);
-    tap_is_int(cj_stream_sync(s[0]), CJ_OK, "nothing else failed");
-    for (int i = 0; i < STREAMS; i++) cj_stream_free(s[i]);
-    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
-    cj_ptx_free(module);
-    cj_device_close(dev);
-    cj_driver_close(drv);
-    return tap_done();
+    for (int i = 2; i < STREAMS; i++) cj_stream_free(stream[i]);
+    return bench_close();
 }

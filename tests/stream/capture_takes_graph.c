@@ -3,10 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cujit/interpose.h>
-
 #include "tests/device_bench.h"
-#include "tests/tap.h"
 
 static char handle[32]; /* of the graph that is gone, as calls show it */
 static int asked;
@@ -17,9 +14,6 @@ static void note(void *user, uint64_t number, const char *name, const char *line
     if (*handle && strncmp(name, "cuGraph", 7) == 0 && strstr(line, handle) && asked++ < 5) tap_diag("%s", line);
 }
 
-static cj_device *dev;
-static cj_stream *s, *t;
-static cj_dptr d;
 
 enum way { FRESH, RESUMED, BODY };
 static const char *const way_name[] = { "a graph", "a paused capture", "a body" };
@@ -80,13 +74,7 @@ static void taken(enum way way)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = note));
-    dev = cj_device_open(drv, 0, NULL);
-    s = cj_stream_create(dev, NULL);
-    t = cj_stream_create(dev, NULL);
-    d = cj_alloc(s, 64);
+    bench_open_over(CJ_INTERPOSER(.after = note), 64);
     if (cj_driver_version(drv) < 12040) {
         tap_skip(1, "captures into graphs and bodies want CUDA 12.4");
     } else {
@@ -94,11 +82,5 @@ int main(void)
         taken(RESUMED);
         taken(BODY);
     }
-    cj_free(dev, d);
-    cj_stream_free(s);
-    cj_stream_free(t);
-    cj_device_close(dev);
-    cj_driver_close(drv);
-    cj_driver_close(under);
-    return tap_done();
+    return bench_close();
 }

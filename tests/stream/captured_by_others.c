@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
-#include "tests/stream/graph_bench.h"
+#include "tests/stream/graph_runs.h"
 
 static unsigned char in[3 * 100], out[3 * 100];
 
@@ -11,9 +11,7 @@ int main(void)
 {
     CUgraph g = NULL;
     CUgraphExec x = NULL;
-    tap_need_device(1);
-    tap_plan(0);
-    bench_open();
+    bench_open(4 * N);
     const cji_cu *cu = &drv->cu;
     CUstream raw = (CUstream)cj_stream_raw(s);
     cj_dptr rows = cj_alloc(s, 3 * 128);
@@ -47,6 +45,5 @@ int main(void)
     cu->cuGraphDestroy(g);
     cu->cuCtxPopCurrent(&(CUcontext){ NULL });
     cj_free(dev, rows);
-    bench_close();
-    return tap_done();
+    return bench_close();
 }

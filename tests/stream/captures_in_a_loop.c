@@ -13,7 +13,7 @@
 
 #include "driver/driver.h"
 #include "tests/stream/activities.h"
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 #include "tests/tap.h"
 
 enum { CAPTURERS = 3, OTHERS = 4, TURNS_AHEAD = 2 * OTHERS, WORDS = 100 };

@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "tests/device_bench.h"
-#include "tests/tap.h"
 
 enum { ROOM = 64 << 10 };
-static cj_device *dev;
-static cj_stream *s;
 static cj_dptr a, b;
 static bool by_graph; /* copies are nodes of graphs, launched once */
 static unsigned char *pinned, *pageable, *model, *image; /* ROOM bytes each; image is pageable */
@@ -65,9 +62,9 @@ static void box_copy(const struct box_case *c, cj_dptr dst, void *dst_host, cj_d
 }
 
 /* The device's buffer is what the model says. */
-static void same_on_device(cj_dptr d, const char *name, const char *what)
+static void same_on_device(cj_dptr m, const char *name, const char *what)
 {
-    cj_copy_to_host(s, image, d, ROOM);
+    cj_copy_to_host(s, image, m, ROOM);
     tap_is_int(cj_stream_sync(s), CJ_OK, "%s, %s: done", name, what);
     tap_is_mem(image, model, ROOM, "%s, %s: every byte", name, what);
 }
@@ -138,13 +135,13 @@ static void long_rows(void)
 {
     const size_t width = (5 << 20) + 3, pitch = width + 13, all = 2 * pitch;
     unsigned char *from = malloc(all), *to = calloc(1, all);
-    cj_dptr d = cj_alloc(s, 2 * width);
+    cj_dptr m = cj_alloc(s, 2 * width);
     for (size_t i = 0; i < all; i++) from[i] = (unsigned char)(i * 7 >> 5);
-    cj_copy_2d_to_device(s, d, 0, from, pitch, width, 2);
-    cj_copy_2d_to_host(s, to, pitch, d, 0, width, 2);
+    cj_copy_2d_to_device(s, m, 0, from, pitch, width, 2);
+    cj_copy_2d_to_host(s, to, pitch, m, 0, width, 2);
     tap_is_int(cj_stream_sync(s), CJ_OK, "rows of 5 MB through staging memory");
     tap_ok(!memcmp(to, from, width) && !memcmp(to + pitch, from + pitch, width) && !to[width], "arrive whole");
-    cj_free(dev, d);
+    cj_free(dev, m);
     free(from);
     free(to);
 }
@@ -242,11 +239,7 @@ static void batches(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0, NULL);
-    s = cj_stream_create(dev, NULL);
+    bench_open(0);
     a = cj_alloc(s, ROOM);
     b = cj_alloc(s, ROOM);
     pinned = cj_host_alloc(dev, ROOM, NULL);
@@ -270,8 +263,5 @@ int main(void)
     cj_host_free(dev, pinned);
     cj_free(dev, a);
     cj_free(dev, b);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
-    return tap_done();
+    return bench_close();
 }

@@ -1,7 +1,7 @@
 /* Execs changed after they were made: updated from a graph, one kernel's arguments in place, nodes left out; and found again by key. */
 #include <string.h>
 
-#include "tests/stream/graph_bench.h"
+#include "tests/stream/graph_runs.h"
 
 /* A graph of one kernel, or of a fill behind it. */
 static cj_graph *graph_of(uint32_t v, bool fill)
@@ -183,14 +183,11 @@ static void bounded(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    bench_open();
+    bench_open(4 * N);
     updated();
     in_place();
     graphs_made = 0;
     ladder();
     bounded();
-    bench_close();
-    return tap_done();
+    return bench_close();
 }

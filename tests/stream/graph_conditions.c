@@ -1,12 +1,8 @@
 /* Parts of a graph that run or not, or again and again, as a kernel decides while the graph runs. */
 #include "tests/device_bench.h"
-#include "tests/tap.h"
 
 enum { TURNS, SUM, INNER, LAST, WORDS };
-static cj_device *dev;
-static cj_stream *s;
 static cj_kernel *count, *put;
-static cj_dptr d;
 
 static cj_dptr word(int i) { return cj_offset(d, 4 * i); }
 
@@ -229,16 +225,10 @@ static void captured(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    cj_ptx *module = make_module();
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0, NULL);
-    s = cj_stream_create(dev, NULL);
-    count = cj_kernel_load(dev, module, "count", NULL);
-    put = cj_kernel_load(dev, module, "put", NULL);
-    d = cj_alloc(s, 4 * WORDS);
-    cj_stream_sync(s);
+    bench_open(4 * WORDS);
+    cj_ptx *m = make_module();
+    count = cj_kernel_load(dev, m, "count", NULL);
+    put = cj_kernel_load(dev, m, "put", NULL);
     if (cj_driver_version(drv) < 12040) {
         tap_skip(1, "conditions need CUDA 12.4, the driver has %d", cj_driver_version(drv));
     } else {
@@ -248,14 +238,8 @@ int main(void)
         branches();
         captured();
     }
-    cj_free(dev, d);
     cj_kernel_free(count);
     cj_kernel_free(put);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "nothing else failed: %s", cj_error_of(s)->message);
-    tap_is_uint(cj_device_collect(dev), 0, "and no release waits");
-    cj_ptx_free(module);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
-    return tap_done();
+    cj_ptx_free(m);
+    return bench_close();
 }

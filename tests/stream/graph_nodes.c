@@ -2,7 +2,7 @@
  * a node makes a graph that says why. */
 #include <string.h>
 
-#include "tests/stream/graph_bench.h"
+#include "tests/stream/graph_runs.h"
 
 static void call_counts(void *user) { ++*(int *)user; }
 
@@ -213,15 +213,12 @@ static void picture(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    bench_open();
+    bench_open(4 * N);
     every_kind();
     cannot_be_nodes();
     circle();
     parts();
     kept();
     picture();
-    bench_close();
-    return tap_done();
+    return bench_close();
 }

@@ -1,7 +1,7 @@
 /* A captured graph runs when it is launched and not before, as often as it is launched, in the order of its stream, with what it needs alive. */
 #include <string.h>
 
-#include "tests/stream/graph_bench.h"
+#include "tests/stream/graph_runs.h"
 
 static int called;
 static void call_counts(void *user) { called += *(int *)user; }
@@ -133,13 +133,10 @@ static void refusals(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    bench_open();
+    bench_open(4 * N);
     forked();
     ordered();
     host_memory();
     refusals();
-    bench_close();
-    return tap_done();
+    return bench_close();
 }

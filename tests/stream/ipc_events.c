@@ -1,7 +1,7 @@
 /* One event in two processes: not reached while the stream that it was recorded on is held, in the other process as in its own; reached when that has
  * passed.  The other process is this program, started anew.  Where the driver has no such events, that is said. */
 #include "tests/peer.h"
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 
 /* ---- The other process ------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* One piece of memory in two processes, in the order of an event that they share.  The other process is this program, started anew.  Where the driver or its
  * surroundings refuse that, it is said. */
 #include "tests/peer.h"
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 
 enum { WORDS = 5000 };
 

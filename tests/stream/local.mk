@@ -14,5 +14,5 @@ tests_libtest_a_SOURCES += %D%/random_programs.c %D%/random_ops.c %D%/random_wor
 device_tests += %D%/captures_in_a_loop %D%/graph_mem_ops
 device_tests += %D%/memory_of_graphs
 tests_libtest_a_SOURCES += %D%/activities.c %D%/activities.h
-EXTRA_DIST += %D%/graph_bench.h
+EXTRA_DIST += %D%/graph_runs.h
 helgrind_tests += %D%/beside_captures %D%/deferred_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
-#include "tests/stream/graph_bench.h"
+#include "tests/stream/graph_runs.h"
 
 enum { BYTES = 4 * N };
 
@@ -386,9 +386,7 @@ static bool have_nodes(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    bench_open();
+    bench_open(4 * N);
     if (have_nodes()) {
         freed_inside();
         lives_on();
@@ -404,6 +402,5 @@ int main(void)
     } else {
         tap_skip(1, "this driver has no memory nodes");
     }
-    bench_close();
-    return tap_done();
+    return bench_close();
 }

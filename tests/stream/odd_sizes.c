@@ -3,12 +3,9 @@
 #include <string.h>
 
 #include "tests/device_bench.h"
-#include "tests/tap.h"
 
 enum { ROOM = 300000 };
-static cj_device *dev;
-static cj_stream *s;
-static cj_dptr d, e;
+static cj_dptr e;
 static unsigned char *pinned, *plain, *want, *back;
 
 static const struct { size_t offset, bytes; } ranges[] = {
@@ -101,24 +98,16 @@ static void check_async(void)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    cj_driver *drv = cj_driver_open(NULL);
-    dev = cj_device_open(drv, 0, NULL);
-    s = cj_stream_create(dev, NULL);
+    bench_open(ROOM);
     pinned = cj_host_alloc(dev, ROOM, NULL);
     plain = malloc(ROOM), want = malloc(ROOM), back = malloc(ROOM);
-    d = cj_alloc(s, ROOM), e = cj_alloc(s, ROOM);
-    if (!pinned || !d.addr || !e.addr) tap_bail("%s", cj_error_of(s)->message);
+    e = cj_alloc(s, ROOM);
+    if (!pinned || !e.addr) tap_bail("%s", cj_error_of(s)->message);
     check_copies();
     check_fills();
     check_async();
-    cj_free(dev, d);
     cj_free(dev, e);
     cj_host_free(dev, pinned);
     free(plain), free(want), free(back);
-    cj_stream_free(s);
-    cj_device_close(dev);
-    cj_driver_close(drv);
-    return tap_done();
+    return bench_close();
 }

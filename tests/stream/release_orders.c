@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "tests/device_bench.h"
-#include "tests/tap.h"
 
 enum { N = 64, HANDLES = 9, ORDERS = 36 };
 static const char *const names[HANDLES] = { "stream", "event", "kernel", "builder", "memory", "graph", "exec", "device", "driver" };
@@ -19,7 +18,7 @@ typedef struct handles {
     cj_graph_exec *x;
 } handles;
 
-static void release(handles *w, size_t which, cj_device *dev)
+static void release(handles *w, size_t which)
 {
     switch (which) {
     case 0: cj_stream_free(w->s); break;
@@ -47,8 +46,8 @@ static void make_order(unsigned n, size_t order[HANDLES])
     }
 }
 
-/* `dev` is a second handle of the same device, by which the test sees the end. */
-static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
+/* `dev` of the bench is a second handle of the same device, by which the test sees the end. */
+static bool one_order(unsigned n, uint32_t *out)
 {
     struct latch l = LATCH_CLOSED;
     size_t order[HANDLES];
@@ -73,7 +72,7 @@ static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
     bool given = cj_error_of(w.s)->status == CJ_OK;
     if (!given) tap_diag("%s", cj_error_of(w.s)->message);
     make_order(n, order);
-    for (size_t i = 0; i < HANDLES; i++) release(&w, order[i], dev);
+    for (size_t i = 0; i < HANDLES; i++) release(&w, order[i]);
     bool waited = *out == 0 && cj_device_collect(dev) > 0;
     latch_open(&l);
     cj_device_sync(dev);
@@ -82,18 +81,12 @@ static bool one_order(unsigned n, cj_device *dev, uint32_t *out)
 
 int main(void)
 {
-    tap_need_device(1);
-    tap_plan(0);
-    cj_driver *drv = cj_driver_open(NULL);
-    cj_device *dev = cj_device_open(drv, 0, NULL);
+    bench_open(0);
     uint32_t out[ORDERS];
     for (unsigned n = 0; n < ORDERS; n++) {
         size_t order[HANDLES];
         make_order(n, order);
-        tap_ok(one_order(n, dev, &out[n]), "%s, %s, %s, %s ... first", names[order[0]], names[order[1]], names[order[2]], names[order[3]]);
+        tap_ok(one_order(n, &out[n]), "%s, %s, %s, %s ... first", names[order[0]], names[order[1]], names[order[2]], names[order[3]]);
     }
-    tap_is_uint(cj_device_collect(dev), 0, "nothing waits at the end");
-    cj_device_close(dev);
-    cj_driver_close(drv);
-    return tap_done();
+    return bench_close();
 }

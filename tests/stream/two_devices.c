@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 #include "tests/tap.h"
 
 enum { N = 256, BYTES = N * 4 };

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/device_bench.h"
+#include "tests/device_parts.h"
 
 static char work_first[480]; /* as the message of a cj_error */
 
