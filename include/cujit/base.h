@@ -62,7 +62,8 @@ CJ_API const char *cj_status_text(cj_status status);
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
-/* One failure.  Fixed size: recording a failure never allocates. */
+/* One failure.  Recording one never allocates: records come from a reserve of the process.  While 256 failures are kept
+ * by objects that live, further ones have no text of their own: message is then the call's name and the status's text. */
 typedef struct cj_error {
     int32_t status;       /* a cj_status; CJ_OK when nothing has failed */
     int32_t driver_code;  /* the driver's CUresult, 0 when the driver was not the one that failed */
@@ -73,13 +74,19 @@ typedef struct cj_error {
     int32_t line;         /* its line, 0 where unknown */
 } cj_error;
 
-/* The failure kept by an object of any kind.  `object` may be NULL (the record then says so).  Never NULL; a copy that belongs to
- * the calling thread and stays until its fourth next call of this function.  Any thread. */
+enum { CJ_ERROR_BYTES = 724 }; /* sizeof(cj_error), in every version */
+
+/* The failure kept by an object of any kind; status CJ_OK when it has none.  `object`: May be NULL (the record then says so).
+ * Never NULL.  Borrowed until the calling thread's fourth next call of this function.  Any thread. */
 CJ_API const cj_error *cj_error_of(const void *object);
 
-/* The latest failure of any call made by this thread, also one that cj_stream_sync returned; status CJ_OK when there was none. Stays until the thread's next
- * call of it. */
+/* The latest failure of any call made by this thread, also one that cj_stream_sync returned; status CJ_OK when there was none.
+ * Borrowed until the thread's next call of it. */
 CJ_API const cj_error *cj_error_last(void);
+
+/* Copies the failure kept by `object` to *out, CJ_ERROR_BYTES bytes of the caller; for languages that keep no C pointers.
+ * Returns its status.  `out`: May be NULL.  Any thread. */
+CJ_API cj_status cj_error_copy(const void *object, cj_error *out);
 
 /* Forgets the failure kept by `object`, where it may go on: a stream.  Builders and failed objects keep theirs.
  * Errors: CJ_EHANDLE for NULL or no object; CJ_ESTATE where the failure is final. */

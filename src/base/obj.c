@@ -14,11 +14,16 @@ static const struct tag_row { const char *name; bool driver_side; } tag_rows[CJI
 };
 
 /* What constructors give when there is no memory for an object at all: one for each type, never changed, never freed. */
+static cji_record nomem_record[CJI_TAG_COUNT] = {
+#define T(t, name, driver) \
+    [CJI_TAG_##t] = { .refs = 1, .e = { .status = CJ_ENOMEM, .call = "create", .message = "out of memory: no " name " could be made" } },
+#include "base/tags.def"
+};
+
 static cji_obj nomem[CJI_TAG_COUNT] = {
-#define T(t, name, driver)                                                                                       \
-    [CJI_TAG_##t] = { .magic = CJI_MAGIC, .tag = CJI_TAG_##t, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL,        \
-                      .lock = PTHREAD_MUTEX_INITIALIZER,                                                         \
-                      .err = { .status = CJ_ENOMEM, .call = "create", .message = "out of memory: no " name " could be made" } },
+#define T(t, name, driver)                                                                                \
+    [CJI_TAG_##t] = { .magic = CJI_MAGIC, .tag = CJI_TAG_##t, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL, \
+                      .err = { .record = &nomem_record[CJI_TAG_##t], .call = "create", .status = CJ_ENOMEM } },
 #include "base/tags.def"
 };
 
@@ -38,7 +43,6 @@ void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call)
     atomic_init(&o->refs, 1);
     o->serial = serial;
     o->fork_gen = tag_rows[tag].driver_side ? cji_fork_gen() : 0;
-    pthread_mutex_init(&o->lock, NULL);
     return o;
 }
 
@@ -68,7 +72,7 @@ void cji_obj_delete(void *obj, size_t size)
 {
     cji_obj *o = obj;
     if (!o || (o->flags & CJI_OBJ_IMMORTAL)) return;
-    pthread_mutex_destroy(&o->lock);
+    cji_kept_clear(&o->err);
     o->magic = 0;
     cji_free(o, size);
 }
@@ -89,10 +93,9 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
         return cji_fail(into, CJ_EFORKED, call,
                         "the %s was made before fork() and cannot be used in the child; open the driver again in the child", want);
     if (o->flags & CJI_OBJ_FAILED) {
-        cj_error e;
-        cji_err_get(o, &e);
-        if (e.status == CJ_OK) return cji_fail(into, CJ_EHANDLE, call, "%s is a %s that could not be made", what ? what : "the handle", want);
-        return cji_fail_with(into, &e);
+        if (cji_err_status(o) == CJ_OK)
+            return cji_fail(into, CJ_EHANDLE, call, "%s is a %s that could not be made", what ? what : "the handle", want);
+        return cji_fail_from(into, o, call);
     }
     return CJ_OK;
 }
@@ -103,7 +106,7 @@ static cj_status judge_thread(const cji_obj *o, const char *call, const char *wh
     cj_status st = cji_fail(into, CJ_ESTATE, call,
                             "%s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
                             "make the call there, or use a stream of cj_stream_create", what ? what : "the stream");
-    return cji_fail_with((void *)(uintptr_t)o, &cji_thread()->last), st;
+    return cji_fail_also((void *)(uintptr_t)o), st;
 }
 
 static bool strange(const cji_obj *o) { return o->thread && o->thread != cji_thread_id(); }
@@ -134,7 +137,7 @@ bool cji_check_free(void *obj, cji_tag tag, const char *call)
     if (!o) return false;
     if (foreign(o, tag)) {
         judge(o, tag, call, NULL, NULL);
-        cji_log(CJ_LOG_ERROR, "%s", cji_thread()->last.message);
+        cji_log(CJ_LOG_ERROR, "%s", cj_error_last()->message);
         return false;
     }
     if (o->flags & CJI_OBJ_IMMORTAL) return false;

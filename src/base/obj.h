@@ -1,8 +1,8 @@
-/* The common header of every object, its error record, and reference counts.
+/* The common header of every object, the failure that it keeps, and reference counts.
  *
- * Invariants: tag is one of tags.def for a live object; err.status != 0 with CJI_OBJ_FAILED set means a failed object, whose
+ * Invariants: tag is one of tags.def for a live object; an error with CJI_OBJ_FAILED set means a failed object, whose
  * fields behind the header must not be touched; refs counts the owner and every child.  A failed object made without memory is
- * static and immortal.  err is guarded by lock; everything else of the header is written once, at creation. */
+ * static and immortal.  err and taken are guarded by the reserve's lock (record.h); everything else of the header is written once, at creation. */
 #ifndef CJI_OBJ_H
 #define CJI_OBJ_H
 
@@ -12,12 +12,20 @@
 
 #include <cujit/base.h>
 
+#include "base/record.h"
+
 #define T(tag, name, driver) CJI_TAG_##tag,
 typedef enum cji_tag { CJI_TAG_NONE,
 #include "base/tags.def"
 CJI_TAG_COUNT } cji_tag;
 
-enum { CJI_OBJ_FAILED = 1, CJI_OBJ_IMMORTAL = 2, CJI_OBJ_KEEPS_FIRST = 4, CJI_OBJ_STICKY = 8 };
+enum {
+    CJI_OBJ_FAILED = 1,
+    CJI_OBJ_IMMORTAL = 2,    /* static: neither counted nor freed, and its error never changes */
+    CJI_OBJ_KEEPS_FIRST = 4, /* keeps the first failure until it is taken or cleared */
+    CJI_OBJ_STICKY = 8,      /* keeps the first failure for ever */
+    CJI_OBJ_OF_THREAD = 16   /* static, for every thread: its error is what cji_fail_orphan() noted for the thread */
+};
 
 typedef struct cji_obj {
     uint32_t magic;           /* CJI_MAGIC: tells an object from other memory */
@@ -28,10 +36,10 @@ typedef struct cji_obj {
     uint64_t serial;          /* the how many-th object of this process: addresses repeat, serials do not */
     uint64_t thread;          /* cji_thread_id() of the only thread that may use it; 0: any may */
     struct cji_obj *err_in;   /* the object that keeps this one's errors (a function's module), else NULL */
-    bool told;                /* err was taken by cji_err_take: it stays readable, and the next failure replaces it */
-    pthread_mutex_t lock;     /* guards err and told */
-    cj_error err;
+    cji_kept err;
+    bool taken;               /* err was taken by cji_err_take: it stays readable, and the next failure replaces it */
 } cji_obj;
+_Static_assert(sizeof(cji_obj) <= 96, "a graph of many nodes has many headers");
 
 #define CJI_MAGIC 0x63754a69u
 
@@ -65,18 +73,32 @@ bool cji_check_free(void *obj, cji_tag tag, const char *call);
  * is recorded in `into` as well. */
 cj_status cji_check_arg(void *into, const void *obj, cji_tag tag, const char *call, const char *what);
 
-/* Records a failure of `call` in `obj` (may be NULL: the thread only) and in the thread, and returns `status`.  The message begins with the call's name.
+/* Records a failure of `call`, which is static text, in `obj` (may be NULL: the thread only) and in the thread, and returns `status`.  The message begins with the call's name.
  * An object with CJI_OBJ_KEEPS_FIRST or CJI_OBJ_STICKY keeps the first. */
 cj_status cji_fail(void *obj, cj_status status, const char *call, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* The same from a finished record. */
+/* The same from a finished record: one that the caller filled, or that of another object or thread, which is shared. */
 cj_status cji_fail_with(void *obj, const cj_error *err);
 
-/* Copies the record of `from` into `obj` and the thread: a failure is passed on with its cause. */
+/* The failure that the calling thread recorded last, in `obj` as well.  Returns its status. */
+cj_status cji_fail_also(void *obj);
+
+/* Around calls whose failures are nobody's: notes the thread's latest failure, and puts it back. */
+void cji_fail_save(cji_kept *latest);
+void cji_fail_restore(cji_kept *latest);
+
+/* That failure in an immortal object that is part of another one, which clears it (cji_kept_clear) before its memory is freed. */
+void cji_fail_part(cji_obj *o);
+
+/* That failure becomes what objects with CJI_OBJ_OF_THREAD answer on the calling thread. */
+void cji_fail_orphan(void);
+
+/* Records the failure of `from` in `obj` and the thread: a failure is passed on with its cause. */
 cj_status cji_fail_from(void *obj, const void *from, const char *call);
 
-/* The record as it stands (a copy). */
+/* A copy of the record; status CJ_OK for none. */
 void cji_err_get(const void *obj, cj_error *out);
+cj_status cji_err_status(const void *obj);
 void cji_err_reset(void *obj);
 
 /* Takes the record: *out is the failure kept, which stays readable until the next one replaces it; or, when it was taken before or there is none,

@@ -11,11 +11,39 @@ cji_process_state cji_process = {
     .fork_gen = 1,
     .drivers_lock = PTHREAD_MUTEX_INITIALIZER,
     .log = { .lock = PTHREAD_MUTEX_INITIALIZER },
+    .reserve = { .lock = PTHREAD_MUTEX_INITIALIZER },
+    .thread_once = PTHREAD_ONCE_INIT,
 };
 
 static _Thread_local cji_thread_state thread_state;
 
 cji_thread_state *cji_thread(void) { return &thread_state; }
+
+static void thread_ends(void *state)
+{
+    cji_thread_state *t = state;
+    cji_kept_clear(&t->last);
+    cji_kept_clear(&t->orphan);
+    for (int i = 0; i < CJI_THREAD_COPIES; i++) cji_record_drop(t->out[i]), t->out[i] = NULL;
+    cji_record_drop(t->out_last), t->out_last = NULL;
+    t->listed = false; /* a later destructor of this thread may fail once more */
+}
+
+static void make_key(void) { cji_process.thread_keyed = pthread_key_create(&cji_process.thread_key, thread_ends) == 0; }
+
+void cji_thread_list(cji_thread_state *t)
+{
+    if (t->listed) return;
+    pthread_once(&cji_process.thread_once, make_key);
+    t->listed = !cji_process.thread_keyed || pthread_setspecific(cji_process.thread_key, t) == 0;
+}
+
+/* The library may be closed before its threads end. */
+static void __attribute__((destructor)) drop_key(void)
+{
+    if (cji_process.thread_keyed) pthread_key_delete(cji_process.thread_key);
+    cji_process.thread_keyed = false;
+}
 
 uint64_t cji_thread_id(void)
 {
@@ -39,6 +67,7 @@ const char *cj_version(void)
 static void in_child(void)
 {
     atomic_uint *word = atomic_load(&cji_process.fork_word);
+    cji_reserve_forked();
     if (word) atomic_store(word, 0u);
     else atomic_fetch_add(&cji_process.fork_gen, 1);
 }

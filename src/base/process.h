@@ -1,5 +1,5 @@
 /* Everything that this library keeps for the whole process, in one place: the hooks, the count of objects made, the fork word,
- * the list of opened drivers and the layers over them (src/driver), and each thread's latest error. */
+ * the reserve of error records, the list of opened drivers and the layers over them (src/driver), and each thread's latest error. */
 #ifndef CJI_PROCESS_H
 #define CJI_PROCESS_H
 
@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 
 #include <cujit/base.h>
+
+#include "base/record.h"
 
 typedef struct cji_hooks {
     cj_realloc_fn realloc_fn; /* NULL: libc's */
@@ -37,20 +39,29 @@ typedef struct cji_process_state {
     atomic_uint drivers_gen;      /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
     struct cji_tap *_Atomic tap[CJI_TAP_SLOTS]; /* layers over drivers: src/driver/layer.c */
     cji_log_ring log;
+    cji_reserve reserve;
+    pthread_once_t thread_once;
+    pthread_key_t thread_key; /* its destructor returns the records of a thread that ends */
+    atomic_bool thread_keyed;
 } cji_process_state;
 
 extern cji_process_state cji_process;
 
-/* What a thread keeps: its latest failure and the copies that cj_error_of() gave out. */
+/* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread that ends returns them. */
 enum { CJI_THREAD_COPIES = 4 };
 typedef struct cji_thread_state {
-    cj_error last, last_copy;
-    cj_error copy[CJI_THREAD_COPIES];
-    unsigned next_copy;
+    cji_kept last;
+    cji_kept orphan;                    /* of objects with CJI_OBJ_OF_THREAD */
+    cji_record *out[CJI_THREAD_COPIES]; /* by cj_error_of() */
+    cji_record *out_last;               /* by cj_error_last() */
+    cj_error spare;                     /* given out where a failure has no record */
+    unsigned next_out;
+    bool listed;                        /* its end will be noticed */
     uint64_t id;
 } cji_thread_state;
 
 cji_thread_state *cji_thread(void);
+void cji_thread_list(cji_thread_state *t);  /* before it keeps a record: so that these return when it ends */
 uint64_t cji_thread_id(void); /* not 0; never repeats in a process */
 
 #endif

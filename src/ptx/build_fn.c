@@ -73,9 +73,7 @@ cj_fn *cj_ptx_find(cj_ptx *m, const char *name)
     cj_fn *f = name ? cji_ptx_find_fn(m, name) : NULL;
     if (f) return f;
     cji_fail(NULL, CJ_ENOTFOUND, __func__, "the module has no kernel or function \"%.80s\"", name ? name : "");
-    pthread_mutex_lock(&m->missing.lock);
-    m->missing.err = *cj_error_last(); /* the module does not keep it */
-    pthread_mutex_unlock(&m->missing.lock);
+    cji_fail_part(&m->missing); /* the module does not keep it */
     return (cj_fn *)(void *)&m->missing;
 }
 

@@ -6,8 +6,9 @@
 #include "ptx/build.h"
 
 /* What constructors give when there is no module to make anything in. */
-static cji_obj no_module = { .magic = CJI_MAGIC, .tag = CJI_TAG_FN, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL, .lock = PTHREAD_MUTEX_INITIALIZER,
-                             .err = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "made in a module that is none" } };
+static cji_record no_module_record = { .refs = 1, .e = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "made in a module that is none" } };
+static cji_obj no_module = { .magic = CJI_MAGIC, .tag = CJI_TAG_FN, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL,
+                             .err = { .record = &no_module_record, .call = "cj_ptx_kernel", .status = CJ_EHANDLE } };
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
@@ -17,7 +18,6 @@ static void failed_fn(cji_obj *o)
     o->magic = CJI_MAGIC;
     o->tag = CJI_TAG_FN;
     o->flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL;
-    pthread_mutex_init(&o->lock, NULL);
 }
 
 cj_ptx *cj_ptx_create(void)
@@ -72,8 +72,7 @@ void cj_ptx_free(cj_ptx *m)
     cji_map_free(&m->files);
     cji_text_free(&m->text);
     cji_arena_free(&m->arena);
-    pthread_mutex_destroy(&m->bad.lock);
-    pthread_mutex_destroy(&m->missing.lock);
+    cji_kept_clear(&m->missing.err);
     m->bad.magic = m->missing.magic = 0;
     cji_obj_delete(m, sizeof *m);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/process.h"
 #include "ptx/parser.h"
 
 /* ---- Making ------------------------------------------------------------------------------------------------------ */
@@ -64,7 +63,8 @@ cji_entries *cji_entries_of(const cj_ptx *m) { return new_entries(m, true); }
 
 cji_entries *cji_entries_read(const char *text, size_t bytes)
 {
-    const cj_error latest = cji_thread()->last; /* a text that cannot be read is nobody's failure here */
+    cji_kept latest;
+    cji_fail_save(&latest); /* a text that cannot be read is nobody's failure here */
     cji_entries *e = NULL;
     cj_ptx *m = cj_ptx_create();
     if (!cji_obj_failed(m)) {
@@ -72,7 +72,7 @@ cji_entries *cji_entries_read(const char *text, size_t bytes)
         if (cj_ptx_status(m) != CJ_ENOMEM) e = new_entries(m, whole);
     }
     cj_ptx_free(m);
-    cji_thread()->last = latest;
+    cji_fail_restore(&latest);
     return e;
 }
 

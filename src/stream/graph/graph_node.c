@@ -35,11 +35,11 @@ static void node_table_put(cji_node_table *t, cj_node *n)
 
 /* -- Making ---------------------------------------------------------------------------------------------------------- */
 
-/* A node that no graph can own: the thread's own, failed as the thread's latest record says. */
+/* A node that no graph can own: failed as the thread's latest record says. */
 static cj_node *node_ownerless(void)
 {
-    static _Thread_local cj_node bad = { .obj = { .magic = CJI_MAGIC, .tag = CJI_TAG_NODE, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL, .lock = PTHREAD_MUTEX_INITIALIZER } };
-    bad.obj.err = *cj_error_last();
+    static cj_node bad = { .obj = { .magic = CJI_MAGIC, .tag = CJI_TAG_NODE, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL | CJI_OBJ_OF_THREAD } };
+    cji_fail_orphan();
     return &bad;
 }
 
