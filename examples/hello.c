@@ -1,4 +1,3 @@
-/* y[i] = a * x[i] + y[i], written while the program runs. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@ int main(int argc, char **argv)
         return puts("usage: hello\n"
                     "Computes y[i] = 2 * x[i] + y[i] for a million numbers and prints one of them."), 0;
 
+    /* y[i] = a * x[i] + y[i], written while the program runs */
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "saxpy");
     cj_val x = cj_param_ptr(f, "x", CJ_F32), y = cj_param_ptr(f, "y", CJ_F32);

@@ -3,6 +3,11 @@
 
 text_tests += %D%/tap_itself
 sh_tests += %D%/needed.sh %D%/exports.sh %D%/folders.sh %D%/lines_current.sh %D%/every_macro.sh %D%/nested_verbs.sh %D%/mnemonics.sh %D%/hello_languages.sh %D%/dlopen_user.sh
+
+# What the documents quote.
+sim_tests += %D%/readme_figures
+sh_tests += %D%/documents.sh
+
 EXTRA_DIST += %D%/sh_tap.sh %D%/bare.sh %D%/format.sh %D%/installed.sh %D%/headers.sh \
 	%D%/every_call.sh %D%/every_macro.c %D%/hello_c99.c %D%/hello_cxx.cc %D%/static_user.c
 

@@ -1,0 +1,61 @@
+#!/bin/sh
+# What the documents quote is there: code is in the programs that are tested, links lead to files, commands and examples exist.
+# shellcheck source=tests/build/sh_tap.sh
+. "${top_srcdir:-.}/tests/build/sh_tap.sh"
+cd "$top_srcdir" || exit 1
+documents='README.md CONTRIBUTING.md tests/README.md docs/*.md'
+
+# DOCUMENT FIRST FILE: prints the lines of an indented block of DOCUMENT, the one with FIRST in its first line, that FILE does
+# not have in that order.  White space at the ends of lines is not compared.
+missing_lines()
+{
+    awk -v first="$2" -v file="$3" '
+        function strip(s) { sub(/^[ \t]+/, "", s); sub(/[ \t]+$/, "", s); return s }
+        BEGIN { while ((getline line < file) > 0) have[++n] = strip(line); at = 0 }
+        /^    / { if (!inside && !done && index($0, first)) inside = 1 }
+        !/^    / && !/^$/ { if (inside) done = 1; inside = 0 }
+        inside && NF {
+            want = strip($0)
+            for (i = at + 1; i <= n && have[i] != want; i++) {}
+            if (i > n) print "not in " file " here: " want; else at = i
+            lines++
+        }
+        END { if (lines < 3) print "no block with " first }
+    ' "$1"
+}
+
+# NAME DOCUMENT FIRST FILE
+block() { missing_lines "$2" "$3" "$4" >"$tap_work/out"; result_empty "$1" "$tap_work/out"; }
+
+block 'the README program is examples/hello.c' README.md 'written while the program runs' examples/hello.c
+block 'the README lines for PTX text are in ptx_to_driver.c' README.md 'const char *ptx;' tests/driver/ptx_to_driver.c
+
+printf '    one\n    two, changed\n\ntext\n' >"$tap_work/planted.md"
+printf 'one\ntwo\nthree\n' >"$tap_work/planted.c"
+missing_lines "$tap_work/planted.md" one "$tap_work/planted.c" | grep -q 'two, changed'
+result $? 'a line that differs is found'
+
+# shellcheck disable=SC2086
+for document in $documents; do
+    folder=${document%/*}
+    [ "$folder" != "$document" ] || folder=.
+    sed -n 's/](/\n](/gp' "$document" | sed -n 's/^](\([^)#]*\)[^)]*).*/\1/p' | while read -r link; do
+        case $link in http*|'') continue ;; esac
+        [ -e "$folder/$link" ] || echo "$document: $link is not there"
+    done
+done >"$tap_work/out"
+result_empty 'links of documents lead to files' "$tap_work/out"
+
+# shellcheck disable=SC2086
+grep -ohE '\./(build/)?examples/[a-z_]+' $documents | sed 's/.*examples.//' | sort -u | while read -r name; do
+    [ -e "examples/$name.c" ] || echo "examples/$name.c is not there"
+done >"$tap_work/out"
+result_empty 'examples that documents run exist' "$tap_work/out"
+
+# shellcheck disable=SC2086
+grep -ohE '`make [a-z][a-z-]+`|^    make [a-z][a-z-]+' $documents | tr -d '`' | awk '{ print $2 }' | sort -u | while read -r target; do
+    case $target in clean|dist|distcheck|install|uninstall) continue ;; esac
+    grep -qE "^#: $target |^$target:" Makefile.am tests/local.mk src/*/local.mk src/local.mk || echo "make $target"
+done >"$tap_work/out"
+result_empty 'targets that documents name exist' "$tap_work/out"
+finish
