@@ -58,7 +58,6 @@ AM_TESTS_ENVIRONMENT = \
 	CUJIT_DRIVER=sim; export CUJIT_DRIVER; \
 	CUJIT_SIM='$(sim_so)'; export CUJIT_SIM; \
 	CUJIT_BIN='$(abs_top_builddir)/cujit'; export CUJIT_BIN; \
-	CUJIT_CACHE=0; export CUJIT_CACHE; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; CFLAGS='$(CFLAGS)'; LDFLAGS='$(LDFLAGS)'; export CC CFLAGS LDFLAGS; AWK='$(AWK)'; export AWK; \

@@ -7,6 +7,16 @@
 #include "cmd.h"
 #include "json.h"
 
+const char cmd_devices_help[] =
+    "Usage: cujit devices [--json]\n"
+    "\n"
+    "Lists the drivers and devices of this machine: those of the GPU's driver and the CPU device, or why\n"
+    "one cannot be used; the CUDA version and the newest PTX version of each; what programs get.\n"
+    "\n"
+    "  --json        for programs\n"
+    "\n"
+    "Exits with 0 when there is a device, with 1 when there is none.\n";
+
 static bool is_usable(cj_driver *drv) { return cj_error_of(drv)->status == CJ_OK; }
 
 /* ---- For people -------------------------------------------------------------------------------------------------- */

@@ -8,11 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "cmd.h"
 
 #ifndef CJI_PKGLIBDIR
 #error "CJI_PKGLIBDIR is the folder that the CPU device is installed in"
 #endif
+
+const char cmd_run_sim_help[] =
+    "Usage: cujit run-sim [--] PROGRAM ARGUMENTS...\n"
+    "\n"
+    "Runs a program that uses the CUDA driver API (libcuda.so.1) on the CPU device: its folder is the\n"
+    "first of LD_LIBRARY_PATH. The exit status is the program's; 127 when there is no such program, 126\n"
+    "when it cannot be run.\n";
 
 enum { EXIT_NO_EXEC = 126, EXIT_NO_PROGRAM = 127 };   /* as the shell and env have them */
 
@@ -36,7 +44,7 @@ static size_t folder_length(const char *file)
 /* Beside $CUJIT_SIM, in cujit/ beside the library, in the installed place: the order in which the library looks for the CPU device. */
 static bool find_shim(char *room, size_t size)
 {
-    const char *sim = getenv("CUJIT_SIM");
+    const char *sim = cji_env_get(CJI_ENV_SIM);
     void *ours = dlsym(RTLD_DEFAULT, "cj_version");
     Dl_info info;
     if (sim && strchr(sim, '/')) return shim_in(sim, folder_length(sim), "", room, size);

@@ -1,35 +1,38 @@
 /* The command cujit: chooses what is asked for. */
 #include <cujit/cujit.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd.h"
 
-static const char help[] =
-    "Usage: cujit COMMAND ...\n"
-    "\n"
-    "  devices [--json]          the drivers and devices of this machine: the GPU's and the CPU device; why one\n"
-    "                            cannot be used; the CUDA version, and the newest PTX that each compiles\n"
-    "  check FILE...             reads PTX and says what is wrong with it, as FILE:LINE: MESSAGE; '-' is standard input\n"
-    "        --sm=90a              would it run on such a device?\n"
-    "        --isa=9.0             would a driver take it whose newest PTX version this is?\n"
-    "                            exits with 0: accepted; 1: rejected; 2: something in it is not in the instruction\n"
-    "                            table yet, so cujit cannot tell\n"
-    "  run-sim PROGRAM ARGS...   runs a program that uses the CUDA driver API (libcuda.so.1) on the CPU device\n"
-    "  --version                 the version of the library\n"
-    "  --help                    this text\n"
-    "\n"
-    "Wrong use, or a file that cannot be read, exits with 3.\n"
-    "Environment: CUJIT_DRIVER (cuda, sim, auto, a path), CUJIT_LIBCUDA, CUJIT_SIM (files), CUJIT_LOG (error, warning, info, debug).\n";
-
-static const struct { const char *name; int (*run)(int argc, char **argv); } commands[] = {
-    { "check", cmd_check }, { "devices", cmd_devices }, { "run-sim", cmd_run_sim },
+static const struct { const char *name; int (*run)(int argc, char **argv); const char *help, *summary; } commands[] = {
+    { "check", cmd_check, cmd_check_help, "reads PTX and reports what is wrong with it" },
+    { "devices", cmd_devices, cmd_devices_help, "lists the drivers and devices of this machine" },
+    { "env", cmd_env, cmd_env_help, "prints the environment variables that cujit reads" },
+    { "run-sim", cmd_run_sim, cmd_run_sim_help, "runs a program that uses the CUDA driver API on the CPU device" },
 };
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: cujit COMMAND ...\n\n", out);
+    for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "  --version  prints the version of the library\n"
+          "  --help     prints this text; cujit COMMAND --help prints that of a command\n"
+          "\n"
+          "Wrong use, or a file that cannot be read, exits with 3.\n",
+          out);
+}
+
+static bool is_help(const char *argument) { return !strcmp(argument, "--help") || !strcmp(argument, "-h"); }
 
 int cmd_usage(const char *command, const char *what, const char *argument)
 {
-    fprintf(stderr, "cujit%s%s: %s%s%s\nTry 'cujit --help'.\n", *command ? " " : "", command, what, *argument ? " " : "", argument);
+    const char *space = *command ? " " : "";
+    fprintf(stderr, "cujit%s%s: %s%s%s\nTry 'cujit%s%s --help'.\n", space, command, what, *argument ? " " : "", argument, space, command);
     return EXIT_USAGE;
 }
 
@@ -41,21 +44,30 @@ static int finish(int status)
     return EXIT_USAGE;
 }
 
+static int run_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[0], commands[i].name)) continue;
+        if (argc < 2 || !is_help(argv[1])) return commands[i].run(argc, argv);
+        fputs(commands[i].help, stdout);
+        return EXIT_FINE;
+    }
+    return cmd_usage("", "no command", argv[0]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fputs(help, stderr);
+        print_help(stderr);
         return EXIT_USAGE;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        fputs(help, stdout);
+    if (is_help(argv[1]) || !strcmp(argv[1], "help")) {
+        print_help(stdout);
         return finish(EXIT_FINE);
     }
     if (!strcmp(argv[1], "--version")) {
         printf("cujit %s\n", cj_version());
         return finish(EXIT_FINE);
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (!strcmp(argv[1], commands[i].name)) return finish(commands[i].run(argc - 1, argv + 1));
-    return cmd_usage("", "no command", argv[1]);
+    return finish(run_command(argc - 1, argv + 1));
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/obj.h"
 #include "base/process.h"
 
@@ -14,8 +15,8 @@ static const char *const level_names[] = { "", "error", "warning", "info", "debu
 /* The level up to which CUJIT_LOG asks for lines on standard error; 0 for none. */
 static int wanted_level(void)
 {
-    const char *s = getenv("CUJIT_LOG");
-    if (!s || !*s || !strcmp(s, "0")) return 0;
+    const char *s = cji_env_get(CJI_ENV_LOG);
+    if (!s || !strcmp(s, "0")) return 0;
     for (int i = CJ_LOG_ERROR; i <= CJ_LOG_DEBUG; i++)
         if (!strcmp(s, level_names[i])) return i;
     return CJ_LOG_INFO;

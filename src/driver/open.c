@@ -10,6 +10,7 @@
 
 #include <cujit/sim.h>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "driver/driver.h"
@@ -248,8 +249,8 @@ bool cji_sim_setup(cj_driver *drv, void *lib, bool must)
 static enum found try_cuda(cj_driver **drv)
 {
     static const char *const files[] = { "libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1" };
-    const char *own = getenv("CUJIT_LIBCUDA");
-    if (own && *own) return open_library(drv, own, CJI_DRIVER_CUDA);
+    const char *own = cji_env_get(CJI_ENV_LIBCUDA);
+    if (own) return open_library(drv, own, CJI_DRIVER_CUDA);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         enum found found = open_library(drv, files[i], CJI_DRIVER_CUDA);
         if (found != FOUND_NONE) return found;
@@ -271,8 +272,8 @@ static bool own_folder(char *out, size_t size)
 
 static enum found try_sim(cj_driver **drv)
 {
-    const char *own = getenv("CUJIT_SIM");
-    if (own && *own) return open_library(drv, own, CJI_DRIVER_SIM);
+    const char *own = cji_env_get(CJI_ENV_SIM);
+    if (own) return open_library(drv, own, CJI_DRIVER_SIM);
     char folder[PATH_MAX - 32], file[PATH_MAX];
     if (own_folder(folder, sizeof folder)) {
         snprintf(file, sizeof file, "%scujit/libcujit-sim.so", folder);
@@ -335,8 +336,8 @@ static enum found try_auto(cj_driver **drv)
 
 cj_driver *cj_driver_open(const char *which)
 {
-    const char *wanted = getenv("CUJIT_DRIVER");
-    if (!which) which = wanted && *wanted ? wanted : "auto";
+    const char *wanted = cji_env_get(CJI_ENV_DRIVER);
+    if (!which) which = wanted ? wanted : "auto";
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) return drv;
     enum found found = FOUND_BROKEN;

@@ -2,6 +2,7 @@
  *
  * They run one operation at a time, as far as that is possible: a kernel that spins until another stream's has run keeps nobody out for longer than
  * SIM_PATIENCE, after which a new epoch begins and what still runs is not counted any more.  Time decides only when, never what is right. */
+#include "base/environment.h"
 #include "sim/sim_core.h"
 #include "sim/sim_queue.h"
 
@@ -15,9 +16,9 @@ enum { SIM_PATIENCE = 1000000 };   /* ns */
 bool cji_sim_schedule_read(sim_settings *set)
 {
     static const struct { const char *name; sim_schedule schedule; } names[] = { { "eager", SIM_EAGER }, { "lazy", SIM_LAZY }, { "adversarial", SIM_ADVERSARIAL } };
-    const char *s = getenv("CUJIT_SIM_SCHEDULE");
+    const char *s = cji_env_get(CJI_ENV_SIM_SCHEDULE);
     set->schedule = SIM_EAGER;
-    if (!s || !*s) return true;
+    if (!s) return true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(s, names[i].name) == 0) {
             set->schedule = names[i].schedule;
@@ -30,7 +31,7 @@ bool cji_sim_schedule_read(sim_settings *set)
         set->schedule = SIM_RANDOM;
         if (!*end && !errno) return true;
     }
-    cji_log(CJ_LOG_ERROR, "CUJIT_SIM_SCHEDULE=%s: wants eager, lazy, adversarial, or random: and a number, as in random:7", s);
+    cji_log(CJ_LOG_ERROR, "%s=%s: wants eager, lazy, adversarial, or random: and a number, as in random:7", cji_env_name(CJI_ENV_SIM_SCHEDULE), s);
     return false;
 }
 

@@ -1,4 +1,5 @@
 /* The process's state: settings, threads, the way into and out of an entry point, the hooks, fork, and the end of the process. */
+#include "base/environment.h"
 #include "sim/sim_core.h"
 #include "sim/sim_capture.h"
 #include "sim/sim_device.h"
@@ -108,15 +109,15 @@ void cji_sim_leave(void)
 
 /* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
-static bool sim_setting(const char *name, unsigned least, unsigned most, unsigned *out)
+static bool sim_setting(cji_env which, unsigned least, unsigned most, unsigned *out)
 {
-    const char *s = getenv(name);
-    if (!s || !*s) return true;
+    const char *s = cji_env_get(which);
+    if (!s) return true;
     char *end;
     errno = 0;
     unsigned long v = strtoul(s, &end, 10);
     if (*s < '0' || *s > '9' || *end || errno || v < least || v > most) {
-        cji_log(CJ_LOG_ERROR, "%s=%s: wants a number from %u to %u", name, s, least, most);
+        cji_log(CJ_LOG_ERROR, "%s=%s: wants a number from %u to %u", cji_env_name(which), s, least, most);
         return false;
     }
     *out = (unsigned)v;
@@ -125,14 +126,14 @@ static bool sim_setting(const char *name, unsigned least, unsigned most, unsigne
 
 static bool sim_setting_sm(sim_settings *set)
 {
-    const char *s = getenv("CUJIT_SIM_SM");
-    if (!s || !*s) s = "90a";
+    const char *s = cji_env_get(CJI_ENV_SIM_SM);
+    if (!s) s = "90a";
     unsigned v = 0;
     const char *p = s;
     for (; *p >= '0' && *p <= '9' && v < 1000; p++) v = v * 10 + (unsigned)(*p - '0');
     char suffix = *p == 'a' || *p == 'f' ? *p++ : 0;
     if (*p || v < 50 || v > 129) {
-        cji_log(CJ_LOG_ERROR, "CUJIT_SIM_SM=%s: wants a compute capability as in PTX: 80, 90a, 100a", s);
+        cji_log(CJ_LOG_ERROR, "%s=%s: wants a compute capability as in PTX: 80, 90a, 100a", cji_env_name(CJI_ENV_SIM_SM), s);
         return false;
     }
     set->sm = v;
@@ -145,10 +146,10 @@ static bool sim_read_settings(sim_settings *set)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     set->devices = 1;
     set->threads = cores < 1 ? 1 : cores > 64 ? 64 : (unsigned)cores;
-    bool devices = sim_setting("CUJIT_SIM_DEVICES", 0, SIM_MAX_DEVICES, &set->devices);
-    bool threads = sim_setting("CUJIT_SIM_THREADS", 1, 64, &set->threads);
+    bool devices = sim_setting(CJI_ENV_SIM_DEVICES, 0, SIM_MAX_DEVICES, &set->devices);
+    bool threads = sim_setting(CJI_ENV_SIM_THREADS, 1, 64, &set->threads);
     set->stall_ms = 10000;
-    bool stall = sim_setting("CUJIT_SIM_STALL_MS", 0, 86400000, &set->stall_ms);
+    bool stall = sim_setting(CJI_ENV_SIM_STALL_MS, 0, 86400000, &set->stall_ms);
     bool sm = sim_setting_sm(set);
     bool schedule = cji_sim_schedule_read(set);
     return devices && threads && sm && schedule && stall;    /* each that cannot be read has said so */

@@ -17,12 +17,19 @@ wants()
 }
 
 wants 0 '--version' '^cujit [0-9]*\.[0-9]*\.[0-9]*$' --version
-wants 0 '--help' 'run-sim PROGRAM' --help
+wants 0 '--help' 'run-sim ' --help
 wants 0 '-h' 'Usage: cujit' -h
+for command in check devices env run-sim; do
+    wants 0 "$command --help" "^Usage: cujit $command" "$command" --help
+    wants 0 "$command -h" "^Usage: cujit $command" "$command" -h
+done
+wants 3 'wrong use points to the help of the command' "^Try 'cujit devices --help'" devices --xml
 wants 3 'without arguments' 'Usage: cujit'
 wants 3 'no such command' 'no command frobnicate' frobnicate
 wants 3 'no such option of devices' "no option --xml" devices --xml
 wants 3 'no such option of check' 'no option --fast' check --fast x.ptx
+wants 3 'no such option of env' 'no option --json' env --json
+wants 3 'too much for env' 'no option x' env --markdown x
 wants 3 'check without a file' 'no file is named' check
 wants 3 'check of a file that is not there' 'nowhere.ptx: No such file' check nowhere.ptx
 wants 3 'check of a folder' 'Is a directory' check .
