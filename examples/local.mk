@@ -9,9 +9,12 @@ example_programs = \
 	%D%/halo \
 	%D%/hello \
 	%D%/mandelbrot \
+	%D%/missing_wait \
+	%D%/out_of_bounds \
 	%D%/overlap \
 	%D%/reduce \
-	%D%/saxpy
+	%D%/saxpy \
+	%D%/trace
 noinst_PROGRAMS += $(example_programs)
 
 examples_expr_SOURCES = %D%/expr.c %D%/expr.h %D%/expr_csv.c %D%/expr_kernel.c %D%/expr_syntax.c
@@ -22,8 +25,11 @@ examples_graph_replay_LDADD = $(libcujit)
 examples_halo_LDADD = $(libcujit)
 examples_hello_LDADD = $(libcujit)
 examples_mandelbrot_LDADD = $(libcujit)
+examples_missing_wait_LDADD = $(libcujit)
+examples_out_of_bounds_LDADD = $(libcujit)
 examples_overlap_LDADD = $(libcujit)
 examples_reduce_LDADD = $(libcujit)
 examples_saxpy_LDADD = $(libcujit) -lm
+examples_trace_LDADD = $(libcujit)
 
 EXTRA_DIST += %D%/data/README.md %D%/data/make-places.sh %D%/data/places.csv %D%/demo.sh

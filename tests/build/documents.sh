@@ -46,6 +46,12 @@ for document in $documents; do
 done >"$tap_work/out"
 result_empty 'links of documents lead to files' "$tap_work/out"
 
+# Names of the API that documents use are in the headers.
+cat include/cujit/*.h | grep -oE '\b(cj|CJ)_[A-Za-z0-9_]+' | sort -u >"$tap_work/names"
+# shellcheck disable=SC2086
+cat $documents | grep -oE '(^|[^A-Za-z0-9_.])(cj|CJ)_[A-Za-z0-9_]*[A-Za-z0-9]' | sed 's/^[^cC]//' | sort -u | comm -23 - "$tap_work/names" >"$tap_work/out"
+result_empty 'names of the API in documents are in the headers' "$tap_work/out"
+
 # shellcheck disable=SC2086
 grep -ohE '\./(build/)?examples/[a-z_]+' $documents | sed 's/.*examples.//' | sort -u | while read -r name; do
     [ -e "examples/$name.c" ] || echo "examples/$name.c is not there"

@@ -6,7 +6,7 @@ sh_tests += %D%/needed.sh %D%/exports.sh %D%/folders.sh %D%/lines_current.sh %D%
 
 # What the documents quote.
 sim_tests += %D%/readme_figures
-sh_tests += %D%/documents.sh
+sh_tests += %D%/documents.sh %D%/transcripts.sh
 
 EXTRA_DIST += %D%/sh_tap.sh %D%/bare.sh %D%/format.sh %D%/installed.sh %D%/headers.sh \
 	%D%/every_call.sh %D%/every_macro.c %D%/hello_c99.c %D%/hello_cxx.cc %D%/static_user.c

@@ -1,0 +1,41 @@
+#!/bin/sh
+# The commands that docs/debugging.md shows behind a $ print what stands below them.  Addresses are not compared, nor the order of
+# standard output and standard error.
+# shellcheck source=tests/build/sh_tap.sh
+. "${top_srcdir:-.}/tests/build/sh_tap.sh"
+document=$(cd "$top_srcdir" && pwd)/docs/debugging.md
+cd "$top_builddir" || exit 1
+[ -e .libs/cujit/libcujit-sim.so ] || skip_all 'no CPU device was built'
+
+# Reads text, writes it with each address replaced.
+mask() { sed 's/0x[0-9a-f]*/0x.../g' | sort; }
+
+# FILE: each command into $tap_work/N.command, what it prints into N.want
+split()
+{
+    awk -v work="$tap_work" '
+        /^    \$ / { n++; sub(/^    \$ /, ""); print >(work "/" n ".command"); printf "" >(work "/" n ".want"); inside = 1; next }
+        /^    / && inside { print substr($0, 5) >(work "/" n ".want"); next }
+        { inside = 0 }
+    ' "$1"
+}
+
+unset CUJIT_SIM CUJIT_SIM_SCHEDULE CUJIT_LOG CUJIT_DRIVER
+split "$document"
+count=0
+for file in "$tap_work"/*.command; do
+    count=$((count + 1))
+    command=$(sed 's|\./build/|./|g' "$file")
+    mask <"${file%.command}.want" >"$tap_work/want"
+    # A program without the wait that it needs may give another result while the machine is busy: a schedule holds nothing back for ever.
+    for _ in 1 2 3 4 5; do
+        sh -c "$command" 2>&1 | mask >"$tap_work/got"
+        diff "$tap_work/want" "$tap_work/got" >"$tap_work/out"
+        status=$?
+        case $status,$command in 0,*) break ;; *missing_wait) ;; *) break ;; esac
+    done
+    result "$status" "$command" "$tap_work/out"
+done
+[ "$count" -ge 4 ]
+result $? 'docs/debugging.md shows commands'
+finish
