@@ -103,7 +103,60 @@ void cji_dec_put_b(cji_rec *r, cji_dec_place x) { r->b = x.off, r->wb = x.w; }
 void cji_dec_put_c(cji_rec *r, cji_dec_place x) { r->c = x.off, r->wc = x.w; }
 
 uint32_t cji_dec_word(const cji_dec *d, uint32_t i) { return i < d->n ? cji_ins_opnd(d->f, d->x, i) : 0; }
-bool cji_dec_has(const cji_dec *d, uint16_t word) { return cji_isa_has(&d->e->isa, word); }
+
+/* ---- Words ---- */
+
+bool cji_dec_has(cji_dec *d, uint16_t word)
+{
+    const cji_isa_form *e = &d->e->isa;
+    bool found = false;
+    for (uint32_t i = 0; i < e->nwords; i++)
+        if (e->word[i] == word) {
+            d->used |= UINT32_C(1) << i;
+            found = true;
+        }
+    return found;
+}
+
+const cji_dec_type *cji_dec_type_at(cji_dec *d, uint32_t i)
+{
+    static const cji_dec_type none;
+    if (i >= d->ntype) return &none;
+    d->used |= UINT32_C(1) << d->type_word[i];
+    return &d->type[i];
+}
+
+const cji_dec_type *cji_dec_type_last(cji_dec *d) { return cji_dec_type_at(d, d->ntype - 1); }
+
+void cji_dec_op_words(cji_dec *d, uint32_t n) { d->used |= (UINT32_C(1) << n) - 1; }
+
+uint32_t cji_dec_choose(cji_dec *d, const cji_dec_choice *list, uint32_t none)
+{
+    for (; list->word; list++)
+        if (cji_dec_has(d, list->word)) return list->value;
+    return none;
+}
+
+void cji_dec_hints(cji_dec *d, const uint16_t *words)
+{
+    for (; *words; words++) cji_dec_has(d, *words);
+}
+
+/* The first word that nobody has read, as the spelling has it. */
+static bool decode_unread(cji_dec *d)
+{
+    const cji_isa_form *e = &d->e->isa;
+    const char *at = e->text;
+    for (uint32_t i = 0; i < e->nwords; i++) {
+        size_t len = strcspn(at, ".");
+        if (!(d->used >> i & 1)) {
+            cji_dec_fail(d, "has the modifier .%.*s, which the CPU device does not execute yet", (int)len, at);
+            return false;
+        }
+        at += len + (at[len] == '.');
+    }
+    return true;
+}
 
 /* ---- Operands ---- */
 
@@ -232,6 +285,7 @@ static void decode_begin(cji_dec *d, const cji_ins *x)
     d->e = cji_ins_form(d->m, x);
     d->n = cji_ins_n(d->f, x);
     d->ntype = 0;
+    d->used = 1;
     memset(d->type, 0, sizeof d->type);
     uint32_t line = 0;
     cji_ptx_where(d->m, x->loc, &line);
@@ -239,7 +293,7 @@ static void decode_begin(cji_dec *d, const cji_ins *x)
     d->guard = CJI_NO_GUARD;
     if (x->guard) d->guard = d->reg[cji_word_index(x->guard)].off << 1 | (cji_word_kind(x->guard) == CJI_K_NOT);
     for (uint32_t i = 0; i < d->e->isa.nwords && d->ntype < 6; i++)
-        if (decode_type_word(d->e->isa.word[i], &d->type[d->ntype])) d->ntype++;
+        if (decode_type_word(d->e->isa.word[i], &d->type[d->ntype])) d->type_word[d->ntype++] = (uint8_t)i;
 }
 
 /* ---- Blocks ---- */
@@ -247,11 +301,13 @@ static void decode_begin(cji_dec *d, const cji_ins *x)
 /* Targets are block numbers first; they become places once all blocks have theirs. */
 static void decode_branch(cji_dec *d, const cji_flow *g)
 {
+    cji_dec_has(d, CJI_W_UNI);
     uint32_t last = cji_dec_word(d, d->n - 1);
     if (cji_word_kind(last) == CJI_K_LABEL) {
         cji_dec_emit(d, cji_h_bra)->target = cji_flow_target(g, d->f, last);
         return;
     }
+    cji_dec_op_words(d, 2); /* brx.idx */
     const cji_tlist *list = &d->f->tlist[cji_word_index(last)];
     uint32_t n = 0;
     const uint32_t *word = cji_fn_words(d->f, list->list, &n);
@@ -268,18 +324,19 @@ static void decode_branch(cji_dec *d, const cji_flow *g)
     r->count = (uint8_t)n;
 }
 
+static bool decode_by(cji_dec *d)
+{
+    return cji_dec_alu(d) || cji_dec_compare(d) || cji_dec_cvt(d) || cji_dec_mem(d) || cji_dec_async(d) ||
+           cji_dec_warp(d) || cji_dec_flow(d);
+}
+
 static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g)
 {
     if (x->form >= CJI_INS_PSEUDO) return;
     decode_begin(d, x);
-    if (!cji_dec_knows(&d->e->isa)) {
-        cji_dec_refuse(d);
-        return;
-    }
     if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
-    else if (!cji_dec_alu(d) && !cji_dec_compare(d) && !cji_dec_cvt(d) && !cji_dec_mem(d) && !cji_dec_async(d) &&
-             !cji_dec_warp(d) && !cji_dec_flow(d))
-        cji_dec_refuse(d);
+    else if (!decode_by(d)) cji_dec_refuse(d);
+    if (!d->failed) decode_unread(d);
 }
 
 static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start)

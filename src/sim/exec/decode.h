@@ -51,7 +51,9 @@ typedef struct cji_dec {
     uint32_t n;                /* operands */
     uint32_t line;
     uint32_t guard;
-    cji_dec_type type[6];      /* type words of its spelling */
+    uint32_t used;             /* words of its spelling that a decoder has read: 1 << index */
+    cji_dec_type type[6];      /* its type words; cji_dec_type_at() reads them */
+    uint8_t type_word[6];      /* which word each of them is */
     uint32_t ntype;
 } cji_dec;
 
@@ -67,8 +69,19 @@ bool cji_decode(cji_dec *d);                                  /* the whole funct
 /* "file:line: spelling ..."; returns false */
 bool cji_dec_fail(cji_dec *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool cji_dec_refuse(cji_dec *d);                              /* the CPU device does not execute this */
-bool cji_dec_has(const cji_dec *d, uint16_t word);
-bool cji_dec_knows(const cji_isa_form *e);                    /* decode_words.c: does the decoder know all its words? */
+
+/* Words of the spelling. A word that no decoder has read when the instruction is decoded is an error:
+ * what a later row of the table adds to an instruction is never executed as if it were absent. */
+bool cji_dec_has(cji_dec *d, uint16_t word);                  /* reads the word, if it is there */
+const cji_dec_type *cji_dec_type_at(cji_dec *d, uint32_t i);  /* reads type word i; all zero past the last */
+const cji_dec_type *cji_dec_type_last(cji_dec *d);            /* reads the last type word */
+void cji_dec_op_words(cji_dec *d, uint32_t n);                /* the first n words are the instruction's name */
+/* Reads the first word of `list` (ending with word 0) that the spelling has: its value; `none` without one. */
+typedef struct cji_dec_choice { uint16_t word, value; } cji_dec_choice;
+uint32_t cji_dec_choose(cji_dec *d, const cji_dec_choice *list, uint32_t none);
+/* Reads those of `words` (ending with 0) that are there, which change nothing on the CPU device: say why. */
+void cji_dec_hints(cji_dec *d, const uint16_t *words);
+
 uint32_t cji_dec_word(const cji_dec *d, uint32_t i);          /* operand i, 0 past the end */
 cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind);
 cji_dec_place cji_dec_temp(cji_dec *d, unsigned w);

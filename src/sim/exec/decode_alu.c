@@ -1,41 +1,67 @@
-/* Decoding: arithmetic, logic, shifts, bit fields, data movement between registers, comparisons. */
+/* Decoding: arithmetic, logic, shifts, bit fields, moves between registers, as ops.def lists them. */
 #include "sim/exec/decode.h"
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
 /* ---- Modifiers ---- */
 
-static uint32_t alu_round(const cji_dec *d)
-{
-    return cji_dec_has(d, CJI_W_RZ)   ? CJI_FP_RZ
-           : cji_dec_has(d, CJI_W_RM) ? CJI_FP_RM
-           : cji_dec_has(d, CJI_W_RP) ? CJI_FP_RP
-                                      : CJI_FP_RN;
-}
+/* What a row's lane function knows beside its type. */
+enum {
+    M_RND = 1, M_FTZ = 2, M_SAT = 4, M_RELU = 8, M_NAN = 16, M_ABS = 32, M_HI = 64, M_WRAP = 128, M_SHIFTAMT = 256,
+    M_APPROX = 512, M_TESTP = 1024, M_PRMT = 2048,
+    M_THIRD = 4096             /* no word: a third input */
+};
 
-/* The k word of the first type and all modifiers. */
-static uint32_t alu_k(const cji_dec *d, uint32_t x)
+static const struct { uint16_t modifier, word; uint32_t k; } alu_modifiers[] = {
+    { M_RND, CJI_W_RN, CJI_FP_RN },
+    { M_RND, CJI_W_RZ, CJI_FP_RZ },
+    { M_RND, CJI_W_RM, CJI_FP_RM },
+    { M_RND, CJI_W_RP, CJI_FP_RP },
+    { M_FTZ, CJI_W_FTZ, CJI_KF_FTZ },
+    { M_SAT, CJI_W_SAT, CJI_KF_SAT },
+    { M_RELU, CJI_W_RELU, CJI_KF_RELU },
+    { M_NAN, CJI_W_NAN_, CJI_KF_NAN },
+    { M_ABS, CJI_W_ABS, CJI_KF_ABS },
+    { M_ABS, CJI_W_XORSIGN, CJI_KF_XORSIGN },
+    { M_HI, CJI_W_HI, CJI_KF_HI },
+    { M_HI, CJI_W_LO, 0 },
+    { M_WRAP, CJI_W_WRAP, CJI_KF_B },
+    { M_WRAP, CJI_W_CLAMP, 0 },
+    { M_SHIFTAMT, CJI_W_SHIFTAMT, CJI_KF_B },
+    { M_APPROX, CJI_W_APPROX, 0 },
+    { M_TESTP, CJI_W_FINITE, CJI_KF(0, 0, CJI_TESTP_FINITE) },
+    { M_TESTP, CJI_W_INFINITE, CJI_KF(0, 0, CJI_TESTP_INFINITE) },
+    { M_TESTP, CJI_W_NUMBER, CJI_KF(0, 0, CJI_TESTP_NUMBER) },
+    { M_TESTP, CJI_W_NOTANUMBER, CJI_KF(0, 0, CJI_TESTP_NOTANUMBER) },
+    { M_TESTP, CJI_W_NORMAL, CJI_KF(0, 0, CJI_TESTP_NORMAL) },
+    { M_TESTP, CJI_W_SUBNORMAL, CJI_KF(0, 0, CJI_TESTP_SUBNORMAL) },
+    { M_PRMT, CJI_W_F4E, CJI_KF(0, 0, CJI_PRMT_F4E) },
+    { M_PRMT, CJI_W_B4E, CJI_KF(0, 0, CJI_PRMT_B4E) },
+    { M_PRMT, CJI_W_RC8, CJI_KF(0, 0, CJI_PRMT_RC8) },
+    { M_PRMT, CJI_W_ECL, CJI_KF(0, 0, CJI_PRMT_ECL) },
+    { M_PRMT, CJI_W_ECR, CJI_KF(0, 0, CJI_PRMT_ECR) },
+    { M_PRMT, CJI_W_RC16, CJI_KF(0, 0, CJI_PRMT_RC16) },
+};
+
+/* k of a lane function: the first type, and those of `modifiers` that the instruction has. */
+static uint32_t alu_k(cji_dec *d, uint32_t modifiers)
 {
-    const cji_dec_type *t = &d->type[0];
-    uint32_t k = CJI_KF(t->bits, t->fmt, x);
-    if (t->cls == 'f') k |= alu_round(d);
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
+    uint32_t k = CJI_KF(t->bits, t->fmt, 0);
     if (t->cls == 's') k |= CJI_KF_SIGNED;
-    if (cji_dec_has(d, CJI_W_FTZ)) k |= CJI_KF_FTZ;
-    if (cji_dec_has(d, CJI_W_SAT)) k |= CJI_KF_SAT;
-    if (cji_dec_has(d, CJI_W_RELU)) k |= CJI_KF_RELU;
-    if (cji_dec_has(d, CJI_W_NAN_)) k |= CJI_KF_NAN;
-    if (cji_dec_has(d, CJI_W_XORSIGN)) k |= CJI_KF_XORSIGN;
-    if (cji_dec_has(d, CJI_W_HI)) k |= CJI_KF_HI;
+    if (modifiers & M_THIRD && d->n > 3) k |= CJI_KF_C;
+    for (size_t i = 0; i < sizeof alu_modifiers / sizeof *alu_modifiers; i++)
+        if (modifiers & alu_modifiers[i].modifier && cji_dec_has(d, alu_modifiers[i].word)) k |= alu_modifiers[i].k;
     return k;
 }
 
-/* ---- Emission ---- */
+/* ---- Operands ---- */
 
 /* Operand i as a source of its place's own type. */
 static cji_dec_place alu_src(cji_dec *d, uint32_t i)
 {
-    unsigned type = i < d->e->isa.nopnd ? d->e->isa.opnd[i].type : CJ_VOID,
-             bits = type ? cji_type_bits(type) : d->type[0].bits;
+    unsigned type = i < d->e->isa.nopnd ? d->e->isa.opnd[i].type : CJ_VOID;
+    unsigned bits = type ? cji_type_bits(type) : cji_dec_type_at(d, 0)->bits;
     if (bits > 64) bits = 64;
     return cji_dec_src(d, cji_dec_word(d, i), bits, type == CJ_F32 || type == CJ_F64);
 }
@@ -45,8 +71,9 @@ static cji_dec_place alu_src(cji_dec *d, uint32_t i)
 static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsigned wb, unsigned wc, cji_lane_fn lane,
                      uint32_t k)
 {
-    bool x2 = d->type[0].x2;
-    unsigned bits = d->type[0].bits, n = d->n - 1;
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
+    bool x2 = t->x2;
+    unsigned bits = t->bits, n = d->n - 1;
     cji_dec_place none = { sizeof(cji_frame), CJI_WNONE }, s[3] = { none, none, none };
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(x2 ? 2 * bits : bits));
     for (unsigned i = 0; i < n && i < 3; i++) s[i] = alu_src(d, i + 1);
@@ -64,60 +91,26 @@ static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsi
 
 static bool alu_lane(cji_dec *d, cji_lane_fn lane, uint32_t k) { return alu_emit(d, NULL, 0, 0, 0, 0, lane, k); }
 
-/* All operands of one width: the handler of 16, 32 or 64 bits, or none. */
-static bool alu_same(cji_dec *d, cji_handler h16, cji_handler h32, cji_handler h64, cji_lane_fn lane, uint32_t k)
-{
-    unsigned bits = d->type[0].bits, w = cji_dec_width(bits), n = d->n - 1;
-    cji_handler vec = bits == 16 ? h16 : bits == 32 ? h32 : bits == 64 ? h64 : NULL;
-    return alu_emit(d, vec, w, w, n > 1 ? w : CJI_WNONE, n > 2 ? w : CJI_WNONE, lane, k);
-}
+/* ---- Instructions of their own: ops.def's X ---- */
 
-/* f32 and f64 in the round-to-nearest forms that have handlers. */
-static bool alu_float(cji_dec *d, cji_handler f32, cji_handler ftz, cji_handler f64, cji_lane_fn lane)
-{
-    uint32_t k = alu_k(d, 0), plain = k & (CJI_KF_RND | CJI_KF_SAT | CJI_KF_RELU | CJI_KF_NAN | CJI_KF_XORSIGN);
-    bool is_ftz = k & CJI_KF_FTZ;
-    return alu_same(d, NULL, plain ? NULL : is_ftz ? ftz : f32, plain ? NULL : f64, lane, k);
-}
-
-/* ---- Carry ---- */
-
+/* add.cc and its kin; k: CJI_CC_* */
 static bool alu_carry(cji_dec *d, uint32_t k)
 {
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
     if (cji_dec_has(d, CJI_W_CC)) k |= CJI_CC_OUT;
-    if (cji_dec_has(d, CJI_W_HI)) k |= CJI_CC_HI;
-    if (d->type[0].bits == 64) k |= CJI_CC_64;
-    if (d->type[0].cls == 's') k |= CJI_CC_SIGNED;
+    if (k & CJI_CC_MAD && !cji_dec_has(d, CJI_W_LO) && cji_dec_has(d, CJI_W_HI)) k |= CJI_CC_HI;
+    if (t->bits == 64) k |= CJI_CC_64;
+    if (t->cls == 's') k |= CJI_CC_SIGNED;
     alu_emit(d, NULL, 0, 0, 0, 0, NULL, k);
     if (!d->failed) d->p->code[d->p->ncode - 1].fn = cji_h_carry;
     return true;
 }
 
-/* ---- Integers ---- */
-
-static bool alu_mul(cji_dec *d, bool mad)
+static bool alu_bfi(cji_dec *d, uint32_t k)
 {
-    const cji_vec_table *v = d->vec;
-    uint32_t k = alu_k(d, 0);
-    bool s = k & CJI_KF_SIGNED, is32 = d->type[0].bits == 32;
-    if (cji_dec_has(d, CJI_W_WIDE)) {
-        if (mad)
-            return alu_emit(d, is32 ? s ? v->madwide_s32 : v->madwide_u32 : NULL, CJI_W64, CJI_W32, CJI_W32, CJI_W64,
-                            cji_l_imadwide, k);
-        return alu_emit(d, is32 ? s ? v->mulwide_s32 : v->mulwide_u32 : NULL, CJI_W64, CJI_W32, CJI_W32, CJI_WNONE,
-                        cji_l_imulwide, k);
-    }
-    if (k & CJI_KF_HI) {
-        if (mad) return alu_lane(d, cji_l_imad, k);
-        return alu_same(d, NULL, s ? v->mulhi_s32 : v->mulhi_u32, NULL, cji_l_imul, k);
-    }
-    return mad ? alu_same(d, NULL, v->mad_32, v->mad_64, cji_l_imad, k)
-               : alu_same(d, v->mul_16, v->mul_32, v->mul_64, cji_l_imul, k);
-}
-
-static bool alu_bfi(cji_dec *d)
-{
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(d->type[0].bits)), s[4];
+    (void)k;
+    unsigned bits = cji_dec_type_at(d, 0)->bits;
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(bits)), s[4];
     for (uint32_t i = 0; i < 4; i++) s[i] = alu_src(d, i + 1);
     uint32_t at = cji_dec_ext(d, s[3].w);
     cji_dec_ext(d, s[3].off);
@@ -127,12 +120,14 @@ static bool alu_bfi(cji_dec *d)
     cji_dec_put_b(r, s[1]);
     cji_dec_put_c(r, s[2]);
     r->target = at;
-    r->k = d->type[0].bits;
+    r->k = bits;
     return true;
 }
 
-static bool alu_lop3(cji_dec *d)
+static bool alu_lop3(cji_dec *d, uint32_t k)
 {
+    (void)k;
+    cji_dec_type_at(d, 0);
     uint32_t first = cji_dec_word(d, 0), count, table = 0;
     cji_dec_place dst, pair = { 0, 0 }, s[3], q = { 0, 0 };
     if (cji_word_kind(first) == CJI_K_PAIR) {
@@ -159,114 +154,45 @@ static bool alu_lop3(cji_dec *d)
     cji_dec_put_a(r, dst);
     cji_dec_put_b(r, zero);
     cji_dec_put_c(r, q);
-    r->k = cji_dec_has(d, CJI_W_OR) ? CJI_SETP_OR : CJI_SETP_AND;
+    r->k = cji_dec_has(d, CJI_W_OR) ? CJI_SETP_OR : cji_dec_has(d, CJI_W_AND) ? CJI_SETP_AND : 0;
     return true;
 }
 
-/* and, or, xor, not of predicates or bits */
-static bool alu_logic(cji_dec *d, uint32_t pred, cji_handler h32, cji_handler h64, cji_lane_fn lane)
+/* and, or, xor, not, mov of predicates; k: CJI_PL_* */
+static bool alu_pred(cji_dec *d, uint32_t k)
 {
-    if (d->type[0].cls != 'p') return alu_same(d, NULL, h32, h64, lane, alu_k(d, 0));
-    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_WP), a = cji_dec_src(d, cji_dec_word(d, 1), 1, false),
-                  b = a;
-    if (d->n > 2) b = cji_dec_src(d, cji_dec_word(d, 2), 1, false);
+    cji_dec_type_at(d, 0);
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_WP), a = cji_dec_src(d, cji_dec_word(d, 1), 1, false);
+    cji_dec_place b = d->n > 2 ? cji_dec_src(d, cji_dec_word(d, 2), 1, false) : a;
     cji_rec *r = cji_dec_emit(d, cji_h_pred);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
     cji_dec_put_b(r, b);
-    r->k = pred;
+    r->k = k;
     return true;
 }
 
-static bool alu_shift(cji_dec *d, bool right)
-{
-    const cji_vec_table *v = d->vec;
-    uint32_t k = alu_k(d, 0);
-    bool s = k & CJI_KF_SIGNED;
-    unsigned w = cji_dec_width(d->type[0].bits);
-    cji_handler h32 = !right ? v->shl_32
-                      : s    ? v->shr_s32
-                             : v->shr_u32,
-                h64 = !right ? v->shl_64
-                      : s    ? v->shr_s64
-                             : v->shr_u64;
-    return alu_emit(d,
-                    w == CJI_W32   ? h32
-                    : w == CJI_W64 ? h64
-                                   : NULL,
-                    w, w, CJI_W32, CJI_WNONE, right ? cji_l_shr : cji_l_shl, k);
-}
-
-static bool alu_minmax(cji_dec *d, bool max)
-{
-    const cji_vec_table *v = d->vec;
-    uint32_t k = alu_k(d, 0);
-    if (d->type[0].cls == 'f') {
-        if (d->n > 3) k |= CJI_KF_C;
-        bool plain = !(k & (CJI_KF_FTZ | CJI_KF_NAN | CJI_KF_XORSIGN | CJI_KF_C));
-        return alu_same(d, NULL, plain ? max ? v->max_f32 : v->min_f32 : NULL, NULL, max ? cji_l_fmax : cji_l_fmin, k);
-    }
-    bool s = k & CJI_KF_SIGNED;
-    cji_handler h32 = max ? s ? v->max_s32 : v->max_u32
-                      : s ? v->min_s32
-                          : v->min_u32,
-                h64 = max ? s ? v->max_s64 : v->max_u64
-                      : s ? v->min_s64
-                          : v->min_u64;
-    if (k & CJI_KF_RELU) h32 = h64 = NULL;
-    return alu_same(d, NULL, h32, h64, max ? cji_l_imax : cji_l_imin, k);
-}
-
-static bool alu_testp(cji_dec *d)
-{
-    static const struct {
-        uint16_t word;
-        uint8_t x;
-    } tests[] = { { CJI_W_FINITE, CJI_TESTP_FINITE }, { CJI_W_INFINITE, CJI_TESTP_INFINITE },
-                  { CJI_W_NUMBER, CJI_TESTP_NUMBER }, { CJI_W_NOTANUMBER, CJI_TESTP_NOTANUMBER },
-                  { CJI_W_NORMAL, CJI_TESTP_NORMAL }, { CJI_W_SUBNORMAL, CJI_TESTP_SUBNORMAL } };
-    uint32_t x = 0;
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (cji_dec_has(d, tests[i].word)) x = tests[i].x;
-    return alu_lane(d, cji_l_testp, alu_k(d, x));
-}
-
-static bool alu_prmt(cji_dec *d)
-{
-    static const struct {
-        uint16_t word;
-        uint8_t x;
-    } modes[] = { { CJI_W_F4E, CJI_PRMT_F4E }, { CJI_W_B4E, CJI_PRMT_B4E }, { CJI_W_RC8, CJI_PRMT_RC8 },
-                  { CJI_W_ECL, CJI_PRMT_ECL }, { CJI_W_ECR, CJI_PRMT_ECR }, { CJI_W_RC16, CJI_PRMT_RC16 } };
-    uint32_t x = 0;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        if (cji_dec_has(d, modes[i].word)) x = modes[i].x;
-    return alu_lane(d, cji_l_prmt, alu_k(d, x));
-}
-
-static bool alu_dot(cji_dec *d, cji_lane_fn lane)
+/* dp4a, dp2a; n: products */
+static bool alu_dot(cji_dec *d, uint32_t n)
 {
     uint32_t k = CJI_KF(32, 0, 0);
-    if (d->type[0].cls == 's') k |= CJI_KF_SIGNED;
-    if (d->type[1].cls == 's') k |= CJI_KF_B;
-    if (cji_dec_has(d, CJI_W_HI)) k |= CJI_KF_HI;
-    return alu_lane(d, lane, k);
+    if (cji_dec_type_at(d, 0)->cls == 's') k |= CJI_KF_SIGNED;
+    if (cji_dec_type_at(d, 1)->cls == 's') k |= CJI_KF_B;
+    if (n == 2 && !cji_dec_has(d, CJI_W_LO) && cji_dec_has(d, CJI_W_HI)) k |= CJI_KF_HI;
+    return alu_lane(d, n == 2 ? cji_l_dp2a : cji_l_dp4a, k);
 }
-
-/* ---- Moves ---- */
 
 /* {a, b, ...} on either side */
 static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
 {
     uint32_t n = 0;
     const uint32_t *word = cji_fn_words(d->f, vec, &n);
-    unsigned bits = d->type[0].bits / (n ? n : 1);
-    if (d->type[0].bits > 64 || n > 8) return cji_dec_refuse(d), true;
+    unsigned all = cji_dec_type_at(d, 0)->bits, bits = all / (n ? n : 1);
+    if (all > 64 || n > 8) return cji_dec_refuse(d), true;
     cji_dec_place one[8], whole;
     for (uint32_t i = 0; i < n; i++)
         one[i] = pack ? cji_dec_src(d, word[i], bits, false) : cji_dec_dst(d, word[i], cji_dec_width(bits));
-    whole =
-        pack ? cji_dec_dst(d, other, cji_dec_width(d->type[0].bits)) : cji_dec_src(d, other, d->type[0].bits, false);
+    whole = pack ? cji_dec_dst(d, other, cji_dec_width(all)) : cji_dec_src(d, other, all, false);
     uint32_t at = (uint32_t)d->p->next;
     for (uint32_t i = 0; i < n; i++) {
         cji_dec_ext(d, one[i].w);
@@ -281,26 +207,29 @@ static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
     return true;
 }
 
-static bool alu_mov(cji_dec *d)
+/* The moves that are more than a lane function. */
+static bool alu_mov(cji_dec *d, uint32_t k)
 {
+    (void)k;
     uint32_t to = cji_dec_word(d, 0), from = cji_dec_word(d, 1);
+    unsigned bits = cji_dec_type_at(d, 0)->bits;
     if (cji_word_kind(from) == CJI_K_VEC && cji_word_kind(to) != CJI_K_VEC) return alu_vector_mov(d, from, to, true);
     if (cji_word_kind(to) == CJI_K_VEC && cji_word_kind(from) != CJI_K_VEC) return alu_vector_mov(d, to, from, false);
-    if (cji_word_kind(to) == CJI_K_VEC || d->type[0].bits > 64) return cji_dec_refuse(d), true;
-    if (d->type[0].cls == 'p') return alu_logic(d, CJI_PL_MOV, NULL, NULL, NULL);
-    if (cji_word_kind(from) == CJI_K_SREG && cji_word_kind(to) == CJI_K_REG) {
-        cji_dec_src(d, from, d->type[0].bits, false); /* the read itself: into the destination instead of a temporary */
-        if (!d->failed) cji_dec_put_d(&d->p->code[d->p->ncode - 1], d->reg[cji_word_index(to)]);
-        return true;
-    }
-    return alu_same(d, d->vec->mov_16, d->vec->mov_32, d->vec->mov_64, cji_l_mov, alu_k(d, 0));
+    if (cji_word_kind(to) == CJI_K_VEC || bits > 64) return cji_dec_refuse(d), true;
+    if (bits == 1) return alu_pred(d, CJI_PL_MOV);
+    if (cji_word_kind(from) != CJI_K_SREG || cji_word_kind(to) != CJI_K_REG) return false;
+    cji_dec_src(d, from, bits, false); /* the read itself: into the destination instead of a temporary */
+    if (!d->failed) cji_dec_put_d(&d->p->code[d->p->ncode - 1], d->reg[cji_word_index(to)]);
+    return true;
 }
 
-static bool alu_selp(cji_dec *d)
+static bool alu_selp(cji_dec *d, uint32_t k)
 {
+    (void)k;
     const cji_vec_table *v = d->vec;
-    unsigned bits = d->type[0].bits, w = cji_dec_width(bits);
-    bool flt = d->type[0].cls == 'f';
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
+    unsigned bits = t->bits, w = cji_dec_width(bits);
+    bool flt = t->cls == 'f';
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), w), a = cji_dec_src(d, cji_dec_word(d, 1), bits, flt),
                   b = cji_dec_src(d, cji_dec_word(d, 2), bits, flt);
     cji_dec_place c = cji_dec_src(d, cji_dec_word(d, 3), 1, false);
@@ -313,102 +242,99 @@ static bool alu_selp(cji_dec *d)
     return true;
 }
 
-static bool alu_approx(cji_dec *d, cji_lane_fn f32, cji_lane_fn f64)
+/* ---- The table ---- */
+
+typedef enum alu_class { ALU_A, ALU_F, ALU_F32, ALU_F64, ALU_I, ALU_P } alu_class;
+typedef enum alu_shape { ALU_SAME, ALU_WIDE, ALU_SHIFT, ALU_OWN, ALU_FORM /* V: a form of the row above */ } alu_shape;
+typedef enum alu_form {
+    FORM_B16, FORM_B32, FORM_B64, FORM_U32, FORM_S32, FORM_U64, FORM_S64, FORM_F32, FORM_F64,
+    FORM_FTZ,                  /* f32 with .ftz */
+    FORM_WRAP                  /* 32 bits with .wrap */
+} alu_form;
+
+typedef struct alu_row {
+    uint16_t op, word, modifiers;
+    uint8_t cls, shape;
+    uint8_t form;              /* of V */
+    uint16_t handler;          /* of V: where it is in cji_vec_table */
+    uint32_t k;                /* of X */
+    cji_lane_fn lane;
+    bool (*own)(cji_dec *d, uint32_t k);
+} alu_row;
+
+static const alu_row alu_rows[] = {
+#define O(op_, class_, word_, shape_, lane_, modifiers_) \
+    { .op = CJI_OP_##op_, .word = (word_), .modifiers = (modifiers_), .cls = ALU_##class_, .shape = ALU_##shape_, \
+      .lane = cji_l_##lane_ },
+#define V(form_, name_) { .shape = ALU_FORM, .form = FORM_##form_, .handler = offsetof(cji_vec_table, name_) },
+#define W(form_, name_) V(form_, name_)
+#define X(op_, class_, word_, own_, k_) \
+    { .op = CJI_OP_##op_, .word = (word_), .cls = ALU_##class_, .shape = ALU_OWN, .own = own_, .k = (k_) },
+#include "sim/exec/ops.def"
+};
+enum { ALU_ROWS = sizeof alu_rows / sizeof *alu_rows };
+
+static bool alu_fits(cji_dec *d, const alu_row *row)
 {
-    if (d->type[0].bits == 64) return f64 ? alu_lane(d, f64, alu_k(d, 0)) : (cji_dec_refuse(d), true);
-    return alu_lane(d, f32, alu_k(d, 0));
+    const cji_dec_type *t = &d->type[0];
+    bool f = t->cls == 'f', p = t->cls == 'p';
+    if (row->shape == ALU_FORM || row->op != d->e->isa.op) return false;
+    switch (row->cls) {
+    case ALU_F: if (!f) return false; break;
+    case ALU_F32: if (!f || t->bits > 32) return false; break;
+    case ALU_F64: if (!f || t->bits != 64) return false; break;
+    case ALU_I: if (f || p) return false; break;
+    case ALU_P: if (!p) return false; break;
+    default: break;
+    }
+    return !row->word || cji_dec_has(d, row->word);
+}
+
+static bool alu_form_fits(unsigned form, const cji_dec_type *t, uint32_t k)
+{
+    bool s = t->cls == 's', ftz = k & CJI_KF_FTZ;
+    switch (form) {
+    case FORM_B16: return t->bits == 16;
+    case FORM_B32: return t->bits == 32;
+    case FORM_B64: return t->bits == 64;
+    case FORM_U32: return t->bits == 32 && !s;
+    case FORM_S32: return t->bits == 32 && s;
+    case FORM_U64: return t->bits == 64 && !s;
+    case FORM_S64: return t->bits == 64 && s;
+    case FORM_F32: return t->bits == 32 && !ftz;
+    case FORM_F64: return t->bits == 64;
+    case FORM_FTZ: return t->bits == 32 && ftz;
+    default: return k & CJI_KF_B;
+    }
+}
+
+/* The form for 32 lanes that follows row i, NULL: none for this type and these modifiers. */
+static cji_handler alu_form_of(const cji_dec *d, size_t i, uint32_t k)
+{
+    const uint32_t not_plain =
+        CJI_KF_RND | CJI_KF_SAT | CJI_KF_RELU | CJI_KF_NAN | CJI_KF_ABS | CJI_KF_XORSIGN | CJI_KF_C;
+    if (k & not_plain) return NULL;
+    for (i++; i < ALU_ROWS && alu_rows[i].shape == ALU_FORM; i++)
+        if (alu_form_fits(alu_rows[i].form, &d->type[0], k))
+            return *(const cji_handler *)(const void *)((const char *)d->vec + alu_rows[i].handler);
+    return NULL;
+}
+
+static bool alu_by_lanes(cji_dec *d, size_t i)
+{
+    const alu_row *row = &alu_rows[i];
+    uint32_t k = alu_k(d, row->modifiers);
+    unsigned bits = d->type[0].bits, w = cji_dec_width(bits), wide = cji_dec_width(2 * bits), n = d->n - 1;
+    unsigned wd = row->shape == ALU_WIDE ? wide : w, wb = row->shape == ALU_SHIFT ? CJI_W32 : w;
+    return alu_emit(d, alu_form_of(d, i, k), wd, w, n > 1 ? wb : CJI_WNONE, n > 2 ? wd : CJI_WNONE, row->lane, k);
 }
 
 bool cji_dec_alu(cji_dec *d)
 {
-    const cji_vec_table *v = d->vec;
-    bool flt = d->type[0].cls == 'f', approx = cji_dec_has(d, CJI_W_APPROX), cc = cji_dec_has(d, CJI_W_CC);
-    uint32_t k = alu_k(d, 0);
-    if (d->ntype > 1 && flt && d->type[1].cls == 'f' &&
-        (d->e->isa.op == CJI_OP_ADD || d->e->isa.op == CJI_OP_SUB || d->e->isa.op == CJI_OP_FMA))
-        return false; /* mixed precision */
-    switch (d->e->isa.op) {
-    case CJI_OP_ADD:
-        if (flt) return alu_float(d, v->add_f32, v->add_ftz, v->add_f64, cji_l_fadd);
-        if (cc) return alu_carry(d, 0);
-        return k & CJI_KF_SAT ? alu_lane(d, cji_l_iadd, k)
-                              : alu_same(d, v->add_16, v->add_32, v->add_64, cji_l_iadd, k);
-    case CJI_OP_SUB:
-        if (flt) return alu_float(d, v->sub_f32, v->sub_ftz, v->sub_f64, cji_l_fsub);
-        if (cc) return alu_carry(d, CJI_CC_SUB);
-        return k & CJI_KF_SAT ? alu_lane(d, cji_l_isub, k)
-                              : alu_same(d, v->sub_16, v->sub_32, v->sub_64, cji_l_isub, k);
-    case CJI_OP_ADDC: return alu_carry(d, CJI_CC_IN);
-    case CJI_OP_SUBC: return alu_carry(d, CJI_CC_IN | CJI_CC_SUB);
-    case CJI_OP_MADC: return alu_carry(d, CJI_CC_IN | CJI_CC_MAD);
-    case CJI_OP_MUL: return flt ? alu_float(d, v->mul_f32, v->mul_ftz, v->mul_f64, cji_l_fmul) : alu_mul(d, false);
-    case CJI_OP_MAD:
-        if (flt) return alu_float(d, v->fma_f32, v->fma_ftz, v->fma_f64, cji_l_ffma);
-        return cc ? alu_carry(d, CJI_CC_MAD) : alu_mul(d, true);
-    case CJI_OP_FMA:
-        if (cji_dec_has(d, CJI_W_OOB)) return false;
-        return alu_float(d, v->fma_f32, v->fma_ftz, v->fma_f64, cji_l_ffma);
-    case CJI_OP_DIV:
-        if (!flt) return alu_lane(d, cji_l_idiv, k);
-        if (approx || cji_dec_has(d, CJI_W_FULL))
-            return alu_approx(d, approx ? cji_l_div_approx : cji_l_div_full, NULL);
-        return alu_float(d, v->div_f32, NULL, v->div_f64, cji_l_fdiv);
-    case CJI_OP_REM: return alu_lane(d, cji_l_irem, k);
-    case CJI_OP_ABS:
-        return flt ? alu_float(d, v->abs_f32, NULL, v->abs_f64, cji_l_fabs)
-                   : alu_same(d, NULL, v->abs_32, NULL, cji_l_iabs, k);
-    case CJI_OP_NEG:
-        return flt ? alu_float(d, v->neg_f32, NULL, v->neg_f64, cji_l_fneg)
-                   : alu_same(d, NULL, v->neg_32, v->neg_64, cji_l_ineg, k);
-    case CJI_OP_MIN: return alu_minmax(d, false);
-    case CJI_OP_MAX: return alu_minmax(d, true);
-    case CJI_OP_MUL24: return alu_lane(d, cji_l_imul24, k);
-    case CJI_OP_MAD24: return alu_lane(d, cji_l_imad24, k);
-    case CJI_OP_SAD: return alu_lane(d, cji_l_isad, k);
-    case CJI_OP_POPC: return alu_lane(d, cji_l_popc, k);
-    case CJI_OP_CLZ: return alu_lane(d, cji_l_clz, k);
-    case CJI_OP_BFIND: return alu_lane(d, cji_l_bfind, k | (cji_dec_has(d, CJI_W_SHIFTAMT) ? CJI_KF_B : 0));
-    case CJI_OP_FNS: return alu_lane(d, cji_l_fns, k);
-    case CJI_OP_BREV: return alu_lane(d, cji_l_brev, k);
-    case CJI_OP_BFE: return alu_lane(d, cji_l_bfe, k);
-    case CJI_OP_BFI: return alu_bfi(d);
-    case CJI_OP_SZEXT: return alu_lane(d, cji_l_szext, k | (cji_dec_has(d, CJI_W_WRAP) ? CJI_KF_B : 0));
-    case CJI_OP_BMSK: return alu_lane(d, cji_l_bmsk, k | (cji_dec_has(d, CJI_W_WRAP) ? CJI_KF_B : 0));
-    case CJI_OP_DP4A: return alu_dot(d, cji_l_dp4a);
-    case CJI_OP_DP2A: return alu_dot(d, cji_l_dp2a);
-    case CJI_OP_TESTP: return alu_testp(d);
-    case CJI_OP_COPYSIGN: return alu_lane(d, cji_l_copysign, k);
-    case CJI_OP_RCP:
-        if (approx) return alu_approx(d, cji_l_rcp_approx, cji_l_rcp_approx64);
-        return alu_lane(d, cji_l_frcp, k);
-    case CJI_OP_SQRT:
-        if (approx) return alu_approx(d, cji_l_sqrt_approx, NULL);
-        return alu_float(d, v->sqrt_f32, NULL, v->sqrt_f64, cji_l_fsqrt);
-    case CJI_OP_RSQRT: return alu_approx(d, cji_l_rsqrt_approx, cji_l_rsqrt_approx64);
-    case CJI_OP_SIN: return alu_approx(d, cji_l_sin_approx, NULL);
-    case CJI_OP_COS: return alu_approx(d, cji_l_cos_approx, NULL);
-    case CJI_OP_LG2: return alu_approx(d, cji_l_lg2_approx, NULL);
-    case CJI_OP_EX2: return alu_approx(d, cji_l_ex2_approx, NULL);
-    case CJI_OP_TANH: return alu_approx(d, cji_l_tanh_approx, NULL);
-    case CJI_OP_AND: return alu_logic(d, CJI_PL_AND, v->and_32, v->and_64, cji_l_and);
-    case CJI_OP_OR: return alu_logic(d, CJI_PL_OR, v->or_32, v->or_64, cji_l_or);
-    case CJI_OP_XOR: return alu_logic(d, CJI_PL_XOR, v->xor_32, v->xor_64, cji_l_xor);
-    case CJI_OP_NOT: return alu_logic(d, CJI_PL_NOT, v->not_32, v->not_64, cji_l_not);
-    case CJI_OP_CNOT: return alu_lane(d, cji_l_cnot, k);
-    case CJI_OP_LOP3: return alu_lop3(d);
-    case CJI_OP_SHF: {
-        bool left = cji_dec_has(d, CJI_W_L), wrap = cji_dec_has(d, CJI_W_WRAP);
-        return alu_same(d, NULL,
-                        !wrap  ? NULL
-                        : left ? v->shf_l
-                               : v->shf_r,
-                        NULL, left ? cji_l_shfl : cji_l_shfr, k | (wrap ? CJI_KF_B : 0));
+    for (size_t i = 0; i < ALU_ROWS; i++) {
+        if (!alu_fits(d, &alu_rows[i])) continue;
+        if (alu_rows[i].shape != ALU_OWN) return alu_by_lanes(d, i);
+        if (alu_rows[i].own(d, alu_rows[i].k)) return true;
     }
-    case CJI_OP_SHL: return alu_shift(d, false);
-    case CJI_OP_SHR: return alu_shift(d, true);
-    case CJI_OP_PRMT: return alu_prmt(d);
-    case CJI_OP_MOV: return alu_mov(d);
-    case CJI_OP_SELP: return alu_selp(d);
-    default: return false;
-    }
+    return false;
 }

@@ -3,26 +3,24 @@
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
-static uint32_t cmp_relation(const cji_dec *d)
+static uint32_t cmp_relation(cji_dec *d)
 {
-    static const struct { uint16_t word; uint8_t x; } rel[] = {
+    static const cji_dec_choice relations[] = {
         { CJI_W_EQ, CJI_CMP_EQ },   { CJI_W_NE, CJI_CMP_NE },   { CJI_W_LT, CJI_CMP_LT },   { CJI_W_LE, CJI_CMP_LE },
         { CJI_W_GT, CJI_CMP_GT },   { CJI_W_GE, CJI_CMP_GE },   { CJI_W_LO, CJI_CMP_LT },   { CJI_W_LS, CJI_CMP_LE },
         { CJI_W_HI, CJI_CMP_GT },   { CJI_W_HS, CJI_CMP_GE },   { CJI_W_EQU, CJI_CMP_EQU }, { CJI_W_NEU, CJI_CMP_NEU },
         { CJI_W_LTU, CJI_CMP_LTU }, { CJI_W_LEU, CJI_CMP_LEU }, { CJI_W_GTU, CJI_CMP_GTU }, { CJI_W_GEU, CJI_CMP_GEU },
-        { CJI_W_NUM, CJI_CMP_NUM }, { CJI_W_NAN, CJI_CMP_NAN },
+        { CJI_W_NUM, CJI_CMP_NUM }, { CJI_W_NAN, CJI_CMP_NAN }, { 0, 0 }
     };
-    for (size_t i = 0; i < sizeof rel / sizeof *rel; i++)
-        if (cji_dec_has(d, rel[i].word)) return rel[i].x;
-    return CJI_CMP_EQ;
+    return cji_dec_choose(d, relations, CJI_CMP_EQ);
 }
 
-static uint32_t cmp_bool(const cji_dec *d)
+static uint32_t cmp_bool(cji_dec *d)
 {
-    return cji_dec_has(d, CJI_W_AND)   ? CJI_SETP_AND
-           : cji_dec_has(d, CJI_W_OR)  ? CJI_SETP_OR
-           : cji_dec_has(d, CJI_W_XOR) ? CJI_SETP_XOR
-                                       : 0;
+    static const cji_dec_choice bools[] = {
+        { CJI_W_AND, CJI_SETP_AND }, { CJI_W_OR, CJI_SETP_OR }, { CJI_W_XOR, CJI_SETP_XOR }, { 0, 0 }
+    };
+    return cji_dec_choose(d, bools, 0);
 }
 
 /* ORDER CJI_CMP_* */
@@ -43,7 +41,7 @@ static cji_handler cmp_handler(const cji_vec_table *v, const cji_dec_type *t, ui
     return t->bits != 64 ? NULL : t->cls == 's' ? s64[rel] : u64[rel];
 }
 
-static uint32_t cmp_k(const cji_dec *d, const cji_dec_type *t)
+static uint32_t cmp_k(cji_dec *d, const cji_dec_type *t)
 {
     return CJI_KF(t->bits, t->fmt, cmp_relation(d)) | (t->cls == 's' ? CJI_KF_SIGNED : 0) |
            (cji_dec_has(d, CJI_W_FTZ) ? CJI_KF_FTZ : 0);
@@ -69,7 +67,7 @@ static uint32_t cmp_sources(cji_dec *d, const cji_dec_type *t, cji_dec_place *a,
 
 static bool cmp_setp(cji_dec *d)
 {
-    const cji_dec_type *t = &d->type[0];
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
     uint32_t word = cji_dec_word(d, 0), n, flags;
     cji_dec_place a, b, c, p = { 0, 0 }, q = { 0, 0 };
     flags = cmp_sources(d, t, &a, &b, &c);
@@ -99,7 +97,7 @@ static bool cmp_setp(cji_dec *d)
 /* set.CmpOp.dtype.stype: all ones, 1.0, or a pair of such */
 static bool cmp_set(cji_dec *d)
 {
-    const cji_dec_type *to = &d->type[0], *t = &d->type[1];
+    const cji_dec_type *to = cji_dec_type_at(d, 0), *t = cji_dec_type_at(d, 1);
     cji_dec_place a, b, c, dst;
     uint32_t flags = cmp_sources(d, t, &a, &b, &c);
     dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(to->x2 ? 2u * to->bits : to->bits));
@@ -123,8 +121,8 @@ static bool cmp_set(cji_dec *d)
 
 static bool cmp_slct(cji_dec *d)
 {
-    unsigned bits = d->type[0].bits;
-    bool flt = d->type[0].cls == 'f', by_float = d->type[1].cls == 'f';
+    unsigned bits = cji_dec_type_at(d, 0)->bits;
+    bool flt = cji_dec_type_at(d, 0)->cls == 'f', by_float = cji_dec_type_at(d, 1)->cls == 'f';
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(bits)),
                   a = cji_dec_src(d, cji_dec_word(d, 1), bits, flt);
     cji_dec_place b = cji_dec_src(d, cji_dec_word(d, 2), bits, flt),

@@ -3,28 +3,42 @@
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
-static uint32_t cvt_round(const cji_dec *d)
+static uint32_t cvt_round(cji_dec *d)
 {
-    if (cji_dec_has(d, CJI_W_RNA)) return CJI_FP_RNA;
-    if (cji_dec_has(d, CJI_W_RZ) || cji_dec_has(d, CJI_W_RZI)) return CJI_FP_RZ;
-    if (cji_dec_has(d, CJI_W_RM) || cji_dec_has(d, CJI_W_RMI)) return CJI_FP_RM;
-    if (cji_dec_has(d, CJI_W_RP) || cji_dec_has(d, CJI_W_RPI)) return CJI_FP_RP;
-    return CJI_FP_RN;
+    static const cji_dec_choice rounds[] = {
+        { CJI_W_RN, CJI_FP_RN },  { CJI_W_RZ, CJI_FP_RZ },  { CJI_W_RM, CJI_FP_RM },  { CJI_W_RP, CJI_FP_RP },
+        { CJI_W_RNI, CJI_FP_RN }, { CJI_W_RZI, CJI_FP_RZ }, { CJI_W_RMI, CJI_FP_RM }, { CJI_W_RPI, CJI_FP_RP },
+        { CJI_W_RNA, CJI_FP_RNA }, { 0, 0 }
+    };
+    return cji_dec_choose(d, rounds, CJI_FP_RN);
 }
 
-static bool cvt_integral(const cji_dec *d)
+static bool cvt_integral(cji_dec *d)
 {
-    return cji_dec_has(d, CJI_W_RNI) || cji_dec_has(d, CJI_W_RZI) || cji_dec_has(d, CJI_W_RMI) ||
-           cji_dec_has(d, CJI_W_RPI);
+    static const cji_dec_choice integral[] = {
+        { CJI_W_RNI, 1 }, { CJI_W_RZI, 1 }, { CJI_W_RMI, 1 }, { CJI_W_RPI, 1 }, { 0, 0 }
+    };
+    return cji_dec_choose(d, integral, 0);
+}
+
+/* Rounding and modifiers of conversions from or to floating point. */
+static uint32_t cvt_modifiers(cji_dec *d, bool to_int)
+{
+    uint32_t k = cvt_round(d);
+    if (cji_dec_has(d, CJI_W_FTZ)) k |= CJI_KF_FTZ;
+    if (cji_dec_has(d, CJI_W_SAT)) k |= CJI_KF_SAT;    /* to integers saturates always */
+    if (!to_int && cji_dec_has(d, CJI_W_RELU)) k |= CJI_KF_RELU;
+    if (!to_int && cji_dec_has(d, CJI_W_SATFINITE)) k |= CJI_KF_B;
+    return k;
 }
 
 /* The plain forms that have handlers of their own. */
-static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const cji_dec_type *from, uint32_t rnd)
+static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const cji_dec_type *from, uint32_t k)
 {
     const cji_vec_table *v = d->vec;
     bool s = from->cls == 's', fi = from->cls != 'f', ti = to->cls != 'f';
-    if (cji_dec_has(d, CJI_W_SAT) || cji_dec_has(d, CJI_W_FTZ) || cji_dec_has(d, CJI_W_RELU) || to->x2 || from->x2)
-        return NULL;
+    uint32_t rnd = k & CJI_KF_RND;
+    if (k & (CJI_KF_SAT | CJI_KF_FTZ | CJI_KF_RELU | CJI_KF_B) || to->x2 || from->x2) return NULL;
     if (ti && fi) {
         if (to->bits == 32 && from->bits == 64) return v->cvt_u32_u64;
         if (to->bits == 64 && from->bits == 32) return s ? v->cvt_s64_s32 : v->cvt_u64_u32;
@@ -47,16 +61,12 @@ static uint32_t cvt_log2(unsigned bits) { return bits == 8 ? 0 : bits == 16 ? 1 
 bool cji_dec_cvt(cji_dec *d)
 {
     if (d->e->isa.op != CJI_OP_CVT) return false;
-    const cji_dec_type *to = &d->type[0], *from = &d->type[1];
+    const cji_dec_type *to = cji_dec_type_at(d, 0), *from = cji_dec_type_at(d, 1);
     if (d->ntype != 2 || to->bits > 64 || from->bits > 64) return false;
-    uint32_t rnd = cvt_round(d), k = rnd;
     bool fi = from->cls != 'f', ti = to->cls != 'f', both = to->x2 && from->x2, pack = to->x2 && !from->x2;
     cji_lane_fn lane;
     if (d->n != (pack ? 3u : 2u) || (from->x2 && !both)) return false;
-    if (cji_dec_has(d, CJI_W_FTZ)) k |= CJI_KF_FTZ;
-    if (cji_dec_has(d, CJI_W_SAT)) k |= CJI_KF_SAT;
-    if (cji_dec_has(d, CJI_W_RELU)) k |= CJI_KF_RELU;
-    if (cji_dec_has(d, CJI_W_SATFINITE)) k |= CJI_KF_B;
+    uint32_t k = !ti || !fi ? cvt_modifiers(d, ti) : cji_dec_has(d, CJI_W_SAT) ? CJI_KF_SAT : 0;
     if (pack) {
         k |= CJI_KF(to->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_pack;
@@ -64,7 +74,7 @@ bool cji_dec_cvt(cji_dec *d)
         k |= CJI_KF(from->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_unpack;
     } else if (ti && fi) {
-        k = (k & CJI_KF_SAT) | CJI_KF(to->bits, 0, cvt_log2(from->bits) | (from->cls == 's' ? 4 : 0)) |
+        k |= CJI_KF(to->bits, 0, cvt_log2(from->bits) | (from->cls == 's' ? 4 : 0)) |
             (to->cls == 's' ? CJI_KF_SIGNED : 0);
         lane = cji_l_cvt_int;
     } else if (ti) {
@@ -80,7 +90,7 @@ bool cji_dec_cvt(cji_dec *d)
         k |= CJI_KF(to->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_float;
     }
-    cji_handler vec = to->x2 || k & CJI_KF_B ? NULL : cvt_handler(d, to, from, rnd);
+    cji_handler vec = cvt_handler(d, to, from, k);
     unsigned tw = cji_dec_width(to->x2 ? 2u * to->bits : to->bits), fbits = from->x2 ? 2u * from->bits : from->bits,
              fw = cji_dec_width(fbits);
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), tw), a = cji_dec_src(d, cji_dec_word(d, 1), fbits, !fi),

@@ -24,6 +24,7 @@ static void flow_place(cji_dec *d, uint32_t word, uint32_t out[2])
 static bool flow_call(cji_dec *d)
 {
     uint32_t args = 0, results = 0, callee = 0, nargs = 0, nres = 0;
+    cji_dec_has(d, CJI_W_UNI);
     const uint32_t *arg = NULL, *res = NULL;
     for (uint32_t i = 0; i < d->n; i++) {
         uint32_t word = cji_dec_word(d, i), kind = cji_word_kind(word);
@@ -62,10 +63,14 @@ static bool flow_call(cji_dec *d)
 static bool flow_barrier(cji_dec *d, bool aligned)
 {
     cji_dec_place a, b = { 0, 0 }, c = { 0, 0 }, dst = { 0, 0 };
-    uint32_t i = 0, k = CJI_BAR_SYNC;
-    if (cji_dec_has(d, CJI_W_ARRIVE)) k = CJI_BAR_ARRIVE;
+    static const cji_dec_choice kinds[] = {
+        { CJI_W_SYNC, CJI_BAR_SYNC }, { CJI_W_ARRIVE, CJI_BAR_ARRIVE }, { CJI_W_POPC, CJI_BAR_POPC },
+        { CJI_W_AND, CJI_BAR_AND },   { CJI_W_OR, CJI_BAR_OR },         { 0, 0 }
+    };
+    uint32_t i = 0, k = cji_dec_choose(d, kinds, CJI_BAR_SYNC);
+    cji_dec_has(d, CJI_W_CTA);          /* the block is the only scope */
     if (cji_dec_has(d, CJI_W_RED)) {
-        k = cji_dec_has(d, CJI_W_POPC) ? CJI_BAR_POPC : cji_dec_has(d, CJI_W_AND) ? CJI_BAR_AND : CJI_BAR_OR;
+        cji_dec_type_at(d, 0);
         dst = cji_dec_dst(d, cji_dec_word(d, i++), k == CJI_BAR_POPC ? CJI_W32 : CJI_WP);
     }
     uint32_t last = k >= CJI_BAR_POPC ? d->n - 1 : d->n;
@@ -73,7 +78,7 @@ static bool flow_barrier(cji_dec *d, bool aligned)
     if (i < last) b = cji_dec_src(d, cji_dec_word(d, i), 32, false);
     if (last < d->n) c = cji_dec_src(d, cji_dec_word(d, last), 1, false);
     cji_rec *r = cji_dec_emit(d, cji_h_barrier);
-    r->k = k | (aligned || cji_dec_has(d, CJI_W_ALIGNED) ? CJI_BAR_ALIGNED : 0);
+    r->k = k | (cji_dec_has(d, CJI_W_ALIGNED) || aligned ? CJI_BAR_ALIGNED : 0);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
     cji_dec_put_b(r, b);
@@ -81,16 +86,40 @@ static bool flow_barrier(cji_dec *d, bool aligned)
     return true;
 }
 
+/* Every fence is a full one, between all threads. */
+static bool flow_fence(cji_dec *d)
+{
+    static const uint16_t kinds[] = {
+        CJI_W_SC, CJI_W_ACQ_REL, CJI_W_ACQUIRE, CJI_W_RELEASE, CJI_W_CTA, CJI_W_CLUSTER, CJI_W_GPU, CJI_W_GL, CJI_W_SYS,
+        CJI_W_PROXY, CJI_W_ALIAS, CJI_W_ASYNC, CJI_W_GLOBAL, CJI_W_SHARED__CTA, CJI_W_SHARED__CLUSTER,
+        CJI_W_MBARRIER_INIT, 0
+    };
+    cji_dec_hints(d, kinds);
+    cji_dec_emit(d, cji_h_fence);
+    return true;
+}
+
+static bool flow_one(cji_dec *d, cji_handler fn)
+{
+    cji_dec_emit(d, fn);
+    return true;
+}
+
 bool cji_dec_flow(cji_dec *d)
 {
+    /* events nobody counts; grids that run one after the other */
+    static const uint16_t nothing[] = { CJI_W_MASK, CJI_W_WAIT, CJI_W_LAUNCH_DEPENDENTS, 0 };
     switch (d->e->isa.op) {
     case CJI_OP_CALL: return flow_call(d);
-    case CJI_OP_RET: cji_dec_emit(d, cji_h_ret); return true;
-    case CJI_OP_EXIT: cji_dec_emit(d, cji_h_exit); return true;
-    case CJI_OP_TRAP: case CJI_OP_BRKPT: cji_dec_emit(d, cji_h_trap); return true;
-    case CJI_OP_NANOSLEEP: cji_dec_emit(d, cji_h_nanosleep); return true;
-    case CJI_OP_PMEVENT: case CJI_OP_GRIDDEPCONTROL: return true;
-    case CJI_OP_MEMBAR: case CJI_OP_FENCE: cji_dec_emit(d, cji_h_fence); return true;
+    case CJI_OP_RET: cji_dec_has(d, CJI_W_UNI); return flow_one(d, cji_h_ret);
+    case CJI_OP_EXIT: return flow_one(d, cji_h_exit);
+    case CJI_OP_TRAP:
+    case CJI_OP_BRKPT: return flow_one(d, cji_h_trap);
+    case CJI_OP_NANOSLEEP: cji_dec_type_at(d, 0); return flow_one(d, cji_h_nanosleep);
+    case CJI_OP_PMEVENT:
+    case CJI_OP_GRIDDEPCONTROL: cji_dec_hints(d, nothing); return true;
+    case CJI_OP_MEMBAR:
+    case CJI_OP_FENCE: return flow_fence(d);
     case CJI_OP_BAR: return flow_barrier(d, true);
     case CJI_OP_BARRIER: return flow_barrier(d, false);
     default: return false;
@@ -133,41 +162,71 @@ static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_
     return true;
 }
 
+static bool flow_shfl(cji_dec *d)
+{
+    static const cji_dec_choice kinds[] = {
+        { CJI_W_UP, CJI_SY_UP }, { CJI_W_DOWN, CJI_SY_DOWN }, { CJI_W_BFLY, CJI_SY_BFLY },
+        { CJI_W_IDX, CJI_SY_IDX }, { 0, 0 }
+    };
+    cji_dec_type_at(d, 0);
+    return flow_sync(d, cji_dec_choose(d, kinds, CJI_SY_IDX), CJI_W32, CJI_W32, false, 3, cji_dec_has(d, CJI_W_SYNC));
+}
+
+static bool flow_vote(cji_dec *d)
+{
+    static const cji_dec_choice kinds[] = {
+        { CJI_W_ALL, CJI_SY_ALL }, { CJI_W_ANY, CJI_SY_ANY }, { CJI_W_UNI, CJI_SY_UNI },
+        { CJI_W_BALLOT, CJI_SY_BALLOT }, { 0, 0 }
+    };
+    uint32_t k = cji_dec_choose(d, kinds, CJI_SY_ALL);
+    cji_dec_type_at(d, 0);
+    return flow_sync(d, k, k == CJI_SY_BALLOT ? CJI_W32 : CJI_WP, CJI_WP, false, 1, cji_dec_has(d, CJI_W_SYNC));
+}
+
+static bool flow_match(cji_dec *d)
+{
+    static const cji_dec_choice kinds[] = {
+        { CJI_W_ANY, CJI_SY_MATCH_ANY }, { CJI_W_ALL, CJI_SY_MATCH_ALL }, { 0, 0 }
+    };
+    unsigned w = cji_dec_width(cji_dec_type_at(d, 0)->bits);
+    cji_dec_has(d, CJI_W_SYNC);
+    return flow_sync(d, cji_dec_choose(d, kinds, CJI_SY_MATCH_ALL), CJI_W32, w, false, 1, true);
+}
+
+static bool flow_redux(cji_dec *d)
+{
+    static const cji_dec_choice ints[] = {
+        { CJI_W_ADD, CJI_SY_ADD }, { CJI_W_MIN, CJI_SY_MIN }, { CJI_W_MAX, CJI_SY_MAX }, { CJI_W_AND, CJI_SY_AND },
+        { CJI_W_OR, CJI_SY_OR },   { CJI_W_XOR, CJI_SY_XOR }, { 0, 0 }
+    };
+    static const cji_dec_choice floats[] = { { CJI_W_MIN, CJI_SY_FMIN }, { CJI_W_MAX, CJI_SY_FMAX }, { 0, 0 } };
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
+    bool flt = t->cls == 'f';
+    uint32_t k = cji_dec_choose(d, flt ? floats : ints, UINT32_MAX);
+    if (k == UINT32_MAX) return cji_dec_refuse(d), true;
+    if (t->cls == 's') k |= CJI_SY_SIGNED;
+    if (flt && cji_dec_has(d, CJI_W_ABS)) k |= CJI_SY_ABS;
+    if (flt && cji_dec_has(d, CJI_W_NAN_)) k |= CJI_SY_NAN;
+    cji_dec_has(d, CJI_W_SYNC);
+    return flow_sync(d, k, CJI_W32, CJI_W32, flt, 1, true);
+}
+
 bool cji_dec_warp(cji_dec *d)
 {
-    bool sync = cji_dec_has(d, CJI_W_SYNC);
-    unsigned w = d->ntype ? cji_dec_width(d->type[d->ntype - 1].bits) : CJI_W32;
-    uint32_t k;
     switch (d->e->isa.op) {
-    case CJI_OP_SHFL:
-        k = cji_dec_has(d, CJI_W_UP)     ? CJI_SY_UP
-            : cji_dec_has(d, CJI_W_DOWN) ? CJI_SY_DOWN
-            : cji_dec_has(d, CJI_W_BFLY) ? CJI_SY_BFLY
-                                         : CJI_SY_IDX;
-        return flow_sync(d, k, CJI_W32, CJI_W32, false, 3, sync);
-    case CJI_OP_VOTE:
-        if (cji_dec_has(d, CJI_W_BALLOT)) return flow_sync(d, CJI_SY_BALLOT, CJI_W32, CJI_WP, false, 1, sync);
-        k = cji_dec_has(d, CJI_W_ALL) ? CJI_SY_ALL : cji_dec_has(d, CJI_W_ANY) ? CJI_SY_ANY : CJI_SY_UNI;
-        return flow_sync(d, k, CJI_WP, CJI_WP, false, 1, sync);
-    case CJI_OP_MATCH:
-        return flow_sync(d, cji_dec_has(d, CJI_W_ANY) ? CJI_SY_MATCH_ANY : CJI_SY_MATCH_ALL, CJI_W32, w, false, 1,
-                         true);
-    case CJI_OP_REDUX: {
-        bool flt = d->type[0].cls == 'f';
-        k = cji_dec_has(d, CJI_W_ADD)   ? CJI_SY_ADD
-            : cji_dec_has(d, CJI_W_MIN) ? (flt ? CJI_SY_FMIN : CJI_SY_MIN)
-            : cji_dec_has(d, CJI_W_MAX) ? (flt ? CJI_SY_FMAX : CJI_SY_MAX)
-            : cji_dec_has(d, CJI_W_AND) ? CJI_SY_AND
-            : cji_dec_has(d, CJI_W_OR)  ? CJI_SY_OR
-                                        : CJI_SY_XOR;
-        if (d->type[0].cls == 's') k |= CJI_SY_SIGNED;
-        if (cji_dec_has(d, CJI_W_ABS)) k |= CJI_SY_ABS;
-        if (cji_dec_has(d, CJI_W_NAN_)) k |= CJI_SY_NAN;
-        return flow_sync(d, k, CJI_W32, CJI_W32, flt, 1, true);
-    }
-    case CJI_OP_ELECT_SYNC: return flow_sync(d, CJI_SY_ELECT, CJI_W32, CJI_WNONE, false, 0, true);
-    case CJI_OP_ACTIVEMASK: return flow_sync(d, CJI_SY_ACTIVE, CJI_W32, CJI_WNONE, false, 0, false);
-    case CJI_OP_BAR_WARP_SYNC: return flow_sync(d, CJI_SY_BARRIER, CJI_WNONE, CJI_WNONE, false, 0, true);
+    case CJI_OP_SHFL: return flow_shfl(d);
+    case CJI_OP_VOTE: return flow_vote(d);
+    case CJI_OP_MATCH: return flow_match(d);
+    case CJI_OP_REDUX: return flow_redux(d);
+    case CJI_OP_ELECT_SYNC:
+        cji_dec_op_words(d, 2);
+        return flow_sync(d, CJI_SY_ELECT, CJI_W32, CJI_WNONE, false, 0, true);
+    case CJI_OP_ACTIVEMASK:
+        cji_dec_type_at(d, 0);
+        return flow_sync(d, CJI_SY_ACTIVE, CJI_W32, CJI_WNONE, false, 0, false);
+    case CJI_OP_BAR_WARP_SYNC:
+        cji_dec_op_words(d, 3);
+        return flow_sync(d, CJI_SY_BARRIER, CJI_WNONE, CJI_WNONE, false, 0, true);
     default: return false;
     }
 }

@@ -5,7 +5,7 @@
 #include "sim/exec/ops_mem.h"
 
 /* The state space that the spelling names; CJI_SP_GENERIC when none. */
-static unsigned dmem_space(const cji_dec *d)
+static unsigned dmem_space(cji_dec *d)
 {
     if (cji_dec_has(d, CJI_W_GLOBAL) || cji_dec_has(d, CJI_W_CONST)) return CJI_SP_GLOBAL;
     if (cji_dec_has(d, CJI_W_SHARED) || cji_dec_has(d, CJI_W_SHARED__CTA) || cji_dec_has(d, CJI_W_SHARED__CLUSTER))
@@ -87,9 +87,9 @@ void cji_dec_put_address(cji_rec *r, const cji_dec_mem_operand *o)
 /* A value operand: one place, or a vector's in ext.  *n: elements. */
 static cji_dec_place dmem_values(cji_dec *d, uint32_t word, bool store, uint32_t *n, uint32_t *ext)
 {
-    const cji_dec_type *t = &d->type[d->ntype - 1];
+    const cji_dec_type *t = cji_dec_type_last(d);
     unsigned bits = t->x2 ? 2u * t->bits : t->bits, w = cji_dec_width(bits);
-    cji_dec_place one[16], none = { 0, 0 };
+    cji_dec_place one[16] = { { 0, 0 } }, none = { 0, 0 };
     *n = 1;
     *ext = 0;
     if (cji_word_kind(word) != CJI_K_VEC)
@@ -108,24 +108,43 @@ static cji_dec_place dmem_values(cji_dec *d, uint32_t word, bool store, uint32_t
     return one[0];
 }
 
-static uint8_t dmem_order(const cji_dec *d)
+/* Where the caches keep the bytes, and who must see them: every access goes to the one memory, in order of the scope
+ * that is the widest. */
+static const uint16_t dmem_hints[] = {
+    CJI_W_WEAK, CJI_W_NC, CJI_W_CA, CJI_W_CG, CJI_W_CS, CJI_W_LU, CJI_W_WB,
+    CJI_W_CTA, CJI_W_CLUSTER, CJI_W_GPU, CJI_W_SYS,
+    CJI_W_L1__EVICT_FIRST, CJI_W_L1__EVICT_LAST, CJI_W_L1__EVICT_NORMAL, CJI_W_L1__EVICT_UNCHANGED,
+    CJI_W_L1__NO_ALLOCATE, CJI_W_L2__EVICT_FIRST, CJI_W_L2__EVICT_LAST, CJI_W_L2__EVICT_NORMAL,
+    CJI_W_L2__EVICT_UNCHANGED, CJI_W_L2__CACHE_HINT, CJI_W_L2__64B, CJI_W_L2__128B, CJI_W_L2__256B, 0
+};
+
+static uint8_t dmem_order(cji_dec *d)
 {
+    static const uint16_t indivisible[] = { CJI_W_VOLATILE, CJI_W_RELAXED, CJI_W_MMIO, CJI_W_CV, CJI_W_WT };
     uint8_t f = 0;
-    if (cji_dec_has(d, CJI_W_VOLATILE) || cji_dec_has(d, CJI_W_RELAXED) || cji_dec_has(d, CJI_W_MMIO) ||
-        cji_dec_has(d, CJI_W_CV) || cji_dec_has(d, CJI_W_WT))
-        f = CJI_MF_VOLATILE;
+    for (size_t i = 0; i < sizeof indivisible / sizeof *indivisible; i++)
+        if (cji_dec_has(d, indivisible[i])) f = CJI_MF_VOLATILE;
     if (cji_dec_has(d, CJI_W_ACQUIRE) || cji_dec_has(d, CJI_W_RELEASE)) f = CJI_MF_VOLATILE | CJI_MF_ORDER;
     return f;
 }
 
+/* .v2, .v4, .v8: the operand has as many elements. */
+static void dmem_vector(cji_dec *d)
+{
+    static const uint16_t counts[] = { CJI_W_V2, CJI_W_V4, CJI_W_V8, 0 };
+    cji_dec_hints(d, counts);
+}
+
 static bool dmem_access(cji_dec *d, bool store)
 {
-    const cji_dec_type *t = &d->type[d->ntype - 1];
+    const cji_dec_type *t = cji_dec_type_last(d);
     cji_dec_mem_operand o;
     uint32_t n, ext;
-    if (!d->ntype || t->bits > 64) return cji_dec_refuse(d), true;
+    cji_dec_hints(d, dmem_hints);
+    if (!t->bits || t->bits > 64) return cji_dec_refuse(d), true;
     if (!cji_dec_address(d, cji_dec_word(d, store ? 0 : 1), dmem_space(d), &o)) return true;
     cji_dec_place v = dmem_values(d, cji_dec_word(d, store ? 1 : 0), store, &n, &ext);
+    if (n > 1) dmem_vector(d);
     unsigned size = (t->x2 ? 2u * t->bits : t->bits) / 8;
     bool param = o.param;
     if (o.param) {
@@ -154,17 +173,19 @@ static bool dmem_access(cji_dec *d, bool store)
 
 static bool dmem_atomic(cji_dec *d, bool result)
 {
-    static const struct {
-        uint16_t word;
-        uint8_t op;
-    } ops[] = { { CJI_W_ADD, CJI_AT_ADD }, { CJI_W_AND, CJI_AT_AND },   { CJI_W_OR, CJI_AT_OR },
-                { CJI_W_XOR, CJI_AT_XOR }, { CJI_W_EXCH, CJI_AT_EXCH }, { CJI_W_CAS, CJI_AT_CAS },
-                { CJI_W_MIN, CJI_AT_MIN }, { CJI_W_MAX, CJI_AT_MAX },   { CJI_W_INC, CJI_AT_INC },
-                { CJI_W_DEC, CJI_AT_DEC } };
-    const cji_dec_type *t = &d->type[d->ntype - 1];
-    uint32_t i = 0, op = UINT32_MAX, n = 1, ext = 0;
-    for (size_t j = 0; j < sizeof ops / sizeof *ops; j++)
-        if (cji_dec_has(d, ops[j].word)) op = ops[j].op;
+    static const cji_dec_choice ops[] = {
+        { CJI_W_ADD, CJI_AT_ADD },   { CJI_W_AND, CJI_AT_AND }, { CJI_W_OR, CJI_AT_OR },   { CJI_W_XOR, CJI_AT_XOR },
+        { CJI_W_EXCH, CJI_AT_EXCH }, { CJI_W_CAS, CJI_AT_CAS }, { CJI_W_MIN, CJI_AT_MIN }, { CJI_W_MAX, CJI_AT_MAX },
+        { CJI_W_INC, CJI_AT_INC },   { CJI_W_DEC, CJI_AT_DEC }, { 0, 0 }
+    };
+    /* every atomic operation is sequentially consistent, and none of f16 flushes */
+    static const uint16_t orders[] = {
+        CJI_W_RELAXED, CJI_W_ACQUIRE, CJI_W_RELEASE, CJI_W_ACQ_REL, CJI_W_NOFTZ, 0
+    };
+    const cji_dec_type *t = cji_dec_type_last(d);
+    uint32_t i = 0, op = cji_dec_choose(d, ops, UINT32_MAX), n = 1, ext = 0;
+    cji_dec_hints(d, dmem_hints);
+    cji_dec_hints(d, orders);
     if (op == UINT32_MAX || t->bits > 64) return cji_dec_refuse(d), true;
     uint32_t dst_word = result ? cji_dec_word(d, i++) : 0;
     cji_dec_mem_operand o;
@@ -178,6 +199,7 @@ static bool dmem_atomic(cji_dec *d, bool result)
                        *to = result ? cji_fn_words(d->f, dst_word, &dn) : NULL;
         cji_dec_place from[8], into[8];
         if (n > 8) return cji_dec_refuse(d), true;
+        dmem_vector(d);
         for (uint32_t j = 0; j < n; j++) {
             from[j] = cji_dec_src(d, part[j], bits, t->cls == 'f');
             into[j] = to && j < dn && cji_word_kind(to[j]) != CJI_K_SINK ? cji_dec_dst(d, to[j], cji_dec_width(bits))
@@ -224,7 +246,7 @@ static bool dmem_cvta(cji_dec *d)
                       : space == CJI_SP_LOCAL ? CJI_EXEC_LOCAL_WINDOW
                       : space == CJI_SP_PARAM ? CJI_EXEC_PARAM_WINDOW
                                               : 0;
-    if (d->type[d->ntype - 1].bits != 64)
+    if (cji_dec_type_last(d)->bits != 64)
         return cji_dec_fail(d, "converts a 32-bit address: the CPU device has 64-bit addresses"), true;
     if (space == CJI_SP_PARAM && !d->fn->kernel) window = CJI_EXEC_LOCAL_WINDOW;
     if (cji_dec_has(d, CJI_W_TO)) window = 0 - window;
@@ -249,6 +271,32 @@ static bool dmem_isspacep(cji_dec *d)
     return true;
 }
 
+/* A cache policy is a number that no access reads. */
+static bool dmem_policy(cji_dec *d)
+{
+    static const uint16_t parts[] = { CJI_W_GLOBAL, CJI_W_L2, 0 };
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_W64), zero = cji_dec_const(d, CJI_W64, 0, CJI_CON_PLAIN);
+    cji_dec_op_words(d, 2);
+    cji_dec_hints(d, dmem_hints);
+    cji_dec_hints(d, parts);
+    cji_dec_type_at(d, 0);
+    cji_rec *r = cji_dec_emit(d, cji_h_lane);
+    cji_dec_put_d(r, dst);
+    cji_dec_put_a(r, zero);
+    r->lane = cji_l_mov;
+    return true;
+}
+
+/* Prefetches and the like move bytes between caches: nothing to do. */
+static bool dmem_prefetch(cji_dec *d)
+{
+    static const uint16_t parts[] = { CJI_W_GLOBAL, CJI_W_LOCAL, CJI_W_L1, CJI_W_L2, 0 };
+    cji_dec_hints(d, dmem_hints);
+    cji_dec_hints(d, parts);
+    cji_dec_emit(d, cji_h_prefetch);
+    return true;
+}
+
 bool cji_dec_mem(cji_dec *d)
 {
     switch (d->e->isa.op) {
@@ -260,19 +308,11 @@ bool cji_dec_mem(cji_dec *d)
     case CJI_OP_ISSPACEP: return dmem_isspacep(d);
     case CJI_OP_CREATEPOLICY_FRACTIONAL:
     case CJI_OP_CREATEPOLICY_RANGE:
-    case CJI_OP_CREATEPOLICY_CVT: { /* a cache policy is a number that nothing here looks at */
-        cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_W64),
-                      zero = cji_dec_const(d, CJI_W64, 0, CJI_CON_PLAIN);
-        cji_rec *r = cji_dec_emit(d, cji_h_lane);
-        cji_dec_put_d(r, dst);
-        cji_dec_put_a(r, zero);
-        r->lane = cji_l_mov;
-        return true;
-    }
+    case CJI_OP_CREATEPOLICY_CVT: return dmem_policy(d);
     case CJI_OP_APPLYPRIORITY:
     case CJI_OP_DISCARD:
     case CJI_OP_PREFETCH:
-    case CJI_OP_PREFETCHU: cji_dec_emit(d, cji_h_prefetch); return true;
+    case CJI_OP_PREFETCHU: return dmem_prefetch(d);
     default: return false;
     }
 }

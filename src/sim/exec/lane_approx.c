@@ -67,5 +67,13 @@ static double la_in64(uint64_t a)
 {
     return cji_f64_of(a & UINT64_C(0x7ff0000000000000) ? a & UINT64_C(0xffffffff00000000) : a & UINT64_C(1) << 63);
 }
+/* Without .ftz: all bits, subnormals too. */
+LA(rsqrt64)
+{
+    LA_UNUSED;
+    uint64_t one = UINT64_C(0x3ff0000000000000);
+    return cji_fp_div(CJI_FP_F64, one, cji_fp_sqrt(CJI_FP_F64, a, CJI_FP_RN), CJI_FP_RN);
+}
+
 LA(rcp_approx64) { LA_UNUSED; return la_high(1.0 / la_in64(a)); }
 LA(rsqrt_approx64) { LA_UNUSED; return la_high(1.0 / sqrt(la_in64(a))); }

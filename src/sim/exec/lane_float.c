@@ -80,7 +80,7 @@ static uint64_t lf_minmax(uint64_t a, uint64_t b, uint32_t k, bool max)
     a = lf_in(a, k);
     b = lf_in(b, k);
     uint64_t sign = (a ^ b) & lf_sign(f);
-    if (k & CJI_KF_XORSIGN) {
+    if (k & (CJI_KF_XORSIGN | CJI_KF_ABS)) {
         a = lf_mag(f, a);
         b = lf_mag(f, b);
     }

@@ -10,7 +10,6 @@ libcujit_simcore_la_SOURCES += \
 	%D%/decode_cvt.c \
 	%D%/decode_flow.c \
 	%D%/decode_mem.c \
-	%D%/decode_words.c \
 	%D%/exec.h \
 	%D%/flow.c \
 	%D%/flow.h \
@@ -22,6 +21,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/lane_float.c \
 	%D%/lane_int.c \
 	%D%/lane_ops.h \
+	%D%/ops.def \
 	%D%/ops_async.c \
 	%D%/ops_async.h \
 	%D%/ops_flow.c \
