@@ -32,4 +32,4 @@ examples_reduce_LDADD = $(libcujit)
 examples_saxpy_LDADD = $(libcujit) -lm
 examples_trace_LDADD = $(libcujit)
 
-EXTRA_DIST += %D%/data/README.md %D%/data/make-places.sh %D%/data/places.csv %D%/demo.sh
+EXTRA_DIST += %D%/demo.sh

@@ -1,10 +1,25 @@
 # The libraries that are installed: libcujit (shared and static), the CPU device (a module in pkglibdir; static in libdir)
 # and the shim by which other people's driver-API programs find the CPU device.
 
-EXTRA_DIST += %D%/libcujit.map %D%/cujit.pc.in %D%/sim/libcujit-sim.map
+EXTRA_DIST += %D%/libcujit.map %D%/sim/libcujit-sim.map
 cujitinclude_HEADERS += include/cujit/cujit.h
+
+# -- For those who build with it: pkg-config and CMake -----------------------------------------------------------------
+
+EXTRA_DIST += %D%/cujit.pc.in %D%/cujit-sim.pc.in %D%/cujit-config.cmake.in %D%/cujit-config-version.cmake.in
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = cujit.pc
+if WITH_STATIC
+pkgconfig_DATA += cujit-sim.pc
+endif
+cmakedir = $(libdir)/cmake/cujit
+cmake_DATA = cujit-config.cmake cujit-config-version.cmake
+$(cmake_DATA): %.cmake: %D%/%.cmake.in Makefile
+	$(AM_V_GEN)$(SED) -e 's,@libdir[@],$(libdir),' -e 's,@includedir[@],$(includedir),' \
+	  -e 's,@PACKAGE_VERSION[@],$(PACKAGE_VERSION),' $(top_srcdir)/%D%/$@.in >$@
+CLEANFILES += $(cmake_DATA)
+
+# -- The library ---------------------------------------------------------------------------------------------------------
 
 lib_LTLIBRARIES += libcujit.la
 libcujit_la_SOURCES =
@@ -48,9 +63,8 @@ install-exec-hook: install-shim
 install-shim: $(shim) install-pkglibLTLIBRARIES
 	$(MKDIR_P) '$(DESTDIR)$(shimdir)'
 	$(INSTALL_PROGRAM) $(shim) '$(DESTDIR)$(shimdir)/libcuda.so.1'
-uninstall-hook:
+uninstall-local:
 	rm -f '$(DESTDIR)$(shimdir)/libcuda.so.1'
-	-rmdir '$(DESTDIR)$(shimdir)' 2>/dev/null
 CLEANFILES += $(shim)
 endif
 

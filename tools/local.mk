@@ -12,7 +12,6 @@ tools_cujit_LDFLAGS = -pthread
 environment-doc: cujit
 	./cujit env --markdown >environment.md.new && mv environment.md.new $(top_srcdir)/docs/environment.md
 .PHONY: environment-doc
-EXTRA_DIST += docs/environment.md
 
 # The command in the build tree. It is not linked here, since libtool would put a file of its name where libcujit looks for the CPU device.
 noinst_DATA += cujit

@@ -41,7 +41,8 @@ typedef struct cj_event cj_event; /* stream.h */
  *   NULL     $CUJIT_DRIVER, else "auto"
  * Never NULL; owned by the caller, free with cj_driver_close.
  * Errors: CJ_EINVAL for another `which`; CJ_ENODRIVER where there is no library, or it lacks a function, is the toolkit's stub, or does not match the
- * kernel's driver; CJ_EDRIVER where it does not start; CJ_EFORKED in a child of fork() whose parent used that driver. */
+ * kernel's driver; CJ_EDRIVER where it does not start; CJ_EFORKED in a child of fork() whose parent used that driver;
+ * CJ_ENOTSUP where the program is linked with -static. */
 CJ_API cj_driver *cj_driver_open(const char *which);
 
 /* Finds an entry point by the name of the symbol that libcuda.so.1 exports ("cuMemAlloc_v2"); NULL where there is none.  dlsym is one. */

@@ -340,6 +340,13 @@ cj_driver *cj_driver_open(const char *which)
     if (!which) which = wanted ? wanted : "auto";
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) return drv;
+    if (cji_static_program()) {
+        cji_fail(drv, CJ_ENOTSUP, "cj_driver_open",
+                 "a program that is linked with -static cannot load a driver: link without -static (libcujit.a may stay), or hand the CPU device "
+                 "of libcujit-sim.a to cj_driver_open_resolver");
+        cji_obj_set_failed(drv);
+        return drv;
+    }
     enum found found = FOUND_BROKEN;
     cji_opened_lock();
     if (strcmp(which, "auto") == 0) found = try_auto(&drv);

@@ -50,6 +50,12 @@ stage make         make -j"$jobs"
 stage check        make -j"$jobs" check
 stage install      make install
 stage installcheck make installcheck
+stage uninstall    make uninstall
+if [ -n "$(find "$top/inst" ! -path "$top/inst")" ]; then
+    echo 'check-bare: make uninstall leaves'
+    find "$top/inst"
+    exit 1
+fi
 for tool in autoconf automake libtool perl valgrind pkg-config python3; do
     if [ -e "$top/bin/$tool" ]; then echo "check-bare: $tool is in the bare PATH"; exit 1; fi
 done

@@ -9,7 +9,7 @@ sim_tests += %D%/readme_figures
 sh_tests += %D%/documents.sh %D%/transcripts.sh
 
 EXTRA_DIST += %D%/sh_tap.sh %D%/bare.sh %D%/format.sh %D%/installed.sh %D%/headers.sh \
-	%D%/every_call.sh %D%/every_macro.c %D%/hello_c99.c %D%/hello_cxx.cc %D%/static_user.c
+	%D%/every_call.sh %D%/cmake/CMakeLists.txt %D%/every_macro.c %D%/hello_c99.c %D%/hello_cxx.cc %D%/static_user.c
 
 # One run for each compiler and language standard, so that none of them is long.
 header_runs = %D%/headers.gcc-c99 %D%/headers.gcc-c11 %D%/headers.g++-c++17 %D%/headers.g++-c++20 \

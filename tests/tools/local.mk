@@ -1,7 +1,7 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
 text_tests += %D%/json_writer
-sh_tests += %D%/check_ptx.sh %D%/command.sh %D%/devices.sh %D%/environment.sh %D%/run_sim.sh
+sh_tests += %D%/check_ptx.sh %D%/command.sh %D%/devices.sh %D%/environment.sh %D%/manual.sh %D%/run_sim.sh
 
 # Started by run_sim.sh: somebody else's program, which knows libcuda.so.1 only.
 check_PROGRAMS += %D%/uses_libcuda
