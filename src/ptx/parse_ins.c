@@ -253,6 +253,18 @@ static bool ins_operand(cji_parser *p, const cji_form *e, uint32_t *word)
     return true;
 }
 
+/* A text with .loc: the latest instruction comes from the source that .loc names; its line in the text is kept too. */
+static bool ins_from_source(cji_parser *p)
+{
+    cj_fn *f = p->f;
+    f->ins[f->nins - 1].loc = p->loc;
+    if (!cji_grow(&f->text_line, &f->ctext_line, f->nins, sizeof *f->text_line))
+        return cji_parse_fail(p, CJ_ENOMEM, "no memory for the lines of .loc");
+    while (f->ntext_line < f->nins) f->text_line[f->ntext_line++] = 0;
+    f->text_line[f->nins - 1] = p->line;
+    return true;
+}
+
 bool cji_parse_ins(cji_parser *p, uint32_t guard)
 {
     cji_lex *x = &p->x;
@@ -272,7 +284,7 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
     if (x->kind != ';') return cji_parse_expected(p, "',' or ';' behind an operand");
     p->f->loc = where;
     if (!cji_fn_emit(p->f, e, guard, p->word, p->nword, "cj_parse")) return p->failed = true, false;
-    if (p->has_loc) p->f->ins[p->f->nins - 1].loc = p->loc;
+    if (p->has_loc && !ins_from_source(p)) return false;
     cji_lex_next(x);
     return true;
 }

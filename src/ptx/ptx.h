@@ -227,6 +227,7 @@ struct cj_fn {
     uint32_t *result;  size_t nresult, cresult;   /* .func only */
     uint32_t *var;     size_t nvar, cvar;         /* m->var[] indices of its own variables (shared, local, .param of calls) */
     uint32_t *pragma;  size_t npragma, cpragma;   /* m->names; printed behind the head */
+    uint32_t *text_line; size_t ntext_line, ctext_line; /* read from a text with .loc: where ins[i] is in it; 0: no instruction */
     uint32_t count[CJ_TYPE_COUNT];                /* registers of each type */
     uint32_t *lit_slot; size_t nlit_slot;         /* hash of lit[]: index + 1 */
     cji_block *block;  size_t nblock, cblock;     /* open blocks, innermost last */

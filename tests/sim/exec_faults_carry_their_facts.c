@@ -75,6 +75,28 @@ static void function_of_a_fault(void)
     cji_exec_program_free(p);
 }
 
+static void source_of_a_fault(void)
+{
+    static const struct { const char *name, *text; unsigned line, source_line; const char *file, *says; } sources[] = {
+        { "behind .loc", ".loc 1 42 7\n.local .b32 x;\ntrap;", 9, 42, "saxpy.cu", "trap at saxpy.cu:42, line 9 of k, was" },
+        { "before the first .loc", "trap;\n.loc 1 42 7\n", 7, 0, "", "trap at line 7 of k was reached" },
+    };
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        char text[512];
+        cji_exec_fault f;
+        uint64_t param = 0;
+        snprintf(text, sizeof text, EX_HEAD ".file 1 \"saxpy.cu\"\n.visible .entry k(.param .u64 a)\n{\n%s\nret;\n}\n",
+                 sources[i].text);
+        cji_exec_program *p = ex_load(text);
+        tap_ok(!ex_run(p, "k", 1, 1, 0, &param, &f), "an instruction %s: a fault", sources[i].name);
+        tap_is_uint(f.line, sources[i].line, "%s: the line of the text", sources[i].name);
+        tap_is_uint(f.source_line, sources[i].source_line, "%s: the line of the source", sources[i].name);
+        tap_is_str(f.source_file, sources[i].file, "%s: its file", sources[i].name);
+        tap_has_str(f.sentence, sources[i].says, "%s: the sentence", sources[i].name);
+        cji_exec_program_free(p);
+    }
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -91,5 +113,6 @@ int main(void)
         cji_exec_program_free(p);
     }
     function_of_a_fault();
+    source_of_a_fault();
     return tap_done();
 }

@@ -1,9 +1,8 @@
-/* The decoder's core: operands, constants, blocks in their order, branches (decode.h). */
+/* The decoder's core: complaints, places in the frame, words of the spelling, operands (decode.h). */
 #include "sim/exec/decode.h"
 
 #include <stdarg.h>
 
-#include "sim/exec/flow.h"
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
@@ -22,8 +21,8 @@ bool cji_dec_fail(cji_dec *d, const char *fmt, ...)
     return false;
 }
 
-bool cji_dec_refuse(cji_dec *d) { return cji_dec_fail(d, "is not executed by the CPU device yet"); }
-static bool decode_memory(cji_dec *d) { return cji_dec_fail(d, "could not be decoded: there is no memory"); }
+bool cji_dec_unsupported(cji_dec *d) { return cji_dec_fail(d, "is not executed by the CPU device yet"); }
+bool cji_dec_no_memory(cji_dec *d) { return cji_dec_fail(d, "could not be decoded: there is no memory"); }
 
 /* ---- Places ---- */
 
@@ -37,7 +36,7 @@ unsigned cji_dec_width(unsigned bits)
                         : CJI_WNONE;
 }
 
-static uint32_t decode_room(cji_dec *d, unsigned w)
+uint32_t cji_dec_room(cji_dec *d, unsigned w)
 {
     uint32_t off = d->extra, bytes = cji_width_bytes(w);
     if (bytes > 4) off = (off + 31u) & ~31u;
@@ -52,10 +51,10 @@ cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind
         if (d->con[i].kind == kind && d->con[i].w == w && d->con[i].bits == bits && kind != CJI_CON_TEMP)
             return (cji_dec_place){ d->con[i].off, (uint8_t)w };
     if (!cji_grow(&d->con, &d->ccon, d->ncon + 1, sizeof *d->con)) {
-        decode_memory(d);
+        cji_dec_no_memory(d);
         return (cji_dec_place){ sizeof(cji_frame), (uint8_t)w };
     }
-    uint32_t off = decode_room(d, w);
+    uint32_t off = cji_dec_room(d, w);
     d->con[d->ncon++] = (struct cji_dec_const){ bits, off, (uint8_t)w, (uint8_t)kind };
     return (cji_dec_place){ off, (uint8_t)w };
 }
@@ -66,7 +65,7 @@ uint32_t cji_dec_ext(cji_dec *d, uint32_t value)
 {
     cji_exec_program *p = d->p;
     if (!cji_grow(&p->ext, &p->cext, p->next + 1, sizeof *p->ext)) {
-        decode_memory(d);
+        cji_dec_no_memory(d);
         return 0;
     }
     p->ext[p->next] = value;
@@ -79,19 +78,20 @@ cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn)
     cji_exec_program *p = d->p;
     size_t was = p->ccode;
     if (!cji_grow(&p->code, &p->ccode, p->ncode + 1, sizeof *p->code)) {
-        decode_memory(d);
+        cji_dec_no_memory(d);
         return &nowhere;
     }
-    if (p->ccode != was || !p->what) {
-        const char **what = cji_realloc(p->what, p->cwhat * sizeof *what, p->ccode * sizeof *what);
-        if (!what) {
-            decode_memory(d);
+    if (p->ccode != was || !p->origin) {
+        cji_origin *origin = cji_realloc(p->origin, p->corigin * sizeof *origin, p->ccode * sizeof *origin);
+        if (!origin) {
+            cji_dec_no_memory(d);
             return &nowhere;
         }
-        p->what = what;
-        p->cwhat = p->ccode;
+        p->origin = origin;
+        p->corigin = p->ccode;
     }
-    p->what[p->ncode] = d->e ? d->e->isa.text : "";   /* program.c replaces it by a copy of its own */
+    p->origin[p->ncode] = d->source;    /* program.c replaces its texts by copies of its own */
+    p->origin[p->ncode].what = d->e ? d->e->isa.text : "";
     cji_rec *r = &p->code[p->ncode++];
     *r = (cji_rec){ .fn = fn, .guard = d->guard, .line = d->line };
     return r;
@@ -142,8 +142,7 @@ void cji_dec_hints(cji_dec *d, const uint16_t *words)
     for (; *words; words++) cji_dec_has(d, *words);
 }
 
-/* The first word that nobody has read, as the spelling has it. */
-static bool decode_unread(cji_dec *d)
+bool cji_dec_end(cji_dec *d)
 {
     const cji_isa_form *e = &d->e->isa;
     const char *at = e->text;
@@ -279,7 +278,7 @@ static bool decode_type_word(uint16_t word, cji_dec_type *t)
     return false;
 }
 
-static void decode_begin(cji_dec *d, const cji_ins *x)
+void cji_dec_begin(cji_dec *d, const cji_ins *x)
 {
     d->x = x;
     d->e = cji_ins_form(d->m, x);
@@ -288,175 +287,13 @@ static void decode_begin(cji_dec *d, const cji_ins *x)
     d->used = 1;
     memset(d->type, 0, sizeof d->type);
     uint32_t line = 0;
-    cji_ptx_where(d->m, x->loc, &line);
-    d->line = line;
+    size_t index = (size_t)(x - d->f->ins);
+    const char *file = cji_ptx_where(d->m, x->loc, &line);
+    bool from_source = index < d->f->ntext_line && d->f->text_line[index];
+    d->line = from_source ? d->f->text_line[index] : line;
+    d->source = (cji_origin){ .file = from_source && x->loc ? file : NULL, .line = from_source ? line : 0 };
     d->guard = CJI_NO_GUARD;
     if (x->guard) d->guard = d->reg[cji_word_index(x->guard)].off << 1 | (cji_word_kind(x->guard) == CJI_K_NOT);
     for (uint32_t i = 0; i < d->e->isa.nwords && d->ntype < 6; i++)
         if (decode_type_word(d->e->isa.word[i], &d->type[d->ntype])) d->type_word[d->ntype++] = (uint8_t)i;
-}
-
-/* ---- Blocks ---- */
-
-/* Targets are block numbers first; they become places once all blocks have theirs. */
-static void decode_branch(cji_dec *d, const cji_flow *g)
-{
-    cji_dec_has(d, CJI_W_UNI);
-    uint32_t last = cji_dec_word(d, d->n - 1);
-    if (cji_word_kind(last) == CJI_K_LABEL) {
-        cji_dec_emit(d, cji_h_bra)->target = cji_flow_target(g, d->f, last);
-        return;
-    }
-    cji_dec_op_words(d, 2); /* brx.idx */
-    const cji_tlist *list = &d->f->tlist[cji_word_index(last)];
-    uint32_t n = 0;
-    const uint32_t *word = cji_fn_words(d->f, list->list, &n);
-    if (n > 255) {
-        cji_dec_fail(d, "has %u targets; the CPU device takes 255", n);
-        return;
-    }
-    cji_dec_place index = cji_dec_src(d, cji_dec_word(d, 0), 32, false);
-    uint32_t at = (uint32_t)d->p->next;
-    for (uint32_t i = 0; i < n; i++) cji_dec_ext(d, cji_flow_target(g, d->f, word[i]));
-    cji_rec *r = cji_dec_emit(d, cji_h_brx);
-    cji_dec_put_a(r, index);
-    r->target = at;
-    r->count = (uint8_t)n;
-}
-
-static bool decode_by(cji_dec *d)
-{
-    return cji_dec_alu(d) || cji_dec_compare(d) || cji_dec_cvt(d) || cji_dec_mem(d) || cji_dec_async(d) ||
-           cji_dec_warp(d) || cji_dec_flow(d);
-}
-
-static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g)
-{
-    if (x->form >= CJI_INS_PSEUDO) return;
-    decode_begin(d, x);
-    if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
-    else if (!decode_by(d)) cji_dec_refuse(d);
-    if (!d->failed) decode_unread(d);
-}
-
-static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start)
-{
-    uint32_t first = (uint32_t)d->p->ncode;
-    for (uint32_t i = 0; i < g->norder; i++) {
-        const cji_flow_block *b = &g->block[g->order[i]];
-        start[g->order[i]] = (uint32_t)d->p->ncode;
-        for (uint32_t j = b->first; j < b->end && !d->failed; j++) decode_ins(d, &d->f->ins[j], g);
-        if (d->failed) return false;
-        d->guard = CJI_NO_GUARD;
-        if (b->next != CJI_FLOW_NONE) {
-            if (i + 1 == g->norder || g->order[i + 1] != b->next) cji_dec_emit(d, cji_h_jump)->target = b->next;
-        } else if (!b->nsucc || (d->f->ins[b->end - 1].guard && b->end == d->f->nins)) cji_dec_emit(d, cji_h_ret);
-    }
-    if (!g->norder) cji_dec_emit(d, cji_h_ret);
-    for (uint32_t pc = first; pc < d->p->ncode; pc++) {
-        cji_rec *r = &d->p->code[pc];
-        if (r->fn == cji_h_bra || r->fn == cji_h_jump) r->target = start[r->target];
-        else if (r->fn == cji_h_brx)
-            for (uint32_t i = 0; i < r->count; i++) d->p->ext[r->target + i] = start[d->p->ext[r->target + i]];
-    }
-    return !d->failed;
-}
-
-/* ---- Frames ---- */
-
-static bool decode_registers(cji_dec *d, cji_arena *arena)
-{
-    const cj_fn *f = d->f;
-    d->extra = sizeof(cji_frame);
-    d->reg = cji_arena_alloc(arena, (f->nreg + 1) * sizeof *d->reg);
-    if (!d->reg) return decode_memory(d);
-    for (uint32_t i = 0; i < f->nreg; i++) {
-        unsigned bits = cji_type_bits(f->reg[i].type), w = cji_dec_width(bits);
-        if (!w)
-            return cji_dec_fail(d, "%s has a register of %u bits, which the CPU device does not have yet", d->fn->name,
-                                bits);
-        d->reg[i] = (cji_dec_place){ decode_room(d, w), (uint8_t)w };
-    }
-    d->extra = (d->extra + 63u) & ~63u;
-    d->fn->regs_end = d->extra;
-    return true;
-}
-
-static bool decode_template(cji_dec *d)
-{
-    cji_func *fn = d->fn;
-    cji_exec_program *p = d->p;
-    fn->frame = (d->extra + 63u) & ~63u;
-    size_t bytes = fn->frame - fn->regs_end;
-    fn->consts = cji_arena_alloc(&p->arena, bytes + 1);
-    if (!fn->consts) return decode_memory(d);
-    fn->dyn_first = (uint32_t)p->ndyn;
-    for (size_t i = 0; i < d->ncon; i++) {
-        const struct cji_dec_const *c = &d->con[i];
-        unsigned char *at = fn->consts + (c->off - fn->regs_end);
-        if (c->kind == CJI_CON_TEMP) continue;
-        if (c->w == CJI_WP) {
-            uint32_t all = c->bits ? CJI_FULL : 0;
-            memcpy(at, &all, 4);
-        } else {
-            size_t lane = cji_width_bytes(c->w) / CJI_LANES;
-            for (size_t j = 0; j < CJI_LANES; j++) memcpy(at + j * lane, &c->bits, lane);
-        }
-        if (c->kind == CJI_CON_IMAGE) {
-            if (!cji_grow(&p->place, &p->cplace, p->nplace + 1, sizeof *p->place)) return decode_memory(d);
-            p->place[p->nplace++] = (struct cji_place){ at, (int64_t)c->bits };
-        }
-        if (c->kind == CJI_CON_DYNAMIC) {
-            if (!cji_grow(&p->dyn, &p->cdyn, p->ndyn + 2, sizeof *p->dyn)) return decode_memory(d);
-            p->dyn[p->ndyn++] = c->off;
-            p->dyn[p->ndyn++] = cji_width_bytes(c->w) / CJI_LANES;
-            fn->dyn_n++;
-        }
-    }
-    return true;
-}
-
-/* The places of parameters and results. */
-static bool decode_formals(cji_dec *d)
-{
-    const cj_fn *f = d->f;
-    d->fn->arg_first = (uint32_t)d->p->next;
-    for (int pass = 0; pass < 2; pass++) {
-        const uint32_t *list = pass ? f->result : f->param;
-        for (size_t i = 0, n = pass ? f->nresult : f->nparam; i < n; i++) {
-            const cji_var *v = d->m->var[list[i]];
-            if (v->space == CJI_SP_REG) {
-                cji_dec_ext(d, CJI_ARG_REG | d->reg[v->reg].w);
-                cji_dec_ext(d, d->reg[v->reg].off);
-            } else {
-                cji_dec_ext(d, (uint32_t)v->bytes);
-                cji_dec_ext(d, (uint32_t)d->mod->var[list[i]].offset);
-            }
-        }
-    }
-    return !d->failed;
-}
-
-bool cji_decode(cji_dec *d)
-{
-    cji_arena arena = { 0 };
-    cji_flow flow;
-    bool ok = false;
-    cji_ptx_where(d->m, d->f->loc, &d->line);
-    if (!cji_flow_make(d->f, &arena, &flow)) {
-        decode_memory(d);
-        goto out;
-    }
-    uint32_t *start = cji_arena_alloc(&arena, (flow.n + 1) * sizeof *start);
-    if (!start) {
-        decode_memory(d);
-        goto out;
-    }
-    d->fn->entry = (uint32_t)d->p->ncode;
-    ok = decode_registers(d, &arena) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) &&
-         decode_template(d);
-out:
-    cji_free(d->con, d->ccon * sizeof *d->con);
-    cji_arena_free(&arena);
-    return ok && !d->failed;
 }

@@ -49,7 +49,8 @@ typedef struct cji_dec {
     const cji_ins *x;
     const cji_form *e;
     uint32_t n;                /* operands */
-    uint32_t line;
+    uint32_t line;             /* in the text */
+    cji_origin source;         /* what .loc says; no file: nothing */
     uint32_t guard;
     uint32_t used;             /* words of its spelling that a decoder has read: 1 << index */
     cji_dec_type type[6];      /* its type words; cji_dec_type_at() reads them */
@@ -64,11 +65,16 @@ enum {
     CJI_CON_TEMP               /* a temporary: no initial value */
 };
 
+/* decode_func.c */
+bool cji_decode(cji_dec *d);                                  /* the whole function; false: the log says why */
+
 /* decode.c */
-bool cji_decode(cji_dec *d);                                  /* the whole function; false: d->log says why */
+void cji_dec_begin(cji_dec *d, const cji_ins *x);             /* an instruction: its words, types, guard and line */
+bool cji_dec_end(cji_dec *d);                                 /* has a decoder read all words of its spelling? */
 /* "file:line: spelling ..."; returns false */
 bool cji_dec_fail(cji_dec *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool cji_dec_refuse(cji_dec *d);                              /* the CPU device does not execute this */
+bool cji_dec_unsupported(cji_dec *d);                         /* the CPU device does not execute this */
+bool cji_dec_no_memory(cji_dec *d);
 
 /* Words of the spelling. A word that no decoder has read when the instruction is decoded is an error:
  * what a later row of the table adds to an instruction is never executed as if it were absent. */
@@ -82,6 +88,7 @@ uint32_t cji_dec_choose(cji_dec *d, const cji_dec_choice *list, uint32_t none);
 /* Reads those of `words` (ending with 0) that are there, which change nothing on the CPU device: say why. */
 void cji_dec_hints(cji_dec *d, const uint16_t *words);
 
+uint32_t cji_dec_room(cji_dec *d, unsigned w);                /* a place at the frame's end */
 uint32_t cji_dec_word(const cji_dec *d, uint32_t i);          /* operand i, 0 past the end */
 cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind);
 cji_dec_place cji_dec_temp(cji_dec *d, unsigned w);
@@ -120,6 +127,6 @@ bool cji_dec_cvt(cji_dec *d);
 bool cji_dec_mem(cji_dec *d);
 bool cji_dec_async(cji_dec *d);
 bool cji_dec_warp(cji_dec *d);
-bool cji_dec_flow(cji_dec *d);                                /* but for branches, which decode.c lays out */
+bool cji_dec_flow(cji_dec *d);                                /* but for branches, which decode_func.c lays out */
 
 #endif

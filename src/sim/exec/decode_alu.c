@@ -137,7 +137,7 @@ static bool alu_lop3(cji_dec *d, uint32_t k)
     } else dst = cji_dec_dst(d, first, CJI_W32);
     for (uint32_t i = 0; i < 3; i++) s[i] = cji_dec_src(d, cji_dec_word(d, i + 1), 32, false);
     uint32_t lut = cji_dec_word(d, 4);
-    if (cji_word_kind(lut) != CJI_K_IMM) return cji_dec_refuse(d), true;
+    if (cji_word_kind(lut) != CJI_K_IMM) return cji_dec_unsupported(d), true;
     table = (uint32_t)d->f->lit[cji_word_index(lut)].bits & 255;
     if (pair.w) q = cji_dec_src(d, cji_dec_word(d, 5), 1, false);
     cji_rec *r = cji_dec_emit(d, d->vec->lop3);
@@ -188,7 +188,7 @@ static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
     uint32_t n = 0;
     const uint32_t *word = cji_fn_words(d->f, vec, &n);
     unsigned all = cji_dec_type_at(d, 0)->bits, bits = all / (n ? n : 1);
-    if (all > 64 || n > 8) return cji_dec_refuse(d), true;
+    if (all > 64 || n > 8) return cji_dec_unsupported(d), true;
     cji_dec_place one[8], whole;
     for (uint32_t i = 0; i < n; i++)
         one[i] = pack ? cji_dec_src(d, word[i], bits, false) : cji_dec_dst(d, word[i], cji_dec_width(bits));
@@ -215,7 +215,7 @@ static bool alu_mov(cji_dec *d, uint32_t k)
     unsigned bits = cji_dec_type_at(d, 0)->bits;
     if (cji_word_kind(from) == CJI_K_VEC && cji_word_kind(to) != CJI_K_VEC) return alu_vector_mov(d, from, to, true);
     if (cji_word_kind(to) == CJI_K_VEC && cji_word_kind(from) != CJI_K_VEC) return alu_vector_mov(d, to, from, false);
-    if (cji_word_kind(to) == CJI_K_VEC || bits > 64) return cji_dec_refuse(d), true;
+    if (cji_word_kind(to) == CJI_K_VEC || bits > 64) return cji_dec_unsupported(d), true;
     if (bits == 1) return alu_pred(d, CJI_PL_MOV);
     if (cji_word_kind(from) != CJI_K_SREG || cji_word_kind(to) != CJI_K_REG) return false;
     cji_dec_src(d, from, bits, false); /* the read itself: into the destination instead of a temporary */

@@ -33,7 +33,7 @@ static bool async_copy(cji_dec *d)
     if (!cji_dec_address(d, cji_dec_word(d, 0), CJI_SP_SHARED, &to) ||
         !cji_dec_address(d, cji_dec_word(d, 1), CJI_SP_GLOBAL, &from))
         return true;
-    if (cji_word_kind(size) != CJI_K_IMM) return cji_dec_refuse(d), true;
+    if (cji_word_kind(size) != CJI_K_IMM) return cji_dec_unsupported(d), true;
     if (count && !(cji_dec_has(d, CJI_W_L2__CACHE_HINT) && d->n == 4)) n = cji_dec_src(d, count, 32, false);
     uint32_t at = cji_dec_ext(d, from.base.w);
     cji_dec_ext(d, from.base.off);

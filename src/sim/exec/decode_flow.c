@@ -203,7 +203,7 @@ static bool flow_redux(cji_dec *d)
     const cji_dec_type *t = cji_dec_type_at(d, 0);
     bool flt = t->cls == 'f';
     uint32_t k = cji_dec_choose(d, flt ? floats : ints, UINT32_MAX);
-    if (k == UINT32_MAX) return cji_dec_refuse(d), true;
+    if (k == UINT32_MAX) return cji_dec_unsupported(d), true;
     if (t->cls == 's') k |= CJI_SY_SIGNED;
     if (flt && cji_dec_has(d, CJI_W_ABS)) k |= CJI_SY_ABS;
     if (flt && cji_dec_has(d, CJI_W_NAN_)) k |= CJI_SY_NAN;

@@ -72,7 +72,7 @@ bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_oper
         o->imm = (int64_t)d->f->lit[index].bits + m.offset;
         return true;
     case CJI_K_SYM: return dmem_symbol(d, index, m.offset, o);
-    default: return cji_dec_refuse(d);
+    default: return cji_dec_unsupported(d);
     }
 }
 
@@ -95,7 +95,7 @@ static cji_dec_place dmem_values(cji_dec *d, uint32_t word, bool store, uint32_t
     if (cji_word_kind(word) != CJI_K_VEC)
         return store ? cji_dec_src(d, word, bits, t->cls == 'f') : cji_dec_dst(d, word, w);
     const uint32_t *part = cji_fn_words(d->f, word, n);
-    if (*n > 16) return cji_dec_refuse(d), none;
+    if (*n > 16) return cji_dec_unsupported(d), none;
     for (uint32_t i = 0; i < *n; i++) {
         bool sink = cji_word_kind(part[i]) == CJI_K_SINK;
         one[i] = sink ? none : store ? cji_dec_src(d, part[i], bits, t->cls == 'f') : cji_dec_dst(d, part[i], w);
@@ -141,7 +141,7 @@ static bool dmem_access(cji_dec *d, bool store)
     cji_dec_mem_operand o;
     uint32_t n, ext;
     cji_dec_hints(d, dmem_hints);
-    if (!t->bits || t->bits > 64) return cji_dec_refuse(d), true;
+    if (!t->bits || t->bits > 64) return cji_dec_unsupported(d), true;
     if (!cji_dec_address(d, cji_dec_word(d, store ? 0 : 1), dmem_space(d), &o)) return true;
     cji_dec_place v = dmem_values(d, cji_dec_word(d, store ? 1 : 0), store, &n, &ext);
     if (n > 1) dmem_vector(d);
@@ -186,7 +186,7 @@ static bool dmem_atomic(cji_dec *d, bool result)
     uint32_t i = 0, op = cji_dec_choose(d, ops, UINT32_MAX), n = 1, ext = 0;
     cji_dec_hints(d, dmem_hints);
     cji_dec_hints(d, orders);
-    if (op == UINT32_MAX || t->bits > 64) return cji_dec_refuse(d), true;
+    if (op == UINT32_MAX || t->bits > 64) return cji_dec_unsupported(d), true;
     uint32_t dst_word = result ? cji_dec_word(d, i++) : 0;
     cji_dec_mem_operand o;
     if (!cji_dec_address(d, cji_dec_word(d, i++), dmem_space(d), &o)) return true;
@@ -198,7 +198,7 @@ static bool dmem_atomic(cji_dec *d, bool result)
         const uint32_t *part = cji_fn_words(d->f, src_word, &n),
                        *to = result ? cji_fn_words(d->f, dst_word, &dn) : NULL;
         cji_dec_place from[8], into[8];
-        if (n > 8) return cji_dec_refuse(d), true;
+        if (n > 8) return cji_dec_unsupported(d), true;
         dmem_vector(d);
         for (uint32_t j = 0; j < n; j++) {
             from[j] = cji_dec_src(d, part[j], bits, t->cls == 'f');

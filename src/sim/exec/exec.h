@@ -118,6 +118,8 @@ typedef struct cji_exec_fault {
     char function[256];          /* the function that the instruction belongs to: the kernel, or a .func */
     char instruction[128];       /* its spelling ("st.global.u32"); "" where no instruction is concerned */
     uint32_t line;               /* of the PTX text that the instruction is on; 0: unknown */
+    char source_file[256];       /* where .loc says that it comes from; "" where the text has no .loc for it */
+    uint32_t source_line;
     uint32_t pc;                 /* index of the record in the function's predecoded code */
     uint32_t block[3], thread[3];
     /* The memory access. bytes is 0 where none is concerned. */

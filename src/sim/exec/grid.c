@@ -1,6 +1,5 @@
-/* Grids: blocks taken by any number of threads; the first fault is kept. */
+/* Grids: blocks taken by any number of threads. */
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -51,103 +50,6 @@ uint32_t cji_exec_grid_width(const cji_exec_grid *g) { return g->blocks > 1024 ?
 const cji_exec_fault *cji_exec_grid_fault(const cji_exec_grid *g) { return &g->fault; }
 uint64_t cji_exec_grid_steps(const cji_exec_grid *g) { return __atomic_load_n(&g->steps, __ATOMIC_RELAXED); }
 
-/* ---- Faults ---- */
-
-static bool grid_claim(cji_exec_grid *g)
-{
-    int no = 0;
-    return __atomic_compare_exchange_n(&g->fault_lock, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
-static const cji_func *grid_func(const cji_exec_program *p, uint32_t pc)
-{
-    const cji_func *best = NULL;
-    for (size_t i = 0; i < p->nfunc; i++)
-        if (p->func[i].defined && p->func[i].entry <= pc && (!best || p->func[i].entry > best->entry))
-            best = &p->func[i];
-    return best;
-}
-
-/* Who and where: kernel, block, thread, instruction. Returns the length of the sentence's beginning. */
-static size_t grid_fault_place(cji_exec_fault *f, const cji_warp *w, const cji_rec *r, unsigned lane)
-{
-    const cji_exec_grid *g = w->blk->g;
-    cji_shorten(f->kernel, sizeof f->kernel, g->l.kernel->name);
-    cji_shorten(f->function, sizeof f->function, g->l.kernel->name);
-    for (int i = 0; i < 3; i++) {
-        f->block[i] = w->blk->id[i];
-        f->thread[i] = w->tid[i][lane];
-    }
-    char *out = f->sentence;
-    size_t size = sizeof f->sentence;
-    if (!r) return (size_t)snprintf(out, size, "%s ", CJI_SHORT(g->l.kernel->name));
-    uint32_t pc = (uint32_t)(r - w->p->code);
-    const cji_func *fn = grid_func(w->p, pc);
-    const char *name = fn ? fn->name : g->l.kernel->name;
-    cji_shorten(f->function, sizeof f->function, name);
-    cji_shorten(f->instruction, sizeof f->instruction, w->p->what[pc]);
-    f->pc = fn ? pc - fn->entry : pc;
-    f->line = r->line;
-    if (r->line)
-        return (size_t)snprintf(out, size, "%s at line %u of %s ", f->instruction, r->line, CJI_SHORT(name));
-    return (size_t)snprintf(out, size, "%s (instruction %u) of %s ", f->instruction, f->pc, CJI_SHORT(name));
-}
-
-__attribute__((format(printf, 6, 0)))
-static void grid_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, const cji_access *at,
-                       const char *fmt, va_list args)
-{
-    cji_exec_grid *g = w->blk->g;
-    w->blk->failed = true;
-    w->stop = true;
-    if (grid_claim(g)) {
-        cji_exec_fault *f = &g->fault;
-        f->kind = kind;
-        f->address = at->address;
-        f->bytes = at->bytes;
-        f->access = at->access;
-        f->space = at->space;
-        f->allocation = at->near.lo;
-        f->allocation_bytes = at->near.hi - at->near.lo;
-        f->allocation_freed = at->near.freed;
-        size_t n = grid_fault_place(f, w, r, lane), size = sizeof f->sentence;
-        n += (size_t)vsnprintf(f->sentence + n, size - n, fmt, args);
-        if (r && n < size)
-            snprintf(f->sentence + n, size - n, " (block %u,%u,%u thread %u,%u,%u)", f->block[0], f->block[1],
-                     f->block[2], f->thread[0], f->thread[1], f->thread[2]);
-    }
-    __atomic_store_n(&g->stopped, 1, __ATOMIC_RELEASE);
-}
-
-void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, uint64_t address,
-               const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    grid_fault(w, r, lane, kind, &(cji_access){ .address = address }, fmt, args);
-    va_end(args);
-}
-
-void cji_fault_at(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, const cji_access *at,
-                  const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    grid_fault(w, r, lane, kind, at, fmt, args);
-    va_end(args);
-}
-
-static void grid_no_memory(cji_exec_grid *g)
-{
-    if (grid_claim(g)) {
-        g->fault.kind = CJI_EXEC_FAULT_NOMEM;
-        cji_shorten(g->fault.kernel, sizeof g->fault.kernel, g->l.kernel->name);
-        snprintf(g->fault.sentence, sizeof g->fault.sentence, "%s: there is no memory for a block's registers",
-                 CJI_SHORT(g->l.kernel->name));
-    }
-    __atomic_store_n(&g->stopped, 1, __ATOMIC_RELEASE);
-}
-
 /* ---- Work ---- */
 
 static bool grid_take(cji_exec_grid *g, uint64_t *index)
@@ -181,7 +83,7 @@ void cji_exec_grid_work(cji_exec_grid *g)
             idle = NULL;
             if (!b || !cji_block_start(b, g, index)) {
                 cji_block_free(b);
-                grid_no_memory(g);
+                cji_fault_no_memory(g, "a block's registers");
                 break;
             }
         } else if (running) {

@@ -9,8 +9,10 @@ libcujit_simcore_la_SOURCES += \
 	%D%/decode_cmp.c \
 	%D%/decode_cvt.c \
 	%D%/decode_flow.c \
+	%D%/decode_func.c \
 	%D%/decode_mem.c \
 	%D%/exec.h \
+	%D%/fault.c \
 	%D%/flow.c \
 	%D%/flow.h \
 	%D%/fp_soft.c \

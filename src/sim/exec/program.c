@@ -338,18 +338,26 @@ static bool program_kernel(cji_exec_program *p, cji_dec_module *mods, cji_dec_mo
 
 /* ---- Code ---- */
 
-/* Keeps the spellings of records [from, ncode): they lie in the module, which goes. */
-static bool program_spellings(cji_exec_program *p, size_t from)
+static bool program_keep(cji_exec_program *p, const char **text, const char **was, const char **copy)
 {
-    const char *last = NULL, *copy = NULL;
+    if (*text != *was) {
+        uint32_t at = cji_map_intern(&p->names, *text, strlen(*text));
+        if (at == CJI_MAP_NONE) return false;
+        *was = *text;
+        *copy = p->names.entry[at].key;
+    }
+    *text = *copy;
+    return true;
+}
+
+/* Keeps the texts of records [from, ncode): they lie in the module, which is freed. */
+static bool program_origins(cji_exec_program *p, size_t from)
+{
+    const char *what = NULL, *what_copy = NULL, *file = NULL, *file_copy = NULL;
     for (size_t pc = from; pc < p->ncode; pc++) {
-        if (p->what[pc] != last || !copy) {
-            last = p->what[pc];
-            uint32_t at = cji_map_intern(&p->spelling, last, strlen(last));
-            if (at == CJI_MAP_NONE) return false;
-            copy = p->spelling.entry[at].key;
-        }
-        p->what[pc] = copy;
+        cji_origin *o = &p->origin[pc];
+        if (!program_keep(p, &o->what, &what, &what_copy)) return false;
+        if (o->file && !program_keep(p, &o->file, &file, &file_copy)) return false;
     }
     return true;
 }
@@ -366,7 +374,7 @@ static bool program_code(cji_exec_program *p, cji_dec_module *mod, uint32_t modu
         if (!cji_decode(&d)) return false;
         for (size_t pc = from; pc < p->ncode; pc++)
             if (p->code[pc].fn == cji_h_call) p->code[pc].d2 = d.fn->frame;
-        if (!program_spellings(p, from)) return false;
+        if (!program_origins(p, from)) return false;
     }
     return true;
 }
@@ -427,7 +435,7 @@ void cji_exec_program_free(cji_exec_program *p)
 {
     if (!p) return;
     cji_free(p->code, p->ccode * sizeof *p->code);
-    cji_free(p->what, p->cwhat * sizeof *p->what);
+    cji_free(p->origin, p->corigin * sizeof *p->origin);
     cji_free(p->ext, p->cext * sizeof *p->ext);
     cji_free(p->func, p->cfunc * sizeof *p->func);
     cji_free(p->var, p->cvar * sizeof *p->var);
@@ -436,7 +444,7 @@ void cji_exec_program_free(cji_exec_program *p)
     cji_free(p->place, p->cplace * sizeof *p->place);
     cji_free(p->init, p->cinit * sizeof *p->init);
     cji_free(p->image, p->image_bytes);
-    cji_map_free(&p->spelling);
+    cji_map_free(&p->names);
     cji_arena_free(&p->arena);
     cji_free(p, sizeof *p);
 }

@@ -98,10 +98,17 @@ enum { CJI_BUILTIN_NONE = 0, CJI_BUILTIN_PRINT, CJI_BUILTIN_ASSERT, CJI_BUILTIN_
 
 #define CJI_FUNC_TAG UINT64_C(0x00f4000000000000)  /* a function's address: tag + index * 16 + 16 */
 
+/* Where a record comes from: for messages. */
+typedef struct cji_origin {
+    const char *what;        /* the instruction's spelling */
+    const char *file;        /* .loc's file, NULL: there is none */
+    uint32_t line;           /* .loc's line */
+} cji_origin;
+
 struct cji_exec_program {
     cji_arena arena;
     cji_rec *code; size_t ncode, ccode;
-    const char **what; size_t cwhat;  /* [ncode]: the instruction's spelling */
+    cji_origin *origin; size_t corigin;  /* [ncode] */
     uint32_t *ext; size_t next, cext;
     cji_func *func; size_t nfunc, cfunc;
     cji_exec_var *var; size_t nvar, cvar;
@@ -114,7 +121,7 @@ struct cji_exec_program {
     unsigned char *image; uint64_t image_bytes;      /* initial values */
     uint64_t const_bytes;    /* .const variables come first */
     uint64_t base;           /* of the image, after place() */
-    cji_map spelling;        /* what[] points into it */
+    cji_map names;           /* origin[] points into it */
     uint32_t common_shared;  /* bytes of the shared variables that several kernels may reach */
 };
 
@@ -298,7 +305,7 @@ void cji_h_nanosleep(cji_warp *w, const cji_rec *r);
 /* vprintf, __assertfail, cudaGraphSetConditional */
 void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func *f);
 
-/* grid.c: the first fault of a grid is kept. `lane` is the thread concerned; the text is the end of a
+/* fault.c: the first fault of a grid is kept. `lane` is the thread concerned; the text is the end of a
  * sentence that begins with the instruction. cji_fault_at is for accesses of memory. */
 typedef struct cji_access {
     uint64_t address;        /* as in cji_exec_fault */
@@ -310,6 +317,9 @@ void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind
                const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void cji_fault_at(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, const cji_access *at,
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void cji_fault_no_memory(struct cji_exec_grid *g, const char *what);
+
+/* grid.c */
 uint64_t cji_exec_now(void);              /* nanoseconds, monotone */
 
 #endif
