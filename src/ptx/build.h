@@ -46,6 +46,8 @@ unsigned cji_type_mem(unsigned type);                       /* what ld, st and v
 /* The literal `index` as one of `type`: an IMM word, 0 with the reason in why. */
 uint32_t cji_lit_as(cj_fn *f, uint32_t index, unsigned type, char *why, size_t size);
 cj_val cji_imm_int(cj_fn *f, int64_t x);
+double cji_lit_value(const cji_lit *l);
+float cji_lit_single(const cji_lit *l);                      /* as a float: rounded once */
 
 /* ---- Tables ---- */
 size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);  /* index of the count in front of the copied words, SIZE_MAX on failure */
@@ -61,7 +63,8 @@ cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n
 void cji_form_short(const cji_form *e, char *out, size_t size, size_t most);   /* its spelling, cut behind a word */
 bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc);                      /* counts what the form needs; false: it cannot be met */
 
-/* The word of a guard: 0 on failure.  `negate` turns it round. */
-uint32_t cji_guard(cj_fn *f, cj_val p, bool negate, const char *call);
+/* A guard: *word is its REG or NOT word, 0 for a constant that holds, CJI_NEVER for one that does not.  `negate` inverts it.  False on failure. */
+#define CJI_NEVER UINT32_MAX
+bool cji_guard(cj_fn *f, cj_val p, bool negate, uint32_t *word, const char *call);
 
 #endif

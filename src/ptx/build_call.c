@@ -1,7 +1,7 @@
 /* Calls of functions whose parameters and results are registers. */
 #include <stdio.h>
 
-#include "ptx/verb_table.h"
+#include "ptx/fold.h"
 
 enum { MOST_ARGUMENTS = 64 };
 
@@ -30,7 +30,8 @@ static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, cj_val v, 
     unsigned t = cji_val_type(v);
     snprintf(what, sizeof what, "%s %.80s", writes ? "result" : "argument", cji_ptx_name(f->m, p->name));
     if (!cji_val_usable(f, v, call, what)) return 0;
-    if (!writes) v = cji_settle(f, v, call), t = cji_val_type(v);
+    if (!writes) v = p->type == CJ_PRED ? cji_predicate(f, v, call) : cji_settle(f, v, call);
+    if (!writes) t = cji_val_type(v);
     if (!v.bits) return 0;
     if (cji_val_kind(v) == CJI_K_IMM && !writes) {
         v = cji_half_literal(f, v, p->type, call);

@@ -1,5 +1,5 @@
 /* Structured control flow on top of labels and branches. */
-#include "ptx/verb_table.h"
+#include "ptx/fold.h"
 
 /* ---- Branches and blocks ----------------------------------------------------------------------------------------- */
 
@@ -21,12 +21,13 @@ static void branch(cj_fn *f, uint32_t guard, uint32_t label, const char *call)
     if (e) cji_emit(f, e, guard, &to, 1, CJI_NO_DEF, call);
 }
 
-/* A branch where `p` holds, or (negate) does not; a predicate that is a number cannot be. */
+/* A branch where `p` holds, or (negate) does not: none where a constant never does. */
 static bool branch_on(cj_fn *f, cj_val p, bool negate, uint32_t label, const char *call)
 {
-    uint32_t guard = cji_guard(f, p, negate, call);
-    if (guard) branch(f, guard, label, call);
-    return guard && !f->m->dead;
+    uint32_t guard;
+    if (!cji_guard(f, p, negate, &guard, call)) return false;
+    if (guard != CJI_NEVER) branch(f, guard, label, call);
+    return !f->m->dead;
 }
 
 static cji_block *push(cj_fn *f, unsigned kind, const char *call)
@@ -110,7 +111,8 @@ static bool counts_down(const cj_fn *f, cj_val step)
 
 static bool for_type(cj_fn *f, cj_val *v, unsigned *type, const char *call)
 {
-    if (!cji_prepare(f, v, 3, type, call)) return false;
+    if (cji_all_numbers(f, v, 3)) *type = cji_number_type(f, v, 3);
+    else if (!cji_prepare(f, v, 3, type, call)) return false;
     switch (*type) {
     case CJ_B16: *type = CJ_U16; break;
     case CJ_B32: *type = CJ_U32; break;
@@ -206,8 +208,8 @@ void cj_return(cj_fn *f)
 
 void cj_return_if(cj_fn *f, cj_val p)
 {
-    uint32_t guard = cji_fn_open(f, __func__) ? cji_guard(f, p, false, __func__) : 0;
-    if (guard) emit_return(f, guard, __func__);
+    uint32_t guard;
+    if (cji_fn_open(f, __func__) && cji_guard(f, p, false, &guard, __func__) && guard != CJI_NEVER) emit_return(f, guard, __func__);
 }
 
 void cj_return_value(cj_fn *f, cj_val v)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ptx/build.h"
+#include "ptx/fold.h"
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */
 
@@ -284,15 +285,21 @@ bool cji_fn_emit(cj_fn *f, cji_form *first, uint32_t guard, const uint32_t *word
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
 
-uint32_t cji_guard(cj_fn *f, cj_val p, bool negate, const char *call)
+bool cji_guard(cj_fn *f, cj_val p, bool negate, uint32_t *word, const char *call)
 {
     uint32_t kind = cji_val_kind(p);
-    if (!cji_val_usable(f, p, call, "the guard")) return 0;
+    bool holds;
+    if (!cji_val_usable(f, p, call, "the guard")) return false;
+    if (cji_is_constant(f, p, &holds)) {
+        *word = holds != negate ? 0 : CJI_NEVER;
+        return true;
+    }
     if (kind != CJI_K_NOT && !(kind == CJI_K_REG && cji_val_type(p) == CJ_PRED)) {
         cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the guard is no predicate (.pred), such as cj_lt() makes", call);
-        return 0;
+        return false;
     }
-    return cji_word((kind == CJI_K_NOT) != negate ? CJI_K_NOT : CJI_K_REG, (uint32_t)p.bits);
+    *word = cji_word((kind == CJI_K_NOT) != negate ? CJI_K_NOT : CJI_K_REG, (uint32_t)p.bits);
+    return true;
 }
 
 static cji_form *named(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n, const char *call)
@@ -311,8 +318,8 @@ void cj_ins_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n)
 static void guarded(cj_fn *f, cj_val p, bool negate, const char *mnemonic, const cj_val *v, size_t n, const char *call)
 {
     cji_form *e = named(f, mnemonic, v, n, call);
-    uint32_t guard = e ? cji_guard(f, p, negate, call) : 0;
-    if (guard) cji_emit(f, e, guard, v, n, CJI_NO_DEF, call);
+    uint32_t guard;
+    if (e && cji_guard(f, p, negate, &guard, call) && guard != CJI_NEVER) cji_emit(f, e, guard, v, n, CJI_NO_DEF, call);
 }
 
 void cj_ins_if_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n) { guarded(f, p, false, mnemonic, v, n, "cj_ins_if"); }
@@ -335,8 +342,9 @@ static cji_form *resolved(cj_fn *f, uint32_t form, const cj_val *v, size_t n, co
 void cj_ins_form(cj_fn *f, uint32_t form, cj_val guard, const cj_val *v, size_t n)
 {
     cji_form *e = resolved(f, form, v, n, "cj_ins_op");
-    uint32_t g = e && guard.bits ? cji_guard(f, guard, false, "cj_ins_op") : 0;
-    if (e && (g || !guard.bits)) cji_emit(f, e, g, v, n, CJI_NO_DEF, "cj_ins_op");
+    uint32_t g = 0;
+    if (!e || (guard.bits && !cji_guard(f, guard, false, &g, "cj_ins_op"))) return;
+    if (g != CJI_NEVER) cji_emit(f, e, g, v, n, CJI_NO_DEF, "cj_ins_op");
 }
 
 cj_val cj_def_form(cj_fn *f, uint32_t form, const cj_val *v, size_t n)

@@ -79,14 +79,14 @@ static uint32_t misfit(const cji_lit *l, unsigned type, char *why, size_t size)
     return 0;
 }
 
-static double as_f64(const cji_lit *l)
+double cji_lit_value(const cji_lit *l)
 {
     if (l->lit == CJI_LIT_F64) return f64_of(l->bits);
     if (l->lit == CJI_LIT_F32) return (double)f32_of(l->bits);
     return l->wide ? (double)l->bits : (double)(int64_t)l->bits;
 }
 
-static float as_f32(const cji_lit *l)
+float cji_lit_single(const cji_lit *l)
 {
     if (l->lit == CJI_LIT_F32) return f32_of(l->bits);
     if (l->lit == CJI_LIT_F64) return (float)f64_of(l->bits);
@@ -108,8 +108,8 @@ uint32_t cji_lit_as(cj_fn *f, uint32_t index, unsigned type, char *why, size_t s
 {
     cji_lit l = f->lit[index];
     switch (type) {
-    case CJ_F32: return cji_fn_lit(f, CJI_LIT_F32, f32_bits(as_f32(&l)), false, type);
-    case CJ_F64: return cji_fn_lit(f, CJI_LIT_F64, f64_bits(as_f64(&l)), false, type);
+    case CJ_F32: return cji_fn_lit(f, CJI_LIT_F32, f32_bits(cji_lit_single(&l)), false, type);
+    case CJ_F64: return cji_fn_lit(f, CJI_LIT_F64, f64_bits(cji_lit_value(&l)), false, type);
     case CJ_VOID: case CJ_PRED: case CJ_B128: case CJ_F16: case CJ_BF16: case CJ_F16X2: case CJ_BF16X2:
         return cji_word(CJI_K_IMM, index); /* the matcher says whether a number may stand there at all */
     default:

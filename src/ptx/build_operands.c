@@ -1,7 +1,7 @@
 /* Operands: registers, addresses, vectors, pairs, lists, labels, special registers. */
 #include <string.h>
 
-#include "ptx/build.h"
+#include "ptx/fold.h"
 
 static cj_val bad_operand(cj_fn *f, const char *call, const char *what)
 {
@@ -167,6 +167,8 @@ cj_val cj_not(cj_fn *f, cj_val p)
 {
     if (!cji_fn_open(f, __func__) || !cji_val_usable(f, p, __func__, "the predicate")) return CJI_NULL;
     uint32_t kind = cji_val_kind(p);
+    bool holds;
+    if (cji_is_constant(f, p, &holds)) return cji_constant(f, !holds);
     if ((kind != CJI_K_REG && kind != CJI_K_NOT) || cji_val_type(p) != CJ_PRED) return bad_operand(f, __func__, "the value is no predicate; cj_inv() inverts bits");
     return cji_fn_val(f, cji_word(kind == CJI_K_NOT ? CJI_K_REG : CJI_K_NOT, (uint32_t)p.bits), CJ_PRED);
 }

@@ -25,8 +25,8 @@ int cji_verb_sreg(cji_sreg_verb verb, unsigned dim);
 
 /* ---- Typing ---- */
 
-/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for all that is no number (*type; CJ_VOID when all are
- * numbers).  False with the failure kept. */
+/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for all that is no number.  Where all are
+ * numbers the first is put into a register of cji_number_type().  False with the failure kept. */
 bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
 /* The type of both: equal ones, or one untyped of the same width; CJ_VOID when they do not agree. */
 unsigned cji_unify(unsigned a, unsigned b);
@@ -35,7 +35,6 @@ cj_val cji_settle(cj_fn *f, cj_val v, const char *call);
 /* A number as a register of a half type, which has no literals; other values stay. */
 cj_val cji_half_literal(cj_fn *f, cj_val v, unsigned type, const char *call);
 uint32_t cji_half_of(unsigned type, double x);                          /* bits, rounded to nearest even; pairs hold it twice */
-double cji_lit_value(const cji_lit *l);
 cj_val cji_move_to(cj_fn *f, cj_val to, cj_val a, const char *call);    /* mov to, a */
 
 /* ---- Memory ---- */

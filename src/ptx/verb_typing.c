@@ -1,7 +1,7 @@
 /* Types of verbs' operands: one type for all of them, and everything in registers. */
 #include <string.h>
 
-#include "ptx/verb_table.h"
+#include "ptx/fold.h"
 
 unsigned cji_unify(unsigned a, unsigned b)
 {
@@ -60,21 +60,22 @@ bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call
         if (t != CJ_VOID) *type = both;
     }
     if (*type != CJ_VOID) return true;
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: all operands are numbers, so the type is not known; cj_let(f, type, number) gives one", call);
-    return false;
+    *type = cji_number_type(f, v, n);
+    v[0] = cj_let(f, (cj_type)*type, v[0]);
+    return v[0].bits != 0;
+}
+
+cj_val cji_predicate(cj_fn *f, cj_val p, const char *call)
+{
+    bool holds;
+    if (!cji_is_constant(f, p, &holds)) return p;
+    cj_val one = cj_let(f, CJ_U32, cji_imm_int(f, holds));
+    cji_form *e = one.bits ? cji_verb(f, CJI_VERB_NE, 0, CJ_U32, 0, call) : NULL;
+    const cj_val v[2] = { one, cji_imm_int(f, 0) };
+    return e ? cji_emit(f, e, 0, v, 2, CJ_PRED, call) : CJI_NULL;
 }
 
 /* ---- Half precision: literals are made of bits ------------------------------------------------------------------- */
-
-double cji_lit_value(const cji_lit *l)
-{
-    double d;
-    float x;
-    uint32_t b = (uint32_t)l->bits;
-    if (l->lit == CJI_LIT_F64) return memcpy(&d, &l->bits, sizeof d), d;
-    if (l->lit == CJI_LIT_F32) return memcpy(&x, &b, sizeof x), (double)x;
-    return l->wide ? (double)l->bits : (double)(int64_t)l->bits;
-}
 
 /* x as a format with `man` stored mantissa bits and exponent bias `bias`, to nearest even, straight from the double's bits. */
 static uint32_t narrow(double x, int man, int bias)
@@ -120,6 +121,7 @@ cj_val cji_half_literal(cj_fn *f, cj_val v, unsigned type, const char *call)
 cj_val cji_move_to(cj_fn *f, cj_val to, cj_val a, const char *call)
 {
     unsigned type = cji_val_type(to);
+    if (type == CJ_PRED) a = cji_predicate(f, a, call);
     if (cji_val_kind(a) == CJI_K_IMM && is_half(type)) {
         const cji_lit *l = &f->lit[(uint32_t)a.bits];
         a = cji_imm_int(f, (int64_t)(l->type == type ? l->bits : cji_half_of(type, cji_lit_value(l))));

@@ -1,5 +1,5 @@
 /* The everyday verbs: arithmetic, bits, comparison, conversion. */
-#include "ptx/verb_table.h"
+#include "ptx/fold.h"
 
 /* ---- The common shape -------------------------------------------------------------------------------------------- */
 
@@ -15,13 +15,28 @@ static unsigned verb_type(cji_verb_id verb, unsigned type)
     }
 }
 
+/* A number in a register of its type, or of .f32 for a verb that has no other. */
+static cj_val typed_number(cj_fn *f, cji_verb_id verb, cj_val a)
+{
+    if (!cji_all_numbers(f, &a, 1)) return a;
+    unsigned type = cji_number_type(f, &a, 1);
+    if (!cji_verb_has(verb, verb_type(verb, type), 0) && cji_verb_has(verb, CJ_F32, 0)) type = CJ_F32;
+    return cj_let(f, (cj_type)type, a);
+}
+
 enum { SAME = 0 }; /* the result has the operands' type */
 
 /* n operands of one type; the result has `result` as its type. */
 static cj_val verb_typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
 {
     unsigned type;
-    if (!cji_fn_open(f, call) || !cji_prepare(f, v, n, &type, call)) return CJI_NULL;
+    if (!cji_fn_open(f, call)) return CJI_NULL;
+    if (cji_val_kind(v[0]) == CJI_K_IMM) { /* numbers are rare in front */
+        cj_val folded;
+        if (cji_fold(f, verb, v, n, &folded, call)) return folded;
+        if (n == 1) v[0] = typed_number(f, verb, v[0]);
+    }
+    if (!cji_prepare(f, v, n, &type, call)) return CJI_NULL;
     type = verb_type(verb, type);
     cji_form *e = cji_verb(f, verb, 0, type, 0, call);
     for (size_t i = 0; e && i < n; i++) {
@@ -93,10 +108,39 @@ cj_val cj_mul_wide(cj_fn *f, cj_val a, cj_val b)
 
 /* ---- Bits and predicates ----------------------------------------------------------------------------------------- */
 
-cj_val cj_and(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_AND, a, b, SAME, __func__); }
-cj_val cj_or(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_OR, a, b, SAME, __func__); }
-cj_val cj_xor(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_XOR, a, b, SAME, __func__); }
-cj_val cj_inv(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_INV, a, SAME, __func__); }
+static bool is_predicate(cj_val v) { return cji_val_type(v) == CJ_PRED; }
+
+/* A constant and a predicate, which is a constant too or not. */
+static cj_val logic_constant(cj_fn *f, cji_verb_id verb, bool holds, cj_val p, const char *call)
+{
+    bool both;
+    if (cji_is_constant(f, p, &both)) return cji_constant(f, verb == CJI_VERB_AND ? holds && both : verb == CJI_VERB_OR ? holds || both : holds != both);
+    if (verb == CJI_VERB_XOR && holds) return verb_typed1(f, CJI_VERB_INV, p, SAME, call);
+    if (verb != CJI_VERB_XOR && holds == (verb == CJI_VERB_OR)) return cji_val_usable(f, p, call, "the predicate") ? cji_constant(f, holds) : CJI_NULL;
+    return cj_mov(f, p);
+}
+
+static cj_val logic(cj_fn *f, cji_verb_id verb, cj_val a, cj_val b, const char *call)
+{
+    bool holds;
+    if (cji_fn_open(f, call) && (is_predicate(a) || is_predicate(b))) {
+        if (cji_is_constant(f, a, &holds)) return logic_constant(f, verb, holds, b, call);
+        if (cji_is_constant(f, b, &holds)) return logic_constant(f, verb, holds, a, call);
+    }
+    return typed2(f, verb, a, b, SAME, call);
+}
+
+cj_val cj_and(cj_fn *f, cj_val a, cj_val b) { return logic(f, CJI_VERB_AND, a, b, __func__); }
+cj_val cj_or(cj_fn *f, cj_val a, cj_val b) { return logic(f, CJI_VERB_OR, a, b, __func__); }
+cj_val cj_xor(cj_fn *f, cj_val a, cj_val b) { return logic(f, CJI_VERB_XOR, a, b, __func__); }
+
+cj_val cj_inv(cj_fn *f, cj_val a)
+{
+    bool holds;
+    if (is_predicate(a) && cji_fn_open(f, __func__) && cji_is_constant(f, a, &holds)) return cji_constant(f, !holds);
+    return verb_typed1(f, CJI_VERB_INV, a, SAME, __func__);
+}
+
 cj_val cj_popc(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_POPC, a, CJ_U32, __func__); }
 cj_val cj_clz(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_CLZ, a, CJ_U32, __func__); }
 cj_val cj_brev(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_BREV, a, SAME, __func__); }
@@ -105,7 +149,10 @@ cj_val cj_brev(cj_fn *f, cj_val a) { return verb_typed1(f, CJI_VERB_BREV, a, SAM
 static cj_val shift(cj_fn *f, cji_verb_id verb, cj_val a, cj_val n, const char *call)
 {
     unsigned type;
-    if (!cji_fn_open(f, call) || !cji_prepare(f, &a, 1, &type, call) || !cji_val_usable(f, n, call, "operand b")) return CJI_NULL;
+    cj_val folded, both[2] = { a, n };
+    if (!cji_fn_open(f, call)) return CJI_NULL;
+    if (cji_val_kind(a) == CJI_K_IMM && cji_fold(f, verb, both, 2, &folded, call)) return folded;
+    if (!cji_prepare(f, &a, 1, &type, call) || !cji_val_usable(f, n, call, "operand b")) return CJI_NULL;
     cj_val v[2] = { a, cji_settle(f, n, call) };
     cji_form *e = v[1].bits ? cji_verb(f, verb, 0, type, 0, call) : NULL;
     return e ? cji_emit(f, e, 0, v, 2, type, call) : CJI_NULL;
@@ -123,11 +170,36 @@ cj_val cj_le(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_LE, a, b,
 cj_val cj_gt(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_GT, a, b, CJ_PRED, __func__); }
 cj_val cj_ge(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_GE, a, b, CJ_PRED, __func__); }
 
+static cj_val move_into_new(cj_fn *f, unsigned type, cj_val a, const char *call)
+{
+    cj_val d = cji_fn_reg_val(f, type);
+    return d.bits && cji_move_to(f, d, a, call).bits ? d : CJI_NULL;
+}
+
+/* The type that both have; no register is made for two numbers. */
+static bool select_type(cj_fn *f, cj_val *v, unsigned *type, const char *call)
+{
+    if (!cji_all_numbers(f, v, 2)) return cji_prepare(f, v, 2, type, call);
+    *type = cji_number_type(f, v, 2);
+    return true;
+}
+
+/* The one of the two that a constant chooses: a number, or a register of its own. */
+static cj_val select_one(cj_fn *f, cj_val *v, bool first, const char *call)
+{
+    unsigned type;
+    if (cji_all_numbers(f, v, 2)) return v[first ? 0 : 1];
+    return cji_prepare(f, v, 2, &type, call) ? move_into_new(f, type, v[first ? 0 : 1], call) : CJI_NULL;
+}
+
 cj_val cj_select(cj_fn *f, cj_val p, cj_val a, cj_val b)
 {
     unsigned type;
+    bool holds;
     cj_val v[3] = { a, b, p };
-    if (!cji_fn_open(f, __func__) || !cji_val_usable(f, p, __func__, "the predicate") || !cji_prepare(f, v, 2, &type, __func__)) return CJI_NULL;
+    if (!cji_fn_open(f, __func__) || !cji_val_usable(f, p, __func__, "the predicate")) return CJI_NULL;
+    if (cji_is_constant(f, p, &holds)) return select_one(f, v, holds, __func__);
+    if (!select_type(f, v, &type, __func__)) return CJI_NULL;
     for (int i = 0; i < 2; i++) v[i] = cji_half_literal(f, v[i], type, __func__);
     if (cji_val_kind(p) == CJI_K_NOT) { /* !p ? a : b is p ? b : a */
         cj_val other = v[0];
@@ -141,16 +213,12 @@ cj_val cj_select(cj_fn *f, cj_val p, cj_val a, cj_val b)
 
 /* ---- Moving and converting --------------------------------------------------------------------------------------- */
 
-static cj_val move_into_new(cj_fn *f, unsigned type, cj_val a, const char *call)
-{
-    cj_val d = cji_fn_reg_val(f, type);
-    return d.bits && cji_move_to(f, d, a, call).bits ? d : CJI_NULL;
-}
-
 cj_val cj_mov(cj_fn *f, cj_val a)
 {
     unsigned type;
-    if (!cji_fn_open(f, __func__) || !cji_prepare(f, &a, 1, &type, __func__)) return CJI_NULL;
+    if (!cji_fn_open(f, __func__)) return CJI_NULL;
+    if (cji_all_numbers(f, &a, 1)) return cj_let(f, (cj_type)cji_number_type(f, &a, 1), a);
+    if (!cji_prepare(f, &a, 1, &type, __func__)) return CJI_NULL;
     return move_into_new(f, type, a, __func__);
 }
 
@@ -186,7 +254,10 @@ void cj_assign(cj_fn *f, cj_val to, cj_val a)
 cj_val cj_bits(cj_fn *f, cj_type type, cj_val a)
 {
     unsigned from;
-    if (!cji_fn_open(f, __func__) || !cji_prepare(f, &a, 1, &from, __func__)) return CJI_NULL;
+    if (!cji_fn_open(f, __func__)) return CJI_NULL;
+    if (cji_all_numbers(f, &a, 1) && f->lit[(uint32_t)a.bits].lit == CJI_LIT_INT && (unsigned)type < CJ_TYPE_COUNT)
+        a = cj_let(f, (cj_type)cji_type_bits_of(cji_type_wide(type)), a); /* an integer has the bits of that width */
+    if (!cji_prepare(f, &a, 1, &from, __func__)) return CJI_NULL;
     if ((unsigned)type >= CJ_TYPE_COUNT || type == CJ_PRED || cji_type_bits(type) != cji_type_bits(from)) {
         cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: a .%s has %u bits, a .%s has %u", __func__, cji_type_word(from), cji_type_bits(from), cji_type_word(type),
                      (unsigned)type < CJ_TYPE_COUNT ? cji_type_bits(type) : 0);
@@ -210,8 +281,10 @@ static unsigned as_number(unsigned type)
 cj_val cj_cvt(cj_fn *f, cj_type type, cj_val a)
 {
     unsigned from;
+    bool holds;
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
     if (cji_val_kind(a) == CJI_K_IMM && cji_val_type(a) == CJ_VOID) return cj_let(f, type, a);
+    if (cji_is_constant(f, a, &holds) && cji_val_type(a) == CJ_PRED) return cj_let(f, type, cji_imm_int(f, holds));
     if (!cji_prepare(f, &a, 1, &from, __func__)) return CJI_NULL;
     unsigned to = (unsigned)type < CJ_TYPE_COUNT ? as_number(type) : CJ_VOID;
     from = as_number(from);

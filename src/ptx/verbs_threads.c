@@ -1,5 +1,5 @@
 /* The everyday verbs: who am I, barriers, fences, shuffles, votes. */
-#include "ptx/verb_table.h"
+#include "ptx/fold.h"
 
 /* ---- Special registers ------------------------------------------------------------------------------------------- */
 
@@ -119,8 +119,8 @@ static cj_val vote(cj_fn *f, cji_verb_id verb, cj_val p, unsigned result, const 
 {
     if (!cji_fn_open(f, call) || !cji_val_usable(f, p, call, "the predicate")) return CJI_NULL;
     cji_form *e = cji_verb(f, verb, 0, 0, 0, call);
-    const cj_val v[2] = { p, all_lanes(f) };
-    return e && v[1].bits ? cji_emit(f, e, 0, v, 2, result, call) : CJI_NULL;
+    const cj_val v[2] = { cji_predicate(f, p, call), all_lanes(f) };
+    return e && v[0].bits && v[1].bits ? cji_emit(f, e, 0, v, 2, result, call) : CJI_NULL;
 }
 
 cj_val cj_vote_any(cj_fn *f, cj_val p) { return vote(f, CJI_VERB_VOTE_ANY, p, CJ_PRED, __func__); }

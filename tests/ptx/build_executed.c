@@ -242,10 +242,69 @@ static void many_threads(void)
     tap_is_uint(memory[SLOTS + 67], 0x55555555, "a ballot");
 }
 
+/* Numbers only: loops of them, conditions that are constants with blocks that never run, registers that they are put into. */
+static void numbers(void)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "k");
+    cj_val out = (cj_param_ptr(f, "in", CJ_U64), cj_param_ptr(f, "out", CJ_U64)), t = cj_thread_id(f, CJ_X), sum = cj_let(f, CJ_U32, 0);
+    cj_val i = cj_for(f, cj_sub(f, 10, 1), cj_div(f, -7, 2), -3);
+        cj_assign(f, sum, cj_add(f, cj_mul(f, sum, 10), cj_cvt(f, CJ_U32, cj_add(f, i, 4))));
+    cj_end(f);
+    cj_set(f, out, 0, cj_cvt(f, CJ_U64, sum));
+    cj_if(f, cj_lt(f, 1, 2));
+        cj_set(f, out, 1, 11);
+    cj_else(f);
+        cj_set(f, out, 1, 12);
+    cj_end(f);
+    cj_if(f, cj_gt(f, 1, 2));
+        cj_set(f, out, 2, 21);
+        cj_if(f, cj_eq(f, t, 0));
+            cj_return(f);
+        cj_end(f);
+    cj_else(f);
+        cj_set(f, out, 2, 22);
+    cj_end(f);
+    cj_while(f, 0);
+        cj_set(f, out, 3, 31);
+    cj_end(f);
+    cj_val turns = cj_let(f, CJ_U64, 0);
+    cj_while(f, cj_ne(f, 1, 2));
+        cj_assign(f, turns, cj_add(f, turns, 1));
+        cj_break_if(f, cj_ge(f, turns, 5));
+        cj_continue_if(f, cj_lt(f, 2, 1));
+        cj_assign(f, turns, cj_add(f, turns, 100));
+        cj_break_unless(f, cj_lt(f, 2, 1));
+        cj_assign(f, turns, 7);
+    cj_end(f);
+    cj_set(f, out, 4, turns);
+    cj_set(f, out, 5, cj_select(f, cj_lt(f, 1, 2), cj_add(f, 40, 2), 0));
+    cj_set(f, out, 6, cj_cvt(f, CJ_U64, cj_select(f, cj_eq(f, t, 0), 1, 0)));
+    cj_set(f, out, 7, cj_cvt(f, CJ_U64, cj_vote_ballot(f, cj_lt(f, 1, 2))));
+    cj_store(f, CJ_F64, cj_at(f, out, 8), cj_sqrt(f, 2));
+    cj_store(f, CJ_F32, cj_at(f, out, 9), cj_mov(f, 1.5f));
+    cj_set(f, out, 10, cj_cvt(f, CJ_U64, cj_clz(f, 255)));
+    cj_val constant = cj_let(f, CJ_PRED, cj_eq(f, 3, 3));
+    cj_set(f, out, 11, cj_cvt(f, CJ_U64, cj_xor(f, constant, cj_eq(f, t, 1))));
+    cj_ins_if(f, 0, "st.global.u64", cj_at(f, out, 12), 1);
+    cj_ins_unless(f, cj_lt(f, 2, 1), "st.global.u64", cj_at(f, out, 13), 1);
+    cj_set(f, out, 14, cj_shl(f, 1, 40));
+    cj_return_if(f, cj_lt(f, 1, 2));
+    cj_set(f, out, 15, 1);
+    memset(memory, 0, sizeof memory);
+    run(m, 1, "numbers");
+    const double root = sqrt(2);
+    const float half = 1.5f;
+    const uint64_t want[] = { 13 * 1000 + 10 * 100 + 7 * 10 + 4, 11, 22, 0, 101, 42, 1, 1, bits_of(&root, 8), bits_of(&half, 4), 24, 1, 0, 1,
+                              (uint64_t)1 << 40, 0 };
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++) tap_is_uint(memory[SLOTS + k], want[k], "numbers, slot %zu", k);
+}
+
 int main(void)
 {
     tap_plan(0);
     arithmetic();
+    numbers();
     control_flow();
     many_threads();
     return tap_done();

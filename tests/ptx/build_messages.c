@@ -36,7 +36,7 @@ static void wrong_space(site *s) { cj_ins(s->f, "ld.global.f32", s->f32, cj_mem(
 static void mixed_types(site *s) { cj_add(s->f, s->f32, s->u32); }
 static void mixed_signs(site *s) { cj_lt(s->f, s->s32, s->u32); }
 static void no_verb(site *s) { cj_rem(s->f, s->f32, s->f32); }
-static void only_numbers(site *s) { cj_add(s->f, cj_imm_i(s->f, 1), cj_imm_i(s->f, 2)); }
+static void number_by_zero(site *s) { cj_div(s->f, 1, 0); }
 static void no_pointee(site *s) { cj_get(s->f, s->u64, s->u32); }
 static void no_pointer(site *s) { cj_load(s->f, CJ_F32, s->f32); }
 static void wrong_store(site *s) { cj_set(s->f, s->x, s->u32, s->s32); }
@@ -119,7 +119,7 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a verb's types differ", mixed_types, CJ_EPTX, "cj_add: operand b is .u32, wants .f32; cj_cvt() and cj_bits() make one of it" },
     { "a verb's signs differ", mixed_signs, CJ_EPTX, "cj_lt: operand b is .u32, wants .s32" },
     { "a verb without that type", no_verb, CJ_EPTX, "cj_rem: .f32 is not possible, wants one of .u16" },
-    { "numbers alone", only_numbers, CJ_EPTX, "cj_let(f, type, number)" },
+    { "a number divided by 0", number_by_zero, CJ_EPTX, "cj_div: division of a number by 0" },
     { "nothing known behind a pointer", no_pointee, CJ_EPTX, "cj_as_ptr() says it" },
     { "no pointer", no_pointer, CJ_EPTX, "cj_load: the place is no pointer" },
     { "another type is stored", wrong_store, CJ_EPTX, "cj_set: the value is .s32, wants .f32" },
