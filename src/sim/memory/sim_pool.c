@@ -1,0 +1,355 @@
+/* Stream-ordered memory and its pools.  An address is given at once and is valid for the stream's later work; a release is done when
+ * the stream reaches it.  A pool counts what it holds: memory above its release threshold goes back at the next synchronization. */
+#include "sim/memory/sim_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SIM_POOL_GRAIN = 32 << 20 };   /* pools reserve in such pieces, as the driver does */
+
+/* ---- Counting ---------------------------------------------------------------------------------------------------- */
+
+sim_pool *cji_sim_pool_new(sim_device *dev)
+{
+    sim_pool *p = cji_zalloc(sizeof *p);
+    if (!p || !cji_sim_handle_add(SIM_POOL, p)) {
+        cji_free(p, sizeof *p);
+        return NULL;
+    }
+    p->dev = dev;
+    for (int i = 0; i < 3; i++) p->reuse[i] = 1;
+    p->next = dev->pools;
+    dev->pools = p;
+    return p;
+}
+
+static void sim_pool_free(sim_pool *p)
+{
+    for (sim_pool **q = &p->dev->pools; *q; q = &(*q)->next)
+        if (*q == p) {
+            *q = p->next;
+            break;
+        }
+    cji_free(p, sizeof *p);
+}
+
+static void sim_pools_end(sim_device *dev)
+{
+    while (dev->pools) {
+        cji_sim_handle_drop(dev->pools);
+        sim_pool_free(dev->pools);
+    }
+}
+
+void cji_sim_pool_take(sim_pool *p, uint64_t bytes)
+{
+    p->used += bytes;
+    if (p->used > p->used_high) p->used_high = p->used;
+    if (p->used > p->reserved) p->reserved = (p->used + SIM_POOL_GRAIN - 1) / SIM_POOL_GRAIN * SIM_POOL_GRAIN;
+    if (p->reserved > p->reserved_high) p->reserved_high = p->reserved;
+}
+
+void cji_sim_pool_trim(sim_pool *p, uint64_t keep)
+{
+    uint64_t least = (p->used + SIM_POOL_GRAIN - 1) / SIM_POOL_GRAIN * SIM_POOL_GRAIN;
+    if (keep < UINT64_MAX - SIM_POOL_GRAIN) keep = (keep + SIM_POOL_GRAIN - 1) / SIM_POOL_GRAIN * SIM_POOL_GRAIN;
+    if (p->reserved > least && p->reserved > keep) p->reserved = keep > least ? keep : least;
+}
+
+void cji_sim_pool_give(sim_pool *p, uint64_t bytes)
+{
+    p->used -= bytes;
+    if (p->destroyed && !p->used) sim_pool_free(p);
+}
+
+static void sim_pool_settle(sim_device *dev)
+{
+    for (sim_pool *p = dev->pools; p; p = p->next) cji_sim_pool_trim(p, p->threshold);
+}
+
+/* ---- Allocation and release in stream order ---------------------------------------------------------------------- */
+
+static CUresult sim_pool_alloc(CUdeviceptr *out, size_t bytes, sim_pool *p, sim_stream *s)
+{
+    *out = 0;
+    if (!bytes) return CUDA_SUCCESS;
+    if (!p) p = s->ctx->dev->pool;
+    if (s->capture) return p->dev == s->ctx->dev ? sim_graphs->add_alloc(s, bytes, out) : CUDA_ERROR_NOT_SUPPORTED;
+    if (p->max_bytes && (bytes > p->max_bytes || p->used > p->max_bytes - bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult r = cji_sim_capture_unsafe();
+    if (!r) r = cji_sim_space_alloc(p->dev, s->ctx, bytes, p, false, out);
+    if (!r) cji_sim_pool_take(p, bytes);
+    return r;
+}
+
+CUresult cji_sim_cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream h)
+{
+    sim_stream *s;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = cji_sim_stream_for_work(h, &s);
+    if (!r) r = sim_pool_alloc(out, bytes, NULL, s);
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool h, CUstream hs)
+{
+    sim_stream *s;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = cji_sim_stream_for_work(hs, &s);
+    if (!r && (!cji_sim_handle_is(SIM_POOL, h) || ((sim_pool *)h)->destroyed)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = sim_pool_alloc(out, bytes, (sim_pool *)h, s);
+    sim_unlock();
+    return r;
+}
+
+typedef struct sim_free { sim_work work; uint64_t at; } sim_free;
+
+static void sim_free_run(sim_op *op)
+{
+    uint64_t at = ((const sim_free *)op->work)->at;
+    sim_range was;
+    sim_lock();
+    CUresult r = cji_sim_space_drop(at, SIM_DEVICE, &was);
+    if (!r && was.pool) cji_sim_pool_give(was.pool, was.bytes);
+    if (r && !op->ctx->fault && op->ctx->alive) {
+        char sentence[160];
+        snprintf(sentence, sizeof sentence, "cuMemFreeAsync of 0x%llx, which was freed before the stream reached it", (unsigned long long)at);
+        cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
+    }
+    sim_unlock();
+}
+
+static const sim_work_kind sim_kind_free = {
+    .name = "free", .node_type = CU_GRAPH_NODE_TYPE_MEM_FREE, .traits = SIM_WORK_HELPS | SIM_WORK_AFTER_FAULT, .run = sim_free_run
+};
+
+/* The range is found again when the stream reaches it: freed twice, the second is a fault of the context. */
+CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
+{
+    sim_stream *s;
+    sim_range range;
+    sim_lock();
+    CUresult r = cji_sim_stream_for_work(h, &s);
+    if (!r && !s->capture) r = cji_sim_capture_unsafe();
+    bool known = !r && cji_sim_space_find(at, &range) && range.lo == at;
+    if (!r && s->capture) {   /* memory of a graph: a node of this one */
+        r = known && range.graph ? sim_graphs->add_free(s, at) : CUDA_ERROR_INVALID_VALUE;   /* and the capture goes on */
+    } else if (known && range.graph) {
+        r = sim_graphs->release(range.graph, s);
+    } else if (!r && at) {
+        if (!known || !range.pool) r = CUDA_ERROR_INVALID_VALUE;
+        sim_free *w = r ? NULL : (sim_free *)cji_sim_work_new(&sim_kind_free, s->ctx, sizeof *w);
+        if (w) {
+            w->at = at;
+            r = cji_sim_stream_submit(s, &w->work);
+        } else if (!r) {
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    sim_unlock();
+    return r;
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+static sim_pool *sim_pool_of(CUmemoryPool h)
+{
+    return cji_sim_handle_is(SIM_POOL, h) && !((sim_pool *)h)->destroyed ? (sim_pool *)h : NULL;
+}
+
+static sim_pool *sim_pool_default(sim_device *dev)
+{
+    if (!dev->default_pool) dev->default_pool = dev->pool = cji_sim_pool_new(dev);
+    return dev->default_pool;
+}
+
+CUresult cji_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice d)
+{
+    sim_device *dev = cji_sim_device(d);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sim_lock();
+    *out = (CUmemoryPool)sim_pool_default(dev);
+    sim_unlock();
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cji_sim_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice d)
+{
+    sim_device *dev = cji_sim_device(d);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sim_lock();
+    bool ok = sim_pool_default(dev) != NULL;
+    *out = (CUmemoryPool)dev->pool;
+    sim_unlock();
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cji_sim_cuDeviceSetMemPool(CUdevice d, CUmemoryPool h)
+{
+    sim_device *dev = cji_sim_device(d);
+    if (!dev) return CUDA_ERROR_INVALID_DEVICE;
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = !p ? CUDA_ERROR_INVALID_VALUE : p->dev != dev ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+    if (!r && sim_pool_default(dev)) dev->pool = p;
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
+{
+    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof props->reserved; i++)
+        if (props->reserved[i]) return CUDA_ERROR_INVALID_VALUE;
+    if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    sim_device *dev = cji_sim_device(props->location.id);
+    if (!dev) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    sim_pool *p = cji_sim_space_open(dev) ? cji_sim_pool_new(dev) : NULL;
+    if (p) p->max_bytes = props->maxSize;
+    *out = (CUmemoryPool)p;
+    sim_unlock();
+    return p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* With live allocations it goes when the last of them is released. */
+CUresult cji_sim_cuMemPoolDestroy(CUmemoryPool h)
+{
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = !p || p == p->dev->default_pool ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (!r) {
+        if (p->dev->pool == p) p->dev->pool = p->dev->default_pool;
+        cji_sim_handle_drop(p);
+        p->destroyed = true;
+        if (!p->used) sim_pool_free(p);
+    }
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
+{
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
+    if (!r) cji_sim_pool_trim(p, keep);
+    sim_unlock();
+    return r;
+}
+
+static CUresult sim_pool_get(const sim_pool *p, CUmemPool_attribute attribute, void *value)
+{
+    uint64_t v;
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: memcpy(value, &p->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES], sizeof(int)); return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: v = p->threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: v = p->reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: v = p->reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: v = p->used; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: v = p->used_high; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    memcpy(value, &v, sizeof v);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sim_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
+{
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p ? sim_pool_get(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    sim_unlock();
+    return r;
+}
+
+static CUresult sim_pool_set(sim_pool *p, CUmemPool_attribute attribute, const void *value)
+{
+    uint64_t v = 0;
+    int flag;
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        memcpy(&flag, value, sizeof flag);
+        p->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = flag != 0;
+        return CUDA_SUCCESS;
+    default: break;
+    }
+    memcpy(&v, value, sizeof v);
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: p->threshold = v; return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: p->reserved_high = p->reserved; return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: p->used_high = p->used; return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cji_sim_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attribute, void *value)
+{
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p ? sim_pool_set(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
+    sim_unlock();
+    return r;
+}
+
+/* ---- Who may reach a pool's memory; its own device always ------------------------------------------------------- */
+
+CUresult cji_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
+{
+    if (!flags || !where) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    sim_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(where->id) : NULL;
+    bool host = where->type == CU_MEM_LOCATION_TYPE_HOST;   /* it never reaches it */
+    CUresult r = p && (dev || host) ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
+    if (!r) *flags = host ? CU_MEM_ACCESS_FLAGS_PROT_NONE : dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
+{
+    sim_lock();
+    sim_pool *p = sim_pool_of(h);
+    CUresult r = p && (map || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    unsigned access = p ? p->access : 0;
+    for (size_t i = 0; !r && i < count; i++) {
+        sim_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(map[i].location.id) : NULL;
+        bool on = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        bool readable = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ, known = on || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        if (readable || map[i].location.type == CU_MEM_LOCATION_TYPE_HOST) r = CUDA_ERROR_NOT_SUPPORTED;
+        else if (!known || map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) r = CUDA_ERROR_INVALID_VALUE;
+        else if (!dev || (dev == p->dev && !on)) r = CUDA_ERROR_INVALID_DEVICE;
+        else if (dev != p->dev) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
+    }
+    if (!r) p->access = access;
+    sim_unlock();
+    return r;
+}
+
+/* ---- The room ---------------------------------------------------------------------------------------------------- */
+
+static CUresult sim_memory_ctx_begin(sim_ctx *c) { return sim_pool_default(c->dev) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY; }
+
+static void sim_memory_gone(const sim_range *r)
+{
+    if (r->pool) cji_sim_pool_give(r->pool, r->bytes);
+}
+
+static void sim_memory_ctx_end(sim_ctx *c) { cji_sim_space_drop_ctx(c, sim_memory_gone); }
+
+const sim_room cji_sim_room_memory = {
+    .name = "memory", .ctx_begin = sim_memory_ctx_begin, .ctx_end = sim_memory_ctx_end, .synchronised = sim_pool_settle,
+    .device_end = sim_pools_end
+};

@@ -1,0 +1,7 @@
+# src/sim/module: a room of the CPU device (docs/inside.md)
+libcujit_simcore_la_SOURCES += \
+	%D%/sim_function.c \
+	%D%/sim_image.c \
+	%D%/sim_link.c \
+	%D%/sim_module.c \
+	%D%/sim_module.h

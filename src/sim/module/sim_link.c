@@ -1,0 +1,280 @@
+/* JIT options and the linker: inputs are kept as PTX texts, cuLinkComplete() compiles them together and hands out their container. */
+#include "sim/module/sim_module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Options ----------------------------------------------------------------------------------------------------- */
+
+CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **value, sim_options *out)
+{
+    memset(out, 0, sizeof *out);
+    if (n && (!option || !value)) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < n; i++) {
+        switch (option[i]) {
+        case CU_JIT_INFO_LOG_BUFFER: out->info = value[i]; break;
+        case CU_JIT_ERROR_LOG_BUFFER: out->error = value[i]; break;
+        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+            out->info_cap = (unsigned)(uintptr_t)value[i];
+            out->info_size = &value[i];
+            break;
+        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+            out->error_cap = (unsigned)(uintptr_t)value[i];
+            out->error_size = &value[i];
+            break;
+        case CU_JIT_WALL_TIME: out->wall_time = &value[i]; break;
+        case CU_JIT_TARGET: out->target = (unsigned)(uintptr_t)value[i]; break;
+        case CU_JIT_OPTIMIZATION_LEVEL:
+            if ((uintptr_t)value[i] > 4) return CUDA_ERROR_INVALID_VALUE;
+            break;
+        default:
+            if ((int)option[i] < 0 || (int)option[i] >= SIM_JIT_OPTIONS) return CUDA_ERROR_INVALID_VALUE;
+            break;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/* As the driver: cut silently to the buffer, which always ends with a NUL; the size slot gets what was used, without the NUL. */
+static void sim_log_out(char *buffer, size_t cap, void **size, const char *text)
+{
+    size_t n = strlen(text), used = 0;
+    if (buffer && cap) {
+        used = n < cap ? n : cap - 1;
+        memcpy(buffer, text, used);
+        buffer[used] = 0;
+    }
+    if (size) *size = (void *)(uintptr_t)used;
+}
+
+void cji_sim_jit_options_finish(const sim_options *o, const char *info, const char *error)
+{
+    sim_log_out(o->info, o->info_cap, o->info_size, info);
+    sim_log_out(o->error, o->error_cap, o->error_size, error);
+    if (o->wall_time) *o->wall_time = NULL;
+}
+
+/* ---- The linker -------------------------------------------------------------------------------------------------- */
+
+typedef struct sim_link {
+    sim_options options;
+    sim_image *input; size_t n, cap;
+    void *cubin; size_t cubin_bytes;
+} sim_link;
+
+static void sim_link_free(sim_link *l)
+{
+    for (size_t i = 0; i < l->n; i++) cji_sim_image_free(&l->input[i]);
+    cji_free(l->input, l->cap * sizeof *l->input);
+    cji_free(l->cubin, l->cubin_bytes);
+    cji_free(l, sizeof *l);
+}
+
+void cji_sim_link_forget(void *link)
+{
+    cji_sim_handle_drop(link);
+    sim_link_free(link);
+}
+
+static CUresult sim_link_of(CUlinkState h, sim_link **out)
+{
+    sim_lock();
+    bool ok = cji_sim_handle_is(SIM_LINK, h);
+    sim_unlock();
+    *out = (sim_link *)h;
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cji_sim_cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out)
+{
+    sim_ctx *c;
+    sim_options o;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sim_jit_options(n, options, values, &o);
+    if (r) return r;
+    sim_lock();
+    r = cji_sim_ctx_current(&c);
+    if (!r) {
+        sim_link *l = cji_zalloc(sizeof *l);
+        if (!l || !cji_sim_handle_add(SIM_LINK, l)) {
+            cji_free(l, sizeof *l);
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+        } else {
+            l->options = o;
+            *out = (CUlinkState)l;
+        }
+    }
+    sim_unlock();
+    return r;
+}
+
+/* Takes over `image`. */
+static CUresult sim_link_add(sim_link *l, sim_image image)
+{
+    if (!cji_grow(&l->input, &l->cap, l->n + 1, sizeof *l->input)) {
+        cji_sim_image_free(&image);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    l->input[l->n++] = image;
+    return CUDA_SUCCESS;
+}
+
+/* A text without a name of its own is known by the caller's. */
+static CUresult sim_image_rename(sim_image *image, const char *name)
+{
+    if (!name || !*name || image->n != 1 || image->text[0].text != image->copy) return CUDA_SUCCESS;
+    size_t n = strlen(name) + 1, bytes = image->copy_bytes + n;
+    char *copy = cji_alloc(bytes);
+    if (!copy) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(copy, image->copy, image->copy_bytes);
+    memcpy(copy + image->copy_bytes, name, n);
+    image->text[0].text = copy;
+    image->text[0].name = copy + image->copy_bytes;
+    cji_free(image->copy, image->copy_bytes);
+    image->copy = copy;
+    image->copy_bytes = bytes;
+    return CUDA_SUCCESS;
+}
+
+static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name)
+{
+    cji_text log = { 0 };
+    sim_image image = { 0 };
+    CUresult r;
+    if (l->cubin) return CUDA_ERROR_INVALID_VALUE;   /* completed already */
+    switch (type) {
+    case CU_JIT_INPUT_PTX:
+    case CU_JIT_INPUT_CUBIN:
+    case CU_JIT_INPUT_OBJECT:
+        r = cji_sim_image_read(data, size, &image, &log);
+        if (!r && (type == CU_JIT_INPUT_PTX) != (image.n == 1 && image.text[0].text == image.copy)) {
+            cji_text_printf(&log, "an input's kind does not fit its contents: PTX text and images are different kinds\n");
+            r = CUDA_ERROR_INVALID_IMAGE;
+        }
+        if (!r) r = sim_image_rename(&image, name);
+        if (!r) r = cji_sim_check_heads(image.text, image.n, &log);
+        break;
+    case CU_JIT_INPUT_FATBINARY:
+    case CU_JIT_INPUT_LIBRARY:
+        cji_text_printf(&log, "fat binaries and libraries hold machine code of a GPU: the CPU device links PTX and what its own linker made\n");
+        r = CUDA_ERROR_NO_BINARY_FOR_GPU;
+        break;
+    case CU_JIT_INPUT_NVVM: r = CUDA_ERROR_NOT_SUPPORTED; break;
+    default: r = CUDA_ERROR_INVALID_VALUE; break;
+    }
+    if (r) {
+        cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
+        cji_sim_image_free(&image);
+    } else {
+        r = sim_link_add(l, image);
+    }
+    cji_text_free(&log);
+    return r;
+}
+
+CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, size_t size, const char *name, unsigned n, CUjit_option *options, void **values)
+{
+    sim_link *l;
+    sim_options o;
+    CUresult r = sim_link_of(h, &l);
+    if (!r) r = cji_sim_jit_options(n, options, values, &o);
+    if (!r && (!data || !size)) r = CUDA_ERROR_INVALID_VALUE;
+    return r ? r : sim_link_data(l, type, data, size, name);
+}
+
+static CUresult sim_read_file(const char *path, void **data, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return CUDA_ERROR_FILE_NOT_FOUND;
+    char *p = NULL;
+    size_t n = 0, cap = 0, got;
+    CUresult r = CUDA_SUCCESS;
+    do {
+        if (!cji_grow(&p, &cap, n + 65536 + 1, 1)) {
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+            break;
+        }
+        got = fread(p + n, 1, 65536, f);
+        n += got;
+    } while (got);
+    if (!r && ferror(f)) r = CUDA_ERROR_FILE_NOT_FOUND;
+    fclose(f);
+    if (p) p[n] = 0;
+    *data = p;
+    *size = r ? 0 : n;
+    if (r || !n) {
+        cji_free(p, cap);
+        return r ? r : CUDA_ERROR_INVALID_IMAGE;
+    }
+    char *fit = cji_alloc(n + 1);
+    if (fit) memcpy(fit, p, n + 1);
+    cji_free(p, cap);
+    *data = fit;
+    return fit ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *path, unsigned n, CUjit_option *options, void **values)
+{
+    sim_link *l;
+    sim_options o;
+    void *data;
+    size_t size;
+    CUresult r = sim_link_of(h, &l);
+    if (!r) r = cji_sim_jit_options(n, options, values, &o);
+    if (!r && !path) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = sim_read_file(path, &data, &size);
+    if (r) return r;
+    r = sim_link_data(l, type, data, size, path);
+    cji_free(data, size + 1);
+    return r;
+}
+
+static CUresult sim_link_complete(sim_link *l, cji_text *log)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++) n += l->input[i].n;
+    if (!n) {
+        cji_text_printf(log, "nothing to link: no input was added\n");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    cji_exec_text *text = cji_zalloc(n * sizeof *text);
+    cji_exec_program *program = NULL;
+    if (!text) return CUDA_ERROR_OUT_OF_MEMORY;
+    n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        memcpy(text + n, l->input[i].text, l->input[i].n * sizeof *text);
+        n += l->input[i].n;
+    }
+    CUresult r = cji_sim_module_build(text, n, &program, log);
+    if (!r) cji_exec_program_free(program);
+    if (!r && !cji_sim_container_make(text, n, &l->cubin, &l->cubin_bytes)) r = CUDA_ERROR_OUT_OF_MEMORY;
+    cji_free(text, n * sizeof *text);
+    return r;
+}
+
+CUresult cji_sim_cuLinkComplete(CUlinkState h, void **out, size_t *size)
+{
+    sim_link *l;
+    CUresult r = sim_link_of(h, &l);
+    if (r) return r;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    cji_text log = { 0 };
+    if (!l->cubin) r = sim_link_complete(l, &log);
+    if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuLinkComplete: %.400s", cji_text_str(&log));
+    cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
+    cji_text_free(&log);
+    if (r) return r;
+    *out = l->cubin;
+    if (size) *size = l->cubin_bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sim_cuLinkDestroy(CUlinkState h)
+{
+    sim_lock();
+    bool ok = cji_sim_handle_is(SIM_LINK, h);
+    if (ok) cji_sim_link_forget(h);
+    sim_unlock();
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}

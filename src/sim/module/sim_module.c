@@ -1,0 +1,220 @@
+/* Modules: an image made executable in a context, its functions and its variables. */
+#include "sim/module/sim_module.h"
+
+#include <string.h>
+
+static sim_module *sim_modules;   /* all that exist */
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+void cji_sim_module_drop(sim_module *m)
+{
+    if (--m->refs) return;
+    if (m->prev) m->prev->next = m->next;
+    else sim_modules = m->next;
+    if (m->next) m->next->prev = m->prev;
+    if (m->image && m->ctx->alive && m->ctx->id == m->ctx_id) cji_sim_space_drop(m->image, SIM_DEVICE, NULL);
+    if (m->program) cji_exec_program_free(m->program);
+    cji_free(m->func, m->nfunc * sizeof *m->func);
+    cji_free(m, sizeof *m);
+}
+
+/* Unloaded: what is in flight keeps it until it is done. */
+static void sim_module_forget(sim_module *m)
+{
+    for (size_t i = 0; i < m->nfunc; i++) cji_sim_handle_drop(&m->func[i]);
+    cji_sim_handle_drop(m);
+    cji_sim_module_drop(m);
+}
+
+static bool sim_module_funcs(sim_module *m)
+{
+    size_t n = cji_exec_program_kernels(m->program);
+    m->func = n ? cji_zalloc(n * sizeof *m->func) : NULL;
+    if (n && !m->func) return false;
+    m->nfunc = n;
+    for (size_t i = 0; i < n; i++) {
+        sim_func *f = &m->func[i];
+        f->module = m;
+        f->kernel = cji_exec_program_kernel_at(m->program, i);
+        int room = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - (int)f->kernel->static_shared;
+        f->max_dynamic = room > 0 ? room : 0;
+        f->carveout = -1;
+        if (!cji_sim_handle_add(SIM_FUNC, f)) return false;
+    }
+    return true;
+}
+
+/* Under the lock; takes over the program when it succeeds. */
+static CUresult sim_module_make(sim_ctx *c, cji_exec_program *program, sim_module **out)
+{
+    sim_module *m = cji_zalloc(sizeof *m);
+    if (!m || !cji_sim_handle_add(SIM_MODULE, m)) {
+        cji_free(m, sizeof *m);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    m->ctx = c;
+    m->ctx_id = c->id;
+    m->refs = 1;
+    m->program = program;
+    m->next = sim_modules;
+    if (m->next) m->next->prev = m;
+    sim_modules = m;
+    m->image_bytes = cji_exec_program_image_bytes(program);
+    CUresult r = CUDA_SUCCESS;
+    if (m->image_bytes) r = cji_sim_space_alloc(c->dev, c, m->image_bytes, NULL, true, &m->image);
+    if (!r && !sim_module_funcs(m)) r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (r) {
+        m->program = NULL;
+        sim_module_forget(m);
+        return r;
+    }
+    unsigned char *host = m->image_bytes ? cji_sim_space_at(c, m->image, m->image_bytes) : NULL;
+    if (host) memset(host, 0, m->image_bytes);
+    cji_exec_program_place(program, m->image, host);
+    *out = m;
+    return CUDA_SUCCESS;
+}
+
+static void sim_module_ctx_end(sim_ctx *c)
+{
+    for (sim_module *m = sim_modules, *next; m; m = next) {
+        next = m->next;
+        if (m->ctx == c && cji_sim_handle_is(SIM_MODULE, m)) sim_module_forget(m);
+    }
+}
+
+static void sim_module_process_end(void)
+{
+    void *link;
+    while ((link = cji_sim_handle_next(SIM_LINK, NULL, NULL))) cji_sim_link_forget(link);
+}
+
+const sim_room cji_sim_room_module = { .name = "module", .ctx_end = sim_module_ctx_end, .process_end = sim_module_process_end };
+
+/* Reads and predecodes without the lock. */
+static CUresult sim_module_load(CUmodule *out, const void *data, const sim_options *o)
+{
+    sim_ctx *c;
+    cji_text log = { 0 };
+    sim_image image;
+    cji_exec_program *program = NULL;
+    if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = cji_sim_ctx_current(&c);
+    uint64_t id = r ? 0 : c->id;
+    sim_unlock();
+    if (r) return r;
+    r = cji_sim_image_read(data, 0, &image, &log);
+    if (!r) r = cji_sim_module_build(image.text, image.n, &program, &log);
+    cji_sim_image_free(&image);
+    if (!r) {
+        sim_module *m;
+        sim_lock();
+        r = !c->alive || c->id != id ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sim_module_make(c, program, &m);
+        if (!r) *out = (CUmodule)m;
+        if (!r && cji_exec_program_vars(program)) cji_sim_rooms_module_loaded();   /* its variables are written */
+        sim_unlock();
+        if (r) cji_exec_program_free(program);
+    }
+    if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuModuleLoadData: %.400s", cji_text_str(&log));
+    cji_sim_jit_options_finish(o, "", cji_text_str(&log));
+    cji_text_free(&log);
+    return r;
+}
+
+CUresult cji_sim_cuModuleLoadData(CUmodule *out, const void *image)
+{
+    sim_options none = { 0 };
+    return sim_module_load(out, image, &none);
+}
+
+CUresult cji_sim_cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n, CUjit_option *options, void **values)
+{
+    sim_options o;
+    CUresult r = cji_sim_jit_options(n, options, values, &o);
+    return r ? r : sim_module_load(out, image, &o);
+}
+
+CUresult cji_sim_cuModuleUnload(CUmodule h)
+{
+    sim_lock();
+    CUresult r = cji_sim_handle_is(SIM_MODULE, h) ? ((sim_module *)h)->ctx->fault : CUDA_ERROR_INVALID_HANDLE;
+    if (cji_sim_handle_is(SIM_MODULE, h)) sim_module_forget((sim_module *)h);
+    sim_unlock();
+    return r;
+}
+
+/* ---- What is in it ----------------------------------------------------------------------------------------------- */
+
+static CUresult sim_module_of(CUmodule h, sim_module **out)
+{
+    if (!cji_sim_handle_is(SIM_MODULE, h)) return CUDA_ERROR_INVALID_HANDLE;
+    *out = (sim_module *)h;
+    return (*out)->ctx->fault;
+}
+
+CUresult cji_sim_cuModuleGetFunction(CUfunction *out, CUmodule h, const char *name)
+{
+    sim_module *m;
+    if (!out || !name || !*name) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = sim_module_of(h, &m);
+    if (!r) {
+        r = CUDA_ERROR_NOT_FOUND;
+        for (size_t i = 0; i < m->nfunc && r; i++)
+            if (strcmp(m->func[i].kernel->name, name) == 0) {
+                *out = (CUfunction)&m->func[i];
+                r = CUDA_SUCCESS;
+            }
+    }
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule h, const char *name)
+{
+    sim_module *m;
+    if (!name || !*name || (!at && !bytes)) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = sim_module_of(h, &m);
+    if (!r) {
+        const cji_exec_var *v = cji_exec_program_var(m->program, name);
+        if (!v) r = CUDA_ERROR_NOT_FOUND;
+        for (size_t i = 0; !v && i < m->nfunc; i++)
+            if (strcmp(m->func[i].kernel->name, name) == 0) r = CUDA_ERROR_INVALID_VALUE;   /* a name, but of a function */
+        if (v && at) *at = m->image + v->offset;
+        if (v && bytes) *bytes = v->bytes;
+    }
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuModuleGetFunctionCount(unsigned *count, CUmodule h)
+{
+    sim_module *m;
+    if (!count) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = sim_module_of(h, &m);
+    if (!r) *count = (unsigned)m->nfunc;
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule h)
+{
+    sim_module *m;
+    if (!functions) return CUDA_ERROR_INVALID_VALUE;
+    sim_lock();
+    CUresult r = sim_module_of(h, &m);
+    for (size_t i = 0; !r && i < n && i < m->nfunc; i++) functions[i] = (CUfunction)&m->func[i];
+    sim_unlock();
+    return r;
+}
+
+CUresult cji_sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    if (!mode) return CUDA_ERROR_INVALID_VALUE;
+    *mode = CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,53 @@
+/* Images, modules, their functions, and launches (sim_image.c, sim_link.c, sim_module.c, sim_function.c, sim_launch.c). */
+#ifndef CJI_SIM_MODULE_H
+#define CJI_SIM_MODULE_H
+
+#include "sim/core/sim_core.h"
+
+typedef struct sim_options {         /* JIT options, taken apart */
+    char *info, *error;
+    size_t info_cap, error_cap;
+    void **info_size, **error_size; /* slots that get the sizes back */
+    void **wall_time;
+    unsigned target;                /* CU_JIT_TARGET: 90, 0 none */
+} sim_options;
+
+CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **value, sim_options *out);
+void cji_sim_jit_options_finish(const sim_options *o, const char *info, const char *error);
+
+/* An image is PTX text or a container of PTX texts, made by cuLinkComplete. */
+typedef struct sim_image { cji_exec_text *text; size_t n; void *copy; size_t copy_bytes; } sim_image;
+CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log);   /* bytes 0: unknown */
+void cji_sim_image_free(sim_image *i);
+void cji_sim_link_forget(void *link);
+bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
+CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log);             /* .version and .target of each */
+/* Reads, links and predecodes; what the driver's compiler would answer, with its log. */
+CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log);
+
+struct sim_func {
+    sim_module *module;
+    const cji_exec_kernel *kernel;
+    int max_dynamic, carveout, nonportable, policy, cluster[3];
+    CUfunc_cache cache;
+};
+
+struct sim_module {
+    sim_ctx *ctx;
+    sim_module *next, *prev;         /* sim_modules */
+    unsigned refs;                  /* the handle, and each work that launches one of its kernels */
+    cji_exec_program *program;
+    uint64_t ctx_id;                /* the context may have begun a new life */
+    CUdeviceptr image;
+    uint64_t image_bytes;
+    sim_func *func; size_t nfunc;
+};
+extern const sim_room cji_sim_room_module;
+
+void cji_sim_module_drop(sim_module *m);
+CUresult cji_sim_func_get(CUfunction h, sim_func **out);
+unsigned cji_sim_func_registers(const sim_func *f);
+unsigned cji_sim_func_threads(const sim_func *f);            /* most threads of a block */
+int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic);
+
+#endif
