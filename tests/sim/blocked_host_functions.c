@@ -107,7 +107,7 @@ static void one_after_another(void)
     tap_has_str(told.text, name, "the log names the one that is not called");
     snprintf(name, sizeof name, "before the one of stream %llu", met_in[0]);
     tap_has_str(told.text, name, "and the one that it cannot be called before");
-    tap_has_str(told.text, "If that one waits for this one, or for what is behind it, neither ever ends", "and what that may mean");
+    tap_has_str(told.text, "If that one waits for this one, or for work behind it, neither ever ends", "and what that may mean");
 }
 
 static void setup(const char *schedule)

@@ -22,9 +22,9 @@ static void take_log(void *user, cj_log_level level, const char *message)
         if (strncmp(message, "deadlock: ", 10) == 0) told.n = 0;
         int n = snprintf(text + told.n, sizeof told.text[0] - told.n, "%s\n", message);
         if (n > 0 && (size_t)n < sizeof told.text[0] - told.n) told.n += (size_t)n;
-        told.circles += strstr(message, "to mend it") != NULL;
+        told.circles += strstr(message, "the fix:") != NULL;
     }
-    told.slow += level == CJ_LOG_WARNING && strstr(message, "for a value of the word") != NULL;
+    told.slow += level == CJ_LOG_WARNING && strstr(message, "for a value at the location") != NULL;
     pthread_cond_broadcast(&told.cond);
     pthread_mutex_unlock(&told.lock);
 }
@@ -286,7 +286,7 @@ static void between_contexts(situation *t)
 
 static const struct { const char *name; void (*build)(situation *t); way how; int first, second, members; const char *says; } circles[] = {
     { "at least", crossed, { false, CU_STREAM_WAIT_VALUE_GEQ, 1, 5, 7 }, 0, 0, 2, "is at least 0x5" },
-    { "equal, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_EQ, 5, UINT64_C(0x500000001), UINT64_C(0x500000001) }, 0, 0, 2, "the word of 8 bytes" },
+    { "equal, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_EQ, 5, UINT64_C(0x500000001), UINT64_C(0x500000001) }, 0, 0, 2, "the 64-bit location" },
     { "a common bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_AND, 1, UINT64_C(0x100000000), UINT64_C(0x300000000) }, 0, 0, 2, "has a bit in common with 0x100000000" },
     { "a clear bit", crossed, { false, CU_STREAM_WAIT_VALUE_NOR, 0xffffffff, 0xfffffff0, 0xfffffffe }, 0, 0, 2, "has a bit clear that is clear in 0xfffffff0" },
     { "a clear bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_NOR, UINT64_MAX, 7, 0 }, 0, 0, 2, "has a bit clear that is clear in 0x7" },
@@ -338,13 +338,13 @@ static void check_ring(void)
     tap_has_str(text, "deadlock: 20 operations wait for each other for ever", "a ring of 20: their number");
     for (int i = 0; i < RING; i++) {
         int next = (i + 1) % RING;
-        snprintf(line, sizeof line, "  %d of 20: stream %llu waits until the word of 4 bytes at 0x%llx is 0x1; that is written by a write of stream %llu behind", i + 1,
+        snprintf(line, sizeof line, "  %d of 20: stream %llu waits until the 32-bit location at 0x%llx is 0x1; it is written by a write of stream %llu after", i + 1,
                  ring.id[i], (unsigned long long)ring.x[i], i % 2 ? ring.by_id[next] : ring.id[next]);
         const char *found = strstr(p, line);
         if (!tap_ok(found != NULL, "a ring of 20: member %d in its place", i + 1)) tap_diag("%s, not in: %s", line, p);
         if (found) p = found;
         if (i % 2 == 0) continue;
-        snprintf(line, sizeof line, "    stream %llu comes behind stream %llu there: it waits for event %p, recorded in stream %llu\n", ring.by_id[next], ring.id[next],
+        snprintf(line, sizeof line, "    stream %llu comes after stream %llu there: it waits for event %p, recorded in stream %llu\n", ring.by_id[next], ring.id[next],
                  (void *)ring.e[next], ring.id[next]);
         if (!tap_ok(strstr(p, line) != NULL, "a ring of 20: the event between %d and the next", i + 1)) tap_diag("%s, not in: %s", line, p);
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the log was told.  A circle is several lines: how many wait, each of them, how to mend it. */
+/* What the log was told.  A circle is several lines: how many wait, each of them, the fix. */
 static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; char value[300]; } told = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0, ""
 };
@@ -18,10 +18,10 @@ static void take_log(void *user, cj_log_level level, const char *message)
         if (strncmp(message, "deadlock", 8) == 0) told.n = 0;
         int n = snprintf(told.text + told.n, sizeof told.text - told.n, "%s\n", message);
         if (n > 0 && (size_t)n < sizeof told.text - told.n) told.n += (size_t)n;
-        if (strstr(message, "to mend it")) told.deadlocks++;
+        if (strstr(message, "the fix:")) told.deadlocks++;
         if (strstr(message, "no memory to name them")) told.nameless++;
     }
-    if (level == CJ_LOG_WARNING && strstr(message, "for a value of the word")) {
+    if (level == CJ_LOG_WARNING && strstr(message, "for a value at the location")) {
         told.values++;
         snprintf(told.value, sizeof told.value, "%s", message);
     }
@@ -171,7 +171,7 @@ static void a_node_that_waits_long(void)
     cu.cuGraphLaunch(x, s);
     await(&told.values, values + 1);
     tap_has_str(told.value, ", in a launch of a graph, has waited", "a wait of a node is named as one");
-    snprintf(name, sizeof name, "the word at 0x%llx", (unsigned long long)d);
+    snprintf(name, sizeof name, "the location 0x%llx", (unsigned long long)d);
     tap_has_str(told.value, name, "with the word that it is at");
     tap_is_int(deadlocks(), before, "and is no deadlock");
     __atomic_store_n((unsigned *)h, 1, __ATOMIC_SEQ_CST);

@@ -105,6 +105,7 @@ typedef struct sim_process {
     sim_device *device[SIM_MAX_DEVICES];
     uint64_t next_id;               /* streams, contexts, captures, nodes: never repeated */
     const sim_room *const *rooms;   /* lowest first, ends with NULL */
+    const sim_work_kind *const *kinds;   /* those that nodes are made with, ends with NULL */
 } sim_process;
 extern sim_process sim;
 
@@ -393,6 +394,7 @@ struct sim_work {
     sim_ctx *ctx;
 };
 
+const sim_work_kind *cji_sim_work_kind(CUgraphNodeType type);   /* that makes such nodes; NULL: none */
 sim_work *cji_sim_work_new(const sim_work_kind *kind, sim_ctx *c, size_t size);   /* zeroed; one reference; NULL without memory */
 sim_work *cji_sim_work_hold(sim_work *w);
 void cji_sim_work_drop(sim_work *w);

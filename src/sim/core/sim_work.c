@@ -1,6 +1,13 @@
 /* Works: what operations and nodes do. */
 #include "sim/core/sim_core.h"
 
+const sim_work_kind *cji_sim_work_kind(CUgraphNodeType type)
+{
+    for (const sim_work_kind *const *k = sim.kinds; *k; k++)
+        if ((*k)->node_type == type) return *k;
+    return NULL;
+}
+
 sim_work *cji_sim_work_new(const sim_work_kind *kind, sim_ctx *c, size_t size)
 {
     sim_work *w = cji_zalloc(size);

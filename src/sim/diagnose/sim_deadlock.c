@@ -222,8 +222,8 @@ static void sim_report_member(cji_text *t, const sim_found *x, size_t number, si
     const sim_mem_wait *w = &x->wait;
     const sim_op *op = x->op, *writer = x->writer->op;
     const sim_found *next = sim_next_member(x);
-    cji_text_printf(t, "  %zu of %zu: stream %llu%s waits until the %d bytes at 0x%llx have a value that %s 0x%llx; they are written by a %s of stream %llu%s behind %s\n",
-                    number, count, sim_stream_of_op(op), sim_where(op), w->wide ? 8 : 4, (unsigned long long)w->at, sim_until(w), (unsigned long long)w->value,
+    cji_text_printf(t, "  %zu of %zu: stream %llu%s waits until the %d-bit location at 0x%llx %s 0x%llx; it is written by a %s of stream %llu%s after %s\n",
+                    number, count, sim_stream_of_op(op), sim_where(op), w->wide ? 64 : 32, (unsigned long long)w->at, sim_until(w), (unsigned long long)w->value,
                     writer->work->kind->wait_at ? "write" : "fill", sim_stream_of_op(writer), sim_where(writer),
                     next == x ? "this wait itself" : number == count ? "the first of these waits" : "the next of these waits");
     if (next != x->writer) sim_report_way(t, x->writer);

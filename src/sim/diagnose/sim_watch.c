@@ -26,7 +26,7 @@ static void sim_report_long_wait(cji_text *t, const sim_op *op, uint64_t ns)
 {
     sim_mem_wait w;
     if (!cji_sim_op_waits(op, &w, &(size_t){ 0 })) return;
-    cji_text_printf(t, "stream %llu%s has waited %llu ms for a value at 0x%llx (CUJIT_SIM_STALL_MS), and still waits\n",
+    cji_text_printf(t, "stream %llu%s has waited %llu ms for a value at the location 0x%llx (CUJIT_SIM_STALL_MS), and still waits\n",
                     sim_stream_id(op), op->in_graph ? ", in a launch of a graph," : "", (unsigned long long)(ns / 1000000u), (unsigned long long)w.at);
 }
 

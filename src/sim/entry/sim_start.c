@@ -25,6 +25,13 @@ static const sim_room *const sim_rooms[] = {
     &cji_sim_room_module, &cji_sim_room_queue, &cji_sim_room_stream, &cji_sim_room_memory, &cji_sim_room_graph, &cji_sim_room_diagnose, NULL
 };
 
+/* The kinds of work that nodes are made with. */
+static const sim_work_kind *const sim_kinds[] = {
+    &cji_sim_kind_launch, &cji_sim_kind_copy, &cji_sim_kind_fill, &cji_sim_kind_host_func, &cji_sim_kind_mem_ops,
+    &cji_sim_kind_child.work, &cji_sim_kind_record.work, &cji_sim_kind_wait.work, &cji_sim_kind_alloc.work, &cji_sim_kind_free.work,
+    &cji_sim_kind_conditional.work, NULL
+};
+
 static CUresult sim_start(void)
 {
     if (!cji_sim_settings_read(&sim.set)) return CUDA_ERROR_INVALID_VALUE;
@@ -40,6 +47,7 @@ static CUresult sim_start(void)
         d->primary.primary = true;
     }
     sim.rooms = sim_rooms;
+    sim.kinds = sim_kinds;
     sim_graphs = &cji_sim_graph_hooks;
     cji_sim_schedule_begin();
     sim.fork_gen = cji_fork_gen();

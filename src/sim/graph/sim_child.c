@@ -1,14 +1,7 @@
 /* Child graphs: a node with a graph of its own, which is copied with it. */
 #include "sim/graph/sim_graph.h"
 
-typedef struct sim_child { sim_work work; sim_graph *graph; } sim_child;   /* graph: held */
-
 static sim_child *sim_child_of(const sim_work *w) { return (sim_child *)(uintptr_t)w; }
-
-sim_graph *cji_sim_child_graph(const sim_node *n)
-{
-    return n->work && n->work->kind == &cji_sim_kind_child.work ? sim_child_of(n->work)->graph : NULL;
-}
 
 /* With a copy of `from`; NULL without memory. */
 static sim_work *sim_child_work(const sim_graph *from)

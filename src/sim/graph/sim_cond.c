@@ -34,9 +34,9 @@ static const sim_branch *sim_branch_of(const sim_work *w)
     return w && w->kind == &sim_kind_branch.work ? (const sim_branch *)w : NULL;
 }
 
-void cji_sim_cond_drop(sim_cond *c)
+static void sim_cond_free(sim_ref *r)
 {
-    if (!c || --c->refs) return;
+    sim_cond *c = (sim_cond *)r;
     cji_sim_handle_drop(c);
     cji_free(c, sizeof *c);
 }
@@ -55,7 +55,7 @@ CUresult cji_sim_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, C
         r = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (!r) {
-        *k = (sim_cond){ .refs = 1, .ctx = c, .value = start, .start = start, .starts = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0 };
+        *k = (sim_cond){ .ref = { 1, sim_cond_free }, .ctx = c, .value = start, .start = start, .starts = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0 };
         g->cond[g->ncond++] = k;
         *out = (CUgraphConditionalHandle)(uintptr_t)k;
     }
@@ -106,7 +106,7 @@ static CUresult sim_conditional_read(CUgraphNodeParams *all, sim_graph *g, sim_w
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->type = p->type;
     w->cond = k;
-    k->refs++;
+    k->ref.refs++;
     if (!sim_conditional_bodies(w, p->size)) {
         cji_sim_work_drop(&w->work);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -135,7 +135,7 @@ static void sim_conditional_drop(sim_work *work)
         cji_sim_graph_drop(w->body[i]);
     }
     if (w->body) cji_free(w->body, w->n * sizeof *w->body);
-    cji_sim_cond_drop(w->cond);
+    cji_sim_ref_drop(&w->cond->ref);
 }
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static CUresult sim_branch_work(const sim_conditional *from, sim_work **out)
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->type = from->type;
     w->cond = from->cond;
-    w->cond->refs++;
+    w->cond->ref.refs++;
     w->exec = cji_zalloc(from->n * sizeof *w->exec);
     CUresult r = w->exec ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (!r) w->n = from->n;
@@ -206,7 +206,7 @@ static CUresult sim_branch_work(const sim_conditional *from, sim_work **out)
 /* One step, with its bodies as executable graphs of their own. */
 static CUresult sim_conditional_flatten(sim_graph_exec *x, const sim_node *node, const size_t *before, size_t n)
 {
-    sim_work *w;
+    sim_work *w = NULL;
     CUresult r = sim_branch_work(sim_conditional_of(node->work), &w);
     if (r) return r;
     if (!cji_sim_step_put(x, w, node, before, n)) r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -225,7 +225,7 @@ static void sim_branch_drop(sim_work *work)
     const sim_branch *w = sim_branch_of(work);
     for (unsigned i = 0; i < w->n; i++) cji_sim_graph_exec_drop(w->exec[i]);
     if (w->exec) cji_free(w->exec, w->n * sizeof *w->exec);
-    cji_sim_cond_drop(w->cond);
+    cji_sim_ref_drop(&w->cond->ref);
 }
 
 static CUgraphExecUpdateResult sim_branch_alike(const sim_work *a, const sim_work *b)
@@ -264,7 +264,7 @@ CUresult cji_sim_cond_begin(const sim_graph_exec *x, sim_work **out)
     sim_cond_reset *w = (sim_cond_reset *)cji_sim_work_new(&sim_kind_cond_reset, x->ctx, sizeof *w + n * sizeof *w->cond);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->n = sim_conditions(x, w->cond);
-    for (size_t i = 0; i < n; i++) w->cond[i]->refs++;
+    for (size_t i = 0; i < n; i++) w->cond[i]->ref.refs++;
     *out = &w->work;
     return CUDA_SUCCESS;
 }
@@ -280,7 +280,7 @@ static void sim_cond_reset_run(sim_op *op)
 static void sim_cond_reset_drop(sim_work *work)
 {
     const sim_cond_reset *w = (const sim_cond_reset *)work;
-    for (size_t i = 0; i < w->n; i++) cji_sim_cond_drop(w->cond[i]);
+    for (size_t i = 0; i < w->n; i++) cji_sim_ref_drop(&w->cond[i]->ref);
 }
 
 static const sim_work_kind sim_kind_cond_reset = {

@@ -29,7 +29,7 @@ void cji_sim_graph_drop(sim_graph *g)
     if (!g || --g->refs) return;
     for (size_t i = 0; i < g->nnode; i++) sim_node_drop(g->node[i]);
     cji_free(g->node, g->cap * sizeof *g->node);
-    for (size_t i = 0; i < g->ncond; i++) cji_sim_cond_drop(g->cond[i]);
+    for (size_t i = 0; i < g->ncond; i++) cji_sim_ref_drop(&g->cond[i]->ref);
     cji_free(g->cond, g->cond_cap * sizeof *g->cond);
     cji_sim_objects_drop(g->objects);
     cji_free(g, sizeof *g);

@@ -123,19 +123,22 @@ static inline const sim_graph_kind *cji_sim_graph_kind_of(const sim_work *w)   /
 extern const sim_graph_kind cji_sim_kind_child, cji_sim_kind_record, cji_sim_kind_wait, cji_sim_kind_conditional, cji_sim_kind_alloc, cji_sim_kind_free;
 
 /* Child graphs (sim_child.c). */
-sim_graph *cji_sim_child_graph(const sim_node *n);         /* NULL: no child node */
+typedef struct sim_child { sim_work work; sim_graph *graph; } sim_child;   /* graph: held */
+static inline sim_graph *cji_sim_child_graph(const sim_node *n)   /* NULL: no child node */
+{
+    return n->type == CU_GRAPH_NODE_TYPE_GRAPH ? ((const sim_child *)n->work)->graph : NULL;
+}
 /* Events (sim_event_node.c). */
 CUresult cji_sim_event_node_capture(sim_stream *s, sim_event *e, bool record);
 
 /* ---- Conditions (sim_cond.c) ------------------------------------------------------------------------------------- */
 
 struct sim_cond {
-    unsigned refs;
+    sim_ref ref;
     sim_ctx *ctx;
     uint32_t value, start;
     bool starts, used;              /* each launch begins with `start`; a node depends on it */
 };
-void cji_sim_cond_drop(sim_cond *c);
 const sim_node *cji_sim_cond_misfit(const sim_graph *g);   /* a conditional node whose body has a node that none may have; or NULL */
 CUresult cji_sim_cond_begin(const sim_graph_exec *x, sim_work **out);   /* NULL where it has no condition */
 bool cji_sim_condition_set(void *ctx, uint64_t handle, uint32_t value);   /* for the engine; without the lock */

@@ -10,28 +10,12 @@ CUgraphNodeParams cji_sim_fill_block(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext
     return (CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMSET, .memset = { p->dst, p->pitch, p->value, p->elementSize, p->width, p->height, h } };
 }
 
-/* By type of node; the empty node has no work. */
-static const sim_work_kind *const sim_node_kinds[] = {
-    [CU_GRAPH_NODE_TYPE_KERNEL] = &cji_sim_kind_launch,
-    [CU_GRAPH_NODE_TYPE_MEMCPY] = &cji_sim_kind_copy,
-    [CU_GRAPH_NODE_TYPE_MEMSET] = &cji_sim_kind_fill,
-    [CU_GRAPH_NODE_TYPE_HOST] = &cji_sim_kind_host_func,
-    [CU_GRAPH_NODE_TYPE_GRAPH] = &cji_sim_kind_child.work,
-    [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = &cji_sim_kind_wait.work,
-    [CU_GRAPH_NODE_TYPE_EVENT_RECORD] = &cji_sim_kind_record.work,
-    [CU_GRAPH_NODE_TYPE_MEM_ALLOC] = &cji_sim_kind_alloc.work,
-    [CU_GRAPH_NODE_TYPE_MEM_FREE] = &cji_sim_kind_free.work,
-    [CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = &cji_sim_kind_mem_ops,
-    [CU_GRAPH_NODE_TYPE_CONDITIONAL] = &cji_sim_kind_conditional.work,
-};
-enum { SIM_NODE_KINDS = sizeof sim_node_kinds / sizeof *sim_node_kinds };
-
 CUresult cji_sim_node_work(CUgraphNodeParams *p, sim_graph *g, sim_work **out)
 {
     *out = NULL;
     if (p->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL || p->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT) return CUDA_ERROR_NOT_SUPPORTED;
     if (p->type == CU_GRAPH_NODE_TYPE_EMPTY) return g ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    const sim_work_kind *kind = (unsigned)p->type < SIM_NODE_KINDS ? sim_node_kinds[p->type] : NULL;
+    const sim_work_kind *kind = cji_sim_work_kind(p->type);
     return kind && (g || !kind->fixed) ? kind->read_params(p, g, out) : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -16,18 +16,18 @@ typedef struct sim_container {
 static const char sim_magic[16] = "\177cujit-sim-ptx\n";
 enum { SIM_CONTAINER_FORMAT = 1 };
 
-typedef struct sim_ipc_part { uint64_t name_bytes, text_bytes; } sim_ipc_part;   /* then the name and the text, each with a NUL; padded to 8 */
+typedef struct sim_container_text { uint64_t name_bytes, text_bytes; } sim_container_text;   /* then the name and the text, each with a NUL; padded to 8 */
 
 static size_t sim_padded(size_t n) { return (n + 7) / 8 * 8; }
 
 bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes)
 {
     size_t size = sizeof(sim_container);
-    for (size_t i = 0; i < n; i++) size += sizeof(sim_ipc_part) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
+    for (size_t i = 0; i < n; i++) size += sizeof(sim_container_text) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
     unsigned char *block = cji_zalloc(size), *p = block + sizeof(sim_container);
     if (!block) return false;
     for (size_t i = 0; i < n; i++) {
-        sim_ipc_part part = { strlen(text[i].name), text[i].bytes };
+        sim_container_text part = { strlen(text[i].name), text[i].bytes };
         memcpy(p, &part, sizeof part);
         p += sizeof part;
         memcpy(p, text[i].name, part.name_bytes);
@@ -73,7 +73,7 @@ static CUresult sim_container_read(const unsigned char *p, size_t bytes, sim_ima
     memcpy(out->copy, p, head.bytes);
     const char *at = (const char *)out->copy + sizeof head;
     for (size_t i = 0; i < out->n; i++) {
-        sim_ipc_part part;
+        sim_container_text part;
         memcpy(&part, at, sizeof part);
         at += sizeof part;
         out->text[i] = (cji_exec_text){ at, at + part.name_bytes + 1, part.text_bytes };

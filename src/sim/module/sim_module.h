@@ -4,6 +4,8 @@
 
 #include "sim/core/sim_core.h"
 
+enum { SIM_JIT_OPTIONS = 35 };
+
 typedef struct sim_options {         /* JIT options, taken apart */
     char *info, *error;
     size_t info_cap, error_cap;

@@ -1,6 +1,8 @@
 /* The ready lists: operations that may begin, one list for each priority. */
 #include "sim/queue/sim_queue.h"
 
+sim_queue_state sim_queue = { .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
+
 void cji_sim_ready_add(sim_op *op, bool front)
 {
     if (!sim_queue.nready && sim.set.schedule != SIM_EAGER) sim_queue.moved = cji_now();

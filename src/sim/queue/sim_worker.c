@@ -7,8 +7,6 @@
  * of threads; host functions are always called on a worker. */
 #include "sim/queue/sim_queue.h"
 
-sim_queue_state sim_queue = { .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
-
 /* ---- Which one -------------------------------------------------------------------------------------------------- */
 
 static sim_op *sim_pick(void)

@@ -6,4 +6,5 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_order.c \
 	%D%/sim_stream.c \
 	%D%/sim_stream.h \
-	%D%/sim_stream_attribute.c
+	%D%/sim_stream_attribute.c \
+	%D%/sim_stream_room.c

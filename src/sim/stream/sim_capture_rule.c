@@ -1,13 +1,11 @@
-/* What captures forbid, and events in them.  The answers to what is not allowed are the driver's, as measured on an H100.
+/* What captures forbid.  The results of what is not allowed are the driver's, as measured on an H100.
  *
- * A capturing stream knows the nodes that its next one comes after (dep).  An event recorded in it takes a copy of those; a
- * stream that waits for the event joins the capture with them.  What adds nodes is in the graph room (sim_graphs). */
+ * A capturing stream knows the nodes that its next one comes after (dep).  What adds nodes is in the graph room (sim_graphs). */
 #include "sim/stream/sim_stream.h"
 
 #include <string.h>
 
 sim_capture *sim_captures;
-const sim_graph_hooks *sim_graphs;
 
 /* ---- Lists of nodes that come before ----------------------------------------------------------------------------- */
 
@@ -61,43 +59,6 @@ void cji_sim_capture_leave(sim_stream *s)
         return;
     }
     sim_graphs->abandon(k);
-}
-
-/* ---- Events ------------------------------------------------------------------------------------------------------ */
-
-CUresult cji_sim_capture_record(sim_stream *s, sim_event *e)
-{
-    if (!cji_sim_deps_set(&e->dep, &e->ndep, &e->dep_cap, s->dep, s->ndep)) return CUDA_ERROR_OUT_OF_MEMORY;
-    cji_sim_op_drop(e->point);
-    e->point = NULL;
-    e->capture = s->capture->id;
-    e->recorded = true;
-    return CUDA_SUCCESS;
-}
-
-CUresult cji_sim_capture_wait(sim_stream *s, sim_event *e)
-{
-    if (!cji_sim_event_recorded(e)) return CUDA_SUCCESS;
-    sim_capture *k = e->capture ? cji_sim_capture_by_id(e->capture) : NULL;
-    if (!e->capture || !k || k->invalid) {   /* recorded outside, or in a capture that is over or invalid */
-        if (s->capture) s->capture->invalid = true;
-        return e->capture ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
-    }
-    if (s->capture && s->capture != k) {
-        s->capture->invalid = k->invalid = true;
-        return CUDA_ERROR_STREAM_CAPTURE_MERGE;
-    }
-    if (s->legacy) {
-        k->invalid = true;
-        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    }
-    s->capture = k;
-    for (size_t i = 0; i < e->ndep; i++)
-        if (cji_sim_handle_is(SIM_NODE, e->dep[i]) && !cji_sim_deps_add(&s->dep, &s->ndep, &s->dep_cap, e->dep[i])) {
-            k->invalid = true;
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
-    return CUDA_SUCCESS;
 }
 
 /* ---- What a capture forbids -------------------------------------------------------------------------------------- */

@@ -75,6 +75,43 @@ CUresult cji_sim_cuEventDestroy(CUevent h)
     return r;
 }
 
+/* ---- In captures: an event takes a copy of the nodes that the stream's next one comes after --------------------- */
+
+static CUresult sim_capture_record(sim_stream *s, sim_event *e)
+{
+    if (!cji_sim_deps_set(&e->dep, &e->ndep, &e->dep_cap, s->dep, s->ndep)) return CUDA_ERROR_OUT_OF_MEMORY;
+    cji_sim_op_drop(e->point);
+    e->point = NULL;
+    e->capture = s->capture->id;
+    e->recorded = true;
+    return CUDA_SUCCESS;
+}
+
+static CUresult sim_capture_wait(sim_stream *s, sim_event *e)
+{
+    if (!cji_sim_event_recorded(e)) return CUDA_SUCCESS;
+    sim_capture *k = e->capture ? cji_sim_capture_by_id(e->capture) : NULL;
+    if (!e->capture || !k || k->invalid) {   /* recorded outside, or in a capture that is over or invalid */
+        if (s->capture) s->capture->invalid = true;
+        return e->capture ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+    }
+    if (s->capture && s->capture != k) {
+        s->capture->invalid = k->invalid = true;
+        return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    }
+    if (s->legacy) {
+        k->invalid = true;
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    }
+    s->capture = k;
+    for (size_t i = 0; i < e->ndep; i++)
+        if (cji_sim_handle_is(SIM_NODE, e->dep[i]) && !cji_sim_deps_add(&s->dep, &s->ndep, &s->dep_cap, e->dep[i])) {
+            k->invalid = true;
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    return CUDA_SUCCESS;
+}
+
 /* ---- Record and wait --------------------------------------------------------------------------------------------- */
 
 static CUresult sim_wait_near(sim_stream *s, const sim_event *e, sim_op *point)
@@ -110,7 +147,7 @@ static CUresult sim_record(CUevent h, CUstream hs, unsigned flags)
     if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     if (e->ctx != s->ctx) return CUDA_ERROR_INVALID_HANDLE;
     if (s->capture && flags & CU_EVENT_RECORD_EXTERNAL) return sim_graphs->add_event(s, e, true);
-    if (s->capture) return cji_sim_capture_record(s, e);
+    if (s->capture) return sim_capture_record(s, e);
     if (flags & CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
     sim_op *point;
     if (e->ipc && !cji_sim_ipc_event_orphaned(e)) r = sim_wait_now(s, e); /* such a record waits for the event's earlier point: seen on an H100 */
@@ -141,7 +178,7 @@ static CUresult sim_wait_event(CUstream hs, CUevent h, unsigned flags)
     if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
     if (s->capture && flags & CU_EVENT_WAIT_EXTERNAL) return sim_graphs->add_event(s, e, false);
     if (flags & CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
-    if (s->capture || e->capture) return cji_sim_capture_wait(s, e);
+    if (s->capture || e->capture) return sim_capture_wait(s, e);
     return sim_wait_now(s, e);
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+const sim_graph_hooks *sim_graphs;
+
 sim_op *cji_sim_stream_op(sim_ctx *c, sim_stream *s, sim_work *w)
 {
     int priority = s ? s->priority : 0;
@@ -73,6 +75,8 @@ CUresult cji_sim_stream_submit_and_wait(sim_stream *s, sim_work *w)
     cji_sim_op_drop(op);
     return r ? r : c->fault;
 }
+
+CUstream cji_sim_stream_handle(const sim_stream *s) { return !s ? NULL : s->legacy ? CU_STREAM_LEGACY : s->per_thread ? CU_STREAM_PER_THREAD : (CUstream)s; }
 
 void cji_sim_op_fails(const sim_op *op, CUresult code, const char *sentence)
 {

@@ -22,8 +22,7 @@ static void sim_stream_free(sim_ref *r)
     cji_free(s, sizeof *s);
 }
 
-/* One reference; NULL without memory. */
-static sim_stream *sim_stream_new(sim_ctx *c, unsigned flags, int priority)
+sim_stream *cji_sim_stream_new(sim_ctx *c, unsigned flags, int priority)
 {
     sim_stream *s = cji_zalloc(sizeof *s);
     if (!s) return NULL;
@@ -64,7 +63,7 @@ static CUresult sim_stream_own(sim_ctx *c, sim_stream **out)
             *out = s;
             return CUDA_SUCCESS;
         }
-    sim_stream *s = sim_stream_new(c, CU_STREAM_DEFAULT, 0);
+    sim_stream *s = cji_sim_stream_new(c, CU_STREAM_DEFAULT, 0);
     if (!s) return CUDA_ERROR_OUT_OF_MEMORY;
     s->per_thread = true;
     s->own_next = t->own;
@@ -137,8 +136,6 @@ CUresult cji_sim_cuStreamIsCapturing(CUstream h, CUstreamCaptureStatus *status)
     return r;
 }
 
-CUstream cji_sim_stream_handle(const sim_stream *s) { return !s ? NULL : s->legacy ? CU_STREAM_LEGACY : s->per_thread ? CU_STREAM_PER_THREAD : (CUstream)s; }
-
 /* ---- Create and destroy ------------------------------------------------------------------------------------------ */
 
 CUresult cji_sim_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
@@ -148,7 +145,7 @@ CUresult cji_sim_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int p
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) {
-        sim_stream *s = sim_stream_new(c, flags, priority);
+        sim_stream *s = cji_sim_stream_new(c, flags, priority);
         if (!s || !cji_sim_handle_add(SIM_STREAM, s)) {
             cji_sim_stream_drop(s);
             r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -335,54 +332,3 @@ CUresult cji_sim_cuStreamGetDevice(CUstream h, CUdevice *device)
     sim_unlock();
     return r;
 }
-
-/* ---- The room ---------------------------------------------------------------------------------------------------- */
-
-static CUresult sim_stream_ctx_begin(sim_ctx *c)
-{
-    c->legacy = sim_stream_new(c, CU_STREAM_DEFAULT, 0);
-    if (!c->legacy) return CUDA_ERROR_OUT_OF_MEMORY;
-    c->legacy->legacy = true;
-    return CUDA_SUCCESS;
-}
-
-static bool sim_event_in_ctx(const void *p, const void *c) { return ((const sim_event *)p)->ctx == c; }
-static bool sim_stream_in_ctx(const void *p, const void *c) { return ((const sim_stream *)p)->ctx == c; }
-
-static void sim_stream_ctx_end(sim_ctx *c)
-{
-    void *p;
-    while ((p = cji_sim_handle_next(SIM_EVENT, sim_event_in_ctx, c))) {
-        cji_sim_handle_drop(p);
-        cji_sim_event_drop(p);
-    }
-    while ((p = cji_sim_handle_next(SIM_STREAM, sim_stream_in_ctx, c))) cji_sim_stream_forget(p);
-    for (sim_thread *t = sim.threads; t; t = t->next)
-        for (sim_stream **s = &t->own; *s;) {
-            sim_stream *own = *s;
-            if (own->ctx != c) {
-                s = &own->own_next;
-                continue;
-            }
-            *s = own->own_next;
-            cji_sim_stream_forget(own);
-        }
-    cji_sim_stream_forget(c->legacy);
-    c->legacy = NULL;
-}
-
-static void sim_stream_thread_end(sim_thread *t)
-{
-    for (sim_capture *k = sim_captures; k; k = k->next)
-        if (k->thread == t) k->thread = NULL;
-    while (t->own) {
-        sim_stream *s = t->own;
-        t->own = s->own_next;
-        cji_sim_stream_forget(s);
-    }
-}
-
-const sim_room cji_sim_room_stream = {
-    .name = "stream", .ctx_begin = sim_stream_ctx_begin, .ctx_end = sim_stream_ctx_end, .thread_end = sim_stream_thread_end,
-    .module_loaded = cji_sim_capture_unsafe_load
-};

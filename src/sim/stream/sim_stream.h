@@ -70,6 +70,7 @@ extern const sim_graph_hooks *sim_graphs;   /* set at cuInit */
 
 /* ---- Streams (sim_stream.c) -------------------------------------------------------------------------------------- */
 
+sim_stream *cji_sim_stream_new(sim_ctx *c, unsigned flags, int priority);   /* one reference, no handle; NULL without memory */
 void cji_sim_stream_drop(sim_stream *s);
 void cji_sim_stream_forget(sim_stream *s);                               /* no handle any more */
 CUresult cji_sim_stream_sync(sim_stream *s);                             /* the lock is given up while waiting */
@@ -83,7 +84,6 @@ CUresult cji_sim_stream_to_capture(CUstream h, sim_stream **out);
 /* The same for reading its attributes, which a valid capture allows. */
 CUresult cji_sim_stream_to_get(CUstream h, sim_stream **out);
 void cji_sim_stream_prefer(sim_stream *s, int priority);                 /* clamped */
-CUstream cji_sim_stream_handle(const sim_stream *s);                     /* as the caller knows it: 1 and 2 for default streams; NULL: NULL */
 
 /* ---- Order in streams (sim_order.c) ------------------------------------------------------------------------------ */
 
@@ -95,6 +95,7 @@ CUresult cji_sim_stream_enqueue(sim_stream *s, sim_work *w, sim_op *extra, sim_o
 /* Into the stream, or into the graph that it captures: takes over the caller's reference of `w`, in every case. */
 CUresult cji_sim_stream_submit(sim_stream *s, sim_work *w);
 CUresult cji_sim_stream_submit_and_wait(sim_stream *s, sim_work *w);
+CUstream cji_sim_stream_handle(const sim_stream *s);                     /* as the caller knows it: 1 and 2 for default streams; NULL: NULL */
 /* Work that is no kernel has failed: its context has the fault. */
 void cji_sim_op_fails(const sim_op *op, CUresult code, const char *sentence);
 
@@ -127,8 +128,6 @@ CUresult cji_sim_capture_unsafe(void);
 void cji_sim_capture_unsafe_load(void);                                  /* a module is loaded: those of blocking streams are invalidated likewise */
 CUresult cji_sim_capture_unsafe_ctx(sim_ctx *c);                         /* cuCtxSynchronize: none may be open in the context */
 CUresult cji_sim_capture_refuses(sim_stream *s);                         /* a call that its captured stream rejects, valid or not: 900 */
-CUresult cji_sim_capture_wait(sim_stream *s, sim_event *e);              /* cuStreamWaitEvent where either side is captured */
-CUresult cji_sim_capture_record(sim_stream *s, sim_event *e);
 void cji_sim_capture_leave(sim_stream *s);                               /* the stream is being destroyed */
 void cji_sim_capture_uncapture(sim_stream *s);                           /* it captures no longer */
 sim_capture *cji_sim_capture_by_id(uint64_t id);
