@@ -88,7 +88,7 @@ CJ_API cj_graph *cj_capture_pause(cj_stream *s);
 CJ_API cj_status cj_capture_resume(cj_stream *s, cj_graph *g);
 
 /* True while `s` is capturing. */
-CJ_API bool cj_stream_is_capturing(const cj_stream *s);
+CJ_API int cj_stream_is_capturing(const cj_stream *s);
 
 #ifdef __cplusplus
 }

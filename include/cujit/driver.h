@@ -60,6 +60,13 @@ CJ_API const char *cj_driver_path(const cj_driver *drv);   /* the library's file
 CJ_API int cj_driver_version(const cj_driver *drv);        /* newest CUDA version it implements, 1000 * major + 10 * minor; 0 if failed */
 CJ_API int cj_driver_ptx_version(const cj_driver *drv);    /* newest PTX version it compiles, 10 * major + minor (90); 0 if failed */
 
+/* The library as dlopen returned it; NULL for a custom or interposed driver.  Belongs to `drv`. */
+CJ_API void *cj_driver_raw(const cj_driver *drv);
+
+/* An entry point of the driver by the name of the symbol that libcuda.so.1 exports ("cuCtxCreate_v2"): what the library itself
+ * calls, so also through an interposer.  NULL where the driver has none.  Valid while `drv` is open.  Any thread. */
+CJ_API void *cj_driver_symbol(const cj_driver *drv, const char *symbol);
+
 /* What was tried and found, one line each: "libcuda.so.1: not found; libcujit-sim.so: CUDA 13.0, 1 device".  Belongs to `drv`.  Also of a failed driver. */
 CJ_API const char *cj_driver_why(const cj_driver *drv);
 
@@ -92,6 +99,14 @@ CJ_API void cj_device_defaults(cj_device_opts *opts);
  *   CJ_EDRIVER: the device is busy or exclusive to another process */
 CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opts);
 
+/* Makes a device of a context that somebody else created (a CUcontext).  `context` stays the caller's and must outlive the
+ * device and everything made from it.  A context of a device that is open gives that cj_device again.
+ * Never NULL.  Owned by the caller, free with cj_device_close.  Any thread.
+ * Errors:
+ *   CJ_EINVAL: `context` is NULL, or cannot be made current
+ *   CJ_EDRIVER: the driver cannot be queried */
+CJ_API cj_device *cj_device_wrap(cj_driver *drv, void *context);
+
 /* Releases it; NULL is fine.  Closed as often as it was opened, it gives releases that wait for work under way up to 0.2 s, so that a program that
  * ends in order leaves nothing behind. */
 CJ_API void cj_device_close(cj_device *dev);
@@ -99,6 +114,8 @@ CJ_API void cj_device_close(cj_device *dev);
 CJ_API const char *cj_device_name(const cj_device *dev);      /* "NVIDIA H100 80GB HBM3"; belongs to `dev`; "" if failed */
 CJ_API const char *cj_device_sm(const cj_device *dev);        /* "sm_90": its compute capability as a .target; "" if failed */
 CJ_API int cj_device_ordinal(const cj_device *dev);           /* -1 if failed */
+CJ_API int cj_device_raw(const cj_device *dev);               /* the CUdevice; -1 if failed */
+CJ_API void *cj_device_context(const cj_device *dev);         /* the CUcontext; belongs to `dev`; NULL if failed */
 CJ_API cj_driver *cj_device_driver(const cj_device *dev);     /* borrowed while `dev` lives; NULL if failed */
 
 /* What a device is.  Sizes in bytes, counts in threads or blocks as the names say. */
@@ -197,6 +214,13 @@ CJ_API cj_module *cj_module_load_image(cj_device *dev, const cj_image *img);
  *   CJ_EJIT: the driver's compiler rejects the text; cj_module_log has its log */
 CJ_API cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts);
 
+/* Makes a cj_module of a CUmodule that is loaded in the device's context.  `raw` stays the caller's and must outlive the
+ * cj_module and its kernels.  The driver tells the kernels' parameters (driver 550 or newer; before, arguments are not checked).
+ * Never NULL.  Owned by the caller, free with cj_module_free.
+ * Errors:
+ *   CJ_EINVAL: `raw` is NULL */
+CJ_API cj_module *cj_module_wrap(cj_device *dev, void *raw);
+
 CJ_API const char *cj_module_log(const cj_module *mod); /* what the compiler said, "" for nothing; belongs to `mod`; also of a failed module */
 
 /* A kernel of the module, its code on the device already.  Never NULL; owned by the caller, free with cj_kernel_free.
@@ -207,6 +231,7 @@ CJ_API cj_kernel *cj_module_kernel(cj_module *mod, const char *name);
  * Returns { 0 } and leaves the failure in `mod`: CJ_ENOTFOUND. */
 CJ_API cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes);
 
+CJ_API void *cj_module_raw(const cj_module *mod);         /* the CUmodule; belongs to `mod`; NULL if failed */
 CJ_API cj_device *cj_module_device(const cj_module *mod); /* borrowed while `mod` lives; NULL if failed */
 CJ_API void cj_module_free(cj_module *mod);               /* NULL is fine; its kernels keep it loaded */
 
@@ -215,9 +240,17 @@ CJ_API void cj_module_free(cj_module *mod);               /* NULL is fine; its k
 /* cj_module_load and cj_module_kernel in one call.  Never NULL.  Owned by the caller, free with cj_kernel_free. */
 CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts);
 
+/* Makes a cj_kernel of a CUfunction of the device's context.  `raw` stays the caller's and must outlive the cj_kernel.
+ * Its name is known from driver 545 on, its parameters from 550 on.
+ * Never NULL.  Owned by the caller, free with cj_kernel_free.
+ * Errors:
+ *   CJ_EINVAL: `raw` is NULL, or is no function of the context
+ *   CJ_ENOMEM: no memory for the name and the parameters */
+CJ_API cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw);
+
 /* A parameter of a kernel, as far as it is known. */
 typedef struct cj_kernel_param_info {
-    size_t size;         /* sizeof(cj_kernel_param_info), set by the caller */
+    size_t size;         /* sizeof(cj_kernel_param_info), set by the caller or cj_kernel_param_info_defaults */
     const char *name;    /* "" where not known; belongs to the kernel */
     int32_t type;        /* cj_type; CJ_VOID where only the size is known; CJ_B8 for a structure */
     int32_t pointer;     /* 1: declared as an address (.ptr) */
@@ -226,16 +259,20 @@ typedef struct cj_kernel_param_info {
 } cj_kernel_param_info;
 
 CJ_API const char *cj_kernel_name(const cj_kernel *k);   /* belongs to `k`; "" if failed */
+CJ_API void *cj_kernel_raw(const cj_kernel *k);          /* the CUfunction; belongs to `k`; NULL if failed */
 CJ_API const char *cj_kernel_log(const cj_kernel *k);    /* its module's log, also where loading it failed */
 CJ_API cj_module *cj_kernel_module(const cj_kernel *k);  /* borrowed while `k` lives; NULL if failed */
 CJ_API int cj_kernel_params(const cj_kernel *k);         /* how many parameters; -1 where neither text nor driver tells, then no argument is checked */
+
+/* Sets info->size; everything else is 0. */
+CJ_API void cj_kernel_param_info_defaults(cj_kernel_param_info *info);
 
 /* Fills *info for parameter `i`, up to the size that it states.  Errors: CJ_EINVAL past the end. */
 CJ_API cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info);
 
 /* What the compiler made of it. */
 typedef struct cj_kernel_info {
-    size_t size;            /* sizeof(cj_kernel_info), set by the caller */
+    size_t size;            /* sizeof(cj_kernel_info), set by the caller or cj_kernel_info_defaults */
     int32_t block_threads;  /* most threads of a block that its registers allow */
     int32_t registers;      /* of a thread */
     int32_t shared;         /* bytes of static shared memory of a block */
@@ -246,6 +283,10 @@ typedef struct cj_kernel_info {
     int32_t binary_version; /* compute capability that it was compiled for, 10 * major + minor */
 } cj_kernel_info;
 
+/* Sets info->size; everything else is 0. */
+CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
+
+/* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none. */
 CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 
 CJ_API void cj_kernel_free(cj_kernel *k); /* NULL is fine; launches under way go on */

@@ -102,6 +102,9 @@ typedef struct cj_graph_info {
     size_t mem_allocs, mem_frees;
 } cj_graph_info;
 
+/* Sets info->size; everything else is 0.  `info`: May be NULL. */
+CJ_API void cj_graph_info_defaults(cj_graph_info *info);
+
 /* Fills *info up to info->size bytes.
  * Errors, left in `g`:
  *   CJ_EINVAL: `info` is NULL, or its size is not set

@@ -161,6 +161,9 @@ typedef struct cj_graph_exec_cache_info {
     uint64_t nodes;     /* their nodes */
 } cj_graph_exec_cache_info;
 
+/* Sets info->size; everything else is 0.  `info`: May be NULL. */
+CJ_API void cj_graph_exec_cache_info_defaults(cj_graph_exec_cache_info *info);
+
 /* Fills *info up to info->size bytes.
  * Errors, left in the cache:
  *   CJ_EINVAL: `info` is NULL, or its size is not set */

@@ -41,6 +41,16 @@ extern "C" {
  * cuMemAllocAsync, CUDA 11.2. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
+/* Makes device memory that somebody else allocated known: `bytes` > 0 from `d` on, in the context of the
+ * stream's device.  Copies and fills then check their ranges against it, graphs and cj_stream_use
+ * record its uses, and `s` is its home stream.  cj_free forgets it: the memory stays its owner's, who
+ * frees it when cj_device_collect returns 0, or the work that uses it has completed.
+ * Returns at once.  Errors, left in `s`:
+ *   CJ_EINVAL: `d` is { 0 }, `bytes` is 0, or the range ends beyond the address space
+ *   CJ_ESTATE: the range overlaps a known allocation, or `s` is capturing
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes);
+
 /* Frees memory of cj_alloc, cj_managed_alloc, cj_ipc_alloc or cj_ipc_import; { 0 } is ignored.
  * Returns at once.  The memory is released once all work enqueued so far on its home stream, and on
  * every stream passed to cj_stream_use, has completed, and no graph uses it any more.

@@ -162,6 +162,8 @@ cj_status cji_err_status(const void *obj)
     return no_object(o) ? CJ_EHANDLE : cji_kept_status(kept_of(o));
 }
 
+cj_status cji_err_latest(void) { return cji_kept_status(&cji_thread()->last); }
+
 void cji_err_get(const void *obj, cj_error *out)
 {
     cji_obj *o = (cji_obj *)(uintptr_t)obj;

@@ -99,6 +99,7 @@ cj_status cji_fail_from(void *obj, const void *from, const char *call);
 /* A copy of the record; status CJ_OK for none. */
 void cji_err_get(const void *obj, cj_error *out);
 cj_status cji_err_status(const void *obj);
+cj_status cji_err_latest(void); /* of the calling thread */
 void cji_err_reset(void *obj);
 
 /* Takes the record: *out is the failure kept, which stays readable until the next one replaces it; or, when it was taken before or there is none,

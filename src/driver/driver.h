@@ -3,7 +3,7 @@
  *   symbols.c   the table of function pointers: resolving, stubs for what is missing
  *   open.c      cj_driver: which library, why not another; the list of opened drivers
  *   cuerror.c   a CUresult becomes a record
- *   device.c    cj_device: primary context, properties, memory, pinned host memory
+ *   device.c    cj_device: opening, wrapping a context; device_info.c: properties, memory; pinned.c: pinned host memory
  *   deferred.c  releases that wait (deferred.h)
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
  *   module.c    loading; one compile and one load for a builder and a device
@@ -56,7 +56,8 @@ struct cj_device {
     int ordinal;
     int schedule;                      /* cj_schedule asked for at its opening */
     CUdevice cu;
-    CUcontext ctx;                     /* primary, retained */
+    CUcontext ctx;                     /* the primary one, retained; somebody's when wrapped */
+    bool wrapped;
     char sm[16];                       /* "sm_90" */
     int target;                        /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     cj_device_info info;
@@ -67,6 +68,10 @@ struct cj_device {
     pthread_cond_t modules_cond;
     cj_module *modules;                /* those made from builders */
 };
+
+/* What it is (device_info.c); the priorities are the context's, which is current. */
+CUresult cji_device_read_info(cj_device *dev, const char **cu_call);
+CUresult cji_device_read_priorities(cj_device *dev);
 
 /* Makes the device's context current and restores the caller's.  Cheap when it is current already. */
 typedef struct cji_ctx { bool pushed, relaxed; CUstreamCaptureMode mode; } cji_ctx;
@@ -139,6 +144,7 @@ struct cj_module {
     cji_obj obj;
     cj_device *dev;
     CUmodule raw;
+    bool wrapped;              /* raw is somebody's, and NULL where only a function of it is known */
     cji_text log;
     cji_entries *entries;      /* shared with its image; NULL: not known */
     uint64_t builder;          /* serial of the builder, 0: none */
@@ -148,6 +154,9 @@ struct cj_module {
     atomic_uint_fast64_t used; /* lanes that its kernels were launched on: cji_used(&k->mod->used, lane->bit) */
     cji_deferred deferred;
 };
+
+/* A module that is somebody's, on behalf of `call`. */
+cj_module *cji_module_wrap(cj_device *dev, CUmodule raw, const char *call);
 
 /* cj_module_load on behalf of `call`. */
 cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call);

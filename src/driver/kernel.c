@@ -70,6 +70,15 @@ static void read_function(cj_kernel *k)
     atomic_init(&k->shared_set, (unsigned)value);
 }
 
+/* Of k->fn: loads its code now, not at the first launch, which that could block (12.4; older drivers load it here too), and reads what it is.  Calm. */
+static bool read_kernel(cj_kernel *k, const char *name)
+{
+    k->dev->drv->cu.cuFuncLoad(k->fn);
+    read_function(k);
+    const cji_entry *e = cji_entries_find(k->mod->entries, name);
+    return e ? params_from_entry(k, e) : params_from_driver(k);
+}
+
 static cj_status find_function(cj_kernel *k, const char *name, const char *call)
 {
     const cji_cu *cu = &k->dev->drv->cu;
@@ -78,12 +87,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     bool ok = true;
     if (cji_calm_begin(&k->dev->queue, &calm)) {
         r = cu->cuModuleGetFunction(&k->fn, k->mod->raw, name);
-        if (r == CUDA_SUCCESS) {
-            cu->cuFuncLoad(k->fn); /* now, not at the first launch, which it could block (12.4; older drivers load it below) */
-            read_function(k);
-            const cji_entry *e = cji_entries_find(k->mod->entries, name);
-            ok = e ? params_from_entry(k, e) : params_from_driver(k);
-        }
+        if (r == CUDA_SUCCESS) ok = read_kernel(k, name);
     }
     cji_calm_end(&k->dev->queue, &calm);
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
@@ -128,6 +132,48 @@ cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_
     return k;
 }
 
+/* The function's module, name and properties; calm. */
+static cj_status read_wrapped(cj_kernel *k, const char *call)
+{
+    const cj_driver *drv = k->dev->drv;
+    CUmodule raw = NULL;
+    const char *name = NULL;
+    int threads = 0;
+    CUresult r = drv->cu.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
+    if (r != CUDA_SUCCESS) return cji_cu_fail_as(k, drv, r, CJ_EINVAL, "cuFuncGetAttribute", call, "no function of device %d's context", k->dev->ordinal);
+    if (drv->cu.cuFuncGetModule(&raw, k->fn) == CUDA_SUCCESS) k->mod->raw = raw; /* CUDA 11.0 */
+    if (drv->cu.cuFuncGetName(&name, k->fn) != CUDA_SUCCESS || !name) name = ""; /* CUDA 12.3 */
+    k->name = cji_strdup(name);
+    if (k->name && read_kernel(k, name)) return CJ_OK;
+    return cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name and parameters");
+}
+
+cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
+{
+    static const char call[] = "cj_kernel_wrap";
+    cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
+    if (cji_obj_failed(k)) return k;
+    k->nparam = -1;
+    cj_status status = cji_check_arg(k, dev, CJI_TAG_DEVICE, call, "the device");
+    if (status == CJ_OK && !raw) status = cji_fail(k, CJ_EINVAL, call, "the function is NULL");
+    if (status == CJ_OK) {
+        cj_module *mod = cji_module_wrap(dev, NULL, call);
+        cji_ctx ctx;
+        if (cji_obj_failed(mod)) return cji_fail_from(k, mod, call), cj_module_free(mod), cji_obj_set_failed(k), k;
+        k->mod = mod;
+        k->dev = dev;
+        k->fn = raw;
+        status = cji_ctx_begin_calm(k, dev, &ctx, call);
+        if (status == CJ_OK) {
+            status = read_wrapped(k, call);
+            cji_ctx_leave(dev, &ctx);
+        }
+    }
+    if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);
+    else cji_obj_set_failed(k);
+    return k;
+}
+
 void cji_kernel_drop(cj_kernel *k)
 {
     if (!cji_obj_release(k)) return;
@@ -148,6 +194,7 @@ void cj_kernel_free(cj_kernel *k)
 static bool kernel_readable(const cj_kernel *k) { return cji_readable(k, CJI_TAG_KERNEL, false); }
 
 const char *cj_kernel_name(const cj_kernel *k) { return kernel_readable(k) ? k->name : ""; }
+void *cj_kernel_raw(const cj_kernel *k) { return kernel_readable(k) ? k->fn : NULL; }
 cj_module *cj_kernel_module(const cj_kernel *k) { return kernel_readable(k) ? k->mod : NULL; }
 int cj_kernel_params(const cj_kernel *k) { return kernel_readable(k) ? k->nparam : -1; }
 
@@ -155,6 +202,16 @@ const char *cj_kernel_log(const cj_kernel *k)
 {
     if (kernel_readable(k)) return cj_module_log(k->mod);
     return cji_readable(k, CJI_TAG_KERNEL, true) && k->log.p && !k->log.failed ? k->log.p : "";
+}
+
+void cj_kernel_param_info_defaults(cj_kernel_param_info *info)
+{
+    if (info) *info = (cj_kernel_param_info){ .size = sizeof *info, .name = "" };
+}
+
+void cj_kernel_info_defaults(cj_kernel_info *info)
+{
+    if (info) *info = (cj_kernel_info){ .size = sizeof *info };
 }
 
 cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)

@@ -8,6 +8,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/deferred.c \
 	%D%/deferred.h \
 	%D%/device.c \
+	%D%/device_info.c \
 	%D%/driver.h \
 	%D%/image.c \
 	%D%/image.h \
@@ -21,6 +22,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/module.c \
 	%D%/open.c \
 	%D%/open.h \
+	%D%/pinned.c \
 	%D%/static_program.c \
 	%D%/symbols.c \
 	%D%/symbols.h

@@ -157,6 +157,28 @@ cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
     return mod;
 }
 
+cj_module *cji_module_wrap(cj_device *dev, CUmodule raw, const char *call)
+{
+    cj_status status;
+    cj_module *mod = new_module(dev, call, &status);
+    if (cji_obj_failed(mod)) return mod;
+    mod->raw = raw;
+    mod->wrapped = true;
+    if (status != CJ_OK) cji_obj_set_failed(mod);
+    return mod;
+}
+
+cj_module *cj_module_wrap(cj_device *dev, void *raw)
+{
+    static const char call[] = "cj_module_wrap";
+    cj_module *mod = cji_module_wrap(dev, raw, call);
+    if (!cji_obj_failed(mod) && !raw) {
+        cji_fail(mod, CJ_EINVAL, call, "the module is NULL");
+        cji_obj_set_failed(mod);
+    }
+    return mod;
+}
+
 /* One try by cuModuleLoadDataEx; *again asks for larger log buffers. */
 static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size, bool *again, const char *call)
 {
@@ -224,7 +246,7 @@ void cji_module_drop(cj_module *mod)
     if (last && dev && mod->builder) unlist(mod);
     if (dev) pthread_mutex_unlock(&dev->modules_lock);
     if (!last) return;
-    if (mod->raw) {
+    if (mod->raw && !mod->wrapped) {
         cji_obj_retain(dev);
         mod->deferred.run = module_release_deferred;
         cji_defer(&dev->queue, &mod->deferred, atomic_load(&mod->used));
@@ -248,6 +270,7 @@ const char *cj_module_log(const cj_module *mod)
     return cji_readable(mod, CJI_TAG_MODULE, true) && mod->log.p && !mod->log.failed ? mod->log.p : "";
 }
 
+void *cj_module_raw(const cj_module *mod) { return cji_readable(mod, CJI_TAG_MODULE, false) ? mod->raw : NULL; }
 cj_device *cj_module_device(const cj_module *mod) { return cji_readable(mod, CJI_TAG_MODULE, false) ? mod->dev : NULL; }
 
 cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)

@@ -401,6 +401,16 @@ const char *cj_driver_kind(const cj_driver *drv)
     return names[cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->kind : 0];
 }
 
+void *cj_driver_raw(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->lib : NULL; }
+
+void *cj_driver_symbol(const cj_driver *drv, const char *symbol)
+{
+    if (!cji_readable(drv, CJI_TAG_DRIVER, false) || !symbol) return NULL;
+    int row = cji_cu_find_export(symbol);
+    if (row >= 0) return drv->missing[row] ? NULL : cji_cu_get(&drv->cu, row);
+    return drv->lib ? dlsym(drv->lib, symbol) : NULL;
+}
+
 const char *cj_driver_path(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->path : ""; }
 int cj_driver_version(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->version : 0; }
 int cj_driver_ptx_version(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->ptx_version : 0; }

@@ -23,6 +23,8 @@ static const struct { const char *name, *by, *why; } others[] = {
     { "cj_driver_version", NULL, "reads a field" },
     { "cj_driver_ptx_version", NULL, "reads a field" },
     { "cj_driver_why", NULL, "reads a field" },
+    { "cj_driver_raw", NULL, "reads a field" },
+    { "cj_driver_symbol", NULL, "reads a table" },
     { "cj_ipc_import", NULL, "leads to memory of another process; tests/stream/ipc_memory has one" },
 };
 enum { OTHERS = sizeof others / sizeof *others };

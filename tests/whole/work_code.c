@@ -20,6 +20,11 @@ static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
         work_did(cj_copy_to_host(s, out, var, bytes));
         if (work_waited(s)) sum = out[3] + bytes + (cj_module_device(mod) == dev) + (cj_kernel_module(k) == same) + strlen(cj_module_log(mod)) + strlen(cj_kernel_log(k));
     }
+    cj_module *wrapped = cj_module_wrap(dev, cj_module_raw(mod));
+    cj_kernel *of_same = cj_kernel_wrap(dev, cj_kernel_raw(k));
+    if (work_made(k)) work_made(wrapped), work_made(of_same);
+    cj_kernel_free(of_same);
+    cj_module_free(wrapped);
     cj_kernel_free(k);
     cj_module_free(same);
     cj_module_free(mod);
@@ -30,8 +35,10 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
 {
     static uint32_t out;
     uint64_t sum = 0;
-    cj_kernel_param_info param = { .size = sizeof param };
-    cj_kernel_info info = { .size = sizeof info };
+    cj_kernel_param_info param;
+    cj_kernel_info info;
+    cj_kernel_param_info_defaults(&param);
+    cj_kernel_info_defaults(&info);
     cj_module *mod = cj_module_load(dev, m, NULL);
     cj_kernel *k = cj_kernel_load(dev, m, "add", NULL);
     cj_dptr d = cj_alloc(s, 4 * N);

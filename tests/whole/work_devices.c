@@ -89,6 +89,11 @@ static void told(cj_driver *drv)
     work_did(cj_device_memory(dev[1], &room, &total));
     work_did(cj_device_attribute(dev[1], 1, &threads));
     sum += info.warp_size + (room <= total) + (threads == info.block_threads) + (cj_device_ordinal(dev[1]) == 1) + (cj_device_driver(dev[1]) == drv);
+    cj_device *again = cj_device_wrap(drv, cj_device_context(dev[1]));
+    if (work_made(again)) sum += again == dev[1] && cj_device_raw(again) == cj_device_raw(dev[1]);
+    cj_device_close(again);
+    work_did(cj_mem_wrap(s[0], (cj_dptr){ 4096 }, 64));
+    work_did(cj_free(dev[0], (cj_dptr){ 4096 }));
     sum += *cj_device_name(dev[1]) && *cj_device_sm(dev[1]);
 }
 

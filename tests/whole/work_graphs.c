@@ -46,7 +46,8 @@ static void nodes(void)
     cj_graph_child(outer, NULL, copy);
     cj_node *same = cj_node_in_clone(copy, k);
     if (!same) work_made(copy);
-    cj_graph_info info = { .size = sizeof info };
+    cj_graph_info info;
+    cj_graph_info_defaults(&info);
     if (work_did(cj_graph_get_info(outer, &info))) sum += info.all;
     const cj_nodes *all = cj_graph_nodes(g), *leaves = cj_graph_leaves(g);
     if (!all || !leaves) work_made(g);
@@ -186,7 +187,8 @@ static void cache(void)
     cj_graph_exec_cache_defaults(&opts);
     opts.execs = 2;
     cj_graph_exec_cache *c = cj_graph_exec_cache_create(dev, &opts);
-    cj_graph_exec_cache_info info = { .size = sizeof info };
+    cj_graph_exec_cache_info info;
+    cj_graph_exec_cache_info_defaults(&info);
     work_made(c);
     for (uint32_t i = 0; i < 6; i++) {
         uint32_t key = i % 4;

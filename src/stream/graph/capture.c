@@ -74,7 +74,7 @@ static cji_refset *capture_refset_out(cji_capture *c)
     return k;
 }
 
-bool cj_stream_is_capturing(const cj_stream *s)
+int cj_stream_is_capturing(const cj_stream *s)
 {
     return cji_check_read(s, CJI_TAG_STREAM, "cj_stream_is_capturing") == CJ_OK && atomic_load(&s->capturing);
 }

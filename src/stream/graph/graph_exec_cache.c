@@ -134,6 +134,11 @@ void cj_graph_exec_cache_free(cj_graph_exec_cache *c)
     cji_device_drop(dev);
 }
 
+void cj_graph_exec_cache_info_defaults(cj_graph_exec_cache_info *info)
+{
+    if (info) *info = (cj_graph_exec_cache_info){ .size = sizeof *info };
+}
+
 cj_status cj_graph_exec_cache_get_info(cj_graph_exec_cache *c, cj_graph_exec_cache_info *info)
 {
     static const char call[] = "cj_graph_exec_cache_get_info";

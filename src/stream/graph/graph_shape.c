@@ -225,6 +225,11 @@ static cj_status info_fill(cj_graph *g, cj_graph_info *info, const char *call)
     return st == CJ_OK ? cji_shape_hash(g, &hash, &info->all, g, call) : st;
 }
 
+void cj_graph_info_defaults(cj_graph_info *info)
+{
+    if (info) *info = (cj_graph_info){ .size = sizeof *info };
+}
+
 cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info)
 {
     static const char call[] = "cj_graph_get_info";

@@ -13,6 +13,7 @@ static const struct { const char *name, *cu_call; } memory_kinds[] = {
     [CJI_MEMORY_MANAGED] = { "managed", "cuMemAllocManaged" },
     [CJI_MEMORY_IPC] = { "shared", "cuMemAlloc" },
     [CJI_MEMORY_IPC_IMPORTED] = { "another process's", "cuIpcOpenMemHandle" },
+    [CJI_MEMORY_WRAPPED] = { "somebody's", "" },
     [CJI_MEMORY_GRAPH] = { "a graph's", "cuGraphAddMemAllocNode" },
 };
 
@@ -20,6 +21,7 @@ static const struct { const char *name, *cu_call; } memory_kinds[] = {
 static void memory_release_raw(const cji_mem *m)
 {
     const cji_cu *cu = m->state->queue->cu;
+    if (m->kind == CJI_MEMORY_WRAPPED) return; /* it stays its owner's */
     if (m->kind == CJI_MEMORY_IPC_IMPORTED) cu->cuIpcCloseMemHandle(m->addr);
     else cu->cuMemFree(m->addr);
 }
@@ -112,6 +114,7 @@ static CUresult memory_alloc_raw(cj_stream *s, const cji_mem *m, const CUipcMemH
     case CJI_MEMORY_MANAGED: return s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL);
     case CJI_MEMORY_IPC: return s->cu->cuMemAlloc(d, m->bytes);
     case CJI_MEMORY_IPC_IMPORTED: return s->dev->drv->by_value.cuIpcOpenMemHandle(d, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    case CJI_MEMORY_WRAPPED: return *d = m->addr, CUDA_SUCCESS;
     default: return s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
     }
 }
@@ -154,11 +157,18 @@ static cj_status memory_rejected(cj_stream *s, const cji_mem *m, CUresult r, con
     return cji_rejected(s, s->dev, r, call, cu_call);
 }
 
-/* Enters it into the table, unless it is there: the driver gives what is imported twice the same address. */
+/* Whether an allocation of the table holds a byte of the range. */
+static bool table_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes)
+{
+    size_t rank = table_rank(state, addr);
+    return cji_mem_holder(state, addr) || (rank < state->count && state->table[rank]->addr - addr < bytes);
+}
+
+/* Enters it into the table, unless it is there: the driver gives what is imported twice the same address, a caller may wrap what is known. */
 static bool memory_enter(cji_mem_state *state, cji_mem *m, bool *there)
 {
     pthread_mutex_lock(&state->lock);
-    *there = m->kind == CJI_MEMORY_IPC_IMPORTED && cji_mem_holder(state, m->addr);
+    *there = (m->kind == CJI_MEMORY_IPC_IMPORTED || m->kind == CJI_MEMORY_WRAPPED) && table_overlaps(state, m->addr, m->bytes);
     bool entered = !*there && cji_mem_insert(state, m);
     pthread_mutex_unlock(&state->lock);
     return entered;
@@ -184,11 +194,14 @@ static cj_status memory_make(cj_stream *s, cji_mem_state *state, cji_mem *m, con
     pthread_mutex_lock(&s->queue->lock);
     cji_slot_drop(m->home);
     pthread_mutex_unlock(&s->queue->lock);
+    if (there && m->kind == CJI_MEMORY_WRAPPED)
+        return cji_fail(s, CJ_ESTATE, call, "%zu bytes at 0x%llx overlap an allocation that the device knows already", m->bytes, (unsigned long long)m->addr);
     if (there) return cji_fail(s, CJ_ESTATE, call, "the memory was imported before and is at 0x%llx: use that", (unsigned long long)m->addr);
     return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the allocation");
 }
 
-static cj_dptr memory_alloc(cj_stream *s, size_t bytes, cji_memory_kind kind, const CUipcMemHandle *handle, const char *call)
+/* `at`: of a range that is wrapped; `handle`: of what is imported. */
+static cj_dptr memory_alloc(cj_stream *s, size_t bytes, cji_memory_kind kind, uint64_t at, const CUipcMemHandle *handle, const char *call)
 {
     const cj_dptr none = { 0 };
     if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "0 bytes of memory")), none;
@@ -204,6 +217,7 @@ static cj_dptr memory_alloc(cj_stream *s, size_t bytes, cji_memory_kind kind, co
     cji_mem *m = state ? cji_zalloc(sizeof *m) : NULL;
     if (!m) return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the allocation"), none;
     m->state = state;
+    m->addr = at;
     m->bytes = bytes;
     m->kind = kind;
     cji_ctx ctx;
@@ -219,12 +233,23 @@ static cj_dptr memory_alloc(cj_stream *s, size_t bytes, cji_memory_kind kind, co
 
 static cj_dptr memory_alloc_plain(cj_stream *s, size_t bytes, cji_memory_kind kind, const char *call)
 {
-    return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? memory_alloc(s, bytes, kind, NULL, call) : (cj_dptr){ 0 };
+    return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? memory_alloc(s, bytes, kind, 0, NULL, call) : (cj_dptr){ 0 };
 }
 
 cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_POOL, "cj_alloc"); }
 cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_MANAGED, "cj_managed_alloc"); }
 cj_dptr cj_ipc_alloc(cj_stream *s, size_t bytes) { return memory_alloc_plain(s, bytes, CJI_MEMORY_IPC, "cj_ipc_alloc"); }
+
+cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes)
+{
+    static const char call[] = "cj_mem_wrap";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    if (!d.addr) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the address is { 0 }, no memory"));
+    if (d.addr + bytes < d.addr)
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu bytes at 0x%llx are beyond any memory", bytes, (unsigned long long)d.addr));
+    return memory_alloc(s, bytes, CJI_MEMORY_WRAPPED, d.addr, NULL, call).addr ? CJ_OK : cji_err_latest();
+}
 
 /* -- Between processes ------------------------------------------------------------------------------------------------ */
 
@@ -242,7 +267,7 @@ cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes)
         return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "a handle has %zu bytes, not %zu", sizeof h, handle ? bytes : 0)), none;
     if (!s->dev->drv->by_value.cuIpcOpenMemHandle) return cji_fail(s, CJ_ENOTSUP, call, "this driver has no memory between processes"), none;
     memcpy(&h, handle, sizeof h);
-    return memory_alloc(s, h.bytes, CJI_MEMORY_IPC_IMPORTED, &h.raw, call);
+    return memory_alloc(s, h.bytes, CJI_MEMORY_IPC_IMPORTED, 0, &h.raw, call);
 }
 
 /* The size of shared memory that begins at an address; 0: there is none. */

@@ -10,6 +10,7 @@ typedef enum cji_memory_kind {
     CJI_MEMORY_MANAGED,
     CJI_MEMORY_IPC,   /* may be given out to other processes, which pools' memory cannot */
     CJI_MEMORY_IPC_IMPORTED, /* of another process */
+    CJI_MEMORY_WRAPPED,      /* somebody's: never freed here */
     CJI_MEMORY_GRAPH     /* of a node of a graph: there from a launch on until it is freed */
 } cji_memory_kind;
 
