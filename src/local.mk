@@ -2,7 +2,7 @@
 # and the shim by which other people's driver-API programs find the CPU device.
 
 EXTRA_DIST += %D%/libcujit.map %D%/sim/libcujit-sim.map
-cujitinclude_HEADERS += include/cujit/cujit.h
+cujitinclude_HEADERS += include/cujit/auto.h include/cujit/cujit.h include/cujit/cujit.hpp
 
 # -- For those who build with it: pkg-config and CMake -----------------------------------------------------------------
 

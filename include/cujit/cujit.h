@@ -41,5 +41,6 @@
 #include <cujit/capture.h>
 #include <cujit/graph_exec.h>
 #include <cujit/interpose.h>
+#include <cujit/auto.h>
 
 #endif

@@ -10,6 +10,10 @@ int main(void)
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "f"), *g = f;
     cj_val v = cj_reg(f, CJ_F32), vs[2];
+#if defined __GNUC__
+    CJ_AUTO(cj_event) event = NULL;
+    sum += event != NULL;
+#endif
     cj_op op = cj_op_find("add.f32");
     vs[0] = vs[1] = v;
 

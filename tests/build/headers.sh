@@ -36,7 +36,9 @@ report()
     done
 }
 
-for header in "$top_srcdir"/include/cujit/*.h; do
+headers=$(echo "$top_srcdir"/include/cujit/*.h)
+[ $language = c ] || headers="$headers $top_srcdir/include/cujit/cujit.hpp"
+for header in $headers; do
     name=${header##*/}
     printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" >"$tap_work/$name.$extension"
     compile "cujit/$name alone, and twice" "$tap_work/$name.$extension"

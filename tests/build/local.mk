@@ -2,14 +2,14 @@
 # Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 
 text_tests += %D%/tap_itself
-sh_tests += %D%/needed.sh %D%/exports.sh %D%/folders.sh %D%/lines_current.sh %D%/every_macro.sh %D%/nested_verbs.sh %D%/mnemonics.sh %D%/hello_languages.sh %D%/dlopen_user.sh
+sh_tests += %D%/needed.sh %D%/exports.sh %D%/folders.sh %D%/lines_current.sh %D%/every_macro.sh %D%/nested_verbs.sh %D%/mnemonics.sh %D%/hello_languages.sh %D%/dlopen_user.sh %D%/release_lists.sh
 
 # What the documents quote.
 sim_tests += %D%/readme_figures
 sh_tests += %D%/documents.sh %D%/transcripts.sh
 
 EXTRA_DIST += %D%/sh_tap.sh %D%/bare.sh %D%/format.sh %D%/installed.sh %D%/headers.sh \
-	%D%/every_call.sh %D%/cmake/CMakeLists.txt %D%/every_macro.c %D%/hello_c99.c %D%/hello_cxx.cc %D%/static_user.c
+	%D%/every_call.sh %D%/cmake/CMakeLists.txt %D%/every_macro.c %D%/hello_c99.c %D%/hello_cxx.cc %D%/owning_classes.cc %D%/static_user.c
 
 # One run for each compiler and language standard, so that none of them is long.
 header_runs = %D%/headers.gcc-c99 %D%/headers.gcc-c11 %D%/headers.g++-c++17 %D%/headers.g++-c++20 \

@@ -6,6 +6,9 @@ device_tests += %D%/every_wrong_handle %D%/after_fork
 tests_whole_every_wrong_handle_LDADD = $(whole_ldadd)
 tests_whole_after_fork_LDADD = $(whole_ldadd)
 
+device_tests += %D%/scope_end
+tests_whole_scope_end_LDADD = $(whole_ldadd)
+
 device_tests += %D%/kernels_run %D%/same_bits
 tests_whole_kernels_run_LDADD = $(whole_ldadd)
 EXTRA_DIST += tests/oracle/hopper_bits.txt

@@ -1,0 +1,81 @@
+/* cujit/cujit.hpp - an owning class for each object of cujit, for C++17.
+ *
+ *     cujit::stream s = cj_stream_create(dev, nullptr);    // a constructor's pointer is taken over
+ *     cj_launch(s, k, cj_threads(n, 256), x, y, n);        // every function takes the class
+ *     if (cj_stream_sync(s) != CJ_OK) throw std::runtime_error(cj_error_of(s)->message);
+ *
+ * Lifetime. The class owns the object and releases it in its destructor. It can be moved, not
+ * copied. Objects may be released in any order.
+ *
+ * Errors. Nothing here throws. A failed object is owned like any other; cj_error_of has its record.
+ *
+ * Threads. A variable of these classes is like a pointer: one thread at a time changes it.
+ */
+#ifndef CUJIT_CUJIT_HPP
+#define CUJIT_CUJIT_HPP
+
+#include <cujit/cujit.h>
+
+namespace cujit {
+
+template <typename T, void (*Release)(T *)>
+class object {
+public:
+    constexpr object() noexcept = default;
+
+    /* Takes `raw` over. May be NULL. */
+    constexpr object(T *raw) noexcept : raw_(raw) {}
+
+    object(object &&other) noexcept : raw_(other.release()) {}
+    object(const object &) = delete;
+    ~object() { Release(raw_); }
+
+    /* Releases what it owned before. */
+    object &operator=(object &&other) noexcept
+    {
+        reset(other.release());
+        return *this;
+    }
+    object &operator=(const object &) = delete;
+
+    /* The pointer. Belongs to the class. */
+    constexpr T *get() const noexcept { return raw_; }
+    constexpr operator T *() const & noexcept { return raw_; }
+    operator T *() const && = delete; /* it would be released at once */
+
+    /* Gives the pointer up: the caller releases it. */
+    T *release() noexcept
+    {
+        T *raw = raw_;
+        raw_ = nullptr;
+        return raw;
+    }
+
+    /* Releases what it owns and takes `raw` over. */
+    void reset(T *raw = nullptr) noexcept
+    {
+        T *old = raw_;
+        raw_ = raw;
+        if (old != raw) Release(old);
+    }
+
+private:
+    T *raw_ = nullptr;
+};
+
+using device = object<cj_device, cj_device_close>;
+using driver = object<cj_driver, cj_driver_close>;
+using event = object<cj_event, cj_event_free>;
+using graph = object<cj_graph, cj_graph_free>;
+using graph_exec = object<cj_graph_exec, cj_graph_exec_free>;
+using graph_exec_cache = object<cj_graph_exec_cache, cj_graph_exec_cache_free>;
+using image = object<cj_image, cj_image_free>;
+using kernel = object<cj_kernel, cj_kernel_free>;
+using module = object<cj_module, cj_module_free>;
+using ptx = object<cj_ptx, cj_ptx_free>;
+using stream = object<cj_stream, cj_stream_free>;
+using stream_barrier = object<cj_stream_barrier, cj_stream_barrier_free>;
+
+} // namespace cujit
+
+#endif
