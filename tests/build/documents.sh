@@ -52,6 +52,14 @@ cat include/cujit/*.h | grep -oE '\b(cj|CJ)_[A-Za-z0-9_]+' | sort -u >"$tap_work
 cat $documents | grep -oE '(^|[^A-Za-z0-9_.])(cj|CJ)_[A-Za-z0-9_]*[A-Za-z0-9]' | sed 's/^[^cC]//' | sort -u | comm -23 - "$tap_work/names" >"$tap_work/out"
 result_empty 'names of the API in documents are in the headers' "$tap_work/out"
 
+# The table of renames in NEWS, its second column.
+awk '/^   was  /{ inside = 1; next } /^$/{ inside = 0 } inside { print substr($0, 43) }' NEWS >"$tap_work/is"
+[ "$(wc -l <"$tap_work/is")" -ge 30 ]
+result $? 'NEWS has a table of renames'
+grep -oE '(cj|CJ)_[A-Za-z0-9_]*[A-Za-z0-9]' "$tap_work/is" | sort -u | comm -23 - "$tap_work/names" |
+    while read -r name; do grep -qE "^${name}_" "$tap_work/names" || echo "$name"; done >"$tap_work/out"
+result_empty 'names that NEWS has for others are in the headers' "$tap_work/out"
+
 # shellcheck disable=SC2086
 grep -ohE '\./(build/)?examples/[a-z_]+' $documents | sed 's/.*examples.//' | sort -u | while read -r name; do
     [ -e "examples/$name.c" ] || echo "examples/$name.c is not there"
