@@ -1,8 +1,9 @@
 /* expr [--sum] [--repeat N] [--ptx] EXPRESSION FILE.csv
  *
- * Compiles EXPRESSION into a GPU kernel while it runs, evaluates it over the columns of the file in IEEE double precision, and prints
- * the rows for which it is true, or each row with its value; --sum prints one number instead (how many rows are true, or the sum).
- * --repeat N evaluates N copies of the rows; --ptx shows the kernel. See expr.h for the parts.
+ * Compiles EXPRESSION into a GPU kernel at run time, evaluates it over the columns of the file in
+ * IEEE double precision, and prints the rows for which it is true, or each row with its value.
+ * --sum prints one number: how many rows are true, or the sum.  --repeat N evaluates N copies of the
+ * rows.  --ptx prints the kernel.  expr.h lists the parts.
  */
 #include "expr.h"
 

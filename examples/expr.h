@@ -1,4 +1,5 @@
-/* expr: compiles an expression typed by its user into a GPU kernel and runs it over the columns of a CSV file.
+/* expr: compiles an expression of its user into a GPU kernel and runs it over the columns of a CSV
+ * file.
  *
  *     expr_csv.c     the table: reads CSV, names broken lines
  *     expr_syntax.c  the expression: text to tree, with a caret under what is wrong

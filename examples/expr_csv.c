@@ -1,4 +1,4 @@
-/* expr's table: CSV by RFC 4180, cut into fields in place. */
+/* The table of expr: CSV by RFC 4180, split into fields in place. */
 #include "expr.h"
 
 #include <ctype.h>
@@ -38,7 +38,7 @@ fail:
     return NULL;
 }
 
-/* Cuts one field off at *at (NUL-terminated in place, quotes undone). Moves *at behind its delimiter, which is stored in *ended
+/* Cuts one field off at *at (NUL-terminated in place, quotes undone). Moves *at past its delimiter, which is stored in *ended
  * (',' or '\n' or 0). Gives NULL with a reason for quotes that do not close or are followed by text. */
 static char *cut_field(char **at, char *end, char *ended, size_t *line, const char **why)
 {

@@ -1,5 +1,5 @@
-/* expr's kernel: the tree becomes PTX by one call of a verb for each node.  Numbers are f64 registers, truth values predicates; every
- * operation rounds by itself to nearest even, so the values are those of a C program on the same numbers. */
+/* The kernel of expr: the tree becomes PTX by one verb for each node.  Numbers are f64 registers,
+ * truth values are predicates.  Each operation rounds to nearest even, as a C program does. */
 #include "expr.h"
 
 typedef struct builder {
@@ -9,7 +9,7 @@ typedef struct builder {
 
 static cj_val number(const builder *b, double x) { return cj_let(b->f, CJ_F64, cj_imm(b->f, x)); }
 
-/* sqrt(x * x + y * y) within one unit in the last place and without overflow on the way: both scaled by a power of two into the middle of the range,
+/* sqrt(x * x + y * y) within one unit in the last place, without overflow: both are scaled by a power of two into the middle of the range,
  * the root corrected by the squares' rounding errors (Borges, An Improved Algorithm for hypot(a, b), 2019, algorithm "fused"). */
 static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
 {

@@ -1,4 +1,5 @@
-/* expr's expression: a recursive-descent parser that knows numbers from truth values and points at what is wrong.
+/* The expression of expr: a recursive-descent parser that tells numbers from truth values and marks
+ * the place of an error.
  *
  *     choice  = or [ '?' choice ':' choice ]          unary   = ('-' | '!') unary | primary
  *     or      = and { '||' and }                      primary = number | column | '"' column '"'
@@ -31,7 +32,7 @@ static const struct function { const char *name; node_kind kind; int args; } fun
 
 static node *choice(parser *p);
 
-/* Says what is wrong, once, with a caret below the place. */
+/* Prints what is wrong, once, with a caret below the place. */
 static node *complain(parser *p, size_t at, const char *fmt, ...)
 {
     if (p->failed) return NULL;

@@ -1,12 +1,13 @@
-/* A loop that the device itself ends: Newton's method in a graph whose body runs until the answers stand still.  The kernel sets the condition, so the
- * host gives one launch and asks nothing in between.  Needs CUDA 12.3, and no nvcc.  `graph_loop [file]` writes the graph for Graphviz. */
+/* A loop that the device ends: Newton's method in a graph with a while node, whose body runs until
+ * the results do not change any more.  The kernel sets the condition, so the host makes one launch.
+ * Needs CUDA 12.3 and no nvcc.  `graph_loop FILE` writes the graph for Graphviz. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { N = 1000 };
 
-/* x[i] = (x[i] + a[i] / x[i]) / 2; *moved counts the answers that have changed */
+/* x[i] = (x[i] + a[i] / x[i]) / 2; *moved counts the results that have changed */
 static void step_kernel(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "step");
@@ -22,7 +23,7 @@ static void step_kernel(cj_ptx *m)
     cj_end(f);
 }
 
-/* goes on while some have moved; *turns counts */
+/* continues while some have changed; *turns counts the iterations */
 static void judge_kernel(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "judge");
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
         cj_fill32(s, d, 0, 2);
     cj_graph *g = cj_capture_pause(s);
 
-    uint64_t more = cj_graph_condition(g, 1); /* 1 when a launch begins */
+    uint64_t more = cj_graph_condition(g, 1); /* its value when a launch begins */
     cj_graph *body;
     cj_node *loop = cj_graph_while(g, cj_graph_leaves(g), &body, more);
     cj_capture_begin_opts(s, CJ_CAPTURE(.into = body));

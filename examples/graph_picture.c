@@ -1,4 +1,5 @@
-/* A fork and a join over two streams, captured, run, and drawn: `graph_picture [file]` writes the graph for Graphviz ("dot -Tsvg file"). */
+/* A fork and a join over two streams: captured, launched and drawn.  `graph_picture FILE` writes the
+ * graph for Graphviz (dot -Tsvg FILE). */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Many small steps captured once and launched as one thing: 10 launches of a kernel become a graph of 10 nodes, and 100 launches of the
- * graph (or as many as the first argument says) do 1,000 steps of 4,096 random number generators. */
+/* Many small launches captured once and launched together: 10 launches of a kernel become a graph of
+ * 10 nodes.  100 launches of the graph, or as many as the argument says, do 1,000 steps of 4,096
+ * random number generators. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Halo exchange: a rod cools on two devices, each of which keeps one half and a copy of its neighbour's edge.  In each step the edge is computed first and
- * sent across while the rest is computed; a barrier over both devices ends the step.  With one device both halves live there. */
+/* Halo exchange: a rod cools on two devices.  Each keeps one half and a copy of its neighbour's edge
+ * cell.  A step computes the edge first and copies it across while it computes the rest; a barrier
+ * over both devices ends the step.  With one device both halves are on it. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,9 @@ static cj_ptx *make_step(void)
 
 typedef struct half {
     cj_device *dev;
-    cj_stream *bulk, *edge; /* the inner cells; the cell at the border and what is sent */
+    cj_stream *bulk, *edge; /* bulk: the inner cells; edge: the cell at the border, and its copy */
     cj_kernel *step;
-    cj_dptr cell[2];        /* old and new take turns */
+    cj_dptr cell[2];        /* old and new, alternating */
 } half;
 
 static cj_dptr at(cj_dptr row, int64_t i) { return cj_offset(row, i * (int64_t)sizeof(int32_t)); }
@@ -36,7 +37,7 @@ static cj_dptr at(cj_dptr row, int64_t i) { return cj_offset(row, i * (int64_t)s
 static void step(half h[2], cj_stream_barrier *hub, int t)
 {
     const int from = t % 2, to = 1 - from;
-    const uint32_t border[2] = { HALF, 1 }, inner[2] = { 1, 2 }; /* cells 1 to HALF are a half's own */
+    const uint32_t border[2] = { HALF, 1 }, inner[2] = { 1, 2 }; /* a half owns cells 1 to HALF */
     cj_stream *const all[4] = { h[0].bulk, h[0].edge, h[1].bulk, h[1].edge };
     for (int p = 0; p < 2; p++) {
         half *me = &h[p], *peer = &h[1 - p];

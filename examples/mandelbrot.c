@@ -1,4 +1,5 @@
-/* mandelbrot FILE.ppm [WIDTH HEIGHT]: draws the Mandelbrot set, one thread for a pixel, and writes it as a portable pixmap. */
+/* mandelbrot FILE.ppm [WIDTH HEIGHT]: draws the Mandelbrot set with one thread a pixel and writes it
+ * as a portable pixmap. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static cj_ptx *build(void)
     cj_val x = cj_global_id(f, CJ_X), y = cj_global_id(f, CJ_Y);
     cj_return_if(f, cj_or(f, cj_ge(f, x, width), cj_ge(f, y, height)));
 
-    /* each verb rounds for itself, so that every machine draws the same picture */
+    /* each operation rounds by itself, so every machine draws the same picture */
     cj_val cr = cj_add(f, left, cj_mul(f, cj_cvt(f, CJ_F64, x), step));
     cj_val ci = cj_sub(f, top, cj_mul(f, cj_cvt(f, CJ_F64, y), step));
     cj_val zr = cj_let(f, CJ_F64, cj_imm(f, 0)), zi = cj_let(f, CJ_F64, cj_imm(f, 0)), n = cj_let(f, CJ_U32, cj_imm(f, 0));

@@ -1,5 +1,6 @@
-/* Two streams, with and without the wait that orders them: one stream fills an array, another multiplies it.  Without the wait the
- * result depends on luck.  The CPU device shows the mistake every time: CUJIT_SIM_SCHEDULE=adversarial. */
+/* Two streams with and without the wait that orders them: one fills an array, the other multiplies it.
+ * Without the wait the result depends on luck.  CUJIT_SIM_SCHEDULE=adversarial shows the mistake on the
+ * CPU device. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A kernel without the check of its bounds: what is reported, and where.  1000 numbers are filled by four blocks of 256 threads, so
- * 24 threads write past the end.  A GPU may not notice that; the CPU device always does. */
+/* A kernel without a check of its bounds, and what is reported.  Four blocks of 256 threads fill 1000
+ * numbers, so 24 threads write past the end.  A GPU may not notice that; the CPU device does. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>

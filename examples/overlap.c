@@ -1,5 +1,5 @@
-/* Two streams and events: while one computes on a chunk, the other brings the next one.  Two buffers on the device take turns; an event
- * says that a buffer is full, another that it has been used up. */
+/* Two streams and events: one stream copies a chunk while the other computes on the last one.  Two
+ * buffers alternate.  One event marks a full buffer, another a used one. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 
     for (int c = 0; c < CHUNKS; c++) {
         int b = c % 2;
-        cj_stream_wait(bring, used[b]); /* no wait at the first turn: it was never recorded */
+        cj_stream_wait(bring, used[b]); /* the first time no wait: it was never recorded */
         cj_copy_to_device(bring, buffer[b], h + c * CHUNK, CHUNK * sizeof *h);
         cj_event_record(full[b], bring);
         cj_stream_wait(compute, full[b]);

@@ -1,5 +1,5 @@
-/* The sum of many numbers: each warp adds its lanes up by shuffles, each block its warps through shared memory, and one atomic
- * addition for a block does the rest. */
+/* The sum of many numbers: a warp adds its lanes with shuffles, a block adds its warps through shared
+ * memory, and each block adds its sum to the total with one atomic operation. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* saxpy [N [A]]: the hello of this library for sizes that its user chooses, with a grid-stride loop, every call checked, and the result
- * compared with the host's.  `saxpy --ptx` prints the kernel. */
+/* saxpy [N [A]]: y = A * x + y for N numbers, with a grid-stride loop, a check of each call, and a
+ * comparison with the host's result.  `saxpy --ptx` prints the kernel. */
 #include <cujit/cujit.h>
 #include <math.h>
 #include <stdio.h>

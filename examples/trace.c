@@ -1,5 +1,5 @@
-/* An interposer: calls that the library makes to the CUDA driver are printed, and one of them may fail.  Here they are those that do the
- * work: memory, copies, launches, waits.  Calls that only query something are left out. */
+/* An interposer: prints calls that the library makes to the CUDA driver, and makes one of them fail.
+ * The calls are those that do the work: memory, copies, launches, waits.  Queries are left out. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
