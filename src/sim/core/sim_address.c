@@ -1,9 +1,10 @@
 /* Device addresses and every allocation that kernels may reach.
  *
- * A device's addresses lo .. lo+span-1 are a PROT_NONE range: the host faults when it touches one.  The bytes of address a lie at host + (a - lo),
- * in a second range of which the part that has ever been allocated is readable and writable; so a span of the engine stays valid for ever.
- * Allocations of all devices and of the host stand in one table, ordered by address.  Freed device memory stays in it for a
- * while (SIM_KEPT ranges, SIM_KEPT_BYTES), unused, so that a late use is found and named. */
+ * A device's addresses lo .. lo+span-1 are a PROT_NONE range: the host faults when it touches one. The bytes of
+ * address a lie at host + (a - lo), in a second range of which the part that has ever been allocated is readable and
+ * writable; so a span of the engine stays valid for ever. Allocations of all devices and of the host stand in one
+ * table, ordered by address. Freed device memory stays in it for a while (SIM_KEPT ranges, SIM_KEPT_BYTES), unused,
+ * so that a late use is found and named. */
 #include "sim/core/sim_core.h"
 
 #include <stdio.h>
@@ -125,7 +126,8 @@ static uint64_t sim_space_gap(sim_device *dev, uint64_t room, uint64_t grain)
 {
     uint64_t at = dev->hint, end = dev->lo + dev->span / SIM_PAGE * SIM_PAGE;
     size_t i = sim_space_above(at);
-    if (i && sim_space.range[i - 1].lo + sim_space.range[i - 1].room > at) at = sim_space.range[i - 1].lo + sim_space.range[i - 1].room;
+    if (i && sim_space.range[i - 1].lo + sim_space.range[i - 1].room > at)
+        at = sim_space.range[i - 1].lo + sim_space.range[i - 1].room;
     bool first = true;
     for (;; i++) {
         uint64_t next = i < sim_space.n && sim_space.range[i].lo < end ? sim_space.range[i].lo : end;
@@ -166,7 +168,7 @@ CUresult cji_sim_space_alloc(sim_device *dev, sim_ctx *c, uint64_t bytes, sim_po
     return result;
 }
 
-/* A freed range of a device stays, marked; one of the host goes at once.  `i` is its place. */
+/* A freed range of a device stays, marked; one of the host goes at once. `i` is its place. */
 static void sim_space_release(size_t i)
 {
     sim_range *r = &sim_space.range[i];
@@ -180,7 +182,8 @@ static void sim_space_release(size_t i)
     if (r->part.mapped) {
         cji_sim_ipc_part_end(r);
     } else if (r->room >= SIM_PAGE) {
-        uint64_t page = 4096, from = (r->lo - r->dev->lo + page - 1) / page * page, to = (r->lo - r->dev->lo + r->room) / page * page;
+        uint64_t page = 4096, from = (r->lo - r->dev->lo + page - 1) / page * page,
+                 to = (r->lo - r->dev->lo + r->room) / page * page;
         if (to > from) madvise(r->dev->host + from, to - from, MADV_DONTNEED);
     }
     sim_space.kept[(sim_space.first + sim_space.count++) % SIM_KEPT] = r->lo;
@@ -189,7 +192,8 @@ static void sim_space_release(size_t i)
 }
 
 /* What of it is in a file takes whole pages. */
-CUresult cji_sim_space_alloc_part(sim_device *dev, sim_ctx *c, uint64_t bytes, int fd, const sim_ipc_part *part, CUdeviceptr *out)
+CUresult cji_sim_space_alloc_part(sim_device *dev, sim_ctx *c, uint64_t bytes, int fd, const sim_ipc_part *part,
+                                  CUdeviceptr *out)
 {
     sim_range r = { .bytes = bytes, .place = SIM_DEVICE, .dev = dev, .ctx = c };
     pthread_rwlock_wrlock(&sim_space.lock);
@@ -213,7 +217,9 @@ bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part, uint64_
     pthread_rwlock_wrlock(&sim_space.lock);
     for (size_t i = 0; i < sim_space.n && !found; i++) {
         sim_range *r = &sim_space.range[i];
-        if (r->freed || r->ctx != c || !r->part.opens || r->part.inode != part->inode || r->part.device != part->device || r->part.at != part->at) continue;
+        if (r->freed || r->ctx != c || !r->part.opens || r->part.inode != part->inode ||
+            r->part.device != part->device || r->part.at != part->at)
+            continue;
         r->part.opens++;
         *lo = r->lo;
         found = true;
@@ -228,7 +234,8 @@ CUresult cji_sim_space_add(const sim_range *r)
     pthread_rwlock_wrlock(&sim_space.lock);
     size_t i = sim_space_above(r->lo);
     bool before = i && sim_space.range[i - 1].lo + sim_space.range[i - 1].room > r->lo;
-    if (before || (i < sim_space.n && sim_space.range[i].lo < r->lo + r->room)) result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (before || (i < sim_space.n && sim_space.range[i].lo < r->lo + r->room))
+        result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     else if (!sim_space_insert(*r)) result = CUDA_ERROR_OUT_OF_MEMORY;
     pthread_rwlock_unlock(&sim_space.lock);
     return result;
@@ -306,7 +313,9 @@ static bool sim_range_reached(const sim_range *r, const sim_ctx *c)
 unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t bytes)
 {
     sim_range r;
-    if (!cji_sim_space_find(address, &r) || bytes > r.bytes || address - r.lo > r.bytes - bytes || (c && !sim_range_reached(&r, c))) return NULL;
+    if (!cji_sim_space_find(address, &r) || bytes > r.bytes || address - r.lo > r.bytes - bytes ||
+        (c && !sim_range_reached(&r, c)))
+        return NULL;
     return sim_host_of(&r, address);
 }
 
@@ -328,7 +337,8 @@ static bool sim_space_explain(uint64_t address, char *why, size_t size, cji_exec
     const sim_range *r = sim_space_holder(address);
     if (r && r->freed) {
         if (near) *near = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes, .freed = true };
-        snprintf(why, size, "was freed: it lay in %llu bytes at 0x%llx", (unsigned long long)r->bytes, (unsigned long long)r->lo);
+        snprintf(why, size, "was freed: it lay in %llu bytes at 0x%llx", (unsigned long long)r->bytes,
+                 (unsigned long long)r->lo);
         return true;
     }
     for (unsigned d = 0; d < sim.set.devices; d++) {
@@ -338,15 +348,19 @@ static bool sim_space_explain(uint64_t address, char *why, size_t size, cji_exec
         if (i && sim_space.range[i - 1].dev == dev && sim_space.range[i - 1].place == SIM_DEVICE) {
             r = &sim_space.range[i - 1];
             if (near) *near = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes, .freed = r->freed };
-            snprintf(why, size, "lies %llu bytes past the end of the %llu bytes at 0x%llx%s", (unsigned long long)(address - r->lo - r->bytes),
-                     (unsigned long long)r->bytes, (unsigned long long)r->lo, r->freed ? ", which were freed" : "");
+            snprintf(why, size, "lies %llu bytes past the end of the %llu bytes at 0x%llx%s",
+                     (unsigned long long)(address - r->lo - r->bytes), (unsigned long long)r->bytes,
+                     (unsigned long long)r->lo, r->freed ? ", which were freed" : "");
         } else {
             snprintf(why, size, "is a device address that was never allocated");
         }
         return false;
     }
     if (address < 65536) snprintf(why, size, "is a null pointer, or an offset from one");
-    else snprintf(why, size, "is no device address: a host pointer that is neither pinned nor registered, or an uninitialised value");
+    else
+        snprintf(
+            why, size,
+            "is no device address: a host pointer that is neither pinned nor registered, or an uninitialised value");
     return false;
 }
 
@@ -371,7 +385,8 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char
     } else if (r && r->absent && !r->freed) {
         snprintf(why, size, "is memory of a graph that is not allocated at this point of the stream");
     } else if (r && !r->freed && r->bytes) {
-        snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess", r->dev->ordinal, c->dev->ordinal);
+        snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess",
+                 r->dev->ordinal, c->dev->ordinal);
     } else {
         sim_space_explain(address, why, size, span);
     }

@@ -82,7 +82,8 @@ int cji_sim_limit(CUdevice_attribute a)
 
 CUresult cji_sim_device_attribute(int *value, int attribute, const sim_device *dev)
 {
-    if (attribute < 1 || attribute > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute < 1 || attribute > CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED)
+        return CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)sim.set.sm / 10; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)sim.set.sm % 10; break;

@@ -18,7 +18,8 @@ static const struct { CUlimit limit; size_t value; } sim_limits[] = {
 bool cji_sim_ctx_flags_ok(unsigned flags)
 {
     unsigned how = flags & CU_CTX_SCHED_MASK;
-    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) && (how == 0 || how == CU_CTX_SCHED_SPIN || how == CU_CTX_SCHED_YIELD || how == CU_CTX_SCHED_BLOCKING_SYNC);
+    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) &&
+           (how == 0 || how == CU_CTX_SCHED_SPIN || how == CU_CTX_SCHED_YIELD || how == CU_CTX_SCHED_BLOCKING_SYNC);
 }
 
 CUresult cji_sim_ctx_start(sim_ctx *c, sim_device *dev)
@@ -31,7 +32,8 @@ CUresult cji_sim_ctx_start(sim_ctx *c, sim_device *dev)
     c->id = ++sim.next_id;
     c->cancel = 0;
     memset(c->limit, 0, sizeof c->limit);
-    for (size_t i = 0; i < sizeof sim_limits / sizeof *sim_limits; i++) c->limit[sim_limits[i].limit] = sim_limits[i].value;
+    for (size_t i = 0; i < sizeof sim_limits / sizeof *sim_limits; i++)
+        c->limit[sim_limits[i].limit] = sim_limits[i].value;
     c->alive = true;
     return CUDA_SUCCESS;
 }
@@ -53,7 +55,10 @@ void cji_sim_ctx_end(sim_ctx *c)
     cji_sim_rooms_ctx_end(c);
 }
 
-bool cji_sim_ctx_sees(const sim_ctx *c, const sim_device *dev) { return c->dev == dev || (c->dev->peers >> dev->ordinal & 1); }
+bool cji_sim_ctx_sees(const sim_ctx *c, const sim_device *dev)
+{
+    return c->dev == dev || (c->dev->peers >> dev->ordinal & 1);
+}
 
 /* ---- The current context ----------------------------------------------------------------------------------------- */
 
@@ -130,7 +135,10 @@ CUresult cji_sim_cuCtxSetCurrent(CUcontext h)
 CUresult cji_sim_cuCtxPushCurrent(CUcontext h)
 {
     sim_lock();
-    CUresult r = !h ? CUDA_ERROR_INVALID_VALUE : !sim_ctx_known(h) ? CUDA_ERROR_INVALID_CONTEXT : !((sim_ctx *)h)->alive ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sim_stack_push((sim_ctx *)h);
+    CUresult r = !h                       ? CUDA_ERROR_INVALID_VALUE
+                 : !sim_ctx_known(h)      ? CUDA_ERROR_INVALID_CONTEXT
+                 : !((sim_ctx *)h)->alive ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                          : sim_stack_push((sim_ctx *)h);
     sim_unlock();
     return r;
 }
@@ -197,7 +205,8 @@ CUresult cji_sim_cuCtxGetLimit(size_t *value, CUlimit limit)
         *value = 0;
         return CUDA_SUCCESS;
     }
-    if ((int)limit >= SIM_LIMITS) return (int)limit < SIM_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+    if ((int)limit >= SIM_LIMITS)
+        return (int)limit < SIM_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
     sim_ctx *c;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
@@ -209,7 +218,8 @@ CUresult cji_sim_cuCtxGetLimit(size_t *value, CUlimit limit)
 CUresult cji_sim_cuCtxSetLimit(CUlimit limit, size_t value)
 {
     if ((int)limit < 0) return CUDA_ERROR_INVALID_VALUE;
-    if ((int)limit >= SIM_LIMITS) return (int)limit < SIM_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+    if ((int)limit >= SIM_LIMITS)
+        return (int)limit < SIM_LIMITS_KNOWN ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
     sim_ctx *c;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
@@ -226,7 +236,8 @@ CUresult cji_sim_cuCtxGetApiVersion(CUcontext h, unsigned *version)
     if (!version) return CUDA_ERROR_INVALID_VALUE;
     sim_ctx *c;
     sim_lock();
-    CUresult r = h ? sim_ctx_known(h) && ((sim_ctx *)h)->alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT : cji_sim_ctx_current_any(&c);
+    CUresult r = h ? sim_ctx_known(h) && ((sim_ctx *)h)->alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT
+                   : cji_sim_ctx_current_any(&c);
     sim_unlock();
     if (!r) *version = 3020;
     return r;
@@ -237,7 +248,10 @@ CUresult cji_sim_cuCtxGetId(CUcontext h, unsigned long long *id)
     if (!id) return CUDA_ERROR_INVALID_VALUE;
     sim_ctx *c = (sim_ctx *)h;
     sim_lock();
-    CUresult r = !h ? cji_sim_ctx_current_any(&c) : !sim_ctx_known(h) ? CUDA_ERROR_INVALID_CONTEXT : !c->alive ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+    CUresult r = !h                  ? cji_sim_ctx_current_any(&c)
+                 : !sim_ctx_known(h) ? CUDA_ERROR_INVALID_CONTEXT
+                 : !c->alive         ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                     : CUDA_SUCCESS;
     if (!r) *id = c->id;
     sim_unlock();
     return r;
@@ -277,7 +291,9 @@ CUresult cji_sim_cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsig
 {
     if (!params) return cji_sim_cuCtxCreate(out, flags, d);
     if (!params->execAffinityParams == !params->cigParams) return CUDA_ERROR_INVALID_VALUE;   /* exactly one of them */
-    return params->cigParams ? CUDA_ERROR_NOT_SUPPORTED : cji_sim_cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, d);
+    return params->cigParams
+               ? CUDA_ERROR_NOT_SUPPORTED
+               : cji_sim_cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, d);
 }
 
 CUresult cji_sim_cuCtxDestroy(CUcontext h)

@@ -1,31 +1,31 @@
-/* The lowest room of the CPU device's driver, and the map of all rooms: a CUDA driver ABI over stream queues of its own.
+/* The lowest room of the CPU device, and the map of all rooms: the CUDA driver ABI over stream queues of its own.
  *
- *   room        header           what it does                                            prefixes of its functions
- *   exec/       exec.h           the engine: runs PTX                                    cji_exec_
- *   core/       sim_core.h       settings, handles, devices, contexts, address table,    cji_sim_ with ctx_ device_ handle_
- *                                work, the rooms' hooks                                  space_ work_ ref_ ipc_ rooms_
- *   module/     sim_module.h     images, linker, modules, functions                      image_ link_ module_ func_ jit_
- *   queue/      sim_queue.h      operations, their order, workers, schedules             op_ queue_ schedule_ serial_
- *   stream/     sim_stream.h     streams, events, what a capture forbids                 stream_ event_ capture_ nodes_
- *   memory/     sim_memory.h     allocations, pools, host and managed memory, IPC        pool_ memory_
- *   kinds/      sim_kinds.h      the kinds of work that streams and graphs have          launch_ copy_ fill_ mem_op_ kind_
- *   graph/      sim_graph.h      captures, graphs, executable graphs, their own kinds    graph_ node_ exec_graph_ ...
- *   diagnose/   sim_diagnose.h   deadlocks, stalls                                       deadlocks watcher_
- *   entry/      sim_entry.h      exported calls, start and end of the process            enter leave
+ *   room        header           what it does                                       prefixes of its functions
+ *   exec/       exec.h           the engine: runs PTX                               cji_exec_
+ *   core/       sim_core.h       settings, handles, devices, contexts, addresses         cji_sim_ctx_ _device_ _space_
+ *                                work, the rooms' hooks                             _work_ _handle_ _ipc_ _rooms_
+ *   module/     sim_module.h     images, linker, modules, functions                 _image_ _link_ _module_ _func_
+ *   queue/      sim_queue.h      operations, their order, workers, schedules        _op_ _queue_ _schedule_ _serial_
+ *   stream/     sim_stream.h     streams, events, what a capture forbids            _stream_ _event_ _capture_ _deps_
+ *   memory/     sim_memory.h     allocations, pools, host and managed memory, IPC   _pool_
+ *   kinds/      sim_kinds.h      the kinds of work that streams and graphs have     _kind_ _launch_ _copy_ _mem_op_
+ *   graph/      sim_graph.h      captures, graphs, executable graphs, their kinds   _graph_ _node_ _step_ _cond_
+ *   diagnose/   sim_diagnose.h   deadlocks, stalls                                  _deadlocks _watcher_
+ *   entry/      sim_entry.h      exported calls, start and end of the process
  *
- * A room calls rooms above it in this list only.  What a lower room must start in a higher one it calls through a table
+ * A room calls rooms above it in this list only. What a lower room must start in a higher one it calls through a table
  * of functions: struct sim_room (moments in the life of contexts, threads, operations), struct sim_work_kind (what one
- * kind of work does) and struct sim_graph_hooks in sim_stream.h.  The entry points cji_sim_cu... are defined in the
- * room of their subject.
+ * kind of work does) and struct sim_graph_hooks in sim_stream.h. The entry points cji_sim_cu... are defined in the room
+ * of their subject.
  *
  * Invariants.
- *   One lock (sim.lock) guards everything but the address table, which has a lock of its own, the inner one.  No code of
+ *   One lock (sim.lock) guards everything but the address table, which has a lock of its own, the inner one. No code of
  *   the program, no copy and no kernel runs under it.
- *   An *op* is one operation in flight.  Its edges are made when it is submitted and never later.  A stream is only its
+ *   An *op* is one operation in flight. Its edges are made when it is submitted and never later. A stream is only its
  *   last op; an event is a reference to an op, taken when the event was recorded, so a later record does not move the
  *   waits that came before it.
  *   A *work* is what an op does: immutable and counted, shared by graph nodes, executable graphs and ops in flight.
- *   An op counts its unfinished predecessors.  At 0 it is ready, and a worker or a thread that waits for it takes it. */
+ *   An op counts its unfinished predecessors. At 0 it is ready, and a worker or a thread that waits for it takes it. */
 #ifndef CJI_SIM_CORE_H
 #define CJI_SIM_CORE_H
 
@@ -75,8 +75,8 @@ struct sim_thread {
     sim_stream *own;                /* per-thread default streams, one for each context, through sim_stream.own_next */
 };
 
-/* When ready operations begin, and which first.  The semantics allow each of these orders: a program that relies on more
- * breaks under one of them. */
+/* When ready operations begin, and which first. The semantics allow each of these orders: a program that relies on
+ * more breaks under one of them. */
 typedef enum sim_schedule {
     SIM_EAGER,          /* at once, side by side */
     SIM_LAZY,           /* when a thread of the program waits, else SIM_PATIENCE later */
@@ -126,7 +126,7 @@ bool cji_sim_in_host_section(void);
 
 /* ---- Rooms (sim_rooms.c) ----------------------------------------------------------------------------------------- */
 
-/* What a room does at moments that another room brings about.  Under the lock; NULL: nothing.  At the beginning of
+/* What a room does at moments that another room brings about. Under the lock; NULL: nothing. At the beginning of
  * something the lowest room is called first, else the highest. */
 struct sim_room {
     const char *name;
@@ -208,19 +208,20 @@ struct sim_ctx {
 };
 
 CUresult cji_sim_ctx_start(sim_ctx *c, sim_device *dev);     /* under the lock: makes it alive */
-void cji_sim_ctx_stop(sim_ctx *c);                           /* under the lock, given up meanwhile: waits, frees everything in it */
+void cji_sim_ctx_stop(sim_ctx *c); /* under the lock, given up meanwhile: waits, frees everything in it */
 bool cji_sim_ctx_flags_ok(unsigned flags);
-void cji_sim_ctx_end(sim_ctx *c);                            /* the process ends: frees everything in it, without its work */
-CUresult cji_sim_ctx_current(sim_ctx **c);                   /* under the lock: the current one; its sticky fault is an error */
+void cji_sim_ctx_end(sim_ctx *c);          /* the process ends: frees everything in it, without its work */
+CUresult cji_sim_ctx_current(sim_ctx **c); /* under the lock: the current one; its sticky fault is an error */
 CUresult cji_sim_ctx_current_any(sim_ctx **c);               /* the same, whatever its fault */
 CUresult cji_sim_ctx_named(CUcontext h, sim_ctx **c);        /* alive, whatever its fault; NULL: the current one */
 CUresult cji_sim_ctx_for(CUcontext h, sim_ctx **out);        /* alive and without a fault; NULL: the current one */
 bool cji_sim_ctx_sees(const sim_ctx *c, const sim_device *dev);   /* its kernels and copies reach memory of `dev` */
-void cji_sim_ctx_poison(sim_ctx *c, const cujit_sim_fault_info *info);   /* under the lock: a fault; the first one stays */
+void cji_sim_ctx_poison(sim_ctx *c,
+                        const cujit_sim_fault_info *info); /* under the lock: a fault; the first one stays */
 
 /* ---- Devices (sim_device.c, sim_attribute.c) --------------------------------------------------------------------- */
 
-/* A pool of stream-ordered memory, or of graphs: what it counts.  The memory room makes and frees pools. */
+/* A pool of stream-ordered memory, or of graphs: what it counts. The memory room makes and frees pools. */
 struct sim_pool {
     sim_device *dev;
     sim_pool *next;
@@ -244,7 +245,8 @@ struct sim_device {
     /* Addresses (sim_address.c): lo .. lo+span-1 is PROT_NONE, its bytes lie at host. */
     uint64_t lo, span;
     unsigned char *host;
-    uint64_t used, committed, hint; /* bytes allocated; offset up to which they are accessible; no gap lies below hint */
+    uint64_t used, committed,
+        hint; /* bytes allocated; offset up to which they are accessible; no gap lies below hint */
     bool has_file;                  /* its allocations lie in a file (sim_ipc_part.c) */
     int file, file_pid;             /* file_pid: the process that made it */
     uint64_t file_end;              /* used so far */
@@ -272,7 +274,8 @@ typedef struct sim_ipc_part {
     uint32_t word;                  /* exported: index in the file's table */
 } sim_ipc_part;
 
-/* One allocation.  Found by any address in it; addresses of pinned, registered and managed memory are host addresses. */
+/* One allocation. Found by any address in it; addresses of pinned, registered and managed memory are host
+ * addresses. */
 typedef struct sim_range {
     uint64_t lo, bytes;             /* what was asked for */
     uint64_t room;                  /* what it takes */
@@ -295,31 +298,35 @@ typedef struct sim_range {
 
 bool cji_sim_space_open(sim_device *dev);                    /* reserves its addresses; false without memory */
 void cji_sim_space_close(sim_device *dev);
-CUresult cji_sim_space_alloc(sim_device *dev, sim_ctx *c, uint64_t bytes, sim_pool *pool, bool module, CUdeviceptr *out);
+CUresult cji_sim_space_alloc(sim_device *dev, sim_ctx *c, uint64_t bytes, sim_pool *pool, bool module,
+                             CUdeviceptr *out);
 /* Of cuMemAlloc: in the device's file, if there can be one; or the part of the file `fd` (-1: the device's). */
 CUresult cji_sim_space_alloc_part(sim_device *dev, sim_ctx *c, uint64_t bytes, int fd, const sim_ipc_part *part,
                                   CUdeviceptr *out);
-bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part, uint64_t *lo);   /* open already: opens it once more */
+bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part,
+                             uint64_t *lo);                  /* open already: opens it once more */
 CUresult cji_sim_space_add(const sim_range *r);              /* memory that lies elsewhere */
-CUresult cji_sim_space_drop(uint64_t lo, sim_place place, sim_range *was);   /* INVALID_VALUE: no allocation begins there */
+CUresult cji_sim_space_drop(uint64_t lo, sim_place place,
+                            sim_range *was); /* INVALID_VALUE: no allocation begins there */
 /* Calls `change` for the live allocation that begins there. */
 void cji_sim_space_change(uint64_t lo, void (*change)(sim_range *r, void *user), void *user);
 bool cji_sim_space_find(uint64_t address, sim_range *out);   /* a live allocation that holds it */
 /* Frees everything the context made; `gone` is called for each before. */
 void cji_sim_space_drop_ctx(sim_ctx *c, void (*gone)(const sim_range *r));
-/* `bytes` bytes at `address` as the host sees them; NULL when they do not lie in one live allocation that `c` reaches. */
+/* `bytes` bytes at `address` as the host sees them; NULL when they do not lie in one live allocation that `c`
+ * reaches. */
 unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t bytes);
 bool cji_sim_space_is_host(uint64_t address);                /* pinned, registered or managed */
 bool cji_sim_space_is_outside(uint64_t address);             /* the host, or another process, may write to it */
 bool cji_sim_space_why(uint64_t address, char *why, size_t size);   /* end of a sentence that begins with the address */
-bool cji_sim_memory_find(void *ctx, uint64_t address, cji_exec_span *span, char *why, size_t size);   /* for the engine */
+bool cji_sim_memory_find(void *ctx, uint64_t address, cji_exec_span *span, char *why, size_t size); /* for the engine */
 void cji_sim_space_end(void);
 
 /* ---- Between processes (sim_ipc_file.c, sim_ipc_part.c) ---------------------------------------------------------- */
 
-/* Processes share files that have no name (memfd), so that nothing is left behind when they are killed.  A handle names a
- * process, a descriptor in it and the identity of the file behind that; another process opens it through /proc, while the
- * first still has it. */
+/* Processes share files that have no name (memfd), so that nothing is left behind when they are killed. A handle names
+ * a process, a descriptor in it and the identity of the file behind that; another process opens it through /proc,
+ * while the first still has it. */
 enum { SIM_IPC_HANDLE_BYTES = 64 };
 typedef enum sim_ipc_kind { SIM_IPC_EVENT = 1, SIM_IPC_MEMORY = 2 } sim_ipc_kind;
 
@@ -330,18 +337,18 @@ bool cji_sim_ipc_file_grow(int fd, uint64_t bytes);          /* to that size */
 typedef struct sim_ipc_way { int fd; uint32_t word; uint64_t inode, device, at, bytes; } sim_ipc_way;
 /* Fills the 64 bytes at `out` from fd, word, at and bytes; false: the system does not describe the file. */
 bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *way);
-/* Opens what the 64 bytes at `handle` lead to.  INVALID_VALUE: they are no handle of that kind; INVALID_CONTEXT: of this
- * process; INVALID_HANDLE: there is nothing any more, or it may not be opened. */
+/* Opens what the 64 bytes at `handle` lead to. INVALID_VALUE: they are no handle of that kind; INVALID_CONTEXT: of
+ * this process; INVALID_HANDLE: there is nothing any more, or it may not be opened. */
 CUresult cji_sim_ipc_handle_open(const void *handle, sim_ipc_kind kind, sim_ipc_way *way);
 
-/* Under the address table's lock.  The allocation gets its bytes from a file: the part of `fd`, or, where that is -1, a
- * new one of its device's.  False: it has none. */
+/* Under the address table's lock. The allocation gets its bytes from a file: the part of `fd`, or, where that is -1, a
+ * new one of its device's. False: it has none. */
 bool cji_sim_ipc_part_begin(sim_range *r, int fd, const sim_ipc_part *part);
 void cji_sim_ipc_part_end(sim_range *r);                     /* it is freed */
 void cji_sim_ipc_part_close(sim_device *dev);
 /* For cji_sim_space_change: fills the sim_ipc_way at `way` for a handle; its fd stays -1 where there can be none. */
 void cji_sim_ipc_part_export(sim_range *r, void *way);
-bool cji_sim_ipc_part_lives(const sim_ipc_way *way);         /* the allocation that a handle leads to has not been freed */
+bool cji_sim_ipc_part_lives(const sim_ipc_way *way); /* the allocation that a handle leads to has not been freed */
 
 /* ---- Kinds of work (sim_work.c) ---------------------------------------------------------------------------------- */
 
@@ -358,8 +365,8 @@ enum {
     SIM_WORK_OF_GRAPHS = 16         /* its kind is a sim_graph_kind of the graph room */
 };
 
-/* What one kind of work does.  One constant for each kind, in the file that is named after it; NULL: nothing, or the
- * ordinary thing.  Works of a kind begin with a sim_work; the rest is known to its file. */
+/* What one kind of work does. One constant for each kind, in the file that is named after it; NULL: nothing, or the
+ * ordinary thing. Works of a kind begin with a sim_work; the rest is known to its file. */
 struct sim_work_kind {
     const char *name;               /* in the words of cuGraphDebugDotPrint */
     CUgraphNodeType node_type;      /* of a node with it */
@@ -372,10 +379,12 @@ struct sim_work_kind {
     void (*close)(sim_op *op);      /* under the lock: no thread works on op->grid any more */
     int (*level)(const sim_work *w, int stream);   /* its priority; stream: the stream's */
     /* In nodes, under the lock: */
-    CUresult (*read_params)(CUgraphNodeParams *p, sim_graph *g, sim_work **out);   /* g: where the node will be; NULL: a node that exists */
+    CUresult (*read_params)(CUgraphNodeParams *p, sim_graph *g,
+                            sim_work **out); /* g: where the node will be; NULL: a node that exists */
     void (*write_params)(const sim_work *w, CUgraphNodeParams *p);
-    CUgraphExecUpdateResult (*alike)(const sim_work *a, const sim_work *b);   /* both of this kind and context: b may replace a in an update */
-    bool (*replaces)(const sim_work *old, const sim_work *w);                 /* w may replace it in one node of an executable graph */
+    CUgraphExecUpdateResult (*alike)(
+        const sim_work *a, const sim_work *b); /* both of this kind and context: b may replace a in an update */
+    bool (*replaces)(const sim_work *old, const sim_work *w); /* w may replace it in one node of an executable graph */
     bool fixed;                     /* nodes that exist keep their parameters: read_params wants a graph */
     void (*attach)(sim_work *w, sim_node *node);   /* the node owns it now; NULL: no node does any more */
     sim_work *(*copy)(sim_work *w); /* for a copy of its graph; NULL without memory */
@@ -395,7 +404,8 @@ struct sim_work {
 };
 
 const sim_work_kind *cji_sim_work_kind(CUgraphNodeType type);   /* that makes such nodes; NULL: none */
-sim_work *cji_sim_work_new(const sim_work_kind *kind, sim_ctx *c, size_t size);   /* zeroed; one reference; NULL without memory */
+sim_work *cji_sim_work_new(const sim_work_kind *kind, sim_ctx *c,
+                           size_t size); /* zeroed; one reference; NULL without memory */
 sim_work *cji_sim_work_hold(sim_work *w);
 void cji_sim_work_drop(sim_work *w);
 static inline bool cji_sim_work_has(const sim_work *w, unsigned trait) { return w && (w->kind->traits & trait); }

@@ -1,4 +1,5 @@
-/* The table of live handles: open addressing by pointer, so that a stale or foreign handle is refused without being read. */
+/* The table of live handles: open addressing by pointer, so that a stale or foreign handle is refused without being
+ * read. */
 #include "sim/core/sim_core.h"
 
 #include <string.h>
@@ -69,7 +70,8 @@ bool cji_sim_handle_is(sim_kind kind, const void *p)
 void *cji_sim_handle_next(sim_kind kind, bool (*wanted)(const void *p, const void *user), const void *user)
 {
     for (size_t i = 0; i < sim_table.cap; i++)
-        if (sim_table.slot[i].p && sim_table.slot[i].kind == kind && (!wanted || wanted(sim_table.slot[i].p, user))) return sim_table.slot[i].p;
+        if (sim_table.slot[i].p && sim_table.slot[i].kind == kind && (!wanted || wanted(sim_table.slot[i].p, user)))
+            return sim_table.slot[i].p;
     return NULL;
 }
 

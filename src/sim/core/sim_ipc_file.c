@@ -15,7 +15,7 @@ typedef struct sim_ipc_label {
     uint32_t kind;
     int32_t pid, fd;
     uint32_t word;
-    uint64_t inode, device;         /* of the file behind the descriptor, which may be another by the time it is opened */
+    uint64_t inode, device; /* of the file behind the descriptor, which may be another by the time it is opened */
     uint64_t at, bytes;
     uint64_t check;                 /* of what stands before it */
 } sim_ipc_label;
@@ -39,7 +39,10 @@ static bool sim_ipc_file_fits(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || bytes <= (uint64_t)most.rlim_cur;
 }
 
-bool cji_sim_ipc_file_grow(int fd, uint64_t bytes) { return sim_ipc_file_fits(bytes) && ftruncate(fd, (off_t)bytes) == 0; }
+bool cji_sim_ipc_file_grow(int fd, uint64_t bytes)
+{
+    return sim_ipc_file_fits(bytes) && ftruncate(fd, (off_t)bytes) == 0;
+}
 
 int cji_sim_ipc_file_make(const char *name, uint64_t bytes)
 {
@@ -55,8 +58,14 @@ bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *wa
 {
     struct stat st;
     if (fstat(way->fd, &st) != 0) return false;
-    sim_ipc_label l = { .kind = (uint32_t)kind, .pid = (int32_t)getpid(), .fd = way->fd, .word = way->word, .inode = (uint64_t)st.st_ino, .device = (uint64_t)st.st_dev,
-                   .at = way->at, .bytes = way->bytes };
+    sim_ipc_label l = { .kind = (uint32_t)kind,
+                        .pid = (int32_t)getpid(),
+                        .fd = way->fd,
+                        .word = way->word,
+                        .inode = (uint64_t)st.st_ino,
+                        .device = (uint64_t)st.st_dev,
+                        .at = way->at,
+                        .bytes = way->bytes };
     memcpy(l.magic, sim_ipc_label_magic, sizeof l.magic);
     l.check = sim_ipc_label_check(&l);
     memcpy(out, &l, sizeof l);
@@ -65,8 +74,8 @@ bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *wa
 
 static bool sim_ipc_label_is(const sim_ipc_label *l, const struct stat *st)
 {
-    return S_ISREG(st->st_mode) && (uint64_t)st->st_ino == l->inode && (uint64_t)st->st_dev == l->device && (uint64_t)st->st_size >= l->at
-           && (uint64_t)st->st_size - l->at >= l->bytes;
+    return S_ISREG(st->st_mode) && (uint64_t)st->st_ino == l->inode && (uint64_t)st->st_dev == l->device &&
+           (uint64_t)st->st_size >= l->at && (uint64_t)st->st_size - l->at >= l->bytes;
 }
 
 CUresult cji_sim_ipc_handle_open(const void *handle, sim_ipc_kind kind, sim_ipc_way *way)
@@ -75,16 +84,20 @@ CUresult cji_sim_ipc_handle_open(const void *handle, sim_ipc_kind kind, sim_ipc_
     struct stat st;
     char path[64];
     memcpy(&l, handle, sizeof l);
-    if (memcmp(l.magic, sim_ipc_label_magic, sizeof l.magic) != 0 || l.kind != (uint32_t)kind || l.check != sim_ipc_label_check(&l)) return CUDA_ERROR_INVALID_VALUE;
+    if (memcmp(l.magic, sim_ipc_label_magic, sizeof l.magic) != 0 || l.kind != (uint32_t)kind ||
+        l.check != sim_ipc_label_check(&l))
+        return CUDA_ERROR_INVALID_VALUE;
     if (l.pid == (int32_t)getpid()) return CUDA_ERROR_INVALID_CONTEXT;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)l.pid, (int)l.fd);
-    if (stat(path, &st) != 0 || !sim_ipc_label_is(&l, &st)) return CUDA_ERROR_INVALID_HANDLE;   /* before it is opened: it may be anything by now */
+    if (stat(path, &st) != 0 || !sim_ipc_label_is(&l, &st))
+        return CUDA_ERROR_INVALID_HANDLE; /* before it is opened: it may be anything by now */
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return CUDA_ERROR_INVALID_HANDLE;
     if (fstat(fd, &st) != 0 || !sim_ipc_label_is(&l, &st)) {
         close(fd);
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    *way = (sim_ipc_way){ .fd = fd, .word = l.word, .inode = l.inode, .device = l.device, .at = l.at, .bytes = l.bytes };
+    *way = (sim_ipc_way){ .fd = fd, .word = l.word, .inode = l.inode, .device = l.device, .at = l.at,
+                          .bytes = l.bytes };
     return CUDA_SUCCESS;
 }

@@ -1,10 +1,10 @@
 /* The parts of files that allocations lie in, so that other processes may map them.
  *
- * What cuMemAlloc returns lies in a file of its device, which has no name: the bytes of the allocation's addresses are
- * mapped from there.  Places in the file are never used twice; what is freed is punched out of it.  The beginning of the
- * file is a table: a handle names an entry, which holds the allocation's place in the file from the moment at which the
- * handle was made until the allocation is freed.  Where there can be no file, or too many parts of it, allocations are
- * private, and have no handle. */
+ * What cuMemAlloc returns lies in a file of its device, which has no name: the bytes of the allocation's addresses
+ * are mapped from there. Places in the file are never used twice; what is freed is punched out of it. The
+ * beginning of the file is a table: a handle names an entry, which holds the allocation's place in the file from the
+ * moment at which the handle was made until the allocation is freed. Where there can be no file, or too many parts
+ * of it, allocations are private, and have no handle. */
 #include "sim/core/sim_core.h"
 
 #include <fcntl.h>
@@ -32,7 +32,8 @@ static bool sim_ipc_part_file(sim_device *dev)
 
 static bool sim_ipc_part_map(const sim_range *r, int fd, uint64_t at)
 {
-    return sim_ipc_parts < SIM_IPC_PARTS && mmap(sim_ipc_part_host(r), r->room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (off_t)at) != MAP_FAILED;
+    return sim_ipc_parts < SIM_IPC_PARTS && mmap(sim_ipc_part_host(r), r->room, PROT_READ | PROT_WRITE,
+                                                 MAP_SHARED | MAP_FIXED, fd, (off_t)at) != MAP_FAILED;
 }
 
 bool cji_sim_ipc_part_begin(sim_range *r, int fd, const sim_ipc_part *part)
@@ -42,7 +43,9 @@ bool cji_sim_ipc_part_begin(sim_range *r, int fd, const sim_ipc_part *part)
         if (!sim_ipc_part_map(r, fd, part->at)) return false;
         r->part = *part;
     } else {
-        if (!sim_ipc_part_file(dev) || !cji_sim_ipc_file_grow(dev->file, dev->file_end + r->room) || !sim_ipc_part_map(r, dev->file, dev->file_end)) return false;
+        if (!sim_ipc_part_file(dev) || !cji_sim_ipc_file_grow(dev->file, dev->file_end + r->room) ||
+            !sim_ipc_part_map(r, dev->file, dev->file_end))
+            return false;
         r->part.at = dev->file_end;
         dev->file_end += r->room;
     }
@@ -63,7 +66,8 @@ static void sim_ipc_part_punch(const sim_range *r)
 void cji_sim_ipc_part_end(sim_range *r)
 {
     if (!r->part.opens && r->dev->file_pid == (int)getpid()) sim_ipc_part_punch(r);
-    mmap(sim_ipc_part_host(r), r->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    mmap(sim_ipc_part_host(r), r->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
     r->part = (sim_ipc_part){ .mapped = false };
     sim_ipc_parts--;
 }
@@ -81,7 +85,9 @@ void cji_sim_ipc_part_export(sim_range *r, void *user)
     const uint64_t *at = &r->part.at;
     if (!r->part.mapped) return;
     if (!r->part.exported) {
-        if (dev->file_words == SIM_IPC_WORDS || pwrite(dev->file, at, sizeof *at, (off_t)(dev->file_words * sizeof *at)) != (ssize_t)sizeof *at) return;
+        if (dev->file_words == SIM_IPC_WORDS ||
+            pwrite(dev->file, at, sizeof *at, (off_t)(dev->file_words * sizeof *at)) != (ssize_t)sizeof *at)
+            return;
         r->part.word = dev->file_words++;
         r->part.exported = true;
     }

@@ -100,7 +100,9 @@ CUresult cji_sim_enter(bool needs_init)
     if (!needs_init) return CUDA_SUCCESS;
     if (!atomic_load(&sim.ready) || cji_sim_forked()) return CUDA_ERROR_NOT_INITIALIZED;
     if (cji_sim_in_host_section()) {
-        cji_log(CJ_LOG_ERROR, "a host function called the CUDA driver, which it must not do: the call returns CUDA_ERROR_NOT_PERMITTED");
+        cji_log(
+            CJ_LOG_ERROR,
+            "a host function called the CUDA driver, which it must not do: the call returns CUDA_ERROR_NOT_PERMITTED");
         return CUDA_ERROR_NOT_PERMITTED;
     }
     sim_thread *t = cji_sim_thread();

@@ -31,7 +31,8 @@ static bool sim_setting_sm(sim_settings *set)
     for (; *p >= '0' && *p <= '9' && v < 1000; p++) v = v * 10 + (unsigned)(*p - '0');
     char suffix = *p == 'a' || *p == 'f' ? *p++ : 0;
     if (*p || v < 50 || v > 129) {
-        cji_log(CJ_LOG_ERROR, "%s=%s: wants a compute capability as in PTX: 80, 90a, 100a", cji_env_name(CJI_ENV_SIM_SM), s);
+        cji_log(CJ_LOG_ERROR, "%s=%s: wants a compute capability as in PTX: 80, 90a, 100a",
+                cji_env_name(CJI_ENV_SIM_SM), s);
         return false;
     }
     set->sm = v;
@@ -41,7 +42,10 @@ static bool sim_setting_sm(sim_settings *set)
 
 static bool sim_setting_schedule(sim_settings *set)
 {
-    static const struct { const char *name; sim_schedule schedule; } names[] = { { "eager", SIM_EAGER }, { "lazy", SIM_LAZY }, { "adversarial", SIM_ADVERSARIAL } };
+    static const struct {
+        const char *name;
+        sim_schedule schedule;
+    } names[] = { { "eager", SIM_EAGER }, { "lazy", SIM_LAZY }, { "adversarial", SIM_ADVERSARIAL } };
     const char *s = cji_env_get(CJI_ENV_SIM_SCHEDULE);
     set->schedule = SIM_EAGER;
     if (!s) return true;

@@ -1,27 +1,32 @@
 /* What never ends.
  *
- * Operations come after operations that were submitted before them, so their edges alone never close a cycle.  A memory wait
- * does: it waits for a write, and where every write that is known to end it is queued behind waits that do not end either,
- * none of them ever will.  Such a deadlock is reported with all its members, in order.  Nothing is called a deadlock that
- * something outside of it may still end:
+ * Operations come after operations that were submitted before them, so their edges alone never close a cycle. A
+ * memory wait does: it waits for a write, and where every write that is known to end it is queued behind waits that
+ * do not end either, none of them ever will. Such a deadlock is reported with all its members, in order. Nothing is
+ * called a deadlock that something outside of it may still end:
  *
- *   - a wait on pinned, registered or managed memory, or on memory of another process: the host or that process can write it;
- *   - a wait without a known write: somebody will submit one.  A write is known when its value ends the wait: one that resets
- *     the location is none, and so is a copy, whose bytes nobody knows, or a kernel;
- *   - all waits, while a kernel, a copy or a host function can still run, or another process is waited for: they may write
- *     anything, or let a thread go that does. */
+ *   - a wait on pinned, registered or managed memory, or on memory of another process: the host or that process can
+ *     write it;
+ *   - a wait without a known write: somebody will submit one. A write is known when its value ends the wait: one
+ *     that resets the location is none, and so is a copy, whose bytes nobody knows, or a kernel;
+ *   - all waits, while a kernel, a copy or a host function can still run, or another process is waited for: they may
+ *     write anything, or let a thread go that does. */
 #include "sim/diagnose/sim_diagnose.h"
 
 #include <stdlib.h>
 
-enum { SIM_STUCK = 1 /* its own wait never ends */, SIM_BEHIND = 2 /* it comes after one that is stuck */, SIM_SEEN = 4 };
+enum {
+    SIM_STUCK = 1 /* its own wait never ends */,
+    SIM_BEHIND = 2 /* it comes after one that is stuck */,
+    SIM_SEEN = 4
+};
 typedef enum sim_ends { SIM_ENDS_NOT, SIM_ENDS_PERHAPS, SIM_ENDS_IT } sim_ends;
 
 /* What is found out about one unfinished operation. */
 typedef struct sim_found {
     sim_op *op;
     unsigned mark;
-    size_t stuck, write;            /* stuck: its wait's index among its operations; write: the index of the writer's write */
+    size_t stuck, write; /* stuck: its wait's index among its operations; write: the index of the writer's write */
     sim_mem_wait wait;              /* of a stuck one */
     struct sim_found *from;         /* behind: the one that it comes after, nearer to the stuck one */
     struct sim_found *writer;       /* of a stuck one: known to end its wait */
@@ -66,7 +71,10 @@ void cji_sim_deadlocks_end(void)
 /* ---- Waits and writes -------------------------------------------------------------------------------------------- */
 
 /* Memory operations of an operation, and the one that it is at. */
-static size_t sim_items(const sim_op *op) { return op->work && op->work->kind->items ? op->work->kind->items(op->work) : 0; }
+static size_t sim_items(const sim_op *op)
+{
+    return op->work && op->work->kind->items ? op->work->kind->items(op->work) : 0;
+}
 static size_t sim_item_now(const sim_op *op) { return __atomic_load_n(&op->item, __ATOMIC_ACQUIRE); }
 
 bool cji_sim_op_waits(const sim_op *op, sim_mem_wait *out, size_t *item)
@@ -79,7 +87,7 @@ bool cji_sim_op_waits(const sim_op *op, sim_mem_wait *out, size_t *item)
     return false;
 }
 
-/* A single value.  Half of a location ends a wait for it with what the other half is now. */
+/* A single value. Half of a location ends a wait for it with what the other half is now. */
 static sim_ends sim_value_ends(const sim_ctx *c, const sim_mem_write *w, const sim_mem_wait *wait)
 {
     uint64_t at = wait->at, size = wait->wide ? 8 : 4;
@@ -90,7 +98,8 @@ static sim_ends sim_value_ends(const sim_ctx *c, const sim_mem_write *w, const s
     const unsigned char *p = cji_sim_space_at(c, at, 8);
     if (!p) return SIM_ENDS_PERHAPS;
     unsigned shift = 8 * (unsigned)(w->at - at);
-    uint64_t now = __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE) & ~((uint64_t)UINT32_MAX << shift);
+    uint64_t now =
+        __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE) & ~((uint64_t)UINT32_MAX << shift);
     return cji_sim_mem_op_fits(wait, now | w->value << shift) ? SIM_ENDS_IT : SIM_ENDS_PERHAPS;
 }
 
@@ -100,7 +109,8 @@ static sim_ends sim_rows_end(const sim_mem_write *w, const sim_mem_wait *wait)
     uint64_t at = wait->at, size = wait->wide ? 8 : 4, value = w->value;
     uint64_t in_row = at < w->at ? w->width : w->height > 1 ? (at - w->at) % w->pitch : at - w->at;
     if (in_row + size > w->width) return SIM_ENDS_PERHAPS;
-    for (unsigned bits = 8 * w->element; bits < 64; bits *= 2) value = (value & ((UINT64_C(1) << bits) - 1)) | value << bits;
+    for (unsigned bits = 8 * w->element; bits < 64; bits *= 2)
+        value = (value & ((UINT64_C(1) << bits) - 1)) | value << bits;
     return cji_sim_mem_op_fits(wait, size == 8 ? value : (uint32_t)value) ? SIM_ENDS_IT : SIM_ENDS_NOT;
 }
 
@@ -111,7 +121,8 @@ static sim_ends sim_item_ends(const sim_op *op, size_t item, const sim_mem_wait 
     if (!kind->write_at || !kind->write_at(op->work, item, &w)) return SIM_ENDS_NOT;
     uint64_t size = wait->wide ? 8 : 4, all = w.height ? w.pitch * (w.height - 1) + w.width : 0;
     if (!w.width || w.at >= wait->at + size || wait->at >= w.at + all) return SIM_ENDS_NOT;
-    return w.height == 1 && w.width == w.element && w.element >= 4 ? sim_value_ends(op->ctx, &w, wait) : sim_rows_end(&w, wait);
+    return w.height == 1 && w.width == w.element && w.element >= 4 ? sim_value_ends(op->ctx, &w, wait)
+                                                                   : sim_rows_end(&w, wait);
 }
 
 /* ---- The search -------------------------------------------------------------------------------------------------- */
@@ -132,13 +143,15 @@ static void sim_mark_behind(void)
         }
 }
 
-/* A write that ends the wait; `blocked`: one that is known to, behind something stuck; else one that may, and nothing stuck is before it. */
+/* A write that ends the wait; `blocked`: one that is known to, behind something stuck; else one that may, and
+ * nothing stuck is before it. */
 static sim_found *sim_writer(const sim_mem_wait *wait, bool blocked, size_t *item)
 {
     SIM_EACH_FOUND(x)
         for (size_t i = sim_item_now(x->op), n = sim_items(x->op); i < n; i++) {
             bool never = x->mark & SIM_BEHIND || (x->mark & SIM_STUCK && i > x->stuck);
-            if (never != blocked || sim_item_ends(x->op, i, wait) < (blocked ? SIM_ENDS_IT : SIM_ENDS_PERHAPS)) continue;
+            if (never != blocked || sim_item_ends(x->op, i, wait) < (blocked ? SIM_ENDS_IT : SIM_ENDS_PERHAPS))
+                continue;
             *item = i;
             return x;
         }
@@ -190,7 +203,10 @@ static sim_found *sim_next_member(const sim_found *wait)
     return x;
 }
 
-static unsigned long long sim_stream_of_op(const sim_op *op) { return op->stream ? (unsigned long long)op->stream->id : 0; }
+static unsigned long long sim_stream_of_op(const sim_op *op)
+{
+    return op->stream ? (unsigned long long)op->stream->id : 0;
+}
 static const char *sim_where(const sim_op *op) { return op->in_graph ? ", in a launch of a graph," : ""; }
 
 static const char *sim_until(const sim_mem_wait *w)
@@ -210,9 +226,13 @@ static void sim_report_way(cji_text *t, const sim_found *x)
         const sim_op *op = x->op, *before = x->from->op;
         end = x->from->mark & SIM_STUCK;
         if (before->stream == op->stream) continue;
-        cji_text_printf(t, "    stream %llu%s comes after stream %llu there: ", sim_stream_of_op(op), sim_where(op), sim_stream_of_op(before));
-        if (op->join == SIM_JOIN_EVENT) cji_text_printf(t, "it waits for event %p, recorded in stream %llu\n", op->joined, sim_stream_of_op(before));
-        else if (op->join == SIM_JOIN_EXEC) cji_text_printf(t, "launches of graph %p wait for each other\n", op->joined);
+        cji_text_printf(t, "    stream %llu%s comes after stream %llu there: ", sim_stream_of_op(op), sim_where(op),
+                        sim_stream_of_op(before));
+        if (op->join == SIM_JOIN_EVENT)
+            cji_text_printf(t, "it waits for event %p, recorded in stream %llu\n", op->joined,
+                            sim_stream_of_op(before));
+        else if (op->join == SIM_JOIN_EXEC)
+            cji_text_printf(t, "launches of graph %p wait for each other\n", op->joined);
         else cji_text_puts(t, "the legacy default stream and blocking streams wait for each other\n");
     }
 }
@@ -222,10 +242,16 @@ static void sim_report_member(cji_text *t, const sim_found *x, size_t number, si
     const sim_mem_wait *w = &x->wait;
     const sim_op *op = x->op, *writer = x->writer->op;
     const sim_found *next = sim_next_member(x);
-    cji_text_printf(t, "  %zu of %zu: stream %llu%s waits until the %d-bit location at 0x%llx %s 0x%llx; it is written by a %s of stream %llu%s after %s\n",
-                    number, count, sim_stream_of_op(op), sim_where(op), w->wide ? 64 : 32, (unsigned long long)w->at, sim_until(w), (unsigned long long)w->value,
-                    writer->work->kind->wait_at ? "write" : "fill", sim_stream_of_op(writer), sim_where(writer),
-                    next == x ? "this wait itself" : number == count ? "the first of these waits" : "the next of these waits");
+    cji_text_printf(
+        t,
+        "  %zu of %zu: stream %llu%s waits until the %d-bit location at 0x%llx %s 0x%llx; "
+        "it is written by a %s of stream %llu%s after %s\n",
+        number, count, sim_stream_of_op(op), sim_where(op), w->wide ? 64 : 32, (unsigned long long)w->at, sim_until(w),
+        (unsigned long long)w->value, writer->work->kind->wait_at ? "write" : "fill", sim_stream_of_op(writer),
+        sim_where(writer),
+        next == x         ? "this wait itself"
+        : number == count ? "the first of these waits"
+                          : "the next of these waits");
     if (next != x->writer) sim_report_way(t, x->writer);
 }
 
@@ -235,15 +261,20 @@ static void sim_report_deadlock(cji_text *t, sim_found *first)
     size_t count = 0, number = 0;
     do count++;
     while ((x = sim_next_member(x)) != first);
-    cji_text_printf(t, "deadlock: %zu operation%s for ever:\n", count, count == 1 ? " waits for itself" : "s wait for each other");
+    cji_text_printf(t, "deadlock: %zu operation%s for ever:\n", count,
+                    count == 1 ? " waits for itself" : "s wait for each other");
     do {
         sim_report_member(t, x, ++number, count);
         x = sim_next_member(x);
     } while (x != first);
-    cji_text_puts(t, "  the fix: submit the writes before the waits, or to a stream that does not wait; only a write that is submitted from now on can end it\n");
+    cji_text_puts(
+        t,
+        "  the fix: submit the writes before the waits, or to a stream that does not wait; "
+        "only a write that is submitted from now on can end it\n");
 }
 
-/* From each stuck wait to the next, until one comes again: a deadlock.  What leads into one that was reported is reported with it. */
+/* From each stuck wait to the next, until one comes again: a deadlock. What leads into one that was reported is
+ * reported with it. */
 void cji_sim_deadlocks(cji_text *t)
 {
     static bool no_memory;   /* reported once until there is memory again */

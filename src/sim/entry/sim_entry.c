@@ -1,5 +1,6 @@
-/* The exported entry points, thin and made from cuda/symbols.def and cuda/byvalue.def: each asks cji_sim_enter() whether it may go on, and calls the function
- * that does it.  Nothing inside calls an exported name: whoever has loaded another libcuda first does not get our calls. */
+/* The exported entry points, thin and made from cuda/symbols.def and cuda/byvalue.def: each asks cji_sim_enter()
+ * whether it may go on, and calls the function that does it. Nothing inside calls an exported name: whoever has
+ * loaded another libcuda first does not get our calls. */
 #include "sim/entry/sim_entry.h"
 
 #include <string.h>
@@ -82,10 +83,12 @@ static int sim_find_api(const char *name, int version, bool *later)
     return best;
 }
 
-CUresult cji_sim_cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *found)
+CUresult cji_sim_cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *found)
 {
-    if (!symbol || !pfn || version > SIM_DRIVER_VERSION || version < 0 || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-        || flags == (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+    if (!symbol || !pfn || version > SIM_DRIVER_VERSION || version < 0 ||
+        flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ||
+        flags == (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
         return CUDA_ERROR_INVALID_VALUE;
     bool later;
     int i = sim_find_api(symbol, version, &later);
@@ -96,7 +99,9 @@ CUresult cji_sim_cuGetProcAddress(const char *symbol, void **pfn, int version, c
             *pfn = later ? NULL : sim_address(sim_by_value[v].code);
         }
     if (found)
-        *found = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS : later ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        *found = *pfn    ? CU_GET_PROC_ADDRESS_SUCCESS
+                 : later ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                         : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return CUDA_SUCCESS;
 }
 

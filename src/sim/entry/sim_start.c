@@ -21,16 +21,27 @@ static void sim_devices_free(void)
 }
 
 /* The rooms that have something to do at others' moments, the lowest first. */
-static const sim_room *const sim_rooms[] = {
-    &cji_sim_room_module, &cji_sim_room_queue, &cji_sim_room_stream, &cji_sim_room_memory, &cji_sim_room_graph, &cji_sim_room_diagnose, NULL
-};
+static const sim_room *const sim_rooms[] = { &cji_sim_room_module,
+                                             &cji_sim_room_queue,
+                                             &cji_sim_room_stream,
+                                             &cji_sim_room_memory,
+                                             &cji_sim_room_graph,
+                                             &cji_sim_room_diagnose,
+                                             NULL };
 
 /* The kinds of work that nodes are made with. */
-static const sim_work_kind *const sim_kinds[] = {
-    &cji_sim_kind_launch, &cji_sim_kind_copy, &cji_sim_kind_fill, &cji_sim_kind_host_func, &cji_sim_kind_mem_ops,
-    &cji_sim_kind_child.work, &cji_sim_kind_record.work, &cji_sim_kind_wait.work, &cji_sim_kind_alloc.work, &cji_sim_kind_free.work,
-    &cji_sim_kind_conditional.work, NULL
-};
+static const sim_work_kind *const sim_kinds[] = { &cji_sim_kind_launch,
+                                                  &cji_sim_kind_copy,
+                                                  &cji_sim_kind_fill,
+                                                  &cji_sim_kind_host_func,
+                                                  &cji_sim_kind_mem_ops,
+                                                  &cji_sim_kind_child.work,
+                                                  &cji_sim_kind_record.work,
+                                                  &cji_sim_kind_wait.work,
+                                                  &cji_sim_kind_alloc.work,
+                                                  &cji_sim_kind_free.work,
+                                                  &cji_sim_kind_conditional.work,
+                                                  NULL };
 
 static CUresult sim_start(void)
 {
@@ -105,15 +116,20 @@ static cj_status sim_setup_fails(cj_status status, const char *sentence)
     return status;
 }
 
-cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allocator, void *alloc_user, cj_log_fn log, void *log_user)
+cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allocator, void *alloc_user, cj_log_fn log,
+                          void *log_user)
 {
     char own[64];
     cj_status status = CJ_OK;
     snprintf(own, sizeof own, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
     pthread_mutex_lock(&sim.lock);
     if (abi != CUJIT_SIM_ABI || !build_id || strcmp(build_id, own) != 0) {
-        snprintf(sim_complaint, sizeof sim_complaint, "%s (build %.64s, abi %u) and the CPU device %s (build %s, abi %u) are not of one build: install both from the same",
-                 sim_file_of(__builtin_return_address(0)), build_id ? build_id : "unknown", (unsigned)abi, sim_file_of(&sim), own, CUJIT_SIM_ABI);
+        snprintf(
+            sim_complaint, sizeof sim_complaint,
+            "%s (build %.64s, abi %u) and the CPU device %s (build %s, abi %u) are not of one build: "
+            "install both from the same",
+            sim_file_of(__builtin_return_address(0)), build_id ? build_id : "unknown", (unsigned)abi, sim_file_of(&sim),
+            own, CUJIT_SIM_ABI);
         status = CJ_ENOTSUP;
     } else {
         cj_realloc_fn fn;
@@ -169,7 +185,8 @@ static void sim_release_all(void)
     sim_devices_free();
 }
 
-/* A child of fork() has its parent's memory and none of its threads.  It is released where all of them were at rest at that moment. */
+/* A child of fork() has its parent's memory and none of its threads. It is released where all of them were at rest
+ * at that moment. */
 static void sim_end_forked(void)
 {
     if (pthread_mutex_trylock(&sim.lock) != 0) return;
@@ -182,8 +199,8 @@ static void sim_end_forked(void)
     pthread_mutex_unlock(&sim.lock);
 }
 
-/* Everything stops, and what no thread can use any more is released.  Where a thread is still inside - a host function that blocks, an
- * exit() made from one - its memory stays. */
+/* Everything stops, and what no thread can use any more is released. Where a thread is still inside - a host
+ * function that blocks, an exit() made from one - its memory stays. */
 __attribute__((destructor)) static void sim_end(void)
 {
     if (!atomic_load(&sim.ready)) return;

@@ -1,19 +1,11 @@
 /* Grids: blocks taken by any number of threads. */
 #include <sched.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "sim/exec/warp.h"
 
 #define GRID_PARKED 64         /* blocks that one thread keeps going at a time when they wait for each other */
 #define GRID_SHARED_ALIGN 128
-
-uint64_t cji_exec_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
 
 cji_exec_grid *cji_exec_grid_open(const cji_exec_launch *launch)
 {
@@ -35,7 +27,7 @@ cji_exec_grid *cji_exec_grid_open(const cji_exec_launch *launch)
     g->shared_bytes = launch->dynamic_shared ? g->dyn_base + launch->dynamic_shared : k->static_shared;
     g->stack_max = launch->stack_bytes ? launch->stack_bytes : 65536;
     if (g->stack_max < f->local + 1024) g->stack_max = f->local + 1024;
-    g->start = cji_exec_now();
+    g->start = cji_now();
     return g;
 }
 

@@ -53,10 +53,10 @@ static uint64_t sreg_value(const cji_warp *w, unsigned id, unsigned lane, bool *
     case CJI_SR_LANEMASK_LT: return bit - 1;
     case CJI_SR_LANEMASK_GE: return (uint32_t)~(bit - 1);
     case CJI_SR_LANEMASK_GT: return (uint32_t)~(bit | (bit - 1));
-    case CJI_SR_CLOCK: case CJI_SR_CLOCK64: return cji_exec_now() - g->start;
-    case CJI_SR_CLOCK_HI: return (cji_exec_now() - g->start) >> 32;
-    case CJI_SR_GLOBALTIMER: case CJI_SR_GLOBALTIMER_LO: return cji_exec_now();
-    case CJI_SR_GLOBALTIMER_HI: return cji_exec_now() >> 32;
+    case CJI_SR_CLOCK: case CJI_SR_CLOCK64: return cji_now() - g->start;
+    case CJI_SR_CLOCK_HI: return (cji_now() - g->start) >> 32;
+    case CJI_SR_GLOBALTIMER: case CJI_SR_GLOBALTIMER_LO: return cji_now();
+    case CJI_SR_GLOBALTIMER_HI: return cji_now() >> 32;
     case CJI_SR_IS_EXPLICIT_CLUSTER: return l->cluster[0] > 0;
     case CJI_SR_CURRENT_GRAPH_EXEC: return 0;
     case CJI_SR_TOTAL_SMEM_SIZE: case CJI_SR_AGGR_SMEM_SIZE: return g->shared_bytes;

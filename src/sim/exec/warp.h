@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "ptx/isa.h"
+#include "base/clock.h"
 #include "sim/exec/exec.h"
 
 #define CJI_LANES 32
@@ -318,8 +319,5 @@ void cji_fault(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind
 void cji_fault_at(cji_warp *w, const cji_rec *r, unsigned lane, cji_exec_fault_kind kind, const cji_access *at,
                   const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 void cji_fault_no_memory(struct cji_exec_grid *g, const char *what);
-
-/* grid.c */
-uint64_t cji_exec_now(void);              /* nanoseconds, monotone */
 
 #endif

@@ -1,4 +1,5 @@
-/* Captures: work that is enqueued on a stream becomes nodes of a graph instead of operations.  What they forbid is in sim_capture_rule.c. */
+/* Captures: work that is enqueued on a stream becomes nodes of a graph instead of operations. What they forbid is
+ * in sim_capture_rule.c. */
 #include "sim/graph/sim_graph.h"
 
 #include <string.h>
@@ -47,7 +48,8 @@ static bool sim_deps_once(sim_stream *s, sim_node *const *dep, size_t n)
     return true;
 }
 
-static CUresult sim_capture_begin(CUstream h, CUstreamCaptureMode mode, sim_graph *into, sim_node *const *dep, size_t ndep)
+static CUresult sim_capture_begin(CUstream h, CUstreamCaptureMode mode, sim_graph *into, sim_node *const *dep,
+                                  size_t ndep)
 {
     sim_stream *s;
     if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
@@ -88,7 +90,8 @@ CUresult cji_sim_cuStreamBeginCapture(CUstream h, CUstreamCaptureMode mode)
     return r;
 }
 
-CUresult cji_sim_cuStreamBeginCaptureToGraph(CUstream h, CUgraph hg, const CUgraphNode *dep, const CUgraphEdgeData *data, size_t n, CUstreamCaptureMode mode)
+CUresult cji_sim_cuStreamBeginCaptureToGraph(CUstream h, CUgraph hg, const CUgraphNode *dep,
+                                             const CUgraphEdgeData *data, size_t n, CUstreamCaptureMode mode)
 {
     sim_graph *g;
     sim_lock();
@@ -146,7 +149,8 @@ static CUresult sim_capture_end(CUstream h, CUgraph *out)
     }
     /* An end in a wrong thread ends it too, without a graph (as measured); so goes the graph that the caller gave. */
     if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    else if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sim_thread()) r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    else if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sim_thread())
+        r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     else if (!sim_capture_joined(k)) r = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (!r) *out = (CUgraph)k->graph;
     else if (cji_sim_handle_is(SIM_GRAPH, k->graph)) cji_sim_graph_forget(k->graph);
@@ -177,7 +181,8 @@ CUresult cji_sim_capture_add(sim_stream *s, sim_work *w)
 
 /* ---- Information ------------------------------------------------------------------------------------------------- */
 
-CUresult cji_sim_cuStreamGetCaptureInfo(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **dep, size_t *ndep)
+CUresult cji_sim_cuStreamGetCaptureInfo(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                        const CUgraphNode **dep, size_t *ndep)
 {
     sim_stream *s;
     if (!status) return CUDA_ERROR_INVALID_VALUE;
@@ -195,8 +200,8 @@ CUresult cji_sim_cuStreamGetCaptureInfo(CUstream h, CUstreamCaptureStatus *statu
     return r;
 }
 
-CUresult cji_sim_cuStreamGetCaptureInfo_v3(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph, const CUgraphNode **dep,
-                                          const CUgraphEdgeData **edge, size_t *ndep)
+CUresult cji_sim_cuStreamGetCaptureInfo_v3(CUstream h, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                           const CUgraphNode **dep, const CUgraphEdgeData **edge, size_t *ndep)
 {
     if (edge) *edge = NULL;   /* all edges are ordinary ones */
     return cji_sim_cuStreamGetCaptureInfo(h, status, id, graph, dep, ndep);
@@ -218,7 +223,8 @@ CUresult cji_sim_cuStreamUpdateCaptureDependencies(CUstream h, CUgraphNode *dep,
     return r;
 }
 
-CUresult cji_sim_cuStreamUpdateCaptureDependencies_v2(CUstream h, CUgraphNode *dep, const CUgraphEdgeData *data, size_t n, unsigned flags)
+CUresult cji_sim_cuStreamUpdateCaptureDependencies_v2(CUstream h, CUgraphNode *dep, const CUgraphEdgeData *data,
+                                                      size_t n, unsigned flags)
 {
     if (!cji_sim_edges_plain(data, n)) return CUDA_ERROR_NOT_SUPPORTED;
     return cji_sim_cuStreamUpdateCaptureDependencies(h, dep, n, flags);

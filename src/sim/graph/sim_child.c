@@ -37,7 +37,10 @@ static CUresult sim_child_read(CUgraphNodeParams *p, sim_graph *into, sim_work *
     return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static void sim_child_write(const sim_work *w, CUgraphNodeParams *p) { p->graph.graph = (CUgraph)sim_child_of(w)->graph; }
+static void sim_child_write(const sim_work *w, CUgraphNodeParams *p)
+{
+    p->graph.graph = (CUgraph)sim_child_of(w)->graph;
+}
 
 static void sim_child_attach(sim_work *w, sim_node *node)
 {
@@ -68,8 +71,14 @@ static CUresult sim_child_flatten(sim_graph_exec *x, const sim_node *node, const
     return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-const sim_graph_kind cji_sim_kind_child = {
-    .work = { .name = "graph", .node_type = CU_GRAPH_NODE_TYPE_GRAPH, .traits = SIM_WORK_OF_GRAPHS, .fixed = true, .drop = sim_child_drop,
-              .read_params = sim_child_read, .write_params = sim_child_write, .attach = sim_child_attach, .copy = sim_child_copy },
-    .steps = sim_child_steps, .flatten = sim_child_flatten
-};
+const sim_graph_kind cji_sim_kind_child = { .work = { .name = "graph",
+                                                      .node_type = CU_GRAPH_NODE_TYPE_GRAPH,
+                                                      .traits = SIM_WORK_OF_GRAPHS,
+                                                      .fixed = true,
+                                                      .drop = sim_child_drop,
+                                                      .read_params = sim_child_read,
+                                                      .write_params = sim_child_write,
+                                                      .attach = sim_child_attach,
+                                                      .copy = sim_child_copy },
+                                            .steps = sim_child_steps,
+                                            .flatten = sim_child_flatten };

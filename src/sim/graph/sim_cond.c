@@ -1,8 +1,9 @@
 /* Conditional nodes: if, while, switch over graphs of their own.
  *
- * A condition is a number that kernels set by cudaGraphSetConditional.  A launch makes of a conditional node one operation,
- * the branch, which reads the number when its predecessors are done, submits the body's steps and stays unfinished until
- * the last of them; an operation behind them ends it, or, in a loop, has it read the number once more. */
+ * A condition is a number that kernels set by cudaGraphSetConditional. A launch makes of a conditional node one
+ * operation, the branch, which reads the number when its predecessors are done, submits the body's steps and stays
+ * unfinished until the last of them; an operation behind them ends it, or, in a loop, has it read the number once
+ * more. */
 #include "sim/graph/sim_graph.h"
 
 typedef struct sim_conditional {    /* of a node */
@@ -41,7 +42,8 @@ static void sim_cond_free(sim_ref *r)
     cji_free(c, sizeof *c);
 }
 
-CUresult cji_sim_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph hg, CUcontext hc, unsigned start, unsigned flags)
+CUresult cji_sim_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph hg, CUcontext hc, unsigned start,
+                                                unsigned flags)
 {
     sim_graph *g;
     sim_ctx *c;
@@ -50,12 +52,14 @@ CUresult cji_sim_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, C
     CUresult r = cji_sim_graph_get(hg, &g);
     if (!r) r = cji_sim_ctx_for(hc, &c);
     sim_cond *k = r ? NULL : cji_zalloc(sizeof *k);
-    if (!r && (!k || !cji_grow(&g->cond, &g->cond_cap, g->ncond + 1, sizeof *g->cond) || !cji_sim_handle_add(SIM_CONDITION, k))) {
+    if (!r && (!k || !cji_grow(&g->cond, &g->cond_cap, g->ncond + 1, sizeof *g->cond) ||
+               !cji_sim_handle_add(SIM_CONDITION, k))) {
         cji_free(k, sizeof *k);
         r = CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (!r) {
-        *k = (sim_cond){ .ref = { 1, sim_cond_free }, .ctx = c, .value = start, .start = start, .starts = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0 };
+        bool starts = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
+        *k = (sim_cond){ .ref = { 1, sim_cond_free }, .ctx = c, .value = start, .start = start, .starts = starts };
         g->cond[g->ncond++] = k;
         *out = (CUgraphConditionalHandle)(uintptr_t)k;
     }
@@ -97,7 +101,10 @@ static CUresult sim_conditional_read(CUgraphNodeParams *all, sim_graph *g, sim_w
     CUDA_CONDITIONAL_NODE_PARAMS *p = &all->conditional;
     sim_ctx *c;
     sim_cond *k = (sim_cond *)(uintptr_t)p->handle;
-    unsigned most = p->type == CU_GRAPH_COND_TYPE_IF ? 2 : p->type == CU_GRAPH_COND_TYPE_WHILE ? 1 : p->type == CU_GRAPH_COND_TYPE_SWITCH ? 65536 : 0;
+    unsigned most = p->type == CU_GRAPH_COND_TYPE_IF       ? 2
+                    : p->type == CU_GRAPH_COND_TYPE_WHILE  ? 1
+                    : p->type == CU_GRAPH_COND_TYPE_SWITCH ? 65536
+                                                           : 0;
     (void)g;
     if (!p->size || p->size > most || !cji_sim_handle_is(SIM_CONDITION, k) || k->used) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sim_ctx_for(p->ctx, &c);
@@ -214,11 +221,14 @@ static CUresult sim_conditional_flatten(sim_graph_exec *x, const sim_node *node,
     return r;
 }
 
-const sim_graph_kind cji_sim_kind_conditional = {
-    .work = { .name = "conditional", .node_type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .traits = SIM_WORK_OF_GRAPHS, .fixed = true,
-              .drop = sim_conditional_drop, .read_params = sim_conditional_read, .attach = sim_conditional_attach },
-    .flatten = sim_conditional_flatten
-};
+const sim_graph_kind cji_sim_kind_conditional = { .work = { .name = "conditional",
+                                                            .node_type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                                                            .traits = SIM_WORK_OF_GRAPHS,
+                                                            .fixed = true,
+                                                            .drop = sim_conditional_drop,
+                                                            .read_params = sim_conditional_read,
+                                                            .attach = sim_conditional_attach },
+                                                  .flatten = sim_conditional_flatten };
 
 static void sim_branch_drop(sim_work *work)
 {
@@ -261,7 +271,8 @@ CUresult cji_sim_cond_begin(const sim_graph_exec *x, sim_work **out)
     size_t n = sim_conditions(x, NULL);
     *out = NULL;
     if (!n) return CUDA_SUCCESS;
-    sim_cond_reset *w = (sim_cond_reset *)cji_sim_work_new(&sim_kind_cond_reset, x->ctx, sizeof *w + n * sizeof *w->cond);
+    sim_cond_reset *w =
+        (sim_cond_reset *)cji_sim_work_new(&sim_kind_cond_reset, x->ctx, sizeof *w + n * sizeof *w->cond);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->n = sim_conditions(x, w->cond);
     for (size_t i = 0; i < n; i++) w->cond[i]->ref.refs++;
@@ -310,7 +321,8 @@ static void sim_branch_begin(sim_op *op)
         return;
     }
     sim_again *w = (sim_again *)cji_sim_work_new(&sim_kind_again, op->ctx, sizeof *w);
-    sim_op *begin = cji_sim_stream_op(op->ctx, op->stream, NULL), *end = w ? cji_sim_stream_op(op->ctx, op->stream, &w->work) : NULL;
+    sim_op *begin = cji_sim_stream_op(op->ctx, op->stream, NULL),
+           *end = w ? cji_sim_stream_op(op->ctx, op->stream, &w->work) : NULL;
     if (w) cji_sim_work_drop(&w->work);
     CUresult r = begin && end ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (begin) cji_sim_op_submit(begin);
@@ -328,10 +340,12 @@ static void sim_branch_begin(sim_op *op)
     cji_sim_op_drop(begin);
 }
 
-static const sim_graph_kind sim_kind_branch = {
-    .work = { .name = "conditional", .node_type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .traits = SIM_WORK_OF_GRAPHS | SIM_WORK_WRITES_ANYTHING,
-              .drop = sim_branch_drop, .begin = sim_branch_begin, .alike = sim_branch_alike }
-};
+static const sim_graph_kind sim_kind_branch = { .work = { .name = "conditional",
+                                                          .node_type = CU_GRAPH_NODE_TYPE_CONDITIONAL,
+                                                          .traits = SIM_WORK_OF_GRAPHS | SIM_WORK_WRITES_ANYTHING,
+                                                          .drop = sim_branch_drop,
+                                                          .begin = sim_branch_begin,
+                                                          .alike = sim_branch_alike } };
 
 /* A body has ended. */
 static void sim_again_begin(sim_op *again)
@@ -347,6 +361,8 @@ static void sim_again_begin(sim_op *again)
 
 static void sim_again_drop(sim_work *w) { cji_sim_op_drop(((const sim_again *)w)->branch); }
 
-static const sim_work_kind sim_kind_again = {
-    .name = "conditional", .node_type = CU_GRAPH_NODE_TYPE_EMPTY, .traits = SIM_WORK_WRITES_ANYTHING, .drop = sim_again_drop, .begin = sim_again_begin
-};
+static const sim_work_kind sim_kind_again = { .name = "conditional",
+                                              .node_type = CU_GRAPH_NODE_TYPE_EMPTY,
+                                              .traits = SIM_WORK_WRITES_ANYTHING,
+                                              .drop = sim_again_drop,
+                                              .begin = sim_again_begin };

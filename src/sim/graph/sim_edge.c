@@ -10,7 +10,7 @@ bool cji_sim_edges_plain(const CUgraphEdgeData *data, size_t n)
     return true;
 }
 
-/* ---- Lists: with a NULL array the number is asked for; places that are left over get NULL, their number the real one --------- */
+/* ---- Lists: a NULL array queries the number; places that are left over get NULL, and the number is the real one - */
 
 typedef struct sim_lister { CUgraphNode *a, *b; size_t room, n; } sim_lister;
 
@@ -46,8 +46,14 @@ static CUresult sim_list_nodes(CUgraph h, CUgraphNode *nodes, size_t *count, boo
     return r;
 }
 
-CUresult cji_sim_cuGraphGetNodes(CUgraph h, CUgraphNode *nodes, size_t *count) { return sim_list_nodes(h, nodes, count, false); }
-CUresult cji_sim_cuGraphGetRootNodes(CUgraph h, CUgraphNode *nodes, size_t *count) { return sim_list_nodes(h, nodes, count, true); }
+CUresult cji_sim_cuGraphGetNodes(CUgraph h, CUgraphNode *nodes, size_t *count)
+{
+    return sim_list_nodes(h, nodes, count, false);
+}
+CUresult cji_sim_cuGraphGetRootNodes(CUgraph h, CUgraphNode *nodes, size_t *count)
+{
+    return sim_list_nodes(h, nodes, count, true);
+}
 
 CUresult cji_sim_cuGraphGetEdges(CUgraph h, CUgraphNode *from, CUgraphNode *to, size_t *count)
 {
@@ -107,11 +113,13 @@ static size_t sim_edge_find(const sim_node *from, const sim_node *to)
     return SIZE_MAX;
 }
 
-static CUresult sim_edges_check(const sim_graph *g, const CUgraphNode *from, const CUgraphNode *to, size_t n, bool adding)
+static CUresult sim_edges_check(const sim_graph *g, const CUgraphNode *from, const CUgraphNode *to, size_t n,
+                                bool adding)
 {
     if (n && (!from || !to)) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < n; i++) {
-        if (cji_sim_nodes_of(g, &from[i], 1) || cji_sim_nodes_of(g, &to[i], 1) || from[i] == to[i]) return CUDA_ERROR_INVALID_VALUE;
+        if (cji_sim_nodes_of(g, &from[i], 1) || cji_sim_nodes_of(g, &to[i], 1) || from[i] == to[i])
+            return CUDA_ERROR_INVALID_VALUE;
         bool there = sim_edge_find((sim_node *)from[i], (sim_node *)to[i]) != SIZE_MAX;
         if (there == adding) return CUDA_ERROR_INVALID_VALUE;
         for (size_t k = 0; k < i; k++)
@@ -128,32 +136,39 @@ CUresult cji_sim_cuGraphAddDependencies(CUgraph h, const CUgraphNode *from, cons
     if (!r) r = sim_edges_check(g, from, to, n, true);
     for (size_t i = 0; !r && i < n; i++) {
         sim_node *t = (sim_node *)to[i];
-        if (!cji_sim_deps_add(&t->before, &t->nbefore, &t->before_cap, (sim_node *)from[i])) r = CUDA_ERROR_OUT_OF_MEMORY;
+        if (!cji_sim_deps_add(&t->before, &t->nbefore, &t->before_cap, (sim_node *)from[i]))
+            r = CUDA_ERROR_OUT_OF_MEMORY;
     }
     sim_unlock();
     return r;
 }
 
 /* Programmatic edges leave a kernel, by port 1 to another kernel or by port 2; none of these are here. */
-static CUresult sim_edges_reject(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *data, size_t n)
+static CUresult sim_edges_reject(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *data,
+                                 size_t n)
 {
     sim_graph *g;
     sim_lock();
     CUresult r = cji_sim_graph_get(h, &g);
     if (!r) r = sim_edges_check(g, from, to, n, true);
     for (size_t i = 0; !r && i < n; i++) {
-        bool kernel = ((const sim_node *)from[i])->type == CU_GRAPH_NODE_TYPE_KERNEL, both = kernel && ((const sim_node *)to[i])->type == CU_GRAPH_NODE_TYPE_KERNEL;
-        bool early = data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && both;
-        bool order = data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER && data[i].type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && kernel;
+        bool kernel = ((const sim_node *)from[i])->type == CU_GRAPH_NODE_TYPE_KERNEL,
+             both = kernel && ((const sim_node *)to[i])->type == CU_GRAPH_NODE_TYPE_KERNEL;
+        bool early = data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+                     data[i].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && both;
+        bool order = data[i].from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER &&
+                     data[i].type <= CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && kernel;
         if (!cji_sim_edges_plain(&data[i], 1) && ((!early && !order) || data[i].to_port)) r = CUDA_ERROR_INVALID_VALUE;
     }
     sim_unlock();
     return r ? r : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CUresult cji_sim_cuGraphAddDependencies_v2(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *data, size_t n)
+CUresult cji_sim_cuGraphAddDependencies_v2(CUgraph h, const CUgraphNode *from, const CUgraphNode *to,
+                                           const CUgraphEdgeData *data, size_t n)
 {
-    return cji_sim_edges_plain(data, n) ? cji_sim_cuGraphAddDependencies(h, from, to, n) : sim_edges_reject(h, from, to, data, n);
+    return cji_sim_edges_plain(data, n) ? cji_sim_cuGraphAddDependencies(h, from, to, n)
+                                        : sim_edges_reject(h, from, to, data, n);
 }
 
 CUresult cji_sim_cuGraphRemoveDependencies(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, size_t n)

@@ -1,4 +1,4 @@
-/* Nodes that record an event or wait for one.  In a launch they do nothing themselves: a recorded event's point is the
+/* Nodes that record an event or wait for one. In a launch they do nothing themselves: a recorded event's point is the
  * node's operation, and a waiting one comes after the point that the event has at the launch. */
 #include "sim/graph/sim_graph.h"
 
@@ -41,7 +41,10 @@ static CUresult sim_record_read(CUgraphNodeParams *p, sim_graph *g, sim_work **o
     return sim_event_node_read(&cji_sim_kind_record, p->eventRecord.event, out);
 }
 
-static void sim_record_write(const sim_work *w, CUgraphNodeParams *p) { p->eventRecord.event = (CUevent)sim_event_node_of(w)->event; }
+static void sim_record_write(const sim_work *w, CUgraphNodeParams *p)
+{
+    p->eventRecord.event = (CUevent)sim_event_node_of(w)->event;
+}
 
 static CUresult sim_record_launch(sim_op *op, const sim_work *w)
 {
@@ -49,13 +52,19 @@ static CUresult sim_record_launch(sim_op *op, const sim_work *w)
     return CUDA_SUCCESS;
 }
 
-static CUresult sim_record_launched(sim_op *op, const sim_work *w) { return cji_sim_event_set(sim_event_node_of(w)->event, op); }
+static CUresult sim_record_launched(sim_op *op, const sim_work *w)
+{
+    return cji_sim_event_set(sim_event_node_of(w)->event, op);
+}
 
-const sim_graph_kind cji_sim_kind_record = {
-    .work = { .name = "event record", .node_type = CU_GRAPH_NODE_TYPE_EVENT_RECORD, .traits = SIM_WORK_OF_GRAPHS, .drop = sim_event_node_drop,
-              .read_params = sim_record_read, .write_params = sim_record_write },
-    .launch = sim_record_launch, .launched = sim_record_launched
-};
+const sim_graph_kind cji_sim_kind_record = { .work = { .name = "event record",
+                                                       .node_type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+                                                       .traits = SIM_WORK_OF_GRAPHS,
+                                                       .drop = sim_event_node_drop,
+                                                       .read_params = sim_record_read,
+                                                       .write_params = sim_record_write },
+                                             .launch = sim_record_launch,
+                                             .launched = sim_record_launched };
 
 /* ---- Wait -------------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +74,10 @@ static CUresult sim_wait_read(CUgraphNodeParams *p, sim_graph *g, sim_work **out
     return sim_event_node_read(&cji_sim_kind_wait, p->eventWait.event, out);
 }
 
-static void sim_wait_write(const sim_work *w, CUgraphNodeParams *p) { p->eventWait.event = (CUevent)sim_event_node_of(w)->event; }
+static void sim_wait_write(const sim_work *w, CUgraphNodeParams *p)
+{
+    p->eventWait.event = (CUevent)sim_event_node_of(w)->event;
+}
 
 static CUresult sim_wait_launch(sim_op *op, const sim_work *w)
 {
@@ -78,8 +90,10 @@ static CUresult sim_wait_launch(sim_op *op, const sim_work *w)
     return foreign ? cji_sim_ipc_event_work(e, foreign, op->ctx, &op->work) : cji_sim_op_after(op, own);
 }
 
-const sim_graph_kind cji_sim_kind_wait = {
-    .work = { .name = "wait event", .node_type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .traits = SIM_WORK_OF_GRAPHS, .drop = sim_event_node_drop,
-              .read_params = sim_wait_read, .write_params = sim_wait_write },
-    .launch = sim_wait_launch
-};
+const sim_graph_kind cji_sim_kind_wait = { .work = { .name = "wait event",
+                                                     .node_type = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+                                                     .traits = SIM_WORK_OF_GRAPHS,
+                                                     .drop = sim_event_node_drop,
+                                                     .read_params = sim_wait_read,
+                                                     .write_params = sim_wait_write },
+                                           .launch = sim_wait_launch };

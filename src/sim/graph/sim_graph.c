@@ -78,8 +78,8 @@ sim_node *cji_sim_node_new(sim_graph *g, sim_work *w, CUgraphNodeType type, sim_
 {
     sim_node *node = cji_zalloc(sizeof *node);
     if (!node) return NULL;
-    if (!cji_sim_deps_set(&node->before, &node->nbefore, &node->before_cap, before, n) || !cji_grow(&g->node, &g->cap, g->nnode + 1, sizeof *g->node)
-        || !cji_sim_handle_add(SIM_NODE, node)) {
+    if (!cji_sim_deps_set(&node->before, &node->nbefore, &node->before_cap, before, n) ||
+        !cji_grow(&g->node, &g->cap, g->nnode + 1, sizeof *g->node) || !cji_sim_handle_add(SIM_NODE, node)) {
         cji_sim_deps_free(&node->before, &node->nbefore, &node->before_cap);
         cji_free(node, sizeof *node);
         return NULL;

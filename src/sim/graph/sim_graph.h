@@ -1,5 +1,6 @@
-/* Captures, graphs, executable graphs, and the kinds of work that only graphs have.  All under the lock unless said otherwise.
- * Prefixes: cji_sim_capture_add, _graph_, _graph_exec_, _graph_mem_, _node_, _cond_, _child_, _objects_, _step_. */
+/* Captures, graphs, executable graphs, and the kinds of work that only graphs have. All under the lock unless said
+ * otherwise. Prefixes: cji_sim_capture_add, _graph_, _graph_exec_, _graph_mem_, _node_, _cond_, _child_, _objects_,
+ * _step_. */
 #ifndef CJI_SIM_GRAPH_H
 #define CJI_SIM_GRAPH_H
 
@@ -11,7 +12,7 @@ typedef struct sim_cond sim_cond;
 extern const sim_room cji_sim_room_graph;
 extern const sim_graph_hooks cji_sim_graph_hooks;
 
-/* ---- Graphs and their nodes, which may be changed (sim_graph.c, sim_edge.c) --------------------------------------- */
+/* ---- Graphs and their nodes, which may be changed (sim_graph.c, sim_edge.c) ------------------------------------- */
 
 struct sim_node {
     sim_graph *graph;
@@ -33,7 +34,7 @@ struct sim_graph {
     size_t nnode, cap;
     uint64_t origin;                /* id of the graph it was cloned from, 0 */
     uint64_t id;
-    bool once;                      /* has nodes of memory or conditional ones: not copied, instantiated once at a time */
+    bool once; /* has nodes of memory or conditional ones: not copied, instantiated once at a time */
     bool memory;                    /* has nodes of memory: keeps its nodes and edges */
     sim_objects *objects;           /* user objects */
     sim_cond **cond;                /* held: conditions that were made for it */
@@ -45,18 +46,21 @@ void cji_sim_graph_drop(sim_graph *g);
 void cji_sim_graph_forget(sim_graph *g);
 sim_graph *cji_sim_graph_copy(const sim_graph *g);
 CUresult cji_sim_graph_get(CUgraph h, sim_graph **out);
-sim_node *cji_sim_node_new(sim_graph *g, sim_work *w, CUgraphNodeType type, sim_node *const *before, size_t n);   /* takes over `w` when it succeeds */
+sim_node *cji_sim_node_new(sim_graph *g, sim_work *w, CUgraphNodeType type, sim_node *const *before,
+                           size_t n); /* takes over `w` when it succeeds */
 CUresult cji_sim_node_get(CUgraphNode h, sim_node **out);
 CUresult cji_sim_node_typed(CUgraphNode h, CUgraphNodeType type, sim_node **out);
 void cji_sim_node_change(sim_node *n, sim_work *w);        /* takes over `w` */
-CUresult cji_sim_nodes_of(const sim_graph *g, const CUgraphNode *node, size_t n);   /* INVALID_VALUE unless they are nodes of g, each once */
+CUresult cji_sim_nodes_of(const sim_graph *g, const CUgraphNode *node,
+                          size_t n); /* INVALID_VALUE unless they are nodes of g, each once */
 bool cji_sim_edges_plain(const CUgraphEdgeData *data, size_t n);                    /* only ordinary dependencies */
 /* Order that respects the edges; false: a cycle.  order has g->nnode places. */
 bool cji_sim_graph_order(sim_graph *g, sim_node **order);
 
 /* ---- Parameters of nodes (sim_node.c) ---------------------------------------------------------------------------- */
 
-/* The work of a node with these parameters.  `g`: where the node will be; NULL: a node that exists gets other parameters. */
+/* The work of a node with these parameters. `g`: where the node will be; NULL: a node that exists gets other
+ * parameters. */
 CUresult cji_sim_node_work(CUgraphNodeParams *p, sim_graph *g, sim_work **out);
 CUgraphNodeParams cji_sim_fill_block(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext h);
 
@@ -65,11 +69,11 @@ CUgraphNodeParams cji_sim_fill_block(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext
 CUresult cji_sim_capture_add(sim_stream *s, sim_work *w);  /* takes over `w`: the next node */
 void cji_sim_capture_abandon(sim_capture *k);
 
-/* ---- Executable graphs (sim_graph_exec.c, sim_update.c) ----------------------------------------------------------- */
+/* ---- Executable graphs (sim_graph_exec.c, sim_update.c) --------------------------------------------------------- */
 
 typedef struct sim_graph_step {     /* steps stand in an order that respects the edges */
     sim_work *work;                 /* held; NULL: it does nothing */
-    uint64_t node, origin;          /* ids of the node that it was made from, and of the one that that was cloned from */
+    uint64_t node, origin; /* ids of the node that it was made from, and of the one that that was cloned from */
     CUgraphNodeType type;
     size_t *before;
     size_t nbefore;
@@ -94,7 +98,8 @@ struct sim_graph_exec {
 sim_graph_exec *cji_sim_graph_exec_make(sim_graph *g, CUresult *r);
 void cji_sim_graph_exec_drop(sim_graph_exec *x);
 CUresult cji_sim_graph_exec_get(CUgraphExec h, sim_graph_exec **out);
-/* Submits its steps behind `begin` and puts `end` behind them; behind `begin` alone where there is no memory for the rest. */
+/* Submits its steps behind `begin` and puts `end` behind them; behind `begin` alone where there is no memory for the
+ * rest. */
 CUresult cji_sim_graph_exec_steps(sim_graph_exec *x, sim_stream *s, sim_op *begin, sim_op *end);
 /* Appends a step behind those numbered in `before`; false without memory. */
 bool cji_sim_step_put(sim_graph_exec *x, sim_work *w, const sim_node *node, const size_t *before, size_t n);
@@ -111,7 +116,7 @@ typedef struct sim_graph_kind {
     sim_work_kind work;
     size_t (*steps)(const sim_work *w);                                  /* how many; NULL: 1 */
     CUresult (*flatten)(sim_graph_exec *x, const sim_node *node, const size_t *before, size_t n);
-    CUresult (*launch)(sim_op *op, const sim_work *w);                   /* instead of giving the op its work; not submitted yet */
+    CUresult (*launch)(sim_op *op, const sim_work *w); /* instead of giving the op its work; not submitted yet */
     CUresult (*launched)(sim_op *op, const sim_work *w);                 /* it was submitted */
 } sim_graph_kind;
 
@@ -120,7 +125,8 @@ static inline const sim_graph_kind *cji_sim_graph_kind_of(const sim_work *w)   /
     return cji_sim_work_has(w, SIM_WORK_OF_GRAPHS) ? (const sim_graph_kind *)w->kind : NULL;
 }
 
-extern const sim_graph_kind cji_sim_kind_child, cji_sim_kind_record, cji_sim_kind_wait, cji_sim_kind_conditional, cji_sim_kind_alloc, cji_sim_kind_free;
+extern const sim_graph_kind cji_sim_kind_child, cji_sim_kind_record, cji_sim_kind_wait, cji_sim_kind_conditional,
+    cji_sim_kind_alloc, cji_sim_kind_free;
 
 /* Child graphs (sim_child.c). */
 typedef struct sim_child { sim_work work; sim_graph *graph; } sim_child;   /* graph: held */
@@ -139,7 +145,8 @@ struct sim_cond {
     uint32_t value, start;
     bool starts, used;              /* each launch begins with `start`; a node depends on it */
 };
-const sim_node *cji_sim_cond_misfit(const sim_graph *g);   /* a conditional node whose body has a node that none may have; or NULL */
+const sim_node *
+cji_sim_cond_misfit(const sim_graph *g); /* a conditional node whose body has a node that none may have; or NULL */
 CUresult cji_sim_cond_begin(const sim_graph_exec *x, sim_work **out);   /* NULL where it has no condition */
 bool cji_sim_condition_set(void *ctx, uint64_t handle, uint32_t value);   /* for the engine; without the lock */
 
@@ -158,12 +165,13 @@ struct sim_graph_mem {
 };
 void cji_sim_graph_mem_forget_ctx(const sim_ctx *c);
 void cji_sim_graph_mem_seal(const sim_graph *g);           /* it is being instantiated */
-CUresult cji_sim_graph_mem_launch(const sim_graph_exec *x);   /* whether it may be launched; notes what it allocates and frees */
+CUresult
+cji_sim_graph_mem_launch(const sim_graph_exec *x); /* whether it may be launched; notes what it allocates and frees */
 CUresult cji_sim_graph_mem_release(sim_graph_mem *m, sim_stream *s);   /* cuMemFreeAsync; s NULL: cuMemFree */
 CUresult cji_sim_graph_mem_capture_alloc(sim_stream *s, uint64_t bytes, CUdeviceptr *out);
 CUresult cji_sim_graph_mem_capture_free(sim_stream *s, CUdeviceptr at);
 
-/* ---- User objects (sim_object.c): counted by the caller, by graphs, executable graphs and launches in flight ------ */
+/* ---- User objects (sim_object.c): counted by the caller, by graphs, executable graphs and launches in flight ---- */
 
 typedef struct sim_object sim_object;
 typedef struct sim_object_ref { sim_object *object; unsigned count; } sim_object_ref;
@@ -172,7 +180,8 @@ struct sim_objects {
     sim_object_ref *hold;
     size_t n, cap;
 };
-sim_objects *cji_sim_objects_copy(sim_objects *into, const sim_objects *from, bool *failed);   /* into NULL: a new one where it is needed */
+sim_objects *cji_sim_objects_copy(sim_objects *into, const sim_objects *from,
+                                  bool *failed); /* into NULL: a new one where it is needed */
 static inline void cji_sim_objects_drop(sim_objects *b)
 {
     if (b) cji_sim_ref_drop(&b->ref);

@@ -1,7 +1,7 @@
 /* Executable graphs: a snapshot of a graph as a list of steps, child graphs flattened into it, launched as operations.
  *
- * A launch puts a mark behind the stream's work and behind the executable's own latest launch, the steps behind that as their edges say,
- * and a mark behind all steps that nothing follows, which becomes the stream's latest operation. */
+ * A launch puts a mark behind the stream's work and behind the executable's own latest launch, the steps behind that
+ * as their edges say, and a mark behind all steps that nothing follows, which becomes the stream's latest operation. */
 #include "sim/graph/sim_graph.h"
 
 #include <string.h>
@@ -61,7 +61,8 @@ CUresult cji_sim_graph_flatten(sim_graph_exec *x, sim_graph *g, size_t root)
     for (size_t i = 0; !r && i < g->nnode; i++) {
         sim_node *node = order[i];
         size_t n = 0;
-        for (size_t b = 0; b < node->nbefore; b++) before[n++] = last[node->before[b]->mark - 1];   /* mark: its place in the order, from 1 */
+        for (size_t b = 0; b < node->nbefore; b++)
+            before[n++] = last[node->before[b]->mark - 1]; /* mark: its place in the order, from 1 */
         if (!n && root != SIZE_MAX) before[n++] = root;
         const sim_graph_kind *kind = cji_sim_graph_kind_of(node->work);
         if (kind && kind->flatten) r = kind->flatten(x, node, before, n);
@@ -116,11 +117,18 @@ CUresult cji_sim_graph_exec_get(CUgraphExec h, sim_graph_exec **out)
     return (*out)->ctx->fault;
 }
 
-static bool sim_graph_exec_of_graph(const void *p, const void *g) { return ((const sim_graph_exec *)p)->graph == ((const sim_graph *)g)->id; }
-static bool sim_clone_of_graph(const void *p, const void *g) { return ((const sim_graph *)p)->origin == ((const sim_graph *)g)->id; }
+static bool sim_graph_exec_of_graph(const void *p, const void *g)
+{
+    return ((const sim_graph_exec *)p)->graph == ((const sim_graph *)g)->id;
+}
+static bool sim_clone_of_graph(const void *p, const void *g)
+{
+    return ((const sim_graph *)p)->origin == ((const sim_graph *)g)->id;
+}
 
-static const unsigned long long sim_graph_exec_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                                                CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+static const unsigned long long sim_graph_exec_flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                                       CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                                       CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 static CUresult sim_instantiate(CUgraphExec *out, CUgraph h, unsigned long long flags)
 {
@@ -130,11 +138,13 @@ static CUresult sim_instantiate(CUgraphExec *out, CUgraph h, unsigned long long 
     if (flags & ~sim_graph_exec_flags) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_graph_get(h, &g);
-    if (!r && g->once && cji_sim_handle_next(SIM_GRAPH_EXEC, sim_graph_exec_of_graph, g)) r = CUDA_ERROR_NOT_SUPPORTED;   /* one at a time */
+    if (!r && g->once && cji_sim_handle_next(SIM_GRAPH_EXEC, sim_graph_exec_of_graph, g))
+        r = CUDA_ERROR_NOT_SUPPORTED;    /* one at a time */
     if (!r) cji_sim_graph_mem_seal(g);   /* whether it succeeds or not */
     sim_graph_exec *x = r ? NULL : cji_sim_graph_exec_make(g, &r);
     if (r) return r;
-    if (g->ncond && cji_sim_handle_next(SIM_GRAPH, sim_clone_of_graph, g)) {   /* a clone that was made before the conditions counts */
+    if (g->ncond && cji_sim_handle_next(SIM_GRAPH, sim_clone_of_graph,
+                                        g)) { /* a clone that was made before the conditions counts */
         cji_sim_graph_exec_drop(x);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
@@ -151,14 +161,16 @@ static CUresult sim_instantiate(CUgraphExec *out, CUgraph h, unsigned long long 
 
 CUresult cji_sim_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph h, unsigned long long flags)
 {
-    if (!out || flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) return CUDA_ERROR_INVALID_VALUE;   /* there is no stream for it */
+    if (!out || flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+        return CUDA_ERROR_INVALID_VALUE; /* there is no stream for it */
     sim_lock();
     CUresult r = sim_instantiate(out, h, flags);
     sim_unlock();
     return r;
 }
 
-/* Any node of a cycle: the edges are followed backwards from one that has a node before it that was not taken (mark 0). */
+/* Any node of a cycle: the edges are followed backwards from one that has a node before it that was not taken (mark
+ * 0). */
 static sim_node *sim_node_in_cycle(sim_graph *g)
 {
     sim_node *n = NULL;
@@ -233,7 +245,8 @@ static sim_op *sim_step_launch(sim_graph_exec *x, const sim_graph_step *s, sim_s
 {
     const sim_graph_kind *kind = cji_sim_graph_kind_of(s->work);
     bool own = kind && kind->launch;
-    sim_op *op = cji_sim_stream_op(s->work && s->work->ctx ? s->work->ctx : stream->ctx, stream, s->enabled && !own ? s->work : NULL);
+    sim_op *op = cji_sim_stream_op(s->work && s->work->ctx ? s->work->ctx : stream->ctx, stream,
+                                   s->enabled && !own ? s->work : NULL);
     if (!op) return NULL;
     CUresult r = own ? kind->launch(op, s->work) : CUDA_SUCCESS;
     if (!r && !s->nbefore) r = cji_sim_op_after(op, begin);

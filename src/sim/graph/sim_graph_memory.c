@@ -1,5 +1,6 @@
-/* Memory of graphs: an allocation node's address is fixed when the node is made; the memory is there from the launch's allocation to its release,
- * by a node of that graph or another, by cuMemFree or cuMemFreeAsync, or by the next launch of an executable graph that frees by itself.
+/* Memory of graphs: an allocation node's address is fixed when the node is made; the memory is there from the launch's
+ * allocation to its release, by a node of that graph or another, by cuMemFree or cuMemFreeAsync, or by the next launch
+ * of an executable graph that frees by itself.
  *
  * "held" follows what was submitted; whether kernels may touch the memory (sim_range.absent) follows what has run. */
 #include "sim/graph/sim_graph.h"
@@ -66,7 +67,8 @@ static CUresult sim_graph_mem_new(sim_graph *g, sim_ctx *c, uint64_t bytes, cons
         cji_free(m, sizeof *m);
         return r;
     }
-    *m = (sim_graph_mem){ .refs = 1, .ctx = c, .at = at, .bytes = (bytes + 511) / 512 * 512, .graph = g->id, .next = sim_graph_mems };
+    *m = (sim_graph_mem){ .refs = 1, .ctx = c, .at = at, .graph = g->id, .next = sim_graph_mems };
+    m->bytes = (bytes + 511) / 512 * 512;
     sim_graph_mems = m;
     cji_sim_space_change(at, sim_graph_mem_mark, m);
     r = sim_graph_mem_work_new(&cji_sim_kind_alloc, m, out);
@@ -98,10 +100,14 @@ static CUresult sim_alloc_read(CUgraphNodeParams *all, sim_graph *g, sim_work **
 {
     CUDA_MEM_ALLOC_NODE_PARAMS *p = &all->alloc;
     const CUmemPoolProps *props = &p->poolProps;
-    if (props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !p->bytesize) return CUDA_ERROR_INVALID_VALUE;
+    if (props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        !p->bytesize)
+        return CUDA_ERROR_INVALID_VALUE;
     if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
     for (size_t i = 0; i < p->accessDescCount; i++)
-        if (!p->accessDescs || p->accessDescs[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !cji_sim_device(p->accessDescs[i].location.id)) return CUDA_ERROR_INVALID_VALUE;
+        if (!p->accessDescs || p->accessDescs[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+            !cji_sim_device(p->accessDescs[i].location.id))
+            return CUDA_ERROR_INVALID_VALUE;
     sim_device *dev = cji_sim_device(props->location.id);
     sim_ctx *c;
     CUresult r = dev ? cji_sim_ctx_current(&c) : CUDA_ERROR_INVALID_VALUE;
@@ -140,7 +146,8 @@ static CUresult sim_free_read(CUgraphNodeParams *p, sim_graph *g, sim_work **out
 
 CUresult cji_sim_graph_mem_capture_alloc(sim_stream *s, uint64_t bytes, CUdeviceptr *out)
 {
-    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, s->ctx->dev->ordinal } };
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .location = { CU_MEM_LOCATION_TYPE_DEVICE, s->ctx->dev->ordinal } };
     sim_work *w;
     CUresult r = sim_graph_mem_new(s->capture->graph, s->ctx, bytes, &props, &w);
     if (r) return r;
@@ -165,7 +172,8 @@ void cji_sim_graph_mem_seal(const sim_graph *g)
     }
 }
 
-CUresult cji_sim_cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *p)
+CUresult cji_sim_cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph h, const CUgraphNode *dep, size_t n,
+                                        CUDA_MEM_ALLOC_NODE_PARAMS *p)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     CUgraphNodeParams all = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
@@ -226,7 +234,8 @@ CUresult cji_sim_graph_mem_launch(const sim_graph_exec *x)
         if (!w) continue;
         const sim_graph_mem *m = w->mem;
         if (!m->ctx) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-        if (sim_is_alloc(w) && m->held && !(x->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)) return CUDA_ERROR_INVALID_VALUE;
+        if (sim_is_alloc(w) && m->held && !(x->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
+            return CUDA_ERROR_INVALID_VALUE;
         if (!sim_is_alloc(w) && !m->held && !sim_graph_exec_allocates(x, m)) return CUDA_ERROR_INVALID_VALUE;
     }
     for (size_t i = 0; i < x->nstep; i++) {
@@ -265,15 +274,23 @@ static CUgraphExecUpdateResult sim_mem_node_alike(const sim_work *a, const sim_w
     return alike ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 }
 
-const sim_graph_kind cji_sim_kind_alloc = {
-    .work = { .name = "alloc", .node_type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .traits = SIM_WORK_OF_GRAPHS, .fixed = true,
-              .drop = sim_mem_node_drop, .run = sim_mem_node_run, .read_params = sim_alloc_read, .alike = sim_mem_node_alike }
-};
+const sim_graph_kind cji_sim_kind_alloc = { .work = { .name = "alloc",
+                                                      .node_type = CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+                                                      .traits = SIM_WORK_OF_GRAPHS,
+                                                      .fixed = true,
+                                                      .drop = sim_mem_node_drop,
+                                                      .run = sim_mem_node_run,
+                                                      .read_params = sim_alloc_read,
+                                                      .alike = sim_mem_node_alike } };
 
-const sim_graph_kind cji_sim_kind_free = {
-    .work = { .name = "free", .node_type = CU_GRAPH_NODE_TYPE_MEM_FREE, .traits = SIM_WORK_OF_GRAPHS | SIM_WORK_AFTER_FAULT, .fixed = true,
-              .drop = sim_mem_node_drop, .run = sim_mem_node_run, .read_params = sim_free_read, .alike = sim_mem_node_alike }
-};
+const sim_graph_kind cji_sim_kind_free = { .work = { .name = "free",
+                                                     .node_type = CU_GRAPH_NODE_TYPE_MEM_FREE,
+                                                     .traits = SIM_WORK_OF_GRAPHS | SIM_WORK_AFTER_FAULT,
+                                                     .fixed = true,
+                                                     .drop = sim_mem_node_drop,
+                                                     .run = sim_mem_node_run,
+                                                     .read_params = sim_free_read,
+                                                     .alike = sim_mem_node_alike } };
 
 CUresult cji_sim_graph_mem_release(sim_graph_mem *m, sim_stream *s)
 {

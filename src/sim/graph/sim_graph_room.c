@@ -33,12 +33,15 @@ static void sim_graph_process_end(void)
     while ((p = cji_sim_handle_next(SIM_GRAPH, sim_graph_is_outermost, NULL))) cji_sim_graph_forget(p);
 }
 
-const sim_room cji_sim_room_graph = {
-    .name = "graph", .ctx_end = sim_graph_ctx_end, .process_end = sim_graph_process_end, .process_over = cji_sim_objects_end
-};
+const sim_room cji_sim_room_graph = { .name = "graph",
+                                      .ctx_end = sim_graph_ctx_end,
+                                      .process_end = sim_graph_process_end,
+                                      .process_over = cji_sim_objects_end };
 
-const sim_graph_hooks cji_sim_graph_hooks = {
-    .add = cji_sim_capture_add, .add_event = cji_sim_event_node_capture, .add_alloc = cji_sim_graph_mem_capture_alloc,
-    .add_free = cji_sim_graph_mem_capture_free, .release = cji_sim_graph_mem_release, .abandon = cji_sim_capture_abandon,
-    .set_condition = cji_sim_condition_set
-};
+const sim_graph_hooks cji_sim_graph_hooks = { .add = cji_sim_capture_add,
+                                              .add_event = cji_sim_event_node_capture,
+                                              .add_alloc = cji_sim_graph_mem_capture_alloc,
+                                              .add_free = cji_sim_graph_mem_capture_free,
+                                              .release = cji_sim_graph_mem_release,
+                                              .abandon = cji_sim_capture_abandon,
+                                              .set_condition = cji_sim_condition_set };

@@ -35,7 +35,7 @@ static CUresult sim_node_attribute(const sim_launch *w, CUkernelNodeAttrID id, C
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: v->cooperative = w->shape.cooperative; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: v->priority = w->shape.priority; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (w->shape.cluster[0] * w->shape.cluster[1] * w->shape.cluster[2] == 1) return CUDA_SUCCESS;   /* none: zeros */
+        if (w->shape.cluster[0] * w->shape.cluster[1] * w->shape.cluster[2] == 1) return CUDA_SUCCESS; /* none: zeros */
         v->clusterDim.x = w->shape.cluster[0];
         v->clusterDim.y = w->shape.cluster[1];
         v->clusterDim.z = w->shape.cluster[2];
@@ -66,7 +66,8 @@ static CUresult sim_node_reshape(sim_node *n, const sim_shape *s)
     sim_launch *old = (sim_launch *)n->work;
     sim_work *w;
     size_t bytes = old->func->kernel->param_bytes;
-    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, old->params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, old->params, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                      CU_LAUNCH_PARAM_END };
     CUresult r = cji_sim_launch_work(old->func, s, NULL, extra, &w);
     if (!r) cji_sim_node_change(n, w);
     return r;

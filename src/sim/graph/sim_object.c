@@ -1,5 +1,5 @@
-/* User objects: counted by their callers, by graphs, by executable graphs and by launches in flight.  When the last reference is dropped,
- * a worker calls the destructor once, as a host function that may not call the driver. */
+/* User objects: counted by their callers, by graphs, by executable graphs and by launches in flight. When the last
+ * reference is dropped, a worker calls the destructor once, as a host function that may not call the driver. */
 #include "sim/graph/sim_graph.h"
 
 #include <limits.h>
@@ -99,7 +99,8 @@ sim_objects *cji_sim_objects_copy(sim_objects *into, const sim_objects *from, bo
 
 CUresult cji_sim_cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn destroy, unsigned count, unsigned flags)
 {
-    if (!out || !destroy || !count || count > INT_MAX || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !destroy || !count || count > INT_MAX || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+        return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     sim_object *o = cji_zalloc(sizeof *o);
     bool ok = o && cji_sim_handle_add(SIM_OBJECT, o);

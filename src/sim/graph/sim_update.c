@@ -1,5 +1,5 @@
-/* Updates of executable graphs: by a graph of the same shape, one node's parameters, switching nodes off.  Launches in flight keep what they have:
- * a step's work is replaced, never changed. */
+/* Updates of executable graphs: by a graph of the same shape, one node's parameters, switching nodes off. Launches
+ * in flight keep what they have: a step's work is replaced, never changed. */
 #include "sim/graph/sim_graph.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ CUgraphExecUpdateResult cji_sim_graph_exec_compare(const sim_graph_exec *x, cons
     for (size_t i = 0; i < x->nstep; i++) {
         const sim_graph_step *a = &x->step[i], *b = &y->step[i];
         *at = i;
-        if (a->nbefore != b->nbefore || (a->nbefore && memcmp(a->before, b->before, a->nbefore * sizeof *a->before))) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (a->nbefore != b->nbefore || (a->nbefore && memcmp(a->before, b->before, a->nbefore * sizeof *a->before)))
+            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         CUgraphExecUpdateResult r = sim_compare_steps(a, b);
         if (r) return r;
     }
@@ -56,7 +57,8 @@ static CUresult sim_graph_exec_update(sim_graph_exec *x, sim_graph *g, CUgraphEx
     CUresult r;
     size_t at;
     sim_graph_exec *y = cji_sim_graph_exec_make(g, &r);
-    info->result = r == CUDA_ERROR_INVALID_VALUE ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : CU_GRAPH_EXEC_UPDATE_ERROR;   /* a cycle is another shape */
+    info->result = r == CUDA_ERROR_INVALID_VALUE ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
+                                                 : CU_GRAPH_EXEC_UPDATE_ERROR; /* a cycle is another shape */
     if (!y) return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE : r;
     info->result = cji_sim_graph_exec_compare(x, y, &at);
     if (info->result) {
@@ -143,16 +145,19 @@ static CUresult sim_step_set(CUgraphExec h, CUgraphNode hn, CUgraphNodeParams *p
 
 CUresult cji_sim_cuGraphExecKernelNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_KERNEL_NODE_PARAMS_v2 *p)
 {
-    return p ? sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p }) : CUDA_ERROR_INVALID_VALUE;
+    return p ? sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *p })
+             : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cji_sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMCPY3D *p, CUcontext c)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    return sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = { .copyCtx = c, .copyParams = *p } });
+    return sim_step_set(
+        h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_MEMCPY, .memcpy = { .copyCtx = c, .copyParams = *p } });
 }
 
-CUresult cji_sim_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext c)
+CUresult cji_sim_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_MEMSET_NODE_PARAMS *p,
+                                                CUcontext c)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     CUgraphNodeParams q = cji_sim_fill_block(p, c);
@@ -161,7 +166,8 @@ CUresult cji_sim_cuGraphExecMemsetNodeSetParams(CUgraphExec h, CUgraphNode hn, c
 
 CUresult cji_sim_cuGraphExecHostNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_HOST_NODE_PARAMS *p)
 {
-    return p ? sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p }) : CUDA_ERROR_INVALID_VALUE;
+    return p ? sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_HOST, .host = *p })
+             : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cji_sim_cuGraphExecEventRecordNodeSetEvent(CUgraphExec h, CUgraphNode hn, CUevent e)
@@ -174,7 +180,8 @@ CUresult cji_sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec h, CUgraphNode hn,
     return sim_step_set(h, hn, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_WAIT_EVENT, .eventWait = { e } });
 }
 
-CUresult cji_sim_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec h, CUgraphNode hn, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+CUresult cji_sim_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec h, CUgraphNode hn,
+                                                    const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     CUgraphNodeParams all = { .type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP };
@@ -234,7 +241,9 @@ static CUresult sim_step_switched(CUgraphExec h, CUgraphNode hn, sim_graph_step 
     sim_node *n;
     CUresult r = cji_sim_node_get(hn, &n);
     if (r) return r;
-    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+        n->type != CU_GRAPH_NODE_TYPE_MEMSET)
+        return CUDA_ERROR_INVALID_VALUE;
     return sim_step_of(h, hn, n->type, out);
 }
 

@@ -44,7 +44,8 @@ static const void *sim_callback_code(const sim_work *w)
     return p;
 }
 
-const sim_work_kind cji_sim_kind_callback = {
-    .name = "host", .node_type = CU_GRAPH_NODE_TYPE_HOST, .traits = SIM_WORK_HOST | SIM_WORK_AFTER_FAULT | SIM_WORK_WRITES_ANYTHING,
-    .run = sim_callback_run, .code = sim_callback_code
-};
+const sim_work_kind cji_sim_kind_callback = { .name = "host",
+                                              .node_type = CU_GRAPH_NODE_TYPE_HOST,
+                                              .traits = SIM_WORK_HOST | SIM_WORK_AFTER_FAULT | SIM_WORK_WRITES_ANYTHING,
+                                              .run = sim_callback_run,
+                                              .code = sim_callback_code };

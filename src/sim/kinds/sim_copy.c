@@ -1,8 +1,8 @@
 /* Copies.
  *
- * Host memory is pageable unless it was pinned, registered or made as managed memory.  A copy from pageable memory takes its bytes at the
- * call (staged), so the source may be changed on return; a copy to pageable memory returns when it is done.  Copies inside the device
- * return at once. */
+ * Host memory is pageable unless it was pinned, registered or made as managed memory. A copy from pageable memory
+ * takes its bytes at the call (staged), so the source may be changed on return; a copy to pageable memory returns
+ * when it is done. Copies inside the device return at once. */
 #include "sim/kinds/sim_kinds.h"
 
 #include <stdio.h>
@@ -31,19 +31,22 @@ static const sim_copy *sim_copy_of(const sim_work *w) { return (const sim_copy *
 static bool sim_copy_reach(const sim_copy_end *s, size_t width, size_t height, size_t depth, uint64_t *bytes)
 {
     uint64_t rows, slices;
-    return !__builtin_mul_overflow((uint64_t)s->pitch, height - 1, &rows) && !__builtin_mul_overflow((uint64_t)s->slice, depth - 1, &slices)
-        && !__builtin_add_overflow(rows, slices, bytes) && !__builtin_add_overflow(*bytes, width, bytes);
+    return !__builtin_mul_overflow((uint64_t)s->pitch, height - 1, &rows) &&
+           !__builtin_mul_overflow((uint64_t)s->slice, depth - 1, &slices) &&
+           !__builtin_add_overflow(rows, slices, bytes) && !__builtin_add_overflow(*bytes, width, bytes);
 }
 
 /* One side of a copy: where it begins, and whether all of it is there. */
-static CUresult sim_copy_end_of(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t height, size_t x, size_t y, size_t z,
-                           const CUDA_MEMCPY3D *p, sim_copy_end *out)
+static CUresult sim_copy_end_of(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch, size_t height,
+                                size_t x, size_t y, size_t z, const CUDA_MEMCPY3D *p, sim_copy_end *out)
 {
-    if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
+        return CUDA_ERROR_INVALID_VALUE;
     uint64_t base = type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device, bytes;
     if (!pitch) pitch = p->WidthInBytes + x;
     if (!height) height = p->Height + y;
-    if (pitch < p->WidthInBytes + x || height < p->Height + y) return CUDA_ERROR_INVALID_VALUE;   /* of a single row and slice too */
+    if (pitch < p->WidthInBytes + x || height < p->Height + y)
+        return CUDA_ERROR_INVALID_VALUE; /* of a single row and slice too */
     out->pitch = pitch;
     out->slice = pitch * height;
     out->at = base + z * out->slice + y * pitch + x;
@@ -71,7 +74,9 @@ static bool sim_copy_end_reached(const sim_copy_end *s, const sim_ctx *c)
 CUresult cji_sim_copy_node_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
 {
     CUresult r = cji_sim_copy_work(p, c, out);
-    if (r || !sim_copy_of(*out)->depth || (sim_copy_end_reached(&sim_copy_of(*out)->dst, c) && sim_copy_end_reached(&sim_copy_of(*out)->src, c))) return r;
+    if (r || !sim_copy_of(*out)->depth ||
+        (sim_copy_end_reached(&sim_copy_of(*out)->dst, c) && sim_copy_end_reached(&sim_copy_of(*out)->src, c)))
+        return r;
     cji_sim_work_drop(*out);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -80,13 +85,18 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
 {
     sim_copy_end dst, src;
     bool empty = !p->WidthInBytes || !p->Height || !p->Depth;
-    if (p->reserved0 || p->reserved1) return CUDA_ERROR_INVALID_VALUE;   /* the levels of detail are arrays': not looked at */
+    if (p->reserved0 || p->reserved1)
+        return CUDA_ERROR_INVALID_VALUE; /* the levels of detail are arrays': not looked at */
     if (!empty) {
-        CUresult r = sim_copy_end_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight, p->dstXInBytes, p->dstY, p->dstZ, p, &dst);
+        CUresult r = sim_copy_end_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
+                                     p->dstXInBytes, p->dstY, p->dstZ, p, &dst);
         sim_range range;
         bool known = !r && cji_sim_space_find(dst.at, &range);
-        if (known && range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY) r = CUDA_ERROR_INVALID_VALUE;
-        if (!r) r = sim_copy_end_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight, p->srcXInBytes, p->srcY, p->srcZ, p, &src);
+        if (known && range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY)
+            r = CUDA_ERROR_INVALID_VALUE;
+        if (!r)
+            r = sim_copy_end_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight, p->srcXInBytes,
+                                p->srcY, p->srcZ, p, &src);
         if (r) return r;
     }
     sim_copy *w = (sim_copy *)cji_sim_work_new(&cji_sim_kind_copy, c, sizeof *w);
@@ -114,7 +124,8 @@ static unsigned char *sim_copy_end_at(sim_op *op, const sim_copy_end *s, const s
     if (!p) {
         char why[160], sentence[260];
         cji_sim_space_why(s->at, why, sizeof why);
-        snprintf(sentence, sizeof sentence, "a copy of %llu bytes %s 0x%llx, which %s", (unsigned long long)bytes, what, (unsigned long long)s->at, why);
+        snprintf(sentence, sizeof sentence, "a copy of %llu bytes %s 0x%llx, which %s", (unsigned long long)bytes, what,
+                 (unsigned long long)s->at, why);
         sim_lock();
         cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
         sim_unlock();
@@ -126,7 +137,8 @@ static void sim_copy_run(sim_op *op)
 {
     const sim_copy *w = sim_copy_of(op->work);
     if (!w->depth) return;
-    unsigned char *dst = sim_copy_end_at(op, &w->dst, w, "to"), *src = dst ? sim_copy_end_at(op, &w->src, w, "from") : NULL;
+    unsigned char *dst = sim_copy_end_at(op, &w->dst, w, "to"),
+                  *src = dst ? sim_copy_end_at(op, &w->src, w, "from") : NULL;
     if (!dst || !src) return;
     for (size_t z = 0; z < w->depth; z++)
         for (size_t y = 0; y < w->height; y++)
@@ -147,7 +159,8 @@ static CUresult sim_copy_read(CUgraphNodeParams *all, sim_graph *g, sim_work **o
     sim_ctx *c;
     (void)g;
     CUresult r = cji_sim_ctx_for(all->memcpy.copyCtx, &c);
-    if (!r && (!p->WidthInBytes || !p->Height || !p->Depth)) r = CUDA_ERROR_INVALID_VALUE;   /* a call copies nothing, a node does not */
+    if (!r && (!p->WidthInBytes || !p->Height || !p->Depth))
+        r = CUDA_ERROR_INVALID_VALUE; /* a call copies nothing, a node does not */
     return r ? r : cji_sim_copy_node_work(p, c, out);
 }
 
@@ -165,17 +178,23 @@ static bool sim_copy_replaces(const sim_work *old, const sim_work *w)
 
 static CUgraphExecUpdateResult sim_copy_alike(const sim_work *a, const sim_work *b)
 {
-    return a->ctx == b->ctx && sim_copy_replaces(a, b) ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+    return a->ctx == b->ctx && sim_copy_replaces(a, b) ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+                                                       : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 }
 
-const sim_work_kind cji_sim_kind_copy = {
-    .name = "memcpy", .node_type = CU_GRAPH_NODE_TYPE_MEMCPY, .traits = SIM_WORK_HELPS | SIM_WORK_WRITES_ANYTHING, .drop = sim_copy_drop,
-    .run = sim_copy_run, .read_params = sim_copy_read, .write_params = sim_copy_write, .alike = sim_copy_alike, .replaces = sim_copy_replaces
-};
+const sim_work_kind cji_sim_kind_copy = { .name = "memcpy",
+                                          .node_type = CU_GRAPH_NODE_TYPE_MEMCPY,
+                                          .traits = SIM_WORK_HELPS | SIM_WORK_WRITES_ANYTHING,
+                                          .drop = sim_copy_drop,
+                                          .run = sim_copy_run,
+                                          .read_params = sim_copy_read,
+                                          .write_params = sim_copy_write,
+                                          .alike = sim_copy_alike,
+                                          .replaces = sim_copy_replaces };
 
 /* ---- Submitting -------------------------------------------------------------------------------------------------- */
 
-/* Takes the bytes of a pageable source now.  Without memory for it the copy is waited for instead: false. */
+/* Takes the bytes of a pageable source now. Without memory for it the copy is waited for instead: false. */
 static bool sim_stage(sim_copy *w)
 {
     size_t bytes = w->width * w->height * w->depth;
@@ -207,20 +226,34 @@ static CUresult sim_copy_on(const CUDA_MEMCPY3D *p, CUstream h, bool sync)
         return CUDA_SUCCESS;
     }
     if (!r) {
-        bool from_page = sim_copy_of(w)->depth && sim_copy_of(w)->src.host && sim_copy_of(w)->src.pageable, to_page = sim_copy_of(w)->depth && sim_copy_of(w)->dst.host && sim_copy_of(w)->dst.pageable;
+        bool from_page = sim_copy_of(w)->depth && sim_copy_of(w)->src.host && sim_copy_of(w)->src.pageable,
+             to_page = sim_copy_of(w)->depth && sim_copy_of(w)->dst.host && sim_copy_of(w)->dst.pageable;
         bool inside = !sim_copy_of(w)->src.host && !sim_copy_of(w)->dst.host;
         if (s->capture) r = cji_sim_stream_submit(s, w);
-        else if (to_page || (sync && !inside) || (from_page && !sim_stage((sim_copy *)w))) r = cji_sim_stream_submit_and_wait(s, w);
+        else if (to_page || (sync && !inside) || (from_page && !sim_stage((sim_copy *)w)))
+            r = cji_sim_stream_submit_and_wait(s, w);
         else r = cji_sim_stream_submit(s, w);
     }
     sim_unlock();
     return r;
 }
 
-static CUDA_MEMCPY3D sim_flat(CUmemorytype dst_type, void *dst_host, CUdeviceptr dst, CUmemorytype src_type, const void *src_host, CUdeviceptr src, size_t bytes)
+static CUDA_MEMCPY3D sim_flat(CUmemorytype dst_type, void *dst_host, CUdeviceptr dst, CUmemorytype src_type,
+                              const void *src_host, CUdeviceptr src, size_t bytes)
 {
-    return (CUDA_MEMCPY3D){ .srcMemoryType = src_type, .srcHost = src_host, .srcDevice = src, .dstMemoryType = dst_type, .dstHost = dst_host, .dstDevice = dst,
-                            .srcPitch = bytes, .srcHeight = 1, .dstPitch = bytes, .dstHeight = 1, .WidthInBytes = bytes, .Height = 1, .Depth = 1 };
+    return (CUDA_MEMCPY3D){ .srcMemoryType = src_type,
+                            .srcHost = src_host,
+                            .srcDevice = src,
+                            .dstMemoryType = dst_type,
+                            .dstHost = dst_host,
+                            .dstDevice = dst,
+                            .srcPitch = bytes,
+                            .srcHeight = 1,
+                            .dstPitch = bytes,
+                            .dstHeight = 1,
+                            .WidthInBytes = bytes,
+                            .Height = 1,
+                            .Depth = 1 };
 }
 
 static CUresult sim_copy_any(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream h, bool sync)
@@ -247,14 +280,38 @@ static CUresult sim_copy_inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, 
     return sim_copy_on(&p, h, sync);
 }
 
-CUresult cji_sim_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n) { return sim_copy_any(dst, src, n, CU_STREAM_LEGACY, true); }
-CUresult cji_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h) { return sim_copy_any(dst, src, n, h, false); }
-CUresult cji_sim_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n) { return sim_copy_in(dst, src, n, CU_STREAM_LEGACY, true); }
-CUresult cji_sim_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, CUstream h) { return sim_copy_in(dst, src, n, h, false); }
-CUresult cji_sim_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t n) { return sim_copy_out(dst, src, n, CU_STREAM_LEGACY, true); }
-CUresult cji_sim_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstream h) { return sim_copy_out(dst, src, n, h, false); }
-CUresult cji_sim_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t n) { return sim_copy_inside(dst, src, n, CU_STREAM_LEGACY, true); }
-CUresult cji_sim_cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h) { return sim_copy_inside(dst, src, n, h, false); }
+CUresult cji_sim_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n)
+{
+    return sim_copy_any(dst, src, n, CU_STREAM_LEGACY, true);
+}
+CUresult cji_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h)
+{
+    return sim_copy_any(dst, src, n, h, false);
+}
+CUresult cji_sim_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n)
+{
+    return sim_copy_in(dst, src, n, CU_STREAM_LEGACY, true);
+}
+CUresult cji_sim_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, CUstream h)
+{
+    return sim_copy_in(dst, src, n, h, false);
+}
+CUresult cji_sim_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t n)
+{
+    return sim_copy_out(dst, src, n, CU_STREAM_LEGACY, true);
+}
+CUresult cji_sim_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstream h)
+{
+    return sim_copy_out(dst, src, n, h, false);
+}
+CUresult cji_sim_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t n)
+{
+    return sim_copy_inside(dst, src, n, CU_STREAM_LEGACY, true);
+}
+CUresult cji_sim_cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h)
+{
+    return sim_copy_inside(dst, src, n, h, false);
+}
 
 /* ---- Between devices --------------------------------------------------------------------------------------------- */
 
@@ -262,7 +319,10 @@ static CUresult sim_peer_check(CUcontext a, CUcontext b, CUstream h, bool async)
 {
     sim_stream *s;
     sim_lock();
-    CUresult r = cji_sim_handle_is(SIM_CTX, a) && ((sim_ctx *)a)->alive && cji_sim_handle_is(SIM_CTX, b) && ((sim_ctx *)b)->alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    CUresult r =
+        cji_sim_handle_is(SIM_CTX, a) && ((sim_ctx *)a)->alive && cji_sim_handle_is(SIM_CTX, b) && ((sim_ctx *)b)->alive
+            ? CUDA_SUCCESS
+            : CUDA_ERROR_INVALID_CONTEXT;
     if (!r && async) r = cji_sim_stream_for_work(h, &s);
     if (!r && async && s->capture) r = cji_sim_capture_refuses(s);
     sim_unlock();
@@ -283,11 +343,29 @@ CUresult cji_sim_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr sr
 
 static CUDA_MEMCPY3D sim_from_peer(const CUDA_MEMCPY3D_PEER *p)
 {
-    return (CUDA_MEMCPY3D){ .srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcZ = p->srcZ, .srcLOD = p->srcLOD, .srcMemoryType = p->srcMemoryType,
-                            .srcHost = p->srcHost, .srcDevice = p->srcDevice, .srcArray = p->srcArray, .srcPitch = p->srcPitch, .srcHeight = p->srcHeight,
-                            .dstXInBytes = p->dstXInBytes, .dstY = p->dstY, .dstZ = p->dstZ, .dstLOD = p->dstLOD, .dstMemoryType = p->dstMemoryType,
-                            .dstHost = p->dstHost, .dstDevice = p->dstDevice, .dstArray = p->dstArray, .dstPitch = p->dstPitch, .dstHeight = p->dstHeight,
-                            .WidthInBytes = p->WidthInBytes, .Height = p->Height, .Depth = p->Depth };
+    return (CUDA_MEMCPY3D){ .srcXInBytes = p->srcXInBytes,
+                            .srcY = p->srcY,
+                            .srcZ = p->srcZ,
+                            .srcLOD = p->srcLOD,
+                            .srcMemoryType = p->srcMemoryType,
+                            .srcHost = p->srcHost,
+                            .srcDevice = p->srcDevice,
+                            .srcArray = p->srcArray,
+                            .srcPitch = p->srcPitch,
+                            .srcHeight = p->srcHeight,
+                            .dstXInBytes = p->dstXInBytes,
+                            .dstY = p->dstY,
+                            .dstZ = p->dstZ,
+                            .dstLOD = p->dstLOD,
+                            .dstMemoryType = p->dstMemoryType,
+                            .dstHost = p->dstHost,
+                            .dstDevice = p->dstDevice,
+                            .dstArray = p->dstArray,
+                            .dstPitch = p->dstPitch,
+                            .dstHeight = p->dstHeight,
+                            .WidthInBytes = p->WidthInBytes,
+                            .Height = p->Height,
+                            .Depth = p->Depth };
 }
 
 CUresult cji_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *p)
@@ -308,10 +386,23 @@ CUresult cji_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream h)
 
 static CUDA_MEMCPY3D sim_from_2d(const CUDA_MEMCPY2D *p)
 {
-    return (CUDA_MEMCPY3D){ .srcXInBytes = p->srcXInBytes, .srcY = p->srcY, .srcMemoryType = p->srcMemoryType, .srcHost = p->srcHost, .srcDevice = p->srcDevice,
-                            .srcArray = p->srcArray, .srcPitch = p->srcPitch, .dstXInBytes = p->dstXInBytes, .dstY = p->dstY, .dstMemoryType = p->dstMemoryType,
-                            .dstHost = p->dstHost, .dstDevice = p->dstDevice, .dstArray = p->dstArray, .dstPitch = p->dstPitch,
-                            .WidthInBytes = p->WidthInBytes, .Height = p->Height, .Depth = 1 };
+    return (CUDA_MEMCPY3D){ .srcXInBytes = p->srcXInBytes,
+                            .srcY = p->srcY,
+                            .srcMemoryType = p->srcMemoryType,
+                            .srcHost = p->srcHost,
+                            .srcDevice = p->srcDevice,
+                            .srcArray = p->srcArray,
+                            .srcPitch = p->srcPitch,
+                            .dstXInBytes = p->dstXInBytes,
+                            .dstY = p->dstY,
+                            .dstMemoryType = p->dstMemoryType,
+                            .dstHost = p->dstHost,
+                            .dstDevice = p->dstDevice,
+                            .dstArray = p->dstArray,
+                            .dstPitch = p->dstPitch,
+                            .WidthInBytes = p->WidthInBytes,
+                            .Height = p->Height,
+                            .Depth = 1 };
 }
 
 static CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream h, bool sync)
@@ -324,6 +415,11 @@ static CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream h, bool sync)
 CUresult cji_sim_cuMemcpy2D(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, CU_STREAM_LEGACY, true); }
 CUresult cji_sim_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, CU_STREAM_LEGACY, true); }
 CUresult cji_sim_cuMemcpy2DAsync(const CUDA_MEMCPY2D *p, CUstream h) { return sim_copy_2d(p, h, false); }
-CUresult cji_sim_cuMemcpy3D(const CUDA_MEMCPY3D *p) { return p ? sim_copy_on(p, CU_STREAM_LEGACY, true) : CUDA_ERROR_INVALID_VALUE; }
-CUresult cji_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *p, CUstream h) { return p ? sim_copy_on(p, h, false) : CUDA_ERROR_INVALID_VALUE; }
-
+CUresult cji_sim_cuMemcpy3D(const CUDA_MEMCPY3D *p)
+{
+    return p ? sim_copy_on(p, CU_STREAM_LEGACY, true) : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cji_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *p, CUstream h)
+{
+    return p ? sim_copy_on(p, h, false) : CUDA_ERROR_INVALID_VALUE;
+}

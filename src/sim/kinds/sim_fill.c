@@ -17,11 +17,13 @@ CUresult cji_sim_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sim_ctx *c, sim_wor
 {
     size_t width, bytes;
     bool empty = !p->width || !p->height;   /* then nothing else is looked at */
-    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || (!empty && p->dst % p->elementSize)) return CUDA_ERROR_INVALID_VALUE;
+    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || (!empty && p->dst % p->elementSize))
+        return CUDA_ERROR_INVALID_VALUE;
     if (__builtin_mul_overflow(p->width, (size_t)p->elementSize, &width)) return CUDA_ERROR_INVALID_VALUE;
     size_t pitch = p->height > 1 ? p->pitch : width;
     if (!empty) {
-        if (pitch % p->elementSize || pitch < width || __builtin_mul_overflow(pitch, p->height - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes))
+        if (pitch % p->elementSize || pitch < width || __builtin_mul_overflow(pitch, p->height - 1, &bytes) ||
+            __builtin_add_overflow(bytes, width, &bytes))
             return CUDA_ERROR_INVALID_VALUE;
         if (!cji_sim_space_at(c, p->dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
     }
@@ -61,7 +63,8 @@ static void sim_fill_run(sim_op *op)
     if (!p) {
         char why[160], sentence[260];
         cji_sim_space_why(w->dst, why, sizeof why);
-        snprintf(sentence, sizeof sentence, "a fill of %llu bytes at 0x%llx, which %s", (unsigned long long)bytes, (unsigned long long)w->dst, why);
+        snprintf(sentence, sizeof sentence, "a fill of %llu bytes at 0x%llx, which %s", (unsigned long long)bytes,
+                 (unsigned long long)w->dst, why);
         sim_lock();
         cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
         sim_unlock();
@@ -74,7 +77,8 @@ static void sim_fill_run(sim_op *op)
 
 static CUresult sim_fill_read(CUgraphNodeParams *p, sim_graph *g, sim_work **out)
 {
-    CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst, p->memset.pitch, p->memset.value, p->memset.elementSize, p->memset.width, p->memset.height };
+    CUDA_MEMSET_NODE_PARAMS m = { p->memset.dst,         p->memset.pitch, p->memset.value,
+                                  p->memset.elementSize, p->memset.width, p->memset.height };
     sim_ctx *c;
     (void)g;
     CUresult r = cji_sim_ctx_for(p->memset.ctx, &c);
@@ -85,7 +89,8 @@ static CUresult sim_fill_read(CUgraphNodeParams *p, sim_graph *g, sim_work **out
 static void sim_fill_write(const sim_work *w, CUgraphNodeParams *p)
 {
     const sim_fill *f = sim_fill_of(w);
-    p->memset = (CUDA_MEMSET_NODE_PARAMS_v2){ f->dst, f->pitch, f->value, f->element, f->width, f->height, (CUcontext)w->ctx };
+    p->memset =
+        (CUDA_MEMSET_NODE_PARAMS_v2){ f->dst, f->pitch, f->value, f->element, f->width, f->height, (CUcontext)w->ctx };
 }
 
 static size_t sim_fill_items(const sim_work *w) { return sim_fill_of(w)->height != 0; }
@@ -105,9 +110,12 @@ const sim_work_kind cji_sim_kind_fill = {
 
 /* ---- Submitting -------------------------------------------------------------------------------------------------- */
 
-static CUresult sim_fill_on(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned element, size_t width, size_t height, CUstream h)
+static CUresult sim_fill_on(CUdeviceptr dst, size_t pitch, uint32_t value, unsigned element, size_t width,
+                            size_t height, CUstream h)
 {
-    CUDA_MEMSET_NODE_PARAMS p = { .dst = dst, .pitch = pitch, .value = value, .elementSize = element, .width = width, .height = height };
+    CUDA_MEMSET_NODE_PARAMS p = {
+        .dst = dst, .pitch = pitch, .value = value, .elementSize = element, .width = width, .height = height
+    };
     sim_stream *s;
     sim_work *w;
     sim_lock();
@@ -118,20 +126,58 @@ static CUresult sim_fill_on(CUdeviceptr dst, size_t pitch, uint32_t value, unsig
         sim_unlock();
         return CUDA_SUCCESS;
     }
-    if (!r) r = !s->capture && cji_sim_space_is_host(dst) ? cji_sim_stream_submit_and_wait(s, w) : cji_sim_stream_submit(s, w);
+    if (!r)
+        r = !s->capture && cji_sim_space_is_host(dst) ? cji_sim_stream_submit_and_wait(s, w)
+                                                      : cji_sim_stream_submit(s, w);
     sim_unlock();
     return r;
 }
 
-CUresult cji_sim_cuMemsetD8(CUdeviceptr d, unsigned char v, size_t n) { return sim_fill_on(d, 0, v, 1, n, 1, CU_STREAM_LEGACY); }
-CUresult cji_sim_cuMemsetD16(CUdeviceptr d, unsigned short v, size_t n) { return sim_fill_on(d, 0, v, 2, n, 1, CU_STREAM_LEGACY); }
-CUresult cji_sim_cuMemsetD32(CUdeviceptr d, unsigned v, size_t n) { return sim_fill_on(d, 0, v, 4, n, 1, CU_STREAM_LEGACY); }
-CUresult cji_sim_cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream h) { return sim_fill_on(d, 0, v, 1, n, 1, h); }
-CUresult cji_sim_cuMemsetD16Async(CUdeviceptr d, unsigned short v, size_t n, CUstream h) { return sim_fill_on(d, 0, v, 2, n, 1, h); }
-CUresult cji_sim_cuMemsetD32Async(CUdeviceptr d, unsigned v, size_t n, CUstream h) { return sim_fill_on(d, 0, v, 4, n, 1, h); }
-CUresult cji_sim_cuMemsetD2D8(CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t n) { return sim_fill_on(d, p, v, 1, w, n, CU_STREAM_LEGACY); }
-CUresult cji_sim_cuMemsetD2D16(CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t n) { return sim_fill_on(d, p, v, 2, w, n, CU_STREAM_LEGACY); }
-CUresult cji_sim_cuMemsetD2D32(CUdeviceptr d, size_t p, unsigned v, size_t w, size_t n) { return sim_fill_on(d, p, v, 4, w, n, CU_STREAM_LEGACY); }
-CUresult cji_sim_cuMemsetD2D8Async(CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t n, CUstream h) { return sim_fill_on(d, p, v, 1, w, n, h); }
-CUresult cji_sim_cuMemsetD2D16Async(CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t n, CUstream h) { return sim_fill_on(d, p, v, 2, w, n, h); }
-CUresult cji_sim_cuMemsetD2D32Async(CUdeviceptr d, size_t p, unsigned v, size_t w, size_t n, CUstream h) { return sim_fill_on(d, p, v, 4, w, n, h); }
+CUresult cji_sim_cuMemsetD8(CUdeviceptr d, unsigned char v, size_t n)
+{
+    return sim_fill_on(d, 0, v, 1, n, 1, CU_STREAM_LEGACY);
+}
+CUresult cji_sim_cuMemsetD16(CUdeviceptr d, unsigned short v, size_t n)
+{
+    return sim_fill_on(d, 0, v, 2, n, 1, CU_STREAM_LEGACY);
+}
+CUresult cji_sim_cuMemsetD32(CUdeviceptr d, unsigned v, size_t n)
+{
+    return sim_fill_on(d, 0, v, 4, n, 1, CU_STREAM_LEGACY);
+}
+CUresult cji_sim_cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream h)
+{
+    return sim_fill_on(d, 0, v, 1, n, 1, h);
+}
+CUresult cji_sim_cuMemsetD16Async(CUdeviceptr d, unsigned short v, size_t n, CUstream h)
+{
+    return sim_fill_on(d, 0, v, 2, n, 1, h);
+}
+CUresult cji_sim_cuMemsetD32Async(CUdeviceptr d, unsigned v, size_t n, CUstream h)
+{
+    return sim_fill_on(d, 0, v, 4, n, 1, h);
+}
+CUresult cji_sim_cuMemsetD2D8(CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t n)
+{
+    return sim_fill_on(d, p, v, 1, w, n, CU_STREAM_LEGACY);
+}
+CUresult cji_sim_cuMemsetD2D16(CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t n)
+{
+    return sim_fill_on(d, p, v, 2, w, n, CU_STREAM_LEGACY);
+}
+CUresult cji_sim_cuMemsetD2D32(CUdeviceptr d, size_t p, unsigned v, size_t w, size_t n)
+{
+    return sim_fill_on(d, p, v, 4, w, n, CU_STREAM_LEGACY);
+}
+CUresult cji_sim_cuMemsetD2D8Async(CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t n, CUstream h)
+{
+    return sim_fill_on(d, p, v, 1, w, n, h);
+}
+CUresult cji_sim_cuMemsetD2D16Async(CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t n, CUstream h)
+{
+    return sim_fill_on(d, p, v, 2, w, n, h);
+}
+CUresult cji_sim_cuMemsetD2D32Async(CUdeviceptr d, size_t p, unsigned v, size_t w, size_t n, CUstream h)
+{
+    return sim_fill_on(d, p, v, 4, w, n, h);
+}

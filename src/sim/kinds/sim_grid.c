@@ -55,11 +55,17 @@ cji_exec_grid *cji_sim_launch_open(sim_op *op)
 {
     const sim_launch *w = (const sim_launch *)op->work;
     sim_ctx *c = op->ctx;
-    cji_exec_launch l = { .program = w->func->module->program, .kernel = w->func->kernel, .dynamic_shared = w->shape.shared,
-                         .params = w->params, .memory = { cji_sim_memory_find, sim_kernel_print, c }, .cooperative = w->shape.cooperative,
-                         .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
-                         .sm_count = (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), .grid_id = op->seq, .condition = sim_graphs->set_condition,
-                         .cancel = &c->cancel };
+    cji_exec_launch l = { .program = w->func->module->program,
+                          .kernel = w->func->kernel,
+                          .dynamic_shared = w->shape.shared,
+                          .params = w->params,
+                          .memory = { cji_sim_memory_find, sim_kernel_print, c },
+                          .cooperative = w->shape.cooperative,
+                          .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
+                          .sm_count = (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+                          .grid_id = op->seq,
+                          .condition = sim_graphs->set_condition,
+                          .cancel = &c->cancel };
     memcpy(l.grid, w->shape.grid, sizeof l.grid);
     memcpy(l.block, w->shape.block, sizeof l.block);
     memcpy(l.cluster, w->shape.cluster, sizeof l.cluster);
@@ -83,19 +89,38 @@ cji_exec_grid *cji_sim_launch_open(sim_op *op)
     return g;
 }
 
+static cujit_sim_access sim_fault_access(uint8_t access)
+{
+    switch (access) {
+    case CJI_EXEC_READ: return CUJIT_SIM_ACCESS_READ;
+    case CJI_EXEC_WRITE: return CUJIT_SIM_ACCESS_WRITE;
+    case CJI_EXEC_UPDATE: return CUJIT_SIM_ACCESS_ATOMIC;
+    default: return CUJIT_SIM_ACCESS_NONE;
+    }
+}
+
 static void sim_fault_describe(const cji_exec_fault *f, const sim_op *op, cujit_sim_fault_info *info)
 {
-    sim_range r;
-    *info = (cujit_sim_fault_info){ .size = sizeof *info, .code = (int)sim_fault_code(f->kind), .kind = sim_fault_kind(f->kind),
-                                    .module = ((const sim_launch *)op->work)->func->module, .stream = cji_sim_stream_handle(op->stream), .line = f->line, .address = f->address };
+    *info = (cujit_sim_fault_info){ .size = sizeof *info,
+                                    .code = (int)sim_fault_code(f->kind),
+                                    .kind = sim_fault_kind(f->kind),
+                                    .module = ((const sim_launch *)op->work)->func->module,
+                                    .stream = cji_sim_stream_handle(op->stream),
+                                    .line = f->line };
     snprintf(info->kernel, sizeof info->kernel, "%s", f->kernel);
+    snprintf(info->function, sizeof info->function, "%s", f->function);
+    snprintf(info->instruction, sizeof info->instruction, "%s", f->instruction);
     snprintf(info->sentence, sizeof info->sentence, "%s", f->sentence);
     memcpy(info->block, f->block, sizeof info->block);
     memcpy(info->thread, f->thread, sizeof info->thread);
-    if (f->kind == CJI_EXEC_FAULT_ADDRESS && cji_sim_space_find(f->address, &r)) {
-        info->allocation = r.lo;
-        info->allocation_bytes = r.bytes;
-    }
+    if (!f->bytes) return;
+    info->access = sim_fault_access(f->access);
+    info->space = f->space;
+    info->bytes = f->bytes;
+    info->address = f->address;
+    info->allocation = f->allocation;
+    info->allocation_bytes = f->allocation_bytes;
+    info->allocation_freed = f->allocation_freed;
 }
 
 /* Under the lock; no thread works on it any more. */

@@ -1,4 +1,5 @@
-/* Host functions: called by a worker, after the stream's earlier work and before its later.  In what order: sim_serial.c. */
+/* Host functions: called by a worker, after the stream's earlier work and before its later. In what order:
+ * sim_serial.c. */
 #include "sim/kinds/sim_kinds.h"
 
 #include <string.h>
@@ -62,7 +63,10 @@ static void sim_host_func_write(const sim_work *w, CUgraphNodeParams *p)
     p->host.userData = sim_host_func_of(w)->user;
 }
 
-const sim_work_kind cji_sim_kind_host_func = {
-    .name = "host", .node_type = CU_GRAPH_NODE_TYPE_HOST, .traits = SIM_WORK_HOST | SIM_WORK_WRITES_ANYTHING, .run = sim_host_func_run,
-    .read_params = sim_host_func_read, .write_params = sim_host_func_write, .code = sim_host_func_code
-};
+const sim_work_kind cji_sim_kind_host_func = { .name = "host",
+                                               .node_type = CU_GRAPH_NODE_TYPE_HOST,
+                                               .traits = SIM_WORK_HOST | SIM_WORK_WRITES_ANYTHING,
+                                               .run = sim_host_func_run,
+                                               .read_params = sim_host_func_read,
+                                               .write_params = sim_host_func_write,
+                                               .code = sim_host_func_code };

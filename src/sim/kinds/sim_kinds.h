@@ -1,12 +1,13 @@
-/* The kinds of work that streams and graphs have: one file each.  Prefixes: cji_sim_launch_, _copy_, _fill_, _mem_op_, _kind_.
- * All under the lock. */
+/* The kinds of work that streams and graphs have: one file each. Prefixes: cji_sim_launch_, _copy_, _fill_,
+ * _mem_op_, _kind_. All under the lock. */
 #ifndef CJI_SIM_KINDS_H
 #define CJI_SIM_KINDS_H
 
 #include "sim/memory/sim_memory.h"
 #include "sim/module/sim_module.h"
 
-extern const sim_work_kind cji_sim_kind_launch, cji_sim_kind_copy, cji_sim_kind_fill, cji_sim_kind_host_func, cji_sim_kind_callback, cji_sim_kind_mem_ops;
+extern const sim_work_kind cji_sim_kind_launch, cji_sim_kind_copy, cji_sim_kind_fill, cji_sim_kind_host_func,
+    cji_sim_kind_callback, cji_sim_kind_mem_ops;
 
 /* ---- Launches (sim_launch.c, sim_grid.c) ------------------------------------------------------------------------- */
 
@@ -30,7 +31,7 @@ CUresult cji_sim_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribut
 cji_exec_grid *cji_sim_launch_open(sim_op *op);      /* for the kind: see struct sim_work_kind */
 void cji_sim_launch_close(sim_op *op);
 
-/* ---- Copies and fills (sim_copy.c, sim_fill.c): the work of a call or a node; checks it ------------------------------- */
+/* ---- Copies and fills (sim_copy.c, sim_fill.c): the work of a call or a node; checks it ------------------------- */
 
 CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out);
 /* The same for a graph, which wants access to memory of another device's pool, as a call does not: seen on two H200. */
@@ -40,6 +41,6 @@ CUresult cji_sim_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sim_ctx *c, sim_wor
 /* ---- Memory operations (sim_mem_op.c) ---------------------------------------------------------------------------- */
 
 bool cji_sim_mem_op_fits(const sim_mem_wait *w, uint64_t value);              /* whether the value ends the wait */
-bool cji_sim_mem_op_holds(const sim_ctx *c, const sim_mem_wait *w);           /* whether it is there now, or can never be seen */
+bool cji_sim_mem_op_holds(const sim_ctx *c, const sim_mem_wait *w); /* whether it is there now, or can never be seen */
 
 #endif

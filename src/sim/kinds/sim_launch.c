@@ -19,8 +19,12 @@ static CUresult sim_check_cluster(const sim_func *f, const sim_shape *s)
 
 static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
 {
-    static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
-    static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
+    static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                                                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
+    static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+                                                       CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                                                       CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
     const cji_exec_kernel *k = f->kernel;
     /* The order is a GPU's: the block, a cluster of nothing, the grid, the cluster, and what is needed of memory. */
     for (int i = 0; i < 3; i++) {
@@ -28,7 +32,9 @@ static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
         if (k->reqntid[0] && s->block[i] != (k->reqntid[i] ? k->reqntid[i] : 1)) return CUDA_ERROR_INVALID_VALUE;
     }
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
-    if (threads > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || threads > cji_sim_func_threads(f)) return CUDA_ERROR_INVALID_VALUE;
+    if (threads > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
+        threads > cji_sim_func_threads(f))
+        return CUDA_ERROR_INVALID_VALUE;
     if (s->no_cluster) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     for (int i = 0; i < 3; i++)
         if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sim_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
@@ -36,11 +42,14 @@ static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
     if (r) return r;
     if (s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     uint64_t registers = ((uint64_t)cji_sim_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
-    if (registers > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    if (k->static_shared + s->shared > (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (registers > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK))
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (k->static_shared + s->shared > (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (s->cooperative) {
         uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
-        uint64_t room = (uint64_t)cji_sim_blocks_per_sm(f, (unsigned)threads, s->shared) * (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        uint64_t room = (uint64_t)cji_sim_blocks_per_sm(f, (unsigned)threads, s->shared) *
+                        (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         if (blocks > room) r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     }
     return r;
@@ -50,7 +59,7 @@ static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
 
 typedef struct sim_launch_args { void **params; const void *buffer; size_t size; } sim_launch_args;
 
-/* What the caller gives: one of them, and enough.  An empty buffer is none. */
+/* What the caller gives: one of them, and enough. An empty buffer is none. */
 static CUresult sim_launch_args_of(const cji_exec_kernel *k, void **params, void **extra, sim_launch_args *out)
 {
     *out = (sim_launch_args){ .params = params };
@@ -70,7 +79,8 @@ static CUresult sim_copy_params(const cji_exec_kernel *k, const sim_launch_args 
 {
     if (!k->nparam) return CUDA_SUCCESS;
     if (!from->params && from->size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    for (uint32_t i = 0; from->params && i < k->nparam; i++) memcpy(to + k->param[i].offset, from->params[i], k->param[i].bytes);
+    for (uint32_t i = 0; from->params && i < k->nparam; i++)
+        memcpy(to + k->param[i].offset, from->params[i], k->param[i].bytes);
     if (!from->params) memcpy(to, from->buffer, k->param_bytes);
     return CUDA_SUCCESS;
 }
@@ -80,12 +90,15 @@ CUresult cji_sim_launch_work(sim_func *f, const sim_shape *shape, void **params,
     sim_shape s = *shape;
     if (!s.cluster[0])
         for (int i = 0; i < 3; i++)
-            s.cluster[i] = f->kernel->cluster[0] ? f->kernel->cluster[i] : f->cluster[0] | f->cluster[1] | f->cluster[2] ? (uint32_t)f->cluster[i] : 1;
+            s.cluster[i] = f->kernel->cluster[0]                           ? f->kernel->cluster[i]
+                           : f->cluster[0] | f->cluster[1] | f->cluster[2] ? (uint32_t)f->cluster[i]
+                                                                           : 1;
     sim_launch_args given;
     CUresult r = sim_launch_args_of(f->kernel, params, extra, &given);
     if (!r) r = sim_launch_check(f, &s);
     if (r) return r;
-    sim_launch *w = (sim_launch *)cji_sim_work_new(&cji_sim_kind_launch, f->module->ctx, sizeof *w + f->kernel->param_bytes);
+    sim_launch *w =
+        (sim_launch *)cji_sim_work_new(&cji_sim_kind_launch, f->module->ctx, sizeof *w + f->kernel->param_bytes);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->shape = s;
     w->func = f;
@@ -114,15 +127,15 @@ static CUresult sim_launch_on(CUfunction h, const sim_shape *shape, CUstream hs,
     return r;
 }
 
-CUresult cji_sim_cuLaunchKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
-                               void **params, void **extra)
+CUresult cji_sim_cuLaunchKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                unsigned bz, unsigned shared, CUstream s, void **params, void **extra)
 {
     sim_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
     return sim_launch_on(h, &shape, s, params, extra);
 }
 
-CUresult cji_sim_cuLaunchCooperativeKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                          CUstream s, void **params)
+CUresult cji_sim_cuLaunchCooperativeKernel(CUfunction h, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                           unsigned by, unsigned bz, unsigned shared, CUstream s, void **params)
 {
     sim_shape shape = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .cooperative = true };
     return sim_launch_on(h, &shape, s, params, NULL);
@@ -144,17 +157,23 @@ CUresult cji_sim_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribut
         shape->priority = v->priority > 0 ? 0 : v->priority < 1 - SIM_PRIORITIES ? 1 - SIM_PRIORITIES : v->priority;
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        return (unsigned)v->clusterSchedulingPolicyPreference <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return (unsigned)v->clusterSchedulingPolicyPreference <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING
+                   ? CUDA_SUCCESS
+                   : CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: {
         int domains = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT);
-        return v->memSyncDomainMap.default_ < domains && v->memSyncDomainMap.remote < domains ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return v->memSyncDomainMap.default_ < domains && v->memSyncDomainMap.remote < domains
+                   ? CUDA_SUCCESS
+                   : CUDA_ERROR_INVALID_VALUE;
     }
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
         if ((unsigned)v->memSyncDomain > CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE) return CUDA_ERROR_INVALID_VALUE;
         shape->domain = v->memSyncDomain;
         return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return v->sharedMemCarveout <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return v->nvlinkUtilCentricScheduling <= 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        return v->sharedMemCarveout <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+        return v->nvlinkUtilCentricScheduling <= 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
@@ -169,8 +188,9 @@ CUresult cji_sim_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribut
 CUresult cji_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction h, void **params, void **extra)
 {
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
-    sim_shape shape = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ }, .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
-                       .shared = config->sharedMemBytes };
+    sim_shape shape = { .grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
+                        .block = { config->blockDimX, config->blockDimY, config->blockDimZ },
+                        .shared = config->sharedMemBytes };
     for (unsigned i = 0; i < config->numAttrs; i++) {
         CUresult r = cji_sim_launch_attribute(config->attrs[i].id, &config->attrs[i].value, &shape);
         if (r) return r;
@@ -199,7 +219,8 @@ static CUresult sim_launch_read(CUgraphNodeParams *all, sim_graph *g, sim_work *
     (void)g;
     if (!p->func) return p->kern ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sim_func_get(p->func, &f);
-    sim_shape s = { .grid = { p->gridDimX, p->gridDimY, p->gridDimZ }, .block = { p->blockDimX, p->blockDimY, p->blockDimZ },
+    sim_shape s = { .grid = { p->gridDimX, p->gridDimY, p->gridDimZ },
+                    .block = { p->blockDimX, p->blockDimY, p->blockDimZ },
                     .shared = p->sharedMemBytes };
     return r ? r : cji_sim_launch_work(f, &s, p->kernelParams, p->extra, out);
 }
@@ -209,9 +230,15 @@ static void sim_launch_write(const sim_work *w, CUgraphNodeParams *p)
 {
     const sim_launch *l = sim_launch_of(w);
     const sim_shape *s = &l->shape;
-    p->kernel = (CUDA_KERNEL_NODE_PARAMS_v2){ .func = (CUfunction)l->func, .gridDimX = s->grid[0], .gridDimY = s->grid[1], .gridDimZ = s->grid[2],
-                                              .blockDimX = s->block[0], .blockDimY = s->block[1], .blockDimZ = s->block[2],
-                                              .sharedMemBytes = s->shared, .ctx = (CUcontext)w->ctx };
+    p->kernel = (CUDA_KERNEL_NODE_PARAMS_v2){ .func = (CUfunction)l->func,
+                                              .gridDimX = s->grid[0],
+                                              .gridDimY = s->grid[1],
+                                              .gridDimZ = s->grid[2],
+                                              .blockDimX = s->block[0],
+                                              .blockDimY = s->block[1],
+                                              .blockDimZ = s->block[2],
+                                              .sharedMemBytes = s->shared,
+                                              .ctx = (CUcontext)w->ctx };
 }
 
 static CUgraphExecUpdateResult sim_launch_alike(const sim_work *a, const sim_work *b)
@@ -223,9 +250,15 @@ static CUgraphExecUpdateResult sim_launch_alike(const sim_work *a, const sim_wor
 
 static bool sim_launch_replaces(const sim_work *old, const sim_work *w) { return old->ctx == w->ctx; }
 
-const sim_work_kind cji_sim_kind_launch = {
-    .name = "kernel", .node_type = CU_GRAPH_NODE_TYPE_KERNEL, .traits = SIM_WORK_HELPS | SIM_WORK_WRITES_ANYTHING,
-    .drop = sim_launch_drop, .open = cji_sim_launch_open, .close = cji_sim_launch_close, .level = sim_launch_level,
-    .read_params = sim_launch_read, .write_params = sim_launch_write, .alike = sim_launch_alike, .replaces = sim_launch_replaces,
-    .label = sim_launch_label
-};
+const sim_work_kind cji_sim_kind_launch = { .name = "kernel",
+                                            .node_type = CU_GRAPH_NODE_TYPE_KERNEL,
+                                            .traits = SIM_WORK_HELPS | SIM_WORK_WRITES_ANYTHING,
+                                            .drop = sim_launch_drop,
+                                            .open = cji_sim_launch_open,
+                                            .close = cji_sim_launch_close,
+                                            .level = sim_launch_level,
+                                            .read_params = sim_launch_read,
+                                            .write_params = sim_launch_write,
+                                            .alike = sim_launch_alike,
+                                            .replaces = sim_launch_replaces,
+                                            .label = sim_launch_label };

@@ -1,4 +1,5 @@
-/* Memory operations in streams: wait until 4 or 8 bytes have a value, write one.  A work has a list of them, done in order. */
+/* Memory operations in streams: wait until 4 or 8 bytes have a value, write one. A work has a list of them, done in
+ * order. */
 #include "sim/kinds/sim_kinds.h"
 
 #include <stdio.h>
@@ -8,7 +9,10 @@
 enum { SIM_WATCH_AFTER = 20000000 /* ns: a wait that takes longer is watched */, SIM_MEM_OPS_MAX = 255 };
 
 typedef enum sim_mem_op_does { SIM_MEM_NOTHING, SIM_MEM_WAIT, SIM_MEM_WRITE } sim_mem_op_does;
-typedef struct sim_mem_op { sim_mem_op_does does; sim_mem_wait what; } sim_mem_op;   /* of a write: what.value is written */
+typedef struct sim_mem_op {
+    sim_mem_op_does does;
+    sim_mem_wait what;
+} sim_mem_op; /* of a write: what.value is written */
 
 typedef struct sim_mem_ops {
     sim_work work;
@@ -33,18 +37,20 @@ static CUresult sim_mem_op_check(const sim_ctx *c, const sim_mem_op *op)
 
 static CUresult sim_mem_op_read(const sim_ctx *c, const CUstreamBatchMemOpParams *p, sim_mem_op *out)
 {
+    uint64_t at = p->writeValue.address;   /* waits have these fields at the same place */
+    unsigned flags = p->writeValue.flags;
     switch (p->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        *out = (sim_mem_op){ SIM_MEM_WAIT, { p->waitValue.address, p->waitValue.value, p->waitValue.flags, false } };
+        *out = (sim_mem_op){ SIM_MEM_WAIT, { at, p->waitValue.value, flags, false } };
         break;
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        *out = (sim_mem_op){ SIM_MEM_WAIT, { p->waitValue.address, p->waitValue.value64, p->waitValue.flags, true } };
+        *out = (sim_mem_op){ SIM_MEM_WAIT, { at, p->waitValue.value64, flags, true } };
         break;
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-        *out = (sim_mem_op){ SIM_MEM_WRITE, { p->writeValue.address, p->writeValue.value, p->writeValue.flags, false } };
+        *out = (sim_mem_op){ SIM_MEM_WRITE, { at, p->writeValue.value, flags, false } };
         break;
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        *out = (sim_mem_op){ SIM_MEM_WRITE, { p->writeValue.address, p->writeValue.value64, p->writeValue.flags, true } };
+        *out = (sim_mem_op){ SIM_MEM_WRITE, { at, p->writeValue.value64, flags, true } };
         break;
     case CU_STREAM_MEM_OP_BARRIER: return CUDA_SUCCESS;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return CUDA_ERROR_NOT_SUPPORTED;
@@ -54,7 +60,8 @@ static CUresult sim_mem_op_read(const sim_ctx *c, const CUstreamBatchMemOpParams
 }
 
 /* There may be none. */
-static CUresult sim_mem_ops_work(sim_ctx *c, const CUstreamBatchMemOpParams *params, unsigned count, unsigned flags, sim_work **out)
+static CUresult sim_mem_ops_work(sim_ctx *c, const CUstreamBatchMemOpParams *params, unsigned count, unsigned flags,
+                                 sim_work **out)
 {
     if ((count && !params) || count > SIM_MEM_OPS_MAX || flags) return CUDA_ERROR_INVALID_VALUE;
     size_t raw = sizeof(sim_mem_ops) + count * sizeof(sim_mem_op);
@@ -85,7 +92,8 @@ CUresult cji_sim_cuStreamBatchMemOp(CUstream h, unsigned count, CUstreamBatchMem
 }
 
 /* A single one is a list of one. */
-static CUresult sim_mem_op_submit(CUstream h, CUstreamBatchMemOpType operation, CUdeviceptr at, uint64_t value, unsigned flags)
+static CUresult sim_mem_op_submit(CUstream h, CUstreamBatchMemOpType operation, CUdeviceptr at, uint64_t value,
+                                  unsigned flags)
 {
     bool wide = operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     CUstreamBatchMemOpParams p;
@@ -124,7 +132,8 @@ bool cji_sim_mem_op_fits(const sim_mem_wait *w, uint64_t now)
 {
     uint64_t mask = w->wide ? UINT64_MAX : UINT32_MAX;
     switch (w->flags & CU_STREAM_WAIT_VALUE_NOR) {
-    case CU_STREAM_WAIT_VALUE_GEQ: return w->wide ? (int64_t)(now - w->value) >= 0 : (int32_t)(uint32_t)(now - w->value) >= 0;
+    case CU_STREAM_WAIT_VALUE_GEQ:
+        return w->wide ? (int64_t)(now - w->value) >= 0 : (int32_t)(uint32_t)(now - w->value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ: return now == w->value;
     case CU_STREAM_WAIT_VALUE_AND: return (now & w->value) != 0;
     default: return (~(now | w->value) & mask) != 0;
@@ -144,7 +153,7 @@ bool cji_sim_mem_op_holds(const sim_ctx *c, const sim_mem_wait *w)
     return !p || sim_mem_op_holds_at(w, p);
 }
 
-/* Another kernel or the host changes the bytes, and nobody says so.  What takes long is watched. */
+/* Another kernel or the host changes the bytes, and nobody says so. What takes long is watched. */
 static void sim_mem_op_await(sim_op *op, const sim_mem_wait *w, const unsigned char *p)
 {
     uint64_t begun = cji_now();
@@ -173,7 +182,8 @@ static void sim_mem_op_run_one(sim_op *op, const sim_mem_op *o)
     if (!p) {
         char why[160], sentence[260];
         cji_sim_space_why(w->at, why, sizeof why);
-        snprintf(sentence, sizeof sentence, "a %s of a value at 0x%llx, which %s", wait ? "wait" : "write", (unsigned long long)w->at, why);
+        snprintf(sentence, sizeof sentence, "a %s of a value at 0x%llx, which %s", wait ? "wait" : "write",
+                 (unsigned long long)w->at, why);
         sim_lock();
         cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
         sim_unlock();
@@ -208,7 +218,9 @@ static CUresult sim_mem_ops_read(CUgraphNodeParams *p, sim_graph *g, sim_work **
 /* paramArray points at what belongs to the node, until it is changed or destroyed. */
 static void sim_mem_ops_write(const sim_work *w, CUgraphNodeParams *p)
 {
-    p->memOp = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ .ctx = (CUcontext)w->ctx, .count = (unsigned)sim_mem_ops_of(w)->n, .paramArray = sim_mem_ops_of(w)->raw };
+    p->memOp = (CUDA_BATCH_MEM_OP_NODE_PARAMS){ .ctx = (CUcontext)w->ctx,
+                                                .count = (unsigned)sim_mem_ops_of(w)->n,
+                                                .paramArray = sim_mem_ops_of(w)->raw };
 }
 
 /* As many of the same operations in the same order. */
@@ -242,8 +254,13 @@ static bool sim_mem_ops_write_at(const sim_work *w, size_t i, sim_mem_write *out
     return op->does == SIM_MEM_WRITE;
 }
 
-const sim_work_kind cji_sim_kind_mem_ops = {
-    .name = "batch mem op", .node_type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, .run = sim_mem_ops_run, .read_params = sim_mem_ops_read,
-    .write_params = sim_mem_ops_write, .alike = sim_mem_ops_alike, .replaces = sim_mem_ops_replaces, .items = sim_mem_ops_items,
-    .wait_at = sim_mem_ops_wait_at, .write_at = sim_mem_ops_write_at
-};
+const sim_work_kind cji_sim_kind_mem_ops = { .name = "batch mem op",
+                                             .node_type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+                                             .run = sim_mem_ops_run,
+                                             .read_params = sim_mem_ops_read,
+                                             .write_params = sim_mem_ops_write,
+                                             .alike = sim_mem_ops_alike,
+                                             .replaces = sim_mem_ops_replaces,
+                                             .items = sim_mem_ops_items,
+                                             .wait_at = sim_mem_ops_wait_at,
+                                             .write_at = sim_mem_ops_write_at };

@@ -9,7 +9,8 @@
 static bool sim_ipc_may_export(CUdeviceptr at)
 {
     sim_range r;
-    return cji_sim_space_find(at, &r) && r.lo == at && r.place == SIM_DEVICE && !r.pool && !r.module && !r.graph && !r.part.opens;
+    return cji_sim_space_find(at, &r) && r.lo == at && r.place == SIM_DEVICE && !r.pool && !r.module && !r.graph &&
+           !r.part.opens;
 }
 
 CUresult cji_sim_cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
@@ -36,7 +37,8 @@ static CUresult sim_ipc_memory_open(const CUipcMemHandle *handle, sim_ctx *c, CU
     sim_ipc_way way;
     uint64_t lo;
     CUresult r = cji_sim_ipc_handle_open(handle, SIM_IPC_MEMORY, &way);
-    if (r) return r == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : r;   /* memory that is gone: as an H100 says */
+    if (r)
+        return r == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : r; /* memory that is gone: as an H100 says */
     const sim_ipc_part part = { .opens = 1, .inode = way.inode, .device = way.device, .at = way.at };
     if (!cji_sim_ipc_part_lives(&way)) r = CUDA_ERROR_INVALID_VALUE;
     else if (cji_sim_space_find_part(c, &part, &lo)) *out = lo;
@@ -73,7 +75,8 @@ CUresult cji_sim_cuIpcCloseMemHandle(CUdeviceptr at)
     sim_lock();
     CUresult r = cji_sim_ctx_current_any(&c);
     if (!r) r = cji_sim_capture_unsafe();
-    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || !range.part.opens)) r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
+    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || !range.part.opens))
+        r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (range.part.opens == 1 && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
         cji_sim_space_change(at, sim_ipc_part_shut, &last);

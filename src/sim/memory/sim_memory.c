@@ -1,4 +1,4 @@
-/* Device and managed memory: allocation, release, questions about addresses.  Stream-ordered memory: sim_pool.c. */
+/* Device and managed memory: allocation, release, questions about addresses. Stream-ordered memory: sim_pool.c. */
 #include "sim/memory/sim_memory.h"
 
 #include <string.h>
@@ -30,7 +30,8 @@ CUresult cji_sim_cuMemAlloc(CUdeviceptr *out, size_t bytes)
 
 CUresult cji_sim_cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
 {
-    if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+        return CUDA_ERROR_INVALID_VALUE;
     size_t row = (width + 511) / 512 * 512, bytes;
     if (row < width || __builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = cji_sim_cuMemAlloc(out, bytes);
@@ -38,8 +39,8 @@ CUresult cji_sim_cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, 
     return r;
 }
 
-/* Waits for what is in flight, as the driver does: what a kernel still uses is not pulled from under it.  Stream-ordered memory
- * does not wait (semantics: cuMemFree on such a pointer does not synchronize). */
+/* Waits for what is in flight, as the driver does: what a kernel still uses is not pulled from under it.
+ * Stream-ordered memory does not wait (semantics: cuMemFree on such a pointer does not synchronize). */
 CUresult cji_sim_cuMemFree(CUdeviceptr at)
 {
     sim_ctx *c;
@@ -48,7 +49,8 @@ CUresult cji_sim_cuMemFree(CUdeviceptr at)
     CUresult r = cji_sim_ctx_current_any(&c);
     if (!r) r = cji_sim_capture_unsafe();
     sim_range range;
-    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || range.module || range.part.opens || (range.place != SIM_DEVICE && range.place != SIM_MANAGED)))
+    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || range.module || range.part.opens ||
+               (range.place != SIM_DEVICE && range.place != SIM_MANAGED)))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (!range.pool && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
@@ -80,10 +82,14 @@ static CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute,
     sim_range range = { 0 };
     bool known = cji_sim_space_find(at, &range);
     if (!known && !many) return CUDA_ERROR_INVALID_VALUE;
-    bool on_device = range.place == SIM_DEVICE, is_host = known && !on_device;
+    bool on_device = range.place == SIM_DEVICE, is_host = known && !on_device, readonly;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = known && !range.pool ? (CUcontext)range.ctx : NULL; break;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned *)data = !known ? 0 : on_device || range.place == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST; break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)data = !known                                    ? 0
+                            : on_device || range.place == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE
+                                                                      : CU_MEMORYTYPE_HOST;
+        break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *(CUdeviceptr *)data = known ? at : 0; break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if (known && on_device && !many) return CUDA_ERROR_INVALID_VALUE;
@@ -93,15 +99,19 @@ static CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute,
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: *(unsigned long long *)data = range.id; break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SIM_MANAGED; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = known ? range.dev->ordinal : -2; break;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: *(unsigned *)data = range.part.mapped && !range.part.opens; break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *(unsigned *)data = range.part.mapped && !range.part.opens;
+        break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = range.lo; break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = range.bytes; break;
     case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = known; break;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(unsigned long long *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)data = !known ? CU_MEM_ACCESS_FLAGS_PROT_NONE : range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY ?
-                            CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        readonly = range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY;
+        *(unsigned *)data = !known     ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                            : readonly ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                       : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = (CUmemoryPool)range.pool; break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -126,7 +136,8 @@ CUresult cji_sim_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attribu
     if (!n || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
-    for (unsigned i = 0; !r && i < n; i++) r = data[i] ? sim_pointer_attribute(data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; !r && i < n; i++)
+        r = data[i] ? sim_pointer_attribute(data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
     sim_unlock();
     return r;
 }
@@ -139,7 +150,9 @@ CUresult cji_sim_cuPointerSetAttribute(const void *value, CUpointer_attribute at
     sim_range range;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
-    if (!r && (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !cji_sim_space_find(at, &range) || range.pool)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r &&
+        (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !cji_sim_space_find(at, &range) || range.pool))
+        r = CUDA_ERROR_INVALID_VALUE;
     unsigned on = !r && *(const unsigned *)value;
     if (!r) cji_sim_space_change(range.lo, sim_set_sync_memops, &on);   /* kept: copies and fills wait or not as ever */
     sim_unlock();

@@ -1,4 +1,4 @@
-/* Allocations: plain, pinned, registered, managed, stream-ordered, between processes.  Prefix: cji_sim_pool_.
+/* Allocations: plain, pinned, registered, managed, stream-ordered, between processes. Prefix: cji_sim_pool_.
  * The table of all addresses is in the core room (sim_core.h). */
 #ifndef CJI_SIM_MEMORY_H
 #define CJI_SIM_MEMORY_H

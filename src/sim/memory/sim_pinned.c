@@ -1,4 +1,4 @@
-/* Host memory that kernels may reach: pinned, registered, managed.  Its device address is its host address. */
+/* Host memory that kernels may reach: pinned, registered, managed. Its device address is its host address. */
 #include "sim/memory/sim_memory.h"
 
 #include <string.h>
@@ -12,9 +12,17 @@ static CUresult sim_host_block(sim_ctx *c, size_t bytes, sim_place place, unsign
     void *block = cji_alloc(size);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t lo = ((uint64_t)(uintptr_t)block + SIM_HOST_PAGE - 1) / SIM_HOST_PAGE * SIM_HOST_PAGE;
-    sim_range r = { .lo = lo, .bytes = bytes, .room = bytes, .place = place, .dev = c->dev, .ctx = c, .flags = flags, .block = block, .block_bytes = size,
-                   .sync_memops = place == SIM_MANAGED,
-                   .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
+    sim_range r = { .lo = lo,
+                    .bytes = bytes,
+                    .room = bytes,
+                    .place = place,
+                    .dev = c->dev,
+                    .ctx = c,
+                    .flags = flags,
+                    .block = block,
+                    .block_bytes = size,
+                    .sync_memops = place == SIM_MANAGED,
+                    .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
     CUresult result = cji_sim_space_add(&r);
     if (result) cji_free(block, size);
     else *at = lo;
@@ -25,7 +33,8 @@ static CUresult sim_pinned_alloc(void **out, size_t bytes, unsigned flags)
 {
     sim_ctx *c;
     uint64_t at;
-    if (!out || flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED))
+        return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_capture_unsafe();
@@ -37,7 +46,10 @@ static CUresult sim_pinned_alloc(void **out, size_t bytes, unsigned flags)
 }
 
 CUresult cji_sim_cuMemAllocHost(void **out, size_t bytes) { return sim_pinned_alloc(out, bytes, 0); }
-CUresult cji_sim_cuMemHostAlloc(void **out, size_t bytes, unsigned flags) { return sim_pinned_alloc(out, bytes, flags); }
+CUresult cji_sim_cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    return sim_pinned_alloc(out, bytes, flags);
+}
 
 /* What begins at `p` is given back when the work of its context is done; `none`: no memory that is known lies there. */
 static CUresult sim_host_free(void *p, sim_place place, CUresult none)
@@ -59,13 +71,18 @@ static CUresult sim_host_free(void *p, sim_place place, CUresult none)
     return r;
 }
 
-CUresult cji_sim_cuMemFreeHost(void *p) { return p ? sim_host_free(p, SIM_PINNED, CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS; }
+CUresult cji_sim_cuMemFreeHost(void *p)
+{
+    return p ? sim_host_free(p, SIM_PINNED, CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
+}
 
 static CUresult sim_pinned_of(void *p, sim_range *range)
 {
     sim_ctx *c;
     CUresult r = cji_sim_ctx_current(&c);
-    if (!r && (!cji_sim_space_find((uint64_t)(uintptr_t)p, range) || (range->place != SIM_PINNED && range->place != SIM_REGISTERED))) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && (!cji_sim_space_find((uint64_t)(uintptr_t)p, range) ||
+               (range->place != SIM_PINNED && range->place != SIM_REGISTERED)))
+        r = CUDA_ERROR_INVALID_VALUE;
     return r;
 }
 
@@ -95,29 +112,39 @@ CUresult cji_sim_cuMemHostRegister(void *p, size_t bytes, unsigned flags)
 {
     sim_ctx *c;
     unsigned all = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
-    if (!p || !bytes || flags & ~all) return flags & CU_MEMHOSTREGISTER_IOMEMORY ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_INVALID_VALUE;
+    if (!p || !bytes || flags & ~all)
+        return flags & CU_MEMHOSTREGISTER_IOMEMORY ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_capture_unsafe();
     if (!r) {
-        sim_range range = { .lo = (uint64_t)(uintptr_t)p, .bytes = bytes, .room = bytes, .place = SIM_REGISTERED, .dev = c->dev, .ctx = c,
-                           .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP };
+        sim_range range = { .lo = (uint64_t)(uintptr_t)p,
+                            .bytes = bytes,
+                            .room = bytes,
+                            .place = SIM_REGISTERED,
+                            .dev = c->dev,
+                            .ctx = c,
+                            .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP };
         r = cji_sim_space_add(&range);
     }
     sim_unlock();
     return r;
 }
 
-CUresult cji_sim_cuMemHostUnregister(void *p) { return !p ? CUDA_ERROR_INVALID_VALUE : sim_host_free(p, SIM_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED); }
+CUresult cji_sim_cuMemHostUnregister(void *p)
+{
+    return !p ? CUDA_ERROR_INVALID_VALUE : sim_host_free(p, SIM_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
 
-/* ---- Managed memory: one memory for host and devices, so moving and advising it changes nothing but what can be asked for.
+/* ---- Managed memory: one memory for host and devices, so moving and advising it changes only what queries return.
  * Advice holds for a whole allocation: what was said of a part of it last. ---------------------------------------- */
 
 CUresult cji_sim_cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags)
 {
     sim_ctx *c;
     uint64_t at;
-    if (!out || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_capture_unsafe();
@@ -129,7 +156,8 @@ CUresult cji_sim_cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flag
 
 static bool sim_managed(CUdeviceptr at, size_t bytes, sim_range *range)
 {
-    return bytes && cji_sim_space_find(at, range) && range->place == SIM_MANAGED && bytes <= range->bytes && at - range->lo <= range->bytes - bytes;
+    return bytes && cji_sim_space_find(at, range) && range->place == SIM_MANAGED && bytes <= range->bytes &&
+           at - range->lo <= range->bytes - bytes;
 }
 
 static void sim_advise(sim_range *r, void *advice) { r->advice = *(const sim_advice *)advice; }
@@ -160,9 +188,12 @@ CUresult cji_sim_cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, 
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     /* A device that is not there is seen before memory that is not managed, where the advice has a device. */
-    bool placed = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY || advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+    bool placed = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+                  advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     if (!r && placed && bytes && d != CU_DEVICE_CPU && !cji_sim_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
-    if (!r && (!sim_managed(at, bytes, &range) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && (!sim_managed(at, bytes, &range) || advice < CU_MEM_ADVISE_SET_READ_MOSTLY ||
+               advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY))
+        r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         sim_advice *v = &range.advice;
         switch (advice) {
@@ -180,7 +211,12 @@ CUresult cji_sim_cuMemAdvise(CUdeviceptr at, size_t bytes, CUmem_advise advice, 
     return r;
 }
 
-static int sim_place_type(CUdevice d) { return d >= 0 ? CU_MEM_LOCATION_TYPE_DEVICE : d == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_INVALID; }
+static int sim_place_type(CUdevice d)
+{
+    return d >= 0               ? CU_MEM_LOCATION_TYPE_DEVICE
+           : d == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST
+                                : CU_MEM_LOCATION_TYPE_INVALID;
+}
 
 static CUresult sim_range_attribute(int *data, size_t count, CUmem_range_attribute attribute, const sim_advice *v)
 {
@@ -204,7 +240,8 @@ static CUresult sim_range_attribute(int *data, size_t count, CUmem_range_attribu
     }
 }
 
-CUresult cji_sim_cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute, CUdeviceptr at, size_t bytes)
+CUresult cji_sim_cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute, CUdeviceptr at,
+                                        size_t bytes)
 {
     sim_ctx *c;
     sim_range range;
@@ -223,8 +260,11 @@ CUresult cji_sim_cuStreamAttachMemAsync(CUstream h, CUdeviceptr at, size_t bytes
     sim_range range;
     sim_lock();
     CUresult r = cji_sim_stream_for_work(h, &s);
-    if (!r && (!cji_sim_space_find(at, &range) || range.place != SIM_MANAGED || range.lo != at || (bytes && bytes != range.bytes))) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && (!cji_sim_space_find(at, &range) || range.place != SIM_MANAGED || range.lo != at ||
+               (bytes && bytes != range.bytes)))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
+        r = CUDA_ERROR_INVALID_VALUE;
     if (!r && s->capture) r = cji_sim_capture_refuses(s);
     if (!r) r = cji_sim_stream_enqueue(s, NULL, NULL, NULL);
     sim_unlock();

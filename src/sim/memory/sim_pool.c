@@ -1,5 +1,6 @@
-/* Stream-ordered memory and its pools.  An address is given at once and is valid for the stream's later work; a release is done when
- * the stream reaches it.  A pool counts what it holds: memory above its release threshold goes back at the next synchronization. */
+/* Stream-ordered memory and its pools. An address is given at once and is valid for the stream's later work; a
+ * release is done when the stream reaches it. A pool counts what it holds: memory above its release threshold goes
+ * back at the next synchronization. */
 #include "sim/memory/sim_memory.h"
 
 #include <stdio.h>
@@ -116,15 +117,17 @@ static void sim_free_run(sim_op *op)
     if (!r && was.pool) cji_sim_pool_give(was.pool, was.bytes);
     if (r && !op->ctx->fault && op->ctx->alive) {
         char sentence[160];
-        snprintf(sentence, sizeof sentence, "cuMemFreeAsync of 0x%llx, which was freed before the stream reached it", (unsigned long long)at);
+        snprintf(sentence, sizeof sentence, "cuMemFreeAsync of 0x%llx, which was freed before the stream reached it",
+                 (unsigned long long)at);
         cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
     }
     sim_unlock();
 }
 
-static const sim_work_kind sim_kind_free = {
-    .name = "free", .node_type = CU_GRAPH_NODE_TYPE_MEM_FREE, .traits = SIM_WORK_HELPS | SIM_WORK_AFTER_FAULT, .run = sim_free_run
-};
+static const sim_work_kind sim_kind_free = { .name = "free",
+                                             .node_type = CU_GRAPH_NODE_TYPE_MEM_FREE,
+                                             .traits = SIM_WORK_HELPS | SIM_WORK_AFTER_FAULT,
+                                             .run = sim_free_run };
 
 /* The range is found again when the stream reaches it: freed twice, the second is a fault of the context. */
 CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
@@ -136,7 +139,7 @@ CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
     if (!r && !s->capture) r = cji_sim_capture_unsafe();
     bool known = !r && cji_sim_space_find(at, &range) && range.lo == at;
     if (!r && s->capture) {   /* memory of a graph: a node of this one */
-        r = known && range.graph ? sim_graphs->add_free(s, at) : CUDA_ERROR_INVALID_VALUE;   /* and the capture goes on */
+        r = known && range.graph ? sim_graphs->add_free(s, at) : CUDA_ERROR_INVALID_VALUE; /* and the capture goes on */
     } else if (known && range.graph) {
         r = sim_graphs->release(range.graph, s);
     } else if (!r && at) {
@@ -203,7 +206,9 @@ CUresult cji_sim_cuDeviceSetMemPool(CUdevice d, CUmemoryPool h)
 
 CUresult cji_sim_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
-    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < sizeof props->reserved; i++)
         if (props->reserved[i]) return CUDA_ERROR_INVALID_VALUE;
     if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
@@ -249,7 +254,9 @@ static CUresult sim_pool_get(const sim_pool *p, CUmemPool_attribute attribute, v
     switch (attribute) {
     case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: memcpy(value, &p->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES], sizeof(int)); return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        memcpy(value, &p->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES], sizeof(int));
+        return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: v = p->threshold; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: v = p->reserved; break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: v = p->reserved_high; break;
@@ -287,7 +294,9 @@ static CUresult sim_pool_set(sim_pool *p, CUmemPool_attribute attribute, const v
     memcpy(&v, value, sizeof v);
     switch (attribute) {
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: p->threshold = v; return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: p->reserved_high = p->reserved; return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+        p->reserved_high = p->reserved;
+        return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH: p->used_high = p->used; return v ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
@@ -313,7 +322,10 @@ CUresult cji_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CU
     sim_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(where->id) : NULL;
     bool host = where->type == CU_MEM_LOCATION_TYPE_HOST;   /* it never reaches it */
     CUresult r = p && (dev || host) ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
-    if (!r) *flags = host ? CU_MEM_ACCESS_FLAGS_PROT_NONE : dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (!r)
+        *flags = host                                               ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                 : dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                                    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     sim_unlock();
     return r;
 }
@@ -325,9 +337,11 @@ CUresult cji_sim_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, 
     CUresult r = p && (map || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     unsigned access = p ? p->access : 0;
     for (size_t i = 0; !r && i < count; i++) {
-        sim_device *dev = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(map[i].location.id) : NULL;
+        sim_device *dev =
+            map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(map[i].location.id) : NULL;
         bool on = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        bool readable = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ, known = on || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        bool readable = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ,
+             known = on || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
         if (readable || map[i].location.type == CU_MEM_LOCATION_TYPE_HOST) r = CUDA_ERROR_NOT_SUPPORTED;
         else if (!known || map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) r = CUDA_ERROR_INVALID_VALUE;
         else if (!dev || (dev == p->dev && !on)) r = CUDA_ERROR_INVALID_DEVICE;
@@ -340,7 +354,10 @@ CUresult cji_sim_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, 
 
 /* ---- The room ---------------------------------------------------------------------------------------------------- */
 
-static CUresult sim_memory_ctx_begin(sim_ctx *c) { return sim_pool_default(c->dev) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY; }
+static CUresult sim_memory_ctx_begin(sim_ctx *c)
+{
+    return sim_pool_default(c->dev) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
 
 static void sim_memory_gone(const sim_range *r)
 {

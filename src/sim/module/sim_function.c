@@ -83,7 +83,8 @@ static CUresult sim_func_set(sim_func *f, CUfunction_attribute attribute, int va
         f->nonportable = value != 0;
         break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING) return CUDA_ERROR_INVALID_VALUE;
+        if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT || value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+            return CUDA_ERROR_INVALID_VALUE;
         f->policy = value;
         break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -171,25 +172,34 @@ CUresult cji_sim_cuFuncLoad(CUfunction h)
 
 int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic)
 {
-    /* What the kernel says of its threads does not count here, nor a lower limit of its dynamic memory than every kernel may have. */
-    size_t usual = (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - f->kernel->static_shared, most = (size_t)f->max_dynamic;
-    if (!threads || threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || dynamic > (most > usual ? most : usual)) return 0;
+    /* What the kernel says of its threads does not count here, nor a lower limit of its dynamic memory than every
+     * kernel may have. */
+    size_t usual = (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - f->kernel->static_shared,
+           most = (size_t)f->max_dynamic;
+    if (!threads || threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
+        dynamic > (most > usual ? most : usual))
+        return 0;
     unsigned warps = (threads + 31) / 32, registers = (cji_sim_func_registers(f) + 7) / 8 * 8;
-    size_t shared = f->kernel->static_shared + dynamic + (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+    size_t shared = f->kernel->static_shared + dynamic +
+                    (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     shared = (shared + 127) / 128 * 128;
     unsigned by_threads = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * 32);
-    unsigned by_registers = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / (registers * 32) / warps;
-    unsigned by_shared = (unsigned)((size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared);
+    unsigned by_registers =
+        (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / (registers * 32) / warps;
+    unsigned by_shared =
+        (unsigned)((size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared);
     unsigned n = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
     if (by_threads < n) n = by_threads;
     if (by_registers < n) n = by_registers;
     return (int)(by_shared < n ? by_shared : n);
 }
 
-CUresult cji_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *out, CUfunction h, int threads, size_t dynamic, unsigned flags)
+CUresult cji_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *out, CUfunction h, int threads,
+                                                                      size_t dynamic, unsigned flags)
 {
     sim_func *f;
-    if (!out || threads < 1 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || threads < 1 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+        return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
     if (!r) *out = cji_sim_blocks_per_sm(f, (unsigned)threads, dynamic);
@@ -202,11 +212,15 @@ CUresult cji_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunctio
     return cji_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(out, h, threads, dynamic, CU_OCCUPANCY_DEFAULT);
 }
 
-/* The block size with most threads on an SM; among equals the largest.  The caller's function is called without the lock. */
-CUresult cji_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction h, CUoccupancyB2DSize size_of, size_t dynamic, int limit, unsigned flags)
+/* The block size with most threads on an SM; among equals the largest. The caller's function is called without the
+ * lock. */
+CUresult cji_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction h,
+                                                           CUoccupancyB2DSize size_of, size_t dynamic, int limit,
+                                                           unsigned flags)
 {
     sim_func *f;
-    if (!grid || !block || limit < 0 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE) return CUDA_ERROR_INVALID_VALUE;
+    if (!grid || !block || limit < 0 || flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
+        return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
     unsigned most = r ? 0 : cji_sim_func_threads(f);
@@ -233,9 +247,11 @@ CUresult cji_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block
     return CUDA_SUCCESS;
 }
 
-CUresult cji_sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction h, CUoccupancyB2DSize size_of, size_t dynamic, int limit)
+CUresult cji_sim_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction h, CUoccupancyB2DSize size_of,
+                                                  size_t dynamic, int limit)
 {
-    return cji_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, h, size_of, dynamic, limit, CU_OCCUPANCY_DEFAULT);
+    return cji_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, h, size_of, dynamic, limit,
+                                                             CU_OCCUPANCY_DEFAULT);
 }
 
 CUresult cji_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction h, int blocks, int threads)
@@ -244,10 +260,13 @@ CUresult cji_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction
     if (!out || blocks < 1 || threads < 1) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
-    if (!r && ((unsigned)threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) || cji_sim_blocks_per_sm(f, (unsigned)threads, 0) < blocks)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && ((unsigned)threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
+               cji_sim_blocks_per_sm(f, (unsigned)threads, 0) < blocks))
+        r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         int all = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / blocks / 128 * 128;
-        int room = all - (int)f->kernel->static_shared, most = f->max_dynamic;   /* as measured: what the driver keeps of each block is not taken off */
+        int room = all - (int)f->kernel->static_shared,
+            most = f->max_dynamic; /* as measured: what the driver keeps of each block is not taken off */
         *out = (size_t)(room < 0 ? 0 : room < most ? room : most);
     }
     sim_unlock();
@@ -259,7 +278,8 @@ static CUresult sim_cluster_of(const CUlaunchConfig *config, const sim_func *f, 
     unsigned n = f->kernel->cluster[0] ? f->kernel->cluster[0] * f->kernel->cluster[1] * f->kernel->cluster[2] : 1;
     for (unsigned i = 0; i < config->numAttrs; i++)
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            n = config->attrs[i].value.clusterDim.x * config->attrs[i].value.clusterDim.y * config->attrs[i].value.clusterDim.z;
+            n = config->attrs[i].value.clusterDim.x * config->attrs[i].value.clusterDim.y *
+                config->attrs[i].value.clusterDim.z;
     *size = n;
     return n && n <= 16 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
@@ -272,7 +292,8 @@ CUresult cji_sim_cuOccupancyMaxPotentialClusterSize(int *out, CUfunction h, cons
     CUresult r = cji_sim_func_get(h, &f);
     if (!r && sim.set.sm < 90) r = CUDA_ERROR_NOT_SUPPORTED;
     if (!r) {
-        int blocks = cji_sim_blocks_per_sm(f, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes);
+        int blocks =
+            cji_sim_blocks_per_sm(f, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes);
         *out = !blocks ? 0 : f->nonportable ? 16 : 8;
     }
     sim_unlock();
@@ -289,7 +310,8 @@ CUresult cji_sim_cuOccupancyMaxActiveClusters(int *out, CUfunction h, const CUla
     if (!r && sim.set.sm < 90) r = CUDA_ERROR_NOT_SUPPORTED;
     if (!r) r = sim_cluster_of(config, f, &size);
     if (!r) {
-        int blocks = cji_sim_blocks_per_sm(f, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes);
+        int blocks =
+            cji_sim_blocks_per_sm(f, config->blockDimX * config->blockDimY * config->blockDimZ, config->sharedMemBytes);
         *out = blocks * cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) / (int)size;
     }
     sim_unlock();

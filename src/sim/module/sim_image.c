@@ -1,5 +1,6 @@
-/* Images: PTX text, and the container that stands for a cubin here - PTX texts behind a header with their sizes and a checksum.
- * What the driver's compiler would say of a text's head (.version, .target) is said here; the rest is the engine's. */
+/* Images: PTX text, and the container that stands for a cubin here - PTX texts behind a header with their sizes and
+ * a checksum. What the driver's compiler would say of a text's head (.version, .target) is said here; the rest is
+ * the engine's. */
 #include "sim/module/sim_module.h"
 
 #include <ctype.h>
@@ -16,14 +17,17 @@ typedef struct sim_container {
 static const char sim_magic[16] = "\177cujit-sim-ptx\n";
 enum { SIM_CONTAINER_FORMAT = 1 };
 
-typedef struct sim_container_text { uint64_t name_bytes, text_bytes; } sim_container_text;   /* then the name and the text, each with a NUL; padded to 8 */
+typedef struct sim_container_text {
+    uint64_t name_bytes, text_bytes;
+} sim_container_text; /* then the name and the text, each with a NUL; padded to 8 */
 
 static size_t sim_padded(size_t n) { return (n + 7) / 8 * 8; }
 
 bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes)
 {
     size_t size = sizeof(sim_container);
-    for (size_t i = 0; i < n; i++) size += sizeof(sim_container_text) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
+    for (size_t i = 0; i < n; i++)
+        size += sizeof(sim_container_text) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
     unsigned char *block = cji_zalloc(size), *p = block + sizeof(sim_container);
     if (!block) return false;
     for (size_t i = 0; i < n; i++) {
@@ -50,12 +54,13 @@ void cji_sim_image_free(sim_image *i)
     memset(i, 0, sizeof *i);
 }
 
-/* `p` has the magic.  Everything is copied: the caller's memory may go. */
+/* `p` has the magic. Everything is copied: the caller's memory may go. */
 static CUresult sim_container_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log)
 {
     sim_container head;
     memcpy(&head, p, sizeof head);
-    bool good = head.format == SIM_CONTAINER_FORMAT && head.count && head.count < 1u << 20 && head.bytes >= sizeof head && (!bytes || head.bytes <= bytes);
+    bool good = head.format == SIM_CONTAINER_FORMAT && head.count && head.count < 1u << 20 &&
+                head.bytes >= sizeof head && (!bytes || head.bytes <= bytes);
     if (!good || cji_hash(p + sizeof head, head.bytes - sizeof head) != head.checksum) {
         cji_text_printf(log, "the image is damaged: its checksum or its sizes do not fit\n");
         return CUDA_ERROR_INVALID_IMAGE;
@@ -92,10 +97,13 @@ CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji
 {
     const unsigned char *p = image;
     memset(out, 0, sizeof *out);
-    bool ours = (!bytes || bytes >= sizeof(sim_container)) && strncmp(image, sim_magic, bytes && bytes < sizeof sim_magic ? bytes : sizeof sim_magic) == 0;
+    bool ours = (!bytes || bytes >= sizeof(sim_container)) &&
+                strncmp(image, sim_magic, bytes && bytes < sizeof sim_magic ? bytes : sizeof sim_magic) == 0;
     if (ours) return sim_container_read(p, bytes, out, log);
     if (sim_is_machine_code(p, bytes)) {
-        cji_text_printf(log, "the image holds machine code of a GPU: the CPU device runs PTX, or what its own linker makes of it\n");
+        cji_text_printf(
+            log,
+            "the image holds machine code of a GPU: the CPU device runs PTX, or what its own linker makes of it\n");
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     size_t length = bytes ? strnlen(image, bytes) : strlen(image);
@@ -149,7 +157,8 @@ static bool sim_word(sim_scan *s, const char *word)
 static bool sim_number(sim_scan *s, unsigned *out)
 {
     if (s->p == s->end || !isdigit((unsigned char)*s->p)) return false;
-    for (*out = 0; s->p < s->end && isdigit((unsigned char)*s->p) && *out < 100000; s->p++) *out = *out * 10 + (unsigned)(*s->p - '0');
+    for (*out = 0; s->p < s->end && isdigit((unsigned char)*s->p) && *out < 100000; s->p++)
+        *out = *out * 10 + (unsigned)(*s->p - '0');
     return true;
 }
 
@@ -167,8 +176,8 @@ static CUresult sim_check_head(const cji_exec_text *t, cji_text *log)
         return CUDA_ERROR_INVALID_PTX;
     }
     if (major > SIM_PTX_VERSION / 10 || (major == SIM_PTX_VERSION / 10 && minor > SIM_PTX_VERSION % 10)) {
-        cji_text_printf(log, "%s:%u: .version %u.%u is too new: the highest that this driver reads is %u.%u\n", t->name, s.line, major, minor,
-                        SIM_PTX_VERSION / 10, SIM_PTX_VERSION % 10);
+        cji_text_printf(log, "%s:%u: .version %u.%u is too new: the highest that this driver reads is %u.%u\n", t->name,
+                        s.line, major, minor, SIM_PTX_VERSION / 10, SIM_PTX_VERSION % 10);
         return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
     if (!sim_word(&s, ".target")) {
@@ -185,7 +194,9 @@ static CUresult sim_check_head(const cji_exec_text *t, cji_text *log)
               : sm <= sim.set.sm;
     if (!fits) {
         char name[2] = { suffix, 0 }, own[2] = { sim.set.sm_suffix, 0 };
-        cji_text_printf(log, "%s:%u: .target sm_%u%s does not fit this device, which is sm_%u%s (CUJIT_SIM_SM changes that)\n", t->name, s.line, sm, name, sim.set.sm, own);
+        cji_text_printf(
+            log, "%s:%u: .target sm_%u%s does not fit this device, which is sm_%u%s (CUJIT_SIM_SM changes that)\n",
+            t->name, s.line, sm, name, sim.set.sm, own);
         return CUDA_ERROR_INVALID_PTX;
     }
     return CUDA_SUCCESS;

@@ -1,4 +1,5 @@
-/* JIT options and the linker: inputs are kept as PTX texts, cuLinkComplete() compiles them together and hands out their container. */
+/* JIT options and the linker: inputs are kept as PTX texts, cuLinkComplete() compiles them together and hands out
+ * their container. */
 #include "sim/module/sim_module.h"
 
 #include <stdio.h>
@@ -36,7 +37,8 @@ CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **valu
     return CUDA_SUCCESS;
 }
 
-/* As the driver: cut silently to the buffer, which always ends with a NUL; the size slot gets what was used, without the NUL. */
+/* As the driver: cut silently to the buffer, which always ends with a NUL; the size slot gets what was used, without
+ * the NUL. */
 static void sim_log_out(char *buffer, size_t cap, void **size, const char *text)
 {
     size_t n = strlen(text), used = 0;
@@ -149,7 +151,8 @@ static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data
     case CU_JIT_INPUT_OBJECT:
         r = cji_sim_image_read(data, size, &image, &log);
         if (!r && (type == CU_JIT_INPUT_PTX) != (image.n == 1 && image.text[0].text == image.copy)) {
-            cji_text_printf(&log, "an input's kind does not fit its contents: PTX text and images are different kinds\n");
+            cji_text_printf(&log,
+                            "an input's kind does not fit its contents: PTX text and images are different kinds\n");
             r = CUDA_ERROR_INVALID_IMAGE;
         }
         if (!r) r = sim_image_rename(&image, name);
@@ -157,7 +160,10 @@ static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data
         break;
     case CU_JIT_INPUT_FATBINARY:
     case CU_JIT_INPUT_LIBRARY:
-        cji_text_printf(&log, "fat binaries and libraries hold machine code of a GPU: the CPU device links PTX and what its own linker made\n");
+        cji_text_printf(
+            &log,
+            "fat binaries and libraries hold machine code of a GPU: "
+            "the CPU device links PTX and what its own linker made\n");
         r = CUDA_ERROR_NO_BINARY_FOR_GPU;
         break;
     case CU_JIT_INPUT_NVVM: r = CUDA_ERROR_NOT_SUPPORTED; break;
@@ -173,7 +179,8 @@ static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data
     return r;
 }
 
-CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, size_t size, const char *name, unsigned n, CUjit_option *options, void **values)
+CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, size_t size, const char *name,
+                               unsigned n, CUjit_option *options, void **values)
 {
     sim_link *l;
     sim_options o;
@@ -214,7 +221,8 @@ static CUresult sim_read_file(const char *path, void **data, size_t *size)
     return fit ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *path, unsigned n, CUjit_option *options, void **values)
+CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *path, unsigned n, CUjit_option *options,
+                               void **values)
 {
     sim_link *l;
     sim_options o;

@@ -90,7 +90,9 @@ static void sim_module_process_end(void)
     while ((link = cji_sim_handle_next(SIM_LINK, NULL, NULL))) cji_sim_link_forget(link);
 }
 
-const sim_room cji_sim_room_module = { .name = "module", .ctx_end = sim_module_ctx_end, .process_end = sim_module_process_end };
+const sim_room cji_sim_room_module = { .name = "module",
+                                       .ctx_end = sim_module_ctx_end,
+                                       .process_end = sim_module_process_end };
 
 /* Reads and predecodes without the lock. */
 static CUresult sim_module_load(CUmodule *out, const void *data, const sim_options *o)
@@ -182,7 +184,8 @@ CUresult cji_sim_cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule h, c
         const cji_exec_var *v = cji_exec_program_var(m->program, name);
         if (!v) r = CUDA_ERROR_NOT_FOUND;
         for (size_t i = 0; !v && i < m->nfunc; i++)
-            if (strcmp(m->func[i].kernel->name, name) == 0) r = CUDA_ERROR_INVALID_VALUE;   /* a name, but of a function */
+            if (strcmp(m->func[i].kernel->name, name) == 0)
+                r = CUDA_ERROR_INVALID_VALUE; /* a name, but of a function */
         if (v && at) *at = m->image + v->offset;
         if (v && bytes) *bytes = v->bytes;
     }

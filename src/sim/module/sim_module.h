@@ -1,4 +1,5 @@
-/* Images, modules, their functions, and launches (sim_image.c, sim_link.c, sim_module.c, sim_function.c, sim_launch.c). */
+/* Images, modules, their functions, and launches (sim_image.c, sim_link.c, sim_module.c, sim_function.c,
+ * sim_launch.c). */
 #ifndef CJI_SIM_MODULE_H
 #define CJI_SIM_MODULE_H
 
@@ -23,7 +24,7 @@ CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji
 void cji_sim_image_free(sim_image *i);
 void cji_sim_link_forget(void *link);
 bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
-CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log);             /* .version and .target of each */
+CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log); /* .version and .target of each */
 /* Reads, links and predecodes; what the driver's compiler would answer, with its log. */
 CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log);
 

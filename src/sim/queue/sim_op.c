@@ -33,7 +33,8 @@ void cji_sim_op_drop(sim_op *op)
 CUresult cji_sim_op_after(sim_op *op, sim_op *before)
 {
     if (!before || before->done || before == op) return CUDA_SUCCESS;
-    if (!cji_grow(&before->succ, &before->cap, before->nsucc + 1, sizeof *before->succ)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!cji_grow(&before->succ, &before->cap, before->nsucc + 1, sizeof *before->succ))
+        return CUDA_ERROR_OUT_OF_MEMORY;
     before->succ[before->nsucc++] = op;
     op->waits++;
     return CUDA_SUCCESS;

@@ -1,5 +1,5 @@
-/* Operations: their order, and the threads that run them.  Prefixes: cji_sim_op_, _queue_, _ready_, _serial_, _schedule_.
- * All under the lock unless said otherwise.  A stream is nothing but an address here. */
+/* Operations: their order, and the threads that run them. Prefixes: cji_sim_op_, _queue_, _ready_, _serial_,
+ * _schedule_. All under the lock unless said otherwise. A stream is nothing but an address here. */
 #ifndef CJI_SIM_QUEUE_H
 #define CJI_SIM_QUEUE_H
 
@@ -15,7 +15,7 @@ struct sim_op {
     unsigned waits;                 /* unfinished predecessors, and 1 while it is being submitted */
     bool done, listed, open;        /* listed: in a ready list; open: a grid that more threads may join */
     bool queued;                    /* a host function that is ready and waits for another to return */
-    bool begun;                     /* a host function, or a memory wait that the watcher looks after: runs since `when` */
+    bool begun; /* a host function, or a memory wait that the watcher looks after: runs since `when` */
     bool in_graph;                  /* of a graph's launch */
     bool deadlock_reported, long_reported;   /* the log has named it */
     sim_op_join join;               /* what orders it behind another stream's operation */
@@ -62,17 +62,18 @@ typedef struct sim_queue_state {
     pthread_t worker[SIM_MAX_WORKERS];
     /* Schedules but the eager one (sim_schedule.c). */
     unsigned demand;                /* threads of the program that wait */
-    unsigned running, epoch;        /* operations begun in this epoch that run; an epoch ends when nothing has moved for a while */
+    unsigned running,
+        epoch; /* operations begun in this epoch that run; an epoch ends when nothing has moved for a while */
     bool go;                        /* held operations may begin until none is ready */
-    uint64_t moved, random;         /* when an operation last began, ended or became ready after none was; random state */
+    uint64_t moved, random; /* when an operation last began, ended or became ready after none was; random state */
 } sim_queue_state;
 extern sim_queue_state sim_queue;
 extern const sim_room cji_sim_room_queue;
 
 /* ---- Operations (sim_op.c) --------------------------------------------------------------------------------------- */
 
-/* An op is made (one reference, the caller's), gets its predecessors and is submitted.  A finished or NULL predecessor is
- * ignored; CUDA_ERROR_OUT_OF_MEMORY leaves the op to be abandoned. */
+/* An op is made (one reference, the caller's), gets its predecessors and is submitted. A finished or NULL
+ * predecessor is ignored; CUDA_ERROR_OUT_OF_MEMORY leaves the op to be abandoned. */
 sim_op *cji_sim_op_new(sim_ctx *c, sim_work *w, int level);
 void cji_sim_op_hold(sim_op *op, sim_ref *r);         /* a reference of it until the op is done */
 CUresult cji_sim_op_after(sim_op *op, sim_op *before);
@@ -81,7 +82,8 @@ void cji_sim_op_drop(sim_op *op);
 void cji_sim_op_abandon(sim_op *op);                  /* was never submitted; has no successors */
 void cji_sim_op_finish(sim_op *op);                   /* its work is done: whatever waited for it alone becomes ready */
 void cji_sim_op_abort_all(sim_ctx *c);                /* the end of the process: they end without their work */
-sim_op *cji_sim_op_after_all(const sim_op *op);       /* every unfinished one: those of a context as they were submitted; NULL begins */
+sim_op *cji_sim_op_after_all(
+    const sim_op *op); /* every unfinished one: those of a context as they were submitted; NULL begins */
 #define SIM_EACH_OP(op) for (sim_op *op = cji_sim_op_after_all(NULL); op; op = cji_sim_op_after_all(op))
 
 /* ---- Ready lists (sim_ready.c) ----------------------------------------------------------------------------------- */
@@ -91,7 +93,7 @@ void cji_sim_ready_remove(sim_op *op);
 
 /* ---- Host functions that run one at a time (sim_serial.c) -------------------------------------------------------- */
 
-void cji_sim_serial_ready(sim_op *op);                /* any op: into the ready lists, or behind the host function that runs */
+void cji_sim_serial_ready(sim_op *op); /* any op: into the ready lists, or behind the host function that runs */
 void cji_sim_serial_unqueue(sim_op *op);
 void cji_sim_serial_begin(sim_op *op);                /* a host function has been chosen */
 void cji_sim_serial_end(sim_op *op);
@@ -100,8 +102,8 @@ void cji_sim_serial_end(sim_op *op);
 
 bool cji_sim_queue_start(void);                       /* at least one thread; false if none can be made */
 void cji_sim_queue_join(void);                        /* without the lock */
-void cji_sim_queue_balance(unsigned taken);           /* wakes or makes threads for what is ready, but `taken` ops of it */
-CUresult cji_sim_queue_wait(sim_op *op);              /* the lock is given up while waiting; helps with ops of its stream */
+void cji_sim_queue_balance(unsigned taken); /* wakes or makes threads for what is ready, but `taken` ops of it */
+CUresult cji_sim_queue_wait(sim_op *op);    /* the lock is given up while waiting; helps with ops of its stream */
 void cji_sim_queue_wait_ctx(sim_ctx *c);              /* until everything that was submitted to it by now is done */
 void cji_sim_queue_call(sim_call *call);              /* keeps it until its run has begun */
 sim_call *cji_sim_queue_take_call(void);              /* NULL: none */
@@ -112,7 +114,7 @@ void cji_sim_schedule_begin(void);                    /* at cuInit */
 bool cji_sim_schedule_starts(void);                   /* whether one more may begin now */
 sim_op *cji_sim_schedule_pick(void);                  /* which */
 void cji_sim_schedule_do(sim_op *op, void (*work)(sim_op *op));
-void cji_sim_schedule_sleep(void);                    /* of a worker, until something moves, or nothing has for a while */
+void cji_sim_schedule_sleep(void); /* of a worker, until something moves, or nothing has for a while */
 void cji_sim_schedule_wait(void);                     /* of a thread of the program, until an operation is done */
 
 #endif

@@ -1,7 +1,9 @@
-/* Schedules: which of the ready operations begin, and when.  The eager one begins each at once (sim_worker.c); the others hold them back and choose.
+/* Schedules: which of the ready operations begin, and when. The eager one begins each at once (sim_worker.c); the
+ * others hold them back and choose.
  *
- * They run one operation at a time, as far as that is possible: a kernel that spins until another stream's has run keeps nobody out for longer than
- * SIM_PATIENCE, after which a new epoch begins and what still runs is not counted any more.  Time decides only when, never what is right. */
+ * They run one operation at a time, as far as that is possible: a kernel that spins until another stream's has run
+ * keeps nobody out for longer than SIM_PATIENCE, after which a new epoch begins and what still runs is not counted
+ * any more. Time decides only when, never what is right. */
 #include "sim/queue/sim_queue.h"
 
 #include <time.h>
@@ -17,8 +19,9 @@ static uint64_t sim_random(void)
     return z ^ (z >> 31);
 }
 
-/* Host functions one after another, as an H100's driver calls them, or side by side, as nobody forbids: with the first, one that waits for another
- * stream's never ends; with the second, two that share something without a lock are seen.  Each has its schedules. */
+/* Host functions one after another, as an H100's driver calls them, or side by side, as nobody forbids: with the
+ * first, one that waits for another stream's never ends; with the second, two that share something without a lock
+ * are seen. Each has its schedules. */
 void cji_sim_schedule_begin(void)
 {
     sim_queue.random = sim.set.seed;

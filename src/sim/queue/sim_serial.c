@@ -1,8 +1,8 @@
 /* Host functions of a context that run one at a time (sim.set.serial; not under every schedule), in the order in which
  * they became ready: nothing orders host functions of independent streams, and a real driver has one thread for all.
  *
- * A host function is chosen when nothing but another host function holds it up, so what it may still wait for lies in its
- * own code, where the device sees nothing: no cycle of edges leads through this order. */
+ * A host function is chosen when nothing but another host function holds it up, so what it may still wait for lies
+ * in its own code, where the device sees nothing: no cycle of edges leads through this order. */
 #include "sim/queue/sim_queue.h"
 
 static bool sim_is_host(const sim_op *op) { return cji_sim_work_has(op->work, SIM_WORK_HOST); }
@@ -30,7 +30,7 @@ void cji_sim_serial_unqueue(sim_op *op)
     op->queued = false;
 }
 
-/* Whether it waits for another to return.  The eager schedule takes the first that is ready, the others the one that
+/* Whether it waits for another to return. The eager schedule takes the first that is ready, the others the one that
  * they choose. */
 static bool sim_serial_queues(sim_op *op)
 {

@@ -1,10 +1,10 @@
 /* The threads that do the work, and the threads that wait for it and help.
  *
- * Every ready operation gets a thread of its own, as the streams of a GPU run side by side: a kernel that spins on a flag cannot keep
- * another stream's kernel from setting it.  Threads are made when one is needed and none is idle, up to SIM_MAX_WORKERS.  A grid
- * is spread over at most CUJIT_SIM_THREADS of them.
- * A thread that synchronizes takes the ready kernels and copies of its own stream itself, so that a short kernel does not cost two switches
- * of threads; host functions are always called on a worker. */
+ * Every ready operation gets a thread of its own, as the streams of a GPU run side by side: a kernel that spins on a
+ * flag cannot keep another stream's kernel from setting it. Threads are made when one is needed and none is idle,
+ * up to SIM_MAX_WORKERS. A grid is spread over at most CUJIT_SIM_THREADS of them. A thread that synchronizes takes
+ * the ready kernels and copies of its own stream itself, so that a short kernel does not cost two switches of
+ * threads; host functions are always called on a worker. */
 #include "sim/queue/sim_queue.h"
 
 /* ---- Which one -------------------------------------------------------------------------------------------------- */
@@ -78,11 +78,12 @@ static void sim_do_grid(sim_op *op)
     sim_leave_grid(op);
 }
 
-/* Without the lock.  After a context's fault nothing runs in it any more, but callbacks and releases. */
+/* Without the lock. After a context's fault nothing runs in it any more, but callbacks and releases. */
 static void sim_op_run(sim_op *op)
 {
     const sim_work_kind *kind = op->work->kind;
-    bool fault = __atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED) != CUDA_SUCCESS, exiting = atomic_load(&sim.exiting) != 0;
+    bool fault = __atomic_load_n(&op->ctx->fault, __ATOMIC_RELAXED) != CUDA_SUCCESS,
+         exiting = atomic_load(&sim.exiting) != 0;
     if ((fault || exiting) && !(kind->traits & SIM_WORK_AFTER_FAULT)) return;
     if (exiting && kind->traits & SIM_WORK_HOST) return;
     if (kind->run) kind->run(op);
@@ -149,7 +150,9 @@ static void *sim_worker_main(void *arg)
 
 static bool sim_worker_make(void)
 {
-    if (sim_queue.made == SIM_MAX_WORKERS || atomic_load(&sim.exiting) || !cji_sim_thread_make(&sim_queue.worker[sim_queue.made], sim_worker_main)) return false;
+    if (sim_queue.made == SIM_MAX_WORKERS || atomic_load(&sim.exiting) ||
+        !cji_sim_thread_make(&sim_queue.worker[sim_queue.made], sim_worker_main))
+        return false;
     sim_queue.made++;
     sim_queue.workers++;
     sim_queue.starting++;
@@ -266,6 +269,7 @@ static CUresult sim_queue_ctx_begin(sim_ctx *c)
     return cji_sim_queue_start() ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-const sim_room cji_sim_room_queue = {
-    .name = "queue", .ctx_begin = sim_queue_ctx_begin, .ctx_wait = cji_sim_queue_wait_ctx, .ctx_abort = cji_sim_op_abort_all
-};
+const sim_room cji_sim_room_queue = { .name = "queue",
+                                      .ctx_begin = sim_queue_ctx_begin,
+                                      .ctx_wait = cji_sim_queue_wait_ctx,
+                                      .ctx_abort = cji_sim_op_abort_all };

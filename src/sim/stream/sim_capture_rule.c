@@ -1,6 +1,7 @@
-/* What captures forbid.  The results of what is not allowed are the driver's, as measured on an H100.
+/* What captures forbid. The results of what is not allowed are the driver's, as measured on an H100.
  *
- * A capturing stream knows the nodes that its next one comes after (dep).  What adds nodes is in the graph room (sim_graphs). */
+ * A capturing stream knows the nodes that its next one comes after (dep). What adds nodes is in the graph room
+ * (sim_graphs). */
 #include "sim/stream/sim_stream.h"
 
 #include <string.h>
@@ -70,8 +71,9 @@ CUresult cji_sim_capture_refuses(sim_stream *s)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
-/* A thread in relaxed mode harms nobody.  Else its own captures forbid such calls unless they were begun relaxed, and those of other
- * threads where both capture and thread are in global mode; an invalid one no less, until its end.  Captures of another device are not concerned. */
+/* A thread in relaxed mode harms nobody. Else its own captures forbid such calls unless they were begun relaxed,
+ * and those of other threads where both capture and thread are in global mode; an invalid one no less, until its
+ * end. Captures of another device are not concerned. */
 static CUresult sim_capture_unsafe_of(bool blocking_only)
 {
     if (!sim_captures) return CUDA_SUCCESS;
@@ -83,8 +85,9 @@ static CUresult sim_capture_unsafe_of(bool blocking_only)
     for (sim_capture *k = sim_captures; k; k = k->next) {
         if (c && k->origin->ctx->dev != c->dev) continue;
         if (blocking_only && k->origin->flags & CU_STREAM_NON_BLOCKING) continue;
-        bool forbids = k->thread == t ? k->mode != CU_STREAM_CAPTURE_MODE_RELAXED
-                                      : k->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && t->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+        bool forbids = k->thread == t
+                           ? k->mode != CU_STREAM_CAPTURE_MODE_RELAXED
+                           : k->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && t->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
         if (!forbids) continue;
         k->invalid = true;
         r = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

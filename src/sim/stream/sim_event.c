@@ -1,5 +1,5 @@
-/* Events: versioned points.  A record takes a reference to an operation; a later record takes another and leaves the waits that
- * were made before with theirs. */
+/* Events: versioned points. A record takes a reference to an operation; a later record takes another and leaves the
+ * waits that were made before with theirs. */
 #include "sim/stream/sim_stream.h"
 
 void cji_sim_event_drop(sim_event *e)
@@ -52,7 +52,8 @@ CUresult cji_sim_cuEventCreate(CUevent *out, unsigned flags)
 {
     sim_ctx *c;
     unsigned all = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-    if (!out || flags & ~all || (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || flags & ~all || (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING)))
+        return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     sim_ipc_event *ipc = !r && flags & CU_EVENT_INTERPROCESS ? cji_sim_ipc_event_new() : NULL;
@@ -150,7 +151,8 @@ static CUresult sim_record(CUevent h, CUstream hs, unsigned flags)
     if (s->capture) return sim_capture_record(s, e);
     if (flags & CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_ILLEGAL_STATE;
     sim_op *point;
-    if (e->ipc && !cji_sim_ipc_event_orphaned(e)) r = sim_wait_now(s, e); /* such a record waits for the event's earlier point: seen on an H100 */
+    if (e->ipc && !cji_sim_ipc_event_orphaned(e))
+        r = sim_wait_now(s, e); /* such a record waits for the event's earlier point: seen on an H100 */
     if (!r) r = cji_sim_stream_enqueue(s, NULL, NULL, &point);
     if (r) return r;
     r = cji_sim_event_set(e, point);
@@ -166,7 +168,10 @@ CUresult cji_sim_cuEventRecordWithFlags(CUevent h, CUstream hs, unsigned flags)
     return r;
 }
 
-CUresult cji_sim_cuEventRecord(CUevent h, CUstream hs) { return cji_sim_cuEventRecordWithFlags(h, hs, CU_EVENT_RECORD_DEFAULT); }
+CUresult cji_sim_cuEventRecord(CUevent h, CUstream hs)
+{
+    return cji_sim_cuEventRecordWithFlags(h, hs, CU_EVENT_RECORD_DEFAULT);
+}
 
 static CUresult sim_wait_event(CUstream hs, CUevent h, unsigned flags)
 {
@@ -192,8 +197,8 @@ CUresult cji_sim_cuStreamWaitEvent(CUstream hs, CUevent h, unsigned flags)
 
 /* ---- Query, synchronization, time -------------------------------------------------------------------------------- */
 
-/* An event that was recorded in a capturing stream has no moment: the question ends that capture.  One that is over or invalid left nothing to
- * ask for.  The time between such events is refused without harm. */
+/* An event that was recorded in a capturing stream has no moment: the question ends that capture. One that is over
+ * or invalid left nothing to ask for. The time between such events is refused without harm. */
 static CUresult sim_event_uncaptured(const sim_event *e, bool harms)
 {
     if (!e->capture) return CUDA_SUCCESS;
@@ -231,7 +236,8 @@ CUresult cji_sim_cuEventSynchronize(CUevent h)
     uint64_t foreign;
     sim_lock();
     CUresult r = sim_event_to_query(h, &e);
-    if (!r || (r != CUDA_ERROR_INVALID_HANDLE && r == e->ctx->fault)) {   /* after a fault what is pending still comes to its end */
+    if (!r || (r != CUDA_ERROR_INVALID_HANDLE &&
+               r == e->ctx->fault)) { /* after a fault what is pending still comes to its end */
         e->refs++;
         cji_sim_event_now(e, &own, &foreign);
         r = foreign ? cji_sim_ipc_event_sync(e, foreign) : cji_sim_queue_wait(own);

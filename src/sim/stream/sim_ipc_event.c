@@ -1,11 +1,13 @@
 /* Events between processes: their points, in memory that the processes share.
  *
- * A record takes a slot and a version that no record of the event had before; the slot's word says which version it has and whether that is pending.
- * Points are reached in the order in which they were recorded, in whatever streams and processes (as on an H100): one is pending as long as its slot
- * says so, or that of an earlier version whose process lives.  `last` is the point that the event stands for, 0 before the first record.  Who waits for
- * a point of another process sleeps on `changes`.
+ * A record takes a slot and a version that no record of the event had before; the slot's word says which version it has
+ * and whether that is pending. Points are reached in the order in which they were recorded, in whatever streams and
+ * processes (as on an H100): one is pending as long as its slot says so, or that of an earlier version whose process
+ * lives. `last` is the point that the event stands for, 0 before the first record. Who waits for a point of another
+ * process sleeps on `changes`.
  *
- * A process that ends leaves the points pending that it has not reached, and who waits for one goes on waiting; that is named in the log. */
+ * A process that ends leaves the points pending that it has not reached, and who waits for one goes on waiting; that
+ * is named in the log. */
 #include "sim/stream/sim_stream.h"
 
 #include <errno.h>
@@ -85,21 +87,26 @@ static bool sim_ipc_slot_orphaned(const sim_slot *s)
     return pid && kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* The first slot that holds back the point of that version: its own, or an earlier one of a process that lives.  NULL: it is reached. */
+/* The first slot that holds back the point of that version: its own, or an earlier one of a process that lives.
+ * NULL: it is reached. */
 static sim_slot *sim_ipc_slot_pending(const sim_ipc_event *h, uint64_t version)
 {
     sim_slot *first = NULL;
     uint64_t least = version;
     for (uint64_t i = 0; i < SIM_IPC_SLOTS && atomic_load(&h->p->pending); i++) {
         uint64_t state = atomic_load(&h->p->slot[i].state);
-        if (!(state & 1) || state >> 1 > least || (state >> 1 < version && sim_ipc_slot_orphaned(&h->p->slot[i]))) continue;
+        if (!(state & 1) || state >> 1 > least || (state >> 1 < version && sim_ipc_slot_orphaned(&h->p->slot[i])))
+            continue;
         first = &h->p->slot[i];
         least = state >> 1;
     }
     return first;
 }
 
-static bool sim_ipc_point_pends(const sim_ipc_event *h, uint64_t point) { return point && sim_ipc_slot_pending(h, point >> SIM_IPC_SLOT_BITS); }
+static bool sim_ipc_point_pends(const sim_ipc_event *h, uint64_t point)
+{
+    return point && sim_ipc_slot_pending(h, point >> SIM_IPC_SLOT_BITS);
+}
 
 /* 0: every slot is taken. */
 static uint64_t sim_ipc_point_take(const sim_ipc_event *h)
@@ -129,7 +136,7 @@ static void sim_ipc_point_reach(const sim_ipc_event *h, uint64_t point)
     syscall(SYS_futex, &h->p->changes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* A point that was recorded is done.  Not at the end of the process, where operations end without their work. */
+/* A point that was recorded is done. Not at the end of the process, where operations end without their work. */
 static void sim_ipc_event_reached(sim_op *point)
 {
     if (!atomic_load(&sim.exiting)) sim_ipc_point_reach(point->reached_for, point->reached_point);
@@ -158,7 +165,8 @@ void cji_sim_event_now(const sim_event *e, sim_op **own, uint64_t *foreign)
     uint64_t last = e->ipc ? atomic_load(&e->ipc->p->last) : 0;
     *own = NULL;
     *foreign = 0;
-    if (last && (last != e->ipc_point || sim_ipc_slot_pending(e->ipc, (last >> SIM_IPC_SLOT_BITS) - 1))) *foreign = sim_ipc_point_pends(e->ipc, last) ? last : 0;
+    if (last && (last != e->ipc_point || sim_ipc_slot_pending(e->ipc, (last >> SIM_IPC_SLOT_BITS) - 1)))
+        *foreign = sim_ipc_point_pends(e->ipc, last) ? last : 0;
     else if (e->point && !e->point->done) *own = e->point;
 }
 
@@ -188,11 +196,12 @@ static void sim_ipc_stalls(const sim_ipc_event *h, uint64_t point, const sim_str
     bool gone = sim_ipc_slot_orphaned(slot);
     char who[48] = "a thread";
     if (s) snprintf(who, sizeof who, "stream %llu", (unsigned long long)s->id);
-    cji_log(CJ_LOG_WARNING, "%s has waited %u ms for an event that process %d recorded (CUJIT_SIM_STALL_MS), and goes on waiting%s", who, sim.set.stall_ms, pid,
-            gone ? "; that process is gone, so it never comes" : "");
+    cji_log(CJ_LOG_WARNING,
+            "%s has waited %u ms for an event that process %d recorded (CUJIT_SIM_STALL_MS), and goes on waiting%s",
+            who, sim.set.stall_ms, pid, gone ? "; that process is gone, so it never comes" : "");
 }
 
-/* Without the lock.  `cancel` ends it too. */
+/* Without the lock. `cancel` ends it too. */
 static void sim_ipc_await(const sim_ipc_event *h, uint64_t point, const sim_stream *s, const int *cancel)
 {
     uint64_t begun = cji_now(), stall = (uint64_t)sim.set.stall_ms * 1000000u;
@@ -255,7 +264,9 @@ CUresult cji_sim_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
     sim_lock();
     CUresult r = cji_sim_event_get(h, &e);
     if (!r && (!e->ipc || !e->ipc->own)) r = CUDA_ERROR_INVALID_HANDLE;
-    if (!r && !cji_sim_ipc_handle_fill(out, SIM_IPC_EVENT, &(sim_ipc_way){ .fd = e->ipc->fd, .bytes = sizeof(sim_ipc_points) })) r = CUDA_ERROR_OPERATING_SYSTEM;
+    if (!r && !cji_sim_ipc_handle_fill(out, SIM_IPC_EVENT,
+                                       &(sim_ipc_way){ .fd = e->ipc->fd, .bytes = sizeof(sim_ipc_points) }))
+        r = CUDA_ERROR_OPERATING_SYSTEM;
     sim_unlock();
     return r;
 }
@@ -264,7 +275,9 @@ static CUresult sim_ipc_event_open(const CUipcEventHandle *handle, sim_ctx *c, C
 {
     sim_ipc_way way;
     CUresult r = cji_sim_ipc_handle_open(handle, SIM_IPC_EVENT, &way);
-    if (r) return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_MAP_FAILED : r;   /* bytes that are no handle: as an H100 says */
+    if (r)
+        return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_MAP_FAILED
+                                             : r; /* bytes that are no handle: as an H100 says */
     sim_ipc_event *h = sim_ipc_event_map(way.fd, false);
     if (!h) return CUDA_ERROR_OUT_OF_MEMORY;
     return cji_sim_event_make(c, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, h, out);

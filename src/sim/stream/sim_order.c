@@ -76,11 +76,17 @@ CUresult cji_sim_stream_submit_and_wait(sim_stream *s, sim_work *w)
     return r ? r : c->fault;
 }
 
-CUstream cji_sim_stream_handle(const sim_stream *s) { return !s ? NULL : s->legacy ? CU_STREAM_LEGACY : s->per_thread ? CU_STREAM_PER_THREAD : (CUstream)s; }
+CUstream cji_sim_stream_handle(const sim_stream *s)
+{
+    return !s ? NULL : s->legacy ? CU_STREAM_LEGACY : s->per_thread ? CU_STREAM_PER_THREAD : (CUstream)s;
+}
 
 void cji_sim_op_fails(const sim_op *op, CUresult code, const char *sentence)
 {
-    cujit_sim_fault_info info = { .size = sizeof info, .code = (int)code, .kind = CUJIT_SIM_FAULT_WORK, .stream = cji_sim_stream_handle(op->stream) };
+    cujit_sim_fault_info info = { .size = sizeof info,
+                                  .code = (int)code,
+                                  .kind = CUJIT_SIM_FAULT_WORK,
+                                  .stream = cji_sim_stream_handle(op->stream) };
     snprintf(info.sentence, sizeof info.sentence, "%s", sentence);
     cji_sim_ctx_poison(op->ctx, &info);
 }

@@ -92,7 +92,8 @@ CUresult cji_sim_stream_get(CUstream h, sim_stream **out)
     return r ? r : (*out)->ctx->fault;
 }
 
-/* Whether there is a capture that the legacy stream would join: one of a blocking stream of its context, be it invalid, until its end. */
+/* Whether there is a capture that the legacy stream would join: one of a blocking stream of its context, be it
+ * invalid, until its end. */
 static bool sim_capture_implied(const sim_ctx *c)
 {
     for (sim_stream *s = c->streams; s; s = s->next)
@@ -131,7 +132,9 @@ CUresult cji_sim_cuStreamIsCapturing(CUstream h, CUstreamCaptureStatus *status)
     CUresult r = cji_sim_stream_get(h, &s);
     if (!r && s->legacy && sim_capture_implied(s->ctx)) r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (!r)
-        *status = !s->capture ? CU_STREAM_CAPTURE_STATUS_NONE : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+        *status = !s->capture            ? CU_STREAM_CAPTURE_STATUS_NONE
+                  : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                        : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     sim_unlock();
     return r;
 }
@@ -157,7 +160,10 @@ CUresult cji_sim_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int p
     return r;
 }
 
-CUresult cji_sim_cuStreamCreate(CUstream *out, unsigned flags) { return cji_sim_cuStreamCreateWithPriority(out, flags, 0); }
+CUresult cji_sim_cuStreamCreate(CUstream *out, unsigned flags)
+{
+    return cji_sim_cuStreamCreateWithPriority(out, flags, 0);
+}
 
 CUresult cji_sim_cuStreamDestroy(CUstream h)
 {

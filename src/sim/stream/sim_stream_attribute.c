@@ -21,12 +21,14 @@ static CUresult sim_stream_attribute_set(sim_stream *s, CUstreamAttrID attribute
     switch (attribute) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: s->window = value->accessPolicyWindow; break;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        if (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC) return CUDA_ERROR_INVALID_VALUE;
+        if (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC)
+            return CUDA_ERROR_INVALID_VALUE;
         s->policy = value->syncPolicy;
         break;
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: cji_sim_stream_prefer(s, value->priority); break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-        if (value->memSyncDomainMap.default_ >= domains || value->memSyncDomainMap.remote >= domains) return CUDA_ERROR_INVALID_VALUE;
+        if (value->memSyncDomainMap.default_ >= domains || value->memSyncDomainMap.remote >= domains)
+            return CUDA_ERROR_INVALID_VALUE;
         s->domains = value->memSyncDomainMap;
         break;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:

@@ -45,7 +45,8 @@ static void sim_stream_thread_end(sim_thread *t)
     }
 }
 
-const sim_room cji_sim_room_stream = {
-    .name = "stream", .ctx_begin = sim_stream_ctx_begin, .ctx_end = sim_stream_ctx_end, .thread_end = sim_stream_thread_end,
-    .module_loaded = cji_sim_capture_unsafe_load
-};
+const sim_room cji_sim_room_stream = { .name = "stream",
+                                       .ctx_begin = sim_stream_ctx_begin,
+                                       .ctx_end = sim_stream_ctx_end,
+                                       .thread_end = sim_stream_thread_end,
+                                       .module_loaded = cji_sim_capture_unsafe_load };
