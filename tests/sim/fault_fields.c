@@ -3,7 +3,7 @@
 
 #include <cujit/ptx.h>
 
-#include "sim_abi.h"
+#include "tests/conformance/driver_abi.h"
 
 #define HEAD ABI_HEAD ".visible .entry k(.param .u64 a)\n{\n"
 #define REGS ".reg .pred %p;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
@@ -114,8 +114,8 @@ static void a_kernel(size_t i)
     tap_is_int(info.access, cases[i].access, "%s: the access", name);
     tap_is_int(info.space, cases[i].space, "%s: the state space", name);
     tap_is_uint(info.bytes, cases[i].bytes, "%s: the bytes", name);
-    uint64_t base = cases[i].space == CJ_SPACE_GLOBAL ? argument : 0;
-    tap_is_uint(info.address, base + (uint64_t)cases[i].at, "%s: the address", name);
+    uint64_t from = cases[i].space == CJ_SPACE_GLOBAL ? argument : 0;
+    tap_is_uint(info.address, from + (uint64_t)cases[i].at, "%s: the address", name);
     if (cases[i].allocation) {
         tap_is_uint(info.allocation, buffer, "%s: the allocation", name);
         tap_is_uint(info.allocation_bytes, BYTES, "%s: its size", name);
@@ -133,21 +133,21 @@ static void other_work(void)
     CUcontext c;
     CUdeviceptr d;
     cujit_sim_fault_info info = { .size = sizeof info };
-    abi_latch gate;
+    struct latch gate;
     if (cu.cuCtxCreate(&c, 0, 0) || cu.cuMemAlloc(&d, BYTES)) tap_bail("no context");
-    abi_latch_put(&gate, CU_STREAM_LEGACY);
+    abi_hold(&gate, CU_STREAM_LEGACY);
     abi_is(cu.cuMemsetD32Async(d, 1, BYTES / 4, CU_STREAM_LEGACY), CUDA_SUCCESS, "a fill");
     abi_is(cu.cuMemsetD32Async(d, 1, BYTES / 4, CU_STREAM_LEGACY), CUDA_SUCCESS, "and another");
-    abi_latch_open(&gate);
+    latch_open(&gate);
     abi_is(cu.cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS, "which succeed");
     tap_is_int(cujit_sim_fault(NULL, &info), 0, "no fault of the current context");
     CUdeviceptr p;
     CUstream s = abi_stream();
     if (cu.cuMemAllocAsync(&p, BYTES, s)) tap_bail("no memory of a pool");
-    abi_latch_put(&gate, s);
+    abi_hold(&gate, s);
     cu.cuMemsetD32Async(p, 1, BYTES / 4, s);
     cu.cuMemFree(p);
-    abi_latch_open(&gate);
+    latch_open(&gate);
     abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "a fill of memory that was freed meanwhile");
     tap_is_int(cujit_sim_fault(NULL, &info), 1, "is a fault of the current context");
     tap_is_int(info.kind, CUJIT_SIM_FAULT_WORK, "of work that is no kernel");
