@@ -7,6 +7,7 @@
  *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ] | [ base , { class * count ... } ]
  *              | label | fn | (sig) | targets | nothing at all behind the flag _: the result is always dropped
  *   class   := a CLASS, or a slot whose value has one          count := number, slot, slot/number
+ *   A slot in front of the * stands for its value's class, behind it for its value's number: "{C*C}" is a vector by both.
  * A step of 255 stands for powers of two ("4/16x2").
  */
 #include <ctype.h>
@@ -80,7 +81,6 @@ static bool take_count(const char **s, uint8_t *count, uint8_t *slot, uint8_t *d
     if (div) *div = 1;
     if (**s != '*') return true;
     ++*s;
-    if (**s == '#') ++*s;
     if (isdigit((unsigned char)**s)) {
         size_t n = name_len(*s);
         int k = slot_of(*s, n);

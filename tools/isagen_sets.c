@@ -91,11 +91,54 @@ void gen_unused(void)
         if (!gen_sets[i].used) gen_error(gen_sets[i].from->file, gen_sets[i].from->line, "SET %s is used nowhere", gen_sets[i].name);
 }
 
-int gen_class_find(const char *name, size_t len)
+static int class_named(const char *name, size_t len)
 {
     for (int i = 0; i < n_gen_classes; i++)
-        if (strlen(gen_classes[i].name) == len && !memcmp(gen_classes[i].name, name, len)) return gen_classes[i].used = true, i;
+        if (strlen(gen_classes[i].name) == len && !memcmp(gen_classes[i].name, name, len)) return i;
     return -1;
+}
+
+/* The registers wider than `bits` that a class of that letter takes: those of the same letter's classes for b, u and s, else the untyped ones. */
+static uint32_t wider_registers(char letter, int bits)
+{
+    uint32_t types = 0;
+    for (int w = bits * 2; w <= 64; w *= 2) {
+        char name[16];
+        snprintf(name, sizeof name, "%c%d", letter, w);
+        int c = letter == 'f' ? -1 : class_named(name, strlen(name));
+        name[0] = 'b';
+        types |= c >= 0 ? gen_classes[c].c.types : 1u << type_find(name, strlen(name));
+    }
+    return types;
+}
+
+/* NAME.cvt and NAME.wide, made from the class NAME; -1: no such name. */
+static int class_derived(const char *name, size_t len)
+{
+    bool wide = len > 5 && !memcmp(name + len - 5, ".wide", 5), cvt = len > 4 && !memcmp(name + len - 4, ".cvt", 4);
+    size_t base = len - (wide ? 5 : 4);
+    if (len >= sizeof gen_classes->name || !(wide || cvt)) return -1;
+    int bits = atoi(name + 1) * (memchr(name, 'x', base) ? 2 : 1), c = bits == 8 ? class_named("b8", 2) : class_named(name, base);
+    if (c < 0 || n_gen_classes == (int)(sizeof gen_classes / sizeof *gen_classes)) return -1;
+    gen_class *k = &gen_classes[n_gen_classes];
+    *k = gen_classes[c];
+    memcpy(k->name, name, len);
+    k->name[len] = 0;
+    if (bits == 8) {
+        int t = type_find(name[0] == 's' ? "s32" : "u32", 3);
+        k->c.type = (uint8_t)t;
+        strcpy(k->type_id, type_ids[t]);
+    }
+    k->c.types |= wider_registers(name[0], bits) | (wide ? 1u << type_find("b128", 4) : 0);
+    return n_gen_classes++;
+}
+
+int gen_class_find(const char *name, size_t len)
+{
+    int c = class_named(name, len);
+    if (c < 0) c = class_derived(name, len);
+    if (c >= 0) gen_classes[c].used = true;
+    return c;
 }
 
 const gen_set *gen_set_find(const char *name, size_t len)

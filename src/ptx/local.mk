@@ -27,7 +27,7 @@ isa: isagen$(EXEEXT)
 .PHONY: isa
 
 # The builder and the printer.
-libcujit_ptx_la_SOURCES += %D%/ptx.h %D%/build.h %D%/print.h %D%/verb_table.h %D%/verbs.def %D%/verb_names.def
+libcujit_ptx_la_SOURCES += %D%/ptx.h %D%/build.h %D%/print.h %D%/verb_table.h %D%/verbs.def
 libcujit_ptx_la_SOURCES += %D%/build_module.c %D%/build_needs.c %D%/build_form.c %D%/build_tables.c %D%/build_literals.c %D%/build_operands.c \
 	%D%/build_emit.c %D%/build_fn.c %D%/build_vars.c %D%/build_control.c %D%/build_call.c %D%/build_clone.c %D%/verb_table.c %D%/verb_typing.c %D%/fold.c %D%/fold.h %D%/fold_float.c \
 	%D%/verbs_math.c %D%/verbs_memory.c %D%/verbs_threads.c %D%/print_body.c %D%/print_head.c %D%/print_module.c %D%/line_map.c %D%/entries.c %D%/entries.h %D%/shared_use.c

@@ -17,12 +17,14 @@ enum {
 
 static const struct verb_row { uint8_t verb; uint32_t types, types2; const char *spelling; } verb_rows[] = {
 #define V(verb, types, types2, spelling) { CJI_VERB_##verb, types, types2, spelling },
+#define M V
 #define SR(verb, x, y, z)
 #include "ptx/verbs.def"
 };
 
 static const char *const sreg_names[CJI_SRV_COUNT][3] = {
 #define V(verb, types, types2, spelling)
+#define M(verb, types, types2, spelling)
 #define SR(verb, x, y, z) [CJI_SRV_##verb] = { x, y, z },
 #include "ptx/verbs.def"
 };

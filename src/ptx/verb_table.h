@@ -4,14 +4,17 @@
 
 #include "ptx/build.h"
 
-#define N(verb) CJI_VERB_##verb,
+#define V(verb, types, types2, spelling) CJI_VERB_##verb,
+#define M(verb, types, types2, spelling)
+#define SR(verb, x, y, z)
 typedef enum cji_verb_id {
-#include "ptx/verb_names.def"
+#include "ptx/verbs.def"
     CJI_VERB_COUNT
 } cji_verb_id;
 
 #define SR(verb, x, y, z) CJI_SRV_##verb,
 #define V(verb, types, types2, spelling)
+#define M(verb, types, types2, spelling)
 typedef enum cji_sreg_verb {
 #include "ptx/verbs.def"
     CJI_SRV_COUNT
