@@ -168,7 +168,7 @@ CUresult cji_sim_space_alloc(sim_device *dev, sim_ctx *c, uint64_t bytes, sim_po
     return result;
 }
 
-/* A freed range of a device stays, marked; one of the host goes at once. `i` is its place. */
+/* A freed range of a device stays, marked; one of the host is removed at once. `i` is its index. */
 static void sim_space_release(size_t i)
 {
     sim_range *r = &sim_space.range[i];

@@ -201,7 +201,7 @@ CUresult cji_sim_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     if (!value || (int)limit < 0) return CUDA_ERROR_INVALID_VALUE;
     if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH) return CUDA_ERROR_UNSUPPORTED_LIMIT;   /* as from CUDA 12 on */
-    if (limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED) {   /* told, but not to be set */
+    if (limit == CU_LIMIT_SHMEM_SIZE || limit == CU_LIMIT_CIG_ENABLED) {   /* can be queried, but not set */
         *value = 0;
         return CUDA_SUCCESS;
     }

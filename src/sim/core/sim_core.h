@@ -112,7 +112,7 @@ extern sim_process sim;
 static inline void sim_lock(void) { pthread_mutex_lock(&sim.lock); }
 static inline void sim_unlock(void) { pthread_mutex_unlock(&sim.lock); }
 
-bool cji_sim_settings_read(sim_settings *set);  /* from the environment; false: the log says which cannot be read */
+bool cji_sim_settings_read(sim_settings *set);  /* from the environment; false: the log names what cannot be read */
 bool cji_sim_keys_make(void);                   /* of the threads' own data; false: the system has no more */
 void cji_sim_keys_free(void);
 bool cji_sim_forked(void);                      /* in a child of fork() of a process that called cuInit */
@@ -250,7 +250,7 @@ struct sim_device {
     bool has_file;                  /* its allocations lie in a file (sim_ipc_part.c) */
     int file, file_pid;             /* file_pid: the process that made it */
     uint64_t file_end;              /* used so far */
-    uint32_t file_words;            /* the same, of the table at its beginning */
+    uint32_t file_entries;            /* the same, of the table at its beginning */
 };
 
 sim_device *cji_sim_device(CUdevice d);                      /* NULL: no such device */
@@ -271,13 +271,13 @@ typedef struct sim_ipc_part {
     unsigned opens;                 /* of a handle of another process, whose file it is; 0: of this process */
     uint64_t inode, device;         /* of that file */
     uint64_t at;                    /* in the file */
-    uint32_t word;                  /* exported: index in the file's table */
+    uint32_t entry;                  /* exported: index in the file's table */
 } sim_ipc_part;
 
 /* One allocation. Found by any address in it; addresses of pinned, registered and managed memory are host
  * addresses. */
 typedef struct sim_range {
-    uint64_t lo, bytes;             /* what was asked for */
+    uint64_t lo, bytes;             /* as requested */
     uint64_t room;                  /* what it takes */
     sim_place place;
     sim_device *dev;                /* where it was made */
@@ -334,8 +334,8 @@ int cji_sim_ipc_file_make(const char *name, uint64_t bytes); /* all 0; -1: the s
 bool cji_sim_ipc_file_grow(int fd, uint64_t bytes);          /* to that size */
 
 /* What a handle leads to: `bytes` at `at` of a file. */
-typedef struct sim_ipc_way { int fd; uint32_t word; uint64_t inode, device, at, bytes; } sim_ipc_way;
-/* Fills the 64 bytes at `out` from fd, word, at and bytes; false: the system does not describe the file. */
+typedef struct sim_ipc_way { int fd; uint32_t entry; uint64_t inode, device, at, bytes; } sim_ipc_way;
+/* Fills the 64 bytes at `out` from fd, entry, at and bytes; false: the system does not describe the file. */
 bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *way);
 /* Opens what the 64 bytes at `handle` lead to. INVALID_VALUE: they are no handle of that kind; INVALID_CONTEXT: of
  * this process; INVALID_HANDLE: there is nothing any more, or it may not be opened. */
@@ -361,17 +361,17 @@ enum {
     SIM_WORK_HELPS = 1,             /* a thread that waits for its stream may run it */
     SIM_WORK_HOST = 2,              /* calls a function of the program */
     SIM_WORK_AFTER_FAULT = 4,       /* is done in a context with a fault too */
-    SIM_WORK_WRITES_ANYTHING = 8,   /* may change any memory, or let go a thread that does */
+    SIM_WORK_WRITES_ANYTHING = 8,   /* may change any memory, or unblock a thread that does */
     SIM_WORK_OF_GRAPHS = 16         /* its kind is a sim_graph_kind of the graph room */
 };
 
 /* What one kind of work does. One constant for each kind, in the file that is named after it; NULL: nothing, or the
  * ordinary thing. Works of a kind begin with a sim_work; the rest is known to its file. */
 struct sim_work_kind {
-    const char *name;               /* in the words of cuGraphDebugDotPrint */
+    const char *name;               /* as cuGraphDebugDotPrint prints it */
     CUgraphNodeType node_type;      /* of a node with it */
     unsigned traits;                /* SIM_WORK_* */
-    void (*drop)(sim_work *w);      /* the last reference goes: what it holds */
+    void (*drop)(sim_work *w);      /* the last reference is dropped: releases what it holds */
     /* In the queue: */
     void (*run)(sim_op *op);        /* without the lock */
     void (*begin)(sim_op *op);      /* instead of run: under the lock; it finishes the op, or others do */
@@ -388,7 +388,7 @@ struct sim_work_kind {
     bool fixed;                     /* nodes that exist keep their parameters: read_params wants a graph */
     void (*attach)(sim_work *w, sim_node *node);   /* the node owns it now; NULL: no node does any more */
     sim_work *(*copy)(sim_work *w); /* for a copy of its graph; NULL without memory */
-    /* What is said of it: */
+    /* For reports: */
     const char *(*label)(const sim_work *w);       /* a kernel's name */
     const void *(*code)(const sim_work *w);        /* a host function's address */
     size_t (*items)(const sim_work *w);            /* memory operations in it; NULL: none */

@@ -1,4 +1,4 @@
-/* The table of live handles: open addressing by pointer, so that a stale or foreign handle is refused without being
+/* The table of live handles: open addressing by pointer, so that a stale or foreign handle is rejected without being
  * read. */
 #include "sim/core/sim_core.h"
 

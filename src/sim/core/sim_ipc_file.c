@@ -14,10 +14,10 @@ typedef struct sim_ipc_label {
     char magic[8];
     uint32_t kind;
     int32_t pid, fd;
-    uint32_t word;
+    uint32_t entry;
     uint64_t inode, device; /* of the file behind the descriptor, which may be another by the time it is opened */
     uint64_t at, bytes;
-    uint64_t check;                 /* of what stands before it */
+    uint64_t check;                 /* of the bytes before it */
 } sim_ipc_label;
 _Static_assert(sizeof(sim_ipc_label) == SIM_IPC_HANDLE_BYTES, "a handle is as long as the driver's");
 
@@ -61,7 +61,7 @@ bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *wa
     sim_ipc_label l = { .kind = (uint32_t)kind,
                         .pid = (int32_t)getpid(),
                         .fd = way->fd,
-                        .word = way->word,
+                        .entry = way->entry,
                         .inode = (uint64_t)st.st_ino,
                         .device = (uint64_t)st.st_dev,
                         .at = way->at,
@@ -97,7 +97,7 @@ CUresult cji_sim_ipc_handle_open(const void *handle, sim_ipc_kind kind, sim_ipc_
         close(fd);
         return CUDA_ERROR_INVALID_HANDLE;
     }
-    *way = (sim_ipc_way){ .fd = fd, .word = l.word, .inode = l.inode, .device = l.device, .at = l.at,
+    *way = (sim_ipc_way){ .fd = fd, .entry = l.entry, .inode = l.inode, .device = l.device, .at = l.at,
                           .bytes = l.bytes };
     return CUDA_SUCCESS;
 }

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SIM_IPC_PARTS = 16384, SIM_IPC_WORDS = 1 << 20 };   /* mappings: a process may have 65530 */
-#define SIM_IPC_WORDS_BYTES ((uint64_t)SIM_IPC_WORDS * sizeof(uint64_t))
+enum { SIM_IPC_PARTS = 16384, SIM_IPC_ENTRIES = 1 << 20 };   /* mappings: a process may have 65530 */
+#define SIM_IPC_ENTRIES_BYTES ((uint64_t)SIM_IPC_ENTRIES * sizeof(uint64_t))
 
 static unsigned sim_ipc_parts;   /* mapped */
 
@@ -21,12 +21,12 @@ static unsigned char *sim_ipc_part_host(const sim_range *r) { return r->dev->hos
 static bool sim_ipc_part_file(sim_device *dev)
 {
     if (dev->has_file) return true;
-    dev->file = cji_sim_ipc_file_make("cujit-memory", SIM_IPC_WORDS_BYTES);
+    dev->file = cji_sim_ipc_file_make("cujit-memory", SIM_IPC_ENTRIES_BYTES);
     if (dev->file < 0) return false;
     dev->has_file = true;
     dev->file_pid = (int)getpid();
-    dev->file_end = SIM_IPC_WORDS_BYTES;
-    dev->file_words = 0;
+    dev->file_end = SIM_IPC_ENTRIES_BYTES;
+    dev->file_entries = 0;
     return true;
 }
 
@@ -54,11 +54,11 @@ bool cji_sim_ipc_part_begin(sim_range *r, int fd, const sim_ipc_part *part)
     return true;
 }
 
-/* The handle that was given out leads nowhere from now on, and the file loses the bytes. */
+/* Its handle leads nowhere from now on, and the file loses the bytes. */
 static void sim_ipc_part_punch(const sim_range *r)
 {
-    const off_t word = (off_t)(r->part.word * sizeof(uint64_t));
-    if (r->part.exported) fallocate(r->dev->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, word, sizeof(uint64_t));
+    const off_t entry = (off_t)(r->part.entry * sizeof(uint64_t));
+    if (r->part.exported) fallocate(r->dev->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, entry, sizeof(uint64_t));
     fallocate(r->dev->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)r->part.at, (off_t)r->room);
 }
 
@@ -85,17 +85,17 @@ void cji_sim_ipc_part_export(sim_range *r, void *user)
     const uint64_t *at = &r->part.at;
     if (!r->part.mapped) return;
     if (!r->part.exported) {
-        if (dev->file_words == SIM_IPC_WORDS ||
-            pwrite(dev->file, at, sizeof *at, (off_t)(dev->file_words * sizeof *at)) != (ssize_t)sizeof *at)
+        if (dev->file_entries == SIM_IPC_ENTRIES ||
+            pwrite(dev->file, at, sizeof *at, (off_t)(dev->file_entries * sizeof *at)) != (ssize_t)sizeof *at)
             return;
-        r->part.word = dev->file_words++;
+        r->part.entry = dev->file_entries++;
         r->part.exported = true;
     }
-    *way = (sim_ipc_way){ .fd = dev->file, .word = r->part.word, .at = *at, .bytes = r->bytes };
+    *way = (sim_ipc_way){ .fd = dev->file, .entry = r->part.entry, .at = *at, .bytes = r->bytes };
 }
 
 bool cji_sim_ipc_part_lives(const sim_ipc_way *way)
 {
     uint64_t at = 0;
-    return pread(way->fd, &at, sizeof at, (off_t)(way->word * sizeof at)) == (ssize_t)sizeof at && at == way->at;
+    return pread(way->fd, &at, sizeof at, (off_t)(way->entry * sizeof at)) == (ssize_t)sizeof at && at == way->at;
 }

@@ -6,7 +6,7 @@
 
 extern const sim_room cji_sim_room_diagnose;
 
-/* Under the lock: appends a line for each deadlock of memory waits that the log has not been told of, with its
+/* Under the lock: appends a line for each deadlock of memory waits that the log has not named, with its
  * members. */
 void cji_sim_deadlocks(cji_text *t);
 bool cji_sim_op_waits(const sim_op *op, sim_mem_wait *out,

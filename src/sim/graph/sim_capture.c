@@ -147,7 +147,7 @@ static CUresult sim_capture_end(CUstream h, CUgraph *out)
         k->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     }
-    /* An end in a wrong thread ends it too, without a graph (as measured); so goes the graph that the caller gave. */
+    /* An end in a wrong thread ends it too, without a graph (as measured); the caller's graph is destroyed too. */
     if (k->invalid) r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     else if (k->mode != CU_STREAM_CAPTURE_MODE_RELAXED && k->thread != cji_sim_thread())
         r = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;

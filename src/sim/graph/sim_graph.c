@@ -164,7 +164,7 @@ CUresult cji_sim_cuGraphNodeGetType(CUgraphNode h, CUgraphNodeType *type)
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
-/* Works that nobody says otherwise of are shared, since they do not change. */
+/* Works without a copy function are shared, since they do not change. */
 static sim_work *sim_work_for_copy(sim_work *w, bool *failed)
 {
     if (!w || !w->kind->copy) return cji_sim_work_hold(w);

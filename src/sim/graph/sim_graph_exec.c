@@ -154,7 +154,7 @@ static CUresult sim_instantiate(CUgraphExec *out, CUgraph h, unsigned long long 
         cji_sim_graph_exec_drop(x);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    x->flags = flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;   /* of the others none is told, as measured */
+    x->flags = flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;   /* the others are not reported, as measured */
     *out = (CUgraphExec)x;
     return CUDA_SUCCESS;
 }
@@ -320,7 +320,7 @@ CUresult cji_sim_cuGraphLaunch(CUgraphExec h, CUstream hs)
     sim_lock();
     CUresult r = cji_sim_graph_exec_get(h, &x);
     if (!r) r = cji_sim_stream_to_capture(hs, &s);
-    if (!r) r = s->capture ? cji_sim_capture_refuses(s) : sim_graph_exec_launch(x, s);
+    if (!r) r = s->capture ? cji_sim_capture_rejects(s) : sim_graph_exec_launch(x, s);
     sim_unlock();
     return r;
 }
@@ -333,7 +333,7 @@ CUresult cji_sim_cuGraphUpload(CUgraphExec h, CUstream hs)
     sim_lock();
     CUresult r = cji_sim_graph_exec_get(h, &x);
     if (!r) r = cji_sim_stream_to_capture(hs, &s);
-    if (!r && s->capture) r = cji_sim_capture_refuses(s);
+    if (!r && s->capture) r = cji_sim_capture_rejects(s);
     sim_op *op;
     if (!r) r = cji_sim_stream_enqueue(s, NULL, x->last, &op);
     if (!r) {

@@ -77,7 +77,7 @@ static CUresult sim_graph_mem_new(sim_graph *g, sim_ctx *c, uint64_t bytes, cons
     return r;
 }
 
-/* The context goes, and its memory with it. */
+/* The context is destroyed, and its memory with it. */
 void cji_sim_graph_mem_forget_ctx(const sim_ctx *c)
 {
     for (sim_graph_mem *m = sim_graph_mems, *next; m; m = next) {

@@ -100,7 +100,7 @@ CUresult cji_sim_cuGraphExecUpdate(CUgraphExec h, CUgraph hg, CUgraphNode *node,
     CUgraphExecUpdateResultInfo info;
     CUresult r = cji_sim_cuGraphExecUpdate_v2(h, hg, &info);
     if (node) *node = info.errorNode;
-    /* Another number of nodes: the newer call says "topology changed", this one "not supported" (as measured). */
+    /* Another number of nodes: the newer call returns "topology changed", this one "not supported" (as measured). */
     bool count = info.result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED && !info.errorNode;
     if (result) *result = count ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : info.result;
     return r;

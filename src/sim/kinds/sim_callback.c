@@ -14,7 +14,7 @@ CUresult cji_sim_cuStreamAddCallback(CUstream h, CUstreamCallback fn, void *user
     if (!fn || flags) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_stream_to_capture(h, &s);
-    if (!r && s->capture) r = cji_sim_capture_refuses(s);
+    if (!r && s->capture) r = cji_sim_capture_rejects(s);
     sim_callback *w = r ? NULL : (sim_callback *)cji_sim_work_new(&cji_sim_kind_callback, s->ctx, sizeof *w);
     if (!r && !w) r = CUDA_ERROR_OUT_OF_MEMORY;
     if (!r) {

@@ -86,7 +86,7 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
     sim_copy_end dst, src;
     bool empty = !p->WidthInBytes || !p->Height || !p->Depth;
     if (p->reserved0 || p->reserved1)
-        return CUDA_ERROR_INVALID_VALUE; /* the levels of detail are arrays': not looked at */
+        return CUDA_ERROR_INVALID_VALUE; /* the levels of detail are arrays': not checked */
     if (!empty) {
         CUresult r = sim_copy_end_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
                                      p->dstXInBytes, p->dstY, p->dstZ, p, &dst);
@@ -218,7 +218,7 @@ static CUresult sim_copy_on(const CUDA_MEMCPY3D *p, CUstream h, bool sync)
     sim_work *w;
     sim_lock();
     CUresult r = cji_sim_stream_for_work(h, &s);
-    if (!r && sync && s->capture) r = cji_sim_capture_refuses(s);
+    if (!r && sync && s->capture) r = cji_sim_capture_rejects(s);
     if (!r) r = s->capture ? cji_sim_copy_node_work(p, s->ctx, &w) : cji_sim_copy_work(p, s->ctx, &w);
     if (!r && s->capture && !sim_copy_of(w)->depth) {   /* it makes no node */
         cji_sim_work_drop(w);
@@ -324,7 +324,7 @@ static CUresult sim_peer_check(CUcontext a, CUcontext b, CUstream h, bool async)
             ? CUDA_SUCCESS
             : CUDA_ERROR_INVALID_CONTEXT;
     if (!r && async) r = cji_sim_stream_for_work(h, &s);
-    if (!r && async && s->capture) r = cji_sim_capture_refuses(s);
+    if (!r && async && s->capture) r = cji_sim_capture_rejects(s);
     sim_unlock();
     return r;
 }

@@ -16,7 +16,7 @@ static const sim_fill *sim_fill_of(const sim_work *w) { return (const sim_fill *
 CUresult cji_sim_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sim_ctx *c, sim_work **out)
 {
     size_t width, bytes;
-    bool empty = !p->width || !p->height;   /* then nothing else is looked at */
+    bool empty = !p->width || !p->height;   /* then nothing else is checked */
     if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || (!empty && p->dst % p->elementSize))
         return CUDA_ERROR_INVALID_VALUE;
     if (__builtin_mul_overflow(p->width, (size_t)p->elementSize, &width)) return CUDA_ERROR_INVALID_VALUE;

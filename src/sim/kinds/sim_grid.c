@@ -1,4 +1,4 @@
-/* Grids of kernels: how a launch runs, and what a fault of it says. */
+/* Grids of kernels: how a launch runs, and the description of its fault. */
 #include "sim/kinds/sim_kinds.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static cujit_sim_fault_kind sim_fault_kind(cji_exec_fault_kind kind)
 static void sim_kernel_print(void *ctx, const char *text, size_t bytes)
 {
     (void)ctx;
-    fwrite(text, 1, bytes, stdout);   /* where a kernel's printf goes on a GPU too */
+    fwrite(text, 1, bytes, stdout);   /* as a GPU's driver does with a kernel's printf */
 }
 
 /* Without the lock. */

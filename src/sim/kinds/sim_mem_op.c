@@ -153,7 +153,7 @@ bool cji_sim_mem_op_holds(const sim_ctx *c, const sim_mem_wait *w)
     return !p || sim_mem_op_holds_at(w, p);
 }
 
-/* Another kernel or the host changes the bytes, and nobody says so. What takes long is watched. */
+/* Another kernel or the host changes the bytes without notice. What takes long is watched. */
 static void sim_mem_op_await(sim_op *op, const sim_mem_wait *w, const unsigned char *p)
 {
     uint64_t begun = cji_now();

@@ -38,7 +38,7 @@ static CUresult sim_ipc_memory_open(const CUipcMemHandle *handle, sim_ctx *c, CU
     uint64_t lo;
     CUresult r = cji_sim_ipc_handle_open(handle, SIM_IPC_MEMORY, &way);
     if (r)
-        return r == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : r; /* memory that is gone: as an H100 says */
+        return r == CUDA_ERROR_INVALID_HANDLE ? CUDA_ERROR_INVALID_VALUE : r; /* freed memory: as on an H100 */
     const sim_ipc_part part = { .opens = 1, .inode = way.inode, .device = way.device, .at = way.at };
     if (!cji_sim_ipc_part_lives(&way)) r = CUDA_ERROR_INVALID_VALUE;
     else if (cji_sim_space_find_part(c, &part, &lo)) *out = lo;

@@ -171,7 +171,7 @@ CUresult cji_sim_cuMemPrefetchAsync(CUdeviceptr at, size_t bytes, CUdevice d, CU
     if (!r && bytes && d != CU_DEVICE_CPU && !cji_sim_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
     if (!r && !sim_managed(at, bytes, &range)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r && d != CU_DEVICE_CPU && !cji_sim_device(d)) r = CUDA_ERROR_INVALID_DEVICE;
-    if (!r && s->capture) r = cji_sim_capture_refuses(s);
+    if (!r && s->capture) r = cji_sim_capture_rejects(s);
     if (!r) r = cji_sim_stream_enqueue(s, NULL, NULL, NULL);
     if (!r) {
         range.advice.prefetched = d;
@@ -265,7 +265,7 @@ CUresult cji_sim_cuStreamAttachMemAsync(CUstream h, CUdeviceptr at, size_t bytes
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
         r = CUDA_ERROR_INVALID_VALUE;
-    if (!r && s->capture) r = cji_sim_capture_refuses(s);
+    if (!r && s->capture) r = cji_sim_capture_rejects(s);
     if (!r) r = cji_sim_stream_enqueue(s, NULL, NULL, NULL);
     sim_unlock();
     return r;

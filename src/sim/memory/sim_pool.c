@@ -139,7 +139,7 @@ CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
     if (!r && !s->capture) r = cji_sim_capture_unsafe();
     bool known = !r && cji_sim_space_find(at, &range) && range.lo == at;
     if (!r && s->capture) {   /* memory of a graph: a node of this one */
-        r = known && range.graph ? sim_graphs->add_free(s, at) : CUDA_ERROR_INVALID_VALUE; /* and the capture goes on */
+        r = known && range.graph ? sim_graphs->add_free(s, at) : CUDA_ERROR_INVALID_VALUE; /* the capture stays valid */
     } else if (known && range.graph) {
         r = sim_graphs->release(range.graph, s);
     } else if (!r && at) {
@@ -222,7 +222,7 @@ CUresult cji_sim_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
     return p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* With live allocations it goes when the last of them is released. */
+/* With live allocations it is freed when the last of them is. */
 CUresult cji_sim_cuMemPoolDestroy(CUmemoryPool h)
 {
     sim_lock();

@@ -172,7 +172,7 @@ CUresult cji_sim_cuFuncLoad(CUfunction h)
 
 int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic)
 {
-    /* What the kernel says of its threads does not count here, nor a lower limit of its dynamic memory than every
+    /* The kernel's own limit of threads does not count here, nor a lower limit of its dynamic memory than every
      * kernel may have. */
     size_t usual = (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - f->kernel->static_shared,
            most = (size_t)f->max_dynamic;

@@ -215,7 +215,7 @@ CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_prog
     if (r) return r;
     *out = cji_exec_program_make(text, n, log);
     if (*out) return CUDA_SUCCESS;
-    const char *why = cji_text_str(log);   /* the reader and the engine say it in these words */
+    const char *why = cji_text_str(log);   /* the sentences of the reader and the engine */
     bool memory = log->failed || strstr(why, "out of memory") || strstr(why, "no memory") || !why[strspn(why, " \n")];
     return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
 }

@@ -25,7 +25,7 @@ void cji_sim_image_free(sim_image *i);
 void cji_sim_link_forget(void *link);
 bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
 CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log); /* .version and .target of each */
-/* Reads, links and predecodes; what the driver's compiler would answer, with its log. */
+/* Reads, links and predecodes; the result of the driver's compiler, with its log. */
 CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log);
 
 struct sim_func {

@@ -64,7 +64,7 @@ void cji_sim_capture_leave(sim_stream *s)
 
 /* ---- What a capture forbids -------------------------------------------------------------------------------------- */
 
-CUresult cji_sim_capture_refuses(sim_stream *s)
+CUresult cji_sim_capture_rejects(sim_stream *s)
 {
     if (!s->capture) return CUDA_SUCCESS;
     s->capture->invalid = true;

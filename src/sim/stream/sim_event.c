@@ -198,7 +198,7 @@ CUresult cji_sim_cuStreamWaitEvent(CUstream hs, CUevent h, unsigned flags)
 /* ---- Query, synchronization, time -------------------------------------------------------------------------------- */
 
 /* An event that was recorded in a capturing stream has no moment: the question ends that capture. One that is over
- * or invalid left nothing to ask for. The time between such events is refused without harm. */
+ * or invalid left nothing to ask for. The time between such events is rejected without harm. */
 static CUresult sim_event_uncaptured(const sim_event *e, bool harms)
 {
     if (!e->capture) return CUDA_SUCCESS;

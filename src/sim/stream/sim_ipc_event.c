@@ -1,13 +1,13 @@
 /* Events between processes: their points, in memory that the processes share.
  *
- * A record takes a slot and a version that no record of the event had before; the slot's word says which version it has
- * and whether that is pending. Points are reached in the order in which they were recorded, in whatever streams and
- * processes (as on an H100): one is pending as long as its slot says so, or that of an earlier version whose process
- * lives. `last` is the point that the event stands for, 0 before the first record. Who waits for a point of another
+ * A record takes a slot and a version that no record of the event had before; the slot's state holds its version and
+ * whether that is pending. Points are reached in the order in which they were recorded, in whatever streams and
+ * processes (as on an H100): one is pending while its slot is, or that of an earlier version whose process lives.
+ * `last` is the point that the event stands for, 0 before the first record. Who waits for a point of another
  * process sleeps on `changes`.
  *
- * A process that ends leaves the points pending that it has not reached, and who waits for one goes on waiting; that
- * is named in the log. */
+ * A process that ends leaves the points pending that it has not reached, and who waits for one still waits; the log
+ * names them. */
 #include "sim/stream/sim_stream.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ typedef struct sim_slot {
 
 typedef struct sim_ipc_points {
     _Atomic uint64_t last;          /* version << SIM_IPC_SLOT_BITS | slot */
-    _Atomic uint64_t versions;      /* given out */
+    _Atomic uint64_t versions;      /* used so far */
     _Atomic uint32_t pending;       /* slots */
     _Atomic uint32_t changes;       /* counts points that were reached */
     sim_slot slot[SIM_IPC_SLOTS];
@@ -197,7 +197,7 @@ static void sim_ipc_stalls(const sim_ipc_event *h, uint64_t point, const sim_str
     char who[48] = "a thread";
     if (s) snprintf(who, sizeof who, "stream %llu", (unsigned long long)s->id);
     cji_log(CJ_LOG_WARNING,
-            "%s has waited %u ms for an event that process %d recorded (CUJIT_SIM_STALL_MS), and goes on waiting%s",
+            "%s has waited %u ms for an event that process %d recorded (CUJIT_SIM_STALL_MS), and still waits%s",
             who, sim.set.stall_ms, pid, gone ? "; that process is gone, so it never comes" : "");
 }
 
@@ -256,7 +256,7 @@ CUresult cji_sim_ipc_event_sync(sim_event *e, uint64_t foreign)
 
 /* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
-/* One that was opened is given out by the process that made it. */
+/* Only the process that made the event has a handle of it. */
 CUresult cji_sim_cuIpcGetEventHandle(CUipcEventHandle *out, CUevent h)
 {
     sim_event *e;
@@ -277,7 +277,7 @@ static CUresult sim_ipc_event_open(const CUipcEventHandle *handle, sim_ctx *c, C
     CUresult r = cji_sim_ipc_handle_open(handle, SIM_IPC_EVENT, &way);
     if (r)
         return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_MAP_FAILED
-                                             : r; /* bytes that are no handle: as an H100 says */
+                                             : r; /* bytes that are no handle: as an H100 returns */
     sim_ipc_event *h = sim_ipc_event_map(way.fd, false);
     if (!h) return CUDA_ERROR_OUT_OF_MEMORY;
     return cji_sim_event_make(c, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, h, out);

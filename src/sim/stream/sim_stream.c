@@ -3,7 +3,7 @@
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* What a stream says of its synchronization until it is told, as measured on an H100. */
+/* A stream's synchronization policy until it is set, as measured on an H100. */
 #define SIM_NO_POLICY ((CUsynchronizationPolicy)-1)
 
 void cji_sim_stream_prefer(sim_stream *s, int priority)
@@ -44,7 +44,7 @@ void cji_sim_stream_drop(sim_stream *s)
     if (s) cji_sim_ref_drop(&s->ref);
 }
 
-/* Its pending work goes on: the stream itself stays until that is done. */
+/* Its pending work continues: the stream itself stays until that is done. */
 void cji_sim_stream_forget(sim_stream *s)
 {
     if (!s) return;
@@ -193,7 +193,7 @@ static bool sim_stream_idle(const sim_stream *s)
 static CUresult sim_stream_to_query(CUstream h, sim_stream **out)
 {
     CUresult r = cji_sim_stream_get(h, out);
-    if (!r && (*out)->capture) r = cji_sim_capture_refuses(*out);
+    if (!r && (*out)->capture) r = cji_sim_capture_rejects(*out);
     if (!r) r = sim_legacy_check(*out);
     if (!r) r = cji_sim_capture_unsafe();
     return r;
@@ -232,7 +232,7 @@ CUresult cji_sim_cuStreamSynchronize(CUstream h)
     sim_stream *s;
     sim_lock();
     CUresult r = sim_stream_any(h, &s);
-    /* After a fault too what is pending comes to its end, without its work, before the fault is told. */
+    /* After a fault too what is pending comes to its end, without its work, before the fault is returned. */
     if (!r && !s->ctx->fault) r = sim_stream_to_query(h, &s);
     if (!r) r = cji_sim_stream_sync(s);
     sim_unlock();
@@ -268,12 +268,12 @@ CUresult cji_sim_cuCtxSynchronize_v2(CUcontext h)
     return r;
 }
 
-/* ---- What it is; a captured stream refuses these, and they end its capture --------------------------------------- */
+/* ---- What it is; a captured stream rejects these, and they end its capture -------------------------------------- */
 
 static CUresult sim_stream_to_read(CUstream h, sim_stream **out)
 {
     CUresult r = cji_sim_stream_to_capture(h, out);
-    if (!r && (*out)->capture) r = cji_sim_capture_refuses(*out);
+    if (!r && (*out)->capture) r = cji_sim_capture_rejects(*out);
     return r;
 }
 

@@ -132,7 +132,7 @@ bool cji_sim_event_recorded(const sim_event *e);                         /* ever
 CUresult cji_sim_capture_unsafe(void);
 void cji_sim_capture_unsafe_load(void); /* a module is loaded: those of blocking streams are invalidated likewise */
 CUresult cji_sim_capture_unsafe_ctx(sim_ctx *c); /* cuCtxSynchronize: none may be open in the context */
-CUresult cji_sim_capture_refuses(sim_stream *s); /* a call that its captured stream rejects, valid or not: 900 */
+CUresult cji_sim_capture_rejects(sim_stream *s); /* a call that its captured stream rejects, valid or not: 900 */
 void cji_sim_capture_leave(sim_stream *s);                               /* the stream is being destroyed */
 void cji_sim_capture_uncapture(sim_stream *s);                           /* it captures no longer */
 sim_capture *cji_sim_capture_by_id(uint64_t id);
