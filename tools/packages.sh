@@ -12,7 +12,8 @@ want=
 for pair in "$@"; do
     command=${pair%%:*} package=${pair#*:}
     if [ "$command" = cc ]; then
-        if have "${CC:-gcc}" && echo '#include <stdio.h>' | ${CC:-gcc} -E - >/dev/null 2>&1; then continue; fi
+        cc=${CC:-gcc}
+        if have "${cc%% *}" && echo '#include <stdio.h>' | ${CC:-gcc} -E - >/dev/null 2>&1; then continue; fi
         case ${CC:-gcc} in clang*) package=clang ;; esac
         package="$package libc6-dev"
     elif have "$command"; then continue
