@@ -209,6 +209,15 @@ static void picture(void)
     cj_graph_free(inner);
     cj_graph_free(g);
     tap_is_str(cj_graph_dot(NULL), "", "no graph is no text");
+
+    int called = 0;
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    cj_copy_to_device(s, d, host, 16); /* pageable memory */
+    cj_host_func(s, call_counts, &called);
+    g = cj_capture_end(s);
+    tap_has_str(cj_graph_dot(g), "n0 [label=\"staging\"", "a host function of the library's own is called staging");
+    tap_has_str(cj_graph_dot(g), "n2 [label=\"host function\"", "... the user's is not");
+    cj_graph_free(g);
 }
 
 int main(void)

@@ -306,6 +306,9 @@ typedef struct cji_rows { uint64_t dev; void *to; const void *from; size_t dev_p
 /* A copy through staging memory, captured or not; the ranges were checked, nothing is empty. */
 cj_status cji_staged_rows(cj_stream *s, cji_staging *st, const cji_rows *rows, const char *call);
 
+/* Whether a host function is one of staging, not of the user. */
+bool cji_stage_has(CUhostFn fn);
+
 /* -- Host memory (copy.c) -------------------------------------------------------------------------------------------- */
 
 typedef enum cji_host_kind { CJI_HOST_PAGEABLE, CJI_HOST_PINNED, CJI_HOST_DEVICE } cji_host_kind;

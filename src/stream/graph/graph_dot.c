@@ -84,6 +84,14 @@ static void dot_fill(const dot_job *j, CUgraphNode raw)
     dot_bytes(j->out, (uint64_t)p.elementSize * p.width * (p.height ? p.height : 1));
 }
 
+/* A host function of the user, or one that stages a copy of pageable memory. */
+static void dot_host(const dot_job *j, CUgraphNode raw)
+{
+    CUDA_HOST_NODE_PARAMS p = { 0 };
+    const bool known = j->dev->drv->cu.cuGraphHostNodeGetParams(raw, &p) == CUDA_SUCCESS;
+    cji_text_puts(j->out, known && cji_stage_has(p.fn) ? "staging" : "host function");
+}
+
 /* "wait for 1 word", "write 2 words", or both. */
 static void dot_mem_ops(const dot_job *j, CUgraphNode raw)
 {
@@ -140,7 +148,7 @@ static void dot_label(const dot_job *j, CUgraphNode raw, CUgraphNodeType type)
     case CU_GRAPH_NODE_TYPE_MEMCPY: dot_copy(j, raw); break;
     case CU_GRAPH_NODE_TYPE_MEMSET: dot_fill(j, raw); break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: dot_mem_ops(j, raw); break;
-    case CU_GRAPH_NODE_TYPE_HOST: cji_text_puts(j->out, "host function"); break;
+    case CU_GRAPH_NODE_TYPE_HOST: dot_host(j, raw); break;
     case CU_GRAPH_NODE_TYPE_GRAPH: cji_text_puts(j->out, "child graph"); break;
     case CU_GRAPH_NODE_TYPE_EMPTY: cji_text_puts(j->out, "empty"); break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: cji_text_puts(j->out, "wait for event"); break;

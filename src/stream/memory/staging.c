@@ -196,6 +196,8 @@ static void stage_pass_last(void *user)
     atomic_store_explicit(&p->done, true, memory_order_release);
 }
 
+bool cji_stage_has(CUhostFn fn) { return fn == stage_pass || fn == stage_pass_last; }
+
 /* What the host function of a part does. */
 static void stage_job(cji_stage *p, const cji_rows *part)
 {
