@@ -46,6 +46,19 @@ for document in $documents; do
 done >"$tap_work/out"
 result_empty 'links of documents lead to files' "$tap_work/out"
 
+# Files of the source that documents name, by their last part or by their path.
+find . -type d \( -name .git -o -path './build*' -o -name autom4te.cache \) -prune -o -type f -print | sed 's|^\./||' >"$tap_work/files"
+sed 's|.*/||' "$tap_work/files" | sort -u >"$tap_work/last"
+# shellcheck disable=SC2086
+grep -ohE '`[A-Za-z_/]+\.(c|h|def|sh|mk)`' $documents | tr -d '`' | sort -u | while read -r name; do
+    case $name in
+    *NAME*|*FOLDER*) ;;
+    */*) grep -qxF "$name" "$tap_work/files" || grep -qE "/$name\$" "$tap_work/files" || echo "$name" ;;
+    *) grep -qxF "$name" "$tap_work/last" || echo "$name" ;;
+    esac
+done >"$tap_work/out"
+result_empty 'files that documents name exist' "$tap_work/out"
+
 # Names of the API that documents use are in the headers.
 cat include/cujit/*.h | grep -oE '\b(cj|CJ)_[A-Za-z0-9_]+' | sort -u >"$tap_work/names"
 # shellcheck disable=SC2086
