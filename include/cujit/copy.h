@@ -13,7 +13,8 @@
  * Threads.  Any thread.
  *
  * Errors, left in the stream, besides those that a function lists:
- *   CJ_EINVAL: an address is NULL or { 0 }, or a range does not fit into its allocation
+ *   CJ_EINVAL: an address is NULL or { 0 }, a range does not fit into its allocation, or the memory
+ *     was freed with cj_free (the latest 64 of a device are known) and no other allocation has it
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
  */
@@ -43,13 +44,24 @@ CJ_API cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes);
 
 /* ---- Fills ----------------------------------------------------------------------------------- */
 
-/* Sets `count` elements of 1, 2 or 4 bytes to `value`.
+/* Sets `count` elements of 1, 2, 4 or 8 bytes to `value`.
  * Errors:
  *   CJ_EINVAL: `d` is not a multiple of the element's size
- * cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async. */
+ * cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; 8 bytes whose halves differ are two
+ * cuMemsetD2D32Async, which is slower. */
 CJ_API cj_status cj_fill8(cj_stream *s, cj_dptr d, uint8_t value, size_t count);
 CJ_API cj_status cj_fill16(cj_stream *s, cj_dptr d, uint16_t value, size_t count);
 CJ_API cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count);
+CJ_API cj_status cj_fill64(cj_stream *s, cj_dptr d, uint64_t value, size_t count);
+
+/* Sets `height` rows of `width` elements to `value`.  An element has `element_bytes` bytes: 1, 2 or 4.
+ * `pitch` is the distance from one row to the next in bytes; 0 means rows without gaps.
+ * Errors:
+ *   CJ_EINVAL: another size of elements, `value` does not fit into one, `pitch` is less than a row,
+ *     or `d` or `pitch` is not a multiple of the element's size
+ * cuMemsetD2D8Async, cuMemsetD2D16Async, cuMemsetD2D32Async. */
+CJ_API cj_status cj_fill_2d(cj_stream *s, cj_dptr d, size_t pitch, size_t element_bytes,
+                            uint32_t value, size_t width, size_t height);
 
 /* ---- 2D: `height` rows of `width` bytes ------------------------------------------------------ */
 

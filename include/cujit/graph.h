@@ -161,13 +161,22 @@ CJ_API cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_co
 CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device,
                                    cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
-/* Adds a fill of `count` > 0 elements of 1, 2 or 4 bytes.  cuGraphAddMemsetNode. */
+/* Adds a fill of `count` > 0 elements of 1, 2, 4 or 8 bytes.  A fill of 8 bytes whose halves differ is
+ * two nodes, one after the other; the second one is returned.  cuGraphAddMemsetNode. */
 CJ_API cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value,
                                size_t count);
 CJ_API cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value,
                                 size_t count);
 CJ_API cj_node *cj_graph_fill32(cj_graph *g, const cj_nodes *after, cj_dptr d, uint32_t value,
                                 size_t count);
+CJ_API cj_node *cj_graph_fill64(cj_graph *g, const cj_nodes *after, cj_dptr d, uint64_t value,
+                                size_t count);
+
+/* Adds a fill of `height` > 0 rows of `width` > 0 elements.  As cj_fill_2d.
+ * cuGraphAddMemsetNode. */
+CJ_API cj_node *cj_graph_fill_2d(cj_graph *g, const cj_nodes *after, cj_dptr d, size_t pitch,
+                                 size_t element_bytes, uint32_t value, size_t width,
+                                 size_t height);
 
 /* Adds a call of fn(user) at each launch.  As cj_host_func.  cuGraphAddHostNode. */
 CJ_API cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void *user),

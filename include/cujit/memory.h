@@ -81,6 +81,40 @@ CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
  * and graphs to the driver.  Never blocks.  Returns how many releases still wait. */
 CJ_API size_t cj_device_collect(cj_device *dev);
 
+/* ---- What memory an address is in ------------------------------------------------------------- */
+
+typedef enum cj_mem_kind {
+    CJ_MEM_KIND_POOL = 1,         /* cj_alloc */
+    CJ_MEM_KIND_MANAGED = 2,      /* cj_managed_alloc, or managed memory of other code */
+    CJ_MEM_KIND_IPC = 3,          /* cj_ipc_alloc */
+    CJ_MEM_KIND_IPC_IMPORTED = 4, /* cj_ipc_import */
+    CJ_MEM_KIND_GRAPH = 5,        /* cj_graph_mem_alloc */
+    CJ_MEM_KIND_HOST = 6,         /* page-locked host memory, of cj_host_alloc or other code */
+    CJ_MEM_KIND_FOREIGN = 7,      /* device memory that other code allocated */
+    CJ_MEM_KIND_WRAPPED = 8       /* cj_mem_wrap */
+} cj_mem_kind;
+
+typedef struct cj_mem_info {
+    size_t size;       /* sizeof(cj_mem_info) */
+    int32_t kind;      /* a cj_mem_kind */
+    cj_dptr base;      /* where the allocation begins */
+    size_t bytes;      /* of the allocation */
+    cj_stream *home;   /* its home stream; NULL if that was freed, or the kind has none */
+    cj_device *device; /* whose memory it is; NULL if that device is not open */
+} cj_mem_info;
+
+/* Fills `info` with its size and zeros. */
+CJ_API void cj_mem_info_defaults(cj_mem_info *info);
+
+/* Fills *info, up to info->size bytes, with the allocation that holds `d`, any address.  It is looked
+ * up in all open devices of the driver of `dev`, then by the driver.  `home` and `device` are
+ * Borrowed until cj_stream_free and cj_device_close.  Returns at once.  Any thread.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: `info` is NULL, or its size is not set
+ *   CJ_ENOTFOUND: `d` is in no memory that the driver knows
+ * cuPointerGetAttributes. */
+CJ_API cj_status cj_mem_get_info(cj_device *dev, cj_dptr d, cj_mem_info *info);
+
 /* ---- Pinned host memory ---------------------------------------------------------------------- */
 
 typedef struct cj_host_opts {

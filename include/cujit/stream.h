@@ -66,12 +66,16 @@ CJ_API void cj_stream_defaults(cj_stream_opts *opts);
  * cuStreamCreateWithPriority. */
 CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
 
+/* The handles of the default streams, for cj_stream_wrap: CU_STREAM_LEGACY, CU_STREAM_PER_THREAD. */
+#define CJ_STREAM_LEGACY ((void *)1)
+#define CJ_STREAM_PER_THREAD ((void *)2)
+
 /* Wraps an existing CUstream of this device's context.  The caller keeps ownership of `raw`, which
- * must outlive the cj_stream.  (void *)1 is the legacy default stream.
+ * must outlive the cj_stream.  CJ_STREAM_LEGACY is the legacy default stream.
  * Never NULL.  Owned by the caller, free with cj_stream_free, which does not destroy `raw`.
  * Work that is enqueued on `raw` directly is not recorded: call cj_stream_use after it.
  *
- * (void *)2 is the calling thread's per-thread default stream.  On another thread that handle means
+ * CJ_STREAM_PER_THREAD is the calling thread's per-thread default stream.  On another thread that handle means
  * another stream, so calls that would use it there fail with CJ_ESTATE, left in the stream too.
  * Reading its properties and counters, cj_free and cj_stream_free work from any thread.  Exception:
  * cj_stream_free from another thread during an open capture does nothing and logs an error.
@@ -253,6 +257,14 @@ CJ_API void cj_event_defaults(cj_event_opts *opts);
  * cuEventCreate. */
 CJ_API cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts);
 
+/* Wraps an existing CUevent of this device's context.  The caller keeps ownership of `raw`, which
+ * must outlive the cj_event.  The driver knows whether it has timing and was recorded.
+ * Never NULL.  Owned by the caller, free with cj_event_free, which does not destroy `raw`.
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: `raw` is NULL
+ *   the error of `dev`, if `dev` is a failed object */
+CJ_API cj_event *cj_event_wrap(cj_device *dev, void *raw);
+
 /* Frees the event.  Returns at once.  Waits that were enqueued before still hold.
  * May be NULL. */
 CJ_API void cj_event_free(cj_event *e);
@@ -316,8 +328,6 @@ CJ_API cj_event *cj_event_import(cj_device *dev, const void *handle, size_t byte
 
 /* ---- Counters: always on --------------------------------------------------------------------- */
 
-#define CJ_NOT_MEASURED INT64_C(-1) /* the value of a time that was not measured */
-
 /* The work of a stream since it was made.  Captured work counts where it runs: each launch of the
  * graph is one operation. */
 typedef struct cj_stream_counts {
@@ -330,11 +340,12 @@ typedef struct cj_stream_counts {
     uint64_t bytes_on_device; /* copied on the device and between devices */
     uint64_t bytes_held;      /* memory with this home stream that is not freed */
     uint64_t bytes_held_most; /* the largest value of bytes_held so far */
-    int64_t busy_ns;          /* time with work; CJ_NOT_MEASURED without a profiler */
-    int64_t latency_ns;       /* from enqueuing work to its start; CJ_NOT_MEASURED the same */
+    uint64_t copies_to_device, copies_to_host, copies_on_device; /* the copies of those bytes */
+    uint64_t fills;           /* fills among the operations */
+    uint64_t waits;           /* for events, streams, barriers and memory locations */
 } cj_stream_counts;
 
-/* Fills `counts` with its size, zeros, and CJ_NOT_MEASURED for the times. */
+/* Fills `counts` with its size and zeros. */
 CJ_API void cj_stream_counts_defaults(cj_stream_counts *counts);
 
 /* Fills *counts up to counts->size bytes.  Only reads counters: never invalidates a capture.

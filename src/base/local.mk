@@ -10,6 +10,9 @@ libcujit_base_la_SOURCES = \
 	%D%/environment.h \
 	%D%/error.c \
 	%D%/handover.h \
+	%D%/lock.c \
+	%D%/lock.h \
+	%D%/lock_order.def \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/map.c \

@@ -48,7 +48,7 @@ typedef struct cji_process_state {
 extern cji_process_state cji_process;
 
 /* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread that ends returns them. */
-enum { CJI_THREAD_COPIES = 4 };
+enum { CJI_THREAD_COPIES = 4, CJI_THREAD_LOCKS = 32 };
 typedef struct cji_thread_state {
     cji_kept last;
     cji_kept orphan;                    /* of objects with CJI_OBJ_OF_THREAD */
@@ -58,6 +58,8 @@ typedef struct cji_thread_state {
     unsigned next_out;
     bool listed;                        /* its end will be noticed */
     uint64_t id;
+    struct cji_scope *scope; /* the innermost one of a call under way: src/driver/scope.h */
+    uint8_t held[CJI_THREAD_LOCKS]; /* locks of each rank: src/base/lock.h */
 } cji_thread_state;
 
 cji_thread_state *cji_thread(void);

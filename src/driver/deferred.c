@@ -1,6 +1,7 @@
-/* Releases that may have to wait: lanes, points, the device's list. */
+/* Deferred releases: points, slots, the list. */
 #include "driver/deferred.h"
 
+#include "base/lock.h"
 #include "base/mem.h"
 
 void cji_release_queue_init(cji_release_queue *queue, const cji_cu *cu, CUcontext ctx)
@@ -9,24 +10,6 @@ void cji_release_queue_init(cji_release_queue *queue, const cji_cu *cu, CUcontex
     pthread_mutex_init(&queue->lock, NULL);
     pthread_mutex_init(&queue->running, NULL);
     queue->last = &queue->first;
-}
-
-bool cji_calm_begin(const cji_release_queue *queue, cji_calm *calm)
-{
-    CUcontext now = NULL;
-    calm->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    calm->pushed = false;
-    queue->cu->cuCtxGetCurrent(&now);
-    if (now != queue->ctx) calm->pushed = queue->cu->cuCtxPushCurrent(queue->ctx) == CUDA_SUCCESS;
-    calm->relaxed = queue->cu->cuThreadExchangeStreamCaptureMode(&calm->mode) == CUDA_SUCCESS;
-    return now == queue->ctx || calm->pushed;
-}
-
-void cji_calm_end(const cji_release_queue *queue, cji_calm *calm)
-{
-    CUcontext gone;
-    if (calm->relaxed) queue->cu->cuThreadExchangeStreamCaptureMode(&calm->mode);
-    if (calm->pushed) queue->cu->cuCtxPopCurrent(&gone);
 }
 
 bool cji_stream_captures(const cji_release_queue *queue, CUstream raw)
@@ -38,14 +21,14 @@ bool cji_stream_captures(const cji_release_queue *queue, CUstream raw)
 
 void cji_release_queue_captures(cji_release_queue *queue, int change)
 {
-    if (change > 0) pthread_mutex_lock(&queue->running);
-    pthread_mutex_lock(&queue->lock);
+    if (change > 0) cji_lock(&queue->running, CJI_LOCK_RUNNING);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     atomic_fetch_add(&queue->captures, (unsigned)change);
-    pthread_mutex_unlock(&queue->lock);
-    if (change > 0) pthread_mutex_unlock(&queue->running);
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    if (change > 0) cji_unlock(&queue->running, CJI_LOCK_RUNNING);
 }
 
-/* -- Points; all with the hub's lock held, calm ---------------------------------------------------------------------- */
+/* -- Points; all with the queue's lock held, in a scope ------------------------------------------------------------ */
 
 static cji_point *point_new(cji_release_queue *queue)
 {
@@ -97,7 +80,7 @@ static bool points_settle(cji_release_queue *queue, cji_point **list)
     return none;
 }
 
-/* Records a point on each lane of `bit` that has work left; false if one of them cannot be marked now. */
+/* Records a point on the stream of each slot of `bit` that has work left; false if one of them cannot be marked now. */
 static bool deferred_mark_bit(cji_release_queue *queue, cji_deferred *deferred, uint64_t bit)
 {
     for (cji_slot *l = queue->slots; l; l = l->next) {
@@ -132,15 +115,24 @@ static bool deferred_is_over(cji_release_queue *queue, cji_deferred *deferred)
 
 bool cji_release_queue_idle(cji_release_queue *queue)
 {
-    pthread_mutex_lock(&queue->lock);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     bool idle = !queue_tail_bits(queue);
-    pthread_mutex_unlock(&queue->lock);
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
     return idle;
+}
+
+cji_device_state *cji_release_queue_state(cji_release_queue *queue, cji_state_of room)
+{
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
+    cji_device_state *state = queue->state[room];
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    return state;
 }
 
 void cji_release_queue_fini(cji_release_queue *queue)
 {
-    if (queue->state) queue->state_free(queue->state);
+    for (unsigned i = CJI_STATES; i-- > 0;)
+        if (queue->state[i]) queue->state[i]->free(queue->state[i]);
     cji_point *lists[] = { queue->tails, queue->spare };
     for (size_t i = 0; i < 2; i++) {
         for (cji_point *p = lists[i], *next; p; p = next) {
@@ -152,23 +144,24 @@ void cji_release_queue_fini(cji_release_queue *queue)
     pthread_mutex_destroy(&queue->running);
 }
 
-/* -- Lanes ----------------------------------------------------------------------------------------------------------- */
+/* -- Slots ----------------------------------------------------------------------------------------------------------- */
 
-cji_slot *cji_slot_open(cji_release_queue *queue, CUstream raw)
+cji_slot *cji_slot_open(cji_release_queue *queue, CUstream raw, void *owner)
 {
     cji_slot *slot = cji_zalloc(sizeof *slot);
     if (!slot) return NULL;
     slot->raw = raw;
+    slot->owner = owner;
     slot->refs = 1;
     slot->live = true;
-    pthread_mutex_lock(&queue->lock);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     slot->tail = point_new(queue);
     if (slot->tail) {
         slot->bit = slot->tail->bit = UINT64_C(1) << queue->slots_made++ % 64;
         slot->next = queue->slots;
         queue->slots = slot;
     }
-    pthread_mutex_unlock(&queue->lock);
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
     if (slot->tail) return slot;
     cji_free(slot, sizeof *slot);
     return NULL;
@@ -181,7 +174,7 @@ void cji_slot_drop(cji_slot *slot)
 
 void cji_slot_close(cji_release_queue *queue, cji_slot *slot)
 {
-    pthread_mutex_lock(&queue->lock);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     cji_slot **at = &queue->slots;
     while (*at != slot) at = &(*at)->next;
     *at = slot->next;
@@ -195,7 +188,7 @@ void cji_slot_close(cji_release_queue *queue, cji_slot *slot)
         *list = tail;
     }
     cji_slot_drop(slot);
-    pthread_mutex_unlock(&queue->lock);
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
 }
 
 /* -- The list -------------------------------------------------------------------------------------------------------- */
@@ -205,10 +198,10 @@ void cji_defer(cji_release_queue *queue, cji_deferred *deferred, uint64_t used)
     deferred->next = NULL;
     deferred->points = NULL;
     deferred->used = deferred->unmarked = used;
-    pthread_mutex_lock(&queue->lock);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     *queue->last = deferred;
     queue->last = &deferred->next;
-    pthread_mutex_unlock(&queue->lock);
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
     atomic_fetch_add(&queue->waiting, 1);
 }
 
@@ -216,7 +209,7 @@ void cji_defer(cji_release_queue *queue, cji_deferred *deferred, uint64_t used)
 static cji_deferred *deferred_take(cji_release_queue *queue, unsigned max)
 {
     cji_deferred *possible = NULL, **end = &possible, *stop = NULL;
-    pthread_mutex_lock(&queue->lock);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     if (atomic_load(&queue->captures)) max = 0;
     while (queue->first && queue->first != stop && max--) {
         cji_deferred *deferred = queue->first;
@@ -232,15 +225,15 @@ static cji_deferred *deferred_take(cji_release_queue *queue, unsigned max)
         queue->last = &deferred->next;
         if (!stop) stop = deferred;
     }
-    pthread_mutex_unlock(&queue->lock);
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
     return possible;
 }
 
 void cji_deferred_drain(cji_release_queue *queue, unsigned max)
 {
-    cji_calm calm;
-    if (atomic_load(&queue->captures) || pthread_mutex_trylock(&queue->running)) return;
-    cji_calm_begin(queue, &calm);
+    cji_scope scope;
+    if (atomic_load(&queue->captures) || !cji_trylock(&queue->running, CJI_LOCK_RUNNING)) return;
+    cji_queue_scope(queue, &scope);
     cji_deferred *deferred;
     while ((deferred = deferred_take(queue, max))) {
         while (deferred) {
@@ -251,6 +244,6 @@ void cji_deferred_drain(cji_release_queue *queue, unsigned max)
         }
         if (max != CJI_DEFERRED_ALL) break;
     }
-    cji_calm_end(queue, &calm);
-    pthread_mutex_unlock(&queue->running);
+    cji_scope_leave(&scope);
+    cji_unlock(&queue->running, CJI_LOCK_RUNNING);
 }

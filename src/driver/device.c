@@ -12,21 +12,6 @@
 
 /* -- Opening and closing --------------------------------------------------------------------------------------------------- */
 
-cj_status cji_ctx_begin(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call)
-{
-    CUresult r = cji_ctx_enter(dev, ctx);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(obj, dev->drv, r, "cuCtxPushCurrent", call);
-}
-
-cj_status cji_ctx_begin_calm(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call)
-{
-    cj_status status = cji_ctx_begin(obj, dev, ctx, call);
-    if (status != CJ_OK) return status;
-    ctx->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    ctx->relaxed = dev->drv->cu.cuThreadExchangeStreamCaptureMode(&ctx->mode) == CUDA_SUCCESS;
-    return CJ_OK;
-}
-
 /* Retains (true) or releases the primary context; in relaxed capture mode, as somebody may be capturing in it. */
 static CUresult primary_context(cj_device *dev, bool retain)
 {
@@ -54,12 +39,12 @@ static CUresult set_schedule(cj_device *dev)
 /* Reads what is known of the context alone. */
 static cj_status read_context(cj_device *dev, const char *call)
 {
-    cji_ctx ctx;
-    cj_status status = cji_ctx_begin_calm(dev, dev, &ctx, call);
+    cji_scope scope;
+    cj_status status = cji_scope_begin_relaxed(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
     CUresult r = cji_device_read_priorities(dev);
     if (r != CUDA_SUCCESS) status = cji_cu_fail(dev, dev->drv, r, "cuCtxGetStreamPriorityRange", call);
-    cji_ctx_leave(dev, &ctx);
+    cji_scope_leave(&scope);
     return status;
 }
 
@@ -199,10 +184,10 @@ void cji_device_drop(cj_device *dev)
     }
     cji_opened_unlock();
     if (!last) return;
-    cji_calm calm;
-    cji_calm_begin(&dev->queue, &calm);
+    cji_scope scope;
+    cji_queue_scope(&dev->queue, &scope);
     cji_release_queue_fini(&dev->queue);
-    cji_calm_end(&dev->queue, &calm);
+    cji_scope_leave(&scope);
     if (!dev->wrapped) primary_context(dev, false);
     pthread_mutex_destroy(&dev->modules_lock);
     pthread_cond_destroy(&dev->modules_cond);
@@ -242,15 +227,15 @@ cj_driver *cj_device_driver(const cj_device *dev) { return device_readable(dev) 
 cj_status cj_device_sync(cj_device *dev)
 {
     static const char call[] = "cj_device_sync";
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
     if (atomic_load(&dev->queue.captures))
         return cji_fail(dev, CJ_ESTATE, call, "a stream of the device is being captured, and waiting for the device would break the capture");
-    status = cji_ctx_begin(dev, dev, &ctx, call);
+    status = cji_scope_begin(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
     CUresult r = dev->drv->cu.cuCtxSynchronize();
-    cji_ctx_leave(dev, &ctx);
+    cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(dev, dev->drv, r, "cuCtxSynchronize", call);
 }
 

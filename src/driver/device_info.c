@@ -127,12 +127,12 @@ cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *total_byt
 {
     static const char call[] = "cj_device_memory";
     size_t room = 0, total = 0;
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
-    if (status == CJ_OK) status = cji_ctx_begin_calm(dev, dev, &ctx, call);
+    if (status == CJ_OK) status = cji_scope_begin_relaxed(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
     CUresult r = dev->drv->cu.cuMemGetInfo(&room, &total);
-    cji_ctx_leave(dev, &ctx);
+    cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) return cji_cu_fail(dev, dev->drv, r, "cuMemGetInfo", call);
     if (free_bytes) *free_bytes = room;
     if (total_bytes) *total_bytes = total;

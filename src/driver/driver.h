@@ -4,7 +4,7 @@
  *   open.c      cj_driver: which library, why not another; the list of opened drivers
  *   cuerror.c   a CUresult becomes a record
  *   device.c    cj_device: opening, wrapping a context; device_info.c: properties, memory; pinned.c: pinned host memory
- *   deferred.c  releases that wait (deferred.h)
+ *   deferred.c  releases that wait (deferred.h); scope.c: context and capture mode of a call (scope.h)
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
  *   module.c    loading; one compile and one load for a builder and a device
  *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
@@ -25,6 +25,7 @@
 #include "base/obj.h"
 #include "cuda/table.h"
 #include "driver/deferred.h"
+#include "driver/scope.h"
 #include "ptx/entries.h"
 
 /* ---- Driver ------------------------------------------------------------------------------------------------------ */
@@ -62,7 +63,9 @@ struct cj_device {
     int target;                        /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     cj_device_info info;
     atomic_uint handles;               /* cj_device_open calls that are not closed */
-    cji_release_queue queue;                       /* lanes, releases that wait, what src/stream keeps */
+    cji_release_queue queue;           /* slots, deferred releases, what src/stream keeps */
+    uint64_t peer_failed;              /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
+    cj_error peer_why;                 /* the first such failure */
     cj_device *next;                   /* drv->devices */
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;
@@ -73,33 +76,11 @@ struct cj_device {
 CUresult cji_device_read_info(cj_device *dev, const char **cu_call);
 CUresult cji_device_read_priorities(cj_device *dev);
 
-/* Makes the device's context current and restores the caller's.  Cheap when it is current already. */
-typedef struct cji_ctx { bool pushed, relaxed; CUstreamCaptureMode mode; } cji_ctx;
-
-static inline CUresult cji_ctx_enter(const cj_device *dev, cji_ctx *ctx)
-{
-    CUcontext current = NULL;
-    ctx->pushed = ctx->relaxed = false;
-    CUresult r = dev->drv->cu.cuCtxGetCurrent(&current);
-    if (r == CUDA_SUCCESS && current == dev->ctx) return CUDA_SUCCESS;
-    r = dev->drv->cu.cuCtxPushCurrent(dev->ctx);
-    ctx->pushed = r == CUDA_SUCCESS;
-    return r;
-}
-
-static inline void cji_ctx_leave(const cj_device *dev, cji_ctx *ctx)
-{
-    CUcontext popped;
-    if (ctx->relaxed) dev->drv->cu.cuThreadExchangeStreamCaptureMode(&ctx->mode);
-    if (ctx->pushed) dev->drv->cu.cuCtxPopCurrent(&popped);
-}
-
-/* The same for a public call: a failure is recorded in `obj` for `call`.  CJ_OK: cji_ctx_leave() must follow. */
-cj_status cji_ctx_begin(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call);
-
-/* The same with the thread's capture mode relaxed: for everything but what is work given to a stream, so that no call harms a capture of its own thread
- * or of another one. */
-cj_status cji_ctx_begin_calm(void *obj, const cj_device *dev, cji_ctx *ctx, const char *call);
+/* A scope (driver/scope.h) of a public call on the device: a failure is recorded in `obj` for `call`.  CJ_OK: cji_scope_leave() must follow.
+ * cji_scope_begin() makes the context current, for work enqueued on a stream; cji_scope_begin_relaxed() relaxes the capture mode too, for
+ * everything else, so that no call harms a capture of its own thread or of another one. */
+cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call);
+cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call);
 
 /* Drops a reference of a child: destroys with the last one. */
 void cji_driver_drop(cj_driver *drv);
@@ -151,7 +132,7 @@ struct cj_module {
     cj_compile_opts compile;   /* how it was compiled, normalised */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */
-    atomic_uint_fast64_t used; /* lanes that its kernels were launched on: cji_used(&k->mod->used, lane->bit) */
+    atomic_uint_fast64_t used; /* slots of the streams that its kernels were launched on: cji_used(&k->mod->used, s->bit) */
     cji_deferred deferred;
 };
 

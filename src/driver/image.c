@@ -19,11 +19,11 @@ static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
 /* PTX text with its NUL at text[bytes]. */
 static cj_status compile_text(cj_image *img, const char *text, size_t bytes, const cj_compile_opts *o, const char *call)
 {
-    cji_ctx ctx;
-    cj_status status = cji_ctx_begin_calm(img, img->dev, &ctx, call);
+    cji_scope scope;
+    cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, o, &img->data, &img->bytes, &img->log, call);
-    cji_ctx_leave(img->dev, &ctx);
+    cji_scope_leave(&scope);
     return status;
 }
 

@@ -82,14 +82,14 @@ static bool read_kernel(cj_kernel *k, const char *name)
 static cj_status find_function(cj_kernel *k, const char *name, const char *call)
 {
     const cji_cu *cu = &k->dev->drv->cu;
-    cji_calm calm;
+    cji_scope scope;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool ok = true;
-    if (cji_calm_begin(&k->dev->queue, &calm)) {
+    if (cji_queue_scope(&k->dev->queue, &scope)) {
         r = cu->cuModuleGetFunction(&k->fn, k->mod->raw, name);
         if (r == CUDA_SUCCESS) ok = read_kernel(k, name);
     }
-    cji_calm_end(&k->dev->queue, &calm);
+    cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entries_names(k->mod->entries, names, sizeof names);
@@ -132,7 +132,7 @@ cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_
     return k;
 }
 
-/* The function's module, name and properties; calm. */
+/* The function's module, name and properties; in a scope. */
 static cj_status read_wrapped(cj_kernel *k, const char *call)
 {
     const cj_driver *drv = k->dev->drv;
@@ -158,15 +158,15 @@ cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
     if (status == CJ_OK && !raw) status = cji_fail(k, CJ_EINVAL, call, "the function is NULL");
     if (status == CJ_OK) {
         cj_module *mod = cji_module_wrap(dev, NULL, call);
-        cji_ctx ctx;
+        cji_scope scope;
         if (cji_obj_failed(mod)) return cji_fail_from(k, mod, call), cj_module_free(mod), cji_obj_set_failed(k), k;
         k->mod = mod;
         k->dev = dev;
         k->fn = raw;
-        status = cji_ctx_begin_calm(k, dev, &ctx, call);
+        status = cji_scope_begin_relaxed(k, dev, &scope, call);
         if (status == CJ_OK) {
             status = read_wrapped(k, call);
-            cji_ctx_leave(dev, &ctx);
+            cji_scope_leave(&scope);
         }
     }
     if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);

@@ -23,6 +23,8 @@ libcujit_driver_la_SOURCES = \
 	%D%/open.c \
 	%D%/open.h \
 	%D%/pinned.c \
+	%D%/scope.c \
+	%D%/scope.h \
 	%D%/static_program.c \
 	%D%/symbols.c \
 	%D%/symbols.h

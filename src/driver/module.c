@@ -24,12 +24,12 @@ static cj_module *new_module(cj_device *dev, const char *call, cj_status *status
 static cj_status load_data(cj_module *mod, const void *data, const char *call)
 {
     cj_device *dev = mod->dev;
-    cji_calm calm;
+    cji_scope scope;
     cji_deferred_poll(&dev->queue, 4);
     for (int tries = 0;; tries++) {
         CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-        if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuModuleLoadData(&mod->raw, data);
-        cji_calm_end(&dev->queue, &calm);
+        if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuModuleLoadData(&mod->raw, data);
+        cji_scope_leave(&scope);
         if (r == CUDA_SUCCESS) return CJ_OK;
         mod->raw = NULL;
         if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->queue.waiting))
@@ -184,17 +184,17 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
 {
     cj_device *dev = mod->dev;
     cji_jit jit;
-    cji_calm calm;
+    cji_scope scope;
     *again = false;
     if (!cji_jit_begin(&jit, log_size, &mod->compile)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->queue, &calm)) {
+    if (cji_queue_scope(&dev->queue, &scope)) {
         r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
         *again = cji_jit_cut(&jit);
         if (r != CUDA_SUCCESS) mod->raw = NULL;
         if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
     }
-    cji_calm_end(&dev->queue, &calm);
+    cji_scope_leave(&scope);
     cji_jit_end(&jit, &mod->log);
     if (*again) return cji_text_free(&mod->log), CJ_OK;
     return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx);
@@ -279,13 +279,13 @@ cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
     const cj_dptr none = { 0 };
     CUdeviceptr address = 0;
     size_t size = 0;
-    cji_ctx ctx;
+    cji_scope scope;
     if (bytes) *bytes = 0;
     if (cji_check(mod, CJI_TAG_MODULE, call) != CJ_OK) return none;
     if (!name) return cji_fail(mod, CJ_EINVAL, call, "the name is NULL"), none;
-    if (cji_ctx_begin_calm(mod, mod->dev, &ctx, call) != CJ_OK) return none;
+    if (cji_scope_begin_relaxed(mod, mod->dev, &scope, call) != CJ_OK) return none;
     CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, &size, mod->raw, name);
-    cji_ctx_leave(mod->dev, &ctx);
+    cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) {
         cji_cu_fail_as(mod, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
                        "%s: the module has no .global or .const variable \"%.100s\"", call, name);

@@ -13,7 +13,7 @@ void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts)
     void *p = NULL;
     cj_host_opts o;
     unsigned flags = CU_MEMHOSTALLOC_PORTABLE;
-    cji_calm calm;
+    cji_scope scope;
     if (cji_check(dev, CJI_TAG_DEVICE, call) != CJ_OK) return NULL;
     if (!bytes) return cji_fail(dev, CJ_EINVAL, call, "0 bytes of memory"), NULL;
     cj_host_defaults(&o);
@@ -22,8 +22,8 @@ void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts)
     if (o.mapped) flags |= CU_MEMHOSTALLOC_DEVICEMAP;
     cji_deferred_poll(&dev->queue, 4);
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, flags);
-    cji_calm_end(&dev->queue, &calm);
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, flags);
+    cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return p;
     cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemHostAlloc", call, "%s: %zu bytes of pinned memory", call, bytes);
     return NULL;
@@ -32,12 +32,12 @@ void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts)
 cj_status cj_host_free(cj_device *dev, void *p)
 {
     static const char call[] = "cj_host_free";
-    cji_calm calm;
+    cji_scope scope;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK || !p) return status;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_calm_begin(&dev->queue, &calm)) r = dev->drv->cu.cuMemFreeHost(p);
-    cji_calm_end(&dev->queue, &calm);
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemFreeHost(p);
+    cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return CJ_OK;
     return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeHost", call, "%s: %p is no memory of cj_host_alloc, or it was freed before", call, p);
 }

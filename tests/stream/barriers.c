@@ -63,7 +63,7 @@ static void on_the_host(void)
     struct latch l = LATCH_CLOSED;
     bench_hold(stream[2], &l);
     tap_is_int(cj_stream_barrier_sync_for(hub, stream, STREAMS, 1), CJ_ETIMEOUT, "the host's barrier gives up");
-    tap_has_str(cj_error_last()->message, "stream 2 is not done after 1 ms", "and names the stream that is late");
+    tap_has_str(cj_error_last()->message, "stream 2 is not complete after 1 ms", "and names the stream that is late");
     cj_stream_barrier_time time = took(CJ_OK);
     tap_ok(time.clock == CJ_STREAM_BARRIER_CLOCK_HOST && time.ms >= 1, "its time is the host's");
     tap_is_int(cj_error_of(hub)->status, CJ_OK, "a timeout is no failure of the hub");

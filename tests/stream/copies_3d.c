@@ -160,7 +160,7 @@ static void refusals(void)
         { "beyond any memory", "beyond any memory", cj_copy_2d(s, b, SIZE_MAX / 2, a, SIZE_MAX / 2, 1, 4) },
         { "an overlap", "source and destination overlap", cj_copy_2d(s, cj_offset(a, 5), 10, a, 10, 10, 4) },
         { "the device as host", "is device memory", cj_copy_2d_to_device(s, b, 10, (void *)(uintptr_t)a.addr, 10, 10, 2) },
-        { "no box", "the box is NULL", cj_copy_3d(s, NULL) },
+        { "no box", "the parameters are NULL", cj_copy_3d(s, NULL) },
         { "no items", "3 items at NULL", cj_copy_batch(s, NULL, 3) },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tap_is_int(rows[i].st, CJ_EINVAL, "%s is refused", rows[i].name);
@@ -184,7 +184,7 @@ static void refused_nodes(void)
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
     cj_node *good = cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 4, .height = 2, .depth = 1, .dst = b, .src = a));
     const struct { const char *name, *says; cj_node *n; } rows[] = {
-        { "no box", "the box is NULL", cj_graph_copy_3d(g, NULL, NULL) },
+        { "no box", "the parameters are NULL", cj_graph_copy_3d(g, NULL, NULL) },
         { "no destination", "the destination is NULL", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
         { "two hosts", "both ends are host memory", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
         { "nothing to copy", "0 bytes; a node copies at least one", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .dst = b, .src = a)) },

@@ -71,7 +71,7 @@ static void refusals(void)
         { "no kind", "op 1: kind 0 is none of CJ_MEM_OP_WAIT32", { .d = word(1) } },
         { "a kind beyond", "op 1: kind 5 is none of", { .kind = 5, .d = word(1) } },
         { "no comparison", "op 1: comparison 4 is none of CJ_COMPARE_GE", { .kind = CJ_MEM_OP_WAIT64, .how = 4, .d = word(2) } },
-        { "no memory", "op 1: the word is { 0 }, no memory", { .kind = CJ_MEM_OP_WRITE32 } },
+        { "no memory", "op 1: the location is { 0 }, no memory", { .kind = CJ_MEM_OP_WRITE32 } },
         { "32 bits beside the word", "is not aligned to 4 bytes", { .kind = CJ_MEM_OP_WRITE32, .d = cj_offset(word(1), 2) } },
         { "64 bits beside the word", "is not aligned to 8 bytes", { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_EQ, .d = word(1) } },
         { "a value too large", "op 1: the value 0x100000000 does not fit", { .kind = CJ_MEM_OP_WAIT32, .d = word(1), .value = UINT64_C(1) << 32 } },
@@ -138,8 +138,8 @@ static void in_graphs(void)
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
     tap_ok(info.nodes == 3 && info.mem_ops == 2 && info.host_funcs == 1 && !info.others, "which is counted");
-    tap_has_str(cj_graph_dot(g), "wait for 1 word\\nwrite 1 word", "the picture says what the first does");
-    tap_has_str(cj_graph_dot(g), "\"write 2 words\"", "... and the last");
+    tap_has_str(cj_graph_dot(g), "wait for 1 location\\nwrite 1 location", "the picture says what the first does");
+    tap_has_str(cj_graph_dot(g), "\"write 2 locations\"", "... and the last");
     run_held(g, "a graph");
     cj_graph *clone = cj_graph_clone(g);
     cj_graph_child(parent, NULL, g);

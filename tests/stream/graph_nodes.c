@@ -73,7 +73,7 @@ static void cannot_be_nodes(void)
         { "a node of another graph before it", 7, CJ_EINVAL, "another graph" },
         { "a node that has failed before it", 8, CJ_EINVAL, "the function is NULL" },
         { "a condition that is none", 9, CJ_EINVAL, "the condition is 0" },
-        { "the host's memory at NULL", 10, CJ_EINVAL, "the host's address is NULL" },
+        { "the host's memory at NULL", 10, CJ_EINVAL, "the source is NULL" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cj_node *n = NULL;

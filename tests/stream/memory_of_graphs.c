@@ -71,7 +71,7 @@ static void lives_on(void)
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "a graph that does not free its memory is launched: %s", cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 7, "the memory is there behind it");
-    says(x, cj_graph_launch(s, x), CJ_ESTATE, "still there from an earlier launch; give it back with cj_free", "it is not launched again meanwhile");
+    says(x, cj_graph_launch(s, x), CJ_ESTATE, "still allocated by an earlier launch; free it with cj_free", "it is not launched again meanwhile");
     cj_stream_sync(s);
     says(s, cj_fill8(s, m, 0, BYTES + 1), CJ_EINVAL, "257 bytes do not fit", "its range is checked in streams");
     cj_stream_sync(s);
@@ -137,7 +137,7 @@ static void in_order(void)
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
     cj_capture_begin(t, CJ_CAPTURE_THREAD);
     cj_free(dev, m);
-    says(x, cj_graph_launch(s, x), CJ_ESTATE, "what uses it is not done", "given back during a capture, it has to wait for the end of that");
+    says(x, cj_graph_launch(s, x), CJ_ESTATE, "work that uses it is not complete", "given back during a capture, it has to wait for the end of that");
     cj_graph_free(cj_capture_end(t));
     cj_stream_sync(s);
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
@@ -250,7 +250,7 @@ static void refused(void)
         { "an allocation without a place", 1, CJ_EINVAL, "no place for the address" },
         { "an allocation without end", 2, CJ_ENOMEM, "cuGraphAddMemAllocNode" },
         { "a free of nothing", 3, CJ_EINVAL, "{ 0 }" },
-        { "a free of memory that is no graph's", 4, CJ_EINVAL, "cj_free gives it back" },
+        { "a free of memory that is no graph's", 4, CJ_EINVAL, "free it with cj_free" },
         { "a free of an unknown address", 5, CJ_EINVAL, "no start of memory that a graph" },
         { "a free inside an allocation", 6, CJ_EINVAL, "free its start" },
         { "a free of what was freed", 7, CJ_EINVAL, "the graph frees it already" },

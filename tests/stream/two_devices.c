@@ -73,7 +73,7 @@ static void boxes(void)
     tap_ok(right, "arrive too");
     tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
                "host memory goes by a stream of its device");
-    tap_has_str(cj_error_of(s[0])->message, "by a stream or graph of the device that has the other end", "and that is said");
+    tap_has_str(cj_error_of(s[0])->message, "copy on a stream or in a graph of the device that has the other end", "and that is said");
     cj_stream_sync(s[0]);
 }
 

@@ -34,7 +34,9 @@ static void nodes(void)
     cj_graph *g = cj_graph_create(dev);
     cj_node *a = cj_graph_copy_to_device(g, NULL, d, in, sizeof in), *b = cj_graph_fill8(g, CJ_NODES(a), d, 1, 4), *c = cj_graph_fill16(g, CJ_NODES(b), cj_offset(d, 4), 2, 2);
     cj_node *k = cj_graph_kernel(g, CJ_NODES(c), add, cj_threads(N, 32), d, N, 1), *r = cj_graph_event_record(g, CJ_NODES(k), e);
-    cj_node *f = cj_graph_fill32(g, NULL, cj_offset(d, 4 * N), 5, N), *w = cj_graph_event_wait(g, CJ_NODES(f), e), *m = cj_graph_empty(g, CJ_NODES(r, w));
+    cj_node *wide = cj_graph_fill64(g, NULL, cj_offset(d, 4 * N), UINT64_C(0x500000006), 2);
+    cj_node *narrow = cj_graph_fill_2d(g, NULL, cj_offset(d, 4 * N + 64), 8, 2, 7, 3, 2);
+    cj_node *f = cj_graph_fill32(g, CJ_NODES(wide, narrow), cj_offset(d, 4 * N), 5, N), *w = cj_graph_event_wait(g, CJ_NODES(f), e), *m = cj_graph_empty(g, CJ_NODES(r, w));
     cj_node *h = cj_graph_host_func(g, CJ_NODES(m), count_call, &calls);
     cj_graph_copy(g, CJ_NODES(h), cj_offset(d, 16), cj_offset(d, 4 * N), 16);
     cj_graph_copy_to_host(g, CJ_NODES(h), out, d, 8);

@@ -15,10 +15,15 @@ static void copies(void)
     static uint32_t in[N], out[N], rows[4][6];
     for (uint32_t i = 0; i < N; i++) in[i] = i;
     work_did(cj_copy_to_device(s, d, in, sizeof in));
+    work_did(cj_fill64(s, cj_offset(e, 16), UINT64_C(0x400000005), 2));
+    work_did(cj_fill_2d(s, cj_offset(e, 33), 8, 1, 6, 4, 3));
     work_did(cj_copy(s, e, d, sizeof in));
     work_did(cj_fill8(s, e, 1, 4));
     work_did(cj_fill16(s, cj_offset(e, 4), 2, 2));
     work_did(cj_fill32(s, cj_offset(e, 8), 3, 1));
+    cj_mem_info info;
+    cj_mem_info_defaults(&info);
+    if (work_did(cj_mem_get_info(dev, cj_offset(e, 8), &info))) sum += info.kind == CJ_MEM_KIND_POOL && info.base.addr == e.addr && info.home == s;
     work_did(cj_copy_to_host(s, out, e, sizeof out));
     work_did(cj_copy_2d(s, d, 32, e, 16, 16, 4));
     work_did(cj_copy_2d_to_host(s, rows, 24, d, 32, 16, 4));
@@ -73,6 +78,11 @@ static void events(void)
     char handle[CJ_IPC_EVENT_BYTES];
     cj_event *a = cj_event_create(dev, CJ_EVENT(.timing = 1)), *b = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)), *c = cj_event_create(dev, CJ_EVENT(.ipc = 1));
     work_made(a), work_made(b), work_made(c);
+    if (cj_event_raw(a)) {
+        cj_event *same = cj_event_wrap(dev, cj_event_raw(a));
+        if (work_made(same)) work_did(cj_event_record(same, s));
+        cj_event_free(same);
+    }
     work_did(cj_event_record(a, s));
     work_did(cj_stream_fork(s, t));
     work_did(cj_fill32(t, d, 8, N));

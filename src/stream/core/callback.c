@@ -1,7 +1,7 @@
-/* Callbacks when work is done, also after an error of the device.
+/* Callbacks when work is complete, also after an error of the device.
  *
  * The driver's own callback is the only thing it still calls after an error, once, with the error.  What it calls here is a record that is
- * given back before the user's function runs, so that nothing is held however long that takes. */
+ * freed before the user's function runs, so that nothing is held however long that takes. */
 #include "base/mem.h"
 #include "stream/core/stream_core.h"
 
@@ -24,16 +24,16 @@ cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_status stat
     if (atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw))
         return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and a graph cannot hold this; use cj_host_func"));
     stream_callback *d = cji_zalloc(sizeof *d);
-    if (!d) return cji_fail(s, CJ_ENOMEM, call, "no memory to note the function");
+    if (!d) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no memory to note the function"));
     *d = (stream_callback){ fn, user };
-    cji_ctx ctx;
-    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    cji_scope scope;
+    st = cji_scope_begin(s, s->dev, &scope, call);
     if (st == CJ_OK) {
         CUresult r = s->cu->cuStreamAddCallback(s->raw, callback_run, d, 0);
-        cji_ctx_leave(s->dev, &ctx);
+        cji_scope_leave(&scope);
         if (r != CUDA_SUCCESS) st = cji_rejected(s, s->dev, r, call, "cuStreamAddCallback");
     }
     if (st == CJ_OK) cji_count_one(s);
     else cji_free(d, sizeof *d);
-    return st;
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }

@@ -5,7 +5,7 @@
 
 void cj_stream_counts_defaults(cj_stream_counts *counts)
 {
-    if (counts) *counts = (cj_stream_counts){ .size = sizeof *counts, .busy_ns = CJ_NOT_MEASURED, .latency_ns = CJ_NOT_MEASURED };
+    if (counts) *counts = (cj_stream_counts){ .size = sizeof *counts };
 }
 
 cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
@@ -25,8 +25,11 @@ cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
         .bytes_on_device = atomic_load(&s->counts.on_device),
         .bytes_held = atomic_load(&s->slot->held),
         .bytes_held_most = atomic_load(&s->slot->held_most),
-        .busy_ns = CJ_NOT_MEASURED,
-        .latency_ns = CJ_NOT_MEASURED,
+        .copies_to_device = atomic_load(&s->counts.copies_to_device),
+        .copies_to_host = atomic_load(&s->counts.copies_to_host),
+        .copies_on_device = atomic_load(&s->counts.copies_on_device),
+        .fills = atomic_load(&s->counts.fills),
+        .waits = atomic_load(&s->counts.waits),
     };
     memcpy(counts, &now, counts->size < sizeof now ? counts->size : sizeof now);
     return CJ_OK;

@@ -1,8 +1,9 @@
-/* The per-thread default stream, wrapped: (void *)2 is another stream on each thread, and nothing can be recorded on it or freed in its order from another.
+/* The per-thread default stream, wrapped: CU_STREAM_PER_THREAD is another stream on each thread, and nothing can be recorded on it or freed in its order from
+ * another thread.
  *
- * So each such cj_stream has a stream of its own beside it, its shadow, which any thread may use.  After each piece of work the stream's thread records an
- * event and makes the shadow wait for it: what the shadow is given is behind everything that the stream was given.  The shadow is what the device's
- * releases see (driver/deferred.h): they record their points on it and free memory in its order. */
+ * So each such cj_stream has a stream of the library's own beside it, its proxy, which any thread may use.  After each piece of work the stream's thread records
+ * an event and makes the proxy wait for it: what is enqueued on the proxy comes after everything that was enqueued on the stream.  The proxy is what the
+ * device's releases use (driver/deferred.h): they record their events on it and free memory in its order. */
 #include "base/process.h"
 #include "stream/core/stream_core.h"
 
@@ -30,17 +31,17 @@ void cji_proxy_close(cj_stream *s)
 /* With the stream's context current, on its thread. */
 static void proxy_chain(cj_stream *s)
 {
-    if (cji_stream_captures(s->queue, s->raw)) return; /* by somebody else: the shadow must not be drawn in */
+    if (cji_stream_captures(s->queue, s->raw)) return; /* by somebody else: the proxy must not join that capture */
     CUresult r = s->cu->cuEventRecord(s->proxy_event, s->raw);
     if (r == CUDA_SUCCESS) r = s->cu->cuStreamWaitEvent(s->proxy, s->proxy_event, 0);
-    if (r != CUDA_SUCCESS) s->cu->cuStreamSynchronize(s->raw); /* there is nothing left to wait for */
+    if (r != CUDA_SUCCESS) s->cu->cuStreamSynchronize(s->raw); /* then there is nothing left to wait for */
 }
 
 void cji_proxy_follow(cj_stream *s)
 {
-    cji_calm calm;
+    cji_scope scope;
     if (!s->proxy || atomic_load(&s->capturing) || s->obj.thread != cji_thread_id()) return;
-    cji_calm_begin(s->queue, &calm);
+    cji_queue_scope(s->queue, &scope);
     proxy_chain(s);
-    cji_calm_end(s->queue, &calm);
+    cji_scope_leave(&scope);
 }

@@ -1,4 +1,4 @@
-/* Events: made, recorded, asked, released. */
+/* Events: made, wrapped, recorded, released; the time between two. */
 #include "stream/core/stream_core.h"
 
 /* -- Making and releasing -------------------------------------------------------------------------------------------- */
@@ -12,11 +12,12 @@ static void event_create_raw(cj_event *e, const cj_event_opts *o, const char *ca
 {
     unsigned flags = (o->timing ? 0 : CU_EVENT_DISABLE_TIMING) | (o->blocking ? CU_EVENT_BLOCKING_SYNC : 0) |
                      (o->ipc ? CU_EVENT_INTERPROCESS : 0);
-    cji_ctx ctx;
-    if (cji_ctx_begin_calm(e, e->dev, &ctx, call) != CJ_OK) return;
+    cji_scope scope;
+    if (cji_scope_begin_relaxed(e, e->dev, &scope, call) != CJ_OK) return;
     CUresult r = e->cu->cuEventCreate(&e->raw, flags);
-    cji_ctx_leave(e->dev, &ctx);
-    if (r == CUDA_SUCCESS) return;
+    cji_scope_leave(&scope);
+    e->owned = r == CUDA_SUCCESS;
+    if (e->owned) return;
     e->raw = NULL;
     cji_rejected(e, e->dev, r, call, "cuEventCreate");
 }
@@ -53,11 +54,26 @@ cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
     return e;
 }
 
-/* Calm, or there is no event. */
+cj_event *cj_event_wrap(cj_device *dev, void *raw)
+{
+    static const char call[] = "cj_event_wrap";
+    cj_event *e = cji_event_new(dev, call);
+    if (cji_obj_failed(e)) return e;
+    if (!raw) {
+        cji_fail(e, CJ_EINVAL, call, "the event is NULL");
+        cji_obj_set_failed(e);
+        return e;
+    }
+    e->raw = raw;
+    e->timing = e->recorded = true; /* the driver knows, and rejects what is not so */
+    return e;
+}
+
+/* In a scope, or there is no event. */
 static void event_delete(cj_event *e)
 {
     cj_device *dev = e->dev;
-    if (e->raw) e->cu->cuEventDestroy(e->raw);
+    if (e->raw && e->owned) e->cu->cuEventDestroy(e->raw);
     cji_capture_drop(e->capture);
     pthread_mutex_destroy(&e->lock);
     cji_obj_delete(e, sizeof *e);
@@ -79,18 +95,21 @@ void cji_event_drop(cj_event *e)
         return;
     }
     cj_device *dev = cji_obj_retain(e->dev);
-    cji_calm calm;
+    cji_scope scope;
     if (atomic_load(&dev->queue.captures)) {
         e->deferred.run = event_delete_deferred;
         cji_defer(&dev->queue, &e->deferred, 0);
     } else {
-        cji_calm_begin(&dev->queue, &calm);
+        cji_queue_scope(&dev->queue, &scope);
         event_delete(e);
-        cji_calm_end(&dev->queue, &calm);
+        cji_scope_leave(&scope);
     }
     cji_deferred_poll(&dev->queue, CJI_DEFERRED_STEP);
     cji_device_drop(dev);
 }
+
+static void event_release(void *what) { cji_event_drop(what); }
+const cji_ref_type cji_ref_event = { event_release };
 
 void *cj_event_raw(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_raw") == CJ_OK ? e->raw : NULL; }
 cj_device *cj_event_device(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_device") == CJ_OK ? e->dev : NULL; }
@@ -114,10 +133,10 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
     if (!cji_same_device(e->queue, s->queue))
         return event_fail_both(s, cji_fail(e, CJ_EINVAL, call, "the event is of device %d, the stream of device %d; make an event for each device",
                                            cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
-    cji_ctx ctx;
-    st = cji_ctx_begin(e, e->dev, &ctx, call);
+    cji_scope scope;
+    st = cji_stream_scope(e, s, &scope, call);
     if (st != CJ_OK) return event_fail_both(s, st);
-    pthread_mutex_lock(&e->lock);
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
     CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
     cji_capture *old = NULL;
     if (r == CUDA_SUCCESS) {
@@ -125,60 +144,35 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
         e->capture = cji_capture_of(s);
         e->recorded = true;
     }
-    pthread_mutex_unlock(&e->lock);
-    cji_ctx_leave(e->dev, &ctx);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
+    cji_scope_leave(&scope);
     cji_capture_drop(old);
     if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS ? CJ_OK : event_fail_both(s, cji_rejected(e, e->dev, r, call, "cuEventRecord"));
 }
 
-/* -- Asking ---------------------------------------------------------------------------------------------------------- */
+/* -- Queries ---------------------------------------------------------------------------------------------------------- */
 
-/* Asking about an event of an open capture would break the capture, so it is refused before the driver hears of it. */
+/* A query of an event of an open capture would break the capture. */
 cj_status cji_event_may_query(cj_event *e, const char *call)
 {
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
-    pthread_mutex_lock(&e->lock);
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
     bool captured = e->capture && cji_capture_open(e->capture);
-    pthread_mutex_unlock(&e->lock);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
     if (!captured) return CJ_OK;
     return cji_fail(e, CJ_ESTATE, call, "the event was recorded in a capture that is still open; it will never be reached outside the graph");
 }
 
 cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *call, const char *cu_call)
 {
-    pthread_mutex_lock(&e->lock);
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
     bool captured = e->capture && !cji_capture_open(e->capture);
-    pthread_mutex_unlock(&e->lock);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
     if (r != CUDA_ERROR_INVALID_VALUE || !captured) return cji_rejected(obj, e->dev, r, call, cu_call);
     return cji_cu_fail_as(obj, e->dev->drv, r, CJ_ESTATE, cu_call, call,
                           "%s: the event was last recorded in a capture, which is over, so that no stream reaches it; record it on a stream first", call);
-}
-
-cj_status cj_event_query(cj_event *e)
-{
-    static const char call[] = "cj_event_query";
-    cji_ctx ctx;
-    cj_status st = cji_event_may_query(e, call);
-    if (st == CJ_OK) st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
-    if (st != CJ_OK) return st;
-    CUresult r = e->cu->cuEventQuery(e->raw);
-    cji_ctx_leave(e->dev, &ctx);
-    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventQuery");
-}
-
-cj_status cj_event_sync(cj_event *e)
-{
-    static const char call[] = "cj_event_sync";
-    cji_ctx ctx;
-    cj_status st = cji_event_may_query(e, call);
-    if (st == CJ_OK) st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
-    if (st != CJ_OK) return st;
-    CUresult r = e->cu->cuEventSynchronize(e->raw);
-    cji_ctx_leave(e->dev, &ctx);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventSynchronize");
 }
 
 /* What keeps one of two events from telling a time. */
@@ -186,29 +180,29 @@ static cj_status event_may_measure(cj_event *from, cj_event *e, const char *whic
 {
     if (!e->timing)
         return cji_fail(from, CJ_EINVAL, call, "the %s event has no timing; make it with CJ_EVENT(.timing = 1)", which);
-    pthread_mutex_lock(&e->lock);
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
     bool recorded = e->recorded;
-    pthread_mutex_unlock(&e->lock);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
     return recorded ? CJ_OK : cji_fail(from, CJ_ESTATE, call, "the %s event was never recorded", which);
 }
 
 cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
 {
     static const char call[] = "cj_event_elapsed";
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status st = cji_event_may_query(from, call);
     if (st != CJ_OK) return st;
     st = cji_check_arg(from, to, CJI_TAG_EVENT, call, "the second event");
     if (st == CJ_OK) st = cji_event_may_query(to, call);
     if (st != CJ_OK) return st;
-    if (!ms) return cji_fail(from, CJ_EINVAL, call, "there is no place for the result");
+    if (!ms) return cji_fail(from, CJ_EINVAL, call, "`ms` is NULL, there is no place for the result");
     if (!cji_same_device(from->queue, to->queue)) return cji_fail(from, CJ_EINVAL, call, "the events are of two devices, whose clocks differ");
     st = event_may_measure(from, from, "first", call);
     if (st == CJ_OK) st = event_may_measure(from, to, "second", call);
-    if (st == CJ_OK) st = cji_ctx_begin_calm(from, from->dev, &ctx, call);
+    if (st == CJ_OK) st = cji_scope_begin_relaxed(from, from->dev, &scope, call);
     if (st != CJ_OK) return st;
     CUresult r = from->cu->cuEventElapsedTime(ms, from->raw, to->raw);
-    cji_ctx_leave(from->dev, &ctx);
+    cji_scope_leave(&scope);
     if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(from, from->dev, r, call, "cuEventElapsedTime");
 }

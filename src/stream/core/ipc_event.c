@@ -9,15 +9,15 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
 {
     static const char call[] = "cj_event_export";
     CUipcEventHandle h;
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
-    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "there is no place for a handle of %zu bytes", sizeof h);
+    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu", handle ? bytes : 0, sizeof h);
     if (!e->ipc) return cji_fail(e, CJ_EINVAL, call, "the event is of this process only; make it with CJ_EVENT(.ipc = 1)");
-    st = cji_ctx_begin_calm(e, e->dev, &ctx, call);
+    st = cji_scope_begin_relaxed(e, e->dev, &scope, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuIpcGetEventHandle(&h, e->raw);
-    cji_ctx_leave(e->dev, &ctx);
+    cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) return cji_rejected(e, e->dev, r, call, "cuIpcGetEventHandle");
     memcpy(handle, &h, sizeof h);
     return CJ_OK;
@@ -26,17 +26,18 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
 static void ipc_event_import(cj_event *e, const void *handle, const char *call)
 {
     CUipcEventHandle h;
-    cji_ctx ctx;
+    cji_scope scope;
     const cji_PFN_cuIpcOpenEventHandle open = e->dev->drv->by_value.cuIpcOpenEventHandle;
     memcpy(&h, handle, sizeof h);
     if (!open) {
         cji_fail(e, CJ_ENOTSUP, call, "this driver has no events between processes");
         return;
     }
-    if (cji_ctx_begin_calm(e, e->dev, &ctx, call) != CJ_OK) return;
+    if (cji_scope_begin_relaxed(e, e->dev, &scope, call) != CJ_OK) return;
     CUresult r = open(&e->raw, h);
-    cji_ctx_leave(e->dev, &ctx);
-    if (r == CUDA_SUCCESS) return;
+    cji_scope_leave(&scope);
+    e->owned = r == CUDA_SUCCESS;
+    if (e->owned) return;
     e->raw = NULL;
     if (r == CUDA_ERROR_INVALID_CONTEXT)
         cji_cu_fail_as(e, e->dev->drv, r, CJ_EINVAL, "cuIpcOpenEventHandle", call, "%s: the handle is of this process, which has the event: use that one", call);

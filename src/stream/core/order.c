@@ -1,18 +1,21 @@
-/* Order and waiting: waits on events, fork and join, synchronising, queries, host functions. */
+/* Order on the device: streams wait for events and for each other. */
 #include "stream/core/stream_core.h"
 
-/* -- Waiting on the device ------------------------------------------------------------------------------------------- */
+/* -- Joining a capture ------------------------------------------------------------------------------------------------- */
 
-/* Around a call that may draw `s` into the capture `c` (NULL: there is none) of a stream of another device: no release of its own device may be looking at it
- * just then, as asking about a captured stream breaks the capture.  On the capture's own device none runs anyway. */
+/* Around a call by which `s` may join the capture `c` (NULL: there is none) of a stream of another device: no release of its own device may query it just then,
+ * as a query of a captured stream breaks the capture.  On the capture's own device none runs anyway. */
 static void order_join_begin(const cji_capture *c, const cji_release_queue *from, const cj_stream *s)
 {
     if (c && s->queue != from) cji_release_queue_captures(s->queue, 1);
 }
+
 static void order_join_end(const cji_capture *c, const cji_release_queue *from, const cj_stream *s)
 {
     if (c && s->queue != from) cji_release_queue_captures(s->queue, -1);
 }
+
+/* -- Waiting for an event ------------------------------------------------------------------------------------------------ */
 
 cj_status cj_stream_wait(cj_stream *s, cj_event *e)
 {
@@ -23,28 +26,43 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s->cu != e->cu)
         return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "stream and event belong to two drivers, which cannot wait for each other"));
-    cji_ctx ctx;
-    st = cji_ctx_begin(s, s->dev, &ctx, call);
+    cji_scope scope;
+    st = cji_stream_scope(s, s, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    pthread_mutex_lock(&e->lock);
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
     cji_capture *c = e->capture && cji_capture_open(e->capture) ? cji_capture_retain(e->capture) : NULL;
     order_join_begin(c, e->queue, s);
     CUresult r = s->cu->cuStreamWaitEvent(s->raw, e->raw, 0);
-    pthread_mutex_unlock(&e->lock);
-    cji_ctx_leave(s->dev, &ctx);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
+    cji_scope_leave(&scope);
     if (c && r == CUDA_SUCCESS) cji_capture_join(c, s);
     order_join_end(c, e->queue, s);
     cji_capture_drop(c);
-    if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_failed(s, cji_event_rejected(s, e, r, call, "cuStreamWaitEvent"));
+    if (r != CUDA_SUCCESS) return cji_stream_failed(s, cji_event_rejected(s, e, r, call, "cuStreamWaitEvent"));
+    cji_count(s, &s->counts.waits, 1);
+    cji_count_one(s);
+    return CJ_OK;
 }
 
-/* With the lock of `from` held. */
+/* -- Waiting for a stream ------------------------------------------------------------------------------------------------ */
+
+/* The stream's event for forks, made at the first of them; with its lock held. */
+static CUresult order_event(cj_stream *from, const char **cu_call)
+{
+    cji_scope scope;
+    if (from->order) return CUDA_SUCCESS;
+    *cu_call = "cuCtxPushCurrent";
+    CUresult r = cji_scope_enter(&scope, from->cu, from->queue->ctx, CJI_SCOPE_CONTEXT);
+    if (r == CUDA_SUCCESS) *cu_call = "cuEventCreate", r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
+    cji_scope_leave(&scope);
+    if (r != CUDA_SUCCESS) from->order = NULL;
+    return r;
+}
+
+/* With the lock of `from` held; a scope where one of the streams needs it. */
 static CUresult stream_order_locked(cj_stream *from, CUstream to, const char **cu_call)
 {
-    CUresult r = CUDA_SUCCESS;
-    *cu_call = "cuEventCreate";
-    if (!from->order) r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
+    CUresult r = order_event(from, cu_call);
     if (r != CUDA_SUCCESS) return r;
     *cu_call = "cuEventRecord";
     r = from->cu->cuEventRecord(from->order, from->raw);
@@ -55,9 +73,16 @@ static CUresult stream_order_locked(cj_stream *from, CUstream to, const char **c
 
 CUresult cji_stream_order_raw(cj_stream *from, CUstream to, const char **cu_call)
 {
-    pthread_mutex_lock(&from->lock);
-    CUresult r = stream_order_locked(from, to, cu_call);
-    pthread_mutex_unlock(&from->lock);
+    cji_scope scope = { .cu = NULL };
+    const bool context = cji_stream_needs_context(from) || to == CU_STREAM_LEGACY || to == CU_STREAM_PER_THREAD;
+    *cu_call = "cuCtxPushCurrent";
+    CUresult r = context ? cji_scope_enter(&scope, from->cu, from->queue->ctx, CJI_SCOPE_CONTEXT) : CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS) {
+        cji_lock(&from->lock, CJI_LOCK_STREAM);
+        r = stream_order_locked(from, to, cu_call);
+        cji_unlock(&from->lock, CJI_LOCK_STREAM);
+    }
+    cji_scope_leave(&scope);
     return r;
 }
 
@@ -65,16 +90,22 @@ CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **cu_call)
 {
     cji_capture *c = cji_capture_of(from);
     order_join_begin(c, from->queue, to);
-    pthread_mutex_lock(&from->lock);
-    CUresult r = stream_order_locked(from, to->raw, cu_call);
-    pthread_mutex_unlock(&from->lock);
+    CUresult r = cji_stream_order_raw(from, to->raw, cu_call);
     if (c && r == CUDA_SUCCESS) cji_capture_join(c, to);
     order_join_end(c, from->queue, to);
     cji_capture_drop(c);
     return r;
 }
 
-/* Both directions; a failure is left in `s`, the first argument. */
+/* The thread's latest failure, which is the first stream's, becomes the other's too: it lacks the order. */
+static cj_status order_failed(cj_stream *s, cj_stream *t, cj_status st)
+{
+    const cj_error *why = cj_error_last();
+    cji_stream_failed(s, st);
+    return cji_stream_fail_with(t, why);
+}
+
+/* Both directions. */
 static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char *call)
 {
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
@@ -83,75 +114,16 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s == t) return CJ_OK;
     if (s->cu != t->cu)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));
+        return order_failed(s, t, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));
     cj_stream *from = fork ? s : t, *to = fork ? t : s;
     const char *cu_call;
-    cji_ctx ctx;
-    st = cji_ctx_begin(s, from->dev, &ctx, call);
-    if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = cji_stream_chain(from, to, &cu_call);
-    cji_ctx_leave(from->dev, &ctx);
-    if (r == CUDA_SUCCESS) cji_count_one(from), cji_count_one(to);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_rejected(s, r, call, cu_call);
+    if (r != CUDA_SUCCESS) return order_failed(s, t, cji_rejected(s, s->dev, r, call, cu_call));
+    cji_count(to, &to->counts.waits, 1);
+    cji_count_one(from);
+    cji_count_one(to);
+    return CJ_OK;
 }
 
 cj_status cj_stream_fork(cj_stream *s, cj_stream *t) { return stream_order(s, t, true, "cj_stream_fork"); }
 cj_status cj_stream_join(cj_stream *s, cj_stream *t) { return stream_order(s, t, false, "cj_stream_join"); }
-
-/* -- Waiting on the host --------------------------------------------------------------------------------------------- */
-
-cj_status cji_stream_not_captured(cj_stream *s, const char *call)
-{
-    if (!atomic_load(&s->capturing)) return CJ_OK;
-    return cji_fail(s, CJ_ESTATE, call, "the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first");
-}
-
-cj_status cj_stream_sync(cj_stream *s)
-{
-    static const char call[] = "cj_stream_sync";
-    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st == CJ_OK) st = cji_stream_not_captured(s, call);
-    if (st != CJ_OK) return st;
-    cji_ctx ctx;
-    if (cji_ctx_begin_calm(s, s->dev, &ctx, call) == CJ_OK) {
-        CUresult r = s->cu->cuStreamSynchronize(s->raw);
-        cji_ctx_leave(s->dev, &ctx);
-        if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamSynchronize");
-    }
-    cji_deferred_poll(s->queue, CJI_DEFERRED_STEP);
-    cj_error first;
-    cji_err_take(s, &first);
-    return (cj_status)first.status;
-}
-
-cj_status cj_stream_query(cj_stream *s)
-{
-    static const char call[] = "cj_stream_query";
-    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st == CJ_OK) st = cji_stream_not_captured(s, call);
-    if (st != CJ_OK) return st;
-    cji_ctx ctx;
-    st = cji_ctx_begin_calm(s, s->dev, &ctx, call);
-    if (st != CJ_OK) return st;
-    CUresult r = s->cu->cuStreamQuery(s->raw);
-    cji_ctx_leave(s->dev, &ctx);
-    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, "cuStreamQuery");
-}
-
-/* -- Host functions -------------------------------------------------------------------------------------------------- */
-
-cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user)
-{
-    static const char call[] = "cj_host_func";
-    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st != CJ_OK) return st;
-    if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the function is NULL"));
-    cji_ctx ctx;
-    st = cji_ctx_begin(s, s->dev, &ctx, call);
-    if (st != CJ_OK) return cji_stream_failed(s, st);
-    CUresult r = s->cu->cuLaunchHostFunc(s->raw, fn, user);
-    cji_ctx_leave(s->dev, &ctx);
-    if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_rejected(s, r, call, "cuLaunchHostFunc");
-}

@@ -1,11 +1,11 @@
-/* What a graph keeps alive: a set of references, shared by a graph and its execs. */
+/* Reference sets: what a graph and its executable graphs retain. */
 #include "stream/core/stream_core.h"
 
 struct cji_refset {
     atomic_uint refs;
     cji_refset *next; /* of those that are being released */
     pthread_mutex_t lock; /* guards the set */
-    struct refset_entry { void *what; cji_ref_kind kind; } *slot; /* open addressing; what NULL: free */
+    struct refset_entry { void *what; const cji_ref_type *type; } *slot; /* open addressing; what NULL: free */
     size_t count, cap; /* cap is 0 or a power of two, at most half full */
 };
 
@@ -27,29 +27,22 @@ cji_refset *cji_refset_retain(cji_refset *k)
 /* Whether that was the last reference. */
 static bool refset_unref(cji_refset *k) { return atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) == 1; }
 
-static void refset_release_user(cji_user *u)
-{
-    u->release(u->user);
-    cji_free(u, sizeof *u);
-}
+const cji_ref_type cji_ref_set = { NULL }; /* released by cji_refset_drop */
 
-/* A keep whose last reference that was joins *doomed: chains of them are long, and are not released by recursion. */
+static void refset_release_kernel(void *what) { cji_kernel_drop(what); }
+const cji_ref_type cji_ref_kernel = { refset_release_kernel };
+
+/* A set whose last reference that was joins *released: chains of them are long, and are not released by recursion. */
 static void refset_release(struct refset_entry *e, cji_refset **released)
 {
-    cji_refset *inner;
-    switch (e->kind) {
-    case CJI_REF_KERNEL: cji_kernel_drop(e->what); break;
-    case CJI_REF_MEMORY: cji_mem_unretain(e->what); break;
-    case CJI_REF_STAGE: cji_stage_release(e->what); break;
-    case CJI_REF_SET:
-        inner = e->what;
-        if (!refset_unref(inner)) break;
-        inner->next = *released;
-        *released = inner;
-        break;
-    case CJI_REF_EVENT: cji_event_drop(e->what); break;
-    case CJI_REF_USER: refset_release_user(e->what); break;
+    if (e->type != &cji_ref_set) {
+        e->type->release(e->what);
+        return;
     }
+    cji_refset *inner = e->what;
+    if (!refset_unref(inner)) return;
+    inner->next = *released;
+    *released = inner;
 }
 
 void cji_refset_drop(cji_refset *k)
@@ -87,39 +80,39 @@ static bool refset_grow(cji_refset *k)
     return true;
 }
 
-bool cji_refset_add(cji_refset *k, cji_ref_kind kind, void *what, bool *had)
+bool cji_refset_add(cji_refset *k, const cji_ref_type *type, void *what, bool *had)
 {
-    pthread_mutex_lock(&k->lock);
+    cji_lock(&k->lock, CJI_LOCK_REFSET);
     *had = k->cap && refset_find(k->slot, k->cap, what)->what;
     bool added = *had || 2 * (k->count + 1) <= k->cap || refset_grow(k);
     if (added && !*had) {
-        *refset_find(k->slot, k->cap, what) = (struct refset_entry){ what, kind };
+        *refset_find(k->slot, k->cap, what) = (struct refset_entry){ what, type };
         k->count++;
     }
-    pthread_mutex_unlock(&k->lock);
+    cji_unlock(&k->lock, CJI_LOCK_REFSET);
     return added;
 }
 
-/* Whether all that `k` keeps is one other keep: then nothing was added since it was made by cji_refset_snapshot. */
+/* The set that is all there is in `k`: then nothing was added since cji_refset_snapshot made it. */
 static cji_refset *refset_only(cji_refset *k)
 {
     if (k->count != 1) return NULL;
     for (size_t i = 0; i < k->cap; i++)
-        if (k->slot[i].what) return k->slot[i].kind == CJI_REF_SET ? k->slot[i].what : NULL;
+        if (k->slot[i].what) return k->slot[i].type == &cji_ref_set ? k->slot[i].what : NULL;
     return NULL;
 }
 
 cji_refset *cji_refset_snapshot(cji_refset **k)
 {
     cji_refset *old = *k;
-    pthread_mutex_lock(&old->lock);
+    cji_lock(&old->lock, CJI_LOCK_REFSET);
     cji_refset *snapshot = refset_only(old);
     if (snapshot) cji_refset_retain(snapshot);
-    pthread_mutex_unlock(&old->lock);
+    cji_unlock(&old->lock, CJI_LOCK_REFSET);
     if (snapshot) return snapshot;
     cji_refset *fresh = cji_refset_new();
     bool had = false;
-    if (!fresh || !cji_refset_add(fresh, CJI_REF_SET, cji_refset_retain(old), &had)) {
+    if (!fresh || !cji_refset_add(fresh, &cji_ref_set, cji_refset_retain(old), &had)) {
         if (fresh) cji_refset_drop(old);
         cji_refset_drop(fresh);
         return NULL;
@@ -131,13 +124,13 @@ cji_refset *cji_refset_snapshot(cji_refset **k)
 cj_kernel *cji_refset_kernel(cji_refset *k, CUfunction fn)
 {
     cj_kernel *found = NULL;
-    pthread_mutex_lock(&k->lock);
+    cji_lock(&k->lock, CJI_LOCK_REFSET);
     for (size_t i = 0; i < k->cap && !found; i++) {
         const struct refset_entry *e = &k->slot[i];
-        if (e->what && e->kind == CJI_REF_KERNEL && ((cj_kernel *)e->what)->fn == fn) found = e->what;
+        if (e->what && e->type == &cji_ref_kernel && ((cj_kernel *)e->what)->fn == fn) found = e->what;
     }
     for (size_t i = 0; i < k->cap && !found; i++)
-        if (k->slot[i].what && k->slot[i].kind == CJI_REF_SET) found = cji_refset_kernel(k->slot[i].what, fn);
-    pthread_mutex_unlock(&k->lock);
+        if (k->slot[i].what && k->slot[i].type == &cji_ref_set) found = cji_refset_kernel(k->slot[i].what, fn);
+    cji_unlock(&k->lock, CJI_LOCK_REFSET);
     return found;
 }

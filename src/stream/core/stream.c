@@ -39,7 +39,15 @@ static CUresult stream_read(cj_stream *s, const char **cu_call)
     return CUDA_SUCCESS;
 }
 
-/* The part of making that is common: what it is, its lane. */
+/* A stream that was not there when peer access failed begins with that failure: cj_device_enable_peer in peer.c. */
+static void stream_take_peer_failure(cj_stream *s)
+{
+    cji_lock(&s->queue->lock, CJI_LOCK_QUEUE);
+    if (s->dev->peer_failed) cji_fail_with(s, &s->dev->peer_why);
+    cji_unlock(&s->queue->lock, CJI_LOCK_QUEUE);
+}
+
+/* The part of making that is common: what it is, its slot. */
 static bool stream_finish(cj_stream *s, const char *call)
 {
     const char *cu_call;
@@ -55,12 +63,13 @@ static bool stream_finish(cj_stream *s, const char *call)
             return false;
         }
     }
-    s->slot = cji_slot_open(s->queue, s->proxy ? s->proxy : s->raw);
+    s->slot = cji_slot_open(s->queue, s->proxy ? s->proxy : s->raw, s);
     if (!s->slot) {
         cji_fail(s, CJ_ENOMEM, call, "no memory to note the uses of the stream");
         return false;
     }
     s->bit = s->slot->bit;
+    stream_take_peer_failure(s);
     return true;
 }
 
@@ -115,10 +124,10 @@ cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
         cji_obj_set_failed(s);
         return s;
     }
-    cji_ctx ctx;
-    if (cji_ctx_begin_calm(s, dev, &ctx, call) == CJ_OK) {
+    cji_scope scope;
+    if (cji_scope_begin_relaxed(s, dev, &scope, call) == CJ_OK) {
         stream_create_raw(s, &o, call);
-        cji_ctx_leave(dev, &ctx);
+        cji_scope_leave(&scope);
     }
     if (!s->slot) cji_obj_set_failed(s);
     return s;
@@ -147,13 +156,13 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     if (cji_obj_failed(s)) return s;
     s->raw = raw;
     if (!raw) {
-        cji_fail(s, CJ_EINVAL, call, "the stream is NULL, the legacy default stream; pass (void *)1 where that is really meant");
+        cji_fail(s, CJ_EINVAL, call, "the stream is NULL, the legacy default stream; pass CJ_STREAM_LEGACY where that is really meant");
     } else {
-        cji_ctx ctx;
+        cji_scope scope;
         if (s->raw == CU_STREAM_PER_THREAD) s->obj.thread = cji_thread_id();
-        if (cji_ctx_begin_calm(s, dev, &ctx, call) == CJ_OK) {
+        if (cji_scope_begin_relaxed(s, dev, &scope, call) == CJ_OK) {
             if (stream_may_wrap(s, call) && !stream_finish(s, call)) cji_proxy_close(s);
-            cji_ctx_leave(dev, &ctx);
+            cji_scope_leave(&scope);
         }
     }
     if (!s->slot) {
@@ -174,7 +183,7 @@ static void stream_delete(cj_stream *s)
     cji_device_drop(dev);
 }
 
-/* Lets the CUstream go; calm, and it is not being captured. */
+/* Destroys the CUstream, which is not being captured; in a scope. */
 static void stream_close(cj_stream *s)
 {
     if (s->order) s->cu->cuEventDestroy(s->order);
@@ -195,16 +204,16 @@ void cji_stream_drop(cj_stream *s)
     }
     cj_device *dev = cji_obj_retain(s->dev);
     cji_release_queue *queue = s->queue;
-    cji_calm calm;
-    cji_calm_begin(queue, &calm);
-    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later; a shadow may. */
+    cji_scope scope;
+    cji_queue_scope(queue, &scope);
+    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later; a proxy may. */
     if ((s->owned || s->proxy) && (atomic_load(&queue->captures) || cji_stream_captures(queue, s->slot->raw))) {
         s->deferred.run = stream_close_deferred;
         cji_defer(queue, &s->deferred, s->bit);
     } else {
         stream_close(s);
     }
-    cji_calm_end(queue, &calm);
+    cji_scope_leave(&scope);
     cji_deferred_poll(queue, CJI_DEFERRED_STEP);
     cji_device_drop(dev);
 }
@@ -212,6 +221,53 @@ void cji_stream_drop(cj_stream *s)
 void cj_stream_free(cj_stream *s)
 {
     if (cji_check_free(s, CJI_TAG_STREAM, "cj_stream_free") && cji_capture_abandon(s)) cji_stream_drop(s);
+}
+
+/* -- Failures of the device's work -------------------------------------------------------------------------------------- */
+
+/* A reference, unless the last one was dropped already: such a stream waits for its release. */
+static bool stream_retain_live(cj_stream *s)
+{
+    unsigned refs = atomic_load(&s->obj.refs);
+    while (refs && !atomic_compare_exchange_weak(&s->obj.refs, &refs, refs + 1)) {}
+    return refs != 0;
+}
+
+void cji_slot_fail(cji_release_queue *queue, const cji_slot *slot, const cj_error *why)
+{
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
+    cj_stream *s = slot->live && slot->owner && stream_retain_live(slot->owner) ? slot->owner : NULL;
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    if (!s) return;
+    cji_stream_fail_with(s, why);
+    cji_stream_drop(s);
+}
+
+/* The live stream of the device with the least serial above `after`, retained; NULL: there is none. */
+static cj_stream *stream_next(cji_release_queue *queue, uint64_t after)
+{
+    cj_stream *next = NULL;
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
+    for (;;) {
+        next = NULL;
+        for (const cji_slot *slot = queue->slots; slot; slot = slot->next) {
+            cj_stream *s = slot->owner;
+            if (s && s->obj.serial > after && (!next || s->obj.serial < next->obj.serial)) next = s;
+        }
+        if (!next || stream_retain_live(next)) break;
+        after = next->obj.serial;
+    }
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    return next;
+}
+
+void cji_streams_fail(cji_release_queue *queue, const cj_error *why)
+{
+    for (cj_stream *s = stream_next(queue, 0), *next; s; s = next) {
+        cji_stream_fail_with(s, why);
+        next = stream_next(queue, s->obj.serial);
+        cji_stream_drop(s);
+    }
 }
 
 /* -- What a stream is ------------------------------------------------------------------------------------------------ */

@@ -1,8 +1,7 @@
-/* A barrier over streams.
+/* Barriers over streams.
  *
- * The hub has a stream of its own: each stream is joined into it, with an event of that stream's own, and all of them are forked from it.  So no event
- * stands for two streams, a barrier may begin while an earlier one is under way, and devices wait for each other.  In a capture only those streams are
- * joined that are part of it: an event from outside would break it. */
+ * A barrier has a stream of its own, `meet`: each stream is joined into it, with an event of that stream's own, and all of them wait for an event on it.  So no
+ * event stands for two streams, a barrier may begin while an earlier one is under way, and devices wait for each other. */
 #include <string.h>
 
 #include <cujit/stream_barrier.h>
@@ -65,25 +64,23 @@ static cj_status barrier_check(cj_stream_barrier *h, cj_stream *const *streams, 
 {
     cj_status st = cji_check(h, CJI_TAG_STREAM_BARRIER, call);
     if (st != CJ_OK) return st;
-    if (!streams || !count || count > UINT32_MAX) return cji_fail(h, CJ_EINVAL, call, "%zu streams at %p", count, (const void *)streams);
+    if (!streams || !count || count > UINT32_MAX)
+        return cji_fail(h, CJ_EINVAL, call, "%zu streams at %p", count, (const void *)streams);
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         st = cji_check_arg(h, streams[i], CJI_TAG_STREAM, call, "a stream of the list");
         if (st == CJ_OK && streams[i]->cu != h->meet->cu)
-            st = cji_fail(h, CJ_EINVAL, call, "stream %zu is of another driver than the hub, so they cannot wait for each other", i);
+            st = cji_fail(h, CJ_EINVAL, call, "stream %zu is of another driver than the barrier, so they cannot wait for each other", i);
     }
     return st;
 }
 
-/* The barrier was refused before anything was given: a hole in the captures of its streams, which would lack it. */
-static cj_status barrier_rejected(cj_stream *const *streams, size_t count, cj_status st)
+/* The thread's latest failure is left in every valid stream of the list: their work lacks the barrier, and so do the graphs of their captures. */
+static cj_status barrier_failed(cj_stream *const *streams, size_t count)
 {
-    const cj_error why = *cj_error_last();
-    for (size_t i = 0; streams && count <= UINT32_MAX && i < count; i++) {
-        if (cji_check_read(streams[i], CJI_TAG_STREAM, why.call) != CJ_OK) continue;
-        cji_fail_with(NULL, &why); /* a look at a stream before may have left another record */
-        cji_stream_failed(streams[i], st);
-    }
-    return cji_fail_with(NULL, &why);
+    const cj_error *why = cj_error_last();
+    for (size_t i = 0; streams && count <= UINT32_MAX && i < count; i++)
+        if (cji_check(streams[i], CJI_TAG_STREAM, why->call) == CJ_OK) cji_stream_fail_with(streams[i], why);
+    return cji_fail_with(NULL, why);
 }
 
 static bool barrier_captures(cj_stream *const *streams, size_t count)
@@ -93,19 +90,19 @@ static bool barrier_captures(cj_stream *const *streams, size_t count)
     return false;
 }
 
-/* `to` waits for `from`; a failure is left in the hub, and is a hole in a capture of either. */
+static bool barrier_needs_context(cj_stream *const *streams, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cji_stream_needs_context(streams[i])) return true;
+    return false;
+}
+
+/* `to` waits for `from`; a failure is left in the barrier. */
 static cj_status barrier_chain(cj_stream_barrier *h, cj_stream *from, cj_stream *to, const char *call)
 {
     const char *cu_call;
-    cji_ctx ctx;
-    cj_status st = cji_ctx_begin(h, from->dev, &ctx, call);
-    if (st != CJ_OK) return st;
     CUresult r = cji_stream_chain(from, to, &cu_call);
-    cji_ctx_leave(from->dev, &ctx);
-    if (r == CUDA_SUCCESS) return CJ_OK;
-    st = cji_rejected(h, h->dev, r, call, cu_call);
-    cji_stream_failed(from, st);
-    return cji_stream_failed(to, st);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(h, h->dev, r, call, cu_call);
 }
 
 static cj_status barrier_mark(cj_stream_barrier *h, cj_event *e, const char *call)
@@ -114,19 +111,48 @@ static cj_status barrier_mark(cj_stream_barrier *h, cj_event *e, const char *cal
     return st == CJ_OK ? CJ_OK : cji_fail_from(h, e, call);
 }
 
-/* With the hub's lock held. */
-static cj_status barrier_enqueue(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
+static void barrier_count(cj_stream *s)
+{
+    cji_count(s, &s->counts.waits, 1);
+    cji_count_one(s);
+}
+
+/* In captures: only streams that take part in one are joined, as an event from outside would break it. */
+static cj_status barrier_enqueue_captured(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
 {
     cj_status st = CJ_OK;
-    const bool captured = barrier_captures(streams, count);
-    if (!captured) st = barrier_mark(h, h->from, call);
     for (size_t i = 0; i < count && st == CJ_OK; i++)
-        if (!captured || atomic_load(&streams[i]->capturing)) st = barrier_chain(h, streams[i], h->meet, call);
-    if (!captured && st == CJ_OK) st = barrier_mark(h, h->to, call);
+        if (atomic_load(&streams[i]->capturing)) st = barrier_chain(h, streams[i], h->meet, call);
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         st = barrier_chain(h, h->meet, streams[i], call);
-        if (st == CJ_OK) cji_count_one(streams[i]);
+        if (st == CJ_OK) barrier_count(streams[i]);
     }
+    return st;
+}
+
+/* The event that ends the barrier's time is what the streams wait for. */
+static cj_status barrier_enqueue_plain(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
+{
+    cj_status st = barrier_mark(h, h->from, call);
+    for (size_t i = 0; i < count && st == CJ_OK; i++) st = barrier_chain(h, streams[i], h->meet, call);
+    if (st == CJ_OK) st = barrier_mark(h, h->to, call);
+    for (size_t i = 0; i < count && st == CJ_OK; i++) {
+        CUresult r = h->meet->cu->cuStreamWaitEvent(streams[i]->raw, h->to->raw, 0);
+        if (r != CUDA_SUCCESS) st = cji_rejected(h, h->dev, r, call, "cuStreamWaitEvent");
+        else barrier_count(streams[i]);
+    }
+    return st;
+}
+
+/* With the barrier's lock held. */
+static cj_status barrier_enqueue(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
+{
+    const bool captured = barrier_captures(streams, count);
+    cji_scope scope = { .cu = NULL };
+    cj_status st = barrier_needs_context(streams, count) ? cji_scope_begin(h, h->dev, &scope, call) : CJ_OK;
+    if (st != CJ_OK) return st;
+    st = captured ? barrier_enqueue_captured(h, streams, count, call) : barrier_enqueue_plain(h, streams, count, call);
+    cji_scope_leave(&scope);
     if (st != CJ_OK) return st;
     h->clock = CJ_STREAM_BARRIER_CLOCK_DEVICE;
     h->captured = captured;
@@ -138,22 +164,18 @@ cj_status cj_stream_barrier_enqueue(cj_stream_barrier *h, cj_stream *const *stre
 {
     static const char call[] = "cj_stream_barrier_enqueue";
     cj_status st = barrier_check(h, streams, count, call);
-    if (st != CJ_OK) return barrier_rejected(streams, count, st);
-    pthread_mutex_lock(&h->lock);
+    if (st != CJ_OK) return barrier_failed(streams, count);
+    cji_lock(&h->lock, CJI_LOCK_BARRIER);
     st = barrier_enqueue(h, streams, count, call);
-    pthread_mutex_unlock(&h->lock);
-    return st;
+    cji_unlock(&h->lock, CJI_LOCK_BARRIER);
+    return st == CJ_OK ? CJ_OK : barrier_failed(streams, count);
 }
 
-/* One stream until the deadline; a failure is left in the hub, a timeout in the thread. */
+/* One stream until the deadline; a failure is left in the barrier, a timeout in the thread. */
 static cj_status barrier_wait(cj_stream_barrier *h, cj_stream *s, size_t place, uint32_t ms, uint64_t deadline, const char *call)
 {
-    cji_ctx ctx;
-    cj_status st = cji_ctx_begin(h, s->dev, &ctx, call);
-    if (st != CJ_OK) return st;
     CUresult r = cji_wait_stream(s, deadline);
-    cji_ctx_leave(s->dev, &ctx);
-    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "stream %zu is not done after %u ms; it goes on", place, ms);
+    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "stream %zu is not complete after %u ms; it goes on", place, ms);
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(h, s->dev, r, call, "cuStreamQuery");
 }
 
@@ -165,12 +187,12 @@ cj_status cj_stream_barrier_sync_for(cj_stream_barrier *h, cj_stream *const *str
     if (st != CJ_OK) return st;
     if (barrier_captures(streams, count)) return cji_fail(h, CJ_ESTATE, call, "a stream is being captured, so nothing of it runs yet; end the capture first");
     for (size_t i = 0; i < count && st == CJ_OK; i++) st = barrier_wait(h, streams[i], i, ms, deadline, call);
-    pthread_mutex_lock(&h->lock);
+    cji_lock(&h->lock, CJI_LOCK_BARRIER);
     h->clock = CJ_STREAM_BARRIER_CLOCK_HOST;
     h->captured = false;
     h->count = (uint32_t)count;
     h->host_ms = (double)(cji_now() - begun) / 1e6;
-    pthread_mutex_unlock(&h->lock);
+    cji_unlock(&h->lock, CJI_LOCK_BARRIER);
     return st;
 }
 
@@ -196,14 +218,14 @@ cj_status cj_stream_barrier_elapsed(cj_stream_barrier *h, cj_stream_barrier_time
     if (st != CJ_OK) return st;
     if (!time || time->size < sizeof time->size) return cji_fail(h, CJ_EINVAL, call, "time is NULL, or time->size is not sizeof(cj_stream_barrier_time)");
     cj_stream_barrier_time now = { .size = time->size };
-    pthread_mutex_lock(&h->lock);
+    cji_lock(&h->lock, CJI_LOCK_BARRIER);
     now.clock = h->clock;
     now.streams = h->count;
     now.ms = h->host_ms;
     if (h->captured) st = cji_fail(h, CJ_ESTATE, call, "the latest barrier was captured; it runs in the graph, whose time is to be measured");
     else if (h->clock == CJ_STREAM_BARRIER_CLOCK_NONE) now.ms = 0;
     else if (h->clock == CJ_STREAM_BARRIER_CLOCK_DEVICE) st = barrier_elapsed(h, &now.ms, call);
-    pthread_mutex_unlock(&h->lock);
+    cji_unlock(&h->lock, CJI_LOCK_BARRIER);
     if (st == CJ_OK) memcpy(time, &now, time->size < sizeof now ? time->size : sizeof now);
     return st;
 }

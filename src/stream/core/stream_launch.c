@@ -1,40 +1,36 @@
-/* Launching a kernel on a stream.  The usual way takes no lock and allocates nothing. */
+/* Launching a kernel on a stream.  The usual way takes no lock, allocates nothing and makes one driver call. */
 #include "stream/core/stream_core.h"
 
-/* A captured launch: the graph keeps the kernel and the memory that its arguments point into. */
+/* A captured launch: the graph retains the kernel and what its pointer arguments lead to. */
 static cj_status launch_retain(cj_stream *s, cj_kernel *k, const cj_arg *args, size_t count, const char *call)
 {
     cji_capture *c = cji_capture_of(s);
     if (!c) return CJ_OK;
     bool had = false;
-    bool added = cji_capture_retains(c, CJI_REF_KERNEL, cji_obj_retain(k), &had);
+    cj_status st = CJ_OK;
+    bool added = cji_capture_retains(c, &cji_ref_kernel, cji_obj_retain(k), &had);
     if (!added || had) cji_kernel_drop(k);
+    if (!added) st = cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
+    for (size_t i = 0; i < count && st == CJ_OK; i++)
+        if (args[i].kind == CJ_ARG_PTR) st = c->rules->retain_argument(s, args[i].v.u, call);
     cji_capture_drop(c);
-    if (!added) return cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
-    for (size_t i = 0; i < count; i++) {
-        cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_retain(s, args[i].v.u, call) : CJ_OK;
-        if (st != CJ_OK) return st;
-    }
-    return CJ_OK;
+    return st;
 }
 
 /* With arguments and dimensions checked. */
 static cj_status launch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims, cji_pack *pack, const char *call)
 {
-    bool tried = cji_may_try(s);
     const char *cu_call = NULL;
-    CUresult r = CUDA_SUCCESS;
+    const bool tried = cji_may_try(s);
     cji_used(&k->mod->used, s->bit);
-    if (tried) {
-        r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
-        if (r == CUDA_SUCCESS) return CJ_OK;
-    }
-    cji_ctx ctx;
-    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    CUresult r = tried ? cji_kernel_launch(k, s->raw, dims, pack, &cu_call) : CUDA_SUCCESS;
+    if (tried && r == CUDA_SUCCESS) return CJ_OK;
+    cji_scope scope;
+    cj_status st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return st;
-    cji_note_current(s, &ctx);
-    if (!tried || ctx.pushed) r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
-    cji_ctx_leave(s->dev, &ctx);
+    cji_note_context(s, &scope);
+    if (!tried || cji_try_again(r, &scope)) r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
+    cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_refused(s, k, r, cu_call, dims, call);
 }
 

@@ -1,4 +1,4 @@
-/* Graphs: made, entered by one call at a time, kept alive, freed. */
+/* Graphs: made, entered by one call at a time, retained, freed. */
 #include "stream/graph/stream_graph.h"
 
 bool cji_graph_init(cj_graph *g, cj_device *dev, CUgraph raw, cji_refset *refset, const char *call)
@@ -16,11 +16,11 @@ cj_graph *cj_graph_create(cj_device *dev)
 {
     static const char call[] = "cj_graph_create";
     CUgraph raw = NULL;
-    cji_ctx ctx;
+    cji_scope scope;
     cj_graph *g = cji_obj_new(sizeof *g, CJI_TAG_GRAPH, 0, call);
     if (cji_obj_failed(g)) return g;
     pthread_mutex_init(&g->lock, NULL);
-    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_ctx_begin_calm(g, dev, &ctx, call) == CJ_OK) {
+    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_scope_begin_relaxed(g, dev, &scope, call) == CJ_OK) {
         cji_deferred_poll(&dev->queue, CJI_DEFERRED_STEP);
         CUresult r = dev->queue.cu->cuGraphCreate(&raw, 0);
         if (r != CUDA_SUCCESS) {
@@ -29,7 +29,7 @@ cj_graph *cj_graph_create(cj_device *dev)
         } else if (!cji_graph_init(g, dev, raw, NULL, call)) {
             dev->queue.cu->cuGraphDestroy(raw);
         }
-        cji_ctx_leave(dev, &ctx);
+        cji_scope_leave(&scope);
     }
     if (!g->raw) cji_obj_set_failed(g);
     return g;
@@ -38,9 +38,9 @@ cj_graph *cj_graph_create(cj_device *dev)
 cj_status cji_graph_enter(cj_graph *g, void *into, const char *call)
 {
     cj_graph *root = cji_graph_root(g);
-    pthread_mutex_lock(&root->lock);
+    cji_lock(&root->lock, CJI_LOCK_GRAPH);
     if (!root->capturing && !root->gone) return CJ_OK;
-    pthread_mutex_unlock(&root->lock);
+    cji_unlock(&root->lock, CJI_LOCK_GRAPH);
     if (root->gone) return cji_fail_with(into, &root->why);
     return cji_fail(into, CJ_ESTATE, call, "a capture adds to the graph; end or pause it first");
 }
@@ -53,6 +53,19 @@ void cji_graph_incomplete(cj_graph *g)
     root->why = *cj_error_last();
 }
 
+/* A function of the user; outside of the scope of the call that releases it. */
+typedef struct graph_user { void (*release)(void *user); void *user; } graph_user;
+
+static void graph_user_release(void *what)
+{
+    graph_user *u = what;
+    cji_scope *scope = cji_scope_suspend();
+    u->release(u->user);
+    cji_scope_resume(scope);
+    cji_free(u, sizeof *u);
+}
+static const cji_ref_type ref_graph_user = { graph_user_release };
+
 cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *user)
 {
     static const char call[] = "cj_graph_on_release";
@@ -60,13 +73,13 @@ cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *us
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st != CJ_OK) return st;
     if (!release) return cji_fail(g, CJ_EINVAL, call, "the function is NULL");
-    cji_user *u = cji_alloc(sizeof *u);
+    graph_user *u = cji_alloc(sizeof *u);
     if (u) {
-        *u = (cji_user){ release, user };
+        *u = (graph_user){ release, user };
         cj_graph *root = cji_graph_root(g);
-        pthread_mutex_lock(&root->lock);
-        bool added = cji_refset_add(root->refset, CJI_REF_USER, u, &had);
-        pthread_mutex_unlock(&root->lock);
+        cji_lock(&root->lock, CJI_LOCK_GRAPH);
+        bool added = cji_refset_add(root->refset, &ref_graph_user, u, &had);
+        cji_unlock(&root->lock, CJI_LOCK_GRAPH);
         if (added) return CJ_OK;
         cji_free(u, sizeof *u);
     }

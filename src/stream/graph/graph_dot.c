@@ -1,4 +1,4 @@
-/* A graph as text for Graphviz: one box for each node, coloured by its kind; children and bodies are frames, tied to their node by a dashed line. */
+/* A graph as text for Graphviz: a rectangle for each node, coloured by its kind; children and bodies are clusters, tied to their node by a dashed line. */
 #include "stream/graph/stream_graph.h"
 
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void dot_host(const dot_job *j, CUgraphNode raw)
     cji_text_puts(j->out, known && cji_stage_has(p.fn) ? "staging" : "host function");
 }
 
-/* "wait for 1 word", "write 2 words", or both. */
+/* "wait for 1 location", "write 2 locations", or both. */
 static void dot_mem_ops(const dot_job *j, CUgraphNode raw)
 {
     CUDA_BATCH_MEM_OP_NODE_PARAMS p;
@@ -104,9 +104,9 @@ static void dot_mem_ops(const dot_job *j, CUgraphNode raw)
         waits += what == CU_STREAM_MEM_OP_WAIT_VALUE_32 || what == CU_STREAM_MEM_OP_WAIT_VALUE_64;
         writes += what == CU_STREAM_MEM_OP_WRITE_VALUE_32 || what == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     }
-    if (waits) cji_text_printf(j->out, "wait for %u word%s", waits, waits == 1 ? "" : "s");
-    if (writes) cji_text_printf(j->out, "%swrite %u word%s", waits ? "\\n" : "", writes, writes == 1 ? "" : "s");
-    if (!waits && !writes) cji_text_puts(j->out, "words");
+    if (waits) cji_text_printf(j->out, "wait for %u location%s", waits, waits == 1 ? "" : "s");
+    if (writes) cji_text_printf(j->out, "%swrite %u location%s", waits ? "\\n" : "", writes, writes == 1 ? "" : "s");
+    if (!waits && !writes) cji_text_puts(j->out, "memory operations");
 }
 
 /* With its size; of a free where the device's table knows it. */
@@ -123,40 +123,37 @@ static void dot_memory(const dot_job *j, CUgraphNode raw, bool alloc)
     dot_bytes(j->out, p.bytesize);
 }
 
-static const char *dot_color(CUgraphNodeType type)
+static const char *dot_colour(CUgraphNodeType type)
 {
     switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return "#cfe6ff";
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return "#ffe4bd";
-    case CU_GRAPH_NODE_TYPE_MEMSET: return "#fff5b5";
-    case CU_GRAPH_NODE_TYPE_HOST: return "#f8d2dd";
-    case CU_GRAPH_NODE_TYPE_GRAPH: return "#d9efd9";
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return "#c9ece6";
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return "#e3dbf6";
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return "#e6dccb";
+#define N(cu, kind, counter, colour, label) case CU_GRAPH_NODE_TYPE_##cu: return colour;
+#include "stream/graph/node_kinds.def"
     default: return "#eeeeee";
     }
 }
 
-static void dot_label(const dot_job *j, CUgraphNode raw, CUgraphNodeType type)
+static const char *dot_name(CUgraphNodeType type)
 {
     switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: dot_kernel(j, raw); break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY: dot_copy(j, raw); break;
-    case CU_GRAPH_NODE_TYPE_MEMSET: dot_fill(j, raw); break;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: dot_mem_ops(j, raw); break;
-    case CU_GRAPH_NODE_TYPE_HOST: dot_host(j, raw); break;
-    case CU_GRAPH_NODE_TYPE_GRAPH: cji_text_puts(j->out, "child graph"); break;
-    case CU_GRAPH_NODE_TYPE_EMPTY: cji_text_puts(j->out, "empty"); break;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: cji_text_puts(j->out, "wait for event"); break;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: cji_text_puts(j->out, "record event"); break;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: dot_memory(j, raw, type == CU_GRAPH_NODE_TYPE_MEM_ALLOC); break;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: cji_text_puts(j->out, "condition"); break;
-    default: cji_text_printf(j->out, "node of kind %d", (int)type); break;
+#define N(cu, kind, counter, colour, label) case CU_GRAPH_NODE_TYPE_##cu: return label;
+#include "stream/graph/node_kinds.def"
+    default: return NULL;
+    }
+}
+
+/* Where the driver tells more than the kind. */
+static void dot_label(const dot_job *j, CUgraphNode raw, CUgraphNodeType type)
+{
+    switch (cji_node_kind(type)) {
+    case CJ_NODE_KERNEL: dot_kernel(j, raw); break;
+    case CJ_NODE_COPY: dot_copy(j, raw); break;
+    case CJ_NODE_FILL: dot_fill(j, raw); break;
+    case CJ_NODE_HOST_FUNC: dot_host(j, raw); break;
+    case CJ_NODE_MEM_OPS: dot_mem_ops(j, raw); break;
+    case CJ_NODE_MEM_ALLOC: dot_memory(j, raw, true); break;
+    case CJ_NODE_MEM_FREE: dot_memory(j, raw, false); break;
+    case CJ_NODE_OTHER: cji_text_printf(j->out, "node of kind %d", (int)type); break;
+    default: cji_text_puts(j->out, dot_name(type)); break;
     }
 }
 
@@ -221,7 +218,7 @@ static cj_status dot_nodes(const dot_job *j, const cj_graph *g, CUgraph raw, con
         cji_text_printf(j->out, "%*s%s%zu [label=\"", indent, "", at->prefix, i);
         if (sh.type[i] == CU_GRAPH_NODE_TYPE_CONDITIONAL && g) dot_conditional(j, g, sh.node[i]);
         else dot_label(j, sh.node[i], sh.type[i]);
-        cji_text_printf(j->out, "\", fillcolor=\"%s\"];\n", dot_color(sh.type[i]));
+        cji_text_printf(j->out, "\", fillcolor=\"%s\"];\n", dot_colour(sh.type[i]));
     }
     for (size_t i = 0; i < sh.edges; i++)
         cji_text_printf(j->out, "%*s%s%u -> %s%u;\n", indent, "", at->prefix, sh.from[i], at->prefix, sh.to[i]);
@@ -250,12 +247,12 @@ static cj_status dot_write(cj_graph *g, const char *call)
 const char *cj_graph_dot(cj_graph *g)
 {
     static const char call[] = "cj_graph_dot";
-    cji_ctx ctx;
+    cji_scope scope;
     const char *text = "";
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return text;
-    if (cji_ctx_begin_calm(g, g->dev, &ctx, call) == CJ_OK) {
+    if (cji_scope_begin_relaxed(g, g->dev, &scope, call) == CJ_OK) {
         if (dot_write(g, call) == CJ_OK) text = cji_text_str(&g->dot);
-        cji_ctx_leave(g->dev, &ctx);
+        cji_scope_leave(&scope);
     }
     cji_graph_leave(g);
     return text;

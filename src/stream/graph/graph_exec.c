@@ -1,4 +1,4 @@
-/* Execs: made of graphs, launched, released. */
+/* Executable graphs: made of graphs, launched, released. */
 #include "stream/graph/stream_graph.h"
 
 void cj_graph_exec_defaults(cj_graph_exec_opts *opts)
@@ -9,7 +9,7 @@ void cj_graph_exec_defaults(cj_graph_exec_opts *opts)
 /* Asks the driver once more, this time for the reason; where it works now, that is the exec. */
 static CUresult exec_reason(cj_graph_exec *x, CUgraph raw, unsigned long long flags, const char **reason)
 {
-    static const char *const reasons[] = { "", "", "its nodes come after each other in a circle, or its structure is not allowed",
+    static const char *const reasons[] = { "", "", "its dependencies form a cycle, or its structure is not allowed",
                                            "a body of a conditional node has a node of a kind that is not allowed there, as host functions and events are not",
                                            "its nodes are of several contexts",
                                            "it has a condition without a conditional node" };
@@ -26,7 +26,7 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
     unsigned long long flags = (o->node_priorities ? CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0) |
                                (o->auto_free ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0);
     const char *reason = "";
-    cji_ctx ctx;
+    cji_scope scope;
     if (g->incomplete) {
         cji_fail_with(x, &g->why);
         return;
@@ -41,12 +41,12 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
     }
     x->nmemory = g->nmemory;
     x->auto_free = o->auto_free != 0;
-    if (cji_ctx_begin_calm(x, x->dev, &ctx, call) != CJ_OK) return;
+    if (cji_scope_begin_relaxed(x, x->dev, &scope, call) != CJ_OK) return;
     const bool once = g->nmemory || g->conditionals; /* it has one exec at a time */
     if (once) cji_deferred_drain(x->queue, CJI_DEFERRED_ALL); /* an exec that was freed may still be there */
     CUresult r = x->queue->cu->cuGraphInstantiateWithFlags(&x->raw, g->raw, flags);
     if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams]) r = exec_reason(x, g->raw, flags, &reason);
-    cji_ctx_leave(x->dev, &ctx);
+    cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) {
         cji_graph_memory_seal(g);
         return;
@@ -98,14 +98,14 @@ static cj_status exec_fail_both(cj_stream *s, cj_status st)
     return cji_stream_failed(s, st);
 }
 
-/* Gives the exec to the driver: both calls do that.  *wrong: memory that forbids the launch. */
-static CUresult exec_give(cj_graph_exec *x, cj_stream *s, bool launch, cji_mem_wrong *wrong)
+/* Enqueues the launch or the upload.  *wrong: memory that forbids the launch. */
+static CUresult exec_enqueue(cj_graph_exec *x, cj_stream *s, bool launch, cji_mem_wrong *wrong)
 {
-    pthread_mutex_lock(&x->lock);
+    cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     *wrong = launch && x->nmemory ? cji_graph_exec_memory_ready(x, s) : (cji_mem_wrong){ 0, 0 };
     CUresult r = wrong->addr ? CUDA_ERROR_INVALID_VALUE : launch ? s->cu->cuGraphLaunch(x->raw, s->raw) : s->cu->cuGraphUpload(x->raw, s->raw);
     if (launch && r == CUDA_SUCCESS && x->nmemory) cji_graph_exec_memory_launched(x, s);
-    pthread_mutex_unlock(&x->lock);
+    cji_unlock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     return r;
 }
 
@@ -122,17 +122,17 @@ static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const c
         return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "the stream is being captured; %s on another one, or put the graph into another with cj_graph_child",
                                           launch ? "launch" : "upload"));
     if (launch && x->nmemory) cji_graph_exec_memory_wait(x);
-    bool tried = cji_may_try(s);
     cji_used(&x->used, s->bit);
     cji_mem_wrong wrong = { 0, 0 };
-    CUresult r = tried ? exec_give(x, s, launch, &wrong) : CUDA_SUCCESS;
-    if (!tried || r != CUDA_SUCCESS) {
-        cji_ctx ctx;
-        st = cji_ctx_begin(x, x->dev, &ctx, call);
+    const bool tried = cji_may_try(s);
+    CUresult r = tried ? exec_enqueue(x, s, launch, &wrong) : CUDA_SUCCESS;
+    if (!tried || (r != CUDA_SUCCESS && !wrong.addr)) {
+        cji_scope scope;
+        st = cji_scope_begin(x, x->dev, &scope, call);
         if (st != CJ_OK) return exec_fail_both(s, st);
-        cji_note_current(s, &ctx);
-        if (!tried || ctx.pushed) r = exec_give(x, s, launch, &wrong);
-        cji_ctx_leave(x->dev, &ctx);
+        cji_note_context(s, &scope);
+        if (!tried || cji_try_again(r, &scope)) r = exec_enqueue(x, s, launch, &wrong);
+        cji_scope_leave(&scope);
     }
     cji_deferred_poll(s->queue, 1);
     if (r == CUDA_SUCCESS && launch) cji_count_one(s);

@@ -147,9 +147,9 @@ cj_status cj_graph_exec_cache_get_info(cj_graph_exec_cache *c, cj_graph_exec_cac
     if (!info || info->size < sizeof info->size)
         return cji_fail(c, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_graph_exec_cache_info)");
     size_t size = info->size;
-    pthread_mutex_lock(&c->lock);
+    cji_lock(&c->lock, CJI_LOCK_GRAPH_EXEC_CACHE);
     memcpy(info, &c->info, size < sizeof *info ? size : sizeof *info);
-    pthread_mutex_unlock(&c->lock);
+    cji_unlock(&c->lock, CJI_LOCK_GRAPH_EXEC_CACHE);
     info->size = size;
     return CJ_OK;
 }
@@ -229,13 +229,13 @@ static cj_status cache_fill(const cache_job *j, cached_exec *e)
 
 static cj_status cache_shape(cache_job *j)
 {
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status st = cji_graph_enter(j->g, j->c, j->call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin_calm(j->c, j->g->dev, &ctx, j->call);
+    st = cji_scope_begin_relaxed(j->c, j->g->dev, &scope, j->call);
     if (st == CJ_OK) {
         st = cji_shape_hash(j->g, &j->shape, &j->nodes, j->c, j->call);
-        cji_ctx_leave(j->g->dev, &ctx);
+        cji_scope_leave(&scope);
     }
     cji_graph_leave(j->g);
     return st;
@@ -285,9 +285,9 @@ cj_status cj_graph_exec_cache_launch(cj_graph_exec_cache *c, const void *key, si
     cache_job j = { .c = c, .key = key, .bytes = bytes, .s = s, .call = "cj_graph_exec_cache_launch" };
     cj_status st = cache_check(&j, false);
     if (st != CJ_OK) return st;
-    pthread_mutex_lock(&c->lock);
+    cji_lock(&c->lock, CJI_LOCK_GRAPH_EXEC_CACHE);
     if (!cache_hit(&j, &st)) st = CJ_ENOTFOUND;
-    pthread_mutex_unlock(&c->lock);
+    cji_unlock(&c->lock, CJI_LOCK_GRAPH_EXEC_CACHE);
     return st;
 }
 
@@ -296,8 +296,8 @@ cj_status cj_graph_exec_cache_put(cj_graph_exec_cache *c, const void *key, size_
     cache_job j = { .c = c, .key = key, .bytes = bytes, .g = g, .s = s, .call = "cj_graph_exec_cache_put" };
     cj_status st = cache_check(&j, true);
     if (st != CJ_OK) return st;
-    pthread_mutex_lock(&c->lock);
+    cji_lock(&c->lock, CJI_LOCK_GRAPH_EXEC_CACHE);
     if (!cache_hit(&j, &st)) st = cache_miss(&j);
-    pthread_mutex_unlock(&c->lock);
+    cji_unlock(&c->lock, CJI_LOCK_GRAPH_EXEC_CACHE);
     return st;
 }

@@ -1,4 +1,4 @@
-/* Execs changed: updated as a whole, one kernel's arguments in place, nodes left out. */
+/* Executable graphs changed: updated as a whole, one kernel's arguments in place, nodes left out. */
 #include "stream/graph/stream_graph.h"
 
 /* -- What was kept until now ----------------------------------------------------------------------------------------- */
@@ -74,17 +74,17 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
 {
     CUgraphExecUpdateResult result;
     const char *cu_call;
-    cji_ctx ctx;
+    cji_scope scope;
     if (g->incomplete) return cji_fail_with(x, &g->why);
     cji_refset *fresh = cji_graph_snapshot(g);
     exec_past *past = cji_alloc(sizeof *past);
     cji_graph_mem *memory = NULL;
     size_t nmemory = g->nmemory;
-    cj_status st = fresh && past && cji_graph_memory_copy(g, &memory) ? cji_ctx_begin_calm(x, x->dev, &ctx, call)
+    cj_status st = fresh && past && cji_graph_memory_copy(g, &memory) ? cji_scope_begin_relaxed(x, x->dev, &scope, call)
                                                                        : cji_fail(x, CJ_ENOMEM, call, "no memory to keep the graph's resources alive");
     bool done = false;
     if (st == CJ_OK) {
-        pthread_mutex_lock(&x->lock);
+        cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
         bool left_out = cji_graph_exec_has_fills_out(x);
         CUresult r = left_out ? CUDA_SUCCESS : exec_update_raw(x, g->raw, &result, &cu_call);
         done = r == CUDA_SUCCESS && !left_out;
@@ -94,8 +94,8 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
             cji_graph_exec_fills_forget(x);
             x->updated = true;
         }
-        pthread_mutex_unlock(&x->lock);
-        cji_ctx_leave(x->dev, &ctx);
+        cji_unlock(&x->lock, CJI_LOCK_GRAPH_EXEC);
+        cji_scope_leave(&scope);
         if (left_out)
             st = cji_fail(x, CJ_ESTATE, call, "fills are left out of the exec; let them be done again with cj_graph_exec_enable first");
         else if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
@@ -158,19 +158,19 @@ static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj
 {
     CUDA_KERNEL_NODE_PARAMS_v2 p;
     cji_pack pack;
-    cj_status st = cji_dims_check(x, n->kernel, dims, call);
-    if (st == CJ_OK) st = cji_kernel_pack(x, n->kernel, args, count, &pack, call);
+    cj_status st = cji_dims_check(x, n->launch->kernel, dims, call);
+    if (st == CJ_OK) st = cji_kernel_pack(x, n->launch->kernel, args, count, &pack, call);
     if (st != CJ_OK) return st;
-    CUresult r = cji_kernel_allow_shared(n->kernel, dims->shared);
-    if (r != CUDA_SUCCESS) st = cji_kernel_refused(x, n->kernel, r, "cuFuncSetAttribute", dims, call);
-    pthread_mutex_lock(&x->lock);
+    CUresult r = cji_kernel_allow_shared(n->launch->kernel, dims->shared);
+    if (r != CUDA_SUCCESS) st = cji_kernel_refused(x, n->launch->kernel, r, "cuFuncSetAttribute", dims, call);
+    cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     if (st == CJ_OK) st = exec_args_retain(x, args, count, call);
     if (st == CJ_OK) {
-        cji_kernel_params(n->kernel, dims, pack.ptr, &p);
+        cji_kernel_params(n->launch->kernel, dims, pack.ptr, &p);
         r = x->queue->cu->cuGraphExecKernelNodeSetParams(x->raw, n->raw, &p);
         if (r != CUDA_SUCCESS) st = cji_rejected(x, x->dev, r, call, "cuGraphExecKernelNodeSetParams");
     }
-    pthread_mutex_unlock(&x->lock);
+    cji_unlock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     cji_pack_free(&pack);
     return st;
 }
@@ -178,17 +178,17 @@ static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj
 cj_status cj_graph_exec_set_kernel_n(cj_graph_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count)
 {
     static const char call[] = "cj_exec_set_kernel";
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status st = exec_node_check(x, n, call);
     if (st != CJ_OK) return st;
     if (count && !args) return cji_fail(x, CJ_EINVAL, call, "%zu arguments at NULL", count);
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin_calm(x, x->dev, &ctx, call);
+    st = cji_scope_begin_relaxed(x, x->dev, &scope, call);
     if (st == CJ_OK) {
         st = cji_node_read(n, x, call);
-        if (st == CJ_OK) st = exec_kernel_change(x, n, dims ? dims : &n->dims, args, count, call);
-        cji_ctx_leave(x->dev, &ctx);
+        if (st == CJ_OK) st = exec_kernel_change(x, n, dims ? dims : &n->launch->dims, args, count, call);
+        cji_scope_leave(&scope);
     }
     cji_graph_leave(n->graph);
     return st;
@@ -212,20 +212,20 @@ cj_status cj_graph_exec_enable(cj_graph_exec *x, cj_node *n, int enabled)
 {
     static const char call[] = "cj_graph_exec_enable";
     CUDA_MEMSET_NODE_PARAMS does = { .height = 0 };
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status st = exec_node_check(x, n, call);
     if (st != CJ_OK) return st;
     if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET)
         return cji_fail(x, CJ_EINVAL, call, "the node is no kernel, copy or fill, so it cannot be left out");
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;
-    st = cji_ctx_begin_calm(x, x->dev, &ctx, call);
+    st = cji_scope_begin_relaxed(x, x->dev, &scope, call);
     if (st == CJ_OK) {
         if (n->type == CU_GRAPH_NODE_TYPE_MEMSET) st = exec_fill_ask(x, n, &does, call);
-        pthread_mutex_lock(&x->lock);
+        cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
         if (st == CJ_OK) st = exec_enable_locked(x, n, &does, enabled, call);
-        pthread_mutex_unlock(&x->lock);
-        cji_ctx_leave(x->dev, &ctx);
+        cji_unlock(&x->lock, CJI_LOCK_GRAPH_EXEC);
+        cji_scope_leave(&scope);
     }
     cji_graph_leave(n->graph);
     return st;

@@ -1,4 +1,4 @@
-/* Fills left out of an exec.
+/* Fills left out of an executable graph.
  *
  * A fill node of up to 4 KiB that cuGraphNodeSetEnabled has switched off loses its place in the order: what comes after it, and what comes after the whole
  * graph, no longer waits for the kernels before it (seen with driver 580 on an H100 and an H200; larger fills, fills of rows, kernels and copies keep it).  So
@@ -6,42 +6,73 @@
  * updated from another graph is refused, as is the update of one that has fills left out. */
 #include "stream/graph/stream_graph.h"
 
-/* The memory that fills go to instead: words of blocks that stay until the device goes. */
+/* -- What the room keeps for the device --------------------------------------------------------------------------------- */
+
+/* The memory that fills go to instead: parts of blocks that stay as long as the device. */
 enum { FILL_BLOCK = 1024, FILL_LOCATION = 16 };
 
-static bool fill_location_take(cji_mem_state *state, cj_graph_exec *x, CUdeviceptr *location, const char *call)
+static void graph_state_free(cji_device_state *base)
 {
-    pthread_mutex_lock(&state->lock);
-    bool there = state->nlocations > 0;
-    if (there) *location = state->location[--state->nlocations];
-    pthread_mutex_unlock(&state->lock);
-    if (there) return true;
-    CUdeviceptr block = 0;
-    CUstreamCaptureMode mode = cji_relax(x->queue);
-    CUresult r = x->queue->cu->cuMemAlloc(&block, FILL_BLOCK);
-    cji_unrelax(x->queue, mode);
-    if (r != CUDA_SUCCESS) return cji_rejected(x, x->dev, r, call, "cuMemAlloc"), false;
-    pthread_mutex_lock(&state->lock);
-    bool room = cji_grow(&state->block, &state->block_cap, state->nblocks + 1, sizeof *state->block) &&
-                cji_grow(&state->location, &state->location_cap, (state->nblocks + 1) * (FILL_BLOCK / FILL_LOCATION), sizeof *state->location);
-    if (room) {
-        state->block[state->nblocks++] = block;
-        for (unsigned at = FILL_LOCATION; at < FILL_BLOCK; at += FILL_LOCATION) state->location[state->nlocations++] = block + at;
-        *location = block;
-    }
-    pthread_mutex_unlock(&state->lock);
-    if (room) return true;
-    mode = cji_relax(x->queue);
-    x->queue->cu->cuMemFree(block);
-    cji_unrelax(x->queue, mode);
-    return cji_fail(x, CJ_ENOMEM, call, "no memory to note a fill that is left out"), false;
-}
-
-void cji_fill_locations_free(cji_mem_state *state, bool idle)
-{
-    for (size_t i = 0; idle && i < state->nblocks; i++) state->queue->cu->cuMemFree(state->block[i]);
+    cji_graph_state *state = (cji_graph_state *)base;
+    const bool idle = cji_release_queue_idle(state->queue);
+    for (size_t i = 0; idle && i < state->nblocks; i++) state->queue->cu->cuMemFree(state->block[i]); /* else they go with the context */
     cji_free(state->block, state->block_cap * sizeof *state->block);
     cji_free(state->location, state->location_cap * sizeof *state->location);
+    pthread_mutex_destroy(&state->lock);
+    cji_free(state, sizeof *state);
+}
+
+static void graph_state_trim(cji_device_state *base)
+{
+    cji_graph_state *state = (cji_graph_state *)base;
+    if (atomic_load(&state->memory)) state->queue->cu->cuDeviceGraphMemTrim(state->dev->cu);
+}
+
+cji_graph_state *cji_graph_state_of(cj_device *dev)
+{
+    cji_release_queue *queue = &dev->queue;
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
+    cji_graph_state *state = (cji_graph_state *)queue->state[CJI_STATE_GRAPH];
+    if (!state && (state = cji_zalloc(sizeof *state))) {
+        state->base = (cji_device_state){ .free = graph_state_free, .trim = graph_state_trim };
+        state->queue = queue;
+        state->dev = dev;
+        pthread_mutex_init(&state->lock, NULL);
+        queue->state[CJI_STATE_GRAPH] = &state->base;
+    }
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    return state;
+}
+
+/* A block's parts become free ones, but for the first; with the lock held. */
+static bool fill_block_enter(cji_graph_state *state, CUdeviceptr block)
+{
+    if (!cji_grow(&state->block, &state->block_cap, state->nblocks + 1, sizeof *state->block) ||
+        !cji_grow(&state->location, &state->location_cap, (state->nblocks + 1) * (FILL_BLOCK / FILL_LOCATION), sizeof *state->location))
+        return false;
+    state->block[state->nblocks++] = block;
+    for (unsigned at = FILL_LOCATION; at < FILL_BLOCK; at += FILL_LOCATION) state->location[state->nlocations++] = block + at;
+    return true;
+}
+
+/* In a scope. */
+static bool fill_location_take(cji_graph_state *state, cj_graph_exec *x, CUdeviceptr *location, const char *call)
+{
+    cji_lock(&state->lock, CJI_LOCK_GRAPH_STATE);
+    bool there = state->nlocations > 0;
+    if (there) *location = state->location[--state->nlocations];
+    cji_unlock(&state->lock, CJI_LOCK_GRAPH_STATE);
+    if (there) return true;
+    CUdeviceptr block = 0;
+    CUresult r = x->queue->cu->cuMemAlloc(&block, FILL_BLOCK);
+    if (r != CUDA_SUCCESS) return cji_rejected(x, x->dev, r, call, "cuMemAlloc"), false;
+    *location = block;
+    cji_lock(&state->lock, CJI_LOCK_GRAPH_STATE);
+    bool room = fill_block_enter(state, block);
+    cji_unlock(&state->lock, CJI_LOCK_GRAPH_STATE);
+    if (room) return true;
+    x->queue->cu->cuMemFree(block);
+    return cji_fail(x, CJ_ENOMEM, call, "no memory to note a fill that is left out"), false;
 }
 
 /* -- The exec's notes; its lock is held ------------------------------------------------------------------------------- */
@@ -62,10 +93,10 @@ bool cji_graph_exec_has_fills_out(const cj_graph_exec *x)
 
 void cji_graph_exec_fills_forget(cj_graph_exec *x)
 {
-    cji_mem_state *state = x->nleft ? cji_mem_state_of(x->dev) : NULL;
-    if (state) pthread_mutex_lock(&state->lock);
+    cji_graph_state *state = x->nleft ? cji_graph_state_of(x->dev) : NULL;
+    if (state) cji_lock(&state->lock, CJI_LOCK_GRAPH_STATE);
     for (size_t i = 0; i < x->nleft; i++) state->location[state->nlocations++] = x->left[i].location; /* there is room for all there are */
-    if (state) pthread_mutex_unlock(&state->lock);
+    if (state) cji_unlock(&state->lock, CJI_LOCK_GRAPH_STATE);
     cji_free(x->left, x->left_cap * sizeof *x->left);
     x->left = NULL;
     x->nleft = x->left_cap = 0;
@@ -74,7 +105,7 @@ void cji_graph_exec_fills_forget(cj_graph_exec *x)
 /* Notes what the node does now. */
 static cji_left_out *fill_note(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
 {
-    cji_mem_state *state = cji_mem_state_of(x->dev);
+    cji_graph_state *state = cji_graph_state_of(x->dev);
     CUdeviceptr location;
     if (!state || !cji_grow(&x->left, &x->left_cap, x->nleft + 1, sizeof *x->left))
         return cji_fail(x, CJ_ENOMEM, call, "no memory to note a fill that is left out"), NULL;

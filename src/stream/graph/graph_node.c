@@ -1,4 +1,4 @@
-/* Nodes: made, known by the driver's handles, listed. */
+/* Nodes: made, known by the driver's handles, added. */
 #include "stream/graph/stream_graph.h"
 
 #include <string.h>
@@ -74,7 +74,10 @@ cj_node *cji_node_for(cj_graph *g, CUgraphNode raw, CUgraphNodeType type)
 
 void cji_nodes_free(cj_graph *g)
 {
-    for (size_t i = 0; i < g->nmade; i++) cji_obj_delete(g->made[i], sizeof(cj_node));
+    for (size_t i = 0; i < g->nmade; i++) {
+        cji_free(g->made[i]->launch, sizeof(cji_node_launch));
+        cji_obj_delete(g->made[i], sizeof(cj_node));
+    }
     cji_free(g->made, g->made_cap * sizeof(cj_node *));
     cji_free(g->table.slot, g->table.cap * sizeof(cj_node *));
     cji_free(g->all.node, g->all.cap * sizeof(cj_node *));
@@ -118,7 +121,7 @@ bool cji_adding_begin(cji_adding *a, cj_graph *g, const cj_nodes *after, const c
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK) return false;
     a->cu = g->queue->cu;
     if (cji_graph_enter(g, g, call) != CJ_OK) {
-        pthread_mutex_lock(&cji_graph_root(g)->lock);
+        cji_lock(&cji_graph_root(g)->lock, CJI_LOCK_GRAPH);
         cji_graph_incomplete(g);
         cji_graph_leave(g);
         return false;
@@ -126,7 +129,7 @@ bool cji_adding_begin(cji_adding *a, cj_graph *g, const cj_nodes *after, const c
     a->g = g;
     a->failed = false;
     a->node = node_make(g, call);
-    if (!a->node || cji_nodes_take(g, after, &a->dep, &a->dep_cap, &a->ndep, a->node, call) != CJ_OK || cji_ctx_begin_calm(a->node, g->dev, &a->ctx, call) != CJ_OK) {
+    if (!a->node || cji_nodes_take(g, after, &a->dep, &a->dep_cap, &a->ndep, a->node, call) != CJ_OK || cji_scope_begin_relaxed(a->node, g->dev, &a->scope, call) != CJ_OK) {
         adding_failed(a);
         return false;
     }
@@ -134,18 +137,31 @@ bool cji_adding_begin(cji_adding *a, cj_graph *g, const cj_nodes *after, const c
     return true;
 }
 
-bool cji_adding_did(cji_adding *a, CUresult r, const char *cu_call)
+bool cji_adding_did(cji_adding *a, CUresult r, CUgraphNodeType type, const char *cu_call)
 {
-    if (r == CUDA_SUCCESS) return true;
+    if (r == CUDA_SUCCESS) {
+        a->node->type = type;
+        return true;
+    }
     cji_rejected(a->node, a->g->dev, r, a->call, cu_call);
     return false;
+}
+
+bool cji_adding_object(cji_adding *a, const void *object, cji_tag tag, const char *what)
+{
+    return cji_check_arg(a->node, object, tag, a->call, what) == CJ_OK;
+}
+
+cj_status cji_adding_retain(cji_adding *a, cj_device *dev, const cji_range *range)
+{
+    return cji_mem_retain(dev, cji_graph_root(a->g)->refset, a->node, range, a->call);
 }
 
 cj_node *cji_adding_end(cji_adding *a)
 {
     if (!a->g) return node_ownerless();
     cj_node *n = a->node;
-    if (a->entered) cji_ctx_leave(a->g->dev, &a->ctx);
+    if (a->entered) cji_scope_leave(&a->scope);
     if (a->raw) {
         n->raw = a->raw;
         node_table_put(&a->g->table, n);
@@ -156,128 +172,4 @@ cj_node *cji_adding_end(cji_adding *a)
     cji_free(a->dep, a->dep_cap * sizeof(CUgraphNode));
     cji_graph_leave(a->g);
     return n ? n : node_ownerless();
-}
-
-cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
-{
-    static const char call[] = "cj_node_depend";
-    cj_status st = cji_check(n, CJI_TAG_NODE, call);
-    if (st != CJ_OK) return st;
-    cj_graph *g = n->graph;
-    CUgraphNode *dep = NULL, *to = NULL, *old = NULL;
-    size_t ndep = 0, cap = 0, to_cap = 0, old_cap = 0, nold = 0, fresh = 0;
-    cji_ctx ctx;
-    CUresult r = CUDA_SUCCESS;
-    if ((st = cji_graph_enter(g, n, call)) != CJ_OK) return st;
-    const cji_cu *cu = g->queue->cu;
-    st = cji_nodes_take(g, after, &dep, &cap, &ndep, n, call);
-    if (st == CJ_OK && ndep) st = cji_ctx_begin_calm(n, g->dev, &ctx, call);
-    if (st == CJ_OK && ndep) {
-        const char *cu_call = "cuGraphNodeGetDependencies";
-        r = cu->cuGraphNodeGetDependencies(n->raw, NULL, &nold);
-        if (!cji_grow(&to, &to_cap, ndep, sizeof *to) || !cji_grow(&old, &old_cap, nold + 1, sizeof *old))
-            st = cji_fail(n, CJ_ENOMEM, call, "no memory for %zu nodes", ndep);
-        if (st == CJ_OK && r == CUDA_SUCCESS && nold) r = cu->cuGraphNodeGetDependencies(n->raw, old, &nold);
-        for (size_t i = 0; st == CJ_OK && r == CUDA_SUCCESS && i < ndep; i++) {
-            bool known = false;
-            for (size_t j = 0; j < nold; j++) known |= old[j] == dep[i];
-            if (dep[i] == n->raw) st = cji_fail(n, CJ_EINVAL, call, "node %zu to come after is the node itself", i + 1);
-            if (known) continue;
-            to[fresh] = n->raw;
-            dep[fresh++] = dep[i];
-        }
-        if (st == CJ_OK && r == CUDA_SUCCESS && fresh) cu_call = "cuGraphAddDependencies", r = cu->cuGraphAddDependencies(g->raw, dep, to, fresh);
-        if (st == CJ_OK && r != CUDA_SUCCESS) st = cji_rejected(n, g->dev, r, call, cu_call);
-        cji_ctx_leave(g->dev, &ctx);
-    }
-    if (st != CJ_OK) cji_graph_incomplete(g); /* an edge is missing, which is as bad */
-    cji_graph_leave(g);
-    cji_free(dep, cap * sizeof *dep);
-    cji_free(to, to_cap * sizeof *to);
-    cji_free(old, old_cap * sizeof *old);
-    return st;
-}
-
-/* -- Lists ----------------------------------------------------------------------------------------------------------- */
-
-size_t cj_graph_count(cj_graph *g)
-{
-    static const char call[] = "cj_graph_count";
-    size_t n = 0;
-    cji_ctx ctx;
-    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return 0;
-    if (cji_ctx_begin_calm(g, g->dev, &ctx, call) == CJ_OK) {
-        CUresult r = g->queue->cu->cuGraphGetNodes(g->raw, NULL, &n);
-        cji_ctx_leave(g->dev, &ctx);
-        if (r != CUDA_SUCCESS) cji_rejected(g, g->dev, r, call, "cuGraphGetNodes"), n = 0;
-    }
-    cji_graph_leave(g);
-    return n;
-}
-
-/* The graph's nodes, or those that none comes after; with the lock held, context current. */
-static cj_status node_list_fill(cj_graph *g, cji_node_list *l, bool leaves, const char *call)
-{
-    cji_shape sh;
-    cj_status st = cji_shape_read(&sh, g->dev, g->raw, g, call);
-    bool *followed = st == CJ_OK ? cji_zalloc(sh.nodes + 1) : NULL;
-    size_t n = 0;
-    if (st == CJ_OK && (!followed || !cji_grow(&l->node, &l->cap, sh.nodes + 1, sizeof(cj_node *))))
-        st = cji_fail(g, CJ_ENOMEM, call, "no memory for %zu nodes", sh.nodes);
-    for (size_t i = 0; leaves && st == CJ_OK && i < sh.edges; i++) followed[sh.from[i]] = true;
-    for (size_t i = 0; st == CJ_OK && i < sh.nodes; i++) {
-        if (followed[i]) continue;
-        l->node[n] = cji_node_for(g, sh.node[i], sh.type[i]);
-        if (!l->node[n++]) st = CJ_ENOMEM;
-    }
-    cji_free(followed, sh.nodes + 1);
-    cji_shape_free(&sh);
-    l->list = (cj_nodes){ l->node, st == CJ_OK ? n : 0 };
-    return st;
-}
-
-static const cj_nodes *node_list(cj_graph *g, bool leaves, const char *call)
-{
-    cji_ctx ctx;
-    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return NULL;
-    cji_node_list *l = leaves ? &g->leaves : &g->all;
-    l->list.count = 0;
-    cj_status st = cji_ctx_begin_calm(g, g->dev, &ctx, call);
-    if (st == CJ_OK) {
-        st = node_list_fill(g, l, leaves, call);
-        cji_ctx_leave(g->dev, &ctx);
-    }
-    if (st != CJ_OK) cji_graph_incomplete(g); /* what would come after them would come after nothing */
-    cji_graph_leave(g);
-    return &l->list;
-}
-
-const cj_nodes *cj_graph_nodes(cj_graph *g) { return node_list(g, false, "cj_graph_nodes"); }
-const cj_nodes *cj_graph_leaves(cj_graph *g) { return node_list(g, true, "cj_graph_leaves"); }
-
-/* -- What a node is -------------------------------------------------------------------------------------------------- */
-
-static bool node_is_live(const cj_node *n, const char *call) { return cji_check(n, CJI_TAG_NODE, call) == CJ_OK; }
-
-cj_graph *cj_node_graph(const cj_node *n) { return node_is_live(n, "cj_node_graph") ? n->graph : NULL; }
-void *cj_node_raw(const cj_node *n) { return node_is_live(n, "cj_node_raw") ? n->raw : NULL; }
-
-cj_node_kind cj_node_kind_of(const cj_node *n)
-{
-    if (!node_is_live(n, "cj_node_kind_of")) return CJ_NODE_OTHER;
-    switch (n->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: return CJ_NODE_KERNEL;
-    case CU_GRAPH_NODE_TYPE_MEMCPY: return CJ_NODE_COPY;
-    case CU_GRAPH_NODE_TYPE_MEMSET: return CJ_NODE_FILL;
-    case CU_GRAPH_NODE_TYPE_HOST: return CJ_NODE_HOST_FUNC;
-    case CU_GRAPH_NODE_TYPE_GRAPH: return CJ_NODE_CHILD;
-    case CU_GRAPH_NODE_TYPE_EMPTY: return CJ_NODE_EMPTY;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return CJ_NODE_EVENT_WAIT;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return CJ_NODE_EVENT_RECORD;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CJ_NODE_CONDITIONAL;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CJ_NODE_MEM_OPS;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return CJ_NODE_MEM_ALLOC;
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CJ_NODE_MEM_FREE;
-    default: return CJ_NODE_OTHER;
-    }
 }

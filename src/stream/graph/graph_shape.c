@@ -1,7 +1,6 @@
-/* What a graph consists of: its nodes and edges as arrays, counts, and a number for its shape. */
+/* The nodes and edges of a graph as arrays, and a number for its shape. */
 #include "stream/graph/stream_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* -- Reading --------------------------------------------------------------------------------------------------------- */
@@ -153,102 +152,4 @@ cj_status cji_shape_hash(cj_graph *g, uint64_t *hash, size_t *all, void *into, c
     *hash = w.hash;
     *all = w.all;
     return st;
-}
-
-/* -- What a graph consists of ---------------------------------------------------------------------------------------- */
-
-static void info_count(cj_graph_info *info, CUgraphNodeType type)
-{
-    switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL: info->kernels++; break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY: info->copies++; break;
-    case CU_GRAPH_NODE_TYPE_MEMSET: info->fills++; break;
-    case CU_GRAPH_NODE_TYPE_HOST: info->host_funcs++; break;
-    case CU_GRAPH_NODE_TYPE_GRAPH: info->children++; break;
-    case CU_GRAPH_NODE_TYPE_EMPTY: info->empty++; break;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: info->event_waits++; break;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: info->event_records++; break;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: info->conditionals++; break;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: info->mem_ops++; break;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: info->mem_allocs++; break;
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: info->mem_frees++; break;
-    default: info->others++; break;
-    }
-}
-
-/* Roots, leaves, and the longest chain: nodes are visited when all before them were.  Nodes on a circle are never visited. */
-static bool info_order(const cji_shape *sh, cj_graph_info *info)
-{
-    size_t n = sh->nodes, ready = 0, done = 0;
-    /* For each node: edges in, its place in the chain, where its edges out begin; and the nodes that are ready. */
-    uint32_t *in = cji_zalloc((n + 1) * sizeof *in), *level = cji_zalloc((n + 1) * sizeof *level), *start = cji_zalloc((n + 2) * sizeof *start);
-    uint32_t *out = cji_zalloc((sh->edges + 1) * sizeof *out), *queue = cji_zalloc((n + 1) * sizeof *queue);
-    bool memory = in && level && start && out && queue;
-    if (memory) {
-        for (size_t i = 0; i < sh->edges; i++) in[sh->to[i]]++, start[sh->from[i] + 2]++;
-        for (size_t i = 0; i < n; i++) {
-            if (!in[i]) queue[ready++] = (uint32_t)i;
-            if (!start[i + 2]) info->leaves++;
-        }
-        info->roots = ready;
-        for (size_t i = 2; i < n + 2; i++) start[i] += start[i - 1];
-        for (size_t i = 0; i < sh->edges; i++) out[start[sh->from[i] + 1]++] = sh->to[i];
-        while (done < ready) {
-            uint32_t at = queue[done++];
-            if (level[at] + 1 > info->depth) info->depth = level[at] + 1;
-            for (uint32_t e = start[at]; e < start[at + 1]; e++) {
-                if (level[out[e]] <= level[at]) level[out[e]] = level[at] + 1;
-                if (!--in[out[e]]) queue[ready++] = out[e];
-            }
-        }
-    }
-    cji_free(in, (n + 1) * sizeof *in);
-    cji_free(level, (n + 1) * sizeof *level);
-    cji_free(start, (n + 2) * sizeof *start);
-    cji_free(out, (sh->edges + 1) * sizeof *out);
-    cji_free(queue, (n + 1) * sizeof *queue);
-    return memory;
-}
-
-/* With the lock held, context current. */
-static cj_status info_fill(cj_graph *g, cj_graph_info *info, const char *call)
-{
-    cji_shape sh;
-    uint64_t hash;
-    cj_status st = cji_shape_read(&sh, g->dev, g->raw, g, call);
-    if (st != CJ_OK) return st;
-    info->nodes = sh.nodes;
-    info->edges = sh.edges;
-    for (size_t i = 0; i < sh.nodes; i++) info_count(info, sh.type[i]);
-    if (!info_order(&sh, info)) st = cji_fail(g, CJ_ENOMEM, call, "no memory to walk over %zu nodes", sh.nodes);
-    cji_shape_free(&sh);
-    return st == CJ_OK ? cji_shape_hash(g, &hash, &info->all, g, call) : st;
-}
-
-void cj_graph_info_defaults(cj_graph_info *info)
-{
-    if (info) *info = (cj_graph_info){ .size = sizeof *info };
-}
-
-cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info)
-{
-    static const char call[] = "cj_graph_get_info";
-    cj_graph_info all = { .size = sizeof all };
-    cji_ctx ctx;
-    cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
-    if (st != CJ_OK) return st;
-    if (!info || info->size < sizeof info->size) return cji_fail(g, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_graph_info)");
-    st = cji_graph_enter(g, g, call);
-    if (st != CJ_OK) return st;
-    st = cji_ctx_begin_calm(g, g->dev, &ctx, call);
-    if (st == CJ_OK) {
-        st = info_fill(g, &all, call);
-        cji_ctx_leave(g->dev, &ctx);
-    }
-    cji_graph_leave(g);
-    if (st != CJ_OK) return st;
-    size_t size = info->size;
-    memcpy(info, &all, size < sizeof all ? size : sizeof all);
-    info->size = size;
-    return CJ_OK;
 }

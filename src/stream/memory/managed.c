@@ -1,5 +1,5 @@
 /* Managed memory: where it should lie. */
-#include "stream/core/stream_core.h"
+#include "stream/memory/stream_memory.h"
 
 /* Whether the device moves managed memory on demand, which prefetch and advice want; a failure is left in `into`. */
 static cj_status managed_moves(void *into, const cj_device *dev, const char *call)
@@ -9,7 +9,7 @@ static cj_status managed_moves(void *into, const cj_device *dev, const char *cal
     return cji_fail(into, CJ_ENOTSUP, call, "device %d does not move managed memory on demand", dev->ordinal);
 }
 
-/* The driver's refusal, which says too little of memory that is of another kind. */
+/* A result of the driver, which says too little of memory that is of another kind. */
 static cj_status managed_rejected(void *into, const cj_device *dev, CUresult r, cj_dptr d, size_t bytes, const char *call, const char *cu_call)
 {
     if (r != CUDA_ERROR_INVALID_VALUE) return cji_rejected(into, dev, r, call, cu_call);
@@ -19,19 +19,19 @@ static cj_status managed_rejected(void *into, const cj_device *dev, CUresult r, 
 
 static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
 {
-    cji_ctx ctx;
+    cji_scope scope;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !bytes) return st;
     if (atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw))
         return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and a graph cannot move memory; do it before the launch"));
     st = managed_moves(s, s->dev, call);
-    if (st == CJ_OK) st = cji_mem_use(s, d.addr, bytes, call, "the memory");
-    if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
-    if (st != CJ_OK) return st;
+    if (st == CJ_OK) st = cji_mem_use(s, s->dev, &(cji_range){ d.addr, bytes, "the memory" }, call);
+    if (st == CJ_OK) st = cji_scope_begin(s, s->dev, &scope, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = s->cu->cuMemPrefetchAsync(d.addr, bytes, to_host ? CU_DEVICE_CPU : s->dev->cu, s->raw);
-    cji_ctx_leave(s->dev, &ctx);
+    cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : managed_rejected(s, s->dev, r, d, bytes, call, "cuMemPrefetchAsync");
+    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_failed(s, managed_rejected(s, s->dev, r, d, bytes, call, "cuMemPrefetchAsync"));
 }
 
 cj_status cj_prefetch_to_device(cj_stream *s, cj_dptr d, size_t bytes) { return managed_prefetch(s, d, bytes, false, "cj_prefetch_to_device"); }
@@ -47,7 +47,7 @@ static const struct managed_row { CUmem_advise set, unset; bool host; } managed_
 
 static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice, bool set, const char *call)
 {
-    cji_calm calm;
+    cji_scope scope;
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st != CJ_OK) return st;
     if ((int)advice < CJ_ADVICE_READ_MOSTLY || advice > CJ_ADVICE_USED_BY_HOST)
@@ -56,9 +56,9 @@ static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advi
     st = managed_moves(dev, dev, call);
     if (st != CJ_OK) return st;
     const struct managed_row *row = &managed_rows[advice];
-    cji_calm_begin(&dev->queue, &calm);
+    cji_queue_scope(&dev->queue, &scope);
     CUresult r = dev->drv->cu.cuMemAdvise(d.addr, bytes, set ? row->set : row->unset, row->host ? CU_DEVICE_CPU : dev->cu);
-    cji_calm_end(&dev->queue, &calm);
+    cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : managed_rejected(dev, dev, r, d, bytes, call, "cuMemAdvise");
 }
 

@@ -1,54 +1,47 @@
-/* Words of memory that streams and graphs wait for and write. */
+/* Stream memory operations: 32-bit and 64-bit locations that streams and graphs wait for and write. */
 #include <stdio.h>
 
-#include "stream/graph/stream_graph.h"
-
-typedef struct mem_op_job {
-    uint64_t at, value;
-    int how; /* a cj_compare, of a wait */
-    bool wait, wide;
-    char which[32], what[48]; /* what failures begin with: "op 3: "; and what its memory is called in them */
-} mem_op_job;
+#include "stream/memory/stream_memory.h"
 
 /* -- Checking ---------------------------------------------------------------------------------------------------------- */
 
 /* Everything but the memory; failures are recorded in `into`. */
-static cj_status mem_op_check(void *into, const mem_op_job *j, const char *call)
+static cj_status mem_op_check(void *into, const cji_mem_op_job *j, const char *call)
 {
     const unsigned bytes = j->wide ? 8 : 4;
     if (j->wait && (j->how < CJ_COMPARE_GE || j->how > CJ_COMPARE_NOR))
         return cji_fail(into, CJ_EINVAL, call, "%scomparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", j->which, j->how);
     if (!j->wide && j->value > UINT32_MAX)
-        return cji_fail(into, CJ_EINVAL, call, "%sthe value 0x%llx does not fit into a word of 32 bits", j->which, (unsigned long long)j->value);
+        return cji_fail(into, CJ_EINVAL, call, "%sthe value 0x%llx does not fit into 32 bits", j->which, (unsigned long long)j->value);
     if (j->at % bytes)
         return cji_fail(into, CJ_EINVAL, call, "%s0x%llx is not aligned to %u bytes", j->which, (unsigned long long)j->at, bytes);
     return CJ_OK;
 }
 
 /* Op `i`; its kind and the rest of it are checked. */
-static cj_status mem_op_take(void *into, const cj_mem_op *ops, size_t i, mem_op_job *j, const char *call)
+cj_status cji_mem_op_take(void *into, const cj_mem_op *ops, size_t i, cji_mem_op_job *j, const char *call)
 {
     const cj_mem_op *o = &ops[i];
-    *j = (mem_op_job){ .at = o->d.addr, .value = o->value, .how = o->how, .wait = o->kind == CJ_MEM_OP_WAIT32 || o->kind == CJ_MEM_OP_WAIT64,
+    *j = (cji_mem_op_job){ .at = o->d.addr, .value = o->value, .how = o->how, .wait = o->kind == CJ_MEM_OP_WAIT32 || o->kind == CJ_MEM_OP_WAIT64,
                       .wide = o->kind == CJ_MEM_OP_WAIT64 || o->kind == CJ_MEM_OP_WRITE64 };
     snprintf(j->which, sizeof j->which, "op %zu: ", i);
-    snprintf(j->what, sizeof j->what, "op %zu: the word", i);
+    snprintf(j->what, sizeof j->what, "op %zu: the location", i);
     if (o->kind < CJ_MEM_OP_WAIT32 || o->kind > CJ_MEM_OP_WRITE64)
         return cji_fail(into, CJ_EINVAL, call, "%skind %d is none of CJ_MEM_OP_WAIT32, _WAIT64, _WRITE32, _WRITE64", j->which, (int)o->kind);
     return mem_op_check(into, j, call);
 }
 
-static cj_status mem_ops_count(void *into, const cj_mem_op *ops, size_t count, const char *call)
+cj_status cji_mem_ops_count(void *into, const cj_mem_op *ops, size_t count, const char *call)
 {
     if (count && !ops) return cji_fail(into, CJ_EINVAL, call, "%zu ops at NULL", count);
     if (count <= CJ_MEM_OPS_MAX) return CJ_OK;
-    return cji_fail(into, CJ_EINVAL, call, "%zu ops, the driver takes %d at once; give them in several calls", count, (int)CJ_MEM_OPS_MAX);
+    return cji_fail(into, CJ_EINVAL, call, "%zu ops, the driver takes %d at once; enqueue them in several calls", count, (int)CJ_MEM_OPS_MAX);
 }
 
 /* ORDER cj_compare: the driver's own numbers */
-static unsigned mem_op_flags(const mem_op_job *j) { return j->wait ? (unsigned)j->how : CU_STREAM_WRITE_VALUE_DEFAULT; }
+static unsigned mem_op_flags(const cji_mem_op_job *j) { return j->wait ? (unsigned)j->how : CU_STREAM_WRITE_VALUE_DEFAULT; }
 
-static void mem_op_params(const mem_op_job *j, CUstreamBatchMemOpParams *p)
+void cji_mem_op_params(const cji_mem_op_job *j, CUstreamBatchMemOpParams *p)
 {
     struct CUstreamMemOpValueParams *v = j->wait ? &p->waitValue : &p->writeValue;
     if (j->wait) p->operation = j->wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32;
@@ -61,7 +54,7 @@ static void mem_op_params(const mem_op_job *j, CUstreamBatchMemOpParams *p)
 
 /* -- One in a stream ----------------------------------------------------------------------------------------------------- */
 
-static CUresult mem_op_enqueue(cj_stream *s, const mem_op_job *j, const char **cu_call)
+static CUresult mem_op_enqueue(cj_stream *s, const cji_mem_op_job *j, const char **cu_call)
 {
     const unsigned flags = mem_op_flags(j);
     *cu_call = j->wait ? j->wide ? "cuStreamWaitValue64" : "cuStreamWaitValue32" : j->wide ? "cuStreamWriteValue64" : "cuStreamWriteValue32";
@@ -70,52 +63,56 @@ static CUresult mem_op_enqueue(cj_stream *s, const mem_op_job *j, const char **c
     return j->wide ? s->cu->cuStreamWriteValue64(s->raw, j->at, j->value, flags) : s->cu->cuStreamWriteValue32(s->raw, j->at, (uint32_t)j->value, flags);
 }
 
-static cj_status mem_op_run(cj_stream *s, const mem_op_job *j, const char *call)
+static cj_status mem_op_run(cj_stream *s, const cji_mem_op_job *j, const char *call)
 {
-    cji_ctx ctx;
+    cji_scope scope;
     const char *cu_call;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = mem_op_check(s, j, call);
-    if (st == CJ_OK) st = cji_mem_use(s, j->at, j->wide ? 8 : 4, call, "the word");
-    if (st == CJ_OK) st = cji_ctx_begin(s, s->dev, &ctx, call);
+    if (st == CJ_OK) st = cji_mem_use(s, s->dev, &(cji_range){ j->at, j->wide ? 8 : 4, "the location" }, call);
+    if (st == CJ_OK) st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = mem_op_enqueue(s, j, &cu_call);
-    cji_ctx_leave(s->dev, &ctx);
-    if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_stream_rejected(s, r, call, cu_call);
+    cji_scope_leave(&scope);
+    if (r != CUDA_SUCCESS) return cji_stream_rejected(s, r, call, cu_call);
+    cji_count(s, &s->counts.waits, j->wait);
+    cji_count_one(s);
+    return CJ_OK;
 }
 
 cj_status cj_stream_wait_value32(cj_stream *s, cj_dptr d, uint32_t value, cj_compare how)
 {
-    return mem_op_run(s, &(mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true }, "cj_stream_wait_value32");
+    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true }, "cj_stream_wait_value32");
 }
 
 cj_status cj_stream_wait_value64(cj_stream *s, cj_dptr d, uint64_t value, cj_compare how)
 {
-    return mem_op_run(s, &(mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true, .wide = true }, "cj_stream_wait_value64");
+    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true, .wide = true }, "cj_stream_wait_value64");
 }
 
 cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value)
 {
-    return mem_op_run(s, &(mem_op_job){ .at = d.addr, .value = value }, "cj_stream_write_value32");
+    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value }, "cj_stream_write_value32");
 }
 
 cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value)
 {
-    return mem_op_run(s, &(mem_op_job){ .at = d.addr, .value = value, .wide = true }, "cj_stream_write_value64");
+    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .wide = true }, "cj_stream_write_value64");
 }
 
 /* -- Many in a stream ---------------------------------------------------------------------------------------------------- */
 
 static cj_status mem_ops_enqueue(cj_stream *s, CUstreamBatchMemOpParams *p, size_t count, const char *call)
 {
-    cji_ctx ctx;
-    cj_status st = cji_ctx_begin(s, s->dev, &ctx, call);
+    cji_scope scope;
+    cj_status st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     CUresult r = s->cu->cuStreamBatchMemOp(s->raw, (unsigned)count, p, 0);
-    cji_ctx_leave(s->dev, &ctx);
+    cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) return cji_stream_rejected(s, r, call, "cuStreamBatchMemOp");
+    for (size_t i = 0; i < count; i++)
+        cji_count(s, &s->counts.waits, p[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || p[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64);
     cji_count(s, &s->counts.others, count - 1);
     cji_count_one(s);
     return CJ_OK;
@@ -126,49 +123,18 @@ cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count)
     static const char call[] = "cj_stream_mem_ops";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    st = mem_ops_count(s, ops, count, call);
+    st = cji_mem_ops_count(s, ops, count, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (!count) return CJ_OK;
     CUstreamBatchMemOpParams *p = cji_zalloc(count * sizeof *p);
     if (!p) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no memory for %zu ops", count));
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
-        mem_op_job j;
-        st = mem_op_take(s, ops, i, &j, call);
-        if (st == CJ_OK) st = cji_mem_use(s, j.at, j.wide ? 8 : 4, call, j.what);
-        if (st == CJ_OK) mem_op_params(&j, &p[i]);
+        cji_mem_op_job j;
+        st = cji_mem_op_take(s, ops, i, &j, call);
+        if (st == CJ_OK) st = cji_mem_use(s, s->dev, &(cji_range){ j.at, j.wide ? 8 : 4, j.what }, call);
+        if (st == CJ_OK) cji_mem_op_params(&j, &p[i]);
     }
     st = st == CJ_OK ? mem_ops_enqueue(s, p, count, call) : cji_stream_failed(s, st);
     cji_free(p, count * sizeof *p);
     return st;
-}
-
-/* -- In a graph ---------------------------------------------------------------------------------------------------------- */
-
-/* `p` has room for all of them. */
-static void mem_ops_node_add(cji_adding *a, const cj_mem_op *ops, CUstreamBatchMemOpParams *p, size_t count)
-{
-    cj_graph *g = a->g;
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS all = { .ctx = g->queue->ctx, .count = (unsigned)count, .paramArray = p };
-    for (size_t i = 0; i < count; i++) {
-        mem_op_job j;
-        if (mem_op_take(a->node, ops, i, &j, a->call) != CJ_OK) return;
-        const cji_range at = { j.at, j.wide ? 8 : 4, j.what };
-        if (cji_mem_retain_in(g->dev, cji_graph_root(g)->refset, a->node, &at, a->call) != CJ_OK) return;
-        mem_op_params(&j, &p[i]);
-    }
-    if (cji_adding_did(a, a->cu->cuGraphAddBatchMemOpNode(&a->raw, g->raw, a->dep, a->ndep, &all), "cuGraphAddBatchMemOpNode"))
-        a->node->type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
-}
-
-cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *ops, size_t count)
-{
-    static const char call[] = "cj_graph_mem_ops";
-    cji_adding a;
-    if (!cji_adding_begin(&a, g, after, call) || mem_ops_count(a.node, ops, count, call) != CJ_OK) return cji_adding_end(&a);
-    CUstreamBatchMemOpParams *p = count ? cji_zalloc(count * sizeof *p) : NULL;
-    if (p) mem_ops_node_add(&a, ops, p, count);
-    else if (count) cji_fail(a.node, CJ_ENOMEM, call, "no memory for %zu ops", count);
-    else cji_fail(a.node, CJ_EINVAL, call, "0 ops; a node has at least one");
-    cji_free(p, count * sizeof *p);
-    return cji_adding_end(&a);
 }

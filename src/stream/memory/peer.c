@@ -1,27 +1,30 @@
-/* Between devices: access of one to the other, and uses of a device's memory by streams of another.
+/* Between devices: access of one to the memory of the other, and uses of a device's memory by streams of another.
  *
- * A device's releases wait for its own lanes only.  So a use by a foreign stream is handed on: the device has one stream of its own for guests,
- * which waits, on the device, for the point that the foreign stream has reached; that lane is the memory's user. */
-#include "stream/core/stream_core.h"
+ * A device's releases wait for its own streams only.  So the device has one stream of the library's own, which waits, on the device, for the point that a stream
+ * of another device has reached; the slot of that stream is the memory's user. */
+#include "stream/memory/stream_memory.h"
 
-/* -- Guests -------------------------------------------------------------------------------------------------------------- */
+/* -- Uses ------------------------------------------------------------------------------------------------------------ */
 
-/* The side's stream for guests, made at first use; NULL without memory. */
-static cji_slot *peer_slot_of(cji_mem_state *state)
+/* The state's stream for peers, made at first use; on failure NULL and *r. */
+static cji_slot *peer_slot_of(cji_mem_state *state, CUresult *r)
 {
-    cji_calm calm;
-    pthread_mutex_lock(&state->peer_lock);
+    const cji_cu *cu = state->queue->cu;
+    cji_scope scope;
+    *r = CUDA_SUCCESS;
+    cji_lock(&state->peer_lock, CJI_LOCK_PEER);
     if (!state->peer_slot) {
         CUstream raw = NULL;
-        cji_calm_begin(state->queue, &calm);
-        if (state->queue->cu->cuStreamCreateWithPriority(&raw, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS) {
-            state->peer_slot = cji_slot_open(state->queue, raw);
-            if (!state->peer_slot) state->queue->cu->cuStreamDestroy(raw);
+        cji_queue_scope(state->queue, &scope);
+        *r = cu->cuStreamCreateWithPriority(&raw, CU_STREAM_NON_BLOCKING, 0);
+        if (*r == CUDA_SUCCESS) {
+            state->peer_slot = cji_slot_open(state->queue, raw, NULL);
+            if (!state->peer_slot) cu->cuStreamDestroy(raw);
         }
-        cji_calm_end(state->queue, &calm);
+        cji_scope_leave(&scope);
     }
     cji_slot *slot = state->peer_slot;
-    pthread_mutex_unlock(&state->peer_lock);
+    cji_unlock(&state->peer_lock, CJI_LOCK_PEER);
     return slot;
 }
 
@@ -35,18 +38,16 @@ void cji_peer_free(cji_mem_state *state)
     pthread_mutex_destroy(&state->peer_lock);
 }
 
-cj_status cji_peer_use(cji_mem_state *state, cj_stream *s, uint64_t *bit, void *into, const char *call)
+cj_status cji_peer_use(cji_mem_state *state, cj_stream *s, uint64_t *bit, const char *call)
 {
     const char *cu_call;
-    cji_ctx ctx;
-    cji_slot *slot = peer_slot_of(state);
-    if (!slot) return cji_fail(into, CJ_ENOMEM, call, "no memory to note the use of another device's memory");
-    cj_status st = cji_ctx_begin(into, s->dev, &ctx, call);
-    if (st != CJ_OK) return st;
-    CUresult r = cji_stream_order_raw(s, slot->raw, &cu_call);
-    cji_ctx_leave(s->dev, &ctx);
+    CUresult r;
+    cji_slot *slot = peer_slot_of(state, &r);
+    if (r != CUDA_SUCCESS) return cji_rejected(s, s->dev, r, call, "cuStreamCreateWithPriority");
+    if (!slot) return cji_fail(s, CJ_ENOMEM, call, "no memory to note the use of another device's memory");
+    r = cji_stream_order_raw(s, slot->raw, &cu_call);
     *bit = slot->bit;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(into, s->dev, r, call, cu_call);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
 }
 
 /* -- Access -------------------------------------------------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ int cj_device_can_access_peer(cj_device *dev, cj_device *peer)
     return peer_can(dev, peer, &can) == CUDA_SUCCESS && can;
 }
 
-/* Calm, in the context of `dev`. */
+/* In a scope of `dev`. */
 static CUresult peer_open(cj_device *dev, cj_device *peer, const char **cu_call)
 {
     const cji_cu *cu = &dev->drv->cu;
@@ -90,35 +91,55 @@ static CUresult peer_open(cj_device *dev, cj_device *peer, const char **cu_call)
 cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const char *call)
 {
     const char *cu_call = "cuDeviceCanAccessPeer";
-    cji_calm calm;
+    cji_scope scope;
     int can = 0;
     if (home == other) return CJ_OK;
     CUresult r = peer_can(home, other, &can);
     if (r == CUDA_SUCCESS && !can)
-        return cji_fail(into, CJ_ENOTSUP, call, "device %d cannot reach the memory of device %d, as a copy in a graph must; copy with cj_copy_peer outside of captures", home->ordinal, other->ordinal);
+        return cji_fail(into, CJ_ENOTSUP, call, "device %d cannot access the memory of device %d, as a copy in a graph must; copy with cj_copy_peer outside of captures",
+                        home->ordinal, other->ordinal);
     if (r == CUDA_SUCCESS) {
-        cji_calm_begin(&home->queue, &calm);
+        cji_queue_scope(&home->queue, &scope);
         r = peer_open(home, other, &cu_call);
-        cji_calm_end(&home->queue, &calm);
+        cji_scope_leave(&scope);
     }
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(into, home, r, call, cu_call);
+}
+
+/* Asks the driver; a failure is left in `dev`. */
+static cj_status peer_enable(cj_device *dev, cj_device *peer, const char *call)
+{
+    const char *cu_call = "cuDeviceCanAccessPeer";
+    cji_scope scope;
+    int can = 0;
+    CUresult r = peer_can(dev, peer, &can);
+    if (r == CUDA_SUCCESS && !can)
+        return cji_fail(dev, CJ_ENOTSUP, call, "device %d cannot access the memory of device %d; copy with cj_copy_peer", dev->ordinal, peer->ordinal);
+    if (r == CUDA_SUCCESS) {
+        cji_queue_scope(&dev->queue, &scope);
+        r = peer_open(dev, peer, &cu_call);
+        cji_scope_leave(&scope);
+    }
+    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(dev, dev, r, call, cu_call);
+}
+
+/* Kernels on the device's streams may use that memory: its failure is that of every open stream, and of those made until it succeeds (stream.c). */
+static void peer_note(cj_device *dev, const cj_device *peer, const cj_error *why)
+{
+    const uint64_t bit = UINT64_C(1) << peer->ordinal % 64;
+    cji_lock(&dev->queue.lock, CJI_LOCK_QUEUE);
+    if (why && !dev->peer_failed) dev->peer_why = *why;
+    dev->peer_failed = why ? dev->peer_failed | bit : dev->peer_failed & ~bit;
+    cji_unlock(&dev->queue.lock, CJI_LOCK_QUEUE);
+    if (why) cji_streams_fail(&dev->queue, why);
 }
 
 cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer)
 {
     static const char call[] = "cj_device_enable_peer";
-    const char *cu_call = "cuDeviceCanAccessPeer";
-    cji_calm calm;
-    int can = 0;
     cj_status st = peer_check(dev, peer, call);
     if (st != CJ_OK || dev == peer) return st;
-    CUresult r = peer_can(dev, peer, &can);
-    if (r == CUDA_SUCCESS && !can)
-        return cji_fail(dev, CJ_ENOTSUP, call, "device %d cannot reach the memory of device %d; copy with cj_copy_peer", dev->ordinal, peer->ordinal);
-    if (r == CUDA_SUCCESS) {
-        cji_calm_begin(&dev->queue, &calm);
-        r = peer_open(dev, peer, &cu_call);
-        cji_calm_end(&dev->queue, &calm);
-    }
-    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(dev, dev, r, call, cu_call);
+    st = peer_enable(dev, peer, call);
+    peer_note(dev, peer, st == CJ_OK ? NULL : cj_error_last());
+    return st;
 }

@@ -12,7 +12,7 @@
 
 #include "base/handover.h"
 #include "base/mem.h"
-#include "stream/core/stream_core.h"
+#include "stream/memory/stream_memory.h"
 
 enum { STAGE_CLASSES = 3 };
 static const struct stage_class { size_t bytes, pieces; } stage_classes[STAGE_CLASSES] = {
@@ -69,15 +69,16 @@ void cji_staging_fini(cji_staging *st)
     pthread_mutex_destroy(&st->lock);
 }
 
-/* Makes a slab and puts its pieces into the idle list. */
+/* Makes a slab and puts its pieces into the idle list; context current. */
 static CUresult slab_make(cji_staging *st, unsigned class)
 {
     const struct stage_class *c = &stage_classes[class];
     cji_slab *slab = cji_zalloc(slab_size(class));
     if (!slab) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUstreamCaptureMode mode = cji_relax(st->queue);
+    cji_scope scope;
+    cji_queue_scope(st->queue, &scope);
     CUresult r = st->queue->cu->cuMemHostAlloc(&slab->pinned, c->bytes * c->pieces, CU_MEMHOSTALLOC_PORTABLE);
-    cji_unrelax(st->queue, mode);
+    cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) {
         cji_free(slab, slab_size(class));
         return r;
@@ -113,7 +114,8 @@ static bool stage_is_idle(const cji_staging *st, cji_stage *p)
 /* Moves what is idle from the busy list; with the lock held.  The thread's mode is relaxed meanwhile: these are queries. */
 static void staging_reap(cji_staging *st)
 {
-    CUstreamCaptureMode mode = cji_relax(st->queue);
+    cji_scope scope;
+    cji_queue_scope(st->queue, &scope);
     for (cji_stage **at = &st->busy; *at;) {
         cji_stage *p = *at;
         if (!stage_is_idle(st, p)) {
@@ -124,7 +126,7 @@ static void staging_reap(cji_staging *st)
         p->next = st->idle[p->class];
         st->idle[p->class] = p;
     }
-    cji_unrelax(st->queue, mode);
+    cji_scope_leave(&scope);
 }
 
 /* A piece that holds up to `want` bytes of a copy; *room is how many.  NULL with *r. */
@@ -134,7 +136,7 @@ static cji_stage *stage_take(cji_staging *st, size_t want, size_t *room, CUresul
     while (class < STAGE_CLASSES - 1 && want > stage_classes[class].bytes) class++;
     *room = want < stage_classes[class].bytes ? want : stage_classes[class].bytes;
     *r = CUDA_SUCCESS;
-    pthread_mutex_lock(&st->lock);
+    cji_lock(&st->lock, CJI_LOCK_STAGING);
     if (!st->idle[class]) staging_reap(st);
     if (!st->idle[class]) *r = slab_make(st, class);
     cji_stage *p = st->idle[class];
@@ -144,26 +146,28 @@ static cji_stage *stage_take(cji_staging *st, size_t want, size_t *room, CUresul
         atomic_store(&p->done, false);
         p->by_event = false;
     }
-    pthread_mutex_unlock(&st->lock);
+    cji_unlock(&st->lock, CJI_LOCK_STAGING);
     return p;
 }
 
 static void stage_put(cji_stage *p, bool idle)
 {
     cji_staging *st = p->home;
-    pthread_mutex_lock(&st->lock);
+    cji_lock(&st->lock, CJI_LOCK_STAGING);
     cji_stage **list = idle ? &st->idle[p->class] : &st->busy;
     p->next = *list;
     *list = p;
-    pthread_mutex_unlock(&st->lock);
+    cji_unlock(&st->lock, CJI_LOCK_STAGING);
 }
 
-void cji_stage_release(cji_stage *piece) { stage_put(piece, true); }
+/* The graph that retained a piece is gone. */
+static void stage_release(void *piece) { stage_put(piece, true); }
+static const cji_ref_type ref_stage = { stage_release };
 
 void cji_staging_trim(cji_staging *st)
 {
     const unsigned class = STAGE_CLASSES - 1;
-    pthread_mutex_lock(&st->lock);
+    cji_lock(&st->lock, CJI_LOCK_STAGING);
     staging_reap(st);
     for (cji_stage *p = st->idle[class], *next; p; p = next) {
         next = p->next;
@@ -173,7 +177,7 @@ void cji_staging_trim(cji_staging *st)
         slab_free(st, p->slab);
     }
     st->idle[class] = NULL;
-    pthread_mutex_unlock(&st->lock);
+    cji_unlock(&st->lock, CJI_LOCK_STAGING);
 }
 
 static void rows_pass(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows)
@@ -212,7 +216,7 @@ static void stage_job(cji_stage *p, const cji_rows *part)
 /* -- Parts of a copy ------------------------------------------------------------------------------------------------- */
 
 /* The driver's copy between a piece and the device, and its name. */
-static CUresult part_give(cj_stream *s, const cji_stage *p, const cji_rows *part, const char **cu_call)
+static CUresult part_enqueue(cj_stream *s, const cji_stage *p, const cji_rows *part, const char **cu_call)
 {
     CUDA_MEMCPY2D c = { .WidthInBytes = part->width, .Height = part->rows };
     if (part->rows == 1) {
@@ -242,10 +246,10 @@ static CUresult stage_mark(cj_stream *s, cji_stage *p)
 }
 
 /* A captured part: the piece goes to the graph before anything of it is captured. */
-static cj_status stage_give(cji_capture *c, cji_stage *p, cj_stream *s, const char *call)
+static cj_status stage_retain(cji_capture *c, cji_stage *p, cj_stream *s, const char *call)
 {
     bool had;
-    if (cji_capture_retains(c, CJI_REF_STAGE, p, &had) && !had) return CJ_OK;
+    if (cji_capture_retains(c, &ref_stage, p, &had) && !had) return CJ_OK;
     stage_put(p, true);
     return cji_fail(s, CJ_ENOMEM, call, "no host memory to keep a staging buffer for the graph");
 }
@@ -254,7 +258,7 @@ static cj_status part_to_device(cj_stream *s, cji_stage *p, const cji_rows *part
 {
     const char *cu_call;
     rows_pass(p->pinned, part->width, part->from, part->host_pitch, part->width, part->rows);
-    CUresult r = part_give(s, p, part, &cu_call);
+    CUresult r = part_enqueue(s, p, part, &cu_call);
     if (r != CUDA_SUCCESS) {
         stage_put(p, true);
     } else {
@@ -268,7 +272,7 @@ static cj_status part_to_host(cj_stream *s, cji_stage *p, const cji_rows *part, 
 {
     const char *cu_call;
     stage_job(p, part);
-    CUresult r = part_give(s, p, part, &cu_call);
+    CUresult r = part_enqueue(s, p, part, &cu_call);
     if (r != CUDA_SUCCESS) {
         stage_put(p, true);
         return cji_rejected(s, s->dev, r, call, cu_call);
@@ -288,7 +292,7 @@ static cj_status part_captured(cj_stream *s, cji_stage *p, const cji_rows *part,
     CUresult r = CUDA_SUCCESS;
     stage_job(p, part);
     if (!part->to) r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
-    if (r == CUDA_SUCCESS) r = part_give(s, p, part, &cu_call);
+    if (r == CUDA_SUCCESS) r = part_enqueue(s, p, part, &cu_call);
     if (part->to && r == CUDA_SUCCESS) cu_call = "cuLaunchHostFunc", r = s->cu->cuLaunchHostFunc(s->raw, stage_pass, p);
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
 }
@@ -306,7 +310,7 @@ static cji_rows part_of(const cji_rows *all, size_t y, size_t x, size_t room)
     return part;
 }
 
-cj_status cji_staged_rows(cj_stream *s, cji_staging *st, const cji_rows *all, const char *call)
+cj_status cji_staging_copy(cj_stream *s, cji_staging *st, const cji_rows *all, const char *call)
 {
     const size_t most = stage_classes[STAGE_CLASSES - 1].bytes;
     cji_capture *c = cji_capture_of(s);
@@ -321,7 +325,7 @@ cj_status cji_staged_rows(cj_stream *s, cji_staging *st, const cji_rows *all, co
         }
         cji_rows part = part_of(all, y, x, room);
         if (c) {
-            status = stage_give(c, p, s, call);
+            status = stage_retain(c, p, s, call);
             if (status == CJ_OK) status = part_captured(s, p, &part, call);
         } else {
             status = all->to ? part_to_host(s, p, &part, call) : part_to_device(s, p, &part, call);

@@ -1,0 +1,176 @@
+/* Uses of device memory: ranges checked, noted for the release, retained by captures and graphs. */
+#include "stream/memory/stream_memory.h"
+
+static void ref_memory_release(void *what) { cji_mem_unretain(what); }
+const cji_ref_type cji_ref_memory = { ref_memory_release };
+
+/* -- Checking -------------------------------------------------------------------------------------------------------- */
+
+/* What can be said of a range before the table is asked; a failure is recorded in `into`. */
+static cj_status range_check(void *into, const cji_range *range, const char *call)
+{
+    if (range->bytes && !range->addr) return cji_fail(into, CJ_EINVAL, call, "%s is { 0 }, no memory", range->what);
+    if (range->addr + range->bytes < range->addr)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", range->what, range->bytes, (unsigned long long)range->addr);
+    return CJ_OK;
+}
+
+/* Whether cj_free took what the table does not have; *pending: its release is deferred.  With the state's lock held. */
+static bool range_freed(const cji_mem_state *state, uint64_t addr, bool *pending)
+{
+    bool freed = false;
+    *pending = false;
+    for (unsigned i = 0; i < CJI_FREED; i++) {
+        if (addr - state->freed[i].addr >= state->freed[i].bytes) continue;
+        freed = true;
+        *pending |= state->freed[i].pending != NULL;
+    }
+    return freed;
+}
+
+/* Whether an allocation of somebody else has the address now. */
+static bool range_foreign(const cj_device *dev, uint64_t addr)
+{
+    cji_scope scope;
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    cji_queue_scope(&dev->queue, &scope);
+    bool known = dev->queue.cu->cuMemGetAddressRange(&base, &bytes, addr) == CUDA_SUCCESS;
+    cji_scope_leave(&scope);
+    return known && addr - base < bytes;
+}
+
+/* A checked range of `dev`: *m is the allocation that holds it, with the state's lock held; NULL: the table has none, and the lock is not held. */
+static cj_status range_find(void *into, cj_device *dev, const cji_range *range, cji_mem **m, const char *call)
+{
+    *m = NULL;
+    cj_status st = range_check(into, range, call);
+    if (st != CJ_OK) return st;
+    cji_mem_state *state = cji_mem_state_of(dev);
+    if (!state) return cji_fail(into, CJ_ENOMEM, call, "no host memory");
+    bool pending = false;
+    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_mem *holder = cji_mem_holder(state, range->addr);
+    const size_t room = holder ? holder->bytes - (range->addr - holder->addr) : SIZE_MAX;
+    if (holder && range->bytes <= room) {
+        *m = holder;
+        return CJ_OK;
+    }
+    const bool freed = !holder && range->bytes && range_freed(state, range->addr, &pending);
+    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    if (holder) return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what, range->bytes, room);
+    if (!freed || (!pending && range_foreign(dev, range->addr))) return CJ_OK; /* not of cj_alloc: the driver knows */
+    return cji_fail(into, CJ_EINVAL, call, "%s: the memory at 0x%llx was freed with cj_free; enqueue its uses before that", range->what,
+                    (unsigned long long)range->addr);
+}
+
+/* -- By streams ------------------------------------------------------------------------------------------------------ */
+
+/* Makes the stream's capture retain `m`; the state's lock is held on entry and not on return. */
+static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const char *call)
+{
+    bool had = false;
+    m->retained++;
+    cji_obj_retain(m->state->dev); /* it may be another one than the graph's */
+    cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    bool added = cji_capture_retains(c, &cji_ref_memory, m, &had);
+    if (!added || had) cji_mem_unretain(m);
+    if (added) return CJ_OK;
+    return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph"));
+}
+
+/* Notes the use, or has the capture retain it.  The state's lock is held on entry and not on return. */
+static cj_status use_note(cj_stream *s, cji_mem *m, const char *call)
+{
+    cji_capture *c = cji_capture_of(s);
+    cj_status st = CJ_OK;
+    if (c) {
+        st = use_captured(s, m, c, call);
+    } else {
+        if (s->slot != m->home && s->queue == m->state->queue) cji_used(&m->used, s->bit);
+        cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    }
+    cji_capture_drop(c);
+    return st;
+}
+
+cj_status cji_mem_use(cj_stream *s, cj_device *dev, const cji_range *range, const char *call)
+{
+    cji_mem *m;
+    cj_status st = range_find(s, dev, range, &m, call);
+    return m ? use_note(s, m, call) : st;
+}
+
+cj_status cji_mem_peer_use(cj_stream *s, cj_device *dev, uint64_t addr, const char *call)
+{
+    uint64_t bit = 0;
+    cji_mem_state *state = cji_mem_state_of(dev); /* made when the range was checked */
+    if (s->queue == &dev->queue || atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw)) return CJ_OK;
+    cj_status st = cji_peer_use(state, s, &bit, call);
+    if (st != CJ_OK) return st;
+    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_mem *m = cji_mem_holder(state, addr);
+    if (m) cji_used(&m->used, bit);
+    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    return CJ_OK;
+}
+
+cj_status cji_mem_use_argument(cj_stream *s, uint64_t addr, const char *call)
+{
+    const cji_range at = { addr, 0, "an argument" };
+    if (!addr) return CJ_OK;
+    cj_device *dev = cji_mem_owner(s->dev, addr);
+    cj_status st = cji_mem_use(s, dev, &at, call);
+    cji_device_drop(dev);
+    return st;
+}
+
+/* Of memory that some table has. */
+static cj_status use_declared(cj_stream *s, cj_device *dev, uint64_t addr, const char *call)
+{
+    const cji_range at = { addr, 0, "the memory" };
+    cji_mem *m;
+    cj_status st = range_find(s, dev, &at, &m, call);
+    if (st != CJ_OK) return st;
+    if (!m)
+        return cji_fail(s, CJ_ENOTFOUND, call, "0x%llx is in no allocation of cj_alloc that is open on a device of this driver", (unsigned long long)addr);
+    st = use_note(s, m, call);
+    cji_proxy_follow(s);
+    return st == CJ_OK ? cji_mem_peer_use(s, dev, addr, call) : st;
+}
+
+cj_status cj_stream_use(cj_stream *s, cj_dptr d)
+{
+    static const char call[] = "cj_stream_use";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    cj_device *dev = cji_mem_owner(s->dev, d.addr);
+    st = use_declared(s, dev, d.addr, call);
+    cji_device_drop(dev);
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}
+
+/* -- By nodes of graphs ---------------------------------------------------------------------------------------------- */
+
+cj_status cji_mem_retain(cj_device *dev, cji_refset *refset, void *into, const cji_range *range, const char *call)
+{
+    cji_mem *m;
+    bool had = false;
+    cj_status st = range_find(into, dev, range, &m, call);
+    if (!m) return st;
+    m->retained++;
+    cji_obj_retain(m->state->dev);
+    cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    bool added = cji_refset_add(refset, &cji_ref_memory, m, &had);
+    if (!added || had) cji_mem_unretain(m);
+    return added ? CJ_OK : cji_fail(into, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph");
+}
+
+cj_status cji_mem_retain_argument(cj_device *home, cji_refset *refset, void *into, uint64_t addr, const char *call)
+{
+    const cji_range at = { addr, 0, "an argument" };
+    cj_device *dev = cji_mem_owner(home, addr);
+    cj_status st = cji_mem_retain(dev, refset, into, &at, call);
+    cji_device_drop(dev);
+    return st;
+}
