@@ -15,6 +15,8 @@ cji_process_state cji_process = {
     .thread_once = PTHREAD_ONCE_INIT,
 };
 
+cji_record cji_records[CJI_RECORDS];
+
 static _Thread_local cji_thread_state thread_state;
 
 cji_thread_state *cji_thread(void) { return &thread_state; }

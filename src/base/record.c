@@ -40,7 +40,7 @@ cji_record *cji_record_take(void)
     pthread_mutex_lock(&s->lock);
     cji_record *r = s->free;
     if (r) s->free = r->next;
-    else if (s->used < CJI_RECORDS) r = &s->record[s->used++];
+    else if (s->used < CJI_RECORDS) r = &cji_records[s->used++];
     if (r) r->refs = 1;
     pthread_mutex_unlock(&s->lock);
     return r;
@@ -56,9 +56,9 @@ void cji_record_drop(cji_record *r)
 
 cji_record *cji_record_of(const cj_error *e)
 {
-    const char *base = (const char *)reserve()->record, *at = (const char *)e;
-    if (at < base || at >= base + sizeof reserve()->record) return NULL;
-    return &reserve()->record[(size_t)(at - base) / sizeof(cji_record)];
+    const char *base = (const char *)cji_records, *at = (const char *)e;
+    if (at < base || at >= base + sizeof cji_records) return NULL;
+    return &cji_records[(size_t)(at - base) / sizeof(cji_record)];
 }
 
 void cji_reserve_forked(void) { pthread_mutex_init(&reserve()->lock, NULL); }

@@ -33,8 +33,10 @@ typedef struct cji_reserve {
     pthread_mutex_t lock;
     cji_record *free;
     uint32_t used;          /* records that were ever taken: those behind them have not been touched */
-    cji_record record[CJI_RECORDS];
 } cji_reserve;
+
+/* The records: apart from what begins with values, so that they take no room in the library's file (process.c). */
+extern cji_record cji_records[CJI_RECORDS];
 
 /* A record with one reference for its maker, contents undefined; NULL when the reserve is empty. */
 cji_record *cji_record_take(void);
