@@ -27,8 +27,8 @@ bool cji_ptx_enter(cj_ptx *m, uint32_t name, uint32_t word);
 #define CJI_NULL ((cj_val){ 0 })
 
 /* ---- Values ---- */
-static inline cj_val cji_fn_val(const cj_fn *f, uint32_t word, unsigned type) { return word ? cji_val(word, type, f->owner) : CJI_NULL; }
-static inline cj_val cji_fn_reg_val(cj_fn *f, unsigned type) { return cji_fn_val(f, cji_fn_reg(f, type), type); }
+static inline cj_val cji_val_of(const cj_fn *f, uint32_t word, unsigned type) { return word ? cji_val(word, type, f->owner) : CJI_NULL; }
+static inline cj_val cji_reg_val(cj_fn *f, unsigned type) { return cji_val_of(f, cji_fn_reg(f, type), type); }
 /* Is `v` a value that `f` may use?  Fails with a sentence that begins with `what` ("operand b"). */
 bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what);
 static inline bool cji_val_owned(const cj_fn *f, cj_val v)

@@ -7,14 +7,14 @@ enum { MOST_ARGUMENTS = 64 };
 
 static bool wrong_number(cj_fn *f, const cj_fn *callee, size_t have, size_t want, const char *what, const char *call)
 {
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s has %zu %s%s, given %zu", call, cji_ptx_name(f->m, callee->name), want, what, want == 1 ? "" : "s", have);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s has %zu %s%s, the call gives %zu", call, cji_ptx_name(f->m, callee->name), want, what, want == 1 ? "" : "s", have);
     return false;
 }
 
 static bool callable(cj_fn *f, cj_fn *callee, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
-    if (cji_check(callee, CJI_TAG_FN, call) != CJ_OK) return cji_ptx_fail(f->m, CJ_EHANDLE, call, f->loc, "%s: the function called is none", call), false;
+    if (cji_check(callee, CJI_TAG_FN, call) != CJ_OK) return cji_ptx_fail(f->m, CJ_EHANDLE, call, f->loc, "%s: the function is not a cj_fn", call), false;
     if (callee->m != f->m || callee->kernel) {
         cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s %s", call, cji_ptx_name(callee->m, callee->name),
                      callee->kernel ? "is a kernel; kernels cannot be called" : "belongs to another module");
@@ -52,7 +52,7 @@ static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, c
     for (size_t i = 0; i < n; i++) {
         const cji_var *p = f->m->var[vars[i]];
         if (p->space != CJI_SP_REG) {
-            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in memory; cj_ins() calls it by hand", call, cji_ptx_name(f->m, callee->name));
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in memory; write its call with cj_ins()", call, cji_ptx_name(f->m, callee->name));
             return 0;
         }
         word[i] = bind(f, callee, p, v[i], writes, call);
@@ -69,12 +69,12 @@ static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nre
     if (nresults != callee->nresult || (nresults && !results)) { wrong_number(f, callee, nresults, callee->nresult, "result", call); return; }
     if (n > MOST_ARGUMENTS || nresults > MOST_ARGUMENTS) { wrong_number(f, callee, n, MOST_ARGUMENTS, "parameters at most", call); return; }
     if (nresults) {
-        v[nv++] = cji_fn_val(f, bind_list(f, callee, callee->result, results, nresults, true, call), CJ_VOID);
+        v[nv++] = cji_val_of(f, bind_list(f, callee, callee->result, results, nresults, true, call), CJ_VOID);
         if (!v[nv - 1].bits) return;
     }
-    v[nv++] = cji_fn_val(f, cji_word(CJI_K_FUNC, callee->index), CJ_VOID);
+    v[nv++] = cji_val_of(f, cji_word(CJI_K_FUNC, callee->index), CJ_VOID);
     if (n) {
-        v[nv++] = cji_fn_val(f, bind_list(f, callee, callee->param, args, n, false, call), CJ_VOID);
+        v[nv++] = cji_val_of(f, bind_list(f, callee, callee->param, args, n, false, call), CJ_VOID);
         if (!v[nv - 1].bits) return;
     }
     cji_form *e = cji_verb(f, CJI_VERB_CALL, 0, 0, 0, call);
@@ -92,7 +92,7 @@ cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n)
     if (!callable(f, callee, "cj_call")) return CJI_NULL;
     if (callee->nresult > MOST_ARGUMENTS) return wrong_number(f, callee, callee->nresult, MOST_ARGUMENTS, "results at most", "cj_call"), CJI_NULL;
     for (size_t i = 0; i < callee->nresult; i++) {
-        result[i] = cji_fn_reg_val(f, f->m->var[callee->result[i]]->type);
+        result[i] = cji_reg_val(f, f->m->var[callee->result[i]]->type);
         if (!result[i].bits) return CJI_NULL;
     }
     emit_call(f, callee, result, callee->nresult, args, n, "cj_call");

@@ -70,7 +70,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->obj.err_in = &c->obj;
     g->m = c;
     g->index = f->index;
-    g->place = f->place;
+    g->order = f->order;
     g->owner = cji_ptx_owner(c, (size_t)f->index + 1);
     g->loc = f->loc;
     g->name = f->name;
@@ -135,7 +135,7 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
     }
     c->address_size = m->address_size;
     c->loc = m->loc;
-    c->nplace = m->nplace;
+    c->norder = m->norder;
     c->own_file = m->own_file;
     c->need_version = m->need_version;
     c->fixed_version = m->fixed_version;

@@ -12,7 +12,7 @@ static bool new_label(cj_fn *f, uint32_t *index)
     return w != 0;
 }
 
-static void place_index(cj_fn *f, uint32_t index) { cji_fn_place(f, cji_word(CJI_K_LABEL, index)); }
+static void bind_index(cj_fn *f, uint32_t index) { cji_fn_bind(f, cji_word(CJI_K_LABEL, index)); }
 
 static void branch(cj_fn *f, uint32_t guard, uint32_t label, const char *call)
 {
@@ -60,12 +60,12 @@ void cj_else(cj_fn *f)
     if (!cji_fn_open(f, __func__)) return;
     cji_block *b = f->nblock ? &f->block[f->nblock - 1] : NULL;
     if (!b || b->kind != CJI_BLOCK_IF || b->has_else) {
-        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the innermost open block is no cj_if without an else", __func__);
+        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the innermost open block is not a cj_if without cj_else", __func__);
         return;
     }
     if (!new_label(f, &b->label_end)) return;
     branch(f, 0, b->label_end, __func__);
-    place_index(f, b->label_else);
+    bind_index(f, b->label_else);
     b->has_else = 1;
 }
 
@@ -84,7 +84,7 @@ void cj_loop(cj_fn *f)
     if (!cji_fn_open(f, __func__)) return;
     cji_block *b = open_loop(f, CJI_BLOCK_LOOP, __func__);
     if (!b) return;
-    place_index(f, b->label_top);
+    bind_index(f, b->label_top);
     f->nblock++;
 }
 
@@ -93,7 +93,7 @@ void cj_while(cj_fn *f, cj_val p)
     if (!cji_fn_open(f, __func__)) return;
     cji_block *b = open_loop(f, CJI_BLOCK_WHILE, __func__);
     if (!b) return;
-    place_index(f, b->label_top);
+    bind_index(f, b->label_top);
     if (branch_on(f, p, true, b->label_end, __func__)) f->nblock++;
 }
 
@@ -120,7 +120,7 @@ static bool for_type(cj_fn *f, cj_val *v, unsigned *type, const char *call)
     default: break;
     }
     if (cji_type_is_int(*type) && cji_type_bits(*type) >= 16) return true;
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: .%s is not possible, wants an integer of 16 to 64 bits", call, cji_type_word(*type));
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the counter is .%s, wants an integer of 16 to 64 bits", call, cji_type_word(*type));
     return false;
 }
 
@@ -130,17 +130,17 @@ cj_val cj_for(cj_fn *f, cj_val from, cj_val to, cj_val step)
     cj_val v[3] = { from, to, step };
     if (!cji_fn_open(f, __func__) || !for_type(f, v, &type, __func__)) return CJI_NULL;
     if (stands_still(f, v[2])) {
-        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: a step of 0 never comes to the end", __func__);
+        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: a step of 0 never reaches the end", __func__);
         return CJI_NULL;
     }
-    cj_val counter = cji_fn_reg_val(f, type);
+    cj_val counter = cji_reg_val(f, type);
     if (!counter.bits || !cji_move_to(f, counter, v[0], __func__).bits) return CJI_NULL;
     cji_block *b = open_loop(f, CJI_BLOCK_FOR, __func__);
     if (!b || !new_label(f, &b->label_next)) return CJI_NULL;
     b->counter = counter;
     b->limit = v[1];
     b->step = v[2];
-    place_index(f, b->label_top);
+    bind_index(f, b->label_top);
     cj_val more = counts_down(f, v[2]) ? cj_gt(f, counter, v[1]) : cj_lt(f, counter, v[1]);
     if (!more.bits || !branch_on(f, more, true, b->label_end, __func__)) return CJI_NULL;
     f->nblock++;
@@ -150,7 +150,7 @@ cj_val cj_for(cj_fn *f, cj_val from, cj_val to, cj_val step)
 static void close_for(cj_fn *f, const cji_block *b, const char *call)
 {
     unsigned type = cji_val_type(b->counter);
-    place_index(f, b->label_next);
+    bind_index(f, b->label_next);
     cji_form *e = cji_verb(f, CJI_VERB_ADD, 0, type, 0, call);
     const cj_val v[3] = { b->counter, b->counter, b->step };
     if (e) cji_emit(f, e, 0, v, 3, CJI_NO_DEF, call);
@@ -165,11 +165,11 @@ void cj_end(cj_fn *f)
     }
     const cji_block b = f->block[f->nblock - 1];
     if (b.kind == CJI_BLOCK_IF) {
-        place_index(f, b.has_else ? b.label_end : b.label_else);
+        bind_index(f, b.has_else ? b.label_end : b.label_else);
     } else {
         if (b.kind == CJI_BLOCK_FOR) close_for(f, &b, __func__);
         branch(f, 0, b.label_top, __func__);
-        place_index(f, b.label_end);
+        bind_index(f, b.label_end);
     }
     if (!f->m->dead) f->nblock--;
 }
@@ -218,7 +218,7 @@ void cj_return_value(cj_fn *f, cj_val v)
     if (!cji_fn_open(f, __func__)) return;
     if (f->nresult > 1 || f->kernel) {
         cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: %s", __func__,
-                     f->kernel ? "a kernel returns no value" : "the function has several results; cj_assign() them and cj_return()");
+                     f->kernel ? "a kernel returns no value" : "the function has several results; use cj_assign() and cj_return()");
         return;
     }
     if (!f->nresult) {
@@ -231,7 +231,7 @@ void cj_return_value(cj_fn *f, cj_val v)
     if (f->m->dead) return;
     const cji_var *r = f->m->var[f->result[0]];
     if (r->space != CJI_SP_REG) {
-        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the result lies in the parameter space; cj_store() it and cj_return()", __func__);
+        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the result is in the parameter space; use cj_store() and cj_return()", __func__);
         return;
     }
     cj_assign(f, cji_val(cji_word(CJI_K_REG, r->reg), r->type, f->owner), v);

@@ -43,7 +43,7 @@ bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what)
     if (v.bits && cji_val_owned(f, v) && val_in_range(f, v)) return true;
     if (!v.bits) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is the null value", call, what);
     else if (!cji_val_owned(f, v)) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_ptx_name(f->m, f->name));
-    else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is no value that was made here", call, what);
+    else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is not a value of this library", call, what);
     return false;
 }
 
@@ -90,7 +90,7 @@ static bool describe_dst(const cji_form *e, emit_args *a, unsigned def_type)
     const cji_isa_opnd *o = &e->isa.opnd[0];
     unsigned type = dst_type(e, def_type);
     if (!e->isa.nopnd || !(o->role & CJI_WRITE) || type == CJ_VOID) {
-        snprintf(a->why, sizeof a->why, "has no destination that could be made here: use cj_ins()");
+        snprintf(a->why, sizeof a->why, "has no destination to make: use cj_ins()");
         return false;
     }
     if (o->count && !(o->kinds & 1u << CJI_K_REG && o->count == 1)) {
@@ -192,10 +192,10 @@ static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *
 static cj_val make_dst(cj_fn *f, const cji_isa_arg *d)
 {
     uint32_t word[256];
-    if (d->kind == CJI_K_REG) return cji_fn_reg_val(f, d->type);
+    if (d->kind == CJI_K_REG) return cji_reg_val(f, d->type);
     for (unsigned i = 0; i < d->count; i++)
         if (!(word[i] = cji_fn_reg(f, d->types[i]))) return CJI_NULL;
-    return cji_fn_val(f, cji_fn_list(f, CJI_K_VEC, word, d->count), d->types[0]);
+    return cji_val_of(f, cji_fn_list(f, CJI_K_VEC, word, d->count), d->types[0]);
 }
 
 static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
@@ -247,7 +247,7 @@ cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n
     if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return cji_ptx_nomem(f->m, call), CJI_NULL;
     cj_val d = { 1 };
     if (def) {
-        d = cji_fn_reg_val(f, type);
+        d = cji_reg_val(f, type);
         if (!d.bits) return d;
     }
     cji_ins *x = &f->ins[f->nins++];
@@ -295,7 +295,7 @@ bool cji_guard(cj_fn *f, cj_val p, bool negate, uint32_t *word, const char *call
         return true;
     }
     if (kind != CJI_K_NOT && !(kind == CJI_K_REG && cji_val_type(p) == CJ_PRED)) {
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the guard is no predicate (.pred), such as cj_lt() makes", call);
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the condition is not a predicate (.pred), such as the result of cj_lt()", call);
         return false;
     }
     *word = cji_word((kind == CJI_K_NOT) != negate ? CJI_K_NOT : CJI_K_REG, (uint32_t)p.bits);
@@ -335,7 +335,7 @@ static cji_form *resolved(cj_fn *f, uint32_t form, const cj_val *v, size_t n, co
 {
     if (!cji_fn_open(f, call)) return NULL;
     if (form && (v || !n)) return cji_ptx_form(f->m, form - 1);
-    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s", call, form ? "operand array is NULL" : "mnemonic is none: cj_op_find() did not know it");
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s", call, form ? "operand array is NULL" : "operation is { 0 }: cj_op_find() found no such mnemonic");
     return NULL;
 }
 

@@ -37,21 +37,21 @@ static float f32_of(uint64_t bits)
 
 static cj_val imm(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned type, const char *call)
 {
-    return cji_fn_open(f, call) ? cji_fn_val(f, cji_fn_lit(f, lit, bits, wide, type), type) : CJI_NULL;
+    return cji_fn_open(f, call) ? cji_val_of(f, cji_fn_lit(f, lit, bits, wide, type), type) : CJI_NULL;
 }
 
 cj_val cj_imm_i(cj_fn *f, int64_t x) { return imm(f, CJI_LIT_INT, (uint64_t)x, false, CJ_VOID, __func__); }
 cj_val cj_imm_u(cj_fn *f, uint64_t x) { return imm(f, CJI_LIT_INT, x, x > INT64_MAX, CJ_VOID, __func__); }
 cj_val cj_imm_f32(cj_fn *f, float x) { return imm(f, CJI_LIT_F32, f32_bits(x), false, CJ_VOID, __func__); }
 cj_val cj_imm_f64(cj_fn *f, double x) { return imm(f, CJI_LIT_F64, f64_bits(x), false, CJ_VOID, __func__); }
-cj_val cji_imm_int(cj_fn *f, int64_t x) { return cji_fn_val(f, cji_fn_lit(f, CJI_LIT_INT, (uint64_t)x, false, CJ_VOID), CJ_VOID); }
+cj_val cji_imm_int(cj_fn *f, int64_t x) { return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, (uint64_t)x, false, CJ_VOID), CJ_VOID); }
 
 cj_val cj_imm_bits(cj_fn *f, cj_type type, uint64_t bits)
 {
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
     unsigned width = (unsigned)type < CJ_TYPE_COUNT ? cji_type_bits(type) : 0;
     if (type == CJ_PRED || type == CJ_B128 || !width || (width < 64 && bits >> width)) {
-        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: 0x%llx are no bits of a .%s", __func__, (unsigned long long)bits,
+        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: 0x%llx is not a value of .%s", __func__, (unsigned long long)bits,
                      (unsigned)type < CJ_TYPE_COUNT ? cji_type_word(type) : "type");
         return CJI_NULL;
     }

@@ -6,7 +6,7 @@
 #include "ptx/build.h"
 
 /* What constructors give when there is no module to make anything in. */
-static cji_record no_module_record = { .refs = 1, .e = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "made in a module that is none" } };
+static cji_record no_module_record = { .refs = 1, .e = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "the module is not a cj_ptx" } };
 static cji_obj no_module = { .magic = CJI_MAGIC, .tag = CJI_TAG_FN, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL,
                              .err = { .record = &no_module_record, .call = "cj_ptx_kernel", .status = CJ_EHANDLE } };
 
@@ -89,7 +89,7 @@ bool cji_ptx_open(cj_ptx *m, const char *call)
 {
     if (cji_check(m, CJI_TAG_PTX, call) != CJ_OK || m->dead) return false;
     if (!m->frozen) return true;
-    cji_fail(m, CJ_ESTATE, call, "the module was loaded and is frozen; change a cj_ptx_clone() of it");
+    cji_fail(m, CJ_ESTATE, call, "the module is loaded and frozen; change a cj_ptx_clone() of it");
     return false;
 }
 
@@ -247,7 +247,7 @@ bool cji_ptx_good_name(cj_ptx *m, const char *name, size_t len, const char *call
     bool good = name && len > 0 && len < 1024 && (is_letter(name[0]) || ((name[0] == '_' || name[0] == '$') && len > 1));
     for (size_t i = 1; good && i < len; i++) good = is_name_char(name[i]);
     if (good) return true;
-    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%.*s\" is no name: letters, digits, _ and $, not a digit first", call, name ? (int)(len > 80 ? 80 : len) : 0,
+    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%.*s\" is not a PTX name: letters, digits, _ and $, not a digit first", call, name ? (int)(len > 80 ? 80 : len) : 0,
                  name ? name : "");
     return false;
 }

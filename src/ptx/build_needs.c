@@ -8,7 +8,7 @@ static cji_targets bit(int target) { return (cji_targets)1 << target; }
 static bool version_short(cj_ptx *m, uint8_t version, const char *what, uint32_t loc)
 {
     if (!m->fixed_version || version <= m->fixed_version) return false;
-    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs PTX %d.%d; the module was fixed to %d.%d", what, version / 10, version % 10,
+    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs PTX %d.%d; the module is set to %d.%d", what, version / 10, version % 10,
                  m->fixed_version / 10, m->fixed_version % 10);
     return true;
 }
@@ -19,7 +19,7 @@ static bool target_short(cj_ptx *m, cji_targets targets, const char *what, uint3
     if (m->fixed_target >= 0) {
         if (targets & bit(m->fixed_target)) return false;
         cji_target_list(targets, list, sizeof list);
-        cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; the module was fixed to %s", what, list, cji_target_name((uint32_t)m->fixed_target));
+        cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; the module is set to %s", what, list, cji_target_name((uint32_t)m->fixed_target));
         return true;
     }
     if (m->need_targets & targets) return false;
@@ -60,7 +60,7 @@ static cj_status gone_failure(cj_ptx *m, uint8_t version, int target)
 {
     char name[40];
     cji_form_short(m->form[m->gone_form], name, sizeof name, 16);
-    return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->gone_loc, "%s is gone from PTX %d.%d on %s; its form with .sync takes its place", name, version / 10,
+    return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->gone_loc, "%s does not exist from PTX %d.%d on for %s; use its form with .sync", name, version / 10,
                         version % 10, target < 0 ? "the targets that the rest needs" : cji_target_name((uint32_t)target));
 }
 
@@ -125,7 +125,7 @@ cj_status cj_ptx_set_version(cj_ptx *m, const char *version)
     bool good = v[0] >= '1' && v[0] <= '9' && v[1] == '.' && v[2] >= '0' && v[2] <= '9' && !v[3];
     int number = good ? (v[0] - '0') * 10 + (v[2] - '0') : 0;
     if (number < CJI_VERSION_FLOOR)
-        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is no PTX version from 2.3 on, such as \"8.0\"", __func__, v);
+        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is not a PTX version from 2.3 on, such as \"8.0\"", __func__, v);
     if (m->fixed_target >= 0 && cji_target_since((uint32_t)m->fixed_target) > number)
         return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d", __func__, cji_target_name((uint32_t)m->fixed_target),
                             cji_target_since((uint32_t)m->fixed_target) / 10, cji_target_since((uint32_t)m->fixed_target) % 10);
@@ -139,9 +139,9 @@ cj_status cj_ptx_set_target(cj_ptx *m, const char *target)
     if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     int t = target ? cji_target_find(target, strlen(target)) : -1;
     if (t < 0)
-        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is no target, such as \"sm_80\" or \"sm_90a\"", __func__, target ? target : "");
+        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is not a target, such as \"sm_80\" or \"sm_90a\"", __func__, target ? target : "");
     if (m->fixed_version && cji_target_since((uint32_t)t) > m->fixed_version)
-        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d; the module was fixed to %d.%d", __func__, target,
+        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d; the module is set to %d.%d", __func__, target,
                             cji_target_since((uint32_t)t) / 10, cji_target_since((uint32_t)t) % 10, m->fixed_version / 10, m->fixed_version % 10);
     m->fixed_target = (int16_t)t;
     if (!fits(m)) blame(m, __func__);
@@ -212,7 +212,7 @@ static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
     for (size_t i = 0; i < f->nlabel; i++) {
         const cji_label *l = &f->label[i];
         if (!l->used || l->at != UINT32_MAX) continue;
-        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never placed: cj_label_bind() is missing", l->name ? "" : "made here",
+        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never bound: cj_label_bind() is missing", l->name ? "" : "made here",
                      l->name ? cji_ptx_name(m, l->name) : "", cji_ptx_name(m, f->name));
         return false;
     }

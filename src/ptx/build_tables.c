@@ -21,7 +21,7 @@ static bool type_allowed(cj_fn *f, unsigned type)
     if (type == CJ_B128) return cji_ptx_need(f->m, 83, cji_targets_from(70), ".b128", f->loc);
     if (type == CJ_F16X2) return cji_ptx_need(f->m, 42, cji_targets_from(53), ".f16x2", f->loc);
     if (type > CJ_VOID && type < CJ_TYPE_COUNT) return true;
-    cji_ptx_fail(f->m, CJ_EINVAL, "cj_reg", f->loc, "cj_reg: %u is no type of a register", type);
+    cji_ptx_fail(f->m, CJ_EINVAL, "cj_reg", f->loc, "cj_reg: type %u does not exist for registers", type);
     return false;
 }
 
@@ -137,12 +137,12 @@ bool cji_fn_pseudo(cj_fn *f, uint32_t kind, uint32_t word)
     return true;
 }
 
-void cji_fn_place(cj_fn *f, uint32_t label)
+void cji_fn_bind(cj_fn *f, uint32_t label)
 {
     cji_label *l = &f->label[cji_word_index(label)];
     if (f->m->dead) return;
     if (l->at != UINT32_MAX) {
-        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is placed twice", l->name ? cji_ptx_name(f->m, l->name) : "made by cj_label()");
+        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is bound twice", l->name ? cji_ptx_name(f->m, l->name) : "made by cj_label()");
         return;
     }
     if (cji_fn_pseudo(f, CJI_INS_LABEL, label)) l->at = (uint32_t)f->nins - 1;
@@ -155,7 +155,7 @@ void cji_fn_use(cj_fn *f, uint32_t word)
     switch (cji_word_kind(word)) {
     case CJI_K_LABEL: f->label[cji_word_index(word)].used = 1; break;
     case CJI_K_FUNC:
-        if (f->m->fn[cji_word_index(word)]->place > f->place) f->m->fn[cji_word_index(word)]->early = 1;
+        if (f->m->fn[cji_word_index(word)]->order > f->order) f->m->fn[cji_word_index(word)]->early = 1;
         break;
     case CJI_K_LIST:
         for (const uint32_t *w = cji_fn_words(f, word, &n); n; n--, w++) cji_fn_use(f, *w);

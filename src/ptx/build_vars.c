@@ -39,7 +39,7 @@ cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_
     if (m->dead) return NULL;
     at = cji_ptx_intern(m, name, len);
     if (m->dead) return NULL;
-    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%.80s\" is taken", call, name), NULL;
+    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%.80s\" is used already", call, name), NULL;
     list &= ~(unsigned)CJI_LIST_FRESH;
     cji_var *v = cji_arena_alloc(&m->arena, sizeof *v);
     if (!v || !cji_grow(&m->var, &m->cvar, m->nvar + 1, sizeof *m->var)) return cji_ptx_nomem(m, call), NULL;
@@ -94,7 +94,7 @@ static bool may_declare(cj_fn *f, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
     if (f->called) {
-        cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: %s was called already; cj_param() and cj_result() come before the first call", call,
+        cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: %s has been called; cj_param() and cj_result() come before the first call", call,
                      cji_ptx_name(f->m, f->name));
         return false;
     }
@@ -142,8 +142,8 @@ static bool parameters_fit(cj_fn *f, const char *call)
 static cj_val load_parameter(cj_fn *f, uint32_t index, unsigned type)
 {
     if (!parameters_fit(f, "cj_param")) return CJI_NULL;
-    cj_val place = cji_fn_val(f, cji_fn_mem(f, cji_word(CJI_K_SYM, index), 0), CJ_VOID);
-    return place.bits ? cji_load_place(f, type, CJI_SP_PARAM, place, "cj_param") : CJI_NULL;
+    cj_val place = cji_val_of(f, cji_fn_mem(f, cji_word(CJI_K_SYM, index), 0), CJ_VOID);
+    return place.bits ? cji_load_from(f, type, CJI_SP_PARAM, place, "cj_param") : CJI_NULL;
 }
 
 cj_val cj_param(cj_fn *f, const char *name, cj_type type)
@@ -152,7 +152,7 @@ cj_val cj_param(cj_fn *f, const char *name, cj_type type)
     if (!may_declare(f, __func__)) return CJI_NULL;
     if (!f->kernel) {
         uint32_t word = register_parameter(f, CJI_LIST_PARAM, name, type, __func__);
-        return cji_fn_val(f, word, cji_type_wide(type));
+        return cji_val_of(f, word, cji_type_wide(type));
     }
     cji_var *v = named_variable(f->m, f, CJI_LIST_PARAM, name, type, __func__, &index);
     if (!v) return CJI_NULL;
@@ -166,7 +166,7 @@ cj_val cj_result(cj_fn *f, const char *name, cj_type type)
     if (!may_declare(f, __func__)) return CJI_NULL;
     if (f->kernel) return bad_variable(f->m, f->loc, __func__, name, "a kernel has no results"), CJI_NULL;
     uint32_t word = register_parameter(f, CJI_LIST_RESULT, name, type, __func__);
-    return cji_fn_val(f, word, cji_type_wide(type));
+    return cji_val_of(f, word, cji_type_wide(type));
 }
 
 static bool good_space(unsigned space)
@@ -192,7 +192,7 @@ static cj_val pointer(cj_fn *f, const char *name, unsigned elem, unsigned space,
     if (!f->kernel) {
         uint32_t word = register_parameter(f, CJI_LIST_PARAM, name, CJ_U64, call);
         if (word) say_pointer(f, word, elem, space);
-        return cji_fn_val(f, word, CJ_U64);
+        return cji_val_of(f, word, CJ_U64);
     }
     cji_var *v = named_variable(f->m, f, CJI_LIST_PARAM, name, CJ_U64, call, &index);
     if (!v) return CJI_NULL;
@@ -231,7 +231,7 @@ cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align)
     v->space = CJI_SP_PARAM;
     v->align = align;
     if (!parameters_fit(f, __func__)) return CJI_NULL;
-    return cji_fn_val(f, cji_word(CJI_K_SYM, index), CJ_B8);
+    return cji_val_of(f, cji_word(CJI_K_SYM, index), CJ_B8);
 }
 
 /* ---- Variables of a function -------------------------------------------------------------------------------------- */
@@ -245,7 +245,7 @@ static cj_val own_variable(cj_fn *f, const char *name, unsigned elem, size_t cou
     cji_var *v = named_variable(f->m, f, CJI_LIST_VAR, name, elem, call, &index);
     if (!v || !set_count(f->m, v, count, call)) return CJI_NULL;
     v->space = (uint8_t)space;
-    return cji_fn_val(f, cji_word(CJI_K_SYM, index), elem);
+    return cji_val_of(f, cji_word(CJI_K_SYM, index), elem);
 }
 
 cj_val cj_shared(cj_fn *f, const char *name, cj_type elem, size_t count) { return own_variable(f, name, elem, count, CJI_SP_SHARED, __func__); }
@@ -343,8 +343,8 @@ cj_val cj_ptx_extern(cj_ptx *m, const char *name, cj_space space, cj_type elem, 
 static void align_variable(cj_ptx *m, uint32_t loc, cj_val variable, bool ours, uint32_t align, const char *call)
 {
     if (!ours || cji_val_kind(variable) != CJI_K_SYM || (uint32_t)variable.bits >= m->nvar)
-        cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is no variable of this function or module", call);
-    else if (!is_power(align)) cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the alignment %u is no power of two", call, align);
+        cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is not a variable of this function or module", call);
+    else if (!is_power(align)) cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the alignment %u is not a power of two", call, align);
     else m->var[(uint32_t)variable.bits]->align = align;
 }
 

@@ -37,7 +37,7 @@ unsigned cji_number_type(const cj_fn *f, const cj_val *v, size_t n)
 
 static cj_val integer(cj_fn *f, uint64_t x, bool wide)
 {
-    return cji_fn_val(f, cji_fn_lit(f, CJI_LIT_INT, x, wide && x > INT64_MAX, CJ_VOID), CJ_VOID);
+    return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, x, wide && x > INT64_MAX, CJ_VOID), CJ_VOID);
 }
 
 static cj_val floating(cj_fn *f, double x, bool single)
@@ -48,10 +48,10 @@ static cj_val floating(cj_fn *f, double x, bool single)
     memcpy(&low, &s, sizeof s);
     memcpy(&bits, &x, sizeof x);
     if (single) bits = low;
-    return cji_fn_val(f, cji_fn_lit(f, single ? CJI_LIT_F32 : CJI_LIT_F64, bits, false, CJ_VOID), CJ_VOID);
+    return cji_val_of(f, cji_fn_lit(f, single ? CJI_LIT_F32 : CJI_LIT_F64, bits, false, CJ_VOID), CJ_VOID);
 }
 
-cj_val cji_constant(cj_fn *f, bool holds) { return cji_fn_val(f, cji_fn_lit(f, CJI_LIT_INT, holds, false, CJ_PRED), CJ_PRED); }
+cj_val cji_constant(cj_fn *f, bool holds) { return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, holds, false, CJ_PRED), CJ_PRED); }
 
 bool cji_is_constant(const cj_fn *f, cj_val p, bool *holds)
 {

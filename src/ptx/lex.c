@@ -254,8 +254,8 @@ static uint8_t lex_other(cji_lex *x, char c)
     if (c == '#') return lex_bad(x, "a preprocessor line; run the C preprocessor over the text first");
     if (!strchr(",;:{}()[]<>+-*/!@|=&^~?", c) || !c) {
         char why[64];
-        if (c >= 0x20 && c < 0x7f) snprintf(why, sizeof why, "the character '%c' has no place in PTX", c);
-        else snprintf(why, sizeof why, "the byte 0x%02x has no place in PTX, which is ASCII text", (uint8_t)c);
+        if (c >= 0x20 && c < 0x7f) snprintf(why, sizeof why, "the character '%c' is not allowed in PTX", c);
+        else snprintf(why, sizeof why, "the byte 0x%02x is not allowed in PTX, which is ASCII text", (uint8_t)c);
         return lex_bad(x, why);
     }
     uint8_t two = x->p + 1 < x->end ? lex_two(c, x->p[1]) : 0;

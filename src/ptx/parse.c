@@ -144,7 +144,7 @@ static bool parse_target(cji_parser *p)
     if (target < 0) return cji_parse_fail(p, CJ_EPTX, "there is no target '%.*s'", CJI_WORD(x));
     unsigned since = cji_target_since((uint32_t)target), version = p->m->fixed_version;
     if (since > version)
-        return cji_parse_fail(p, CJ_ENOTSUP, "target %.*s needs PTX %u.%u; .version says %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
+        return cji_parse_fail(p, CJ_ENOTSUP, "target %.*s needs PTX %u.%u; .version is %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
     if (cj_ptx_set_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     while (cji_parse_maybe(p, ',')) {
@@ -220,8 +220,8 @@ bool cji_parse_top(cji_parser *p)
     p->line = p->x.tok_line;
     switch (d) {
     case CJI_D_NONE: return cji_parse_expected(p, "a directive");
-    case CJI_D_VERSION: case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%.*s stands once, at the beginning", CJI_WORD(&p->x));
-    case CJI_D_ADDRESS_SIZE: return cji_parse_fail(p, CJ_EPTX, ".address_size stands once, behind .target");
+    case CJI_D_VERSION: case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%.*s is allowed once, at the beginning", CJI_WORD(&p->x));
+    case CJI_D_ADDRESS_SIZE: return cji_parse_fail(p, CJ_EPTX, ".address_size is allowed once, behind .target");
     case CJI_D_FILE: return cji_parse_file(p);
     case CJI_D_SECTION: return cji_parse_section(p);
     case CJI_D_PRAGMA: return cji_parse_pragma(p, parse_module_pragma);

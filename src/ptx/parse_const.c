@@ -147,7 +147,7 @@ static bool const_primary(cji_parser *p, cji_const *out)
         break;
     case CJI_TOK_WORD:
         if (x->n != 7 || memcmp(x->s, "WARP_SZ", 7) != 0)
-            return cji_parse_fail(p, CJ_EPTX, "'%.*s' is no number", CJI_WORD(x));
+            return cji_parse_fail(p, CJ_EPTX, "'%.*s' is not a number", CJI_WORD(x));
         *out = (cji_const){ .kind = CJI_TOK_INT, .u = PARSE_WARP_SZ };
         break;
     default:
@@ -229,7 +229,7 @@ bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t 
 {
     cji_const c;
     if (!cji_parse_const(p, &c)) return false;
-    if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "%s is no integer", what);
+    if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "%s is not an integer", what);
     if (c.u > most) return cji_parse_fail(p, CJ_EPTX, "%s is out of range: at most %llu", what, (unsigned long long)most);
     *out = c.u;
     return true;

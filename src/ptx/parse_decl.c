@@ -14,7 +14,7 @@ static bool decl_align(cji_parser *p, uint32_t *align)
     uint64_t n = 0;
     cji_lex_next(&p->x);
     if (!cji_parse_integer(p, UINT32_MAX, ".align", &n)) return false;
-    if (!n || (n & (n - 1))) return cji_parse_fail(p, CJ_EPTX, ".align %llu is no power of two", (unsigned long long)n);
+    if (!n || (n & (n - 1))) return cji_parse_fail(p, CJ_EPTX, ".align %llu is not a power of two", (unsigned long long)n);
     *align = (uint32_t)n;
     return true;
 }
@@ -64,7 +64,7 @@ static bool decl_word(cji_parser *p, cji_decl *d)
     default: break;
     }
     int type = cji_type_find(x->s + 1, x->n - 1);
-    if (type <= CJ_VOID) return cji_parse_fail(p, CJ_EPTX, "'%.*s' is no type", CJI_WORD(x));
+    if (type <= CJ_VOID) return cji_parse_fail(p, CJ_EPTX, "'%.*s' is not a type", CJI_WORD(x));
     if (d->type) return cji_parse_fail(p, CJ_EPTX, "a second type, '%.*s'", CJI_WORD(x));
     d->type = (uint8_t)type;
     return true;
@@ -82,7 +82,7 @@ bool cji_parse_type(cji_parser *p, cji_decl *d, bool param)
             if (!decl_attribute(p, d)) return false;
             continue;
         case CJI_D_PTR:
-            if (!param || !d->type) return cji_parse_fail(p, CJ_EPTX, ".ptr stands behind the type of a kernel's parameter");
+            if (!param || !d->type) return cji_parse_fail(p, CJ_EPTX, ".ptr is allowed behind the type of a kernel's parameter only");
             if (!decl_ptr(p, d)) return false;
             continue;
         default:
@@ -192,7 +192,7 @@ bool cji_parse_regs(cji_parser *p)
 /* Names that a printed module can hold: registers have those with %. */
 static bool decl_good_name(cji_parser *p, const char *s, size_t n)
 {
-    if (n == 1 && *s == '_') return cji_parse_fail(p, CJ_EPTX, "'_' is no name");
+    if (n == 1 && *s == '_') return cji_parse_fail(p, CJ_EPTX, "'_' is not a name");
     if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EUNKNOWN, "'%.*s' has a name as registers have; rename it", (int)(n < 60 ? n : 60), s);
     return cji_scope_free(p, s, n);
 }

@@ -202,7 +202,7 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
         cj_fn *f = cji_ptx_fn(p->m, name, len, kernel, linkage, "cj_parse");
         if (!f || !cji_parse_fine(p)) return p->failed = true, NULL;
         f->kernel = kernel;
-        f->place = UINT32_MAX;
+        f->order = UINT32_MAX;
         f->linkage = (uint8_t)linkage;
         return cji_scope_declare(p, name, len, CJI_BIND_WORD, cji_word(CJI_K_FUNC, f->index), 0) ? f : NULL;
     }
@@ -218,7 +218,7 @@ static bool fn_body(cji_parser *p, cj_fn *f)
     if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_ptx_name(p->m, f->name));
     if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_ptx_name(p->m, f->name));
     f->body = f->as_is = 1;
-    f->place = p->m->nplace++;
+    f->order = p->m->norder++;
     return p->heads ? cji_parse_skip_body(p) : cji_parse_body(p);
 }
 

@@ -95,7 +95,7 @@ static bool init_symbol(cji_parser *p, init_at *a, bool generic, uint8_t shift, 
         bool minus = x->kind == '-';
         cji_lex_next(x);
         if (!cji_parse_const(p, &c)) return false;
-        if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address with an offset that is no integer");
+        if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address with an offset that is not an integer");
         r.addend = (int64_t)(minus ? (uint64_t)r.addend - c.u : (uint64_t)r.addend + c.u);
     }
     if (!cji_parse_grow(p, &p->reloc, &p->creloc, p->nreloc + 1, sizeof *p->reloc)) return false;
@@ -141,7 +141,7 @@ static bool init_value(cji_parser *p, init_at *a)
 static bool init_string(cji_parser *p, init_at *a)
 {
     cji_lex *x = &p->x;
-    if (a->size != 1 || a->levels != 1) return cji_parse_fail(p, CJ_EPTX, "a string as initial value of something that is no array of bytes");
+    if (a->size != 1 || a->levels != 1) return cji_parse_fail(p, CJ_EPTX, "a string as initial value of something that is not an array of bytes");
     if (!init_room(p, a, x->n)) return false;
     size_t n = cji_lex_unescape(x->s, x->n, (char *)p->data);
     if (a->v->bytes && n > a->v->bytes) return cji_parse_fail(p, CJ_EPTX, "a string of %zu bytes for an array of %llu", n, (unsigned long long)a->v->bytes);

@@ -113,9 +113,9 @@ static bool ins_offset(cji_parser *p, int64_t *offset)
         bool minus = p->x.kind == '-';
         cji_lex_next(&p->x);
         if (p->x.kind == CJI_TOK_WORD && (p->x.n != 7 || memcmp(p->x.s, "WARP_SZ", 7) != 0))
-            return cji_parse_fail(p, CJ_EPTX, "an address is a register or a variable and a constant; '%.*s' is no constant", CJI_WORD(&p->x));
+            return cji_parse_fail(p, CJ_EPTX, "an address is a register or a variable and a constant; '%.*s' is not a constant", CJI_WORD(&p->x));
         if (!cji_parse_const(p, &c)) return false;
-        if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address's offset is no integer");
+        if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address's offset is not an integer");
         sum += minus ? 0 - c.u : c.u;
     }
     *offset = (int64_t)sum;
@@ -143,7 +143,7 @@ static bool ins_memory(cji_parser *p, uint32_t *word)
     bool named = p->x.kind == CJI_TOK_WORD;
     if (!(named ? ins_name(p, NULL, &base) : ins_const(p, &base)) || !ins_offset(p, &offset)) return false;
     uint32_t kind = cji_word_kind(base);
-    if (kind != CJI_K_REG && kind != CJI_K_SYM && kind != CJI_K_IMM) return cji_parse_fail(p, CJ_EPTX, "an address that is no register, variable or number");
+    if (kind != CJI_K_REG && kind != CJI_K_SYM && kind != CJI_K_IMM) return cji_parse_fail(p, CJ_EPTX, "an address that is not a register, a variable or a number");
     if (!offset && cji_parse_maybe(p, ',')) return ins_texture(p, base, word);
     *word = cji_fn_mem(p->f, base, offset);
     return cji_parse_take(p, ']', "behind the address") && cji_parse_fine(p);
@@ -154,7 +154,7 @@ static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
 {
     const cji_var *v = p->m->var[cji_word_index(*word)];
     uint64_t index = 0, row = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
-    if (!v->ndim) return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is no array", cji_ptx_name(p->m, v->name));
+    if (!v->ndim) return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array", cji_ptx_name(p->m, v->name));
     if (!(e->isa.effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
         return cji_parse_fail(p, CJ_EUNKNOWN, "the address of an array's element as an operand is not supported; add the offset in an instruction of its own");
     cji_lex_next(&p->x);
@@ -180,7 +180,7 @@ static bool ins_list(cji_parser *p, uint32_t kind, uint8_t close, uint32_t *word
         if (p->nword - first > INS_LIST_MAX) return cji_parse_fail(p, CJ_EPTX, "a list of more than %d operands", INS_LIST_MAX);
         uint32_t inner = cji_word_kind(part);
         if (inner == CJI_K_VEC || inner == CJI_K_LIST || inner == CJI_K_MEM || inner == CJI_K_PAIR || inner == CJI_K_TEXMEM || inner == CJI_K_NOT)
-            return cji_parse_fail(p, CJ_EPTX, "inside %s stand registers, variables and numbers only", kind == CJI_K_VEC ? "{ }" : "( )");
+            return cji_parse_fail(p, CJ_EPTX, "%s has registers, variables and numbers only", kind == CJI_K_VEC ? "{ }" : "( )");
     } while (cji_parse_maybe(p, ','));
     if (!cji_parse_take(p, close, "behind the list")) return false;
     *word = cji_fn_list(p->f, kind, p->word + first, p->nword - first);

@@ -180,7 +180,7 @@ uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n)
     return b->word;
 }
 
-bool cji_scope_place(cji_parser *p, const char *s, size_t n)
+bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n)
 {
     uint32_t id = scope_intern(p, s, n);
     if (id == CJI_MAP_NONE) return false;
@@ -188,7 +188,7 @@ bool cji_scope_place(cji_parser *p, const char *s, size_t n)
     if (!b || b->depth != p->nscope - 1 || !b->pending) b = scope_new_label(p, id, s, n);
     if (!b) return false;
     b->pending = 0;
-    cji_fn_place(p->f, b->word);
+    cji_fn_bind(p->f, b->word);
     return cji_parse_fine(p);
 }
 

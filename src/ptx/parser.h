@@ -116,7 +116,7 @@ bool cji_scope_free(cji_parser *p, const char *s, size_t n);       /* that the i
 bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count); /* in the innermost scope */
 const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word); /* NULL: unknown; *word: with a range's number added */
 uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */
-bool cji_scope_place(cji_parser *p, const char *s, size_t n);      /* LABEL here */
+bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n);      /* LABEL here */
 const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len); /* a name that is free in the printed function, in p->data; NULL: failed */
 
 /* ---- parse_decl.c ---- */

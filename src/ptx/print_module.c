@@ -31,18 +31,18 @@ void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out)
     cji_print_body(f, flags, out);
 }
 
-/* By place.  What was built is in that order already; text may declare in another order than it defines. */
+/* By order.  What was built is in that order already; text may declare in another order than it defines. */
 bool cji_print_order(const cj_ptx *m, cji_print_list *list)
 {
     bool sorted = true;
-    for (size_t i = 1; i < m->nfn; i++) sorted = sorted && m->fn[i - 1]->place < m->fn[i]->place;
+    for (size_t i = 1; i < m->nfn; i++) sorted = sorted && m->fn[i - 1]->order < m->fn[i]->order;
     *list = (cji_print_list){ .fn = m->fn, .n = m->nfn };
     if (sorted) return true;
-    cj_fn **at = cji_zalloc(m->nplace * sizeof *at);
+    cj_fn **at = cji_zalloc(m->norder * sizeof *at);
     if (!at) return false;
     for (size_t i = 0; i < m->nfn; i++)
-        if (m->fn[i]->place < m->nplace) at[m->fn[i]->place] = m->fn[i];
-    *list = (cji_print_list){ .fn = at, .n = m->nplace, .own = at };
+        if (m->fn[i]->order < m->norder) at[m->fn[i]->order] = m->fn[i];
+    *list = (cji_print_list){ .fn = at, .n = m->norder, .own = at };
     return true;
 }
 

@@ -1,5 +1,9 @@
 /* A module in memory: what the builder writes, the reader fills, and printer, checker, driver layer and CPU device walk.
  *
+ * Prefixes.  cji_ptx_ a module, cji_fn_ a function, cji_val_ a value, cji_var_ a variable, cji_ins_ a record, cji_lit_ a literal, cji_isa_ the
+ * instruction table, cji_target_ and cji_type_ its targets and types, cji_verb_ the verbs, cji_print_ and cji_put_ the printer, cji_lex_, cji_parse_ and
+ * cji_scope_ the reader, cji_entry_ what a launch must know.
+ *
  * Layout.  A cj_ptx owns everything: names and files are interned, variables and functions are numbered from 0, decoded forms are kept
  * once (m->form[]).  A cj_fn holds 32-byte instruction records and the tables their operand words point into.
  *
@@ -15,10 +19,10 @@
  *
  * A cj_val is the operand word spread out with its type and owner: id:32 | type:8 | kind:4 | owner:20.  A register's type is that of f->reg[],
  * a vector's its elements', a MEM's its base's element type where known, a variable's its element type; CJ_VOID for an untyped literal
- * (a C number that takes the type of the operand place it lands on).
+ * (a C number that takes the type of the operand that it is used as).
  *
  * Invariants.  Every record's operands have been matched against its form (cji_isa_fits), so a walker need not check them; every index is in range;
- * a label that is used and never placed, or a block left open, is caught by cji_ptx_finish(), before print, load or run.
+ * a label that is used and never bound, or a block left open, is caught by cji_ptx_finish(), before print, load or run.
  * After the first failure (m->dead) nothing changes any more.  A frozen module is read-only and may be read by several threads.
  */
 #ifndef CJI_PTX_H
@@ -67,7 +71,7 @@ typedef struct cji_ins {
 /* Records that are no instructions. */
 enum {
     CJI_INS_PSEUDO = 0xffffff00u,   /* everything from here on */
-    CJI_INS_LABEL = 0xffffff00u,    /* opnd[0]: LABEL word; placed here */
+    CJI_INS_LABEL = 0xffffff00u,    /* opnd[0]: LABEL word; bound here */
     CJI_INS_TARGETS = 0xffffff01u,  /* opnd[0]: TARGETS word; declared here (.branchtargets, .calltargets, .callprototype) */
     CJI_INS_PRAGMA = 0xffffff02u,   /* opnd[0]: index of the name (m->names) of its text, without quotes */
     CJI_INS_MENTION = 0xffffff03u   /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a call */
@@ -113,7 +117,7 @@ typedef struct cji_mem {
 } cji_mem;
 
 typedef struct cji_label {
-    uint32_t at;         /* index of its CJI_INS_LABEL record, UINT32_MAX: not placed yet */
+    uint32_t at;         /* index of its CJI_INS_LABEL record, UINT32_MAX: not bound yet */
     uint32_t name;       /* m->names, 0: made by the builder, printed $L<index> */
     uint32_t loc;        /* where it was first used or made */
     uint32_t used;
@@ -201,7 +205,7 @@ struct cj_fn {
     cji_obj obj;                 /* err_in: the module */
     cj_ptx *m;
     uint32_t index;              /* in m->fn[] */
-    uint32_t place;              /* definitions are printed by ascending place; UINT32_MAX: text that declared it and has not defined it yet */
+    uint32_t order;              /* definitions are printed by ascending order; UINT32_MAX: text that declared it and has not defined it yet */
     uint32_t owner;              /* of its values, 20 bits */
     uint32_t loc;                /* of the call under way */
     uint32_t name;               /* m->names */
@@ -251,7 +255,7 @@ struct cj_ptx {
     struct cji_longloc { uint32_t file, line; } *longloc; size_t nlongloc, clongloc;
     cji_var **var;     size_t nvar, cvar;
     cj_fn **fn;        size_t nfn, cfn;
-    uint32_t nplace;             /* next function's place */
+    uint32_t norder;             /* the order of the next function */
     cji_form **form;   size_t nform, cform;
     struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;     /* index: in form[] + 1, 0: empty */
     struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords; /* spelling to form */
@@ -313,7 +317,7 @@ void cji_fn_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
 /* The least .version and .target that print will write (fixed ones where fixed).  CJ_OK, or the failure that says what cannot be met. */
 cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target);
 
-/* Labels placed, blocks closed, needs met: what must hold before print, check, load.  Records the failure in `m`. */
+/* Labels bound, blocks closed, needs met: what must hold before print, check, load.  Records the failure in `m`. */
 cj_status cji_ptx_finish(cj_ptx *m, const char *call);
 
 /* After this every emit fails with CJ_ESTATE; reads may come from any thread. */
@@ -354,7 +358,7 @@ uint32_t cji_fn_lit(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned t
 uint32_t cji_fn_mem(cj_fn *f, uint32_t base, int64_t offset);           /* MEM word */
 uint32_t cji_fn_list(cj_fn *f, unsigned kind, const uint32_t *word, size_t n); /* VEC, LIST, PAIR or TEXMEM word */
 uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len);          /* LABEL word; NULL: nameless */
-void cji_fn_place(cj_fn *f, uint32_t label);                            /* places it here; twice is a failure */
+void cji_fn_bind(cj_fn *f, uint32_t label);                            /* binds it here; twice is a failure */
 uint32_t cji_fn_tlist(cj_fn *f, unsigned kind, const char *name, size_t len, uint32_t list, uint32_t proto); /* TARGETS word; its record is appended */
 
 /* Raises what the module needs; a failure where it was fixed lower.  `what` and `loc` for the message. */

@@ -71,15 +71,19 @@ static size_t fill(char *out, size_t size, const char *spelling, unsigned space,
 static void no_such_verb(cj_fn *f, unsigned verb, unsigned type, unsigned type2, const char *call)
 {
     char list[160];
-    size_t n = 0;
-    for (unsigned t = 1; t < CJ_TYPE_COUNT; t++) {
-        if (!verb_row(verb, t, type2) || n + 12 > sizeof list) continue;
-        list[n++] = ' ';
-        list[n++] = '.';
-        n += fill(list + n, sizeof list - n, "$", 0, t, 0);
+    cji_line l = { list, sizeof list, 0 };
+    unsigned n = 0;
+    if (type2) {
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a .%s does not convert to .%s", call, cji_type_word(type2), cji_type_word(type));
+        return;
     }
-    list[n] = 0;
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: .%s is not possible%s%s", call, cji_type_word(type), n ? ", wants one of" : "", list);
+    *list = 0;
+    for (unsigned t = 1; t < CJ_TYPE_COUNT; t++) {
+        if (!verb_row(verb, t, type2)) continue;
+        cji_say(&l, " .%s", cji_type_word(t));
+        n++;
+    }
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the operand is .%s, wants%s%s", call, cji_type_word(type), n > 1 ? " one of" : "", list);
 }
 
 static bool grow_verb_slots(cj_ptx *m)

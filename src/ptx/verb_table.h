@@ -41,8 +41,8 @@ uint32_t cji_half_of(unsigned type, double x);                          /* bits,
 cj_val cji_move_to(cj_fn *f, cj_val to, cj_val a, const char *call);    /* mov to, a */
 
 /* ---- Memory ---- */
-cj_val cji_load_place(cj_fn *f, unsigned type, unsigned space, cj_val mem, const char *call);
+cj_val cji_load_from(cj_fn *f, unsigned type, unsigned space, cj_val mem, const char *call);
 cj_val cji_to_space(cj_fn *f, cj_val generic, unsigned space, const char *call);
-cj_val cji_place_at(cj_fn *f, cj_val p, cj_val i, const char *call);
+cj_val cji_elem_at(cj_fn *f, cj_val p, cj_val i, const char *call);
 
 #endif

@@ -26,12 +26,12 @@ cj_val cji_settle(cj_fn *f, cj_val v, const char *call)
         return into_register(f, cji_verb(f, CJI_VERB_MOV, 0, t, 0, call), v, t, call);
     }
     case CJI_K_NOT: {
-        cj_val p = cji_fn_val(f, cji_word(CJI_K_REG, (uint32_t)v.bits), CJ_PRED);
+        cj_val p = cji_val_of(f, cji_word(CJI_K_REG, (uint32_t)v.bits), CJ_PRED);
         return into_register(f, cji_verb(f, CJI_VERB_INV, 0, CJ_PRED, 0, call), p, CJ_PRED, call);
     }
     case CJI_K_SYM: case CJI_K_MEM: return cj_addr(f, v);
     default:
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a vector, label or list is no operand of a verb; cj_ins() takes it where the instruction does", call);
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a vector, label or list is not an operand of a verb; use cj_ins()", call);
         return CJI_NULL;
     }
 }

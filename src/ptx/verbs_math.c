@@ -172,7 +172,7 @@ cj_val cj_ge(cj_fn *f, cj_val a, cj_val b) { return typed2(f, CJI_VERB_GE, a, b,
 
 static cj_val move_into_new(cj_fn *f, unsigned type, cj_val a, const char *call)
 {
-    cj_val d = cji_fn_reg_val(f, type);
+    cj_val d = cji_reg_val(f, type);
     return d.bits && cji_move_to(f, d, a, call).bits ? d : CJI_NULL;
 }
 
@@ -205,7 +205,7 @@ cj_val cj_select(cj_fn *f, cj_val p, cj_val a, cj_val b)
         cj_val other = v[0];
         v[0] = v[1];
         v[1] = other;
-        v[2] = cji_fn_val(f, cji_word(CJI_K_REG, (uint32_t)p.bits), CJ_PRED);
+        v[2] = cji_val_of(f, cji_word(CJI_K_REG, (uint32_t)p.bits), CJ_PRED);
     }
     cji_form *e = v[0].bits && v[1].bits ? cji_verb(f, CJI_VERB_SELECT, 0, type, 0, __func__) : NULL;
     return e ? cji_emit(f, e, 0, v, 3, type, __func__) : CJI_NULL;
@@ -244,7 +244,7 @@ void cj_assign(cj_fn *f, cj_val to, cj_val a)
 {
     if (!cji_fn_open(f, __func__) || !cji_val_usable(f, to, __func__, "the register")) return;
     if (cji_val_kind(to) != CJI_K_REG) {
-        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: what is assigned to is no register", __func__);
+        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: the destination is not a register", __func__);
         return;
     }
     a = agree(f, cji_val_type(to), a, __func__);

@@ -1,16 +1,16 @@
-/* The everyday verbs: places in memory, loads, stores, atomics. */
+/* The everyday verbs: memory operands, loads, stores, atomics. */
 #include "ptx/verb_table.h"
 
-/* A place: [base + offset] with its space and what is there. */
-typedef struct mem_place { uint32_t base; int64_t offset; unsigned space, elem; } mem_place;
+/* [base + offset], with its space and the type of what is there. */
+typedef struct mem_operand { uint32_t base; int64_t offset; unsigned space, elem; } mem_operand;
 
-static bool no_place(cj_fn *f, const char *call, const char *what)
+static bool bad_memory(cj_fn *f, const char *call, const char *what)
 {
     cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s", call, what);
     return false;
 }
 
-static bool base_of(cj_fn *f, uint32_t word, mem_place *p, const char *call)
+static bool base_of(cj_fn *f, uint32_t word, mem_operand *p, const char *call)
 {
     p->base = word;
     if (cji_word_kind(word) == CJI_K_SYM) {
@@ -22,16 +22,16 @@ static bool base_of(cj_fn *f, uint32_t word, mem_place *p, const char *call)
     if (cji_word_kind(word) == CJI_K_IMM) return true;
     const cji_reg *r = &f->reg[cji_word_index(word)];
     unsigned bits = cji_type_bits(r->type);
-    if (!cji_type_is_int(r->type) || (bits != 64 && bits != 32)) return no_place(f, call, "the place is no pointer: its register holds no 64- or 32-bit integer");
+    if (!cji_type_is_int(r->type) || (bits != 64 && bits != 32)) return bad_memory(f, call, "the address is not a pointer: its register is not an integer of 64 or 32 bits");
     p->space = r->space;
     p->elem = r->elem;
     return true;
 }
 
-static bool place_of(cj_fn *f, cj_val v, mem_place *p, const char *call)
+static bool memory_of(cj_fn *f, cj_val v, mem_operand *p, const char *call)
 {
-    *p = (mem_place){ 0 };
-    if (!cji_val_usable(f, v, call, "the place")) return false;
+    *p = (mem_operand){ 0 };
+    if (!cji_val_usable(f, v, call, "the address")) return false;
     switch (cji_val_kind(v)) {
     case CJI_K_REG: case CJI_K_SYM: return base_of(f, cji_val_word(v), p, call);
     case CJI_K_MEM: {
@@ -41,13 +41,13 @@ static bool place_of(cj_fn *f, cj_val v, mem_place *p, const char *call)
         if (cji_val_type(v) != CJ_VOID) p->elem = cji_val_type(v);
         return true;
     }
-    default: return no_place(f, call, "the place is no pointer, variable or cj_mem()");
+    default: return bad_memory(f, call, "the address is not a pointer, a variable or a cj_mem()");
     }
 }
 
-static cj_val place_val(cj_fn *f, const mem_place *p) { return cji_fn_val(f, cji_fn_mem(f, p->base, p->offset), p->elem); }
+static cj_val memory_val(cj_fn *f, const mem_operand *p) { return cji_val_of(f, cji_fn_mem(f, p->base, p->offset), p->elem); }
 
-static cj_val base_val(cj_fn *f, const mem_place *p)
+static cj_val base_val(cj_fn *f, const mem_operand *p)
 {
     return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID, f->owner);
 }
@@ -68,7 +68,7 @@ static cj_val mark_pointer(cj_fn *f, cj_val v, unsigned elem, unsigned space)
 static unsigned address_type(const cj_fn *f, unsigned space) { return space == CJI_SP_SHARED || f->m->address_size == 32 ? CJ_U32 : CJ_U64; }
 
 /* The base in a register, without the offset. */
-static cj_val base_register(cj_fn *f, const mem_place *p, const char *call)
+static cj_val base_register(cj_fn *f, const mem_operand *p, const char *call)
 {
     if (cji_word_kind(p->base) == CJI_K_REG) return base_val(f, p);
     unsigned type = address_type(f, p->space);
@@ -101,35 +101,35 @@ static cj_val step_to(cj_fn *f, cj_val base, cj_val i, unsigned size, const char
     return e ? cji_emit(f, e, 0, v, 3, wide == 64 ? CJ_U64 : CJ_U32, call) : CJI_NULL;
 }
 
-cj_val cji_place_at(cj_fn *f, cj_val p, cj_val i, const char *call)
+cj_val cji_elem_at(cj_fn *f, cj_val p, cj_val i, const char *call)
 {
-    mem_place at;
-    if (!place_of(f, p, &at, call) || !cji_val_usable(f, i, call, "the index")) return CJI_NULL;
-    if (at.elem == CJ_VOID) return no_place(f, call, "what the pointer points to is not known; cj_as_ptr() says it"), CJI_NULL;
+    mem_operand at;
+    if (!memory_of(f, p, &at, call) || !cji_val_usable(f, i, call, "the index")) return CJI_NULL;
+    if (at.elem == CJ_VOID) return bad_memory(f, call, "the type that the pointer points to is not known; cj_as_ptr() sets it"), CJI_NULL;
     unsigned size = cji_type_bits(at.elem) / 8;
     i = cji_settle(f, i, call);
     if (!i.bits) return i;
     if (cji_val_kind(i) == CJI_K_IMM) {
         const cji_lit *l = &f->lit[(uint32_t)i.bits];
-        if (l->lit != CJI_LIT_INT) return no_place(f, call, "the index is no whole number"), CJI_NULL;
+        if (l->lit != CJI_LIT_INT) return bad_memory(f, call, "the index is not an integer"), CJI_NULL;
         at.offset = (int64_t)((uint64_t)at.offset + l->bits * size);
-        return place_val(f, &at);
+        return memory_val(f, &at);
     }
-    if (!cji_type_is_int(cji_val_type(i))) return no_place(f, call, "the index is no integer"), CJI_NULL;
+    if (!cji_type_is_int(cji_val_type(i))) return bad_memory(f, call, "the index is not an integer"), CJI_NULL;
     cj_val base = base_register(f, &at, call);
     if (!base.bits) return base;
     cj_val address = mark_pointer(f, step_to(f, base, i, size, call), at.elem, at.space);
     if (!address.bits) return address;
     at.base = cji_val_word(address);
-    return place_val(f, &at);
+    return memory_val(f, &at);
 }
 
-cj_val cj_at(cj_fn *f, cj_val p, cj_val i) { return cji_fn_open(f, __func__) ? cji_place_at(f, p, i, __func__) : CJI_NULL; }
+cj_val cj_at(cj_fn *f, cj_val p, cj_val i) { return cji_fn_open(f, __func__) ? cji_elem_at(f, p, i, __func__) : CJI_NULL; }
 
 cj_val cj_addr(cj_fn *f, cj_val where)
 {
-    mem_place p;
-    if (!cji_fn_open(f, __func__) || !place_of(f, where, &p, __func__)) return CJI_NULL;
+    mem_operand p;
+    if (!cji_fn_open(f, __func__) || !memory_of(f, where, &p, __func__)) return CJI_NULL;
     cj_val base = base_register(f, &p, __func__);
     if (!base.bits || !p.offset) return base;
     unsigned type = cji_val_type(base);
@@ -148,8 +148,8 @@ cj_val cji_to_space(cj_fn *f, cj_val generic, unsigned space, const char *call)
 
 cj_val cj_addr_generic(cj_fn *f, cj_val where)
 {
-    mem_place p;
-    if (!cji_fn_open(f, __func__) || !place_of(f, where, &p, __func__)) return CJI_NULL;
+    mem_operand p;
+    if (!cji_fn_open(f, __func__) || !memory_of(f, where, &p, __func__)) return CJI_NULL;
     cj_val a = cj_addr(f, where);
     if (!a.bits || p.space == CJI_SP_GENERIC) return a;
     unsigned type = f->m->address_size == 32 ? CJ_U32 : CJ_U64;
@@ -160,7 +160,7 @@ cj_val cj_addr_generic(cj_fn *f, cj_val where)
 
 /* ---- Loads and stores -------------------------------------------------------------------------------------------- */
 
-cj_val cji_load_place(cj_fn *f, unsigned type, unsigned space, cj_val mem, const char *call)
+cj_val cji_load_from(cj_fn *f, unsigned type, unsigned space, cj_val mem, const char *call)
 {
     cji_form *e = cji_verb(f, CJI_VERB_LD, space, type, 0, call);
     return e ? cji_emit(f, e, 0, &mem, 1, cji_type_wide(type), call) : CJI_NULL;
@@ -168,15 +168,22 @@ cj_val cji_load_place(cj_fn *f, unsigned type, unsigned space, cj_val mem, const
 
 static bool storable(cj_fn *f, unsigned type, const char *call)
 {
-    return type > CJ_PRED && type < CJ_TYPE_COUNT ? true : no_place(f, call, "memory holds no such type (CJ_VOID and CJ_PRED are not possible)");
+    return type > CJ_PRED && type < CJ_TYPE_COUNT ? true : bad_memory(f, call, "memory does not hold this type (CJ_VOID and CJ_PRED are not allowed)");
 }
 
 cj_val cj_load(cj_fn *f, cj_type type, cj_val where)
 {
-    mem_place p;
-    if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !place_of(f, where, &p, __func__)) return CJI_NULL;
-    cj_val mem = place_val(f, &p);
-    return mem.bits ? cji_load_place(f, type, p.space, mem, __func__) : CJI_NULL;
+    mem_operand p;
+    if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !memory_of(f, where, &p, __func__)) return CJI_NULL;
+    cj_val mem = memory_val(f, &p);
+    return mem.bits ? cji_load_from(f, type, p.space, mem, __func__) : CJI_NULL;
+}
+
+/* May a value of type `t` be stored as `type`?  Integers may be wider; untyped registers and memory have any bits of their width. */
+static bool storable_as(unsigned t, unsigned type)
+{
+    if (t == CJ_VOID || t == type || t == cji_type_bits_of(t) || type == cji_type_bits_of(type)) return true;
+    return !cji_type_is_float(t) && !cji_type_is_float(type);
 }
 
 static void store(cj_fn *f, unsigned type, unsigned space, cj_val mem, cj_val v, const char *call)
@@ -186,7 +193,7 @@ static void store(cj_fn *f, unsigned type, unsigned space, cj_val mem, cj_val v,
     if (v.bits) v = cji_half_literal(f, v, type, call);
     if (!v.bits || !mem.bits) return;
     unsigned t = cji_val_type(v), wide = cji_type_wide(type);
-    if (t != CJ_VOID && cji_type_is_float(t) != cji_type_is_float(type) && t != cji_type_bits_of(t) && type != cji_type_bits_of(type)) {
+    if (!storable_as(t, type)) {
         cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call,
                      cji_type_word(t), cji_type_word(wide));
         return;
@@ -198,35 +205,35 @@ static void store(cj_fn *f, unsigned type, unsigned space, cj_val mem, cj_val v,
 
 void cj_store(cj_fn *f, cj_type type, cj_val where, cj_val v)
 {
-    mem_place p;
-    if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !place_of(f, where, &p, __func__)) return;
-    store(f, type, p.space, place_val(f, &p), v, __func__);
+    mem_operand p;
+    if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !memory_of(f, where, &p, __func__)) return;
+    store(f, type, p.space, memory_val(f, &p), v, __func__);
 }
 
 cj_val cj_get(cj_fn *f, cj_val p, cj_val i)
 {
-    mem_place at;
+    mem_operand at;
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
-    cj_val mem = cji_place_at(f, p, i, __func__);
-    if (!mem.bits || !place_of(f, mem, &at, __func__)) return CJI_NULL;
-    return cji_load_place(f, at.elem, at.space, mem, __func__);
+    cj_val mem = cji_elem_at(f, p, i, __func__);
+    if (!mem.bits || !memory_of(f, mem, &at, __func__)) return CJI_NULL;
+    return cji_load_from(f, at.elem, at.space, mem, __func__);
 }
 
 void cj_set(cj_fn *f, cj_val p, cj_val i, cj_val v)
 {
-    mem_place at;
+    mem_operand at;
     if (!cji_fn_open(f, __func__)) return;
-    cj_val mem = cji_place_at(f, p, i, __func__);
-    if (mem.bits && place_of(f, mem, &at, __func__)) store(f, at.elem, at.space, mem, v, __func__);
+    cj_val mem = cji_elem_at(f, p, i, __func__);
+    if (mem.bits && memory_of(f, mem, &at, __func__)) store(f, at.elem, at.space, mem, v, __func__);
 }
 
 /* ---- Atomics ----------------------------------------------------------------------------------------------------- */
 
 static cj_val atomic(cj_fn *f, cji_verb_id verb, cj_val where, cj_val *v, size_t n, const char *call)
 {
-    mem_place p;
+    mem_operand p;
     unsigned type = CJ_VOID;
-    if (!cji_fn_open(f, call) || !place_of(f, where, &p, call)) return CJI_NULL;
+    if (!cji_fn_open(f, call) || !memory_of(f, where, &p, call)) return CJI_NULL;
     for (size_t i = 0; i < n; i++) {
         if (!cji_val_usable(f, v[i], call, "the value")) return CJI_NULL;
         v[i] = cji_settle(f, v[i], call);
@@ -234,10 +241,10 @@ static cj_val atomic(cj_fn *f, cji_verb_id verb, cj_val where, cj_val *v, size_t
         if (cji_val_type(v[i]) != CJ_VOID) type = cji_val_type(v[i]);
     }
     if (type == CJ_VOID) type = p.elem;
-    if (type == CJ_VOID) return no_place(f, call, "a number's type is not known here; cj_let(f, type, number) gives one"), CJI_NULL;
+    if (type == CJ_VOID) return bad_memory(f, call, "the type of the number is not known; cj_let(f, type, number) sets it"), CJI_NULL;
     if (!cji_verb_has(verb, type, 0) && (type == CJ_B32 || type == CJ_B64)) type = type == CJ_B32 ? CJ_U32 : CJ_U64;
     cji_form *e = cji_verb(f, verb, p.space, type, 0, call);
-    cj_val all[3] = { place_val(f, &p), v[0], n > 1 ? v[1] : CJI_NULL };
+    cj_val all[3] = { memory_val(f, &p), v[0], n > 1 ? v[1] : CJI_NULL };
     for (size_t i = 0; i < n; i++) { /* and, or, exch, cas are spelled untyped: their numbers are made of the type first */
         if (cji_val_kind(all[i + 1]) == CJI_K_IMM && cji_type_is_float(type)) all[i + 1] = cj_let(f, (cj_type)type, all[i + 1]);
     }
@@ -246,16 +253,16 @@ static cj_val atomic(cj_fn *f, cji_verb_id verb, cj_val where, cj_val *v, size_t
 
 static cj_val atomic1(cj_fn *f, cji_verb_id verb, cj_val where, cj_val v, const char *call) { return atomic(f, verb, where, &v, 1, call); }
 
-cj_val cj_atomic_add(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_ADD, place, v, __func__); }
-cj_val cj_atomic_min(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_MIN, place, v, __func__); }
-cj_val cj_atomic_max(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_MAX, place, v, __func__); }
-cj_val cj_atomic_and(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_AND, place, v, __func__); }
-cj_val cj_atomic_or(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_OR, place, v, __func__); }
-cj_val cj_atomic_xor(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_XOR, place, v, __func__); }
-cj_val cj_atomic_exch(cj_fn *f, cj_val place, cj_val v) { return atomic1(f, CJI_VERB_ATOM_EXCH, place, v, __func__); }
+cj_val cj_atomic_add(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_ADD, address, v, __func__); }
+cj_val cj_atomic_min(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_MIN, address, v, __func__); }
+cj_val cj_atomic_max(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_MAX, address, v, __func__); }
+cj_val cj_atomic_and(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_AND, address, v, __func__); }
+cj_val cj_atomic_or(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_OR, address, v, __func__); }
+cj_val cj_atomic_xor(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_XOR, address, v, __func__); }
+cj_val cj_atomic_exch(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_EXCH, address, v, __func__); }
 
-cj_val cj_atomic_cas(cj_fn *f, cj_val place, cj_val expected, cj_val v)
+cj_val cj_atomic_cas(cj_fn *f, cj_val address, cj_val expected, cj_val v)
 {
     cj_val both[2] = { expected, v };
-    return atomic(f, CJI_VERB_ATOM_CAS, place, both, 2, __func__);
+    return atomic(f, CJI_VERB_ATOM_CAS, address, both, 2, __func__);
 }

@@ -12,7 +12,7 @@ static cj_val read_sreg(cj_fn *f, cji_sreg_verb verb, cj_dim dim, const char *ca
     }
     int i = cji_verb_sreg(verb, dim);
     if (i < 0 || !cji_ptx_need_sreg(f->m, (uint32_t)i, f->loc)) return CJI_NULL;
-    return cji_settle(f, cji_fn_val(f, cji_word(CJI_K_SREG, (uint32_t)i), cji_isa_sreg_at((uint32_t)i)->type), call);
+    return cji_settle(f, cji_val_of(f, cji_word(CJI_K_SREG, (uint32_t)i), cji_isa_sreg_at((uint32_t)i)->type), call);
 }
 
 cj_val cj_thread_id(cj_fn *f, cj_dim dim) { return read_sreg(f, CJI_SRV_THREAD_ID, dim, __func__); }
@@ -83,8 +83,8 @@ static cj_val shuffle64(cj_fn *f, cji_verb_id verb, cj_val v, cj_val n, unsigned
 {
     cji_form *move = cji_verb(f, CJI_VERB_BITS_AS, 0, CJ_B64, 0, call);
     cj_val half[2];
-    half[0] = cji_fn_reg_val(f, CJ_B32);
-    half[1] = cji_fn_reg_val(f, CJ_B32);
+    half[0] = cji_reg_val(f, CJ_B32);
+    half[1] = cji_reg_val(f, CJ_B32);
     if (!move || !half[1].bits) return CJI_NULL;
     const cj_val split[2] = { cj_vec_n(f, half, 2), v };
     if (!split[0].bits || !cji_emit(f, move, 0, split, 2, CJI_NO_DEF, call).bits) return CJI_NULL;
@@ -103,7 +103,7 @@ static cj_val shuffle(cj_fn *f, cji_verb_id verb, cj_val v, cj_val n, const char
     case 32: return shuffle32(f, verb, v, n, type, call);
     case 64: return shuffle64(f, verb, v, n, type, call);
     default:
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: .%s is not possible, wants a type of 32 or 64 bits", call, cji_type_word(type));
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants a type of 32 or 64 bits", call, cji_type_word(type));
         return CJI_NULL;
     }
 }

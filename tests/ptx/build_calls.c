@@ -63,8 +63,8 @@ int main(void)
 
     static const struct { const char *name; cj_type given; size_t n; const char *message; } wrong[] = {
         { "an argument's type", CJ_U32, 1, "argument v is .u32, wants .f32" },
-        { "too many arguments", CJ_F32, 2, "one has 1 parameter, given 2" },
-        { "no arguments", CJ_F32, 0, "one has 1 parameter, given 0" },
+        { "too many arguments", CJ_F32, 2, "one has 1 parameter, the call gives 2" },
+        { "no arguments", CJ_F32, 0, "one has 1 parameter, the call gives 0" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         m = cj_ptx_create();

@@ -110,7 +110,7 @@ static const struct { const char *name; void (*make)(cj_fn *f); cj_status want; 
     { "bits of a float", float_bits, CJ_EPTX, "cj_and: 1.5 is a floating-point number, wants an integer" },
     { "a count that is a float", float_count, CJ_EPTX, "cj_shl: 1.5 is a floating-point number, wants an integer" },
     { "a negative count", negative_count, CJ_EPTX, "cj_shl: the count -1 is negative" },
-    { "a loop of floats", float_for, CJ_EPTX, "cj_for: .f64 is not possible" },
+    { "a loop of floats", float_for, CJ_EPTX, "cj_for: the counter is .f64, wants an integer" },
     { "a loop that stands still", standing_for, CJ_EINVAL, "cj_for: a step of 0" },
     { "a constant predicate as a number", number_of_constant, CJ_EPTX, "cj_add: operand b is .u32, wants .pred" },
 };

@@ -175,11 +175,11 @@ static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits)
     const struct cji_dec_var *at = &d->mod->var[index];
     unsigned w = bits == 32 ? CJI_W32 : CJI_W64;
     switch (at->where) {
-    case CJI_VAR_IMAGE: return cji_dec_const(d, CJI_W64, at->offset, CJI_CON_IMAGE);
-    case CJI_VAR_SHARED: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
-    case CJI_VAR_DYNAMIC: return cji_dec_const(d, w, at->offset, CJI_CON_DYNAMIC);
-    case CJI_VAR_PARAM: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
-    case CJI_VAR_FRAME: {
+    case CJI_EXEC_VAR_IMAGE: return cji_dec_const(d, CJI_W64, at->offset, CJI_CON_IMAGE);
+    case CJI_EXEC_VAR_SHARED: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
+    case CJI_EXEC_VAR_DYNAMIC: return cji_dec_const(d, w, at->offset, CJI_CON_DYNAMIC);
+    case CJI_EXEC_VAR_PARAM: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
+    case CJI_EXEC_VAR_FRAME: {
         cji_dec_place t = cji_dec_temp(d, w);
         cji_rec *r = cji_dec_emit(d, cji_h_local_addr);
         cji_dec_put_d(r, t);

@@ -21,7 +21,7 @@ typedef struct cji_dec_module {
     uint32_t *func;            /* [m->nfn]: index in program->func[] */
 } cji_dec_module;
 
-enum { CJI_VAR_NOWHERE = 0, CJI_VAR_IMAGE, CJI_VAR_SHARED, CJI_VAR_DYNAMIC, CJI_VAR_FRAME, CJI_VAR_PARAM };
+enum { CJI_EXEC_VAR_NOWHERE = 0, CJI_EXEC_VAR_IMAGE, CJI_EXEC_VAR_SHARED, CJI_EXEC_VAR_DYNAMIC, CJI_EXEC_VAR_FRAME, CJI_EXEC_VAR_PARAM };
 
 /* A type word of a spelling. */
 typedef struct cji_dec_type {

@@ -9,7 +9,7 @@
 static void flow_place(cji_dec *d, uint32_t word, uint32_t out[2])
 {
     uint32_t index = cji_word_index(word);
-    if (cji_word_kind(word) == CJI_K_SYM && d->mod->var[index].where == CJI_VAR_FRAME) {
+    if (cji_word_kind(word) == CJI_K_SYM && d->mod->var[index].where == CJI_EXEC_VAR_FRAME) {
         out[0] = (uint32_t)d->m->var[index]->bytes;
         out[1] = (uint32_t)d->mod->var[index].offset;
         return;

@@ -22,22 +22,22 @@ static bool dmem_symbol(cji_dec *d, uint32_t index, int64_t offset, cji_dec_mem_
 {
     const struct cji_dec_var *at = &d->mod->var[index];
     switch (at->where) {
-    case CJI_VAR_IMAGE:
+    case CJI_EXEC_VAR_IMAGE:
         o->base = cji_dec_const(d, CJI_W64, at->offset, CJI_CON_IMAGE);
         o->imm = offset;
         o->space = CJI_SP_GLOBAL;
         return true;
-    case CJI_VAR_DYNAMIC:
+    case CJI_EXEC_VAR_DYNAMIC:
         o->base = cji_dec_const(d, CJI_W64, at->offset, CJI_CON_DYNAMIC);
         o->imm = offset;
         o->space = CJI_SP_SHARED;
         return true;
-    case CJI_VAR_SHARED: o->space = CJI_SP_SHARED; break;
-    case CJI_VAR_FRAME:
+    case CJI_EXEC_VAR_SHARED: o->space = CJI_SP_SHARED; break;
+    case CJI_EXEC_VAR_FRAME:
         o->space = CJI_SP_LOCAL;
         o->flags |= CJI_MF_FRAME;
         break;
-    case CJI_VAR_PARAM:
+    case CJI_EXEC_VAR_PARAM:
         o->space = CJI_SP_PARAM;
         o->param = true;
         break;

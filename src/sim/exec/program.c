@@ -125,14 +125,14 @@ static bool program_image(cji_exec_program *p, cji_dec_module *mod, bool is_cons
                 cji_text_printf(log, "%s: the variable %s is defined in another module too\n", mod->name, name);
                 return false;
             }
-            mod->var[i] = (struct cji_dec_var){ CJI_VAR_IMAGE, other->offset };
+            mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_IMAGE, other->offset };
             continue;
         }
         if (!cji_grow(&p->var, &p->cvar, p->nvar + 1, sizeof *p->var)) return false;
         uint32_t align = program_align(v);
         uint64_t at = program_up(p->image_bytes, align);
         p->var[p->nvar++] = (cji_exec_var){ name, at, v->bytes, align, is_const };
-        mod->var[i] = (struct cji_dec_var){ CJI_VAR_IMAGE, at };
+        mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_IMAGE, at };
         p->image_bytes = at + v->bytes;
     }
     return true;
@@ -145,7 +145,7 @@ static void program_externs(cji_exec_program *p, cji_dec_module *mod)
         const cji_var *v = m->var[i];
         if (v->linkage != CJI_LINK_EXTERN || (v->space != CJI_SP_CONST && v->space != CJI_SP_GLOBAL)) continue;
         const cji_exec_var *other = program_find_var(p, cji_ptx_name(m, v->name));
-        if (other) mod->var[i] = (struct cji_dec_var){ CJI_VAR_IMAGE, other->offset };
+        if (other) mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_IMAGE, other->offset };
     }
 }
 
@@ -157,11 +157,11 @@ static void program_shared(cji_exec_program *p, cji_dec_module *mod)
         const cji_var *v = m->var[i];
         if (v->space != CJI_SP_SHARED || (v->fn && m->fn[v->fn - 1]->kernel)) continue;
         if (v->flags & CJI_VAR_UNSIZED || v->linkage == CJI_LINK_EXTERN) {
-            mod->var[i] = (struct cji_dec_var){ CJI_VAR_DYNAMIC, 0 };
+            mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_DYNAMIC, 0 };
             continue;
         }
         p->common_shared = (uint32_t)program_up(p->common_shared, program_align(v));
-        mod->var[i] = (struct cji_dec_var){ CJI_VAR_SHARED, p->common_shared };
+        mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_SHARED, p->common_shared };
         p->common_shared += (uint32_t)v->bytes;
     }
 }
@@ -173,7 +173,7 @@ static bool program_values(cji_exec_program *p, const cji_dec_module *mod, cji_t
     for (size_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
         const struct cji_dec_var *at = &mod->var[i];
-        if (at->where != CJI_VAR_IMAGE || v->linkage == CJI_LINK_EXTERN) continue;
+        if (at->where != CJI_EXEC_VAR_IMAGE || v->linkage == CJI_LINK_EXTERN) continue;
         if (v->init) memcpy(p->image + at->offset, v->init, v->bytes);
         for (uint32_t j = 0; j < v->nreloc; j++) {
             const cji_reloc *r = &v->reloc[j];
@@ -185,10 +185,10 @@ static bool program_values(cji_exec_program *p, const cji_dec_module *mod, cji_t
                                   .absolute = 1 };
             if (cji_word_kind(r->word) == CJI_K_FUNC)
                 x.addend += (int64_t)(CJI_FUNC_TAG + ((uint64_t)mod->func[index] + 1) * 16);
-            else if (mod->var[index].where == CJI_VAR_IMAGE) {
+            else if (mod->var[index].where == CJI_EXEC_VAR_IMAGE) {
                 x.addend += (int64_t)mod->var[index].offset;
                 x.absolute = 0;
-            } else if (mod->var[index].where == CJI_VAR_SHARED) {
+            } else if (mod->var[index].where == CJI_EXEC_VAR_SHARED) {
                 x.addend += (int64_t)(mod->var[index].offset + (r->generic ? CJI_EXEC_SHARED_WINDOW : 0));
             } else {
                 cji_text_printf(log, "%s: the initial value of %s names %s, which has no address here\n", mod->name,
@@ -216,7 +216,7 @@ static void program_frame(cji_dec_module *mod, const cj_fn *f, cji_func *fn)
             const cji_var *v = m->var[lists[k].list[i]];
             if (v->space != CJI_SP_PARAM && v->space != CJI_SP_LOCAL) continue;
             at = program_up(at, program_align(v));
-            mod->var[lists[k].list[i]] = (struct cji_dec_var){ CJI_VAR_FRAME, at };
+            mod->var[lists[k].list[i]] = (struct cji_dec_var){ CJI_EXEC_VAR_FRAME, at };
             at += v->bytes;
         }
     fn->local = (uint32_t)program_up(at, 16);
@@ -235,7 +235,7 @@ static bool program_reaches(const cji_exec_program *p, const cji_dec_module *mod
     const cj_fn *f = mod->m->fn[fn->source];
     if (!fn->kernel)
         for (size_t i = 0; i < f->nvar; i++)
-            if (mod->var[f->var[i]].where == CJI_VAR_SHARED) return true;
+            if (mod->var[f->var[i]].where == CJI_EXEC_VAR_SHARED) return true;
     for (size_t i = 0; i < f->nins; i++) {
         const cji_ins *x = &f->ins[i];
         const cji_form *e = cji_ins_form(mod->m, x);
@@ -247,7 +247,7 @@ static bool program_reaches(const cji_exec_program *p, const cji_dec_module *mod
                 kind = cji_word_kind(word);
             }
             if (kind == CJI_K_SYM && !mod->m->var[cji_word_index(word)]->fn &&
-                mod->var[cji_word_index(word)].where == CJI_VAR_SHARED)
+                mod->var[cji_word_index(word)].where == CJI_EXEC_VAR_SHARED)
                 return true;
             if (kind == CJI_K_FUNC && program_reaches(p, mods, mod->func[cji_word_index(word)], seen)) return true;
             if (kind == CJI_K_REG && e->isa.effect & CJI_FX_CALL && p->common_shared)
@@ -289,7 +289,7 @@ static bool program_kernel(cji_exec_program *p, cji_dec_module *mods, cji_dec_mo
         uint32_t align = program_align(v);
         at = program_up(at, align);
         param[i] = (cji_exec_param){ program_name(p, m, v->name), (uint32_t)at, (uint32_t)v->bytes, align };
-        mod->var[f->param[i]] = (struct cji_dec_var){ CJI_VAR_PARAM, at };
+        mod->var[f->param[i]] = (struct cji_dec_var){ CJI_EXEC_VAR_PARAM, at };
         at += v->bytes;
     }
     k->param_bytes = (uint32_t)at;
@@ -299,11 +299,11 @@ static bool program_kernel(cji_exec_program *p, cji_dec_module *mods, cji_dec_mo
         const cji_var *v = m->var[f->var[i]];
         if (v->space != CJI_SP_SHARED) continue;
         if (v->flags & CJI_VAR_UNSIZED || v->linkage == CJI_LINK_EXTERN) {
-            mod->var[f->var[i]] = (struct cji_dec_var){ CJI_VAR_DYNAMIC, 0 };
+            mod->var[f->var[i]] = (struct cji_dec_var){ CJI_EXEC_VAR_DYNAMIC, 0 };
             continue;
         }
         shared = program_up(shared, program_align(v));
-        mod->var[f->var[i]] = (struct cji_dec_var){ CJI_VAR_SHARED, shared };
+        mod->var[f->var[i]] = (struct cji_dec_var){ CJI_EXEC_VAR_SHARED, shared };
         shared += v->bytes;
     }
     if (shared > PROGRAM_SHARED_MOST) {
