@@ -216,8 +216,8 @@ CUresult cji_sim_ctx_current_any(sim_ctx **c);               /* the same, whatev
 CUresult cji_sim_ctx_named(CUcontext h, sim_ctx **c);        /* alive, whatever its fault; NULL: the current one */
 CUresult cji_sim_ctx_for(CUcontext h, sim_ctx **out);        /* alive and without a fault; NULL: the current one */
 bool cji_sim_ctx_sees(const sim_ctx *c, const sim_device *dev);   /* its kernels and copies reach memory of `dev` */
-void cji_sim_ctx_poison(sim_ctx *c,
-                        const cujit_sim_fault_info *info); /* under the lock: a fault; the first one stays */
+/* Under the lock: records a fault; the first one stays. */
+void cji_sim_ctx_poison(sim_ctx *c, const cujit_sim_fault_info *info);
 
 /* ---- Devices (sim_device.c, sim_attribute.c) --------------------------------------------------------------------- */
 
@@ -303,11 +303,11 @@ CUresult cji_sim_space_alloc(sim_device *dev, sim_ctx *c, uint64_t bytes, sim_po
 /* Of cuMemAlloc: in the device's file, if there can be one; or the part of the file `fd` (-1: the device's). */
 CUresult cji_sim_space_alloc_part(sim_device *dev, sim_ctx *c, uint64_t bytes, int fd, const sim_ipc_part *part,
                                   CUdeviceptr *out);
-bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part,
-                             uint64_t *lo);                  /* open already: opens it once more */
+/* Finds the part where the context has it open already, and opens it once more. */
+bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part, uint64_t *lo);
 CUresult cji_sim_space_add(const sim_range *r);              /* memory that lies elsewhere */
-CUresult cji_sim_space_drop(uint64_t lo, sim_place place,
-                            sim_range *was); /* INVALID_VALUE: no allocation begins there */
+/* Frees the allocation that begins there; INVALID_VALUE: there is none. */
+CUresult cji_sim_space_drop(uint64_t lo, sim_place place, sim_range *was);
 /* Calls `change` for the live allocation that begins there. */
 void cji_sim_space_change(uint64_t lo, void (*change)(sim_range *r, void *user), void *user);
 bool cji_sim_space_find(uint64_t address, sim_range *out);   /* a live allocation that holds it */
@@ -379,12 +379,12 @@ struct sim_work_kind {
     void (*close)(sim_op *op);      /* under the lock: no thread works on op->grid any more */
     int (*level)(const sim_work *w, int stream);   /* its priority; stream: the stream's */
     /* In nodes, under the lock: */
-    CUresult (*read_params)(CUgraphNodeParams *p, sim_graph *g,
-                            sim_work **out); /* g: where the node will be; NULL: a node that exists */
+    /* Makes a work from parameters. g: where the node will be; NULL: a node that exists. */
+    CUresult (*read_params)(CUgraphNodeParams *p, sim_graph *g, sim_work **out);
     void (*write_params)(const sim_work *w, CUgraphNodeParams *p);
-    CUgraphExecUpdateResult (*alike)(
-        const sim_work *a, const sim_work *b); /* both of this kind and context: b may replace a in an update */
-    bool (*replaces)(const sim_work *old, const sim_work *w); /* w may replace it in one node of an executable graph */
+    /* Both are of this kind: whether b may replace a in an update; NULL: in the same context. */
+    CUgraphExecUpdateResult (*alike)(const sim_work *a, const sim_work *b);
+    bool (*replaces)(const sim_work *old, const sim_work *w); /* in one node; NULL: always */
     bool fixed;                     /* nodes that exist keep their parameters: read_params wants a graph */
     void (*attach)(sim_work *w, sim_node *node);   /* the node owns it now; NULL: no node does any more */
     sim_work *(*copy)(sim_work *w); /* for a copy of its graph; NULL without memory */
@@ -404,8 +404,8 @@ struct sim_work {
 };
 
 const sim_work_kind *cji_sim_work_kind(CUgraphNodeType type);   /* that makes such nodes; NULL: none */
-sim_work *cji_sim_work_new(const sim_work_kind *kind, sim_ctx *c,
-                           size_t size); /* zeroed; one reference; NULL without memory */
+/* All zero; one reference; NULL without memory. */
+sim_work *cji_sim_work_new(const sim_work_kind *kind, sim_ctx *c, size_t size);
 sim_work *cji_sim_work_hold(sim_work *w);
 void cji_sim_work_drop(sim_work *w);
 static inline bool cji_sim_work_has(const sim_work *w, unsigned trait) { return w && (w->kind->traits & trait); }

@@ -9,8 +9,8 @@ extern const sim_room cji_sim_room_diagnose;
 /* Under the lock: appends a line for each deadlock of memory waits that the log has not named, with its
  * members. */
 void cji_sim_deadlocks(cji_text *t);
-bool cji_sim_op_waits(const sim_op *op, sim_mem_wait *out,
-                      size_t *item); /* the memory wait that holds it up, or will */
+/* The memory wait that holds it up, or will. */
+bool cji_sim_op_waits(const sim_op *op, sim_mem_wait *out, size_t *item);
 void cji_sim_deadlocks_end(void);
 
 /* The watcher: a thread, made with the first host function or long memory wait. */

@@ -46,13 +46,13 @@ void cji_sim_graph_drop(sim_graph *g);
 void cji_sim_graph_forget(sim_graph *g);
 sim_graph *cji_sim_graph_copy(const sim_graph *g);
 CUresult cji_sim_graph_get(CUgraph h, sim_graph **out);
-sim_node *cji_sim_node_new(sim_graph *g, sim_work *w, CUgraphNodeType type, sim_node *const *before,
-                           size_t n); /* takes over `w` when it succeeds */
+/* Appends a node; takes over `w` when it succeeds. */
+sim_node *cji_sim_node_new(sim_graph *g, sim_work *w, CUgraphNodeType type, sim_node *const *before, size_t n);
 CUresult cji_sim_node_get(CUgraphNode h, sim_node **out);
 CUresult cji_sim_node_typed(CUgraphNode h, CUgraphNodeType type, sim_node **out);
 void cji_sim_node_change(sim_node *n, sim_work *w);        /* takes over `w` */
-CUresult cji_sim_nodes_of(const sim_graph *g, const CUgraphNode *node,
-                          size_t n); /* INVALID_VALUE unless they are nodes of g, each once */
+/* INVALID_VALUE unless they are nodes of g, each once. */
+CUresult cji_sim_nodes_of(const sim_graph *g, const CUgraphNode *node, size_t n);
 bool cji_sim_edges_plain(const CUgraphEdgeData *data, size_t n);                    /* only ordinary dependencies */
 /* Order that respects the edges; false: a cycle.  order has g->nnode places. */
 bool cji_sim_graph_order(sim_graph *g, sim_node **order);
@@ -145,8 +145,8 @@ struct sim_cond {
     uint32_t value, start;
     bool starts, used;              /* each launch begins with `start`; a node depends on it */
 };
-const sim_node *
-cji_sim_cond_misfit(const sim_graph *g); /* a conditional node whose body has a node that none may have; or NULL */
+/* Returns a conditional node whose body has a node that none may have; or NULL. */
+const sim_node *cji_sim_cond_misfit(const sim_graph *g);
 CUresult cji_sim_cond_begin(const sim_graph_exec *x, sim_work **out);   /* NULL where it has no condition */
 bool cji_sim_condition_set(void *ctx, uint64_t handle, uint32_t value);   /* for the engine; without the lock */
 
@@ -165,8 +165,8 @@ struct sim_graph_mem {
 };
 void cji_sim_graph_mem_forget_ctx(const sim_ctx *c);
 void cji_sim_graph_mem_seal(const sim_graph *g);           /* it is being instantiated */
-CUresult
-cji_sim_graph_mem_launch(const sim_graph_exec *x); /* whether it may be launched; notes what it allocates and frees */
+/* Whether it may be launched; notes what it allocates and frees. */
+CUresult cji_sim_graph_mem_launch(const sim_graph_exec *x);
 CUresult cji_sim_graph_mem_release(sim_graph_mem *m, sim_stream *s);   /* cuMemFreeAsync; s NULL: cuMemFree */
 CUresult cji_sim_graph_mem_capture_alloc(sim_stream *s, uint64_t bytes, CUdeviceptr *out);
 CUresult cji_sim_graph_mem_capture_free(sim_stream *s, CUdeviceptr at);
@@ -180,8 +180,8 @@ struct sim_objects {
     sim_object_ref *hold;
     size_t n, cap;
 };
-sim_objects *cji_sim_objects_copy(sim_objects *into, const sim_objects *from,
-                                  bool *failed); /* into NULL: a new one where it is needed */
+/* Adds the references of `from`; into NULL: a new set where it is needed. */
+sim_objects *cji_sim_objects_copy(sim_objects *into, const sim_objects *from, bool *failed);
 static inline void cji_sim_objects_drop(sim_objects *b)
 {
     if (b) cji_sim_ref_drop(&b->ref);

@@ -82,8 +82,8 @@ void cji_sim_op_drop(sim_op *op);
 void cji_sim_op_abandon(sim_op *op);                  /* was never submitted; has no successors */
 void cji_sim_op_finish(sim_op *op);                   /* its work is done: whatever waited for it alone becomes ready */
 void cji_sim_op_abort_all(sim_ctx *c);                /* the end of the process: they end without their work */
-sim_op *cji_sim_op_after_all(
-    const sim_op *op); /* every unfinished one: those of a context as they were submitted; NULL begins */
+/* The next unfinished operation, those of a context as they were submitted; NULL: the first. */
+sim_op *cji_sim_op_after_all(const sim_op *op);
 #define SIM_EACH_OP(op) for (sim_op *op = cji_sim_op_after_all(NULL); op; op = cji_sim_op_after_all(op))
 
 /* ---- Ready lists (sim_ready.c) ----------------------------------------------------------------------------------- */

@@ -59,21 +59,21 @@ extern const sim_room cji_sim_room_stream;
 /* What the graph room does for the rooms below it: nodes of streams that capture, memory of graphs, conditions. */
 typedef struct sim_graph_hooks {
     CUresult (*add)(sim_stream *s, sim_work *w);                         /* takes over `w`: the next node */
-    CUresult (*add_event)(sim_stream *s, sim_event *e,
-                          bool record); /* a node that records the event, or waits for it */
+    /* A node that records the event, or waits for it. */
+    CUresult (*add_event)(sim_stream *s, sim_event *e, bool record);
     CUresult (*add_alloc)(sim_stream *s, uint64_t bytes, CUdeviceptr *out);
     CUresult (*add_free)(sim_stream *s, CUdeviceptr at);
     CUresult (*release)(sim_graph_mem *m, sim_stream *s); /* cuMemFreeAsync outside of a capture; s NULL: cuMemFree */
     void (*abandon)(sim_capture *k);                      /* its origin is being destroyed: ends it, without a graph */
-    bool (*set_condition)(void *ctx, uint64_t handle,
-                          uint32_t value); /* without the lock, for the engine; false: no such handle */
+    /* Without the lock, for the engine; false: no such handle. */
+    bool (*set_condition)(void *ctx, uint64_t handle, uint32_t value);
 } sim_graph_hooks;
 extern const sim_graph_hooks *sim_graphs;   /* set at cuInit */
 
 /* ---- Streams (sim_stream.c) -------------------------------------------------------------------------------------- */
 
-sim_stream *cji_sim_stream_new(sim_ctx *c, unsigned flags,
-                               int priority); /* one reference, no handle; NULL without memory */
+/* One reference, no handle; NULL without memory. */
+sim_stream *cji_sim_stream_new(sim_ctx *c, unsigned flags, int priority);
 void cji_sim_stream_drop(sim_stream *s);
 void cji_sim_stream_forget(sim_stream *s);                               /* no handle any more */
 CUresult cji_sim_stream_sync(sim_stream *s);                             /* the lock is given up while waiting */
@@ -98,8 +98,8 @@ CUresult cji_sim_stream_enqueue(sim_stream *s, sim_work *w, sim_op *extra, sim_o
 /* Into the stream, or into the graph that it captures: takes over the caller's reference of `w`, in every case. */
 CUresult cji_sim_stream_submit(sim_stream *s, sim_work *w);
 CUresult cji_sim_stream_submit_and_wait(sim_stream *s, sim_work *w);
-CUstream
-cji_sim_stream_handle(const sim_stream *s); /* as the caller knows it: 1 and 2 for default streams; NULL: NULL */
+/* As the caller knows it: 1 and 2 for default streams; NULL: NULL. */
+CUstream cji_sim_stream_handle(const sim_stream *s);
 /* Work that is no kernel has failed: its context has the fault. */
 void cji_sim_op_fails(const sim_op *op, CUresult code, const char *sentence);
 
@@ -119,8 +119,8 @@ bool cji_sim_ipc_event_record(sim_event *e, sim_op *point);
 /* What the event stands for: *own an operation of this process, or *foreign a point of another; neither where that is
  * reached already. */
 void cji_sim_event_now(const sim_event *e, sim_op **own, uint64_t *foreign);
-bool cji_sim_ipc_event_orphaned(
-    const sim_event *e); /* what holds its point back was recorded by a process that is gone */
+/* What holds its point back was recorded by a process that is gone. */
+bool cji_sim_ipc_event_orphaned(const sim_event *e);
 CUresult cji_sim_ipc_event_work(const sim_event *e, uint64_t foreign, sim_ctx *c, sim_work **out);   /* waits for it */
 CUresult cji_sim_ipc_event_sync(sim_event *e, uint64_t foreign);         /* the lock is given up while waiting */
 bool cji_sim_event_recorded(const sim_event *e);                         /* ever, by any process */
