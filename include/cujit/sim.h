@@ -100,6 +100,8 @@ typedef struct cujit_sim_fault_info {
     char function[256];             /* the instruction's function: the kernel or a .func */
     char instruction[128];          /* its spelling: "ld.global.f32" */
     uint32_t line;                  /* in the PTX text of the module, from 1 */
+    char source_file[256];          /* where .loc in that text says it comes from */
+    uint32_t source_line;
     uint32_t block[3], thread[3];   /* the first thread with the fault */
     cujit_sim_access access;
     int space;                      /* cj_space (cujit/ptx.h) of the access */

@@ -28,36 +28,41 @@ static const struct {
     unsigned bytes;
     int64_t at;                     /* address, from where the argument lies (.global) or as it is */
     bool allocation;                /* the buffer is named */
-    const char *says;
+    const char *says, *source;      /* source: of .loc; its line is 7 */
 } cases[] = {
     { "a read past the end", BODY("", "ld.global.u32 %r2, [%d1+8];"), BUFFER, BYTES, 32, CUDA_ERROR_ILLEGAL_ADDRESS,
       CUJIT_SIM_FAULT_ADDRESS, 0, "k", "ld.global.u32", CUJIT_SIM_ACCESS_READ, CJ_SPACE_GLOBAL, 4, 8, true,
-      "past the end" },
-    { "a write to freed memory, by thread 5",
-      BODY("", "setp.eq.u32 %p, %r1, 5;\n@%p st.global.u64 [%d1], %d1;"), FREED, 16, 32, CUDA_ERROR_ILLEGAL_ADDRESS,
-      CUJIT_SIM_FAULT_ADDRESS, 5, "k", "st.global.u64", CUJIT_SIM_ACCESS_WRITE, CJ_SPACE_GLOBAL, 8, 0, true, "was freed" },
-    { "an atomic operation at a null pointer", BODY("", "red.global.add.u32 [%d1], 1;"), PLAIN, 0, 1, CUDA_ERROR_ILLEGAL_ADDRESS,
-      CUJIT_SIM_FAULT_ADDRESS, 0, "k", "red.global.add.u32", CUJIT_SIM_ACCESS_ATOMIC, CJ_SPACE_GLOBAL, 4, 0, false,
-      "null pointer" },
+      "past the end", NULL },
+    { "a write to freed memory, by thread 5", BODY("", "setp.eq.u32 %p, %r1, 5;\n@%p st.global.u64 [%d1], %d1;"), FREED,
+      16, 32, CUDA_ERROR_ILLEGAL_ADDRESS, CUJIT_SIM_FAULT_ADDRESS, 5, "k", "st.global.u64", CUJIT_SIM_ACCESS_WRITE,
+      CJ_SPACE_GLOBAL, 8, 0, true, "was freed", NULL },
+    { "an atomic operation at a null pointer", BODY("", "red.global.add.u32 [%d1], 1;"), PLAIN, 0, 1,
+      CUDA_ERROR_ILLEGAL_ADDRESS, CUJIT_SIM_FAULT_ADDRESS, 0, "k", "red.global.add.u32", CUJIT_SIM_ACCESS_ATOMIC,
+      CJ_SPACE_GLOBAL, 4, 0, false, "null pointer", NULL },
     { "a misaligned read", BODY("", "ld.global.u32 %r2, [%d1];"), BUFFER, 2, 1, CUDA_ERROR_MISALIGNED_ADDRESS,
       CUJIT_SIM_FAULT_MISALIGNED, 0, "k", "ld.global.u32", CUJIT_SIM_ACCESS_READ, CJ_SPACE_GLOBAL, 4, 0, false,
-      "no multiple of 4" },
+      "no multiple of 4", NULL },
     { "a write past shared memory", BODY(".shared .align 4 .b8 s[64];", "st.shared.u32 [s+64], %r1;"), BUFFER, 0, 1,
       CUDA_ERROR_ILLEGAL_ADDRESS, CUJIT_SIM_FAULT_ADDRESS, 0, "k", "st.shared.u32", CUJIT_SIM_ACCESS_WRITE,
-      CJ_SPACE_SHARED, 4, 64, false, "shared memory" },
+      CJ_SPACE_SHARED, 4, 64, false, "shared memory", NULL },
     { "a trap", BODY("", "trap;"), BUFFER, 0, 1, CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_TRAP, 0, "k", "trap",
-      CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false, "trap" },
-    { "a barrier that cannot complete", BODY("", "setp.lt.u32 %p, %r1, 32;\n@%p bra L;\nbar.sync 1, 64;\nL:"), BUFFER, 0, 64,
-      CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_BARRIER, 32, "k", "bar.sync", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false,
-      "can never complete" },
+      CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false, "trap", NULL },
+    { "a barrier that cannot complete", BODY("", "setp.lt.u32 %p, %r1, 32;\n@%p bra L;\nbar.sync 1, 64;\nL:"), BUFFER,
+      0, 64, CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_BARRIER, 32, "k", "bar.sync", CUJIT_SIM_ACCESS_NONE, 0, 0, 0,
+      false, "can never complete", NULL },
     { "a shuffle by a lane outside its mask", BODY("", "shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xffff;"), BUFFER, 0, 32,
-      CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_SYNC, 16, "k", "shfl.sync.idx.b32", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false,
-      "does not name" },
-    { "a call of an address that is no function", BODY("", "{\nP : .callprototype _ ();\ncall %d1, P;\n}"), PLAIN, 12345, 1,
-      CUDA_ERROR_INVALID_PC, CUJIT_SIM_FAULT_PC, 0, "k", "call", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false, "no function" },
+      CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_SYNC, 16, "k", "shfl.sync.idx.b32", CUJIT_SIM_ACCESS_NONE, 0, 0, 0,
+      false, "does not name", NULL },
+    { "a call of an address that is no function", BODY("", "{\nP : .callprototype _ ();\ncall %d1, P;\n}"), PLAIN,
+      12345, 1, CUDA_ERROR_INVALID_PC, CUJIT_SIM_FAULT_PC, 0, "k", "call", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false,
+      "no function", NULL },
     { "a trap in a function",
-      ABI_HEAD ".func f()\n{\ntrap;\nret;\n}\n.visible .entry k(.param .u64 a)\n{\ncall.uni f;\nret;\n}\n", BUFFER, 0, 1,
-      CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_TRAP, 0, "f", "trap", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false, "trap" },
+      ABI_HEAD ".func f()\n{\ntrap;\nret;\n}\n.visible .entry k(.param .u64 a)\n{\ncall.uni f;\nret;\n}\n", BUFFER, 0,
+      1, CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_TRAP, 0, "f", "trap", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false, "trap",
+      NULL },
+    { "a trap with the line of its source", BODY("", ".loc 1 7 1\ntrap;") ".file 1 \"a.src\"\n", BUFFER, 0, 1,
+      CUDA_ERROR_LAUNCH_FAILED, CUJIT_SIM_FAULT_TRAP, 0, "k", "trap", CUJIT_SIM_ACCESS_NONE, 0, 0, 0, false, "trap",
+      "a.src" },
 };
 
 static char lines[8192];
@@ -109,6 +114,8 @@ static void a_kernel(size_t i)
     tap_is_str(info.function, cases[i].function, "%s: the function", name);
     tap_is_str(info.instruction, cases[i].instruction, "%s: the instruction", name);
     tap_is_uint(info.line, line_of(cases[i].ptx, cases[i].instruction), "%s: the line", name);
+    tap_is_str(info.source_file, cases[i].source ? cases[i].source : "", "%s: its source", name);
+    tap_is_uint(info.source_line, cases[i].source ? 7 : 0, "%s: and the line there", name);
     tap_is_uint(info.thread[0], cases[i].thread, "%s: the thread", name);
     tap_is_uint(info.block[0] + info.block[1] + info.block[2], 0, "%s: the block", name);
     tap_is_int(info.access, cases[i].access, "%s: the access", name);

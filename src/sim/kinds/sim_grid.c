@@ -106,10 +106,12 @@ static void sim_fault_describe(const cji_exec_fault *f, const sim_op *op, cujit_
                                     .kind = sim_fault_kind(f->kind),
                                     .module = ((const sim_launch *)op->work)->func->module,
                                     .stream = cji_sim_stream_handle(op->stream),
-                                    .line = f->line };
+                                    .line = f->line,
+                                    .source_line = f->source_line };
     snprintf(info->kernel, sizeof info->kernel, "%s", f->kernel);
     snprintf(info->function, sizeof info->function, "%s", f->function);
     snprintf(info->instruction, sizeof info->instruction, "%s", f->instruction);
+    snprintf(info->source_file, sizeof info->source_file, "%s", f->source_file);
     snprintf(info->sentence, sizeof info->sentence, "%s", f->sentence);
     memcpy(info->block, f->block, sizeof info->block);
     memcpy(info->thread, f->thread, sizeof info->thread);
