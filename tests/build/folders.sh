@@ -2,6 +2,7 @@
 # The order of the house (docs/inside.md): which folder may include which, names that are unique, no comment of haste.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
+build=$(cd "$top_builddir" && pwd) || exit 1
 cd "$top_srcdir" || exit 1
 
 sources=$(find src include -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) | sort)
@@ -87,4 +88,81 @@ result_empty 'every file of src and include is in the build' "$tap_work/out"
 
 sh tests/build/format.sh >"$tap_work/out" 2>&1
 result $? 'lines are short, without tabs and trailing blanks, and finished' "$tap_work/out"
+
+# -- Calls: an undefined symbol of an object file is a call of the file that defines it --------------------------------
+# The rooms of a library, the lowest first: a file calls files of its own room and of rooms before it.
+device_rooms='base ptx cuda sim/exec sim/core sim/module sim/queue sim/stream sim/memory sim/kinds sim/graph sim/diagnose sim/entry'
+
+# Rings of more than three files that may be: a regular expression that fits all their names. This list does not grow.
+#   ptx's parser: recursive descent; base: recording an error names it, and naming it can fail
+rings='^ptx/parse ^base/'
+
+# ROOMS: prints the calls of later rooms, and the rings of files
+check_calls()
+{
+    find "$build/src" -name '*.o' | grep -v "^$build/src/libcujit\|/conftest" | xargs nm -A 2>/dev/null | awk -v rooms="$1" -v rings="$rings" -v src="$build/src/" '
+        BEGIN {
+            n = split(rooms, room_at, " ")
+            for (i = 1; i <= n; i++) rank[room_at[i]] = i
+            nring = split(rings, ring, " ")
+        }
+        {
+            colon = index($0, ":")
+            file = substr($1, 1, index($1 ":", ".o:") - 1)
+            sub(/\.o$/, "", file)
+            file = substr(file, length(src) + 1)
+            gsub(/\.libs\//, "", file)
+            split(substr($0, colon + 1), f, " ")
+            room = file
+            sub(/\/[^\/]*$/, "", room)
+            if (!(room in rank)) next
+            room_of[file] = room
+            if (f[1] == "U") { used[file, f[2]]; next }
+            if (f[2] ~ /^[TDBRVWC]$/) defined[f[3]] = file
+        }
+        END {
+            for (u in used) {
+                split(u, p, SUBSEP)
+                from = p[1]; to = defined[p[2]]
+                if (to == "" || to == from) continue
+                if (rank[room_of[to]] > rank[room_of[from]]) print from ".c calls " p[2] " of a later room, " to ".c"
+                if (!((from, to) in edge)) { edge[from, to]; next_of[from, ++degree[from]] = to }
+            }
+            for (file in room_of) if (!(file in number)) visit(file)
+        }
+        # Tarjan: the files that call each other in a ring are on the stack together.
+        function visit(v,    i, w, members, count, several, name, k, allowed) {
+            number[v] = low[v] = ++counter
+            stack[++top] = v
+            on[v] = 1
+            for (i = 1; i <= degree[v]; i++) {
+                w = next_of[v, i]
+                if (!(w in number)) { visit(w); if (low[w] < low[v]) low[v] = low[w] }
+                else if (on[w] && number[w] < low[v]) low[v] = number[w]
+            }
+            if (low[v] != number[v]) return
+            do {
+                w = stack[top--]
+                on[w] = 0
+                members = members " " w ".c"
+                name[++count] = w
+                if (room_of[w] != room_of[v]) several = 1
+            } while (w != v)
+            if (several) print "a ring through several rooms:" members
+            if (count <= 3) return
+            for (k = 1; k <= nring && !allowed; k++) {
+                allowed = 1
+                for (i = 1; i <= count; i++) if (name[i] !~ ring[k]) allowed = 0
+            }
+            if (!allowed) print "a ring of " count " files:" members
+        }' | sort
+}
+
+calls='a room of the CPU device calls only rooms before it, and no ring of files is longer than three'
+if nm --version >/dev/null 2>&1; then
+    check_calls "$device_rooms" >"$tap_work/out"
+    result_empty "$calls" "$tap_work/out"
+else
+    skip "$calls" 'no nm'
+fi
 finish
