@@ -1,16 +1,21 @@
-/* cujit/base.h - what every part of cujit shares: status codes, errors, types, values, and the process-wide hooks.
+/* cujit/base.h - what all headers share: status codes, errors, types, values, process-wide hooks.
  *
- * Objects.  Every object is an opaque pointer made by a `create` or `open` call and released by `free` or `close`, which
- * accept NULL and return nothing.  A constructor never returns NULL: when it fails it gives a *failed object*, which every
- * call accepts and which free releases; a call that is given one fails with that object's own error.  Parents are reference
- * counted, so objects may be released in any order, from any thread.
+ * Objects.  An object is an opaque pointer.  A `create` or `open` call makes it; `free` or `close`
+ * releases it, accepts NULL and returns nothing.  A constructor never returns NULL: when it fails
+ * it returns a *failed object*.  Every call accepts a failed object and fails with its error;
+ * `free` releases it.
  *
- * Errors.  A failed call returns its status and leaves a record in its first argument, read with cj_error_of().  A builder
- * keeps its first error and ignores what comes after it; a stream keeps its first failure until cj_stream_sync() has
- * returned it.  Nothing here prints, exits or aborts.
+ * Lifetime.  Objects keep alive what they need.  They may be released in any order.
  *
- * Fork.  After fork() every call on an object that touches a driver answers CJ_EFORKED in the child, and its free does
- * nothing.  Builders, printer and parser keep working in the child.
+ * Threads.  Any thread, except for builders (ptx.h).
+ *
+ * Errors.  A failed call returns its status and leaves a record in its first argument, or where its
+ * comment says; cj_error_of() reads it.  A builder keeps its first failure and ignores later calls.
+ * A stream keeps its first failure until cj_stream_sync() has returned it.  No call prints, exits
+ * or aborts.
+ *
+ * Fork.  In a child of fork(), calls on the parent's driver objects fail with CJ_EFORKED, and their
+ * free does nothing.  Builders, printer and parser work in the child.
  */
 #ifndef CUJIT_BASE_H
 #define CUJIT_BASE_H
@@ -33,68 +38,75 @@
 extern "C" {
 #endif
 
-/* ---- Status ------------------------------------------------------------------------------------------------------ */
+/* ---- Status ---------------------------------------------------------------------------------- */
 
-/* What a call returns.  0 is success; the codes are stable and few: the record behind them says the rest. */
+/* What a call returns.  The codes are few and stable; the record has the details. */
 typedef enum cj_status {
     CJ_OK = 0,
-    CJ_ENOMEM = -1,     /* the allocator, the device or the driver has no memory left */
+    CJ_ENOMEM = -1,     /* host memory, device memory or memory of the driver is exhausted */
     CJ_EINVAL = -2,     /* an argument is out of range */
     CJ_EHANDLE = -3,    /* a handle is NULL or of another type */
-    CJ_ESTATE = -4,     /* right call, wrong moment (frozen builder, a capture under way, unbalanced blocks) */
-    CJ_EPTX = -5,       /* the kernel is wrong: operands, types, control flow, or PTX text that cannot be read */
-    CJ_EUNKNOWN = -6,   /* an instruction, register or modifier that the instruction table does not hold */
+    CJ_ESTATE = -4,     /* not now: a frozen builder, an open capture, an open block */
+    CJ_EPTX = -5,       /* the kernel is wrong: operands, types, control flow, or PTX text */
+    CJ_EUNKNOWN = -6,   /* an instruction, register or modifier that the table does not have */
     CJ_ENOTSUP = -7,    /* this driver, device or PTX version cannot do it */
-    CJ_ENODRIVER = -8,  /* no driver library, or one that cannot be used */
+    CJ_ENODRIVER = -8,  /* there is no driver library, or it cannot be used */
     CJ_ENODEVICE = -9,  /* the driver has no such device */
-    CJ_EDRIVER = -10,   /* the driver refused a call; driver_code and driver_name say how */
-    CJ_EJIT = -11,      /* the driver's compiler refused the PTX; the object holds its log */
-    CJ_ENOTFOUND = -12, /* no such name or file */
+    CJ_EDRIVER = -10,   /* the driver rejects a call; driver_code and driver_name say why */
+    CJ_EJIT = -11,      /* the driver's compiler rejects the PTX; the object has its log */
+    CJ_ENOTFOUND = -12, /* no such name, file or allocation */
     CJ_EBUSY = -13,     /* too late to change, or in use */
     CJ_EFORKED = -14,   /* the object was made before fork() and touches a driver */
-    CJ_ENOTREADY = -15, /* not done yet: an answer, not a failure; never recorded as one */
-    CJ_ETIMEOUT = -16   /* the time given has passed */
+    CJ_ENOTREADY = -15, /* not completed yet: an answer, never recorded as a failure */
+    CJ_ETIMEOUT = -16   /* the time has passed */
 } cj_status;
 
-/* The status's name ("CJ_EPTX") and its one-line meaning.  Static text; an unknown status gives "CJ_?" and "unknown status". */
+/* The name of a status ("CJ_EPTX") and its meaning in one line.  Static text.  For an unknown
+ * status "CJ_?" and "unknown status". */
 CJ_API const char *cj_status_name(cj_status status);
 CJ_API const char *cj_status_text(cj_status status);
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------ */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* One failure.  Recording one never allocates: records come from a reserve of the process.  While 256 failures are kept
- * by objects that live, further ones have no text of their own: message is then the call's name and the status's text. */
+/* One failure.  Recording one never allocates: records come from a reserve of the process.  When
+ * objects that live keep 256 failures, further ones have no text of their own: `message` is then
+ * the call's name and the status's text. */
 typedef struct cj_error {
     int32_t status;       /* a cj_status; CJ_OK when nothing has failed */
-    int32_t driver_code;  /* the driver's CUresult, 0 when the driver was not the one that failed */
-    char driver_name[56]; /* its name, "CUDA_ERROR_INVALID_VALUE"; empty without one */
+    int32_t driver_code;  /* the driver's CUresult; 0 when no driver call failed */
+    char driver_name[56]; /* its name, "CUDA_ERROR_INVALID_VALUE"; "" without one */
     char call[56];        /* the public call that failed, "cj_launch" */
-    char message[480];    /* one line: the thing, what is wrong, and the mend */
-    char file[120];       /* source of the builder call, where known (the end of it where it is longer) */
-    int32_t line;         /* its line, 0 where unknown */
+    char message[480];    /* one line: the thing, what is wrong, and the fix */
+    char file[120];       /* source file of the builder call, or the end of its name; "": unknown */
+    int32_t line;         /* the line in it; 0: unknown */
 } cj_error;
 
 enum { CJ_ERROR_BYTES = 724 }; /* sizeof(cj_error), in every version */
 
-/* The failure kept by an object of any kind; status CJ_OK when it has none.  `object`: May be NULL (the record then says so).
- * Never NULL.  Borrowed until the calling thread's fourth next call of this function.  Any thread. */
+/* The failure that an object of any kind keeps; status CJ_OK when it has none.  `object`: May be
+ * NULL; the record then reports that.
+ * Never NULL.  Borrowed until the fourth next call of this function by the thread.  Any thread. */
 CJ_API const cj_error *cj_error_of(const void *object);
 
-/* The latest failure of any call made by this thread, also one that cj_stream_sync returned; status CJ_OK when there was none.
- * Borrowed until the thread's next call of it. */
+/* The latest failure of a call of this thread, also one that cj_stream_sync returned; status CJ_OK
+ * when there was none.
+ * Never NULL.  Borrowed until the next call of this function by the thread. */
 CJ_API const cj_error *cj_error_last(void);
 
-/* Copies the failure kept by `object` to *out, CJ_ERROR_BYTES bytes of the caller; for languages that keep no C pointers.
- * Returns its status.  `out`: May be NULL.  Any thread. */
+/* Copies the failure that `object` keeps to *out, CJ_ERROR_BYTES bytes of the caller: for languages
+ * that keep no C pointers.  Returns its status.  `out`: May be NULL.  Any thread. */
 CJ_API cj_status cj_error_copy(const void *object, cj_error *out);
 
-/* Forgets the failure kept by `object`, where it may go on: a stream.  Builders and failed objects keep theirs.
- * Errors: CJ_EHANDLE for NULL or no object; CJ_ESTATE where the failure is final. */
+/* Clears the failure of an object that can continue, as a stream can.
+ * Errors:
+ *   CJ_EHANDLE: `object` is NULL, or not an object
+ *   CJ_ESTATE: a builder or a failed object; their failure is final */
 CJ_API cj_status cj_error_clear(void *object);
 
-/* ---- Scalar types and values ------------------------------------------------------------------------------------- */
+/* ---- Scalar types and values ----------------------------------------------------------------- */
 
-/* PTX's fundamental types, by the manual's names (PTX ISA 9.0, 5.2).  ORDER cj_type: src/ptx/types.def. */
+/* The fundamental types of PTX, by the manual's names (PTX ISA 9.0, 5.2).
+ * ORDER cj_type: src/ptx/types.def. */
 typedef enum cj_type {
     CJ_VOID = 0,
     CJ_PRED,
@@ -106,43 +118,52 @@ typedef enum cj_type {
     CJ_TYPE_COUNT
 } cj_type;
 
-/* A value inside a kernel that is being built: a register, literal, address, vector, label or symbol.  64 bits (id, type, kind,
- * owner), passed as a uint64_t on every host that has a CUDA driver.  { 0 } is the null value: every builder call accepts it and
- * does nothing.  Belongs to the cj_fn it was made in. */
+/* A value of a kernel that is being built: a register, literal, address, vector, label or symbol.
+ * 64 bits, passed as a uint64_t on every host that has a CUDA driver.  { 0 } is the null value:
+ * every builder call accepts it and does nothing.  Belongs to the cj_fn that it was made in. */
 typedef struct cj_val { uint64_t bits; } cj_val;
 
-/* An address in a device's memory.  { 0 } is no memory. */
+/* An address in device memory.  { 0 } is no memory. */
 typedef struct cj_dptr { uint64_t addr; } cj_dptr;
 
-/* `d` moved on by `bytes`. */
+/* The address `bytes` after `d`. */
 static inline cj_dptr cj_offset(cj_dptr d, int64_t bytes) { d.addr += (uint64_t)bytes; return d; }
 
 typedef enum cj_dim { CJ_X = 0, CJ_Y = 1, CJ_Z = 2 } cj_dim;
 
-/* ---- Process-wide hooks ------------------------------------------------------------------------------------------ */
+/* ---- Process-wide hooks ---------------------------------------------------------------------- */
 
-/* The allocator of the whole library, realloc-shaped: `p` NULL makes a block of `size`; `size` 0 releases `p` and returns NULL; else
- * the block moves or stays and keeps its first min(old, size) bytes; `old` is the size it was given with.  Returns NULL when there is no memory.
- * Blocks are aligned for any C type.  Called from any thread. */
+/* The allocator of the whole library.  Called from any thread.
+ *   `p` is NULL   returns a new block of `size` bytes
+ *   `size` is 0   releases `p` and returns NULL
+ *   else          returns a block of `size` bytes with the first min(old, size) bytes of `p`
+ * `old` is the size of `p`.  Returns NULL when memory is exhausted; `p` is then unchanged.  Blocks
+ * are aligned for any C type. */
 typedef void *(*cj_realloc_fn)(void *user, void *p, size_t old, size_t size);
 
-/* Sets it; NULL is libc's.  Only before the first object is made.  Errors: CJ_EBUSY after that. */
+/* Sets the allocator; NULL is that of libc.
+ * Errors:
+ *   CJ_EBUSY: an object was already made */
 CJ_API cj_status cj_set_allocator(cj_realloc_fn fn, void *user);
 
 typedef enum cj_log_level { CJ_LOG_ERROR = 1, CJ_LOG_WARNING, CJ_LOG_INFO, CJ_LOG_DEBUG } cj_log_level;
 
-/* Receives one line of log without a newline, valid during the call; from any thread; must not call cujit. */
+/* Receives one line of the log, without a newline.  `line`: Borrowed until the return.  Called from
+ * any thread; must not call cujit. */
 typedef void (*cj_log_fn)(void *user, cj_log_level level, const char *line);
 
-/* Where messages go.  NULL: nowhere, or to standard error from the level that CUJIT_LOG names (error, warning, info, debug; 1 is info).
- * Only before the first object is made.  Errors: CJ_EBUSY after that. */
+/* Sets the function that receives the log.  NULL: lines up to the level of the environment variable
+ * CUJIT_LOG (error, warning, info, debug) are written to standard error, none without it.
+ * Errors:
+ *   CJ_EBUSY: an object was already made */
 CJ_API cj_status cj_set_log(cj_log_fn fn, void *user);
 
-/* The pull form: copies the oldest unread line (of the last 64) into `buffer` with its NUL, cut to `bytes`.
- * Returns the line's level, 0 when there is none.  Any thread; each line is read once. */
+/* Copies the oldest unread line of the log to `buffer`, cut to `bytes` with its NUL.  The last 64
+ * lines are kept; each is read once.  Returns the line's level, 0 when there is none.  Any
+ * thread. */
 CJ_API int cj_log_read(char *buffer, size_t bytes);
 
-/* The version of the library that is loaded, "0.1.0", and the 64-bit hash of its instruction table. */
+/* The version of the loaded library, "0.1.0", and a hash of its instruction table. */
 CJ_API const char *cj_version(void);
 CJ_API uint64_t cj_table_hash(void);
 

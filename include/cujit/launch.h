@@ -1,14 +1,18 @@
-/* cujit/launch.h - how large a launch is and what is given to the kernel.  Included by driver.h.
+/* cujit/launch.h - the dimensions and arguments of a launch.  Included by driver.h.
  *
  *     cj_launch(s, k, cj_threads(n, 256), d, dy, 2.0f, n);
  *
- * Each argument is a C number, a cj_dptr, or a cj_arg made by hand.  It is checked against the kernel's parameter: number, kind, size,
- * range.  A host pointer does not compile.  Rules, where P is the parameter's type:
- *   an integer       fits P = .u8 ... .s64, .b8 ... .b64 when its value does; 0 also fits a pointer
- *   a float, double  fits P = .f32, .f64 (a double must be in .f32's range and is rounded to nearest), .b32 (float), .b64 (double)
- *   a cj_dptr        fits a pointer, .u64, .s64, .b64
- *   cj_arg_bytes     fits every P of that size: structures, .f16, tensor maps
- * cj_launch is a macro in C11 and a template in C++ over cj_launch_n, which everybody else calls.
+ * Each argument is a C number, a cj_dptr, or a cj_arg.  Number, kind, size and range are checked
+ * against the kernel's parameters.  A host pointer does not compile.
+ *   argument      parameters that it fits
+ *   an integer    .u8 ... .s64 and .b8 ... .b64 that can hold its value; 0 also fits a pointer
+ *   a float       .f32, .f64, .b32
+ *   a double      .f64, .b64; .f32 when it is in range, rounded to nearest
+ *   a cj_dptr     pointers, .u64, .s64, .b64
+ *   cj_arg_bytes  every parameter of that size: structures, .f16, tensor maps
+ *
+ * cj_launch is a macro in C11 and a template in C++.  It calls cj_launch_n, which other languages
+ * use.
  */
 #ifndef CUJIT_LAUNCH_H
 #define CUJIT_LAUNCH_H
@@ -23,15 +27,15 @@ extern "C" {
 typedef struct cj_kernel cj_kernel;
 typedef struct cj_stream cj_stream;
 
-/* ---- Dimensions -------------------------------------------------------------------------------------------------- */
+/* ---- Dimensions ------------------------------------------------------------------------------ */
 
-/* The size of a launch, in blocks and threads.  Fields not wanted are 0. */
+/* The dimensions of a launch.  Fields that are not used are 0. */
 typedef struct cj_dims {
     uint32_t grid[3];     /* blocks in x, y, z */
     uint32_t block[3];    /* threads of a block */
     uint32_t cluster[3];  /* blocks of a cluster; all 0: none (sm_90, driver 520) */
     uint32_t shared;      /* bytes of dynamic shared memory of a block */
-    uint32_t cooperative; /* 1: all blocks are resident at once, so that they may wait for each other */
+    uint32_t cooperative; /* 1: all blocks are resident at once and may wait for each other */
     uint32_t reserved[5]; /* 0 */
 } cj_dims;
 
@@ -52,17 +56,18 @@ static inline cj_dims cj_grid3(uint32_t gx, uint32_t gy, uint32_t gz, uint32_t b
     return d;
 }
 
-/* As many blocks of `block` threads as hold `threads` threads: the kernel must leave out those beyond.  0 threads are 0 blocks, which a launch refuses. */
+/* The least number of blocks of `block` threads that has `threads` threads.  The kernel must skip
+ * the threads beyond.  For 0 threads it is 0 blocks, which a launch rejects with CJ_EINVAL. */
 static inline cj_dims cj_threads(uint64_t threads, uint32_t block)
 {
     uint64_t n = block ? threads / block + (threads % block != 0) : 0;
     return cj_grid(n > UINT32_MAX ? UINT32_MAX : (uint32_t)n, block);
 }
 
-/* `d` with `bytes` of dynamic shared memory for each block. */
+/* `d` with `bytes` of dynamic shared memory in each block. */
 static inline cj_dims cj_dims_shared(cj_dims d, uint32_t bytes) { d.shared = bytes; return d; }
 
-/* ---- Arguments --------------------------------------------------------------------------------------------------- */
+/* ---- Arguments ------------------------------------------------------------------------------- */
 
 typedef enum cj_arg_kind {
     CJ_ARG_U = 1, /* v.u */
@@ -76,7 +81,7 @@ typedef enum cj_arg_kind {
 /* One argument.  16 bytes: kind, size, value. */
 typedef struct cj_arg {
     uint32_t kind; /* a cj_arg_kind */
-    uint32_t size; /* CJ_ARG_BYTES: how many; else not looked at */
+    uint32_t size; /* CJ_ARG_BYTES: the number of bytes; else ignored */
     union { uint64_t u; int64_t i; double d; float f; const void *p; } v;
 } cj_arg;
 
@@ -93,11 +98,16 @@ static inline cj_arg cj_arg_bytes(const void *p, size_t bytes)
     return a;
 }
 
-/* Launches `k` on `s` with `count` arguments.  They are checked and their values copied, so `args` may change at once.  Returns at once; done when
- * the stream reaches it.  Any thread.  cuLaunchKernel; cuLaunchKernelEx, CUDA 11.6, for a cluster or a cooperative launch.
- * Errors, left in `s`: CJ_EINVAL for an argument that does not fit its parameter, a wrong number of arguments, a size that the device cannot
- * launch (the message says which limit and by how much), or 0 bytes of dynamic shared memory for a kernel that uses it; CJ_EHANDLE;
- * CJ_ENOTSUP for a cluster on an older driver or device; CJ_EDRIVER. */
+/* Enqueues a launch of `k` with `count` arguments on `s`.  `args` and the values that they point
+ * to: Copied.  Returns at once.  Any thread.
+ * Errors, left in `s`:
+ *   CJ_EINVAL: an argument does not fit its parameter, there are too few or too many, the device
+ *     cannot launch these dimensions (the message has the limit), or the kernel uses dynamic shared
+ *     memory and the launch has 0 bytes of it
+ *   CJ_EHANDLE: `k` is not a kernel
+ *   CJ_ENOTSUP: a cluster on an older driver or device
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuLaunchKernel; for clusters and cooperative launches cuLaunchKernelEx, CUDA 11.6. */
 CJ_API cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
 
 static inline cj_arg cji_arg_self(cj_arg a) { return a; }
@@ -106,7 +116,7 @@ static inline cj_arg cji_arg_self(cj_arg a) { return a; }
 }
 #endif
 
-/* ---- cj_launch(s, k, dims, ...): up to 32 arguments -------------------------------------------------------------- */
+/* ---- cj_launch(s, k, dims, ...): up to 32 arguments ------------------------------------------ */
 
 #if defined __cplusplus
 
@@ -130,7 +140,8 @@ template<class... T> inline cj_status cj_launch(cj_stream *s, cj_kernel *k, cons
 /* The arguments as a list and their number. */
 #define CJI_ARGS(...) (const cj_arg[]){ CJI_MAP(CJI_ARG, , __VA_ARGS__) }, CJI_COUNT(__VA_ARGS__)
 
-/* The dimensions are the first of the variable arguments, so that a launch without arguments needs no form of its own. */
+/* The dimensions are the first of the variable arguments, so that a launch without arguments needs
+ * no form of its own. */
 #define cj_launch(s, k, ...) CJI_CAT(CJI_LAUNCH_, CJI_ANY(__VA_ARGS__))(s, k, __VA_ARGS__)
 #define CJI_LAUNCH_0(s, k, dims) cj_launch_n(s, k, (const cj_dims[]){ dims }, NULL, 0)
 #define CJI_LAUNCH_1(s, k, dims, ...) cj_launch_n(s, k, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
