@@ -148,13 +148,15 @@ static void beside_another_context(void)
     R_IS(cu.cuLaunchHostFunc(b, take_a_look, &l), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
     R_IS(l.calls, 1);
+    cu.cuCtxSetCurrent(abi_ctx);
+    R_IS(cu.cuStreamQuery(a), CUDA_ERROR_NOT_READY);
+    latch_open(&latch); /* before the other context goes: an H100's driver destroys none while a host function blocks */
+    R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
+    cu.cuStreamDestroy(a);
+    cu.cuCtxSetCurrent(other);
     cu.cuStreamDestroy(b);
     cu.cuCtxDestroy(other);
     cu.cuCtxSetCurrent(abi_ctx);
-    R_IS(cu.cuStreamQuery(a), CUDA_ERROR_NOT_READY);
-    latch_open(&latch);
-    R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
-    cu.cuStreamDestroy(a);
 }
 
 /* A host function whose stream's kernel still runs does not hold up those of other streams. */
