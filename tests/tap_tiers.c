@@ -66,7 +66,9 @@ void tap_need_gpu(unsigned devices)
 
 void tap_need_device(unsigned devices)
 {
+    const char *sim = getenv("CUJIT_SIM");
     if (tap_on_gpu()) tap_need_gpu(devices);
+    else if (sim && *sim && access(sim, R_OK) != 0) tap_lacks(tap_required("sim"), "no CPU device: this build has no shared libraries");
 }
 
 /* -- ptxas ---------------------------------------------------------------------------------------------------------- */

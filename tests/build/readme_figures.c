@@ -175,6 +175,7 @@ static void size_of_library(void)
 
 int main(void)
 {
+    tap_need_device(1);
     tap_plan(0);
     readme = tap_slurp(tap_source("README.md"), NULL);
     if (!readme) tap_bail("README.md cannot be read");
