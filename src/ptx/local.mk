@@ -1,16 +1,26 @@
-# src/ptx: builder, instruction table, checker, printer, parser (includes base)
-# Add a source with one line: libcujit_ptx_la_SOURCES += %D%/name.c %D%/name.h; .def files belong there too.
-# A public header of this part: cujitinclude_HEADERS += include/cujit/name.h
+# src/ptx: builder, instruction table, checker, printer, parser. It uses base.
 
 noinst_LTLIBRARIES += libcujit-ptx.la
-libcujit_ptx_la_SOURCES =
-libcujit_ptx_la_SOURCES += %D%/isa.h %D%/types.def
+libcujit_ptx_la_SOURCES = \
+	%D%/isa.h \
+	%D%/types.def
 cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/lines.h \
 	include/cujit/numbers.h include/cujit/verbs_numbers.h
 
 # The instruction table: look-ups, the operand checker, and what tools/isagen made of isa/*.def (shipped; `make isa` renews it).
-libcujit_ptx_la_SOURCES += %D%/isa.c %D%/isa_find.c %D%/isa_explain.c %D%/isa_match.c %D%/isa_match.h %D%/isa_row.h %D%/isa_sreg.h \
-	%D%/isa_table.h %D%/isa_targets.c %D%/isa_types.c %D%/isa_data.c %D%/isa_ids.h
+libcujit_ptx_la_SOURCES += \
+	%D%/isa.c \
+	%D%/isa_data.c \
+	%D%/isa_explain.c \
+	%D%/isa_find.c \
+	%D%/isa_ids.h \
+	%D%/isa_match.c \
+	%D%/isa_match.h \
+	%D%/isa_row.h \
+	%D%/isa_sreg.h \
+	%D%/isa_table.h \
+	%D%/isa_targets.c \
+	%D%/isa_types.c
 isa_defs = %D%/isa/targets.def %D%/isa/sets.def %D%/isa/sregs.def %D%/isa/arith_int.def %D%/isa/arith_float.def %D%/isa/compare.def \
 	%D%/isa/logic.def %D%/isa/move.def %D%/isa/convert.def %D%/isa/control.def %D%/isa/sync.def %D%/isa/atomic.def %D%/isa/async.def %D%/isa/texture.def \
 	%D%/isa/matrix.def
@@ -27,12 +37,54 @@ isa: isagen$(EXEEXT)
 .PHONY: isa
 
 # The builder and the printer.
-libcujit_ptx_la_SOURCES += %D%/ptx.h %D%/build.h %D%/print.h %D%/verb_table.h %D%/verbs.def
-libcujit_ptx_la_SOURCES += %D%/build_module.c %D%/build_needs.c %D%/build_form.c %D%/build_tables.c %D%/build_literals.c %D%/build_operands.c \
-	%D%/build_emit.c %D%/build_fn.c %D%/build_vars.c %D%/build_control.c %D%/build_call.c %D%/build_clone.c %D%/verb_table.c %D%/verb_typing.c %D%/fold.c %D%/fold.h %D%/fold_float.c \
-	%D%/verbs_math.c %D%/verbs_memory.c %D%/verbs_threads.c %D%/print_body.c %D%/print_head.c %D%/print_module.c %D%/line_map.c %D%/entries.c %D%/entries.h %D%/shared_use.c
+libcujit_ptx_la_SOURCES += \
+	%D%/build.h \
+	%D%/build_call.c \
+	%D%/build_clone.c \
+	%D%/build_control.c \
+	%D%/build_emit.c \
+	%D%/build_fn.c \
+	%D%/build_form.c \
+	%D%/build_literals.c \
+	%D%/build_module.c \
+	%D%/build_needs.c \
+	%D%/build_operands.c \
+	%D%/build_tables.c \
+	%D%/build_vars.c \
+	%D%/entries.c \
+	%D%/entries.h \
+	%D%/fold.c \
+	%D%/fold.h \
+	%D%/fold_float.c \
+	%D%/line_map.c \
+	%D%/print.h \
+	%D%/print_body.c \
+	%D%/print_head.c \
+	%D%/print_module.c \
+	%D%/ptx.h \
+	%D%/shared_use.c \
+	%D%/verb_table.c \
+	%D%/verb_table.h \
+	%D%/verb_typing.c \
+	%D%/verbs.def \
+	%D%/verbs_math.c \
+	%D%/verbs_memory.c \
+	%D%/verbs_threads.c
 
 # The reader.
 cujitinclude_HEADERS += include/cujit/parse.h
-libcujit_ptx_la_SOURCES += %D%/lex.c %D%/lex.h %D%/parser.h %D%/directives.def %D%/parse.c %D%/parse_body.c %D%/parse_const.c %D%/parse_decl.c %D%/parse_fn.c %D%/parse_heads.c \
-	%D%/parse_init.c %D%/parse_ins.c %D%/parse_line.c %D%/parse_scope.c
+libcujit_ptx_la_SOURCES += \
+	%D%/directives.def \
+	%D%/lex.c \
+	%D%/lex.h \
+	%D%/parse.c \
+	%D%/parse_body.c \
+	%D%/parse_const.c \
+	%D%/parse_decl.c \
+	%D%/parse_fn.c \
+	%D%/parse_heads.c \
+	%D%/parse_init.c \
+	%D%/parse_ins.c \
+	%D%/parse_line.c \
+	%D%/parse_scope.c \
+	%D%/parser.h

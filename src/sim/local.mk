@@ -1,6 +1,5 @@
-# src/sim: the CUDA driver ABI on the CPU, in rooms, the lowest first (includes base, ptx, cuda; may use libm).
+# src/sim: the CUDA driver ABI on the CPU, in rooms, the lowest first. It uses base, ptx, cuda and libm.
 # A source belongs to the local.mk of its room.
-# A public header of this part: cujitinclude_HEADERS += include/cujit/name.h
 
 noinst_LTLIBRARIES += libcujit-simcore.la
 libcujit_simcore_la_SOURCES =

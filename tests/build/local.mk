@@ -1,6 +1,4 @@
 # Tests of the build itself and of the order of the house.
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-
 text_tests += %D%/tap_itself
 sh_tests += %D%/needed.sh %D%/exports.sh %D%/folders.sh %D%/lines_current.sh %D%/every_macro.sh %D%/nested_verbs.sh %D%/mnemonics.sh %D%/hello_languages.sh %D%/dlopen_user.sh %D%/release_lists.sh
 

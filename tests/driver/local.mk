@@ -1,5 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-
 # Over a fake driver that a case describes.
 text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/interposed_driver
 

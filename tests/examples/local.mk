@@ -1,4 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 sh_tests += %D%/without_environment.sh
 device_tests += %D%/expr_command %D%/expr_hypot %D%/small_examples
 tests_examples_expr_hypot_SOURCES = %D%/expr_hypot.c examples/expr_kernel.c

@@ -1,5 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-
 # What several tests use.
 tests_libtest_a_SOURCES += %D%/ask_ptxas.c %D%/ask_ptxas.h %D%/isa_ask.c %D%/isa_ask.h %D%/isa_judge.c %D%/isa_judge.h \
 	%D%/isa_read.c %D%/isa_write.c %D%/isa_write.h

@@ -1,4 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 # What only the CPU device has.
 sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/fault_fields %D%/process_life %D%/peer_contexts %D%/no_memory
 fault_tests += %D%/no_memory

@@ -1,5 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-
 # Over a fake driver of the tests' own: the order of calls, without a device.
 tests_libtest_a_SOURCES += %D%/fake.c %D%/fake.h %D%/fake_calls.c %D%/fake_parts.h %D%/fake_work.c
 fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/deferred_releases %D%/same_context %D%/staged_copies %D%/stream_faults \

@@ -1,5 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
-
 text_tests += %D%/json_writer
 sh_tests += %D%/check_ptx.sh %D%/command.sh %D%/devices.sh %D%/environment.sh %D%/manual.sh %D%/run_sim.sh
 

@@ -1,4 +1,3 @@
-# Add a test with one word: text_tests += %D%/name (or sim_tests, device_tests, gpu_tests; sh_tests += %D%/name.sh)
 # Tests of the whole library, through the shared object.
 
 tests_libtest_a_SOURCES += %D%/api.c %D%/api.h

@@ -1,4 +1,17 @@
 # src/stream/core: streams, events, order, waits, callbacks, host functions, launches; what a capture records
-libcujit_stream_la_SOURCES += %D%/stream_core.h \
-	%D%/callback.c %D%/counts.c %D%/default_thread.c %D%/event.c %D%/host_func.c %D%/ipc_event.c %D%/order.c %D%/recording.c \
-	%D%/refs.c %D%/stream.c %D%/stream_barrier.c %D%/stream_error.c %D%/stream_launch.c %D%/wait.c
+libcujit_stream_la_SOURCES += \
+	%D%/callback.c \
+	%D%/counts.c \
+	%D%/default_thread.c \
+	%D%/event.c \
+	%D%/host_func.c \
+	%D%/ipc_event.c \
+	%D%/order.c \
+	%D%/recording.c \
+	%D%/refs.c \
+	%D%/stream.c \
+	%D%/stream_barrier.c \
+	%D%/stream_core.h \
+	%D%/stream_error.c \
+	%D%/stream_launch.c \
+	%D%/wait.c
