@@ -154,13 +154,13 @@ static void in_order_of_an_event(peer *p, CUevent e)
     tap_is_uint(abi_read(memory + 4), 100, "and other words are as they were");
 }
 
-/* A word that the other process may write is no circle, though the only write that is known here is behind the wait. */
+/* A location that the other process may write is no deadlock, though the only write that is known here is behind the wait. */
 static void words_are_waited_for(peer *p)
 {
     cu.cuMemsetD32Async(memory, 0, WORDS, stream);
     abi_is(cu.cuStreamWaitValue32(stream, memory, 64, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS, "a stream waits for a word");
     cu.cuStreamWriteValue32(stream, memory, 64, 0);
-    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);   /* in which a circle would be found */
+    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);   /* in which a deadlock would be found */
     abi_is(peer_ask(p, ADD, 1, NULL), CUDA_SUCCESS, "that a kernel of the other process writes");
     abi_is(cu.cuStreamSynchronize(stream), CUDA_SUCCESS, "and goes on");
     tap_is_int(atomic_load(&deadlocks), 0, "nothing was called a deadlock");

@@ -136,7 +136,7 @@ static int unknown_flag(void)
     if (!cu.cuGraphInstantiateWithParams) return CUDA_GRAPH_INSTANTIATE_ERROR;
     return cu.cuGraphInstantiateWithParams(&x, graph, &p) ? (int)p.result_out : -1;
 }
-static int node_of_circle(void)
+static int node_of_cycle(void)
 {
     CUgraphExec x;
     CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = 0 };
@@ -287,7 +287,7 @@ static const struct { const char *name; int (*ask)(void); int want; } rows[] = {
     { "an executable tells of automatic freeing alone", told_flags, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH },
     { "an upload without a stream", upload_nowhere, CUDA_ERROR_INVALID_VALUE },
     { "an unknown flag is no matter of structure", unknown_flag, CUDA_GRAPH_INSTANTIATE_ERROR },
-    { "a circle is told by a node of it", node_of_circle, 1 },
+    { "a cycle is reported by a node of it", node_of_cycle, 1 },
     { "a node without clusters tells zeros", node_cluster, 0 },
     { "a node's domain", node_domain, 0 },
     { "a node's carveout can be asked for", node_carveout, 0 },

@@ -88,7 +88,7 @@ static void check_destroyed(void)
     tap_is_uint(count, 2, "both are roots now");
     tap_is_uint(edit_run(g, p), 301, "and both run");
     abi_is(cu.cuGraphAddDependencies(g, &three, &one, 1), CUDA_SUCCESS, "an edge the other way round");
-    tap_is_uint(edit_run(g, p), 301, "closes no circle");
+    tap_is_uint(edit_run(g, p), 301, "closes no cycle");
     cu.cuGraphDestroy(g);
     cu.cuMemFree(p);
 }

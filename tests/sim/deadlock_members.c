@@ -1,4 +1,4 @@
-/* Circles of waits, each told of with all its members: through streams, events, graphs, the default stream, contexts and devices, with every kind of wait.  And what looks
+/* Circles of waits, each reported of with all its members: through streams, events, graphs, the default stream, contexts and devices, with every kind of wait.  And what looks
  * like one, but may still end: it is not. */
 #include "tests/conformance/driver_abi.h"
 
@@ -7,34 +7,34 @@
 
 enum { RING = 20, REPORTS = 64, MOST = 3 };
 
-/* ---- What the log was told: a circle is several lines ------------------------------------------------------------ */
+/* ---- What the log got: a deadlock is several lines ------------------------------------------------------------ */
 
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int circles, slow; char text[REPORTS][8192]; size_t n; } told = {
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, slow; char text[REPORTS][8192]; size_t n; } reported = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, { "" }, 0
 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
     (void)user;
-    pthread_mutex_lock(&told.lock);
-    if (level == CJ_LOG_ERROR && told.circles < REPORTS) {
-        char *text = told.text[told.circles];
-        if (strncmp(message, "deadlock: ", 10) == 0) told.n = 0;
-        int n = snprintf(text + told.n, sizeof told.text[0] - told.n, "%s\n", message);
-        if (n > 0 && (size_t)n < sizeof told.text[0] - told.n) told.n += (size_t)n;
-        told.circles += strstr(message, "the fix:") != NULL;
+    pthread_mutex_lock(&reported.lock);
+    if (level == CJ_LOG_ERROR && reported.deadlocks < REPORTS) {
+        char *text = reported.text[reported.deadlocks];
+        if (strncmp(message, "deadlock: ", 10) == 0) reported.n = 0;
+        int n = snprintf(text + reported.n, sizeof reported.text[0] - reported.n, "%s\n", message);
+        if (n > 0 && (size_t)n < sizeof reported.text[0] - reported.n) reported.n += (size_t)n;
+        reported.deadlocks += strstr(message, "the fix:") != NULL;
     }
-    told.slow += level == CJ_LOG_WARNING && strstr(message, "for a value at the location") != NULL;
-    pthread_cond_broadcast(&told.cond);
-    pthread_mutex_unlock(&told.lock);
+    reported.slow += level == CJ_LOG_WARNING && strstr(message, "for a value at the location") != NULL;
+    pthread_cond_broadcast(&reported.cond);
+    pthread_mutex_unlock(&reported.lock);
 }
 
-static int await_told(const int *count, int least)
+static int await_reported(const int *count, int least)
 {
-    pthread_mutex_lock(&told.lock);
-    while (*count < least) pthread_cond_wait(&told.cond, &told.lock);
-    int n = told.circles;
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_lock(&reported.lock);
+    while (*count < least) pthread_cond_wait(&reported.cond, &reported.lock);
+    int n = reported.deadlocks;
+    pthread_mutex_unlock(&reported.lock);
     return n;
 }
 
@@ -43,9 +43,9 @@ static const char *report_of(unsigned long long id)
 {
     char name[60];
     snprintf(name, sizeof name, ": stream %llu", id);
-    for (int i = 0; i < told.circles; i++)
-        for (const char *p = told.text[i]; (p = strstr(p, name)); p++)
-            if (p[strlen(name)] == ' ' || p[strlen(name)] == ',') return told.text[i];
+    for (int i = 0; i < reported.deadlocks; i++)
+        for (const char *p = reported.text[i]; (p = strstr(p, name)); p++)
+            if (p[strlen(name)] == ' ' || p[strlen(name)] == ',') return reported.text[i];
     return "";
 }
 
@@ -284,7 +284,7 @@ static void between_contexts(situation *t)
     }
 }
 
-static const struct { const char *name; void (*build)(situation *t); way how; int first, second, members; const char *says; } circles[] = {
+static const struct { const char *name; void (*build)(situation *t); way how; int first, second, members; const char *says; } deadlocks[] = {
     { "at least", crossed, { false, CU_STREAM_WAIT_VALUE_GEQ, 1, 5, 7 }, 0, 0, 2, "is at least 0x5" },
     { "equal, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_EQ, 5, UINT64_C(0x500000001), UINT64_C(0x500000001) }, 0, 0, 2, "the 64-bit location" },
     { "a common bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_AND, 1, UINT64_C(0x100000000), UINT64_C(0x300000000) }, 0, 0, 2, "has a bit in common with 0x100000000" },
@@ -305,7 +305,7 @@ static const struct { const char *name; void (*build)(situation *t); way how; in
     /* The last: whatever waits in that context's default stream comes behind it. */
     { "through the default stream", through_the_default_stream, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 2, 2, 1, "the legacy default stream and blocking streams wait for each other" },
 };
-enum { CIRCLES = sizeof circles / sizeof *circles };
+enum { DEADLOCKS = sizeof deadlocks / sizeof *deadlocks };
 
 /* ---- A ring of twenty streams ------------------------------------------------------------------------------------ */
 
@@ -367,32 +367,32 @@ static void close_ring(const situation *t)
 /* All at once: they have nothing to do with each other. */
 static void all_are_told(void)
 {
-    static situation t[CIRCLES], of_ring;
-    for (int i = 0; i < CIRCLES; i++) {
-        open_situation(&t[i], &circles[i].how, ctxs[circles[i].first], ctxs[circles[i].second]);
-        circles[i].build(&t[i]);
+    static situation t[DEADLOCKS], of_ring;
+    for (int i = 0; i < DEADLOCKS; i++) {
+        open_situation(&t[i], &deadlocks[i].how, ctxs[deadlocks[i].first], ctxs[deadlocks[i].second]);
+        deadlocks[i].build(&t[i]);
     }
     cu.cuCtxSetCurrent(ctxs[0]);
     of_ring.how = plain;
     build_ring(&of_ring);
-    await_told(&told.circles, CIRCLES + 1);
-    for (int i = 0; i < CIRCLES; i++) {
+    await_reported(&reported.deadlocks, DEADLOCKS + 1);
+    for (int i = 0; i < DEADLOCKS; i++) {
         char line[120];
         const char *text = report_of(t[i].id[0]);
-        snprintf(line, sizeof line, "deadlock: %d operation", circles[i].members);
-        tap_has_str(text, line, "%s: is told, with %d members", circles[i].name, circles[i].members);
-        tap_has_str(text, circles[i].says, "%s: in its words", circles[i].name);
+        snprintf(line, sizeof line, "deadlock: %d operation", deadlocks[i].members);
+        tap_has_str(text, line, "%s: is reported, with %d members", deadlocks[i].name, deadlocks[i].members);
+        tap_has_str(text, deadlocks[i].says, "%s: in its sentence", deadlocks[i].name);
         snprintf(line, sizeof line, "at 0x%llx", (unsigned long long)t[i].x[0]);
-        tap_has_str(text, line, "%s: with the word", circles[i].name);
-        snprintf(line, sizeof line, "%d of %d: stream %llu", circles[i].members, circles[i].members, t[i].id[circles[i].members - 1]);
-        tap_has_str(text, line, "%s: and each stream", circles[i].name);
+        tap_has_str(text, line, "%s: with the location", deadlocks[i].name);
+        snprintf(line, sizeof line, "%d of %d: stream %llu", deadlocks[i].members, deadlocks[i].members, t[i].id[deadlocks[i].members - 1]);
+        tap_has_str(text, line, "%s: and each stream", deadlocks[i].name);
     }
     check_ring();
-    for (int i = 0; i < CIRCLES; i++) release(&t[i]);
+    for (int i = 0; i < DEADLOCKS; i++) release(&t[i]);
     cu.cuCtxSetCurrent(ctxs[0]);
     close_ring(&of_ring);
-    for (int i = 0; i < CIRCLES; i++) close_situation(&t[i]);
-    tap_is_int(told.circles, CIRCLES + 1, "each once, and each ends when what it waits for comes from outside");
+    for (int i = 0; i < DEADLOCKS; i++) close_situation(&t[i]);
+    tap_is_int(reported.deadlocks, DEADLOCKS + 1, "each once, and each ends when what it waits for comes from outside");
 }
 
 /* ---- What may still end ------------------------------------------------------------------------------------------ */
@@ -467,11 +467,11 @@ static const struct { const char *name; void (*build)(situation *t); way how; in
 };
 enum { OPEN_ENDS = sizeof open_ends / sizeof *open_ends };
 
-/* Their waits take long and are named; no circle is seen, and all end: by the host's word, by a write from outside. */
+/* Their waits take long and are named; no deadlock is seen, and all end: by the host's write, by a write from outside. */
 static void none_is_told(int group)
 {
     static situation t[OPEN_ENDS];
-    int before = told.circles, slow = told.slow;
+    int before = reported.deadlocks, slow = reported.slow;
     __atomic_store_n((unsigned *)host_word, 0, __ATOMIC_SEQ_CST);
     for (int i = 0; i < OPEN_ENDS; i++) {
         if (open_ends[i].group != group) continue;
@@ -479,30 +479,30 @@ static void none_is_told(int group)
         open_ends[i].build(&t[i]);
         slow += open_ends[i].slow;
     }
-    int circles_now = await_told(&told.slow, slow);
+    int deadlocks_now = await_reported(&reported.slow, slow);
     for (int i = 0; i < OPEN_ENDS; i++)
-        if (open_ends[i].group == group) tap_is_str(report_of(t[i].id[0]), "", "%s: is no circle", open_ends[i].name);
-    tap_is_int(circles_now, before, "nor is anything else");
+        if (open_ends[i].group == group) tap_is_str(report_of(t[i].id[0]), "", "%s: is no deadlock", open_ends[i].name);
+    tap_is_int(deadlocks_now, before, "nor is anything else");
     __atomic_store_n((unsigned *)host_word, 1, __ATOMIC_SEQ_CST);
     for (int i = 0; i < OPEN_ENDS; i++)
         if (open_ends[i].group == group && !open_ends[i].by_itself) release(&t[i]);
     for (int i = 0; i < OPEN_ENDS; i++)
         if (open_ends[i].group == group) close_situation(&t[i]);
-    tap_is_int(told.circles, before, "and not when all has ended");
+    tap_is_int(reported.deadlocks, before, "and not when all has ended");
 }
 
-/* While a kernel runs that might write anything, nothing is a circle; afterwards it is. */
+/* While a kernel runs that might write anything, nothing is a deadlock; afterwards it is. */
 static void a_kernel_runs(void)
 {
     situation t;
-    int before = told.circles, slow = told.slow;
+    int before = reported.deadlocks, slow = reported.slow;
     open_situation(&t, &plain, ctxs[0], ctxs[0]);
     __atomic_store_n((unsigned *)host_word, 0, __ATOMIC_SEQ_CST);
     abi_launch(abi_kernel(&module, "spin"), 1, 1, t.s[3], host_word_at, 0);
     crossed(&t);
-    tap_is_int(await_told(&told.slow, slow + 2), before, "while a kernel runs, nothing is called a circle");
+    tap_is_int(await_reported(&reported.slow, slow + 2), before, "while a kernel runs, nothing is called a deadlock");
     __atomic_store_n((unsigned *)host_word, 1, __ATOMIC_SEQ_CST);
-    tap_is_int(await_told(&told.circles, before + 1), before + 1, "when it has ended, it is");
+    tap_is_int(await_reported(&reported.deadlocks, before + 1), before + 1, "when it has ended, it is");
     release(&t);
     close_situation(&t);
 }

@@ -5,49 +5,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the log was told.  A circle is several lines: how many wait, each of them, the fix. */
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; char value[300]; } told = {
+/* What the log got.  A deadlock is several lines: how many wait, each of them, the fix. */
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; char value[300]; } reported = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0, ""
 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
     (void)user;
-    pthread_mutex_lock(&told.lock);
+    pthread_mutex_lock(&reported.lock);
     if (level == CJ_LOG_ERROR) {
-        if (strncmp(message, "deadlock", 8) == 0) told.n = 0;
-        int n = snprintf(told.text + told.n, sizeof told.text - told.n, "%s\n", message);
-        if (n > 0 && (size_t)n < sizeof told.text - told.n) told.n += (size_t)n;
-        if (strstr(message, "the fix:")) told.deadlocks++;
-        if (strstr(message, "no memory to name them")) told.nameless++;
+        if (strncmp(message, "deadlock", 8) == 0) reported.n = 0;
+        int n = snprintf(reported.text + reported.n, sizeof reported.text - reported.n, "%s\n", message);
+        if (n > 0 && (size_t)n < sizeof reported.text - reported.n) reported.n += (size_t)n;
+        if (strstr(message, "the fix:")) reported.deadlocks++;
+        if (strstr(message, "no memory to name them")) reported.nameless++;
     }
     if (level == CJ_LOG_WARNING && strstr(message, "for a value at the location")) {
-        told.values++;
-        snprintf(told.value, sizeof told.value, "%s", message);
+        reported.values++;
+        snprintf(reported.value, sizeof reported.value, "%s", message);
     }
-    if (level == CJ_LOG_WARNING && strstr(message, "host function")) told.hosts++;
-    pthread_cond_broadcast(&told.cond);
-    pthread_mutex_unlock(&told.lock);
+    if (level == CJ_LOG_WARNING && strstr(message, "host function")) reported.hosts++;
+    pthread_cond_broadcast(&reported.cond);
+    pthread_mutex_unlock(&reported.lock);
 }
 
 static int await(const int *count, int least)
 {
-    pthread_mutex_lock(&told.lock);
-    while (*count < least) pthread_cond_wait(&told.cond, &told.lock);
+    pthread_mutex_lock(&reported.lock);
+    while (*count < least) pthread_cond_wait(&reported.cond, &reported.lock);
     int n = *count;
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_unlock(&reported.lock);
     return n;
 }
 
 static int deadlocks(void)
 {
-    pthread_mutex_lock(&told.lock);
-    int n = told.deadlocks;
-    pthread_mutex_unlock(&told.lock);
+    pthread_mutex_lock(&reported.lock);
+    int n = reported.deadlocks;
+    pthread_mutex_unlock(&reported.lock);
     return n;
 }
 
-/* Each stream waits for the word that the other writes behind its wait. */
+/* Each stream waits for the location that the other writes behind its wait. */
 static void cross(CUstream a, CUstream b, CUdeviceptr x, CUdeviceptr y)
 {
     abi_is(cu.cuStreamWaitValue32(a, x, 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS, "one stream waits for a word");
@@ -56,7 +56,7 @@ static void cross(CUstream a, CUstream b, CUdeviceptr x, CUdeviceptr y)
     cu.cuStreamWriteValue32(b, x, 1, 0);
 }
 
-static void a_circle_of_waits(void)
+static void waits_for_each_other(void)
 {
     CUstream a = abi_stream(), b = abi_stream(), c = abi_stream();
     unsigned long long id[2] = { 0 };
@@ -64,11 +64,11 @@ static void a_circle_of_waits(void)
     cu.cuStreamGetId(a, &id[0]);
     cu.cuStreamGetId(b, &id[1]);
     cross(a, b, x, y);
-    tap_is_int(await(&told.deadlocks, 1), 1, "is reported, once");
+    tap_is_int(await(&reported.deadlocks, 1), 1, "is reported, once");
     for (int i = 0; i < 2; i++) {
         char name[40];
         snprintf(name, sizeof name, "%d of 2: stream %llu waits", i + 1, id[i]);
-        tap_has_str(told.text, name, "with its members");
+        tap_has_str(reported.text, name, "with its members");
     }
     abi_is(cu.cuStreamWriteValue32(c, x, 1, 0), CUDA_SUCCESS, "a write from outside");
     abi_is(cu.cuStreamSynchronize(a), CUDA_SUCCESS, "ends the first");
@@ -87,8 +87,8 @@ static void its_own_write(void)
     CUdeviceptr x = abi_word(0);
     cu.cuStreamWaitValue32(a, x, 5, CU_STREAM_WAIT_VALUE_GEQ);
     cu.cuStreamWriteValue32(a, x, 7, 0);
-    tap_is_int(await(&told.deadlocks, before + 1), before + 1, "a wait for the write behind it");
-    tap_has_str(told.text, "this wait itself", "is a circle of one");
+    tap_is_int(await(&reported.deadlocks, before + 1), before + 1, "a wait for the write behind it");
+    tap_has_str(reported.text, "this wait itself", "is a deadlock of one");
     cu.cuStreamWriteValue32(c, x, 5, 0);
     cu.cuStreamSynchronize(a);
     cu.cuStreamDestroy(a);
@@ -98,26 +98,26 @@ static void its_own_write(void)
 
 static void what_may_still_end(void)
 {
-    int before = deadlocks(), values = told.values;
+    int before = deadlocks(), values = reported.values;
     struct latch latch;
     void *h;
     CUdeviceptr d;
     CUstream a = abi_stream(), b = abi_stream(), c = abi_stream();
     CUdeviceptr x = abi_word(0), y = abi_word(0);
-    /* The host can write the word. */
+    /* the host can write the location. */
     cu.cuMemHostAlloc(&h, 4, CU_MEMHOSTALLOC_DEVICEMAP);
     cu.cuMemHostGetDevicePointer(&d, h, 0);
     __atomic_store_n((unsigned *)h, 0, __ATOMIC_SEQ_CST);
     cu.cuStreamWaitValue32(a, d, 1, CU_STREAM_WAIT_VALUE_EQ);
     cu.cuStreamWriteValue32(a, d, 1, 0);
-    await(&told.values, values + 1);
+    await(&reported.values, values + 1);
     tap_is_int(deadlocks(), before, "a wait for a word that the host can write is named, and is no deadlock");
     __atomic_store_n((unsigned *)h, 1, __ATOMIC_SEQ_CST);
     abi_is(cu.cuStreamSynchronize(a), CUDA_SUCCESS, "and it ends");
     /* The known write does not end it: another will. */
     cu.cuStreamWaitValue32(a, x, 1, CU_STREAM_WAIT_VALUE_EQ);
     cu.cuStreamWriteValue32(a, x, 0, 0);
-    await(&told.values, values + 2);
+    await(&reported.values, values + 2);
     tap_is_int(deadlocks(), before, "nor is one whose end nobody knows of");
     cu.cuStreamWriteValue32(c, x, 1, 0);
     cu.cuStreamSynchronize(a);
@@ -127,10 +127,10 @@ static void what_may_still_end(void)
     abi_hold(&latch, c);
     latch_entered(&latch);
     cross(a, b, x, y);
-    await(&told.values, values + 4);
-    tap_is_int(deadlocks(), before, "a circle is none while a host function may still do something");
+    await(&reported.values, values + 4);
+    tap_is_int(deadlocks(), before, "there is no deadlock while a host function may still do something");
     latch_open(&latch);
-    tap_is_int(await(&told.deadlocks, before + 1), before + 1, "and is reported when none can any more");
+    tap_is_int(await(&reported.deadlocks, before + 1), before + 1, "and is reported when none can any more");
     cu.cuStreamWriteValue32(c, y, 1, 0);
     cu.cuStreamSynchronize(b);
     cu.cuStreamSynchronize(a);
@@ -145,7 +145,7 @@ static void what_may_still_end(void)
 /* The wait of a node for a word that the host writes. */
 static void a_node_that_waits_long(void)
 {
-    int before = deadlocks(), values = told.values;
+    int before = deadlocks(), values = reported.values;
     char name[60];
     void *h;
     CUdeviceptr d;
@@ -169,10 +169,10 @@ static void a_node_that_waits_long(void)
     cu.cuGraphAddBatchMemOpNode(&node, g, NULL, 0, &p);
     cu.cuGraphInstantiateWithFlags(&x, g, 0);
     cu.cuGraphLaunch(x, s);
-    await(&told.values, values + 1);
-    tap_has_str(told.value, ", in a launch of a graph, has waited", "a wait of a node is named as one");
+    await(&reported.values, values + 1);
+    tap_has_str(reported.value, ", in a launch of a graph, has waited", "a wait of a node is named as one");
     snprintf(name, sizeof name, "the location 0x%llx", (unsigned long long)d);
-    tap_has_str(told.value, name, "with the word that it is at");
+    tap_has_str(reported.value, name, "with the location that it is at");
     tap_is_int(deadlocks(), before, "and is no deadlock");
     __atomic_store_n((unsigned *)h, 1, __ATOMIC_SEQ_CST);
     abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "and it ends");
@@ -197,7 +197,7 @@ static void a_slow_host_function(void)
     CUstream s = abi_stream();
     abi_hold(&latch, s);
     pthread_create(&thread, NULL, synchronize, s);
-    int named = await(&told.hosts, 1);
+    int named = await(&reported.hosts, 1);
     tap_ok(named >= 1, "a host function that does not return is named");
     latch_open(&latch);
     pthread_join(thread, NULL);
@@ -220,15 +220,15 @@ static void *lend(void *user, void *p, size_t old, size_t bytes)
 }
 
 /* Nothing else is allocated while they wait: what fails is the report. */
-static void a_circle_that_cannot_be_named(void)
+static void a_deadlock_that_cannot_be_named(void)
 {
     CUstream a = abi_stream(), b = abi_stream(), c = abi_stream();
     CUdeviceptr x = abi_word(0), y = abi_word(0);
     cross(a, b, x, y);
     atomic_store(&no_memory, true);
-    int nameless = await(&told.nameless, 1);
+    int nameless = await(&reported.nameless, 1);
     atomic_store(&no_memory, false);
-    tap_ok(nameless >= 1, "without memory a circle is told of all the same");
+    tap_ok(nameless >= 1, "without memory a deadlock is reported all the same");
     cu.cuStreamWriteValue32(c, x, 1, 0);
     abi_is(cu.cuStreamSynchronize(a), CUDA_SUCCESS, "and ends");
     abi_is(cu.cuStreamSynchronize(b), CUDA_SUCCESS, "as others do");
@@ -246,11 +246,11 @@ int main(void)
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
     if (cujit_sim_setup(CUJIT_SIM_ABI, build, lend, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
     abi_open();
-    a_circle_of_waits();
+    waits_for_each_other();
     its_own_write();
     what_may_still_end();
     a_node_that_waits_long();
     a_slow_host_function();
-    a_circle_that_cannot_be_named();
+    a_deadlock_that_cannot_be_named();
     return abi_close();
 }

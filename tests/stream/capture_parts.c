@@ -114,7 +114,7 @@ static void into(void)
 static void nothing(void *user) { (void)user; }
 
 /* An event that a capture recorded keeps nothing of it, also where the graph keeps the event. */
-static void circles(void)
+static void cycles(void)
 {
     cj_event *e = cj_event_create(dev, NULL);
     cj_dptr own = cj_alloc(s, 64);
@@ -147,7 +147,7 @@ int main(void)
     } else {
         for (int mode = CJ_CAPTURE_GLOBAL; mode <= CJ_CAPTURE_RELAXED; mode++) paused((cj_capture_mode)mode);
         into();
-        circles();
+        cycles();
     }
     cj_stream_free(u);
     return bench_close();

@@ -104,7 +104,7 @@ static void cannot_be_nodes(void)
     cj_stream_sync(s);
 }
 
-static void circle(void)
+static void cycle(void)
 {
     cj_graph *g = cj_graph_create(dev);
     cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, CJ_NODES(a), d, 2, 1), *c = cj_graph_fill32(g, NULL, d, 3, 1);
@@ -121,7 +121,7 @@ static void circle(void)
     a = cj_graph_empty(g, NULL), b = cj_graph_empty(g, CJ_NODES(a)), c = cj_graph_empty(g, CJ_NODES(b));
     cj_status st = cj_node_depend(a, CJ_NODES(c));
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
-    tap_ok(st != CJ_OK || cj_error_of(x)->status != CJ_OK, "a circle is refused: %s", cj_error_of(x)->message);
+    tap_ok(st != CJ_OK || cj_error_of(x)->status != CJ_OK, "a cycle is rejected: %s", cj_error_of(x)->message);
     cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_stream_sync(s);
@@ -225,7 +225,7 @@ int main(void)
     bench_open(4 * N);
     every_kind();
     cannot_be_nodes();
-    circle();
+    cycle();
     parts();
     kept();
     picture();
