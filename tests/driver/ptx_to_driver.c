@@ -1,8 +1,7 @@
-/* The README's words about PTX text: what cj_ptx_print writes goes straight to cuModuleLoadData, here to that of a driver that the program has opened by itself, and
- * the kernel in it runs. */
+/* The README's words about PTX text: cuModuleLoadData takes what cj_ptx_print writes, the kernel in it runs, and cj_module_wrap makes a
+ * cj_module of it. */
 #include <cujit/cujit.h>
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,30 +13,24 @@ static CUresult (*cuModuleGetFunction)(CUfunction *fn, CUmodule module, const ch
 static CUresult (*cuModuleUnload)(CUmodule module);
 static CUresult (*cuLaunchKernel)(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
                                   void **params, void **extra);
-static CUresult (*cuDevicePrimaryCtxRetain)(CUcontext *ctx, CUdevice dev);
-static CUresult (*cuDevicePrimaryCtxRelease)(CUdevice dev);
 static CUresult (*cuCtxPushCurrent)(CUcontext ctx);
 static CUresult (*cuCtxPopCurrent)(CUcontext *ctx);
 
-static void find(void *library, void *pointer, const char *name)
+static void find(const cj_driver *drv, void *pointer, const char *name)
 {
-    void *entry = dlsym(library, name);
-    if (!entry) tap_bail("%s: %s", name, dlerror());
+    void *entry = cj_driver_symbol(drv, name);
+    if (!entry) tap_bail("the driver has no %s", name);
     memcpy(pointer, &entry, sizeof entry);
 }
 
 static void find_all(const cj_driver *drv)
 {
-    void *library = dlopen(cj_driver_path(drv), RTLD_NOW);
-    if (!library) tap_bail("%s", dlerror());
-    find(library, &cuModuleLoadData, "cuModuleLoadData");
-    find(library, &cuModuleGetFunction, "cuModuleGetFunction");
-    find(library, &cuModuleUnload, "cuModuleUnload");
-    find(library, &cuLaunchKernel, "cuLaunchKernel");
-    find(library, &cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-    find(library, &cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
-    find(library, &cuCtxPushCurrent, "cuCtxPushCurrent_v2");
-    find(library, &cuCtxPopCurrent, "cuCtxPopCurrent_v2");
+    find(drv, &cuModuleLoadData, "cuModuleLoadData");
+    find(drv, &cuModuleGetFunction, "cuModuleGetFunction");
+    find(drv, &cuModuleUnload, "cuModuleUnload");
+    find(drv, &cuLaunchKernel, "cuLaunchKernel");
+    find(drv, &cuCtxPushCurrent, "cuCtxPushCurrent_v2");
+    find(drv, &cuCtxPopCurrent, "cuCtxPopCurrent_v2");
 }
 
 /* p[0] = 42 */
@@ -67,13 +60,23 @@ static int load_and_launch(cj_ptx *m, cj_stream *s, cj_dptr d)
     cj_copy_to_host(s, &got, d, sizeof got);
     tap_is_int(cj_stream_sync(s), CJ_OK, "the stream has done it");
     tap_is_uint(got, 42, "it has run");
+
+    cj_module *wrapped = cj_module_wrap(cj_stream_device(s), module);
+    cj_kernel *k = cj_module_kernel(wrapped, "answer");
+    cj_fill32(s, d, 0, 1);
+    cj_launch(s, k, cj_grid(1, 1), d);
+    cj_copy_to_host(s, &got, d, sizeof got);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "a cj_kernel of the module is launched");
+    tap_is_uint(got, 42, "it has run");
+    cj_kernel_free(k);
+    cj_module_free(wrapped);
     tap_is_int(cuModuleUnload(module), CUDA_SUCCESS, "the module is unloaded");
     return 0;
 }
 
 int main(void)
 {
-    CUcontext ctx = NULL;
+    CUcontext before = NULL;
     tap_plan(0);
     tap_need_device(1);
     cj_driver *drv = cj_driver_open(NULL);
@@ -83,14 +86,13 @@ int main(void)
     cj_fill32(s, d, 0, 1);
     if (cj_stream_sync(s) != CJ_OK) tap_bail("%s", cj_error_of(s)->message);
     find_all(drv);
-    if (cuDevicePrimaryCtxRetain(&ctx, 0) != CUDA_SUCCESS || cuCtxPushCurrent(ctx) != CUDA_SUCCESS) tap_bail("no context");
+    if (cuCtxPushCurrent(cj_device_context(dev)) != CUDA_SUCCESS) tap_bail("no context");
 
     cj_ptx *m = make_kernel();
     tap_is_int(load_and_launch(m, s, d), 0, "the README's lines");
     cj_ptx_free(m);
 
-    cuCtxPopCurrent(&ctx);
-    cuDevicePrimaryCtxRelease(0);
+    cuCtxPopCurrent(&before);
     cj_free(dev, d);
     cj_stream_free(s);
     cj_device_close(dev);
