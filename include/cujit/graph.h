@@ -126,9 +126,8 @@ CJ_API void cj_graph_free(cj_graph *g);
 /* ---- Nodes ------------------------------------------------------------------------------------ *
  *
  * Each call adds a node to `g` that depends on the nodes `after`.  `after`: May be NULL.
- * Never NULL.  Belongs to `g`.  Returns at once.  A node without memory for it, or of something
- * that is not a graph, is a failed object of the thread, valid until the thread's next such
- * failure.
+ * Never NULL.  Belongs to `g`.  Returns at once.  If host memory is exhausted or `g` is not a
+ * graph, the failed node belongs to the thread: Borrowed until the thread's next such failure.
  * Errors, left in the failed node that is returned and in `g`, besides those of the same call on a
  * stream:
  *   CJ_EINVAL: a node of `after` belongs to another graph
@@ -161,8 +160,8 @@ CJ_API cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_co
 CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device,
                                    cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
-/* Adds a fill of `count` > 0 elements of 1, 2, 4 or 8 bytes.  A fill of 8 bytes whose halves differ is
- * two nodes, one after the other; the second one is returned.  cuGraphAddMemsetNode. */
+/* Adds a fill of `count` > 0 elements of 1, 2, 4 or 8 bytes.  A fill of 8 bytes whose halves differ
+ * is two nodes, one after the other; the second one is returned.  cuGraphAddMemsetNode. */
 CJ_API cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value,
                                size_t count);
 CJ_API cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value,
@@ -260,11 +259,12 @@ CJ_API void *cj_node_raw(const cj_node *n);
  * A launch while the memory is still allocated fails with CJ_ESTATE.  cj_free fails with CJ_ESTATE
  * if no launch has allocated it, or if the graph frees it itself.
  *
- * The address belongs to the graph and its execs.  When the last of them, and of the graphs that
- * use the memory, is gone, the memory is gone too. A graph with memory nodes has one exec at a
- * time: a second one fails with CJ_ESTATE until the first was freed and its launches have
- * completed.  It cannot be copied or become a child (CJ_ENOTSUP).  cj_device_collect returns idle
- * memory of graphs to the driver. */
+ * The address stays valid until the graph, its execs, and all graphs that use the memory are gone.
+ * Then the memory is released too.  cj_device_collect returns idle memory of graphs to the driver.
+ *
+ * A graph with memory nodes has one exec at a time: a second one fails with CJ_ESTATE until the
+ * first was freed and its launches have completed.  It cannot be copied or become a child
+ * (CJ_ENOTSUP). */
 
 /* Adds an allocation of `bytes` > 0 and writes its address to *d; { 0 } for a failed node.
  * Errors:
@@ -305,7 +305,7 @@ CJ_API uint64_t cj_graph_condition(cj_graph *g, uint32_t initial);
  * while: runs *body repeatedly while the condition is not 0, tested before each iteration.
  * switch: runs bodies[i] if the condition is i, nothing if it is `count` or more; `bodies` is an
  * array of `count` elements, 1 to 65536, which the call fills.
- * The bodies Belong to the node.  A body of a failed node is NULL.
+ * Each body: Belongs to the node.  The bodies of a failed node are NULL.
  * Errors:
  *   CJ_EINVAL: `condition` is not a condition of `g` or has a node already; no room for bodies
  *   CJ_ENOTSUP: the driver has no such node
