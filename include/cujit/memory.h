@@ -41,10 +41,11 @@ extern "C" {
  * cuMemAllocAsync, CUDA 11.2. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
-/* Makes device memory that somebody else allocated known: `bytes` > 0 from `d` on, in the context of the
- * stream's device.  Copies and fills then check their ranges against it, graphs and cj_stream_use
- * record its uses, and `s` is its home stream.  cj_free forgets it: the memory stays its owner's, who
- * frees it when cj_device_collect returns 0, or the work that uses it has completed.
+/* Makes device memory that somebody else allocated known: `bytes` > 0 from `d` on, in the context
+ * of the stream's device.  Copies and fills then check their ranges against it, graphs and
+ * cj_stream_use record its uses, and `s` is its home stream.  cj_free forgets it: the memory stays
+ * its owner's, who frees it when cj_device_collect returns 0, or the work that uses it has
+ * completed.
  * Returns at once.  Errors, left in `s`:
  *   CJ_EINVAL: `d` is { 0 }, `bytes` is 0, or the range ends beyond the address space
  *   CJ_ESTATE: the range overlaps a known allocation, or `s` is capturing
@@ -106,9 +107,9 @@ typedef struct cj_mem_info {
 /* Fills `info` with its size and zeros. */
 CJ_API void cj_mem_info_defaults(cj_mem_info *info);
 
-/* Fills *info, up to info->size bytes, with the allocation that holds `d`, any address.  It is looked
- * up in all open devices of the driver of `dev`, then by the driver.  `home` and `device` are
- * Borrowed until cj_stream_free and cj_device_close.  Returns at once.  Any thread.
+/* Fills *info, up to info->size bytes, with the allocation that holds `d`, any address.  It is
+ * looked up in all open devices of the driver of `dev`, then by the driver.  `home` and `device`
+ * are Borrowed until cj_stream_free and cj_device_close.  Returns at once.  Any thread.
  * Errors, left in `dev`:
  *   CJ_EINVAL: `info` is NULL, or its size is not set
  *   CJ_ENOTFOUND: `d` is in no memory that the driver knows
@@ -128,9 +129,9 @@ typedef struct cj_host_opts {
 /* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
 CJ_API void cj_host_defaults(cj_host_opts *opts);
 
-/* Allocates `bytes` > 0 of page-locked host memory, which the host and all devices of the driver can
- * read and write (CU_MEMHOSTALLOC_PORTABLE).  Copies from and to it run asynchronously without a
- * staging copy.  The contents are undefined.  `opts`: May be NULL, for the defaults.
+/* Allocates `bytes` > 0 of page-locked host memory, which the host and all devices of the driver
+ * can read and write (CU_MEMHOSTALLOC_PORTABLE).  Copies from and to it run asynchronously without
+ * a staging copy.  The contents are undefined.  `opts`: May be NULL, for the defaults.
  * Owned by the caller, free with cj_host_free.  Blocks: locking pages takes about 1 s per GB.
  * Returns NULL on failure.  Errors, left in `dev`:
  *   CJ_EINVAL: `bytes` is 0, or opts->size is wrong

@@ -66,7 +66,8 @@ CJ_API void cj_stream_defaults(cj_stream_opts *opts);
  * cuStreamCreateWithPriority. */
 CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
 
-/* The handles of the default streams, for cj_stream_wrap: CU_STREAM_LEGACY, CU_STREAM_PER_THREAD. */
+/* The handles of the default streams, for cj_stream_wrap: CU_STREAM_LEGACY,
+ * CU_STREAM_PER_THREAD. */
 #define CJ_STREAM_LEGACY ((void *)1)
 #define CJ_STREAM_PER_THREAD ((void *)2)
 
@@ -75,11 +76,11 @@ CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
  * Never NULL.  Owned by the caller, free with cj_stream_free, which does not destroy `raw`.
  * Work that is enqueued on `raw` directly is not recorded: call cj_stream_use after it.
  *
- * CJ_STREAM_PER_THREAD is the calling thread's per-thread default stream.  On another thread that handle means
- * another stream, so calls that would use it there fail with CJ_ESTATE, left in the stream too.
- * Reading its properties and counters, cj_free and cj_stream_free work from any thread.  Exception:
- * cj_stream_free from another thread during an open capture does nothing and logs an error.
- * Each operation on such a stream costs one event record and one wait more, about 1 us.
+ * CJ_STREAM_PER_THREAD is the calling thread's per-thread default stream.  On another thread that
+ * handle means another stream, so calls that would use it there fail with CJ_ESTATE, left in the
+ * stream too. Reading its properties and counters, cj_free and cj_stream_free work from any thread.
+ * Exception: cj_stream_free from another thread during an open capture does nothing and logs an
+ * error. Each operation on such a stream costs one event record and one wait more, about 1 us.
  *
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL, or a stream of another context
