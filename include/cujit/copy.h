@@ -55,7 +55,7 @@ CJ_API cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count
 CJ_API cj_status cj_fill64(cj_stream *s, cj_dptr d, uint64_t value, size_t count);
 
 /* Sets `height` rows of `width` elements to `value`.  An element has `element_bytes` bytes: 1, 2 or
- * 4. `pitch` is the distance from one row to the next in bytes; 0 means rows without gaps.
+ * 4.  `pitch` is the distance from one row to the next in bytes; 0 means rows without gaps.
  * Errors:
  *   CJ_EINVAL: another size of elements, `value` does not fit into one, `pitch` is less than a row,
  *     or `d` or `pitch` is not a multiple of the element's size

@@ -82,7 +82,7 @@ CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
  * and graphs to the driver.  Never blocks.  Returns how many releases still wait. */
 CJ_API size_t cj_device_collect(cj_device *dev);
 
-/* ---- What memory an address is in ------------------------------------------------------------- */
+/* ---- What memory an address is in ------------------------------------------------------------ */
 
 typedef enum cj_mem_kind {
     CJ_MEM_KIND_POOL = 1,         /* cj_alloc */
@@ -241,7 +241,7 @@ CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 }
 #endif
 
-/* ---- Option literal: CJ_HOST(.write_combined = 1); C and C++20 ---------------------------------------------------- */
+/* ---- Option literal: CJ_HOST(.write_combined = 1); C and C++20 ------------------------------- */
 
 #ifndef __cplusplus
 #define CJ_HOST(...) (&(const cj_host_opts){ .size = sizeof(cj_host_opts), __VA_ARGS__ })

@@ -80,7 +80,7 @@ CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
  * handle means another stream, so calls that would use it there fail with CJ_ESTATE, left in the
  * stream too. Reading its properties and counters, cj_free and cj_stream_free work from any thread.
  * Exception: cj_stream_free from another thread during an open capture does nothing and logs an
- * error. Each operation on such a stream costs one event record and one wait more, about 1 us.
+ * error.  Each operation on such a stream costs one event record and one wait more, about 1 us.
  *
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL, or a stream of another context
@@ -123,7 +123,7 @@ CJ_API cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user);
 /* Calls fn(user, status) once, on a thread of the driver, when all work enqueued so far has
  * completed.  `status` is CJ_OK, or CJ_EDRIVER after a device error.  Later work of the stream
  * waits for `fn`, which must call neither CUDA nor cujit.  If this call fails, `fn` is never
- * called. Without a callback: cj_event_record, then cj_event_query or cj_event_sync_for; both
+ * called.  Without a callback: cj_event_record, then cj_event_query or cj_event_sync_for; both
  * report a device error too.  Returns at once.
  * Errors, left in `s`:
  *   CJ_EINVAL: `fn` is NULL
