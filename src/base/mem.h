@@ -38,12 +38,13 @@ void cji_text_vprintf(cji_text *t, const char *fmt, va_list args);
 const char *cji_text_str(cji_text *t);             /* NUL-terminated; "" when empty or failed */
 void cji_text_free(cji_text *t);
 
-/* Names in messages. cji_shorten copies `name` into `size` bytes (at least 8); where it does not fit, as many first
- * characters as last ones with "..." between them. CJI_SHORT(name) is a name of any length for a message: over 60
- * characters its first 28, "...", its last 28. It lives until the end of the block. */
-char *cji_shorten(char *room, size_t size, const char *name);
-typedef struct cji_short { char text[61]; } cji_short;
-#define CJI_SHORT(name) cji_shorten((cji_short){ { 0 } }.text, sizeof(cji_short), (name))
+/* Names in messages: any name, over 60 characters as its first 28, "...", its last 28; NULL is "". Good for a message of
+ * this thread with at most CJI_SHORT_NAMES names. cji_short_n is for a name without NUL. */
+enum { CJI_SHORT_NAMES = 3, CJI_SHORT_ROOM = 61 };
+const char *cji_short(const char *name);
+const char *cji_short_n(const char *name, size_t n);
+/* The same into `size` bytes (at least 8): as many first as last characters. */
+char *cji_shorten(char *room, size_t size, const char *name, size_t n);
 
 /* ---- Text in a place of fixed size: cut where that is full, NUL-terminated ---- */
 typedef struct cji_line { char *p; size_t size, n; } cji_line; /* n < size, or size is 0 and nothing is written */

@@ -8,6 +8,7 @@
 
 #include <cujit/base.h>
 
+#include "base/mem.h"
 #include "base/record.h"
 
 typedef struct cji_hooks {
@@ -57,6 +58,8 @@ typedef struct cji_thread_state {
     cj_error spare;                     /* given out where a failure has no record */
     unsigned next_out;
     bool listed;                        /* its end will be noticed */
+    char name[CJI_SHORT_NAMES][CJI_SHORT_ROOM];   /* of the message under way: cji_short() */
+    unsigned next_name;
     uint64_t id;
     struct cji_scope *scope; /* the innermost one of a call under way: src/driver/scope.h */
     uint8_t held[CJI_THREAD_LOCKS]; /* locks of each rank: src/base/lock.h */

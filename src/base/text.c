@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 
 /* -- Growing text ------------------------------------------------------------------------------------------------------- */
 
@@ -66,16 +67,32 @@ void cji_say(cji_line *l, const char *fmt, ...)
     if (n > 0) l->n += (size_t)n < l->size - l->n ? (size_t)n : l->size - l->n - 1;
 }
 
-char *cji_shorten(char *room, size_t size, const char *name)
+char *cji_shorten(char *room, size_t size, const char *name, size_t n)
 {
-    size_t n = strlen(name), part = (size - 4) / 2;
-    if (n < size) memcpy(room, name, n + 1);
-    else {
-        memcpy(room, name, part);
-        memcpy(room + part, "...", 3);
-        memcpy(room + part + 3, name + n - part, part + 1);
+    size_t part = (size - 4) / 2;
+    if (n < size) {
+        memcpy(room, name, n);
+        room[n] = 0;
+        return room;
     }
+    memcpy(room, name, part);
+    memcpy(room + part, "...", 3);
+    memcpy(room + part + 3, name + n - part, part);
+    room[part + 3 + part] = 0;
     return room;
+}
+
+const char *cji_short_n(const char *name, size_t n)
+{
+    cji_thread_state *t = cji_thread();
+    t->next_name = (t->next_name + 1) % CJI_SHORT_NAMES;
+    return cji_shorten(t->name[t->next_name], CJI_SHORT_ROOM, name, n);
+}
+
+const char *cji_short(const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+    return !name ? "" : n < CJI_SHORT_ROOM ? name : cji_short_n(name, n);
 }
 
 /* -- Arena -------------------------------------------------------------------------------------------------------------- */

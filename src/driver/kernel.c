@@ -93,8 +93,8 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entries_names(k->mod->entries, names, sizeof names);
-    return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction", call, "%s: the module has no kernel \"%.80s\"%s%s",
-                          call, name, *names ? "; it has " : "", names);
+    return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction", call, "%s: the module has no kernel \"%s\"%s%s",
+                          call, cji_short(name), *names ? "; it has " : "", names);
 }
 
 /* -- Making and releasing -------------------------------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)
     cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
     if (status != CJ_OK) return status;
     if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_param_info)");
-    if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "the parameters of %s are not known (driver 550 or newer tells them)", k->name);
+    if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "the parameters of %s are not known (driver 550 or newer tells them)", cji_short(k->name));
     if (i < 0 || i >= k->nparam) return cji_fail(k, CJ_EINVAL, call, "no parameter %d; %s has %d", i, k->name, k->nparam);
     const cji_param *p = &k->param[i];
     cj_kernel_param_info full = { .size = info->size, .name = p->name, .type = p->type, .pointer = p->pointer, .offset = p->offset, .bytes = p->bytes };
@@ -286,6 +286,6 @@ CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, cji_
 cj_status cji_kernel_refused(void *into, const cj_kernel *k, CUresult r, const char *doing, const cj_dims *d, const char *call)
 {
     return cji_cu_fail_as(into, k->dev->drv, r, CJ_OK, doing, call,
-                          "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call, k->name,
+                          "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call, cji_short(k->name),
                           d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, k->info.registers, k->info.shared);
 }

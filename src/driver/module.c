@@ -288,7 +288,7 @@ cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) {
         cji_cu_fail_as(mod, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
-                       "%s: the module has no .global or .const variable \"%.100s\"", call, name);
+                       "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
         return none;
     }
     if (bytes) *bytes = size;

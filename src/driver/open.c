@@ -354,7 +354,7 @@ cj_driver *cj_driver_open(const char *which)
     else if (strcmp(which, "sim") == 0) found = try_sim(&drv);
     else if (strchr(which, '/')) found = open_library(&drv, which, CJI_DRIVER_CUSTOM);
     else
-        cji_fail(drv, CJ_EINVAL, "cj_driver_open", "no driver is called \"%.60s\": cuda, sim, auto, or a file name with a '/'", which);
+        cji_fail(drv, CJ_EINVAL, "cj_driver_open", "no driver is called \"%s\": cuda, sim, auto, or a file name with a '/'", cji_short(which));
     if (found == FOUND_OPEN || ((cji_obj *)drv)->flags & CJI_OBJ_IMMORTAL) {
         cji_opened_unlock();
         return drv;

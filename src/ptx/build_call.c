@@ -7,7 +7,7 @@ enum { MOST_ARGUMENTS = 64 };
 
 static bool wrong_number(cj_fn *f, const cj_fn *callee, size_t have, size_t want, const char *what, const char *call)
 {
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s has %zu %s%s, the call gives %zu", call, cji_ptx_name(f->m, callee->name), want, what, want == 1 ? "" : "s", have);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s has %zu %s%s, the call gives %zu", call, cji_short(cji_ptx_name(f->m, callee->name)), want, what, want == 1 ? "" : "s", have);
     return false;
 }
 
@@ -16,7 +16,7 @@ static bool callable(cj_fn *f, cj_fn *callee, const char *call)
     if (!cji_fn_open(f, call)) return false;
     if (cji_check(callee, CJI_TAG_FN, call) != CJ_OK) return cji_ptx_fail(f->m, CJ_EHANDLE, call, f->loc, "%s: the function is not a cj_fn", call), false;
     if (callee->m != f->m || callee->kernel) {
-        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s %s", call, cji_ptx_name(callee->m, callee->name),
+        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s %s", call, cji_short(cji_ptx_name(callee->m, callee->name)),
                      callee->kernel ? "is a kernel; kernels cannot be called" : "belongs to another module");
         return false;
     }
@@ -24,11 +24,11 @@ static bool callable(cj_fn *f, cj_fn *callee, const char *call)
 }
 
 /* One argument or result as its parameter wants it. */
-static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, cj_val v, bool writes, const char *call)
+static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, size_t i, cj_val v, bool writes, const char *call)
 {
     char why[160], what[100];
     unsigned t = cji_val_type(v);
-    snprintf(what, sizeof what, "%s %.80s", writes ? "result" : "argument", cji_ptx_name(f->m, p->name));
+    snprintf(what, sizeof what, "%s %zu (%s)", writes ? "result" : "argument", i + 1, cji_short(cji_ptx_name(f->m, p->name)));
     if (!cji_val_usable(f, v, call, what)) return 0;
     if (!writes) v = p->type == CJ_PRED ? cji_predicate(f, v, call) : cji_settle(f, v, call);
     if (!writes) t = cji_val_type(v);
@@ -37,11 +37,11 @@ static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, cj_val v, 
         v = cji_half_literal(f, v, p->type, call);
         if (cji_val_kind(v) != CJI_K_IMM) return cji_val_word(v);
         uint32_t word = cji_lit_as(f, (uint32_t)v.bits, p->type, why, sizeof why);
-        if (!word && !f->m->dead) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s: %s", call, cji_ptx_name(f->m, callee->name), what, why);
+        if (!word && !f->m->dead) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s: %s", call, cji_short(cji_ptx_name(f->m, callee->name)), what, why);
         return word;
     }
     if (cji_val_kind(v) == CJI_K_REG && cji_unify(t, p->type) != CJ_VOID) return cji_val_word(v);
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s is %s%s, wants .%s", call, cji_ptx_name(f->m, callee->name), what,
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s is %s%s, wants .%s", call, cji_short(cji_ptx_name(f->m, callee->name)), what,
                  cji_val_kind(v) == CJI_K_REG ? "." : "no register", cji_val_kind(v) == CJI_K_REG ? cji_type_word(t) : "", cji_type_word(p->type));
     return 0;
 }
@@ -52,10 +52,10 @@ static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, c
     for (size_t i = 0; i < n; i++) {
         const cji_var *p = f->m->var[vars[i]];
         if (p->space != CJI_SP_REG) {
-            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in memory; write its call with cj_ins()", call, cji_ptx_name(f->m, callee->name));
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in memory; write its call with cj_ins()", call, cji_short(cji_ptx_name(f->m, callee->name)));
             return 0;
         }
-        word[i] = bind(f, callee, p, v[i], writes, call);
+        word[i] = bind(f, callee, p, i, v[i], writes, call);
         if (!word[i]) return 0;
     }
     return cji_fn_list(f, CJI_K_LIST, word, n);

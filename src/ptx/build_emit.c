@@ -42,7 +42,7 @@ bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what)
 {
     if (v.bits && cji_val_owned(f, v) && val_in_range(f, v)) return true;
     if (!v.bits) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is the null value", call, what);
-    else if (!cji_val_owned(f, v)) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_ptx_name(f->m, f->name));
+    else if (!cji_val_owned(f, v)) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_short(cji_ptx_name(f->m, f->name)));
     else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is not a value of this library", call, what);
     return false;
 }
@@ -172,7 +172,7 @@ static bool count_needs(cj_fn *f, cji_form *e, const cji_isa_arg *arg, size_t n)
 static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *word, size_t n)
 {
     uint32_t more = 0;
-    if (f->nins >= UINT32_MAX - 1) return cji_ptx_fail(f->m, CJ_EPTX, "cj_ins", f->loc, "%s has too many instructions", cji_ptx_name(f->m, f->name)), false;
+    if (f->nins >= UINT32_MAX - 1) return cji_ptx_fail(f->m, CJ_EPTX, "cj_ins", f->loc, "%s has too many instructions", cji_short(cji_ptx_name(f->m, f->name))), false;
     if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return cji_ptx_nomem(f->m, "cj_ins"), false;
     if (n > 5) {
         more = cji_fn_list(f, CJI_K_MORE, word + 4, n - 4);

@@ -32,7 +32,7 @@ cj_fn *cji_ptx_fn(cj_ptx *m, const char *name, size_t len, bool kernel, unsigned
         cj_fn *f = m->fn[cji_word_index(word)];
         if (!f->body && f->kernel == kernel) return f;
     }
-    if (word) return cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%.80s\" is used already in this module", call, name), NULL;
+    if (word) return cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%s\" is used already in this module", call, cji_short(name)), NULL;
     at = cji_ptx_intern(m, name, len);
     cj_fn *f = at ? new_function(m, at, kernel, linkage, call) : NULL;
     return f && cji_ptx_enter(m, at, cji_word(CJI_K_FUNC, f->index)) ? f : NULL;
@@ -53,7 +53,7 @@ static cj_fn *make(cj_ptx *m, const char *name, bool kernel, unsigned linkage, c
     size_t len = name ? strlen(name) : 0;
     if (!cji_ptx_good_name(m, name, len, call, m->loc)) return cji_ptx_bad(m, call);
     if (cji_ptx_lookup(m, name, len)) {
-        cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%.80s\" is used already in this module", call, name);
+        cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%s\" is used already in this module", call, cji_short(name));
         return cji_ptx_bad(m, call);
     }
     cj_fn *f = cji_ptx_fn(m, name, len, kernel, linkage, call);
@@ -72,7 +72,7 @@ cj_fn *cj_ptx_find(cj_ptx *m, const char *name)
     if (bad != (cj_fn *)(void *)&m->bad || m->dead) return bad;
     cj_fn *f = name ? cji_ptx_find_fn(m, name) : NULL;
     if (f) return f;
-    cji_fail(NULL, CJ_ENOTFOUND, __func__, "the module has no kernel or function \"%.80s\"", name ? name : "");
+    cji_fail(NULL, CJ_ENOTFOUND, __func__, "the module has no kernel or function \"%s\"", cji_short(name));
     cji_fail_part(&m->missing); /* the module does not keep it */
     return (cj_fn *)(void *)&m->missing;
 }
@@ -83,7 +83,7 @@ static bool bound(cj_fn *f, uint32_t smallest, uint32_t largest, uint32_t most, 
 {
     if (!cji_fn_open(f, call)) return false;
     if (!f->kernel) {
-        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s is a .func; only kernels have launch bounds", call, cji_ptx_name(f->m, f->name));
+        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s is a .func; only kernels have launch bounds", call, cji_short(cji_ptx_name(f->m, f->name)));
         return false;
     }
     if (smallest > 0 && largest <= most) return true;

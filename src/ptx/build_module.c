@@ -247,8 +247,8 @@ bool cji_ptx_good_name(cj_ptx *m, const char *name, size_t len, const char *call
     bool good = name && len > 0 && len < 1024 && (is_letter(name[0]) || ((name[0] == '_' || name[0] == '$') && len > 1));
     for (size_t i = 1; good && i < len; i++) good = is_name_char(name[i]);
     if (good) return true;
-    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%.*s\" is not a PTX name: letters, digits, _ and $, not a digit first", call, name ? (int)(len > 80 ? 80 : len) : 0,
-                 name ? name : "");
+    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%s\" is not a PTX name: letters, digits, _ and $, not a digit first", call,
+                 name ? cji_short_n(name, len) : "");
     return false;
 }
 

@@ -206,14 +206,14 @@ static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
     static const char *const kinds[] = { [CJI_BLOCK_IF] = "cj_if", [CJI_BLOCK_LOOP] = "cj_loop", [CJI_BLOCK_FOR] = "cj_for", [CJI_BLOCK_WHILE] = "cj_while" };
     if (f->nblock) {
         const cji_block *b = &f->block[f->nblock - 1];
-        cji_ptx_fail(m, CJ_ESTATE, call, b->loc, "%s in %s is still open: cj_end() is missing", kinds[b->kind], cji_ptx_name(m, f->name));
+        cji_ptx_fail(m, CJ_ESTATE, call, b->loc, "%s in %s is still open: cj_end() is missing", kinds[b->kind], cji_short(cji_ptx_name(m, f->name)));
         return false;
     }
     for (size_t i = 0; i < f->nlabel; i++) {
         const cji_label *l = &f->label[i];
         if (!l->used || l->at != UINT32_MAX) continue;
         cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never bound: cj_label_bind() is missing", l->name ? "" : "made here",
-                     l->name ? cji_ptx_name(m, l->name) : "", cji_ptx_name(m, f->name));
+                     l->name ? cji_short(cji_ptx_name(m, l->name)) : "", cji_short(cji_ptx_name(m, f->name)));
         return false;
     }
     return true;

@@ -200,7 +200,7 @@ cj_val cj_sreg(cj_fn *f, const char *name)
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
     int i = name ? cji_isa_sreg_find(name, strlen(name)) : -1;
     if (i < 0) {
-        cji_ptx_fail(f->m, CJ_EUNKNOWN, __func__, f->loc, "no special register \"%.40s\"%s", name ? name : "",
+        cji_ptx_fail(f->m, CJ_EUNKNOWN, __func__, f->loc, "no special register \"%s\"%s", cji_short(name),
                      name && *name != '%' ? "; their names begin with %, such as %tid.x" : "");
         return CJI_NULL;
     }

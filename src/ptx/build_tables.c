@@ -8,7 +8,7 @@ static bool no_room(cj_fn *f, size_t n)
 {
     if (f->m->dead) return true;
     if (n < CJI_INDEX_MAX - 1) return false;
-    cji_ptx_fail(f->m, CJ_EPTX, "cj_fn", f->loc, "%s is too large: a table of it has %zu entries", cji_ptx_name(f->m, f->name), n);
+    cji_ptx_fail(f->m, CJ_EPTX, "cj_fn", f->loc, "%s is too large: a table of it has %zu entries", cji_short(cji_ptx_name(f->m, f->name)), n);
     return true;
 }
 
@@ -142,7 +142,7 @@ void cji_fn_bind(cj_fn *f, uint32_t label)
     cji_label *l = &f->label[cji_word_index(label)];
     if (f->m->dead) return;
     if (l->at != UINT32_MAX) {
-        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is bound twice", l->name ? cji_ptx_name(f->m, l->name) : "made by cj_label()");
+        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is bound twice", l->name ? cji_short(cji_ptx_name(f->m, l->name)) : "made by cj_label()");
         return;
     }
     if (cji_fn_pseudo(f, CJI_INS_LABEL, label)) l->at = (uint32_t)f->nins - 1;

@@ -8,7 +8,7 @@ static bool is_power(uint64_t x) { return x && !(x & (x - 1)); }
 
 static void bad_variable(cj_ptx *m, uint32_t loc, const char *call, const char *name, const char *what)
 {
-    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%.80s\": %s", call, name ? name : "", what);
+    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%s\": %s", call, cji_short(name), what);
 }
 
 /* ---- Entering ---------------------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_
     if (m->dead) return NULL;
     at = cji_ptx_intern(m, name, len);
     if (m->dead) return NULL;
-    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%.80s\" is used already", call, name), NULL;
+    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%s\" is used already", call, cji_short(name)), NULL;
     list &= ~(unsigned)CJI_LIST_FRESH;
     cji_var *v = cji_arena_alloc(&m->arena, sizeof *v);
     if (!v || !cji_grow(&m->var, &m->cvar, m->nvar + 1, sizeof *m->var)) return cji_ptx_nomem(m, call), NULL;
@@ -95,7 +95,7 @@ static bool may_declare(cj_fn *f, const char *call)
     if (!cji_fn_open(f, call)) return false;
     if (f->called) {
         cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: %s has been called; cj_param() and cj_result() come before the first call", call,
-                     cji_ptx_name(f->m, f->name));
+                     cji_short(cji_ptx_name(f->m, f->name)));
         return false;
     }
     if (!f->nblock) return true;
@@ -134,7 +134,7 @@ static bool parameters_fit(cj_fn *f, const char *call)
     }
     if (bytes <= FEW) return true;
     if (bytes <= MANY) return cji_ptx_need(f->m, 81, cji_targets_from(70), "more than 4096 bytes of parameters", f->loc);
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the parameters of %s have %llu bytes, which is more than 32764", call, cji_ptx_name(f->m, f->name),
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the parameters of %s have %llu bytes, which is more than 32764", call, cji_short(cji_ptx_name(f->m, f->name)),
                  (unsigned long long)bytes);
     return false;
 }

@@ -45,7 +45,7 @@ bool cji_parse_expected(cji_parser *p, const char *what)
     if (x->kind == CJI_TOK_BAD) return parse_fail_at(p, CJ_EPTX, x->line, x->bad);
     if (x->kind == CJI_TOK_END) snprintf(message, sizeof message, "the text ends where %s is expected", what);
     else if (x->kind == CJI_TOK_STRING) snprintf(message, sizeof message, "expected %s, found a string", what);
-    else snprintf(message, sizeof message, "expected %s, found '%.*s'", what, CJI_WORD(x));
+    else snprintf(message, sizeof message, "expected %s, found '%s'", what, CJI_WORD(x));
     return parse_fail_at(p, CJ_EPTX, x->tok_line, message);
 }
 
@@ -110,8 +110,8 @@ static bool parse_version(cji_parser *p)
     if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version at the beginning");
     if (cji_lex_next(x) != CJI_TOK_F64) return cji_parse_expected(p, "a version such as 8.0");
     p->line = x->tok_line;
-    if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %.*s", CJI_WORD(x));
-    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %.*s is older than 2.3, the first that is read", CJI_WORD(x));
+    if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %s", CJI_WORD(x));
+    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %s is older than 2.3, the first that is read", CJI_WORD(x));
     snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
     if (cj_ptx_set_version(p->m, version) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
@@ -130,7 +130,7 @@ static bool parse_target_option(cji_parser *p)
         if (!options[i].kept) return cji_parse_fail(p, CJ_EUNKNOWN, ".target %s is not supported", options[i].word);
         return true;
     }
-    return cji_parse_fail(p, CJ_EPTX, ".target knows no '%.*s'; it takes one sm_ name, debug, texmode_unified", CJI_WORD(x));
+    return cji_parse_fail(p, CJ_EPTX, ".target knows no '%s'; it takes one sm_ name, debug, texmode_unified", CJI_WORD(x));
 }
 
 static bool parse_target(cji_parser *p)
@@ -141,10 +141,10 @@ static bool parse_target(cji_parser *p)
     if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "a target such as sm_90");
     p->line = x->tok_line;
     int target = cji_target_find(x->s, x->n);
-    if (target < 0) return cji_parse_fail(p, CJ_EPTX, "there is no target '%.*s'", CJI_WORD(x));
+    if (target < 0) return cji_parse_fail(p, CJ_EPTX, "there is no target '%s'", CJI_WORD(x));
     unsigned since = cji_target_since((uint32_t)target), version = p->m->fixed_version;
     if (since > version)
-        return cji_parse_fail(p, CJ_ENOTSUP, "target %.*s needs PTX %u.%u; .version is %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
+        return cji_parse_fail(p, CJ_ENOTSUP, "target %s needs PTX %u.%u; .version is %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
     if (cj_ptx_set_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     while (cji_parse_maybe(p, ',')) {
@@ -192,7 +192,7 @@ static bool parse_unkept(cji_parser *p)
         while (p->x.kind != ';' && p->x.kind != CJI_TOK_END && p->x.kind != CJI_TOK_BAD) cji_lex_next(&p->x);
         return p->unsure = true, cji_parse_maybe(p, ';');
     }
-    return cji_parse_fail(p, CJ_EUNKNOWN, "%.*s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
+    return cji_parse_fail(p, CJ_EUNKNOWN, "%s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
 }
 
 /* A function or variable; its linkage may stand in front. */
@@ -220,7 +220,7 @@ bool cji_parse_top(cji_parser *p)
     p->line = p->x.tok_line;
     switch (d) {
     case CJI_D_NONE: return cji_parse_expected(p, "a directive");
-    case CJI_D_VERSION: case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%.*s is allowed once, at the beginning", CJI_WORD(&p->x));
+    case CJI_D_VERSION: case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%s is allowed once, at the beginning", CJI_WORD(&p->x));
     case CJI_D_ADDRESS_SIZE: return cji_parse_fail(p, CJ_EPTX, ".address_size is allowed once, behind .target");
     case CJI_D_FILE: return cji_parse_file(p);
     case CJI_D_SECTION: return cji_parse_section(p);

@@ -12,7 +12,7 @@ static bool body_target(cji_parser *p, bool labels)
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, labels ? "a label" : "a function's name");
     if (labels) word = cji_scope_label(p, x->s, x->n);
     else if (!cji_scope_find(p, x->s, x->n, &word) || cji_word_kind(word) != CJI_K_FUNC)
-        return cji_parse_fail(p, CJ_EPTX, "no function '%.*s' is declared above", CJI_WORD(x));
+        return cji_parse_fail(p, CJ_EPTX, "no function '%s' is declared above", CJI_WORD(x));
     return word && cji_parse_push(p, word);
 }
 
@@ -67,9 +67,9 @@ static bool body_directive(cji_parser *p)
     case CJI_D_FILE: return cji_parse_file(p);
     case CJI_D_PRAGMA: return cji_parse_pragma(p, body_pragma);
     case CJI_D_BRANCHTARGETS: case CJI_D_CALLTARGETS: case CJI_D_CALLPROTO:
-        return cji_parse_fail(p, CJ_EPTX, "%.*s needs a label in front of it, by which it is used", CJI_WORD(&p->x));
+        return cji_parse_fail(p, CJ_EPTX, "%s needs a label in front of it, by which it is used", CJI_WORD(&p->x));
     default:
-        return cji_parse_fail(p, CJ_EPTX, "%.*s is not allowed inside a function", CJI_WORD(&p->x));
+        return cji_parse_fail(p, CJ_EPTX, "%s is not allowed inside a function", CJI_WORD(&p->x));
     }
 }
 
@@ -83,10 +83,10 @@ static bool body_guarded(cji_parser *p)
     cji_lex_next(x);
     bool negated = cji_parse_maybe(p, '!');
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a predicate behind '@'");
-    if (!cji_scope_find(p, x->s, x->n, &word)) return cji_parse_fail(p, CJ_EPTX, "no predicate '%.*s' is declared", CJI_WORD(x));
+    if (!cji_scope_find(p, x->s, x->n, &word)) return cji_parse_fail(p, CJ_EPTX, "no predicate '%s' is declared", CJI_WORD(x));
     uint32_t index = cji_word_index(word);
     if (cji_word_kind(word) != CJI_K_REG || p->f->reg[index].type != CJ_PRED)
-        return cji_parse_fail(p, CJ_EPTX, "'%.*s' is not a predicate: a guard is a .pred register", CJI_WORD(x));
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is not a predicate: a guard is a .pred register", CJI_WORD(x));
     if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "an instruction behind the predicate");
     return cji_parse_ins(p, cji_word(negated ? CJI_K_NOT : CJI_K_REG, index));
 }

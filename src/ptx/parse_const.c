@@ -147,7 +147,7 @@ static bool const_primary(cji_parser *p, cji_const *out)
         break;
     case CJI_TOK_WORD:
         if (x->n != 7 || memcmp(x->s, "WARP_SZ", 7) != 0)
-            return cji_parse_fail(p, CJ_EPTX, "'%.*s' is not a number", CJI_WORD(x));
+            return cji_parse_fail(p, CJ_EPTX, "'%s' is not a number", CJI_WORD(x));
         *out = (cji_const){ .kind = CJI_TOK_INT, .u = PARSE_WARP_SZ };
         break;
     default:

@@ -64,8 +64,8 @@ static bool decl_word(cji_parser *p, cji_decl *d)
     default: break;
     }
     int type = cji_type_find(x->s + 1, x->n - 1);
-    if (type <= CJ_VOID) return cji_parse_fail(p, CJ_EPTX, "'%.*s' is not a type", CJI_WORD(x));
-    if (d->type) return cji_parse_fail(p, CJ_EPTX, "a second type, '%.*s'", CJI_WORD(x));
+    if (type <= CJ_VOID) return cji_parse_fail(p, CJ_EPTX, "'%s' is not a type", CJI_WORD(x));
+    if (d->type) return cji_parse_fail(p, CJ_EPTX, "a second type, '%s'", CJI_WORD(x));
     d->type = (uint8_t)type;
     return true;
 }
@@ -169,7 +169,7 @@ static bool decl_one_reg(cji_parser *p, const cji_decl *d)
         uint32_t word = count ? decl_new_regs(p, d->type, count) : cji_word(CJI_K_REG, 0);
         return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
     }
-    if (x->kind == '[') return cji_parse_fail(p, CJ_EPTX, "'%.*s' is an array, which cannot be in registers", (int)(len < 60 ? len : 60), name);
+    if (x->kind == '[') return cji_parse_fail(p, CJ_EPTX, "'%s' is an array, which cannot be in registers", cji_short_n(name, len));
     uint32_t word = decl_new_regs(p, d->type, d->vec ? d->vec : 1);
     return word && cji_scope_declare(p, name, len, d->vec ? CJI_BIND_VECTOR : CJI_BIND_WORD, word, d->vec);
 }
@@ -193,7 +193,7 @@ bool cji_parse_regs(cji_parser *p)
 static bool decl_good_name(cji_parser *p, const char *s, size_t n)
 {
     if (n == 1 && *s == '_') return cji_parse_fail(p, CJ_EPTX, "'_' is not a name");
-    if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EUNKNOWN, "'%.*s' has a name as registers have; rename it", (int)(n < 60 ? n : 60), s);
+    if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' has a name as registers have; rename it", cji_short_n(s, n));
     return cji_scope_free(p, s, n);
 }
 
@@ -262,7 +262,7 @@ static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsig
     cji_var_size(v);
     if (cji_parse_maybe(p, '=')) return decl_may_have_init(p, v) && cji_parse_init(p, v);
     if ((v->flags & CJI_VAR_UNSIZED) && linkage != CJI_LINK_EXTERN)
-        return cji_parse_fail(p, CJ_EPTX, "'%.*s' has no size: write one, an initial value, or .extern", (int)(len < 60 ? len : 60), name);
+        return cji_parse_fail(p, CJ_EPTX, "'%s' has no size: write one, an initial value, or .extern", cji_short_n(name, len));
     return true;
 }
 

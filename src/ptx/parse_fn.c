@@ -75,7 +75,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 static bool fn_again(cji_parser *p, cj_fn *f, const cji_head *h, cji_var *v)
 {
     if (v->space != h->v.space || v->bytes != h->v.bytes || cji_type_bits(v->type) != cji_type_bits(h->v.type))
-        return cji_parse_fail(p, CJ_EPTX, "parameter '%.*s' of '%s' differs from the declaration above", (int)(h->len < 60 ? h->len : 60), h->name, cji_ptx_name(p->m, f->name));
+        return cji_parse_fail(p, CJ_EPTX, "parameter '%s' of '%s' differs from the declaration above", cji_short_n(h->name, h->len), cji_short(cji_ptx_name(p->m, f->name)));
     v->name = cji_ptx_intern(p->m, h->name, h->len);
     v->loc = cji_ptx_loc(p->m, p->file, h->line);
     return cji_parse_fine(p);
@@ -94,7 +94,7 @@ static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
 static bool fn_take_head(cji_parser *p, cj_fn *f, size_t results, bool again)
 {
     if (again && (f->nresult != results || f->nparam != p->nhead - results))
-        return cji_parse_fail(p, CJ_EPTX, "'%s' is declared above with %zu results and %zu parameters; here it has %zu and %zu", cji_ptx_name(p->m, f->name),
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is declared above with %zu results and %zu parameters; here it has %zu and %zu", cji_short(cji_ptx_name(p->m, f->name)),
                               f->nresult, f->nparam, results, p->nhead - results);
     p->f = f;
     for (size_t i = 0; i < p->nhead; i++) {
@@ -173,7 +173,7 @@ static bool fn_directive(cji_parser *p, cj_fn *f, bool *known)
         return fn_need(p, 64, 30, ".noreturn") && fn_flag(p, &b->noreturn);
     case CJI_D_PRAGMA: return cji_parse_pragma(p, fn_pragma);
     case CJI_D_ABI_PRESERVE: case CJI_D_ABI_CONTROL:
-        return cji_parse_fail(p, CJ_EUNKNOWN, "%.*s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
+        return cji_parse_fail(p, CJ_EUNKNOWN, "%s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
     default:
         *known = false;
         return true;
@@ -207,16 +207,16 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
         return cji_scope_declare(p, name, len, CJI_BIND_WORD, cji_word(CJI_K_FUNC, f->index), 0) ? f : NULL;
     }
     cj_fn *f = cji_word_kind(word) == CJI_K_FUNC ? p->m->fn[cji_word_index(word)] : NULL;
-    if (!f) return cji_parse_fail(p, CJ_EPTX, "'%.*s' is a variable, declared at line %u", (int)(len < 60 ? len : 60), name, b->line), NULL;
-    if (f->kernel != kernel) return cji_parse_fail(p, CJ_EPTX, "'%s' is declared at line %u as %s", cji_ptx_name(p->m, f->name), b->line, f->kernel ? ".entry" : ".func"), NULL;
+    if (!f) return cji_parse_fail(p, CJ_EPTX, "'%s' is a variable, declared at line %u", cji_short_n(name, len), b->line), NULL;
+    if (f->kernel != kernel) return cji_parse_fail(p, CJ_EPTX, "'%s' is declared at line %u as %s", cji_short(cji_ptx_name(p->m, f->name)), b->line, f->kernel ? ".entry" : ".func"), NULL;
     if (linkage) f->linkage = (uint8_t)linkage;
     return f;
 }
 
 static bool fn_body(cji_parser *p, cj_fn *f)
 {
-    if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_ptx_name(p->m, f->name));
-    if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_ptx_name(p->m, f->name));
+    if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_short(cji_ptx_name(p->m, f->name)));
+    if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_short(cji_ptx_name(p->m, f->name)));
     f->body = f->as_is = 1;
     f->order = p->m->norder++;
     return p->heads ? cji_parse_skip_body(p) : cji_parse_body(p);

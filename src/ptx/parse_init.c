@@ -85,9 +85,9 @@ static bool init_symbol(cji_parser *p, init_at *a, bool generic, uint8_t shift, 
     cji_const c;
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the name of a variable or function");
     if (!cji_scope_find(p, x->s, x->n, &word) || (cji_word_kind(word) != CJI_K_SYM && cji_word_kind(word) != CJI_K_FUNC))
-        return cji_parse_fail(p, CJ_EPTX, "no variable or function '%.*s' is declared above", CJI_WORD(x));
+        return cji_parse_fail(p, CJ_EPTX, "no variable or function '%s' is declared above", CJI_WORD(x));
     if (shift == 0xff && a->size != 4 && a->size != 8)
-        return cji_parse_fail(p, CJ_EPTX, "an address does not fit into a .%s; use .u64, or a mask such as 0xff(%.*s)", cji_type_word(a->v->type), CJI_WORD(x));
+        return cji_parse_fail(p, CJ_EPTX, "an address does not fit into a .%s; use .u64, or a mask such as 0xff(%s)", cji_type_word(a->v->type), CJI_WORD(x));
     cji_lex_next(x);
     if (parens && !cji_parse_take(p, ')', "behind the name")) return false;
     cji_reloc r = { .at = a->pos, .word = word, .generic = generic, .shift = shift };

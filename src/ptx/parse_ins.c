@@ -25,7 +25,7 @@ static bool ins_vector_element(cji_parser *p, const cji_binding *b, const char *
     const char *at = n == 1 ? strchr(xyzw, *field) : NULL;
     uint32_t i = at ? (uint32_t)(at - xyzw) : 8;
     if (!at && n == 1 && (at = strchr(rgba, *field)) != NULL) i = (uint32_t)(at - rgba);
-    if (i >= b->count) return cji_parse_fail(p, CJ_EPTX, "a vector register of %u elements has no .%.*s", b->count, (int)(n < 20 ? n : 20), field);
+    if (i >= b->count) return cji_parse_fail(p, CJ_EPTX, "a vector register of %u elements has no .%s", b->count, cji_short_n(field, n));
     *word = b->word + i;
     return true;
 }
@@ -33,7 +33,7 @@ static bool ins_vector_element(cji_parser *p, const cji_binding *b, const char *
 static bool ins_special(cji_parser *p, const char *s, size_t n, uint32_t *word)
 {
     int i = cji_isa_sreg_find(s, n);
-    if (i < 0) return cji_parse_fail(p, CJ_EUNKNOWN, "no register '%.*s' is declared, and there is no special register of that name", (int)(n < 60 ? n : 60), s);
+    if (i < 0) return cji_parse_fail(p, CJ_EUNKNOWN, "no register '%s' is declared, and there is no special register of that name", cji_short_n(s, n));
     *word = cji_word(CJI_K_SREG, (uint32_t)i);
     if (cji_ptx_need_sreg(p->m, (uint32_t)i, cji_ptx_loc(p->m, p->file, p->line))) return true;
     return p->failed = true, false;
@@ -59,7 +59,7 @@ static bool ins_dotted(cji_parser *p, uint32_t *word)
     const cji_binding *b = cji_scope_find(p, s, n, &base);
     cji_lex_next(x);
     if (b && b->kind == CJI_BIND_VECTOR) return ins_vector_element(p, b, field, len, word);
-    if (b) return cji_parse_fail(p, CJ_EUNKNOWN, "'%.*s' with a selector, .%.*s, is not in the instruction table", (int)(n < 60 ? n : 60), s, (int)(len < 20 ? len : 20), field);
+    if (b) return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' with a selector, .%s, is not in the instruction table", cji_short_n(s, n), cji_short_n(field, len));
     return ins_special(p, s, n + 1 + len, word);
 }
 
@@ -83,7 +83,7 @@ static bool ins_unknown_name(cji_parser *p, const cji_form *e, uint32_t *word)
     if (n == 1 && *s == '_') return *word = cji_word(CJI_K_SINK, 0), true;
     if (e && (e->isa.effect & CJI_FX_BRANCH)) return (*word = cji_scope_label(p, s, n)) != 0;
     if (*s == '%') return ins_special(p, s, n, word);
-    return cji_parse_fail(p, CJ_EPTX, "no register, variable or function '%.*s' is declared", (int)(n < 60 ? n : 60), s);
+    return cji_parse_fail(p, CJ_EPTX, "no register, variable or function '%s' is declared", cji_short_n(s, n));
 }
 
 /* A word: register, special register, variable, function, label, list, _ or WARP_SZ. */
@@ -113,7 +113,7 @@ static bool ins_offset(cji_parser *p, int64_t *offset)
         bool minus = p->x.kind == '-';
         cji_lex_next(&p->x);
         if (p->x.kind == CJI_TOK_WORD && (p->x.n != 7 || memcmp(p->x.s, "WARP_SZ", 7) != 0))
-            return cji_parse_fail(p, CJ_EPTX, "an address is a register or a variable and a constant; '%.*s' is not a constant", CJI_WORD(&p->x));
+            return cji_parse_fail(p, CJ_EPTX, "an address is a register or a variable and a constant; '%s' is not a constant", CJI_WORD(&p->x));
         if (!cji_parse_const(p, &c)) return false;
         if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address's offset is not an integer");
         sum += minus ? 0 - c.u : c.u;
@@ -154,7 +154,7 @@ static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
 {
     const cji_var *v = p->m->var[cji_word_index(*word)];
     uint64_t index = 0, row = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
-    if (!v->ndim) return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array", cji_ptx_name(p->m, v->name));
+    if (!v->ndim) return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array", cji_short(cji_ptx_name(p->m, v->name)));
     if (!(e->isa.effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
         return cji_parse_fail(p, CJ_EUNKNOWN, "the address of an array's element as an operand is not supported; add the offset in an instruction of its own");
     cji_lex_next(&p->x);

@@ -78,8 +78,8 @@ static bool scope_drop(cji_parser *p, uint32_t at)
     uint32_t depth = (uint32_t)p->nscope - 1;
     if (b->pending && depth <= 1) {
         p->line = b->line;
-        return cji_parse_fail(p, CJ_EPTX, "there is no label '%.*s' in this function, or only in a block that this line is not in",
-                              (int)(p->names.entry[b->name].len < 200 ? p->names.entry[b->name].len : 200), p->names.entry[b->name].key);
+        return cji_parse_fail(p, CJ_EPTX, "there is no label '%s' in this function, or only in a block that this line is not in",
+                              cji_short_n(p->names.entry[b->name].key, p->names.entry[b->name].len));
     }
     if (b->pending) {
         b->depth--;
@@ -122,7 +122,7 @@ static bool scope_twice(cji_parser *p, const char *s, size_t n, uint32_t bind)
 {
     const cji_binding *b = bind ? &p->bind[bind - 1] : NULL;
     if (!b || b->depth != p->nscope - 1) return false;
-    cji_parse_fail(p, CJ_EPTX, "'%.*s' is declared twice in one scope; first at line %u", (int)(n < 200 ? n : 200), s, b->line);
+    cji_parse_fail(p, CJ_EPTX, "'%s' is declared twice in one scope; first at line %u", cji_short_n(s, n), b->line);
     return true;
 }
 

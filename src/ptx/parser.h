@@ -82,8 +82,8 @@ typedef struct cji_parser {
     uint32_t *srcfile;      size_t csrcfile;     /* ... and their names, in m->files */
 } cji_parser;
 
-/* For "%.*s" of the current token. */
-#define CJI_WORD(x) (int)((x)->n < 60 ? (x)->n : 60), (x)->s
+/* The current token, for "%s" of a message. */
+#define CJI_WORD(x) cji_short_n((x)->s, (x)->n)
 
 /* ---- parse.c: failing, taking tokens ---- */
 bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));  /* at p->line; false */

@@ -24,10 +24,12 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char room[64];
         memset(room, '#', sizeof room);
-        tap_is_str(cji_shorten(room, cases[i].size, cases[i].name), cases[i].want, "%s", cases[i].label);
+        tap_is_str(cji_shorten(room, cases[i].size, cases[i].name, strlen(cases[i].name)), cases[i].want, "%s", cases[i].label);
         tap_ok(room[cases[i].size] == '#', "%s: nothing is written behind the room", cases[i].label);
     }
-    tap_is_str(CJI_SHORT("a" TEN TEN TEN TEN TEN TEN), cases[3].want, "CJI_SHORT is for 60 characters");
-    tap_is_int((int)strlen(CJI_SHORT("a" TEN TEN TEN TEN TEN TEN)), 59, "28, 3 and 28 of them");
+    tap_is_str(cji_short(NULL), "", "NULL is no name");
+    tap_is_str(cji_short_n("saxpy(", 5), "saxpy", "a name without NUL");
+    tap_is_str(cji_short("a" TEN TEN TEN TEN TEN TEN), cases[3].want, "cji_short is for 60 characters");
+    tap_is_int((int)strlen(cji_short("a" TEN TEN TEN TEN TEN TEN)), 59, "28, 3 and 28 of them");
     return tap_done();
 }

@@ -40,7 +40,8 @@ static const struct { int at, kind; int64_t i; double d; cj_status want; const c
     { P, D, 0, 1.0, CJ_EINVAL, "the parameter is a pointer" },
     { ST, B, 24, 0, CJ_OK, 0 }, { ST, B, 20, 0, CJ_EINVAL, "has 20 bytes, the parameter is 24 bytes" }, { ST, I, 0, 0, CJ_EINVAL, "pass it with cj_arg_bytes" },
     { H, B, 2, 0, CJ_OK, 0 }, { H, F, 0, 1.0, CJ_EINVAL, ".f16; pass it with cj_arg_bytes" }, { U32, B, 4, 0, CJ_OK, 0 }, { U32, B, 8, 0, CJ_EINVAL, "has 8 bytes" },
-    { U32, 0, 1, 0, CJ_EINVAL, "is nothing" }, { U32, 77, 1, 0, CJ_EINVAL, "is nothing" },
+    { U32, 0, 1, 0, CJ_EINVAL, "k: argument 5 (u32) has no value: its kind is 0" },
+    { U32, 77, 1, 0, CJ_EINVAL, "its kind is 77, which is no cj_arg_kind; make it with cj_arg_u() or its like" },
 };
 
 static const char bytes[32] = "0123456789abcdefghijklmnopqrstu";
@@ -112,6 +113,31 @@ static void no_dynamic_shared(cj_device *dev)
     cj_ptx_free(m);
 }
 
+/* Names of more than 60 characters, as C++ gives them, are shortened in their middle; numbers tell them apart. */
+#define LONG_KERNEL "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15FillFunctorIfEE"
+#define SHORT_KERNEL "_ZN2at6native29vectorized_el...elILi4ENS0_15FillFunctorIfEE"
+static void long_names(cj_device *dev)
+{
+    static const char uses[] = ".version 7.0\n.target sm_70\n.address_size 64\n.entry " LONG_KERNEL
+                               "(.param .f32 " LONG_KERNEL "_param_0, .param .u32 n) { ret; }\n";
+    static const struct { const char *name; size_t n; const char *says; } calls[] = {
+        { "one argument", 1, "cj_launch: " SHORT_KERNEL " takes 2 arguments, here is 1: "
+                             "1 (_ZN2at6native29vectorized_el...S0_15FillFunctorIfEE_param_0), 2 (n)" },
+        { "a number for a float", 2, "cj_launch: " SHORT_KERNEL ": argument 1 "
+                                     "(_ZN2at6native29vectorized_el...S0_15FillFunctorIfEE_param_0) is an integer" },
+    };
+    cj_module *mod = cj_module_load_text(dev, uses, NULL);
+    cj_kernel *k = cj_module_kernel(mod, LONG_KERNEL);
+    cj_arg a[2] = { cj_arg_u(1), cj_arg_u(1) };
+    cji_pack pack;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        tap_is_int(cji_kernel_pack(mod, k, a, calls[i].n, &pack, "cj_launch"), CJ_EINVAL, "long names: %s", calls[i].name);
+        tap_has_str(cj_error_of(mod)->message, calls[i].says, "long names: %s: message", calls[i].name);
+    }
+    cj_kernel_free(k);
+    cj_module_free(mod);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -170,6 +196,7 @@ int main(void)
     cj_kernel_free(empty);
     cj_module_free(mod);
     no_dynamic_shared(dev);
+    long_names(dev);
     cj_device_close(dev);
     cj_driver_close(drv);
     tap_is_int(lib.modules, 0, "nothing is left");

@@ -62,7 +62,7 @@ int main(void)
     cj_ptx_free(second);
 
     static const struct { const char *name; cj_type given; size_t n; const char *message; } wrong[] = {
-        { "an argument's type", CJ_U32, 1, "argument v is .u32, wants .f32" },
+        { "an argument's type", CJ_U32, 1, "argument 1 (v) is .u32, wants .f32" },
         { "too many arguments", CJ_F32, 2, "one has 1 parameter, the call gives 2" },
         { "no arguments", CJ_F32, 0, "one has 1 parameter, the call gives 0" },
     };

@@ -23,32 +23,32 @@ static const cji_func *fault_func(const cji_exec_program *p, uint32_t pc)
 static size_t fault_place(cji_exec_fault *f, const cji_warp *w, const cji_rec *r, unsigned lane)
 {
     const cji_exec_grid *g = w->blk->g;
-    cji_shorten(f->kernel, sizeof f->kernel, g->l.kernel->name);
-    cji_shorten(f->function, sizeof f->function, g->l.kernel->name);
+    cji_shorten(f->kernel, sizeof f->kernel, g->l.kernel->name, strlen(g->l.kernel->name));
+    cji_shorten(f->function, sizeof f->function, g->l.kernel->name, strlen(g->l.kernel->name));
     for (int i = 0; i < 3; i++) {
         f->block[i] = w->blk->id[i];
         f->thread[i] = w->tid[i][lane];
     }
     char *out = f->sentence;
     size_t size = sizeof f->sentence;
-    if (!r) return (size_t)snprintf(out, size, "%s ", CJI_SHORT(g->l.kernel->name));
+    if (!r) return (size_t)snprintf(out, size, "%s ", cji_short(g->l.kernel->name));
     uint32_t pc = (uint32_t)(r - w->p->code);
     const cji_func *fn = fault_func(w->p, pc);
     const char *name = fn ? fn->name : g->l.kernel->name;
-    cji_shorten(f->function, sizeof f->function, name);
+    cji_shorten(f->function, sizeof f->function, name, strlen(name));
     const cji_origin *o = &w->p->origin[pc];
-    cji_shorten(f->instruction, sizeof f->instruction, o->what);
+    cji_shorten(f->instruction, sizeof f->instruction, o->what, strlen(o->what));
     f->pc = fn ? pc - fn->entry : pc;
     f->line = r->line;
     size_t n = (size_t)snprintf(out, size, "%s ", f->instruction);
     if (o->file) {
-        cji_shorten(f->source_file, sizeof f->source_file, o->file);
+        cji_shorten(f->source_file, sizeof f->source_file, o->file, strlen(o->file));
         f->source_line = o->line;
-        n += (size_t)snprintf(out + n, size - n, "at %s:%u, ", CJI_SHORT(o->file), o->line);
+        n += (size_t)snprintf(out + n, size - n, "at %s:%u, ", cji_short(o->file), o->line);
     }
     if (r->line) n += (size_t)snprintf(out + n, size - n, "%sline %u of ", o->file ? "" : "at ", r->line);
     else n += (size_t)snprintf(out + n, size - n, "(instruction %u) of ", f->pc);
-    return n + (size_t)snprintf(out + n, size - n, "%s%s ", CJI_SHORT(name), o->file ? "," : "");
+    return n + (size_t)snprintf(out + n, size - n, "%s%s ", cji_short(name), o->file ? "," : "");
 }
 
 __attribute__((format(printf, 6, 0)))
@@ -99,9 +99,9 @@ void cji_fault_no_memory(cji_exec_grid *g, const char *what)
 {
     if (fault_claim(g)) {
         g->fault.kind = CJI_EXEC_FAULT_NOMEM;
-        cji_shorten(g->fault.kernel, sizeof g->fault.kernel, g->l.kernel->name);
+        cji_shorten(g->fault.kernel, sizeof g->fault.kernel, g->l.kernel->name, strlen(g->l.kernel->name));
         snprintf(g->fault.sentence, sizeof g->fault.sentence, "%s: there is no memory for %s",
-                 CJI_SHORT(g->l.kernel->name), what);
+                 cji_short(g->l.kernel->name), what);
     }
     __atomic_store_n(&g->stopped, 1, __ATOMIC_RELEASE);
 }

@@ -110,8 +110,8 @@ bool cji_exec_run(const cji_exec_launch *launch, cji_exec_fault *fault)
     if (!g) {
         *fault = (cji_exec_fault){ .kind = CJI_EXEC_FAULT_NOMEM };
         snprintf(fault->sentence, sizeof fault->sentence, "%s: there is no memory for the launch",
-                 CJI_SHORT(launch->kernel->name));
-        cji_shorten(fault->kernel, sizeof fault->kernel, launch->kernel->name);
+                 cji_short(launch->kernel->name));
+        cji_shorten(fault->kernel, sizeof fault->kernel, launch->kernel->name, strlen(launch->kernel->name));
         return false;
     }
     cji_exec_grid_work(g);
