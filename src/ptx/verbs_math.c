@@ -244,7 +244,7 @@ void cj_assign(cj_fn *f, cj_val to, cj_val a)
 {
     if (!cji_fn_open(f, __func__) || !cji_val_usable(f, to, __func__, "the register")) return;
     if (cji_val_kind(to) != CJI_K_REG) {
-        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: the destination is not a register", __func__);
+        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: the destination is not a register; cj_let() and cj_reg() make one", __func__);
         return;
     }
     a = agree(f, cji_val_type(to), a, __func__);

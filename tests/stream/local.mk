@@ -1,6 +1,6 @@
 # Over a fake driver of the tests' own: the order of calls, without a device.
 tests_libtest_a_SOURCES += %D%/fake.c %D%/fake.h %D%/fake_calls.c %D%/fake_parts.h %D%/fake_work.c
-fake_stream_tests = %D%/beside_captures %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/deferred_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
+fake_stream_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/deferred_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
 fake_stream_tests += %D%/graph_old_drivers
 text_tests += $(fake_stream_tests)

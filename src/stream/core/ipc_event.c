@@ -12,7 +12,7 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
     cji_scope scope;
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
-    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu", handle ? bytes : 0, sizeof h);
+    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu (CJ_IPC_EVENT_BYTES)", handle ? bytes : 0, sizeof h);
     if (!e->ipc) return cji_fail(e, CJ_EINVAL, call, "the event is of this process only; make it with CJ_EVENT(.ipc = 1)");
     st = cji_scope_begin_relaxed(e, e->dev, &scope, call);
     if (st != CJ_OK) return st;

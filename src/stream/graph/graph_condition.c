@@ -100,7 +100,7 @@ cj_node *cj_graph_if(cj_graph *g, const cj_nodes *after, cj_graph **then, cj_gra
     static const char call[] = "cj_graph_if";
     cj_graph *body[2] = { NULL, NULL };
     const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_IF, .size = otherwise ? 2 : 1 };
-    if (!then) return conditional_rejected(g, after, call, "`then` or `body` is NULL, there is no place for the body");
+    if (!then) return conditional_rejected(g, after, call, "`then` is NULL, there is no place for the body");
     cj_node *n = conditional_node(g, after, p, body, call);
     *then = body[0];
     if (otherwise) *otherwise = body[1];
@@ -111,7 +111,7 @@ cj_node *cj_graph_while(cj_graph *g, const cj_nodes *after, cj_graph **body, uin
 {
     static const char call[] = "cj_graph_while";
     const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_WHILE, .size = 1 };
-    if (!body) return conditional_rejected(g, after, call, "`then` or `body` is NULL, there is no place for the body");
+    if (!body) return conditional_rejected(g, after, call, "`body` is NULL, there is no place for the body");
     return conditional_node(g, after, p, body, call);
 }
 

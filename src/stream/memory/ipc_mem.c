@@ -50,7 +50,7 @@ cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes)
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st != CJ_OK) return st;
     if (!handle || bytes < sizeof h)
-        return cji_fail(dev, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu", handle ? bytes : 0, sizeof h);
+        return cji_fail(dev, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu (CJ_IPC_MEM_BYTES)", handle ? bytes : 0, sizeof h);
     cji_mem_state *state = cji_mem_state_of(dev);
     if (!state) return cji_fail(dev, CJ_ENOMEM, call, "no host memory");
     h.bytes = ipc_memory_bytes(state, d.addr);
