@@ -40,7 +40,7 @@ void cji_text_free(cji_text *t);
 
 /* Names in messages: any name, over 60 characters as its first 28, "...", its last 28; NULL is "". Good for a message of
  * this thread with at most CJI_SHORT_NAMES names. cji_short_n is for a name without NUL. */
-enum { CJI_SHORT_NAMES = 3, CJI_SHORT_ROOM = 61 };
+enum { CJI_SHORT_NAMES = 2, CJI_SHORT_ROOM = 61 };
 const char *cji_short(const char *name);
 const char *cji_short_n(const char *name, size_t n);
 /* The same into `size` bytes (at least 8): as many first as last characters. */

@@ -40,7 +40,7 @@ static const struct {
     { "a barrier that never completes", BODY("", "setp.lt.u32 %p, %r1, 32;\n@%p bra L1;\nbar.sync 1, 64;\nL1:"), 0, 64,
       CJI_EXEC_FAULT_BARRIER, 32, "can never complete" },
     { "a barrier count that is no multiple of 32", BODY("", "mov.u32 %r2, 33;\nbar.sync 1, %r2;"), 0, 64,
-      CJI_EXEC_FAULT_BARRIER, 0, "it must be a multiple of 32" },
+      CJI_EXEC_FAULT_BARRIER, 0, "the number must be a multiple of 32" },
     { "a shuffle whose lanes never meet",
       BODY(
           "",

@@ -67,7 +67,8 @@ static void function_of_a_fault(void)
     cji_exec_fault fault;
     uint64_t param = 0;
     cji_exec_program *p = ex_load(EX_HEAD
-                                  ".func f()\n{\ntrap;\n}\n.visible .entry k(.param .u64 a)\n{\ncall.uni f;\nret;\n}\n");
+                                  ".func f()\n{\ntrap;\n}\n"
+                                  ".visible .entry k(.param .u64 a)\n{\ncall.uni f;\nret;\n}\n");
     tap_ok(!ex_run(p, "k", 1, 1, 0, &param, &fault), "a .func that traps is a fault");
     tap_is_str(fault.kernel, "k", "its kernel");
     tap_is_str(fault.function, "f", "its function");
@@ -78,7 +79,8 @@ static void function_of_a_fault(void)
 static void source_of_a_fault(void)
 {
     static const struct { const char *name, *text; unsigned line, source_line; const char *file, *says; } sources[] = {
-        { "behind .loc", ".loc 1 42 7\n.local .b32 x;\ntrap;", 9, 42, "saxpy.cu", "trap at saxpy.cu:42, line 9 of k, was" },
+        { "behind .loc", ".loc 1 42 7\n.local .b32 x;\ntrap;", 9, 42, "saxpy.cu",
+          "trap at saxpy.cu:42, line 9 of k, was" },
         { "before the first .loc", "trap;\n.loc 1 42 7\n", 7, 0, "", "trap at line 7 of k was reached" },
     };
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {

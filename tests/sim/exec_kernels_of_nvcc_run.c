@@ -1,4 +1,4 @@
-/* Kernels as nvcc writes them run and give what C gives: divergence, recursion, spins inside a warp
+/* Kernels as nvcc writes them run and compute what C computes: divergence, recursion, spins inside a warp
  * and across blocks, shared memory, warp votes, atomics, module variables, indirect calls, printf. */
 #include "exec_harness.h"
 
@@ -120,7 +120,7 @@ int main(void)
         before(runs[i].name);
         bool ran = ex_run(p, runs[i].name, runs[i].grid, runs[i].block, runs[i].shared, runs[i].p, &fault);
         tap_ok(ran, "%s runs%s%s", runs[i].name, ran ? "" : ": ", fault.sentence);
-        tap_is_int(wrong(runs[i].name, runs[i].grid, runs[i].block), 0, "%s gives what C gives", runs[i].name);
+        tap_is_int(wrong(runs[i].name, runs[i].grid, runs[i].block), 0, "%s computes what C computes", runs[i].name);
     }
     cji_exec_fault fault;
     uint64_t param = EX_BASE;

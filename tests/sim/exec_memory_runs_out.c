@@ -50,7 +50,7 @@ int main(void)
     }
     tap_ok(ran, "with enough memory it runs");
     tap_ok(n > 20, "many allocations failed before");
-    tap_is_int(quiet, 0, "each failure is told");
+    tap_is_int(quiet, 0, "each failure is reported");
     tap_is_int(lost, 0, "nothing is lost");
     return tap_done();
 }

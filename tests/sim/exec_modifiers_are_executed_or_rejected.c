@@ -46,7 +46,8 @@ static const struct { const char *text, *log; } rejected[] = {
     { "prefetch.tensormap [%in];", "prefetch.tensormap has the modifier .tensormap, which" },
     { "fence.proxy.tensormap::generic.release.gpu;",
       "fence.proxy.tensormap::generic.release.gpu has the modifier .tensormap::generic, which" },
-    { "fence.acquire.sync_restrict::shared::cluster.cluster;", "has the modifier .sync_restrict::shared::cluster, which" },
+    { "fence.acquire.sync_restrict::shared::cluster.cluster;",
+      "has the modifier .sync_restrict::shared::cluster, which" },
 };
 
 static void mod_executed(size_t i)

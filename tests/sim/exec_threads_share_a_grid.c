@@ -61,7 +61,7 @@ int main(void)
     memset(ex_memory, 0, 64);
     tap_is_int(share(p, "meet", meet, 1, true, NULL).kind, CJI_EXEC_FAULT_NONE,
                "a cooperative grid of more blocks than threads meets");
-    tap_is_uint(u[1], meet, "and all blocks go on");
+    tap_is_uint(u[1], meet, "and all blocks make progress");
     cji_exec_fault f = share(p, "fail", 8, 32, false, NULL);
     tap_ok(f.kind == CJI_EXEC_FAULT_TRAP && f.block[0] == 3, "a fault stops blocks that run forever on other threads");
     int cancel = 0;

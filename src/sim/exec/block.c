@@ -63,12 +63,12 @@ static void block_arrive(cji_warp *w, const cji_rec *r, uint32_t lanes, unsigned
     uint32_t want = r->wb ? (uint32_t)cji_get(w, r->wb, r->b, first) : 0;
     if (r->wb && (want % CJI_LANES || !want || want > b->nwarp * CJI_LANES)) {
         cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0,
-                  "asks for %u threads at barrier %u: it must be a multiple of 32 up to the block's %u", want, id,
+                  "names %u threads at barrier %u: the number must be a multiple of 32 up to the block's %u", want, id,
                   b->nwarp * CJI_LANES);
         return;
     }
     if (bar->arrived && bar->expected != want) {
-        cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "asks for %u threads at barrier %u, where others wait for %u",
+        cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "names %u threads at barrier %u, where others wait for %u",
                   want, id, bar->expected);
         return;
     }
@@ -153,7 +153,7 @@ void cji_block_free(cji_blk *b)
     cji_free(b, sizeof *b);
 }
 
-/* Nothing in the block can go on. */
+/* No warp of the block can make progress. */
 static void block_stuck(cji_blk *b)
 {
     uint32_t waiting = 0;

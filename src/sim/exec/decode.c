@@ -187,7 +187,7 @@ static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits)
         return t;
     }
     default:
-        cji_dec_fail(d, "names %s, which %s", cji_ptx_name(d->m, v->name),
+        cji_dec_fail(d, "names %s, which %s", cji_short(cji_ptx_name(d->m, v->name)),
                      v->linkage == CJI_LINK_EXTERN ? "no module defines" : "has no address on the CPU device");
         return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
     }

@@ -1,7 +1,7 @@
 /* From a function's instructions to predecoded records: what the decoder's files share.
  *
- * A register has its place in the frame from the start. Constants and temporaries get theirs behind
- * the registers as they come up: the frame's template, which holds each constant in all 32 lanes.
+ * A register has its place in the frame from the start. Constants and temporaries follow the registers in
+ * the order of their first use: the frame's template, which holds each constant in all 32 lanes.
  * One instruction becomes one record, behind the records that compute operands without a register
  * (special registers, addresses in the local frame, negated predicates). */
 #ifndef CJI_EXEC_DECODE_H
@@ -21,7 +21,10 @@ typedef struct cji_dec_module {
     uint32_t *func;            /* [m->nfn]: index in program->func[] */
 } cji_dec_module;
 
-enum { CJI_EXEC_VAR_NOWHERE = 0, CJI_EXEC_VAR_IMAGE, CJI_EXEC_VAR_SHARED, CJI_EXEC_VAR_DYNAMIC, CJI_EXEC_VAR_FRAME, CJI_EXEC_VAR_PARAM };
+enum {
+    CJI_EXEC_VAR_NOWHERE = 0, CJI_EXEC_VAR_IMAGE, CJI_EXEC_VAR_SHARED, CJI_EXEC_VAR_DYNAMIC, CJI_EXEC_VAR_FRAME,
+    CJI_EXEC_VAR_PARAM
+};
 
 /* A type word of a spelling. */
 typedef struct cji_dec_type {
@@ -50,7 +53,7 @@ typedef struct cji_dec {
     const cji_form *e;
     uint32_t n;                /* operands */
     uint32_t line;             /* in the text */
-    cji_origin source;         /* what .loc says; no file: nothing */
+    cji_origin source;         /* of .loc; no file: there is none */
     uint32_t guard;
     uint32_t used;             /* words of its spelling that a decoder has read: 1 << index */
     cji_dec_type type[6];      /* its type words; cji_dec_type_at() reads them */
@@ -85,7 +88,8 @@ void cji_dec_op_words(cji_dec *d, uint32_t n);                /* the first n wor
 /* Reads the first word of `list` (ending with word 0) that the spelling has: its value; `none` without one. */
 typedef struct cji_dec_choice { uint16_t word, value; } cji_dec_choice;
 uint32_t cji_dec_choose(cji_dec *d, const cji_dec_choice *list, uint32_t none);
-/* Reads those of `words` (ending with 0) that are there, which change nothing on the CPU device: say why. */
+/* Reads those of `words` (ending with 0) that are there. They change nothing on the CPU device; the caller's comment
+ * has the reason. */
 void cji_dec_hints(cji_dec *d, const uint16_t *words);
 
 uint32_t cji_dec_room(cji_dec *d, unsigned w);                /* a place at the frame's end */
@@ -109,7 +113,7 @@ static inline unsigned cji_dec_bits(unsigned w)
     return bits[w];
 }
 
-/* decode_mem.c: an address, and where it goes in a record */
+/* decode_mem.c: an address, and its fields of a record */
 typedef struct cji_dec_mem_operand {
     cji_dec_place base;
     int64_t imm;

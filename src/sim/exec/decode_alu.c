@@ -66,7 +66,7 @@ static cji_dec_place alu_src(cji_dec *d, uint32_t i)
     return cji_dec_src(d, cji_dec_word(d, i), bits, type == CJ_F32 || type == CJ_F64);
 }
 
-/* d = lane(a, b, c); `vec`, where it is given, when all registers have exactly the widths it reads
+/* d = lane(a, b, c); `vec`, where it is not NULL, when all registers have exactly the widths it reads
  * (CJI_WNONE: as many operands as there are). */
 static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsigned wb, unsigned wc, cji_lane_fn lane,
                      uint32_t k)

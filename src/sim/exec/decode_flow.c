@@ -39,13 +39,14 @@ static bool flow_call(cji_dec *d)
     if (cji_word_kind(callee) == CJI_K_FUNC) {
         index = d->mod->func[cji_word_index(callee)];
         const cji_func *f = &d->p->func[index];
-        if (!f->defined && !f->builtin) return cji_dec_fail(d, "calls %s, which no module defines", f->name), true;
+        if (!f->defined && !f->builtin)
+            return cji_dec_fail(d, "calls %s, which no module defines", cji_short(f->name)), true;
         uint32_t least = f->builtin == CJI_BUILTIN_ASSERT ? 5 : f->builtin != CJI_BUILTIN_NONE ? 2 : 0;
         if (nargs < least)
-            return cji_dec_fail(d, "calls %s with %u arguments, which wants %u", f->name, nargs, least), true;
+            return cji_dec_fail(d, "calls %s with %u arguments; it takes %u", cji_short(f->name), nargs, least), true;
     } else address = cji_dec_src(d, callee, 64, false);
     uint32_t *words = cji_alloc((2 * (size_t)(nargs + nres) + 1) * sizeof *words);
-    if (!words) return cji_dec_fail(d, "could not be decoded: there is no memory"), true;
+    if (!words) return cji_dec_no_memory(d), true;
     for (uint32_t i = 0; i < nargs; i++) flow_place(d, arg[i], words + 2 * i);
     for (uint32_t i = 0; i < nres; i++) flow_place(d, res[i], words + 2 * (nargs + i));
     uint32_t at = cji_dec_ext(d, nargs);

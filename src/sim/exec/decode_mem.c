@@ -108,8 +108,7 @@ static cji_dec_place dmem_values(cji_dec *d, uint32_t word, bool store, uint32_t
     return one[0];
 }
 
-/* Where the caches keep the bytes, and who must see them: every access goes to the one memory, in order of the scope
- * that is the widest. */
+/* Where the caches keep the bytes, and who must see them: all caches and scopes are the one memory of the host. */
 static const uint16_t dmem_hints[] = {
     CJI_W_WEAK, CJI_W_NC, CJI_W_CA, CJI_W_CG, CJI_W_CS, CJI_W_LU, CJI_W_WB,
     CJI_W_CTA, CJI_W_CLUSTER, CJI_W_GPU, CJI_W_SYS,

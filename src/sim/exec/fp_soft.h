@@ -1,7 +1,7 @@
 /* IEEE 754 arithmetic in integers: every format and rounding of PTX, independent of the processor's
  * modes.
  *
- * Values are bit patterns in the low bits of a uint64_t. NaN results are what the hardware gives:
+ * Values are bit patterns in the low bits of a uint64_t. NaN results are those of the hardware:
  * 0x7fffffff for f32, 0x7fff for f16 and bf16; f64 keeps the first NaN operand's payload (quieted)
  * and makes 0xfff8000000000000 for an invalid operation. */
 #ifndef CJI_EXEC_FP_SOFT_H
@@ -41,7 +41,7 @@ typedef struct cji_fp_num { cji_fp_class cls; bool sign; int exp; uint64_t m; } 
 
 cji_fp_num cji_fp_unpack(cji_fp_format f, uint64_t bits);
 
-/* Rounds to the format; bit 0 of m is sticky. Overflow gives infinity or the largest finite value
+/* Rounds to the format; bit 0 of m is sticky. Overflow is infinity or the largest finite value
  * as the rounding says, or the latter where the format has no infinity or `satfinite`. */
 uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfinite);
 
@@ -53,7 +53,7 @@ uint64_t cji_fp_sqrt(cji_fp_format f, uint64_t a, cji_fp_round r);
 
 /* To an integer value in floating point (cvt.rni.f32.f32). */
 uint64_t cji_fp_integral(cji_fp_format f, uint64_t a, cji_fp_round r);
-/* To an integer of `bits`, clamped; NaN gives 0, except from f64 or to 64 bits: 1 << (bits - 1). */
+/* To an integer of `bits`, clamped; NaN is 0, except from f64 or to 64 bits: 1 << (bits - 1). */
 uint64_t cji_fp_to_int(cji_fp_format f, uint64_t a, unsigned bits, bool is_signed, cji_fp_round r);
 uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_round r);  /* v extended to 64 bits */
 /* Between formats; NaN becomes the target's canonical NaN (f64 from f32: the f64 quiet NaN pattern

@@ -64,7 +64,7 @@ static void grid_count(cji_blk *b)
 
 void cji_exec_grid_work(cji_exec_grid *g)
 {
-    cji_blk *running = NULL, *idle = NULL;     /* rings of blocks: those that go on, and one that can be used again */
+    cji_blk *running = NULL, *idle = NULL;     /* blocks that wait for a turn, and one that can be used again */
     cji_blk **tail = &running;
     uint64_t parked = 0, most = g->l.cooperative ? UINT64_MAX : GRID_PARKED, index;
     for (;;) {

@@ -46,7 +46,7 @@ LF(fdiv) { LF_UNUSED; return lf_out(cji_fp_div(CJI_KF_FMT(k), lf_in(a, k), lf_in
 LF(frcp) { LF_UNUSED; return lf_out(cji_fp_div(CJI_KF_FMT(k), lf_one(CJI_KF_FMT(k)), lf_in(a, k), LF_RND(k)), k); }
 LF(fsqrt) { LF_UNUSED; return lf_out(cji_fp_sqrt(CJI_KF_FMT(k), lf_in(a, k), LF_RND(k)), k); }
 
-/* abs and neg of NaN: f64 gives it back quiet, with its sign, the others give the canonical one. */
+/* abs and neg of NaN: in f64 it becomes quiet and keeps its sign, in the others it becomes the canonical one. */
 static uint64_t lf_nan_of(cji_fp_format f, uint64_t a)
 {
     return f == CJI_FP_F64 ? a | UINT64_C(1) << 51 : cji_fp_formats[f].nan;

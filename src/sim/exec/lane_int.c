@@ -65,6 +65,7 @@ LI(imad)
 }
 
 LI(imadwide) { return cji_l_imulwide(a, b, 0, k) + c; }
+/* The product of the low 24 bits; HI: from its bit 16 on. */
 LI(imul24)
 {
     LI_UNUSED;
@@ -80,9 +81,10 @@ LI(imad24)
     return li_clamp((int64_t)(li_ext(p, k) + li_ext(c, k)), k);
 }
 
+/* |a - b| + c */
 LI(isad) { return c + (li_less(a, b, k) ? b - a : a - b); }
 
-/* Division by zero gives all ones and leaves the dividend as remainder; INT_MIN / -1 wraps. */
+/* The quotient by zero is all ones, the remainder the dividend; INT_MIN / -1 wraps. */
 LI(idiv)
 {
     LI_UNUSED;
@@ -123,7 +125,7 @@ LI(clz)
     return a ? (uint64_t)__builtin_clzll(a) - (64 - CJI_KF_BITS(k)) : CJI_KF_BITS(k);
 }
 
-/* B: .shiftamt */
+/* The position of the highest bit that differs from the sign, -1: none; B (.shiftamt): how far it is from the top. */
 LI(bfind)
 {
     LI_UNUSED;
@@ -135,6 +137,7 @@ LI(bfind)
     return k & CJI_KF_B ? CJI_KF_BITS(k) - 1 - at : at;
 }
 
+/* The position of the |c|-th set bit of a from position b on, upwards or, c negative, downwards; -1: none. */
 LI(fns)
 {
     LI_UNUSED;
@@ -153,6 +156,7 @@ LI(fns)
     return 0xffffffff;
 }
 
+/* The bits in reverse order. */
 LI(brev)
 {
     LI_UNUSED;
@@ -161,6 +165,7 @@ LI(brev)
     return v;
 }
 
+/* The field of a at b with c bits, sign- or zero-extended. */
 LI(bfe)
 {
     unsigned bits = CJI_KF_BITS(k), pos = cji_field_of(b, bits), len = cji_field_of(c, bits);
@@ -178,7 +183,7 @@ LI(bfe)
     return r;
 }
 
-/* B: .wrap, else .clamp */
+/* b ones from position a on; B: a and b .wrap at 32, else .clamp */
 LI(bmsk)
 {
     LI_UNUSED;
@@ -191,7 +196,7 @@ LI(bmsk)
     return pos >= 32 ? 0 : (ones << pos & 0xffffffff);
 }
 
-/* B: .wrap, else .clamp */
+/* The low b bits of a, sign- or zero-extended; B: b .wrap at 32, else .clamp */
 LI(szext)
 {
     LI_UNUSED;
@@ -228,6 +233,7 @@ LI(and) { LI_UNUSED; return a & b; }
 LI(or) { LI_UNUSED; return a | b; }
 LI(xor) { LI_UNUSED; return a ^ b; }
 LI(not) { LI_UNUSED; return ~a; }
+/* 1 where a is 0, else 0 */
 LI(cnot) { LI_UNUSED; return (a & li_mask(CJI_KF_BITS(k))) == 0; }
 LI(shl) { LI_UNUSED; return (uint32_t)b >= CJI_KF_BITS(k) ? 0 : a << (uint32_t)b; }
 LI(shr)
@@ -247,6 +253,7 @@ static uint32_t li_funnel_count(uint64_t c, uint32_t k)
 LI(shfl) { return (((b & 0xffffffff) << 32 | (a & 0xffffffff)) << li_funnel_count(c, k)) >> 32 & 0xffffffff; }
 LI(shfr) { return ((b & 0xffffffff) << 32 | (a & 0xffffffff)) >> li_funnel_count(c, k) & 0xffffffff; }
 
+/* Four bytes of {b, a}, each chosen by a digit of c, whose bit 3 replicates the byte's sign; X: a mode instead. */
 LI(prmt)
 {
     uint64_t v = (b & 0xffffffff) << 32 | (a & 0xffffffff);
@@ -282,4 +289,5 @@ LI(icmp)
 }
 
 LI(mov) { LI_UNUSED; return a; }
+/* a where c is not negative, else b */
 LI(slct_int) { LI_UNUSED; return (int32_t)(uint32_t)c >= 0 ? a : b; }

@@ -78,7 +78,7 @@ void cji_h_mbarrier(cji_warp *w, const cji_rec *r)
         switch (op) {
         case CJI_MB_INIT:
             if (!arg || arg > ASYNC_COUNT) {
-                cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "wants %llu arrivals: 1 to 1048575 are possible",
+                cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "expects %llu arrivals: 1 to 1048575 are possible",
                           (unsigned long long)arg);
                 return;
             }
@@ -97,7 +97,7 @@ void cji_h_mbarrier(cji_warp *w, const cji_rec *r)
             if (r->k & CJI_MB_TX) b.tx += (int32_t)(uint32_t)arg;
             if (!async_arrive(w, r, i, address, &b, r->k & CJI_MB_TX ? 1 : (uint32_t)arg, r->k & CJI_MB_DROP)) return;
             if (r->k & CJI_MB_NO_COMPLETE && b.pending == 0) {
-                cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "completes the phase, which it says it does not");
+                cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "completes the phase, which .noComplete excludes");
                 return;
             }
             v = async_pack(b);

@@ -24,7 +24,7 @@ void cji_h_brx(cji_warp *w, const cji_rec *r)
             cji_warp_branch(w, lanes, target[index]);
             return;
         }
-        /* one group each, all to be looked at again */
+        /* one group each; the scheduler chooses anew */
         w->group[w->ngroup++] =
             (cji_group){ lanes, target[index], w->base, w->top, w->local, w->depth, w->stamp, CJI_G_READY, 0 };
         w->active &= ~lanes;

@@ -47,7 +47,7 @@ void cji_h_lane_setp(cji_warp *w, const cji_rec *r)
     lane_setp_end(w, r, bits);
 }
 
-/* r->imm: combine with the predicate c as flags say */
+/* Combines with the predicate c by r->flags. */
 static uint32_t lane_bool(cji_warp *w, const cji_rec *r, uint32_t bits)
 {
     unsigned op = r->flags & CJI_SETP_BOOL;

@@ -17,7 +17,7 @@ extern const cji_vec_table cji_vec_base;
 #if defined __x86_64__ && defined __GNUC__
 #define CJI_VEC_HAVE_AVX2 1
 extern const cji_vec_table cji_vec_avx2;
-bool cji_vec_avx2_sound(void);     /* does this processor's arithmetic keep what IEEE says? emulators' may not */
+bool cji_vec_avx2_sound(void);     /* is this processor's arithmetic IEEE's? emulators' may not be */
 #endif
 
 /* The table for this processor. */

@@ -40,7 +40,7 @@ static uint64_t print_argument(cji_warp *w, unsigned lane, uint64_t base, uint64
     return v;
 }
 
-/* One conversion: p stands behind '%'.  Returns where it ends. */
+/* One conversion: p is behind '%'. Returns its end. */
 static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, uint64_t *at, const char *p,
                                     cji_text *out)
 {

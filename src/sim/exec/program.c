@@ -58,7 +58,7 @@ static bool program_functions(cji_exec_program *p, cji_dec_module *mod, uint32_t
         if (!name) return false;
         uint32_t at = visible && !f->proto ? program_find_func(p, name) : UINT32_MAX;
         if (at != UINT32_MAX && f->body && p->func[at].defined && f->linkage != CJI_LINK_WEAK) {
-            cji_text_printf(log, "%s: %s is defined in another module too\n", mod->name, name);
+            cji_text_printf(log, "%s: %s is defined in another module too\n", mod->name, cji_short(name));
             return false;
         }
         if (at == UINT32_MAX) {
@@ -122,7 +122,8 @@ static bool program_image(cji_exec_program *p, cji_dec_module *mod, bool is_cons
         cji_exec_var *other = v->fn ? NULL : program_find_var(p, name);
         if (other && v->linkage != CJI_LINK_NONE) {
             if (v->linkage != CJI_LINK_WEAK && v->linkage != CJI_LINK_COMMON) {
-                cji_text_printf(log, "%s: the variable %s is defined in another module too\n", mod->name, name);
+                cji_text_printf(log, "%s: the variable %s is defined in another module too\n", mod->name,
+                                cji_short(name));
                 return false;
             }
             mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_IMAGE, other->offset };
@@ -192,7 +193,7 @@ static bool program_values(cji_exec_program *p, const cji_dec_module *mod, cji_t
                 x.addend += (int64_t)(mod->var[index].offset + (r->generic ? CJI_EXEC_SHARED_WINDOW : 0));
             } else {
                 cji_text_printf(log, "%s: the initial value of %s names %s, which has no address here\n", mod->name,
-                                cji_ptx_name(m, v->name), cji_ptx_name(m, m->var[index]->name));
+                                cji_short(cji_ptx_name(m, v->name)), cji_short(cji_ptx_name(m, m->var[index]->name)));
                 return false;
             }
             if (!cji_grow(&p->init, &p->cinit, p->ninit + 1, sizeof *p->init)) return false;
@@ -311,7 +312,7 @@ static bool program_kernel(cji_exec_program *p, cji_dec_module *mods, cji_dec_mo
             log,
             "%s: kernel %s has %llu bytes of static shared memory, %u are possible: dynamic shared memory, sized by "
             "the launch, may be more\n",
-            mod->name, cji_ptx_name(m, f->name), (unsigned long long)shared, PROGRAM_SHARED_MOST);
+            mod->name, cji_short(cji_ptx_name(m, f->name)), (unsigned long long)shared, PROGRAM_SHARED_MOST);
         return false;
     }
     k->static_shared = (uint32_t)shared;

@@ -1,4 +1,4 @@
-/* Warps: groups of lanes, their frames, and which group runs (warp.h says how). */
+/* Warps: groups of lanes, their frames, and which group runs (warp.h has the rules). */
 #include "sim/exec/warp.h"
 
 /* ---- Frames ---- */
@@ -178,7 +178,7 @@ bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func
     uint32_t local = w->local + (uint32_t)r->imm, top = w->top;
     if (x[0] != f->nparam || x[1] != f->nresult) {
         cji_fault(w, r, first, CJI_EXEC_FAULT_PC, 0, "calls %s with %u arguments and %u results, which has %u and %u",
-                  f->name, x[0], x[1], f->nparam, f->nresult);
+                  cji_short(f->name), x[0], x[1], f->nparam, f->nresult);
         return false;
     }
     uint64_t use = (uint64_t)local + f->local + UINT64_C(32) * (w->depth + 1);
@@ -186,13 +186,14 @@ bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func
         cji_fault(
             w, r, first, CJI_EXEC_FAULT_STACK, 0,
             "calls %s %u calls deep: its stack of %u bytes is full (raise the stack size limit, or end the recursion)",
-            f->name, w->depth + 1, w->blk->g->stack_max);
+            cji_short(f->name), w->depth + 1, w->blk->g->stack_max);
         return false;
     }
     for (uint32_t i = 0; i < w->ngroup; i++)
         if (w->group[i].top > top) top = w->group[i].top;
     if (!warp_stack(w, (size_t)top + f->frame) || !warp_local(w, (size_t)local + f->local)) {
-        cji_fault(w, r, first, CJI_EXEC_FAULT_NOMEM, 0, "calls %s: there is no memory for its frame", f->name);
+        cji_fault(w, r, first, CJI_EXEC_FAULT_NOMEM, 0, "calls %s: there is no memory for its frame",
+                  cji_short(f->name));
         return false;
     }
     warp_add(w, w->active & ~lanes, w->pc, CJI_G_READY, 0);

@@ -7,7 +7,7 @@
  *
  * Lanes. The live lanes of a warp are partitioned into groups {mask, pc, frame}. One group runs at
  * a time; of several that are ready, the one deepest in calls and lowest in code runs first, and
- * groups that stand at the same place become one. Code is laid out so that a block's immediate
+ * groups at the same pc and frame become one. Code is laid out so that a block's immediate
  * post-dominator comes behind everything between them (flow.c), so groups meet there. A group that
  * spends its fuel (back edges; atomics and volatile loads cost more) gives way to the group that
  * has waited longest: spin loops inside a warp make progress. */
@@ -41,7 +41,7 @@ typedef enum cji_width { CJI_WNONE = 0, CJI_WP, CJI_W8, CJI_W16, CJI_W32, CJI_W6
 struct cji_rec {
     cji_handler fn;
     cji_lane_fn lane;        /* of the generic handlers */
-    int64_t imm;             /* address offset, or what the handler says */
+    int64_t imm;             /* address offset; others by handler */
     uint32_t d, a, b, c;     /* registers */
     uint32_t guard;          /* offset of the predicate << 1 | negated; CJI_NO_GUARD */
     uint32_t k;              /* modifiers, by handler: CJI_KF_* for lane functions */
@@ -151,7 +151,7 @@ struct cji_warp {
     uint32_t pc;             /* next instruction */
     uint32_t active;         /* the running group's lanes */
     uint32_t limit;          /* pc at which another group waits to be joined */
-    bool stop;               /* look at the groups again */
+    bool stop;               /* choose a group anew */
     uint32_t base, top;      /* the frame's place in the register stack */
     uint32_t local, depth;   /* local frame's offset; calls under way */
     int64_t fuel;            /* until the group gives way */
@@ -256,7 +256,7 @@ static inline uint32_t cji_width_bytes(unsigned width)
 }
 #define CJI_EACH(i, m) for (uint32_t i##_m = (m), i; i##_m && (i = cji_first(i##_m), true); i##_m &= i##_m - 1)
 
-/* ---- Who offers what --------------------------------------------------------------------------------------------- */
+/* ---- Functions, by file ------------------------------------------------------------------------------------------ */
 
 /* warp.c */
 bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index);
