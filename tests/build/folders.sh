@@ -91,6 +91,7 @@ result $? 'lines are short, without tabs and trailing blanks, and finished' "$ta
 
 # -- Calls: an undefined symbol of an object file is a call of the file that defines it --------------------------------
 # The rooms of a library, the lowest first: a file calls files of its own room and of rooms before it.
+library_rooms='base ptx cuda driver stream/core stream/memory stream/graph'
 device_rooms='base ptx cuda sim/exec sim/core sim/module sim/queue sim/stream sim/memory sim/kinds sim/graph sim/diagnose sim/entry'
 
 # Rings of more than three files that may be: a regular expression that fits all their names. This list does not grow.
@@ -158,11 +159,13 @@ check_calls()
         }' | sort
 }
 
-calls='a room of the CPU device calls only rooms before it, and no ring of files is longer than three'
+calls='calls only rooms before it, and no ring of files is longer than three'
 if nm --version >/dev/null 2>&1; then
+    check_calls "$library_rooms" >"$tap_work/out"
+    result_empty "a room of the library $calls" "$tap_work/out"
     check_calls "$device_rooms" >"$tap_work/out"
-    result_empty "$calls" "$tap_work/out"
+    result_empty "a room of the CPU device $calls" "$tap_work/out"
 else
-    skip "$calls" 'no nm'
+    skip "a room $calls" 'no nm'
 fi
 finish
