@@ -10,6 +10,7 @@
 
 #include <cujit/sim.h>
 
+#include "base/lock.h"
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -33,10 +34,10 @@ void cji_opened_lock(void)
         pthread_mutex_init(&cji_process.drivers_lock, NULL);
         cji_process.drivers = NULL;
     }
-    pthread_mutex_lock(&cji_process.drivers_lock);
+    cji_lock(&cji_process.drivers_lock, CJI_LOCK_DRIVERS);
 }
 
-void cji_opened_unlock(void) { pthread_mutex_unlock(&cji_process.drivers_lock); }
+void cji_opened_unlock(void) { cji_unlock(&cji_process.drivers_lock, CJI_LOCK_DRIVERS); }
 
 static cj_driver *find_opened(void *lib)
 {

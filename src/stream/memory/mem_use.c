@@ -79,26 +79,31 @@ static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const ch
     return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph"));
 }
 
-/* Notes the use, or has the capture retain it.  The state's lock is held on entry and not on return. */
-static cj_status use_note(cj_stream *s, cji_mem *m, const char *call)
+/* Notes the use, or has the capture `c` retain it.  The state's lock is held on entry and not on return. */
+static cj_status use_note(cj_stream *s, cji_mem *m, cji_capture *c, const char *call)
 {
+    if (c) return use_captured(s, m, c, call);
+    if (s->slot != m->home && s->queue == m->state->queue) cji_used(&m->used, s->bit);
+    cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    return CJ_OK;
+}
+
+/* *found: the table has it. */
+static cj_status use_range(cj_stream *s, cj_device *dev, const cji_range *range, bool *found, const char *call)
+{
+    cji_mem *m;
     cji_capture *c = cji_capture_of(s);
-    cj_status st = CJ_OK;
-    if (c) {
-        st = use_captured(s, m, c, call);
-    } else {
-        if (s->slot != m->home && s->queue == m->state->queue) cji_used(&m->used, s->bit);
-        cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
-    }
+    cj_status st = range_find(s, dev, range, &m, call);
+    *found = m != NULL;
+    if (m) st = use_note(s, m, c, call);
     cji_capture_drop(c);
     return st;
 }
 
 cj_status cji_mem_use(cj_stream *s, cj_device *dev, const cji_range *range, const char *call)
 {
-    cji_mem *m;
-    cj_status st = range_find(s, dev, range, &m, call);
-    return m ? use_note(s, m, call) : st;
+    bool found;
+    return use_range(s, dev, range, &found, call);
 }
 
 cj_status cji_mem_peer_use(cj_stream *s, cj_device *dev, uint64_t addr, const char *call)
@@ -129,12 +134,11 @@ cj_status cji_mem_use_argument(cj_stream *s, uint64_t addr, const char *call)
 static cj_status use_declared(cj_stream *s, cj_device *dev, uint64_t addr, const char *call)
 {
     const cji_range at = { addr, 0, "the memory" };
-    cji_mem *m;
-    cj_status st = range_find(s, dev, &at, &m, call);
-    if (st != CJ_OK) return st;
-    if (!m)
-        return cji_fail(s, CJ_ENOTFOUND, call, "0x%llx is in no allocation of cj_alloc that is open on a device of this driver", (unsigned long long)addr);
-    st = use_note(s, m, call);
+    bool found;
+    cj_status st = use_range(s, dev, &at, &found, call);
+    if (!found && st == CJ_OK)
+        st = cji_fail(s, CJ_ENOTFOUND, call, "0x%llx is in no allocation of cj_alloc that is open on a device of this driver", (unsigned long long)addr);
+    if (!found) return st;
     cji_proxy_follow(s);
     return st == CJ_OK ? cji_mem_peer_use(s, dev, addr, call) : st;
 }
