@@ -3,7 +3,7 @@
 # none, through a reader of the .pc file that is as simple as the file), run on the CPU device.
 # usage: installed.sh SOURCE_TREE DESTDIR PREFIX LIBDIR BINDIR DOCDIR MANDIR
 set -eu
-source=$1 destdir=$2 prefix=$3 libdir=$4 bindir=$5 docdir=$6 mandir=$7 inside=
+source=$(cd "$1" && pwd) destdir=$2 prefix=$3 libdir=$4 bindir=$5 docdir=$6 mandir=$7 inside=
 work=$(mktemp -d "${TMPDIR:-/tmp}/cujit-installed.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 pc=$destdir$libdir/pkgconfig
