@@ -1,8 +1,23 @@
-/* cujit/control.h - structured control flow and calls; included by cujit/ptx.h.
+/* cujit/control.h - structured control flow and calls.  ptx.h includes it.
  *
- * cj_if, cj_loop, cj_while and cj_for open a block that cj_end closes; they nest.  A predicate may be cj_not(f, p).  Inside a loop a register keeps
- * its value only where it is written with cj_assign(): verbs make new registers.  Blocks left open are an error when the module is printed or loaded.
- * Labels and branches (cj_label, cj_label_bind, cj_ins_if(f, p, "bra", label)) can be mixed in.
+ *     cj_val i = cj_for(f, 0, n, 1);
+ *         cj_if(f, cj_lt(f, i, limit));
+ *             cj_continue(f);
+ *         cj_end(f);
+ *     cj_end(f);
+ *
+ * cj_if, cj_loop, cj_while and cj_for open a block, and cj_end closes it.  Blocks nest.  Printing
+ * and loading fail if a block is open.  cj_label, cj_label_bind and branches can be mixed in.
+ *
+ * Verbs make new registers.  A register keeps a value across rounds of a loop, or from a branch of
+ * a cj_if to the code behind it, only if cj_assign writes it.
+ *
+ * A condition is a predicate, a cj_not of one, or a constant: a comparison of numbers, or a number,
+ * which holds unless it is 0.  A constant costs no instruction but the branch that is always taken.
+ * The code that it excludes is emitted and never runs.
+ *
+ * Errors.  ptx.h lists what each call can fail with; and each call with a condition:
+ *   CJ_EPTX: the condition is another value
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
@@ -13,40 +28,74 @@
 extern "C" {
 #endif
 
-/* What follows runs where `p` holds, up to cj_else() or cj_end(). */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* Opens a block that runs if `p` holds. */
 CJ_API void cj_if(cj_fn *f, cj_val p);
+
+/* Ends the block of cj_if and opens one that runs if its condition does not hold.
+ * Errors, left in the module:
+ *   CJ_ESTATE: the innermost block is not a cj_if without cj_else */
 CJ_API void cj_else(cj_fn *f);
 
-/* Closes the innermost block.  Errors: CJ_ESTATE when none is open. */
-CJ_API void cj_end(cj_fn *f);
-
-/* Repeats for ever: leave with cj_break and the like, or cj_return. */
+/* Opens a loop without an end: cj_break and cj_return leave it. */
 CJ_API void cj_loop(cj_fn *f);
 
-/* Repeats while the predicate register `p` holds, which is looked at before each turn: the body writes it with cj_assign(). */
+/* Opens a loop that repeats while the predicate register `p` holds.  `p` is tested before each
+ * round, so the body writes it with cj_assign. */
 CJ_API void cj_while(cj_fn *f, cj_val p);
 
-/* for (i = from; i < to; i += step): the counter, a new register that the body may read.  Integer types; from's or to's type counts.  A negative number as `step`
- * counts down while i > to.  to + step must not wrap. */
+/* Opens a loop: for (i = from; i < to; i += step).  Returns the counter i, a new register that the
+ * body reads.  Its type is the integer type of the operands.  If all three are numbers, it is
+ * CJ_U32, CJ_S32 if one of them is negative, or 64 bits wide if they need it.
+ * If `step` is a negative number, the loop counts down while i > to.  to + step must not wrap.
+ * Errors, left in the module:
+ *   CJ_EPTX: the operands are not integers of 16 to 64 bits of one type
+ *   CJ_EINVAL: `step` is the number 0 */
 CJ_API cj_val cj_for(cj_fn *f, cj_val from, cj_val to, cj_val step);
 
-/* Out of the innermost loop; on with its next turn.  Errors: CJ_ESTATE outside of a loop. */
+/* Closes the innermost block.
+ * Errors, left in the module:
+ *   CJ_ESTATE: no block is open */
+CJ_API void cj_end(cj_fn *f);
+
+/* Leaves the innermost loop: always, if `p` holds, unless `p` holds.
+ * Errors, left in the module:
+ *   CJ_ESTATE: no loop is open */
 CJ_API void cj_break(cj_fn *f);
 CJ_API void cj_break_if(cj_fn *f, cj_val p);
 CJ_API void cj_break_unless(cj_fn *f, cj_val p);
+
+/* Continues with the next round of the innermost loop: always, if `p` holds, unless `p` holds.
+ * Errors, left in the module:
+ *   CJ_ESTATE: no loop is open */
 CJ_API void cj_continue(cj_fn *f);
 CJ_API void cj_continue_if(cj_fn *f, cj_val p);
 CJ_API void cj_continue_unless(cj_fn *f, cj_val p);
 
-/* Ends this thread's kernel or function; cj_return_value sets a function's only result first (and declares it where cj_result() was not called).  At the end of a body it may be
- * left out. */
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+/* Ends the kernel for this thread, or returns from the function: always, or if `p` holds.  The end
+ * of a body returns too. */
 CJ_API void cj_return(cj_fn *f);
 CJ_API void cj_return_if(cj_fn *f, cj_val p);
+
+/* Sets a function's only result and returns.  Declares the result if cj_result has not.
+ * Errors, left in the module:
+ *   CJ_ESTATE: `f` is a kernel, has several results, or has a result in memory
+ *   CJ_EPTX: the value has another type than the result */
 CJ_API void cj_return_value(cj_fn *f, cj_val v);
 
-/* Calls a .func of the same module, whose parameters and results are all declared by then; cj_call(f, callee, a, b) is the handy form.  Returns the result (the first of several;
- * the null value without one).  cj_call_into writes all results into registers.  Errors: CJ_EPTX (number or types), CJ_EINVAL (a kernel, another module's). */
+/* Calls a function of the same module with `n` arguments; cj_call(f, callee, a, b) is the short
+ * form.  The parameters and results of `callee` are declared before.  Returns the first result, or
+ * the null value if there is none.  `args`: Copied.
+ * Errors, left in the module:
+ *   CJ_EPTX: the number or a type of the arguments is wrong, or a parameter is in memory
+ *   CJ_EINVAL: `callee` is a kernel or of another module */
 CJ_API cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n);
+
+/* The same, with all results written into the registers of `results`.  `results`, `args`: Copied.
+ * Errors, left in the module: those of cj_call_n. */
 CJ_API void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n);
 
 #ifdef __cplusplus

@@ -1,20 +1,21 @@
-/* cujit/numbers.h - what the macros of launch.h and operands.h share: the C types that count as numbers, and lists of
- * arguments.  Programs do not use it; launch.h and ptx.h include it. */
+/* cujit/numbers.h - what the macros of launch.h and operands.h share: the C types that are numbers,
+ * and lists of arguments.  Programs do not use it.  launch.h and ptx.h include it. */
 #ifndef CUJIT_NUMBERS_H
 #define CUJIT_NUMBERS_H
 
 #include <stdbool.h>
 
-/* Each C type that is a number: X(to, type, kind), with the kinds i, u, f32 and f64 of cj_arg_ and cj_imm_. */
+/* Each C type that is a number: X(to, type, kind).  The kinds are i, u, f32 and f64, as in cj_arg_
+ * and cj_imm_. */
 #define CJI_EACH_NUMBER(X, to) \
-    X(to, bool, u) X(to, char, i) X(to, signed char, i) X(to, unsigned char, u) X(to, short, i) X(to, unsigned short, u) \
-    X(to, int, i) X(to, unsigned, u) X(to, long, i) X(to, unsigned long, u) X(to, long long, i) \
+    X(to, bool, u) X(to, char, i) X(to, signed char, i) X(to, unsigned char, u) \
+    X(to, short, i) X(to, unsigned short, u) X(to, int, i) X(to, unsigned, u) X(to, long, i) X(to, unsigned long, u) X(to, long long, i) \
     X(to, unsigned long long, u) X(to, float, f32) X(to, double, f64)
 
 /* A row of a _Generic selection: the function to_kind for the type. */
 #define CJI_NUMBER_ROW(to, type, kind) type: to##kind,
 
-/* -- Lists of 1 to 33 arguments ------------------------------------------------------------------------------------ */
+/* -- Lists of 1 to 33 arguments ---------------------------------------------------------------- */
 
 #define CJI_CAT(a, b) CJI_CAT_(a, b)
 #define CJI_CAT_(a, b) a##b

@@ -1,4 +1,4 @@
-/* cujit/operands.h - C numbers as operands, and any number of operands, in C11 and C++.  ptx.h includes it.
+/* cujit/operands.h - C numbers as operands, and any number of operands.  ptx.h includes it.
  *
  *     cj_ins(f, "st.global.f32", cj_mem(f, p, 0), 1.5);
  *     cj_ins_if(f, p, "bra", done);
@@ -7,11 +7,12 @@
  *     cj_val r = cj_call(f, norm, v, cj_imm(f, 1), 2.5);
  *     cj_val pair = cj_vec(f, a, b);
  *
- * An operand is a cj_val or a C number.  A number becomes a literal, which takes the type of the operand that it is
- * used as.  Anything else does not compile.  A list has up to 32 operands; the functions ending in _n take more.
+ * An operand is a cj_val or a C number.  A number becomes a literal, which takes the type of the
+ * operand that it is used as.  Anything else does not compile.  A list has up to 32 operands; the
+ * functions ending in _n take more.
  *
  * `f` is evaluated more than once and must have no side effects.  Each operand is evaluated once.
- * C99 has the functions only.
+ * C11 and C++ only: C99 has the functions.
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
@@ -27,7 +28,7 @@
 #define CJI_HERE(f) cj_here(f, __FILE__, __LINE__)
 #endif
 
-/* 1: the macros of operands.h and verbs_numbers.h take C numbers.  The library's own files have the functions. */
+/* 1: the macros of operands.h and verbs_numbers.h take C numbers. */
 #if defined CJI_FUNCTIONS_ONLY || defined __cplusplus || !defined __STDC_VERSION__ || __STDC_VERSION__ < 201112L
 #define CJI_NUMBERS 0
 #else
@@ -84,7 +85,7 @@ template<class... T> cj_val cji_vec(cj_fn *f, T... t)
 
 static inline cj_val cji_lift_self(cj_fn *f, cj_val v) { (void)f; return v; }
 
-/* The operand `x` as a value.  With GNU C `x` is spelled once, so that nested calls stay short for the preprocessor. */
+/* The operand `x` as a value.  GNU C spells `x` once: nested calls stay short. */
 #define CJI_LIFT_AS(f, x) _Generic((x), CJI_EACH_NUMBER(CJI_NUMBER_ROW, cj_imm_) cj_val: cji_lift_self)(f, x)
 #ifdef __GNUC__
 #define CJI_LIFT(f, x) CJI_LIFT_ONCE(f, x, CJI_CAT(cji_x, __COUNTER__))

@@ -1,24 +1,35 @@
-/* cujit/ptx.h - PTX in memory: modules, kernels, functions, variables, operands, instructions, text.
+/* cujit/ptx.h - PTX in memory: modules, kernels, functions, variables, operands, instructions.
  *
- *   cj_ptx                 a module: kernels, functions, variables
- *    +- cj_fn              a kernel (.entry) or function (.func) in it; belongs to its module
- *    |   +- cj_val         a value in it: register, literal, address, vector, label
- *    +- cj_val             a module variable: usable in every function of the module
+ *     cj_ptx              a module: kernels, functions, variables
+ *       cj_fn ........... a kernel (.entry) or a device function (.func) of the module
+ *         cj_val ........ a value of the function: register, literal, address, vector, label
+ *       cj_val .......... a variable of the module, for every function of it
  *
- * Two levels of one thing.  cj_ins() and cj_def() take any instruction by the PTX manual's mnemonic and operand order; cujit/verbs.h has the
- * everyday verbs (cj_add, cj_get, cj_set ...), typed by their operands, and cujit/control.h if, loops and calls.
+ * Two levels build the same instructions.  cj_ins and cj_def take the PTX manual's mnemonic and its
+ * operand order (operands.h).  The verbs take their type from their operands: cj_add, cj_get,
+ * cj_set (verbs.h).  control.h has cj_if, loops and calls.
  *
- * Errors.  Nothing needs checking call by call: the first failure stays in the module with the source line of the call (see cujit/lines.h),
- * later calls do nothing and return the null value { 0 } (or, where an object is made, a failed one), which every call accepts; cj_ptx_print(),
- * cj_ptx_status() and loading return it, cj_error_of(m) tells it.  An instruction is appended whole or not at all.
+ * Lifetime.  A module is reference counted.  A module that is loaded keeps what it needs, so the
+ * builder may be freed then.  Functions and values belong to their module.  Texts and names are
+ * copied.
  *
- * Order.  The same calls in the same order give the same text.  C does not order the arguments of a call: nest only pure verbs and loads;
- * atomics, shuffles, votes, barriers and calls are statements of their own.
+ * Threads.  One thread at a time, for a module and everything in it.  No call of this header needs
+ * a driver.  All calls work after fork().
  *
- * Lifetime.  A module is reference counted: loading it retains it, cj_ptx_free() gives the caller's reference back.  Functions and values belong to
- * the module.  Text and names handed in are copied.
+ * Order.  The same calls in the same order give the same text.  C leaves the order of a call's
+ * arguments open.  Nest only verbs that compute and loads.  Atomics, shuffles, votes, barriers and
+ * calls are statements of their own.
  *
- * Threads.  A module, with everything in it, is used by one thread at a time.  Nothing here touches a driver: it works after fork().
+ * Errors.  No call needs a check.  The first failure stays in the module, with the source line of
+ * the call (lines.h).  Later calls do nothing and return the null value { 0 } or a failed object,
+ * which every call accepts.  cj_ptx_status, cj_ptx_print and loading return the failure.
+ * cj_error_of(m) has its sentence.  An instruction is appended whole or not at all.
+ * Each call that changes a module can fail with these, and lists only what else it can fail with:
+ *   CJ_EHANDLE: the module or function is NULL or of another type
+ *   CJ_ESTATE: the module is loaded and therefore frozen; change a cj_ptx_clone of it
+ *   CJ_EPTX: an operand is the null value, or a value of another function
+ *   CJ_ENOTSUP: an instruction or type needs more than cj_ptx_set_version or _target allow
+ *   CJ_ENOMEM: host memory is exhausted
  */
 #ifndef CUJIT_PTX_H
 #define CUJIT_PTX_H
@@ -42,192 +53,338 @@ typedef enum cj_space {
     CJ_SPACE_SHARED = 7
 } cj_space;
 
-/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+/* ---- Modules --------------------------------------------------------------------------------- */
 
-/* An empty module.  Owned by the caller, free with cj_ptx_free(); a failed object without memory (CJ_ENOMEM). */
+/* Creates an empty module.
+ * Never NULL.  Owned by the caller, free with cj_ptx_free.  Any thread.
+ * Errors, in the failed object that is returned:
+ *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_ptx *cj_ptx_create(void);
+
+/* Frees the module, its functions and its values.  May be NULL. */
 CJ_API void cj_ptx_free(cj_ptx *m);
 
-/* A copy that can be changed, also of a module that a load has frozen.  Functions keep their names: cj_ptx_find() finds them; values of `m` are
- * not values of the copy.  Owned by the caller, free with cj_ptx_free().  Errors: those of `m`, CJ_ENOMEM. */
+/* Returns a copy that can be changed, also of a frozen module.  The functions keep their names:
+ * cj_ptx_find finds them.  Values of `m` are not values of the copy.
+ * Never NULL.  Owned by the caller, free with cj_ptx_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_ENOMEM: host memory is exhausted
+ *   the failure that `m` keeps */
 CJ_API cj_ptx *cj_ptx_clone(cj_ptx *m);
 
-/* CJ_OK, or the status of the failure that `m` keeps. */
+/* Returns CJ_OK, or the status of the failure that `m` keeps. */
 CJ_API cj_status cj_ptx_status(cj_ptx *m);
 
-/* Fixes what would otherwise be the least that is needed: `version` as "8.0", `target` as "sm_90a".  An instruction that needs more, used before or
- * after, is then a failure that names it.  Errors: CJ_EINVAL (no such version or target), CJ_ENOTSUP (something used needs more). */
+/* Sets the PTX version, as "8.0".  By default it is the least that the module needs.  An
+ * instruction that needs more, before this call or after it, is then a failure that names it.
+ * Errors, left in `m`:
+ *   CJ_EINVAL: `version` is not a PTX version from 2.3 on
+ *   CJ_ENOTSUP: an instruction or the target needs a higher version */
 CJ_API cj_status cj_ptx_set_version(cj_ptx *m, const char *version);
+
+/* Sets the target, as "sm_90a".  By default it is the least that the module needs.
+ * Errors, left in `m`:
+ *   CJ_EINVAL: `target` is not a target
+ *   CJ_ENOTSUP: an instruction needs another target, or the target a higher version */
 CJ_API cj_status cj_ptx_set_target(cj_ptx *m, const char *target);
 
-/* What print would write now: the version as major * 10 + minor (80), the target's name (static text).  0 and "" after a failure. */
+/* The version that printing writes now, as major * 10 + minor: 80.  0 after a failure. */
 CJ_API int cj_ptx_version(cj_ptx *m);
+
+/* The target that printing writes now.  Static text.  "" after a failure. */
 CJ_API const char *cj_ptx_target(cj_ptx *m);
 
-/* Flags of cj_ptx_print(). */
+/* Flags of cj_ptx_print. */
 enum {
-    CJ_PRINT_LINES = 1     /* with .file and .loc, so that profilers, debuggers and the JIT's messages show the source */
+    CJ_PRINT_LINES = 1 /* with .file and .loc, for profilers, debuggers and messages of the JIT */
 };
 
-/* The module's PTX.  *text is NUL-terminated, *bytes (may be NULL) its length without the NUL; it belongs to `m` and stays until the next call that
- * changes, prints or frees `m`.  Errors: the failure that `m` keeps; CJ_ESTATE for an open block; CJ_EPTX for a label that is never placed. */
+/* Returns the module's PTX: *text with a NUL at its end, and its length without the NUL in *bytes.
+ * The text is borrowed until the next call that changes, prints or frees `m`.
+ * `text`, `bytes`: May be NULL.
+ * Errors, left in `m`:
+ *   CJ_ESTATE: a block is open (cj_end is missing)
+ *   CJ_EPTX: a label is used and never bound
+ *   CJ_ENOTSUP: no target has everything that the module uses
+ *   the failure that `m` keeps */
 CJ_API cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes);
 
-/* ---- Kernels and functions --------------------------------------------------------------------------------------- */
+/* ---- Kernels and functions ------------------------------------------------------------------- */
 
-/* A kernel (.visible .entry) or a device function (.visible .func) with an empty body.  `name` is a PTX identifier, unique in the module, copied.
- * Belongs to `m`; a failed object on error.  Errors: CJ_EINVAL (no identifier, or a name that is taken), CJ_ESTATE (frozen), CJ_ENOMEM. */
+/* Makes a kernel (.visible .entry) or a device function (.visible .func) with an empty body.
+ * `name`: a PTX identifier that is unique in the module.  Copied.
+ * Never NULL.  Belongs to `m`.
+ * Errors, left in `m`:
+ *   CJ_EINVAL: `name` is not an identifier, or it is used already */
 CJ_API cj_fn *cj_ptx_kernel(cj_ptx *m, const char *name);
 CJ_API cj_fn *cj_ptx_func(cj_ptx *m, const char *name);
 
-/* A function defined in another module that is linked to this one (.extern .func): parameters and results are declared with cj_param() and cj_result(). */
+/* Declares a function that another module defines (.extern .func), for modules that are linked.
+ * cj_param and cj_result declare its parameters and results.  It has no body.
+ * Never NULL.  Belongs to `m`.
+ * Errors, left in `m`:
+ *   CJ_EINVAL: `name` is not an identifier, or it is used already */
 CJ_API cj_fn *cj_ptx_extern_func(cj_ptx *m, const char *name);
 
-/* A kernel or function of `m` by its name.  Belongs to `m`.  Errors: CJ_ENOTFOUND (a failed object; the failure is not kept by `m`). */
+/* Returns the kernel or function of that name.
+ * Never NULL.  Belongs to `m`.
+ * Errors, in the failed object that is returned; `m` does not keep them:
+ *   CJ_ENOTFOUND: the module has no function of that name */
 CJ_API cj_fn *cj_ptx_find(cj_ptx *m, const char *name);
 
-/* The module that `f` belongs to; NULL for no function. */
+/* Returns the module of `f`.  Borrowed until cj_ptx_free.  NULL for a failed function. */
 CJ_API cj_ptx *cj_fn_module(cj_fn *f);
 
-/* Launch bounds of a kernel.  cj_fn_max_threads: .maxntid, blocks have at most x * y * z threads.  cj_fn_required_threads: .reqntid, exactly these.
- * cj_fn_min_blocks: .minnctapersm, this many blocks are to fit a multiprocessor.  cj_fn_max_registers: .maxnreg.  cj_fn_required_cluster: .reqnctapercluster (PTX 7.8,
- * sm_90).  Zero is CJ_EINVAL. */
+/* Sets the largest block (.maxntid) or the exact block (.reqntid) of a kernel, in threads.
+ * Errors, left in the module:
+ *   CJ_EINVAL: a number is 0, the block has more than 1024 threads, or `f` is not a kernel */
 CJ_API void cj_fn_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
 CJ_API void cj_fn_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
+
+/* Sets how many blocks of a kernel are to fit a multiprocessor (.minnctapersm), or how many
+ * registers each thread may have (.maxnreg).
+ * Errors, left in the module:
+ *   CJ_EINVAL: the number is 0 or more than 64 blocks or 255 registers, or `f` is not a kernel */
 CJ_API void cj_fn_min_blocks(cj_fn *f, uint32_t blocks);
 CJ_API void cj_fn_max_registers(cj_fn *f, uint32_t registers);
+
+/* Sets the exact cluster of a kernel, in blocks (.reqnctapercluster, PTX 7.8, sm_90).
+ * Errors, left in the module:
+ *   CJ_EINVAL: a number is 0 or more than 16, or `f` is not a kernel */
 CJ_API void cj_fn_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
 
-/* .pragma "text" at this place of the body ("nounroll" before a loop). */
+/* Appends .pragma "text" to the body: "nounroll" in front of a loop.  `text`: Copied.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `text` is empty, has a quote or newline, or more than 200 characters */
 CJ_API void cj_pragma(cj_fn *f, const char *text);
 
-/* ---- Parameters -------------------------------------------------------------------------------------------------- */
+/* ---- Parameters: in the order of the calls --------------------------------------------------- */
 
-/* A scalar parameter, in the order of the calls; its value, in a register (8-bit types widened to 32 bits).  Kernels read it with ld.param,
- * functions get it in a register.  `name` unique in `f`.  Errors: CJ_EINVAL (name, type CJ_VOID or CJ_PRED). */
+/* Declares a scalar parameter and returns its value in a register; 8-bit types are widened to 32
+ * bits.  A kernel reads it with ld.param.  A function receives it in a register.
+ * `name`: unique in `f`.  Copied.  Belongs to the module.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `name` is not an identifier or used already, `type` is CJ_VOID or CJ_PRED
+ *   CJ_ESTATE: a block is open, or cj_call has called `f` */
 CJ_API cj_val cj_param(cj_fn *f, const char *name, cj_type type);
 
-/* A pointer parameter to elements of `elem` (CJ_VOID: not said) in global memory: the driver's device addresses.  The value is an address in the
- * global space that cj_get(), cj_set(), cj_at() and the atomics know how to use. */
+/* Declares a pointer to elements of type `elem` in global memory, as the driver's device addresses
+ * are.  The value is an address that cj_get, cj_set, cj_at and the atomics use.
+ * `elem`: CJ_VOID if it is not known.
+ * Errors, left in the module: those of cj_param. */
 CJ_API cj_val cj_param_ptr(cj_fn *f, const char *name, cj_type elem);
 
-/* The same with its space and the alignment that every argument has (`align` in bytes, a power of two; 0: not said), which is told to the compiler.
- * Generic pointers are used as they are. */
+/* The same in another state space.  `align`: the alignment of each argument in bytes, a power of
+ * two, which the compiler uses; 0 if it is not known.
+ * Errors, left in the module: those of cj_param, and
+ *   CJ_EINVAL: `align` is not a power of two, or pointers do not exist in `space` */
 CJ_API cj_val cj_param_ptr_in(cj_fn *f, const char *name, cj_type elem, cj_space space, uint32_t align);
 
-/* A parameter of `bytes` bytes by value, aligned to `align` (a power of two up to 64): an address in the parameter space, read with cj_load(f, type, cj_mem(f, p, offset)).
- * A tensor map is 128 bytes aligned to 64.  Kernels only. */
+/* Declares a parameter of 1 to 32764 bytes by value, aligned to `align`: a power of two up to 128.
+ * The value is an address in the parameter space: cj_load(f, type, cj_mem(f, p, offset)) reads it.
+ * A tensor map has 128 bytes and the alignment 64.  Kernels only.
+ * Errors, left in the module: those of cj_param, and
+ *   CJ_EINVAL: `bytes` or `align` is out of range, or `f` is not a kernel */
 CJ_API cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align);
 
-/* A result of a function, in the order of the calls: a register that cj_return() hands back.  `name` unique in `f`.  Functions only. */
+/* Declares a result of a function: a register that cj_return returns.  Functions only.
+ * Errors, left in the module: those of cj_param, and
+ *   CJ_EINVAL: `f` is a kernel */
 CJ_API cj_val cj_result(cj_fn *f, const char *name, cj_type type);
 
-/* ---- Variables --------------------------------------------------------------------------------------------------- */
+/* ---- Variables ------------------------------------------------------------------------------- */
 
-/* Memory of a kernel: `count` elements.  The value is the variable's address; cj_get(), cj_set(), cj_at(), cj_mem() take it.  cj_shared is one for each block;
- * cj_shared_dynamic is the part whose size the launch says (one for a module; every function that asks gets the same bytes); cj_local one for each thread. */
+/* Declares `count` elements of shared memory, one copy for each block, or of local memory, one copy
+ * for each thread.  The value is the variable's address: cj_get, cj_set, cj_at and cj_mem take it.
+ * `name`: unique in `f`.  Copied.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `name` is not an identifier or used already, `type` is CJ_VOID or CJ_PRED,
+ *     `count` is 0 or beyond any memory */
 CJ_API cj_val cj_shared(cj_fn *f, const char *name, cj_type elem, size_t count);
-CJ_API cj_val cj_shared_dynamic(cj_fn *f, const char *name, cj_type elem, uint32_t align);
 CJ_API cj_val cj_local(cj_fn *f, const char *name, cj_type elem, size_t count);
 
-/* Memory of the module: `count` elements, the first `init_count` of them set to those at `init` (host byte order, copied; NULL and 0: all zero).  cj_ptx_const is read-only
- * to kernels, 64 KiB in all.  The host finds them by name.  Errors: CJ_EINVAL (name, type, count 0, init_count over count). */
-CJ_API cj_val cj_ptx_global(cj_ptx *m, const char *name, cj_type elem, size_t count, const void *init, size_t init_count);
-CJ_API cj_val cj_ptx_const(cj_ptx *m, const char *name, cj_type elem, size_t count, const void *init, size_t init_count);
+/* Declares the shared memory whose size the launch gives (cj_dims_shared).  A module has one such
+ * area: each function that declares it has the same bytes.  `align`: in bytes; 0: natural.
+ * A launch with 0 bytes fails with CJ_EINVAL if an instruction of the kernel uses the variable.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `name` is not an identifier or used already, `align` is not a power of two */
+CJ_API cj_val cj_shared_dynamic(cj_fn *f, const char *name, cj_type elem, uint32_t align);
 
-/* A variable defined in another module that is linked to this one.  `space`: global or const.  `count` 0: of unknown size. */
+/* Declares `count` elements of global or constant memory.  The first `n` of them start as
+ * those at `init`, in host byte order; the others are 0.  Kernels only read constant memory, of
+ * which a module has 64 KiB.  cj_module_var finds the variable by name.
+ * `init`: Copied.  May be NULL if `n` is 0.
+ * Errors, left in `m`:
+ *   CJ_EINVAL: `name` is not an identifier or used already, `elem` is CJ_VOID or CJ_PRED,
+ *     `count` is 0, `n` is more than `count`, or constant memory is exhausted */
+CJ_API cj_val cj_ptx_global(cj_ptx *m, const char *name, cj_type elem, size_t count, const void *init, size_t n);
+CJ_API cj_val cj_ptx_const(cj_ptx *m, const char *name, cj_type elem, size_t count, const void *init, size_t n);
+
+/* Declares a variable that another module defines, for modules that are linked.
+ * `space`: global or const.  `count`: 0 if the size is not known.
+ * Errors, left in `m`:
+ *   CJ_EINVAL: `name` is not an identifier or used already, `space` is another one */
 CJ_API cj_val cj_ptx_extern(cj_ptx *m, const char *name, cj_space space, cj_type elem, size_t count);
 
-/* Sets the alignment of a variable, in bytes, a power of two (natural otherwise). */
+/* Sets the alignment of a variable of the function or module, in bytes.
+ * Errors, left in the module:
+ *   CJ_EINVAL: the value is not a variable, or `align` is not a power of two */
 CJ_API void cj_var_align(cj_fn *f, cj_val variable, uint32_t align);
 CJ_API void cj_ptx_var_align(cj_ptx *m, cj_val variable, uint32_t align);
 
-/* ---- Registers and literals -------------------------------------------------------------------------------------- */
+/* ---- Registers and literals ------------------------------------------------------------------ */
 
-/* A new register; `n` of them as one vector operand {a, b, ...}, n from 1 to 256.  Undefined until written. */
+/* Returns a new register, or a vector operand {a, b, ...} of `n` new registers, n from 1 to 256.
+ * A register has no value until an instruction writes it.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `type` is CJ_VOID or does not exist
+ *   CJ_EPTX: `n` is out of range */
 CJ_API cj_val cj_reg(cj_fn *f, cj_type type);
 CJ_API cj_val cj_regs(cj_fn *f, cj_type type, size_t n);
 
-/* A number of its place's type: an instruction that wants .f32 there makes an .f32 of it.  cj_imm_bits is one of a given type, from its bits. */
+/* Returns an untyped literal.  It takes the type of the operand that it is used as: an instruction
+ * that wants .f32 there has the number as an .f32. */
 CJ_API cj_val cj_imm_i(cj_fn *f, int64_t x);
 CJ_API cj_val cj_imm_u(cj_fn *f, uint64_t x);
 CJ_API cj_val cj_imm_f32(cj_fn *f, float x);
 CJ_API cj_val cj_imm_f64(cj_fn *f, double x);
+
+/* Returns a literal of type `type` from its bits.
+ * Errors, left in the module:
+ *   CJ_EINVAL: the type has fewer bits, or no literals */
 CJ_API cj_val cj_imm_bits(cj_fn *f, cj_type type, uint64_t bits);
 
-/* The type of a value: a register's, a vector's elements', a variable's or pointer's (CJ_U64 or the like, not what it points to); CJ_VOID where it has none. */
+/* The type of a value: of a register, of a vector's elements, of a pointer itself (CJ_U64).
+ * CJ_VOID for a value without a type. */
 CJ_API cj_type cj_type_of(cj_val v);
 
-/* What a pointer or variable points to, and where. */
+/* The type of the elements that a pointer or variable points to, and their state space. */
 CJ_API cj_type cj_elem_of(cj_fn *f, cj_val v);
 CJ_API cj_space cj_space_of(cj_fn *f, cj_val v);
 
-/* Says what an address in a register points to, so that cj_get() and the others can use it: the same register. */
+/* Sets what the address in a register points to, so that cj_get and the other verbs can use it.
+ * Returns the same register.
+ * Errors, left in the module:
+ *   CJ_EPTX: `address` is not an integer register of 64 or 32 bits */
 CJ_API cj_val cj_as_ptr(cj_fn *f, cj_val address, cj_type elem, cj_space space);
 
-/* ---- Operands ---------------------------------------------------------------------------------------------------- */
+/* ---- Operands -------------------------------------------------------------------------------- */
 
-/* [base + offset]: `base` a pointer, an address register, a variable or a number; offset in bytes. */
+/* [base + offset]: `base` is a pointer, an address register, a variable or a number; `offset` is in
+ * bytes.
+ * Errors, left in the module:
+ *   CJ_EPTX: `base` is another value */
 CJ_API cj_val cj_mem(cj_fn *f, cj_val base, int64_t offset);
 
-/* {a, b, ...}: `n` values from 1 to 256; cj_vec(f, a, b) is the handy form.  cj_elem is its i-th element. */
+/* {a, b, ...}: `n` registers and numbers, n from 1 to 256.  cj_vec(f, a, b) is the short form.
+ * `v`: Copied.
+ * Errors, left in the module:
+ *   CJ_EPTX: `n` is out of range, or an element is another value */
 CJ_API cj_val cj_vec_n(cj_fn *f, const cj_val *v, size_t n);
+
+/* Returns element `i` of a vector.
+ * Errors, left in the module:
+ *   CJ_EPTX: `vec` is not a vector
+ *   CJ_EINVAL: the vector has fewer elements */
 CJ_API cj_val cj_elem(cj_fn *f, cj_val vec, size_t i);
 
-/* a|b: a second destination.  !p: a predicate negated (also for cj_if and the other places that take a predicate).  _: a result that is not wanted. */
+/* a|b: a destination with a second one. */
 CJ_API cj_val cj_pair(cj_fn *f, cj_val a, cj_val b);
+
+/* !p: a negated predicate, wherever a predicate is used.
+ * Errors, left in the module:
+ *   CJ_EPTX: `p` is not a predicate */
 CJ_API cj_val cj_not(cj_fn *f, cj_val p);
+
+/* _: a destination that drops its value. */
 CJ_API cj_val cj_sink(cj_fn *f);
 
-/* (a, b, ...): a call's arguments or results, for cj_ins(f, "call", ...). */
+/* (a, b, ...): arguments or results of cj_ins(f, "call", ...), up to 256.  `v`: Copied.
+ * Errors, left in the module:
+ *   CJ_EPTX: `n` is out of range */
 CJ_API cj_val cj_list_n(cj_fn *f, const cj_val *v, size_t n);
 
-/* A function as an operand of call or mov. */
+/* A function as an operand of call or mov.
+ * Errors, left in the module:
+ *   CJ_EPTX: `callee` is of another module */
 CJ_API cj_val cj_fn_val(cj_fn *f, cj_fn *callee);
 
-/* A special register by the manual's name, "%laneid", for mov.  Errors: CJ_EUNKNOWN. */
+/* A special register by the manual's name, as "%laneid", for mov.
+ * Errors, left in the module:
+ *   CJ_EUNKNOWN: there is no such special register */
 CJ_API cj_val cj_sreg(cj_fn *f, const char *name);
 
-/* [object, {coordinates}] and [object, sampler, {coordinates}] of the texture instructions; `sampler` null for the first; `coordinates` a vector. */
+/* [object, {coordinates}], or [object, sampler, {coordinates}]: an operand of texture instructions.
+ * `sampler`: the null value for the first form.  `coordinates`: a vector.
+ * Errors, left in the module:
+ *   CJ_EPTX: `coordinates` is not a vector */
 CJ_API cj_val cj_texmem(cj_fn *f, cj_val object, cj_val sampler, cj_val coordinates);
 
-/* A label, and its place: each is placed once. */
+/* Returns a new label, for branches. */
 CJ_API cj_val cj_label(cj_fn *f);
+
+/* Binds a label to this point of the body.  Each label is bound once.
+ * Errors, left in the module:
+ *   CJ_EPTX: `label` is not a label, or it is bound already */
 CJ_API void cj_label_bind(cj_fn *f, cj_val label);
 
-/* A .branchtargets list of `n` labels, declared here, for brx.idx. */
+/* Declares a .branchtargets list of `n` labels here, for brx.idx; n from 1 to 256.
+ * `labels`: Copied.
+ * Errors, left in the module:
+ *   CJ_EPTX: `n` is out of range, or an element is not a label */
 CJ_API cj_val cj_branch_targets(cj_fn *f, const cj_val *labels, size_t n);
 
-/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
-/* A resolved mnemonic, good for every module of this process; { 0 } is none. */
+/* A resolved mnemonic, for every module of this process.  { 0 } is none. */
 typedef struct cj_op { uint32_t form; } cj_op;
 
-/* Looks a mnemonic up: "fma.rn.ftz.f32".  { 0 } when there is none; cj_error_last() then says why (CJ_EUNKNOWN).  Any thread. */
+/* Looks up a mnemonic: "fma.rn.ftz.f32".  Any thread.
+ * Returns { 0 } if it does not exist; cj_error_last has the reason:
+ *   CJ_EUNKNOWN: there is no such instruction, or a modifier is missing or wrong */
 CJ_API cj_op cj_op_find(const char *mnemonic);
 
-/* Appends the instruction with `n` operands in the manual's order.  `guard` (in the _if and _unless forms): a predicate, @p and @!p.
- * Errors: CJ_EUNKNOWN (no such mnemonic), CJ_EPTX (operands), CJ_ENOTSUP (needs more than was fixed), CJ_ESTATE (frozen). */
+/* Appends an instruction with `n` operands in the manual's order; cj_ins(f, mnemonic, a, b) is the
+ * short form.  In the forms with _if and _unless `guard` is a predicate: @p and @!p.  With a
+ * constant guard the instruction is appended without it, or not at all.  `v`: Copied.
+ * Errors, left in the module:
+ *   CJ_EUNKNOWN: there is no such mnemonic
+ *   CJ_EPTX: an operand does not fit */
 CJ_API void cj_ins_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n);
 CJ_API void cj_ins_if_n(cj_fn *f, cj_val guard, const char *mnemonic, const cj_val *v, size_t n);
 CJ_API void cj_ins_unless_n(cj_fn *f, cj_val guard, const char *mnemonic, const cj_val *v, size_t n);
 
-/* The same with the destination, the first operand, made here: a register of the instruction's type, or a vector of them. */
+/* The same with a new destination, the first operand, which it returns: a register of the
+ * instruction's type, or a vector of them.
+ * Errors, left in the module: those of cj_ins_n. */
 CJ_API cj_val cj_def_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n);
 
-/* The same by resolved mnemonic.  (cj_op is passed by number: bindings hand the struct's only field on.) */
+/* The same by a resolved mnemonic.  The first two take the number in a cj_op, for bindings.
+ * `guard`: the null value for none.
+ * Errors, left in the module:
+ *   CJ_EINVAL: the mnemonic is { 0 }
+ *   CJ_EPTX: an operand does not fit */
 CJ_API void cj_ins_form(cj_fn *f, uint32_t form, cj_val guard, const cj_val *v, size_t n);
 CJ_API cj_val cj_def_form(cj_fn *f, uint32_t form, const cj_val *v, size_t n);
-static inline void cj_ins_op(cj_fn *f, cj_op op, const cj_val *v, size_t n) { const cj_val always = { 0 }; cj_ins_form(f, op.form, always, v, n); }
-static inline cj_val cj_def_op(cj_fn *f, cj_op op, const cj_val *v, size_t n) { return cj_def_form(f, op.form, v, n); }
+static inline void cj_ins_op(cj_fn *f, cj_op op, const cj_val *v, size_t n)
+{
+    const cj_val always = { 0 };
+    cj_ins_form(f, op.form, always, v, n);
+}
+static inline cj_val cj_def_op(cj_fn *f, cj_op op, const cj_val *v, size_t n)
+{
+    return cj_def_form(f, op.form, v, n);
+}
 
-/* ---- Source lines ------------------------------------------------------------------------------------------------ */
+/* ---- Source lines ---------------------------------------------------------------------------- */
 
-/* Sets the source line of what follows, for a language's own source: `file` is copied; calls' own C lines are then ignored until cj_line(f, NULL, 0). */
+/* Sets the source line of the calls that follow, for a language with its own source.  The C lines
+ * of the calls are ignored until cj_line(f, NULL, 0).  `file`: Copied.  May be NULL. */
 CJ_API void cj_line(cj_fn *f, const char *file, int line);
 CJ_API void cj_ptx_line(cj_ptx *m, const char *file, int line);
 
-/* What cujit/lines.h wraps around each call: notes where it stands and gives its first argument back.  `file` must stay as long as `f`. */
+/* Notes the C line of a call and returns the first argument.  lines.h wraps each call with it.
+ * `file`: Borrowed until cj_ptx_free. */
 CJ_API cj_fn *cj_here(cj_fn *f, const char *file, int line);
 CJ_API cj_ptx *cj_here_ptx(cj_ptx *m, const char *file, int line);
 

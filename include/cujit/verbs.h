@@ -1,12 +1,31 @@
-/* cujit/verbs.h - the everyday instructions, typed by their operands; included by cujit/ptx.h.
+/* cujit/verbs.h - the everyday instructions, typed by their operands.  ptx.h includes it.
  *
- * A verb's type is that of its operands' registers, which must agree; a number (cj_imm) takes the type of the other operand.  Untyped registers
- * (.b32, .b64) count as unsigned.  Results are new registers of that type unless said otherwise.  Floating point is IEEE: round to nearest even, no
- * contraction, no flush to zero; what is approximate says so in its name.  Another rounding, saturation, .ftz: cj_def() with the mnemonic.
+ *     cj_val v = cj_fma(f, a, cj_get(f, x, i), 0.5);
+ *     cj_set(f, y, i, cj_select(f, cj_lt(f, v, 0), 0, v));
  *
- * C11 and C++: each cj_val operand may be a C number: cj_add(f, x, 1) (verbs_numbers.h).  `f` must then have no side effects: it is evaluated more than once.
+ * Types.  The registers among a verb's operands have one type, which is the verb's.  Untyped ones
+ * (.b32, .b64) count as unsigned.  A number takes that type.  The result is a new register of the
+ * same type where nothing else is said.
  *
- * Memory verbs take a *place*: a pointer from cj_param_ptr() or cj_at(), a variable, an address register or cj_mem().
+ * Floating point follows IEEE 754: results are rounded to nearest even, subnormals are kept, and
+ * nothing is contracted.  A verb that approximates has "approx" in its name.  cj_def takes the
+ * mnemonic of another rounding, saturation or .ftz.
+ *
+ * Numbers.  In C11 and C++ each cj_val operand may be a C number: cj_add(f, x, 1).  The macros of
+ * verbs_numbers.h evaluate `f` more than once: `f` must have no side effects.
+ *
+ * Numbers only.  A verb whose operands are all numbers gives a number without a type, as C computes
+ * it: on int64_t; on uint64_t if an operand does not fit int64_t; on float or double if an operand
+ * is one.  A comparison gives a constant predicate.
+ *
+ * Where a number needs a register, that is CJ_U32, or CJ_S32 for a negative integer.  It has 64 bits
+ * if 32 do not hold the number.  For a float it is CJ_F32, for a double CJ_F64.
+ *
+ * Addresses.  A memory verb takes a pointer of cj_param_ptr or cj_at, a variable, a register that
+ * cj_as_ptr has marked, or a cj_mem.
+ *
+ * Errors.  ptx.h lists what each call can fail with; and each verb:
+ *   CJ_EPTX: the types of the operands differ, or the verb does not exist for their type
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
@@ -17,124 +36,211 @@
 extern "C" {
 #endif
 
-/* ---- Arithmetic -------------------------------------------------------------------------------------------------- */
+/* ---- Arithmetic ------------------------------------------------------------------------------ */
 
-CJ_API cj_val cj_add(cj_fn *f, cj_val a, cj_val b);                /* a + b */
-CJ_API cj_val cj_sub(cj_fn *f, cj_val a, cj_val b);                /* a - b */
-CJ_API cj_val cj_mul(cj_fn *f, cj_val a, cj_val b);                /* a * b, integers: the low half */
-CJ_API cj_val cj_mul_hi(cj_fn *f, cj_val a, cj_val b);             /* integers: the high half */
-CJ_API cj_val cj_mul_wide(cj_fn *f, cj_val a, cj_val b);           /* 16- and 32-bit integers: the whole product, of twice the width */
-CJ_API cj_val cj_mad(cj_fn *f, cj_val a, cj_val b, cj_val c);      /* a * b + c of integers, low half; floats: cj_fma */
-CJ_API cj_val cj_fma(cj_fn *f, cj_val a, cj_val b, cj_val c);      /* a * b + c rounded once; floats */
-CJ_API cj_val cj_div(cj_fn *f, cj_val a, cj_val b);                /* a / b; integers towards zero, a zero divisor gives an unspecified value */
-CJ_API cj_val cj_rem(cj_fn *f, cj_val a, cj_val b);                /* integers: the remainder, with a's sign */
-CJ_API cj_val cj_min(cj_fn *f, cj_val a, cj_val b);                /* floats: the number when the other is NaN */
+/* a + b, a - b, a * b.  Integers wrap: the product is its low half. */
+CJ_API cj_val cj_add(cj_fn *f, cj_val a, cj_val b);
+CJ_API cj_val cj_sub(cj_fn *f, cj_val a, cj_val b);
+CJ_API cj_val cj_mul(cj_fn *f, cj_val a, cj_val b);
+
+/* The high half of an integer product. */
+CJ_API cj_val cj_mul_hi(cj_fn *f, cj_val a, cj_val b);
+
+/* The whole product of two 16-bit or 32-bit integers, in a register of twice the width. */
+CJ_API cj_val cj_mul_wide(cj_fn *f, cj_val a, cj_val b);
+
+/* a * b + c: cj_mad for integers, the low half; cj_fma for floating point, rounded once. */
+CJ_API cj_val cj_mad(cj_fn *f, cj_val a, cj_val b, cj_val c);
+CJ_API cj_val cj_fma(cj_fn *f, cj_val a, cj_val b, cj_val c);
+
+/* a / b.  An integer quotient is rounded towards zero.  A divisor that is 0 in a register gives an
+ * unspecified integer.
+ * Errors, left in the module:
+ *   CJ_EPTX: both are integer numbers, and the divisor is 0 */
+CJ_API cj_val cj_div(cj_fn *f, cj_val a, cj_val b);
+
+/* The remainder of an integer division, with the sign of `a`.
+ * Errors, left in the module:
+ *   CJ_EPTX: both are numbers, and the divisor is 0 */
+CJ_API cj_val cj_rem(cj_fn *f, cj_val a, cj_val b);
+
+/* The lesser and the greater one.  If one of two floating-point operands is NaN, the other one. */
+CJ_API cj_val cj_min(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_max(cj_fn *f, cj_val a, cj_val b);
-CJ_API cj_val cj_neg(cj_fn *f, cj_val a);                          /* signed integers and floats */
+
+/* -a and |a| of signed integers and floating point. */
+CJ_API cj_val cj_neg(cj_fn *f, cj_val a);
 CJ_API cj_val cj_abs(cj_fn *f, cj_val a);
-CJ_API cj_val cj_sqrt(cj_fn *f, cj_val a);                         /* floats, correctly rounded */
-CJ_API cj_val cj_rcp(cj_fn *f, cj_val a);                          /* 1 / a, floats, correctly rounded */
-CJ_API cj_val cj_floor(cj_fn *f, cj_val a);                        /* floats to a whole number: down, up, towards zero, to nearest even */
+
+/* The square root and 1 / a of floating point, correctly rounded. */
+CJ_API cj_val cj_sqrt(cj_fn *f, cj_val a);
+CJ_API cj_val cj_rcp(cj_fn *f, cj_val a);
+
+/* A floating-point value rounded to a whole number: down, up, towards zero, to nearest even. */
+CJ_API cj_val cj_floor(cj_fn *f, cj_val a);
 CJ_API cj_val cj_ceil(cj_fn *f, cj_val a);
 CJ_API cj_val cj_trunc(cj_fn *f, cj_val a);
 CJ_API cj_val cj_round(cj_fn *f, cj_val a);
 
-/* The hardware's approximations, f32: see the manual's error bounds for sqrt.approx, rsqrt.approx, sin.approx ... */
+/* The hardware's approximations of a / b, sqrt(a), 1 / sqrt(a), 1 / a, sin(a), cos(a), 2 to the a
+ * and log2(a).  The type is CJ_F32; cj_approx_rsqrt takes CJ_F64 too.  The PTX manual has the error
+ * of each: div.approx, sqrt.approx, rsqrt.approx, rcp.approx, sin.approx, cos.approx, ex2.approx,
+ * lg2.approx. */
 CJ_API cj_val cj_approx_div(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_approx_sqrt(cj_fn *f, cj_val a);
-CJ_API cj_val cj_approx_rsqrt(cj_fn *f, cj_val a);                 /* 1 / sqrt(a); f64 too */
+CJ_API cj_val cj_approx_rsqrt(cj_fn *f, cj_val a);
 CJ_API cj_val cj_approx_rcp(cj_fn *f, cj_val a);
 CJ_API cj_val cj_approx_sin(cj_fn *f, cj_val a);
 CJ_API cj_val cj_approx_cos(cj_fn *f, cj_val a);
 CJ_API cj_val cj_approx_exp2(cj_fn *f, cj_val a);
 CJ_API cj_val cj_approx_log2(cj_fn *f, cj_val a);
 
-/* ---- Bits and predicates ----------------------------------------------------------------------------------------- */
+/* ---- Bits and predicates --------------------------------------------------------------------- */
 
-CJ_API cj_val cj_and(cj_fn *f, cj_val a, cj_val b);                /* integers bit by bit; predicates */
+/* a & b, a | b and a ^ b, of integers and of predicates. */
+CJ_API cj_val cj_and(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_or(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_xor(cj_fn *f, cj_val a, cj_val b);
-CJ_API cj_val cj_inv(cj_fn *f, cj_val a);                          /* all bits inverted; a predicate into a register of its own (cj_not is an operand) */
-CJ_API cj_val cj_shl(cj_fn *f, cj_val a, cj_val n);                /* `n` a 32-bit count; counts over the width give 0 */
-CJ_API cj_val cj_shr(cj_fn *f, cj_val a, cj_val n);                /* signed types keep their sign */
-CJ_API cj_val cj_popc(cj_fn *f, cj_val a);                         /* bits set, CJ_U32 */
-CJ_API cj_val cj_clz(cj_fn *f, cj_val a);                          /* leading zeros, CJ_U32 */
-CJ_API cj_val cj_brev(cj_fn *f, cj_val a);                         /* bits in reverse order */
 
-/* ---- Comparison and selection ------------------------------------------------------------------------------------ */
+/* All bits of an integer inverted, or a predicate inverted, in a new register.  cj_not negates a
+ * predicate without an instruction. */
+CJ_API cj_val cj_inv(cj_fn *f, cj_val a);
 
-/* Predicates.  With a NaN every comparison but cj_ne is false, as in C. */
+/* a << n and a >> n.  `n` is a 32-bit count.  A right shift of a signed type keeps the sign.
+ * A count beyond the width shifts all bits out.
+ * Errors, left in the module:
+ *   CJ_EPTX: both are numbers, and `n` is negative */
+CJ_API cj_val cj_shl(cj_fn *f, cj_val a, cj_val n);
+CJ_API cj_val cj_shr(cj_fn *f, cj_val a, cj_val n);
+
+/* The number of bits that are set, and of leading zeros, of 32-bit and 64-bit integers.  CJ_U32. */
+CJ_API cj_val cj_popc(cj_fn *f, cj_val a);
+CJ_API cj_val cj_clz(cj_fn *f, cj_val a);
+
+/* The bits of a 32-bit or 64-bit integer in reverse order. */
+CJ_API cj_val cj_brev(cj_fn *f, cj_val a);
+
+/* ---- Comparison and selection ---------------------------------------------------------------- */
+
+/* Predicates: a == b, a != b, a < b, a <= b, a > b, a >= b.  If an operand is NaN, only cj_ne
+ * holds, as in C. */
 CJ_API cj_val cj_eq(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_ne(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_lt(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_le(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_gt(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_ge(cj_fn *f, cj_val a, cj_val b);
-CJ_API cj_val cj_select(cj_fn *f, cj_val p, cj_val a, cj_val b);   /* p ? a : b */
 
-/* ---- Moving and converting --------------------------------------------------------------------------------------- */
+/* p ? a : b.  `p` is a predicate or a constant (control.h). */
+CJ_API cj_val cj_select(cj_fn *f, cj_val p, cj_val a, cj_val b);
 
-CJ_API cj_val cj_mov(cj_fn *f, cj_val a);                          /* into a register of its own */
-CJ_API cj_val cj_let(cj_fn *f, cj_type type, cj_val a);            /* a new register of `type` that starts as `a`; numbers take the type, others must have it */
-CJ_API void cj_assign(cj_fn *f, cj_val to, cj_val a);              /* into the register `to` */
-CJ_API cj_val cj_cvt(cj_fn *f, cj_type type, cj_val a);            /* the number as another type, as C converts: floats to integers towards zero, saturating */
-CJ_API cj_val cj_bits(cj_fn *f, cj_type type, cj_val a);           /* the same bits as another type of that width */
+/* ---- Moving and converting ------------------------------------------------------------------- */
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+/* A copy in a new register. */
+CJ_API cj_val cj_mov(cj_fn *f, cj_val a);
 
-/* Element i of what `p` points to: read, written, its place.  `i` any integer register or a number. */
+/* A new register of `type` that starts as `a`.  A number takes the type; a register has it. */
+CJ_API cj_val cj_let(cj_fn *f, cj_type type, cj_val a);
+
+/* Writes `a` into the register `to`.
+ * Errors, left in the module:
+ *   CJ_EPTX: `to` is not a register */
+CJ_API void cj_assign(cj_fn *f, cj_val to, cj_val a);
+
+/* The value as another type, as C converts it.  Floating point becomes an integer by rounding
+ * towards zero; out of range it becomes the nearest integer of the type.
+ * Errors, left in the module:
+ *   CJ_EPTX: PTX does not convert between the types */
+CJ_API cj_val cj_cvt(cj_fn *f, cj_type type, cj_val a);
+
+/* The same bits as another type of the same width.
+ * Errors, left in the module:
+ *   CJ_EPTX: the widths differ */
+CJ_API cj_val cj_bits(cj_fn *f, cj_type type, cj_val a);
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* Element `i` of what `p` points to: its value, a store of `v` into it, its address.  `i` is an
+ * integer register or a number.
+ * Errors, left in the module:
+ *   CJ_EPTX: the type that `p` points to is not known (cj_as_ptr), or `i` is not an integer */
 CJ_API cj_val cj_get(cj_fn *f, cj_val p, cj_val i);
 CJ_API void cj_set(cj_fn *f, cj_val p, cj_val i, cj_val v);
 CJ_API cj_val cj_at(cj_fn *f, cj_val p, cj_val i);
 
-/* One `type` at a place.  8- and 16-bit integers come into, and go from, 32-bit or 16-bit registers. */
-CJ_API cj_val cj_load(cj_fn *f, cj_type type, cj_val place);
-CJ_API void cj_store(cj_fn *f, cj_type type, cj_val place, cj_val v);
+/* Loads or stores one value of `type` at `address`.  8-bit integers are in 32-bit registers; an
+ * integer may be stored from a wider register.
+ * Errors, left in the module:
+ *   CJ_EPTX: `address` is not an address, or memory does not hold the type */
+CJ_API cj_val cj_load(cj_fn *f, cj_type type, cj_val address);
+CJ_API void cj_store(cj_fn *f, cj_type type, cj_val address, cj_val v);
 
-/* The address of a variable or place in a register, in its own space; the same as a generic one. */
-CJ_API cj_val cj_addr(cj_fn *f, cj_val place);
-CJ_API cj_val cj_addr_generic(cj_fn *f, cj_val place);
+/* The address in a register: in its own state space, or as a generic address. */
+CJ_API cj_val cj_addr(cj_fn *f, cj_val address);
+CJ_API cj_val cj_addr_generic(cj_fn *f, cj_val address);
 
-/* Atomic, relaxed, device-wide: the place's value becomes old OP v; the old value.  The type is v's.  Statements of their own. */
-CJ_API cj_val cj_atomic_add(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_min(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_max(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_and(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_or(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_xor(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_exch(cj_fn *f, cj_val place, cj_val v);
-CJ_API cj_val cj_atomic_cas(cj_fn *f, cj_val place, cj_val expected, cj_val v);
+/* An atomic operation, relaxed and device-wide: the memory becomes OLD op v.  Returns OLD.  The
+ * type is that of `v`, or for a number that of the memory.
+ * Errors, left in the module:
+ *   CJ_EPTX: `address` is not an address, or the type of a number is not known */
+CJ_API cj_val cj_atomic_add(cj_fn *f, cj_val address, cj_val v);
+CJ_API cj_val cj_atomic_min(cj_fn *f, cj_val address, cj_val v);
+CJ_API cj_val cj_atomic_max(cj_fn *f, cj_val address, cj_val v);
+CJ_API cj_val cj_atomic_and(cj_fn *f, cj_val address, cj_val v);
+CJ_API cj_val cj_atomic_or(cj_fn *f, cj_val address, cj_val v);
+CJ_API cj_val cj_atomic_xor(cj_fn *f, cj_val address, cj_val v);
 
-/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+/* The same: the memory becomes `v`; it becomes `v` if it was `expected`. */
+CJ_API cj_val cj_atomic_exch(cj_fn *f, cj_val address, cj_val v);
+CJ_API cj_val cj_atomic_cas(cj_fn *f, cj_val address, cj_val expected, cj_val v);
 
-/* CJ_U32 each: this thread in its block, the block in the grid, the block's size, the grid's size in blocks; this thread in the grid, and how many there are. */
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+/* In one dimension: the index of the thread in its block, the index of the block in the grid, the
+ * threads of a block, the blocks of the grid.  CJ_U32.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `dim` is not CJ_X, CJ_Y or CJ_Z */
 CJ_API cj_val cj_thread_id(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_block_id(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_block_size(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_grid_size(cj_fn *f, cj_dim dim);
+
+/* In one dimension: the index of the thread in the grid, the threads of the grid.  CJ_U32.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `dim` is not CJ_X, CJ_Y or CJ_Z */
 CJ_API cj_val cj_global_id(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_global_size(cj_fn *f, cj_dim dim);
-CJ_API cj_val cj_lane_id(cj_fn *f);                                /* 0 .. 31 */
 
-/* Every thread of the block (of the warp: lanes in `mask`, all when null) arrives before any goes on; their memory accesses are ordered. */
+/* The index of the thread in its warp, 0 to 31.  CJ_U32. */
+CJ_API cj_val cj_lane_id(cj_fn *f);
+
+/* A barrier of the block: all of its threads arrive before any of them continues, and memory
+ * accesses before it are seen after it. */
 CJ_API void cj_block_sync(cj_fn *f);
+
+/* A barrier of the lanes of the warp whose bits in `mask` are set; the null value: of all 32. */
 CJ_API void cj_warp_sync(cj_fn *f, cj_val mask);
 
-/* This thread's memory accesses before it are seen before those behind it, by its block, its device, everybody. */
+/* Orders this thread's memory accesses: the block, the device or the system sees those before it
+ * before those after it. */
 CJ_API void cj_fence_block(cj_fn *f);
 CJ_API void cj_fence_device(cj_fn *f);
 CJ_API void cj_fence_system(cj_fn *f);
 
-/* `v` of another lane, all 32 lanes taking part; 32- and 64-bit types.  A lane outside the warp: the own value.  `n`: CJ_U32 or a number. */
-CJ_API cj_val cj_shfl_down(cj_fn *f, cj_val v, cj_val n);          /* of lane + n */
-CJ_API cj_val cj_shfl_up(cj_fn *f, cj_val v, cj_val n);            /* of lane - n */
-CJ_API cj_val cj_shfl_xor(cj_fn *f, cj_val v, cj_val n);           /* of lane ^ n */
-CJ_API cj_val cj_shfl_idx(cj_fn *f, cj_val v, cj_val n);           /* of lane n */
+/* The value `v` of lane + n, of lane - n, of lane ^ n, of lane n.  All 32 lanes take part.  The
+ * type has 32 or 64 bits.  Where the warp has no such lane, the thread's own value.
+ * `n`: CJ_U32. */
+CJ_API cj_val cj_shfl_down(cj_fn *f, cj_val v, cj_val n);
+CJ_API cj_val cj_shfl_up(cj_fn *f, cj_val v, cj_val n);
+CJ_API cj_val cj_shfl_xor(cj_fn *f, cj_val v, cj_val n);
+CJ_API cj_val cj_shfl_idx(cj_fn *f, cj_val v, cj_val n);
 
-/* Over all 32 lanes: does `p` hold in any, in all, the same in all; a CJ_B32 with bit i for lane i. */
+/* Whether `p` holds in any lane, in all lanes, and alike in all lanes, as a predicate. */
 CJ_API cj_val cj_vote_any(cj_fn *f, cj_val p);
 CJ_API cj_val cj_vote_all(cj_fn *f, cj_val p);
 CJ_API cj_val cj_vote_uni(cj_fn *f, cj_val p);
+
+/* A CJ_B32 whose bit i is set if `p` holds in lane i. */
 CJ_API cj_val cj_vote_ballot(cj_fn *f, cj_val p);
 
 #ifdef __cplusplus

@@ -57,18 +57,18 @@ template<class T2> inline cj_val cj_bits(cj_fn *f, cj_type type, T2 a) { return 
 template<class T1, class T2> inline cj_val cj_get(cj_fn *f, T1 p, T2 i) { return (cj_get)(f, cji_lift(f, p), cji_lift(f, i)); }
 template<class T1, class T2, class T3> inline void cj_set(cj_fn *f, T1 p, T2 i, T3 v) { (cj_set)(f, cji_lift(f, p), cji_lift(f, i), cji_lift(f, v)); }
 template<class T1, class T2> inline cj_val cj_at(cj_fn *f, T1 p, T2 i) { return (cj_at)(f, cji_lift(f, p), cji_lift(f, i)); }
-template<class T2> inline cj_val cj_load(cj_fn *f, cj_type type, T2 place) { return (cj_load)(f, type, cji_lift(f, place)); }
-template<class T2, class T3> inline void cj_store(cj_fn *f, cj_type type, T2 place, T3 v) { (cj_store)(f, type, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1> inline cj_val cj_addr(cj_fn *f, T1 place) { return (cj_addr)(f, cji_lift(f, place)); }
-template<class T1> inline cj_val cj_addr_generic(cj_fn *f, T1 place) { return (cj_addr_generic)(f, cji_lift(f, place)); }
-template<class T1, class T2> inline cj_val cj_atomic_add(cj_fn *f, T1 place, T2 v) { return (cj_atomic_add)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2> inline cj_val cj_atomic_min(cj_fn *f, T1 place, T2 v) { return (cj_atomic_min)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2> inline cj_val cj_atomic_max(cj_fn *f, T1 place, T2 v) { return (cj_atomic_max)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2> inline cj_val cj_atomic_and(cj_fn *f, T1 place, T2 v) { return (cj_atomic_and)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2> inline cj_val cj_atomic_or(cj_fn *f, T1 place, T2 v) { return (cj_atomic_or)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2> inline cj_val cj_atomic_xor(cj_fn *f, T1 place, T2 v) { return (cj_atomic_xor)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2> inline cj_val cj_atomic_exch(cj_fn *f, T1 place, T2 v) { return (cj_atomic_exch)(f, cji_lift(f, place), cji_lift(f, v)); }
-template<class T1, class T2, class T3> inline cj_val cj_atomic_cas(cj_fn *f, T1 place, T2 expected, T3 v) { return (cj_atomic_cas)(f, cji_lift(f, place), cji_lift(f, expected), cji_lift(f, v)); }
+template<class T2> inline cj_val cj_load(cj_fn *f, cj_type type, T2 address) { return (cj_load)(f, type, cji_lift(f, address)); }
+template<class T2, class T3> inline void cj_store(cj_fn *f, cj_type type, T2 address, T3 v) { (cj_store)(f, type, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1> inline cj_val cj_addr(cj_fn *f, T1 address) { return (cj_addr)(f, cji_lift(f, address)); }
+template<class T1> inline cj_val cj_addr_generic(cj_fn *f, T1 address) { return (cj_addr_generic)(f, cji_lift(f, address)); }
+template<class T1, class T2> inline cj_val cj_atomic_add(cj_fn *f, T1 address, T2 v) { return (cj_atomic_add)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2> inline cj_val cj_atomic_min(cj_fn *f, T1 address, T2 v) { return (cj_atomic_min)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2> inline cj_val cj_atomic_max(cj_fn *f, T1 address, T2 v) { return (cj_atomic_max)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2> inline cj_val cj_atomic_and(cj_fn *f, T1 address, T2 v) { return (cj_atomic_and)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2> inline cj_val cj_atomic_or(cj_fn *f, T1 address, T2 v) { return (cj_atomic_or)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2> inline cj_val cj_atomic_xor(cj_fn *f, T1 address, T2 v) { return (cj_atomic_xor)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2> inline cj_val cj_atomic_exch(cj_fn *f, T1 address, T2 v) { return (cj_atomic_exch)(f, cji_lift(f, address), cji_lift(f, v)); }
+template<class T1, class T2, class T3> inline cj_val cj_atomic_cas(cj_fn *f, T1 address, T2 expected, T3 v) { return (cj_atomic_cas)(f, cji_lift(f, address), cji_lift(f, expected), cji_lift(f, v)); }
 template<class T1> inline void cj_warp_sync(cj_fn *f, T1 mask) { (cj_warp_sync)(f, cji_lift(f, mask)); }
 template<class T1, class T2> inline cj_val cj_shfl_down(cj_fn *f, T1 v, T2 n) { return (cj_shfl_down)(f, cji_lift(f, v), cji_lift(f, n)); }
 template<class T1, class T2> inline cj_val cj_shfl_up(cj_fn *f, T1 v, T2 n) { return (cj_shfl_up)(f, cji_lift(f, v), cji_lift(f, n)); }
@@ -139,18 +139,18 @@ template<class T1> inline void cj_return_value(cj_fn *f, T1 v) { (cj_return_valu
 #define cj_get(f, p, i) cj_get(CJI_HERE(f), CJI_LIFT(f, p), CJI_LIFT(f, i))
 #define cj_set(f, p, i, v) cj_set(CJI_HERE(f), CJI_LIFT(f, p), CJI_LIFT(f, i), CJI_LIFT(f, v))
 #define cj_at(f, p, i) cj_at(CJI_HERE(f), CJI_LIFT(f, p), CJI_LIFT(f, i))
-#define cj_load(f, type, place) cj_load(CJI_HERE(f), type, CJI_LIFT(f, place))
-#define cj_store(f, type, place, v) cj_store(CJI_HERE(f), type, CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_addr(f, place) cj_addr(CJI_HERE(f), CJI_LIFT(f, place))
-#define cj_addr_generic(f, place) cj_addr_generic(CJI_HERE(f), CJI_LIFT(f, place))
-#define cj_atomic_add(f, place, v) cj_atomic_add(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_min(f, place, v) cj_atomic_min(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_max(f, place, v) cj_atomic_max(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_and(f, place, v) cj_atomic_and(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_or(f, place, v) cj_atomic_or(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_xor(f, place, v) cj_atomic_xor(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_exch(f, place, v) cj_atomic_exch(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, v))
-#define cj_atomic_cas(f, place, expected, v) cj_atomic_cas(CJI_HERE(f), CJI_LIFT(f, place), CJI_LIFT(f, expected), CJI_LIFT(f, v))
+#define cj_load(f, type, address) cj_load(CJI_HERE(f), type, CJI_LIFT(f, address))
+#define cj_store(f, type, address, v) cj_store(CJI_HERE(f), type, CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_addr(f, address) cj_addr(CJI_HERE(f), CJI_LIFT(f, address))
+#define cj_addr_generic(f, address) cj_addr_generic(CJI_HERE(f), CJI_LIFT(f, address))
+#define cj_atomic_add(f, address, v) cj_atomic_add(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_min(f, address, v) cj_atomic_min(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_max(f, address, v) cj_atomic_max(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_and(f, address, v) cj_atomic_and(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_or(f, address, v) cj_atomic_or(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_xor(f, address, v) cj_atomic_xor(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_exch(f, address, v) cj_atomic_exch(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, v))
+#define cj_atomic_cas(f, address, expected, v) cj_atomic_cas(CJI_HERE(f), CJI_LIFT(f, address), CJI_LIFT(f, expected), CJI_LIFT(f, v))
 #define cj_warp_sync(f, mask) cj_warp_sync(CJI_HERE(f), CJI_LIFT(f, mask))
 #define cj_shfl_down(f, v, n) cj_shfl_down(CJI_HERE(f), CJI_LIFT(f, v), CJI_LIFT(f, n))
 #define cj_shfl_up(f, v, n) cj_shfl_up(CJI_HERE(f), CJI_LIFT(f, v), CJI_LIFT(f, n))
