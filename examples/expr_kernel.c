@@ -7,7 +7,7 @@ typedef struct builder {
     const cj_val *column; /* the row's value of each used column */
 } builder;
 
-static cj_val number(const builder *b, double x) { return cj_let(b->f, CJ_F64, cj_imm(b->f, x)); }
+static cj_val number(const builder *b, double x) { return cj_let(b->f, CJ_F64, x); }
 
 /* sqrt(x * x + y * y) within one unit in the last place, without overflow: both are scaled by a power of two into the middle of the range,
  * the root corrected by the squares' rounding errors (Borges, An Improved Algorithm for hypot(a, b), 2019, algorithm "fused"). */
@@ -17,7 +17,7 @@ static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
     cj_val zero = number(b, 0), one = number(b, 1), infinity = cj_imm_bits(f, CJ_F64, 0x7ff0000000000000u);
     cj_val ax = cj_abs(f, x), ay = cj_abs(f, y);
     cj_val most = cj_max(f, ax, ay);
-    cj_val huge = cj_gt(f, most, cj_imm(f, 0x1p+500)), tiny = cj_lt(f, most, cj_imm(f, 0x1p-400));
+    cj_val huge = cj_gt(f, most, 0x1p+500), tiny = cj_lt(f, most, 0x1p-400);
     cj_val down = cj_select(f, huge, number(b, 0x1p-600), cj_select(f, tiny, number(b, 0x1p+600), one));
     cj_val up = cj_select(f, huge, number(b, 0x1p+600), cj_select(f, tiny, number(b, 0x1p-600), one));
     cj_val p = cj_mul(f, most, down), q = cj_mul(f, cj_min(f, ax, ay), down);

@@ -15,10 +15,10 @@ static void step_kernel(cj_ptx *m)
     cj_val n = cj_param(f, "n", CJ_U32), i = cj_global_id(f, CJ_X);
     cj_if(f, cj_lt(f, i, n));
         cj_val old = cj_get(f, x, i), quotient = cj_div(f, cj_get(f, a, i), old);
-        cj_val next = cj_mul(f, cj_add(f, old, quotient), cj_imm(f, 0.5f));
+        cj_val next = cj_mul(f, cj_add(f, old, quotient), 0.5f);
         cj_set(f, x, i, next);
-        cj_if(f, cj_gt(f, cj_abs(f, cj_sub(f, next, old)), cj_mul(f, next, cj_imm(f, 1e-6f))));
-            cj_atomic_add(f, cj_at(f, moved, cj_imm(f, 0)), cj_imm(f, 1u));
+        cj_if(f, cj_gt(f, cj_abs(f, cj_sub(f, next, old)), cj_mul(f, next, 1e-6f)));
+            cj_atomic_add(f, cj_at(f, moved, 0), 1u);
         cj_end(f);
     cj_end(f);
 }
@@ -29,9 +29,9 @@ static void judge_kernel(cj_ptx *m)
     cj_fn *f = cj_ptx_kernel(m, "judge");
     cj_val moved = cj_param_ptr(f, "moved", CJ_U32), turns = cj_param_ptr(f, "turns", CJ_U32), more = cj_param(f, "more", CJ_U64);
     cj_val first = cj_imm(f, 0), count = cj_get(f, moved, first);
-    cj_set_condition(f, more, cj_min(f, count, cj_imm(f, 1u)));
-    cj_set(f, moved, first, cj_imm(f, 0u));
-    cj_set(f, turns, first, cj_add(f, cj_get(f, turns, first), cj_imm(f, 1u)));
+    cj_set_condition(f, more, cj_min(f, count, 1u));
+    cj_set(f, moved, first, 0u);
+    cj_set(f, turns, first, cj_add(f, cj_get(f, turns, first), 1u));
 }
 
 int main(int argc, char **argv)

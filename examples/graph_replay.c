@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     cj_fn *f = cj_ptx_kernel(m, "step");
     cj_val x = cj_param_ptr(f, "x", CJ_U32), n = cj_param(f, "n", CJ_U32), i = cj_global_id(f, CJ_X);
     cj_if(f, cj_lt(f, i, n));
-        cj_set(f, x, i, cj_mad(f, cj_get(f, x, i), cj_imm(f, 1664525u), cj_imm(f, 1013904223u)));
+        cj_set(f, x, i, cj_mad(f, cj_get(f, x, i), 1664525u, 1013904223u));
     cj_end(f);
 
     cj_driver *drv = cj_driver_open(NULL);

@@ -17,9 +17,9 @@ static cj_ptx *make_step(void)
     cj_val first = cj_param(f, "first", CJ_U32), end = cj_param(f, "end", CJ_U32);
     cj_val i = cj_for(f, cj_add(f, first, cj_global_id(f, CJ_X)), end, cj_global_size(f, CJ_X));
         cj_val here = cj_get(f, from, i);
-        cj_val left = cj_get(f, from, cj_sub(f, i, cj_imm(f, 1))), right = cj_get(f, from, cj_add(f, i, cj_imm(f, 1)));
-        cj_val bend = cj_sub(f, cj_add(f, left, right), cj_shl(f, here, cj_imm(f, 1)));
-        cj_set(f, to, i, cj_add(f, here, cj_shr(f, bend, cj_imm(f, 2))));
+        cj_val left = cj_get(f, from, cj_sub(f, i, 1)), right = cj_get(f, from, cj_add(f, i, 1));
+        cj_val bend = cj_sub(f, cj_add(f, left, right), cj_shl(f, here, 1));
+        cj_set(f, to, i, cj_add(f, here, cj_shr(f, bend, 2)));
     cj_end(f);
     return m;
 }

@@ -20,15 +20,15 @@ static cj_ptx *build(void)
     /* each operation rounds by itself, so every machine draws the same picture */
     cj_val cr = cj_add(f, left, cj_mul(f, cj_cvt(f, CJ_F64, x), step));
     cj_val ci = cj_sub(f, top, cj_mul(f, cj_cvt(f, CJ_F64, y), step));
-    cj_val zr = cj_let(f, CJ_F64, cj_imm(f, 0)), zi = cj_let(f, CJ_F64, cj_imm(f, 0)), n = cj_let(f, CJ_U32, cj_imm(f, 0));
+    cj_val zr = cj_let(f, CJ_F64, 0), zi = cj_let(f, CJ_F64, 0), n = cj_let(f, CJ_U32, 0);
     cj_loop(f);
         cj_val rr = cj_mul(f, zr, zr), ii = cj_mul(f, zi, zi);
-        cj_break_if(f, cj_gt(f, cj_add(f, rr, ii), cj_imm(f, 4)));
-        cj_break_if(f, cj_ge(f, n, cj_imm(f, STEPS)));
+        cj_break_if(f, cj_gt(f, cj_add(f, rr, ii), 4));
+        cj_break_if(f, cj_ge(f, n, STEPS));
         cj_val ri = cj_mul(f, zr, zi);
         cj_assign(f, zi, cj_add(f, cj_add(f, ri, ri), ci));
         cj_assign(f, zr, cj_add(f, cj_sub(f, rr, ii), cr));
-        cj_assign(f, n, cj_add(f, n, cj_imm(f, 1)));
+        cj_assign(f, n, cj_add(f, n, 1));
     cj_end(f);
     cj_set(f, pixels, cj_add(f, cj_mul(f, y, width), x), n);
     return m;

@@ -15,7 +15,7 @@ static cj_ptx *build(void)
     cj_val x = cj_param_ptr(f, "x", CJ_U32), y = cj_param_ptr(f, "y", CJ_U32), n = cj_param(f, "n", CJ_U32);
     cj_val i = cj_global_id(f, CJ_X);
     cj_if(f, cj_lt(f, i, n));
-        cj_set(f, y, i, cj_mul(f, cj_get(f, x, i), cj_imm(f, 6u)));
+        cj_set(f, y, i, cj_mul(f, cj_get(f, x, i), 6u));
     cj_end(f);
     return m;
 }

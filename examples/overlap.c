@@ -16,7 +16,7 @@ int main(int argc, char **argv)
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "squares");
     cj_val x = cj_param_ptr(f, "x", CJ_U64), n = cj_param(f, "n", CJ_U32), total = cj_param_ptr(f, "total", CJ_U64);
-    cj_val sum = cj_let(f, CJ_U64, cj_imm(f, 0));
+    cj_val sum = cj_let(f, CJ_U64, 0);
     cj_val i = cj_for(f, cj_global_id(f, CJ_X), n, cj_global_size(f, CJ_X));
         cj_val v = cj_get(f, x, i);
         cj_assign(f, sum, cj_mad(f, v, v, sum));

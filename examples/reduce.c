@@ -10,7 +10,7 @@ enum { BLOCK = 256, WARPS = BLOCK / 32 };
 static void warp_sum(cj_fn *f, cj_val v)
 {
     for (int delta = 16; delta; delta /= 2) {
-        cj_val other = cj_shfl_down(f, v, cj_imm(f, delta));
+        cj_val other = cj_shfl_down(f, v, delta);
         cj_assign(f, v, cj_add(f, v, other));
     }
 }
@@ -21,23 +21,23 @@ static cj_ptx *build(void)
     cj_fn *f = cj_ptx_kernel(m, "sum");
     cj_val in = cj_param_ptr(f, "in", CJ_U32), out = cj_param_ptr(f, "out", CJ_U32), n = cj_param(f, "n", CJ_U32);
     cj_val part = cj_shared(f, "part", CJ_U32, WARPS);
-    cj_val tid = cj_thread_id(f, CJ_X), lane = cj_and(f, tid, cj_imm(f, 31)), warp = cj_shr(f, tid, cj_imm(f, 5));
-    cj_val sum = cj_let(f, CJ_U32, cj_imm(f, 0));
+    cj_val tid = cj_thread_id(f, CJ_X), lane = cj_and(f, tid, 31), warp = cj_shr(f, tid, 5);
+    cj_val sum = cj_let(f, CJ_U32, 0);
     cj_val i = cj_for(f, cj_global_id(f, CJ_X), n, cj_global_size(f, CJ_X)); /* a grid-stride loop */
         cj_assign(f, sum, cj_add(f, sum, cj_get(f, in, i)));
     cj_end(f);
     warp_sum(f, sum);
-    cj_if(f, cj_eq(f, lane, cj_imm(f, 0)));
+    cj_if(f, cj_eq(f, lane, 0));
         cj_set(f, part, warp, sum);
     cj_end(f);
     cj_block_sync(f);
-    cj_if(f, cj_eq(f, warp, cj_imm(f, 0)));
-        cj_assign(f, sum, cj_imm(f, 0));
-        cj_if(f, cj_lt(f, lane, cj_imm(f, WARPS)));
+    cj_if(f, cj_eq(f, warp, 0));
+        cj_assign(f, sum, 0);
+        cj_if(f, cj_lt(f, lane, WARPS));
             cj_assign(f, sum, cj_get(f, part, lane));
         cj_end(f);
         warp_sum(f, sum);
-        cj_if(f, cj_eq(f, lane, cj_imm(f, 0)));
+        cj_if(f, cj_eq(f, lane, 0));
             cj_atomic_add(f, out, sum);
         cj_end(f);
     cj_end(f);

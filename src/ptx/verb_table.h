@@ -28,8 +28,10 @@ int cji_verb_sreg(cji_sreg_verb verb, unsigned dim);
 
 /* ---- Typing ---- */
 
-/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for all that is no number.  Where all are
- * numbers the first is put into a register of cji_number_type().  False with the failure kept. */
+/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for all that is no number; CJ_VOID where all
+ * are numbers.  False with the failure kept. */
+bool cji_prepare_any(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
+/* The same; of numbers only the first is put into a register of cji_number_type(). */
 bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
 /* The type of both: equal ones, or one untyped of the same width; CJ_VOID when they do not agree. */
 unsigned cji_unify(unsigned a, unsigned b);

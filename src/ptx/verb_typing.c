@@ -42,7 +42,7 @@ static void name_operand(char *out, size_t i)
     out[8] = (char)('a' + i);
 }
 
-bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call)
+bool cji_prepare_any(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call)
 {
     char what[12];
     *type = CJ_VOID;
@@ -59,6 +59,12 @@ bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call
         }
         if (t != CJ_VOID) *type = both;
     }
+    return true;
+}
+
+bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call)
+{
+    if (!cji_prepare_any(f, v, n, type, call)) return false;
     if (*type != CJ_VOID) return true;
     *type = cji_number_type(f, v, n);
     v[0] = cj_let(f, (cj_type)*type, v[0]);

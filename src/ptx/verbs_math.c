@@ -15,28 +15,16 @@ static unsigned verb_type(cji_verb_id verb, unsigned type)
     }
 }
 
-/* A number in a register of its type, or of .f32 for a verb that has no other. */
-static cj_val typed_number(cj_fn *f, cji_verb_id verb, cj_val a)
-{
-    if (!cji_all_numbers(f, &a, 1)) return a;
-    unsigned type = cji_number_type(f, &a, 1);
-    if (!cji_verb_has(verb, verb_type(verb, type), 0) && cji_verb_has(verb, CJ_F32, 0)) type = CJ_F32;
-    return cj_let(f, (cj_type)type, a);
-}
-
 enum { SAME = 0 }; /* the result has the operands' type */
+
+static cj_val verb_of_numbers(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call);
 
 /* n operands of one type; the result has `result` as its type. */
 static cj_val verb_typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
 {
     unsigned type;
-    if (!cji_fn_open(f, call)) return CJI_NULL;
-    if (cji_val_kind(v[0]) == CJI_K_IMM) { /* numbers are rare in front */
-        cj_val folded;
-        if (cji_fold(f, verb, v, n, &folded, call)) return folded;
-        if (n == 1) v[0] = typed_number(f, verb, v[0]);
-    }
-    if (!cji_prepare(f, v, n, &type, call)) return CJI_NULL;
+    if (!cji_fn_open(f, call) || !cji_prepare_any(f, v, n, &type, call)) return CJI_NULL;
+    if (type == CJ_VOID) return verb_of_numbers(f, verb, v, n, result, call);
     type = verb_type(verb, type);
     cji_form *e = cji_verb(f, verb, 0, type, 0, call);
     for (size_t i = 0; e && i < n; i++) {
@@ -44,6 +32,17 @@ static cj_val verb_typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsign
         if (!v[i].bits) return CJI_NULL;
     }
     return e ? cji_emit(f, e, 0, v, n, result == SAME ? type : result, call) : CJI_NULL;
+}
+
+/* Numbers only, where C computes nothing: the first one in a register of their type, or of .f32 for a verb that has no other. */
+static cj_val verb_of_numbers(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
+{
+    cj_val folded;
+    if (cji_fold(f, verb, v, n, &folded, call)) return folded;
+    unsigned type = cji_number_type(f, v, n);
+    if (!cji_verb_has(verb, verb_type(verb, type), 0) && cji_verb_has(verb, CJ_F32, 0)) type = CJ_F32;
+    v[0] = cj_let(f, (cj_type)type, v[0]);
+    return v[0].bits ? verb_typed(f, verb, v, n, result, call) : CJI_NULL;
 }
 
 static cj_val verb_typed1(cj_fn *f, cji_verb_id verb, cj_val a, unsigned result, const char *call) { return verb_typed(f, verb, &a, 1, result, call); }
