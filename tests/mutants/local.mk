@@ -1,4 +1,8 @@
-# Faults, each a patch of one line or two that a named test must notice: make check-mutants (see mutants.sh beside this file).
+# Faults that a named test must notice: make check-mutants (see mutants.sh beside this file). Each is a patch of one line or two,
+# or a row of generated.def.
+check_PROGRAMS += %D%/mutate
+tests_mutants_mutate_SOURCES = %D%/mutate.c %D%/operators.c %D%/operators.h %D%/generated.def
+tests_mutants_mutate_LDADD =
 EXTRA_DIST += %D%/mutants.sh $(mutants)
 mutants =
 mutants += %D%/any_thread_uses_it.patch

@@ -1,11 +1,11 @@
 /* A failure is told as what it is: the first of a capture, an error behind a question, an error behind what a release waits for. */
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 /* A capture with two failed calls tells the first. */
-static void check_first_of_capture(fake_bench *b)
+static void check_first_of_capture(watch_bench *b)
 {
     cj_dptr d = cj_alloc(b->s, 64);
     char first[sizeof ((cj_error *)0)->message];
@@ -22,7 +22,7 @@ static void check_first_of_capture(fake_bench *b)
 }
 
 /* A stream that waits for a captured event belongs to the capture. */
-static void check_joined_by_event(fake_bench *b)
+static void check_joined_by_event(watch_bench *b)
 {
     cj_dptr d = cj_alloc(b->t, 64);
     cj_event *forked = cj_event_create(b->dev, NULL), *joined = cj_event_create(b->dev, NULL);
@@ -40,17 +40,17 @@ static void check_joined_by_event(fake_bench *b)
     tap_ok(!cj_stream_is_capturing(b->t), "the end lets it go");
     cj_free(b->dev, d);
     cj_device_collect(b->dev);
-    tap_is_int(fake.allocated, 1, "the graph keeps its memory");
+    tap_is_int(watch.allocated, 1, "the graph keeps its memory");
     cj_event_free(forked);
     cj_event_free(joined);
     cj_graph_free(g);
     cj_device_collect(b->dev);
-    tap_is_int(fake.allocated, 0, "as long as it is there");
+    tap_is_int(watch.allocated, 0, "as long as it is there");
     cj_stream_sync(b->s);
 }
 
 /* Every answer but NOT_READY and SUCCESS is a failure. */
-static void check_questions(fake_bench *b)
+static void check_questions(watch_bench *b)
 {
     static const struct { CUresult answer; cj_status status; } rows[] = {
         { CUDA_SUCCESS, CJ_OK },
@@ -61,11 +61,11 @@ static void check_questions(fake_bench *b)
     cj_event *e = cj_event_create(b->dev, NULL);
     cj_event_record(e, b->s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        fake_fail(CJI_CU_ID_cuEventQuery, 0, rows[i].answer);
+        watch_fail(CJI_CU_ID_cuEventQuery, 0, rows[i].answer);
         tap_is_int(cj_event_query(e), rows[i].status, "an event's query that the driver answers with %d", (int)rows[i].answer);
-        fake_fail(CJI_CU_ID_cuStreamQuery, 0, rows[i].answer);
+        watch_fail(CJI_CU_ID_cuStreamQuery, 0, rows[i].answer);
         tap_is_int(cj_stream_query(b->s), rows[i].status, "and a stream's");
-        fake_fail_none();
+        watch_fail_none();
     }
     cj_stream_sync(b->s);
     cj_event_free(e);
@@ -74,29 +74,29 @@ static void check_questions(fake_bench *b)
 static void nothing(void *user) { (void)user; }
 
 /* After an error of the device no release waits for ever. */
-static void check_release(fake_bench *b)
+static void check_release(watch_bench *b)
 {
     cj_dptr d = cj_alloc(b->s, 64);
-    fake_hold(cj_stream_raw(b->t));
+    watch_hold(cj_stream_raw(b->t));
     cj_host_func(b->t, nothing, NULL);
     cj_stream_use(b->t, d);
     cj_free(b->dev, d);
     tap_is_uint(cj_device_collect(b->dev), 1, "a release waits for another stream");
-    fake_fail(CJI_CU_ID_cuEventQuery, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+    watch_fail(CJI_CU_ID_cuEventQuery, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
     tap_is_uint(cj_device_collect(b->dev), 0, "until the device fails");
-    fake_fail_none();
-    fake_let_go(cj_stream_raw(b->t));
+    watch_fail_none();
+    watch_release(cj_stream_raw(b->t));
 }
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     check_first_of_capture(&b);
     check_joined_by_event(&b);
     check_questions(&b);
     check_release(&b);
-    fake_teardown(&b);
+    watch_teardown(&b);
     return tap_done();
 }

@@ -1,10 +1,10 @@
 /* A stream keeps its first failure until cj_stream_sync has returned it; what it answers is no failure; failed objects are accepted everywhere. */
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
-static void check_first(fake_bench *b)
+static void check_first(watch_bench *b)
 {
     char host[16];
     cj_dptr d = cj_alloc(b->s, 16);
@@ -14,6 +14,7 @@ static void check_first(fake_bench *b)
     tap_is_int(first, CJ_EINVAL, "a call that fails says so itself");
     tap_has_str(cj_error_of(b->s)->message, "17 bytes do not fit, 16 are left", "the stream keeps the first failure");
     tap_is_int(cj_copy_to_host(b->s, host, d, 16), CJ_OK, "later calls work");
+    watch_settle();
     tap_is_int(cj_stream_query(b->s), CJ_OK, "and a query is no sync");
     tap_is_int(cj_stream_sync(b->s), CJ_EINVAL, "cj_stream_sync returns the first failure");
     tap_has_str(cj_error_of(b->s)->message, "do not fit", "its record can still be read");
@@ -29,10 +30,10 @@ static void check_first(fake_bench *b)
     tap_is_int(cj_free(b->dev, d), CJ_OK, "the memory goes back");
 }
 
-static void check_answers(fake_bench *b)
+static void check_answers(watch_bench *b)
 {
     cj_event *e = cj_event_create(b->dev, NULL);
-    fake_hold(cj_stream_raw(b->s));
+    watch_hold(cj_stream_raw(b->s));
     cj_dptr d = cj_alloc(b->s, 64);
     cj_fill8(b->s, d, 1, 64);
     cj_event_record(e, b->s);
@@ -40,13 +41,13 @@ static void check_answers(fake_bench *b)
     tap_is_int(cj_event_query(e), CJ_ENOTREADY, "nor is its event");
     tap_is_int(cj_error_of(b->s)->status, CJ_OK, "which is no failure of the stream");
     tap_is_int(cj_error_of(e)->status, CJ_OK, "nor of the event");
-    fake_let_go(cj_stream_raw(b->s));
+    watch_release(cj_stream_raw(b->s));
     tap_is_int(cj_stream_query(b->s), CJ_OK, "done is done");
-    fake_fail(CJI_CU_ID_cuStreamQuery, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+    watch_fail(CJI_CU_ID_cuStreamQuery, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
     tap_is_int(cj_stream_query(b->s), CJ_EDRIVER, "a query that the driver refuses is a failure, not CJ_ENOTREADY");
     tap_is_str(cj_error_of(b->s)->driver_name, "CUDA_ERROR_ILLEGAL_ADDRESS", "with the driver's name");
     cj_stream_sync(b->s);
-    fake_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_INVALID_HANDLE);
+    watch_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_INVALID_HANDLE);
     tap_is_int(cj_event_record(e, b->s), CJ_EDRIVER, "a record that is refused");
     tap_ok(cj_error_of(e)->status && cj_error_of(b->s)->status, "is left in the event and in the stream");
     tap_is_str(cj_error_of(b->s)->call, "cj_event_record", "with the call's name");
@@ -55,11 +56,11 @@ static void check_answers(fake_bench *b)
     cj_event_free(e);
 }
 
-static void check_failed_objects(fake_bench *b)
+static void check_failed_objects(watch_bench *b)
 {
     const cj_arg one = cj_arg_i(1);
     const cj_dims dims = cj_grid(1, 1);
-    fake_fail(CJI_CU_ID_cuStreamCreateWithPriority, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    watch_fail(CJI_CU_ID_cuStreamCreateWithPriority, 0, CUDA_ERROR_OUT_OF_MEMORY);
     cj_stream *bad = cj_stream_create(b->dev, NULL);
     tap_is_int(cj_error_of(bad)->status, CJ_ENOMEM, "a stream that the driver refuses is a failed object");
     tap_is_int(cj_fill8(bad, (cj_dptr){ 4096 }, 0, 1), CJ_ENOMEM, "which fails every call with that");
@@ -67,17 +68,17 @@ static void check_failed_objects(fake_bench *b)
     tap_is_int(cj_stream_fork(b->s, bad), CJ_ENOMEM, "and as an argument");
     tap_has_str(cj_error_of(b->s)->message, "cuStreamCreateWithPriority", "passes its cause on");
     tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "to where it is asked for");
-    fake_fail(CJI_CU_ID_cuEventCreate, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    watch_fail(CJI_CU_ID_cuEventCreate, 0, CUDA_ERROR_OUT_OF_MEMORY);
     cj_event *e = cj_event_create(b->dev, NULL);
     tap_is_int(cj_stream_wait(b->s, e), CJ_ENOMEM, "a failed event");
     tap_is_int(cj_event_record(e, b->s), CJ_ENOMEM, "fails too");
     tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "and is kept by the stream it was given to");
-    fake_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    watch_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
     tap_is_uint(cj_alloc(b->s, 4097).addr, 0, "no device memory is left");
     tap_has_str(cj_error_of(b->s)->message, "cj_alloc: 4097 bytes of device memory: cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY", "and the message says how much was asked for");
     tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "the stream keeps that");
     cj_dptr d = cj_alloc(b->s, 16);
-    fake_fail(CJI_CU_ID_cuMemsetD8Async, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+    watch_fail(CJI_CU_ID_cuMemsetD8Async, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
     tap_is_int(cj_fill8(b->s, d, 0, 16), CJ_EDRIVER, "a call after a kernel that broke the context");
     tap_has_str(cj_error_of(b->s)->message, "cj_fill8: cuMemsetD8Async: CUDA_ERROR_ILLEGAL_ADDRESS", "is named");
     tap_has_str(cj_error_of(b->s)->message, "the CPU device (CUJIT_DRIVER=sim CUJIT_LOG=error) names the instruction", "with the mend");
@@ -98,12 +99,12 @@ static void check_failed_objects(fake_bench *b)
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     check_first(&b);
     check_answers(&b);
     check_failed_objects(&b);
-    fake_teardown(&b);
+    watch_teardown(&b);
     return tap_done();
 }

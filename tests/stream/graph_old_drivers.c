@@ -1,12 +1,12 @@
 /* On drivers that lack what newer ones have, graphs say which driver is needed, and everything else works. */
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 static const char *lacks;
 
-static void *symbol_but(void *user, const char *symbol) { return strcmp(symbol, lacks) ? fake_symbol(user, symbol) : NULL; }
+static void *symbol_but(void *user, const char *symbol) { return strcmp(symbol, lacks) ? watch_symbol(user, symbol) : NULL; }
 
 typedef struct bench { cj_device *dev; cj_stream *s; cj_kernel *k; cj_dptr d; } bench;
 
@@ -120,11 +120,11 @@ int main(void)
     tap_plan(0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lacks = cases[i].lacks;
-        cj_driver_close(fake_open());
+        cj_driver_close(watch_open());
         cj_driver *drv = cj_driver_open_resolver(symbol_but, NULL);
         bench b = { .dev = cj_device_open(drv, 0, NULL) };
         b.s = cj_stream_create(b.dev, NULL);
-        b.k = fake_kernel(b.dev);
+        b.k = watch_kernel(b.dev);
         b.d = cj_alloc(b.s, 64);
         const cj_error e = *cases[i].f(&b);
         tap_is_int(e.status, CJ_ENOTSUP, "%s needs a newer driver", cases[i].name);
@@ -137,8 +137,7 @@ int main(void)
         cj_device_collect(b.dev);
         cj_device_close(b.dev);
         cj_driver_close(drv);
-        tap_ok(!fake.live_streams && !fake.live_events && !fake.live_modules && !fake.live_execs && !fake.pinned && !fake.allocated, "nothing is left");
+        tap_ok(!watch.live_streams && !watch.live_events && !watch.live_modules && !watch.live_execs && !watch.pinned && !watch.allocated, "nothing is left");
     }
-    fake_clean();
     return tap_done();
 }

@@ -1,9 +1,9 @@
-# Over a fake driver of the tests' own: the order of calls, without a device.
-tests_libtest_a_SOURCES += %D%/fake.c %D%/fake.h %D%/fake_calls.c %D%/fake_parts.h %D%/fake_work.c
-fake_stream_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/deferred_releases %D%/same_context %D%/staged_copies %D%/stream_faults \
+# Over the CPU device, watched: which calls the library makes, in which order, and what it does when one of them fails.
+tests_libtest_a_SOURCES += %D%/watched.c %D%/watched.h
+watched_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/deferred_releases %D%/same_context %D%/staged_copies \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
-fake_stream_tests += %D%/graph_old_drivers
-text_tests += $(fake_stream_tests)
+watched_tests += %D%/graph_old_drivers
+sim_tests += $(watched_tests)
 
 # On a device.
 device_tests += %D%/at_exit %D%/default_streams %D%/ipc_memory %D%/ipc_events %D%/barriers %D%/copies_3d %D%/managed_memory %D%/two_devices %D%/held_by_mem_ops %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders

@@ -1,9 +1,9 @@
 /* The caller's current CUDA context is the same after each call as before it, whatever it was, and whether the call worked or not. */
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 static struct {
-    fake_bench b;
+    watch_bench b;
     cj_event *e, *f;
     cj_kernel *k;
     cj_dptr d;
@@ -75,55 +75,54 @@ static void launches_arrive(const CUcontext *contexts, const char *const *names)
 {
     for (size_t from = 0; from < 3; from++)
         for (size_t to = 0; to < 3; to++) {
-            fake_set_current(contexts[from]);
+            watch_set_current(contexts[from]);
             do_launch();
             do_launch();
-            int before = fake_calls(CJI_CU_ID_cuLaunchKernel), launched = fake.launches;
-            fake_set_current(contexts[to]);
+            int before = watch_calls(CJI_CU_ID_cuLaunchKernel), launched = watch.launches;
+            watch_set_current(contexts[to]);
             do_launch();
-            tap_ok(fake.launches == launched + 1 && fake_current() == contexts[to], "a launch with %s current, after one with %s", names[to], names[from]);
-            tap_ok(fake_calls(CJI_CU_ID_cuLaunchKernel) - before <= 2, "... tried twice at most");
+            tap_ok(watch.launches == launched + 1 && watch_current() == contexts[to], "a launch with %s current, after one with %s", names[to], names[from]);
+            tap_ok(watch_calls(CJI_CU_ID_cuLaunchKernel) - before <= 2, "... tried twice at most");
         }
-    fake_set_current(contexts[2]);
+    watch_set_current(contexts[2]);
     do_launch();
-    fake_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    int before = fake_calls(CJI_CU_ID_cuLaunchKernel);
+    watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    int before = watch_calls(CJI_CU_ID_cuLaunchKernel);
     cj_stream_sync(w.b.s);
     tap_is_int(cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5), CJ_EDRIVER, "a launch that the driver refuses in the right context is refused");
-    tap_is_int(fake_calls(CJI_CU_ID_cuLaunchKernel) - before, 1, "... at once");
-    fake_fail_none();
+    tap_is_int(watch_calls(CJI_CU_ID_cuLaunchKernel) - before, 1, "... at once");
+    watch_fail_none();
     cj_stream_sync(w.b.s);
 }
 
 int main(void)
 {
-    static char other;
     tap_plan(0);
-    fake_setup(&w.b);
+    watch_setup(&w.b);
     w.e = cj_event_create(w.b.dev, CJ_EVENT(.timing = 1));
     w.f = cj_event_create(w.b.dev, CJ_EVENT(.timing = 1));
-    w.k = fake_kernel(w.b.dev);
+    w.k = watch_kernel(w.b.dev);
     w.d = cj_alloc(w.b.s, 64);
-    const CUcontext contexts[] = { NULL, (CUcontext)(void *)&other, fake_context() };
+    const CUcontext contexts[] = { NULL, watch_foreign_context(), watch_context() };
     const char *const names[] = { "no context", "a foreign context", "the device's context" };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         for (size_t c = 0; c < 3; c++) {
-            fake_set_current(contexts[c]);
+            watch_set_current(contexts[c]);
             calls[i].run();
-            tap_ok(fake_current() == contexts[c] && fake_depth() == (contexts[c] != NULL), "%s leaves %s current", calls[i].name, names[c]);
-            fake_fail(calls[i].fails, 0, CUDA_ERROR_INVALID_VALUE);
+            tap_ok(watch_current() == contexts[c] && watch_depth() == (contexts[c] != NULL), "%s leaves %s current", calls[i].name, names[c]);
+            watch_fail(calls[i].fails, 0, CUDA_ERROR_INVALID_VALUE);
             calls[i].run();
-            tap_ok(fake_current() == contexts[c] && fake_depth() == (contexts[c] != NULL), "... also when the driver refuses it");
-            fake_fail_none();
+            tap_ok(watch_current() == contexts[c] && watch_depth() == (contexts[c] != NULL), "... also when the driver refuses it");
+            watch_fail_none();
         }
     }
     launches_arrive(contexts, names);
-    fake_set_current(NULL);
+    watch_set_current(NULL);
     cj_stream_sync(w.b.s);
     cj_free(w.b.dev, w.d);
     cj_event_free(w.e);
     cj_event_free(w.f);
     cj_kernel_free(w.k);
-    fake_teardown(&w.b);
+    watch_teardown(&w.b);
     return tap_done();
 }

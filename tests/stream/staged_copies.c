@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 static const struct { const char *name; size_t bytes; int parts; } sizes[] = {
@@ -22,7 +22,7 @@ static void fill_bytes(unsigned char *p, size_t n, unsigned seed)
     for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(seed + i * 31 + i / 253);
 }
 
-static void check_sizes(fake_bench *b)
+static void check_sizes(watch_bench *b)
 {
     const size_t most = (9 << 20) + 12345;
     unsigned char *from = malloc(most), *want = malloc(most), *to = malloc(most);
@@ -32,39 +32,39 @@ static void check_sizes(fake_bench *b)
         fill_bytes(from, n, (unsigned)i);
         memcpy(want, from, n);
         memset(to, 0, n);
-        fake_hold(cj_stream_raw(b->s));
-        fake_forget();
+        watch_hold(cj_stream_raw(b->s));
+        watch_forget();
         cj_copy_to_device(b->s, d, from, n);
         memset(from, 0xee, n); /* allowed: the source was read */
         cj_copy_to_host(b->s, to, d, n);
-        tap_is_int(fake_calls(CJI_CU_ID_cuMemcpyHtoDAsync), sizes[i].parts, "%s: parts to the device", sizes[i].name);
-        tap_is_int(fake_calls(CJI_CU_ID_cuMemcpyDtoHAsync), sizes[i].parts, "... and back");
-        tap_is_int(fake_calls(CJI_CU_ID_cuStreamSynchronize) + fake_calls(CJI_CU_ID_cuEventSynchronize), 0, "... waiting for nothing");
+        tap_is_int(watch_calls(CJI_CU_ID_cuMemcpyHtoDAsync), sizes[i].parts, "%s: parts to the device", sizes[i].name);
+        tap_is_int(watch_calls(CJI_CU_ID_cuMemcpyDtoHAsync), sizes[i].parts, "... and back");
+        tap_is_int(watch_calls(CJI_CU_ID_cuStreamSynchronize) + watch_calls(CJI_CU_ID_cuEventSynchronize), 0, "... waiting for nothing");
         tap_ok(to[0] == 0, "... nothing arrived while the stream is held");
-        fake_let_go(cj_stream_raw(b->s));
+        watch_release(cj_stream_raw(b->s));
         tap_ok(!memcmp(to, want, n), "... and the bytes of the time of the call arrive when it is let go");
     }
-    int pinned = fake.pinned;
-    for (int i = 0; i < 100; i++) cj_copy_to_device(b->s, d, from, 4 << 20), cj_copy_to_host(b->s, to, d, 1000);
-    tap_is_int(fake.pinned, pinned, "pieces are used again");
+    int pinned = watch.pinned;
+    for (int i = 0; i < 100; i++) cj_copy_to_device(b->s, d, from, 4 << 20), cj_copy_to_host(b->s, to, d, 1000), watch_settle();
+    tap_is_int(watch.pinned, pinned, "pieces are used again");
     cj_device_collect(b->dev);
-    tap_ok(fake.pinned < pinned, "large idle ones go back when the device is collected");
+    tap_ok(watch.pinned < pinned, "large idle ones go back when the device is collected");
     cj_free(b->dev, d);
     free(from), free(want), free(to);
 }
 
-static void check_pinned(fake_bench *b)
+static void check_pinned(watch_bench *b)
 {
     char *h = cj_host_alloc(b->dev, 1000, NULL), pageable[100];
     cj_dptr d = cj_alloc(b->s, 1000);
-    fake_forget();
+    watch_forget();
     cj_copy_to_device(b->s, d, h, 1000);
-    int at = fake_find(CJI_CU_ID_cuMemcpyHtoDAsync, 0);
-    tap_ok(at >= 0 && fake.log[at].arg[1] == (uintptr_t)h, "pinned memory goes to the driver as it is");
+    int at = watch_find(CJI_CU_ID_cuMemcpyHtoDAsync, 0);
+    tap_ok(at >= 0 && watch.log[at].arg[1] == (uintptr_t)h, "pinned memory goes to the driver as it is");
     cj_copy_to_host(b->s, h + 1, d, 999);
-    tap_is_int(fake_calls(CJI_CU_ID_cuLaunchHostFunc), 0, "in both directions");
+    tap_is_int(watch_calls(CJI_CU_ID_cuLaunchHostFunc), 0, "in both directions");
     cj_copy_to_host(b->s, pageable, d, 100);
-    tap_is_int(fake_calls(CJI_CU_ID_cuLaunchHostFunc), 1, "pageable memory is filled by a host function");
+    tap_is_int(watch_calls(CJI_CU_ID_cuLaunchHostFunc), 1, "pageable memory is filled by a host function");
     tap_is_int(cj_copy_to_device(b->s, d, (void *)(uintptr_t)d.addr, 10), CJ_EINVAL, "device memory is no host memory");
     tap_has_str(cj_error_of(b->s)->message, "cj_copy", "the mend is named");
     cj_stream_sync(b->s);
@@ -72,7 +72,7 @@ static void check_pinned(fake_bench *b)
     cj_host_free(b->dev, h);
 }
 
-static void check_ranges(fake_bench *b)
+static void check_ranges(watch_bench *b)
 {
     char host[64] = { 0 };
     cj_dptr d = cj_alloc(b->s, 64), none = { 0 };
@@ -114,13 +114,13 @@ static void check_ranges(fake_bench *b)
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     check_sizes(&b);
     check_pinned(&b);
     check_ranges(&b);
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "nothing else failed");
-    fake_teardown(&b);
+    watch_teardown(&b);
     return tap_done();
 }

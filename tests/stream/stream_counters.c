@@ -1,7 +1,7 @@
 /* The counters of a stream: what was taken by the driver counts once, what failed or was captured does not. */
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 static cj_stream_counts of(cj_stream *s)
@@ -14,11 +14,11 @@ static cj_stream_counts of(cj_stream *s)
 
 static void nothing(void *user) { (void)user; }
 
-static void check_counts(fake_bench *b)
+static void check_counts(watch_bench *b)
 {
     char host[64] = { 0 };
     cj_dptr d = cj_alloc(b->s, 64);
-    cj_kernel *k = fake_kernel(b->dev);
+    cj_kernel *k = watch_kernel(b->dev);
     cj_event *e = cj_event_create(b->dev, NULL);
     const cj_arg args[] = { cj_arg_ptr(d), cj_arg_ptr(d), cj_arg_f32(1), cj_arg_u(4) };
     const cj_dims dims = cj_grid(1, 32);
@@ -53,7 +53,7 @@ static void check_counts(fake_bench *b)
     tap_is_uint(of(b->s).operations, 11, "and on the one that is waited for");
     cj_fill16(b->s, cj_offset(d, 1), 0, 1);
     cj_copy_to_host(b->s, host, d, 65);
-    fake_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     cj_launch_n(b->s, k, &dims, args, 4);
     tap_is_uint(of(b->s).operations, 11, "what fails does not count");
     cj_stream_sync(b->s);
@@ -76,7 +76,7 @@ static void check_counts(fake_bench *b)
     cj_free(b->dev, d);
 }
 
-static void check_memory(fake_bench *b)
+static void check_memory(watch_bench *b)
 {
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_dptr one = cj_alloc(s, 1000), two = cj_alloc(s, 500);
@@ -87,7 +87,7 @@ static void check_memory(fake_bench *b)
     tap_is_uint(c.bytes_held, 600, "what is freed is not");
     tap_is_uint(c.bytes_held_most, 1500, "the most stays");
     cj_free(b->dev, (cj_dptr){ 12345 });
-    fake_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    watch_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
     cj_alloc(s, 4096);
     tap_is_uint(of(s).bytes_held, 600, "failures change nothing");
     tap_is_uint(of(b->s).bytes_held, 0, "nor does another stream's memory");
@@ -97,7 +97,7 @@ static void check_memory(fake_bench *b)
     cj_error_clear(b->dev);
 }
 
-static void check_sizes(fake_bench *b)
+static void check_sizes(watch_bench *b)
 {
     struct { cj_stream_counts c; uint64_t more; } newer;
     cj_stream_counts c;
@@ -117,12 +117,12 @@ static void check_sizes(fake_bench *b)
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     check_counts(&b);
     check_memory(&b);
     check_sizes(&b);
-    fake_teardown(&b);
+    watch_teardown(&b);
     return tap_done();
 }

@@ -1,7 +1,7 @@
 /* Priorities are mapped onto the device's range, options are checked, a stream knows what it is, foreign streams are wrapped with care. */
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 /* The fake device's range is 0 (least urgent) to -5. */
@@ -19,7 +19,7 @@ static const struct { const char *name; size_t size; int32_t priority; const cha
     { "a priority that is none", sizeof(cj_stream_opts), 17, "priority 17" },
 };
 
-static void check_priorities(fake_bench *b)
+static void check_priorities(watch_bench *b)
 {
     for (size_t i = 0; i < sizeof priorities / sizeof *priorities; i++) {
         cj_stream *s = cj_stream_create(b->dev, &priorities[i].opts);
@@ -44,25 +44,25 @@ static void check_priorities(fake_bench *b)
     cj_stream_free(s);
 }
 
-static void check_wrap(fake_bench *b)
+static void check_wrap(watch_bench *b)
 {
     void *raw = cj_stream_raw(b->s);
     cj_stream *w = cj_stream_wrap(b->dev, raw);
     tap_ok(cj_stream_raw(w) == raw && cj_stream_id(w) == cj_stream_id(b->s), "a wrapped stream is that stream");
-    int destroyed = fake_calls(CJI_CU_ID_cuStreamDestroy);
+    int destroyed = watch_calls(CJI_CU_ID_cuStreamDestroy);
     cj_stream_free(w);
-    tap_is_int(fake_calls(CJI_CU_ID_cuStreamDestroy), destroyed, "and is not destroyed with its cj_stream");
+    tap_is_int(watch_calls(CJI_CU_ID_cuStreamDestroy), destroyed, "and is not destroyed with its cj_stream");
     w = cj_stream_wrap(b->dev, NULL);
     tap_is_int(cj_error_of(w)->status, CJ_EINVAL, "NULL is not wrapped");
     tap_ok(!cj_stream_raw(w) && !cj_stream_id(w) && !cj_stream_device(w), "... and the failed stream knows nothing");
     cj_stream_free(w);
-    fake_capture_foreign(raw, true);
-    fake_forget();
+    watch_capture_foreign(raw, true);
+    watch_forget();
     w = cj_stream_wrap(b->dev, raw);
     tap_is_int(cj_error_of(w)->status, CJ_ESTATE, "a stream that is being captured is not wrapped");
-    tap_is_int(fake_calls(CJI_CU_ID_cuStreamGetId), 0, "... and not asked what would break the capture");
+    tap_is_int(watch_calls(CJI_CU_ID_cuStreamGetId), 0, "... and not asked what would break the capture");
     cj_stream_free(w);
-    fake_capture_foreign(raw, false);
+    watch_capture_foreign(raw, false);
     w = cj_stream_wrap(b->dev, (void *)1);
     tap_is_uint(cj_stream_flags(w), 0, "the legacy stream can be wrapped, and is a blocking one");
     tap_is_int(cj_capture_begin(w, CJ_CAPTURE_THREAD), CJ_ESTATE, "but not captured");
@@ -70,48 +70,48 @@ static void check_wrap(fake_bench *b)
 }
 
 /* The per-thread default stream has a stream of its own beside it, which follows it. */
-static void check_per_thread(fake_bench *b)
+static void check_per_thread(watch_bench *b)
 {
     static const int needs[] = { CJI_CU_ID_cuEventCreate, CJI_CU_ID_cuStreamCreateWithPriority };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
-        fake_forget();
-        fake_fail(needs[i], 0, CUDA_ERROR_OUT_OF_MEMORY);
+        watch_forget();
+        watch_fail(needs[i], 0, CUDA_ERROR_OUT_OF_MEMORY);
         cj_stream *w = cj_stream_wrap(b->dev, (void *)2);
         tap_is_int(cj_error_of(w)->status, CJ_ENOMEM, "the per-thread default stream is not wrapped without %s", cji_cu_rows[needs[i]].name);
-        tap_is_int(fake_calls(CJI_CU_ID_cuEventDestroy), (int)i, "... and nothing is left");
+        tap_is_int(watch_calls(CJI_CU_ID_cuEventDestroy), (int)i, "... and nothing is left");
         cj_stream_free(w);
     }
     cj_stream *w = cj_stream_wrap(b->dev, (void *)2);
     cj_dptr d = cj_alloc(w, 64);
-    fake_forget();
+    watch_forget();
     cj_fill32(w, d, 0, 16);
-    tap_ok(fake_calls(CJI_CU_ID_cuEventRecord) == 1 && fake_calls(CJI_CU_ID_cuStreamWaitEvent) == 1, "the other stream follows each piece of work");
-    fake_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    tap_ok(watch_calls(CJI_CU_ID_cuEventRecord) == 1 && watch_calls(CJI_CU_ID_cuStreamWaitEvent) == 1, "the other stream follows each piece of work");
+    watch_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_OUT_OF_MEMORY);
     tap_is_int(cj_fill32(w, d, 0, 16), CJ_OK, "where it cannot");
-    tap_is_int(fake_calls(CJI_CU_ID_cuStreamSynchronize), 1, "the work is waited for");
-    fake_capture_foreign((void *)2, true);
-    fake_forget();
+    tap_is_int(watch_calls(CJI_CU_ID_cuStreamSynchronize), 1, "the work is waited for");
+    watch_capture_foreign((void *)2, true);
+    watch_forget();
     cj_fill32(w, d, 0, 16);
-    tap_is_int(fake_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not drawn into a capture that somebody else began");
-    fake_capture_foreign((void *)2, false);
+    tap_is_int(watch_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not drawn into a capture that somebody else began");
+    watch_capture_foreign((void *)2, false);
     cj_free(b->dev, d);
-    fake_forget();
+    watch_forget();
     cj_stream_free(w);
-    tap_ok(fake_calls(CJI_CU_ID_cuStreamDestroy) == 1 && fake_calls(CJI_CU_ID_cuEventDestroy) == 1, "and it goes with the cj_stream");
+    tap_ok(watch_calls(CJI_CU_ID_cuStreamDestroy) == 1 && watch_calls(CJI_CU_ID_cuEventDestroy) == 1, "and it goes with the cj_stream");
 }
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     check_priorities(&b);
     check_wrap(&b);
     check_per_thread(&b);
     tap_ok(cj_stream_device(b.s) == b.dev, "a stream knows its device");
-    fake_forget();
+    watch_forget();
     cj_stream_id(b.s), cj_stream_flags(b.s), cj_stream_priority(b.s);
-    tap_is_int((int64_t)fake.count, 0, "and asks the driver nothing for what it read when it was made");
-    fake_teardown(&b);
+    tap_is_int((int64_t)watch.count, 0, "and asks the driver nothing for what it read when it was made");
+    watch_teardown(&b);
     return tap_done();
 }

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 static cj_event *good_event;
@@ -137,7 +137,7 @@ static const struct { const char *name; cj_status (*call)(void *); enum want wan
 };
 
 /* In a child of fork() each call answers CJ_EFORKED, and each release does nothing. */
-static void check_fork(fake_bench *b, cj_kernel *k, cj_graph *g, cj_graph_exec *x)
+static void check_fork(watch_bench *b, cj_kernel *k, cj_graph *g, cj_graph_exec *x)
 {
     int tell[2];
     if (pipe(tell)) tap_bail("no pipe");
@@ -146,9 +146,9 @@ static void check_fork(fake_bench *b, cj_kernel *k, cj_graph *g, cj_graph_exec *
         void *objects[] = { b->dev, b->s, good_event, k, g, x, good_hub };
         size_t wrong = 0;
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) wrong += calls[i].call(objects[calls[i].want]) != CJ_EFORKED;
-        size_t before = fake.count;
+        size_t before = watch.count;
         cj_graph_exec_free(x), cj_graph_free(g), cj_event_free(good_event), cj_stream_free(b->s), cj_kernel_free(k);
-        wrong += fake.count != before;
+        wrong += watch.count != before;
         char answer = wrong ? 'n' : 'y';
         if (write(tell[1], &answer, 1) != 1) wrong++;
         kill(getpid(), SIGKILL); /* not an exit: the parent's objects, which stay, are no leak of the child */
@@ -163,10 +163,10 @@ static void check_fork(fake_bench *b, cj_kernel *k, cj_graph *g, cj_graph_exec *
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     char memory[512];
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     memset(memory, 0x5a, sizeof memory);
     good_stream = b.s;
     good_event = cj_event_create(b.dev, NULL);
@@ -188,7 +188,7 @@ int main(void)
     tap_is_int(cj_host_func(b.s, NULL, NULL), CJ_EINVAL, "no host function is refused");
     tap_is_int(cj_event_elapsed(good_event, good_event, NULL), CJ_EINVAL, "no place for a time too");
     tap_is_int(cj_launch_n(b.s, NULL, NULL, NULL, 0), CJ_EHANDLE, "no kernel and no dimensions too");
-    cj_kernel *k = fake_kernel(b.dev);
+    cj_kernel *k = watch_kernel(b.dev);
     tap_is_int(cj_launch_n(b.s, k, NULL, NULL, 0), CJ_EINVAL, "no dimensions too");
     tap_is_int(cj_launch_n(b.s, k, &dims, NULL, 4), CJ_EINVAL, "no arguments where there are four too");
     cj_capture_begin(b.s, CJ_CAPTURE_THREAD);
@@ -201,6 +201,6 @@ int main(void)
     cj_kernel_free(k);
     cj_event_free(good_event);
     cj_stream_barrier_free(good_hub);
-    fake_teardown(&b);
+    watch_teardown(&b);
     return tap_done();
 }

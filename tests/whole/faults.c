@@ -107,6 +107,13 @@ static bool takes_away(const char *name)
     return false;
 }
 
+/* Whether objects are left at the driver though each release could be made: the failed call released nothing and entered no context. An allocation that
+ * fails inside the CPU device may be the end of its context, and so are calls that all fail. */
+static bool objects_left(void)
+{
+    return acc->plan.objects && !acc->fail_allocation && !acc->plan.dead && !takes_away(acc->plan.name) && strcmp(acc->plan.name, "cuCtxPushCurrent");
+}
+
 /* What is wrong with a run, NULL for nothing. `reached`: the failure really happened. */
 static const char *judge(const outcome *o, bool reached)
 {
@@ -115,10 +122,12 @@ static const char *judge(const outcome *o, bool reached)
     if (o->status == 0) {
         if (!strstr(o->out, program->output)) return "it succeeds with wrong output";
         if (acc->live) return "memory is lost";
+        if (objects_left()) return "objects are left at the driver";
         return NULL;
     }
     if (o->status != 1) return "its exit status is neither 0 nor 1";
     if (!reached) return "it fails without a reason";
+    if (program->releases && objects_left()) return "it fails and objects are left at the driver";
     if (program->releases && acc->live && !acc->plan.dead && !takes_away(acc->plan.name)) return "it fails and memory is lost";
     return strlen(o->err) > 10 && strchr(o->err, ' ') ? NULL : "it says nothing";
 }

@@ -27,11 +27,23 @@ static int faults_before(void *user, uint64_t number, const char *name)
     return faulty->dead ? 700 : faults_result(name); /* CUDA_ERROR_ILLEGAL_ADDRESS */
 }
 
+static void faults_after(void *user, uint64_t number, const char *name, const char *text, int result)
+{
+    static const struct { const char *name; int step; } counted[] = {
+        { "cuStreamCreateWithPriority", 1 }, { "cuStreamDestroy", -1 }, { "cuEventCreate", 1 }, { "cuEventDestroy", -1 },
+        { "cuModuleLoadData", 1 }, { "cuModuleLoadDataEx", 1 }, { "cuModuleUnload", -1 }, { "cuMemHostAlloc", 1 }, { "cuMemFreeHost", -1 },
+        { "cuGraphInstantiateWithFlags", 1 }, { "cuGraphInstantiateWithParams", 1 }, { "cuGraphExecDestroy", -1 },
+    };
+    (void)user, (void)number, (void)text;
+    for (size_t i = 0; !result && i < sizeof counted / sizeof *counted; i++)
+        if (!strcmp(name, counted[i].name)) __atomic_add_fetch(&faulty->objects, counted[i].step, __ATOMIC_RELAXED);
+}
+
 cj_driver *faults_open(const char *which, fault_plan *plan)
 {
     faulty = plan;
     cj_driver *under = cj_driver_open(which);
-    cj_driver *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = faults_before));
+    cj_driver *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = faults_before, .after = faults_after));
     cj_driver_close(under);
     return drv;
 }

@@ -79,7 +79,6 @@ static void find_sources(void)
         add_included(name);
     }
     free(list);
-    add_source("tests/stream/stream_faults.c");
 }
 
 static void check(const char *name)

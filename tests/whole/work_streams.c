@@ -72,6 +72,15 @@ static void managed(void)
     work_did(cj_free(dev, m));
 }
 
+static void exported(void)
+{
+    unsigned char handle[CJ_IPC_MEM_BYTES];
+    const cj_dptr m = cj_ipc_alloc(s, 4 * N);
+    work_did(cj_fill32(s, m, 1, N));
+    if (m.addr) work_did(cj_ipc_export(dev, m, handle, sizeof handle));
+    work_did(cj_free(dev, m));
+}
+
 static void events(void)
 {
     float ms = -1;
