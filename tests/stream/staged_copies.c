@@ -108,6 +108,7 @@ static void check_ranges(watch_bench *b)
     memset(want, 0xab, 64);
     for (int i = 0; i < 3; i++) want[2 + 2 * i] = 0x34, want[3 + 2 * i] = 0x12;
     memcpy(want + 60, "\x88\x77\x66\x55", 4);
+    watch_settle();
     tap_is_mem(host, want, 64, "fills of 1, 2 and 4 bytes put what they say");
     cj_free(b->dev, d);
 }

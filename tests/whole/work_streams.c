@@ -162,7 +162,7 @@ int main(void)
     if (!d.addr || !e.addr) work_made(s);
     if (d.addr && e.addr && work_made(t)) {
         work_did(cj_stream_join(t, s));
-        copies(), pinned(), managed(), events(), callbacks(), streams();
+        copies(), pinned(), managed(), exported(), events(), callbacks(), streams();
     }
     work_did(cj_free(dev, d));
     work_did(cj_free(dev, e));
