@@ -1,7 +1,7 @@
 /* Messages of calls on streams, events and graphs name what is wrong and what to do instead. */
 #include <string.h>
 
-#include "tests/stream/fake.h"
+#include "tests/stream/watched.h"
 #include "tests/tap.h"
 
 /* What a driver answers while a capture is open. */
@@ -19,16 +19,16 @@ static const struct { const char *name; CUresult r; const char *says; } captured
     { "illegal state", CUDA_ERROR_ILLEGAL_STATE, "it is being captured already, or is not being captured" },
 };
 
-static void check_captures(fake_bench *b)
+static void check_captures(watch_bench *b)
 {
     cj_event *e = cj_event_create(b->dev, NULL);
     for (size_t i = 0; i < sizeof captured / sizeof *captured; i++) {
-        fake_fail(CJI_CU_ID_cuEventRecord, 0, captured[i].r);
+        watch_fail(CJI_CU_ID_cuEventRecord, 0, captured[i].r);
         tap_is_int(cj_event_record(e, b->s), CJ_ESTATE, "%s: a capture's rule is CJ_ESTATE", captured[i].name);
         tap_has_str(cj_error_of(e)->message, captured[i].says, "%s: what to do instead", captured[i].name);
         cj_stream_sync(b->s);
     }
-    fake_fail_none();
+    watch_fail_none();
     cj_stream_sync(b->s);
     cj_event_free(e);
 }
@@ -39,7 +39,7 @@ static void is_message(cj_status got, const void *object, const char *says, cons
     tap_has_str(cj_error_of(object)->message, says, "%s: the message", name);
 }
 
-static void check_arguments(fake_bench *b)
+static void check_arguments(watch_bench *b)
 {
     char handle[64];
     cj_event *e = cj_event_create(b->dev, NULL), *f = cj_event_create(b->dev, NULL);
@@ -50,16 +50,16 @@ static void check_arguments(fake_bench *b)
                "no handle of memory");
     is_message(cj_ipc_export(b->dev, (cj_dptr){ 4096 }, handle, 9), b->dev, "the buffer has 9 bytes, a handle needs 72 (CJ_IPC_MEM_BYTES)",
                "a short handle of memory");
-    fake_fail(CJI_CU_ID_cuMemFreeHost, 0, CUDA_ERROR_INVALID_VALUE);
+    watch_fail(CJI_CU_ID_cuMemFreeHost, 0, CUDA_ERROR_INVALID_VALUE);
     tap_is_int(cj_host_free(b->dev, handle), CJ_EDRIVER, "memory that the driver does not know");
     tap_has_str(cj_error_of(b->dev)->message, "was not returned by cj_host_alloc, or it has been freed; pass what cj_host_alloc returned, once",
                 "and its message");
-    fake_fail_none();
+    watch_fail_none();
     cj_event_free(e);
     cj_event_free(f);
 }
 
-static void check_nodes(fake_bench *b)
+static void check_nodes(watch_bench *b)
 {
     cj_graph *body[1];
     cj_graph *g = cj_graph_create(b->dev);
@@ -77,12 +77,12 @@ static void check_nodes(fake_bench *b)
 
 int main(void)
 {
-    fake_bench b;
+    watch_bench b;
     tap_plan(0);
-    fake_setup(&b);
+    watch_setup(&b);
     check_captures(&b);
     check_arguments(&b);
     check_nodes(&b);
-    fake_teardown(&b);
+    watch_teardown(&b);
     return tap_done();
 }
