@@ -6,7 +6,9 @@
 
 #include "base/process.h"
 
-static const struct lock_row { unsigned times; } lock_rows[] = {
+static const struct lock_row {
+    unsigned times;
+} lock_rows[] = {
 #define L(rank, times, what) { times },
 #include "base/lock_order.def"
 };

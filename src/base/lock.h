@@ -1,4 +1,5 @@
-/* Locks in one order: lock_order.def.  Prefix cji_lock.  A build with CJI_DEBUG stops at the first lock taken out of order. */
+/* Locks in one order: lock_order.def.  Prefix cji_lock.  A build with CJI_DEBUG stops at the first lock taken out of
+ * order. */
 #ifndef CJI_LOCK_H
 #define CJI_LOCK_H
 
@@ -11,7 +12,8 @@ typedef enum cji_lock_rank {
     CJI_LOCK_COUNT
 } cji_lock_rank;
 
-/* For builds with CJI_DEBUG and the test of the order: notes that the thread takes or releases a lock.  False: it holds a later one, or too many of this rank. */
+/* For builds with CJI_DEBUG and the test of the order: notes that the thread takes or releases a lock.  False: it
+ * holds a later one, or too many of this rank. */
 bool cji_lock_enter(cji_lock_rank rank);
 void cji_lock_exit(cji_lock_rank rank);
 

@@ -60,7 +60,10 @@ static cji_point *point_mark(cji_release_queue *queue, cji_point *p, CUstream ra
     return NULL;
 }
 
-static bool point_reached(cji_release_queue *queue, const cji_point *p) { return queue->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY; }
+static bool point_reached(cji_release_queue *queue, const cji_point *p)
+{
+    return queue->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY;
+}
 
 /* Takes the points that are reached out of a list; whether none is left. */
 static bool points_settle(cji_release_queue *queue, cji_point **list)
@@ -144,7 +147,7 @@ void cji_release_queue_fini(cji_release_queue *queue)
     pthread_mutex_destroy(&queue->running);
 }
 
-/* -- Slots ----------------------------------------------------------------------------------------------------------- */
+/* -- Slots --------------------------------------------------------------------------------------------------------- */
 
 cji_slot *cji_slot_open(cji_release_queue *queue, CUstream raw, void *owner)
 {
@@ -191,7 +194,7 @@ void cji_slot_close(cji_release_queue *queue, cji_slot *slot)
     cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
 }
 
-/* -- The list -------------------------------------------------------------------------------------------------------- */
+/* -- The list ------------------------------------------------------------------------------------------------------ */
 
 void cji_defer(cji_release_queue *queue, cji_deferred *deferred, uint64_t used)
 {
@@ -205,7 +208,8 @@ void cji_defer(cji_release_queue *queue, cji_deferred *deferred, uint64_t used)
     atomic_fetch_add(&queue->waiting, 1);
 }
 
-/* Takes the releases that are possible out of the first `max`; the others go to the end of the list, so that each has its turn. */
+/* Takes the releases that are possible out of the first `max`; the others go to the end of the list, so that each has
+ * its turn. */
 static cji_deferred *deferred_take(cji_release_queue *queue, unsigned max)
 {
     cji_deferred *possible = NULL, **end = &possible, *stop = NULL;

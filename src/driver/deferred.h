@@ -1,17 +1,23 @@
-/* Deferred releases: what may have to wait until work or a capture has ended.  Prefixes cji_release_queue, cji_slot, cji_deferred.
+/* Deferred releases: what may have to wait until work or a capture has ended.  Prefixes cji_release_queue, cji_slot,
+ * cji_deferred.
  *
- * A device has one cji_release_queue: the slots of its streams, and the list of deferred releases.  An object that work may use keeps a set of
- * bits, `used`: the slots of the streams that it was used on (cji_used).  Nothing is recorded for each use.  The release records one event on
- * each of these streams that has work left; when all events are complete, the use is over and the release runs.
+ * A device has one cji_release_queue: the slots of its streams, and the list of deferred releases.  An object that
+ * work may use keeps a set of bits, `used`: the slots of the streams that it was used on (cji_used).  Nothing is
+ * recorded for each use.  The release records one event on each of these streams that has work left; when all events
+ * are complete, the use is over and the release runs.
  *
  * Invariants
- *   A slot has one of 64 bits.  Where there are more slots they share bits, and an event is recorded for each of them: a release may wait for
+ *   A slot has one of 64 bits.  Where there are more slots they share bits, and an event is recorded for each of
+ *                               them: a release may wait for
  *   too much, never for too little.
- *   A slot that is closed leaves a tail, an event behind the last work of its stream; a release with its bit waits for that too.
+ *   A slot that is closed leaves a tail, an event behind the last work of its stream; a release with its bit waits
+ *   for that too.
  *   No event is recorded on a stream that is being captured: the release waits until the capture is over.
- *   While a capture of this library is open on the device no release runs.  Captures of others are safe because releases run in a scope with
+ *   While a capture of this library is open on the device no release runs.  Captures of others are safe because
+ *                                                                           releases run in a scope with
  *   relaxed capture mode (scope.h).  The device is never synchronised.
- *   A query that fails in another way than NOT_READY counts as complete: after an error of the device nothing waits for ever.
+ *   A query that fails in another way than NOT_READY counts as complete: after an error of the device nothing waits
+ *   for ever.
  *   One thread at a time drains; a release made by a release is queued and drained by the loop that is running. */
 #ifndef CJI_DEFERRED_H
 #define CJI_DEFERRED_H
@@ -36,7 +42,8 @@ typedef struct cji_slot {
     uint64_t bit;
     void *owner;     /* the cj_stream; NULL: a stream of the library's own */
     cji_point *tail; /* made with the slot, so that closing it cannot fail */
-    atomic_uint_fast64_t held, held_most; /* bytes of memory whose home it is and that the user has not freed; the most there were */
+    /* bytes of memory whose home it is and that the user has not freed; the most there were */
+    atomic_uint_fast64_t held, held_most;
     uint32_t refs; /* the stream and each memory whose home it is; under the queue's lock */
     bool live;
 } cji_slot;
@@ -47,10 +54,12 @@ typedef struct cji_deferred {
     cji_point *points; /* recorded, not yet seen complete */
     uint64_t used;     /* the slots to wait for */
     uint64_t unmarked; /* those of them for which no event is recorded yet */
-    void (*run)(struct cji_deferred *deferred); /* does the release, in a scope, without the queue's lock; may free *deferred */
+    /* does the release, in a scope, without the queue's lock; may free *deferred */
+    void (*run)(struct cji_deferred *deferred);
 } cji_deferred;
 
-/* What a room of src/stream keeps for the device: the first member of the room's struct.  Made at first use, under the queue's lock. */
+/* What a room of src/stream keeps for the device: the first member of the room's struct.  Made at first use, under
+ * the queue's lock. */
 typedef struct cji_device_state {
     void (*free)(struct cji_device_state *state); /* with the device: no slot and no release is left; in a scope */
     void (*trim)(struct cji_device_state *state); /* releases what is idle; in a scope */
@@ -71,7 +80,9 @@ typedef struct cji_release_queue {
     cji_device_state *state[CJI_STATES]; /* set under the lock, once */
     atomic_uint waiting;   /* length of the list */
     atomic_uint captures;  /* streams in captures begun through this library; changed under running and lock */
-    pthread_mutex_t running; /* held by the thread that does releases, and taken before lock by one that begins a capture: it waits for those under way */
+    /* held by the thread that does releases, and taken before lock by one that begins a capture: it waits for those
+     * under way */
+    pthread_mutex_t running;
 } cji_release_queue;
 
 enum { CJI_DEFERRED_ALL = 1 << 30 };
@@ -90,7 +101,8 @@ cji_device_state *cji_release_queue_state(cji_release_queue *queue, cji_state_of
 
 /* A slot for a stream, with one reference; NULL without memory.  In a scope. */
 cji_slot *cji_slot_open(cji_release_queue *queue, CUstream raw, void *owner);
-/* The stream goes: leaves a tail unless it is being captured, and drops the reference.  Before the stream is destroyed; in a scope. */
+/* The stream is freed: leaves a tail unless it is being captured, and drops the reference.  Before the stream is
+ * destroyed; in a scope. */
 void cji_slot_close(cji_release_queue *queue, cji_slot *slot);
 /* With the queue's lock held. */
 void cji_slot_drop(cji_slot *slot);
@@ -100,7 +112,8 @@ bool cji_stream_captures(const cji_release_queue *queue, CUstream raw);
 /* Notes a use: cheap when it is noted already. */
 static inline void cji_used(atomic_uint_fast64_t *used, uint64_t bit)
 {
-    if (!(atomic_load_explicit(used, memory_order_relaxed) & bit)) atomic_fetch_or_explicit(used, bit, memory_order_release);
+    if (!(atomic_load_explicit(used, memory_order_relaxed) & bit))
+        atomic_fetch_or_explicit(used, bit, memory_order_release);
 }
 
 /* Queues a release that waits for the slots of `used`.  deferred->run is set by the caller. */
@@ -113,7 +126,8 @@ static inline void cji_deferred_poll(cji_release_queue *queue, unsigned max)
     if (atomic_load_explicit(&queue->waiting, memory_order_relaxed)) cji_deferred_drain(queue, max);
 }
 
-/* A scope with context and relaxed mode for the queue's device.  False: the context is dead; releases run all the same.  cji_scope_leave() follows. */
+/* A scope with context and relaxed mode for the queue's device.  False: the context is dead; releases run all the
+ * same.  cji_scope_leave() follows. */
 static inline bool cji_queue_scope(const cji_release_queue *queue, cji_scope *scope)
 {
     return cji_scope_enter(scope, queue->cu, queue->ctx, CJI_SCOPE_BOTH) == CUDA_SUCCESS;

@@ -30,7 +30,9 @@ CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, unsigne
 {
     cji_thread_state *thread = cji_thread();
     const cji_scope *known = scope_known(thread->scope, cu);
-    *sc = (cji_scope){ .outer = thread->scope, .cu = cu, .ctx = known ? known->ctx : NULL, .relaxed = known && known->relaxed };
+    *sc = (cji_scope){
+        .outer = thread->scope, .cu = cu, .ctx = known ? known->ctx : NULL, .relaxed = known && known->relaxed
+    };
     thread->scope = sc;
     CUresult r = what & CJI_SCOPE_CONTEXT ? scope_context(sc, ctx) : CUDA_SUCCESS;
     if (!(what & CJI_SCOPE_RELAXED) || sc->relaxed) return r;

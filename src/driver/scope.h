@@ -1,13 +1,16 @@
 /* The scope of a call: the device's context is current, and the thread's capture mode is relaxed.  Prefix cji_scope.
  *
- * A scope is entered where a driver call needs it, and left in the same function.  Scopes nest on a thread: an inner one finds what the
- * outer ones have set and makes no driver call for it.  So a public call sets context and mode at most once.
+ * A scope is entered where a driver call needs it, and left in the same function.  Scopes nest on a thread: an inner
+ * one finds what the outer ones have set and makes no driver call for it.  So a public call sets context and mode at
+ * most once.
  *
- * The caller's context and capture mode are the same after a scope as before it.  Between enter and leave only cujit runs on the thread, so
- * that what an outer scope has set still holds; around a function of the user there is cji_scope_suspend.
+ * The caller's context and capture mode are the same after a scope as before it.  Between enter and leave only cujit
+ * runs on the thread, so that what an outer scope has set still holds; around a function of the user there is
+ * cji_scope_suspend.
  *
- * No scope is needed where the driver takes the context from a handle: launches, records of and waits for events, queries.  The handles
- * CU_STREAM_LEGACY and CU_STREAM_PER_THREAD name a stream of the current context, and need one. */
+ * No scope is needed where the driver takes the context from a handle: launches, records of and waits for events,
+ * queries.  The handles CU_STREAM_LEGACY and CU_STREAM_PER_THREAD name a stream of the current context, and need
+ * one. */
 #ifndef CJI_SCOPE_H
 #define CJI_SCOPE_H
 
@@ -31,8 +34,8 @@ typedef struct cji_scope {
     bool foreign;             /* another context than `ctx` was current, and not none */
 } cji_scope;
 
-/* `what` is of CJI_SCOPE_*.  cji_scope_leave() follows in any case: after a failure, which says that the context is dead, the mode is relaxed
- * all the same, as releases need no context. */
+/* `what` is of CJI_SCOPE_*.  cji_scope_leave() follows in any case: after a failure, which says that the context is
+ * dead, the mode is relaxed all the same, as releases need no context. */
 CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, unsigned what);
 void cji_scope_leave(cji_scope *sc); /* of a zeroed scope: nothing */
 

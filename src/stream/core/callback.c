@@ -1,11 +1,14 @@
 /* Callbacks when work is complete, also after an error of the device.
  *
- * The driver's own callback is the only thing it still calls after an error, once, with the error.  What it calls here is a record that is
- * freed before the user's function runs, so that nothing is held however long that takes. */
+ * The driver's own callback is the only thing it still calls after an error, once, with the error.  What it calls
+ * here is a record that is freed before the user's function runs, so that nothing is held however long that takes. */
 #include "base/mem.h"
 #include "stream/core/stream_core.h"
 
-typedef struct stream_callback { void (*fn)(void *user, cj_status status); void *user; } stream_callback;
+typedef struct stream_callback {
+    void (*fn)(void *user, cj_status status);
+    void *user;
+} stream_callback;
 
 static void callback_run(CUstream raw, CUresult r, void *user)
 {
@@ -22,7 +25,9 @@ cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_status stat
     if (st != CJ_OK) return st;
     if (!fn) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the function is NULL"));
     if (atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw))
-        return cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and a graph cannot hold this; use cj_host_func"));
+        return cji_stream_failed(
+            s, cji_fail(s, CJ_ESTATE, call,
+                        "the stream is being captured, and a graph cannot hold this; use cj_host_func"));
     stream_callback *d = cji_zalloc(sizeof *d);
     if (!d) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no memory to note the function"));
     *d = (stream_callback){ fn, user };

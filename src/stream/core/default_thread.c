@@ -1,9 +1,10 @@
-/* The per-thread default stream, wrapped: CU_STREAM_PER_THREAD is another stream on each thread, and nothing can be recorded on it or freed in its order from
- * another thread.
+/* The per-thread default stream, wrapped: CU_STREAM_PER_THREAD is another stream on each thread, and nothing can be
+ * recorded on it or freed in its order from another thread.
  *
- * So each such cj_stream has a stream of the library's own beside it, its proxy, which any thread may use.  After each piece of work the stream's thread records
- * an event and makes the proxy wait for it: what is enqueued on the proxy comes after everything that was enqueued on the stream.  The proxy is what the
- * device's releases use (driver/deferred.h): they record their events on it and free memory in its order. */
+ * So each such cj_stream has a stream of the library's own beside it, its proxy, which any thread may use.  After
+ * each piece of work the stream's thread records an event and makes the proxy wait for it: what is enqueued on the
+ * proxy comes after everything that was enqueued on the stream.  The proxy is what the device's releases use
+ * (driver/deferred.h): they record their events on it and free memory in its order. */
 #include "base/process.h"
 #include "stream/core/stream_core.h"
 

@@ -1,7 +1,7 @@
 /* Events: made, wrapped, recorded, released; the time between two. */
 #include "stream/core/stream_core.h"
 
-/* -- Making and releasing -------------------------------------------------------------------------------------------- */
+/* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
 void cj_event_defaults(cj_event_opts *opts)
 {
@@ -47,7 +47,8 @@ cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
     if (cji_opts_take(&o, sizeof o, opts, e, call, "cj_event")) {
         e->timing = o.timing;
         e->ipc = o.ipc;
-        if (o.timing && o.ipc) cji_fail(e, CJ_EINVAL, call, "an event between processes has no timing; set one of .timing and .ipc");
+        if (o.timing && o.ipc)
+            cji_fail(e, CJ_EINVAL, call, "an event between processes has no timing; set one of .timing and .ipc");
         else event_create_raw(e, &o, call);
     }
     if (!e->raw) cji_obj_set_failed(e);
@@ -80,7 +81,10 @@ static void event_delete(cj_event *e)
     cji_device_drop(dev);
 }
 
-static void event_delete_deferred(cji_deferred *deferred) { event_delete((cj_event *)((char *)deferred - offsetof(cj_event, deferred))); }
+static void event_delete_deferred(cji_deferred *deferred)
+{
+    event_delete((cj_event *)((char *)deferred - offsetof(cj_event, deferred)));
+}
 
 void cj_event_free(cj_event *e)
 {
@@ -112,9 +116,12 @@ static void event_release(void *what) { cji_event_drop(what); }
 const cji_ref_type cji_ref_event = { event_release };
 
 void *cj_event_raw(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_raw") == CJ_OK ? e->raw : NULL; }
-cj_device *cj_event_device(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_device") == CJ_OK ? e->dev : NULL; }
+cj_device *cj_event_device(const cj_event *e)
+{
+    return cji_check(e, CJI_TAG_EVENT, "cj_event_device") == CJ_OK ? e->dev : NULL;
+}
 
-/* -- Recording ------------------------------------------------------------------------------------------------------- */
+/* -- Recording ----------------------------------------------------------------------------------------------------- */
 
 /* A failure that is left in both, event and stream: the thread's latest record goes to the stream too. */
 static cj_status event_fail_both(cj_stream *s, cj_status st)
@@ -127,12 +134,17 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
 {
     static const char call[] = "cj_event_record";
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
-    if (st != CJ_OK) return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event")) : st;
+    if (st != CJ_OK)
+        return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK
+                   ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event"))
+                   : st;
     st = cji_check_arg(e, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
     if (!cji_same_device(e->queue, s->queue))
-        return event_fail_both(s, cji_fail(e, CJ_EINVAL, call, "the event is of device %d, the stream of device %d; make an event for each device",
-                                           cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+        return event_fail_both(
+            s, cji_fail(e, CJ_EINVAL, call,
+                        "the event is of device %d, the stream of device %d; make an event for each device",
+                        cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
     cji_scope scope;
     st = cji_stream_scope(e, s, &scope, call);
     if (st != CJ_OK) return event_fail_both(s, st);
@@ -151,7 +163,7 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
     return r == CUDA_SUCCESS ? CJ_OK : event_fail_both(s, cji_rejected(e, e->dev, r, call, "cuEventRecord"));
 }
 
-/* -- Queries ---------------------------------------------------------------------------------------------------------- */
+/* -- Queries ------------------------------------------------------------------------------------------------------- */
 
 /* A query of an event of an open capture would break the capture. */
 cj_status cji_event_may_query(cj_event *e, const char *call)
@@ -162,7 +174,9 @@ cj_status cji_event_may_query(cj_event *e, const char *call)
     bool captured = e->capture && cji_capture_open(e->capture);
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
     if (!captured) return CJ_OK;
-    return cji_fail(e, CJ_ESTATE, call, "the event was recorded in a capture that is still open; it will never be reached outside the graph");
+    return cji_fail(
+        e, CJ_ESTATE, call,
+        "the event was recorded in a capture that is still open; it will never be reached outside the graph");
 }
 
 cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *call, const char *cu_call)
@@ -171,8 +185,11 @@ cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *cal
     bool captured = e->capture && !cji_capture_open(e->capture);
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
     if (r != CUDA_ERROR_INVALID_VALUE || !captured) return cji_rejected(obj, e->dev, r, call, cu_call);
-    return cji_cu_fail_as(obj, e->dev->drv, r, CJ_ESTATE, cu_call, call,
-                          "%s: the event was last recorded in a capture, which is over, so that no stream reaches it; record it on a stream first", call);
+    return cji_cu_fail_as(
+        obj, e->dev->drv, r, CJ_ESTATE, cu_call, call,
+        "%s: the event was last recorded in a capture, which is over, so that no stream reaches it; record it on a "
+        "stream first",
+        call);
 }
 
 /* What keeps one of two events from telling a time. */
@@ -196,7 +213,8 @@ cj_status cj_event_elapsed(cj_event *from, cj_event *to, float *ms)
     if (st == CJ_OK) st = cji_event_may_query(to, call);
     if (st != CJ_OK) return st;
     if (!ms) return cji_fail(from, CJ_EINVAL, call, "`ms` is NULL, there is no place for the result");
-    if (!cji_same_device(from->queue, to->queue)) return cji_fail(from, CJ_EINVAL, call, "the events are of two devices, whose clocks differ");
+    if (!cji_same_device(from->queue, to->queue))
+        return cji_fail(from, CJ_EINVAL, call, "the events are of two devices, whose clocks differ");
     st = event_may_measure(from, from, "first", call);
     if (st == CJ_OK) st = event_may_measure(from, to, "second", call);
     if (st == CJ_OK) st = cji_scope_begin_relaxed(from, from->dev, &scope, call);

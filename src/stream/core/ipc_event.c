@@ -12,8 +12,11 @@ cj_status cj_event_export(cj_event *e, void *handle, size_t bytes)
     cji_scope scope;
     cj_status st = cji_check(e, CJI_TAG_EVENT, call);
     if (st != CJ_OK) return st;
-    if (!handle || bytes < sizeof h) return cji_fail(e, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu (CJ_IPC_EVENT_BYTES)", handle ? bytes : 0, sizeof h);
-    if (!e->ipc) return cji_fail(e, CJ_EINVAL, call, "the event is of this process only; make it with CJ_EVENT(.ipc = 1)");
+    if (!handle || bytes < sizeof h)
+        return cji_fail(e, CJ_EINVAL, call, "the buffer has %zu bytes, a handle needs %zu (CJ_IPC_EVENT_BYTES)",
+                        handle ? bytes : 0, sizeof h);
+    if (!e->ipc)
+        return cji_fail(e, CJ_EINVAL, call, "the event is of this process only; make it with CJ_EVENT(.ipc = 1)");
     st = cji_scope_begin_relaxed(e, e->dev, &scope, call);
     if (st != CJ_OK) return st;
     CUresult r = e->cu->cuIpcGetEventHandle(&h, e->raw);
@@ -40,9 +43,9 @@ static void ipc_event_import(cj_event *e, const void *handle, const char *call)
     if (e->owned) return;
     e->raw = NULL;
     if (r == CUDA_ERROR_INVALID_CONTEXT)
-        cji_cu_fail_as(e, e->dev->drv, r, CJ_EINVAL, "cuIpcOpenEventHandle", call, "%s: the handle is of this process, which has the event: use that one", call);
-    else
-        cji_rejected(e, e->dev, r, call, "cuIpcOpenEventHandle");
+        cji_cu_fail_as(e, e->dev->drv, r, CJ_EINVAL, "cuIpcOpenEventHandle", call,
+                       "%s: the handle is of this process, which has the event: use that one", call);
+    else cji_rejected(e, e->dev, r, call, "cuIpcOpenEventHandle");
 }
 
 cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes)
@@ -52,8 +55,7 @@ cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes)
     if (cji_obj_failed(e)) return e;
     if (!handle || bytes < sizeof(CUipcEventHandle))
         cji_fail(e, CJ_EINVAL, call, "a handle has %zu bytes, not %zu", sizeof(CUipcEventHandle), handle ? bytes : 0);
-    else
-        ipc_event_import(e, handle, call);
+    else ipc_event_import(e, handle, call);
     e->recorded = e->ipc = true; /* by another process: the driver knows when */
     if (!e->raw) cji_obj_set_failed(e);
     return e;

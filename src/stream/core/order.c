@@ -1,10 +1,11 @@
 /* Order on the device: streams wait for events and for each other. */
 #include "stream/core/stream_core.h"
 
-/* -- Joining a capture ------------------------------------------------------------------------------------------------- */
+/* -- Joining a capture --------------------------------------------------------------------------------------------- */
 
-/* Around a call by which `s` may join the capture `c` (NULL: there is none) of a stream of another device: no release of its own device may query it just then,
- * as a query of a captured stream breaks the capture.  On the capture's own device none runs anyway. */
+/* Around a call by which `s` may join the capture `c` (NULL: there is none) of a stream of another device: no release
+ * of its own device may query it just then, as a query of a captured stream breaks the capture.  On the capture's own
+ * device none runs anyway. */
 static void order_join_begin(const cji_capture *c, const cji_release_queue *from, const cj_stream *s)
 {
     if (c && s->queue != from) cji_release_queue_captures(s->queue, 1);
@@ -15,7 +16,7 @@ static void order_join_end(const cji_capture *c, const cji_release_queue *from, 
     if (c && s->queue != from) cji_release_queue_captures(s->queue, -1);
 }
 
-/* -- Waiting for an event ------------------------------------------------------------------------------------------------ */
+/* -- Waiting for an event ------------------------------------------------------------------------------------------ */
 
 cj_status cj_stream_wait(cj_stream *s, cj_event *e)
 {
@@ -25,7 +26,9 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s->cu != e->cu)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "stream and event belong to two drivers, which cannot wait for each other"));
+        return cji_stream_failed(
+            s,
+            cji_fail(s, CJ_EINVAL, call, "stream and event belong to two drivers, which cannot wait for each other"));
     cji_scope scope;
     st = cji_stream_scope(s, s, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
@@ -44,7 +47,7 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     return CJ_OK;
 }
 
-/* -- Waiting for a stream ------------------------------------------------------------------------------------------------ */
+/* -- Waiting for a stream ------------------------------------------------------------------------------------------ */
 
 /* The stream's event for forks, made at the first of them; with its lock held. */
 static CUresult order_event(cj_stream *from, const char **cu_call)
@@ -53,7 +56,8 @@ static CUresult order_event(cj_stream *from, const char **cu_call)
     if (from->order) return CUDA_SUCCESS;
     *cu_call = "cuCtxPushCurrent";
     CUresult r = cji_scope_enter(&scope, from->cu, from->queue->ctx, CJI_SCOPE_CONTEXT);
-    if (r == CUDA_SUCCESS) *cu_call = "cuEventCreate", r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
+    if (r == CUDA_SUCCESS)
+        *cu_call = "cuEventCreate", r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) from->order = NULL;
     return r;
@@ -114,7 +118,8 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s == t) return CJ_OK;
     if (s->cu != t->cu)
-        return order_failed(s, t, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));
+        return order_failed(
+            s, t, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));
     cj_stream *from = fork ? s : t, *to = fork ? t : s;
     const char *cu_call;
     CUresult r = cji_stream_chain(from, to, &cu_call);

@@ -3,7 +3,7 @@
 #include "base/process.h"
 #include "stream/core/stream_core.h"
 
-/* -- References ------------------------------------------------------------------------------------------------------ */
+/* -- References ---------------------------------------------------------------------------------------------------- */
 
 cji_capture *cji_capture_new(cj_stream *origin, const cji_capture_rules *rules, cji_refset *refset)
 {
@@ -74,7 +74,7 @@ int cj_stream_is_capturing(const cj_stream *s)
     return cji_check_read(s, CJI_TAG_STREAM, "cj_stream_is_capturing") == CJ_OK && atomic_load(&s->capturing);
 }
 
-/* -- Members --------------------------------------------------------------------------------------------------------- */
+/* -- Members ------------------------------------------------------------------------------------------------------- */
 
 /* With the capture's lock held. */
 static bool capture_add_member(cji_capture *c, cj_stream *s)
@@ -135,8 +135,10 @@ bool cji_capture_abandon(cj_stream *s)
     cji_capture *c = cji_capture_of(s);
     const bool began = c && c->origin == s, stays = began && s->obj.thread && s->obj.thread != cji_thread_id();
     if (stays) {
-        cji_fail(NULL, CJ_ESTATE, "cj_stream_free",
-                 "the stream is being captured and stays; end the capture, or free the stream, on the thread that wrapped it");
+        cji_fail(
+            NULL, CJ_ESTATE, "cj_stream_free",
+            "the stream is being captured and stays; end the capture, or free the stream, on the thread that "
+            "wrapped it");
         cji_log(CJ_LOG_ERROR, "%s", cj_error_last()->message);
     } else if (began) {
         cji_obj_retain(s);
@@ -147,7 +149,7 @@ bool cji_capture_abandon(cj_stream *s)
     return !stays;
 }
 
-/* -- Failures -------------------------------------------------------------------------------------------------------- */
+/* -- Failures ------------------------------------------------------------------------------------------------------ */
 
 void cji_capture_fail(cji_capture *c)
 {
@@ -167,7 +169,10 @@ cj_status cji_stream_failed(cj_stream *s, cj_status st)
     return st;
 }
 
-cj_status cji_stream_fail_with(cj_stream *s, const cj_error *why) { return cji_stream_failed(s, cji_fail_with(s, why)); }
+cj_status cji_stream_fail_with(cj_stream *s, const cj_error *why)
+{
+    return cji_stream_failed(s, cji_fail_with(s, why));
+}
 
 cj_status cji_stream_rejected(cj_stream *s, CUresult r, const char *call, const char *cu_call)
 {

@@ -3,9 +3,12 @@
 
 struct cji_refset {
     atomic_uint refs;
-    cji_refset *next; /* of those that are being released */
+    cji_refset *next;     /* of those that are being released */
     pthread_mutex_t lock; /* guards the set */
-    struct refset_entry { void *what; const cji_ref_type *type; } *slot; /* open addressing; what NULL: free */
+    struct refset_entry {
+        void *what;
+        const cji_ref_type *type;
+    } * slot;          /* open addressing; what NULL: free */
     size_t count, cap; /* cap is 0 or a power of two, at most half full */
 };
 

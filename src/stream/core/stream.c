@@ -2,7 +2,7 @@
 #include "base/process.h"
 #include "stream/core/stream_core.h"
 
-/* -- Making ---------------------------------------------------------------------------------------------------------- */
+/* -- Making -------------------------------------------------------------------------------------------------------- */
 
 void cj_stream_defaults(cj_stream_opts *opts)
 {
@@ -32,10 +32,8 @@ static CUresult stream_read(cj_stream *s, const char **cu_call)
     r = s->cu->cuStreamGetFlags(s->raw, &s->flags);
     if (r != CUDA_SUCCESS) return r;
     /* Drivers before CUDA 12.0 do not number streams; the library's own numbers lie where theirs never do. */
-    if (s->cu->cuStreamGetId(s->raw, &id) == CUDA_SUCCESS)
-        s->id = id;
-    else
-        s->id = UINT64_C(1) << 63 | (atomic_fetch_add(&numbers, 1) + 1);
+    if (s->cu->cuStreamGetId(s->raw, &id) == CUDA_SUCCESS) s->id = id;
+    else s->id = UINT64_C(1) << 63 | (atomic_fetch_add(&numbers, 1) + 1);
     return CUDA_SUCCESS;
 }
 
@@ -97,7 +95,8 @@ static void stream_create_raw(cj_stream *s, const cj_stream_opts *o, const char 
         cji_rejected(s, s->dev, r, call, "cuCtxGetStreamPriorityRange");
         return;
     }
-    r = s->cu->cuStreamCreateWithPriority(&s->raw, o->legacy_order ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING, stream_priority_number(o, least, greatest));
+    r = s->cu->cuStreamCreateWithPriority(&s->raw, o->legacy_order ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING,
+                                          stream_priority_number(o, least, greatest));
     if (r != CUDA_SUCCESS) {
         cji_rejected(s, s->dev, r, call, "cuStreamCreateWithPriority");
         return;
@@ -141,11 +140,14 @@ static bool stream_may_wrap(cj_stream *s, const char *call)
     CUresult r = s->cu->cuStreamIsCapturing(s->raw, &status);
     if (r != CUDA_SUCCESS) return cji_rejected(s, s->dev, r, call, "cuStreamIsCapturing"), false;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
-        return cji_fail(s, CJ_ESTATE, call, "the stream is being captured, and asking what it is would break the capture; wrap it before"), false;
+        return cji_fail(s, CJ_ESTATE, call,
+                        "the stream is being captured, and asking what it is would break the capture; wrap it before"),
+               false;
     r = s->cu->cuStreamGetCtx(s->raw, &ctx);
     if (r != CUDA_SUCCESS) return cji_rejected(s, s->dev, r, call, "cuStreamGetCtx"), false;
     if (ctx != s->queue->ctx)
-        return cji_fail(s, CJ_EINVAL, call, "the stream belongs to another context than the device's primary context"), false;
+        return cji_fail(s, CJ_EINVAL, call, "the stream belongs to another context than the device's primary context"),
+               false;
     return true;
 }
 
@@ -156,7 +158,8 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     if (cji_obj_failed(s)) return s;
     s->raw = raw;
     if (!raw) {
-        cji_fail(s, CJ_EINVAL, call, "the stream is NULL, the legacy default stream; pass CJ_STREAM_LEGACY where that is really meant");
+        cji_fail(s, CJ_EINVAL, call,
+                 "the stream is NULL, the legacy default stream; pass CJ_STREAM_LEGACY where that is really meant");
     } else {
         cji_scope scope;
         if (s->raw == CU_STREAM_PER_THREAD) s->obj.thread = cji_thread_id();
@@ -173,7 +176,7 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     return s;
 }
 
-/* -- Releasing ------------------------------------------------------------------------------------------------------- */
+/* -- Releasing ----------------------------------------------------------------------------------------------------- */
 
 static void stream_delete(cj_stream *s)
 {
@@ -193,7 +196,10 @@ static void stream_close(cj_stream *s)
     stream_delete(s);
 }
 
-static void stream_close_deferred(cji_deferred *deferred) { stream_close((cj_stream *)((char *)deferred - offsetof(cj_stream, deferred))); }
+static void stream_close_deferred(cji_deferred *deferred)
+{
+    stream_close((cj_stream *)((char *)deferred - offsetof(cj_stream, deferred)));
+}
 
 void cji_stream_drop(cj_stream *s)
 {
@@ -206,7 +212,8 @@ void cji_stream_drop(cj_stream *s)
     cji_release_queue *queue = s->queue;
     cji_scope scope;
     cji_queue_scope(queue, &scope);
-    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped stream must not be touched later; a proxy may. */
+    /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped
+     * stream must not be touched later; a proxy may. */
     if ((s->owned || s->proxy) && (atomic_load(&queue->captures) || cji_stream_captures(queue, s->slot->raw))) {
         s->deferred.run = stream_close_deferred;
         cji_defer(queue, &s->deferred, s->bit);
@@ -223,7 +230,7 @@ void cj_stream_free(cj_stream *s)
     if (cji_check_free(s, CJI_TAG_STREAM, "cj_stream_free") && cji_capture_abandon(s)) cji_stream_drop(s);
 }
 
-/* -- Failures of the device's work -------------------------------------------------------------------------------------- */
+/* -- Failures of the device's work --------------------------------------------------------------------------------- */
 
 /* A reference, unless the last one was dropped already: such a stream waits for its release. */
 static bool stream_retain_live(cj_stream *s)
@@ -270,7 +277,7 @@ void cji_streams_fail(cji_release_queue *queue, const cj_error *why)
     }
 }
 
-/* -- What a stream is ------------------------------------------------------------------------------------------------ */
+/* -- What a stream is ---------------------------------------------------------------------------------------------- */
 
 static bool stream_is_live(const cj_stream *s) { return cji_check_read(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
 

@@ -1,7 +1,8 @@
 /* Barriers over streams.
  *
- * A barrier has a stream of its own, `meet`: each stream is joined into it, with an event of that stream's own, and all of them wait for an event on it.  So no
- * event stands for two streams, a barrier may begin while an earlier one is under way, and devices wait for each other. */
+ * A barrier has a stream of its own, `meet`: each stream is joined into it, with an event of that stream's own, and
+ * all of them wait for an event on it.  So no event stands for two streams, a barrier may begin while an earlier one
+ * is under way, and devices wait for each other. */
 #include <string.h>
 
 #include <cujit/stream_barrier.h>
@@ -10,17 +11,17 @@
 
 struct cj_stream_barrier {
     cji_obj obj;
-    cj_device *dev;      /* retained */
+    cj_device *dev; /* retained */
     cj_stream *meet;
-    cj_event *from, *to; /* with timing, on meet: the latest barrier's beginning and end */
-    pthread_mutex_t lock; /* held while a barrier is given; guards what follows */
-    cj_stream_barrier_clock clock;  /* of the latest barrier */
+    cj_event *from, *to;           /* with timing, on meet: the latest barrier's beginning and end */
+    pthread_mutex_t lock;          /* held while a barrier is given; guards what follows */
+    cj_stream_barrier_clock clock; /* of the latest barrier */
     uint32_t count;
     bool captured;
     double host_ms;
 };
 
-/* -- Making and releasing ---------------------------------------------------------------------------------------------- */
+/* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
 cj_stream_barrier *cj_stream_barrier_create(cj_device *dev)
 {
@@ -58,7 +59,7 @@ void cj_stream_barrier_free(cj_stream_barrier *h)
     if (dev) cji_device_drop(dev);
 }
 
-/* -- Barriers ------------------------------------------------------------------------------------------------------------ */
+/* -- Barriers ------------------------------------------------------------------------------------------------------ */
 
 static cj_status barrier_check(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
 {
@@ -69,12 +70,14 @@ static cj_status barrier_check(cj_stream_barrier *h, cj_stream *const *streams, 
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         st = cji_check_arg(h, streams[i], CJI_TAG_STREAM, call, "a stream of the list");
         if (st == CJ_OK && streams[i]->cu != h->meet->cu)
-            st = cji_fail(h, CJ_EINVAL, call, "stream %zu is of another driver than the barrier, so they cannot wait for each other", i);
+            st = cji_fail(h, CJ_EINVAL, call,
+                          "stream %zu is of another driver than the barrier, so they cannot wait for each other", i);
     }
     return st;
 }
 
-/* The thread's latest failure is left in every valid stream of the list: their work lacks the barrier, and so do the graphs of their captures. */
+/* The thread's latest failure is left in every valid stream of the list: their work lacks the barrier, and so do the
+ * graphs of their captures. */
 static cj_status barrier_failed(cj_stream *const *streams, size_t count)
 {
     const cj_error *why = cj_error_last();
@@ -118,7 +121,8 @@ static void barrier_count(cj_stream *s)
 }
 
 /* In captures: only streams that take part in one are joined, as an event from outside would break it. */
-static cj_status barrier_enqueue_captured(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
+static cj_status barrier_enqueue_captured(cj_stream_barrier *h, cj_stream *const *streams, size_t count,
+                                          const char *call)
 {
     cj_status st = CJ_OK;
     for (size_t i = 0; i < count && st == CJ_OK; i++)
@@ -172,10 +176,12 @@ cj_status cj_stream_barrier_enqueue(cj_stream_barrier *h, cj_stream *const *stre
 }
 
 /* One stream until the deadline; a failure is left in the barrier, a timeout in the thread. */
-static cj_status barrier_wait(cj_stream_barrier *h, cj_stream *s, size_t place, uint32_t ms, uint64_t deadline, const char *call)
+static cj_status barrier_wait(cj_stream_barrier *h, cj_stream *s, size_t place, uint32_t ms, uint64_t deadline,
+                              const char *call)
 {
     CUresult r = cji_wait_stream(s, deadline);
-    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "stream %zu is not complete after %u ms; it goes on", place, ms);
+    if (r == CUDA_ERROR_NOT_READY)
+        return cji_fail(NULL, CJ_ETIMEOUT, call, "stream %zu is not complete after %u ms; it goes on", place, ms);
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(h, s->dev, r, call, "cuStreamQuery");
 }
 
@@ -185,7 +191,9 @@ cj_status cj_stream_barrier_sync_for(cj_stream_barrier *h, cj_stream *const *str
     const uint64_t begun = cji_now(), deadline = cji_deadline(ms);
     cj_status st = barrier_check(h, streams, count, call);
     if (st != CJ_OK) return st;
-    if (barrier_captures(streams, count)) return cji_fail(h, CJ_ESTATE, call, "a stream is being captured, so nothing of it runs yet; end the capture first");
+    if (barrier_captures(streams, count))
+        return cji_fail(h, CJ_ESTATE, call,
+                        "a stream is being captured, so nothing of it runs yet; end the capture first");
     for (size_t i = 0; i < count && st == CJ_OK; i++) st = barrier_wait(h, streams[i], i, ms, deadline, call);
     cji_lock(&h->lock, CJI_LOCK_BARRIER);
     h->clock = CJ_STREAM_BARRIER_CLOCK_HOST;
@@ -196,7 +204,7 @@ cj_status cj_stream_barrier_sync_for(cj_stream_barrier *h, cj_stream *const *str
     return st;
 }
 
-/* -- How long ------------------------------------------------------------------------------------------------------------ */
+/* -- How long ------------------------------------------------------------------------------------------------------ */
 
 void cj_stream_barrier_time_defaults(cj_stream_barrier_time *time)
 {
@@ -216,13 +224,16 @@ cj_status cj_stream_barrier_elapsed(cj_stream_barrier *h, cj_stream_barrier_time
     static const char call[] = "cj_stream_barrier_elapsed";
     cj_status st = cji_check(h, CJI_TAG_STREAM_BARRIER, call);
     if (st != CJ_OK) return st;
-    if (!time || time->size < sizeof time->size) return cji_fail(h, CJ_EINVAL, call, "time is NULL, or time->size is not sizeof(cj_stream_barrier_time)");
+    if (!time || time->size < sizeof time->size)
+        return cji_fail(h, CJ_EINVAL, call, "time is NULL, or time->size is not sizeof(cj_stream_barrier_time)");
     cj_stream_barrier_time now = { .size = time->size };
     cji_lock(&h->lock, CJI_LOCK_BARRIER);
     now.clock = h->clock;
     now.streams = h->count;
     now.ms = h->host_ms;
-    if (h->captured) st = cji_fail(h, CJ_ESTATE, call, "the latest barrier was captured; it runs in the graph, whose time is to be measured");
+    if (h->captured)
+        st = cji_fail(h, CJ_ESTATE, call,
+                      "the latest barrier was captured; it runs in the graph, whose time is to be measured");
     else if (h->clock == CJ_STREAM_BARRIER_CLOCK_NONE) now.ms = 0;
     else if (h->clock == CJ_STREAM_BARRIER_CLOCK_DEVICE) st = barrier_elapsed(h, &now.ms, call);
     cji_unlock(&h->lock, CJI_LOCK_BARRIER);

@@ -1,5 +1,6 @@
-/* The room core: streams, events, order between them, waits, callbacks, host functions, launches; what a capture records.
- * Prefixes: cji_stream, cji_event, cji_proxy, cji_capture, cji_refset.  Calls nothing of the rooms memory and graph.
+/* The room core: streams, events, order between them, waits, callbacks, host functions, launches; what a capture
+ * records. Prefixes: cji_stream, cji_event, cji_proxy, cji_capture, cji_refset.  Calls nothing of the rooms memory
+ * and graph.
  *
  *   stream.c            streams made, wrapped, released; failures left in all streams of a device
  *   event.c             events; ipc_event.c: between processes
@@ -31,7 +32,9 @@
 typedef struct cji_capture cji_capture;
 typedef struct cji_refset cji_refset;
 
-/* -- Counters: of what runs on the stream itself, so not of what is captured; each counted once, when the driver has accepted it -- */
+/* -- Counters ------------------------------------------------------------------------------------------------------ */
+
+/* Of what runs on the stream itself, not of what is captured; each counted once, when the driver has accepted it. */
 
 typedef struct cji_counts {
     atomic_uint_fast64_t launches, others; /* operations are the sum */
@@ -39,7 +42,7 @@ typedef struct cji_counts {
     atomic_uint_fast64_t copies_to_device, copies_to_host, copies_on_device, fills, waits;
 } cji_counts;
 
-/* -- Objects --------------------------------------------------------------------------------------------------------- */
+/* -- Objects ------------------------------------------------------------------------------------------------------- */
 
 struct cj_stream {
     cji_obj obj;
@@ -54,12 +57,15 @@ struct cj_stream {
     unsigned flags;
     bool owned;            /* raw was made here */
     atomic_bool capturing; /* capture is not NULL: the launch tests this one only */
-    atomic_bool foreign;   /* the latest launch found another context current: the next one does not try without the device's */
+    /* the latest launch found another context current: the next one does not try without the device's */
+    atomic_bool foreign;
     pthread_mutex_t lock;  /* guards capture, order */
     cji_capture *capture;  /* retained */
     cji_counts counts;
     CUevent order;         /* for fork and join, made at the first of them; recorded and waited for, never queried */
-    CUstream proxy;        /* of a per-thread default stream: waits for its work (default_thread.c), and is its slot's stream; NULL: there is none */
+    /* of a per-thread default stream: waits for its work (default_thread.c), and is its slot's stream; NULL: there is
+     * none */
+    CUstream proxy;
     CUevent proxy_event;   /* what it waits for: recorded on raw after each piece of work */
     cji_deferred deferred;
 };
@@ -78,48 +84,52 @@ struct cj_event {
     cji_deferred deferred;
 };
 
-/* -- Events (event.c) ------------------------------------------------------------------------------------------------- */
+/* -- Events (event.c) ---------------------------------------------------------------------------------------------- */
 
 /* A fresh event of a device without its CUevent, or a failed object. */
 cj_event *cji_event_new(cj_device *dev, const char *call);
 /* Drops a reference; the last one releases the CUevent. */
 void cji_event_drop(cj_event *e);
-/* Whether the driver may be asked about the event: CJ_ESTATE, left in it, while the capture that it was recorded in is open. */
+/* Whether the driver may be asked about the event: CJ_ESTATE, left in it, while the capture that it was recorded in
+ * is open. */
 cj_status cji_event_may_query(cj_event *e, const char *call);
-/* A result of the driver about an event, recorded in `obj`: after a capture an event has no point that a stream reaches. */
+/* A result of the driver about an event, recorded in `obj`: after a capture an event has no point that a stream
+ * reaches. */
 cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *call, const char *cu_call);
 
-/* -- Results of the driver (stream_error.c) ---------------------------------------------------------------------------- */
+/* -- Results of the driver (stream_error.c) ------------------------------------------------------------------------ */
 
 /* Records a result of the driver in `obj`: `cu_call` is the entry point.  What a capture forbids is CJ_ESTATE. */
 cj_status cji_rejected(void *obj, const cj_device *dev, CUresult r, const char *call, const char *cu_call);
 
 enum { CJI_DEFERRED_STEP = 8 }; /* deferred releases tested by a call that may do some */
 
-/* -- Failures of a stream's work (recording.c) -------------------------------------------------------------------------- */
+/* -- Failures of a stream's work (recording.c) --------------------------------------------------------------------- */
 
-/* A call that was to enqueue work on `s`, or to order or protect it, has failed, and its record is the thread's latest and the stream's: the graph of a capture
- * under way is incomplete.  Returns `st`. */
+/* A call that was to enqueue work on `s`, or to order or protect it, has failed, and its record is the thread's
+ * latest and the stream's: the graph of a capture under way is incomplete.  Returns `st`. */
 cj_status cji_stream_failed(cj_stream *s, cj_status st);
 /* The same for a record that is not the stream's yet. */
 cj_status cji_stream_fail_with(cj_stream *s, const cj_error *why);
 /* cji_rejected() and cji_stream_failed(). */
 cj_status cji_stream_rejected(cj_stream *s, CUresult r, const char *call, const char *cu_call);
 
-/* -- Proxy streams (default_thread.c) ----------------------------------------------------------------------------------- */
+/* -- Proxy streams (default_thread.c) ------------------------------------------------------------------------------ */
 
-/* Makes the proxy of a stream whose handle is CU_STREAM_PER_THREAD; context current.  On failure there is none, *cu_call is the driver's entry point. */
+/* Makes the proxy of a stream whose handle is CU_STREAM_PER_THREAD; context current.  On failure there is none,
+ * *cu_call is the driver's entry point. */
 CUresult cji_proxy_open(cj_stream *s, const char **cu_call);
 void cji_proxy_close(cj_stream *s); /* in a scope */
-/* Later work of the proxy waits for everything enqueued on `s` so far, unless that is being captured.  Where there is no proxy, and on another thread than
- * the stream's, it does nothing. */
+/* Later work of the proxy waits for everything enqueued on `s` so far, unless that is being captured.  Where there is
+ * no proxy, and on another thread than the stream's, it does nothing. */
 void cji_proxy_follow(cj_stream *s);
 
-/* -- Counting (counts.c) ------------------------------------------------------------------------------------------------ */
+/* -- Counting (counts.c) ------------------------------------------------------------------------------------------- */
 
 static inline void cji_count(cj_stream *s, atomic_uint_fast64_t *counter, uint64_t n)
 {
-    if (!atomic_load_explicit(&s->capturing, memory_order_relaxed)) atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+    if (!atomic_load_explicit(&s->capturing, memory_order_relaxed))
+        atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 /* One operation that is no launch. */
 static inline void cji_count_one(cj_stream *s)
@@ -128,12 +138,17 @@ static inline void cji_count_one(cj_stream *s)
     if (s->proxy) cji_proxy_follow(s);
 }
 
-/* -- Contexts ------------------------------------------------------------------------------------------------------------- */
+/* -- Contexts ------------------------------------------------------------------------------------------------------ */
 
-/* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are streams of the current context; with another handle the driver knows the context. */
-static inline bool cji_stream_needs_context(const cj_stream *s) { return s->raw == CU_STREAM_LEGACY || s->raw == CU_STREAM_PER_THREAD; }
+/* CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are streams of the current context; with another handle the driver knows
+ * the context. */
+static inline bool cji_stream_needs_context(const cj_stream *s)
+{
+    return s->raw == CU_STREAM_LEGACY || s->raw == CU_STREAM_PER_THREAD;
+}
 
-/* A scope for a driver call that takes the context from the stream's handle: it makes no driver call for other handles.  CJ_OK: cji_scope_leave() follows. */
+/* A scope for a driver call that takes the context from the stream's handle: it makes no driver call for other
+ * handles.  CJ_OK: cji_scope_leave() follows. */
 static inline cj_status cji_stream_scope(void *obj, const cj_stream *s, cji_scope *scope, const char *call)
 {
     *scope = (cji_scope){ .cu = NULL };
@@ -147,29 +162,41 @@ static inline cj_status cji_stream_scope_relaxed(void *obj, const cj_stream *s, 
     return CJ_OK;
 }
 
-/* A launch is tried without a scope: the driver takes the context from the handles, and rejects what is of another context than a current one, which does
- * nothing; then the context is made current, the launch repeated, and the next ones are not tried until no other context is found.  Not while capturing,
- * where a rejected call breaks the capture, and not for foreign streams, whose handles may mean another stream in another context. */
+/* A launch is tried without a scope: the driver takes the context from the handles, and rejects what is of another
+ * context than a current one, which does nothing; then the context is made current, the launch repeated, and the next
+ * ones are not tried until no other context is found.  Not while capturing, where a rejected call breaks the capture,
+ * and not for foreign streams, whose handles may mean another stream in another context. */
 static inline bool cji_may_try(cj_stream *s)
 {
-    return s->owned && !atomic_load_explicit(&s->foreign, memory_order_relaxed) && !atomic_load_explicit(&s->capturing, memory_order_relaxed);
+    return s->owned && !atomic_load_explicit(&s->foreign, memory_order_relaxed) &&
+           !atomic_load_explicit(&s->capturing, memory_order_relaxed);
 }
 /* Whether what was tried may succeed in the scope. */
-static inline bool cji_try_again(CUresult r, const cji_scope *scope) { return scope->foreign || r == CUDA_ERROR_INVALID_CONTEXT || r == CUDA_ERROR_INVALID_HANDLE; }
-static inline void cji_note_context(cj_stream *s, const cji_scope *scope) { atomic_store_explicit(&s->foreign, scope->foreign, memory_order_relaxed); }
+static inline bool cji_try_again(CUresult r, const cji_scope *scope)
+{
+    return scope->foreign || r == CUDA_ERROR_INVALID_CONTEXT || r == CUDA_ERROR_INVALID_HANDLE;
+}
+static inline void cji_note_context(cj_stream *s, const cji_scope *scope)
+{
+    atomic_store_explicit(&s->foreign, scope->foreign, memory_order_relaxed);
+}
 
-/* -- Waiting with a timeout (wait.c) --------------------------------------------------------------------------------------- */
+/* -- Waiting with a timeout (wait.c) ------------------------------------------------------------------------------- */
 
 uint64_t cji_deadline(uint32_t ms);       /* from now */
 /* Queries until the result is another than NOT_READY or the deadline has passed; in relaxed capture mode. */
 CUresult cji_wait_stream(cj_stream *s, uint64_t deadline);
 CUresult cji_wait_event(cj_event *e, uint64_t deadline);
-/* CJ_ESTATE, left in the stream, while it is being captured: what would break its capture is rejected before the driver hears of it. */
+/* CJ_ESTATE, left in the stream, while it is being captured: what would break its capture is rejected before the
+ * driver hears of it. */
 cj_status cji_stream_not_captured(cj_stream *s, const char *call);
 
-/* -- Streams (stream.c) ---------------------------------------------------------------------------------------------------- */
+/* -- Streams (stream.c) -------------------------------------------------------------------------------------------- */
 
-static inline bool cji_same_device(const cji_release_queue *a, const cji_release_queue *b) { return a == b || (a->cu == b->cu && a->ctx == b->ctx); }
+static inline bool cji_same_device(const cji_release_queue *a, const cji_release_queue *b)
+{
+    return a == b || (a->cu == b->cu && a->ctx == b->ctx);
+}
 
 /* Drops a reference; the last one releases the CUstream. */
 void cji_stream_drop(cj_stream *s);
@@ -178,38 +205,40 @@ void cji_slot_fail(cji_release_queue *queue, const cji_slot *slot, const cj_erro
 /* Leaves a failure in every open stream of the device. */
 void cji_streams_fail(cji_release_queue *queue, const cj_error *why);
 
-/* -- Order (order.c) --------------------------------------------------------------------------------------------------------- */
+/* -- Order (order.c) ----------------------------------------------------------------------------------------------- */
 
 /* Makes `to` wait for what was enqueued on `from` so far; *cu_call is the driver's entry point. */
 CUresult cji_stream_order_raw(cj_stream *from, CUstream to, const char **cu_call);
 /* The same for a stream of the library, which joins a capture of `from`.  Both of one driver. */
 CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **cu_call);
 
-/* -- Reference sets: what a graph retains (refs.c) ----------------------------------------------------------------------------- */
+/* -- Reference sets: what a graph retains (refs.c) ----------------------------------------------------------------- */
 
 /* What is in a set, by what releases it. */
 typedef struct cji_ref_type { void (*release)(void *what); } cji_ref_type;
 extern const cji_ref_type cji_ref_kernel; /* a cj_kernel (refs.c) */
 extern const cji_ref_type cji_ref_event;  /* a cj_event (event.c) */
-extern const cji_ref_type cji_ref_set;    /* what another graph or executable graph retains: it does not grow any more, so that none retains itself (refs.c) */
+/* what another graph or executable graph retains: it does not grow any more, so that none retains itself (refs.c) */
+extern const cji_ref_type cji_ref_set;
 
 cji_refset *cji_refset_new(void); /* NULL without memory */
 cji_refset *cji_refset_retain(cji_refset *k);
 void cji_refset_drop(cji_refset *k); /* releases everything at the last one; NULL is fine */
-/* Hands a reference over to the set; false without memory, and then the reference stays the caller's.  *had: it was there already, and the reference stays the
- * caller's too. */
+/* Hands a reference over to the set; false without memory, and then the reference stays the caller's.  *had: it was
+ * there already, and the reference stays the caller's too. */
 bool cji_refset_add(cji_refset *k, const cji_ref_type *type, void *what, bool *had);
-/* Hands over what is in the set so far, never to grow again, and goes on in a new set that retains it: *k is replaced.  The reference is the caller's; NULL
- * without memory. */
+/* Hands over what is in the set so far, never to grow again, and goes on in a new set that retains it: *k is
+ * replaced.  The reference is the caller's; NULL without memory. */
 cji_refset *cji_refset_snapshot(cji_refset **k);
 /* The kernel with that function, borrowed while the set lives; NULL if there is none in it. */
 cj_kernel *cji_refset_kernel(cji_refset *k, CUfunction fn);
 
-/* -- Captures under way (recording.c) ------------------------------------------------------------------------------------------- */
+/* -- Captures under way (recording.c) ------------------------------------------------------------------------------ */
 
 /* What the room that began a capture does for it. */
 typedef struct cji_capture_rules {
-    /* A launch is captured whose argument is `addr`: what that leads to is retained.  A failure is left in the stream. */
+    /* A launch is captured whose argument is `addr`: what that leads to is retained.  A failure is left in the
+     * stream. */
     cj_status (*retain_argument)(cj_stream *s, uint64_t addr, const char *call);
     /* The user's handle of the stream that it began on is freed: nobody can end it any more. */
     void (*abandon)(cj_stream *s, cji_capture *c);
@@ -217,9 +246,11 @@ typedef struct cji_capture_rules {
     void (*release)(cji_capture *c);
 } cji_capture_rules;
 
-/* What the library knows of a capture under way.  Invariants: its members are the streams that it was seen to be joined by, the origin first; each is retained and
- * has `capture` set to it; each member's device counts it in queue->captures, so that no release runs there.  Events recorded in it hold a reference and ask it
- * whether it is open.  The first failure of a call on a member is kept: the graph would lack a node.  Closing it undoes all that, whatever the driver returned. */
+/* What the library knows of a capture under way.  Invariants: its members are the streams that it was seen to be
+ * joined by, the origin first; each is retained and has `capture` set to it; each member's device counts it in
+ * queue->captures, so that no release runs there.  Events recorded in it hold a reference and ask it whether it is
+ * open.  The first failure of a call on a member is kept: the graph would lack a node.  Closing it undoes all that,
+ * whatever the driver returned. */
 struct cji_capture {
     atomic_uint refs;
     atomic_bool open;
@@ -244,7 +275,8 @@ cji_capture *cji_capture_of(cj_stream *s);
 cji_capture *cji_capture_retain(cji_capture *c);
 void cji_capture_drop(cji_capture *c); /* NULL is fine */
 bool cji_capture_open(const cji_capture *c);
-/* As cji_refset_add, for what the capture's graph will retain; once the capture is closed the reference stays the caller's, as if it was there already. */
+/* As cji_refset_add, for what the capture's graph will retain; once the capture is closed the reference stays the
+ * caller's, as if it was there already. */
 bool cji_capture_retains(cji_capture *c, const cji_ref_type *type, void *what, bool *had);
 /* `s` has joined the capture. */
 void cji_capture_join(cji_capture *c, cj_stream *s);
@@ -252,10 +284,12 @@ void cji_capture_join(cji_capture *c, cj_stream *s);
 cj_stream *cji_capture_member(cji_capture *c, size_t i);
 /* Notes the thread's latest failure as the capture's first. */
 void cji_capture_fail(cji_capture *c);
-/* Undoes everything; the members may be released by it.  What the capture retained is the caller's: an event that remembers it retains nothing. */
+/* Undoes everything; the members may be released by it.  What the capture retained is the caller's: an event that
+ * remembers it retains nothing. */
 void cji_capture_close(cji_capture *c);
 cji_refset *cji_capture_take_refset(cji_capture *c);
-/* The user's handle of a stream is freed: a capture that it began is abandoned.  False: only another thread can end it, which was logged, and the handle stays. */
+/* The user's handle of a stream is freed: a capture that it began is abandoned.  False: only another thread can end
+ * it, which was logged, and the handle stays. */
 bool cji_capture_abandon(cj_stream *s);
 
 #endif

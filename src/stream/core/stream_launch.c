@@ -45,8 +45,9 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
     if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
     if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
     if (k->dev != s->dev && !cji_same_device(&k->dev->queue, s->queue))
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "kernel %s is loaded on device %d, the stream is of device %d", cji_short(k->name),
-                                             cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call,
+                                             "kernel %s is loaded on device %d, the stream is of device %d",
+                                             cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
     st = cji_dims_check(s, k, dims, call);
     if (st == CJ_OK) st = cji_kernel_pack(s, k, args, count, &pack, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);

@@ -1,20 +1,24 @@
 /* Waiting on the host: until a stream or an event is complete, with and without a timeout.
  *
- * The driver has no wait with a timeout, so that one queries: some times at once, for what is nearly complete, then with pauses that grow up to half a
- * millisecond.  All of it happens in relaxed capture mode, so that it harms no capture of this thread or another.  A passed deadline is a result, not a
- * failure: it is left in the thread and not in the object, and the work goes on. */
+ * The driver has no wait with a timeout, so that one queries: some times at once, for what is nearly complete, then
+ * with pauses that grow up to half a millisecond.  All of it happens in relaxed capture mode, so that it harms no
+ * capture of this thread or another.  A passed deadline is a result, not a failure: it is left in the thread and not
+ * in the object, and the work goes on. */
 #include <time.h>
 
 #include "stream/core/stream_core.h"
 
-/* -- Queries until a deadline ------------------------------------------------------------------------------------------- */
+/* -- Queries until a deadline -------------------------------------------------------------------------------------- */
 
 enum { WAIT_ROUNDS = 64, WAIT_FIRST_NS = 5000, WAIT_LONGEST_NS = 500000 };
 
 uint64_t cji_deadline(uint32_t ms) { return cji_now() + (uint64_t)ms * 1000000; }
 
 /* The driver's result for a stream, or for an event where there is none. */
-static CUresult wait_query(const cji_cu *cu, CUstream stream, CUevent event) { return stream ? cu->cuStreamQuery(stream) : cu->cuEventQuery(event); }
+static CUresult wait_query(const cji_cu *cu, CUstream stream, CUevent event)
+{
+    return stream ? cu->cuStreamQuery(stream) : cu->cuEventQuery(event);
+}
 
 static CUresult wait_until(const cji_cu *cu, CUstream stream, CUevent event, uint64_t deadline)
 {
@@ -52,12 +56,14 @@ CUresult cji_wait_event(cj_event *e, uint64_t deadline)
     return r;
 }
 
-/* -- Streams ------------------------------------------------------------------------------------------------------------ */
+/* -- Streams ------------------------------------------------------------------------------------------------------- */
 
 cj_status cji_stream_not_captured(cj_stream *s, const char *call)
 {
     if (!atomic_load(&s->capturing)) return CJ_OK;
-    return cji_fail(s, CJ_ESTATE, call, "the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first");
+    return cji_fail(
+        s, CJ_ESTATE, call,
+        "the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first");
 }
 
 /* The stream's work is complete, or has failed: deferred releases run, and the first failure is taken. */
@@ -92,7 +98,8 @@ cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms)
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
     CUresult r = cji_wait_stream(s, deadline);
-    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "the stream is not complete after %u ms; it goes on", ms);
+    if (r == CUDA_ERROR_NOT_READY)
+        return cji_fail(NULL, CJ_ETIMEOUT, call, "the stream is not complete after %u ms; it goes on", ms);
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamQuery");
     return wait_take(s);
 }
@@ -112,7 +119,7 @@ cj_status cj_stream_query(cj_stream *s)
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, "cuStreamQuery");
 }
 
-/* -- Events ------------------------------------------------------------------------------------------------------------- */
+/* -- Events -------------------------------------------------------------------------------------------------------- */
 
 cj_status cj_event_query(cj_event *e)
 {
@@ -146,6 +153,7 @@ cj_status cj_event_sync_for(cj_event *e, uint32_t ms)
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
     CUresult r = cji_wait_event(e, deadline);
-    if (r == CUDA_ERROR_NOT_READY) return cji_fail(NULL, CJ_ETIMEOUT, call, "the event is not complete after %u ms", ms);
+    if (r == CUDA_ERROR_NOT_READY)
+        return cji_fail(NULL, CJ_ETIMEOUT, call, "the event is not complete after %u ms", ms);
     return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventQuery");
 }

@@ -1,9 +1,10 @@
 /* Captures: begun, ended, paused and resumed, into new graphs and into graphs that are there.
  *
- * A capture into a graph retains that graph's root, marks it as `capturing`, and puts what it retains into the root's set. */
+ * A capture into a graph retains that graph's root, marks it as `capturing`, and puts what it retains into the root's
+ * set. */
 #include "stream/graph/stream_graph.h"
 
-/* -- Begin ----------------------------------------------------------------------------------------------------------- */
+/* -- Begin --------------------------------------------------------------------------------------------------------- */
 
 /* What a capture is to be; `dep` and `ndep` are the driver's nodes. */
 typedef struct capture_plan {
@@ -24,9 +25,9 @@ static void capture_drop_graph(cji_capture *c)
     if (into) cji_graph_drop(cji_graph_root(into));
 }
 
-static const cji_capture_rules capture_rules = {
-    .retain_argument = cji_mem_use_argument, .abandon = capture_abandon, .release = capture_drop_graph
-};
+static const cji_capture_rules capture_rules = { .retain_argument = cji_mem_use_argument,
+                                                 .abandon = capture_abandon,
+                                                 .release = capture_drop_graph };
 
 /* With the lock of `into` held, where there is one. */
 static cji_capture *capture_new(cj_stream *s, const capture_plan *plan)
@@ -48,15 +49,17 @@ static cj_status capture_start(cj_stream *s, cji_capture *c, const capture_plan 
     /* The count goes up before the driver begins, so that no release starts in between. */
     cji_release_queue_captures(s->queue, 1);
     if (plan->into)
-        r = s->cu->cuStreamBeginCaptureToGraph(s->raw, plan->into->raw, plan->dep, NULL, plan->ndep, (CUstreamCaptureMode)plan->mode);
-    else
-        r = s->cu->cuStreamBeginCapture(s->raw, (CUstreamCaptureMode)plan->mode);
+        r = s->cu->cuStreamBeginCaptureToGraph(s->raw, plan->into->raw, plan->dep, NULL, plan->ndep,
+                                               (CUstreamCaptureMode)plan->mode);
+    else r = s->cu->cuStreamBeginCapture(s->raw, (CUstreamCaptureMode)plan->mode);
     if (r == CUDA_SUCCESS) {
         if (plan->into) cji_graph_root(plan->into)->capturing = true;
         cji_capture_join(c, s);
     }
     cji_release_queue_captures(s->queue, -1);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, plan->into ? "cuStreamBeginCaptureToGraph" : "cuStreamBeginCapture");
+    return r == CUDA_SUCCESS
+               ? CJ_OK
+               : cji_rejected(s, s->dev, r, call, plan->into ? "cuStreamBeginCaptureToGraph" : "cuStreamBeginCapture");
 }
 
 /* With the lock of `into` held, where there is one. */
@@ -79,10 +82,14 @@ static cj_status capture_may_begin(cj_stream *s, const capture_plan *plan, const
 {
     if ((int)plan->mode < CJ_CAPTURE_GLOBAL || plan->mode > CJ_CAPTURE_RELAXED)
         return cji_fail(s, CJ_EINVAL, call, "mode %d is none of CJ_CAPTURE_GLOBAL, _THREAD, _RELAXED", (int)plan->mode);
-    if (s->raw == CU_STREAM_LEGACY) return cji_fail(s, CJ_ESTATE, call, "the legacy default stream cannot be captured; use a stream of cj_stream_create");
-    if (atomic_load(&s->capturing)) return cji_fail(s, CJ_ESTATE, call, "the stream is being captured already; that capture goes on");
+    if (s->raw == CU_STREAM_LEGACY)
+        return cji_fail(s, CJ_ESTATE, call,
+                        "the legacy default stream cannot be captured; use a stream of cj_stream_create");
+    if (atomic_load(&s->capturing))
+        return cji_fail(s, CJ_ESTATE, call, "the stream is being captured already; that capture goes on");
     if (plan->into && !cji_same_device(plan->into->queue, s->queue))
-        return cji_fail(s, CJ_EINVAL, call, "the graph is for device %d, the stream of device %d", cj_device_ordinal(plan->into->dev), cj_device_ordinal(s->dev));
+        return cji_fail(s, CJ_EINVAL, call, "the graph is for device %d, the stream of device %d",
+                        cj_device_ordinal(plan->into->dev), cj_device_ordinal(s->dev));
     return CJ_OK;
 }
 
@@ -95,7 +102,8 @@ cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode)
     return st == CJ_OK ? capture_begin(s, &plan, call) : st;
 }
 
-/* Where a capture into a graph could not begin, though nothing was wrong with the question, the graph will lack its nodes: a loop without them might never end. */
+/* Where a capture into a graph could not begin, though nothing was wrong with the question, the graph will lack its
+ * nodes: a loop without them might never end. */
 static void capture_misses(cj_graph *into, cj_status st)
 {
     if (st != CJ_OK && st != CJ_EINVAL && st != CJ_ESTATE) cji_graph_incomplete(into);
@@ -137,7 +145,9 @@ cj_status cj_capture_resume(cj_stream *s, cj_graph *g)
     if (st != CJ_OK) return st;
     const capture_plan plan = { .mode = g->mode, .join = g->join, .into = g, .dep = g->frontier, .ndep = g->nfrontier };
     st = capture_may_begin(s, &plan, call);
-    if (st == CJ_OK && !g->paused) st = cji_fail(s, CJ_ESTATE, call, "the graph's capture was not paused; use cj_capture_pause, or CJ_CAPTURE(.into = g)");
+    if (st == CJ_OK && !g->paused)
+        st = cji_fail(s, CJ_ESTATE, call,
+                      "the graph's capture was not paused; use cj_capture_pause, or CJ_CAPTURE(.into = g)");
     if (st == CJ_OK) st = capture_begin(s, &plan, call);
     if (st == CJ_OK) g->paused = false;
     capture_misses(g, st);
@@ -145,10 +155,10 @@ cj_status cj_capture_resume(cj_stream *s, cj_graph *g)
     return st;
 }
 
-/* -- End ------------------------------------------------------------------------------------------------------------- */
+/* -- End ----------------------------------------------------------------------------------------------------------- */
 
-/* Ends the driver's capture, in any case: a stream must not stay captured.  *raw is the graph, NULL without one; a failure, which is recorded in the
- * stream, may leave one too. */
+/* Ends the driver's capture, in any case: a stream must not stay captured.  *raw is the graph, NULL without one; a
+ * failure, which is recorded in the stream, may leave one too. */
 static cj_status capture_end_raw(cj_stream *s, CUgraph *raw, const char *call)
 {
     cji_scope scope;
@@ -175,9 +185,12 @@ static void capture_destroy_raw(cj_stream *s, CUgraph raw)
 static cj_status capture_may_end(cj_stream *s, const cji_capture *c, const char *call)
 {
     if (!c) return cji_fail(s, CJ_ESTATE, call, "the stream is not being captured; begin with cj_capture_begin");
-    if (c->origin != s) return cji_fail(s, CJ_ESTATE, call, "the capture was begun on another stream, and ends there; join this stream to it");
+    if (c->origin != s)
+        return cji_fail(s, CJ_ESTATE, call,
+                        "the capture was begun on another stream, and ends there; join this stream to it");
     if (c->mode != CJ_CAPTURE_RELAXED && !pthread_equal(c->thread, pthread_self()))
-        return cji_fail(s, CJ_ESTATE, call, "the capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED");
+        return cji_fail(s, CJ_ESTATE, call,
+                        "the capture ends on the thread that began it, unless its mode is CJ_CAPTURE_RELAXED");
     return CJ_OK;
 }
 
@@ -201,7 +214,8 @@ static cj_status capture_frontier(cj_stream *s, cj_graph *g, const char *call)
     CUresult r = s->cu->cuStreamGetCaptureInfo(s->raw, &status, NULL, NULL, &dep, &n);
     if (r != CUDA_SUCCESS) return cji_rejected(s, s->dev, r, call, "cuStreamGetCaptureInfo");
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CJ_OK; /* the end will tell why */
-    if (!cji_grow(&g->frontier, &g->frontier_cap, n + 1, sizeof *g->frontier)) return cji_fail(s, CJ_ENOMEM, call, "no memory for the capture's frontier");
+    if (!cji_grow(&g->frontier, &g->frontier_cap, n + 1, sizeof *g->frontier))
+        return cji_fail(s, CJ_ENOMEM, call, "no memory for the capture's frontier");
     for (size_t i = 0; i < n; i++) g->frontier[i] = dep[i];
     g->nfrontier = n;
     return CJ_OK;
@@ -238,7 +252,8 @@ static cj_status capture_into_old(cj_stream *s, cji_capture *c, cj_status st, co
     cji_lock(&root->lock, CJI_LOCK_GRAPH);
     root->capturing = false;
     if (st != CJ_OK) cji_graph_incomplete(root);
-    if (!raw) { /* the driver destroys what a failed capture was to add to; an outer graph must not lead there any more */
+    /* the driver destroys what a failed capture was to add to; an outer graph must not lead there any more */
+    if (!raw) {
         root->gone = true;
         root->raw = c->into->raw = NULL;
     }

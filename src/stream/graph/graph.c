@@ -20,7 +20,8 @@ cj_graph *cj_graph_create(cj_device *dev)
     cj_graph *g = cji_obj_new(sizeof *g, CJI_TAG_GRAPH, 0, call);
     if (cji_obj_failed(g)) return g;
     pthread_mutex_init(&g->lock, NULL);
-    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK && cji_scope_begin_relaxed(g, dev, &scope, call) == CJ_OK) {
+    if (cji_check_arg(g, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK &&
+        cji_scope_begin_relaxed(g, dev, &scope, call) == CJ_OK) {
         cji_deferred_poll(&dev->queue, CJI_DEFERRED_STEP);
         CUresult r = dev->queue.cu->cuGraphCreate(&raw, 0);
         if (r != CUDA_SUCCESS) {
@@ -54,7 +55,10 @@ void cji_graph_incomplete(cj_graph *g)
 }
 
 /* A function of the user; outside of the scope of the call that releases it. */
-typedef struct graph_user { void (*release)(void *user); void *user; } graph_user;
+typedef struct graph_user {
+    void (*release)(void *user);
+    void *user;
+} graph_user;
 
 static void graph_user_release(void *what)
 {
@@ -117,7 +121,10 @@ static void graph_delete(cj_graph *g)
     cji_device_drop(dev);
 }
 
-static void graph_delete_deferred(cji_deferred *deferred) { graph_delete((cj_graph *)((char *)deferred - offsetof(cj_graph, deferred))); }
+static void graph_delete_deferred(cji_deferred *deferred)
+{
+    graph_delete((cj_graph *)((char *)deferred - offsetof(cj_graph, deferred)));
+}
 
 void cji_graph_drop(cj_graph *g)
 {

@@ -1,27 +1,36 @@
 /* Copies of graphs: clones, and children in other graphs. */
 #include "stream/graph/stream_graph.h"
 
-/* -- Copies ---------------------------------------------------------------------------------------------------------- */
+/* -- Copies -------------------------------------------------------------------------------------------------------- */
 
 /* A copy of the driver's graph and what it needs alive. */
-typedef struct part_copy { CUgraph raw; cji_refset *refset; } part_copy;
+typedef struct part_copy {
+    CUgraph raw;
+    cji_refset *refset;
+} part_copy;
 
 /* With the lock held. */
 static cj_status part_copy_locked(part_copy *p, cj_graph *from, void *into, const char *call)
 {
     cji_scope scope;
-    if (from->root) return cji_fail(into, CJ_EINVAL, call, "a body belongs to its conditional node and cannot be copied");
+    if (from->root)
+        return cji_fail(into, CJ_EINVAL, call, "a body belongs to its conditional node and cannot be copied");
     if (from->incomplete) return cji_fail_with(into, &from->why);
     if (from->conditionals)
-        return cji_fail(into, CJ_ENOTSUP, call, "the graph has conditional nodes, and the driver copies none of these; build that part in place");
+        return cji_fail(
+            into, CJ_ENOTSUP, call,
+            "the graph has conditional nodes, and the driver copies none of these; build that part in place");
     if (from->nmemory)
-        return cji_fail(into, CJ_ENOTSUP, call, "the graph allocates or frees memory, and the driver copies none of these; build that part in place");
+        return cji_fail(
+            into, CJ_ENOTSUP, call,
+            "the graph allocates or frees memory, and the driver copies none of these; build that part in place");
     cj_status st = cji_scope_begin_relaxed(into, from->dev, &scope, call);
     if (st != CJ_OK) return st;
     p->refset = cji_graph_snapshot(from);
     CUresult r = p->refset ? from->queue->cu->cuGraphClone(&p->raw, from->raw) : CUDA_SUCCESS;
     cji_scope_leave(&scope);
-    if (!p->refset) return cji_fail(into, CJ_ENOMEM, call, "no memory to keep the graph's resources alive for another one");
+    if (!p->refset)
+        return cji_fail(into, CJ_ENOMEM, call, "no memory to keep the graph's resources alive for another one");
     if (r == CUDA_SUCCESS) return CJ_OK;
     p->raw = NULL;
     return cji_rejected(into, from->dev, r, call, "cuGraphClone");
@@ -58,7 +67,7 @@ cj_graph *cj_graph_clone(cj_graph *g)
         cji_obj_set_failed(c);
         return c;
     }
-    /* What the copy keeps may grow, so that it is a keep of its own. */
+    /* What the copy retains may grow, so that it has a set of its own. */
     bool had = false;
     cji_refset *own = cji_refset_new();
     if (own && cji_refset_add(own, &cji_ref_set, p.refset, &had)) {
@@ -78,7 +87,9 @@ cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n)
     CUgraphNode raw = NULL;
     cji_scope scope;
     cj_node *found = NULL;
-    if (cji_check(clone, CJI_TAG_GRAPH, call) != CJ_OK || cji_check_arg(clone, n, CJI_TAG_NODE, call, "the node") != CJ_OK) return NULL;
+    if (cji_check(clone, CJI_TAG_GRAPH, call) != CJ_OK ||
+        cji_check_arg(clone, n, CJI_TAG_NODE, call, "the node") != CJ_OK)
+        return NULL;
     if (cji_graph_enter(clone, clone, call) != CJ_OK) return NULL;
     if (cji_scope_begin_relaxed(clone, clone->dev, &scope, call) == CJ_OK) {
         CUresult r = clone->queue->cu->cuGraphNodeFindInClone(&raw, n->raw, clone->raw);
@@ -102,7 +113,8 @@ cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child)
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st == CJ_OK) st = cji_check_arg(NULL, child, CJI_TAG_GRAPH, call, "the child");
     if (st == CJ_OK && !cji_same_device(child->queue, g->queue))
-        st = cji_fail(NULL, CJ_EINVAL, call, "the child is for device %d, the graph for device %d", cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
+        st = cji_fail(NULL, CJ_EINVAL, call, "the child is for device %d, the graph for device %d",
+                      cj_device_ordinal(child->dev), cj_device_ordinal(g->dev));
     if (st == CJ_OK) st = part_copy_make(&p, child, NULL, call);
     if (st != CJ_OK) why = *cj_error_last();
     if (cji_adding_begin(&a, g, after, call)) {
@@ -114,7 +126,8 @@ cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child)
             cji_fail(a.node, CJ_ENOMEM, call, "no memory to keep the child's resources alive");
         } else {
             if (had) cji_refset_drop(p.refset);
-            cji_adding_did(&a, a.cu->cuGraphAddChildGraphNode(&a.raw, g->raw, a.dep, a.ndep, p.raw), CU_GRAPH_NODE_TYPE_GRAPH, "cuGraphAddChildGraphNode");
+            cji_adding_did(&a, a.cu->cuGraphAddChildGraphNode(&a.raw, g->raw, a.dep, a.ndep, p.raw),
+                           CU_GRAPH_NODE_TYPE_GRAPH, "cuGraphAddChildGraphNode");
         }
     }
     cj_node *n = cji_adding_end(&a);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* -- Conditions ------------------------------------------------------------------------------------------------------ */
+/* -- Conditions ---------------------------------------------------------------------------------------------------- */
 
 uint64_t cj_graph_condition(cj_graph *g, uint32_t initial)
 {
@@ -13,7 +13,8 @@ uint64_t cj_graph_condition(cj_graph *g, uint32_t initial)
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return 0;
     cj_status st = cji_scope_begin_relaxed(g, g->dev, &scope, call);
     if (st == CJ_OK) {
-        CUresult r = g->queue->cu->cuGraphConditionalHandleCreate(&handle, g->raw, g->queue->ctx, initial, CU_GRAPH_COND_ASSIGN_DEFAULT);
+        CUresult r = g->queue->cu->cuGraphConditionalHandleCreate(&handle, g->raw, g->queue->ctx, initial,
+                                                                  CU_GRAPH_COND_ASSIGN_DEFAULT);
         cji_scope_leave(&scope);
         if (r != CUDA_SUCCESS) st = cji_rejected(g, g->dev, r, call, "cuGraphConditionalHandleCreate");
     }
@@ -38,13 +39,14 @@ static cj_graph *body_make(cj_graph *g, const char *call)
 static bool bodies_make(cji_adding *a, cj_graph **body, size_t count)
 {
     cj_graph *g = a->g;
-    bool good = cji_grow(&g->body, &g->body_cap, g->nbody + count, sizeof(cj_graph *)) && cji_grow(&g->body_of, &g->body_of_cap, g->nbody + count, sizeof(cj_node *));
+    bool good = cji_grow(&g->body, &g->body_cap, g->nbody + count, sizeof(cj_graph *)) &&
+                cji_grow(&g->body_of, &g->body_of_cap, g->nbody + count, sizeof(cj_node *));
     for (size_t i = 0; i < count && good; i++) good = (body[i] = body_make(g, a->call)) != NULL;
     if (!good) cji_fail(a->node, CJ_ENOMEM, a->call, "no memory for %zu bodies", count);
     return good;
 }
 
-/* -- Conditional nodes ----------------------------------------------------------------------------------------------- */
+/* -- Conditional nodes --------------------------------------------------------------------------------------------- */
 
 /* Hands the bodies over to the graph. */
 static void bodies_enter(cji_adding *a, cj_graph **body, const CUDA_CONDITIONAL_NODE_PARAMS *p)
@@ -58,7 +60,8 @@ static void bodies_enter(cji_adding *a, cj_graph **body, const CUDA_CONDITIONAL_
     }
 }
 
-static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDITIONAL_NODE_PARAMS p, cj_graph **body, const char *call)
+static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDITIONAL_NODE_PARAMS p, cj_graph **body,
+                                 const char *call)
 {
     cji_adding a;
     size_t count = p.size;
@@ -74,10 +77,13 @@ static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDIT
         all.conditional = p;
         CUresult r = a.cu->cuGraphAddNode(&a.raw, g->raw, a.dep, a.ndep, &all);
         if (r == CUDA_ERROR_INVALID_VALUE && g->dev->drv->version >= 12080)
-            cji_cu_fail_as(a.node, g->dev->drv, r, CJ_EINVAL, "cuGraphAddNode", call,
-                           "%s: 0x%llx is not a condition of this graph, or another node tests it; make one for each node with cj_graph_condition", call,
-                           (unsigned long long)all.conditional.handle);
-        else if (cji_adding_did(&a, r, CU_GRAPH_NODE_TYPE_CONDITIONAL, "cuGraphAddNode")) bodies_enter(&a, body, &all.conditional);
+            cji_cu_fail_as(
+                a.node, g->dev->drv, r, CJ_EINVAL, "cuGraphAddNode", call,
+                "%s: 0x%llx is not a condition of this graph, or another node tests it; make one for each node with "
+                "cj_graph_condition",
+                call, (unsigned long long)all.conditional.handle);
+        else if (cji_adding_did(&a, r, CU_GRAPH_NODE_TYPE_CONDITIONAL, "cuGraphAddNode"))
+            bodies_enter(&a, body, &all.conditional);
     }
     for (size_t i = 0; i < count && !a.raw; i++) {
         if (body[i]) pthread_mutex_destroy(&body[i]->lock);
@@ -99,7 +105,9 @@ cj_node *cj_graph_if(cj_graph *g, const cj_nodes *after, cj_graph **then, cj_gra
 {
     static const char call[] = "cj_graph_if";
     cj_graph *body[2] = { NULL, NULL };
-    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_IF, .size = otherwise ? 2 : 1 };
+    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition,
+                                             .type = CU_GRAPH_COND_TYPE_IF,
+                                             .size = otherwise ? 2 : 1 };
     if (!then) return conditional_rejected(g, after, call, "`then` is NULL, there is no place for the body");
     cj_node *n = conditional_node(g, after, p, body, call);
     *then = body[0];
@@ -118,12 +126,15 @@ cj_node *cj_graph_while(cj_graph *g, const cj_nodes *after, cj_graph **body, uin
 cj_node *cj_graph_switch(cj_graph *g, const cj_nodes *after, cj_graph **bodies, size_t count, uint64_t condition)
 {
     static const char call[] = "cj_graph_switch";
-    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = (unsigned)count };
-    if (!bodies || !count || count > 65536) return conditional_rejected(g, after, call, "`bodies` is NULL, or their number is not 1 to 65536");
+    const CUDA_CONDITIONAL_NODE_PARAMS p = { .handle = condition,
+                                             .type = CU_GRAPH_COND_TYPE_SWITCH,
+                                             .size = (unsigned)count };
+    if (!bodies || !count || count > 65536)
+        return conditional_rejected(g, after, call, "`bodies` is NULL, or their number is not 1 to 65536");
     return conditional_node(g, after, p, bodies, call);
 }
 
-/* -- In a kernel ----------------------------------------------------------------------------------------------------- */
+/* -- In a kernel --------------------------------------------------------------------------------------------------- */
 
 void cj_set_condition(cj_fn *f, cj_val handle, cj_val value)
 {

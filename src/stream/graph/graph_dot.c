@@ -1,4 +1,5 @@
-/* A graph as text for Graphviz: a rectangle for each node, coloured by its kind; children and bodies are clusters, tied to their node by a dashed line. */
+/* A graph as text for Graphviz: a rectangle for each node, coloured by its kind; children and bodies are clusters,
+ * tied to their node by a dashed line. */
 #include "stream/graph/stream_graph.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ typedef struct dot_job {
     const char *call;
 } dot_job;
 
-/* -- Labels ---------------------------------------------------------------------------------------------------------- */
+/* -- Labels -------------------------------------------------------------------------------------------------------- */
 
 static void dot_escaped(cji_text *out, const char *s)
 {
@@ -117,7 +118,8 @@ static void dot_memory(const dot_job *j, CUgraphNode raw, bool alloc)
     memset(&p, 0, sizeof p);
     cji_text_puts(j->out, alloc ? "allocate" : "free");
     if (alloc && j->dev->drv->cu.cuGraphMemAllocNodeGetParams(raw, &p) != CUDA_SUCCESS) p.bytesize = 0;
-    if (!alloc && j->dev->drv->cu.cuGraphMemFreeNodeGetParams(raw, &at) == CUDA_SUCCESS) p.bytesize = cji_mem_bytes(j->dev, at);
+    if (!alloc && j->dev->drv->cu.cuGraphMemFreeNodeGetParams(raw, &at) == CUDA_SUCCESS)
+        p.bytesize = cji_mem_bytes(j->dev, at);
     if (!p.bytesize) return;
     cji_text_puts(j->out, "\\n");
     dot_bytes(j->out, p.bytesize);
@@ -157,22 +159,28 @@ static void dot_label(const dot_job *j, CUgraphNode raw, CUgraphNodeType type)
     }
 }
 
-/* -- Graphs ---------------------------------------------------------------------------------------------------------- */
+/* -- Graphs -------------------------------------------------------------------------------------------------------- */
 
-/* Where a graph stands in the picture: the names of its nodes begin so. */
-typedef struct dot_place { char prefix[200]; unsigned depth; } dot_place;
+/* The place of a graph in the picture: the names of its nodes begin so. */
+typedef struct dot_place {
+    char prefix[200];
+    unsigned depth;
+} dot_place;
 
 static cj_status dot_nodes(const dot_job *j, const cj_graph *g, CUgraph raw, const dot_place *at);
 
 /* One child or body in its frame. */
-static cj_status dot_frame(const dot_job *j, const cj_graph *g, CUgraph raw, const dot_place *at, size_t node, size_t part, const char *title)
+static cj_status dot_frame(const dot_job *j, const cj_graph *g, CUgraph raw, const dot_place *at, size_t node,
+                           size_t part, const char *title)
 {
     dot_place in = { .depth = at->depth + 1 };
     snprintf(in.prefix, sizeof in.prefix, "%.160s%zu_%zu_", at->prefix, node, part);
-    cji_text_printf(j->out, "%*ssubgraph \"cluster_%s\" {\n%*slabel=\"%s\";\n", (int)in.depth * 2, "", in.prefix, (int)in.depth * 2 + 2, "", title);
+    cji_text_printf(j->out, "%*ssubgraph \"cluster_%s\" {\n%*slabel=\"%s\";\n", (int)in.depth * 2, "", in.prefix,
+                    (int)in.depth * 2 + 2, "", title);
     cj_status st = dot_nodes(j, g, raw, &in);
     cji_text_printf(j->out, "%*s}\n", (int)in.depth * 2, "");
-    cji_text_printf(j->out, "%*s%s%zu -> %send [lhead=\"cluster_%s\", style=dashed, arrowhead=none];\n", (int)in.depth * 2, "", at->prefix, node, in.prefix, in.prefix);
+    cji_text_printf(j->out, "%*s%s%zu -> %send [lhead=\"cluster_%s\", style=dashed, arrowhead=none];\n",
+                    (int)in.depth * 2, "", at->prefix, node, in.prefix, in.prefix);
     return st;
 }
 
@@ -184,7 +192,8 @@ static void dot_conditional(const dot_job *j, const cj_graph *g, CUgraphNode raw
     cji_text_puts(j->out, n && g->body_of[first]->condition < 3 ? words[g->body_of[first]->condition] : "condition");
 }
 
-static cj_status dot_inside(const dot_job *j, const cj_graph *g, CUgraphNode raw, CUgraphNodeType type, const dot_place *at, size_t node)
+static cj_status dot_inside(const dot_job *j, const cj_graph *g, CUgraphNode raw, CUgraphNodeType type,
+                            const dot_place *at, size_t node)
 {
     size_t first = 0, n = 0;
     cj_status st = CJ_OK;
@@ -213,7 +222,8 @@ static cj_status dot_nodes(const dot_job *j, const cj_graph *g, CUgraph raw, con
     int indent = (int)at->depth * 2 + 2;
     cj_status st = cji_shape_read(&sh, j->dev, raw, j->into, j->call);
     if (st != CJ_OK) return st;
-    if (at->depth) cji_text_printf(j->out, "%*s%send [shape=point, style=invis, width=0, label=\"\"];\n", indent, "", at->prefix);
+    if (at->depth)
+        cji_text_printf(j->out, "%*s%send [shape=point, style=invis, width=0, label=\"\"];\n", indent, "", at->prefix);
     for (size_t i = 0; i < sh.nodes; i++) {
         cji_text_printf(j->out, "%*s%s%zu [label=\"", indent, "", at->prefix, i);
         if (sh.type[i] == CU_GRAPH_NODE_TYPE_CONDITIONAL && g) dot_conditional(j, g, sh.node[i]);
@@ -234,10 +244,14 @@ static cj_status dot_write(cj_graph *g, const char *call)
     const dot_place top = { .prefix = "n" };
     g->dot.n = 0;
     g->dot.failed = false;
-    cji_text_puts(&g->dot, "digraph cujit {\n"
-                           "  graph [fontname=\"Helvetica\", fontsize=11, compound=true, nodesep=0.3, ranksep=0.35, style=rounded, color=\"#888888\"];\n"
-                           "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"rounded,filled\", color=\"#555555\", height=0.4];\n"
-                           "  edge [color=\"#555555\", arrowsize=0.7];\n");
+    cji_text_puts(
+        &g->dot,
+        "digraph cujit {\n"
+        "  graph [fontname=\"Helvetica\", fontsize=11, compound=true, nodesep=0.3, ranksep=0.35, style=rounded, "
+        "color=\"#888888\"];\n"
+        "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"rounded,filled\", color=\"#555555\", "
+        "height=0.4];\n"
+        "  edge [color=\"#555555\", arrowsize=0.7];\n");
     cj_status st = dot_nodes(&j, g, g->raw, &top);
     cji_text_puts(&g->dot, "}\n");
     if (st == CJ_OK && g->dot.failed) st = cji_fail(g, CJ_ENOMEM, call, "no memory for the text");

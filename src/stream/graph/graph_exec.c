@@ -9,14 +9,20 @@ void cj_graph_exec_defaults(cj_graph_exec_opts *opts)
 /* Asks the driver once more, this time for the reason; where it works now, that is the exec. */
 static CUresult exec_reason(cj_graph_exec *x, CUgraph raw, unsigned long long flags, const char **reason)
 {
-    static const char *const reasons[] = { "", "", "its dependencies form a cycle, or its structure is not allowed",
-                                           "a body of a conditional node has a node of a kind that is not allowed there, as host functions and events are not",
-                                           "its nodes are of several contexts",
-                                           "it has a condition without a conditional node" };
+    static const char *const reasons[] = {
+        "",
+        "",
+        "its dependencies form a cycle, or its structure is not allowed",
+        "a body of a conditional node has a node of a kind that is not allowed there, as host functions and events "
+        "are not",
+        "its nodes are of several contexts",
+        "it has a condition without a conditional node"
+    };
     CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = flags };
     x->raw = NULL;
     CUresult r = x->queue->cu->cuGraphInstantiateWithParams(&x->raw, raw, &p);
-    *reason = r != CUDA_SUCCESS && (unsigned)p.result_out < sizeof reasons / sizeof *reasons ? reasons[p.result_out] : "";
+    *reason =
+        r != CUDA_SUCCESS && (unsigned)p.result_out < sizeof reasons / sizeof *reasons ? reasons[p.result_out] : "";
     return r;
 }
 
@@ -42,10 +48,11 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
     x->nmemory = g->nmemory;
     x->auto_free = o->auto_free != 0;
     if (cji_scope_begin_relaxed(x, x->dev, &scope, call) != CJ_OK) return;
-    const bool once = g->nmemory || g->conditionals; /* it has one exec at a time */
+    const bool once = g->nmemory || g->conditionals;          /* it has one exec at a time */
     if (once) cji_deferred_drain(x->queue, CJI_DEFERRED_ALL); /* an exec that was freed may still be there */
     CUresult r = x->queue->cu->cuGraphInstantiateWithFlags(&x->raw, g->raw, flags);
-    if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams]) r = exec_reason(x, g->raw, flags, &reason);
+    if (r == CUDA_ERROR_INVALID_VALUE && !x->dev->drv->missing[CJI_CU_ID_cuGraphInstantiateWithParams])
+        r = exec_reason(x, g->raw, flags, &reason);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) {
         cji_graph_memory_seal(g);
@@ -53,16 +60,22 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
     }
     x->raw = NULL;
     if (r == CUDA_ERROR_NOT_SUPPORTED && once)
-        cji_cu_fail_as(x, x->dev->drv, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
-                       "%s: the graph has nodes of memory or conditions, and an exec; there is one at a time: free that one, and wait for its launches, first", call);
-    else if (*reason) cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call, "%s: the graph cannot be launched: %s", call, reason);
+        cji_cu_fail_as(
+            x, x->dev->drv, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
+            "%s: the graph has nodes of memory or conditions, and an exec; there is one at a time: free that one, "
+            "and wait for its launches, first",
+            call);
+    else if (*reason)
+        cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call,
+                       "%s: the graph cannot be launched: %s", call, reason);
     else cji_rejected(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
 }
 
 static void exec_instantiate(cj_graph_exec *x, cj_graph *g, const cj_graph_exec_opts *o, const char *call)
 {
     if (g->root) {
-        cji_fail(x, CJ_EINVAL, call, "a body is launched by its conditional node; instantiate the graph that it belongs to");
+        cji_fail(x, CJ_EINVAL, call,
+                 "a body is launched by its conditional node; instantiate the graph that it belongs to");
         return;
     }
     if (cji_graph_enter(g, x, call) != CJ_OK) return;
@@ -78,7 +91,8 @@ cj_graph_exec *cj_graph_instantiate(cj_graph *g, const cj_graph_exec_opts *opts)
     if (cji_obj_failed(x)) return x;
     pthread_mutex_init(&x->lock, NULL);
     cj_graph_exec_defaults(&o);
-    if (cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph") == CJ_OK && cji_opts_take(&o, sizeof o, opts, x, call, "cj_graph_exec")) {
+    if (cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph") == CJ_OK &&
+        cji_opts_take(&o, sizeof o, opts, x, call, "cj_graph_exec")) {
         x->dev = cji_obj_retain(g->dev);
         x->queue = g->queue;
         x->source = g->obj.serial;
@@ -89,7 +103,10 @@ cj_graph_exec *cj_graph_instantiate(cj_graph *g, const cj_graph_exec_opts *opts)
     return x;
 }
 
-void *cj_graph_exec_raw(const cj_graph_exec *x) { return cji_check(x, CJI_TAG_GRAPH_EXEC, "cj_graph_exec_raw") == CJ_OK ? x->raw : NULL; }
+void *cj_graph_exec_raw(const cj_graph_exec *x)
+{
+    return cji_check(x, CJI_TAG_GRAPH_EXEC, "cj_graph_exec_raw") == CJ_OK ? x->raw : NULL;
+}
 
 /* A failure that is left in both, exec and stream. */
 static cj_status exec_fail_both(cj_stream *s, cj_status st)
@@ -103,7 +120,9 @@ static CUresult exec_enqueue(cj_graph_exec *x, cj_stream *s, bool launch, cji_me
 {
     cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     *wrong = launch && x->nmemory ? cji_graph_exec_memory_ready(x, s) : (cji_mem_wrong){ 0, 0 };
-    CUresult r = wrong->addr ? CUDA_ERROR_INVALID_VALUE : launch ? s->cu->cuGraphLaunch(x->raw, s->raw) : s->cu->cuGraphUpload(x->raw, s->raw);
+    CUresult r = wrong->addr ? CUDA_ERROR_INVALID_VALUE
+                 : launch    ? s->cu->cuGraphLaunch(x->raw, s->raw)
+                             : s->cu->cuGraphUpload(x->raw, s->raw);
     if (launch && r == CUDA_SUCCESS && x->nmemory) cji_graph_exec_memory_launched(x, s);
     cji_unlock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     return r;
@@ -112,15 +131,22 @@ static CUresult exec_enqueue(cj_graph_exec *x, cj_stream *s, bool launch, cji_me
 static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const char *call)
 {
     cj_status st = cji_check(x, CJI_TAG_GRAPH_EXEC, call);
-    if (st != CJ_OK) return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? cji_stream_failed(s, cji_check_arg(s, x, CJI_TAG_GRAPH_EXEC, call, "the exec")) : st;
+    if (st != CJ_OK)
+        return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK
+                   ? cji_stream_failed(s, cji_check_arg(s, x, CJI_TAG_GRAPH_EXEC, call, "the exec"))
+                   : st;
     st = cji_check_arg(x, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
     if (!cji_same_device(x->queue, s->queue))
-        return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call, "the graph was captured on device %d, the stream is of device %d",
+        return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call,
+                                          "the graph was captured on device %d, the stream is of device %d",
                                           cj_device_ordinal(x->dev), cj_device_ordinal(s->dev)));
     if (atomic_load(&s->capturing)) /* the driver would refuse and break the capture */
-        return exec_fail_both(s, cji_fail(x, CJ_ESTATE, call, "the stream is being captured; %s on another one, or put the graph into another with cj_graph_child",
-                                          launch ? "launch" : "upload"));
+        return exec_fail_both(
+            s, cji_fail(
+                   x, CJ_ESTATE, call,
+                   "the stream is being captured; %s on another one, or put the graph into another with cj_graph_child",
+                   launch ? "launch" : "upload"));
     if (launch && x->nmemory) cji_graph_exec_memory_wait(x);
     cji_used(&x->used, s->bit);
     cji_mem_wrong wrong = { 0, 0 };
@@ -138,7 +164,9 @@ static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const c
     if (r == CUDA_SUCCESS && launch) cji_count_one(s);
     if (s->proxy) cji_proxy_follow(s);
     if (wrong.addr) return exec_fail_both(s, cji_graph_exec_memory_rejected(x, &wrong, call));
-    return r == CUDA_SUCCESS ? CJ_OK : exec_fail_both(s, cji_rejected(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
+    return r == CUDA_SUCCESS
+               ? CJ_OK
+               : exec_fail_both(s, cji_rejected(x, x->dev, r, call, launch ? "cuGraphLaunch" : "cuGraphUpload"));
 }
 
 cj_status cj_graph_launch(cj_stream *s, cj_graph_exec *x) { return exec_start(x, s, true, "cj_graph_launch"); }
@@ -157,7 +185,10 @@ static void exec_delete(cj_graph_exec *x)
     cji_device_drop(dev);
 }
 
-static void exec_delete_deferred(cji_deferred *deferred) { exec_delete((cj_graph_exec *)((char *)deferred - offsetof(cj_graph_exec, deferred))); }
+static void exec_delete_deferred(cji_deferred *deferred)
+{
+    exec_delete((cj_graph_exec *)((char *)deferred - offsetof(cj_graph_exec, deferred)));
+}
 
 void cj_graph_exec_free(cj_graph_exec *x)
 {

@@ -1,7 +1,8 @@
 /* Execs found again by key: the same key launches, the same shape updates, else one is built.
  *
- * Invariants.  Entries are in a list from the one launched last to the one launched first, and in a table by key.  An entry that is taken for an update loses its key
- * first: if the update fails, the exec goes.  The cache's lock is held over launches, so that two threads with one key build one exec; it comes before a graph's lock. */
+ * Invariants.  Entries are in a list from the one launched last to the one launched first, and in a table by key.  An
+ * entry that is taken for an update loses its key first: if the update fails, the exec is freed.  The cache's lock is
+ * held over launches, so that two threads with one key build one exec; it comes before a graph's lock. */
 #include "stream/graph/stream_graph.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ struct cj_graph_exec_cache {
     cj_graph_exec_cache_info info;
 };
 
-/* -- Entries; with the lock held --------------------------------------------------------------------------------------- */
+/* -- Entries; with the lock held ----------------------------------------------------------------------------------- */
 
 static void cache_list_in(cj_graph_exec_cache *c, cached_exec *e)
 {
@@ -89,11 +90,12 @@ static void cache_make_room(cj_graph_exec_cache *c, size_t execs, size_t nodes)
     }
 }
 
-/* -- Making and releasing -------------------------------------------------------------------------------------------- */
+/* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
 void cj_graph_exec_cache_defaults(cj_graph_exec_cache_opts *opts)
 {
-    if (opts) *opts = (cj_graph_exec_cache_opts){ .size = sizeof *opts, .execs = 64, .execs_per_shape = 1, .nodes = 65536 };
+    if (opts)
+        *opts = (cj_graph_exec_cache_opts){ .size = sizeof *opts, .execs = 64, .execs_per_shape = 1, .nodes = 65536 };
 }
 
 cj_graph_exec_cache *cj_graph_exec_cache_create(cj_device *dev, const cj_graph_exec_cache_opts *opts)
@@ -154,7 +156,7 @@ cj_status cj_graph_exec_cache_get_info(cj_graph_exec_cache *c, cj_graph_exec_cac
     return CJ_OK;
 }
 
-/* -- The ladder ------------------------------------------------------------------------------------------------------ */
+/* -- The ladder ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cache_job {
     cj_graph_exec_cache *c;
@@ -190,7 +192,8 @@ static bool cache_hit(const cache_job *j, cj_status *st)
     return true;
 }
 
-/* Of the execs with that shape on that stream the one that an update may take: the oldest, once there are as many as there may be. */
+/* Of the execs with that shape on that stream the one that an update may take: the oldest, once there are as many as
+ * there may be. */
 static cached_exec *cache_same_shape(const cache_job *j)
 {
     uint32_t n = 0;
@@ -253,7 +256,9 @@ static cj_status cache_miss(cache_job *j)
         return cache_failed(j, NULL, st != CJ_OK ? st : cji_fail(c, CJ_ENOMEM, j->call, "no memory to note the exec"));
     }
     memcpy(key, j->key, j->bytes);
-    *e = (cached_exec){ .hash = j->hash, .shape = j->shape, .stream = j->s->id, .nodes = j->nodes, .bytes = j->bytes, .key = key };
+    *e = (cached_exec){
+        .hash = j->hash, .shape = j->shape, .stream = j->s->id, .nodes = j->nodes, .bytes = j->bytes, .key = key
+    };
     st = cache_fill(j, e);
     if (st != CJ_OK || j->nodes > c->opts.nodes) {
         cached_free(e);
@@ -273,8 +278,8 @@ static cj_status cache_check(cache_job *j, bool put)
     if (put) st = cji_check_arg(j->c, j->g, CJI_TAG_GRAPH, j->call, "the graph");
     if (st == CJ_OK && (!j->key || !j->bytes)) st = cji_fail(j->c, CJ_EINVAL, j->call, "the key is NULL or of 0 bytes");
     if (st == CJ_OK && !cji_same_device(&j->c->dev->queue, j->s->queue))
-        st = cji_fail(j->c, CJ_EINVAL, j->call, "the cache is for device %d, the stream of device %d", cj_device_ordinal(j->c->dev),
-                      cj_device_ordinal(j->s->dev));
+        st = cji_fail(j->c, CJ_EINVAL, j->call, "the cache is for device %d, the stream of device %d",
+                      cj_device_ordinal(j->c->dev), cj_device_ordinal(j->s->dev));
     if (st != CJ_OK) return cache_failed(j, NULL, st);
     j->hash = cji_hash(j->key, j->bytes);
     return CJ_OK;

@@ -1,10 +1,14 @@
 /* Executable graphs changed: updated as a whole, one kernel's arguments in place, nodes left out. */
 #include "stream/graph/stream_graph.h"
 
-/* -- What was kept until now ----------------------------------------------------------------------------------------- */
+/* -- What was retained until now ------------------------------------------------------------------------------------ */
 
-/* Keeps that launches under way may still need. */
-typedef struct exec_past { cji_deferred deferred; cj_device *dev; cji_refset *refset, *own; } exec_past;
+/* Reference sets that launches under way may still need. */
+typedef struct exec_past {
+    cji_deferred deferred;
+    cj_device *dev;
+    cji_refset *refset, *own;
+} exec_past;
 
 static void exec_past_deferred(cji_deferred *deferred)
 {
@@ -16,10 +20,12 @@ static void exec_past_deferred(cji_deferred *deferred)
     cji_device_drop(dev);
 }
 
-/* The exec keeps what `fresh` does from now on; its lock is held. */
+/* The exec retains what `fresh` does from now on; its lock is held. */
 static void exec_replace_refset(cj_graph_exec *x, cji_refset *fresh, exec_past *past)
 {
-    *past = (exec_past){ .deferred = { .run = exec_past_deferred }, .dev = cji_obj_retain(x->dev), .refset = x->refset, .own = x->own };
+    *past = (exec_past){
+        .deferred = { .run = exec_past_deferred }, .dev = cji_obj_retain(x->dev), .refset = x->refset, .own = x->own
+    };
     x->refset = fresh;
     x->own = NULL;
 }
@@ -35,18 +41,22 @@ static void exec_replace_memory(cj_graph_exec *x, cji_graph_mem **list, size_t *
     *n = nold;
 }
 
-/* -- The whole ------------------------------------------------------------------------------------------------------- */
+/* -- The whole ----------------------------------------------------------------------------------------------------- */
 
 static const char *update_reason(CUgraphExecUpdateResult result)
 {
     switch (result) {
     case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: return "its nodes and their order differ";
     case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: return "a node is of another kind";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED: return "a node has another kernel, which this driver cannot change";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: return "a node differs in what an update cannot change, as the device or kind of a copy";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
+        return "a node has another kernel, which this driver cannot change";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
+        return "a node differs in what an update cannot change, as the device or kind of a copy";
     case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: return "a node differs, and nodes like it cannot be updated";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE: return "a node has another kernel that uses other features of the device";
-    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED: return "a kernel's attributes differ, as its priority or cluster";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
+        return "a node has another kernel that uses other features of the device";
+    case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
+        return "a kernel's attributes differ, as its priority or cluster";
     default: return "the driver does not say why";
     }
 }
@@ -80,8 +90,9 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
     exec_past *past = cji_alloc(sizeof *past);
     cji_graph_mem *memory = NULL;
     size_t nmemory = g->nmemory;
-    cj_status st = fresh && past && cji_graph_memory_copy(g, &memory) ? cji_scope_begin_relaxed(x, x->dev, &scope, call)
-                                                                       : cji_fail(x, CJ_ENOMEM, call, "no memory to keep the graph's resources alive");
+    cj_status st = fresh && past && cji_graph_memory_copy(g, &memory)
+                       ? cji_scope_begin_relaxed(x, x->dev, &scope, call)
+                       : cji_fail(x, CJ_ENOMEM, call, "no memory to keep the graph's resources alive");
     bool done = false;
     if (st == CJ_OK) {
         cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
@@ -97,11 +108,13 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
         cji_unlock(&x->lock, CJI_LOCK_GRAPH_EXEC);
         cji_scope_leave(&scope);
         if (left_out)
-            st = cji_fail(x, CJ_ESTATE, call, "fills are left out of the exec; let them be done again with cj_graph_exec_enable first");
+            st = cji_fail(x, CJ_ESTATE, call,
+                          "fills are left out of the exec; let them be done again with cj_graph_exec_enable first");
         else if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-            st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, cu_call, call, "%s: the graph cannot update this exec: %s; instantiate it", call, update_reason(result));
-        else if (!done)
-            st = cji_rejected(x, x->dev, r, call, cu_call);
+            st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, cu_call, call,
+                                "%s: the graph cannot update this exec: %s; instantiate it", call,
+                                update_reason(result));
+        else if (!done) st = cji_rejected(x, x->dev, r, call, cu_call);
     }
     if (done) {
         cji_defer(x->queue, &past->deferred, atomic_load(&x->used));
@@ -119,9 +132,12 @@ cj_status cj_graph_exec_update(cj_graph_exec *x, cj_graph *g)
     cj_status st = cji_check(x, CJI_TAG_GRAPH_EXEC, call);
     if (st == CJ_OK) st = cji_check_arg(x, g, CJI_TAG_GRAPH, call, "the graph");
     if (st != CJ_OK) return st;
-    if (g->root) return cji_fail(x, CJ_EINVAL, call, "a body is launched by its conditional node; update from the graph that it belongs to");
+    if (g->root)
+        return cji_fail(x, CJ_EINVAL, call,
+                        "a body is launched by its conditional node; update from the graph that it belongs to");
     if (!cji_same_device(x->queue, g->queue))
-        return cji_fail(x, CJ_EINVAL, call, "the exec is for device %d, the graph for device %d", cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
+        return cji_fail(x, CJ_EINVAL, call, "the exec is for device %d, the graph for device %d",
+                        cj_device_ordinal(x->dev), cj_device_ordinal(g->dev));
     st = cji_graph_enter(g, x, call);
     if (st != CJ_OK) return st;
     st = exec_update_locked(x, g, call);
@@ -130,7 +146,7 @@ cj_status cj_graph_exec_update(cj_graph_exec *x, cj_graph *g)
     return st;
 }
 
-/* -- One node -------------------------------------------------------------------------------------------------------- */
+/* -- One node ------------------------------------------------------------------------------------------------------ */
 
 /* The exec knows the nodes of the graph that it was made of. */
 static cj_status exec_node_check(cj_graph_exec *x, const cj_node *n, const char *call)
@@ -138,15 +154,17 @@ static cj_status exec_node_check(cj_graph_exec *x, const cj_node *n, const char 
     cj_status st = cji_check(x, CJI_TAG_GRAPH_EXEC, call);
     if (st == CJ_OK) st = cji_check_arg(x, n, CJI_TAG_NODE, call, "the node");
     if (st != CJ_OK || n->graph->obj.serial == x->source) return st;
-    return cji_fail(x, CJ_EINVAL, call, "the node is of another graph than the one that the exec was instantiated from");
+    return cji_fail(x, CJ_EINVAL, call,
+                    "the node is of another graph than the one that the exec was instantiated from");
 }
 
-/* The exec keeps the memory that the arguments point into; its lock is held. */
+/* The exec retains the memory that the arguments point into; its lock is held. */
 static cj_status exec_args_retain(cj_graph_exec *x, const cj_arg *args, size_t count, const char *call)
 {
     for (size_t i = 0; i < count; i++) {
         if (args[i].kind != CJ_ARG_PTR) continue;
-        if (!x->own && !(x->own = cji_refset_new())) return cji_fail(x, CJ_ENOMEM, call, "no memory for what the exec keeps alive");
+        if (!x->own && !(x->own = cji_refset_new()))
+            return cji_fail(x, CJ_ENOMEM, call, "no memory for what the exec keeps alive");
         cj_status st = cji_mem_retain_argument(x->dev, x->own, x, args[i].v.u, call);
         if (st != CJ_OK) return st;
     }
@@ -154,7 +172,8 @@ static cj_status exec_args_retain(cj_graph_exec *x, const cj_arg *args, size_t c
 }
 
 /* The node is known, context current. */
-static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count, const char *call)
+static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj_dims *dims, const cj_arg *args,
+                                    size_t count, const char *call)
 {
     CUDA_KERNEL_NODE_PARAMS_v2 p;
     cji_pack pack;
@@ -175,7 +194,8 @@ static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj
     return st;
 }
 
-cj_status cj_graph_exec_set_kernel_n(cj_graph_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args, size_t count)
+cj_status cj_graph_exec_set_kernel_n(cj_graph_exec *x, cj_node *n, const cj_dims *dims, const cj_arg *args,
+                                     size_t count)
 {
     static const char call[] = "cj_exec_set_kernel";
     cji_scope scope;
@@ -201,7 +221,8 @@ static cj_status exec_fill_ask(cj_graph_exec *x, const cj_node *n, CUDA_MEMSET_N
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(x, x->dev, r, call, "cuGraphMemsetNodeGetParams");
 }
 
-static cj_status exec_enable_locked(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, int enabled, const char *call)
+static cj_status exec_enable_locked(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does,
+                                    int enabled, const char *call)
 {
     if (does->height == 1) return cji_graph_exec_fill_enable(x, n, does, enabled != 0, call);
     CUresult r = x->queue->cu->cuGraphNodeSetEnabled(x->raw, n->raw, enabled != 0);
@@ -215,7 +236,8 @@ cj_status cj_graph_exec_enable(cj_graph_exec *x, cj_node *n, int enabled)
     cji_scope scope;
     cj_status st = exec_node_check(x, n, call);
     if (st != CJ_OK) return st;
-    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY && n->type != CU_GRAPH_NODE_TYPE_MEMSET)
+    if (n->type != CU_GRAPH_NODE_TYPE_KERNEL && n->type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+        n->type != CU_GRAPH_NODE_TYPE_MEMSET)
         return cji_fail(x, CJ_EINVAL, call, "the node is no kernel, copy or fill, so it cannot be left out");
     st = cji_graph_enter(n->graph, x, call);
     if (st != CJ_OK) return st;

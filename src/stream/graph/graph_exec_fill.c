@@ -1,12 +1,13 @@
 /* Fills left out of an executable graph.
  *
- * A fill node of up to 4 KiB that cuGraphNodeSetEnabled has switched off loses its place in the order: what comes after it, and what comes after the whole
- * graph, no longer waits for the kernels before it (seen with driver 580 on an H100 and an H200; larger fills, fills of rows, kernels and copies keep it).  So
- * such a node stays on, and fills a location of the exec's own instead.  The driver cannot be asked what an exec's node does: it is noted here, and an exec that was
- * updated from another graph is refused, as is the update of one that has fills left out. */
+ * A fill node of up to 4 KiB that cuGraphNodeSetEnabled has switched off loses its place in the order: what comes
+ * after it, and what comes after the whole graph, no longer waits for the kernels before it (seen with driver 580 on
+ * an H100 and an H200; larger fills, fills of rows, kernels and copies keep it).  So such a node stays on, and fills
+ * a location of the exec's own instead.  The driver cannot be asked what an exec's node does: it is noted here, and
+ * an exec that was updated from another graph is rejected, as is the update of one that has fills left out. */
 #include "stream/graph/stream_graph.h"
 
-/* -- What the room keeps for the device --------------------------------------------------------------------------------- */
+/* -- What the room keeps for the device ---------------------------------------------------------------------------- */
 
 /* The memory that fills go to instead: parts of blocks that stay as long as the device. */
 enum { FILL_BLOCK = 1024, FILL_LOCATION = 16 };
@@ -15,7 +16,8 @@ static void graph_state_free(cji_device_state *base)
 {
     cji_graph_state *state = (cji_graph_state *)base;
     const bool idle = cji_release_queue_idle(state->queue);
-    for (size_t i = 0; idle && i < state->nblocks; i++) state->queue->cu->cuMemFree(state->block[i]); /* else they go with the context */
+    /* else they go with the context */
+    for (size_t i = 0; idle && i < state->nblocks; i++) state->queue->cu->cuMemFree(state->block[i]);
     cji_free(state->block, state->block_cap * sizeof *state->block);
     cji_free(state->location, state->location_cap * sizeof *state->location);
     pthread_mutex_destroy(&state->lock);
@@ -48,10 +50,12 @@ cji_graph_state *cji_graph_state_of(cj_device *dev)
 static bool fill_block_enter(cji_graph_state *state, CUdeviceptr block)
 {
     if (!cji_grow(&state->block, &state->block_cap, state->nblocks + 1, sizeof *state->block) ||
-        !cji_grow(&state->location, &state->location_cap, (state->nblocks + 1) * (FILL_BLOCK / FILL_LOCATION), sizeof *state->location))
+        !cji_grow(&state->location, &state->location_cap, (state->nblocks + 1) * (FILL_BLOCK / FILL_LOCATION),
+                  sizeof *state->location))
         return false;
     state->block[state->nblocks++] = block;
-    for (unsigned at = FILL_LOCATION; at < FILL_BLOCK; at += FILL_LOCATION) state->location[state->nlocations++] = block + at;
+    for (unsigned at = FILL_LOCATION; at < FILL_BLOCK; at += FILL_LOCATION)
+        state->location[state->nlocations++] = block + at;
     return true;
 }
 
@@ -75,7 +79,7 @@ static bool fill_location_take(cji_graph_state *state, cj_graph_exec *x, CUdevic
     return cji_fail(x, CJ_ENOMEM, call, "no memory to note a fill that is left out"), false;
 }
 
-/* -- The exec's notes; its lock is held ------------------------------------------------------------------------------- */
+/* -- The exec's notes; its lock is held ---------------------------------------------------------------------------- */
 
 static cji_left_out *fill_noted(cj_graph_exec *x, CUgraphNode raw)
 {
@@ -95,7 +99,8 @@ void cji_graph_exec_fills_forget(cj_graph_exec *x)
 {
     cji_graph_state *state = x->nleft ? cji_graph_state_of(x->dev) : NULL;
     if (state) cji_lock(&state->lock, CJI_LOCK_GRAPH_STATE);
-    for (size_t i = 0; i < x->nleft; i++) state->location[state->nlocations++] = x->left[i].location; /* there is room for all there are */
+    /* there is room for all there are */
+    for (size_t i = 0; i < x->nleft; i++) state->location[state->nlocations++] = x->left[i].location;
     if (state) cji_unlock(&state->lock, CJI_LOCK_GRAPH_STATE);
     cji_free(x->left, x->left_cap * sizeof *x->left);
     x->left = NULL;
@@ -114,7 +119,7 @@ static cji_left_out *fill_note(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEM
     return &x->left[x->nleft++];
 }
 
-/* -- Leaving out, and doing again ------------------------------------------------------------------------------------- */
+/* -- Leaving out, and doing again ---------------------------------------------------------------------------------- */
 
 static cj_status fill_set(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEMSET_NODE_PARAMS *p, const char *call)
 {
@@ -122,12 +127,16 @@ static cj_status fill_set(cj_graph_exec *x, CUgraphNode raw, const CUDA_MEMSET_N
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(x, x->dev, r, call, "cuGraphExecMemsetNodeSetParams");
 }
 
-static cj_status fill_leave_out(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, const char *call)
+static cj_status fill_leave_out(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does,
+                                const char *call)
 {
     cji_left_out *left = fill_noted(x, n->raw);
     if (left && left->out) return CJ_OK;
     if (x->updated)
-        return cji_fail(x, CJ_ENOTSUP, call, "the exec was updated from another graph, and what its fills do now cannot be known; instantiate that graph");
+        return cji_fail(
+            x, CJ_ENOTSUP, call,
+            "the exec was updated from another graph, and what its fills do now cannot be known; instantiate that "
+            "graph");
     if (!left && !(left = fill_note(x, n->raw, does, call))) return (cj_status)cj_error_last()->status;
     CUDA_MEMSET_NODE_PARAMS aside = left->does;
     aside.dst = left->location;
@@ -147,7 +156,8 @@ static cj_status fill_do_again(cj_graph_exec *x, const cj_node *n, const char *c
     return st;
 }
 
-cj_status cji_graph_exec_fill_enable(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does, bool enabled, const char *call)
+cj_status cji_graph_exec_fill_enable(cj_graph_exec *x, const cj_node *n, const CUDA_MEMSET_NODE_PARAMS *does,
+                                     bool enabled, const char *call)
 {
     return enabled ? fill_do_again(x, n, call) : fill_leave_out(x, n, does, call);
 }

@@ -12,12 +12,14 @@ static void info_count(cj_graph_info *info, CUgraphNodeType type)
     }
 }
 
-/* Roots, leaves, and the longest chain: nodes are visited when all before them were.  Nodes of a cycle are never visited. */
+/* Roots, leaves, and the longest chain: nodes are visited when all before them were.  Nodes of a cycle are never
+ * visited. */
 static bool info_order(const cji_shape *sh, cj_graph_info *info)
 {
     size_t n = sh->nodes, ready = 0, done = 0;
     /* For each node: edges in, its place in the chain, where its edges out begin; and the nodes that are ready. */
-    uint32_t *in = cji_zalloc((n + 1) * sizeof *in), *level = cji_zalloc((n + 1) * sizeof *level), *start = cji_zalloc((n + 2) * sizeof *start);
+    uint32_t *in = cji_zalloc((n + 1) * sizeof *in), *level = cji_zalloc((n + 1) * sizeof *level),
+             *start = cji_zalloc((n + 2) * sizeof *start);
     uint32_t *out = cji_zalloc((sh->edges + 1) * sizeof *out), *queue = cji_zalloc((n + 1) * sizeof *queue);
     bool memory = in && level && start && out && queue;
     if (memory) {
@@ -73,7 +75,8 @@ cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info)
     cji_scope scope;
     cj_status st = cji_check(g, CJI_TAG_GRAPH, call);
     if (st != CJ_OK) return st;
-    if (!info || info->size < sizeof info->size) return cji_fail(g, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_graph_info)");
+    if (!info || info->size < sizeof info->size)
+        return cji_fail(g, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_graph_info)");
     st = cji_graph_enter(g, g, call);
     if (st != CJ_OK) return st;
     st = cji_scope_begin_relaxed(g, g->dev, &scope, call);

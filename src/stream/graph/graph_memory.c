@@ -1,11 +1,13 @@
 /* Memory of graphs: what becomes of it between launches.
  *
- * The driver fixes an address when the node is made, and may reuse it once the graph and its executable graphs are gone.  So memory that anything still retains
- * retains the driver's graph too (cji_memory_graph), and leaves the device's table when nothing does.
+ * The driver fixes an address when the node is made, and may reuse it once the graph and its executable graphs are
+ * gone.  So memory that anything still retains retains the driver's graph too (cji_memory_graph), and leaves the
+ * device's table when nothing does.
  *
- * Between a launch that allocates and what frees it the memory is `out`.  cj_free frees it at once, in the order of the stream of the latest launch, behind the
- * streams that it was used on: a next launch may follow.  Where that cannot be (the stream is gone, or a capture is open) it is `going`: a deferred release,
- * which a next launch waits for in vain. */
+ * Between a launch that allocates and what frees it the memory is `out`.  cj_free frees it at once, in the order of
+ * the stream of the latest launch, behind the streams that it was used on: a next launch may follow.  Where that
+ * cannot be (the stream is gone, or a capture is open) it is `going`: a deferred release, which a next launch waits
+ * for in vain. */
 #include "stream/graph/stream_graph.h"
 
 #include <string.h>
@@ -23,17 +25,21 @@ static void memory_graph_drop(cji_memory_graph *o)
     cji_free(o, sizeof *o);
 }
 
-/* -- Entries of the device's table ------------------------------------------------------------------------------------ */
+/* -- Entries of the device's table --------------------------------------------------------------------------------- */
 
 static cj_status graph_mem_return(cji_mem *m, cj_device *dev, const char *call);
 static CUresult graph_mem_release(const cji_mem *m) { return m->state->queue->cu->cuMemFree(m->addr); }
 static bool graph_mem_there(const cji_mem *m) { return ((const cji_graph_memory *)m)->out; }
 static void graph_mem_destroy(cji_mem *m) { cji_graph_memory_delete((cji_graph_memory *)m); }
 
-static const cji_mem_type mem_graph = {
-    .kind = CJ_MEM_KIND_GRAPH, .name = "a graph's", .cu_call = "cuGraphAddMemAllocNode", .ordered = true,
-    .release = graph_mem_release, .free = graph_mem_return, .there = graph_mem_there, .destroy = graph_mem_destroy
-};
+static const cji_mem_type mem_graph = { .kind = CJ_MEM_KIND_GRAPH,
+                                        .name = "a graph's",
+                                        .cu_call = "cuGraphAddMemAllocNode",
+                                        .ordered = true,
+                                        .release = graph_mem_release,
+                                        .free = graph_mem_return,
+                                        .there = graph_mem_there,
+                                        .destroy = graph_mem_destroy };
 
 cji_graph_memory *cji_graph_memory_new(cj_graph *g, cji_mem_state *state, size_t bytes)
 {
@@ -72,7 +78,7 @@ void cji_graph_memory_free(cj_graph *g)
     memory_graph_drop(g->holder);
 }
 
-/* -- Executable graphs ----------------------------------------------------------------------------------------------------------- */
+/* -- Executable graphs --------------------------------------------------------------------------------------------- */
 
 bool cji_graph_memory_copy(const cj_graph *g, cji_graph_mem **out)
 {
@@ -93,7 +99,8 @@ void cji_graph_memory_seal(cj_graph *g)
     }
 }
 
-/* `to` waits for what was enqueued so far on the slot's stream; queue's lock held, in a scope.  CUDA_ERROR_NOT_READY: it is being captured. */
+/* `to` waits for what was enqueued so far on the slot's stream; queue's lock held, in a scope.  CUDA_ERROR_NOT_READY:
+ * it is being captured. */
 static CUresult slot_before(const cji_release_queue *queue, const cji_slot *slot, CUstream to)
 {
     CUevent e = NULL;
@@ -108,7 +115,8 @@ static CUresult slot_before(const cji_release_queue *queue, const cji_slot *slot
     return r;
 }
 
-/* What cj_free freed in the order of another stream than `s` comes before the launch: the address of what cannot be ordered, 0 for none. */
+/* What cj_free freed in the order of another stream than `s` comes before the launch: the address of what cannot be
+ * ordered, 0 for none. */
 static uint64_t exec_memory_order(const cj_graph_exec *x, cj_stream *s)
 {
     cji_release_queue *queue = x->queue;
@@ -154,11 +162,18 @@ cji_mem_wrong cji_graph_exec_memory_ready(const cj_graph_exec *x, cj_stream *s)
 
 cj_status cji_graph_exec_memory_rejected(cj_graph_exec *x, const cji_mem_wrong *wrong, const char *call)
 {
-    static const char *const ways[] = { "", "is still allocated by an earlier launch; free it with cj_free, or in the graph with cj_graph_mem_free, or instantiate with auto_free",
-                                        "is not allocated, so that this graph cannot free it; launch the graph that allocates it first",
-                                        "was freed with cj_free and work that uses it is not complete yet; wait for that first, with cj_stream_sync or the end of the capture",
-                                        "was freed in the order of another stream, which the launch cannot follow as it is being captured; end that capture first" };
-    return cji_fail(x, CJ_ESTATE, call, "the memory of a graph at 0x%llx %s", (unsigned long long)wrong->addr, ways[wrong->way]);
+    static const char *const ways[] = {
+        "",
+        "is still allocated by an earlier launch; free it with cj_free, or in the graph with cj_graph_mem_free, or "
+        "instantiate with auto_free",
+        "is not allocated, so that this graph cannot free it; launch the graph that allocates it first",
+        "was freed with cj_free and work that uses it is not complete yet; wait for that first, with cj_stream_sync "
+        "or the end of the capture",
+        "was freed in the order of another stream, which the launch cannot follow as it is being captured; end that "
+        "capture first"
+    };
+    return cji_fail(x, CJ_ESTATE, call, "the memory of a graph at 0x%llx %s", (unsigned long long)wrong->addr,
+                    ways[wrong->way]);
 }
 
 void cji_graph_exec_memory_wait(cj_graph_exec *x)
@@ -197,7 +212,7 @@ void cji_graph_exec_memory_launched(cj_graph_exec *x, cj_stream *s)
     }
 }
 
-/* -- cj_free --------------------------------------------------------------------------------------------------------- */
+/* -- cj_free ------------------------------------------------------------------------------------------------------- */
 
 /* Behind all that it was used on, in the order of its home.  CUDA_ERROR_NOT_READY: not now; in a scope. */
 static CUresult graph_mem_free_now(cji_graph_memory *m)
@@ -268,7 +283,10 @@ static cj_status graph_mem_return(cji_mem *mem, cj_device *dev, const char *call
     const unsigned long long addr = mem->addr;
     const char *problem = NULL;
     if (m->inside) problem = "frees it itself, with cj_graph_mem_free";
-    else if (m->going || !m->out) problem = "allocates it at a launch, and none did since it was freed; the address goes with the graph and its executable graphs";
+    else if (m->going || !m->out)
+        problem =
+            "allocates it at a launch, and none did since it was freed; the address goes with the graph and its "
+            "executable graphs";
     if (!problem) {
         m->going = true;
         mem->retained++;

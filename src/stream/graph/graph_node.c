@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* -- The table ------------------------------------------------------------------------------------------------------- */
+/* -- The table ----------------------------------------------------------------------------------------------------- */
 
 static cj_node **node_slot(cj_node **slot, size_t cap, CUgraphNode raw)
 {
@@ -33,17 +33,20 @@ static void node_table_put(cji_node_table *t, cj_node *n)
     t->count++;
 }
 
-/* -- Making ---------------------------------------------------------------------------------------------------------- */
+/* -- Making -------------------------------------------------------------------------------------------------------- */
 
 /* A node that no graph can own: failed as the thread's latest record says. */
 static cj_node *node_ownerless(void)
 {
-    static cj_node bad = { .obj = { .magic = CJI_MAGIC, .tag = CJI_TAG_NODE, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL | CJI_OBJ_OF_THREAD } };
+    static cj_node bad = { .obj = { .magic = CJI_MAGIC,
+                                    .tag = CJI_TAG_NODE,
+                                    .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL | CJI_OBJ_OF_THREAD } };
     cji_fail_orphan();
     return &bad;
 }
 
-/* In the graph's list, and with room for it in the table; NULL without memory, which is recorded in the graph.  With the lock held. */
+/* In the graph's list, and with room for it in the table; NULL without memory, which is recorded in the graph.  With
+ * the lock held. */
 static cj_node *node_make(cj_graph *g, const char *call)
 {
     cj_node *n = NULL;
@@ -84,20 +87,23 @@ void cji_nodes_free(cj_graph *g)
     cji_free(g->leaves.node, g->leaves.cap * sizeof(cj_node *));
 }
 
-/* -- Adding ---------------------------------------------------------------------------------------------------------- */
+/* -- Adding -------------------------------------------------------------------------------------------------------- */
 
-cj_status cji_nodes_take(cj_graph *g, const cj_nodes *after, CUgraphNode **dep, size_t *cap, size_t *n, void *into, const char *call)
+cj_status cji_nodes_take(cj_graph *g, const cj_nodes *after, CUgraphNode **dep, size_t *cap, size_t *n, void *into,
+                         const char *call)
 {
     *n = 0;
     if (!after || !after->count) return CJ_OK;
     if (!after->node) return cji_fail(into, CJ_EINVAL, call, "%zu nodes at NULL", after->count);
-    if (!cji_grow(dep, cap, after->count, sizeof(CUgraphNode))) return cji_fail(into, CJ_ENOMEM, call, "no memory for %zu nodes", after->count);
+    if (!cji_grow(dep, cap, after->count, sizeof(CUgraphNode)))
+        return cji_fail(into, CJ_ENOMEM, call, "no memory for %zu nodes", after->count);
     uint64_t search = ++cji_graph_root(g)->searches;
     for (size_t i = 0; i < after->count; i++) {
         cj_node *node = after->node[i];
         cj_status st = cji_check_arg(into, node, CJI_TAG_NODE, call, "a node to come after");
         if (st != CJ_OK) return st;
-        if (node->graph != g) return cji_fail(into, CJ_EINVAL, call, "node %zu to come after belongs to another graph", i + 1);
+        if (node->graph != g)
+            return cji_fail(into, CJ_EINVAL, call, "node %zu to come after belongs to another graph", i + 1);
         if (node->seen == search) continue; /* named twice */
         node->seen = search;
         (*dep)[(*n)++] = node->raw;
@@ -129,7 +135,8 @@ bool cji_adding_begin(cji_adding *a, cj_graph *g, const cj_nodes *after, const c
     a->g = g;
     a->failed = false;
     a->node = node_make(g, call);
-    if (!a->node || cji_nodes_take(g, after, &a->dep, &a->dep_cap, &a->ndep, a->node, call) != CJ_OK || cji_scope_begin_relaxed(a->node, g->dev, &a->scope, call) != CJ_OK) {
+    if (!a->node || cji_nodes_take(g, after, &a->dep, &a->dep_cap, &a->ndep, a->node, call) != CJ_OK ||
+        cji_scope_begin_relaxed(a->node, g->dev, &a->scope, call) != CJ_OK) {
         adding_failed(a);
         return false;
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* -- Reading --------------------------------------------------------------------------------------------------------- */
+/* -- Reading ------------------------------------------------------------------------------------------------------- */
 
 void cji_shape_free(cji_shape *sh)
 {
@@ -14,8 +14,13 @@ void cji_shape_free(cji_shape *sh)
     memset(sh, 0, sizeof *sh);
 }
 
-/* Numbers of nodes by handle: a table of the size of a power of two, at most half full; 0: free, else the number and 1. */
-typedef struct shape_index { uint32_t *slot; size_t cap; const CUgraphNode *node; } shape_index;
+/* Numbers of nodes by handle: a table of the size of a power of two, at most half full; 0: free, else the number and
+ * 1. */
+typedef struct shape_index {
+    uint32_t *slot;
+    size_t cap;
+    const CUgraphNode *node;
+} shape_index;
 
 static uint32_t *index_at(const shape_index *x, CUgraphNode raw)
 {
@@ -24,7 +29,8 @@ static uint32_t *index_at(const shape_index *x, CUgraphNode raw)
     return &x->slot[i & (x->cap - 1)];
 }
 
-static CUresult shape_edges_raw(const cj_device *dev, CUgraph raw, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data, size_t *n)
+static CUresult shape_edges_raw(const cj_device *dev, CUgraph raw, CUgraphNode *from, CUgraphNode *to,
+                                CUgraphEdgeData *data, size_t *n)
 {
     const cji_cu *cu = &dev->drv->cu;
     if (dev->drv->missing[CJI_CU_ID_cuGraphGetEdges_v2]) return cu->cuGraphGetEdges(raw, from, to, n);
@@ -97,7 +103,7 @@ cj_status cji_shape_read(cji_shape *sh, const cj_device *dev, CUgraph raw, void 
     return cji_rejected(into, dev, r, call, cu_call);
 }
 
-/* -- Children and bodies --------------------------------------------------------------------------------------------- */
+/* -- Children and bodies ------------------------------------------------------------------------------------------- */
 
 size_t cji_bodies_of(const cj_graph *g, CUgraphNode raw, size_t *first)
 {
@@ -110,7 +116,12 @@ size_t cji_bodies_of(const cj_graph *g, CUgraphNode raw, size_t *first)
 }
 
 /* What a walk over a graph and all in it gathers. */
-typedef struct shape_walk { uint64_t hash; size_t all; void *into; const char *call; } shape_walk;
+typedef struct shape_walk {
+    uint64_t hash;
+    size_t all;
+    void *into;
+    const char *call;
+} shape_walk;
 
 static void walk_mix(shape_walk *w, uint64_t x)
 {
@@ -139,7 +150,8 @@ static cj_status shape_walk_graph(shape_walk *w, const cj_device *dev, const cj_
         } else if (sh.type[i] == CU_GRAPH_NODE_TYPE_CONDITIONAL && g) {
             bodies = cji_bodies_of(g, sh.node[i], &first);
         }
-        for (size_t b = first; st == CJ_OK && b < first + bodies; b++) st = shape_walk_graph(w, dev, g->body[b], g->body[b]->raw, depth + 1);
+        for (size_t b = first; st == CJ_OK && b < first + bodies; b++)
+            st = shape_walk_graph(w, dev, g->body[b], g->body[b]->raw, depth + 1);
     }
     cji_shape_free(&sh);
     return st;

@@ -4,8 +4,12 @@
 /* Adds one fill that the driver has; the node's dependencies are a->dep. */
 static CUresult fill_node_raw(cji_adding *a, const cji_fill *f)
 {
-    const CUDA_MEMSET_NODE_PARAMS p = { .dst = f->to, .pitch = f->height == 1 ? 0 : f->pitch, .value = (unsigned)f->value, .elementSize = (unsigned)f->size,
-                                        .width = f->width, .height = f->height };
+    const CUDA_MEMSET_NODE_PARAMS p = { .dst = f->to,
+                                        .pitch = f->height == 1 ? 0 : f->pitch,
+                                        .value = (unsigned)f->value,
+                                        .elementSize = (unsigned)f->size,
+                                        .width = f->width,
+                                        .height = f->height };
     return a->cu->cuGraphAddMemsetNode(&a->raw, a->g->raw, a->dep, a->ndep, &p, a->g->queue->ctx);
 }
 
@@ -45,9 +49,11 @@ static cj_node *fill_node(cj_graph *g, const cj_nodes *after, cji_fill f, bool r
     return cji_adding_end(&a);
 }
 
-static cj_node *fill_node_plain(cj_graph *g, const cj_nodes *after, cj_dptr d, uint64_t value, unsigned size, size_t count, const char *call)
+static cj_node *fill_node_plain(cj_graph *g, const cj_nodes *after, cj_dptr d, uint64_t value, unsigned size,
+                                size_t count, const char *call)
 {
-    return fill_node(g, after, (cji_fill){ .to = d.addr, .value = value, .size = size, .width = count, .height = 1 }, false, call);
+    return fill_node(g, after, (cji_fill){ .to = d.addr, .value = value, .size = size, .width = count, .height = 1 },
+                     false, call);
 }
 
 cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value, size_t count)
@@ -70,8 +76,11 @@ cj_node *cj_graph_fill64(cj_graph *g, const cj_nodes *after, cj_dptr d, uint64_t
     return fill_node_plain(g, after, d, value, 8, count, "cj_graph_fill64");
 }
 
-cj_node *cj_graph_fill_2d(cj_graph *g, const cj_nodes *after, cj_dptr d, size_t pitch, size_t element_bytes, uint32_t value, size_t width, size_t height)
+cj_node *cj_graph_fill_2d(cj_graph *g, const cj_nodes *after, cj_dptr d, size_t pitch, size_t element_bytes,
+                          uint32_t value, size_t width, size_t height)
 {
-    const cji_fill f = { .to = d.addr, .value = value, .size = element_bytes, .pitch = pitch, .width = width, .height = height };
+    const cji_fill f = {
+        .to = d.addr, .value = value, .size = element_bytes, .pitch = pitch, .width = width, .height = height
+    };
     return fill_node(g, after, f, true, "cj_graph_fill_2d");
 }

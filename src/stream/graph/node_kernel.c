@@ -5,12 +5,18 @@
 
 void cji_kernel_params(const cj_kernel *k, const cj_dims *d, void **args, CUDA_KERNEL_NODE_PARAMS_v2 *out)
 {
-    *out = (CUDA_KERNEL_NODE_PARAMS_v2){ .func = k->fn, .gridDimX = d->grid[0], .gridDimY = d->grid[1], .gridDimZ = d->grid[2],
-                                         .blockDimX = d->block[0], .blockDimY = d->block[1], .blockDimZ = d->block[2],
-                                         .sharedMemBytes = d->shared, .kernelParams = args };
+    *out = (CUDA_KERNEL_NODE_PARAMS_v2){ .func = k->fn,
+                                         .gridDimX = d->grid[0],
+                                         .gridDimY = d->grid[1],
+                                         .gridDimZ = d->grid[2],
+                                         .blockDimX = d->block[0],
+                                         .blockDimY = d->block[1],
+                                         .blockDimZ = d->block[2],
+                                         .sharedMemBytes = d->shared,
+                                         .kernelParams = args };
 }
 
-/* The graph keeps the kernel, and the memory that its arguments point into. */
+/* The graph retains the kernel, and the memory that its arguments point into. */
 static cj_status kernel_node_retain(cji_adding *a, cj_kernel *k, const cj_arg *args, size_t count)
 {
     cji_refset *refset = cji_graph_root(a->g)->refset;
@@ -19,7 +25,9 @@ static cj_status kernel_node_retain(cji_adding *a, cj_kernel *k, const cj_arg *a
     if (!added || had) cji_kernel_drop(k);
     if (!added) return cji_fail(a->node, CJ_ENOMEM, a->call, "no memory to keep the kernel alive for the graph");
     for (size_t i = 0; i < count; i++) {
-        cj_status st = args[i].kind == CJ_ARG_PTR ? cji_mem_retain_argument(a->g->dev, refset, a->node, args[i].v.u, a->call) : CJ_OK;
+        cj_status st = args[i].kind == CJ_ARG_PTR
+                           ? cji_mem_retain_argument(a->g->dev, refset, a->node, args[i].v.u, a->call)
+                           : CJ_OK;
         if (st != CJ_OK) return st;
     }
     return CJ_OK;
@@ -68,18 +76,20 @@ static void kernel_node_add(cji_adding *a, cj_kernel *k, const cj_dims *dims, cj
     a->raw = NULL;
 }
 
-cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
+                           size_t count)
 {
     static const char call[] = "cj_graph_kernel";
     cji_adding a;
     cji_pack pack;
-    if (!cji_adding_begin(&a, g, after, call) || !cji_adding_object(&a, k, CJI_TAG_KERNEL, "the kernel")) return cji_adding_end(&a);
+    if (!cji_adding_begin(&a, g, after, call) || !cji_adding_object(&a, k, CJI_TAG_KERNEL, "the kernel"))
+        return cji_adding_end(&a);
     cj_status st = CJ_OK;
     if (!dims) st = cji_fail(a.node, CJ_EINVAL, call, "the dimensions are NULL");
     else if (count && !args) st = cji_fail(a.node, CJ_EINVAL, call, "%zu arguments at NULL", count);
     else if (!cji_same_device(&k->dev->queue, g->queue))
-        st = cji_fail(a.node, CJ_EINVAL, call, "kernel %s is loaded on device %d, the graph is for device %d", cji_short(k->name), cj_device_ordinal(k->dev),
-                      cj_device_ordinal(g->dev));
+        st = cji_fail(a.node, CJ_EINVAL, call, "kernel %s is loaded on device %d, the graph is for device %d",
+                      cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(g->dev));
     if (st == CJ_OK) st = cji_dims_check(a.node, k, dims, call);
     if (st == CJ_OK) st = cji_kernel_pack(a.node, k, args, count, &pack, call);
     if (st != CJ_OK) return cji_adding_end(&a);
@@ -100,7 +110,11 @@ cj_status cji_node_read(cj_node *n, void *into, const char *call)
     CUresult r = n->graph->queue->cu->cuGraphKernelNodeGetParams(n->raw, &p);
     if (r != CUDA_SUCCESS) return cji_rejected(into, n->graph->dev, r, call, "cuGraphKernelNodeGetParams");
     cj_kernel *k = p.func ? cji_refset_kernel(cji_graph_root(n->graph)->refset, p.func) : NULL;
-    if (!k) return cji_fail(into, CJ_ENOTFOUND, call, "the node's kernel is none of cujit's, so its parameters are not known");
-    const cj_dims dims = { .grid = { p.gridDimX, p.gridDimY, p.gridDimZ }, .block = { p.blockDimX, p.blockDimY, p.blockDimZ }, .shared = p.sharedMemBytes };
+    if (!k)
+        return cji_fail(into, CJ_ENOTFOUND, call,
+                        "the node's kernel is none of cujit's, so its parameters are not known");
+    const cj_dims dims = { .grid = { p.gridDimX, p.gridDimY, p.gridDimZ },
+                           .block = { p.blockDimX, p.blockDimY, p.blockDimZ },
+                           .shared = p.sharedMemBytes };
     return kernel_node_note(n, k, &dims, into, call) ? CJ_OK : CJ_ENOMEM;
 }

@@ -1,7 +1,7 @@
 /* The nodes of a graph: their dependencies, lists of them, what each is. */
 #include "stream/graph/stream_graph.h"
 
-/* -- Dependencies ---------------------------------------------------------------------------------------------------- */
+/* -- Dependencies -------------------------------------------------------------------------------------------------- */
 
 cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
 {
@@ -31,7 +31,8 @@ cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
             to[fresh] = n->raw;
             dep[fresh++] = dep[i];
         }
-        if (st == CJ_OK && r == CUDA_SUCCESS && fresh) cu_call = "cuGraphAddDependencies", r = cu->cuGraphAddDependencies(g->raw, dep, to, fresh);
+        if (st == CJ_OK && r == CUDA_SUCCESS && fresh)
+            cu_call = "cuGraphAddDependencies", r = cu->cuGraphAddDependencies(g->raw, dep, to, fresh);
         if (st == CJ_OK && r != CUDA_SUCCESS) st = cji_rejected(n, g->dev, r, call, cu_call);
         cji_scope_leave(&scope);
     }
@@ -43,7 +44,7 @@ cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
     return st;
 }
 
-/* -- Lists ----------------------------------------------------------------------------------------------------------- */
+/* -- Lists --------------------------------------------------------------------------------------------------------- */
 
 size_t cj_graph_count(cj_graph *g)
 {
@@ -100,7 +101,7 @@ static const cj_nodes *node_list(cj_graph *g, bool leaves, const char *call)
 const cj_nodes *cj_graph_nodes(cj_graph *g) { return node_list(g, false, "cj_graph_nodes"); }
 const cj_nodes *cj_graph_leaves(cj_graph *g) { return node_list(g, true, "cj_graph_leaves"); }
 
-/* -- What a node is -------------------------------------------------------------------------------------------------- */
+/* -- What a node is ------------------------------------------------------------------------------------------------ */
 
 static bool node_is_live(const cj_node *n, const char *call) { return cji_check(n, CJI_TAG_NODE, call) == CJ_OK; }
 
@@ -116,4 +117,7 @@ cj_node_kind cji_node_kind(CUgraphNodeType type)
     }
 }
 
-cj_node_kind cj_node_kind_of(const cj_node *n) { return node_is_live(n, "cj_node_kind_of") ? cji_node_kind(n->type) : CJ_NODE_OTHER; }
+cj_node_kind cj_node_kind_of(const cj_node *n)
+{
+    return node_is_live(n, "cj_node_kind_of") ? cji_node_kind(n->type) : CJ_NODE_OTHER;
+}

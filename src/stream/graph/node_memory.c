@@ -7,7 +7,11 @@
 static bool mem_node_begin(cji_adding *a, cj_graph *g)
 {
     if (g->root)
-        return cji_fail(a->node, CJ_ENOTSUP, a->call, "the graph is a body; memory is allocated and freed outside of conditions, in the graph that they belong to") == CJ_OK;
+        return cji_fail(
+                   a->node, CJ_ENOTSUP, a->call,
+                   "the graph is a body; memory is allocated and freed outside of conditions, in the graph that "
+                   "they belong to") ==
+               CJ_OK;
     if (cji_grow(&g->memory, &g->memory_cap, g->nmemory + 1, sizeof *g->memory)) return true;
     return cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory to note the allocation") == CJ_OK;
 }
@@ -88,7 +92,8 @@ static cji_graph_mem *graph_mem_use(cj_graph *g, const cji_graph_memory *m)
     return NULL;
 }
 
-/* Why a node of `g` cannot free what the table has at `addr`; NULL: it can, or only the driver knows.  With the side's lock held. */
+/* Why a node of `g` cannot free what the table has at `addr`; NULL: it can, or only the driver knows.  With the
+ * side's lock held. */
 static const char *mem_free_problem(cj_graph *g, cji_mem *mem, uint64_t addr)
 {
     const cji_graph_memory *m = cji_graph_memory_of(mem);
@@ -99,7 +104,9 @@ static const char *mem_free_problem(cj_graph *g, cji_mem *mem, uint64_t addr)
     if (use && use->free) return "the graph frees it already";
     if (m->inside) return "the graph that allocates it frees it already";
     if (use && m->outside) return "a node of another graph frees it already";
-    if (use && m->sealed) return "the graph was instantiated before; a graph's own nodes that free are added before that, else free the memory with cj_free";
+    if (use && m->sealed)
+        return "the graph was instantiated before; a graph's own nodes that free are added before that, else free "
+               "the memory with cj_free";
     return NULL;
 }
 
@@ -142,9 +149,10 @@ static void mem_free_add(cji_adding *a, uint64_t addr)
     if (refused || (m && !mem_node_retain(a, m))) return;
     CUresult r = a->cu->cuGraphAddMemFreeNode(&a->raw, a->g->raw, a->dep, a->ndep, addr);
     if (r == CUDA_ERROR_INVALID_VALUE) {
-        cji_cu_fail_as(a->node, a->g->dev->drv, r, CJ_EINVAL, "cuGraphAddMemFreeNode", a->call,
-                       "%s: 0x%llx is no start of memory that a graph of device %d allocates, or is freed by a node already", a->call, (unsigned long long)addr,
-                       cj_device_ordinal(a->g->dev));
+        cji_cu_fail_as(
+            a->node, a->g->dev->drv, r, CJ_EINVAL, "cuGraphAddMemFreeNode", a->call,
+            "%s: 0x%llx is no start of memory that a graph of device %d allocates, or is freed by a node already",
+            a->call, (unsigned long long)addr, cj_device_ordinal(a->g->dev));
     } else if (cji_adding_did(a, r, CU_GRAPH_NODE_TYPE_MEM_FREE, "cuGraphAddMemFreeNode")) {
         if (m) mem_free_note(a->g, state, cji_graph_memory_of(m));
     }
@@ -159,4 +167,3 @@ cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d)
     else if (mem_node_begin(&a, g)) mem_free_add(&a, d.addr);
     return cji_adding_end(&a);
 }
-

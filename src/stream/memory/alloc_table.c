@@ -4,7 +4,7 @@
 #include "driver/open.h"
 #include "stream/memory/stream_memory.h"
 
-/* -- The device's state ---------------------------------------------------------------------------------------------- */
+/* -- The device's state -------------------------------------------------------------------------------------------- */
 
 static void mem_state_free(cji_device_state *base)
 {
@@ -45,7 +45,7 @@ cji_mem_state *cji_mem_state_of(cj_device *dev)
     return state;
 }
 
-/* -- The table; with the state's lock held --------------------------------------------------------------------------- */
+/* -- The table; with the state's lock held ------------------------------------------------------------------------- */
 
 /* Where an address belongs: the number of the entries that start at or before it. */
 static size_t table_rank(const cji_mem_state *state, uint64_t addr)
@@ -53,10 +53,8 @@ static size_t table_rank(const cji_mem_state *state, uint64_t addr)
     size_t low = 0, high = state->count;
     while (low < high) {
         size_t mid = (low + high) / 2;
-        if (state->table[mid]->addr <= addr)
-            low = mid + 1;
-        else
-            high = mid;
+        if (state->table[mid]->addr <= addr) low = mid + 1;
+        else high = mid;
     }
     return low;
 }
@@ -91,7 +89,7 @@ void cji_mem_remove(cji_mem_state *state, const cji_mem *m)
     state->count--;
 }
 
-/* -- Looking up ------------------------------------------------------------------------------------------------------ */
+/* -- Looking up ---------------------------------------------------------------------------------------------------- */
 
 size_t cji_mem_bytes(cj_device *dev, uint64_t addr)
 {

@@ -1,14 +1,15 @@
-/* A measured copy (copy_shape.c) enqueued on a stream, in the smallest form that the driver has for it: one range, rows, slices.
- * Pageable host memory passes through staging memory, slice by slice. */
+/* A measured copy (copy_shape.c) enqueued on a stream, in the smallest form that the driver has for it: one range,
+ * rows, slices. Pageable host memory passes through staging memory, slice by slice. */
 #include <stdio.h>
 
 #include "stream/memory/stream_memory.h"
 
-/* -- What host memory is --------------------------------------------------------------------------------------------- */
+/* -- What host memory is ------------------------------------------------------------------------------------------- */
 
 typedef enum host_kind { HOST_PAGEABLE, HOST_PINNED, HOST_DEVICE } host_kind;
 
-/* What the driver reports of one byte of memory.  Asked for several attributes at once it answers zeros, not an error, for ordinary memory. */
+/* What the driver reports of one byte of memory.  Asked for several attributes at once it answers zeros, not an
+ * error, for ordinary memory. */
 static host_kind host_kind_at(const cji_cu *cu, const void *p)
 {
     unsigned type = 0, managed = 0;
@@ -26,21 +27,25 @@ static host_kind host_kind_both(const cji_cu *cu, const void *p, size_t bytes)
     return host_kind_at(cu, (const char *)p + bytes - 1) == HOST_PINNED ? HOST_PINNED : HOST_PAGEABLE;
 }
 
-/* What a copy of `s` takes an end for: pinned if the driver reports it for both ends of the range, and in a capture that somebody else began, where nobody would
- * retain a staging piece; context current. */
+/* What a copy of `s` takes an end for: pinned if the driver reports it for both ends of the range, and in a capture
+ * that somebody else began, where nobody would retain a staging piece; context current. */
 static host_kind host_kind_of(const cj_stream *s, const cji_copy_end *e)
 {
     host_kind kind = host_kind_both(s->cu, e->host, e->reach);
-    return kind == HOST_PAGEABLE && !atomic_load(&s->capturing) && cji_stream_captures(s->queue, s->raw) ? HOST_PINNED : kind;
+    return kind == HOST_PAGEABLE && !atomic_load(&s->capturing) && cji_stream_captures(s->queue, s->raw) ? HOST_PINNED
+                                                                                                         : kind;
 }
 
-/* -- Enqueuing; context current ---------------------------------------------------------------------------------------- */
+/* -- Enqueuing; context current ------------------------------------------------------------------------------------ */
 
 static CUresult copy_enqueue_range(cj_stream *s, const cji_copy *b, bool captured, const char **cu_call)
 {
-    if (b->dst.host) return *cu_call = "cuMemcpyDtoHAsync", s->cu->cuMemcpyDtoHAsync(b->dst.host, b->src.addr, b->width, s->raw);
-    if (b->src.host) return *cu_call = "cuMemcpyHtoDAsync", s->cu->cuMemcpyHtoDAsync(b->dst.addr, b->src.host, b->width, s->raw);
-    if (!b->peer) return *cu_call = "cuMemcpyDtoDAsync", s->cu->cuMemcpyDtoDAsync(b->dst.addr, b->src.addr, b->width, s->raw);
+    if (b->dst.host)
+        return *cu_call = "cuMemcpyDtoHAsync", s->cu->cuMemcpyDtoHAsync(b->dst.host, b->src.addr, b->width, s->raw);
+    if (b->src.host)
+        return *cu_call = "cuMemcpyHtoDAsync", s->cu->cuMemcpyHtoDAsync(b->dst.addr, b->src.host, b->width, s->raw);
+    if (!b->peer)
+        return *cu_call = "cuMemcpyDtoDAsync", s->cu->cuMemcpyDtoDAsync(b->dst.addr, b->src.addr, b->width, s->raw);
     if (captured) return *cu_call = "cuMemcpyAsync", s->cu->cuMemcpyAsync(b->dst.addr, b->src.addr, b->width, s->raw);
     *cu_call = "cuMemcpyPeerAsync";
     return s->cu->cuMemcpyPeerAsync(b->dst.addr, b->dst.dev->ctx, b->src.addr, b->src.dev->ctx, b->width, s->raw);
@@ -49,9 +54,19 @@ static CUresult copy_enqueue_range(cj_stream *s, const cji_copy *b, bool capture
 static CUresult copy_enqueue_peer(cj_stream *s, const cji_copy *b, const char **cu_call)
 {
     const CUDA_MEMCPY3D_PEER p = {
-        .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = b->src.addr, .srcContext = b->src.dev->ctx, .srcPitch = b->src.pitch, .srcHeight = b->src.rows,
-        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = b->dst.addr, .dstContext = b->dst.dev->ctx, .dstPitch = b->dst.pitch, .dstHeight = b->dst.rows,
-        .WidthInBytes = b->width, .Height = b->height, .Depth = b->depth,
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = b->src.addr,
+        .srcContext = b->src.dev->ctx,
+        .srcPitch = b->src.pitch,
+        .srcHeight = b->src.rows,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = b->dst.addr,
+        .dstContext = b->dst.dev->ctx,
+        .dstPitch = b->dst.pitch,
+        .dstHeight = b->dst.rows,
+        .WidthInBytes = b->width,
+        .Height = b->height,
+        .Depth = b->depth,
     };
     *cu_call = "cuMemcpy3DPeerAsync";
     return s->cu->cuMemcpy3DPeerAsync(&p, s->raw);
@@ -61,9 +76,16 @@ static CUresult copy_enqueue_rows(cj_stream *s, const cji_copy *b, const char **
 {
     const CUDA_MEMCPY3D all = cji_copy_params(b);
     const CUDA_MEMCPY2D p = {
-        .srcMemoryType = all.srcMemoryType, .srcHost = all.srcHost, .srcDevice = all.srcDevice, .srcPitch = all.srcPitch,
-        .dstMemoryType = all.dstMemoryType, .dstHost = all.dstHost, .dstDevice = all.dstDevice, .dstPitch = all.dstPitch,
-        .WidthInBytes = b->width, .Height = b->height,
+        .srcMemoryType = all.srcMemoryType,
+        .srcHost = all.srcHost,
+        .srcDevice = all.srcDevice,
+        .srcPitch = all.srcPitch,
+        .dstMemoryType = all.dstMemoryType,
+        .dstHost = all.dstHost,
+        .dstDevice = all.dstDevice,
+        .dstPitch = all.dstPitch,
+        .WidthInBytes = b->width,
+        .Height = b->height,
     };
     *cu_call = "cuMemcpy2DAsync";
     return s->cu->cuMemcpy2DAsync(&p, s->raw);
@@ -109,7 +131,8 @@ static cj_status copy_enqueue(cj_stream *s, const cji_copy *b, const char *call)
     const cji_copy_end *host = b->dst.host ? &b->dst : b->src.host ? &b->src : NULL;
     host_kind kind = host ? host_kind_of(s, host) : HOST_PINNED;
     if (kind == HOST_DEVICE)
-        return cji_fail(s, CJ_EINVAL, call, "%sthe host's side is device memory; copy between device addresses with cj_copy", b->which);
+        return cji_fail(s, CJ_EINVAL, call,
+                        "%sthe host's side is device memory; copy between device addresses with cj_copy", b->which);
     if (kind == HOST_PAGEABLE) return copy_enqueue_staged(s, b, call);
     const bool captured = atomic_load(&s->capturing) || (b->peer && cji_stream_captures(s->queue, s->raw));
     if (captured && b->peer) {
@@ -145,9 +168,10 @@ cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call)
     return st;
 }
 
-/* -- Before ------------------------------------------------------------------------------------------------------------ */
+/* -- Before -------------------------------------------------------------------------------------------------------- */
 
-static cj_status copy_use_end(cj_stream *s, const cji_copy *b, const cji_copy_end *e, const char *what, const char *call)
+static cj_status copy_use_end(cj_stream *s, const cji_copy *b, const cji_copy_end *e, const char *what,
+                              const char *call)
 {
     char name[64];
     if (e->host) return CJ_OK;

@@ -6,8 +6,9 @@
 static cji_copy batch_copy(const cj_stream *s, const cj_copy_item *items, size_t i)
 {
     const cj_copy_item *item = &items[i];
-    cji_copy b = cji_copy_row(s->dev, (cji_copy_end){ .addr = item->dst.addr, .host = item->dst_host },
-                              (cji_copy_end){ .addr = item->src.addr, .host = (void *)(uintptr_t)item->src_host }, item->bytes);
+    cji_copy b =
+        cji_copy_row(s->dev, (cji_copy_end){ .addr = item->dst.addr, .host = item->dst_host },
+                     (cji_copy_end){ .addr = item->src.addr, .host = (void *)(uintptr_t)item->src_host }, item->bytes);
     snprintf(b.which, sizeof b.which, "item %zu: ", i);
     return b;
 }

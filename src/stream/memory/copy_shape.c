@@ -14,7 +14,7 @@ cji_copy cji_copy_row(cj_device *home, cji_copy_end dst, cji_copy_end src, size_
     return (cji_copy){ .width = bytes, .height = 1, .depth = 1, .dst = dst, .src = src };
 }
 
-/* -- Measuring ------------------------------------------------------------------------------------------------------- */
+/* -- Measuring ----------------------------------------------------------------------------------------------------- */
 
 /* Fills one end; `what` names it. */
 static cj_status copy_measure_end(void *into, const cji_copy *b, cji_copy_end *e, const char *what, const char *call)
@@ -26,10 +26,13 @@ static cj_status copy_measure_end(void *into, const cji_copy *b, cji_copy_end *e
     if (!e->pitch || (b->height == 1 && b->depth == 1)) e->pitch = b->width;
     if (!e->rows || b->depth == 1) e->rows = b->height;
     if (e->pitch < b->width)
-        return cji_fail(into, CJ_EINVAL, call, "%s%s has %zu bytes from row to row, the rows have %zu", b->which, what, e->pitch, b->width);
+        return cji_fail(into, CJ_EINVAL, call, "%s%s has %zu bytes from row to row, the rows have %zu", b->which, what,
+                        e->pitch, b->width);
     if (e->rows < b->height)
-        return cji_fail(into, CJ_EINVAL, call, "%s%s has %zu rows from slice to slice, the slices have %zu", b->which, what, e->rows, b->height);
-    if (__builtin_mul_overflow(e->pitch, e->rows, &e->slice) || __builtin_mul_overflow(e->slice, b->depth - 1, &slices) ||
+        return cji_fail(into, CJ_EINVAL, call, "%s%s has %zu rows from slice to slice, the slices have %zu", b->which,
+                        what, e->rows, b->height);
+    if (__builtin_mul_overflow(e->pitch, e->rows, &e->slice) ||
+        __builtin_mul_overflow(e->slice, b->depth - 1, &slices) ||
         __builtin_mul_overflow(e->pitch, b->height - 1, &rows) || __builtin_add_overflow(slices, rows, &e->reach) ||
         __builtin_add_overflow(e->reach, b->width, &e->reach) || (e->host && (uintptr_t)e->host + e->reach < e->reach))
         return cji_fail(into, CJ_EINVAL, call, "%s%s is beyond any memory", b->which, what);
@@ -60,7 +63,8 @@ static bool copy_overlaps(const cji_copy *b)
 cj_status cji_copy_measure(void *into, const cj_device *home, cji_copy *b, const char *call)
 {
     if (b->dst.host && b->src.host)
-        return cji_fail(into, CJ_EINVAL, call, "%sboth ends are host memory; copy with memcpy in a cj_host_func", b->which);
+        return cji_fail(into, CJ_EINVAL, call, "%sboth ends are host memory; copy with memcpy in a cj_host_func",
+                        b->which);
     b->bytes = 0;
     if (!b->width || !b->height || !b->depth) return CJ_OK;
     cj_status st = copy_measure_end(into, b, &b->dst, "the destination", call);
@@ -68,17 +72,20 @@ cj_status cji_copy_measure(void *into, const cj_device *home, cji_copy *b, const
     if (st != CJ_OK) return st;
     b->peer = (!b->dst.host && b->dst.dev != home) || (!b->src.host && b->src.dev != home);
     if ((b->dst.host || b->src.host) && b->peer)
-        return cji_fail(into, CJ_EINVAL, call, "%sone end is host memory: copy on a stream or in a graph of the device that has the other end", b->which);
+        return cji_fail(into, CJ_EINVAL, call,
+                        "%sone end is host memory: copy on a stream or in a graph of the device that has the other end",
+                        b->which);
     if (__builtin_mul_overflow(b->width, b->height, &b->bytes) || __builtin_mul_overflow(b->bytes, b->depth, &b->bytes))
         return cji_fail(into, CJ_EINVAL, call, "%sthe copy is beyond any memory", b->which);
     copy_join(b);
     return copy_overlaps(b) ? cji_fail(into, CJ_EINVAL, call, "%ssource and destination overlap", b->which) : CJ_OK;
 }
 
-/* -- Descriptions ---------------------------------------------------------------------------------------------------- */
+/* -- Descriptions -------------------------------------------------------------------------------------------------- */
 
 /* A device of a copy of `home`: NULL is that itself. */
-static cj_status copy_device(void *into, cj_device *home, cj_device *dev, cji_copy_end *e, const char *what, const char *call)
+static cj_status copy_device(void *into, cj_device *home, cj_device *dev, cji_copy_end *e, const char *what,
+                             const char *call)
 {
     e->dev = dev ? dev : home;
     if (!dev || dev == home) return CJ_OK;
@@ -87,7 +94,8 @@ static cj_status copy_device(void *into, cj_device *home, cj_device *dev, cji_co
     return dev->drv == home->drv ? CJ_OK : cji_fail(into, CJ_EINVAL, call, "%s is of another driver", what);
 }
 
-cj_status cji_copy_of_params(void *into, cj_device *home, const cj_copy_3d_params *params, cji_copy *b, const char *call)
+cj_status cji_copy_of_params(void *into, cj_device *home, const cj_copy_3d_params *params, cji_copy *b,
+                             const char *call)
 {
     cj_copy_3d_params o;
     if (!params) return cji_fail(into, CJ_EINVAL, call, "the parameters are NULL");
@@ -95,13 +103,15 @@ cj_status cji_copy_of_params(void *into, cj_device *home, const cj_copy_3d_param
     if (!cji_opts_take(&o, sizeof o, params, into, call, "cj_copy_3d_params")) return CJ_EINVAL;
     *b = (cji_copy){ .width = o.width, .height = o.height, .depth = o.depth };
     b->dst = (cji_copy_end){ .addr = o.dst.addr, .host = o.dst_host, .pitch = o.dst_pitch, .rows = o.dst_rows };
-    b->src = (cji_copy_end){ .addr = o.src.addr, .host = (void *)(uintptr_t)o.src_host, .pitch = o.src_pitch, .rows = o.src_rows };
+    b->src = (cji_copy_end){
+        .addr = o.src.addr, .host = (void *)(uintptr_t)o.src_host, .pitch = o.src_pitch, .rows = o.src_rows
+    };
     cj_status st = copy_device(into, home, o.dst_device, &b->dst, "dst_device", call);
     return st == CJ_OK ? copy_device(into, home, o.src_device, &b->src, "src_device", call) : st;
 }
 
-cj_status cji_copy_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes,
-                           cji_copy *b, const char *call)
+cj_status cji_copy_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device,
+                           cj_dptr src, size_t bytes, cji_copy *b, const char *call)
 {
     *b = cji_copy_row(home, (cji_copy_end){ .addr = dst.addr }, (cji_copy_end){ .addr = src.addr }, bytes);
     cj_status st = cji_check_arg(into, dst_device, CJI_TAG_DEVICE, call, "the destination's device");
@@ -119,8 +129,18 @@ static CUmemorytype copy_memory_type(const cji_copy *b, const cji_copy_end *e)
 CUDA_MEMCPY3D cji_copy_params(const cji_copy *b)
 {
     return (CUDA_MEMCPY3D){
-        .srcMemoryType = copy_memory_type(b, &b->src), .srcHost = b->src.host, .srcDevice = b->src.addr, .srcPitch = b->src.pitch, .srcHeight = b->src.rows,
-        .dstMemoryType = copy_memory_type(b, &b->dst), .dstHost = b->dst.host, .dstDevice = b->dst.addr, .dstPitch = b->dst.pitch, .dstHeight = b->dst.rows,
-        .WidthInBytes = b->width, .Height = b->height, .Depth = b->depth,
+        .srcMemoryType = copy_memory_type(b, &b->src),
+        .srcHost = b->src.host,
+        .srcDevice = b->src.addr,
+        .srcPitch = b->src.pitch,
+        .srcHeight = b->src.rows,
+        .dstMemoryType = copy_memory_type(b, &b->dst),
+        .dstHost = b->dst.host,
+        .dstDevice = b->dst.addr,
+        .dstPitch = b->dst.pitch,
+        .dstHeight = b->dst.rows,
+        .WidthInBytes = b->width,
+        .Height = b->height,
+        .Depth = b->depth,
     };
 }

@@ -1,20 +1,23 @@
 /* Fills: elements of 1, 2, 4 and 8 bytes, in one range or in rows.
  *
- * The driver fills elements of up to 4 bytes.  A fill of 8 bytes whose halves are equal is one of 4; any other is two fills of rows of one element, a row every
- * 8 bytes: the lower halves and the upper ones. */
+ * The driver fills elements of up to 4 bytes.  A fill of 8 bytes whose halves are equal is one of 4; any other is two
+ * fills of rows of one element, a row every 8 bytes: the lower halves and the upper ones. */
 #include "stream/memory/stream_memory.h"
 
-/* -- What a fill is --------------------------------------------------------------------------------------------------- */
+/* -- What a fill is ------------------------------------------------------------------------------------------------ */
 
 cj_status cji_fill_measure(void *into, cji_fill *f, size_t *reach, const char *call)
 {
     size_t row, rows;
-    if (__builtin_mul_overflow(f->width, f->size, &row)) return cji_fail(into, CJ_EINVAL, call, "%zu elements are beyond any memory", f->width);
+    if (__builtin_mul_overflow(f->width, f->size, &row))
+        return cji_fail(into, CJ_EINVAL, call, "%zu elements are beyond any memory", f->width);
     if (!f->pitch || f->height == 1) f->pitch = row;
     if (f->to % f->size || (f->height > 1 && f->pitch % f->size))
-        return cji_fail(into, CJ_EINVAL, call, "0x%llx%s is not aligned to %zu bytes", (unsigned long long)(f->to % f->size ? f->to : f->pitch),
-                        f->to % f->size ? "" : ", the pitch,", f->size);
-    if (f->pitch < row) return cji_fail(into, CJ_EINVAL, call, "there are %zu bytes from row to row, the rows have %zu", f->pitch, row);
+        return cji_fail(into, CJ_EINVAL, call, "0x%llx%s is not aligned to %zu bytes",
+                        (unsigned long long)(f->to % f->size ? f->to : f->pitch), f->to % f->size ? "" : ", the pitch,",
+                        f->size);
+    if (f->pitch < row)
+        return cji_fail(into, CJ_EINVAL, call, "there are %zu bytes from row to row, the rows have %zu", f->pitch, row);
     if (__builtin_mul_overflow(f->pitch, f->height - 1, &rows) || __builtin_add_overflow(rows, row, reach))
         return cji_fail(into, CJ_EINVAL, call, "the fill is beyond any memory");
     if (f->pitch != row) return CJ_OK;
@@ -43,7 +46,7 @@ unsigned cji_fill_split(const cji_fill *f, cji_fill part[2])
     return 2;
 }
 
-/* -- Fills on a stream -------------------------------------------------------------------------------------------------- */
+/* -- Fills on a stream --------------------------------------------------------------------------------------------- */
 
 static CUresult fill_range(cj_stream *s, const cji_fill *f, const char **cu_call)
 {
@@ -58,9 +61,14 @@ static CUresult fill_rows(cj_stream *s, const cji_fill *f, const char **cu_call)
 {
     const unsigned char byte = (unsigned char)f->value;
     const unsigned short half = (unsigned short)f->value;
-    if (f->size == 1) return *cu_call = "cuMemsetD2D8Async", s->cu->cuMemsetD2D8Async(f->to, f->pitch, byte, f->width, f->height, s->raw);
-    if (f->size == 2) return *cu_call = "cuMemsetD2D16Async", s->cu->cuMemsetD2D16Async(f->to, f->pitch, half, f->width, f->height, s->raw);
-    return *cu_call = "cuMemsetD2D32Async", s->cu->cuMemsetD2D32Async(f->to, f->pitch, (unsigned)f->value, f->width, f->height, s->raw);
+    if (f->size == 1)
+        return *cu_call = "cuMemsetD2D8Async",
+               s->cu->cuMemsetD2D8Async(f->to, f->pitch, byte, f->width, f->height, s->raw);
+    if (f->size == 2)
+        return *cu_call = "cuMemsetD2D16Async",
+               s->cu->cuMemsetD2D16Async(f->to, f->pitch, half, f->width, f->height, s->raw);
+    return *cu_call = "cuMemsetD2D32Async",
+           s->cu->cuMemsetD2D32Async(f->to, f->pitch, (unsigned)f->value, f->width, f->height, s->raw);
 }
 
 static cj_status fill_enqueue(cj_stream *s, const cji_fill *f, const char *call)
@@ -69,7 +77,8 @@ static cj_status fill_enqueue(cj_stream *s, const cji_fill *f, const char *call)
     const char *cu_call = "";
     CUresult r = CUDA_SUCCESS;
     const unsigned n = cji_fill_split(f, part);
-    for (unsigned i = 0; i < n && r == CUDA_SUCCESS; i++) r = part[i].height == 1 ? fill_range(s, &part[i], &cu_call) : fill_rows(s, &part[i], &cu_call);
+    for (unsigned i = 0; i < n && r == CUDA_SUCCESS; i++)
+        r = part[i].height == 1 ? fill_range(s, &part[i], &cu_call) : fill_rows(s, &part[i], &cu_call);
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
 }
 
@@ -96,27 +105,43 @@ static cj_status fill_plain(cj_stream *s, cj_dptr d, uint64_t value, unsigned si
     return fill_run(s, (cji_fill){ .to = d.addr, .value = value, .size = size, .width = count, .height = 1 }, call);
 }
 
-cj_status cj_fill8(cj_stream *s, cj_dptr d, uint8_t value, size_t count) { return fill_plain(s, d, value, 1, count, "cj_fill8"); }
-cj_status cj_fill16(cj_stream *s, cj_dptr d, uint16_t value, size_t count) { return fill_plain(s, d, value, 2, count, "cj_fill16"); }
-cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count) { return fill_plain(s, d, value, 4, count, "cj_fill32"); }
-cj_status cj_fill64(cj_stream *s, cj_dptr d, uint64_t value, size_t count) { return fill_plain(s, d, value, 8, count, "cj_fill64"); }
+cj_status cj_fill8(cj_stream *s, cj_dptr d, uint8_t value, size_t count)
+{
+    return fill_plain(s, d, value, 1, count, "cj_fill8");
+}
+cj_status cj_fill16(cj_stream *s, cj_dptr d, uint16_t value, size_t count)
+{
+    return fill_plain(s, d, value, 2, count, "cj_fill16");
+}
+cj_status cj_fill32(cj_stream *s, cj_dptr d, uint32_t value, size_t count)
+{
+    return fill_plain(s, d, value, 4, count, "cj_fill32");
+}
+cj_status cj_fill64(cj_stream *s, cj_dptr d, uint64_t value, size_t count)
+{
+    return fill_plain(s, d, value, 8, count, "cj_fill64");
+}
 
 cj_status cji_fill_2d_check(void *into, size_t element_bytes, uint32_t value, const char *call)
 {
     if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4)
-        return cji_fail(into, CJ_EINVAL, call, "elements of %zu bytes; a fill of rows has elements of 1, 2 or 4", element_bytes);
+        return cji_fail(into, CJ_EINVAL, call, "elements of %zu bytes; a fill of rows has elements of 1, 2 or 4",
+                        element_bytes);
     if (element_bytes < 4 && value >> 8 * element_bytes)
         return cji_fail(into, CJ_EINVAL, call, "the value 0x%x does not fit into %zu bytes", value, element_bytes);
     return CJ_OK;
 }
 
-cj_status cj_fill_2d(cj_stream *s, cj_dptr d, size_t pitch, size_t element_bytes, uint32_t value, size_t width, size_t height)
+cj_status cj_fill_2d(cj_stream *s, cj_dptr d, size_t pitch, size_t element_bytes, uint32_t value, size_t width,
+                     size_t height)
 {
     static const char call[] = "cj_fill_2d";
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = cji_fill_2d_check(s, element_bytes, value, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    const cji_fill f = { .to = d.addr, .value = value, .size = element_bytes, .pitch = pitch, .width = width, .height = height };
+    const cji_fill f = {
+        .to = d.addr, .value = value, .size = element_bytes, .pitch = pitch, .width = width, .height = height
+    };
     return fill_run(s, f, call);
 }

@@ -1,10 +1,11 @@
 /* Device memory in stream order: allocations.
  *
- * A cji_mem is in the table from cj_alloc to cj_free.  Its memory goes back to the driver when cj_free was called, nothing retains it, and every stream of `used`
- * and its home stream have reached that moment: at once, in the home stream's order, where that is the only one it was used on; else as a deferred release. */
+ * A cji_mem is in the table from cj_alloc to cj_free.  Its memory is released to the driver when cj_free was called,
+ * nothing retains it, and every stream of `used` and its home stream have reached that moment: at once, in the home
+ * stream's order, where that is the only one it was used on; else as a deferred release. */
 #include "stream/memory/stream_memory.h"
 
-/* -- Kinds of memory ------------------------------------------------------------------------------------------------- */
+/* -- Kinds of memory ----------------------------------------------------------------------------------------------- */
 
 static CUresult alloc_pool(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
 {
@@ -39,21 +40,29 @@ static CUresult release_wrapped(const cji_mem *m)
 
 static CUresult release_plain(const cji_mem *m) { return m->state->queue->cu->cuMemFree(m->addr); }
 
-static const cji_mem_type mem_pool = {
-    .kind = CJ_MEM_KIND_POOL, .name = "device", .cu_call = "cuMemAllocAsync", .ordered = true, .alloc = alloc_pool, .release = release_plain
-};
-static const cji_mem_type mem_managed = {
-    .kind = CJ_MEM_KIND_MANAGED, .name = "managed", .cu_call = "cuMemAllocManaged", .alloc = alloc_managed, .release = release_plain
-};
+static const cji_mem_type mem_pool = { .kind = CJ_MEM_KIND_POOL,
+                                       .name = "device",
+                                       .cu_call = "cuMemAllocAsync",
+                                       .ordered = true,
+                                       .alloc = alloc_pool,
+                                       .release = release_plain };
+static const cji_mem_type mem_managed = { .kind = CJ_MEM_KIND_MANAGED,
+                                          .name = "managed",
+                                          .cu_call = "cuMemAllocManaged",
+                                          .alloc = alloc_managed,
+                                          .release = release_plain };
 static const cji_mem_type mem_ipc = {
     .kind = CJ_MEM_KIND_IPC, .name = "IPC", .cu_call = "cuMemAlloc", .alloc = alloc_ipc, .release = release_plain
 };
 
-static const cji_mem_type mem_wrapped = {
-    .kind = CJ_MEM_KIND_WRAPPED, .name = "wrapped", .cu_call = "", .foreign = true, .alloc = alloc_wrapped, .release = release_wrapped
-};
+static const cji_mem_type mem_wrapped = { .kind = CJ_MEM_KIND_WRAPPED,
+                                          .name = "wrapped",
+                                          .cu_call = "",
+                                          .foreign = true,
+                                          .alloc = alloc_wrapped,
+                                          .release = release_wrapped };
 
-/* -- Making ---------------------------------------------------------------------------------------------------------- */
+/* -- Making -------------------------------------------------------------------------------------------------------- */
 
 /* Asks the driver; when memory is short, deferred releases run first.  In a scope. */
 static CUresult alloc_raw(cj_stream *s, cji_mem *m, const CUipcMemHandle *handle)
@@ -70,7 +79,8 @@ static CUresult alloc_raw(cj_stream *s, cji_mem *m, const CUipcMemHandle *handle
 
 void cji_mem_held(cji_slot *home, int64_t change)
 {
-    uint64_t now = atomic_fetch_add(&home->held, (uint64_t)change) + (uint64_t)change, most = atomic_load(&home->held_most);
+    uint64_t now = atomic_fetch_add(&home->held, (uint64_t)change) + (uint64_t)change,
+             most = atomic_load(&home->held_most);
     while (change > 0 && most < now && !atomic_compare_exchange_weak(&home->held_most, &most, now)) {}
 }
 
@@ -78,13 +88,16 @@ void cji_mem_held(cji_slot *home, int64_t change)
 static cj_status alloc_rejected(cj_stream *s, const cji_mem *m, CUresult r, const char *call)
 {
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
-        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, m->type->cu_call, call, "%s: %zu bytes of %s memory", call, m->bytes, m->type->name);
+        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, m->type->cu_call, call, "%s: %zu bytes of %s memory", call,
+                              m->bytes, m->type->name);
     if (r == CUDA_ERROR_INVALID_CONTEXT && m->type == &cji_mem_imported)
-        return cji_cu_fail_as(s, s->dev->drv, r, CJ_EINVAL, m->type->cu_call, call, "%s: the handle is of this process, which has the memory: use that", call);
+        return cji_cu_fail_as(s, s->dev->drv, r, CJ_EINVAL, m->type->cu_call, call,
+                              "%s: the handle is of this process, which has the memory: use that", call);
     return cji_rejected(s, s->dev, r, call, m->type->cu_call);
 }
 
-/* Enters it into the table, unless it is there: the driver gives what is imported twice the same address, and a caller may wrap what is known. */
+/* Enters it into the table, unless it is there: the driver gives what is imported twice the same address, and a
+ * caller may wrap what is known. */
 static bool alloc_enter(cji_mem_state *state, cji_mem *m, bool *there)
 {
     cji_lock(&state->lock, CJI_LOCK_MEMORY);
@@ -95,7 +108,8 @@ static bool alloc_enter(cji_mem_state *state, cji_mem *m, bool *there)
 }
 
 /* Allocates and enters into the table; in a scope.  A failure is left in the stream. */
-static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, const CUipcMemHandle *handle, const char *call)
+static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, const CUipcMemHandle *handle,
+                            const char *call)
 {
     bool there;
     CUresult r = alloc_raw(s, m, handle);
@@ -115,18 +129,24 @@ static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, cons
     cji_slot_drop(m->home);
     cji_unlock(&s->queue->lock, CJI_LOCK_QUEUE);
     if (there && m->type == &mem_wrapped)
-        return cji_fail(s, CJ_ESTATE, call, "%zu bytes at 0x%llx overlap an allocation that the device knows already", m->bytes, (unsigned long long)m->addr);
-    if (there) return cji_fail(s, CJ_ESTATE, call, "the memory was imported before and is at 0x%llx: use that", (unsigned long long)m->addr);
+        return cji_fail(s, CJ_ESTATE, call, "%zu bytes at 0x%llx overlap an allocation that the device knows already",
+                        m->bytes, (unsigned long long)m->addr);
+    if (there)
+        return cji_fail(s, CJ_ESTATE, call, "the memory was imported before and is at 0x%llx: use that",
+                        (unsigned long long)m->addr);
     return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the allocation");
 }
 
-cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle, const char *call)
+cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle,
+                      const char *call)
 {
     const cj_dptr none = { 0 };
     if (!bytes) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "0 bytes of memory")), none;
     if (atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw)) {
-        cji_stream_failed(s, cji_fail(s, CJ_ESTATE, call, "the stream is being captured; allocate before the capture, the graph keeps the memory, "
-                                      "or let the graph allocate it with cj_graph_mem_alloc"));
+        cji_stream_failed(
+            s, cji_fail(s, CJ_ESTATE, call,
+                        "the stream is being captured; allocate before the capture, the graph keeps the memory, "
+                        "or let the graph allocate it with cj_graph_mem_alloc"));
         return none;
     }
     if (type == &mem_managed && !s->dev->info.managed_memory)
@@ -166,6 +186,7 @@ cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes)
     if (st != CJ_OK) return st;
     if (!d.addr) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the address is { 0 }, no memory"));
     if (d.addr + bytes < d.addr)
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu bytes at 0x%llx are beyond any memory", bytes, (unsigned long long)d.addr));
+        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu bytes at 0x%llx are beyond any memory", bytes,
+                                             (unsigned long long)d.addr));
     return cji_mem_alloc(s, bytes, &mem_wrapped, d.addr, NULL, call).addr ? CJ_OK : cji_err_latest();
 }

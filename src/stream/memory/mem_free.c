@@ -1,7 +1,7 @@
 /* Device memory in stream order: its release. */
 #include "stream/memory/stream_memory.h"
 
-/* -- When every use is over ------------------------------------------------------------------------------------------ */
+/* -- When every use is over ---------------------------------------------------------------------------------------- */
 
 CUresult cji_mem_free_ordered(const cji_mem *m)
 {
@@ -36,7 +36,8 @@ static void mem_release_deferred(cji_deferred *deferred)
     cji_device_drop(dev);
 }
 
-/* In the order of its home stream, if that is all there is to wait for.  CUDA_ERROR_NOT_READY: it is not; other failures are the driver's. */
+/* In the order of its home stream, if that is all there is to wait for.  CUDA_ERROR_NOT_READY: it is not; other
+ * failures are the driver's. */
 static CUresult mem_release_now(cji_mem *m)
 {
     cji_release_queue *queue = m->state->queue;
@@ -87,7 +88,7 @@ void cji_mem_unretain(cji_mem *m)
     cji_device_drop(state->dev);
 }
 
-/* -- cj_free --------------------------------------------------------------------------------------------------------- */
+/* -- cj_free ------------------------------------------------------------------------------------------------------- */
 
 /* Takes the memory out of the table; with the state's lock held.  *retained: a graph has it, and releases it. */
 static void mem_take(cji_mem_state *state, cji_mem *m, bool *retained)
@@ -96,13 +97,15 @@ static void mem_take(cji_mem_state *state, cji_mem *m, bool *retained)
     cji_mem_held(m->home, -(int64_t)m->bytes);
     m->freed = true;
     *retained = m->retained > 0;
-    if (m->type->kind != CJ_MEM_KIND_WRAPPED) state->freed[state->nfreed++ % CJI_FREED] = (cji_freed){ .addr = m->addr, .bytes = m->bytes };
+    if (m->type->kind != CJ_MEM_KIND_WRAPPED)
+        state->freed[state->nfreed++ % CJI_FREED] = (cji_freed){ .addr = m->addr, .bytes = m->bytes };
 }
 
 /* The driver has rejected the release, which is deferred: that is a failure of the home stream. */
 static cj_status mem_release_rejected(cji_mem *m, cj_device *dev, CUresult r, const char *call)
 {
-    cj_status st = cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeAsync", call, "%s: 0x%llx is released later instead", call, (unsigned long long)m->addr);
+    cj_status st = cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeAsync", call,
+                                  "%s: 0x%llx is released later instead", call, (unsigned long long)m->addr);
     cji_slot_fail(m->state->queue, m->home, cj_error_last());
     return st;
 }
@@ -133,8 +136,9 @@ cj_status cj_free(cj_device *dev, cj_dptr d)
     if (start == d.addr) mem_take(state, m, &retained);
     cji_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (!start)
-        return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx is not memory of cj_alloc on device %d, or it was freed before", (unsigned long long)d.addr,
-                        cj_device_ordinal(dev));
+        return cji_fail(dev, CJ_ENOTFOUND, call,
+                        "0x%llx is not memory of cj_alloc on device %d, or it was freed before",
+                        (unsigned long long)d.addr, cj_device_ordinal(dev));
     if (start != d.addr)
         return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx lies %llu bytes inside the memory at 0x%llx; free its start",
                         (unsigned long long)d.addr, (unsigned long long)(d.addr - start), (unsigned long long)start);
@@ -143,7 +147,7 @@ cj_status cj_free(cj_device *dev, cj_dptr d)
     return st;
 }
 
-/* -- Collecting ------------------------------------------------------------------------------------------------------ */
+/* -- Collecting ---------------------------------------------------------------------------------------------------- */
 
 size_t cj_device_collect(cj_device *dev)
 {

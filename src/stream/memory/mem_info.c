@@ -46,10 +46,12 @@ static bool info_of_driver(cj_device *dev, uint64_t addr, cj_mem_info *info)
     int ordinal = -1;
     CUdeviceptr base = 0;
     size_t bytes = 0;
-    CUpointer_attribute what[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE };
+    CUpointer_attribute what[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE };
     void *values[] = { &type, &managed, &ordinal, &base, &bytes };
-    if (dev->queue.cu->cuPointerGetAttributes(5, what, values, addr) != CUDA_SUCCESS || !(type || managed)) return false;
+    if (dev->queue.cu->cuPointerGetAttributes(5, what, values, addr) != CUDA_SUCCESS || !(type || managed))
+        return false;
     info->kind = managed ? CJ_MEM_KIND_MANAGED : type == CU_MEMORYTYPE_HOST ? CJ_MEM_KIND_HOST : CJ_MEM_KIND_FOREIGN;
     info->base = (cj_dptr){ base };
     info->bytes = bytes;
@@ -64,7 +66,8 @@ cj_status cj_mem_get_info(cj_device *dev, cj_dptr d, cj_mem_info *info)
     cji_scope scope;
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st != CJ_OK) return st;
-    if (!info || info->size < sizeof info->size) return cji_fail(dev, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_mem_info)");
+    if (!info || info->size < sizeof info->size)
+        return cji_fail(dev, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_mem_info)");
     cj_device *owner = cji_mem_owner(dev, d.addr);
     bool known = info_of_table(owner, d.addr, &all);
     cji_device_drop(owner);
@@ -74,7 +77,9 @@ cj_status cj_mem_get_info(cj_device *dev, cj_dptr d, cj_mem_info *info)
         known = d.addr && info_of_driver(dev, d.addr, &all);
         cji_scope_leave(&scope);
     }
-    if (!known) return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx is in no memory that the driver knows", (unsigned long long)d.addr);
+    if (!known)
+        return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx is in no memory that the driver knows",
+                        (unsigned long long)d.addr);
     all.size = info->size;
     memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
     return CJ_OK;

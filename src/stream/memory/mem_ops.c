@@ -3,18 +3,21 @@
 
 #include "stream/memory/stream_memory.h"
 
-/* -- Checking ---------------------------------------------------------------------------------------------------------- */
+/* -- Checking ------------------------------------------------------------------------------------------------------ */
 
 /* Everything but the memory; failures are recorded in `into`. */
 static cj_status mem_op_check(void *into, const cji_mem_op_job *j, const char *call)
 {
     const unsigned bytes = j->wide ? 8 : 4;
     if (j->wait && (j->how < CJ_COMPARE_GE || j->how > CJ_COMPARE_NOR))
-        return cji_fail(into, CJ_EINVAL, call, "%scomparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", j->which, j->how);
+        return cji_fail(into, CJ_EINVAL, call, "%scomparison %d is none of CJ_COMPARE_GE, _EQ, _AND, _NOR", j->which,
+                        j->how);
     if (!j->wide && j->value > UINT32_MAX)
-        return cji_fail(into, CJ_EINVAL, call, "%sthe value 0x%llx does not fit into 32 bits", j->which, (unsigned long long)j->value);
+        return cji_fail(into, CJ_EINVAL, call, "%sthe value 0x%llx does not fit into 32 bits", j->which,
+                        (unsigned long long)j->value);
     if (j->at % bytes)
-        return cji_fail(into, CJ_EINVAL, call, "%s0x%llx is not aligned to %u bytes", j->which, (unsigned long long)j->at, bytes);
+        return cji_fail(into, CJ_EINVAL, call, "%s0x%llx is not aligned to %u bytes", j->which,
+                        (unsigned long long)j->at, bytes);
     return CJ_OK;
 }
 
@@ -22,12 +25,16 @@ static cj_status mem_op_check(void *into, const cji_mem_op_job *j, const char *c
 cj_status cji_mem_op_take(void *into, const cj_mem_op *ops, size_t i, cji_mem_op_job *j, const char *call)
 {
     const cj_mem_op *o = &ops[i];
-    *j = (cji_mem_op_job){ .at = o->d.addr, .value = o->value, .how = o->how, .wait = o->kind == CJ_MEM_OP_WAIT32 || o->kind == CJ_MEM_OP_WAIT64,
-                      .wide = o->kind == CJ_MEM_OP_WAIT64 || o->kind == CJ_MEM_OP_WRITE64 };
+    *j = (cji_mem_op_job){ .at = o->d.addr,
+                           .value = o->value,
+                           .how = o->how,
+                           .wait = o->kind == CJ_MEM_OP_WAIT32 || o->kind == CJ_MEM_OP_WAIT64,
+                           .wide = o->kind == CJ_MEM_OP_WAIT64 || o->kind == CJ_MEM_OP_WRITE64 };
     snprintf(j->which, sizeof j->which, "op %zu: ", i);
     snprintf(j->what, sizeof j->what, "op %zu: the location", i);
     if (o->kind < CJ_MEM_OP_WAIT32 || o->kind > CJ_MEM_OP_WRITE64)
-        return cji_fail(into, CJ_EINVAL, call, "%skind %d is none of CJ_MEM_OP_WAIT32, _WAIT64, _WRITE32, _WRITE64", j->which, (int)o->kind);
+        return cji_fail(into, CJ_EINVAL, call, "%skind %d is none of CJ_MEM_OP_WAIT32, _WAIT64, _WRITE32, _WRITE64",
+                        j->which, (int)o->kind);
     return mem_op_check(into, j, call);
 }
 
@@ -35,11 +42,15 @@ cj_status cji_mem_ops_count(void *into, const cj_mem_op *ops, size_t count, cons
 {
     if (count && !ops) return cji_fail(into, CJ_EINVAL, call, "%zu ops at NULL", count);
     if (count <= CJ_MEM_OPS_MAX) return CJ_OK;
-    return cji_fail(into, CJ_EINVAL, call, "%zu ops, the driver takes %d at once; enqueue them in several calls", count, (int)CJ_MEM_OPS_MAX);
+    return cji_fail(into, CJ_EINVAL, call, "%zu ops, the driver takes %d at once; enqueue them in several calls", count,
+                    (int)CJ_MEM_OPS_MAX);
 }
 
 /* ORDER cj_compare: the driver's own numbers */
-static unsigned mem_op_flags(const cji_mem_op_job *j) { return j->wait ? (unsigned)j->how : CU_STREAM_WRITE_VALUE_DEFAULT; }
+static unsigned mem_op_flags(const cji_mem_op_job *j)
+{
+    return j->wait ? (unsigned)j->how : CU_STREAM_WRITE_VALUE_DEFAULT;
+}
 
 void cji_mem_op_params(const cji_mem_op_job *j, CUstreamBatchMemOpParams *p)
 {
@@ -52,15 +63,19 @@ void cji_mem_op_params(const cji_mem_op_job *j, CUstreamBatchMemOpParams *p)
     v->flags = mem_op_flags(j);
 }
 
-/* -- One in a stream ----------------------------------------------------------------------------------------------------- */
+/* -- One in a stream ----------------------------------------------------------------------------------------------- */
 
 static CUresult mem_op_enqueue(cj_stream *s, const cji_mem_op_job *j, const char **cu_call)
 {
     const unsigned flags = mem_op_flags(j);
-    *cu_call = j->wait ? j->wide ? "cuStreamWaitValue64" : "cuStreamWaitValue32" : j->wide ? "cuStreamWriteValue64" : "cuStreamWriteValue32";
+    *cu_call = j->wait   ? j->wide ? "cuStreamWaitValue64" : "cuStreamWaitValue32"
+               : j->wide ? "cuStreamWriteValue64"
+                         : "cuStreamWriteValue32";
     if (j->wait)
-        return j->wide ? s->cu->cuStreamWaitValue64(s->raw, j->at, j->value, flags) : s->cu->cuStreamWaitValue32(s->raw, j->at, (uint32_t)j->value, flags);
-    return j->wide ? s->cu->cuStreamWriteValue64(s->raw, j->at, j->value, flags) : s->cu->cuStreamWriteValue32(s->raw, j->at, (uint32_t)j->value, flags);
+        return j->wide ? s->cu->cuStreamWaitValue64(s->raw, j->at, j->value, flags)
+                       : s->cu->cuStreamWaitValue32(s->raw, j->at, (uint32_t)j->value, flags);
+    return j->wide ? s->cu->cuStreamWriteValue64(s->raw, j->at, j->value, flags)
+                   : s->cu->cuStreamWriteValue32(s->raw, j->at, (uint32_t)j->value, flags);
 }
 
 static cj_status mem_op_run(cj_stream *s, const cji_mem_op_job *j, const char *call)
@@ -83,12 +98,14 @@ static cj_status mem_op_run(cj_stream *s, const cji_mem_op_job *j, const char *c
 
 cj_status cj_stream_wait_value32(cj_stream *s, cj_dptr d, uint32_t value, cj_compare how)
 {
-    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true }, "cj_stream_wait_value32");
+    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true },
+                      "cj_stream_wait_value32");
 }
 
 cj_status cj_stream_wait_value64(cj_stream *s, cj_dptr d, uint64_t value, cj_compare how)
 {
-    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true, .wide = true }, "cj_stream_wait_value64");
+    return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .how = (int)how, .wait = true, .wide = true },
+                      "cj_stream_wait_value64");
 }
 
 cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value)
@@ -101,7 +118,7 @@ cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value)
     return mem_op_run(s, &(cji_mem_op_job){ .at = d.addr, .value = value, .wide = true }, "cj_stream_write_value64");
 }
 
-/* -- Many in a stream ---------------------------------------------------------------------------------------------------- */
+/* -- Many in a stream ---------------------------------------------------------------------------------------------- */
 
 static cj_status mem_ops_enqueue(cj_stream *s, CUstreamBatchMemOpParams *p, size_t count, const char *call)
 {
@@ -112,7 +129,8 @@ static cj_status mem_ops_enqueue(cj_stream *s, CUstreamBatchMemOpParams *p, size
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) return cji_stream_rejected(s, r, call, "cuStreamBatchMemOp");
     for (size_t i = 0; i < count; i++)
-        cji_count(s, &s->counts.waits, p[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || p[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64);
+        cji_count(s, &s->counts.waits,
+                  p[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || p[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64);
     cji_count(s, &s->counts.others, count - 1);
     cji_count_one(s);
     return CJ_OK;

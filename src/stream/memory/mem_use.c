@@ -4,14 +4,15 @@
 static void ref_memory_release(void *what) { cji_mem_unretain(what); }
 const cji_ref_type cji_ref_memory = { ref_memory_release };
 
-/* -- Checking -------------------------------------------------------------------------------------------------------- */
+/* -- Checking ------------------------------------------------------------------------------------------------------ */
 
 /* What can be said of a range before the table is asked; a failure is recorded in `into`. */
 static cj_status range_check(void *into, const cji_range *range, const char *call)
 {
     if (range->bytes && !range->addr) return cji_fail(into, CJ_EINVAL, call, "%s is { 0 }, no memory", range->what);
     if (range->addr + range->bytes < range->addr)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", range->what, range->bytes, (unsigned long long)range->addr);
+        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", range->what,
+                        range->bytes, (unsigned long long)range->addr);
     return CJ_OK;
 }
 
@@ -40,7 +41,8 @@ static bool range_foreign(const cj_device *dev, uint64_t addr)
     return known && addr - base < bytes;
 }
 
-/* A checked range of `dev`: *m is the allocation that holds it, with the state's lock held; NULL: the table has none, and the lock is not held. */
+/* A checked range of `dev`: *m is the allocation that holds it, with the state's lock held; NULL: the table has none,
+ * and the lock is not held. */
 static cj_status range_find(void *into, cj_device *dev, const cji_range *range, cji_mem **m, const char *call)
 {
     *m = NULL;
@@ -58,13 +60,16 @@ static cj_status range_find(void *into, cj_device *dev, const cji_range *range, 
     }
     const bool freed = !holder && range->bytes && range_freed(state, range->addr, &pending);
     cji_unlock(&state->lock, CJI_LOCK_MEMORY);
-    if (holder) return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what, range->bytes, room);
+    if (holder)
+        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what,
+                        range->bytes, room);
     if (!freed || (!pending && range_foreign(dev, range->addr))) return CJ_OK; /* not of cj_alloc: the driver knows */
-    return cji_fail(into, CJ_EINVAL, call, "%s: the memory at 0x%llx was freed with cj_free; enqueue its uses before that", range->what,
+    return cji_fail(into, CJ_EINVAL, call,
+                    "%s: the memory at 0x%llx was freed with cj_free; enqueue its uses before that", range->what,
                     (unsigned long long)range->addr);
 }
 
-/* -- By streams ------------------------------------------------------------------------------------------------------ */
+/* -- By streams ---------------------------------------------------------------------------------------------------- */
 
 /* Makes the stream's capture retain `m`; the state's lock is held on entry and not on return. */
 static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const char *call)
@@ -76,7 +81,8 @@ static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const ch
     bool added = cji_capture_retains(c, &cji_ref_memory, m, &had);
     if (!added || had) cji_mem_unretain(m);
     if (added) return CJ_OK;
-    return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph"));
+    return cji_stream_failed(s,
+                             cji_fail(s, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph"));
 }
 
 /* Notes the use, or has the capture `c` retain it.  The state's lock is held on entry and not on return. */
@@ -137,7 +143,9 @@ static cj_status use_declared(cj_stream *s, cj_device *dev, uint64_t addr, const
     bool found;
     cj_status st = use_range(s, dev, &at, &found, call);
     if (!found && st == CJ_OK)
-        st = cji_fail(s, CJ_ENOTFOUND, call, "0x%llx is in no allocation of cj_alloc that is open on a device of this driver", (unsigned long long)addr);
+        st = cji_fail(s, CJ_ENOTFOUND, call,
+                      "0x%llx is in no allocation of cj_alloc that is open on a device of this driver",
+                      (unsigned long long)addr);
     if (!found) return st;
     cji_proxy_follow(s);
     return st == CJ_OK ? cji_mem_peer_use(s, dev, addr, call) : st;
@@ -154,7 +162,7 @@ cj_status cj_stream_use(cj_stream *s, cj_dptr d)
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }
 
-/* -- By nodes of graphs ---------------------------------------------------------------------------------------------- */
+/* -- By nodes of graphs -------------------------------------------------------------------------------------------- */
 
 cj_status cji_mem_retain(cj_device *dev, cji_refset *refset, void *into, const cji_range *range, const char *call)
 {

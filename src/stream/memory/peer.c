@@ -1,10 +1,11 @@
 /* Between devices: access of one to the memory of the other, and uses of a device's memory by streams of another.
  *
- * A device's releases wait for its own streams only.  So the device has one stream of the library's own, which waits, on the device, for the point that a stream
- * of another device has reached; the slot of that stream is the memory's user. */
+ * A device's releases wait for its own streams only.  So the device has one stream of the library's own, which waits,
+ * on the device, for the point that a stream of another device has reached; the slot of that stream is the memory's
+ * user. */
 #include "stream/memory/stream_memory.h"
 
-/* -- Uses ------------------------------------------------------------------------------------------------------------ */
+/* -- Uses ---------------------------------------------------------------------------------------------------------- */
 
 /* The state's stream for peers, made at first use; on failure NULL and *r. */
 static cji_slot *peer_slot_of(cji_mem_state *state, CUresult *r)
@@ -50,7 +51,7 @@ cj_status cji_peer_use(cji_mem_state *state, cj_stream *s, uint64_t *bit, const 
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
 }
 
-/* -- Access -------------------------------------------------------------------------------------------------------------- */
+/* -- Access -------------------------------------------------------------------------------------------------------- */
 
 /* Whether both are devices of one driver, which a failure left in the first says. */
 static cj_status peer_check(cj_device *dev, cj_device *peer, const char *call)
@@ -78,13 +79,15 @@ int cj_device_can_access_peer(cj_device *dev, cj_device *peer)
 static CUresult peer_open(cj_device *dev, cj_device *peer, const char **cu_call)
 {
     const cji_cu *cu = &dev->drv->cu;
-    const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->cu }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->cu },
+                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
     CUmemoryPool pool = NULL;
     *cu_call = "cuCtxEnablePeerAccess";
     CUresult r = cu->cuCtxEnablePeerAccess(peer->ctx, 0);
     if (r == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) r = CUDA_SUCCESS;
     if (r == CUDA_SUCCESS) *cu_call = "cuDeviceGetMemPool", r = cu->cuDeviceGetMemPool(&pool, peer->cu);
-    if (r == CUDA_SUCCESS) *cu_call = "cuMemPoolSetAccess", r = cu->cuMemPoolSetAccess(pool, &access, 1); /* a pool's access is its own */
+    /* a pool's access is its own */
+    if (r == CUDA_SUCCESS) *cu_call = "cuMemPoolSetAccess", r = cu->cuMemPoolSetAccess(pool, &access, 1);
     return r;
 }
 
@@ -96,8 +99,11 @@ cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const
     if (home == other) return CJ_OK;
     CUresult r = peer_can(home, other, &can);
     if (r == CUDA_SUCCESS && !can)
-        return cji_fail(into, CJ_ENOTSUP, call, "device %d cannot access the memory of device %d, as a copy in a graph must; copy with cj_copy_peer outside of captures",
-                        home->ordinal, other->ordinal);
+        return cji_fail(
+            into, CJ_ENOTSUP, call,
+            "device %d cannot access the memory of device %d, as a copy in a graph must; copy with cj_copy_peer "
+            "outside of captures",
+            home->ordinal, other->ordinal);
     if (r == CUDA_SUCCESS) {
         cji_queue_scope(&home->queue, &scope);
         r = peer_open(home, other, &cu_call);
@@ -114,7 +120,9 @@ static cj_status peer_enable(cj_device *dev, cj_device *peer, const char *call)
     int can = 0;
     CUresult r = peer_can(dev, peer, &can);
     if (r == CUDA_SUCCESS && !can)
-        return cji_fail(dev, CJ_ENOTSUP, call, "device %d cannot access the memory of device %d; copy with cj_copy_peer", dev->ordinal, peer->ordinal);
+        return cji_fail(dev, CJ_ENOTSUP, call,
+                        "device %d cannot access the memory of device %d; copy with cj_copy_peer", dev->ordinal,
+                        peer->ordinal);
     if (r == CUDA_SUCCESS) {
         cji_queue_scope(&dev->queue, &scope);
         r = peer_open(dev, peer, &cu_call);
@@ -123,7 +131,8 @@ static cj_status peer_enable(cj_device *dev, cj_device *peer, const char *call)
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(dev, dev, r, call, cu_call);
 }
 
-/* Kernels on the device's streams may use that memory: its failure is that of every open stream, and of those made until it succeeds (stream.c). */
+/* Kernels on the device's streams may use that memory: its failure is that of every open stream, and of those made
+ * until it succeeds (stream.c). */
 static void peer_note(cj_device *dev, const cj_device *peer, const cj_error *why)
 {
     const uint64_t bit = UINT64_C(1) << peer->ordinal % 64;

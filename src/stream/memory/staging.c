@@ -1,13 +1,16 @@
-/* Pageable host memory, copied through pinned pieces, so that a copy never blocks its caller and never reads its source late.
+/* Pageable host memory, copied through pinned pieces, so that a copy never blocks its caller and never reads its
+ * source late.
  *
- * A copy of rows (a plain copy is one row) is cut into parts that fit a piece: some rows, or a part of one.  In a piece rows lie one behind the
- * other.  To the device: the part is copied into a piece at once and from there by the driver; an event behind that tells when the piece is idle
- * again.  To the host: the driver copies into the piece, and a host function in the stream copies on to the destination and marks the piece
- * idle.  In a capture both ends are touched at each launch, so the host's part is a host function in both directions, and the piece belongs
- * to the graph.
+ * A copy of rows (a plain copy is one row) is cut into parts that fit a piece: some rows, or a part of one.  In a
+ * piece rows lie one behind the other.  To the device: the part is copied into a piece at once and from there by the
+ * driver; an event behind that tells when the piece is idle again.  To the host: the driver copies into the piece,
+ * and a host function in the stream copies on to the destination and marks the piece idle.  In a capture both ends
+ * are touched at each launch, so the host's part is a host function in both directions, and the piece belongs to the
+ * graph.
  *
- * There are always as many pieces as copies under way need: waiting for an earlier copy would block the caller.  Small pieces are cut
- * from slabs and stay; large ones are slabs of their own and go back when the device is collected. */
+ * There are always as many pieces as copies under way need: waiting for an earlier copy would block the caller.
+ * Small pieces are cut from slabs and stay; large ones are slabs of their own and go back when the device is
+ * collected. */
 #include <string.h>
 
 #include "base/handover.h"
@@ -15,7 +18,9 @@
 #include "stream/memory/stream_memory.h"
 
 enum { STAGE_CLASSES = 3 };
-static const struct stage_class { size_t bytes, pieces; } stage_classes[STAGE_CLASSES] = {
+static const struct stage_class {
+    size_t bytes, pieces;
+} stage_classes[STAGE_CLASSES] = {
     { 4096, 64 },
     { 65536, 16 },
     { 4 << 20, 1 },
@@ -28,7 +33,7 @@ struct cji_stage {
     char *pinned;
     unsigned class;
     CUevent event;    /* behind the copy from the piece; NULL until it is needed */
-    bool by_event;    /* idle when the event is reached; else when `done` says so */
+    bool by_event;    /* idle when the event is reached; else when `done` is set */
     atomic_bool done; /* set by the host function */
     void *to;         /* what the host function copies: rows of `width` bytes */
     const void *from;
@@ -50,7 +55,7 @@ void cji_staging_init(cji_staging *st, const cji_release_queue *queue)
     pthread_mutex_init(&st->lock, NULL);
 }
 
-/* -- Slabs; with the lock held, context current --------------------------------------------------------------------- */
+/* -- Slabs; with the lock held, context current -------------------------------------------------------------------- */
 
 static void slab_free(cji_staging *st, cji_slab *slab)
 {
@@ -99,7 +104,7 @@ static CUresult slab_make(cji_staging *st, unsigned class)
     return CUDA_SUCCESS;
 }
 
-/* -- Pieces ---------------------------------------------------------------------------------------------------------- */
+/* -- Pieces -------------------------------------------------------------------------------------------------------- */
 
 static bool stage_is_idle(const cji_staging *st, cji_stage *p)
 {
@@ -111,7 +116,8 @@ static bool stage_is_idle(const cji_staging *st, cji_stage *p)
     return st->queue->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY;
 }
 
-/* Moves what is idle from the busy list; with the lock held.  The thread's mode is relaxed meanwhile: these are queries. */
+/* Moves what is idle from the busy list; with the lock held.  The thread's mode is relaxed meanwhile: these are
+ * queries. */
 static void staging_reap(cji_staging *st)
 {
     cji_scope scope;
@@ -133,7 +139,7 @@ static void staging_reap(cji_staging *st)
 static cji_stage *stage_take(cji_staging *st, size_t want, size_t *room, CUresult *r)
 {
     unsigned class = 0;
-    while (class < STAGE_CLASSES - 1 && want > stage_classes[class].bytes) class++;
+    while (class < STAGE_CLASSES - 1 && want > stage_classes[class].bytes) class ++;
     *room = want < stage_classes[class].bytes ? want : stage_classes[class].bytes;
     *r = CUDA_SUCCESS;
     cji_lock(&st->lock, CJI_LOCK_STAGING);
@@ -213,7 +219,7 @@ static void stage_job(cji_stage *p, const cji_rows *part)
     p->rows = part->rows;
 }
 
-/* -- Parts of a copy ------------------------------------------------------------------------------------------------- */
+/* -- Parts of a copy ----------------------------------------------------------------------------------------------- */
 
 /* The driver's copy between a piece and the device, and its name. */
 static CUresult part_enqueue(cj_stream *s, const cji_stage *p, const cji_rows *part, const char **cu_call)
@@ -221,7 +227,8 @@ static CUresult part_enqueue(cj_stream *s, const cji_stage *p, const cji_rows *p
     CUDA_MEMCPY2D c = { .WidthInBytes = part->width, .Height = part->rows };
     if (part->rows == 1) {
         *cu_call = part->to ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
-        return part->to ? s->cu->cuMemcpyDtoHAsync(p->pinned, part->dev, part->width, s->raw) : s->cu->cuMemcpyHtoDAsync(part->dev, p->pinned, part->width, s->raw);
+        return part->to ? s->cu->cuMemcpyDtoHAsync(p->pinned, part->dev, part->width, s->raw)
+                        : s->cu->cuMemcpyHtoDAsync(part->dev, p->pinned, part->width, s->raw);
     }
     c.srcMemoryType = part->to ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
     c.dstMemoryType = part->to ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
@@ -245,7 +252,7 @@ static CUresult stage_mark(cj_stream *s, cji_stage *p)
     return r;
 }
 
-/* A captured part: the piece goes to the graph before anything of it is captured. */
+/* A captured part: the graph retains the piece before anything of it is captured. */
 static cj_status stage_retain(cji_capture *c, cji_stage *p, cj_stream *s, const char *call)
 {
     bool had;
@@ -318,7 +325,8 @@ cj_status cji_staging_copy(cj_stream *s, cji_staging *st, const cji_rows *all, c
     for (size_t y = 0, x = 0; y < all->rows && status == CJ_OK;) {
         size_t room;
         CUresult r;
-        cji_stage *p = stage_take(st, x || all->width > most ? all->width - x : all->width * (all->rows - y), &room, &r);
+        cji_stage *p =
+            stage_take(st, x || all->width > most ? all->width - x : all->width * (all->rows - y), &room, &r);
         if (!p) {
             status = cji_rejected(s, s->dev, r, call, "cuMemHostAlloc");
             break;

@@ -1,5 +1,6 @@
-/* The room memory: device memory in stream order, copies, fills, staging, managed, IPC and peer memory, memory operations.
- * Prefixes: cji_mem, cji_copy, cji_fill, cji_staging, cji_stage, cji_peer.  Calls the room core, nothing of the room graph.
+/* The room memory: device memory in stream order, copies, fills, staging, managed, IPC and peer memory, memory
+ * operations. Prefixes: cji_mem, cji_copy, cji_fill, cji_staging, cji_stage, cji_peer.  Calls the room core, nothing
+ * of the room graph.
  *
  *   alloc_table.c   the device's state and its table of memory
  *   mem_alloc.c     allocations; mem_free.c: their release; ipc_mem.c: between processes
@@ -23,7 +24,7 @@
 
 #include "stream/core/stream_core.h"
 
-/* -- Allocations ------------------------------------------------------------------------------------------------------- */
+/* -- Allocations --------------------------------------------------------------------------------------------------- */
 
 typedef struct cji_mem cji_mem;
 typedef struct cji_mem_state cji_mem_state;
@@ -38,7 +39,8 @@ typedef struct cji_mem_type {
     CUresult (*alloc)(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d);
     CUresult (*release)(const cji_mem *m);  /* at once, in a scope */
     /* Of a graph's memory alone, whose owner is what retains it: it stays in the table as long. */
-    cj_status (*free)(cji_mem *m, cj_device *dev, const char *call); /* cj_free; the state's lock is held on entry and not on return */
+    /* cj_free; the state's lock is held on entry and not on return */
+    cj_status (*free)(cji_mem *m, cj_device *dev, const char *call);
     bool (*there)(const cji_mem *m);        /* whether there is something to release */
     void (*destroy)(cji_mem *m);            /* frees the cji_mem */
 } cji_mem_type;
@@ -50,17 +52,20 @@ struct cji_mem {
     const cji_mem_type *type;
     uint64_t addr;
     size_t bytes;
-    cji_slot *home;            /* referenced; under the queue's lock, changed under the state's too.  Of a graph's: where it was launched last; NULL before */
+    /* referenced; under the queue's lock, changed under the state's too.  Of a graph's: where it was launched last;
+     * NULL before */
+    cji_slot *home;
     atomic_uint_fast64_t used; /* slots other than home */
     uint32_t retained;         /* sets that retain it, and its device too; with what follows under the state's lock */
     bool freed;                /* by the user */
 };
 
 /* What cj_free took: nobody may use it until an allocation has the address again. */
-typedef struct cji_freed { uint64_t addr; size_t bytes; const cji_mem *pending; } cji_freed; /* pending: its release is deferred */
+/* pending: its release is deferred */
+typedef struct cji_freed { uint64_t addr; size_t bytes; const cji_mem *pending; } cji_freed;
 enum { CJI_FREED = 64 }; /* the latest ones of a device are remembered */
 
-/* -- Staging (staging.c) ------------------------------------------------------------------------------------------------- */
+/* -- Staging (staging.c) ------------------------------------------------------------------------------------------- */
 
 /* One piece of pinned memory that a part of a copy passes through. */
 typedef struct cji_stage cji_stage;
@@ -77,7 +82,12 @@ void cji_staging_fini(cji_staging *st); /* in a scope */
 void cji_staging_trim(cji_staging *st); /* releases large idle pieces; in a scope */
 
 /* Rows between host and device: `to` or `from` is NULL, the device's end.  Pitches are bytes from row to row. */
-typedef struct cji_rows { uint64_t dev; void *to; const void *from; size_t dev_pitch, host_pitch, width, rows; } cji_rows;
+typedef struct cji_rows {
+    uint64_t dev;
+    void *to;
+    const void *from;
+    size_t dev_pitch, host_pitch, width, rows;
+} cji_rows;
 
 /* A copy through staging memory, captured or not; the ranges were checked, nothing is empty. */
 cj_status cji_staging_copy(cj_stream *s, cji_staging *st, const cji_rows *rows, const char *call);
@@ -85,7 +95,7 @@ cj_status cji_staging_copy(cj_stream *s, cji_staging *st, const cji_rows *rows, 
 /* Whether a host function is one of staging, not of the user. */
 bool cji_stage_has(CUhostFn fn);
 
-/* -- The device's state (alloc_table.c) ---------------------------------------------------------------------------------- */
+/* -- The device's state (alloc_table.c) ---------------------------------------------------------------------------- */
 
 struct cji_mem_state {
     cji_device_state base;
@@ -106,57 +116,67 @@ cji_mem_state *cji_mem_state_of(cj_device *dev);
 
 /* The table; with the state's lock held. */
 cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr);
-bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes); /* whether an allocation has a byte of the range */
+/* whether an allocation has a byte of the range */
+bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes);
 bool cji_mem_insert(cji_mem_state *state, cji_mem *m); /* false without memory */
 void cji_mem_remove(cji_mem_state *state, const cji_mem *m);
 size_t cji_mem_bytes(cj_device *dev, uint64_t addr); /* of the memory that begins there; 0: the table has none */
 /* Whose memory an address leads to, retained: `home`, unless the table of another device of the driver has it. */
 cj_device *cji_mem_owner(cj_device *home, uint64_t addr);
 
-/* -- Making and releasing (mem_alloc.c, mem_free.c) ------------------------------------------------------------------------ */
+/* -- Making and releasing (mem_alloc.c, mem_free.c) ---------------------------------------------------------------- */
 
 /* `at`: of a range that is wrapped; `handle`: of what is imported. */
-cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle, const char *call);
+cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle,
+                      const char *call);
 extern const cji_mem_type cji_mem_imported; /* ipc_mem.c */
 
 /* The user has taken or freed memory whose home the slot is. */
 void cji_mem_held(cji_slot *home, int64_t change);
-/* Released in the order of its home stream, if it is of the kind that can, and that stream is there and not captured; queue's lock held, in a scope. */
+/* Released in the order of its home stream, if it is of the kind that can, and that stream is there and not captured;
+ * queue's lock held, in a scope. */
 CUresult cji_mem_free_ordered(const cji_mem *m); /* CUDA_ERROR_NOT_READY: it is not, and not now */
 /* Out of the table or of a graph, and nothing retains it. */
 void cji_mem_release(cji_mem *m);
 /* A set retains it no more. */
 void cji_mem_unretain(cji_mem *m);
 
-/* -- Uses (mem_use.c) -------------------------------------------------------------------------------------------------------- */
+/* -- Uses (mem_use.c) ---------------------------------------------------------------------------------------------- */
 
 extern const cji_ref_type cji_ref_memory; /* a cji_mem, whose `retained` counts the reference */
 
-/* Memory that a call is about to use; `what` names it in failures.  `bytes` 0: an argument of a kernel, which may be anything. */
+/* Memory that a call is about to use; `what` names it in failures.  `bytes` 0: an argument of a kernel, which may be
+ * anything. */
 typedef struct cji_range { uint64_t addr; size_t bytes; const char *what; } cji_range;
 
-/* By work of `s`: checked against the allocation of `dev` that holds its start, if one of the table does; noted as used on the stream, or retained by its capture.
- * A failure is left in the stream.  For memory of another device than the stream's cji_mem_peer_use() follows, behind the work. */
+/* By work of `s`: checked against the allocation of `dev` that holds its start, if one of the table does; noted as
+ * used on the stream, or retained by its capture. A failure is left in the stream.  For memory of another device than
+ * the stream's cji_mem_peer_use() follows, behind the work. */
 cj_status cji_mem_use(cj_stream *s, cj_device *dev, const cji_range *range, const char *call);
-/* What was enqueued so far on `s`, if it is of another device, becomes a use of the memory that holds `addr`; a failure is left in `s`. */
+/* What was enqueued so far on `s`, if it is of another device, becomes a use of the memory that holds `addr`; a
+ * failure is left in `s`. */
 cj_status cji_mem_peer_use(cj_stream *s, cj_device *dev, uint64_t addr, const char *call);
-/* A pointer among the arguments of a captured kernel: retained by the capture where the table of a device of the driver has it. */
+/* A pointer among the arguments of a captured kernel: retained by the capture where the table of a device of the
+ * driver has it. */
 cj_status cji_mem_use_argument(cj_stream *s, uint64_t addr, const char *call);
 
-/* By a node of a graph: retained by `refset` where the table has it; checked as above.  A failure is recorded in `into`. */
+/* By a node of a graph: retained by `refset` where the table has it; checked as above.  A failure is recorded in
+ * `into`. */
 cj_status cji_mem_retain(cj_device *dev, cji_refset *refset, void *into, const cji_range *range, const char *call);
 /* A pointer among the arguments of a kernel node of `home`. */
 cj_status cji_mem_retain_argument(cj_device *home, cji_refset *refset, void *into, uint64_t addr, const char *call);
 
-/* -- Peers (peer.c) ---------------------------------------------------------------------------------------------------------- */
+/* -- Peers (peer.c) ------------------------------------------------------------------------------------------------ */
 
-/* Makes the state's stream for peers wait for what was enqueued so far on `s`, a stream of another device; *bit is its slot's.  A failure is left in `s`. */
+/* Makes the state's stream for peers wait for what was enqueued so far on `s`, a stream of another device; *bit is
+ * its slot's.  A failure is left in `s`. */
 cj_status cji_peer_use(cji_mem_state *state, cj_stream *s, uint64_t *bit, const char *call);
-/* A copy in a graph of `home` with memory of `other` at an end: the driver wants access, which cuMemcpyPeerAsync does without.  A failure is left in `into`. */
+/* A copy in a graph of `home` with memory of `other` at an end: the driver wants access, which cuMemcpyPeerAsync does
+ * without.  A failure is left in `into`. */
 cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const char *call);
 void cji_peer_free(cji_mem_state *state); /* in a scope */
 
-/* -- Copies (copy_shape.c, copy_3d.c) ---------------------------------------------------------------------------------------- */
+/* -- Copies (copy_shape.c, copy_3d.c) ------------------------------------------------------------------------------ */
 
 typedef struct cji_copy_end {
     cj_device *dev; /* whose memory */
@@ -178,9 +198,10 @@ typedef struct cji_copy {
 /* One row of `bytes`; the ends' devices are `home`. */
 cji_copy cji_copy_row(cj_device *home, cji_copy_end dst, cji_copy_end src, size_t bytes);
 /* A copy as its description says it, for `home`, of its driver.  Failures are left in `into`. */
-cj_status cji_copy_of_params(void *into, cj_device *home, const cj_copy_3d_params *params, cji_copy *b, const char *call);
-cj_status cji_copy_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes,
-                           cji_copy *b, const char *call);
+cj_status cji_copy_of_params(void *into, cj_device *home, const cj_copy_3d_params *params, cji_copy *b,
+                             const char *call);
+cj_status cji_copy_between(void *into, cj_device *home, cj_device *dst_device, cj_dptr dst, cj_device *src_device,
+                           cj_dptr src, size_t bytes, cji_copy *b, const char *call);
 /* Checks a copy and fills the fields that are measured; the ranges are not held against their allocations. */
 cj_status cji_copy_measure(void *into, const cj_device *home, cji_copy *b, const char *call);
 /* The driver's description of a measured copy. */
@@ -190,7 +211,7 @@ cj_status cji_copy_use(cj_stream *s, cji_copy *b, const char *call);
 /* Enqueues such a copy, and counts it. */
 cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call);
 
-/* -- Fills (fill.c) ------------------------------------------------------------------------------------------------------------ */
+/* -- Fills (fill.c) ------------------------------------------------------------------------------------------------ */
 
 /* `height` rows of `width` elements of `size` bytes, a row every `pitch` bytes. */
 typedef struct cji_fill { uint64_t to, value; size_t size, pitch, width, height; } cji_fill;
@@ -202,7 +223,7 @@ cj_status cji_fill_2d_check(void *into, size_t element_bytes, uint32_t value, co
 /* The fill as fills of elements that the driver has, which are at most two; their number. */
 unsigned cji_fill_split(const cji_fill *f, cji_fill part[2]);
 
-/* -- Memory operations (mem_ops.c) ---------------------------------------------------------------------------------------------- */
+/* -- Memory operations (mem_ops.c) --------------------------------------------------------------------------------- */
 
 typedef struct cji_mem_op_job {
     uint64_t at, value;
