@@ -8,7 +8,7 @@
  * Lifetime. The variable owns the object. A function that returns the object, or hands it to
  * another owner, copies the pointer and sets the variable to NULL.
  *
- * A variable must be initialised where it is declared; NULL is fine. C++ has the classes of
+ * A variable must be initialised where it is declared, with NULL at least. C++ has the classes of
  * cujit/cujit.hpp. Device memory and host memory are no objects: cj_free and cj_host_free.
  */
 #ifndef CUJIT_AUTO_H

@@ -66,7 +66,8 @@ CJ_API cj_status cj_capture_begin(cj_stream *s, cj_capture_mode mode);
 CJ_API cj_status cj_capture_begin_opts(cj_stream *s, const cj_capture_opts *opts);
 
 /* Ends the capture that was begun on `s` and returns its graph.  `s` and the streams that joined
- * run work again, also after a failure.
+ * run work again, also after a failure; only a call on a stream or thread that did not begin the
+ * capture leaves it open.
  * Never NULL.  Owned by the caller, free with cj_graph_free.  A capture into a graph returns that
  * graph again, which then needs one more cj_graph_free; a body needs none.
  * Errors, left in `s` and in the failed object that is returned:

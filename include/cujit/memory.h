@@ -60,6 +60,7 @@ CJ_API cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes);
  *   CJ_ENOTFOUND: `d` is not the start of an allocation of this device, or was freed before
  *   CJ_ESTATE: memory of a graph that is not allocated now, or that the graph frees itself
  *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the release, which is then deferred; left in the home stream too
  * cuMemFreeAsync, CUDA 11.2. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
@@ -191,7 +192,7 @@ CJ_API int cj_device_can_access_peer(cj_device *dev, cj_device *peer);
 /* Lets kernels of `dev` read and write all memory of `peer`, present and future.  The other
  * direction needs a call of its own.  Call cj_stream_use for memory that such kernels use; a graph
  * keeps what the arguments of its kernels point to by itself.
- * Errors, left in `dev`:
+ * Errors, left in `dev`, in its open streams, and in those made later, until the call succeeds:
  *   CJ_EINVAL: the devices are of two drivers
  *   CJ_ENOTSUP: `dev` cannot access the memory of `peer`; use cj_copy_peer
  *   CJ_EDRIVER: the driver rejects a call

@@ -151,7 +151,7 @@ CJ_API cj_status cj_stream_wait(cj_stream *s, cj_event *e);
  * join: makes later work of `s` wait for all work enqueued on `t` so far.
  * While `s` is capturing, cj_stream_fork makes `t` join the capture.  Each forked stream must be
  * joined back before cj_capture_end.  Returns at once.
- * Errors, left in `s`:
+ * Errors, left in both streams:
  *   CJ_EINVAL: the streams are of two drivers
  *   CJ_EHANDLE: `t` is not a stream
  *   CJ_EDRIVER: the driver rejects a call

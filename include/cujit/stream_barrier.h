@@ -33,12 +33,12 @@ CJ_API cj_stream_barrier *cj_stream_barrier_create(cj_device *dev);
 CJ_API void cj_stream_barrier_free(cj_stream_barrier *b);
 
 /* Makes later work of each of the `count` > 0 streams wait, on its device, for all work enqueued on
- * all of them so far.  A stream may be listed twice.  Each stream costs two event records and two
+ * all of them so far.  A stream may be listed twice.  Each stream costs one event record and two
  * waits on the devices.  `streams`: Copied.  Returns at once.
  *
  * If some of the streams are capturing, in one capture, the barrier becomes part of it: the other
  * streams join the capture, as by cj_stream_fork, and must be joined back before its end.
- * Errors, left in the barrier and in a capture of the streams:
+ * Errors, left in the barrier and in each stream of the list:
  *   CJ_EINVAL: no streams, or streams of two drivers
  *   CJ_EHANDLE: an element is not a stream
  *   CJ_EDRIVER: the driver rejects a call
