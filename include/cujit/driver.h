@@ -1,19 +1,20 @@
-/* cujit/driver.h - from a driver to a kernel that can be launched.
+/* cujit/driver.h - drivers, devices, compiled PTX, modules, kernels.
  *
  *     cj_driver                 libcuda, or the CPU device
- *       cj_device               one GPU, its primary context retained
- *         cj_image              PTX compiled for that device: bytes to keep
- *         cj_module             code loaded on that device
+ *       cj_device               one GPU and its primary context
+ *         cj_image              PTX compiled for the device: bytes that can be stored
+ *         cj_module             code loaded on the device
  *           cj_kernel           an entry point with its parameters, ready for cj_launch
  *
- * Lifetime.  A child keeps its parents alive, so these objects may be released in any order, from any thread, while kernels run and during
- * a capture: what the driver would not allow at that moment is put off until a later call on the device, or for ever at process exit.
- * Opening a driver or a device that is open already gives the same object again, to be closed once more.
+ * Lifetime.  A child keeps its parents alive, so these objects may be released in any order, from
+ * any thread, while kernels run and during a capture.  What the driver does not allow at that
+ * moment is deferred: a later call on the device does it, or it is dropped at process exit. Opening
+ * a driver or device that is open returns the same object, which is then closed once more.
  *
- * Threads.  Every call may be made from any thread.  The caller's current CUDA context is the same after a call as before it.
+ * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  *
- * Errors.  A constructor never returns NULL; a failed object carries the reason, and what is given one fails with that reason.  See base.h.
- * After fork() every call answers CJ_EFORKED in the child.
+ * Errors.  A constructor never returns NULL.  A call on a failed object fails with that object's
+ * error.  base.h has the details.
  */
 #ifndef CUJIT_DRIVER_H
 #define CUJIT_DRIVER_H
@@ -31,53 +32,69 @@ typedef struct cj_image cj_image;
 typedef struct cj_module cj_module;
 typedef struct cj_event cj_event; /* stream.h */
 
-/* ---- Drivers ----------------------------------------------------------------------------------------------------- */
+/* ---- Drivers --------------------------------------------------------------------------------- */
 
-/* Opens a driver.  `which`:
- *   "cuda"   libcuda.so.1 ($CUJIT_LIBCUDA names another file)
- *   "sim"    the CPU device: $CUJIT_SIM (a file), else libcujit-sim.so in the folder cujit/ beside libcujit, else in the installed place
- *   "auto"   "cuda"; the CPU device only where there is no libcuda.so.1 or it reports no device, which is said in one line of log
- *   a path   (with a '/') that library
- *   NULL     $CUJIT_DRIVER, else "auto"
- * Never NULL; owned by the caller, free with cj_driver_close.
- * Errors: CJ_EINVAL for another `which`; CJ_ENODRIVER where there is no library, or it lacks a function, is the toolkit's stub, or does not match the
- * kernel's driver; CJ_EDRIVER where it does not start; CJ_EFORKED in a child of fork() whose parent used that driver;
- * CJ_ENOTSUP where the program is linked with -static. */
+/* Opens a driver.  `which`: May be NULL.
+ *   "cuda"   libcuda.so.1, or the file of $CUJIT_LIBCUDA
+ *   "sim"    the CPU device: the file of $CUJIT_SIM, or libcujit-sim.so in the folder cujit/ beside
+ *            libcujit, or the installed one
+ *   "auto"   "cuda"; without libcuda.so.1 or a GPU the CPU device, with a line in the log
+ *   a path   with a '/': that library
+ *   NULL     $CUJIT_DRIVER, or "auto" without it
+ * Never NULL.  Owned by the caller, free with cj_driver_close.
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: another `which`
+ *   CJ_ENODRIVER: there is no library, it lacks a function, it is the toolkit's stub, or it does
+ *     not match the kernel's driver
+ *   CJ_ENOTSUP: the program is linked with -static
+ *   CJ_EFORKED: a child of fork() whose parent used the driver
+ *   CJ_EDRIVER: the driver does not start */
 CJ_API cj_driver *cj_driver_open(const char *which);
 
-/* Finds an entry point by the name of the symbol that libcuda.so.1 exports ("cuMemAlloc_v2"); NULL where there is none.  dlsym is one. */
+/* Returns an entry point by the name of the symbol that libcuda.so.1 exports ("cuMemAlloc_v2"),
+ * NULL when there is none.  dlsym can be used. */
 typedef void *(*cj_symbol_fn)(void *user, const char *symbol);
 
-/* Opens a driver whose entry points come from `get_symbol`, called during this call only; what it returns must stay valid while the driver is open.
- * The driver's kind is "custom".  Otherwise as cj_driver_open. */
+/* Opens a driver whose entry points come from `get_symbol`, which is called during this call only.
+ * The entry points must stay valid while the driver is open.  Its kind is "custom".  Otherwise as
+ * cj_driver_open. */
 CJ_API cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user);
 
-/* Releases it; NULL is fine.  The library stays loaded. */
+/* Closes the driver.  The library stays loaded.  May be NULL. */
 CJ_API void cj_driver_close(cj_driver *drv);
 
-CJ_API const char *cj_driver_kind(const cj_driver *drv);   /* "cuda", "sim", "custom"; "failed" for a failed driver */
-CJ_API const char *cj_driver_path(const cj_driver *drv);   /* the library's file name; "" for a custom or failed driver; belongs to `drv` */
-CJ_API int cj_driver_version(const cj_driver *drv);        /* newest CUDA version it implements, 1000 * major + 10 * minor; 0 if failed */
-CJ_API int cj_driver_ptx_version(const cj_driver *drv);    /* newest PTX version it compiles, 10 * major + minor (90); 0 if failed */
+/* "cuda", "sim" or "custom"; "failed" for a failed driver.  Static text. */
+CJ_API const char *cj_driver_kind(const cj_driver *drv);
+
+/* The library's file name; "" for a custom or failed driver.  Belongs to `drv`. */
+CJ_API const char *cj_driver_path(const cj_driver *drv);
+
+/* The newest CUDA version that it implements, 1000 * major + 10 * minor; 0 if failed. */
+CJ_API int cj_driver_version(const cj_driver *drv);
+
+/* The newest PTX version that it compiles, 10 * major + minor (90); 0 if failed. */
+CJ_API int cj_driver_ptx_version(const cj_driver *drv);
 
 /* The library as dlopen returned it; NULL for a custom or interposed driver.  Belongs to `drv`. */
 CJ_API void *cj_driver_raw(const cj_driver *drv);
 
-/* An entry point of the driver by the name of the symbol that libcuda.so.1 exports ("cuCtxCreate_v2"): what the library itself
- * calls, so also through an interposer.  NULL where the driver has none.  Valid while `drv` is open.  Any thread. */
+/* An entry point of the driver by the name of the symbol that libcuda.so.1 exports
+ * ("cuCtxCreate_v2"). For an interposer it is the interposer's.  NULL when the driver has none.
+ * Belongs to `drv`. */
 CJ_API void *cj_driver_symbol(const cj_driver *drv, const char *symbol);
 
-/* What was tried and found, one line each: "libcuda.so.1: not found; libcujit-sim.so: CUDA 13.0, 1 device".  Belongs to `drv`.  Also of a failed driver. */
+/* What was tried and found: "libcuda.so.1: not found; libcujit-sim.so: CUDA 13.0, 1 device".  Also
+ * for a failed driver.  Belongs to `drv`. */
 CJ_API const char *cj_driver_why(const cj_driver *drv);
 
-/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
-/* How many devices the driver has; 0 for a failed driver. */
+/* The number of devices; 0 for a failed driver. */
 CJ_API int cj_device_count(const cj_driver *drv);
 
 /* How a host thread waits for the device: CU_CTX_SCHED_* of the driver. */
 typedef enum cj_schedule {
-    CJ_SCHEDULE_DEFAULT = 0, /* leaves the primary context as it is; the driver's own default is AUTO */
+    CJ_SCHEDULE_DEFAULT = 0, /* leaves the primary context as it is; the driver's default is AUTO */
     CJ_SCHEDULE_AUTO,        /* spins while there are more processors than contexts, else yields */
     CJ_SCHEDULE_SPIN,        /* spins: least latency, one processor busy */
     CJ_SCHEDULE_YIELD,       /* spins and yields to other threads */
@@ -86,43 +103,50 @@ typedef enum cj_schedule {
 
 typedef struct cj_device_opts {
     size_t size;      /* sizeof(cj_device_opts) */
-    int32_t schedule; /* a cj_schedule; of the primary context, so of everybody in the process who uses it */
+    int32_t schedule; /* a cj_schedule, of the primary context: for all its users in the process */
 } cj_device_opts;
 
+/* Fills `opts` with its size and the defaults. */
 CJ_API void cj_device_defaults(cj_device_opts *opts);
 
-/* Opens device `ordinal` (0 is the first) and retains its primary context.  `opts` NULL: the defaults.
- * Never NULL.  Owned by the caller, free with cj_device_close.  Any thread.
- * Errors:
+/* Opens device `ordinal`, 0 is the first, and retains its primary context.  `opts`: May be NULL.
+ * Never NULL.  Owned by the caller, free with cj_device_close.
+ * Errors, in the failed object that is returned:
  *   CJ_ENODEVICE: `ordinal` is out of range
  *   CJ_ESTATE: the device is open with another schedule
  *   CJ_EDRIVER: the device is busy or exclusive to another process */
 CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opts);
 
-/* Makes a device of a context that somebody else created (a CUcontext).  `context` stays the caller's and must outlive the
- * device and everything made from it.  A context of a device that is open gives that cj_device again.
- * Never NULL.  Owned by the caller, free with cj_device_close.  Any thread.
- * Errors:
+/* Makes a device of an existing CUcontext.  The caller keeps ownership of `context`, which must
+ * outlive the device and all objects made from it.  For the context of an open device the same
+ * cj_device is returned.
+ * Never NULL.  Owned by the caller, free with cj_device_close.
+ * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `context` is NULL, or cannot be made current
  *   CJ_EDRIVER: the driver cannot be queried */
 CJ_API cj_device *cj_device_wrap(cj_driver *drv, void *context);
 
-/* Releases it; NULL is fine.  Closed as often as it was opened, it gives releases that wait for work under way up to 0.2 s, so that a program that
- * ends in order leaves nothing behind. */
+/* Closes the device.  The last close waits up to 0.2 s for deferred releases.  May be NULL. */
 CJ_API void cj_device_close(cj_device *dev);
 
-CJ_API const char *cj_device_name(const cj_device *dev);      /* "NVIDIA H100 80GB HBM3"; belongs to `dev`; "" if failed */
-CJ_API const char *cj_device_sm(const cj_device *dev);        /* "sm_90": its compute capability as a .target; "" if failed */
-CJ_API int cj_device_ordinal(const cj_device *dev);           /* -1 if failed */
-CJ_API int cj_device_raw(const cj_device *dev);               /* the CUdevice; -1 if failed */
-CJ_API void *cj_device_context(const cj_device *dev);         /* the CUcontext; belongs to `dev`; NULL if failed */
-CJ_API cj_driver *cj_device_driver(const cj_device *dev);     /* borrowed while `dev` lives; NULL if failed */
+/* The device's name, "NVIDIA H100 80GB HBM3", and its compute capability as a .target, "sm_90"; ""
+ * if failed.  Belongs to `dev`. */
+CJ_API const char *cj_device_name(const cj_device *dev);
+CJ_API const char *cj_device_sm(const cj_device *dev);
 
-/* What a device is.  Sizes in bytes, counts in threads or blocks as the names say. */
+/* The number that it was opened with, and the CUdevice; -1 if failed. */
+CJ_API int cj_device_ordinal(const cj_device *dev);
+CJ_API int cj_device_raw(const cj_device *dev);
+
+/* The CUcontext, and the device's driver.  Borrowed until cj_device_close.  NULL if failed. */
+CJ_API void *cj_device_context(const cj_device *dev);
+CJ_API cj_driver *cj_device_driver(const cj_device *dev);
+
+/* The properties of a device.  Sizes are in bytes. */
 typedef struct cj_device_info {
-    size_t size;                   /* sizeof(cj_device_info), set by the caller or cj_device_info_defaults */
+    size_t size;                   /* sizeof(cj_device_info) */
     char name[128];
-    uint8_t uuid[16];              /* zeros where the driver does not tell (before 11.4) */
+    uint8_t uuid[16];              /* zeros before CUDA 11.4 */
     uint64_t memory;               /* total device memory */
     int32_t sm_major, sm_minor;    /* compute capability */
     int32_t multiprocessors;
@@ -132,161 +156,224 @@ typedef struct cj_device_info {
     int32_t multiprocessor_threads, multiprocessor_blocks;
     int32_t block_registers, multiprocessor_registers;
     int32_t block_shared;          /* shared memory of a block */
-    int32_t block_shared_most;     /* the same where a kernel asks for more */
+    int32_t block_shared_most;     /* the same for a kernel that opts in to more */
     int32_t multiprocessor_shared;
     int32_t constant_memory;
     int32_t l2_cache;
     int32_t clock_khz, memory_clock_khz, memory_bus_bits;
     int32_t copy_engines;
-    int32_t concurrent_kernels, cooperative, clusters, managed_memory, memory_pools, unified_addressing, integrated, ecc; /* 0 or 1 */
+    int32_t concurrent_kernels, cooperative, clusters, managed_memory, memory_pools,
+        unified_addressing, integrated, ecc;   /* 0 or 1 */
     int32_t priority_least, priority_greatest; /* of streams: lower is more urgent */
     int32_t pci_domain, pci_bus, pci_device;
 } cj_device_info;
 
+/* Fills `info` with its size and zeros. */
 CJ_API void cj_device_info_defaults(cj_device_info *info);
 
-/* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none. */
+/* Fills *info up to info->size bytes.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: `info` is NULL, or its size is not set */
 CJ_API cj_status cj_device_get_info(cj_device *dev, cj_device_info *info);
 
-/* One CUdevice_attribute by the driver's own number, into *value.  Errors: CJ_EDRIVER for a number that the driver does not know. */
+/* Writes a CUdevice_attribute, by the driver's number, to *value.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: `value` is NULL
+ *   CJ_EDRIVER: the driver does not have the attribute
+ * cuDeviceGetAttribute. */
 CJ_API cj_status cj_device_attribute(cj_device *dev, int attribute, int *value);
 
-/* Free and total device memory in bytes; each pointer may be NULL. */
+/* Writes the free and the total bytes of device memory.  Each pointer: May be NULL.
+ * Errors, left in `dev`:
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuMemGetInfo. */
 CJ_API cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *total_bytes);
 
-/* Blocks until everything given to the device is done.  Not while a stream of it is being captured: that breaks the capture. */
+/* Waits until all work of the device has completed.  Blocks.
+ * Errors, left in `dev`:
+ *   CJ_ESTATE: a stream of the device is capturing; the call would invalidate the capture
+ *   CJ_EDRIVER: the device has failed
+ * cuCtxSynchronize. */
 CJ_API cj_status cj_device_sync(cj_device *dev);
 
-/* ---- Images: PTX compiled for a device --------------------------------------------------------------------------- */
+/* ---- Images: PTX compiled for a device ------------------------------------------------------- */
 
-/* How the driver compiles PTX.  The CPU device interprets PTX and ignores opt_level, max_registers and debug. */
+/* How the driver compiles PTX.  The CPU device interprets PTX and ignores opt_level, max_registers
+ * and debug. */
 enum { CJ_OPT_DEFAULT = 0, CJ_OPT_NONE = -1 };
 
 typedef struct cj_compile_opts {
     size_t size;           /* sizeof(cj_compile_opts) */
     int32_t opt_level;     /* 1 to 4; CJ_OPT_DEFAULT: 4; CJ_OPT_NONE: level 0, no optimisation */
-    int32_t max_registers; /* most registers of a thread, up to 255; 0: no limit but the kernel's own */
-    int32_t line_info;     /* 1: prints .file and .loc and keeps them for profilers (the cubin grows 3 to 5 times) */
-    int32_t debug;         /* 1: information for debuggers; opt_level is CJ_OPT_NONE then, and line_info is 1 */
+    int32_t max_registers; /* most registers of a thread, up to 255; 0: the kernel's own limit */
+    int32_t line_info;     /* 1: keeps source lines for profilers; the cubin grows 3 to 5 times */
+    int32_t debug;         /* 1: information for debuggers, with CJ_OPT_NONE and line_info */
 } cj_compile_opts;
 
+/* Fills `opts` with its size and the defaults. */
 CJ_API void cj_compile_defaults(cj_compile_opts *opts);
 
-/* Compiles a builder's module for `dev` to a cubin.  Freezes the builder: later emits fail with CJ_ESTATE.
- * `opts` NULL: the defaults.  Blocks.  Never NULL.  Owned by the caller, free with cj_image_free.
- * cuLinkCreate, cuLinkAddData, cuLinkComplete.
- * Errors:
- *   the builder's own first error
+/* Compiles a builder's module for `dev` to a cubin.  Freezes the builder: later emits fail with
+ * CJ_ESTATE.  `opts`: May be NULL.  Blocks.
+ * Never NULL.  Owned by the caller, free with cj_image_free.
+ * Errors, in the failed object that is returned:
+ *   the builder's first error
  *   CJ_EINVAL: an option is out of range
  *   CJ_ENOTSUP: the module needs a newer PTX version than the driver's, or another device
- *   CJ_EJIT: the driver's compiler rejects the PTX; cj_image_log has its log */
+ *   CJ_EJIT: the driver's compiler rejects the PTX; cj_image_log has its log
+ *   CJ_ENOMEM: memory is exhausted
+ * cuLinkCreate, cuLinkAddData, cuLinkComplete. */
 CJ_API cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts);
 
-/* Compiles PTX text (NUL-terminated, of any origin).  Otherwise as cj_image_create; errors:
+/* Compiles NUL-terminated PTX text of any origin.  Otherwise as cj_image_create.
+ * Errors, in the failed object that is returned:
  *   CJ_EINVAL: the text is NULL, or an option is out of range
  *   CJ_EJIT: the driver's compiler rejects the text */
 CJ_API cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts);
 
-/* An image of bytes that were kept: copied.  Errors: CJ_EINVAL for no bytes. */
+/* Makes an image of stored bytes.  `data`: Copied.
+ * Never NULL.  Owned by the caller, free with cj_image_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: there are no bytes
+ *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes);
 
-CJ_API const void *cj_image_data(const cj_image *img, size_t *bytes); /* belongs to `img`; NULL and 0 if failed; `bytes` may be NULL */
-CJ_API const char *cj_image_log(const cj_image *img);                 /* what the compiler said, "" for nothing; belongs to `img`; also of a failed image */
-CJ_API void cj_image_free(cj_image *img);                             /* NULL is fine */
+/* The image's bytes, their number in *bytes; NULL and 0 if failed.  Belongs to `img`.  `bytes`: May
+ * be NULL. */
+CJ_API const void *cj_image_data(const cj_image *img, size_t *bytes);
 
-/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+/* The compiler's log, "" without one; also of a failed image.  Belongs to `img`. */
+CJ_API const char *cj_image_log(const cj_image *img);
 
-/* Compiles a builder's module for `dev` and loads it.  Freezes the builder.  A builder is compiled and loaded once for
- * each device: loading it again returns the same cj_module, to be freed once more.  `opts` NULL: the defaults, or
- * those of the module that is there.  Blocks.  Never NULL.  Owned by the caller, free with cj_module_free.  Any thread.
- * Errors: as cj_image_create, and
- *   CJ_ESTATE: the builder is loaded on `dev` with other options (cj_ptx_clone makes a builder to load beside it)
+/* Frees the image.  May be NULL. */
+CJ_API void cj_image_free(cj_image *img);
+
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+/* Compiles a builder's module for `dev` and loads it.  Freezes the builder.  A builder is compiled
+ * and loaded once for each device: loading it again returns the same cj_module, to be freed once
+ * more. `opts`: May be NULL: the defaults, or the options that it was loaded with.  Blocks.
+ * Never NULL.  Owned by the caller, free with cj_module_free.
+ * Errors, in the failed object that is returned: as cj_image_create, and
+ *   CJ_ESTATE: the builder is loaded on `dev` with other options; load a cj_ptx_clone of it
  *   CJ_EDRIVER: the driver cannot load the cubin */
 CJ_API cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts);
 
-/* Loads an image.  cuModuleLoadData.  Errors: CJ_EDRIVER for an image of another device or no image. */
+/* Loads an image.  Blocks.
+ * Never NULL.  Owned by the caller, free with cj_module_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_EDRIVER: the image is of another device, or its bytes are not an image
+ *   the error of `img`, if `img` is a failed object
+ * cuModuleLoadData. */
 CJ_API cj_module *cj_module_load_image(cj_device *dev, const cj_image *img);
 
-/* Has the driver compile and load PTX text in one step, through its own compute cache.  `opts` NULL: the defaults.
- * Blocks.  Never NULL.  Owned by the caller, free with cj_module_free.  Any thread.  cuModuleLoadDataEx.
- * Errors:
+/* Compiles and loads PTX text with one driver call, which uses the driver's compute cache.  `opts`:
+ * May be NULL.  Blocks.
+ * Never NULL.  Owned by the caller, free with cj_module_free.
+ * Errors, in the failed object that is returned:
  *   CJ_EINVAL: the text is NULL, or an option is out of range
- *   CJ_EJIT: the driver's compiler rejects the text; cj_module_log has its log */
+ *   CJ_EJIT: the driver's compiler rejects the text; cj_module_log has its log
+ * cuModuleLoadDataEx. */
 CJ_API cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts);
 
-/* Makes a cj_module of a CUmodule that is loaded in the device's context.  `raw` stays the caller's and must outlive the
- * cj_module and its kernels.  The driver tells the kernels' parameters (driver 550 or newer; before, arguments are not checked).
+/* Makes a cj_module of a CUmodule that is loaded in the device's context.  The caller keeps
+ * ownership of `raw`, which must outlive the cj_module and its kernels.  Drivers from 550 report
+ * the kernels' parameters; with older ones arguments are not checked.
  * Never NULL.  Owned by the caller, free with cj_module_free.
- * Errors:
+ * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL */
 CJ_API cj_module *cj_module_wrap(cj_device *dev, void *raw);
 
-CJ_API const char *cj_module_log(const cj_module *mod); /* what the compiler said, "" for nothing; belongs to `mod`; also of a failed module */
+/* The compiler's log, "" without one; also of a failed module.  Belongs to `mod`. */
+CJ_API const char *cj_module_log(const cj_module *mod);
 
-/* A kernel of the module, its code on the device already.  Never NULL; owned by the caller, free with cj_kernel_free.
- * Errors: CJ_ENOTFOUND, naming the kernels there are where that is known. */
+/* Returns a kernel of the module; its code is on the device.
+ * Never NULL.  Owned by the caller, free with cj_kernel_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_ENOTFOUND: there is no such kernel; the message lists those there are, if they are known
+ * cuModuleGetFunction. */
 CJ_API cj_kernel *cj_module_kernel(cj_module *mod, const char *name);
 
-/* The address of a .global or .const variable, and its size into *bytes (may be NULL).  Valid while the module is loaded.
- * Returns { 0 } and leaves the failure in `mod`: CJ_ENOTFOUND. */
+/* The address of a .global or .const variable; its size is written to *bytes.  `bytes`: May be
+ * NULL. Borrowed until the module is unloaded.
+ * Returns { 0 } on failure.  Errors, left in `mod`:
+ *   CJ_ENOTFOUND: there is no such variable
+ * cuModuleGetGlobal. */
 CJ_API cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes);
 
-CJ_API void *cj_module_raw(const cj_module *mod);         /* the CUmodule; belongs to `mod`; NULL if failed */
-CJ_API cj_device *cj_module_device(const cj_module *mod); /* borrowed while `mod` lives; NULL if failed */
-CJ_API void cj_module_free(cj_module *mod);               /* NULL is fine; its kernels keep it loaded */
+/* The CUmodule, and the module's device.  Borrowed until cj_module_free.  NULL if failed. */
+CJ_API void *cj_module_raw(const cj_module *mod);
+CJ_API cj_device *cj_module_device(const cj_module *mod);
 
-/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
+/* Frees the module.  It stays loaded until its kernels are freed too.  May be NULL. */
+CJ_API void cj_module_free(cj_module *mod);
 
-/* cj_module_load and cj_module_kernel in one call.  Never NULL.  Owned by the caller, free with cj_kernel_free. */
-CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts);
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
-/* Makes a cj_kernel of a CUfunction of the device's context.  `raw` stays the caller's and must outlive the cj_kernel.
- * Its name is known from driver 545 on, its parameters from 550 on.
+/* cj_module_load and cj_module_kernel in one call, with their errors.
+ * Never NULL.  Owned by the caller, free with cj_kernel_free. */
+CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name,
+                                 const cj_compile_opts *opts);
+
+/* Makes a cj_kernel of a CUfunction of the device's context.  The caller keeps ownership of `raw`,
+ * which must outlive the cj_kernel.  Drivers from 545 report its name, from 550 its parameters.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
- * Errors:
- *   CJ_EINVAL: `raw` is NULL, or is no function of the context
- *   CJ_ENOMEM: no memory for the name and the parameters */
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: `raw` is NULL, or not a function of the context
+ *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw);
 
 /* A parameter of a kernel, as far as it is known. */
 typedef struct cj_kernel_param_info {
-    size_t size;         /* sizeof(cj_kernel_param_info), set by the caller or cj_kernel_param_info_defaults */
-    const char *name;    /* "" where not known; belongs to the kernel */
-    int32_t type;        /* cj_type; CJ_VOID where only the size is known; CJ_B8 for a structure */
+    size_t size;         /* sizeof(cj_kernel_param_info) */
+    const char *name;    /* "" when not known; belongs to the kernel */
+    int32_t type;        /* a cj_type; CJ_VOID when only the size is known; CJ_B8 for a structure */
     int32_t pointer;     /* 1: declared as an address (.ptr) */
     uint32_t offset;     /* bytes, in the parameter block */
     uint32_t bytes;
 } cj_kernel_param_info;
 
-CJ_API const char *cj_kernel_name(const cj_kernel *k);   /* belongs to `k`; "" if failed */
-CJ_API void *cj_kernel_raw(const cj_kernel *k);          /* the CUfunction; belongs to `k`; NULL if failed */
-CJ_API const char *cj_kernel_log(const cj_kernel *k);    /* its module's log, also where loading it failed */
-CJ_API cj_module *cj_kernel_module(const cj_kernel *k);  /* borrowed while `k` lives; NULL if failed */
-CJ_API int cj_kernel_params(const cj_kernel *k);         /* how many parameters; -1 where neither text nor driver tells, then no argument is checked */
+/* The kernel's name, "" if failed, and the log of its module, also of a failed kernel.  Belongs to
+ * `k`. */
+CJ_API const char *cj_kernel_name(const cj_kernel *k);
+CJ_API const char *cj_kernel_log(const cj_kernel *k);
 
-/* Sets info->size; everything else is 0. */
+/* The CUfunction, and the kernel's module.  Borrowed until cj_kernel_free.  NULL if failed. */
+CJ_API void *cj_kernel_raw(const cj_kernel *k);
+CJ_API cj_module *cj_kernel_module(const cj_kernel *k);
+
+/* The number of parameters; -1 when it is not known, and then arguments are not checked. */
+CJ_API int cj_kernel_params(const cj_kernel *k);
+
+/* Fills `info` with its size and zeros. */
 CJ_API void cj_kernel_param_info_defaults(cj_kernel_param_info *info);
 
-/* Fills *info for parameter `i`, up to the size that it states.  Errors: CJ_EINVAL past the end. */
+/* Fills *info for parameter `i`, from 0, up to info->size bytes.
+ * Errors, left in `k`:
+ *   CJ_EINVAL: there is no such parameter, `info` is NULL, or its size is not set */
 CJ_API cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info);
 
-/* What the compiler made of it. */
+/* What the compiler made of a kernel. */
 typedef struct cj_kernel_info {
-    size_t size;            /* sizeof(cj_kernel_info), set by the caller or cj_kernel_info_defaults */
+    size_t size;            /* sizeof(cj_kernel_info) */
     int32_t block_threads;  /* most threads of a block that its registers allow */
     int32_t registers;      /* of a thread */
     int32_t shared;         /* bytes of static shared memory of a block */
     int32_t local;          /* bytes of local memory of a thread: spills and stack */
     int32_t constant;       /* bytes of constant memory */
-    int32_t shared_dynamic; /* most bytes of dynamic shared memory that the device allows beside it */
+    int32_t shared_dynamic; /* most bytes of dynamic shared memory beside it */
     int32_t ptx_version;    /* 10 * major + minor */
     int32_t binary_version; /* compute capability that it was compiled for, 10 * major + minor */
 } cj_kernel_info;
 
-/* Sets info->size; everything else is 0. */
+/* Fills `info` with its size and zeros. */
 CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
 
-/* Fills *info, up to the size that it states.  Errors: CJ_EINVAL for NULL or a size that is none. */
+/* Fills *info up to info->size bytes.
+ * Errors, left in `k`:
+ *   CJ_EINVAL: `info` is NULL, or its size is not set
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuFuncGetAttribute. */
 CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 
 CJ_API void cj_kernel_free(cj_kernel *k); /* NULL is fine; launches under way go on */
@@ -295,7 +382,7 @@ CJ_API void cj_kernel_free(cj_kernel *k); /* NULL is fine; launches under way go
 }
 #endif
 
-/* ---- Option literals: CJ_COMPILE(.opt_level = 3); C and C++20 ----------------------------------------------------- */
+/* ---- Option literals: CJ_COMPILE(.opt_level = 3); C and C++20 -------------------------------- */
 
 #ifndef __cplusplus
 #define CJ_DEVICE(...) (&(const cj_device_opts){ .size = sizeof(cj_device_opts), __VA_ARGS__ })
