@@ -378,6 +378,52 @@ CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 
 CJ_API void cj_kernel_free(cj_kernel *k); /* NULL is fine; launches under way go on */
 
+/* ---- Faults ------------------------------------------------------------------------------------------------------ */
+
+/* What went wrong in a kernel. */
+typedef enum cj_fault_kind {
+    CJ_FAULT_UNKNOWN,    /* the driver does not tell */
+    CJ_FAULT_ADDRESS,    /* an access outside of every allocation that the kernel may access */
+    CJ_FAULT_MISALIGNED, /* an address that is no multiple of the access's size */
+    CJ_FAULT_SPACE,      /* an access that the address's state space does not allow */
+    CJ_FAULT_PC,         /* an indirect call or branch to no function or label */
+    CJ_FAULT_TRAP,       /* trap, brkpt, an illegal instruction */
+    CJ_FAULT_ASSERT,     /* an assertion in the kernel */
+    CJ_FAULT_BARRIER,    /* a barrier that cannot complete */
+    CJ_FAULT_SYNC,       /* lanes of a .sync instruction never meet; misuse of an mbarrier */
+    CJ_FAULT_STACK,      /* a thread's stack is full */
+    CJ_FAULT_MEMORY,     /* no host memory to run the kernel (the CPU device) */
+    CJ_FAULT_WORK        /* no kernel: a copy, fill, memory operation or release */
+} cj_fault_kind;
+
+/* How the instruction accessed memory. */
+typedef enum cj_fault_access { CJ_FAULT_NO_ACCESS, CJ_FAULT_READ, CJ_FAULT_WRITE, CJ_FAULT_ATOMIC } cj_fault_access;
+
+/* The first fault of a context.  What is not known is 0, or "" where it is text; texts that are too long are cut. */
+typedef struct cj_fault {
+    size_t size;                /* sizeof(cj_fault), set by the caller or cj_fault_defaults */
+    int32_t code;               /* the CUresult that every later call returns: 700, 716 ... */
+    int32_t kind;               /* a cj_fault_kind */
+    char kernel[256];           /* its name */
+    char function[256];         /* the instruction's function: the kernel or a .func */
+    char instruction[128];      /* its spelling, "ld.global.f32" */
+    char file[256];             /* source of the builder call: the C file, or what cj_line() said */
+    int32_t line;               /* its line */
+    int32_t ptx_line;           /* line of the module's PTX text, from 1 */
+    uint32_t block[3];          /* of the first thread with the fault */
+    uint32_t thread[3];
+    int32_t access;             /* a cj_fault_access */
+    int32_t space;              /* a cj_space */
+    uint32_t bytes;             /* of the access; 0: no access */
+    int32_t allocation_freed;   /* 1: the allocation was freed before */
+    uint64_t address;           /* in .global a device address, in other spaces the offset */
+    uint64_t allocation;        /* first address of the allocation that holds `address`, or of the one before it */
+    uint64_t allocation_bytes;  /* 0: there is no such allocation */
+} cj_fault;
+
+/* Sets fault->size; everything else is 0.  `fault`: May be NULL. */
+CJ_API void cj_fault_defaults(cj_fault *fault);
+
 #ifdef __cplusplus
 }
 #endif

@@ -47,6 +47,7 @@ typedef struct cji_process_state {
 } cji_process_state;
 
 extern cji_process_state cji_process;
+extern cji_record cji_records[CJI_RECORDS]; /* of the reserve; zeros until they are used, so not part of what has initial values */
 
 /* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread that ends returns them. */
 enum { CJI_THREAD_COPIES = 4, CJI_THREAD_LOCKS = 32 };

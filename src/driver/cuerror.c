@@ -42,8 +42,7 @@ static cj_status status_of_result(CUresult r)
     }
 }
 
-/* After these every call in the context fails with the same result, whatever it asks for. */
-static bool breaks_context(CUresult r)
+bool cji_breaks_context(CUresult r)
 {
     switch ((int)r) {
     case CUDA_ERROR_ILLEGAL_ADDRESS:
@@ -59,30 +58,47 @@ static bool breaks_context(CUresult r)
     }
 }
 
+/* The record of a result; the message is the caller's. */
+static void begin_record(cj_error *e, const cj_driver *drv, CUresult r, cj_status status, const char *call)
+{
+    memset(e, 0, sizeof *e);
+    e->status = status != CJ_OK ? status : status_of_result(r);
+    e->driver_code = r;
+    snprintf(e->driver_name, sizeof e->driver_name, "%s", cji_cu_name(drv, r));
+    snprintf(e->call, sizeof e->call, "%s", call);
+}
+
+static const char gone[] = "; a kernel that was enqueued before failed, and nothing more runs on the device in this process";
+
+typedef struct place { const char *file; int32_t line; } place;
+
+static void put_source(cj_error *e, place at)
+{
+    size_t n = strlen(at.file), cut = n >= sizeof e->file ? n - sizeof e->file + 1 : 0;
+    memcpy(e->file, at.file + cut, n - cut + 1);
+    e->line = at.line;
+}
+
 static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
-                               const char *sentence)
+                               place at, const char *sentence, const char *tail)
 {
     cj_error e;
     const cji_cu_row *lacks = r == CUDA_ERROR_NOT_SUPPORTED ? missing_row(drv, cu_call) : NULL;
-    memset(&e, 0, sizeof e);
-    e.status = status != CJ_OK ? status : status_of_result(r);
-    e.driver_code = r;
-    snprintf(e.driver_name, sizeof e.driver_name, "%s", cji_cu_name(drv, r));
-    snprintf(e.call, sizeof e.call, "%s", call);
+    begin_record(&e, drv, r, status, call);
+    put_source(&e, at);
     if (!*sentence) sentence = call;
     if (lacks)
         snprintf(e.message, sizeof e.message, "%s: %s has no %s (needs driver %d or newer)", sentence,
                  drv->path[0] ? drv->path : "the driver", lacks->name, cji_cu_driver_branch(lacks->version));
     else
-        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s", sentence, cu_call, e.driver_name, cji_cu_text(drv, r),
-                 breaks_context(r) ? "; a kernel given to the device before went wrong, and nothing more runs on it in this process: the CPU device "
-                                     "(CUJIT_DRIVER=sim CUJIT_LOG=error) names the instruction" : "");
+        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s%s", sentence, cu_call, e.driver_name, cji_cu_text(drv, r),
+                 cji_breaks_context(r) ? gone : "", tail);
     return cji_fail_with(obj, &e);
 }
 
 cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call)
 {
-    return record_result(obj, drv, r, CJ_OK, cu_call, call, "");
+    return record_result(obj, drv, r, CJ_OK, cu_call, call, (place){ "", 0 }, "", "");
 }
 
 cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
@@ -93,5 +109,59 @@ cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status 
     va_start(args, fmt);
     vsnprintf(sentence, sizeof sentence, fmt, args);
     va_end(args);
-    return record_result(obj, drv, r, status, cu_call, call, sentence);
+    return record_result(obj, drv, r, status, cu_call, call, (place){ "", 0 }, sentence, "");
+}
+
+cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call, const char *file,
+                         int32_t line, const char *fmt, ...)
+{
+    char sentence[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, args);
+    va_end(args);
+    return record_result(obj, drv, r, status, cu_call, call, (place){ file, line }, sentence, "");
+}
+
+/* -- A kernel's fault ------------------------------------------------------------------------------------------------------ */
+
+/* The kernels enqueued lately, and where to learn more. */
+static void name_suspects(cj_device *dev, const cji_slot *slot, char *out, size_t size)
+{
+    cji_line l = { out, size, 0 };
+    *out = 0;
+    if (slot) {
+        char names[200];
+        unsigned before = cji_recent_names(&dev->queue, slot, names, sizeof names);
+        if (*names) cji_say(&l, "; enqueued on the stream since its last synchronization: %s", names);
+        if (before) cji_say(&l, ", and %u launches before them", before);
+    }
+    if (dev->drv->kind != CJI_DRIVER_SIM) cji_say(&l, "; the CPU device (CUJIT_DRIVER=sim) names the instruction");
+}
+
+/* What the CPU device tells of the fault. */
+static cj_status record_fault(void *obj, const cj_device *dev, CUresult r, const char *call, const cj_fault *fault, const char *sentence)
+{
+    cj_error e;
+    begin_record(&e, dev->drv, r, CJ_OK, call);
+    put_source(&e, (place){ fault->file, fault->line });
+    snprintf(e.message, sizeof e.message, "%s: %.360s: %s", call, sentence, e.driver_name);
+    cji_line l = { e.message, sizeof e.message, strlen(e.message) };
+    cji_say(&l, "; nothing more runs on the device in this process");
+    return cji_fail_with(obj, &e);
+}
+
+cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call, const char *call, const char *fmt, ...)
+{
+    char sentence[1200], suspects[400] = "";
+    cj_fault fault;
+    if (cji_breaks_context(r)) {
+        if (cji_fault_read(dev, &fault, sentence, sizeof sentence)) return record_fault(obj, dev, r, call, &fault, sentence);
+        name_suspects((cj_device *)(uintptr_t)dev, slot, suspects, sizeof suspects);
+    }
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence, 400, fmt, args);
+    va_end(args);
+    return record_result(obj, dev->drv, r, CJ_OK, cu_call, call, (place){ "", 0 }, sentence, suspects);
 }

@@ -35,6 +35,8 @@ typedef struct cji_point { /* a recorded event */
     uint64_t bit; /* of a tail: its slot's */
 } cji_point;
 
+enum { CJI_RECENT = 4, CJI_RECENT_NAME = 64 };
+
 /* A stream's place in the release queue. */
 typedef struct cji_slot {
     struct cji_slot *next; /* in the queue's list, while live */
@@ -44,6 +46,11 @@ typedef struct cji_slot {
     cji_point *tail; /* made with the slot, so that closing it cannot fail */
     /* bytes of memory whose home it is and that the user has not freed; the most there were */
     atomic_uint_fast64_t held, held_most;
+    /* The kernels that were launched since the stream was synchronized, the latest CJI_RECENT of them: for
+     * messages.  A cj_kernel is read through under the queue's lock only; NULL: its name is in recent_name. */
+    _Atomic(const void *) recent[CJI_RECENT];
+    char recent_name[CJI_RECENT][CJI_RECENT_NAME]; /* of those that were freed since; under the queue's lock */
+    atomic_uint launched;
     uint32_t refs; /* the stream and each memory whose home it is; under the queue's lock */
     bool live;
 } cji_slot;
@@ -115,6 +122,17 @@ static inline void cji_used(atomic_uint_fast64_t *used, uint64_t bit)
     if (!(atomic_load_explicit(used, memory_order_relaxed) & bit))
         atomic_fetch_or_explicit(used, bit, memory_order_release);
 }
+
+/* Notes a launch of a kernel of the queue's device.  The kernel's end is noted by cji_recent_forget. */
+static inline void cji_recent_note(cji_slot *slot, const void *kernel)
+{
+    unsigned n = atomic_load_explicit(&slot->launched, memory_order_relaxed);
+    atomic_store_explicit(&slot->recent[n % CJI_RECENT], kernel, memory_order_relaxed);
+    atomic_store_explicit(&slot->launched, n + 1, memory_order_relaxed);
+}
+static inline void cji_recent_clear(cji_slot *slot) { atomic_store_explicit(&slot->launched, 0, memory_order_relaxed); }
+/* The kernel is freed: streams keep its name instead. */
+void cji_recent_forget(cji_release_queue *queue, const void *kernel, const char *name);
 
 /* Queues a release that waits for the slots of `used`.  deferred->run is set by the caller. */
 void cji_defer(cji_release_queue *queue, cji_deferred *deferred, uint64_t used);

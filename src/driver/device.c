@@ -236,6 +236,6 @@ cj_status cj_device_sync(cj_device *dev)
     if (status != CJ_OK) return status;
     CUresult r = dev->drv->cu.cuCtxSynchronize();
     cji_scope_leave(&scope);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail(dev, dev->drv, r, "cuCtxSynchronize", call);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail_on(dev, dev, NULL, r, "cuCtxSynchronize", call, "%s", call);
 }
 

@@ -8,6 +8,7 @@
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
  *   module.c    loading; one compile and one load for a builder and a device
  *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
+ *   kernel_fault.c  a kernel's fault in the user's terms
  *   args.c      arguments against parameters, dimensions against limits
  *   layer.c       tracing and fault injection: a driver over a driver
  *
@@ -20,6 +21,7 @@
 #include <stdatomic.h>
 
 #include <cujit/memory.h>
+#include <cujit/sim.h>
 
 #include "base/mem.h"
 #include "base/obj.h"
@@ -36,6 +38,7 @@ struct cj_driver {
     cji_obj obj;
     cji_cu cu;                         /* no pointer is NULL: what is missing has a stub that answers CUDA_ERROR_NOT_SUPPORTED */
     bool missing[CJI_CU_COUNT];        /* those */
+    int (*fault)(void *context, struct cujit_sim_fault_info *info); /* cujit_sim_fault; NULL: this driver has none */
     cji_cu_by_value by_value;          /* a layer has those of the driver below */
     int kind;                          /* enum cji_driver_kind */
     int version;                       /* cuDriverGetVersion: 13000 */
@@ -106,6 +109,25 @@ cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *c
 cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
                          const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
+/* The same with the place in the user's source, "" and 0 where it is not known. */
+cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call, const char *file,
+                         int32_t line, const char *fmt, ...) __attribute__((format(printf, 9, 10)));
+
+/* The same where the driver may answer for a kernel that failed before, whose fault is then in the record: what the CPU device tells of it, else the
+ * kernels enqueued lately on the slot's stream.  `slot` may be NULL. */
+cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call, const char *call, const char *fmt, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* The kernels launched on the slot's stream since it was synchronized, the latest first, separated by ", ".  Returns how many more there were. */
+unsigned cji_recent_names(cji_release_queue *queue, const cji_slot *slot, char *out, size_t size);
+
+/* Whether every later call in the context fails with the same result, whatever it asks for. */
+bool cji_breaks_context(CUresult r);
+
+/* What the CPU device tells of the first fault of the device's context, in the user's terms; `sentence` says all of it.  False where there is none, or the
+ * driver does not tell. */
+bool cji_fault_read(const cj_device *dev, cj_fault *out, char *sentence, size_t size);
+
 /* The driver's name and text of a result; never NULL. */
 const char *cji_cu_name(const cj_driver *drv, CUresult r);
 const char *cji_cu_text(const cj_driver *drv, CUresult r);
@@ -121,6 +143,8 @@ struct cj_image {
     cji_entries *entries;      /* of the PTX that it was compiled from; NULL for kept bytes */
 };
 
+enum { CJI_MODULE_LOADING = 1, CJI_MODULE_READY, CJI_MODULE_BROKEN };
+
 struct cj_module {
     cji_obj obj;
     cj_device *dev;
@@ -130,6 +154,7 @@ struct cj_module {
     cji_entries *entries;      /* shared with its image; NULL: not known */
     uint64_t builder;          /* serial of the builder, 0: none */
     cj_compile_opts compile;   /* how it was compiled, normalised */
+    cj_ptx *source;            /* the builder, retained: where its lines come from, with compile.line_info; NULL: there is none */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */
     atomic_uint_fast64_t used; /* slots of the streams that its kernels were launched on: cji_used(&k->mod->used, s->bit) */
@@ -195,7 +220,7 @@ CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
  * where it must.  Arguments and dimensions are checked.  *doing is the entry point that answered. */
 CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char **doing);
 
-/* Records in `into` what the driver answered to that, explained. */
-cj_status cji_kernel_refused(void *into, const cj_kernel *k, CUresult r, const char *doing, const cj_dims *dims, const char *call);
+/* Records in `into` what the driver answered to that, explained.  `slot` is the stream's; may be NULL. */
+cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call, const cj_dims *dims, const char *call);
 
 #endif

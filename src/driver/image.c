@@ -17,12 +17,12 @@ static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
 }
 
 /* PTX text with its NUL at text[bytes]. */
-static cj_status compile_text(cj_image *img, const char *text, size_t bytes, const cj_compile_opts *o, const char *call)
+static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from, const cj_compile_opts *o, const char *call)
 {
     cji_scope scope;
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
-    status = cji_jit_link(img, img->dev, text, bytes, o, &img->data, &img->bytes, &img->log, call);
+    status = cji_jit_link(img, img->dev, text, bytes, from, o, &img->data, &img->bytes, &img->log, call);
     cji_scope_leave(&scope);
     return status;
 }
@@ -43,9 +43,9 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, 
     status = cji_jit_able(img, img->dev, m, call);
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
-    cji_ptx_write(m, CJI_PRINT_LINK | (o->line_info ? CJ_PRINT_LINES : 0u), &text);
+    cji_ptx_write(m, cji_print_flags(o), &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
-    else status = compile_text(img, cji_text_str(&text), text.n, o, call);
+    else status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ m, cji_print_flags(o) }, o, call);
     cji_text_free(&text);
     return status == CJ_OK ? take_entries(img, cji_entries_of(m), call) : status;
 }
@@ -72,7 +72,7 @@ cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile
     if (cji_obj_failed(img)) return img;
     if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "the text is NULL");
     if (status == CJ_OK) status = cji_compile_take(&o, opts, img, call);
-    if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), &o, call);
+    if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), (cji_jit_source){ NULL, 0 }, &o, call);
     if (status == CJ_OK) status = take_entries(img, cji_entries_read(ptx, strlen(ptx)), call);
     if (status != CJ_OK) cji_obj_set_failed(img);
     return img;

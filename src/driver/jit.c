@@ -11,6 +11,7 @@
 /* -- Options --------------------------------------------------------------------------------------------------------------- */
 
 enum { JIT_LEVEL_MOST = 4, JIT_REGISTERS_MOST = 255 };
+#define JIT_INPUT "cujit" /* what the linker's input is called */
 
 void cj_compile_defaults(cj_compile_opts *opts)
 {
@@ -54,7 +55,7 @@ bool cji_jit_begin(cji_jit *jit, size_t size, const cj_compile_opts *o)
 {
     *jit = (cji_jit){ .size = size, .info = cji_zalloc(size), .error = cji_zalloc(size) };
     if (!jit->info || !jit->error) {
-        cji_jit_end(jit, NULL);
+        cji_jit_end(jit, (cji_jit_source){ NULL, 0 }, NULL);
         return false;
     }
     option(jit, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)jit->info);
@@ -74,13 +75,45 @@ bool cji_jit_cut(const cji_jit *jit)
     return strnlen(jit->info, jit->size) + 2 >= jit->size || strnlen(jit->error, jit->size) + 2 >= jit->size;
 }
 
-void cji_jit_end(cji_jit *jit, cji_text *log)
+/* The number of a PTX line that begins at or behind `p`: "line 12" of the driver's compiler, "cujit:12:" of the CPU device, as the linker's input is named.
+ * *end is behind it; 0: there is none. */
+static uint32_t next_line_number(const char *p, const char **end)
 {
-    const char *part[] = { jit->error, jit->info };
+    static const char *const marks[] = { "line ", JIT_INPUT ":", "ptx input:" };
+    for (; *p; p++)
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            size_t n = strlen(marks[i]);
+            if (strncmp(p, marks[i], n) || p[n] < '1' || p[n] > '9') continue;
+            char *behind;
+            unsigned long line = strtoul(p + n, &behind, 10);
+            *end = behind;
+            return line < UINT32_MAX ? (uint32_t)line : 0;
+        }
+    return 0;
+}
+
+/* Text of a log, with the builder's place behind each line number. */
+static void put_log(cji_text *log, const char *text, cji_jit_source from)
+{
+    const char *end, *file;
+    uint32_t line, ptx_line;
+    while (from.m && (ptx_line = next_line_number(text, &end))) {
+        cji_text_put(log, text, (size_t)(end - text));
+        if (cji_ptx_line_of(from.m, from.flags, ptx_line, &file, &line)) cji_text_printf(log, " (%s:%u)", file, line);
+        text = end;
+    }
+    cji_text_puts(log, text);
+}
+
+void cji_jit_end(cji_jit *jit, cji_jit_source from, cji_text *log)
+{
+    char *part[] = { jit->error, jit->info };
     for (int i = 0; log && i < 2; i++) {
         size_t n = strnlen(part[i], jit->size);
-        cji_text_put(log, part[i], n);
-        if (n && part[i][n - 1] != '\n') cji_text_putc(log, '\n');
+        if (!n) continue;
+        if (n == jit->size) part[i][n - 1] = 0;
+        put_log(log, part[i], from);
+        if (part[i][n - 1] != '\n') cji_text_putc(log, '\n');
     }
     cji_free(jit->info, jit->size);
     cji_free(jit->error, jit->size);
@@ -89,27 +122,31 @@ void cji_jit_end(cji_jit *jit, cji_text *log)
 
 /* -- Refusals -------------------------------------------------------------------------------------------------------------- */
 
-/* The first line of the log that says more than that there was an error. */
+/* Whether a line of the log is an error, and not only that there was one. */
+static bool is_error(const char *line, size_t n)
+{
+    const char *at = strstr(line, "rror");
+    return at && at < line + n && strncmp(line, "ptxas fatal", 11) != 0;
+}
+
+/* The first error of the log; where no line is one, its first line. */
 static void first_sentence(const char *log, char *out, size_t size)
 {
     *out = 0;
     for (const char *p = log; *p;) {
         size_t n = strcspn(p, "\n");
-        if (n && (!*out || (strncmp(p, "ptxas fatal", 11) && strstr(p, "rror") && strstr(p, "rror") < p + n))) {
-            snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), p);
-            if (strncmp(p, "ptxas fatal", 11)) return;
-        }
+        bool error = is_error(p, n);
+        if (n && (error || !*out || strncmp(out, "ptxas fatal", 11) == 0)) snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), p);
+        if (error) return;
         p += n + (p[n] == '\n');
     }
 }
 
-/* The text of the PTX line that `sentence` names ("..., line 12; ..."), without its indentation; "" for none. */
-static void named_line(const char *sentence, const char *ptx, char *out, size_t size)
+/* The text of line `line` of `ptx`, without its indentation; "" for none. */
+static void line_text(uint32_t line, const char *ptx, char *out, size_t size)
 {
-    const char *at = strstr(sentence, "line ");
-    unsigned long line = at ? strtoul(at + 5, NULL, 10) : 0;
     *out = 0;
-    for (; line > 1 && ptx; line--) {
+    for (uint32_t n = line; n > 1 && ptx; n--) {
         ptx = strchr(ptx, '\n');
         if (ptx) ptx++;
     }
@@ -125,20 +162,25 @@ static bool refused(CUresult r)
            r == CUDA_ERROR_INVALID_SOURCE || r == CUDA_ERROR_JIT_COMPILATION_DISABLED || r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 }
 
-cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call, cji_text *log, const char *ptx)
+cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call, cji_text *log, const char *ptx,
+                       cji_jit_source from)
 {
-    char sentence[200], line[100];
+    char sentence[240], text[100];
+    const char *end, *file = "";
+    uint32_t line = 0, ptx_line;
     if (!refused(r)) return cji_cu_fail_as(obj, drv, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
     first_sentence(cji_text_str(log), sentence, sizeof sentence);
-    named_line(sentence, ptx, line, sizeof line);
-    return cji_cu_fail_as(obj, drv, r, CJ_EJIT, cu_call, call, "the driver's compiler refused the PTX%s%s%s%s%s", *sentence ? ": " : "", sentence,
-                          *line ? " [" : "", line, *line ? "]" : "");
+    ptx_line = next_line_number(sentence, &end);
+    line_text(ptx_line, ptx, text, sizeof text);
+    if (from.m && ptx_line) cji_ptx_line_of(from.m, from.flags, ptx_line, &file, &line);
+    return cji_cu_fail_at(obj, drv, r, CJ_EJIT, cu_call, call, file, (int32_t)line, "%s: the driver's compiler rejects the PTX%s%s%s%s%s", call,
+                          *sentence ? ": " : "", sentence, *text ? " [" : "", text, *text ? "]" : "");
 }
 
 /* -- Linking --------------------------------------------------------------------------------------------------------------- */
 
 /* One try; *again asks for larger log buffers. */
-static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
+static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from, const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
                            bool *again, const char *call)
 {
     const cji_cu *cu = &dev->drv->cu;
@@ -152,7 +194,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     CUresult r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state);
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkAddData";
-        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, "cujit", 0, NULL, NULL); /* with its NUL */
+        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, JIT_INPUT, 0, NULL, NULL); /* with its NUL */
     }
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkComplete";
@@ -170,18 +212,18 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
         *size = cubin_size;
     }
     if (state) cu->cuLinkDestroy(state); /* the log buffers are the driver's until then */
-    cji_jit_end(&jit, log);
+    cji_jit_end(&jit, from, log);
     if (*again) cji_text_free(log);
-    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, ptx);
+    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, ptx, from);
     return status;
 }
 
-cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, const cj_compile_opts *o, void **data, size_t *size, cji_text *log,
-                       const char *call)
+cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from, const cj_compile_opts *o, void **data, size_t *size,
+                       cji_text *log, const char *call)
 {
     for (size_t log_size = CJI_JIT_LOG;; log_size *= 8) {
         bool again;
-        cj_status status = link_once(obj, dev, ptx, bytes, o, log_size, data, size, log, &again, call);
+        cj_status status = link_once(obj, dev, ptx, bytes, from, o, log_size, data, size, log, &again, call);
         if (!again) return status;
         if (log_size > SIZE_MAX / 16) return cji_fail(obj, CJ_EJIT, call, "the compiler's log never ends");
     }

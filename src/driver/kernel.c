@@ -177,6 +177,7 @@ cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
 void cji_kernel_drop(cj_kernel *k)
 {
     if (!cji_obj_release(k)) return;
+    if (k->fn) cji_recent_forget(&k->dev->queue, k, k->name ? k->name : "");
     cji_free(k->param, k->nparam_room * sizeof *k->param);
     cji_text_free(&k->log);
     cji_strfree(k->name);
@@ -283,9 +284,10 @@ CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, cji_
     return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream, pack->ptr, NULL);
 }
 
-cj_status cji_kernel_refused(void *into, const cj_kernel *k, CUresult r, const char *doing, const cj_dims *d, const char *call)
+cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call, const cj_dims *d, const char *call)
 {
-    return cji_cu_fail_as(into, k->dev->drv, r, CJ_OK, doing, call,
-                          "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call, cji_short(k->name),
-                          d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, k->info.registers, k->info.shared);
+    return cji_cu_fail_on(into, k->dev, slot, r, cu_call, call,
+                          "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call,
+                          cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, k->info.registers,
+                          k->info.shared);
 }

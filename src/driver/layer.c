@@ -165,6 +165,7 @@ cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts 
     cj_driver *drv = cji_driver_start((cji_source){ tap_get, tap }, tap, under->path);
     if (!cji_obj_failed(drv)) {
         drv->kind = under->kind;
+        drv->fault = under->fault;
         drv->by_value = under->by_value;
     }
     return drv;

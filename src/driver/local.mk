@@ -10,6 +10,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/device.c \
 	%D%/device_info.c \
 	%D%/driver.h \
+	%D%/kernel_fault.c \
 	%D%/image.c \
 	%D%/image.h \
 	%D%/jit.c \

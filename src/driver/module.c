@@ -6,8 +6,6 @@
 #include "driver/image.h"
 #include "driver/jit.h"
 
-enum { MODULE_LOADING = 1, MODULE_READY, MODULE_BROKEN };
-
 static cj_module *new_module(cj_device *dev, const char *call, cj_status *status)
 {
     cj_module *mod = cji_obj_new(sizeof *mod, CJI_TAG_MODULE, 0, call);
@@ -51,6 +49,7 @@ static void module_discard(cj_module *mod)
 {
     cji_text_free(&mod->log);
     cji_entries_release(mod->entries);
+    if (mod->source) cj_ptx_free(mod->source);
     if (mod->dev) cji_device_drop(mod->dev);
     cji_obj_delete(mod, sizeof *mod);
 }
@@ -92,12 +91,12 @@ static cj_module *find_or_list(cj_device *dev, cj_module *mine, uint64_t builder
     for (cj_module *mod = dev->modules; mod; mod = mod->next) {
         if (mod->builder != builder) continue;
         found = cji_obj_retain(mod);
-        while (found->state == MODULE_LOADING) pthread_cond_wait(&dev->modules_cond, &dev->modules_lock);
+        while (found->state == CJI_MODULE_LOADING) pthread_cond_wait(&dev->modules_cond, &dev->modules_lock);
         break;
     }
     if (!found) {
         mine->builder = builder;
-        mine->state = MODULE_LOADING;
+        mine->state = CJI_MODULE_LOADING;
         mine->next = dev->modules;
         dev->modules = mine;
     }
@@ -131,8 +130,9 @@ cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opt
         return same;
     }
     status = compile_and_load(mod, m, call);
+    if (status == CJ_OK) mod->source = cji_obj_retain(m);
     pthread_mutex_lock(&dev->modules_lock);
-    mod->state = status == CJ_OK ? MODULE_READY : MODULE_BROKEN;
+    mod->state = status == CJ_OK ? CJI_MODULE_READY : CJI_MODULE_BROKEN;
     if (status != CJ_OK) {
         unlist(mod); /* the next load tries again */
         mod->builder = 0;
@@ -195,9 +195,9 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
         if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
     }
     cji_scope_leave(&scope);
-    cji_jit_end(&jit, &mod->log);
+    cji_jit_end(&jit, (cji_jit_source){ NULL, 0 }, &mod->log);
     if (*again) return cji_text_free(&mod->log), CJ_OK;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx, (cji_jit_source){ NULL, 0 });
 }
 
 cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
@@ -222,6 +222,7 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile
 
 static void module_free(cj_module *mod)
 {
+    if (mod->source) cj_ptx_free(mod->source);
     cji_text_free(&mod->log);
     cji_entries_release(mod->entries);
     cji_obj_delete(mod, sizeof *mod);

@@ -170,6 +170,9 @@ cj_driver *cji_driver_start(cji_source source, struct cji_tap *tap, const char *
 
 enum found { FOUND_NONE, FOUND_BROKEN, FOUND_OPEN };
 
+/* The CPU device's account of faults, which no other driver has. */
+static void find_fault(cj_driver *drv, void *symbol) { memcpy(&drv->fault, &symbol, sizeof symbol); }
+
 /* What became of a try: FOUND_OPEN with *drv the driver (retained or new); else *drv holds the failure. */
 static enum found open_library(cj_driver **out, const char *file, int kind)
 {
@@ -209,6 +212,7 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
         tell(drv, "%s", e.message);
         return FOUND_BROKEN;
     }
+    find_fault(drv, dlsym(lib, "cujit_sim_fault"));
     tell(drv, "%s: CUDA %d.%d, %d device%s", file, drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
          drv->device_count == 1 ? "" : "s");
     drv->lib = lib;
@@ -381,7 +385,11 @@ static void *custom_get(void *user, const cji_cu_row *row)
 cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
 {
     struct { cj_symbol_fn get; void *user; } c = { get_symbol, user };
-    if (get_symbol) return cji_driver_start((cji_source){ custom_get, &c }, NULL, "");
+    if (get_symbol) {
+        cj_driver *opened = cji_driver_start((cji_source){ custom_get, &c }, NULL, "");
+        if (!cji_obj_failed(opened)) find_fault(opened, get_symbol(user, "cujit_sim_fault"));
+        return opened;
+    }
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) return drv;
     cji_fail(drv, CJ_EINVAL, "cj_driver_open_resolver", "get_symbol is NULL");

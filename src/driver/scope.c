@@ -65,7 +65,7 @@ static cj_status scope_begin(void *obj, const cj_device *dev, cji_scope *sc, uns
     CUresult r = cji_scope_enter(sc, &dev->drv->cu, dev->ctx, what);
     if (r == CUDA_SUCCESS) return CJ_OK;
     cji_scope_leave(sc);
-    return cji_cu_fail(obj, dev->drv, r, "cuCtxPushCurrent", call);
+    return cji_cu_fail_on(obj, dev, NULL, r, "cuCtxPushCurrent", call, "%s", call);
 }
 
 cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call)

@@ -7,8 +7,8 @@ document=$(cd "$top_srcdir" && pwd)/docs/debugging.md
 cd "$top_builddir" || exit 1
 [ -e .libs/cujit/libcujit-sim.so ] || skip_all 'no CPU device was built'
 
-# Reads text, writes it with each address replaced.
-mask() { sed 's/0x[0-9a-f]*/0x.../g' | sort; }
+# Reads text, writes it with each address replaced, and with the names of examples as they are from the top of the tree.
+mask() { sed 's/0x[0-9a-f]*/0x.../g; s|[^ ]*/examples/|examples/|g' | sort; }
 
 # FILE: each command into $tap_work/N.command, what it prints into N.want
 split()

@@ -1,4 +1,5 @@
 /* PTX to code: by which calls, what the compiler's log becomes, one load for a builder, and what a driver cannot do. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void refusals(cj_device *dev)
         { 218, "ptxas fatal   : Ptx assembly aborted due to errors\nptxas application ptx input, line 6; error   : Not a name of any known instruction: 'bad'\n",
           "line 6; error   : Not a name of any known instruction: 'bad' [bad.u32 %r1;]: cuLinkAddData: CUDA_ERROR_INVALID_PTX" },
         { 222, "ptxas application ptx input, line 1; fatal : Unsupported .version 9.9; current version is '9.0'\n", "Unsupported .version 9.9; current version is '9.0' [.version 7.0]" },
-        { 200, NULL, "the driver's compiler refused the PTX: cuLinkAddData: CUDA_ERROR_INVALID_IMAGE" },
+        { 200, NULL, "the driver's compiler rejects the PTX: cuLinkAddData: CUDA_ERROR_INVALID_IMAGE" },
         { 221, NULL, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND (the driver's PTX compiler library is missing)" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -72,6 +73,48 @@ static cj_ptx *small_module(const char *mnemonic)
     if (mnemonic) (cj_ins_n)(f, mnemonic, (cj_val[]){ n, n, n }, 3);
     else (void)n;
     return m;
+}
+
+/* The number of the first line of the compiler's text that holds `what`. */
+static int line_with(const char *what)
+{
+    const char *at = strstr(lib.ptx, what);
+    int line = 1;
+    for (const char *p = lib.ptx; at && p < at; p++) line += *p == '\n';
+    return at ? line : 0;
+}
+
+/* A line of PTX that the compiler names leads to the builder's source, in the record and in the log. */
+static void lines_of_rejections(cj_device *dev)
+{
+    char log[400], says[200];
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = (cj_ptx_kernel)(m, "k");
+    cj_val n = (cj_param)(f, "n", CJ_U32), r = (cj_reg)(f, CJ_U32);
+    cj_line(f, "prog.lang", 42);
+    (cj_ins_n)(f, "add.u32", (cj_val[]){ r, n, n }, 3);
+    cj_line(f, "prog.lang", 43);
+    (cj_ins_n)(f, "mul.lo.u32", (cj_val[]){ r, r, r }, 3);
+    cj_ptx *copy = cj_ptx_clone(m);
+    cj_image_free(cj_image_create(dev, copy, NULL)); /* for its text */
+    int add = line_with("add.u32"), mul = line_with("mul.lo.u32");
+    snprintf(log, sizeof log, "ptxas application ptx input, line %d; warning : something\nptxas application ptx input, line %d; error : bad\n", add, mul);
+    lib.log = log;
+    lib.compiler = CUDA_ERROR_INVALID_PTX;
+    cj_image *img = cj_image_create(dev, m, NULL);
+    cj_kernel *k = cj_kernel_load(dev, m, "k", NULL);
+    const void *failed[] = { img, k };
+    for (int i = 0; i < 2; i++) {
+        const cj_error *e = cj_error_of(failed[i]);
+        snprintf(says, sizeof says, "line %d (prog.lang:43); error : bad [mul.lo.u32", mul);
+        tap_has_str(e->message, says, "the line is named, with the compiler's beside it");
+        tap_ok(e->line == 43 && !strcmp(e->file, "prog.lang"), "and in the record: %s:%d", e->file, e->line);
+        snprintf(says, sizeof says, "line %d (prog.lang:42); warning", add);
+        tap_has_str(i ? cj_kernel_log(k) : cj_image_log(img), says, "the log names the other lines");
+    }
+    lib.log = NULL;
+    lib.compiler = CUDA_SUCCESS;
+    cj_kernel_free(k), cj_image_free(img), cj_ptx_free(copy), cj_ptx_free(m);
 }
 
 static void builders(cj_driver *drv, cj_device *dev)
@@ -162,6 +205,7 @@ int main(void)
     cj_device *dev = cj_device_open(drv, 0, NULL);
     logs(dev);
     refusals(dev);
+    lines_of_rejections(dev);
     builders(drv, dev);
     cj_device_close(dev);
     cj_driver_close(drv);

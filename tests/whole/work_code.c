@@ -67,6 +67,9 @@ int main(void)
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_ptx *m = bench_add_module();
     work_made(s);
+    cj_fault fault;
+    cj_fault_defaults(&fault);
+    cj_stream_get_fault(s, &fault); /* CJ_ENOTFOUND, or the device has failed */
     cj_compile_opts o;
     cj_compile_defaults(&o);
     o.line_info = 1;

@@ -13,5 +13,6 @@ libcujit_stream_la_SOURCES += \
 	%D%/stream_barrier.c \
 	%D%/stream_core.h \
 	%D%/stream_error.c \
+	%D%/stream_fault.c \
 	%D%/stream_launch.c \
 	%D%/wait.c

@@ -39,5 +39,7 @@ cj_status cji_rejected(void *obj, const cj_device *dev, CUresult r, const char *
 {
     const char *problem = capture_problem(r);
     if (problem) return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, cu_call, call, "%s: %s", call, problem);
-    return cji_cu_fail(obj, dev->drv, r, cu_call, call);
+    const cji_obj *o = obj;
+    const cji_slot *slot = o && o->tag == CJI_TAG_STREAM ? ((const cj_stream *)obj)->slot : NULL;
+    return cji_cu_fail_on(obj, dev, slot, r, cu_call, call, "%s", call);
 }

@@ -31,7 +31,7 @@ static cj_status launch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims, 
     cji_note_context(s, &scope);
     if (!tried || cji_try_again(r, &scope)) r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
     cji_scope_leave(&scope);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_refused(s, k, r, cu_call, dims, call);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_rejected(s, k, s->slot, r, cu_call, dims, call);
 }
 
 cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
@@ -53,7 +53,10 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (atomic_load_explicit(&s->capturing, memory_order_relaxed)) st = launch_retain(s, k, args, count, call);
     if (st == CJ_OK) st = launch_packed(s, k, dims, &pack, call);
-    if (st == CJ_OK) cji_count(s, &s->counts.launches, 1);
+    if (st == CJ_OK) {
+        cji_count(s, &s->counts.launches, 1);
+        if (s->queue == &k->dev->queue) cji_recent_note(s->slot, k);
+    }
     if (s->proxy) cji_proxy_follow(s);
     cji_pack_free(&pack);
     cji_deferred_poll(s->queue, 1);

@@ -85,6 +85,7 @@ cj_status cj_stream_sync(cj_stream *s)
     if (cji_stream_scope_relaxed(s, s, &scope, call) != CJ_OK) return wait_take(s);
     CUresult r = s->cu->cuStreamSynchronize(s->raw);
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamSynchronize");
+    else cji_recent_clear(s->slot);
     st = wait_take(s);
     cji_scope_leave(&scope);
     return st;
@@ -101,6 +102,7 @@ cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms)
     if (r == CUDA_ERROR_NOT_READY)
         return cji_fail(NULL, CJ_ETIMEOUT, call, "the stream is not complete after %u ms; it goes on", ms);
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamQuery");
+    else cji_recent_clear(s->slot);
     return wait_take(s);
 }
 

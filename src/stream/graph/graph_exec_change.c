@@ -181,7 +181,7 @@ static cj_status exec_kernel_change(cj_graph_exec *x, const cj_node *n, const cj
     if (st == CJ_OK) st = cji_kernel_pack(x, n->launch->kernel, args, count, &pack, call);
     if (st != CJ_OK) return st;
     CUresult r = cji_kernel_allow_shared(n->launch->kernel, dims->shared);
-    if (r != CUDA_SUCCESS) st = cji_kernel_refused(x, n->launch->kernel, r, "cuFuncSetAttribute", dims, call);
+    if (r != CUDA_SUCCESS) st = cji_kernel_rejected(x, n->launch->kernel, NULL, r, "cuFuncSetAttribute", dims, call);
     cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     if (st == CJ_OK) st = exec_args_retain(x, args, count, call);
     if (st == CJ_OK) {

@@ -95,7 +95,7 @@ cj_node *cj_graph_kernel_n(cj_graph *g, const cj_nodes *after, cj_kernel *k, con
     if (st != CJ_OK) return cji_adding_end(&a);
     st = kernel_node_retain(&a, k, args, count);
     CUresult r = st == CJ_OK ? cji_kernel_allow_shared(k, dims->shared) : CUDA_SUCCESS;
-    if (r != CUDA_SUCCESS) st = cji_kernel_refused(a.node, k, r, "cuFuncSetAttribute", dims, call);
+    if (r != CUDA_SUCCESS) st = cji_kernel_rejected(a.node, k, NULL, r, "cuFuncSetAttribute", dims, call);
     if (st == CJ_OK) kernel_node_add(&a, k, dims, &pack);
     cji_pack_free(&pack);
     return cji_adding_end(&a);
