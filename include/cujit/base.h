@@ -163,6 +163,22 @@ CJ_API cj_status cj_set_log(cj_log_fn fn, void *user);
  * thread. */
 CJ_API int cj_log_read(char *buffer, size_t bytes);
 
+/* ---- Enums by name --------------------------------------------------------------------------- */
+
+/* The name of a value of a public enum: cj_enum_name("cj_type", CJ_F32) is "CJ_F32".  Constants of
+ * enums without a name belong to the type "".  NULL when there is no such enum or value.  Static
+ * text.  Any thread. */
+CJ_API const char *cj_enum_name(const char *type, int64_t value);
+
+/* Sets *value to the value of a name: cj_enum_value("cj_type", "CJ_F32", &value).  `value`: May be
+ * NULL.  Any thread.
+ * Errors, left in the thread:
+ *   CJ_EINVAL: `type` or `name` is NULL
+ *   CJ_ENOTFOUND: there is no such enum, or it has no such name */
+CJ_API cj_status cj_enum_value(const char *type, const char *name, int64_t *value);
+
+/* ---- Version --------------------------------------------------------------------------------- */
+
 /* The version of the loaded library, "0.1.0", and a hash of its instruction table. */
 CJ_API const char *cj_version(void);
 CJ_API uint64_t cj_table_hash(void);

@@ -67,6 +67,12 @@ static inline cj_dims cj_threads(uint64_t threads, uint32_t block)
 /* `d` with `bytes` of dynamic shared memory in each block. */
 static inline cj_dims cj_dims_shared(cj_dims d, uint32_t bytes) { d.shared = bytes; return d; }
 
+/* cj_grid3, cj_threads and cj_dims_shared for other languages: set *dims; cj_dims_shared_set changes
+ * its dynamic shared memory only.  `dims`: May be NULL. */
+CJ_API void cj_dims_set(cj_dims *dims, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz);
+CJ_API void cj_dims_threads(cj_dims *dims, uint64_t threads, uint32_t block);
+CJ_API void cj_dims_shared_set(cj_dims *dims, uint32_t bytes);
+
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
 typedef enum cj_arg_kind {
@@ -97,6 +103,14 @@ static inline cj_arg cj_arg_bytes(const void *p, size_t bytes)
     a.v.p = p;
     return a;
 }
+
+/* The same for other languages: set *arg.  `arg`: May be NULL. */
+CJ_API void cj_arg_set_i(cj_arg *arg, int64_t x);
+CJ_API void cj_arg_set_u(cj_arg *arg, uint64_t x);
+CJ_API void cj_arg_set_f32(cj_arg *arg, float x);
+CJ_API void cj_arg_set_f64(cj_arg *arg, double x);
+CJ_API void cj_arg_set_ptr(cj_arg *arg, cj_dptr x);
+CJ_API void cj_arg_set_bytes(cj_arg *arg, const void *p, size_t bytes);
 
 /* Enqueues a launch of `k` with `count` arguments on `s`.  `args` and the values that they point
  * to: Copied.  Returns at once.  Any thread.

@@ -46,9 +46,9 @@ extern "C" {
 
 /* Hands the hooks over to the shared object and checks that it is of the caller's build. libcujit
  * calls it first. `abi` is CUJIT_SIM_ABI; `build_id` is the text above, copied. A NULL hook is the
- * default one. A repeated call with the same hooks succeeds.
+ * default one. After cuInit a repeated call with the same allocator succeeds and changes nothing.
  *   CJ_ENOTSUP: `abi` or `build_id` differ (cujit_sim_complaint() names both files and both builds)
- *   CJ_EBUSY: other hooks after cuInit */
+ *   CJ_EBUSY: another allocator after cuInit */
 CJ_API cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allocator,
                                  void *alloc_user, cj_log_fn log, void *log_user);
 

@@ -29,17 +29,13 @@ static void keep_line(cj_log_level level, const char *line)
     if (r->head - r->tail == CJI_LOG_LINES) r->tail++;
     size_t i = r->head++ % CJI_LOG_LINES;
     r->level[i] = (uint8_t)level;
-    memcpy(r->line[i], line, strlen(line) + 1);
+    snprintf(r->line[i], sizeof r->line[i], "%s", line);
     pthread_mutex_unlock(&r->lock);
 }
 
-void cji_log(cj_log_level level, const char *fmt, ...)
+void cji_log_line(void *user, cj_log_level level, const char *line)
 {
-    char line[CJI_LOG_BYTES];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
+    (void)user;
     keep_line(level, line);
     if (cji_process.hooks.log_fn) {
         cji_process.hooks.log_fn(cji_process.hooks.log_user, level, line);
@@ -49,6 +45,16 @@ void cji_log(cj_log_level level, const char *fmt, ...)
         ssize_t written = write(STDERR_FILENO, out, (size_t)n); /* one write: lines of several threads stay whole */
         (void)written;
     }
+}
+
+void cji_log(cj_log_level level, const char *fmt, ...)
+{
+    char line[CJI_LOG_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    cji_log_line(NULL, level, line);
 }
 
 int cj_log_read(char *buffer, size_t bytes)
@@ -72,12 +78,6 @@ void cji_set_log_hook(cj_log_fn fn, void *user)
 {
     cji_process.hooks.log_fn = fn;
     cji_process.hooks.log_user = user;
-}
-
-void cji_get_log_hook(cj_log_fn *fn, void **user)
-{
-    *fn = cji_process.hooks.log_fn;
-    *user = cji_process.hooks.log_user;
 }
 
 cj_status cj_set_log(cj_log_fn fn, void *user)

@@ -10,6 +10,8 @@ libcujit_driver_la_SOURCES = \
 	%D%/device.c \
 	%D%/device_info.c \
 	%D%/driver.h \
+	%D%/enum_names.c \
+	%D%/enum_names.def \
 	%D%/kernel_fault.c \
 	%D%/image.c \
 	%D%/image.h \
@@ -24,6 +26,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/open.c \
 	%D%/open.h \
 	%D%/pinned.c \
+	%D%/plain_values.c \
 	%D%/scope.c \
 	%D%/scope.h \
 	%D%/static_program.c \

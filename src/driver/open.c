@@ -238,12 +238,10 @@ bool cji_sim_setup(cj_driver *drv, void *lib, bool must)
     drv->kind = CJI_DRIVER_SIM;
     char build[64];
     cj_realloc_fn fn;
-    cj_log_fn log_fn;
-    void *user, *log_user;
+    void *user;
     cji_get_hook(&fn, &user);
-    cji_get_log_hook(&log_fn, &log_user);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    cj_status status = setup(CUJIT_SIM_ABI, build, fn, user, log_fn, log_user);
+    cj_status status = setup(CUJIT_SIM_ABI, build, fn, user, cji_log_line, NULL);
     if (status == CJ_OK) return true;
     const char *text = complaint();
     cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s cannot be used: %s", drv->path, *text ? text : cj_status_text(status));

@@ -10,8 +10,8 @@ static=$top_builddir/.libs/libcujit.a
 nm --version >/dev/null 2>&1 || skip_all 'no nm'
 
 nm -D --defined-only "$lib" | awk '{ print $3 }' | sort >"$tap_work/lib"
-grep -vE '^(cj_[a-z0-9_]+@@CUJIT_0|CUJIT_0)(@@CUJIT_0)?$' "$tap_work/lib" >"$tap_work/out"
-result_empty 'libcujit.so exports nothing but cj_ names, all of the version CUJIT_0' "$tap_work/out"
+grep -vE '^(cj_[a-z0-9_]+@@CUJIT_0\.1|CUJIT_0\.1)(@@CUJIT_0\.1)?$' "$tap_work/lib" >"$tap_work/out"
+result_empty 'libcujit.so exports nothing but cj_ names, all of a version' "$tap_work/out"
 
 nm -D --defined-only "$sim" | awk '{ print $3 }' | grep -vE '^(cu[A-Z][A-Za-z0-9]*(_v[0-9]+|_ptsz|_ptds)*|cujit_sim_[a-z_]+)$' >"$tap_work/out"
 result_empty 'libcujit-sim.so exports nothing but cu and cujit_sim_ names' "$tap_work/out"
@@ -46,6 +46,11 @@ cut -d' ' -f1 "$tap_work/prototypes" >"$tap_work/declared"
 sed 's/@.*//' "$tap_work/lib" | grep '^cj_' | sort -u >"$tap_work/exported"
 comm -23 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
 result_empty 'every function of the public headers is exported' "$tap_work/out"
+grep -oE '^ +cj_[a-z0-9_]+;' "$top_srcdir/src/libcujit.map" | tr -d ' ;' >"$tap_work/listed"
+LC_ALL=C sort -c "$tap_work/listed" 2>"$tap_work/out"
+result $? 'src/libcujit.map is in the order of the alphabet, each name once' "$tap_work/out"
+comm -3 "$tap_work/declared" "$tap_work/listed" >"$tap_work/out"
+result_empty 'src/libcujit.map lists the functions of the public headers (left: missing there; right: declared nowhere)' "$tap_work/out"
 comm -13 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
 result_empty 'every exported function stands in a public header' "$tap_work/out"
 

@@ -1,5 +1,5 @@
 # Over a fake driver that a case describes.
-text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/interposed_driver
+text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver
 
 text_tests += %D%/newer_instructions
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
@@ -9,7 +9,7 @@ device_tests += %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_l
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
-sim_tests += %D%/which_driver %D%/wrong_sim
+sim_tests += %D%/one_log %D%/which_driver %D%/wrong_sim
 check_LTLIBRARIES += %D%/libfakecuda.la
 tests_driver_libfakecuda_la_SOURCES = %D%/fakecuda.c
 tests_driver_libfakecuda_la_LIBADD = libcujit-cuda.la

@@ -133,16 +133,13 @@ cj_status cujit_sim_setup(uint32_t abi, const char *build_id, cj_realloc_fn allo
         status = CJ_ENOTSUP;
     } else {
         cj_realloc_fn fn;
-        cj_log_fn log_fn;
-        void *user, *lu;
+        void *user;
         cji_get_hook(&fn, &user);
-        cji_get_log_hook(&log_fn, &lu);
-        bool same = fn == allocator && user == alloc_user && log_fn == log && lu == log_user;
-        if (atomic_load(&sim.ready) && !same) {
-            status = sim_setup_fails(CJ_EBUSY, "the CPU device is in use already with another allocator or log");
-        } else if (!same) {
+        if (!atomic_load(&sim.ready)) {
             cji_set_hook(allocator, alloc_user);
             cji_set_log_hook(log, log_user);
+        } else if (fn != allocator || user != alloc_user) {
+            status = sim_setup_fails(CJ_EBUSY, "the CPU device is in use already with another allocator");
         }
     }
     pthread_mutex_unlock(&sim.lock);
