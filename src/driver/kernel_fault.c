@@ -18,30 +18,21 @@ void cj_fault_defaults(cj_fault *fault)
     if (fault) *fault = (cj_fault){ .size = sizeof *fault };
 }
 
-/* The builder's module that is loaded as `raw`, retained; NULL: it is none, or is not there any more. */
-static cj_module *module_of(cj_device *dev, CUmodule raw)
+/* The source of the faulting line, from the builder of the module that is loaded as `raw`, if it is there still.  The list's lock keeps the module. */
+static void find_source(cj_device *dev, CUmodule raw, cj_fault *out)
 {
-    cj_module *found = NULL;
-    pthread_mutex_lock(&dev->modules_lock);
-    for (cj_module *mod = dev->modules; mod && !found; mod = mod->next)
-        if (mod->state == CJI_MODULE_READY && mod->raw == raw) found = cji_obj_retain(mod);
-    pthread_mutex_unlock(&dev->modules_lock);
-    return found;
-}
-
-/* The source of the faulting line, from the builder. */
-static void find_source(const cj_device *dev, CUmodule raw, cj_fault *out)
-{
-    cj_module *mod = raw && out->ptx_line > 0 ? module_of((cj_device *)(uintptr_t)dev, raw) : NULL;
     const char *file = "";
     uint32_t line = 0;
-    if (!mod) return;
-    if (mod->source && cji_ptx_line_of(mod->source, cji_print_flags(&mod->compile), (uint32_t)out->ptx_line, &file, &line)) {
+    if (!raw || out->ptx_line <= 0) return;
+    pthread_mutex_lock(&dev->modules_lock);
+    const cj_module *mod = dev->modules;
+    while (mod && (mod->state != CJI_MODULE_READY || mod->raw != raw)) mod = mod->next;
+    if (mod && mod->source && cji_ptx_line_of(mod->source, cji_print_flags(&mod->compile), (uint32_t)out->ptx_line, &file, &line)) {
         size_t n = strlen(file), cut = n >= sizeof out->file ? n - sizeof out->file + 1 : 0;
         memcpy(out->file, file + cut, n - cut + 1);
         out->line = (int32_t)line;
     }
-    cji_module_drop(mod);
+    pthread_mutex_unlock(&dev->modules_lock);
 }
 
 /* A sentence of the device, "INSTRUCTION at [FILE:LINE, ]line N of FUNCTION[,] REST", taken apart. */
@@ -119,7 +110,7 @@ bool cji_fault_read(const cj_device *dev, cj_fault *out, char *sentence, size_t 
     snprintf(out->kernel, sizeof out->kernel, "%s", info.kernel);
     snprintf(out->function, sizeof out->function, "%s", info.function);
     snprintf(out->instruction, sizeof out->instruction, "%s", info.instruction);
-    find_source(dev, info.module, out);
+    find_source((cj_device *)(uintptr_t)dev, info.module, out);
     put_sentence(&info, out, sentence, size);
     return true;
 }
