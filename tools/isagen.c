@@ -1,8 +1,8 @@
 /* isagen DATA.c IDS.h FILE.def... - compiles the instruction table.
  *
- * The rows of src/ptx/isa (docs/inside.md "To add an instruction" has the language) become constant data, which is kept under version
- * control and shipped: only who changes a row runs this.  Every error is told as file:line: message; nothing is written then.
- */
+ * The rows of src/ptx/isa (docs/inside.md "To add an instruction" has the language) become constant data, which is
+ * kept under version control and shipped: only who changes a row runs this.  Every error is told as file:line:
+ * message; nothing is written then.  / */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,8 @@ int main(int argc, char **argv)
 {
     if (argc < 4) { fputs("usage: isagen DATA.c IDS.h FILE.def...\n", stderr); return 2; }
     for (int i = 3; i < argc; i++) gen_read(argv[i], gen_entry_sets);
-    if (!n_gen_targets || !n_gen_tsets || gen_tsets[0].members != (n_gen_targets == 64 ? ~(uint64_t)0 : ((uint64_t)1 << n_gen_targets) - 1))
+    if (!n_gen_targets || !n_gen_tsets ||
+        gen_tsets[0].members != (n_gen_targets == 64 ? ~(uint64_t)0 : ((uint64_t)1 << n_gen_targets) - 1))
         gen_error(argv[3], 1, "the first TSET, before any row, holds every target");
     if (!n_gen_rows) gen_error(argv[3], 1, "no rows");
     uint64_t forms = 0;

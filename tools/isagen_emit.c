@@ -76,7 +76,8 @@ static void emit_words(void)
         while (table[h] != 0xffff) h = (h + 1) & (size - 1);
         table[h] = (uint16_t)i;
     }
-    put("\n};\nconst uint16_t cji_isa_word_count = %d, cji_isa_word_mask = %u;\nconst uint16_t cji_isa_word_hash[] = {", word_total, size - 1);
+    put("\n};\nconst uint16_t cji_isa_word_count = %d, cji_isa_word_mask = %u;\nconst uint16_t cji_isa_word_hash[] = {",
+        word_total, size - 1);
     for (unsigned i = 0; i < size; i++) put("%s%u,", i % 20 ? " " : "\n    ", table[i]);
     put("\n};\n");
     put("const uint16_t cji_isa_lead[] = {");
@@ -84,7 +85,8 @@ static void emit_words(void)
     uint16_t *by = gen_alloc((size_t)n_gen_rows * sizeof *by + 2);
     for (int i = 0; i <= word_total; i++) {
         put("%s%d,", i % 20 ? " " : "\n    ", n);
-        for (int r = 0; i < word_total && r < n_gen_rows; r++) if (!strcmp(gen_rows[r]->piece[0].word, words[i])) by[n++] = (uint16_t)r;
+        for (int r = 0; i < word_total && r < n_gen_rows; r++)
+            if (!strcmp(gen_rows[r]->piece[0].word, words[i])) by[n++] = (uint16_t)r;
     }
     put("\n};\nconst uint16_t cji_isa_by_lead[] = {");
     for (int i = 0; i < n; i++) put("%s%u,", i % 20 ? " " : "\n    ", by[i]);
@@ -94,7 +96,8 @@ static void emit_words(void)
 static void emit_sets(void)
 {
     put("const uint64_t cji_isa_target_sets[] = {");
-    for (int i = 0; i < n_gen_tsets; i++) put("%s0x%llx,", i % 8 ? " " : "\n    ", (unsigned long long)gen_tsets[i].members);
+    for (int i = 0; i < n_gen_tsets; i++)
+        put("%s0x%llx,", i % 8 ? " " : "\n    ", (unsigned long long)gen_tsets[i].members);
     put("\n};\nconst uint16_t cji_isa_target_set_count = %d;\nconst uint8_t cji_isa_target_meet[] = {", n_gen_tsets);
     for (int i = 0; i < n_gen_tsets; i++)
         for (int j = 0; j < n_gen_tsets; j++) {
@@ -104,13 +107,16 @@ static void emit_sets(void)
         }
     put("\n};\nconst cji_isa_target cji_isa_target_names[] = {\n");
     for (int i = 0; i < n_gen_targets; i++)
-        put("    { \"%s\", %d, %d, '%c' },\n", gen_targets[i].name, gen_targets[i].number, gen_targets[i].since, gen_targets[i].kind);
+        put("    { \"%s\", %d, %d, '%c' },\n", gen_targets[i].name, gen_targets[i].number, gen_targets[i].since,
+            gen_targets[i].kind);
     put("};\nconst uint32_t cji_isa_target_total = %d;\n", n_gen_targets);
     put("const cji_isa_class cji_isa_classes[] = {\n");
     for (int i = 0; i < n_gen_classes; i++)
         put("    { 0x%x, %s, %d }, /* %s */\n", gen_classes[i].c.types, gen_classes[i].type_id, gen_classes[i].c.literal, gen_classes[i].name);
     put("};\nconst cji_isa_range cji_isa_ranges[] = {\n    { 1, 0, 1 },\n");
-    for (int i = 1; i < n_gen_ranges; i++) put("    { INT64_C(%lld), INT64_C(%lld), %d },\n", (long long)gen_ranges[i].lo, (long long)gen_ranges[i].hi, gen_ranges[i].step);
+    for (int i = 1; i < n_gen_ranges; i++)
+        put("    { INT64_C(%lld), INT64_C(%lld), %d },\n", (long long)gen_ranges[i].lo, (long long)gen_ranges[i].hi,
+            gen_ranges[i].step);
     put("};\n");
 }
 
@@ -135,7 +141,8 @@ static unsigned pool_put(pool *p, const void *items, unsigned n)
 
 static void emit_rows(void)
 {
-    pool values = { .item = sizeof(cji_isa_value) }, slots = { .item = sizeof(cji_isa_slot) }, pieces = { .item = 2 }, places = { .item = sizeof(cji_isa_place) };
+    pool values = { .item = sizeof(cji_isa_value) }, slots = { .item = sizeof(cji_isa_slot) }, pieces = { .item = 2 },
+         places = { .item = sizeof(cji_isa_place) };
     char sections[20000];
     unsigned nsec = 0, first = 0;
     char *body = gen_alloc((size_t)n_gen_rows * 200 + 200);
@@ -162,41 +169,51 @@ static void emit_rows(void)
             slot[k].optional = r->slot[k].optional;
         }
         for (int k = 0; k < r->npiece; k++)
-            piece[k] = (uint16_t)(r->piece[k].slot < 0 ? word_find(r->piece[k].word) : r->piece[k].slot | (r->piece[k].again ? CJI_PIECE_AGAIN : CJI_PIECE_SLOT));
+            piece[k] = (uint16_t)(r->piece[k].slot < 0
+                                      ? word_find(r->piece[k].word)
+                                      : r->piece[k].slot | (r->piece[k].again ? CJI_PIECE_AGAIN : CJI_PIECE_SLOT));
         unsigned sec = 0;
         while (sec < nsec && strcmp(sections + sec, r->section)) sec += (unsigned)strlen(sections + sec) + 1;
         if (sec == nsec) { strcpy(sections + nsec, r->section); nsec += (unsigned)strlen(r->section) + 1; }
         unsigned ps = pool_put(&pieces, piece, (unsigned)r->npiece), ss = pool_put(&slots, slot, (unsigned)r->nslot),
                  ls = pool_put(&places, r->place, (unsigned)r->nplace);
-        nb += (size_t)sprintf(body + nb, "    { %uu, CJI_OP_%s, %u, %u, %u, %u, %u, %d, %d, %d, %d, %d, %d, %d, %d },\n", first, r->op, ps, ss, ls, sec, r->effect,
-                              r->npiece, r->nslot, r->nplace, r->nop, r->version, r->tset, r->end_version, r->end_tset);
+        nb +=
+            (size_t)sprintf(body + nb, "    { %uu, CJI_OP_%s, %u, %u, %u, %u, %u, %d, %d, %d, %d, %d, %d, %d, %d },\n",
+                            first, r->op, ps, ss, ls, sec, r->effect, r->npiece, r->nslot, r->nplace, r->nop,
+                            r->version, r->tset, r->end_version, r->end_tset);
         first += (unsigned)r->forms;
     }
     put("const cji_isa_value cji_isa_values[] = {\n");
     const cji_isa_value *v = (const void *)values.data;
     for (unsigned i = 0; i < values.n; i++)
-        put("%s{ %d, %d, %d, %d, %d, %d },%s", i % 4 ? " " : "    ", v[i].word, v[i].num, v[i].cls, v[i].space, v[i].version, v[i].targets, i % 4 == 3 || i + 1 == values.n ? "\n" : "");
+        put("%s{ %d, %d, %d, %d, %d, %d },%s", i % 4 ? " " : "    ", v[i].word, v[i].num, v[i].cls, v[i].space,
+            v[i].version, v[i].targets, i % 4 == 3 || i + 1 == values.n ? "\n" : "");
     put("};\nconst cji_isa_slot cji_isa_slots[] = {\n");
     const cji_isa_slot *s = (const void *)slots.data;
-    for (unsigned i = 0; i < slots.n; i++) put("%s{ %d, %d, %d },%s", i % 8 ? " " : "    ", s[i].value, s[i].count, s[i].optional, i % 8 == 7 || i + 1 == slots.n ? "\n" : "");
+    for (unsigned i = 0; i < slots.n; i++)
+        put("%s{ %d, %d, %d },%s", i % 8 ? " " : "    ", s[i].value, s[i].count, s[i].optional,
+            i % 8 == 7 || i + 1 == slots.n ? "\n" : "");
     put("};\nconst uint16_t cji_isa_pieces[] = {");
     const uint16_t *pc = (const void *)pieces.data;
     for (unsigned i = 0; i < pieces.n; i++) put("%s%u,", i % 20 ? " " : "\n    ", pc[i]);
     put("\n};\nconst cji_isa_place cji_isa_places[] = {\n");
     const cji_isa_place *p = (const void *)places.data;
     for (unsigned i = 0; i < places.n; i++)
-        put("    { %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },\n", p[i].flags, p[i].shape, p[i].cls, p[i].cls_slot, p[i].count,
-            p[i].count_slot, p[i].count_div, p[i].cls2, p[i].cls2_slot, p[i].count2, p[i].count2_slot, p[i].space, p[i].space_slot, p[i].when, p[i].unless,
-            p[i].version, p[i].targets, p[i].pair_version, p[i].pair_targets, p[i].pair_cls, p[i].range);
+        put("    { %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },\n", p[i].flags,
+            p[i].shape, p[i].cls, p[i].cls_slot, p[i].count, p[i].count_slot, p[i].count_div, p[i].cls2, p[i].cls2_slot,
+            p[i].count2, p[i].count2_slot, p[i].space, p[i].space_slot, p[i].when, p[i].unless, p[i].version,
+            p[i].targets, p[i].pair_version, p[i].pair_targets, p[i].pair_cls, p[i].range);
     put("};\nconst char cji_isa_sections[] =\n");
-    for (unsigned i = 0, k = 0; i < nsec; i += (unsigned)strlen(sections + i) + 1, k++) put("%s\"%s\\0\"%s", k % 8 ? " " : "    ", sections + i, k % 8 == 7 ? "\n" : "");
+    for (unsigned i = 0, k = 0; i < nsec; i += (unsigned)strlen(sections + i) + 1, k++)
+        put("%s\"%s\\0\"%s", k % 8 ? " " : "    ", sections + i, k % 8 == 7 ? "\n" : "");
     put("    ;\nconst cji_isa_row cji_isa_table[] = {\n");
     for (size_t i = 0; i < nb;) { /* in portions: put() has a buffer */
         size_t n = strcspn(body + i, "\n") + 1;
         put("%.*s", (int)n, body + i);
         i += n;
     }
-    put("    { %uu, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n};\nconst uint32_t cji_isa_table_rows = %d;\n", first, n_gen_rows);
+    put("    { %uu, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n};\nconst uint32_t cji_isa_table_rows = %d;\n", first,
+        n_gen_rows);
 }
 
 static void emit_sregs(void)
@@ -229,9 +246,10 @@ static bool shadowed(const char *w)
 
 static void emit_ids(void)
 {
-    fprintf(out, "/* Made by tools/isagen from src/ptx/isa; do not edit.  Numbers change with the table: never store them.\n"
-                 " * A word that differs from another only by its capitals has a '_' behind its name (NaN: CJI_W_NAN_). */\n"
-                 "#ifndef CJI_ISA_IDS_H\n#define CJI_ISA_IDS_H\n\nenum {\n    CJI_OP_NONE = 0,\n");
+    fprintf(out,
+            "/* Made by tools/isagen from src/ptx/isa; do not edit.  Numbers change with the table: never store them.\n"
+            " * A word that differs from another only by its capitals has a '_' behind its name (NaN: CJI_W_NAN_). */\n"
+            "#ifndef CJI_ISA_IDS_H\n#define CJI_ISA_IDS_H\n\nenum {\n    CJI_OP_NONE = 0,\n");
     for (int i = 0; i < n_gen_rows; i++) {
         int k = 0;
         while (strcmp(gen_rows[k]->op, gen_rows[i]->op)) k++;

@@ -1,15 +1,18 @@
 /* isagen: a row's operand list.
  *
  *   place   := flags core [ '|' flags class [ '?' [ '@' needs ] ] ] [ '?' [ '!' ] [ modifier ] ] [ '@' needs ]
- *   flags   := any of  = written  + read and written  % register only  $ or a special register  & or a symbol's address  ! may be negated
+ *   flags   := any of  = written  + read and written  % register only  $ or a special register  & or a symbol's
+ *     address  ! may be negated
  *              _ result may be dropped
  *              &(S) of a symbol in that slot's state space
- *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ] | [ base , { class * count ... } ]
+ *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ] | [ base , { class
+ *     * count ... } ]
  *              | label | fn | (sig) | targets | nothing at all behind the flag _: the result is always dropped
  *   class   := a CLASS, or a slot whose value has one          count := number, slot, slot/number
- *   A slot in front of the * stands for its value's class, behind it for its value's number: "{C*C}" is a vector by both.
+ *   A slot in front of the * stands for its value's class, behind it for its value's number: "{C*C}" is a vector by
+ *     both.
  * A step of 255 stands for powers of two ("4/16x2").
- */
+ * / */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +112,8 @@ static bool take_range(const char **s, uint8_t *range)
     *s = end;
     if (!n_gen_ranges) n_gen_ranges = 1;
     int i = 1;
-    while (i < n_gen_ranges && (gen_ranges[i].lo != r.lo || gen_ranges[i].hi != r.hi || gen_ranges[i].step != r.step)) i++;
+    while (i < n_gen_ranges && (gen_ranges[i].lo != r.lo || gen_ranges[i].hi != r.hi || gen_ranges[i].step != r.step))
+        i++;
     if (i == 256) return fail("too many ranges", *s);
     if (i == n_gen_ranges) gen_ranges[n_gen_ranges++] = r;
     *range = (uint8_t)i;
@@ -147,7 +151,8 @@ static bool take_memory(const char **s, cji_isa_place *p)
         if (p->count_slot != CJI_ISA_ANY && p->count_div != 1) return fail("a leading count is a number or a slot", *s);
         p->cls2 = p->cls, p->cls2_slot = p->cls_slot, p->count2 = p->count, p->count2_slot = p->count_slot;
         ++*s;
-        if (!take_class(s, &p->cls, &p->cls_slot) || !take_count(s, &p->count, &p->count_slot, &p->count_div)) return false;
+        if (!take_class(s, &p->cls, &p->cls_slot) || !take_count(s, &p->count, &p->count_slot, &p->count_div))
+            return false;
     }
     if (s[0][0] != '}' || s[0][1] != ']') return fail("expected '}]'", *s);
     *s += 2;
@@ -166,13 +171,19 @@ static bool take_core(const char **s, cji_isa_place *p, unsigned *flags)
         *s += n;
         return true;
     }
-    if (!**s && *flags & CJI_OF_SINK) { p->shape = CJI_SH_SINK; *flags |= CJI_OF_WRITE; *flags &= ~(unsigned)CJI_OF_READ; return true; }
+    if (!**s && *flags & CJI_OF_SINK) {
+        p->shape = CJI_SH_SINK;
+        *flags |= CJI_OF_WRITE;
+        *flags &= ~(unsigned)CJI_OF_READ;
+        return true;
+    }
     if (**s == '[') { bool ok = take_memory(s, p); *flags |= p->flags; return ok; }
     if (**s == '{') {
         ++*s;
         p->shape = CJI_SH_VEC;
         take_flags(s, flags);
-        if (!take_class(s, &p->cls, &p->cls_slot) || !take_count(s, &p->count, &p->count_slot, &p->count_div)) return false;
+        if (!take_class(s, &p->cls, &p->cls_slot) || !take_count(s, &p->count, &p->count_slot, &p->count_div))
+            return false;
         if (**s != '}') return fail("expected '}'", *s);
         ++*s;
         return true;
@@ -264,7 +275,8 @@ bool gen_places(const gen_entry *e, gen_row *r, const char *text)
                 text--;
                 continue;
             }
-            depth += (*text == '{') + (*text == '[') + (*text == '(') - (*text == '}') - (*text == ']') - (*text == ')');
+            depth +=
+                (*text == '{') + (*text == '[') + (*text == '(') - (*text == '}') - (*text == ']') - (*text == ')');
             if (n + 1 < sizeof one) one[n++] = *text;
         }
         if (*text == ',') text++;

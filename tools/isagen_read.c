@@ -82,7 +82,10 @@ static const char *argument(const char *s, const char *path, int *line, char *ou
 
 static const char *define(const char *s, const char *path, int *line)
 {
-    if (macro_count == (int)(sizeof macros / sizeof *macros)) { gen_error(path, *line, "too many #define"); return s + strlen(s); }
+    if (macro_count == (int)(sizeof macros / sizeof *macros)) {
+        gen_error(path, *line, "too many #define");
+        return s + strlen(s);
+    }
     macro *m = &macros[macro_count];
     s += 7;
     while (*s == ' ') s++;

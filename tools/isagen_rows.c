@@ -34,7 +34,10 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
 {
     if (r->npiece == 32) { gen_error(e->file, e->line, "more than 32 words"); return; }
     gen_piece *p = &r->piece[r->npiece++];
-    if (strlen(word) > 47 && !strchr(word, '<')) { gen_error(e->file, e->line, "a word is longer than 47 characters: %.20s...", word); return; }
+    if (strlen(word) > 47 && !strchr(word, '<')) {
+        gen_error(e->file, e->line, "a word is longer than 47 characters: %.20s...", word);
+        return;
+    }
     const char *open = strchr(word, '<'), *close = open ? strchr(open, '>') : NULL;
     p->slot = -1;
     if (!open && !optional) {
@@ -54,8 +57,11 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
         char *colon = inner;
         while (isalnum((unsigned char)*colon) || *colon == '_') colon++;
         const char *spec = inner;
-        if (*colon == ':' && colon[1] != ':') { *colon = 0; snprintf(name, sizeof name, "%.47s", inner); spec = colon + 1; }
-        else snprintf(name, sizeof name, "%.47s", inner);
+        if (*colon == ':' && colon[1] != ':') {
+            *colon = 0;
+            snprintf(name, sizeof name, "%.47s", inner);
+            spec = colon + 1;
+        } else snprintf(name, sizeof name, "%.47s", inner);
         int again = slot_named(r, name);
         if (again >= 0 && spec == inner) { p->slot = again; p->again = true; return; }
         if (again >= 0) gen_error(e->file, e->line, "slot %s is there twice", name);
@@ -100,7 +106,10 @@ static bool spelling(const gen_entry *e, gen_row *r, const char *s)
         bool optional = *s == '{';
         if (optional) s++;
         if (*s == '.') s++;
-        else if (r->npiece || optional) { gen_error(e->file, e->line, "spelling: expected '.' at '%s'", s); return false; }
+        else if (r->npiece || optional) {
+            gen_error(e->file, e->line, "spelling: expected '.' at '%s'", s);
+            return false;
+        }
         char word[512], needs[32];
         size_t n = 0;
         bool inside = false, has_needs = false;
@@ -111,7 +120,10 @@ static bool spelling(const gen_entry *e, gen_row *r, const char *s)
         }
         word[n] = 0;
         if (*s == '@') {
-            if (!optional) { gen_error(e->file, e->line, "spelling: only a modifier in braces has needs: '%s'", s); return false; }
+            if (!optional) {
+                gen_error(e->file, e->line, "spelling: only a modifier in braces has needs: '%s'", s);
+                return false;
+            }
             size_t k = strcspn(s + 1, "}");
             snprintf(needs, sizeof needs, "%.*s", (int)(k < 30 ? k : 30), s + 1);
             has_needs = true;
@@ -134,7 +146,8 @@ static void check_op(const gen_entry *e, gen_row *r)
     for (int i = 0; i < r->npiece && r->piece[i].slot < 0; i++) {
         size_t n = strlen(joined);
         if (i) joined[n++] = '_';
-        for (const char *w = r->piece[i].word; *w && n + 1 < sizeof joined; w++) joined[n++] = *w == ':' ? '_' : (char)toupper((unsigned char)*w);
+        for (const char *w = r->piece[i].word; *w && n + 1 < sizeof joined; w++)
+            joined[n++] = *w == ':' ? '_' : (char)toupper((unsigned char)*w);
         joined[n] = 0;
         if (!strcmp(joined, r->op)) { r->nop = i + 1; return; }
     }
@@ -143,9 +156,15 @@ static void check_op(const gen_entry *e, gen_row *r)
 
 void gen_entry_row(const gen_entry *e)
 {
-    if (strcmp(e->name, "I")) { gen_error(e->file, e->line, "no entry '%s': I, SET, CLASS, SREG, TARGET or TSET", e->name); return; }
+    if (strcmp(e->name, "I")) {
+        gen_error(e->file, e->line, "no entry '%s': I, SET, CLASS, SREG, TARGET or TSET", e->name);
+        return;
+    }
     if (e->argc != 7 && e->argc != 9) {
-        gen_error(e->file, e->line, "a row wants op, section, spelling, operands, version, targets, effect (and perhaps an end: version, targets); has %d", e->argc);
+        gen_error(
+            e->file, e->line,
+            "a row wants op, section, spelling, operands, version, targets, effect (and perhaps an end: version, targets); has %d",
+            e->argc);
         return;
     }
     if (n_gen_rows == GEN_MAX_ROWS) { gen_error(e->file, e->line, "too many rows"); return; }
@@ -155,7 +174,8 @@ void gen_entry_row(const gen_entry *e)
     r->line = e->line;
     snprintf(r->op, sizeof r->op, "%s", e->arg[0]);
     snprintf(r->section, sizeof r->section, "%s", e->arg[1]);
-    if (strncmp(r->section, "9.7.", 4)) gen_error(e->file, e->line, "'%s' is no section of the manual's chapter 9.7", r->section);
+    if (strncmp(r->section, "9.7.", 4))
+        gen_error(e->file, e->line, "'%s' is no section of the manual's chapter 9.7", r->section);
     r->version = gen_version(e, e->arg[4]);
     r->tset = gen_tset_find(e, e->arg[5]);
     r->effect = effect_mask(e, e->arg[6]);
@@ -165,6 +185,7 @@ void gen_entry_row(const gen_entry *e)
     if (!gen_places(e, r, e->arg[3])) return;
     r->forms = 1;
     for (int i = 0; i < r->nslot; i++) r->forms *= (unsigned)r->slot[i].n + r->slot[i].optional;
-    if (r->forms > 20000000) gen_error(e->file, e->line, "%llu forms in one row: split it", (unsigned long long)r->forms);
+    if (r->forms > 20000000)
+        gen_error(e->file, e->line, "%llu forms in one row: split it", (unsigned long long)r->forms);
     if (errors == gen_errors) gen_rows[n_gen_rows++] = r;
 }

@@ -53,7 +53,10 @@ int gen_tset_find(const gen_entry *e, const char *name)
     bool plus = isdigit((unsigned char)name[strlen(name) - 1]) && number;
     for (int i = 0; i < n_gen_targets; i++)
         if (plus ? gen_targets[i].number >= number : !strcmp(gen_targets[i].name + 3, name)) m |= (uint64_t)1 << i;
-    if (!m) { gen_error(e->file, e->line, "no target set '%s': a number, a target, or a TSET of targets.def", name); return 0; }
+    if (!m) {
+        gen_error(e->file, e->line, "no target set '%s': a number, a target, or a TSET of targets.def", name);
+        return 0;
+    }
     return tset_intern(m, name);
 }
 
@@ -61,7 +64,10 @@ bool gen_needs(const gen_entry *e, const char *text, int *version, int *tset)
 {
     char v[16], t[32];
     const char *comma = strchr(text, ',');
-    if (!comma || comma - text > 8 || strlen(comma) > 24) { gen_error(e->file, e->line, "'@%s' wants @version,target", text); return false; }
+    if (!comma || comma - text > 8 || strlen(comma) > 24) {
+        gen_error(e->file, e->line, "'@%s' wants @version,target", text);
+        return false;
+    }
     memcpy(v, text, (size_t)(comma - text));
     v[comma - text] = 0;
     strcpy(t, comma + 1);
@@ -86,9 +92,12 @@ void gen_close_tsets(void)
 void gen_unused(void)
 {
     for (int i = 0; i < n_gen_classes; i++)
-        if (!gen_classes[i].used) gen_error(gen_classes[i].from->file, gen_classes[i].from->line, "CLASS %s is used nowhere", gen_classes[i].name);
+        if (!gen_classes[i].used)
+            gen_error(gen_classes[i].from->file, gen_classes[i].from->line, "CLASS %s is used nowhere",
+                      gen_classes[i].name);
     for (int i = 0; i < n_gen_sets; i++)
-        if (!gen_sets[i].used) gen_error(gen_sets[i].from->file, gen_sets[i].from->line, "SET %s is used nowhere", gen_sets[i].name);
+        if (!gen_sets[i].used)
+            gen_error(gen_sets[i].from->file, gen_sets[i].from->line, "SET %s is used nowhere", gen_sets[i].name);
 }
 
 static int class_named(const char *name, size_t len)
@@ -98,7 +107,8 @@ static int class_named(const char *name, size_t len)
     return -1;
 }
 
-/* The registers wider than `bits` that a class of that letter takes: those of the same letter's classes for b, u and s, else the untyped ones. */
+/* The registers wider than `bits` that a class of that letter takes: those of the same letter's classes for b, u and
+ * s, else the untyped ones. */
 static uint32_t wider_registers(char letter, int bits)
 {
     uint32_t types = 0;
@@ -118,7 +128,8 @@ static int class_derived(const char *name, size_t len)
     bool wide = len > 5 && !memcmp(name + len - 5, ".wide", 5), cvt = len > 4 && !memcmp(name + len - 4, ".cvt", 4);
     size_t base = len - (wide ? 5 : 4);
     if (len >= sizeof gen_classes->name || !(wide || cvt)) return -1;
-    int bits = atoi(name + 1) * (memchr(name, 'x', base) ? 2 : 1), c = bits == 8 ? class_named("b8", 2) : class_named(name, base);
+    int bits = atoi(name + 1) * (memchr(name, 'x', base) ? 2 : 1),
+        c = bits == 8 ? class_named("b8", 2) : class_named(name, base);
     if (c < 0 || n_gen_classes == (int)(sizeof gen_classes / sizeof *gen_classes)) return -1;
     gen_class *k = &gen_classes[n_gen_classes];
     *k = gen_classes[c];
@@ -144,7 +155,8 @@ int gen_class_find(const char *name, size_t len)
 const gen_set *gen_set_find(const char *name, size_t len)
 {
     for (int i = 0; i < n_gen_sets; i++)
-        if (strlen(gen_sets[i].name) == len && !memcmp(gen_sets[i].name, name, len)) return gen_sets[i].used = true, &gen_sets[i];
+        if (strlen(gen_sets[i].name) == len && !memcmp(gen_sets[i].name, name, len))
+            return gen_sets[i].used = true, &gen_sets[i];
     return NULL;
 }
 
@@ -167,7 +179,10 @@ gen_value *gen_values(const gen_entry *e, const char *spec, int *n)
         if (!*spec) break;
         char item[128];
         size_t len = strcspn(spec, " ");
-        if (len >= sizeof item || *n == 255) { gen_error(e->file, e->line, "a value or a list of values is too long"); return all; }
+        if (len >= sizeof item || *n == 255) {
+            gen_error(e->file, e->line, "a value or a list of values is too long");
+            return all;
+        }
         memcpy(item, spec, len);
         item[len] = 0;
         spec += len;
@@ -188,7 +203,10 @@ gen_value *gen_values(const gen_entry *e, const char *spec, int *n)
         }
         char *eq = strchr(item, '=');
         if (eq) { *eq = 0; v->num = atoi(eq + 1); }
-        if (!item[0] || strlen(item) >= sizeof v->word) { gen_error(e->file, e->line, "a value has no word, or too long a one"); continue; }
+        if (!item[0] || strlen(item) >= sizeof v->word) {
+            gen_error(e->file, e->line, "a value has no word, or too long a one");
+            continue;
+        }
         strcpy(v->word, item);
         if (v->cls < 0) v->cls = gen_class_find(item, strlen(item));
         v->space = gen_space(item);
@@ -220,7 +238,8 @@ static void entry_tset(const gen_entry *e)
         uint64_t had = m;
         for (int i = 0; i < n_gen_targets; i++) {
             const gen_target *t = &gen_targets[i];
-            if (sscanf(w, "%d..%d", &lo, &hi) == 2 ? t->number >= lo && t->number <= hi : !strcmp(t->name + 3, w)) m |= (uint64_t)1 << i;
+            if (sscanf(w, "%d..%d", &lo, &hi) == 2 ? t->number >= lo && t->number <= hi : !strcmp(t->name + 3, w))
+                m |= (uint64_t)1 << i;
         }
         if (m == had) gen_error(e->file, e->line, "TSET %s: no target '%s'", e->arg[0], w);
     }
@@ -259,7 +278,8 @@ static void entry_sreg(const gen_entry *e)
     char *open = strchr(base, '<');
     char tail[16] = "";
     if (open) {
-        if (sscanf(open, "<%d..%d>%15s", &lo, &hi, tail) < 2) gen_error(e->file, e->line, "'%s' wants <first..last>", base);
+        if (sscanf(open, "<%d..%d>%15s", &lo, &hi, tail) < 2)
+            gen_error(e->file, e->line, "'%s' wants <first..last>", base);
         *open = 0;
     } else lo = hi = 0;
     int t = type_find(e->arg[1], strlen(e->arg[1]));
@@ -286,13 +306,20 @@ void gen_entry_sets(const gen_entry *e)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(e->name, kinds[i].name)) continue;
-        if (e->argc < kinds[i].least || e->argc > kinds[i].most) gen_error(e->file, e->line, "%s wants %d arguments", e->name, kinds[i].least);
+        if (e->argc < kinds[i].least || e->argc > kinds[i].most)
+            gen_error(e->file, e->line, "%s wants %d arguments", e->name, kinds[i].least);
         else kinds[i].take(e);
         return;
     }
     if (strcmp(e->name, "SET")) { gen_entry_row(e); return; }
-    if (e->argc != 2 && e->argc != 4) { gen_error(e->file, e->line, "SET wants name and values, and perhaps version and target"); return; }
-    if (gen_set_find(e->arg[0], strlen(e->arg[0]))) { gen_error(e->file, e->line, "SET %s is there twice", e->arg[0]); return; }
+    if (e->argc != 2 && e->argc != 4) {
+        gen_error(e->file, e->line, "SET wants name and values, and perhaps version and target");
+        return;
+    }
+    if (gen_set_find(e->arg[0], strlen(e->arg[0]))) {
+        gen_error(e->file, e->line, "SET %s is there twice", e->arg[0]);
+        return;
+    }
     gen_set *s = &gen_sets[n_gen_sets++];
     snprintf(s->name, sizeof s->name, "%s", e->arg[0]);
     s->from = e;

@@ -7,14 +7,16 @@ enum { MOST_ARGUMENTS = 64 };
 
 static bool wrong_number(cj_fn *f, const cj_fn *callee, size_t have, size_t want, const char *what, const char *call)
 {
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s has %zu %s%s, the call gives %zu", call, cji_short(cji_ptx_name(f->m, callee->name)), want, what, want == 1 ? "" : "s", have);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s has %zu %s%s, the call gives %zu", call,
+                 cji_short(cji_ptx_name(f->m, callee->name)), want, what, want == 1 ? "" : "s", have);
     return false;
 }
 
 static bool callable(cj_fn *f, cj_fn *callee, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
-    if (cji_check(callee, CJI_TAG_FN, call) != CJ_OK) return cji_ptx_fail(f->m, CJ_EHANDLE, call, f->loc, "%s: the function is not a cj_fn", call), false;
+    if (cji_check(callee, CJI_TAG_FN, call) != CJ_OK)
+        return cji_ptx_fail(f->m, CJ_EHANDLE, call, f->loc, "%s: the function is not a cj_fn", call), false;
     if (callee->m != f->m || callee->kernel) {
         cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s %s", call, cji_short(cji_ptx_name(callee->m, callee->name)),
                      callee->kernel ? "is a kernel; kernels cannot be called" : "belongs to another module");
@@ -28,7 +30,8 @@ static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, size_t i, 
 {
     char why[160], what[100];
     unsigned t = cji_val_type(v);
-    snprintf(what, sizeof what, "%s %zu (%s)", writes ? "result" : "argument", i + 1, cji_short(cji_ptx_name(f->m, p->name)));
+    snprintf(what, sizeof what, "%s %zu (%s)", writes ? "result" : "argument", i + 1,
+             cji_short(cji_ptx_name(f->m, p->name)));
     if (!cji_val_usable(f, v, call, what)) return 0;
     if (!writes) v = p->type == CJ_PRED ? cji_predicate(f, v, call) : cji_settle(f, v, call);
     if (!writes) t = cji_val_type(v);
@@ -37,22 +40,28 @@ static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, size_t i, 
         v = cji_half_literal(f, v, p->type, call);
         if (cji_val_kind(v) != CJI_K_IMM) return cji_val_word(v);
         uint32_t word = cji_lit_as(f, (uint32_t)v.bits, p->type, why, sizeof why);
-        if (!word && !f->m->dead) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s: %s", call, cji_short(cji_ptx_name(f->m, callee->name)), what, why);
+        if (!word && !f->m->dead)
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s: %s", call,
+                         cji_short(cji_ptx_name(f->m, callee->name)), what, why);
         return word;
     }
     if (cji_val_kind(v) == CJI_K_REG && cji_unify(t, p->type) != CJ_VOID) return cji_val_word(v);
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s is %s%s, wants .%s", call, cji_short(cji_ptx_name(f->m, callee->name)), what,
-                 cji_val_kind(v) == CJI_K_REG ? "." : "no register", cji_val_kind(v) == CJI_K_REG ? cji_type_word(t) : "", cji_type_word(p->type));
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s of %s: %s is %s%s, wants .%s", call,
+                 cji_short(cji_ptx_name(f->m, callee->name)), what, cji_val_kind(v) == CJI_K_REG ? "." : "no register",
+                 cji_val_kind(v) == CJI_K_REG ? cji_type_word(t) : "", cji_type_word(p->type));
     return 0;
 }
 
-static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, const cj_val *v, size_t n, bool writes, const char *call)
+static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, const cj_val *v, size_t n, bool writes,
+                          const char *call)
 {
     uint32_t word[MOST_ARGUMENTS];
     for (size_t i = 0; i < n; i++) {
         const cji_var *p = f->m->var[vars[i]];
         if (p->space != CJI_SP_REG) {
-            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in memory; write its call with cj_ins()", call, cji_short(cji_ptx_name(f->m, callee->name)));
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc,
+                         "%s: %s takes its parameters in memory; write its call with cj_ins()", call,
+                         cji_short(cji_ptx_name(f->m, callee->name)));
             return 0;
         }
         word[i] = bind(f, callee, p, i, v[i], writes, call);
@@ -61,13 +70,20 @@ static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, c
     return cji_fn_list(f, CJI_K_LIST, word, n);
 }
 
-static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n, const char *call)
+static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n,
+                      const char *call)
 {
     cj_val v[3];
     size_t nv = 0;
     if (n != callee->nparam || (n && !args)) { wrong_number(f, callee, n, callee->nparam, "parameter", call); return; }
-    if (nresults != callee->nresult || (nresults && !results)) { wrong_number(f, callee, nresults, callee->nresult, "result", call); return; }
-    if (n > MOST_ARGUMENTS || nresults > MOST_ARGUMENTS) { wrong_number(f, callee, n, MOST_ARGUMENTS, "parameters at most", call); return; }
+    if (nresults != callee->nresult || (nresults && !results)) {
+        wrong_number(f, callee, nresults, callee->nresult, "result", call);
+        return;
+    }
+    if (n > MOST_ARGUMENTS || nresults > MOST_ARGUMENTS) {
+        wrong_number(f, callee, n, MOST_ARGUMENTS, "parameters at most", call);
+        return;
+    }
     if (nresults) {
         v[nv++] = cji_val_of(f, bind_list(f, callee, callee->result, results, nresults, true, call), CJ_VOID);
         if (!v[nv - 1].bits) return;
@@ -90,7 +106,8 @@ cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n)
 {
     cj_val result[MOST_ARGUMENTS];
     if (!callable(f, callee, "cj_call")) return CJI_NULL;
-    if (callee->nresult > MOST_ARGUMENTS) return wrong_number(f, callee, callee->nresult, MOST_ARGUMENTS, "results at most", "cj_call"), CJI_NULL;
+    if (callee->nresult > MOST_ARGUMENTS)
+        return wrong_number(f, callee, callee->nresult, MOST_ARGUMENTS, "results at most", "cj_call"), CJI_NULL;
     for (size_t i = 0; i < callee->nresult; i++) {
         result[i] = cji_reg_val(f, f->m->var[callee->result[i]]->type);
         if (!result[i].bits) return CJI_NULL;

@@ -1,4 +1,5 @@
-/* A copy of a module that can be changed: every number in it means the same, so records and operand words are copied as they are. */
+/* A copy of a module that can be changed: every number in it means the same, so records and operand words are copied
+ * as they are. */
 #include <string.h>
 
 #include "ptx/build.h"
@@ -52,11 +53,12 @@ static bool copy_form(cj_ptx *c, const cji_form *from)
 static bool copy_tables(cj_fn *g, const cj_fn *f)
 {
     size_t slots = 0;
-    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, lit, nlit, clit) && COPY(g, f, mem, nmem, cmem)
-              && COPY(g, f, label, nlabel, clabel) && COPY(g, f, tlist, ntlist, ctlist) && COPY(g, f, pool, npool, cpool)
-              && COPY(g, f, param, nparam, cparam) && COPY(g, f, result, nresult, cresult) && COPY(g, f, var, nvar, cvar)
-              && COPY(g, f, pragma, npragma, cpragma) && COPY(g, f, block, nblock, cblock)
-              && COPY(g, f, text_line, ntext_line, ctext_line);
+    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, lit, nlit, clit) &&
+              COPY(g, f, mem, nmem, cmem) && COPY(g, f, label, nlabel, clabel) && COPY(g, f, tlist, ntlist, ctlist) &&
+              COPY(g, f, pool, npool, cpool) && COPY(g, f, param, nparam, cparam) &&
+              COPY(g, f, result, nresult, cresult) && COPY(g, f, var, nvar, cvar) &&
+              COPY(g, f, pragma, npragma, cpragma) && COPY(g, f, block, nblock, cblock) &&
+              COPY(g, f, text_line, ntext_line, ctext_line);
     if (!ok || !f->nlit_slot) return ok;
     if (!copy_array(&g->lit_slot, &slots, f->lit_slot, f->nlit_slot, sizeof *f->lit_slot)) return false;
     g->nlit_slot = f->nlit_slot; /* a power of two from 32 on: what copy_array made room for */

@@ -60,7 +60,8 @@ void cj_else(cj_fn *f)
     if (!cji_fn_open(f, __func__)) return;
     cji_block *b = f->nblock ? &f->block[f->nblock - 1] : NULL;
     if (!b || b->kind != CJI_BLOCK_IF || b->has_else) {
-        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the innermost open block is not a cj_if without cj_else", __func__);
+        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the innermost open block is not a cj_if without cj_else",
+                     __func__);
         return;
     }
     if (!new_label(f, &b->label_end)) return;
@@ -120,7 +121,8 @@ static bool for_type(cj_fn *f, cj_val *v, unsigned *type, const char *call)
     default: break;
     }
     if (cji_type_is_int(*type) && cji_type_bits(*type) >= 16) return true;
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the counter is .%s, wants an integer of 16 to 64 bits", call, cji_type_word(*type));
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the counter is .%s, wants an integer of 16 to 64 bits", call,
+                 cji_type_word(*type));
     return false;
 }
 
@@ -209,7 +211,8 @@ void cj_return(cj_fn *f)
 void cj_return_if(cj_fn *f, cj_val p)
 {
     uint32_t guard;
-    if (cji_fn_open(f, __func__) && cji_guard(f, p, false, &guard, __func__) && guard != CJI_NEVER) emit_return(f, guard, __func__);
+    if (cji_fn_open(f, __func__) && cji_guard(f, p, false, &guard, __func__) && guard != CJI_NEVER)
+        emit_return(f, guard, __func__);
 }
 
 void cj_return_value(cj_fn *f, cj_val v)
@@ -218,20 +221,23 @@ void cj_return_value(cj_fn *f, cj_val v)
     if (!cji_fn_open(f, __func__)) return;
     if (f->nresult > 1 || f->kernel) {
         cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: %s", __func__,
-                     f->kernel ? "a kernel returns no value" : "the function has several results; use cj_assign() and cj_return()");
+                     f->kernel ? "a kernel returns no value"
+                               : "the function has several results; use cj_assign() and cj_return()");
         return;
     }
     if (!f->nresult) {
         if (!cji_prepare(f, &v, 1, &type, __func__)) return;
         size_t open = f->nblock;
-        f->nblock = 0; /* the first return may stand inside of a block: its register is declared in the head all the same */
+        /* the first return may stand inside of a block: its register is declared in the head all the same */
+        f->nblock = 0;
         cj_result(f, "result", (cj_type)type);
         f->nblock = open;
     }
     if (f->m->dead) return;
     const cji_var *r = f->m->var[f->result[0]];
     if (r->space != CJI_SP_REG) {
-        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc, "%s: the result is in the parameter space; use cj_store() and cj_return()", __func__);
+        cji_ptx_fail(f->m, CJ_ESTATE, __func__, f->loc,
+                     "%s: the result is in the parameter space; use cj_store() and cj_return()", __func__);
         return;
     }
     cj_assign(f, cji_val(cji_word(CJI_K_REG, r->reg), r->type, f->owner), v);

@@ -1,7 +1,8 @@
-/* Appending instructions: operands checked against the table, literals made of their place's type, destinations made, whole or not at all.
+/* Appending instructions: operands checked against the table, literals made of their place's type, destinations made,
+ * whole or not at all.
  *
- * The quick way serves forms whose operands are plain registers: two masks an operand.  Everything else goes the long way: each row that shares the
- * spelling is tried with the operands lifted for it. */
+ * The quick way serves forms whose operands are plain registers: two masks an operand.  Everything else goes the long
+ * way: each row that shares the spelling is tried with the operands lifted for it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ static void refuse(cj_fn *f, const cji_form *e, const char *call, const char *wh
     cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, strlen(name) < e->isa.len ? "..." : "", why);
 }
 
-/* Does the value's index lie in its table, and is its type what the table says?  Values come from outside: a forged one must not be followed. */
+/* Does the value's index lie in its table, and is its type what the table says?  Values come from outside: a forged
+ * one must not be followed. */
 static bool val_in_range(const cj_fn *f, cj_val v)
 {
     uint32_t i = (uint32_t)v.bits, type = cji_val_type(v);
@@ -28,7 +30,10 @@ static bool val_in_range(const cj_fn *f, cj_val v)
     case CJI_K_IMM: return i < f->nlit;
     case CJI_K_SREG: return i < cji_isa_sregs();
     case CJI_K_MEM: return i < f->nmem;
-    case CJI_K_VEC: case CJI_K_LIST: case CJI_K_PAIR: case CJI_K_TEXMEM: return i < f->npool && f->pool[i] < f->npool - i;
+    case CJI_K_VEC:
+    case CJI_K_LIST:
+    case CJI_K_PAIR:
+    case CJI_K_TEXMEM: return i < f->npool && f->pool[i] < f->npool - i;
     case CJI_K_LABEL: return i < f->nlabel;
     case CJI_K_SYM: return i < f->m->nvar;
     case CJI_K_FUNC: return i < f->m->nfn;
@@ -42,7 +47,9 @@ bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what)
 {
     if (v.bits && cji_val_owned(f, v) && val_in_range(f, v)) return true;
     if (!v.bits) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is the null value", call, what);
-    else if (!cji_val_owned(f, v)) cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what, cji_short(cji_ptx_name(f->m, f->name)));
+    else if (!cji_val_owned(f, v))
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s was made in another function than %s", call, what,
+                     cji_short(cji_ptx_name(f->m, f->name)));
     else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is not a value of this library", call, what);
     return false;
 }
@@ -82,7 +89,10 @@ typedef struct emit_args {
     char why[256];
 } emit_args;
 
-static unsigned dst_type(const cji_form *e, unsigned def_type) { return def_type == CJI_DEF ? e->isa.opnd[0].type : def_type; }
+static unsigned dst_type(const cji_form *e, unsigned def_type)
+{
+    return def_type == CJI_DEF ? e->isa.opnd[0].type : def_type;
+}
 
 /* The destination that will be made, as the matcher sees it. */
 static bool describe_dst(const cji_form *e, emit_args *a, unsigned def_type)
@@ -136,7 +146,8 @@ static cji_form *next_row(cj_fn *f, cji_form *e)
     return f->m->form[e->next];
 }
 
-static cji_form *choose_row(cj_fn *f, cji_form *first, const cj_val *v, size_t n, unsigned def_type, emit_args *a, const char *call)
+static cji_form *choose_row(cj_fn *f, cji_form *first, const cj_val *v, size_t n, unsigned def_type, emit_args *a,
+                            const char *call)
 {
     char why[256];
     for (cji_form *e = first; e; e = next_row(f, e)) {
@@ -172,8 +183,12 @@ static bool count_needs(cj_fn *f, cji_form *e, const cji_isa_arg *arg, size_t n)
 static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *word, size_t n)
 {
     uint32_t more = 0;
-    if (f->nins >= UINT32_MAX - 1) return cji_ptx_fail(f->m, CJ_EPTX, "cj_ins", f->loc, "%s has too many instructions", cji_short(cji_ptx_name(f->m, f->name))), false;
-    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return cji_ptx_nomem(f->m, "cj_ins"), false;
+    if (f->nins >= UINT32_MAX - 1)
+        return cji_ptx_fail(f->m, CJ_EPTX, "cj_ins", f->loc, "%s has too many instructions",
+                            cji_short(cji_ptx_name(f->m, f->name))),
+               false;
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins))
+        return cji_ptx_nomem(f->m, "cj_ins"), false;
     if (n > 5) {
         more = cji_fn_list(f, CJI_K_MORE, word + 4, n - 4);
         if (!more) return false;
@@ -198,7 +213,8 @@ static cj_val make_dst(cj_fn *f, const cji_isa_arg *d)
     return cji_val_of(f, cji_fn_list(f, CJI_K_VEC, word, d->count), d->types[0]);
 }
 
-static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
+static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val *v, size_t n, unsigned def_type,
+                        const char *call)
 {
     emit_args a;
     size_t def = def_type != CJI_NO_DEF, total = n + def;
@@ -233,7 +249,8 @@ static inline bool quick_fit(const cj_fn *f, const cji_form *e, const cj_val *v,
     const size_t nreg = f->nreg;
     for (size_t i = 0; i < n; i++) {
         uint32_t hi = (uint32_t)(v[i].bits >> 32);
-        bad |= !(e->quick_types[i + def] >> (hi & 31) & 1) | (((hi >> 8) & 15) != CJI_K_REG) | ((hi >> 12) ^ f->owner) | ((uint32_t)v[i].bits >= nreg);
+        bad |= !(e->quick_types[i + def] >> (hi & 31) & 1) | (((hi >> 8) & 15) != CJI_K_REG) | ((hi >> 12) ^ f->owner) |
+               ((uint32_t)v[i].bits >= nreg);
     }
     return !bad;
 }
@@ -241,10 +258,13 @@ static inline bool quick_fit(const cj_fn *f, const cji_form *e, const cj_val *v,
 cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
 {
     size_t def = def_type != CJI_NO_DEF;
-    if (!e->quick || !e->used || n + def != e->isa.nopnd || n + def > 5 || !quick_fit(f, e, v, n, def)) return emit_long(f, e, guard, v, n, def_type, call);
+    if (!e->quick || !e->used || n + def != e->isa.nopnd || n + def > 5 || !quick_fit(f, e, v, n, def))
+        return emit_long(f, e, guard, v, n, def_type, call);
     unsigned type = def ? dst_type(e, def_type) : 0;
-    if (def && (!(e->isa.opnd[0].role & CJI_WRITE) || type == CJ_VOID || !(e->quick_types[0] >> type & 1))) return emit_long(f, e, guard, v, n, def_type, call);
-    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return cji_ptx_nomem(f->m, call), CJI_NULL;
+    if (def && (!(e->isa.opnd[0].role & CJI_WRITE) || type == CJ_VOID || !(e->quick_types[0] >> type & 1)))
+        return emit_long(f, e, guard, v, n, def_type, call);
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins))
+        return cji_ptx_nomem(f->m, call), CJI_NULL;
     cj_val d = { 1 };
     if (def) {
         d = cji_reg_val(f, type);
@@ -295,7 +315,8 @@ bool cji_guard(cj_fn *f, cj_val p, bool negate, uint32_t *word, const char *call
         return true;
     }
     if (kind != CJI_K_NOT && !(kind == CJI_K_REG && cji_val_type(p) == CJ_PRED)) {
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the condition is not a predicate (.pred), such as the result of cj_lt()", call);
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc,
+                     "%s: the condition is not a predicate (.pred), such as the result of cj_lt()", call);
         return false;
     }
     *word = cji_word((kind == CJI_K_NOT) != negate ? CJI_K_NOT : CJI_K_REG, (uint32_t)p.bits);
@@ -305,7 +326,10 @@ bool cji_guard(cj_fn *f, cj_val p, bool negate, uint32_t *word, const char *call
 static cji_form *named(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n, const char *call)
 {
     if (!cji_fn_open(f, call)) return NULL;
-    if (!mnemonic || (n && !v)) return cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s is NULL", call, mnemonic ? "operand array" : "mnemonic"), NULL;
+    if (!mnemonic || (n && !v))
+        return cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s is NULL", call,
+                            mnemonic ? "operand array" : "mnemonic"),
+               NULL;
     return cji_ptx_spelling(f->m, mnemonic, strlen(mnemonic), call, f->loc);
 }
 
@@ -322,8 +346,14 @@ static void guarded(cj_fn *f, cj_val p, bool negate, const char *mnemonic, const
     if (e && cji_guard(f, p, negate, &guard, call) && guard != CJI_NEVER) cji_emit(f, e, guard, v, n, CJI_NO_DEF, call);
 }
 
-void cj_ins_if_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n) { guarded(f, p, false, mnemonic, v, n, "cj_ins_if"); }
-void cj_ins_unless_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n) { guarded(f, p, true, mnemonic, v, n, "cj_ins_unless"); }
+void cj_ins_if_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n)
+{
+    guarded(f, p, false, mnemonic, v, n, "cj_ins_if");
+}
+void cj_ins_unless_n(cj_fn *f, cj_val p, const char *mnemonic, const cj_val *v, size_t n)
+{
+    guarded(f, p, true, mnemonic, v, n, "cj_ins_unless");
+}
 
 cj_val cj_def_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n)
 {
@@ -335,7 +365,8 @@ static cji_form *resolved(cj_fn *f, uint32_t form, const cj_val *v, size_t n, co
 {
     if (!cji_fn_open(f, call)) return NULL;
     if (form && (v || !n)) return cji_ptx_form(f->m, form - 1);
-    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s", call, form ? "operand array is NULL" : "operation is { 0 }: cj_op_find() found no such mnemonic");
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s", call,
+                 form ? "operand array is NULL" : "operation is { 0 }: cj_op_find() found no such mnemonic");
     return NULL;
 }
 

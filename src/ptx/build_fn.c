@@ -32,7 +32,10 @@ cj_fn *cji_ptx_fn(cj_ptx *m, const char *name, size_t len, bool kernel, unsigned
         cj_fn *f = m->fn[cji_word_index(word)];
         if (!f->body && f->kernel == kernel) return f;
     }
-    if (word) return cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%s\" is used already in this module", call, cji_short(name)), NULL;
+    if (word)
+        return cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%s\" is used already in this module", call,
+                            cji_short(name)),
+               NULL;
     at = cji_ptx_intern(m, name, len);
     cj_fn *f = at ? new_function(m, at, kernel, linkage, call) : NULL;
     return f && cji_ptx_enter(m, at, cji_word(CJI_K_FUNC, f->index)) ? f : NULL;
@@ -53,7 +56,8 @@ static cj_fn *make(cj_ptx *m, const char *name, bool kernel, unsigned linkage, c
     size_t len = name ? strlen(name) : 0;
     if (!cji_ptx_good_name(m, name, len, call, m->loc)) return cji_ptx_bad(m, call);
     if (cji_ptx_lookup(m, name, len)) {
-        cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%s\" is used already in this module", call, cji_short(name));
+        cji_ptx_fail(m, CJ_EINVAL, call, m->loc, "%s: the name \"%s\" is used already in this module", call,
+                     cji_short(name));
         return cji_ptx_bad(m, call);
     }
     cj_fn *f = cji_ptx_fn(m, name, len, kernel, linkage, call);
@@ -83,11 +87,13 @@ static bool bound(cj_fn *f, uint32_t smallest, uint32_t largest, uint32_t most, 
 {
     if (!cji_fn_open(f, call)) return false;
     if (!f->kernel) {
-        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s is a .func; only kernels have launch bounds", call, cji_short(cji_ptx_name(f->m, f->name)));
+        cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s is a .func; only kernels have launch bounds", call,
+                     cji_short(cji_ptx_name(f->m, f->name)));
         return false;
     }
     if (smallest > 0 && largest <= most) return true;
-    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %u is out of range, wants 1 to %u", call, smallest ? largest : 0, most);
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %u is out of range, wants 1 to %u", call, smallest ? largest : 0,
+                 most);
     return false;
 }
 
@@ -105,7 +111,8 @@ static bool threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z, const char *ca
 {
     if (!bound(f, least3(x, y, z), most3(x, y, z), 1024, call)) return false;
     if ((uint64_t)x * y * z <= 1024) return true;
-    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %u x %u x %u threads are more than a block has (1024)", call, x, y, z);
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %u x %u x %u threads are more than a block has (1024)", call, x, y,
+                 z);
     return false;
 }
 
@@ -131,7 +138,8 @@ void cj_fn_max_registers(cj_fn *f, uint32_t registers)
 
 void cj_fn_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
 {
-    if (bound(f, least3(x, y, z), most3(x, y, z), 16, __func__) && cji_ptx_need(f->m, 78, cji_targets_from(90), ".reqnctapercluster", f->loc))
+    if (bound(f, least3(x, y, z), most3(x, y, z), 16, __func__) &&
+        cji_ptx_need(f->m, 78, cji_targets_from(90), ".reqnctapercluster", f->loc))
         set3(f->bounds.cluster, x, y, z);
 }
 
@@ -139,7 +147,8 @@ void cj_pragma(cj_fn *f, const char *text)
 {
     if (!cji_fn_open(f, __func__)) return;
     if (!text || !*text || strlen(text) > 200 || strpbrk(text, "\"\n\r\\")) {
-        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: the text is empty, too long, or has a quote or newline in it", __func__);
+        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc,
+                     "%s: the text is empty, too long, or has a quote or newline in it", __func__);
         return;
     }
     uint32_t name = cji_ptx_intern(f->m, text, strlen(text));

@@ -46,7 +46,10 @@ static cji_form *form_decode(cj_ptx *m, uint32_t form)
     if ((m->nform + 1) * 2 > m->nform_slot && !grow_form_slots(m)) return cji_ptx_nomem(m, "cj_ins"), NULL;
     cji_form *e = cji_arena_alloc(&m->arena, sizeof *e);
     if (!e || !cji_grow(&m->form, &m->cform, m->nform + 1, sizeof *m->form)) return cji_ptx_nomem(m, "cj_ins"), NULL;
-    if (!cji_isa_get(form, &e->isa)) return cji_ptx_fail(m, CJ_EUNKNOWN, "cj_ins", m->loc, "%u is not an instruction; cj_op_find() returns their numbers", form), NULL;
+    if (!cji_isa_get(form, &e->isa))
+        return cji_ptx_fail(m, CJ_EUNKNOWN, "cj_ins", m->loc,
+                            "%u is not an instruction; cj_op_find() returns their numbers", form),
+               NULL;
     e->index = (uint32_t)m->nform;
     e->next = CJI_FORM_NONE;
     e->targets = cji_target_set(e->isa.targets);

@@ -1,4 +1,5 @@
-/* Numbers as operands: a C number is untyped until it lands on a place, and then becomes a literal of the place's type. */
+/* Numbers as operands: a C number is untyped until it lands on a place, and then becomes a literal of the place's
+ * type. */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,18 +45,22 @@ cj_val cj_imm_i(cj_fn *f, int64_t x) { return imm(f, CJI_LIT_INT, (uint64_t)x, f
 cj_val cj_imm_u(cj_fn *f, uint64_t x) { return imm(f, CJI_LIT_INT, x, x > INT64_MAX, CJ_VOID, __func__); }
 cj_val cj_imm_f32(cj_fn *f, float x) { return imm(f, CJI_LIT_F32, f32_bits(x), false, CJ_VOID, __func__); }
 cj_val cj_imm_f64(cj_fn *f, double x) { return imm(f, CJI_LIT_F64, f64_bits(x), false, CJ_VOID, __func__); }
-cj_val cji_imm_int(cj_fn *f, int64_t x) { return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, (uint64_t)x, false, CJ_VOID), CJ_VOID); }
+cj_val cji_imm_int(cj_fn *f, int64_t x)
+{
+    return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, (uint64_t)x, false, CJ_VOID), CJ_VOID);
+}
 
 cj_val cj_imm_bits(cj_fn *f, cj_type type, uint64_t bits)
 {
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
     unsigned width = (unsigned)type < CJ_TYPE_COUNT ? cji_type_bits(type) : 0;
     if (type == CJ_PRED || type == CJ_B128 || !width || (width < 64 && bits >> width)) {
-        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: 0x%llx is not a value of .%s", __func__, (unsigned long long)bits,
-                     (unsigned)type < CJ_TYPE_COUNT ? cji_type_word(type) : "type");
+        cji_ptx_fail(f->m, CJ_EINVAL, __func__, f->loc, "%s: 0x%llx is not a value of .%s", __func__,
+                     (unsigned long long)bits, (unsigned)type < CJ_TYPE_COUNT ? cji_type_word(type) : "type");
         return CJI_NULL;
     }
-    if (type == CJ_F32 || type == CJ_F64) return imm(f, type == CJ_F32 ? CJI_LIT_F32 : CJI_LIT_F64, bits, false, type, __func__);
+    if (type == CJ_F32 || type == CJ_F64)
+        return imm(f, type == CJ_F32 ? CJI_LIT_F32 : CJI_LIT_F64, bits, false, type, __func__);
     if (cji_type_is_signed(type) && width < 64 && bits >> (width - 1)) bits |= ~(uint64_t)0 << width;
     return imm(f, CJI_LIT_INT, bits, !cji_type_is_signed(type) && bits > INT64_MAX, type, __func__);
 }

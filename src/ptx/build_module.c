@@ -6,7 +6,9 @@
 #include "ptx/build.h"
 
 /* What constructors give when there is no module to make anything in. */
-static cji_record no_module_record = { .refs = 1, .e = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "the module is not a cj_ptx" } };
+static cji_record no_module_record = {
+    .refs = 1, .e = { .status = CJ_EHANDLE, .call = "cj_ptx_kernel", .message = "the module is not a cj_ptx" }
+};
 static cji_obj no_module = { .magic = CJI_MAGIC, .tag = CJI_TAG_FN, .flags = CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL,
                              .err = { .record = &no_module_record, .call = "cj_ptx_kernel", .status = CJ_EHANDLE } };
 
@@ -171,7 +173,8 @@ uint32_t cji_ptx_file(cj_ptx *m, const char *s, size_t n)
     return 0;
 }
 
-/* A loc is file:9 | line:22 with the top bit clear, or, where that is too narrow, the top bit and an index into longloc[]. */
+/* A loc is file:9 | line:22 with the top bit clear, or, where that is too narrow, the top bit and an index into
+ * longloc[]. */
 enum { LINE_BITS = 22, LINE_MAX = (1 << LINE_BITS) - 1, FILE_MAX = 511 };
 
 uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line)
@@ -180,7 +183,8 @@ uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line)
     if (file <= FILE_MAX && line <= LINE_MAX) return file << LINE_BITS | line;
     if (m->nlongloc && m->longloc[m->nlongloc - 1].file == file && m->longloc[m->nlongloc - 1].line == line)
         return 1u << 31 | (uint32_t)(m->nlongloc - 1);
-    if (!cji_grow(&m->longloc, &m->clongloc, m->nlongloc + 1, sizeof *m->longloc)) return cji_ptx_nomem(m, "cj_line"), 0;
+    if (!cji_grow(&m->longloc, &m->clongloc, m->nlongloc + 1, sizeof *m->longloc))
+        return cji_ptx_nomem(m, "cj_line"), 0;
     m->longloc[m->nlongloc] = (struct cji_longloc){ file, line };
     return 1u << 31 | (uint32_t)m->nlongloc++;
 }
@@ -218,7 +222,8 @@ cj_fn *cj_here(cj_fn *f, const char *file, int line)
 
 cj_ptx *cj_here_ptx(cj_ptx *m, const char *file, int line)
 {
-    if (m && m->obj.magic == CJI_MAGIC && m->obj.tag == CJI_TAG_PTX && !(m->obj.flags & CJI_OBJ_FAILED) && !m->dead && !m->frozen && !m->line_set)
+    if (m && m->obj.magic == CJI_MAGIC && m->obj.tag == CJI_TAG_PTX && !(m->obj.flags & CJI_OBJ_FAILED) && !m->dead &&
+        !m->frozen && !m->line_set)
         m->loc = here(m, file, line);
     return m;
 }
@@ -244,11 +249,12 @@ static bool is_name_char(char c) { return is_letter(c) || (c >= '0' && c <= '9')
 
 bool cji_ptx_good_name(cj_ptx *m, const char *name, size_t len, const char *call, uint32_t loc)
 {
-    bool good = name && len > 0 && len < 1024 && (is_letter(name[0]) || ((name[0] == '_' || name[0] == '$') && len > 1));
+    bool good =
+        name && len > 0 && len < 1024 && (is_letter(name[0]) || ((name[0] == '_' || name[0] == '$') && len > 1));
     for (size_t i = 1; good && i < len; i++) good = is_name_char(name[i]);
     if (good) return true;
-    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%s\" is not a PTX name: letters, digits, _ and $, not a digit first", call,
-                 name ? cji_short_n(name, len) : "");
+    cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: \"%s\" is not a PTX name: letters, digits, _ and $, not a digit first",
+                 call, name ? cji_short_n(name, len) : "");
     return false;
 }
 

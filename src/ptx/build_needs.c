@@ -8,8 +8,8 @@ static cji_targets bit(int target) { return (cji_targets)1 << target; }
 static bool version_short(cj_ptx *m, uint8_t version, const char *what, uint32_t loc)
 {
     if (!m->fixed_version || version <= m->fixed_version) return false;
-    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs PTX %d.%d; the module is set to %d.%d", what, version / 10, version % 10,
-                 m->fixed_version / 10, m->fixed_version % 10);
+    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs PTX %d.%d; the module is set to %d.%d", what, version / 10,
+                 version % 10, m->fixed_version / 10, m->fixed_version % 10);
     return true;
 }
 
@@ -19,14 +19,16 @@ static bool target_short(cj_ptx *m, cji_targets targets, const char *what, uint3
     if (m->fixed_target >= 0) {
         if (targets & bit(m->fixed_target)) return false;
         cji_target_list(targets, list, sizeof list);
-        cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; the module is set to %s", what, list, cji_target_name((uint32_t)m->fixed_target));
+        cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; the module is set to %s", what, list,
+                     cji_target_name((uint32_t)m->fixed_target));
         return true;
     }
     if (m->need_targets & targets) return false;
     char have[120];
     cji_target_list(targets, list, sizeof list);
     cji_target_list(m->need_targets, have, sizeof have);
-    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; what the module uses already needs %s", what, list, have);
+    cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", loc, "%s needs target %s; what the module uses already needs %s", what, list,
+                 have);
     return true;
 }
 
@@ -60,11 +62,16 @@ static cj_status gone_failure(cj_ptx *m, uint8_t version, int target)
 {
     char name[40];
     cji_form_short(m->form[m->gone_form], name, sizeof name, 16);
-    return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->gone_loc, "%s does not exist from PTX %d.%d on for %s; use its form with .sync", name, version / 10,
-                        version % 10, target < 0 ? "the targets that the rest needs" : cji_target_name((uint32_t)target));
+    return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->gone_loc,
+                        "%s does not exist from PTX %d.%d on for %s; use its form with .sync", name, version / 10,
+                        version % 10,
+                        target < 0 ? "the targets that the rest needs" : cji_target_name((uint32_t)target));
 }
 
-static bool is_gone(const cj_ptx *m, uint8_t version, int target) { return m->gone_version && version >= m->gone_version && (m->gone_targets & bit(target)); }
+static bool is_gone(const cj_ptx *m, uint8_t version, int target)
+{
+    return m->gone_version && version >= m->gone_version && (m->gone_targets & bit(target));
+}
 
 /* A form that has ended somewhere: remembered, and held against what is fixed. */
 static bool note_end(cj_ptx *m, const cji_form *e, uint32_t loc)
@@ -102,11 +109,15 @@ static void blame(cj_ptx *m, const char *call)
             const cji_form *e = cji_ins_form(m, &f->ins[k]);
             if (!e) continue;
             cji_form_short(e, name, sizeof name, 16);
-            if (version_short(m, e->isa.version, name, f->ins[k].loc) || target_short(m, e->targets, name, f->ins[k].loc)) return;
+            if (version_short(m, e->isa.version, name, f->ins[k].loc) ||
+                target_short(m, e->targets, name, f->ins[k].loc))
+                return;
             if (e->isa.end_version && !note_end(m, e, f->ins[k].loc)) return;
         }
     }
-    if (version_short(m, m->need_version, "what the module declares", m->loc) || target_short(m, m->need_targets, "what the module declares", m->loc)) return;
+    if (version_short(m, m->need_version, "what the module declares", m->loc) ||
+        target_short(m, m->need_targets, "what the module declares", m->loc))
+        return;
     cji_ptx_fail(m, CJ_ENOTSUP, call, m->loc, "%s: the module needs more", call);
 }
 
@@ -125,10 +136,13 @@ cj_status cj_ptx_set_version(cj_ptx *m, const char *version)
     bool good = v[0] >= '1' && v[0] <= '9' && v[1] == '.' && v[2] >= '0' && v[2] <= '9' && !v[3];
     int number = good ? (v[0] - '0') * 10 + (v[2] - '0') : 0;
     if (number < CJI_VERSION_FLOOR)
-        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is not a PTX version from 2.3 on, such as \"8.0\"", __func__, v);
+        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc,
+                            "%s: \"%.20s\" is not a PTX version from 2.3 on, such as \"8.0\"", __func__, v);
     if (m->fixed_target >= 0 && cji_target_since((uint32_t)m->fixed_target) > number)
-        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d", __func__, cji_target_name((uint32_t)m->fixed_target),
-                            cji_target_since((uint32_t)m->fixed_target) / 10, cji_target_since((uint32_t)m->fixed_target) % 10);
+        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d", __func__,
+                            cji_target_name((uint32_t)m->fixed_target),
+                            cji_target_since((uint32_t)m->fixed_target) / 10,
+                            cji_target_since((uint32_t)m->fixed_target) % 10);
     m->fixed_version = (uint8_t)number;
     if (!fits(m)) blame(m, __func__);
     return cj_ptx_status(m);
@@ -139,10 +153,14 @@ cj_status cj_ptx_set_target(cj_ptx *m, const char *target)
     if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     int t = target ? cji_target_find(target, strlen(target)) : -1;
     if (t < 0)
-        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc, "%s: \"%.20s\" is not a target, such as \"sm_80\" or \"sm_90a\"", __func__, target ? target : "");
+        return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc,
+                            "%s: \"%.20s\" is not a target, such as \"sm_80\" or \"sm_90a\"", __func__,
+                            target ? target : "");
     if (m->fixed_version && cji_target_since((uint32_t)t) > m->fixed_version)
-        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc, "%s: target %s needs PTX %d.%d; the module is set to %d.%d", __func__, target,
-                            cji_target_since((uint32_t)t) / 10, cji_target_since((uint32_t)t) % 10, m->fixed_version / 10, m->fixed_version % 10);
+        return cji_ptx_fail(m, CJ_ENOTSUP, __func__, m->loc,
+                            "%s: target %s needs PTX %d.%d; the module is set to %d.%d", __func__, target,
+                            cji_target_since((uint32_t)t) / 10, cji_target_since((uint32_t)t) % 10,
+                            m->fixed_version / 10, m->fixed_version % 10);
     m->fixed_target = (int16_t)t;
     if (!fits(m)) blame(m, __func__);
     return cj_ptx_status(m);
@@ -178,7 +196,8 @@ cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)
     if (m->dead) return cj_ptx_status(m);
     *target = pick_target(m, version);
     if (*target < 0 && m->gone_version) return gone_failure(m, m->gone_version, -1);
-    if (*target < 0) return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx_print", m->loc, "no target has everything that the module uses");
+    if (*target < 0)
+        return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx_print", m->loc, "no target has everything that the module uses");
     if (is_gone(m, *version, *target)) return gone_failure(m, m->gone_version, *target);
     if (version_short(m, *version, cji_target_name((uint32_t)*target), m->loc)) return CJ_ENOTSUP;
     if (m->fixed_version) *version = m->fixed_version;
@@ -196,7 +215,9 @@ const char *cj_ptx_target(cj_ptx *m)
 {
     uint8_t version;
     int target;
-    return cji_check(m, CJI_TAG_PTX, __func__) == CJ_OK && cji_ptx_needs(m, &version, &target) == CJ_OK ? cji_target_name((uint32_t)target) : "";
+    return cji_check(m, CJI_TAG_PTX, __func__) == CJ_OK && cji_ptx_needs(m, &version, &target) == CJ_OK
+               ? cji_target_name((uint32_t)target)
+               : "";
 }
 
 /* ---- Before print and load ---------------------------------------------------------------------------------------- */
@@ -206,14 +227,16 @@ static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
     static const char *const kinds[] = { [CJI_BLOCK_IF] = "cj_if", [CJI_BLOCK_LOOP] = "cj_loop", [CJI_BLOCK_FOR] = "cj_for", [CJI_BLOCK_WHILE] = "cj_while" };
     if (f->nblock) {
         const cji_block *b = &f->block[f->nblock - 1];
-        cji_ptx_fail(m, CJ_ESTATE, call, b->loc, "%s in %s is still open: cj_end() is missing", kinds[b->kind], cji_short(cji_ptx_name(m, f->name)));
+        cji_ptx_fail(m, CJ_ESTATE, call, b->loc, "%s in %s is still open: cj_end() is missing", kinds[b->kind],
+                     cji_short(cji_ptx_name(m, f->name)));
         return false;
     }
     for (size_t i = 0; i < f->nlabel; i++) {
         const cji_label *l = &f->label[i];
         if (!l->used || l->at != UINT32_MAX) continue;
-        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never bound: cj_label_bind() is missing", l->name ? "" : "made here",
-                     l->name ? cji_short(cji_ptx_name(m, l->name)) : "", cji_short(cji_ptx_name(m, f->name)));
+        cji_ptx_fail(m, CJ_EPTX, call, l->loc, "label %s%s in %s is used and never bound: cj_label_bind() is missing",
+                     l->name ? "" : "made here", l->name ? cji_short(cji_ptx_name(m, l->name)) : "",
+                     cji_short(cji_ptx_name(m, f->name)));
         return false;
     }
     return true;

@@ -27,7 +27,11 @@ cj_type cj_type_of(cj_val v)
 {
     uint32_t t = cji_val_type(v);
     switch (cji_val_kind(v)) {
-    case CJI_K_REG: case CJI_K_IMM: case CJI_K_VEC: case CJI_K_SREG: case CJI_K_NOT: return t < CJ_TYPE_COUNT ? (cj_type)t : CJ_VOID;
+    case CJI_K_REG:
+    case CJI_K_IMM:
+    case CJI_K_VEC:
+    case CJI_K_SREG:
+    case CJI_K_NOT: return t < CJ_TYPE_COUNT ? (cj_type)t : CJ_VOID;
     case CJI_K_SYM: return CJ_U64;
     default: return CJ_VOID;
     }
@@ -90,7 +94,8 @@ cj_val cj_mem(cj_fn *f, cj_val base, int64_t offset)
     case CJI_K_REG: elem = f->reg[cji_word_index(word)].elem; break;
     case CJI_K_SYM: elem = f->m->var[cji_word_index(word)]->type; break;
     case CJI_K_IMM:
-        if (f->lit[cji_word_index(word)].lit != CJI_LIT_INT) return bad_operand(f, __func__, "the base is not an integer");
+        if (f->lit[cji_word_index(word)].lit != CJI_LIT_INT)
+            return bad_operand(f, __func__, "the base is not an integer");
         break;
     case CJI_K_MEM:
         elem = cji_val_type(base);
@@ -134,7 +139,8 @@ cj_val cj_vec_n(cj_fn *f, const cj_val *v, size_t n)
     if (!collect(f, v, n, word, "cj_vec")) return CJI_NULL;
     for (size_t i = 0; i < n; i++) {
         uint32_t kind = cji_word_kind(word[i]);
-        if (kind != CJI_K_REG && kind != CJI_K_IMM && kind != CJI_K_SINK) return bad_operand(f, "cj_vec", "an element is not a register, a number or _");
+        if (kind != CJI_K_REG && kind != CJI_K_IMM && kind != CJI_K_SINK)
+            return bad_operand(f, "cj_vec", "an element is not a register, a number or _");
         if (type == CJ_VOID) type = cji_val_type(v[i]);
     }
     return cji_val_of(f, cji_fn_list(f, CJI_K_VEC, word, n), type);
@@ -169,11 +175,15 @@ cj_val cj_not(cj_fn *f, cj_val p)
     uint32_t kind = cji_val_kind(p);
     bool holds;
     if (cji_is_constant(f, p, &holds)) return cji_constant(f, !holds);
-    if ((kind != CJI_K_REG && kind != CJI_K_NOT) || cji_val_type(p) != CJ_PRED) return bad_operand(f, __func__, "the value is not a predicate; cj_inv() inverts bits");
+    if ((kind != CJI_K_REG && kind != CJI_K_NOT) || cji_val_type(p) != CJ_PRED)
+        return bad_operand(f, __func__, "the value is not a predicate; cj_inv() inverts bits");
     return cji_val_of(f, cji_word(kind == CJI_K_NOT ? CJI_K_REG : CJI_K_NOT, (uint32_t)p.bits), CJ_PRED);
 }
 
-cj_val cj_sink(cj_fn *f) { return cji_fn_open(f, __func__) ? cji_val_of(f, cji_word(CJI_K_SINK, 0), CJ_VOID) : CJI_NULL; }
+cj_val cj_sink(cj_fn *f)
+{
+    return cji_fn_open(f, __func__) ? cji_val_of(f, cji_word(CJI_K_SINK, 0), CJ_VOID) : CJI_NULL;
+}
 
 cj_val cj_list_n(cj_fn *f, const cj_val *v, size_t n)
 {
@@ -210,7 +220,10 @@ cj_val cj_sreg(cj_fn *f, const char *name)
 
 /* ---- Labels ------------------------------------------------------------------------------------------------------ */
 
-cj_val cj_label(cj_fn *f) { return cji_fn_open(f, __func__) ? cji_val_of(f, cji_fn_label(f, NULL, 0), CJ_VOID) : CJI_NULL; }
+cj_val cj_label(cj_fn *f)
+{
+    return cji_fn_open(f, __func__) ? cji_val_of(f, cji_fn_label(f, NULL, 0), CJ_VOID) : CJI_NULL;
+}
 
 void cj_label_bind(cj_fn *f, cj_val label)
 {

@@ -8,7 +8,8 @@ static bool no_room(cj_fn *f, size_t n)
 {
     if (f->m->dead) return true;
     if (n < CJI_INDEX_MAX - 1) return false;
-    cji_ptx_fail(f->m, CJ_EPTX, "cj_fn", f->loc, "%s is too large: a table of it has %zu entries", cji_short(cji_ptx_name(f->m, f->name)), n);
+    cji_ptx_fail(f->m, CJ_EPTX, "cj_fn", f->loc, "%s is too large: a table of it has %zu entries",
+                 cji_short(cji_ptx_name(f->m, f->name)), n);
     return true;
 }
 
@@ -108,7 +109,8 @@ uint32_t cji_fn_list(cj_fn *f, unsigned kind, const uint32_t *word, size_t n)
     return at == SIZE_MAX ? 0 : cji_word(kind, (uint32_t)at);
 }
 
-/* A name for a nameless label of a function whose other labels have names (it was read from text): one that nothing in the module has. */
+/* A name for a nameless label of a function whose other labels have names (it was read from text): one that nothing
+ * in the module has. */
 static uint32_t fresh_label_name(cj_fn *f)
 {
     char name[24];
@@ -142,13 +144,15 @@ void cji_fn_bind(cj_fn *f, uint32_t label)
     cji_label *l = &f->label[cji_word_index(label)];
     if (f->m->dead) return;
     if (l->at != UINT32_MAX) {
-        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is bound twice", l->name ? cji_short(cji_ptx_name(f->m, l->name)) : "made by cj_label()");
+        cji_ptx_fail(f->m, CJ_EPTX, "cj_label_bind", f->loc, "label %s is bound twice",
+                     l->name ? cji_short(cji_ptx_name(f->m, l->name)) : "made by cj_label()");
         return;
     }
     if (cji_fn_pseudo(f, CJI_INS_LABEL, label)) l->at = (uint32_t)f->nins - 1;
 }
 
-/* Labels that an operand names are used from now on: finish wants them placed.  Functions that come later are to be declared in front. */
+/* Labels that an operand names are used from now on: finish wants them placed.  Functions that come later are to be
+ * declared in front. */
 void cji_fn_use(cj_fn *f, uint32_t word)
 {
     uint32_t n;
@@ -168,7 +172,8 @@ uint32_t cji_fn_tlist(cj_fn *f, unsigned kind, const char *name, size_t len, uin
 {
     if (no_room(f, f->ntlist)) return 0;
     if (!cji_grow(&f->tlist, &f->ctlist, f->ntlist + 1, sizeof *f->tlist)) return out_of_memory(f);
-    f->tlist[f->ntlist] = (cji_tlist){ .name = name ? cji_ptx_intern(f->m, name, len) : 0, .kind = kind, .list = list, .proto = proto };
+    f->tlist[f->ntlist] =
+        (cji_tlist){ .name = name ? cji_ptx_intern(f->m, name, len) : 0, .kind = kind, .list = list, .proto = proto };
     if (f->m->dead) return 0;
     if (list) cji_fn_use(f, list);
     uint32_t word = cji_word(CJI_K_TARGETS, (uint32_t)f->ntlist++);

@@ -23,7 +23,8 @@ static bool name_in(const cj_ptx *m, const uint32_t *list, size_t n, uint32_t na
 static bool name_taken(const cj_ptx *m, const cj_fn *f, uint32_t name)
 {
     if (!f) return name < m->cscope && m->scope[name];
-    return name_in(m, f->param, f->nparam, name) || name_in(m, f->result, f->nresult, name) || name_in(m, f->var, f->nvar, name);
+    return name_in(m, f->param, f->nparam, name) || name_in(m, f->result, f->nresult, name) ||
+           name_in(m, f->var, f->nvar, name);
 }
 
 static bool enlist(cj_ptx *m, uint32_t **list, size_t *n, size_t *cap, uint32_t index, const char *call)
@@ -33,13 +34,16 @@ static bool enlist(cj_ptx *m, uint32_t **list, size_t *n, size_t *cap, uint32_t 
     return true;
 }
 
-cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call, uint32_t *index)
+cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call,
+                     uint32_t *index)
 {
     uint32_t loc = f ? f->loc : m->loc, at;
     if (m->dead) return NULL;
     at = cji_ptx_intern(m, name, len);
     if (m->dead) return NULL;
-    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at)) return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%s\" is used already", call, cji_short(name)), NULL;
+    if (at && !(list & CJI_LIST_FRESH) && name_taken(m, f, at))
+        return cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the name \"%s\" is used already", call, cji_short(name)),
+               NULL;
     list &= ~(unsigned)CJI_LIST_FRESH;
     cji_var *v = cji_arena_alloc(&m->arena, sizeof *v);
     if (!v || !cji_grow(&m->var, &m->cvar, m->nvar + 1, sizeof *m->var)) return cji_ptx_nomem(m, call), NULL;
@@ -64,13 +68,15 @@ void cji_var_size(cji_var *v)
 }
 
 /* A variable by name, checked; what is left to the caller is its kind. */
-static cji_var *named_variable(cj_ptx *m, cj_fn *f, unsigned list, const char *name, unsigned type, const char *call, uint32_t *index)
+static cji_var *named_variable(cj_ptx *m, cj_fn *f, unsigned list, const char *name, unsigned type, const char *call,
+                               uint32_t *index)
 {
     uint32_t loc = f ? f->loc : m->loc;
     size_t len = name ? strlen(name) : 0;
     if (!cji_ptx_good_name(m, name, len, call, loc)) return NULL;
     if (type <= CJ_PRED || type >= CJ_TYPE_COUNT)
-        return bad_variable(m, loc, call, name, "the type must be one that memory has (CJ_VOID and CJ_PRED are not)"), NULL;
+        return bad_variable(m, loc, call, name, "the type must be one that memory has (CJ_VOID and CJ_PRED are not)"),
+               NULL;
     cji_var *v = cji_ptx_var(m, f, list, name, len, call, index);
     if (v) v->type = (uint8_t)type;
     return v;
@@ -94,12 +100,14 @@ static bool may_declare(cj_fn *f, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
     if (f->called) {
-        cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: %s has been called; cj_param() and cj_result() come before the first call", call,
+        cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc,
+                     "%s: %s has been called; cj_param() and cj_result() come before the first call", call,
                      cji_short(cji_ptx_name(f->m, f->name)));
         return false;
     }
     if (!f->nblock) return true;
-    cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc, "%s: parameters and results are declared outside of cj_if, loops and the like", call);
+    cji_ptx_fail(f->m, CJ_ESTATE, call, f->loc,
+                 "%s: parameters and results are declared outside of cj_if, loops and the like", call);
     return false;
 }
 
@@ -133,9 +141,10 @@ static bool parameters_fit(cj_fn *f, const char *call)
         bytes = (bytes + align - 1) / align * align + v->bytes;
     }
     if (bytes <= FEW) return true;
-    if (bytes <= MANY) return cji_ptx_need(f->m, 81, cji_targets_from(70), "more than 4096 bytes of parameters", f->loc);
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the parameters of %s have %llu bytes, which is more than 32764", call, cji_short(cji_ptx_name(f->m, f->name)),
-                 (unsigned long long)bytes);
+    if (bytes <= MANY)
+        return cji_ptx_need(f->m, 81, cji_targets_from(70), "more than 4096 bytes of parameters", f->loc);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the parameters of %s have %llu bytes, which is more than 32764",
+                 call, cji_short(cji_ptx_name(f->m, f->name)), (unsigned long long)bytes);
     return false;
 }
 
@@ -171,7 +180,8 @@ cj_val cj_result(cj_fn *f, const char *name, cj_type type)
 
 static bool good_space(unsigned space)
 {
-    return space == CJI_SP_GENERIC || space == CJI_SP_CONST || space == CJI_SP_GLOBAL || space == CJI_SP_LOCAL || space == CJI_SP_SHARED;
+    return space == CJI_SP_GENERIC || space == CJI_SP_CONST || space == CJI_SP_GLOBAL || space == CJI_SP_LOCAL ||
+           space == CJI_SP_SHARED;
 }
 
 static void say_pointer(cj_fn *f, uint32_t word, unsigned elem, unsigned space)
@@ -186,9 +196,13 @@ static cj_val pointer(cj_fn *f, const char *name, unsigned elem, unsigned space,
 {
     uint32_t index;
     if (!may_declare(f, call)) return CJI_NULL;
-    if (elem == CJ_PRED || elem >= CJ_TYPE_COUNT) return bad_variable(f->m, f->loc, call, name, "pointers to .pred do not exist"), CJI_NULL;
-    if (!good_space(space)) return bad_variable(f->m, f->loc, call, name, "the space must be generic, global, const, shared or local"), CJI_NULL;
-    if (align && !is_power(align)) return bad_variable(f->m, f->loc, call, name, "the alignment must be a power of two"), CJI_NULL;
+    if (elem == CJ_PRED || elem >= CJ_TYPE_COUNT)
+        return bad_variable(f->m, f->loc, call, name, "pointers to .pred do not exist"), CJI_NULL;
+    if (!good_space(space))
+        return bad_variable(f->m, f->loc, call, name, "the space must be generic, global, const, shared or local"),
+               CJI_NULL;
+    if (align && !is_power(align))
+        return bad_variable(f->m, f->loc, call, name, "the alignment must be a power of two"), CJI_NULL;
     if (!f->kernel) {
         uint32_t word = register_parameter(f, CJI_LIST_PARAM, name, CJ_U64, call);
         if (word) say_pointer(f, word, elem, space);
@@ -223,9 +237,12 @@ cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align)
 {
     uint32_t index;
     if (!may_declare(f, __func__)) return CJI_NULL;
-    if (!f->kernel) return bad_variable(f->m, f->loc, __func__, name, "only kernels take parameters by bytes"), CJI_NULL;
-    if (!bytes || bytes > 32764) return bad_variable(f->m, f->loc, __func__, name, "a parameter has 1 to 32764 bytes"), CJI_NULL;
-    if (!is_power(align) || align > 128) return bad_variable(f->m, f->loc, __func__, name, "the alignment must be a power of two up to 128"), CJI_NULL;
+    if (!f->kernel)
+        return bad_variable(f->m, f->loc, __func__, name, "only kernels take parameters by bytes"), CJI_NULL;
+    if (!bytes || bytes > 32764)
+        return bad_variable(f->m, f->loc, __func__, name, "a parameter has 1 to 32764 bytes"), CJI_NULL;
+    if (!is_power(align) || align > 128)
+        return bad_variable(f->m, f->loc, __func__, name, "the alignment must be a power of two up to 128"), CJI_NULL;
     cji_var *v = named_variable(f->m, f, CJI_LIST_PARAM, name, CJ_B8, __func__, &index);
     if (!v || !set_count(f->m, v, bytes, __func__)) return CJI_NULL;
     v->space = CJI_SP_PARAM;
@@ -241,22 +258,30 @@ static cj_val own_variable(cj_fn *f, const char *name, unsigned elem, size_t cou
     uint32_t index;
     if (!cji_fn_open(f, call)) return CJI_NULL;
     if (!count) return bad_variable(f->m, f->loc, call, name, "the count must be 1 or more"), CJI_NULL;
-    if (count > UINT32_MAX) return bad_variable(f->m, f->loc, call, name, "the count is beyond the memory of a block"), CJI_NULL;
+    if (count > UINT32_MAX)
+        return bad_variable(f->m, f->loc, call, name, "the count is beyond the memory of a block"), CJI_NULL;
     cji_var *v = named_variable(f->m, f, CJI_LIST_VAR, name, elem, call, &index);
     if (!v || !set_count(f->m, v, count, call)) return CJI_NULL;
     v->space = (uint8_t)space;
     return cji_val_of(f, cji_word(CJI_K_SYM, index), elem);
 }
 
-cj_val cj_shared(cj_fn *f, const char *name, cj_type elem, size_t count) { return own_variable(f, name, elem, count, CJI_SP_SHARED, __func__); }
-cj_val cj_local(cj_fn *f, const char *name, cj_type elem, size_t count) { return own_variable(f, name, elem, count, CJI_SP_LOCAL, __func__); }
+cj_val cj_shared(cj_fn *f, const char *name, cj_type elem, size_t count)
+{
+    return own_variable(f, name, elem, count, CJI_SP_SHARED, __func__);
+}
+cj_val cj_local(cj_fn *f, const char *name, cj_type elem, size_t count)
+{
+    return own_variable(f, name, elem, count, CJI_SP_LOCAL, __func__);
+}
 
 cj_val cj_shared_dynamic(cj_fn *f, const char *name, cj_type elem, uint32_t align)
 {
     uint32_t index;
     if (!cji_fn_open(f, __func__)) return CJI_NULL;
     cj_ptx *m = f->m;
-    if (align && !is_power(align)) return bad_variable(m, f->loc, __func__, name, "the alignment must be a power of two"), CJI_NULL;
+    if (align && !is_power(align))
+        return bad_variable(m, f->loc, __func__, name, "the alignment must be a power of two"), CJI_NULL;
     uint32_t word = name ? cji_ptx_lookup(m, name, strlen(name)) : 0;
     if (cji_word_kind(word) == CJI_K_SYM) {
         cji_var *old = m->var[cji_word_index(word)];
@@ -300,7 +325,8 @@ static uint64_t const_bytes(const cj_ptx *m)
     return bytes;
 }
 
-static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t count, const void *init, size_t ninit, unsigned space, const char *call)
+static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t count, const void *init, size_t ninit,
+                              unsigned space, const char *call)
 {
     uint32_t index;
     if (!cji_ptx_open(m, call)) return CJI_NULL;
@@ -312,7 +338,8 @@ static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t
     if (!v || !set_count(m, v, count, call) || !set_init(m, v, init, ninit, call)) return CJI_NULL;
     v->space = (uint8_t)space;
     v->linkage = CJI_LINK_VISIBLE;
-    if (space == CJI_SP_CONST && const_bytes(m) > CONST_MOST) return bad_variable(m, m->loc, call, name, "constant memory has 65536 bytes in all"), CJI_NULL;
+    if (space == CJI_SP_CONST && const_bytes(m) > CONST_MOST)
+        return bad_variable(m, m->loc, call, name, "constant memory has 65536 bytes in all"), CJI_NULL;
     return cji_val(cji_word(CJI_K_SYM, index), elem, m->owner);
 }
 
@@ -330,7 +357,8 @@ cj_val cj_ptx_extern(cj_ptx *m, const char *name, cj_space space, cj_type elem, 
 {
     uint32_t index;
     if (!cji_ptx_open(m, __func__)) return CJI_NULL;
-    if (space != CJ_SPACE_GLOBAL && space != CJ_SPACE_CONST) return bad_variable(m, m->loc, __func__, name, "the space must be global or const"), CJI_NULL;
+    if (space != CJ_SPACE_GLOBAL && space != CJ_SPACE_CONST)
+        return bad_variable(m, m->loc, __func__, name, "the space must be global or const"), CJI_NULL;
     cji_var *v = named_variable(m, NULL, 0, name, elem, __func__, &index);
     if (!v || !set_count(m, v, count, __func__)) return CJI_NULL;
     v->space = (uint8_t)space;
@@ -344,7 +372,8 @@ static void align_variable(cj_ptx *m, uint32_t loc, cj_val variable, bool ours, 
 {
     if (!ours || cji_val_kind(variable) != CJI_K_SYM || (uint32_t)variable.bits >= m->nvar)
         cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the value is not a variable of this function or module", call);
-    else if (!is_power(align)) cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the alignment %u is not a power of two", call, align);
+    else if (!is_power(align))
+        cji_ptx_fail(m, CJ_EINVAL, call, loc, "%s: the alignment %u is not a power of two", call, align);
     else m->var[(uint32_t)variable.bits]->align = align;
 }
 
@@ -355,5 +384,6 @@ void cj_var_align(cj_fn *f, cj_val variable, uint32_t align)
 
 void cj_ptx_var_align(cj_ptx *m, cj_val variable, uint32_t align)
 {
-    if (cji_ptx_open(m, __func__)) align_variable(m, m->loc, variable, cji_val_owner(variable) == m->owner, align, __func__);
+    if (cji_ptx_open(m, __func__))
+        align_variable(m, m->loc, variable, cji_val_owner(variable) == m->owner, align, __func__);
 }

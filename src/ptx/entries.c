@@ -31,7 +31,9 @@ static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t 
     if (use) k->dynamic_shared = entry_name(e, m, m->var[use - 1]->name);
     if (!k->name || (use && !k->dynamic_shared)) return false;
     for (size_t i = 0; i < f->nparam; i++)
-        if (!entry_param(e, m, m->var[f->param[i]], i ? param[i - 1].offset + (uint64_t)param[i - 1].bytes : 0, &param[i])) return false;
+        if (!entry_param(e, m, m->var[f->param[i]], i ? param[i - 1].offset + (uint64_t)param[i - 1].bytes : 0,
+                         &param[i]))
+            return false;
     e->n++;
     return true;
 }

@@ -1,7 +1,8 @@
-/* Verbs of numbers only: the result is a number again, as C computes it on int64_t, uint64_t and double; a comparison is a constant predicate.
+/* Verbs of numbers only: the result is a number again, as C computes it on int64_t, uint64_t and double; a comparison
+ * is a constant predicate.
  *
- * An integer is an int64_t where it fits one, else a uint64_t; an operation on both is one of uint64_t.  Floats stay floats where no double is
- * among them.  A constant predicate is a literal of type CJ_PRED, 0 or 1. */
+ * An integer is an int64_t where it fits one, else a uint64_t; an operation on both is one of uint64_t.  Floats stay
+ * floats where no double is among them.  A constant predicate is a literal of type CJ_PRED, 0 or 1. */
 #include <string.h>
 
 #include "ptx/fold.h"
@@ -11,7 +12,9 @@
 bool cji_all_numbers(const cj_fn *f, const cj_val *v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (cji_val_kind(v[i]) != CJI_K_IMM || cji_val_type(v[i]) != CJ_VOID || !cji_val_owned(f, v[i]) || (uint32_t)v[i].bits >= f->nlit) return false;
+        if (cji_val_kind(v[i]) != CJI_K_IMM || cji_val_type(v[i]) != CJ_VOID || !cji_val_owned(f, v[i]) ||
+            (uint32_t)v[i].bits >= f->nlit)
+            return false;
     return n > 0;
 }
 
@@ -51,7 +54,10 @@ static cj_val floating(cj_fn *f, double x, bool single)
     return cji_val_of(f, cji_fn_lit(f, single ? CJI_LIT_F32 : CJI_LIT_F64, bits, false, CJ_VOID), CJ_VOID);
 }
 
-cj_val cji_constant(cj_fn *f, bool holds) { return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, holds, false, CJ_PRED), CJ_PRED); }
+cj_val cji_constant(cj_fn *f, bool holds)
+{
+    return cji_val_of(f, cji_fn_lit(f, CJI_LIT_INT, holds, false, CJ_PRED), CJ_PRED);
+}
 
 bool cji_is_constant(const cj_fn *f, cj_val p, bool *holds)
 {
@@ -75,7 +81,9 @@ static cj_val divide(cj_fn *f, uint64_t a, uint64_t b, bool wide, bool rest, con
 static cj_val shifted(cj_fn *f, cji_verb_id verb, uint64_t a, bool wide, const cji_lit *count, const char *call)
 {
     if (!count->wide && (int64_t)count->bits < 0)
-        return cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the count %lld is negative", call, (long long)count->bits), CJI_NULL;
+        return cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the count %lld is negative", call,
+                            (long long)count->bits),
+               CJI_NULL;
     bool over = count->bits > 63, negative = !wide && (int64_t)a < 0;
     unsigned n = over ? 63 : (unsigned)count->bits;
     if (verb == CJI_VERB_SHL) return integer(f, over ? 0 : a << n, wide);
@@ -155,7 +163,10 @@ static cj_val fold_floats(cj_fn *f, cji_verb_id verb, const double *x, bool sing
     case CJI_VERB_ABS: return floating(f, __builtin_fabs(x[0]), single);
     case CJI_VERB_SQRT: return floating(f, cji_soft_sqrt(x[0]), single);
     case CJI_VERB_RCP: return floating(f, 1 / x[0], single);
-    case CJI_VERB_FLOOR: case CJI_VERB_CEIL: case CJI_VERB_TRUNC: case CJI_VERB_ROUND: return floating(f, cji_soft_round(x[0], verb), single);
+    case CJI_VERB_FLOOR:
+    case CJI_VERB_CEIL:
+    case CJI_VERB_TRUNC:
+    case CJI_VERB_ROUND: return floating(f, cji_soft_round(x[0], verb), single);
     default: return cji_constant(f, compares_floats(verb, x[0], x[1]));
     }
 }
@@ -167,7 +178,8 @@ static cj_val not_integers(cj_fn *f, const cj_val *v, size_t n, const char *call
     for (size_t i = 0; i < n; i++) {
         const cji_lit *l = number(f, v[i]);
         if (l->lit == CJI_LIT_INT) continue;
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %.9g is a floating-point number, wants an integer", call, cji_lit_value(l));
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %.9g is a floating-point number, wants an integer", call,
+                     cji_lit_value(l));
         break;
     }
     return CJI_NULL;
@@ -178,11 +190,34 @@ enum { NOT_FOLDED, OF_BOTH, OF_INTEGERS, OF_FLOATS, OF_SHIFTS };
 static unsigned fold_kind(cji_verb_id verb)
 {
     switch (verb) {
-    case CJI_VERB_ADD: case CJI_VERB_SUB: case CJI_VERB_MUL: case CJI_VERB_DIV: case CJI_VERB_MIN: case CJI_VERB_MAX: case CJI_VERB_NEG: case CJI_VERB_ABS:
-    case CJI_VERB_EQ: case CJI_VERB_NE: case CJI_VERB_LT: case CJI_VERB_LE: case CJI_VERB_GT: case CJI_VERB_GE: return OF_BOTH;
-    case CJI_VERB_MUL_WIDE: case CJI_VERB_MAD: case CJI_VERB_REM: case CJI_VERB_AND: case CJI_VERB_OR: case CJI_VERB_XOR: case CJI_VERB_INV: return OF_INTEGERS;
-    case CJI_VERB_FMA: case CJI_VERB_SQRT: case CJI_VERB_RCP: case CJI_VERB_FLOOR: case CJI_VERB_CEIL: case CJI_VERB_TRUNC: case CJI_VERB_ROUND:
-        return OF_FLOATS;
+    case CJI_VERB_ADD:
+    case CJI_VERB_SUB:
+    case CJI_VERB_MUL:
+    case CJI_VERB_DIV:
+    case CJI_VERB_MIN:
+    case CJI_VERB_MAX:
+    case CJI_VERB_NEG:
+    case CJI_VERB_ABS:
+    case CJI_VERB_EQ:
+    case CJI_VERB_NE:
+    case CJI_VERB_LT:
+    case CJI_VERB_LE:
+    case CJI_VERB_GT:
+    case CJI_VERB_GE: return OF_BOTH;
+    case CJI_VERB_MUL_WIDE:
+    case CJI_VERB_MAD:
+    case CJI_VERB_REM:
+    case CJI_VERB_AND:
+    case CJI_VERB_OR:
+    case CJI_VERB_XOR:
+    case CJI_VERB_INV: return OF_INTEGERS;
+    case CJI_VERB_FMA:
+    case CJI_VERB_SQRT:
+    case CJI_VERB_RCP:
+    case CJI_VERB_FLOOR:
+    case CJI_VERB_CEIL:
+    case CJI_VERB_TRUNC:
+    case CJI_VERB_ROUND: return OF_FLOATS;
     case CJI_VERB_SHL: case CJI_VERB_SHR: return OF_SHIFTS;
     default: return NOT_FOLDED;
     }
@@ -204,7 +239,8 @@ bool cji_fold(cj_fn *f, cji_verb_id verb, const cj_val *v, size_t n, cj_val *res
     }
     bool floats = single || twice;
     single &= !twice;
-    for (size_t i = 0; i < n; i++) x[i] = single ? (double)cji_lit_single(number(f, v[i])) : cji_lit_value(number(f, v[i]));
+    for (size_t i = 0; i < n; i++)
+        x[i] = single ? (double)cji_lit_single(number(f, v[i])) : cji_lit_value(number(f, v[i]));
     if (floats && (kind == OF_INTEGERS || kind == OF_SHIFTS)) *result = not_integers(f, v, n, call);
     else if (kind == OF_SHIFTS) *result = shifted(f, verb, bits[0], number(f, v[0])->wide, number(f, v[1]), call);
     else if (floats || kind == OF_FLOATS) *result = fold_floats(f, verb, x, single);

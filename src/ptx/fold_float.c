@@ -43,7 +43,8 @@ static wide_uint shift_sticky(wide_uint m, int n)
     return m >> n | ((m & (((wide_uint)1 << n) - 1)) != 0);
 }
 
-/* m * 2^exp rounded to a format of `digits` mantissa bits, least exponent `least` and exponents below `most`, as a double. */
+/* m * 2^exp rounded to a format of `digits` mantissa bits, least exponent `least` and exponents below `most`, as a
+ * double. */
 static double round_parts(bool negative, wide_uint m, int exp, int digits, int least, int most)
 {
     uint64_t sign = (uint64_t)negative << 63;
@@ -93,7 +94,8 @@ double cji_soft_fma(double a, double b, double c, bool single)
 
 double cji_soft_sqrt(double x)
 {
-    if (!(x > 0) || x - x != 0) return x < 0 ? double_of((uint64_t)0x7ff8 << 48) : x; /* NaN, an infinity, a zero of either sign */
+    /* NaN, an infinity, a zero of either sign */
+    if (!(x > 0) || x - x != 0) return x < 0 ? double_of((uint64_t)0x7ff8 << 48) : x;
     parts a = split(x);
     wide_uint m = a.mant, root = 0, bit = (wide_uint)1 << 124;
     int up = 125 - top_bit(m);

@@ -24,7 +24,8 @@ static int edits(const char *a, int na, const char *b, int nb)
             int best = last[j - 1] + (a[i - 1] != b[j - 1]);
             if (last[j] + 1 < best) best = last[j] + 1;
             if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best) best = before[j - 2] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
             now[j] = best;
         }
     }
@@ -87,7 +88,9 @@ static void try_row(uint32_t row, const uint16_t *word, uint32_t n, attempt *a)
             uint32_t i = piece & CJI_PIECE_MASK;
             const cji_isa_slot *s = piece & CJI_PIECE_SLOT ? &cji_isa_slots[r->slot + i] : NULL;
             bool again = (piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN;
-            int at = !s ? piece == word[k] ? 0 : -1 : again ? cji_isa_values[s->value + a->choice[i] - s->optional].word == word[k] ? 0 : -1 : index_of(s, word[k]);
+            int at = !s      ? piece == word[k] ? 0 : -1
+                     : again ? cji_isa_values[s->value + a->choice[i] - s->optional].word == word[k] ? 0 : -1
+                             : index_of(s, word[k]);
             if (used >> p & 1 || at < 0) continue;
             if (s && !again) a->choice[i] = (uint8_t)(at + s->optional);
             used |= 1u << p;
@@ -139,7 +142,9 @@ static void say_missing(cji_line *t, const attempt *a, const char *spelling, siz
     const cji_isa_row *r = &cji_isa_table[a->row];
     uint16_t piece = cji_isa_pieces[r->piece + a->piece];
     cji_say(t, "no instruction \"%.*s\": ", (int)len, spelling);
-    for (uint32_t i = 0; i < r->nop; i++) cji_say(t, "%s%.*s", i ? "." : "", word_len(cji_isa_pieces[r->piece + i]), word_text(cji_isa_pieces[r->piece + i]));
+    for (uint32_t i = 0; i < r->nop; i++)
+        cji_say(t, "%s%.*s", i ? "." : "", word_len(cji_isa_pieces[r->piece + i]),
+                word_text(cji_isa_pieces[r->piece + i]));
     if (!(piece & CJI_PIECE_SLOT)) { cji_say(t, " wants .%.*s", word_len(piece), word_text(piece)); return; }
     uint32_t slot = piece & CJI_PIECE_MASK;
     const cji_isa_slot *s = &cji_isa_slots[r->slot + slot];
@@ -180,7 +185,10 @@ cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t si
         s = next ? next : end;
     }
     cji_words w;
-    if (!cji_words_read(spelling, len, &w)) { cji_say(&t, "\"%.*s\" has too many modifiers", (int)len, spelling); return CJ_EUNKNOWN; }
+    if (!cji_words_read(spelling, len, &w)) {
+        cji_say(&t, "\"%.*s\" has too many modifiers", (int)len, spelling);
+        return CJ_EUNKNOWN;
+    }
     /* the row that takes most of the words, and of those one that only lacks something */
     attempt best = { 0, 0, 0, { 0 } };
     for (uint32_t i = cji_isa_lead[lead]; i < cji_isa_lead[lead + 1]; i++) {
@@ -191,6 +199,7 @@ cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t si
     const cji_isa_row *r = &cji_isa_table[best.row];
     if (best.taken == w.n && best.piece < r->npiece) { say_missing(&t, &best, spelling, len); return CJ_EUNKNOWN; }
     /* all words are known and nothing is missing: they do not go together */
-    cji_say(&t, "no instruction \"%.*s\": these modifiers do not go together, or not in this order", (int)len, spelling);
+    cji_say(&t, "no instruction \"%.*s\": these modifiers do not go together, or not in this order", (int)len,
+            spelling);
     return CJ_EUNKNOWN;
 }

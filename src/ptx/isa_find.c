@@ -1,9 +1,9 @@
 /* From a spelling to its form.
  *
- * A row is tried first with the words in the manual's order; when no row takes them so, once more with its modifiers in any order, as ptxas reads
- * them (tests/oracle has what it takes): modifiers that may be left out go anywhere behind the op; in the memory instructions and setp everything
- * does but the types, which keep their order everywhere.
- */
+ * A row is tried first with the words in the manual's order; when no row takes them so, once more with its modifiers
+ * in any order, as ptxas reads them (tests/oracle has what it takes): modifiers that may be left out go anywhere
+ * behind the op; in the memory instructions and setp everything does but the types, which keep their order
+ * everywhere.  / */
 #include <string.h>
 
 #include "isa.h"
@@ -50,7 +50,8 @@ static int value_index(const cji_isa_slot *s, uint16_t word)
     return -1;
 }
 
-/* Do the pieces from `p` on spell the words from `k` on?  An optional slot may take its word or leave it to a later piece. */
+/* Do the pieces from `p` on spell the words from `k` on?  An optional slot may take its word or leave it to a later
+ * piece. */
 static bool in_order(const cji_isa_row *r, uint32_t p, const uint16_t *word, uint32_t k, uint32_t n, uint8_t *choice)
 {
     for (; p < r->npiece; p++) {
@@ -84,12 +85,17 @@ static bool in_order(const cji_isa_row *r, uint32_t p, const uint16_t *word, uin
     return k == n;
 }
 
-static bool is_type(uint16_t word) { return cji_type_find(cji_isa_text + cji_isa_word_at[word], (size_t)(cji_isa_word_at[word + 1] - cji_isa_word_at[word])) > 0; }
+static bool is_type(uint16_t word)
+{
+    return cji_type_find(cji_isa_text + cji_isa_word_at[word],
+                         (size_t)(cji_isa_word_at[word + 1] - cji_isa_word_at[word])) > 0;
+}
 
 /* Must the piece keep its place among those that must? */
 static bool keeps_place(const cji_isa_row *r, uint16_t piece)
 {
-    bool moves = r->op == CJI_OP_LD || r->op == CJI_OP_ST || r->op == CJI_OP_ATOM || r->op == CJI_OP_RED || r->op == CJI_OP_SETP;
+    bool moves =
+        r->op == CJI_OP_LD || r->op == CJI_OP_ST || r->op == CJI_OP_ATOM || r->op == CJI_OP_RED || r->op == CJI_OP_SETP;
     if (!(piece & CJI_PIECE_SLOT)) return !moves || is_type(piece);
     if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN) return true;
     const cji_isa_slot *s = &cji_isa_slots[r->slot + (piece & CJI_PIECE_MASK)];
@@ -102,13 +108,15 @@ static bool takes(const cji_isa_row *r, uint16_t piece, uint16_t word, uint8_t *
     if (!(piece & CJI_PIECE_SLOT)) return piece == word;
     uint32_t i = piece & CJI_PIECE_MASK;
     const cji_isa_slot *s = &cji_isa_slots[r->slot + i];
-    if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN) return cji_isa_values[s->value + choice[i] - s->optional].word == word;
+    if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN)
+        return cji_isa_values[s->value + choice[i] - s->optional].word == word;
     int at = value_index(s, word);
     if (at >= 0) choice[i] = (uint8_t)(at + s->optional);
     return at >= 0;
 }
 
-/* Each word goes to the next piece that keeps its place, or to a free one; mandatory pieces must all be taken at the end. */
+/* Each word goes to the next piece that keeps its place, or to a free one; mandatory pieces must all be taken at the
+ * end. */
 static bool any_order(const cji_isa_row *r, const uint16_t *word, uint32_t n, uint8_t *choice)
 {
     uint32_t used = (1u << r->nop) - 1;

@@ -50,7 +50,8 @@ static bool coordinates_fit(const cji_isa_opnd *o, const cji_isa_arg *a)
     return true;
 }
 
-/* Special registers have a width of their own; 32-bit ones go into 16 bits too.  Whole vectors (%tid) are read by their elements. */
+/* Special registers have a width of their own; 32-bit ones go into 16 bits too.  Whole vectors (%tid) are read by
+ * their elements. */
 static bool sreg_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     if (a->count) return false;
@@ -117,9 +118,9 @@ static void add_value(cji_line *t, const cji_isa_arg *a)
 
 static void add_given(cji_line *t, const cji_isa_arg *a)
 {
-    static const char *const what[] = {
-        "nothing", "", "", "a special register", "an address", "", "a label", "a symbol", "a function", "", "", "_", "a list", "a list of targets", "a texture address"
-    };
+    static const char *const what[] = { "nothing", "",        "",         "a special register", "an address",
+                                        "",        "a label", "a symbol", "a function",         "",
+                                        "",        "_",       "a list",   "a list of targets",  "a texture address" };
     switch (a->kind) {
     case CJI_K_REG: cji_say(t, ".%s", cji_type_word(a->type)); break;
     case CJI_K_NOT: cji_say(t, "a negated .%s", cji_type_word(a->type)); break;
@@ -144,7 +145,8 @@ static void add_range(cji_line *t, const cji_isa_opnd *o)
     } else if (o->step == 255) {
         cji_say(t, "a power of two from %lld to %lld", (long long)o->lo, (long long)o->hi);
     } else if (o->step > 1) {
-        for (int64_t v = o->lo; v <= o->hi; v += o->step) cji_say(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
+        for (int64_t v = o->lo; v <= o->hi; v += o->step)
+            cji_say(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
     } else {
         cji_say(t, "%lld to %lld", (long long)o->lo, (long long)o->hi);
     }
@@ -162,15 +164,21 @@ static void add_wanted(cji_line *t, const cji_isa_opnd *o)
     else
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             if (has(o->kinds, (unsigned)others[i].kind)) { cji_say(t, "%s", others[i].text); break; }
-    if (has(o->kinds, CJI_K_PAIR) && !has(o->kinds, CJI_K_REG)) cji_say(t, "%s.%s|.%s", t->n ? " " : "", cji_type_word(o->type), cji_type_word(o->pair_type));
+    if (has(o->kinds, CJI_K_PAIR) && !has(o->kinds, CJI_K_REG))
+        cji_say(t, "%s.%s|.%s", t->n ? " " : "", cji_type_word(o->type), cji_type_word(o->pair_type));
 }
 
 static void why_vector(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
-    if (a->count != o->count) { cji_say(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type)); return; }
+    if (a->count != o->count) {
+        cji_say(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type));
+        return;
+    }
     for (uint32_t i = 0; i < a->count; i++)
         if (a->types[i] == CJ_VOID || !has(o->types, a->types[i])) {
-            if (a->types[i]) cji_say(t, " has a .%s as element %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(o->type));
+            if (a->types[i])
+                cji_say(t, " has a .%s as element %u, wants .%s", cji_type_word(a->types[i]), i,
+                        cji_type_word(o->type));
             else cji_say(t, " has no register as element %u, wants .%s", i, cji_type_word(o->type));
             return;
         }
@@ -185,11 +193,15 @@ static const char *space_word(unsigned space)
 static void why_coordinates(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     if (a->sampler) { cji_say(t, " has a sampler of its own, wants none: the object holds it"); return; }
-    if (a->count != o->count + o->count2) { cji_say(t, " has %u coordinates, wants %u", a->count, o->count + o->count2); return; }
+    if (a->count != o->count + o->count2) {
+        cji_say(t, " has %u coordinates, wants %u", a->count, o->count + o->count2);
+        return;
+    }
     for (uint32_t i = 0; i < a->count; i++) {
         bool lead = i < o->count2;
         if (a->types[i] == CJ_VOID || !has(lead ? o->types2 : o->types, a->types[i])) {
-            cji_say(t, " has a .%s as coordinate %u, wants .%s", cji_type_word(a->types[i]), i, cji_type_word(lead ? o->type2 : o->type));
+            cji_say(t, " has a .%s as coordinate %u, wants .%s", cji_type_word(a->types[i]), i,
+                    cji_type_word(lead ? o->type2 : o->type));
             return;
         }
     }
@@ -199,7 +211,8 @@ static void why_coordinates(cji_line *t, const cji_isa_opnd *o, const cji_isa_ar
 static void why_pair(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     if (a->second == CJ_VOID ? !o->sink2 : a->second != o->pair_type)
-        cji_say(t, " has %s as second destination, wants .%s", a->second ? cji_type_word(a->second) : "_", cji_type_word(o->pair_type));
+        cji_say(t, " has %s as second destination, wants .%s", a->second ? cji_type_word(a->second) : "_",
+                cji_type_word(o->pair_type));
     else if (a->first == CJI_K_VEC && o->count) why_vector(t, o, a);
     else if (a->first == CJI_K_SINK) cji_say(t, " may not be dropped");
     else { cji_say(t, " is .%s, wants ", cji_type_word(a->type)); add_wanted(t, o); }
@@ -232,25 +245,36 @@ void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int a
     if (kind && a->kind == CJI_K_VEC) why_vector(&t, o, a);
     else if (kind && a->kind == CJI_K_PAIR) why_pair(&t, o, a);
     else if (kind && a->kind == CJI_K_TEXMEM) why_coordinates(&t, o, a);
-    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM) && !space_fits(o, a)) cji_say(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
-    else if (kind && a->kind == CJI_K_MEM) cji_say(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
-    else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) { cji_say(&t, " is "); add_value(&t, a); cji_say(&t, ", wants "); add_range(&t, o); }
-    else if (a->kind == CJI_K_IMM && has(o->kinds, CJI_K_REG) && !has(o->kinds, CJI_K_IMM)) cji_say(&t, " is a literal, wants a register of .%s", cji_type_word(o->type));
-    else if (a->kind == CJI_K_REG && o->count && !has(o->kinds, CJI_K_TEXMEM)) cji_say(&t, " is one register, wants %u of .%s", o->count, cji_type_word(o->type));
+    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM) && !space_fits(o, a))
+        cji_say(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
+    else if (kind && a->kind == CJI_K_MEM)
+        cji_say(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
+    else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) {
+        cji_say(&t, " is ");
+        add_value(&t, a);
+        cji_say(&t, ", wants ");
+        add_range(&t, o);
+    } else if (a->kind == CJI_K_IMM && has(o->kinds, CJI_K_REG) && !has(o->kinds, CJI_K_IMM))
+        cji_say(&t, " is a literal, wants a register of .%s", cji_type_word(o->type));
+    else if (a->kind == CJI_K_REG && o->count && !has(o->kinds, CJI_K_TEXMEM))
+        cji_say(&t, " is one register, wants %u of .%s", o->count, cji_type_word(o->type));
     else { cji_say(&t, " is "); add_given(&t, a); cji_say(&t, ", wants "); add_wanted(&t, o); }
 }
 
-/* How near a row came: the right number of operands first, then a mistake in value rather than in kind, then the later mistake. */
+/* How near a row came: the right number of operands first, then a mistake in value rather than in kind, then the
+ * later mistake. */
 static int nearness(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int at)
 {
     bool count = n >= least_operands(f) && n <= f->nopnd;
-    bool kind = at >= 0 && (size_t)at < n && at < f->nopnd && args[at].kind <= 31 && has(f->opnd[at].kinds, args[at].kind);
+    bool kind =
+        at >= 0 && (size_t)at < n && at < f->nopnd && args[at].kind <= 31 && has(f->opnd[at].kinds, args[at].kind);
     bool value = kind && args[at].kind == CJI_K_IMM && literal_kind_fits(&f->opnd[at], &args[at]);
     return at + (count ? 64 : 0) + (kind ? 16 : 0) + (value ? 16 : 0);
 }
 
 /* Rows that differ in a literal's range alone: says each range. */
-static void why_ranges(uint32_t first, uint32_t nearest, const cji_isa_arg *args, size_t n, int at, char *why, size_t size)
+static void why_ranges(uint32_t first, uint32_t nearest, const cji_isa_arg *args, size_t n, int at, char *why,
+                       size_t size)
 {
     cji_isa_form f;
     if (!cji_isa_get(nearest, &f)) return;
@@ -289,7 +313,8 @@ uint32_t cji_isa_match(uint32_t first, const cji_isa_arg *args, size_t n, cji_is
     why[0] = 0;
     if (nearest == CJI_FORM_NONE || !cji_isa_get(nearest, &f)) return CJI_FORM_NONE;
     if (n < least_operands(&f) || n > f.nopnd) cji_isa_why(&f, args, n, (int)n + 64, why, size);
-    else if (args[best_at].kind == CJI_K_IMM && has(f.opnd[best_at].kinds, CJI_K_IMM) && literal_kind_fits(&f.opnd[best_at], &args[best_at]))
+    else if (args[best_at].kind == CJI_K_IMM && has(f.opnd[best_at].kinds, CJI_K_IMM) &&
+             literal_kind_fits(&f.opnd[best_at], &args[best_at]))
         why_ranges(first, nearest, args, n, best_at, why, size);
     else cji_isa_why(&f, args, n, best_at, why, size);
     return CJI_FORM_NONE;

@@ -37,7 +37,8 @@ cji_targets cji_target_runs(uint32_t i)
 
 int cji_target_least(cji_targets set, uint8_t *version)
 {
-    /* The smallest number; of its variants the one that asks for the least version above *version, then the one that runs on most devices. */
+    /* The smallest number; of its variants the one that asks for the least version above *version, then the one that
+     * runs on most devices. */
     static const char order[] = " fa";
     int best = -1, best_version = 0;
     for (uint32_t i = 0; i < cji_isa_target_total; i++) {
@@ -47,7 +48,8 @@ int cji_target_least(cji_targets set, uint8_t *version)
         if (best >= 0) {
             const cji_isa_target *b = &cji_isa_target_names[best];
             if (t->number > b->number) continue;
-            bool better = t->number < b->number || wants < best_version || (wants == best_version && strchr(order, t->kind) < strchr(order, b->kind));
+            bool better = t->number < b->number || wants < best_version ||
+                          (wants == best_version && strchr(order, t->kind) < strchr(order, b->kind));
             if (!better) continue;
         }
         best = (int)i;
@@ -67,7 +69,10 @@ void cji_target_list(cji_targets set, char *out, size_t size)
     if (first == cji_isa_target_total) { snprintf(out, size, "no target"); return; }
     for (uint32_t k = 0; k < cji_isa_target_total; k++)
         if (cji_isa_target_names[k].number >= cji_isa_target_names[first].number) plus |= (cji_targets)1 << k;
-    if (plus == set && cji_isa_target_names[first].kind == ' ') { snprintf(out, size, "%s or newer", cji_isa_target_names[first].name); return; }
+    if (plus == set && cji_isa_target_names[first].kind == ' ') {
+        snprintf(out, size, "%s or newer", cji_isa_target_names[first].name);
+        return;
+    }
     size_t n = 0;
     for (uint32_t i = first; i < cji_isa_target_total; i++) {
         if (!(set >> i & 1)) continue;

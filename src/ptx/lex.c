@@ -115,7 +115,8 @@ static uint8_t lex_integer(cji_lex *x, const char *p, unsigned base)
         p++;
     }
     if (p < x->end && lex_is(*p, LEX_WORD))
-        return lex_bad(x, base == 8 && lex_is(*p, LEX_DIGIT) ? "a digit above 7 in an octal number" : "a letter inside a number");
+        return lex_bad(x, base == 8 && lex_is(*p, LEX_DIGIT) ? "a digit above 7 in an octal number"
+                                                             : "a letter inside a number");
     x->p = p;
     x->n = (uint32_t)(p - x->s);
     return x->kind = CJI_TOK_INT;
@@ -129,7 +130,8 @@ static uint8_t lex_bits(cji_lex *x, unsigned digits, uint8_t kind)
     unsigned n = 0;
     for (; p < x->end && lex_is(*p, LEX_HEX) && n <= digits; p++, n++) u = u << 4 | lex_digit(*p);
     if (n != digits || (p < x->end && lex_is(*p, LEX_WORD)))
-        return lex_bad(x, digits == 8 ? "0f wants exactly 8 hexadecimal digits" : "0d wants exactly 16 hexadecimal digits");
+        return lex_bad(x, digits == 8 ? "0f wants exactly 8 hexadecimal digits"
+                                      : "0d wants exactly 16 hexadecimal digits");
     x->u = u;
     x->p = p;
     x->n = (uint32_t)(p - x->s);
@@ -152,7 +154,8 @@ static uint8_t lex_decimal(cji_lex *x, const char *p)
     }
     if (p < x->end && lex_is(*p, LEX_WORD)) return lex_bad(x, "a letter inside a number");
     size_t n = (size_t)(p - x->s);
-    if (n > LEX_NUMBER_MAX) return lex_bad(x, "a decimal number of more than 120 characters; write its bits as 0d and 16 digits");
+    if (n > LEX_NUMBER_MAX)
+        return lex_bad(x, "a decimal number of more than 120 characters; write its bits as 0d and 16 digits");
     memcpy(copy, x->s, n);
     copy[n] = 0;
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);   /* a decimal point whatever the program's locale is */
@@ -209,7 +212,8 @@ size_t cji_lex_unescape(const char *s, size_t n, char *out)
         c = s[++i];
         if (c >= '0' && c <= '7') {
             unsigned v = (unsigned)(c - '0');
-            for (unsigned d = 0; d < 2 && i + 1 < n && s[i + 1] >= '0' && s[i + 1] <= '7'; d++) v = v * 8 + (unsigned)(s[++i] - '0');
+            for (unsigned d = 0; d < 2 && i + 1 < n && s[i + 1] >= '0' && s[i + 1] <= '7'; d++)
+                v = v * 8 + (unsigned)(s[++i] - '0');
             out[k++] = (char)v;
         } else if (c == 'x' && i + 1 < n && lex_is(s[i + 1], LEX_HEX)) {
             unsigned v = 0;

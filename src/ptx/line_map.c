@@ -1,7 +1,7 @@
 /* From a line of the printed text back to the source line of the builder's call, without a trace of it in the text.
  *
- * Printing is deterministic, so the text is written again, one definition at a time, and its lines are counted.  A record of a body is one line,
- * with CJ_PRINT_LINES sometimes behind a .loc line. */
+ * Printing is deterministic, so the text is written again, one definition at a time, and its lines are counted.  A
+ * record of a body is one line, with CJ_PRINT_LINES sometimes behind a .loc line. */
 #include "ptx/print.h"
 
 static uint32_t count_lines(const cji_text *t)
@@ -44,8 +44,10 @@ static uint32_t definition_loc(const cj_fn *f, unsigned flags, uint32_t line, cj
     uint32_t head = 1 + count_lines(scratch); /* an empty line is in front of each definition */
     cji_print_declared(f, scratch);
     uint32_t first = 1 + count_lines(scratch);
-    if (f->kernel && line > 2 && line - 3 < f->nparam) return f->m->var[f->param[line - 3]]->loc; /* a parameter is a line in a kernel's head */
-    if (line <= first && line > head && first - line < f->nvar) return f->m->var[f->var[f->nvar - 1 - (first - line)]]->loc;
+    /* a parameter is a line in a kernel's head */
+    if (f->kernel && line > 2 && line - 3 < f->nparam) return f->m->var[f->param[line - 3]]->loc;
+    if (line <= first && line > head && first - line < f->nvar)
+        return f->m->var[f->var[f->nvar - 1 - (first - line)]]->loc;
     return line <= first ? f->decl_loc : record_loc(f, flags, line - first);
 }
 

@@ -7,9 +7,9 @@
  *   parse_ins.c     instructions and operands    parse_line.c    .file, .loc, .section, .pragma
  *   parse_heads.c   all this without bodies
  *
- * Everything returns false as soon as something failed; the failure is kept by the module.  What a line says is checked where it stands, by the same
- * functions that serve the builder, so a message names the line.  Time is linear in the text, and no recursion follows it but that of constant
- * expressions, which is bounded. */
+ * Everything returns false as soon as something failed; the failure is kept by the module.  What a line says is
+ * checked where it stands, by the same functions that serve the builder, so a message names the line.  Time is linear
+ * in the text, and no recursion follows it but that of constant expressions, which is bounded. */
 #include "ptx/build.h"
 #include "ptx/parser.h"
 
@@ -17,7 +17,8 @@
 #include <string.h>
 
 #define PARSE_CALL "cj_parse"
-enum { PARSE_REGS = 1 << 16, PARSE_INIT = 1 << 26 };   /* registers, and bytes of initialised variables, that any text may declare */
+/* registers, and bytes of initialised variables, that any text may declare */
+enum { PARSE_REGS = 1 << 16, PARSE_INIT = 1 << 26 };
 
 /* -- Failing ------------------------------------------------------------------------------------------------------- */
 
@@ -110,8 +111,10 @@ static bool parse_version(cji_parser *p)
     if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version at the beginning");
     if (cji_lex_next(x) != CJI_TOK_F64) return cji_parse_expected(p, "a version such as 8.0");
     p->line = x->tok_line;
-    if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0') return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %s", CJI_WORD(x));
-    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR) return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %s is older than 2.3, the first that is read", CJI_WORD(x));
+    if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0')
+        return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %s", CJI_WORD(x));
+    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %s is older than 2.3, the first that is read", CJI_WORD(x));
     snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
     if (cj_ptx_set_version(p->m, version) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
@@ -130,7 +133,8 @@ static bool parse_target_option(cji_parser *p)
         if (!options[i].kept) return cji_parse_fail(p, CJ_EUNKNOWN, ".target %s is not supported", options[i].word);
         return true;
     }
-    return cji_parse_fail(p, CJ_EPTX, ".target knows no '%s'; it takes one sm_ name, debug, texmode_unified", CJI_WORD(x));
+    return cji_parse_fail(p, CJ_EPTX, ".target knows no '%s'; it takes one sm_ name, debug, texmode_unified",
+                          CJI_WORD(x));
 }
 
 static bool parse_target(cji_parser *p)
@@ -144,7 +148,8 @@ static bool parse_target(cji_parser *p)
     if (target < 0) return cji_parse_fail(p, CJ_EPTX, "there is no target '%s'", CJI_WORD(x));
     unsigned since = cji_target_since((uint32_t)target), version = p->m->fixed_version;
     if (since > version)
-        return cji_parse_fail(p, CJ_ENOTSUP, "target %s needs PTX %u.%u; .version is %u.%u", CJI_WORD(x), since / 10, since % 10, version / 10, version % 10);
+        return cji_parse_fail(p, CJ_ENOTSUP, "target %s needs PTX %u.%u; .version is %u.%u", CJI_WORD(x), since / 10,
+                              since % 10, version / 10, version % 10);
     if (cj_ptx_set_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
     cji_lex_next(x);
     while (cji_parse_maybe(p, ',')) {
@@ -220,7 +225,8 @@ bool cji_parse_top(cji_parser *p)
     p->line = p->x.tok_line;
     switch (d) {
     case CJI_D_NONE: return cji_parse_expected(p, "a directive");
-    case CJI_D_VERSION: case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%s is allowed once, at the beginning", CJI_WORD(&p->x));
+    case CJI_D_VERSION:
+    case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%s is allowed once, at the beginning", CJI_WORD(&p->x));
     case CJI_D_ADDRESS_SIZE: return cji_parse_fail(p, CJ_EPTX, ".address_size is allowed once, behind .target");
     case CJI_D_FILE: return cji_parse_file(p);
     case CJI_D_SECTION: return cji_parse_section(p);

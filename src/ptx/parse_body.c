@@ -83,7 +83,8 @@ static bool body_guarded(cji_parser *p)
     cji_lex_next(x);
     bool negated = cji_parse_maybe(p, '!');
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a predicate behind '@'");
-    if (!cji_scope_find(p, x->s, x->n, &word)) return cji_parse_fail(p, CJ_EPTX, "no predicate '%s' is declared", CJI_WORD(x));
+    if (!cji_scope_find(p, x->s, x->n, &word))
+        return cji_parse_fail(p, CJ_EPTX, "no predicate '%s' is declared", CJI_WORD(x));
     uint32_t index = cji_word_index(word);
     if (cji_word_kind(word) != CJI_K_REG || p->f->reg[index].type != CJ_PRED)
         return cji_parse_fail(p, CJ_EPTX, "'%s' is not a predicate: a guard is a .pred register", CJI_WORD(x));

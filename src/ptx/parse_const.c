@@ -1,5 +1,6 @@
-/* Constant expressions (manual 4.5.4 to 4.5.6): numbers, WARP_SZ, C's operators with C's precedence, casts to .s64 and .u64.
- * Integers are 64 bits; an operation is unsigned when one of its operands is.  0f literals stand for themselves only. */
+/* Constant expressions (manual 4.5.4 to 4.5.6): numbers, WARP_SZ, C's operators with C's precedence, casts to .s64
+ * and .u64.  Integers are 64 bits; an operation is unsigned when one of its operands is.  0f literals stand for
+ * themselves only. */
 #include "ptx/parser.h"
 
 #include <string.h>
@@ -124,12 +125,14 @@ static bool const_on_integers(cji_parser *p, uint8_t op, cji_const a, cji_const 
 static bool const_apply(cji_parser *p, uint8_t op, cji_const a, cji_const b, cji_const *out)
 {
     if (a.kind == CJI_TOK_F32 || b.kind == CJI_TOK_F32)
-        return cji_parse_fail(p, CJ_EPTX, "a 0f literal cannot be part of an expression; write the value as a decimal number");
+        return cji_parse_fail(p, CJ_EPTX,
+                              "a 0f literal cannot be part of an expression; write the value as a decimal number");
     if (op == CJI_TOK_AND || op == CJI_TOK_OR) {
         *out = const_from_bool(op == CJI_TOK_AND ? const_true(a) && const_true(b) : const_true(a) || const_true(b));
         return true;
     }
-    if (a.kind == CJI_TOK_F64 || b.kind == CJI_TOK_F64) return const_on_doubles(p, op, const_double(a), const_double(b), out);
+    if (a.kind == CJI_TOK_F64 || b.kind == CJI_TOK_F64)
+        return const_on_doubles(p, op, const_double(a), const_double(b), out);
     return const_on_integers(p, op, a, b, out);
 }
 
@@ -161,7 +164,9 @@ static bool const_unary(cji_parser *p, cji_const *out, unsigned depth)
 {
     cji_lex *x = &p->x;
     uint8_t op = x->kind;
-    if (depth > PARSE_CONST_DEPTH) return cji_parse_fail(p, CJ_EUNKNOWN, "a constant expression that is nested more than %d deep", PARSE_CONST_DEPTH);
+    if (depth > PARSE_CONST_DEPTH)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "a constant expression that is nested more than %d deep",
+                              PARSE_CONST_DEPTH);
     if (op == '(') return const_parens(p, out, depth + 1);
     if (op != '-' && op != '+' && op != '!' && op != '~') return const_primary(p, out);
     cji_lex_next(x);
@@ -215,7 +220,9 @@ static bool const_ternary(cji_parser *p, cji_const *out, unsigned depth)
     if (!const_binary(p, out, 1, depth)) return false;
     if (p->x.kind != '?') return true;
     cji_lex_next(&p->x);
-    if (!const_ternary(p, &yes, depth + 1) || !cji_parse_take(p, ':', "between the two choices of ?") || !const_ternary(p, &no, depth + 1)) return false;
+    if (!const_ternary(p, &yes, depth + 1) || !cji_parse_take(p, ':', "between the two choices of ?") ||
+        !const_ternary(p, &no, depth + 1))
+        return false;
     *out = const_true(*out) ? yes : no;
     return true;
 }
@@ -230,7 +237,8 @@ bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t 
     cji_const c;
     if (!cji_parse_const(p, &c)) return false;
     if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "%s is not an integer", what);
-    if (c.u > most) return cji_parse_fail(p, CJ_EPTX, "%s is out of range: at most %llu", what, (unsigned long long)most);
+    if (c.u > most)
+        return cji_parse_fail(p, CJ_EPTX, "%s is out of range: at most %llu", what, (unsigned long long)most);
     *out = c.u;
     return true;
 }

@@ -14,7 +14,8 @@ static bool decl_align(cji_parser *p, uint32_t *align)
     uint64_t n = 0;
     cji_lex_next(&p->x);
     if (!cji_parse_integer(p, UINT32_MAX, ".align", &n)) return false;
-    if (!n || (n & (n - 1))) return cji_parse_fail(p, CJ_EPTX, ".align %llu is not a power of two", (unsigned long long)n);
+    if (!n || (n & (n - 1)))
+        return cji_parse_fail(p, CJ_EPTX, ".align %llu is not a power of two", (unsigned long long)n);
     *align = (uint32_t)n;
     return true;
 }
@@ -25,7 +26,8 @@ static bool decl_attribute(cji_parser *p, cji_decl *d)
     cji_lex_next(&p->x);
     if (!cji_parse_take(p, '(', "behind .attribute")) return false;
     do {
-        if (cji_parse_directive(p) == CJI_D_UNIFIED) return cji_parse_fail(p, CJ_EUNKNOWN, ".attribute(.unified) is not supported");
+        if (cji_parse_directive(p) == CJI_D_UNIFIED)
+            return cji_parse_fail(p, CJ_EUNKNOWN, ".attribute(.unified) is not supported");
         if (cji_parse_directive(p) != CJI_D_MANAGED) return cji_parse_expected(p, ".managed");
         d->flags |= CJI_VAR_MANAGED;
         cji_lex_next(&p->x);
@@ -82,7 +84,8 @@ bool cji_parse_type(cji_parser *p, cji_decl *d, bool param)
             if (!decl_attribute(p, d)) return false;
             continue;
         case CJI_D_PTR:
-            if (!param || !d->type) return cji_parse_fail(p, CJ_EPTX, ".ptr is allowed behind the type of a kernel's parameter only");
+            if (!param || !d->type)
+                return cji_parse_fail(p, CJ_EPTX, ".ptr is allowed behind the type of a kernel's parameter only");
             if (!decl_ptr(p, d)) return false;
             continue;
         default:
@@ -139,7 +142,8 @@ static uint32_t decl_new_regs(cji_parser *p, unsigned type, uint64_t n)
 {
     uint32_t first = 0;
     if (n > p->regs_left) {
-        cji_parse_fail(p, CJ_EUNKNOWN, "more registers than a text of this length can use; declare only those that are used");
+        cji_parse_fail(p, CJ_EUNKNOWN,
+                       "more registers than a text of this length can use; declare only those that are used");
         return 0;
     }
     p->regs_left -= (size_t)n;
@@ -163,13 +167,16 @@ static bool decl_one_reg(cji_parser *p, const cji_decl *d)
         cji_lex_next(x);
         if (x->kind != CJI_TOK_INT) return cji_parse_expected(p, "how many registers there are");
         count = x->u;
-        if (count > CJI_INDEX_MAX) return cji_parse_fail(p, CJ_EPTX, "a range of %llu registers; at most %u", (unsigned long long)count, CJI_INDEX_MAX);
+        if (count > CJI_INDEX_MAX)
+            return cji_parse_fail(p, CJ_EPTX, "a range of %llu registers; at most %u", (unsigned long long)count,
+                                  CJI_INDEX_MAX);
         cji_lex_next(x);
         if (!cji_parse_take(p, '>', "behind the number of registers")) return false;
         uint32_t word = count ? decl_new_regs(p, d->type, count) : cji_word(CJI_K_REG, 0);
         return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
     }
-    if (x->kind == '[') return cji_parse_fail(p, CJ_EPTX, "'%s' is an array, which cannot be in registers", cji_short_n(name, len));
+    if (x->kind == '[')
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is an array, which cannot be in registers", cji_short_n(name, len));
     uint32_t word = decl_new_regs(p, d->type, d->vec ? d->vec : 1);
     return word && cji_scope_declare(p, name, len, d->vec ? CJI_BIND_VECTOR : CJI_BIND_WORD, word, d->vec);
 }
@@ -180,7 +187,8 @@ bool cji_parse_regs(cji_parser *p)
     cji_decl d;
     cji_lex_next(&p->x);
     if (!cji_parse_type(p, &d, false)) return false;
-    if (d.opaque || d.flags) return cji_parse_fail(p, CJ_EPTX, "a register has only a type");   /* an alignment means nothing */
+    /* an alignment means nothing */
+    if (d.opaque || d.flags) return cji_parse_fail(p, CJ_EPTX, "a register has only a type");
     do {
         if (!decl_one_reg(p, &d)) return false;
     } while (cji_parse_maybe(p, ','));
@@ -193,7 +201,8 @@ bool cji_parse_regs(cji_parser *p)
 static bool decl_good_name(cji_parser *p, const char *s, size_t n)
 {
     if (n == 1 && *s == '_') return cji_parse_fail(p, CJ_EPTX, "'_' is not a name");
-    if (*s == '%' && !p->f) return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' has a name as registers have; rename it", cji_short_n(s, n));
+    if (*s == '%' && !p->f)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' has a name as registers have; rename it", cji_short_n(s, n));
     return cji_scope_free(p, s, n);
 }
 
@@ -224,8 +233,11 @@ static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, co
     count = p->x.u;
     cji_lex_next(&p->x);
     if (!cji_parse_take(p, '>', "behind the number of variables")) return false;
-    if (count > DECL_RANGE_VARS) return cji_parse_fail(p, CJ_EUNKNOWN, "a range of more than %d variables", DECL_RANGE_VARS);
-    if (n > DECL_RANGE_NAME) return cji_parse_fail(p, CJ_EUNKNOWN, "a range of variables with a name of more than %d letters", DECL_RANGE_NAME);
+    if (count > DECL_RANGE_VARS)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "a range of more than %d variables", DECL_RANGE_VARS);
+    if (n > DECL_RANGE_NAME)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "a range of variables with a name of more than %d letters",
+                              DECL_RANGE_NAME);
     for (uint64_t i = 0; i < count; i++) {
         char name[DECL_RANGE_NAME + 16];
         int len = snprintf(name, sizeof name, "%.*s%u", (int)n, s, (unsigned)i);
@@ -240,9 +252,12 @@ static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, co
 
 static bool decl_may_have_init(cji_parser *p, const cji_var *v)
 {
-    if (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST) return cji_parse_fail(p, CJ_EPTX, "only .global and .const variables have initial values");
-    if (v->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "an .extern variable has its initial value where it is defined");
-    if (v->opaque) return cji_parse_fail(p, CJ_EUNKNOWN, "initial values of .texref, .samplerref and .surfref are not supported");
+    if (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST)
+        return cji_parse_fail(p, CJ_EPTX, "only .global and .const variables have initial values");
+    if (v->linkage == CJI_LINK_EXTERN)
+        return cji_parse_fail(p, CJ_EPTX, "an .extern variable has its initial value where it is defined");
+    if (v->opaque)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "initial values of .texref, .samplerref and .surfref are not supported");
     return true;
 }
 
@@ -262,7 +277,8 @@ static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsig
     cji_var_size(v);
     if (cji_parse_maybe(p, '=')) return decl_may_have_init(p, v) && cji_parse_init(p, v);
     if ((v->flags & CJI_VAR_UNSIZED) && linkage != CJI_LINK_EXTERN)
-        return cji_parse_fail(p, CJ_EPTX, "'%s' has no size: write one, an initial value, or .extern", cji_short_n(name, len));
+        return cji_parse_fail(p, CJ_EPTX, "'%s' has no size: write one, an initial value, or .extern",
+                              cji_short_n(name, len));
     return true;
 }
 
@@ -273,8 +289,10 @@ bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage)
     cji_lex_next(&p->x);
     if (!cji_parse_type(p, &d, false)) return false;
     if (d.type == CJ_PRED) return cji_parse_fail(p, CJ_EPTX, "a .pred can only be a register");
-    if ((d.flags & CJI_VAR_MANAGED) && space != CJI_SP_GLOBAL) return cji_parse_fail(p, CJ_EPTX, ".managed is for .global variables");
-    if (linkage == CJI_LINK_COMMON && space != CJI_SP_GLOBAL) return cji_parse_fail(p, CJ_EPTX, ".common is for .global variables");
+    if ((d.flags & CJI_VAR_MANAGED) && space != CJI_SP_GLOBAL)
+        return cji_parse_fail(p, CJ_EPTX, ".managed is for .global variables");
+    if (linkage == CJI_LINK_COMMON && space != CJI_SP_GLOBAL)
+        return cji_parse_fail(p, CJ_EPTX, ".common is for .global variables");
     do {
         if (!decl_one_var(p, &d, space, linkage)) return false;
     } while (cji_parse_maybe(p, ','));

@@ -1,6 +1,8 @@
-/* Heads of kernels, functions and prototypes: linkage, results, name, parameters, performance directives.  Manual 11.2 to 11.4, 11.7.
+/* Heads of kernels, functions and prototypes: linkage, results, name, parameters, performance directives.  Manual
+ * 11.2 to 11.4, 11.7.
  *
- * A head's parameters are read before its name is known to be new or declared above, so they are collected in p->head and entered then. */
+ * A head's parameters are read before its name is known to be new or declared above, so they are collected in p->head
+ * and entered then. */
 #include "ptx/build.h"
 #include "ptx/parser.h"
 
@@ -20,7 +22,8 @@ static bool fn_param(cji_parser *p, bool kernel)
     if (d != CJI_D_PARAM && !in_reg) return cji_parse_expected(p, kernel ? ".param" : ".param or .reg");
     cji_lex_next(x);
     if (!cji_parse_type(p, &decl, kernel)) return false;
-    if (decl.type == CJ_PRED && !in_reg) return cji_parse_fail(p, CJ_EPTX, "a .pred parameter; a predicate can only be a register");
+    if (decl.type == CJ_PRED && !in_reg)
+        return cji_parse_fail(p, CJ_EPTX, "a .pred parameter; a predicate can only be a register");
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a parameter's name");
     h.name = x->s;
     h.len = x->n;
@@ -28,7 +31,8 @@ static bool fn_param(cji_parser *p, bool kernel)
     h.v.space = in_reg ? CJI_SP_REG : CJI_SP_PARAM;
     cji_lex_next(x);
     if (!in_reg && !cji_parse_dims(p, &h.v)) return false;
-    if (kernel && (h.v.flags & CJI_VAR_UNSIZED)) return cji_parse_fail(p, CJ_EPTX, "a kernel's parameter without a size");
+    if (kernel && (h.v.flags & CJI_VAR_UNSIZED))
+        return cji_parse_fail(p, CJ_EPTX, "a kernel's parameter without a size");
     cji_var_size(&h.v);
     if (!cji_parse_grow(p, &p->head, &p->chead, p->nhead + 1, sizeof *p->head)) return false;
     p->head[p->nhead++] = h;
@@ -51,8 +55,11 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 {
     uint32_t index = 0, reg = 0;
     f->loc = cji_ptx_loc(p->m, p->file, h->line);
-    if (!f->proto && h->len == 1 && *h->name == '_') return cji_parse_fail(p, f->kernel ? CJ_EUNKNOWN : CJ_EPTX, "a parameter without a name: _ is for .callprototype");
-    cji_var *v = cji_ptx_var(p->m, f, (result ? CJI_LIST_RESULT : CJI_LIST_PARAM) | CJI_LIST_FRESH, h->name, f->proto ? 0 : h->len, "cj_parse", &index);
+    if (!f->proto && h->len == 1 && *h->name == '_')
+        return cji_parse_fail(p, f->kernel ? CJ_EUNKNOWN : CJ_EPTX,
+                              "a parameter without a name: _ is for .callprototype");
+    cji_var *v = cji_ptx_var(p->m, f, (result ? CJI_LIST_RESULT : CJI_LIST_PARAM) | CJI_LIST_FRESH, h->name,
+                             f->proto ? 0 : h->len, "cj_parse", &index);
     if (!v) return p->failed = true, false;
     if (h->v.space == CJI_SP_REG) {
         reg = cji_fn_reg(f, h->v.type);
@@ -75,7 +82,8 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 static bool fn_again(cji_parser *p, cj_fn *f, const cji_head *h, cji_var *v)
 {
     if (v->space != h->v.space || v->bytes != h->v.bytes || cji_type_bits(v->type) != cji_type_bits(h->v.type))
-        return cji_parse_fail(p, CJ_EPTX, "parameter '%s' of '%s' differs from the declaration above", cji_short_n(h->name, h->len), cji_short(cji_ptx_name(p->m, f->name)));
+        return cji_parse_fail(p, CJ_EPTX, "parameter '%s' of '%s' differs from the declaration above",
+                              cji_short_n(h->name, h->len), cji_short(cji_ptx_name(p->m, f->name)));
     v->name = cji_ptx_intern(p->m, h->name, h->len);
     v->loc = cji_ptx_loc(p->m, p->file, h->line);
     return cji_parse_fine(p);
@@ -87,15 +95,17 @@ static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
     const cji_var *v = p->m->var[var];
     size_t len;
     if (!cji_scope_unique(p, h->name, h->len, &len)) return false;
-    return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD, v->space == CJI_SP_REG ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
+    return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD,
+                             v->space == CJI_SP_REG ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
 }
 
 /* Puts p->head into `f`, of which the first `results` are results, and binds the names in the innermost scope. */
 static bool fn_take_head(cji_parser *p, cj_fn *f, size_t results, bool again)
 {
     if (again && (f->nresult != results || f->nparam != p->nhead - results))
-        return cji_parse_fail(p, CJ_EPTX, "'%s' is declared above with %zu results and %zu parameters; here it has %zu and %zu", cji_short(cji_ptx_name(p->m, f->name)),
-                              f->nresult, f->nparam, results, p->nhead - results);
+        return cji_parse_fail(
+            p, CJ_EPTX, "'%s' is declared above with %zu results and %zu parameters; here it has %zu and %zu",
+            cji_short(cji_ptx_name(p->m, f->name)), f->nresult, f->nparam, results, p->nhead - results);
     p->f = f;
     for (size_t i = 0; i < p->nhead; i++) {
         const cji_head *h = &p->head[i];
@@ -207,8 +217,13 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
         return cji_scope_declare(p, name, len, CJI_BIND_WORD, cji_word(CJI_K_FUNC, f->index), 0) ? f : NULL;
     }
     cj_fn *f = cji_word_kind(word) == CJI_K_FUNC ? p->m->fn[cji_word_index(word)] : NULL;
-    if (!f) return cji_parse_fail(p, CJ_EPTX, "'%s' is a variable, declared at line %u", cji_short_n(name, len), b->line), NULL;
-    if (f->kernel != kernel) return cji_parse_fail(p, CJ_EPTX, "'%s' is declared at line %u as %s", cji_short(cji_ptx_name(p->m, f->name)), b->line, f->kernel ? ".entry" : ".func"), NULL;
+    if (!f)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is a variable, declared at line %u", cji_short_n(name, len), b->line),
+               NULL;
+    if (f->kernel != kernel)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is declared at line %u as %s", cji_short(cji_ptx_name(p->m, f->name)),
+                              b->line, f->kernel ? ".entry" : ".func"),
+               NULL;
     if (linkage) f->linkage = (uint8_t)linkage;
     return f;
 }
@@ -216,7 +231,8 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
 static bool fn_body(cji_parser *p, cj_fn *f)
 {
     if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_short(cji_ptx_name(p->m, f->name)));
-    if (f->linkage == CJI_LINK_EXTERN) return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_short(cji_ptx_name(p->m, f->name)));
+    if (f->linkage == CJI_LINK_EXTERN)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_short(cji_ptx_name(p->m, f->name)));
     f->body = f->as_is = 1;
     f->order = p->m->norder++;
     return p->heads ? cji_parse_skip_body(p) : cji_parse_body(p);
@@ -238,7 +254,8 @@ bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage)
     p->nhead = 0;
     p->f = NULL;
     if (cji_lex_next(x) == CJI_TOK_DOT) {
-        if (cji_parse_directive(p) == CJI_D_ATTRIBUTE) return cji_parse_fail(p, CJ_EUNKNOWN, ".attribute of a function is not supported");
+        if (cji_parse_directive(p) == CJI_D_ATTRIBUTE)
+            return cji_parse_fail(p, CJ_EUNKNOWN, ".attribute of a function is not supported");
         return cji_parse_expected(p, "a function's name");
     }
     if (!kernel && x->kind == '(' && !fn_params(p, false)) return false;

@@ -1,5 +1,6 @@
-/* The heads of a text's kernels and functions, for what a launch must know of them.  Bodies are skipped token by token; what of the module their
- * instructions mention is recorded: variables, functions, and calls through registers. */
+/* The heads of a text's kernels and functions, for what a launch must know of them.  Bodies are skipped token by
+ * token; what of the module their instructions mention is recorded: variables, functions, and calls through
+ * registers. */
 #include "ptx/build.h"
 #include "ptx/isa_ids.h"
 #include "ptx/parser.h"
@@ -21,7 +22,10 @@ static uint32_t heads_named(cji_parser *p)
     return b && b->depth == 0 && (cji_word_kind(word) == CJI_K_SYM || cji_word_kind(word) == CJI_K_FUNC) ? word : 0;
 }
 
-static bool heads_ends(uint8_t kind) { return kind == ';' || kind == '{' || kind == '}' || kind == CJI_TOK_END || kind == CJI_TOK_BAD; }
+static bool heads_ends(uint8_t kind)
+{
+    return kind == ';' || kind == '{' || kind == '}' || kind == CJI_TOK_END || kind == CJI_TOK_BAD;
+}
 
 /* A declaration or pragma, up to its ';'. */
 static bool heads_skip_directive(cji_parser *p)

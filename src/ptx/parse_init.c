@@ -7,7 +7,8 @@
 
 enum { INIT_LEVELS = 20 };
 
-/* Where an initialiser stands.  stride[k]: bytes of what one value or brace group is inside k braces; stride[0] the whole variable. */
+/* Where an initialiser stands.  stride[k]: bytes of what one value or brace group is inside k braces; stride[0] the
+ * whole variable. */
 typedef struct init_at {
     cji_var *v;
     unsigned levels, level;
@@ -53,9 +54,12 @@ static bool init_convert(cji_parser *p, const init_at *a, cji_const c, uint64_t 
     float s;
     *bits = c.u;
     if (type == CJ_F16 || type == CJ_BF16 || type == CJ_F16X2 || type == CJ_BF16X2)
-        return cji_parse_fail(p, CJ_EPTX, "a .%s has no initial value; declare .b%u and write its bits", cji_type_word(type), cji_type_bits(type));
+        return cji_parse_fail(p, CJ_EPTX, "a .%s has no initial value; declare .b%u and write its bits",
+                              cji_type_word(type), cji_type_bits(type));
     if (c.kind == CJI_TOK_INT) {
-        if (type == CJ_F32 || type == CJ_F64) return cji_parse_fail(p, CJ_EPTX, "an integer as initial value of a .%s; write 1.0 or its bits as 0f or 0d", cji_type_word(type));
+        if (type == CJ_F32 || type == CJ_F64)
+            return cji_parse_fail(p, CJ_EPTX, "an integer as initial value of a .%s; write 1.0 or its bits as 0f or 0d",
+                                  cji_type_word(type));
         return true;
     }
     if (a->size < 4 || a->size > 8 || !(cji_type_is_float(type) || type == CJ_B32 || type == CJ_B64))
@@ -84,10 +88,12 @@ static bool init_symbol(cji_parser *p, init_at *a, bool generic, uint8_t shift, 
     uint32_t word = 0;
     cji_const c;
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the name of a variable or function");
-    if (!cji_scope_find(p, x->s, x->n, &word) || (cji_word_kind(word) != CJI_K_SYM && cji_word_kind(word) != CJI_K_FUNC))
+    if (!cji_scope_find(p, x->s, x->n, &word) ||
+        (cji_word_kind(word) != CJI_K_SYM && cji_word_kind(word) != CJI_K_FUNC))
         return cji_parse_fail(p, CJ_EPTX, "no variable or function '%s' is declared above", CJI_WORD(x));
     if (shift == 0xff && a->size != 4 && a->size != 8)
-        return cji_parse_fail(p, CJ_EPTX, "an address does not fit into a .%s; use .u64, or a mask such as 0xff(%s)", cji_type_word(a->v->type), CJI_WORD(x));
+        return cji_parse_fail(p, CJ_EPTX, "an address does not fit into a .%s; use .u64, or a mask such as 0xff(%s)",
+                              cji_type_word(a->v->type), CJI_WORD(x));
     cji_lex_next(x);
     if (parens && !cji_parse_take(p, ')', "behind the name")) return false;
     cji_reloc r = { .at = a->pos, .word = word, .generic = generic, .shift = shift };
@@ -95,7 +101,8 @@ static bool init_symbol(cji_parser *p, init_at *a, bool generic, uint8_t shift, 
         bool minus = x->kind == '-';
         cji_lex_next(x);
         if (!cji_parse_const(p, &c)) return false;
-        if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address with an offset that is not an integer");
+        if (c.kind != CJI_TOK_INT)
+            return cji_parse_fail(p, CJ_EPTX, "an address with an offset that is not an integer");
         r.addend = (int64_t)(minus ? (uint64_t)r.addend - c.u : (uint64_t)r.addend + c.u);
     }
     if (!cji_parse_grow(p, &p->reloc, &p->creloc, p->nreloc + 1, sizeof *p->reloc)) return false;
@@ -127,7 +134,8 @@ static bool init_value(cji_parser *p, init_at *a)
     cji_const c;
     uint64_t bits = 0;
     if (init_is_name(x)) {
-        if (x->n != 7 || memcmp(x->s, "generic", 7) != 0 || cji_lex_peek(x) != '(') return init_symbol(p, a, false, 0xff, false);
+        if (x->n != 7 || memcmp(x->s, "generic", 7) != 0 || cji_lex_peek(x) != '(')
+            return init_symbol(p, a, false, 0xff, false);
         cji_lex_next(x);
         cji_lex_next(x);
         return init_symbol(p, a, true, 0xff, true);
@@ -141,10 +149,13 @@ static bool init_value(cji_parser *p, init_at *a)
 static bool init_string(cji_parser *p, init_at *a)
 {
     cji_lex *x = &p->x;
-    if (a->size != 1 || a->levels != 1) return cji_parse_fail(p, CJ_EPTX, "a string as initial value of something that is not an array of bytes");
+    if (a->size != 1 || a->levels != 1)
+        return cji_parse_fail(p, CJ_EPTX, "a string as initial value of something that is not an array of bytes");
     if (!init_room(p, a, x->n)) return false;
     size_t n = cji_lex_unescape(x->s, x->n, (char *)p->data);
-    if (a->v->bytes && n > a->v->bytes) return cji_parse_fail(p, CJ_EPTX, "a string of %zu bytes for an array of %llu", n, (unsigned long long)a->v->bytes);
+    if (a->v->bytes && n > a->v->bytes)
+        return cji_parse_fail(p, CJ_EPTX, "a string of %zu bytes for an array of %llu", n,
+                              (unsigned long long)a->v->bytes);
     p->ndata = a->given = n;
     cji_lex_next(x);
     return true;
@@ -162,7 +173,8 @@ static bool init_item(cji_parser *p, init_at *a)
         cji_lex_next(&p->x);
         return true;
     }
-    if (a->level != a->levels) return cji_parse_fail(p, CJ_EPTX, "an array's initial values stand in braces, one pair for each dimension");
+    if (a->level != a->levels)
+        return cji_parse_fail(p, CJ_EPTX, "an array's initial values stand in braces, one pair for each dimension");
     if (!init_value(p, a)) return false;
     a->pos += a->size;
     return true;

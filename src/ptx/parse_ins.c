@@ -25,7 +25,9 @@ static bool ins_vector_element(cji_parser *p, const cji_binding *b, const char *
     const char *at = n == 1 ? strchr(xyzw, *field) : NULL;
     uint32_t i = at ? (uint32_t)(at - xyzw) : 8;
     if (!at && n == 1 && (at = strchr(rgba, *field)) != NULL) i = (uint32_t)(at - rgba);
-    if (i >= b->count) return cji_parse_fail(p, CJ_EPTX, "a vector register of %u elements has no .%s", b->count, cji_short_n(field, n));
+    if (i >= b->count)
+        return cji_parse_fail(p, CJ_EPTX, "a vector register of %u elements has no .%s", b->count,
+                              cji_short_n(field, n));
     *word = b->word + i;
     return true;
 }
@@ -33,7 +35,10 @@ static bool ins_vector_element(cji_parser *p, const cji_binding *b, const char *
 static bool ins_special(cji_parser *p, const char *s, size_t n, uint32_t *word)
 {
     int i = cji_isa_sreg_find(s, n);
-    if (i < 0) return cji_parse_fail(p, CJ_EUNKNOWN, "no register '%s' is declared, and there is no special register of that name", cji_short_n(s, n));
+    if (i < 0)
+        return cji_parse_fail(p, CJ_EUNKNOWN,
+                              "no register '%s' is declared, and there is no special register of that name",
+                              cji_short_n(s, n));
     *word = cji_word(CJI_K_SREG, (uint32_t)i);
     if (cji_ptx_need_sreg(p->m, (uint32_t)i, cji_ptx_loc(p->m, p->file, p->line))) return true;
     return p->failed = true, false;
@@ -59,7 +64,9 @@ static bool ins_dotted(cji_parser *p, uint32_t *word)
     const cji_binding *b = cji_scope_find(p, s, n, &base);
     cji_lex_next(x);
     if (b && b->kind == CJI_BIND_VECTOR) return ins_vector_element(p, b, field, len, word);
-    if (b) return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' with a selector, .%s, is not in the instruction table", cji_short_n(s, n), cji_short_n(field, len));
+    if (b)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' with a selector, .%s, is not in the instruction table",
+                              cji_short_n(s, n), cji_short_n(field, len));
     return ins_special(p, s, n + 1 + len, word);
 }
 
@@ -93,7 +100,8 @@ static bool ins_name(cji_parser *p, const cji_form *e, uint32_t *word)
     if (ins_has_field(x)) return ins_dotted(p, word);
     const cji_binding *b = cji_scope_find(p, x->s, x->n, word);
     if (!b) return ins_unknown_name(p, e, word);
-    if (e && (e->isa.effect & CJI_FX_BRANCH) && (cji_word_kind(*word) == CJI_K_SYM || cji_word_kind(*word) == CJI_K_FUNC)) {
+    if (e && (e->isa.effect & CJI_FX_BRANCH) &&
+        (cji_word_kind(*word) == CJI_K_SYM || cji_word_kind(*word) == CJI_K_FUNC)) {
         *word = cji_scope_label(p, x->s, x->n);
         cji_lex_next(x);
         return *word != 0;
@@ -113,7 +121,9 @@ static bool ins_offset(cji_parser *p, int64_t *offset)
         bool minus = p->x.kind == '-';
         cji_lex_next(&p->x);
         if (p->x.kind == CJI_TOK_WORD && (p->x.n != 7 || memcmp(p->x.s, "WARP_SZ", 7) != 0))
-            return cji_parse_fail(p, CJ_EPTX, "an address is a register or a variable and a constant; '%s' is not a constant", CJI_WORD(&p->x));
+            return cji_parse_fail(p, CJ_EPTX,
+                                  "an address is a register or a variable and a constant; '%s' is not a constant",
+                                  CJI_WORD(&p->x));
         if (!cji_parse_const(p, &c)) return false;
         if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "an address's offset is not an integer");
         sum += minus ? 0 - c.u : c.u;
@@ -143,7 +153,8 @@ static bool ins_memory(cji_parser *p, uint32_t *word)
     bool named = p->x.kind == CJI_TOK_WORD;
     if (!(named ? ins_name(p, NULL, &base) : ins_const(p, &base)) || !ins_offset(p, &offset)) return false;
     uint32_t kind = cji_word_kind(base);
-    if (kind != CJI_K_REG && kind != CJI_K_SYM && kind != CJI_K_IMM) return cji_parse_fail(p, CJ_EPTX, "an address that is not a register, a variable or a number");
+    if (kind != CJI_K_REG && kind != CJI_K_SYM && kind != CJI_K_IMM)
+        return cji_parse_fail(p, CJ_EPTX, "an address that is not a register, a variable or a number");
     if (!offset && cji_parse_maybe(p, ',')) return ins_texture(p, base, word);
     *word = cji_fn_mem(p->f, base, offset);
     return cji_parse_take(p, ']', "behind the address") && cji_parse_fine(p);
@@ -154,14 +165,19 @@ static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
 {
     const cji_var *v = p->m->var[cji_word_index(*word)];
     uint64_t index = 0, row = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
-    if (!v->ndim) return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array", cji_short(cji_ptx_name(p->m, v->name)));
+    if (!v->ndim)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array",
+                              cji_short(cji_ptx_name(p->m, v->name)));
     if (!(e->isa.effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
-        return cji_parse_fail(p, CJ_EUNKNOWN, "the address of an array's element as an operand is not supported; add the offset in an instruction of its own");
+        return cji_parse_fail(
+            p, CJ_EUNKNOWN,
+            "the address of an array's element as an operand is not supported; add the offset in an instruction of its own");
     cji_lex_next(&p->x);
     if (!cji_parse_integer(p, INT64_MAX / 64, "an index", &index)) return false;
     for (uint32_t i = 1; i < v->ndim; i++) row *= v->dim[i];
     uint64_t offset;
-    if (__builtin_mul_overflow(index, row, &offset) || offset > INT64_MAX) return cji_parse_fail(p, CJ_EPTX, "an index that no array has");
+    if (__builtin_mul_overflow(index, row, &offset) || offset > INT64_MAX)
+        return cji_parse_fail(p, CJ_EPTX, "an index that no array has");
     *word = cji_fn_mem(p->f, *word, (int64_t)offset);
     return cji_parse_take(p, ']', "behind the index") && cji_parse_fine(p);
 }
@@ -177,10 +193,13 @@ static bool ins_list(cji_parser *p, uint32_t kind, uint8_t close, uint32_t *word
     do {
         uint32_t part = 0;
         if (!ins_operand(p, NULL, &part) || !cji_parse_push(p, part)) return false;
-        if (p->nword - first > INS_LIST_MAX) return cji_parse_fail(p, CJ_EPTX, "a list of more than %d operands", INS_LIST_MAX);
+        if (p->nword - first > INS_LIST_MAX)
+            return cji_parse_fail(p, CJ_EPTX, "a list of more than %d operands", INS_LIST_MAX);
         uint32_t inner = cji_word_kind(part);
-        if (inner == CJI_K_VEC || inner == CJI_K_LIST || inner == CJI_K_MEM || inner == CJI_K_PAIR || inner == CJI_K_TEXMEM || inner == CJI_K_NOT)
-            return cji_parse_fail(p, CJ_EPTX, "%s has registers, variables and numbers only", kind == CJI_K_VEC ? "{ }" : "( )");
+        if (inner == CJI_K_VEC || inner == CJI_K_LIST || inner == CJI_K_MEM || inner == CJI_K_PAIR ||
+            inner == CJI_K_TEXMEM || inner == CJI_K_NOT)
+            return cji_parse_fail(p, CJ_EPTX, "%s has registers, variables and numbers only",
+                                  kind == CJI_K_VEC ? "{ }" : "( )");
     } while (cji_parse_maybe(p, ','));
     if (!cji_parse_take(p, close, "behind the list")) return false;
     *word = cji_fn_list(p->f, kind, p->word + first, p->nword - first);
@@ -249,7 +268,9 @@ static bool ins_operand(cji_parser *p, const cji_form *e, uint32_t *word)
     if (cji_word_kind(*word) != CJI_K_SYM) return true;
     if (x->kind == '[') return ins_element(p, e, word);
     if (x->kind == '+' || x->kind == '-')
-        return cji_parse_fail(p, CJ_EUNKNOWN, "an address with an offset as an operand is not supported; add the offset in an instruction of its own");
+        return cji_parse_fail(
+            p, CJ_EUNKNOWN,
+            "an address with an offset as an operand is not supported; add the offset in an instruction of its own");
     return true;
 }
 

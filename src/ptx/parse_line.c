@@ -40,7 +40,8 @@ bool cji_parse_file(cji_parser *p)
     return true;
 }
 
-/* Compilers write .file behind what uses it: reads all that there are, before the text itself.  What is wrong there fails when it is reached. */
+/* Compilers write .file behind what uses it: reads all that there are, before the text itself.  What is wrong there
+ * fails when it is reached. */
 bool cji_parse_scan_files(cji_parser *p)
 {
     const cji_lex here = p->x;
@@ -97,7 +98,8 @@ bool cji_parse_loc(cji_parser *p)
 {
     uint64_t number = 0, line = 0, column;
     cji_lex_next(&p->x);
-    if (!cji_parse_integer(p, UINT32_MAX, "a .loc file", &number) || !cji_parse_integer(p, UINT32_MAX, "a .loc line", &line) ||
+    if (!cji_parse_integer(p, UINT32_MAX, "a .loc file", &number) ||
+        !cji_parse_integer(p, UINT32_MAX, "a .loc line", &line) ||
         !cji_parse_integer(p, UINT32_MAX, "a .loc column", &column) || !line_attributes(p))
         return false;
     uint32_t file = line_file_of(p, number);

@@ -1,7 +1,8 @@
 /* Names and scopes.
  *
- * A module's functions are flat: registers have numbers, variables and labels one name each.  PTX text is not: braces nest and hide.  So what is declared
- * in a scope gets a name that is free in the whole function (its own where that is possible), and the scope only maps the text's name to it. */
+ * A module's functions are flat: registers have numbers, variables and labels one name each.  PTX text is not: braces
+ * nest and hide.  So what is declared in a scope gets a name that is free in the whole function (its own where that
+ * is possible), and the scope only maps the text's name to it. */
 #include "ptx/parser.h"
 
 #include <stdio.h>
@@ -62,7 +63,8 @@ const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32
 
 bool cji_scope_open(cji_parser *p)
 {
-    if (p->nscope > SCOPE_DEPTH) return cji_parse_fail(p, CJ_EUNKNOWN, "braces that are nested more than %d deep", SCOPE_DEPTH);
+    if (p->nscope > SCOPE_DEPTH)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "braces that are nested more than %d deep", SCOPE_DEPTH);
     if (!cji_parse_grow(p, &p->scope, &p->cscope, p->nscope + 1, sizeof *p->scope) ||
         !cji_parse_grow(p, &p->scope_line, &p->cscope_line, p->nscope + 1, sizeof *p->scope_line))
         return false;
@@ -78,7 +80,8 @@ static bool scope_drop(cji_parser *p, uint32_t at)
     uint32_t depth = (uint32_t)p->nscope - 1;
     if (b->pending && depth <= 1) {
         p->line = b->line;
-        return cji_parse_fail(p, CJ_EPTX, "there is no label '%s' in this function, or only in a block that this line is not in",
+        return cji_parse_fail(p, CJ_EPTX,
+                              "there is no label '%s' in this function, or only in a block that this line is not in",
                               cji_short_n(p->names.entry[b->name].key, p->names.entry[b->name].len));
     }
     if (b->pending) {

@@ -76,7 +76,10 @@ static char *put_name(writer *w, char *p, const char *s, size_t n)
     return cji_put_text(p, s, n);
 }
 
-static char *put_interned(writer *w, char *p, uint32_t name) { return put_name(w, p, cji_ptx_name(w->m, name), cji_ptx_name_len(w->m, name)); }
+static char *put_interned(writer *w, char *p, uint32_t name)
+{
+    return put_name(w, p, cji_ptx_name(w->m, name), cji_ptx_name_len(w->m, name));
+}
 
 static char *put_reg(writer *w, char *p, uint32_t index)
 {
@@ -297,7 +300,8 @@ static void print_declared(const writer *w)
     cji_text_puts(w->out, "{\n");
     for (unsigned t = 1; t < CJ_TYPE_COUNT; t++)
         if (f->count[t])
-            cji_text_printf(w->out, "\t.reg .%s\t%s<%u>;\n", cji_type_word(cji_print_type(t)), w->reg[t].s, f->count[t]);
+            cji_text_printf(w->out, "\t.reg .%s\t%s<%u>;\n", cji_type_word(cji_print_type(t)), w->reg[t].s,
+                            f->count[t]);
     cji_print_vars(f->m, f->var, f->nvar, true, w->out);
 }
 

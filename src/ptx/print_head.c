@@ -78,7 +78,9 @@ static void print_type(const cji_var *v, cji_text *out)
 {
     static const char *const opaque[] = { "", ".texref", ".samplerref", ".surfref" };
     if (v->opaque) cji_text_printf(out, " %s", opaque[v->opaque]);
-    else cji_text_printf(out, " .%s", cji_type_word(v->space == CJI_SP_REG ? cji_print_type(v->type) : cji_type_mem(v->type)));
+    else
+        cji_text_printf(out, " .%s",
+                        cji_type_word(v->space == CJI_SP_REG ? cji_print_type(v->type) : cji_type_mem(v->type)));
     if (!(v->flags & CJI_VAR_PTR)) return;
     cji_text_puts(out, " .ptr");
     if (v->ptr_space != CJI_SP_GENERIC) cji_text_printf(out, " %s", space_names[v->ptr_space]);

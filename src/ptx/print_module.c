@@ -53,8 +53,8 @@ void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
     if (flags & CJI_PRINT_LINK && version < 31) version = 31;
-    cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10, cji_target_name(target < 0 ? 0 : (uint32_t)target),
-                    m->address_size);
+    cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10,
+                    cji_target_name(target < 0 ? 0 : (uint32_t)target), m->address_size);
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
     if (flags & CJ_PRINT_LINES) print_files(m, out);
     print_declarations(m, out);

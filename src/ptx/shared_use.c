@@ -1,10 +1,12 @@
-/* Which functions use dynamic shared memory, themselves or through what they can call: the call graph, walked from the users to their callers. */
+/* Which functions use dynamic shared memory, themselves or through what they can call: the call graph, walked from
+ * the users to their callers. */
 #include <string.h>
 
 #include "ptx/entries.h"
 #include "ptx/ptx.h"
 
-/* The call graph.  Node nfn stands for "some function whose address is taken": calls through registers lead to it, and from it to each of these. */
+/* The call graph.  Node nfn stands for "some function whose address is taken": calls through registers lead to it,
+ * and from it to each of these. */
 typedef struct call_graph {
     const cj_ptx *m;
     uint32_t *use;                                        /* one a node, as in cji_shared_uses */
@@ -58,7 +60,8 @@ static void look_at_record(call_graph *g, size_t at, const cji_ins *x)
     uint32_t n = e ? cji_ins_n(f, x) : 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t word = cji_ins_opnd(f, x, i);
-        direct |= cji_word_kind(word) == CJI_K_FUNC || (cji_word_kind(word) == CJI_K_TARGETS && f->tlist[cji_word_index(word)].list);
+        direct |= cji_word_kind(word) == CJI_K_FUNC ||
+                  (cji_word_kind(word) == CJI_K_TARGETS && f->tlist[cji_word_index(word)].list);
         look_at(g, at, word, call);
     }
     if (call && !direct) add_edge(g, at, (uint32_t)g->m->nfn);
@@ -74,7 +77,8 @@ static void look_at_variables(call_graph *g)
         }
 }
 
-/* From each user to its callers, each node once.  first[i] to first[i + 1]: the callers of node i in caller[]; queue: nfn + 1 nodes. */
+/* From each user to its callers, each node once.  first[i] to first[i + 1]: the callers of node i in caller[]; queue:
+ * nfn + 1 nodes. */
 static void spread(const call_graph *g, uint32_t *first, uint32_t *caller, uint32_t *queue)
 {
     size_t nodes = g->m->nfn + 1, head = 0, tail = 0;

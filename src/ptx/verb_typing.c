@@ -31,7 +31,8 @@ cj_val cji_settle(cj_fn *f, cj_val v, const char *call)
     }
     case CJI_K_SYM: case CJI_K_MEM: return cj_addr(f, v);
     default:
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a vector, label or list is not an operand of a verb; use cj_ins()", call);
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc,
+                     "%s: a vector, label or list is not an operand of a verb; use cj_ins()", call);
         return CJI_NULL;
     }
 }
@@ -53,8 +54,8 @@ bool cji_prepare_any(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *
         if (!v[i].bits) return false;
         unsigned t = cji_val_type(v[i]), both = cji_unify(*type, t);
         if (both == CJ_VOID && t != CJ_VOID) {
-            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call, what,
-                         cji_type_word(t), cji_type_word(*type));
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s is .%s, wants .%s; cj_cvt() and cj_bits() make one of it",
+                         call, what, cji_type_word(t), cji_type_word(*type));
             return false;
         }
         if (t != CJ_VOID) *type = both;
@@ -83,7 +84,8 @@ cj_val cji_predicate(cj_fn *f, cj_val p, const char *call)
 
 /* ---- Half precision: literals are made of bits ------------------------------------------------------------------- */
 
-/* x as a format with `man` stored mantissa bits and exponent bias `bias`, to nearest even, straight from the double's bits. */
+/* x as a format with `man` stored mantissa bits and exponent bias `bias`, to nearest even, straight from the double's
+ * bits. */
 static uint32_t narrow(double x, int man, int bias)
 {
     uint64_t b;
@@ -114,7 +116,10 @@ uint32_t cji_half_of(unsigned type, double x)
     return type == CJ_F16X2 || type == CJ_BF16X2 ? h << 16 | h : h;
 }
 
-static bool is_half(unsigned type) { return type == CJ_F16 || type == CJ_BF16 || type == CJ_F16X2 || type == CJ_BF16X2; }
+static bool is_half(unsigned type)
+{
+    return type == CJ_F16 || type == CJ_BF16 || type == CJ_F16X2 || type == CJ_BF16X2;
+}
 
 cj_val cji_half_literal(cj_fn *f, cj_val v, unsigned type, const char *call)
 {

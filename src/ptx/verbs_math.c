@@ -34,7 +34,8 @@ static cj_val verb_typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsign
     return e ? cji_emit(f, e, 0, v, n, result == SAME ? type : result, call) : CJI_NULL;
 }
 
-/* Numbers only, where C computes nothing: the first one in a register of their type, or of .f32 for a verb that has no other. */
+/* Numbers only, where C computes nothing: the first one in a register of their type, or of .f32 for a verb that has
+ * no other. */
 static cj_val verb_of_numbers(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
 {
     cj_val folded;
@@ -45,7 +46,10 @@ static cj_val verb_of_numbers(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, u
     return v[0].bits ? verb_typed(f, verb, v, n, result, call) : CJI_NULL;
 }
 
-static cj_val verb_typed1(cj_fn *f, cji_verb_id verb, cj_val a, unsigned result, const char *call) { return verb_typed(f, verb, &a, 1, result, call); }
+static cj_val verb_typed1(cj_fn *f, cji_verb_id verb, cj_val a, unsigned result, const char *call)
+{
+    return verb_typed(f, verb, &a, 1, result, call);
+}
 
 static cj_val typed2(cj_fn *f, cji_verb_id verb, cj_val a, cj_val b, unsigned result, const char *call)
 {
@@ -113,9 +117,13 @@ static bool is_predicate(cj_val v) { return cji_val_type(v) == CJ_PRED; }
 static cj_val logic_constant(cj_fn *f, cji_verb_id verb, bool holds, cj_val p, const char *call)
 {
     bool both;
-    if (cji_is_constant(f, p, &both)) return cji_constant(f, verb == CJI_VERB_AND ? holds && both : verb == CJI_VERB_OR ? holds || both : holds != both);
+    if (cji_is_constant(f, p, &both))
+        return cji_constant(f, verb == CJI_VERB_AND  ? holds && both
+                               : verb == CJI_VERB_OR ? holds || both
+                                                     : holds != both);
     if (verb == CJI_VERB_XOR && holds) return verb_typed1(f, CJI_VERB_INV, p, SAME, call);
-    if (verb != CJI_VERB_XOR && holds == (verb == CJI_VERB_OR)) return cji_val_usable(f, p, call, "the predicate") ? cji_constant(f, holds) : CJI_NULL;
+    if (verb != CJI_VERB_XOR && holds == (verb == CJI_VERB_OR))
+        return cji_val_usable(f, p, call, "the predicate") ? cji_constant(f, holds) : CJI_NULL;
     return cj_mov(f, p);
 }
 
@@ -228,7 +236,8 @@ static cj_val agree(cj_fn *f, unsigned type, cj_val a, const char *call)
     if (cji_val_kind(a) != CJI_K_SREG) a = cji_settle(f, a, call);
     unsigned t = a.bits ? cji_val_type(a) : CJ_VOID;
     if (!a.bits || t == CJ_VOID || cji_unify(type, t) != CJ_VOID) return a;
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call, cji_type_word(t), cji_type_word(type));
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it",
+                 call, cji_type_word(t), cji_type_word(type));
     return CJI_NULL;
 }
 
@@ -243,7 +252,8 @@ void cj_assign(cj_fn *f, cj_val to, cj_val a)
 {
     if (!cji_fn_open(f, __func__) || !cji_val_usable(f, to, __func__, "the register")) return;
     if (cji_val_kind(to) != CJI_K_REG) {
-        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: the destination is not a register; cj_let() and cj_reg() make one", __func__);
+        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc,
+                     "%s: the destination is not a register; cj_let() and cj_reg() make one", __func__);
         return;
     }
     a = agree(f, cji_val_type(to), a, __func__);
@@ -258,7 +268,8 @@ cj_val cj_bits(cj_fn *f, cj_type type, cj_val a)
         a = cj_let(f, (cj_type)cji_type_bits_of(cji_type_wide(type)), a); /* an integer has the bits of that width */
     if (!cji_prepare(f, &a, 1, &from, __func__)) return CJI_NULL;
     if ((unsigned)type >= CJ_TYPE_COUNT || type == CJ_PRED || cji_type_bits(type) != cji_type_bits(from)) {
-        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: a .%s has %u bits, a .%s has %u", __func__, cji_type_word(from), cji_type_bits(from), cji_type_word(type),
+        cji_ptx_fail(f->m, CJ_EPTX, __func__, f->loc, "%s: a .%s has %u bits, a .%s has %u", __func__,
+                     cji_type_word(from), cji_type_bits(from), cji_type_word(type),
                      (unsigned)type < CJ_TYPE_COUNT ? cji_type_bits(type) : 0);
         return CJI_NULL;
     }
@@ -293,7 +304,8 @@ cj_val cj_cvt(cj_fn *f, cj_type type, cj_val a)
         return yes.bits ? cj_select(f, a, yes, cji_imm_int(f, 0)) : CJI_NULL;
     }
     if (to == CJ_PRED) return typed2(f, CJI_VERB_NE, a, cji_imm_int(f, 0), CJ_PRED, __func__);
-    if (cji_type_is_int(to) && cji_type_is_int(from) && cji_type_bits(to) == cji_type_bits(from)) return cj_bits(f, (cj_type)to, a);
+    if (cji_type_is_int(to) && cji_type_is_int(from) && cji_type_bits(to) == cji_type_bits(from))
+        return cj_bits(f, (cj_type)to, a);
     cji_form *e = cji_verb(f, CJI_VERB_CVT, 0, to, from, __func__);
     return e ? cji_emit(f, e, 0, &a, 1, cji_type_wide(to), __func__) : CJI_NULL;
 }

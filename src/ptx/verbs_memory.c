@@ -22,7 +22,8 @@ static bool base_of(cj_fn *f, uint32_t word, mem_operand *p, const char *call)
     if (cji_word_kind(word) == CJI_K_IMM) return true;
     const cji_reg *r = &f->reg[cji_word_index(word)];
     unsigned bits = cji_type_bits(r->type);
-    if (!cji_type_is_int(r->type) || (bits != 64 && bits != 32)) return bad_memory(f, call, "the address is not a pointer: its register is not an integer of 64 or 32 bits");
+    if (!cji_type_is_int(r->type) || (bits != 64 && bits != 32))
+        return bad_memory(f, call, "the address is not a pointer: its register is not an integer of 64 or 32 bits");
     p->space = r->space;
     p->elem = r->elem;
     return true;
@@ -45,11 +46,15 @@ static bool memory_of(cj_fn *f, cj_val v, mem_operand *p, const char *call)
     }
 }
 
-static cj_val memory_val(cj_fn *f, const mem_operand *p) { return cji_val_of(f, cji_fn_mem(f, p->base, p->offset), p->elem); }
+static cj_val memory_val(cj_fn *f, const mem_operand *p)
+{
+    return cji_val_of(f, cji_fn_mem(f, p->base, p->offset), p->elem);
+}
 
 static cj_val base_val(cj_fn *f, const mem_operand *p)
 {
-    return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID, f->owner);
+    return cji_val(p->base, cji_word_kind(p->base) == CJI_K_REG ? f->reg[cji_word_index(p->base)].type : CJ_VOID,
+                   f->owner);
 }
 
 static cj_val mark_pointer(cj_fn *f, cj_val v, unsigned elem, unsigned space)
@@ -65,7 +70,10 @@ static cj_val mark_pointer(cj_fn *f, cj_val v, unsigned elem, unsigned space)
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
 /* Shared memory is addressed with 32 bits, everything else with the module's size. */
-static unsigned address_type(const cj_fn *f, unsigned space) { return space == CJI_SP_SHARED || f->m->address_size == 32 ? CJ_U32 : CJ_U64; }
+static unsigned address_type(const cj_fn *f, unsigned space)
+{
+    return space == CJI_SP_SHARED || f->m->address_size == 32 ? CJ_U32 : CJ_U64;
+}
 
 /* The base in a register, without the offset. */
 static cj_val base_register(cj_fn *f, const mem_operand *p, const char *call)
@@ -105,7 +113,8 @@ cj_val cji_elem_at(cj_fn *f, cj_val p, cj_val i, const char *call)
 {
     mem_operand at;
     if (!memory_of(f, p, &at, call) || !cji_val_usable(f, i, call, "the index")) return CJI_NULL;
-    if (at.elem == CJ_VOID) return bad_memory(f, call, "the type that the pointer points to is not known; cj_as_ptr() sets it"), CJI_NULL;
+    if (at.elem == CJ_VOID)
+        return bad_memory(f, call, "the type that the pointer points to is not known; cj_as_ptr() sets it"), CJI_NULL;
     unsigned size = cji_type_bits(at.elem) / 8;
     i = cji_settle(f, i, call);
     if (!i.bits) return i;
@@ -124,7 +133,10 @@ cj_val cji_elem_at(cj_fn *f, cj_val p, cj_val i, const char *call)
     return memory_val(f, &at);
 }
 
-cj_val cj_at(cj_fn *f, cj_val p, cj_val i) { return cji_fn_open(f, __func__) ? cji_elem_at(f, p, i, __func__) : CJI_NULL; }
+cj_val cj_at(cj_fn *f, cj_val p, cj_val i)
+{
+    return cji_fn_open(f, __func__) ? cji_elem_at(f, p, i, __func__) : CJI_NULL;
+}
 
 cj_val cj_addr(cj_fn *f, cj_val where)
 {
@@ -168,18 +180,22 @@ cj_val cji_load_from(cj_fn *f, unsigned type, unsigned space, cj_val mem, const 
 
 static bool storable(cj_fn *f, unsigned type, const char *call)
 {
-    return type > CJ_PRED && type < CJ_TYPE_COUNT ? true : bad_memory(f, call, "memory does not hold this type (CJ_VOID and CJ_PRED are not allowed)");
+    return type > CJ_PRED && type < CJ_TYPE_COUNT
+               ? true
+               : bad_memory(f, call, "memory does not hold this type (CJ_VOID and CJ_PRED are not allowed)");
 }
 
 cj_val cj_load(cj_fn *f, cj_type type, cj_val where)
 {
     mem_operand p;
-    if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !memory_of(f, where, &p, __func__)) return CJI_NULL;
+    if (!cji_fn_open(f, __func__) || !storable(f, type, __func__) || !memory_of(f, where, &p, __func__))
+        return CJI_NULL;
     cj_val mem = memory_val(f, &p);
     return mem.bits ? cji_load_from(f, type, p.space, mem, __func__) : CJI_NULL;
 }
 
-/* May a value of type `t` be stored as `type`?  Integers may be wider; untyped registers and memory have any bits of their width. */
+/* May a value of type `t` be stored as `type`?  Integers may be wider; untyped registers and memory have any bits of
+ * their width. */
 static bool storable_as(unsigned t, unsigned type)
 {
     if (t == CJ_VOID || t == type || t == cji_type_bits_of(t) || type == cji_type_bits_of(type)) return true;
@@ -194,8 +210,9 @@ static void store(cj_fn *f, unsigned type, unsigned space, cj_val mem, cj_val v,
     if (!v.bits || !mem.bits) return;
     unsigned t = cji_val_type(v), wide = cji_type_wide(type);
     if (!storable_as(t, type)) {
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call,
-                     cji_type_word(t), cji_type_word(wide));
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc,
+                     "%s: the value is .%s, wants .%s; cj_cvt() and cj_bits() make one of it", call, cji_type_word(t),
+                     cji_type_word(wide));
         return;
     }
     cji_form *e = cji_verb(f, CJI_VERB_ST, space, type, 0, call);
@@ -241,17 +258,23 @@ static cj_val atomic(cj_fn *f, cji_verb_id verb, cj_val where, cj_val *v, size_t
         if (cji_val_type(v[i]) != CJ_VOID) type = cji_val_type(v[i]);
     }
     if (type == CJ_VOID) type = p.elem;
-    if (type == CJ_VOID) return bad_memory(f, call, "the type of the number is not known; cj_let(f, type, number) sets it"), CJI_NULL;
+    if (type == CJ_VOID)
+        return bad_memory(f, call, "the type of the number is not known; cj_let(f, type, number) sets it"), CJI_NULL;
     if (!cji_verb_has(verb, type, 0) && (type == CJ_B32 || type == CJ_B64)) type = type == CJ_B32 ? CJ_U32 : CJ_U64;
     cji_form *e = cji_verb(f, verb, p.space, type, 0, call);
     cj_val all[3] = { memory_val(f, &p), v[0], n > 1 ? v[1] : CJI_NULL };
-    for (size_t i = 0; i < n; i++) { /* and, or, exch, cas are spelled untyped: their numbers are made of the type first */
-        if (cji_val_kind(all[i + 1]) == CJI_K_IMM && cji_type_is_float(type)) all[i + 1] = cj_let(f, (cj_type)type, all[i + 1]);
+    /* and, or, exch, cas are spelled untyped: their numbers are made of the type first */
+    for (size_t i = 0; i < n; i++) {
+        if (cji_val_kind(all[i + 1]) == CJI_K_IMM && cji_type_is_float(type))
+            all[i + 1] = cj_let(f, (cj_type)type, all[i + 1]);
     }
     return e && all[0].bits && all[1].bits ? cji_emit(f, e, 0, all, n + 1, type, call) : CJI_NULL;
 }
 
-static cj_val atomic1(cj_fn *f, cji_verb_id verb, cj_val where, cj_val v, const char *call) { return atomic(f, verb, where, &v, 1, call); }
+static cj_val atomic1(cj_fn *f, cji_verb_id verb, cj_val where, cj_val v, const char *call)
+{
+    return atomic(f, verb, where, &v, 1, call);
+}
 
 cj_val cj_atomic_add(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_ADD, address, v, __func__); }
 cj_val cj_atomic_min(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_MIN, address, v, __func__); }
@@ -259,7 +282,10 @@ cj_val cj_atomic_max(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI
 cj_val cj_atomic_and(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_AND, address, v, __func__); }
 cj_val cj_atomic_or(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_OR, address, v, __func__); }
 cj_val cj_atomic_xor(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_XOR, address, v, __func__); }
-cj_val cj_atomic_exch(cj_fn *f, cj_val address, cj_val v) { return atomic1(f, CJI_VERB_ATOM_EXCH, address, v, __func__); }
+cj_val cj_atomic_exch(cj_fn *f, cj_val address, cj_val v)
+{
+    return atomic1(f, CJI_VERB_ATOM_EXCH, address, v, __func__);
+}
 
 cj_val cj_atomic_cas(cj_fn *f, cj_val address, cj_val expected, cj_val v)
 {

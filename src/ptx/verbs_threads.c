@@ -23,14 +23,16 @@ cj_val cj_lane_id(cj_fn *f) { return read_sreg(f, CJI_SRV_LANE_ID, CJ_X, __func_
 
 cj_val cj_global_id(cj_fn *f, cj_dim dim)
 {
-    cj_val block = read_sreg(f, CJI_SRV_BLOCK_ID, dim, __func__), size = read_sreg(f, CJI_SRV_BLOCK_SIZE, dim, __func__);
+    cj_val block = read_sreg(f, CJI_SRV_BLOCK_ID, dim, __func__),
+           size = read_sreg(f, CJI_SRV_BLOCK_SIZE, dim, __func__);
     cj_val thread = read_sreg(f, CJI_SRV_THREAD_ID, dim, __func__);
     return thread.bits ? cj_mad(f, block, size, thread) : CJI_NULL;
 }
 
 cj_val cj_global_size(cj_fn *f, cj_dim dim)
 {
-    cj_val size = read_sreg(f, CJI_SRV_BLOCK_SIZE, dim, __func__), blocks = read_sreg(f, CJI_SRV_GRID_SIZE, dim, __func__);
+    cj_val size = read_sreg(f, CJI_SRV_BLOCK_SIZE, dim, __func__),
+           blocks = read_sreg(f, CJI_SRV_GRID_SIZE, dim, __func__);
     return blocks.bits ? cj_mul(f, size, blocks) : CJI_NULL;
 }
 
@@ -96,14 +98,16 @@ static cj_val shuffle64(cj_fn *f, cji_verb_id verb, cj_val v, cj_val n, unsigned
 static cj_val shuffle(cj_fn *f, cji_verb_id verb, cj_val v, cj_val n, const char *call)
 {
     unsigned type;
-    if (!cji_fn_open(f, call) || !cji_prepare(f, &v, 1, &type, call) || !cji_val_usable(f, n, call, "the lane")) return CJI_NULL;
+    if (!cji_fn_open(f, call) || !cji_prepare(f, &v, 1, &type, call) || !cji_val_usable(f, n, call, "the lane"))
+        return CJI_NULL;
     n = cji_settle(f, n, call);
     if (!n.bits) return n;
     switch (cji_type_bits(type)) {
     case 32: return shuffle32(f, verb, v, n, type, call);
     case 64: return shuffle64(f, verb, v, n, type, call);
     default:
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants a type of 32 or 64 bits", call, cji_type_word(type));
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the value is .%s, wants a type of 32 or 64 bits", call,
+                     cji_type_word(type));
         return CJI_NULL;
     }
 }
