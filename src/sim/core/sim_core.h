@@ -104,7 +104,8 @@ typedef struct sim_process {
     sim_thread *threads;
     sim_device *device[SIM_MAX_DEVICES];
     uint64_t next_id;               /* streams, contexts, captures, nodes: never repeated */
-    const sim_room *const *rooms;   /* lowest first, ends with NULL */
+    const sim_room *const *rooms;   /* nrooms of them, the lowest first */
+    size_t nrooms;
     const sim_work_kind *const *kinds;   /* those that nodes are made with, ends with NULL */
 } sim_process;
 extern sim_process sim;

@@ -26,8 +26,7 @@ static const sim_room *const sim_rooms[] = { &cji_sim_room_module,
                                              &cji_sim_room_stream,
                                              &cji_sim_room_memory,
                                              &cji_sim_room_graph,
-                                             &cji_sim_room_diagnose,
-                                             NULL };
+                                             &cji_sim_room_diagnose };
 
 /* The kinds of work that nodes are made with. */
 static const sim_work_kind *const sim_kinds[] = { &cji_sim_kind_launch,
@@ -58,6 +57,7 @@ static CUresult sim_start(void)
         d->primary.primary = true;
     }
     sim.rooms = sim_rooms;
+    sim.nrooms = sizeof sim_rooms / sizeof *sim_rooms;
     sim.kinds = sim_kinds;
     sim_graphs = &cji_sim_graph_hooks;
     cji_sim_schedule_begin();
