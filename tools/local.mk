@@ -1,5 +1,5 @@
 # tools: the command cujit and the generators of shipped files
-EXTRA_DIST += %D%/genlines.sh %D%/genenums.sh %D%/packages.sh %D%/gennumbers.sh
+EXTRA_DIST += %D%/genenums.sh %D%/genlines.sh %D%/gennumbers.sh %D%/ltcompile.sh %D%/packages.sh
 
 bin_PROGRAMS += %D%/cujit
 tools_cujit_SOURCES = %D%/cmd.h %D%/cmd_check.c %D%/cmd_devices.c %D%/cmd_env.c %D%/cmd_run_sim.c %D%/cujit.c %D%/json.c %D%/json.h \
