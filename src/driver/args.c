@@ -218,12 +218,16 @@ static cj_status wrong_cluster(void *into, const cj_kernel *k, const cj_dims *d,
     return CJ_OK;
 }
 
-static cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most, const char *what, char axis, const char *call)
+__attribute__((cold, noinline)) static cj_status wrong_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most,
+                                                            const char *what, char axis, const char *call)
 {
     if (!n) return cji_fail(into, CJ_EINVAL, call, "%s: 0 %s in %c; a launch has at least one", k->name, what, axis);
-    if (most > 0 && n > (uint32_t)most)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d", cji_short(k->name), n, what, axis, n - (uint32_t)most, most);
-    return CJ_OK;
+    return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d", cji_short(k->name), n, what, axis, n - (uint32_t)most, most);
+}
+
+static inline cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most, const char *what, char axis, const char *call)
+{
+    return !n || (most > 0 && n > (uint32_t)most) ? wrong_axis(into, k, n, most, what, axis, call) : CJ_OK;
 }
 
 cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const char *call)

@@ -28,12 +28,12 @@ static CUresult scope_context(cji_scope *sc, CUcontext ctx)
 
 CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, unsigned what)
 {
-    cji_thread_state *thread = cji_thread();
-    const cji_scope *known = scope_known(thread->scope, cu);
+    cji_scope **top = &cji_thread()->scope;
+    const cji_scope *known = scope_known(*top, cu);
     *sc = (cji_scope){
-        .outer = thread->scope, .cu = cu, .ctx = known ? known->ctx : NULL, .relaxed = known && known->relaxed
+        .top = top, .outer = *top, .cu = cu, .ctx = known ? known->ctx : NULL, .relaxed = known && known->relaxed
     };
-    thread->scope = sc;
+    *top = sc;
     CUresult r = what & CJI_SCOPE_CONTEXT ? scope_context(sc, ctx) : CUDA_SUCCESS;
     if (!(what & CJI_SCOPE_RELAXED) || sc->relaxed) return r;
     sc->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -47,14 +47,13 @@ void cji_scope_leave(cji_scope *sc)
     if (!sc->cu) return;
     if (sc->exchanged) sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode);
     if (sc->pushed) sc->cu->cuCtxPopCurrent(&popped);
-    cji_thread()->scope = sc->outer;
+    *sc->top = sc->outer;
 }
 
 cji_scope *cji_scope_suspend(void)
 {
-    cji_thread_state *thread = cji_thread();
-    cji_scope *sc = thread->scope;
-    thread->scope = NULL;
+    cji_scope **top = &cji_thread()->scope, *sc = *top;
+    *top = NULL;
     return sc;
 }
 

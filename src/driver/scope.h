@@ -25,7 +25,8 @@ enum {
 };
 
 typedef struct cji_scope {
-    struct cji_scope *outer; /* of this thread */
+    struct cji_scope **top;   /* where the thread has its innermost scope */
+    struct cji_scope *outer;  /* of this thread */
     const cji_cu *cu;
     CUcontext ctx;            /* known to be current; NULL: not known */
     CUstreamCaptureMode mode; /* to put back */

@@ -23,7 +23,13 @@ static cj_status copy_measure_end(void *into, const cji_copy *b, cji_copy_end *e
     if (!e->addr == !e->host)
         return cji_fail(into, CJ_EINVAL, call, "%s%s is %s; set one of device memory and host memory", b->which, what,
                         e->host ? "in both memories" : "NULL");
-    if (!e->pitch || (b->height == 1 && b->depth == 1)) e->pitch = b->width;
+    if (b->height == 1 && b->depth == 1) { /* one row: the usual copy */
+        e->pitch = e->slice = e->reach = b->width;
+        e->rows = 1;
+        if ((e->host ? (uintptr_t)e->host : e->addr) + e->reach >= e->reach) return CJ_OK;
+        return cji_fail(into, CJ_EINVAL, call, "%s%s is beyond any memory", b->which, what);
+    }
+    if (!e->pitch) e->pitch = b->width;
     if (!e->rows || b->depth == 1) e->rows = b->height;
     if (e->pitch < b->width)
         return cji_fail(into, CJ_EINVAL, call, "%s%s has %zu bytes from row to row, the rows have %zu", b->which, what,
@@ -77,7 +83,7 @@ cj_status cji_copy_measure(void *into, const cj_device *home, cji_copy *b, const
                         b->which);
     if (__builtin_mul_overflow(b->width, b->height, &b->bytes) || __builtin_mul_overflow(b->bytes, b->depth, &b->bytes))
         return cji_fail(into, CJ_EINVAL, call, "%sthe copy is beyond any memory", b->which);
-    copy_join(b);
+    if (b->height > 1 || b->depth > 1) copy_join(b);
     return copy_overlaps(b) ? cji_fail(into, CJ_EINVAL, call, "%ssource and destination overlap", b->which) : CJ_OK;
 }
 

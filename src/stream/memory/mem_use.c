@@ -21,7 +21,7 @@ static bool range_freed(const cji_mem_state *state, uint64_t addr, bool *pending
 {
     bool freed = false;
     *pending = false;
-    for (unsigned i = 0; i < CJI_FREED; i++) {
+    for (unsigned i = 0; i < CJI_FREED && i < state->nfreed; i++) {
         if (addr - state->freed[i].addr >= state->freed[i].bytes) continue;
         freed = true;
         *pending |= state->freed[i].pending != NULL;
