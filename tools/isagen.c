@@ -2,7 +2,8 @@
  *
  * The rows of src/ptx/isa (docs/inside.md "To add an instruction" has the language) become constant data, which is
  * kept under version control and shipped: only who changes a row runs this.  Every error is told as file:line:
- * message; nothing is written then.  / */
+ * message; nothing is written then.
+ */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  *   A slot in front of the * stands for its value's class, behind it for its value's number: "{C*C}" is a vector by
  *     both.
  * A step of 255 stands for powers of two ("4/16x2").
- * / */
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

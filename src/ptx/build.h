@@ -39,7 +39,8 @@ static inline bool cji_val_owned(const cj_fn *f, cj_val v)
 /* The type that a register is declared with, and numbered in: PTX has no .bf16 registers. */
 static inline unsigned cji_type_declared(unsigned type) { return type == CJ_BF16 ? CJ_B16 : type == CJ_BF16X2 ? CJ_B32 : type; }
 bool cji_type_is_int(unsigned type);                        /* b, u, s of 8 to 64 bits */
-unsigned cji_type_wide(unsigned type);                      /* what a register of that type is made as: 8-bit types in 32 bits */
+/* what a register of that type is made as: 8-bit types in 32 bits */
+unsigned cji_type_wide(unsigned type);
 unsigned cji_type_bits_of(unsigned type);                   /* the untyped type of that width */
 unsigned cji_type_mem(unsigned type);                       /* what ld, st and variables call it: f16 is b16 */
 
@@ -50,20 +51,24 @@ double cji_lit_value(const cji_lit *l);
 float cji_lit_single(const cji_lit *l);                      /* as a float: rounded once */
 
 /* ---- Tables ---- */
-size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);  /* index of the count in front of the copied words, SIZE_MAX on failure */
+/* index of the count in front of the copied words, SIZE_MAX on failure */
+size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);
 void cji_fn_use(cj_fn *f, uint32_t word);
 int cji_ptx_pick(const cj_ptx *m, uint8_t *version);        /* the target to print, and the version; -1: none */
 cji_targets cji_targets_from(unsigned sm);                  /* the targets sm_<sm> and newer */
 
 /* ---- Emitting ---- */
 
-/* The instruction with these operands, of which a destination (def_type != 0, or CJI_DEF) is made here and returned; else any non-null value on success. */
+/* The instruction with these operands, of which a destination (def_type != 0, or CJI_DEF) is made here and returned;
+ * else any non-null value on success. */
 enum { CJI_NO_DEF = 0, CJI_DEF = 255 };
 cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call);
 void cji_form_short(const cji_form *e, char *out, size_t size, size_t most);   /* its spelling, cut behind a word */
-bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc);                      /* counts what the form needs; false: it cannot be met */
+/* counts what the form needs; false: it cannot be met */
+bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc);
 
-/* A guard: *word is its REG or NOT word, 0 for a constant that holds, CJI_NEVER for one that does not.  `negate` inverts it.  False on failure. */
+/* A guard: *word is its REG or NOT word, 0 for a constant that holds, CJI_NEVER for one that does not.  `negate`
+ * inverts it.  False on failure. */
 #define CJI_NEVER UINT32_MAX
 bool cji_guard(cj_fn *f, cj_val p, bool negate, uint32_t *word, const char *call);
 

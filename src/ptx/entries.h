@@ -1,7 +1,7 @@
 /* What a launch must know of a module's kernels: their parameters, and whether they use dynamic shared memory.
  *
- * A list is made from the builder's module, or from text by the reader's parser of heads, which skips bodies.  It never changes and
- * outlives both; images, modules and kernels share it by reference. */
+ * A list is made from the builder's module, or from text by the reader's parser of heads, which skips bodies.  It
+ * never changes and outlives both; images, modules and kernels share it by reference. */
 #ifndef CJI_ENTRIES_H
 #define CJI_ENTRIES_H
 
@@ -34,13 +34,15 @@ typedef struct cji_entry {
 
 typedef struct cji_entries {
     atomic_uint refs;
-    bool whole;                   /* false: the text could not be read to its end; what is in the list holds, and uses are not known */
+    /* false: the text could not be read to its end; what is in the list holds, and uses are not known */
+    bool whole;
     size_t n;
     cji_entry *entry;
     cji_arena arena;
 } cji_entries;
 
-/* The kernels that a finished module defines.  Owned by the caller, free with cji_entries_release.  NULL without memory. */
+/* The kernels that a finished module defines.  Owned by the caller, free with cji_entries_release.  NULL without
+ * memory. */
 cji_entries *cji_entries_of(const cj_ptx *m);
 
 /* The same for any PTX text.  Records no failure: kernels behind what cannot be read are left out. */
@@ -59,8 +61,9 @@ const cji_entry *cji_entries_find(const cji_entries *e, const char *name);
 /* The names of all kernels, separated by ", ", for a message; cut with "..." where they do not fit. */
 void cji_entries_names(const cji_entries *e, char *out, size_t size);
 
-/* use[i]: index plus 1 in m->var[] of a dynamic shared variable that m->fn[i], or a function that it can reach, uses in an instruction; 0: none.
- * A call through a register can reach each function whose address is taken.  `use` has m->nfn + 1 zeros.  False without memory. */
+/* use[i]: index plus 1 in m->var[] of a dynamic shared variable that m->fn[i], or a function that it can reach, uses
+ * in an instruction; 0: none.  A call through a register can reach each function whose address is taken.  `use` has
+ * m->nfn + 1 zeros.  False without memory. */
 bool cji_shared_uses(const cj_ptx *m, uint32_t *use);
 
 #endif

@@ -7,11 +7,12 @@
 /* Are all of them untyped literals of `f`? */
 bool cji_all_numbers(const cj_fn *f, const cj_val *v, size_t n);
 
-/* The type of a register for these numbers: .u32, or .s32 where one is negative, 64 bits where that does not hold them all; .f32, .f64. */
+/* The type of a register for these numbers: .u32, or .s32 where one is negative, 64 bits where that does not hold
+ * them all; .f32, .f64. */
 unsigned cji_number_type(const cj_fn *f, const cj_val *v, size_t n);
 
-/* The verb of numbers only.  False: it is not one of these verbs, or an operand is no number; else *result is a number, a constant predicate, or the null
- * value with the failure kept. */
+/* The verb of numbers only.  False: it is not one of these verbs, or an operand is no number; else *result is a
+ * number, a constant predicate, or the null value with the failure kept. */
 bool cji_fold(cj_fn *f, cji_verb_id verb, const cj_val *v, size_t n, cj_val *result, const char *call);
 
 /* ---- Constant predicates: literals of type CJ_PRED; a number counts as one, true unless it is 0 ---- */

@@ -1,13 +1,16 @@
 /* The instruction table, as everything but its compiler sees it.
  *
- * src/ptx/isa/ holds the rows (*.def); tools/isagen compiles them into constant data (isa_data.c, isa_ids.h), which is shipped.  A row is a
- * pure product: its spelling has slots, a slot takes its values from a named set; one choice of values is a *form*.
- *   form number = first_form[row] + mixed-radix index of the slot choices: dense, enumerable, never stored outside the process.
- * Rows may share a spelling: their operands decide, and no (spelling, operand shape) belongs to two rows (tests prove it).
+ * src/ptx/isa/ holds the rows (*.def); tools/isagen compiles them into constant data (isa_data.c, isa_ids.h), which
+ * is shipped.  A row is a pure product: its spelling has slots, a slot takes its values from a named set; one choice
+ * of values is a *form*.
+ *   form number = first_form[row] + mixed-radix index of the slot choices: dense, enumerable, never stored outside
+ *     the process.
+ * Rows may share a spelling: their operands decide, and no (spelling, operand shape) belongs to two rows (tests prove
+ * it).
  *
- * isa_ids.h (generated) names what C code may dispatch on: CJI_OP_<word> for a spelling's leading words (CJI_OP_FMA, CJI_OP_CP_ASYNC_BULK_TENSOR:
- * the row's op column) and CJI_W_<word> for every modifier word (CJI_W_RN, CJI_W_SAT, CJI_W_L1__EVICT_LAST, '::' becomes '__').  No C file
- * outside the tables holds a mnemonic.
+ * isa_ids.h (generated) names what C code may dispatch on: CJI_OP_<word> for a spelling's leading words (CJI_OP_FMA,
+ * CJI_OP_CP_ASYNC_BULK_TENSOR: the row's op column) and CJI_W_<word> for every modifier word (CJI_W_RN, CJI_W_SAT,
+ * CJI_W_L1__EVICT_LAST, '::' becomes '__').  No C file outside the tables holds a mnemonic.
  */
 #ifndef CJI_ISA_H
 #define CJI_ISA_H
@@ -52,8 +55,10 @@ enum {
 /* One operand of a form, resolved. */
 typedef struct cji_isa_opnd {
     uint32_t kinds;        /* mask of 1 << cji_kind that may stand here (PAIR, NOT, SINK included where allowed) */
-    uint32_t types;        /* mask of 1 << cj_type that a register here (a vector's element, an address's base) may have */
-    uint8_t type;          /* the instruction's own type at this place: what a C number becomes, what a made destination gets; CJ_VOID where it has none */
+    /* mask of 1 << cj_type that a register here (a vector's element, an address's base) may have */
+    uint32_t types;
+    /* the instruction's own type at this place: what a C number becomes, what a made destination gets; CJ_VOID where it has none */
+    uint8_t type;
     uint8_t role;          /* CJI_READ, CJI_WRITE or both */
     uint8_t count;         /* elements of a VEC (0: not a vector); of TEXMEM: coordinates */
     uint8_t count2;        /* TEXMEM with an array index or the like: leading elements of type2 */
@@ -63,7 +68,8 @@ typedef struct cji_isa_opnd {
     uint8_t pair_version;  /* PAIR: least PTX version of the second destination (0: none), */
     uint8_t pair_targets;  /*       its target set */
     uint8_t pair_type;     /*       its type (CJ_PRED) */
-    uint8_t literal;       /* IMM: kinds of literal: mask of CJI_CLS_INT, CJI_CLS_F32 (0f), CJI_CLS_F64 (0d and decimals): isa_table.h */
+    /* IMM: kinds of literal: mask of CJI_CLS_INT, CJI_CLS_F32 (0f), CJI_CLS_F64 (0d and decimals): isa_table.h */
+    uint8_t literal;
     uint8_t step;          /* IMM: with a range: only lo, lo + step, ...; 255: powers of two */
     uint8_t sink1, sink2;  /* PAIR: whether its halves may be _ */
     uint8_t version, targets; /* what it needs when it is written, where it is optional (0: nothing of its own) */
@@ -112,8 +118,9 @@ bool cji_isa_get(uint32_t form, cji_isa_form *out);             /* false past th
  * CJI_FORM_NONE when there is none. */
 uint32_t cji_isa_find(const char *spelling, size_t len);
 
-/* Why `spelling` is none: writes a sentence that names what is missing and the allowed values ("fma wants a rounding mode: fma.rn.f32, ...";
- * "no modifier .sta in ...; did you mean .sat"; "no instruction \"fmaa\"; did you mean fma").  Returns CJ_EUNKNOWN. */
+/* Why `spelling` is none: writes a sentence that names what is missing and the allowed values ("fma wants a rounding
+ * mode: fma.rn.f32, ..."; "no modifier .sta in ...; did you mean .sat"; "no instruction \"fmaa\"; did you mean fma").
+ * Returns CJ_EUNKNOWN. */
 cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t size);
 
 /* Does the form's spelling hold that word? */
@@ -124,12 +131,14 @@ bool cji_isa_word_is(uint16_t word, const char *s, size_t len);
 
 /* ---- Targets and versions ---- */
 typedef uint64_t cji_targets;                                   /* a set of targets: bit i is cji_target_name(i) */
-uint32_t cji_target_count(void);                                /* known .target names, sm_20 .. sm_121f, in order of first use */
+/* known .target names, sm_20 .. sm_121f, in order of first use */
+uint32_t cji_target_count(void);
 const char *cji_target_name(uint32_t i);                        /* "sm_90a" */
 int cji_target_find(const char *name, size_t len);              /* -1 */
 uint8_t cji_target_since(uint32_t i);                           /* first PTX version that has it, major * 10 + minor */
 cji_targets cji_target_set(uint8_t set);                        /* members of a target set of the table */
-cji_targets cji_target_runs(uint32_t i);                        /* the real devices that PTX of target i runs on: targets as devices (base: same and later; f: family; a: exactly) */
+/* the real devices that PTX of target i runs on: targets as devices (base: same and later; f: family; a: exactly) */
+cji_targets cji_target_runs(uint32_t i);
 /* The least target (and the version it wants, raised into *version) within `set`; -1 for the empty set. */
 int cji_target_least(cji_targets set, uint8_t *version);
 void cji_target_list(cji_targets set, char *out, size_t size);  /* "sm_90 or newer", "sm_90a", "sm_100a, sm_103a": for messages */

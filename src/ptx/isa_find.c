@@ -3,7 +3,8 @@
  * A row is tried first with the words in the manual's order; when no row takes them so, once more with its modifiers
  * in any order, as ptxas reads them (tests/oracle has what it takes): modifiers that may be left out go anywhere
  * behind the op; in the memory instructions and setp everything does but the types, which keep their order
- * everywhere.  / */
+ * everywhere.
+ */
 #include <string.h>
 
 #include "isa.h"

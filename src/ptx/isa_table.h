@@ -16,7 +16,8 @@ typedef struct cji_isa_class {
     uint8_t literal;           /* CJI_CLS_* */
 } cji_isa_class;
 
-enum { CJI_CLS_NONE = 0, CJI_CLS_INT = 1, CJI_CLS_F32 = 2, CJI_CLS_F64 = 4 }; /* literals: integer, 0f.., 0d.. and decimals */
+/* literals: integer, 0f.., 0d.. and decimals */
+enum { CJI_CLS_NONE = 0, CJI_CLS_INT = 1, CJI_CLS_F32 = 2, CJI_CLS_F64 = 4 };
 
 /* One value of a slot. */
 typedef struct cji_isa_value {
@@ -61,7 +62,8 @@ typedef struct cji_isa_row {
     uint8_t version, targets, end_version, end_targets;
 } cji_isa_row;
 
-typedef struct cji_isa_target { const char *name; uint16_t number; uint8_t since; char kind; } cji_isa_target; /* kind: ' ', 'a', 'f' */
+/* kind: ' ', 'a', 'f' */
+typedef struct cji_isa_target { const char *name; uint16_t number; uint8_t since; char kind; } cji_isa_target;
 
 extern const cji_isa_class cji_isa_classes[];
 extern const cji_isa_value cji_isa_values[];

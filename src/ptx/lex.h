@@ -1,7 +1,8 @@
 /* The words of PTX text, one at a time.
  *
- * The text need not end with a NUL; nothing is copied and nothing allocated.  The current token's bytes are s[0 .. n-1], inside the text.
- * What cannot be a token is CJI_TOK_BAD with a sentence in `bad`; the lexer then stays where it is. */
+ * The text need not end with a NUL; nothing is copied and nothing allocated.  The current token's bytes are s[0 ..
+ * n-1], inside the text.  What cannot be a token is CJI_TOK_BAD with a sentence in `bad`; the lexer then stays where
+ * it is. */
 #ifndef CJI_LEX_H
 #define CJI_LEX_H
 
@@ -43,11 +44,12 @@ uint8_t cji_lex_next(cji_lex *x);
 /* The first byte behind the current token, comments and blanks skipped; 0 at the end. Nothing is consumed. */
 char cji_lex_peek(cji_lex *x);
 
-/* The current word is an instruction's first: takes its modifiers (".global", "L1::evict_last") too. When blanks stand before a dot, the
- * parts are put together in `room`. False: longer than that, or a stray dot (`bad` says so). */
+/* The current word is an instruction's first: takes its modifiers (".global", "L1::evict_last") too.  When blanks
+ * stand before a dot, the parts are put together in `room`.  False: longer than that, or a stray dot (`bad` says so). */
 bool cji_lex_mnemonic(cji_lex *x, char *room, size_t size);
 
-/* The current token is '{': skips to behind the brace that closes it, strings and comments respected. False: the text ends first. */
+/* The current token is '{': skips to behind the brace that closes it, strings and comments respected.  False: the
+ * text ends first. */
 bool cji_lex_skip_block(cji_lex *x);
 
 /* Decodes a string token's escapes into `out` (room for n bytes at least); returns how many bytes there are. */

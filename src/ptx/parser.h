@@ -38,7 +38,8 @@ enum { CJI_BIND_WORD = 1, CJI_BIND_VECTOR, CJI_BIND_RANGE };
 typedef struct cji_name {
     uint32_t bind;         /* innermost binding plus 1, 0: none */
     uint32_t range;        /* innermost range with this prefix, plus 1 */
-    uint32_t under;        /* names that were declared alone and are this prefix and a number: they may hide a range's */
+    /* names that were declared alone and are this prefix and a number: they may hide a range's */
+    uint32_t under;
 } cji_name;
 
 /* A parameter or result in a function's head, as declared; its name and function come later. */
@@ -48,8 +49,8 @@ typedef struct cji_head {
     uint32_t len, line;
 } cji_head;
 
-/* One for the whole text. Invariants: depth 0 is the module, 1 a function with its parameters and body, more are nested braces; scope[depth] heads the list
- * of the bindings of that depth; name[] is as long as names. */
+/* One for the whole text.  Invariants: depth 0 is the module, 1 a function with its parameters and body, more are
+ * nested braces; scope[depth] heads the list of the bindings of that depth; name[] is as long as names. */
 typedef struct cji_parser {
     cji_lex x;
     cj_ptx *m;
@@ -64,18 +65,21 @@ typedef struct cji_parser {
     cji_binding *bind;      size_t nbind, cbind;
     uint32_t *scope;        size_t nscope, cscope;  /* nscope is depth + 1 */
     uint32_t *scope_line;   size_t cscope_line;     /* where each was opened */
-    struct cji_taken { uint32_t fn, next; } *taken; size_t ctaken;  /* by number in m->names: taken in function `fn` (index + 1); next suffix to try */
+    /* by number in m->names: taken in function `fn` (index + 1); next suffix to try */
+    struct cji_taken { uint32_t fn, next; } *taken; size_t ctaken;
 
     cji_head *head;         size_t nhead, chead; /* parameters of the head that is read, results first */
     uint32_t *word;         size_t nword, cword; /* operand words that are being put together, as a stack */
     uint8_t *data;          size_t ndata, cdata; /* an initialiser's bytes */
     cji_reloc *reloc;       size_t nreloc, creloc;
 
-    size_t regs_left;                            /* how many registers may still be declared: bounds the memory a text can ask for */
+    /* how many registers may still be declared: bounds the memory a text can ask for */
+    size_t regs_left;
     uint64_t init_left;                          /* bytes that initialised variables may still have; likewise */
     bool nested;                                 /* inside the braces of an operand */
     bool heads;                                  /* bodies are skipped; CJI_INS_MENTION records say what is in them */
-    bool unsure;                                 /* ... and one hides a name of the module: what the others mention is not known */
+    /* ... and one hides a name of the module: what the others mention is not known */
+    bool unsure;
     bool has_loc;                                /* the text has .loc: only they give source lines */
     uint32_t loc;                                /* the latest .loc, as cji_ptx_loc() */
     cji_map srcmap;                              /* numbers of .file directives, 8 bytes each ... */
@@ -86,22 +90,25 @@ typedef struct cji_parser {
 #define CJI_WORD(x) cji_short_n((x)->s, (x)->n)
 
 /* ---- parse.c: failing, taking tokens ---- */
-bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));  /* at p->line; false */
+/* at p->line; false */
+bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool cji_parse_expected(cji_parser *p, const char *what);          /* "expected WHAT, found 'token'", at the token's line; false */
-bool cji_parse_fine(cji_parser *p);                                /* true unless the module keeps a failure (a call into it failed) */
+/* true unless the module keeps a failure (a call into it failed) */
+bool cji_parse_fine(cji_parser *p);
 bool cji_parse_take(cji_parser *p, uint8_t kind, const char *where); /* takes that character, or fails */
 bool cji_parse_maybe(cji_parser *p, uint8_t kind);                 /* takes it if it is there */
 cji_directive cji_parse_directive(const cji_parser *p);            /* the current .word; CJI_D_NONE: no directive */
 bool cji_parse_grow(cji_parser *p, void *array, size_t *cap, size_t need, size_t each);
 bool cji_parse_push(cji_parser *p, uint32_t word);                 /* onto word[] */
 
-bool cji_parse_top(cji_parser *p);                                 /* one directive, variable or function of the module */
+/* one directive, variable or function of the module */
+bool cji_parse_top(cji_parser *p);
 void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes); /* in front of the first token */
 void cji_parse_release(cji_parser *p);
 
 /* ---- parse_heads.c ---- */
-/* Reads the heads of a text into `m`, which is fresh and only good for cji_entries: no body has instructions, and nothing checks them.  False where the text
- * cannot be read: `m` has what was read before. */
+/* Reads the heads of a text into `m`, which is fresh and only good for cji_entries: no body has instructions, and
+ * nothing checks them.  False where the text cannot be read: `m` has what was read before. */
 bool cji_parse_heads(cj_ptx *m, const char *text, size_t bytes);
 bool cji_parse_skip_body(cji_parser *p);                           /* as cji_parse_body */
 
@@ -111,19 +118,25 @@ bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t 
 
 /* ---- parse_scope.c ---- */
 bool cji_scope_open(cji_parser *p);
-bool cji_scope_close(cji_parser *p);                               /* labels still pending move one scope out; in a function's own: a failure */
-bool cji_scope_free(cji_parser *p, const char *s, size_t n);       /* that the innermost scope does not have the name yet, or a failure */
-bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count); /* in the innermost scope */
-const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word); /* NULL: unknown; *word: with a range's number added */
+/* labels still pending move one scope out; in a function's own: a failure */
+bool cji_scope_close(cji_parser *p);
+/* that the innermost scope does not have the name yet, or a failure */
+bool cji_scope_free(cji_parser *p, const char *s, size_t n);
+/* in the innermost scope */
+bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uint32_t word, uint32_t count);
+/* NULL: unknown; *word: with a range's number added */
+const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word);
 uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */
 bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n);      /* LABEL here */
-const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len); /* a name that is free in the printed function, in p->data; NULL: failed */
+/* a name that is free in the printed function, in p->data; NULL: failed */
+const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len);
 
 /* ---- parse_decl.c ---- */
 bool cji_parse_regs(cji_parser *p);                                /* behind .reg */
 bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage); /* behind a state space */
 typedef struct cji_decl { uint32_t align; uint8_t type, vec, opaque, flags, ptr_space; uint32_t ptr_align; } cji_decl;
-bool cji_parse_type(cji_parser *p, cji_decl *d, bool param);       /* .align N, .v4, .attribute(..), .f32, .ptr ...: up to the name */
+/* .align N, .v4, .attribute(..), .f32, .ptr ...: up to the name */
+bool cji_parse_type(cji_parser *p, cji_decl *d, bool param);
 bool cji_parse_dims(cji_parser *p, cji_var *v);                    /* [2][3] behind a name */
 void cji_decl_apply(const cji_decl *d, cji_var *v);
 
@@ -138,7 +151,8 @@ bool cji_parse_proto(cji_parser *p, const char *name, size_t len); /* behind .ca
 bool cji_parse_body(cji_parser *p);                                /* behind '{', up to its '}' */
 
 /* ---- parse_ins.c ---- */
-bool cji_parse_ins(cji_parser *p, uint32_t guard);                 /* the current word is its first; takes the semicolon */
+/* the current word is its first; takes the semicolon */
+bool cji_parse_ins(cji_parser *p, uint32_t guard);
 
 /* ---- parse_line.c: .file and .loc ---- */
 bool cji_parse_scan_files(cji_parser *p);

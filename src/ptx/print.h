@@ -13,21 +13,27 @@ char *cji_put_hex(char *p, uint64_t x, unsigned digits);
 
 /* A register's declared type: PTX has no .bf16 registers. */
 unsigned cji_print_type(unsigned type);
-void cji_print_vars(const cj_ptx *m, const uint32_t *list, size_t n, bool own, cji_text *out);   /* declarations, one a line */
+/* declarations, one a line */
+void cji_print_vars(const cj_ptx *m, const uint32_t *list, size_t n, bool own, cji_text *out);
 void cji_print_var(const cj_ptx *m, const cji_var *v, bool semicolon, cji_text *out);
 void cji_print_head(const cj_fn *f, bool declaration, cji_text *out);
-void cji_print_return(cji_text *out);                                                              /* the return at the end of a body that has none */
+/* the return at the end of a body that has none */
+void cji_print_return(cji_text *out);
 void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out);
-void cji_print_declared(const cj_fn *f, cji_text *out);                                            /* a body up to its first record */
-void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out);                              /* a module up to its first definition */
-void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out);                          /* nothing for NULL or a declaration */
+/* a body up to its first record */
+void cji_print_declared(const cj_fn *f, cji_text *out);
+/* a module up to its first definition */
+void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out);
+/* nothing for NULL or a declaration */
+void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out);
 
 /* With CJ_PRINT_LINES: has the record a .loc line of its own, in front of it?  `loc` is that of the latest such line. */
 static inline bool cji_print_has_loc(const cji_ins *x, uint32_t loc) { return x->form < CJI_INS_PSEUDO && x->loc && x->loc != loc; }
 
 /* The functions of a module in the order of their definitions, NULL between them. */
 typedef struct cji_print_list { cj_fn *const *fn; size_t n; cj_fn **own; } cji_print_list;
-bool cji_print_order(const cj_ptx *m, cji_print_list *list);                                       /* false without memory */
+/* false without memory */
+bool cji_print_order(const cj_ptx *m, cji_print_list *list);
 void cji_print_order_free(cji_print_list *list);
 
 #endif

@@ -1,29 +1,34 @@
-/* A module in memory: what the builder writes, the reader fills, and printer, checker, driver layer and CPU device walk.
+/* A module in memory: what the builder writes, the reader fills, and printer, checker, driver layer and CPU device
+ * walk.
  *
- * Prefixes.  cji_ptx_ a module, cji_fn_ a function, cji_val_ a value, cji_var_ a variable, cji_ins_ a record, cji_lit_ a literal, cji_isa_ the
- * instruction table, cji_target_ and cji_type_ its targets and types, cji_verb_ the verbs, cji_print_ and cji_put_ the printer, cji_lex_, cji_parse_ and
- * cji_scope_ the reader, cji_entry_ what a launch must know.
+ * Prefixes.  cji_ptx_ a module, cji_fn_ a function, cji_val_ a value, cji_var_ a variable, cji_ins_ a record,
+ * cji_lit_ a literal, cji_isa_ the instruction table, cji_target_ and cji_type_ its targets and types, cji_verb_ the
+ * verbs, cji_print_ and cji_put_ the printer, cji_lex_, cji_parse_ and cji_scope_ the reader, cji_entry_ what a
+ * launch must know.
  *
- * Layout.  A cj_ptx owns everything: names and files are interned, variables and functions are numbered from 0, decoded forms are kept
- * once (m->form[]).  A cj_fn holds 32-byte instruction records and the tables their operand words point into.
+ * Layout.  A cj_ptx owns everything: names and files are interned, variables and functions are numbered from 0,
+ * decoded forms are kept once (m->form[]).  A cj_fn holds 32-byte instruction records and the tables their operand
+ * words point into.
  *
  * An operand word is kind:4 | index:28 (cji_word); 0 is "no operand".  What the index means:
  *   REG, NOT  f->reg[]                   LABEL    f->label[]
  *   IMM       f->lit[]                   SYM      m->var[]   (module variables, a function's own, parameters alike)
  *   SREG      cji_isa_sreg_at()          FUNC     m->fn[]
  *   MEM       f->mem[]                   TARGETS  f->tlist[]
- *   VEC, LIST, PAIR, TEXMEM  f->pool[index] = n, then n words (PAIR: two; TEXMEM: object, sampler or 0, coordinates as a VEC word or a single word)
+ *   VEC, LIST, PAIR, TEXMEM  f->pool[index] = n, then n words (PAIR: two; TEXMEM: object, sampler or 0, coordinates
+ *     as a VEC word or a single word)
  *   SINK      0
- * An instruction with more than five operands keeps four in its record; opnd[4] is CJI_K_MORE: f->pool[index] = n, then the n others.
- * cji_ins_n() and cji_ins_opnd() hide that.
+ * An instruction with more than five operands keeps four in its record; opnd[4] is CJI_K_MORE: f->pool[index] = n,
+ * then the n others.  cji_ins_n() and cji_ins_opnd() hide that.
  *
- * A cj_val is the operand word spread out with its type and owner: id:32 | type:8 | kind:4 | owner:20.  A register's type is that of f->reg[],
- * a vector's its elements', a MEM's its base's element type where known, a variable's its element type; CJ_VOID for an untyped literal
- * (a C number that takes the type of the operand that it is used as).
+ * A cj_val is the operand word spread out with its type and owner: id:32 | type:8 | kind:4 | owner:20.  A register's
+ * type is that of f->reg[], a vector's its elements', a MEM's its base's element type where known, a variable's its
+ * element type; CJ_VOID for an untyped literal (a C number that takes the type of the operand that it is used as).
  *
- * Invariants.  Every record's operands have been matched against its form (cji_isa_fits), so a walker need not check them; every index is in range;
- * a label that is used and never bound, or a block left open, is caught by cji_ptx_finish(), before print, load or run.
- * After the first failure (m->dead) nothing changes any more.  A frozen module is read-only and may be read by several threads.
+ * Invariants.  Every record's operands have been matched against its form (cji_isa_fits), so a walker need not check
+ * them; every index is in range; a label that is used and never bound, or a block left open, is caught by
+ * cji_ptx_finish(), before print, load or run.  After the first failure (m->dead) nothing changes any more.  A frozen
+ * module is read-only and may be read by several threads.
  */
 #ifndef CJI_PTX_H
 #define CJI_PTX_H
@@ -72,16 +77,19 @@ typedef struct cji_ins {
 enum {
     CJI_INS_PSEUDO = 0xffffff00u,   /* everything from here on */
     CJI_INS_LABEL = 0xffffff00u,    /* opnd[0]: LABEL word; bound here */
-    CJI_INS_TARGETS = 0xffffff01u,  /* opnd[0]: TARGETS word; declared here (.branchtargets, .calltargets, .callprototype) */
+    /* opnd[0]: TARGETS word; declared here (.branchtargets, .calltargets, .callprototype) */
+    CJI_INS_TARGETS = 0xffffff01u,
     CJI_INS_PRAGMA = 0xffffff02u,   /* opnd[0]: index of the name (m->names) of its text, without quotes */
-    CJI_INS_MENTION = 0xffffff03u   /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a call */
+    /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a call */
+    CJI_INS_MENTION = 0xffffff03u
 };
 
 /* A form as the module keeps it: decoded once. */
 typedef struct cji_form {
     cji_isa_form isa;
     uint32_t index;       /* in m->form[] */
-    uint32_t next;        /* index in m->form[] of the next row with this spelling once decoded, CJI_FORM_NONE: none or not yet */
+    /* index in m->form[] of the next row with this spelling once decoded, CJI_FORM_NONE: none or not yet */
+    uint32_t next;
     cji_targets targets;  /* cji_target_set(isa.targets) */
     cji_targets gone;     /* targets on which it has ended from isa.end_version on */
     uint16_t quick;       /* 1: every operand is a plain register or literal; quick_types[] decides alone */
@@ -97,10 +105,12 @@ typedef struct cji_reg {
     uint8_t elem;        /* pointers: cj_type of what it points to, CJ_VOID: unknown or no pointer */
     uint8_t space;       /* pointers: cji_space of the address */
     uint8_t flags;       /* CJI_REG_* */
-    uint32_t number;     /* printed %<prefix><number>, counted within its prefix from 0; PARAM: its variable's index in m->var[], whose name is printed */
+    /* printed %<prefix><number>, counted within its prefix from 0; PARAM: its variable's index in m->var[], whose name is printed */
+    uint32_t number;
 } cji_reg;
 
-enum { CJI_REG_PTR = 1, CJI_REG_PARAM = 2 }; /* an address with known space; a .func's register parameter or result (declared in its head) */
+/* an address with known space; a .func's register parameter or result (declared in its head) */
+enum { CJI_REG_PTR = 1, CJI_REG_PARAM = 2 };
 
 typedef struct cji_lit {
     uint64_t bits;       /* INT: the value (two's complement); F32: its 32 bits; F64: its 64 bits */
@@ -128,7 +138,8 @@ typedef struct cji_tlist {
     uint32_t name;       /* m->names, 0: printed $T<index> */
     uint32_t kind;       /* CJI_TL_* */
     uint32_t list;       /* branchtargets: LIST word of LABELs; calltargets: LIST word of FUNCs; prototype: 0 */
-    uint32_t proto;      /* prototype: index in m->fn[] of a body-less function whose parameters and results are the signature */
+    /* prototype: index in m->fn[] of a body-less function whose parameters and results are the signature */
+    uint32_t proto;
 } cji_tlist;
 
 enum { CJI_TL_BRANCH = 1, CJI_TL_CALL, CJI_TL_PROTO };
@@ -174,7 +185,8 @@ typedef struct cji_var {
     const cji_reloc *reloc;
 } cji_var;
 
-/* A variable's or parameter's alignment in bytes: what .align says (behind .ptr it is that of the memory pointed to), else its type's. */
+/* A variable's or parameter's alignment in bytes: what .align says (behind .ptr it is that of the memory pointed to),
+ * else its type's. */
 static inline uint32_t cji_var_alignment(const cji_var *v)
 {
     if (v->align && !(v->flags & CJI_VAR_PTR)) return v->align;
@@ -205,14 +217,16 @@ struct cj_fn {
     cji_obj obj;                 /* err_in: the module */
     cj_ptx *m;
     uint32_t index;              /* in m->fn[] */
-    uint32_t order;              /* definitions are printed by ascending order; UINT32_MAX: text that declared it and has not defined it yet */
+    /* definitions are printed by ascending order; UINT32_MAX: text that declared it and has not defined it yet */
+    uint32_t order;
     uint32_t owner;              /* of its values, 20 bits */
     uint32_t loc;                /* of the call under way */
     uint32_t name;               /* m->names */
     uint8_t kernel;              /* .entry, else .func */
     uint8_t linkage;             /* CJI_LINK_*; kernels and functions are VISIBLE unless said otherwise */
     uint8_t body;                /* 0: a declaration only */
-    uint8_t proto;               /* the signature of a .callprototype: no function of the module, not printed by itself */
+    /* the signature of a .callprototype: no function of the module, not printed by itself */
+    uint8_t proto;
     uint8_t as_is;               /* read from text: nothing is added to its body when it is printed */
     uint8_t line_set;            /* cj_line() is in force: cj_here() changes nothing */
     uint8_t early;               /* used before its definition is printed: declared in front */
@@ -229,9 +243,11 @@ struct cj_fn {
     uint32_t *pool;    size_t npool, cpool;
     uint32_t *param;   size_t nparam, cparam;     /* m->var[] indices, in order */
     uint32_t *result;  size_t nresult, cresult;   /* .func only */
-    uint32_t *var;     size_t nvar, cvar;         /* m->var[] indices of its own variables (shared, local, .param of calls) */
+    /* m->var[] indices of its own variables (shared, local, .param of calls) */
+    uint32_t *var;     size_t nvar, cvar;
     uint32_t *pragma;  size_t npragma, cpragma;   /* m->names; printed behind the head */
-    uint32_t *text_line; size_t ntext_line, ctext_line; /* read from a text with .loc: where ins[i] is in it; 0: no instruction */
+    /* read from a text with .loc: where ins[i] is in it; 0: no instruction */
+    uint32_t *text_line; size_t ntext_line, ctext_line;
     uint32_t count[CJ_TYPE_COUNT];                /* registers of each type */
     uint32_t *lit_slot; size_t nlit_slot;         /* hash of lit[]: index + 1 */
     cji_block *block;  size_t nblock, cblock;     /* open blocks, innermost last */
@@ -250,17 +266,22 @@ struct cj_ptx {
     cji_arena arena;             /* variables, initialisers, forms */
     cji_map names;               /* identifiers, pragma texts; 0 is "" */
     cji_map files;               /* source files; 0 is "" */
-    uint32_t own_file;           /* in files: the text it was read from, where no instruction names it; not printed; 0: none */
+    /* in files: the text it was read from, where no instruction names it; not printed; 0: none */
+    uint32_t own_file;
     const char *file_ptr; uint32_t file_at;       /* latest file given to cj_here(), and its number */
     struct cji_longloc { uint32_t file, line; } *longloc; size_t nlongloc, clongloc;
     cji_var **var;     size_t nvar, cvar;
     cj_fn **fn;        size_t nfn, cfn;
     uint32_t norder;             /* the order of the next function */
     cji_form **form;   size_t nform, cform;
-    struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;     /* index: in form[] + 1, 0: empty */
-    struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords; /* spelling to form */
-    struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;                       /* verb, space and types to form: see verb_table.h */
-    uint32_t *scope;   size_t cscope;             /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
+    /* index: in form[] + 1, 0: empty */
+    struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;
+    /* spelling to form */
+    struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords;
+    /* verb, space and types to form: see verb_table.h */
+    struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;
+    /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
+    uint32_t *scope;   size_t cscope;
     uint32_t *pragma;  size_t npragma, cpragma;   /* file-scope pragmas, m->names */
     /* what it needs, and what the caller fixed */
     uint8_t need_version;        /* major * 10 + minor; least, over forms, special registers, directives */
@@ -271,8 +292,10 @@ struct cj_ptx {
     uint8_t gone_version;        /* 0: nothing */
     uint32_t gone_form, gone_loc; /* the form that ends first (in form[]), and where it was used */
     cji_text text;               /* of the latest cj_ptx_print() */
-    cji_obj bad;                 /* what a constructor in this module gives when it fails: an immortal failed function */
-    cji_obj missing;             /* what cj_ptx_find() gives for a name that is none: the same with a record of its own */
+    /* what a constructor in this module gives when it fails: an immortal failed function */
+    cji_obj bad;
+    /* what cj_ptx_find() gives for a name that is none: the same with a record of its own */
+    cji_obj missing;
 };
 
 /* ---- Reading it -------------------------------------------------------------------------------------------------- */
@@ -311,10 +334,12 @@ const char *cji_ptx_where(const cj_ptx *m, uint32_t loc, uint32_t *line);
 uint32_t cji_ptx_lookup(const cj_ptx *m, const char *name, size_t len);
 cj_fn *cji_ptx_find_fn(const cj_ptx *m, const char *name);              /* NULL when there is none */
 
-/* Describes the operand `word` for cji_isa_fits(); `types` has room for 256 element types (only used by VEC and TEXMEM). */
+/* Describes the operand `word` for cji_isa_fits(); `types` has room for 256 element types (only used by VEC and
+ * TEXMEM). */
 void cji_fn_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types);
 
-/* The least .version and .target that print will write (fixed ones where fixed).  CJ_OK, or the failure that says what cannot be met. */
+/* The least .version and .target that print will write (fixed ones where fixed).  CJ_OK, or the failure that says
+ * what cannot be met. */
 cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target);
 
 /* Labels bound, blocks closed, needs met: what must hold before print, check, load.  Records the failure in `m`. */
@@ -323,19 +348,23 @@ cj_status cji_ptx_finish(cj_ptx *m, const char *call);
 /* After this every emit fails with CJ_ESTATE; reads may come from any thread. */
 void cji_ptx_freeze(cj_ptx *m);
 
-/* Writes the text of a finished module (cji_ptx_finish() answered CJ_OK); pure.  Flags: CJ_PRINT_*, CJI_PRINT_LINK.  out->failed without memory. */
-enum { CJI_PRINT_LINK = 256 };  /* for the driver's linker, which takes .version 3.1 and newer only (seen with driver 580) */
+/* Writes the text of a finished module (cji_ptx_finish() answered CJ_OK); pure.  Flags: CJ_PRINT_*, CJI_PRINT_LINK.
+ * out->failed without memory. */
+/* for the driver's linker, which takes .version 3.1 and newer only (seen with driver 580) */
+enum { CJI_PRINT_LINK = 256 };
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out);
 
-/* The source line of line `ptx_line` (from 1) of that text: the builder call's C line, or cj_line()'s.  False where it has none or without memory.
- * Works it out by writing the text once more; pure.  *file belongs to `m`. */
+/* The source line of line `ptx_line` (from 1) of that text: the builder call's C line, or cj_line()'s.  False where
+ * it has none or without memory.  Works it out by writing the text once more; pure.  *file belongs to `m`. */
 bool cji_ptx_line_of(const cj_ptx *m, unsigned flags, uint32_t ptx_line, const char **file, uint32_t *line);
-void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out); /* one instruction, without newline: for messages */
+/* one instruction, without newline: for messages */
+void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out);
 
 /* ---- Writing it: what the reader and the builder's own files use --------------------------------------------------
  * Each returns 0 (or NULL) on failure, with the failure kept in the module.  Nothing here looks at frozen. */
 
-/* Keeps the first failure, with the module's or function's current source line in front of the message ("gemm.c:90: ...") and in the record. */
+/* Keeps the first failure, with the module's or function's current source line in front of the message ("gemm.c:90:
+ * ...") and in the record. */
 cj_status cji_ptx_fail(cj_ptx *m, cj_status status, const char *call, uint32_t loc, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 uint32_t cji_ptx_intern(cj_ptx *m, const char *s, size_t n);            /* in names; 0 for "" and on failure (m->dead tells) */
@@ -346,30 +375,36 @@ uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line);          /* a loc
 cj_fn *cji_ptx_fn(cj_ptx *m, const char *name, size_t len, bool kernel, unsigned linkage, const char *call);
 /* A signature without a name, for CJI_TL_PROTO: its parameters and results have none either. */
 cj_fn *cji_ptx_proto(cj_ptx *m, const char *call);
-/* A new variable, zeroed but for name, function and location: the caller fills it, then cji_var_size() computes `bytes`. `f` NULL: module scope.
- * Enters the name into its scope and the variable into m->var[]; `list` CJI_LIST_* says which list of the function takes it too. */
+/* A new variable, zeroed but for name, function and location: the caller fills it, then cji_var_size() computes
+ * `bytes`.  `f` NULL: module scope.  Enters the name into its scope and the variable into m->var[]; `list` CJI_LIST_*
+ * says which list of the function takes it too. */
 cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call, uint32_t *index);
-enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 }; /* | FRESH: the caller has seen to it that the name is free */
+/* | FRESH: the caller has seen to it that the name is free */
+enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 };
 void cji_var_size(cji_var *v);
 
 uint32_t cji_fn_reg(cj_fn *f, unsigned type);                           /* REG word */
 uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space); /* REG word of an address register */
-uint32_t cji_fn_lit(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned type); /* IMM word; equal literals share one entry */
+/* IMM word; equal literals share one entry */
+uint32_t cji_fn_lit(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned type);
 uint32_t cji_fn_mem(cj_fn *f, uint32_t base, int64_t offset);           /* MEM word */
 uint32_t cji_fn_list(cj_fn *f, unsigned kind, const uint32_t *word, size_t n); /* VEC, LIST, PAIR or TEXMEM word */
 uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len);          /* LABEL word; NULL: nameless */
 void cji_fn_bind(cj_fn *f, uint32_t label);                            /* binds it here; twice is a failure */
-uint32_t cji_fn_tlist(cj_fn *f, unsigned kind, const char *name, size_t len, uint32_t list, uint32_t proto); /* TARGETS word; its record is appended */
+/* TARGETS word; its record is appended */
+uint32_t cji_fn_tlist(cj_fn *f, unsigned kind, const char *name, size_t len, uint32_t list, uint32_t proto);
 
 /* Raises what the module needs; a failure where it was fixed lower.  `what` and `loc` for the message. */
 bool cji_ptx_need(cj_ptx *m, uint8_t version, cji_targets targets, const char *what, uint32_t loc);
 bool cji_ptx_need_sreg(cj_ptx *m, uint32_t sreg, uint32_t loc);
 
-/* The decoded form (cached); by number, by spelling.  NULL on failure (without memory, unknown spelling: the failure explains). */
+/* The decoded form (cached); by number, by spelling.  NULL on failure (without memory, unknown spelling: the failure
+ * explains). */
 cji_form *cji_ptx_form(cj_ptx *m, uint32_t form);
 cji_form *cji_ptx_spelling(cj_ptx *m, const char *s, size_t len, const char *call, uint32_t loc);
 
-/* Appends one instruction, whole or not at all: finds the row of `e`'s spelling that takes the operands, counts its needs.  Location f->loc. */
+/* Appends one instruction, whole or not at all: finds the row of `e`'s spelling that takes the operands, counts its
+ * needs.  Location f->loc. */
 bool cji_fn_emit(cj_fn *f, cji_form *e, uint32_t guard, const uint32_t *word, size_t n, const char *call);
 bool cji_fn_pseudo(cj_fn *f, uint32_t kind, uint32_t word);             /* CJI_INS_PRAGMA and the like */
 

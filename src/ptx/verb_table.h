@@ -28,18 +28,20 @@ int cji_verb_sreg(cji_sreg_verb verb, unsigned dim);
 
 /* ---- Typing ---- */
 
-/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for all that is no number; CJ_VOID where all
- * are numbers.  False with the failure kept. */
+/* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for
+ * all that is no number; CJ_VOID where all are numbers.  False with the failure kept. */
 bool cji_prepare_any(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
 /* The same; of numbers only the first is put into a register of cji_number_type(). */
 bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
 /* The type of both: equal ones, or one untyped of the same width; CJ_VOID when they do not agree. */
 unsigned cji_unify(unsigned a, unsigned b);
-/* A value in a register (or a number as it is): special registers, variables' addresses, negated predicates are moved into one. */
+/* A value in a register (or a number as it is): special registers, variables' addresses, negated predicates are moved
+ * into one. */
 cj_val cji_settle(cj_fn *f, cj_val v, const char *call);
 /* A number as a register of a half type, which has no literals; other values stay. */
 cj_val cji_half_literal(cj_fn *f, cj_val v, unsigned type, const char *call);
-uint32_t cji_half_of(unsigned type, double x);                          /* bits, rounded to nearest even; pairs hold it twice */
+/* bits, rounded to nearest even; pairs hold it twice */
+uint32_t cji_half_of(unsigned type, double x);
 cj_val cji_move_to(cj_fn *f, cj_val to, cj_val a, const char *call);    /* mov to, a */
 
 /* ---- Memory ---- */
