@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int slow, queued, errors; char text[3000]; size_t n; } told = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, "", 0
+static struct { pthread_mutex_t lock; pthread_cond_t cond; int slow, queued, errors, met; char text[3000]; size_t n; } told = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0
 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
@@ -39,24 +39,28 @@ typedef struct meeting { struct latch own; struct latch *other; } meeting;
 static void meet(void *user)
 {
     meeting *m = user;
+    pthread_mutex_lock(&told.lock);
+    told.met++;
+    pthread_cond_broadcast(&told.cond);
+    pthread_mutex_unlock(&told.lock);
     latch_open(m->other);
     latch_wait(&m->own);
 }
 
 static unsigned long long met_in[2];   /* ids of the streams */
 
-static bool is_entered(struct latch *l)
-{
-    pthread_mutex_lock(&l->lock);
-    bool entered = l->entered;
-    pthread_mutex_unlock(&l->lock);
-    return entered;
-}
-
 static int count_queued(void)
 {
     pthread_mutex_lock(&told.lock);
     int n = told.queued;
+    pthread_mutex_unlock(&told.lock);
+    return n;
+}
+
+static int count_met(void)
+{
+    pthread_mutex_lock(&told.lock);
+    int n = told.met;
     pthread_mutex_unlock(&told.lock);
     return n;
 }
@@ -67,7 +71,8 @@ static int met(CUcontext first, CUcontext second)
     meeting a = { LATCH_CLOSED, NULL }, b = { LATCH_CLOSED, NULL };
     CUcontext of[2] = { first, second };
     CUstream s[2] = { NULL };
-    int before = count_queued(), answer;
+    const int before = count_queued(), met_before = count_met();
+    int answer;
     a.other = &b.own;
     b.other = &a.own;
     for (int i = 0; i < 2; i++) {
@@ -75,9 +80,11 @@ static int met(CUcontext first, CUcontext second)
         if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING) || cu.cuStreamGetId(s[i], &met_in[i]) || cu.cuLaunchHostFunc(s[i], meet, i ? &b : &a)) return -1;
         if (i == 0) latch_entered(&a.own);
     }
-    while (count_queued() == before && !is_entered(&b.own)) usleep(200);
+    pthread_mutex_lock(&told.lock);     /* until the second is called, or the log says that it cannot be */
+    while (told.queued == before && told.met == met_before + 1) pthread_cond_wait(&told.cond, &told.lock);
+    pthread_mutex_unlock(&told.lock);
     answer = count_queued() == before;
-    if (!answer && is_entered(&b.own)) answer = -1;
+    if (!answer && latch_is_entered(&b.own)) answer = -1;
     if (!answer) latch_open(&a.own);
     for (int i = 0; i < 2; i++) {
         cu.cuCtxSetCurrent(of[i]);
