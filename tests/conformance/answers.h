@@ -2,7 +2,7 @@
  * text: a line for each call with its status and with what it told.
  *
  * Nothing of a text may depend on time: a query is only told where its answer is certain - the work is held by a latch that is closed, or waited for -
- * and is "either" elsewhere.  No handle and no address is told, only which of the program's own it is.
+ * and is "either" elsewhere.  No handle and no address is reported, only which of the program's own it is.
  *
  * Each file has the table of entry points of driver_abi.h for itself: an_attach() fills it. */
 #ifndef CUJIT_TESTS_CONFORMANCE_ANSWERS_H
@@ -31,7 +31,7 @@ void an_line(const char *fmt, ...) TAP_FORMAT(1, 2);
 void an_more(const char *fmt, ...) TAP_FORMAT(1, 2);
 /* The status of the call of this line, which it hands on. */
 int an_status(int status);
-/* The status of a query: SUCCESS and NOT_READY are told apart only where that is certain. */
+/* The status of a query: SUCCESS and NOT_READY are reported apart only where that is certain. */
 int an_queried(int status, bool certain);
 
 /* AN(cuStreamQuery(s), "query %d", i) */

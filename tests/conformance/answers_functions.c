@@ -1,4 +1,4 @@
-/* Modules, functions, launches (see answers.h): what they say of themselves, which launches are refused, what a bad image answers. */
+/* Modules, functions, launches (see answers.h): what they say of themselves, which launches are rejected, what a bad image answers. */
 #include "answers.h"
 
 enum { FUNCTIONS = 4, STEP = 0, NOTHING, MIXED, ROOMY };

@@ -37,7 +37,7 @@ CUDA_MEMCPY3D an_copy_params(an_site *site, const an_recipe *r, unsigned i);
 void an_make_small(an_site *site);
 /* The small graph as a child of node i has it. */
 void an_small_for(an_site *site, unsigned i);
-/* Adds it to `g`; the address of memory is told in r->given. */
+/* Adds it to `g`; the address of memory is reported in r->given. */
 int an_add_node(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "answers.h"
 
-/* With a random attribute, which is told. */
+/* With a random attribute, which is reported. */
 static inline int an_launch_with(const an_tools *tools, CUstream s, unsigned me, unsigned from, unsigned n)
 {
     static const int ids_of[] = { 2, 4, 5, 6, 8, 10, 14, 1 };

@@ -80,7 +80,7 @@ static void refusals(void)
     abi_is(cu.cuIpcGetEventHandle(NULL, event), CUDA_ERROR_INVALID_VALUE, "a handle wants a place");
     abi_is(by_value.cuIpcOpenEventHandle(&other, handle), CUDA_ERROR_INVALID_CONTEXT, "the process that has the event does not open its handle");
     memset(&h, 0x5a, sizeof h);
-    abi_is(by_value.cuIpcOpenEventHandle(&other, h), CUDA_ERROR_MAP_FAILED, "bytes that are no handle are refused");
+    abi_is(by_value.cuIpcOpenEventHandle(&other, h), CUDA_ERROR_MAP_FAILED, "bytes that are no handle are rejected");
     cu.cuEventDestroy(plain);
 }
 

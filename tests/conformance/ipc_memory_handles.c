@@ -110,7 +110,7 @@ static void refusals(void)
     abi_is(by_value.cuIpcOpenMemHandle(&other, handle, 6), CUDA_ERROR_INVALID_VALUE, "unknown flags");
     memset(&h, 0x5a, sizeof h);
     const CUresult r = by_value.cuIpcOpenMemHandle(&other, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    tap_ok(r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_INVALID_HANDLE, "bytes that are no handle are refused: %d", (int)r);
+    tap_ok(r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_INVALID_HANDLE, "bytes that are no handle are rejected: %d", (int)r);
     abi_is(cu.cuIpcCloseMemHandle(memory), CUDA_ERROR_INVALID_VALUE, "what was not opened is not closed");
     cu.cuMemFreeAsync(pooled, stream);
     cu.cuStreamSynchronize(stream);

@@ -1,4 +1,4 @@
-/* Single answers that a manual leaves open or tells otherwise: attributes, arguments at the edge, what is refused first.  Each line was asked of an
+/* Single answers that a manual leaves open or tells otherwise: attributes, arguments at the edge, what is rejected first.  Each line was asked of an
  * H100 (tests/conformance/same_answers). */
 #include "tests/conformance/driver_abi.h"
 
@@ -295,7 +295,7 @@ static const struct { const char *name; int (*ask)(void); int want; } rows[] = {
     { "an empty copy is no node", empty_copy_node, CUDA_ERROR_INVALID_VALUE },
     { "no event for a node", no_event_node, CUDA_ERROR_INVALID_VALUE },
     { "an edge of an unknown type", odd_edge, CUDA_ERROR_INVALID_VALUE },
-    { "a free node that was refused keeps the nodes all the same", refused_free, CUDA_ERROR_NOT_SUPPORTED },
+    { "a free node that was rejected keeps the nodes all the same", refused_free, CUDA_ERROR_NOT_SUPPORTED },
     { "a free node after the graph was instantiated", late_free, CUDA_ERROR_INVALID_VALUE },
     { "no pinned memory is freed", free_no_host, CUDA_SUCCESS },
     { "nothing is unregistered", unregister_nothing, CUDA_ERROR_INVALID_VALUE },

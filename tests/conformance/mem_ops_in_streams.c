@@ -145,7 +145,7 @@ static void changed_in_a_graph(void)
     tap_is_uint(run_and_read(x, s, q), 7, "and writes it");
     tap_is_uint(abi_read(p), 3, "not the one before");
     cu.cuGraphBatchMemOpNodeGetParams(node, &now);
-    tap_ok(now.count == 2 && now.paramArray[0].writeValue.address == p && now.paramArray[0].writeValue.value == 5, "the node keeps what it was given itself");
+    tap_ok(now.count == 2 && now.paramArray[0].writeValue.address == p && now.paramArray[0].writeValue.value == 5, "the node keeps what was enqueued on it itself");
     CUDA_BATCH_MEM_OP_NODE_PARAMS fewer = ops_of(ops, 1), others = ops_of((CUstreamBatchMemOpParams[]){ ops[1], ops[0] }, 2), none = ops_of(ops, 0), null = ops_of(NULL, 2);
     abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &fewer), CUDA_ERROR_INVALID_VALUE, "fewer operations for an executable");
     abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &others), CUDA_ERROR_INVALID_VALUE, "other kinds of operations for an executable");

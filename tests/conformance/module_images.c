@@ -87,7 +87,7 @@ static void linked(void)
     if (!tap_on_gpu()) {
         char *damaged = (char *)cubin + bytes / 2;
         *damaged ^= 1;
-        abi_is(cu.cuModuleLoadData(&m, cubin), CUDA_ERROR_INVALID_IMAGE, "a damaged image is refused");
+        abi_is(cu.cuModuleLoadData(&m, cubin), CUDA_ERROR_INVALID_IMAGE, "a damaged image is rejected");
         *damaged ^= 1;
     }
     abi_is(cu.cuLinkDestroy(link), CUDA_SUCCESS, "destroy");

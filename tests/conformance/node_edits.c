@@ -44,7 +44,7 @@ static void check_params(void)
     n = 9; /* they were copied */
     tap_is_uint(edit_run(g, p), 72, "the next executable graph has the new ones");
     memset(&k, 0, sizeof k);
-    abi_is(cu.cuGraphKernelNodeGetParams(one, &k), CUDA_SUCCESS, "they are told");
+    abi_is(cu.cuGraphKernelNodeGetParams(one, &k), CUDA_SUCCESS, "they are reported");
     tap_is_uint(k.kernelParams ? *(unsigned *)k.kernelParams[1] : 0, 7, "as they were set");
     k.func = abi_kernel(&module, "add");
     abi_is(cu.cuGraphKernelNodeSetParams(two, &k), CUDA_SUCCESS, "another kernel for the second node");

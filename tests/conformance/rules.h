@@ -1,8 +1,8 @@
 /* What the conformance programs share.  Each program holds one group of the driver's rules; each rule is one line of TAP that begins with
- * its number: "rule 19: ...".  A rule checks several things; one that fails is told in a comment with what came instead.
+ * its number: "rule 19: ...".  A rule checks several things; one that fails is reported in a comment with what came instead.
  *
  * On a GPU every rule runs in a process of its own (the program starts itself again with the rule's number), so that a rule that hangs or
- * breaks its context harms no other; on the CPU device only those that must.  What is only looked at is told by rule_seen.
+ * breaks its context harms no other; on the CPU device only those that must.  What is only looked at is reported by rule_seen.
  *
  * Work is held in flight by a blocked host function (tests/latch.h), or by a kernel that spins on a flag of mapped memory
  * and gives up after some time (rule_gate); never by time alone. */

@@ -50,7 +50,7 @@ static void rule_47(void)
         pthread_join(thread, NULL);
         R_IS(f.answer, mode == RELAXED ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
         R_IS(capture_status(s), NONE);
-        R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_ILLEGAL_STATE);       /* the capture is over, also where the end was refused */
+        R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_ILLEGAL_STATE);       /* the capture is over, also where the end was rejected */
         R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
         cu.cuStreamDestroy(s);
     }

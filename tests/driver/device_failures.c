@@ -65,7 +65,7 @@ int main(void)
     tap_is_int(cj_device_get_info(dev, NULL), CJ_EINVAL, "properties nowhere");
     void *p = cj_host_alloc(dev, 100, NULL);
     tap_ok(p && lib.pinned == 1, "pinned memory");
-    tap_is_int(cj_host_free(dev, p), CJ_OK, "goes back");
+    tap_is_int(cj_host_free(dev, p), CJ_OK, "is freed");
     tap_ok(!cj_host_alloc(dev, 0, NULL) && cj_error_of(dev)->status == CJ_EINVAL, "0 bytes of pinned memory");
     lib.fail_id = CJI_CU_ID_cuMemHostAlloc;
     lib.fail_with = CUDA_ERROR_OUT_OF_MEMORY;

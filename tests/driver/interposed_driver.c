@@ -82,7 +82,7 @@ int main(void)
     }
     tap_is_int(left, 1, "a linker is left where its release fails, and nowhere else");
     tap_is_int(kept, 2, "a module is left where its release fails, and nowhere else");
-    tap_ok(failed > 10, "each call fails in turn: %d of %u are told", failed, (unsigned)total);
+    tap_ok(failed > 10, "each call fails in turn: %d of %u are reported", failed, (unsigned)total);
 
     drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.before = refuse_pinned));
     tap_is_int(work(drv), CJ_ENOMEM, "a call is answered by name");

@@ -35,7 +35,7 @@ static void setup_by_others(const char *sim)
     for (size_t i = 0; i < sizeof setups / sizeof *setups; i++) {
         char own[64];
         snprintf(own, sizeof own, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-        tap_is_int(setup(setups[i].abi, setups[i].build ? setups[i].build : own, NULL, NULL, NULL, NULL), CJ_ENOTSUP, "%s is refused", setups[i].name);
+        tap_is_int(setup(setups[i].abi, setups[i].build ? setups[i].build : own, NULL, NULL, NULL, NULL), CJ_ENOTSUP, "%s is rejected", setups[i].name);
         tap_has_str(complaint(), setups[i].says, "%s: the sentence", setups[i].name);
         tap_has_str(complaint(), "libcujit-sim.so", "%s: the file is named", setups[i].name);
     }

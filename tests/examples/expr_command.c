@@ -157,7 +157,7 @@ static void mistakes_are_explained(void)
         tap_result r;
         if (m->csv && (ftruncate(fd, 0) || pwrite(fd, m->csv, strlen(m->csv), 0) < 0)) tap_bail("no temporary file");
         run(&r, m->text, m->csv ? path : places, NULL, NULL, NULL);
-        tap_ok(r.status == 1, "'%s' is refused", m->text);
+        tap_ok(r.status == 1, "'%s' is rejected", m->text);
         tap_has_str(r.err, m->says, "and the reason is: %s", m->says);
         tap_result_free(&r);
     }

@@ -1,4 +1,4 @@
-/* A mistake stays in the module as a sentence that names the place, the thing and the mend; what comes after it changes nothing. */
+/* A mistake stays in the module as a sentence that names the place, the thing and the fix; what comes after it changes nothing. */
 #include "../tap.h"
 
 #include <cujit/ptx.h>

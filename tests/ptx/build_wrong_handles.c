@@ -98,7 +98,7 @@ int main(void)
     uint64_t a = reg(f, CJ_F32), sum = add(f, a, a);
     tap_is_int(cj_type_of((cj_val){ sum }), CJ_F32, "a value goes in and out as a uint64_t");
     for (unsigned bit = 0; bit < 64; bit++) add(f, a ^ (uint64_t)1 << bit, a);
-    tap_ok(cj_ptx_status(m) != CJ_OK, "values with a bit turned are refused, not followed: %s", cj_error_of(m)->message);
+    tap_ok(cj_ptx_status(m) != CJ_OK, "values with a bit turned are rejected, not followed: %s", cj_error_of(m)->message);
     cj_ptx_free(m);
     cj_ptx_free(dead);
     cj_ptx_free(NULL);

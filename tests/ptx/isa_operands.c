@@ -93,7 +93,7 @@ int main(void)
             else tap_diag("%s", why);
         } else {
             tap_is_uint(form, CJI_FORM_NONE, "%s", cases[i].line);
-            tap_is_str(why, cases[i].says, "  and is told why");
+            tap_is_str(why, cases[i].says, "  and is reported why");
         }
     }
     /* What the operands as written need. */

@@ -1,5 +1,5 @@
 /* Every row of the instruction table against ptxas: what the table takes is accepted at the claimed least version and target, and refused one version
- * or one target lower; what it does not take is refused.
+ * or one target lower; what it does not take is rejected.
  *
  * A sample by default; CUJIT_TABLE=all (make check-table) takes every form, CUJIT_TABLE=NAME those whose spelling begins so.
  */

@@ -107,7 +107,7 @@ int main(void)
     tap_ok(cji_lex_skip_block(&x) && cji_lex_next(&x) == CJI_TOK_WORD && *x.s == 'b' && x.tok_line == 3, "a block is skipped whole");
     cji_lex_init(&x, block, sizeof block - 4);
     cji_lex_next(&x);
-    tap_ok(!cji_lex_skip_block(&x), "a block that does not end is told");
+    tap_ok(!cji_lex_skip_block(&x), "a block that does not end is reported");
     cji_lex_init(&x, "a b", 3);
     cji_lex_next(&x);
     tap_ok(cji_lex_peek(&x) == 'b' && *x.s == 'a', "peeking consumes nothing");

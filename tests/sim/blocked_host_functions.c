@@ -65,7 +65,7 @@ static int count_met(void)
     return n;
 }
 
-/* In streams of two contexts.  Those that do not meet are told of; then the first is let go from outside.  1: they met; 0: they did not; -1: something went wrong. */
+/* In streams of two contexts.  Those that do not meet are reported of; then the first is let go from outside.  1: they met; 0: they did not; -1: something went wrong. */
 static int met(CUcontext first, CUcontext second)
 {
     meeting a = { LATCH_CLOSED, NULL }, b = { LATCH_CLOSED, NULL };
@@ -219,7 +219,7 @@ static void a_callback_has_its_turn(void)
     cu.cuStreamDestroy(b);
 }
 
-/* Nobody calls the driver while they wait: they are told of all the same, and one that comes later is as well. */
+/* Nobody calls the driver while they wait: they are reported of all the same, and one that comes later is as well. */
 static void told_without_a_caller(void)
 {
     struct latch latch;

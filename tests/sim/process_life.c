@@ -79,7 +79,7 @@ static void setup_is_checked(void)
 {
     char build[64];
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI + 1, build, NULL, NULL, NULL, NULL), CJ_ENOTSUP, "another abi is refused");
+    tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI + 1, build, NULL, NULL, NULL, NULL), CJ_ENOTSUP, "another abi is rejected");
     tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI, "another", NULL, NULL, NULL, NULL), CJ_ENOTSUP, "another build too");
     tap_has_str(cujit_sim_complaint(), "another", "the complaint names the one");
     tap_has_str(cujit_sim_complaint(), build, "and the other");

@@ -147,7 +147,7 @@ static bool run_pinned(const activity_bench *b, uint32_t mine, char *why)
     return right;
 }
 
-/* Pageable copies of each class of staging memory; the largest goes back when the device is collected. */
+/* Pageable copies of each class of staging memory; the largest is freed when the device is collected. */
 static bool run_pageable(const activity_bench *b, uint32_t mine, char *why)
 {
     static const size_t sizes[] = { 100, 5000, 70000 };

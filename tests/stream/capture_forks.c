@@ -221,7 +221,7 @@ static void two_at_once(void)
     cj_capture_begin(stream[0], CJ_CAPTURE_THREAD);
     cj_capture_begin(stream[1], CJ_CAPTURE_THREAD);
     cj_event_record(e, stream[0]);
-    tap_is_int(cj_stream_wait(stream[1], e), CJ_ESTATE, "a wait for a point of the other is refused: %s", cj_error_of(stream[1])->message);
+    tap_is_int(cj_stream_wait(stream[1], e), CJ_ESTATE, "a wait for a point of the other is rejected: %s", cj_error_of(stream[1])->message);
     a = cj_capture_end(stream[0]), b = cj_capture_end(stream[1]);
     tap_ok(cj_error_of(a)->status == CJ_ESTATE && cj_error_of(b)->status == CJ_ESTATE, "... and has broken both");
     cj_graph_free(a);

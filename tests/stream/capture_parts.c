@@ -53,7 +53,7 @@ static void forks(void)
         cj_launch(t, add, cj_grid(1, 32), cj_offset(d, 4), 1, 2);
         cj_launch(u, add, cj_grid(1, 32), cj_offset(d, 8), 1, 3);
         cj_graph *g = cj_capture_end(s);
-        tap_is_int(cj_error_of(g)->status, join ? CJ_OK : CJ_ESTATE, join ? "forks are joined at the end, where that was asked for: %s" : "else they are refused: %s",
+        tap_is_int(cj_error_of(g)->status, join ? CJ_OK : CJ_ESTATE, join ? "forks are joined at the end, where that was asked for: %s" : "else they are rejected: %s",
                    cj_error_of(g)->message);
         tap_ok(!cj_stream_is_capturing(t) && !cj_stream_is_capturing(u), "no stream is captured any more");
         if (join) tap_is_int(run(g), CJ_OK, "the graph runs: %s", cj_error_of(s)->message);
@@ -84,7 +84,7 @@ static void into(void)
     cj_launch(s, add, cj_grid(0, 32), d, 1, 1);
     cj_fill32(s, cj_offset(d, 2), 1, 1);
     cj_graph *bad = cj_capture_end(s);
-    tap_is_int(cj_error_of(bad)->status, CJ_EINVAL, "the first failing call is told");
+    tap_is_int(cj_error_of(bad)->status, CJ_EINVAL, "the first failing call is reported");
     tap_has_str(cj_error_of(bad)->message, "0 blocks in x", "... not the second");
     tap_is_int(run(g), CJ_EINVAL, "and the graph lacks a node");
     tap_has_str(cj_error_of(s)->message, "0 blocks in x", "... for that reason");

@@ -1,4 +1,4 @@
-/* A capture becomes a graph, survives what a program does beside it, and is refused when it has a hole. */
+/* A capture becomes a graph, survives what a program does beside it, and is rejected when it is incomplete. */
 #include <pthread.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void check_replay(watch_bench *b)
     tap_ok(cj_stream_is_capturing(b->s) && !cj_stream_is_capturing(b->t), "on this stream only");
     cj_copy_to_device(b->s, d, from, 64);
     cj_stream_fork(b->s, b->t);
-    tap_ok(cj_stream_is_capturing(b->t), "a fork draws the other one in");
+    tap_ok(cj_stream_is_capturing(b->t), "a fork makes the other one join");
     cj_host_func(b->t, count_one, &step);
     cj_stream_join(b->s, b->t);
     cj_copy_to_host(b->s, to, d, 64);
@@ -57,7 +57,7 @@ static void check_empty(watch_bench *b)
     cj_graph_free(g);
 }
 
-/* What would harm the capture is refused before the driver hears of it; the capture goes on. */
+/* What would harm the capture is rejected before the driver hears of it; the capture goes on. */
 static void check_refused(watch_bench *b)
 {
     cj_event *e = cj_event_create(b->dev, NULL);
@@ -73,7 +73,7 @@ static void check_refused(watch_bench *b)
         { "cj_event_query of it", cj_event_query(e) },
         { "cj_capture_begin again", cj_capture_begin(b->s, CJ_CAPTURE_GLOBAL) },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_ESTATE, "%s is refused", cases[i].name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_ESTATE, "%s is rejected", cases[i].name);
     cj_stream_id(b->s), cj_stream_flags(b->s);
     tap_is_int((int64_t)watch.count, 0, "without a call of the driver");
     cj_dptr other = cj_alloc(b->t, 64);
@@ -84,7 +84,7 @@ static void check_refused(watch_bench *b)
     tap_is_int(cj_event_query(e), CJ_ESTATE, "the event was recorded in a capture, which the driver never calls reached");
     cj_event_record(e, b->s);
     tap_is_int(cj_event_sync(e), CJ_OK, "recorded again it can be waited for");
-    tap_is_int(cj_stream_sync(b->s), CJ_ESTATE, "the stream tells what was refused");
+    tap_is_int(cj_stream_sync(b->s), CJ_ESTATE, "the stream reports what was rejected");
     cj_graph_free(g);
     cj_free(b->dev, d);
     cj_free(b->dev, other);
@@ -139,7 +139,7 @@ static void check_ends(watch_bench *b)
     pthread_t thread;
     void *g;
     g = cj_capture_end(b->s);
-    tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "an end without a begin is refused");
+    tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "an end without a begin is rejected");
     cj_graph_free(g);
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
     cj_stream_fork(b->s, b->t);
@@ -159,7 +159,7 @@ static void check_ends(watch_bench *b)
     pthread_join(thread, &g);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "a relaxed one may end on another thread");
     cj_graph_free(g);
-    tap_is_int(cj_capture_begin(b->s, (cj_capture_mode)3), CJ_EINVAL, "a mode that is none is refused");
+    tap_is_int(cj_capture_begin(b->s, (cj_capture_mode)3), CJ_EINVAL, "a mode that is none is rejected");
     cj_stream_sync(b->s);
     cj_stream_sync(b->t);
 }
@@ -175,7 +175,7 @@ static void check_nested(watch_bench *b)
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     int launches = watch_calls(CJI_CU_ID_cuGraphLaunch);
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
-    tap_is_int(cj_graph_launch(b->s, x), CJ_ESTATE, "a graph launched into a capture is refused");
+    tap_is_int(cj_graph_launch(b->s, x), CJ_ESTATE, "a graph launched into a capture is rejected");
     tap_is_int(watch_calls(CJI_CU_ID_cuGraphLaunch), launches, "before the driver hears of it");
     cj_graph_free(cj_capture_end(b->s));
     cj_stream_sync(b->s);

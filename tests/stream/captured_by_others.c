@@ -1,4 +1,4 @@
-/* A capture that somebody else began on a raw handle takes what the library gives to the stream, pageable copies too, and nothing that the library does
+/* A capture begun outside of the library on a raw handle takes what the library gives to the stream, pageable copies too, and nothing that the library does
  * meanwhile breaks it. */
 #include <string.h>
 

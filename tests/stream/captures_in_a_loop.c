@@ -388,7 +388,7 @@ int main(void)
     tap_is_int(cj_device_sync(b.dev), CJ_OK, "the device can be synchronised again");
     /* What collecting does is work: a stream that gives memory back and is then closed is not idle at once, and other memory waits for it. */
     for (int turn = 0; turn < 3 && cj_device_collect(b.dev); turn++) cj_device_sync(b.dev);
-    tap_is_uint(cj_device_collect(b.dev), 0, "what was put off is done when no capture is open any more");
+    tap_is_uint(cj_device_collect(b.dev), 0, "what was deferred is done when no capture is open any more");
     check_device(under);
     cj_stream_free(b.s);
     cj_kernel_free(b.add);

@@ -1,4 +1,4 @@
-/* Rows and boxes arrive where they belong and nowhere else, from pinned and from pageable memory; what does not fit is refused; a batch is given whole or not
+/* Rows and boxes arrive where they belong and nowhere else, from pinned and from pageable memory; what does not fit is rejected; a batch is given whole or not
  * at all. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static cj_dptr a, b;
 static bool by_graph; /* copies are nodes of graphs, launched once */
 static unsigned char *pinned, *pageable, *model, *image; /* ROOM bytes each; image is pageable */
 
-static const struct box_case {
+static const struct copy_case {
     const char *name;
     size_t width, height, depth, dst_pitch, dst_rows, src_pitch, src_rows;
 } cases[] = {
@@ -30,7 +30,7 @@ static const struct box_case {
 };
 
 /* What the copy shall do, on the host. */
-static void expect(unsigned char *dst, const unsigned char *src, const struct box_case *c)
+static void expect(unsigned char *dst, const unsigned char *src, const struct copy_case *c)
 {
     size_t dp = c->dst_pitch ? c->dst_pitch : c->width, sp = c->src_pitch ? c->src_pitch : c->width;
     size_t dr = c->dst_rows ? c->dst_rows : c->height, sr = c->src_rows ? c->src_rows : c->height;
@@ -44,7 +44,7 @@ static void fill_host(unsigned char *h)
     for (size_t i = 0; i < ROOM; i++) h[i] = (unsigned char)((x = x * 1664525 + 1013904223) >> 24);
 }
 
-static void box_copy(const struct box_case *c, cj_dptr dst, void *dst_host, cj_dptr src, const void *src_host)
+static void box_copy(const struct copy_case *c, cj_dptr dst, void *dst_host, cj_dptr src, const void *src_host)
 {
     const cj_copy_3d_params box = { .size = sizeof box, .width = c->width, .height = c->height, .depth = c->depth, .dst = dst, .dst_host = dst_host, .src = src,
                          .src_host = src_host, .dst_pitch = c->dst_pitch, .dst_rows = c->dst_rows, .src_pitch = c->src_pitch, .src_rows = c->src_rows };
@@ -69,7 +69,7 @@ static void same_on_device(cj_dptr m, const char *name, const char *what)
     tap_is_mem(image, model, ROOM, "%s, %s: every byte", name, what);
 }
 
-static void one_case(const struct box_case *c, unsigned char *host, const char *kind)
+static void one_case(const struct copy_case *c, unsigned char *host, const char *kind)
 {
     char name[96];
     snprintf(name, sizeof name, "%s, %s%s", c->name, kind, by_graph ? ", as a node" : "");
@@ -163,7 +163,7 @@ static void refusals(void)
         { "no box", "the parameters are NULL", cj_copy_3d(s, NULL) },
         { "no items", "3 items at NULL", cj_copy_batch(s, NULL, 3) },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tap_is_int(rows[i].st, CJ_EINVAL, "%s is refused", rows[i].name);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tap_is_int(rows[i].st, CJ_EINVAL, "%s is rejected", rows[i].name);
     cj_stream_sync(s);
     cj_stream_sync(s);
     /* Each again, for its sentence: the first failure stays until a sync. */
@@ -178,7 +178,7 @@ static void refusals(void)
     tap_is_int(cj_stream_sync(s), CJ_OK, "and no failure is left");
 }
 
-/* What a node cannot copy is told by node and graph. */
+/* What a node cannot copy is reported by node and graph. */
 static void refused_nodes(void)
 {
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
@@ -196,7 +196,7 @@ static void refused_nodes(void)
     };
     tap_is_int(cj_error_of(good)->status, CJ_OK, "a node that copies rows: %s", cj_error_of(good)->message);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tap_ok(cj_error_of(rows[i].n)->status != CJ_OK, "%s is refused as a node", rows[i].name);
+        tap_ok(cj_error_of(rows[i].n)->status != CJ_OK, "%s is rejected as a node", rows[i].name);
         tap_has_str(cj_error_of(rows[i].n)->message, rows[i].says, "... and says: %s", rows[i].says);
     }
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
@@ -228,7 +228,7 @@ static void batches(void)
     memcpy(bad, good, sizeof bad);
     bad[4].bytes = ROOM + 1;
     memset(out, 0, sizeof out);
-    tap_is_int(cj_copy_batch(s, bad, 5), CJ_EINVAL, "a batch with one that does not fit is refused");
+    tap_is_int(cj_copy_batch(s, bad, 5), CJ_EINVAL, "a batch with one that does not fit is rejected");
     tap_has_str(cj_error_of(s)->message, "item 4: the source: 65537 bytes do not fit", "which is named");
     cj_stream_get_counts(s, &before);
     tap_ok(before.operations == after.operations, "and none of it was given");

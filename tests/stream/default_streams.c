@@ -127,12 +127,12 @@ static void every_call(cj_stream *on, const char *which)
     kit_make(&k, on);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const bool refused = legacy && calls[i].call == do_capture;
-        tap_is_int(calls[i].call(&k), refused ? CJ_ESTATE : CJ_OK, "%s: %s%s", which, calls[i].name, refused ? " is refused" : "");
+        tap_is_int(calls[i].call(&k), refused ? CJ_ESTATE : CJ_OK, "%s: %s%s", which, calls[i].name, refused ? " is rejected" : "");
         if (refused) cj_stream_sync(on);
     }
     tap_is_int(k.calls, 2, "%s: both functions ran", which);
     cj_stream_counts_defaults(&n);
-    tap_ok(cj_stream_get_counts(on, &n) == CJ_OK && n.operations > 15 && n.launches == 1, "%s: what it was given is counted", which);
+    tap_ok(cj_stream_get_counts(on, &n) == CJ_OK && n.operations > 15 && n.launches == 1, "%s: what was enqueued on it is counted", which);
     kit_free(&k);
 }
 
@@ -148,7 +148,7 @@ static void *refuse(void *arg)
     cj_stream_counts n;
     cj_stream_counts_defaults(&n);
     tap_ok(cj_stream_raw(k->s) == (void *)2 && cj_stream_id(k->s) && cj_stream_device(k->s) == dev && cj_stream_flags(k->s) == 0, "what it is may be read");
-    tap_ok(cj_stream_get_counts(k->s, &n) == CJ_OK && n.operations == 0 && !cj_stream_is_capturing(k->s), "and what it was given: nothing");
+    tap_ok(cj_stream_get_counts(k->s, &n) == CJ_OK && n.operations == 0 && !cj_stream_is_capturing(k->s), "and what was enqueued on it: nothing");
     return NULL;
 }
 
@@ -257,7 +257,7 @@ static void released_elsewhere(cj_stream *on, bool stream_too)
     cj_fill32(home, again, 2, 1024);
     tap_is_int(cj_stream_sync(home), CJ_OK, "%s: other streams go on meanwhile", how);
     latch_open(&l);
-    tap_is_int(cj_stream_sync(on), CJ_OK, "%s: what was given runs with its memory", how);
+    tap_is_int(cj_stream_sync(on), CJ_OK, "%s: what was enqueued runs with its memory", how);
     if (!stream_too) tap_is_int(cj_stream_sync(mine), CJ_OK, "%s: without a failure", how);
     cj_free(dev, again);
     cj_stream_sync(home);
@@ -285,7 +285,7 @@ static void thread_ends(void)
     void *arg[] = { &r, &l };
     cj_stream_sync(home);
     on_another_thread(leave, arg);
-    tap_is_int(cj_stream_query(r.gone), CJ_ESTATE, "the stream of a thread that has ended is refused");
+    tap_is_int(cj_stream_query(r.gone), CJ_ESTATE, "the stream of a thread that has ended is rejected");
     cj_free(dev, r.used);
     cj_stream_free(r.gone);
     tap_ok(cj_device_collect(dev) >= 1, "its work is waited for");

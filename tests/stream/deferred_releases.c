@@ -43,7 +43,7 @@ static void check_memory(watch_bench *b)
     cj_stream_use(b->t, cj_offset(d, 8));
     cj_fill8(b->t, cj_alloc(b->t, 1), 0, 1); /* something on t that is not done */
     cj_free(b->dev, d);
-    tap_is_uint(cj_device_collect(b->dev), 1, "cj_stream_use makes cj_free wait too");
+    tap_is_uint(cj_device_collect(b->dev), 1, "cj_stream_use defers cj_free too");
     watch_release(t);
     cj_alloc(b->t, 8);
     tap_is_uint(cj_device_collect(b->dev), 0, "and the next allocation does the release");
@@ -134,7 +134,7 @@ static void check_during_capture(watch_bench *b)
     tap_ok(!watch.live_execs && !watch.live_modules && watch.allocated == allocated - 2, "and everything goes");
 }
 
-/* A capture that somebody else began on a raw stream. */
+/* A capture begun outside of the library on a raw stream. */
 static void check_foreign(watch_bench *b)
 {
     void *s = cj_stream_raw(b->s);

@@ -1,4 +1,4 @@
-/* A failure is told as what it is: the first of a capture, an error behind a question, an error behind what a release waits for. */
+/* A failure is reported as what it is: the first of a capture, an error behind a question, an error behind what a release waits for. */
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -28,7 +28,7 @@ static void check_joined_by_event(watch_bench *b)
     cj_event *forked = cj_event_create(b->dev, NULL), *joined = cj_event_create(b->dev, NULL);
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
     cj_event_record(forked, b->s);
-    tap_ok(!cj_stream_is_capturing(b->t), "the record alone draws no other stream in");
+    tap_ok(!cj_stream_is_capturing(b->t), "the record alone makes no other stream join");
     cj_stream_wait(b->t, forked);
     tap_ok(cj_stream_is_capturing(b->t), "a wait for it does");
     cj_fill8(b->t, d, 1, 64);
@@ -36,7 +36,7 @@ static void check_joined_by_event(watch_bench *b)
     cj_event_record(joined, b->t);
     cj_stream_wait(b->s, joined);
     cj_graph *g = cj_capture_end(b->s);
-    tap_is_uint(cj_graph_count(g), 1, "what it was given is in the graph");
+    tap_is_uint(cj_graph_count(g), 1, "what was enqueued on it is in the graph");
     tap_ok(!cj_stream_is_capturing(b->t), "the end lets it go");
     cj_free(b->dev, d);
     cj_device_collect(b->dev);

@@ -130,7 +130,7 @@ static const struct fault_row {
     { "an image", loaded_from_its_image, "", { "st.global.u32 at PTX line ", " of kernel k writes" }, "st.global.u32", "k", CJ_FAULT_ADDRESS, CJ_FAULT_WRITE, 700, 16, 4, 64 },
 };
 
-/* In a child: the device fails, and what is told of it. */
+/* In a child: the device fails, and what is reported of it. */
 static void fail_once(const struct fault_row *row, row_result *r)
 {
     cj_driver *drv = cj_driver_open(NULL);
@@ -173,7 +173,7 @@ static void check(const struct fault_row *row)
     if (r.line) tap_has_str(e->message, place, "%s: the line in the sentence", row->name);
     size_t n = strlen(e->file), tail = strlen(row->file);
     tap_ok(n >= tail && !strcmp(e->file + n - tail, row->file) && !strcmp(e->file, f->file), "%s: the file: %s", row->name, e->file);
-    tap_is_int(r.got, CJ_OK, "%s: the fault is told", row->name);
+    tap_is_int(r.got, CJ_OK, "%s: the fault is reported", row->name);
     tap_ok(f->code == row->code && f->kind == row->kind && f->access == row->access && f->line == r.line && f->ptx_line > 0, "%s: code, kind, access, lines", row->name);
     tap_ok(!strcmp(f->kernel, "k") && !strcmp(f->function, row->function) && !strcmp(f->instruction, row->instruction), "%s: %s in %s of %s", row->name,
            f->instruction, f->function, f->kernel);

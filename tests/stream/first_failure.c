@@ -27,7 +27,7 @@ static void check_first(watch_bench *b)
     tap_has_str(cj_error_of(b->s)->message, "not aligned", "a record that was returned makes room for the next");
     tap_is_int(cj_stream_sync(b->s), CJ_EINVAL, "which is returned in its turn");
     cj_stream_sync(b->s);
-    tap_is_int(cj_free(b->dev, d), CJ_OK, "the memory goes back");
+    tap_is_int(cj_free(b->dev, d), CJ_OK, "the memory is freed");
 }
 
 static void check_answers(watch_bench *b)
@@ -48,7 +48,7 @@ static void check_answers(watch_bench *b)
     tap_is_str(cj_error_of(b->s)->driver_name, "CUDA_ERROR_ILLEGAL_ADDRESS", "with the driver's name");
     cj_stream_sync(b->s);
     watch_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_INVALID_HANDLE);
-    tap_is_int(cj_event_record(e, b->s), CJ_EDRIVER, "a record that is refused");
+    tap_is_int(cj_event_record(e, b->s), CJ_EDRIVER, "a record that is rejected");
     tap_ok(cj_error_of(e)->status && cj_error_of(b->s)->status, "is left in the event and in the stream");
     tap_is_str(cj_error_of(b->s)->call, "cj_event_record", "with the call's name");
     cj_stream_sync(b->s);

@@ -27,7 +27,7 @@ static void updated(void)
     cj_graph_launch(s, x);
     latch_open(&l);
     tap_is_uint(now_at(0), 11, "a launch before that is what it was, the one behind it is new");
-    tap_is_int(cj_graph_exec_update(x, c), CJ_ENOTSUP, "another shape is refused");
+    tap_is_int(cj_graph_exec_update(x, c), CJ_ENOTSUP, "another shape is rejected");
     tap_has_str(cj_error_of(x)->message, "cannot update this exec: its nodes", "... with the reason");
     cj_graph_launch(s, x);
     tap_is_uint(now_at(0), 21, "... and the exec is what it was");
@@ -63,7 +63,7 @@ static void in_place(void)
     static const char *const wrong[] = { "a wrong argument", "a node that is no kernel", "another graph's node", "nothing to leave out" };
     const cj_status st[] = { cj_graph_exec_set_args(x, one, d, 1, -1), cj_graph_exec_set_args(x, fill, d, 1, 1), cj_graph_exec_set_args(x, cj_graph_nodes(other)->node[0], d, 1, 1),
                              cj_graph_exec_enable(x, gap, 0) };
-    for (size_t i = 0; i < 4; i++) tap_is_int(st[i], CJ_EINVAL, "%s is refused", wrong[i]);
+    for (size_t i = 0; i < 4; i++) tap_is_int(st[i], CJ_EINVAL, "%s is rejected", wrong[i]);
     clear();
     cj_dptr own = cj_alloc(s, 64);
     cj_stream_sync(s);
@@ -172,7 +172,7 @@ static void bounded(void)
     c = cj_graph_exec_cache_create(dev, NULL);
     cj_graph *g = cj_graph_create(dev);
     cj_graph_host_func(g, NULL, NULL, NULL);
-    tap_is_int(cj_graph_exec_cache_put(c, "k", 1, g, s), CJ_EINVAL, "a graph that lacks a node is refused");
+    tap_is_int(cj_graph_exec_cache_put(c, "k", 1, g, s), CJ_EINVAL, "a graph that lacks a node is rejected");
     tap_has_str(cj_error_of(c)->message, "the function is NULL", "... for its reason");
     tap_is_int(cj_stream_sync(s), CJ_EINVAL, "... which the stream keeps");
     tap_is_int(cj_graph_exec_cache_launch(c, "k", 0, s), CJ_EINVAL, "a key has bytes");

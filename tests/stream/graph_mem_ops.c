@@ -57,13 +57,13 @@ static void in_streams(void)
     tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX), CJ_OK, "as many as one call takes: %s", cj_error_of(s)->message);
     cj_stream_sync(s);
     tap_ok(atomic_load(&h[0]) == 1 && atomic_load(&h[CJ_MEM_OPS_MAX - 1]) == CJ_MEM_OPS_MAX, "are all written");
-    tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX + 1), CJ_EINVAL, "one more is refused: %s", cj_error_of(s)->message);
+    tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX + 1), CJ_EINVAL, "one more is rejected: %s", cj_error_of(s)->message);
     cj_stream_sync(s);
     tap_is_uint(atomic_load(&h[CJ_MEM_OPS_MAX]), 0, "... and not written");
     tap_is_int(cj_stream_mem_ops(s, NULL, 0), CJ_OK, "none is nothing");
 }
 
-/* -- What is refused ------------------------------------------------------------------------------------------------------- */
+/* -- What is rejected ------------------------------------------------------------------------------------------------------- */
 
 static void refusals(void)
 {
@@ -89,7 +89,7 @@ static void refusals(void)
         tap_is_uint(cj_graph_count(g), 0, "... and gets no node");
         cj_graph_free(g);
     }
-    tap_ok(!atomic_load(&h[0]) && !atomic_load(&h[4]), "nothing of what was refused is written");
+    tap_ok(!atomic_load(&h[0]) && !atomic_load(&h[4]), "nothing of what was rejected is written");
     tap_is_int(cj_stream_mem_ops(s, NULL, 2), CJ_EINVAL, "ops at NULL: %s", cj_error_of(s)->message);
     cj_stream_sync(s);
     cj_graph *g = cj_graph_create(dev);

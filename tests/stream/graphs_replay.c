@@ -57,7 +57,7 @@ static void ordered(void)
     cj_kernel_free(k);
     tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a struct latch waits, though everything of it was freed");
     latch_open(&l);
-    tap_is_uint(now_at(3), 37, "then it runs between what was given before and after it");
+    tap_is_uint(now_at(3), 37, "then it runs between what was enqueued before and after it");
 }
 
 static void host_memory(void)

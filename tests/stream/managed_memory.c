@@ -55,10 +55,10 @@ static void refusals(void)
 {
     cj_dptr m = cj_managed_alloc(s, 64), plain = cj_alloc(s, 64);
     tap_is_uint(cj_managed_alloc(s, 0).addr, 0, "no bytes are no memory");
-    tap_is_int(cj_stream_sync(s), CJ_EINVAL, "which the stream tells");
+    tap_is_int(cj_stream_sync(s), CJ_EINVAL, "which the stream reports");
     tap_is_int(cj_managed_advise(dev, m, 64, (cj_advice)5), CJ_EINVAL, "no advice");
     tap_has_str(cj_error_of(dev)->message, "none of CJ_ADVICE_READ_MOSTLY", "is named");
-    tap_is_int(cj_managed_advise(dev, (cj_dptr){ 0 }, 64, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no memory is refused");
+    tap_is_int(cj_managed_advise(dev, (cj_dptr){ 0 }, 64, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no memory is rejected");
     tap_is_int(cj_managed_advise(dev, m, 0, CJ_ADVICE_READ_MOSTLY), CJ_EINVAL, "no bytes too");
     tap_is_int(cj_prefetch_to_device(s, m, 0), CJ_OK, "but none are nothing to move");
     cj_status st = cj_prefetch_to_device(s, plain, 64);

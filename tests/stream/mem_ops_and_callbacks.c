@@ -49,7 +49,7 @@ static void check_waits(watch_bench *b)
     watch_fail(CJI_CU_ID_cuStreamWaitValue64, 0, CUDA_ERROR_NOT_SUPPORTED);
     tap_is_int(cj_stream_wait_value64(b->s, d, 1, CJ_COMPARE_EQ), CJ_ENOTSUP, "what the device lacks is CJ_ENOTSUP");
     cj_stream_sync(b->s);
-    tap_is_int(cj_stream_wait_value32(b->s, (cj_dptr){ 0 }, 1, CJ_COMPARE_EQ), CJ_EINVAL, "no memory is refused");
+    tap_is_int(cj_stream_wait_value32(b->s, (cj_dptr){ 0 }, 1, CJ_COMPARE_EQ), CJ_EINVAL, "no memory is rejected");
     cj_stream_sync(b->s);
     cj_free(b->dev, d);
 }
@@ -91,7 +91,7 @@ static void check_many(watch_bench *b)
     watch_read(d, word, sizeof word);
     tap_ok(word[0] == 7 && word[2] == 0x34567890 && word[3] == 0x12, "which writes what was said");
     ops[2].d = cj_offset(d, 12);
-    tap_is_int(cj_stream_mem_ops(b->s, ops, 3), CJ_EINVAL, "one that is not aligned is refused");
+    tap_is_int(cj_stream_mem_ops(b->s, ops, 3), CJ_EINVAL, "one that is not aligned is rejected");
     tap_has_str(cj_error_of(b->s)->message, "op 2: ", "... by its place");
     cj_stream_sync(b->s);
     ops[2].d = cj_offset(d, 8);
@@ -131,7 +131,7 @@ static void check_callbacks(watch_bench *b)
     tap_is_int(cj_stream_callback(b->s, tell, &now), CJ_OK, "a callback on an idle stream");
     watch_settle();
     tap_ok(now.times == 1 && now.status == CJ_OK, "runs once, with CJ_OK");
-    tap_is_int(cj_stream_callback(b->s, NULL, NULL), CJ_EINVAL, "no function is refused");
+    tap_is_int(cj_stream_callback(b->s, NULL, NULL), CJ_EINVAL, "no function is rejected");
     cj_stream_sync(b->s);
     cj_capture_begin(b->t, CJ_CAPTURE_THREAD);
     watch_forget();
@@ -160,7 +160,7 @@ static void check_callbacks(watch_bench *b)
     CUstreamCallback callback = (CUstreamCallback)(uintptr_t)watch.log[k].arg[1];
     callback(cj_stream_raw(b->s), CUDA_ERROR_ILLEGAL_ADDRESS, (void *)(uintptr_t)watch.log[k].arg[2]);
     tap_ok(dead.times == 1 && dead.status == CJ_EDRIVER, "after an error of the device its status is %s", cj_status_name(dead.status));
-    tap_is_int(none.times, 0, "what was refused was never called");
+    tap_is_int(none.times, 0, "what was rejected was never called");
 }
 
 int main(void)

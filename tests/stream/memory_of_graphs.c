@@ -1,4 +1,4 @@
-/* Memory that nodes of a graph allocate and free: where it is, how long, who may free it, what is refused. */
+/* Memory that nodes of a graph allocate and free: where it is, how long, who may free it, what is rejected. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -93,7 +93,7 @@ static void lives_on(void)
     tap_is_uint(cj_device_collect(dev), 0, "... and nothing waits");
     tap_is_int(cj_stream_use(s, m), CJ_ENOTFOUND, "... for it");
     cj_stream_sync(s);
-    if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nothing is in use"); /* a GPU's driver is told of it later */
+    if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nothing is in use"); /* a GPU's driver is reported of it later */
     cj_device_collect(dev);
     if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0, "and none is kept for graphs");
 }
@@ -345,7 +345,7 @@ static void two_threads(void)
     for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, be_quick, &q[i]);
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
     tap_ok(!q[0].other && !q[1].other && q[0].launched + q[0].late == 40 && q[1].launched + q[1].late == 40,
-           "of two threads that launch one exec the later is told of it");
+           "of two threads that launch one exec the later is reported of it");
     tap_ok(q[0].launched + q[1].launched > 0, "... each time one launches");
     cj_stream_sync(s);
     cj_stream_sync(t);

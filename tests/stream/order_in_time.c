@@ -1,4 +1,4 @@
-/* What a stream is given runs in order; events and forks order streams; waits hold on the device and not on the host. */
+/* What is enqueued on a stream runs in order; events and forks order streams; waits hold on the device and not on the host. */
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -86,7 +86,7 @@ static void fork_and_join(void)
     give_add(s, 1);
     cj_stream_fork(s, t);
     give_add(t, 2);
-    tap_is_int(cj_stream_query(t), CJ_ENOTREADY, "a fork waits for what was given before");
+    tap_is_int(cj_stream_query(t), CJ_ENOTREADY, "a fork waits for what was enqueued before");
     cj_stream_join(s, t);
     give_add(s, 4);
     cj_copy_to_host(s, h, d, N * sizeof *h);

@@ -89,7 +89,7 @@ static void launches_arrive(const CUcontext *contexts, const char *const *names)
     watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     int before = watch_calls(CJI_CU_ID_cuLaunchKernel);
     cj_stream_sync(w.b.s);
-    tap_is_int(cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5), CJ_EDRIVER, "a launch that the driver refuses in the right context is refused");
+    tap_is_int(cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5), CJ_EDRIVER, "a launch that the driver refuses in the right context is rejected");
     tap_is_int(watch_calls(CJI_CU_ID_cuLaunchKernel) - before, 1, "... at once");
     watch_fail_none();
     cj_stream_sync(w.b.s);

@@ -92,7 +92,7 @@ static void check_ranges(watch_bench *b)
         { "a fill that is too long", cj_fill32(b->s, d, 7, 17), "68 bytes do not fit, 64 are left" },
         { "a fill of more than there is", cj_fill32(b->s, d, 7, SIZE_MAX / 2), "beyond any memory" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_EINVAL, "%s is refused", cases[i].name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_EINVAL, "%s is rejected", cases[i].name);
     cj_stream_sync(b->s);
     for (size_t i = 0; i < 2; i++) {
         cj_status st = i ? cj_copy_to_host(b->s, host, cj_offset(d, 60), 5) : cj_fill32(b->s, cj_offset(d, 2), 7, 1);

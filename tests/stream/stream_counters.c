@@ -23,7 +23,7 @@ static void check_counts(watch_bench *b)
     const cj_arg args[] = { cj_arg_ptr(d), cj_arg_ptr(d), cj_arg_f32(1), cj_arg_u(4) };
     const cj_dims dims = cj_grid(1, 32);
     cj_stream_counts c = of(b->s);
-    tap_ok(c.operations == 0 && c.launches == 0 && c.bytes_to_device == 0 && c.bytes_to_host == 0 && c.bytes_on_device == 0, "a new stream was given nothing");
+    tap_ok(c.operations == 0 && c.launches == 0 && c.bytes_to_device == 0 && c.bytes_to_host == 0 && c.bytes_on_device == 0, "a new stream has no work yet");
     tap_ok(!c.copies_to_device && !c.copies_to_host && !c.copies_on_device && !c.fills && !c.waits, "and made no copy, fill or wait");
     cj_copy_to_device(b->s, d, host, 48);
     cj_copy_to_device(b->s, d, host, 16);
@@ -110,7 +110,7 @@ static void check_sizes(watch_bench *b)
     tap_is_int(cj_stream_get_counts(b->s, &c), CJ_OK, "one of an older version as far as it goes");
     tap_ok(c.operations < 100 && c.bytes_to_device == UINT64_C(0x5a5a5a5a5a5a5a5a), "and no further");
     c.size = 0;
-    tap_is_int(cj_stream_get_counts(b->s, &c), CJ_EINVAL, "without a size it is refused");
+    tap_is_int(cj_stream_get_counts(b->s, &c), CJ_EINVAL, "without a size it is rejected");
     tap_is_int(cj_stream_get_counts(b->s, NULL), CJ_EINVAL, "NULL too");
     cj_stream_sync(b->s);
 }

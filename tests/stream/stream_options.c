@@ -30,7 +30,7 @@ static void check_priorities(watch_bench *b)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         cj_stream_opts o = { .size = wrong[i].size, .priority = wrong[i].priority };
         cj_stream *s = cj_stream_create(b->dev, &o);
-        tap_is_int(cj_error_of(s)->status, CJ_EINVAL, "%s is refused", wrong[i].name);
+        tap_is_int(cj_error_of(s)->status, CJ_EINVAL, "%s is rejected", wrong[i].name);
         tap_has_str(cj_error_of(s)->message, wrong[i].message, "... and named");
         cj_stream_free(s);
     }
@@ -92,7 +92,7 @@ static void check_per_thread(watch_bench *b)
     watch_capture_foreign((void *)2, true);
     watch_forget();
     cj_fill32(w, d, 0, 16);
-    tap_is_int(watch_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not drawn into a capture that somebody else began");
+    tap_is_int(watch_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not made to join a capture begun outside of the library");
     watch_capture_foreign((void *)2, false);
     cj_free(b->dev, d);
     watch_forget();

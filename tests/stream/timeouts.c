@@ -1,4 +1,4 @@
-/* Waits with a timeout: what is not done is an answer that changes nothing, what failed is told, and no capture is harmed. */
+/* Waits with a timeout: what is not done is an answer that changes nothing, what failed is reported, and no capture is harmed. */
 #include "tests/stream/watched.h"
 #include "tests/tap.h"
 
@@ -83,7 +83,7 @@ static void between_processes(watch_bench *b)
     shared = cj_event_create(b->dev, CJ_EVENT(.ipc = 1));
     tap_is_uint(watch.log[watch_find(CJI_CU_ID_cuEventCreate, 0)].arg[1], CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, "a shared event has the driver's flags");
     both = cj_event_create(b->dev, CJ_EVENT(.ipc = 1, .timing = 1));
-    tap_is_int(cj_error_of(both)->status, CJ_EINVAL, "with timing it is refused");
+    tap_is_int(cj_error_of(both)->status, CJ_EINVAL, "with timing it is rejected");
     tap_is_int(cj_event_export(plain, handle, sizeof handle), CJ_EINVAL, "an event of this process is not given out");
     tap_has_str(cj_error_of(plain)->message, "CJ_EVENT(.ipc = 1)", "and the mend is named");
     tap_is_int(cj_event_export(shared, handle, sizeof handle - 1), CJ_EINVAL, "nor into too few bytes");

@@ -44,7 +44,7 @@ static void copies(void)
     cj_event_free(e);
 }
 
-static void boxes(void)
+static void copies_3d(void)
 {
     uint32_t in[N];
     for (uint32_t i = 0; i < N; i++) in[i] = i;
@@ -250,7 +250,7 @@ int main(void)
         cj_stream_sync(s[i]);
     }
     copies();
-    boxes();
+    copies_3d();
     as_nodes(); /* before anything has let a device reach the other */
     freed_in_use();
     barrier();

@@ -185,7 +185,7 @@ int main(void)
     cj_stream_sync(b.s);
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "releasing NULL, others and no objects does nothing");
     cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_graph_exec_defaults(NULL), cj_stream_counts_defaults(NULL), cj_copy_3d_params_defaults(NULL), cj_stream_barrier_time_defaults(NULL);
-    tap_is_int(cj_host_func(b.s, NULL, NULL), CJ_EINVAL, "no host function is refused");
+    tap_is_int(cj_host_func(b.s, NULL, NULL), CJ_EINVAL, "no host function is rejected");
     tap_is_int(cj_event_elapsed(good_event, good_event, NULL), CJ_EINVAL, "no place for a time too");
     tap_is_int(cj_launch_n(b.s, NULL, NULL, NULL, 0), CJ_EHANDLE, "no kernel and no dimensions too");
     cj_kernel *k = watch_kernel(b.dev);

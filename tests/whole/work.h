@@ -33,7 +33,7 @@ static inline bool work_waited(cj_stream *s)
     return false;
 }
 
-/* Something that the device may lack is there, or was refused for that reason. */
+/* Something that the device may lack is there, or was rejected for that reason. */
 static inline bool work_may(cj_status st) { return st != CJ_ENOTSUP && work_did(st); }
 
 /* What main returns. */

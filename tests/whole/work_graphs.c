@@ -161,7 +161,7 @@ static void conditions(void)
         cj_graph_fill32(otherwise, NULL, d, 12, 1);
         cj_graph_fill32(cases[1], NULL, cj_offset(d, 4), 13, 1);
         cj_graph_kernel(body, NULL, set, cj_grid(1, 1), more);
-        run(g); /* a body without its kernel would never end: the graph has a hole then and is refused */
+        run(g); /* a body without its kernel would never end: the graph has a hole then and is rejected */
     }
     sum += word(0) + word(1);
     cj_graph_free(g);
