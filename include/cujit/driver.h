@@ -79,7 +79,7 @@ CJ_API int cj_driver_ptx_version(const cj_driver *drv);
 CJ_API void *cj_driver_raw(const cj_driver *drv);
 
 /* An entry point of the driver by the name of the symbol that libcuda.so.1 exports
- * ("cuCtxCreate_v2"). For an interposer it is the interposer's.  NULL when the driver has none.
+ * ("cuCtxCreate_v2").  For an interposer it is the interposer's.  NULL when the driver has none.
  * Belongs to `drv`. */
 CJ_API void *cj_driver_symbol(const cj_driver *drv, const char *symbol);
 
@@ -376,13 +376,14 @@ CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
  * cuFuncGetAttribute. */
 CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 
-CJ_API void cj_kernel_free(cj_kernel *k); /* NULL is fine; launches under way go on */
+/* Frees the kernel.  Returns at once; enqueued launches still run.  May be NULL. */
+CJ_API void cj_kernel_free(cj_kernel *k);
 
-/* ---- Faults ------------------------------------------------------------------------------------------------------ */
+/* ---- Faults ---------------------------------------------------------------------------------- */
 
 /* What went wrong in a kernel. */
 typedef enum cj_fault_kind {
-    CJ_FAULT_UNKNOWN,    /* the driver does not tell */
+    CJ_FAULT_UNKNOWN,    /* the driver does not report it */
     CJ_FAULT_ADDRESS,    /* an access outside of every allocation that the kernel may access */
     CJ_FAULT_MISALIGNED, /* an address that is no multiple of the access's size */
     CJ_FAULT_SPACE,      /* an access that the address's state space does not allow */
@@ -397,17 +398,23 @@ typedef enum cj_fault_kind {
 } cj_fault_kind;
 
 /* How the instruction accessed memory. */
-typedef enum cj_fault_access { CJ_FAULT_NO_ACCESS, CJ_FAULT_READ, CJ_FAULT_WRITE, CJ_FAULT_ATOMIC } cj_fault_access;
+typedef enum cj_fault_access {
+    CJ_FAULT_NO_ACCESS,
+    CJ_FAULT_READ,
+    CJ_FAULT_WRITE,
+    CJ_FAULT_ATOMIC
+} cj_fault_access;
 
-/* The first fault of a context.  What is not known is 0, or "" where it is text; texts that are too long are cut. */
+/* The first fault of a context.  A number that is not known is 0, a text "".  Long texts are
+ * cut. */
 typedef struct cj_fault {
-    size_t size;                /* sizeof(cj_fault), set by the caller or cj_fault_defaults */
+    size_t size;                /* sizeof(cj_fault) */
     int32_t code;               /* the CUresult that every later call returns: 700, 716 ... */
     int32_t kind;               /* a cj_fault_kind */
     char kernel[256];           /* its name */
     char function[256];         /* the instruction's function: the kernel or a .func */
     char instruction[128];      /* its spelling, "ld.global.f32" */
-    char file[256];             /* source of the builder call: the C file, or what cj_line() said */
+    char file[256];             /* source of the builder call: the C file, or that of cj_line() */
     int32_t line;               /* its line */
     int32_t ptx_line;           /* line of the module's PTX text, from 1 */
     uint32_t block[3];          /* of the first thread with the fault */
@@ -417,11 +424,11 @@ typedef struct cj_fault {
     uint32_t bytes;             /* of the access; 0: no access */
     int32_t allocation_freed;   /* 1: the allocation was freed before */
     uint64_t address;           /* in .global a device address, in other spaces the offset */
-    uint64_t allocation;        /* first address of the allocation that holds `address`, or of the one before it */
+    uint64_t allocation;        /* start of the allocation that holds `address`, or is before it */
     uint64_t allocation_bytes;  /* 0: there is no such allocation */
 } cj_fault;
 
-/* Sets fault->size; everything else is 0.  `fault`: May be NULL. */
+/* Fills `fault` with its size and zeros.  `fault`: May be NULL. */
 CJ_API void cj_fault_defaults(cj_fault *fault);
 
 #ifdef __cplusplus

@@ -67,8 +67,8 @@ static inline cj_dims cj_threads(uint64_t threads, uint32_t block)
 /* `d` with `bytes` of dynamic shared memory in each block. */
 static inline cj_dims cj_dims_shared(cj_dims d, uint32_t bytes) { d.shared = bytes; return d; }
 
-/* cj_grid3, cj_threads and cj_dims_shared for other languages: set *dims; cj_dims_shared_set changes
- * its dynamic shared memory only.  `dims`: May be NULL. */
+/* cj_grid3, cj_threads and cj_dims_shared for other languages: set *dims; cj_dims_shared_set
+ * changes its dynamic shared memory only.  `dims`: May be NULL. */
 CJ_API void cj_dims_set(cj_dims *dims, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz);
 CJ_API void cj_dims_threads(cj_dims *dims, uint64_t threads, uint32_t block);
 CJ_API void cj_dims_shared_set(cj_dims *dims, uint32_t bytes);

@@ -182,10 +182,12 @@ CJ_API cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms);
  * cuStreamQuery. */
 CJ_API cj_status cj_stream_query(cj_stream *s);
 
-/* Fills *fault, up to fault->size bytes, with the kernel's fault that made the stream's device fail.
- * The CPU device reports all of it.  A GPU reports the code; `kernel` is set when the stream launched
- * only one kernel since it was synchronized.  May be called after cj_stream_sync, too.  Returns at once.
- * Returns CJ_ENOTFOUND, which is an answer and is not recorded, when no kernel of the device has failed.
+/* Fills *fault, up to fault->size bytes, with the kernel's fault that made the stream's device
+ * fail. The CPU device reports all of it.  A GPU reports the code; `kernel` is set when the stream
+ * launched only one kernel since it was synchronized.  May be called after cj_stream_sync, too.
+ * Returns at once.
+ * Returns CJ_ENOTFOUND, which is an answer and is not recorded, when no kernel of the device has
+ * failed.
  * Errors, left in `s`:
  *   CJ_EINVAL: `fault` is NULL, or its size is not set
  *   CJ_ESTATE: `s` is capturing */
