@@ -86,7 +86,8 @@ void cji_get_hook(cj_realloc_fn *fn, void **user)
 cj_status cj_set_allocator(cj_realloc_fn fn, void *user)
 {
     if (cji_objects_exist())
-        return cji_fail(NULL, CJ_EBUSY, "cj_set_allocator", "the allocator can only be set before the first object is made");
+        return cji_fail(NULL, CJ_EBUSY, "cj_set_allocator",
+                        "the allocator can only be set before the first object is made");
     cji_set_hook(fn, user);
     return CJ_OK;
 }

@@ -70,7 +70,8 @@ static cj_status keep(void *obj, cji_record *r, const char *call, cj_status stat
     if (o) {
         bool first = o->flags & (CJI_OBJ_KEEPS_FIRST | CJI_OBJ_STICKY);
         pthread_mutex_lock(&cji_process.reserve.lock);
-        if (cji_kept_status(&o->err) == CJ_OK || o->taken || !first) cji_kept_put(&o->err, r, call, status, driver_code);
+        if (cji_kept_status(&o->err) == CJ_OK || o->taken || !first)
+            cji_kept_put(&o->err, r, call, status, driver_code);
         o->taken = false;
         pthread_mutex_unlock(&cji_process.reserve.lock);
     }
@@ -253,8 +254,8 @@ cj_status cj_error_clear(void *object)
     if (!o || o->magic != CJI_MAGIC)
         return cji_fail(NULL, CJ_EHANDLE, "cj_error_clear", "the handle is %s", o ? "no cujit object" : "NULL");
     if (o->flags & (CJI_OBJ_FAILED | CJI_OBJ_STICKY) || o->err_in)
-        return cji_fail(NULL, CJ_ESTATE, "cj_error_clear", "the failure of this %s is final; free it and make a new one",
-                        cji_tag_name((cji_tag)o->tag));
+        return cji_fail(NULL, CJ_ESTATE, "cj_error_clear",
+                        "the failure of this %s is final; free it and make a new one", cji_tag_name((cji_tag)o->tag));
     cji_err_reset(o);
     return CJ_OK;
 }

@@ -18,17 +18,22 @@ void cji_strfree(char *s);
 void cji_set_hook(cj_realloc_fn fn, void *user);              /* unchecked: for the CPU device's setup call */
 void cji_get_hook(cj_realloc_fn *fn, void **user);
 
-/* Makes room for `need` elements of `each` bytes in *p (capacity *cap), doubling.  False without memory, *p unchanged. */
+/* Makes room for `need` elements of `each` bytes in *p (capacity *cap), doubling.  False without memory, *p
+ * unchanged. */
 bool cji_grow(void *p, size_t *cap, size_t need, size_t each);
 
 /* ---- Arena: blocks released together ---- */
 typedef struct cji_arena { struct cji_arena_chunk *chunk; } cji_arena; /* {0} is empty */
-void *cji_arena_alloc(cji_arena *a, size_t size);                      /* 16-byte aligned, zeroed; NULL without memory */
+void *cji_arena_alloc(cji_arena *a, size_t size); /* 16-byte aligned, zeroed; NULL without memory */
 char *cji_arena_strndup(cji_arena *a, const char *s, size_t n);
 void cji_arena_free(cji_arena *a);
 
 /* ---- Growing text ---- */
-typedef struct cji_text { char *p; size_t n, cap; bool failed; } cji_text; /* {0} is empty; failed: memory ran out, contents cut */
+typedef struct cji_text {
+    char *p;
+    size_t n, cap;
+    bool failed;
+} cji_text;                                        /* {0} is empty; failed: memory ran out, contents cut */
 bool cji_text_room(cji_text *t, size_t more);      /* at least `more` + 1 bytes behind n */
 void cji_text_put(cji_text *t, const char *s, size_t n);
 void cji_text_puts(cji_text *t, const char *s);
@@ -38,7 +43,8 @@ void cji_text_vprintf(cji_text *t, const char *fmt, va_list args);
 const char *cji_text_str(cji_text *t);             /* NUL-terminated; "" when empty or failed */
 void cji_text_free(cji_text *t);
 
-/* Names in messages: any name, over 60 characters as its first 28, "...", its last 28; NULL is "". Good for a message of
+/* Names in messages: any name, over 60 characters as its first 28, "...", its last 28; NULL is "". Good for a message
+ * of
  * this thread with at most CJI_SHORT_NAMES names. cji_short_n is for a name without NUL. */
 enum { CJI_SHORT_NAMES = 2, CJI_SHORT_ROOM = 61 };
 const char *cji_short(const char *name);
@@ -51,7 +57,12 @@ typedef struct cji_line { char *p; size_t size, n; } cji_line; /* n < size, or s
 void cji_say(cji_line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Interning map: byte strings to dense numbers 0, 1, 2 ... ---- */
-typedef struct cji_map_entry { const char *key; uint32_t len; uint32_t hash; void *data; } cji_map_entry; /* data: the user's */
+typedef struct cji_map_entry {
+    const char *key;
+    uint32_t len;
+    uint32_t hash;
+    void *data;
+} cji_map_entry; /* data: the user's */
 typedef struct cji_map { cji_map_entry *entry; size_t n, cap; uint32_t *slot; size_t nslots; cji_arena keys; } cji_map;
 #define CJI_MAP_NONE UINT32_MAX
 uint32_t cji_map_find(const cji_map *m, const char *key, size_t len);          /* CJI_MAP_NONE when absent */

@@ -13,10 +13,14 @@ static const struct tag_row { const char *name; bool driver_side; } tag_rows[CJI
 #include "base/tags.def"
 };
 
-/* What constructors give when there is no memory for an object at all: one for each type, never changed, never freed. */
+/* What constructors give when there is no memory for an object at all: one for each type, never changed, never freed.
+ * */
 static cji_record nomem_record[CJI_TAG_COUNT] = {
 #define T(t, name, driver) \
-    [CJI_TAG_##t] = { .refs = 1, .e = { .status = CJ_ENOMEM, .call = "create", .message = "out of memory: no " name " could be made" } },
+    [CJI_TAG_##t] = { \
+        .refs = 1, \
+        .e = { .status = CJ_ENOMEM, .call = "create", .message = "out of memory: no " name " could be made" } \
+    },
 #include "base/tags.def"
 };
 
@@ -88,13 +92,16 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
     if (!o) return cji_fail(into, CJ_EHANDLE, call, "%s is NULL, wants a %s", what ? what : "the handle", want);
     if (foreign(o, tag))
         return cji_fail(into, CJ_EHANDLE, call, "%s is %s%s, wants a %s", what ? what : "the handle",
-                        o->magic == CJI_MAGIC ? "a " : "", cji_tag_name(o->magic == CJI_MAGIC ? (cji_tag)o->tag : CJI_TAG_NONE), want);
+                        o->magic == CJI_MAGIC ? "a " : "",
+                        cji_tag_name(o->magic == CJI_MAGIC ? (cji_tag)o->tag : CJI_TAG_NONE), want);
     if (tag_rows[tag].driver_side && !(o->flags & CJI_OBJ_IMMORTAL) && o->fork_gen != cji_fork_gen())
-        return cji_fail(into, CJ_EFORKED, call,
-                        "the %s was made before fork() and cannot be used in the child; open the driver again in the child", want);
+        return cji_fail(
+            into, CJ_EFORKED, call,
+            "the %s was made before fork() and cannot be used in the child; open the driver again in the child", want);
     if (o->flags & CJI_OBJ_FAILED) {
         if (cji_err_status(o) == CJ_OK)
-            return cji_fail(into, CJ_EHANDLE, call, "%s is a %s that could not be made", what ? what : "the handle", want);
+            return cji_fail(into, CJ_EHANDLE, call, "%s is a %s that could not be made", what ? what : "the handle",
+                            want);
         return cji_fail_from(into, o, call);
     }
     return CJ_OK;
@@ -103,9 +110,11 @@ static cj_status judge(const cji_obj *o, cji_tag tag, const char *call, const ch
 /* A live object on a thread that it is not bound to. */
 static cj_status judge_thread(const cji_obj *o, const char *call, const char *what, void *into)
 {
-    cj_status st = cji_fail(into, CJ_ESTATE, call,
-                            "%s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
-                            "make the call there, or use a stream of cj_stream_create", what ? what : "the stream");
+    cj_status st = cji_fail(
+        into, CJ_ESTATE, call,
+        "%s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
+        "make the call there, or use a stream of cj_stream_create",
+        what ? what : "the stream");
     return cji_fail_also((void *)(uintptr_t)o), st;
 }
 
@@ -114,10 +123,14 @@ static bool strange(const cji_obj *o) { return o->thread && o->thread != cji_thr
 /* The usual case, quickly. */
 static bool usable(const cji_obj *o, cji_tag tag)
 {
-    return o && !foreign(o, tag) && !(o->flags & (CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED)) && (!tag_rows[tag].driver_side || o->fork_gen == cji_fork_gen());
+    return o && !foreign(o, tag) && !(o->flags & (CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED)) &&
+           (!tag_rows[tag].driver_side || o->fork_gen == cji_fork_gen());
 }
 
-cj_status cji_check_read(const void *obj, cji_tag tag, const char *call) { return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, NULL, NULL); }
+cj_status cji_check_read(const void *obj, cji_tag tag, const char *call)
+{
+    return usable(obj, tag) ? CJ_OK : judge(obj, tag, call, NULL, NULL);
+}
 
 cj_status cji_check(const void *obj, cji_tag tag, const char *call)
 {

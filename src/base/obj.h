@@ -1,8 +1,10 @@
 /* The common header of every object, the failure that it keeps, and reference counts.
  *
  * Invariants: tag is one of tags.def for a live object; an error with CJI_OBJ_FAILED set means a failed object, whose
- * fields behind the header must not be touched; refs counts the owner and every child.  A failed object made without memory is
- * static and immortal.  err and taken are guarded by the reserve's lock (record.h); everything else of the header is written once, at creation. */
+ * fields behind the header must not be touched; refs counts the owner and every child.  A failed object made without
+ * memory is
+ * static and immortal.  err and taken are guarded by the reserve's lock (record.h); everything else of the header is
+ * written once, at creation. */
 #ifndef CJI_OBJ_H
 #define CJI_OBJ_H
 
@@ -43,7 +45,8 @@ _Static_assert(sizeof(cji_obj) <= 96, "a graph of many nodes has many headers");
 
 #define CJI_MAGIC 0x63754a69u
 
-/* A zeroed object of `size` bytes (header first), with one reference.  Without memory: the immortal failed object of that tag, with the failure
+/* A zeroed object of `size` bytes (header first), with one reference.  Without memory: the immortal failed object of
+ * that tag, with the failure
  * recorded for `call`.  cji_obj_failed() tells. */
 void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call);
 
@@ -51,31 +54,40 @@ void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call);
 void cji_obj_set_failed(void *obj);
 bool cji_obj_failed(const void *obj);
 
-/* References.  cji_obj_release() gives true to the caller that must now destroy the object's fields and then call cji_obj_delete().
+/* References.  cji_obj_release() gives true to the caller that must now destroy the object's fields and then call
+ * cji_obj_delete().
  * NULL and immortal objects are accepted: false. */
 void *cji_obj_retain(void *obj);
 bool cji_obj_release(void *obj);
 void cji_obj_delete(void *obj, size_t size);
 
-/* Entry check of a public call: NULL, another type, a failed object, an object from before fork().  On failure the record is
- * left in the thread (and nowhere else: the handle is unusable or keeps its own record) and the status returned.  CJ_ESTATE for an object that is bound to
+/* Entry check of a public call: NULL, another type, a failed object, an object from before fork().  On failure the
+ * record is
+ * left in the thread (and nowhere else: the handle is unusable or keeps its own record) and the status returned.
+ * CJ_ESTATE for an object that is bound to
  * another thread; that is left in the object too. */
 cj_status cji_check(const void *obj, cji_tag tag, const char *call);
 
-/* The same for a call that any thread may make, also with an object that is bound to one: it only reads what the object is. */
+/* The same for a call that any thread may make, also with an object that is bound to one: it only reads what the
+ * object is. */
 cj_status cji_check_read(const void *obj, cji_tag tag, const char *call);
 
-/* Entry check of a release call: true when `obj` is a live object of that type that may be released by this process; a failed object too.
- * NULL, wrong handles and objects from before fork() give false (the wrong handle is recorded for the thread and logged). */
+/* Entry check of a release call: true when `obj` is a live object of that type that may be released by this process;
+ * a failed object too.
+ * NULL, wrong handles and objects from before fork() give false (the wrong handle is recorded for the thread and
+ * logged). */
 bool cji_check_free(void *obj, cji_tag tag, const char *call);
 
-/* Entry check of a second or later argument: as cji_check, but the failure (or the failed object's own record, cause first)
+/* Entry check of a second or later argument: as cji_check, but the failure (or the failed object's own record, cause
+ * first)
  * is recorded in `into` as well. */
 cj_status cji_check_arg(void *into, const void *obj, cji_tag tag, const char *call, const char *what);
 
-/* Records a failure of `call`, which is static text, in `obj` (may be NULL: the thread only) and in the thread, and returns `status`.  The message begins with the call's name.
+/* Records a failure of `call`, which is static text, in `obj` (may be NULL: the thread only) and in the thread, and
+ * returns `status`.  The message begins with the call's name.
  * An object with CJI_OBJ_KEEPS_FIRST or CJI_OBJ_STICKY keeps the first. */
-cj_status cji_fail(void *obj, cj_status status, const char *call, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+cj_status cji_fail(void *obj, cj_status status, const char *call, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The same from a finished record: one that the caller filled, or that of another object or thread, which is shared. */
 cj_status cji_fail_with(void *obj, const cj_error *err);
@@ -87,7 +99,8 @@ cj_status cji_fail_also(void *obj);
 void cji_fail_save(cji_kept *latest);
 void cji_fail_restore(cji_kept *latest);
 
-/* That failure in an immortal object that is part of another one, which clears it (cji_kept_clear) before its memory is freed. */
+/* That failure in an immortal object that is part of another one, which clears it (cji_kept_clear) before its memory
+ * is freed. */
 void cji_fail_part(cji_obj *o);
 
 /* That failure becomes what objects with CJI_OBJ_OF_THREAD answer on the calling thread. */
@@ -102,7 +115,8 @@ cj_status cji_err_status(const void *obj);
 cj_status cji_err_latest(void); /* of the calling thread */
 void cji_err_reset(void *obj);
 
-/* Takes the record: *out is the failure kept, which stays readable until the next one replaces it; or, when it was taken before or there is none,
+/* Takes the record: *out is the failure kept, which stays readable until the next one replaces it; or, when it was
+ * taken before or there is none,
  * status CJ_OK, and the object's record is cleared.  A failure that was taken is the thread's latest. */
 void cji_err_take(void *obj, cj_error *out);
 

@@ -13,8 +13,9 @@ bool cji_opts_take(void *out, size_t known, const void *opts, void *into, const 
     bool fits = size >= sizeof size && size <= 4096;
     for (size_t i = known; fits && i < size; i++) fits = !((const char *)opts)[i];
     if (!fits) {
-        cji_fail(into, CJ_EINVAL, call, "the size field of %s is %zu, wants %zu: fill the options with %s_defaults first", type, size,
-                 known, type);
+        cji_fail(into, CJ_EINVAL, call,
+                 "the size field of %s is %zu, wants %zu: fill the options with %s_defaults first", type, size, known,
+                 type);
         return false;
     }
     memcpy(out, opts, size < known ? size : known);

@@ -1,5 +1,7 @@
-/* Everything that this library keeps for the whole process, in one place: the hooks, the count of objects made, the fork word,
- * the reserve of error records, the list of opened drivers and the layers over them (src/driver), and each thread's latest error. */
+/* Everything that this library keeps for the whole process, in one place: the hooks, the count of objects made, the
+ * fork word,
+ * the reserve of error records, the list of opened drivers and the interposers over them (src/driver), and each
+ * thread's latest error. */
 #ifndef CJI_PROCESS_H
 #define CJI_PROCESS_H
 
@@ -27,7 +29,7 @@ typedef struct cji_log_ring {
     char line[CJI_LOG_LINES][CJI_LOG_BYTES];
 } cji_log_ring;
 
-enum { CJI_TAP_SLOTS = 4 };
+enum { CJI_INTERPOSER_SLOTS = 4 };
 
 typedef struct cji_process_state {
     cji_hooks hooks;           /* written before the first object only */
@@ -37,8 +39,9 @@ typedef struct cji_process_state {
     atomic_uint fork_gen;
     pthread_mutex_t drivers_lock; /* guards drivers */
     void *drivers;                /* opened drivers, newest first: src/driver's list */
-    atomic_uint drivers_gen;      /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
-    struct cji_tap *_Atomic tap[CJI_TAP_SLOTS]; /* layers over drivers: src/driver/layer.c */
+    atomic_uint drivers_gen; /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
+    struct cji_interposer
+        *_Atomic interposer[CJI_INTERPOSER_SLOTS]; /* interposers over drivers: src/driver/interposer.c */
     cji_log_ring log;
     cji_reserve reserve;
     pthread_once_t thread_once;
@@ -47,9 +50,11 @@ typedef struct cji_process_state {
 } cji_process_state;
 
 extern cji_process_state cji_process;
-extern cji_record cji_records[CJI_RECORDS]; /* of the reserve; zeros until they are used, so not part of what has initial values */
+extern cji_record
+    cji_records[CJI_RECORDS]; /* of the reserve; zeros until they are used, so not part of what has initial values */
 
-/* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread that ends returns them. */
+/* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread
+ * that ends returns them. */
 enum { CJI_THREAD_COPIES = 4, CJI_THREAD_LOCKS = 32 };
 typedef struct cji_thread_state {
     cji_kept last;

@@ -105,7 +105,8 @@ void cji_kept_text(const cji_kept *k, cj_error *out)
     if (out->status == CJ_OK) return;
     out->driver_code = k->driver_code;
     snprintf(out->call, sizeof out->call, "%s", k->call ? k->call : "");
-    snprintf(out->message, sizeof out->message, "%s%s%s", out->call, *out->call ? ": " : "", cj_status_text((cj_status)out->status));
+    snprintf(out->message, sizeof out->message, "%s%s%s", out->call, *out->call ? ": " : "",
+             cj_status_text((cj_status)out->status));
 }
 
 void cji_kept_read(cji_kept *k, cj_error *out)

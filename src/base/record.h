@@ -1,7 +1,9 @@
 /* Error records: a process-wide reserve of them, shared by the objects and threads that keep one.
  *
- * Invariants: a record is written by its maker alone and never changes once it is kept; `refs` counts those who keep it, and at 0 it returns to the
- * reserve.  Recording a failure takes a record out of the reserve and allocates nothing.  When the reserve is empty a failure is kept without a
+ * Invariants: a record is written by its maker alone and never changes once it is kept; `refs` counts those who keep
+ * it, and at 0 it returns to the
+ * reserve.  Recording a failure takes a record out of the reserve and allocates nothing.  When the reserve is empty a
+ * failure is kept without a
  * record: its status, the driver's code and the call, from which cji_kept_read() makes the text.
  *
  * One leaf lock guards the reserve, every count, and every cji_kept.  A child of fork() begins with it open. */
@@ -52,7 +54,10 @@ void cji_kept_set(cji_kept *k, cji_record *r, const char *call, cj_status status
 void cji_kept_copy(cji_kept *k, cji_kept *from);
 void cji_kept_clear(cji_kept *k);
 
-static inline cj_status cji_kept_status(const cji_kept *k) { return (cj_status)atomic_load_explicit(&k->status, memory_order_acquire); }
+static inline cj_status cji_kept_status(const cji_kept *k)
+{
+    return (cj_status)atomic_load_explicit(&k->status, memory_order_acquire);
+}
 
 /* A copy of the failure. */
 void cji_kept_read(cji_kept *k, cj_error *out);

@@ -1,7 +1,10 @@
-/* The CUDA driver's ABI, declared by ourselves: no cuda.h is needed to build cujit.  Types, fields and constants carry NVIDIA's own
- * names (toolkit 13.0), so that its manual explains them; tests/cuda compares each with a real cuda.h where there is one.
+/* The CUDA driver's ABI, declared by ourselves: no cuda.h is needed to build cujit.  Types, fields and constants
+ * carry NVIDIA's own
+ * names (toolkit 13.0), so that its manual explains them; tests/cuda compares each with a real cuda.h where there is
+ * one.
  *
- * Kept here is what the rows of symbols.def take.  A struct that NVIDIA has in several versions has the name of the version that the
+ * Kept here is what the rows of symbols.def take.  A struct that NVIDIA has in several versions has the name of the
+ * version that the
  * rows use.  64-bit Linux only: pointers and size_t have 64 bits. */
 #ifndef CJI_CUDA_ABI_H
 #define CJI_CUDA_ABI_H

@@ -1,6 +1,9 @@
-/* The enumerations of the CUDA driver ABI, by NVIDIA's own names and values (toolkit 13.0), as far as symbols.def and struct fields
- * need them; limits of textures and surfaces are left out.  Every enumerator stands on a line of its own with its value, so that
- * tests/cuda can compare this file with a real cuda.h.  The status codes stand in errors.def.  Included by cuda/abi.h. */
+/* The enumerations of the CUDA driver ABI, by NVIDIA's own names and values (toolkit 13.0), as far as symbols.def and
+ * struct fields
+ * need them; limits of textures and surfaces are left out.  Every enumerator stands on a line of its own with its
+ * value, so that
+ * tests/cuda can compare this file with a real cuda.h.  The status codes stand in errors.def.  Included by
+ * cuda/abi.h. */
 #ifndef CJI_CUDA_ENUMS_H
 #define CJI_CUDA_ENUMS_H
 

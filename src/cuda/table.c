@@ -8,7 +8,8 @@
 #define OPTIONAL 0
 #define TABLE_PARAM(T, a) { #T, #a },
 const cji_cu_row cji_cu_rows[CJI_CU_COUNT] = {
-#define CU(name, export, version, need, count, list) { #name, #export, version, need, count, { CJI_CU_EACH(count, TABLE_PARAM, list) { NULL, NULL } } },
+#define CU(name, export, version, need, count, list) \
+    { #name, #export, version, need, count, { CJI_CU_EACH(count, TABLE_PARAM, list){ NULL, NULL } } },
 #include "cuda/symbols.def"
 };
 #undef TABLE_PARAM
@@ -21,10 +22,12 @@ static const struct { int code; const char *name, *text; } result_rows[] = {
 };
 
 /* First drivers (Linux) of each CUDA version: CUDA release notes, "CUDA toolkit and corresponding driver versions". */
-static const struct { int cuda, driver; } branches[] = {
-    { 13010, 590 }, { 13000, 580 }, { 12090, 575 }, { 12080, 570 }, { 12070, 565 }, { 12060, 560 }, { 12050, 555 }, { 12040, 550 },
-    { 12030, 545 }, { 12020, 535 }, { 12010, 530 }, { 12000, 525 }, { 11080, 520 }, { 11070, 515 }, { 11060, 510 }, { 11050, 495 },
-    { 11040, 470 }, { 11030, 465 }, { 11020, 460 }, { 11010, 455 }, { 11000, 450 }, { 10020, 440 }, { 10010, 418 }, { 10000, 410 },
+static const struct { int cuda, driver;
+} branches[] = {
+    { 13010, 590 }, { 13000, 580 }, { 12090, 575 }, { 12080, 570 }, { 12070, 565 }, { 12060, 560 },
+    { 12050, 555 }, { 12040, 550 }, { 12030, 545 }, { 12020, 535 }, { 12010, 530 }, { 12000, 525 },
+    { 11080, 520 }, { 11070, 515 }, { 11060, 510 }, { 11050, 495 }, { 11040, 470 }, { 11030, 465 },
+    { 11020, 460 }, { 11010, 455 }, { 11000, 450 }, { 10020, 440 }, { 10010, 418 }, { 10000, 410 },
 };
 
 int cji_cu_find_export(const char *symbol)

@@ -31,10 +31,12 @@ extern const cji_cu_row cji_cu_rows[CJI_CU_COUNT];
 /* The row with that exported symbol ("cuMemAlloc_v2"), -1 for none. */
 int cji_cu_find_export(const char *symbol);
 
-/* The name under which cuGetProcAddress knows a row: the export without its _vN.  Writes at most `size` bytes with the NUL. */
+/* The name under which cuGetProcAddress knows a row: the export without its _vN.  Writes at most `size` bytes with
+ * the NUL. */
 void cji_cu_api_name(const cji_cu_row *row, char *out, size_t size);
 
-/* For a cuGetProcAddress of our own: the newest row of that API name whose version is not above `version`; -1 for none, and then
+/* For a cuGetProcAddress of our own: the newest row of that API name whose version is not above `version`; -1 for
+ * none, and then
  * *known tells whether the name exists at all in a newer version. */
 int cji_cu_find_api(const char *name, int version, bool *known);
 

@@ -1,4 +1,5 @@
-/* Arguments against parameters, dimensions against limits.  Pure: no lock, no driver call, no allocation for the usual number of arguments. */
+/* Arguments against parameters, dimensions against limits.  Pure: no lock, no driver call, no allocation for the
+ * usual number of arguments. */
 #include "driver/args.h"
 
 #include <math.h>
@@ -55,25 +56,30 @@ static const char *param_kind(const cji_param *p, char *text, size_t size)
 static const char *which_arg(const cj_kernel *k, size_t i, char *text, size_t size)
 {
     const char *name = k->param[i].name;
-    snprintf(text, size, *name ? "%s: argument %zu (%s)" : "%s: argument %zu", cji_short(k->name), i + 1, cji_short(name));
+    snprintf(text, size, *name ? "%s: argument %zu (%s)" : "%s: argument %zu", cji_short(k->name), i + 1,
+             cji_short(name));
     return text;
 }
 
 static cj_status wrong_kind(void *into, const cj_kernel *k, size_t i, const cj_arg *a, const char *call)
 {
-    static const char *const kinds[] = { "", "an integer", "an integer", "a float", "a double", "a device address", "bytes" };
+    static const char *const kinds[] = { "",         "an integer",       "an integer", "a float",
+                                         "a double", "a device address", "bytes" };
     const cji_param *p = &k->param[i];
     char what[200], want[60], mend[120] = "";
     if (!a->kind || a->kind > CJ_ARG_BYTES)
-        return cji_fail(into, CJ_EINVAL, call, "%s has no value: its kind is %d, which is no cj_arg_kind; make it with cj_arg_u() or its like",
+        return cji_fail(into, CJ_EINVAL, call,
+                        "%s has no value: its kind is %d, which is no cj_arg_kind; make it with cj_arg_u() or its like",
                         which_arg(k, i, what, sizeof what), (int)a->kind);
     bool whole = a->kind == CJ_ARG_U || a->kind == CJ_ARG_I;
     if (whole && p->pointer) snprintf(mend, sizeof mend, "; pass a cj_dptr, or 0");
     else if (whole && p->take & TAKE_F32) snprintf(mend, sizeof mend, "; write it as a float, like 2.0f");
     else if (whole && p->take & TAKE_F64) snprintf(mend, sizeof mend, "; write it as a double, like 2.0");
-    else if (a->kind == CJ_ARG_F64 && p->take & TAKE_FLOAT_BITS && p->bytes == 4) snprintf(mend, sizeof mend, "; write it as a float, like 2.0f");
+    else if (a->kind == CJ_ARG_F64 && p->take & TAKE_FLOAT_BITS && p->bytes == 4)
+        snprintf(mend, sizeof mend, "; write it as a float, like 2.0f");
     else if (!p->take) snprintf(mend, sizeof mend, "; pass it with cj_arg_bytes");
-    return cji_fail(into, CJ_EINVAL, call, "%s is %s, the parameter is %s%s", which_arg(k, i, what, sizeof what), kinds[a->kind], param_kind(p, want, sizeof want), mend);
+    return cji_fail(into, CJ_EINVAL, call, "%s is %s, the parameter is %s%s", which_arg(k, i, what, sizeof what),
+                    kinds[a->kind], param_kind(p, want, sizeof want), mend);
 }
 
 static cj_status wrong_range(void *into, const cj_kernel *k, size_t i, const cj_arg *a, const char *call)
@@ -90,10 +96,12 @@ static cj_status wrong_size(void *into, const cj_kernel *k, size_t i, const cj_a
 {
     char what[200], want[60];
     const cji_param *p = &k->param[i];
-    if (!a->v.p) return cji_fail(into, CJ_EINVAL, call, "%s is %u bytes at NULL", which_arg(k, i, what, sizeof what), a->size);
+    if (!a->v.p)
+        return cji_fail(into, CJ_EINVAL, call, "%s is %u bytes at NULL", which_arg(k, i, what, sizeof what), a->size);
     param_kind(p, want, sizeof want);
     if (!strstr(want, "bytes")) snprintf(want + strlen(want), sizeof want - strlen(want), ": %u bytes", p->bytes);
-    return cji_fail(into, CJ_EINVAL, call, "%s has %u bytes, the parameter is %s", which_arg(k, i, what, sizeof what), a->size, want);
+    return cji_fail(into, CJ_EINVAL, call, "%s has %u bytes, the parameter is %s", which_arg(k, i, what, sizeof what),
+                    a->size, want);
 }
 
 static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const char *call)
@@ -105,7 +113,8 @@ static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const cha
             snprintf(names + at, sizeof names - at, ", ...");
             break;
         }
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%d (%s)", i ? ", " : ": ", i + 1, cji_short(k->param[i].name));
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%d (%s)", i ? ", " : ": ", i + 1,
+                               cji_short(k->param[i].name));
     }
     return cji_fail(into, CJ_EINVAL, call, "%s takes %d argument%s, here %s %zu%s", cji_short(k->name), k->nparam,
                     k->nparam == 1 ? "" : "s", n == 1 ? "is" : "are", n, names);
@@ -147,7 +156,8 @@ static cj_status pack_float(void *into, const cj_kernel *k, size_t i, const cj_a
     return CJ_OK;
 }
 
-/* Checks argument `i` and makes ptr[i] point to its value; integers of 8 and 16 bits lie in their slot's first bytes (little endian). */
+/* Checks argument `i` and makes ptr[i] point to its value; integers of 8 and 16 bits lie in their slot's first bytes
+ * (little endian). */
 static cj_status pack_one(void *into, const cj_kernel *k, size_t i, const cj_arg *a, cji_pack *pack, const char *call)
 {
     const cji_param *p = &k->param[i];
@@ -182,14 +192,17 @@ static void pack_unknown(cji_pack *pack, const cj_arg *args, size_t n)
     }
 }
 
-cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, size_t n, cji_pack *pack, const char *call)
+cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, size_t n, cji_pack *pack,
+                          const char *call)
 {
     pack->heap = 0;
     pack->ptr = pack->ptr0;
     pack->slot = pack->slot0;
     if (k->nparam >= 0 && n != (size_t)k->nparam) return wrong_count(into, k, n, call);
     if (n > CJI_PACK) {
-        if (n > 4096) return cji_fail(into, CJ_EINVAL, call, "%s: %zu arguments are more than a kernel can have", cji_short(k->name), n);
+        if (n > 4096)
+            return cji_fail(into, CJ_EINVAL, call, "%s: %zu arguments are more than a kernel can have",
+                            cji_short(k->name), n);
         pack->ptr = cji_alloc(n * (sizeof(void *) + sizeof(uint64_t)));
         if (!pack->ptr) return cji_fail(into, CJ_ENOMEM, call, "no memory for %zu arguments", n);
         pack->heap = n;
@@ -209,11 +222,13 @@ static cj_status wrong_cluster(void *into, const cj_kernel *k, const cj_dims *d,
 {
     static const char axis[] = "xyz";
     if (!k->dev->info.clusters)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: clusters need sm_90 and driver 520; device %d is %s", k->name, k->dev->ordinal, k->dev->sm);
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: clusters need sm_90 and driver 520; device %d is %s", k->name,
+                        k->dev->ordinal, k->dev->sm);
     for (int i = 0; i < 3; i++) {
         uint32_t c = d->cluster[i] ? d->cluster[i] : 1;
         if (d->grid[i] % c)
-            return cji_fail(into, CJ_EINVAL, call, "%s: %u blocks in %c are no multiple of the cluster's %u", cji_short(k->name), d->grid[i], axis[i], c);
+            return cji_fail(into, CJ_EINVAL, call, "%s: %u blocks in %c are no multiple of the cluster's %u",
+                            cji_short(k->name), d->grid[i], axis[i], c);
     }
     return CJ_OK;
 }
@@ -222,10 +237,12 @@ __attribute__((cold, noinline)) static cj_status wrong_axis(void *into, const cj
                                                             const char *what, char axis, const char *call)
 {
     if (!n) return cji_fail(into, CJ_EINVAL, call, "%s: 0 %s in %c; a launch has at least one", k->name, what, axis);
-    return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d", cji_short(k->name), n, what, axis, n - (uint32_t)most, most);
+    return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d", cji_short(k->name), n, what,
+                    axis, n - (uint32_t)most, most);
 }
 
-static inline cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most, const char *what, char axis, const char *call)
+static inline cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most, const char *what,
+                                   char axis, const char *call)
 {
     return !n || (most > 0 && n > (uint32_t)most) ? wrong_axis(into, k, n, most, what, axis, call) : CJ_OK;
 }
@@ -236,29 +253,43 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     const cj_device_info *dev = &k->dev->info;
     for (int i = 0; i < 3; i++) {
         cj_status status = check_axis(into, k, d->grid[i], dev->grid[i], "blocks", axis[i], call);
-        if (status == CJ_OK) status = check_axis(into, k, d->block[i], dev->block[i], "threads of a block", axis[i], call);
+        if (status == CJ_OK)
+            status = check_axis(into, k, d->block[i], dev->block[i], "threads of a block", axis[i], call);
         if (status != CJ_OK) return status;
     }
     uint64_t threads = (uint64_t)d->block[0] * d->block[1] * d->block[2];
     if (dev->block_threads > 0 && threads > (uint64_t)dev->block_threads)
-        return cji_fail(into, CJ_EINVAL, call, "%s: a block of %u x %u x %u is %llu threads, %llu more than the device's %d", cji_short(k->name), d->block[0], d->block[1],
-                        d->block[2], (unsigned long long)threads, (unsigned long long)(threads - (uint64_t)dev->block_threads), dev->block_threads);
+        return cji_fail(into, CJ_EINVAL, call,
+                        "%s: a block of %u x %u x %u is %llu threads, %llu more than the device's %d",
+                        cji_short(k->name), d->block[0], d->block[1], d->block[2], (unsigned long long)threads,
+                        (unsigned long long)(threads - (uint64_t)dev->block_threads), dev->block_threads);
     if (k->info.block_threads > 0 && threads > (uint64_t)k->info.block_threads)
-        return cji_fail(into, CJ_EINVAL, call, "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d registers)",
-                        cji_short(k->name), (unsigned long long)threads, (unsigned long long)(threads - (uint64_t)k->info.block_threads), k->info.block_threads, k->info.registers);
+        return cji_fail(
+            into, CJ_EINVAL, call,
+            "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d registers)",
+            cji_short(k->name), (unsigned long long)threads,
+            (unsigned long long)(threads - (uint64_t)k->info.block_threads), k->info.block_threads, k->info.registers);
     if (d->shared > (uint32_t)k->info.shared_dynamic)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones",
-                        cji_short(k->name), d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic, k->info.shared);
+        return cji_fail(
+            into, CJ_EINVAL, call,
+            "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones",
+            cji_short(k->name), d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic,
+            k->info.shared);
     if (!d->shared && k->dynamic_shared)
-        return cji_fail(into, CJ_EINVAL, call, "%s uses the dynamic shared variable %s, and the launch gives it 0 bytes: write cj_dims_shared(dims, bytes)", cji_short(k->name),
-                        cji_short(k->dynamic_shared));
+        return cji_fail(
+            into, CJ_EINVAL, call,
+            "%s uses the dynamic shared variable %s, and the launch gives it 0 bytes: write cj_dims_shared(dims, bytes)",
+            cji_short(k->name), cji_short(k->dynamic_shared));
     for (size_t i = 0; i < sizeof d->reserved / sizeof *d->reserved; i++)
         if (d->reserved[i])
-            return cji_fail(into, CJ_EINVAL, call, "%s: reserved[%zu] of the dimensions is %u, wants 0: begin with cj_grid() or { 0 }", cji_short(k->name), i,
-                            d->reserved[i]);
+            return cji_fail(into, CJ_EINVAL, call,
+                            "%s: reserved[%zu] of the dimensions is %u, wants 0: begin with cj_grid() or { 0 }",
+                            cji_short(k->name), i, d->reserved[i]);
     if (d->cooperative && !dev->cooperative)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d has no cooperative launches", cji_short(k->name), k->dev->ordinal);
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: device %d has no cooperative launches", cji_short(k->name),
+                        k->dev->ordinal);
     if (!d->cluster[0] && (d->cluster[1] || d->cluster[2]))
-        return cji_fail(into, CJ_EINVAL, call, "%s: a cluster of 0 x %u x %u blocks; cluster[0] is 1 or more", k->name, d->cluster[1], d->cluster[2]);
+        return cji_fail(into, CJ_EINVAL, call, "%s: a cluster of 0 x %u x %u blocks; cluster[0] is 1 or more", k->name,
+                        d->cluster[1], d->cluster[2]);
     return d->cluster[0] ? wrong_cluster(into, k, d, call) : CJ_OK;
 }

@@ -68,7 +68,8 @@ static void begin_record(cj_error *e, const cj_driver *drv, CUresult r, cj_statu
     snprintf(e->call, sizeof e->call, "%s", call);
 }
 
-static const char gone[] = "; a kernel that was enqueued before failed, and nothing more runs on the device in this process";
+static const char gone[] =
+    "; a kernel that was enqueued before failed, and nothing more runs on the device in this process";
 
 typedef struct place { const char *file; int32_t line; } place;
 
@@ -79,8 +80,8 @@ static void put_source(cj_error *e, place at)
     e->line = at.line;
 }
 
-static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
-                               place at, const char *sentence, const char *tail)
+static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                               const char *call, place at, const char *sentence, const char *tail)
 {
     cj_error e;
     const cji_cu_row *lacks = r == CUDA_ERROR_NOT_SUPPORTED ? missing_row(drv, cu_call) : NULL;
@@ -91,8 +92,8 @@ static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_s
         snprintf(e.message, sizeof e.message, "%s: %s has no %s (needs driver %d or newer)", sentence,
                  drv->path[0] ? drv->path : "the driver", lacks->name, cji_cu_driver_branch(lacks->version));
     else
-        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s%s", sentence, cu_call, e.driver_name, cji_cu_text(drv, r),
-                 cji_breaks_context(r) ? gone : "", tail);
+        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s%s", sentence, cu_call, e.driver_name,
+                 cji_cu_text(drv, r), cji_breaks_context(r) ? gone : "", tail);
     return cji_fail_with(obj, &e);
 }
 
@@ -101,8 +102,8 @@ cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *c
     return record_result(obj, drv, r, CJ_OK, cu_call, call, (place){ "", 0 }, "", "");
 }
 
-cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
-                         const char *fmt, ...)
+cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                         const char *call, const char *fmt, ...)
 {
     char sentence[400];
     va_list args;
@@ -112,8 +113,8 @@ cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status 
     return record_result(obj, drv, r, status, cu_call, call, (place){ "", 0 }, sentence, "");
 }
 
-cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call, const char *file,
-                         int32_t line, const char *fmt, ...)
+cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                         const char *call, const char *file, int32_t line, const char *fmt, ...)
 {
     char sentence[400];
     va_list args;
@@ -140,7 +141,8 @@ static void name_suspects(cj_device *dev, const cji_slot *slot, char *out, size_
 }
 
 /* What the CPU device tells of the fault. */
-static cj_status record_fault(void *obj, const cj_device *dev, CUresult r, const char *call, const cj_fault *fault, const char *sentence)
+static cj_status record_fault(void *obj, const cj_device *dev, CUresult r, const char *call, const cj_fault *fault,
+                              const char *sentence)
 {
     cj_error e;
     begin_record(&e, dev->drv, r, CJ_OK, call);
@@ -151,12 +153,14 @@ static cj_status record_fault(void *obj, const cj_device *dev, CUresult r, const
     return cji_fail_with(obj, &e);
 }
 
-cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call, const char *call, const char *fmt, ...)
+cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
+                         const char *call, const char *fmt, ...)
 {
     char sentence[1200], suspects[400] = "";
     cj_fault fault;
     if (cji_breaks_context(r)) {
-        if (cji_fault_read(dev, &fault, sentence, sizeof sentence)) return record_fault(obj, dev, r, call, &fault, sentence);
+        if (cji_fault_read(dev, &fault, sentence, sizeof sentence))
+            return record_fault(obj, dev, r, call, &fault, sentence);
         name_suspects((cj_device *)(uintptr_t)dev, slot, suspects, sizeof suspects);
     }
     va_list args;

@@ -1,6 +1,7 @@
 /* cj_device: a context of one GPU, the retained primary one or somebody's.
  *
- * A device that is open already is retained and given again.  The driver's list holds no references; an entry leaves it under the list's lock
+ * A device that is open already is retained and given again.  The driver's list holds no references; an entry leaves
+ * it under the list's lock
  * at the moment its last reference goes. */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static CUresult primary_context(cj_device *dev, bool retain)
 /* Sets how host threads wait for the primary context, which need not be alive yet. */
 static CUresult set_schedule(cj_device *dev)
 {
-    static const unsigned flags[] = { 0, CU_CTX_SCHED_AUTO, CU_CTX_SCHED_SPIN, CU_CTX_SCHED_YIELD, CU_CTX_SCHED_BLOCKING_SYNC };
+    static const unsigned flags[] = { 0, CU_CTX_SCHED_AUTO, CU_CTX_SCHED_SPIN, CU_CTX_SCHED_YIELD,
+                                      CU_CTX_SCHED_BLOCKING_SYNC };
     const cji_cu *cu = &dev->drv->cu;
     unsigned now = 0;
     int active = 0;
@@ -57,13 +59,15 @@ static cj_status start_device(cj_device *dev, const char *call)
     if (r == CUDA_SUCCESS) r = cji_device_read_info(dev, &cu_call);
     if (r == CUDA_SUCCESS) r = set_schedule(dev), cu_call = "cuDevicePrimaryCtxSetFlags";
     if (r == CUDA_SUCCESS && !dev->wrapped) r = primary_context(dev, true), cu_call = "cuDevicePrimaryCtxRetain";
-    if (r != CUDA_SUCCESS) return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
+    if (r != CUDA_SUCCESS)
+        return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
     cj_status status = read_context(dev, call);
     if (status != CJ_OK && !dev->wrapped) primary_context(dev, false);
     return status;
 }
 
-/* With the list's lock held: the open device of that context, or, where `ctx` is NULL, the one with the primary context of `ordinal`; retained. */
+/* With the list's lock held: the open device of that context, or, where `ctx` is NULL, the one with the primary
+ * context of `ordinal`; retained. */
 static cj_device *find_device(const cj_driver *drv, int ordinal, CUcontext ctx)
 {
     for (cj_device *d = drv->devices; d; d = d->next) {
@@ -114,7 +118,8 @@ cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opt
     if (status == CJ_OK && !cji_opts_take(&o, sizeof o, opts, dev, call, "cj_device")) status = CJ_EINVAL;
     if (status == CJ_OK && (o.schedule < CJ_SCHEDULE_DEFAULT || o.schedule > CJ_SCHEDULE_BLOCKING))
         status = cji_fail(dev, CJ_EINVAL, call, "schedule %d is no cj_schedule", o.schedule);
-    if (status == CJ_OK && (ordinal < 0 || ordinal >= drv->device_count)) status = wrong_ordinal(dev, drv, ordinal, call);
+    if (status == CJ_OK && (ordinal < 0 || ordinal >= drv->device_count))
+        status = wrong_ordinal(dev, drv, ordinal, call);
     if (status != CJ_OK) return cji_obj_set_failed(dev), dev;
     dev->ordinal = ordinal;
     dev->schedule = o.schedule;
@@ -124,7 +129,8 @@ cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opt
     if (!same) open_new(dev, drv, call);
     cji_opened_unlock();
     if (other) {
-        cji_fail(dev, CJ_ESTATE, call, "device %d is open with another schedule; pass it at the first opening, or leave it out", ordinal);
+        cji_fail(dev, CJ_ESTATE, call,
+                 "device %d is open with another schedule; pass it at the first opening, or leave it out", ordinal);
         cji_obj_set_failed(dev);
         cj_device_close(same);
         return dev;
@@ -140,7 +146,8 @@ static cj_status ordinal_of_context(cj_device *dev, const cj_driver *drv, CUcont
     CUdevice device = -1, one = -1;
     CUcontext popped;
     CUresult r = cu->cuCtxPushCurrent(context);
-    if (r != CUDA_SUCCESS) return cji_cu_fail_as(dev, drv, r, CJ_EINVAL, "cuCtxPushCurrent", call, "the context cannot be made current");
+    if (r != CUDA_SUCCESS)
+        return cji_cu_fail_as(dev, drv, r, CJ_EINVAL, "cuCtxPushCurrent", call, "the context cannot be made current");
     r = cu->cuCtxGetDevice(&device);
     cu->cuCtxPopCurrent(&popped);
     if (r != CUDA_SUCCESS) return cji_cu_fail(dev, drv, r, "cuCtxGetDevice", call);
@@ -195,7 +202,8 @@ void cji_device_drop(cj_device *dev)
     cji_driver_drop(drv);
 }
 
-/* What waits keeps the device, and when nothing is done with it any more nobody looks again.  So work that is about to end - the last frees of a
+/* What waits keeps the device, and when nothing is done with it any more nobody looks again.  So work that is about
+ * to end - the last frees of a
  * program that waited for the rest - is given a moment; what takes longer stays. */
 static void settle_releases(cji_release_queue *queue)
 {
@@ -231,7 +239,8 @@ cj_status cj_device_sync(cj_device *dev)
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
     if (atomic_load(&dev->queue.captures))
-        return cji_fail(dev, CJ_ESTATE, call, "a stream of the device is being captured, and waiting for the device would break the capture");
+        return cji_fail(dev, CJ_ESTATE, call,
+                        "a stream of the device is being captured, and waiting for the device would break the capture");
     status = cji_scope_begin(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
     CUresult r = dev->drv->cu.cuCtxSynchronize();

@@ -51,7 +51,8 @@ static const struct info_row { size_t at; CUdevice_attribute attribute; bool req
 static void find_target(cj_device *dev)
 {
     char exact[20];
-    snprintf(dev->sm, sizeof dev->sm, "sm_%u%u", (unsigned)dev->info.sm_major % 1000, (unsigned)dev->info.sm_minor % 10);
+    snprintf(dev->sm, sizeof dev->sm, "sm_%u%u", (unsigned)dev->info.sm_major % 1000,
+             (unsigned)dev->info.sm_minor % 10);
     snprintf(exact, sizeof exact, "%sa", dev->sm);
     dev->target = cji_target_find(exact, strlen(exact));
     if (dev->target < 0) dev->target = cji_target_find(dev->sm, strlen(dev->sm));
@@ -106,7 +107,8 @@ cj_status cj_device_get_info(cj_device *dev, cj_device_info *info)
     if (status != CJ_OK) return status;
     if (!info) return cji_fail(dev, CJ_EINVAL, call, "info is NULL");
     size_t size = info->size;
-    if (size < sizeof size) return cji_fail(dev, CJ_EINVAL, call, "info->size is %zu; set it to sizeof(cj_device_info)", size);
+    if (size < sizeof size)
+        return cji_fail(dev, CJ_EINVAL, call, "info->size is %zu; set it to sizeof(cj_device_info)", size);
     memcpy(info, &dev->info, size < sizeof *info ? size : sizeof *info);
     info->size = size;
     return CJ_OK;

@@ -1,4 +1,4 @@
-/* What the driver layer's objects are, for its own files and for the stream layer.
+/* What the objects of src/driver are, for its own files and for src/stream.
  *
  *   symbols.c   the table of function pointers: resolving, stubs for what is missing
  *   open.c      cj_driver: which library, why not another; the list of opened drivers
@@ -10,9 +10,10 @@
  *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
  *   kernel_fault.c  a kernel's fault in the user's terms
  *   args.c      arguments against parameters, dimensions against limits
- *   layer.c       tracing and fault injection: a driver over a driver
+ *   interposer.c  tracing and fault injection: a driver over a driver
  *
- * References: kernel -> module -> device -> driver; image -> device.  A function of this layer that reaches the driver expects its objects
+ * References: kernel -> module -> device -> driver; image -> device.  A function here that reaches the driver expects
+ * its objects
  * checked (cji_check) and enters the device's context itself, unless it says "context current". */
 #ifndef CJI_DRIVER_H
 #define CJI_DRIVER_H
@@ -36,10 +37,10 @@ enum cji_driver_kind { CJI_DRIVER_CUDA = 1, CJI_DRIVER_SIM, CJI_DRIVER_CUSTOM };
 
 struct cj_driver {
     cji_obj obj;
-    cji_cu cu;                         /* no pointer is NULL: what is missing has a stub that answers CUDA_ERROR_NOT_SUPPORTED */
+    cji_cu cu; /* no pointer is NULL: what is missing has a stub that answers CUDA_ERROR_NOT_SUPPORTED */
     bool missing[CJI_CU_COUNT];        /* those */
     int (*fault)(void *context, struct cujit_sim_fault_info *info); /* cujit_sim_fault; NULL: this driver has none */
-    cji_cu_by_value by_value;          /* a layer has those of the driver below */
+    cji_cu_by_value by_value;          /* an interposer has those of the driver below */
     int kind;                          /* enum cji_driver_kind */
     int version;                       /* cuDriverGetVersion: 13000 */
     int ptx_version;                   /* 90 */
@@ -47,7 +48,7 @@ struct cj_driver {
     void *lib;                         /* dlopen's handle, never closed; NULL for a custom driver */
     char path[256];                    /* the library's name; "" for a custom driver */
     char why[1024];
-    struct cji_tap *tap;               /* this driver is a layer over another */
+    struct cji_interposer *interposer; /* this driver lies over another one; NULL: it does not */
     cj_driver *next;                   /* opened libraries; under cji_process.drivers_lock */
     cj_device *devices;                /* opened ones; under the same lock */
 };
@@ -63,11 +64,12 @@ struct cj_device {
     CUcontext ctx;                     /* the primary one, retained; somebody's when wrapped */
     bool wrapped;
     char sm[16];                       /* "sm_90" */
-    int target;                        /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
+    int target; /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
     cj_device_info info;
     atomic_uint handles;               /* cj_device_open calls that are not closed */
     cji_release_queue queue;           /* slots, deferred releases, what src/stream keeps */
-    uint64_t peer_failed;              /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
+    uint64_t
+        peer_failed; /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
     cj_error peer_why;                 /* the first such failure */
     cj_device *next;                   /* drv->devices */
     pthread_mutex_t modules_lock;      /* guards modules and their state */
@@ -79,8 +81,10 @@ struct cj_device {
 CUresult cji_device_read_info(cj_device *dev, const char **cu_call);
 CUresult cji_device_read_priorities(cj_device *dev);
 
-/* A scope (driver/scope.h) of a public call on the device: a failure is recorded in `obj` for `call`.  CJ_OK: cji_scope_leave() must follow.
- * cji_scope_begin() makes the context current, for work enqueued on a stream; cji_scope_begin_relaxed() relaxes the capture mode too, for
+/* A scope (driver/scope.h) of a public call on the device: a failure is recorded in `obj` for `call`.  CJ_OK:
+ * cji_scope_leave() must follow.
+ * cji_scope_begin() makes the context current, for work enqueued on a stream; cji_scope_begin_relaxed() relaxes the
+ * capture mode too, for
  * everything else, so that no call harms a capture of its own thread or of another one. */
 cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call);
 cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call);
@@ -91,40 +95,48 @@ void cji_device_drop(cj_device *dev);
 void cji_module_drop(cj_module *mod);
 void cji_kernel_drop(cj_kernel *k);
 
-/* For getters, which record nothing: an object of that type whose fields may be read; a failed object too with `failed`. */
+/* For getters, which record nothing: an object of that type whose fields may be read; a failed object too with
+ * `failed`. */
 static inline bool cji_readable(const void *obj, cji_tag tag, bool failed)
 {
     const cji_obj *o = obj;
-    return o && o->magic == CJI_MAGIC && o->tag == tag && !(o->flags & (failed ? CJI_OBJ_IMMORTAL : CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED));
+    return o && o->magic == CJI_MAGIC && o->tag == tag &&
+           !(o->flags & (failed ? CJI_OBJ_IMMORTAL : CJI_OBJ_IMMORTAL | CJI_OBJ_FAILED));
 }
 
 /* ---- Failures of the driver -------------------------------------------------------------------------------------- */
 
-/* Records what the driver answered to `cu_call` ("cuLaunchKernel": a row's name) during the public `call`, in `obj` (may be NULL), with
- * the driver's own name for it; returns the status: CJ_ENOMEM, CJ_ENOTSUP (naming the driver version needed where the entry point
+/* Records what the driver answered to `cu_call` ("cuLaunchKernel": a row's name) during the public `call`, in `obj`
+ * (may be NULL), with
+ * the driver's own name for it; returns the status: CJ_ENOMEM, CJ_ENOTSUP (naming the driver version needed where the
+ * entry point
  * is missing), CJ_ENODEVICE, else CJ_EDRIVER. */
 cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call);
 
 /* The same with a sentence of the caller's in front, and a status of the caller's unless that is CJ_OK. */
-cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call,
-                         const char *fmt, ...) __attribute__((format(printf, 7, 8)));
+cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                         const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
 /* The same with the place in the user's source, "" and 0 where it is not known. */
-cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call, const char *call, const char *file,
-                         int32_t line, const char *fmt, ...) __attribute__((format(printf, 9, 10)));
+cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                         const char *call, const char *file, int32_t line, const char *fmt, ...)
+    __attribute__((format(printf, 9, 10)));
 
-/* The same where the driver may answer for a kernel that failed before, whose fault is then in the record: what the CPU device tells of it, else the
+/* The same where the driver may answer for a kernel that failed before, whose fault is then in the record: what the
+ * CPU device tells of it, else the
  * kernels enqueued lately on the slot's stream.  `slot` may be NULL. */
-cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call, const char *call, const char *fmt, ...)
-    __attribute__((format(printf, 7, 8)));
+cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
+                         const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
-/* The kernels launched on the slot's stream since it was synchronized, the latest first, separated by ", ".  Returns how many more there were. */
+/* The kernels launched on the slot's stream since it was synchronized, the latest first, separated by ", ".  Returns
+ * how many more there were. */
 unsigned cji_recent_names(cji_release_queue *queue, const cji_slot *slot, char *out, size_t size);
 
 /* Whether every later call in the context fails with the same result, whatever it asks for. */
 bool cji_breaks_context(CUresult r);
 
-/* What the CPU device tells of the first fault of the device's context, in the user's terms; `sentence` says all of it.  False where there is none, or the
+/* What the CPU device tells of the first fault of the device's context, in the user's terms; `sentence` says all of
+ * it.  False where there is none, or the
  * driver does not tell. */
 bool cji_fault_read(const cj_device *dev, cj_fault *out, char *sentence, size_t size);
 
@@ -154,10 +166,11 @@ struct cj_module {
     cji_entries *entries;      /* shared with its image; NULL: not known */
     uint64_t builder;          /* serial of the builder, 0: none */
     cj_compile_opts compile;   /* how it was compiled, normalised */
-    cj_ptx *source;            /* the builder, retained: where its lines come from, with compile.line_info; NULL: there is none */
+    cj_ptx *source; /* the builder, retained: where its lines come from, with compile.line_info; NULL: there is none */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */
-    atomic_uint_fast64_t used; /* slots of the streams that its kernels were launched on: cji_used(&k->mod->used, s->bit) */
+    atomic_uint_fast64_t
+        used; /* slots of the streams that its kernels were launched on: cji_used(&k->mod->used, s->bit) */
     cji_deferred deferred;
 };
 
@@ -203,8 +216,10 @@ typedef struct cji_pack {
     uint64_t slot0[CJI_PACK];
 } cji_pack;
 
-/* Checks `n` arguments against the kernel's parameters and fills *pack; no allocation up to CJI_PACK of them.  A failure is recorded in `into` for `call`. */
-cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, size_t n, cji_pack *pack, const char *call);
+/* Checks `n` arguments against the kernel's parameters and fills *pack; no allocation up to CJI_PACK of them.  A
+ * failure is recorded in `into` for `call`. */
+cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, size_t n, cji_pack *pack,
+                          const char *call);
 static inline void cji_pack_free(cji_pack *pack)
 {
     if (pack->heap) cji_free(pack->ptr, pack->heap * (sizeof(void *) + sizeof(uint64_t)));
@@ -216,11 +231,13 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, co
 /* Lets the kernel have that much dynamic shared memory: cuFuncSetAttribute, where it must.  Context current. */
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
 
-/* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises the limit of dynamic shared memory
+/* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises
+ * the limit of dynamic shared memory
  * where it must.  Arguments and dimensions are checked.  *doing is the entry point that answered. */
 CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char **doing);
 
 /* Records in `into` what the driver answered to that, explained.  `slot` is the stream's; may be NULL. */
-cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call, const cj_dims *dims, const char *call);
+cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,
+                              const cj_dims *dims, const char *call);
 
 #endif

@@ -17,7 +17,8 @@ static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
 }
 
 /* PTX text with its NUL at text[bytes]. */
-static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from, const cj_compile_opts *o, const char *call)
+static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from,
+                              const cj_compile_opts *o, const char *call)
 {
     cji_scope scope;
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
@@ -85,7 +86,8 @@ cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes)
     cj_image *img = new_image(dev, call, &status);
     if (cji_obj_failed(img)) return img;
     if (status == CJ_OK && (!data || !bytes)) status = cji_fail(img, CJ_EINVAL, call, "no bytes");
-    if (status == CJ_OK && !(img->data = cji_alloc(bytes))) status = cji_fail(img, CJ_ENOMEM, call, "no memory for %zu bytes", bytes);
+    if (status == CJ_OK && !(img->data = cji_alloc(bytes)))
+        status = cji_fail(img, CJ_ENOMEM, call, "no memory for %zu bytes", bytes);
     if (status == CJ_OK) {
         memcpy(img->data, data, bytes);
         img->bytes = bytes;

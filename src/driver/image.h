@@ -6,9 +6,13 @@
 #include "ptx/ptx.h"
 
 /* How a builder's module is printed for the driver. */
-static inline unsigned cji_print_flags(const cj_compile_opts *o) { return CJI_PRINT_LINK | (o->line_info ? (unsigned)CJ_PRINT_LINES : 0u); }
+static inline unsigned cji_print_flags(const cj_compile_opts *o)
+{
+    return CJI_PRINT_LINK | (o->line_info ? (unsigned)CJ_PRINT_LINES : 0u);
+}
 
-/* Prints, freezes and compiles `m` into `img`, which has its device; the options are normalised (cji_compile_take).  A failure is recorded in `img`. */
+/* Prints, freezes and compiles `m` into `img`, which has its device; the options are normalised (cji_compile_take).
+ * A failure is recorded in `img`. */
 cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call);
 
 #endif

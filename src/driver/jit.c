@@ -23,11 +23,15 @@ cj_status cji_compile_take(cj_compile_opts *o, const cj_compile_opts *opts, void
     cj_compile_defaults(o);
     if (!cji_opts_take(o, sizeof *o, opts, obj, call, "cj_compile")) return CJ_EINVAL;
     if (o->opt_level < CJ_OPT_NONE || o->opt_level > JIT_LEVEL_MOST)
-        return cji_fail(obj, CJ_EINVAL, call, "opt_level is %d; 1 to %d, CJ_OPT_DEFAULT or CJ_OPT_NONE", o->opt_level, JIT_LEVEL_MOST);
+        return cji_fail(obj, CJ_EINVAL, call, "opt_level is %d; 1 to %d, CJ_OPT_DEFAULT or CJ_OPT_NONE", o->opt_level,
+                        JIT_LEVEL_MOST);
     if (o->max_registers < 0 || o->max_registers > JIT_REGISTERS_MOST)
-        return cji_fail(obj, CJ_EINVAL, call, "max_registers is %d; 0 (no limit) to %d", o->max_registers, JIT_REGISTERS_MOST);
+        return cji_fail(obj, CJ_EINVAL, call, "max_registers is %d; 0 (no limit) to %d", o->max_registers,
+                        JIT_REGISTERS_MOST);
     if (o->debug && o->opt_level > 0)
-        return cji_fail(obj, CJ_EINVAL, call, "debug is 1 and opt_level is %d; code for debuggers is not optimised: leave opt_level out", o->opt_level);
+        return cji_fail(obj, CJ_EINVAL, call,
+                        "debug is 1 and opt_level is %d; code for debuggers is not optimised: leave opt_level out",
+                        o->opt_level);
     if (o->debug) o->opt_level = CJ_OPT_NONE;
     if (o->opt_level == CJ_OPT_DEFAULT) o->opt_level = JIT_LEVEL_MOST;
     o->debug = o->debug != 0;
@@ -62,7 +66,8 @@ bool cji_jit_begin(cji_jit *jit, size_t size, const cj_compile_opts *o)
     option(jit, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, size);
     option(jit, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)jit->error);
     option(jit, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, size);
-    if (o->opt_level != JIT_LEVEL_MOST) option(jit, CU_JIT_OPTIMIZATION_LEVEL, o->opt_level < 0 ? 0 : (uintptr_t)o->opt_level);
+    if (o->opt_level != JIT_LEVEL_MOST)
+        option(jit, CU_JIT_OPTIMIZATION_LEVEL, o->opt_level < 0 ? 0 : (uintptr_t)o->opt_level);
     if (o->max_registers) option(jit, CU_JIT_MAX_REGISTERS, (uintptr_t)o->max_registers);
     if (o->line_info) option(jit, CU_JIT_GENERATE_LINE_INFO, 1);
     if (o->debug) option(jit, CU_JIT_GENERATE_DEBUG_INFO, 1);
@@ -71,11 +76,13 @@ bool cji_jit_begin(cji_jit *jit, size_t size, const cj_compile_opts *o)
 
 bool cji_jit_cut(const cji_jit *jit)
 {
-    /* The size written back counts the NUL or not, from driver to driver; a log that fills its buffer is taken for cut. */
+    /* The size written back counts the NUL or not, from driver to driver; a log that fills its buffer is taken for
+     * cut. */
     return strnlen(jit->info, jit->size) + 2 >= jit->size || strnlen(jit->error, jit->size) + 2 >= jit->size;
 }
 
-/* The number of a PTX line that begins at or behind `p`: "line 12" of the driver's compiler, "cujit:12:" of the CPU device, as the linker's input is named.
+/* The number of a PTX line that begins at or behind `p`: "line 12" of the driver's compiler, "cujit:12:" of the CPU
+ * device, as the linker's input is named.
  * *end is behind it; 0: there is none. */
 static uint32_t next_line_number(const char *p, const char **end)
 {
@@ -136,7 +143,8 @@ static void first_sentence(const char *log, char *out, size_t size)
     for (const char *p = log; *p;) {
         size_t n = strcspn(p, "\n");
         bool error = is_error(p, n);
-        if (n && (error || !*out || strncmp(out, "ptxas fatal", 11) == 0)) snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), p);
+        if (n && (error || !*out || strncmp(out, "ptxas fatal", 11) == 0))
+            snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), p);
         if (error) return;
         p += n + (p[n] == '\n');
     }
@@ -158,12 +166,13 @@ static void line_text(uint32_t line, const char *ptx, char *out, size_t size)
 
 static bool refused(CUresult r)
 {
-    return r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE || r == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-           r == CUDA_ERROR_INVALID_SOURCE || r == CUDA_ERROR_JIT_COMPILATION_DISABLED || r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
+    return r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE ||
+           r == CUDA_ERROR_NO_BINARY_FOR_GPU || r == CUDA_ERROR_INVALID_SOURCE ||
+           r == CUDA_ERROR_JIT_COMPILATION_DISABLED || r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 }
 
-cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call, cji_text *log, const char *ptx,
-                       cji_jit_source from)
+cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call,
+                       cji_text *log, const char *ptx, cji_jit_source from)
 {
     char sentence[240], text[100];
     const char *end, *file = "";
@@ -173,14 +182,16 @@ cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *
     ptx_line = next_line_number(sentence, &end);
     line_text(ptx_line, ptx, text, sizeof text);
     if (from.m && ptx_line) cji_ptx_line_of(from.m, from.flags, ptx_line, &file, &line);
-    return cji_cu_fail_at(obj, drv, r, CJ_EJIT, cu_call, call, file, (int32_t)line, "%s: the driver's compiler rejects the PTX%s%s%s%s%s", call,
-                          *sentence ? ": " : "", sentence, *text ? " [" : "", text, *text ? "]" : "");
+    return cji_cu_fail_at(obj, drv, r, CJ_EJIT, cu_call, call, file, (int32_t)line,
+                          "%s: the driver's compiler rejects the PTX%s%s%s%s%s", call, *sentence ? ": " : "", sentence,
+                          *text ? " [" : "", text, *text ? "]" : "");
 }
 
 /* -- Linking --------------------------------------------------------------------------------------------------------------- */
 
 /* One try; *again asks for larger log buffers. */
-static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from, const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
+static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
+                           const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
                            bool *again, const char *call)
 {
     const cji_cu *cu = &dev->drv->cu;
@@ -194,7 +205,8 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     CUresult r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state);
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkAddData";
-        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, JIT_INPUT, 0, NULL, NULL); /* with its NUL */
+        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, JIT_INPUT, 0, NULL,
+                              NULL); /* with its NUL */
     }
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkComplete";
@@ -218,8 +230,8 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     return status;
 }
 
-cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from, const cj_compile_opts *o, void **data, size_t *size,
-                       cji_text *log, const char *call)
+cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
+                       const cj_compile_opts *o, void **data, size_t *size, cji_text *log, const char *call)
 {
     for (size_t log_size = CJI_JIT_LOG;; log_size *= 8) {
         bool again;
@@ -231,7 +243,8 @@ cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes,
 
 /* -- What a module needs --------------------------------------------------------------------------------------------------- */
 
-/* The first instruction that needs a PTX version above `most`, as "tcgen05.mma at gemm.c:90 needs 8.6"; "" where none is found. */
+/* The first instruction that needs a PTX version above `most`, as "tcgen05.mma at gemm.c:90 needs 8.6"; "" where none
+ * is found. */
 static void newest_instruction(const cj_ptx *m, uint8_t most, char *out, size_t size)
 {
     *out = 0;
@@ -259,10 +272,11 @@ cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *c
         char which[400];
         newest_instruction(m, (uint8_t)most, which, sizeof which);
         if (!*which) snprintf(which, sizeof which, ", the module needs %u.%u", version / 10u, version % 10u);
-        return cji_fail(obj, CJ_ENOTSUP, call, "the driver supports PTX up to %d.%d%s; install a newer driver", most / 10, most % 10, which);
+        return cji_fail(obj, CJ_ENOTSUP, call, "the driver supports PTX up to %d.%d%s; install a newer driver",
+                        most / 10, most % 10, which);
     }
     if (dev->target >= 0 && target >= 0 && !(cji_target_runs((uint32_t)target) >> dev->target & 1))
-        return cji_fail(obj, CJ_ENOTSUP, call, "the module needs target %s; device %d (%s) is %s", cji_target_name((uint32_t)target), dev->ordinal,
-                        dev->info.name, dev->sm);
+        return cji_fail(obj, CJ_ENOTSUP, call, "the module needs target %s; device %d (%s) is %s",
+                        cji_target_name((uint32_t)target), dev->ordinal, dev->info.name, dev->sm);
     return CJ_OK;
 }

@@ -20,7 +20,9 @@ static bool params_from_entry(cj_kernel *k, const cji_entry *e)
     if (!alloc_params(k, e->nparam)) return false;
     for (uint32_t i = 0; i < e->nparam; i++) {
         const cji_entry_param *p = &e->param[i];
-        k->param[i] = (cji_param){ .name = p->name, .offset = p->offset, .bytes = p->bytes, .type = p->type, .pointer = p->pointer };
+        k->param[i] = (cji_param){
+            .name = p->name, .offset = p->offset, .bytes = p->bytes, .type = p->type, .pointer = p->pointer
+        };
     }
     k->nparam = (int)e->nparam;
     k->dynamic_shared = e->dynamic_shared;
@@ -66,11 +68,14 @@ static void read_function(cj_kernel *k)
     int32_t most = dev->block_shared_most ? dev->block_shared_most : dev->block_shared;
     k->info.shared_dynamic = most > k->info.shared ? most - k->info.shared : 0;
     value = 0;
-    if (cu->cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->fn) != CUDA_SUCCESS || value < 0) value = 0;
+    if (cu->cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->fn) != CUDA_SUCCESS ||
+        value < 0)
+        value = 0;
     atomic_init(&k->shared_set, (unsigned)value);
 }
 
-/* Of k->fn: loads its code now, not at the first launch, which that could block (12.4; older drivers load it here too), and reads what it is.  Calm. */
+/* Of k->fn: loads its code now, not at the first launch, which that could block (12.4; older drivers load it here
+ * too), and reads what it is.  Calm. */
 static bool read_kernel(cj_kernel *k, const char *name)
 {
     k->dev->drv->cu.cuFuncLoad(k->fn);
@@ -93,8 +98,9 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entries_names(k->mod->entries, names, sizeof names);
-    return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction", call, "%s: the module has no kernel \"%s\"%s%s",
-                          call, cji_short(name), *names ? "; it has " : "", names);
+    return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction",
+                          call, "%s: the module has no kernel \"%s\"%s%s", call, cji_short(name),
+                          *names ? "; it has " : "", names);
 }
 
 /* -- Making and releasing -------------------------------------------------------------------------------------------------- */
@@ -114,7 +120,8 @@ static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call
         k->mod = cji_obj_retain(mod);
         k->dev = mod->dev;
         k->name = cji_strdup(name);
-        status = k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name");
+        status =
+            k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name");
     }
     if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);
     else cji_obj_set_failed(k);
@@ -140,7 +147,9 @@ static cj_status read_wrapped(cj_kernel *k, const char *call)
     const char *name = NULL;
     int threads = 0;
     CUresult r = drv->cu.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
-    if (r != CUDA_SUCCESS) return cji_cu_fail_as(k, drv, r, CJ_EINVAL, "cuFuncGetAttribute", call, "no function of device %d's context", k->dev->ordinal);
+    if (r != CUDA_SUCCESS)
+        return cji_cu_fail_as(k, drv, r, CJ_EINVAL, "cuFuncGetAttribute", call, "no function of device %d's context",
+                              k->dev->ordinal);
     if (drv->cu.cuFuncGetModule(&raw, k->fn) == CUDA_SUCCESS) k->mod->raw = raw; /* CUDA 11.0 */
     if (drv->cu.cuFuncGetName(&name, k->fn) != CUDA_SUCCESS || !name) name = ""; /* CUDA 12.3 */
     k->name = cji_strdup(name);
@@ -220,11 +229,20 @@ cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info)
     static const char call[] = "cj_kernel_param";
     cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
     if (status != CJ_OK) return status;
-    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_param_info)");
-    if (k->nparam < 0) return cji_fail(k, CJ_ENOTSUP, call, "the parameters of %s are not known (driver 550 or newer tells them)", cji_short(k->name));
-    if (i < 0 || i >= k->nparam) return cji_fail(k, CJ_EINVAL, call, "no parameter %d; %s has %d", i, k->name, k->nparam);
+    if (!info || info->size < sizeof info->size)
+        return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_param_info)");
+    if (k->nparam < 0)
+        return cji_fail(k, CJ_ENOTSUP, call, "the parameters of %s are not known (driver 550 or newer tells them)",
+                        cji_short(k->name));
+    if (i < 0 || i >= k->nparam)
+        return cji_fail(k, CJ_EINVAL, call, "no parameter %d; %s has %d", i, k->name, k->nparam);
     const cji_param *p = &k->param[i];
-    cj_kernel_param_info full = { .size = info->size, .name = p->name, .type = p->type, .pointer = p->pointer, .offset = p->offset, .bytes = p->bytes };
+    cj_kernel_param_info full = { .size = info->size,
+                                  .name = p->name,
+                                  .type = p->type,
+                                  .pointer = p->pointer,
+                                  .offset = p->offset,
+                                  .bytes = p->bytes };
     memcpy(info, &full, info->size < sizeof full ? info->size : sizeof full);
     return CJ_OK;
 }
@@ -234,7 +252,8 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
     static const char call[] = "cj_kernel_get_info";
     cj_status status = cji_check(k, CJI_TAG_KERNEL, call);
     if (status != CJ_OK) return status;
-    if (!info || info->size < sizeof info->size) return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
+    if (!info || info->size < sizeof info->size)
+        return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
     size_t size = info->size;
     memcpy(info, &k->info, size < sizeof *info ? size : sizeof *info);
     info->size = size;
@@ -266,8 +285,16 @@ static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_d
         attr[n].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         attr[n++].value.cooperative = 1;
     }
-    CUlaunchConfig c = { .gridDimX = d->grid[0],   .gridDimY = d->grid[1],   .gridDimZ = d->grid[2],      .blockDimX = d->block[0], .blockDimY = d->block[1],
-                         .blockDimZ = d->block[2], .sharedMemBytes = d->shared, .hStream = stream, .attrs = attr, .numAttrs = n };
+    CUlaunchConfig c = { .gridDimX = d->grid[0],
+                         .gridDimY = d->grid[1],
+                         .gridDimZ = d->grid[2],
+                         .blockDimX = d->block[0],
+                         .blockDimY = d->block[1],
+                         .blockDimZ = d->block[2],
+                         .sharedMemBytes = d->shared,
+                         .hStream = stream,
+                         .attrs = attr,
+                         .numAttrs = n };
     return k->dev->drv->cu.cuLaunchKernelEx(&c, k->fn, args, NULL);
 }
 
@@ -281,13 +308,16 @@ CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, cji_
         return launch_with_attributes(k, stream, d, pack->ptr);
     }
     *doing = "cuLaunchKernel";
-    return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, stream, pack->ptr, NULL);
+    return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1],
+                                          d->block[2], d->shared, stream, pack->ptr, NULL);
 }
 
-cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call, const cj_dims *d, const char *call)
+cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,
+                              const cj_dims *d, const char *call)
 {
-    return cji_cu_fail_on(into, k->dev, slot, r, cu_call, call,
-                          "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)", call,
-                          cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared, k->info.registers,
-                          k->info.shared);
+    return cji_cu_fail_on(
+        into, k->dev, slot, r, cu_call, call,
+        "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)",
+        call, cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared,
+        k->info.registers, k->info.shared);
 }

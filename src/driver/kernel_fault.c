@@ -1,4 +1,5 @@
-/* A kernel's fault in the user's terms: what the CPU device tells of it, with the line of PTX led back to the builder's source.  A GPU's driver tells the
+/* A kernel's fault in the user's terms: what the CPU device tells of it, with the line of PTX led back to the
+ * builder's source.  A GPU's driver tells the
  * CUresult alone: then the kernels launched lately are named. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +11,19 @@
 #include "driver/image.h"
 #include "ptx/ptx.h"
 
-_Static_assert((int)CJ_FAULT_WORK == (int)CUJIT_SIM_FAULT_WORK && (int)CJ_FAULT_SYNC == (int)CUJIT_SIM_FAULT_SYNC, "the CPU device's kinds are ours");
-_Static_assert((int)CJ_FAULT_ATOMIC == (int)CUJIT_SIM_ACCESS_ATOMIC && (int)CJ_FAULT_WRITE == (int)CUJIT_SIM_ACCESS_WRITE, "and its accesses");
+_Static_assert((int)CJ_FAULT_WORK == (int)CUJIT_SIM_FAULT_WORK && (int)CJ_FAULT_SYNC == (int)CUJIT_SIM_FAULT_SYNC,
+               "the CPU device's kinds are ours");
+_Static_assert((int)CJ_FAULT_ATOMIC == (int)CUJIT_SIM_ACCESS_ATOMIC &&
+                   (int)CJ_FAULT_WRITE == (int)CUJIT_SIM_ACCESS_WRITE,
+               "and its accesses");
 
 void cj_fault_defaults(cj_fault *fault)
 {
     if (fault) *fault = (cj_fault){ .size = sizeof *fault };
 }
 
-/* The source of the faulting line, from the builder of the module that is loaded as `raw`, if it is there still.  The list's lock keeps the module. */
+/* The source of the faulting line, from the builder of the module that is loaded as `raw`, if it is there still.  The
+ * list's lock keeps the module. */
 static void find_source(cj_device *dev, CUmodule raw, cj_fault *out)
 {
     const char *file = "";
@@ -27,7 +32,8 @@ static void find_source(cj_device *dev, CUmodule raw, cj_fault *out)
     pthread_mutex_lock(&dev->modules_lock);
     const cj_module *mod = dev->modules;
     while (mod && (mod->state != CJI_MODULE_READY || mod->raw != raw)) mod = mod->next;
-    if (mod && mod->source && cji_ptx_line_of(mod->source, cji_print_flags(&mod->compile), (uint32_t)out->ptx_line, &file, &line)) {
+    if (mod && mod->source &&
+        cji_ptx_line_of(mod->source, cji_print_flags(&mod->compile), (uint32_t)out->ptx_line, &file, &line)) {
         size_t n = strlen(file), cut = n >= sizeof out->file ? n - sizeof out->file + 1 : 0;
         memcpy(out->file, file + cut, n - cut + 1);
         out->line = (int32_t)line;
@@ -48,7 +54,9 @@ static bool take_apart(const cujit_sim_fault_info *info, fault_parts *p)
 {
     char mark[32];
     size_t n = strlen(info->instruction);
-    if (!n || !info->line || strncmp(info->sentence, info->instruction, n) != 0 || strncmp(info->sentence + n, " at ", 4) != 0) return false;
+    if (!n || !info->line || strncmp(info->sentence, info->instruction, n) != 0 ||
+        strncmp(info->sentence + n, " at ", 4) != 0)
+        return false;
     snprintf(mark, sizeof mark, "line %u of ", info->line);
     const char *begin = info->sentence + n + 4, *at = strstr(begin, mark);
     if (!at) return false;

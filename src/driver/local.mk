@@ -18,10 +18,10 @@ libcujit_driver_la_SOURCES = \
 	%D%/jit.c \
 	%D%/jit.h \
 	%D%/kernel.c \
-	%D%/layer.c \
-	%D%/layer.h \
-	%D%/layer_text.c \
-	%D%/layer_text.h \
+	%D%/interposer.c \
+	%D%/interposer.h \
+	%D%/interposer_text.c \
+	%D%/interposer_text.h \
 	%D%/module.c \
 	%D%/open.c \
 	%D%/open.h \

@@ -1,4 +1,5 @@
-/* cj_module: code loaded on a device.  A builder is compiled and loaded once for each device: its module stands in the device's list, keyed by the
+/* cj_module: code loaded on a device.  A builder is compiled and loaded once for each device: its module stands in
+ * the device's list, keyed by the
  * builder's serial, which no other builder of the process ever has. */
 #include <string.h>
 
@@ -31,7 +32,8 @@ static cj_status load_data(cj_module *mod, const void *data, const char *call)
         if (r == CUDA_SUCCESS) return CJ_OK;
         mod->raw = NULL;
         if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->queue.waiting))
-            return cji_cu_fail_as(mod, dev->drv, r, CJ_OK, "cuModuleLoadData", call, "%s: the image cannot be loaded on device %d (%s)", call, dev->ordinal, dev->sm);
+            return cji_cu_fail_as(mod, dev->drv, r, CJ_OK, "cuModuleLoadData", call,
+                                  "%s: the image cannot be loaded on device %d (%s)", call, dev->ordinal, dev->sm);
         cji_deferred_drain(&dev->queue, CJI_DEFERRED_ALL);
     }
 }
@@ -83,7 +85,8 @@ static void unlist(cj_module *mod)
     }
 }
 
-/* The module of that builder, retained, when another call has loaded it or is about to; NULL: `mine` stands in the list now. */
+/* The module of that builder, retained, when another call has loaded it or is about to; NULL: `mine` stands in the
+ * list now. */
 static cj_module *find_or_list(cj_device *dev, cj_module *mine, uint64_t builder)
 {
     cj_module *found = NULL;
@@ -107,8 +110,10 @@ static cj_module *find_or_list(cj_device *dev, cj_module *mine, uint64_t builder
 /* Makes `mine` the failed object that says which option differs. */
 static cj_module *other_options(cj_module *mine, cj_module *there, const char *differs, const char *call)
 {
-    cji_fail(mine, CJ_ESTATE, call, "the builder is loaded on device %d with another %s; pass NULL for that module, or load a cj_ptx_clone of the builder",
-             mine->dev->ordinal, differs);
+    cji_fail(
+        mine, CJ_ESTATE, call,
+        "the builder is loaded on device %d with another %s; pass NULL for that module, or load a cj_ptx_clone of the builder",
+        mine->dev->ordinal, differs);
     cji_module_drop(there);
     cji_obj_set_failed(mine);
     return mine;
@@ -143,7 +148,10 @@ cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opt
     return mod;
 }
 
-cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts) { return cji_module_load(dev, m, opts, "cj_module_load"); }
+cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts)
+{
+    return cji_module_load(dev, m, opts, "cj_module_load");
+}
 
 cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
 {
@@ -186,7 +194,8 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
     cji_jit jit;
     cji_scope scope;
     *again = false;
-    if (!cji_jit_begin(&jit, log_size, &mod->compile)) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
+    if (!cji_jit_begin(&jit, log_size, &mod->compile))
+        return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_queue_scope(&dev->queue, &scope)) {
         r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
@@ -197,7 +206,9 @@ static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size
     cji_scope_leave(&scope);
     cji_jit_end(&jit, (cji_jit_source){ NULL, 0 }, &mod->log);
     if (*again) return cji_text_free(&mod->log), CJ_OK;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx, (cji_jit_source){ NULL, 0 });
+    return r == CUDA_SUCCESS ? CJ_OK
+                             : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx,
+                                            (cji_jit_source){ NULL, 0 });
 }
 
 cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
@@ -212,7 +223,8 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile
         mod->entries = cji_entries_read(ptx, strlen(ptx));
         if (!mod->entries) status = cji_fail(mod, CJ_ENOMEM, call, "no memory for the kernels' parameters");
         bool again = status == CJ_OK;
-        for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8) status = load_text_once(mod, ptx, log_size, &again, call);
+        for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8)
+            status = load_text_once(mod, ptx, log_size, &again, call);
     }
     if (status != CJ_OK) cji_obj_set_failed(mod);
     return mod;
@@ -288,8 +300,8 @@ cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
     CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, &size, mod->raw, name);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) {
-        cji_cu_fail_as(mod, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
-                       "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
+        cji_cu_fail_as(mod, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal",
+                       call, "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
         return none;
     }
     if (bytes) *bytes = size;

@@ -1,6 +1,7 @@
 /* cj_driver: which library, why not another; the list of opened drivers.
  *
- * An opened library is one cj_driver for the whole process: opening it again retains it.  The list holds no references; an entry leaves it
+ * An opened library is one cj_driver for the whole process: opening it again retains it.  The list holds no
+ * references; an entry leaves it
  * under the lock at the moment its last reference goes, so what is found there can be retained. */
 #include <dlfcn.h>
 #include <limits.h>
@@ -17,7 +18,7 @@
 #include "driver/driver.h"
 #include "driver/open.h"
 #include "driver/symbols.h"
-#include "driver/layer.h"
+#include "driver/interposer.h"
 
 #ifndef CJI_PKGLIBDIR
 #define CJI_PKGLIBDIR "/usr/local/lib/cujit"
@@ -57,7 +58,7 @@ void cji_driver_drop(cj_driver *drv)
     }
     cji_opened_unlock();
     if (!last) return;
-    if (drv->tap) cji_tap_free(drv->tap);
+    if (drv->interposer) cji_interposer_free(drv->interposer);
     cji_obj_delete(drv, sizeof *drv);
 }
 
@@ -76,13 +77,16 @@ static void tell(cj_driver *drv, const char *fmt, ...)
 
 static const char *called(const cj_driver *drv) { return drv->path[0] ? drv->path : "the driver"; }
 
-/* Newest PTX version of a CUDA version: PTX ISA, "release notes".  Later minor versions of 13 are taken to go on in step. */
+/* Newest PTX version of a CUDA version: PTX ISA, "release notes".  Later minor versions of 13 are taken to go on in
+ * step. */
 static int ptx_version_of(int cuda)
 {
-    static const struct { int cuda, ptx; } rows[] = {
-        { 13000, 90 }, { 12090, 88 }, { 12080, 87 }, { 12070, 86 }, { 12060, 85 }, { 12050, 85 }, { 12040, 84 }, { 12030, 83 }, { 12020, 82 },
-        { 12010, 81 }, { 12000, 80 }, { 11080, 78 }, { 11070, 77 }, { 11060, 76 }, { 11050, 75 }, { 11040, 74 }, { 11030, 73 }, { 11020, 72 },
-        { 11010, 71 }, { 11000, 70 }, { 10020, 65 }, { 10010, 64 }, { 10000, 63 }, { 9020, 62 }, { 9010, 61 }, { 9000, 60 },
+    static const struct { int cuda, ptx;
+    } rows[] = {
+        { 13000, 90 }, { 12090, 88 }, { 12080, 87 }, { 12070, 86 }, { 12060, 85 }, { 12050, 85 }, { 12040, 84 },
+        { 12030, 83 }, { 12020, 82 }, { 12010, 81 }, { 12000, 80 }, { 11080, 78 }, { 11070, 77 }, { 11060, 76 },
+        { 11050, 75 }, { 11040, 74 }, { 11030, 73 }, { 11020, 72 }, { 11010, 71 }, { 11000, 70 }, { 10020, 65 },
+        { 10010, 64 }, { 10000, 63 }, { 9020, 62 },  { 9010, 61 },  { 9000, 60 },
     };
     if (cuda > 13000) return 90 + (cuda - 13000) / 10;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -95,26 +99,34 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
     const char *who = called(drv), *call = "cj_driver_open";
     switch ((int)r) {
     case CUDA_ERROR_STUB_LIBRARY:
-        return cji_cu_fail_as(drv, drv, r, CJ_ENODRIVER, cu_call, call,
-                              "%s is the CUDA toolkit's stub library, not a driver: install the NVIDIA driver, or take the toolkit's stubs folder "
-                              "out of the library path", who);
+        return cji_cu_fail_as(
+            drv, drv, r, CJ_ENODRIVER, cu_call, call,
+            "%s is the CUDA toolkit's stub library, not a driver: install the NVIDIA driver, or take the toolkit's stubs folder "
+            "out of the library path",
+            who);
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-        return cji_cu_fail_as(drv, drv, r, CJ_ENODRIVER, cu_call, call,
-                              "%s and the NVIDIA kernel module have different versions: reboot, or load the module again", who);
+        return cji_cu_fail_as(
+            drv, drv, r, CJ_ENODRIVER, cu_call, call,
+            "%s and the NVIDIA kernel module have different versions: reboot, or load the module again", who);
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-        return cji_cu_fail_as(drv, drv, r, CJ_ENODRIVER, cu_call, call,
-                              "%s is of a forward-compatibility package, which this GPU does not support: take its folder out of the library path", who);
+        return cji_cu_fail_as(
+            drv, drv, r, CJ_ENODRIVER, cu_call, call,
+            "%s is of a forward-compatibility package, which this GPU does not support: take its folder out of the library path",
+            who);
     case CUDA_ERROR_NO_DEVICE:
         return cji_cu_fail_as(drv, drv, r, CJ_ENODEVICE, cu_call, call, "%s finds no CUDA device", who);
     case CUDA_ERROR_NOT_INITIALIZED:
         if (cji_fork_gen() != 1)
-            return cji_cu_fail_as(drv, drv, r, CJ_EFORKED, cu_call, call,
-                                  "%s was used before fork() and cannot be used in the child: open it in the child only, or exec", who);
+            return cji_cu_fail_as(
+                drv, drv, r, CJ_EFORKED, cu_call, call,
+                "%s was used before fork() and cannot be used in the child: open it in the child only, or exec", who);
         break;
     case CUDA_ERROR_INVALID_VALUE:
         if (drv->kind == CJI_DRIVER_SIM)
-            return cji_cu_fail_as(drv, drv, r, CJ_OK, cu_call, call,
-                                  "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)", who);
+            return cji_cu_fail_as(
+                drv, drv, r, CJ_OK, cu_call, call,
+                "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)",
+                who);
         break;
     default: break;
     }
@@ -129,8 +141,8 @@ static cj_status start_driver(cj_driver *drv, cji_source source)
         return cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s is no CUDA driver: it has no cuInit", called(drv));
     if (lacks >= 0) {
         const cji_cu_row *row = &cji_cu_rows[lacks];
-        return cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s has no %s (needs driver %d or newer)", called(drv), row->name,
-                        cji_cu_driver_branch(row->version > 11040 ? row->version : 11040));
+        return cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s has no %s (needs driver %d or newer)", called(drv),
+                        row->name, cji_cu_driver_branch(row->version > 11040 ? row->version : 11040));
     }
     const char *cu_call = "cuInit";
     CUresult r = drv->cu.cuInit(0);
@@ -138,21 +150,21 @@ static cj_status start_driver(cj_driver *drv, cji_source source)
     if (r == CUDA_SUCCESS) r = drv->cu.cuDeviceGetCount(&drv->device_count), cu_call = "cuDeviceGetCount";
     if (r != CUDA_SUCCESS) return fail_start(drv, r, cu_call);
     drv->ptx_version = ptx_version_of(drv->version);
-    if (!drv->tap) cji_cu_load_by_value(&drv->by_value, source);
+    if (!drv->interposer) cji_cu_load_by_value(&drv->by_value, source);
     return CJ_OK;
 }
 
 static cj_driver *new_driver(void) { return cji_obj_new(sizeof(cj_driver), CJI_TAG_DRIVER, 0, "cj_driver_open"); }
 
-cj_driver *cji_driver_start(cji_source source, struct cji_tap *tap, const char *path)
+cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer, const char *path)
 {
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) {
-        if (tap) cji_tap_free(tap);
+        if (interposer) cji_interposer_free(interposer);
         return drv;
     }
     drv->kind = CJI_DRIVER_CUSTOM;
-    drv->tap = tap;
+    drv->interposer = interposer;
     snprintf(drv->path, sizeof drv->path, "%s", path);
     if (start_driver(drv, source) != CJ_OK) {
         cj_error e;
@@ -160,8 +172,8 @@ cj_driver *cji_driver_start(cji_source source, struct cji_tap *tap, const char *
         tell(drv, "%s", e.message);
         cji_obj_set_failed(drv);
     } else {
-        tell(drv, "%s: CUDA %d.%d, %d device%s", called(drv), drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
-             drv->device_count == 1 ? "" : "s");
+        tell(drv, "%s: CUDA %d.%d, %d device%s", called(drv), drv->version / 1000, drv->version % 1000 / 10,
+             drv->device_count, drv->device_count == 1 ? "" : "s");
     }
     return drv;
 }
@@ -182,7 +194,8 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
     if (!lib) {
         const char *text = dlerror();
         text = text ? text : "cannot be loaded";
-        bool absent = strncmp(text, file, strlen(file)) == 0 && (strstr(text, "No such file or directory") || strstr(text, "Not a directory"));
+        bool absent = strncmp(text, file, strlen(file)) == 0 &&
+                      (strstr(text, "No such file or directory") || strstr(text, "Not a directory"));
         if (absent) {
             tell(drv, "%s: not found", file);
             return FOUND_NONE;
@@ -230,7 +243,8 @@ bool cji_sim_setup(cj_driver *drv, void *lib, bool must)
     void *entry = dlsym(lib, "cujit_sim_setup"), *why = dlsym(lib, "cujit_sim_complaint");
     if (!entry || !why) {
         if (!must) return true;
-        cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s is not the CPU device of cujit: it has no cujit_sim_setup", drv->path);
+        cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s is not the CPU device of cujit: it has no cujit_sim_setup",
+                 drv->path);
         return false;
     }
     memcpy(&setup, &entry, sizeof setup);
@@ -244,7 +258,8 @@ bool cji_sim_setup(cj_driver *drv, void *lib, bool must)
     cj_status status = setup(CUJIT_SIM_ABI, build, fn, user, cji_log_line, NULL);
     if (status == CJ_OK) return true;
     const char *text = complaint();
-    cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s cannot be used: %s", drv->path, *text ? text : cj_status_text(status));
+    cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s cannot be used: %s", drv->path,
+             *text ? text : cj_status_text(status));
     return false;
 }
 
@@ -324,7 +339,8 @@ static enum found try_auto(cj_driver **drv)
     char tried[400];
     tried_line(empty, tried, sizeof tried);
     if (sim == FOUND_OPEN)
-        cji_log(CJ_LOG_INFO, "no GPU (%s): using the CPU device, %s", listed ? "the driver reports no device" : tried, (*drv)->path);
+        cji_log(CJ_LOG_INFO, "no GPU (%s): using the CPU device, %s", listed ? "the driver reports no device" : tried,
+                (*drv)->path);
     /* The caller holds the list's lock: the reference is dropped by hand. */
     if (cji_obj_release(empty)) {
         for (cj_driver **at = (cj_driver **)&cji_process.drivers; *at; at = &(*at)->next) {
@@ -344,9 +360,10 @@ cj_driver *cj_driver_open(const char *which)
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) return drv;
     if (cji_static_program()) {
-        cji_fail(drv, CJ_ENOTSUP, "cj_driver_open",
-                 "a program that is linked with -static cannot load a driver: link without -static (libcujit.a may stay), or hand the CPU device "
-                 "of libcujit-sim.a to cj_driver_open_resolver");
+        cji_fail(
+            drv, CJ_ENOTSUP, "cj_driver_open",
+            "a program that is linked with -static cannot load a driver: link without -static (libcujit.a may stay), or hand the CPU device "
+            "of libcujit-sim.a to cj_driver_open_resolver");
         cji_obj_set_failed(drv);
         return drv;
     }
@@ -357,7 +374,8 @@ cj_driver *cj_driver_open(const char *which)
     else if (strcmp(which, "sim") == 0) found = try_sim(&drv);
     else if (strchr(which, '/')) found = open_library(&drv, which, CJI_DRIVER_CUSTOM);
     else
-        cji_fail(drv, CJ_EINVAL, "cj_driver_open", "no driver is called \"%s\": cuda, sim, auto, or a file name with a '/'", cji_short(which));
+        cji_fail(drv, CJ_EINVAL, "cj_driver_open",
+                 "no driver is called \"%s\": cuda, sim, auto, or a file name with a '/'", cji_short(which));
     if (found == FOUND_OPEN || ((cji_obj *)drv)->flags & CJI_OBJ_IMMORTAL) {
         cji_opened_unlock();
         return drv;
@@ -366,8 +384,11 @@ cj_driver *cj_driver_open(const char *which)
         char tried[400];
         tried_line(drv, tried, sizeof tried);
         bool sim = strcmp(which, "sim") == 0;
-        cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s (%s)%s", sim ? "the CPU device of cujit is not there" : "there is no CUDA driver", tried,
-                 sim ? "; CUJIT_SIM may name its file" : strcmp(which, "auto") == 0 ? "; CUJIT_SIM may name the file of the CPU device" : "");
+        cji_fail(drv, CJ_ENODRIVER, "cj_driver_open", "%s (%s)%s",
+                 sim ? "the CPU device of cujit is not there" : "there is no CUDA driver", tried,
+                 sim                          ? "; CUJIT_SIM may name its file"
+                 : strcmp(which, "auto") == 0 ? "; CUJIT_SIM may name the file of the CPU device"
+                                              : "");
     }
     cji_obj_set_failed(drv);
     cji_opened_unlock();
@@ -420,6 +441,12 @@ void *cj_driver_symbol(const cj_driver *drv, const char *symbol)
 
 const char *cj_driver_path(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->path : ""; }
 int cj_driver_version(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->version : 0; }
-int cj_driver_ptx_version(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->ptx_version : 0; }
-const char *cj_driver_why(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, true) ? drv->why : "out of memory"; }
+int cj_driver_ptx_version(const cj_driver *drv)
+{
+    return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->ptx_version : 0;
+}
+const char *cj_driver_why(const cj_driver *drv)
+{
+    return cji_readable(drv, CJI_TAG_DRIVER, true) ? drv->why : "out of memory";
+}
 int cj_device_count(const cj_driver *drv) { return cji_readable(drv, CJI_TAG_DRIVER, false) ? drv->device_count : 0; }

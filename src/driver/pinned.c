@@ -39,5 +39,8 @@ cj_status cj_host_free(cj_device *dev, void *p)
     if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemFreeHost(p);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return CJ_OK;
-    return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeHost", call, "%s: %p was not returned by cj_host_alloc, or it has been freed; pass what cj_host_alloc returned, once", call, p);
+    return cji_cu_fail_as(
+        dev, dev->drv, r, CJ_OK, "cuMemFreeHost", call,
+        "%s: %p was not returned by cj_host_alloc, or it has been freed; pass what cj_host_alloc returned, once", call,
+        p);
 }

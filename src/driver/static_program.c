@@ -1,4 +1,5 @@
-/* A program that is linked with -static can load no driver: its dlopen would bring a second C library, whose threads crash. */
+/* A program that is linked with -static can load no driver: its dlopen would bring a second C library, whose threads
+ * crash. */
 #include <elf.h>
 #include <link.h>
 

@@ -4,7 +4,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-_Static_assert(sizeof(cji_cu) == CJI_CU_COUNT * sizeof(void *), "the table is an array of pointers in the order of the rows");
+_Static_assert(sizeof(cji_cu) == CJI_CU_COUNT * sizeof(void *),
+               "the table is an array of pointers in the order of the rows");
 _Static_assert(sizeof(void (*)(void)) == sizeof(void *), "dlsym hands out functions as data pointers");
 
 void *cji_cu_get(const cji_cu *cu, int row)

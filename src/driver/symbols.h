@@ -12,10 +12,11 @@ typedef struct cji_source {
     void *user;
 } cji_source;
 
-/* Fills every pointer: what the source lacks gets a stub and a mark in `missing`.  Returns the first required row that is missing, -1 for none. */
+/* Fills every pointer: what the source lacks gets a stub and a mark in `missing`.  Returns the first required row
+ * that is missing, -1 for none. */
 int cji_cu_load(cji_cu *cu, bool missing[CJI_CU_COUNT], cji_source source);
 
-/* Fills what takes a struct by value; the source is one of libraries or of a user, not a layer. */
+/* Fills what takes a struct by value; the source is one of libraries or of a user, not an interposer. */
 void cji_cu_load_by_value(cji_cu_by_value *out, cji_source source);
 
 /* A library opened with dlopen: asks its cuGetProcAddress for each row's own version, or dlsym where it has none. */

@@ -1,4 +1,5 @@
-/* Error records come from a reserve: none is lost, nothing is allocated, and when it is empty a failure still has status, call and text. */
+/* Error records come from a reserve: none is lost, nothing is allocated, and when it is empty a failure still has
+ * status, call and text. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,8 @@ static void emptied(void)
         cji_fail(o[i], CJ_EINVAL, "cj_thing_do", "number %zu", i);
         char text[64];
         snprintf(text, sizeof text, "cj_thing_do: number %zu", i);
-        wrong += cj_error_copy(o[i], &e) != CJ_EINVAL || e.status != CJ_EINVAL || strcmp(e.call, "cj_thing_do") || e.line;
+        wrong +=
+            cj_error_copy(o[i], &e) != CJ_EINVAL || e.status != CJ_EINVAL || strcmp(e.call, "cj_thing_do") || e.line;
         wrong += strcmp(cj_error_of(o[i])->message, e.message) != 0 || strcmp(cj_error_last()->message, e.message) != 0;
         if (!strcmp(e.message, text)) whole++;
         else if (!strcmp(e.message, "cj_thing_do: an argument is out of range")) bare++;
@@ -60,7 +62,8 @@ static void emptied(void)
     tap_ok(whole >= CJI_RECORDS - 16 && whole <= CJI_RECORDS, "%zu of %d have their text", whole, MANY);
     tap_is_int((int)left(), 0, "the reserve is empty");
     cji_fail_from(o[0], o[MANY - 1], "cj_other");
-    tap_is_str(cj_error_of(o[0])->message, "cj_thing_do: an argument is out of range", "a failure without a record is passed on");
+    tap_is_str(cj_error_of(o[0])->message, "cj_thing_do: an argument is out of range",
+               "a failure without a record is passed on");
     cji_fail_with(o[1], cj_error_of(o[MANY - 2]));
     tap_is_int(cji_err_status(o[1]), CJ_EINVAL, "and when it is passed on as what was given out");
     for (size_t i = 0; i < MANY; i++) drop(o[i]);
@@ -91,10 +94,15 @@ static void shared(void)
     cji_err_take(first, &e);
     cji_err_take(first, &e);
     tap_is_int(e.status, CJ_OK, "taken once only");
-    cj_error own = { .status = CJ_EDRIVER, .driver_code = 700, .driver_name = "CUDA_ERROR_ILLEGAL_ADDRESS", .call = "cj_d", .message = "by hand" };
+    cj_error own = { .status = CJ_EDRIVER,
+                     .driver_code = 700,
+                     .driver_name = "CUDA_ERROR_ILLEGAL_ADDRESS",
+                     .call = "cj_d",
+                     .message = "by hand" };
     cji_fail_with(b, &own);
     own.message[0] = 0;
-    tap_ok(cj_error_of(b)->driver_code == 700 && !strcmp(cj_error_of(b)->message, "by hand"), "a record that was filled by hand is copied");
+    tap_ok(cj_error_of(b)->driver_code == 700 && !strcmp(cj_error_of(b)->message, "by hand"),
+           "a record that was filled by hand is copied");
     tap_is_int(cj_error_copy(b, NULL), CJ_EDRIVER, "the status alone");
     drop(b);
     drop(first);

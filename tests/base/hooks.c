@@ -1,4 +1,5 @@
-/* The allocator hook serves everything and is fixed by the first object; without memory a constructor gives a failed object; the log. */
+/* The allocator hook serves everything and is fixed by the first object; without memory a constructor gives a failed
+ * object; the log. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Locks are taken in the order of src/base/lock_order.def: the check that a build with --enable-debug makes at each lock. */
+/* Locks are taken in the order of src/base/lock_order.def: the check that a build with --enable-debug makes at each
+ * lock. */
 #define CJI_DEBUG 1
 
 #include "base/lock.h"
@@ -40,7 +41,8 @@ int main(void)
         for (unsigned i = 0; i < times[held]; i++) most &= cji_lock_enter((cji_lock_rank)held);
         const bool more = cji_lock_enter((cji_lock_rank)held);
         exit_times(held, times[held] + 1);
-        tap_ok(later && !earlier, "with the lock of %s, those of later rows may be taken, those of earlier rows not", names[held]);
+        tap_ok(later && !earlier, "with the lock of %s, those of later rows may be taken, those of earlier rows not",
+               names[held]);
         tap_ok(most && !more, "... and %u of its own kind", times[held]);
     }
     cji_lock(&m, CJI_LOCK_QUEUE);

@@ -18,12 +18,26 @@ static void drop(thing *t)
     if (cji_obj_release(t)) cji_obj_delete(t, sizeof *t);
 }
 
-static const struct { cj_status status; const char *name; } statuses[] = {
-    { CJ_OK, "CJ_OK" },           { CJ_ENOMEM, "CJ_ENOMEM" },   { CJ_EINVAL, "CJ_EINVAL" },     { CJ_EHANDLE, "CJ_EHANDLE" },
-    { CJ_ESTATE, "CJ_ESTATE" },   { CJ_EPTX, "CJ_EPTX" },       { CJ_EUNKNOWN, "CJ_EUNKNOWN" }, { CJ_ENOTSUP, "CJ_ENOTSUP" },
-    { CJ_EDRIVER, "CJ_EDRIVER" }, { CJ_EJIT, "CJ_EJIT" },       { CJ_EBUSY, "CJ_EBUSY" },       { CJ_ENODRIVER, "CJ_ENODRIVER" },
-    { CJ_EFORKED, "CJ_EFORKED" }, { CJ_ETIMEOUT, "CJ_ETIMEOUT" }, { CJ_ENODEVICE, "CJ_ENODEVICE" },
-    { CJ_ENOTFOUND, "CJ_ENOTFOUND" }, { CJ_ENOTREADY, "CJ_ENOTREADY" }, { (cj_status)-99, "CJ_?" },
+static const struct { cj_status status; const char *name;
+} statuses[] = {
+    { CJ_OK, "CJ_OK" },
+    { CJ_ENOMEM, "CJ_ENOMEM" },
+    { CJ_EINVAL, "CJ_EINVAL" },
+    { CJ_EHANDLE, "CJ_EHANDLE" },
+    { CJ_ESTATE, "CJ_ESTATE" },
+    { CJ_EPTX, "CJ_EPTX" },
+    { CJ_EUNKNOWN, "CJ_EUNKNOWN" },
+    { CJ_ENOTSUP, "CJ_ENOTSUP" },
+    { CJ_EDRIVER, "CJ_EDRIVER" },
+    { CJ_EJIT, "CJ_EJIT" },
+    { CJ_EBUSY, "CJ_EBUSY" },
+    { CJ_ENODRIVER, "CJ_ENODRIVER" },
+    { CJ_EFORKED, "CJ_EFORKED" },
+    { CJ_ETIMEOUT, "CJ_ETIMEOUT" },
+    { CJ_ENODEVICE, "CJ_ENODEVICE" },
+    { CJ_ENOTFOUND, "CJ_ENOTFOUND" },
+    { CJ_ENOTREADY, "CJ_ENOTREADY" },
+    { (cj_status)-99, "CJ_?" },
 };
 
 static void statuses_have_names(void)
@@ -39,9 +53,11 @@ static void wrong_handles_are_recognised(void)
     thing *s = make(CJI_TAG_STREAM, 0);
     char foreign[512] = "not an object";
     tap_is_int(cji_check(NULL, CJI_TAG_STREAM, "cj_x"), CJ_EHANDLE, "NULL is no stream");
-    tap_is_str(cj_error_last()->message, "cj_x: the handle is NULL, wants a cj_stream", "and the thread's record says so");
+    tap_is_str(cj_error_last()->message, "cj_x: the handle is NULL, wants a cj_stream",
+               "and the thread's record says so");
     tap_is_int(cji_check(s, CJI_TAG_EVENT, "cj_x"), CJ_EHANDLE, "a stream is no event");
-    tap_is_str(cj_error_last()->message, "cj_x: the handle is a cj_stream, wants a cj_event", "and both types are named");
+    tap_is_str(cj_error_last()->message, "cj_x: the handle is a cj_stream, wants a cj_event",
+               "and both types are named");
     tap_is_int(cji_check(foreign, CJI_TAG_EVENT, "cj_x"), CJ_EHANDLE, "other memory is no event");
     tap_is_int(cji_check(s, CJI_TAG_STREAM, "cj_x"), CJ_OK, "a stream is a stream");
     tap_is_int(cji_err_status(s), CJ_OK, "a wrong call leaves the innocent object alone");
@@ -55,7 +71,8 @@ static void wrong_handles_are_recognised(void)
 
 static void failures_are_kept(void)
 {
-    thing *last = make(CJI_TAG_DEVICE, 0), *first = make(CJI_TAG_STREAM, CJI_OBJ_KEEPS_FIRST), *final = make(CJI_TAG_PTX, CJI_OBJ_STICKY);
+    thing *last = make(CJI_TAG_DEVICE, 0), *first = make(CJI_TAG_STREAM, CJI_OBJ_KEEPS_FIRST),
+          *final = make(CJI_TAG_PTX, CJI_OBJ_STICKY);
     thing *all[] = { last, first, final };
     for (int i = 0; i < 3; i++) {
         tap_is_int(cji_fail(all[i], CJ_EINVAL, "a", "one %d", i), CJ_EINVAL, "a failure returns its status");
@@ -78,7 +95,8 @@ static void failures_are_kept(void)
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = 0;
     cji_fail(last, CJ_EINVAL, longer, "%s", longer);
-    tap_is_int((int)strlen(cj_error_of(last)->message), (int)sizeof cj_error_of(last)->message - 1, "a sentence that is too long is cut");
+    tap_is_int((int)strlen(cj_error_of(last)->message), (int)sizeof cj_error_of(last)->message - 1,
+               "a sentence that is too long is cut");
     drop(child);
     for (int i = 0; i < 3; i++) drop(all[i]);
 }
@@ -88,7 +106,8 @@ static void failed_objects_pass_their_cause_on(void)
     thing *dev = make(CJI_TAG_DEVICE, 0), *s = make(CJI_TAG_STREAM, CJI_OBJ_KEEPS_FIRST);
     cji_fail(dev, CJ_ENODEVICE, "cj_device_open", "no device 7");
     cji_obj_set_failed(dev);
-    tap_is_int(cji_check(dev, CJI_TAG_DEVICE, "cj_stream_create"), CJ_ENODEVICE, "a call with a failed object fails with its status");
+    tap_is_int(cji_check(dev, CJI_TAG_DEVICE, "cj_stream_create"), CJ_ENODEVICE,
+               "a call with a failed object fails with its status");
     tap_is_int(cji_check_arg(s, dev, CJI_TAG_DEVICE, "cj_x", "the device"), CJ_ENODEVICE, "as a later argument too");
     tap_is_str(cj_error_of(s)->message, "cj_device_open: no device 7", "and the first argument keeps the cause");
     tap_is_int(cji_check_arg(s, NULL, CJI_TAG_KERNEL, "cj_launch", "the kernel"), CJ_EHANDLE, "a missing argument");
@@ -115,8 +134,9 @@ static void copies_stay_apart(void)
         cji_fail(t[i], CJ_EINVAL, "x", "number %d", i);
     }
     const cj_error *a = cj_error_of(t[0]), *b = cj_error_of(t[1]), *c = cj_error_of(t[2]), *d = cj_error_of(t[3]);
-    tap_ok(!strcmp(a->message, "x: number 0") && !strcmp(b->message, "x: number 1") && !strcmp(c->message, "x: number 2") &&
-               !strcmp(d->message, "x: number 3"), "four records can be looked at together");
+    tap_ok(!strcmp(a->message, "x: number 0") && !strcmp(b->message, "x: number 1") &&
+               !strcmp(c->message, "x: number 2") && !strcmp(d->message, "x: number 3"),
+           "four records can be looked at together");
     for (int i = 0; i < 4; i++) drop(t[i]);
 }
 

@@ -24,7 +24,8 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char room[64];
         memset(room, '#', sizeof room);
-        tap_is_str(cji_shorten(room, cases[i].size, cases[i].name, strlen(cases[i].name)), cases[i].want, "%s", cases[i].label);
+        tap_is_str(cji_shorten(room, cases[i].size, cases[i].name, strlen(cases[i].name)), cases[i].want, "%s",
+                   cases[i].label);
         tap_ok(room[cases[i].size] == '#', "%s: nothing is written behind the room", cases[i].label);
     }
     tap_is_str(cji_short(NULL), "", "NULL is no name");

@@ -6,7 +6,8 @@
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
 
-static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n  bad.u32 %r1;\n ret;\n}\n";
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n  bad.u32 %r1;\n ret;\n}\n";
 
 static void logs(cj_device *dev)
 {
@@ -21,10 +22,14 @@ static void logs(cj_device *dev)
             lib.compiler = refuse ? CUDA_ERROR_INVALID_PTX : CUDA_SUCCESS;
             cj_image *img = cj_image_create_text(dev, text, NULL);
             cj_module *mod = cj_module_load_text(dev, text, NULL);
-            tap_is_int(cj_error_of(img)->status, refuse ? CJ_EJIT : CJ_OK, "an image with a log of %zu bytes", sizes[i]);
-            tap_is_int(cj_error_of(mod)->status, refuse ? CJ_EJIT : CJ_OK, "a module with a log of %zu bytes", sizes[i]);
-            tap_ok(strlen(cj_image_log(img)) == sizes[i] + 1 && cj_image_log(img)[sizes[i] - 1] == '!', "the image has all of it");
-            tap_ok(strlen(cj_module_log(mod)) == sizes[i] + 1 && cj_module_log(mod)[sizes[i] - 1] == '!', "the module has all of it");
+            tap_is_int(cj_error_of(img)->status, refuse ? CJ_EJIT : CJ_OK, "an image with a log of %zu bytes",
+                       sizes[i]);
+            tap_is_int(cj_error_of(mod)->status, refuse ? CJ_EJIT : CJ_OK, "a module with a log of %zu bytes",
+                       sizes[i]);
+            tap_ok(strlen(cj_image_log(img)) == sizes[i] + 1 && cj_image_log(img)[sizes[i] - 1] == '!',
+                   "the image has all of it");
+            tap_ok(strlen(cj_module_log(mod)) == sizes[i] + 1 && cj_module_log(mod)[sizes[i] - 1] == '!',
+                   "the module has all of it");
             cj_image_free(img);
             cj_module_free(mod);
             tap_is_int(lib.linkers, 0, "no linker is left");
@@ -38,10 +43,13 @@ static void logs(cj_device *dev)
 
 static void refusals(cj_device *dev)
 {
-    static const struct { CUresult result; const char *log, *says; } rows[] = {
-        { 218, "ptxas fatal   : Ptx assembly aborted due to errors\nptxas application ptx input, line 6; error   : Not a name of any known instruction: 'bad'\n",
+    static const struct { CUresult result; const char *log, *says;
+    } rows[] = {
+        { 218,
+          "ptxas fatal   : Ptx assembly aborted due to errors\nptxas application ptx input, line 6; error   : Not a name of any known instruction: 'bad'\n",
           "line 6; error   : Not a name of any known instruction: 'bad' [bad.u32 %r1;]: cuLinkAddData: CUDA_ERROR_INVALID_PTX" },
-        { 222, "ptxas application ptx input, line 1; fatal : Unsupported .version 9.9; current version is '9.0'\n", "Unsupported .version 9.9; current version is '9.0' [.version 7.0]" },
+        { 222, "ptxas application ptx input, line 1; fatal : Unsupported .version 9.9; current version is '9.0'\n",
+          "Unsupported .version 9.9; current version is '9.0' [.version 7.0]" },
         { 200, NULL, "the driver's compiler rejects the PTX: cuLinkAddData: CUDA_ERROR_INVALID_IMAGE" },
         { 221, NULL, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND (the driver's PTX compiler library is missing)" },
     };
@@ -50,7 +58,8 @@ static void refusals(cj_device *dev)
         lib.log = rows[i].log;
         cj_image *img = cj_image_create_text(dev, text, NULL);
         tap_is_int(cj_error_of(img)->status, CJ_EJIT, "refused with %d", (int)rows[i].result);
-        tap_is_int(cj_error_of(img)->driver_code, (int)rows[i].result, "refused with %d: the driver's code", (int)rows[i].result);
+        tap_is_int(cj_error_of(img)->driver_code, (int)rows[i].result, "refused with %d: the driver's code",
+                   (int)rows[i].result);
         tap_has_str(cj_error_of(img)->message, rows[i].says, "refused with %d: message", (int)rows[i].result);
         cj_module *mod = cj_module_load_image(dev, img);
         tap_is_int(cj_error_of(mod)->status, CJ_EJIT, "a module of a failed image fails with the cause");
@@ -98,7 +107,10 @@ static void lines_of_rejections(cj_device *dev)
     cj_ptx *copy = cj_ptx_clone(m);
     cj_image_free(cj_image_create(dev, copy, NULL)); /* for its text */
     int add = line_with("add.u32"), mul = line_with("mul.lo.u32");
-    snprintf(log, sizeof log, "ptxas application ptx input, line %d; warning : something\nptxas application ptx input, line %d; error : bad\n", add, mul);
+    snprintf(
+        log, sizeof log,
+        "ptxas application ptx input, line %d; warning : something\nptxas application ptx input, line %d; error : bad\n",
+        add, mul);
     lib.log = log;
     lib.compiler = CUDA_ERROR_INVALID_PTX;
     cj_image *img = cj_image_create(dev, m, NULL);
@@ -120,7 +132,8 @@ static void lines_of_rejections(cj_device *dev)
 static void builders(cj_driver *drv, cj_device *dev)
 {
     cj_ptx *m = small_module(NULL);
-    int links = lib.calls[CJI_CU_ID_cuLinkComplete], loads = lib.calls[CJI_CU_ID_cuModuleLoadData], texts = lib.calls[CJI_CU_ID_cuModuleLoadDataEx];
+    int links = lib.calls[CJI_CU_ID_cuLinkComplete], loads = lib.calls[CJI_CU_ID_cuModuleLoadData],
+        texts = lib.calls[CJI_CU_ID_cuModuleLoadDataEx];
     cj_module *one = cj_module_load(dev, m, NULL), *two = cj_module_load(dev, m, NULL);
     tap_is_int(cj_error_of(one)->status, CJ_OK, "a builder is loaded");
     tap_ok(one == two, "loaded again it is the same module");
@@ -131,7 +144,8 @@ static void builders(cj_driver *drv, cj_device *dev)
     tap_has_str(lib.ptx, ".entry k", "it is the builder's text");
     cj_fn *f = cj_ptx_kernel(m, "later");
     tap_is_int(cj_error_of(f)->status, CJ_ESTATE, "the builder is frozen");
-    cj_kernel *k = cj_module_kernel(one, "k"), *absent = cj_module_kernel(two, "absent"), *nameless = cj_module_kernel(two, NULL);
+    cj_kernel *k = cj_module_kernel(one, "k"), *absent = cj_module_kernel(two, "absent"),
+              *nameless = cj_module_kernel(two, NULL);
     tap_is_int(cj_kernel_params(k), 1, "its kernel knows its parameters");
     tap_is_str(cj_kernel_name(k), "k", "its name");
     tap_is_str(cj_kernel_log(k), cj_module_log(one), "its module's log");

@@ -1,4 +1,5 @@
-/* The caller's current context is the same after each call of driver.h as before it: with none, with a foreign one, with the device's own; also
+/* The caller's current context is the same after each call of driver.h as before it: with none, with a foreign one,
+ * with the device's own; also
  * where the driver refuses one of the calls in between. */
 #include <cujit/cujit.h>
 
@@ -7,7 +8,8 @@
 #include "driver/driver.h"
 #include "tests/tap.h"
 
-static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 v;\n.visible .entry k(.param .u32 n)\n{\n  ret;\n}\n";
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 v;\n.visible .entry k(.param .u32 n)\n{\n  ret;\n}\n";
 
 static cj_driver *under, *drv;
 static cj_device *dev;
@@ -92,8 +94,12 @@ int main(void)
     if (cj_error_of(k)->status) tap_bail("%s", cj_error_of(k)->message);
     const cji_cu *cu = &under->cu;
     CUcontext foreign = NULL, now = NULL;
-    if (cu->cuCtxCreate(&foreign, 0, dev->cu) != CUDA_SUCCESS || cu->cuCtxPopCurrent(&now) != CUDA_SUCCESS) tap_bail("no second context");
-    const struct { const char *name; CUcontext ctx; } before[] = { { "no context", NULL }, { "a foreign one", foreign }, { "the device's own", dev->ctx } };
+    if (cu->cuCtxCreate(&foreign, 0, dev->cu) != CUDA_SUCCESS || cu->cuCtxPopCurrent(&now) != CUDA_SUCCESS)
+        tap_bail("no second context");
+    const struct {
+        const char *name;
+        CUcontext ctx;
+    } before[] = { { "no context", NULL }, { "a foreign one", foreign }, { "the device's own", dev->ctx } };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (size_t j = 0; j < sizeof before / sizeof *before; j++) {
             int wrong = 0, runs = 0;

@@ -4,28 +4,43 @@
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
 
-static const struct { const char *name, *missing; int fail_id; CUresult result; cj_status want; const char *says; } starts[] = {
-    { "a required symbol is missing", "cuLaunchKernel", -1, 0, CJ_ENODRIVER, "the driver has no cuLaunchKernel (needs driver 470 or newer)" },
-    { "a required symbol with a version is missing", "cuMemAlloc_v2", -1, 0, CJ_ENODRIVER, "has no cuMemAlloc (needs driver 470" },
-    { "the toolkit's stub", NULL, CJI_CU_ID_cuInit, 34, CJ_ENODRIVER, "stub library, not a driver: install the NVIDIA driver" },
+static const struct {
+    const char *name, *missing;
+    int fail_id;
+    CUresult result;
+    cj_status want;
+    const char *says;
+} starts[] = {
+    { "a required symbol is missing", "cuLaunchKernel", -1, 0, CJ_ENODRIVER,
+      "the driver has no cuLaunchKernel (needs driver 470 or newer)" },
+    { "a required symbol with a version is missing", "cuMemAlloc_v2", -1, 0, CJ_ENODRIVER,
+      "has no cuMemAlloc (needs driver 470" },
+    { "the toolkit's stub", NULL, CJI_CU_ID_cuInit, 34, CJ_ENODRIVER,
+      "stub library, not a driver: install the NVIDIA driver" },
     { "versions that do not match", NULL, CJI_CU_ID_cuInit, 803, CJ_ENODRIVER, "have different versions: reboot" },
     { "forward compatibility", NULL, CJI_CU_ID_cuInit, 804, CJ_ENODRIVER, "forward-compatibility package" },
     { "no device", NULL, CJI_CU_ID_cuInit, 100, CJ_ENODEVICE, "finds no CUDA device: cuInit: CUDA_ERROR_NO_DEVICE" },
-    { "an unknown error", NULL, CJI_CU_ID_cuInit, 999, CJ_EDRIVER, "does not start: cuInit: CUDA_ERROR_UNKNOWN (unknown error)" },
+    { "an unknown error", NULL, CJI_CU_ID_cuInit, 999, CJ_EDRIVER,
+      "does not start: cuInit: CUDA_ERROR_UNKNOWN (unknown error)" },
     { "out of memory", NULL, CJI_CU_ID_cuInit, 2, CJ_ENOMEM, "CUDA_ERROR_OUT_OF_MEMORY" },
-    { "a code that nobody knows", NULL, CJI_CU_ID_cuInit, 987, CJ_EDRIVER, "CUDA_ERROR_? (an error that this version of cujit does not know)" },
+    { "a code that nobody knows", NULL, CJI_CU_ID_cuInit, 987, CJ_EDRIVER,
+      "CUDA_ERROR_? (an error that this version of cujit does not know)" },
     { "no version", NULL, CJI_CU_ID_cuDriverGetVersion, 1, CJ_EDRIVER, "cuDriverGetVersion: CUDA_ERROR_INVALID_VALUE" },
     { "no count", NULL, CJI_CU_ID_cuDeviceGetCount, 46, CJ_EDRIVER, "cuDeviceGetCount: CUDA_ERROR_DEVICE_UNAVAILABLE" },
 };
 
-static const struct { int cuda, ptx; } versions[] = {
-    { 11040, 74 }, { 11080, 78 }, { 12000, 80 }, { 12040, 84 }, { 12050, 85 }, { 12060, 85 }, { 12080, 87 }, { 12090, 88 }, { 13000, 90 }, { 13010, 91 },
+static const struct { int cuda, ptx;
+} versions[] = {
+    { 11040, 74 }, { 11080, 78 }, { 12000, 80 }, { 12040, 84 }, { 12050, 85 },
+    { 12060, 85 }, { 12080, 87 }, { 12090, 88 }, { 13000, 90 }, { 13010, 91 },
 };
 
-static const struct { const char *which, *libcuda, *sim; cj_status want; const char *says; } files[] = {
+static const struct { const char *which, *libcuda, *sim; cj_status want; const char *says;
+} files[] = {
     { "cuda", "/nonexistent/libcuda.so.1", NULL, CJ_ENODRIVER, "/nonexistent/libcuda.so.1: not found" },
     { "sim", NULL, "/nonexistent/sim.so", CJ_ENODRIVER, "/nonexistent/sim.so: not found" },
-    { "auto", "/nonexistent/libcuda.so.1", "/nonexistent/sim.so", CJ_ENODRIVER, "/nonexistent/libcuda.so.1: not found; /nonexistent/sim.so: not found" },
+    { "auto", "/nonexistent/libcuda.so.1", "/nonexistent/sim.so", CJ_ENODRIVER,
+      "/nonexistent/libcuda.so.1: not found; /nonexistent/sim.so: not found" },
     { "sim", NULL, "/proc/self/exe", CJ_ENODRIVER, "/proc/self/exe cannot be loaded" },
     { "cuda", "/etc/passwd", NULL, CJ_ENODRIVER, "/etc/passwd cannot be loaded" },
     { "gpu", NULL, NULL, CJ_EINVAL, "no driver is called \"gpu\": cuda, sim, auto" },
@@ -63,7 +78,8 @@ int main(void)
         lib.version = versions[i].cuda;
         cj_driver *drv = libfake_open();
         tap_is_int(cj_driver_version(drv), versions[i].cuda, "CUDA %d", versions[i].cuda);
-        tap_is_int(cj_driver_ptx_version(drv), versions[i].ptx, "CUDA %d compiles PTX %d", versions[i].cuda, versions[i].ptx);
+        tap_is_int(cj_driver_ptx_version(drv), versions[i].ptx, "CUDA %d compiles PTX %d", versions[i].cuda,
+                   versions[i].ptx);
         cj_driver_close(drv);
     }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -1,4 +1,5 @@
-/* A libcuda of the tests' own, CUDA 11.4: every entry point answers success.  FAKECUDA_INIT is cuInit's answer, FAKECUDA_DEVICES how many devices
+/* A libcuda of the tests' own, CUDA 11.4: every entry point answers success.  FAKECUDA_INIT is cuInit's answer,
+ * FAKECUDA_DEVICES how many devices
  * there are.  Its cuGetProcAddress refuses versions above its own, as a driver does. */
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +38,12 @@ static CUresult answer(int id, const uint64_t *a)
 }
 
 #define VALUE(T, a) (uint64_t)(uintptr_t)(a),
-#define CU(name, export, version, need, count, list)       \
-    EXPORT CUresult export(CJI_CU_DECL(count, list));      \
-    CUresult export(CJI_CU_DECL(count, list)) { return answer(CJI_CU_ID_##name, (const uint64_t[]){ CJI_CU_EACH(count, VALUE, list) 0 }); }
+#define CU(name, export, version, need, count, list) \
+    EXPORT CUresult export(CJI_CU_DECL(count, list)); \
+    CUresult export(CJI_CU_DECL(count, list)) \
+    { \
+        return answer(CJI_CU_ID_##name, (const uint64_t[]){ CJI_CU_EACH(count, VALUE, list) 0 }); \
+    }
 #include "cuda/symbols.def"
 
 static void *entry(int row)

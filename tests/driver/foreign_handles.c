@@ -1,4 +1,5 @@
-/* The driver's own handles out of each object, and objects of somebody's context, module, function and memory; what is wrapped stays its owner's. */
+/* The driver's own handles out of each object, and objects of somebody's context, module, function and memory; what
+ * is wrapped stays its owner's. */
 #include <cujit/cujit.h>
 
 #include <string.h>
@@ -16,8 +17,13 @@ static const char text[] =
 static cj_driver *drv;
 
 /* Entry points by their exported names, as a program that uses the driver itself has them. */
-#define ENTRY(name, export) cji_PFN_##name name; \
-    do { void *fn_ = cj_driver_symbol(drv, export); if (!fn_) tap_bail("no %s", export); memcpy(&name, &fn_, sizeof fn_); } while (0)
+#define ENTRY(name, export) \
+    cji_PFN_##name name; \
+    do { \
+        void *fn_ = cj_driver_symbol(drv, export); \
+        if (!fn_) tap_bail("no %s", export); \
+        memcpy(&name, &fn_, sizeof fn_); \
+    } while (0)
 
 static void is(CUresult r, const char *what) { tap_is_int(r, CUDA_SUCCESS, "%s", what); }
 
@@ -93,11 +99,13 @@ static void contexts(void)
     CUcontext ctx = NULL, now = NULL;
     is(cuCtxCreate(&ctx, 0, 0), "somebody creates a context");
     is(cuCtxPopCurrent(&now), "and pops it");
-    cj_device *dev = cj_device_wrap(drv, ctx), *again = cj_device_wrap(drv, ctx), *primary = cj_device_open(drv, 0, NULL);
+    cj_device *dev = cj_device_wrap(drv, ctx), *again = cj_device_wrap(drv, ctx),
+              *primary = cj_device_open(drv, 0, NULL);
     tap_is_int(cj_error_of(dev)->status, CJ_OK, "a context is wrapped: %s", cj_error_of(dev)->message);
     tap_ok(again == dev, "once only");
     tap_ok(primary != dev && cj_device_context(primary) != ctx, "the primary context is another device");
-    tap_ok(cj_device_context(dev) == ctx && cj_device_raw(dev) == cj_device_raw(primary) && cj_device_ordinal(dev) == 0, "its handles");
+    tap_ok(cj_device_context(dev) == ctx && cj_device_raw(dev) == cj_device_raw(primary) && cj_device_ordinal(dev) == 0,
+           "its handles");
     is(cuCtxGetCurrent(&now), "the current context can be asked");
     tap_ok(now == NULL, "the caller's context is as it was");
     cj_device *same = cj_device_wrap(drv, cj_device_context(primary));
@@ -109,7 +117,8 @@ static void contexts(void)
     cj_kernel *k;
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "add");
-    cj_val p = cj_param_ptr(f, "p", CJ_U32), n = cj_param(f, "n", CJ_U32), x = cj_param(f, "x", CJ_U32), i = cj_global_id(f, CJ_X);
+    cj_val p = cj_param_ptr(f, "p", CJ_U32), n = cj_param(f, "n", CJ_U32), x = cj_param(f, "x", CJ_U32),
+           i = cj_global_id(f, CJ_X);
     cj_if(f, cj_lt(f, i, n));
     cj_set(f, p, i, cj_add(f, cj_get(f, p, i), x));
     cj_end(f);
@@ -173,10 +182,14 @@ static void wrong(void)
     tap_is_int(cj_error_of(k)->status, CJ_EINVAL, "no function");
     tap_is_int(cj_error_of(of_bad)->status, CJ_EINVAL, "a module on a failed device");
     tap_is_int(cj_error_of(k_of_bad)->status, CJ_EINVAL, "a function on a failed device");
-    tap_ok(!cj_device_context(bad) && cj_device_raw(bad) == -1 && !cj_module_raw(mod) && !cj_kernel_raw(k) && !cj_driver_raw(NULL), "failed objects have no handles");
-    tap_ok(!cj_driver_symbol(NULL, "cuInit") && !cj_driver_symbol(drv, NULL) && !cj_driver_symbol(drv, "cuNothing"), "symbols that are none");
+    tap_ok(!cj_device_context(bad) && cj_device_raw(bad) == -1 && !cj_module_raw(mod) && !cj_kernel_raw(k) &&
+               !cj_driver_raw(NULL),
+           "failed objects have no handles");
+    tap_ok(!cj_driver_symbol(NULL, "cuInit") && !cj_driver_symbol(drv, NULL) && !cj_driver_symbol(drv, "cuNothing"),
+           "symbols that are none");
     tap_ok(cj_driver_raw(drv) != NULL, "an opened library has its handle");
-    cj_kernel_free(k), cj_kernel_free(k_of_bad), cj_module_free(mod), cj_module_free(of_bad), cj_device_close(bad), cj_device_close(dev);
+    cj_kernel_free(k), cj_kernel_free(k_of_bad), cj_module_free(mod), cj_module_free(of_bad), cj_device_close(bad),
+        cj_device_close(dev);
 }
 
 int main(void)

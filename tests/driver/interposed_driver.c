@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
 
 static char seen[65536];
 static uint64_t last_number;
@@ -59,9 +60,20 @@ int main(void)
     tap_is_int(cj_error_of(drv)->status, CJ_OK, "a layer opens");
     tap_is_int(cj_driver_version(drv), 13000, "its version is that of the driver below");
     tap_is_int(work(drv), CJ_OK, "a workload");
-    tap_ok(calls > 20 && (uint64_t)calls == last_number && cj_interposer_calls(drv) == last_number, "every call is counted");
-    static const char *const lines[] = { "cuInit(Flags=0) = CUDA_SUCCESS", "cuLinkCreate(", "cuLinkAddData(", "cuLinkComplete(", "cuLinkDestroy(", "cuModuleLoadData(",
-                                         "cuModuleLoadDataEx(", "cuModuleGetFunction(", "name=\"k\"", "cuModuleUnload(", "cuDevicePrimaryCtxRelease(", "bytesize=16" };
+    tap_ok(calls > 20 && (uint64_t)calls == last_number && cj_interposer_calls(drv) == last_number,
+           "every call is counted");
+    static const char *const lines[] = { "cuInit(Flags=0) = CUDA_SUCCESS",
+                                         "cuLinkCreate(",
+                                         "cuLinkAddData(",
+                                         "cuLinkComplete(",
+                                         "cuLinkDestroy(",
+                                         "cuModuleLoadData(",
+                                         "cuModuleLoadDataEx(",
+                                         "cuModuleGetFunction(",
+                                         "name=\"k\"",
+                                         "cuModuleUnload(",
+                                         "cuDevicePrimaryCtxRelease(",
+                                         "bytesize=16" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) tap_has_str(seen, lines[i], "%s is seen", lines[i]);
     cj_driver_close(drv);
 
@@ -91,7 +103,8 @@ int main(void)
     cj_interposer_opts opts;
     memset(&opts, 0xff, sizeof opts);
     cj_interposer_defaults(&opts);
-    tap_ok(opts.size == sizeof opts && !opts.before && !opts.after && !opts.user && !opts.fail_at, "the defaults: nothing is seen, nothing fails");
+    tap_ok(opts.size == sizeof opts && !opts.before && !opts.after && !opts.user && !opts.fail_at,
+           "the defaults: nothing is seen, nothing fails");
     cj_interposer_defaults(NULL);
 
     cj_driver *layer[CJ_INTERPOSERS_MAX + 1];
@@ -99,7 +112,8 @@ int main(void)
     tap_is_int(cj_error_of(layer[CJ_INTERPOSERS_MAX - 1])->status, CJ_OK, "as many layers as there is room for");
     tap_is_int(cj_error_of(layer[CJ_INTERPOSERS_MAX])->status, CJ_EBUSY, "and no more");
     tap_is_int(work(layer[CJ_INTERPOSERS_MAX - 1]), CJ_OK, "a workload through all of them");
-    tap_ok(cj_interposer_calls(layer[0]) > cj_interposer_calls(layer[CJ_INTERPOSERS_MAX - 1]), "what is above is seen below");
+    tap_ok(cj_interposer_calls(layer[0]) > cj_interposer_calls(layer[CJ_INTERPOSERS_MAX - 1]),
+           "what is above is seen below");
     cj_driver_close(under);
     for (int i = 0; i <= CJ_INTERPOSERS_MAX; i++) cj_driver_close(layer[i]);
     drv = cj_driver_open_interposed(NULL, NULL);

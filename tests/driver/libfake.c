@@ -26,7 +26,10 @@ static CUresult seen(int id)
 
 #define IGNORE(T, a) (void)a;
 #define CU(name, export, version, need, count, list) \
-    static CUresult do_##name(CJI_CU_DECL(count, list)) { CJI_CU_EACH(count, IGNORE, list) return seen(CJI_CU_ID_##name); }
+    static CUresult do_##name(CJI_CU_DECL(count, list)) \
+    { \
+        CJI_CU_EACH(count, IGNORE, list) return seen(CJI_CU_ID_##name); \
+    }
 #include "cuda/symbols.def"
 
 /* -- Those that do something ----------------------------------------------------------------------------------------------------- */
@@ -43,7 +46,12 @@ static CUresult my_cuGetErrorString(CUresult error, const char **text)
     *text = cji_cu_error_text(error);
     return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-static CUresult my_cuDriverGetVersion(int *version) { ENTER(cuDriverGetVersion); *version = lib.version; return CUDA_SUCCESS; }
+static CUresult my_cuDriverGetVersion(int *version)
+{
+    ENTER(cuDriverGetVersion);
+    *version = lib.version;
+    return CUDA_SUCCESS;
+}
 static CUresult my_cuDeviceGetCount(int *count) { ENTER(cuDeviceGetCount); *count = lib.devices; return CUDA_SUCCESS; }
 static CUresult my_cuDeviceGet(CUdevice *dev, int ordinal) { ENTER(cuDeviceGet); *dev = ordinal; return CUDA_SUCCESS; }
 static CUresult my_cuDeviceGetName(char *name, int len, CUdevice dev)
@@ -52,7 +60,13 @@ static CUresult my_cuDeviceGetName(char *name, int len, CUdevice dev)
     snprintf(name, (size_t)len, "fake %d", dev);
     return CUDA_SUCCESS;
 }
-static CUresult my_cuDeviceTotalMem(size_t *bytes, CUdevice dev) { (void)dev; ENTER(cuDeviceTotalMem); *bytes = 1 << 30; return CUDA_SUCCESS; }
+static CUresult my_cuDeviceTotalMem(size_t *bytes, CUdevice dev)
+{
+    (void)dev;
+    ENTER(cuDeviceTotalMem);
+    *bytes = 1 << 30;
+    return CUDA_SUCCESS;
+}
 static CUresult my_cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice dev)
 {
     (void)dev;
@@ -79,7 +93,13 @@ static CUresult my_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
     lib.retained++;
     return CUDA_SUCCESS;
 }
-static CUresult my_cuDevicePrimaryCtxRelease(CUdevice dev) { (void)dev; ENTER(cuDevicePrimaryCtxRelease); lib.retained--; return CUDA_SUCCESS; }
+static CUresult my_cuDevicePrimaryCtxRelease(CUdevice dev)
+{
+    (void)dev;
+    ENTER(cuDevicePrimaryCtxRelease);
+    lib.retained--;
+    return CUDA_SUCCESS;
+}
 static CUresult my_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
 {
     (void)dev;
@@ -96,7 +116,13 @@ static CUresult my_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
     return CUDA_SUCCESS;
 }
 static CUresult my_cuCtxGetCurrent(CUcontext *ctx) { ENTER(cuCtxGetCurrent); *ctx = lib.current; return CUDA_SUCCESS; }
-static CUresult my_cuCtxPushCurrent(CUcontext ctx) { ENTER(cuCtxPushCurrent); lib.current = ctx; lib.depth++; return CUDA_SUCCESS; }
+static CUresult my_cuCtxPushCurrent(CUcontext ctx)
+{
+    ENTER(cuCtxPushCurrent);
+    lib.current = ctx;
+    lib.depth++;
+    return CUDA_SUCCESS;
+}
 static CUresult my_cuCtxPopCurrent(CUcontext *ctx)
 {
     ENTER(cuCtxPopCurrent);
@@ -144,7 +170,8 @@ static CUresult my_cuLinkCreate(unsigned n, CUjit_option *option, void **value, 
     lib.linkers++;
     return CUDA_SUCCESS;
 }
-static CUresult my_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes, const char *name, unsigned n, CUjit_option *option, void **value)
+static CUresult my_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t bytes, const char *name,
+                                 unsigned n, CUjit_option *option, void **value)
 {
     (void)state, (void)type, (void)name, (void)n, (void)option, (void)value;
     ENTER(cuLinkAddData);
@@ -169,7 +196,12 @@ static CUresult my_cuLinkDestroy(CUlinkState state)
     return seen(CJI_CU_ID_cuLinkDestroy);
 }
 static CUresult load(CUmodule *mod) { lib.modules++; *mod = (CUmodule)(void *)&lib.modules; return CUDA_SUCCESS; }
-static CUresult my_cuModuleLoadData(CUmodule *mod, const void *image) { ENTER(cuModuleLoadData); lib.loaded = image; return load(mod); }
+static CUresult my_cuModuleLoadData(CUmodule *mod, const void *image)
+{
+    ENTER(cuModuleLoadData);
+    lib.loaded = image;
+    return load(mod);
+}
 static CUresult my_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned n, CUjit_option *option, void **value)
 {
     ENTER(cuModuleLoadDataEx);
@@ -177,7 +209,13 @@ static CUresult my_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned
     CUresult r = compile(image);
     return r == CUDA_SUCCESS ? load(mod) : r;
 }
-static CUresult my_cuModuleUnload(CUmodule mod) { (void)mod; ENTER(cuModuleUnload); lib.modules--; return CUDA_SUCCESS; }
+static CUresult my_cuModuleUnload(CUmodule mod)
+{
+    (void)mod;
+    ENTER(cuModuleUnload);
+    lib.modules--;
+    return CUDA_SUCCESS;
+}
 static CUresult my_cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
 {
     (void)mod;
@@ -212,11 +250,33 @@ static const cji_cu defaults = {
 
 static const cji_cu mine = {
 #define M(name) .name = my_##name
-    M(cuGetErrorName), M(cuGetErrorString), M(cuDriverGetVersion), M(cuDeviceGetCount), M(cuDeviceGet), M(cuDeviceGetName), M(cuDeviceTotalMem),
-    M(cuDeviceGetAttribute), M(cuDevicePrimaryCtxRetain), M(cuDevicePrimaryCtxRelease),
-    M(cuDevicePrimaryCtxGetState), M(cuDevicePrimaryCtxSetFlags), M(cuCtxGetCurrent), M(cuCtxPushCurrent), M(cuCtxPopCurrent),
-    M(cuMemHostAlloc), M(cuMemFreeHost), M(cuLinkCreate), M(cuLinkAddData), M(cuLinkComplete), M(cuLinkDestroy), M(cuModuleLoadData),
-    M(cuModuleLoadDataEx), M(cuModuleUnload), M(cuModuleGetFunction), M(cuFuncGetAttribute), M(cuFuncGetParamInfo),
+    M(cuGetErrorName),
+    M(cuGetErrorString),
+    M(cuDriverGetVersion),
+    M(cuDeviceGetCount),
+    M(cuDeviceGet),
+    M(cuDeviceGetName),
+    M(cuDeviceTotalMem),
+    M(cuDeviceGetAttribute),
+    M(cuDevicePrimaryCtxRetain),
+    M(cuDevicePrimaryCtxRelease),
+    M(cuDevicePrimaryCtxGetState),
+    M(cuDevicePrimaryCtxSetFlags),
+    M(cuCtxGetCurrent),
+    M(cuCtxPushCurrent),
+    M(cuCtxPopCurrent),
+    M(cuMemHostAlloc),
+    M(cuMemFreeHost),
+    M(cuLinkCreate),
+    M(cuLinkAddData),
+    M(cuLinkComplete),
+    M(cuLinkDestroy),
+    M(cuModuleLoadData),
+    M(cuModuleLoadDataEx),
+    M(cuModuleUnload),
+    M(cuModuleGetFunction),
+    M(cuFuncGetAttribute),
+    M(cuFuncGetParamInfo),
 #undef M
 };
 

@@ -1,4 +1,5 @@
-/* A CUDA driver made for tests of src/driver: every entry point answers success, and a case says what else: which are missing, what
+/* A CUDA driver made for tests of src/driver: every entry point answers success, and a case says what else: which are
+ * missing, what
  * one of them answers, what the compiler says. */
 #ifndef CUJIT_TESTS_LIBFAKE_H
 #define CUJIT_TESTS_LIBFAKE_H

@@ -1,4 +1,5 @@
-/* Each entry point missing in turn: a required one is named when the driver is opened, an optional one when it is used. */
+/* Each entry point missing in turn: a required one is named when the driver is opened, an optional one when it is
+ * used. */
 #include "driver/driver.h"
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
@@ -13,7 +14,8 @@ static void opens(int row)
     libfake_reset();
     lib.missing = r->export_name;
     cj_driver *drv = libfake_open();
-    snprintf(says, sizeof says, "has no %s (needs driver %d or newer)", r->name, cji_cu_driver_branch(r->version > 11040 || !r->required ? r->version : 11040));
+    snprintf(says, sizeof says, "has no %s (needs driver %d or newer)", r->name,
+             cji_cu_driver_branch(r->version > 11040 || !r->required ? r->version : 11040));
     if (r->required) {
         tap_is_int(cj_error_of(drv)->status, CJ_ENODRIVER, "%s is required", r->name);
         tap_has_str(cj_error_of(drv)->message, says, "%s is named", r->name);
@@ -36,8 +38,11 @@ int main(void)
 #define CUE(name, value, text) { value, #name, CJ_EDRIVER },
 #include "cuda/errors.def"
     };
-    static const struct { int code; cj_status want; } special[] = { { 2, CJ_ENOMEM }, { 801, CJ_ENOTSUP }, { 100, CJ_ENODEVICE }, { 101, CJ_ENODEVICE },
-                                                                    { 34, CJ_ENODRIVER }, { 803, CJ_ENODRIVER }, { 804, CJ_ENODRIVER } };
+    static const struct {
+        int code;
+        cj_status want;
+    } special[] = { { 2, CJ_ENOMEM },     { 801, CJ_ENOTSUP },   { 100, CJ_ENODEVICE }, { 101, CJ_ENODEVICE },
+                    { 34, CJ_ENODRIVER }, { 803, CJ_ENODRIVER }, { 804, CJ_ENODRIVER } };
     tap_plan(0);
     for (int i = 0; i < CJI_CU_COUNT; i++) opens(i);
 
@@ -47,9 +52,12 @@ int main(void)
         cj_status want = results[i].want;
         for (size_t j = 0; j < sizeof special / sizeof *special; j++)
             if (special[j].code == results[i].code) want = special[j].want;
-        tap_is_int(cji_cu_fail(drv, drv, (CUresult)results[i].code, "cuX", "cj_x"), want, "%s: status", results[i].name);
+        tap_is_int(cji_cu_fail(drv, drv, (CUresult)results[i].code, "cuX", "cj_x"), want, "%s: status",
+                   results[i].name);
         const cj_error *e = cj_error_of(drv);
-        tap_ok(e->driver_code == results[i].code && !strcmp(e->driver_name, results[i].name) && !strcmp(e->call, "cj_x"), "%s: the record", results[i].name);
+        tap_ok(e->driver_code == results[i].code && !strcmp(e->driver_name, results[i].name) &&
+                   !strcmp(e->call, "cj_x"),
+               "%s: the record", results[i].name);
         tap_has_str(e->message, results[i].name, "%s is in the message", results[i].name);
     }
     cj_driver_close(drv);

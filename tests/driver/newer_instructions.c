@@ -1,4 +1,5 @@
-/* A driver too old for an instruction: the error names the instruction, where it was built, and both PTX versions; nothing is given to the compiler. */
+/* A driver too old for an instruction: the error names the instruction, where it was built, and both PTX versions;
+ * nothing is given to the compiler. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,11 @@ static void one_row(size_t i, const char *file)
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "k");
     cj_val x = cj_reg(f, rows[i].type);
-    cj_ins(f, rows[i].type == CJ_F32 ? "mov.f32" : rows[i].type == CJ_U32 ? "mov.u32" : "mov.b64", x, cj_imm_bits(f, rows[i].type, 1));
+    cj_ins(f,
+           rows[i].type == CJ_F32   ? "mov.f32"
+           : rows[i].type == CJ_U32 ? "mov.u32"
+                                    : "mov.b64",
+           x, cj_imm_bits(f, rows[i].type, 1));
     cj_line(f, file, 90);
     cj_def_n(f, rows[i].mnemonic, (cj_val[]){ x, x }, 2);
     char place[64];
@@ -30,15 +35,16 @@ static void one_row(size_t i, const char *file)
     tap_is_int(e->status, CJ_ENOTSUP, "%s and CUDA %d: status (%s)", rows[i].mnemonic, rows[i].cuda, e->message);
     tap_has_str(e->message, rows[i].supports, "%s: what the driver supports", rows[i].mnemonic);
     tap_has_str(e->message, place, "%s: where it was built, and what it needs", rows[i].mnemonic);
-    tap_is_int(lib.calls[CJI_CU_ID_cuLinkCreate] + lib.calls[CJI_CU_ID_cuModuleLoadData], 0, "%s: no call to the compiler", rows[i].mnemonic);
+    tap_is_int(lib.calls[CJI_CU_ID_cuLinkCreate] + lib.calls[CJI_CU_ID_cuModuleLoadData], 0,
+               "%s: no call to the compiler", rows[i].mnemonic);
     cj_module_free(mod);
 
     lib.version = 13000;
     cj_driver *newer = libfake_open();
     cj_device *able = cj_device_open(newer, 0, NULL);
     mod = cj_module_load(able, m, NULL);
-    tap_ok(cj_error_of(mod)->status == CJ_OK || strstr(cj_error_of(mod)->message, "the module needs target sm_100"), "%s: the same builder on a newer driver (%s)",
-           rows[i].mnemonic, cj_error_of(mod)->message);
+    tap_ok(cj_error_of(mod)->status == CJ_OK || strstr(cj_error_of(mod)->message, "the module needs target sm_100"),
+           "%s: the same builder on a newer driver (%s)", rows[i].mnemonic, cj_error_of(mod)->message);
     cj_module_free(mod);
     cj_device_close(able);
     cj_driver_close(newer);

@@ -1,4 +1,5 @@
-/* A builder is compiled once and loaded once for a device, also when many threads ask at once; and by which calls: seen by a layer over the driver. */
+/* A builder is compiled once and loaded once for a device, also when many threads ask at once; and by which calls:
+ * seen by a layer over the driver. */
 #include <cujit/cujit.h>
 
 #include <pthread.h>
@@ -9,7 +10,8 @@
 #include "tests/tap.h"
 
 enum { THREADS = 8, NAMES = 6 };
-static const char *const names[NAMES] = { "cuLinkCreate", "cuLinkAddData", "cuLinkComplete", "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleUnload" };
+static const char *const names[NAMES] = { "cuLinkCreate",     "cuLinkAddData",      "cuLinkComplete",
+                                          "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleUnload" };
 static atomic_int seen[NAMES];
 static char lines[NAMES][400]; /* the first of each since the counts were read */
 
@@ -17,7 +19,8 @@ static void count_call(void *user, uint64_t number, const char *name, const char
 {
     (void)user, (void)number, (void)result;
     for (int i = 0; i < NAMES; i++)
-        if (!strcmp(name, names[i]) && atomic_fetch_add(&seen[i], 1) == 0) snprintf(lines[i], sizeof lines[i], "%s", text);
+        if (!strcmp(name, names[i]) && atomic_fetch_add(&seen[i], 1) == 0)
+            snprintf(lines[i], sizeof lines[i], "%s", text);
 }
 
 static void are(const char *when, int link, int data, int data_ex, int unload)
@@ -75,7 +78,8 @@ static void by_kernels(void)
 {
     cj_ptx *p = build(), *copy;
     cj_kernel *a = cj_kernel_load(dev, p, "k", NULL), *b = cj_kernel_load(dev, p, "k", NULL);
-    tap_ok(cj_kernel_module(a) && cj_kernel_module(a) == cj_kernel_module(b), "two kernels of one builder are of one module");
+    tap_ok(cj_kernel_module(a) && cj_kernel_module(a) == cj_kernel_module(b),
+           "two kernels of one builder are of one module");
     are("two kernels", 1, 1, 0, 0);
     copy = cj_ptx_clone(p);
     cj_kernel *c = cj_kernel_load(dev, copy, "k", NULL);
@@ -92,7 +96,8 @@ static void by_kernels(void)
 
 static void from_text(void)
 {
-    static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n  ret;\n}\n";
+    static const char text[] =
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n  ret;\n}\n";
     cj_module *a = cj_module_load_text(dev, text, NULL), *b = cj_module_load_text(dev, text, NULL);
     tap_ok(cj_error_of(a)->status == CJ_OK && a != b, "text is loaded each time (%s)", cj_error_of(a)->message);
     are("text twice", 0, 0, 2, 0);
@@ -110,18 +115,28 @@ int main(void)
 {
     tap_need_device(1);
     tap_plan(0);
-    cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = count_call));
+    cj_driver *under = cj_driver_open(NULL),
+              *drv = cj_driver_open_interposed(under, CJ_INTERPOSER(.after = count_call));
     tap_is_str(cj_driver_kind(drv), cj_driver_kind(under), "a layer is of the kind below it");
     tap_is_str(cj_driver_path(drv), cj_driver_path(under), "and of its file");
     dev = cj_device_open(drv, 0, NULL);
     by_threads();
     by_kernels();
     from_text();
-    static const struct { int at; const char *part; } shown[] = {
-        { 0, "cuLinkCreate(numOptions=4, options=0x" }, { 0, "stateOut=0x" },      { 0, " -> 0x" },          { 1, "name=\"cujit\"" }, { 2, "sizeOut=0x" },
-        { 3, "cuModuleLoadData(module=0x" },            { 3, ") = CUDA_SUCCESS" }, { 4, "numOptions=4" }, { 5, "cuModuleUnload(hmod=0x" },
+    static const struct { int at; const char *part;
+    } shown[] = {
+        { 0, "cuLinkCreate(numOptions=4, options=0x" },
+        { 0, "stateOut=0x" },
+        { 0, " -> 0x" },
+        { 1, "name=\"cujit\"" },
+        { 2, "sizeOut=0x" },
+        { 3, "cuModuleLoadData(module=0x" },
+        { 3, ") = CUDA_SUCCESS" },
+        { 4, "numOptions=4" },
+        { 5, "cuModuleUnload(hmod=0x" },
     };
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) tap_has_str(lines[shown[i].at], shown[i].part, "%s is shown with %s", names[shown[i].at], shown[i].part);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        tap_has_str(lines[shown[i].at], shown[i].part, "%s is shown with %s", names[shown[i].at], shown[i].part);
     cj_device_close(dev);
     cj_driver_close(drv);
     cj_driver_close(under);

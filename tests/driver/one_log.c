@@ -1,4 +1,5 @@
-/* The CPU device's lines are in the library's one log: cj_log_read gives them, and a hook receives them too, each once. A fault ends the device for a
+/* The CPU device's lines are in the library's one log: cj_log_read gives them, and a hook receives them too, each
+ * once. A fault ends the device for a
  * process, so each case has a process of its own. */
 #include <cujit/cujit.h>
 
@@ -11,9 +12,15 @@
 
 static atomic_int hooked; /* lines about the fault that the hook received */
 
-static bool is_fault(int level, const char *line) { return level == CJ_LOG_ERROR && strstr(line, "st.global.u32 at ") && strstr(line, "thread 16,0,0"); }
+static bool is_fault(int level, const char *line)
+{
+    return level == CJ_LOG_ERROR && strstr(line, "st.global.u32 at ") && strstr(line, "thread 16,0,0");
+}
 
-static void take_line(void *user, cj_log_level level, const char *line) { atomic_fetch_add((atomic_int *)user, is_fault((int)level, line)); }
+static void take_line(void *user, cj_log_level level, const char *line)
+{
+    atomic_fetch_add((atomic_int *)user, is_fault((int)level, line));
+}
 
 static void fault(void)
 {

@@ -1,10 +1,16 @@
-/* What the options of constructors become: options of the driver's compiler, flags of pinned memory and of the primary context. */
+/* What the options of constructors become: options of the driver's compiler, flags of pinned memory and of the
+ * primary context. */
 #include <string.h>
 
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
 
-enum { LEVEL = 1u << CU_JIT_OPTIMIZATION_LEVEL, REGS = 1u << CU_JIT_MAX_REGISTERS, LINES = 1u << CU_JIT_GENERATE_LINE_INFO, DEBUG = 1u << CU_JIT_GENERATE_DEBUG_INFO };
+enum {
+    LEVEL = 1u << CU_JIT_OPTIMIZATION_LEVEL,
+    REGS = 1u << CU_JIT_MAX_REGISTERS,
+    LINES = 1u << CU_JIT_GENERATE_LINE_INFO,
+    DEBUG = 1u << CU_JIT_GENERATE_DEBUG_INFO
+};
 static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n ret;\n}\n";
 
 static cj_ptx *build(void)
@@ -16,7 +22,13 @@ static cj_ptx *build(void)
 
 /* -- Compile options --------------------------------------------------------------------------------------------------------- */
 
-static const struct { const char *name; cj_compile_opts o; unsigned set; int level, registers; bool loc; } compiled[] = {
+static const struct {
+    const char *name;
+    cj_compile_opts o;
+    unsigned set;
+    int level, registers;
+    bool loc;
+} compiled[] = {
     { "the defaults", { .opt_level = 0 }, 0, 0, 0, false },
     { "level 4 is the default", { .opt_level = 4 }, 0, 0, 0, false },
     { "level 3", { .opt_level = 3 }, LEVEL, 3, 0, false },
@@ -31,8 +43,12 @@ static void check_set(size_t i, const char *what)
 {
     unsigned set = lib.jit_set & (LEVEL | REGS | LINES | DEBUG);
     tap_is_int((int)set, (int)compiled[i].set, "%s, %s: these options reach the compiler", compiled[i].name, what);
-    if (set & LEVEL) tap_is_int((int)lib.jit_value[CU_JIT_OPTIMIZATION_LEVEL], compiled[i].level, "%s, %s: the level", compiled[i].name, what);
-    if (set & REGS) tap_is_int((int)lib.jit_value[CU_JIT_MAX_REGISTERS], compiled[i].registers, "%s, %s: registers", compiled[i].name, what);
+    if (set & LEVEL)
+        tap_is_int((int)lib.jit_value[CU_JIT_OPTIMIZATION_LEVEL], compiled[i].level, "%s, %s: the level",
+                   compiled[i].name, what);
+    if (set & REGS)
+        tap_is_int((int)lib.jit_value[CU_JIT_MAX_REGISTERS], compiled[i].registers, "%s, %s: registers",
+                   compiled[i].name, what);
 }
 
 static void compile_options(cj_device *dev)
@@ -71,14 +87,17 @@ static void wrong_compile_options(cj_device *dev)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cj_ptx *m = build();
-        void *made[] = { cj_image_create(dev, m, &rows[i].o), cj_image_create_text(dev, text, &rows[i].o), cj_module_load(dev, m, &rows[i].o),
-                         cj_module_load_text(dev, text, &rows[i].o), cj_kernel_load(dev, m, "k", &rows[i].o) };
+        void *made[] = { cj_image_create(dev, m, &rows[i].o), cj_image_create_text(dev, text, &rows[i].o),
+                         cj_module_load(dev, m, &rows[i].o), cj_module_load_text(dev, text, &rows[i].o),
+                         cj_kernel_load(dev, m, "k", &rows[i].o) };
         for (size_t j = 0; j < sizeof made / sizeof *made; j++) {
             tap_is_int(cj_error_of(made[j])->status, CJ_EINVAL, "%s: constructor %zu", rows[i].says, j);
             tap_has_str(cj_error_of(made[j])->message, rows[i].says, "the message of constructor %zu", j);
         }
-        cj_image_free(made[0]), cj_image_free(made[1]), cj_module_free(made[2]), cj_module_free(made[3]), cj_kernel_free(made[4]);
-        tap_is_int(cj_error_of(cj_ptx_kernel(m, "later"))->status, CJ_OK, "the builder is not frozen by a call that did nothing");
+        cj_image_free(made[0]), cj_image_free(made[1]), cj_module_free(made[2]), cj_module_free(made[3]),
+            cj_kernel_free(made[4]);
+        tap_is_int(cj_error_of(cj_ptx_kernel(m, "later"))->status, CJ_OK,
+                   "the builder is not frozen by a call that did nothing");
         cj_ptx_free(m);
     }
 }
@@ -127,9 +146,11 @@ static void loaded_again(cj_device *dev)
 
 static void host_options(cj_device *dev)
 {
-    static const struct { cj_host_opts o; unsigned flags; } rows[] = {
+    static const struct { cj_host_opts o; unsigned flags;
+    } rows[] = {
         { { .size = sizeof(cj_host_opts) }, CU_MEMHOSTALLOC_PORTABLE },
-        { { .size = sizeof(cj_host_opts), .write_combined = 1 }, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED },
+        { { .size = sizeof(cj_host_opts), .write_combined = 1 },
+          CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED },
         { { .size = sizeof(cj_host_opts), .mapped = 1 }, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -153,15 +174,19 @@ static void device_options(cj_driver *drv)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lib.ctx_flags = 8 | CU_CTX_SCHED_SPIN; /* somebody's: CU_CTX_MAP_HOST and a schedule */
-        cj_device *dev = cj_device_open(drv, 0, CJ_DEVICE(.schedule = rows[i].schedule)), *again = cj_device_open(drv, 0, NULL);
+        cj_device *dev = cj_device_open(drv, 0, CJ_DEVICE(.schedule = rows[i].schedule)),
+                  *again = cj_device_open(drv, 0, NULL);
         tap_is_int((int)lib.ctx_flags, (int)rows[i].flags, "schedule %d: the context's flags", rows[i].schedule);
         tap_ok(again == dev, "schedule %d: NULL gives the device that is open", rows[i].schedule);
-        cj_device *other = cj_device_open(drv, 0, CJ_DEVICE(.schedule = rows[i].schedule == CJ_SCHEDULE_SPIN ? CJ_SCHEDULE_YIELD : CJ_SCHEDULE_SPIN));
+        cj_device *other = cj_device_open(
+            drv, 0, CJ_DEVICE(.schedule = rows[i].schedule == CJ_SCHEDULE_SPIN ? CJ_SCHEDULE_YIELD : CJ_SCHEDULE_SPIN));
         tap_is_int(cj_error_of(other)->status, CJ_ESTATE, "schedule %d: another one is rejected", rows[i].schedule);
         cj_device_close(other), cj_device_close(again), cj_device_close(dev);
         tap_is_int(lib.retained, 0, "nothing is retained");
     }
-    static const cj_device_opts wrong[] = { { .size = sizeof(cj_device_opts), .schedule = 5 }, { .size = sizeof(cj_device_opts), .schedule = -1 }, { .size = 1 } };
+    static const cj_device_opts wrong[] = { { .size = sizeof(cj_device_opts), .schedule = 5 },
+                                            { .size = sizeof(cj_device_opts), .schedule = -1 },
+                                            { .size = 1 } };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         cj_device *dev = cj_device_open(drv, 0, &wrong[i]);
         tap_is_int(cj_error_of(dev)->status, CJ_EINVAL, "wrong options %zu", i);

@@ -1,4 +1,5 @@
-/* The README's words about PTX text: cuModuleLoadData takes what cj_ptx_print writes, the kernel in it runs, and cj_module_wrap makes a
+/* The README's words about PTX text: cuModuleLoadData takes what cj_ptx_print writes, the kernel in it runs, and
+ * cj_module_wrap makes a
  * cj_module of it. */
 #include <cujit/cujit.h>
 
@@ -11,8 +12,8 @@
 static CUresult (*cuModuleLoadData)(CUmodule *module, const void *image);
 static CUresult (*cuModuleGetFunction)(CUfunction *fn, CUmodule module, const char *name);
 static CUresult (*cuModuleUnload)(CUmodule module);
-static CUresult (*cuLaunchKernel)(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
-                                  void **params, void **extra);
+static CUresult (*cuLaunchKernel)(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                  unsigned bz, unsigned shared, CUstream s, void **params, void **extra);
 static CUresult (*cuCtxPushCurrent)(CUcontext ctx);
 static CUresult (*cuCtxPopCurrent)(CUcontext *ctx);
 
@@ -56,7 +57,8 @@ static int load_and_launch(cj_ptx *m, cj_stream *s, cj_dptr d)
     void *params[] = { &d.addr };
     uint32_t got = 0;
     tap_is_int(cuModuleGetFunction(&fn, module, "answer"), CUDA_SUCCESS, "the kernel is in it");
-    tap_is_int(cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, cj_stream_raw(s), params, NULL), CUDA_SUCCESS, "it is launched on a stream of cujit");
+    tap_is_int(cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, cj_stream_raw(s), params, NULL), CUDA_SUCCESS,
+               "it is launched on a stream of cujit");
     cj_copy_to_host(s, &got, d, sizeof got);
     tap_is_int(cj_stream_sync(s), CJ_OK, "the stream has done it");
     tap_is_uint(got, 42, "it has run");

@@ -1,4 +1,5 @@
-/* Handles are released in every order, from another thread, by an exit handler, and when the driver is gone already: everything goes, each
+/* Handles are released in every order, from another thread, by an exit handler, and when the driver is gone already:
+ * everything goes, each
  * time, and no call ends badly. */
 #include <cujit/cujit.h>
 
@@ -16,9 +17,15 @@ enum { PTX, DRIVER, DEVICE, IMAGE, MODULE, KERNEL, HANDLES };
 static const char *const names[HANDLES] = { "builder", "driver", "device", "image", "module", "kernel" };
 
 /* Modules, linkers and contexts that are out, as a layer over the driver sees them. */
-static const struct { const char *name; int change; } balance[] = {
-    { "cuModuleLoadData", 1 }, { "cuModuleLoadDataEx", 1 }, { "cuModuleUnload", -1 }, { "cuLinkCreate", 1 }, { "cuLinkDestroy", -1 },
-    { "cuDevicePrimaryCtxRetain", 1 }, { "cuDevicePrimaryCtxRelease", -1 },
+static const struct { const char *name; int change;
+} balance[] = {
+    { "cuModuleLoadData", 1 },
+    { "cuModuleLoadDataEx", 1 },
+    { "cuModuleUnload", -1 },
+    { "cuLinkCreate", 1 },
+    { "cuLinkDestroy", -1 },
+    { "cuDevicePrimaryCtxRetain", 1 },
+    { "cuDevicePrimaryCtxRelease", -1 },
 };
 static atomic_int out;
 static atomic_bool gone; /* the driver answers CUDA_ERROR_DEINITIALIZED to everything */
@@ -89,7 +96,10 @@ enum { ORDERS = 720, HERE = 0, ELSEWHERE, GONE };
 static void every_order(cj_driver *under, int how, const char *where)
 {
     int wrong = 0, runs = 0, order[HANDLES];
-    for (unsigned n = 0; n < ORDERS; n += tap_on_gpu() ? 149 : tap_is_slow() ? 37 : how == HERE ? 1 : 7) { /* a context of a GPU takes 0.2 s */
+    for (unsigned n = 0; n < ORDERS; n += tap_on_gpu()    ? 149
+                                          : tap_is_slow() ? 37
+                                          : how == HERE   ? 1
+                                                          : 7) { /* a context of a GPU takes 0.2 s */
         pthread_t thread;
         permute(n, order);
         atomic_store(&out, 0);
@@ -104,7 +114,8 @@ static void every_order(cj_driver *under, int how, const char *where)
         atomic_store(&gone, false);
         runs++;
         if (how != GONE && atomic_load(&out) && wrong++ == 0)
-            tap_diag("%s, %s, %s, %s, %s, %s", names[order[0]], names[order[1]], names[order[2]], names[order[3]], names[order[4]], names[order[5]]);
+            tap_diag("%s, %s, %s, %s, %s, %s", names[order[0]], names[order[1]], names[order[2]], names[order[3]],
+                     names[order[4]], names[order[5]]);
     }
     tap_is_int(wrong, 0, "%d orders %s", runs, where);
 }
@@ -120,7 +131,8 @@ static void at_exit(void)
     if (write(verdict, atomic_load(&out) ? "-" : "+", 1) != 1) _exit(1);
 }
 
-/* In a child: a driver of its own, released by an exit handler that was registered before (it runs late) or after it was opened. */
+/* In a child: a driver of its own, released by an exit handler that was registered before (it runs late) or after it
+ * was opened. */
 static char by_exit_handler(unsigned n, bool early)
 {
     int ends[2];
@@ -154,7 +166,8 @@ int main(void)
     /* The children first: a driver that this process has used cannot be used in them. */
     if (!tap_on_gpu())
         for (unsigned n = 0; n < ORDERS; n += 240) {
-            tap_is_int(by_exit_handler(n, true), '+', "order %u by an exit handler, registered before the driver was opened", n);
+            tap_is_int(by_exit_handler(n, true), '+',
+                       "order %u by an exit handler, registered before the driver was opened", n);
             tap_is_int(by_exit_handler(n, false), '+', "order %u by an exit handler, registered after it", n);
         }
     cj_driver *under = cj_driver_open(NULL);

@@ -7,7 +7,10 @@
 
 static void dims(void)
 {
-    static const struct { uint64_t threads; uint32_t block; } rows[] = { { 0, 32 }, { 1, 32 }, { 32, 32 }, { 33, 32 }, { UINT64_MAX, 1 }, { 5, 0 } };
+    static const struct {
+        uint64_t threads;
+        uint32_t block;
+    } rows[] = { { 0, 32 }, { 1, 32 }, { 32, 32 }, { 33, 32 }, { UINT64_MAX, 1 }, { 5, 0 } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cj_dims d, same = cj_threads(rows[i].threads, rows[i].block);
         memset(&d, 0xff, sizeof d);
@@ -27,7 +30,8 @@ static void dims(void)
 
 static void arguments(void)
 {
-    const cj_arg want[] = { cj_arg_i(-3), cj_arg_u(UINT64_MAX), cj_arg_f32(1.5f), cj_arg_f64(-2.25), cj_arg_ptr((cj_dptr){ 4096 }), cj_arg_bytes(want, 24) };
+    const cj_arg want[] = { cj_arg_i(-3),      cj_arg_u(UINT64_MAX),          cj_arg_f32(1.5f),
+                            cj_arg_f64(-2.25), cj_arg_ptr((cj_dptr){ 4096 }), cj_arg_bytes(want, 24) };
     cj_arg got[6];
     memset(got, 0xff, sizeof got);
     for (int i = 0; i < 6; i++) got[i].v.u = 0;
@@ -38,17 +42,25 @@ static void arguments(void)
     cj_arg_set_ptr(&got[4], (cj_dptr){ 4096 });
     cj_arg_set_bytes(&got[5], want, 24);
     for (int i = 0; i < 6; i++)
-        tap_ok(got[i].kind == want[i].kind && got[i].size == want[i].size && got[i].v.u == want[i].v.u, "argument %d is that of the inline function", i);
-    cj_arg_set_i(NULL, 1), cj_arg_set_u(NULL, 1), cj_arg_set_f32(NULL, 1), cj_arg_set_f64(NULL, 1), cj_arg_set_ptr(NULL, (cj_dptr){ 1 }), cj_arg_set_bytes(NULL, "", 1);
+        tap_ok(got[i].kind == want[i].kind && got[i].size == want[i].size && got[i].v.u == want[i].v.u,
+               "argument %d is that of the inline function", i);
+    cj_arg_set_i(NULL, 1), cj_arg_set_u(NULL, 1), cj_arg_set_f32(NULL, 1), cj_arg_set_f64(NULL, 1),
+        cj_arg_set_ptr(NULL, (cj_dptr){ 1 }), cj_arg_set_bytes(NULL, "", 1);
     tap_is_int((int)got[0].kind, CJ_ARG_I, "without an argument nothing happens");
 }
 
 static void enums(void)
 {
-    static const struct { const char *type; int64_t value; const char *name; } rows[] = {
-        { "cj_type", CJ_F32, "CJ_F32" },           { "cj_status", CJ_ETIMEOUT, "CJ_ETIMEOUT" },   { "cj_dim", CJ_Z, "CJ_Z" },
-        { "cj_status", CJ_OK, "CJ_OK" },           { "cj_fault_kind", CJ_FAULT_WORK, "CJ_FAULT_WORK" }, { "", CJ_ERROR_BYTES, "CJ_ERROR_BYTES" },
-        { "", CJ_OPT_NONE, "CJ_OPT_NONE" },        { "cj_log_level", CJ_LOG_DEBUG, "CJ_LOG_DEBUG" },
+    static const struct { const char *type; int64_t value; const char *name;
+    } rows[] = {
+        { "cj_type", CJ_F32, "CJ_F32" },
+        { "cj_status", CJ_ETIMEOUT, "CJ_ETIMEOUT" },
+        { "cj_dim", CJ_Z, "CJ_Z" },
+        { "cj_status", CJ_OK, "CJ_OK" },
+        { "cj_fault_kind", CJ_FAULT_WORK, "CJ_FAULT_WORK" },
+        { "", CJ_ERROR_BYTES, "CJ_ERROR_BYTES" },
+        { "", CJ_OPT_NONE, "CJ_OPT_NONE" },
+        { "cj_log_level", CJ_LOG_DEBUG, "CJ_LOG_DEBUG" },
     };
     int64_t value;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -58,7 +70,8 @@ static void enums(void)
         tap_is_int((int)value, (int)rows[i].value, "the value of %s", rows[i].name);
     }
     tap_is_int(cj_enum_value("cj_type", "CJ_F64", NULL), CJ_OK, "a value that is not wanted");
-    tap_ok(!cj_enum_name("cj_type", 1000) && !cj_enum_name("cj_nothing", 0) && !cj_enum_name(NULL, 0), "no such value, no such enum");
+    tap_ok(!cj_enum_name("cj_type", 1000) && !cj_enum_name("cj_nothing", 0) && !cj_enum_name(NULL, 0),
+           "no such value, no such enum");
     tap_is_int(cj_enum_value("cj_type", "CJ_F31", &value), CJ_ENOTFOUND, "no such name");
     tap_is_str(cj_error_last()->message, "cj_enum_value: cj_type has no value \"CJ_F31\"", "is named");
     tap_is_int(cj_enum_value("cj_typ", "CJ_F32", &value), CJ_ENOTFOUND, "no such enum");

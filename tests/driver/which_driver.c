@@ -1,4 +1,5 @@
-/* Which driver "auto", "cuda" and a path open: the GPU's where it works, the CPU device only where there is no GPU, an error otherwise. */
+/* Which driver "auto", "cuda" and a path open: the GPU's where it works, the CPU device only where there is no GPU,
+ * an error otherwise. */
 #include <cujit/cujit.h>
 
 #include <stdio.h>
@@ -8,7 +9,13 @@
 #include "driver/driver.h"
 #include "tests/tap.h"
 
-static const struct { const char *name, *which; bool library; const char *init, *devices; cj_status want; const char *kind, *says; } cases[] = {
+static const struct {
+    const char *name, *which;
+    bool library;
+    const char *init, *devices;
+    cj_status want;
+    const char *kind, *says;
+} cases[] = {
     { "auto, a GPU", "auto", true, "0", "2", CJ_OK, "cuda", NULL },
     { "cuda, a GPU", "cuda", true, "0", "2", CJ_OK, "cuda", NULL },
     { "auto, no library", "auto", false, "0", "1", CJ_OK, "sim", NULL },
@@ -41,13 +48,16 @@ int main(void)
         setenv("FAKECUDA_DEVICES", cases[i].devices, 1);
         told();
         cj_driver *drv = cj_driver_open(cases[i].which), *again = cj_driver_open(cases[i].which);
-        tap_is_int(cj_error_of(drv)->status, cases[i].want, "%s: status (%s)", cases[i].name, cj_error_of(drv)->message);
+        tap_is_int(cj_error_of(drv)->status, cases[i].want, "%s: status (%s)", cases[i].name,
+                   cj_error_of(drv)->message);
         tap_is_str(cj_driver_kind(drv), cases[i].kind, "%s: kind", cases[i].name);
         bool fallen = strcmp(cases[i].which, "auto") == 0 && strcmp(cases[i].kind, "sim") == 0;
         tap_is_int(told(), fallen ? 2 : 0, "%s: each fall back is said in one line", cases[i].name);
         if (cases[i].says) tap_has_str(cj_error_of(drv)->message, cases[i].says, "%s: message", cases[i].name);
         else tap_ok(drv == again, "%s: opened again it is the same driver", cases[i].name);
-        if (fallen) tap_has_str(cj_driver_why(drv), cases[i].library ? library : "/nonexistent/libcuda.so.1: not found", "%s: why", cases[i].name);
+        if (fallen)
+            tap_has_str(cj_driver_why(drv), cases[i].library ? library : "/nonexistent/libcuda.so.1: not found",
+                        "%s: why", cases[i].name);
         cj_driver_close(again);
         cj_driver_close(drv);
     }
@@ -57,7 +67,8 @@ int main(void)
     tap_is_str(cj_driver_kind(drv), "custom", "a path is a custom driver");
     tap_is_str(cj_driver_path(drv), library, "with its path");
     tap_is_int(cj_driver_ptx_version(drv), 74, "CUDA 11.4 compiles PTX 7.4");
-    tap_ok(drv->missing[CJI_CU_ID_cuLaunchKernelEx] && !drv->missing[CJI_CU_ID_cuLaunchKernel], "what is newer than the driver is missing, though the library exports it");
+    tap_ok(drv->missing[CJI_CU_ID_cuLaunchKernelEx] && !drv->missing[CJI_CU_ID_cuLaunchKernel],
+           "what is newer than the driver is missing, though the library exports it");
     cj_driver_close(drv);
     drv = cj_driver_open(tap_build("tests/sim/.libs/libdecoy.so"));
     tap_is_int(cj_error_of(drv)->status, CJ_ENODRIVER, "some other library: status");

@@ -1,5 +1,6 @@
-/* A call to the driver as one line of text: arguments by their types, what the driver wrote behind those that it writes through. */
-#include "driver/layer_text.h"
+/* A call to the driver as one line of text: arguments by their types, what the driver wrote behind those that it
+ * writes through. */
+#include "driver/interposer_text.h"
 
 #include <string.h>
 
@@ -64,14 +65,80 @@ static const struct type_row { const char *type; uint8_t bytes, shown; } type_ro
     { "CUfunctionLoadingState", 4, SHOWN_SIGNED },
 };
 
-/* Pointers that a success fills: parameters of these names point to one value.  The others are arrays, or are left alone in some cases. */
+/* Pointers that a success fills: parameters of these names point to one value.  The others are arrays, or are left
+ * alone in some cases. */
 static const char *const filled_names[] = {
-    "count", "device", "dev", "pi", "bytes", "driverVersion", "pool", "pool_out", "canAccessPeer", "value", "pctx", "flags", "active", "leastPriority",
-    "greatestPriority", "pvalue", "version", "ctxId", "module", "hfunc", "dptr", "hmod", "mode", "paramOffset", "paramSize", "state", "stateOut", "sizeOut",
-    "numBlocks", "minGridSize", "blockSize", "dynamicSmemSize", "clusterSize", "numClusters", "free", "total", "pPitch", "pbase", "psize", "pdptr", "pFlags",
-    "phStream", "priority", "streamId", "phGraph", "captureStatus", "captureStatus_out", "phEvent", "pMilliseconds", "phGraphClone", "phNode", "phGraphNode",
-    "event_out", "dptr_out", "pHandle_out", "numNodes", "numRootNodes", "numEdges", "type", "numDependencies", "numDependentNodes", "phGraphExec", "isEnabled",
-    "object_out", "pStr", "pp", "cubinOut", "pfn", "ppExportTable", "name", "pciBusId",
+    "count",
+    "device",
+    "dev",
+    "pi",
+    "bytes",
+    "driverVersion",
+    "pool",
+    "pool_out",
+    "canAccessPeer",
+    "value",
+    "pctx",
+    "flags",
+    "active",
+    "leastPriority",
+    "greatestPriority",
+    "pvalue",
+    "version",
+    "ctxId",
+    "module",
+    "hfunc",
+    "dptr",
+    "hmod",
+    "mode",
+    "paramOffset",
+    "paramSize",
+    "state",
+    "stateOut",
+    "sizeOut",
+    "numBlocks",
+    "minGridSize",
+    "blockSize",
+    "dynamicSmemSize",
+    "clusterSize",
+    "numClusters",
+    "free",
+    "total",
+    "pPitch",
+    "pbase",
+    "psize",
+    "pdptr",
+    "pFlags",
+    "phStream",
+    "priority",
+    "streamId",
+    "phGraph",
+    "captureStatus",
+    "captureStatus_out",
+    "phEvent",
+    "pMilliseconds",
+    "phGraphClone",
+    "phNode",
+    "phGraphNode",
+    "event_out",
+    "dptr_out",
+    "pHandle_out",
+    "numNodes",
+    "numRootNodes",
+    "numEdges",
+    "type",
+    "numDependencies",
+    "numDependentNodes",
+    "phGraphExec",
+    "isEnabled",
+    "object_out",
+    "pStr",
+    "pp",
+    "cubinOut",
+    "pfn",
+    "ppExportTable",
+    "name",
+    "pciBusId",
 };
 
 static const struct type_row *find_type(const char *type, size_t n)
@@ -127,7 +194,8 @@ static void put_filled(cji_line *l, const cji_cu_param *p, uint64_t pointer)
         memcpy(&v, at, sizeof(void *));
         cji_say(l, " -> 0x%llx", (unsigned long long)v);
     } else {
-        const struct type_row *t = find_type(p->type, n - 2); /* "T *"; a pointer to const is read, not filled, and found nowhere */
+        const struct type_row *t =
+            find_type(p->type, n - 2); /* "T *"; a pointer to const is read, not filled, and found nowhere */
         if (!t) return;
         if (t->bytes == 4) {
             uint32_t low;
@@ -156,7 +224,7 @@ static void put_argument(cji_line *l, const cji_cu_param *p, uint64_t v, bool fi
     }
 }
 
-void cji_tap_text(char *out, size_t size, int id, const uint64_t *value, CUresult r)
+void cji_interposer_text(char *out, size_t size, int id, const uint64_t *value, CUresult r)
 {
     const cji_cu_row *row = &cji_cu_rows[id];
     cji_line l = { out, size, 0 };
