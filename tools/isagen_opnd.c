@@ -1,16 +1,15 @@
 /* isagen: a row's operand list.
  *
  *   place   := flags core [ '|' flags class [ '?' [ '@' needs ] ] ] [ '?' [ '!' ] [ modifier ] ] [ '@' needs ]
- *   flags   := any of  = written  + read and written  % register only  $ or a special register  & or a symbol's
- *     address  ! may be negated
- *              _ result may be dropped
+ *   flags   := any of  = written  + read and written  % register only  $ or a special register
+ *              & or a symbol's address  ! may be negated  _ result may be dropped
  *              &(S) of a symbol in that slot's state space
- *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ] | [ base , { class
- *     * count ... } ]
- *              | label | fn | (sig) | targets | nothing at all behind the flag _: the result is always dropped
+ *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ]
+ *              | [ base , { class * count ... } ] | label | fn | (sig) | targets
+ *              | nothing at all behind the flag _: the result is always dropped
  *   class   := a CLASS, or a slot whose value has one          count := number, slot, slot/number
- *   A slot in front of the * stands for its value's class, behind it for its value's number: "{C*C}" is a vector by
- *     both.
+ *
+ * A slot in front of the * stands for its value's class, behind it for its value's number: "{C*C}" is a vector by both.
  * A step of 255 stands for powers of two ("4/16x2").
  */
 #include <ctype.h>
