@@ -212,6 +212,7 @@ static void check_other_thread(watch_bench *b)
     void *all[] = { u, e, k, cj_device_open(b->drv, 0, NULL) };
     pthread_create(&thread, NULL, release_all, all);
     pthread_join(thread, NULL);
+    cj_device_sync(b->dev); /* the kernel may still run */
     cj_device_collect(b->dev);
     tap_ok(watch.live_streams == 2 && !watch.live_modules, "another thread can release everything");
 }
