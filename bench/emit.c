@@ -1,5 +1,5 @@
-/* How fast the builder takes instructions (by resolved mnemonic and by spelling, operand checks on) and the printer writes them.
- * Lines of `name value unit`; ratios are over snprintf of the same lines in the same run. */
+/* How fast the builder takes instructions (by resolved mnemonic and by spelling, operand checks on) and the printer
+ * writes them. Lines of `name value unit`; ratios are over snprintf of the same lines in the same run. */
 #include "ptx/ptx.h"
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ static void make_spellings(void)
 {
     static const char *const round[] = { "rn", "rz", "rm", "rp" };
     for (int i = 0; i < KINDS; i++)
-        snprintf(spellings[i], sizeof spellings[i], "fma.%s%s%s.f32", round[i & 3], i & 4 ? ".ftz" : "", i & 8 ? ".sat" : "");
+        snprintf(spellings[i], sizeof spellings[i], "fma.%s%s%s.f32", round[i & 3], i & 4 ? ".ftz" : "",
+                 i & 8 ? ".sat" : "");
 }
 
 typedef struct bench { cj_ptx *m; cj_fn *f; cj_val a, b; } bench;
@@ -69,7 +70,8 @@ static size_t by_snprintf(char *out, size_t size, int n)
 {
     size_t at = 0;
     for (int i = 0; i < n; i++)
-        at += (size_t)snprintf(out + at, size - at, "\t%s %%f%d, %%f%d, %%f%d, %%f%d;\n", spellings[i % KINDS], i + 2, 0, i ? i + 1 : 0, 1);
+        at += (size_t)snprintf(out + at, size - at, "\t%s %%f%d, %%f%d, %%f%d, %%f%d;\n", spellings[i % KINDS], i + 2,
+                               0, i ? i + 1 : 0, 1);
     return at;
 }
 
@@ -140,7 +142,8 @@ int main(void)
         cj_ptx_print(b.m, 0, &text, &bytes);
         print_s = best(print_s, now() - t);
         fail_if_dead(&b);
-        memory = b.f->nins * sizeof *b.f->ins + b.f->nlit * sizeof *b.f->lit + b.f->npool * sizeof *b.f->pool + b.f->nmem * sizeof *b.f->mem;
+        memory = b.f->nins * sizeof *b.f->ins + b.f->nlit * sizeof *b.f->lit + b.f->npool * sizeof *b.f->pool +
+                 b.f->nmem * sizeof *b.f->mem;
         t = now();
         by_snprintf(peer, TEXT, INSTRUCTIONS);
         peer_s = best(peer_s, now() - t);

@@ -1,4 +1,5 @@
-/* What cj_launch itself costs: 4 checked arguments over a table of stub functions, beside the stub called as bare as can be. */
+/* What cj_launch itself costs: 4 checked arguments over a table of stub functions, beside the stub called as bare as
+ * can be. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +11,23 @@
 
 enum { ROUNDS = 41, LAUNCHES = 20000 };
 
-/* -- A driver of stubs ----------------------------------------------------------------------------------------------- */
+/* -- A driver of stubs --------------------------------------------------------------------------------------------- */
 
 static char here;
 
-/* Results that opening a driver, a device, a stream and a module needs; everything else answers SUCCESS and does nothing. */
+/* Results that opening a driver, a device, a stream and a module needs; everything else answers SUCCESS and does
+ * nothing. */
 static CUresult stub_result(const char *name, void *out0, void *out1)
 {
     if (!strcmp(name, "cuDriverGetVersion")) *(int *)out0 = 12080;
     else if (!strcmp(name, "cuDeviceGetCount")) *(int *)out0 = 1;
     else if (!strcmp(name, "cuDeviceGetName")) strcpy(out0, "stub");
-    else if (!strcmp(name, "cuDeviceGetAttribute")) *(int *)out0 = out1 == (void *)75 ? 9 : out1 == (void *)76 ? 0 : 1024;
+    else if (!strcmp(name, "cuDeviceGetAttribute"))
+        *(int *)out0 = out1 == (void *)75 ? 9 : out1 == (void *)76 ? 0 : 1024;
     else if (!strcmp(name, "cuFuncGetAttribute")) *(int *)out0 = out1 ? 0 : 1024;
-    else if (!strcmp(name, "cuDevicePrimaryCtxRetain") || !strcmp(name, "cuModuleLoadDataEx") || !strcmp(name, "cuModuleGetFunction") ||
-             !strcmp(name, "cuStreamCreateWithPriority") || !strcmp(name, "cuEventCreate"))
+    else if (!strcmp(name, "cuDevicePrimaryCtxRetain") || !strcmp(name, "cuModuleLoadDataEx") ||
+             !strcmp(name, "cuModuleGetFunction") || !strcmp(name, "cuStreamCreateWithPriority") ||
+             !strcmp(name, "cuEventCreate"))
         *(void **)out0 = &here;
     else if (!strcmp(name, "cuFuncGetParamInfo")) return CUDA_ERROR_NOT_SUPPORTED;
     return CUDA_SUCCESS;
@@ -46,8 +50,8 @@ static CUresult quick_current(CUcontext *ctx)
     return CUDA_SUCCESS;
 }
 static unsigned long launched;
-static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream s,
-                             void **params, void **extra)
+static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                             unsigned shared, CUstream s, void **params, void **extra)
 {
     (void)f, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)s, (void)params, (void)extra;
     launched += gx;
@@ -68,7 +72,7 @@ static void *stub_symbol(void *user, const char *symbol)
     return NULL;
 }
 
-/* -- Measuring ------------------------------------------------------------------------------------------------------- */
+/* -- Measuring ----------------------------------------------------------------------------------------------------- */
 
 static double now_ns(void)
 {
@@ -91,8 +95,9 @@ static double median(double *v)
 
 int main(void)
 {
-    static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                               ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
     cj_driver *drv = cj_driver_open_resolver(stub_symbol, NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
@@ -100,7 +105,8 @@ int main(void)
     cj_kernel *k = cj_module_kernel(mod, "k");
     cj_dptr d = { 4096 };
     double checked[ROUNDS], bare[ROUNDS];
-    CUresult (*volatile launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **) = quick_launch;
+    CUresult (*volatile launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                CUstream, void **, void **) = quick_launch;
     for (int r = 0; r < ROUNDS; r++) {
         double t0 = now_ns();
         for (unsigned i = 0; i < LAUNCHES; i++) cj_launch(s, k, cj_grid(1, 256), d, d, 2.0f, i);

@@ -1,10 +1,11 @@
-/* What streams cost over the bare driver: launches, graph replays, event records, copies and captures, each done in blocks, alternately
- * by the driver's own entry points and by ours, on the same stream, in one context that is current for both.
+/* What streams cost over the bare driver: launches, graph replays, event records, copies and captures, each done in
+ * blocks, alternately by the driver's own entry points and by ours, on the same stream, in one context that is current
+ * for both.
  *
  * usage: stream [LIMITS]
- * A ratio is the median over the pairs of blocks, with the 95 % interval of that median (order statistics) in _low and _high.  On a GPU a ratio
- * named in the file of limits is judged: exit status 1 when its median is beyond the limit, or when the interval does not decide.
- * On the CPU device nothing is judged. */
+ * A ratio is the median over the pairs of blocks, with the 95 % interval of that median (order statistics) in _low and
+ * _high.  On a GPU a ratio named in the file of limits is judged: exit status 1 when its median is beyond the limit, or
+ * when the interval does not decide. On the CPU device nothing is judged. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@
 
 enum { PAIRS = 301, PAIRS_SIM = 31, WARM = 16, BLOCK = 64, NODES = 8, COPY_BYTES = 4096 };
 
-/* Both sides' handles.  Stream, memory and exec are the same ones (two execs of one graph differ on the device); kernel and event are each side's own. */
+/* Both sides' handles.  Stream, memory and exec are the same ones (two execs of one graph differ on the device); kernel
+ * and event are each side's own. */
 typedef struct bench {
     cji_cu cu;
     cj_driver *drv;
@@ -37,10 +39,11 @@ typedef struct bench {
     bool failed; /* a call of either side failed, and was said */
 } bench;
 
-static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                           ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
 
-/* -- Failures -------------------------------------------------------------------------------------------------------- */
+/* -- Failures ------------------------------------------------------------------------------------------------------ */
 
 static void need_raw(bench *b, CUresult r, const char *what)
 {
@@ -56,7 +59,7 @@ static void need(bench *b, cj_status st)
     b->failed = true;
 }
 
-/* -- One block of each kind, by the driver and by us ----------------------------------------------------------------- */
+/* -- One block of each kind, by the driver and by us --------------------------------------------------------------- */
 
 static void raw_launch(bench *b, unsigned i)
 {
@@ -67,10 +70,16 @@ static void raw_launch(bench *b, unsigned i)
 }
 static void our_launch(bench *b, unsigned i) { need(b, cj_launch(b->s, b->k, cj_grid(1, 32), b->d, b->d, 2.0f, i)); }
 
-static void raw_replay(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuGraphLaunch(cj_graph_exec_raw(b->x), b->raw), "cuGraphLaunch"); }
+static void raw_replay(bench *b, unsigned i)
+{
+    (void)i, need_raw(b, b->cu.cuGraphLaunch(cj_graph_exec_raw(b->x), b->raw), "cuGraphLaunch");
+}
 static void our_replay(bench *b, unsigned i) { (void)i, need(b, cj_graph_launch(b->s, b->x)); }
 
-static void raw_record(bench *b, unsigned i) { (void)i, need_raw(b, b->cu.cuEventRecord(b->event, b->raw), "cuEventRecord"); }
+static void raw_record(bench *b, unsigned i)
+{
+    (void)i, need_raw(b, b->cu.cuEventRecord(b->event, b->raw), "cuEventRecord");
+}
 static void our_record(bench *b, unsigned i) { (void)i, need(b, cj_event_record(b->e, b->s)); }
 
 static void raw_copy(bench *b, unsigned i)
@@ -121,7 +130,7 @@ static const struct row {
     { "capture", "capture.ratio", raw_capture, our_capture, raw_launch, our_launch },
 };
 
-/* -- Making and releasing -------------------------------------------------------------------------------------------- */
+/* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
 /* The driver's own entry points, out of the library that the driver was opened from. */
 static bool load_raw(bench *b)
@@ -196,7 +205,7 @@ static void finish(bench *b)
     cj_driver_close(b->drv);
 }
 
-/* -- Measuring ------------------------------------------------------------------------------------------------------- */
+/* -- Measuring ----------------------------------------------------------------------------------------------------- */
 
 static double now_ns(void)
 {
@@ -235,12 +244,16 @@ static result measure(bench *b, const struct row *row, int pairs)
     qsort(ratio, (size_t)pairs, sizeof *ratio, ascending);
     /* The median's 95 % interval: how many of n values lie below the true median is binomial (n, 1/2). */
     int away = (int)ceil(0.98 * sqrt(pairs));
-    return (result){ raw[pairs / 2], our[pairs / 2], ratio[pairs / 2], ratio[pairs / 2 - away], ratio[pairs / 2 + away] };
+    return (result){ raw[pairs / 2], our[pairs / 2], ratio[pairs / 2], ratio[pairs / 2 - away],
+                     ratio[pairs / 2 + away] };
 }
 
-static void report(const char *name, const char *tail, double value, const char *unit) { printf("%s%s %.6g %s\n", name, tail, value, unit); }
+static void report(const char *name, const char *tail, double value, const char *unit)
+{
+    printf("%s%s %.6g %s\n", name, tail, value, unit);
+}
 
-/* -- Judging --------------------------------------------------------------------------------------------------------- */
+/* -- Judging ------------------------------------------------------------------------------------------------------- */
 
 /* The limit of a metric; 0: none.  -1: the file cannot be read. */
 static double limit_of(const char *file, const char *metric)
@@ -263,7 +276,9 @@ static bool judge(const char *file, const char *metric, const result *r)
     if (r->ratio > most)
         fprintf(stderr, "stream: %s is %.4f, the limit is %g\n", metric, r->ratio, most);
     else if (r->high > most)
-        fprintf(stderr, "stream: %s is %.4f, but its 95 %% interval, %.4f to %.4f, does not decide about the limit %g\n", metric, r->ratio, r->low, r->high, most);
+        fprintf(stderr,
+                "stream: %s is %.4f, but its 95 %% interval, %.4f to %.4f, does not decide about the limit %g\n",
+                metric, r->ratio, r->low, r->high, most);
     else
         return true;
     return false;
@@ -277,7 +292,8 @@ static void say_device(const bench *b)
     if (f) fclose(f);
     build[strcspn(build, "\n")] = 0;
     printf("device %s\n", cj_device_name(b->dev));
-    printf("driver %s, CUDA %d.%d%s%s\n", cj_driver_kind(b->drv), cj_driver_version(b->drv) / 1000, cj_driver_version(b->drv) % 1000 / 10, *build ? ", build " : "", build);
+    printf("driver %s, CUDA %d.%d%s%s\n", cj_driver_kind(b->drv), cj_driver_version(b->drv) / 1000,
+           cj_driver_version(b->drv) % 1000 / 10, *build ? ", build " : "", build);
 }
 
 int main(int argc, char **argv)

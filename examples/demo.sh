@@ -1,5 +1,6 @@
 #!/bin/sh
-# make demo: what the library is for, shown with the examples expr and mandelbrot, on the GPU or, without one, on the CPU device.
+# make demo: what the library is for, shown with the examples expr and mandelbrot, on the GPU or, without one, on the
+# CPU device.
 # usage: demo.sh SOURCE_TREE BUILD_TREE
 set -eu
 data=$1/examples/data/places.csv

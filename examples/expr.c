@@ -32,7 +32,9 @@ static bool read_options(options *o, int argc, char **argv)
         } else if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
             char *end;
             unsigned long long n = strtoull(argv[++i], &end, 10);
-            if (*end || n < 1 || n > 1u << 30) return fprintf(stderr, "expr: --repeat wants a number from 1 to 1073741824, not '%s'\n", argv[i]), false;
+            if (*end || n < 1 || n > 1u << 30)
+                return fprintf(stderr, "expr: --repeat wants a number from 1 to 1073741824, not '%s'\n", argv[i]),
+                       false;
             o->repeat = (size_t)n;
         } else if (!o->text) {
             o->text = argv[i];
@@ -45,7 +47,7 @@ static bool read_options(options *o, int argc, char **argv)
     return o->path ? true : (fputs(usage, stderr), false);
 }
 
-/* -- On the device ------------------------------------------------------------------------------------------------------ */
+/* -- On the device ------------------------------------------------------------------------------------------------- */
 
 /* A column's `rows` numbers, `repeat` times over, in device memory: uploaded once, then doubled. */
 static cj_dptr upload(cj_stream *s, const double *host, size_t rows, size_t repeat)
@@ -59,7 +61,8 @@ static cj_dptr upload(cj_stream *s, const double *host, size_t rows, size_t repe
 }
 
 /* Evaluates the kernel over all columns into `result` (pinned, rows * repeat). */
-static bool evaluate(cj_device *dev, cj_ptx *m, size_t ncolumns, double *const *columns, size_t rows, size_t repeat, double *result)
+static bool evaluate(cj_device *dev, cj_ptx *m, size_t ncolumns, double *const *columns, size_t rows, size_t repeat,
+                     double *result)
 {
     size_t n = rows * repeat;
     bool done = false;
@@ -88,7 +91,7 @@ static bool evaluate(cj_device *dev, cj_ptx *m, size_t ncolumns, double *const *
     return done;
 }
 
-/* -- Output ------------------------------------------------------------------------------------------------------------- */
+/* -- Output -------------------------------------------------------------------------------------------------------- */
 
 static void print_row(const table *t, char *const *field)
 {
@@ -148,7 +151,8 @@ static int run(const options *o, const table *t, const expression *e)
     int status = 1;
     size_t rows = t->nrows, n = rows * o->repeat;
     double begin = seconds();
-    if (rows > SIZE_MAX / sizeof(double) / o->repeat) return fprintf(stderr, "expr: %zu copies of %zu rows are too many\n", o->repeat, rows), 1;
+    if (rows > SIZE_MAX / sizeof(double) / o->repeat)
+        return fprintf(stderr, "expr: %zu copies of %zu rows are too many\n", o->repeat, rows), 1;
     double **columns = calloc(e->ncolumns + 1, sizeof *columns), *v = NULL;
     cj_ptx *m = expression_build(e);
     cj_driver *drv = cj_driver_open(NULL);
@@ -170,7 +174,8 @@ static int run(const options *o, const table *t, const expression *e)
     if (!v) goto no_memory;
     if (n && !evaluate(dev, m, e->ncolumns, columns, rows, o->repeat, v)) goto out;
     print_result(o, t, e, v);
-    fprintf(stderr, "expr: %zu rows on %s, %.0f ms with compiling\n", n, cj_device_name(dev), (seconds() - begin) * 1e3);
+    fprintf(stderr, "expr: %zu rows on %s, %.0f ms with compiling\n", n, cj_device_name(dev),
+            (seconds() - begin) * 1e3);
     status = 0;
     goto out;
 no_memory:

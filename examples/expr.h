@@ -15,7 +15,7 @@
 
 #include <cujit/cujit.h>
 
-/* -- The table ------------------------------------------------------------------------------------------------------- */
+/* -- The table ----------------------------------------------------------------------------------------------------- */
 
 typedef struct table {
     char *text;           /* the file, cut into fields in place */
@@ -25,7 +25,8 @@ typedef struct table {
     size_t *line;         /* nrows: the line of the file a row begins in */
 } table;
 
-/* Reads `path`; a heading line, then rows of as many fields (RFC 4180: quotes, doubled quotes). On failure a sentence on stderr. */
+/* Reads `path`; a heading line, then rows of as many fields (RFC 4180: quotes, doubled quotes). On failure a sentence
+ * on stderr. */
 bool table_read(table *t, const char *path);
 void table_free(table *t);
 
@@ -35,7 +36,7 @@ int table_column(const table *t, const char *name, size_t length);
 /* Converts column `c` to `out`, nrows numbers. On failure a sentence on stderr that names the line. */
 bool table_numbers(const table *t, const char *path, size_t c, double *out);
 
-/* -- The expression -------------------------------------------------------------------------------------------------- */
+/* -- The expression ------------------------------------------------------------------------------------------------ */
 
 typedef enum node_kind {
     NODE_NUMBER, NODE_COLUMN,
@@ -68,9 +69,10 @@ typedef struct expression {
 bool expression_parse(expression *e, const char *text, const table *t);
 void expression_free(expression *e);
 
-/* -- The kernel ------------------------------------------------------------------------------------------------------ */
+/* -- The kernel ---------------------------------------------------------------------------------------------------- */
 
-/* Builds `.entry expr(out, column 0, column 1, ..., n)`: out[i] = the expression over row i, all f64 (1 and 0 for true and false). */
+/* Builds `.entry expr(out, column 0, column 1, ..., n)`: out[i] = the expression over row i, all f64 (1 and 0 for true
+ * and false). */
 cj_ptx *expression_build(const expression *e);
 
 #endif

@@ -38,8 +38,8 @@ fail:
     return NULL;
 }
 
-/* Cuts one field off at *at (NUL-terminated in place, quotes undone). Moves *at past its delimiter, which is stored in *ended
- * (',' or '\n' or 0). Gives NULL with a reason for quotes that do not close or are followed by text. */
+/* Cuts one field off at *at (NUL-terminated in place, quotes undone). Moves *at past its delimiter, which is stored in
+ * *ended (',' or '\n' or 0). Gives NULL with a reason for quotes that do not close or are followed by text. */
 static char *cut_field(char **at, char *end, char *ended, size_t *line, const char **why)
 {
     char *s = *at, *out = s, *field = s;
@@ -50,7 +50,8 @@ static char *cut_field(char **at, char *end, char *ended, size_t *line, const ch
             if (*s == '"' && *++s != '"') break;
             *out++ = *s;
         }
-        if (s != end && *s != ',' && *s != '\n' && *s != '\r') return *why = "there is text behind a closing quote", NULL;
+        if (s != end && *s != ',' && *s != '\n' && *s != '\r')
+            return *why = "there is text behind a closing quote", NULL;
     } else {
         while (s != end && *s != ',' && *s != '\n') {
             if (*s == '"') return *why = "there is a quote inside a field without quotes", NULL;
@@ -77,7 +78,8 @@ static bool read_heading(table *t, const char *path, char **at, char *end, size_
     const char *why = NULL;
     size_t room = 0;
     char ended = ',';
-    if (*at == end) return fprintf(stderr, "expr: %s: the file is empty; the first line names the columns\n", path), false;
+    if (*at == end)
+        return fprintf(stderr, "expr: %s: the file is empty; the first line names the columns\n", path), false;
     while (ended == ',') {
         if (t->ncolumns == room) {
             char **more = realloc(t->name, (room = room ? room * 2 : 16) * sizeof *more);
@@ -120,8 +122,9 @@ static bool read_rows(table *t, const char *path, char *at, char *end, size_t li
         line++;
         if (n == 1 && !*t->field[t->nrows * t->ncolumns] && t->ncolumns > 1) continue; /* an empty line */
         if (n != t->ncolumns)
-            return fprintf(stderr, "expr: %s:%zu: the line has %zu field%s, the heading names %zu\n", path, first, n, n == 1 ? "" : "s",
-                           t->ncolumns), false;
+            return fprintf(stderr, "expr: %s:%zu: the line has %zu field%s, the heading names %zu\n", path, first, n,
+                           n == 1 ? "" : "s", t->ncolumns),
+                   false;
         t->line[t->nrows++] = first;
     }
     return true;
@@ -160,7 +163,9 @@ bool table_numbers(const table *t, const char *path, size_t c, double *out)
         out[r] = strtod(s, &end);
         while (isspace((unsigned char)*end)) end++;
         if (end == s || *end)
-            return fprintf(stderr, "expr: %s:%zu: column '%s' holds '%s', which is no number\n", path, t->line[r], t->name[c], s), false;
+            return fprintf(stderr, "expr: %s:%zu: column '%s' holds '%s', which is no number\n", path, t->line[r],
+                           t->name[c], s),
+                   false;
     }
     return true;
 }

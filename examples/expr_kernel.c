@@ -9,8 +9,9 @@ typedef struct builder {
 
 static cj_val number(const builder *b, double x) { return cj_let(b->f, CJ_F64, x); }
 
-/* sqrt(x * x + y * y) within one unit in the last place, without overflow: both are scaled by a power of two into the middle of the range,
- * the root corrected by the squares' rounding errors (Borges, An Improved Algorithm for hypot(a, b), 2019, algorithm "fused"). */
+/* sqrt(x * x + y * y) within one unit in the last place, without overflow: both are scaled by a power of two into the
+ * middle of the range, the root corrected by the squares' rounding errors (Borges, An Improved Algorithm for hypot(a,
+ * b), 2019, algorithm "fused"). */
 static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
 {
     cj_fn *f = b->f;
@@ -25,7 +26,8 @@ static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
     cj_val pp = cj_mul(f, p, p);
     cj_val h = cj_sqrt(f, cj_fma(f, q, q, pp));
     cj_val hh = cj_mul(f, h, h);
-    cj_val off = cj_fma(f, cj_neg(f, q), q, cj_sub(f, hh, pp));       /* h*h - p*p - q*q, in the order in which it is exact */
+    /* h*h - p*p - q*q, in the order in which it is exact */
+    cj_val off = cj_fma(f, cj_neg(f, q), q, cj_sub(f, hh, pp));
     off = cj_add(f, off, cj_fma(f, h, h, cj_neg(f, hh)));
     off = cj_sub(f, off, cj_fma(f, p, p, cj_neg(f, pp)));
     h = cj_sub(f, h, cj_div(f, off, cj_add(f, h, h)));
@@ -33,7 +35,8 @@ static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
     h = cj_mul(f, h, up);
     h = cj_select(f, cj_eq(f, most, zero), zero, h);
     h = cj_select(f, cj_ne(f, cj_add(f, ax, ay), cj_add(f, ax, ay)), cj_add(f, ax, ay), h); /* a NaN */
-    cj_val endless = cj_or(f, cj_eq(f, ax, infinity), cj_eq(f, ay, infinity));              /* infinity wins over NaN, as in C */
+    /* infinity wins over NaN, as in C */
+    cj_val endless = cj_or(f, cj_eq(f, ax, infinity), cj_eq(f, ay, infinity));
     return cj_select(f, endless, cj_let(f, CJ_F64, infinity), h);
 }
 

@@ -82,7 +82,7 @@ static bool want(parser *p, const node *n, bool boolean, const char *who)
     return false;
 }
 
-/* -- Leaves ------------------------------------------------------------------------------------------------------------- */
+/* -- Leaves -------------------------------------------------------------------------------------------------------- */
 
 static node *column(parser *p, size_t at, const char *name, size_t length)
 {
@@ -110,14 +110,17 @@ static node *call(parser *p, size_t at, const char *name, size_t length)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strlen(functions[i].name) == length && !memcmp(functions[i].name, name, length)) f = &functions[i];
     if (!f)
-        return complain(p, at, "there is no function '%.*s'; there are abs, min, max, floor, ceil, sqrt and hypot", (int)length, name);
+        return complain(p, at, "there is no function '%.*s'; there are abs, min, max, floor, ceil, sqrt and hypot",
+                        (int)length, name);
     node *arg[2] = { NULL, NULL };
     for (int i = 0; i < f->args; i++) {
-        if (i && !take(p, ",")) return complain(p, p->at, "%s takes %d arguments: a ',' is missing here", f->name, f->args);
+        if (i && !take(p, ","))
+            return complain(p, p->at, "%s takes %d arguments: a ',' is missing here", f->name, f->args);
         arg[i] = choice(p);
         if (!want(p, arg[i], false, f->name)) return NULL;
     }
-    if (take(p, ",")) return complain(p, p->at - 1, "%s takes %d argument%s", f->name, f->args, f->args == 1 ? "" : "s");
+    if (take(p, ","))
+        return complain(p, p->at - 1, "%s takes %d argument%s", f->name, f->args, f->args == 1 ? "" : "s");
     if (!take(p, ")")) return complain(p, p->at, "a ')' is missing here, to close %s( of column %zu", f->name, at + 1);
     return make(p, f->kind, false, at, arg[0], arg[1], NULL);
 }
@@ -131,7 +134,8 @@ static node *primary(parser *p)
         char *end;
         double v = strtod(s, &end);
         p->at += (size_t)(end - s);
-        if (isalpha((unsigned char)*end) || *end == '_') return complain(p, p->at, "a number ends here and a name begins; an operator is missing");
+        if (isalpha((unsigned char)*end) || *end == '_')
+            return complain(p, p->at, "a number ends here and a name begins; an operator is missing");
         node *n = make(p, NODE_NUMBER, false, at, NULL, NULL, NULL);
         if (n) n->number = v;
         return n;
@@ -150,14 +154,15 @@ static node *primary(parser *p)
     }
     if (take(p, "(")) {
         node *n = choice(p);
-        if (!p->failed && !take(p, ")")) return complain(p, p->at, "a ')' is missing here, to close the '(' of column %zu", at + 1);
+        if (!p->failed && !take(p, ")"))
+            return complain(p, p->at, "a ')' is missing here, to close the '(' of column %zu", at + 1);
         return n;
     }
     if (!*s) return complain(p, at, "the expression ends where a number, a column or a '(' should follow");
     return complain(p, at, "a number, a column or a '(' should stand here");
 }
 
-/* -- Operators, from the tightest to the loosest ------------------------------------------------------------------------ */
+/* -- Operators, from the tightest to the loosest ------------------------------------------------------------------- */
 
 static node *unary(parser *p)
 {
@@ -169,13 +174,15 @@ static node *unary(parser *p)
     p->depth++;
     node *a = unary(p);
     p->depth--;
-    return want(p, a, kind == NODE_NOT, kind == NODE_NOT ? "'!'" : "'-'") ? make(p, kind, a->boolean, at, a, NULL, NULL) : NULL;
+    return want(p, a, kind == NODE_NOT, kind == NODE_NOT ? "'!'" : "'-'") ? make(p, kind, a->boolean, at, a, NULL, NULL)
+                                                                          : NULL;
 }
 
 typedef struct operator { const char *word; node_kind kind; } operator;
 
 /* A left-associative level: `next` joined by any of `ops`. */
-static node *level(parser *p, node *(*next)(parser *), const operator *ops, size_t nops, bool wants, bool gives, bool repeats)
+static node *level(parser *p, node *(*next)(parser *), const operator* ops, size_t nops, bool wants, bool gives,
+                   bool repeats)
 {
     node *a = next(p);
     for (bool again = true; again && a && !p->failed;) {
@@ -208,7 +215,8 @@ static node *sum(parser *p)
 
 static node *compare(parser *p)
 {
-    static const operator ops[] = { { "<=", NODE_LE }, { ">=", NODE_GE }, { "==", NODE_EQ }, { "!=", NODE_NE }, { "<", NODE_LT }, { ">", NODE_GT } };
+    static const operator ops[] = { { "<=", NODE_LE }, { ">=", NODE_GE }, { "==", NODE_EQ },
+                                    { "!=", NODE_NE }, { "<", NODE_LT },  { ">", NODE_GT } };
     return level(p, sum, ops, 6, false, true, false);
 }
 
@@ -233,7 +241,8 @@ static node *choice(parser *p)
         b = choice(p);
         if (b && !take(p, ":")) complain(p, p->at, "a ':' is missing here: '?' wants two values to choose from");
         c = p->failed ? NULL : choice(p);
-        n = b && c && want(p, c, b->boolean, "the other side of ':'") ? make(p, NODE_CHOOSE, b->boolean, a->at, a, b, c) : NULL;
+        n = b && c && want(p, c, b->boolean, "the other side of ':'") ? make(p, NODE_CHOOSE, b->boolean, a->at, a, b, c)
+                                                                      : NULL;
     }
     p->depth--;
     return p->failed ? NULL : n;

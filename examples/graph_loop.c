@@ -27,7 +27,8 @@ static void step_kernel(cj_ptx *m)
 static void judge_kernel(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "judge");
-    cj_val moved = cj_param_ptr(f, "moved", CJ_U32), turns = cj_param_ptr(f, "turns", CJ_U32), more = cj_param(f, "more", CJ_U64);
+    cj_val moved = cj_param_ptr(f, "moved", CJ_U32), turns = cj_param_ptr(f, "turns", CJ_U32),
+           more = cj_param(f, "more", CJ_U64);
     cj_val first = cj_imm(f, 0), count = cj_get(f, moved, first);
     cj_set_condition(f, more, cj_min(f, count, 1u));
     cj_set(f, moved, first, 0u);
@@ -38,7 +39,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--help"))
         return puts("usage: graph_loop [FILE.dot]\n"
-                    "Computes square roots in a graph whose loop the device ends; FILE.dot is the graph for Graphviz."), 0;
+                    "Computes square roots in a graph whose loop the device ends; FILE.dot is the graph for Graphviz."),
+               0;
 
     cj_ptx *m = cj_ptx_create();
     step_kernel(m);
@@ -51,7 +53,8 @@ int main(int argc, char **argv)
     static float a[N], x[N];
     uint32_t turns = 0;
     for (int i = 0; i < N; i++) a[i] = x[i] = (float)(i + 1);
-    cj_dptr da = cj_alloc(s, sizeof a), dx = cj_alloc(s, sizeof x), d = cj_alloc(s, 8), moved = d, count = cj_offset(d, 4);
+    cj_dptr da = cj_alloc(s, sizeof a), dx = cj_alloc(s, sizeof x), d = cj_alloc(s, 8), moved = d,
+            count = cj_offset(d, 4);
     cj_copy_to_device(s, da, a, sizeof a);
 
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
@@ -81,7 +84,8 @@ int main(int argc, char **argv)
 
     int wrong = 0;
     for (int i = 0; i < N; i++) wrong += x[i] * x[i] < a[i] * 0.99999f || x[i] * x[i] > a[i] * 1.00001f;
-    printf("%s: one launch took %u turns; the root of 144 is %.3f, %d of %d are wrong\n", cj_device_name(dev), (unsigned)turns, (double)x[143], wrong, N);
+    printf("%s: one launch took %u turns; the root of 144 is %.3f, %d of %d are wrong\n", cj_device_name(dev),
+           (unsigned)turns, (double)x[143], wrong, N);
     cj_graph_exec_free(run);
     cj_graph_free(g);
     cj_free(dev, da);

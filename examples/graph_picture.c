@@ -15,7 +15,8 @@ int main(int argc, char **argv)
     /* x[i] = x[i] * k + c */
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "scale");
-    cj_val x = cj_param_ptr(f, "x", CJ_U32), k = cj_param(f, "k", CJ_U32), c = cj_param(f, "c", CJ_U32), i = cj_global_id(f, CJ_X);
+    cj_val x = cj_param_ptr(f, "x", CJ_U32), k = cj_param(f, "k", CJ_U32), c = cj_param(f, "c", CJ_U32),
+           i = cj_global_id(f, CJ_X);
     cj_set(f, x, i, cj_mad(f, cj_get(f, x, i), k, c));
 
     cj_driver *drv = cj_driver_open(NULL);
@@ -47,7 +48,8 @@ int main(int argc, char **argv)
     if (cj_stream_sync(s) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(s)->message), 1;
     int wrong = 0;
     for (uint32_t j = 0; j < N; j++) wrong += h[j] != (j < N / 2 ? 3 * j + 1 : (5 * j + 2) * 7);
-    printf("%s: %zu nodes and %zu edges, %zu one after another; %d of %d are wrong\n", cj_device_name(dev), info.nodes, info.edges, info.depth, wrong, N);
+    printf("%s: %zu nodes and %zu edges, %zu one after another; %d of %d are wrong\n", cj_device_name(dev), info.nodes,
+           info.edges, info.depth, wrong, N);
     cj_graph_exec_free(run);
     cj_graph_free(g);
     cj_free(dev, left);

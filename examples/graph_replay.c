@@ -49,8 +49,8 @@ int main(int argc, char **argv)
         for (int step = 0; step < NODES * launches; step++) want = want * 1664525u + 1013904223u;
         wrong += h[j] != want;
     }
-    printf("%s: a graph of %zu nodes launched %d times; generator 1 is at %u, %d of %d are wrong\n", cj_device_name(dev), nodes, launches,
-           (unsigned)h[1], wrong, N);
+    printf("%s: a graph of %zu nodes launched %d times; generator 1 is at %u, %d of %d are wrong\n",
+           cj_device_name(dev), nodes, launches, (unsigned)h[1], wrong, N);
     cj_graph_exec_free(all);
     cj_graph_free(g);
     cj_free(dev, d);

@@ -42,8 +42,10 @@ static void step(half h[2], cj_stream_barrier *hub, int t)
     for (int p = 0; p < 2; p++) {
         half *me = &h[p], *peer = &h[1 - p];
         cj_launch(me->edge, me->step, cj_grid(1, 1), me->cell[to], me->cell[from], border[p], border[p] + 1);
-        cj_copy_peer(me->edge, peer->dev, at(peer->cell[to], p ? HALF + 1 : 0), me->dev, at(me->cell[to], border[p]), sizeof(int32_t));
-        cj_launch(me->bulk, me->step, cj_threads(HALF - 1, 128), me->cell[to], me->cell[from], inner[p], inner[p] + HALF - 1);
+        cj_copy_peer(me->edge, peer->dev, at(peer->cell[to], p ? HALF + 1 : 0), me->dev, at(me->cell[to], border[p]),
+                     sizeof(int32_t));
+        cj_launch(me->bulk, me->step, cj_threads(HALF - 1, 128), me->cell[to], me->cell[from], inner[p],
+                  inner[p] + HALF - 1);
     }
     cj_stream_barrier_enqueue(hub, all, 4);
 }
@@ -69,7 +71,8 @@ int main(int argc, char **argv)
             h[p].cell[b] = cj_alloc(h[p].bulk, ROW * sizeof(int32_t));
             cj_fill32(h[p].bulk, h[p].cell[b], 0, ROW);
         }
-        cj_copy_to_device(h[p].bulk, h[p].cell[0], rod + p * HALF, ROW * sizeof(int32_t)); /* with the neighbour's first cell */
+        /* with the neighbour's first cell */
+        cj_copy_to_device(h[p].bulk, h[p].cell[0], rod + p * HALF, ROW * sizeof(int32_t));
     }
     cj_stream_barrier *hub = cj_stream_barrier_create(h[0].dev);
     cj_stream *const all[4] = { h[0].bulk, h[0].edge, h[1].bulk, h[1].edge };
@@ -77,7 +80,8 @@ int main(int argc, char **argv)
     for (int p = 0; p < 2; p++)
         for (int b = 0; b < 2; b++) cj_stream_use(h[p].edge, h[p].cell[b]);
     for (int t = 0; t < steps; t++) step(h, hub, t);
-    for (int p = 0; p < 2; p++) cj_copy_to_host(h[p].bulk, got + 1 + p * HALF, at(h[p].cell[steps % 2], 1), HALF * sizeof(int32_t));
+    for (int p = 0; p < 2; p++)
+        cj_copy_to_host(h[p].bulk, got + 1 + p * HALF, at(h[p].cell[steps % 2], 1), HALF * sizeof(int32_t));
     for (int i = 0; i < 4; i++)
         if (cj_stream_sync(all[i]) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(all[i])->message), 1;
     if (cj_error_of(hub)->status != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(hub)->message), 1;
@@ -91,8 +95,9 @@ int main(int argc, char **argv)
     cj_stream_counts c;
     cj_stream_counts_defaults(&c);
     cj_stream_get_counts(h[0].edge, &c);
-    printf("%d cells on %s, %d steps; %llu bytes sent across; %d cells are wrong\n", 2 * HALF, cj_device_count(drv) > 1 ? "two devices" : "one device", steps,
-           (unsigned long long)c.bytes_on_device, wrong);
+    printf("%d cells on %s, %d steps; %llu bytes sent across; %d cells are wrong\n", 2 * HALF,
+           cj_device_count(drv) > 1 ? "two devices" : "one device", steps, (unsigned long long)c.bytes_on_device,
+           wrong);
 
     cj_stream_barrier_free(hub);
     for (int p = 0; p < 2; p++) {

@@ -12,7 +12,8 @@ static cj_ptx *build(void)
 {
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "mandelbrot");
-    cj_val pixels = cj_param_ptr(f, "pixels", CJ_U32), width = cj_param(f, "width", CJ_U32), height = cj_param(f, "height", CJ_U32);
+    cj_val pixels = cj_param_ptr(f, "pixels", CJ_U32), width = cj_param(f, "width", CJ_U32),
+           height = cj_param(f, "height", CJ_U32);
     cj_val left = cj_param(f, "left", CJ_F64), top = cj_param(f, "top", CJ_F64), step = cj_param(f, "step", CJ_F64);
     cj_val x = cj_global_id(f, CJ_X), y = cj_global_id(f, CJ_Y);
     cj_return_if(f, cj_or(f, cj_ge(f, x, width), cj_ge(f, y, height)));
@@ -71,7 +72,8 @@ int main(int argc, char **argv)
     }
     cj_dptr pixels = cj_alloc(s, bytes);
     double step = 3.6 / width;
-    cj_launch(s, k, cj_grid3((width + 15) / 16, (height + 15) / 16, 1, 16, 16, 1), pixels, width, height, -2.4, step * height / 2, step);
+    cj_launch(s, k, cj_grid3((width + 15) / 16, (height + 15) / 16, 1, 16, 16, 1), pixels, width, height, -2.4,
+              step * height / 2, step);
     cj_copy_to_host(s, steps, pixels, bytes);
     cj_free(dev, pixels);
     if (cj_stream_sync(s) != CJ_OK) {

@@ -10,7 +10,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--help"))
         return puts("usage: overlap\n"
-                    "Adds the squares of eight chunks: one stream copies a chunk while another computes on the last."), 0;
+                    "Adds the squares of eight chunks: one stream copies a chunk while another computes on the last."),
+               0;
 
     /* total += x[i] * x[i], over the threads */
     cj_ptx *m = cj_ptx_create();
@@ -25,7 +26,8 @@ int main(int argc, char **argv)
 
     cj_driver *drv = cj_driver_open(NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
-    cj_stream *bring = cj_stream_create(dev, NULL), *compute = cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH));
+    cj_stream *bring = cj_stream_create(dev, NULL),
+              *compute = cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH));
     cj_kernel *k = cj_kernel_load(dev, m, "squares", NULL);
     cj_event *full[2], *used[2];
     cj_dptr buffer[2], d = cj_alloc(compute, sizeof(uint64_t));
@@ -53,8 +55,8 @@ int main(int argc, char **argv)
     if (cj_stream_sync(bring) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(bring)->message), 1;
     if (cj_stream_sync(compute) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(compute)->message), 1;
     uint64_t sum_of_squares = *result;
-    printf("%s: %d chunks of %d numbers through two buffers: the sum of squares is %llu, %s\n", cj_device_name(dev), CHUNKS, CHUNK,
-           (unsigned long long)sum_of_squares, sum_of_squares == want ? "right" : "wrong");
+    printf("%s: %d chunks of %d numbers through two buffers: the sum of squares is %llu, %s\n", cj_device_name(dev),
+           CHUNKS, CHUNK, (unsigned long long)sum_of_squares, sum_of_squares == want ? "right" : "wrong");
 
     for (int b = 0; b < 2; b++) cj_event_free(full[b]), cj_event_free(used[b]);
     cj_free(dev, d);

@@ -62,7 +62,8 @@ int main(int argc, char **argv)
     for (unsigned j = 0; j < n; j++) hx[j] = (float)(j % 1024) / 8, hy[j] = (float)(j % 77);
     cj_dptr x = cj_alloc(s, bytes), y = cj_alloc(s, bytes);
     if (cj_copy_to_device(s, x, hx, bytes) || cj_copy_to_device(s, y, hy, bytes) ||
-        cj_launch(s, k, cj_grid(n < 256 * 64 ? (n + 255) / 256 : 64, 256), x, y, a, n) || cj_copy_to_host(s, hy, y, bytes))
+        cj_launch(s, k, cj_grid(n < 256 * 64 ? (n + 255) / 256 : 64, 256), x, y, a, n) ||
+        cj_copy_to_host(s, hy, y, bytes))
         failed(s);
     else if (cj_stream_sync(s))
         failed(s);

@@ -10,7 +10,8 @@ static int calls, failing;
 
 static bool counts(const char *name)
 {
-    return shown && (!strncmp(name, "cuMem", 5) || !strncmp(name, "cuLaunch", 8) || !strcmp(name, "cuStreamSynchronize"));
+    return shown &&
+           (!strncmp(name, "cuMem", 5) || !strncmp(name, "cuLaunch", 8) || !strcmp(name, "cuStreamSynchronize"));
 }
 
 static int before(void *user, uint64_t number, const char *name)

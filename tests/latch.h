@@ -1,8 +1,9 @@
-/* Work held in flight until a test opens a latch, and the other way round: a test that waits for a callback. Never time.
+/* Work held in flight until a test opens a latch, and the other way round: a test that waits for a callback. Never
+ * time.
  *
  *     struct latch l;
- *     abi_hold(&l, stream);       // or bench_hold(stream, &l) through the library: a host function that waits for the latch
- *     ...                         // what follows in the stream waits
+ *     abi_hold(&l, stream);       // or bench_hold(stream, &l) through the library: a host function that waits for the
+ *     latch ...                         // what follows in the stream waits
  *     latch_open(&l);
  *
  * A test that never opens its latch is ended by its alarm (tap_plan). */

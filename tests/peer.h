@@ -1,5 +1,5 @@
-/* Another process that a test talks to: the same program, started anew, that answers one question after the other.  So the test decides what
- * happens when in which process; nothing depends on time. */
+/* Another process that a test talks to: the same program, started anew, that answers one question after the other.  So
+ * the test decides what happens when in which process; nothing depends on time. */
 #ifndef CUJIT_TESTS_PEER_H
 #define CUJIT_TESTS_PEER_H
 

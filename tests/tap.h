@@ -8,9 +8,10 @@
  *         return tap_done();
  *     }
  *
- * Each line is written whole and at once. A program that completes its plan exits with 0, whatever its assertions said, so
- * another exit status always means a crash, a leak found by Valgrind, or a sanitizer. tap_plan starts an alarm (20 s, 50
- * times that under Valgrind, 10 times on a GPU): a test that hangs ends. Assertions may be made from several threads.
+ * Each line is written whole and at once. A program that completes its plan exits with 0, whatever its assertions said,
+ * so another exit status always means a crash, a leak found by Valgrind, or a sanitizer. tap_plan starts an alarm (20
+ * s, 50 times that under Valgrind, 10 times on a GPU): a test that hangs ends. Assertions may be made from several
+ * threads.
  */
 #ifndef CUJIT_TESTS_TAP_H
 #define CUJIT_TESTS_TAP_H
@@ -31,7 +32,8 @@ bool tap_ok(bool held, const char *fmt, ...) TAP_FORMAT(2, 3);
 bool tap_is_int(int64_t got, int64_t want, const char *fmt, ...) TAP_FORMAT(3, 4);
 bool tap_is_uint(uint64_t got, uint64_t want, const char *fmt, ...) TAP_FORMAT(3, 4);    /* shown in hexadecimal too */
 bool tap_is_f64(double got, double want, const char *fmt, ...) TAP_FORMAT(3, 4);         /* same bits, or both NaN */
-bool tap_is_str(const char *got, const char *want, const char *fmt, ...) TAP_FORMAT(3, 4); /* shows the first line that differs */
+/* shows the first line that differs */
+bool tap_is_str(const char *got, const char *want, const char *fmt, ...) TAP_FORMAT(3, 4);
 bool tap_has_str(const char *text, const char *part, const char *fmt, ...) TAP_FORMAT(3, 4);
 bool tap_is_mem(const void *got, const void *want, size_t bytes, const char *fmt, ...) TAP_FORMAT(4, 5);
 bool tap_pass(const char *fmt, ...) TAP_FORMAT(1, 2);
@@ -48,13 +50,15 @@ void tap_diag(const char *fmt, ...) TAP_FORMAT(1, 2);
 /* Ends the plan; main returns its value. */
 int tap_done(void);
 
-/* -- Tiers ---------------------------------------------------------------------------------------------------------- */
+/* -- Tiers --------------------------------------------------------------------------------------------------------- */
 
-/* The device that this run of the program is for: true for a real GPU ($CUJIT_DRIVER is "cuda"), else the CPU device. */
+/* The device that this run of the program is for: true for a real GPU ($CUJIT_DRIVER is "cuda"), else the CPU device.
+ * */
 bool tap_on_gpu(void);
-/* First call of a device program (before tap_plan or right behind it). On the CPU device it does nothing. On a GPU run it
- * skips the program where there is no libcuda.so.1, or one that reports no device; a libcuda that fails otherwise is a
- * failure. `devices` is how many are needed. CUJIT_TEST_REQUIRE=gpu (gpu2 for `devices` == 2) makes each skip a failure. */
+/* First call of a device program (before tap_plan or right behind it). On the CPU device it does nothing. On a GPU run
+ * it skips the program where there is no libcuda.so.1, or one that reports no device; a libcuda that fails otherwise is
+ * a failure. `devices` is how many are needed. CUJIT_TEST_REQUIRE=gpu (gpu2 for `devices` == 2) makes each skip a
+ * failure. */
 void tap_need_device(unsigned devices);
 /* The same for a program that is about the GPU whatever $CUJIT_DRIVER says. */
 void tap_need_gpu(unsigned devices);
@@ -66,7 +70,7 @@ void tap_need_ptxas(void);
 bool tap_under_valgrind(void);
 bool tap_is_slow(void);
 
-/* -- Places --------------------------------------------------------------------------------------------------------- */
+/* -- Places -------------------------------------------------------------------------------------------------------- */
 
 /* `name` below the source or build tree: a static buffer of 4 that are used in turn. */
 const char *tap_source(const char *name);

@@ -10,7 +10,8 @@ typedef struct tap_result {
     size_t out_bytes, err_bytes;
 } tap_result;
 
-/* Runs argv[0] (a path) with no standard input and waits for it. `env`: NULL, or NULL-terminated "NAME=VALUE" strings set for it alone. */
+/* Runs argv[0] (a path) with no standard input and waits for it. `env`: NULL, or NULL-terminated "NAME=VALUE" strings
+ * set for it alone. */
 void tap_run(tap_result *r, const char *const *argv, const char *const *env);
 void tap_result_free(tap_result *r);
 

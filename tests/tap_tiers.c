@@ -1,5 +1,5 @@
-/* What a test needs to run: a GPU, ptxas, files of the tree; and whether something slows it. Decided here, when the test
- * runs, never at configure time. */
+/* What a test needs to run: a GPU, ptxas, files of the tree; and whether something slows it. Decided here, when the
+ * test runs, never at configure time. */
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -68,10 +68,11 @@ void tap_need_device(unsigned devices)
 {
     const char *sim = getenv("CUJIT_SIM");
     if (tap_on_gpu()) tap_need_gpu(devices);
-    else if (sim && *sim && access(sim, R_OK) != 0) tap_lacks(tap_required("sim"), "no CPU device: this build has no shared libraries");
+    else if (sim && *sim && access(sim, R_OK) != 0)
+        tap_lacks(tap_required("sim"), "no CPU device: this build has no shared libraries");
 }
 
-/* -- ptxas ---------------------------------------------------------------------------------------------------------- */
+/* -- ptxas --------------------------------------------------------------------------------------------------------- */
 
 static bool tap_try_ptxas(char *path, size_t room, const char *folder, size_t bytes)
 {
@@ -98,7 +99,7 @@ void tap_need_ptxas(void)
     if (!tap_ptxas()) tap_lacks(tap_required("ptxas"), "no ptxas");
 }
 
-/* -- What slows a test ---------------------------------------------------------------------------------------------- */
+/* -- What slows a test --------------------------------------------------------------------------------------------- */
 
 bool tap_under_valgrind(void)
 {
@@ -120,7 +121,7 @@ bool tap_is_slow(void)
 #endif
 }
 
-/* -- Places --------------------------------------------------------------------------------------------------------- */
+/* -- Places -------------------------------------------------------------------------------------------------------- */
 
 static const char *tap_below(const char *variable, const char *name)
 {

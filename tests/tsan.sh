@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds the tree with the thread sanitizer, in tsan-COMPILER of the current folder, and runs tests there; a report makes its test fail.
+# Builds the tree with the thread sanitizer, in tsan-COMPILER of the current folder, and runs tests there; a report
+# makes its test fail.
 # usage: tsan.sh SRCDIR      (make check-tsan), with $MAKE, $jobs (-jN or nothing) and $tests (names) in the environment
 src=$1 failed=
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs one compiled test (or the two-line script of a device program) under memcheck; any leak or error exits with 99.  With
+# Runs one compiled test (or the two-line script of a device program) under memcheck; any leak or error exits with 99.
+# With
 # CUJIT_VALGRIND_TOOL=helgrind: under Helgrind, any race or disorder of locks.
 # usage: valgrind.sh PROGRAM ARGS...
 wrap="${VALGRIND:-valgrind} -q --error-exitcode=99"

@@ -2,8 +2,8 @@
 #ifndef CUJIT_TOOLS_CMD_H
 #define CUJIT_TOOLS_CMD_H
 
-/* Exit statuses. check: 0 accepted, 1 rejected, 2 not known. devices: 0 a device was found, 1 none. Every command: 3 wrong
- * use, or a file that cannot be read. */
+/* Exit statuses. check: 0 accepted, 1 rejected, 2 not known. devices: 0 a device was found, 1 none. Every command: 3
+ * wrong use, or a file that cannot be read. */
 enum { EXIT_FINE = 0, EXIT_REJECTED = 1, EXIT_UNKNOWN = 2, EXIT_USAGE = 3 };
 
 /* A command gets its own arguments, argv[0] being its name. Its help is the text of `cujit COMMAND --help`. */

@@ -70,7 +70,8 @@ static bool split_target(const char *name, int *number, char *suffix)
     return !*end;
 }
 
-/* Does PTX for `target` run on `device`?  Base targets run on the same and later devices, f on the rest of the family, a on that one only. */
+/* Does PTX for `target` run on `device`?  Base targets run on the same and later devices, f on the rest of the family,
+ * a on that one only. */
 static bool target_runs_on(const char *target, const char *device)
 {
     int t, d;
@@ -90,11 +91,13 @@ static int verdict(const cj_ptx *m)
     return e->status == CJ_ENOMEM ? EXIT_USAGE : EXIT_REJECTED;
 }
 
-/* A version or target that the text does not have was asked for: `status` is what fixing it gave.  Names the instruction that needs more, where it is one. */
+/* A version or target that the text does not have was asked for: `status` is what fixing it gave.  Names the
+ * instruction that needs more, where it is one. */
 static int refuse(const cj_ptx *m, cj_status status, const char *name, const char *what, const char *mend)
 {
     if (status != CJ_OK && cj_error_of(m)->line > 0) return verdict(m);
-    fprintf(stderr, "%s: %s%s%s\n", name, what, status == CJ_OK ? "; nothing in it needs that: " : "", status == CJ_OK ? mend : "");
+    fprintf(stderr, "%s: %s%s%s\n", name, what, status == CJ_OK ? "; nothing in it needs that: " : "",
+            status == CJ_OK ? mend : "");
     return EXIT_REJECTED;
 }
 

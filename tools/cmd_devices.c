@@ -29,8 +29,8 @@ static void show_device(cj_driver *drv, int ordinal)
     if (cj_device_get_info(dev, &info) != CJ_OK) {
         printf("  %d: cannot be used: %s\n", ordinal, cj_error_of(dev)->message);
     } else {
-        printf("  %d: %s, %s, %d multiprocessors, %.1f GiB\n", ordinal, cj_device_name(dev), cj_device_sm(dev), info.multiprocessors,
-               (double)info.memory / (double)(1 << 30));
+        printf("  %d: %s, %s, %d multiprocessors, %.1f GiB\n", ordinal, cj_device_name(dev), cj_device_sm(dev),
+               info.multiprocessors, (double)info.memory / (double)(1 << 30));
     }
     cj_device_close(dev);
 }
@@ -42,7 +42,8 @@ static void show_driver(const char *which, cj_driver *drv)
         printf("%s: cannot be used: %s\n", which, cj_error_of(drv)->message);
         return;
     }
-    printf("%s: %s, CUDA %d.%d, PTX up to %d.%d, %d device%s\n", which, cj_driver_path(drv), cuda / 1000, cuda % 1000 / 10, ptx / 10, ptx % 10, n, n == 1 ? "" : "s");
+    printf("%s: %s, CUDA %d.%d, PTX up to %d.%d, %d device%s\n", which, cj_driver_path(drv), cuda / 1000,
+           cuda % 1000 / 10, ptx / 10, ptx % 10, n, n == 1 ? "" : "s");
     for (int i = 0; i < n; i++) show_device(drv, i);
 }
 

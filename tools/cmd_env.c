@@ -27,7 +27,11 @@ static const struct env_test_row { const char *name, *value, *meaning; } env_tes
 #include "base/environment.def"
 };
 
-enum { ENV_ROWS = sizeof env_rows / sizeof *env_rows, ENV_TEST_ROWS = sizeof env_test_rows / sizeof *env_test_rows, ENV_COLUMNS = 96 };
+enum {
+    ENV_ROWS = sizeof env_rows / sizeof *env_rows,
+    ENV_TEST_ROWS = sizeof env_test_rows / sizeof *env_test_rows,
+    ENV_COLUMNS = 96
+};
 
 /* A cell of a Markdown table ends at a '|'. */
 static void markdown_row(const char *name, const char *value, const char *meaning)
@@ -54,7 +58,8 @@ static void markdown(void)
     puts("\n## Of the CPU device");
     markdown_of(DEVICE);
     puts("\n## Of the tests\n\n| variable | unset | meaning |\n| --- | --- | --- |");
-    for (size_t i = 0; i < ENV_TEST_ROWS; i++) markdown_row(env_test_rows[i].name, env_test_rows[i].value, env_test_rows[i].meaning);
+    for (size_t i = 0; i < ENV_TEST_ROWS; i++)
+        markdown_row(env_test_rows[i].name, env_test_rows[i].value, env_test_rows[i].meaning);
 }
 
 /* Breaks a text into lines. */
@@ -73,7 +78,8 @@ static void paragraph(const char *text, size_t indent)
 
 int cmd_env(int argc, char **argv)
 {
-    if (argc > 1 && (argc > 2 || strcmp(argv[1], "--markdown"))) return cmd_usage("env", "no option", argv[argc > 2 ? 2 : 1]);
+    if (argc > 1 && (argc > 2 || strcmp(argv[1], "--markdown")))
+        return cmd_usage("env", "no option", argv[argc > 2 ? 2 : 1]);
     if (argc > 1) {
         markdown();
         return EXIT_FINE;

@@ -41,7 +41,8 @@ static size_t folder_length(const char *file)
     return slash ? (size_t)(slash - file) : 0;
 }
 
-/* Beside $CUJIT_SIM, in cujit/ beside the library, in the installed place: the order in which the library looks for the CPU device. */
+/* Beside $CUJIT_SIM, in cujit/ beside the library, in the installed place: the order in which the library looks for the
+ * CPU device. */
 static bool find_shim(char *room, size_t size)
 {
     const char *sim = cji_env_get(CJI_ENV_SIM);
@@ -61,7 +62,9 @@ int cmd_run_sim(int argc, char **argv)
     else if (argc > 1 && *argv[1] == '-') return cmd_usage("run-sim", "no option", argv[1]);
     if (argc < 2) return cmd_usage("run-sim", "no program is named", "");
     if (!find_shim(folder, sizeof folder)) {
-        fprintf(stderr, "cujit run-sim: the CPU device's libcuda.so.1 is not found: install cujit with its shared libraries, or set CUJIT_SIM to libcujit-sim.so\n");
+        fprintf(
+            stderr,
+            "cujit run-sim: the CPU device's libcuda.so.1 is not found: install cujit with its shared libraries, or set CUJIT_SIM to libcujit-sim.so\n");
         return EXIT_USAGE;
     }
     const char *was = getenv("LD_LIBRARY_PATH");

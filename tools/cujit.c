@@ -32,7 +32,8 @@ static bool is_help(const char *argument) { return !strcmp(argument, "--help") |
 int cmd_usage(const char *command, const char *what, const char *argument)
 {
     const char *space = *command ? " " : "";
-    fprintf(stderr, "cujit%s%s: %s%s%s\nTry 'cujit%s%s --help'.\n", space, command, what, *argument ? " " : "", argument, space, command);
+    fprintf(stderr, "cujit%s%s: %s%s%s\nTry 'cujit%s%s --help'.\n", space, command, what, *argument ? " " : "",
+            argument, space, command);
     return EXIT_USAGE;
 }
 

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Makes include/cujit/lines.h from the builder headers: one greppable macro line for each function whose first argument is a cj_fn * or cj_ptx *.
-# Usage: genlines.sh INCLUDE-DIR > lines.h     A test compares its output with the shipped file.
+# Makes include/cujit/lines.h from the builder headers: one greppable macro line for each function whose first argument
+# is a cj_fn * or cj_ptx *. Usage: genlines.sh INCLUDE-DIR > lines.h     A test compares its output with the shipped
+# file.
 #
-# The verbs that take cj_val operands have their macros in verbs_numbers.h (gennumbers.sh) where the language lifts numbers.
+# The verbs that take cj_val operands have their macros in verbs_numbers.h (gennumbers.sh) where the language lifts
+# numbers.
 set -eu
 dir=$1
 set -- "$dir/cujit/ptx.h" "$dir/cujit/verbs.h" "$dir/cujit/control.h"

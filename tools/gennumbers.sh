@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes include/cujit/verbs_numbers.h from the verbs' headers: one greppable line for each verb that takes a cj_val, which may then be a C number.
-# Usage: gennumbers.sh INCLUDE-DIR > verbs_numbers.h     A test compares its output with the shipped file.
+# Makes include/cujit/verbs_numbers.h from the verbs' headers: one greppable line for each verb that takes a cj_val,
+# which may then be a C number. Usage: gennumbers.sh INCLUDE-DIR > verbs_numbers.h     A test compares its output with
+# the shipped file.
 set -eu
 dir=$1
 set -- "$dir/cujit/verbs.h" "$dir/cujit/control.h"

@@ -1,4 +1,5 @@
-/* isagen - the compiler of the instruction table (src/ptx/isa/).  Shared by its files; libc only, never part of the library. */
+/* isagen - the compiler of the instruction table (src/ptx/isa/).  Shared by its files; libc only, never part of the
+ * library. */
 #ifndef ISAGEN_H
 #define ISAGEN_H
 
@@ -21,7 +22,13 @@ typedef struct gen_entry {
 
 typedef struct gen_target { char name[16]; int number, since, line; char kind; } gen_target;
 typedef struct gen_tset { char name[24]; uint64_t members; } gen_tset;
-typedef struct gen_class { char name[24]; cji_isa_class c; char type_id[16]; const gen_entry *from; bool used; } gen_class;
+typedef struct gen_class {
+    char name[24];
+    cji_isa_class c;
+    char type_id[16];
+    const gen_entry *from;
+    bool used;
+} gen_class;
 typedef struct gen_value { char word[48]; int num, cls, space, version, tset; } gen_value;
 typedef struct gen_set { char name[24]; gen_value *value; int n; const gen_entry *from; bool used; } gen_set;
 typedef struct gen_slot { char name[48]; gen_value *value; int n; bool optional; } gen_slot;

@@ -112,7 +112,8 @@ static void emit_sets(void)
     put("};\nconst uint32_t cji_isa_target_total = %d;\n", n_gen_targets);
     put("const cji_isa_class cji_isa_classes[] = {\n");
     for (int i = 0; i < n_gen_classes; i++)
-        put("    { 0x%x, %s, %d }, /* %s */\n", gen_classes[i].c.types, gen_classes[i].type_id, gen_classes[i].c.literal, gen_classes[i].name);
+        put("    { 0x%x, %s, %d }, /* %s */\n", gen_classes[i].c.types, gen_classes[i].type_id,
+            gen_classes[i].c.literal, gen_classes[i].name);
     put("};\nconst cji_isa_range cji_isa_ranges[] = {\n    { 1, 0, 1 },\n");
     for (int i = 1; i < n_gen_ranges; i++)
         put("    { INT64_C(%lld), INT64_C(%lld), %d },\n", (long long)gen_ranges[i].lo, (long long)gen_ranges[i].hi,

@@ -214,8 +214,15 @@ static bool take_needs(const char **s, uint8_t *version, uint8_t *targets)
 static bool take_place(const char *s, cji_isa_place *p)
 {
     unsigned flags = CJI_OF_READ;
-    *p = (cji_isa_place){ .cls_slot = CJI_ISA_ANY, .count = 0, .count_slot = CJI_ISA_ANY, .count_div = 1, .cls2_slot = CJI_ISA_ANY,
-                          .count2_slot = CJI_ISA_ANY, .space_slot = CJI_ISA_ANY, .when = CJI_ISA_ANY, .unless = CJI_ISA_ANY };
+    *p = (cji_isa_place){ .cls_slot = CJI_ISA_ANY,
+                          .count = 0,
+                          .count_slot = CJI_ISA_ANY,
+                          .count_div = 1,
+                          .cls2_slot = CJI_ISA_ANY,
+                          .count2_slot = CJI_ISA_ANY,
+                          .space_slot = CJI_ISA_ANY,
+                          .when = CJI_ISA_ANY,
+                          .unless = CJI_ISA_ANY };
     take_flags(&s, &flags);
     if (flags & CJI_OF_SYM && *s == '(') { /* "&(S)u64": a symbol of that state space */
         size_t n = strcspn(s + 1, ")");

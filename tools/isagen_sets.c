@@ -301,8 +301,12 @@ static void entry_sreg(const gen_entry *e)
 
 void gen_entry_sets(const gen_entry *e)
 {
-    static const struct { const char *name; int least, most; void (*take)(const gen_entry *); } kinds[] = {
-        { "TARGET", 2, 2, entry_target }, { "TSET", 2, 2, entry_tset }, { "CLASS", 4, 4, entry_class }, { "SREG", 4, 5, entry_sreg },
+    static const struct { const char *name; int least, most; void (*take)(const gen_entry *);
+    } kinds[] = {
+        { "TARGET", 2, 2, entry_target },
+        { "TSET", 2, 2, entry_tset },
+        { "CLASS", 4, 4, entry_class },
+        { "SREG", 4, 5, entry_sreg },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(e->name, kinds[i].name)) continue;

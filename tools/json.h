@@ -18,7 +18,8 @@ typedef struct json {
 /* `key` NULL: an array's element, or the whole. */
 void json_open(json *j, const char *key, char bracket);      /* '{' or '[' */
 void json_close(json *j, char bracket);                      /* '}' or ']'; a newline behind the last */
-void json_string(json *j, const char *key, const char *value);   /* bytes that are no UTF-8 letter or sign are written as U+FFFD */
+/* bytes that are no UTF-8 letter or sign are written as U+FFFD */
+void json_string(json *j, const char *key, const char *value);
 void json_integer(json *j, const char *key, int64_t value);
 void json_bool(json *j, const char *key, bool value);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles a position-independent object, DIR/.libs/NAME.o, and describes it in DIR/NAME.lo, as `libtool --mode=compile` does
-# where only such objects are made. Libtool's own script takes as long to start as a small file takes to compile.
+# Compiles a position-independent object, DIR/.libs/NAME.o, and describes it in DIR/NAME.lo, as `libtool --mode=compile`
+# does where only such objects are made. Libtool's own script takes as long to start as a small file takes to compile.
 # usage: ltcompile.sh COMPILER ARGUMENTS... -o DIR/NAME.lo SOURCE
 set -e
 previous='' left=$#

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Draws the pictures of docs/ from their Graphviz sources (Debian: apt-get install graphviz). With the folder of a build tree
-# two of the sources are written anew first, by the examples whose graphs they are. usage: make.sh [BUILD]
+# Draws the pictures of docs/ from their Graphviz sources (Debian: apt-get install graphviz). With the folder of a build
+# tree two of the sources are written anew first, by the examples whose graphs they are. usage: make.sh [BUILD]
 set -eu
 build=${1:+$(cd "$1" && pwd)}
 cd "$(dirname "$0")"

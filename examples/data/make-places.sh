@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes places.csv from tzdata's zone1970.tab: usage: make-places.sh [zone1970.tab] >places.csv
-# Coordinates (ISO 6709, +DDMM+DDDMM or +DDMMSS+DDDMMSS) become decimal degrees, rounded to 4 digits; north and east are positive.
+# Coordinates (ISO 6709, +DDMM+DDDMM or +DDMMSS+DDDMMSS) become decimal degrees, rounded to 4 digits; north and east are
+# positive.
 LC_ALL=C exec awk -F'\t' '
 function degrees(text, d,   sign, v) {
     sign = substr(text, 1, 1) == "-" ? -1 : 1

@@ -69,7 +69,7 @@ bool cji_grow(void *p, size_t *cap, size_t need, size_t each)
     return true;
 }
 
-/* -- The hook itself -------------------------------------------------------------------------------------------------- */
+/* -- The hook itself ----------------------------------------------------------------------------------------------- */
 
 void cji_set_hook(cj_realloc_fn fn, void *user)
 {

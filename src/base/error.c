@@ -29,7 +29,7 @@ const char *cj_status_text(cj_status status)
     return r ? r->text : "unknown status";
 }
 
-/* -- Making and keeping records ------------------------------------------------------------------------------------------ */
+/* -- Making and keeping records ------------------------------------------------------------------------------------ */
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -204,7 +204,7 @@ void cji_err_take(void *obj, cj_error *out)
     cji_kept_read(&t->last, out);
 }
 
-/* -- Public ------------------------------------------------------------------------------------------------------------- */
+/* -- Public -------------------------------------------------------------------------------------------------------- */
 
 /* Hands a failure out: its record, held by *slot, or the thread's spare one. */
 static const cj_error *hand_out(cji_kept *k, cji_record **slot)

@@ -81,7 +81,7 @@ void cji_obj_delete(void *obj, size_t size)
     cji_free(o, size);
 }
 
-/* -- Entry checks --------------------------------------------------------------------------------------------------------- */
+/* -- Entry checks -------------------------------------------------------------------------------------------------- */
 
 static bool foreign(const cji_obj *o, cji_tag tag) { return o->magic != CJI_MAGIC || o->tag != tag; }
 

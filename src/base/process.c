@@ -63,7 +63,7 @@ const char *cj_version(void)
 #undef CJI_STR_
 }
 
-/* -- Fork --------------------------------------------------------------------------------------------------------------- */
+/* -- Fork ---------------------------------------------------------------------------------------------------------- */
 
 /* Does what the kernel has done already where it wipes the page; serves where it does not (old kernels, Valgrind). */
 static void in_child(void)

@@ -9,7 +9,7 @@
 
 _Static_assert(sizeof(cj_error) == CJ_ERROR_BYTES, "the size that base.h promises");
 
-/* -- The reserve; with the lock held ----------------------------------------------------------------------------------------- */
+/* -- The reserve; with the lock held ------------------------------------------------------------------------------- */
 
 static cji_reserve *reserve(void) { return &cji_process.reserve; }
 
@@ -31,7 +31,7 @@ void cji_kept_put(cji_kept *k, cji_record *r, const char *call, int32_t status, 
     record_release(before);
 }
 
-/* -- Records ------------------------------------------------------------------------------------------------------------------ */
+/* -- Records ------------------------------------------------------------------------------------------------------- */
 
 cji_record *cji_record_take(void)
 {
@@ -63,7 +63,7 @@ cji_record *cji_record_of(const cj_error *e)
 
 void cji_reserve_forked(void) { pthread_mutex_init(&reserve()->lock, NULL); }
 
-/* -- Those who keep one -------------------------------------------------------------------------------------------------------- */
+/* -- Those who keep one -------------------------------------------------------------------------------------------- */
 
 void cji_kept_set(cji_kept *k, cji_record *r, const char *call, cj_status status, int32_t driver_code)
 {

@@ -41,7 +41,7 @@ void cji_params_prepare(cji_param *param, int n)
     }
 }
 
-/* -- Messages -------------------------------------------------------------------------------------------------------------- */
+/* -- Messages ------------------------------------------------------------------------------------------------------ */
 
 static const char *param_kind(const cji_param *p, char *text, size_t size)
 {
@@ -120,7 +120,7 @@ static cj_status wrong_count(void *into, const cj_kernel *k, size_t n, const cha
                     k->nparam == 1 ? "" : "s", n == 1 ? "is" : "are", n, names);
 }
 
-/* -- Packing --------------------------------------------------------------------------------------------------------------- */
+/* -- Packing ------------------------------------------------------------------------------------------------------- */
 
 /* Does the integer fit?  Where signs are not told apart (.b types, only the size known) either reading does. */
 static bool number_fits(const cji_param *p, const cj_arg *a)
@@ -216,7 +216,7 @@ cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, si
     return CJ_OK;
 }
 
-/* -- Dimensions ------------------------------------------------------------------------------------------------------------ */
+/* -- Dimensions ---------------------------------------------------------------------------------------------------- */
 
 static cj_status wrong_cluster(void *into, const cj_kernel *k, const cj_dims *d, const char *call)
 {

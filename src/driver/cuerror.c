@@ -124,7 +124,7 @@ cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status 
     return record_result(obj, drv, r, status, cu_call, call, (place){ file, line }, sentence, "");
 }
 
-/* -- A kernel's fault ------------------------------------------------------------------------------------------------------ */
+/* -- A kernel's fault ---------------------------------------------------------------------------------------------- */
 
 /* The kernels enqueued lately, and where to learn more. */
 static void name_suspects(cj_device *dev, const cji_slot *slot, char *out, size_t size)

@@ -11,7 +11,7 @@
 #include "driver/driver.h"
 #include "driver/open.h"
 
-/* -- Opening and closing --------------------------------------------------------------------------------------------------- */
+/* -- Opening and closing ------------------------------------------------------------------------------------------- */
 
 /* Retains (true) or releases the primary context; in relaxed capture mode, as somebody may be capturing in it. */
 static CUresult primary_context(cj_device *dev, bool retain)
@@ -221,7 +221,7 @@ void cj_device_close(cj_device *dev)
     cji_device_drop(dev);
 }
 
-/* -- Getters --------------------------------------------------------------------------------------------------------------- */
+/* -- Getters ------------------------------------------------------------------------------------------------------- */
 
 static bool device_readable(const cj_device *dev) { return cji_readable(dev, CJI_TAG_DEVICE, false); }
 

@@ -5,7 +5,7 @@
 #include "driver/driver.h"
 #include "ptx/isa.h"
 
-/* -- What it is ------------------------------------------------------------------------------------------------------------ */
+/* -- What it is ---------------------------------------------------------------------------------------------------- */
 
 static const struct info_row { size_t at; CUdevice_attribute attribute; bool required; } info_rows[] = {
 #define F(field) offsetof(cj_device_info, field)
@@ -93,7 +93,7 @@ CUresult cji_device_read_priorities(cj_device *dev)
     return r;
 }
 
-/* -- Public ---------------------------------------------------------------------------------------------------------------- */
+/* -- Public -------------------------------------------------------------------------------------------------------- */
 
 void cj_device_info_defaults(cj_device_info *info)
 {

@@ -69,7 +69,8 @@ struct cj_device {
     atomic_uint handles;               /* cj_device_open calls that are not closed */
     cji_release_queue queue;           /* slots, deferred releases, what src/stream keeps */
     uint64_t
-        peer_failed; /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
+        /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
+        peer_failed;
     cj_error peer_why;                 /* the first such failure */
     cj_device *next;                   /* drv->devices */
     pthread_mutex_t modules_lock;      /* guards modules and their state */

@@ -29,7 +29,7 @@ struct cji_interposer {
     int slot;
 };
 
-/* -- A call ---------------------------------------------------------------------------------------------------------------- */
+/* -- A call -------------------------------------------------------------------------------------------------------- */
 
 typedef CUresult (*invoke_fn)(const cji_cu *cu, const uint64_t *value);
 
@@ -50,7 +50,7 @@ static __attribute__((noinline)) CUresult interposer_call(int slot, int id, invo
     return r;
 }
 
-/* -- One function for each entry point, and one wrapper for each slot ------------------------------------------------------ */
+/* -- One function for each entry point, and one wrapper for each slot ---------------------------------------------- */
 
 #define INTERPOSER_TAKE(T, a) T a = (T)(uintptr_t)*cji_value++;
 #define CU(name, export, version, need, count, list)                                 \
@@ -84,7 +84,7 @@ static const cji_cu wrappers[CJI_INTERPOSER_SLOTS] = {
 #include "cuda/symbols.def"
 };
 
-/* -- Slots ----------------------------------------------------------------------------------------------------------------- */
+/* -- Slots --------------------------------------------------------------------------------------------------------- */
 
 static bool take_slot(struct cji_interposer *interposer)
 {
@@ -112,7 +112,7 @@ static void *interposer_get(void *user, const cji_cu_row *row)
     return interposer->under->missing[id] ? NULL : cji_cu_get(&wrappers[interposer->slot], id);
 }
 
-/* -- Opening --------------------------------------------------------------------------------------------------------------- */
+/* -- Opening ------------------------------------------------------------------------------------------------------- */
 
 void cj_interposer_defaults(cj_interposer_opts *opts)
 {

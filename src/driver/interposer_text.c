@@ -23,7 +23,7 @@ static void put_string(cji_line *l, const char *s)
     cji_say(l, s[n] ? "\"..." : "\"");
 }
 
-/* -- Types ----------------------------------------------------------------------------------------------------------------- */
+/* -- Types --------------------------------------------------------------------------------------------------------- */
 
 enum shown { SHOWN_NOT, SHOWN_SIGNED, SHOWN_UNSIGNED, SHOWN_HANDLE, SHOWN_FLOAT, SHOWN_STRING, SHOWN_RESULT };
 
@@ -155,7 +155,7 @@ static bool is_filled(const char *name)
     return false;
 }
 
-/* -- Values ---------------------------------------------------------------------------------------------------------------- */
+/* -- Values -------------------------------------------------------------------------------------------------------- */
 
 static void put_value(cji_line *l, enum shown shown, uint64_t v)
 {

@@ -8,7 +8,7 @@
 #include "base/opts.h"
 #include "ptx/ptx.h"
 
-/* -- Options --------------------------------------------------------------------------------------------------------------- */
+/* -- Options ------------------------------------------------------------------------------------------------------- */
 
 enum { JIT_LEVEL_MOST = 4, JIT_REGISTERS_MOST = 255 };
 #define JIT_INPUT "cujit" /* what the linker's input is called */
@@ -47,7 +47,7 @@ const char *cji_compile_differ(const cj_compile_opts *a, const cj_compile_opts *
     return a->line_info != b->line_info ? "line_info" : NULL;
 }
 
-/* -- Logs ------------------------------------------------------------------------------------------------------------------ */
+/* -- Logs ---------------------------------------------------------------------------------------------------------- */
 
 static void option(cji_jit *jit, CUjit_option which, uintptr_t value)
 {
@@ -127,7 +127,7 @@ void cji_jit_end(cji_jit *jit, cji_jit_source from, cji_text *log)
     *jit = (cji_jit){ .size = 0 };
 }
 
-/* -- Refusals -------------------------------------------------------------------------------------------------------------- */
+/* -- Refusals ------------------------------------------------------------------------------------------------------ */
 
 /* Whether a line of the log is an error, and not only that there was one. */
 static bool is_error(const char *line, size_t n)
@@ -187,7 +187,7 @@ cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *
                           *text ? " [" : "", text, *text ? "]" : "");
 }
 
-/* -- Linking --------------------------------------------------------------------------------------------------------------- */
+/* -- Linking ------------------------------------------------------------------------------------------------------- */
 
 /* One try; *again asks for larger log buffers. */
 static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
@@ -241,7 +241,7 @@ cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes,
     }
 }
 
-/* -- What a module needs --------------------------------------------------------------------------------------------------- */
+/* -- What a module needs ------------------------------------------------------------------------------------------- */
 
 /* The first instruction that needs a PTX version above `most`, as "tcgen05.mma at gemm.c:90 needs 8.6"; "" where none
  * is found. */

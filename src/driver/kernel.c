@@ -5,7 +5,7 @@
 #include "driver/args.h"
 #include "driver/driver.h"
 
-/* -- What it is ------------------------------------------------------------------------------------------------------------ */
+/* -- What it is ---------------------------------------------------------------------------------------------------- */
 
 static bool alloc_params(cj_kernel *k, size_t n)
 {
@@ -103,7 +103,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
                           *names ? "; it has " : "", names);
 }
 
-/* -- Making and releasing -------------------------------------------------------------------------------------------------- */
+/* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
 static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call)
 {
@@ -199,7 +199,7 @@ void cj_kernel_free(cj_kernel *k)
     if (cji_check_free(k, CJI_TAG_KERNEL, "cj_kernel_free")) cji_kernel_drop(k);
 }
 
-/* -- Getters --------------------------------------------------------------------------------------------------------------- */
+/* -- Getters ------------------------------------------------------------------------------------------------------- */
 
 static bool kernel_readable(const cj_kernel *k) { return cji_readable(k, CJI_TAG_KERNEL, false); }
 
@@ -260,7 +260,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
     return CJ_OK;
 }
 
-/* -- Launching ------------------------------------------------------------------------------------------------------------- */
+/* -- Launching ----------------------------------------------------------------------------------------------------- */
 
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 {

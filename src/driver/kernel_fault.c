@@ -123,7 +123,7 @@ bool cji_fault_read(const cj_device *dev, cj_fault *out, char *sentence, size_t 
     return true;
 }
 
-/* -- Where the driver tells nothing: the kernels that a stream launched lately ----------------------------------------------------- */
+/* -- Where the driver tells nothing: the kernels that a stream launched lately ------------------------------------- */
 
 void cji_recent_forget(cji_release_queue *queue, const void *kernel, const char *name)
 {

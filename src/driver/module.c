@@ -17,7 +17,7 @@ static cj_module *new_module(cj_device *dev, const char *call, cj_status *status
     return mod;
 }
 
-/* -- Loading --------------------------------------------------------------------------------------------------------------- */
+/* -- Loading ------------------------------------------------------------------------------------------------------- */
 
 /* By cuModuleLoadData; once more when memory is short and releases wait. */
 static cj_status load_data(cj_module *mod, const void *data, const char *call)
@@ -73,7 +73,7 @@ static cj_status compile_and_load(cj_module *mod, cj_ptx *m, const char *call)
     return status;
 }
 
-/* -- One load for a builder and a device ----------------------------------------------------------------------------------- */
+/* -- One load for a builder and a device --------------------------------------------------------------------------- */
 
 /* With the lock held: takes `mod` off the list. */
 static void unlist(cj_module *mod)
@@ -230,7 +230,7 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile
     return mod;
 }
 
-/* -- Release --------------------------------------------------------------------------------------------------------------- */
+/* -- Release ------------------------------------------------------------------------------------------------------- */
 
 static void module_free(cj_module *mod)
 {
@@ -276,7 +276,7 @@ void cj_module_free(cj_module *mod)
     if (cji_check_free(mod, CJI_TAG_MODULE, "cj_module_free")) cji_module_drop(mod);
 }
 
-/* -- What it holds --------------------------------------------------------------------------------------------------------- */
+/* -- What it holds ------------------------------------------------------------------------------------------------- */
 
 const char *cj_module_log(const cj_module *mod)
 {

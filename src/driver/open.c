@@ -24,7 +24,7 @@
 #define CJI_PKGLIBDIR "/usr/local/lib/cujit"
 #endif
 
-/* -- The list ------------------------------------------------------------------------------------------------------------ */
+/* -- The list ------------------------------------------------------------------------------------------------------ */
 
 void cji_opened_lock(void)
 {
@@ -62,7 +62,7 @@ void cji_driver_drop(cj_driver *drv)
     cji_obj_delete(drv, sizeof *drv);
 }
 
-/* -- Starting a driver whose entry points are known ------------------------------------------------------------------------ */
+/* -- Starting a driver whose entry points are known ---------------------------------------------------------------- */
 
 static void tell(cj_driver *drv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void tell(cj_driver *drv, const char *fmt, ...)
@@ -178,7 +178,7 @@ cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer
     return drv;
 }
 
-/* -- Libraries ----------------------------------------------------------------------------------------------------------- */
+/* -- Libraries ----------------------------------------------------------------------------------------------------- */
 
 enum found { FOUND_NONE, FOUND_BROKEN, FOUND_OPEN };
 
@@ -421,7 +421,7 @@ void cj_driver_close(cj_driver *drv)
     if (cji_check_free(drv, CJI_TAG_DRIVER, "cj_driver_close")) cji_driver_drop(drv);
 }
 
-/* -- What a driver is ---------------------------------------------------------------------------------------------------- */
+/* -- What a driver is ---------------------------------------------------------------------------------------------- */
 
 const char *cj_driver_kind(const cj_driver *drv)
 {

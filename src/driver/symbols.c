@@ -17,7 +17,7 @@ void *cji_cu_get(const cji_cu *cu, int row)
 
 void cji_cu_set(cji_cu *cu, int row, void *fn) { memcpy((char *)cu + (size_t)row * sizeof fn, &fn, sizeof fn); }
 
-/* -- Stubs --------------------------------------------------------------------------------------------------------------- */
+/* -- Stubs --------------------------------------------------------------------------------------------------------- */
 
 #define STUB_UNUSED(T, a) (void)a;
 #define CU(name, export, version, need, count, list)                             \
@@ -59,7 +59,7 @@ void cji_cu_load_by_value(cji_cu_by_value *out, cji_source source)
     }
 }
 
-/* -- Libraries ----------------------------------------------------------------------------------------------------------- */
+/* -- Libraries ----------------------------------------------------------------------------------------------------- */
 
 typedef CUresult (*proc_address_v1)(const char *symbol, void **pfn, int version, cuuint64_t flags); /* CUDA 11.3 */
 

@@ -11,7 +11,8 @@ enum { CJI_VERSION_FLOOR = 23 };   /* .address_size needs PTX 2.3 */
 /* A live function of a module that takes calls; quick, says nothing. */
 static inline bool cji_fn_is_open(const cj_fn *f)
 {
-    return f && f->obj.magic == CJI_MAGIC && f->obj.tag == CJI_TAG_FN && !(f->obj.flags & CJI_OBJ_FAILED) && !f->m->dead && !f->m->frozen;
+    return f && f->obj.magic == CJI_MAGIC && f->obj.tag == CJI_TAG_FN && !(f->obj.flags & CJI_OBJ_FAILED) &&
+           !f->m->dead && !f->m->frozen;
 }
 bool cji_fn_open_slow(cj_fn *f, const char *call);
 static inline bool cji_fn_open(cj_fn *f, const char *call) { return cji_fn_is_open(f) || cji_fn_open_slow(f, call); }
@@ -27,7 +28,10 @@ bool cji_ptx_enter(cj_ptx *m, uint32_t name, uint32_t word);
 #define CJI_NULL ((cj_val){ 0 })
 
 /* ---- Values ---- */
-static inline cj_val cji_val_of(const cj_fn *f, uint32_t word, unsigned type) { return word ? cji_val(word, type, f->owner) : CJI_NULL; }
+static inline cj_val cji_val_of(const cj_fn *f, uint32_t word, unsigned type)
+{
+    return word ? cji_val(word, type, f->owner) : CJI_NULL;
+}
 static inline cj_val cji_reg_val(cj_fn *f, unsigned type) { return cji_val_of(f, cji_fn_reg(f, type), type); }
 /* Is `v` a value that `f` may use?  Fails with a sentence that begins with `what` ("operand b"). */
 bool cji_val_usable(cj_fn *f, cj_val v, const char *call, const char *what);
@@ -37,7 +41,10 @@ static inline bool cji_val_owned(const cj_fn *f, cj_val v)
     return o == f->owner || (o == f->m->owner && cji_val_kind(v) == CJI_K_SYM);
 }
 /* The type that a register is declared with, and numbered in: PTX has no .bf16 registers. */
-static inline unsigned cji_type_declared(unsigned type) { return type == CJ_BF16 ? CJ_B16 : type == CJ_BF16X2 ? CJ_B32 : type; }
+static inline unsigned cji_type_declared(unsigned type)
+{
+    return type == CJ_BF16 ? CJ_B16 : type == CJ_BF16X2 ? CJ_B32 : type;
+}
 bool cji_type_is_int(unsigned type);                        /* b, u, s of 8 to 64 bits */
 /* what a register of that type is made as: 8-bit types in 32 bits */
 unsigned cji_type_wide(unsigned type);

@@ -220,11 +220,14 @@ const char *cj_ptx_target(cj_ptx *m)
                : "";
 }
 
-/* ---- Before print and load ---------------------------------------------------------------------------------------- */
+/* ---- Before print and load --------------------------------------------------------------------------------------- */
 
 static bool finish_function(cj_ptx *m, const cj_fn *f, const char *call)
 {
-    static const char *const kinds[] = { [CJI_BLOCK_IF] = "cj_if", [CJI_BLOCK_LOOP] = "cj_loop", [CJI_BLOCK_FOR] = "cj_for", [CJI_BLOCK_WHILE] = "cj_while" };
+    static const char *const kinds[] = { [CJI_BLOCK_IF] = "cj_if",
+                                         [CJI_BLOCK_LOOP] = "cj_loop",
+                                         [CJI_BLOCK_FOR] = "cj_for",
+                                         [CJI_BLOCK_WHILE] = "cj_while" };
     if (f->nblock) {
         const cji_block *b = &f->block[f->nblock - 1];
         cji_ptx_fail(m, CJ_ESTATE, call, b->loc, "%s in %s is still open: cj_end() is missing", kinds[b->kind],

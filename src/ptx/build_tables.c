@@ -126,8 +126,11 @@ uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len)
     if (no_room(f, f->nlabel)) return 0;
     if (name) f->named_labels = 1;
     if (!cji_grow(&f->label, &f->clabel, f->nlabel + 1, sizeof *f->label)) return out_of_memory(f);
-    f->label[f->nlabel] = (cji_label){ .at = UINT32_MAX, .loc = f->loc,
-                                           .name = name ? cji_ptx_intern(f->m, name, len) : f->named_labels ? fresh_label_name(f) : 0 };
+    f->label[f->nlabel] = (cji_label){ .at = UINT32_MAX,
+                                       .loc = f->loc,
+                                       .name = name              ? cji_ptx_intern(f->m, name, len)
+                                               : f->named_labels ? fresh_label_name(f)
+                                                                 : 0 };
     return f->m->dead ? 0 : cji_word(CJI_K_LABEL, (uint32_t)f->nlabel++);
 }
 

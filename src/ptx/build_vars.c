@@ -251,7 +251,7 @@ cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align)
     return cji_val_of(f, cji_word(CJI_K_SYM, index), CJ_B8);
 }
 
-/* ---- Variables of a function -------------------------------------------------------------------------------------- */
+/* ---- Variables of a function ------------------------------------------------------------------------------------- */
 
 static cj_val own_variable(cj_fn *f, const char *name, unsigned elem, size_t count, unsigned space, const char *call)
 {
@@ -301,7 +301,7 @@ cj_val cj_shared_dynamic(cj_fn *f, const char *name, cj_type elem, uint32_t alig
     return cji_val(cji_word(CJI_K_SYM, index), elem, m->owner);
 }
 
-/* ---- Variables of the module -------------------------------------------------------------------------------------- */
+/* ---- Variables of the module ------------------------------------------------------------------------------------- */
 
 static bool set_init(cj_ptx *m, cji_var *v, const void *init, size_t count, const char *call)
 {

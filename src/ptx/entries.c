@@ -17,8 +17,11 @@ static const char *entry_name(cji_entries *e, const cj_ptx *m, uint32_t name)
 static bool entry_param(cji_entries *e, const cj_ptx *m, const cji_var *v, uint64_t offset, cji_entry_param *p)
 {
     uint64_t align = cji_var_alignment(v), at = (offset + align - 1) / align * align;
-    *p = (cji_entry_param){ .name = entry_name(e, m, v->name), .offset = (uint32_t)at, .bytes = (uint32_t)v->bytes,
-                            .type = v->bytes * 8 == cji_type_bits(v->type) ? v->type : CJ_B8, .pointer = (v->flags & CJI_VAR_PTR) != 0 };
+    *p = (cji_entry_param){ .name = entry_name(e, m, v->name),
+                            .offset = (uint32_t)at,
+                            .bytes = (uint32_t)v->bytes,
+                            .type = v->bytes * 8 == cji_type_bits(v->type) ? v->type : CJ_B8,
+                            .pointer = (v->flags & CJI_VAR_PTR) != 0 };
     return p->name != NULL;
 }
 

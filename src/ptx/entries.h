@@ -28,7 +28,8 @@ typedef struct cji_entry {
     const char *name;
     const cji_entry_param *param;
     uint32_t nparam;
-    const char *dynamic_shared;   /* a dynamic shared variable that an instruction of the kernel, or of a .func that it can reach, uses;
+    const char *
+        dynamic_shared; /* a dynamic shared variable that an instruction of the kernel, or of a .func that it can reach, uses;
                                      NULL: there is none, or it is not known */
 } cji_entry;
 

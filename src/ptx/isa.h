@@ -48,8 +48,18 @@ typedef enum cji_kind {
 
 /* Effects of a row, for checks and analyses. */
 enum {
-    CJI_FX_PURE = 0, CJI_FX_READ = 1, CJI_FX_WRITE = 2, CJI_FX_ATOMIC = 4, CJI_FX_ORDER = 8, CJI_FX_SYNC = 16, CJI_FX_ASYNC = 32,
-    CJI_FX_BRANCH = 64, CJI_FX_CALL = 128, CJI_FX_END = 256, CJI_FX_ALIGNED = 512, CJI_FX_VOLATILE = 1024
+    CJI_FX_PURE = 0,
+    CJI_FX_READ = 1,
+    CJI_FX_WRITE = 2,
+    CJI_FX_ATOMIC = 4,
+    CJI_FX_ORDER = 8,
+    CJI_FX_SYNC = 16,
+    CJI_FX_ASYNC = 32,
+    CJI_FX_BRANCH = 64,
+    CJI_FX_CALL = 128,
+    CJI_FX_END = 256,
+    CJI_FX_ALIGNED = 512,
+    CJI_FX_VOLATILE = 1024
 };
 
 /* One operand of a form, resolved. */
@@ -57,7 +67,8 @@ typedef struct cji_isa_opnd {
     uint32_t kinds;        /* mask of 1 << cji_kind that may stand here (PAIR, NOT, SINK included where allowed) */
     /* mask of 1 << cj_type that a register here (a vector's element, an address's base) may have */
     uint32_t types;
-    /* the instruction's own type at this place: what a C number becomes, what a made destination gets; CJ_VOID where it has none */
+    /* the instruction's own type at this place: what a C number becomes, what a made destination gets; CJ_VOID where it
+     * has none */
     uint8_t type;
     uint8_t role;          /* CJI_READ, CJI_WRITE or both */
     uint8_t count;         /* elements of a VEC (0: not a vector); of TEXMEM: coordinates */
@@ -141,10 +152,16 @@ cji_targets cji_target_set(uint8_t set);                        /* members of a 
 cji_targets cji_target_runs(uint32_t i);
 /* The least target (and the version it wants, raised into *version) within `set`; -1 for the empty set. */
 int cji_target_least(cji_targets set, uint8_t *version);
-void cji_target_list(cji_targets set, char *out, size_t size);  /* "sm_90 or newer", "sm_90a", "sm_100a, sm_103a": for messages */
+void cji_target_list(cji_targets set, char *out,
+                     size_t size); /* "sm_90 or newer", "sm_90a", "sm_100a, sm_103a": for messages */
 
 /* ---- Special registers (src/ptx/isa/sregs.def) ---- */
-typedef struct cji_isa_sreg { const char *name; uint8_t type, version, targets; uint8_t vector; uint16_t id; } cji_isa_sreg; /* name with %: "%tid.x"; id: CJI_SR_* */
+typedef struct cji_isa_sreg {
+    const char *name;
+    uint8_t type, version, targets;
+    uint8_t vector;
+    uint16_t id;
+} cji_isa_sreg; /* name with %: "%tid.x"; id: CJI_SR_* */
 uint32_t cji_isa_sregs(void);
 const cji_isa_sreg *cji_isa_sreg_at(uint32_t i);
 int cji_isa_sreg_find(const char *name, size_t len);            /* index, -1 */

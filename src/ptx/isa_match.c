@@ -101,7 +101,7 @@ int cji_isa_fits(const cji_isa_form *f, const cji_isa_arg *args, size_t n)
     return n < least_operands(f) ? (int)n : -1;
 }
 
-/* ---- The sentence ------------------------------------------------------------------------------------------------- */
+/* ---- The sentence ------------------------------------------------------------------------------------------------ */
 
 void cji_isa_opnd_name(const cji_isa_form *f, size_t i, char *out, size_t size)
 {
@@ -154,9 +154,14 @@ static void add_range(cji_line *t, const cji_isa_opnd *o)
 
 static void add_wanted(cji_line *t, const cji_isa_opnd *o)
 {
-    static const struct { int kind; const char *text; } others[] = {
-        { CJI_K_MEM, "an address: [a], in C cj_mem()" }, { CJI_K_LABEL, "a label" }, { CJI_K_FUNC, "a function" }, { CJI_K_LIST, "a list in parentheses" },
-        { CJI_K_TARGETS, "the name of a list of targets or of a prototype" }, { CJI_K_TEXMEM, "an object and its coordinates" },
+    static const struct { int kind; const char *text;
+    } others[] = {
+        { CJI_K_MEM, "an address: [a], in C cj_mem()" },
+        { CJI_K_LABEL, "a label" },
+        { CJI_K_FUNC, "a function" },
+        { CJI_K_LIST, "a list in parentheses" },
+        { CJI_K_TARGETS, "the name of a list of targets or of a prototype" },
+        { CJI_K_TEXMEM, "an object and its coordinates" },
     };
     if (o->count && !has(o->kinds, CJI_K_TEXMEM)) cji_say(t, "%u of .%s", o->count, cji_type_word(o->type));
     else if (has(o->kinds, CJI_K_REG)) cji_say(t, ".%s", cji_type_word(o->type));

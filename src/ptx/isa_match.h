@@ -21,7 +21,8 @@ enum {
 /* One operand as it was written. */
 typedef struct cji_isa_arg {
     uint8_t kind;            /* CJI_K_*: what stands here; CJI_K_PAIR for d|p, CJI_K_NOT for !p */
-    uint8_t type;            /* REG, NOT, SREG: its cj_type; PAIR: type of the first half when that is a register; MEM, TEXMEM: type of the base
+    uint8_t
+        type; /* REG, NOT, SREG: its cj_type; PAIR: type of the first half when that is a register; MEM, TEXMEM: type of the base
                               * when that is a register, CJ_VOID for a symbol or literal; SYM: CJ_VOID */
     uint8_t lit;             /* IMM: CJI_LIT_* */
     uint8_t wide;            /* IMM, integer: `value` is to be read as a uint64_t above INT64_MAX */
@@ -29,7 +30,8 @@ typedef struct cji_isa_arg {
     uint8_t space;
     uint8_t first;           /* PAIR: kind of the first half: CJI_K_REG, CJI_K_VEC or CJI_K_SINK */
     uint8_t second;          /* PAIR: type of the second half (CJ_PRED), CJ_VOID for _ */
-    /* VEC (also as a PAIR's first half): its elements; TEXMEM: its coordinates; SREG: cji_isa_sreg.vector (no row takes a vector) */
+    /* VEC (also as a PAIR's first half): its elements; TEXMEM: its coordinates; SREG: cji_isa_sreg.vector (no row takes
+     * a vector) */
     uint8_t count;
     /* TEXMEM: 1 when a sampler stands between object and coordinates (independent texturing mode: in no row yet) */
     uint8_t sampler;

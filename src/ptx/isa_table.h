@@ -34,10 +34,32 @@ typedef struct cji_isa_slot {
 enum { CJI_PIECE_SLOT = 0x8000, CJI_PIECE_AGAIN = 0xc000, CJI_PIECE_MASK = 0x3fff };
 
 /* What stands at an operand's place, before the slots decide. */
-enum { CJI_SH_REG = 0, CJI_SH_IMM, CJI_SH_MEM, CJI_SH_VEC, CJI_SH_TEXMEM, CJI_SH_LABEL, CJI_SH_FUNC, CJI_SH_LIST, CJI_SH_TARGETS, CJI_SH_SINK };
-enum { CJI_OF_READ = 1, CJI_OF_WRITE = 2, CJI_OF_REGONLY = 4, CJI_OF_SREG = 8, CJI_OF_SYM = 16, CJI_OF_NOT = 32, CJI_OF_SINK = 64,
-       CJI_OF_OPTIONAL = 128, CJI_OF_PAIR = 256, CJI_OF_PAIRONLY = 512, CJI_OF_SINK2 = 1024,
-       CJI_OF_TMEM = 2048 /* an address of 32 bits: tensor memory */ };
+enum {
+    CJI_SH_REG = 0,
+    CJI_SH_IMM,
+    CJI_SH_MEM,
+    CJI_SH_VEC,
+    CJI_SH_TEXMEM,
+    CJI_SH_LABEL,
+    CJI_SH_FUNC,
+    CJI_SH_LIST,
+    CJI_SH_TARGETS,
+    CJI_SH_SINK
+};
+enum {
+    CJI_OF_READ = 1,
+    CJI_OF_WRITE = 2,
+    CJI_OF_REGONLY = 4,
+    CJI_OF_SREG = 8,
+    CJI_OF_SYM = 16,
+    CJI_OF_NOT = 32,
+    CJI_OF_SINK = 64,
+    CJI_OF_OPTIONAL = 128,
+    CJI_OF_PAIR = 256,
+    CJI_OF_PAIRONLY = 512,
+    CJI_OF_SINK2 = 1024,
+    CJI_OF_TMEM = 2048 /* an address of 32 bits: tensor memory */
+};
 typedef struct cji_isa_place {
     uint16_t flags;            /* CJI_OF_* */
     uint8_t shape;             /* CJI_SH_* */

@@ -243,9 +243,11 @@ static uint8_t lex_word(cji_lex *x)
 
 static uint8_t lex_two(char c, char d)
 {
-    static const struct { char c, d; uint8_t kind; } twos[] = {
-        { '<', '<', CJI_TOK_SHL }, { '>', '>', CJI_TOK_SHR }, { '<', '=', CJI_TOK_LE }, { '>', '=', CJI_TOK_GE }, { '=', '=', CJI_TOK_EQ },
-        { '!', '=', CJI_TOK_NE }, { '&', '&', CJI_TOK_AND }, { '|', '|', CJI_TOK_OR }, { ':', ':', CJI_TOK_SCOPE },
+    static const struct { char c, d; uint8_t kind;
+    } twos[] = {
+        { '<', '<', CJI_TOK_SHL }, { '>', '>', CJI_TOK_SHR }, { '<', '=', CJI_TOK_LE },
+        { '>', '=', CJI_TOK_GE },  { '=', '=', CJI_TOK_EQ },  { '!', '=', CJI_TOK_NE },
+        { '&', '&', CJI_TOK_AND }, { '|', '|', CJI_TOK_OR },  { ':', ':', CJI_TOK_SCOPE },
     };
     for (size_t i = 0; i < sizeof twos / sizeof *twos; i++)
         if (twos[i].c == c && twos[i].d == d) return twos[i].kind;

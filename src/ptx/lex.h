@@ -45,7 +45,8 @@ uint8_t cji_lex_next(cji_lex *x);
 char cji_lex_peek(cji_lex *x);
 
 /* The current word is an instruction's first: takes its modifiers (".global", "L1::evict_last") too.  When blanks
- * stand before a dot, the parts are put together in `room`.  False: longer than that, or a stray dot (`bad` says so). */
+ * stand before a dot, the parts are put together in `room`.  False: longer than that, or a stray dot (`bad` says so).
+ * */
 bool cji_lex_mnemonic(cji_lex *x, char *room, size_t size);
 
 /* The current token is '{': skips to behind the brace that closes it, strings and comments respected.  False: the

@@ -27,8 +27,12 @@ void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out);
 /* nothing for NULL or a declaration */
 void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out);
 
-/* With CJ_PRINT_LINES: has the record a .loc line of its own, in front of it?  `loc` is that of the latest such line. */
-static inline bool cji_print_has_loc(const cji_ins *x, uint32_t loc) { return x->form < CJI_INS_PSEUDO && x->loc && x->loc != loc; }
+/* With CJ_PRINT_LINES: has the record a .loc line of its own, in front of it?  `loc` is that of the latest such line.
+ * */
+static inline bool cji_print_has_loc(const cji_ins *x, uint32_t loc)
+{
+    return x->form < CJI_INS_PSEUDO && x->loc && x->loc != loc;
+}
 
 /* The functions of a module in the order of their definitions, NULL between them. */
 typedef struct cji_print_list { cj_fn *const *fn; size_t n; cj_fn **own; } cji_print_list;

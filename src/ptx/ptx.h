@@ -80,7 +80,8 @@ enum {
     /* opnd[0]: TARGETS word; declared here (.branchtargets, .calltargets, .callprototype) */
     CJI_INS_TARGETS = 0xffffff01u,
     CJI_INS_PRAGMA = 0xffffff02u,   /* opnd[0]: index of the name (m->names) of its text, without quotes */
-    /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a call */
+    /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a
+     * call */
     CJI_INS_MENTION = 0xffffff03u
 };
 
@@ -105,7 +106,8 @@ typedef struct cji_reg {
     uint8_t elem;        /* pointers: cj_type of what it points to, CJ_VOID: unknown or no pointer */
     uint8_t space;       /* pointers: cji_space of the address */
     uint8_t flags;       /* CJI_REG_* */
-    /* printed %<prefix><number>, counted within its prefix from 0; PARAM: its variable's index in m->var[], whose name is printed */
+    /* printed %<prefix><number>, counted within its prefix from 0; PARAM: its variable's index in m->var[], whose name
+     * is printed */
     uint32_t number;
 } cji_reg;
 
@@ -148,7 +150,14 @@ enum { CJI_TL_BRANCH = 1, CJI_TL_CALL, CJI_TL_PROTO };
 
 enum { CJI_LINK_NONE = 0, CJI_LINK_VISIBLE, CJI_LINK_EXTERN, CJI_LINK_WEAK, CJI_LINK_COMMON };
 enum { CJI_OPAQUE_NONE = 0, CJI_OPAQUE_TEX, CJI_OPAQUE_SAMPLER, CJI_OPAQUE_SURF }; /* .texref .samplerref .surfref */
-enum { CJI_VAR_PTR = 1, CJI_VAR_MANAGED = 2, CJI_VAR_UNIFIED = 4, CJI_VAR_UNSIZED = 8, CJI_VAR_ARRAY = 16, CJI_VAR_RESULT = 32 };
+enum {
+    CJI_VAR_PTR = 1,
+    CJI_VAR_MANAGED = 2,
+    CJI_VAR_UNIFIED = 4,
+    CJI_VAR_UNSIZED = 8,
+    CJI_VAR_ARRAY = 16,
+    CJI_VAR_RESULT = 32
+};
 
 /* An address inside an initialiser. */
 typedef struct cji_reloc {
@@ -277,7 +286,12 @@ struct cj_ptx {
     /* index: in form[] + 1, 0: empty */
     struct cji_form_slot { uint32_t form, index; } *form_slot; size_t nform_slot;
     /* spelling to form */
-    struct cji_word_slot { uint64_t hash; const char *text; uint32_t len, index; } *word_slot; size_t nword_slot, nwords;
+    struct cji_word_slot {
+        uint64_t hash;
+        const char *text;
+        uint32_t len, index;
+    } * word_slot;
+    size_t nword_slot, nwords;
     /* verb, space and types to form: see verb_table.h */
     struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;
     /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
@@ -300,11 +314,20 @@ struct cj_ptx {
 
 /* ---- Reading it -------------------------------------------------------------------------------------------------- */
 
-static inline const char *cji_ptx_name(const cj_ptx *m, uint32_t name) { return name < m->names.n ? m->names.entry[name].key : ""; }
-static inline size_t cji_ptx_name_len(const cj_ptx *m, uint32_t name) { return name < m->names.n ? m->names.entry[name].len : 0; }
+static inline const char *cji_ptx_name(const cj_ptx *m, uint32_t name)
+{
+    return name < m->names.n ? m->names.entry[name].key : "";
+}
+static inline size_t cji_ptx_name_len(const cj_ptx *m, uint32_t name)
+{
+    return name < m->names.n ? m->names.entry[name].len : 0;
+}
 
 /* The decoded form of a record; NULL for a CJI_INS_* pseudo record. */
-static inline const cji_form *cji_ins_form(const cj_ptx *m, const cji_ins *x) { return x->form < CJI_INS_PSEUDO ? m->form[x->form] : NULL; }
+static inline const cji_form *cji_ins_form(const cj_ptx *m, const cji_ins *x)
+{
+    return x->form < CJI_INS_PSEUDO ? m->form[x->form] : NULL;
+}
 
 /* How many operands a record has, and the i-th (i < n). */
 static inline uint32_t cji_ins_n(const cj_fn *f, const cji_ins *x)
@@ -365,9 +388,10 @@ void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out);
 
 /* Keeps the first failure, with the module's or function's current source line in front of the message ("gemm.c:90:
  * ...") and in the record. */
-cj_status cji_ptx_fail(cj_ptx *m, cj_status status, const char *call, uint32_t loc, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+cj_status cji_ptx_fail(cj_ptx *m, cj_status status, const char *call, uint32_t loc, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
-uint32_t cji_ptx_intern(cj_ptx *m, const char *s, size_t n);            /* in names; 0 for "" and on failure (m->dead tells) */
+uint32_t cji_ptx_intern(cj_ptx *m, const char *s, size_t n); /* in names; 0 for "" and on failure (m->dead tells) */
 uint32_t cji_ptx_file(cj_ptx *m, const char *s, size_t n);              /* in files */
 uint32_t cji_ptx_loc(cj_ptx *m, uint32_t file, uint32_t line);          /* a loc */
 
@@ -378,7 +402,8 @@ cj_fn *cji_ptx_proto(cj_ptx *m, const char *call);
 /* A new variable, zeroed but for name, function and location: the caller fills it, then cji_var_size() computes
  * `bytes`.  `f` NULL: module scope.  Enters the name into its scope and the variable into m->var[]; `list` CJI_LIST_*
  * says which list of the function takes it too. */
-cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call, uint32_t *index);
+cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_t len, const char *call,
+                     uint32_t *index);
 /* | FRESH: the caller has seen to it that the name is free */
 enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 };
 void cji_var_size(cji_var *v);

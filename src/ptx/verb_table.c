@@ -7,11 +7,26 @@
 #define BIT(t) (1u << CJ_##t)
 enum {
     ANY = 0x7fffffff,
-    PRED = BIT(PRED), B128 = BIT(B128), F32 = BIT(F32), F64 = BIT(F64), U32 = BIT(U32), S32 = BIT(S32), U64 = BIT(U64), S64 = BIT(S64),
-    INT16 = BIT(U16) | BIT(S16), INT32 = BIT(U32) | BIT(S32), INT64 = BIT(U64) | BIT(S64), INT = INT16 | INT32 | INT64,
-    ALLINT = INT | BIT(U8) | BIT(S8), SGN = BIT(S16) | BIT(S32) | BIT(S64),
-    FLT = BIT(F32) | BIT(F64), HALF1 = BIT(F16) | BIT(BF16), HALF = HALF1 | BIT(F16X2) | BIT(BF16X2),
-    BITS3264 = BIT(B32) | BIT(B64), BITS = BITS3264 | BIT(B16), ALLBITS = BITS | BIT(B8) | BIT(B128)
+    PRED = BIT(PRED),
+    B128 = BIT(B128),
+    F32 = BIT(F32),
+    F64 = BIT(F64),
+    U32 = BIT(U32),
+    S32 = BIT(S32),
+    U64 = BIT(U64),
+    S64 = BIT(S64),
+    INT16 = BIT(U16) | BIT(S16),
+    INT32 = BIT(U32) | BIT(S32),
+    INT64 = BIT(U64) | BIT(S64),
+    INT = INT16 | INT32 | INT64,
+    ALLINT = INT | BIT(U8) | BIT(S8),
+    SGN = BIT(S16) | BIT(S32) | BIT(S64),
+    FLT = BIT(F32) | BIT(F64),
+    HALF1 = BIT(F16) | BIT(BF16),
+    HALF = HALF1 | BIT(F16X2) | BIT(BF16X2),
+    BITS3264 = BIT(B32) | BIT(B64),
+    BITS = BITS3264 | BIT(B16),
+    ALLBITS = BITS | BIT(B8) | BIT(B128)
 };
 #undef BIT
 
@@ -57,8 +72,11 @@ static size_t fill(char *out, size_t size, const char *spelling, unsigned space,
     size_t n = 0;
     for (const char *s = spelling; *s; s++) {
         char one[2] = { *s, 0 };
-        const char *w = *s == '$' ? cji_type_word(type) : *s == '#' ? cji_type_word(cji_type_bits_of(type)) : *s == '^' ? cji_type_word(type2)
-                        : *s == '~' ? space_words[space] : one;
+        const char *w = *s == '$'   ? cji_type_word(type)
+                        : *s == '#' ? cji_type_word(cji_type_bits_of(type))
+                        : *s == '^' ? cji_type_word(type2)
+                        : *s == '~' ? space_words[space]
+                                    : one;
         size_t len = strlen(w);
         if (n + len >= size) break;
         memcpy(out + n, w, len);
@@ -74,7 +92,8 @@ static void no_such_verb(cj_fn *f, unsigned verb, unsigned type, unsigned type2,
     cji_line l = { list, sizeof list, 0 };
     unsigned n = 0;
     if (type2) {
-        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a .%s does not convert to .%s", call, cji_type_word(type2), cji_type_word(type));
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: a .%s does not convert to .%s", call, cji_type_word(type2),
+                     cji_type_word(type));
         return;
     }
     *list = 0;
@@ -83,7 +102,8 @@ static void no_such_verb(cj_fn *f, unsigned verb, unsigned type, unsigned type2,
         cji_say(&l, " .%s", cji_type_word(t));
         n++;
     }
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the operand is .%s, wants%s%s", call, cji_type_word(type), n > 1 ? " one of" : "", list);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the operand is .%s, wants%s%s", call, cji_type_word(type),
+                 n > 1 ? " one of" : "", list);
 }
 
 static bool grow_verb_slots(cj_ptx *m)

@@ -1,5 +1,5 @@
-/* Drives the library as a language runtime does: by dlopen and dlsym alone, without a header of it; handles are integers,
- * values and addresses 64-bit integers, kernel arguments pointers with sizes. usage: dlopen_user LIBCUJIT.SO
+/* Drives the library as a language runtime does: by dlopen and dlsym alone, without a header of it; handles are
+ * integers, values and addresses 64-bit integers, kernel arguments pointers with sizes. usage: dlopen_user LIBCUJIT.SO
  * Prints one line, and exits with 0 when y = a * x + y came out right on the device that $CUJIT_DRIVER names. */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -64,7 +64,8 @@ int main(int argc, char **argv)
     CALL1("cj_end", f);
 
     uint64_t driver = CALL1("cj_driver_open", 0), device = CALL3("cj_device_open", driver, 0, 0);
-    uint64_t stream = CALL2("cj_stream_create", device, 0), kernel = CALL4("cj_kernel_load", device, m, TEXT("saxpy"), 0);
+    uint64_t stream = CALL2("cj_stream_create", device, 0),
+             kernel = CALL4("cj_kernel_load", device, m, TEXT("saxpy"), 0);
     uint64_t dx = CALL2("cj_alloc", stream, sizeof x), dy = CALL2("cj_alloc", stream, sizeof y);
     for (int j = 0; j < COUNT; j++) x[j] = (float)j, y[j] = 1;
     CALL4("cj_copy_to_device", stream, dx, TEXT(x), sizeof x);
@@ -72,7 +73,9 @@ int main(int argc, char **argv)
 
     float factor = 2;
     uint32_t count = COUNT;
-    struct argument arguments[] = { { ARG_BYTES, 8, &dx }, { ARG_BYTES, 8, &dy }, { ARG_BYTES, 4, &factor }, { ARG_BYTES, 4, &count } };
+    struct argument arguments[] = {
+        { ARG_BYTES, 8, &dx }, { ARG_BYTES, 8, &dy }, { ARG_BYTES, 4, &factor }, { ARG_BYTES, 4, &count }
+    };
     struct dims dims = { .grid = { (COUNT + 127) / 128, 1, 1 }, .block = { 128, 1, 1 } };
     CALL5("cj_launch_n", stream, kernel, TEXT(&dims), TEXT(arguments), 4);
     CALL4("cj_copy_to_host", stream, TEXT(y), dy, sizeof y);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The shared library of the build tree driven by dlopen and dlsym alone (make installcheck does the same with the installed one).
+# The shared library of the build tree driven by dlopen and dlsym alone (make installcheck does the same with the
+# installed one).
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 lib=$top_builddir/.libs/libcujit.so

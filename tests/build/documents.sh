@@ -1,12 +1,13 @@
 #!/bin/sh
-# What the documents quote is there: code is in the programs that are tested, links lead to files, commands and examples exist.
+# What the documents quote is there: code is in the programs that are tested, links lead to files, commands and examples
+# exist.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 cd "$top_srcdir" || exit 1
 documents='README.md CONTRIBUTING.md tests/README.md docs/*.md'
 
-# DOCUMENT FIRST FILE: prints the lines of an indented block of DOCUMENT, the one with FIRST in its first line, that FILE does
-# not have in that order.  White space at the ends of lines is not compared.
+# DOCUMENT FIRST FILE: prints the lines of an indented block of DOCUMENT, the one with FIRST in its first line, that
+# FILE does not have in that order.  White space at the ends of lines is not compared.
 missing_lines()
 {
     awk -v first="$2" -v file="$3" '

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes a call of each builder function of the headers, for every_macro.c; the verbs a second time with numbers as operands.
+# Writes a call of each builder function of the headers, for every_macro.c; the verbs a second time with numbers as
+# operands.
 # usage: every_call.sh INCLUDE-DIR
 set -eu
 dir=$1

@@ -1,5 +1,5 @@
-/* Every macro of the public headers that takes arguments, used once: compiled as C99, C11, C++17 and C++20 by gcc and clang
- * (headers.sh).  every_macro.sh fails when a macro of the headers is not in here. */
+/* Every macro of the public headers that takes arguments, used once: compiled as C99, C11, C++17 and C++20 by gcc and
+ * clang (headers.sh).  every_macro.sh fails when a macro of the headers is not in here. */
 #include <cujit/cujit.h>
 
 int main(void)
@@ -17,11 +17,11 @@ int main(void)
     cj_op op = cj_op_find("add.f32");
     vs[0] = vs[1] = v;
 
-    /* -- Every function of the builder, in every language; verbs of numbers in C11 and C++ ------------------------------ */
+    /* -- Every function of the builder, in every language; verbs of numbers in C11 and C++ ------------------------- */
 
 #include "every_call.h" /* made by every_call.sh */
 
-    /* -- Any number of operands: C11 and C++ ---------------------------------------------------------------------------- */
+    /* -- Any number of operands: C11 and C++ ----------------------------------------------------------------------- */
 
 #if defined __cplusplus || (defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L)
     v = cj_imm(f, 1);
@@ -58,15 +58,16 @@ int main(void)
         cj_dptr d = { 0 };
         sum += (int)cj_launch(s, k, cj_grid(1, 32));
         sum += (int)cj_launch(s, k, cj_grid3(1, 1, 1, 32, 1, 1), d);
-        sum += (int)cj_launch(s, k, cj_dims_shared(cj_threads(1000, 32), 16), cj_offset(d, 4), 1, 2u, 3L, 4UL, 5.0f, 6.0,
-                              (char)7, (signed char)8, (unsigned char)9, (short)10, (unsigned short)11, (long long)12,
-                              (unsigned long long)13, (bool)1, cj_arg_bytes(&bytes, sizeof bytes), cj_arg_i(-1));
-        sum += (int)cj_launch(s, k, cj_grid(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-                              22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
+        sum +=
+            (int)cj_launch(s, k, cj_dims_shared(cj_threads(1000, 32), 16), cj_offset(d, 4), 1, 2u, 3L, 4UL, 5.0f, 6.0,
+                           (char)7, (signed char)8, (unsigned char)9, (short)10, (unsigned short)11, (long long)12,
+                           (unsigned long long)13, (bool)1, cj_arg_bytes(&bytes, sizeof bytes), cj_arg_i(-1));
+        sum += (int)cj_launch(s, k, cj_grid(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+                              20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
     }
 #endif
 
-    /* -- Nodes ------------------------------------------------------------------------------------------------------------ */
+    /* -- Nodes ----------------------------------------------------------------------------------------------------- */
 
 #if defined __cplusplus || __STDC_VERSION__ >= 201112L
     {
@@ -74,13 +75,14 @@ int main(void)
         cj_kernel *k = NULL;
         cj_graph_exec *x = NULL;
         cj_dptr d = { 0 };
-        cj_node *a = cj_graph_kernel(graph, NULL, k, cj_grid(1, 32)), *b = cj_graph_kernel(graph, CJ_NODES(a), k, cj_grid(1, 32), d, 1);
+        cj_node *a = cj_graph_kernel(graph, NULL, k, cj_grid(1, 32)),
+                *b = cj_graph_kernel(graph, CJ_NODES(a), k, cj_grid(1, 32), d, 1);
         b = cj_graph_empty(graph, CJ_NODES(a, b));
         sum += (int)cj_graph_exec_set_args(x, b, d, 2.0f);
     }
 #endif
 
-    /* -- Option literals: C and C++20 ------------------------------------------------------------------------------------ */
+    /* -- Option literals: C and C++20 ------------------------------------------------------------------------------ */
 
 #if !defined __cplusplus || __cplusplus >= 202002L
     {
@@ -94,7 +96,8 @@ int main(void)
         cj_copy_3d(NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1));
         cj_driver_close(cj_driver_open_interposed(NULL, CJ_INTERPOSER(.fail_at = 1)));
         cj_graph_exec_free(cj_graph_instantiate(graph, CJ_GRAPH_EXEC(.node_priorities = 1)));
-        cj_graph_exec_cache_free(cj_graph_exec_cache_create(dev, CJ_GRAPH_EXEC_CACHE(.execs = 8, .exec = CJ_GRAPH_EXEC(.auto_free = 1))));
+        cj_graph_exec_cache_free(
+            cj_graph_exec_cache_create(dev, CJ_GRAPH_EXEC_CACHE(.execs = 8, .exec = CJ_GRAPH_EXEC(.auto_free = 1))));
         sum += (int)cj_capture_begin_opts(NULL, CJ_CAPTURE(.mode = CJ_CAPTURE_RELAXED, .join = 1, .into = graph));
     }
 #endif

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the libraries export: libcujit what its version script and its headers say, the CPU device the driver's names and its own.
+# What the libraries export: libcujit what its version script and its headers say, the CPU device the driver's names and
+# its own.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 
@@ -16,8 +17,8 @@ result_empty 'libcujit.so exports nothing but cj_ names, all of a version' "$tap
 nm -D --defined-only "$sim" | awk '{ print $3 }' | grep -vE '^(cu[A-Z][A-Za-z0-9]*(_v[0-9]+|_ptsz|_ptds)*|cujit_sim_[a-z_]+)$' >"$tap_work/out"
 result_empty 'libcujit-sim.so exports nothing but cu and cujit_sim_ names' "$tap_work/out"
 
-# A function in a public header is a name behind CJ_API, or any cj_ name before a parenthesis in a declaration: take every
-# cj_ name that the preprocessor leaves before '(' outside of a body.
+# A function in a public header is a name behind CJ_API, or any cj_ name before a parenthesis in a declaration: take
+# every cj_ name that the preprocessor leaves before '(' outside of a body.
 for header in "$top_srcdir"/include/cujit/*.h; do echo "#include <cujit/${header##*/}>"; done |
     grep -vE 'cujit/(lines|sim)\.h' >"$tap_work/all.c"
 ${CC:-cc} -E -P -DCJ_NO_SOURCE_LINES -I"$top_srcdir/include" "$tap_work/all.c" >"$tap_work/all.i" 2>"$tap_work/err"

@@ -1,11 +1,13 @@
 #!/bin/sh
-# The comments of the public headers: each function has one, errors are a list, sentences that bindings are made from are spelled as
+# The comments of the public headers: each function has one, errors are a list, sentences that bindings are made from
+# are spelled as
 # CONTRIBUTING.md has them.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 cd "$top_srcdir" || exit 1
 
-# FILE...: functions without a comment. One holds for all declarations below it up to the next blank line, or is on the same line.
+# FILE...: functions without a comment. One holds for all declarations below it up to the next blank line, or is on the
+# same line.
 without_comment()
 {
     awk '

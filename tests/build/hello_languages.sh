@@ -1,6 +1,6 @@
 #!/bin/sh
-# hello in strict C99, through the plain functions, and as C++17: compiled against the public headers, linked with the shared
-# library of the build tree, run on the CPU device.
+# hello in strict C99, through the plain functions, and as C++17: compiled against the public headers, linked with the
+# shared library of the build tree, run on the CPU device.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 lib=$top_builddir/.libs

@@ -1,6 +1,6 @@
 #!/bin/sh
-# include/cujit/lines.h and verbs_numbers.h are what tools/genlines.sh and gennumbers.sh make of the headers; src/driver/enum_names.def is what
-# genenums.sh makes of them.
+# include/cujit/lines.h and verbs_numbers.h are what tools/genlines.sh and gennumbers.sh make of the headers;
+# src/driver/enum_names.def is what genenums.sh makes of them.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 for pair in genlines:lines gennumbers:verbs_numbers; do

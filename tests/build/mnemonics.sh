@@ -1,6 +1,6 @@
 #!/bin/sh
-# No instruction is spelled in src outside the tables (src/ptx/isa/*.def and what tools/isagen makes of them): code names
-# them by the table's identifiers.
+# No instruction is spelled in src outside the tables (src/ptx/isa/*.def and what tools/isagen makes of them): code
+# names them by the table's identifiers.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 cd "$top_srcdir" || exit 1
@@ -9,8 +9,8 @@ sed -n 's/^I([^,]*,[^,]*,[ ]*"\([a-z0-9_]*\).*/\1/p' src/ptx/isa/*.def | sort -u
 awk 'END { exit !(NR >= 50) }' "$tap_work/names"
 result $? 'the tables name at least fifty instructions'
 
-# Prints each literal of the FILEs, comments left out, that is an instruction's name, alone or with modifiers behind it, at its
-# beginning or behind white space or an escape.
+# Prints each literal of the FILEs, comments left out, that is an instruction's name, alone or with modifiers behind it,
+# at its beginning or behind white space or an escape.
 search()
 {
     awk '

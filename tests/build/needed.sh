@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the shared libraries need at run time: glibc's own libraries, and for the CPU device libm; nothing of a compiler or
-# of CUDA.
+# What the shared libraries need at run time: glibc's own libraries, and for the CPU device libm; nothing of a compiler
+# or of CUDA.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 

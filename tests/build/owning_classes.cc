@@ -87,9 +87,11 @@ static void move_about(const cujit::device &dev)
 }
 
 static_assert(!std::is_copy_constructible_v<cujit::stream> && !std::is_copy_assignable_v<cujit::stream>, "not copied");
-static_assert(std::is_nothrow_move_constructible_v<cujit::stream> && std::is_nothrow_move_assignable_v<cujit::stream>, "moved");
+static_assert(std::is_nothrow_move_constructible_v<cujit::stream> && std::is_nothrow_move_assignable_v<cujit::stream>,
+              "moved");
 static_assert(sizeof(cujit::stream) == sizeof(cj_stream *), "as small as a pointer");
-static_assert(!std::is_convertible_v<cujit::stream, cj_stream *> && std::is_convertible_v<cujit::stream &, cj_stream *>, "no pointer of a temporary");
+static_assert(!std::is_convertible_v<cujit::stream, cj_stream *> && std::is_convertible_v<cujit::stream &, cj_stream *>,
+              "no pointer of a temporary");
 
 int main()
 {
@@ -102,6 +104,7 @@ int main()
         cujit::device dev = cj_device_open(drv, 0, nullptr);
         move_about(dev);
     }
-    if (live != before) std::printf("%llu bytes were not released\n", static_cast<unsigned long long>(live - before)), wrong++;
+    if (live != before)
+        std::printf("%llu bytes were not released\n", static_cast<unsigned long long>(live - before)), wrong++;
     return wrong != 0;
 }

@@ -21,7 +21,7 @@ static void has_line(const char *text)
     tap_has_str(readme, line, "the README has: %.60s", text);
 }
 
-/* -- Messages of builders; #line is the source that the README speaks of ---------------------------------------------- */
+/* -- Messages of builders; #line is the source that the README speaks of ------------------------------------------- */
 
 static void has_message(cj_ptx *m)
 {
@@ -61,7 +61,7 @@ static void builders_messages(void)
 }
 #line 68 "tests/build/readme_figures.c"
 
-/* -- Messages of launches ------------------------------------------------------------------------------------------------ */
+/* -- Messages of launches ------------------------------------------------------------------------------------------ */
 
 static void launches_messages(void)
 {
@@ -87,7 +87,7 @@ static void launches_messages(void)
     cj_ptx_free(m);
 }
 
-/* -- Figures --------------------------------------------------------------------------------------------------------------- */
+/* -- Figures ------------------------------------------------------------------------------------------------------- */
 
 static unsigned instructions(void)
 {
@@ -155,7 +155,8 @@ static size_t loaded_bytes(const char *path)
 {
     size_t bytes = 0, sum = 0;
     char *file = tap_slurp(path, &bytes);
-    if (!file || bytes < sizeof(Elf64_Ehdr) || memcmp(file, ELFMAG, SELFMAG) || file[EI_CLASS] != ELFCLASS64) return free(file), 0;
+    if (!file || bytes < sizeof(Elf64_Ehdr) || memcmp(file, ELFMAG, SELFMAG) || file[EI_CLASS] != ELFCLASS64)
+        return free(file), 0;
     const Elf64_Ehdr *head = (const void *)file;
     const Elf64_Phdr *part = (const void *)(file + head->e_phoff);
     for (unsigned i = 0; i < head->e_phnum; i++)

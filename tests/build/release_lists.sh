@@ -1,5 +1,6 @@
 #!/bin/sh
-# Each object that a header can free or close is known to CJ_AUTO (auto.h) and has its class (cujit.hpp), which is tested as C++17.
+# Each object that a header can free or close is known to CJ_AUTO (auto.h) and has its class (cujit.hpp), which is
+# tested as C++17.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 include=$top_srcdir/include/cujit

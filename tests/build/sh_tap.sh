@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# TAP for shell tests: `. "$top_srcdir/tests/build/sh_tap.sh"`. Each test is one line `result STATUS NAME [FILE]`: STATUS 0
-# holds, and the FILE of remarks is shown when it does not.
+# TAP for shell tests: `. "$top_srcdir/tests/build/sh_tap.sh"`. Each test is one line `result STATUS NAME [FILE]`:
+# STATUS 0 holds, and the FILE of remarks is shown when it does not.
 tap_made=0
 tap_work=$(mktemp -d "${TMPDIR:-/tmp}/cujit-test.XXXXXX") || exit 1
 trap 'rm -rf "$tap_work"' EXIT

@@ -1,4 +1,5 @@
-/* The test producer's own assertions: what holds is said to hold, what does not is said not to, with a useful remark. */
+/* The test producer's own assertions: what holds is said to hold, what does not is said not to, with a useful remark.
+ * */
 #include "../tap.h"
 
 #include <signal.h>
@@ -86,7 +87,8 @@ int main(void)
     tap_plan(2 * sizeof cases / sizeof *cases);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tap_is_str(texts[i], cases[i].want, "%s", cases[i].name);
-        tap_is_int(WIFEXITED(statuses[i]) ? WEXITSTATUS(statuses[i]) : -1, cases[i].status, "%s: exit status", cases[i].name);
+        tap_is_int(WIFEXITED(statuses[i]) ? WEXITSTATUS(statuses[i]) : -1, cases[i].status, "%s: exit status",
+                   cases[i].name);
     }
     return tap_done();
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The commands that docs/debugging.md shows behind a $ print what stands below them.  Addresses are not compared, nor the order of
-# standard output and standard error.
+# The commands that docs/debugging.md shows behind a $ print what stands below them.  Addresses are not compared, nor
+# the order of standard output and standard error.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 document=$(cd "$top_srcdir" && pwd)/docs/debugging.md
@@ -27,7 +27,8 @@ for file in "$tap_work"/*.command; do
     count=$((count + 1))
     command=$(sed 's|\./build/|./|g' "$file")
     mask <"${file%.command}.want" >"$tap_work/want"
-    # A program without the wait that it needs may give another result while the machine is busy: a schedule holds nothing back for ever.
+    # A program without the wait that it needs may give another result while the machine is busy: a schedule holds
+    # nothing back for ever.
     for _ in 1 2 3 4 5; do
         sh -c "$command" 2>&1 | mask >"$tap_work/got"
         diff "$tap_work/want" "$tap_work/got" >"$tap_work/out"

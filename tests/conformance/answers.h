@@ -1,8 +1,9 @@
-/* What the families of same_answers.c share: a program of a family is a sequence of calls of the driver, drawn from the seed alone, and its answers are
- * text: a line for each call with its status and with what it told.
+/* What the families of same_answers.c share: a program of a family is a sequence of calls of the driver, drawn from the
+ * seed alone, and its answers are text: a line for each call with its status and with what it told.
  *
- * Nothing of a text may depend on time: a query is only told where its answer is certain - the work is held by a latch that is closed, or waited for -
- * and is "either" elsewhere.  No handle and no address is reported, only which of the program's own it is.
+ * Nothing of a text may depend on time: a query is only told where its answer is certain - the work is held by a latch
+ * that is closed, or waited for - and is "either" elsewhere.  No handle and no address is reported, only which of the
+ * program's own it is.
  *
  * Each file has the table of entry points of driver_abi.h for itself: an_attach() fills it. */
 #ifndef CUJIT_TESTS_CONFORMANCE_ANSWERS_H
@@ -67,7 +68,14 @@ bool an_is_elsewhere(void);
 
 /* ---- A second context -------------------------------------------------------------------------------------------- */
 
-typedef struct an_stranger { CUcontext ctx; CUstream s; CUevent e; CUmodule module; CUfunction f; CUdeviceptr p; } an_stranger;
+typedef struct an_stranger {
+    CUcontext ctx;
+    CUstream s;
+    CUevent e;
+    CUmodule module;
+    CUfunction f;
+    CUdeviceptr p;
+} an_stranger;
 /* Its objects; it stays until the process ends. */
 const an_stranger *an_other_context(void);
 
@@ -139,7 +147,8 @@ static inline void an_attach(an_tools *t)
     if (!t->module) {
         if (cu.cuModuleLoadData(&t->module, an_ptx)) tap_bail("the kernels do not load");
         for (int i = 0; i < 3; i++)
-            if (cu.cuModuleGetFunction(to[i], t->module, names[i]) || (cu.cuFuncLoad && cu.cuFuncLoad(*to[i]))) tap_bail("no kernel %s", names[i]);
+            if (cu.cuModuleGetFunction(to[i], t->module, names[i]) || (cu.cuFuncLoad && cu.cuFuncLoad(*to[i])))
+                tap_bail("no kernel %s", names[i]);
         if (cu.cuMemAlloc(&t->words, AN_WORDS * 4) || cu.cuMemHostAlloc(&host, AN_WORDS * 4, 0)) tap_bail("no memory");
         t->host = host;
     }

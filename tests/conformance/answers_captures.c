@@ -1,12 +1,27 @@
-/* Captures (see answers.h): begun in every mode in two threads, forked and joined, disturbed by each kind of call; then every graph that came of them is
- * told, launched once, and its words read.  Each piece of work writes a word of its own and reads the one that its stream wrote before it. */
+/* Captures (see answers.h): begun in every mode in two threads, forked and joined, disturbed by each kind of call; then
+ * every graph that came of them is told, launched once, and its words read.  Each piece of work writes a word of its
+ * own and reads the one that its stream wrote before it. */
 #include "answers_work.h"
 
-enum { STREAMS = 6, OWN = 3, LEGACY = 3, PER_THREAD = 4 /* 5 is the other thread's */, EVENTS = 4, GRAPHS = 4, PIECES = 80, SPARE = AN_WORDS - 1,
-       SCRATCH = PIECES + 3 /* written and never read */, KEPT = 3 };
+enum {
+    STREAMS = 6,
+    OWN = 3,
+    LEGACY = 3,
+    PER_THREAD = 4 /* 5 is the other thread's */,
+    EVENTS = 4,
+    GRAPHS = 4,
+    PIECES = 80,
+    SPARE = AN_WORDS - 1,
+    SCRATCH = PIECES + 3 /* written and never read */,
+    KEPT = 3
+};
 
 static an_tools tools;
-static struct { CUstream s; bool there, motion, begun_elsewhere; unsigned last, into /* the graph that it captures into, from 1; else 0 */; } streams[STREAMS];
+static struct {
+    CUstream s;
+    bool there, motion, begun_elsewhere;
+    unsigned last, into /* the graph that it captures into, from 1; else 0 */;
+} streams[STREAMS];
 static struct { CUevent e; bool there, motion; } events[EVENTS];
 static CUgraph graphs[GRAPHS];
 static CUgraphExec exec;
@@ -85,7 +100,9 @@ static void lose_graph(unsigned i)
 
 static void is_ended(unsigned i, int st)
 {
-    if (st == CUDA_ERROR_ILLEGAL_STATE || st == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED || st == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return;
+    if (st == CUDA_ERROR_ILLEGAL_STATE || st == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED ||
+        st == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return;
     if (st) lose_graph(i);
     streams[i].into = 0;
 }
@@ -120,7 +137,8 @@ static void op_begin_to_graph(void)
     size_t n = 64;
     if (!cu.cuStreamBeginCaptureToGraph) return;
     if (an_chance(5)) {
-        AN(cuStreamBeginCaptureToGraph(handle_of(i), NULL, NULL, NULL, 0, (CUstreamCaptureMode)mode), "begin %u to no graph", i);
+        AN(cuStreamBeginCaptureToGraph(handle_of(i), NULL, NULL, NULL, 0, (CUstreamCaptureMode)mode),
+           "begin %u to no graph", i);
         return;
     }
     if (!graphs[k]) {
@@ -131,8 +149,9 @@ static void op_begin_to_graph(void)
     if (n > 64) n = 64;
     unsigned twice = n && an_chance(10);
     if (twice) nodes[n < 64 ? n : 63] = nodes[0], n = n < 64 ? n + 1 : 64;
-    if (AN(cuStreamBeginCaptureToGraph(handle_of(i), graphs[k], nodes, NULL, n, (CUstreamCaptureMode)mode), "begin %u to graph %u mode %u after %zu%s", i, k, mode,
-        n, twice ? " with one twice" : "")) return;
+    if (AN(cuStreamBeginCaptureToGraph(handle_of(i), graphs[k], nodes, NULL, n, (CUstreamCaptureMode)mode),
+           "begin %u to graph %u mode %u after %zu%s", i, k, mode, n, twice ? " with one twice" : ""))
+        return;
     streams[i].into = k + 1;
     streams[i].begun_elsewhere = an_is_elsewhere();
     forget_last();
@@ -165,7 +184,8 @@ static void op_info(void)
     int st;
     if (an_chance(15)) {
         an_line("status and id of %u", i);
-        st = an_status((int)cu.cuStreamGetCaptureInfo(handle_of(i), &status, an_chance(50) ? &id : NULL, NULL, NULL, NULL));
+        st = an_status(
+            (int)cu.cuStreamGetCaptureInfo(handle_of(i), &status, an_chance(50) ? &id : NULL, NULL, NULL, NULL));
         if (!st) an_more(" %d", (int)status);
         return;
     }
@@ -173,7 +193,9 @@ static void op_info(void)
         AN(cuStreamGetCaptureInfo(handle_of(i), NULL, NULL, NULL, NULL, NULL), "information of %u into nothing", i);
         return;
     }
-    if (cu.cuStreamGetCaptureInfo_v3 && an_chance(50)) st = AN(cuStreamGetCaptureInfo_v3(handle_of(i), &status, &id, &g, &deps, &data, &n), "information of %u with edges", i);
+    if (cu.cuStreamGetCaptureInfo_v3 && an_chance(50))
+        st = AN(cuStreamGetCaptureInfo_v3(handle_of(i), &status, &id, &g, &deps, &data, &n),
+                "information of %u with edges", i);
     else st = AN(cuStreamGetCaptureInfo(handle_of(i), &status, &id, &g, &deps, &n), "information of %u", i);
     if (st) return;
     an_more(" %d", (int)status);
@@ -195,7 +217,8 @@ static void op_dependencies(void)
     size_t n = an_chance(40) ? 0 : 1;
     CUgraphNode none = NULL;
     if (an_chance(5)) {
-        AN(cuStreamUpdateCaptureDependencies(handle_of(i), &none, 1, flags), "%u comes after no node, flags %u", i, flags);
+        AN(cuStreamUpdateCaptureDependencies(handle_of(i), &none, 1, flags), "%u comes after no node, flags %u", i,
+           flags);
         streams[i].last = SPARE;
         return;
     }
@@ -203,7 +226,9 @@ static void op_dependencies(void)
         int st = (int)cu.cuStreamGetCaptureInfo(handle_of(i), &status, &id, NULL, NULL, NULL);
         if (st || status != CU_STREAM_CAPTURE_STATUS_ACTIVE || kept[k].id != id || !kept[k].node) return;
     }
-    if (AN(cuStreamUpdateCaptureDependencies(handle_of(i), n ? &kept[k].node : NULL, n, flags), "%u comes after %s, flags %u", i, n ? "a node" : "nothing", flags)) return;
+    if (AN(cuStreamUpdateCaptureDependencies(handle_of(i), n ? &kept[k].node : NULL, n, flags),
+           "%u comes after %s, flags %u", i, n ? "a node" : "nothing", flags))
+        return;
     if (flags == 1) streams[i].last = SPARE;
 }
 
@@ -220,18 +245,42 @@ static void op_work(void)
     an_line("work %u in %u:", me, i);
     switch (kind) {
     case 0: an_more(" fill"); st = an_status((int)cu.cuMemsetD32Async(an_word(&tools, me), n, 1, s)); break;
-    case 1: an_more(" byte fill"); st = an_status((int)cu.cuMemsetD8Async(an_word(&tools, me), (unsigned char)n, 4, s)); break;
-    case 2: an_more(" short fill"); st = an_status((int)cu.cuMemsetD16Async(an_word(&tools, me), (unsigned short)n, 2, s)); break;
+    case 1:
+        an_more(" byte fill");
+        st = an_status((int)cu.cuMemsetD8Async(an_word(&tools, me), (unsigned char)n, 4, s));
+        break;
+    case 2:
+        an_more(" short fill");
+        st = an_status((int)cu.cuMemsetD16Async(an_word(&tools, me), (unsigned short)n, 2, s));
+        break;
     case 3: an_more(" fill 2D"); st = an_status((int)cu.cuMemsetD2D32Async(an_word(&tools, me), 4, n, 1, 1, s)); break;
-    case 4: an_more(" copy from %u", from); st = an_status((int)cu.cuMemcpyDtoDAsync(an_word(&tools, me), an_word(&tools, from), 4, s)); break;
-    case 5: an_more(" copy to host from %u", from); st = an_status((int)cu.cuMemcpyDtoHAsync(&tools.host[me], an_word(&tools, from), 4, s)); break;
-    case 6: an_more(" copy from pinned"); st = an_status((int)cu.cuMemcpyHtoDAsync(an_word(&tools, me), &tools.host[SPARE], 4, s)); break;
-    case 7: an_more(" copy from pageable"); st = an_status((int)cu.cuMemcpyHtoDAsync(an_word(&tools, me), &pageable[me], 4, s)); break;
+    case 4:
+        an_more(" copy from %u", from);
+        st = an_status((int)cu.cuMemcpyDtoDAsync(an_word(&tools, me), an_word(&tools, from), 4, s));
+        break;
+    case 5:
+        an_more(" copy to host from %u", from);
+        st = an_status((int)cu.cuMemcpyDtoHAsync(&tools.host[me], an_word(&tools, from), 4, s));
+        break;
+    case 6:
+        an_more(" copy from pinned");
+        st = an_status((int)cu.cuMemcpyHtoDAsync(an_word(&tools, me), &tools.host[SPARE], 4, s));
+        break;
+    case 7:
+        an_more(" copy from pageable");
+        st = an_status((int)cu.cuMemcpyHtoDAsync(an_word(&tools, me), &pageable[me], 4, s));
+        break;
     case 8: an_more(" copy 2D from %u", from); st = an_status(an_copy_2d(&tools, s, me, from)); break;
     case 9: an_more(" copy 3D from %u", from); st = an_status(an_copy_3d(&tools, s, me, from)); break;
-    case 10: an_more(" plain copy from %u", from); st = an_status((int)cu.cuMemcpyAsync(an_word(&tools, me), an_word(&tools, from), 4, s)); break;
+    case 10:
+        an_more(" plain copy from %u", from);
+        st = an_status((int)cu.cuMemcpyAsync(an_word(&tools, me), an_word(&tools, from), 4, s));
+        break;
     case 11: an_more(" step from %u", from); st = an_launch_with(&tools, s, me, from, n); break;
-    default: an_more(" step from %u", from); st = an_status((int)an_step(kind == 12 ? tools.leap : tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
+    default:
+        an_more(" step from %u", from);
+        st = an_status(
+            (int)an_step(kind == 12 ? tools.leap : tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
     }
     if (st) return;
     streams[i].motion = true;
@@ -292,8 +341,9 @@ static void op_record(void)
 {
     unsigned k = some_event(), i = some_stream(), flags = an_chance(80) ? 0 : 1 + an_below(2);
     if (k == EVENTS) return;
-    int st = flags ? AN(cuEventRecordWithFlags(events[k].e, handle_of(i), flags), "record %u in %u with %u", k, i, flags)
-                   : AN(cuEventRecord(events[k].e, handle_of(i)), "record %u in %u", k, i);
+    int st = flags
+                 ? AN(cuEventRecordWithFlags(events[k].e, handle_of(i), flags), "record %u in %u with %u", k, i, flags)
+                 : AN(cuEventRecord(events[k].e, handle_of(i)), "record %u in %u", k, i);
     if (!st) events[k].motion = true;
 }
 
@@ -323,7 +373,9 @@ static void op_join_all(void)
         CUstreamCaptureStatus a = CU_STREAM_CAPTURE_STATUS_NONE, b = a;
         cuuint64_t ida = 0, idb = 1;
         if (j == i || !streams[j].there) continue;
-        if (cu.cuStreamGetCaptureInfo(handle_of(i), &a, &ida, NULL, NULL, NULL) || cu.cuStreamGetCaptureInfo(handle_of(j), &b, &idb, NULL, NULL, NULL)) continue;
+        if (cu.cuStreamGetCaptureInfo(handle_of(i), &a, &ida, NULL, NULL, NULL) ||
+            cu.cuStreamGetCaptureInfo(handle_of(j), &b, &idb, NULL, NULL, NULL))
+            continue;
         if (a != CU_STREAM_CAPTURE_STATUS_ACTIVE || b != a || ida != idb) continue;
         AN(cuEventRecord(events[k].e, handle_of(j)), "record %u in %u", k, j);
         AN(cuStreamWaitEvent(handle_of(i), events[k].e, 0), "%u waits for %u", i, k);
@@ -399,8 +451,14 @@ static void op_facts(void)
     case 1: AN(cuStreamGetPriority(s, &priority), "priority of %u", i); break;
     case 2: AN(cuStreamGetCtx(s, &ctx), "context of %u", i); break;
     case 3: if (cu.cuStreamGetId) AN(cuStreamGetId(s, &id), "id of %u", i); break;
-    case 4: AN(cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v), "attribute of %u", i); an_more(" %d", v.priority); break;
-    case 5: v.priority = 1; AN(cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v), "policy of %u", i); break;
+    case 4:
+        AN(cuStreamGetAttribute(s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v), "attribute of %u", i);
+        an_more(" %d", v.priority);
+        break;
+    case 5:
+        v.priority = 1;
+        AN(cuStreamSetAttribute(s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v), "policy of %u", i);
+        break;
     case 6: AN(cuStreamCopyAttributes(s, handle_of(some_stream())), "attributes into %u", i); break;
     default: {
         CUdevice d = 99;
@@ -437,14 +495,27 @@ static void op_disturb(void)
     case 9: AN(cuMemcpyHtoD(an_word(&tools, SCRATCH), &value, 4), "a copy from the host"); break;
     case 10: AN(cuMemsetD32(an_word(&tools, SCRATCH), 0, 1), "a fill"); break;
     case 11: AN(cuMemcpyDtoD(an_word(&tools, SCRATCH), an_word(&tools, SPARE), 4), "a copy"); break;
-    case 12: AN(cuDeviceGetDefaultMemPool(&pool, 0), "the pool"); if (pool) AN(cuMemPoolTrimTo(pool, 0), "is trimmed"); break;
+    case 12:
+        AN(cuDeviceGetDefaultMemPool(&pool, 0), "the pool");
+        if (pool) AN(cuMemPoolTrimTo(pool, 0), "is trimmed");
+        break;
     case 13: AN(cuMemAllocHost(&h, 64), "host memory"); if (h) AN(cuMemFreeHost(h), "and back"); break;
-    case 14: AN(cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL), "managed memory"); if (p) AN(cuMemFree(p), "and back"); break;
+    case 14:
+        AN(cuMemAllocManaged(&p, 64, CU_MEM_ATTACH_GLOBAL), "managed memory");
+        if (p) AN(cuMemFree(p), "and back");
+        break;
     case 15: AN(cuModuleGetGlobal(&p, &a, tools.module, "counter"), "a variable"); break;
-    case 16: AN(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, tools.words), "a pointer's attribute"); break;
+    case 16:
+        AN(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, tools.words), "a pointer's attribute");
+        break;
     case 17: AN(cuMemGetAddressRange(&p, &a, tools.words), "a range"); break;
-    case 18: AN(cuFuncGetAttribute((int *)&value, CU_FUNC_ATTRIBUTE_NUM_REGS, tools.step), "a function's attribute"); break;
-    case 19: AN(cuFuncSetAttribute(tools.step, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1), "a function's attribute is set"); break;
+    case 18:
+        AN(cuFuncGetAttribute((int *)&value, CU_FUNC_ATTRIBUTE_NUM_REGS, tools.step), "a function's attribute");
+        break;
+    case 19:
+        AN(cuFuncSetAttribute(tools.step, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1),
+           "a function's attribute is set");
+        break;
     case 20: AN(cuCtxGetLimit(&a, CU_LIMIT_STACK_SIZE), "a limit"); break;
     default: {
         CUgraphExec x = NULL;
@@ -487,12 +558,31 @@ static void op_stream_new(void)
 /* ---- A program --------------------------------------------------------------------------------------------------- */
 
 static const an_op ops[] = {
-    { "begin", op_begin, 14 }, { "end", op_end, 8 }, { "begin to graph", op_begin_to_graph, 3 }, { "status", op_status, 8 }, { "info", op_info, 8 },
-    { "dependencies", op_dependencies, 5 }, { "work", op_work, 36 }, { "host", op_host, 6 }, { "memory", op_memory, 5 }, { "launch", op_graph_launch, 4 },
-    { "wrong work", op_wrong_work, 3 }, { "record", op_record, 7 }, { "wait", op_wait, 7 }, { "fork", op_fork, 12 }, { "join", op_join_all, 10 },
-    { "event query", op_event_query, 2 }, { "event sync", op_event_sync, 1 }, { "event new", op_event_new, 3 }, { "elapsed", op_elapsed, 1 },
-    { "stream query", op_stream_query, 2 }, { "stream sync", op_stream_sync, 1 }, { "facts", op_facts, 3 }, { "disturb", op_disturb, 6 },
-    { "mode", op_mode, 4 }, { "stream new", op_stream_new, 3 },
+    { "begin", op_begin, 14 },
+    { "end", op_end, 8 },
+    { "begin to graph", op_begin_to_graph, 3 },
+    { "status", op_status, 8 },
+    { "info", op_info, 8 },
+    { "dependencies", op_dependencies, 5 },
+    { "work", op_work, 36 },
+    { "host", op_host, 6 },
+    { "memory", op_memory, 5 },
+    { "launch", op_graph_launch, 4 },
+    { "wrong work", op_wrong_work, 3 },
+    { "record", op_record, 7 },
+    { "wait", op_wait, 7 },
+    { "fork", op_fork, 12 },
+    { "join", op_join_all, 10 },
+    { "event query", op_event_query, 2 },
+    { "event sync", op_event_sync, 1 },
+    { "event new", op_event_new, 3 },
+    { "elapsed", op_elapsed, 1 },
+    { "stream query", op_stream_query, 2 },
+    { "stream sync", op_stream_sync, 1 },
+    { "facts", op_facts, 3 },
+    { "disturb", op_disturb, 6 },
+    { "mode", op_mode, 4 },
+    { "stream new", op_stream_new, 3 },
 };
 
 static void a_call(void) { an_draw(ops, sizeof ops / sizeof *ops); }
@@ -524,9 +614,13 @@ static void make_exec(void)
 {
     CUgraph g = NULL;
     CUgraphNode node;
-    CUDA_MEMSET_NODE_PARAMS fill = { .dst = an_word(&tools, PIECES + 1), .value = 77, .elementSize = 4, .width = 1, .height = 1 };
+    CUDA_MEMSET_NODE_PARAMS fill = {
+        .dst = an_word(&tools, PIECES + 1), .value = 77, .elementSize = 4, .width = 1, .height = 1
+    };
     if (exec) return;
-    if (cu.cuGraphCreate(&g, 0) || cu.cuGraphAddMemsetNode(&node, g, NULL, 0, &fill, abi_ctx) || cu.cuGraphInstantiateWithFlags(&exec, g, 0)) tap_bail("no graph");
+    if (cu.cuGraphCreate(&g, 0) || cu.cuGraphAddMemsetNode(&node, g, NULL, 0, &fill, abi_ctx) ||
+        cu.cuGraphInstantiateWithFlags(&exec, g, 0))
+        tap_bail("no graph");
     cu.cuGraphDestroy(g);
 }
 

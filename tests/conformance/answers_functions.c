@@ -1,4 +1,5 @@
-/* Modules, functions, launches (see answers.h): what they say of themselves, which launches are rejected, what a bad image answers. */
+/* Modules, functions, launches (see answers.h): what they say of themselves, which launches are rejected, what a bad
+ * image answers. */
 #include "answers.h"
 
 enum { FUNCTIONS = 4, STEP = 0, NOTHING, MIXED, ROOMY };
@@ -17,18 +18,23 @@ static void op_attribute(void)
     static const int ids[] = { 0, 0, 1, 2, 3, 5, 8, 8, 9, 10, 11, 12, 13, 14, 15, -1, 16, 99 };
     unsigned i = some_function();
     int id = AN_PICK(ids), v = -99;
-    if (AN(cuFuncGetAttribute(&v, (CUfunction_attribute)id, function[i]), "attribute %d of %s", id, function_names[i])) return;
+    if (AN(cuFuncGetAttribute(&v, (CUfunction_attribute)id, function[i]), "attribute %d of %s", id, function_names[i]))
+        return;
     an_more(" %d", v);
 }
 
 static void op_set_attribute(void)
 {
     static const int ids[] = { 0, 1, 4, 8, 8, 8, 9, 9, 11, 12, 13, 14, 15, 99 };
-    static const int sizes[] = { -1, 0, 1024, 49152, 49153, 65536, 100000, 231423, 231424, 232448, 232449, 233472, 1 << 20 };
-    static const int small[] = { -2, -1, 0, 1, 2, 3, 8, 50, 100, 101 }, carveouts[] = { -2, -1, -1, 101 };   /* the others change the occupancy */
+    static const int sizes[] = { -1,     0,      1024,   49152,  49153,  65536,  100000,
+                                 231423, 231424, 232448, 232449, 233472, 1 << 20 };
+    /* the others change the occupancy */
+    static const int small[] = { -2, -1, 0, 1, 2, 3, 8, 50, 100, 101 }, carveouts[] = { -2, -1, -1, 101 };
     unsigned i = some_function();
     int id = AN_PICK(ids), v = id == 8 ? AN_PICK(sizes) : id == 9 ? AN_PICK(carveouts) : AN_PICK(small), back = -99;
-    if (AN(cuFuncSetAttribute(function[i], (CUfunction_attribute)id, v), "attribute %d of %s becomes %d", id, function_names[i], v)) return;
+    if (AN(cuFuncSetAttribute(function[i], (CUfunction_attribute)id, v), "attribute %d of %s becomes %d", id,
+           function_names[i], v))
+        return;
     if (!AN(cuFuncGetAttribute(&back, (CUfunction_attribute)id, function[i]), "it is")) an_more(" %d", back);
 }
 
@@ -42,21 +48,34 @@ static void op_facts(void)
     CUfunctionLoadingState state = (CUfunctionLoadingState)9;
     switch (an_below(9)) {
     case 0: case 1: case 2:
-        if (!cu.cuFuncGetParamInfo || AN(cuFuncGetParamInfo(function[i], index, &offset, an_chance(80) ? &size : NULL), "parameter %zu of %s", index,
-            function_names[i])) break;
+        if (!cu.cuFuncGetParamInfo || AN(cuFuncGetParamInfo(function[i], index, &offset, an_chance(80) ? &size : NULL),
+                                         "parameter %zu of %s", index, function_names[i]))
+            break;
         an_more(" %zu %zu", offset, size);
         break;
-    case 3: if (cu.cuFuncGetName && !AN(cuFuncGetName(&name, function[i]), "name of %s", function_names[i])) an_more(" %s", name); break;
-    case 4: if (!AN(cuFuncGetModule(&m, function[i]), "module of %s", function_names[i])) an_more(m == module ? " that" : " another"); break;
-    case 5: if (cu.cuModuleGetFunctionCount && !AN(cuModuleGetFunctionCount(&n, module), "functions")) an_more(" %u", n); break;
+    case 3:
+        if (cu.cuFuncGetName && !AN(cuFuncGetName(&name, function[i]), "name of %s", function_names[i]))
+            an_more(" %s", name);
+        break;
+    case 4:
+        if (!AN(cuFuncGetModule(&m, function[i]), "module of %s", function_names[i]))
+            an_more(m == module ? " that" : " another");
+        break;
+    case 5:
+        if (cu.cuModuleGetFunctionCount && !AN(cuModuleGetFunctionCount(&n, module), "functions")) an_more(" %u", n);
+        break;
     case 6: {
         unsigned found = 0, want = an_below(8);
-        if (!cu.cuModuleEnumerateFunctions || AN(cuModuleEnumerateFunctions(list, want, module), "%u functions", want)) break;
+        if (!cu.cuModuleEnumerateFunctions || AN(cuModuleEnumerateFunctions(list, want, module), "%u functions", want))
+            break;
         for (unsigned k = 0; k < 16; k++) found += list[k] != NULL;
         an_more(" %u", found);
         break;
     }
-    case 7: if (cu.cuFuncIsLoaded && !AN(cuFuncIsLoaded(&state, function[i]), "%s is loaded?", function_names[i])) an_more(" %d", (int)state); break;
+    case 7:
+        if (cu.cuFuncIsLoaded && !AN(cuFuncIsLoaded(&state, function[i]), "%s is loaded?", function_names[i]))
+            an_more(" %d", (int)state);
+        break;
     default: AN(cuFuncSetCacheConfig(function[i], (CUfunc_cache)an_below(5)), "cache of %s", function_names[i]);
     }
 }
@@ -101,21 +120,25 @@ static void op_occupancy(void)
     size_t bytes = AN_PICK(shared), room = 99;
     switch (an_below(5)) {
     case 0: case 1:
-        if (!AN(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, function[i], block, bytes), "blocks of %s, %d threads, %zu bytes", function_names[i], block,
-            bytes)) an_more(" %d", n);
+        if (!AN(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, function[i], block, bytes),
+                "blocks of %s, %d threads, %zu bytes", function_names[i], block, bytes))
+            an_more(" %d", n);
         break;
     case 2:
-        if (!AN(cuOccupancyMaxPotentialBlockSize(&grid, &n, function[i], NULL, bytes, block < 0 ? 0 : block), "best block of %s, %zu bytes, up to %d",
-            function_names[i], bytes, block)) an_more(" %d %d", n, grid);
+        if (!AN(cuOccupancyMaxPotentialBlockSize(&grid, &n, function[i], NULL, bytes, block < 0 ? 0 : block),
+                "best block of %s, %zu bytes, up to %d", function_names[i], bytes, block))
+            an_more(" %d %d", n, grid);
         break;
     case 3:
-        if (!AN(cuOccupancyAvailableDynamicSMemPerBlock(&room, function[i], 1 + (int)bytes % 5, block), "memory of %s, %d blocks of %d", function_names[i],
-            1 + (int)bytes % 5, block)) an_more(" %zu", room);
+        if (!AN(cuOccupancyAvailableDynamicSMemPerBlock(&room, function[i], 1 + (int)bytes % 5, block),
+                "memory of %s, %d blocks of %d", function_names[i], 1 + (int)bytes % 5, block))
+            an_more(" %zu", room);
         break;
     default: {
         unsigned flags = an_below(3);
-        if (!AN(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&n, function[i], block, bytes, flags), "blocks of %s, %d threads, %zu bytes, flags %u",
-            function_names[i], block, bytes, flags)) an_more(" %d", n);
+        if (!AN(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&n, function[i], block, bytes, flags),
+                "blocks of %s, %d threads, %zu bytes, flags %u", function_names[i], block, bytes, flags))
+            an_more(" %d", n);
     }
     }
 }
@@ -136,12 +159,20 @@ static void params_of(unsigned i, void **params)
 
 static void some_dimensions(unsigned *grid, unsigned *block)
 {
-    static const unsigned wrong_grid[3][3] = { { 0, 0x80000000, 0xffffffff }, { 0, 65536, 0x80000000 }, { 0, 65536, 0xffffffff } };
+    static const unsigned wrong_grid[3][3] = { { 0, 0x80000000, 0xffffffff },
+                                               { 0, 65536, 0x80000000 },
+                                               { 0, 65536, 0xffffffff } };
     static const unsigned wrong_block[3][3] = { { 0, 1025, 2048 }, { 0, 1025, 0xffffffff }, { 0, 65, 1024 } };
     for (int d = 0; d < 3; d++) grid[d] = block[d] = 1;
     grid[an_below(3)] = 1 + an_below(4);
     switch (an_below(10)) {
-    case 0: grid[0] = grid[1] = 1, grid[2] = 1; { unsigned d = an_below(3); grid[d] = wrong_grid[d][an_below(3)]; } break;
+    case 0:
+        grid[0] = grid[1] = 1, grid[2] = 1;
+        {
+            unsigned d = an_below(3);
+            grid[d] = wrong_grid[d][an_below(3)];
+        }
+        break;
     case 1: { unsigned d = an_below(3); block[d] = wrong_block[d][an_below(3)]; } break;
     case 2: block[0] = 32, block[1] = 32, block[2] = 1 + an_below(2); break;
     case 3: block[0] = 16, block[2] = 63 + an_below(3); break;
@@ -152,7 +183,8 @@ static void some_dimensions(unsigned *grid, unsigned *block)
 
 static unsigned some_shared(void)
 {
-    static const unsigned sizes[] = { 1024, 4096, 48128, 48129, 49152, 49153, 65536, 200000, 231424, 232448, 232449, 1 << 20, 0xffffffff };
+    static const unsigned sizes[] = { 1024,   4096,   48128,  48129,  49152,   49153,     65536,
+                                      200000, 231424, 232448, 232449, 1 << 20, 0xffffffff };
     return an_chance(60) ? 0 : AN_PICK(sizes);
 }
 
@@ -163,9 +195,8 @@ static void op_launch(void)
     params_of(i, params);
     some_dimensions(grid, block);
     if (i == ROOMY && bytes < 4) bytes = 1024;
-    AN(cuLaunchKernel(function[i], grid[0], grid[1], grid[2], block[0], block[1], block[2], bytes, NULL, params, NULL), "%s<%u.%u.%u,%u.%u.%u,%u>",
-        function_names[i], grid[0], grid[1],
-       grid[2], block[0], block[1], block[2], bytes);
+    AN(cuLaunchKernel(function[i], grid[0], grid[1], grid[2], block[0], block[1], block[2], bytes, NULL, params, NULL),
+       "%s<%u.%u.%u,%u.%u.%u,%u>", function_names[i], grid[0], grid[1], grid[2], block[0], block[1], block[2], bytes);
     if (cu.cuCtxSynchronize()) an_more(" broken");
 }
 
@@ -188,13 +219,18 @@ static void op_launch_ex(void)
     c.numAttrs = 1;
     a[0].id = (CUlaunchAttributeID)id;
     int v = (int)an_below(5) - 1;
-    if (id == 4) a[0].value.clusterDim.x = (unsigned)AN_PICK(((const int[]){ 0, 1, 1, 2, 2, 3, 4, 8, 9, 16 })), a[0].value.clusterDim.y = 1 + an_chance(15),
-        a[0].value.clusterDim.z = 1;
-    else if (id == 9) a[0].value.memSyncDomainMap = (CUlaunchMemSyncDomainMap){ (unsigned char)an_below(6), (unsigned char)an_below(6) };
+    if (id == 4)
+        a[0].value.clusterDim.x = (unsigned)AN_PICK(((const int[]){ 0, 1, 1, 2, 2, 3, 4, 8, 9, 16 })),
+        a[0].value.clusterDim.y = 1 + an_chance(15), a[0].value.clusterDim.z = 1;
+    else if (id == 9)
+        a[0].value.memSyncDomainMap =
+            (CUlaunchMemSyncDomainMap){ (unsigned char)an_below(6), (unsigned char)an_below(6) };
     else a[0].value.priority = v;
-    an_line("%s<%u.%u.%u,%u.%u.%u> with %d: %d", function_names[i], grid[0], grid[1], grid[2], block[0], block[1], block[2], id,
-        id == 4 ? (int)(a[0].value.clusterDim.x * 10 + a[0].value.clusterDim.y) :
-            id == 9 ? a[0].value.memSyncDomainMap.default_ * 10 + a[0].value.memSyncDomainMap.remote : v);
+    an_line("%s<%u.%u.%u,%u.%u.%u> with %d: %d", function_names[i], grid[0], grid[1], grid[2], block[0], block[1],
+            block[2], id,
+            id == 4   ? (int)(a[0].value.clusterDim.x * 10 + a[0].value.clusterDim.y)
+            : id == 9 ? a[0].value.memSyncDomainMap.default_ * 10 + a[0].value.memSyncDomainMap.remote
+                      : v);
     an_status((int)cu.cuLaunchKernelEx(&c, function[i], params, NULL));
     if (cu.cuCtxSynchronize()) an_more(" broken");
 }
@@ -211,16 +247,19 @@ static void op_launch_extra(void)
     it.to = step_args.to;
     it.from = step_args.from;
     it.n = step_args.n;
-    AN(cuLaunchKernel(function[STEP], 1, 1, 1, 1, 1, 1, 0, NULL, both ? params : NULL, extra), "step with a buffer of %zu%s", bytes, both ? " and parameters" : "");
+    AN(cuLaunchKernel(function[STEP], 1, 1, 1, 1, 1, 1, 0, NULL, both ? params : NULL, extra),
+       "step with a buffer of %zu%s", bytes, both ? " and parameters" : "");
     if (cu.cuCtxSynchronize()) an_more(" broken");
 }
 
 static void op_cooperative(void)
 {
-    unsigned grid = AN_PICK(((const unsigned[]){ 1, 2, 100, 100000, 1000000 })), block = AN_PICK(((const unsigned[]){ 1, 64, 1024, 1025 }));
+    unsigned grid = AN_PICK(((const unsigned[]){ 1, 2, 100, 100000, 1000000 })),
+             block = AN_PICK(((const unsigned[]){ 1, 64, 1024, 1025 }));
     void *params[5];
     params_of(NOTHING, params);
-    AN(cuLaunchCooperativeKernel(function[NOTHING], grid, 1, 1, block, 1, 1, 0, NULL, params), "together, %u blocks of %u", grid, block);
+    AN(cuLaunchCooperativeKernel(function[NOTHING], grid, 1, 1, block, 1, 1, 0, NULL, params),
+       "together, %u blocks of %u", grid, block);
     if (cu.cuCtxSynchronize()) an_more(" broken");
 }
 
@@ -231,8 +270,13 @@ static void op_wrong_launch(void)
     params_of(STEP, params);
     switch (an_below(5)) {
     case 0: AN(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "no function is launched"); break;
-    case 1: AN(cuLaunchKernel(function[STEP], 1, 1, 1, 1, 1, 1, 0, x->s, params, NULL), "launched in a stream of another context"); break;
-    case 2: AN(cuLaunchKernel(x->f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "another context's function is launched"); break;
+    case 1:
+        AN(cuLaunchKernel(function[STEP], 1, 1, 1, 1, 1, 1, 0, x->s, params, NULL),
+           "launched in a stream of another context");
+        break;
+    case 2:
+        AN(cuLaunchKernel(x->f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "another context's function is launched");
+        break;
     case 3: AN(cuLaunchKernelEx(NULL, function[STEP], params, NULL), "launched with nothing"); break;
     default: {
         int v = 0;
@@ -247,7 +291,8 @@ static void op_wrong_launch(void)
 
 #define ENTRY ".visible .entry k()\n{\n  ret;\n}\n"
 
-static const struct { const char *name, *text; } images[] = {
+static const struct { const char *name, *text;
+} images[] = {
     { "good", ABI_HEAD ENTRY },
     { "empty", "" },
     { "words", "this is no image" },
@@ -261,7 +306,8 @@ static const struct { const char *name, *text; } images[] = {
     { "wrong types", ABI_HEAD ".visible .entry k()\n{\n  .reg .f32 %a;\n  add.u32 %a, %a, 1;\n  ret;\n}\n" },
     { "no end", ABI_HEAD ".visible .entry k()\n{\n  ret;\n" },
     { "the same name twice", ABI_HEAD ENTRY ENTRY },
-    { "a function that is not there", ABI_HEAD ".extern .func f();\n.visible .entry k()\n{\n  call f, ();\n  ret;\n}\n" },
+    { "a function that is not there",
+      ABI_HEAD ".extern .func f();\n.visible .entry k()\n{\n  call f, ();\n  ret;\n}\n" },
     { "a label that is not there", ABI_HEAD ".visible .entry k()\n{\n  bra nowhere;\n}\n" },
 };
 
@@ -294,9 +340,12 @@ static void op_link(void)
     CUmodule m = NULL;
     CUfunction f = NULL;
     if (AN(cuLinkCreate(0, NULL, NULL, &state), "a link")) return;
-    /* One image: which call tells of a mistake in its middle, and what a second one of the same name does, is the linker's own. */
+    /* One image: which call tells of a mistake in its middle, and what a second one of the same name does, is the
+     * linker's own. */
     unsigned i = an_chance(50) ? 0 : 1 + an_below(6), type = an_chance(90) ? CU_JIT_INPUT_PTX : 99;
-    if (!AN(cuLinkAddData(state, (CUjitInputType)type, (void *)(uintptr_t)images[i].text, strlen(images[i].text) + 1, "image", 0, NULL, NULL), "of %s, as %u", images[i].name, type) &&
+    if (!AN(cuLinkAddData(state, (CUjitInputType)type, (void *)(uintptr_t)images[i].text, strlen(images[i].text) + 1,
+                          "image", 0, NULL, NULL),
+            "of %s, as %u", images[i].name, type) &&
         !AN(cuLinkComplete(state, &cubin, &bytes), "complete")) {
         an_more(cubin && bytes ? " some" : " none");
         if (!AN(cuModuleLoadData(&m, cubin), "loaded")) {
@@ -321,30 +370,53 @@ static void op_process(void)
     CUdriverProcAddressQueryResult found = (CUdriverProcAddressQueryResult)9;
     switch (an_below(13)) {
     case 0: AN(cuDeviceGet(&device, d), "device %d", d); break;
-    case 1: AN(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d), "warps of device %d", d); an_more(" %d", n); break;
-    case 2: AN(cuDeviceGetAttribute(&n, (CUdevice_attribute)AN_PICK(((const int[]){ 0, -1, 999 })), 0), "an unknown attribute of the device"); break;
-    case 3: AN(cuGetErrorName((CUresult)AN_PICK(((const int[]){ 0, 1, 700, 12345, -1 })), &text), "name of an error"); an_more(" %s", text ? text : "none"); break;
+    case 1:
+        AN(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d), "warps of device %d", d);
+        an_more(" %d", n);
+        break;
+    case 2:
+        AN(cuDeviceGetAttribute(&n, (CUdevice_attribute)AN_PICK(((const int[]){ 0, -1, 999 })), 0),
+           "an unknown attribute of the device");
+        break;
+    case 3:
+        AN(cuGetErrorName((CUresult)AN_PICK(((const int[]){ 0, 1, 700, 12345, -1 })), &text), "name of an error");
+        an_more(" %s", text ? text : "none");
+        break;
     case 4: {
         int limit = (int)an_below(12) - 1;
         AN(cuCtxGetLimit(&bytes, (CUlimit)limit), "limit %d", limit);
         break;
     }
     case 5: {
-        static const struct { const char *name; int version; } asked[] = { { "cuMemAlloc", 12000 }, { "cuMemAlloc", 1000 }, { "cuNothing", 12000 },
-                                                                           { "cuGraphAddNode", 12020 }, { "cuGraphAddNode", 11000 }, { "cuCtxSynchronize", 99990 } };
+        static const struct {
+            const char *name;
+            int version;
+        } asked[] = { { "cuMemAlloc", 12000 },     { "cuMemAlloc", 1000 },      { "cuNothing", 12000 },
+                      { "cuGraphAddNode", 12020 }, { "cuGraphAddNode", 11000 }, { "cuCtxSynchronize", 99990 } };
         unsigned i = an_below(sizeof asked / sizeof *asked);
         if (!cu.cuGetProcAddress) break;
-        AN(cuGetProcAddress(asked[i].name, &p, asked[i].version, an_below(3), &found), "%s of %d", asked[i].name, asked[i].version);
+        AN(cuGetProcAddress(asked[i].name, &p, asked[i].version, an_below(3), &found), "%s of %d", asked[i].name,
+           asked[i].version);
         an_more(" %d%s", (int)found, p ? " some" : " none");
         break;
     }
-    case 6: AN(cuCtxPushCurrent(an_other_context()->ctx), "another context"); AN(cuCtxGetDevice(&device), "its device"); an_more(" %d",
-        device); AN(cuCtxPopCurrent(&was), "popped"); break;
+    case 6:
+        AN(cuCtxPushCurrent(an_other_context()->ctx), "another context");
+        AN(cuCtxGetDevice(&device), "its device");
+        an_more(" %d", device);
+        AN(cuCtxPopCurrent(&was), "popped");
+        break;
     case 7: AN(cuCtxPopCurrent(&was), "popped"); AN(cuCtxGetDevice(&device), "the device"); AN(cuCtxGetCurrent(&ctx),
         "the context"); an_more(ctx ? " some" : " none"); AN(cuCtxPushCurrent(was), "pushed"); break;
     case 8: AN(cuCtxPushCurrent(NULL), "no context is pushed"); break;
-    case 9: AN(cuDevicePrimaryCtxGetState(d, &flags, &n), "primary context of %d", d); an_more(" %x %d", flags, n); break;
-    case 10: flags = AN_PICK(((const unsigned[]){ 0x400, 0x100, 3, 0x7 })); AN(cuDevicePrimaryCtxSetFlags(0, flags), "flags %x of the primary context", flags); break;
+    case 9:
+        AN(cuDevicePrimaryCtxGetState(d, &flags, &n), "primary context of %d", d);
+        an_more(" %x %d", flags, n);
+        break;
+    case 10:
+        flags = AN_PICK(((const unsigned[]){ 0x400, 0x100, 3, 0x7 }));
+        AN(cuDevicePrimaryCtxSetFlags(0, flags), "flags %x of the primary context", flags);
+        break;
     case 11: AN(cuCtxGetFlags(&flags), "flags of the context"); an_more(" %x", flags & ~8u); break;
     default: AN(cuInit(an_below(2)), "init again");
     }
@@ -353,9 +425,19 @@ static void op_process(void)
 /* ---- A program --------------------------------------------------------------------------------------------------- */
 
 static const an_op ops[] = {
-    { "attribute", op_attribute, 8 }, { "set attribute", op_set_attribute, 10 }, { "facts", op_facts, 10 }, { "find", op_find, 6 }, { "occupancy", op_occupancy, 12 },
-    { "launch", op_launch, 20 }, { "launch ex", op_launch_ex, 14 }, { "launch extra", op_launch_extra, 4 }, { "cooperative", op_cooperative, 3 },
-    { "wrong launch", op_wrong_launch, 3 }, { "load", op_load, 5 }, { "link", op_link, 3 }, { "process", op_process, 8 },
+    { "attribute", op_attribute, 8 },
+    { "set attribute", op_set_attribute, 10 },
+    { "facts", op_facts, 10 },
+    { "find", op_find, 6 },
+    { "occupancy", op_occupancy, 12 },
+    { "launch", op_launch, 20 },
+    { "launch ex", op_launch_ex, 14 },
+    { "launch extra", op_launch_extra, 4 },
+    { "cooperative", op_cooperative, 3 },
+    { "wrong launch", op_wrong_launch, 3 },
+    { "load", op_load, 5 },
+    { "link", op_link, 3 },
+    { "process", op_process, 8 },
 };
 
 void an_program_functions(void)
@@ -363,7 +445,8 @@ void an_program_functions(void)
     an_attach(&tools);
     if (cu.cuModuleLoadData(&module, an_ptx)) tap_bail("the kernels do not load");
     for (unsigned i = 0; i < FUNCTIONS; i++)
-        if (cu.cuModuleGetFunction(&function[i], module, function_names[i])) tap_bail("no kernel %s", function_names[i]);
+        if (cu.cuModuleGetFunction(&function[i], module, function_names[i]))
+            tap_bail("no kernel %s", function_names[i]);
     for (unsigned i = 0, n = 15 + an_below(25); i < n; i++) an_draw(ops, sizeof ops / sizeof *ops);
     AN(cuCtxSynchronize(), "the end");
     an_tell_words(&tools);

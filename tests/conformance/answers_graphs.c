@@ -1,8 +1,9 @@
-/* Graphs (see answers.h): nodes of every kind with edges drawn, changed, cloned, instantiated, updated from a graph that was built again with a
- * difference, launched, and their words read.
+/* Graphs (see answers.h): nodes of every kind with edges drawn, changed, cloned, instantiated, updated from a graph
+ * that was built again with a difference, launched, and their words read.
  *
- * A recipe beside the graph says what each node is, so that a second graph of the same shape can be built from it.  A node writes a word of its own and
- * reads that of a node before it (`from`, kept as an edge as long as both live), so the words do not depend on the order of what has none. */
+ * A recipe beside the graph says what each node is, so that a second graph of the same shape can be built from it.  A
+ * node writes a word of its own and reads that of a node before it (`from`, kept as an edge as long as both live), so
+ * the words do not depend on the order of what has none. */
 #include "answers_recipes.h"
 
 #include <sched.h>
@@ -43,14 +44,17 @@ static unsigned index_of(CUgraphNode it)
 
 static void op_add(void)
 {
-    static const an_kind kinds[] = { AN_STEP, AN_STEP, AN_STEP, AN_LEAP, AN_FILL, AN_FILL, AN_COPY, AN_COPY, AN_HOST, AN_EMPTY, AN_EMPTY,
-                                    AN_RECORD, AN_WAIT, AN_CHILD, AN_BATCH, AN_IF, AN_ALLOC, AN_FREE };
+    static const an_kind kinds[] = { AN_STEP, AN_STEP,  AN_STEP,  AN_LEAP,  AN_FILL,  AN_FILL,
+                                     AN_COPY, AN_COPY,  AN_HOST,  AN_EMPTY, AN_EMPTY, AN_RECORD,
+                                     AN_WAIT, AN_CHILD, AN_BATCH, AN_IF,    AN_ALLOC, AN_FREE };
     CUgraphNode deps[5], made = NULL;
     size_t n = 0;
     if (count == NODES) return;
     an_recipe *r = &plan[count];
     *r = (an_recipe){ .kind = AN_PICK(kinds), .n = 1 + an_below(900), .from = AN_SPARE };
-    if ((r->kind == AN_IF && !cu.cuGraphConditionalHandleCreate) || (r->kind == AN_BATCH && !cu.cuGraphAddBatchMemOpNode)) return;
+    if ((r->kind == AN_IF && !cu.cuGraphConditionalHandleCreate) ||
+        (r->kind == AN_BATCH && !cu.cuGraphAddBatchMemOpNode))
+        return;
     if (r->kind == AN_FREE) {
         unsigned a = some_node();
         if (a == NODES || plan[a].kind != AN_ALLOC) return;
@@ -62,7 +66,8 @@ static void op_add(void)
         unsigned d = some_node();
         if (d == NODES || r->after >> d & 1) break;
         r->after |= 1u << d;
-        if (r->from == AN_SPARE && plan[d].kind <= AN_COPY && !(plan[d].kind == AN_COPY && plan[d].n % 4 == 0)) r->from = d;
+        if (r->from == AN_SPARE && plan[d].kind <= AN_COPY && !(plan[d].kind == AN_COPY && plan[d].n % 4 == 0))
+            r->from = d;
         deps[n++] = node[d];
     }
     n = 0;   /* in the order of their making: an update compares that too */
@@ -93,7 +98,8 @@ static void op_add_wrong(void)
     if (d < NODES) deps[0] = deps[1] = node[d];
     an_line("wrong node %u: ", which);
     switch (which) {
-    case 0: an_status((int)cu.cuGraphAddKernelNode(&made, graph, deps, d < NODES ? 2 : 1, &k)); break;   /* the same node twice, or none */
+    /* the same node twice, or none */
+    case 0: an_status((int)cu.cuGraphAddKernelNode(&made, graph, deps, d < NODES ? 2 : 1, &k)); break;
     case 1: an_status((int)cu.cuGraphAddKernelNode(&made, NULL, NULL, 0, &k)); break;
     case 2: an_status((int)cu.cuGraphAddKernelNode(&made, graph, NULL, 0, NULL)); break;
     case 3: an_status((int)cu.cuGraphAddEmptyNode(NULL, graph, NULL, 0)); break;
@@ -106,8 +112,14 @@ static void op_add_wrong(void)
     case 10: fill.height = 0; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
     case 11: fill.dst = 0; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
     case 12: fill.dst += 1; an_status((int)cu.cuGraphAddMemsetNode(&made, graph, NULL, 0, &fill, abi_ctx)); break;
-    case 13: copy.WidthInBytes = 0; an_status((int)cu.cuGraphAddMemcpyNode(&made, graph, NULL, 0, &copy, abi_ctx)); break;
-    case 14: copy.srcMemoryType = (CUmemorytype)7; an_status((int)cu.cuGraphAddMemcpyNode(&made, graph, NULL, 0, &copy, abi_ctx)); break;
+    case 13:
+        copy.WidthInBytes = 0;
+        an_status((int)cu.cuGraphAddMemcpyNode(&made, graph, NULL, 0, &copy, abi_ctx));
+        break;
+    case 14:
+        copy.srcMemoryType = (CUmemorytype)7;
+        an_status((int)cu.cuGraphAddMemcpyNode(&made, graph, NULL, 0, &copy, abi_ctx));
+        break;
     case 15: an_status((int)cu.cuGraphAddHostNode(&made, graph, NULL, 0, &host)); break;
     case 16: an_status((int)cu.cuGraphAddEventRecordNode(&made, graph, NULL, 0, NULL)); break;
     case 17: an_status((int)cu.cuGraphAddChildGraphNode(&made, graph, NULL, 0, NULL)); break;
@@ -134,9 +146,12 @@ static void op_edge(void)
     }
     if (an_chance(10) && cu.cuGraphAddDependencies_v2) {
         data.from_port = (unsigned char)an_below(4);
-        data.type = (unsigned char)(data.from_port == 3 ? an_below(3) : 2 * an_below(2));   /* no programmatic edges: a GPU has them */
+        /* no programmatic edges: a GPU has them */
+        data.type = (unsigned char)(data.from_port == 3 ? an_below(3) : 2 * an_below(2));
         if (data.from_port == 2) data.type = 2;
-        if (!AN(cuGraphAddDependencies_v2(graph, &node[a], &node[b], &data, 1), "edge %u to %u, port %u, type %u", a, b, data.from_port, data.type)) disturbed = true;
+        if (!AN(cuGraphAddDependencies_v2(graph, &node[a], &node[b], &data, 1), "edge %u to %u, port %u, type %u", a, b,
+                data.from_port, data.type))
+            disturbed = true;
         return;
     }
     if (!AN(cuGraphAddDependencies(graph, &node[a], &node[b], 1), "edge %u to %u", a, b)) disturbed = true;
@@ -182,9 +197,17 @@ static void op_neighbours(void)
     unsigned a = some_node();
     if (a == NODES) return;
     switch (an_below(5)) {
-    case 0: if (!AN(cuGraphNodeGetDependencies(node[a], list, &n), "what %u comes after", a)) tell_neighbours(list, n); break;
-    case 1: if (!AN(cuGraphNodeGetDependentNodes(node[a], list, &n), "what comes after %u", a)) tell_neighbours(list, n); break;
-    case 2: n = 77; AN(cuGraphNodeGetDependencies(node[a], NULL, &n), "how many %u comes after", a); an_more(" %zu", n); break;
+    case 0:
+        if (!AN(cuGraphNodeGetDependencies(node[a], list, &n), "what %u comes after", a)) tell_neighbours(list, n);
+        break;
+    case 1:
+        if (!AN(cuGraphNodeGetDependentNodes(node[a], list, &n), "what comes after %u", a)) tell_neighbours(list, n);
+        break;
+    case 2:
+        n = 77;
+        AN(cuGraphNodeGetDependencies(node[a], NULL, &n), "how many %u comes after", a);
+        an_more(" %zu", n);
+        break;
     case 3: AN(cuGraphNodeGetDependencies(NULL, NULL, &n), "how many nothing comes after"); break;
     default: {
         CUgraphNode two[6] = { NULL };
@@ -211,7 +234,8 @@ static void op_destroy_node(void)
     in_exec &= ~(1u << a);
     for (unsigned i = 0; i < count; i++) {
         plan[i].after &= ~(1u << a);
-        if (plan[i].from == a) plan[i].from = AN_SPARE;   /* for what is built again; the node itself still reads that word */
+        /* for what is built again; the node itself still reads that word */
+        if (plan[i].from == a) plan[i].from = AN_SPARE;
     }
 }
 
@@ -228,7 +252,8 @@ static void op_set_params(void)
     an_kind was = plan[a].kind, as = an_chance(80) ? was : (an_kind)an_below(5);
     unsigned old = plan[a].n, n = 1 + an_below(900);
     if (was == AN_COPY) n = n / 4 * 4 + old % 4;
-    if (was == AN_IF || was == AN_CHILD || was == AN_BATCH || was == AN_ALLOC || was == AN_FREE || was > AN_BATCH) return;
+    if (was == AN_IF || was == AN_CHILD || was == AN_BATCH || was == AN_ALLOC || was == AN_FREE || was > AN_BATCH)
+        return;
     plan[a].n = n;
     plan[a].kind = as;
     k = an_kernel_params(&site, &plan[a], a);
@@ -273,12 +298,16 @@ static void op_exec_params(void)
     plan[a].n = old;
     if (wrong < 5) { k.func = x->f; fill.elementSize = 2; copy.WidthInBytes = 8; }
     if (wrong >= 5 && wrong < 8) { k.blockDimX = 4096; fill.height = 2; fill.pitch = 4; copy.Height = 2; }
-    an_line("executable's node %u, %s, becomes %s %u%s:", a, an_kind_names[was], an_kind_names[as], n, wrong < 5 ? " wrongly" : wrong < 8 ? " too large" : "");
+    an_line("executable's node %u, %s, becomes %s %u%s:", a, an_kind_names[was], an_kind_names[as], n,
+            wrong < 5   ? " wrongly"
+            : wrong < 8 ? " too large"
+                        : "");
     switch (as) {
     case AN_STEP: case AN_LEAP: an_status((int)cu.cuGraphExecKernelNodeSetParams(exec, node[a], &k)); break;
     case AN_FILL:
         if (wrong >= 5 && wrong < 8) { an_more(" not asked"); break; }
-        an_status((int)cu.cuGraphExecMemsetNodeSetParams(exec, node[a], &fill, wrong >= 8 && wrong < 12 ? x->ctx : abi_ctx));
+        an_status(
+            (int)cu.cuGraphExecMemsetNodeSetParams(exec, node[a], &fill, wrong >= 8 && wrong < 12 ? x->ctx : abi_ctx));
         break;
     case AN_COPY:
         if (wrong < 8) { an_more(" not asked"); break; }
@@ -287,7 +316,9 @@ static void op_exec_params(void)
     case AN_HOST: an_status((int)cu.cuGraphExecHostNodeSetParams(exec, node[a], &host)); break;
     case AN_RECORD: an_status((int)cu.cuGraphExecEventRecordNodeSetEvent(exec, node[a], site.event[n & 1])); break;
     case AN_WAIT: an_status((int)cu.cuGraphExecEventWaitNodeSetEvent(exec, node[a], site.event[n & 1])); break;
-    case AN_CHILD: an_small_for(&site, a), an_status((int)cu.cuGraphExecChildGraphNodeSetParams(exec, node[a], site.small)); break;
+    case AN_CHILD:
+        an_small_for(&site, a), an_status((int)cu.cuGraphExecChildGraphNodeSetParams(exec, node[a], site.small));
+        break;
     default: an_more(" not asked");
     }
 }
@@ -314,14 +345,19 @@ static void op_kernel_attribute(void)
     memset(&v, 0, sizeof v);
     if (a == NODES) return;
     switch (an_below(4)) {
-    case 0: AN(cuGraphKernelNodeCopyAttributes(node[a], node[b]), "attributes of node %u, %s, from %u, %s", a, an_kind_names[plan[a].kind], b, an_kind_names[plan[b].kind]); break;
+    case 0:
+        AN(cuGraphKernelNodeCopyAttributes(node[a], node[b]), "attributes of node %u, %s, from %u, %s", a,
+           an_kind_names[plan[a].kind], b, an_kind_names[plan[b].kind]);
+        break;
     case 1:
         if (id != 8 && id != 10) break;
         v.priority = id == 8 ? -(int)an_below(7) : (int)an_below(2);
-        AN(cuGraphKernelNodeSetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s, becomes %d", id, a, an_kind_names[plan[a].kind], v.priority);
+        AN(cuGraphKernelNodeSetAttribute(node[a], (CUkernelNodeAttrID)id, &v),
+           "attribute %d of node %u, %s, becomes %d", id, a, an_kind_names[plan[a].kind], v.priority);
         break;
     default:
-        if (!AN(cuGraphKernelNodeGetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s", id, a, an_kind_names[plan[a].kind])) {
+        if (!AN(cuGraphKernelNodeGetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s", id,
+                a, an_kind_names[plan[a].kind])) {
             if (id == 8 || id == 2 || id == 10) an_more(" %d", v.priority);
             if (id == 4) an_more(" %u %u %u", v.clusterDim.x, v.clusterDim.y, v.clusterDim.z);
         }
@@ -388,9 +424,17 @@ static void op_update(void)
     saved = plan[at];
     if (cu.cuGraphCreate(&again, 0)) return;
     switch (change) {
-    case 0: case 1: case 2: case 3: if (saved.kind != AN_IF) plan[at].n = saved.kind == AN_COPY ? saved.n + 4 : saved.n + 2; break;   /* other numbers, same kind */
+    /* other numbers, same kind */
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        if (saved.kind != AN_IF) plan[at].n = saved.kind == AN_COPY ? saved.n + 4 : saved.n + 2;
+        break;
     case 4: if (saved.kind <= AN_LEAP) plan[at].kind = saved.kind == AN_STEP ? AN_LEAP : AN_STEP; break;
-    case 5: if (saved.kind == AN_FILL || saved.kind == AN_EMPTY) plan[at].kind = saved.kind == AN_FILL ? AN_EMPTY : AN_FILL; break;
+    case 5:
+        if (saved.kind == AN_FILL || saved.kind == AN_EMPTY) plan[at].kind = saved.kind == AN_FILL ? AN_EMPTY : AN_FILL;
+        break;
     case 6: plan[at].gone = true; break;
     case 7: plan[at].after = 0; plan[at].from = AN_SPARE; break;
     default: break;
@@ -409,7 +453,8 @@ static void op_update(void)
     }
     for (unsigned i = 0; i < total && !st; i++)
         for (unsigned d = i; d < total && !st; d++)
-            if (there >> i & 1 && there >> d & 1 && plan[i].after >> d & 1) st = (int)cu.cuGraphAddDependencies(again, &made[d], &made[i], 1);
+            if (there >> i & 1 && there >> d & 1 && plan[i].after >> d & 1)
+                st = (int)cu.cuGraphAddDependencies(again, &made[d], &made[i], 1);
     if (!an_status(st)) {
         if (cu.cuGraphExecUpdate_v2) {
             AN(cuGraphExecUpdate_v2(exec, again, &info), "updated from it");
@@ -418,7 +463,8 @@ static void op_update(void)
                 if (there >> i & 1 && made[i] == info.errorNode) who = i;
                 if (there >> i & 1 && made[i] == info.errorFromNode) from = i;
             }
-            an_more(" %d node %d from %d", (int)info.result, info.errorNode ? (int)who : -1, info.errorFromNode ? (int)from : -1);
+            an_more(" %d node %d from %d", (int)info.result, info.errorNode ? (int)who : -1,
+                    info.errorFromNode ? (int)from : -1);
         }
         run_exec();
     }
@@ -491,7 +537,9 @@ static void op_object(void)
     if (!object[k]) {
         unsigned flags = an_chance(85), refs = an_chance(90) ? n : 0;
         destroyed[k] = 0;
-        if (AN(cuUserObjectCreate(&object[k], &destroyed[k], destroy_object, refs, flags), "object %u, %u references, flags %u", k, refs, flags)) object[k] = NULL;
+        if (AN(cuUserObjectCreate(&object[k], &destroyed[k], destroy_object, refs, flags),
+               "object %u, %u references, flags %u", k, refs, flags))
+            object[k] = NULL;
         else references[k] = refs;
         return;
     }
@@ -505,19 +553,36 @@ static void op_object(void)
     case 2: AN(cuGraphRetainUserObject(graph, object[k], n, 0), "object %u, %u for the graph", k, n); break;
     case 3:
         if (references[k] < 2) break;
-        if (!AN(cuGraphRetainUserObject(graph, object[k], 1, CU_GRAPH_USER_OBJECT_MOVE), "object %u, one moved into the graph", k)) references[k]--;
+        if (!AN(cuGraphRetainUserObject(graph, object[k], 1, CU_GRAPH_USER_OBJECT_MOVE),
+                "object %u, one moved into the graph", k))
+            references[k]--;
         break;
-    default: AN(cuGraphRetainUserObject(graph, object[k], an_chance(50) ? 0 : 1, 2), "object %u, wrongly for the graph", k);
+    default:
+        AN(cuGraphRetainUserObject(graph, object[k], an_chance(50) ? 0 : 1, 2), "object %u, wrongly for the graph", k);
     }
 }
 
 /* ---- A program --------------------------------------------------------------------------------------------------- */
 
 static const an_op ops[] = {
-    { "add", op_add, 40 }, { "add wrong", op_add_wrong, 8 }, { "edge", op_edge, 12 }, { "remove edge", op_remove_edge, 6 }, { "wrong edges", op_wrong_edges, 4 },
-    { "neighbours", op_neighbours, 6 }, { "destroy node", op_destroy_node, 4 }, { "set params", op_set_params, 10 }, { "exec params", op_exec_params, 16 },
-    { "enabled", op_enabled, 8 }, { "kernel attribute", op_kernel_attribute, 5 }, { "instantiate", op_instantiate, 8 }, { "launch", op_launch, 5 },
-    { "update", op_update, 12 }, { "update self", op_update_self, 4 }, { "clone", op_clone, 4 }, { "tell", op_tell, 4 }, { "wrong graph", op_wrong_graph, 5 },
+    { "add", op_add, 40 },
+    { "add wrong", op_add_wrong, 8 },
+    { "edge", op_edge, 12 },
+    { "remove edge", op_remove_edge, 6 },
+    { "wrong edges", op_wrong_edges, 4 },
+    { "neighbours", op_neighbours, 6 },
+    { "destroy node", op_destroy_node, 4 },
+    { "set params", op_set_params, 10 },
+    { "exec params", op_exec_params, 16 },
+    { "enabled", op_enabled, 8 },
+    { "kernel attribute", op_kernel_attribute, 5 },
+    { "instantiate", op_instantiate, 8 },
+    { "launch", op_launch, 5 },
+    { "update", op_update, 12 },
+    { "update self", op_update_self, 4 },
+    { "clone", op_clone, 4 },
+    { "tell", op_tell, 4 },
+    { "wrong graph", op_wrong_graph, 5 },
     { "object", op_object, 6 },
 };
 
@@ -532,8 +597,9 @@ void an_program_graphs(void)
     in_exec = 0;
     has_memory = disturbed = false;
     an_make_small(&site);
-    if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) || cu.cuEventCreate(&site.event[0], 2) || cu.cuEventCreate(&site.event[1],
-        0)) tap_bail("no graph");
+    if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) ||
+        cu.cuEventCreate(&site.event[0], 2) || cu.cuEventCreate(&site.event[1], 0))
+        tap_bail("no graph");
     for (unsigned i = 0, n = 3 + an_below(6); i < n; i++) op_add();
     for (unsigned i = 0, n = 15 + an_below(40); i < n; i++) an_draw(ops, sizeof ops / sizeof *ops);
     op_tell();
@@ -549,7 +615,8 @@ void an_program_graphs(void)
     for (unsigned k = 0; k < OBJECTS; k++)
         if (object[k]) {
             AN(cuUserObjectRelease(object[k], references[k]), "object %u goes", k);
-            while (!__atomic_load_n(&destroyed[k], __ATOMIC_SEQ_CST)) sched_yield();   /* nothing waits for a destructor */
+            /* nothing waits for a destructor */
+            while (!__atomic_load_n(&destroyed[k], __ATOMIC_SEQ_CST)) sched_yield();
         }
     AN(cuGraphDestroy(site.small), "the small graph is destroyed");
     AN(cuStreamDestroy(stream), "the stream goes");

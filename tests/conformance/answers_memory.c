@@ -1,5 +1,6 @@
-/* Memory (see answers.h): copies and fills in one, two and three dimensions, what a pointer is, registered memory, managed memory, pools; each with
- * arguments that are often wrong.  What a copy that is taken touches lies within its memory. */
+/* Memory (see answers.h): copies and fills in one, two and three dimensions, what a pointer is, registered memory,
+ * managed memory, pools; each with arguments that are often wrong.  What a copy that is taken touches lies within its
+ * memory. */
 #include "answers.h"
 
 enum { BYTES = 16384, PLACES = 6, POOLS = 2, PARTS = 4 };
@@ -14,7 +15,9 @@ static CUdeviceptr part[PARTS];       /* of the pools */
 static unsigned part_of[PARTS];
 static bool in_motion;                /* of the pools' memory */
 
-static const char *const place_names[PLACES] = { "device", "other device", "pinned", "managed", "pageable", "registered" };
+static const char *const place_names[PLACES] = {
+    "device", "other device", "pinned", "managed", "pageable", "registered"
+};
 
 static void *host_of(unsigned i) { return (void *)(uintptr_t)place[i]; }
 static bool is_host(unsigned i) { return i == PINNED || i == PAGEABLE || i == REGISTERED; }
@@ -58,13 +61,25 @@ static void op_copy(void)
     if (kind == 0 && is_host(a)) return;
     if (kind == 1 && is_host(b)) return;
     if (kind >= 2 && (a >= PAGEABLE || b >= PAGEABLE)) return;
-    an_line("%scopy %u, %s %zu from %s %zu, %zu bytes%s:", async ? "asynchronous " : "", kind, place_names[a], to, place_names[b], from, bytes,
-        !src ? ", from nothing" : !dst ? ", to nothing" : "");
+    an_line("%scopy %u, %s %zu from %s %zu, %zu bytes%s:", async ? "asynchronous " : "", kind, place_names[a], to,
+            place_names[b], from, bytes,
+            !src   ? ", from nothing"
+            : !dst ? ", to nothing"
+                   : "");
     switch (kind) {
-    case 0: st = (int)(async ? cu.cuMemcpyHtoDAsync(dst, (void *)(uintptr_t)src, bytes, NULL) : cu.cuMemcpyHtoD(dst, (void *)(uintptr_t)src, bytes)); break;
-    case 1: st = (int)(async ? cu.cuMemcpyDtoHAsync((void *)(uintptr_t)dst, src, bytes, NULL) : cu.cuMemcpyDtoH((void *)(uintptr_t)dst, src, bytes)); break;
+    case 0:
+        st = (int)(async ? cu.cuMemcpyHtoDAsync(dst, (void *)(uintptr_t)src, bytes, NULL)
+                         : cu.cuMemcpyHtoD(dst, (void *)(uintptr_t)src, bytes));
+        break;
+    case 1:
+        st = (int)(async ? cu.cuMemcpyDtoHAsync((void *)(uintptr_t)dst, src, bytes, NULL)
+                         : cu.cuMemcpyDtoH((void *)(uintptr_t)dst, src, bytes));
+        break;
     case 2: st = (int)(async ? cu.cuMemcpyAsync(dst, src, bytes, NULL) : cu.cuMemcpy(dst, src, bytes)); break;
-    case 3: st = (int)(async ? cu.cuMemcpyPeerAsync(dst, abi_ctx, src, abi_ctx, bytes, NULL) : cu.cuMemcpyPeer(dst, abi_ctx, src, abi_ctx, bytes)); break;
+    case 3:
+        st = (int)(async ? cu.cuMemcpyPeerAsync(dst, abi_ctx, src, abi_ctx, bytes, NULL)
+                         : cu.cuMemcpyPeer(dst, abi_ctx, src, abi_ctx, bytes));
+        break;
     default: st = (int)(async ? cu.cuMemcpyDtoDAsync(dst, src, bytes, NULL) : cu.cuMemcpyDtoD(dst, src, bytes));
     }
     an_status(st);
@@ -87,13 +102,18 @@ static size_t some_pitch(void)
     return AN_PICK(pitches);
 }
 
-/* Types and addresses of a copy to place `a` from place `b`; false: one that would make the host's memory the device's, or the other way round. */
+/* Types and addresses of a copy to place `a` from place `b`; false: one that would make the host's memory the device's,
+ * or the other way round. */
 static bool pick_ends(unsigned a, unsigned b, CUDA_MEMCPY3D *c)
 {
     c->srcMemoryType = type_for(b);
     c->dstMemoryType = type_for(a);
-    if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && is_host(b) && b != PINNED) || (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && is_host(a) && a != PINNED)) return false;
-    if ((c->srcMemoryType == CU_MEMORYTYPE_HOST && !is_host(b)) || (c->dstMemoryType == CU_MEMORYTYPE_HOST && !is_host(a))) return false;
+    if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && is_host(b) && b != PINNED) ||
+        (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && is_host(a) && a != PINNED))
+        return false;
+    if ((c->srcMemoryType == CU_MEMORYTYPE_HOST && !is_host(b)) ||
+        (c->dstMemoryType == CU_MEMORYTYPE_HOST && !is_host(a)))
+        return false;
     c->srcHost = host_of(b);
     c->srcDevice = place[b];
     c->dstHost = host_of(a);
@@ -126,10 +146,12 @@ static void op_copy_2d(void)
     c.dstPitch = some_pitch();
     c.WidthInBytes = an_chance(5) ? 0 : 1 + an_below(32);
     c.Height = an_chance(5) ? 0 : 1 + an_below(5);
-    an_line("copy 2D %u, %s %u %zu.%zu %zu%s from %s %u %zu.%zu %zu%s, %zu.%zu:", how, place_names[a], c.dstMemoryType, c.dstXInBytes, c.dstY, c.dstPitch,
-        c.dstDevice ? "" : " nothing", place_names[b],
-            c.srcMemoryType, c.srcXInBytes, c.srcY, c.srcPitch, c.srcDevice ? "" : " nothing", c.WidthInBytes, c.Height);
-    an_status((int)(how == 0 ? cu.cuMemcpy2D(&c) : how == 1 ? cu.cuMemcpy2DUnaligned(&c) : cu.cuMemcpy2DAsync(&c, NULL)));
+    an_line("copy 2D %u, %s %u %zu.%zu %zu%s from %s %u %zu.%zu %zu%s, %zu.%zu:", how, place_names[a], c.dstMemoryType,
+            c.dstXInBytes, c.dstY, c.dstPitch, c.dstDevice ? "" : " nothing", place_names[b], c.srcMemoryType,
+            c.srcXInBytes, c.srcY, c.srcPitch, c.srcDevice ? "" : " nothing", c.WidthInBytes, c.Height);
+    an_status((int)(how == 0   ? cu.cuMemcpy2D(&c)
+                    : how == 1 ? cu.cuMemcpy2DUnaligned(&c)
+                               : cu.cuMemcpy2DAsync(&c, NULL)));
     if (cu.cuStreamSynchronize(NULL)) an_more(" broken");
 }
 
@@ -152,11 +174,10 @@ static void op_copy_3d(void)
     c.WidthInBytes = an_chance(5) ? 0 : 1 + an_below(32);
     c.Height = an_chance(5) ? 0 : 1 + an_below(4);
     c.Depth = an_chance(5) ? 0 : 1 + an_below(3);
-    an_line("copy 3D %u, %s %u %zu..%zu %zu.%zu%s from %s %u %zu.%zu %zu.%zu%s%s, %zu.%zu.%zu:", how, place_names[a], c.dstMemoryType, c.dstXInBytes, c.dstZ,
-        c.dstPitch, c.dstHeight,
-            c.dstDevice ? "" : " nothing", place_names[b], c.srcMemoryType, c.srcXInBytes, c.srcY, c.srcPitch, c.srcHeight, c.srcDevice ? "" : " nothing",
-                c.srcLOD ? " lod" : "",
-            c.WidthInBytes, c.Height, c.Depth);
+    an_line("copy 3D %u, %s %u %zu..%zu %zu.%zu%s from %s %u %zu.%zu %zu.%zu%s%s, %zu.%zu.%zu:", how, place_names[a],
+            c.dstMemoryType, c.dstXInBytes, c.dstZ, c.dstPitch, c.dstHeight, c.dstDevice ? "" : " nothing",
+            place_names[b], c.srcMemoryType, c.srcXInBytes, c.srcY, c.srcPitch, c.srcHeight,
+            c.srcDevice ? "" : " nothing", c.srcLOD ? " lod" : "", c.WidthInBytes, c.Height, c.Depth);
     an_status((int)(how == 0 ? cu.cuMemcpy3D(&c) : cu.cuMemcpy3DAsync(&c, NULL)));
     if (cu.cuStreamSynchronize(NULL)) an_more(" broken");
 }
@@ -164,17 +185,21 @@ static void op_copy_3d(void)
 static void op_fill(void)
 {
     unsigned a = an_below(4), kind = an_below(3), size = 1u << kind, v = 1 + an_below(255), two = an_chance(60);
-    size_t at = an_below(512) * 4 + (an_chance(15) ? an_below(4) : 0), width = an_chance(8) ? 0 : 1 + an_below(16), height = an_chance(8) ? 0 : 1 + an_below(5),
-        pitch = some_pitch();
+    size_t at = an_below(512) * 4 + (an_chance(15) ? an_below(4) : 0), width = an_chance(8) ? 0 : 1 + an_below(16),
+           height = an_chance(8) ? 0 : 1 + an_below(5), pitch = some_pitch();
     CUdeviceptr p = an_chance(5) ? 0 : place[a] + at;
     int st;
     if (two) {
-        an_line("fill 2D of %u at %s %zu%s, pitch %zu, %zu.%zu:", size, place_names[a], at, p ? "" : " nothing", pitch, width, height);
-        st = (int)(kind == 0 ? cu.cuMemsetD2D8(p, pitch, (unsigned char)v, width, height) : kind == 1 ? cu.cuMemsetD2D16(p, pitch, (unsigned short)v, width, height) :
-                   cu.cuMemsetD2D32(p, pitch, v, width, height));
+        an_line("fill 2D of %u at %s %zu%s, pitch %zu, %zu.%zu:", size, place_names[a], at, p ? "" : " nothing", pitch,
+                width, height);
+        st = (int)(kind == 0   ? cu.cuMemsetD2D8(p, pitch, (unsigned char)v, width, height)
+                   : kind == 1 ? cu.cuMemsetD2D16(p, pitch, (unsigned short)v, width, height)
+                               : cu.cuMemsetD2D32(p, pitch, v, width, height));
     } else {
         an_line("fill of %u at %s %zu%s, %zu:", size, place_names[a], at, p ? "" : " nothing", width);
-        st = (int)(kind == 0 ? cu.cuMemsetD8(p, (unsigned char)v, width) : kind == 1 ? cu.cuMemsetD16(p, (unsigned short)v, width) : cu.cuMemsetD32(p, v, width));
+        st = (int)(kind == 0   ? cu.cuMemsetD8(p, (unsigned char)v, width)
+                   : kind == 1 ? cu.cuMemsetD16(p, (unsigned short)v, width)
+                               : cu.cuMemsetD32(p, v, width));
     }
     an_status(st);
     if (cu.cuStreamSynchronize(NULL)) an_more(" broken");
@@ -199,8 +224,9 @@ static void op_pointer(void)
     CUdeviceptr off = an_chance(50) ? 0 : an_below(BYTES);
     bool nothing = an_chance(6);
     memset(&value, 0, sizeof value);
-    if (AN(cuPointerGetAttribute(&value, (CUpointer_attribute)id, nothing ? 0 : place[i] + off), "attribute %d of %s +%u%s", id, place_names[i], (unsigned)off,
-        nothing ? " nothing" : "")) return;
+    if (AN(cuPointerGetAttribute(&value, (CUpointer_attribute)id, nothing ? 0 : place[i] + off),
+           "attribute %d of %s +%u%s", id, place_names[i], (unsigned)off, nothing ? " nothing" : ""))
+        return;
     switch (id) {
     case 1: an_more(value.ctx == abi_ctx ? " this" : value.ctx ? " another" : " none"); break;
     case 3: case 4: case 11: tell_address(value.p, place[i]); break;
@@ -215,14 +241,16 @@ static void op_pointer(void)
 static void op_pointers(void)
 {
     unsigned i = an_below(PLACES);
-    CUpointer_attribute ids[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT };
+    CUpointer_attribute ids[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT };
     unsigned type = 99, managed = 0;
     int ordinal = 99;
     CUcontext ctx = NULL;
     void *data[] = { &type, &managed, &ordinal, &ctx };
     bool nothing = an_chance(10), none = an_chance(5);
-    if (AN(cuPointerGetAttributes(none ? 0 : 4, ids, data, nothing ? 0 : place[i] + 8), "attributes of %s%s%s", place_names[i], nothing ? " nothing" : "",
-        none ? ", none" : "")) return;
+    if (AN(cuPointerGetAttributes(none ? 0 : 4, ids, data, nothing ? 0 : place[i] + 8), "attributes of %s%s%s",
+           place_names[i], nothing ? " nothing" : "", none ? ", none" : ""))
+        return;
     an_more(" %u %u %d%s", type, managed & 0xff, ordinal, ctx == abi_ctx ? " this" : ctx ? " another" : " none");
 }
 
@@ -230,7 +258,9 @@ static void op_set_attribute(void)
 {
     unsigned i = an_below(PLACES), on = an_below(2), back = 9;
     int id = an_chance(80) ? 6 : 8;
-    if (AN(cuPointerSetAttribute(&on, (CUpointer_attribute)id, place[i]), "attribute %d of %s becomes %u", id, place_names[i], on)) return;
+    if (AN(cuPointerSetAttribute(&on, (CUpointer_attribute)id, place[i]), "attribute %d of %s becomes %u", id,
+           place_names[i], on))
+        return;
     AN(cuPointerGetAttribute(&back, (CUpointer_attribute)id, place[i]), "it is");
     an_more(" %u", back & 0xff);
 }
@@ -241,8 +271,9 @@ static void op_range(void)
     CUdeviceptr base = 0, off = an_below(BYTES);
     size_t size = 0;
     bool nothing = an_chance(8);
-    if (AN(cuMemGetAddressRange(which == 0 ? NULL : &base, which == 1 ? NULL : &size, nothing ? 0 : place[i] + off), "range of %s +%u%s, %u", place_names[i],
-        (unsigned)off, nothing ? " nothing" : "", which)) return;
+    if (AN(cuMemGetAddressRange(which == 0 ? NULL : &base, which == 1 ? NULL : &size, nothing ? 0 : place[i] + off),
+           "range of %s +%u%s, %u", place_names[i], (unsigned)off, nothing ? " nothing" : "", which))
+        return;
     if (which != 0) tell_address(base, place[i]);
     an_more(" %zu", size);
 }
@@ -270,11 +301,16 @@ static void op_host(void)
         an_more(" %x", flags & ~1u);
         break;
     case 2:
-        if (!at || AN(cuMemHostGetDevicePointer(&p, (char *)at + 16, an_chance(20)), "device address of %s", place_names[i])) break;
+        if (!at ||
+            AN(cuMemHostGetDevicePointer(&p, (char *)at + 16, an_chance(20)), "device address of %s", place_names[i]))
+            break;
         tell_address(p, place[i]);
         break;
     case 3: AN(cuMemFreeHost(NULL), "no pinned memory goes"); break;
-    case 4: if (i == PAGEABLE || i == PINNED) AN(cuMemFreeHost((char *)host_of(i) + 16), "the inner of %s goes", place_names[i]); break;
+    case 4:
+        if (i == PAGEABLE || i == PINNED)
+            AN(cuMemFreeHost((char *)host_of(i) + 16), "the inner of %s goes", place_names[i]);
+        break;
     default: AN(cuMemHostAlloc(NULL, 64, 0), "pinned memory into nothing");
     }
 }
@@ -303,7 +339,8 @@ static void op_alloc(void)
 {
     CUdeviceptr p = 0;
     size_t pitch = 0;
-    unsigned width = 1 + an_below(3000), rows = an_chance(10) ? 0 : 1 + an_below(5), element = AN_PICK(((const unsigned[]){ 4, 8, 16, 4, 1, 2, 3, 32, 0 }));
+    unsigned width = 1 + an_below(3000), rows = an_chance(10) ? 0 : 1 + an_below(5),
+             element = AN_PICK(((const unsigned[]){ 4, 8, 16, 4, 1, 2, 3, 32, 0 }));
     switch (an_below(9)) {
     case 0: AN(cuMemAlloc(&p, 0), "no bytes"); an_more(p ? " some" : " none"); break;
     case 1: AN(cuMemAlloc(NULL, 64), "memory into nothing"); break;
@@ -312,7 +349,8 @@ static void op_alloc(void)
     case 4: AN(cuMemFree(place[DEVICE] + 64), "the middle is freed"); break;
     case 5: case 6:
         if (an_chance(10)) width = 0;
-        if (AN(cuMemAllocPitch(&p, &pitch, width, rows, element), "pitched memory %u.%u of %u", width, rows, element)) break;
+        if (AN(cuMemAllocPitch(&p, &pitch, width, rows, element), "pitched memory %u.%u of %u", width, rows, element))
+            break;
         an_more(" %zu", pitch);
         if (p) cu.cuMemFree(p);
         break;
@@ -332,7 +370,8 @@ static void op_advise(void)
     unsigned i = an_chance(75) ? MANAGED : an_below(3), advice = an_below(8);
     int device = an_chance(60) ? 0 : an_chance(50) ? -1 : an_below(2) ? 7 : -2;
     size_t bytes = an_chance(10) ? 0 : BYTES;
-    AN(cuMemAdvise(place[i], bytes, (CUmem_advise)advice, device), "advice %u for %s, %zu bytes, device %d", advice, place_names[i], bytes, device);
+    AN(cuMemAdvise(place[i], bytes, (CUmem_advise)advice, device), "advice %u for %s, %zu bytes, device %d", advice,
+       place_names[i], bytes, device);
 }
 
 static void op_range_attribute(void)
@@ -342,7 +381,9 @@ static void op_range_attribute(void)
     size_t size = an_chance(80) ? 4 : AN_PICK(((const size_t[]){ 0, 2, 8, 3 }));
     if (id == 3) size = an_chance(50) ? 4 : 8;
     if (id > 4) return;
-    if (AN(cuMemRangeGetAttribute(value, size, (CUmem_range_attribute)id, place[i], BYTES), "range attribute %d of %s in %zu bytes", id, place_names[i], size)) return;
+    if (AN(cuMemRangeGetAttribute(value, size, (CUmem_range_attribute)id, place[i], BYTES),
+           "range attribute %d of %s in %zu bytes", id, place_names[i], size))
+        return;
     an_more(" %d", value[0]);
 }
 
@@ -351,7 +392,8 @@ static void op_prefetch(void)
     unsigned i = an_chance(75) ? MANAGED : an_below(3);
     int device = an_chance(60) ? 0 : an_chance(50) ? -1 : 7;
     size_t bytes = an_chance(10) ? 0 : BYTES;
-    AN(cuMemPrefetchAsync(place[i], bytes, device, NULL), "%s prefetched to %d, %zu bytes", place_names[i], device, bytes);
+    AN(cuMemPrefetchAsync(place[i], bytes, device, NULL), "%s prefetched to %d, %zu bytes", place_names[i], device,
+       bytes);
     if (cu.cuStreamSynchronize(NULL)) an_more(" broken");
 }
 
@@ -385,13 +427,16 @@ static void op_part(void)
     unsigned i = an_below(PARTS), k = an_below(POOLS);
     size_t bytes = an_chance(8) ? 0 : 1 + an_below(100000);
     if (part[i]) {
-        if (an_chance(75) ? AN(cuMemFreeAsync(part[i], NULL), "part %u goes", i) : AN(cuMemFree(part[i]), "part %u goes at once", i)) return;
+        if (an_chance(75) ? AN(cuMemFreeAsync(part[i], NULL), "part %u goes", i)
+                          : AN(cuMemFree(part[i]), "part %u goes at once", i))
+            return;
         part[i] = 0;
         in_motion = true;
         return;
     }
     if (!pool[k]) return;
-    if (AN(cuMemAllocFromPoolAsync(&part[i], bytes, pool[k], NULL), "part %u of pool %u, %zu bytes", i, k, bytes)) part[i] = 0;
+    if (AN(cuMemAllocFromPoolAsync(&part[i], bytes, pool[k], NULL), "part %u of pool %u, %zu bytes", i, k, bytes))
+        part[i] = 0;
     an_more(part[i] ? " some" : " none");
     part_of[i] = k;
     in_motion = true;
@@ -405,7 +450,8 @@ static void op_pool_attribute(void)
     if (!pool[k]) return;
     if (an_chance(40)) {
         v = id == 4 ? (an_chance(50) ? UINT64_MAX : 0) : an_below(3) == 0;
-        AN(cuMemPoolSetAttribute(pool[k], (CUmemPool_attribute)id, &v), "attribute %d of pool %u becomes %llx", id, k, (unsigned long long)v);
+        AN(cuMemPoolSetAttribute(pool[k], (CUmemPool_attribute)id, &v), "attribute %d of pool %u becomes %llx", id, k,
+           (unsigned long long)v);
         return;
     }
     if (in_motion && id >= 5) {
@@ -421,18 +467,22 @@ static void op_pool_others(void)
 {
     unsigned k = an_below(POOLS), n = an_below(6);
     CUmemAccess_flags flags = (CUmemAccess_flags)9;
-    CUmemLocation where = { .type = an_chance(80) ? CU_MEM_LOCATION_TYPE_DEVICE : (CUmemLocationType)an_below(6), .id = an_chance(85) ? 0 : 9 };
+    CUmemLocation where = { .type = an_chance(80) ? CU_MEM_LOCATION_TYPE_DEVICE : (CUmemLocationType)an_below(6),
+                            .id = an_chance(85) ? 0 : 9 };
     CUmemAccessDesc desc = { .location = where, .flags = (CUmemAccess_flags)an_below(5) };
     CUmemoryPool standard = NULL, now = NULL;
     switch (n) {
     case 0: if (pool[k]) AN(cuMemPoolTrimTo(pool[k], an_below(2) ? 0 : 1 << 20), "pool %u is trimmed", k); break;
     case 1:
-        if (!pool[k] || AN(cuMemPoolGetAccess(&flags, pool[k], &where), "access of pool %u from %d %d", k, (int)where.type, where.id)) break;
+        if (!pool[k] || AN(cuMemPoolGetAccess(&flags, pool[k], &where), "access of pool %u from %d %d", k,
+                           (int)where.type, where.id))
+            break;
         an_more(" %d", (int)flags);
         break;
     case 2:
         if (!pool[k]) break;
-        AN(cuMemPoolSetAccess(pool[k], &desc, 1), "access of pool %u from %d %d becomes %d", k, (int)where.type, where.id, (int)desc.flags);
+        AN(cuMemPoolSetAccess(pool[k], &desc, 1), "access of pool %u from %d %d becomes %d", k, (int)where.type,
+           where.id, (int)desc.flags);
         break;
     case 3:
         AN(cuDeviceGetDefaultMemPool(&standard, 0), "the default pool");
@@ -454,18 +504,35 @@ static void op_pool_others(void)
 /* ---- A program --------------------------------------------------------------------------------------------------- */
 
 static const an_op ops[] = {
-    { "copy", op_copy, 16 }, { "copy 2D", op_copy_2d, 16 }, { "copy 3D", op_copy_3d, 14 }, { "fill", op_fill, 14 }, { "pointer", op_pointer, 14 },
-    { "pointers", op_pointers, 3 }, { "set attribute", op_set_attribute, 3 }, { "range", op_range, 5 }, { "host", op_host, 8 }, { "register", op_register, 6 },
-    { "alloc", op_alloc, 6 }, { "advise", op_advise, 4 }, { "range attribute", op_range_attribute, 4 }, { "prefetch", op_prefetch, 2 }, { "pool", op_pool, 5 },
-    { "part", op_part, 10 }, { "pool attribute", op_pool_attribute, 8 }, { "pool others", op_pool_others, 5 }, { "tell", op_tell, 3 },
+    { "copy", op_copy, 16 },
+    { "copy 2D", op_copy_2d, 16 },
+    { "copy 3D", op_copy_3d, 14 },
+    { "fill", op_fill, 14 },
+    { "pointer", op_pointer, 14 },
+    { "pointers", op_pointers, 3 },
+    { "set attribute", op_set_attribute, 3 },
+    { "range", op_range, 5 },
+    { "host", op_host, 8 },
+    { "register", op_register, 6 },
+    { "alloc", op_alloc, 6 },
+    { "advise", op_advise, 4 },
+    { "range attribute", op_range_attribute, 4 },
+    { "prefetch", op_prefetch, 2 },
+    { "pool", op_pool, 5 },
+    { "part", op_part, 10 },
+    { "pool attribute", op_pool_attribute, 8 },
+    { "pool others", op_pool_others, 5 },
+    { "tell", op_tell, 3 },
 };
 
 void an_program_memory(void)
 {
     void *pinned = NULL, *pageable = NULL;
     an_attach(&tools);
-    if (cu.cuMemAlloc(&place[DEVICE], BYTES) || cu.cuMemAlloc(&place[OTHER_DEVICE], BYTES) || cu.cuMemHostAlloc(&pinned, BYTES, CU_MEMHOSTALLOC_PORTABLE) ||
-        cu.cuMemAllocManaged(&place[MANAGED], BYTES, CU_MEM_ATTACH_GLOBAL) || posix_memalign(&pageable, 4096, BYTES) || posix_memalign(&region, 4096, BYTES))
+    if (cu.cuMemAlloc(&place[DEVICE], BYTES) || cu.cuMemAlloc(&place[OTHER_DEVICE], BYTES) ||
+        cu.cuMemHostAlloc(&pinned, BYTES, CU_MEMHOSTALLOC_PORTABLE) ||
+        cu.cuMemAllocManaged(&place[MANAGED], BYTES, CU_MEM_ATTACH_GLOBAL) || posix_memalign(&pageable, 4096, BYTES) ||
+        posix_memalign(&region, 4096, BYTES))
         tap_bail("no memory");
     place[PINNED] = (CUdeviceptr)(uintptr_t)pinned;
     place[PAGEABLE] = (CUdeviceptr)(uintptr_t)pageable;

@@ -1,7 +1,8 @@
 /* Nodes from recipes: see answers_recipes.h. */
 #include "answers_recipes.h"
 
-const char *const an_kind_names[AN_KINDS] = { "step", "leap", "fill", "copy", "host function", "empty", "record", "wait", "child", "batch", "if", "allocation", "free" };
+const char *const an_kind_names[AN_KINDS] = { "step", "leap",  "fill",  "copy", "host function", "empty", "record",
+                                              "wait", "child", "batch", "if",   "allocation",    "free" };
 
 /* ---- Parameters -------------------------------------------------------------------------------------------------- */
 
@@ -13,13 +14,21 @@ CUDA_KERNEL_NODE_PARAMS_v2 an_kernel_params(an_site *site, const an_recipe *r, u
     site->params[0] = &site->to;
     site->params[1] = &site->from;
     site->params[2] = &site->n;
-    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = r->kind == AN_LEAP ? site->tools->leap : site->tools->step, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
-                                         .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = site->params };
+    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = r->kind == AN_LEAP ? site->tools->leap : site->tools->step,
+                                         .gridDimX = 1,
+                                         .gridDimY = 1,
+                                         .gridDimZ = 1,
+                                         .blockDimX = 1,
+                                         .blockDimY = 1,
+                                         .blockDimZ = 1,
+                                         .kernelParams = site->params };
 }
 
 CUDA_MEMSET_NODE_PARAMS an_fill_params(an_site *site, const an_recipe *r, unsigned i)
 {
-    return (CUDA_MEMSET_NODE_PARAMS){ .dst = an_word(site->tools, i), .value = r->n, .elementSize = 4, .width = 1, .height = 1 };
+    return (CUDA_MEMSET_NODE_PARAMS){
+        .dst = an_word(site->tools, i), .value = r->n, .elementSize = 4, .width = 1, .height = 1
+    };
 }
 
 CUDA_MEMCPY3D an_copy_params(an_site *site, const an_recipe *r, unsigned i)
@@ -40,7 +49,8 @@ CUDA_MEMCPY3D an_copy_params(an_site *site, const an_recipe *r, unsigned i)
 
 /* ---- Adding ------------------------------------------------------------------------------------------------------ */
 
-static int an_add_if(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
+static int an_add_if(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n,
+                     CUgraphNode *out)
 {
     CUgraphConditionalHandle handle = 0;
     CUgraphNodeParams p;
@@ -50,7 +60,8 @@ static int an_add_if(an_site *site, CUgraph g, an_recipe *r, unsigned i, const C
     int st = (int)cu.cuGraphConditionalHandleCreate(&handle, g, abi_ctx, r->n & 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
     if (st) return st;
     p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    p.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){ .handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = 1, .ctx = abi_ctx };
+    p.conditional =
+        (CUDA_CONDITIONAL_NODE_PARAMS){ .handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = 1, .ctx = abi_ctx };
     st = (int)cu.cuGraphAddNode(out, g, deps, n, &p);
     if (st) return st;
     return (int)cu.cuGraphAddMemsetNode(&inner, p.conditional.phGraph_out[0], NULL, 0, &fill, abi_ctx);
@@ -68,7 +79,8 @@ static int an_add_alloc(CUgraph g, an_recipe *r, const CUgraphNode *deps, size_t
     return st;
 }
 
-static int an_add_batch(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out)
+static int an_add_batch(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n,
+                        CUgraphNode *out)
 {
     CUstreamBatchMemOpParams op;
     CUDA_BATCH_MEM_OP_NODE_PARAMS b = { .ctx = abi_ctx, .count = 1, .paramArray = &op };
@@ -89,12 +101,22 @@ int an_add_node(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgrap
     memset(&p, 0, sizeof p);
     if (cu.cuGraphAddNode && r->n % 3 == 0) {   /* every third by the general call */
         switch (r->kind) {
-        case AN_STEP: case AN_LEAP: p.type = CU_GRAPH_NODE_TYPE_KERNEL; p.kernel = k; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+        case AN_STEP:
+        case AN_LEAP:
+            p.type = CU_GRAPH_NODE_TYPE_KERNEL;
+            p.kernel = k;
+            return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
         case AN_FILL:
             p.type = CU_GRAPH_NODE_TYPE_MEMSET;
-            p.memset = (CUDA_MEMSET_NODE_PARAMS_v2){ .dst = fill.dst, .value = fill.value, .elementSize = 4, .width = 1, .height = 1, .ctx = abi_ctx };
+            p.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
+                .dst = fill.dst, .value = fill.value, .elementSize = 4, .width = 1, .height = 1, .ctx = abi_ctx
+            };
             return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
-        case AN_COPY: p.type = CU_GRAPH_NODE_TYPE_MEMCPY; p.memcpy.copyCtx = abi_ctx; p.memcpy.copyParams = copy; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
+        case AN_COPY:
+            p.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+            p.memcpy.copyCtx = abi_ctx;
+            p.memcpy.copyParams = copy;
+            return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
         case AN_EMPTY: p.type = CU_GRAPH_NODE_TYPE_EMPTY; return (int)cu.cuGraphAddNode(out, g, deps, n, &p);
         default: break;
         }

@@ -1,4 +1,5 @@
-/* The nodes of graphs as recipes (answers_graphs.c): what a node is, so that it can be added to one graph after another. */
+/* The nodes of graphs as recipes (answers_graphs.c): what a node is, so that it can be added to one graph after
+ * another. */
 #ifndef CUJIT_TESTS_CONFORMANCE_ANSWERS_RECIPES_H
 #define CUJIT_TESTS_CONFORMANCE_ANSWERS_RECIPES_H
 
@@ -6,7 +7,22 @@
 
 enum { AN_NODES = 24, AN_SPARE = AN_WORDS - 1 /* the word that nothing writes */ };
 
-typedef enum an_kind { AN_STEP, AN_LEAP, AN_FILL, AN_COPY, AN_HOST, AN_EMPTY, AN_RECORD, AN_WAIT, AN_CHILD, AN_BATCH, AN_IF, AN_ALLOC, AN_FREE, AN_KINDS } an_kind;
+typedef enum an_kind {
+    AN_STEP,
+    AN_LEAP,
+    AN_FILL,
+    AN_COPY,
+    AN_HOST,
+    AN_EMPTY,
+    AN_RECORD,
+    AN_WAIT,
+    AN_CHILD,
+    AN_BATCH,
+    AN_IF,
+    AN_ALLOC,
+    AN_FREE,
+    AN_KINDS
+} an_kind;
 
 typedef struct an_recipe {
     an_kind kind;
@@ -21,7 +37,8 @@ typedef struct an_recipe {
 typedef struct an_site {
     an_tools *tools;
     CUevent event[2];
-    CUgraph small;           /* what a child is a copy of: a step that writes word AN_NODES + i for node i, then nothing */
+    /* what a child is a copy of: a step that writes word AN_NODES + i for node i, then nothing */
+    CUgraph small;
     CUgraphNode small_step;
     CUdeviceptr to, from;
     unsigned n;
@@ -38,6 +55,7 @@ void an_make_small(an_site *site);
 /* The small graph as a child of node i has it. */
 void an_small_for(an_site *site, unsigned i);
 /* Adds it to `g`; the address of memory is reported in r->given. */
-int an_add_node(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n, CUgraphNode *out);
+int an_add_node(an_site *site, CUgraph g, an_recipe *r, unsigned i, const CUgraphNode *deps, size_t n,
+                CUgraphNode *out);
 
 #endif

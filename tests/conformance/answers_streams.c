@@ -1,11 +1,21 @@
-/* Streams and events (see answers.h): work in order, latches that hold it, queries and waits, streams and events that come and go.
+/* Streams and events (see answers.h): work in order, latches that hold it, queries and waits, streams and events that
+ * come and go.
  *
- * A model beside the calls says what is certain.  Each stream and event has `must`, the closed latches that its work is certainly behind, and `may`, those
- * that it may be behind: nothing is waited for that may wait for a closed latch, and a query is certain where something must hold it, or where
- * nothing is in motion.  Each piece of work writes a word of its own and reads one that is written before it (`before`: which pieces come before). */
+ * A model beside the calls says what is certain.  Each stream and event has `must`, the closed latches that its work is
+ * certainly behind, and `may`, those that it may be behind: nothing is waited for that may wait for a closed latch, and
+ * a query is certain where something must hold it, or where nothing is in motion.  Each piece of work writes a word of
+ * its own and reads one that is written before it (`before`: which pieces come before). */
 #include "answers.h"
 
-enum { STREAMS = 7, OWN = 4, LEGACY = 4, PER_THREAD = 5 /* of the program's thread; 6 of the other */, EVENTS = 5, LATCHES = 3, PIECES = 60 };
+enum {
+    STREAMS = 7,
+    OWN = 4,
+    LEGACY = 4,
+    PER_THREAD = 5 /* of the program's thread; 6 of the other */,
+    EVENTS = 5,
+    LATCHES = 3,
+    PIECES = 60
+};
 
 typedef struct a_stream { CUstream s; bool there, blocking, motion; unsigned must, may; uint64_t before; } a_stream;
 typedef struct an_event { CUevent e; bool there, recorded, motion; unsigned must, may, in; uint64_t before; } an_event;
@@ -40,7 +50,8 @@ static unsigned some_event(void)
     return EVENTS;
 }
 
-/* Work is put into the stream: what it comes behind by the rules of the legacy stream.  Marks and waits may be no work (what they wait for may be done). */
+/* Work is put into the stream: what it comes behind by the rules of the legacy stream.  Marks and waits may be no work
+ * (what they wait for may be done). */
 static void joins(unsigned i)
 {
     a_stream *s = &streams[i];
@@ -60,13 +71,16 @@ static void moves(unsigned i)
     if (!streams[i].must) streams[i].motion = true;
 }
 
-/* Whether a blocking stream's legacy side, or the legacy stream's blocking ones, are in motion: they may count in an answer. */
+/* Whether a blocking stream's legacy side, or the legacy stream's blocking ones, are in motion: they may count in an
+ * answer. */
 static bool is_certain(unsigned i)
 {
     if (streams[i].must) return true;
     if (streams[i].motion) return false;
     for (unsigned k = 0; k < STREAMS; k++)
-        if (streams[k].there && streams[i].blocking && streams[k].blocking && (k == LEGACY || i == LEGACY) && streams[k].motion) return false;
+        if (streams[k].there && streams[i].blocking && streams[k].blocking && (k == LEGACY || i == LEGACY) &&
+            streams[k].motion)
+            return false;
     return true;
 }
 
@@ -74,7 +88,8 @@ static unsigned reach(unsigned i)
 {
     unsigned may = streams[i].may;
     for (unsigned k = 0; k < STREAMS; k++)
-        if (streams[k].there && streams[i].blocking && streams[k].blocking && (k == LEGACY || i == LEGACY)) may |= streams[k].may;
+        if (streams[k].there && streams[i].blocking && streams[k].blocking && (k == LEGACY || i == LEGACY))
+            may |= streams[k].may;
     return may;
 }
 
@@ -113,10 +128,20 @@ static void op_work(void)
     unsigned me = pieces++, from = piece_before(streams[i].before);
     switch (kind) {
     case 0: st = AN(cuMemsetD32Async(an_word(&tools, me), n, 1, s), "fill %u in %u", me, i); break;
-    case 1: st = AN(cuMemcpyDtoDAsync(an_word(&tools, me), an_word(&tools, from), 4, s), "copy %u from %u in %u", me, from, i); break;
-    case 2: st = AN(cuMemcpyDtoHAsync(&tools.host[me], an_word(&tools, from), 4, s), "copy to host %u from %u in %u", me, from, i); break;
-    case 3: st = AN(cuMemsetD16Async(an_word(&tools, me), (unsigned short)n, 2, s), "short fill %u in %u", me, i); break;
-    default: an_line("step %u from %u in %u", me, from, i); st = an_status((int)an_step(tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
+    case 1:
+        st = AN(cuMemcpyDtoDAsync(an_word(&tools, me), an_word(&tools, from), 4, s), "copy %u from %u in %u", me, from,
+                i);
+        break;
+    case 2:
+        st = AN(cuMemcpyDtoHAsync(&tools.host[me], an_word(&tools, from), 4, s), "copy to host %u from %u in %u", me,
+                from, i);
+        break;
+    case 3:
+        st = AN(cuMemsetD16Async(an_word(&tools, me), (unsigned short)n, 2, s), "short fill %u in %u", me, i);
+        break;
+    default:
+        an_line("step %u from %u in %u", me, from, i);
+        st = an_status((int)an_step(tools.step, s, an_word(&tools, me), an_word(&tools, from), n));
     }
     if (st) return;
     moves(i);
@@ -183,7 +208,8 @@ static void op_event(void)
     static const unsigned flags[] = { 0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 0x10, 0x80000000 };
     unsigned f = AN_PICK(flags), i = an_below(EVENTS);
     CUevent e = NULL;
-    if (f & 4) f = an_chance(80) ? f & 3 : 4;   /* one between processes without timing takes a resource of the system */
+    /* one between processes without timing takes a resource of the system */
+    if (f & 4) f = an_chance(80) ? f & 3 : 4;
     if (an_chance(5)) {
         AN(cuEventCreate(NULL, f), "event %x into nothing", f);
         return;
@@ -241,7 +267,10 @@ static void op_wait(void)
     const an_stranger *x = an_other_context();
     if (wrong < 4) { AN(cuStreamWaitEvent(handle_of(i), NULL, 0), "%u waits for nothing", i); return; }
     if (k == EVENTS) return;
-    if (wrong < 8) { AN(cuStreamWaitEvent(x->s, events[k].e, 0), "a stream of another context waits for %u", k); return; }
+    if (wrong < 8) {
+        AN(cuStreamWaitEvent(x->s, events[k].e, 0), "a stream of another context waits for %u", k);
+        return;
+    }
     if (wrong < 12) { AN(cuStreamWaitEvent(handle_of(i), x->e, 0), "%u waits for another context's event", i); return; }
     if (wrong < 18) {
         static const unsigned flags[] = { 1, 2, 3, 4, 0xffffffff };
@@ -284,7 +313,10 @@ static void op_elapsed(void)
     if (a == EVENTS || b == EVENTS) return;
     if (wrong < 5) { AN(cuEventElapsedTime(&ms, NULL, events[b].e), "time from nothing to %u", b); return; }
     if (wrong < 10) { AN(cuEventElapsedTime(&ms, events[a].e, NULL), "time from %u to nothing", a); return; }
-    if (wrong < 14) { AN(cuEventElapsedTime(&ms, events[a].e, x->e), "time from %u to another context's, never recorded", a); return; }
+    if (wrong < 14) {
+        AN(cuEventElapsedTime(&ms, events[a].e, x->e), "time from %u to another context's, never recorded", a);
+        return;
+    }
     bool certain = (events[a].must || !events[a].motion) && (events[b].must || !events[b].motion);
     an_line("time from %u to %u", a, b);
     int st = an_queried((int)cu.cuEventElapsedTime(&ms, events[a].e, events[b].e), certain);
@@ -319,7 +351,10 @@ static void op_stream_destroy(void)
     unsigned i = an_below(OWN);
     if (an_chance(10)) {
         unsigned which = an_below(3);
-        AN(cuStreamDestroy(which == 0 ? NULL : which == 1 ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD), "default stream %u is destroyed", which);
+        AN(cuStreamDestroy(which == 0   ? NULL
+                           : which == 1 ? CU_STREAM_LEGACY
+                                        : CU_STREAM_PER_THREAD),
+           "default stream %u is destroyed", which);
         return;
     }
     if (!streams[i].there) return;
@@ -364,7 +399,10 @@ static void op_facts(void)
     switch (an_below(6)) {
     case 0: AN(cuStreamGetFlags(s, &flags), "flags of stream %u", i); an_more(" %x", flags); break;
     case 1: AN(cuStreamGetPriority(s, &priority), "priority of stream %u", i); an_more(" %d", priority); break;
-    case 2: AN(cuStreamGetCtx(s, &ctx), "context of stream %u", i); an_more(ctx == abi_ctx ? " this" : " not this"); break;
+    case 2:
+        AN(cuStreamGetCtx(s, &ctx), "context of stream %u", i);
+        an_more(ctx == abi_ctx ? " this" : " not this");
+        break;
     case 3: AN(cuStreamGetFlags(s, NULL), "flags of stream %u into nothing", i); break;
     case 4: AN(cuStreamGetPriority(s, NULL), "priority of stream %u into nothing", i); break;
     default: {
@@ -389,7 +427,8 @@ static void op_attribute(void)
         AN(cuStreamCopyAttributes(s, handle_of(k)), "attributes of %u from %u", i, k);
         return;
     case 1:
-        if (id == 9) v.memSyncDomainMap = (CUlaunchMemSyncDomainMap){ (unsigned char)an_below(6), (unsigned char)an_below(6) };
+        if (id == 9)
+            v.memSyncDomainMap = (CUlaunchMemSyncDomainMap){ (unsigned char)an_below(6), (unsigned char)an_below(6) };
         else if (id == 1) return;
         else v.priority = (int)an_below(8) - 2;
         AN(cuStreamSetAttribute(s, (CUstreamAttrID)id, &v), "attribute %d of %u becomes %d", id, i,
@@ -410,7 +449,10 @@ static void op_wrong(void)
     switch (an_below(8)) {
     case 0: AN(cuLaunchHostFunc(s, NULL, NULL), "no host function in %u", i); break;
     case 1: AN(cuStreamAddCallback(s, NULL, NULL, 0), "no callback in %u", i); break;
-    case 2: an_line("a step in a stream of another context"); an_status((int)an_step(tools.step, x->s, an_word(&tools, 70), an_word(&tools, 70), 1)); break;
+    case 2:
+        an_line("a step in a stream of another context");
+        an_status((int)an_step(tools.step, x->s, an_word(&tools, 70), an_word(&tools, 70), 1));
+        break;
     case 3: an_line("another context's step in %u", i); an_status((int)an_step(x->f, s, x->p, x->p, 1)); break;
     case 4: AN(cuMemsetD32Async(0, 1, 1, s), "a fill of nothing in %u", i); break;
     case 5: AN(cuMemsetD32Async(an_word(&tools, 0) + 1, 1, 1, s), "a fill at an odd address in %u", i); break;
@@ -423,11 +465,25 @@ static void op_wrong(void)
 /* ---- A program --------------------------------------------------------------------------------------------------- */
 
 static const an_op ops[] = {
-    { "work", op_work, 30 }, { "host", op_host, 8 }, { "latch", op_latch, 5 }, { "open", op_open, 5 }, { "event", op_event, 10 },
-    { "event destroy", op_event_destroy, 3 }, { "record", op_record, 16 }, { "wait", op_wait, 16 }, { "event query", op_event_query, 10 },
-    { "event sync", op_event_sync, 4 }, { "elapsed", op_elapsed, 6 }, { "stream", op_stream, 8 }, { "stream destroy", op_stream_destroy, 3 },
-    { "stream query", op_stream_query, 10 }, { "stream sync", op_stream_sync, 5 }, { "context sync", op_context_sync, 2 }, { "facts", op_facts, 4 },
-    { "attribute", op_attribute, 6 }, { "wrong", op_wrong, 5 },
+    { "work", op_work, 30 },
+    { "host", op_host, 8 },
+    { "latch", op_latch, 5 },
+    { "open", op_open, 5 },
+    { "event", op_event, 10 },
+    { "event destroy", op_event_destroy, 3 },
+    { "record", op_record, 16 },
+    { "wait", op_wait, 16 },
+    { "event query", op_event_query, 10 },
+    { "event sync", op_event_sync, 4 },
+    { "elapsed", op_elapsed, 6 },
+    { "stream", op_stream, 8 },
+    { "stream destroy", op_stream_destroy, 3 },
+    { "stream query", op_stream_query, 10 },
+    { "stream sync", op_stream_sync, 5 },
+    { "context sync", op_context_sync, 2 },
+    { "facts", op_facts, 4 },
+    { "attribute", op_attribute, 6 },
+    { "wrong", op_wrong, 5 },
 };
 
 static void a_call(void) { an_draw(ops, sizeof ops / sizeof *ops); }

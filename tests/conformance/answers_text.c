@@ -22,7 +22,8 @@ static void kernel_text(const an_tools *t, CUgraphNode node, char *text, size_t 
         return;
     }
     if (k.func && cu.cuFuncGetName) cu.cuFuncGetName(&name, k.func);
-    int n = snprintf(text, size, "%s<%u.%u.%u,%u.%u.%u,%u>", name, k.gridDimX, k.gridDimY, k.gridDimZ, k.blockDimX, k.blockDimY, k.blockDimZ, k.sharedMemBytes);
+    int n = snprintf(text, size, "%s<%u.%u.%u,%u.%u.%u,%u>", name, k.gridDimX, k.gridDimY, k.gridDimZ, k.blockDimX,
+                     k.blockDimY, k.blockDimZ, k.sharedMemBytes);
     if (k.kernelParams && (!strcmp(name, "step") || !strcmp(name, "leap"))) {
         char to[16], from[16];
         place_text(t, *(CUdeviceptr *)k.kernelParams[0], to, sizeof to);
@@ -41,8 +42,10 @@ static void memcpy_text(const an_tools *t, CUgraphNode node, char *text, size_t 
         snprintf(text, size, "memcpy = %d", st);
         return;
     }
-    place_text(t, c.srcMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)c.srcHost : c.srcDevice, from, sizeof from);
-    place_text(t, c.dstMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)c.dstHost : c.dstDevice, to, sizeof to);
+    place_text(t, c.srcMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)c.srcHost : c.srcDevice, from,
+               sizeof from);
+    place_text(t, c.dstMemoryType == CU_MEMORYTYPE_HOST ? (CUdeviceptr)(uintptr_t)c.dstHost : c.dstDevice, to,
+               sizeof to);
     snprintf(text, size, "memcpy(%s %s %zu.%zu.%zu)", to, from, c.WidthInBytes, c.Height, c.Depth);
 }
 
@@ -128,13 +131,16 @@ void an_tell_graph(const an_tools *t, CUgraph g)
     if (!an_status((int)cu.cuGraphGetRootNodes(g, nodes, &n))) an_tell_nodes(t, nodes, n);
     memset(data, 0, sizeof data);
     an_line("edges");
-    if (an_status((int)(cu.cuGraphGetEdges_v2 ? cu.cuGraphGetEdges_v2(g, from, to, data, &e) : cu.cuGraphGetEdges(g, from, to, &e)))) return;
+    if (an_status((int)(cu.cuGraphGetEdges_v2 ? cu.cuGraphGetEdges_v2(g, from, to, data, &e)
+                                              : cu.cuGraphGetEdges(g, from, to, &e))))
+        return;
     an_more(" %zu", e);
     for (size_t i = 0; i < e && i < EDGES; i++) {
         char a[NODE_TEXT], b[NODE_TEXT];
         an_node_text(t, from[i], a, sizeof a);
         an_node_text(t, to[i], b, sizeof b);
-        snprintf(edge[i], sizeof edge[i], "%s -> %s (%u %u %u)", a, b, data[i].from_port, data[i].to_port, data[i].type);
+        snprintf(edge[i], sizeof edge[i], "%s -> %s (%u %u %u)", a, b, data[i].from_port, data[i].to_port,
+                 data[i].type);
     }
     qsort(edge, e, sizeof *edge, by_text);
     for (size_t i = 0; i < e && i < EDGES; i++) an_line("  %s", edge[i]);

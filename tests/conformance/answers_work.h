@@ -1,4 +1,5 @@
-/* Pieces of work of captures that take more than a call (see answers.h): each writes word `me` from word `from`, in a stream.  Statuses come back. */
+/* Pieces of work of captures that take more than a call (see answers.h): each writes word `me` from word `from`, in a
+ * stream.  Statuses come back. */
 #ifndef CUJIT_TESTS_ANSWERS_WORK_H
 #define CUJIT_TESTS_ANSWERS_WORK_H
 
@@ -11,7 +12,15 @@ static inline int an_launch_with(const an_tools *tools, CUstream s, unsigned me,
     CUdeviceptr to = an_word(tools, me), at = an_word(tools, from);
     void *params[] = { &to, &at, &n };
     CUlaunchAttribute a;
-    CUlaunchConfig c = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s, .attrs = &a, .numAttrs = 1 };
+    CUlaunchConfig c = { .gridDimX = 1,
+                         .gridDimY = 1,
+                         .gridDimZ = 1,
+                         .blockDimX = 1,
+                         .blockDimY = 1,
+                         .blockDimZ = 1,
+                         .hStream = s,
+                         .attrs = &a,
+                         .numAttrs = 1 };
     int id = AN_PICK(ids_of);
     memset(&a, 0, sizeof a);
     a.id = (CUlaunchAttributeID)id;
@@ -22,7 +31,8 @@ static inline int an_launch_with(const an_tools *tools, CUstream s, unsigned me,
     default: a.value.cooperative = (int)an_below(2);
     }
     an_more(" attribute %d", id);
-    return an_status((int)(cu.cuLaunchKernelEx ? cu.cuLaunchKernelEx(&c, tools->step, params, NULL) : CUDA_ERROR_NOT_FOUND));
+    return an_status(
+        (int)(cu.cuLaunchKernelEx ? cu.cuLaunchKernelEx(&c, tools->step, params, NULL) : CUDA_ERROR_NOT_FOUND));
 }
 
 static inline int an_copy_3d(const an_tools *tools, CUstream s, unsigned me, unsigned from)

@@ -1,5 +1,5 @@
-/* What the tests of the driver's ABI share: the table of entry points of the device that the run is for (the CPU device, or libcuda on a
- * GPU run), a context, kernels, streams held by latches (tests/latch.h). */
+/* What the tests of the driver's ABI share: the table of entry points of the device that the run is for (the CPU
+ * device, or libcuda on a GPU run), a context, kernels, streams held by latches (tests/latch.h). */
 #ifndef CUJIT_TESTS_CONFORMANCE_DRIVER_ABI_H
 #define CUJIT_TESTS_CONFORMANCE_DRIVER_ABI_H
 
@@ -88,7 +88,8 @@ static inline CUfunction abi_kernel(CUmodule *module, const char *name)
     return f;
 }
 
-static inline CUresult abi_launch(CUfunction f, unsigned blocks, unsigned threads, CUstream s, CUdeviceptr p, unsigned n)
+static inline CUresult abi_launch(CUfunction f, unsigned blocks, unsigned threads, CUstream s, CUdeviceptr p,
+                                  unsigned n)
 {
     void *params[] = { &p, &n };
     return cu.cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, s, params, NULL);
@@ -122,12 +123,15 @@ static inline CUevent abi_event(void)
     return e;
 }
 
-/* A copy of pageable memory may return before it has arrived, and a non-blocking stream would not wait for it: so it is read back. */
+/* A copy of pageable memory may return before it has arrived, and a non-blocking stream would not wait for it: so it is
+ * read back. */
 static inline CUdeviceptr abi_word(unsigned value)
 {
     CUdeviceptr p = 0;
     unsigned back;
-    if (cu.cuMemAlloc(&p, sizeof value) || cu.cuMemcpyHtoD(p, &value, sizeof value) || cu.cuMemcpyDtoH(&back, p, sizeof back)) tap_bail("no memory");
+    if (cu.cuMemAlloc(&p, sizeof value) || cu.cuMemcpyHtoD(p, &value, sizeof value) ||
+        cu.cuMemcpyDtoH(&back, p, sizeof back))
+        tap_bail("no memory");
     return p;
 }
 

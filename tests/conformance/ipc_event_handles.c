@@ -1,4 +1,5 @@
-/* Events between processes: one event, recorded, waited for and asked in two of them.  Where a driver or its surroundings refuse them, that is said. */
+/* Events between processes: one event, recorded, waited for and asked in two of them.  Where a driver or its
+ * surroundings refuse them, that is said. */
 #include "../peer.h"
 #include "tests/conformance/driver_abi.h"
 
@@ -26,7 +27,9 @@ static int64_t begin(const peer_question *q)
 {
     abi_load();
     load_by_value();
-    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuStreamCreate(&their_stream, CU_STREAM_NON_BLOCKING)) return -2;
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) ||
+        cu.cuStreamCreate(&their_stream, CU_STREAM_NON_BLOCKING))
+        return -2;
     CUipcEventHandle h;
     memcpy(&h, q->handle, sizeof h);
     return by_value.cuIpcOpenEventHandle(&their_event, h);
@@ -78,7 +81,8 @@ static void refusals(void)
     CUipcEventHandle h = handle;
     abi_is(cu.cuIpcGetEventHandle(&h, plain), CUDA_ERROR_INVALID_HANDLE, "an event of this process only has no handle");
     abi_is(cu.cuIpcGetEventHandle(NULL, event), CUDA_ERROR_INVALID_VALUE, "a handle wants a place");
-    abi_is(by_value.cuIpcOpenEventHandle(&other, handle), CUDA_ERROR_INVALID_CONTEXT, "the process that has the event does not open its handle");
+    abi_is(by_value.cuIpcOpenEventHandle(&other, handle), CUDA_ERROR_INVALID_CONTEXT,
+           "the process that has the event does not open its handle");
     memset(&h, 0x5a, sizeof h);
     abi_is(by_value.cuIpcOpenEventHandle(&other, h), CUDA_ERROR_MAP_FAILED, "bytes that are no handle are rejected");
     cu.cuEventDestroy(plain);
@@ -180,11 +184,13 @@ static void in_their_order(void)
     struct latch latch;
     CUevent e = NULL;
     CUstream second = abi_stream(), third = abi_stream();
-    abi_is(cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS, "an event that nobody opens");
+    abi_is(cu.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS,
+           "an event that nobody opens");
     abi_hold(&latch, stream);
     cu.cuEventRecord(e, stream);
     cu.cuEventRecord(e, second);
-    abi_is(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY, "is recorded in two streams, of which the second waits for the first's point");
+    abi_is(cu.cuStreamQuery(second), CUDA_ERROR_NOT_READY,
+           "is recorded in two streams, of which the second waits for the first's point");
     cu.cuStreamWaitEvent(third, e, 0);
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "it is not reached before the first is");
     abi_is(cu.cuStreamQuery(third), CUDA_ERROR_NOT_READY, "nor does a stream pass it");
@@ -212,7 +218,8 @@ static void destroyed_there(peer *p)
     cu.cuStreamSynchronize(stream);
 }
 
-/* What the process that has the event recorded and reached stays so when the other has gone, and the handle is of no use when it is destroyed. */
+/* What the process that has the event recorded and reached stays so when the other has gone, and the handle is of no
+ * use when it is destroyed. */
 static void later(peer *p)
 {
     CUipcEventHandle old = handle;

@@ -1,5 +1,5 @@
-/* Memory between processes: one allocation, written and read in two of them, in the order of an event that they share.  Where a driver or its surroundings
- * refuse that, it is said. */
+/* Memory between processes: one allocation, written and read in two of them, in the order of an event that they share.
+ * Where a driver or its surroundings refuse that, it is said. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -11,7 +11,8 @@ enum { WORDS = 3000 };
 static cji_cu_by_value by_value;
 static CUmodule module;
 static atomic_int deadlocks;
-static struct latch long_wait = LATCH_CLOSED; /* open when the CPU device has reported a wait that takes long: deadlocks were searched for before */
+/* open when the CPU device has reported a wait that takes long: deadlocks were searched for before */
+static struct latch long_wait = LATCH_CLOSED;
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
@@ -106,11 +107,13 @@ static void refusals(void)
     cu.cuMemAllocAsync(&pooled, 4096, stream);
     abi_is(cu.cuIpcGetMemHandle(&h, pooled), CUDA_ERROR_INVALID_VALUE, "memory of a pool has no such handle");
     abi_is(cu.cuIpcGetMemHandle(NULL, memory), CUDA_ERROR_INVALID_VALUE, "a handle wants a place");
-    abi_is(by_value.cuIpcOpenMemHandle(&other, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_CONTEXT, "the process that has the memory does not open it");
+    abi_is(by_value.cuIpcOpenMemHandle(&other, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), CUDA_ERROR_INVALID_CONTEXT,
+           "the process that has the memory does not open it");
     abi_is(by_value.cuIpcOpenMemHandle(&other, handle, 6), CUDA_ERROR_INVALID_VALUE, "unknown flags");
     memset(&h, 0x5a, sizeof h);
     const CUresult r = by_value.cuIpcOpenMemHandle(&other, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    tap_ok(r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_INVALID_HANDLE, "bytes that are no handle are rejected: %d", (int)r);
+    tap_ok(r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_INVALID_HANDLE, "bytes that are no handle are rejected: %d",
+           (int)r);
     abi_is(cu.cuIpcCloseMemHandle(memory), CUDA_ERROR_INVALID_VALUE, "what was not opened is not closed");
     cu.cuMemFreeAsync(pooled, stream);
     cu.cuStreamSynchronize(stream);
@@ -155,11 +158,13 @@ static void in_order_of_an_event(peer *p, CUevent e)
     tap_is_uint(abi_read(memory + 4), 100, "and other words are as they were");
 }
 
-/* A location that the other process may write is no deadlock, though the only write that is known here is behind the wait. */
+/* A location that the other process may write is no deadlock, though the only write that is known here is behind the
+ * wait. */
 static void words_are_waited_for(peer *p)
 {
     cu.cuMemsetD32Async(memory, 0, WORDS, stream);
-    abi_is(cu.cuStreamWaitValue32(stream, memory, 64, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS, "a stream waits for a word");
+    abi_is(cu.cuStreamWaitValue32(stream, memory, 64, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS,
+           "a stream waits for a word");
     cu.cuStreamWriteValue32(stream, memory, 64, 0);
     if (!tap_on_gpu()) latch_wait(&long_wait);
     abi_is(peer_ask(p, ADD, 1, NULL), CUDA_SUCCESS, "that a kernel of the other process writes");

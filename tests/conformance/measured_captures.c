@@ -1,4 +1,5 @@
-/* What calls answer in and beside captures that are invalid, over, or of a blocking stream; each line was asked of an H100 (tests/conformance/same_answers). */
+/* What calls answer in and beside captures that are invalid, over, or of a blocking stream; each line was asked of an
+ * H100 (tests/conformance/same_answers). */
 #include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
@@ -34,9 +35,23 @@ static void block(stage *x)
 /* ---- Invalid captures -------------------------------------------------------------------------------------------- */
 
 static int query_again(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamQuery(x->s); }
-static int id_again(stage *x) { unsigned long long id; spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamGetId ? cu.cuStreamGetId(x->s, &id) : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; }
-static int priority_again(stage *x) { int n; spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamGetPriority(x->s, &n); }
-static int callback_again(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamAddCallback(x->s, (CUstreamCallback)(void (*)(void))latch_wait, NULL, 0); }
+static int id_again(stage *x)
+{
+    unsigned long long id;
+    spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamGetId ? cu.cuStreamGetId(x->s, &id) : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+static int priority_again(stage *x)
+{
+    int n;
+    spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamGetPriority(x->s, &n);
+}
+static int callback_again(stage *x)
+{
+    spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamAddCallback(x->s, (CUstreamCallback)(void (*)(void))latch_wait, NULL, 0);
+}
 static int graph_again(stage *x)
 {
     CUgraphExec exec = NULL;
@@ -49,8 +64,16 @@ static int graph_again(stage *x)
 static int other_query(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_GLOBAL); return cu.cuStreamQuery(x->t); }
 static int other_event(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL); return cu.cuEventQuery(x->e); }
 static int context_again(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuCtxSynchronize(); }
-static int record_flags(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuEventRecordWithFlags(x->e, x->s, 2); }
-static int wait_flags(stage *x) { spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamWaitEvent(x->s, x->e, 2); }
+static int record_flags(stage *x)
+{
+    spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuEventRecordWithFlags(x->e, x->s, 2);
+}
+static int wait_flags(stage *x)
+{
+    spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamWaitEvent(x->s, x->e, 2);
+}
 static int update_flags(stage *x) { return cu.cuStreamUpdateCaptureDependencies(x->s, NULL, 0, 2); }
 static void *ends(void *user)
 {
@@ -71,16 +94,40 @@ static int end_elsewhere(stage *x)
 
 /* ---- Blocking streams and the legacy one ------------------------------------------------------------------------- */
 
-static int legacy_status(stage *x) { block(x); spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED); return status_of(CU_STREAM_LEGACY); }
-static int legacy_begin(stage *x) { block(x); begin(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamBeginCapture(CU_STREAM_LEGACY, CU_STREAM_CAPTURE_MODE_RELAXED); }
-static int legacy_end(stage *x) { CUgraph g; block(x); begin(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamEndCapture(CU_STREAM_LEGACY, &g); }
-static int legacy_priority(stage *x) { int n; block(x); begin(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamGetPriority(CU_STREAM_LEGACY, &n); }
+static int legacy_status(stage *x)
+{
+    block(x);
+    spoil(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return status_of(CU_STREAM_LEGACY);
+}
+static int legacy_begin(stage *x)
+{
+    block(x);
+    begin(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamBeginCapture(CU_STREAM_LEGACY, CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+static int legacy_end(stage *x)
+{
+    CUgraph g;
+    block(x);
+    begin(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamEndCapture(CU_STREAM_LEGACY, &g);
+}
+static int legacy_priority(stage *x)
+{
+    int n;
+    block(x);
+    begin(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamGetPriority(CU_STREAM_LEGACY, &n);
+}
 static int module_status(stage *x)
 {
     CUmodule m = NULL;
     block(x);
     begin(x, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    if (cu.cuModuleLoadData(&m, ABI_HEAD ".visible .global .align 4 .u32 counter = 5;\n.visible .const .align 8 .b8 fixed[24];\n")) tap_fail("a module beside a blocking stream's capture");
+    if (cu.cuModuleLoadData(&m, ABI_HEAD
+                            ".visible .global .align 4 .u32 counter = 5;\n.visible .const .align 8 .b8 fixed[24];\n"))
+        tap_fail("a module beside a blocking stream's capture");
     int r = status_of(x->s);
     cu.cuModuleUnload(m);
     return r;
@@ -88,7 +135,12 @@ static int module_status(stage *x)
 
 /* ---- Beside a capture -------------------------------------------------------------------------------------------- */
 
-static int copy_beside(stage *x) { unsigned v = 0; begin(x, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL); return cu.cuMemcpyHtoD(x->p, &v, 4); }
+static int copy_beside(stage *x)
+{
+    unsigned v = 0;
+    begin(x, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    return cu.cuMemcpyHtoD(x->p, &v, 4);
+}
 static int trim_beside(stage *x)
 {
     CUmemoryPool pool = NULL;
@@ -111,13 +163,15 @@ static int attribute_status(stage *x)
 {
     CUlaunchAttributeValue v;
     begin(x, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    if (cu.cuStreamGetAttribute(x->s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v) || cu.cuStreamCopyAttributes(x->s, x->t)) tap_fail("attributes of the captured stream");
+    if (cu.cuStreamGetAttribute(x->s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v) || cu.cuStreamCopyAttributes(x->s, x->t))
+        tap_fail("attributes of the captured stream");
     return status_of(x->s);
 }
 static int launch_status(stage *x)
 {
     begin(x, CU_STREAM_CAPTURE_MODE_RELAXED);
-    if (abi_launch(abi_kernel(&module, "add"), 1, 4096, x->s, x->p, 1) != CUDA_ERROR_INVALID_VALUE) tap_fail("too large a block");
+    if (abi_launch(abi_kernel(&module, "add"), 1, 4096, x->s, x->p, 1) != CUDA_ERROR_INVALID_VALUE)
+        tap_fail("too large a block");
     return status_of(x->s);
 }
 static int empty_nodes(stage *x)
@@ -162,13 +216,18 @@ static int open_time_status(stage *x) { open_time(x); return status_of(x->t); }
 
 /* ---- Beginnings and ends ----------------------------------------------------------------------------------------- */
 
-static int end_to_nothing(stage *x) { begin(x, CU_STREAM_CAPTURE_MODE_RELAXED); return cu.cuStreamEndCapture(x->s, NULL); }
+static int end_to_nothing(stage *x)
+{
+    begin(x, CU_STREAM_CAPTURE_MODE_RELAXED);
+    return cu.cuStreamEndCapture(x->s, NULL);
+}
 static int end_to_nothing_status(stage *x) { end_to_nothing(x); return status_of(x->s); }
 static int no_end_to_nothing(stage *x) { return cu.cuStreamEndCapture(x->s, NULL); }
 static int into_twice(stage *x)
 {
     if (!cu.cuStreamBeginCaptureToGraph) return CUDA_ERROR_ILLEGAL_STATE;
-    if (cu.cuStreamBeginCaptureToGraph(x->t, x->g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED)) tap_fail("into a graph");
+    if (cu.cuStreamBeginCaptureToGraph(x->t, x->g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED))
+        tap_fail("into a graph");
     return cu.cuStreamBeginCaptureToGraph(x->s, x->g, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 static int after_one_twice(stage *x)
@@ -192,7 +251,8 @@ static int destroyed_fork(stage *x)
 }
 
 /* often: an H100 does so most times, not always. */
-static const struct { const char *name; int (*ask)(stage *x); int want; bool often; } rows[] = {
+static const struct { const char *name; int (*ask)(stage *x); int want; bool often;
+} rows[] = {
     { "invalid: a query of its stream", query_again, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
     { "invalid: the id of its stream", id_again, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
     { "invalid: the priority of its stream", priority_again, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, false },
@@ -200,7 +260,8 @@ static const struct { const char *name; int (*ask)(stage *x); int want; bool oft
     { "invalid: a graph", graph_again, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
     { "invalid: another stream is still not to be asked", other_query, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
     { "invalid: an event is still not to be asked", other_event, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
-    { "invalid: the context is still not to be waited for", context_again, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
+    { "invalid: the context is still not to be waited for", context_again, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+      false },
     { "invalid: a record with a wrong flag", record_flags, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, false },
     { "invalid: a wait with a wrong flag", wait_flags, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, false },
     { "invalid: an end in another thread", end_elsewhere, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, false },
@@ -209,7 +270,8 @@ static const struct { const char *name; int (*ask)(stage *x); int want; bool oft
     { "blocking: a beginning on the legacy stream", legacy_begin, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, false },
     { "blocking: an end on the legacy stream", legacy_end, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, false },
     { "blocking: the legacy stream's priority", legacy_priority, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, false },
-    { "blocking: loading a module that has variables invalidates it without a word", module_status, CU_STREAM_CAPTURE_STATUS_INVALIDATED, true },
+    { "blocking: loading a module that has variables invalidates it without a word", module_status,
+      CU_STREAM_CAPTURE_STATUS_INVALIDATED, true },
     { "beside: a copy that waits is allowed", copy_beside, CUDA_SUCCESS, false },
     { "beside: trimming a pool is not", trim_beside, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },
     { "beside: freeing stream-ordered memory is not", free_beside, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false },

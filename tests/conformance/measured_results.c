@@ -1,5 +1,5 @@
-/* Single answers that a manual leaves open or tells otherwise: attributes, arguments at the edge, what is rejected first.  Each line was asked of an
- * H100 (tests/conformance/same_answers). */
+/* Single answers that a manual leaves open or tells otherwise: attributes, arguments at the edge, what is rejected
+ * first.  Each line was asked of an H100 (tests/conformance/same_answers). */
 #include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
@@ -24,7 +24,9 @@ static int attribute(CUstream s, int id)
     memset(&v, 0, sizeof v);
     int r = (int)cu.cuStreamGetAttribute(s, (CUstreamAttrID)id, &v);
     if (r) return 1000 + r;
-    return id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ? v.memSyncDomainMap.default_ * 10 + v.memSyncDomainMap.remote : id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ? 0 : v.priority;
+    return id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP ? v.memSyncDomainMap.default_ * 10 + v.memSyncDomainMap.remote
+           : id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ? 0
+                                                            : v.priority;
 }
 
 static int set_attribute(int id, int value)
@@ -53,7 +55,15 @@ static int launch_with(int id, int value)
     CUlaunchAttribute a;
     unsigned n = 0;
     void *params[] = { &word, &n };
-    CUlaunchConfig c = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = stream, .attrs = &a, .numAttrs = 1 };
+    CUlaunchConfig c = { .gridDimX = 1,
+                         .gridDimY = 1,
+                         .gridDimZ = 1,
+                         .blockDimX = 1,
+                         .blockDimY = 1,
+                         .blockDimZ = 1,
+                         .hStream = stream,
+                         .attrs = &a,
+                         .numAttrs = 1 };
     if (!cu.cuLaunchKernelEx) return -1;
     memset(&a, 0, sizeof a);
     a.id = (CUlaunchAttributeID)id;
@@ -73,8 +83,10 @@ static int buffer(size_t bytes, bool params_too)
 {
     struct { CUdeviceptr p; unsigned n; unsigned char more[20]; } it = { .p = word };
     unsigned n = 0;
-    void *params[] = { &word, &n }, *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &it, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
-    return (int)cu.cuLaunchKernel(abi_kernel(&module, "add"), 1, 1, 1, 1, 1, 1, 0, stream, params_too ? params : NULL, extra);
+    void *params[] = { &word, &n },
+         *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &it, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
+    return (int)cu.cuLaunchKernel(abi_kernel(&module, "add"), 1, 1, 1, 1, 1, 1, 0, stream, params_too ? params : NULL,
+                                  extra);
 }
 
 static int large_buffer(void) { return buffer(32, false); }
@@ -97,12 +109,18 @@ static int blocks_beyond(void)
 static int dynamic_room(void)
 {
     size_t n = 0;
-    return !cu.cuOccupancyAvailableDynamicSMemPerBlock || cu.cuOccupancyAvailableDynamicSMemPerBlock(&n, few, 1, 64) ? -2 : (int)n;
+    return !cu.cuOccupancyAvailableDynamicSMemPerBlock || cu.cuOccupancyAvailableDynamicSMemPerBlock(&n, few, 1, 64)
+               ? -2
+               : (int)n;
 }
 static int nameless_function(void) { CUfunction f; return cu.cuModuleGetFunction(&f, module, ""); }
 static int nameless_variable(void) { CUdeviceptr p; size_t n; return cu.cuModuleGetGlobal(&p, &n, module, ""); }
 static int function_as_variable(void) { CUdeviceptr p; size_t n; return cu.cuModuleGetGlobal(&p, &n, module, "add"); }
-static int no_functions(void) { CUfunction f; return cu.cuModuleEnumerateFunctions ? cu.cuModuleEnumerateFunctions(&f, 0, module) : CUDA_SUCCESS; }
+static int no_functions(void)
+{
+    CUfunction f;
+    return cu.cuModuleEnumerateFunctions ? cu.cuModuleEnumerateFunctions(&f, 0, module) : CUDA_SUCCESS;
+}
 static int sync_depth(void) { size_t n; return cu.cuCtxGetLimit(&n, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH); }
 static int push_nothing(void) { return cu.cuCtxPushCurrent(NULL); }
 
@@ -112,7 +130,13 @@ static CUgraphNode step(const CUgraphNode *dep)
 {
     unsigned n = 0;
     void *params[] = { &word, &n };
-    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = abi_kernel(&module, "add"), .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = abi_kernel(&module, "add"),
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 1,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
                                      .kernelParams = params };
     CUgraphNode node = NULL;
     if (cu.cuGraphAddKernelNode(&node, graph, dep, dep != NULL, &k)) tap_bail("no node");
@@ -123,12 +147,18 @@ static int told_flags(void)
 {
     CUgraphExec x = NULL;
     cuuint64_t flags = 99;
-    if (cu.cuGraphInstantiateWithFlags(&x, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)) return -1;
+    if (cu.cuGraphInstantiateWithFlags(
+            &x, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY))
+        return -1;
     if (!cu.cuGraphExecGetFlags || cu.cuGraphExecGetFlags(x, &flags)) flags = 98;
     cu.cuGraphExecDestroy(x);
     return (int)flags;
 }
-static int upload_nowhere(void) { CUgraphExec x; return cu.cuGraphInstantiateWithFlags(&x, graph, CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD); }
+static int upload_nowhere(void)
+{
+    CUgraphExec x;
+    return cu.cuGraphInstantiateWithFlags(&x, graph, CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD);
+}
 static int unknown_flag(void)
 {
     CUgraphExec x;
@@ -165,21 +195,33 @@ static int empty_fill_node(void)
 static int empty_copy_node(void)
 {
     CUgraphNode n;
-    CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = word, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = word, .Height = 1, .Depth = 1 };
+    CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = word,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = word,
+                        .Height = 1,
+                        .Depth = 1 };
     return cu.cuGraphAddMemcpyNode(&n, graph, NULL, 0, &p, abi_ctx);
 }
-static int no_event_node(void) { CUgraphNode n; return cu.cuGraphAddEventRecordNode ? cu.cuGraphAddEventRecordNode(&n, graph, NULL, 0, NULL) : CUDA_ERROR_INVALID_VALUE; }
+static int no_event_node(void)
+{
+    CUgraphNode n;
+    return cu.cuGraphAddEventRecordNode ? cu.cuGraphAddEventRecordNode(&n, graph, NULL, 0, NULL)
+                                        : CUDA_ERROR_INVALID_VALUE;
+}
 static int odd_edge(void)
 {
     CUgraphEdgeData data = { .type = 2 };
     CUgraphNode a = step(NULL), b = step(NULL);
-    return cu.cuGraphAddDependencies_v2 ? cu.cuGraphAddDependencies_v2(graph, &a, &b, &data, 1) : CUDA_ERROR_INVALID_VALUE;
+    return cu.cuGraphAddDependencies_v2 ? cu.cuGraphAddDependencies_v2(graph, &a, &b, &data, 1)
+                                        : CUDA_ERROR_INVALID_VALUE;
 }
 static int refused_free(void)
 {
     CUgraphNode a = step(NULL), n = NULL;
     if (!cu.cuGraphAddMemFreeNode) return CUDA_ERROR_NOT_SUPPORTED;
-    if (cu.cuGraphAddMemFreeNode(&n, graph, NULL, 0, word) != CUDA_ERROR_INVALID_VALUE) tap_fail("a node frees what no graph allocated");
+    if (cu.cuGraphAddMemFreeNode(&n, graph, NULL, 0, word) != CUDA_ERROR_INVALID_VALUE)
+        tap_fail("a node frees what no graph allocated");
     return cu.cuGraphDestroyNode(a);
 }
 static int late_free(void)
@@ -210,9 +252,23 @@ static int unregister_allocated(void)
     cu.cuMemFreeHost(h);
     return r;
 }
-static int no_pinned_bytes(void) { void *h = &word; int r = (int)cu.cuMemHostAlloc(&h, 0, 0); return r ? r : h != NULL; }
-static int no_async_bytes(void) { CUdeviceptr p = 1; int r = (int)cu.cuMemAllocAsync(&p, 0, stream); return r ? r : p != 0; }
-static int ipc_capable(void) { unsigned v = 9; return cu.cuPointerGetAttribute(&v, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, word) ? -1 : (int)(v & 1); }
+static int no_pinned_bytes(void)
+{
+    void *h = &word;
+    int r = (int)cu.cuMemHostAlloc(&h, 0, 0);
+    return r ? r : h != NULL;
+}
+static int no_async_bytes(void)
+{
+    CUdeviceptr p = 1;
+    int r = (int)cu.cuMemAllocAsync(&p, 0, stream);
+    return r ? r : p != 0;
+}
+static int ipc_capable(void)
+{
+    unsigned v = 9;
+    return cu.cuPointerGetAttribute(&v, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, word) ? -1 : (int)(v & 1);
+}
 static int sync_memops(void)
 {
     unsigned v = 1;
@@ -224,11 +280,14 @@ static int sync_memops(void)
 }
 static int pool_used(void)
 {
-    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
     CUmemoryPool pool = NULL;
     CUdeviceptr p = 0;
     uint64_t used = 0;
-    if (cu.cuMemPoolCreate(&pool, &props) || cu.cuMemAllocFromPoolAsync(&p, 100, pool, stream) || cu.cuStreamSynchronize(stream)) return -1;
+    if (cu.cuMemPoolCreate(&pool, &props) || cu.cuMemAllocFromPoolAsync(&p, 100, pool, stream) ||
+        cu.cuStreamSynchronize(stream))
+        return -1;
     cu.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used);
     cu.cuMemFreeAsync(p, stream);
     cu.cuStreamSynchronize(stream);
@@ -247,8 +306,16 @@ static int prefetch_no_device(void) { return cu.cuMemPrefetchAsync(word, 4, 99, 
 static int rows_of(size_t pitch, size_t height, size_t lod)
 {
     static unsigned v;
-    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = word, .srcPitch = pitch, .srcHeight = height, .srcLOD = lod, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = &v,
-                        .WidthInBytes = 2, .Height = pitch == 1 ? 1 : 2, .Depth = 1 };
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = word,
+                        .srcPitch = pitch,
+                        .srcHeight = height,
+                        .srcLOD = lod,
+                        .dstMemoryType = CU_MEMORYTYPE_HOST,
+                        .dstHost = &v,
+                        .WidthInBytes = 2,
+                        .Height = pitch == 1 ? 1 : 2,
+                        .Depth = 1 };
     if (pitch != 1) c.WidthInBytes = 1, c.srcPitch = c.dstPitch = 2;
     return (int)cu.cuMemcpy3D(&c);
 }

@@ -1,4 +1,5 @@
-/* Memory operations in streams: a stream waits for a word to have a value, and writes one in its order; the same in nodes of graphs, which are read and changed. */
+/* Memory operations in streams: a stream waits for a word to have a value, and writes one in its order; the same in
+ * nodes of graphs, which are read and changed. */
 #include "tests/conformance/driver_abi.h"
 
 static CUmodule module;
@@ -123,7 +124,8 @@ static void changed_in_a_graph(void)
     CUgraphNode node, other;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0), q = abi_word(0);
-    CUstreamBatchMemOpParams ops[2] = { value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 3), value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 3) };
+    CUstreamBatchMemOpParams ops[2] = { value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 3),
+                                        value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 3) };
     ops[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
     CUDA_BATCH_MEM_OP_NODE_PARAMS b = ops_of(ops, 2), now;
     cu.cuGraphCreate(&g, 0);
@@ -131,10 +133,13 @@ static void changed_in_a_graph(void)
     memset(&now, 0, sizeof now);
     abi_is(cu.cuGraphBatchMemOpNodeGetParams(node, &now), CUDA_SUCCESS, "its parameters");
     if (now.ctx != abi_ctx) tap_diag("their context is %p, not %p", (void *)now.ctx, (void *)abi_ctx);
-    tap_ok(now.count == 2 && !now.flags && now.paramArray && now.paramArray != ops, "are its own copy of what was given");
+    tap_ok(now.count == 2 && !now.flags && now.paramArray && now.paramArray != ops,
+           "are its own copy of what was given");
     const CUstreamBatchMemOpParams *a = now.paramArray;
-    tap_ok(a && a[0].writeValue.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && a[0].writeValue.address == p && a[0].writeValue.value == 3 &&
-           a[1].waitValue.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 && a[1].waitValue.address == p && a[1].waitValue.flags == CU_STREAM_WAIT_VALUE_EQ, "op by op");
+    tap_ok(a && a[0].writeValue.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && a[0].writeValue.address == p &&
+               a[0].writeValue.value == 3 && a[1].waitValue.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
+               a[1].waitValue.address == p && a[1].waitValue.flags == CU_STREAM_WAIT_VALUE_EQ,
+           "op by op");
     cu.cuGraphInstantiateWithFlags(&x, g, 0);
     ops[0].writeValue.value = ops[1].waitValue.value = 5;
     abi_is(cu.cuGraphBatchMemOpNodeSetParams(node, &b), CUDA_SUCCESS, "the node gets other values");
@@ -145,13 +150,19 @@ static void changed_in_a_graph(void)
     tap_is_uint(run_and_read(x, s, q), 7, "and writes it");
     tap_is_uint(abi_read(p), 3, "not the one before");
     cu.cuGraphBatchMemOpNodeGetParams(node, &now);
-    tap_ok(now.count == 2 && now.paramArray[0].writeValue.address == p && now.paramArray[0].writeValue.value == 5, "the node keeps what was enqueued on it itself");
-    CUDA_BATCH_MEM_OP_NODE_PARAMS fewer = ops_of(ops, 1), others = ops_of((CUstreamBatchMemOpParams[]){ ops[1], ops[0] }, 2), none = ops_of(ops, 0), null = ops_of(NULL, 2);
-    abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &fewer), CUDA_ERROR_INVALID_VALUE, "fewer operations for an executable");
-    abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &others), CUDA_ERROR_INVALID_VALUE, "other kinds of operations for an executable");
+    tap_ok(now.count == 2 && now.paramArray[0].writeValue.address == p && now.paramArray[0].writeValue.value == 5,
+           "the node keeps what was enqueued on it itself");
+    CUDA_BATCH_MEM_OP_NODE_PARAMS fewer = ops_of(ops, 1),
+                                  others = ops_of((CUstreamBatchMemOpParams[]){ ops[1], ops[0] }, 2),
+                                  none = ops_of(ops, 0), null = ops_of(NULL, 2);
+    abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &fewer), CUDA_ERROR_INVALID_VALUE,
+           "fewer operations for an executable");
+    abi_is(cu.cuGraphExecBatchMemOpNodeSetParams(x, node, &others), CUDA_ERROR_INVALID_VALUE,
+           "other kinds of operations for an executable");
     abi_is(cu.cuGraphBatchMemOpNodeSetParams(node, &none), CUDA_SUCCESS, "no operations for a node");
     abi_is(cu.cuGraphAddBatchMemOpNode(&other, g, NULL, 0, &none), CUDA_SUCCESS, "a node without operations");
-    abi_is(cu.cuGraphAddBatchMemOpNode(&other, g, NULL, 0, &null), CUDA_ERROR_INVALID_VALUE, "a node with operations at NULL");
+    abi_is(cu.cuGraphAddBatchMemOpNode(&other, g, NULL, 0, &null), CUDA_ERROR_INVALID_VALUE,
+           "a node with operations at NULL");
     abi_is(cu.cuGraphBatchMemOpNodeGetParams(node, NULL), CUDA_ERROR_INVALID_VALUE, "parameters to nowhere");
     cu.cuGraphAddEmptyNode(&other, g, NULL, 0);
     abi_is(cu.cuGraphBatchMemOpNodeGetParams(other, &now), CUDA_ERROR_INVALID_VALUE, "those of an empty node");
@@ -185,9 +196,11 @@ static void updates_an_executable(void)
     cu.cuGraphInstantiateWithFlags(&x, g[0], 0);
     abi_is(cu.cuGraphExecUpdate_v2(x, g[1], &info), CUDA_SUCCESS, "an update with another word and value");
     tap_is_uint(run_and_read(x, s, q), 4, "which is written then");
-    abi_is(cu.cuGraphExecUpdate_v2(x, g[2], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "an update with another kind of operation");
+    abi_is(cu.cuGraphExecUpdate_v2(x, g[2], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+           "an update with another kind of operation");
     tap_is_int(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, "for its parameters");
-    abi_is(cu.cuGraphExecUpdate_v2(x, g[3], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "an update with more operations");
+    abi_is(cu.cuGraphExecUpdate_v2(x, g[3], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+           "an update with more operations");
     tap_is_int(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, "for its parameters");
     cu.cuGraphExecDestroy(x);
     for (unsigned i = 0; i < 4; i++) cu.cuGraphDestroy(g[i]);
@@ -207,7 +220,8 @@ static void in_a_capture(void)
     size_t count = 3;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0);
-    CUstreamBatchMemOpParams ops[2] = { value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 1), value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 2) };
+    CUstreamBatchMemOpParams ops[2] = { value_op(CU_STREAM_MEM_OP_WAIT_VALUE_32, p, 1),
+                                        value_op(CU_STREAM_MEM_OP_WRITE_VALUE_32, p, 2) };
     cu.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     abi_is(cu.cuStreamWriteValue32(s, p, 1, 0), CUDA_SUCCESS, "a captured write");
     abi_is(cu.cuStreamWaitValue32(s, p, 1, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS, "a captured wait");
@@ -220,9 +234,13 @@ static void in_a_capture(void)
             memset(&now, 0, sizeof now);
             CUresult r = cu.cuGraphNodeGetType(node[i], &type);
             if (!r && type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) r = cu.cuGraphBatchMemOpNodeGetParams(node[i], &now);
-            static const struct { unsigned count; CUstreamBatchMemOpType first; } want[3] = {
-                { 1, CU_STREAM_MEM_OP_WRITE_VALUE_32 }, { 1, CU_STREAM_MEM_OP_WAIT_VALUE_32 }, { 2, CU_STREAM_MEM_OP_WAIT_VALUE_32 } };
-            tap_ok(!r && type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && now.count == want[i].count && now.paramArray[0].operation == want[i].first, "node %zu", i);
+            static const struct { unsigned count; CUstreamBatchMemOpType first;
+            } want[3] = { { 1, CU_STREAM_MEM_OP_WRITE_VALUE_32 },
+                          { 1, CU_STREAM_MEM_OP_WAIT_VALUE_32 },
+                          { 2, CU_STREAM_MEM_OP_WAIT_VALUE_32 } };
+            tap_ok(!r && type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP && now.count == want[i].count &&
+                       now.paramArray[0].operation == want[i].first,
+                   "node %zu", i);
         }
         abi_is(cu.cuGraphInstantiateWithFlags(&x, g, 0), CUDA_SUCCESS, "what was captured");
         tap_is_uint(run_and_read(x, s, p), 2, "... does what was said, in its order");

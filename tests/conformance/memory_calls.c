@@ -86,7 +86,8 @@ static void pinned(void)
     char *own = malloc(10000);
     unsigned flags = 99, type = 0;
     CUdeviceptr d = 0;
-    abi_is(cu.cuMemHostAlloc(&h, 100, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), CUDA_SUCCESS, "pinned memory");
+    abi_is(cu.cuMemHostAlloc(&h, 100, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), CUDA_SUCCESS,
+           "pinned memory");
     memset(h, 1, 100);
     abi_is(cu.cuMemHostGetDevicePointer(&d, h, 0), CUDA_SUCCESS, "its device address");
     abi_is(cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d), CUDA_SUCCESS, "its kind");
@@ -98,7 +99,8 @@ static void pinned(void)
     abi_is(cu.cuMemHostRegister(own, 10000, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "twice");
     abi_is(cu.cuMemHostUnregister(own), CUDA_SUCCESS, "unregister");
     abi_is(cu.cuMemHostUnregister(own), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "twice");
-    abi_is(cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)own), CUDA_ERROR_INVALID_VALUE, "ordinary memory is unknown");
+    abi_is(cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)own),
+           CUDA_ERROR_INVALID_VALUE, "ordinary memory is unknown");
     free(own);
 }
 
@@ -119,7 +121,8 @@ static void managed(void)
     tap_is_uint(is, 1, "as managed");
     if (cu.cuMemRangeGetAttribute) {
         int v = 5, by[2] = { 5, 5 };
-        abi_is(cu.cuMemRangeGetAttribute(&v, sizeof v, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 4096), CUDA_SUCCESS, "where it is preferred");
+        abi_is(cu.cuMemRangeGetAttribute(&v, sizeof v, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 4096),
+               CUDA_SUCCESS, "where it is preferred");
         tap_is_int(v, CU_DEVICE_INVALID, "nowhere");
         cu.cuMemAdvise(p, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, 0);
         cu.cuMemAdvise(p, 4096, CU_MEM_ADVISE_SET_ACCESSED_BY, 0);
@@ -130,7 +133,8 @@ static void managed(void)
         tap_is_int(v, 1, "mostly read");
         cu.cuMemRangeGetAttribute(by, sizeof by, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, p, 4096);
         tap_ok(by[0] == 0 && by[1] == CU_DEVICE_INVALID, "accessed by the device");
-        abi_is(cu.cuMemRangeGetAttribute(&v, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4096), CUDA_ERROR_INVALID_VALUE, "a size that does not fit");
+        abi_is(cu.cuMemRangeGetAttribute(&v, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 4096), CUDA_ERROR_INVALID_VALUE,
+               "a size that does not fit");
     }
     abi_is(cu.cuMemFree(p), CUDA_SUCCESS, "free");
 }
@@ -167,15 +171,33 @@ static void rectangles(void)
     cu.cuMemcpyHtoD(p, in, 48);
     cu.cuMemsetD8(q, 0, 48);
     /* 2 x 3 bytes from (1, 1) of rows of 8 to (2, 0) of rows of 6. */
-    CUDA_MEMCPY2D c = { .srcXInBytes = 1, .srcY = 1, .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = p, .srcPitch = 8, .dstXInBytes = 2,
-                        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = q, .dstPitch = 6, .WidthInBytes = 2, .Height = 3 };
+    CUDA_MEMCPY2D c = { .srcXInBytes = 1,
+                        .srcY = 1,
+                        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = p,
+                        .srcPitch = 8,
+                        .dstXInBytes = 2,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = q,
+                        .dstPitch = 6,
+                        .WidthInBytes = 2,
+                        .Height = 3 };
     abi_is(cu.cuMemcpy2D(&c), CUDA_SUCCESS, "a rectangle");
     for (int y = 0; y < 3; y++)
         for (int x = 0; x < 2; x++) want[y * 6 + 2 + x] = in[(y + 1) * 8 + 1 + x];
     abi_is(cu.cuMemcpyDtoH(out, q, 48), CUDA_SUCCESS, "read back");
     tap_is_mem(out, want, 48, "lies where it belongs");
-    CUDA_MEMCPY3D d = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = in, .srcPitch = 4, .srcHeight = 3, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = q,
-                        .dstPitch = 3, .dstHeight = 2, .WidthInBytes = 3, .Height = 2, .Depth = 2 };
+    CUDA_MEMCPY3D d = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = in,
+                        .srcPitch = 4,
+                        .srcHeight = 3,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = q,
+                        .dstPitch = 3,
+                        .dstHeight = 2,
+                        .WidthInBytes = 3,
+                        .Height = 2,
+                        .Depth = 2 };
     abi_is(cu.cuMemcpy3D(&d), CUDA_SUCCESS, "a 3D copy");
     for (int z = 0; z < 2; z++)
         for (int y = 0; y < 2; y++)

@@ -3,13 +3,17 @@
 
 #define KERNEL(name, body) ".visible .entry " name "(.param .u64 p)\n{\n" body "  ret;\n}\n"
 
-static const struct { const char *name, *ptx; int answer; const char *log; } images[] = {
+static const struct { const char *name, *ptx; int answer; const char *log;
+} images[] = {
     { "a kernel", ABI_HEAD KERNEL("k", ""), CUDA_SUCCESS, "" },
     { "empty text", "", CUDA_ERROR_INVALID_IMAGE, "" },
     { "garbage", "this is not PTX", CUDA_ERROR_INVALID_IMAGE, "" },
-    { "a version of the future", ".version 99.0\n.target sm_70\n.address_size 64\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "99.0" },
+    { "a version of the future", ".version 99.0\n.target sm_70\n.address_size 64\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+      "99.0" },
     { "a target of the future", ".version 7.0\n.target sm_999\n.address_size 64\n", CUDA_ERROR_INVALID_PTX, "sm_999" },
-    { "an instruction that does not exist", ABI_HEAD ".visible .entry bad(.param .u64 p)\n{\n  .reg .b32 %r;\n  frobnicate.u32 %r, %r;\n  ret;\n}\n", CUDA_ERROR_INVALID_PTX, "" },
+    { "an instruction that does not exist",
+      ABI_HEAD ".visible .entry bad(.param .u64 p)\n{\n  .reg .b32 %r;\n  frobnicate.u32 %r, %r;\n  ret;\n}\n",
+      CUDA_ERROR_INVALID_PTX, "" },
 };
 
 /* Loads with an error log of `cap` bytes; the size that came back. */
@@ -32,11 +36,13 @@ static void images_are_judged(void)
         abi_is(load(&m, images[i].ptx, log, sizeof log, &used), images[i].answer, "%s: its answer", images[i].name);
         if (m) abi_is(cu.cuModuleUnload(m), CUDA_SUCCESS, "%s: unload", images[i].name);
         if (!tap_on_gpu() && images[i].log[0]) tap_has_str(log, images[i].log, "%s: its log", images[i].name);
-        if (!tap_on_gpu() && images[i].answer == CUDA_ERROR_INVALID_PTX && images[i].log[0] == 0) tap_has_str(log, ":", "%s: its log has a place", images[i].name);
+        if (!tap_on_gpu() && images[i].answer == CUDA_ERROR_INVALID_PTX && images[i].log[0] == 0)
+            tap_has_str(log, ":", "%s: its log has a place", images[i].name);
         if (strlen(log) > sizeof little) {
             load(&m, images[i].ptx, little, sizeof little, &cut);
             /* With the NUL or without, from error to error, on an H100 (driver 580). */
-            tap_ok(cut == sizeof little - 1 || cut == sizeof little, "%s: a log that is cut gives what was written (%zu)", images[i].name, (size_t)cut);
+            tap_ok(cut == sizeof little - 1 || cut == sizeof little,
+                   "%s: a log that is cut gives what was written (%zu)", images[i].name, (size_t)cut);
             tap_is_uint(strlen(little), sizeof little - 1, "%s: and ends with its NUL", images[i].name);
         }
         abi_is(cu.cuModuleLoadData(&m, images[i].ptx), images[i].answer, "%s: without options", images[i].name);
@@ -51,7 +57,9 @@ static void functions_and_variables(void)
     CUdeviceptr p, none;   /* a GPU's driver writes 0 for one that is not there */
     size_t bytes = 0;
     unsigned v = 7;
-    abi_is(cu.cuModuleLoadData(&m, ABI_HEAD ".visible .global .align 4 .u32 counter = 7;\n" KERNEL("one", "") KERNEL("two", "")), CUDA_SUCCESS, "load");
+    abi_is(cu.cuModuleLoadData(&m, ABI_HEAD ".visible .global .align 4 .u32 counter = 7;\n" KERNEL("one", "")
+                                       KERNEL("two", "")),
+           CUDA_SUCCESS, "load");
     abi_is(cu.cuModuleGetFunction(&f, m, "two"), CUDA_SUCCESS, "a function");
     abi_is(cu.cuModuleGetFunction(&f, m, "three"), CUDA_ERROR_NOT_FOUND, "one that is not there");
     abi_is(cu.cuModuleGetGlobal(&p, &bytes, m, "counter"), CUDA_SUCCESS, "a variable");
@@ -76,8 +84,10 @@ static void linked(void)
     size_t bytes = 0;
     static const char one[] = ABI_HEAD KERNEL("one", ""), two[] = ABI_HEAD KERNEL("two", "");
     abi_is(cu.cuLinkCreate(0, NULL, NULL, &link), CUDA_SUCCESS, "a linker");
-    abi_is(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)one, sizeof one, "one.ptx", 0, NULL, NULL), CUDA_SUCCESS, "a text");
-    abi_is(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)two, sizeof two, "two.ptx", 0, NULL, NULL), CUDA_SUCCESS, "another");
+    abi_is(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)one, sizeof one, "one.ptx", 0, NULL, NULL), CUDA_SUCCESS,
+           "a text");
+    abi_is(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)two, sizeof two, "two.ptx", 0, NULL, NULL), CUDA_SUCCESS,
+           "another");
     abi_is(cu.cuLinkComplete(link, &cubin, &bytes), CUDA_SUCCESS, "linked");
     tap_ok(cubin && bytes, "an image");
     abi_is(cu.cuModuleLoadData(&m, cubin), CUDA_SUCCESS, "loads");
@@ -100,7 +110,8 @@ static void a_link_that_fails(void)
     CUjit_option option[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
     void *value[] = { log, (void *)(uintptr_t)sizeof log }, *cubin;
     size_t bytes;
-    static const char text[] = ABI_HEAD ".visible .entry bad(.param .u64 p)\n{\n  .reg .b32 %r;\n  frobnicate.u32 %r, %r;\n  ret;\n}\n";
+    static const char text[] =
+        ABI_HEAD ".visible .entry bad(.param .u64 p)\n{\n  .reg .b32 %r;\n  frobnicate.u32 %r, %r;\n  ret;\n}\n";
     abi_is(cu.cuLinkCreate(2, option, value, &link), CUDA_SUCCESS, "a linker with a log");
     CUresult r = cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)text, sizeof text, "bad.ptx", 0, NULL, NULL);
     if (!r) r = cu.cuLinkComplete(link, &cubin, &bytes);

@@ -4,11 +4,18 @@
 static CUmodule module;
 
 /* *p = *p * 10 + n, or by "add" *p += n. */
-static CUgraphNode edit_node(CUgraph g, const CUgraphNode *dep, size_t ndep, const char *name, CUdeviceptr p, unsigned n)
+static CUgraphNode edit_node(CUgraph g, const CUgraphNode *dep, size_t ndep, const char *name, CUdeviceptr p,
+                             unsigned n)
 {
     void *params[] = { &p, &n };
-    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = abi_kernel(&module, name), .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1,
-                                     .blockDimZ = 1, .kernelParams = params };
+    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = abi_kernel(&module, name),
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 1,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = params };
     CUgraphNode node = NULL;
     if (cu.cuGraphAddKernelNode(&node, g, dep, ndep, &k)) tap_bail("no kernel node");
     return node;
@@ -69,14 +76,16 @@ static void check_fill(void)
     cu.cuMemFree(p);
 }
 
-/* A node in the middle goes with its edges: what came before and behind it is not ordered any more, and nothing refers to it. */
+/* A node in the middle goes with its edges: what came before and behind it is not ordered any more, and nothing refers
+ * to it. */
 static void check_destroyed(void)
 {
     CUdeviceptr p = abi_word(0);
     CUgraph g = NULL;
     size_t count = 9;
     cu.cuGraphCreate(&g, 0);
-    CUgraphNode one = edit_node(g, NULL, 0, "add", p, 1), two = edit_node(g, &one, 1, "add", p, 20), three = edit_node(g, &two, 1, "add", p, 300);
+    CUgraphNode one = edit_node(g, NULL, 0, "add", p, 1), two = edit_node(g, &one, 1, "add", p, 20),
+                three = edit_node(g, &two, 1, "add", p, 300);
     abi_is(cu.cuGraphDestroyNode(two), CUDA_SUCCESS, "the middle one of three nodes is destroyed");
     abi_is(cu.cuGraphGetEdges(g, NULL, NULL, &count), CUDA_SUCCESS, "edges");
     tap_is_uint(count, 0, "none is left");

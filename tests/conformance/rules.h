@@ -1,11 +1,13 @@
-/* What the conformance programs share.  Each program holds one group of the driver's rules; each rule is one line of TAP that begins with
- * its number: "rule 19: ...".  A rule checks several things; one that fails is reported in a comment with what came instead.
+/* What the conformance programs share.  Each program holds one group of the driver's rules; each rule is one line of
+ * TAP that begins with its number: "rule 19: ...".  A rule checks several things; one that fails is reported in a
+ * comment with what came instead.
  *
- * On a GPU every rule runs in a process of its own (the program starts itself again with the rule's number), so that a rule that hangs or
- * breaks its context harms no other; on the CPU device only those that must.  What is only looked at is reported by rule_seen.
+ * On a GPU every rule runs in a process of its own (the program starts itself again with the rule's number), so that a
+ * rule that hangs or breaks its context harms no other; on the CPU device only those that must.  What is only looked at
+ * is reported by rule_seen.
  *
- * Work is held in flight by a blocked host function (tests/latch.h), or by a kernel that spins on a flag of mapped memory
- * and gives up after some time (rule_gate); never by time alone. */
+ * Work is held in flight by a blocked host function (tests/latch.h), or by a kernel that spins on a flag of mapped
+ * memory and gives up after some time (rule_gate); never by time alone. */
 #ifndef CUJIT_TESTS_CONFORMANCE_RULES_H
 #define CUJIT_TESTS_CONFORMANCE_RULES_H
 
@@ -17,11 +19,20 @@
 #include "tests/conformance/driver_abi.h"
 #include "../tap_run.h"
 
-enum { RULE_ALONE = 1 /* always in a process of its own */, RULE_BARE = 2 /* and nothing is opened for it: cuInit is its own affair */ };
+enum {
+    RULE_ALONE = 1 /* always in a process of its own */,
+    RULE_BARE = 2 /* and nothing is opened for it: cuInit is its own affair */
+};
 
 typedef struct rule { int number; const char *says; void (*look)(void); unsigned flags; } rule;
 
-static struct { int number; bool held, skipped, opened; char why[256]; CUmodule module, own; CUdeviceptr word; } rule_now;
+static struct {
+    int number;
+    bool held, skipped, opened;
+    char why[256];
+    CUmodule module, own;
+    CUdeviceptr word;
+} rule_now;
 
 /* ---- What a rule says -------------------------------------------------------------------------------------------- */
 
@@ -115,7 +126,8 @@ static const char rule_ptx[] = ABI_HEAD
 
 static inline CUfunction rule_kernel(const char *name)
 {
-    if (strcmp(name, "hold") && strcmp(name, "store") && strcmp(name, "wild")) return abi_kernel(&rule_now.module, name);
+    if (strcmp(name, "hold") && strcmp(name, "store") && strcmp(name, "wild"))
+        return abi_kernel(&rule_now.module, name);
     CUfunction f = NULL;
     if (!rule_now.own && cu.cuModuleLoadData(&rule_now.own, rule_ptx)) tap_bail("the kernels of the rules do not load");
     if (cu.cuModuleGetFunction(&f, rule_now.own, name)) tap_bail("no kernel %s", name);
@@ -130,7 +142,9 @@ static inline rule_gate gate_make(void)
 {
     rule_gate g = { NULL, 0 };
     void *h = NULL;
-    if (cu.cuMemHostAlloc(&h, 4096, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE) || cu.cuMemHostGetDevicePointer(&g.at, h, 0)) tap_bail("no mapped memory");
+    if (cu.cuMemHostAlloc(&h, 4096, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE) ||
+        cu.cuMemHostGetDevicePointer(&g.at, h, 0))
+        tap_bail("no mapped memory");
     g.flag = h;
     __atomic_store_n(g.flag, 0, __ATOMIC_RELEASE);
     return g;
@@ -156,8 +170,8 @@ static inline CUstream rule_stream(unsigned flags)
 
 /* ---- Running them ------------------------------------------------------------------------------------------------ */
 
-/* Context and kernels.  Each kernel is loaded, and each but the wild one runs once: a driver that loads lazily would else synchronize in
- * the middle of a rule. */
+/* Context and kernels.  Each kernel is loaded, and each but the wild one runs once: a driver that loads lazily would
+ * else synchronize in the middle of a rule. */
 static inline void rule_open(void)
 {
     static const char *const all[] = { "add", "append", "spin", "hold", "store" };
@@ -203,7 +217,11 @@ static inline int rule_alone(const rule *r)
     abi_load();
     if (!(r->flags & RULE_BARE)) rule_open();
     rule_look(r);
-    printf("%s%s\n", !rule_now.held ? "broken" : rule_now.skipped ? "skipped " : "held", rule_now.skipped && rule_now.held ? rule_now.why : "");
+    printf("%s%s\n",
+           !rule_now.held     ? "broken"
+           : rule_now.skipped ? "skipped "
+                              : "held",
+           rule_now.skipped && rule_now.held ? rule_now.why : "");
     fflush(stdout);
     _exit(0);   /* a broken context would spoil any other end */
 }
@@ -222,7 +240,9 @@ static inline void rule_in_child(const rule *r, const char *self)
         if (line[0] == '#') tap_diag("%s", line + 2);
         else verdict = line;
     }
-    if (out.status) tap_diag("rule %d: its process ended with %d%s", r->number, out.status, out.status == 256 + 14 ? ": it hangs" : "");
+    if (out.status)
+        tap_diag("rule %d: its process ended with %d%s", r->number, out.status,
+                 out.status == 256 + 14 ? ": it hangs" : "");
     if (strncmp(verdict, "skipped ", 8) == 0) rule_verdict(r, true, true, verdict + 8);
     else {
         if (strcmp(verdict, "held") && strcmp(verdict, "broken")) tap_diag("rule %d: it said: %s", r->number, verdict);

@@ -1,4 +1,5 @@
-/* Rules 47 - 53: capture: how it begins, spreads and ends.  The answers are those of an H100 (driver 580) where NVIDIA's text says otherwise or nothing. */
+/* Rules 47 - 53: capture: how it begins, spreads and ends.  The answers are those of an H100 (driver 580) where
+ * NVIDIA's text says otherwise or nothing. */
 #include "rules_captures.h"
 
 typedef struct foreign_end { CUstream s; int answer; bool relaxed; } foreign_end;
@@ -50,7 +51,8 @@ static void rule_47(void)
         pthread_join(thread, NULL);
         R_IS(f.answer, mode == RELAXED ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
         R_IS(capture_status(s), NONE);
-        R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_ILLEGAL_STATE);       /* the capture is over, also where the end was rejected */
+        /* the capture is over, also where the end was rejected */
+        R_IS(cu.cuStreamEndCapture(s, &g), CUDA_ERROR_ILLEGAL_STATE);
         R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
         cu.cuStreamDestroy(s);
     }
@@ -213,12 +215,17 @@ static void rule_53(void)
 }
 
 static const rule rules[] = {
-    { 47, "a capture cannot begin on the legacy stream or twice, nor end on a forked stream or in another thread, unless relaxed", rule_47, 0 },
+    { 47,
+      "a capture cannot begin on the legacy stream or twice, nor end on a forked stream or in another thread, unless relaxed",
+      rule_47, 0 },
     { 48, "captured work does not run before the graph is launched", rule_48, 0 },
     { 49, "a wait for a captured event brings a stream into the capture; it must be joined back", rule_49, 0 },
     { 50, "captures do not merge, and do not wait for work outside of them", rule_50, 0 },
     { 51, "queries and waits of captured events and streams fail and invalidate the capture", rule_51, 0 },
-    { 52, "an invalid capture rejects all work, reports its state, ends without a graph, and leaves the stream usable", rule_52, 0 },
-    { 53, "the legacy stream cannot be used while a blocking stream captures; a capturing non-blocking stream does not forbid it", rule_53, 0 },
+    { 52, "an invalid capture rejects all work, reports its state, ends without a graph, and leaves the stream usable",
+      rule_52, 0 },
+    { 53,
+      "the legacy stream cannot be used while a blocking stream captures; a capturing non-blocking stream does not forbid it",
+      rule_53, 0 },
 };
 RULES_MAIN(rules)

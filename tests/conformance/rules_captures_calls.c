@@ -1,5 +1,5 @@
-/* Rules 54 - 60: capture: the calls that it bears, and what it tells of itself.  The answers are those of an H100 (driver 580) where NVIDIA's text says
- * otherwise or nothing. */
+/* Rules 54 - 60: capture: the calls that it bears, and what it tells of itself.  The answers are those of an H100
+ * (driver 580) where NVIDIA's text says otherwise or nothing. */
 #include "rules_captures.h"
 
 /* ---- Calls beside a capture (rule 54) ---------------------------------------------------------------------------- */
@@ -31,7 +31,8 @@ static int b_host_alloc(beside *b)
 {
     void *h = NULL;
     (void)b;
-    return cu.cuMemHostAlloc(&h, 4, 0);     /* given back with the context: a release would be another call beside the capture */
+    /* given back with the context: a release would be another call beside the capture */
+    return cu.cuMemHostAlloc(&h, 4, 0);
 }
 static int b_alloc_async(beside *b)
 {
@@ -72,7 +73,12 @@ static int b_launch_legacy(beside *b) { return abi_launch(rule_kernel("hold"), 1
 static int b_record(beside *b) { return cu.cuEventRecord(b->f, b->free_one); }
 
 /* Columns: global, thread-local, relaxed capture, the call in the same thread; the same, the call in another thread. */
-static const struct beside_row { const char *name; int (*call)(beside *b); const char *harm; bool context; } beside_rows[] = {
+static const struct beside_row {
+    const char *name;
+    int (*call)(beside *b);
+    const char *harm;
+    bool context;
+} beside_rows[] = {
     { "cuStreamQuery", b_query, "xx-x--", false },
     { "cuStreamQuery of a blocking stream", b_query_blocking, "xx-x--", false },
     { "cuStreamQuery of the legacy stream", b_query_legacy, "xx-x--", false },
@@ -115,7 +121,8 @@ static void beside_cell(const struct beside_row *row, int column, bool relaxed)
     bool harm = relaxed ? row->context : row->harm[column] == 'x';
     beside b = { abi_stream(), rule_stream(CU_STREAM_DEFAULT), abi_event(), abi_event(), abi_word(1), 0 };
     beside_call c = { row, &b, relaxed, -1 };
-    snprintf(name, sizeof name, "%s, capture mode %d, %s%s thread", row->name, mode, relaxed ? "relaxed " : "", column < 3 ? "same" : "other");
+    snprintf(name, sizeof name, "%s, capture mode %d, %s%s thread", row->name, mode, relaxed ? "relaxed " : "",
+             column < 3 ? "same" : "other");
     cu.cuEventRecord(b.e, b.free_one);
     cu.cuCtxSynchronize();
     CUstream s = capturing((CUstreamCaptureMode)mode);
@@ -338,7 +345,8 @@ static void rule_60(void)
         for (int i = 0; i < 2; i++) {
             CUgraph g = NULL;
             CUstream s = capturing((CUstreamCaptureMode)mode);
-            CUresult r = i ? cu.cuMemPoolGetAccess(&access, pool, &at) : cu.cuMemcpyPeerAsync(p, abi_ctx, q, abi_ctx, 4, s);
+            CUresult r =
+                i ? cu.cuMemPoolGetAccess(&access, pool, &at) : cu.cuMemcpyPeerAsync(p, abi_ctx, q, abi_ctx, 4, s);
             bool harm = i == 0 || mode != RELAXED;
             R_IS(r, harm ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS);
             R_IS(capture_status(s), harm ? INVALIDATED : ACTIVE);
@@ -353,12 +361,18 @@ static void rule_60(void)
 }
 
 static const rule rules[] = {
-    { 54, "which calls invalidate a capture: by its mode, by the calling thread and by that thread's mode", rule_54, 0 },
+    { 54, "which calls invalidate a capture: by its mode, by the calling thread and by that thread's mode", rule_54,
+      0 },
     { 55, "a thread exchanges its own capture mode", rule_55, 0 },
-    { 56, "a capture reports its id, its graph and the dependencies of the next node, which can be changed", rule_56, 0 },
+    { 56, "a capture reports its id, its graph and the dependencies of the next node, which can be changed", rule_56,
+      0 },
     { 57, "a capture into a graph continues it", rule_57, 0 },
-    { 58, "the captured stream's state, priority and context may be queried; a query of its flags or its id invalidates the capture", rule_58, 0 },
+    { 58,
+      "the captured stream's state, priority and context may be queried; a query of its flags or its id invalidates the capture",
+      rule_58, 0 },
     { 59, "an empty capture is an empty graph", rule_59, 0 },
-    { 60, "a peer copy and the launch of a graph cannot be captured; a query of a pool's access invalidates a capture that is not relaxed", rule_60, 0 },
+    { 60,
+      "a peer copy and the launch of a graph cannot be captured; a query of a pool's access invalidates a capture that is not relaxed",
+      rule_60, 0 },
 };
 RULES_MAIN(rules)

@@ -194,7 +194,8 @@ static void rule_25(void)
     int devices = 0;
     struct latch latch;
     CUstream s = abi_stream();
-    CUevent a = timed_event(CU_EVENT_DEFAULT), b = timed_event(CU_EVENT_BLOCKING_SYNC), untimed = abi_event(), never = timed_event(CU_EVENT_DEFAULT);
+    CUevent a = timed_event(CU_EVENT_DEFAULT), b = timed_event(CU_EVENT_BLOCKING_SYNC), untimed = abi_event(),
+            never = timed_event(CU_EVENT_DEFAULT);
     cu.cuEventRecord(a, s);
     abi_hold(&latch, s);
     cu.cuEventRecord(b, s);
@@ -292,13 +293,15 @@ static void rule_28(void)
 static const rule rules[] = {
     { 17, "an event that was never recorded is done; waits for it do nothing", rule_17, 0 },
     { 18, "a record covers the work enqueued before it, nothing later", rule_18, 0 },
-    { 19, "recording an event again does not change earlier waits; later waits and queries use the new record", rule_19, 0 },
+    { 19, "recording an event again does not change earlier waits; later waits and queries use the new record", rule_19,
+      0 },
     { 20, "a query returns whether the recorded work is done", rule_20, 0 },
     { 21, "an event is recorded in streams of its own context only; any stream may wait for it", rule_21, 0 },
     { 22, "a stream's wait does not block the host", rule_22, 0 },
     { 23, "order goes through a stream in between", rule_23, 0 },
     { 24, "an event may be destroyed before it is done; waits for it still hold", rule_24, 0 },
-    { 25, "elapsed time requires two timed, recorded, finished events of one device, and is never negative", rule_25, 0 },
+    { 25, "elapsed time requires two timed, recorded, finished events of one device, and is never negative", rule_25,
+      0 },
     { 26, "an inter-process event has no timing", rule_26, 0 },
     { 27, "an external record or wait outside of a capture fails with ILLEGAL_STATE and changes nothing", rule_27, 0 },
     { 28, "a wait for an event with BLOCKING_SYNC ends with the event, as any other wait", rule_28, 0 },

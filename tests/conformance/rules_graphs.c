@@ -21,7 +21,8 @@ static void child_graphs_are_copied(CUdeviceptr p)
     CUgraphExec x = executable(g);
     R_IS(run_once(x, p), 1234);
     two = add_append(other, NULL, p, 6);
-    R_IS(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);  /* of another shape */
+    /* of another shape */
+    R_IS(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     add_append(other, two, p, 7);
     R_IS(cu.cuGraphExecChildGraphNodeSetParams(x, node, other), CUDA_SUCCESS);
     R_IS(run_once(x, p), 1674);
@@ -71,7 +72,8 @@ static void rule_62(void)
     R_IS(cu.cuGraphAddEmptyNode(&c, g, twice, 2), CUDA_ERROR_INVALID_VALUE);
     R_IS(cu.cuGraphAddDependencies(g, &a, &b, 1), CUDA_ERROR_INVALID_VALUE);
     R_NEED(cuGraphInstantiateWithParams);
-    R_IS(cu.cuGraphAddDependencies(g, &b, &a, 1), CUDA_SUCCESS);    /* the edge that closes a cycle; told by the instantiation */
+    /* the edge that closes a cycle; told by the instantiation */
+    R_IS(cu.cuGraphAddDependencies(g, &b, &a, 1), CUDA_SUCCESS);
     R_IS(cu.cuGraphInstantiateWithParams(&x, g, &params), CUDA_ERROR_INVALID_VALUE);
     R_IS(params.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
     cu.cuGraphDestroy(g);
@@ -224,8 +226,13 @@ static void every_kind_of_node(CUdeviceptr p)
     CUevent e = abi_event();
     CUdeviceptr q = abi_word(0);
     CUDA_MEMSET_NODE_PARAMS m = { .dst = q, .value = 77, .elementSize = 4, .width = 1, .height = 1 }, got;
-    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = q, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = p,
-                        .WidthInBytes = 4, .Height = 1, .Depth = 1 };
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = q,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = p,
+                        .WidthInBytes = 4,
+                        .Height = 1,
+                        .Depth = 1 };
     CUDA_HOST_NODE_PARAMS h = { count_one, &calls };
     R_IS(cu.cuGraphAddMemsetNode(&fill, g, NULL, 0, &m, abi_ctx), CUDA_SUCCESS);
     R_IS(cu.cuGraphAddMemcpyNode(&copy, g, &fill, 1, &c, abi_ctx), CUDA_SUCCESS);
@@ -301,8 +308,11 @@ static void rule_66(void)
         cu.cuMemFree(large);
         R_TRUE(order_behind_fill(4 * LARGE_FILL));
         every_kind_of_node(p);
-        rule_seen("what follows a fill of 4 bytes that is switched off %s", order_behind_fill(4) ? "waits for the kernel before it"
-                  : "does not wait for the kernel before it (a larger one keeps the order; cujit never switches fills off)");
+        rule_seen(
+            "what follows a fill of 4 bytes that is switched off %s",
+            order_behind_fill(4)
+                ? "waits for the kernel before it"
+                : "does not wait for the kernel before it (a larger one keeps the order; cujit never switches fills off)");
     }
     cu.cuGraphDestroy(g);
     cu.cuStreamDestroy(s);
@@ -313,7 +323,10 @@ static void rule_66(void)
 
 /* Graphs to update an executable with: kernel 1, then kernel 2. */
 static void with_same_shape(CUgraph g, CUdeviceptr p) { add_append(g, add_append(g, NULL, p, 3), p, 4); }
-static void with_more_nodes(CUgraph g, CUdeviceptr p) { add_append(g, add_append(g, add_append(g, NULL, p, 3), p, 4), p, 5); }
+static void with_more_nodes(CUgraph g, CUdeviceptr p)
+{
+    add_append(g, add_append(g, add_append(g, NULL, p, 3), p, 4), p, 5);
+}
 static void with_fewer_nodes(CUgraph g, CUdeviceptr p) { add_append(g, NULL, p, 3); }
 static void with_another_kind(CUgraph g, CUdeviceptr p)
 {
@@ -324,13 +337,23 @@ static void with_another_kind(CUgraph g, CUdeviceptr p)
 static void with_no_edge(CUgraph g, CUdeviceptr p) { add_append(g, NULL, p, 3), add_append(g, NULL, p, 4); }
 static void with_another_kernel(CUgraph g, CUdeviceptr p) { add_kernel(g, "add", add_append(g, NULL, p, 3), p, 4); }
 
-/* Where the number of nodes differs, an H100 gives the older call "not supported" and the newer one "topology changed". */
-static const struct { const char *name; void (*fill)(CUgraph g, CUdeviceptr p); int result, newer; unsigned after; } update_rows[] = {
+/* Where the number of nodes differs, an H100 gives the older call "not supported" and the newer one "topology changed".
+ * */
+static const struct {
+    const char *name;
+    void (*fill)(CUgraph g, CUdeviceptr p);
+    int result, newer;
+    unsigned after;
+} update_rows[] = {
     { "the same shape", with_same_shape, CU_GRAPH_EXEC_UPDATE_SUCCESS, CU_GRAPH_EXEC_UPDATE_SUCCESS, 34 },
-    { "more nodes", with_more_nodes, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
-    { "fewer nodes", with_fewer_nodes, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
-    { "another kind of node", with_another_kind, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, 12 },
-    { "an edge less", with_no_edge, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
+    { "more nodes", with_more_nodes, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
+      CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
+    { "fewer nodes", with_fewer_nodes, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED,
+      CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
+    { "another kind of node", with_another_kind, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
+      CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, 12 },
+    { "an edge less", with_no_edge, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED,
+      CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, 12 },
     { "another kernel", with_another_kernel, CU_GRAPH_EXEC_UPDATE_SUCCESS, CU_GRAPH_EXEC_UPDATE_SUCCESS, 7 },
 };
 
@@ -363,7 +386,13 @@ static void rule_67(void)
     }
     /* A copy may get other addresses, not other kinds of memory. */
     unsigned word = 5;
-    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = q, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = p, .WidthInBytes = 4, .Height = 1, .Depth = 1 };
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = q,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = p,
+                        .WidthInBytes = 4,
+                        .Height = 1,
+                        .Depth = 1 };
     CUgraph g = graph_new(), other = graph_new();
     CUgraphNode node = NULL;
     CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -384,12 +413,16 @@ static void rule_67(void)
 }
 
 static const rule rules[] = {
-    { 61, "a clone is independent; a child graph is copied when it is added; a graph with memory of its own cannot be cloned", rule_61, 0 },
+    { 61,
+      "a clone is independent; a child graph is copied when it is added; a graph with memory of its own cannot be cloned",
+      rule_61, 0 },
     { 62, "the same edge twice is rejected at once, a cycle at instantiation", rule_62, 0 },
     { 63, "an executable is a snapshot of its graph", rule_63, 0 },
     { 64, "launches of one executable wait for each other, those of two do not", rule_64, 0 },
     { 65, "a launch comes after the stream's work before it and before the work behind it", rule_65, 0 },
-    { 66, "changed parameters and switched-off nodes are for later launches; only kernels, copies and fills can be switched off", rule_66, 0 },
+    { 66,
+      "changed parameters and switched-off nodes are for later launches; only kernels, copies and fills can be switched off",
+      rule_66, 0 },
     { 67, "an update with another shape fails and leaves the executable unchanged", rule_67, 0 },
 };
 RULES_MAIN(rules)

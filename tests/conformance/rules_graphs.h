@@ -15,7 +15,13 @@ static inline CUDA_KERNEL_NODE_PARAMS_v2 node_of(const char *name, CUdeviceptr *
 {
     params[0] = p;
     params[1] = n;
-    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = rule_kernel(name), .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
+    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = rule_kernel(name),
+                                         .gridDimX = 1,
+                                         .gridDimY = 1,
+                                         .gridDimZ = 1,
+                                         .blockDimX = 1,
+                                         .blockDimY = 1,
+                                         .blockDimZ = 1,
                                          .kernelParams = params };
 }
 
@@ -28,7 +34,10 @@ static inline CUgraphNode add_kernel(CUgraph g, const char *name, CUgraphNode af
     return node;
 }
 
-static inline CUgraphNode add_append(CUgraph g, CUgraphNode after, CUdeviceptr p, unsigned n) { return add_kernel(g, "append", after, p, n); }
+static inline CUgraphNode add_append(CUgraph g, CUgraphNode after, CUdeviceptr p, unsigned n)
+{
+    return add_kernel(g, "append", after, p, n);
+}
 
 static inline CUgraphExec executable(CUgraph g)
 {
@@ -50,7 +59,9 @@ static inline unsigned run_once(CUgraphExec x, CUdeviceptr p)
 
 static inline CUDA_MEM_ALLOC_NODE_PARAMS alloc_params(size_t bytes)
 {
-    return (CUDA_MEM_ALLOC_NODE_PARAMS){ .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } }, .bytesize = bytes };
+    return (CUDA_MEM_ALLOC_NODE_PARAMS){ .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                        .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } },
+                                         .bytesize = bytes };
 }
 
 static inline void count_one(void *user) { ++*(int *)user; }

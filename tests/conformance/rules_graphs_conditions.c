@@ -3,7 +3,8 @@
 
 /* ---- Conditional nodes (rule 71) --------------------------------------------------------------------------------- */
 
-/* set: the condition becomes n; count: *p += 1, and the condition becomes whether *p is below n; append: *p = *p * 10 + n. */
+/* set: the condition becomes n; count: *p += 1, and the condition becomes whether *p is below n; append: *p = *p * 10 +
+ * n. */
 #define SET_CONDITION "  { .param .b64 h; .param .b32 v; st.param.b64 [h], %h; st.param.b32 [v], %v; call.uni cudaGraphSetConditional, (h, v); }\n"
 #define ENTRY(name, body)                                                                             \
     ".visible .entry " name "(.param .u64 p, .param .u32 n, .param .u64 c)\n{\n"                       \
@@ -21,14 +22,22 @@ static const char kernels[] = ".version 8.3\n.target sm_70\n.address_size 64\n"
 static CUmodule conditions;
 static CUdeviceptr word;
 
-static CUgraphNode kernel(CUgraph g, const CUgraphNode *dep, size_t ndep, const char *name, unsigned n, CUgraphConditionalHandle c)
+static CUgraphNode kernel(CUgraph g, const CUgraphNode *dep, size_t ndep, const char *name, unsigned n,
+                          CUgraphConditionalHandle c)
 {
     CUfunction f;
     CUgraphNode node = NULL;
     if (!conditions && cu.cuModuleLoadData(&conditions, kernels)) tap_bail("the kernels of the test do not load");
     if (cu.cuModuleGetFunction(&f, conditions, name)) tap_bail("no kernel %s", name);
     void *params[] = { &word, &n, &c };
-    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = f, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params };
+    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = f,
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 1,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = params };
     if (cu.cuGraphAddKernelNode(&node, g, dep, ndep, &k)) tap_bail("no kernel node %s %u", name, n);
     return node;
 }
@@ -40,7 +49,8 @@ static CUgraphConditionalHandle handle(CUgraph g, unsigned start, unsigned flags
     return c;
 }
 
-static CUgraphNode conditional(CUgraph g, const CUgraphNode *dep, size_t ndep, CUgraphConditionalHandle c, CUgraphConditionalNodeType type, unsigned size, CUgraph *body)
+static CUgraphNode conditional(CUgraph g, const CUgraphNode *dep, size_t ndep, CUgraphConditionalHandle c,
+                               CUgraphConditionalNodeType type, unsigned size, CUgraph *body)
 {
     CUgraphNodeParams p;
     CUgraphNode node = NULL;
@@ -65,8 +75,16 @@ static unsigned launch_once(CUgraphExec x)
     return abi_read(word);
 }
 
-/* 1, the conditional node over `size` bodies that append 2, 3 ..., then 9; the kernel `set` before it where set >= 0. */
-static const struct { const char *name; CUgraphConditionalNodeType type; unsigned size; unsigned start; int set; unsigned want; } cases[] = {
+/* 1, the conditional node over `size` bodies that append 2, 3 ..., then 9; the kernel `set` before it where set >= 0.
+ * */
+static const struct {
+    const char *name;
+    CUgraphConditionalNodeType type;
+    unsigned size;
+    unsigned start;
+    int set;
+    unsigned want;
+} cases[] = {
     { "if, by default true", CU_GRAPH_COND_TYPE_IF, 1, 1, -1, 129 },
     { "if, by default false", CU_GRAPH_COND_TYPE_IF, 1, 0, -1, 19 },
     { "if, set to true", CU_GRAPH_COND_TYPE_IF, 1, 0, 5, 129 },
@@ -269,8 +287,10 @@ static void rule_72(void)
         if (x) cu.cuGraphExecDestroy(x);
         x = NULL;
         R_IS(cu.cuGraphAddHostNode(&host, g, NULL, 0, &h), CUDA_SUCCESS);
-        R_IS(cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH), CUDA_ERROR_INVALID_VALUE);
-        CUresult r = cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+        R_IS(cu.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH),
+             CUDA_ERROR_INVALID_VALUE);
+        CUresult r = cu.cuGraphInstantiateWithFlags(
+            &x, g, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
         R_TRUE(r != CUDA_SUCCESS);
     }
     cu.cuGraphDestroy(g);

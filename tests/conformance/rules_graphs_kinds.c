@@ -23,8 +23,13 @@ static void freed_in_the_graph(void)
     CUgraphNode last = NULL, freed = NULL, copy = NULL, child = NULL;
     CUstream s = abi_stream();
     CUdeviceptr p = abi_word(0), got = 0, at = add_allocation(g, 4, &last);
-    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = at, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = p,
-                        .WidthInBytes = 4, .Height = 1, .Depth = 1 };
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = at,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = p,
+                        .WidthInBytes = 4,
+                        .Height = 1,
+                        .Depth = 1 };
     R_IS(cu.cuGraphAddMemcpyNode(&copy, g, &last, 1, &c, abi_ctx), CUDA_SUCCESS);
     R_IS(cu.cuGraphAddMemFreeNode(&freed, g, &copy, 1, at), CUDA_SUCCESS);
     R_IS(cu.cuGraphMemFreeNodeGetParams(freed, &got), CUDA_SUCCESS);
@@ -64,7 +69,8 @@ static void freed_outside(void)
         if (i == 0) R_IS(cu.cuMemFreeAsync(at, s), CUDA_SUCCESS);
         else R_IS(cu.cuMemFree(at), CUDA_SUCCESS);
     }
-    R_IS(cu.cuGraphAddMemFreeNode(&freed, freeing, NULL, 0, at), CUDA_SUCCESS);     /* a graph that frees another's memory */
+    /* a graph that frees another's memory */
+    R_IS(cu.cuGraphAddMemFreeNode(&freed, freeing, NULL, 0, at), CUDA_SUCCESS);
     R_IS(cu.cuGraphInstantiateWithFlags(&y, freeing, 0), CUDA_SUCCESS);
     R_IS(cu.cuGraphLaunch(x, s), CUDA_SUCCESS);
     R_IS(cu.cuGraphLaunch(y, s), CUDA_SUCCESS);
@@ -246,8 +252,10 @@ static void rule_70(void)
 }
 
 static const rule rules[] = {
-    { 68, "a graph's memory has a fixed address, one executable, and must be freed before the next launch", rule_68, 0 },
+    { 68, "a graph's memory has a fixed address, one executable, and must be freed before the next launch", rule_68,
+      0 },
     { 69, "an executable may be destroyed while it runs", rule_69, 0 },
-    { 70, "a user object is destroyed once, when the last launch that needs it is done, in a thread of the driver", rule_70, 0 },
+    { 70, "a user object is destroyed once, when the last launch that needs it is done, in a thread of the driver",
+      rule_70, 0 },
 };
 RULES_MAIN(rules)

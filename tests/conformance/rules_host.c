@@ -180,8 +180,8 @@ static void beside_one_that_is_not_ready(void)
     gate_free(&g);
 }
 
-/* Both are called in the end; whether the second is called while the first blocks is the device's decision (an H100's driver and the CPU device
- * call host functions of one context one after another: tests/sim/blocked_host_functions). */
+/* Both are called in the end; whether the second is called while the first blocks is the device's decision (an H100's
+ * driver and the CPU device call host functions of one context one after another: tests/sim/blocked_host_functions). */
 static void rule_35(void)
 {
     struct latch latch;
@@ -205,7 +205,8 @@ static const rule rules[] = {
     { 30, "a host function runs after the work before it and before the work behind it", rule_30, 0 },
     { 31, "it runs once for each launch; captured, once for each launch of the graph", rule_31, 0 },
     { 32, "a driver call inside a host function fails with NOT_PERMITTED", rule_32, 0 },
-    { 33, "after an error of the context host functions are not called; callbacks are, with the error", rule_33, RULE_ALONE },
+    { 33, "after an error of the context host functions are not called; callbacks are, with the error", rule_33,
+      RULE_ALONE },
     { 34, "a callback cannot be captured; a host function becomes a node", rule_34, 0 },
     { 35, "host functions of independent streams have no order; they may be called one after another", rule_35, 0 },
 };

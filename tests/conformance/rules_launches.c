@@ -25,9 +25,15 @@ static char *greedy_ptx(void)
     char *text = malloc(ROOM);
     size_t n;
     if (!text) tap_bail("no memory");
-    n = (size_t)snprintf(text, ROOM, "%s.visible .entry greedy(.param .u64 p)\n{\n  .reg .b64 %%a; .reg .b32 %%v<%d>;\n  ld.param.u64 %%a, [p];\n", ABI_HEAD, WORDS);
-    for (int i = 0; i < WORDS; i++) n += (size_t)snprintf(text + n, ROOM - n, "  ld.volatile.global.u32 %%v%d, [%%a+%d];\n", i, 4 * i);
-    for (int i = 0; i < WORDS; i++) n += (size_t)snprintf(text + n, ROOM - n, "  st.volatile.global.u32 [%%a+%d], %%v%d;\n", 4 * (WORDS - 1 - i), i);
+    n = (size_t)snprintf(
+        text, ROOM,
+        "%s.visible .entry greedy(.param .u64 p)\n{\n  .reg .b64 %%a; .reg .b32 %%v<%d>;\n  ld.param.u64 %%a, [p];\n",
+        ABI_HEAD, WORDS);
+    for (int i = 0; i < WORDS; i++)
+        n += (size_t)snprintf(text + n, ROOM - n, "  ld.volatile.global.u32 %%v%d, [%%a+%d];\n", i, 4 * i);
+    for (int i = 0; i < WORDS; i++)
+        n +=
+            (size_t)snprintf(text + n, ROOM - n, "  st.volatile.global.u32 [%%a+%d], %%v%d;\n", 4 * (WORDS - 1 - i), i);
     snprintf(text + n, ROOM - n, "  ret;\n}\n");
     return text;
 }
@@ -56,14 +62,17 @@ static void rule_74(void)
         unsigned threads = shapes[i].result ? 0 : 1;
         for (int k = 0; k < 3; k++) threads *= g[k] * b[k];
         R_ROW(shapes[i].name, cu.cuMemsetD32Async(p, 0, 1, s), CUDA_SUCCESS);
-        R_ROW(shapes[i].name, cu.cuLaunchKernel(add, g[0], g[1], g[2], b[0], b[1], b[2], shapes[i].shared, s, params, NULL), shapes[i].result);
+        R_ROW(shapes[i].name,
+              cu.cuLaunchKernel(add, g[0], g[1], g[2], b[0], b[1], b[2], shapes[i].shared, s, params, NULL),
+              shapes[i].result);
         R_ROW(shapes[i].name, cu.cuStreamSynchronize(s), CUDA_SUCCESS);
         R_ROW(shapes[i].name, abi_read(p), threads);
     }
     if (cu.cuLaunchCooperativeKernel) {
         R_IS(cu.cuMemsetD32Async(p, 0, 1, s), CUDA_SUCCESS);
         R_IS(cu.cuLaunchCooperativeKernel(add, 4, 1, 1, 32, 1, 1, 0, s, params), CUDA_SUCCESS);
-        R_IS(cu.cuLaunchCooperativeKernel(add, 1 << 20, 1, 1, 1024, 1, 1, 0, s, params), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+        R_IS(cu.cuLaunchCooperativeKernel(add, 1 << 20, 1, 1, 1024, 1, 1, 0, s, params),
+             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
         R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
         R_IS(abi_read(p), 128);
     }
@@ -79,7 +88,8 @@ static void rule_74(void)
         R_IS(cu.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, greedy), CUDA_SUCCESS);
         rule_seen("a kernel with %d registers", registers);
         R_TRUE(registers > 64);
-        R_IS(cu.cuLaunchKernel(greedy, 1, 1, 1, 1024, 1, 1, 0, s, greedy_params, NULL), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+        R_IS(cu.cuLaunchKernel(greedy, 1, 1, 1, 1024, 1, 1, 0, s, greedy_params, NULL),
+             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
         R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
         cu.cuModuleUnload(m);
         cu.cuMemFree(words);
@@ -103,14 +113,16 @@ static void rule_75(void)
     R_IS(cu.cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0), CUDA_SUCCESS);
     R_IS(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 49152, s, params, NULL), CUDA_SUCCESS);
     R_IS(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 49153, s, params, NULL), CUDA_ERROR_INVALID_VALUE);
-    R_IS(cu.cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most + 1), CUDA_ERROR_INVALID_VALUE);
+    R_IS(cu.cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most + 1),
+         CUDA_ERROR_INVALID_VALUE);
     R_IS(cu.cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most), CUDA_SUCCESS);
     R_IS(cu.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, add), CUDA_SUCCESS);
     R_IS(value, most);
     R_IS(cu.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, (unsigned)most, s, params, NULL), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_read(p), 2);
-    R_IS(cu.cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152), CUDA_SUCCESS);     /* less again */
+    /* less again */
+    R_IS(cu.cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152), CUDA_SUCCESS);
     cu.cuModuleUnload(m);
     cu.cuMemFree(p);
     cu.cuStreamDestroy(s);
@@ -153,8 +165,11 @@ static void rule_77(void)
     void *params[] = { &to, &n };
     struct { CUdeviceptr p; unsigned n; } block = { p, 2 };
     size_t bytes = 12;
-    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
-    CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s };
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                      CU_LAUNCH_PARAM_END };
+    CUlaunchConfig config = {
+        .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s
+    };
     void *both[] = { &p, &n };
     abi_hold(&latch, s);
     R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, params, NULL), CUDA_SUCCESS);
@@ -164,7 +179,8 @@ static void rule_77(void)
     params[0] = params[1] = NULL;
     R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, NULL, extra), CUDA_SUCCESS);
     block.n = 8, block.p = q;
-    R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, both, extra), CUDA_ERROR_INVALID_VALUE);     /* both forms at once */
+    /* both forms at once */
+    R_IS(cu.cuLaunchKernel(append, 1, 1, 1, 1, 1, 1, 0, s, both, extra), CUDA_ERROR_INVALID_VALUE);
     latch_open(&latch);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_read(p), cu.cuLaunchKernelEx ? 132 : 12);
@@ -214,7 +230,8 @@ static void rule_78(void)
     R_IS(cu.cuMemsetD32(p, 1, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
     R_IS(abi_launch(add, 1, 1, t, p, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
     R_IS(cu.cuEventRecord(f, t), CUDA_ERROR_ILLEGAL_ADDRESS);
-    rule_seen("releases: cuEventDestroy %d, cuStreamDestroy %d, cuMemFree %d", (int)cu.cuEventDestroy(f), (int)cu.cuStreamDestroy(t), (int)cu.cuMemFree(p));
+    rule_seen("releases: cuEventDestroy %d, cuStreamDestroy %d, cuMemFree %d", (int)cu.cuEventDestroy(f),
+              (int)cu.cuStreamDestroy(t), (int)cu.cuMemFree(p));
     if (own) {
         cu.cuCtxPushCurrent(own);
         CUresult r = cu.cuMemAlloc(&other, 4);
@@ -303,11 +320,14 @@ static void rule_80(void)
 }
 
 static const rule rules[] = {
-    { 74, "a grid or block of an impossible size is rejected, as is a launch that needs more registers or blocks than the device has", rule_74, 0 },
+    { 74,
+      "a grid or block of an impossible size is rejected, as is a launch that needs more registers or blocks than the device has",
+      rule_74, 0 },
     { 75, "dynamic shared memory above the default requires its attribute", rule_75, 0 },
     { 76, "the driver reports each parameter's offset and size, as .entry lays them out", rule_76, 0 },
     { 77, "arguments are copied at the launch", rule_77, 0 },
-    { 78, "a fault is sticky: every later call of the context returns it, and threads that wait return", rule_78, RULE_ALONE },
+    { 78, "a fault is sticky: every later call of the context returns it, and threads that wait return", rule_78,
+      RULE_ALONE },
     { 79, "NOT_READY, rejected launches, rejected updates and out-of-memory errors are not sticky", rule_79, 0 },
     { 80, "unloading a module while a kernel of it runs does no harm to the context", rule_80, RULE_ALONE },
 };

@@ -114,9 +114,14 @@ static void rule_5(void)
     R_IS(cu.cuCtxDestroy(b), CUDA_SUCCESS);
 }
 
-/* A thread that has the context in its slot when another destroys it.  A GPU's driver crashes when it is given a stream of such a context
- * (seen with driver 580), so only the CPU device is asked. */
-typedef struct orphan { pthread_barrier_t step; CUcontext ctx, slot; CUstream s; int set, alloc, query, current; } orphan;
+/* A thread that has the context in its slot when another destroys it.  A GPU's driver crashes when it is given a stream
+ * of such a context (seen with driver 580), so only the CPU device is asked. */
+typedef struct orphan {
+    pthread_barrier_t step;
+    CUcontext ctx, slot;
+    CUstream s;
+    int set, alloc, query, current;
+} orphan;
 
 static void *orphan_thread(void *arg)
 {
@@ -153,10 +158,15 @@ static void rule_6(void)
 
 static const rule rules[] = {
     { 1, "before cuInit every call returns NOT_INITIALIZED; cuInit takes no flags", rule_1, RULE_ALONE | RULE_BARE },
-    { 2, "cuGetProcAddress distinguishes an unknown name, a version too old and a version newer than the driver", rule_2, 0 },
+    { 2, "cuGetProcAddress distinguishes an unknown name, a version too old and a version newer than the driver",
+      rule_2, 0 },
     { 3, "one name at two versions is two ABIs", rule_3, 0 },
-    { 4, "retaining the primary context does not make it current; it is active until the last release", rule_4, RULE_ALONE | RULE_BARE },
-    { 5, "contexts are a stack: setting NULL pops, pushes nest, an empty stack has nothing to pop", rule_5, RULE_ALONE | RULE_BARE },
-    { 6, "a destroyed context stays current in another thread, whose calls return CONTEXT_IS_DESTROYED; its objects are invalid handles", rule_6, RULE_ALONE },
+    { 4, "retaining the primary context does not make it current; it is active until the last release", rule_4,
+      RULE_ALONE | RULE_BARE },
+    { 5, "contexts are a stack: setting NULL pops, pushes nest, an empty stack has nothing to pop", rule_5,
+      RULE_ALONE | RULE_BARE },
+    { 6,
+      "a destroyed context stays current in another thread, whose calls return CONTEXT_IS_DESTROYED; its objects are invalid handles",
+      rule_6, RULE_ALONE },
 };
 RULES_MAIN(rules)

@@ -59,7 +59,8 @@ static void rule_37(void)
     gate_open(&g);
     R_IS(cu.cuStreamSynchronize(s), CUDA_SUCCESS);
     R_IS(abi_read(q), 5);
-    /* The same calls without "Async" in their names: the legacy stream waits for the blocking one, the host does not. */
+    /* The same calls without "Async" in their names: the legacy stream waits for the blocking one, the host does not.
+     * */
     gate_free(&g);
     g = gate_make();
     gate_put(&g, blocking);
@@ -107,7 +108,8 @@ static void rule_39(void)
 
 static CUmemoryPool pool_make(void)
 {
-    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
     CUmemoryPool pool = NULL;
     if (cu.cuMemPoolCreate(&pool, &props)) tap_bail("no pool");
     return pool;
@@ -123,7 +125,8 @@ static unsigned long long pool_asks(CUmemoryPool pool, CUmemPool_attribute a)
 static void rule_40(void)
 {
     enum { BYTES = 1 << 20 };
-    static const CUmemPool_attribute reuse[] = { CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
+    static const CUmemPool_attribute reuse[] = { CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
+                                                 CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
                                                  CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES };
     struct latch latch;
     CUstream s = abi_stream(), t = abi_stream();
@@ -270,7 +273,8 @@ static void rule_45(void)
         R_IS(cu.cuDeviceCanAccessPeer(&back, 0, 1), CUDA_SUCCESS);
     }
     if (devices < 2 || !can || !back) {
-        rule_skip(devices < 2 ? "there is one device; the owner's access was asked" : "the devices do not reach each other");
+        rule_skip(devices < 2 ? "there is one device; the owner's access was asked"
+                              : "the devices do not reach each other");
         goto end;
     }
     R_IS(cu.cuMemAllocFromPoolAsync(&q, 4096, pool, NULL), CUDA_SUCCESS);
@@ -361,15 +365,20 @@ static void rule_46(void)
 }
 
 static const rule rules[] = {
-    { 36, "copies of pinned memory return before they are done; pageable sources are taken at the call, pageable destinations are filled on return", rule_36, 0 },
+    { 36,
+      "copies of pinned memory return before they are done; pageable sources are taken at the call, pageable destinations are filled on return",
+      rule_36, 0 },
     { 37, "fills and copies on the device never block the host", rule_37, 0 },
     { 39, "stream-ordered memory has its address at once; another stream may use it behind an event", rule_39, 0 },
-    { 40, "freed memory is reused in its own stream in order, in another only as the pool's settings allow", rule_40, 0 },
+    { 40, "freed memory is reused in its own stream in order, in another only as the pool's settings allow", rule_40,
+      0 },
     { 41, "a pool releases free memory at the next synchronization, unless its threshold keeps it", rule_41, 0 },
     { 42, "trimming a pool leaves what is in use", rule_42, 0 },
     { 43, "a pool lives until its last allocation; the default pool cannot be destroyed", rule_43, 0 },
     { 44, "freeing stream-ordered memory at once does not synchronize", rule_44, 0 },
     { 45, "peer access has one direction, pools have an access of their own, an owner keeps it", rule_45, 0 },
-    { 46, "a capture frees only memory of a graph; another address fails with INVALID_VALUE and leaves the capture valid", rule_46, 0 },
+    { 46,
+      "a capture frees only memory of a graph; another address fails with INVALID_VALUE and leaves the capture valid",
+      rule_46, 0 },
 };
 RULES_MAIN(rules)

@@ -13,14 +13,16 @@ static void rule_7(void)
     gate_put(&g, a);
     abi_launch(add, 1, 1, a, q, 1);
     abi_launch(add, 1, 1, b, q, 10);
-    R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);      /* the later stream's work is done while the earlier one's waits */
+    /* the later stream's work is done while the earlier one's waits */
+    R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(a), CUDA_ERROR_NOT_READY);
     gate_open(&g);
     R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
     R_IS(abi_read(q), 11);
     cu.cuMemsetD32(q, 0, 1);
     cu.cuCtxSynchronize();
-    R_IS(abi_launch(rule_kernel("spin"), 1, 1, a, q, 0), CUDA_SUCCESS);     /* ends only if the later kernel runs beside it */
+    /* ends only if the later kernel runs beside it */
+    R_IS(abi_launch(rule_kernel("spin"), 1, 1, a, q, 0), CUDA_SUCCESS);
     R_IS(abi_launch(add, 1, 1, b, q, 1), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(a), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(b), CUDA_SUCCESS);
@@ -294,7 +296,8 @@ static void rule_16(void)
 
 static const rule rules[] = {
     { 7, "one stream runs in the order of its calls; two streams have no order", rule_7, 0 },
-    { 8, "the legacy stream waits for blocking streams and they for it; non-blocking ones have no order with it", rule_8, 0 },
+    { 8, "the legacy stream waits for blocking streams and they for it; non-blocking ones have no order with it",
+      rule_8, 0 },
     { 9, "each thread has a default stream of its own behind one handle, ordered with the legacy stream", rule_9, 0 },
     { 10, "a query distinguishes an empty stream from one with work", rule_10, 0 },
     { 11, "synchronizing a stream waits for host functions too", rule_11, 0 },
@@ -302,6 +305,8 @@ static const rule rules[] = {
     { 13, "a priority out of range is clamped; the lower number is the higher priority", rule_13, 0 },
     { 14, "a stream's id never comes again, its handle may", rule_14, 0 },
     { 15, "a launch on a stream of another context fails with INVALID_HANDLE", rule_15, 0 },
-    { 16, "a stream reports its flags and its context; a default stream reports the current context, and fails without one", rule_16, 0 },
+    { 16,
+      "a stream reports its flags and its context; a default stream reports the current context, and fails without one",
+      rule_16, 0 },
 };
 RULES_MAIN(rules)

@@ -1,14 +1,18 @@
-/* Both devices give the same answers: programs of the driver's calls, drawn from seeds, give the answers that a Hopper gave.
+/* Both devices give the same answers: programs of the driver's calls, drawn from seeds, give the answers that a Hopper
+ * gave.
  *
- *     same_answers                    the device of $CUJIT_DRIVER against tests/oracle/hopper_answers.txt (a hash for each program); on the CPU device
+ *     same_answers                    the device of $CUJIT_DRIVER against tests/oracle/hopper_answers.txt (a hash for
+ *     each program); on the CPU device
  *                                     also that the answers are the same under every schedule
- *     same_answers --record FILE      writes that file from the device of $CUJIT_DRIVER (a Hopper).  Each program runs twice; one that ends the
+ *     same_answers --record FILE      writes that file from the device of $CUJIT_DRIVER (a Hopper).  Each program runs
+ *     twice; one that ends the
  *                                     process, hangs, or answers differently is left out
  *     same_answers --tell FAMILY/N    the answers of one program as text
  *     same_answers --tell-all         of every program
  *     CUJIT_TEST_ALL=1                every program, not a sample
  *
- * Programs run in a child, one after the other; one that dies or leaves the context unusable takes the child with it, and the next has a new one. */
+ * Programs run in a child, one after the other; one that dies or leaves the context unusable takes the child with it,
+ * and the next has a new one. */
 #include "answers.h"
 
 #include <signal.h>
@@ -18,7 +22,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROGRAMS = 500 /* of a family */, FAMILIES = 5, ALL = PROGRAMS * FAMILIES, TEXT = 1 << 18, SAMPLE = 8 /* of a family, for each schedule */ };
+enum {
+    PROGRAMS = 500 /* of a family */,
+    FAMILIES = 5,
+    ALL = PROGRAMS * FAMILIES,
+    TEXT = 1 << 18,
+    SAMPLE = 8 /* of a family, for each schedule */
+};
 
 static const an_family families[FAMILIES] = {
     { "streams", an_program_streams }, { "captures", an_program_captures }, { "graphs", an_program_graphs },
@@ -229,8 +239,9 @@ const an_stranger *an_other_context(void)
     static an_stranger x;
     CUcontext popped;
     if (x.ctx) return &x;
-    if (cu.cuCtxCreate(&x.ctx, 0, 0) || cu.cuStreamCreate(&x.s, CU_STREAM_NON_BLOCKING) || cu.cuEventCreate(&x.e, CU_EVENT_DEFAULT) ||
-        cu.cuMemAlloc(&x.p, 256) || cu.cuModuleLoadData(&x.module, an_ptx) || cu.cuModuleGetFunction(&x.f, x.module, "step") ||
+    if (cu.cuCtxCreate(&x.ctx, 0, 0) || cu.cuStreamCreate(&x.s, CU_STREAM_NON_BLOCKING) ||
+        cu.cuEventCreate(&x.e, CU_EVENT_DEFAULT) || cu.cuMemAlloc(&x.p, 256) ||
+        cu.cuModuleLoadData(&x.module, an_ptx) || cu.cuModuleGetFunction(&x.f, x.module, "step") ||
         (cu.cuFuncLoad && cu.cuFuncLoad(x.f)) || cu.cuCtxPopCurrent(&popped))
         tap_bail("no second context");
     return &x;
@@ -246,7 +257,9 @@ static bool is_clean(void)
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     if (cu.cuThreadExchangeStreamCaptureMode(&mode) || mode != CU_STREAM_CAPTURE_MODE_GLOBAL) return false;
     if (cu.cuCtxGetCurrent(&now) || now != abi_ctx) return false;
-    if (cu.cuStreamIsCapturing(CU_STREAM_PER_THREAD, &status) || status || cu.cuStreamIsCapturing(CU_STREAM_LEGACY, &status) || status) return false;
+    if (cu.cuStreamIsCapturing(CU_STREAM_PER_THREAD, &status) || status ||
+        cu.cuStreamIsCapturing(CU_STREAM_LEGACY, &status) || status)
+        return false;
     return !cu.cuCtxSynchronize();
 }
 
@@ -394,15 +407,20 @@ static int record(const char *path)
     FILE *out = fopen(path, "w");
     if (!out) return perror(path), 1;
     ask_device(device, sizeof device, &version, &major, &count);
-    fprintf(out, "# Answers of %s (driver %d) to the programs of tests/conformance/same_answers.c: family/number, hash of the text.\n", device, version);
+    fprintf(
+        out,
+        "# Answers of %s (driver %d) to the programs of tests/conformance/same_answers.c: family/number, hash of the text.\n",
+        device, version);
     run_programs(&(plan){ 0, ALL, 1, NULL, false });
     for (size_t i = 0; i < ALL; i++) first[i] = shared->program[i].state == DONE ? shared->program[i].hash : 0;
     forget();
     for (size_t f = 0; f < FAMILIES; f++) run_programs(&(plan){ f, ALL, FAMILIES, NULL, false });
     for (size_t f = 0; f < FAMILIES; f++)
         for (size_t i = f; i < ALL; i += FAMILIES) {
-            if (!first[i] || shared->program[i].state != DONE) died++, fprintf(stderr, "%s died: %d\n", name_of(i), shared->program[i].how);
-            else if (first[i] != shared->program[i].hash) unsteady++, fprintf(stderr, "%s answers differently\n", name_of(i));
+            if (!first[i] || shared->program[i].state != DONE)
+                died++, fprintf(stderr, "%s died: %d\n", name_of(i), shared->program[i].how);
+            else if (first[i] != shared->program[i].hash)
+                unsteady++, fprintf(stderr, "%s answers differently\n", name_of(i));
             else fprintf(out, "%s %016llx\n", name_of(i), (unsigned long long)first[i]);
         }
     fprintf(stderr, "%d programs, %zu died, %zu answer differently\n", (int)ALL, died, unsteady);
@@ -412,14 +430,17 @@ static int record(const char *path)
 /* ---- Comparing --------------------------------------------------------------------------------------------------- */
 
 /* How many of the plan's programs died, and how many do not have the answers of `want` (0: none to compare with). */
-static void count_wrong(const plan *p, const uint64_t *want, const char *than, size_t *died, size_t *differ, size_t *compared)
+static void count_wrong(const plan *p, const uint64_t *want, const char *than, size_t *died, size_t *differ,
+                        size_t *compared)
 {
     *died = *differ = *compared = 0;
     for (size_t i = p->first; i < p->last; i += p->stride) {
-        if (shared->program[i].state != DONE && (*died)++ < 20) tap_diag("%s died: %d", name_of(i), shared->program[i].how);
+        if (shared->program[i].state != DONE && (*died)++ < 20)
+            tap_diag("%s died: %d", name_of(i), shared->program[i].how);
         if (shared->program[i].state != DONE || !want[i]) continue;
         (*compared)++;
-        if (shared->program[i].hash != want[i] && (*differ)++ < 40) tap_diag("%s differs from %s; same_answers --tell %s shows its answers", name_of(i), than, name_of(i));
+        if (shared->program[i].hash != want[i] && (*differ)++ < 40)
+            tap_diag("%s differs from %s; same_answers --tell %s shows its answers", name_of(i), than, name_of(i));
     }
 }
 
@@ -451,7 +472,9 @@ static void against_record(void)
     size_t died, differ, compared, n = read_record();
     plan p = { 0, getenv("CUJIT_TEST_ALL") ? ALL : ALL / 20, 1, NULL, false };
     if (!n) {
-        tap_skip(1, "no record: on a Hopper, CUJIT_DRIVER=cuda tests/conformance/same_answers --record tests/oracle/hopper_answers.txt");
+        tap_skip(
+            1,
+            "no record: on a Hopper, CUJIT_DRIVER=cuda tests/conformance/same_answers --record tests/oracle/hopper_answers.txt");
         return;
     }
     ask_device(device, sizeof device, &version, &major, &count);
@@ -498,7 +521,8 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && !strcmp(argv[1], "--tell")) {
         size_t i = number_of(argv[2]);
-        if (i == ALL) return fprintf(stderr, "no program %s: wants streams/0 to functions/%d\n", argv[2], PROGRAMS - 1), 2;
+        if (i == ALL)
+            return fprintf(stderr, "no program %s: wants streams/0 to functions/%d\n", argv[2], PROGRAMS - 1), 2;
         run_programs(&(plan){ i, i + 1, 1, NULL, true });
         return 0;
     }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The driver ABI that we declare ourselves is NVIDIA's: every entry point's type and version, every constant, every struct's size and
-# fields, compared with cuda.h of a CUDA toolkit (13.0 or newer) by one run of the C compiler.  Skipped where there is none.
+# The driver ABI that we declare ourselves is NVIDIA's: every entry point's type and version, every constant, every
+# struct's size and fields, compared with cuda.h of a CUDA toolkit (13.0 or newer) by one run of the C compiler.
+# Skipped where there is none.
 
 src=${top_srcdir:-$(dirname "$0")/../..}
 cc=${CC:-cc}

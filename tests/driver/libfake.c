@@ -22,7 +22,7 @@ static CUresult seen(int id)
     return id == lib.fail_id ? lib.fail_with : CUDA_SUCCESS;
 }
 
-/* -- The default of each entry point: success --------------------------------------------------------------------------------- */
+/* -- The default of each entry point: success ---------------------------------------------------------------------- */
 
 #define IGNORE(T, a) (void)a;
 #define CU(name, export, version, need, count, list) \
@@ -32,7 +32,7 @@ static CUresult seen(int id)
     }
 #include "cuda/symbols.def"
 
-/* -- Those that do something ----------------------------------------------------------------------------------------------------- */
+/* -- Those that do something --------------------------------------------------------------------------------------- */
 
 #define ENTER(name) do { CUresult r_ = seen(CJI_CU_ID_##name); if (r_ != CUDA_SUCCESS) return r_; } while (0)
 
@@ -241,7 +241,7 @@ static CUresult my_cuFuncGetParamInfo(CUfunction fn, size_t i, size_t *offset, s
     return CUDA_SUCCESS;
 }
 
-/* -- The resolver ------------------------------------------------------------------------------------------------------------------- */
+/* -- The resolver -------------------------------------------------------------------------------------------------- */
 
 static const cji_cu defaults = {
 #define CU(name, export, version, need, count, list) .name = do_##name,

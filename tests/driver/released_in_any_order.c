@@ -120,7 +120,7 @@ static void every_order(cj_driver *under, int how, const char *where)
     tap_is_int(wrong, 0, "%d orders %s", runs, where);
 }
 
-/* -- At exit --------------------------------------------------------------------------------------------------------------- */
+/* -- At exit ------------------------------------------------------------------------------------------------------- */
 
 static int verdict;
 static int exit_order[HANDLES];

@@ -1,5 +1,5 @@
-/* The example expr as its user sees it: values against this program's own arithmetic on the same rows, rows that a condition
- * selects, sums, copies, and what it says about mistakes. */
+/* The example expr as its user sees it: values against this program's own arithmetic on the same rows, rows that a
+ * condition selects, sums, copies, and what it says about mistakes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void run(tap_result *r, const char *a, const char *b, const char *c, cons
     tap_run(r, argv, NULL);
 }
 
-/* -- Values --------------------------------------------------------------------------------------------------------------- */
+/* -- Values -------------------------------------------------------------------------------------------------------- */
 
 static double v_line(double x, double y) { return 2 * x + y / 3 - 1; }
 static double v_nested(double x, double y) { return -(x - y) * (x + y) / (1 + x * x); }
@@ -62,7 +62,8 @@ static void values_are_exact(void)
         char *line = r.out ? strtok(r.out, "\n") : NULL;
         for (; (line = line ? strtok(NULL, "\n") : NULL); seen++) {
             double got = atof(strrchr(line, ',') + 1), want = seen < nrows ? values[i].same(lat[seen], lon[seen]) : 0;
-            if (got != want && !(isnan(got) && isnan(want)) && !wrong++) tap_diag("row %d: %.17g, wants %.17g", seen, got, want);
+            if (got != want && !(isnan(got) && isnan(want)) && !wrong++)
+                tap_diag("row %d: %.17g, wants %.17g", seen, got, want);
         }
         tap_ok(r.status == 0 && wrong == 0 && seen == nrows, "%s", values[i].text);
         if (r.status) tap_diag("%s", r.err);
@@ -70,7 +71,7 @@ static void values_are_exact(void)
     }
 }
 
-/* -- Conditions, sums, copies --------------------------------------------------------------------------------------------- */
+/* -- Conditions, sums, copies -------------------------------------------------------------------------------------- */
 
 static bool c_near(double x, double y) { return hypot(x - 48.2, y - 16.4) < 3; }
 static bool c_far(double x, double y) { return (x < -40 || x > 65) && y != 0; }
@@ -112,7 +113,7 @@ static void sums_are_accurate(void)
     tap_result_free(&r);
 }
 
-/* -- Mistakes ------------------------------------------------------------------------------------------------------------- */
+/* -- Mistakes ------------------------------------------------------------------------------------------------------ */
 
 static const struct mistake { const char *text, *csv, *says; } mistakes[] = {
     { "lat +", NULL, "           ^ the expression ends where a number, a column or a '(' should follow" },
@@ -181,7 +182,8 @@ static void quotes_survive(void)
     close(fd);
     tap_result r;
     run(&r, "\"v,1\" > -2", path, NULL, NULL, NULL);
-    tap_is_str(r.out, "the name,\"v,1\"\n\"Smith, \"\"J\"\"\",3\n\"two\nlines\",-1\n", "quoted fields come out as they went in");
+    tap_is_str(r.out, "the name,\"v,1\"\n\"Smith, \"\"J\"\"\",3\n\"two\nlines\",-1\n",
+               "quoted fields come out as they went in");
     tap_result_free(&r);
     unlink(path);
 }

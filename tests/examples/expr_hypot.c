@@ -1,5 +1,5 @@
-/* expr's hypot is within one unit in the last place of the true value, everywhere: against squares of twice the precision (no long double: memcheck and
- * some machines have none). */
+/* expr's hypot is within one unit in the last place of the true value, everywhere: against squares of twice the
+ * precision (no long double: memcheck and some machines have none). */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,13 +24,20 @@ static double random_double(int emin, int emax)
     return ldexp(next_random() & 1 ? m : -m, emin + (int)(next_random() % (unsigned)(emax - emin + 1)));
 }
 
-static const struct range { const char *name; int lo, hi, near; } ranges[] = {
-    { "of middle size", -20, 20, 0 },          { "close to each other", -3, 3, 1 },       { "of every size", -1022, 1023, 0 },
-    { "near overflow", 1015, 1022, 1 },        { "near underflow", -1022, -1000, 1 },     { "around the scaling's limits", 498, 502, 1 },
-    { "around the lower limit", -402, -398, 1 }, { "subnormal", -1074, -1060, 1 },
+static const struct range { const char *name; int lo, hi, near;
+} ranges[] = {
+    { "of middle size", -20, 20, 0 },
+    { "close to each other", -3, 3, 1 },
+    { "of every size", -1022, 1023, 0 },
+    { "near overflow", 1015, 1022, 1 },
+    { "near underflow", -1022, -1000, 1 },
+    { "around the scaling's limits", 498, 502, 1 },
+    { "around the lower limit", -402, -398, 1 },
+    { "subnormal", -1074, -1060, 1 },
 };
 
-static const double special[] = { 0, -0.0, 1, -3, 4, INFINITY, -INFINITY, NAN, DBL_MAX, DBL_MIN, 0x1p-1074, 0x1p500, 0x1p-400, 1e300, 1e-300 };
+static const double special[] = { 0,       -0.0,    1,         -3,      4,        INFINITY, -INFINITY, NAN,
+                                  DBL_MAX, DBL_MIN, 0x1p-1074, 0x1p500, 0x1p-400, 1e300,    1e-300 };
 enum { SPECIAL = sizeof special / sizeof *special };
 
 /* a * a as hi + lo, to 2^-100 of it. */
@@ -46,7 +53,8 @@ static double square(double a, double *lo)
     return hi;
 }
 
-/* The distance of `got` from the true value in units in the last place of a double of its size: from got^2 - x^2 - y^2, scaled to about 1. */
+/* The distance of `got` from the true value in units in the last place of a double of its size: from got^2 - x^2 - y^2,
+ * scaled to about 1. */
 static double ulps(double got, double x, double y)
 {
     int e, size;

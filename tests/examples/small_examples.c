@@ -77,7 +77,8 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tap_result r;
         run(&r, cases[i].name, cases[i].a, cases[i].b, NULL);
-        tap_is_int(r.status, cases[i].status, "%s %s exits with %d", cases[i].name, cases[i].a ? cases[i].a : "", cases[i].status);
+        tap_is_int(r.status, cases[i].status, "%s %s exits with %d", cases[i].name, cases[i].a ? cases[i].a : "",
+                   cases[i].status);
         tap_has_str(r.out, cases[i].out, "and prints '%.40s'", cases[i].out);
         if (*cases[i].err) tap_has_str(r.err, cases[i].err, "and says '%s'", cases[i].err);
         else tap_is_str(r.err, "", "and nothing else");

@@ -6,8 +6,10 @@
 #include "tests/tap.h"
 #include "tests/tap_run.h"
 
-static const struct { const char *program, *says; } examples[] = {
-    { "examples/graph_replay", "a graph of 10 nodes launched 100 times; generator 1 is at 645503657, 0 of 4096 are wrong\n" },
+static const struct { const char *program, *says;
+} examples[] = {
+    { "examples/graph_replay",
+      "a graph of 10 nodes launched 100 times; generator 1 is at 645503657, 0 of 4096 are wrong\n" },
     { "examples/overlap", "8 chunks of 32768 numbers through two buffers: the sum of squares is 87203361984, right\n" },
     { "examples/halo", "steps; 400 bytes sent across; 0 cells are wrong\n" },
     { "examples/graph_loop", "one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong\n" },
@@ -21,7 +23,8 @@ static void halo_on_two(void)
     tap_result r;
     tap_run(&r, argv, NULL);
     tap_is_int(r.status, 0, "examples/halo on two devices ends well");
-    tap_is_str(r.out, "8192 cells on two devices, 9 steps; 36 bytes sent across; 0 cells are wrong\n", "... and prints its result");
+    tap_is_str(r.out, "8192 cells on two devices, 9 steps; 36 bytes sent across; 0 cells are wrong\n",
+               "... and prints its result");
     tap_is_str(r.err, "", "... and nothing else");
     tap_result_free(&r);
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Each example and the command run from the build tree as a newcomer runs them: no environment variable, any working directory.
+# Each example and the command run from the build tree as a newcomer runs them: no environment variable, any working
+# directory.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 build=$(cd "$top_builddir" && pwd) source=$(cd "$top_srcdir" && pwd)

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Mutation: builds each fault of tests/mutants in a copy of the tree and runs the test that is named with it, which must fail.
+# Mutation: builds each fault of tests/mutants in a copy of the tree and runs the test that is named with it, which must
+# fail.
 # usage: mutants.sh SRCDIR BUILDDIR [NAME...]      (make check-mutants; MUTANTS='NAME...' for some of them)
 #
-# A patch changes one .c file, and begins with two comment lines: the test that must fail (tests/area/name, or name.sim for a
-# device program on the CPU device), and the fault in words. The faults of generated.def are made by mutate.c. A mutant that
-# survives, a patch or a place that no longer exists, one that does not compile, and a test that fails without a fault are
-# failures. Everything is done in BUILDDIR/mutants, by as many workers as there are processors (CUJIT_MUTANT_JOBS).
+# A patch changes one .c file, and begins with two comment lines: the test that must fail (tests/area/name, or name.sim
+# for a device program on the CPU device), and the fault in words. The faults of generated.def are made by mutate.c. A
+# mutant that survives, a patch or a place that no longer exists, one that does not compile, and a test that fails
+# without a fault are failures. Everything is done in BUILDDIR/mutants, by as many workers as there are processors
+# (CUJIT_MUTANT_JOBS).
 src=$1 build=$2
 shift 2
 make=${MAKE:-make}
@@ -44,7 +46,8 @@ done
 
 # -- A worker's copy ---------------------------------------------------------------------------------------------------
 
-# Of the sources everything but builds and the repository, with its times, so that only what a mutant changes is compiled anew.
+# Of the sources everything but builds and the repository, with its times, so that only what a mutant changes is
+# compiled anew.
 copy_tree()
 {
     mkdir -p "$1/src" "$1/build" || return 1
@@ -57,8 +60,8 @@ copy_tree()
     chmod -R u+w "$1" && own_dependencies "$1"
 }
 
-# The way from the build folder to the sources: configure may have been called by a relative name, and a compiler's cache may
-# write one too.
+# The way from the build folder to the sources: configure may have been called by a relative name, and a compiler's
+# cache may write one too.
 relative=
 common=$build
 while [ "${src#"$common"/}" = "$src" ] && [ "$src" != "$common" ]; do

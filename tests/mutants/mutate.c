@@ -2,11 +2,12 @@
  *
  *     mutate --list                            name and test of each fault
  *     mutate --candidates SOURCES FUNCTION     every fault that the operators can make in a function
- *     mutate SOURCES NAME ORIGINAL             changes the copy in SOURCES, prints the file, its line before and after; the
+ *     mutate SOURCES NAME ORIGINAL             changes the copy in SOURCES, prints the file, its line before and after;
+ *     the
  *                                              file as it was goes to ORIGINAL
  *
- * A fault is an operator at a place: the n-th that it finds in one function, or in those lines of the function that contain
- * a text. So a fault holds still while other functions change, and while files are renamed. */
+ * A fault is an operator at a place: the n-th that it finds in one function, or in those lines of the function that
+ * contain a text. So a fault holds still while other functions change, and while files are renamed. */
 #include <ctype.h>
 #include <ftw.h>
 #include <stdbool.h>
@@ -115,12 +116,14 @@ static int apply(const char *sources, const fault *f, const char *original)
     if (!op->name) return fprintf(stderr, "mutate: no operator %s\n", f->op), 1;
     if (!find_function(sources, f->function)) return 1;
     if (!mutant_place(&found, op, f->nth, f->line, &c)) {
-        fprintf(stderr, "mutate: %s: %s has no place %d for %s%s%s\n", found_path, f->function, f->nth, f->op, f->line ? " in a line with " : "", f->line ? f->line : "");
+        fprintf(stderr, "mutate: %s: %s has no place %d for %s%s%s\n", found_path, f->function, f->nth, f->op,
+                f->line ? " in a line with " : "", f->line ? f->line : "");
         return 1;
     }
     const size_t behind = c.at + c.bytes;
     if (!write_whole(original, found.text, found.size, "", "", 0)) return perror(original), 1;
-    if (!write_whole(found_path, found.text, c.at, c.with, found.text + behind, found.size - behind)) return perror(found_path), 1;
+    if (!write_whole(found_path, found.text, c.at, c.with, found.text + behind, found.size - behind))
+        return perror(found_path), 1;
     printf("%s\n", found_path + strlen(sources) + 1);
     print_line("-", found.text, c.at);
     size_t bytes;

@@ -1,4 +1,5 @@
-/* Operators that make faults: see operators.h. Code is written as .clang-format has it: a binary operator stands between blanks. */
+/* Operators that make faults: see operators.h. Code is written as .clang-format has it: a binary operator stands
+ * between blanks. */
 #include "tests/mutants/operators.h"
 
 #include <ctype.h>
@@ -8,7 +9,7 @@
 
 static bool is_word(int c) { return isalnum(c) || c == '_'; }
 
-/* ---- A function in a file ------------------------------------------------------------------------------------------- */
+/* ---- A function in a file ---------------------------------------------------------------------------------------- */
 
 static size_t skip_quoted(const char *s, size_t at, size_t size)
 {
@@ -86,7 +87,7 @@ bool mutant_find(mutant_text *t, char *text, size_t size, const char *function)
     return false;
 }
 
-/* ---- Operators ------------------------------------------------------------------------------------------------------ */
+/* ---- Operators --------------------------------------------------------------------------------------------------- */
 
 static size_t length_of_word(const char *code, size_t at)
 {
@@ -171,8 +172,8 @@ static bool swap_arguments(const mutant_text *t, size_t at, mutant_change *c)
     const size_t first = open + 1, second = skip_blanks(t->code, comma[0] + 1), last = commas == 2 ? comma[1] : end - 1;
     c->at = first;
     c->bytes = last - first;
-    return (size_t)snprintf(c->with, sizeof c->with, "%.*s, %.*s", (int)(last - second), t->text + second, (int)(comma[0] - first), t->text + first)
-           < sizeof c->with;
+    return (size_t)snprintf(c->with, sizeof c->with, "%.*s, %.*s", (int)(last - second), t->text + second,
+                            (int)(comma[0] - first), t->text + first) < sizeof c->with;
 }
 
 /* !x becomes x. */
@@ -193,11 +194,18 @@ static bool return_zero(const mutant_text *t, size_t at, mutant_change *c)
 static bool swap_words(const mutant_text *t, size_t at, mutant_change *c, const char *old, const char *new)
 {
     const size_t n = strlen(old);
-    return begins_word(t->code, at) && length_of_word(t->code, at) == n && !strncmp(t->code + at, old, n) && set_change(c, at, n, new, strlen(new));
+    return begins_word(t->code, at) && length_of_word(t->code, at) == n && !strncmp(t->code + at, old, n) &&
+           set_change(c, at, n, new, strlen(new));
 }
 
-static bool true_to_false(const mutant_text *t, size_t at, mutant_change *c) { return swap_words(t, at, c, "true", "false"); }
-static bool false_to_true(const mutant_text *t, size_t at, mutant_change *c) { return swap_words(t, at, c, "false", "true"); }
+static bool true_to_false(const mutant_text *t, size_t at, mutant_change *c)
+{
+    return swap_words(t, at, c, "true", "false");
+}
+static bool false_to_true(const mutant_text *t, size_t at, mutant_change *c)
+{
+    return swap_words(t, at, c, "false", "true");
+}
 
 const mutant_operator mutant_operators[] = {
     { "lt_le", "<", "<=", NULL },

@@ -1,4 +1,5 @@
-/* Functions: parameters and results in registers, calls with literals, several results, use before definition, extern functions. */
+/* Functions: parameters and results in registers, calls with literals, several results, use before definition, extern
+ * functions. */
 #include "ask_ptxas.h"
 
 #include <cujit/ptx.h>
@@ -43,9 +44,16 @@ static cj_ptx *make(void)
 }
 
 static const char *const parts[] = {
-    ".visible .func (.reg .f32 result) norm(.reg .f32 v, .reg .f32 w);\n", ".visible .func (.reg .f32 lo, .reg .f32 hi) split(.reg .u64 p, .reg .u32 i);\n",
-    ".visible .func done;\n", ".extern .func other(.reg .u64 h);\n", "\tcall.uni (%f1), norm, (%f0, 0f3FC00000);\n", "\tcall.uni (%f2, %f3), split, (%ud1, 3);\n",
-    "\tcall.uni done;\n", "\tcall.uni other, (%ud1);\n", "\tmov.f32 result, v;\n", "\tcall.uni (%f1), norm, (lo, 0f40000000);\n",
+    ".visible .func (.reg .f32 result) norm(.reg .f32 v, .reg .f32 w);\n",
+    ".visible .func (.reg .f32 lo, .reg .f32 hi) split(.reg .u64 p, .reg .u32 i);\n",
+    ".visible .func done;\n",
+    ".extern .func other(.reg .u64 h);\n",
+    "\tcall.uni (%f1), norm, (%f0, 0f3FC00000);\n",
+    "\tcall.uni (%f2, %f3), split, (%ud1, 3);\n",
+    "\tcall.uni done;\n",
+    "\tcall.uni other, (%ud1);\n",
+    "\tmov.f32 result, v;\n",
+    "\tcall.uni (%f1), norm, (lo, 0f40000000);\n",
 };
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Conversions between all pairs of number types; loads, stores and atomics of all types in all spaces: built, printed, taken by ptxas. */
+/* Conversions between all pairs of number types; loads, stores and atomics of all types in all spaces: built, printed,
+ * taken by ptxas. */
 #include "ask_ptxas.h"
 
 #include <cujit/ptx.h>
@@ -6,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct number_type { cj_type type, reg; const char *word; } numbers[] = {
-    { CJ_U8, CJ_U32, "u8" }, { CJ_S8, CJ_S32, "s8" }, { CJ_U16, CJ_U16, "u16" }, { CJ_S16, CJ_S16, "s16" }, { CJ_U32, CJ_U32, "u32" }, { CJ_S32, CJ_S32, "s32" },
-    { CJ_U64, CJ_U64, "u64" }, { CJ_S64, CJ_S64, "s64" }, { CJ_F32, CJ_F32, "f32" }, { CJ_F64, CJ_F64, "f64" },
+static const struct number_type { cj_type type, reg; const char *word;
+} numbers[] = {
+    { CJ_U8, CJ_U32, "u8" },   { CJ_S8, CJ_S32, "s8" },   { CJ_U16, CJ_U16, "u16" }, { CJ_S16, CJ_S16, "s16" },
+    { CJ_U32, CJ_U32, "u32" }, { CJ_S32, CJ_S32, "s32" }, { CJ_U64, CJ_U64, "u64" }, { CJ_S64, CJ_S64, "s64" },
+    { CJ_F32, CJ_F32, "f32" }, { CJ_F64, CJ_F64, "f64" },
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
@@ -55,9 +58,14 @@ static void load_and_store(cj_ptx *m)
 
 static void atomics(cj_ptx *m)
 {
-    static const struct { const char *name; cj_val (*verb)(cj_fn *, cj_val, cj_val); const char *types; } ops[] = {
-        { "add", cj_atomic_add, " u32 s32 u64 s64 f32 f64 " }, { "min", cj_atomic_min, " u32 s32 u64 s64 " }, { "max", cj_atomic_max, " u32 s32 u64 s64 " },
-        { "and", cj_atomic_and, " u32 s32 u64 s64 " }, { "or", cj_atomic_or, " u32 s32 u64 s64 " }, { "xor", cj_atomic_xor, " u32 s32 u64 s64 " },
+    static const struct { const char *name; cj_val (*verb)(cj_fn *, cj_val, cj_val); const char *types;
+    } ops[] = {
+        { "add", cj_atomic_add, " u32 s32 u64 s64 f32 f64 " },
+        { "min", cj_atomic_min, " u32 s32 u64 s64 " },
+        { "max", cj_atomic_max, " u32 s32 u64 s64 " },
+        { "and", cj_atomic_and, " u32 s32 u64 s64 " },
+        { "or", cj_atomic_or, " u32 s32 u64 s64 " },
+        { "xor", cj_atomic_xor, " u32 s32 u64 s64 " },
         { "exch", cj_atomic_exch, " u32 s32 u64 s64 f32 f64 " },
     };
     cj_fn *f = cj_ptx_kernel(m, "atomics");

@@ -33,7 +33,8 @@ int main(void)
     tap_is_int(cj_ptx_print(m, CJ_PRINT_LINES, &text, NULL), CJ_OK, "the module prints");
     tap_is_int(cj_ptx_print(c, CJ_PRINT_LINES, &copied, NULL), CJ_OK, "its copy prints");
     tap_is_str(copied, text, "the same text");
-    tap_is_uint(cj_reg(cj_ptx_find(c, "f"), CJ_F32).bits >> 44 == cj_reg(cj_ptx_find(m, "f"), CJ_F32).bits >> 44, 0, "values have other owners");
+    tap_is_uint(cj_reg(cj_ptx_find(c, "f"), CJ_F32).bits >> 44 == cj_reg(cj_ptx_find(m, "f"), CJ_F32).bits >> 44, 0,
+                "values have other owners");
 
     cji_ptx_freeze(m);
     cj_fn *f = cj_ptx_find(m, "f");

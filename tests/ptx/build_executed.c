@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 enum { SLOTS = 512, MEMORY = 0x10000000 };
 static uint64_t memory[2 * SLOTS];     /* what the kernel reads, then what it writes */
@@ -36,8 +36,12 @@ static void run(cj_ptx *m, uint32_t threads, const char *name)
     cji_exec_program *p = cji_exec_program_make(&source, 1, &log);
     if (!p) tap_bail("%s: %s", name, cji_text_str(&log));
     cji_exec_program_place(p, 0, NULL);
-    const cji_exec_launch launch = { .program = p, .kernel = cji_exec_program_kernel(p, "k"), .grid = { 1, 1, 1 }, .block = { threads, 1, 1 },
-                                    .params = params, .memory = { .find = find_memory } };
+    const cji_exec_launch launch = { .program = p,
+                                     .kernel = cji_exec_program_kernel(p, "k"),
+                                     .grid = { 1, 1, 1 },
+                                     .block = { threads, 1, 1 },
+                                     .params = params,
+                                     .memory = { .find = find_memory } };
     memset(&fault, 0, sizeof fault);
     bool ran = cji_exec_run(&launch, &fault);
     tap_ok(ran, "%s runs%s%s", name, ran ? "" : ": ", fault.sentence);
@@ -46,10 +50,16 @@ static void run(cj_ptx *m, uint32_t threads, const char *name)
     cj_ptx_free(m);
 }
 
-/* ---- Arithmetic: one row a verb and type -------------------------------------------------------------------------- */
+/* ---- Arithmetic: one row a verb and type ------------------------------------------------------------------------- */
 
-typedef struct row { const char *name; cj_type type, result; cj_val (*one)(cj_fn *, cj_val); cj_val (*two)(cj_fn *, cj_val, cj_val);
-                     cj_val (*three)(cj_fn *, cj_val, cj_val, cj_val); uint64_t a, b, c, want; } row;
+typedef struct row {
+    const char *name;
+    cj_type type, result;
+    cj_val (*one)(cj_fn *, cj_val);
+    cj_val (*two)(cj_fn *, cj_val, cj_val);
+    cj_val (*three)(cj_fn *, cj_val, cj_val, cj_val);
+    uint64_t a, b, c, want;
+} row;
 static row table[SLOTS / 3];
 static size_t rows_made;
 
@@ -74,7 +84,12 @@ static uint64_t bits_of(const void *p, size_t n)
 
 /* Operands are chosen by each caller as a, b, c. */
 #define COMPARE(T, ctype) \
-    P2(T, ctype, cj_eq, x == y); P2(T, ctype, cj_ne, x != y); P2(T, ctype, cj_lt, x < y); P2(T, ctype, cj_le, x <= y); P2(T, ctype, cj_gt, x > y); P2(T, ctype, cj_ge, x >= y)
+    P2(T, ctype, cj_eq, x == y); \
+    P2(T, ctype, cj_ne, x != y); \
+    P2(T, ctype, cj_lt, x < y); \
+    P2(T, ctype, cj_le, x <= y); \
+    P2(T, ctype, cj_gt, x > y); \
+    P2(T, ctype, cj_ge, x >= y)
 #define INTEGER(T, ctype, utype)                                                                                                  \
     R2(T, ctype, cj_add, (utype)x + (utype)y); R2(T, ctype, cj_sub, (utype)x - (utype)y); R2(T, ctype, cj_mul, (uint64_t)x * (uint64_t)y); \
     R3(T, ctype, cj_mad, (uint64_t)x * (uint64_t)y + (uint64_t)z); R2(T, ctype, cj_div, x / y); R2(T, ctype, cj_rem, x % y);          \
@@ -131,7 +146,7 @@ static void arithmetic(void)
     for (size_t i = 0; i < rows_made; i++) tap_is_uint(memory[SLOTS + i], table[i].want, "%s", table[i].name);
 }
 
-/* ---- Control flow, calls, conversions, shared memory -------------------------------------------------------------- */
+/* ---- Control flow, calls, conversions, shared memory ------------------------------------------------------------- */
 
 /* Sums i of 0 .. n-1 but multiples of 3, stops at 50; counts down; doubles in a while; through a function. */
 static void control_flow(void)
@@ -242,12 +257,14 @@ static void many_threads(void)
     tap_is_uint(memory[SLOTS + 67], 0x55555555, "a ballot");
 }
 
-/* Numbers only: loops of them, conditions that are constants with blocks that never run, registers that they are put into. */
+/* Numbers only: loops of them, conditions that are constants with blocks that never run, registers that they are put
+ * into. */
 static void numbers(void)
 {
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "k");
-    cj_val out = (cj_param_ptr(f, "in", CJ_U64), cj_param_ptr(f, "out", CJ_U64)), t = cj_thread_id(f, CJ_X), sum = cj_let(f, CJ_U32, 0);
+    cj_val out = (cj_param_ptr(f, "in", CJ_U64), cj_param_ptr(f, "out", CJ_U64)), t = cj_thread_id(f, CJ_X),
+           sum = cj_let(f, CJ_U32, 0);
     cj_val i = cj_for(f, cj_sub(f, 10, 1), cj_div(f, -7, 2), -3);
         cj_assign(f, sum, cj_add(f, cj_mul(f, sum, 10), cj_cvt(f, CJ_U32, cj_add(f, i, 4))));
     cj_end(f);
@@ -295,9 +312,24 @@ static void numbers(void)
     run(m, 1, "numbers");
     const double root = sqrt(2);
     const float half = 1.5f;
-    const uint64_t want[] = { 13 * 1000 + 10 * 100 + 7 * 10 + 4, 11, 22, 0, 101, 42, 1, 1, bits_of(&root, 8), bits_of(&half, 4), 24, 1, 0, 1,
-                              (uint64_t)1 << 40, 0 };
-    for (size_t k = 0; k < sizeof want / sizeof *want; k++) tap_is_uint(memory[SLOTS + k], want[k], "numbers, slot %zu", k);
+    const uint64_t want[] = { 13 * 1000 + 10 * 100 + 7 * 10 + 4,
+                              11,
+                              22,
+                              0,
+                              101,
+                              42,
+                              1,
+                              1,
+                              bits_of(&root, 8),
+                              bits_of(&half, 4),
+                              24,
+                              1,
+                              0,
+                              1,
+                              (uint64_t)1 << 40,
+                              0 };
+    for (size_t k = 0; k < sizeof want / sizeof *want; k++)
+        tap_is_uint(memory[SLOTS + k], want[k], "numbers, slot %zu", k);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Random calls with right, wrong, foreign and forged values: a failure with a sentence, or a module that prints; never a crash. */
+/* Random calls with right, wrong, foreign and forged values: a failure with a sentence, or a module that prints; never
+ * a crash. */
 #include "../tap.h"
 
 #include <cujit/ptx.h>
@@ -46,11 +47,28 @@ static cj_type any_type(void)
     return random_below(12) ? usual[random_below(4)] : (cj_type)random_below(CJ_TYPE_COUNT + 1);
 }
 
-static const struct { const char *op, *kinds; } mnemonics[] = {
-    { "add.u32", "uui" }, { "add.f32", "fff" }, { "fma.rn.f32", "ffff" }, { "ld.global.f32", "fm" }, { "ld.global.v2.f32", "vm" }, { "st.global.u32", "mu" },
-    { "setp.lt.u32", "pui" }, { "setp.lt.and.u32", "puip" }, { "selp.b32", "bubp" }, { "mov.b64", "dd" }, { "mov.u32", "ui" }, { "ret", "" },
-    { "shfl.sync.down.b32", "bfiii" }, { "bar.sync", "i" }, { "atom.global.add.u32", "umu" }, { "cvt.rn.f32.u32", "fu" },
-    { "prmt.b32", "buui" }, { "vote.sync.ballot.b32", "bpi" }, { "popc.b32", "uu" }, { "min.f32", "fff" },
+static const struct { const char *op, *kinds;
+} mnemonics[] = {
+    { "add.u32", "uui" },
+    { "add.f32", "fff" },
+    { "fma.rn.f32", "ffff" },
+    { "ld.global.f32", "fm" },
+    { "ld.global.v2.f32", "vm" },
+    { "st.global.u32", "mu" },
+    { "setp.lt.u32", "pui" },
+    { "setp.lt.and.u32", "puip" },
+    { "selp.b32", "bubp" },
+    { "mov.b64", "dd" },
+    { "mov.u32", "ui" },
+    { "ret", "" },
+    { "shfl.sync.down.b32", "bfiii" },
+    { "bar.sync", "i" },
+    { "atom.global.add.u32", "umu" },
+    { "cvt.rn.f32.u32", "fu" },
+    { "prmt.b32", "buui" },
+    { "vote.sync.ballot.b32", "bpi" },
+    { "popc.b32", "uu" },
+    { "min.f32", "fff" },
 };
 
 static const char *const names[] = { "a", "b", "c", "d", "tile", "x", "9", "", "%p", "a b" };
@@ -60,17 +78,22 @@ static const char *const odd[] = { "bra", "call.uni", "brx.idx", "tex.2d.v4.f32.
 static cj_val instruction(play *p)
 {
     cj_val v[14];
-    size_t row = random_below(sizeof mnemonics / sizeof *mnemonics), n = strlen(mnemonics[row].kinds), first = random_below(3) == 0 && strchr("ufpdbv", *mnemonics[row].kinds);
+    size_t row = random_below(sizeof mnemonics / sizeof *mnemonics), n = strlen(mnemonics[row].kinds),
+           first = random_below(3) == 0 && strchr("ufpdbv", *mnemonics[row].kinds);
     const char *op = random_below(100) ? mnemonics[row].op : odd[random_below(sizeof odd / sizeof *odd)];
     if (random_below(200) == 0) n = random_below(14);
     if (first > n) first = 0;
     for (size_t i = 0; i < n; i++) v[i] = likely(p, i < strlen(mnemonics[row].kinds) ? mnemonics[row].kinds[i] : '?');
-    if (first) return random_below(2) ? cj_def_n(p->f, op, v + 1, n - 1) : cj_def_form(p->f, cj_op_find(op).form, v + 1, n - 1);
+    if (first)
+        return random_below(2) ? cj_def_n(p->f, op, v + 1, n - 1)
+                               : cj_def_form(p->f, cj_op_find(op).form, v + 1, n - 1);
     switch (random_below(4)) {
     case 0: cj_ins_n(p->f, op, v, n); break;
     case 1: cj_ins_if_n(p->f, likely(p, 'p'), op, v, n); break;
     case 2: cj_ins_unless_n(p->f, likely(p, 'p'), op, v, n); break;
-    default: cj_ins_form(p->f, random_below(200) ? cj_op_find(op).form : random_below(1u << 20), likely(p, 'p'), v, n); break;
+    default:
+        cj_ins_form(p->f, random_below(200) ? cj_op_find(op).form : random_below(1u << 20), likely(p, 'p'), v, n);
+        break;
     }
     return (cj_val){ 0 };
 }
@@ -107,8 +130,11 @@ static cj_val operand(play *p)
 
 static cj_val verb(play *p)
 {
-    static cj_val (*const one[])(cj_fn *, cj_val) = { cj_neg, cj_abs, cj_inv, cj_popc, cj_mov, cj_sqrt, cj_vote_any, cj_vote_ballot, cj_addr, cj_addr_generic };
-    static cj_val (*const two[])(cj_fn *, cj_val, cj_val) = { cj_add, cj_mul, cj_mul_wide, cj_and, cj_shl, cj_shr, cj_lt, cj_eq, cj_min, cj_sub, cj_div, cj_shfl_down, cj_shfl_xor };
+    static cj_val (*const one[])(cj_fn *, cj_val) = { cj_neg,  cj_abs,      cj_inv,         cj_popc, cj_mov,
+                                                      cj_sqrt, cj_vote_any, cj_vote_ballot, cj_addr, cj_addr_generic };
+    static cj_val (*const two[])(cj_fn *, cj_val, cj_val) = { cj_add, cj_mul,       cj_mul_wide, cj_and, cj_shl,
+                                                              cj_shr, cj_lt,        cj_eq,       cj_min, cj_sub,
+                                                              cj_div, cj_shfl_down, cj_shfl_xor };
     static cj_val (*const memory[])(cj_fn *, cj_val, cj_val) = { cj_get, cj_at, cj_atomic_add, cj_atomic_exch };
     static cj_val (*const three[])(cj_fn *, cj_val, cj_val, cj_val) = { cj_fma, cj_mad, cj_select, cj_atomic_cas };
     char kind = "uuffpd"[random_below(6)];
@@ -118,7 +144,9 @@ static cj_val verb(play *p)
     case 1: case 2: return two[random_below(sizeof two / sizeof *two)](p->f, a, b);
     case 7: return three[random_below(sizeof three / sizeof *three)](p->f, a, b, c);
     case 4: return memory[random_below(2)](p->f, random_below(20) ? p->kept[3] : a, likely(p, 'u'));
-    case 3: return random_below(2) ? cj_cvt(p->f, any_type(), a) : memory[2 + random_below(2)](p->f, p->kept[14], likely(p, 'f'));
+    case 3:
+        return random_below(2) ? cj_cvt(p->f, any_type(), a)
+                               : memory[2 + random_below(2)](p->f, p->kept[14], likely(p, 'f'));
     case 5: return random_below(20) ? cj_cvt(p->f, CJ_F64, a) : cj_bits(p->f, any_type(), a);
     case 6: return random_below(20) ? cj_let(p->f, CJ_F32, likely(p, 'i')) : cj_let(p->f, any_type(), a);
     default: return cj_load(p->f, any_type(), random_below(20) ? p->kept[14] : a);
@@ -172,10 +200,12 @@ static bool game(unsigned steps, bool hostile)
     }
     while (random_below(8) && p.open-- > 0) cj_end(p.f);
     cj_status s = cj_ptx_print(p.m, CJ_PRINT_LINES, &text, NULL);
-    bool honest = s == CJ_OK ? *text != 0 : *text == 0 && cj_error_of(p.m)->status == s && strlen(cj_error_of(p.m)->message) > 8;
+    bool honest =
+        s == CJ_OK ? *text != 0 : *text == 0 && cj_error_of(p.m)->status == s && strlen(cj_error_of(p.m)->message) > 8;
     if (!honest) tap_fail("status %d, message %s", s, cj_error_of(p.m)->message);
     cj_ptx *copy = cj_ptx_clone(p.m);
-    if (s == CJ_OK && cj_ptx_print(copy, 0, &text, NULL) != CJ_OK) tap_fail("a copy does not print: %s", cj_error_of(copy)->message);
+    if (s == CJ_OK && cj_ptx_print(copy, 0, &text, NULL) != CJ_OK)
+        tap_fail("a copy does not print: %s", cj_error_of(copy)->message);
     cj_ptx_free(copy);
     cj_ptx_free(p.m);
     return s == CJ_OK;
@@ -188,7 +218,8 @@ int main(int argc, char **argv)
     for (int hostile = 0; hostile < 2; hostile++) {
         state = 1;
         for (unsigned i = 0; i < games; i++) printed[hostile] += game(1 + random_below(30), hostile);
-        tap_ok(printed[hostile] > 0 && printed[hostile] < games, "%s values: some modules print, some fail", hostile ? "forged" : "wrong");
+        tap_ok(printed[hostile] > 0 && printed[hostile] < games, "%s values: some modules print, some fail",
+               hostile ? "forged" : "wrong");
     }
     return tap_done();
 }

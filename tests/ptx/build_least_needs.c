@@ -5,7 +5,11 @@
 
 #include <string.h>
 
-static const struct { const char *name, *op; int operands; const char *version, *target, *least_version, *least_target; } cases[] = {
+static const struct {
+    const char *name, *op;
+    int operands;
+    const char *version, *target, *least_version, *least_target;
+} cases[] = {
     { "nothing used", NULL, 0, NULL, NULL, "2.3", "sm_20" },
     { "an old instruction", "membar.cta", 0, NULL, NULL, "2.3", "sm_20" },
     { "a newer one", "activemask.b32", 1, NULL, NULL, "6.2", "sm_30" },
@@ -38,7 +42,8 @@ int main(void)
         strcat(strcat(strcat(want, cases[i].least_version), "\n.target "), cases[i].least_target);
         tap_is_str(head, want, "%s: the least", cases[i].name);
         tap_is_str(cj_ptx_target(m), cases[i].least_target, "%s: the target that is asked for", cases[i].name);
-        tap_is_int(cj_ptx_version(m), (cases[i].least_version[0] - '0') * 10 + cases[i].least_version[2] - '0', "%s: the version that is asked for", cases[i].name);
+        tap_is_int(cj_ptx_version(m), (cases[i].least_version[0] - '0') * 10 + cases[i].least_version[2] - '0',
+                   "%s: the version that is asked for", cases[i].name);
         cj_ptx_free(m);
     }
     cj_ptx *m = cj_ptx_create();

@@ -1,4 +1,5 @@
-/* A mistake stays in the module as a sentence that names the place, the thing and the fix; what comes after it changes nothing. */
+/* A mistake stays in the module as a sentence that names the place, the thing and the fix; what comes after it changes
+ * nothing. */
 #include "../tap.h"
 
 #include <cujit/ptx.h>
@@ -32,7 +33,10 @@ static void wrong_count(site *s) { cj_ins(s->f, "ld.global.v4.f32", cj_regs(s->f
 static void no_integer(site *s) { cj_ins(s->f, "add.u32", s->u32, s->u32, 1.5); }
 static void too_large(site *s) { cj_ins(s->f, "add.u16", cj_reg(s->f, CJ_U16), cj_reg(s->f, CJ_U16), 70000); }
 static void no_destination(site *s) { cj_def(s->f, "st.global.f32", cj_mem(s->f, s->x, 0), s->f32); }
-static void wrong_space(site *s) { cj_ins(s->f, "ld.global.f32", s->f32, cj_mem(s->f, cj_shared(s->f, "t", CJ_F32, 4), 0)); }
+static void wrong_space(site *s)
+{
+    cj_ins(s->f, "ld.global.f32", s->f32, cj_mem(s->f, cj_shared(s->f, "t", CJ_F32, 4), 0));
+}
 static void mixed_types(site *s) { cj_add(s->f, s->f32, s->u32); }
 static void mixed_signs(site *s) { cj_lt(s->f, s->s32, s->u32); }
 static void no_verb(site *s) { cj_rem(s->f, s->f32, s->f32); }
@@ -75,7 +79,8 @@ static void matrix_registers(site *s)
 static void matrix_target(site *s)
 {
     cj_ptx_set_target(s->m, "sm_80");
-    cj_ins(s->f, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", cj_regs(s->f, CJ_F32, 4), s->u64, s->u64, s->pred, 1, 1, 0, 0);
+    cj_ins(s->f, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", cj_regs(s->f, CJ_F32, 4), s->u64, s->u64, s->pred,
+           1, 1, 0, 0);
 }
 static void new_target(site *s) { cj_ptx_set_target(s->m, "sm_80"); cj_ins(s->f, "barrier.cluster.arrive"); }
 static void fixed_late(site *s) { cj_ins(s->f, "barrier.cluster.arrive"); cj_ptx_set_target(s->m, "sm_80"); }
@@ -107,7 +112,8 @@ static void gone(site *s)
     cj_ptx_set_target(s->m, "sm_80");
 }
 
-static const struct { const char *name; void (*make)(site *); cj_status status; const char *message; } cases[] = {
+static const struct { const char *name; void (*make)(site *); cj_status status; const char *message;
+} cases[] = {
     { "a rounding mode is missing", no_rounding, CJ_EUNKNOWN,
       "no instruction \"fma.f32\": fma wants a rounding mode: fma.rn.f32, fma.rz.f32, fma.rm.f32, fma.rp.f32" },
     { "an unknown mnemonic", no_such_word, CJ_EUNKNOWN, "no instruction \"ad" },
@@ -115,18 +121,21 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "too few operands", too_few, CJ_EPTX, "add.f32: has 2 operands, wants 3: d, a, b" },
     { "too many operands", too_many, CJ_EPTX, "add.f32: has 4 operands, wants 3" },
     { "a vector's length", wrong_count, CJ_EPTX, "ld.global.v4.f32: operand d has 2 registers, wants 4 of .f32" },
-    { "a number that is no integer", no_integer, CJ_EPTX, "add.u32: operand b: 1.5 is a floating-point number, wants an integer" },
+    { "a number that is no integer", no_integer, CJ_EPTX,
+      "add.u32: operand b: 1.5 is a floating-point number, wants an integer" },
     { "a number that is too large", too_large, CJ_EPTX, "add.u16: operand b: 70000 does not fit a .u16" },
     { "no destination to make", no_destination, CJ_EPTX, "use cj_ins()" },
     { "another state space", wrong_space, CJ_EPTX, "operand a is in .shared, wants .global" },
-    { "a verb's types differ", mixed_types, CJ_EPTX, "cj_add: operand b is .u32, wants .f32; cj_cvt() and cj_bits() make one of it" },
+    { "a verb's types differ", mixed_types, CJ_EPTX,
+      "cj_add: operand b is .u32, wants .f32; cj_cvt() and cj_bits() make one of it" },
     { "a verb's signs differ", mixed_signs, CJ_EPTX, "cj_lt: operand b is .u32, wants .s32" },
     { "a verb without that type", no_verb, CJ_EPTX, "cj_rem: the operand is .f32, wants one of .u16" },
     { "a number divided by 0", number_by_zero, CJ_EPTX, "cj_div: division of a number by 0" },
     { "nothing known behind a pointer", no_pointee, CJ_EPTX, "cj_as_ptr() sets it" },
     { "no pointer", no_pointer, CJ_EPTX, "cj_load: the address is not a pointer" },
     { "another type is stored", wrong_store, CJ_EPTX, "cj_set: the value is .s32, wants .f32" },
-    { "a double into floats", narrow_store, CJ_EPTX, "cj_set: the value is .f64, wants .f32; cj_cvt() and cj_bits() make one of it" },
+    { "a double into floats", narrow_store, CJ_EPTX,
+      "cj_set: the value is .f64, wants .f32; cj_cvt() and cj_bits() make one of it" },
     { "a sine of a double", narrow_sine, CJ_EPTX, "cj_approx_sin: the operand is .f64, wants .f32" },
     { "a conversion that does not exist", no_conversion, CJ_EPTX, "cj_cvt: a .f32 does not convert to .f16x2" },
     { "a guard that is no predicate", wrong_guard, CJ_EPTX, "cj_if: the condition is not a predicate" },
@@ -140,7 +149,8 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a label without a place", no_place, CJ_EPTX, "used and never bound" },
     { "a label with two places", two_places, CJ_EPTX, "bound twice" },
     { "a parameter's name twice", taken_param, CJ_EINVAL, "cj_param: the name \"x\" is used already" },
-    { "a kernel's name twice", taken_kernel, CJ_EINVAL, "cj_ptx_kernel: the name \"k\" is used already in this module" },
+    { "a kernel's name twice", taken_kernel, CJ_EINVAL,
+      "cj_ptx_kernel: the name \"k\" is used already in this module" },
     { "no name", bad_name, CJ_EINVAL, "\"9lives\" is not a PTX name" },
     { "no elements", no_count, CJ_EINVAL, "the count must be 1 or more" },
     { "too many elements", many_elements, CJ_EINVAL, "the count is beyond the memory of a block" },
@@ -153,11 +163,16 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a loop that stands still", no_step, CJ_EINVAL, "cj_for: a step of 0 never reaches the end" },
     { "an instruction like no other", far_word, CJ_EUNKNOWN, "no instruction \"foo\"" },
     { "a block that is too large", large_block, CJ_EINVAL, "more than a block has (1024)" },
-    { "a matrix instruction's registers", matrix_registers, CJ_EPTX, "mma.sync.aligned.m16n8k16...: operand b has 4 registers, wants 2 of .b32" },
-    { "a matrix instruction's target", matrix_target, CJ_ENOTSUP, "wgmma.mma_async needs target sm_90a; the module is set to sm_80" },
-    { "an instruction of another target", new_target, CJ_ENOTSUP, "barrier.cluster needs target sm_90 or newer; the module is set to sm_80" },
-    { "a target fixed too late", fixed_late, CJ_ENOTSUP, "barrier.cluster needs target sm_90 or newer; the module is set to sm_80" },
-    { "an instruction of another version", new_version, CJ_ENOTSUP, "barrier.cluster needs PTX 7.8; the module is set to 7.0" },
+    { "a matrix instruction's registers", matrix_registers, CJ_EPTX,
+      "mma.sync.aligned.m16n8k16...: operand b has 4 registers, wants 2 of .b32" },
+    { "a matrix instruction's target", matrix_target, CJ_ENOTSUP,
+      "wgmma.mma_async needs target sm_90a; the module is set to sm_80" },
+    { "an instruction of another target", new_target, CJ_ENOTSUP,
+      "barrier.cluster needs target sm_90 or newer; the module is set to sm_80" },
+    { "a target fixed too late", fixed_late, CJ_ENOTSUP,
+      "barrier.cluster needs target sm_90 or newer; the module is set to sm_80" },
+    { "an instruction of another version", new_version, CJ_ENOTSUP,
+      "barrier.cluster needs PTX 7.8; the module is set to 7.0" },
     { "no version", no_version, CJ_EINVAL, "is not a PTX version" },
     { "no target", no_target, CJ_EINVAL, "is not a target" },
     { "a parameter after a call", late_param, CJ_ESTATE, "cj_param: h has been called" },
@@ -178,12 +193,15 @@ int main(void)
         tap_is_int(status, cases[i].status, "%s: the status", cases[i].name);
         tap_is_str(text, "", "%s: no text", cases[i].name);
         tap_has_str(e->message, cases[i].message, "%s: the message", cases[i].name);
-        tap_ok(!strncmp(e->message, "user.lang:7: ", 13) && !strcmp(e->file, "user.lang") && e->line == 7, "%s: the place (%s)", cases[i].name, e->message);
+        tap_ok(!strncmp(e->message, "user.lang:7: ", 13) && !strcmp(e->file, "user.lang") && e->line == 7,
+               "%s: the place (%s)", cases[i].name, e->message);
         cj_val later = cj_add(s.f, s.u32, s.u32);
         cj_ptx_print(s.m, 0, &text, NULL);
-        tap_ok(!later.bits && !strcmp(cj_error_of(s.m)->message, e->message), "%s: the first failure stays", cases[i].name);
+        tap_ok(!later.bits && !strcmp(cj_error_of(s.m)->message, e->message), "%s: the first failure stays",
+               cases[i].name);
         cj_ptx_free(s.m);
     }
-    tap_ok(!cj_op_find("fma.f32").form && strstr(cj_error_last()->message, "rounding mode"), "a mnemonic that does not resolve says why");
+    tap_ok(!cj_op_find("fma.f32").form && strstr(cj_error_last()->message, "rounding mode"),
+           "a mnemonic that does not resolve says why");
     return tap_done();
 }

@@ -10,11 +10,31 @@ typedef struct kernel { cj_ptx *m; cj_fn *f; cj_val p, q, n; } kernel;
 
 static void only_if(kernel *k) { cj_if(k->f, k->p); cj_fence_block(k->f); cj_end(k->f); }
 static void not_if(kernel *k) { cj_if(k->f, cj_not(k->f, k->p)); cj_fence_block(k->f); cj_end(k->f); }
-static void if_else(kernel *k) { cj_if(k->f, k->p); cj_fence_block(k->f); cj_else(k->f); cj_fence_device(k->f); cj_end(k->f); }
-static void endless(kernel *k) { cj_loop(k->f); cj_fence_block(k->f); cj_break_if(k->f, k->p); cj_continue_unless(k->f, k->q); cj_break(k->f); cj_end(k->f); }
+static void if_else(kernel *k)
+{
+    cj_if(k->f, k->p);
+    cj_fence_block(k->f);
+    cj_else(k->f);
+    cj_fence_device(k->f);
+    cj_end(k->f);
+}
+static void endless(kernel *k)
+{
+    cj_loop(k->f);
+    cj_fence_block(k->f);
+    cj_break_if(k->f, k->p);
+    cj_continue_unless(k->f, k->q);
+    cj_break(k->f);
+    cj_end(k->f);
+}
 static void turns(kernel *k) { cj_while(k->f, k->p); cj_continue_if(k->f, k->q); cj_end(k->f); }
 static void up(kernel *k) { cj_for(k->f, cj_imm(k->f, 0), k->n, cj_imm(k->f, 2)); cj_continue(k->f); cj_end(k->f); }
-static void down(kernel *k) { cj_for(k->f, k->n, cj_imm(k->f, 0), cj_imm(k->f, -1)); cj_break_unless(k->f, k->p); cj_end(k->f); }
+static void down(kernel *k)
+{
+    cj_for(k->f, k->n, cj_imm(k->f, 0), cj_imm(k->f, -1));
+    cj_break_unless(k->f, k->p);
+    cj_end(k->f);
+}
 static void inner_break(kernel *k)
 {
     cj_loop(k->f);
@@ -24,7 +44,12 @@ static void inner_break(kernel *k)
         cj_if(k->f, k->q); cj_break(k->f); cj_end(k->f);
     cj_end(k->f);
 }
-static void return_early(kernel *k) { cj_return_if(k->f, k->p); cj_return_if(k->f, cj_not(k->f, k->q)); cj_return(k->f); }
+static void return_early(kernel *k)
+{
+    cj_return_if(k->f, k->p);
+    cj_return_if(k->f, cj_not(k->f, k->q));
+    cj_return(k->f);
+}
 static void by_hand(kernel *k)
 {
     cj_val again = cj_label(k->f);
@@ -34,13 +59,15 @@ static void by_hand(kernel *k)
     cj_ins_if(k->f, cj_not(k->f, k->q), "bra", again);
 }
 
-static const struct { const char *name; void (*make)(kernel *); const char *text; } cases[] = {
+static const struct { const char *name; void (*make)(kernel *); const char *text;
+} cases[] = {
     { "if", only_if, "@!%p0 bra $L0;|membar.cta;|$L0:|ret;" },
     { "if not", not_if, "@%p0 bra $L0;|membar.cta;|$L0:|ret;" },
     { "if and else", if_else, "@!%p0 bra $L0;|membar.cta;|bra $L1;|$L0:|membar.gl;|$L1:|ret;" },
     { "an endless loop", endless, "$L0:|membar.cta;|@%p0 bra $L1;|@!%p1 bra $L0;|bra $L1;|bra $L0;|$L1:|ret;" },
     { "while", turns, "$L0:|@!%p0 bra $L1;|@%p1 bra $L0;|bra $L0;|$L1:|ret;" },
-    { "for, upwards", up, "mov.u32 %u1, 0;|$L0:|setp.lt.u32 %p2, %u1, %u0;|@!%p2 bra $L1;|bra $L2;|$L2:|add.u32 %u1, %u1, 2;|bra $L0;|$L1:|ret;" },
+    { "for, upwards", up,
+      "mov.u32 %u1, 0;|$L0:|setp.lt.u32 %p2, %u1, %u0;|@!%p2 bra $L1;|bra $L2;|$L2:|add.u32 %u1, %u1, 2;|bra $L0;|$L1:|ret;" },
     { "for, downwards", down,
       "mov.u32 %u1, %u0;|$L0:|setp.gt.u32 %p2, %u1, 0;|@!%p2 bra $L1;|@!%p0 bra $L1;|$L2:|add.u32 %u1, %u1, -1;|bra $L0;|$L1:|ret;" },
     { "a break in an if in a loop in a loop", inner_break,
@@ -82,7 +109,8 @@ int main(void)
             k.n = cj_reg(k.f, CJ_U32);
             cases[i].make(&k);
             if (into_all) continue;
-            if (!tap_is_int(cj_ptx_print(k.m, 0, &text, NULL), CJ_OK, "%s prints", cases[i].name)) tap_bail("%s", cj_error_of(k.m)->message);
+            if (!tap_is_int(cj_ptx_print(k.m, 0, &text, NULL), CJ_OK, "%s prints", cases[i].name))
+                tap_bail("%s", cj_error_of(k.m)->message);
             body_of(text, body, sizeof body);
             tap_is_str(body, cases[i].text, "%s", cases[i].name);
             cj_ptx_free(k.m);

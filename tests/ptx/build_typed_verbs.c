@@ -1,4 +1,5 @@
-/* Every everyday verb with every type: built where the type is one of its own, refused with a sentence where not; ptxas takes what was built. */
+/* Every everyday verb with every type: built where the type is one of its own, refused with a sentence where not; ptxas
+ * takes what was built. */
 #include "ask_ptxas.h"
 
 #include <cujit/ptx.h>
@@ -16,8 +17,10 @@ typedef cj_val (*verb3)(cj_fn *, cj_val, cj_val, cj_val);
 #define HALVES " f16 f16x2 bf16 bf16x2 "
 #define WIDE " u32 u64 s32 s64 b32 b64 "
 
-/* The result's type: "=" the operands', ">" twice as wide, else its word.  Untyped operands give unsigned results where the row says so. */
-static const struct row { const char *name; verb1 one; verb2 two; verb3 three; const char *types, *result; } rows[] = {
+/* The result's type: "=" the operands', ">" twice as wide, else its word.  Untyped operands give unsigned results where
+ * the row says so. */
+static const struct row { const char *name; verb1 one; verb2 two; verb3 three; const char *types, *result;
+} rows[] = {
     { "add", .two = cj_add, .types = INTS UNTYPED FLOATS HALVES, .result = "=" },
     { "sub", .two = cj_sub, .types = INTS UNTYPED FLOATS HALVES, .result = "=" },
     { "mul", .two = cj_mul, .types = INTS UNTYPED FLOATS HALVES, .result = "=" },
@@ -59,17 +62,23 @@ static const struct row { const char *name; verb1 one; verb2 two; verb3 three; c
     { "gt", .two = cj_gt, .types = INTS UNTYPED FLOATS " f16 bf16 ", .result = "pred" },
     { "ge", .two = cj_ge, .types = INTS UNTYPED FLOATS " f16 bf16 ", .result = "pred" },
     { "mov", .one = cj_mov, .types = INTS UNTYPED FLOATS HALVES " pred ", .result = "= keeps" },
-    { "shfl_down", .two = cj_shfl_down, .types = " u32 s32 b32 f32 f16x2 bf16x2 u64 s64 b64 f64 ", .result = "= keeps" },
+    { "shfl_down", .two = cj_shfl_down, .types = " u32 s32 b32 f32 f16x2 bf16x2 u64 s64 b64 f64 ",
+      .result = "= keeps" },
     { "shfl_up", .two = cj_shfl_up, .types = " u32 s32 b32 f32 f16x2 bf16x2 u64 s64 b64 f64 ", .result = "= keeps" },
     { "shfl_xor", .two = cj_shfl_xor, .types = " u32 s32 b32 f32 f16x2 bf16x2 u64 s64 b64 f64 ", .result = "= keeps" },
     { "shfl_idx", .two = cj_shfl_idx, .types = " u32 s32 b32 f32 f16x2 bf16x2 u64 s64 b64 f64 ", .result = "= keeps" },
 };
 
-static const struct type_word { cj_type type; const char *word; cj_type number, twice; } types[] = {
-    { CJ_PRED, "pred", CJ_PRED, CJ_VOID }, { CJ_B16, "b16", CJ_U16, CJ_U32 }, { CJ_B32, "b32", CJ_U32, CJ_U64 }, { CJ_B64, "b64", CJ_U64, CJ_VOID },
-    { CJ_U16, "u16", CJ_U16, CJ_U32 }, { CJ_U32, "u32", CJ_U32, CJ_U64 }, { CJ_U64, "u64", CJ_U64, CJ_VOID }, { CJ_S16, "s16", CJ_S16, CJ_S32 },
-    { CJ_S32, "s32", CJ_S32, CJ_S64 }, { CJ_S64, "s64", CJ_S64, CJ_VOID }, { CJ_F16, "f16", CJ_F16, CJ_VOID }, { CJ_F16X2, "f16x2", CJ_F16X2, CJ_VOID },
-    { CJ_BF16, "bf16", CJ_BF16, CJ_VOID }, { CJ_BF16X2, "bf16x2", CJ_BF16X2, CJ_VOID }, { CJ_F32, "f32", CJ_F32, CJ_VOID }, { CJ_F64, "f64", CJ_F64, CJ_VOID },
+static const struct type_word { cj_type type; const char *word; cj_type number, twice;
+} types[] = {
+    { CJ_PRED, "pred", CJ_PRED, CJ_VOID }, { CJ_B16, "b16", CJ_U16, CJ_U32 },
+    { CJ_B32, "b32", CJ_U32, CJ_U64 },     { CJ_B64, "b64", CJ_U64, CJ_VOID },
+    { CJ_U16, "u16", CJ_U16, CJ_U32 },     { CJ_U32, "u32", CJ_U32, CJ_U64 },
+    { CJ_U64, "u64", CJ_U64, CJ_VOID },    { CJ_S16, "s16", CJ_S16, CJ_S32 },
+    { CJ_S32, "s32", CJ_S32, CJ_S64 },     { CJ_S64, "s64", CJ_S64, CJ_VOID },
+    { CJ_F16, "f16", CJ_F16, CJ_VOID },    { CJ_F16X2, "f16x2", CJ_F16X2, CJ_VOID },
+    { CJ_BF16, "bf16", CJ_BF16, CJ_VOID }, { CJ_BF16X2, "bf16x2", CJ_BF16X2, CJ_VOID },
+    { CJ_F32, "f32", CJ_F32, CJ_VOID },    { CJ_F64, "f64", CJ_F64, CJ_VOID },
 };
 
 static cj_val apply(cj_fn *f, const struct row *r, cj_type type)
@@ -106,13 +115,15 @@ int main(void)
         for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
             if (takes(&rows[i], types[k].word)) {
                 cj_val v = apply(f, &rows[i], types[k].type);
-                if (!tap_is_int(cj_type_of(v), wanted_type(&rows[i], &types[k]), "%s of .%s", rows[i].name, types[k].word))
+                if (!tap_is_int(cj_type_of(v), wanted_type(&rows[i], &types[k]), "%s of .%s", rows[i].name,
+                                types[k].word))
                     tap_bail("%s", cj_error_of(all)->message);
                 continue;
             }
             cj_ptx *m = cj_ptx_create();
             cj_val v = apply(cj_ptx_kernel(m, "k"), &rows[i], types[k].type);
-            tap_ok(!v.bits && cj_ptx_status(m) == CJ_EPTX, "no %s of .%s: %s", rows[i].name, types[k].word, cj_error_of(m)->message);
+            tap_ok(!v.bits && cj_ptx_status(m) == CJ_EPTX, "no %s of .%s: %s", rows[i].name, types[k].word,
+                   cj_error_of(m)->message);
             cj_ptx_free(m);
         }
     }

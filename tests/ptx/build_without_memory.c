@@ -39,14 +39,17 @@ static cj_status work(const char **text)
         cj_else(f);
             cj_atomic_add(f, cj_at(f, g, cj_imm(f, 1)), cj_vote_ballot(f, cj_eq(f, i, n)));
         cj_end(f);
-        cj_ins(f, "st.global.v4.f32", cj_mem(f, x, 16), cj_vec(f, 1, 2.0, 3, cj_shfl_down(f, cj_get(f, tile, i), cj_imm(f, 1))));
+        cj_ins(f, "st.global.v4.f32", cj_mem(f, x, 16),
+               cj_vec(f, 1, 2.0, 3, cj_shfl_down(f, cj_get(f, tile, i), cj_imm(f, 1))));
         for (int k = 0; k < 40; k++) cj_assign(f, i, cj_add(f, i, cj_imm(f, k)));
     cj_end(f);
     cj_ptx *copy = cj_ptx_clone(m);
     const char *mine = NULL;
     cj_status s = cj_ptx_print(copy, 0, &mine, NULL), status = s == CJ_OK ? CJ_OK : cj_ptx_status(copy);
     if (text && mine) *text = strdup(mine);
-    if (s != CJ_OK) tap_ok(mine && !*mine && cj_error_of(copy)->status == CJ_ENOMEM, "allocation %zu: %s", fails_at, cj_error_of(copy)->message);
+    if (s != CJ_OK)
+        tap_ok(mine && !*mine && cj_error_of(copy)->status == CJ_ENOMEM, "allocation %zu: %s", fails_at,
+               cj_error_of(copy)->message);
     cj_ptx_free(m);
     cj_ptx_free(copy);
     return status;

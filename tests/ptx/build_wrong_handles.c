@@ -44,10 +44,14 @@ static cj_val by_statement(cj_fn *f)
     return none;
 }
 
-static const struct { const char *name; cj_val (*call)(cj_fn *); } calls[] = {
-    { "cj_get", by_get }, { "cj_param", by_param }, { "cj_param_ptr", by_param_ptr }, { "cj_reg", by_reg }, { "cj_regs", by_regs }, { "cj_imm_i", by_imm },
-    { "cj_mem", by_mem }, { "cj_vec", by_vec }, { "cj_def", by_def }, { "cj_def_op", by_form }, { "cj_add", by_add }, { "cj_for", by_for }, { "cj_call", by_call },
-    { "cj_label", by_label }, { "cj_shared", by_shared }, { "cj_sreg", by_sreg }, { "cj_global_id", by_id }, { "the statements", by_statement },
+static const struct { const char *name; cj_val (*call)(cj_fn *);
+} calls[] = {
+    { "cj_get", by_get },     { "cj_param", by_param },  { "cj_param_ptr", by_param_ptr },
+    { "cj_reg", by_reg },     { "cj_regs", by_regs },    { "cj_imm_i", by_imm },
+    { "cj_mem", by_mem },     { "cj_vec", by_vec },      { "cj_def", by_def },
+    { "cj_def_op", by_form }, { "cj_add", by_add },      { "cj_for", by_for },
+    { "cj_call", by_call },   { "cj_label", by_label },  { "cj_shared", by_shared },
+    { "cj_sreg", by_sreg },   { "cj_global_id", by_id }, { "the statements", by_statement },
 };
 
 int main(void)
@@ -57,9 +61,12 @@ int main(void)
     cj_ptx *dead = cj_ptx_create();
     cj_fn *of_dead = cj_ptx_kernel(dead, "9");
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        tap_ok(!calls[i].call(NULL).bits && cj_error_last()->status == CJ_EHANDLE, "%s of NULL: %s", calls[i].name, cj_error_last()->message);
-        tap_ok(!calls[i].call((cj_fn *)(void *)m).bits && cj_error_last()->status == CJ_EHANDLE, "%s of a module: %s", calls[i].name, cj_error_last()->message);
-        tap_ok(!calls[i].call(of_dead).bits && cj_error_last()->status == CJ_EINVAL, "%s of a failed function: its own failure", calls[i].name);
+        tap_ok(!calls[i].call(NULL).bits && cj_error_last()->status == CJ_EHANDLE, "%s of NULL: %s", calls[i].name,
+               cj_error_last()->message);
+        tap_ok(!calls[i].call((cj_fn *)(void *)m).bits && cj_error_last()->status == CJ_EHANDLE, "%s of a module: %s",
+               calls[i].name, cj_error_last()->message);
+        tap_ok(!calls[i].call(of_dead).bits && cj_error_last()->status == CJ_EINVAL,
+               "%s of a failed function: its own failure", calls[i].name);
     }
     tap_is_int(cj_ptx_status(m), CJ_OK, "none of them harms the module they were given");
     tap_is_int(cj_error_of(of_dead)->status, CJ_EINVAL, "a failed function tells what failed");
@@ -70,7 +77,8 @@ int main(void)
     tap_ok(!strcmp(text, "") && !bytes, "gives empty text");
     tap_is_int(cj_ptx_print(m, 0, NULL, NULL), CJ_OK, "printing without taking the text");
     tap_is_int(cj_error_of(cj_ptx_kernel(NULL, "k"))->status, CJ_EHANDLE, "a kernel in no module is a failed function");
-    tap_is_int(cj_error_of(cj_ptx_kernel((cj_ptx *)(void *)cj_ptx_kernel(m, "k"), "k"))->status, CJ_EHANDLE, "a kernel in a kernel too");
+    tap_is_int(cj_error_of(cj_ptx_kernel((cj_ptx *)(void *)cj_ptx_kernel(m, "k"), "k"))->status, CJ_EHANDLE,
+               "a kernel in a kernel too");
     tap_is_int(cj_ptx_set_target(NULL, "sm_80"), CJ_EHANDLE, "fixing NULL's target");
     tap_is_int(cj_ptx_version(NULL), 0, "the version of NULL");
     tap_is_str(cj_ptx_target(NULL), "", "the target of NULL");
@@ -84,8 +92,10 @@ int main(void)
     cj_ptx *caller = cj_ptx_create();
     cj_fn *from = cj_ptx_kernel(caller, "calls");
     cj_reg(missing, CJ_U32);
-    tap_ok(!cj_call_n(missing, missing, NULL, 0).bits && !cj_call_n(from, missing, NULL, 0).bits, "and calls nothing and is not called");
-    tap_ok(cj_ptx_status(caller) != CJ_OK && cj_ptx_status(m) == CJ_OK, "the caller keeps that: %s", cj_error_of(caller)->message);
+    tap_ok(!cj_call_n(missing, missing, NULL, 0).bits && !cj_call_n(from, missing, NULL, 0).bits,
+           "and calls nothing and is not called");
+    tap_ok(cj_ptx_status(caller) != CJ_OK && cj_ptx_status(m) == CJ_OK, "the caller keeps that: %s",
+           cj_error_of(caller)->message);
     cj_ptx_free(caller);
 
     cj_fn *f = cj_ptx_kernel(m, "numbers");
@@ -98,7 +108,8 @@ int main(void)
     uint64_t a = reg(f, CJ_F32), sum = add(f, a, a);
     tap_is_int(cj_type_of((cj_val){ sum }), CJ_F32, "a value goes in and out as a uint64_t");
     for (unsigned bit = 0; bit < 64; bit++) add(f, a ^ (uint64_t)1 << bit, a);
-    tap_ok(cj_ptx_status(m) != CJ_OK, "values with a bit turned are rejected, not followed: %s", cj_error_of(m)->message);
+    tap_ok(cj_ptx_status(m) != CJ_OK, "values with a bit turned are rejected, not followed: %s",
+           cj_error_of(m)->message);
     cj_ptx_free(m);
     cj_ptx_free(dead);
     cj_ptx_free(NULL);

@@ -35,7 +35,8 @@ static void arch_for(const char *target, char *arch, size_t size)
 enum { FAILED = -1, CRASHED = -2 };
 
 /* One run over the lines that are still open; returns how many were settled, FAILED or CRASHED. */
-static int one_run(const char *ptxas, uint8_t version, const char *target, const isa_batch *b, char **message, bool *open)
+static int one_run(const char *ptxas, uint8_t version, const char *target, const isa_batch *b, char **message,
+                   bool *open)
 {
     static char head[8000];
     char path[256], arch[32];
@@ -82,7 +83,8 @@ static int one_run(const char *ptxas, uint8_t version, const char *target, const
         s = end ? end + 1 : NULL;
     }
     bool crashed = r.status >= 256;
-    if (!understood && !crashed) tap_diag("ptxas ends with %d and says: %.300s%.300s", r.status, r.err ? r.err : "", r.out ? r.out : "");
+    if (!understood && !crashed)
+        tap_diag("ptxas ends with %d and says: %.300s%.300s", r.status, r.err ? r.err : "", r.out ? r.out : "");
     /* behind a syntax error nothing was read; before it only the syntax was, so all but that line are asked again */
     for (size_t k = 0; k < lines; k++)
         if (stopped < 0 || (int)k == stopped) open[map[k]] = false;

@@ -14,7 +14,8 @@ const char *isa_batch_line(const isa_batch *b, size_t i);
 void isa_batch_clear(isa_batch *b);
 void isa_batch_free(isa_batch *b);
 
-/* message[i] becomes NULL where ptxas accepts line i, else what it says (for free()).  False when ptxas could not be asked. */
+/* message[i] becomes NULL where ptxas accepts line i, else what it says (for free()).  False when ptxas could not be
+ * asked. */
 bool isa_ask(const char *ptxas, uint8_t version, const char *target, const isa_batch *b, char **message);
 
 #endif

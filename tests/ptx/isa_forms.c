@@ -1,4 +1,5 @@
-/* The instruction table is what it says: forms are dense, each is found again by its spelling, and no operand list fits two rows of one spelling. */
+/* The instruction table is what it says: forms are dense, each is found again by its spelling, and no operand list fits
+ * two rows of one spelling. */
 #include "ptx/isa.h"
 #include "ptx/isa_ids.h"
 #include "../tap.h"
@@ -20,7 +21,8 @@ static bool both_take(const cji_isa_opnd *a, const cji_isa_opnd *b)
         if (a->lo > a->hi || b->lo > b->hi) return true;
         if (a->lo <= b->hi && b->lo <= a->hi) return true;
     }
-    uint32_t plain = 1u << CJI_K_MEM | 1u << CJI_K_LABEL | 1u << CJI_K_SYM | 1u << CJI_K_FUNC | 1u << CJI_K_LIST | 1u << CJI_K_TARGETS | 1u << CJI_K_SINK | 1u << CJI_K_SREG;
+    uint32_t plain = 1u << CJI_K_MEM | 1u << CJI_K_LABEL | 1u << CJI_K_SYM | 1u << CJI_K_FUNC | 1u << CJI_K_LIST |
+                     1u << CJI_K_TARGETS | 1u << CJI_K_SINK | 1u << CJI_K_SREG;
     return k & plain;
 }
 
@@ -69,19 +71,30 @@ static bool sound_operands(const cji_isa_form *f)
 int main(void)
 {
     static cji_isa_form f, g;
-    uint32_t n = cji_isa_forms(), bad_decode = 0, bad_find = 0, bad_overlap = 0, bad_needs = 0, bad_operands = 0, last_row = 0, rows = 0;
+    uint32_t n = cji_isa_forms(), bad_decode = 0, bad_find = 0, bad_overlap = 0, bad_needs = 0, bad_operands = 0,
+             last_row = 0, rows = 0;
     tap_plan(0);
     for (uint32_t i = 0; i < n; i++) {
-        if (!cji_isa_get(i, &f) || f.form != i || strlen(f.text) != f.len || f.row < last_row) { if (!bad_decode++) tap_diag("form %u", i); continue; }
+        if (!cji_isa_get(i, &f) || f.form != i || strlen(f.text) != f.len || f.row < last_row) {
+            if (!bad_decode++) tap_diag("form %u", i);
+            continue;
+        }
         rows += i == 0 || f.row != last_row;
         last_row = f.row;
         uint32_t found = cji_isa_find(f.text, f.len);
         if (!on_chain(found, i) && !bad_find++) tap_diag("%s is found as form %u, not %u", f.text, found, i);
-        if ((!cji_target_set(f.targets) || f.version < 20 || f.version > 99 || !f.op || f.op >= CJI_OP_COUNT) && !bad_needs++) tap_diag("needs of %s", f.text);
+        if ((!cji_target_set(f.targets) || f.version < 20 || f.version > 99 || !f.op || f.op >= CJI_OP_COUNT) &&
+            !bad_needs++)
+            tap_diag("needs of %s", f.text);
         if (!sound_operands(&f) && !bad_operands++) tap_diag("operands of %s", f.text);
         for (uint32_t k = f.next; k != CJI_FORM_NONE; k = g.next) {
-            if (!cji_isa_get(k, &g) || strcmp(f.text, g.text) || g.row <= f.row) { bad_overlap++; tap_diag("the chain of %s", f.text); break; }
-            if (overlap(&f, &g) && !bad_overlap++) tap_diag("%s: rows %u and %u take the same operands", f.text, f.row, g.row);
+            if (!cji_isa_get(k, &g) || strcmp(f.text, g.text) || g.row <= f.row) {
+                bad_overlap++;
+                tap_diag("the chain of %s", f.text);
+                break;
+            }
+            if (overlap(&f, &g) && !bad_overlap++)
+                tap_diag("%s: rows %u and %u take the same operands", f.text, f.row, g.row);
         }
     }
     tap_diag("%u rows, %u forms", cji_isa_rows(), n);

@@ -7,9 +7,15 @@
 /* A register's own needs: there is no .f16x2 before PTX 4.2, no .b128 before 8.3. */
 static bool registers_fit(const char *line, uint8_t version, uint32_t target)
 {
-    static const struct { const char *name, *least; uint8_t version; } types[] = { { "%f16x2_", "sm_53", 42 }, { "%b128_", "sm_70", 83 } };
+    static const struct {
+        const char *name, *least;
+        uint8_t version;
+    } types[] = { { "%f16x2_", "sm_53", 42 }, { "%b128_", "sm_70", 83 } };
     for (size_t i = 0; i < 2; i++)
-        if (strstr(line, types[i].name) && (version < types[i].version || !(cji_target_runs((uint32_t)cji_target_find(types[i].least, 5)) >> target & 1))) return false;
+        if (strstr(line, types[i].name) &&
+            (version < types[i].version ||
+             !(cji_target_runs((uint32_t)cji_target_find(types[i].least, 5)) >> target & 1)))
+            return false;
     return true;
 }
 
@@ -37,7 +43,10 @@ bool isa_judge(const char *line, uint8_t version, uint32_t target, const char **
         }
     if (version < needs) { snprintf(text, sizeof text, "needs PTX %u.%u", needs / 10u, needs % 10u); return false; }
     if (!(targets >> target & 1)) { cji_target_list(targets, text, sizeof text); return false; }
-    if (f.end_version && version >= f.end_version && cji_target_set(f.end_targets) >> target & 1) { *why = "has ended"; return false; }
+    if (f.end_version && version >= f.end_version && cji_target_set(f.end_targets) >> target & 1) {
+        *why = "has ended";
+        return false;
+    }
     *why = "a register type is too new";
     return registers_fit(line, version, target);
 }

@@ -4,7 +4,8 @@
 
 #include "ptx/isa.h"
 
-/* Does the table take `line` under that .version and .target?  *why, when it does not: a sentence in a static buffer. */
+/* Does the table take `line` under that .version and .target?  *why, when it does not: a sentence in a static buffer.
+ * */
 bool isa_judge(const char *line, uint8_t version, uint32_t target, const char **why);
 
 #endif

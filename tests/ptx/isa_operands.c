@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* `says` NULL: taken; else the sentence. */
-static const struct { const char *line, *says; } cases[] = {
+static const struct { const char *line, *says;
+} cases[] = {
     { "add.f32 %f32_0, %f32_1, 1.5;", NULL },
     { "add.f32 %f32_0, %f32_1, %u32_2;", "operand b is .u32, wants .f32" },
     { "add.f32 %f32_0, %f32_1, 1;", "operand b is the integer 1, wants .f32" },
@@ -61,16 +62,20 @@ static const struct { const char *line, *says; } cases[] = {
     { "cp.async.ca.shared.global [sv], [gv], 8;", NULL },
     { "cp.async.ca.shared.global [sv], [gv], 12;", "operand c is 12, wants 4 or 8 or 16" },
     { "cp.async.cg.shared.global [sv], [gv], 16, %pred_0;", NULL },
-    { "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sv], [%b64_0, {%s32_0, %s32_1}], [sv+16];", NULL },
+    { "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sv], [%b64_0, {%s32_0, %s32_1}], [sv+16];",
+      NULL },
     { "createpolicy.range.global.L2::evict_first.L2::evict_unchanged.b64 %b64_0, [%b64_1], %u32_0, 4096;", NULL },
     { "createpolicy.range.L2::evict_first.b64 %b64_0, [%b64_1], %u64_0, 4096;", "operand b is .u64, wants .u32" },
     { "createpolicy.cvt.L2.b64 %b64_0, %b32_1;", "operand a is .b32, wants .b64" },
-    { "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sv], [%b64_0, {%s32_0}], [sv+16];", "operand b has 1 coordinates, wants 2" },
+    { "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sv], [%b64_0, {%s32_0}], [sv+16];",
+      "operand b has 1 coordinates, wants 2" },
     { "tex.2d.v4.f32.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, [%b64_0, {%f32_4, %f32_5}];", NULL },
     { "tex.2d.v4.f32.f32 {%f32_0, %f32_1, %f32_2, %f32_3}|%pred_1, [%b64_0, {%f32_4, %f32_5}];", NULL },
-    { "tex.2d.v4.f32.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, [%b64_0, {%b64_4, %f32_5}];", "operand a has a .b64 as coordinate 0, wants .f32" },
+    { "tex.2d.v4.f32.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, [%b64_0, {%b64_4, %f32_5}];",
+      "operand a has a .b64 as coordinate 0, wants .f32" },
     { "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, {%b32_0, %b32_1, %b32_2, %b32_3}, {%b32_4, %b32_5, %b32_6, %b32_7}, "
-      "{%f32_0, %f32_1, %f32_2, %f32_3};", "operand b has 4 registers, wants 2 of .b32" },
+      "{%f32_0, %f32_1, %f32_2, %f32_3};",
+      "operand b has 4 registers, wants 2 of .b32" },
     { "lop3.b32 %b32_0, %b32_1, %b32_2, %b32_3, 255;", NULL },
     { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1, [sv+8];", NULL },
     { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1;", "has 2 operands, wants 3: a, b, c" },
@@ -89,7 +94,8 @@ int main(void)
         why[0] = 0;
         uint32_t first = cji_isa_find(l.spelling, l.len), form = cji_isa_match(first, l.arg, l.n, &f, why, sizeof why);
         if (!cases[i].says) {
-            if (tap_ok(form != CJI_FORM_NONE, "%s", cases[i].line)) tap_is_int(cji_isa_fits(&f, l.arg, l.n), -1, "  and fits its form");
+            if (tap_ok(form != CJI_FORM_NONE, "%s", cases[i].line))
+                tap_is_int(cji_isa_fits(&f, l.arg, l.n), -1, "  and fits its form");
             else tap_diag("%s", why);
         } else {
             tap_is_uint(form, CJI_FORM_NONE, "%s", cases[i].line);

@@ -32,7 +32,8 @@ int main(void)
         *(plus ? &taken : &refused) += 1;
         marked += differs;
         if (table != (plus != differs) && wrong++ < 20)
-            tap_diag("%s [PTX %u.%u %s]: ptxas %s it, the table says %s", statement, version / 10, version % 10, cji_target_name((uint32_t)target), plus ? "takes" : "refuses", table ? "yes" : why);
+            tap_diag("%s [PTX %u.%u %s]: ptxas %s it, the table says %s", statement, version / 10, version % 10,
+                     cji_target_name((uint32_t)target), plus ? "takes" : "refuses", table ? "yes" : why);
     }
     free(text);
     tap_ok(taken > 1000, "%u recorded statements that ptxas takes", taken);

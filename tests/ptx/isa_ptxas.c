@@ -1,7 +1,8 @@
-/* Every row of the instruction table against ptxas: what the table takes is accepted at the claimed least version and target, and refused one version
- * or one target lower; what it does not take is rejected.
+/* Every row of the instruction table against ptxas: what the table takes is accepted at the claimed least version and
+ * target, and refused one version or one target lower; what it does not take is rejected.
  *
- * A sample by default; CUJIT_TABLE=all (make check-table) takes every form, CUJIT_TABLE=NAME those whose spelling begins so.
+ * A sample by default; CUJIT_TABLE=all (make check-table) takes every form, CUJIT_TABLE=NAME those whose spelling
+ * begins so.
  */
 #include "isa_ask.h"
 #include "isa_write.h"
@@ -72,12 +73,15 @@ static void settle(group *g)
     if (!g->batch.n) return;
     char **message = calloc(g->batch.n, sizeof *message);
     const char *target = cji_target_name(g->target);
-    if (!isa_ask(ptxas, g->version, target, &g->batch, message)) tap_bail("ptxas cannot be asked about %s, PTX %u.%u", target, g->version / 10u, g->version % 10u);
+    if (!isa_ask(ptxas, g->version, target, &g->batch, message))
+        tap_bail("ptxas cannot be asked about %s, PTX %u.%u", target, g->version / 10u, g->version % 10u);
     asked += g->batch.n;
     for (size_t i = 0; i < g->batch.n; i++) {
         if (!message[i] != g->accepted && !accident(g, isa_batch_line(&g->batch, i))) {
             wrong++;
-            if (shown++ < 4000) tap_diag("%s: %s  [PTX %u.%u %s] %s", g->why, isa_batch_line(&g->batch, i), g->version / 10u, g->version % 10u, target, message[i] ? message[i] : "");
+            if (shown++ < 4000)
+                tap_diag("%s: %s  [PTX %u.%u %s] %s", g->why, isa_batch_line(&g->batch, i), g->version / 10u,
+                         g->version % 10u, target, message[i] ? message[i] : "");
         }
         free(message[i]);
     }
@@ -103,19 +107,24 @@ static void expect(uint8_t version, int target, bool accepted, const char *why, 
 
 static uint8_t before(uint8_t version)
 {
-    static const uint8_t known[] = { 23, 30, 31, 32, 40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90 };
+    static const uint8_t known[] = { 23, 30, 31, 32, 40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71,
+                                     72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90 };
     uint8_t best = 0;
     for (size_t i = 0; i < sizeof known; i++)
         if (known[i] < version) best = known[i];
     return best;
 }
 
-static bool in_order_of_number(uint32_t a, uint32_t b) { return atoi(cji_target_name(a) + 3) < atoi(cji_target_name(b) + 3); }
+static bool in_order_of_number(uint32_t a, uint32_t b)
+{
+    return atoi(cji_target_name(a) + 3) < atoi(cji_target_name(b) + 3);
+}
 
 static void lower(const cji_isa_form *f, const char *line, uint8_t version, cji_targets targets, int least)
 {
     uint8_t earlier = before(version < 23 ? 23 : version);
-    if (earlier && earlier >= cji_target_since((uint32_t)least)) expect(earlier, least, false, "accepted one version earlier", line);
+    if (earlier && earlier >= cji_target_since((uint32_t)least))
+        expect(earlier, least, false, "accepted one version earlier", line);
     int below = -1;
     for (uint32_t t = 0; t < cji_target_count(); t++) {
         if (targets >> t & 1) continue;
@@ -129,7 +138,8 @@ static void lower(const cji_isa_form *f, const char *line, uint8_t version, cji_
         expect(v, below, false, "accepted on a lower target", line);
     }
     for (uint32_t t = 0; f->end_version && t < cji_target_count(); t++)
-        if (cji_target_set(f->end_targets) >> t & 1 && cji_target_since(t) <= f->end_version) expect(f->end_version, (int)t, false, "accepted after its end", line);
+        if (cji_target_set(f->end_targets) >> t & 1 && cji_target_since(t) <= f->end_version)
+            expect(f->end_version, (int)t, false, "accepted after its end", line);
 }
 
 /* The form that takes a line's operands, CJI_FORM_NONE. */
@@ -157,7 +167,8 @@ static void ask_form(const cji_isa_form *f, bool every_way, bool every_target)
                 lower(f, line, version, targets, least);
                 for (uint32_t t = 0; every_target && t < cji_target_count(); t++)
                     if (targets >> t & 1 && (!f->end_version || !(cji_target_set(f->end_targets) >> t & 1)))
-                        expect(cji_target_since(t) > version ? cji_target_since(t) : version, (int)t, true, "refused on a target inside", line);
+                        expect(cji_target_since(t) > version ? cji_target_since(t) : version, (int)t, true,
+                               "refused on a target inside", line);
             }
             if (!every_way && !(i && f->opnd[i].optional)) break;
         }

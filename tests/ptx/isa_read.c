@@ -10,10 +10,24 @@ static const char *blank(const char *s) { while (*s == ' ') s++; return s; }
 /* One register, literal, symbol or _: its type is CJ_VOID for the last three. */
 static const char *read_atom(const char *s, cji_isa_arg *a)
 {
-    static const struct { const char *name; uint8_t kind, space; } names[] = {
-        { "gv", CJI_K_SYM, CJI_SP_GLOBAL }, { "cv", CJI_K_SYM, CJI_SP_CONST }, { "sv", CJI_K_SYM, CJI_SP_SHARED }, { "lv", CJI_K_SYM, CJI_SP_LOCAL },
-        { "kp", CJI_K_SYM, CJI_SP_PARAM }, { "pp", CJI_K_SYM, CJI_SP_PARAM }, { "f0", CJI_K_FUNC, 0 }, { "f2", CJI_K_FUNC, 0 }, { "g0", CJI_K_FUNC, 0 }, { "g2", CJI_K_FUNC, 0 },
-        { "L1", CJI_K_LABEL, 0 }, { "ts", CJI_K_TARGETS, 0 }, { "p00", CJI_K_TARGETS, 0 }, { "p01", CJI_K_TARGETS, 0 }, { "p10", CJI_K_TARGETS, 0 }, { "p11", CJI_K_TARGETS, 0 },
+    static const struct { const char *name; uint8_t kind, space;
+    } names[] = {
+        { "gv", CJI_K_SYM, CJI_SP_GLOBAL },
+        { "cv", CJI_K_SYM, CJI_SP_CONST },
+        { "sv", CJI_K_SYM, CJI_SP_SHARED },
+        { "lv", CJI_K_SYM, CJI_SP_LOCAL },
+        { "kp", CJI_K_SYM, CJI_SP_PARAM },
+        { "pp", CJI_K_SYM, CJI_SP_PARAM },
+        { "f0", CJI_K_FUNC, 0 },
+        { "f2", CJI_K_FUNC, 0 },
+        { "g0", CJI_K_FUNC, 0 },
+        { "g2", CJI_K_FUNC, 0 },
+        { "L1", CJI_K_LABEL, 0 },
+        { "ts", CJI_K_TARGETS, 0 },
+        { "p00", CJI_K_TARGETS, 0 },
+        { "p01", CJI_K_TARGETS, 0 },
+        { "p10", CJI_K_TARGETS, 0 },
+        { "p11", CJI_K_TARGETS, 0 },
     };
     if (*s == '_' && !isalnum((unsigned char)s[1])) { a->kind = CJI_K_SINK; return s + 1; }
     if (*s == '%') {
@@ -36,7 +50,9 @@ static const char *read_atom(const char *s, cji_isa_arg *a)
     if (isdigit((unsigned char)*s) || *s == '-') {
         size_t n = strcspn(s, " ,;|}])");
         a->kind = CJI_K_IMM;
-        a->lit = s[0] == '0' && s[1] == 'f' ? CJI_LIT_F32 : (s[0] == '0' && s[1] == 'd') || memchr(s, '.', n) ? CJI_LIT_F64 : CJI_LIT_INT;
+        a->lit = s[0] == '0' && s[1] == 'f'                          ? CJI_LIT_F32
+                 : (s[0] == '0' && s[1] == 'd') || memchr(s, '.', n) ? CJI_LIT_F64
+                                                                     : CJI_LIT_INT;
         if (a->lit == CJI_LIT_INT) a->value = strtoll(s, NULL, 0);
         return s + n;
     }

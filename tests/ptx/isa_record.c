@@ -1,8 +1,10 @@
-/* Asks ptxas about statements made from the instruction table and writes its verdicts: make record-verdicts > tests/oracle/isa.txt.
+/* Asks ptxas about statements made from the instruction table and writes its verdicts: make record-verdicts >
+ * tests/oracle/isa.txt.
  *
- * Of each row a few forms: as they should be, at the least version and target; one version and one target lower; with wrong operands; with two
- * neighbouring modifiers exchanged.  Lines: "@ 9.0 sm_90" for those that follow, "+ statement" taken, "- statement" refused; "!" behind the sign marks
- * where the table differs and is known to (isa_ptxas.c has the reasons).
+ * Of each row a few forms: as they should be, at the least version and target; one version and one target lower; with
+ * wrong operands; with two neighbouring modifiers exchanged.  Lines: "@ 9.0 sm_90" for those that follow, "+ statement"
+ * taken, "- statement" refused; "!" behind the sign marks where the table differs and is known to (isa_ptxas.c has the
+ * reasons).
  */
 #include "isa_ask.h"
 #include "isa_judge.h"
@@ -55,7 +57,11 @@ static void swapped(const cji_isa_form *f, const char *line, uint8_t version, in
             s += n + (i + 1 < f->nwords);
         }
         size_t n = 0;
-        for (int i = 0; i < f->nwords; i++) n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", i ? "." : "", word[i == k ? k + 1 : i == k + 1 ? k : i]);
+        for (int i = 0; i < f->nwords; i++)
+            n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", i ? "." : "",
+                                  word[i == k       ? k + 1
+                                       : i == k + 1 ? k
+                                                    : i]);
         snprintf(out + n, sizeof out - n, "%s", s);
         if (strcmp(word[k], word[k + 1])) add(version, target, out, false);
     }
@@ -68,11 +74,13 @@ static void record(const cji_isa_form *f, bool every)
     cji_targets targets;
     const char *what;
     for (size_t i = 0; i < (f->nopnd ? f->nopnd : 1u); i++)
-        for (unsigned way = 0; way < (every ? 40u : 1u) && isa_write(f, i, way, line, &version, &targets); way += i || way ? 5 : 1) {
+        for (unsigned way = 0; way < (every ? 40u : 1u) && isa_write(f, i, way, line, &version, &targets);
+             way += i || way ? 5 : 1) {
             int least = cji_target_least(targets, &version);
             add(version, least, line, every && !i && !way);
             if (i || way) continue;
-            if (version > 23 && version > cji_target_since((uint32_t)least)) add(version % 10 ? version - 1 : version == 70 ? 65 : version == 60 ? 50 : 78, least, line, false);
+            if (version > 23 && version > cji_target_since((uint32_t)least))
+                add(version % 10 ? version - 1 : version == 70 ? 65 : version == 60 ? 50 : 78, least, line, false);
             if (below(least) >= 0) add(version, below(least), line, false);
             if (every) swapped(f, line, version, least);
         }
@@ -95,8 +103,9 @@ int main(void)
         row = f.row;
         if (nth == 0 || nth == 37 || nth == 611) record(&f, nth == 0);
     }
-    puts("# Verdicts of ptxas 13.0 about single statements; made by make record-verdicts (tests/ptx/isa_record.c), replayed by tests/ptx/isa_oracle.c.\n"
-         "# @ version target; + taken, - refused; ! the table differs, for the reasons in tests/ptx/isa_ptxas.c.");
+    puts(
+        "# Verdicts of ptxas 13.0 about single statements; made by make record-verdicts (tests/ptx/isa_record.c), replayed by tests/ptx/isa_oracle.c.\n"
+        "# @ version target; + taken, - refused; ! the table differs, for the reasons in tests/ptx/isa_ptxas.c.");
     for (size_t g = 0; g < ngroups; g++) {
         isa_batch *b = &groups[g].batch;
         char **message = calloc(b->n, sizeof *message);

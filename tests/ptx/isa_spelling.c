@@ -1,4 +1,5 @@
-/* Spellings are found in the manual's order and in other orders that ptxas reads; what is none gets a sentence that helps. */
+/* Spellings are found in the manual's order and in other orders that ptxas reads; what is none gets a sentence that
+ * helps. */
 #include "ptx/isa.h"
 #include "ptx/isa_ids.h"
 #include "../tap.h"
@@ -26,8 +27,10 @@ static const struct { const char *spelling, *canonical; } found[] = {
     { "call.uni", "call.uni" },
 };
 
-static const struct { const char *spelling, *parts[3]; } unknown[] = {
-    { "fma.f32", { "no instruction \"fma.f32\": fma wants a rounding mode: fma.rn.f32, fma.rz.f32, fma.rm.f32, fma.rp.f32" } },
+static const struct { const char *spelling, *parts[3];
+} unknown[] = {
+    { "fma.f32",
+      { "no instruction \"fma.f32\": fma wants a rounding mode: fma.rn.f32, fma.rz.f32, fma.rm.f32, fma.rp.f32" } },
     { "fmaa.rn.f32", { "no instruction \"fmaa\"; did you mean fma" } },
     { "add.sta.f32", { "no modifier .sta in \"add.sta.f32\"; did you mean .sat" } },
     { "ld.relaxed.f32", { "wants a scope", "ld.relaxed.gpu.f32" } },
@@ -53,18 +56,21 @@ int main(void)
     tap_plan(0);
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
         uint32_t form = cji_isa_find(found[i].spelling, strlen(found[i].spelling));
-        tap_is_str(form != CJI_FORM_NONE && cji_isa_get(form, &f) ? f.text : "nothing", found[i].canonical, "%s", found[i].spelling);
+        tap_is_str(form != CJI_FORM_NONE && cji_isa_get(form, &f) ? f.text : "nothing", found[i].canonical, "%s",
+                   found[i].spelling);
     }
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         size_t len = strlen(unknown[i].spelling);
         tap_is_uint(cji_isa_find(unknown[i].spelling, len), CJI_FORM_NONE, "'%s' is none", unknown[i].spelling);
-        tap_is_int(cji_isa_explain(unknown[i].spelling, len, text, sizeof text), CJ_EUNKNOWN, "'%s' is unknown", unknown[i].spelling);
+        tap_is_int(cji_isa_explain(unknown[i].spelling, len, text, sizeof text), CJ_EUNKNOWN, "'%s' is unknown",
+                   unknown[i].spelling);
         for (size_t k = 0; k < 3 && unknown[i].parts[k]; k++) tap_has_str(text, unknown[i].parts[k], "and is told so");
     }
     cji_isa_explain("fma.f32", 7, tiny, sizeof tiny);
     tap_is_str(tiny, "no inst", "a short buffer is filled and ended");
     cji_isa_get(cji_isa_find("fma.rz.ftz.f32", 14), &f);
-    tap_ok(cji_isa_has(&f, CJI_W_FTZ) && cji_isa_has(&f, CJI_W_RZ) && !cji_isa_has(&f, CJI_W_SAT), "a form knows its words");
+    tap_ok(cji_isa_has(&f, CJI_W_FTZ) && cji_isa_has(&f, CJI_W_RZ) && !cji_isa_has(&f, CJI_W_SAT),
+           "a form knows its words");
     tap_is_uint(f.op, CJI_OP_FMA, "and its op");
     return tap_done();
 }

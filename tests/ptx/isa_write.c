@@ -113,9 +113,13 @@ static bool put_literal(pen *p, const cji_isa_opnd *o, unsigned way)
         put(p, "%lld", (long long)v);
         return true;
     }
-    static const struct { uint8_t kind; const char *text; } all[] = {
-        { CJI_CLS_INT, "1" }, { CJI_CLS_INT, "-2" }, { CJI_CLS_INT, "0x7fff" }, { CJI_CLS_F32, "0f3f000000" }, { CJI_CLS_F64, "0d3fe0000000000000" }, { CJI_CLS_F64, "0.5" }
-    };
+    static const struct { uint8_t kind; const char *text;
+    } all[] = { { CJI_CLS_INT, "1" },
+                { CJI_CLS_INT, "-2" },
+                { CJI_CLS_INT, "0x7fff" },
+                { CJI_CLS_F32, "0f3f000000" },
+                { CJI_CLS_F64, "0d3fe0000000000000" },
+                { CJI_CLS_F64, "0.5" } };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (o->literal & all[i].kind && way-- == 0) return put(p, "%s", all[i].text), true;
     return false;
@@ -163,8 +167,10 @@ static bool put_operand(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, un
         p->n = start;
         way -= n;
     }
-    static const struct { uint32_t kind; const char *text; } fixed[] = {
-        { CJI_K_LABEL, "L1" }, { CJI_K_TARGETS, "ts" }, { CJI_K_SINK, "_" }, { CJI_K_NOT, "!%pred_7" }, { CJI_K_FUNC, NULL }, { CJI_K_SYM, NULL },
+    static const struct { uint32_t kind; const char *text;
+    } fixed[] = {
+        { CJI_K_LABEL, "L1" },     { CJI_K_TARGETS, "ts" }, { CJI_K_SINK, "_" },
+        { CJI_K_NOT, "!%pred_7" }, { CJI_K_FUNC, NULL },    { CJI_K_SYM, NULL },
     };
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         if (!(k & 1u << fixed[i].kind)) continue;
@@ -175,7 +181,10 @@ static bool put_operand(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, un
         return true;
     }
     if (k & 1u << CJI_K_SREG && way-- == 0) {
-        put(p, "%s", cji_type_bits(o->type) == 64 ? "%clock64" : o->type == CJ_PRED ? "%is_explicit_cluster" : "%tid.x");
+        put(p, "%s",
+            cji_type_bits(o->type) == 64 ? "%clock64"
+            : o->type == CJ_PRED         ? "%is_explicit_cluster"
+                                         : "%tid.x");
         if (o->type == CJ_PRED && *p->version < 78) *p->version = 78;
         if (o->type == CJ_PRED) *p->targets &= cji_target_runs((uint32_t)cji_target_find("sm_90", 5));
         return true;
@@ -252,7 +261,8 @@ bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *li
         uint32_t regs = 1u << CJI_K_REG | 1u << CJI_K_VEC;
         if (!(o->kinds & regs) && !(o->kinds & 1u << CJI_K_IMM)) return false;
         bool vec = o->kinds & 1u << CJI_K_VEC;
-        /* a register of each type that the mask does not have, a vector of another length, a literal that may not stand there */
+        /* a register of each type that the mask does not have, a vector of another length, a literal that may not stand
+         * there */
         uint32_t accident = 1u << CJ_BF16 | 1u << CJ_BF16X2 | 1u << CJ_F16X2;
         uint32_t wrong = ((1u << CJ_TYPE_COUNT) - 2) & ~(o->types | accident);
         unsigned type = nth_type(o, wrong, way), count = 0;
@@ -267,10 +277,26 @@ bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *li
         }
         way -= count;
         if (vec && way < 1) { *what = "a vector of the wrong length"; put_vec(&p, o, o->count + 1u, 0); continue; }
-        if (!vec && way == 0 && !(o->literal & CJI_CLS_INT)) { *what = "an integer that may not stand there"; put(&p, "1"); continue; }
-        if (!vec && way == 1 && !(o->literal & CJI_CLS_F32)) { *what = "a float that may not stand there"; put(&p, "0f3f800000"); continue; }
-        if (!vec && way == 2 && o->lo <= o->hi) { *what = "a literal above the range"; put(&p, "%lld", (long long)o->hi + 1); continue; }
-        if (!vec && way == 3 && o->lo <= o->hi) { *what = "a literal below the range"; put(&p, "%lld", (long long)o->lo - 1); continue; }
+        if (!vec && way == 0 && !(o->literal & CJI_CLS_INT)) {
+            *what = "an integer that may not stand there";
+            put(&p, "1");
+            continue;
+        }
+        if (!vec && way == 1 && !(o->literal & CJI_CLS_F32)) {
+            *what = "a float that may not stand there";
+            put(&p, "0f3f800000");
+            continue;
+        }
+        if (!vec && way == 2 && o->lo <= o->hi) {
+            *what = "a literal above the range";
+            put(&p, "%lld", (long long)o->hi + 1);
+            continue;
+        }
+        if (!vec && way == 3 && o->lo <= o->hi) {
+            *what = "a literal below the range";
+            put(&p, "%lld", (long long)o->lo - 1);
+            continue;
+        }
         if (!vec && way <= 3) return *what = NULL, true; /* no such mistake here: ask for the next way */
         return false;
     }
@@ -283,7 +309,8 @@ static int atoi_target(const char *target) { return atoi(target + 3); }
 
 void isa_write_head(char *out, size_t size, uint8_t version, const char *target)
 {
-    int n = snprintf(out, size,
+    int n = snprintf(
+        out, size,
         ".version %u.%u\n.target %s\n.address_size 64\n"
         ".global .align 16 .b8 gv[64];\n.shared .align 16 .b8 sv[64];\n.const .align 16 .b8 cv[64];\n"
         ".func f0() { ret; }\n.func f2(.reg .f32 a, .reg .f32 b) { ret; }\n"
@@ -291,7 +318,8 @@ void isa_write_head(char *out, size_t size, uint8_t version, const char *target)
         ".visible .entry k(.param .u64 kp) {\n.local .align 16 .b8 lv[64];\n.param .align 16 .b8 pp[64];\n"
         "p00: .callprototype _ ();\np01: .callprototype _ (.reg .f32 a, .reg .f32 b);\n"
         "p10: .callprototype (.reg .f32 r) _ ();\np11: .callprototype (.reg .f32 r) _ (.reg .f32 a, .reg .f32 b);\n%s",
-        version / 10u, version % 10u, target, version >= 60 && atoi_target(target) >= 30 ? "ts: .branchtargets L1;\n" : "");
+        version / 10u, version % 10u, target,
+        version >= 60 && atoi_target(target) >= 30 ? "ts: .branchtargets L1;\n" : "");
     for (unsigned t = 1; t < CJ_TYPE_COUNT; t++) {
         if (t == CJ_BF16 || t == CJ_BF16X2 || (t == CJ_B128 && (version < 83 || atoi_target(target) < 70)) ||
             (t == CJ_F16X2 && (version < 42 || atoi_target(target) < 53))) continue;

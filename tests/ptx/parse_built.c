@@ -23,7 +23,8 @@ static void registers_of_every_type(cj_ptx *m)
     cj_fn *f = cj_ptx_kernel(m, "every_type");
     for (cj_type t = CJ_PRED; t < CJ_TYPE_COUNT; t++)
         for (unsigned k = 0; k < 3; k++) cj_reg(f, t);
-    cj_val a = cj_reg(f, CJ_B32), b = cj_reg(f, CJ_U32), h = cj_reg(f, CJ_F16), g = cj_reg(f, CJ_BF16), hh = cj_reg(f, CJ_F16X2);
+    cj_val a = cj_reg(f, CJ_B32), b = cj_reg(f, CJ_U32), h = cj_reg(f, CJ_F16), g = cj_reg(f, CJ_BF16),
+           hh = cj_reg(f, CJ_F16X2);
     cj_assign(f, b, cj_imm_u(f, 7));
     cj_ins(f, "add.s32", a, b, -3);
     cj_ins(f, "mov.b16", h, g);
@@ -33,7 +34,8 @@ static void registers_of_every_type(cj_ptx *m)
 static void numbers(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "numbers");
-    cj_val r = cj_reg(f, CJ_S32), d = cj_reg(f, CJ_U64), s = cj_reg(f, CJ_S64), x = cj_reg(f, CJ_F32), y = cj_reg(f, CJ_F64);
+    cj_val r = cj_reg(f, CJ_S32), d = cj_reg(f, CJ_U64), s = cj_reg(f, CJ_S64), x = cj_reg(f, CJ_F32),
+           y = cj_reg(f, CJ_F64);
     static const int64_t values[] = { 0, 1, -1, INT32_MAX, INT32_MIN, 4294967295, INT64_MAX, INT64_MIN };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         cj_ins(f, "mov.s64", s, cj_imm_i(f, values[i]));
@@ -77,7 +79,8 @@ static void variables(cj_ptx *m)
     cj_val e = cj_ptx_extern(m, "elsewhere", CJ_SPACE_GLOBAL, CJ_F64, 0);
     cj_ptx_var_align(m, b, 16);
     cj_fn *f = cj_ptx_kernel(m, "variables");
-    cj_val s = cj_shared(f, "tile", CJ_F32, 64), l = cj_local(f, "mine", CJ_S16, 8), dyn = cj_shared_dynamic(f, "dyn", CJ_U32, 16);
+    cj_val s = cj_shared(f, "tile", CJ_F32, 64), l = cj_local(f, "mine", CJ_S16, 8),
+           dyn = cj_shared_dynamic(f, "dyn", CJ_U32, 16);
     cj_val block = cj_param_bytes(f, "block", 40, 8), t = cj_thread_id(f, CJ_X);
     cj_var_align(f, s, 32);
     cj_set(f, s, t, cj_get(f, w, t));
@@ -118,7 +121,8 @@ static void called_before_they_are_made(cj_ptx *m)
 static void operands(cj_ptx *m)
 {
     cj_fn *f = cj_ptx_kernel(m, "operands");
-    cj_val p = cj_reg(f, CJ_PRED), q = cj_reg(f, CJ_PRED), a = cj_reg(f, CJ_B32), d = cj_reg(f, CJ_B64), v = cj_regs(f, CJ_F32, 4);
+    cj_val p = cj_reg(f, CJ_PRED), q = cj_reg(f, CJ_PRED), a = cj_reg(f, CJ_B32), d = cj_reg(f, CJ_B64),
+           v = cj_regs(f, CJ_F32, 4);
     cj_val here = cj_label(f), there = cj_label(f);
     cj_ins(f, "setp.lt.s32", cj_pair(f, p, q), a, 5);
     cj_ins(f, "setp.eq.and.s32", p, a, 5, cj_not(f, q));
@@ -159,11 +163,21 @@ static void nothing(cj_ptx *m) { (void)m; }
 static void old_target(cj_ptx *m) { cj_ptx_set_version(m, "6.0"), cj_ptx_set_target(m, "sm_70"), saxpy(m); }
 static void everything(cj_ptx *m) { saxpy(m), control(m), variables(m), functions(m), operands(m), threads(m); }
 
-static const struct { const char *name; void (*build)(cj_ptx *m); } built[] = {
-    { "saxpy", saxpy }, { "registers of every type", registers_of_every_type }, { "numbers", numbers }, { "control flow", control }, { "variables", variables },
-    { "functions", functions }, { "functions called before they are made", called_before_they_are_made },
-    { "operands", operands }, { "threads", threads }, { "many instructions", many }, { "an empty module", nothing },
-    { "a fixed target", old_target }, { "all in one", everything },
+static const struct { const char *name; void (*build)(cj_ptx *m);
+} built[] = {
+    { "saxpy", saxpy },
+    { "registers of every type", registers_of_every_type },
+    { "numbers", numbers },
+    { "control flow", control },
+    { "variables", variables },
+    { "functions", functions },
+    { "functions called before they are made", called_before_they_are_made },
+    { "operands", operands },
+    { "threads", threads },
+    { "many instructions", many },
+    { "an empty module", nothing },
+    { "a fixed target", old_target },
+    { "all in one", everything },
 };
 
 int main(void)
@@ -176,9 +190,13 @@ int main(void)
             const char *with = lines ? ", with source lines" : "";
             cj_ptx *m = cj_ptx_create();
             built[i].build(m);
-            if (!tap_is_int(cj_ptx_print(m, lines ? CJ_PRINT_LINES : 0, &first, &n), CJ_OK, "%s is printed%s", built[i].name, with)) tap_diag("%s", cj_error_of(m)->message);
+            if (!tap_is_int(cj_ptx_print(m, lines ? CJ_PRINT_LINES : 0, &first, &n), CJ_OK, "%s is printed%s",
+                            built[i].name, with))
+                tap_diag("%s", cj_error_of(m)->message);
             cj_ptx *again = cj_parse(first ? first : "", n, "printed.ptx");
-            if (!tap_is_int(cj_ptx_print(again, lines ? CJ_PRINT_LINES : 0, &second, &k), CJ_OK, "%s is read%s", built[i].name, with)) tap_diag("%s", cj_error_of(again)->message);
+            if (!tap_is_int(cj_ptx_print(again, lines ? CJ_PRINT_LINES : 0, &second, &k), CJ_OK, "%s is read%s",
+                            built[i].name, with))
+                tap_diag("%s", cj_error_of(again)->message);
             tap_ok(n == k, "%s: as long as before%s", built[i].name, with);
             tap_is_str(second, first, "%s: the same text%s", built[i].name, with);
             cj_ptx_free(again);

@@ -1,5 +1,6 @@
-/* What a launch must know of a module's kernels: the same list from the text's heads as from the module that the whole text gives, parameters with
- * their places, and which dynamic shared variable is used, by the kernel itself or by what it can call. */
+/* What a launch must know of a module's kernels: the same list from the text's heads as from the module that the whole
+ * text gives, parameters with their places, and which dynamic shared variable is used, by the kernel itself or by what
+ * it can call. */
 #include "../tap.h"
 
 #include <cujit/cujit.h>
@@ -14,44 +15,65 @@
 #define BODY "{ .reg .u32 %r<4>; .reg .u64 %rd<4>; .reg .pred %p; "
 
 /* `uses`: what is known of kernel k; "" nothing.  `unread`: the whole text is not read by cj_parse, only its heads. */
-static const struct row { const char *name, *text, *uses; bool unread; } rows[] = {
+static const struct row { const char *name, *text, *uses; bool unread;
+} rows[] = {
     { "no dynamic shared variable", ".entry k() " BODY "ret; }", "", false },
     { "declared and not used", DYN ".entry k() " BODY "mov.u32 %r0, 1; ret; }", "", false },
     { "used by a store", DYN ".entry k() " BODY "st.shared.u32 [dyn], %r0; ret; }", "dyn", false },
     { "used by its address", DYN ".entry k() " BODY "mov.u32 %r0, dyn; ret; }", "dyn", false },
-    { "used by a guarded instruction", DYN ".entry k() " BODY "@!%p ld.shared.u32 %r0, [dyn+16]; ret; }", "dyn", false },
-    { "used behind a label and a comment", DYN ".entry k() " BODY "/* ; } */ L: // }\n ld.shared.u32 %r0, [dyn]; ret; }", "dyn", false },
-    { "used in nested braces", DYN ".entry k() " BODY "{ .reg .u32 %q; { ld.shared.u32 %q, [dyn]; } } ret; }", "dyn", false },
+    { "used by a guarded instruction", DYN ".entry k() " BODY "@!%p ld.shared.u32 %r0, [dyn+16]; ret; }", "dyn",
+      false },
+    { "used behind a label and a comment",
+      DYN ".entry k() " BODY "/* ; } */ L: // }\n ld.shared.u32 %r0, [dyn]; ret; }", "dyn", false },
+    { "used in nested braces", DYN ".entry k() " BODY "{ .reg .u32 %q; { ld.shared.u32 %q, [dyn]; } } ret; }", "dyn",
+      false },
     { "used by a vector load", DYN ".entry k() " BODY "ld.shared.v2.u32 {%r0, %r1}, [dyn]; ret; }", "dyn", false },
-    { "a static shared variable", ".shared .u32 own[4];\n.entry k() " BODY "ld.shared.u32 %r0, [own]; ret; }", "", false },
-    { "the second of two", DYN ".extern .shared .f32 other[];\n.entry k() " BODY "mov.u32 %r0, other; ret; }", "other", false },
-    { "used by another kernel", DYN ".entry a() " BODY "mov.u32 %r0, dyn; ret; }\n.entry k() " BODY "ret; }", "", false },
+    { "a static shared variable", ".shared .u32 own[4];\n.entry k() " BODY "ld.shared.u32 %r0, [own]; ret; }", "",
+      false },
+    { "the second of two", DYN ".extern .shared .f32 other[];\n.entry k() " BODY "mov.u32 %r0, other; ret; }", "other",
+      false },
+    { "used by another kernel", DYN ".entry a() " BODY "mov.u32 %r0, dyn; ret; }\n.entry k() " BODY "ret; }", "",
+      false },
     { "hidden by a parameter", DYN ".entry k(.param .u32 dyn) " BODY "ld.param.u32 %r0, [dyn]; ret; }", "", false },
     { "a function that nobody calls", DYN TAKES ".entry k() " BODY "ret; }", "", false },
     { "a function that is called", DYN TAKES ".entry k() " BODY "call takes, (%r0); ret; }", "dyn", false },
     { "a function behind another",
-      DYN TAKES ".func next() { .reg .u32 %r; mov.u32 %r, 1; call.uni takes, (%r); ret; }\n.entry k() " BODY "call next; ret; }", "dyn", false },
+      DYN TAKES ".func next() { .reg .u32 %r; mov.u32 %r, 1; call.uni takes, (%r); ret; }\n.entry k() " BODY
+                "call next; ret; }",
+      "dyn", false },
     { "functions that call each other",
-      DYN ".func b(); .func a() { call b; ret; }\n.func b() { .reg .u32 %r; call a; mov.u32 %r, dyn; ret; }\n.entry k() " BODY "call a; ret; }", "dyn",
-      false },
+      DYN
+      ".func b(); .func a() { call b; ret; }\n.func b() { .reg .u32 %r; call a; mov.u32 %r, dyn; ret; }\n.entry k() " BODY
+      "call a; ret; }",
+      "dyn", false },
     { "functions that call each other and use nothing",
-      DYN TAKES ".func b(); .func a() { call b; ret; }\n.func b() { call a; ret; }\n.entry k() " BODY "call a; ret; }", "", false },
+      DYN TAKES ".func b(); .func a() { call b; ret; }\n.func b() { call a; ret; }\n.entry k() " BODY "call a; ret; }",
+      "", false },
     { "a call through a register, and an address in an instruction",
-      DYN TAKES ".entry k() " BODY "mov.u64 %rd0, takes; P: .callprototype _ (.reg .u32 x); call %rd0, (%r0), P; ret; }", "dyn", false },
+      DYN TAKES ".entry k() " BODY
+                "mov.u64 %rd0, takes; P: .callprototype _ (.reg .u32 x); call %rd0, (%r0), P; ret; }",
+      "dyn", false },
     { "a call through a register, and an address in a table",
       DYN TAKES ".global .u64 table[1] = { takes };\n.entry k() " BODY
-      "ld.global.u64 %rd0, [table]; P: .callprototype _ (.reg .u32 x); call %rd0, (%r0), P; ret; }", "dyn", false },
+                "ld.global.u64 %rd0, [table]; P: .callprototype _ (.reg .u32 x); call %rd0, (%r0), P; ret; }",
+      "dyn", false },
     { "a call through a register, and no address",
       DYN TAKES ".entry k() " BODY "P: .callprototype _ (.reg .u32 x); call %rd0, (%r0), P; ret; }", "", false },
     { "a call through a register with a list of targets",
       DYN TAKES ".entry k() " BODY "P: .calltargets takes; call %rd0, (%r0), P; ret; }", "dyn", false },
-    { "an address and no call through a register", DYN TAKES ".global .u64 table[1] = { takes };\n.entry k() " BODY "ret; }", "", false },
-    { "an instruction that is not in the table", DYN ".entry k() " BODY "new.instruction.u32 %r0, [dyn]; ret; }", "dyn", true },
-    { "a name that a body declares again", DYN ".entry k() " BODY "{ .reg .u32 dyn; mov.u32 dyn, 1; } ret; }", "", false },
+    { "an address and no call through a register",
+      DYN TAKES ".global .u64 table[1] = { takes };\n.entry k() " BODY "ret; }", "", false },
+    { "an instruction that is not in the table", DYN ".entry k() " BODY "new.instruction.u32 %r0, [dyn]; ret; }", "dyn",
+      true },
+    { "a name that a body declares again", DYN ".entry k() " BODY "{ .reg .u32 dyn; mov.u32 dyn, 1; } ret; }", "",
+      false },
     { "a text that ends too early", DYN ".entry k() " BODY "mov.u32 %r0, dyn; ret; }\n.entry l() {", "", true },
-    { "a module directive that is not kept", DYN ".entry k() " BODY "mov.u32 %r0, dyn; ret; }\n.alias x, y;\n", "", true },
-    { "an older version than any that is read whole", ".version 2.0\n.target sm_20\n.entry k() " BODY "ret; }", "", true },
-    { ".loc lines in the body", ".file 1 \"x.c\"\n" DYN ".entry k() " BODY ".loc 1 7 3\n mov.u32 %r0, dyn;\n .loc 1 8 1\n ret; }", "dyn", false },
+    { "a module directive that is not kept", DYN ".entry k() " BODY "mov.u32 %r0, dyn; ret; }\n.alias x, y;\n", "",
+      true },
+    { "an older version than any that is read whole", ".version 2.0\n.target sm_20\n.entry k() " BODY "ret; }", "",
+      true },
+    { ".loc lines in the body",
+      ".file 1 \"x.c\"\n" DYN ".entry k() " BODY ".loc 1 7 3\n mov.u32 %r0, dyn;\n .loc 1 8 1\n ret; }", "dyn", false },
 };
 
 static const char *uses(const cji_entries *e)
@@ -68,7 +90,8 @@ static void check_uses(const struct row *r)
     cji_entries *heads = cji_entries_read(text, strlen(text));
     bool hides = strstr(r->name, "declares again") != NULL;
     tap_is_str(uses(heads), r->uses, "%s: by the heads", r->name);
-    tap_is_int(heads->whole, !hides && strncmp(r->name, "a text", 6) && strncmp(r->name, "a module", 8), "%s: the text is known to its end", r->name);
+    tap_is_int(heads->whole, !hides && strncmp(r->name, "a text", 6) && strncmp(r->name, "a module", 8),
+               "%s: the text is known to its end", r->name);
     cj_ptx *m = cj_parse(text, strlen(text), "test");
     if (tap_is_int(cj_ptx_status(m) != CJ_OK, r->unread, "%s: %s", r->name, cj_error_of(m)->message) && !r->unread) {
         cji_entries *whole = cji_entries_of(m);
@@ -81,10 +104,13 @@ static void check_uses(const struct row *r)
 
 static void check_params(void)
 {
-    static const char text[] = HEAD ".visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 8 .b8 c[24], .param .f16 d,\n"
-                                    ".param .texref e, .param .b32 g[1], .param .b32 h[2]) { ret; }\n.entry l() { ret; } .entry later(.param .u32 x);\n";
-    static const cji_entry_param want[] = { { "a", 0, 1, CJ_U8, 0 },  { "b", 8, 8, CJ_U64, 1 },  { "c", 16, 24, CJ_B8, 0 }, { "d", 40, 2, CJ_F16, 0 },
-                                            { "e", 48, 8, CJ_B64, 0 }, { "g", 56, 4, CJ_B32, 0 }, { "h", 60, 8, CJ_B8, 0 } };
+    static const char text[] = HEAD
+        ".visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 8 .b8 c[24], .param .f16 d,\n"
+        ".param .texref e, .param .b32 g[1], .param .b32 h[2]) { ret; }\n.entry l() { ret; } .entry later(.param .u32 x);\n";
+    static const cji_entry_param want[] = { { "a", 0, 1, CJ_U8, 0 },   { "b", 8, 8, CJ_U64, 1 },
+                                            { "c", 16, 24, CJ_B8, 0 }, { "d", 40, 2, CJ_F16, 0 },
+                                            { "e", 48, 8, CJ_B64, 0 }, { "g", 56, 4, CJ_B32, 0 },
+                                            { "h", 60, 8, CJ_B8, 0 } };
     cj_ptx *m = cj_parse(text, strlen(text), "test");
     if (!tap_is_int(cj_ptx_status(m), CJ_OK, "the text is read")) tap_bail("%s", cj_error_of(m)->message);
     cji_entries *e[2] = { cji_entries_read(text, strlen(text)), cji_entries_of(m) };
@@ -97,7 +123,8 @@ static void check_params(void)
         tap_is_int(k->nparam, sizeof want / sizeof *want, "%s: all parameters", i ? "module" : "heads");
         for (uint32_t p = 0; p < k->nparam; p++) {
             const cji_entry_param *h = &k->param[p], *w = &want[p];
-            tap_ok(!strcmp(h->name, w->name) && h->offset == w->offset && h->bytes == w->bytes && h->type == w->type && h->pointer == w->pointer,
+            tap_ok(!strcmp(h->name, w->name) && h->offset == w->offset && h->bytes == w->bytes && h->type == w->type &&
+                       h->pointer == w->pointer,
                    "%s: %u bytes at %u, type %u, pointer %u", h->name, h->bytes, h->offset, h->type, h->pointer);
         }
         cji_entries_names(e[i], names, 10);

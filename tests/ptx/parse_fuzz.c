@@ -1,5 +1,6 @@
-/* The samples changed at random (from fixed seeds): bytes replaced, runs cut out, doubled, exchanged, words of one put into another.  Whatever comes out is
- * accepted, or refused with a status of the reader's and a message that names a line of the text; it never crashes, and never takes long. */
+/* The samples changed at random (from fixed seeds): bytes replaced, runs cut out, doubled, exchanged, words of one put
+ * into another.  Whatever comes out is accepted, or refused with a status of the reader's and a message that names a
+ * line of the text; it never crashes, and never takes long. */
 #define CJ_NO_SOURCE_LINES   /* no line of this file among the texts' */
 #include <cujit/parse.h>
 
@@ -28,10 +29,68 @@ static size_t fuzz_bytes[FUZZ_SAMPLES];
 
 /* Words that hurt. */
 static const char *const fuzz_words[] = {
-    "{", "}", "{{{{", "}}}}", "(", ")", "[", "]", "<", ">", ";", ",", ":", "@", "!", "|", "_", "%", "$", "\"", "/*", "*/", "//", "\n", "\\", "0x", "0f", "-", "+",
-    "18446744073709551615", "99999999999999999999999", "0f7fffffff", "1e999", "WARP_SZ", "generic(", ".reg .b32 %r<65535>;", ".reg .b32 %r<4294967295>;", ".param .b32 x<4096>;",
-    ".global .b8 y[4294967295] = {1};", ".entry", ".func", ".shared", ".callprototype", ".branchtargets", ".loc 1 2 3", ".file 1 \"a\"", ".version 8.0", ".section .x {",
-    "%tid.x", "%r0", "%rd1", "%f1", "%p1", "$L__BB0_2", "\xff", "\x01", "1?2:3", "((((((((((((((((((((((((((((((((((((", ".align 4294967296", ".v4", ".b128", "::",
+    "{",
+    "}",
+    "{{{{",
+    "}}}}",
+    "(",
+    ")",
+    "[",
+    "]",
+    "<",
+    ">",
+    ";",
+    ",",
+    ":",
+    "@",
+    "!",
+    "|",
+    "_",
+    "%",
+    "$",
+    "\"",
+    "/*",
+    "*/",
+    "//",
+    "\n",
+    "\\",
+    "0x",
+    "0f",
+    "-",
+    "+",
+    "18446744073709551615",
+    "99999999999999999999999",
+    "0f7fffffff",
+    "1e999",
+    "WARP_SZ",
+    "generic(",
+    ".reg .b32 %r<65535>;",
+    ".reg .b32 %r<4294967295>;",
+    ".param .b32 x<4096>;",
+    ".global .b8 y[4294967295] = {1};",
+    ".entry",
+    ".func",
+    ".shared",
+    ".callprototype",
+    ".branchtargets",
+    ".loc 1 2 3",
+    ".file 1 \"a\"",
+    ".version 8.0",
+    ".section .x {",
+    "%tid.x",
+    "%r0",
+    "%rd1",
+    "%f1",
+    "%p1",
+    "$L__BB0_2",
+    "\xff",
+    "\x01",
+    "1?2:3",
+    "((((((((((((((((((((((((((((((((((((",
+    ".align 4294967296",
+    ".v4",
+    ".b128",
+    "::",
 };
 
 static size_t fuzz_change(char *text, size_t n)
@@ -83,7 +142,8 @@ static bool fuzz_prints(cj_ptx *m)
     if (!fine) {
         size_t i = 0;
         while (second && i < n && i < k && first[i] == second[i]) i++;
-        tap_diag("printed: %s; %.60s and %.60s", cj_error_of(again)->message, first + (i > 30 ? i - 30 : 0), second ? second + (i > 30 ? i - 30 : 0) : "");
+        tap_diag("printed: %s; %.60s and %.60s", cj_error_of(again)->message, first + (i > 30 ? i - 30 : 0),
+                 second ? second + (i > 30 ? i - 30 : 0) : "");
     }
     cj_ptx_free(again);
     return fine;
@@ -98,7 +158,8 @@ static bool fuzz_heads_agree(const cj_ptx *m, const char *text, size_t n, bool a
         const cji_entry *a = &heads->entry[i], *b = cji_entries_find(whole, a->name);
         same = b && a->nparam == b->nparam && (!heads->whole || !a->dynamic_shared == !b->dynamic_shared);
         for (uint32_t k = 0; same && k < a->nparam; k++)
-            same = !strcmp(a->param[k].name, b->param[k].name) && a->param[k].offset == b->param[k].offset && a->param[k].bytes == b->param[k].bytes;
+            same = !strcmp(a->param[k].name, b->param[k].name) && a->param[k].offset == b->param[k].offset &&
+                   a->param[k].bytes == b->param[k].bytes;
     }
     if (!same) tap_diag("its heads are read in another way");
     cji_entries_release(heads);
@@ -151,19 +212,33 @@ int main(void)
     tap_ok(accepted > 0, "some of them are still PTX");
 
     /* Shapes that grow: each has to take time that grows with it, so a time limit is all that is needed. */
-    static const struct { const char *head, *body, *what; } grows[] = {
-        { "", "{", "braces" }, { "", "(", "parentheses" }, { ".version 8.0\n.target sm_90\n.entry k() {", "{", "scopes" },
-        { ".version 8.0\n.target sm_90\n.entry k() {", "bra L;", "branches to nowhere" }, { ".version 8.0\n.target sm_90\n.entry k() {", "{bra L;", "branches in scopes" },
-        { ".version 8.0\n.target sm_90\n.entry k() {", "{.reg .b32 %r<3>;}", "registers in scopes" }, { ".version 8.0\n.target sm_90\n.entry k() {", "{.param .b32 x;}", "variables in scopes" },
-        { ".version 8.0\n.target sm_90\n", ".global .b32 x = -", "declarations" }, { ".version 8.0\n.target sm_90\n.global .b32 x = ", "-", "signs" },
-        { ".version 8.0\n.target sm_90\n.global .b32 x = ", "1+", "sums" }, { ".version 8.0\n.target sm_90\n.global .b32 x = ", "1?", "choices" },
-        { ".version 8.0\n.target sm_90\n.global .b8 x[] = {", "1,", "values" }, { ".version 8.0\n.target sm_90\n.global .b8 x[2] = ", "{", "braces of values" },
-        { "/*", "*", "comments" }, { "", "\"", "quotes" }, { ".version 8.0\n.target sm_90\n.entry k() { call ", "(", "lists" }, { ".version 8.0\n.target sm_90\n.entry k() {", "L:", "labels" },
-        { ".version 8.0\n.target sm_90\n.entry k() { .loc 1 1 1 ", "\n.file", "files" }, { ".version 8.0\n.target sm_90\n.entry k(", ".param .b32 a,", "parameters" },
-        { ".version 8.0\n.target sm_90\n.global .b32 a", "[1]", "dimensions" }, { ".version 8.0\n.target sm_90\n.entry k() {add", ".s32", "modifiers" },
+    static const struct { const char *head, *body, *what;
+    } grows[] = {
+        { "", "{", "braces" },
+        { "", "(", "parentheses" },
+        { ".version 8.0\n.target sm_90\n.entry k() {", "{", "scopes" },
+        { ".version 8.0\n.target sm_90\n.entry k() {", "bra L;", "branches to nowhere" },
+        { ".version 8.0\n.target sm_90\n.entry k() {", "{bra L;", "branches in scopes" },
+        { ".version 8.0\n.target sm_90\n.entry k() {", "{.reg .b32 %r<3>;}", "registers in scopes" },
+        { ".version 8.0\n.target sm_90\n.entry k() {", "{.param .b32 x;}", "variables in scopes" },
+        { ".version 8.0\n.target sm_90\n", ".global .b32 x = -", "declarations" },
+        { ".version 8.0\n.target sm_90\n.global .b32 x = ", "-", "signs" },
+        { ".version 8.0\n.target sm_90\n.global .b32 x = ", "1+", "sums" },
+        { ".version 8.0\n.target sm_90\n.global .b32 x = ", "1?", "choices" },
+        { ".version 8.0\n.target sm_90\n.global .b8 x[] = {", "1,", "values" },
+        { ".version 8.0\n.target sm_90\n.global .b8 x[2] = ", "{", "braces of values" },
+        { "/*", "*", "comments" },
+        { "", "\"", "quotes" },
+        { ".version 8.0\n.target sm_90\n.entry k() { call ", "(", "lists" },
+        { ".version 8.0\n.target sm_90\n.entry k() {", "L:", "labels" },
+        { ".version 8.0\n.target sm_90\n.entry k() { .loc 1 1 1 ", "\n.file", "files" },
+        { ".version 8.0\n.target sm_90\n.entry k(", ".param .b32 a,", "parameters" },
+        { ".version 8.0\n.target sm_90\n.global .b32 a", "[1]", "dimensions" },
+        { ".version 8.0\n.target sm_90\n.entry k() {add", ".s32", "modifiers" },
     };
     for (size_t i = 0; i < sizeof grows / sizeof *grows; i++) {
-        size_t n = (size_t)snprintf(text, sizeof text, "%s", grows[i].head), step = strlen(grows[i].body), most = tap_is_slow() ? FUZZ_ROOM / 16 : FUZZ_ROOM;
+        size_t n = (size_t)snprintf(text, sizeof text, "%s", grows[i].head), step = strlen(grows[i].body),
+               most = tap_is_slow() ? FUZZ_ROOM / 16 : FUZZ_ROOM;
         for (; n + step < most; n += step) memcpy(text + n, grows[i].body, step);
         tap_ok(fuzz_is_fine(text, n, &accepted), "many %s", grows[i].what);
     }

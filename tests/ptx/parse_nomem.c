@@ -1,4 +1,5 @@
-/* Memory runs out at each allocation of a parse in turn: CJ_ENOMEM or, where it came too late to matter, success; nothing is leaked, whatever is read. */
+/* Memory runs out at each allocation of a parse in turn: CJ_ENOMEM or, where it came too late to matter, success;
+ * nothing is leaked, whatever is read. */
 #include <cujit/parse.h>
 
 #include "base/mem.h"
@@ -60,8 +61,10 @@ int main(void)
             if (!reached) break;
         }
         cji_set_hook(NULL, NULL);
-        tap_ok(unread > 0 && !read, "%s: no list of kernels at each of %zu failed allocations", nomem_samples[i], unread);
-        tap_ok(failures > 0 && !others && !late, "%s: each of %zu failed allocations is CJ_ENOMEM", nomem_samples[i], failures);
+        tap_ok(unread > 0 && !read, "%s: no list of kernels at each of %zu failed allocations", nomem_samples[i],
+               unread);
+        tap_ok(failures > 0 && !others && !late, "%s: each of %zu failed allocations is CJ_ENOMEM", nomem_samples[i],
+               failures);
         tap_is_uint(silent, 0, "%s: and has a message", nomem_samples[i]);
         tap_is_uint(leaks, 0, "%s: and leaks nothing", nomem_samples[i]);
         free(text);

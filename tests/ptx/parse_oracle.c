@@ -1,5 +1,5 @@
-/* The reader's verdict on each statement of tests/oracle/isa.txt is that of ptxas (but for those marked), at the statement's line; what is accepted is
- * printed and read again as the same text. */
+/* The reader's verdict on each statement of tests/oracle/isa.txt is that of ptxas (but for those marked), at the
+ * statement's line; what is accepted is printed and read again as the same text. */
 #include <cujit/parse.h>
 
 #include "isa_write.h"
@@ -52,10 +52,12 @@ static bool group_holds(size_t bytes)
 /* A refused statement alone: an error at its line. */
 static bool refused_alone(const char *statement)
 {
-    size_t n = oracle_head + (size_t)snprintf(oracle_text + oracle_head, ORACLE_ROOM - oracle_head, "%s\n%s", statement, isa_write_tail);
+    size_t n = oracle_head + (size_t)snprintf(oracle_text + oracle_head, ORACLE_ROOM - oracle_head, "%s\n%s", statement,
+                                              isa_write_tail);
     cj_ptx *m = cj_parse(oracle_text, n, "alone.ptx");
     const cj_error *e = cj_error_of(m);
-    bool fine = (e->status == CJ_EPTX || e->status == CJ_EUNKNOWN || e->status == CJ_ENOTSUP) && e->line == (int32_t)oracle_head_lines + 1;
+    bool fine = (e->status == CJ_EPTX || e->status == CJ_EUNKNOWN || e->status == CJ_ENOTSUP) &&
+                e->line == (int32_t)oracle_head_lines + 1;
     if (!fine) tap_diag("%s: %s %s", statement, cj_status_name(e->status), e->message);
     cj_ptx_free(m);
     return fine;
@@ -64,11 +66,13 @@ static bool refused_alone(const char *statement)
 int main(void)
 {
     char *text = tap_slurp(tap_source("tests/oracle/isa.txt"), NULL);
-    unsigned major = 0, minor = 0, groups = 0, bad_groups = 0, wrong = 0, refused = 0, accepted = 0, every = tap_is_slow() ? 20 : 1;
+    unsigned major = 0, minor = 0, groups = 0, bad_groups = 0, wrong = 0, refused = 0, accepted = 0,
+             every = tap_is_slow() ? 20 : 1;
     size_t used = 0;
     tap_plan(0);
     if (!text) tap_bail("tests/oracle/isa.txt is missing");
-    for (unsigned pass = 0; pass < 2; pass++) {   /* first those to be accepted, a group together; then the others, each alone */
+    /* first those to be accepted, a group together; then the others, each alone */
+    for (unsigned pass = 0; pass < 2; pass++) {
         used = 0;
         for (char *line = text, *next; *line; line = next) {
             char name[16], *end = strchr(line, '\n');

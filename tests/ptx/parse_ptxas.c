@@ -76,7 +76,8 @@ int main(void)
         char *sample = tap_slurp(tap_source(path), &bytes);
         if (!sample) tap_bail("%s cannot be read", path);
         cj_ptx *m = cj_parse(sample, bytes, names[i]);
-        if (!tap_is_int(cj_ptx_print(m, CJ_PRINT_LINES, &text, &printed), CJ_OK, "%s is read and printed", names[i])) tap_diag("%s", cj_error_of(m)->message);
+        if (!tap_is_int(cj_ptx_print(m, CJ_PRINT_LINES, &text, &printed), CJ_OK, "%s is read and printed", names[i]))
+            tap_diag("%s", cj_error_of(m)->message);
         snprintf(run[runs].what, sizeof run[runs].what, "%s", names[i]);
         ptxas_start(&run[runs], folder, runs, sample, bytes);
         runs++;

@@ -9,21 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *name; size_t functions, kernels; const char *has[4]; } samples[] = {
+static const struct { const char *name; size_t functions, kernels; const char *has[4];
+} samples[] = {
     { "saxpy", 1, 1, { ".visible .entry saxpy(", "fma.rn.f32", ".param .u64 saxpy_param_2" } },
-    { "reduce", 2, 2, { "shfl.sync.down.b32 ", ".extern .shared .align 16 .b8 dyn[];", ".maxntid 256, 1, 1", ".shared .align 4 .b8 " } },
+    { "reduce",
+      2,
+      2,
+      { "shfl.sync.down.b32 ", ".extern .shared .align 16 .b8 dyn[];", ".maxntid 256, 1, 1",
+        ".shared .align 4 .b8 " } },
     { "histogram", 2, 2, { "atom.shared.add.u32", "vote.sync.ballot.b32", "membar.gl" } },
     { "calls", 7, 1, { "table[2] = {_Z5twicei, _Z6squarei}", "call.uni (", ".callprototype", "[12]" } },
     { "half", 1, 1, { "setp.lt.f16" } },
     { "switch", 1, 1, { "bfind.shiftamt.u32", "bra.uni $L__BB0_23" } },
     { "interpret", 1, 1, { "popc.b32" } },
     { "constant", 1, 1, { ".const .align 4 .b8 weights[20] = {205, 204", "= generic(counter)", "= generic(name)+5" } },
-    { "print", 3, 1, { ".extern .func (.param .b32 func_retval0) vprintf(", "$str$1", ".local .align 16 .b8 __local_depot0[16]" } },
+    { "print",
+      3,
+      1,
+      { ".extern .func (.param .b32 func_retval0) vprintf(", "$str$1", ".local .align 16 .b8 __local_depot0[16]" } },
     { "loops", 4, 4, { "ld.global.v4.f32 {", ".shared .align 4 .b8" } },
     { "math", 1, 1, { "ex2.approx.f32", "sqrt.rn.f64" } },
     { "lines", 1, 1, { "fma.rn.f32" } },
     { "debug", 2, 1, { "call.uni" } },
-    { "syntax", 8, 3, { "matrix[2][3] = {{1, 2, 0}, {4, 5, 6}}", "generic(matrix)+8", ".branchtargets ONE, TWO, OUTSIDE;", ".attribute(.managed)" } },
+    { "syntax",
+      8,
+      3,
+      { "matrix[2][3] = {{1, 2, 0}, {4, 5, 6}}", "generic(matrix)+8", ".branchtargets ONE, TWO, OUTSIDE;",
+        ".attribute(.managed)" } },
 };
 
 /* The two modules hold the same: what differs, or NULL. */
@@ -31,10 +43,13 @@ static const char *difference(const cj_ptx *a, const cj_ptx *b)
 {
     if (a->nfn != b->nfn || a->nvar != b->nvar) return "functions or variables";
     for (size_t i = 0; i < a->nfn; i++) {
-        const cj_fn *f = a->fn[i], *g = cji_ptx_find_fn(b, cji_ptx_name(a, f->name));   /* the order of declarations may differ */
+        /* the order of declarations may differ */
+        const cj_fn *f = a->fn[i], *g = cji_ptx_find_fn(b, cji_ptx_name(a, f->name));
         if (f->proto) continue;
         if (!g || f->kernel != g->kernel || f->linkage != g->linkage || f->body != g->body) return "a function's head";
-        if (f->nparam != g->nparam || f->nresult != g->nresult || f->nvar != g->nvar || memcmp(&f->bounds, &g->bounds, sizeof f->bounds) != 0) return "a function's parameters";
+        if (f->nparam != g->nparam || f->nresult != g->nresult || f->nvar != g->nvar ||
+            memcmp(&f->bounds, &g->bounds, sizeof f->bounds) != 0)
+            return "a function's parameters";
         if (f->nins != g->nins || f->nreg != g->nreg || f->nlabel != g->nlabel) return "a function's size";
         for (size_t k = 0; k < f->nins; k++) {
             const cji_form *x = cji_ins_form(a, &f->ins[k]), *y = cji_ins_form(b, &g->ins[k]);
@@ -60,13 +75,15 @@ int main(void)
         cj_ptx *m = cj_parse(text, bytes, name);
         if (!tap_is_int(cj_ptx_status(m), CJ_OK, "%s is read", name)) tap_diag("%s", cj_error_of(m)->message);
         tap_is_int(cj_ptx_print(m, 0, &first, &n), CJ_OK, "%s is printed", name);
-        for (unsigned k = 0; k < 4 && samples[i].has[k]; k++) tap_has_str(first ? first : "", samples[i].has[k], "%s holds %s", name, samples[i].has[k]);
+        for (unsigned k = 0; k < 4 && samples[i].has[k]; k++)
+            tap_has_str(first ? first : "", samples[i].has[k], "%s holds %s", name, samples[i].has[k]);
         for (size_t k = 0; k < m->nfn; k++) functions += !m->fn[k]->proto, kernels += m->fn[k]->kernel;
         tap_is_uint(functions, samples[i].functions, "%s: functions and kernels", name);
         tap_is_uint(kernels, samples[i].kernels, "%s: kernels", name);
 
         cj_ptx *again = cj_parse(first ? first : "", n, "again.ptx");
-        if (!tap_is_int(cj_ptx_status(again), CJ_OK, "what %s printed is read", name)) tap_diag("%s", cj_error_of(again)->message);
+        if (!tap_is_int(cj_ptx_status(again), CJ_OK, "what %s printed is read", name))
+            tap_diag("%s", cj_error_of(again)->message);
         cj_ptx_print(again, 0, &second, NULL);
         tap_is_str(second ? second : "", first ? first : "(none)", "%s: printed twice, the same text", name);
         tap_is_str(difference(m, again), NULL, "%s: read twice, the same module", name);

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static const struct { const char *text; uint8_t kind; uint64_t u; const char *word; } words[] = {
+static const struct { const char *text; uint8_t kind; uint64_t u; const char *word;
+} words[] = {
     { "%r1", CJI_TOK_WORD, 0, "%r1" },
     { "  $L__BB0_1:", CJI_TOK_WORD, 0, "$L__BB0_1" },
     { "_", CJI_TOK_WORD, 0, "_" },
@@ -13,9 +14,16 @@ static const struct { const char *text; uint8_t kind; uint64_t u; const char *wo
     { "/* a */ // b\n\t.loc", CJI_TOK_DOT, 0, ".loc" },
     { "/", '/', 0, "/" },
     { "::", CJI_TOK_SCOPE, 0, "::" },
-    { "<<", CJI_TOK_SHL, 0, "<<" }, { ">>", CJI_TOK_SHR, 0, ">>" }, { "<=", CJI_TOK_LE, 0, "<=" }, { ">=", CJI_TOK_GE, 0, ">=" },
-    { "==", CJI_TOK_EQ, 0, "==" }, { "!=", CJI_TOK_NE, 0, "!=" }, { "&&", CJI_TOK_AND, 0, "&&" }, { "||", CJI_TOK_OR, 0, "||" },
-    { "!p", '!', 0, "!" }, { "|q", '|', 0, "|" },
+    { "<<", CJI_TOK_SHL, 0, "<<" },
+    { ">>", CJI_TOK_SHR, 0, ">>" },
+    { "<=", CJI_TOK_LE, 0, "<=" },
+    { ">=", CJI_TOK_GE, 0, ">=" },
+    { "==", CJI_TOK_EQ, 0, "==" },
+    { "!=", CJI_TOK_NE, 0, "!=" },
+    { "&&", CJI_TOK_AND, 0, "&&" },
+    { "||", CJI_TOK_OR, 0, "||" },
+    { "!p", '!', 0, "!" },
+    { "|q", '|', 0, "|" },
     { "0", CJI_TOK_INT, 0, "0" },
     { "42", CJI_TOK_INT, 42, "42" },
     { "42U", CJI_TOK_INT, 42, "42U" },
@@ -34,17 +42,38 @@ static const struct { const char *text; uint8_t kind; uint64_t u; const char *wo
     { "1E-300 ", CJI_TOK_F64, 0x01a56e1fc2f8f359, "1E-300" },
     { "0.1", CJI_TOK_F64, 0x3fb999999999999a, "0.1" },
     { "\"a\\\"b\" ", CJI_TOK_STRING, 0, "a\\\"b" },
-    { "", CJI_TOK_END, 0, "" }, { " \n// only a comment", CJI_TOK_END, 0, "" },
+    { "", CJI_TOK_END, 0, "" },
+    { " \n// only a comment", CJI_TOK_END, 0, "" },
 };
 
-static const struct { const char *text, *why; } wrong[] = {
-    { "08", "above 7" }, { "0x", "without digits" }, { "0b2", "without digits" }, { "0b12", "letter inside" }, { "12ab", "letter inside" },
-    { "18446744073709551616", "64 bits" }, { "0x10000000000000000", "64 bits" }, { "0f3f80000", "8 hexadecimal" },
-    { "0f3f8000001", "8 hexadecimal" }, { "0d3ff0", "16 hexadecimal" }, { "1e", "without digits" }, { "1e+", "without digits" },
-    { "1.5f", "letter inside" }, { "\"abc", "closing quote" }, { "\"abc\n\"", "closing quote" }, { "/* abc", "does not end" }, { "/*/", "does not end" },
-    { "# 1 \"a.c\"", "preprocessor" }, { "\\", "'\\'" }, { "\x80", "0x80" }, { "\xef\xbb\xbf.version", "0xef" }, { "\x01", "0x01" },
-    { ". reg", "without a word" }, { "$ ", "only '$'" },
-    { "0.00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001", "120" },
+static const struct { const char *text, *why;
+} wrong[] = {
+    { "08", "above 7" },
+    { "0x", "without digits" },
+    { "0b2", "without digits" },
+    { "0b12", "letter inside" },
+    { "12ab", "letter inside" },
+    { "18446744073709551616", "64 bits" },
+    { "0x10000000000000000", "64 bits" },
+    { "0f3f80000", "8 hexadecimal" },
+    { "0f3f8000001", "8 hexadecimal" },
+    { "0d3ff0", "16 hexadecimal" },
+    { "1e", "without digits" },
+    { "1e+", "without digits" },
+    { "1.5f", "letter inside" },
+    { "\"abc", "closing quote" },
+    { "\"abc\n\"", "closing quote" },
+    { "/* abc", "does not end" },
+    { "/*/", "does not end" },
+    { "# 1 \"a.c\"", "preprocessor" },
+    { "\\", "'\\'" },
+    { "\x80", "0x80" },
+    { "\xef\xbb\xbf.version", "0xef" },
+    { "\x01", "0x01" },
+    { ". reg", "without a word" },
+    { "$ ", "only '$'" },
+    { "0.00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001",
+      "120" },
 };
 
 static const struct { const char *text, *want; } mnemonics[] = {
@@ -57,8 +86,10 @@ static const struct { const char *text, *want; } mnemonics[] = {
     { "call \n(a)", "call" },
 };
 
-static const struct { const char *text; size_t n; const char *want; size_t k; } escapes[] = {
-    { "abc", 3, "abc", 3 }, { "a\\n\\t\\\\", 7, "a\n\t\\", 4 }, { "\\0\\101\\1012", 11, "\0AA2", 4 }, { "\\x41\\x4G", 8, "A\x04G", 3 }, { "\\\"q\\\"", 5, "\"q\"", 3 },
+static const struct { const char *text; size_t n; const char *want; size_t k;
+} escapes[] = {
+    { "abc", 3, "abc", 3 },           { "a\\n\\t\\\\", 7, "a\n\t\\", 4 }, { "\\0\\101\\1012", 11, "\0AA2", 4 },
+    { "\\x41\\x4G", 8, "A\x04G", 3 }, { "\\\"q\\\"", 5, "\"q\"", 3 },
 };
 
 int main(void)
@@ -75,7 +106,8 @@ int main(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         cji_lex_init(&x, wrong[i].text, strlen(wrong[i].text));
         uint8_t kind = cji_lex_next(&x);
-        tap_ok(kind == CJI_TOK_BAD && strstr(x.bad, wrong[i].why), "wrong word %zu: %s", i, kind == CJI_TOK_BAD ? x.bad : "accepted");
+        tap_ok(kind == CJI_TOK_BAD && strstr(x.bad, wrong[i].why), "wrong word %zu: %s", i,
+               kind == CJI_TOK_BAD ? x.bad : "accepted");
         tap_ok(cji_lex_next(&x) == CJI_TOK_BAD, "wrong word %zu stays wrong", i);
     }
     for (size_t i = 0; i < sizeof mnemonics / sizeof *mnemonics; i++) {
@@ -84,7 +116,8 @@ int main(void)
         cji_lex_next(&x);
         cji_lex_peek(&x);   /* as a reader does that looks for a label */
         bool fine = cji_lex_mnemonic(&x, room, sizeof room);
-        tap_ok(fine && x.n == strlen(mnemonics[i].want) && !memcmp(x.s, mnemonics[i].want, x.n), "instruction %s", mnemonics[i].want);
+        tap_ok(fine && x.n == strlen(mnemonics[i].want) && !memcmp(x.s, mnemonics[i].want, x.n), "instruction %s",
+               mnemonics[i].want);
     }
     for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
         char out[16];
@@ -104,7 +137,8 @@ int main(void)
     static const char block[] = "{ a { \"}\" // }\n } /* } */ }\nb";
     cji_lex_init(&x, block, sizeof block - 1);
     cji_lex_next(&x);
-    tap_ok(cji_lex_skip_block(&x) && cji_lex_next(&x) == CJI_TOK_WORD && *x.s == 'b' && x.tok_line == 3, "a block is skipped whole");
+    tap_ok(cji_lex_skip_block(&x) && cji_lex_next(&x) == CJI_TOK_WORD && *x.s == 'b' && x.tok_line == 3,
+           "a block is skipped whole");
     cji_lex_init(&x, block, sizeof block - 4);
     cji_lex_next(&x);
     tap_ok(!cji_lex_skip_block(&x), "a block that does not end is reported");

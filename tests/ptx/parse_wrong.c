@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* T: the whole text.  M: the text stands behind .version, .target and .address_size.  K: in the body of a kernel.  Lines are counted from the row's own first. */
+/* T: the whole text.  M: the text stands behind .version, .target and .address_size.  K: in the body of a kernel.
+ * Lines are counted from the row's own first. */
 enum { T, M, K };
 static const char module_head[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
-static const char kernel_head[] = ".visible .entry k(.param .u64 p, .param .b32 n)\n{\n"
-                                  ".reg .pred p1, p2; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>; .reg .f64 e<2>; .reg .b16 h<2>;\n";
+static const char kernel_head[] =
+    ".visible .entry k(.param .u64 p, .param .b32 n)\n{\n"
+    ".reg .pred p1, p2; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>; .reg .f64 e<2>; .reg .b16 h<2>;\n";
 static const char kernel_tail[] = "\nret;\n}\n";
-static const struct { int in; cj_status status; int line; const char *text, *names; } wrong_rows[] = {
+static const struct { int in; cj_status status; int line; const char *text, *names;
+} wrong_rows[] = {
     { T, CJ_EPTX, 1, "", "where .version" },
     { T, CJ_EPTX, 3, "\n\n", "where .version" },
     { T, CJ_EPTX, 1, ".target sm_90", ".version" },
@@ -269,8 +272,12 @@ static const struct { int in; cj_status status; int line; const char *text, *nam
     { K, CJ_EPTX, 1, "mov.f32 f1, 1e;", "without digits" },
     { K, CJ_EPTX, 1, "mov.b32 r1, \"abc\";", "expected a number" },
     { K, CJ_EPTX, 1, "mov.b32 r1, (2;", "expected ')'" },
-    { K, CJ_EUNKNOWN, 1, "mov.b32 r1, ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))));", "nested" },
-    { K, CJ_EUNKNOWN, 1, "mov.b32 r1, - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - 1;", "nested" },
+    { K, CJ_EUNKNOWN, 1,
+      "mov.b32 r1, ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))));",
+      "nested" },
+    { K, CJ_EUNKNOWN, 1,
+      "mov.b32 r1, - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - 1;",
+      "nested" },
     { K, CJ_EPTX, 1, "mov.b32 r1, $;", "only '$'" },
     { K, CJ_EPTX, 1, "mov.b32 r1, \\;", "is not allowed in PTX" },
     { K, CJ_EPTX, 1, "mov.b32 r1, 'a';", "is not allowed in PTX" },
@@ -321,7 +328,8 @@ static const struct { int in; cj_status status; int line; const char *text, *nam
     { K, CJ_EPTX, 1, "add.s32: r1, r2, r3;", "expected" },
     { K, CJ_EUNKNOWN, 1, "ADD.s32 r1, r2, r3;", "ADD" },
     { K, CJ_ENOTSUP, 1, ".reg .b16 b; fma.rn.oob.bf16 b, b, b, b;", "needs PTX 8.1" },
-    { T, CJ_ENOTSUP, 4, ".version 8.0\n.target sm_80\n.entry k() { .reg .b16 b;\nadd.bf16 b, b, b; ret; }", "needs target sm_90" },
+    { T, CJ_ENOTSUP, 4, ".version 8.0\n.target sm_80\n.entry k() { .reg .b16 b;\nadd.bf16 b, b, b; ret; }",
+      "needs target sm_90" },
     { K, CJ_EPTX, 3, "add.s32 r1,\nr2,\n, r3;", "expected a number" },
     { K, CJ_EPTX, 1, "add.s32 r1,\nr2,\nf1;", "add.s32" },
     { K, CJ_EPTX, 3, "/* a\nb */\nadd.s32 r1, r2, f1;", "add.s32" },
@@ -334,7 +342,8 @@ static size_t put_together(size_t i, char *room, size_t size, int *before)
 {
     int in = wrong_rows[i].in;
     *before = in == T ? 0 : in == M ? 3 : 6;
-    return (size_t)snprintf(room, size, "%s%s%s%s", in == T ? "" : module_head, in == K ? kernel_head : "", wrong_rows[i].text, in == K ? kernel_tail : "");
+    return (size_t)snprintf(room, size, "%s%s%s%s", in == T ? "" : module_head, in == K ? kernel_head : "",
+                            wrong_rows[i].text, in == K ? kernel_tail : "");
 }
 
 int main(void)
@@ -348,13 +357,18 @@ int main(void)
         const cj_error *e = cj_error_of(m);
         snprintf(place, sizeof place, "k.ptx:%d: ", before + wrong_rows[i].line);
         bool status = e->status == wrong_rows[i].status && cj_ptx_status(m) == wrong_rows[i].status;
-        bool where = !strncmp(e->message, place, strlen(place)) && e->line == before + wrong_rows[i].line && !strcmp(e->file, "k.ptx");
+        bool where = !strncmp(e->message, place, strlen(place)) && e->line == before + wrong_rows[i].line &&
+                     !strcmp(e->file, "k.ptx");
         if (!tap_ok(status && where && strstr(e->message, wrong_rows[i].names), "row %zu: %s", i, wrong_rows[i].names))
-            tap_diag("%s: %s; wants %s at %s", cj_status_name(e->status), e->message, cj_status_name(wrong_rows[i].status), place);
+            tap_diag("%s: %s; wants %s at %s", cj_status_name(e->status), e->message,
+                     cj_status_name(wrong_rows[i].status), place);
         cj_ptx_free(m);
     }
 
-    size_t n = (size_t)snprintf(text, sizeof text, "%s%s@p1 bra L;\nL: {.reg .b32 x; }\nld.global.v2.f32 {f0, f1}, [d1+4];%s", module_head, kernel_head, kernel_tail), accepted = 0;
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                "%s%s@p1 bra L;\nL: {.reg .b32 x; }\nld.global.v2.f32 {f0, f1}, [d1+4];%s", module_head,
+                                kernel_head, kernel_tail),
+           accepted = 0;
     for (size_t k = sizeof module_head; k <= n; k++) {
         cj_ptx *m = cj_parse(text, k, NULL);
         accepted += cj_ptx_status(m) == CJ_OK;

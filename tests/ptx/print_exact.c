@@ -46,7 +46,8 @@ static void print_operands(void)
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "k");
     cj_val g = cj_ptx_global(m, "g", CJ_U32, 8, NULL, 0);
-    cj_val r = cj_reg(f, CJ_U32), d = cj_reg(f, CJ_U64), s = cj_reg(f, CJ_F32), t = cj_reg(f, CJ_F64), p = cj_reg(f, CJ_PRED), q = cj_reg(f, CJ_PRED);
+    cj_val r = cj_reg(f, CJ_U32), d = cj_reg(f, CJ_U64), s = cj_reg(f, CJ_F32), t = cj_reg(f, CJ_F64),
+           p = cj_reg(f, CJ_PRED), q = cj_reg(f, CJ_PRED);
     cj_ins(f, "add.f32", s, s, 1);
     cj_ins(f, "add.f32", s, s, -0.0);
     cj_ins(f, "add.f32", s, s, (float)INFINITY);
@@ -68,11 +69,26 @@ static void print_operands(void)
     cj_ins(f, "mov.u64", d, g);
     cj_ins(f, "mov.b32", s, cj_imm_bits(f, CJ_F32, 0x7fc00001));
     static const char *const lines[] = {
-        "add.f32 %f0, %f0, 0f3F800000;", "add.f32 %f0, %f0, 0f80000000;", "add.f32 %f0, %f0, 0f7F800000;", "add.f64 %fd0, %fd0, 0d3FB999999999999A;",
-        "add.f64 %fd0, %fd0, 0dC01C000000000000;", "add.u32 %u0, %u0, -1;", "add.u32 %u0, %u0, 4294967295;", "add.u64 %ud0, %ud0, 18446744073709551615;",
-        "add.u64 %ud0, %ud0, -9223372036854775808;", "ld.global.u32 %u0, [%ud0+12];", "ld.global.u32 %u0, [%ud0+-12];", "ld.global.u32 %u0, [g+4];",
-        "ld.local.u32 %u0, [64];", "ld.global.v2.u32 {%u0, %r0}, [%ud0];", "setp.lt.u32 %p0|%p1, %u0, 3;", "setp.lt.and.u32 %p0, %u0, 3, !%p1;",
-        "setp.lt.u32 _|%p1, %u0, 3;", "mov.u32 %u0, %laneid;", "mov.u64 %ud0, g;", "mov.b32 %f0, 0f7FC00001;",
+        "add.f32 %f0, %f0, 0f3F800000;",
+        "add.f32 %f0, %f0, 0f80000000;",
+        "add.f32 %f0, %f0, 0f7F800000;",
+        "add.f64 %fd0, %fd0, 0d3FB999999999999A;",
+        "add.f64 %fd0, %fd0, 0dC01C000000000000;",
+        "add.u32 %u0, %u0, -1;",
+        "add.u32 %u0, %u0, 4294967295;",
+        "add.u64 %ud0, %ud0, 18446744073709551615;",
+        "add.u64 %ud0, %ud0, -9223372036854775808;",
+        "ld.global.u32 %u0, [%ud0+12];",
+        "ld.global.u32 %u0, [%ud0+-12];",
+        "ld.global.u32 %u0, [g+4];",
+        "ld.local.u32 %u0, [64];",
+        "ld.global.v2.u32 {%u0, %r0}, [%ud0];",
+        "setp.lt.u32 %p0|%p1, %u0, 3;",
+        "setp.lt.and.u32 %p0, %u0, 3, !%p1;",
+        "setp.lt.u32 _|%p1, %u0, 3;",
+        "mov.u32 %u0, %laneid;",
+        "mov.u64 %ud0, g;",
+        "mov.b32 %f0, 0f7FC00001;",
     };
     if (!tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "operands print")) tap_bail("%s", cj_error_of(m)->message);
     const char *at = text;
@@ -93,9 +109,13 @@ static void print_much(void)
     size_t lines = 0;
     cj_ptx *m = cj_ptx_create(), *second = cj_ptx_create();
     for (int k = 0; k < 2; k++) {
-        cj_fn *f = cj_ptx_kernel(k ? second : m, "a_kernel_with_a_name_that_is_longer_than_what_a_line_has_room_for_without_being_asked_to_grow_in_the_middle_of_it");
-        cj_val x = cj_shared(f, "a_variable_with_a_name_that_is_longer_than_sixty_four_characters_so_that_room_must_be_made", CJ_F32, N);
-        for (int i = 0; i < N; i++) cj_ins(f, "st.shared.v4.f32", cj_mem(f, x, 16 * i), cj_vec(f, i, i + 1, i + 2, i + 3));
+        cj_fn *f = cj_ptx_kernel(
+            k ? second : m,
+            "a_kernel_with_a_name_that_is_longer_than_what_a_line_has_room_for_without_being_asked_to_grow_in_the_middle_of_it");
+        cj_val x = cj_shared(
+            f, "a_variable_with_a_name_that_is_longer_than_sixty_four_characters_so_that_room_must_be_made", CJ_F32, N);
+        for (int i = 0; i < N; i++)
+            cj_ins(f, "st.shared.v4.f32", cj_mem(f, x, 16 * i), cj_vec(f, i, i + 1, i + 2, i + 3));
     }
     tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "much prints");
     cj_ptx_print(second, 0, &again, NULL);

@@ -1,4 +1,5 @@
-/* A line of the printed text leads back to the builder's call: each line of every kind, with .loc lines in the text and without. */
+/* A line of the printed text leads back to the builder's call: each line of every kind, with .loc lines in the text and
+ * without. */
 #include "../tap.h"
 
 #include <cujit/ptx.h>
@@ -14,18 +15,47 @@ enum { LINES = 80 };
 typedef struct row { const char *begins; uint32_t line; } row;
 
 static const row plain[] = {
-    { ".version", 0 }, { ".target", 0 }, { ".address_size", 0 },
+    { ".version", 0 },
+    { ".target", 0 },
+    { ".address_size", 0 },
     { ".visible .func (.reg .f32 result) early", 0 },
-    { ".visible .global .align 16 .u32 table[2] = {1, 2};", 1 }, { ".visible .const .f32 scale[4];", 2 },
+    { ".visible .global .align 16 .u32 table[2] = {1, 2};", 1 },
+    { ".visible .const .f32 scale[4];", 2 },
     { ".extern .shared .f32 dynamic[];", 14 },
-    { "", 10 }, { ".visible .entry k(", 10 }, { "\t.param .u64 .ptr .global .align 4 x,", 11 }, { "\t.param .u32 n", 12 }, { ")", 10 },
-    { ".maxntid 64, 1, 1", 10 }, { "{", 10 }, { "\t.reg .pred", 10 }, { "\t.reg .u32", 10 }, { "\t.reg .u64", 10 }, { "\t.reg .f32", 10 },
+    { "", 10 },
+    { ".visible .entry k(", 10 },
+    { "\t.param .u64 .ptr .global .align 4 x,", 11 },
+    { "\t.param .u32 n", 12 },
+    { ")", 10 },
+    { ".maxntid 64, 1, 1", 10 },
+    { "{", 10 },
+    { "\t.reg .pred", 10 },
+    { "\t.reg .u32", 10 },
+    { "\t.reg .u64", 10 },
+    { "\t.reg .f32", 10 },
     { "\t.shared .f32 tile[32];", 13 },
-    { "\tld.param.u64", 11 }, { "\tcvta.to.global.u64", 11 }, { "\tld.param.u32", 12 }, { "\tsetp.lt.u32", 15 }, { "\t@!%p0 bra $L0;", 15 }, { "\tadd.u32", 16 }, { "\tadd.u32", 16 },
-    { "$L0:", 17 }, { "\t.pragma \"nounroll\";", 18 }, { "\tmov.u32", 5000000 }, { "$T0: .branchtargets $L0;", 20 }, { "\tcall.uni", 21 },
-    { "\tret;", 10 }, { "}", 10 },
-    { "", 30 }, { ".visible .func (.reg .f32 result) early", 30 }, { "{", 30 }, { "\t.reg .f32", 30 }, { "\tmov.f32", 31 },
-    { "\tmov.f32 result", 31 }, { "\tret;", 31 }, { "}", 30 },
+    { "\tld.param.u64", 11 },
+    { "\tcvta.to.global.u64", 11 },
+    { "\tld.param.u32", 12 },
+    { "\tsetp.lt.u32", 15 },
+    { "\t@!%p0 bra $L0;", 15 },
+    { "\tadd.u32", 16 },
+    { "\tadd.u32", 16 },
+    { "$L0:", 17 },
+    { "\t.pragma \"nounroll\";", 18 },
+    { "\tmov.u32", 5000000 },
+    { "$T0: .branchtargets $L0;", 20 },
+    { "\tcall.uni", 21 },
+    { "\tret;", 10 },
+    { "}", 10 },
+    { "", 30 },
+    { ".visible .func (.reg .f32 result) early", 30 },
+    { "{", 30 },
+    { "\t.reg .f32", 30 },
+    { "\tmov.f32", 31 },
+    { "\tmov.f32 result", 31 },
+    { "\tret;", 31 },
+    { "}", 30 },
 };
 
 static cj_ptx *make(void)
@@ -103,7 +133,8 @@ static void with_loc(cj_ptx *m)
     for (uint32_t i = 1; i <= n; i++) {
         if (*line[i] == '}') said = 0;
         if (sscanf(line[i], "\t.loc %u %u", &file, &said) == 2) locs++;
-        if (said && *line[i] == '\t' && strcmp(line[i], "\tret;") && !strstr(line[i], ".pragma") && line_of(m, CJ_PRINT_LINES, i) != said)
+        if (said && *line[i] == '\t' && strcmp(line[i], "\tret;") && !strstr(line[i], ".pragma") &&
+            line_of(m, CJ_PRINT_LINES, i) != said)
             tap_diag("line %u: %s is of line %u", i, line[i], line_of(m, CJ_PRINT_LINES, i)), wrong++;
     }
     tap_ok(locs == 7 && !wrong, "with .loc lines in the text: each instruction's is the line that .loc says");

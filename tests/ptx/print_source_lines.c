@@ -1,4 +1,5 @@
-/* Source lines: each call's own C line, a language's lines set by hand, numbers too large for the record, all printed as .loc when asked for. */
+/* Source lines: each call's own C line, a language's lines set by hand, numbers too large for the record, all printed
+ * as .loc when asked for. */
 #include "ask_ptxas.h"
 
 #include <cujit/ptx.h>

@@ -6,12 +6,23 @@
 #include <string.h>
 
 static const char *const declarations[] = {
-    ".visible .global .u32 counter[1];\n", ".visible .global .align 16 .f32 f[4] = {0f3F800000, 0fC0200000};\n",
-    ".visible .const .f64 d[2] = {0d3FF0000000000000, 0d7FEFFFFFFFFFFFFF};\n", ".visible .const .s8 s[3] = {-1, 2, -128};\n",
-    ".visible .global .u64 w[2] = {0xFFFFFFFFFFFFFFFF, 5};\n", ".visible .global .b16 h[2] = {15360, 49152};\n", ".extern .global .u32 theirs[7];\n", ".extern .const .f32 open[];\n",
-    ".extern .shared .align 16 .f32 dynamic[];\n", "\t.shared .align 8 .b8 raw[24];\n", "\t.local .f64 stack[5];\n",
-    "\t.param .align 64 .b8 map[128],\n", "\t.param .u64 .ptr p,\n", "\t.param .u64 .ptr .const .align 16 c,\n", "\t.param .b16 half\n",
-    ")\n.maxntid 128, 2, 1\n.minnctapersm 2\n.maxnreg 64\n{\n", ")\n.reqntid 32, 1, 1\n{\n",
+    ".visible .global .u32 counter[1];\n",
+    ".visible .global .align 16 .f32 f[4] = {0f3F800000, 0fC0200000};\n",
+    ".visible .const .f64 d[2] = {0d3FF0000000000000, 0d7FEFFFFFFFFFFFFF};\n",
+    ".visible .const .s8 s[3] = {-1, 2, -128};\n",
+    ".visible .global .u64 w[2] = {0xFFFFFFFFFFFFFFFF, 5};\n",
+    ".visible .global .b16 h[2] = {15360, 49152};\n",
+    ".extern .global .u32 theirs[7];\n",
+    ".extern .const .f32 open[];\n",
+    ".extern .shared .align 16 .f32 dynamic[];\n",
+    "\t.shared .align 8 .b8 raw[24];\n",
+    "\t.local .f64 stack[5];\n",
+    "\t.param .align 64 .b8 map[128],\n",
+    "\t.param .u64 .ptr p,\n",
+    "\t.param .u64 .ptr .const .align 16 c,\n",
+    "\t.param .b16 half\n",
+    ")\n.maxntid 128, 2, 1\n.minnctapersm 2\n.maxnreg 64\n{\n",
+    ")\n.reqntid 32, 1, 1\n{\n",
 };
 
 int main(void)
@@ -46,10 +57,12 @@ int main(void)
     cj_set(k, dynamic, cj_imm(k, 0), cj_get(k, c, cj_load(k, CJ_U32, cj_mem(k, map, 4))));
     tap_is_int(cj_type_of(half), CJ_F16, "a half is read into a half register");
     cj_fn *second = cj_ptx_kernel(m, "second");
-    tap_is_uint((uint32_t)cj_shared_dynamic(second, "dynamic", CJ_F32, 4).bits, (uint32_t)dynamic.bits, "two kernels share the dynamic part");
+    tap_is_uint((uint32_t)cj_shared_dynamic(second, "dynamic", CJ_F32, 4).bits, (uint32_t)dynamic.bits,
+                "two kernels share the dynamic part");
     cj_fn_required_threads(second, 32, 1, 1);
     if (!tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "it prints")) tap_bail("%s", cj_error_of(m)->message);
-    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++) tap_has_str(text, declarations[i], "declaration %zu", i);
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
+        tap_has_str(text, declarations[i], "declaration %zu", i);
     ptxas_takes(text, "declarations");
     cj_ptx_free(m);
     return tap_done();

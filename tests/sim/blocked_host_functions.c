@@ -1,5 +1,6 @@
-/* Host functions of one context may be called one after another, as an H100's driver does: one that waits for another stream's then waits for ever.  The device cannot see
- * why a host function waits, so this is no deadlock to it: it names both, and goes on waiting. */
+/* Host functions of one context may be called one after another, as an H100's driver does: one that waits for another
+ * stream's then waits for ever.  The device cannot see why a host function waits, so this is no deadlock to it: it
+ * names both, and goes on waiting. */
 #include "tests/conformance/driver_abi.h"
 
 #include <stdio.h>
@@ -7,9 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int slow, queued, errors, met; char text[3000]; size_t n; } told = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0
-};
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int slow, queued, errors, met;
+    char text[3000];
+    size_t n;
+} told = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
@@ -65,7 +70,8 @@ static int count_met(void)
     return n;
 }
 
-/* In streams of two contexts.  Those that do not meet are reported of; then the first is let go from outside.  1: they met; 0: they did not; -1: something went wrong. */
+/* In streams of two contexts.  Those that do not meet are reported of; then the first is let go from outside.  1: they
+ * met; 0: they did not; -1: something went wrong. */
 static int met(CUcontext first, CUcontext second)
 {
     meeting a = { LATCH_CLOSED, NULL }, b = { LATCH_CLOSED, NULL };
@@ -77,7 +83,9 @@ static int met(CUcontext first, CUcontext second)
     b.other = &a.own;
     for (int i = 0; i < 2; i++) {
         cu.cuCtxSetCurrent(of[i]);
-        if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING) || cu.cuStreamGetId(s[i], &met_in[i]) || cu.cuLaunchHostFunc(s[i], meet, i ? &b : &a)) return -1;
+        if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING) || cu.cuStreamGetId(s[i], &met_in[i]) ||
+            cu.cuLaunchHostFunc(s[i], meet, i ? &b : &a))
+            return -1;
         if (i == 0) latch_entered(&a.own);
     }
     pthread_mutex_lock(&told.lock);     /* until the second is called, or the log says that it cannot be */
@@ -114,7 +122,8 @@ static void one_after_another(void)
     tap_has_str(told.text, name, "the log names the one that is not called");
     snprintf(name, sizeof name, "before the one of stream %llu", met_in[0]);
     tap_has_str(told.text, name, "and the one that it cannot be called before");
-    tap_has_str(told.text, "If that one waits for this one, or for work behind it, neither ever ends", "and what that may mean");
+    tap_has_str(told.text, "If that one waits for this one, or for work behind it, neither ever ends",
+                "and what that may mean");
 }
 
 static void setup(const char *schedule)
@@ -123,7 +132,8 @@ static void setup(const char *schedule)
     if (schedule) setenv("CUJIT_SIM_SCHEDULE", schedule, 1);
     setenv("CUJIT_SIM_STALL_MS", "8", 1);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
+    if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL))
+        tap_bail("the CPU device: %s", cujit_sim_complaint());
 }
 
 /* The schedule is read by cuInit: each has a process of its own, whose verdict comes through a pipe. */
@@ -135,7 +145,8 @@ static int meetings_under(const char *schedule)
     if (child == 0) {
         setup(schedule);
         abi_load();
-        if (!cu.cuInit(0) && !cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) && !cu.cuCtxSetCurrent(abi_ctx)) n = meetings() + (told.errors ? 10 : 0);
+        if (!cu.cuInit(0) && !cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) && !cu.cuCtxSetCurrent(abi_ctx))
+            n = meetings() + (told.errors ? 10 : 0);
         ssize_t written = write(fd[1], &n, sizeof n);
         _exit(written == sizeof n ? 0 : 1);
     }
@@ -188,7 +199,9 @@ static void as_they_are_ready(void)
         if (i == 0) cu.cuStreamWaitValue32(s[0], d, 1, CU_STREAM_WAIT_VALUE_EQ);
         for (int n = 0; n < 10; n++) cu.cuLaunchHostFunc(s[i], note_call, (void *)&digit[i]);
     }
-    for (int i = 1; i < 5; i++) abi_is(cu.cuStreamSynchronize(s[i]), CUDA_SUCCESS, "a host function that is ready does not wait for one that is not");
+    for (int i = 1; i < 5; i++)
+        abi_is(cu.cuStreamSynchronize(s[i]), CUDA_SUCCESS,
+               "a host function that is ready does not wait for one that is not");
     calls.digits = 0;
     __atomic_store_n((unsigned *)h, 1, __ATOMIC_SEQ_CST);
     abi_is(cu.cuCtxSynchronize(), CUDA_SUCCESS, "and that one is called too");
@@ -199,7 +212,11 @@ static void as_they_are_ready(void)
 }
 
 static int status_of_callback = -1;
-static void take_status(CUstream s, CUresult status, void *user) { (void)s, (void)user; __atomic_store_n(&status_of_callback, (int)status, __ATOMIC_SEQ_CST); }
+static void take_status(CUstream s, CUresult status, void *user)
+{
+    (void)s, (void)user;
+    __atomic_store_n(&status_of_callback, (int)status, __ATOMIC_SEQ_CST);
+}
 
 static void a_callback_has_its_turn(void)
 {

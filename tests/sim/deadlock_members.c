@@ -1,5 +1,5 @@
-/* Circles of waits, each reported of with all its members: through streams, events, graphs, the default stream, contexts and devices, with every kind of wait.  And what looks
- * like one, but may still end: it is not. */
+/* Circles of waits, each reported of with all its members: through streams, events, graphs, the default stream,
+ * contexts and devices, with every kind of wait.  And what looks like one, but may still end: it is not. */
 #include "tests/conformance/driver_abi.h"
 
 #include <stdio.h>
@@ -9,9 +9,13 @@ enum { RING = 20, REPORTS = 64, MOST = 3 };
 
 /* ---- What the log got: a deadlock is several lines ------------------------------------------------------------ */
 
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, slow; char text[REPORTS][8192]; size_t n; } reported = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, { "" }, 0
-};
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int deadlocks, slow;
+    char text[REPORTS][8192];
+    size_t n;
+} reported = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, { "" }, 0 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
@@ -52,7 +56,8 @@ static const char *report_of(unsigned long long id)
 /* ---- A situation: streams and words, and how all of it ends ------------------------------------------------------ */
 
 typedef struct situation situation;
-typedef struct way { bool wide; unsigned flags; uint64_t start, want, write; } way;   /* of a wait and the write that ends it */
+/* of a wait and the write that ends it */
+typedef struct way { bool wide; unsigned flags; uint64_t start, want, write; } way;
 
 struct situation {
     CUcontext ctx[2];
@@ -71,20 +76,23 @@ static CUmodule module;
 
 static void wait_for(const situation *t, CUstream s, CUdeviceptr at)
 {
-    CUresult r = t->how.wide ? cu.cuStreamWaitValue64(s, at, t->how.want, t->how.flags) : cu.cuStreamWaitValue32(s, at, (cuuint32_t)t->how.want, t->how.flags);
+    CUresult r = t->how.wide ? cu.cuStreamWaitValue64(s, at, t->how.want, t->how.flags)
+                             : cu.cuStreamWaitValue32(s, at, (cuuint32_t)t->how.want, t->how.flags);
     if (r) tap_fail("a wait: %d", (int)r);
 }
 
 static void write_to(const situation *t, CUstream s, CUdeviceptr at)
 {
-    CUresult r = t->how.wide ? cu.cuStreamWriteValue64(s, at, t->how.write, 0) : cu.cuStreamWriteValue32(s, at, (cuuint32_t)t->how.write, 0);
+    CUresult r = t->how.wide ? cu.cuStreamWriteValue64(s, at, t->how.write, 0)
+                             : cu.cuStreamWriteValue32(s, at, (cuuint32_t)t->how.write, 0);
     if (r) tap_fail("a write: %d", (int)r);
 }
 
 static CUdeviceptr word_of(const situation *t)
 {
     CUdeviceptr p = 0;
-    if (cu.cuMemAlloc(&p, 64) || cu.cuMemcpyHtoD(p, &t->how.start, 8) || cu.cuMemcpyHtoD(p + 16, &t->how.start, 8)) tap_bail("no memory");
+    if (cu.cuMemAlloc(&p, 64) || cu.cuMemcpyHtoD(p, &t->how.start, 8) || cu.cuMemcpyHtoD(p + 16, &t->how.start, 8))
+        tap_bail("no memory");
     return p;
 }
 
@@ -223,7 +231,8 @@ static void make_graph(situation *t, bool wait, bool write)
 {
     CUgraphNode a = NULL, b = NULL;
     CUstreamBatchMemOpParams p[2] = { batch_item(t, true, t->x[0]), batch_item(t, false, t->x[0]) };
-    CUDA_BATCH_MEM_OP_NODE_PARAMS n[2] = { { .ctx = t->ctx[0], .count = 1, .paramArray = &p[0] }, { .ctx = t->ctx[0], .count = 1, .paramArray = &p[1] } };
+    CUDA_BATCH_MEM_OP_NODE_PARAMS n[2] = { { .ctx = t->ctx[0], .count = 1, .paramArray = &p[0] },
+                                           { .ctx = t->ctx[0], .count = 1, .paramArray = &p[1] } };
     cu.cuGraphCreate(&t->g, 0);
     if (wait && cu.cuGraphAddBatchMemOpNode(&a, t->g, NULL, 0, &n[0])) tap_fail("a node");
     if (write && cu.cuGraphAddBatchMemOpNode(&b, t->g, wait ? &a : NULL, wait, &n[1])) tap_fail("a node");
@@ -261,7 +270,8 @@ static void an_event_in_a_graph(situation *t)
     wait_for(t, t->s[0], t->x[0]);
     cu.cuEventRecord(t->e, t->s[0]);
     cu.cuGraphCreate(&t->g, 0);
-    if (cu.cuGraphAddEventWaitNode(&a, t->g, NULL, 0, t->e) || cu.cuGraphAddBatchMemOpNode(&b, t->g, &a, 1, &n) || cu.cuGraphInstantiateWithFlags(&t->exec, t->g, 0))
+    if (cu.cuGraphAddEventWaitNode(&a, t->g, NULL, 0, t->e) || cu.cuGraphAddBatchMemOpNode(&b, t->g, &a, 1, &n) ||
+        cu.cuGraphInstantiateWithFlags(&t->exec, t->g, 0))
         tap_fail("a graph");
     cu.cuGraphLaunch(t->exec, t->s[1]);
 }
@@ -284,34 +294,136 @@ static void between_contexts(situation *t)
     }
 }
 
-static const struct { const char *name; void (*build)(situation *t); way how; int first, second, members; const char *says; } deadlocks[] = {
+static const struct {
+    const char *name;
+    void (*build)(situation *t);
+    way how;
+    int first, second, members;
+    const char *says;
+} deadlocks[] = {
     { "at least", crossed, { false, CU_STREAM_WAIT_VALUE_GEQ, 1, 5, 7 }, 0, 0, 2, "is at least 0x5" },
-    { "equal, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_EQ, 5, UINT64_C(0x500000001), UINT64_C(0x500000001) }, 0, 0, 2, "the 64-bit location" },
-    { "a common bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_AND, 1, UINT64_C(0x100000000), UINT64_C(0x300000000) }, 0, 0, 2, "has a bit in common with 0x100000000" },
-    { "a clear bit", crossed, { false, CU_STREAM_WAIT_VALUE_NOR, 0xffffffff, 0xfffffff0, 0xfffffffe }, 0, 0, 2, "has a bit clear that is clear in 0xfffffff0" },
-    { "a clear bit, 64 bits", crossed, { true, CU_STREAM_WAIT_VALUE_NOR, UINT64_MAX, 7, 0 }, 0, 0, 2, "has a bit clear that is clear in 0x7" },
-    { "with work behind", crossed_with_work_behind, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 2, "a write of stream" },
-    { "through an event", through_an_event, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "it waits for event" },
-    { "through an event that is recorded again", through_an_event_that_is_recorded_again, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "it waits for event" },
-    { "a fill of bytes", a_fill_of_bytes, { true, CU_STREAM_WAIT_VALUE_EQ, 0, UINT64_C(0x0707070707070707), UINT64_C(0x0707070707070707) }, 0, 0, 1, "a fill of stream" },
-    { "a fill of rows", a_fill_of_rows, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 0x90009, 0x90009 }, 0, 0, 1, "a fill of stream" },
-    { "batches that wait first", batches_that_wait_first, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 2, "a write of stream" },
-    { "in one graph", in_one_graph, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, ", in a launch of a graph, waits" },
-    { "behind a graph", behind_a_graph, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, ", in a launch of a graph, waits" },
-    { "behind another launch", behind_another_launch, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "wait for each other" },
-    { "an event in a graph", an_event_in_a_graph, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 0, 1, "it waits for event" },
+    { "equal, 64 bits",
+      crossed,
+      { true, CU_STREAM_WAIT_VALUE_EQ, 5, UINT64_C(0x500000001), UINT64_C(0x500000001) },
+      0,
+      0,
+      2,
+      "the 64-bit location" },
+    { "a common bit, 64 bits",
+      crossed,
+      { true, CU_STREAM_WAIT_VALUE_AND, 1, UINT64_C(0x100000000), UINT64_C(0x300000000) },
+      0,
+      0,
+      2,
+      "has a bit in common with 0x100000000" },
+    { "a clear bit",
+      crossed,
+      { false, CU_STREAM_WAIT_VALUE_NOR, 0xffffffff, 0xfffffff0, 0xfffffffe },
+      0,
+      0,
+      2,
+      "has a bit clear that is clear in 0xfffffff0" },
+    { "a clear bit, 64 bits",
+      crossed,
+      { true, CU_STREAM_WAIT_VALUE_NOR, UINT64_MAX, 7, 0 },
+      0,
+      0,
+      2,
+      "has a bit clear that is clear in 0x7" },
+    { "with work behind",
+      crossed_with_work_behind,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      2,
+      "a write of stream" },
+    { "through an event",
+      through_an_event,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      1,
+      "it waits for event" },
+    { "through an event that is recorded again",
+      through_an_event_that_is_recorded_again,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      1,
+      "it waits for event" },
+    { "a fill of bytes",
+      a_fill_of_bytes,
+      { true, CU_STREAM_WAIT_VALUE_EQ, 0, UINT64_C(0x0707070707070707), UINT64_C(0x0707070707070707) },
+      0,
+      0,
+      1,
+      "a fill of stream" },
+    { "a fill of rows",
+      a_fill_of_rows,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 0x90009, 0x90009 },
+      0,
+      0,
+      1,
+      "a fill of stream" },
+    { "batches that wait first",
+      batches_that_wait_first,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      2,
+      "a write of stream" },
+    { "in one graph",
+      in_one_graph,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      1,
+      ", in a launch of a graph, waits" },
+    { "behind a graph",
+      behind_a_graph,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      1,
+      ", in a launch of a graph, waits" },
+    { "behind another launch",
+      behind_another_launch,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      1,
+      "wait for each other" },
+    { "an event in a graph",
+      an_event_in_a_graph,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      0,
+      1,
+      "it waits for event" },
     { "two devices", between_contexts, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 1, 2, "it waits for event" },
     { "two contexts", between_contexts, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 2, 2, "it waits for event" },
     /* The last: whatever waits in that context's default stream comes behind it. */
-    { "through the default stream", through_the_default_stream, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 2, 2, 1, "the legacy default stream and blocking streams wait for each other" },
+    { "through the default stream",
+      through_the_default_stream,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      2,
+      2,
+      1,
+      "the legacy default stream and blocking streams wait for each other" },
 };
 enum { DEADLOCKS = sizeof deadlocks / sizeof *deadlocks };
 
 /* ---- A ring of twenty streams ------------------------------------------------------------------------------------ */
 
-static struct { CUstream s[RING], by[RING]; unsigned long long id[RING], by_id[RING]; CUdeviceptr x[RING]; CUevent e[RING]; } ring;
+static struct {
+    CUstream s[RING], by[RING];
+    unsigned long long id[RING], by_id[RING];
+    CUdeviceptr x[RING];
+    CUevent e[RING];
+} ring;
 
-/* Each waits for the word that is written behind the next one's wait, every other time in a stream that waits for an event behind it. */
+/* Each waits for the word that is written behind the next one's wait, every other time in a stream that waits for an
+ * event behind it. */
 static void build_ring(const situation *t)
 {
     for (int i = 0; i < RING; i++) {
@@ -338,15 +450,19 @@ static void check_ring(void)
     tap_has_str(text, "deadlock: 20 operations wait for each other for ever", "a ring of 20: their number");
     for (int i = 0; i < RING; i++) {
         int next = (i + 1) % RING;
-        snprintf(line, sizeof line, "  %d of 20: stream %llu waits until the 32-bit location at 0x%llx is 0x1; it is written by a write of stream %llu after", i + 1,
-                 ring.id[i], (unsigned long long)ring.x[i], i % 2 ? ring.by_id[next] : ring.id[next]);
+        snprintf(
+            line, sizeof line,
+            "  %d of 20: stream %llu waits until the 32-bit location at 0x%llx is 0x1; it is written by a write of stream %llu after",
+            i + 1, ring.id[i], (unsigned long long)ring.x[i], i % 2 ? ring.by_id[next] : ring.id[next]);
         const char *found = strstr(p, line);
         if (!tap_ok(found != NULL, "a ring of 20: member %d in its place", i + 1)) tap_diag("%s, not in: %s", line, p);
         if (found) p = found;
         if (i % 2 == 0) continue;
-        snprintf(line, sizeof line, "    stream %llu comes after stream %llu there: it waits for event %p, recorded in stream %llu\n", ring.by_id[next], ring.id[next],
-                 (void *)ring.e[next], ring.id[next]);
-        if (!tap_ok(strstr(p, line) != NULL, "a ring of 20: the event between %d and the next", i + 1)) tap_diag("%s, not in: %s", line, p);
+        snprintf(line, sizeof line,
+                 "    stream %llu comes after stream %llu there: it waits for event %p, recorded in stream %llu\n",
+                 ring.by_id[next], ring.id[next], (void *)ring.e[next], ring.id[next]);
+        if (!tap_ok(strstr(p, line) != NULL, "a ring of 20: the event between %d and the next", i + 1))
+            tap_diag("%s, not in: %s", line, p);
     }
 }
 
@@ -384,7 +500,8 @@ static void all_are_told(void)
         tap_has_str(text, deadlocks[i].says, "%s: in its sentence", deadlocks[i].name);
         snprintf(line, sizeof line, "at 0x%llx", (unsigned long long)t[i].x[0]);
         tap_has_str(text, line, "%s: with the location", deadlocks[i].name);
-        snprintf(line, sizeof line, "%d of %d: stream %llu", deadlocks[i].members, deadlocks[i].members, t[i].id[deadlocks[i].members - 1]);
+        snprintf(line, sizeof line, "%d of %d: stream %llu", deadlocks[i].members, deadlocks[i].members,
+                 t[i].id[deadlocks[i].members - 1]);
         tap_has_str(text, line, "%s: and each stream", deadlocks[i].name);
     }
     check_ring();
@@ -456,10 +573,26 @@ static void a_batch_that_writes_first(situation *t)
 }
 
 /* In groups that run at a time: what may still write anything hides what the others are about. */
-static const struct { const char *name; void (*build)(situation *t); way how; int group, slow; bool by_itself; } open_ends[] = {
-    { "another writer behind the host", another_writer_behind_the_host, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 3, true },
+static const struct {
+    const char *name;
+    void (*build)(situation *t);
+    way how;
+    int group, slow;
+    bool by_itself;
+} open_ends[] = {
+    { "another writer behind the host",
+      another_writer_behind_the_host,
+      { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 },
+      0,
+      3,
+      true },
     { "a fill that resets", a_fill_that_resets, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 1, false },
-    { "half a word behind", half_a_word_behind, { true, CU_STREAM_WAIT_VALUE_EQ, 0, UINT64_C(0x200000001), UINT64_C(0x200000001) }, 0, 1, false },
+    { "half a word behind",
+      half_a_word_behind,
+      { true, CU_STREAM_WAIT_VALUE_EQ, 0, UINT64_C(0x200000001), UINT64_C(0x200000001) },
+      0,
+      1,
+      false },
     { "an event that moved", an_event_that_moved, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 2, true },
     { "a batch that writes first", a_batch_that_writes_first, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 0, 2, true },
     { "a copy behind", a_copy_behind, { false, CU_STREAM_WAIT_VALUE_EQ, 0, 1, 1 }, 1, 1, false },
@@ -467,7 +600,8 @@ static const struct { const char *name; void (*build)(situation *t); way how; in
 };
 enum { OPEN_ENDS = sizeof open_ends / sizeof *open_ends };
 
-/* Their waits take long and are named; no deadlock is seen, and all end: by the host's write, by a write from outside. */
+/* Their waits take long and are named; no deadlock is seen, and all end: by the host's write, by a write from outside.
+ * */
 static void none_is_told(int group)
 {
     static situation t[OPEN_ENDS];
@@ -515,9 +649,12 @@ int main(void)
     setenv("CUJIT_SIM_DEVICES", "2", 1);
     setenv("CUJIT_SIM_STALL_MS", "24", 1);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
+    if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL))
+        tap_bail("the CPU device: %s", cujit_sim_complaint());
     abi_load();
-    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&ctxs[0], 0) || cu.cuDevicePrimaryCtxRetain(&ctxs[1], 1) || cu.cuCtxCreate(&ctxs[2], 0, 0)) tap_bail("no contexts");
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&ctxs[0], 0) || cu.cuDevicePrimaryCtxRetain(&ctxs[1], 1) ||
+        cu.cuCtxCreate(&ctxs[2], 0, 0))
+        tap_bail("no contexts");
     cu.cuCtxSetCurrent(ctxs[0]);
     abi_kernel(&module, "add");
     cu.cuMemHostAlloc(&host_word, 4, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE);

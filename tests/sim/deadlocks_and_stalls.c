@@ -1,4 +1,5 @@
-/* Waits that never end are reported with their members; what something outside may still end is not: it is named when it takes long, and goes on. */
+/* Waits that never end are reported with their members; what something outside may still end is not: it is named when
+ * it takes long, and goes on. */
 #include "tests/conformance/driver_abi.h"
 
 #include <stdatomic.h>
@@ -6,9 +7,14 @@
 #include <stdlib.h>
 
 /* What the log got.  A deadlock is several lines: how many wait, each of them, the fix. */
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int deadlocks, values, hosts, nameless; char text[2000]; size_t n; char value[300]; } reported = {
-    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0, ""
-};
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int deadlocks, values, hosts, nameless;
+    char text[2000];
+    size_t n;
+    char value[300];
+} reported = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0, "", 0, "" };
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
@@ -244,7 +250,8 @@ int main(void)
     char build[64];
     setenv("CUJIT_SIM_STALL_MS", "24", 1);
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    if (cujit_sim_setup(CUJIT_SIM_ABI, build, lend, NULL, take_log, NULL)) tap_bail("the CPU device: %s", cujit_sim_complaint());
+    if (cujit_sim_setup(CUJIT_SIM_ABI, build, lend, NULL, take_log, NULL))
+        tap_bail("the CPU device: %s", cujit_sim_complaint());
     abi_open();
     waits_for_each_other();
     its_own_write();

@@ -1,4 +1,5 @@
-/* The CPU device keeps to itself: in a program that has a libcuda's names already, and beside a libcuda.so.1 that is opened after it. */
+/* The CPU device keeps to itself: in a program that has a libcuda's names already, and beside a libcuda.so.1 that is
+ * opened after it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +38,11 @@ static unsigned work(void)
     CUdeviceptr p;
     unsigned v = 0;
     void *params[] = { &p };
-    if (own.cuInit(0) || own.cuDevicePrimaryCtxRetain(&c, 0) || own.cuCtxSetCurrent(c) || own.cuModuleLoadData(&m, ptx) || own.cuModuleGetFunction(&f, m, "set")
-        || own.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING) || own.cuMemAlloc(&p, 4) || own.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL)
-        || own.cuStreamSynchronize(s) || own.cuMemcpyDtoH(&v, p, 4))
+    if (own.cuInit(0) || own.cuDevicePrimaryCtxRetain(&c, 0) || own.cuCtxSetCurrent(c) ||
+        own.cuModuleLoadData(&m, ptx) || own.cuModuleGetFunction(&f, m, "set") ||
+        own.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING) || own.cuMemAlloc(&p, 4) ||
+        own.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL) || own.cuStreamSynchronize(s) ||
+        own.cuMemcpyDtoH(&v, p, 4))
         return 1;
     own.cuMemFree(p);
     own.cuStreamDestroy(s);

@@ -1,4 +1,5 @@
-/* A library that has every name of libcuda and can do nothing: who calls one of these instead of the CPU device is counted. */
+/* A library that has every name of libcuda and can do nothing: who calls one of these instead of the CPU device is
+ * counted. */
 #include "decoy_libcuda.h"
 
 int decoy_calls;

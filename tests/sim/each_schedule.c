@@ -1,4 +1,5 @@
-/* Schedules of the CPU device: each is an order that the semantics allow, and together they show what a program takes for granted. */
+/* Schedules of the CPU device: each is an order that the semantics allow, and together they show what a program takes
+ * for granted. */
 #include "tests/conformance/driver_abi.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static void note(void *user)
     pthread_mutex_unlock(&ran.lock);
 }
 
-/* In a child: one host function in each of five streams, all of them ready at one moment; the digits in the order in which they were called. */
+/* In a child: one host function in each of five streams, all of them ready at one moment; the digits in the order in
+ * which they were called. */
 static unsigned order_of_streams(bool chained)
 {
     static const unsigned digit[STREAMS] = { 1, 2, 3, 4, 5 };
@@ -24,7 +26,9 @@ static unsigned order_of_streams(bool chained)
     CUevent e;
     struct latch latch = LATCH_CLOSED;
     abi_load();
-    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING)) return 1;
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) ||
+        cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING))
+        return 1;
     for (int i = 0; i <= STREAMS; i++)
         if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING)) return 2;
     if (cu.cuLaunchHostFunc(s[STREAMS], latch_wait, &latch)) return 3;
@@ -43,7 +47,8 @@ static unsigned order_of_streams(bool chained)
     return ran.digits;
 }
 
-/* In a child: every thread of the device is inside a host function or a wait; work that the program waits for is done all the same. */
+/* In a child: every thread of the device is inside a host function or a wait; work that the program waits for is done
+ * all the same. */
 static unsigned work_beside(bool chained)
 {
     CUstream s[2];
@@ -52,7 +57,8 @@ static unsigned work_beside(bool chained)
     unsigned v = 0;
     (void)chained;
     abi_load();
-    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuMemAlloc(&p, 4)) return 1;
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuMemAlloc(&p, 4))
+        return 1;
     for (int i = 0; i < 2; i++)
         if (cu.cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING)) return 2;
     if (cu.cuLaunchHostFunc(s[0], latch_wait, &latch)) return 3;
@@ -97,18 +103,24 @@ static bool each_digit_once(unsigned v)
 
 int main(void)
 {
-    static const char *const schedules[] = { "eager", "lazy", "random:1", "random:2", "random:3", "random:18446744073709551615", "adversarial" };
+    static const char *const schedules[] = { "eager",      "lazy",     "random:1",
+                                             "random:2",   "random:3", "random:18446744073709551615",
+                                             "adversarial" };
     tap_need_device(1);
     tap_plan(0);
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
-        tap_is_uint(under(schedules[i], order_of_streams, true), 12345, "%s: what is ordered by events runs in that order", schedules[i]);
+        tap_is_uint(under(schedules[i], order_of_streams, true), 12345,
+                    "%s: what is ordered by events runs in that order", schedules[i]);
     for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++)
-        tap_is_uint(under(schedules[i], work_beside, false), 42, "%s: work that is waited for runs beside a host function that blocks", schedules[i]);
-    tap_is_uint(under("adversarial", order_of_streams, false), 54321, "adversarial: what is not runs the other way round");
+        tap_is_uint(under(schedules[i], work_beside, false), 42,
+                    "%s: work that is waited for runs beside a host function that blocks", schedules[i]);
+    tap_is_uint(under("adversarial", order_of_streams, false), 54321,
+                "adversarial: what is not runs the other way round");
     bool differ = false;
     unsigned first = under("random:1", order_of_streams, false);
     tap_ok(each_digit_once(first), "random: each runs once");
-    for (char seed[] = "random:2"; seed[7] <= '9' && !differ; seed[7]++) differ = under(seed, order_of_streams, false) != first;
+    for (char seed[] = "random:2"; seed[7] <= '9' && !differ; seed[7]++)
+        differ = under(seed, order_of_streams, false) != first;
     tap_ok(differ, "random: in an order of the seed's");
     tap_is_uint(under("sideways", order_of_streams, true), 1, "a schedule that does not exist: cuInit refuses it");
     return tap_done();

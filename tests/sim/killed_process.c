@@ -1,5 +1,5 @@
-/* A process that recorded an event is killed before the event is reached: who waits for it elsewhere goes on waiting, and that is named in the log; recorded
- * anew, the event is as good as before. */
+/* A process that recorded an event is killed before the event is reached: who waits for it elsewhere goes on waiting,
+ * and that is named in the log; recorded anew, the event is as good as before. */
 
 #include "../peer.h"
 #include "tests/conformance/driver_abi.h"
@@ -10,7 +10,11 @@ static CUstream their_stream;
 static struct latch their_latch;
 
 /* What the log of the other process was told. */
-static struct { pthread_mutex_t lock; pthread_cond_t cond; int streams, threads, deadlocks, gone; } told = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0 };
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int streams, threads, deadlocks, gone;
+} told = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0, 0 };
 
 static void take_log(void *user, cj_log_level level, const char *message)
 {
@@ -46,7 +50,9 @@ static int64_t begin(const peer_question *q)
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
     if (cujit_sim_setup(CUJIT_SIM_ABI, build, NULL, NULL, take_log, NULL)) return -1;
     abi_load();
-    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) || cu.cuStreamCreate(&their_stream, CU_STREAM_NON_BLOCKING)) return -2;
+    if (cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0) || cu.cuCtxSetCurrent(abi_ctx) ||
+        cu.cuStreamCreate(&their_stream, CU_STREAM_NON_BLOCKING))
+        return -2;
     return by_value.cuIpcOpenEventHandle(&their_event, h);
 }
 
@@ -108,7 +114,8 @@ int main(int argc, char **argv)
     peer_kill(&recorder);
     abi_is(cu.cuEventQuery(event), CUDA_ERROR_NOT_READY, "and is killed: the event is not reached");
     abi_is(peer_ask(&waiter, WAIT, 0, NULL), CUDA_SUCCESS, "a stream and a thread of the other wait");
-    tap_is_int(peer_ask(&waiter, READ_LOG, 0, NULL), 112, "both are named, once, with the process that is gone, and nothing is called a deadlock");
+    tap_is_int(peer_ask(&waiter, READ_LOG, 0, NULL), 112,
+               "both are named, once, with the process that is gone, and nothing is called a deadlock");
     abi_is(peer_ask(&waiter, STREAM_QUERY, 0, NULL), CUDA_ERROR_NOT_READY, "the stream goes on waiting");
     abi_is(cu.cuEventRecord(event, s), CUDA_SUCCESS, "recorded anew");
     abi_is(cu.cuEventSynchronize(event), CUDA_SUCCESS, "the event is reached here");

@@ -55,9 +55,17 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
     CUgraphNodeParams n;
     unsigned one = 1;
     void *params[] = { &p, &one };
-    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = add, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params };
+    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = add,
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 1,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = params };
     if (!ok(cu.cuGraphCreate(&g, 0))) return;
-    if (ok(cu.cuUserObjectCreate(&o, NULL, host, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)) && !ok(cu.cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE)))
+    if (ok(cu.cuUserObjectCreate(&o, NULL, host, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)) &&
+        !ok(cu.cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE)))
         ok(cu.cuUserObjectRelease(o, 1));
     if (ok(cu.cuGraphCreate(&child, 0))) {
         ok(cu.cuGraphAddKernelNode(&node, child, NULL, 0, &k));
@@ -70,16 +78,23 @@ static void graph_of_many_kinds(CUstream s, CUfunction add, CUdeviceptr p)
     n.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     n.alloc.bytesize = 100;
     if (ok(cu.cuGraphAddNode(&node, g, NULL, 0, &n))) ok(cu.cuGraphAddMemFreeNode(&other, g, &node, 1, n.alloc.dptr));
-    CUstreamBatchMemOpParams op[2] = { { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = p, .value = 1 } },
-                                       { .waitValue = { .operation = CU_STREAM_MEM_OP_WAIT_VALUE_32, .address = p, .value = 1, .flags = CU_STREAM_WAIT_VALUE_GEQ } } };
+    CUstreamBatchMemOpParams op[2] = {
+        { .writeValue = { .operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = p, .value = 1 } },
+        { .waitValue = { .operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
+                         .address = p,
+                         .value = 1,
+                         .flags = CU_STREAM_WAIT_VALUE_GEQ } }
+    };
     CUDA_BATCH_MEM_OP_NODE_PARAMS batch = { .count = 2, .paramArray = op };
-    bool words = ok(cu.cuGraphAddBatchMemOpNode(&batch_node, g, NULL, 0, &batch)) && ok(cu.cuGraphBatchMemOpNodeSetParams(batch_node, &batch));
+    bool words = ok(cu.cuGraphAddBatchMemOpNode(&batch_node, g, NULL, 0, &batch)) &&
+                 ok(cu.cuGraphBatchMemOpNodeSetParams(batch_node, &batch));
     if (ok(cu.cuGraphConditionalHandleCreate(&c, g, NULL, 1, CU_GRAPH_COND_ASSIGN_DEFAULT))) {
         memset(&n, 0, sizeof n);
         n.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
         n.conditional.handle = c;
         n.conditional.size = 2;
-        if (ok(cu.cuGraphAddNode(&node, g, NULL, 0, &n))) ok(cu.cuGraphAddKernelNode(&other, n.conditional.phGraph_out[0], NULL, 0, &k));
+        if (ok(cu.cuGraphAddNode(&node, g, NULL, 0, &n)))
+            ok(cu.cuGraphAddKernelNode(&other, n.conditional.phGraph_out[0], NULL, 0, &k));
     }
     if (ok(cu.cuGraphInstantiateWithFlags(&x, g, 0))) {
         if (words) ok(cu.cuGraphExecBatchMemOpNodeSetParams(x, batch_node, &batch));
@@ -120,7 +135,8 @@ static void workload(void)
     if (!ok(cu.cuInit(0)) || !ok(cu.cuDevicePrimaryCtxRetain(&abi_ctx, 0))) return;
     if (ok(cu.cuCtxSetCurrent(abi_ctx))) {
         if (ok(cu.cuLinkCreate(0, NULL, NULL, &link))) {
-            if (ok(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)abi_ptx, sizeof abi_ptx, "test", 0, NULL, NULL)) && ok(cu.cuLinkComplete(link, &cubin, NULL)))
+            if (ok(cu.cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)abi_ptx, sizeof abi_ptx, "test", 0, NULL, NULL)) &&
+                ok(cu.cuLinkComplete(link, &cubin, NULL)))
                 ok(cu.cuModuleLoadData(&m, cubin));
             ok(cu.cuLinkDestroy(link));
         }
@@ -202,7 +218,8 @@ int main(void)
         runs++;
     }
     tap_ok(WIFEXITED(status), "allocation %ld: no crash", n);
-    tap_is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 3, "all allocations were made to fail, each with a right answer and nothing lost (1: wrong, 2: lost)");
+    tap_is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 3,
+               "all allocations were made to fail, each with a right answer and nothing lost (1: wrong, 2: lost)");
     tap_ok(runs > 3, "%d runs", runs);
     return tap_done();
 }

@@ -1,25 +1,34 @@
-/* Two devices: contexts, streams and events of each, waits across, copies and access between them (semantics 15, 21, 25, 45). */
+/* Two devices: contexts, streams and events of each, waits across, copies and access between them (semantics 15, 21,
+ * 25, 45). */
 #include <stdlib.h>
 
 #include "tests/conformance/driver_abi.h"
 
-/* A graph copies to and from memory of another device's pool where its own device has access only; a call does without. */
+/* A graph copies to and from memory of another device's pool where its own device has access only; a call does without.
+ * */
 static void pools_in_graphs(CUcontext *c, CUstream *s)
 {
     CUdeviceptr pooled = 0, own = 0;
     CUmemoryPool pool;
     CUgraph g, captured = NULL;
     CUgraphNode n;
-    const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 }, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
     cu.cuCtxSetCurrent(c[1]);
     cu.cuMemAllocAsync(&pooled, 64, s[1]);
     cu.cuStreamSynchronize(s[1]);
     cu.cuCtxSetCurrent(c[0]);
     cu.cuMemAllocAsync(&own, 64, s[0]);
     cu.cuGraphCreate(&g, 0);
-    const CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = own, .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = pooled,
-                              .WidthInBytes = 64, .Height = 1, .Depth = 1 };
-    abi_is(cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, c[0]), CUDA_ERROR_INVALID_VALUE, "a node that copies to a pool's memory of the other device");
+    const CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                              .srcDevice = own,
+                              .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                              .dstDevice = pooled,
+                              .WidthInBytes = 64,
+                              .Height = 1,
+                              .Depth = 1 };
+    abi_is(cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, c[0]), CUDA_ERROR_INVALID_VALUE,
+           "a node that copies to a pool's memory of the other device");
     cu.cuStreamBeginCapture(s[0], CU_STREAM_CAPTURE_MODE_RELAXED);
     abi_is(cu.cuMemcpyAsync(pooled, own, 64, s[0]), CUDA_ERROR_INVALID_VALUE, "and a captured copy");
     if (!cu.cuStreamEndCapture(s[0], &captured)) cu.cuGraphDestroy(captured);
@@ -27,7 +36,8 @@ static void pools_in_graphs(CUcontext *c, CUstream *s)
     cu.cuDeviceGetMemPool(&pool, 1);
     abi_is(cu.cuMemPoolSetAccess(pool, &access, 1), CUDA_SUCCESS, "with access to the pool");
     abi_is(cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, c[0]), CUDA_SUCCESS, "so does a node");
-    cu.cuMemPoolSetAccess(pool, &(CUmemAccessDesc){ .location = access.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_NONE }, 1);
+    cu.cuMemPoolSetAccess(pool,
+                          &(CUmemAccessDesc){ .location = access.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_NONE }, 1);
     cu.cuGraphDestroy(g);
     cu.cuMemFreeAsync(own, s[0]);
     cu.cuStreamSynchronize(s[0]);
@@ -60,8 +70,10 @@ int main(void)
         cu.cuEventCreate(&timed[i], CU_EVENT_DEFAULT);
         p[i] = abi_word(0);
     }
-    abi_is(abi_launch(append[0], 1, 1, s[1], p[0], 1), CUDA_ERROR_INVALID_HANDLE, "a kernel of one device on a stream of the other");
-    abi_is(cu.cuEventRecord(e[0], s[1]), CUDA_ERROR_INVALID_HANDLE, "an event of one device recorded on a stream of the other");
+    abi_is(abi_launch(append[0], 1, 1, s[1], p[0], 1), CUDA_ERROR_INVALID_HANDLE,
+           "a kernel of one device on a stream of the other");
+    abi_is(cu.cuEventRecord(e[0], s[1]), CUDA_ERROR_INVALID_HANDLE,
+           "an event of one device recorded on a stream of the other");
 
     abi_hold(&latch, s[0]);
     abi_launch(append[0], 1, 1, s[0], p[0], 7);
@@ -78,7 +90,8 @@ int main(void)
         cu.cuEventRecord(timed[i], s[i]);
         cu.cuEventSynchronize(timed[i]);
     }
-    abi_is(cu.cuEventElapsedTime(&ms, timed[0], timed[1]), CUDA_ERROR_INVALID_HANDLE, "no time between events of two devices");
+    abi_is(cu.cuEventElapsedTime(&ms, timed[0], timed[1]), CUDA_ERROR_INVALID_HANDLE,
+           "no time between events of two devices");
 
     abi_is(cu.cuDeviceCanAccessPeer(&can, 0, 1), CUDA_SUCCESS, "whether one may reach the other");
     tap_is_int(can, 1, "it may");
@@ -102,6 +115,7 @@ int main(void)
     cu.cuCtxSetCurrent(c[1]);
     tap_is_uint(abi_read(p[1]), 78, "its memory is as it was");
     cu.cuCtxSetCurrent(NULL);
-    for (int i = 0; i < 2; i++) abi_is(cu.cuDevicePrimaryCtxRelease(i), CUDA_SUCCESS, "device %d: released with all that is in it", i);
+    for (int i = 0; i < 2; i++)
+        abi_is(cu.cuDevicePrimaryCtxRelease(i), CUDA_SUCCESS, "device %d: released with all that is in it", i);
     return tap_done();
 }

@@ -1,4 +1,5 @@
-/* The life of the driver in a process: before cuInit, entry points, settings, contexts, fork, exit (semantics 1 - 6). */
+/* The life of the driver in a process: before cuInit, entry points, settings, contexts, fork, exit (semantics 1 - 6).
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -6,8 +7,8 @@
 
 #include "tests/conformance/driver_abi.h"
 
-/* Runs `f` in a child; what it returns, or -1 when it did not end by itself.  It comes through a pipe: Valgrind has its own opinion of
- * the exit status of a child that leaves its parent's memory behind. */
+/* Runs `f` in a child; what it returns, or -1 when it did not end by itself.  It comes through a pipe: Valgrind has its
+ * own opinion of the exit status of a child that leaves its parent's memory behind. */
 static int in_child(int (*f)(void))
 {
     int status = 0, result = -1, ends[2];
@@ -65,21 +66,26 @@ static void entry_points(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         void *p = NULL;
         CUdriverProcAddressQueryResult found = (CUdriverProcAddressQueryResult)-1;
-        abi_is(cu.cuGetProcAddress(cases[i].name, &p, cases[i].version, 0, &found), cases[i].answer, "%s at %d", cases[i].name, cases[i].version);
+        abi_is(cu.cuGetProcAddress(cases[i].name, &p, cases[i].version, 0, &found), cases[i].answer, "%s at %d",
+               cases[i].name, cases[i].version);
         tap_is_int((int)found, cases[i].found, "%s at %d: what was found", cases[i].name, cases[i].version);
-        tap_ok(p == (cases[i].export ? cujit_sim_get_symbol(NULL, cases[i].export) : NULL), "%s at %d: its address", cases[i].name, cases[i].version);
+        tap_ok(p == (cases[i].export ? cujit_sim_get_symbol(NULL, cases[i].export) : NULL), "%s at %d: its address",
+               cases[i].name, cases[i].version);
     }
     CUuuid id = { { 0 } };
     const void *table = &id;
     abi_is(cu.cuGetExportTable(&table, &id), CUDA_ERROR_NOT_FOUND, "no private tables");
-    tap_ok(cujit_sim_get_symbol(NULL, "cujit_sim_setup") && !cujit_sim_get_symbol(NULL, "malloc") && !cujit_sim_get_symbol(NULL, NULL), "no other symbols");
+    tap_ok(cujit_sim_get_symbol(NULL, "cujit_sim_setup") && !cujit_sim_get_symbol(NULL, "malloc") &&
+               !cujit_sim_get_symbol(NULL, NULL),
+           "no other symbols");
 }
 
 static void setup_is_checked(void)
 {
     char build[64];
     snprintf(build, sizeof build, CUJIT_SIM_BUILD_FORMAT, cj_version(), (unsigned long long)cj_table_hash());
-    tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI + 1, build, NULL, NULL, NULL, NULL), CJ_ENOTSUP, "another abi is rejected");
+    tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI + 1, build, NULL, NULL, NULL, NULL), CJ_ENOTSUP,
+               "another abi is rejected");
     tap_is_int(cujit_sim_setup(CUJIT_SIM_ABI, "another", NULL, NULL, NULL, NULL), CJ_ENOTSUP, "another build too");
     tap_has_str(cujit_sim_complaint(), "another", "the complaint names the one");
     tap_has_str(cujit_sim_complaint(), build, "and the other");
@@ -228,7 +234,8 @@ static void fork_and_exit(const char *self)
             _exit(127);
         }
         waitpid(child, &status, 0);
-        tap_is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, last ? 17 : 5, last ? "a call at exit answers that the driver is gone" : "a process may end in the middle");
+        tap_is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, last ? 17 : 5,
+                   last ? "a call at exit answers that the driver is gone" : "a process may end in the middle");
     }
 }
 

@@ -1,8 +1,9 @@
-/* Random graphs of work under every schedule: streams of all kinds, events, waits for values, executable graphs.  What the driver orders is seen in that order, whatever
- * the schedule; what it does not order is seen both ways round under a random one, and the other way round under the adversarial one.
+/* Random graphs of work under every schedule: streams of all kinds, events, waits for values, executable graphs.  What
+ * the driver orders is seen in that order, whatever the schedule; what it does not order is seen both ways round under
+ * a random one, and the other way round under the adversarial one.
  *
- * A marker sets its flag in mapped memory: a host function, a kernel, a write of a value.  A host function looks at all flags before it sets its own: so each pair of a
- * host function and another marker tells which of them came first. */
+ * A marker sets its flag in mapped memory: a host function, a kernel, a write of a value.  A host function looks at all
+ * flags before it sets its own: so each pair of a host function and another marker tells which of them came first. */
 #include "tests/conformance/driver_abi.h"
 
 #include <stdio.h>
@@ -10,7 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STREAMS = 6, LEGACY = 5, EVENTS = 3, STEPS = 16, NODES = 64, GRAPH_NODES = 4, PROGRAMS = 3, ROUNDS_AT_MOST = 20000, ROUNDS = 12 };
+enum {
+    STREAMS = 6,
+    LEGACY = 5,
+    EVENTS = 3,
+    STEPS = 16,
+    NODES = 64,
+    GRAPH_NODES = 4,
+    PROGRAMS = 3,
+    ROUNDS_AT_MOST = 20000,
+    ROUNDS = 12
+};
 
 typedef enum step_kind { MARK_HOST, MARK_KERNEL, MARK_WRITE, RECORD, WAIT, WAIT_FLAG, GRAPH } step_kind;
 typedef struct step { step_kind kind; int stream, node, event, flag; } step;
@@ -22,10 +33,20 @@ static struct {
     uint64_t before[NODES];                     /* nodes that come before each; node 0 is nothing */
     uint64_t markers, hosts;
     looker look[NODES];
-    uint64_t first[NODES], second[NODES];       /* of a host function: unordered markers that were seen before it, after it */
+    /* of a host function: unordered markers that were seen before it, after it */
+    uint64_t first[NODES], second[NODES];
 } program;
 
-static struct { CUstream s[STREAMS]; CUevent e[EVENTS]; CUgraph g; CUgraphExec x; CUmodule module; CUfunction add; unsigned *flag; CUdeviceptr at; } device;
+static struct {
+    CUstream s[STREAMS];
+    CUevent e[EVENTS];
+    CUgraph g;
+    CUgraphExec x;
+    CUmodule module;
+    CUfunction add;
+    unsigned *flag;
+    CUdeviceptr at;
+} device;
 
 typedef struct verdict { int error, pairs, both, wrong, turned; unsigned kinds; char what[120]; } verdict;
 
@@ -94,11 +115,13 @@ static int any_marker(void)
 
 static void add_step(void)
 {
-    static const step_kind often[] = { MARK_HOST, MARK_HOST, MARK_HOST, MARK_KERNEL, MARK_WRITE, RECORD, RECORD, WAIT, WAIT, WAIT, WAIT_FLAG, GRAPH };
+    static const step_kind often[] = { MARK_HOST, MARK_HOST, MARK_HOST, MARK_KERNEL, MARK_WRITE, RECORD,
+                                       RECORD,    WAIT,      WAIT,      WAIT,        WAIT_FLAG,  GRAPH };
     step *st = &program.step[program.steps];
     *st = (step){ .kind = often[roll(sizeof often / sizeof *often)], .stream = roll(12) ? (int)roll(LEGACY) : LEGACY, .event = (int)roll(EVENTS) };
     if (st->kind == GRAPH && program.graph) return;
-    if (st->kind == WAIT && st->stream == LEGACY) return;   /* it joins the blocking streams or not, as the event is pending or done */
+    /* it joins the blocking streams or not, as the event is pending or done */
+    if (st->kind == WAIT && st->stream == LEGACY) return;
     if (st->kind == WAIT_FLAG && (!program.nodes || !(st->flag = any_marker()))) return;
     program.steps++;
     if (st->kind == GRAPH) {
@@ -129,7 +152,8 @@ static void look_and_mark(void *user)
 {
     looker *l = user;
     l->saw = 0;
-    for (int i = 1; i <= program.nodes; i++) l->saw |= (uint64_t)__atomic_load_n(&device.flag[i], __ATOMIC_ACQUIRE) << i;
+    for (int i = 1; i <= program.nodes; i++)
+        l->saw |= (uint64_t)__atomic_load_n(&device.flag[i], __ATOMIC_ACQUIRE) << i;
     __atomic_store_n(&device.flag[l->node], 1, __ATOMIC_RELEASE);
 }
 
@@ -141,7 +165,14 @@ static bool build_graph(void)
     CUdeviceptr at = flag_at(program.graph);
     unsigned one = 1;
     void *params[] = { &at, &one };
-    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = device.add, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params };
+    CUDA_KERNEL_NODE_PARAMS_v2 k = { .func = device.add,
+                                     .gridDimX = 1,
+                                     .gridDimY = 1,
+                                     .gridDimZ = 1,
+                                     .blockDimX = 1,
+                                     .blockDimY = 1,
+                                     .blockDimZ = 1,
+                                     .kernelParams = params };
     CUstreamBatchMemOpParams w;
     CUDA_BATCH_MEM_OP_NODE_PARAMS b = { .ctx = abi_ctx, .count = 1, .paramArray = &w };
     memset(&w, 0, sizeof w);
@@ -153,7 +184,8 @@ static bool build_graph(void)
         CUDA_HOST_NODE_PARAMS h = { .fn = look_and_mark, .userData = &program.look[program.graph + i] };
         if (cu.cuGraphAddHostNode(&n[i], device.g, &n[0], 1, &h)) return false;
     }
-    return !cu.cuGraphAddBatchMemOpNode(&n[3], device.g, &n[1], 2, &b) && !cu.cuGraphInstantiateWithFlags(&device.x, device.g, 0);
+    return !cu.cuGraphAddBatchMemOpNode(&n[3], device.g, &n[1], 2, &b) &&
+           !cu.cuGraphInstantiateWithFlags(&device.x, device.g, 0);
 }
 
 static CUresult submit(const step *st)
@@ -178,9 +210,11 @@ static void look_at_round(verdict *v)
         if (!(program.hosts >> h & 1)) continue;
         for (int m = 1; m <= program.nodes; m++) {
             if (m == h || !(program.markers >> m & 1)) continue;
-            bool saw = program.look[h].saw >> m & 1, before = program.before[h] >> m & 1, after = program.before[m] >> h & 1;
+            bool saw = program.look[h].saw >> m & 1, before = program.before[h] >> m & 1,
+                 after = program.before[m] >> h & 1;
             if ((before && !saw) || (after && saw)) {
-                const char *how = before ? "was not seen by what comes behind it," : "was seen by what comes before it,";
+                const char *how =
+                    before ? "was not seen by what comes behind it," : "was seen by what comes before it,";
                 if (!v->wrong++) snprintf(v->what, sizeof v->what, "operation %d %s the host function %d", m, how, h);
             }
             if (!before && !after) *(saw ? &program.first[h] : &program.second[h]) |= UINT64_C(1) << m;
@@ -242,11 +276,14 @@ static void run_all(verdict *v, unsigned seed, bool both)
         v->error = 4;
         return;
     }
-    if (cu.cuMemHostAlloc(&p, NODES * sizeof(unsigned), CU_MEMHOSTALLOC_DEVICEMAP) || cu.cuMemHostGetDevicePointer(&device.at, p, 0)) v->error = 5;
+    if (cu.cuMemHostAlloc(&p, NODES * sizeof(unsigned), CU_MEMHOSTALLOC_DEVICEMAP) ||
+        cu.cuMemHostGetDevicePointer(&device.at, p, 0))
+        v->error = 5;
     for (int i = 0; i < LEGACY; i++)
         if (cu.cuStreamCreate(&device.s[i], is_blocking(i) ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING)) v->error = 6;
     device.flag = p;
-    if (cu.cuModuleLoadData(&device.module, abi_ptx) || cu.cuModuleGetFunction(&device.add, device.module, "add")) v->error = 7;
+    if (cu.cuModuleLoadData(&device.module, abi_ptx) || cu.cuModuleGetFunction(&device.add, device.module, "add"))
+        v->error = 7;
     for (unsigned i = 0; i < PROGRAMS && !v->error && !v->wrong; i++) run_program(v, seed * PROGRAMS + i, both);
     for (int i = 0; i < LEGACY; i++) cu.cuStreamDestroy(device.s[i]);
     cu.cuModuleUnload(device.module);
@@ -294,9 +331,12 @@ static unsigned end_run(size_t i, int from, pid_t child)
     tap_is_int(v.wrong, 0, "%s, programs %u: what is ordered is seen in order", runs[i].schedule, runs[i].seed);
     if (v.wrong) tap_diag("%s", v.what);
     tap_ok(v.pairs > 20, "%s, programs %u: pairs without an order", runs[i].schedule, runs[i].seed);
-    if (runs[i].both) tap_is_int(v.both, v.pairs, "%s, programs %u: are seen both ways", runs[i].schedule, runs[i].seed);
-    if (runs[i].turns) tap_ok(v.turned > 0, "%s, programs %u: are seen the other way round", runs[i].schedule, runs[i].seed);
-    tap_diag("%s, programs %u: %d pairs, %d both ways, %d the other way round", runs[i].schedule, runs[i].seed, v.pairs, v.both, v.turned);
+    if (runs[i].both)
+        tap_is_int(v.both, v.pairs, "%s, programs %u: are seen both ways", runs[i].schedule, runs[i].seed);
+    if (runs[i].turns)
+        tap_ok(v.turned > 0, "%s, programs %u: are seen the other way round", runs[i].schedule, runs[i].seed);
+    tap_diag("%s, programs %u: %d pairs, %d both ways, %d the other way round", runs[i].schedule, runs[i].seed, v.pairs,
+             v.both, v.turned);
     return runs[i].both ? v.kinds : 0;
 }
 

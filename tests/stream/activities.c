@@ -9,7 +9,7 @@
 
 enum { WORDS = 200 };
 
-/* -- What was right ----------------------------------------------------------------------------------------------------- */
+/* -- What was right ------------------------------------------------------------------------------------------------ */
 
 /* The failure of an object, or nothing. */
 static bool act_good(const void *obj, char *why)
@@ -21,7 +21,8 @@ static bool act_good(const void *obj, char *why)
 
 static bool act_is(uint64_t got, uint64_t want, const char *what, char *why)
 {
-    if (got != want) snprintf(why, ACTIVITY_WHY, "%s is %llu, not %llu", what, (unsigned long long)got, (unsigned long long)want);
+    if (got != want)
+        snprintf(why, ACTIVITY_WHY, "%s is %llu, not %llu", what, (unsigned long long)got, (unsigned long long)want);
     return got == want;
 }
 
@@ -43,7 +44,7 @@ static bool act_holds(cj_stream *s, cj_dptr d, uint32_t want, char *why)
     return true;
 }
 
-/* -- Streams, events, memory --------------------------------------------------------------------------------------------- */
+/* -- Streams, events, memory --------------------------------------------------------------------------------------- */
 
 static bool run_memory(const activity_bench *b, uint32_t mine, char *why)
 {
@@ -64,7 +65,8 @@ static bool run_memory(const activity_bench *b, uint32_t mine, char *why)
 
 static bool run_streams(const activity_bench *b, uint32_t mine, char *why)
 {
-    cj_stream *s = cj_stream_create(b->dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)), *t = cj_stream_create(b->dev, NULL);
+    cj_stream *s = cj_stream_create(b->dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)),
+              *t = cj_stream_create(b->dev, NULL);
     cj_stream *w = cj_stream_wrap(b->dev, cj_stream_raw(t));
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     cj_stream_counts counts = { .size = sizeof counts };
@@ -73,7 +75,8 @@ static bool run_streams(const activity_bench *b, uint32_t mine, char *why)
     cj_fill32(w, d, mine + 2, WORDS);
     cj_stream_join(s, w);
     cj_status asked = cj_stream_query(s);
-    bool right = (asked == CJ_OK || asked == CJ_ENOTREADY || act_good(s, why)) && cj_stream_sync_for(t, 20000) == CJ_OK && cj_stream_query(t) == CJ_OK;
+    bool right = (asked == CJ_OK || asked == CJ_ENOTREADY || act_good(s, why)) &&
+                 cj_stream_sync_for(t, 20000) == CJ_OK && cj_stream_query(t) == CJ_OK;
     if (!right) act_good(t, why);
     if (right) right = act_holds(s, d, mine + 2, why);
     cj_stream_get_counts(s, &counts);
@@ -88,7 +91,8 @@ static bool run_streams(const activity_bench *b, uint32_t mine, char *why)
 static bool run_events(const activity_bench *b, uint32_t mine, char *why)
 {
     cj_stream *s = cj_stream_create(b->dev, NULL), *t = cj_stream_create(b->dev, NULL);
-    cj_event *e = cj_event_create(b->dev, CJ_EVENT(.timing = 1)), *f = cj_event_create(b->dev, CJ_EVENT(.timing = 1, .blocking = 1));
+    cj_event *e = cj_event_create(b->dev, CJ_EVENT(.timing = 1)),
+             *f = cj_event_create(b->dev, CJ_EVENT(.timing = 1, .blocking = 1));
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     float ms = -1;
     cj_event_record(e, s);
@@ -97,8 +101,8 @@ static bool run_events(const activity_bench *b, uint32_t mine, char *why)
     cj_stream_wait(t, f);
     cj_launch(t, b->add, cj_threads(WORDS, 64), d, WORDS, 3);
     cj_status asked = cj_event_query(f);
-    bool right = (asked == CJ_OK || asked == CJ_ENOTREADY) && cj_event_sync(f) == CJ_OK && cj_event_sync_for(e, 20000) == CJ_OK &&
-                 cj_event_elapsed(e, f, &ms) == CJ_OK && ms >= 0;
+    bool right = (asked == CJ_OK || asked == CJ_ENOTREADY) && cj_event_sync(f) == CJ_OK &&
+                 cj_event_sync_for(e, 20000) == CJ_OK && cj_event_elapsed(e, f, &ms) == CJ_OK && ms >= 0;
     if (!right) act_good(act_good(f, why) ? e : f, why);
     cj_event_record(f, b->s);
     if (right) right = act_holds(t, d, mine + 3, why);
@@ -178,10 +182,14 @@ static bool run_boxes(const activity_bench *b, uint32_t mine, char *why)
     cj_dptr d = cj_alloc(s, 8 * 32), e = cj_alloc(s, 8 * 32);
     cj_copy_2d_to_device(s, d, 32, in, 16, 10, 8);
     cj_copy_2d(s, e, 16, d, 32, 10, 8);
-    cj_copy_3d(s, CJ_COPY_3D(.width = 10, .height = 4, .depth = 2, .dst = d, .dst_pitch = 16, .src = e, .src_pitch = 16));
+    cj_copy_3d(s,
+               CJ_COPY_3D(.width = 10, .height = 4, .depth = 2, .dst = d, .dst_pitch = 16, .src = e, .src_pitch = 16));
     cj_copy_2d_to_host(s, out, 16, d, 16, 10, 8);
-    bool right = act_done(s, why) && act_is(out[7][9], mine & 127, "the last byte", why) && act_is(out[7][10], 0, "a byte beside the box", why);
-    const cj_copy_item items[] = { { .dst = d, .src_host = in, .bytes = 16 }, { .dst = e, .src = d, .bytes = 16 }, { .dst_host = out, .src = e, .bytes = 16 } };
+    bool right = act_done(s, why) && act_is(out[7][9], mine & 127, "the last byte", why) &&
+                 act_is(out[7][10], 0, "a byte beside the box", why);
+    const cj_copy_item items[] = { { .dst = d, .src_host = in, .bytes = 16 },
+                                   { .dst = e, .src = d, .bytes = 16 },
+                                   { .dst_host = out, .src = e, .bytes = 16 } };
     cj_copy_batch(s, items, 3);
     if (right) right = act_done(s, why) && act_is(out[0][15], mine & 127, "a byte of the batch", why);
     cj_free(b->dev, d);
@@ -190,7 +198,7 @@ static bool run_boxes(const activity_bench *b, uint32_t mine, char *why)
     return right;
 }
 
-/* -- Order, callbacks ------------------------------------------------------------------------------------------------------- */
+/* -- Order, callbacks ---------------------------------------------------------------------------------------------- */
 
 static bool run_hub(const activity_bench *b, uint32_t mine, char *why)
 {
@@ -201,7 +209,9 @@ static bool run_hub(const activity_bench *b, uint32_t mine, char *why)
     cj_fill32(two[0], d, mine, WORDS);
     cj_stream_barrier_enqueue(h, two, 2);
     cj_launch(two[1], b->add, cj_threads(WORDS, 64), d, WORDS, 4);
-    bool right = cj_stream_barrier_sync_for(h, two, 2, 20000) == CJ_OK && cj_stream_barrier_elapsed(h, &took) == CJ_OK && act_is((uint64_t)took.clock, CJ_STREAM_BARRIER_CLOCK_HOST, "the clock", why);
+    bool right = cj_stream_barrier_sync_for(h, two, 2, 20000) == CJ_OK &&
+                 cj_stream_barrier_elapsed(h, &took) == CJ_OK &&
+                 act_is((uint64_t)took.clock, CJ_STREAM_BARRIER_CLOCK_HOST, "the clock", why);
     if (!right) act_good(h, why);
     if (right) right = act_holds(two[1], d, mine + 4, why);
     cj_stream_barrier_enqueue(h, two, 2);
@@ -241,8 +251,12 @@ static bool run_values(const activity_bench *b, uint32_t mine, char *why)
     *h = 0;
     cj_status st = cj_stream_write_value32(s, word, mine | 1);
     if (st == CJ_OK) st = cj_stream_wait_value32(t, word, mine | 1, CJ_COMPARE_EQ);
-    bool right = st == CJ_OK ? act_done(s, why) && act_done(t, why) && act_is(*h, mine | 1, "the word", why) : st == CJ_ENOTSUP || act_good(s, why);
-    const cj_mem_op ops[2] = { { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(word, 8), .value = mine }, { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_GE, .d = cj_offset(word, 8), .value = mine } };
+    bool right = st == CJ_OK ? act_done(s, why) && act_done(t, why) && act_is(*h, mine | 1, "the word", why)
+                             : st == CJ_ENOTSUP || act_good(s, why);
+    const cj_mem_op ops[2] = {
+        { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(word, 8), .value = mine },
+        { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_GE, .d = cj_offset(word, 8), .value = mine }
+    };
     if (right && st == CJ_OK) {
         cj_graph *g = cj_graph_create(b->dev);
         cj_node *n = cj_graph_mem_ops(g, NULL, ops, 2);
@@ -250,7 +264,8 @@ static bool run_values(const activity_bench *b, uint32_t mine, char *why)
         cj_stream_mem_ops(t, ops, 2);
         cj_stream_join(s, t);
         cj_graph_launch(s, x);
-        right = act_good(n, why) && act_good(x, why) && act_done(s, why) && act_done(t, why) && act_is(h[2], mine, "the other word", why);
+        right = act_good(n, why) && act_good(x, why) && act_done(s, why) && act_done(t, why) &&
+                act_is(h[2], mine, "the other word", why);
         cj_graph_exec_free(x);
         cj_graph_free(g);
     }
@@ -260,7 +275,7 @@ static bool run_values(const activity_bench *b, uint32_t mine, char *why)
     return right;
 }
 
-/* -- Code ------------------------------------------------------------------------------------------------------------------- */
+/* -- Code ---------------------------------------------------------------------------------------------------------- */
 
 static bool run_compile(const activity_bench *b, uint32_t mine, char *why)
 {
@@ -285,13 +300,15 @@ static bool run_modules(const activity_bench *b, uint32_t mine, char *why)
     size_t bytes = 0;
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_image *img = cj_image_create_text(b->dev, text, NULL);
-    cj_module *mod = cj_module_load_image(b->dev, img), *same = cj_module_load_text(b->dev, text, NULL), *kept = cj_module_load_image(b->dev, b->image);
+    cj_module *mod = cj_module_load_image(b->dev, img), *same = cj_module_load_text(b->dev, text, NULL),
+              *kept = cj_module_load_image(b->dev, b->image);
     cj_kernel *k = cj_module_kernel(kept, "add");
     cj_dptr var = cj_module_var(mod, "word", &bytes), d = cj_alloc(s, 4 * WORDS);
     cj_fill32(s, var, mine, bytes / 4);
     cj_fill32(s, d, mine, WORDS);
     cj_launch(s, k, cj_dims_shared(cj_grid(WORDS / 50, 50), 50000), d, WORDS, 6);
-    bool right = act_good(img, why) && act_good(mod, why) && act_good(same, why) && act_good(k, why) && act_is(bytes, 16, "the size of the variable", why);
+    bool right = act_good(img, why) && act_good(mod, why) && act_good(same, why) && act_good(k, why) &&
+                 act_is(bytes, 16, "the size of the variable", why);
     if (right) right = act_holds(s, d, mine + 6, why);
     cj_kernel_free(k);
     cj_module_free(kept);
@@ -303,7 +320,7 @@ static bool run_modules(const activity_bench *b, uint32_t mine, char *why)
     return right;
 }
 
-/* -- Graphs ------------------------------------------------------------------------------------------------------------------- */
+/* -- Graphs -------------------------------------------------------------------------------------------------------- */
 
 static void keep_count(void *user) { atomic_fetch_sub((atomic_uint *)user, 1); }
 
@@ -314,7 +331,8 @@ static bool run_graphs(const activity_bench *b, uint32_t mine, char *why)
     cj_stream *s = cj_stream_create(b->dev, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
     cj_graph *g = cj_graph_create(b->dev);
-    cj_node *fill = cj_graph_fill32(g, NULL, d, mine, WORDS), *k = cj_graph_kernel(g, CJ_NODES(fill), b->add, cj_threads(WORDS, 64), d, WORDS, 7);
+    cj_node *fill = cj_graph_fill32(g, NULL, d, mine, WORDS),
+            *k = cj_graph_kernel(g, CJ_NODES(fill), b->add, cj_threads(WORDS, 64), d, WORDS, 7);
     cj_graph_copy_to_host(g, CJ_NODES(k), &host, d, 4);
     atomic_fetch_add(&kept, 1);
     if (cj_graph_on_release(g, keep_count, &kept) != CJ_OK) atomic_fetch_sub(&kept, 1);
@@ -332,7 +350,8 @@ static bool run_graphs(const activity_bench *b, uint32_t mine, char *why)
     cj_graph_exec_enable(x, k, 1);
     cj_graph_exec_update(x, c);
     cj_graph_launch(s, x);
-    bool right = strlen(cj_graph_dot(outer)) > 100 && act_is(info.all, 4, "the count of nodes", why) && act_good(x, why) && act_good(y, why);
+    bool right = strlen(cj_graph_dot(outer)) > 100 && act_is(info.all, 4, "the count of nodes", why) &&
+                 act_good(x, why) && act_good(y, why);
     cj_graph_free(g);
     cj_graph_free(c);
     cj_graph_free(outer);
@@ -386,7 +405,8 @@ static bool run_cache(const activity_bench *b, uint32_t mine, char *why)
         cj_graph_free(g);
     }
     cj_graph_exec_cache_get_info(c, &info);
-    bool right = act_good(c, why) && act_is(info.builds + info.updates + info.launches, 6, "the count of launches", why);
+    bool right =
+        act_good(c, why) && act_is(info.builds + info.updates + info.launches, 6, "the count of launches", why);
     if (right) right = act_holds(s, d, mine + 1, why);
     cj_graph_exec_cache_free(c);
     cj_free(b->dev, d);
@@ -394,7 +414,7 @@ static bool run_cache(const activity_bench *b, uint32_t mine, char *why)
     return right;
 }
 
-/* -- Devices ------------------------------------------------------------------------------------------------------------------ */
+/* -- Devices ------------------------------------------------------------------------------------------------------- */
 
 static bool run_devices(const activity_bench *b, uint32_t mine, char *why)
 {
@@ -403,7 +423,8 @@ static bool run_devices(const activity_bench *b, uint32_t mine, char *why)
     cj_device *same = cj_device_open(b->drv, 0, NULL);
     cj_stream *s = cj_stream_create(same, NULL);
     cj_dptr d = cj_alloc(s, 4 * WORDS);
-    bool right = cj_device_memory(same, &room, &total) == CJ_OK && cj_device_attribute(same, 16, &value) == CJ_OK && room <= total && value > 0;
+    bool right = cj_device_memory(same, &room, &total) == CJ_OK && cj_device_attribute(same, 16, &value) == CJ_OK &&
+                 room <= total && value > 0;
     if (!right) act_good(same, why);
     cj_fill32(s, d, mine, WORDS);
     cj_device_close(same);
@@ -439,10 +460,14 @@ static bool run_peers(const activity_bench *b, uint32_t mine, char *why)
 }
 
 const activity activities[] = {
-    { "memory", run_memory },       { "streams", run_streams },   { "events", run_events },   { "managed memory", run_managed },
-    { "pinned memory", run_pinned }, { "pageable copies", run_pageable }, { "boxes", run_boxes }, { "a hub", run_hub },
-    { "callbacks", run_callbacks }, { "values", run_values },     { "a compiler", run_compile }, { "modules", run_modules },
-    { "graphs", run_graphs },       { "a capture", run_capture }, { "an exec cache", run_cache }, { "devices", run_devices },
+    { "memory", run_memory },        { "streams", run_streams },
+    { "events", run_events },        { "managed memory", run_managed },
+    { "pinned memory", run_pinned }, { "pageable copies", run_pageable },
+    { "boxes", run_boxes },          { "a hub", run_hub },
+    { "callbacks", run_callbacks },  { "values", run_values },
+    { "a compiler", run_compile },   { "modules", run_modules },
+    { "graphs", run_graphs },        { "a capture", run_capture },
+    { "an exec cache", run_cache },  { "devices", run_devices },
     { "a peer", run_peers },
 };
 const size_t activity_count = sizeof activities / sizeof *activities;

@@ -1,4 +1,5 @@
-/* What a program may do beside a capture: each activity makes, uses and releases things of its own by the calls of the library, and checks what it computed. */
+/* What a program may do beside a capture: each activity makes, uses and releases things of its own by the calls of the
+ * library, and checks what it computed. */
 #ifndef CUJIT_TESTS_ACTIVITIES_H
 #define CUJIT_TESTS_ACTIVITIES_H
 
@@ -16,7 +17,10 @@ typedef struct activity_bench {
 enum { ACTIVITY_WHY = 600 };
 
 /* One of them, as the caller's own: `mine` differs from thread to thread.  False, with the reason. */
-typedef struct activity { const char *name; bool (*run)(const activity_bench *b, uint32_t mine, char why[ACTIVITY_WHY]); } activity;
+typedef struct activity {
+    const char *name;
+    bool (*run)(const activity_bench *b, uint32_t mine, char why[ACTIVITY_WHY]);
+} activity;
 
 extern const activity activities[];
 extern const size_t activity_count;

@@ -1,4 +1,5 @@
-/* A process may end at any moment: with everything alive, with work under way, inside a capture, or releasing from exit handlers. */
+/* A process may end at any moment: with everything alive, with work under way, inside a capture, or releasing from exit
+ * handlers. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,10 @@ static void release_all(void)
 }
 
 static void keep_all(void) { make_all(); }
-static void in_capture(void) { make_all(), cj_capture_begin(w.s, CJ_CAPTURE_GLOBAL), cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 1); }
+static void in_capture(void)
+{
+    make_all(), cj_capture_begin(w.s, CJ_CAPTURE_GLOBAL), cj_launch(w.s, w.k, cj_threads(N, 32), w.d, N, 1);
+}
 static void handler_before(void) { atexit(release_all), make_all(); }
 static void handler_after(void) { make_all(), atexit(release_all); }
 static void handler_synced(void) { handler_after(), cj_stream_sync(w.s), cj_stream_sync(w.t); }
@@ -71,8 +75,8 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     { "with everything released inside a capture", put_off },
 };
 
-/* The status of a process that ended so, and what it wrote.  It is this program anew: a child of fork() may not use a driver that
- * its parent has looked for. */
+/* The status of a process that ended so, and what it wrote.  It is this program anew: a child of fork() may not use a
+ * driver that its parent has looked for. */
 static int ended(size_t which, char *said, size_t size)
 {
     char number[2] = { (char)('0' + which), 0 };
@@ -108,7 +112,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[2000];
         int status = ended(i, said, sizeof said);
-        tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends %s: status %x", cases[i].name, (unsigned)status);
+        tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a process ends %s: status %x", cases[i].name,
+               (unsigned)status);
         tap_is_str(said, "", "... and says nothing");
     }
     return tap_done();

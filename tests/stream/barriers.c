@@ -1,4 +1,5 @@
-/* A barrier over streams holds all of them until the last has arrived, again and again, also in a capture; its time says on whose clock it was taken. */
+/* A barrier over streams holds all of them until the last has arrived, again and again, also in a capture; its time
+ * says on whose clock it was taken. */
 #include "tests/device_bench.h"
 
 enum { STREAMS = 4, N = 64 };
@@ -25,7 +26,8 @@ static void on_the_device(void)
         cj_launch(stream[last], add, cj_threads(N, 32), d, N, 5);
         tap_is_int(cj_stream_barrier_enqueue(hub, stream, STREAMS), CJ_OK, "a barrier, stream %d is the last", last);
         took(CJ_ENOTREADY);
-        for (int i = 0; i < STREAMS; i++) tap_is_int(cj_stream_query(stream[i]), CJ_ENOTREADY, "... holds stream %d", i);
+        for (int i = 0; i < STREAMS; i++)
+            tap_is_int(cj_stream_query(stream[i]), CJ_ENOTREADY, "... holds stream %d", i);
         cj_stream *after = stream[(last + 1) % STREAMS];
         cj_launch(after, add, cj_threads(N, 32), d, N, 100);
         cj_copy_to_host(after, out, d, sizeof out);
@@ -33,7 +35,8 @@ static void on_the_device(void)
         for (int i = 0; i < STREAMS; i++) tap_is_int(cj_stream_sync(stream[i]), CJ_OK, "... then stream %d goes on", i);
         tap_ok(out[0] == 105 && out[N - 1] == 105, "... and sees what the last one did: %u", out[0]);
         cj_stream_barrier_time time = took(CJ_OK);
-        tap_ok(time.clock == CJ_STREAM_BARRIER_CLOCK_DEVICE && time.streams == STREAMS && time.ms >= 0, "... measured on the device: %g ms", time.ms);
+        tap_ok(time.clock == CJ_STREAM_BARRIER_CLOCK_DEVICE && time.streams == STREAMS && time.ms >= 0,
+               "... measured on the device: %g ms", time.ms);
     }
     cj_stream *const twice[] = { stream[0], stream[0], stream[1] };
     tap_is_int(cj_stream_barrier_enqueue(hub, twice, 3), CJ_OK, "a stream may be named twice");
@@ -71,7 +74,8 @@ static void on_the_host(void)
     latch_open(&l);
     tap_is_int(cj_stream_barrier_sync_for(hub, stream, STREAMS, 10000), CJ_OK, "then all have arrived");
     time = took(CJ_OK);
-    tap_ok(time.clock == CJ_STREAM_BARRIER_CLOCK_HOST && time.streams == STREAMS && time.ms >= 0, "and it is measured: %g ms", time.ms);
+    tap_ok(time.clock == CJ_STREAM_BARRIER_CLOCK_HOST && time.streams == STREAMS && time.ms >= 0,
+           "and it is measured: %g ms", time.ms);
     cj_fill16(stream[1], cj_offset(d, 1), 0, 1);
     tap_is_int(cj_stream_barrier_sync_for(hub, stream, STREAMS, 10000), CJ_OK, "a failure that a stream keeps");
     tap_is_int(cj_stream_sync(stream[1]), CJ_EINVAL, "stays with it");

@@ -1,4 +1,5 @@
-/* Captures in the strictest mode go on while other threads make, use and release everything beside them: no call of the library harms them. */
+/* Captures in the strictest mode go on while other threads make, use and release everything beside them: no call of the
+ * library harms them. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -10,7 +11,8 @@ static watch_bench b;
 static atomic_bool over;
 static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
-static unsigned turns, wanted; /* the threads rest when they are TURNS_AHEAD beyond what is wanted: a slow machine makes no more work */
+/* the threads rest when they are TURNS_AHEAD beyond what is wanted: a slow machine makes no more work */
+static unsigned turns, wanted;
 
 static bool one_turn(unsigned me)
 {

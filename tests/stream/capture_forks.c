@@ -1,5 +1,5 @@
-/* Captures over several streams and threads: forks over a pause, forks of forks joined at the end, ends on other threads, captures beside and into each other, and
- * the first failing call wherever it was made. */
+/* Captures over several streams and threads: forks over a pause, forks of forks joined at the end, ends on other
+ * threads, captures beside and into each other, and the first failing call wherever it was made. */
 #include <pthread.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static bool none_captured(void)
     return true;
 }
 
-/* -- Pauses -------------------------------------------------------------------------------------------------------------- */
+/* -- Pauses -------------------------------------------------------------------------------------------------------- */
 
 static void over_a_pause(cj_capture_mode mode)
 {
@@ -54,7 +54,8 @@ static void over_a_pause(cj_capture_mode mode)
     more(stream[1], 1, 10);
     more(stream[2], 2, 100);
     cj_graph *g = cj_capture_pause(stream[0]);
-    tap_is_int(cj_error_of(g)->status, CJ_OK, "mode %d: a pause joins forks, and forks of forks: %s", (int)mode, cj_error_of(g)->message);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "mode %d: a pause joins forks, and forks of forks: %s", (int)mode,
+               cj_error_of(g)->message);
     tap_ok(none_captured(), "... and lets all streams go");
     tap_ok(words(0, 0, 0), "... of which nothing has run");
     cj_capture_resume(stream[3], g);
@@ -78,7 +79,8 @@ static void pause_unjoined(void)
     cj_stream_fork(stream[0], stream[1]);
     more(stream[1], 0, 1);
     cj_graph *g = cj_capture_pause(stream[0]);
-    tap_is_int(cj_error_of(g)->status, CJ_ESTATE, "a pause with a fork that nobody joins fails, where that was chosen: %s", cj_error_of(g)->message);
+    tap_is_int(cj_error_of(g)->status, CJ_ESTATE,
+               "a pause with a fork that nobody joins fails, where that was chosen: %s", cj_error_of(g)->message);
     tap_is_int(cj_capture_resume(stream[0], g), CJ_ESTATE, "what failed is not resumed");
     clear();
     tap_ok(none_captured(), "the streams work again");
@@ -97,7 +99,7 @@ static void pause_unjoined(void)
     cj_graph_free(g);
 }
 
-/* -- Threads -------------------------------------------------------------------------------------------------------------- */
+/* -- Threads ------------------------------------------------------------------------------------------------------- */
 
 typedef struct job { int what; cj_graph *g; } job; /* g: in and out */
 
@@ -165,13 +167,15 @@ static void between_threads(void)
     cj_graph_free(g);
 }
 
-/* -- Failures ---------------------------------------------------------------------------------------------------------------- */
+/* -- Failures ------------------------------------------------------------------------------------------------------ */
 
 static void failures(void)
 {
-    static const struct { const char *name; int at; } cases[] = {
-        { "a failure on the fork", 0 }, { "one by another thread", 1 }, { "one on a fork of the fork", 2 }, { "one before the pause", 3 }, { "one behind the pause", 4 },
-        { "one in a capture that another thread ends", 5 },
+    static const struct { const char *name; int at;
+    } cases[] = {
+        { "a failure on the fork", 0 },     { "one by another thread", 1 },
+        { "one on a fork of the fork", 2 }, { "one before the pause", 3 },
+        { "one behind the pause", 4 },      { "one in a capture that another thread ends", 5 },
     };
     const bool parts = cj_driver_version(cj_device_driver(dev)) >= 12030;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -197,7 +201,9 @@ static void failures(void)
         tap_is_int(cj_error_of(g)->status, CJ_EINVAL, "%s is the graph's", cases[i].name);
         tap_has_str(cj_error_of(g)->message, "do not fit", "... not a later one");
         cj_stream_sync(stream[0]); /* tells what was given to it, and forgets that */
-        if (first) tap_ok(run(first) == CJ_EINVAL && strstr(cj_error_of(stream[0])->message, "do not fit"), "... nor is the graph launched without it");
+        if (first)
+            tap_ok(run(first) == CJ_EINVAL && strstr(cj_error_of(stream[0])->message, "do not fit"),
+                   "... nor is the graph launched without it");
         cj_graph_free(g);
         cj_graph_free(first);
     }
@@ -215,13 +221,16 @@ static void two_at_once(void)
     more(stream[0], 0, 1);
     more(stream[1], 1, 2);
     cj_graph *a = cj_capture_end(stream[0]), *b = cj_capture_end(stream[1]);
-    tap_ok(cj_error_of(a)->status == CJ_OK && cj_error_of(b)->status == CJ_OK && cj_graph_count(a) == 1 && cj_graph_count(b) == 1, "two captures of one thread go on beside each other");
+    tap_ok(cj_error_of(a)->status == CJ_OK && cj_error_of(b)->status == CJ_OK && cj_graph_count(a) == 1 &&
+               cj_graph_count(b) == 1,
+           "two captures of one thread go on beside each other");
     cj_graph_free(a);
     cj_graph_free(b);
     cj_capture_begin(stream[0], CJ_CAPTURE_THREAD);
     cj_capture_begin(stream[1], CJ_CAPTURE_THREAD);
     cj_event_record(e, stream[0]);
-    tap_is_int(cj_stream_wait(stream[1], e), CJ_ESTATE, "a wait for a point of the other is rejected: %s", cj_error_of(stream[1])->message);
+    tap_is_int(cj_stream_wait(stream[1], e), CJ_ESTATE, "a wait for a point of the other is rejected: %s",
+               cj_error_of(stream[1])->message);
     a = cj_capture_end(stream[0]), b = cj_capture_end(stream[1]);
     tap_ok(cj_error_of(a)->status == CJ_ESTATE && cj_error_of(b)->status == CJ_ESTATE, "... and has broken both");
     cj_graph_free(a);
@@ -237,10 +246,13 @@ static void into_with_forks(void)
     clear();
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
     cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, NULL, cj_offset(d, 4), 2, 1);
-    cj_capture_begin_opts(stream[0], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1, .into = g, .after = CJ_NODES(a, b)));
-    tap_is_int(cj_capture_begin_opts(stream[2], CJ_CAPTURE(.into = g)), CJ_ESTATE, "one capture at a time adds to a graph");
+    cj_capture_begin_opts(stream[0],
+                          CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .join = 1, .into = g, .after = CJ_NODES(a, b)));
+    tap_is_int(cj_capture_begin_opts(stream[2], CJ_CAPTURE(.into = g)), CJ_ESTATE,
+               "one capture at a time adds to a graph");
     tap_is_int(cj_error_of(cj_graph_empty(other, NULL))->status, CJ_OK, "another graph can be added to meanwhile");
-    tap_is_int(cj_capture_begin_opts(stream[2], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = other)), CJ_OK, "... by a capture too");
+    tap_is_int(cj_capture_begin_opts(stream[2], CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = other)), CJ_OK,
+               "... by a capture too");
     cj_stream_fork(stream[0], stream[1]);
     more(stream[0], 0, 10);
     more(stream[1], 1, 20);
@@ -248,7 +260,8 @@ static void into_with_forks(void)
     cj_graph *same = cj_capture_end(stream[0]), *too = cj_capture_end(stream[2]);
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
-    tap_ok(same == g && too == other && info.nodes >= 4 && info.roots == 2 && cj_graph_count(other) == 2, "each has what was given to its own streams (%zu nodes)", info.nodes);
+    tap_ok(same == g && too == other && info.nodes >= 4 && info.roots == 2 && cj_graph_count(other) == 2,
+           "each has what was given to its own streams (%zu nodes)", info.nodes);
     tap_is_int(run(g), CJ_OK, "it runs: %s", cj_error_of(stream[0])->message);
     tap_ok(words(11, 22, 0), "both streams behind both nodes");
     cj_graph_free(too);

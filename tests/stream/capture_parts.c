@@ -1,4 +1,5 @@
-/* Captures in several parts: paused and resumed, into a graph that is there, with forks that are joined or refused as the caller chose, and after failures. */
+/* Captures in several parts: paused and resumed, into a graph that is there, with forks that are joined or refused as
+ * the caller chose, and after failures. */
 #include "tests/stream/graph_runs.h"
 
 static cj_stream *u;
@@ -53,7 +54,8 @@ static void forks(void)
         cj_launch(t, add, cj_grid(1, 32), cj_offset(d, 4), 1, 2);
         cj_launch(u, add, cj_grid(1, 32), cj_offset(d, 8), 1, 3);
         cj_graph *g = cj_capture_end(s);
-        tap_is_int(cj_error_of(g)->status, join ? CJ_OK : CJ_ESTATE, join ? "forks are joined at the end, where that was asked for: %s" : "else they are rejected: %s",
+        tap_is_int(cj_error_of(g)->status, join ? CJ_OK : CJ_ESTATE,
+                   join ? "forks are joined at the end, where that was asked for: %s" : "else they are rejected: %s",
                    cj_error_of(g)->message);
         tap_ok(!cj_stream_is_capturing(t) && !cj_stream_is_capturing(u), "no stream is captured any more");
         if (join) tap_is_int(run(g), CJ_OK, "the graph runs: %s", cj_error_of(s)->message);
@@ -68,9 +70,12 @@ static void forks(void)
 static void into(void)
 {
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
-    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, NULL, cj_offset(d, 4), 1, 1), *foreign = cj_graph_empty(other, NULL);
-    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(foreign))), CJ_EINVAL, "a capture comes behind nodes of its graph only");
-    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(a, b))), CJ_OK, "a capture adds to a graph: %s", cj_error_of(s)->message);
+    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, NULL, cj_offset(d, 4), 1, 1),
+            *foreign = cj_graph_empty(other, NULL);
+    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(foreign))), CJ_EINVAL,
+               "a capture comes behind nodes of its graph only");
+    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.into = g, .after = CJ_NODES(a, b))), CJ_OK,
+               "a capture adds to a graph: %s", cj_error_of(s)->message);
     one_more(s, 20);
     cj_graph_free(cj_capture_end(s));
     cj_stream_sync(s);
@@ -106,7 +111,8 @@ static void into(void)
     cj_graph_free(g);
     one_more(s, 1);
     g = cj_capture_end(s);
-    tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 1, "a graph that is freed in a capture into it stays until the end");
+    tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 1,
+           "a graph that is freed in a capture into it stays until the end");
     cj_graph_free(g);
     cj_stream_sync(s);
 }
@@ -125,7 +131,8 @@ static void cycles(void)
     cj_stream_wait(t, e);
     cj_stream_join(s, t);
     cj_graph *g = cj_capture_end(s);
-    tap_ok(cj_error_of(cj_graph_event_wait(g, NULL, e))->status == CJ_OK, "a graph waits for an event that was recorded in its capture");
+    tap_ok(cj_error_of(cj_graph_event_wait(g, NULL, e))->status == CJ_OK,
+           "a graph waits for an event that was recorded in its capture");
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_child(g, NULL, g);
     tap_is_uint(cj_graph_count(g), 3, "a graph holds itself, as it was: %s", cj_error_of(g)->message);

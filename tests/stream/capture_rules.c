@@ -48,7 +48,8 @@ static void check_empty(watch_bench *b)
     watch_forget();
     cj_capture_begin(b->s, CJ_CAPTURE_GLOBAL);
     cj_graph *g = cj_capture_end(b->s);
-    tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 0, "an empty capture is a valid graph without nodes");
+    tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 0,
+           "an empty capture is a valid graph without nodes");
     cj_graph_exec *x = cj_graph_instantiate(g, CJ_GRAPH_EXEC(.node_priorities = 1));
     int at = watch_find(CJI_CU_ID_cuGraphInstantiateWithFlags, 0);
     tap_ok(at >= 0 && watch.log[at].arg[2] == 8, "the option reaches the driver");
@@ -73,7 +74,8 @@ static void check_refused(watch_bench *b)
         { "cj_event_query of it", cj_event_query(e) },
         { "cj_capture_begin again", cj_capture_begin(b->s, CJ_CAPTURE_GLOBAL) },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_ESTATE, "%s is rejected", cases[i].name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        tap_is_int(cases[i].got, CJ_ESTATE, "%s is rejected", cases[i].name);
     cj_stream_id(b->s), cj_stream_flags(b->s);
     tap_is_int((int64_t)watch.count, 0, "without a call of the driver");
     cj_dptr other = cj_alloc(b->t, 64);
@@ -81,7 +83,8 @@ static void check_refused(watch_bench *b)
     cj_graph *g = cj_capture_end(b->s);
     tap_ok(cj_error_of(g)->status == CJ_OK && cj_graph_count(g) == 1, "the capture is unharmed");
     watch_settle();
-    tap_is_int(cj_event_query(e), CJ_ESTATE, "the event was recorded in a capture, which the driver never calls reached");
+    tap_is_int(cj_event_query(e), CJ_ESTATE,
+               "the event was recorded in a capture, which the driver never calls reached");
     cj_event_record(e, b->s);
     tap_is_int(cj_event_sync(e), CJ_OK, "recorded again it can be waited for");
     tap_is_int(cj_stream_sync(b->s), CJ_ESTATE, "the stream reports what was rejected");

@@ -1,5 +1,5 @@
-/* A capture into a graph that fails takes the driver's graph with it: the library asks the driver nothing about that graph any more, not even to destroy it,
- * and says of it what failed. */
+/* A capture into a graph that fails takes the driver's graph with it: the library asks the driver nothing about that
+ * graph any more, not even to destroy it, and says of it what failed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +31,8 @@ static cj_graph *begin(enum way way, cj_graph **body)
     }
     g = *body = cj_graph_create(dev);
     if (way == BODY) cj_graph_if(g, NULL, body, NULL, cj_graph_condition(g, 1));
-    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = *body)), CJ_OK, "%s: is captured into", way_name[way]);
+    tap_is_int(cj_capture_begin_opts(s, CJ_CAPTURE(.mode = CJ_CAPTURE_THREAD, .into = *body)), CJ_OK,
+               "%s: is captured into", way_name[way]);
     return g;
 }
 
@@ -49,7 +50,8 @@ static void taken(enum way way)
     memcpy(handle, raw, sizeof handle);
     asked = 0;
     tap_is_int(cj_error_of(end)->status, CJ_ESTATE, "... whose end fails: %s", cj_error_of(end)->message);
-    tap_ok(cj_graph_raw(g) == NULL && cj_graph_count(g) == 0 && cj_graph_nodes(g) == NULL, "... the graph has no nodes any more");
+    tap_ok(cj_graph_raw(g) == NULL && cj_graph_count(g) == 0 && cj_graph_nodes(g) == NULL,
+           "... the graph has no nodes any more");
     tap_is_int(cj_error_of(cj_graph_fill32(g, NULL, d, 3, 4))->status, CJ_ESTATE, "... and gets none");
     tap_is_str(cj_graph_dot(g), "", "... nor a picture");
     cj_graph_info info = { .size = sizeof info };

@@ -1,5 +1,5 @@
-/* A capture begun outside of the library on a raw handle takes what the library gives to the stream, pageable copies too, and nothing that the library does
- * meanwhile breaks it. */
+/* A capture begun outside of the library on a raw handle takes what the library gives to the stream, pageable copies
+ * too, and nothing that the library does meanwhile breaks it. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -18,7 +18,8 @@ int main(void)
     uint32_t word = 1, back = 0, beside = 5;
     clear();
     cu->cuCtxPushCurrent(dev->ctx);
-    tap_is_int(cu->cuStreamBeginCapture(raw, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS, "a capture that the library does not know of");
+    tap_is_int(cu->cuStreamBeginCapture(raw, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS,
+               "a capture that the library does not know of");
     tap_is_int(cj_copy_to_device(s, d, &word, 4), CJ_OK, "takes a copy of pageable memory");
     tap_is_int(cj_launch(s, add, cj_grid(1, 32), d, 1, 10), CJ_OK, "a kernel");
     tap_is_int(cj_copy_to_host(s, &back, d, 4), CJ_OK, "a copy to pageable memory");

@@ -1,8 +1,9 @@
-/* Captures of all three modes run in a loop beside threads that do everything else that the library offers, and have it done by the capturing threads themselves
- * too: no capture is broken, no call fails, and each result is right.
+/* Captures of all three modes run in a loop beside threads that do everything else that the library offers, and have it
+ * done by the capturing threads themselves too: no capture is broken, no call fails, and each result is right.
  *
- * Luck is no proof of that, so a layer under the library looks at each call to the driver: one that could harm a capture is made in relaxed capture mode, and
- * one that harms it all the same is not made.  What may be made in strict mode stands in a list; the device is asked whether it really harms nothing. */
+ * Luck is no proof of that, so a layer under the library looks at each call to the driver: one that could harm a
+ * capture is made in relaxed capture mode, and one that harms it all the same is not made.  What may be made in strict
+ * mode stands in a list; the device is asked whether it really harms nothing. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,22 +22,62 @@ enum { CAPTURERS = 3, OTHERS = 4, TURNS_AHEAD = 2 * OTHERS, WORDS = 100 };
 static activity_bench b;
 static const cji_cu *cu;       /* the driver below the layer */
 
-/* -- The layer ------------------------------------------------------------------------------------------------------------ */
+/* -- The layer ----------------------------------------------------------------------------------------------------- */
 
-/* What may be called in strict mode: what asks neither for memory nor for what is done.  The rest is called in relaxed mode only. */
+/* What may be called in strict mode: what asks neither for memory nor for what is done.  The rest is called in relaxed
+ * mode only. */
 static const char *const strict[] = {
     /* of the driver, of devices and threads */
-    "cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuDeviceGet", "cuDeviceGetCount", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem",
-    "cuDeviceGetUuid", "cuDeviceCanAccessPeer", "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent", "cuThreadExchangeStreamCaptureMode",
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuDeviceGet",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem",
+    "cuDeviceGetUuid",
+    "cuDeviceCanAccessPeer",
+    "cuCtxGetCurrent",
+    "cuCtxPushCurrent",
+    "cuCtxPopCurrent",
+    "cuThreadExchangeStreamCaptureMode",
     /* of captures */
-    "cuStreamIsCapturing", "cuStreamGetCaptureInfo", "cuStreamBeginCapture", "cuStreamBeginCaptureToGraph", "cuStreamEndCapture",
+    "cuStreamIsCapturing",
+    "cuStreamGetCaptureInfo",
+    "cuStreamBeginCapture",
+    "cuStreamBeginCaptureToGraph",
+    "cuStreamEndCapture",
     /* work given to a stream, and what must be known for it */
-    "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchHostFunc", "cuStreamAddCallback", "cuGraphLaunch", "cuGraphUpload", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent",
-    "cuStreamWaitValue32", "cuStreamWriteValue32", "cuStreamBatchMemOp", "cuMemsetD8Async", "cuMemsetD32Async", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuMemcpyAsync",
-    "cuMemcpy2DAsync", "cuMemcpy3DAsync", "cuMemcpyPeerAsync", "cuMemPrefetchAsync", "cuFuncSetAttribute", "cuPointerGetAttributes",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cuLaunchHostFunc",
+    "cuStreamAddCallback",
+    "cuGraphLaunch",
+    "cuGraphUpload",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuStreamWaitEvent",
+    "cuStreamWaitValue32",
+    "cuStreamWriteValue32",
+    "cuStreamBatchMemOp",
+    "cuMemsetD8Async",
+    "cuMemsetD32Async",
+    "cuMemcpyHtoDAsync",
+    "cuMemcpyDtoHAsync",
+    "cuMemcpyDtoDAsync",
+    "cuMemcpyAsync",
+    "cuMemcpy2DAsync",
+    "cuMemcpy3DAsync",
+    "cuMemcpyPeerAsync",
+    "cuMemPrefetchAsync",
+    "cuFuncSetAttribute",
+    "cuPointerGetAttributes",
 };
 /* What harms captures in any mode. */
-static const char *const never[] = { "cuCtxSynchronize", "cuCtxSynchronize_v2", "cuCtxDestroy", "cuDevicePrimaryCtxReset" };
+static const char *const never[] = { "cuCtxSynchronize", "cuCtxSynchronize_v2", "cuCtxDestroy",
+                                     "cuDevicePrimaryCtxReset" };
 
 static bool in_list(const char *name, const char *const *list, size_t n)
 {
@@ -70,7 +111,8 @@ static void note_offender(const char *name)
 static int look_at(void *user, uint64_t number, const char *name)
 {
     (void)user, (void)number;
-    bool harms = in_list(name, never, sizeof never / sizeof *never) || (!is_strict(name) && mode_now() != CU_STREAM_CAPTURE_MODE_RELAXED);
+    bool harms = in_list(name, never, sizeof never / sizeof *never) ||
+                 (!is_strict(name) && mode_now() != CU_STREAM_CAPTURE_MODE_RELAXED);
     if (captures_over) harms = false;
     pthread_mutex_lock(&note_lock);
     looked_at++;
@@ -79,11 +121,12 @@ static int look_at(void *user, uint64_t number, const char *name)
     return 0;
 }
 
-/* -- Turns ------------------------------------------------------------------------------------------------------------------ */
+/* -- Turns --------------------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
-static unsigned turns, wanted, next_activity; /* the others rest when they are TURNS_AHEAD beyond what is wanted: a slow machine makes no more work */
+/* the others rest when they are TURNS_AHEAD beyond what is wanted: a slow machine makes no more work */
+static unsigned turns, wanted, next_activity;
 static bool over;
 static char why[CAPTURERS + OTHERS][ACTIVITY_WHY + 80];
 
@@ -127,7 +170,7 @@ static void let_others(unsigned count)
     pthread_mutex_unlock(&turns_lock);
 }
 
-/* -- Captures ----------------------------------------------------------------------------------------------------------------- */
+/* -- Captures ------------------------------------------------------------------------------------------------------ */
 
 static unsigned rounds = 3;
 static unsigned whole[CAPTURERS];
@@ -155,9 +198,12 @@ static bool capture_once(unsigned me, uint32_t round)
     cj_graph_free(g);
     cj_graph_launch(s, x);
     cj_graph_exec_free(x);
-    if (cj_stream_sync(s) != CJ_OK && right) right = false, snprintf(why[me], sizeof why[me], "the capture: %.500s", cj_error_of(s)->message);
+    if (cj_stream_sync(s) != CJ_OK && right)
+        right = false, snprintf(why[me], sizeof why[me], "the capture: %.500s", cj_error_of(s)->message);
     if (right && (pageable[0] != round + 1 || pageable[WORDS - 1] != me || refused != CJ_ESTATE))
-        right = false, snprintf(why[me], sizeof why[me], "round %u: %u and %u, a synchronisation of the device answers %d", round, pageable[0], pageable[WORDS - 1], refused);
+        right = false,
+        snprintf(why[me], sizeof why[me], "round %u: %u and %u, a synchronisation of the device answers %d", round,
+                 pageable[0], pageable[WORDS - 1], refused);
     cj_free(b.dev, d);
     cj_stream_free(t);
     cj_stream_free(s);
@@ -178,7 +224,8 @@ static void captures_beside_others(void)
 {
     static const char *const modes[] = { "global", "thread", "relaxed" };
     pthread_t thread[CAPTURERS + OTHERS];
-    for (uintptr_t i = 0; i < OTHERS; i++) pthread_create(&thread[CAPTURERS + i], NULL, do_others, (void *)(CAPTURERS + i));
+    for (uintptr_t i = 0; i < OTHERS; i++)
+        pthread_create(&thread[CAPTURERS + i], NULL, do_others, (void *)(CAPTURERS + i));
     for (uintptr_t i = 0; i < CAPTURERS; i++) pthread_create(&thread[i], NULL, do_captures, (void *)i);
     for (size_t i = 0; i < CAPTURERS; i++) pthread_join(thread[i], NULL);
     pthread_mutex_lock(&turns_lock);
@@ -186,14 +233,18 @@ static void captures_beside_others(void)
     pthread_cond_broadcast(&turned);
     pthread_mutex_unlock(&turns_lock);
     for (size_t i = 0; i < OTHERS; i++) pthread_join(thread[CAPTURERS + i], NULL);
-    for (size_t i = 0; i < CAPTURERS; i++) tap_is_str(why[i], "", "%u captures in %s mode came out whole, and what their thread did meanwhile", whole[i], modes[i]);
+    for (size_t i = 0; i < CAPTURERS; i++)
+        tap_is_str(why[i], "", "%u captures in %s mode came out whole, and what their thread did meanwhile", whole[i],
+                   modes[i]);
     for (size_t i = 0; i < OTHERS; i++) tap_is_str(why[CAPTURERS + i], "", "thread %zu beside them did everything", i);
-    tap_ok(next_activity >= activity_count, "%u activities of %zu kinds beside captures", next_activity, activity_count);
+    tap_ok(next_activity >= activity_count, "%u activities of %zu kinds beside captures", next_activity,
+           activity_count);
 }
 
-/* -- What the device itself says ---------------------------------------------------------------------------------------------- */
+/* -- What the device itself says ----------------------------------------------------------------------------------- */
 
-static struct { cj_stream *s; cj_event *e; cj_graph_exec *x; cj_dptr d; uint32_t *h; } raw; /* of the driver below the layer */
+/* of the driver below the layer */
+static struct { cj_stream *s; cj_event *e; cj_graph_exec *x; cj_dptr d; uint32_t *h; } raw;
 
 static void raw_nothing(void *user) { (void)user; }
 static void raw_callback(CUstream s, CUresult r, void *user) { (void)s, (void)r, (void)user; }
@@ -212,7 +263,12 @@ static CUresult raw_launch(CUstream s)
     void *args[] = { &raw.d.addr, &n, &v };
     return cu->cuLaunchKernel(((const cj_kernel *)b.add)->fn, 2, 1, 1, 64, 1, 1, 0, s, args, NULL);
 }
-static CUresult raw_attribute(CUstream s) { (void)s; return cu->cuFuncSetAttribute(((const cj_kernel *)b.add)->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 4096); }
+static CUresult raw_attribute(CUstream s)
+{
+    (void)s;
+    return cu->cuFuncSetAttribute(((const cj_kernel *)b.add)->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  4096);
+}
 static CUresult raw_pointer(CUstream s)
 {
     unsigned type = 0;
@@ -234,7 +290,10 @@ static CUresult raw_event(CUstream s)
 static CUresult raw_record(CUstream s) { return cu->cuEventRecord((CUevent)cj_event_raw(raw.e), s); }
 static CUresult raw_wait(CUstream s) { return cu->cuStreamWaitEvent(s, (CUevent)cj_event_raw(raw.e), 0); }
 static CUresult raw_write_value(CUstream s) { return cu->cuStreamWriteValue32(s, (CUdeviceptr)(uintptr_t)raw.h, 1, 0); }
-static CUresult raw_wait_value(CUstream s) { return cu->cuStreamWaitValue32(s, (CUdeviceptr)(uintptr_t)raw.h, 0, CU_STREAM_WAIT_VALUE_GEQ); }
+static CUresult raw_wait_value(CUstream s)
+{
+    return cu->cuStreamWaitValue32(s, (CUdeviceptr)(uintptr_t)raw.h, 0, CU_STREAM_WAIT_VALUE_GEQ);
+}
 static CUresult raw_batch(CUstream s)
 {
     CUstreamBatchMemOpParams op;
@@ -250,17 +309,35 @@ static CUresult raw_to_device(CUstream s) { return cu->cuMemcpyHtoDAsync(raw.d.a
 static CUresult raw_to_host(CUstream s) { return cu->cuMemcpyDtoHAsync(raw.h, raw.d.addr, 64, s); }
 static CUresult raw_on_device(CUstream s) { return cu->cuMemcpyDtoDAsync(raw.d.addr, raw.d.addr + 64, 64, s); }
 static CUresult raw_any(CUstream s) { return cu->cuMemcpyAsync(raw.d.addr, raw.d.addr + 64, 64, s); }
-static CUresult raw_peer(CUstream s) { return cu->cuMemcpyPeerAsync(raw.d.addr, b.dev->ctx, raw.d.addr + 64, b.dev->ctx, 64, s); }
+static CUresult raw_peer(CUstream s)
+{
+    return cu->cuMemcpyPeerAsync(raw.d.addr, b.dev->ctx, raw.d.addr + 64, b.dev->ctx, 64, s);
+}
 static CUresult raw_2d(CUstream s)
 {
-    const CUDA_MEMCPY2D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = raw.d.addr, .srcPitch = 16, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                              .dstDevice = raw.d.addr + 128, .dstPitch = 16, .WidthInBytes = 8, .Height = 4 };
+    const CUDA_MEMCPY2D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .srcDevice = raw.d.addr,
+                              .srcPitch = 16,
+                              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .dstDevice = raw.d.addr + 128,
+                              .dstPitch = 16,
+                              .WidthInBytes = 8,
+                              .Height = 4 };
     return cu->cuMemcpy2DAsync(&c, s);
 }
 static CUresult raw_3d(CUstream s)
 {
-    const CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = raw.d.addr, .srcPitch = 16, .srcHeight = 2, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                              .dstDevice = raw.d.addr + 128, .dstPitch = 16, .dstHeight = 2, .WidthInBytes = 8, .Height = 2, .Depth = 2 };
+    const CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .srcDevice = raw.d.addr,
+                              .srcPitch = 16,
+                              .srcHeight = 2,
+                              .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .dstDevice = raw.d.addr + 128,
+                              .dstPitch = 16,
+                              .dstHeight = 2,
+                              .WidthInBytes = 8,
+                              .Height = 2,
+                              .Depth = 2 };
     return cu->cuMemcpy3DAsync(&c, s);
 }
 static CUresult raw_error(CUstream s)
@@ -273,10 +350,12 @@ static CUresult raw_can(CUstream s)
 {
     int can;
     (void)s;
-    return cu->cuDeviceCanAccessPeer(&can, 0, 0) == CUDA_ERROR_NOT_SUPPORTED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS; /* a device and itself: some refuse the question */
+    /* a device and itself: some refuse the question */
+    return cu->cuDeviceCanAccessPeer(&can, 0, 0) == CUDA_ERROR_NOT_SUPPORTED ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
-/* Rows of `strict` whose effect on another thread's capture is not told by the rules (tests/conformance, rule 54); and first what must harm. */
+/* Rows of `strict` whose effect on another thread's capture is not told by the rules (tests/conformance, rule 54); and
+ * first what must harm. */
 static const struct raw_row { const char *name; CUresult (*call)(CUstream s); bool harms; } raw_rows[] = {
     { "cuStreamQuery", raw_query, true },
     { "cuEventQuery", raw_event_query, true },
@@ -332,8 +411,10 @@ static void check_raw(const struct raw_row *row)
     cu->cuStreamIsCapturing((CUstream)cj_stream_raw(s), &status);
     cj_graph *g = cj_capture_end(s);
     bool broken = status == CU_STREAM_CAPTURE_STATUS_INVALIDATED && cj_error_of(g)->status == CJ_ESTATE;
-    bool sound = status == CU_STREAM_CAPTURE_STATUS_ACTIVE && cj_error_of(g)->status == CJ_OK && c.answer != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    tap_ok(row->harms ? broken : sound && is_strict(row->name), "%s in strict mode %s (it answers %d, the capture is %d)", row->name,
+    bool sound = status == CU_STREAM_CAPTURE_STATUS_ACTIVE && cj_error_of(g)->status == CJ_OK &&
+                 c.answer != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    tap_ok(row->harms ? broken : sound && is_strict(row->name),
+           "%s in strict mode %s (it answers %d, the capture is %d)", row->name,
            row->harms ? "breaks a capture of another thread" : "harms none", (int)c.answer, (int)status);
     cj_graph_free(g);
     cj_stream_free(s);
@@ -386,7 +467,8 @@ int main(void)
     captures_over = true;
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "the stream of all threads saw no failure");
     tap_is_int(cj_device_sync(b.dev), CJ_OK, "the device can be synchronised again");
-    /* What collecting does is work: a stream that gives memory back and is then closed is not idle at once, and other memory waits for it. */
+    /* What collecting does is work: a stream that gives memory back and is then closed is not idle at once, and other
+     * memory waits for it. */
     for (int turn = 0; turn < 3 && cj_device_collect(b.dev); turn++) cj_device_sync(b.dev);
     tap_is_uint(cj_device_collect(b.dev), 0, "what was deferred is done when no capture is open any more");
     check_device(under);
@@ -398,6 +480,9 @@ int main(void)
     cj_driver_close(drv);
     cj_driver_close(under);
     cj_ptx_free(m);
-    tap_is_str(offenders, "", "of %u calls to the driver each that could harm a capture is made in relaxed mode, and none that harms it anyhow", looked_at);
+    tap_is_str(
+        offenders, "",
+        "of %u calls to the driver each that could harm a capture is made in relaxed mode, and none that harms it anyhow",
+        looked_at);
     return tap_done();
 }

@@ -1,5 +1,5 @@
-/* Rows and boxes arrive where they belong and nowhere else, from pinned and from pageable memory; what does not fit is rejected; a batch is given whole or not
- * at all. */
+/* Rows and boxes arrive where they belong and nowhere else, from pinned and from pageable memory; what does not fit is
+ * rejected; a batch is given whole or not at all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +46,18 @@ static void fill_host(unsigned char *h)
 
 static void box_copy(const struct copy_case *c, cj_dptr dst, void *dst_host, cj_dptr src, const void *src_host)
 {
-    const cj_copy_3d_params box = { .size = sizeof box, .width = c->width, .height = c->height, .depth = c->depth, .dst = dst, .dst_host = dst_host, .src = src,
-                         .src_host = src_host, .dst_pitch = c->dst_pitch, .dst_rows = c->dst_rows, .src_pitch = c->src_pitch, .src_rows = c->src_rows };
+    const cj_copy_3d_params box = { .size = sizeof box,
+                                    .width = c->width,
+                                    .height = c->height,
+                                    .depth = c->depth,
+                                    .dst = dst,
+                                    .dst_host = dst_host,
+                                    .src = src,
+                                    .src_host = src_host,
+                                    .dst_pitch = c->dst_pitch,
+                                    .dst_rows = c->dst_rows,
+                                    .src_pitch = c->src_pitch,
+                                    .src_rows = c->src_rows };
     if (!by_graph) {
         cj_copy_3d(s, &box);
         return;
@@ -124,7 +134,8 @@ static void in_time(void)
         memset(image, 0, ROOM);
         cj_graph_launch(s, x);
         tap_is_int(cj_stream_sync(s), CJ_OK, "launch %d of captured rows", round);
-        tap_ok(image[0] == 10 * round && image[999] == 10 * round && image[1000] == 0, "... has read and written the host's memory then");
+        tap_ok(image[0] == 10 * round && image[999] == 10 * round && image[1000] == 0,
+               "... has read and written the host's memory then");
     }
     cj_graph_exec_free(x);
     cj_graph_free(g);
@@ -149,21 +160,29 @@ static void long_rows(void)
 static void refusals(void)
 {
     const cj_dptr none = { 0 };
-    const struct { const char *name, *says; cj_status st; } rows[] = {
-        { "no destination", "the destination is NULL", cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
-        { "two sources", "the source is in both memories", cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a, .src_host = pinned)) },
-        { "two hosts", "both ends are host memory", cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
-        { "a short pitch", "the source has 9 bytes from row to row, the rows have 10", cj_copy_2d(s, b, 16, a, 9, 10, 2) },
+    const struct { const char *name, *says; cj_status st;
+    } rows[] = {
+        { "no destination", "the destination is NULL",
+          cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
+        { "two sources", "the source is in both memories",
+          cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a, .src_host = pinned)) },
+        { "two hosts", "both ends are host memory",
+          cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
+        { "a short pitch", "the source has 9 bytes from row to row, the rows have 10",
+          cj_copy_2d(s, b, 16, a, 9, 10, 2) },
         { "short slices", "the destination has 3 rows from slice to slice, the slices have 4",
           cj_copy_3d(s, CJ_COPY_3D(.width = 1, .height = 4, .depth = 2, .dst = b, .src = a, .dst_rows = 3)) },
-        { "past the end", "the destination: 65537 bytes do not fit, 65536 are left", cj_copy_2d(s, b, 65536, a, 1, 1, 2) },
+        { "past the end", "the destination: 65537 bytes do not fit, 65536 are left",
+          cj_copy_2d(s, b, 65536, a, 1, 1, 2) },
         { "beyond any memory", "beyond any memory", cj_copy_2d(s, b, SIZE_MAX / 2, a, SIZE_MAX / 2, 1, 4) },
         { "an overlap", "source and destination overlap", cj_copy_2d(s, cj_offset(a, 5), 10, a, 10, 10, 4) },
-        { "the device as host", "is device memory", cj_copy_2d_to_device(s, b, 10, (void *)(uintptr_t)a.addr, 10, 10, 2) },
+        { "the device as host", "is device memory",
+          cj_copy_2d_to_device(s, b, 10, (void *)(uintptr_t)a.addr, 10, 10, 2) },
         { "no box", "the parameters are NULL", cj_copy_3d(s, NULL) },
         { "no items", "3 items at NULL", cj_copy_batch(s, NULL, 3) },
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tap_is_int(rows[i].st, CJ_EINVAL, "%s is rejected", rows[i].name);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        tap_is_int(rows[i].st, CJ_EINVAL, "%s is rejected", rows[i].name);
     cj_stream_sync(s);
     cj_stream_sync(s);
     /* Each again, for its sentence: the first failure stays until a sync. */
@@ -183,16 +202,25 @@ static void refused_nodes(void)
 {
     cj_graph *g = cj_graph_create(dev), *other = cj_graph_create(dev);
     cj_node *good = cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 4, .height = 2, .depth = 1, .dst = b, .src = a));
-    const struct { const char *name, *says; cj_node *n; } rows[] = {
+    const struct { const char *name, *says; cj_node *n;
+    } rows[] = {
         { "no box", "the parameters are NULL", cj_graph_copy_3d(g, NULL, NULL) },
-        { "no destination", "the destination is NULL", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
-        { "two hosts", "both ends are host memory", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
-        { "nothing to copy", "0 bytes; a node copies at least one", cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .dst = b, .src = a)) },
+        { "no destination", "the destination is NULL",
+          cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .src = a)) },
+        { "two hosts", "both ends are host memory",
+          cj_graph_copy_3d(g, NULL,
+                           CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst_host = image, .src_host = pinned)) },
+        { "nothing to copy", "0 bytes; a node copies at least one",
+          cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 1, .dst = b, .src = a)) },
         { "past the end", "the destination: 65537 bytes do not fit, 65536 are left",
-          cj_graph_copy_3d(g, NULL, CJ_COPY_3D(.width = 1, .height = 2, .depth = 1, .dst = b, .dst_pitch = 65536, .src = a)) },
-        { "an overlap", "source and destination overlap", cj_graph_copy_peer(g, NULL, dev, cj_offset(a, 5), dev, a, 10) },
+          cj_graph_copy_3d(g, NULL,
+                           CJ_COPY_3D(.width = 1, .height = 2, .depth = 1, .dst = b, .dst_pitch = 65536, .src = a)) },
+        { "an overlap", "source and destination overlap",
+          cj_graph_copy_peer(g, NULL, dev, cj_offset(a, 5), dev, a, 10) },
         { "no device", "the source's device", cj_graph_copy_peer(g, NULL, dev, b, NULL, a, 10) },
-        { "a node of another graph before it", "", cj_graph_copy_3d(other, CJ_NODES(good), CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a)) },
+        { "a node of another graph before it", "",
+          cj_graph_copy_3d(other, CJ_NODES(good),
+                           CJ_COPY_3D(.width = 1, .height = 1, .depth = 1, .dst = b, .src = a)) },
     };
     tap_is_int(cj_error_of(good)->status, CJ_OK, "a node that copies rows: %s", cj_error_of(good)->message);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -223,8 +251,9 @@ static void batches(void)
     tap_is_int(cj_stream_sync(s), CJ_OK, "is done");
     tap_is_mem(out, in, sizeof in, "in its order");
     cj_stream_get_counts(s, &after);
-    tap_ok(after.operations - before.operations == 4 && after.bytes_to_device - before.bytes_to_device == 16 && after.bytes_to_host - before.bytes_to_host == 16 &&
-           after.bytes_on_device - before.bytes_on_device == 16, "and counted: four operations, 16 bytes each way and on the device");
+    tap_ok(after.operations - before.operations == 4 && after.bytes_to_device - before.bytes_to_device == 16 &&
+               after.bytes_to_host - before.bytes_to_host == 16 && after.bytes_on_device - before.bytes_on_device == 16,
+           "and counted: four operations, 16 bytes each way and on the device");
     memcpy(bad, good, sizeof bad);
     bad[4].bytes = ROOM + 1;
     memset(out, 0, sizeof out);

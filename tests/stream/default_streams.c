@@ -1,5 +1,6 @@
-/* The default streams, wrapped on request: the legacy one, and the per-thread one, which is bound to the thread that wrapped it: every call takes them,
- * they are ordered as the driver orders them, and releases made on other threads wait for what the per-thread one was given. */
+/* The default streams, wrapped on request: the legacy one, and the per-thread one, which is bound to the thread that
+ * wrapped it: every call takes them, they are ordered as the driver orders them, and releases made on other threads
+ * wait for what the per-thread one was given. */
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -14,9 +15,18 @@ static void on_another_thread(void *(*fn)(void *), void *arg)
     pthread_join(thread, NULL);
 }
 
-/* ---- Every call that is given a stream ---------------------------------------------------------------------------- */
+/* ---- Every call that is given a stream --------------------------------------------------------------------------- */
 
-typedef struct kit { cj_stream *s, *other; cj_event *e; cj_dptr d, word; cj_stream_barrier *hub; cj_graph_exec *x; uint32_t host[WORDS]; uint32_t *pinned; int calls; } kit;
+typedef struct kit {
+    cj_stream *s, *other;
+    cj_event *e;
+    cj_dptr d, word;
+    cj_stream_barrier *hub;
+    cj_graph_exec *x;
+    uint32_t host[WORDS];
+    uint32_t *pinned;
+    int calls;
+} kit;
 
 static void count_call(void *user) { ((kit *)user)->calls++; }
 static void count_done(void *user, cj_status st) { ((kit *)user)->calls += st == CJ_OK; }
@@ -40,12 +50,16 @@ static cj_status do_join(kit *k) { return cj_stream_join(k->s, k->other); }
 static cj_status do_forked(kit *k) { return cj_stream_fork(k->other, k->s); }
 static cj_status do_joined(kit *k) { return cj_stream_join(k->other, k->s); }
 static cj_status do_barrier(kit *k) { return cj_stream_barrier_enqueue(k->hub, (cj_stream *[]){ k->other, k->s }, 2); }
-static cj_status do_hub_sync(kit *k) { return cj_stream_barrier_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000); }
+static cj_status do_hub_sync(kit *k)
+{
+    return cj_stream_barrier_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000);
+}
 static cj_status do_write(kit *k) { return cj_stream_write_value32(k->s, k->word, 5); }
 static cj_status do_wait_value(kit *k) { return cj_stream_wait_value32(k->s, k->word, 5, CJ_COMPARE_EQ); }
 static cj_status do_values(kit *k)
 {
-    const cj_mem_op op[2] = { { .kind = CJ_MEM_OP_WRITE32, .d = k->word, .value = 5 }, { .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = k->word, .value = 5 } };
+    const cj_mem_op op[2] = { { .kind = CJ_MEM_OP_WRITE32, .d = k->word, .value = 5 },
+                              { .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = k->word, .value = 5 } };
     return cj_stream_mem_ops(k->s, op, 2);
 }
 static cj_status do_used(kit *k) { return cj_stream_use(k->s, k->d); }
@@ -62,7 +76,8 @@ static cj_status do_rows(kit *k)
 }
 static cj_status do_batch(kit *k)
 {
-    const cj_copy_item item[2] = { { .dst = k->d, .src_host = k->host, .bytes = 4 }, { .dst_host = k->host, .src = k->d, .bytes = 4 } };
+    const cj_copy_item item[2] = { { .dst = k->d, .src_host = k->host, .bytes = 4 },
+                                   { .dst_host = k->host, .src = k->d, .bytes = 4 } };
     return cj_copy_batch(k->s, item, 2);
 }
 static cj_status do_capture(kit *k)
@@ -83,14 +98,38 @@ static cj_status do_query(kit *k)
 static cj_status do_sync_for(kit *k) { return cj_stream_sync_for(k->s, 10000); }
 static cj_status do_sync(kit *k) { return cj_stream_sync(k->s); }
 
-static const struct { const char *name; cj_status (*call)(kit *k); } calls[] = {
-    { "cj_launch", do_launch }, { "cj_host_func", do_host }, { "cj_stream_callback", do_done }, { "cj_copy_to_device", do_in }, { "cj_copy_to_host", do_out },
-    { "cj_copy", do_copy }, { "cj_fill8", do_set8 }, { "cj_fill16", do_set16 }, { "cj_fill32", do_set32 }, { "cj_copy_2d_to_device", do_rows }, { "cj_copy_batch", do_batch },
-    { "cj_event_record", do_record }, { "cj_stream_wait", do_wait }, { "cj_stream_fork", do_fork }, { "cj_stream_join", do_join },
-    { "cj_stream_fork to it", do_forked }, { "cj_stream_join of it", do_joined }, { "cj_stream_barrier_enqueue", do_barrier }, { "cj_stream_barrier_sync_for", do_hub_sync },
-    { "cj_stream_write_value32", do_write }, { "cj_stream_wait_value32", do_wait_value }, { "cj_stream_mem_ops", do_values }, { "cj_stream_use", do_used }, { "cj_alloc", do_alloc },
-    { "cj_graph_upload", do_upload }, { "cj_graph_launch", do_graph }, { "cj_stream_query", do_query }, { "cj_stream_sync_for", do_sync_for },
-    { "cj_capture_begin", do_capture }, { "cj_stream_sync", do_sync },
+static const struct { const char *name; cj_status (*call)(kit *k);
+} calls[] = {
+    { "cj_launch", do_launch },
+    { "cj_host_func", do_host },
+    { "cj_stream_callback", do_done },
+    { "cj_copy_to_device", do_in },
+    { "cj_copy_to_host", do_out },
+    { "cj_copy", do_copy },
+    { "cj_fill8", do_set8 },
+    { "cj_fill16", do_set16 },
+    { "cj_fill32", do_set32 },
+    { "cj_copy_2d_to_device", do_rows },
+    { "cj_copy_batch", do_batch },
+    { "cj_event_record", do_record },
+    { "cj_stream_wait", do_wait },
+    { "cj_stream_fork", do_fork },
+    { "cj_stream_join", do_join },
+    { "cj_stream_fork to it", do_forked },
+    { "cj_stream_join of it", do_joined },
+    { "cj_stream_barrier_enqueue", do_barrier },
+    { "cj_stream_barrier_sync_for", do_hub_sync },
+    { "cj_stream_write_value32", do_write },
+    { "cj_stream_wait_value32", do_wait_value },
+    { "cj_stream_mem_ops", do_values },
+    { "cj_stream_use", do_used },
+    { "cj_alloc", do_alloc },
+    { "cj_graph_upload", do_upload },
+    { "cj_graph_launch", do_graph },
+    { "cj_stream_query", do_query },
+    { "cj_stream_sync_for", do_sync_for },
+    { "cj_capture_begin", do_capture },
+    { "cj_stream_sync", do_sync },
 };
 
 static void kit_make(kit *k, cj_stream *on)
@@ -127,28 +166,35 @@ static void every_call(cj_stream *on, const char *which)
     kit_make(&k, on);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const bool refused = legacy && calls[i].call == do_capture;
-        tap_is_int(calls[i].call(&k), refused ? CJ_ESTATE : CJ_OK, "%s: %s%s", which, calls[i].name, refused ? " is rejected" : "");
+        tap_is_int(calls[i].call(&k), refused ? CJ_ESTATE : CJ_OK, "%s: %s%s", which, calls[i].name,
+                   refused ? " is rejected" : "");
         if (refused) cj_stream_sync(on);
     }
     tap_is_int(k.calls, 2, "%s: both functions ran", which);
     cj_stream_counts_defaults(&n);
-    tap_ok(cj_stream_get_counts(on, &n) == CJ_OK && n.operations > 15 && n.launches == 1, "%s: what was enqueued on it is counted", which);
+    tap_ok(cj_stream_get_counts(on, &n) == CJ_OK && n.operations > 15 && n.launches == 1,
+           "%s: what was enqueued on it is counted", which);
     kit_free(&k);
 }
 
-/* ---- The thread rule ---------------------------------------------------------------------------------------------- */
+/* ---- The thread rule --------------------------------------------------------------------------------------------- */
 
 static void *refuse(void *arg)
 {
     kit *k = arg;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         tap_is_int(calls[i].call(k), CJ_ESTATE, "on another thread: %s", calls[i].name);
-        if (i == 0) tap_has_str(cj_error_last()->message, "make the call there, or use a stream of cj_stream_create", "with the rule and the mend");
+        if (i == 0)
+            tap_has_str(cj_error_last()->message, "make the call there, or use a stream of cj_stream_create",
+                        "with the rule and the mend");
     }
     cj_stream_counts n;
     cj_stream_counts_defaults(&n);
-    tap_ok(cj_stream_raw(k->s) == (void *)2 && cj_stream_id(k->s) && cj_stream_device(k->s) == dev && cj_stream_flags(k->s) == 0, "what it is may be read");
-    tap_ok(cj_stream_get_counts(k->s, &n) == CJ_OK && n.operations == 0 && !cj_stream_is_capturing(k->s), "and what was enqueued on it: nothing");
+    tap_ok(cj_stream_raw(k->s) == (void *)2 && cj_stream_id(k->s) && cj_stream_device(k->s) == dev &&
+               cj_stream_flags(k->s) == 0,
+           "what it is may be read");
+    tap_ok(cj_stream_get_counts(k->s, &n) == CJ_OK && n.operations == 0 && !cj_stream_is_capturing(k->s),
+           "and what was enqueued on it: nothing");
     return NULL;
 }
 
@@ -181,7 +227,7 @@ static void captured(cj_stream *on)
     tap_is_int(cj_stream_sync(on), CJ_OK, "and nothing failed");
 }
 
-/* ---- Order --------------------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------------------- */
 
 static void *wrap_and_ask(void *arg)
 {
@@ -207,7 +253,7 @@ static void order(cj_stream *legacy, cj_stream *on)
     cj_stream_free(same);
 }
 
-/* ---- Releases on other threads ------------------------------------------------------------------------------------- */
+/* ---- Releases on other threads ----------------------------------------------------------------------------------- */
 
 typedef struct release { cj_dptr own, used; cj_stream *gone; cj_kernel *k; cj_graph_exec *x; size_t waiting; } release;
 
@@ -222,7 +268,8 @@ static void *release_all(void *arg)
     return NULL;
 }
 
-/* How many releases are pending when the device has nothing left to do. A release is work itself, and may be what another one waits for. */
+/* How many releases are pending when the device has nothing left to do. A release is work itself, and may be what
+ * another one waits for. */
 static size_t released_after_sync(void)
 {
     size_t left = 1;
@@ -233,7 +280,8 @@ static size_t released_after_sync(void)
     return left;
 }
 
-/* Memory whose home it is, memory of another stream and a graph, all under way on a stream that is held, are released by another thread; with the stream or before. */
+/* Memory whose home it is, memory of another stream and a graph, all under way on a stream that is held, are released
+ * by another thread; with the stream or before. */
 static void released_elsewhere(cj_stream *on, bool stream_too)
 {
     struct latch l = LATCH_CLOSED;

@@ -1,4 +1,5 @@
-/* What is released while it is used, or during a capture, goes when that is over, and not before; what is idle goes at once. */
+/* What is released while it is used, or during a capture, goes when that is over, and not before; what is idle goes at
+ * once. */
 #include <pthread.h>
 
 #include "tests/stream/watched.h"
@@ -23,7 +24,8 @@ static void check_memory(watch_bench *b)
     watch_forget();
     cj_free(b->dev, d);
     int at = watch_find(CJI_CU_ID_cuMemFreeAsync, 0);
-    tap_ok(at >= 0 && watch.log[at].arg[1] == (uintptr_t)s, "memory used on its home stream only is freed in that stream's order, at once");
+    tap_ok(at >= 0 && watch.log[at].arg[1] == (uintptr_t)s,
+           "memory used on its home stream only is freed in that stream's order, at once");
     tap_ok(at >= 0 && watch.log[at].relaxed, "with the thread in relaxed capture mode");
     watch_release(s);
 
@@ -111,7 +113,8 @@ static void check_during_capture(watch_bench *b)
     cj_kernel_free(k);
     cj_free(b->dev, d);
     cj_device_collect(b->dev);
-    tap_ok(watch.allocated == allocated && watch.live_events == events && watch.live_streams == 3 && watch.live_modules == 1,
+    tap_ok(watch.allocated == allocated && watch.live_events == events && watch.live_streams == 3 &&
+               watch.live_modules == 1,
            "nothing is released while a capture is open");
     cj_graph *g = cj_capture_end(b->s);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "the capture comes out whole");
@@ -143,7 +146,8 @@ static void check_foreign(watch_bench *b)
     watch_forget();
     cj_free(b->dev, d);
     cj_device_collect(b->dev);
-    tap_ok(watch_calls(CJI_CU_ID_cuEventRecord) == 0 && watch_calls(CJI_CU_ID_cuMemFreeAsync) == 0, "nothing is put into a foreign capture");
+    tap_ok(watch_calls(CJI_CU_ID_cuEventRecord) == 0 && watch_calls(CJI_CU_ID_cuMemFreeAsync) == 0,
+           "nothing is put into a foreign capture");
     cj_stream *u = cj_stream_create(b->dev, NULL);
     watch_capture_foreign(cj_stream_raw(u), true);
     void *raw = cj_stream_raw(u);

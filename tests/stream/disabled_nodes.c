@@ -1,5 +1,5 @@
-/* Nodes left out of an exec: they do nothing, and what comes after them still waits for what came before them.  A driver (580) loses that order
- * where it switches off a small fill itself, so the library never lets it. */
+/* Nodes left out of an exec: they do nothing, and what comes after them still waits for what came before them.  A
+ * driver (580) loses that order where it switches off a small fill itself, so the library never lets it. */
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -55,13 +55,15 @@ static void keeps_order(enum what what, bool more)
     clear();
     cj_fill32(s, cj_offset(d, 4 * 128), 7, 1);
     cj_graph *g = cj_graph_create(dev);
-    cj_node *first = cj_graph_kernel(g, NULL, hold, cj_grid(1, 1), (cj_dptr){ (uintptr_t)flag }), *node = put(g, first, what);
+    cj_node *first = cj_graph_kernel(g, NULL, hold, cj_grid(1, 1), (cj_dptr){ (uintptr_t)flag }),
+            *node = put(g, first, what);
     cj_node *last = more ? cj_graph_fill32(g, CJ_NODES(node), cj_offset(d, 4 * 256), 9, 1) : node;
     (void)last;
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_event *e = cj_event_create(dev, NULL);
     cj_stream_sync(s);
-    tap_is_int(cj_graph_exec_enable(x, node, 0), CJ_OK, "%s%s is left out: %s", what_name[what], more ? " in the middle" : "", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_enable(x, node, 0), CJ_OK, "%s%s is left out: %s", what_name[what],
+               more ? " in the middle" : "", cj_error_of(x)->message);
     tap_is_int(cj_graph_exec_enable(x, node, 0), CJ_OK, "... twice");
     *flag = 0;
     cj_graph_launch(s, x);

@@ -1,4 +1,5 @@
-/* A failure is reported as what it is: the first of a capture, an error behind a question, an error behind what a release waits for. */
+/* A failure is reported as what it is: the first of a capture, an error behind a question, an error behind what a
+ * release waits for. */
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -62,7 +63,8 @@ static void check_questions(watch_bench *b)
     cj_event_record(e, b->s);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         watch_fail(CJI_CU_ID_cuEventQuery, 0, rows[i].answer);
-        tap_is_int(cj_event_query(e), rows[i].status, "an event's query that the driver answers with %d", (int)rows[i].answer);
+        tap_is_int(cj_event_query(e), rows[i].status, "an event's query that the driver answers with %d",
+                   (int)rows[i].answer);
         watch_fail(CJI_CU_ID_cuStreamQuery, 0, rows[i].answer);
         tap_is_int(cj_stream_query(b->s), rows[i].status, "and a stream's");
         watch_fail_none();

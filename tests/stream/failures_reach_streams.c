@@ -1,5 +1,6 @@
-/* A call that orders, protects or feeds work of a stream leaves its failure in every stream concerned: each driver call inside each such call fails
- * once, and the streams tell at their sync.  And how many driver calls the usual ones make. */
+/* A call that orders, protects or feeds work of a stream leaves its failure in every stream concerned: each driver call
+ * inside each such call fails once, and the streams tell at their sync.  And how many driver calls the usual ones make.
+ * */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 enum { N = 64 };
 
-/* -- The interposer ---------------------------------------------------------------------------------------------------------- */
+/* -- The interposer ------------------------------------------------------------------------------------------------ */
 
 static bool armed;
 static int64_t made, fail_call;  /* calls since armed; the one that fails, 0: none */
@@ -21,17 +22,20 @@ static int count_and_fail(void *user, uint64_t number, const char *name)
     return 999; /* CUDA_ERROR_UNKNOWN */
 }
 
-/* Calls whose failure keeps nothing from being done: the context is pushed without having been asked for, a mode is not relaxed, nobody is capturing. */
+/* Calls whose failure keeps nothing from being done: the context is pushed without having been asked for, a mode is not
+ * relaxed, nobody is capturing. */
 static bool is_harmless(const char *name)
 {
-    static const char *const names[] = { "cuCtxGetCurrent", "cuCtxPushCurrent", "cuCtxPopCurrent", "cuThreadExchangeStreamCaptureMode", "cuStreamIsCapturing",
-                                         "cuEventDestroy", "cuMemGetAddressRange" };
+    static const char *const names[] = { "cuCtxGetCurrent",     "cuCtxPushCurrent",
+                                         "cuCtxPopCurrent",     "cuThreadExchangeStreamCaptureMode",
+                                         "cuStreamIsCapturing", "cuEventDestroy",
+                                         "cuMemGetAddressRange" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i])) return true;
     return false;
 }
 
-/* -- The calls --------------------------------------------------------------------------------------------------------------- */
+/* -- The calls ----------------------------------------------------------------------------------------------------- */
 
 static cj_device *other; /* NULL: there is one device */
 static cj_stream *over;  /* of that */
@@ -115,7 +119,8 @@ static void check_row(const struct reach_row *row)
         if (row->streams & OF_S) told &= tells(s, st);
         if (row->streams & OF_T) told &= tells(t, st);
         if (row->streams & LATER) told &= later_tells(st);
-        tap_ok(told && (harmless || st != CJ_OK), "... every stream concerned tells that call %d failed, %s: %d", (int)n, failed_name, (int)st);
+        tap_ok(told && (harmless || st != CJ_OK), "... every stream concerned tells that call %d failed, %s: %d",
+               (int)n, failed_name, (int)st);
         tap_ok(cj_stream_sync(s) == CJ_OK && cj_stream_sync(t) == CJ_OK, "... once");
     }
     tap_ok(failures > 0, "... some of its calls matter");

@@ -1,5 +1,6 @@
-/* A kernel's fault is one sentence in the stream's record: kernel, instruction, the user's own line, thread, address and allocation; cj_stream_get_fault has
- * its fields. A fault ends the device for a process, so each row has a process of its own. */
+/* A kernel's fault is one sentence in the stream's record: kernel, instruction, the user's own line, thread, address
+ * and allocation; cj_stream_get_fault has its fields. A fault ends the device for a process, so each row has a process
+ * of its own. */
 #include <cujit/cujit.h>
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ typedef struct row_result {
     uint64_t memory;
 } row_result;
 
-/* -- The kernels; each returns the source line that the fault is on --------------------------------------------------------------- */
+/* -- The kernels; each returns the source line that the fault is on ------------------------------------------------ */
 
 static cj_kernel *c_lines(cj_device *dev, int *line)
 {
@@ -74,8 +75,11 @@ static cj_kernel *in_a_function(cj_device *dev, int *line)
 static cj_kernel *of_text(cj_device *dev, int *line)
 {
     *line = 0;
-    cj_module *mod = cj_module_load_text(dev, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n .reg .u64 %a;\n"
-                                              " ld.param.u64 %a, [p];\n cvta.to.global.u64 %a, %a;\n ld.global.u64 %a, [%a+64];\n ret;\n}\n", NULL);
+    cj_module *mod = cj_module_load_text(
+        dev,
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n .reg .u64 %a;\n"
+        " ld.param.u64 %a, [p];\n cvta.to.global.u64 %a, %a;\n ld.global.u64 %a, [%a+64];\n ret;\n}\n",
+        NULL);
     cj_kernel *k = cj_module_kernel(mod, "k");
     cj_module_free(mod);
     return k;
@@ -84,9 +88,12 @@ static cj_kernel *of_text(cj_device *dev, int *line)
 static cj_kernel *of_text_with_loc(cj_device *dev, int *line)
 {
     *line = 7;
-    cj_module *mod = cj_module_load_text(dev, ".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"other.cu\"\n.visible .entry k(.param .u64 p)\n{\n .reg .u64 %a;\n"
-                                              " .loc 1 6 0\n ld.param.u64 %a, [p];\n cvta.to.global.u64 %a, %a;\n .loc 1 7 0\n atom.global.add.u64 %a, [%a+-8], 1;\n"
-                                              " ret;\n}\n", NULL);
+    cj_module *mod = cj_module_load_text(
+        dev,
+        ".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"other.cu\"\n.visible .entry k(.param .u64 p)\n{\n .reg .u64 %a;\n"
+        " .loc 1 6 0\n ld.param.u64 %a, [p];\n cvta.to.global.u64 %a, %a;\n .loc 1 7 0\n atom.global.add.u64 %a, [%a+-8], 1;\n"
+        " ret;\n}\n",
+        NULL);
     cj_kernel *k = cj_module_kernel(mod, "k");
     cj_module_free(mod);
     return k;
@@ -116,18 +123,90 @@ static const struct fault_row {
     uint32_t thread, bytes;
     int64_t offset;                /* of the address in the memory */
 } rows[] = {
-    { "a C line", c_lines, "faults_name_the_line.c", { "st.global.u32 at ", " of kernel k writes 4 bytes at 0x", "thread 16,0,0)" }, "st.global.u32", "k",
-      CJ_FAULT_ADDRESS, CJ_FAULT_WRITE, 700, 16, 4, 64 },
-    { "a C line with .loc too", with_line_info, "faults_name_the_line.c", { "st.global.u32 at ", " of kernel k writes 4 bytes at 0x", "thread 16,0,0)" },
-      "st.global.u32", "k", CJ_FAULT_ADDRESS, CJ_FAULT_WRITE, 700, 16, 4, 64 },
-    { "a line of a language", lines_of_a_language, "prog.lang", { "st.global.u32 at prog.lang:42 (PTX line ", ") of kernel k writes" }, "st.global.u32", "k",
-      CJ_FAULT_ADDRESS, CJ_FAULT_WRITE, 700, 16, 4, 64 },
-    { "a function", in_a_function, "faults_name_the_line.c", { "ld.global.u32 at ", " of helper, called by kernel k " }, "ld.global.u32", "helper",
-      CJ_FAULT_MISALIGNED, CJ_FAULT_READ, 716, 0, 4, 2 },
-    { "a text", of_text, "", { "ld.global.u64 at PTX line 9 of kernel k reads 8 bytes" }, "ld.global.u64", "k", CJ_FAULT_ADDRESS, CJ_FAULT_READ, 700, 0, 8, 64 },
-    { "a text with .loc", of_text_with_loc, "other.cu", { "at other.cu:7 (PTX line 12) of kernel k" }, "atom.global.add.u64", "k", CJ_FAULT_ADDRESS, CJ_FAULT_ATOMIC,
-      700, 0, 8, -8 },
-    { "an image", loaded_from_its_image, "", { "st.global.u32 at PTX line ", " of kernel k writes" }, "st.global.u32", "k", CJ_FAULT_ADDRESS, CJ_FAULT_WRITE, 700, 16, 4, 64 },
+    { "a C line",
+      c_lines,
+      "faults_name_the_line.c",
+      { "st.global.u32 at ", " of kernel k writes 4 bytes at 0x", "thread 16,0,0)" },
+      "st.global.u32",
+      "k",
+      CJ_FAULT_ADDRESS,
+      CJ_FAULT_WRITE,
+      700,
+      16,
+      4,
+      64 },
+    { "a C line with .loc too",
+      with_line_info,
+      "faults_name_the_line.c",
+      { "st.global.u32 at ", " of kernel k writes 4 bytes at 0x", "thread 16,0,0)" },
+      "st.global.u32",
+      "k",
+      CJ_FAULT_ADDRESS,
+      CJ_FAULT_WRITE,
+      700,
+      16,
+      4,
+      64 },
+    { "a line of a language",
+      lines_of_a_language,
+      "prog.lang",
+      { "st.global.u32 at prog.lang:42 (PTX line ", ") of kernel k writes" },
+      "st.global.u32",
+      "k",
+      CJ_FAULT_ADDRESS,
+      CJ_FAULT_WRITE,
+      700,
+      16,
+      4,
+      64 },
+    { "a function",
+      in_a_function,
+      "faults_name_the_line.c",
+      { "ld.global.u32 at ", " of helper, called by kernel k " },
+      "ld.global.u32",
+      "helper",
+      CJ_FAULT_MISALIGNED,
+      CJ_FAULT_READ,
+      716,
+      0,
+      4,
+      2 },
+    { "a text",
+      of_text,
+      "",
+      { "ld.global.u64 at PTX line 9 of kernel k reads 8 bytes" },
+      "ld.global.u64",
+      "k",
+      CJ_FAULT_ADDRESS,
+      CJ_FAULT_READ,
+      700,
+      0,
+      8,
+      64 },
+    { "a text with .loc",
+      of_text_with_loc,
+      "other.cu",
+      { "at other.cu:7 (PTX line 12) of kernel k" },
+      "atom.global.add.u64",
+      "k",
+      CJ_FAULT_ADDRESS,
+      CJ_FAULT_ATOMIC,
+      700,
+      0,
+      8,
+      -8 },
+    { "an image",
+      loaded_from_its_image,
+      "",
+      { "st.global.u32 at PTX line ", " of kernel k writes" },
+      "st.global.u32",
+      "k",
+      CJ_FAULT_ADDRESS,
+      CJ_FAULT_WRITE,
+      700,
+      16,
+      4,
+      64 },
 };
 
 /* In a child: the device fails, and what is reported of it. */
@@ -165,21 +244,29 @@ static void check(const struct fault_row *row)
     const cj_error *e = &r.error;
     const cj_fault *f = &r.fault;
     tap_is_int(r.sync, CJ_EDRIVER, "%s: the stream fails: %s", row->name, e->message);
-    for (size_t i = 0; i < sizeof row->says / sizeof *row->says && row->says[i]; i++) tap_has_str(e->message, row->says[i], "%s: the sentence", row->name);
-    tap_has_str(e->message, r.fault.code == 716 ? "CUDA_ERROR_MISALIGNED_ADDRESS" : "CUDA_ERROR_ILLEGAL_ADDRESS", "%s: the driver's name", row->name);
+    for (size_t i = 0; i < sizeof row->says / sizeof *row->says && row->says[i]; i++)
+        tap_has_str(e->message, row->says[i], "%s: the sentence", row->name);
+    tap_has_str(e->message, r.fault.code == 716 ? "CUDA_ERROR_MISALIGNED_ADDRESS" : "CUDA_ERROR_ILLEGAL_ADDRESS",
+                "%s: the driver's name", row->name);
     tap_is_int(e->driver_code, row->code, "%s: the driver's code", row->name);
     tap_is_int(e->line, r.line, "%s: the line in the record", row->name);
     snprintf(place, sizeof place, "%s:%d (PTX line %d)", row->file, r.line, f->ptx_line);
     if (r.line) tap_has_str(e->message, place, "%s: the line in the sentence", row->name);
     size_t n = strlen(e->file), tail = strlen(row->file);
-    tap_ok(n >= tail && !strcmp(e->file + n - tail, row->file) && !strcmp(e->file, f->file), "%s: the file: %s", row->name, e->file);
+    tap_ok(n >= tail && !strcmp(e->file + n - tail, row->file) && !strcmp(e->file, f->file), "%s: the file: %s",
+           row->name, e->file);
     tap_is_int(r.got, CJ_OK, "%s: the fault is reported", row->name);
-    tap_ok(f->code == row->code && f->kind == row->kind && f->access == row->access && f->line == r.line && f->ptx_line > 0, "%s: code, kind, access, lines", row->name);
-    tap_ok(!strcmp(f->kernel, "k") && !strcmp(f->function, row->function) && !strcmp(f->instruction, row->instruction), "%s: %s in %s of %s", row->name,
-           f->instruction, f->function, f->kernel);
+    tap_ok(f->code == row->code && f->kind == row->kind && f->access == row->access && f->line == r.line &&
+               f->ptx_line > 0,
+           "%s: code, kind, access, lines", row->name);
+    tap_ok(!strcmp(f->kernel, "k") && !strcmp(f->function, row->function) && !strcmp(f->instruction, row->instruction),
+           "%s: %s in %s of %s", row->name, f->instruction, f->function, f->kernel);
     tap_ok(f->thread[0] == row->thread && !f->thread[1] && !f->block[0], "%s: thread %u", row->name, f->thread[0]);
-    tap_ok(f->address == r.memory + (uint64_t)row->offset && f->bytes == row->bytes && f->space == CJ_SPACE_GLOBAL, "%s: address and bytes", row->name);
-    if (row->offset >= 0) tap_ok(f->allocation == r.memory && f->allocation_bytes == BYTES && !f->allocation_freed, "%s: the allocation", row->name);
+    tap_ok(f->address == r.memory + (uint64_t)row->offset && f->bytes == row->bytes && f->space == CJ_SPACE_GLOBAL,
+           "%s: address and bytes", row->name);
+    if (row->offset >= 0)
+        tap_ok(f->allocation == r.memory && f->allocation_bytes == BYTES && !f->allocation_freed, "%s: the allocation",
+               row->name);
 }
 
 int main(void)

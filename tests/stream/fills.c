@@ -1,4 +1,5 @@
-/* Fills of 8 bytes and of rows, on streams and as nodes: they write what they should and nothing else, and reject what does not fit. */
+/* Fills of 8 bytes and of rows, on streams and as nodes: they write what they should and nothing else, and reject what
+ * does not fit. */
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -22,11 +23,13 @@ static void is_as_wanted(const char *name)
 
 static void wide(void)
 {
-    static const uint64_t values[] = { 0, UINT64_C(0x0123456789abcdef), UINT64_MAX, UINT64_C(0x7700000077), UINT64_C(0x5555555555555555) };
+    static const uint64_t values[] = { 0, UINT64_C(0x0123456789abcdef), UINT64_MAX, UINT64_C(0x7700000077),
+                                       UINT64_C(0x5555555555555555) };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         begin();
         for (size_t k = 1; k < 8; k++) memcpy(want + 8 * k, &values[i], 8);
-        tap_is_int(cj_fill64(s, cj_offset(d, 8), values[i], 7), CJ_OK, "a fill with 0x%llx", (unsigned long long)values[i]);
+        tap_is_int(cj_fill64(s, cj_offset(d, 8), values[i], 7), CJ_OK, "a fill with 0x%llx",
+                   (unsigned long long)values[i]);
         is_as_wanted("it");
     }
     tap_is_int(cj_fill64(s, d, 1, 0), CJ_OK, "no elements are nothing");
@@ -60,14 +63,19 @@ static void rows_on_stream(void)
         const struct rows_row *r = &fits[i];
         begin();
         want_rows(r);
-        tap_is_int(cj_fill_2d(s, cj_offset(d, r->at), r->pitch, r->element, r->value, r->width, r->height), CJ_OK, "%zu rows of %zu elements of %zu bytes",
-                   r->height, r->width, r->element);
+        tap_is_int(cj_fill_2d(s, cj_offset(d, r->at), r->pitch, r->element, r->value, r->width, r->height), CJ_OK,
+                   "%zu rows of %zu elements of %zu bytes", r->height, r->width, r->element);
         is_as_wanted("they");
     }
     tap_is_int(cj_fill_2d(s, d, 8, 4, 0, 0, 3), CJ_OK, "rows of nothing are nothing");
 }
 
-static const struct bad_row { const char *name; size_t at, pitch, element, width, height; uint32_t value; const char *says; } bad[] = {
+static const struct bad_row {
+    const char *name;
+    size_t at, pitch, element, width, height;
+    uint32_t value;
+    const char *says;
+} bad[] = {
     { "elements of 8 bytes", 0, 64, 8, 4, 2, 0, "elements of 8 bytes" },
     { "elements of 3 bytes", 0, 64, 3, 4, 2, 0, "elements of 3 bytes" },
     { "a value that is too great", 0, 64, 2, 4, 2, 0x10000, "does not fit into 2 bytes" },
@@ -82,11 +90,13 @@ static void rejected(void)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const struct bad_row *b = &bad[i];
-        tap_is_int(cj_fill_2d(s, cj_offset(d, b->at), b->pitch, b->element, b->value, b->width, b->height), CJ_EINVAL, "%s", b->name);
+        tap_is_int(cj_fill_2d(s, cj_offset(d, b->at), b->pitch, b->element, b->value, b->width, b->height), CJ_EINVAL,
+                   "%s", b->name);
         tap_has_str(cj_error_of(s)->message, b->says, "... %s", b->says);
         cj_stream_sync(s);
         cj_graph *g = cj_graph_create(dev);
-        cj_node *n = cj_graph_fill_2d(g, NULL, cj_offset(d, b->at), b->pitch, b->element, b->value, b->width, b->height);
+        cj_node *n =
+            cj_graph_fill_2d(g, NULL, cj_offset(d, b->at), b->pitch, b->element, b->value, b->width, b->height);
         tap_is_int(cj_error_of(n)->status, CJ_EINVAL, "... as a node too");
         cj_graph_free(g);
     }

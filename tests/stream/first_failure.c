@@ -1,4 +1,5 @@
-/* A stream keeps its first failure until cj_stream_sync has returned it; what it answers is no failure; failed objects are accepted everywhere. */
+/* A stream keeps its first failure until cj_stream_sync has returned it; what it answers is no failure; failed objects
+ * are accepted everywhere. */
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -75,7 +76,9 @@ static void check_failed_objects(watch_bench *b)
     tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "and is kept by the stream it was given to");
     watch_fail(CJI_CU_ID_cuMemAllocAsync, 0, CUDA_ERROR_OUT_OF_MEMORY);
     tap_is_uint(cj_alloc(b->s, 4097).addr, 0, "no device memory is left");
-    tap_has_str(cj_error_of(b->s)->message, "cj_alloc: 4097 bytes of device memory: cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY", "and the message says how much was asked for");
+    tap_has_str(cj_error_of(b->s)->message,
+                "cj_alloc: 4097 bytes of device memory: cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY",
+                "and the message says how much was asked for");
     tap_is_int(cj_stream_sync(b->s), CJ_ENOMEM, "the stream keeps that");
     cj_dptr d = cj_alloc(b->s, 16);
     watch_fail(CJI_CU_ID_cuMemsetD8Async, 0, CUDA_ERROR_ILLEGAL_ADDRESS);

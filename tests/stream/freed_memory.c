@@ -1,4 +1,5 @@
-/* What memory an address is in; and memory that cj_free took is rejected in copies and fills, until an allocation has it again. */
+/* What memory an address is in; and memory that cj_free took is rejected in copies and fills, until an allocation has
+ * it again. */
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -13,7 +14,7 @@ static cj_mem_info info_of(cj_dptr at)
     return info;
 }
 
-/* -- Information ------------------------------------------------------------------------------------------------------------- */
+/* -- Information --------------------------------------------------------------------------------------------------- */
 
 static void kinds(void)
 {
@@ -34,7 +35,8 @@ static void kinds(void)
         }
         const cj_mem_info info = info_of(cj_offset(r->at, 17));
         tap_is_int(info.kind, r->kind, "... %s", r->name);
-        tap_ok(info.base.addr == r->at.addr && info.home == r->home && info.device == dev, "... its beginning, home stream and device");
+        tap_ok(info.base.addr == r->at.addr && info.home == r->home && info.device == dev,
+               "... its beginning, home stream and device");
         tap_ok(info.bytes == r->bytes || (!r->home && info.bytes >= r->bytes), "... and size: %zu", info.bytes);
     }
     cj_stream_free(home);
@@ -55,7 +57,8 @@ static void not_known(void)
     tap_is_int(cj_mem_get_info(dev, d, NULL), CJ_EINVAL, "NULL too");
     cj_mem_info_defaults(&info);
     tap_is_int(cj_mem_get_info(dev, (cj_dptr){ 0 }, &info), CJ_ENOTFOUND, "nothing is in no memory");
-    tap_is_int(cj_mem_get_info(dev, (cj_dptr){ (uintptr_t)&local }, &info), CJ_ENOTFOUND, "nor is an address of the stack");
+    tap_is_int(cj_mem_get_info(dev, (cj_dptr){ (uintptr_t)&local }, &info), CJ_ENOTFOUND,
+               "nor is an address of the stack");
     cj_error_clear(dev);
 }
 
@@ -69,7 +72,7 @@ static void smaller(void)
     tap_ok(info.base.addr == d.addr && info.bytes == (size_t)UINT64_C(0x5a5a5a5a5a5a5a5a), "as far as it goes");
 }
 
-/* -- After cj_free ------------------------------------------------------------------------------------------------------------- */
+/* -- After cj_free ------------------------------------------------------------------------------------------------- */
 
 static void is_rejected(cj_dptr gone, const char *when)
 {
@@ -122,9 +125,11 @@ static void wrapped(void)
     cj_stream *v = cj_stream_create(guest, NULL);
     cj_mem_info info;
     cj_mem_info_defaults(&info);
-    tap_ok(cj_mem_get_info(guest, his, &info) == CJ_OK && info.kind == CJ_MEM_KIND_FOREIGN, "memory of other code is foreign");
+    tap_ok(cj_mem_get_info(guest, his, &info) == CJ_OK && info.kind == CJ_MEM_KIND_FOREIGN,
+           "memory of other code is foreign");
     tap_is_int(cj_mem_wrap(v, his, BYTES), CJ_OK, "it is wrapped");
-    tap_ok(cj_mem_get_info(guest, his, &info) == CJ_OK && info.kind == CJ_MEM_KIND_WRAPPED && info.home == v, "then it is known");
+    tap_ok(cj_mem_get_info(guest, his, &info) == CJ_OK && info.kind == CJ_MEM_KIND_WRAPPED && info.home == v,
+           "then it is known");
     tap_is_int(cj_free(guest, his), CJ_OK, "and given up");
     tap_is_int(cj_fill8(v, his, 3, BYTES), CJ_OK, "which does not forbid its use");
     tap_is_int(cj_stream_sync(v), CJ_OK, "as it is still there");
@@ -137,7 +142,7 @@ static void wrapped(void)
     cj_driver_close(own);
 }
 
-/* -- Events of others ------------------------------------------------------------------------------------------------------------ */
+/* -- Events of others ---------------------------------------------------------------------------------------------- */
 
 static void events(void)
 {

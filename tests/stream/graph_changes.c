@@ -1,4 +1,5 @@
-/* Execs changed after they were made: updated from a graph, one kernel's arguments in place, nodes left out; and found again by key. */
+/* Execs changed after they were made: updated from a graph, one kernel's arguments in place, nodes left out; and found
+ * again by key. */
 #include <string.h>
 
 #include "tests/stream/graph_runs.h"
@@ -23,7 +24,8 @@ static void updated(void)
     cj_graph_exec *x = cj_graph_instantiate(a, NULL);
     bench_hold(s, &l);
     cj_graph_launch(s, x);
-    tap_is_int(cj_graph_exec_update(x, b), CJ_OK, "an exec is updated from a graph of its shape: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_update(x, b), CJ_OK, "an exec is updated from a graph of its shape: %s",
+               cj_error_of(x)->message);
     cj_graph_launch(s, x);
     latch_open(&l);
     tap_is_uint(now_at(0), 11, "a launch before that is what it was, the one behind it is new");
@@ -47,10 +49,12 @@ static void in_place(void)
 {
     clear();
     cj_graph *g = cj_graph_create(dev), *other = graph_of(1, false);
-    cj_node *one = cj_graph_kernel(g, NULL, add, cj_grid(1, 32), d, 1, 1), *two = cj_graph_kernel(g, CJ_NODES(one), add, cj_grid(1, 32), d, 1, 10);
+    cj_node *one = cj_graph_kernel(g, NULL, add, cj_grid(1, 32), d, 1, 1),
+            *two = cj_graph_kernel(g, CJ_NODES(one), add, cj_grid(1, 32), d, 1, 10);
     cj_node *fill = cj_graph_fill32(g, CJ_NODES(two), cj_offset(d, 8), 3, 1), *gap = cj_graph_empty(g, CJ_NODES(fill));
     cj_graph_exec *x = cj_graph_instantiate(g, NULL), *y = cj_graph_instantiate(g, NULL);
-    tap_is_int(cj_graph_exec_set_args(x, two, d, 1, 20), CJ_OK, "the arguments of one kernel are changed: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_set_args(x, two, d, 1, 20), CJ_OK, "the arguments of one kernel are changed: %s",
+               cj_error_of(x)->message);
     cj_graph_launch(s, x);
     tap_is_uint(now_at(0), 21, "... of that kernel, in that exec");
     cj_graph_launch(s, y);
@@ -60,8 +64,10 @@ static void in_place(void)
     tap_is_int(cj_graph_exec_set_kernel_n(x, one, &two_blocks, args, 3), CJ_OK, "its dimensions too");
     cj_graph_launch(s, x);
     tap_is_uint(now_at(N - 1), 1000, "... reach further");
-    static const char *const wrong[] = { "a wrong argument", "a node that is no kernel", "another graph's node", "nothing to leave out" };
-    const cj_status st[] = { cj_graph_exec_set_args(x, one, d, 1, -1), cj_graph_exec_set_args(x, fill, d, 1, 1), cj_graph_exec_set_args(x, cj_graph_nodes(other)->node[0], d, 1, 1),
+    static const char *const wrong[] = { "a wrong argument", "a node that is no kernel", "another graph's node",
+                                         "nothing to leave out" };
+    const cj_status st[] = { cj_graph_exec_set_args(x, one, d, 1, -1), cj_graph_exec_set_args(x, fill, d, 1, 1),
+                             cj_graph_exec_set_args(x, cj_graph_nodes(other)->node[0], d, 1, 1),
                              cj_graph_exec_enable(x, gap, 0) };
     for (size_t i = 0; i < 4; i++) tap_is_int(st[i], CJ_EINVAL, "%s is rejected", wrong[i]);
     clear();
@@ -85,7 +91,8 @@ static void in_place(void)
     cj_launch(s, add, cj_grid(1, 32), d, 1, 1);
     g = cj_capture_end(s);
     x = cj_graph_instantiate(g, NULL);
-    tap_is_int(cj_graph_exec_set_args(x, cj_graph_nodes(g)->node[0], d, 1, 7), CJ_OK, "a captured kernel's arguments can be changed too: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_set_args(x, cj_graph_nodes(g)->node[0], d, 1, 7), CJ_OK,
+               "a captured kernel's arguments can be changed too: %s", cj_error_of(x)->message);
     cj_graph_launch(s, x);
     tap_is_uint(now_at(0), 27, "... and are checked as at its launch");
     cj_graph_exec_free(x);
@@ -93,7 +100,7 @@ static void in_place(void)
     tap_is_int(cj_stream_sync(s), CJ_OK, "nothing went wrong");
 }
 
-/* -- The cache ------------------------------------------------------------------------------------------------------- */
+/* -- The cache ----------------------------------------------------------------------------------------------------- */
 
 /* Launches by key as a program would: the graph is made only where it is needed. */
 static int graphs_made;
@@ -122,7 +129,8 @@ static void ladder(void)
     by_key(c, s, 1, false);
     by_key(c, s, 1, false);
     cj_graph_exec_cache_info i = info_of(c);
-    tap_ok(graphs_made == 1 && i.builds == 1 && i.launches == 2 && i.updates == 0 && i.execs == 1 && i.nodes == 1, "the same key launches");
+    tap_ok(graphs_made == 1 && i.builds == 1 && i.launches == 2 && i.updates == 0 && i.execs == 1 && i.nodes == 1,
+           "the same key launches");
     by_key(c, s, 10, false);
     i = info_of(c);
     tap_ok(i.builds == 1 && i.updates == 1 && i.execs == 1, "the same shape updates");
@@ -161,7 +169,8 @@ static void bounded(void)
     by_key(c, s, 2, false);
     by_key(c, s, 3, false);
     i = info_of(c);
-    tap_ok(i.nodes == 2 && i.execs == 2 && i.evictions == 1, "beyond the number of nodes the oldest goes: %u nodes", (unsigned)i.nodes);
+    tap_ok(i.nodes == 2 && i.execs == 2 && i.evictions == 1, "beyond the number of nodes the oldest goes: %u nodes",
+           (unsigned)i.nodes);
     cj_graph_exec_cache_free(c);
     c = cj_graph_exec_cache_create(dev, CJ_GRAPH_EXEC_CACHE(.nodes = 1));
     by_key(c, s, 20, true);

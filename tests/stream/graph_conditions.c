@@ -19,7 +19,8 @@ static cj_ptx *make_module(void)
 {
     cj_ptx *m = cj_ptx_create();
     cj_fn *f = cj_ptx_kernel(m, "count");
-    cj_val x = cj_param_ptr(f, "x", CJ_U32), limit = cj_param(f, "limit", CJ_U32), more = cj_param(f, "more", CJ_U64), first = cj_imm(f, 0);
+    cj_val x = cj_param_ptr(f, "x", CJ_U32), limit = cj_param(f, "limit", CJ_U32), more = cj_param(f, "more", CJ_U64),
+           first = cj_imm(f, 0);
     cj_val next = cj_add(f, cj_get(f, x, first), cj_imm(f, 1u));
     cj_set(f, x, first, next);
     cj_set_condition(f, more, cj_select(f, cj_lt(f, next, limit), cj_let(f, CJ_U32, cj_imm(f, 1u)), cj_imm(f, 0u)));
@@ -47,7 +48,8 @@ static void loops(void)
     cj_node *start = cj_graph_fill32(g, NULL, word(TURNS), 0, 1);
     cj_node *loop = cj_graph_while(g, CJ_NODES(start), &body, more);
     tap_is_int(cj_error_of(loop)->status, CJ_OK, "a loop is a node: %s", cj_error_of(loop)->message);
-    tap_ok(body && cj_node_kind_of(loop) == CJ_NODE_CONDITIONAL && cj_graph_count(body) == 0, "its body is a graph, empty yet");
+    tap_ok(body && cj_node_kind_of(loop) == CJ_NODE_CONDITIONAL && cj_graph_count(body) == 0,
+           "its body is a graph, empty yet");
     cj_graph_kernel(body, NULL, count, cj_grid(1, 1), word(TURNS), 10, more);
     cj_graph_fill32(g, CJ_NODES(loop), word(LAST), 77, 1);
     cj_graph_free(body);
@@ -95,7 +97,8 @@ static void nested(void)
     cj_graph_kernel(inner, CJ_NODES(turn), count, cj_grid(1, 1), word(SUM), 1000, again); /* sets it to 1 again ... */
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
-    tap_ok(info.nodes == 1 && info.all == 7, "a loop in a loop: %zu nodes in all: %s", info.all, cj_error_of(g)->message);
+    tap_ok(info.nodes == 1 && info.all == 7, "a loop in a loop: %zu nodes in all: %s", info.all,
+           cj_error_of(g)->message);
     cj_graph_free(g);
 
     g = cj_graph_create(dev);
@@ -109,7 +112,8 @@ static void nested(void)
     cj_graph_kernel(inner, CJ_NODES(turn), count, cj_grid(1, 1), word(INNER), 4, again); /* ... and this decides */
     cj_graph_kernel(outer, CJ_NODES(loop), count, cj_grid(1, 1), word(TURNS), 3, more);
     tap_is_int(run(g, 1), CJ_OK, "it runs: %s", cj_error_of(s)->message);
-    tap_ok(now_at(TURNS) == 3 && now_at(SUM) == 12, "three turns of four: %u, %u", (unsigned)now_at(TURNS), (unsigned)now_at(SUM));
+    tap_ok(now_at(TURNS) == 3 && now_at(SUM) == 12, "three turns of four: %u, %u", (unsigned)now_at(TURNS),
+           (unsigned)now_at(SUM));
     cj_graph_free(g);
 }
 
@@ -196,7 +200,8 @@ static void captured(void)
     cj_node *loop = cj_graph_while(g, cj_graph_leaves(g), &body, more);
     cj_capture_begin_opts(s, CJ_CAPTURE(.into = body));
     cj_node *early = cj_graph_empty(g, NULL);
-    tap_is_int(cj_error_of(early)->status, CJ_ESTATE, "while a body is captured its graph is left alone: %s", cj_error_of(early)->message);
+    tap_is_int(cj_error_of(early)->status, CJ_ESTATE, "while a body is captured its graph is left alone: %s",
+               cj_error_of(early)->message);
     tap_is_uint(cj_graph_count(g), 0, "... by everybody");
     cj_launch(s, count, cj_grid(1, 1), word(TURNS), 5, more);
     cj_graph *same = cj_capture_end(s);
@@ -232,7 +237,8 @@ int main(void)
     if (cj_driver_version(drv) < 12040) {
         tap_skip(1, "conditions need CUDA 12.4, the driver has %d", cj_driver_version(drv));
     } else {
-        tap_is_int(cj_error_of(count)->status, CJ_OK, "a kernel that sets a condition loads: %s", cj_error_of(count)->message);
+        tap_is_int(cj_error_of(count)->status, CJ_OK, "a kernel that sets a condition loads: %s",
+                   cj_error_of(count)->message);
         loops();
         nested();
         branches();

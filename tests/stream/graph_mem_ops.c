@@ -1,5 +1,5 @@
-/* Words that streams and graphs wait for and write, several at once: all of them in their order or none; as nodes they do it at each launch, in clones, children
- * and captures too. */
+/* Words that streams and graphs wait for and write, several at once: all of them in their order or none; as nodes they
+ * do it at each launch, in clones, children and captures too. */
 #include <stdatomic.h>
 
 #include "tests/device_bench.h"
@@ -8,15 +8,21 @@ enum { WORDS = 2 * CJ_MEM_OPS_MAX + 2 };
 static _Atomic uint32_t *h; /* pinned: drivers (580) take no words in memory of a pool */
 
 static cj_dptr word(size_t i) { return (cj_dptr){ (uintptr_t)(h + i) }; }
-static cj_mem_op wait32(size_t i, uint32_t v) { return (cj_mem_op){ .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = word(i), .value = v }; }
-static cj_mem_op write32(size_t i, uint32_t v) { return (cj_mem_op){ .kind = CJ_MEM_OP_WRITE32, .d = word(i), .value = v }; }
+static cj_mem_op wait32(size_t i, uint32_t v)
+{
+    return (cj_mem_op){ .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = word(i), .value = v };
+}
+static cj_mem_op write32(size_t i, uint32_t v)
+{
+    return (cj_mem_op){ .kind = CJ_MEM_OP_WRITE32, .d = word(i), .value = v };
+}
 
 static void clear(void)
 {
     for (size_t i = 0; i < WORDS; i++) atomic_store(&h[i], 0);
 }
 
-/* -- Streams ----------------------------------------------------------------------------------------------------------- */
+/* -- Streams ------------------------------------------------------------------------------------------------------- */
 
 static bool there_are_values(void)
 {
@@ -49,32 +55,44 @@ static void in_streams(void)
     tap_ok(atomic_load(&h[1]) != UINT32_MAX && !atomic_load(&h[2]), "and what comes after it");
     tap_is_int(cj_stream_mem_ops(t, &go, 1), CJ_OK, "another stream writes the word");
     tap_is_int(cj_stream_sync_for(s, 10000), CJ_OK, "then it goes on");
-    tap_ok(atomic_load(&h[1]) == UINT32_MAX && atomic_load(&h[2]) == 6 && atomic_load(&h[3]) == 7, "words of both sizes are written, the last one last");
+    tap_ok(atomic_load(&h[1]) == UINT32_MAX && atomic_load(&h[2]) == 6 && atomic_load(&h[3]) == 7,
+           "words of both sizes are written, the last one last");
     cj_stream_sync(t);
 
     cj_mem_op many[CJ_MEM_OPS_MAX + 1];
     for (size_t i = 0; i <= CJ_MEM_OPS_MAX; i++) many[i] = write32(i, (uint32_t)i + 1);
-    tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX), CJ_OK, "as many as one call takes: %s", cj_error_of(s)->message);
+    tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX), CJ_OK, "as many as one call takes: %s",
+               cj_error_of(s)->message);
     cj_stream_sync(s);
     tap_ok(atomic_load(&h[0]) == 1 && atomic_load(&h[CJ_MEM_OPS_MAX - 1]) == CJ_MEM_OPS_MAX, "are all written");
-    tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX + 1), CJ_EINVAL, "one more is rejected: %s", cj_error_of(s)->message);
+    tap_is_int(cj_stream_mem_ops(s, many, CJ_MEM_OPS_MAX + 1), CJ_EINVAL, "one more is rejected: %s",
+               cj_error_of(s)->message);
     cj_stream_sync(s);
     tap_is_uint(atomic_load(&h[CJ_MEM_OPS_MAX]), 0, "... and not written");
     tap_is_int(cj_stream_mem_ops(s, NULL, 0), CJ_OK, "none is nothing");
 }
 
-/* -- What is rejected ------------------------------------------------------------------------------------------------------- */
+/* -- What is rejected ---------------------------------------------------------------------------------------------- */
 
 static void refusals(void)
 {
-    const struct { const char *name, *says; cj_mem_op bad; } cases[] = {
+    const struct { const char *name, *says; cj_mem_op bad;
+    } cases[] = {
         { "no kind", "op 1: kind 0 is none of CJ_MEM_OP_WAIT32", { .d = word(1) } },
         { "a kind beyond", "op 1: kind 5 is none of", { .kind = 5, .d = word(1) } },
-        { "no comparison", "op 1: comparison 4 is none of CJ_COMPARE_GE", { .kind = CJ_MEM_OP_WAIT64, .how = 4, .d = word(2) } },
+        { "no comparison",
+          "op 1: comparison 4 is none of CJ_COMPARE_GE",
+          { .kind = CJ_MEM_OP_WAIT64, .how = 4, .d = word(2) } },
         { "no memory", "op 1: the location is { 0 }, no memory", { .kind = CJ_MEM_OP_WRITE32 } },
-        { "32 bits beside the word", "is not aligned to 4 bytes", { .kind = CJ_MEM_OP_WRITE32, .d = cj_offset(word(1), 2) } },
-        { "64 bits beside the word", "is not aligned to 8 bytes", { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_EQ, .d = word(1) } },
-        { "a value too large", "op 1: the value 0x100000000 does not fit", { .kind = CJ_MEM_OP_WAIT32, .d = word(1), .value = UINT64_C(1) << 32 } },
+        { "32 bits beside the word",
+          "is not aligned to 4 bytes",
+          { .kind = CJ_MEM_OP_WRITE32, .d = cj_offset(word(1), 2) } },
+        { "64 bits beside the word",
+          "is not aligned to 8 bytes",
+          { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_EQ, .d = word(1) } },
+        { "a value too large",
+          "op 1: the value 0x100000000 does not fit",
+          { .kind = CJ_MEM_OP_WAIT32, .d = word(1), .value = UINT64_C(1) << 32 } },
     };
     clear();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -94,13 +112,15 @@ static void refusals(void)
     cj_stream_sync(s);
     cj_graph *g = cj_graph_create(dev);
     const cj_mem_op one = write32(0, 1);
-    tap_is_int(cj_error_of(cj_graph_mem_ops(g, NULL, &one, 0))->status, CJ_EINVAL, "a node without ops: %s", cj_error_of(g)->message);
+    tap_is_int(cj_error_of(cj_graph_mem_ops(g, NULL, &one, 0))->status, CJ_EINVAL, "a node without ops: %s",
+               cj_error_of(g)->message);
     tap_is_int(cj_error_of(cj_graph_mem_ops(g, NULL, NULL, 1))->status, CJ_EINVAL, "a node with ops at NULL");
-    tap_is_int(cj_error_of(cj_graph_mem_ops(g, NULL, &one, CJ_MEM_OPS_MAX + 1))->status, CJ_EINVAL, "a node with too many");
+    tap_is_int(cj_error_of(cj_graph_mem_ops(g, NULL, &one, CJ_MEM_OPS_MAX + 1))->status, CJ_EINVAL,
+               "a node with too many");
     cj_graph_free(g);
 }
 
-/* -- Graphs ---------------------------------------------------------------------------------------------------------------- */
+/* -- Graphs -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t seen;
 static void look(void *user) { seen = atomic_load((_Atomic uint32_t *)user); }
@@ -116,8 +136,9 @@ static void run_held(cj_graph *g, const char *name)
     tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "... and held by its wait");
     tap_is_int(cj_stream_mem_ops(t, &go, 1), CJ_OK, "... until another stream writes the word");
     tap_is_int(cj_stream_sync_for(s, 10000), CJ_OK, "... then it goes on");
-    tap_ok(seen == 7 && atomic_load(&h[1]) == 8 && atomic_load(&h[2]) == 9, "... and writes in the order of its nodes: %u, %u, %u", (unsigned)seen,
-           (unsigned)atomic_load(&h[1]), (unsigned)atomic_load(&h[2]));
+    tap_ok(seen == 7 && atomic_load(&h[1]) == 8 && atomic_load(&h[2]) == 9,
+           "... and writes in the order of its nodes: %u, %u, %u", (unsigned)seen, (unsigned)atomic_load(&h[1]),
+           (unsigned)atomic_load(&h[2]));
     cj_stream_sync(t);
     atomic_store(&h[2], 0);
     cj_graph_launch(s, x);
@@ -134,7 +155,8 @@ static void in_graphs(void)
     cj_node *host = cj_graph_host_func(g, CJ_NODES(hold), look, (void *)(uintptr_t)&h[1]);
     cj_node *end = cj_graph_mem_ops(g, CJ_NODES(host), last, 2);
     tap_is_int(cj_error_of(end)->status, CJ_OK, "two nodes of words: %s", cj_error_of(g)->message);
-    tap_ok(cj_node_kind_of(hold) == CJ_NODE_MEM_OPS && cj_node_kind_of(end) == CJ_NODE_MEM_OPS && cj_node_raw(end), "of a kind of their own");
+    tap_ok(cj_node_kind_of(hold) == CJ_NODE_MEM_OPS && cj_node_kind_of(end) == CJ_NODE_MEM_OPS && cj_node_raw(end),
+           "of a kind of their own");
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
     tap_ok(info.nodes == 3 && info.mem_ops == 2 && info.host_funcs == 1 && !info.others, "which is counted");
@@ -165,7 +187,8 @@ static void updated(void)
     cj_graph_launch(s, x);
     cj_stream_sync(s);
     tap_ok(!atomic_load(&h[0]) && atomic_load(&h[1]) == 2, "and writes those");
-    tap_is_int(cj_graph_exec_update(x, c), CJ_ENOTSUP, "another number of ops is another shape: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_update(x, c), CJ_ENOTSUP, "another number of ops is another shape: %s",
+               cj_error_of(x)->message);
     atomic_store(&h[1], 0);
     cj_graph_launch(s, x);
     cj_stream_sync(s);

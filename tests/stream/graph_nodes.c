@@ -1,5 +1,5 @@
-/* A graph put together node by node does what its nodes say, in their order, as often as it is launched; what they use stays alive; what cannot be
- * a node makes a graph that says why. */
+/* A graph put together node by node does what its nodes say, in their order, as often as it is launched; what they use
+ * stays alive; what cannot be a node makes a graph that says why. */
 #include <string.h>
 
 #include "tests/stream/graph_runs.h"
@@ -21,27 +21,32 @@ static void every_kind(void)
     cj_node *meet = cj_graph_empty(g, CJ_NODES(left, right));
     cj_node *copy = cj_graph_copy(g, CJ_NODES(meet), e, d, sizeof in);
     cj_node *call = cj_graph_host_func(g, CJ_NODES(meet), call_counts, &called);
-    cj_node *bytes = cj_graph_fill8(g, CJ_NODES(copy), e, 7, 4), *words = cj_graph_fill32(g, CJ_NODES(copy), cj_offset(e, 8), 9, 1);
+    cj_node *bytes = cj_graph_fill8(g, CJ_NODES(copy), e, 7, 4),
+            *words = cj_graph_fill32(g, CJ_NODES(copy), cj_offset(e, 8), 9, 1);
     cj_node *halves = cj_graph_fill16(g, CJ_NODES(copy), cj_offset(e, 4), 0x1234, 2);
     cj_node *down = cj_graph_copy_to_host(g, CJ_NODES(bytes, halves, words), out, e, sizeof out);
     cj_node *mark = cj_graph_event_record(g, CJ_NODES(down, call), done);
     cj_node *after = cj_graph_event_wait(g, CJ_NODES(mark), done);
     tap_is_int(cj_error_of(after)->status, CJ_OK, "every kind of node can be added: %s", cj_error_of(g)->message);
     tap_is_uint(cj_graph_count(g), 12, "twelve nodes");
-    const cj_node_kind kinds[] = { CJ_NODE_COPY, CJ_NODE_KERNEL, CJ_NODE_KERNEL, CJ_NODE_EMPTY, CJ_NODE_COPY, CJ_NODE_HOST_FUNC, CJ_NODE_FILL, CJ_NODE_FILL,
-                                   CJ_NODE_FILL, CJ_NODE_COPY, CJ_NODE_EVENT_RECORD, CJ_NODE_EVENT_WAIT };
+    const cj_node_kind kinds[] = { CJ_NODE_COPY, CJ_NODE_KERNEL,    CJ_NODE_KERNEL,       CJ_NODE_EMPTY,
+                                   CJ_NODE_COPY, CJ_NODE_HOST_FUNC, CJ_NODE_FILL,         CJ_NODE_FILL,
+                                   CJ_NODE_FILL, CJ_NODE_COPY,      CJ_NODE_EVENT_RECORD, CJ_NODE_EVENT_WAIT };
     const cj_nodes *all = cj_graph_nodes(g);
     bool same = all->count == 12;
     for (size_t i = 0; same && i < 12; i++) same = cj_node_kind_of(all->node[i]) == kinds[i];
-    tap_ok(same && all->node[0] == up && all->node[11] == after, "the list has them in the order of their making, each the same object as before");
+    tap_ok(same && all->node[0] == up && all->node[11] == after,
+           "the list has them in the order of their making, each the same object as before");
     tap_ok(cj_graph_leaves(g)->count == 1 && cj_graph_leaves(g)->node[0] == after, "one comes last");
     tap_ok(cj_node_graph(mark) == g && cj_node_raw(mark), "a node knows its graph");
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
-    tap_ok(info.nodes == 12 && info.edges == 15 && info.roots == 1 && info.leaves == 1 && info.depth == 8 && info.all == 12, "the counts: %zu edges, %zu deep",
-           info.edges, info.depth);
-    tap_ok(info.kernels == 2 && info.copies == 3 && info.fills == 3 && info.host_funcs == 1 && info.empty == 1 && info.event_records == 1 && info.event_waits == 1 &&
-               !info.children && !info.conditionals && !info.others, "the counts of the kinds");
+    tap_ok(info.nodes == 12 && info.edges == 15 && info.roots == 1 && info.leaves == 1 && info.depth == 8 &&
+               info.all == 12,
+           "the counts: %zu edges, %zu deep", info.edges, info.depth);
+    tap_ok(info.kernels == 2 && info.copies == 3 && info.fills == 3 && info.host_funcs == 1 && info.empty == 1 &&
+               info.event_records == 1 && info.event_waits == 1 && !info.children && !info.conditionals && !info.others,
+           "the counts of the kinds");
 
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
@@ -50,10 +55,12 @@ static void every_kind(void)
     cj_free(dev, e);
     tap_is_int(cj_graph_upload(s, x), CJ_OK, "it is uploaded: %s", cj_error_of(x)->message);
     for (int i = 0; i < 3; i++) cj_graph_launch(s, x);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "it runs, though everything that it uses was freed: %s", cj_error_of(s)->message);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "it runs, though everything that it uses was freed: %s",
+               cj_error_of(s)->message);
     tap_is_int(called, 3, "three launches called the host function three times");
-    tap_ok(out[0] == 0x07070707 && out[1] == 0x12341234 && out[2] == 9 && out[3] == 103 && out[N - 1] == 200 + N - 1, "the results are those of one pass: %x %x %u %u %u",
-           (unsigned)out[0], (unsigned)out[1], (unsigned)out[2], (unsigned)out[3], (unsigned)out[N - 1]);
+    tap_ok(out[0] == 0x07070707 && out[1] == 0x12341234 && out[2] == 9 && out[3] == 103 && out[N - 1] == 200 + N - 1,
+           "the results are those of one pass: %x %x %u %u %u", (unsigned)out[0], (unsigned)out[1], (unsigned)out[2],
+           (unsigned)out[3], (unsigned)out[N - 1]);
     cj_graph_exec_free(x);
 }
 
@@ -107,8 +114,10 @@ static void cannot_be_nodes(void)
 static void cycle(void)
 {
     cj_graph *g = cj_graph_create(dev);
-    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, CJ_NODES(a), d, 2, 1), *c = cj_graph_fill32(g, NULL, d, 3, 1);
-    tap_is_int(cj_node_depend(c, CJ_NODES(a, b)), CJ_OK, "a node can be made to come after others later: %s", cj_error_of(c)->message);
+    cj_node *a = cj_graph_fill32(g, NULL, d, 1, 1), *b = cj_graph_fill32(g, CJ_NODES(a), d, 2, 1),
+            *c = cj_graph_fill32(g, NULL, d, 3, 1);
+    tap_is_int(cj_node_depend(c, CJ_NODES(a, b)), CJ_OK, "a node can be made to come after others later: %s",
+               cj_error_of(c)->message);
     tap_is_int(cj_node_depend(c, CJ_NODES(b)), CJ_OK, "and again");
     tap_is_int(run(g), CJ_OK, "that runs");
     tap_is_uint(now_at(0), 3, "... in that order");
@@ -142,10 +151,12 @@ static void parts(void)
     tap_is_int(cj_error_of(three)->status, CJ_OK, "a graph can be a node, twice: %s", cj_error_of(two)->message);
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
-    tap_ok(info.nodes == 4 && info.children == 2 && info.all == 4 + 2 + 3, "what is inside counts in all: %zu", info.all);
+    tap_ok(info.nodes == 4 && info.children == 2 && info.all == 4 + 2 + 3, "what is inside counts in all: %zu",
+           info.all);
     cj_graph *c = cj_graph_clone(g);
     cj_node *same = cj_node_in_clone(c, three);
-    tap_ok(same && same != three && cj_node_kind_of(same) == CJ_NODE_KERNEL && cj_node_graph(same) == c, "a clone has the node too: %s", cj_error_of(c)->message);
+    tap_ok(same && same != three && cj_node_kind_of(same) == CJ_NODE_KERNEL && cj_node_graph(same) == c,
+           "a clone has the node too: %s", cj_error_of(c)->message);
     tap_ok(!cj_node_in_clone(c, first) && cj_error_of(c)->status == CJ_ENOTFOUND, "but not one of another graph");
     cj_graph_kernel(c, CJ_NODES(same), add, cj_grid(1, 32), d, 1, 1000);
     cj_graph_free(inner);
@@ -156,7 +167,8 @@ static void parts(void)
     tap_is_int(run(c), CJ_OK, "a clone runs when the first is gone: %s", cj_error_of(s)->message);
     tap_is_uint(now_at(0), 1012, "... with what was added to it alone");
     cj_node *itself = cj_graph_child(c, NULL, c);
-    tap_is_int(cj_error_of(itself)->status, CJ_OK, "a graph added to itself is a copy of what it was: %s", cj_error_of(itself)->message);
+    tap_is_int(cj_error_of(itself)->status, CJ_OK, "a graph added to itself is a copy of what it was: %s",
+               cj_error_of(itself)->message);
     cj_graph_free(c);
 }
 
@@ -197,7 +209,8 @@ static void picture(void)
     cj_graph_free(inner);
     inner = cj_graph_create(dev);
     cj_graph_fill16(inner, NULL, d, 258, 16);
-    cj_node *up = cj_graph_copy_to_device(g, NULL, d, host, 16), *k = cj_graph_kernel(g, CJ_NODES(up), add, cj_grid3(2, 3, 1, 32, 1, 1), d, 1, 1);
+    cj_node *up = cj_graph_copy_to_device(g, NULL, d, host, 16),
+            *k = cj_graph_kernel(g, CJ_NODES(up), add, cj_grid3(2, 3, 1, 32, 1, 1), d, 1, 1);
     cj_graph_child(g, CJ_NODES(k), inner);
     const char *dot = cj_graph_dot(g);
     tap_has_str(dot, "digraph cujit {", "a graph is drawn");

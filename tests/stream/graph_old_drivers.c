@@ -6,7 +6,10 @@
 
 static const char *lacks;
 
-static void *symbol_but(void *user, const char *symbol) { return strcmp(symbol, lacks) ? watch_symbol(user, symbol) : NULL; }
+static void *symbol_but(void *user, const char *symbol)
+{
+    return strcmp(symbol, lacks) ? watch_symbol(user, symbol) : NULL;
+}
 
 typedef struct bench { cj_device *dev; cj_stream *s; cj_kernel *k; cj_dptr d; } bench;
 
@@ -137,7 +140,9 @@ int main(void)
         cj_device_collect(b.dev);
         cj_device_close(b.dev);
         cj_driver_close(drv);
-        tap_ok(!watch.live_streams && !watch.live_events && !watch.live_modules && !watch.live_execs && !watch.pinned && !watch.allocated, "nothing is left");
+        tap_ok(!watch.live_streams && !watch.live_events && !watch.live_modules && !watch.live_execs && !watch.pinned &&
+                   !watch.allocated,
+               "nothing is left");
     }
     return tap_done();
 }

@@ -1,4 +1,5 @@
-/* A captured graph runs when it is launched and not before, as often as it is launched, in the order of its stream, with what it needs alive. */
+/* A captured graph runs when it is launched and not before, as often as it is launched, in the order of its stream,
+ * with what it needs alive. */
 #include <string.h>
 
 #include "tests/stream/graph_runs.h"
@@ -24,7 +25,8 @@ static void forked(void)
     cj_copy(s, other, d, 4);
     cj_host_func(s, call_counts, &one);
     cj_graph *g = cj_capture_end(s);
-    tap_is_int(cj_error_of(g)->status, CJ_OK, "fork and join over two streams are captured: %s", cj_error_of(g)->message);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "fork and join over two streams are captured: %s",
+               cj_error_of(g)->message);
     tap_is_uint(cj_graph_count(g), 7, "seven nodes");
     tap_is_uint(now_at(0), 0, "nothing has run");
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
@@ -55,7 +57,8 @@ static void ordered(void)
     cj_graph_exec_free(x);
     cj_graph_free(g);
     cj_kernel_free(k);
-    tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "a graph launched behind a struct latch waits, though everything of it was freed");
+    tap_is_int(cj_stream_query(s), CJ_ENOTREADY,
+               "a graph launched behind a struct latch waits, though everything of it was freed");
     latch_open(&l);
     tap_is_uint(now_at(3), 37, "then it runs between what was enqueued before and after it");
 }

@@ -1,4 +1,5 @@
-/* On a device: a stream waits for a word and goes on when another stream, or the host, writes it; waits with a timeout; callbacks. */
+/* On a device: a stream waits for a word and goes on when another stream, or the host, writes it; waits with a timeout;
+ * callbacks. */
 #include <stdatomic.h>
 
 #include "tests/device_bench.h"

@@ -1,5 +1,6 @@
-/* One event in two processes: not reached while the stream that it was recorded on is held, in the other process as in its own; reached when that has
- * passed.  The other process is this program, started anew.  Where the driver has no such events, that is said. */
+/* One event in two processes: not reached while the stream that it was recorded on is held, in the other process as in
+ * its own; reached when that has passed.  The other process is this program, started anew.  Where the driver has no
+ * such events, that is said. */
 #include "tests/peer.h"
 #include "tests/device_parts.h"
 
@@ -7,7 +8,13 @@
 
 enum { IMPORT, REACHED, SYNC, WAIT, STREAM_SYNC, HOLD, LET_GO, RECORD, FREE };
 
-static struct { cj_driver *drv; cj_device *dev; cj_stream *s; cj_event *e; struct latch l; } their = { .l = LATCH_CLOSED };
+static struct {
+    cj_driver *drv;
+    cj_device *dev;
+    cj_stream *s;
+    cj_event *e;
+    struct latch l;
+} their = { .l = LATCH_CLOSED };
 
 static int64_t import(const peer_question *q)
 {
@@ -99,7 +106,8 @@ int main(int argc, char **argv)
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_stream *s = cj_stream_create(dev, NULL);
     cj_event *e = cj_event_create(dev, CJ_EVENT(.ipc = 1));
-    const cj_status st = cj_error_of(e)->status ? (cj_status)cj_error_of(e)->status : cj_event_export(e, handle, sizeof handle);
+    const cj_status st =
+        cj_error_of(e)->status ? (cj_status)cj_error_of(e)->status : cj_event_export(e, handle, sizeof handle);
     if (st != CJ_OK && tap_on_gpu()) {
         tap_skip(1, "this driver has no events between processes, and says so: %s", cj_error_of(e)->message);
     } else {

@@ -1,5 +1,5 @@
-/* One piece of memory in two processes, in the order of an event that they share.  The other process is this program, started anew.  Where the driver or its
- * surroundings refuse that, it is said. */
+/* One piece of memory in two processes, in the order of an event that they share.  The other process is this program,
+ * started anew.  Where the driver or its surroundings refuse that, it is said. */
 #include "tests/peer.h"
 #include "tests/device_parts.h"
 
@@ -12,7 +12,16 @@ typedef struct carried { unsigned char memory[CJ_IPC_MEM_BYTES], event[CJ_IPC_EV
 
 enum { BEGIN, EVENT, MEMORY, MEMORY_REST, IMPORT, IMPORT_AGAIN, READ, TOO_MUCH, CHAIN, SYNC, FREE, FREE_AGAIN };
 
-static struct { cj_driver *drv; cj_device *dev; cj_stream *s; cj_event *e; cj_ptx *m; cj_kernel *add; cj_dptr d; carried in; } their;
+static struct {
+    cj_driver *drv;
+    cj_device *dev;
+    cj_stream *s;
+    cj_event *e;
+    cj_ptx *m;
+    cj_kernel *add;
+    cj_dptr d;
+    carried in;
+} their;
 
 static int64_t begin(void)
 {
@@ -74,7 +83,8 @@ static void refusals(cj_device *dev, cj_stream *s, const carried *out)
     tap_is_int(cj_ipc_export(dev, plain, c.memory, sizeof c.memory), CJ_EINVAL, "memory of cj_alloc is not given out");
     tap_has_str(cj_error_of(dev)->message, "cj_ipc_alloc", "and the mend is named");
     cj_free(dev, plain);
-    tap_is_uint(cj_ipc_import(s, out->memory, sizeof out->memory).addr, 0, "the process that gave it out does not take it in");
+    tap_is_uint(cj_ipc_import(s, out->memory, sizeof out->memory).addr, 0,
+                "the process that gave it out does not take it in");
     tap_is_int(cj_stream_sync(s), CJ_EINVAL, "which is an error");
     tap_has_str(cj_error_of(s)->message, "which has the memory: use that", "with its mend");
     memset(&c, 0x5a, sizeof c);
@@ -111,7 +121,8 @@ static bool begun(peer *p, const carried *out)
     peer_ask(p, MEMORY_REST, 0, rest);
     int64_t st = peer_ask(p, IMPORT, 0, NULL);
     if (st == CJ_OK) st = peer_ask(p, EVENT, 0, out->event);
-    if (st != CJ_OK && tap_on_gpu()) return tap_skip(1, "this driver opens nothing of another process: status %d", (int)st), false;
+    if (st != CJ_OK && tap_on_gpu())
+        return tap_skip(1, "this driver opens nothing of another process: status %d", (int)st), false;
     return tap_is_int(st, CJ_OK, "takes memory and event in");
 }
 

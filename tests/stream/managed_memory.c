@@ -5,7 +5,8 @@
 
 enum { N = 1024 };
 
-static const cj_advice advices[] = { CJ_ADVICE_READ_MOSTLY, CJ_ADVICE_PREFER_DEVICE, CJ_ADVICE_PREFER_HOST, CJ_ADVICE_USED_BY_DEVICE, CJ_ADVICE_USED_BY_HOST };
+static const cj_advice advices[] = { CJ_ADVICE_READ_MOSTLY, CJ_ADVICE_PREFER_DEVICE, CJ_ADVICE_PREFER_HOST,
+                                     CJ_ADVICE_USED_BY_DEVICE, CJ_ADVICE_USED_BY_HOST };
 
 static void shared_use(void)
 {
@@ -19,7 +20,8 @@ static void shared_use(void)
     else tap_skip(1, "this device does not move managed memory on demand");
     cj_stream_sync(s);
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
-        tap_is_int(cj_managed_advise(dev, m, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP, "advice %d is taken, or not supported", (int)i);
+        tap_is_int(cj_managed_advise(dev, m, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP,
+                   "advice %d is taken, or not supported", (int)i);
         tap_is_int(cj_managed_unadvise(dev, m, N * 4, advices[i]), moves ? CJ_OK : CJ_ENOTSUP, "and taken back");
     }
     cj_launch(s, add, cj_threads(N, 128), m, N, 1000);
@@ -63,7 +65,8 @@ static void refusals(void)
     tap_is_int(cj_prefetch_to_device(s, m, 0), CJ_OK, "but none are nothing to move");
     cj_status st = cj_prefetch_to_device(s, plain, 64);
     tap_ok(st == CJ_EDRIVER || st == CJ_ENOTSUP, "memory that is not managed is not moved: %s", cj_status_name(st));
-    if (st == CJ_EDRIVER) tap_has_str(cj_error_of(s)->message, "make that with cj_managed_alloc", "which says what to do");
+    if (st == CJ_EDRIVER)
+        tap_has_str(cj_error_of(s)->message, "make that with cj_managed_alloc", "which says what to do");
     cj_stream_sync(s);
     st = cj_prefetch_to_host(s, m, 65);
     tap_ok(st == CJ_EINVAL || st == CJ_ENOTSUP, "nor is what does not fit: %s", cj_status_name(st));

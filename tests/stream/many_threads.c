@@ -1,4 +1,5 @@
-/* Many threads, each with streams of its own and all with one kernel, at once: allocation, launches, copies, captures, releases. */
+/* Many threads, each with streams of its own and all with one kernel, at once: allocation, launches, copies, captures,
+ * releases. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -58,7 +59,8 @@ int main(void)
     if (tap_is_slow()) turns = 2;
     for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, work, (void *)i);
     for (size_t i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    for (size_t i = 0; i < THREADS; i++) tap_is_str(failures[i], "", "thread %zu had its own results, without a failure", i);
+    for (size_t i = 0; i < THREADS; i++)
+        tap_is_str(failures[i], "", "thread %zu had its own results, without a failure", i);
     cj_stream_sync(s);
     cj_device_sync(dev);
     return bench_close();

@@ -1,4 +1,5 @@
-/* Words that streams wait for and write reach the driver as they were meant; a callback runs once, behind the work, also after an error. */
+/* Words that streams wait for and write reach the driver as they were meant; a callback runs once, behind the work,
+ * also after an error. */
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -39,8 +40,9 @@ static void check_waits(watch_bench *b)
         tap_is_int(watch_calls(id), c->want == CJ_OK, "... reaches the driver or not");
         int k = watch_find(id, 0);
         if (k >= 0)
-            tap_ok(watch.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && watch.log[k].arg[1] == at.addr && watch.log[k].arg[2] == c->value &&
-                   watch.log[k].arg[3] == (uint64_t)c->how, "... with stream, address, value and comparison");
+            tap_ok(watch.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && watch.log[k].arg[1] == at.addr &&
+                       watch.log[k].arg[2] == c->value && watch.log[k].arg[3] == (uint64_t)c->how,
+                   "... with stream, address, value and comparison");
         else
             tap_has_str(cj_error_of(b->s)->message, c->says, "... and says why");
         cj_stream_sync(b->s);
@@ -80,13 +82,16 @@ static void check_many(watch_bench *b)
     cj_dptr d = cj_alloc(b->s, 16);
     uint32_t word[4];
     cj_fill32(b->s, d, 0, 4);
-    cj_mem_op ops[3] = { { .kind = CJ_MEM_OP_WRITE32, .d = d, .value = 7 }, { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_NOR, .d = cj_offset(d, 8), .value = 9 },
-                           { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(d, 8), .value = UINT64_C(0x1234567890) } };
+    cj_mem_op ops[3] = { { .kind = CJ_MEM_OP_WRITE32, .d = d, .value = 7 },
+                         { .kind = CJ_MEM_OP_WAIT64, .how = CJ_COMPARE_NOR, .d = cj_offset(d, 8), .value = 9 },
+                         { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(d, 8), .value = UINT64_C(0x1234567890) } };
     watch_forget();
     tap_is_int(cj_stream_mem_ops(b->s, ops, 3), CJ_OK, "three ops");
     tap_is_int(watch_calls(CJI_CU_ID_cuStreamBatchMemOp), 1, "are one call of the driver");
     int k = watch_find(CJI_CU_ID_cuStreamBatchMemOp, 0);
-    tap_ok(k >= 0 && watch.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && watch.log[k].arg[1] == 3 && !watch.log[k].arg[3], "with stream, number and no flags");
+    tap_ok(k >= 0 && watch.log[k].arg[0] == (uintptr_t)cj_stream_raw(b->s) && watch.log[k].arg[1] == 3 &&
+               !watch.log[k].arg[3],
+           "with stream, number and no flags");
     watch_settle();
     watch_read(d, word, sizeof word);
     tap_ok(word[0] == 7 && word[2] == 0x34567890 && word[3] == 0x12, "which writes what was said");
@@ -101,7 +106,8 @@ static void check_many(watch_bench *b)
 
     cj_graph *g = cj_graph_create(b->dev);
     cj_node *n = cj_graph_mem_ops(g, NULL, ops, 3);
-    tap_ok(cj_node_kind_of(n) == CJ_NODE_MEM_OPS && watch_calls(CJI_CU_ID_cuGraphAddBatchMemOpNode) == 1, "a node with them: %s", cj_error_of(n)->message);
+    tap_ok(cj_node_kind_of(n) == CJ_NODE_MEM_OPS && watch_calls(CJI_CU_ID_cuGraphAddBatchMemOpNode) == 1,
+           "a node with them: %s", cj_error_of(n)->message);
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_fill32(b->s, d, 0, 4);
     cj_free(b->dev, d);
@@ -159,7 +165,8 @@ static void check_callbacks(watch_bench *b)
     if (k < 0) tap_bail("no callback");
     CUstreamCallback callback = (CUstreamCallback)(uintptr_t)watch.log[k].arg[1];
     callback(cj_stream_raw(b->s), CUDA_ERROR_ILLEGAL_ADDRESS, (void *)(uintptr_t)watch.log[k].arg[2]);
-    tap_ok(dead.times == 1 && dead.status == CJ_EDRIVER, "after an error of the device its status is %s", cj_status_name(dead.status));
+    tap_ok(dead.times == 1 && dead.status == CJ_EDRIVER, "after an error of the device its status is %s",
+           cj_status_name(dead.status));
     tap_is_int(none.times, 0, "what was rejected was never called");
 }
 

@@ -40,10 +40,14 @@ static void freed_inside(void)
     cj_dptr m;
     clear();
     cj_graph *g = cj_graph_create(dev);
-    cj_node *k = allocating(g, 40, &m), *c = cj_graph_copy(g, CJ_NODES(k), d, m, BYTES), *f = cj_graph_mem_free(g, CJ_NODES(c), m);
-    tap_ok(m.addr && cj_error_of(f)->status == CJ_OK, "memory is allocated and freed by nodes: %s", cj_error_of(g)->message);
+    cj_node *k = allocating(g, 40, &m), *c = cj_graph_copy(g, CJ_NODES(k), d, m, BYTES),
+            *f = cj_graph_mem_free(g, CJ_NODES(c), m);
+    tap_ok(m.addr && cj_error_of(f)->status == CJ_OK, "memory is allocated and freed by nodes: %s",
+           cj_error_of(g)->message);
     const cj_nodes *all = cj_graph_nodes(g);
-    tap_ok(all->count == 5 && cj_node_kind_of(all->node[0]) == CJ_NODE_MEM_ALLOC && cj_node_kind_of(f) == CJ_NODE_MEM_FREE, "they say what they are");
+    tap_ok(all->count == 5 && cj_node_kind_of(all->node[0]) == CJ_NODE_MEM_ALLOC &&
+               cj_node_kind_of(f) == CJ_NODE_MEM_FREE,
+           "they say what they are");
     cj_graph_info info = { .size = sizeof info };
     cj_graph_get_info(g, &info);
     tap_ok(info.mem_allocs == 1 && info.mem_frees == 1 && !info.others, "they are counted");
@@ -69,9 +73,11 @@ static void lives_on(void)
     allocating(g, 6, &m);
     says(dev, cj_free(dev, m), CJ_ESTATE, "allocates it at a launch", "memory cannot be given back before a launch");
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
-    tap_is_int(cj_graph_launch(s, x), CJ_OK, "a graph that does not free its memory is launched: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "a graph that does not free its memory is launched: %s",
+               cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 7, "the memory is there behind it");
-    says(x, cj_graph_launch(s, x), CJ_ESTATE, "still allocated by an earlier launch; free it with cj_free", "it is not launched again meanwhile");
+    says(x, cj_graph_launch(s, x), CJ_ESTATE, "still allocated by an earlier launch; free it with cj_free",
+         "it is not launched again meanwhile");
     cj_stream_sync(s);
     says(s, cj_fill8(s, m, 0, BYTES + 1), CJ_EINVAL, "257 bytes do not fit", "its range is checked in streams");
     cj_stream_sync(s);
@@ -89,11 +95,13 @@ static void lives_on(void)
     cj_graph_launch(s, x);
     cj_graph_exec_free(x);
     cj_graph_free(g);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "memory that nobody gives back goes with the graph: %s", cj_error_of(s)->message);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "memory that nobody gives back goes with the graph: %s",
+               cj_error_of(s)->message);
     tap_is_uint(cj_device_collect(dev), 0, "... and nothing waits");
     tap_is_int(cj_stream_use(s, m), CJ_ENOTFOUND, "... for it");
     cj_stream_sync(s);
-    if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nothing is in use"); /* a GPU's driver is reported of it later */
+    /* a GPU's driver is reported of it later */
+    if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nothing is in use");
     cj_device_collect(dev);
     if (!tap_on_gpu()) tap_is_uint(held(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0, "and none is kept for graphs");
 }
@@ -123,7 +131,8 @@ static void in_order(void)
     tap_is_uint(word_of(s, m), 102, "the next launch comes behind that");
     bench_hold(s, &l);
     cj_free(dev, m);
-    tap_is_int(cj_graph_launch(t, x), CJ_OK, "given back behind one stream, launched on another: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_launch(t, x), CJ_OK, "given back behind one stream, launched on another: %s",
+               cj_error_of(x)->message);
     latch_open(&l);
     tap_is_uint(word_of(t, m), 2, "... behind the first: %s", cj_error_of(t)->message);
     cj_stream_sync(s);
@@ -133,11 +142,13 @@ static void in_order(void)
     cj_graph_launch(u, x);
     cj_stream_sync(u);
     cj_stream_free(u);
-    tap_is_int(cj_free(dev, m), CJ_OK, "given back when the stream of the launch is gone: %s", cj_error_of(dev)->message);
+    tap_is_int(cj_free(dev, m), CJ_OK, "given back when the stream of the launch is gone: %s",
+               cj_error_of(dev)->message);
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "and launched again: %s", cj_error_of(x)->message);
     cj_capture_begin(t, CJ_CAPTURE_THREAD);
     cj_free(dev, m);
-    says(x, cj_graph_launch(s, x), CJ_ESTATE, "work that uses it is not complete", "given back during a capture, it has to wait for the end of that");
+    says(x, cj_graph_launch(s, x), CJ_ESTATE, "work that uses it is not complete",
+         "given back during a capture, it has to wait for the end of that");
     cj_graph_free(cj_capture_end(t));
     cj_stream_sync(s);
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "then it is launched: %s", cj_error_of(x)->message);
@@ -152,7 +163,9 @@ static void auto_free(void)
     cj_graph *g = cj_graph_create(dev);
     allocating(g, 4, &m);
     cj_graph_exec *x = cj_graph_instantiate(g, CJ_GRAPH_EXEC(.auto_free = 1));
-    for (int i = 0; i < 3; i++) tap_is_int(cj_graph_launch(s, x), CJ_OK, "an exec that frees by itself is launched, %d: %s", i, cj_error_of(x)->message);
+    for (int i = 0; i < 3; i++)
+        tap_is_int(cj_graph_launch(s, x), CJ_OK, "an exec that frees by itself is launched, %d: %s", i,
+                   cj_error_of(x)->message);
     tap_is_uint(word_of(s, m), 5, "the memory is there behind each");
     tap_is_int(cj_free(dev, m), CJ_OK, "and may be given back: %s", cj_error_of(dev)->message);
     tap_is_int(cj_graph_launch(t, x), CJ_OK, "then too it is launched: %s", cj_error_of(x)->message);
@@ -205,7 +218,8 @@ static void kept(void)
     cj_stream_sync(s);
     cj_device_collect(dev);
     cj_graph_launch(s, y);
-    tap_is_int(cj_stream_sync(s), CJ_OK, "memory of a graph that is gone stays for the exec of another one: %s", cj_error_of(s)->message);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "memory of a graph that is gone stays for the exec of another one: %s",
+               cj_error_of(s)->message);
     tap_is_uint(now_at(N - 1), 31, "... as it was");
     tap_is_int(cj_free(dev, m), CJ_OK, "it may be given back: %s", cj_error_of(dev)->message);
     cj_graph_exec_free(y);
@@ -228,7 +242,8 @@ static void one_exec(void)
     tap_is_int(cj_error_of(y)->status, CJ_ESTATE, "it has one exec");
     tap_has_str(cj_error_of(y)->message, "one at a time", "... which the second says");
     tap_is_int(cj_graph_exec_update(x, g), CJ_OK, "that is updated from its own graph: %s", cj_error_of(x)->message);
-    tap_is_int(cj_graph_exec_update(x, same), CJ_ENOTSUP, "not from one with other memory: %s", cj_error_of(x)->message);
+    tap_is_int(cj_graph_exec_update(x, same), CJ_ENOTSUP, "not from one with other memory: %s",
+               cj_error_of(x)->message);
     tap_is_int(cj_graph_launch(s, x), CJ_OK, "and is launched: %s", cj_error_of(x)->message);
     cj_graph_exec_free(y);
     cj_graph_exec_free(x);
@@ -290,7 +305,8 @@ static void refused(void)
         cj_graph_exec_free(x);
         cj_stream_sync(s);
         x = cj_graph_instantiate(bad, NULL);
-        tap_is_int(cj_error_of(x)->status, cases[i].status, "... and its graph cannot be launched: %s", cj_error_of(x)->message);
+        tap_is_int(cj_error_of(x)->status, cases[i].status, "... and its graph cannot be launched: %s",
+                   cj_error_of(x)->message);
         cj_graph_exec_free(x);
         cj_graph_free(h);
         cj_graph_free(g);
@@ -366,7 +382,8 @@ static void captured_by_others(void)
     if (!r) r = (int)drv->cu.cuMemFreeAsync(m, cj_stream_raw(s));
     cj_graph *g = cj_capture_end(s);
     cj_graph_info info = { .size = sizeof info };
-    tap_is_int(cj_graph_get_info(g, &info), CJ_OK, "memory that others allocate in a capture (%d): %s", r, cj_error_of(g)->message);
+    tap_is_int(cj_graph_get_info(g, &info), CJ_OK, "memory that others allocate in a capture (%d): %s", r,
+               cj_error_of(g)->message);
     tap_ok(info.mem_allocs == 1 && info.mem_frees == 1 && !info.others, "... makes nodes of these kinds too");
     tap_has_str(cj_graph_dot(g), "\"allocate\\n", "... with their size");
     tap_is_int(run(g), CJ_OK, "... that run: %s", cj_error_of(s)->message);

@@ -8,8 +8,10 @@ enum { ROOM = 300000 };
 static cj_dptr e;
 static unsigned char *pinned, *plain, *want, *back;
 
-static const struct { size_t offset, bytes; } ranges[] = {
-    { 0, 1 }, { 1, 1 }, { 3, 2 }, { 7, 13 }, { 0, 255 }, { 255, 257 }, { 13, 4095 }, { 1, 4096 }, { 2, 4097 }, { 5, 65535 }, { 5, 65537 }, { 17, 262144 + 3 },
+static const struct { size_t offset, bytes;
+} ranges[] = {
+    { 0, 1 },     { 1, 1 },    { 3, 2 },    { 7, 13 },    { 0, 255 },   { 255, 257 },
+    { 13, 4095 }, { 1, 4096 }, { 2, 4097 }, { 5, 65535 }, { 5, 65537 }, { 17, 262144 + 3 },
 };
 
 static void pattern(unsigned char *p, size_t n, unsigned seed)
@@ -30,7 +32,8 @@ static void check_all(const char *what, size_t i)
 {
     memset(back, 0, ROOM);
     cj_copy_to_host(s, back, d, ROOM);
-    tap_ok(cj_stream_sync(s) == CJ_OK && !memcmp(back, want, ROOM), "%s, %zu bytes at %zu", what, ranges[i].bytes, ranges[i].offset);
+    tap_ok(cj_stream_sync(s) == CJ_OK && !memcmp(back, want, ROOM), "%s, %zu bytes at %zu", what, ranges[i].bytes,
+           ranges[i].offset);
 }
 
 static void check_copies(void)

@@ -1,4 +1,5 @@
-/* What is enqueued on a stream runs in order; events and forks order streams; waits hold on the device and not on the host. */
+/* What is enqueued on a stream runs in order; events and forks order streams; waits hold on the device and not on the
+ * host. */
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -29,7 +30,8 @@ static void one_stream(void)
     tap_is_uint(h[1], 0, "what is behind the latch has not run");
     latch_open(&l);
     tap_is_int(cj_stream_sync(s), CJ_OK, "it is done after the sync");
-    tap_ok(h[0] == 10 && h[1] == 8 && h[N - 1] == 8, "fill, kernel, fill, kernel and copy ran in order: %u %u", h[0], h[1]);
+    tap_ok(h[0] == 10 && h[1] == 8 && h[N - 1] == 8, "fill, kernel, fill, kernel and copy ran in order: %u %u", h[0],
+           h[1]);
     tap_is_str(trace, "abc", "so did the host functions, and each once");
     tap_is_int(cj_stream_query(s), CJ_OK, "now it is ready");
 }
@@ -98,7 +100,8 @@ static void fork_and_join(void)
 
 static void times(void)
 {
-    cj_event *from = cj_event_create(dev, CJ_EVENT(.timing = 1)), *to = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1));
+    cj_event *from = cj_event_create(dev, CJ_EVENT(.timing = 1)),
+             *to = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1));
     cj_event *plain = cj_event_create(dev, NULL);
     struct latch l = LATCH_CLOSED;
     float ms = -1;

@@ -25,14 +25,15 @@ void work_say(work *w, const char *fmt, ...)
     tap_diag("%s", text);
 }
 
-/* -- Kernels ----------------------------------------------------------------------------------------------------------- */
+/* -- Kernels ------------------------------------------------------------------------------------------------------- */
 
 /* After `spin` looks at its word: mix: x[i] = x[i] * 31 + v; move: x[i] = x[i] * 7 + y[i] + v. */
 static void add_kernel(cj_ptx *m, const char *name, bool two)
 {
     cj_fn *f = cj_ptx_kernel(m, name);
     cj_val x = cj_param_ptr(f, "x", CJ_U32), y = two ? cj_param_ptr(f, "y", CJ_U32) : x;
-    cj_val n = cj_param(f, "n", CJ_U32), v = cj_param(f, "v", CJ_U32), spin = cj_param(f, "spin", CJ_U32), i = cj_global_id(f, CJ_X);
+    cj_val n = cj_param(f, "n", CJ_U32), v = cj_param(f, "v", CJ_U32), spin = cj_param(f, "spin", CJ_U32),
+           i = cj_global_id(f, CJ_X);
     cj_if(f, cj_lt(f, i, n));
         cj_val own = cj_def(f, "mad.wide.u32", i, 4, x);
         cj_for(f, cj_imm(f, 0), spin, cj_imm(f, 1));
@@ -51,19 +52,31 @@ static void host_mix(void *user)
     for (unsigned i = 0; i < j->o.count; i++) h[j->o.at + i] = h[j->o.at + i] * 13 + j->o.value;
 }
 
-/* -- Operations -------------------------------------------------------------------------------------------------------- */
+/* -- Operations ---------------------------------------------------------------------------------------------------- */
 
-static const char *const op_names[] = { "mix", "move", "set8", "set16", "set32", "copy", "up", "up from pageable memory", "down", "host function" };
+static const char *const op_names[] = { "mix",   "move",         "set8", "set16",
+                                        "set32", "copy",         "up",   "up from pageable memory",
+                                        "down",  "host function" };
 const char *work_op_name(const op *o) { return op_names[o->kind]; }
 
-static unsigned pick_memory(work *w, unsigned device) { return work_pick(w, DEVICE_MEMS / w->devices) * w->devices + device; }
+static unsigned pick_memory(work *w, unsigned device)
+{
+    return work_pick(w, DEVICE_MEMS / w->devices) * w->devices + device;
+}
 
 op work_op(work *w, unsigned device, bool for_graph)
 {
-    op o = { .kind = (op_kind)work_pick(w, 10), .dst = pick_memory(w, device), .value = work_pick(w, 60000), .spin = work_pick(w, 4) ? 0 : tap_on_gpu() ? 4000 : 6 };
+    op o = { .kind = (op_kind)work_pick(w, 10),
+             .dst = pick_memory(w, device),
+             .value = work_pick(w, 60000),
+             .spin = work_pick(w, 4) ? 0
+                     : tap_on_gpu()  ? 4000
+                                     : 6 };
     if (o.kind == OP_UP_PAGEABLE && for_graph) o.kind = OP_UP;
     if (o.kind == OP_DOWN || o.kind == OP_HOST) o.dst = DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS);
-    o.src = o.kind == OP_UP ? DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS) : o.kind == OP_COPY ? work_pick(w, DEVICE_MEMS) : pick_memory(w, device);
+    o.src = o.kind == OP_UP     ? DEVICE_MEMS + work_pick(w, MEMS - DEVICE_MEMS)
+            : o.kind == OP_COPY ? work_pick(w, DEVICE_MEMS)
+                                : pick_memory(w, device);
     if (o.src == o.dst && work_reads(&o)) o.src = (o.dst + w->devices) % DEVICE_MEMS;
     o.count = 1 + work_pick(w, work_pick(w, 3) ? 40 : COUNT);
     o.at = work_pick(w, COUNT - o.count + 1);
@@ -88,7 +101,10 @@ void work_model(work *w, const op *o)
     }
 }
 
-static cj_dptr device_at(const work *w, unsigned r, const op *o) { return cj_offset(w->mem[r].d, (int64_t)(4 * o->at)); }
+static cj_dptr device_at(const work *w, unsigned r, const op *o)
+{
+    return cj_offset(w->mem[r].d, (int64_t)(4 * o->at));
+}
 
 static host_job *job_of(work *w, const op *o)
 {
@@ -145,21 +161,25 @@ static cj_node *node_of(work *w, const op *o, cj_graph *g, const cj_nodes *after
     const cj_dims dims = cj_threads(o->count, 64);
     size_t bytes = 4 * o->count;
     switch (o->kind) {
-    case OP_MIX: return cj_graph_kernel(g, after, w->mix[work_device_of(w, o->dst)], dims, d, o->count, o->value, o->spin);
-    case OP_MOVE: return cj_graph_kernel(g, after, w->move[work_device_of(w, o->dst)], dims, d, from, o->count, o->value, o->spin);
+    case OP_MIX:
+        return cj_graph_kernel(g, after, w->mix[work_device_of(w, o->dst)], dims, d, o->count, o->value, o->spin);
+    case OP_MOVE:
+        return cj_graph_kernel(g, after, w->move[work_device_of(w, o->dst)], dims, d, from, o->count, o->value,
+                               o->spin);
     case OP_SET8: return cj_graph_fill8(g, after, d, (uint8_t)o->value, bytes);
     case OP_SET16: return cj_graph_fill16(g, after, d, (uint16_t)o->value, bytes / 2);
     case OP_SET32: return cj_graph_fill32(g, after, d, o->value, o->count);
     case OP_COPY:
         if (work_device_of(w, o->dst) == work_device_of(w, o->src)) return cj_graph_copy(g, after, d, from, bytes);
-        return cj_graph_copy_peer(g, after, w->dev[work_device_of(w, o->dst)], d, w->dev[work_device_of(w, o->src)], from, bytes);
+        return cj_graph_copy_peer(g, after, w->dev[work_device_of(w, o->dst)], d, w->dev[work_device_of(w, o->src)],
+                                  from, bytes);
     case OP_UP: return cj_graph_copy_to_device(g, after, d, w->mem[o->src].h + o->at, bytes);
     case OP_DOWN: return cj_graph_copy_to_host(g, after, w->mem[o->dst].h + o->at, from, bytes);
     default: return cj_graph_host_func(g, after, host_mix, job_of(w, o));
     }
 }
 
-/* -- Graphs ------------------------------------------------------------------------------------------------------------ */
+/* -- Graphs -------------------------------------------------------------------------------------------------------- */
 
 /* Whether operation b, which comes later, must come after a. */
 static bool ops_conflict(const op *a, const op *b)
@@ -187,7 +207,8 @@ cj_graph *work_compose(work *w, exec *e, bool keep)
     return g;
 }
 
-/* Operation i goes to one of the streams; where another one holds an operation that it must come after, they are joined. */
+/* Operation i goes to one of the streams; where another one holds an operation that it must come after, they are
+ * joined. */
 cj_graph *work_capture(work *w, const exec *e)
 {
     unsigned first = e->device;
@@ -223,7 +244,7 @@ void work_change(work *w, exec *e, unsigned i)
     else cj_graph_exec_set_args(e->x, e->node[i], d, from, o->count, o->value, o->spin);
 }
 
-/* -- Beginning and end ------------------------------------------------------------------------------------------------- */
+/* -- Beginning and end --------------------------------------------------------------------------------------------- */
 
 void work_open(work *w)
 {
@@ -241,7 +262,8 @@ void work_open(work *w)
     if (!w->word) tap_bail("%s", cj_error_of(w->dev[0])->message);
     for (unsigned i = 0; i < EVENTS; i++) w->event[i] = cj_event_create(w->dev[work_device_of(w, i)], NULL);
     for (unsigned r = DEVICE_MEMS; r < MEMS; r++)
-        if (!(w->mem[r].h = cj_host_alloc(w->dev[0], sizeof w->mem[r].model, NULL))) tap_bail("%s", cj_error_of(w->dev[0])->message);
+        if (!(w->mem[r].h = cj_host_alloc(w->dev[0], sizeof w->mem[r].model, NULL)))
+            tap_bail("%s", cj_error_of(w->dev[0])->message);
     cj_stream *s = cj_stream_create(w->dev[0], NULL);
     w->words = cj_stream_write_value32(s, (cj_dptr){ (uintptr_t)w->word }, 1) == CJ_OK;
     cj_stream_sync(s);
@@ -280,13 +302,15 @@ bool work_end(work *w)
 {
     static uint32_t got[COUNT];
     for (unsigned i = 0; i < EXECS; i++) {
-        if (w->exec[i].x && cj_error_of(w->exec[i].x)->status != CJ_OK) snprintf(w->why, sizeof w->why, "a graph: %s", cj_error_of(w->exec[i].x)->message);
+        if (w->exec[i].x && cj_error_of(w->exec[i].x)->status != CJ_OK)
+            snprintf(w->why, sizeof w->why, "a graph: %s", cj_error_of(w->exec[i].x)->message);
         cj_graph_exec_free(w->exec[i].x);
         cj_graph_free(w->exec[i].g);
         memset(&w->exec[i], 0, sizeof w->exec[i]);
     }
     for (unsigned i = 0; i < STREAMS; i++)
-        if (cj_stream_sync(w->stream[i]) != CJ_OK && !*w->why) snprintf(w->why, sizeof w->why, "stream %u: %s", i, cj_error_of(w->stream[i])->message);
+        if (cj_stream_sync(w->stream[i]) != CJ_OK && !*w->why)
+            snprintf(w->why, sizeof w->why, "stream %u: %s", i, cj_error_of(w->stream[i])->message);
     for (unsigned r = 0; r < MEMS; r++) {
         mem *m = &w->mem[r];
         const uint32_t *is = m->h;
@@ -297,7 +321,8 @@ bool work_end(work *w)
             is = got;
         }
         for (unsigned i = 0; i < COUNT && !*w->why; i++)
-            if (is[i] != m->model[i]) snprintf(w->why, sizeof w->why, "word %u of memory %u is %u instead of %u", i, r, is[i], m->model[i]);
+            if (is[i] != m->model[i])
+                snprintf(w->why, sizeof w->why, "word %u of memory %u is %u instead of %u", i, r, is[i], m->model[i]);
     }
     for (unsigned i = 0; i < STREAMS; i++) cj_stream_free(w->stream[i]);
     for (unsigned i = 0; i < w->jobs; i++) free(w->job[i]);

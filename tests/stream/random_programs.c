@@ -6,7 +6,7 @@
 #include "tests/stream/random_work.h"
 #include "tests/tap.h"
 
-/* -- Order ----------------------------------------------------------------------------------------------------------- */
+/* -- Order --------------------------------------------------------------------------------------------------------- */
 
 /* Stream `a` has waited for what `b` was given so far. */
 static void learn(work *w, unsigned a, unsigned b)
@@ -53,7 +53,8 @@ static void order_by_barrier(work *w, unsigned a, unsigned b)
 
 static void sync(work *w, unsigned a)
 {
-    if (cj_stream_sync(w->stream[a]) != CJ_OK && !*w->why) snprintf(w->why, sizeof w->why, "stream %u: %s", a, cj_error_of(w->stream[a])->message);
+    if (cj_stream_sync(w->stream[a]) != CJ_OK && !*w->why)
+        snprintf(w->why, sizeof w->why, "stream %u: %s", a, cj_error_of(w->stream[a])->message);
 }
 
 static void order_by_word(work *w, unsigned a, unsigned b)
@@ -113,7 +114,7 @@ static void used(work *w, unsigned a, unsigned r, bool writes)
     memset(m->read, 0, sizeof m->read);
 }
 
-/* -- Plain operations -------------------------------------------------------------------------------------------------- */
+/* -- Plain operations ---------------------------------------------------------------------------------------------- */
 
 static void step_plain(work *w)
 {
@@ -147,7 +148,7 @@ static void step_memory(work *w)
     used(w, a, r, true);
 }
 
-/* -- Graphs ------------------------------------------------------------------------------------------------------------ */
+/* -- Graphs -------------------------------------------------------------------------------------------------------- */
 
 static void exec_free(exec *e)
 {
@@ -212,16 +213,18 @@ static void step_change(work *w)
         work_change(w, e, i);
     } else if (work_can_go(o) && !(e->updated && work_is_fill(o))) {
         e->out[i] = !e->out[i];
-        work_say(w, "operation %u of graph %u is %s", i, (unsigned)(e - w->exec), e->out[i] ? "left out" : "done again");
+        work_say(w, "operation %u of graph %u is %s", i, (unsigned)(e - w->exec),
+                 e->out[i] ? "left out" : "done again");
         cj_graph_exec_enable(e->x, e->node[i], !e->out[i]);
     }
 }
 
-/* -- A program --------------------------------------------------------------------------------------------------------- */
+/* -- A program ----------------------------------------------------------------------------------------------------- */
 
 static bool program(work *w, unsigned seed, unsigned steps)
 {
-    static void (*const step[])(work *w) = { step_plain, step_plain, step_plain, step_plain, step_plain, step_launch, step_launch, step_make, step_change, step_memory };
+    static void (*const step[])(work * w) = { step_plain,  step_plain,  step_plain, step_plain,  step_plain,
+                                              step_launch, step_launch, step_make,  step_change, step_memory };
     work_begin(w, seed);
     for (unsigned i = 0; i < steps; i++) step[work_pick(w, sizeof step / sizeof *step)](w);
     return work_end(w);

@@ -1,10 +1,12 @@
-/* Handles are released in every order while their work is held in flight: the work is done all the same, and everything goes when it is over. */
+/* Handles are released in every order while their work is held in flight: the work is done all the same, and everything
+ * goes when it is over. */
 #include <string.h>
 
 #include "tests/device_bench.h"
 
 enum { N = 64, HANDLES = 9, ORDERS = 36 };
-static const char *const names[HANDLES] = { "stream", "event", "kernel", "builder", "memory", "graph", "exec", "device", "driver" };
+static const char *const names[HANDLES] = { "stream", "event", "kernel", "builder", "memory",
+                                            "graph",  "exec",  "device", "driver" };
 
 typedef struct handles {
     cj_ptx *m;
@@ -86,7 +88,8 @@ int main(void)
     for (unsigned n = 0; n < ORDERS; n++) {
         size_t order[HANDLES];
         make_order(n, order);
-        tap_ok(one_order(n, &out[n]), "%s, %s, %s, %s ... first", names[order[0]], names[order[1]], names[order[2]], names[order[3]]);
+        tap_ok(one_order(n, &out[n]), "%s, %s, %s, %s ... first", names[order[0]], names[order[1]], names[order[2]],
+               names[order[3]]);
     }
     return bench_close();
 }

@@ -1,4 +1,5 @@
-/* The caller's current CUDA context is the same after each call as before it, whatever it was, and whether the call worked or not. */
+/* The caller's current CUDA context is the same after each call as before it, whatever it was, and whether the call
+ * worked or not. */
 #include "tests/stream/watched.h"
 #include "tests/tap.h"
 
@@ -70,7 +71,8 @@ static const struct { const char *name; void (*run)(void); int fails; } calls[] 
     { "cj_device_collect", do_collect, CJI_CU_ID_cuEventQuery },
 };
 
-/* A launch does not always ask which context is current: in each context it reaches the stream, whichever was current at the launch before. */
+/* A launch does not always ask which context is current: in each context it reaches the stream, whichever was current
+ * at the launch before. */
 static void launches_arrive(const CUcontext *contexts, const char *const *names)
 {
     for (size_t from = 0; from < 3; from++)
@@ -81,7 +83,8 @@ static void launches_arrive(const CUcontext *contexts, const char *const *names)
             int before = watch_calls(CJI_CU_ID_cuLaunchKernel), launched = watch.launches;
             watch_set_current(contexts[to]);
             do_launch();
-            tap_ok(watch.launches == launched + 1 && watch_current() == contexts[to], "a launch with %s current, after one with %s", names[to], names[from]);
+            tap_ok(watch.launches == launched + 1 && watch_current() == contexts[to],
+                   "a launch with %s current, after one with %s", names[to], names[from]);
             tap_ok(watch_calls(CJI_CU_ID_cuLaunchKernel) - before <= 2, "... tried twice at most");
         }
     watch_set_current(contexts[2]);
@@ -89,7 +92,8 @@ static void launches_arrive(const CUcontext *contexts, const char *const *names)
     watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     int before = watch_calls(CJI_CU_ID_cuLaunchKernel);
     cj_stream_sync(w.b.s);
-    tap_is_int(cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5), CJ_EDRIVER, "a launch that the driver refuses in the right context is rejected");
+    tap_is_int(cj_launch(w.b.s, w.k, cj_grid(1, 32), w.d, w.d, 2.0f, 5), CJ_EDRIVER,
+               "a launch that the driver refuses in the right context is rejected");
     tap_is_int(watch_calls(CJI_CU_ID_cuLaunchKernel) - before, 1, "... at once");
     watch_fail_none();
     cj_stream_sync(w.b.s);
@@ -109,10 +113,12 @@ int main(void)
         for (size_t c = 0; c < 3; c++) {
             watch_set_current(contexts[c]);
             calls[i].run();
-            tap_ok(watch_current() == contexts[c] && watch_depth() == (contexts[c] != NULL), "%s leaves %s current", calls[i].name, names[c]);
+            tap_ok(watch_current() == contexts[c] && watch_depth() == (contexts[c] != NULL), "%s leaves %s current",
+                   calls[i].name, names[c]);
             watch_fail(calls[i].fails, 0, CUDA_ERROR_INVALID_VALUE);
             calls[i].run();
-            tap_ok(watch_current() == contexts[c] && watch_depth() == (contexts[c] != NULL), "... also when the driver refuses it");
+            tap_ok(watch_current() == contexts[c] && watch_depth() == (contexts[c] != NULL),
+                   "... also when the driver refuses it");
             watch_fail_none();
         }
     }

@@ -1,4 +1,5 @@
-/* Copies never block and never read late: pageable memory goes through pinned pieces, pinned memory does not; ranges are checked; sizes are any. */
+/* Copies never block and never read late: pageable memory goes through pinned pieces, pinned memory does not; ranges
+ * are checked; sizes are any. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,13 +40,15 @@ static void check_sizes(watch_bench *b)
         cj_copy_to_host(b->s, to, d, n);
         tap_is_int(watch_calls(CJI_CU_ID_cuMemcpyHtoDAsync), sizes[i].parts, "%s: parts to the device", sizes[i].name);
         tap_is_int(watch_calls(CJI_CU_ID_cuMemcpyDtoHAsync), sizes[i].parts, "... and back");
-        tap_is_int(watch_calls(CJI_CU_ID_cuStreamSynchronize) + watch_calls(CJI_CU_ID_cuEventSynchronize), 0, "... waiting for nothing");
+        tap_is_int(watch_calls(CJI_CU_ID_cuStreamSynchronize) + watch_calls(CJI_CU_ID_cuEventSynchronize), 0,
+                   "... waiting for nothing");
         tap_ok(to[0] == 0, "... nothing arrived while the stream is held");
         watch_release(cj_stream_raw(b->s));
         tap_ok(!memcmp(to, want, n), "... and the bytes of the time of the call arrive when it is let go");
     }
     int pinned = watch.pinned;
-    for (int i = 0; i < 100; i++) cj_copy_to_device(b->s, d, from, 4 << 20), cj_copy_to_host(b->s, to, d, 1000), watch_settle();
+    for (int i = 0; i < 100; i++)
+        cj_copy_to_device(b->s, d, from, 4 << 20), cj_copy_to_host(b->s, to, d, 1000), watch_settle();
     tap_is_int(watch.pinned, pinned, "pieces are used again");
     cj_device_collect(b->dev);
     tap_ok(watch.pinned < pinned, "large idle ones go back when the device is collected");
@@ -78,11 +81,13 @@ static void check_ranges(watch_bench *b)
     cj_dptr d = cj_alloc(b->s, 64), none = { 0 };
     tap_is_int(cj_copy_to_device(b->s, d, NULL, 0), CJ_OK, "no bytes are no copy");
     tap_is_int(cj_copy_to_device(b->s, none, host, 0), CJ_OK, "to wherever");
-    const struct { const char *name; cj_status got; const char *message; } cases[] = {
+    const struct { const char *name; cj_status got; const char *message;
+    } cases[] = {
         { "a NULL source", cj_copy_to_device(b->s, d, NULL, 4), "the host's address is NULL" },
         { "no device memory", cj_copy_to_device(b->s, none, host, 4), "the destination is { 0 }" },
         { "no device source", cj_copy_to_host(b->s, host, none, 4), "the source is { 0 }" },
-        { "a range beyond its allocation", cj_copy_to_host(b->s, host, cj_offset(d, 60), 5), "5 bytes do not fit, 4 are left" },
+        { "a range beyond its allocation", cj_copy_to_host(b->s, host, cj_offset(d, 60), 5),
+          "5 bytes do not fit, 4 are left" },
         { "a range around the address space", cj_copy_to_host(b->s, host, d, SIZE_MAX), "beyond any memory" },
         { "overlapping ranges", cj_copy(b->s, d, cj_offset(d, 8), 16), "overlap" },
         { "ranges that overlap the other way", cj_copy(b->s, cj_offset(d, 8), d, 16), "overlap" },
@@ -92,7 +97,8 @@ static void check_ranges(watch_bench *b)
         { "a fill that is too long", cj_fill32(b->s, d, 7, 17), "68 bytes do not fit, 64 are left" },
         { "a fill of more than there is", cj_fill32(b->s, d, 7, SIZE_MAX / 2), "beyond any memory" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) tap_is_int(cases[i].got, CJ_EINVAL, "%s is rejected", cases[i].name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        tap_is_int(cases[i].got, CJ_EINVAL, "%s is rejected", cases[i].name);
     cj_stream_sync(b->s);
     for (size_t i = 0; i < 2; i++) {
         cj_status st = i ? cj_copy_to_host(b->s, host, cj_offset(d, 60), 5) : cj_fill32(b->s, cj_offset(d, 2), 7, 1);

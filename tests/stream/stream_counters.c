@@ -23,8 +23,11 @@ static void check_counts(watch_bench *b)
     const cj_arg args[] = { cj_arg_ptr(d), cj_arg_ptr(d), cj_arg_f32(1), cj_arg_u(4) };
     const cj_dims dims = cj_grid(1, 32);
     cj_stream_counts c = of(b->s);
-    tap_ok(c.operations == 0 && c.launches == 0 && c.bytes_to_device == 0 && c.bytes_to_host == 0 && c.bytes_on_device == 0, "a new stream has no work yet");
-    tap_ok(!c.copies_to_device && !c.copies_to_host && !c.copies_on_device && !c.fills && !c.waits, "and made no copy, fill or wait");
+    tap_ok(c.operations == 0 && c.launches == 0 && c.bytes_to_device == 0 && c.bytes_to_host == 0 &&
+               c.bytes_on_device == 0,
+           "a new stream has no work yet");
+    tap_ok(!c.copies_to_device && !c.copies_to_host && !c.copies_on_device && !c.fills && !c.waits,
+           "and made no copy, fill or wait");
     cj_copy_to_device(b->s, d, host, 48);
     cj_copy_to_device(b->s, d, host, 16);
     cj_copy_to_host(b->s, host, d, 10);
@@ -103,7 +106,8 @@ static void check_sizes(watch_bench *b)
     cj_stream_counts c;
     memset(&newer, 0x5a, sizeof newer);
     newer.c.size = sizeof newer;
-    tap_is_int(cj_stream_get_counts(b->s, &newer.c), CJ_OK, "a struct of a newer version is filled as far as it is known");
+    tap_is_int(cj_stream_get_counts(b->s, &newer.c), CJ_OK,
+               "a struct of a newer version is filled as far as it is known");
     tap_is_uint(newer.more, UINT64_C(0x5a5a5a5a5a5a5a5a), "and not beyond");
     memset(&c, 0x5a, sizeof c);
     c.size = offsetof(cj_stream_counts, bytes_to_device);

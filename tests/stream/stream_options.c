@@ -1,4 +1,5 @@
-/* Priorities are mapped onto the device's range, options are checked, a stream knows what it is, foreign streams are wrapped with care. */
+/* Priorities are mapped onto the device's range, options are checked, a stream knows what it is, foreign streams are
+ * wrapped with care. */
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -36,7 +37,8 @@ static void check_priorities(watch_bench *b)
     }
     struct { cj_stream_opts o; uint64_t later; } grown = { { .size = sizeof grown, .priority = CJ_PRIORITY_HIGH }, 0 };
     cj_stream *s = cj_stream_create(b->dev, &grown.o);
-    tap_is_int(cj_error_of(s)->status, CJ_OK, "a longer struct of a later version is served while its new fields are 0");
+    tap_is_int(cj_error_of(s)->status, CJ_OK,
+               "a longer struct of a later version is served while its new fields are 0");
     cj_stream_free(s);
     grown.later = 1;
     s = cj_stream_create(b->dev, &grown.o);
@@ -77,7 +79,8 @@ static void check_per_thread(watch_bench *b)
         watch_forget();
         watch_fail(needs[i], 0, CUDA_ERROR_OUT_OF_MEMORY);
         cj_stream *w = cj_stream_wrap(b->dev, (void *)2);
-        tap_is_int(cj_error_of(w)->status, CJ_ENOMEM, "the per-thread default stream is not wrapped without %s", cji_cu_rows[needs[i]].name);
+        tap_is_int(cj_error_of(w)->status, CJ_ENOMEM, "the per-thread default stream is not wrapped without %s",
+                   cji_cu_rows[needs[i]].name);
         tap_is_int(watch_calls(CJI_CU_ID_cuEventDestroy), (int)i, "... and nothing is left");
         cj_stream_free(w);
     }
@@ -85,19 +88,22 @@ static void check_per_thread(watch_bench *b)
     cj_dptr d = cj_alloc(w, 64);
     watch_forget();
     cj_fill32(w, d, 0, 16);
-    tap_ok(watch_calls(CJI_CU_ID_cuEventRecord) == 1 && watch_calls(CJI_CU_ID_cuStreamWaitEvent) == 1, "the other stream follows each piece of work");
+    tap_ok(watch_calls(CJI_CU_ID_cuEventRecord) == 1 && watch_calls(CJI_CU_ID_cuStreamWaitEvent) == 1,
+           "the other stream follows each piece of work");
     watch_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_OUT_OF_MEMORY);
     tap_is_int(cj_fill32(w, d, 0, 16), CJ_OK, "where it cannot");
     tap_is_int(watch_calls(CJI_CU_ID_cuStreamSynchronize), 1, "the work is waited for");
     watch_capture_foreign((void *)2, true);
     watch_forget();
     cj_fill32(w, d, 0, 16);
-    tap_is_int(watch_calls(CJI_CU_ID_cuStreamWaitEvent), 0, "it is not made to join a capture begun outside of the library");
+    tap_is_int(watch_calls(CJI_CU_ID_cuStreamWaitEvent), 0,
+               "it is not made to join a capture begun outside of the library");
     watch_capture_foreign((void *)2, false);
     cj_free(b->dev, d);
     watch_forget();
     cj_stream_free(w);
-    tap_ok(watch_calls(CJI_CU_ID_cuStreamDestroy) == 1 && watch_calls(CJI_CU_ID_cuEventDestroy) == 1, "and it goes with the cj_stream");
+    tap_ok(watch_calls(CJI_CU_ID_cuStreamDestroy) == 1 && watch_calls(CJI_CU_ID_cuEventDestroy) == 1,
+           "and it goes with the cj_stream");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Waits with a timeout: what is not done is an answer that changes nothing, what failed is reported, and no capture is harmed. */
+/* Waits with a timeout: what is not done is an answer that changes nothing, what failed is reported, and no capture is
+ * harmed. */
 #include "tests/stream/watched.h"
 #include "tests/tap.h"
 
@@ -81,7 +82,8 @@ static void between_processes(watch_bench *b)
     cj_event *plain = cj_event_create(b->dev, NULL), *shared, *both, *other;
     watch_forget();
     shared = cj_event_create(b->dev, CJ_EVENT(.ipc = 1));
-    tap_is_uint(watch.log[watch_find(CJI_CU_ID_cuEventCreate, 0)].arg[1], CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, "a shared event has the driver's flags");
+    tap_is_uint(watch.log[watch_find(CJI_CU_ID_cuEventCreate, 0)].arg[1],
+                CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING, "a shared event has the driver's flags");
     both = cj_event_create(b->dev, CJ_EVENT(.ipc = 1, .timing = 1));
     tap_is_int(cj_error_of(both)->status, CJ_EINVAL, "with timing it is rejected");
     tap_is_int(cj_event_export(plain, handle, sizeof handle), CJ_EINVAL, "an event of this process is not given out");

@@ -1,4 +1,5 @@
-/* Two devices: copies and waits between them, memory that a stream of the other one uses, access of kernels, captures. */
+/* Two devices: copies and waits between them, memory that a stream of the other one uses, access of kernels, captures.
+ * */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static void copies(void)
     cj_fill32(s[0], d[0], 41, N);
     cj_event_record(e, s[0]);
     cj_stream_wait(s[1], e);
-    tap_is_int(cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES), CJ_OK, "a stream of one device takes from the other");
+    tap_is_int(cj_copy_peer(s[1], dev[1], d[1], dev[0], d[0], BYTES), CJ_OK,
+               "a stream of one device takes from the other");
     tap_is_int(cj_stream_query(s[1]), CJ_ENOTREADY, "behind an event of that");
     latch_open(&l);
     tap_is_uint(first_of(1), 41, "and has it");
@@ -37,7 +39,8 @@ static void copies(void)
     tap_is_uint(first_of(1), 42, "which has it behind a join");
     tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[1], d[1], 4), CJ_EINVAL, "an overlap on another device is seen");
     cj_stream_sync(s[0]);
-    tap_is_int(cj_copy_peer(s[0], dev[1], cj_offset(d[1], 8), dev[0], d[0], BYTES), CJ_EINVAL, "so is what does not fit there");
+    tap_is_int(cj_copy_peer(s[0], dev[1], cj_offset(d[1], 8), dev[0], d[0], BYTES), CJ_EINVAL,
+               "so is what does not fit there");
     tap_has_str(cj_error_of(s[0])->message, "1024 bytes do not fit, 1016 are left", "with its numbers");
     cj_stream_sync(s[0]);
     tap_is_int(cj_copy_peer(s[0], dev[1], d[1], dev[0], d[0], 0), CJ_OK, "no bytes are nothing");
@@ -52,8 +55,10 @@ static void copies_3d(void)
     cj_fill32(s[1], d[1], 9, N);
     cj_stream_join(s[0], s[1]);
     /* 3 slices of 4 rows of 8 bytes */
-    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .dst_rows = 5, .src = d[0],
-                                        .src_pitch = 12, .src_rows = 6)), CJ_OK, "a box between devices");
+    tap_is_int(
+        cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1],
+                                    .dst_pitch = 16, .dst_rows = 5, .src = d[0], .src_pitch = 12, .src_rows = 6)),
+        CJ_OK, "a box between devices");
     cj_stream_join(s[1], s[0]);
     first_of(1);
     bool right = true;
@@ -65,15 +70,19 @@ static void copies_3d(void)
     /* the same without a gap between slices: one slice of 12 rows */
     cj_fill32(s[1], d[1], 9, N);
     cj_stream_join(s[0], s[1]);
-    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0], .src_pitch = 12)),
+    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 4, .depth = 3, .dst = d[1], .dst_device = dev[1],
+                                           .dst_pitch = 16, .src = d[0], .src_pitch = 12)),
                CJ_OK, "slices that lie close together");
     cj_stream_join(s[1], s[0]);
     first_of(1);
-    for (uint32_t y = 0; y < 12; y++) right = right && out[y * 4] == y * 3 && out[y * 4 + 1] == y * 3 + 1 && out[y * 4 + 2] == 9;
+    for (uint32_t y = 0; y < 12; y++)
+        right = right && out[y * 4] == y * 3 && out[y * 4 + 1] == y * 3 + 1 && out[y * 4 + 2] == 9;
     tap_ok(right, "arrive too");
-    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1], .src_host = in)), CJ_EINVAL,
-               "host memory goes by a stream of its device");
-    tap_has_str(cj_error_of(s[0])->message, "copy on a stream or in a graph of the device that has the other end", "and that is said");
+    tap_is_int(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 1, .depth = 1, .dst = d[1], .dst_device = dev[1],
+                                           .src_host = in)),
+               CJ_EINVAL, "host memory goes by a stream of its device");
+    tap_has_str(cj_error_of(s[0])->message, "copy on a stream or in a graph of the device that has the other end",
+                "and that is said");
     cj_stream_sync(s[0]);
 }
 
@@ -138,9 +147,12 @@ static void as_nodes(void)
         cj_graph *g = cj_graph_create(dev[on]);
         cj_node *fill = on ? NULL : cj_graph_fill32(g, NULL, source, 7, N);
         cj_node *n = cj_graph_copy_peer(g, fill ? CJ_NODES(fill) : NULL, dev[1], d[1], dev[0], source, BYTES);
-        cj_node *m = cj_graph_copy_3d(g, CJ_NODES(n), CJ_COPY_3D(.width = 4, .height = 8, .depth = 2, .dst = d[0], .dst_pitch = 16, .dst_device = dev[0],
-                                                              .src = d[1], .src_pitch = 8, .src_device = dev[1]));
-        tap_is_int(cj_error_of(n)->status, CJ_OK, "a copy between devices as a node of device %d: %s", on, cj_error_of(n)->message);
+        cj_node *m =
+            cj_graph_copy_3d(g, CJ_NODES(n),
+                             CJ_COPY_3D(.width = 4, .height = 8, .depth = 2, .dst = d[0], .dst_pitch = 16,
+                                        .dst_device = dev[0], .src = d[1], .src_pitch = 8, .src_device = dev[1]));
+        tap_is_int(cj_error_of(n)->status, CJ_OK, "a copy between devices as a node of device %d: %s", on,
+                   cj_error_of(n)->message);
         tap_is_int(cj_error_of(m)->status, CJ_OK, "and a box back: %s", cj_error_of(m)->message);
         cj_graph_exec *x = cj_graph_instantiate(g, NULL);
         cj_graph_free(g);
@@ -177,12 +189,14 @@ static void barrier(void)
     tap_is_int(cj_stream_barrier_elapsed(h, &t), CJ_ENOTREADY, "and has no time yet");
     latch_open(&l);
     tap_is_uint(first_of(1), 90, "then it goes on");
-    tap_ok(cj_stream_barrier_elapsed(h, &t) == CJ_OK && t.clock == CJ_STREAM_BARRIER_CLOCK_DEVICE && t.ms >= 0, "and tells its time on its device");
+    tap_ok(cj_stream_barrier_elapsed(h, &t) == CJ_OK && t.clock == CJ_STREAM_BARRIER_CLOCK_DEVICE && t.ms >= 0,
+           "and tells its time on its device");
     tap_is_int(cj_stream_barrier_sync_for(h, s, 2, 10000), CJ_OK, "the host waits for both");
     cj_stream_barrier_free(h);
 }
 
-/* What a kernel's argument leads to stays for the graph, also where it is memory of another device: captured, as a node, set in an exec. */
+/* What a kernel's argument leads to stays for the graph, also where it is memory of another device: captured, as a
+ * node, set in an exec. */
 static void graphs_of_there(cj_kernel *add)
 {
     static const char *const how[] = { "captured", "a node", "set in an exec" };
@@ -217,14 +231,16 @@ static void kernels(void)
     cj_ptx *m = bench_add_module();
     cj_kernel *add = cj_kernel_load(dev[1], m, "add", NULL);
     if (!cj_device_can_access_peer(dev[1], dev[0])) {
-        tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_ENOTSUP, "these devices cannot reach each other, and that is said");
+        tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_ENOTSUP,
+                   "these devices cannot reach each other, and that is said");
         tap_skip(10, "no access between these devices");
     } else {
         tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_OK, "device 1 may reach device 0");
         tap_is_int(cj_device_enable_peer(dev[1], dev[0]), CJ_OK, "asked for twice too");
         cj_fill32(s[0], d[0], 30, N);
         cj_stream_join(s[1], s[0]);
-        tap_is_int(cj_launch(s[1], add, cj_threads(N, 64), d[0], N, 3), CJ_OK, "a kernel there is given memory of here");
+        tap_is_int(cj_launch(s[1], add, cj_threads(N, 64), d[0], N, 3), CJ_OK,
+                   "a kernel there is given memory of here");
         cj_stream_use(s[1], d[0]);
         cj_stream_join(s[0], s[1]);
         tap_is_uint(first_of(0), 33, "and has changed it");

@@ -25,7 +25,7 @@ static void load_below(void)
 #include "cuda/symbols.def"
 }
 
-/* ---- What is counted ----------------------------------------------------------------------------------------------- */
+/* ---- What is counted --------------------------------------------------------------------------------------------- */
 
 static const struct { int id, step; int *counter; } counted[] = {
     { CJI_CU_ID_cuMemHostAlloc, 1, &watch.pinned },
@@ -72,7 +72,8 @@ static bool is_capturing(uint64_t raw)
 /* Calls that a sticky error of the context fails. */
 static bool is_dead(int id)
 {
-    static const char *const names[] = { "cuStream", "cuEvent", "cuLaunch", "cuMemAlloc", "cuMemset", "cuMemcpy", "cuGraphLaunch" };
+    static const char *const names[] = { "cuStream", "cuEvent",  "cuLaunch",     "cuMemAlloc",
+                                         "cuMemset", "cuMemcpy", "cuGraphLaunch" };
     if (!sticky || id == CJI_CU_ID_cuEventDestroy || id == CJI_CU_ID_cuStreamDestroy) return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strncmp(cji_cu_rows[id].name, names[i], strlen(names[i]))) return true;
@@ -136,7 +137,7 @@ void *watch_symbol(void *user, const char *symbol)
     return i < 0 || !cujit_sim_get_symbol(NULL, symbol) ? NULL : (void *)(uintptr_t)table[i];
 }
 
-/* ---- The log ------------------------------------------------------------------------------------------------------- */
+/* ---- The log ----------------------------------------------------------------------------------------------------- */
 
 void watch_forget(void) { watch.count = 0; }
 
@@ -168,7 +169,7 @@ void watch_swallow(int id) { swallowed = id; }
 
 void watch_die(CUresult result) { sticky = result; }
 
-/* ---- Streams that are held ----------------------------------------------------------------------------------------- */
+/* ---- Streams that are held --------------------------------------------------------------------------------------- */
 
 enum { HELD_MOST = 8 };
 static struct { void *raw; unsigned *open; } held[HELD_MOST];
@@ -188,7 +189,8 @@ void watch_hold(void *raw)
     CUdeviceptr at = 0;
     enter_device();
     while (i < HELD_MOST && held[i].raw) i++;
-    if (i == HELD_MOST || below.cuMemHostAlloc(&p, sizeof *held[i].open, CU_MEMHOSTALLOC_DEVICEMAP) || below.cuMemHostGetDevicePointer(&at, p, 0))
+    if (i == HELD_MOST || below.cuMemHostAlloc(&p, sizeof *held[i].open, CU_MEMHOSTALLOC_DEVICEMAP) ||
+        below.cuMemHostGetDevicePointer(&at, p, 0))
         tap_bail("a stream cannot be held");
     held[i].raw = raw;
     held[i].open = p;
@@ -197,7 +199,8 @@ void watch_hold(void *raw)
     leave_device();
 }
 
-/* The stream may have been destroyed meanwhile: then its work ends with all other work of the device that is not held. */
+/* The stream may have been destroyed meanwhile: then its work ends with all other work of the device that is not held.
+ * */
 void watch_release(void *raw)
 {
     size_t i = 0, others = 0;
@@ -233,18 +236,20 @@ void watch_capture_foreign(void *raw, bool on)
 {
     enter_device();
     CUgraph g = NULL;
-    if (on ? below.cuStreamBeginCapture(raw, CU_STREAM_CAPTURE_MODE_RELAXED) : below.cuStreamEndCapture(raw, &g)) tap_fail("a foreign capture");
+    if (on ? below.cuStreamBeginCapture(raw, CU_STREAM_CAPTURE_MODE_RELAXED) : below.cuStreamEndCapture(raw, &g))
+        tap_fail("a foreign capture");
     if (g) below.cuGraphDestroy(g);
     leave_device();
 }
 
-/* ---- Contexts ------------------------------------------------------------------------------------------------------ */
+/* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
 CUcontext watch_context(void)
 {
     static CUcontext device;
     static bool known;
-    if (!known && below.cuDevicePrimaryCtxRetain(&device, 0) == CUDA_SUCCESS) known = below.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS;
+    if (!known && below.cuDevicePrimaryCtxRetain(&device, 0) == CUDA_SUCCESS)
+        known = below.cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS;
     return device;
 }
 
@@ -279,7 +284,7 @@ void watch_set_current(CUcontext ctx)
     if (ctx) below.cuCtxPushCurrent(ctx);
 }
 
-/* ---- Steps of tests ------------------------------------------------------------------------------------------------ */
+/* ---- Steps of tests ---------------------------------------------------------------------------------------------- */
 
 cj_driver *watch_open(void)
 {
@@ -298,7 +303,8 @@ void watch_setup(watch_bench *b)
     b->dev = cj_device_open(b->drv, 0, NULL);
     b->s = cj_stream_create(b->dev, NULL);
     b->t = cj_stream_create(b->dev, NULL);
-    if (cj_error_of(b->t)->status != CJ_OK) tap_bail("the watched device cannot be opened: %s", cj_error_of(b->t)->message);
+    if (cj_error_of(b->t)->status != CJ_OK)
+        tap_bail("the watched device cannot be opened: %s", cj_error_of(b->t)->message);
     watch_forget();
 }
 
@@ -311,15 +317,17 @@ void watch_teardown(watch_bench *b)
     cj_device_close(b->dev);
     cj_driver_close(b->drv);
     tap_ok(!watch.live_streams && !watch.live_events && !watch.live_modules && !watch.live_graphs && !watch.live_execs,
-           "nothing is left at the driver: %d streams, %d events, %d modules, %d graphs, %d execs", watch.live_streams, watch.live_events,
-           watch.live_modules, watch.live_graphs, watch.live_execs);
-    tap_ok(!watch.pinned && !watch.allocated, "no memory either: %d pinned blocks, %d of the device", watch.pinned, watch.allocated);
+           "nothing is left at the driver: %d streams, %d events, %d modules, %d graphs, %d execs", watch.live_streams,
+           watch.live_events, watch.live_modules, watch.live_graphs, watch.live_execs);
+    tap_ok(!watch.pinned && !watch.allocated, "no memory either: %d pinned blocks, %d of the device", watch.pinned,
+           watch.allocated);
 }
 
 cj_kernel *watch_kernel(cj_device *dev)
 {
-    static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
-                               ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
+    static const char text[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
     cj_module *mod = cj_module_load_text(dev, text, NULL);
     cj_kernel *k = cj_module_kernel(mod, "k");
     cj_module_free(mod);

@@ -1,8 +1,8 @@
-/* The CPU device, watched: each call that the library makes to the driver is written down with its arguments and counted, and a
- * test can make one of them fail. What streams do meanwhile is what the CPU device does.
+/* The CPU device, watched: each call that the library makes to the driver is written down with its arguments and
+ * counted, and a test can make one of them fail. What streams do meanwhile is what the CPU device does.
  *
- * Streams are held by a location that they wait for, so that any number of them is held at a time, in any order. The calls that a
- * test makes through these functions are not written down. */
+ * Streams are held by a location that they wait for, so that any number of them is held at a time, in any order. The
+ * calls that a test makes through these functions are not written down. */
 #ifndef CUJIT_TESTS_WATCHED_H
 #define CUJIT_TESTS_WATCHED_H
 
@@ -46,12 +46,14 @@ CUcontext watch_current(void);               /* of this thread */
 int watch_depth(void);                       /* contexts on this thread's stack */
 void watch_set_current(CUcontext ctx);       /* the only one on the stack; NULL: none */
 void watch_capture_foreign(void *raw_stream, bool on);  /* a capture begun behind the library's back */
-void watch_die(CUresult result);             /* a sticky error: calls on streams, events and memory return it; CUDA_SUCCESS ends it */
+/* a sticky error: calls on streams, events and memory return it; CUDA_SUCCESS ends it */
+void watch_die(CUresult result);
 
 /* Steps of tests: everything made, ready to use. */
 typedef struct watch_bench { cj_driver *drv; cj_device *dev; cj_stream *s, *t; } watch_bench;
 void watch_setup(watch_bench *b);
 void watch_teardown(watch_bench *b);
-cj_kernel *watch_kernel(cj_device *dev);     /* kernel k(.u64 .ptr p, .u64 .ptr q, .f32 a, .u32 n), which does nothing */
+/* kernel k(.u64 .ptr p, .u64 .ptr q, .f32 a, .u32 n), which does nothing */
+cj_kernel *watch_kernel(cj_device *dev);
 
 #endif

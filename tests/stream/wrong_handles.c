@@ -1,4 +1,5 @@
-/* NULL, an object of another type, foreign memory: each call of stream.h, copy.h, stream_barrier.h and graph.h answers CJ_EHANDLE, and releases do nothing. */
+/* NULL, an object of another type, foreign memory: each call of stream.h, copy.h, stream_barrier.h and graph.h answers
+ * CJ_EHANDLE, and releases do nothing. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,10 +19,30 @@ static void never_called(void *user, cj_status status) { (void)user, (void)statu
 static cj_stream_counts counts = { .size = sizeof counts };
 
 /* What a constructor's failed object says. */
-static cj_status failed_stream(cj_stream *s) { cj_status st = (cj_status)cj_error_of(s)->status; cj_stream_free(s); return st; }
-static cj_status failed_event(cj_event *e) { cj_status st = (cj_status)cj_error_of(e)->status; cj_event_free(e); return st; }
-static cj_status failed_graph(cj_graph *g) { cj_status st = (cj_status)cj_error_of(g)->status; cj_graph_free(g); return st; }
-static cj_status failed_exec(cj_graph_exec *x) { cj_status st = (cj_status)cj_error_of(x)->status; cj_graph_exec_free(x); return st; }
+static cj_status failed_stream(cj_stream *s)
+{
+    cj_status st = (cj_status)cj_error_of(s)->status;
+    cj_stream_free(s);
+    return st;
+}
+static cj_status failed_event(cj_event *e)
+{
+    cj_status st = (cj_status)cj_error_of(e)->status;
+    cj_event_free(e);
+    return st;
+}
+static cj_status failed_graph(cj_graph *g)
+{
+    cj_status st = (cj_status)cj_error_of(g)->status;
+    cj_graph_free(g);
+    return st;
+}
+static cj_status failed_exec(cj_graph_exec *x)
+{
+    cj_status st = (cj_status)cj_error_of(x)->status;
+    cj_graph_exec_free(x);
+    return st;
+}
 /* What a call that returns no status leaves in the thread. */
 static cj_status last_of(uint64_t value) { return value ? CJ_OK : (cj_status)cj_error_last()->status; }
 
@@ -68,9 +89,19 @@ static cj_status h_2d(void *p) { return cj_copy_2d(p, (cj_dptr){ 4096 }, 0, (cj_
 static cj_status h_2d_up(void *p) { return cj_copy_2d_to_device(p, (cj_dptr){ 4096 }, 0, buffer, 0, 4, 1); }
 static cj_status h_2d_down(void *p) { return cj_copy_2d_to_host(p, buffer, 0, (cj_dptr){ 4096 }, 0, 4, 1); }
 static cj_status h_batch(void *p) { return cj_copy_batch(p, NULL, 0); }
-static cj_status h_peer(void *p) { return cj_copy_peer(p, cj_stream_device(good_stream), (cj_dptr){ 1 }, cj_stream_device(good_stream), (cj_dptr){ 2 }, 0); }
-static cj_status h_peer_to(void *p) { return cj_copy_peer(good_stream, p, (cj_dptr){ 1 }, cj_stream_device(good_stream), (cj_dptr){ 2 }, 0); }
-static cj_status h_peer_from(void *p) { return cj_copy_peer(good_stream, cj_stream_device(good_stream), (cj_dptr){ 1 }, p, (cj_dptr){ 2 }, 0); }
+static cj_status h_peer(void *p)
+{
+    return cj_copy_peer(p, cj_stream_device(good_stream), (cj_dptr){ 1 }, cj_stream_device(good_stream), (cj_dptr){ 2 },
+                        0);
+}
+static cj_status h_peer_to(void *p)
+{
+    return cj_copy_peer(good_stream, p, (cj_dptr){ 1 }, cj_stream_device(good_stream), (cj_dptr){ 2 }, 0);
+}
+static cj_status h_peer_from(void *p)
+{
+    return cj_copy_peer(good_stream, cj_stream_device(good_stream), (cj_dptr){ 1 }, p, (cj_dptr){ 2 }, 0);
+}
 static cj_status h_reach(void *p) { return cj_device_enable_peer(p, p); }
 static cj_status h_can_reach(void *p) { return last_of((uint64_t)cj_device_can_access_peer(p, p)); }
 static cj_status h_shared(void *p) { return last_of(cj_ipc_alloc(p, 8).addr); }
@@ -81,12 +112,25 @@ static cj_status h_prefetch(void *p) { return cj_prefetch_to_device(p, (cj_dptr)
 static cj_status h_prefetch_back(void *p) { return cj_prefetch_to_host(p, (cj_dptr){ 4096 }, 0); }
 static cj_status h_advise(void *p) { return cj_managed_advise(p, (cj_dptr){ 4096 }, 4, CJ_ADVICE_READ_MOSTLY); }
 static cj_status h_unadvise(void *p) { return cj_managed_unadvise(p, (cj_dptr){ 4096 }, 4, CJ_ADVICE_READ_MOSTLY); }
-static cj_status failed_hub(cj_stream_barrier *h) { cj_status st = (cj_status)cj_error_of(h)->status; cj_stream_barrier_free(h); return st; }
+static cj_status failed_hub(cj_stream_barrier *h)
+{
+    cj_status st = (cj_status)cj_error_of(h)->status;
+    cj_stream_barrier_free(h);
+    return st;
+}
 static cj_status h_hub(void *p) { return failed_hub(cj_stream_barrier_create(p)); }
 static cj_status h_barrier(void *p) { return cj_stream_barrier_enqueue(p, &good_stream, 1); }
-static cj_status h_barrier_of(void *p) { cj_stream *list[] = { good_stream, p }; return cj_stream_barrier_enqueue(good_hub, list, 2); }
+static cj_status h_barrier_of(void *p)
+{
+    cj_stream *list[] = { good_stream, p };
+    return cj_stream_barrier_enqueue(good_hub, list, 2);
+}
 static cj_status h_hub_sync(void *p) { return cj_stream_barrier_sync_for(p, &good_stream, 1, 0); }
-static cj_status h_hub_sync_of(void *p) { cj_stream *list[] = { p }; return cj_stream_barrier_sync_for(good_hub, list, 1, 0); }
+static cj_status h_hub_sync_of(void *p)
+{
+    cj_stream *list[] = { p };
+    return cj_stream_barrier_sync_for(good_hub, list, 1, 0);
+}
 static cj_status h_took(void *p) { return cj_stream_barrier_elapsed(p, &hub_time); }
 static cj_status h_event(void *p) { return failed_event(cj_event_create(p, NULL)); }
 static cj_status h_event_raw(void *p) { return last_of((uintptr_t)cj_event_raw(p)); }
@@ -107,33 +151,87 @@ static cj_status h_exec_launch(void *p) { return cj_graph_launch(good_stream, p)
 static cj_status h_exec_raw(void *p) { return last_of((uintptr_t)cj_graph_exec_raw(p)); }
 
 enum want { DEVICE, STREAM, EVENT, KERNEL, GRAPH, EXEC, HUB };
-static const struct { const char *name; cj_status (*call)(void *); enum want want; } calls[] = {
-    { "cj_stream_create", h_create, DEVICE }, { "cj_stream_wrap", h_wrap, DEVICE }, { "cj_stream_raw", h_raw, STREAM },
-    { "cj_stream_id", h_id, STREAM }, { "cj_stream_device", h_device, STREAM }, { "cj_stream_priority", h_priority, STREAM },
-    { "cj_stream_flags", h_flags, STREAM }, { "cj_launch_n", h_launch, STREAM }, { "cj_launch_n's kernel", h_launch_kernel, KERNEL },
-    { "cj_host_func", h_host, STREAM }, { "cj_alloc", h_alloc, STREAM }, { "cj_free", h_free, DEVICE }, { "cj_stream_use", h_used, STREAM },
-    { "cj_device_collect", h_collect, DEVICE }, { "cj_copy_to_device", h_up, STREAM }, { "cj_copy_to_host", h_down, STREAM },
-    { "cj_copy", h_copy, STREAM }, { "cj_fill8", h_set8, STREAM }, { "cj_fill16", h_set16, STREAM }, { "cj_fill32", h_set32, STREAM },
-    { "cj_stream_wait", h_wait, STREAM }, { "cj_stream_wait's event", h_wait_event, EVENT }, { "cj_stream_fork", h_fork, STREAM },
-    { "cj_stream_fork's second stream", h_fork_to, STREAM }, { "cj_stream_join", h_join, STREAM }, { "cj_stream_sync", h_sync, STREAM },
-    { "cj_stream_query", h_query, STREAM }, { "cj_event_create", h_event, DEVICE }, { "cj_event_raw", h_event_raw, EVENT },
-    { "cj_event_device", h_event_device, EVENT }, { "cj_event_record", h_record, EVENT }, { "cj_event_record's stream", h_record_on, STREAM },
-    { "cj_event_query", h_event_query, EVENT }, { "cj_event_sync", h_event_sync, EVENT }, { "cj_event_elapsed", h_elapsed, EVENT },
-    { "cj_event_elapsed's second event", h_elapsed_to, EVENT }, { "cj_capture_begin", h_begin, STREAM }, { "cj_capture_end", h_end, STREAM },
-    { "cj_stream_sync_for", h_sync_for, STREAM }, { "cj_stream_callback", h_done, STREAM }, { "cj_stream_wait_value32", h_value32, STREAM },
-    { "cj_stream_wait_value64", h_value64, STREAM }, { "cj_stream_write_value32", h_write32, STREAM }, { "cj_stream_write_value64", h_write64, STREAM },
+static const struct { const char *name; cj_status (*call)(void *); enum want want;
+} calls[] = {
+    { "cj_stream_create", h_create, DEVICE },
+    { "cj_stream_wrap", h_wrap, DEVICE },
+    { "cj_stream_raw", h_raw, STREAM },
+    { "cj_stream_id", h_id, STREAM },
+    { "cj_stream_device", h_device, STREAM },
+    { "cj_stream_priority", h_priority, STREAM },
+    { "cj_stream_flags", h_flags, STREAM },
+    { "cj_launch_n", h_launch, STREAM },
+    { "cj_launch_n's kernel", h_launch_kernel, KERNEL },
+    { "cj_host_func", h_host, STREAM },
+    { "cj_alloc", h_alloc, STREAM },
+    { "cj_free", h_free, DEVICE },
+    { "cj_stream_use", h_used, STREAM },
+    { "cj_device_collect", h_collect, DEVICE },
+    { "cj_copy_to_device", h_up, STREAM },
+    { "cj_copy_to_host", h_down, STREAM },
+    { "cj_copy", h_copy, STREAM },
+    { "cj_fill8", h_set8, STREAM },
+    { "cj_fill16", h_set16, STREAM },
+    { "cj_fill32", h_set32, STREAM },
+    { "cj_stream_wait", h_wait, STREAM },
+    { "cj_stream_wait's event", h_wait_event, EVENT },
+    { "cj_stream_fork", h_fork, STREAM },
+    { "cj_stream_fork's second stream", h_fork_to, STREAM },
+    { "cj_stream_join", h_join, STREAM },
+    { "cj_stream_sync", h_sync, STREAM },
+    { "cj_stream_query", h_query, STREAM },
+    { "cj_event_create", h_event, DEVICE },
+    { "cj_event_raw", h_event_raw, EVENT },
+    { "cj_event_device", h_event_device, EVENT },
+    { "cj_event_record", h_record, EVENT },
+    { "cj_event_record's stream", h_record_on, STREAM },
+    { "cj_event_query", h_event_query, EVENT },
+    { "cj_event_sync", h_event_sync, EVENT },
+    { "cj_event_elapsed", h_elapsed, EVENT },
+    { "cj_event_elapsed's second event", h_elapsed_to, EVENT },
+    { "cj_capture_begin", h_begin, STREAM },
+    { "cj_capture_end", h_end, STREAM },
+    { "cj_stream_sync_for", h_sync_for, STREAM },
+    { "cj_stream_callback", h_done, STREAM },
+    { "cj_stream_wait_value32", h_value32, STREAM },
+    { "cj_stream_wait_value64", h_value64, STREAM },
+    { "cj_stream_write_value32", h_write32, STREAM },
+    { "cj_stream_write_value64", h_write64, STREAM },
     { "cj_stream_mem_ops", h_values, STREAM },
-    { "cj_stream_get_counts", h_counts, STREAM }, { "cj_event_sync_for", h_event_sync_for, EVENT }, { "cj_event_export", h_export, EVENT },
-    { "cj_event_import", h_import, DEVICE }, { "cj_copy_3d", h_box, STREAM }, { "cj_copy_2d", h_2d, STREAM }, { "cj_copy_2d_to_device", h_2d_up, STREAM },
-    { "cj_copy_2d_to_host", h_2d_down, STREAM }, { "cj_copy_batch", h_batch, STREAM }, { "cj_copy_peer", h_peer, STREAM },
-    { "cj_copy_peer's destination", h_peer_to, DEVICE }, { "cj_copy_peer's source", h_peer_from, DEVICE }, { "cj_device_enable_peer", h_reach, DEVICE },
-    { "cj_device_can_access_peer", h_can_reach, DEVICE }, { "cj_managed_alloc", h_managed, STREAM }, { "cj_ipc_alloc", h_shared, STREAM },
-    { "cj_ipc_import", h_memory_import, STREAM }, { "cj_ipc_export", h_memory_export, DEVICE }, { "cj_prefetch_to_device", h_prefetch, STREAM },
-    { "cj_prefetch_to_host", h_prefetch_back, STREAM }, { "cj_managed_advise", h_advise, DEVICE }, { "cj_managed_unadvise", h_unadvise, DEVICE },
-    { "cj_stream_barrier_create", h_hub, DEVICE }, { "cj_stream_barrier_enqueue", h_barrier, HUB }, { "cj_stream_barrier_enqueue's stream", h_barrier_of, STREAM },
-    { "cj_stream_barrier_sync_for", h_hub_sync, HUB }, { "cj_stream_barrier_sync_for's stream", h_hub_sync_of, STREAM }, { "cj_stream_barrier_elapsed", h_took, HUB },
-    { "cj_stream_is_capturing", h_capturing, STREAM }, { "cj_graph_count", h_count, GRAPH }, { "cj_graph_raw", h_graph_raw, GRAPH },
-    { "cj_graph_instantiate", h_instantiate, GRAPH }, { "cj_graph_launch", h_exec_launch, EXEC }, { "cj_graph_exec_raw", h_exec_raw, EXEC },
+    { "cj_stream_get_counts", h_counts, STREAM },
+    { "cj_event_sync_for", h_event_sync_for, EVENT },
+    { "cj_event_export", h_export, EVENT },
+    { "cj_event_import", h_import, DEVICE },
+    { "cj_copy_3d", h_box, STREAM },
+    { "cj_copy_2d", h_2d, STREAM },
+    { "cj_copy_2d_to_device", h_2d_up, STREAM },
+    { "cj_copy_2d_to_host", h_2d_down, STREAM },
+    { "cj_copy_batch", h_batch, STREAM },
+    { "cj_copy_peer", h_peer, STREAM },
+    { "cj_copy_peer's destination", h_peer_to, DEVICE },
+    { "cj_copy_peer's source", h_peer_from, DEVICE },
+    { "cj_device_enable_peer", h_reach, DEVICE },
+    { "cj_device_can_access_peer", h_can_reach, DEVICE },
+    { "cj_managed_alloc", h_managed, STREAM },
+    { "cj_ipc_alloc", h_shared, STREAM },
+    { "cj_ipc_import", h_memory_import, STREAM },
+    { "cj_ipc_export", h_memory_export, DEVICE },
+    { "cj_prefetch_to_device", h_prefetch, STREAM },
+    { "cj_prefetch_to_host", h_prefetch_back, STREAM },
+    { "cj_managed_advise", h_advise, DEVICE },
+    { "cj_managed_unadvise", h_unadvise, DEVICE },
+    { "cj_stream_barrier_create", h_hub, DEVICE },
+    { "cj_stream_barrier_enqueue", h_barrier, HUB },
+    { "cj_stream_barrier_enqueue's stream", h_barrier_of, STREAM },
+    { "cj_stream_barrier_sync_for", h_hub_sync, HUB },
+    { "cj_stream_barrier_sync_for's stream", h_hub_sync_of, STREAM },
+    { "cj_stream_barrier_elapsed", h_took, HUB },
+    { "cj_stream_is_capturing", h_capturing, STREAM },
+    { "cj_graph_count", h_count, GRAPH },
+    { "cj_graph_raw", h_graph_raw, GRAPH },
+    { "cj_graph_instantiate", h_instantiate, GRAPH },
+    { "cj_graph_launch", h_exec_launch, EXEC },
+    { "cj_graph_exec_raw", h_exec_raw, EXEC },
 };
 
 /* In a child of fork() each call answers CJ_EFORKED, and each release does nothing. */
@@ -145,7 +243,8 @@ static void check_fork(watch_bench *b, cj_kernel *k, cj_graph *g, cj_graph_exec 
     if (pid == 0) {
         void *objects[] = { b->dev, b->s, good_event, k, g, x, good_hub };
         size_t wrong = 0;
-        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) wrong += calls[i].call(objects[calls[i].want]) != CJ_EFORKED;
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+            wrong += calls[i].call(objects[calls[i].want]) != CJ_EFORKED;
         size_t before = watch.count;
         cj_graph_exec_free(x), cj_graph_free(g), cj_event_free(good_event), cj_stream_free(b->s), cj_kernel_free(k);
         wrong += watch.count != before;
@@ -180,11 +279,14 @@ int main(void)
         tap_has_str(cj_error_last()->message, "no cujit object", "... is said to be none");
     }
     cj_stream_free(NULL), cj_event_free(NULL), cj_graph_free(NULL), cj_graph_exec_free(NULL);
-    cj_stream_free((void *)b.dev), cj_event_free((void *)b.s), cj_graph_free((void *)b.s), cj_graph_exec_free((void *)b.s);
-    cj_stream_free((void *)memory), cj_event_free((void *)memory), cj_graph_free((void *)memory), cj_graph_exec_free((void *)memory);
+    cj_stream_free((void *)b.dev), cj_event_free((void *)b.s), cj_graph_free((void *)b.s),
+        cj_graph_exec_free((void *)b.s);
+    cj_stream_free((void *)memory), cj_event_free((void *)memory), cj_graph_free((void *)memory),
+        cj_graph_exec_free((void *)memory);
     cj_stream_sync(b.s);
     tap_is_int(cj_stream_sync(b.s), CJ_OK, "releasing NULL, others and no objects does nothing");
-    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_graph_exec_defaults(NULL), cj_stream_counts_defaults(NULL), cj_copy_3d_params_defaults(NULL), cj_stream_barrier_time_defaults(NULL);
+    cj_stream_defaults(NULL), cj_event_defaults(NULL), cj_graph_exec_defaults(NULL), cj_stream_counts_defaults(NULL),
+        cj_copy_3d_params_defaults(NULL), cj_stream_barrier_time_defaults(NULL);
     tap_is_int(cj_host_func(b.s, NULL, NULL), CJ_EINVAL, "no host function is rejected");
     tap_is_int(cj_event_elapsed(good_event, good_event, NULL), CJ_EINVAL, "no place for a time too");
     tap_is_int(cj_launch_n(b.s, NULL, NULL, NULL, 0), CJ_EHANDLE, "no kernel and no dimensions too");

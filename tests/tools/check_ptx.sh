@@ -5,7 +5,8 @@
 samples=$(cd "$top_srcdir" && pwd)/tests/ptx/samples
 cd "$tap_work" || exit 1
 
-# STATUS NAME MESSAGE ARGS...: exits with STATUS; standard error is MESSAGE ('' for nothing; a pattern of grep), standard output empty
+# STATUS NAME MESSAGE ARGS...: exits with STATUS; standard error is MESSAGE ('' for nothing; a pattern of grep),
+# standard output empty
 wants()
 {
     status=$1 name=$2 message=$3

@@ -7,9 +7,18 @@
 
 static void whole_string(json *j) { json_string(j, NULL, "a \"b\" \\ \n\t\x01 \x7f"); }
 static void letters(json *j) { json_string(j, NULL, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"); }
-static void no_letters(json *j) { json_string(j, NULL, "\xff" "a\xc3" "b\xc0\x80\xed\xa0\x80\xf5\x80\x80\x80\xe2\x82"); }
+static void no_letters(json *j)
+{
+    json_string(j, NULL,
+                "\xff"
+                "a\xc3"
+                "b\xc0\x80\xed\xa0\x80\xf5\x80\x80\x80\xe2\x82");
+}
 static void empty_object(json *j) { json_open(j, NULL, '{'), json_close(j, '}'); }
-static void empty_inside(json *j) { json_open(j, NULL, '{'), json_open(j, "a", '['), json_close(j, ']'), json_bool(j, "b", false), json_close(j, '}'); }
+static void empty_inside(json *j)
+{
+    json_open(j, NULL, '{'), json_open(j, "a", '['), json_close(j, ']'), json_bool(j, "b", false), json_close(j, '}');
+}
 
 static void nested(json *j)
 {
@@ -26,14 +35,17 @@ static void nested(json *j)
 }
 
 #define REPLACED "\xef\xbf\xbd"
-static const struct { const char *name; void (*write)(json *j); const char *want; } written[] = {
+static const struct { const char *name; void (*write)(json *j); const char *want;
+} written[] = {
     { "escapes", whole_string, "\"a \\\"b\\\" \\\\ \\u000a\\u0009\\u0001 \x7f\"" },
     { "letters of all lengths", letters, "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"" },
     { "bytes that are no letters", no_letters,
-      "\"" REPLACED "a" REPLACED "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED "\"" },
+      "\"" REPLACED "a" REPLACED
+      "b" REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED REPLACED "\"" },
     { "an empty object", empty_object, "{}\n" },
     { "an empty list inside", empty_inside, "{\n  \"a\": [],\n  \"b\": false\n}\n" },
-    { "nested", nested, "{\n  \"k\\\"ey\": \"v\",\n  \"list\": [\n    1,\n    -9223372036854775808,\n    {\n      \"yes\": true\n    }\n  ]\n}\n" },
+    { "nested", nested,
+      "{\n  \"k\\\"ey\": \"v\",\n  \"list\": [\n    1,\n    -9223372036854775808,\n    {\n      \"yes\": true\n    }\n  ]\n}\n" },
 };
 
 int main(void)

@@ -1,5 +1,5 @@
-/* After fork() each call that touches a driver answers CJ_EFORKED in the child, builders go on there, releases do nothing, and the parent
- * notices nothing. */
+/* After fork() each call that touches a driver answers CJ_EFORKED in the child, builders go on there, releases do
+ * nothing, and the parent notices nothing. */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,7 +73,8 @@ int main(void)
             tap_is_int(v.status, CJ_OK, "the child builds and prints a kernel of its own");
         } else {
             seen++;
-            tap_is_str(cj_status_name((cj_status)v.status), "CJ_EFORKED", "%s in the child", api_functions[v.index].name);
+            tap_is_str(cj_status_name((cj_status)v.status), "CJ_EFORKED", "%s in the child",
+                       api_functions[v.index].name);
         }
     }
     close(pipes[0]);

@@ -12,13 +12,15 @@
 
 #include "tests/tap.h"
 
-const char *const api_handle_name[API_HANDLES] = { "cj_ptx", "cj_fn", "cj_driver", "cj_device", "cj_image", "cj_module",
-                                                   "cj_kernel", "cj_stream", "cj_event", "cj_graph", "cj_graph_exec", "cj_node", "cj_graph_exec_cache", "cj_stream_barrier" };
+const char *const api_handle_name[API_HANDLES] = {
+    "cj_ptx",    "cj_fn",    "cj_driver", "cj_device",     "cj_image", "cj_module",           "cj_kernel",
+    "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier"
+};
 api_function api_functions[API_FUNCTIONS];
 int api_count;
 void *api_live[API_HANDLES];
 
-/* -- Reading the headers ---------------------------------------------------------------------------------------------------- */
+/* -- Reading the headers ------------------------------------------------------------------------------------------- */
 
 /* The kind of handle that `type` ("const cj_stream *s") is, -1 for none. */
 static int handle_of(const char *type)
@@ -105,7 +107,7 @@ void api_read_headers(void)
     if (d) closedir(d);
 }
 
-/* -- Calling ---------------------------------------------------------------------------------------------------------------- */
+/* -- Calling ------------------------------------------------------------------------------------------------------- */
 
 void api_release(int kind, void *object)
 {
@@ -129,8 +131,9 @@ void api_release(int kind, void *object)
 /* Functions that lend a handle, so what they give back is not the caller's. */
 bool api_lends(const api_function *f)
 {
-    static const char *const names[] = { "cj_fn_module", "cj_here", "cj_here_ptx", "cj_device_driver", "cj_stream_device", "cj_event_device",
-                                         "cj_kernel_module", "cj_module_device", "cj_kernel_device", "cj_node_graph", "cj_node_in_clone" };
+    static const char *const names[] = { "cj_fn_module",     "cj_here",         "cj_here_ptx",      "cj_device_driver",
+                                         "cj_stream_device", "cj_event_device", "cj_kernel_module", "cj_module_device",
+                                         "cj_kernel_device", "cj_node_graph",   "cj_node_in_clone" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(f->name, names[i])) return true;
     return false;
@@ -138,9 +141,12 @@ bool api_lends(const api_function *f)
 
 bool api_frees(const api_function *f) { return strstr(f->name, "_free") || strstr(f->name, "_close"); }
 
-uint64_t api_call(const api_function *f, const uint64_t *a) { return f->call(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]); }
+uint64_t api_call(const api_function *f, const uint64_t *a)
+{
+    return f->call(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]);
+}
 
-/* -- Good handles ------------------------------------------------------------------------------------------------------------ */
+/* -- Good handles -------------------------------------------------------------------------------------------------- */
 
 void api_fresh_builder(void)
 {

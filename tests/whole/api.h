@@ -1,5 +1,5 @@
-/* The public functions as the headers declare them, callable as a language runtime would call them: handles and numbers as 64-bit
- * integers, through dlsym. */
+/* The public functions as the headers declare them, callable as a language runtime would call them: handles and numbers
+ * as 64-bit integers, through dlsym. */
 #ifndef CUJIT_TESTS_WHOLE_API_H
 #define CUJIT_TESTS_WHOLE_API_H
 
@@ -9,7 +9,23 @@
 enum { API_PARAMS = 8, API_FUNCTIONS = 400 };
 
 /* The kinds of handle: indices of api_handle_name[] and api_live[]. Those up to API_FN touch no driver. */
-enum { API_PTX, API_FN, API_DRIVER, API_DEVICE, API_IMAGE, API_MODULE, API_KERNEL, API_STREAM, API_EVENT, API_GRAPH, API_EXEC, API_NODE, API_EXEC_CACHE, API_HUB, API_HANDLES };
+enum {
+    API_PTX,
+    API_FN,
+    API_DRIVER,
+    API_DEVICE,
+    API_IMAGE,
+    API_MODULE,
+    API_KERNEL,
+    API_STREAM,
+    API_EVENT,
+    API_GRAPH,
+    API_EXEC,
+    API_NODE,
+    API_EXEC_CACHE,
+    API_HUB,
+    API_HANDLES
+};
 extern const char *const api_handle_name[API_HANDLES];
 
 typedef enum api_result { API_VOID, API_STATUS, API_VALUE, API_OBJECT, API_TEXT, API_OTHER } api_result;
@@ -32,7 +48,8 @@ bool api_frees(const api_function *f);
 uint64_t api_call(const api_function *f, const uint64_t *args);
 void api_release(int kind, void *object);
 
-/* One good handle of each kind, on the device of $CUJIT_DRIVER. api_fresh_builder makes new ones of API_PTX and API_FN. */
+/* One good handle of each kind, on the device of $CUJIT_DRIVER. api_fresh_builder makes new ones of API_PTX and API_FN.
+ * */
 extern void *api_live[API_HANDLES];
 void api_make_live(void);
 void api_fresh_builder(void);

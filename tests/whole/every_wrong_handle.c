@@ -1,5 +1,5 @@
-/* Every public function takes NULL, handles of another type and failed objects at every place that wants a handle, and zeros everywhere else: a
- * clear error that names the thing, no crash, nothing lost. */
+/* Every public function takes NULL, handles of another type and failed objects at every place that wants a handle, and
+ * zeros everywhere else: a clear error that names the thing, no crash, nothing lost. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@
 static cj_ptx *other;              /* stands where another type is wanted; the driver does for a builder */
 static void *failed[API_HANDLES];  /* a failed object of each kind */
 
-/* Calls `f` with `bad` at parameter `at` and good handles at the others; says what is wrong with the answer, NULL for nothing. */
+/* Calls `f` with `bad` at parameter `at` and good handles at the others; says what is wrong with the answer, NULL for
+ * nothing. */
 static const char *probe(const api_function *f, int at, void *bad, int status)
 {
     static char why[700];
@@ -24,12 +25,13 @@ static const char *probe(const api_function *f, int at, void *bad, int status)
     cj_set_log(NULL, NULL);               /* leaves CJ_EBUSY as this thread's latest */
     uint64_t r = api_call(f, a);
     const cj_error *last = cj_error_last();
-    bool told = last->status == status && (status != CJ_EHANDLE || strstr(last->message, api_handle_name[kind]) || strstr(last->message, "NULL") ||
-                                           strstr(last->message, "none"));
+    bool told = last->status == status && (status != CJ_EHANDLE || strstr(last->message, api_handle_name[kind]) ||
+                                           strstr(last->message, "NULL") || strstr(last->message, "none"));
     if (kind <= API_FN && status != CJ_EHANDLE) told = true; /* a builder that has failed just keeps its failure */
     switch (f->result) {
     case API_STATUS:
-        if ((int32_t)r != status) return snprintf(why, sizeof why, "it returns %s", cj_status_name((cj_status)(int32_t)r)), why;
+        if ((int32_t)r != status)
+            return snprintf(why, sizeof why, "it returns %s", cj_status_name((cj_status)(int32_t)r)), why;
         break;
     case API_VALUE:
         if (r) return "it returns a value";
@@ -48,7 +50,10 @@ static const char *probe(const api_function *f, int at, void *bad, int status)
         if (api_frees(f) && (!bad || status != CJ_EHANDLE)) return NULL; /* releasing NULL and failed objects is fine */
         break;
     }
-    if (!told) return snprintf(why, sizeof why, "the thread's record is %s: %s", cj_status_name((cj_status)last->status), last->message), why;
+    if (!told)
+        return snprintf(why, sizeof why, "the thread's record is %s: %s", cj_status_name((cj_status)last->status),
+                        last->message),
+               why;
     return NULL;
 }
 
@@ -60,7 +65,8 @@ static void try_function(const api_function *f)
         if (kind < 0) continue;
         if ((why = probe(f, i, NULL, CJ_EHANDLE))) what = "NULL";
         else if ((why = probe(f, i, kind <= API_FN ? api_live[API_DRIVER] : other, CJ_EHANDLE))) what = "another type";
-        else if (!api_frees(f) && (why = probe(f, i, failed[kind], cj_error_of(failed[kind])->status))) what = "a failed object";
+        else if (!api_frees(f) && (why = probe(f, i, failed[kind], cj_error_of(failed[kind])->status)))
+            what = "a failed object";
         if (why) tap_diag("parameter %d, %s: %s", i + 1, what, why);
     }
     tap_ok(!why, "%s takes wrong handles", f->name);
@@ -93,8 +99,8 @@ static void make_failed(void)
     failed[API_EXEC_CACHE] = cj_graph_exec_cache_create(failed[API_DEVICE], NULL);
     failed[API_HUB] = cj_stream_barrier_create(failed[API_DEVICE]);
     for (int i = 0; i < API_HANDLES; i++)
-        tap_ok(cj_error_of(failed[i])->status < 0 && cj_error_of(failed[i])->message[0], "a failed %s says why: %s", api_handle_name[i],
-               cj_error_of(failed[i])->message);
+        tap_ok(cj_error_of(failed[i])->status < 0 && cj_error_of(failed[i])->message[0], "a failed %s says why: %s",
+               api_handle_name[i], cj_error_of(failed[i])->message);
     cj_stream_sync(api_live[API_STREAM]);
 }
 

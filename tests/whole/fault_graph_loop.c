@@ -19,6 +19,8 @@ static int run_it(void)
 
 int main(void)
 {
-    static const fault_program program = { .run = run_it, .output = "one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong" };
+    static const fault_program program = {
+        .run = run_it, .output = "one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong"
+    };
     return faults_main(&program);
 }

@@ -19,6 +19,8 @@ static int run_it(void)
 
 int main(void)
 {
-    static const fault_program program = { .run = run_it, .output = "of 10 nodes launched 3 times; generator 1 is at 3225111255, 0 of 4096" };
+    static const fault_program program = {
+        .run = run_it, .output = "of 10 nodes launched 3 times; generator 1 is at 3225111255, 0 of 4096"
+    };
     return faults_main(&program);
 }

@@ -1,10 +1,12 @@
-/* An example, compiled into this program, runs again and again: each time one more allocation fails, then one more driver call,
- * then all driver calls from one on, as where a kernel has killed the context. Every run ends by itself, with the right output or with a
- * status of 1 and a sentence on standard error; where it ends well, all memory went back.
+/* An example, compiled into this program, runs again and again: each time one more allocation fails, then one more
+ * driver call, then all driver calls from one on, as where a kernel has killed the context. Every run ends by itself,
+ * with the right output or with a status of 1 and a sentence on standard error; where it ends well, all memory went
+ * back.
  *
  *     fault_hello                     a sample (make check)
  *     CUJIT_FAULTS=all fault_hello    every allocation and every call, one after another (make check-faults)
- *     CUJIT_FAULTS='call 17'          that one only, in this process, for a debugger; 'allocation 17', 'dead from call 17'
+ *     CUJIT_FAULTS='call 17'          that one only, in this process, for a debugger; 'allocation 17', 'dead from call
+ *     17'
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,7 @@
 #include "faults.h"
 #include "tests/tap.h"
 
-/* -- What fails ------------------------------------------------------------------------------------------------------------- */
+/* -- What fails ---------------------------------------------------------------------------------------------------- */
 
 /* Shared with the children of fork(). */
 typedef struct account {
@@ -55,7 +57,7 @@ cj_driver *faults_driver_open(const char *which)
     return faults_open(tap_on_gpu() ? "cuda" : "sim", &acc->plan);
 }
 
-/* -- One run ---------------------------------------------------------------------------------------------------------------- */
+/* -- One run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct outcome { int status; char out[400], err[700]; } outcome; /* status as a shell gives it; 1000: it hung */
 
@@ -88,7 +90,8 @@ static void run_once(outcome *o, enum fault kind, uint64_t n)
         alarm(tap_is_slow() ? 100 : 10);
         cj_set_allocator(counting_realloc, NULL);
         acc->status = program->run();
-        exit(0); /* the CPU device gives back what it keeps for the process, and what a call that failed did not take back */
+        /* the CPU device gives back what it keeps for the process, and what a call that failed did not take back */
+        exit(0);
     }
     while (waitpid(pid, &st, 0) < 0 && errno == EINTR) {}
     o->status = WIFSIGNALED(st) ? (WTERMSIG(st) == SIGALRM ? 1000 : 256 + WTERMSIG(st)) : acc->status;
@@ -107,11 +110,13 @@ static bool takes_away(const char *name)
     return false;
 }
 
-/* Whether objects are left at the driver though each release could be made: the failed call released nothing and entered no context. An allocation that
- * fails inside the CPU device may be the end of its context, and so are calls that all fail. */
+/* Whether objects are left at the driver though each release could be made: the failed call released nothing and
+ * entered no context. An allocation that fails inside the CPU device may be the end of its context, and so are calls
+ * that all fail. */
 static bool objects_left(void)
 {
-    return acc->plan.objects && !acc->fail_allocation && !acc->plan.dead && !takes_away(acc->plan.name) && strcmp(acc->plan.name, "cuCtxPushCurrent");
+    return acc->plan.objects && !acc->fail_allocation && !acc->plan.dead && !takes_away(acc->plan.name) &&
+           strcmp(acc->plan.name, "cuCtxPushCurrent");
 }
 
 /* What is wrong with a run, NULL for nothing. `reached`: the failure really happened. */
@@ -128,7 +133,8 @@ static const char *judge(const outcome *o, bool reached)
     if (o->status != 1) return "its exit status is neither 0 nor 1";
     if (!reached) return "it fails without a reason";
     if (program->releases && objects_left()) return "it fails and objects are left at the driver";
-    if (program->releases && acc->live && !acc->plan.dead && !takes_away(acc->plan.name)) return "it fails and memory is lost";
+    if (program->releases && acc->live && !acc->plan.dead && !takes_away(acc->plan.name))
+        return "it fails and memory is lost";
     return strlen(o->err) > 10 && strchr(o->err, ' ') ? NULL : "it says nothing";
 }
 
@@ -153,7 +159,8 @@ static bool named_fault(void)
 
 static void fail_each(enum fault kind, uint64_t total)
 {
-    uint64_t step = all_faults() ? 1 : total / (tap_is_slow() ? 2 : FAULTS_SAMPLE) + 1, wrong = 0, runs = 0, survived = 0;
+    uint64_t step = all_faults() ? 1 : total / (tap_is_slow() ? 2 : FAULTS_SAMPLE) + 1, wrong = 0, runs = 0,
+             survived = 0;
     for (uint64_t n = 1; n <= total; n += step) {
         outcome o;
         run_once(&o, kind, n);
@@ -161,11 +168,11 @@ static void fail_each(enum fault kind, uint64_t total)
         runs++;
         survived += o.status == 0;
         if (why && wrong++ < 5)
-            tap_diag("%s %llu %s: %s (status %d, %llu bytes out)\n# %s%s", fault_names[kind], (unsigned long long)n, acc->plan.name, why, o.status,
-                     (unsigned long long)acc->live, o.out, o.err);
+            tap_diag("%s %llu %s: %s (status %d, %llu bytes out)\n# %s%s", fault_names[kind], (unsigned long long)n,
+                     acc->plan.name, why, o.status, (unsigned long long)acc->live, o.out, o.err);
     }
-    tap_ok(total > 0 && wrong == 0, "%s 1 to %llu, %llu runs, %llu of them end well all the same", fault_names[kind], (unsigned long long)total,
-           (unsigned long long)runs, (unsigned long long)survived);
+    tap_ok(total > 0 && wrong == 0, "%s 1 to %llu, %llu runs, %llu of them end well all the same", fault_names[kind],
+           (unsigned long long)total, (unsigned long long)runs, (unsigned long long)survived);
 }
 
 int faults_main(const fault_program *p)

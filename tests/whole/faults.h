@@ -22,7 +22,7 @@ typedef struct fault_plan {
 /* Opens a driver over `which` whose calls go by *plan. */
 cj_driver *faults_open(const char *which, fault_plan *plan);
 
-/* -- A program: an example, or work_X.c, included with its main renamed and this in place of cj_driver_open ---------------- */
+/* -- A program: an example, or work_X.c, included with its main renamed and this in place of cj_driver_open -------- */
 
 cj_driver *faults_driver_open(const char *which);
 

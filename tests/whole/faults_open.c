@@ -11,8 +11,16 @@ static fault_plan *faulty;
 /* What the driver of a real machine answers to such a call when it fails: memory runs out where some is asked for. */
 static int faults_result(const char *name)
 {
-    static const char *const takes_memory[] = { "cuMemAlloc", "cuMemAllocAsync", "cuMemHostAlloc", "cuModuleLoadData", "cuModuleLoadDataEx", "cuLinkComplete",
-                                                "cuDevicePrimaryCtxRetain", "cuStreamCreateWithPriority", "cuEventCreate", "cuGraphInstantiateWithFlags" };
+    static const char *const takes_memory[] = { "cuMemAlloc",
+                                                "cuMemAllocAsync",
+                                                "cuMemHostAlloc",
+                                                "cuModuleLoadData",
+                                                "cuModuleLoadDataEx",
+                                                "cuLinkComplete",
+                                                "cuDevicePrimaryCtxRetain",
+                                                "cuStreamCreateWithPriority",
+                                                "cuEventCreate",
+                                                "cuGraphInstantiateWithFlags" };
     for (size_t i = 0; i < sizeof takes_memory / sizeof *takes_memory; i++)
         if (!strcmp(name, takes_memory[i])) return 2; /* CUDA_ERROR_OUT_OF_MEMORY */
     return 999;                                       /* CUDA_ERROR_UNKNOWN */
@@ -29,10 +37,20 @@ static int faults_before(void *user, uint64_t number, const char *name)
 
 static void faults_after(void *user, uint64_t number, const char *name, const char *text, int result)
 {
-    static const struct { const char *name; int step; } counted[] = {
-        { "cuStreamCreateWithPriority", 1 }, { "cuStreamDestroy", -1 }, { "cuEventCreate", 1 }, { "cuEventDestroy", -1 },
-        { "cuModuleLoadData", 1 }, { "cuModuleLoadDataEx", 1 }, { "cuModuleUnload", -1 }, { "cuMemHostAlloc", 1 }, { "cuMemFreeHost", -1 },
-        { "cuGraphInstantiateWithFlags", 1 }, { "cuGraphInstantiateWithParams", 1 }, { "cuGraphExecDestroy", -1 },
+    static const struct { const char *name; int step;
+    } counted[] = {
+        { "cuStreamCreateWithPriority", 1 },
+        { "cuStreamDestroy", -1 },
+        { "cuEventCreate", 1 },
+        { "cuEventDestroy", -1 },
+        { "cuModuleLoadData", 1 },
+        { "cuModuleLoadDataEx", 1 },
+        { "cuModuleUnload", -1 },
+        { "cuMemHostAlloc", 1 },
+        { "cuMemFreeHost", -1 },
+        { "cuGraphInstantiateWithFlags", 1 },
+        { "cuGraphInstantiateWithParams", 1 },
+        { "cuGraphExecDestroy", -1 },
     };
     (void)user, (void)number, (void)text;
     for (size_t i = 0; !result && i < sizeof counted / sizeof *counted; i++)

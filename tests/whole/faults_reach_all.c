@@ -1,5 +1,5 @@
-/* Each public function that can reach a device is called by a program whose allocations and driver calls are made to fail (tests/whole/local.mk names those), or
- * stands in a list with the reason why not. */
+/* Each public function that can reach a device is called by a program whose allocations and driver calls are made to
+ * fail (tests/whole/local.mk names those), or stands in a list with the reason why not. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,10 @@ enum { OTHERS = sizeof others / sizeof *others };
 static char *sources[64]; /* of the programs */
 static size_t source_count;
 
-static bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_word(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /* Whether one of the programs has a call of that name. */
 static bool is_called(const char *name)
@@ -101,7 +104,8 @@ static void check(const char *name)
     tap_ok(is_called(name), "%s is called where things fail", name);
 }
 
-/* The functions that a header declares with CJ_API; a declaration's name is what stands before the first parenthesis. */
+/* The functions that a header declares with CJ_API; a declaration's name is what stands before the first parenthesis.
+ * */
 static size_t check_header(const char *file)
 {
     size_t count = 0;

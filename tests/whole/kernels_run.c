@@ -1,4 +1,5 @@
-/* What the builder's verbs and blocks mean: small kernels run on the device, each lane's result compared with the same thing said in C. */
+/* What the builder's verbs and blocks mean: small kernels run on the device, each lane's result compared with the same
+ * thing said in C. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ typedef uint32_t (*same)(uint32_t i, const uint32_t *in);
 
 static uint32_t in_value(uint32_t i) { return (i * 2654435761u) ^ (i << 7); }
 
-/* -- Control flow ---------------------------------------------------------------------------------------------------------- */
+/* -- Control flow -------------------------------------------------------------------------------------------------- */
 
 static cj_val b_if_else(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
@@ -67,10 +68,11 @@ static cj_val b_for(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
         cj_continue_if(f, cj_eq(f, cj_and(f, j, cj_imm(f, 3)), cj_imm(f, 2)));
         cj_val k = cj_for(f, cj_cvt(f, CJ_S32, j), cj_imm(f, -1), cj_imm(f, -5)); /* downwards */
             cj_break_unless(f, cj_lt(f, sum, cj_imm(f, 0x70000000)));
-            cj_assign(f, sum, cj_add(f, sum, cj_add(f, cj_cvt(f, CJ_U32, k), cj_and(f, cj_get(f, in, j), cj_imm(f, 255)))));
-        cj_end(f);
-    cj_end(f);
-    return sum;
+            cj_assign(f, sum,
+                      cj_add(f, sum, cj_add(f, cj_cvt(f, CJ_U32, k), cj_and(f, cj_get(f, in, j), cj_imm(f, 255)))));
+            cj_end(f);
+            cj_end(f);
+            return sum;
 }
 static uint32_t s_for(uint32_t i, const uint32_t *in)
 {
@@ -110,7 +112,7 @@ static uint32_t s_while(uint32_t i, const uint32_t *in)
     return a;
 }
 
-/* -- Functions --------------------------------------------------------------------------------------------------------------- */
+/* -- Functions ----------------------------------------------------------------------------------------------------- */
 
 static cj_fn *square_plus(cj_ptx *m)
 {
@@ -131,7 +133,7 @@ static cj_val b_call(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 static uint32_t f_square_plus(uint32_t x, uint32_t y) { return x > 100 ? y : x * x + y; }
 static uint32_t s_call(uint32_t i, const uint32_t *in) { return f_square_plus(f_square_plus(i, in[i]), 7); }
 
-/* -- Memory ------------------------------------------------------------------------------------------------------------------ */
+/* -- Memory -------------------------------------------------------------------------------------------------------- */
 
 /* Each block reverses its part through shared memory. */
 static cj_val b_shared(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
@@ -142,7 +144,10 @@ static cj_val b_shared(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
     cj_block_sync(f);
     return cj_cvt(f, CJ_U32, cj_get(f, part, cj_sub(f, cj_imm(f, BLOCK - 1), t)));
 }
-static uint32_t s_shared(uint32_t i, const uint32_t *in) { return in[i / BLOCK * BLOCK + BLOCK - 1 - i % BLOCK] & 0xffff; }
+static uint32_t s_shared(uint32_t i, const uint32_t *in)
+{
+    return in[i / BLOCK * BLOCK + BLOCK - 1 - i % BLOCK] & 0xffff;
+}
 
 static cj_val b_dynamic(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
@@ -158,12 +163,17 @@ static const int16_t table_init[5] = { -7, 300, 0, 12, -32768 };
 static cj_val b_variables(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
     (void)in;
-    cj_val t = cj_ptx_const(m, "table", CJ_S16, 8, table_init, 5), g = cj_ptx_global(m, "number", CJ_F64, 1, &(double){ 2.5 }, 1);
+    cj_val t = cj_ptx_const(m, "table", CJ_S16, 8, table_init, 5),
+           g = cj_ptx_global(m, "number", CJ_F64, 1, &(double){ 2.5 }, 1);
     cj_val a = cj_cvt(f, CJ_S32, cj_get(f, t, cj_and(f, i, cj_imm(f, 7))));
     cj_val b = cj_cvt(f, CJ_S32, cj_mul(f, cj_get(f, g, cj_imm(f, 0)), cj_imm(f, 100)));
     return cj_cvt(f, CJ_U32, cj_add(f, a, b));
 }
-static uint32_t s_variables(uint32_t i, const uint32_t *in) { (void)in; return (uint32_t)((i & 7) < 5 ? table_init[i & 7] : 0) + 250; }
+static uint32_t s_variables(uint32_t i, const uint32_t *in)
+{
+    (void)in;
+    return (uint32_t)((i & 7) < 5 ? table_init[i & 7] : 0) + 250;
+}
 
 static cj_val b_local(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
@@ -192,9 +202,12 @@ static cj_val b_signed_bytes(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
     cj_val bytes = cj_as_ptr(f, in, CJ_S8, CJ_SPACE_GLOBAL);
     return cj_cvt(f, CJ_U32, cj_cvt(f, CJ_S32, cj_get(f, bytes, cj_add(f, i, cj_imm(f, 3)))));
 }
-static uint32_t s_signed_bytes(uint32_t i, const uint32_t *in) { return (uint32_t)(int32_t)((const int8_t *)in)[i + 3]; }
+static uint32_t s_signed_bytes(uint32_t i, const uint32_t *in)
+{
+    return (uint32_t)(int32_t)((const int8_t *)in)[i + 3];
+}
 
-/* -- Lanes --------------------------------------------------------------------------------------------------------------------- */
+/* -- Lanes --------------------------------------------------------------------------------------------------------- */
 
 static cj_val b_shuffles(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
@@ -232,11 +245,13 @@ static uint32_t s_votes(uint32_t i, const uint32_t *in)
     return (ballot ^ (uint32_t)__builtin_popcount(ballot)) + (w == 64) + (w < 64 ? 2 : 0);
 }
 
-/* Lanes of one warp that hand a token on, each waiting for the lane before it: the warp's lanes must make progress by themselves. */
+/* Lanes of one warp that hand a token on, each waiting for the lane before it: the warp's lanes must make progress by
+ * themselves. */
 static cj_val b_token(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
     (void)in;
-    cj_val token = cj_ptx_global(m, "token", CJ_U32, BLOCKS, NULL, 0), b = cj_block_id(f, CJ_X), t = cj_thread_id(f, CJ_X);
+    cj_val token = cj_ptx_global(m, "token", CJ_U32, BLOCKS, NULL, 0), b = cj_block_id(f, CJ_X),
+           t = cj_thread_id(f, CJ_X);
     cj_val place = cj_at(f, token, b), seen = cj_let(f, CJ_U32, cj_imm(f, 0));
     cj_loop(f);
         cj_ins(f, "ld.acquire.gpu.global.u32", seen, cj_mem(f, place, 0));
@@ -247,13 +262,14 @@ static cj_val b_token(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 }
 static uint32_t s_token(uint32_t i, const uint32_t *in) { (void)in; return i % BLOCK + i; }
 
-/* -- Atomics --------------------------------------------------------------------------------------------------------------------- */
+/* -- Atomics ------------------------------------------------------------------------------------------------------- */
 
 /* Every lane adds to its block's counter and, when all have, looks at it. */
 static cj_val b_atomics(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {
     (void)m;
-    cj_val c = cj_shared(f, "counter", CJ_U32, 4), t = cj_thread_id(f, CJ_X), v = cj_and(f, cj_get(f, in, i), cj_imm(f, 0xffff));
+    cj_val c = cj_shared(f, "counter", CJ_U32, 4), t = cj_thread_id(f, CJ_X),
+           v = cj_and(f, cj_get(f, in, i), cj_imm(f, 0xffff));
     cj_if(f, cj_lt(f, t, cj_imm(f, 4)));
         cj_set(f, c, t, cj_imm(f, 0));
     cj_end(f);
@@ -282,7 +298,7 @@ static uint32_t s_atomics(uint32_t i, const uint32_t *in)
     return ((sum + most) ^ bits) + BLOCK - 1;
 }
 
-/* -- Arithmetic of several types --------------------------------------------------------------------------------------------------- */
+/* -- Arithmetic of several types ----------------------------------------------------------------------------------- */
 
 static cj_val b_floats(cj_ptx *m, cj_fn *f, cj_val i, cj_val in)
 {

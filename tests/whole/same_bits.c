@@ -1,13 +1,14 @@
-/* Both devices give the same bits: each form of the instruction table that computes a register from registers is run on many values, rounding, NaN,
- * overflow and all, and the results compared with those of a Hopper.
+/* Both devices give the same bits: each form of the instruction table that computes a register from registers is run on
+ * many values, rounding, NaN, overflow and all, and the results compared with those of a Hopper.
  *
- *     same_bits                     the device of $CUJIT_DRIVER against tests/oracle/hopper_bits.txt (a hash for each form); on a GPU also
+ *     same_bits                     the device of $CUJIT_DRIVER against tests/oracle/hopper_bits.txt (a hash for each
+ *     form); on a GPU also
  *                                   lane by lane against the CPU device
  *     same_bits --record FILE       writes that file from the device of $CUJIT_DRIVER (a Hopper)
  *     CUJIT_TEST_ALL=1              every form, not every 16th
  *
- * Approximations (.approx, .full) have bounds instead of bits and are not compared.  What the CPU device does not execute yet is counted: it refuses
- * such a module at load.
+ * Approximations (.approx, .full) have bounds instead of bits and are not compared.  What the CPU device does not
+ * execute yet is counted: it refuses such a module at load.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,19 +34,24 @@ typedef struct subject {
 static subject *subjects;
 static size_t nsubjects;
 
-/* -- Which forms ------------------------------------------------------------------------------------------------------------- */
+/* -- Which forms --------------------------------------------------------------------------------------------------- */
 
-static bool plain_type(unsigned t) { return t != CJ_VOID && t != CJ_B128 && cji_type_bits(t) >= 8 && t != CJ_B8 && t != CJ_U8 && t != CJ_S8; }
+static bool plain_type(unsigned t)
+{
+    return t != CJ_VOID && t != CJ_B128 && cji_type_bits(t) >= 8 && t != CJ_B8 && t != CJ_U8 && t != CJ_S8;
+}
 
 static bool comparable(const cji_isa_form *f)
 {
-    if (f->effect != CJI_FX_PURE || f->nopnd < 2 || f->nopnd > OPERANDS + 1 || f->opnd[0].role != CJI_WRITE) return false;
+    if (f->effect != CJI_FX_PURE || f->nopnd < 2 || f->nopnd > OPERANDS + 1 || f->opnd[0].role != CJI_WRITE)
+        return false;
     if (cji_isa_has(f, CJI_W_APPROX) || cji_isa_has(f, CJI_W_FULL)) return false;
     if (f->op == CJI_OP_MOV && f->nopnd == 2 && !(f->opnd[1].kinds & 1u << CJI_K_REG)) return false;
-    if (f->op == CJI_OP_CVTA || f->op == CJI_OP_ISSPACEP || f->op == CJI_OP_MBARRIER_PENDING_COUNT || f->op == CJI_OP_CREATEPOLICY_FRACTIONAL ||
-        f->op == CJI_OP_CREATEPOLICY_CVT)
+    if (f->op == CJI_OP_CVTA || f->op == CJI_OP_ISSPACEP || f->op == CJI_OP_MBARRIER_PENDING_COUNT ||
+        f->op == CJI_OP_CREATEPOLICY_FRACTIONAL || f->op == CJI_OP_CREATEPOLICY_CVT)
         return false; /* addresses and opaque objects differ from device to device */
-    if (cji_isa_has(f, CJI_W_RNA) && cji_isa_has(f, CJI_W_SATFINITE)) return false; /* of NaN: the compiler's own, the manual does not say */
+    /* of NaN: the compiler's own, the manual does not say */
+    if (cji_isa_has(f, CJI_W_RNA) && cji_isa_has(f, CJI_W_SATFINITE)) return false;
     for (unsigned i = 0; i < f->nopnd; i++) {
         const cji_isa_opnd *o = &f->opnd[i];
         bool reg = o->kinds & 1u << CJI_K_REG, imm = o->kinds & 1u << CJI_K_IMM;
@@ -60,7 +66,8 @@ static bool comparable(const cji_isa_form *f)
 static bool runs_on_hopper(const cji_isa_form *f)
 {
     int target = cji_target_find("sm_90", 5);
-    return f->version <= 90 && (cji_target_set(f->targets) >> target & 1) && !(f->end_version && (cji_target_set(f->end_targets) >> target & 1));
+    return f->version <= 90 && (cji_target_set(f->targets) >> target & 1) &&
+           !(f->end_version && (cji_target_set(f->end_targets) >> target & 1));
 }
 
 static void choose_forms(bool all)
@@ -71,7 +78,8 @@ static void choose_forms(bool all)
     for (uint32_t i = 0; i < n; i++) {
         subject *s = &subjects[nsubjects];
         unsigned same = 0;
-        if ((!all && i % 16) || !cji_isa_get(i, &s->form) || !comparable(&s->form) || !runs_on_hopper(&s->form)) continue;
+        if ((!all && i % 16) || !cji_isa_get(i, &s->form) || !comparable(&s->form) || !runs_on_hopper(&s->form))
+            continue;
         for (uint32_t k = cji_isa_find(s->form.text, s->form.len); k != i && k != CJI_FORM_NONE; same++) {
             cji_isa_form other;
             cji_isa_get(k, &other);
@@ -82,7 +90,7 @@ static void choose_forms(bool all)
     }
 }
 
-/* -- Values ------------------------------------------------------------------------------------------------------------------ */
+/* -- Values -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -91,17 +99,64 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-static const uint64_t f32_values[] = { 0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345, 1, 0x80000001, 0x7fffff,
-                                       0x800000, 0x7f7fffff, 0xff7fffff, 0x3f000000, 0x40490fdb, 0x4f000000, 0xcf000000, 0x5f000000, 0x4b800001, 0x3effffff,
-                                       0x43008000, 0x47800000, 0x477fe000, 0x477ff000, 0x33000000, 0x387fc000, 0x42feffff, 0xc3000000 };
-static const uint64_t f64_values[] = { 0, 0x8000000000000000, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
-                                       0x7ff0000000000001, 0xfff8123456789abc, 1, 0x8000000000000001, 0xfffffffffffff, 0x10000000000000, 0x7fefffffffffffff,
-                                       0xffefffffffffffff, 0x3fe0000000000000, 0x400921fb54442d18, 0x41e0000000000000, 0xc1e0000000000000, 0x43e0000000000000,
-                                       0xc3e0000000000000, 0x3ff0000010000000, 0x47efffffe0000000, 0x47effffff0000000, 0x3690000000000000, 0x380fffffc0000000 };
-static const uint64_t f16_values[] = { 0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c01, 1, 0x8001, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x3800, 0x3f80, 0x7f80,
-                                       0x7f81, 0x7f, 0x80, 0x7f7f };
-static const uint64_t int_values[] = { 0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-                                       0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffffe, 0x123456789abcdef0 };
+static const uint64_t f32_values[] = { 0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000,
+                                       0x7fc00000, 0x7f800001, 0xffc12345, 1,          0x80000001, 0x7fffff,
+                                       0x800000,   0x7f7fffff, 0xff7fffff, 0x3f000000, 0x40490fdb, 0x4f000000,
+                                       0xcf000000, 0x5f000000, 0x4b800001, 0x3effffff, 0x43008000, 0x47800000,
+                                       0x477fe000, 0x477ff000, 0x33000000, 0x387fc000, 0x42feffff, 0xc3000000 };
+static const uint64_t f64_values[] = { 0,
+                                       0x8000000000000000,
+                                       0x3ff0000000000000,
+                                       0xbff0000000000000,
+                                       0x7ff0000000000000,
+                                       0xfff0000000000000,
+                                       0x7ff8000000000000,
+                                       0x7ff0000000000001,
+                                       0xfff8123456789abc,
+                                       1,
+                                       0x8000000000000001,
+                                       0xfffffffffffff,
+                                       0x10000000000000,
+                                       0x7fefffffffffffff,
+                                       0xffefffffffffffff,
+                                       0x3fe0000000000000,
+                                       0x400921fb54442d18,
+                                       0x41e0000000000000,
+                                       0xc1e0000000000000,
+                                       0x43e0000000000000,
+                                       0xc3e0000000000000,
+                                       0x3ff0000010000000,
+                                       0x47efffffe0000000,
+                                       0x47effffff0000000,
+                                       0x3690000000000000,
+                                       0x380fffffc0000000 };
+static const uint64_t f16_values[] = { 0,      0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
+                                       0x7c01, 1,      0x8001, 0x3ff,  0x400,  0x7bff, 0xfbff,
+                                       0x3800, 0x3f80, 0x7f80, 0x7f81, 0x7f,   0x80,   0x7f7f };
+static const uint64_t int_values[] = { 0,
+                                       1,
+                                       2,
+                                       3,
+                                       7,
+                                       31,
+                                       32,
+                                       33,
+                                       63,
+                                       64,
+                                       0x7f,
+                                       0x80,
+                                       0xff,
+                                       0x7fff,
+                                       0x8000,
+                                       0xffff,
+                                       0x7fffffff,
+                                       0x80000000,
+                                       0xffffffff,
+                                       0x7fffffffffffffff,
+                                       0x8000000000000000,
+                                       0xffffffffffffffff,
+                                       0xfffffffffffffffe,
+                                       0x123456789abcdef0 };
 
 static uint64_t pick(const uint64_t *v, size_t n, uint64_t h) { return v[h % n]; }
 #define PICK(v, h) pick(v, sizeof(v) / sizeof *(v), h)
@@ -124,7 +179,8 @@ static uint64_t value(unsigned t, unsigned j, unsigned lane)
         if (mode == 1) return r;
         return (r & 0x800fffffffffffff) | (uint64_t)(1016 + mix(r) % (mode == 2 ? 16 : 64)) << 52;
     case CJ_F16: case CJ_BF16: return mode == 0 ? PICK(f16_values, r) : r & 0xffff;
-    case CJ_F16X2: case CJ_BF16X2: return (mode == 0 ? PICK(f16_values, r) | PICK(f16_values, r >> 32) << 16 : r & 0xffffffff);
+    case CJ_F16X2:
+    case CJ_BF16X2: return (mode == 0 ? PICK(f16_values, r) | PICK(f16_values, r >> 32) << 16 : r & 0xffffffff);
     default:
         if (mode == 0) return PICK(int_values, r);
         if (mode == 1) return r % 64;
@@ -132,14 +188,15 @@ static uint64_t value(unsigned t, unsigned j, unsigned lane)
     }
 }
 
-/* -- One batch of forms as a kernel -------------------------------------------------------------------------------------------- */
+/* -- One batch of forms as a kernel -------------------------------------------------------------------------------- */
 
 static cj_val inputs[CJ_TYPE_COUNT][OPERANDS];
 
 static cj_val input(cj_fn *f, cj_val in, cj_val lane, unsigned t, unsigned j)
 {
     if (!inputs[t][j].bits) {
-        cj_val slot = cj_add(f, cj_mul(f, lane, cj_imm(f, (unsigned)(CJ_TYPE_COUNT * OPERANDS))), cj_imm(f, t * OPERANDS + j));
+        cj_val slot =
+            cj_add(f, cj_mul(f, lane, cj_imm(f, (unsigned)(CJ_TYPE_COUNT * OPERANDS))), cj_imm(f, t * OPERANDS + j));
         cj_val place = cj_at(f, in, slot);
         if (t == CJ_PRED) inputs[t][j] = cj_ne(f, cj_load(f, CJ_U32, place), cj_imm(f, 0));
         else inputs[t][j] = cj_load(f, (cj_type)t, place);
@@ -159,7 +216,8 @@ static cj_ptx *build(const subject *s, size_t n)
         bool divides = (x->op == CJI_OP_DIV || x->op == CJI_OP_REM) && !cji_type_is_float(x->opnd[0].type);
         for (unsigned j = 1; j < x->nopnd; j++) {
             const cji_isa_opnd *o = &x->opnd[j];
-            if (!(o->kinds & 1u << CJI_K_REG)) v[j - 1] = cj_imm_i(f, o->lo <= o->hi ? o->lo + (o->hi - o->lo) * 5 / 8 : 3);
+            if (!(o->kinds & 1u << CJI_K_REG))
+                v[j - 1] = cj_imm_i(f, o->lo <= o->hi ? o->lo + (o->hi - o->lo) * 5 / 8 : 3);
             else v[j - 1] = input(f, in, lane, o->type, j - 1);
             if (divides && j == 2) v[1] = cj_or(f, v[1], cj_imm(f, 1)); /* x / 0 is not specified */
         }
@@ -167,7 +225,9 @@ static cj_ptx *build(const subject *s, size_t n)
         memcpy(all + 1, v, (x->nopnd - 1u) * sizeof *v);
         cj_ins_form(f, x->form + 1, none, all, x->nopnd);
         cj_val place = cj_at(f, out, cj_add(f, lane, cj_imm(f, (unsigned)(i * LANES))));
-        if (x->opnd[0].type == CJ_PRED) cj_store(f, CJ_U32, place, cj_select(f, d, cj_let(f, CJ_U32, cj_imm(f, 1)), cj_let(f, CJ_U32, cj_imm(f, 0))));
+        if (x->opnd[0].type == CJ_PRED)
+            cj_store(f, CJ_U32, place,
+                     cj_select(f, d, cj_let(f, CJ_U32, cj_imm(f, 1)), cj_let(f, CJ_U32, cj_imm(f, 0))));
         else cj_store(f, (cj_type)x->opnd[0].type, place, d);
     }
     return m;
@@ -185,7 +245,8 @@ static void open_machine(machine *c, const char *which)
     if (!c->host) tap_bail("%s", cj_error_of(c->dev)->message);
     for (unsigned lane = 0; lane < LANES; lane++)
         for (unsigned t = 0; t < CJ_TYPE_COUNT; t++)
-            for (unsigned j = 0; j < OPERANDS; j++) c->host[(lane * CJ_TYPE_COUNT + t) * OPERANDS + j] = value(t, j, lane);
+            for (unsigned j = 0; j < OPERANDS; j++)
+                c->host[(lane * CJ_TYPE_COUNT + t) * OPERANDS + j] = value(t, j, lane);
     c->in = cj_alloc(c->s, in * 8);
     c->out = cj_alloc(c->s, out * 8);
     cj_copy_to_device(c->s, c->in, c->host, in * 8);
@@ -224,7 +285,7 @@ static uint64_t hash_results(const uint64_t *v)
     return h ? h : 1;
 }
 
-/* -- The record ---------------------------------------------------------------------------------------------------------------- */
+/* -- The record ---------------------------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b) { return strcmp(((const subject *)a)->key, ((const subject *)b)->key); }
 
@@ -246,13 +307,14 @@ static int record(const char *path, const machine *c)
 {
     FILE *out = fopen(path, "w");
     if (!out) return perror(path), 1;
-    fprintf(out, "# Results of %s (driver %d) for tests/whole/same_bits.c: spelling, hash of %d lanes.\n", cj_device_name(c->dev), cj_driver_version(c->drv), LANES);
+    fprintf(out, "# Results of %s (driver %d) for tests/whole/same_bits.c: spelling, hash of %d lanes.\n",
+            cj_device_name(c->dev), cj_driver_version(c->drv), LANES);
     for (size_t i = 0; i < nsubjects; i++)
         if (!subjects[i].refused) fprintf(out, "%s %016llx\n", subjects[i].key, (unsigned long long)subjects[i].hash);
     return fclose(out) != 0;
 }
 
-/* -- Running everything ---------------------------------------------------------------------------------------------------------- */
+/* -- Running everything -------------------------------------------------------------------------------------------- */
 
 static size_t differing;
 
@@ -263,9 +325,11 @@ static void compare_lanes(const subject *s, const uint64_t *gpu, const uint64_t 
         if (gpu[lane] == cpu[lane]) continue;
         shown++;
         char text[300];
-        int n = snprintf(text, sizeof text, "%s: GPU %llx, CPU device %llx from", s->key, (unsigned long long)gpu[lane], (unsigned long long)cpu[lane]);
+        int n = snprintf(text, sizeof text, "%s: GPU %llx, CPU device %llx from", s->key, (unsigned long long)gpu[lane],
+                         (unsigned long long)cpu[lane]);
         for (unsigned j = 1; j < s->form.nopnd; j++)
-            n += snprintf(text + n, sizeof text - (size_t)n, " %llx", (unsigned long long)value(s->form.opnd[j].type, j - 1, lane));
+            n += snprintf(text + n, sizeof text - (size_t)n, " %llx",
+                          (unsigned long long)value(s->form.opnd[j].type, j - 1, lane));
         tap_diag("%s", text);
     }
 }
@@ -310,7 +374,8 @@ int main(int argc, char **argv)
     open_machine(&c, NULL);
     bool both = !recording && tap_on_gpu();
     if (both) open_machine(&cpu, "sim");
-    for (size_t i = 0; i < nsubjects; i += BATCH) run_batch(&c, both ? &cpu : NULL, subjects + i, nsubjects - i < BATCH ? nsubjects - i : BATCH);
+    for (size_t i = 0; i < nsubjects; i += BATCH)
+        run_batch(&c, both ? &cpu : NULL, subjects + i, nsubjects - i < BATCH ? nsubjects - i : BATCH);
     int status = 0;
     if (recording) {
         status = record(argv[2], &c);

@@ -1,5 +1,6 @@
-/* A workload: a program that calls much of the library and looks at what it has computed, for faults.c, which makes each allocation and each driver call of it fail.
- * It ends with 1 and its first failure as a sentence, or with 0 and a line of results; and it releases everything in either case. */
+/* A workload: a program that calls much of the library and looks at what it has computed, for faults.c, which makes
+ * each allocation and each driver call of it fail. It ends with 1 and its first failure as a sentence, or with 0 and a
+ * line of results; and it releases everything in either case. */
 #ifndef CUJIT_TESTS_WHOLE_WORK_H
 #define CUJIT_TESTS_WHOLE_WORK_H
 

@@ -2,14 +2,16 @@
 #include "tests/whole/work.h"
 
 enum { N = 64 };
-static const char code_text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word[4];\n.visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
+static const char code_text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word[4];\n.visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
 
 static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
 {
     static uint32_t out[4];
     size_t bytes = 0;
     uint64_t sum = 0;
-    cj_module *mod = cj_module_load_image(dev, img), *same = cj_module_load_text(dev, code_text, CJ_COMPILE(.max_registers = 32));
+    cj_module *mod = cj_module_load_image(dev, img),
+              *same = cj_module_load_text(dev, code_text, CJ_COMPILE(.max_registers = 32));
     work_made(mod), work_made(same);
     cj_dptr var = cj_module_var(mod, "word", &bytes);
     if (!var.addr) work_made(mod);
@@ -18,7 +20,9 @@ static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
         work_did(cj_launch(s, k, cj_grid(2, 32), 1u));
         work_did(cj_fill32(s, var, 3, bytes / 4));
         work_did(cj_copy_to_host(s, out, var, bytes));
-        if (work_waited(s)) sum = out[3] + bytes + (cj_module_device(mod) == dev) + (cj_kernel_module(k) == same) + strlen(cj_module_log(mod)) + strlen(cj_kernel_log(k));
+        if (work_waited(s))
+            sum = out[3] + bytes + (cj_module_device(mod) == dev) + (cj_kernel_module(k) == same) +
+                  strlen(cj_module_log(mod)) + strlen(cj_kernel_log(k));
     }
     cj_module *wrapped = cj_module_wrap(dev, cj_module_raw(mod));
     cj_kernel *of_same = cj_kernel_wrap(dev, cj_kernel_raw(k));
@@ -50,7 +54,9 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
         work_did(cj_fill32(s, d, 2, N));
         work_did(cj_launch(s, k, cj_dims_shared(cj_threads(N, 32), 50000), d, N, 3));
         work_did(cj_copy_to_host(s, &out, d, 4));
-        if (work_waited(s)) sum = out + param.bytes + (uint64_t)cj_kernel_params(k) + (cj_kernel_module(k) == mod) + strlen(cj_kernel_name(k));
+        if (work_waited(s))
+            sum = out + param.bytes + (uint64_t)cj_kernel_params(k) + (cj_kernel_module(k) == mod) +
+                  strlen(cj_kernel_name(k));
     }
     cj_free(dev, d);
     cj_kernel_free(k);

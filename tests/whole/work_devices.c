@@ -1,4 +1,5 @@
-/* Two devices: copies between them, access of kernels, events and captures over both; and what a device tells of itself. */
+/* Two devices: copies between them, access of kernels, events and captures over both; and what a device tells of
+ * itself. */
 #include <stdlib.h>
 
 #include "tests/whole/work.h"
@@ -18,7 +19,8 @@ static void copies(void)
     work_did(cj_event_record(e, s[1]));
     work_did(cj_stream_wait(s[0], e));
     work_did(cj_copy_peer(s[0], dev[0], d[0], dev[1], d[1], 4 * N));
-    work_did(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 2, .depth = 2, .dst = d[1], .dst_device = dev[1], .dst_pitch = 16, .src = d[0])));
+    work_did(cj_copy_3d(s[0], CJ_COPY_3D(.width = 8, .height = 2, .depth = 2, .dst = d[1], .dst_device = dev[1],
+                                         .dst_pitch = 16, .src = d[0])));
     work_did(cj_stream_use(s[0], d[1]));
     work_did(cj_stream_join(s[1], s[0]));
     work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
@@ -62,8 +64,11 @@ static void nodes(void)
 {
     static uint32_t out[N];
     cj_graph *g = cj_graph_create(dev[0]);
-    cj_node *fill = cj_graph_fill32(g, NULL, d[0], 10, N), *over = cj_graph_copy_peer(g, CJ_NODES(fill), dev[1], d[1], dev[0], d[0], 4 * N);
-    cj_graph_copy_3d(g, CJ_NODES(over), CJ_COPY_3D(.width = 8, .height = 4, .depth = 1, .dst = d[0], .src = cj_offset(d[0], 128), .src_pitch = 16));
+    cj_node *fill = cj_graph_fill32(g, NULL, d[0], 10, N),
+            *over = cj_graph_copy_peer(g, CJ_NODES(fill), dev[1], d[1], dev[0], d[0], 4 * N);
+    cj_graph_copy_3d(
+        g, CJ_NODES(over),
+        CJ_COPY_3D(.width = 8, .height = 4, .depth = 1, .dst = d[0], .src = cj_offset(d[0], 128), .src_pitch = 16));
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     if (work_made(x)) work_did(cj_graph_launch(s[0], x));
     work_did(cj_stream_join(s[1], s[0]));
@@ -88,7 +93,8 @@ static void told(cj_driver *drv)
     work_did(cj_device_get_info(dev[1], &info));
     work_did(cj_device_memory(dev[1], &room, &total));
     work_did(cj_device_attribute(dev[1], 1, &threads));
-    sum += info.warp_size + (room <= total) + (threads == info.block_threads) + (cj_device_ordinal(dev[1]) == 1) + (cj_device_driver(dev[1]) == drv);
+    sum += info.warp_size + (room <= total) + (threads == info.block_threads) + (cj_device_ordinal(dev[1]) == 1) +
+           (cj_device_driver(dev[1]) == drv);
     cj_device *again = cj_device_wrap(drv, cj_device_context(dev[1]));
     if (work_made(again)) sum += again == dev[1] && cj_device_raw(again) == cj_device_raw(dev[1]);
     cj_device_close(again);

@@ -32,11 +32,14 @@ static void nodes(void)
     static uint32_t in[N], out[N]; /* a graph that is launched late may still read them */
     cj_event *e = cj_event_create(dev, NULL);
     cj_graph *g = cj_graph_create(dev);
-    cj_node *a = cj_graph_copy_to_device(g, NULL, d, in, sizeof in), *b = cj_graph_fill8(g, CJ_NODES(a), d, 1, 4), *c = cj_graph_fill16(g, CJ_NODES(b), cj_offset(d, 4), 2, 2);
-    cj_node *k = cj_graph_kernel(g, CJ_NODES(c), add, cj_threads(N, 32), d, N, 1), *r = cj_graph_event_record(g, CJ_NODES(k), e);
+    cj_node *a = cj_graph_copy_to_device(g, NULL, d, in, sizeof in), *b = cj_graph_fill8(g, CJ_NODES(a), d, 1, 4),
+            *c = cj_graph_fill16(g, CJ_NODES(b), cj_offset(d, 4), 2, 2);
+    cj_node *k = cj_graph_kernel(g, CJ_NODES(c), add, cj_threads(N, 32), d, N, 1),
+            *r = cj_graph_event_record(g, CJ_NODES(k), e);
     cj_node *wide = cj_graph_fill64(g, NULL, cj_offset(d, 4 * N), UINT64_C(0x500000006), 2);
     cj_node *narrow = cj_graph_fill_2d(g, NULL, cj_offset(d, 4 * N + 64), 8, 2, 7, 3, 2);
-    cj_node *f = cj_graph_fill32(g, CJ_NODES(wide, narrow), cj_offset(d, 4 * N), 5, N), *w = cj_graph_event_wait(g, CJ_NODES(f), e), *m = cj_graph_empty(g, CJ_NODES(r, w));
+    cj_node *f = cj_graph_fill32(g, CJ_NODES(wide, narrow), cj_offset(d, 4 * N), 5, N),
+            *w = cj_graph_event_wait(g, CJ_NODES(f), e), *m = cj_graph_empty(g, CJ_NODES(r, w));
     cj_node *h = cj_graph_host_func(g, CJ_NODES(m), count_call, &calls);
     cj_graph_copy(g, CJ_NODES(h), cj_offset(d, 16), cj_offset(d, 4 * N), 16);
     cj_graph_copy_to_host(g, CJ_NODES(h), out, d, 8);
@@ -60,7 +63,8 @@ static void nodes(void)
     const char *dot = cj_graph_dot(outer);
     if (!*dot) work_made(outer);
     else sum += strstr(dot, "digraph") != NULL;
-    if (work_made(k)) sum += cj_node_kind_of(k) == CJ_NODE_KERNEL && cj_node_graph(k) == g && cj_node_raw(k) && cj_graph_raw(g);
+    if (work_made(k))
+        sum += cj_node_kind_of(k) == CJ_NODE_KERNEL && cj_node_graph(k) == g && cj_node_raw(k) && cj_graph_raw(g);
     run(outer);
     sum += out[0] + out[1] + word(4);
     cj_graph_exec_opts opts;
@@ -154,7 +158,8 @@ static void conditions(void)
     cj_graph *g = cj_graph_create(dev), *then = NULL, *otherwise = NULL, *body = NULL, *cases[2] = { NULL, NULL };
     uint64_t yes = cj_graph_condition(g, 1), second = cj_graph_condition(g, 1), more = cj_graph_condition(g, 1);
     work_did(cj_fill32(s, d, 0, N));
-    cj_node *a = cj_graph_if(g, NULL, &then, &otherwise, yes), *b = cj_graph_switch(g, CJ_NODES(a), cases, 2, second), *c = cj_graph_while(g, CJ_NODES(b), &body, more);
+    cj_node *a = cj_graph_if(g, NULL, &then, &otherwise, yes), *b = cj_graph_switch(g, CJ_NODES(a), cases, 2, second),
+            *c = cj_graph_while(g, CJ_NODES(b), &body, more);
     bool there = work_made(g) && work_made(a) && work_made(b) && work_made(c);
     if (there) {
         cj_graph_fill32(then, NULL, d, 11, 1);
@@ -170,8 +175,9 @@ static void conditions(void)
 /* A word is written, waited for, and one behind it written, in a stream and by a node. */
 static void words(void)
 {
-    cj_mem_op ops[3] = { { .kind = CJ_MEM_OP_WRITE32, .d = d, .value = 31 }, { .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = d, .value = 31 },
-                           { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(d, 8), .value = 32 } };
+    cj_mem_op ops[3] = { { .kind = CJ_MEM_OP_WRITE32, .d = d, .value = 31 },
+                         { .kind = CJ_MEM_OP_WAIT32, .how = CJ_COMPARE_EQ, .d = d, .value = 31 },
+                         { .kind = CJ_MEM_OP_WRITE64, .d = cj_offset(d, 8), .value = 32 } };
     work_did(cj_stream_mem_ops(s, ops, 3));
     work_waited(s);
     sum += word(0) + word(2);
@@ -224,7 +230,8 @@ int main(void)
     set = cj_kernel_load(dev, m, "set", NULL);
     d = cj_alloc(s, 8 * N);
     if (!d.addr) work_made(s);
-    if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s))) nodes(), memory(), captures(), conditions(), words(), cache();
+    if (d.addr && work_made(t) && work_made(add) && work_made(set) && work_did(cj_stream_sync(s)))
+        nodes(), memory(), captures(), conditions(), words(), cache();
     work_did(cj_free(dev, d));
     cj_kernel_free(add);
     cj_kernel_free(set);

@@ -23,7 +23,8 @@ static void copies(void)
     work_did(cj_fill32(s, cj_offset(e, 8), 3, 1));
     cj_mem_info info;
     cj_mem_info_defaults(&info);
-    if (work_did(cj_mem_get_info(dev, cj_offset(e, 8), &info))) sum += info.kind == CJ_MEM_KIND_POOL && info.base.addr == e.addr && info.home == s;
+    if (work_did(cj_mem_get_info(dev, cj_offset(e, 8), &info)))
+        sum += info.kind == CJ_MEM_KIND_POOL && info.base.addr == e.addr && info.home == s;
     work_did(cj_copy_to_host(s, out, e, sizeof out));
     work_did(cj_copy_2d(s, d, 32, e, 16, 16, 4));
     work_did(cj_copy_2d_to_host(s, rows, 24, d, 32, 16, 4));
@@ -35,7 +36,9 @@ static void copies(void)
     work_did(cj_copy_3d(s, &box));
     rest = *CJ_COPY_3D(.width = 8, .height = 2, .depth = 2, .dst = d, .dst_pitch = 16, .src_host = in, .src_pitch = 12);
     work_did(cj_copy_3d(s, &rest));
-    const cj_copy_item items[] = { { .dst = e, .src = d, .bytes = 32 }, { .dst = d, .src_host = in, .bytes = 16 }, { .dst_host = in, .src = e, .bytes = 32 } };
+    const cj_copy_item items[] = { { .dst = e, .src = d, .bytes = 32 },
+                                   { .dst = d, .src_host = in, .bytes = 16 },
+                                   { .dst_host = in, .src = e, .bytes = 32 } };
     work_did(cj_copy_batch(s, items, 3));
     if (work_waited(s)) sum += out[0] + out[1] + out[2] + out[63] + rows[3][3] + in[6];
 }
@@ -85,7 +88,9 @@ static void events(void)
 {
     float ms = -1;
     char handle[CJ_IPC_EVENT_BYTES];
-    cj_event *a = cj_event_create(dev, CJ_EVENT(.timing = 1)), *b = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)), *c = cj_event_create(dev, CJ_EVENT(.ipc = 1));
+    cj_event *a = cj_event_create(dev, CJ_EVENT(.timing = 1)),
+             *b = cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)),
+             *c = cj_event_create(dev, CJ_EVENT(.ipc = 1));
     work_made(a), work_made(b), work_made(c);
     if (cj_event_raw(a)) {
         cj_event *same = cj_event_wrap(dev, cj_event_raw(a));
@@ -104,7 +109,8 @@ static void events(void)
     work_did(cj_event_sync(b));
     work_did(cj_event_sync_for(c, 5000));
     if (work_did(cj_event_elapsed(a, b, &ms)) && ms >= 0) sum += 1;
-    if (work_may(cj_event_export(c, handle, sizeof handle))) cj_event_free(cj_event_import(dev, handle, sizeof handle)); /* some drivers refuse that to its own process */
+    /* some drivers refuse that to its own process */
+    if (work_may(cj_event_export(c, handle, sizeof handle))) cj_event_free(cj_event_import(dev, handle, sizeof handle));
     if (cj_event_device(a) == dev && cj_event_raw(a)) sum += 1;
     cj_event_free(a);
     cj_event_free(b);
@@ -145,7 +151,9 @@ static void streams(void)
     work_did(cj_stream_sync_for(u, 5000));
     cj_stream_counts_defaults(&counts);
     if (work_did(cj_stream_get_counts(w, &counts))) sum += counts.operations;
-    if (cj_stream_id(u) && cj_stream_device(u) == dev && cj_stream_priority(u) >= cj_stream_priority(s) && cj_stream_flags(u) == 1 && !cj_stream_is_capturing(u)) sum += 1;
+    if (cj_stream_id(u) && cj_stream_device(u) == dev && cj_stream_priority(u) >= cj_stream_priority(s) &&
+        cj_stream_flags(u) == 1 && !cj_stream_is_capturing(u))
+        sum += 1;
     cj_stream_free(w);
     cj_stream_free(u);
 }

@@ -19,14 +19,16 @@ static cj_fault_kind kind_of_result(CUresult r)
     }
 }
 
-/* A driver that tells the result only: the kernel is known where the stream launched no other since it was synchronized. */
+/* A driver that tells the result only: the kernel is known where the stream launched no other since it was
+ * synchronized. */
 static void fault_of_result(cj_stream *s, CUresult r, cj_fault *out)
 {
     cj_fault_defaults(out);
     out->code = r;
     out->kind = kind_of_result(r);
     char names[sizeof out->kernel];
-    if (cji_recent_names(s->queue, s->slot, names, sizeof names) == 0 && !strstr(names, ", ")) snprintf(out->kernel, sizeof out->kernel, "%s", names);
+    if (cji_recent_names(s->queue, s->slot, names, sizeof names) == 0 && !strstr(names, ", "))
+        snprintf(out->kernel, sizeof out->kernel, "%s", names);
 }
 
 cj_status cj_stream_get_fault(cj_stream *s, cj_fault *fault)
@@ -37,7 +39,8 @@ cj_status cj_stream_get_fault(cj_stream *s, cj_fault *fault)
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
-    if (!fault || fault->size < sizeof fault->size) return cji_fail(s, CJ_EINVAL, call, "fault is NULL, or fault->size is not set: cj_fault_defaults sets it");
+    if (!fault || fault->size < sizeof fault->size)
+        return cji_fail(s, CJ_EINVAL, call, "fault is NULL, or fault->size is not set: cj_fault_defaults sets it");
     if (!cji_fault_read(s->dev, &full, sentence, sizeof sentence)) {
         CUresult r = cji_wait_stream(s, 0);
         if (!cji_breaks_context(r)) return CJ_ENOTFOUND;

@@ -1,7 +1,7 @@
 /* Executable graphs changed: updated as a whole, one kernel's arguments in place, nodes left out. */
 #include "stream/graph/stream_graph.h"
 
-/* -- What was retained until now ------------------------------------------------------------------------------------ */
+/* -- What was retained until now ----------------------------------------------------------------------------------- */
 
 /* Reference sets that launches under way may still need. */
 typedef struct exec_past {
