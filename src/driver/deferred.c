@@ -124,18 +124,12 @@ bool cji_release_queue_idle(cji_release_queue *queue)
     return idle;
 }
 
-cji_device_state *cji_release_queue_state(cji_release_queue *queue, cji_state_of room)
-{
-    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
-    cji_device_state *state = queue->state[room];
-    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
-    return state;
-}
-
 void cji_release_queue_fini(cji_release_queue *queue)
 {
-    for (unsigned i = CJI_STATES; i-- > 0;)
-        if (queue->state[i]) queue->state[i]->free(queue->state[i]);
+    for (unsigned i = CJI_STATES; i-- > 0;) {
+        cji_device_state *state = cji_release_queue_state(queue, i);
+        if (state) state->free(state);
+    }
     cji_point *lists[] = { queue->tails, queue->spare };
     for (size_t i = 0; i < 2; i++) {
         for (cji_point *p = lists[i], *next; p; p = next) {

@@ -84,7 +84,7 @@ typedef struct cji_release_queue {
     cji_deferred *first, **last;
     cji_point *tails; /* of slots that were closed, not yet seen complete */
     cji_point *spare; /* points to use again */
-    cji_device_state *state[CJI_STATES]; /* set under the lock, once */
+    _Atomic(cji_device_state *) state[CJI_STATES]; /* set under the lock, once; read without it */
     atomic_uint waiting;   /* length of the list */
     atomic_uint captures;  /* streams in captures begun through this library; changed under running and lock */
     /* held by the thread that does releases, and taken before lock by one that begins a capture: it waits for those
@@ -104,7 +104,10 @@ bool cji_release_queue_idle(cji_release_queue *queue);
 void cji_release_queue_captures(cji_release_queue *queue, int change);
 
 /* The room's state; NULL before its first use. */
-cji_device_state *cji_release_queue_state(cji_release_queue *queue, cji_state_of room);
+static inline cji_device_state *cji_release_queue_state(const cji_release_queue *queue, cji_state_of room)
+{
+    return atomic_load_explicit(&queue->state[room], memory_order_acquire);
+}
 
 /* A slot for a stream, with one reference; NULL without memory.  In a scope. */
 cji_slot *cji_slot_open(cji_release_queue *queue, CUstream raw, void *owner);
@@ -148,7 +151,7 @@ static inline void cji_deferred_poll(cji_release_queue *queue, unsigned max)
  * same.  cji_scope_leave() follows. */
 static inline bool cji_queue_scope(const cji_release_queue *queue, cji_scope *scope)
 {
-    return cji_scope_enter(scope, queue->cu, queue->ctx, CJI_SCOPE_BOTH) == CUDA_SUCCESS;
+    return cji_scope_enter(scope, queue->cu, queue->ctx, true) == CUDA_SUCCESS;
 }
 
 #endif

@@ -85,10 +85,18 @@ CUresult cji_device_read_priorities(cj_device *dev);
 /* A scope (driver/scope.h) of a public call on the device: a failure is recorded in `obj` for `call`.  CJ_OK:
  * cji_scope_leave() must follow.
  * cji_scope_begin() makes the context current, for work enqueued on a stream; cji_scope_begin_relaxed() relaxes the
- * capture mode too, for
- * everything else, so that no call harms a capture of its own thread or of another one. */
-cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call);
-cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call);
+ * capture mode too, for everything else, so that no call harms a capture of its own thread or of another one. */
+cj_status cji_scope_failed(void *obj, const cj_device *dev, cji_scope *scope, CUresult r, const char *call);
+static inline cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
+{
+    CUresult r = cji_scope_enter(scope, &dev->drv->cu, dev->ctx, false);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_scope_failed(obj, dev, scope, r, call);
+}
+static inline cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
+{
+    CUresult r = cji_scope_enter(scope, &dev->drv->cu, dev->ctx, true);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_scope_failed(obj, dev, scope, r, call);
+}
 
 /* Drops a reference of a child: destroys with the last one. */
 void cji_driver_drop(cj_driver *drv);

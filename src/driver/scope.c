@@ -11,7 +11,7 @@ static const cji_scope *scope_known(const cji_scope *sc, const cji_cu *cu)
     return sc;
 }
 
-static CUresult scope_context(cji_scope *sc, CUcontext ctx)
+static inline CUresult scope_context(cji_scope *sc, CUcontext ctx)
 {
     CUcontext now = NULL;
     if (sc->ctx == ctx) return CUDA_SUCCESS;
@@ -26,25 +26,49 @@ static CUresult scope_context(cji_scope *sc, CUcontext ctx)
     return r;
 }
 
-CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, unsigned what)
+static inline void scope_relax(cji_scope *sc)
+{
+    if (!sc->relaxed) sc->exchanged = sc->relaxed = sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode) == CUDA_SUCCESS;
+}
+
+static inline void scope_init(cji_scope *sc, const cji_cu *cu)
 {
     cji_scope **top = &cji_thread()->scope;
     const cji_scope *known = scope_known(*top, cu);
     *sc = (cji_scope){
-        .top = top, .outer = *top, .cu = cu, .ctx = known ? known->ctx : NULL, .relaxed = known && known->relaxed
+        .top = top, .outer = *top, .cu = cu, .mode = CU_STREAM_CAPTURE_MODE_RELAXED
     };
-    *top = sc;
-    CUresult r = what & CJI_SCOPE_CONTEXT ? scope_context(sc, ctx) : CUDA_SUCCESS;
-    if (!(what & CJI_SCOPE_RELAXED) || sc->relaxed) return r;
-    sc->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    sc->exchanged = sc->relaxed = cu->cuThreadExchangeStreamCaptureMode(&sc->mode) == CUDA_SUCCESS;
+    if (!known) return;
+    sc->ctx = known->ctx;
+    sc->relaxed = known->relaxed;
+}
+
+/* Only what has to be restored is noted. */
+static inline void scope_note(cji_scope *sc)
+{
+    if (sc->pushed || sc->exchanged) *sc->top = sc;
+    else sc->cu = NULL;
+}
+
+CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, bool relaxed)
+{
+    scope_init(sc, cu);
+    CUresult r = scope_context(sc, ctx);
+    if (relaxed) scope_relax(sc);
+    scope_note(sc);
     return r;
 }
 
-void cji_scope_leave(cji_scope *sc)
+void cji_scope_relax(cji_scope *sc, const cji_cu *cu)
+{
+    scope_init(sc, cu);
+    scope_relax(sc);
+    scope_note(sc);
+}
+
+void cji_scope_restore(cji_scope *sc)
 {
     CUcontext popped;
-    if (!sc->cu) return;
     if (sc->exchanged) sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode);
     if (sc->pushed) sc->cu->cuCtxPopCurrent(&popped);
     *sc->top = sc->outer;
@@ -59,20 +83,8 @@ cji_scope *cji_scope_suspend(void)
 
 void cji_scope_resume(cji_scope *sc) { cji_thread()->scope = sc; }
 
-static cj_status scope_begin(void *obj, const cj_device *dev, cji_scope *sc, unsigned what, const char *call)
+cj_status cji_scope_failed(void *obj, const cj_device *dev, cji_scope *sc, CUresult r, const char *call)
 {
-    CUresult r = cji_scope_enter(sc, &dev->drv->cu, dev->ctx, what);
-    if (r == CUDA_SUCCESS) return CJ_OK;
     cji_scope_leave(sc);
     return cji_cu_fail_on(obj, dev, NULL, r, "cuCtxPushCurrent", call, "%s", call);
-}
-
-cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
-{
-    return scope_begin(obj, dev, scope, CJI_SCOPE_CONTEXT, call);
-}
-
-cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
-{
-    return scope_begin(obj, dev, scope, CJI_SCOPE_BOTH, call);
 }

@@ -2,7 +2,7 @@
  *
  * A scope is entered where a driver call needs it, and left in the same function.  Scopes nest on a thread: an inner
  * one finds what the outer ones have set and makes no driver call for it.  So a public call sets context and mode at
- * most once.
+ * most once.  A scope that has set nothing has nothing to restore: the thread does not note it.
  *
  * The caller's context and capture mode are the same after a scope as before it.  Between enter and leave only cujit
  * runs on the thread, so that what an outer scope has set still holds; around a function of the user there is
@@ -18,27 +18,28 @@
 
 #include "cuda/table.h"
 
-enum {
-    CJI_SCOPE_CONTEXT = 1, /* the context is current */
-    CJI_SCOPE_RELAXED = 2, /* the thread's capture mode is relaxed: no call of the thread harms a capture */
-    CJI_SCOPE_BOTH = 3
-};
-
 typedef struct cji_scope {
     struct cji_scope **top;   /* where the thread has its innermost scope */
     struct cji_scope *outer;  /* of this thread */
-    const cji_cu *cu;
+    const cji_cu *cu;         /* NULL: the scope has set nothing */
     CUcontext ctx;            /* known to be current; NULL: not known */
-    CUstreamCaptureMode mode; /* to put back */
+    CUstreamCaptureMode mode; /* to set; then the one to restore */
     bool relaxed;             /* known to be */
     bool pushed, exchanged;   /* by this scope */
     bool foreign;             /* another context than `ctx` was current, and not none */
 } cji_scope;
 
-/* `what` is of CJI_SCOPE_*.  cji_scope_leave() follows in any case: after a failure, which says that the context is
- * dead, the mode is relaxed all the same, as releases need no context. */
-CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, unsigned what);
-void cji_scope_leave(cji_scope *sc); /* of a zeroed scope: nothing */
+/* Makes the context current; `relaxed`: no call of the thread harms a capture either.  cji_scope_leave() follows in any
+ * case: after a failure, which says that the context is dead, the mode is relaxed all the same, as releases need no
+ * context. */
+CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, bool relaxed);
+/* Relaxes the mode alone. */
+void cji_scope_relax(cji_scope *sc, const cji_cu *cu);
+void cji_scope_restore(cji_scope *sc);
+static inline void cji_scope_leave(cji_scope *sc) /* of a zeroed scope: nothing */
+{
+    if (sc->cu) cji_scope_restore(sc);
+}
 
 /* Around a function of the user, who may change context and mode: scopes inside set both anew. */
 cji_scope *cji_scope_suspend(void);

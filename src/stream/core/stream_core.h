@@ -158,7 +158,7 @@ static inline cj_status cji_stream_scope(void *obj, const cj_stream *s, cji_scop
 static inline cj_status cji_stream_scope_relaxed(void *obj, const cj_stream *s, cji_scope *scope, const char *call)
 {
     if (cji_stream_needs_context(s)) return cji_scope_begin_relaxed(obj, s->dev, scope, call);
-    cji_scope_enter(scope, s->cu, s->queue->ctx, CJI_SCOPE_RELAXED);
+    cji_scope_relax(scope, s->cu);
     return CJ_OK;
 }
 

@@ -40,8 +40,9 @@ static CUresult wait_until(const cji_cu *cu, CUstream stream, CUevent event, uin
 CUresult cji_wait_stream(cj_stream *s, uint64_t deadline)
 {
     cji_scope scope;
-    const unsigned what = cji_stream_needs_context(s) ? CJI_SCOPE_BOTH : CJI_SCOPE_RELAXED;
-    CUresult r = cji_scope_enter(&scope, s->cu, s->queue->ctx, what);
+    CUresult r = CUDA_SUCCESS;
+    if (cji_stream_needs_context(s)) r = cji_scope_enter(&scope, s->cu, s->queue->ctx, true);
+    else cji_scope_relax(&scope, s->cu);
     if (r == CUDA_SUCCESS) r = wait_until(s->cu, s->raw, NULL, deadline);
     cji_scope_leave(&scope);
     return r;
@@ -50,7 +51,7 @@ CUresult cji_wait_stream(cj_stream *s, uint64_t deadline)
 CUresult cji_wait_event(cj_event *e, uint64_t deadline)
 {
     cji_scope scope;
-    cji_scope_enter(&scope, e->cu, e->queue->ctx, CJI_SCOPE_RELAXED);
+    cji_scope_relax(&scope, e->cu);
     CUresult r = wait_until(e->cu, NULL, e->raw, deadline);
     cji_scope_leave(&scope);
     return r;
@@ -129,7 +130,7 @@ cj_status cj_event_query(cj_event *e)
     cji_scope scope;
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
-    cji_scope_enter(&scope, e->cu, e->queue->ctx, CJI_SCOPE_RELAXED);
+    cji_scope_relax(&scope, e->cu);
     CUresult r = e->cu->cuEventQuery(e->raw);
     cji_scope_leave(&scope);
     if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
@@ -142,7 +143,7 @@ cj_status cj_event_sync(cj_event *e)
     cji_scope scope;
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
-    cji_scope_enter(&scope, e->cu, e->queue->ctx, CJI_SCOPE_RELAXED);
+    cji_scope_relax(&scope, e->cu);
     CUresult r = e->cu->cuEventSynchronize(e->raw);
     cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventSynchronize");

@@ -34,7 +34,7 @@ cji_graph_state *cji_graph_state_of(cj_device *dev)
 {
     cji_release_queue *queue = &dev->queue;
     cji_lock(&queue->lock, CJI_LOCK_QUEUE);
-    cji_graph_state *state = (cji_graph_state *)queue->state[CJI_STATE_GRAPH];
+    cji_graph_state *state = (cji_graph_state *)cji_release_queue_state(queue, CJI_STATE_GRAPH);
     if (!state && (state = cji_zalloc(sizeof *state))) {
         state->base = (cji_device_state){ .free = graph_state_free, .trim = graph_state_trim };
         state->queue = queue;

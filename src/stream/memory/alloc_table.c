@@ -27,11 +27,11 @@ static void mem_state_free(cji_device_state *base)
 
 static void mem_state_trim(cji_device_state *base) { cji_staging_trim(&((cji_mem_state *)base)->staging); }
 
-cji_mem_state *cji_mem_state_of(cj_device *dev)
+cji_mem_state *cji_mem_state_make(cj_device *dev)
 {
     cji_release_queue *queue = &dev->queue;
     cji_lock(&queue->lock, CJI_LOCK_QUEUE);
-    cji_mem_state *state = (cji_mem_state *)queue->state[CJI_STATE_MEMORY];
+    cji_mem_state *state = (cji_mem_state *)cji_release_queue_state(queue, CJI_STATE_MEMORY);
     if (!state && (state = cji_zalloc(sizeof *state))) {
         state->base = (cji_device_state){ .free = mem_state_free, .trim = mem_state_trim };
         state->queue = queue;

@@ -112,7 +112,12 @@ struct cji_mem_state {
 };
 
 /* Made at first use; NULL without memory. */
-cji_mem_state *cji_mem_state_of(cj_device *dev);
+cji_mem_state *cji_mem_state_make(cj_device *dev);
+static inline cji_mem_state *cji_mem_state_of(cj_device *dev)
+{
+    cji_device_state *state = cji_release_queue_state(&dev->queue, CJI_STATE_MEMORY);
+    return state ? (cji_mem_state *)state : cji_mem_state_make(dev);
+}
 
 /* The table; with the state's lock held. */
 cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr);
