@@ -64,7 +64,8 @@ int cmd_run_sim(int argc, char **argv)
     if (!find_shim(folder, sizeof folder)) {
         fprintf(
             stderr,
-            "cujit run-sim: the CPU device's libcuda.so.1 is not found: install cujit with its shared libraries, or set CUJIT_SIM to libcujit-sim.so\n");
+            "cujit run-sim: the CPU device's libcuda.so.1 is not found: install cujit with its shared libraries, or "
+            "set CUJIT_SIM to libcujit-sim.so\n");
         return EXIT_USAGE;
     }
     const char *was = getenv("LD_LIBRARY_PATH");

@@ -9,8 +9,10 @@ for extra in math.h printf.h; do
     if [ -f "$dir/cujit/$extra" ]; then set -- "$@" "$dir/cujit/$extra"; fi
 done
 cat <<'HEAD'
-/* cujit/verbs_numbers.h - verbs take C numbers where they take a cj_val: macros in C11, overloads in C++; C99 has the functions.
- * ptx.h includes it.  A macro records the line of its call, as lines.h does.  Made by tools/gennumbers.sh from the headers: do not edit. */
+/* cujit/verbs_numbers.h - verbs take C numbers where they take a cj_val.
+ * Made by tools/gennumbers.sh from the headers: do not edit.
+ * C11 has macros, C++ overloads, and C99 the functions.  ptx.h includes it.  A macro records the line
+ * of its call, as lines.h does. */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
 #elif !defined CUJIT_VERBS_NUMBERS_H
@@ -44,7 +46,8 @@ verbs()
             lifts = lifts ", " (lifted ? (language == "c" ? "CJI_LIFT(f, " : "cji_lift(f, ") p ")" : p)
         }
         if (language == "c") printf "#define %s(f%s) %s(CJI_HERE(f)%s)\n", name, args, name, lifts
-        else printf "template<%s> inline %s%s(cj_fn *f%s) { %s(%s)(f%s); }\n", types, result, name, params, result ~ /void/ ? "" : "return ", name, lifts
+        else printf "template<%s> inline %s%s(cj_fn *f%s) { %s(%s)(f%s); }\n", types, result, name, params,
+                    result ~ /void/ ? "" : "return ", name, lifts
     }' "$@"
 }
 echo '#if defined __cplusplus'

@@ -292,7 +292,8 @@ bool gen_emit(const char *data_path, const char *ids_path)
     char beside[1024];
     collect_words();
     if (!begin_file(data_path, beside, sizeof beside)) return false;
-    put("/* Made by tools/isagen from src/ptx/isa; do not edit. */\n#include \"isa.h\"\n#include \"isa_ids.h\"\n#include \"isa_sreg.h\"\n#include \"isa_table.h\"\n\n");
+    put("/* Made by tools/isagen from src/ptx/isa; do not edit. */\n#include \"isa.h\"\n#include \"isa_ids.h\"\n"
+        "#include \"isa_sreg.h\"\n#include \"isa_table.h\"\n\n");
     emit_words();
     emit_sets();
     emit_rows();

@@ -165,7 +165,8 @@ void gen_entry_row(const gen_entry *e)
     if (e->argc != 7 && e->argc != 9) {
         gen_error(
             e->file, e->line,
-            "a row wants op, section, spelling, operands, version, targets, effect (and perhaps an end: version, targets); has %d",
+            "a row wants op, section, spelling, operands, version, targets, effect (and perhaps an end: version, "
+            "targets); has %d",
             e->argc);
         return;
     }

@@ -1,5 +1,7 @@
-/* cujit/lines.h - each builder call records the C file and line that it is written in.  ptx.h includes it; CJ_NO_SOURCE_LINES turns it off.
- * Error messages, the JIT's log and .loc show them.  Made by tools/genlines.sh from the headers: do not edit. */
+/* cujit/lines.h - each builder call records the C file and line that it is written in.
+ * Made by tools/genlines.sh from the headers: do not edit.
+ * ptx.h includes it; CJ_NO_SOURCE_LINES turns it off.  Error messages, the JIT's log and .loc show
+ * the file and the line. */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
 #elif !defined CUJIT_LINES_H

@@ -9,8 +9,8 @@
  * and cj_imm_. */
 #define CJI_EACH_NUMBER(X, to) \
     X(to, bool, u) X(to, char, i) X(to, signed char, i) X(to, unsigned char, u) \
-    X(to, short, i) X(to, unsigned short, u) X(to, int, i) X(to, unsigned, u) X(to, long, i) X(to, unsigned long, u) X(to, long long, i) \
-    X(to, unsigned long long, u) X(to, float, f32) X(to, double, f64)
+    X(to, short, i) X(to, unsigned short, u) X(to, int, i) X(to, unsigned, u) X(to, long, i) X(to, unsigned long, u) \
+    X(to, long long, i) X(to, unsigned long long, u) X(to, float, f32) X(to, double, f64)
 
 /* A row of a _Generic selection: the function to_kind for the type. */
 #define CJI_NUMBER_ROW(to, type, kind) type: to##kind,

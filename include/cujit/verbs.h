@@ -18,8 +18,8 @@
  * it: on int64_t; on uint64_t if an operand does not fit int64_t; on float or double if an operand
  * is one.  A comparison gives a constant predicate.
  *
- * Where a number needs a register, that is CJ_U32, or CJ_S32 for a negative integer.  It has 64 bits
- * if 32 do not hold the number.  For a float it is CJ_F32, for a double CJ_F64.
+ * Where a number needs a register, that is CJ_U32, or CJ_S32 for a negative integer.  It has 64
+ * bits if 32 do not hold the number.  For a float it is CJ_F32, for a double CJ_F64.
  *
  * Addresses.  A memory verb takes a pointer of cj_param_ptr or cj_at, a variable, a register that
  * cj_as_ptr has marked, or a cj_mem.

@@ -1,5 +1,7 @@
-/* cujit/verbs_numbers.h - verbs take C numbers where they take a cj_val: macros in C11, overloads in C++; C99 has the functions.
- * ptx.h includes it.  A macro records the line of its call, as lines.h does.  Made by tools/gennumbers.sh from the headers: do not edit. */
+/* cujit/verbs_numbers.h - verbs take C numbers where they take a cj_val.
+ * Made by tools/gennumbers.sh from the headers: do not edit.
+ * C11 has macros, C++ overloads, and C99 the functions.  ptx.h includes it.  A macro records the line
+ * of its call, as lines.h does. */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
 #elif !defined CUJIT_VERBS_NUMBERS_H

@@ -112,7 +112,8 @@ static cj_status judge_thread(const cji_obj *o, const char *call, const char *wh
 {
     cj_status st = cji_fail(
         into, CJ_ESTATE, call,
-        "%s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another stream on this thread; "
+        "%s is the per-thread default stream of the thread that wrapped it, and (void *)2 is another "
+        "stream on this thread; "
         "make the call there, or use a stream of cj_stream_create",
         what ? what : "the stream");
     return cji_fail_also((void *)(uintptr_t)o), st;

@@ -266,19 +266,22 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     if (k->info.block_threads > 0 && threads > (uint64_t)k->info.block_threads)
         return cji_fail(
             into, CJ_EINVAL, call,
-            "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d registers)",
+            "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d "
+            "registers)",
             cji_short(k->name), (unsigned long long)threads,
             (unsigned long long)(threads - (uint64_t)k->info.block_threads), k->info.block_threads, k->info.registers);
     if (d->shared > (uint32_t)k->info.shared_dynamic)
         return cji_fail(
             into, CJ_EINVAL, call,
-            "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d static ones",
+            "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d "
+            "static ones",
             cji_short(k->name), d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic,
             k->info.shared);
     if (!d->shared && k->dynamic_shared)
         return cji_fail(
             into, CJ_EINVAL, call,
-            "%s uses the dynamic shared variable %s, and the launch gives it 0 bytes: write cj_dims_shared(dims, bytes)",
+            "%s uses the dynamic shared variable %s, and the launch gives it 0 bytes: "
+            "write cj_dims_shared(dims, bytes)",
             cji_short(k->name), cji_short(k->dynamic_shared));
     for (size_t i = 0; i < sizeof d->reserved / sizeof *d->reserved; i++)
         if (d->reserved[i])

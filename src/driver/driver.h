@@ -64,7 +64,8 @@ struct cj_device {
     CUcontext ctx;                     /* the primary one, retained; somebody's when wrapped */
     bool wrapped;
     char sm[16];                       /* "sm_90" */
-    int target; /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
+    /* of the exact device, as cji_target_name's index ("sm_90a" where there is one); -1: unknown to the table */
+    int target;
     cj_device_info info;
     atomic_uint handles;               /* cj_device_open calls that are not closed */
     cji_release_queue queue;           /* slots, deferred releases, what src/stream keeps */

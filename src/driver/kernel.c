@@ -317,7 +317,8 @@ cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *sl
 {
     return cji_cu_fail_on(
         into, k->dev, slot, r, cu_call, call,
-        "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d bytes static)",
+        "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d "
+        "bytes static)",
         call, cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared,
         k->info.registers, k->info.shared);
 }

@@ -112,7 +112,8 @@ static cj_module *other_options(cj_module *mine, cj_module *there, const char *d
 {
     cji_fail(
         mine, CJ_ESTATE, call,
-        "the builder is loaded on device %d with another %s; pass NULL for that module, or load a cj_ptx_clone of the builder",
+        "the builder is loaded on device %d with another %s; pass NULL for that module, or load a cj_ptx_clone of the "
+        "builder",
         mine->dev->ordinal, differs);
     cji_module_drop(there);
     cji_obj_set_failed(mine);

@@ -101,7 +101,8 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
     case CUDA_ERROR_STUB_LIBRARY:
         return cji_cu_fail_as(
             drv, drv, r, CJ_ENODRIVER, cu_call, call,
-            "%s is the CUDA toolkit's stub library, not a driver: install the NVIDIA driver, or take the toolkit's stubs folder "
+            "%s is the CUDA toolkit's stub library, not a driver: install the NVIDIA driver, or take "
+            "the toolkit's stubs folder "
             "out of the library path",
             who);
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
@@ -111,7 +112,8 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return cji_cu_fail_as(
             drv, drv, r, CJ_ENODRIVER, cu_call, call,
-            "%s is of a forward-compatibility package, which this GPU does not support: take its folder out of the library path",
+            "%s is of a forward-compatibility package, which this GPU does not support: take its folder out of the "
+            "library path",
             who);
     case CUDA_ERROR_NO_DEVICE:
         return cji_cu_fail_as(drv, drv, r, CJ_ENODEVICE, cu_call, call, "%s finds no CUDA device", who);
@@ -125,7 +127,8 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
         if (drv->kind == CJI_DRIVER_SIM)
             return cji_cu_fail_as(
                 drv, drv, r, CJ_OK, cu_call, call,
-                "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)",
+                "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or "
+                "CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)",
                 who);
         break;
     default: break;
@@ -362,7 +365,8 @@ cj_driver *cj_driver_open(const char *which)
     if (cji_static_program()) {
         cji_fail(
             drv, CJ_ENOTSUP, "cj_driver_open",
-            "a program that is linked with -static cannot load a driver: link without -static (libcujit.a may stay), or hand the CPU device "
+            "a program that is linked with -static cannot load a driver: link without -static (libcujit.a may stay), "
+            "or hand the CPU device "
             "of libcujit-sim.a to cj_driver_open_resolver");
         cji_obj_set_failed(drv);
         return drv;

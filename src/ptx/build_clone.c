@@ -48,7 +48,9 @@ static bool copy_form(cj_ptx *c, const cji_form *from)
     return true;
 }
 
-#define COPY(to, from, list, n, cap) (copy_array(&(to)->list, &(to)->cap, (from)->list, (from)->n, sizeof *(from)->list) && ((to)->n = (from)->n, true))
+#define COPY(to, from, list, n, cap) \
+    (copy_array(&(to)->list, &(to)->cap, (from)->list, (from)->n, sizeof *(from)->list) && \
+     ((to)->n = (from)->n, true))
 
 static bool copy_tables(cj_fn *g, const cj_fn *f)
 {

@@ -34,7 +34,8 @@ static cji_block *push(cj_fn *f, unsigned kind, const char *call)
 {
     if (!cji_grow(&f->block, &f->cblock, f->nblock + 1, sizeof *f->block)) return cji_ptx_nomem(f->m, call), NULL;
     cji_block *b = &f->block[f->nblock];
-    *b = (cji_block){ .kind = (uint8_t)kind, .loc = f->loc, .label_else = UINT32_MAX, .label_end = UINT32_MAX, .label_next = UINT32_MAX, .label_top = UINT32_MAX };
+    *b = (cji_block){ .kind = (uint8_t)kind, .loc = f->loc, .label_else = UINT32_MAX, .label_end = UINT32_MAX,
+                      .label_next = UINT32_MAX, .label_top = UINT32_MAX };
     return b;
 }
 

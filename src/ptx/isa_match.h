@@ -21,9 +21,9 @@ enum {
 /* One operand as it was written. */
 typedef struct cji_isa_arg {
     uint8_t kind;            /* CJI_K_*: what stands here; CJI_K_PAIR for d|p, CJI_K_NOT for !p */
-    uint8_t
-        type; /* REG, NOT, SREG: its cj_type; PAIR: type of the first half when that is a register; MEM, TEXMEM: type of the base
-                              * when that is a register, CJ_VOID for a symbol or literal; SYM: CJ_VOID */
+    /* REG, NOT, SREG: its cj_type; PAIR: type of the first half when that is a register; MEM, TEXMEM: type of the base
+     * when that is a register, CJ_VOID for a symbol or literal; SYM: CJ_VOID */
+    uint8_t type;
     uint8_t lit;             /* IMM: CJI_LIT_* */
     uint8_t wide;            /* IMM, integer: `value` is to be read as a uint64_t above INT64_MAX */
     /* MEM, SYM: the symbol's cji_space; CJI_SP_GENERIC when the base is no symbol or its space is not known */

@@ -250,7 +250,8 @@ static bool parse_all(cji_parser *p)
 
 void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes)
 {
-    *p = (cji_parser){ .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes, .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
+    *p = (cji_parser){ .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes,
+                       .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
     cji_lex_init(&p->x, text, bytes);
 }
 

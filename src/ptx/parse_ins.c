@@ -171,7 +171,8 @@ static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
     if (!(e->isa.effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
         return cji_parse_fail(
             p, CJ_EUNKNOWN,
-            "the address of an array's element as an operand is not supported; add the offset in an instruction of its own");
+            "the address of an array's element as an operand is not supported; add the offset in an instruction of its "
+            "own");
     cji_lex_next(&p->x);
     if (!cji_parse_integer(p, INT64_MAX / 64, "an index", &index)) return false;
     for (uint32_t i = 1; i < v->ndim; i++) row *= v->dim[i];

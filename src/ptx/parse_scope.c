@@ -115,8 +115,8 @@ static cji_binding *scope_bind(cji_parser *p, uint32_t name, uint8_t kind, uint3
     uint32_t *place = kind == CJI_BIND_RANGE ? &p->name[name].range : &p->name[name].bind;
     uint32_t depth = (uint32_t)p->nscope - 1;
     cji_binding *b = &p->bind[p->nbind++];
-    *b = (cji_binding){ .word = word, .count = count, .line = p->x.tok_line, .name = name, .outer = *place, .next = p->scope[depth],
-                        .depth = (uint16_t)depth, .kind = kind };
+    *b = (cji_binding){ .word = word, .count = count, .line = p->x.tok_line, .name = name, .outer = *place,
+                        .next = p->scope[depth], .depth = (uint16_t)depth, .kind = kind };
     *place = p->scope[depth] = (uint32_t)p->nbind;
     return b;
 }

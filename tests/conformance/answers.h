@@ -84,7 +84,8 @@ const an_stranger *an_other_context(void);
 /* step: *to = *from * 3 + n, by the first thread alone; leap: *from * 5 + n; the others are asked about. */
 #define AN_ONE_THREAD \
     "  mov.u32 %i, %ctaid.x; mov.u32 %j, %ctaid.y; or.b32 %i, %i, %j; mov.u32 %j, %ctaid.z; or.b32 %i, %i, %j;\n" \
-    "  mov.u32 %j, %tid.x; or.b32 %i, %i, %j; mov.u32 %j, %tid.y; or.b32 %i, %i, %j; mov.u32 %j, %tid.z; or.b32 %i, %i, %j;\n" \
+    "  mov.u32 %j, %tid.x; or.b32 %i, %i, %j; mov.u32 %j, %tid.y; or.b32 %i, %i, %j; " \
+    "mov.u32 %j, %tid.z; or.b32 %i, %i, %j;\n" \
     "  setp.ne.u32 %p, %i, 0;\n  @%p ret;\n"
 
 /* name(to, from, n): *to = *from * times + n. */

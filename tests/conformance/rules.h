@@ -304,6 +304,7 @@ static inline int rules_run(int argc, char **argv, const rule *rules, size_t cou
     return tap_done();
 }
 
-#define RULES_MAIN(rules) int main(int argc, char **argv) { return rules_run(argc, argv, rules, sizeof rules / sizeof *rules); }
+#define RULES_MAIN(rules) \
+    int main(int argc, char **argv) { return rules_run(argc, argv, rules, sizeof rules / sizeof *rules); }
 
 #endif

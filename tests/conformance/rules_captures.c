@@ -216,7 +216,8 @@ static void rule_53(void)
 
 static const rule rules[] = {
     { 47,
-      "a capture cannot begin on the legacy stream or twice, nor end on a forked stream or in another thread, unless relaxed",
+      "a capture cannot begin on the legacy stream or twice, nor end on a forked stream or in another thread, unless "
+      "relaxed",
       rule_47, 0 },
     { 48, "captured work does not run before the graph is launched", rule_48, 0 },
     { 49, "a wait for a captured event brings a stream into the capture; it must be joined back", rule_49, 0 },
@@ -225,7 +226,8 @@ static const rule rules[] = {
     { 52, "an invalid capture rejects all work, reports its state, ends without a graph, and leaves the stream usable",
       rule_52, 0 },
     { 53,
-      "the legacy stream cannot be used while a blocking stream captures; a capturing non-blocking stream does not forbid it",
+      "the legacy stream cannot be used while a blocking stream captures; a capturing non-blocking stream does not "
+      "forbid it",
       rule_53, 0 },
 };
 RULES_MAIN(rules)

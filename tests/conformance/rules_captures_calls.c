@@ -368,11 +368,13 @@ static const rule rules[] = {
       0 },
     { 57, "a capture into a graph continues it", rule_57, 0 },
     { 58,
-      "the captured stream's state, priority and context may be queried; a query of its flags or its id invalidates the capture",
+      "the captured stream's state, priority and context may be queried; a query of its flags or its id invalidates "
+      "the capture",
       rule_58, 0 },
     { 59, "an empty capture is an empty graph", rule_59, 0 },
     { 60,
-      "a peer copy and the launch of a graph cannot be captured; a query of a pool's access invalidates a capture that is not relaxed",
+      "a peer copy and the launch of a graph cannot be captured; a query of a pool's access invalidates a capture that "
+      "is not relaxed",
       rule_60, 0 },
 };
 RULES_MAIN(rules)

@@ -312,7 +312,8 @@ static void rule_66(void)
             "what follows a fill of 4 bytes that is switched off %s",
             order_behind_fill(4)
                 ? "waits for the kernel before it"
-                : "does not wait for the kernel before it (a larger one keeps the order; cujit never switches fills off)");
+                : "does not wait for the kernel before it (a larger one keeps the order; cujit never switches fills "
+                  "off)");
     }
     cu.cuGraphDestroy(g);
     cu.cuStreamDestroy(s);
@@ -414,14 +415,16 @@ static void rule_67(void)
 
 static const rule rules[] = {
     { 61,
-      "a clone is independent; a child graph is copied when it is added; a graph with memory of its own cannot be cloned",
+      "a clone is independent; a child graph is copied when it is added; a graph with memory of its own cannot be "
+      "cloned",
       rule_61, 0 },
     { 62, "the same edge twice is rejected at once, a cycle at instantiation", rule_62, 0 },
     { 63, "an executable is a snapshot of its graph", rule_63, 0 },
     { 64, "launches of one executable wait for each other, those of two do not", rule_64, 0 },
     { 65, "a launch comes after the stream's work before it and before the work behind it", rule_65, 0 },
     { 66,
-      "changed parameters and switched-off nodes are for later launches; only kernels, copies and fills can be switched off",
+      "changed parameters and switched-off nodes are for later launches; only kernels, copies and fills can be "
+      "switched off",
       rule_66, 0 },
     { 67, "an update with another shape fails and leaves the executable unchanged", rule_67, 0 },
 };

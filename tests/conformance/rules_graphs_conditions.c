@@ -5,7 +5,9 @@
 
 /* set: the condition becomes n; count: *p += 1, and the condition becomes whether *p is below n; append: *p = *p * 10 +
  * n. */
-#define SET_CONDITION "  { .param .b64 h; .param .b32 v; st.param.b64 [h], %h; st.param.b32 [v], %v; call.uni cudaGraphSetConditional, (h, v); }\n"
+#define SET_CONDITION \
+    "  { .param .b64 h; .param .b32 v; st.param.b64 [h], %h; st.param.b32 [v], %v; " \
+    "call.uni cudaGraphSetConditional, (h, v); }\n"
 #define ENTRY(name, body)                                                                             \
     ".visible .entry " name "(.param .u64 p, .param .u32 n, .param .u64 c)\n{\n"                       \
     "  .reg .b64 %a, %h; .reg .b32 %n, %v; .reg .pred %q;\n"                                           \

@@ -129,7 +129,8 @@ static void rule_75(void)
 }
 
 static const char mixed_ptx[] = ABI_HEAD
-    ".visible .entry mixed(.param .u8 a, .param .u64 b, .param .u16 c, .param .align 16 .b8 d[20], .param .f32 e)\n{\n  ret;\n}\n"
+    ".visible .entry mixed(.param .u8 a, .param .u64 b, .param .u16 c, .param .align 16 .b8 d[20], .param .f32 e)\n{\n"
+    "  ret;\n}\n"
     ".visible .entry empty()\n{\n  ret;\n}\n";
 
 static void rule_76(void)
@@ -321,7 +322,8 @@ static void rule_80(void)
 
 static const rule rules[] = {
     { 74,
-      "a grid or block of an impossible size is rejected, as is a launch that needs more registers or blocks than the device has",
+      "a grid or block of an impossible size is rejected, as is a launch that needs more registers or blocks than the "
+      "device has",
       rule_74, 0 },
     { 75, "dynamic shared memory above the default requires its attribute", rule_75, 0 },
     { 76, "the driver reports each parameter's offset and size, as .entry lays them out", rule_76, 0 },

@@ -166,7 +166,8 @@ static const rule rules[] = {
     { 5, "contexts are a stack: setting NULL pops, pushes nest, an empty stack has nothing to pop", rule_5,
       RULE_ALONE | RULE_BARE },
     { 6,
-      "a destroyed context stays current in another thread, whose calls return CONTEXT_IS_DESTROYED; its objects are invalid handles",
+      "a destroyed context stays current in another thread, whose calls return CONTEXT_IS_DESTROYED; its objects are "
+      "invalid handles",
       rule_6, RULE_ALONE },
 };
 RULES_MAIN(rules)

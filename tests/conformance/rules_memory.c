@@ -366,7 +366,8 @@ static void rule_46(void)
 
 static const rule rules[] = {
     { 36,
-      "copies of pinned memory return before they are done; pageable sources are taken at the call, pageable destinations are filled on return",
+      "copies of pinned memory return before they are done; pageable sources are taken at the call, pageable "
+      "destinations are filled on return",
       rule_36, 0 },
     { 37, "fills and copies on the device never block the host", rule_37, 0 },
     { 39, "stream-ordered memory has its address at once; another stream may use it behind an event", rule_39, 0 },

@@ -409,7 +409,8 @@ static int record(const char *path)
     ask_device(device, sizeof device, &version, &major, &count);
     fprintf(
         out,
-        "# Answers of %s (driver %d) to the programs of tests/conformance/same_answers.c: family/number, hash of the text.\n",
+        "# Answers of %s (driver %d) to the programs of tests/conformance/same_answers.c: family/number, hash of the "
+        "text.\n",
         device, version);
     run_programs(&(plan){ 0, ALL, 1, NULL, false });
     for (size_t i = 0; i < ALL; i++) first[i] = shared->program[i].state == DONE ? shared->program[i].hash : 0;
@@ -474,7 +475,8 @@ static void against_record(void)
     if (!n) {
         tap_skip(
             1,
-            "no record: on a Hopper, CUJIT_DRIVER=cuda tests/conformance/same_answers --record tests/oracle/hopper_answers.txt");
+            "no record: on a Hopper, CUJIT_DRIVER=cuda tests/conformance/same_answers --record "
+            "tests/oracle/hopper_answers.txt");
         return;
     }
     ask_device(device, sizeof device, &version, &major, &count);

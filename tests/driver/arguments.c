@@ -172,7 +172,8 @@ static void no_dynamic_shared(cj_device *dev)
         tap_is_str(
             cj_error_of(mod)->message,
             rows[i].known
-                ? "cj_launch: k uses the dynamic shared variable tile, and the launch gives it 0 bytes: write cj_dims_shared(dims, bytes)"
+                ? "cj_launch: k uses the dynamic shared variable tile, and the launch gives it 0 bytes: write "
+                  "cj_dims_shared(dims, bytes)"
                 : "",
             "%s: message", rows[i].from);
         cj_kernel_free(k);

@@ -46,8 +46,10 @@ static void refusals(cj_device *dev)
     static const struct { CUresult result; const char *log, *says;
     } rows[] = {
         { 218,
-          "ptxas fatal   : Ptx assembly aborted due to errors\nptxas application ptx input, line 6; error   : Not a name of any known instruction: 'bad'\n",
-          "line 6; error   : Not a name of any known instruction: 'bad' [bad.u32 %r1;]: cuLinkAddData: CUDA_ERROR_INVALID_PTX" },
+          "ptxas fatal   : Ptx assembly aborted due to errors\n"
+          "ptxas application ptx input, line 6; error   : Not a name of any known instruction: 'bad'\n",
+          "line 6; error   : Not a name of any known instruction: 'bad' [bad.u32 %r1;]: cuLinkAddData: "
+          "CUDA_ERROR_INVALID_PTX" },
         { 222, "ptxas application ptx input, line 1; fatal : Unsupported .version 9.9; current version is '9.0'\n",
           "Unsupported .version 9.9; current version is '9.0' [.version 7.0]" },
         { 200, NULL, "the driver's compiler rejects the PTX: cuLinkAddData: CUDA_ERROR_INVALID_IMAGE" },
@@ -109,7 +111,8 @@ static void lines_of_rejections(cj_device *dev)
     int add = line_with("add.u32"), mul = line_with("mul.lo.u32");
     snprintf(
         log, sizeof log,
-        "ptxas application ptx input, line %d; warning : something\nptxas application ptx input, line %d; error : bad\n",
+        "ptxas application ptx input, line %d; warning : something\n"
+        "ptxas application ptx input, line %d; error : bad\n",
         add, mul);
     lib.log = log;
     lib.compiler = CUDA_ERROR_INVALID_PTX;

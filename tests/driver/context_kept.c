@@ -9,7 +9,8 @@
 #include "tests/tap.h"
 
 static const char text[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 v;\n.visible .entry k(.param .u32 n)\n{\n  ret;\n}\n";
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 v;\n.visible .entry k(.param .u32 n)\n{\n"
+    "  ret;\n}\n";
 
 static cj_driver *under, *drv;
 static cj_device *dev;

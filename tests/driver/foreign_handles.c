@@ -10,9 +10,12 @@
 enum { N = 256 };
 static const char text[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 v = 7;\n"
-    ".visible .entry add(.param .u64 p, .param .u32 n, .param .u32 x)\n{\n  .reg .u64 %a;\n  .reg .u32 %i, %n, %x, %y;\n  .reg .pred %out;\n"
-    "  ld.param.u64 %a, [p];\n  ld.param.u32 %n, [n];\n  ld.param.u32 %x, [x];\n  mov.u32 %i, %tid.x;\n  setp.ge.u32 %out, %i, %n;\n  @%out ret;\n"
-    "  cvta.to.global.u64 %a, %a;\n  mad.wide.u32 %a, %i, 4, %a;\n  ld.global.u32 %y, [%a];\n  add.u32 %y, %y, %x;\n  st.global.u32 [%a], %y;\n  ret;\n}\n";
+    ".visible .entry add(.param .u64 p, .param .u32 n, .param .u32 x)\n{\n  .reg .u64 %a;\n"
+    "  .reg .u32 %i, %n, %x, %y;\n  .reg .pred %out;\n"
+    "  ld.param.u64 %a, [p];\n  ld.param.u32 %n, [n];\n  ld.param.u32 %x, [x];\n  mov.u32 %i, %tid.x;\n"
+    "  setp.ge.u32 %out, %i, %n;\n  @%out ret;\n"
+    "  cvta.to.global.u64 %a, %a;\n  mad.wide.u32 %a, %i, 4, %a;\n  ld.global.u32 %y, [%a];\n  add.u32 %y, %y, %x;\n"
+    "  st.global.u32 [%a], %y;\n  ret;\n}\n";
 
 static cj_driver *drv;
 

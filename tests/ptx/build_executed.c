@@ -70,12 +70,13 @@ static uint64_t bits_of(const void *p, size_t n)
     return b;
 }
 
-#define ROW(T, ctype, rtype, rT, member, verb, expr)                                                                                    \
-    do {                                                                                                                                \
-        const ctype x = (ctype)a, y = (ctype)b, z = (ctype)c;                                                                           \
-        const rtype want = (rtype)(expr);                                                                                               \
-        table[rows_made++] = (row){ .name = #verb " of ." #T, .type = CJ_##T, .result = rT, .member = verb, .a = bits_of(&x, sizeof x), \
-                                    .b = bits_of(&y, sizeof y), .c = bits_of(&z, sizeof z), .want = bits_of(&want, sizeof want) };      \
+#define ROW(T, ctype, rtype, rT, member, verb, expr) \
+    do { \
+        const ctype x = (ctype)a, y = (ctype)b, z = (ctype)c; \
+        const rtype want = (rtype)(expr); \
+        table[rows_made++] = (row){ .name = #verb " of ." #T, .type = CJ_##T, .result = rT, .member = verb, \
+                                    .a = bits_of(&x, sizeof x), .b = bits_of(&y, sizeof y), \
+                                    .c = bits_of(&z, sizeof z), .want = bits_of(&want, sizeof want) }; \
     } while (0)
 #define R1(T, ctype, verb, expr) ROW(T, ctype, ctype, CJ_##T, one, verb, expr)
 #define R2(T, ctype, verb, expr) ROW(T, ctype, ctype, CJ_##T, two, verb, expr)
@@ -90,17 +91,20 @@ static uint64_t bits_of(const void *p, size_t n)
     P2(T, ctype, cj_le, x <= y); \
     P2(T, ctype, cj_gt, x > y); \
     P2(T, ctype, cj_ge, x >= y)
-#define INTEGER(T, ctype, utype)                                                                                                  \
-    R2(T, ctype, cj_add, (utype)x + (utype)y); R2(T, ctype, cj_sub, (utype)x - (utype)y); R2(T, ctype, cj_mul, (uint64_t)x * (uint64_t)y); \
-    R3(T, ctype, cj_mad, (uint64_t)x * (uint64_t)y + (uint64_t)z); R2(T, ctype, cj_div, x / y); R2(T, ctype, cj_rem, x % y);          \
-    R2(T, ctype, cj_min, x < y ? x : y); R2(T, ctype, cj_max, x > y ? x : y); R2(T, ctype, cj_and, x & y); R2(T, ctype, cj_or, x | y); \
+#define INTEGER(T, ctype, utype) \
+    R2(T, ctype, cj_add, (utype)x + (utype)y); R2(T, ctype, cj_sub, (utype)x - (utype)y); \
+    R2(T, ctype, cj_mul, (uint64_t)x * (uint64_t)y); R3(T, ctype, cj_mad, (uint64_t)x * (uint64_t)y + (uint64_t)z); \
+    R2(T, ctype, cj_div, x / y); R2(T, ctype, cj_rem, x % y); \
+    R2(T, ctype, cj_min, x < y ? x : y); R2(T, ctype, cj_max, x > y ? x : y); \
+    R2(T, ctype, cj_and, x & y); R2(T, ctype, cj_or, x | y); \
     R2(T, ctype, cj_xor, x ^ y); R1(T, ctype, cj_inv, ~x); COMPARE(T, ctype)
-#define FLOATING(T, ctype, s)                                                                                                          \
-    R2(T, ctype, cj_add, x + y); R2(T, ctype, cj_sub, x - y); R2(T, ctype, cj_mul, x * y); R2(T, ctype, cj_div, x / y);                \
-    R3(T, ctype, cj_fma, fma##s(x, y, z)); R2(T, ctype, cj_min, fmin##s(x, y)); R2(T, ctype, cj_max, fmax##s(x, y));                   \
-    R1(T, ctype, cj_neg, -x); R1(T, ctype, cj_abs, fabs##s(x)); R1(T, ctype, cj_sqrt, sqrt##s(x)); R1(T, ctype, cj_rcp, 1 / x);        \
-    R1(T, ctype, cj_floor, floor##s(x)); R1(T, ctype, cj_ceil, ceil##s(x)); R1(T, ctype, cj_trunc, trunc##s(x));                        \
-    R1(T, ctype, cj_round, rint##s(x)); COMPARE(T, ctype)
+#define FLOATING(T, ctype, s) \
+    R2(T, ctype, cj_add, x + y); R2(T, ctype, cj_sub, x - y); R2(T, ctype, cj_mul, x * y); \
+    R2(T, ctype, cj_div, x / y); R3(T, ctype, cj_fma, fma##s(x, y, z)); \
+    R2(T, ctype, cj_min, fmin##s(x, y)); R2(T, ctype, cj_max, fmax##s(x, y)); \
+    R1(T, ctype, cj_neg, -x); R1(T, ctype, cj_abs, fabs##s(x)); R1(T, ctype, cj_sqrt, sqrt##s(x)); \
+    R1(T, ctype, cj_rcp, 1 / x); R1(T, ctype, cj_floor, floor##s(x)); R1(T, ctype, cj_ceil, ceil##s(x)); \
+    R1(T, ctype, cj_trunc, trunc##s(x)); R1(T, ctype, cj_round, rint##s(x)); COMPARE(T, ctype)
 
 static void make_rows(void)
 {

@@ -67,11 +67,14 @@ static const struct { const char *name; void (*make)(kernel *); const char *text
     { "an endless loop", endless, "$L0:|membar.cta;|@%p0 bra $L1;|@!%p1 bra $L0;|bra $L1;|bra $L0;|$L1:|ret;" },
     { "while", turns, "$L0:|@!%p0 bra $L1;|@%p1 bra $L0;|bra $L0;|$L1:|ret;" },
     { "for, upwards", up,
-      "mov.u32 %u1, 0;|$L0:|setp.lt.u32 %p2, %u1, %u0;|@!%p2 bra $L1;|bra $L2;|$L2:|add.u32 %u1, %u1, 2;|bra $L0;|$L1:|ret;" },
+      "mov.u32 %u1, 0;|$L0:|setp.lt.u32 %p2, %u1, %u0;|@!%p2 bra $L1;|bra $L2;|$L2:|add.u32 %u1, %u1, 2;|bra $L0;|$L1:|"
+      "ret;" },
     { "for, downwards", down,
-      "mov.u32 %u1, %u0;|$L0:|setp.gt.u32 %p2, %u1, 0;|@!%p2 bra $L1;|@!%p0 bra $L1;|$L2:|add.u32 %u1, %u1, -1;|bra $L0;|$L1:|ret;" },
+      "mov.u32 %u1, %u0;|$L0:|setp.gt.u32 %p2, %u1, 0;|@!%p2 bra $L1;|@!%p0 bra $L1;|$L2:|add.u32 %u1, %u1, -1;|"
+      "bra $L0;|$L1:|ret;" },
     { "a break in an if in a loop in a loop", inner_break,
-      "$L0:|$L2:|@!%p0 bra $L3;|@!%p1 bra $L4;|bra $L3;|bra $L5;|$L4:|ret;|$L5:|bra $L2;|$L3:|@!%p1 bra $L6;|bra $L1;|$L6:|bra $L0;|$L1:|ret;" },
+      "$L0:|$L2:|@!%p0 bra $L3;|@!%p1 bra $L4;|bra $L3;|bra $L5;|$L4:|ret;|$L5:|bra $L2;|$L3:|@!%p1 bra $L6;|bra $L1;|"
+      "$L6:|bra $L0;|$L1:|ret;" },
     { "early returns", return_early, "@%p0 ret;|@!%p1 ret;|ret;" },
     { "labels by hand", by_hand, "$L0:|.pragma \"nounroll\";|@!%p0 bra $L0;|@!%p1 bra $L0;|ret;" },
 };

@@ -38,140 +38,63 @@ static const char *value_of(const cj_fn *f, cj_val v, char *out, size_t size)
 }
 
 #define ROWS(X) \
-    X(cj_add(f, 2, 3), "5") \
-    X(cj_add(f, -2, 3u), "1") \
-    X(cj_add(f, INT64_MAX, 1), "-9223372036854775808") X(cj_add(f, UINT64_MAX, 1), "0") X( \
-        cj_add(f, UINT64_MAX, 0), \
-        "18446744073709551615") X(cj_add(f, 1.5, 2), "3.5") X(cj_add(f, 1.5f, 2), \
-                                                              "3.5f") X(cj_add(f, 1.5f, 0.25), \
-                                                                        "1.75") X(cj_add(f, (char)3, (short)-5), "-2") \
-        X(cj_add(f, 0.1f, 0.2f), "0.300000012f") X(cj_add(f, 0.1, 0.2), "0.3") X( \
-            cj_add(f, (bool)1, 1), \
-            "2") X(cj_sub(f, 2, 3), \
-                   "-1") X(cj_sub(f, UINT64_MAX, 1), \
-                           "18446744073709551614") X(cj_sub(f, 0.5f, 1), "-0.5f") \
-            X(cj_mul(f, -4, 5), "-20") X(cj_mul(f, 1ull << 63, 2), "0") X(cj_mul(f, 3, 0.5), "1.5") X( \
-                cj_mul_wide(f, 1 << 30, 1 << 30), \
-                "1152921504606846976") X(cj_mad(f, 3, 4, 5), \
-                                         "17") X(cj_fma(f, 3, 4, 5.5), \
-                                                 "17.5") X(cj_fma(f, 3, 4, 5), "17") \
-                X(cj_fma(f, 0.1f, 10.0f, -1.0f), "1.49011612e-08f") X(cj_fma(f, 0.1, 10, -1), "5.55111512e-17") X( \
-                    cj_div(f, 7, 2), \
-                    "3") X(cj_div(f, -7, 2), \
-                           "-3") X(cj_div(f, INT64_MIN, -1), "-9223372036854775808") \
-                    X(cj_div(f, UINT64_MAX, 2), "9223372036854775807") X(cj_div(f, 7, 2.0), "3.5") X(cj_div(f, 1.0, 0), "inf") X(cj_div(f, -1.0f, 0), "-inff") X( \
-                        cj_rem(f, 7, 3), \
-                        "1") X(cj_rem(f, -7, 3), \
-                               "-1") X(cj_rem(f, INT64_MIN, -1), \
-                                       "0") X(cj_rem(f, UINT64_MAX, 10), "5") \
-                        X(cj_min(f, -1, 1), "-1") X(cj_max(f, -1, 1), "1") X(cj_min(f, UINT64_MAX, 1), "1") X(cj_max(f, 1, 2.5), "2.5") X( \
-                            cj_min(f, NAN, 2.0), \
-                            "2") X(cj_max(f, 2.0f, (float)NAN), \
-                                   "2f") X(cj_min(f, 0.0, -0.0), \
-                                           "-0") X(cj_max(f, -0.0, 0.0), "0") \
-                            X(cj_neg(f, 5), "-5") X(cj_neg(f, 1ull << 63), "9223372036854775808") X( \
-                                cj_neg(f, 1.5f), \
-                                "-1.5f") X(cj_abs(f, -5), \
-                                           "5") X(cj_abs(f, INT64_MIN), "9223372036854775808") \
-                                X(cj_abs(f, -2.5), "2.5") X(cj_sqrt(f, 2), "1.41421356") X(cj_sqrt(f, 2.0f), "1.41421354f") X( \
-                                    cj_sqrt(f, -1.0), \
-                                    "nan") X(cj_sqrt(f, -0.0), \
-                                             "-0") X(cj_rcp(f, 4), \
-                                                     "0.25") X(cj_rcp(f, 3.0f), "0.333333343f") \
-                                    X(cj_floor(f, -1.5), "-2") X(cj_ceil(f, -1.5f), "-1f") X(cj_trunc(f, -1.5), "-1") X( \
-                                        cj_round(f, 2.5), \
-                                        "2") X(cj_round(f, 3.5), \
-                                               "4") X(cj_round(f, -2.5), "-2") \
-                                        X(cj_floor(f, 7), "7") X(cj_ceil(f, -0.5), "-0") X(cj_floor(f, 1e300), "1e+300") X( \
-                                            cj_and(f, 12, 10), \
-                                            "8") X(cj_or(f, 12, 10), \
-                                                   "14") X(cj_xor(f, 12, 10), \
-                                                           "6") X(cj_inv(f, 0), "-1") \
-                                            X(cj_inv(f, UINT64_MAX), "0") X(cj_shl(f, 1, 40), "1099511627776") X( \
-                                                cj_shl(f, 1, 64), \
-                                                "0") X(cj_shr(f, -8, 1), \
-                                                       "-4") X(cj_shr(f, -8, 99), \
-                                                               "-1") X(cj_shr(f, -8, 0), \
-                                                                       "-8") X(cj_shr(f, UINT64_MAX, 60), "15") \
-                                                X(cj_shr(f, 8, 64), "0") X(cj_eq(f, 1, 1.0), "true") X( \
-                                                    cj_ne(f, 1, 2), \
-                                                    "true") X(cj_lt(f, -1, 1), "true") X(cj_lt(f, -1, UINT64_MAX), "false") \
-                                                    X(cj_le(f, 2, 2), "true") X(cj_gt(f, 2, 2), "false") X(cj_ge(f, 2.5f, 2), "true") X( \
-                                                        cj_eq(f, NAN, NAN), \
-                                                        "false") X(cj_ne(f, NAN, NAN), \
-                                                                   "true") X(cj_lt(f, NAN, 1), \
-                                                                             "false") X(cj_not(f, cj_lt(f, 1, 2)), "false") \
-                                                        X(cj_not(f, cj_imm(f, 0)), "true") X(cj_inv(f, cj_lt(f, 1, 2)), "false") X( \
-                                                            cj_and(f, cj_lt(f, 1, 2), cj_lt(f, 2, 1)), \
-                                                            "false") X(cj_or(f, cj_lt(f, 1, 2), cj_lt(f, 2, 1)), \
-                                                                       "true") X(cj_xor(f, cj_lt(f, 1, 2), cj_lt(f, 1, 2)), \
-                                                                                 "false") X(cj_select(f, cj_lt(f, 1, 2), 3, 4.5), "3") \
-                                                            X(cj_select(f, 0, 3, 4.5), "4.5") X(cj_and(f, p, cj_lt(f, 1, 2)), ".pred") X( \
-                                                                cj_and(f, p, cj_lt(f, 2, 1)), \
-                                                                "false") X(cj_or(f, cj_lt(f, 1, 2), p), \
-                                                                           "true") X(cj_xor(f, p, cj_lt(f, 1, 2)), \
-                                                                                     ".pred") X(cj_select(f, cj_lt(f, 1, 2), x, 4), ".f32") \
-                                                                X(cj_select(f, p, 3, 4), ".u32") X(cj_select(f, p, 3, -4), ".s32") X( \
-                                                                    cj_select(f, p, 3, 4.5), \
-                                                                    ".f64") X(cj_select(f, p, 1.5f, 2), ".f32") \
-                                                                    X(cj_select(f, p, x, 2), ".f32") X(cj_mov(f, 5), ".u32") X( \
-                                                                        cj_mov(f, -5), ".s32") X(cj_mov(f, 1ll << 32), \
-                                                                                                 ".u64") X(cj_mov(f, -(1ll << 40)), \
-                                                                                                           ".s64") \
-                                                                        X(cj_mov(f, 1.5f), ".f32") X(cj_mov(f, 1.5), ".f64") X( \
-                                                                            cj_mov(f, cj_lt(f, 1, 2)), \
-                                                                            ".pred") X(cj_cvt(f, CJ_F64, cj_lt(f, 1, 2)), \
-                                                                                       ".f64") X(cj_cvt(f, CJ_PRED, 7), \
-                                                                                                 ".pred") \
-                                                                            X(cj_bits(f, CJ_F32, 0x3f800000), ".f32") X( \
-                                                                                cj_bits(f, CJ_F64, 1), \
-                                                                                ".f64") X(cj_bits(f, CJ_U32, 1.5f), ".u32") \
-                                                                                X(cj_bits(f, CJ_U64, 1.5), ".u64") X( \
-                                                                                    cj_popc(f, 255), \
-                                                                                    ".u32") X(cj_clz(f, 1ll << 40), ".u32") \
-                                                                                    X(cj_brev(f, -1), ".s32") X( \
-                                                                                        cj_mul_hi(f, 1 << 30, 8), \
-                                                                                        ".u32") X(cj_approx_sin(f, 1), ".f32") \
-                                                                                        X(cj_approx_sin(f, 0.5), ".f32") X( \
-                                                                                            cj_approx_rsqrt(f, 2.0), \
-                                                                                            ".f64") X(cj_approx_div(f, 1.0f, 3), ".f32") \
-                                                                                            X(cj_shl(f, 1, n), ".u32") X( \
-                                                                                                cj_shr(f, -1, n), \
-                                                                                                ".s32") X(cj_add(f, n, 1), ".u32") \
-                                                                                                X(cj_sub(f, 1, x), ".f32") X( \
-                                                                                                    cj_vote_any( \
-                                                                                                        f, \
-                                                                                                        cj_lt( \
-                                                                                                            f, 1, \
-                                                                                                            2)), \
-                                                                                                    ".pred") X(cj_shfl_down(f, 1, 2), \
-                                                                                                               ".u32") \
-                                                                                                    X(cj_for(f, 0, 10, 1), ".u32") X( \
-                                                                                                        cj_for(f, 10, \
-                                                                                                               0, \
-                                                                                                               -1), \
-                                                                                                        ".s32") \
-                                                                                                        X(cj_for(f, -3, 10, 1), ".s32") X( \
-                                                                                                            cj_for( \
-                                                                                                                f, \
-                                                                                                                0, \
-                                                                                                                1ll << 40, \
-                                                                                                                1), \
-                                                                                                            ".u64") \
-                                                                                                            X(cj_for( \
-                                                                                                                  f, \
-                                                                                                                  1ll << 40, \
-                                                                                                                  0, \
-                                                                                                                  -1), \
-                                                                                                              ".s64") \
-                                                                                                                X(cj_let( \
-                                                                                                                      f, \
-                                                                                                                      CJ_F16, \
-                                                                                                                      cj_add( \
-                                                                                                                          f, \
-                                                                                                                          1, \
-                                                                                                                          0.5)), \
-                                                                                                                  ".f16")
+    X(cj_add(f, 2, 3), "5") X(cj_add(f, -2, 3u), "1") X(cj_add(f, INT64_MAX, 1), "-9223372036854775808") \
+    X(cj_add(f, UINT64_MAX, 1), "0") X(cj_add(f, UINT64_MAX, 0), "18446744073709551615") X(cj_add(f, 1.5, 2), "3.5") \
+    X(cj_add(f, 1.5f, 2), "3.5f") X(cj_add(f, 1.5f, 0.25), "1.75") X(cj_add(f, (char)3, (short)-5), "-2") \
+    X(cj_add(f, 0.1f, 0.2f), "0.300000012f") X(cj_add(f, 0.1, 0.2), "0.3") X(cj_add(f, (bool)1, 1), "2") \
+    X(cj_sub(f, 2, 3), "-1") X(cj_sub(f, UINT64_MAX, 1), "18446744073709551614") X(cj_sub(f, 0.5f, 1), "-0.5f") \
+    X(cj_mul(f, -4, 5), "-20") X(cj_mul(f, 1ull << 63, 2), "0") X(cj_mul(f, 3, 0.5), "1.5") \
+    X(cj_mul_wide(f, 1 << 30, 1 << 30), "1152921504606846976") \
+    X(cj_mad(f, 3, 4, 5), "17") X(cj_fma(f, 3, 4, 5.5), "17.5") X(cj_fma(f, 3, 4, 5), "17") \
+    X(cj_fma(f, 0.1f, 10.0f, -1.0f), "1.49011612e-08f") X(cj_fma(f, 0.1, 10, -1), "5.55111512e-17") \
+    X(cj_div(f, 7, 2), "3") X(cj_div(f, -7, 2), "-3") X(cj_div(f, INT64_MIN, -1), "-9223372036854775808") \
+    X(cj_div(f, UINT64_MAX, 2), "9223372036854775807") X(cj_div(f, 7, 2.0), "3.5") X(cj_div(f, 1.0, 0), "inf") \
+    X(cj_div(f, -1.0f, 0), "-inff") \
+    X(cj_rem(f, 7, 3), "1") X(cj_rem(f, -7, 3), "-1") X(cj_rem(f, INT64_MIN, -1), "0") \
+    X(cj_rem(f, UINT64_MAX, 10), "5") \
+    X(cj_min(f, -1, 1), "-1") X(cj_max(f, -1, 1), "1") X(cj_min(f, UINT64_MAX, 1), "1") X(cj_max(f, 1, 2.5), "2.5") \
+    X(cj_min(f, NAN, 2.0), "2") X(cj_max(f, 2.0f, (float)NAN), "2f") X(cj_min(f, 0.0, -0.0), "-0") \
+    X(cj_max(f, -0.0, 0.0), "0") \
+    X(cj_neg(f, 5), "-5") X(cj_neg(f, 1ull << 63), "9223372036854775808") X(cj_neg(f, 1.5f), "-1.5f") \
+    X(cj_abs(f, -5), "5") X(cj_abs(f, INT64_MIN), "9223372036854775808") X(cj_abs(f, -2.5), "2.5") \
+    X(cj_sqrt(f, 2), "1.41421356") X(cj_sqrt(f, 2.0f), "1.41421354f") X(cj_sqrt(f, -1.0), "nan") \
+    X(cj_sqrt(f, -0.0), "-0") \
+    X(cj_rcp(f, 4), "0.25") X(cj_rcp(f, 3.0f), "0.333333343f") \
+    X(cj_floor(f, -1.5), "-2") X(cj_ceil(f, -1.5f), "-1f") X(cj_trunc(f, -1.5), "-1") X(cj_round(f, 2.5), "2") \
+    X(cj_round(f, 3.5), "4") X(cj_round(f, -2.5), "-2") X(cj_floor(f, 7), "7") X(cj_ceil(f, -0.5), "-0") \
+    X(cj_floor(f, 1e300), "1e+300") \
+    X(cj_and(f, 12, 10), "8") X(cj_or(f, 12, 10), "14") X(cj_xor(f, 12, 10), "6") X(cj_inv(f, 0), "-1") \
+    X(cj_inv(f, UINT64_MAX), "0") \
+    X(cj_shl(f, 1, 40), "1099511627776") X(cj_shl(f, 1, 64), "0") X(cj_shr(f, -8, 1), "-4") \
+    X(cj_shr(f, -8, 99), "-1") X(cj_shr(f, -8, 0), "-8") X(cj_shr(f, UINT64_MAX, 60), "15") X(cj_shr(f, 8, 64), "0") \
+    X(cj_eq(f, 1, 1.0), "true") X(cj_ne(f, 1, 2), "true") X(cj_lt(f, -1, 1), "true") \
+    X(cj_lt(f, -1, UINT64_MAX), "false") X(cj_le(f, 2, 2), "true") X(cj_gt(f, 2, 2), "false") \
+    X(cj_ge(f, 2.5f, 2), "true") X(cj_eq(f, NAN, NAN), "false") X(cj_ne(f, NAN, NAN), "true") \
+    X(cj_lt(f, NAN, 1), "false") \
+    X(cj_not(f, cj_lt(f, 1, 2)), "false") X(cj_not(f, cj_imm(f, 0)), "true") X(cj_inv(f, cj_lt(f, 1, 2)), "false") \
+    X(cj_and(f, cj_lt(f, 1, 2), cj_lt(f, 2, 1)), "false") X(cj_or(f, cj_lt(f, 1, 2), cj_lt(f, 2, 1)), "true") \
+    X(cj_xor(f, cj_lt(f, 1, 2), cj_lt(f, 1, 2)), "false") \
+    X(cj_select(f, cj_lt(f, 1, 2), 3, 4.5), "3") X(cj_select(f, 0, 3, 4.5), "4.5") \
+    X(cj_and(f, p, cj_lt(f, 1, 2)), ".pred") X(cj_and(f, p, cj_lt(f, 2, 1)), "false") \
+    X(cj_or(f, cj_lt(f, 1, 2), p), "true") X(cj_xor(f, p, cj_lt(f, 1, 2)), ".pred") \
+    X(cj_select(f, cj_lt(f, 1, 2), x, 4), ".f32") X(cj_select(f, p, 3, 4), ".u32") X(cj_select(f, p, 3, -4), ".s32") \
+    X(cj_select(f, p, 3, 4.5), ".f64") X(cj_select(f, p, 1.5f, 2), ".f32") X(cj_select(f, p, x, 2), ".f32") \
+    X(cj_mov(f, 5), ".u32") X(cj_mov(f, -5), ".s32") X(cj_mov(f, 1ll << 32), ".u64") \
+    X(cj_mov(f, -(1ll << 40)), ".s64") X(cj_mov(f, 1.5f), ".f32") X(cj_mov(f, 1.5), ".f64") \
+    X(cj_mov(f, cj_lt(f, 1, 2)), ".pred") \
+    X(cj_cvt(f, CJ_F64, cj_lt(f, 1, 2)), ".f64") X(cj_cvt(f, CJ_PRED, 7), ".pred") \
+    X(cj_bits(f, CJ_F32, 0x3f800000), ".f32") X(cj_bits(f, CJ_F64, 1), ".f64") X(cj_bits(f, CJ_U32, 1.5f), ".u32") \
+    X(cj_bits(f, CJ_U64, 1.5), ".u64") \
+    X(cj_popc(f, 255), ".u32") X(cj_clz(f, 1ll << 40), ".u32") X(cj_brev(f, -1), ".s32") \
+    X(cj_mul_hi(f, 1 << 30, 8), ".u32") \
+    X(cj_approx_sin(f, 1), ".f32") X(cj_approx_sin(f, 0.5), ".f32") X(cj_approx_rsqrt(f, 2.0), ".f64") \
+    X(cj_approx_div(f, 1.0f, 3), ".f32") \
+    X(cj_shl(f, 1, n), ".u32") X(cj_shr(f, -1, n), ".s32") \
+    X(cj_add(f, n, 1), ".u32") X(cj_sub(f, 1, x), ".f32") \
+    X(cj_vote_any(f, cj_lt(f, 1, 2)), ".pred") X(cj_shfl_down(f, 1, 2), ".u32") \
+    X(cj_for(f, 0, 10, 1), ".u32") X(cj_for(f, 10, 0, -1), ".s32") X(cj_for(f, -3, 10, 1), ".s32") \
+    X(cj_for(f, 0, 1ll << 40, 1), ".u64") X(cj_for(f, 1ll << 40, 0, -1), ".s64") \
+    X(cj_let(f, CJ_F16, cj_add(f, 1, 0.5)), ".f16")
 
 static void results(void)
 {

@@ -62,7 +62,8 @@ static const struct { const char *line, *says;
     { "cp.async.ca.shared.global [sv], [gv], 8;", NULL },
     { "cp.async.ca.shared.global [sv], [gv], 12;", "operand c is 12, wants 4 or 8 or 16" },
     { "cp.async.cg.shared.global [sv], [gv], 16, %pred_0;", NULL },
-    { "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [sv], [%b64_0, {%s32_0, %s32_1}], [sv+16];",
+    { "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[sv], [%b64_0, {%s32_0, %s32_1}], [sv+16];",
       NULL },
     { "createpolicy.range.global.L2::evict_first.L2::evict_unchanged.b64 %b64_0, [%b64_1], %u32_0, 4096;", NULL },
     { "createpolicy.range.L2::evict_first.b64 %b64_0, [%b64_1], %u64_0, 4096;", "operand b is .u64, wants .u32" },
@@ -73,7 +74,8 @@ static const struct { const char *line, *says;
     { "tex.2d.v4.f32.f32 {%f32_0, %f32_1, %f32_2, %f32_3}|%pred_1, [%b64_0, {%f32_4, %f32_5}];", NULL },
     { "tex.2d.v4.f32.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, [%b64_0, {%b64_4, %f32_5}];",
       "operand a has a .b64 as coordinate 0, wants .f32" },
-    { "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, {%b32_0, %b32_1, %b32_2, %b32_3}, {%b32_4, %b32_5, %b32_6, %b32_7}, "
+    { "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f32_0, %f32_1, %f32_2, %f32_3}, "
+      "{%b32_0, %b32_1, %b32_2, %b32_3}, {%b32_4, %b32_5, %b32_6, %b32_7}, "
       "{%f32_0, %f32_1, %f32_2, %f32_3};",
       "operand b has 4 registers, wants 2 of .b32" },
     { "lop3.b32 %b32_0, %b32_1, %b32_2, %b32_3, 255;", NULL },

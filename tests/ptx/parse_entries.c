@@ -43,7 +43,8 @@ static const struct row { const char *name, *text, *uses; bool unread;
       "dyn", false },
     { "functions that call each other",
       DYN
-      ".func b(); .func a() { call b; ret; }\n.func b() { .reg .u32 %r; call a; mov.u32 %r, dyn; ret; }\n.entry k() " BODY
+      ".func b(); .func a() { call b; ret; }\n"
+      ".func b() { .reg .u32 %r; call a; mov.u32 %r, dyn; ret; }\n.entry k() " BODY
       "call a; ret; }",
       "dyn", false },
     { "functions that call each other and use nothing",
@@ -105,8 +106,10 @@ static void check_uses(const struct row *r)
 static void check_params(void)
 {
     static const char text[] = HEAD
-        ".visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 8 .b8 c[24], .param .f16 d,\n"
-        ".param .texref e, .param .b32 g[1], .param .b32 h[2]) { ret; }\n.entry l() { ret; } .entry later(.param .u32 x);\n";
+        ".visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 8 .b8 c[24], "
+        ".param .f16 d,\n"
+        ".param .texref e, .param .b32 g[1], .param .b32 h[2]) { ret; }\n"
+        ".entry l() { ret; } .entry later(.param .u32 x);\n";
     static const cji_entry_param want[] = { { "a", 0, 1, CJ_U8, 0 },   { "b", 8, 8, CJ_U64, 1 },
                                             { "c", 16, 24, CJ_B8, 0 }, { "d", 40, 2, CJ_F16, 0 },
                                             { "e", 48, 8, CJ_B64, 0 }, { "g", 56, 4, CJ_B32, 0 },

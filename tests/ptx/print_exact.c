@@ -8,14 +8,18 @@
 
 static const char hello[] =
     ".version 2.3\n.target sm_20\n.address_size 64\n\n"
-    ".visible .entry saxpy(\n\t.param .u64 .ptr .global .align 4 x,\n\t.param .u64 .ptr .global .align 4 y,\n\t.param .f32 a,\n\t.param .u32 n\n)\n{\n"
+    ".visible .entry saxpy(\n\t.param .u64 .ptr .global .align 4 x,\n\t.param .u64 .ptr .global .align 4 y,\n"
+    "\t.param .f32 a,\n\t.param .u32 n\n)\n{\n"
     "\t.reg .pred\t%p<1>;\n\t.reg .u32\t%u<5>;\n\t.reg .u64\t%ud<7>;\n\t.reg .f32\t%f<4>;\n"
-    "\tld.param.u64 %ud0, [x];\n\tcvta.to.global.u64 %ud1, %ud0;\n\tld.param.u64 %ud2, [y];\n\tcvta.to.global.u64 %ud3, %ud2;\n"
+    "\tld.param.u64 %ud0, [x];\n\tcvta.to.global.u64 %ud1, %ud0;\n\tld.param.u64 %ud2, [y];\n"
+    "\tcvta.to.global.u64 %ud3, %ud2;\n"
     "\tld.param.f32 %f0, [a];\n\tld.param.u32 %u0, [n];\n"
     "\tmov.u32 %u1, %ctaid.x;\n\tmov.u32 %u2, %ntid.x;\n\tmov.u32 %u3, %tid.x;\n\tmad.lo.u32 %u4, %u1, %u2, %u3;\n"
     "\tsetp.lt.u32 %p0, %u4, %u0;\n\t@!%p0 bra $L0;\n"
-    "\tmad.wide.u32 %ud4, %u4, 4, %ud1;\n\tld.global.f32 %f1, [%ud4];\n\tmad.wide.u32 %ud5, %u4, 4, %ud3;\n\tld.global.f32 %f2, [%ud5];\n"
-    "\tfma.rn.f32 %f3, %f0, %f1, %f2;\n\tmad.wide.u32 %ud6, %u4, 4, %ud3;\n\tst.global.f32 [%ud6], %f3;\n$L0:\n\tret;\n}\n";
+    "\tmad.wide.u32 %ud4, %u4, 4, %ud1;\n\tld.global.f32 %f1, [%ud4];\n\tmad.wide.u32 %ud5, %u4, 4, %ud3;\n"
+    "\tld.global.f32 %f2, [%ud5];\n"
+    "\tfma.rn.f32 %f3, %f0, %f1, %f2;\n\tmad.wide.u32 %ud6, %u4, 4, %ud3;\n\tst.global.f32 [%ud6], %f3;\n$L0:\n\tret;\n"
+    "}\n";
 
 static void print_hello(void)
 {
@@ -111,7 +115,8 @@ static void print_much(void)
     for (int k = 0; k < 2; k++) {
         cj_fn *f = cj_ptx_kernel(
             k ? second : m,
-            "a_kernel_with_a_name_that_is_longer_than_what_a_line_has_room_for_without_being_asked_to_grow_in_the_middle_of_it");
+            "a_kernel_with_a_name_that_is_longer_than_what_a_line_has_room_for_"
+            "without_being_asked_to_grow_in_the_middle_of_it");
         cj_val x = cj_shared(
             f, "a_variable_with_a_name_that_is_longer_than_sixty_four_characters_so_that_room_must_be_made", CJ_F32, N);
         for (int i = 0; i < N; i++)

@@ -452,7 +452,8 @@ static void check_ring(void)
         int next = (i + 1) % RING;
         snprintf(
             line, sizeof line,
-            "  %d of 20: stream %llu waits until the 32-bit location at 0x%llx is 0x1; it is written by a write of stream %llu after",
+            "  %d of 20: stream %llu waits until the 32-bit location at 0x%llx is 0x1; it is written by a write of "
+            "stream %llu after",
             i + 1, ring.id[i], (unsigned long long)ring.x[i], i % 2 ? ring.by_id[next] : ring.id[next]);
         const char *found = strstr(p, line);
         if (!tap_ok(found != NULL, "a ring of 20: member %d in its place", i + 1)) tap_diag("%s, not in: %s", line, p);

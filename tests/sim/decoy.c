@@ -26,7 +26,8 @@ static void load_own(void)
 
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".visible .entry set(.param .u64 p)\n{\n  .reg .b64 %a;\n  ld.param.u64 %a, [p];\n  cvta.to.global.u64 %a, %a;\n  st.global.u32 [%a], 42;\n  ret;\n}\n";
+    ".visible .entry set(.param .u64 p)\n{\n  .reg .b64 %a;\n  ld.param.u64 %a, [p];\n  cvta.to.global.u64 %a, %a;\n"
+    "  st.global.u32 [%a], 42;\n  ret;\n}\n";
 
 /* A kernel from text to result. */
 static unsigned work(void)

@@ -118,7 +118,8 @@ static void add_step(void)
     static const step_kind often[] = { MARK_HOST, MARK_HOST, MARK_HOST, MARK_KERNEL, MARK_WRITE, RECORD,
                                        RECORD,    WAIT,      WAIT,      WAIT,        WAIT_FLAG,  GRAPH };
     step *st = &program.step[program.steps];
-    *st = (step){ .kind = often[roll(sizeof often / sizeof *often)], .stream = roll(12) ? (int)roll(LEGACY) : LEGACY, .event = (int)roll(EVENTS) };
+    *st = (step){ .kind = often[roll(sizeof often / sizeof *often)],
+                   .stream = roll(12) ? (int)roll(LEGACY) : LEGACY, .event = (int)roll(EVENTS) };
     if (st->kind == GRAPH && program.graph) return;
     /* it joins the blocking streams or not, as the event is pending or done */
     if (st->kind == WAIT && st->stream == LEGACY) return;

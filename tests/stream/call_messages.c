@@ -8,7 +8,8 @@
 static const struct { const char *name; CUresult r; const char *says;
 } captured[] = {
     { "unsupported", CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-      "cj_event_record: the driver does not allow this call while a stream is being captured; make it before or after the capture: cuEventRecord: " },
+      "cj_event_record: the driver does not allow this call while a stream is being captured; make it before or after "
+      "the capture: cuEventRecord: " },
     { "invalidated", CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
       "the capture is invalidated: an earlier call did what a capture does not allow" },
     { "merge", CUDA_ERROR_STREAM_CAPTURE_MERGE, "the event was recorded in another capture" },

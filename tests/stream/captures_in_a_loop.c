@@ -482,7 +482,8 @@ int main(void)
     cj_ptx_free(m);
     tap_is_str(
         offenders, "",
-        "of %u calls to the driver each that could harm a capture is made in relaxed mode, and none that harms it anyhow",
+        "of %u calls to the driver each that could harm a capture is made in relaxed mode, and none that harms it "
+        "anyhow",
         looked_at);
     return tap_done();
 }

@@ -134,7 +134,8 @@ static const struct { const char *name; cj_status (*call)(kit *k);
 
 static void kit_make(kit *k, cj_stream *on)
 {
-    *k = (kit){ .s = on, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL), .hub = cj_stream_barrier_create(dev) };
+    *k = (kit){ .s = on, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL),
+                .hub = cj_stream_barrier_create(dev) };
     k->d = cj_alloc(k->other, sizeof k->host);
     k->pinned = cj_host_alloc(dev, sizeof *k->pinned, NULL);
     if (k->pinned) *k->pinned = 0;

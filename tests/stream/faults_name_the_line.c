@@ -90,8 +90,10 @@ static cj_kernel *of_text_with_loc(cj_device *dev, int *line)
     *line = 7;
     cj_module *mod = cj_module_load_text(
         dev,
-        ".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"other.cu\"\n.visible .entry k(.param .u64 p)\n{\n .reg .u64 %a;\n"
-        " .loc 1 6 0\n ld.param.u64 %a, [p];\n cvta.to.global.u64 %a, %a;\n .loc 1 7 0\n atom.global.add.u64 %a, [%a+-8], 1;\n"
+        ".version 7.0\n.target sm_70\n.address_size 64\n.file 1 \"other.cu\"\n.visible .entry k(.param .u64 p)\n{\n"
+        " .reg .u64 %a;\n"
+        " .loc 1 6 0\n ld.param.u64 %a, [p];\n cvta.to.global.u64 %a, %a;\n .loc 1 7 0\n"
+        " atom.global.add.u64 %a, [%a+-8], 1;\n"
         " ret;\n}\n",
         NULL);
     cj_kernel *k = cj_module_kernel(mod, "k");

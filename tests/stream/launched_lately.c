@@ -6,7 +6,8 @@
 #include "tests/tap.h"
 
 static const char text[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry one()\n{\n ret;\n}\n.visible .entry two()\n{\n ret;\n}\n"
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry one()\n{\n ret;\n}\n.visible .entry two()\n{\n"
+    " ret;\n}\n"
     ".visible .entry three()\n{\n ret;\n}\n.visible .entry four()\n{\n ret;\n}\n.visible .entry five()\n{\n ret;\n}\n";
 enum { KERNELS = 5 };
 static const char *const names[KERNELS] = { "one", "two", "three", "four", "five" };

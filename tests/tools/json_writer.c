@@ -45,7 +45,8 @@ static const struct { const char *name; void (*write)(json *j); const char *want
     { "an empty object", empty_object, "{}\n" },
     { "an empty list inside", empty_inside, "{\n  \"a\": [],\n  \"b\": false\n}\n" },
     { "nested", nested,
-      "{\n  \"k\\\"ey\": \"v\",\n  \"list\": [\n    1,\n    -9223372036854775808,\n    {\n      \"yes\": true\n    }\n  ]\n}\n" },
+      "{\n  \"k\\\"ey\": \"v\",\n  \"list\": [\n    1,\n    -9223372036854775808,\n    {\n      \"yes\": true\n    }\n"
+      "  ]\n}\n" },
 };
 
 int main(void)

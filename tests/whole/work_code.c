@@ -3,7 +3,8 @@
 
 enum { N = 64 };
 static const char code_text[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word[4];\n.visible .entry k(.param .u32 n)\n{\n ret;\n}\n";
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word[4];\n.visible .entry k(.param .u32 n)\n"
+    "{\n ret;\n}\n";
 
 static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
 {
