@@ -11,13 +11,18 @@ expression()
 {
     printf '\n$ expr'
     for a in "$@"; do
-        case $a in "$data") printf ' places.csv' ;; *[!a-zA-Z0-9_./-]*) printf " '%s'" "$a" ;; *) printf ' %s' "$a" ;; esac
+        case $a in
+        "$data") printf ' places.csv' ;;
+        *[!a-zA-Z0-9_./-]*) printf " '%s'" "$a" ;;
+        *) printf ' %s' "$a" ;;
+        esac
     done
     printf '\n'
     ./examples/expr "$@"
 }
 
-echo "The expression that you type becomes a kernel while the program runs; $(($(wc -l <"$data") - 1)) places of the world are its rows."
+places=$(($(wc -l <"$data") - 1))
+echo "The expression that you type becomes a kernel while the program runs; $places places of the world are its rows."
 expression 'hypot(lat - 48.87, lon - 2.33) < 6' "$data"
 expression --sum 'lat < 0 ? 1 : 0' "$data"
 expression --sum --repeat 10000 'hypot(lat, lon) < 30 && lat > 0 ? sqrt(abs(lat * lon)) : 0' "$data"

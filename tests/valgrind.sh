@@ -1,7 +1,6 @@
 #!/bin/sh
 # Runs one compiled test (or the two-line script of a device program) under memcheck; any leak or error exits with 99.
-# With
-# CUJIT_VALGRIND_TOOL=helgrind: under Helgrind, any race or disorder of locks.
+# With CUJIT_VALGRIND_TOOL=helgrind: under Helgrind, any race or disorder of locks.
 # usage: valgrind.sh PROGRAM ARGS...
 wrap="${VALGRIND:-valgrind} -q --error-exitcode=99"
 if [ "$CUJIT_VALGRIND_TOOL" = helgrind ]; then
@@ -9,7 +8,8 @@ if [ "$CUJIT_VALGRIND_TOOL" = helgrind ]; then
 else
     wrap="$wrap --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all"
 fi
-wrap="$wrap --num-callers=30 --child-silent-after-fork=yes --suppressions=$(dirname "$0")/valgrind.supp $CUJIT_VALGRIND_FLAGS"
+wrap="$wrap --num-callers=30 --child-silent-after-fork=yes --suppressions=$(dirname "$0")/valgrind.supp"
+wrap="$wrap $CUJIT_VALGRIND_FLAGS"
 CUJIT_UNDER_VALGRIND=1
 export CUJIT_UNDER_VALGRIND
 case $1 in

@@ -32,4 +32,5 @@ fi
 printf '\n--> installing %s\n' "$want"
 $as_root apt-get -q update || echo 'packages: apt-get update failed; the package lists that are here are used' >&2
 # shellcheck disable=SC2086
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $want || fail "apt-get cannot install: $want"
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $want ||
+    fail "apt-get cannot install: $want"

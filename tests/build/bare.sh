@@ -17,10 +17,10 @@ link()   # NAME...: each that exists
 link gcc cc cpp as ld ld.bfd ar ranlib nm strip objcopy objdump readelf make awk mawk gawk sh dash
 link sed grep egrep fgrep diff cmp find xargs tar gzip hostname
 # coreutils
-link [ base64 basename cat chmod chown cksum comm cp csplit cut date dd dirname du echo env expand expr false fmt fold head id \
-    install join link ln ls md5sum mkdir mkfifo mktemp mv nice nl nohup nproc numfmt od paste pr printenv printf pwd readlink \
-    realpath rm rmdir seq sha256sum shuf sleep sort split stat stdbuf stty sum sync tac tail tee test timeout touch tr true \
-    truncate tsort tty uname unexpand uniq unlink wc whoami yes
+link [ base64 basename cat chmod chown cksum comm cp csplit cut date dd dirname du echo env expand expr false fmt fold \
+    head id install join link ln ls md5sum mkdir mkfifo mktemp mv nice nl nohup nproc numfmt od paste pr printenv \
+    printf pwd readlink realpath rm rmdir seq sha256sum shuf sleep sort split stat stdbuf stty sum sync tac tail tee \
+    test timeout touch tr true truncate tsort tty uname unexpand uniq unlink wc whoami yes
 
 gzip -dc "$tarball" | (cd "$top/src" && tar xf -)
 source=$(cd "$top"/src/* && pwd)

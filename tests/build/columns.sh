@@ -8,8 +8,8 @@ LC_ALL=C.UTF-8
 export LC_ALL
 code=$(find include src tools tests examples bench -type f \
     \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.inc' -o -name '*.cc' -o -name '*.sh' \) | sort)
-prose=$(find include/cujit -name '*.h*' -type f | sort; find README.md CONTRIBUTING.md NEWS docs tests examples -type f \
-    \( -name '*.md' -o -name NEWS \) | sort)
+prose=$(find include/cujit -name '*.h*' -type f | sort
+    find README.md CONTRIBUTING.md NEWS docs tests examples -type f \( -name '*.md' -o -name NEWS \) | sort)
 # shellcheck disable=SC2086
 ${AWK:-awk} '
     FNR == 1 { generated = 0; fenced = 0; prose = 0; comment = 0 }

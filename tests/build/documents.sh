@@ -48,7 +48,8 @@ done >"$tap_work/out"
 result_empty 'links of documents lead to files' "$tap_work/out"
 
 # Files of the source that documents name, by their last part or by their path.
-find . -type d \( -name .git -o -path './build*' -o -name autom4te.cache \) -prune -o -type f -print | sed 's|^\./||' >"$tap_work/files"
+find . -type d \( -name .git -o -path './build*' -o -name autom4te.cache \) -prune -o -type f -print |
+    sed 's|^\./||' >"$tap_work/files"
 sed 's|.*/||' "$tap_work/files" | sort -u >"$tap_work/last"
 # shellcheck disable=SC2086
 grep -ohE '`[A-Za-z_/]+\.(c|h|def|sh|mk)`' $documents | tr -d '`' | sort -u | while read -r name; do
@@ -63,7 +64,8 @@ result_empty 'files that documents name exist' "$tap_work/out"
 # Names of the API that documents use are in the headers.
 cat include/cujit/*.h | grep -oE '\b(cj|CJ)_[A-Za-z0-9_]+' | sort -u >"$tap_work/names"
 # shellcheck disable=SC2086
-cat $documents | grep -oE '(^|[^A-Za-z0-9_.])(cj|CJ)_[A-Za-z0-9_]*[A-Za-z0-9]' | sed 's/^[^cC]//' | sort -u | comm -23 - "$tap_work/names" >"$tap_work/out"
+cat $documents | grep -oE '(^|[^A-Za-z0-9_.])(cj|CJ)_[A-Za-z0-9_]*[A-Za-z0-9]' | sed 's/^[^cC]//' | sort -u |
+    comm -23 - "$tap_work/names" >"$tap_work/out"
 result_empty 'names of the API in documents are in the headers' "$tap_work/out"
 
 # The table of renames in NEWS, its second column.
@@ -81,7 +83,8 @@ done >"$tap_work/out"
 result_empty 'examples that documents run exist' "$tap_work/out"
 
 # shellcheck disable=SC2086
-grep -ohE '`make [a-z][a-z-]+`|^    make [a-z][a-z-]+' $documents | tr -d '`' | awk '{ print $2 }' | sort -u | while read -r target; do
+grep -ohE '`make [a-z][a-z-]+`|^    make [a-z][a-z-]+' $documents | tr -d '`' | awk '{ print $2 }' | sort -u |
+while read -r target; do
     case $target in clean|dist|distcheck|install|uninstall) continue ;; esac
     grep -qE "^#: $target |^$target:" Makefile.am tests/local.mk src/*/local.mk src/local.mk || echo "make $target"
 done >"$tap_work/out"

@@ -14,7 +14,8 @@ nm -D --defined-only "$lib" | awk '{ print $3 }' | sort >"$tap_work/lib"
 grep -vE '^(cj_[a-z0-9_]+@@CUJIT_0\.1|CUJIT_0\.1)(@@CUJIT_0\.1)?$' "$tap_work/lib" >"$tap_work/out"
 result_empty 'libcujit.so exports nothing but cj_ names, all of a version' "$tap_work/out"
 
-nm -D --defined-only "$sim" | awk '{ print $3 }' | grep -vE '^(cu[A-Z][A-Za-z0-9]*(_v[0-9]+|_ptsz|_ptds)*|cujit_sim_[a-z_]+)$' >"$tap_work/out"
+nm -D --defined-only "$sim" | awk '{ print $3 }' |
+    grep -vE '^(cu[A-Z][A-Za-z0-9]*(_v[0-9]+|_ptsz|_ptds)*|cujit_sim_[a-z_]+)$' >"$tap_work/out"
 result_empty 'libcujit-sim.so exports nothing but cu and cujit_sim_ names' "$tap_work/out"
 
 # A function in a public header is a name behind CJ_API, or any cj_ name before a parenthesis in a declaration: take
@@ -41,7 +42,10 @@ awk '
     function say(s) {
         if (s ~ /\001|typedef/) return
         gsub(/__attribute__ *\(\([^;]*\)\)/, "", s)
-        if (match(s, /cj_[a-z0-9_]+ *\(/)) { name = substr(s, RSTART, RLENGTH); sub(/ *\($/, "", name); print name " " s }
+        if (!match(s, /cj_[a-z0-9_]+ *\(/)) return
+        name = substr(s, RSTART, RLENGTH)
+        sub(/ *\($/, "", name)
+        print name " " s
     }' "$tap_work/all.i" | sort -u >"$tap_work/prototypes"
 cut -d' ' -f1 "$tap_work/prototypes" >"$tap_work/declared"
 sed 's/@.*//' "$tap_work/lib" | grep '^cj_' | sort -u >"$tap_work/exported"
@@ -51,7 +55,8 @@ grep -oE '^ +cj_[a-z0-9_]+;' "$top_srcdir/src/libcujit.map" | tr -d ' ;' >"$tap_
 LC_ALL=C sort -c "$tap_work/listed" 2>"$tap_work/out"
 result $? 'src/libcujit.map is in the order of the alphabet, each name once' "$tap_work/out"
 comm -3 "$tap_work/declared" "$tap_work/listed" >"$tap_work/out"
-result_empty 'src/libcujit.map lists the functions of the public headers (left: missing there; right: declared nowhere)' "$tap_work/out"
+result_empty 'src/libcujit.map lists the functions of the headers (left: missing there; right: declared nowhere)' \
+    "$tap_work/out"
 comm -13 "$tap_work/declared" "$tap_work/exported" >"$tap_work/out"
 result_empty 'every exported function stands in a public header' "$tap_work/out"
 
@@ -59,8 +64,8 @@ result_empty 'every exported function stands in a public header' "$tap_work/out"
 # 64-bit ones.
 grep -F '...' "$tap_work/prototypes" >"$tap_work/out"
 result_empty 'no exported function is variadic' "$tap_work/out"
-grep -ohE 'typedef struct cj_[a-z0-9_]+ *\{|\} *cj_[a-z0-9_]+;' "$top_srcdir"/include/cujit/*.h | grep -oE 'cj_[a-z0-9_]+' |
-    grep -vE '^cj_(val|dptr)$' | sort -u >"$tap_work/structs"
+grep -ohE 'typedef struct cj_[a-z0-9_]+ *\{|\} *cj_[a-z0-9_]+;' "$top_srcdir"/include/cujit/*.h |
+    grep -oE 'cj_[a-z0-9_]+' | grep -vE '^cj_(val|dptr)$' | sort -u >"$tap_work/structs"
 sed -n 's/.*typedef enum \(cj_[a-z0-9_]*\).*/\1/p' "$top_srcdir"/include/cujit/*.h | sort -u >"$tap_work/enums"
 comm -23 "$tap_work/structs" "$tap_work/enums" | while read -r struct; do
     grep -E "[(,] *(const +)?$struct +[a-z_]" "$tap_work/prototypes"

@@ -6,6 +6,7 @@ build=$(cd "$top_builddir" && pwd) || exit 1
 cd "$top_srcdir" || exit 1
 
 sources=$(find src include -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' \) | sort)
+code=$(echo "$sources" | tr ' ' '\n' | grep -E '^src/.*\.[ch]$')
 
 # shellcheck disable=SC2086
 awk '
@@ -24,8 +25,10 @@ awk '
         n = split(q[2], path, "/")
         first = n > 1 ? path[1] : folder
         if (q[2] ~ /\.\./) print FILENAME ":" FNR ": climbs out of its folder: " q[2]
-        else if (!(first in may)) { if (folder != "cujit" && path[1] != "isa") print FILENAME ":" FNR ": no folder of src: " q[2] }
-        else if (!index(may[folder], " " first " ") && folder != "cujit") print FILENAME ":" FNR ": src/" folder " may not include " q[2]
+        else if (!(first in may)) {
+            if (folder != "cujit" && path[1] != "isa") print FILENAME ":" FNR ": no folder of src: " q[2]
+        } else if (!index(may[folder], " " first " ") && folder != "cujit")
+            print FILENAME ":" FNR ": src/" folder " may not include " q[2]
         else if (folder == "cujit" && n > 1) print FILENAME ":" FNR ": a public header includes src: " q[2]
     }
     /^[ ]*#[ ]*include[ ]*</ {
@@ -40,7 +43,11 @@ result_empty 'a folder includes only the folders it may include' "$tap_work/out"
 find src include tools tests examples bench bindings docs -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
     -o -name '*.cc' -o -name '*.py' -o -name '*.lua' \) 2>/dev/null | awk -F/ '
     # the public header of a part may have a counterpart of its name inside that part
-    { key = $1 == "include" ? "<" $NF ">" : $NF; if (key in seen) print seen[key] " and " $0; seen[key] = $0 }' >"$tap_work/out"
+    {
+        key = $1 == "include" ? "<" $NF ">" : $NF
+        if (key in seen) print seen[key] " and " $0
+        seen[key] = $0
+    }' >"$tap_work/out"
 result_empty 'a file name occurs once in the tree' "$tap_work/out"
 
 # shellcheck disable=SC2086
@@ -62,16 +69,17 @@ awk '
         if (name in seen) print FILENAME ":" FNR ": " name " is in " seen[name] " too"
         seen[name] = FILENAME ":" FNR
     }
-' $(echo "$sources" | tr ' ' '\n' | grep -E '^src/.*\.[ch]$') >"$tap_work/out"
+' $code >"$tap_work/out"
 result_empty 'a static name occurs once in src, so that all files can be built as one' "$tap_work/out"
 
 # shellcheck disable=SC2086
-grep -nE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert)[ ]*\(' $(echo "$sources" | tr ' ' '\n' | grep -E '^src/.*\.[ch]$') |
-    grep -vE ':[ ]*(\*|/\*|//)|cj_|cji_|static_assert|_Static_assert|[a-z_](exit|abort|assert|puts|printf)|"[^"]*\b(printf|exit|abort|assert)' >"$tap_work/out"
+grep -nE '\b(printf|puts|putchar|perror|abort|exit|_exit|assert)[ ]*\(' $code |
+    grep -vE ':[ ]*(\*|/\*|//)|cj_|cji_|static_assert|_Static_assert' |
+    grep -vE '[a-z_](exit|abort|assert|puts|printf)|"[^"]*\b(printf|exit|abort|assert)' >"$tap_work/out"
 result_empty 'the library neither prints nor exits nor aborts' "$tap_work/out"
 
 # shellcheck disable=SC2086
-grep -nE '\b(malloc|calloc|realloc|free|strdup|strndup|asprintf)\(' $(echo "$sources" | tr ' ' '\n' | grep -E '^src/.*\.[ch]$' | grep -v '^src/base/alloc\.c$') |
+grep -nE '\b(malloc|calloc|realloc|free|strdup|strndup|asprintf)\(' $(echo "$code" | grep -v '^src/base/alloc\.c$') |
     grep -vE ':[ ]*(\*|/\*|//)|[>.]free\(' >"$tap_work/out"
 result_empty 'all memory goes through the allocator hook' "$tap_work/out"
 
@@ -92,7 +100,8 @@ result $? 'lines are short, without tabs and trailing blanks, and finished' "$ta
 # -- Calls: an undefined symbol of an object file is a call of the file that defines it --------------------------------
 # The rooms of a library, the lowest first: a file calls files of its own room and of rooms before it.
 library_rooms='base ptx cuda driver stream/core stream/memory stream/graph'
-device_rooms='base ptx cuda sim/exec sim/core sim/module sim/queue sim/stream sim/memory sim/kinds sim/graph sim/diagnose sim/entry'
+device_rooms='base ptx cuda sim/exec sim/core sim/module sim/queue sim/stream sim/memory sim/kinds sim/graph'
+device_rooms="$device_rooms sim/diagnose sim/entry"
 
 # Rings of more than three files that may be: a regular expression that fits all their names. This list does not grow.
 #   ptx's parser: recursive descent; base: recording an error names it, and naming it can fail
@@ -101,7 +110,8 @@ rings='^ptx/parse ^base/'
 # ROOMS: prints the calls of later rooms, and the rings of files
 check_calls()
 {
-    find "$build/src" -name '*.o' | grep -v "^$build/src/libcujit\|/conftest" | xargs nm -A 2>/dev/null | awk -v rooms="$1" -v rings="$rings" -v src="$build/src/" '
+    find "$build/src" -name '*.o' | grep -v "^$build/src/libcujit\|/conftest" | xargs nm -A 2>/dev/null |
+    awk -v rooms="$1" -v rings="$rings" -v src="$build/src/" '
         BEGIN {
             n = split(rooms, room_at, " ")
             for (i = 1; i <= n; i++) rank[room_at[i]] = i

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Blanks, tabs, braces of functions, unfinished work, and the length of files.  Run in the source tree (make check-format).
-# Prints file:line: what is wrong; exit status 1 when there is anything.
+# Blanks, tabs, braces of functions, unfinished work, and the length of files.
+# Run in the source tree (make check-format).  Prints file:line: what is wrong; exit status 1 when there is anything.
 # shellcheck disable=SC2016
 set -eu
 files=$(find include src tools tests examples bench -type f \
@@ -25,10 +25,13 @@ ${AWK:-awk} '
         open += gsub(/\(/, "(", line) - gsub(/\)/, ")", line)
         if (open > 0) return
         head = 0
-        if (line ~ /\)( [a-z_]+)* \{$/ && line !~ /= *\(?[A-Za-z_]*\)? *\{$/) bad("opens a function: its brace has a line of its own")
+        if (line ~ /\)( [a-z_]+)* \{$/ && line !~ /= *\(?[A-Za-z_]*\)? *\{$/)
+            bad("opens a function: its brace has a line of its own")
     }
     function bad(what) { printf "%s:%d: the line %s\n", name, FNR, what; failed = 1 }
     function done_with() {
-        if (name ~ /\.c$/ && name !~ /isa_data/ && last > 800) { printf "%s:%d: the file is longer than 800 lines: split it\n", name, last; failed = 1 }
+        if (name !~ /\.c$/ || name ~ /isa_data/ || last <= 800) return
+        printf "%s:%d: the file is longer than 800 lines: split it\n", name, last
+        failed = 1
     }
 ' $files

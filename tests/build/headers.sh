@@ -13,7 +13,8 @@ c++*) extension=cc language=c++ more= ;;
 esac
 warnings="-Wall -Wextra -Wshadow -Wpointer-arith -Wundef -Wpedantic $more"
 echo 'int main(void) { return 0; }' >"$tap_work/probe.$extension"
-"$compiler" "-std=$standard" -fsyntax-only "$tap_work/probe.$extension" 2>/dev/null || skip_all "$compiler does not know $standard"
+"$compiler" "-std=$standard" -fsyntax-only "$tap_work/probe.$extension" 2>/dev/null ||
+    skip_all "$compiler does not know $standard"
 
 # NAME FILE MORE...: compiles it in the background; report tells in the order of the calls
 count=0
@@ -23,7 +24,8 @@ compile()
     echo "$1" >"$tap_work/name.$count"
     shift
     # shellcheck disable=SC2086
-    ("$compiler" -x $language "-std=$standard" $warnings -Werror -fsyntax-only -I"$top_srcdir/include" "$@" >"$tap_work/err.$count" 2>&1
+    ("$compiler" -x $language "-std=$standard" $warnings -Werror -fsyntax-only -I"$top_srcdir/include" "$@" \
+        >"$tap_work/err.$count" 2>&1
      echo $? >"$tap_work/status.$count") &
 }
 report()
@@ -40,7 +42,8 @@ headers=$(echo "$top_srcdir"/include/cujit/*.h)
 [ $language = c ] || headers="$headers $top_srcdir/include/cujit/cujit.hpp"
 for header in $headers; do
     name=${header##*/}
-    printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" >"$tap_work/$name.$extension"
+    printf '#include <cujit/%s>\n#include <cujit/%s>\nextern int cj_test_unit;\n' "$name" "$name" \
+        >"$tap_work/$name.$extension"
     compile "cujit/$name alone, and twice" "$tap_work/$name.$extension"
     echo "#include <cujit/$name>" >>"$tap_work/together.$extension"
 done

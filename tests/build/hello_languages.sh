@@ -12,8 +12,8 @@ hello()
 {
     name=$1 source=$top_srcdir/tests/build/$2
     shift 2
-    "$@" -Wall -Wextra -Werror -I"$top_srcdir/include" "$source" -o "$tap_work/hello" -L"$lib" -lcujit -Wl,-rpath,"$lib" \
-        >"$tap_work/err" 2>&1
+    "$@" -Wall -Wextra -Werror -I"$top_srcdir/include" "$source" -o "$tap_work/hello" \
+        -L"$lib" -lcujit -Wl,-rpath,"$lib" >"$tap_work/err" 2>&1
     result $? "hello compiles as $name" "$tap_work/err"
     CUJIT_DRIVER=sim "$tap_work/hello" >"$tap_work/out" 2>&1
     result $? "and runs on the CPU device" "$tap_work/out"

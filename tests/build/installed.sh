@@ -24,7 +24,11 @@ read_pc()
             }
             return s
         }
-        /^[a-z_]*=/ { i = index($0, "="); n = substr($0, 1, i - 1); value[n] = n == "prefix" ? prefix : put_in(substr($0, i + 1)) }
+        /^[a-z_]*=/ {
+            i = index($0, "=")
+            n = substr($0, 1, i - 1)
+            value[n] = n == "prefix" ? prefix : put_in(substr($0, i + 1))
+        }
         /^[A-Z][A-Za-z.]*: / { i = index($0, ":"); field[substr($0, 1, i - 1)] = put_in(substr($0, i + 2)) }
         END { n = split(fields, f, " "); for (i = 1; i <= n; i++) out = out " " field[f[i]]; print out }
     ' "$pc/$name.pc"
@@ -56,8 +60,9 @@ if [ -e "$destdir$libdir/libcujit.so" ]; then
     try 'hello compiles against the shared library' \
         ${CC:-cc} $cflags "$source/examples/hello.c" -o "$work/hello" $libs
     try 'hello runs on the CPU device' "$work/hello"
+    system=$(echo "$private" | tr ' ' '\n' | grep -E '^-(ldl|pthread)$' || true)
     try 'a program without headers compiles' \
-        ${CC:-cc} "$source/tests/build/dlopen_user.c" -o "$work/dlopen_user" $(echo "$private" | tr ' ' '\n' | grep -E '^-(ldl|pthread)$' || true)
+        ${CC:-cc} "$source/tests/build/dlopen_user.c" -o "$work/dlopen_user" $system
     try 'the library is driven by dlopen and dlsym alone' "$work/dlopen_user" "$destdir$libdir/libcujit.so.0"
     try 'the command finds the CPU device' "$destdir$bindir/cujit" devices
 fi
@@ -80,7 +85,8 @@ if [ -e "$destdir$libdir/libcujit.a" ]; then
         try 'it runs on the CPU device inside it' "$work/static_user"
         try 'hello links with -static and the flags of cujit.pc' \
             ${CC:-cc} -static $cflags "$source/examples/hello.c" -o "$work/hello_static" $private
-        try 'it fails with a sentence' sh -c "$work/hello_static 2>$work/err; [ \$? -eq 1 ] && grep -q 'linked with -static cannot load' $work/err"
+        try 'it fails with a sentence' sh -c \
+            "$work/hello_static 2>$work/err; [ \$? -eq 1 ] && grep -q 'linked with -static cannot load' $work/err"
     fi
 fi
 
@@ -90,13 +96,14 @@ if cmake --version >/dev/null 2>&1; then
     {
         folder=$work/$1
         shift
-        cmake -S "$source/tests/build/cmake" -B "$folder" \
-            -Dcujit_DIR="$destdir$libdir/cmake/cujit" -DSOURCE="$source" -DOLDER=0.1 -DNEWER=0.999 "$@" && cmake --build "$folder" && "$folder/user"
+        cmake -S "$source/tests/build/cmake" -B "$folder" -Dcujit_DIR="$destdir$libdir/cmake/cujit" \
+            -DSOURCE="$source" -DOLDER=0.1 -DNEWER=0.999 "$@" && cmake --build "$folder" && "$folder/user"
     }
     [ ! -e "$destdir$libdir/libcujit.so" ] || try 'a CMake project with cujit::cujit' cmake_program cmake
     if [ -e "$destdir$libdir/libcujit.a" ]; then
         try 'a CMake project with cujit::sim' cmake_program cmake_sim -DINSIDE=ON
-        try 'a CMake project with the static libraries' cmake_program cmake_static -DINSIDE=ON -Dcujit_USE_STATIC_LIBS=ON
+        try 'a CMake project with the static libraries' \
+            cmake_program cmake_static -DINSIDE=ON -Dcujit_USE_STATIC_LIBS=ON
     fi
 fi
 

@@ -44,7 +44,8 @@ search()
             head = word[i]
             sub(/[.;:].*/, "", head)
             if (!(head in name)) continue
-            if (word[i] ~ /^[a-z0-9_]+(\.[a-z0-9_:%]+)+;?$/ && word[i] !~ /\.(c|h|def|so|ptx|a)$/ || (n == 1 && word[i] == head) || word[i] == head ";")
+            if (word[i] ~ /^[a-z0-9_]+(\.[a-z0-9_:%]+)+;?$/ && word[i] !~ /\.(c|h|def|so|ptx|a)$/ ||
+                (n == 1 && word[i] == head) || word[i] == head ";")
                 print FILENAME ":" FNR ": \"" s "\""
         }
     }
@@ -59,6 +60,7 @@ search "$tap_work/planted.c" | wc -l | awk '{ exit $1 != 3 }'
 result $? 'three that are planted are found'
 
 # shellcheck disable=SC2046
-search $(find src \( -name '*.[ch]' -o -name '*.inc' \) ! -name 'isa_data.c' ! -name 'isa_ids.h' | sort) >"$tap_work/out"
+search $(find src \( -name '*.[ch]' -o -name '*.inc' \) ! -name 'isa_data.c' ! -name 'isa_ids.h' | sort) \
+    >"$tap_work/out"
 result_empty 'no instruction is spelled outside the tables' "$tap_work/out"
 finish

@@ -24,7 +24,12 @@ libc='libc\.so\.6|ld-linux[-a-z0-9_]*\.so\.[0-9]|ld64\.so\.[12]|libdl\.so\.2|lib
 needs_only 'libcujit.so needs nothing but the C library' "$lib" "$libc"
 needs_only 'libcujit-sim.so needs nothing but the C library and libm' "$sim" "$libc|libm\.so\.6"
 
-is() { [ "$2" = "$3" ] || echo "got '$2', want '$3'" >"$tap_work/is"; result "$([ "$2" = "$3" ]; echo $?)" "$1" "$tap_work/is"; }
+# NAME GOT WANT
+is()
+{
+    [ "$2" = "$3" ] || echo "got '$2', want '$3'" >"$tap_work/is"
+    result "$([ "$2" = "$3" ]; echo $?)" "$1" "$tap_work/is"
+}
 is 'libcujit.so has a versioned name of its own' "$(dynamic "$lib" SONAME)" libcujit.so.0
 is 'libcujit-sim.so has a name of its own' "$(dynamic "$sim" SONAME)" libcujit-sim.so
 is 'the shim is called as the driver is' "$(dynamic "$shim" SONAME)" libcuda.so.1

@@ -10,10 +10,12 @@ cat "$include"/*.h | sed -n 's/^CJ_API void \(cj_[a-z_]*_\(free\|close\)\)(\(cj_
     awk '$2 == $1 "_free" || $2 == $1 "_close"' | sort -u >"$tap_work/objects"
 awk 'END { exit !(NR > 10) }' "$tap_work/objects"
 result $? 'the headers have objects' "$tap_work/objects"
-sed -n 's/^static inline void cj_auto_\(cj_[a-z_]*\)(\1 \*\*object) { \(cj_[a-z_]*\)(\*object); }$/\1 \2/p' "$include/auto.h" | sort >"$tap_work/auto"
+sed -n 's/^static inline void cj_auto_\(cj_[a-z_]*\)(\1 \*\*object) { \(cj_[a-z_]*\)(\*object); }$/\1 \2/p' \
+    "$include/auto.h" | sort >"$tap_work/auto"
 diff "$tap_work/objects" "$tap_work/auto" >"$tap_work/differences"
 result $? 'CJ_AUTO knows each of them' "$tap_work/differences"
-sed -n 's/^using \([a-z_]*\) = object<cj_\1, \(cj_[a-z_]*\)>;$/cj_\1 \2/p' "$include/cujit.hpp" | sort >"$tap_work/classes"
+sed -n 's/^using \([a-z_]*\) = object<cj_\1, \(cj_[a-z_]*\)>;$/cj_\1 \2/p' "$include/cujit.hpp" |
+    sort >"$tap_work/classes"
 diff "$tap_work/objects" "$tap_work/classes" >"$tap_work/differences"
 result $? 'each has a class in cujit.hpp' "$tap_work/differences"
 for test in tests/whole/scope_end.c tests/build/owning_classes.cc; do
@@ -29,8 +31,9 @@ for compiler in g++ clang++; do
     if ! [ -e "$lib/libcujit.so" ]; then skip "$name" 'no shared library was built'; continue; fi
     case " $CC $CFLAGS $LDFLAGS" in *-fsanitize*) skip "$name" 'the library is built with a sanitizer'; continue ;; esac
     if ! command -v $compiler >/dev/null 2>&1; then skip "$name" "there is no $compiler"; continue; fi
-    $compiler -std=c++17 -Wall -Wextra -Wpedantic -Werror -Wno-self-move -I"$top_srcdir/include" "$top_srcdir/tests/build/owning_classes.cc" \
-        -o "$tap_work/owning" -L"$lib" -lcujit -Wl,-rpath,"$lib" >"$tap_work/out" 2>&1 &&
+    $compiler -std=c++17 -Wall -Wextra -Wpedantic -Werror -Wno-self-move -I"$top_srcdir/include" \
+        "$top_srcdir/tests/build/owning_classes.cc" -o "$tap_work/owning" \
+        -L"$lib" -lcujit -Wl,-rpath,"$lib" >"$tap_work/out" 2>&1 &&
         CUJIT_DRIVER=sim "$tap_work/owning" >"$tap_work/out" 2>&1
     result $? "$name" "$tap_work/out"
 done

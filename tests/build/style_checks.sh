@@ -9,10 +9,12 @@ tree=$tap_work/tree
 notices()
 {
     rm -rf "$tree"
-    mkdir -p "$tree/include/cujit" "$tree/src" "$tree/tools" "$tree/tests/build" "$tree/examples" "$tree/bench" "$tree/docs"
+    for folder in include/cujit src tools tests/build examples bench docs; do mkdir -p "$tree/$folder"; done
     cp "$here/tests/build/words.txt" "$tree/tests/build/"
     for name in README.md CONTRIBUTING.md NEWS tests/README.md; do echo 'Text.' >"$tree/$name"; done
-    for name in include/cujit/a.h src/a.c tools/a.c tests/a.c examples/a.c bench/a.c; do echo 'int a;' >"$tree/$name"; done
+    for name in include/cujit/a.h src/a.c tools/a.c tests/a.c examples/a.c bench/a.c; do
+        echo 'int a;' >"$tree/$name"
+    done
     (cd "$tree" && sh "$here/tests/build/$1.sh") >"$tap_work/clean" 2>&1
     result $? "$1: a tree without a mistake passes ($4)" "$tap_work/clean"
     printf '%b\n' "$3" >"$tree/$2"

@@ -14,7 +14,14 @@ mask() { sed 's/0x[0-9a-f]*/0x.../g; s|[^ ]*/examples/|examples/|g' | sort; }
 split()
 {
     awk -v work="$tap_work" '
-        /^    \$ / { n++; sub(/^    \$ /, ""); print >(work "/" n ".command"); printf "" >(work "/" n ".want"); inside = 1; next }
+        /^    \$ / {
+            n++
+            sub(/^    \$ /, "")
+            print >(work "/" n ".command")
+            printf "" >(work "/" n ".want")
+            inside = 1
+            next
+        }
         /^    / && inside { print substr($0, 5) >(work "/" n ".want"); next }
         { inside = 0 }
     ' "$1"

@@ -5,10 +5,14 @@
 set -eu
 sim=$1 gpu=$2
 files=
-for group in loader streams events host memory captures captures_calls graphs graphs_kinds graphs_conditions launches; do
+groups='loader streams events host memory captures captures_calls graphs graphs_kinds graphs_conditions launches'
+for group in $groups; do
     for log in "$sim/rules_$group.sim.log" "$gpu/rules_$group.gpu.log"; do
         test -f "$log" || { echo "doc.sh: no $log: run the conformance programs there" >&2; exit 1; }
-        grep -q 'rule [0-9]' "$log" || { echo "doc.sh: $log has no rules: the programs were skipped there" >&2; exit 1; }
+        grep -q 'rule [0-9]' "$log" || {
+            echo "doc.sh: $log has no rules: the programs were skipped there" >&2
+            exit 1
+        }
         files="$files $log"
     done
 done
@@ -33,7 +37,10 @@ ${AWK:-awk} '
         else if (/# SKIP/) {
             result = "not here"
             at = index(text, ". Not here: ")
-            if (at) { note[on, n] = substr(text, at + 12) (note[on, n] == "" ? "" : "; ") note[on, n]; text = substr(text, 1, at - 1) }
+            if (at) {
+                note[on, n] = substr(text, at + 12) (note[on, n] == "" ? "" : "; ") note[on, n]
+                text = substr(text, 1, at - 1)
+            }
         }
         if (!(n in says)) { of[++count] = n; where[n] = group }
         if (!(n in says)) says[n] = text
@@ -41,14 +48,20 @@ ${AWK:-awk} '
     }
     function line(text) { print text }
     END {
-        title["loader"] = "Entry points and contexts"; title["streams"] = "Streams"; title["events"] = "Events"; title["host"] = "Host functions and callbacks"
-        title["memory"] = "Copies and memory"; title["captures"] = "Capture"; title["graphs"] = "Graphs"; title["launches"] = "Launches and errors"
+        title["loader"] = "Entry points and contexts"
+        title["streams"] = "Streams"
+        title["events"] = "Events"
+        title["host"] = "Host functions and callbacks"
+        title["memory"] = "Copies and memory"
+        title["captures"] = "Capture"
+        title["graphs"] = "Graphs"
+        title["launches"] = "Launches and errors"
         line("# What the driver promises, and who keeps it")
         line("")
-        line("The rules of the CUDA driver that cujit relies on, each as a test that runs unmodified on the CPU device and on a GPU")
-        line("(`tests/conformance`, one program for each group, one line of TAP for each rule). Where a GPU")
-        line("differs from NVIDIA'\''s text, the rule states what the GPU does. Rules 29 and 38 are missing: they")
-        line("are about mistakes that a device may report, not about what it does.")
+        line("The rules of the CUDA driver that cujit relies on, each as a test that runs unmodified on the CPU")
+        line("device and on a GPU (`tests/conformance`, one program for each group, one line of TAP for each")
+        line("rule). Where a GPU differs from NVIDIA'\''s text, the rule states what the GPU does. Rules 29 and 38")
+        line("are missing: they are about mistakes that a device may report, not about what it does.")
         line("")
         line("This file is generated: `make semantics-doc` renews it from the logs of both devices.")
         line("")
@@ -66,21 +79,30 @@ ${AWK:-awk} '
                 line("| ---: | --------- | ---------- | --- |")
                 from = i
             }
-            line("| " n " | " says[n] " | " (("sim", n) in got ? got["sim", n] : "-") " | " (("gpu", n) in got ? got["gpu", n] : "-") " |")
+            line("| " n " | " says[n] " | " result_on("sim", n) " | " result_on("gpu", n) " |")
         }
         i = count + 1
         notes()
     }
+    function result_on(device, n) { return (device, n) in got ? got[device, n] : "-" }
     # What was seen besides, below each table.
     function notes(k, m, s, g) {
         for (k = from; from && k < i; k++) {
             m = of[k]; s = note["sim", m]; g = note["gpu", m]
             if (s == "" && g == "") continue
             if (!told[last]++) line("")
-            if (s == g) line("- Rule " m ", both: " s ".")
-            else {
-                line("- Rule " m ":" (s == "" ? "" : " CPU device: " s ".") (g == "" ? "" : " GPU: " g "."))
-            }
+            if (s == g) item("Rule " m ", both: " s ".")
+            else item("Rule " m ":" (s == "" ? "" : " CPU device: " s ".") (g == "" ? "" : " GPU: " g "."))
         }
+    }
+    # An item of a list, in lines of at most 100 columns.
+    function item(text,   n, i, word, row) {
+        n = split(text, word, " ")
+        row = "-"
+        for (i = 1; i <= n; i++) {
+            if (length(row) + 1 + length(word[i]) > 100) { line(row); row = " " }
+            row = row " " word[i]
+        }
+        line(row)
     }
 ' $files

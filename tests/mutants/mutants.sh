@@ -21,14 +21,21 @@ cd "$src" && src=$(pwd) || exit 1
 # -- The list ----------------------------------------------------------------------------------------------------------
 
 mutate=$build/tests/mutants/mutate
-(cd "$build" && $make tests/mutants/mutate) >/dev/null || { echo "check-mutants: tests/mutants/mutate.c does not compile" >&2; exit 1; }
+(cd "$build" && $make tests/mutants/mutate) >/dev/null || {
+    echo "check-mutants: tests/mutants/mutate.c does not compile" >&2
+    exit 1
+}
 generated=$("$mutate" --list)
 
 is_patch() { [ -r "$src/tests/mutants/$1.patch" ]; }
 
 test_of()
 {
-    if is_patch "$1"; then sed -n '1s/^# *//p' "$src/tests/mutants/$1.patch"; else echo "$generated" | sed -n "s,^$1 ,,p"; fi
+    if is_patch "$1"; then
+        sed -n '1s/^# *//p' "$src/tests/mutants/$1.patch"
+    else
+        echo "$generated" | sed -n "s,^$1 ,,p"
+    fi
 }
 
 list=
@@ -76,7 +83,8 @@ own_dependencies()
 {
     find "$1/build" -name '*.Po' -o -name '*.Plo' >"$1/dependencies"
     while read -r file; do
-        sed "s,^$src/,$1/src/,; s, $src/, $1/src/,g; s,^$relative/,$1/src/,; s, $relative/, $1/src/,g" "$file" >"$1/new" && cat "$1/new" >"$file"
+        sed "s,^$src/,$1/src/,; s, $src/, $1/src/,g; s,^$relative/,$1/src/,; s, $relative/, $1/src/,g" \
+            "$file" >"$1/new" && cat "$1/new" >"$file"
     done <"$1/dependencies"
 }
 
@@ -85,16 +93,18 @@ make_in()
 {
     tree=$1
     shift
-    (cd "$tree/build" && $make srcdir="$tree/src" top_srcdir="$tree/src" abs_srcdir="$tree/src" abs_top_srcdir="$tree/src" VPATH="$tree/src" \
-        abs_builddir="$tree/build" abs_top_builddir="$tree/build" werror_cflags= ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=: "$@")
+    (cd "$tree/build" && $make VPATH="$tree/src" \
+        srcdir="$tree/src" top_srcdir="$tree/src" abs_srcdir="$tree/src" abs_top_srcdir="$tree/src" \
+        abs_builddir="$tree/build" abs_top_builddir="$tree/build" werror_cflags= \
+        ACLOCAL=: AUTOCONF=: AUTOMAKE=: AUTOHEADER=: "$@")
 }
 
 # Builds and runs a test; 0: it passes, 1: it fails, 2: it was not built.  Its output is in $1/out.
 run_test()
 {
     make_in "$1" src/sim/libcujit-sim.la "${2%.sim}" >"$1/out" 2>&1 || return 2
-    (cd "$1/build" && CUJIT_DRIVER=sim CUJIT_SIM="$1/build/src/sim/.libs/libcujit-sim.so" top_srcdir="$1/src" top_builddir="$1/build" \
-        timeout -k 1 15 "./${2%.sim}") >"$1/out" 2>&1
+    (cd "$1/build" && CUJIT_DRIVER=sim CUJIT_SIM="$1/build/src/sim/.libs/libcujit-sim.so" \
+        top_srcdir="$1/src" top_builddir="$1/build" timeout -k 1 15 "./${2%.sim}") >"$1/out" 2>&1
     status=$?
     echo "# exit status $status" >>"$1/out"
     [ $status = 0 ] && ! grep -q '^not ok\|^Bail out' "$1/out"
@@ -102,7 +112,11 @@ run_test()
 
 # -- One mutant --------------------------------------------------------------------------------------------------------
 
-why() { grep -m 1 'error:' "$1/out" || grep -m 1 '^not ok\|^Bail out' "$1/out" || grep '^# exit status' "$1/out" | sed 's/^# exit status 124/it did not end/'; }
+why()
+{
+    grep -m 1 'error:' "$1/out" || grep -m 1 '^not ok\|^Bail out' "$1/out" ||
+        grep '^# exit status' "$1/out" | sed 's/^# exit status 124/it did not end/'
+}
 
 # Puts a fault into the tree; what changed is in $tree/out, and the file as it was in $tree/original.
 put()
@@ -115,7 +129,8 @@ put()
         *.c) ;;
         *) echo "it does not change one .c file" >"$tree/out"; return 1 ;;
         esac
-        cp -p "$tree/src/$file" "$tree/original" 2>"$tree/out" && patch -s -f -d "$tree/src" -p1 <"$patch" >"$tree/out" 2>&1 && return
+        cp -p "$tree/src/$file" "$tree/original" 2>"$tree/out" &&
+            patch -s -f -d "$tree/src" -p1 <"$patch" >"$tree/out" 2>&1 && return
         echo "it no longer applies to $file" >"$tree/out"
         return 1
     fi
@@ -142,7 +157,8 @@ try()
         *) echo "BROKEN   $name: it does not compile: $(grep -m 1 'error:' "$tree/out")" ;;
         esac
     fi
-    [ -z "$file" ] || [ ! -e "$tree/original" ] || cat "$tree/original" >"$tree/src/$file" # newer than the mutant's object
+    # newer than the mutant's object
+    [ -z "$file" ] || [ ! -e "$tree/original" ] || cat "$tree/original" >"$tree/src/$file"
     rm -f "$tree/original" "$tree/src/$file.orig" "$tree/src/$file.rej"
 }
 

@@ -2,7 +2,8 @@
 # The shipped isa_data.c and isa_ids.h are what tools/isagen makes of the rows.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
-defs=$(sed -n '/^isa_defs =/,/[^\\]$/p' "$top_srcdir/src/ptx/local.mk" | tr ' \t\\' '\n\n\n' | sed -n "s|^%D%|$top_srcdir/src/ptx|p")
+defs=$(sed -n '/^isa_defs =/,/[^\\]$/p' "$top_srcdir/src/ptx/local.mk" | tr ' \t\\' '\n\n\n' |
+    sed -n "s|^%D%|$top_srcdir/src/ptx|p")
 ASAN_OPTIONS=detect_leaks=0   # isagen ends without giving memory back
 export ASAN_OPTIONS
 # shellcheck disable=SC2086

@@ -22,7 +22,12 @@ wants()
 }
 
 # NAME BODY VERSION TARGET: a kernel
-kernel() { printf '.version %s\n.target %s\n.address_size 64\n.entry k()\n{\n.reg .b32 r<4>; .reg .f32 f<4>; .reg .b16 h;\n%s\nret;\n}\n' "$3" "$4" "$2" >"$1"; }
+kernel()
+{
+    registers='.reg .b32 r<4>; .reg .f32 f<4>; .reg .b16 h;'
+    printf '.version %s\n.target %s\n.address_size 64\n.entry k()\n{\n%s\n%s\nret;\n}\n' \
+        "$3" "$4" "$registers" "$2" >"$1"
+}
 
 kernel good.ptx 'add.s32 r1, r2, r3;' 8.0 sm_80
 kernel wrong.ptx 'add.s32 r1, r2, f3;' 8.0 sm_80
@@ -50,12 +55,14 @@ wants 0 'a name that begins with a dash' '' -- ./good.ptx
 
 wants 0 'sm_80 runs on sm_90a' '' --sm=90a good.ptx
 wants 0 'devices are called sm_90 too' '' --sm=sm_90 good.ptx
-wants 1 'sm_80 does not run on sm_75' '^good.ptx: .target sm_80 does not run on sm_75; nothing in it needs that: write .target sm_75' --sm=75 good.ptx
+wants 1 'sm_80 does not run on sm_75' \
+    '^good.ptx: .target sm_80 does not run on sm_75; nothing in it needs that: write .target sm_75' --sm=75 good.ptx
 wants 1 'what needs sm_90 is named' '^new.ptx:7: .*needs target sm_90' --sm=80 new.ptx
 wants 0 'sm_90a runs on sm_90a' '' --sm=90a special.ptx
 wants 1 'sm_90a does not run on sm_100' '^special.ptx: .target sm_90a does not run on sm_100' --sm=100 special.ptx
 wants 0 'a newer driver' '' --isa=9.0 good.ptx
-wants 1 'an older driver' '^good.ptx: .version 8.0 is newer than 7.5; nothing in it needs that: lower .version to 7.5' --isa=7.5 good.ptx
+wants 1 'an older driver' \
+    '^good.ptx: .version 8.0 is newer than 7.5; nothing in it needs that: lower .version to 7.5' --isa=7.5 good.ptx
 wants 1 'an older driver, and an instruction that it does not know' '^newer.ptx:7: .*needs PTX 8.1' --isa=8.0 newer.ptx
 
 "$CUJIT_BIN" check - <wrong.ptx >stdout 2>stderr

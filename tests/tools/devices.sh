@@ -17,7 +17,8 @@ result $? 'the CPU device is found: exit status 0' out
 # NAME PATTERN: a line of the output matches
 has() { grep -qE "$2" out; result $? "$1" out; }
 has 'why the GPU cannot be used' '^cuda: cannot be used: .*libcuda\.so\.1'
-has 'the CPU device with CUDA version and newest PTX' '^sim: /.*libcujit-sim\.so, CUDA [0-9]+\.[0-9]+, PTX up to [0-9]+\.[0-9], [1-9][0-9]* device'
+has 'the CPU device with CUDA version and newest PTX' \
+    '^sim: /.*libcujit-sim\.so, CUDA [0-9]+\.[0-9]+, PTX up to [0-9]+\.[0-9], [1-9][0-9]* device'
 has 'its device' '^  0: .+, sm_[0-9]+[a-z]?, [0-9]+ multiprocessors, [0-9.]+ GiB$'
 has 'what programs get' '^programs get: sim \('
 

@@ -15,9 +15,10 @@ result $? 'cujit env prints what is set, an empty one as unset' out
 
 # What is read: getenv, the shell's $, and what C code names in its own table.
 cd "$source" || exit 1
-find src tools tests bench examples -type f -name '*.[ch]' -exec cat {} + | grep -oE 'getenv\("CUJIT_[A-Z_]+' | sed 's/.*"//' >"$tap_work/named"
-find tests Makefile.am bootstrap -type f \( -name '*.sh' -o -name '*.mk' -o -name Makefile.am -o -name bootstrap \) -exec cat {} + |
-    grep -oE '\$\$?\{?CUJIT_[A-Z_]+' | sed 's/[${]*//' >>"$tap_work/named"
+find src tools tests bench examples -type f -name '*.[ch]' -exec cat {} + | grep -oE 'getenv\("CUJIT_[A-Z_]+' |
+    sed 's/.*"//' >"$tap_work/named"
+find tests Makefile.am bootstrap -type f \( -name '*.sh' -o -name '*.mk' -o -name Makefile.am -o -name bootstrap \) \
+    -exec cat {} + | grep -oE '\$\$?\{?CUJIT_[A-Z_]+' | sed 's/[${]*//' >>"$tap_work/named"
 find src tools -name '*.c' -exec cat {} + | grep -oE 'CJI_ENV_[A-Z_]+' | sort -u >"$tap_work/ids"
 while read -r id; do
     sed -n "s/^ENV(${id#CJI_ENV_}, *\"\([A-Z_]*\)\".*/\1/p" src/base/environment.def
@@ -32,6 +33,7 @@ result_empty 'every variable that is read is in the table' missing
 comm -13 read table >unread
 result_empty 'every variable of the table is read somewhere' unread
 
-grep -rn 'getenv *(' "$source/src" "$source/tools" | grep -v 'src/base/environment.c:' | grep -v '"LD_LIBRARY_PATH"' >other
+grep -rn 'getenv *(' "$source/src" "$source/tools" | grep -v 'src/base/environment.c:' |
+    grep -v '"LD_LIBRARY_PATH"' >other
 result_empty 'the library reads variables in one place' other
 finish
