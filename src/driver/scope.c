@@ -28,7 +28,8 @@ static inline CUresult scope_context(cji_scope *sc, CUcontext ctx)
 
 static inline void scope_relax(cji_scope *sc)
 {
-    if (!sc->relaxed) sc->exchanged = sc->relaxed = sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode) == CUDA_SUCCESS;
+    if (sc->relaxed) return;
+    sc->exchanged = sc->relaxed = sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode) == CUDA_SUCCESS;
 }
 
 static inline void scope_init(cji_scope *sc, const cji_cu *cu)
