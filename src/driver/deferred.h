@@ -151,7 +151,7 @@ static inline void cji_deferred_poll(cji_release_queue *queue, unsigned max)
  * same.  cji_scope_leave() follows. */
 static inline bool cji_queue_scope(const cji_release_queue *queue, cji_scope *scope)
 {
-    return cji_scope_enter(scope, queue->cu, queue->ctx, true) == CUDA_SUCCESS;
+    return cji_scope_enter(scope, queue->cu, queue->ctx) == CUDA_SUCCESS;
 }
 
 #endif

@@ -90,12 +90,12 @@ CUresult cji_device_read_priorities(cj_device *dev);
 cj_status cji_scope_failed(void *obj, const cj_device *dev, cji_scope *scope, CUresult r, const char *call);
 static inline cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
 {
-    CUresult r = cji_scope_enter(scope, &dev->drv->cu, dev->ctx, false);
+    CUresult r = cji_scope_context(scope, &dev->drv->cu, dev->ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_scope_failed(obj, dev, scope, r, call);
 }
 static inline cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
 {
-    CUresult r = cji_scope_enter(scope, &dev->drv->cu, dev->ctx, true);
+    CUresult r = cji_scope_enter(scope, &dev->drv->cu, dev->ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_scope_failed(obj, dev, scope, r, call);
 }
 

@@ -11,19 +11,22 @@ static const cji_scope *scope_known(const cji_scope *sc, const cji_cu *cu)
     return sc;
 }
 
-static inline CUresult scope_context(cji_scope *sc, CUcontext ctx)
+static inline CUresult scope_push(cji_scope *sc, CUcontext ctx, CUcontext now)
 {
-    CUcontext now = NULL;
-    if (sc->ctx == ctx) return CUDA_SUCCESS;
-    if (sc->cu->cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == ctx) {
-        sc->ctx = ctx;
-        return CUDA_SUCCESS;
-    }
     sc->foreign = now != NULL;
     CUresult r = sc->cu->cuCtxPushCurrent(ctx);
     sc->pushed = r == CUDA_SUCCESS;
     if (sc->pushed) sc->ctx = ctx;
     return r;
+}
+
+static inline CUresult scope_context(cji_scope *sc, CUcontext ctx)
+{
+    CUcontext now = NULL;
+    if (sc->ctx == ctx) return CUDA_SUCCESS;
+    if (sc->cu->cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != ctx) return scope_push(sc, ctx, now);
+    sc->ctx = ctx;
+    return CUDA_SUCCESS;
 }
 
 static inline void scope_relax(cji_scope *sc)
@@ -36,9 +39,7 @@ static inline void scope_init(cji_scope *sc, const cji_cu *cu)
 {
     cji_scope **top = &cji_thread()->scope;
     const cji_scope *known = scope_known(*top, cu);
-    *sc = (cji_scope){
-        .top = top, .outer = *top, .cu = cu, .mode = CU_STREAM_CAPTURE_MODE_RELAXED
-    };
+    *sc = (cji_scope){ .top = top, .outer = *top, .cu = cu, .mode = CU_STREAM_CAPTURE_MODE_RELAXED };
     if (!known) return;
     sc->ctx = known->ctx;
     sc->relaxed = known->relaxed;
@@ -51,11 +52,19 @@ static inline void scope_note(cji_scope *sc)
     else sc->cu = NULL;
 }
 
-CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, bool relaxed)
+CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx)
 {
     scope_init(sc, cu);
     CUresult r = scope_context(sc, ctx);
-    if (relaxed) scope_relax(sc);
+    scope_relax(sc);
+    scope_note(sc);
+    return r;
+}
+
+CUresult cji_scope_push(cji_scope *sc, const cji_cu *cu, CUcontext ctx, CUcontext now)
+{
+    scope_init(sc, cu);
+    CUresult r = scope_push(sc, ctx, now);
     scope_note(sc);
     return r;
 }

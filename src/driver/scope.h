@@ -1,8 +1,8 @@
 /* The scope of a call: the device's context is current, and the thread's capture mode is relaxed.  Prefix cji_scope.
  *
  * A scope is entered where a driver call needs it, and left in the same function.  Scopes nest on a thread: an inner
- * one finds what the outer ones have set and makes no driver call for it.  So a public call sets context and mode at
- * most once.  A scope that has set nothing has nothing to restore: the thread does not note it.
+ * one finds what the outer ones have set and does not set it again.  So a public call sets context and mode at most
+ * once.  A scope that has set nothing has nothing to restore: the thread does not note it.
  *
  * The caller's context and capture mode are the same after a scope as before it.  Between enter and leave only cujit
  * runs on the thread, so that what an outer scope has set still holds; around a function of the user there is
@@ -29,10 +29,19 @@ typedef struct cji_scope {
     bool foreign;             /* another context than `ctx` was current, and not none */
 } cji_scope;
 
-/* Makes the context current; `relaxed`: no call of the thread harms a capture either.  cji_scope_leave() follows in any
- * case: after a failure, which says that the context is dead, the mode is relaxed all the same, as releases need no
- * context. */
-CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx, bool relaxed);
+/* Makes the context current and relaxes the mode.  cji_scope_leave() follows in any case: after a failure, which says
+ * that the context is dead, the mode is relaxed all the same, as releases need no context. */
+CUresult cji_scope_enter(cji_scope *sc, const cji_cu *cu, CUcontext ctx);
+/* The same for the context alone; `now` is the current one. */
+CUresult cji_scope_push(cji_scope *sc, const cji_cu *cu, CUcontext ctx, CUcontext now);
+/* Makes the context current; where it is current already, that is one query. */
+static inline CUresult cji_scope_context(cji_scope *sc, const cji_cu *cu, CUcontext ctx)
+{
+    CUcontext now = NULL;
+    if (cu->cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != ctx) return cji_scope_push(sc, cu, ctx, now);
+    *sc = (cji_scope){ .cu = NULL };
+    return CUDA_SUCCESS;
+}
 /* Relaxes the mode alone. */
 void cji_scope_relax(cji_scope *sc, const cji_cu *cu);
 void cji_scope_restore(cji_scope *sc);

@@ -55,7 +55,7 @@ static CUresult order_event(cj_stream *from, const char **cu_call)
     cji_scope scope;
     if (from->order) return CUDA_SUCCESS;
     *cu_call = "cuCtxPushCurrent";
-    CUresult r = cji_scope_enter(&scope, from->cu, from->queue->ctx, false);
+    CUresult r = cji_scope_context(&scope, from->cu, from->queue->ctx);
     if (r == CUDA_SUCCESS)
         *cu_call = "cuEventCreate", r = from->cu->cuEventCreate(&from->order, CU_EVENT_DISABLE_TIMING);
     cji_scope_leave(&scope);
@@ -80,7 +80,7 @@ CUresult cji_stream_order_raw(cj_stream *from, CUstream to, const char **cu_call
     cji_scope scope = { .cu = NULL };
     const bool context = cji_stream_needs_context(from) || to == CU_STREAM_LEGACY || to == CU_STREAM_PER_THREAD;
     *cu_call = "cuCtxPushCurrent";
-    CUresult r = context ? cji_scope_enter(&scope, from->cu, from->queue->ctx, false) : CUDA_SUCCESS;
+    CUresult r = context ? cji_scope_context(&scope, from->cu, from->queue->ctx) : CUDA_SUCCESS;
     if (r == CUDA_SUCCESS) {
         cji_lock(&from->lock, CJI_LOCK_STREAM);
         r = stream_order_locked(from, to, cu_call);

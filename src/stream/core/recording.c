@@ -40,9 +40,8 @@ void cji_capture_drop(cji_capture *c)
     cji_free(c, sizeof *c);
 }
 
-cji_capture *cji_capture_of(cj_stream *s)
+cji_capture *cji_capture_taken(cj_stream *s)
 {
-    if (!atomic_load(&s->capturing)) return NULL;
     cji_lock(&s->lock, CJI_LOCK_STREAM);
     cji_capture *c = s->capture ? cji_capture_retain(s->capture) : NULL;
     cji_unlock(&s->lock, CJI_LOCK_STREAM);

@@ -271,7 +271,11 @@ struct cji_capture {
 /* An open capture without members; takes the reference to the set, also on failure: NULL without memory. */
 cji_capture *cji_capture_new(cj_stream *origin, const cji_capture_rules *rules, cji_refset *refset);
 /* The stream's capture, retained; NULL when it has none. */
-cji_capture *cji_capture_of(cj_stream *s);
+cji_capture *cji_capture_taken(cj_stream *s);
+static inline cji_capture *cji_capture_of(cj_stream *s)
+{
+    return atomic_load(&s->capturing) ? cji_capture_taken(s) : NULL;
+}
 cji_capture *cji_capture_retain(cji_capture *c);
 void cji_capture_drop(cji_capture *c); /* NULL is fine */
 bool cji_capture_open(const cji_capture *c);

@@ -41,7 +41,7 @@ CUresult cji_wait_stream(cj_stream *s, uint64_t deadline)
 {
     cji_scope scope;
     CUresult r = CUDA_SUCCESS;
-    if (cji_stream_needs_context(s)) r = cji_scope_enter(&scope, s->cu, s->queue->ctx, true);
+    if (cji_stream_needs_context(s)) r = cji_scope_enter(&scope, s->cu, s->queue->ctx);
     else cji_scope_relax(&scope, s->cu);
     if (r == CUDA_SUCCESS) r = wait_until(s->cu, s->raw, NULL, deadline);
     cji_scope_leave(&scope);
@@ -118,8 +118,8 @@ cj_status cj_stream_query(cj_stream *s)
     if (st != CJ_OK) return st;
     CUresult r = s->cu->cuStreamQuery(s->raw);
     cji_scope_leave(&scope);
-    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
-    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, "cuStreamQuery");
+    if (r == CUDA_SUCCESS) return CJ_OK;
+    return r == CUDA_ERROR_NOT_READY ? CJ_ENOTREADY : cji_rejected(s, s->dev, r, call, "cuStreamQuery");
 }
 
 /* -- Events -------------------------------------------------------------------------------------------------------- */

@@ -1,51 +1,13 @@
-/* A measured copy (copy_shape.c) enqueued on a stream, in the smallest form that the driver has for it: one range,
- * rows, slices. Pageable host memory passes through staging memory, slice by slice. */
+/* A measured copy (copy_shape.c) enqueued on a stream, in the smallest form that the driver has for it: one range
+ * (copy_span.c), rows, slices.  Pageable host memory passes through staging memory, slice by slice. */
 #include <stdio.h>
 
 #include "stream/memory/stream_memory.h"
 
-/* -- What host memory is ------------------------------------------------------------------------------------------- */
-
-typedef enum host_kind { HOST_PAGEABLE, HOST_PINNED, HOST_DEVICE } host_kind;
-
-/* What the driver reports of one byte of memory.  Asked for several attributes at once it answers zeros, not an
- * error, for ordinary memory. */
-static host_kind host_kind_at(const cji_cu *cu, const void *p)
-{
-    unsigned type = 0, managed = 0;
-    CUpointer_attribute what[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED };
-    void *values[] = { &type, &managed };
-    if (cu->cuPointerGetAttributes(2, what, values, (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS) return HOST_PAGEABLE;
-    if (type == CU_MEMORYTYPE_HOST || managed) return HOST_PINNED;
-    return type == CU_MEMORYTYPE_DEVICE ? HOST_DEVICE : HOST_PAGEABLE;
-}
-
-static host_kind host_kind_both(const cji_cu *cu, const void *p, size_t bytes)
-{
-    host_kind first = host_kind_at(cu, p);
-    if (first != HOST_PINNED) return first;
-    return host_kind_at(cu, (const char *)p + bytes - 1) == HOST_PINNED ? HOST_PINNED : HOST_PAGEABLE;
-}
-
-/* What a copy of `s` takes an end for: pinned if the driver reports it for both ends of the range, and in a capture
- * that somebody else began, where nobody would retain a staging piece; context current. */
-static host_kind host_kind_of(const cj_stream *s, const cji_copy_end *e)
-{
-    host_kind kind = host_kind_both(s->cu, e->host, e->reach);
-    return kind == HOST_PAGEABLE && !atomic_load(&s->capturing) && cji_stream_captures(s->queue, s->raw) ? HOST_PINNED
-                                                                                                         : kind;
-}
-
 /* -- Enqueuing; context current ------------------------------------------------------------------------------------ */
 
-static CUresult copy_enqueue_range(cj_stream *s, const cji_copy *b, bool captured, const char **cu_call)
+static CUresult copy_enqueue_peer_range(cj_stream *s, const cji_copy *b, bool captured, const char **cu_call)
 {
-    if (b->dst.host)
-        return *cu_call = "cuMemcpyDtoHAsync", s->cu->cuMemcpyDtoHAsync(b->dst.host, b->src.addr, b->width, s->raw);
-    if (b->src.host)
-        return *cu_call = "cuMemcpyHtoDAsync", s->cu->cuMemcpyHtoDAsync(b->dst.addr, b->src.host, b->width, s->raw);
-    if (!b->peer)
-        return *cu_call = "cuMemcpyDtoDAsync", s->cu->cuMemcpyDtoDAsync(b->dst.addr, b->src.addr, b->width, s->raw);
     if (captured) return *cu_call = "cuMemcpyAsync", s->cu->cuMemcpyAsync(b->dst.addr, b->src.addr, b->width, s->raw);
     *cu_call = "cuMemcpyPeerAsync";
     return s->cu->cuMemcpyPeerAsync(b->dst.addr, b->dst.dev->ctx, b->src.addr, b->src.dev->ctx, b->width, s->raw);
@@ -124,33 +86,27 @@ static cj_status copy_capture_peer(cj_stream *s, const cji_copy *b, const char *
     return st == CJ_OK ? cji_peer_in_graph(s, s->dev, b->src.dev, call) : st;
 }
 
-static cj_status copy_enqueue(cj_stream *s, const cji_copy *b, const char *call)
+static cj_status copy_enqueue_shape(cj_stream *s, const cji_copy *b, const char *call)
 {
     const char *cu_call;
     CUresult r;
-    const cji_copy_end *host = b->dst.host ? &b->dst : b->src.host ? &b->src : NULL;
-    host_kind kind = host ? host_kind_of(s, host) : HOST_PINNED;
-    if (kind == HOST_DEVICE)
-        return cji_fail(s, CJ_EINVAL, call,
-                        "%sthe host's side is device memory; copy between device addresses with cj_copy", b->which);
-    if (kind == HOST_PAGEABLE) return copy_enqueue_staged(s, b, call);
     const bool captured = atomic_load(&s->capturing) || (b->peer && cji_stream_captures(s->queue, s->raw));
     if (captured && b->peer) {
         cj_status st = copy_capture_peer(s, b, call);
         if (st != CJ_OK) return st;
     }
-    if (b->height == 1 && b->depth == 1) r = copy_enqueue_range(s, b, captured, &cu_call);
+    if (b->height == 1 && b->depth == 1) r = copy_enqueue_peer_range(s, b, captured, &cu_call);
     else if (b->peer && !captured) r = copy_enqueue_peer(s, b, &cu_call);
     else r = b->depth == 1 ? copy_enqueue_rows(s, b, &cu_call) : copy_enqueue_slices(s, b, &cu_call);
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
 }
 
-static void copy_count(cj_stream *s, const cji_copy *b)
+static cj_status copy_enqueue(cj_stream *s, const cji_copy *b, const char *call)
 {
-    cji_counts *c = &s->counts;
-    cji_count_one(s);
-    cji_count(s, b->dst.host ? &c->to_host : b->src.host ? &c->to_device : &c->on_device, b->bytes);
-    cji_count(s, b->dst.host ? &c->copies_to_host : b->src.host ? &c->copies_to_device : &c->copies_on_device, 1);
+    const cji_copy_end *host = b->dst.host ? &b->dst : b->src.host ? &b->src : NULL;
+    const cji_host_kind kind = host ? cji_host_kind_of(s, host->host, host->reach, b->which, call) : CJI_HOST_PINNED;
+    if (kind == CJI_HOST_INVALID) return CJ_EINVAL;
+    return kind == CJI_HOST_PAGEABLE ? copy_enqueue_staged(s, b, call) : copy_enqueue_shape(s, b, call);
 }
 
 cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call)
@@ -159,8 +115,13 @@ cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call)
     if (!b->bytes) return CJ_OK;
     cj_status st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return st;
-    st = copy_enqueue(s, b, call);
-    if (st == CJ_OK) copy_count(s, b);
+    if (b->height == 1 && b->depth == 1 && !b->peer) {
+        const cji_span span = { b->dst.addr, b->src.addr, b->dst.host, b->src.host, b->width, b->which };
+        st = cji_copy_span(s, &span, call);
+    } else {
+        st = copy_enqueue(s, b, call);
+        if (st == CJ_OK) cji_copy_count(s, b->dst.host, b->src.host, b->bytes);
+    }
     /* Memory of other devices learns that it is used. */
     if (st == CJ_OK && b->peer) st = cji_mem_peer_use(s, b->dst.dev, b->dst.addr, call);
     if (st == CJ_OK && b->peer) st = cji_mem_peer_use(s, b->src.dev, b->src.addr, call);
@@ -170,14 +131,21 @@ cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call)
 
 /* -- Before -------------------------------------------------------------------------------------------------------- */
 
+/* An end of an item of a batch. */
+static cj_status copy_use_item(cj_stream *s, const char *which, const cji_copy_end *e, const char *what,
+                               const char *call)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", which, what);
+    return cji_mem_use(s, e->dev, &(cji_range){ e->addr, e->reach, name }, call);
+}
+
 static cj_status copy_use_end(cj_stream *s, const cji_copy *b, const cji_copy_end *e, const char *what,
                               const char *call)
 {
-    char name[64];
     if (e->host) return CJ_OK;
-    if (*b->which) snprintf(name, sizeof name, "%s%s", b->which, what);
-    const cji_range range = { e->addr, e->reach, *b->which ? name : what };
-    return cji_mem_use(s, e->dev, &range, call);
+    if (*b->which) return copy_use_item(s, b->which, e, what, call);
+    return cji_mem_use(s, e->dev, &(cji_range){ e->addr, e->reach, what }, call);
 }
 
 cj_status cji_copy_use(cj_stream *s, cji_copy *b, const char *call)

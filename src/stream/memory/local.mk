@@ -5,6 +5,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/copy_3d.c \
 	%D%/copy_batch.c \
 	%D%/copy_shape.c \
+	%D%/copy_span.c \
 	%D%/fill.c \
 	%D%/ipc_mem.c \
 	%D%/managed.c \

@@ -102,7 +102,7 @@ static cj_status use_range(cj_stream *s, cj_device *dev, const cji_range *range,
     cj_status st = range_find(s, dev, range, &m, call);
     *found = m != NULL;
     if (m) st = use_note(s, m, c, call);
-    cji_capture_drop(c);
+    if (c) cji_capture_drop(c);
     return st;
 }
 

@@ -7,6 +7,7 @@
  *   mem_use.c       uses: ranges checked, noted, retained by captures and graphs
  *   mem_info.c      what memory an address is in
  *   copy.c          the calls that copy; copy_batch.c: many at once
+ *   copy_span.c     copies of one range: the usual ones
  *   copy_shape.c    a copy read from its description and measured
  *   copy_3d.c       a measured copy enqueued
  *   fill.c          fills
@@ -181,7 +182,7 @@ cj_status cji_peer_use(cji_mem_state *state, cj_stream *s, uint64_t *bit, const 
 cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const char *call);
 void cji_peer_free(cji_mem_state *state); /* in a scope */
 
-/* -- Copies (copy_shape.c, copy_3d.c) ------------------------------------------------------------------------------ */
+/* -- Copies (copy_span.c, copy_shape.c, copy_3d.c) ----------------------------------------------------------------- */
 
 typedef struct cji_copy_end {
     cj_device *dev; /* whose memory */
@@ -191,11 +192,32 @@ typedef struct cji_copy_end {
     size_t slice, reach; /* measured: bytes from slice to slice, and from the first byte to the end */
 } cji_copy_end;
 
+typedef enum cji_host_kind { CJI_HOST_PAGEABLE, CJI_HOST_PINNED, CJI_HOST_INVALID } cji_host_kind;
+
+/* What a copy of `s` takes host memory for: pinned if the driver reports it for both ends of the range, and in a
+ * capture that somebody else began, where nobody would retain a staging piece; context current.
+ * CJI_HOST_INVALID: it is device memory, a failure that is left in `s`. */
+cji_host_kind cji_host_kind_of(cj_stream *s, const void *p, size_t bytes, const char *which, const char *call);
+
+/* One range on the stream's device, of which one end may be host memory: `to` in place of `dst`, `from` in place of
+ * `src`. */
+typedef struct cji_span {
+    uint64_t dst, src;
+    void *to;
+    const void *from;
+    size_t bytes;
+    const char *which; /* as of a cji_copy */
+} cji_span;
+
+/* Enqueues such a copy, which was checked, and counts it; context current.  Failures are left in the stream. */
+cj_status cji_copy_span(cj_stream *s, const cji_span *j, const char *call);
+void cji_copy_count(cj_stream *s, bool to_host, bool from_host, size_t bytes);
+
 /* A copy between any two ends: a plain one is one row. */
 typedef struct cji_copy {
     size_t width, height, depth;
     cji_copy_end dst, src;
-    char which[32]; /* what failures begin with: "item 3: " */
+    const char *which; /* what failures begin with: "item 3: ", or "" */
     size_t bytes; /* measured: 0 is nothing to copy */
     bool peer;    /* measured: memory of another device than `home`, which copies */
 } cji_copy;
