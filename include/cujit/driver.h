@@ -6,10 +6,13 @@
  *         cj_module             code loaded on the device
  *           cj_kernel           an entry point with its parameters, ready for cj_launch
  *
+ * The CPU device is a driver in software, libcujit-sim: it runs PTX on the processors of the host
+ * (sim.h).
+ *
  * Lifetime.  A child keeps its parents alive, so these objects may be released in any order, from
  * any thread, while kernels run and during a capture.  What the driver does not allow at that
- * moment is deferred: a later call on the device does it, or it is dropped at process exit. Opening
- * a driver or device that is open returns the same object, which is then closed once more.
+ * moment is deferred: a later call on the device does it, or it is dropped at process exit.
+ * Opening a driver or device that is open returns the same object.  Close it once for each opening.
  *
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  *
@@ -34,19 +37,22 @@ typedef struct cj_event cj_event; /* stream.h */
 
 /* ---- Drivers --------------------------------------------------------------------------------- */
 
-/* Opens a driver.  `which`: May be NULL.
+/* Opens a driver.  `which`: May be NULL.  Blocks.
  *   "cuda"   libcuda.so.1, or the file of $CUJIT_LIBCUDA
  *   "sim"    the CPU device: the file of $CUJIT_SIM, or libcujit-sim.so in the folder cujit/ beside
  *            libcujit, or the installed one
- *   "auto"   "cuda"; without libcuda.so.1 or a GPU the CPU device, with a line in the log
+ *   "auto"   "cuda"; the CPU device, with a line in the log, if there is no libcuda.so.1 or no GPU.
+ *            A libcuda.so.1 that cannot be used is an error and does not select the CPU device
  *   a path   with a '/': that library
  *   NULL     $CUJIT_DRIVER, or "auto" without it
  * Never NULL.  Owned by the caller, free with cj_driver_close.
  * Errors, in the failed object that is returned:
- *   CJ_EINVAL: another `which`
+ *   CJ_EINVAL: `which` is none of these
  *   CJ_ENODRIVER: there is no library, it lacks a function, it is the toolkit's stub, or it does
- *     not match the kernel's driver
+ *     not match the NVIDIA kernel module
+ *   CJ_ENODEVICE: libcuda finds no GPU ("cuda" and a path)
  *   CJ_ENOTSUP: the program is linked with -static
+ *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EFORKED: a child of fork() whose parent used the driver
  *   CJ_EDRIVER: the driver does not start */
 CJ_API cj_driver *cj_driver_open(const char *which);
@@ -57,16 +63,25 @@ typedef void *(*cj_symbol_fn)(void *user, const char *symbol);
 
 /* Opens a driver whose entry points come from `get_symbol`, which is called during this call only.
  * The entry points must stay valid while the driver is open.  Its kind is "custom".  Otherwise as
- * cj_driver_open. */
+ * cj_driver_open.
+ * Errors, in the failed object that is returned: as cj_driver_open, and
+ *   CJ_EINVAL: `get_symbol` is NULL */
 CJ_API cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user);
 
-/* Closes the driver.  The library stays loaded.  May be NULL. */
+/* Closes the driver.  The library stays loaded.  Returns at once.  May be NULL. */
 CJ_API void cj_driver_close(cj_driver *drv);
 
-/* "cuda", "sim" or "custom"; "failed" for a failed driver.  Static text. */
+/* The driver's kind.  Static text.
+ *   "cuda"     libcuda
+ *   "sim"      the CPU device, also opened by its path
+ *   "custom"   another library opened by its path, or a driver of cj_driver_open_resolver
+ *   "failed"   a failed driver
+ * An interposer is a driver that passes each call on to another driver (interpose.h).  It has the
+ * kind and the path of that driver. */
 CJ_API const char *cj_driver_kind(const cj_driver *drv);
 
-/* The library's file name; "" for a custom or failed driver.  Belongs to `drv`. */
+/* The library's file name; "" for a driver of cj_driver_open_resolver and for a failed driver.
+ * Belongs to `drv`. */
 CJ_API const char *cj_driver_path(const cj_driver *drv);
 
 /* The newest CUDA version that it implements, 1000 * major + 10 * minor; 0 if failed. */
@@ -75,7 +90,8 @@ CJ_API int cj_driver_version(const cj_driver *drv);
 /* The newest PTX version that it compiles, 10 * major + minor (90); 0 if failed. */
 CJ_API int cj_driver_ptx_version(const cj_driver *drv);
 
-/* The library as dlopen returned it; NULL for a custom or interposed driver.  Belongs to `drv`. */
+/* The library as dlopen returned it.  NULL for a driver of cj_driver_open_resolver, an interposer
+ * and a failed driver.  Belongs to `drv`. */
 CJ_API void *cj_driver_raw(const cj_driver *drv);
 
 /* An entry point of the driver by the name of the symbol that libcuda.so.1 exports
@@ -83,8 +99,8 @@ CJ_API void *cj_driver_raw(const cj_driver *drv);
  * Belongs to `drv`. */
 CJ_API void *cj_driver_symbol(const cj_driver *drv, const char *symbol);
 
-/* What was tried and found: "libcuda.so.1: not found; libcujit-sim.so: CUDA 13.0, 1 device".  Also
- * for a failed driver.  Belongs to `drv`. */
+/* What was tried and found, one entry a line: "libcuda.so.1: not found", then the next file with
+ * "CUDA 13.0, 1 device".  Also for a failed driver.  Belongs to `drv`. */
 CJ_API const char *cj_driver_why(const cj_driver *drv);
 
 /* ---- Devices --------------------------------------------------------------------------------- */
@@ -110,23 +126,29 @@ typedef struct cj_device_opts {
 CJ_API void cj_device_defaults(cj_device_opts *opts);
 
 /* Opens device `ordinal`, 0 is the first, and retains its primary context.  `opts`: May be NULL.
+ * Blocks: creating the context takes some 100 ms on a GPU.
  * Never NULL.  Owned by the caller, free with cj_device_close.
  * Errors, in the failed object that is returned:
  *   CJ_ENODEVICE: `ordinal` is out of range
+ *   CJ_EINVAL: an option is out of range
  *   CJ_ESTATE: the device is open with another schedule
  *   CJ_EDRIVER: the device is busy or exclusive to another process */
 CJ_API cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opts);
 
-/* Makes a device of an existing CUcontext.  The caller keeps ownership of `context`, which must
- * outlive the device and all objects made from it.  For the context of an open device the same
- * cj_device is returned.
+/* Makes a device of an existing CUcontext.  For the context of an open device the same cj_device is
+ * returned.  The caller keeps ownership of `context`, which must outlive the device, all objects
+ * made from it and their deferred releases.  Destroy it only after all these objects were freed,
+ * cj_device_collect has returned 0, and cj_device_close has been called.  Returns at once.
  * Never NULL.  Owned by the caller, free with cj_device_close.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `context` is NULL, or cannot be made current
+ *   CJ_ENODEVICE: the context's device is not one of the driver
  *   CJ_EDRIVER: the driver cannot be queried */
 CJ_API cj_device *cj_device_wrap(cj_driver *drv, void *context);
 
-/* Closes the device.  The last close waits up to 0.2 s for deferred releases.  May be NULL. */
+/* Closes the device.  The last close waits up to 0.2 s for deferred releases.  If some remain, the
+ * device and its context stay until the device is opened again or the process exits.
+ * May be NULL. */
 CJ_API void cj_device_close(cj_device *dev);
 
 /* The device's name, "NVIDIA H100 80GB HBM3", and its compute capability as a .target, "sm_90"; ""
@@ -156,7 +178,7 @@ typedef struct cj_device_info {
     int32_t multiprocessor_threads, multiprocessor_blocks;
     int32_t block_registers, multiprocessor_registers;
     int32_t block_shared;          /* shared memory of a block */
-    int32_t block_shared_most;     /* the same for a kernel that opts in to more */
+    int32_t block_shared_most;     /* the same after opting in, which cj_launch does by itself */
     int32_t multiprocessor_shared;
     int32_t constant_memory;
     int32_t l2_cache;
@@ -176,14 +198,15 @@ CJ_API void cj_device_info_defaults(cj_device_info *info);
  *   CJ_EINVAL: `info` is NULL, or its size is not set */
 CJ_API cj_status cj_device_get_info(cj_device *dev, cj_device_info *info);
 
-/* Writes a CUdevice_attribute, by the driver's number, to *value.
+/* Writes a CUdevice_attribute, by the driver's number, to *value.  Returns at once.
  * Errors, left in `dev`:
  *   CJ_EINVAL: `value` is NULL
  *   CJ_EDRIVER: the driver does not have the attribute
  * cuDeviceGetAttribute. */
 CJ_API cj_status cj_device_attribute(cj_device *dev, int attribute, int *value);
 
-/* Writes the free and the total bytes of device memory.  Each pointer: May be NULL.
+/* Writes the free and the total bytes of device memory.  Each pointer: May be NULL.  Returns at
+ * once.
  * Errors, left in `dev`:
  *   CJ_EDRIVER: the driver rejects the call
  * cuMemGetInfo. */
@@ -207,14 +230,15 @@ typedef struct cj_compile_opts {
     int32_t opt_level;     /* 1 to 4; CJ_OPT_DEFAULT: 4; CJ_OPT_NONE: level 0, no optimisation */
     int32_t max_registers; /* most registers of a thread, up to 255; 0: the kernel's own limit */
     int32_t line_info;     /* 1: keeps source lines for profilers; the cubin grows 3 to 5 times */
-    int32_t debug;         /* 1: information for debuggers, with CJ_OPT_NONE and line_info */
+    int32_t debug;         /* 1: information for debuggers; sets CJ_OPT_NONE and line_info.
+                            * With opt_level 1 to 4 it is CJ_EINVAL */
 } cj_compile_opts;
 
 /* Fills `opts` with its size and the defaults. */
 CJ_API void cj_compile_defaults(cj_compile_opts *opts);
 
-/* Compiles a builder's module for `dev` to a cubin.  Freezes the builder: later emits fail with
- * CJ_ESTATE.  `opts`: May be NULL.  Blocks.
+/* Compiles the module of `m`, the builder (a cj_ptx), for `dev` to a cubin.  Freezes the builder:
+ * later emits fail with CJ_ESTATE.  `opts`: May be NULL.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_image_free.
  * Errors, in the failed object that is returned:
  *   the builder's first error
@@ -231,7 +255,9 @@ CJ_API cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opt
  *   CJ_EJIT: the driver's compiler rejects the text */
 CJ_API cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts);
 
-/* Makes an image of stored bytes.  `data`: Copied.
+/* Makes an image of stored bytes: those of cj_image_data, or another cubin or fatbin.  They are not
+ * compared with `dev`.  cj_module_load_image fails if the driver rejects them.  `data`: Copied.
+ * Returns at once.
  * Never NULL.  Owned by the caller, free with cj_image_free.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: there are no bytes
@@ -245,14 +271,15 @@ CJ_API const void *cj_image_data(const cj_image *img, size_t *bytes);
 /* The compiler's log, "" without one; also of a failed image.  Belongs to `img`. */
 CJ_API const char *cj_image_log(const cj_image *img);
 
-/* Frees the image.  May be NULL. */
+/* Frees the image.  Returns at once.  May be NULL. */
 CJ_API void cj_image_free(cj_image *img);
 
 /* ---- Modules --------------------------------------------------------------------------------- */
 
-/* Compiles a builder's module for `dev` and loads it.  Freezes the builder.  A builder is compiled
- * and loaded once for each device: loading it again returns the same cj_module, to be freed once
- * more. `opts`: May be NULL: the defaults, or the options that it was loaded with.  Blocks.
+/* Compiles the module of `m`, the builder (a cj_ptx), for `dev` and loads it.  Freezes the builder.
+ * A builder is compiled and loaded once for each device.  Loading it again returns the same
+ * cj_module.  Free it once for each load.
+ * `opts`: May be NULL: the defaults, or the options that it was loaded with.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_module_free.
  * Errors, in the failed object that is returned: as cj_image_create, and
  *   CJ_ESTATE: the builder is loaded on `dev` with other options; load a cj_ptx_clone of it
@@ -278,7 +305,7 @@ CJ_API cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_
 
 /* Makes a cj_module of a CUmodule that is loaded in the device's context.  The caller keeps
  * ownership of `raw`, which must outlive the cj_module and its kernels.  Drivers from 550 report
- * the kernels' parameters; with older ones arguments are not checked.
+ * the kernels' parameters.  With older ones arguments are not checked.  Returns at once.
  * Never NULL.  Owned by the caller, free with cj_module_free.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL */
@@ -287,17 +314,24 @@ CJ_API cj_module *cj_module_wrap(cj_device *dev, void *raw);
 /* The compiler's log, "" without one; also of a failed module.  Belongs to `mod`. */
 CJ_API const char *cj_module_log(const cj_module *mod);
 
-/* Returns a kernel of the module; its code is on the device.
+/* Returns a kernel of the module.  Loads its code onto the device now, so that the first launch
+ * does not.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
  * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: `name` is NULL
  *   CJ_ENOTFOUND: there is no such kernel; the message lists those there are, if they are known
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ *   the error of `mod`, if `mod` is a failed object
  * cuModuleGetFunction. */
 CJ_API cj_kernel *cj_module_kernel(cj_module *mod, const char *name);
 
 /* The address of a .global or .const variable; its size is written to *bytes.  `bytes`: May be
- * NULL. Borrowed until the module is unloaded.
+ * NULL. Borrowed until the module is unloaded.  Returns at once.
  * Returns { 0 } on failure.  Errors, left in `mod`:
+ *   CJ_EINVAL: `name` is NULL
  *   CJ_ENOTFOUND: there is no such variable
+ *   CJ_EDRIVER: the driver rejects the call
  * cuModuleGetGlobal. */
 CJ_API cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes);
 
@@ -305,18 +339,20 @@ CJ_API cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes);
 CJ_API void *cj_module_raw(const cj_module *mod);
 CJ_API cj_device *cj_module_device(const cj_module *mod);
 
-/* Frees the module.  It stays loaded until its kernels are freed too.  May be NULL. */
+/* Frees the module.  It stays loaded until its kernels are freed too.  Returns at once.  May be
+ * NULL. */
 CJ_API void cj_module_free(cj_module *mod);
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
-/* cj_module_load and cj_module_kernel in one call, with their errors.
+/* cj_module_load and cj_module_kernel in one call, with their errors.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free. */
 CJ_API cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name,
                                  const cj_compile_opts *opts);
 
 /* Makes a cj_kernel of a CUfunction of the device's context.  The caller keeps ownership of `raw`,
  * which must outlive the cj_kernel.  Drivers from 545 report its name, from 550 its parameters.
+ * Loads its code as cj_module_kernel does.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL, or not a function of the context
@@ -350,7 +386,8 @@ CJ_API void cj_kernel_param_info_defaults(cj_kernel_param_info *info);
 
 /* Fills *info for parameter `i`, from 0, up to info->size bytes.
  * Errors, left in `k`:
- *   CJ_EINVAL: there is no such parameter, `info` is NULL, or its size is not set */
+ *   CJ_EINVAL: there is no such parameter, `info` is NULL, or its size is not set
+ *   CJ_ENOTSUP: the parameters are not known (cj_kernel_params is -1) */
 CJ_API cj_status cj_kernel_param(cj_kernel *k, int i, cj_kernel_param_info *info);
 
 /* What the compiler made of a kernel. */
@@ -361,7 +398,7 @@ typedef struct cj_kernel_info {
     int32_t shared;         /* bytes of static shared memory of a block */
     int32_t local;          /* bytes of local memory of a thread: spills and stack */
     int32_t constant;       /* bytes of constant memory */
-    int32_t shared_dynamic; /* most bytes of dynamic shared memory beside it */
+    int32_t shared_dynamic; /* most bytes of dynamic shared memory that a launch may ask for */
     int32_t ptx_version;    /* 10 * major + minor */
     int32_t binary_version; /* compute capability that it was compiled for, 10 * major + minor */
 } cj_kernel_info;
@@ -369,17 +406,17 @@ typedef struct cj_kernel_info {
 /* Fills `info` with its size and zeros. */
 CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
 
-/* Fills *info up to info->size bytes.
+/* Fills *info up to info->size bytes, with what was read when the kernel was made.  A number that
+ * the driver did not report is 0.  Returns at once.
  * Errors, left in `k`:
  *   CJ_EINVAL: `info` is NULL, or its size is not set
- *   CJ_EDRIVER: the driver rejects the call
  * cuFuncGetAttribute. */
 CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 
 /* Frees the kernel.  Returns at once; enqueued launches still run.  May be NULL. */
 CJ_API void cj_kernel_free(cj_kernel *k);
 
-/* ---- Faults ---------------------------------------------------------------------------------- */
+/* ---- Faults: cj_stream_get_fault (stream.h) fills a cj_fault --------------------------------- */
 
 /* What went wrong in a kernel. */
 typedef enum cj_fault_kind {
@@ -405,8 +442,9 @@ typedef enum cj_fault_access {
     CJ_FAULT_ATOMIC
 } cj_fault_access;
 
-/* The first fault of a context.  A number that is not known is 0, a text "".  Long texts are
- * cut. */
+/* The first fault of a context.  A number that is not known is 0, a text "".  Long texts are cut.
+ * The CPU device fills all of it.  A GPU fills `code`, `kind` as far as the code determines it, and
+ * `kernel` if the stream launched only one kernel since it was synchronised. */
 typedef struct cj_fault {
     size_t size;                /* sizeof(cj_fault) */
     int32_t code;               /* the CUresult that every later call returns: 700, 716 ... */

@@ -8,15 +8,16 @@
  *
  * Lifetime.  cj_free may be called while work that uses the memory is still running.  The memory is
  * released once that work has completed: the release is *deferred*.  For that, cujit must know
- * which streams use the memory:
- *   home stream         known
- *   copies, fills       record their use on any stream by themselves
- *   kernels             on another stream than the home stream: call cj_stream_use
- *   captured graphs     keep what their copies, fills and kernel arguments use
+ * which streams and graphs use the memory:
+ *   work on the home stream         is known
+ *   copies and fills                are known on every stream
+ *   kernels on another stream       are not known: call cj_stream_use
+ *   graphs                          keep alive what graph.h lists under Lifetime
  *
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  *
- * Errors.  A call with a stream leaves its failure in the stream, another one in the device.
+ * Errors.  A call with a stream leaves its failure in the stream.  Other calls leave it in their
+ * device.
  */
 #ifndef CUJIT_MEMORY_H
 #define CUJIT_MEMORY_H
@@ -30,7 +31,8 @@ extern "C" {
 /* ---- Device memory --------------------------------------------------------------------------- */
 
 /* Allocates `bytes` > 0 of device memory in the order of `s`, which becomes its home stream.
- * Work enqueued on `s` later may use it at once; other streams use it after an event or a fork.
+ * Work enqueued on `s` later may use it at once.  Another stream may use it after cj_stream_wait
+ * for an event of `s`, or after cj_stream_fork from `s`.
  * The contents are undefined.  The address is a multiple of 256.
  * Owned by the caller, free with cj_free.  Returns at once.
  * Returns { 0 } on failure.  Errors, left in `s`:
@@ -41,21 +43,31 @@ extern "C" {
  * cuMemAllocAsync, CUDA 11.2. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
 
-/* Makes device memory that somebody else allocated known: `bytes` > 0 from `d` on, in the context
- * of the stream's device.  Copies and fills then check their ranges against it, graphs and
- * cj_stream_use record its uses, and `s` is its home stream.  cj_free forgets it: the memory stays
- * its owner's, who frees it when cj_device_collect returns 0, or the work that uses it has
- * completed.
- * Returns at once.  Errors, left in `s`:
+/* Makes device memory that other code allocated known to cujit: `bytes` > 0 from `d` on, in the
+ * context of the stream's device.  `s` becomes its home stream.  Copies and fills then check their
+ * ranges against it.  Graphs and cj_stream_use record its uses.
+ *
+ * cj_free forgets the memory and does not free it.  Its owner may free it when all work that uses it
+ * has completed and all graphs and execs that use it are gone.  To find out, free these and call
+ * cj_free: it is so when cj_device_collect then returns 0.
+ * Returns at once.
+ * Errors, left in `s`:
  *   CJ_EINVAL: `d` is { 0 }, `bytes` is 0, or the range ends beyond the address space
  *   CJ_ESTATE: the range overlaps a known allocation, or `s` is capturing
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes);
 
-/* Frees memory of cj_alloc, cj_managed_alloc, cj_ipc_alloc or cj_ipc_import; { 0 } is ignored.
- * Returns at once.  The memory is released once all work enqueued so far on its home stream, and on
- * every stream passed to cj_stream_use, has completed, and no graph uses it any more.
- * Memory of cj_graph_mem_alloc is freed until the next launch that allocates it.
+/* Frees memory of cj_alloc, cj_managed_alloc, cj_ipc_alloc, cj_ipc_import or cj_graph_mem_alloc.
+ * Forgets memory of cj_mem_wrap.  { 0 } is ignored.
+ *
+ * The memory is released when all work that was enqueued before this call on the streams that use
+ * it has completed, and no graph keeps it alive.  These streams are its home stream, streams with
+ * copies or fills of it, and streams that were passed to cj_stream_use.
+ * Memory of cj_graph_mem_alloc is free until the next launch that allocates it (graph.h).
+ *
+ * Returns at once for memory of cj_alloc, cj_mem_wrap and cj_graph_mem_alloc.  Other memory is
+ * released by cuMemFree or cuIpcCloseMemHandle, which may block until the device is idle.  cj_free
+ * makes that driver call if all work has completed, else a later call of cujit on the device does.
  * Errors, left in `dev`:
  *   CJ_ENOTFOUND: `d` is not the start of an allocation of this device, or was freed before
  *   CJ_ESTATE: memory of a graph that is not allocated now, or that the graph frees itself
@@ -64,15 +76,16 @@ CJ_API cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes);
  * cuMemFreeAsync, CUDA 11.2. */
 CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 
-/* Records that work enqueued on `s` uses the allocation that holds `d`.  cj_free then waits for it
- * too.  Needed for kernels on a stream that is not the home stream; copies and fills record their
- * use by themselves.  Returns at once.
+/* Records that work on `s` uses the allocation that holds `d`.  The release by cj_free then waits
+ * for that work too.  Needed for kernels on a stream that is not the home stream.  Returns at once.
  *
  * The allocation is looked up in all open devices of the stream's driver, the stream's own first.
- * For a stream of another device than the memory's, only work enqueued before this call is covered;
- * call it after enqueuing the work.
- * While `s` is capturing, the graph keeps the allocation alive.  Pointer arguments of its kernels
- * are kept without this call; it is needed for pointers that are stored in memory.
+ *   `s` is of the memory's device    all work enqueued on `s` before cj_free is covered, whether it
+ *                                    is enqueued before or after this call
+ *   `s` is of another device         only work enqueued on `s` before this call is covered
+ *
+ * While `s` is capturing, the graph keeps the allocation alive.  cj_dptr arguments of its kernels
+ * need no call.  Addresses that are stored in memory or passed in another form do.
  * Errors, left in `s`:
  *   CJ_ENOTFOUND: no allocation of an open device holds `d`
  *   CJ_ENOMEM: host memory is exhausted
@@ -80,7 +93,9 @@ CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
 CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
 
 /* Runs all deferred releases of the device that are possible now, and returns idle memory of copies
- * and graphs to the driver.  Never blocks.  Returns how many releases still wait. */
+ * and graphs to the driver.  Does not wait for work that is still running.  The release of managed
+ * memory and of memory between processes may block until the device is idle (cj_free).
+ * Returns how many releases are still deferred. */
 CJ_API size_t cj_device_collect(cj_device *dev);
 
 /* ---- What memory an address is in ------------------------------------------------------------ */
@@ -123,8 +138,8 @@ typedef struct cj_host_opts {
     size_t size;            /* sizeof(cj_host_opts) */
     int32_t write_combined; /* 1: fast to upload from, very slow for the host to read
                              * (CU_MEMHOSTALLOC_WRITECOMBINED) */
-    int32_t mapped;         /* 1: kernels may read it in place also on a device without unified
-                             * addressing (CU_MEMHOSTALLOC_DEVICEMAP) */
+    int32_t mapped;         /* 1: requests CU_MEMHOSTALLOC_DEVICEMAP; with unified addressing
+                             * all page-locked memory is mapped without it */
 } cj_host_opts;
 
 /* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
@@ -133,6 +148,8 @@ CJ_API void cj_host_defaults(cj_host_opts *opts);
 /* Allocates `bytes` > 0 of page-locked host memory, which the host and all devices of the driver
  * can read and write (CU_MEMHOSTALLOC_PORTABLE).  Copies from and to it run asynchronously without
  * a staging copy.  The contents are undefined.  `opts`: May be NULL, for the defaults.
+ * On a device with unified addressing (cj_device_info) kernels use it at its host address, which is
+ * passed as a cj_dptr: (cj_dptr){ (uintptr_t)p }.
  * Owned by the caller, free with cj_host_free.  Blocks: locking pages takes about 1 s per GB.
  * Returns NULL on failure.  Errors, left in `dev`:
  *   CJ_EINVAL: `bytes` is 0, or opts->size is wrong
@@ -140,7 +157,9 @@ CJ_API void cj_host_defaults(cj_host_opts *opts);
  * cuMemHostAlloc. */
 CJ_API void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts);
 
-/* Frees memory of cj_host_alloc.  Copies that use it must have completed.  `p`: May be NULL.
+/* Frees memory of cj_host_alloc at once: the release is not deferred.  All work that accesses it
+ * must have completed: copies, kernels, memory operations and graph launches.  `p`: May be NULL.
+ * May wait until the device is idle: Blocks.
  * Errors, left in `dev`:
  *   CJ_EDRIVER: `p` is not memory of cj_host_alloc
  * cuMemFreeHost. */
@@ -149,8 +168,13 @@ CJ_API cj_status cj_host_free(cj_device *dev, void *p);
 /* ---- Managed memory: one address for host and devices ---------------------------------------- */
 
 /* Allocates `bytes` > 0 of memory that the host and every device use at one address.  `s` becomes
- * its home stream.  The host may access it while no enqueued work uses it, or at any time where the
- * device has CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS.
+ * its home stream.
+ *
+ * With CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS (cj_device_attribute) the host may access it
+ * at any time.  Without it the host may access it only while no work at all runs on the device, also
+ * work that does not use the memory: call cj_device_sync first.
+ *
+ * Not in the order of `s`: every stream may use it at once.  Blocks.
  * Owned by the caller, free with cj_free.
  * Returns { 0 } on failure.  Errors, left in `s`:
  *   CJ_EINVAL: `bytes` is 0
@@ -174,7 +198,7 @@ typedef enum cj_advice {
 } cj_advice;
 
 /* Gives the driver advice about a range of managed memory, or withdraws it.  The contents do not
- * change.  The effect is there when the call returns.
+ * change.  Takes effect before the call returns.  Blocks.
  * Errors, left in `dev`:
  *   CJ_EINVAL: `advice` is not a cj_advice, `d` is { 0 }, or `bytes` is 0
  *   CJ_ENOTSUP: the device has no concurrent managed access
@@ -185,15 +209,19 @@ CJ_API cj_status cj_managed_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj
 
 /* ---- Peer access ----------------------------------------------------------------------------- */
 
-/* 1 if `dev` can access the memory of `peer`; 0 if not, and for a failed device.
+/* 1 if `dev` can access the memory of `peer`; 0 if not, and for a failed device.  Returns at once.
  * cuDeviceCanAccessPeer. */
 CJ_API int cj_device_can_access_peer(cj_device *dev, cj_device *peer);
 
-/* Lets kernels of `dev` read and write all memory of `peer`, present and future.  The other
- * direction needs a call of its own.  Call cj_stream_use for memory that such kernels use; a graph
- * keeps what the arguments of its kernels point to by itself.
- * Errors, left in `dev`, in its open streams, and in those made later, until the call succeeds:
- *   CJ_EINVAL: the devices are of two drivers
+/* Lets kernels of `dev` read and write memory of cj_alloc and cj_ipc_alloc of `peer`, present and
+ * future.  Memory of cj_graph_mem_alloc is not covered.  Managed and page-locked memory needs no
+ * call.  The other direction needs a call of its own.  Call cj_stream_use for memory that such
+ * kernels use.  Returns at once.
+ *
+ * A failure is left in `dev` and in each open stream of `dev`.  A stream of `dev` that is created
+ * later begins with that failure, until a call for `peer` has succeeded.
+ * Errors:
+ *   CJ_EINVAL: the devices belong to different drivers; this is left in `dev` only
  *   CJ_ENOTSUP: `dev` cannot access the memory of `peer`; use cj_copy_peer
  *   CJ_EDRIVER: the driver rejects a call
  * cuCtxEnablePeerAccess, cuMemPoolSetAccess. */
@@ -203,9 +231,11 @@ CJ_API cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer);
 
 enum { CJ_IPC_MEM_BYTES = 72 }; /* bytes of the handle of an allocation for other processes */
 
-/* Allocates `bytes` > 0 of device memory that other processes can import; memory of cj_alloc cannot
- * be exported.  It does not come from a pool: allocating and releasing it costs more, and a release
- * may block until the device is idle.  Otherwise as cj_alloc; `s` becomes its home stream.
+/* Allocates `bytes` > 0 of device memory that other processes can import.  Memory of cj_alloc
+ * cannot be exported.  `s` becomes its home stream.  The contents are undefined.
+ * The memory does not come from a pool.  Allocating and releasing it costs more.  Its release may
+ * block until the device is idle (cj_free).
+ * Not in the order of `s`: every stream may use it at once.  Blocks.
  * Owned by the caller, free with cj_free.
  * Returns { 0 } on failure.  Errors, left in `s`:
  *   CJ_EINVAL: `bytes` is 0
@@ -218,7 +248,7 @@ CJ_API cj_dptr cj_ipc_alloc(cj_stream *s, size_t bytes);
 /* Writes the handle of the allocation that starts at `d` to `handle`, a buffer of `bytes` >=
  * CJ_IPC_MEM_BYTES bytes.  Another process passes these bytes to cj_ipc_import.
  * The handle stays valid until this process frees the memory.
- * The processes order their use of the memory by shared events (cj_event_export).
+ * The processes order their use of the memory by shared events (cj_event_export).  Returns at once.
  * Errors, left in `dev`:
  *   CJ_EINVAL: `d` is not the start of memory of cj_ipc_alloc, or the buffer is too small
  *   CJ_ENOTSUP: the driver has no memory between processes
@@ -227,14 +257,18 @@ CJ_API cj_dptr cj_ipc_alloc(cj_stream *s, size_t bytes);
 CJ_API cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes);
 
 /* Maps memory of another process into this one.  `handle` holds `bytes` >= CJ_IPC_MEM_BYTES bytes.
- * `s` becomes the memory's home stream.
- * Owned by the caller, free with cj_free, before the exporting process frees it.  cj_free unmaps it
- * from this process only.
+ * `s` becomes the memory's home stream.  Every stream may use it at once.  Blocks.
+ * Owned by the caller, free with cj_free.  This unmaps it from this process only.
+ *
+ * The exporting process must not free the memory before it is unmapped here.  Free the graphs and
+ * execs that use it and call cj_free.  Call cj_device_collect until it returns 0.  Then notify the
+ * exporting process.
  * Returns { 0 } on failure.  Errors, left in `s`:
  *   CJ_EINVAL: too few bytes, bytes that are not a handle, or memory of this process
  *   CJ_ESTATE: the memory is already imported, or `s` is capturing
  *   CJ_ENOTSUP: the driver has no memory between processes
- *   CJ_EDRIVER: the exporting process has freed the memory
+ *   CJ_ENOMEM: memory is exhausted
+ *   CJ_EDRIVER: the exporting process has freed the memory, or the driver rejects the call
  * cuIpcOpenMemHandle, cuIpcCloseMemHandle. */
 CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 
