@@ -32,7 +32,7 @@ static inline CUresult scope_context(cji_scope *sc, CUcontext ctx)
 static inline void scope_relax(cji_scope *sc)
 {
     if (sc->relaxed) return;
-    sc->exchanged = sc->relaxed = sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode) == CUDA_SUCCESS;
+    sc->exchanged = sc->cu->cuThreadExchangeStreamCaptureMode(&sc->mode) == CUDA_SUCCESS;
 }
 
 static inline void scope_init(cji_scope *sc, const cji_cu *cu)
@@ -42,7 +42,7 @@ static inline void scope_init(cji_scope *sc, const cji_cu *cu)
     *sc = (cji_scope){ .top = top, .outer = *top, .cu = cu, .mode = CU_STREAM_CAPTURE_MODE_RELAXED };
     if (!known) return;
     sc->ctx = known->ctx;
-    sc->relaxed = known->relaxed;
+    sc->relaxed = known->relaxed || known->exchanged;
 }
 
 /* Only what has to be restored is noted. */

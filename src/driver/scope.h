@@ -24,7 +24,7 @@ typedef struct cji_scope {
     const cji_cu *cu;         /* NULL: the scope has set nothing */
     CUcontext ctx;            /* known to be current; NULL: not known */
     CUstreamCaptureMode mode; /* to set; then the one to restore */
-    bool relaxed;             /* known to be */
+    bool relaxed;             /* by an outer scope */
     bool pushed, exchanged;   /* by this scope */
     bool foreign;             /* another context than `ctx` was current, and not none */
 } cji_scope;

@@ -16,14 +16,6 @@ cji_copy cji_copy_row(cj_device *home, cji_copy_end dst, cji_copy_end src, size_
 
 /* -- Measuring ----------------------------------------------------------------------------------------------------- */
 
-/* The usual end, of a copy of one row.  False: it is wrong. */
-static inline bool copy_measure_row(const cji_copy *b, cji_copy_end *e)
-{
-    e->pitch = e->slice = e->reach = b->width;
-    e->rows = 1;
-    return !e->addr != !e->host && (e->addr | (uintptr_t)e->host) + b->width >= b->width;
-}
-
 /* Fills one end; `what` names it. */
 static cj_status copy_measure_end(void *into, const cji_copy *b, cji_copy_end *e, const char *what, const char *call)
 {
@@ -31,6 +23,12 @@ static cj_status copy_measure_end(void *into, const cji_copy *b, cji_copy_end *e
     if (!e->addr == !e->host)
         return cji_fail(into, CJ_EINVAL, call, "%s%s is %s; set one of device memory and host memory", b->which, what,
                         e->host ? "in both memories" : "NULL");
+    if (b->height == 1 && b->depth == 1) { /* one row */
+        e->pitch = e->slice = e->reach = b->width;
+        e->rows = 1;
+        if ((e->host ? (uintptr_t)e->host : e->addr) + e->reach >= e->reach) return CJ_OK;
+        return cji_fail(into, CJ_EINVAL, call, "%s%s is beyond any memory", b->which, what);
+    }
     if (!e->pitch) e->pitch = b->width;
     if (!e->rows || b->depth == 1) e->rows = b->height;
     if (e->pitch < b->width)
@@ -42,7 +40,7 @@ static cj_status copy_measure_end(void *into, const cji_copy *b, cji_copy_end *e
     if (__builtin_mul_overflow(e->pitch, e->rows, &e->slice) ||
         __builtin_mul_overflow(e->slice, b->depth - 1, &slices) ||
         __builtin_mul_overflow(e->pitch, b->height - 1, &rows) || __builtin_add_overflow(slices, rows, &e->reach) ||
-        __builtin_add_overflow(e->reach, b->width, &e->reach) || (e->addr | (uintptr_t)e->host) + e->reach < e->reach)
+        __builtin_add_overflow(e->reach, b->width, &e->reach) || (e->host && (uintptr_t)e->host + e->reach < e->reach))
         return cji_fail(into, CJ_EINVAL, call, "%s%s is beyond any memory", b->which, what);
     return CJ_OK;
 }
@@ -70,16 +68,13 @@ static bool copy_overlaps(const cji_copy *b)
 
 cj_status cji_copy_measure(void *into, const cj_device *home, cji_copy *b, const char *call)
 {
-    const bool row = b->height == 1 && b->depth == 1;
-    cj_status st = CJ_OK;
     if (b->dst.host && b->src.host)
         return cji_fail(into, CJ_EINVAL, call, "%sboth ends are host memory; copy with memcpy in a cj_host_func",
                         b->which);
     b->bytes = 0;
     if (!b->width || !b->height || !b->depth) return CJ_OK;
-    if (!row || !copy_measure_row(b, &b->dst)) st = copy_measure_end(into, b, &b->dst, "the destination", call);
-    if (st == CJ_OK && (!row || !copy_measure_row(b, &b->src)))
-        st = copy_measure_end(into, b, &b->src, "the source", call);
+    cj_status st = copy_measure_end(into, b, &b->dst, "the destination", call);
+    if (st == CJ_OK) st = copy_measure_end(into, b, &b->src, "the source", call);
     if (st != CJ_OK) return st;
     b->peer = (!b->dst.host && b->dst.dev != home) || (!b->src.host && b->src.dev != home);
     if ((b->dst.host || b->src.host) && b->peer)
@@ -88,7 +83,7 @@ cj_status cji_copy_measure(void *into, const cj_device *home, cji_copy *b, const
                         b->which);
     if (__builtin_mul_overflow(b->width, b->height, &b->bytes) || __builtin_mul_overflow(b->bytes, b->depth, &b->bytes))
         return cji_fail(into, CJ_EINVAL, call, "%sthe copy is beyond any memory", b->which);
-    if (!row) copy_join(b);
+    if (b->height > 1 || b->depth > 1) copy_join(b);
     return copy_overlaps(b) ? cji_fail(into, CJ_EINVAL, call, "%ssource and destination overlap", b->which) : CJ_OK;
 }
 

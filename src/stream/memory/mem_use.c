@@ -6,14 +6,17 @@ const cji_ref_type cji_ref_memory = { ref_memory_release };
 
 /* -- Checking ------------------------------------------------------------------------------------------------------ */
 
-/* What can be said of a range before the table is asked; a failure is recorded in `into`. */
-static cj_status range_check(void *into, const cji_range *range, const char *call)
+/* What can be said of a range before the table is asked. */
+static inline bool range_is_possible(const cji_range *range)
 {
-    if (range->bytes && !range->addr) return cji_fail(into, CJ_EINVAL, call, "%s is { 0 }, no memory", range->what);
-    if (range->addr + range->bytes < range->addr)
-        return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", range->what,
-                        range->bytes, (unsigned long long)range->addr);
-    return CJ_OK;
+    return (!range->bytes || range->addr) && range->addr + range->bytes >= range->addr;
+}
+
+static cj_status range_impossible(void *into, const cji_range *range, const char *call)
+{
+    if (!range->addr) return cji_fail(into, CJ_EINVAL, call, "%s is { 0 }, no memory", range->what);
+    return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes at 0x%llx are beyond any memory", range->what, range->bytes,
+                    (unsigned long long)range->addr);
 }
 
 /* Whether cj_free took what the table does not have; *pending: its release is deferred.  With the state's lock held. */
@@ -41,32 +44,41 @@ static bool range_foreign(const cj_device *dev, uint64_t addr)
     return known && addr - base < bytes;
 }
 
-/* A checked range of `dev`: *m is the allocation that holds it, with the state's lock held; NULL: the table has none,
- * and the lock is not held. */
-static cj_status range_find(void *into, cj_device *dev, const cji_range *range, cji_mem **m, const char *call)
+/* A range that no allocation of the table holds whole: `room` bytes are left in the one that holds its start, 0: there
+ * is none.  The state's lock is held on entry and not on return. */
+static cj_status range_unheld(void *into, cj_device *dev, cji_mem_state *state, const cji_range *range, size_t room,
+                              const char *call)
 {
-    *m = NULL;
-    cj_status st = range_check(into, range, call);
-    if (st != CJ_OK) return st;
-    cji_mem_state *state = cji_mem_state_of(dev);
-    if (!state) return cji_fail(into, CJ_ENOMEM, call, "no host memory");
     bool pending = false;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
-    cji_mem *holder = cji_mem_holder(state, range->addr);
-    const size_t room = holder ? holder->bytes - (range->addr - holder->addr) : SIZE_MAX;
-    if (holder && range->bytes <= room) {
-        *m = holder;
-        return CJ_OK;
-    }
-    const bool freed = !holder && range->bytes && range_freed(state, range->addr, &pending);
+    const bool freed = !room && range->bytes && range_freed(state, range->addr, &pending);
     cji_unlock(&state->lock, CJI_LOCK_MEMORY);
-    if (holder)
+    if (room)
         return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what,
                         range->bytes, room);
     if (!freed || (!pending && range_foreign(dev, range->addr))) return CJ_OK; /* not of cj_alloc: the driver knows */
     return cji_fail(into, CJ_EINVAL, call,
                     "%s: the memory at 0x%llx was freed with cj_free; enqueue its uses before that", range->what,
                     (unsigned long long)range->addr);
+}
+
+/* A checked range of `dev`: *m is the allocation that holds it, with the state's lock held; NULL: the table has none,
+ * and the lock is not held. */
+static inline cj_status range_find(void *into, cj_device *dev, const cji_range *range, cji_mem **m, const char *call)
+{
+    *m = NULL;
+    if (!range_is_possible(range)) return range_impossible(into, range, call);
+    cji_mem_state *state = cji_mem_state_of(dev);
+    if (!state) return cji_fail(into, CJ_ENOMEM, call, "no host memory");
+    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_mem *holder = cji_mem_holder(state, range->addr);
+    const size_t room = holder ? holder->bytes - (range->addr - holder->addr) : 0;
+    if (holder && range->bytes <= room) {
+        *m = holder;
+        return CJ_OK;
+    }
+    if (holder || state->nfreed) return range_unheld(into, dev, state, range, room, call);
+    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    return CJ_OK; /* not of cj_alloc: the driver knows */
 }
 
 /* -- By streams ---------------------------------------------------------------------------------------------------- */
@@ -95,7 +107,7 @@ static cj_status use_note(cj_stream *s, cji_mem *m, cji_capture *c, const char *
 }
 
 /* *found: the table has it. */
-static cj_status use_range(cj_stream *s, cj_device *dev, const cji_range *range, bool *found, const char *call)
+static inline cj_status use_range(cj_stream *s, cj_device *dev, const cji_range *range, bool *found, const char *call)
 {
     cji_mem *m;
     cji_capture *c = cji_capture_of(s);
