@@ -89,7 +89,13 @@ static void refusals(void)
     cj_event_record(e, t);
     cj_capture_begin(s, CJ_CAPTURE_GLOBAL);
     tap_is_int(cj_stream_sync(s), CJ_ESTATE, "a captured stream cannot be waited for");
+    tap_is_int(cj_error_last()->status, CJ_ESTATE, "which the thread's record has");
+    tap_is_int(cj_stream_sync_for(s, 1), CJ_ESTATE, "nor with a timeout");
     tap_is_int(cj_stream_query(s), CJ_ESTATE, "or asked");
+    cj_fault fault;
+    cj_fault_defaults(&fault);
+    tap_is_int(cj_stream_get_fault(s, &fault), CJ_ESTATE, "nor has it a fault");
+    tap_is_int(cj_error_of(s)->status, CJ_OK, "none of them is left in the stream");
     cj_dptr more = cj_alloc(t, 64);
     tap_ok(more.addr != 0, "another stream can allocate");
     cj_free(dev, more);
@@ -97,7 +103,15 @@ static void refusals(void)
     cj_graph *g = cj_capture_end(s);
     tap_is_int(cj_error_of(g)->status, CJ_OK, "and the capture is unharmed: %s", cj_error_of(g)->message);
     cj_graph_free(g);
-    cj_stream_sync(s);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "and the next sync has nothing to return");
+
+    tap_is_int(cj_host_func(s, NULL, NULL), CJ_EINVAL, "a failure before a capture");
+    cj_capture_begin(s, CJ_CAPTURE_GLOBAL);
+    tap_is_int(cj_stream_sync(s), CJ_ESTATE, "is not returned during it");
+    cj_graph_free(cj_capture_end(s));
+    tap_is_int(cj_stream_sync(s), CJ_EINVAL, "but by the first sync after it");
+    tap_is_int(cj_error_of(s)->status, CJ_EINVAL, "and its record can still be read");
+    tap_is_int(cj_stream_sync(s), CJ_OK, "and the sync after that does not return it again");
 
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
     tap_is_int(cj_stream_wait(s, e), CJ_ESTATE, "a point outside cannot be waited for inside");

@@ -3,7 +3,7 @@
  * The driver has no wait with a timeout, so that one queries: some times at once, for what is nearly complete, then
  * with pauses that grow up to half a millisecond.  All of it happens in relaxed capture mode, so that it harms no
  * capture of this thread or another.  A passed deadline is a result, not a failure: it is left in the thread and not
- * in the object, and the work goes on. */
+ * in the object, and the work goes on.  So is the CJ_ESTATE of a stream that is capturing: no work is lost by it. */
 #include <time.h>
 
 #include "stream/core/stream_core.h"
@@ -63,7 +63,7 @@ cj_status cji_stream_not_captured(cj_stream *s, const char *call)
 {
     if (!atomic_load(&s->capturing)) return CJ_OK;
     return cji_fail(
-        s, CJ_ESTATE, call,
+        NULL, CJ_ESTATE, call,
         "the stream is being captured, so nothing of it runs yet; end the capture and launch the graph first");
 }
 
