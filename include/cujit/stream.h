@@ -11,20 +11,29 @@
  * where an event, a fork, a join or a barrier orders them.  A stream of cj_stream_create is
  * non-blocking by default: it does not synchronise with the legacy default stream.
  *
- * Asynchrony.  A call that enqueues work returns at once, also with pageable host memory.  The work
- * runs when the stream reaches it.  cj_stream_sync blocks until all of it has completed.
+ * Asynchrony.  A call that enqueues work *returns at once*: it does not wait for the device.  The
+ * work runs when the stream reaches it.  cj_stream_sync blocks until all of it has completed.
+ * A copy from pageable host memory first copies the source to staging memory.  The driver may block
+ * any such call while its queue of launches is full.
  *
  * Lifetime.  Streams and events may be freed in any order, from any thread, while their work runs,
  * and during a capture.  What the driver does not allow at that moment is deferred: a later call on
  * the same device or cj_device_collect does it.  At process exit the rest is dropped.
+ * Freeing the stream that began a capture ends the capture and discards its graph.  A stream of
+ * CJ_STREAM_PER_THREAD has an exception (cj_stream_wrap).
  *
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
- * No call of this header is allowed inside a host function (cj_host_func): the driver forbids it.
+ * A function that cj_host_func or cj_stream_callback calls must not call CUDA or cujit.
  *
  * Errors.  A failed call returns its status and leaves a record in the stream or event concerned.
  * A stream keeps the *first* failure of all its calls until cj_stream_sync has returned it.  One
  * check there is enough for a whole program.  cj_error_of(stream) reads the record also after that.
- * CJ_ENOTREADY is an answer and never recorded.
+ *
+ * CJ_ENOTREADY and CJ_ENOTFOUND are results, not failures: they are not recorded.  CJ_ETIMEOUT is
+ * recorded in cj_error_last() only, and so is CJ_ESTATE of a call that waits for a stream or
+ * queries one while it is capturing.
+ * The last line of a comment names the driver functions of the call, and the CUDA version that
+ * they need if not every supported driver has them.
  */
 #ifndef CUJIT_STREAM_H
 #define CUJIT_STREAM_H
@@ -38,7 +47,8 @@ extern "C" {
 /* ---- Making streams -------------------------------------------------------------------------- */
 
 /* A stream's priority.  The names are mapped onto the range that the device has, which may be a
- * single value.  A priority selects among blocks that are ready; it never preempts running ones. */
+ * single value.  A priority selects among thread blocks that are ready; it never preempts running
+ * ones. */
 typedef enum cj_priority {
     CJ_PRIORITY_NORMAL = 0, /* the middle of the range */
     CJ_PRIORITY_HIGH = 1,   /* the most urgent end */
@@ -53,7 +63,8 @@ typedef struct cj_stream_opts {
     int32_t legacy_order; /* 1: synchronises with the legacy default stream (CU_STREAM_DEFAULT) */
 } cj_stream_opts;
 
-/* Fills `opts` with its size and the defaults, which NULL stands for in the call below. */
+/* Fills `opts` with its size and the defaults, which NULL means too: CJ_PRIORITY_NORMAL, and no
+ * synchronisation with the legacy default stream.  `opts`: May be NULL. */
 CJ_API void cj_stream_defaults(cj_stream_opts *opts);
 
 /* Creates a stream.  `opts`: May be NULL.
@@ -74,22 +85,28 @@ CJ_API cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts);
 /* Wraps an existing CUstream of this device's context.  The caller keeps ownership of `raw`, which
  * must outlive the cj_stream.  CJ_STREAM_LEGACY is the legacy default stream.
  * Never NULL.  Owned by the caller, free with cj_stream_free, which does not destroy `raw`.
- * Work that is enqueued on `raw` directly is not recorded: call cj_stream_use after it.
+ * cujit does not see work that is enqueued on `raw` directly.  After enqueuing such work, call
+ * cj_stream_use (memory.h) for each allocation that it uses.
  *
  * CJ_STREAM_PER_THREAD is the calling thread's per-thread default stream.  On another thread that
  * handle means another stream, so calls that would use it there fail with CJ_ESTATE, left in the
- * stream too. Reading its properties and counters, cj_free and cj_stream_free work from any thread.
- * Exception: cj_stream_free from another thread during an open capture does nothing and logs an
- * error.  Each operation on such a stream costs one event record and one wait more, about 1 us.
+ * stream too.  Properties, counters, cj_free and cj_stream_free work from any thread.
+ * Exception: cj_stream_free from another thread does nothing and logs an error while a capture that
+ * was begun on the stream is open.
+ * Each operation on such a stream costs one event record and one wait more, about 1 us.
  *
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL, or a stream of another context
  *   CJ_ESTATE: `raw` is capturing
  *   CJ_ENOMEM: host memory is exhausted
- *   CJ_EDRIVER: the driver rejects a call */
+ *   CJ_EDRIVER: the driver rejects a call
+ *   the error of `dev`, if `dev` is a failed object
+ * cuStreamIsCapturing, cuStreamGetCtx. */
 CJ_API cj_stream *cj_stream_wrap(cj_device *dev, void *raw);
 
-/* Frees the stream.  Returns at once; enqueued work still runs.  May be NULL. */
+/* Frees the stream.  Returns at once.  Enqueued work still runs.  `s`: May be NULL.
+ * If a capture was begun on `s` and is open, it ends and its graph is discarded.
+ * cuStreamDestroy. */
 CJ_API void cj_stream_free(cj_stream *s);
 
 /* ---- Properties: read once, when the stream was made ----------------------------------------- */
@@ -97,7 +114,9 @@ CJ_API void cj_stream_free(cj_stream *s);
 /* The CUstream.  Borrowed until cj_stream_free.  NULL for a failed stream. */
 CJ_API void *cj_stream_raw(const cj_stream *s);
 
-/* A number that never repeats in a process; 0 for a failed stream. */
+/* The driver's number of the CUstream (cuStreamGetId), which never repeats in a process.  Two
+ * cj_streams that wrap one CUstream have the same.  For a driver before CUDA 12.0, cujit numbers
+ * each cj_stream itself.  0 for a failed stream. */
 CJ_API uint64_t cj_stream_id(const cj_stream *s);
 
 /* The stream's device.  Borrowed until cj_stream_free.  NULL for a failed stream. */
@@ -112,20 +131,21 @@ CJ_API unsigned cj_stream_flags(const cj_stream *s);
 /* ---- Host functions; launch.h has cj_launch and cj_launch_n ---------------------------------- */
 
 /* Enqueues a call of fn(user) on a thread of the driver.  Later work of the stream waits for it.
- * `fn` must call neither CUDA nor cujit.  After a device error it is not called.
- * While `s` is capturing, it becomes a node: each launch of the graph calls it.  Returns at once.
- * Errors, left in `s`:
+ * `fn` must not call CUDA or cujit.  After a device error it is not called.
+ * While `s` is capturing, the call becomes a node: each launch of the graph calls `fn`.
+ * Returns at once.  Errors, left in `s`:
  *   CJ_EINVAL: `fn` is NULL
+ *   CJ_ESTATE: the capture of `s` is invalidated
  *   CJ_EDRIVER: the driver rejects the call
  * cuLaunchHostFunc, CUDA 10.0. */
 CJ_API cj_status cj_host_func(cj_stream *s, void (*fn)(void *user), void *user);
 
 /* Calls fn(user, status) once, on a thread of the driver, when all work enqueued so far has
  * completed.  `status` is CJ_OK, or CJ_EDRIVER after a device error.  Later work of the stream
- * waits for `fn`, which must call neither CUDA nor cujit.  If this call fails, `fn` is never
- * called.  Without a callback: cj_event_record, then cj_event_query or cj_event_sync_for; both
- * report a device error too.  Returns at once.
- * Errors, left in `s`:
+ * waits for `fn`.  `fn` must not call CUDA or cujit.  If this call fails, `fn` is never called.
+ * Without a callback: cj_event_record, then cj_event_query or cj_event_sync_for; both report a
+ * device error too.
+ * Returns at once.  Errors, left in `s`:
  *   CJ_EINVAL: `fn` is NULL
  *   CJ_ESTATE: `s` is capturing
  *   CJ_ENOMEM: host memory is exhausted
@@ -137,23 +157,28 @@ CJ_API cj_status cj_stream_callback(cj_stream *s, void (*fn)(void *user, cj_stat
 /* ---- Order ----------------------------------------------------------------------------------- */
 
 /* Makes later work of `s` wait, on the device, for the point that `e` recorded last before this
- * call.  An event that was never recorded is no wait.  `e` may belong to another device.
- * Returns at once.
- * Errors, left in `s`:
- *   CJ_EINVAL: the event is of another driver
+ * call.  If the event was never recorded, the call does nothing.  `e` may belong to another device.
+ * If `e` was recorded in a capture that is open, `s` joins that capture.
+ * Returns at once.  Errors, left in `s`:
+ *   CJ_EINVAL: stream and event are of two cj_drivers
  *   CJ_EHANDLE: `e` is not an event
- *   CJ_ESTATE: the event was last recorded in a capture that is over
+ *   CJ_ESTATE: the event was last recorded in a capture that is over; `s` and the event are of two
+ *     captures; `s` is capturing and the event was recorded outside of the capture; or a capture
+ *     is invalidated
  *   CJ_EDRIVER: the driver rejects the call
  * cuStreamWaitEvent. */
 CJ_API cj_status cj_stream_wait(cj_stream *s, cj_event *e);
 
 /* fork: makes later work of `t` wait for all work enqueued on `s` so far.
  * join: makes later work of `s` wait for all work enqueued on `t` so far.
- * While `s` is capturing, cj_stream_fork makes `t` join the capture.  Each forked stream must be
- * joined back before cj_capture_end.  Returns at once.
- * Errors, left in both streams:
- *   CJ_EINVAL: the streams are of two drivers
+ * While `s` is capturing, cj_stream_fork makes `t` join the capture.  While `t` is capturing,
+ * cj_stream_join makes `s` join it.  Each stream that joined must be joined back with
+ * cj_stream_join before cj_capture_end, unless the capture was begun with .join = 1.
+ * Returns at once.  Errors, left in both streams, or in `s` alone if `t` is not a stream:
+ *   CJ_EINVAL: the streams are of two cj_drivers
  *   CJ_EHANDLE: `t` is not a stream
+ *   CJ_ESTATE: the streams are in two captures; only the stream that waits is capturing; or a
+ *     capture is invalidated
  *   CJ_EDRIVER: the driver rejects a call
  * cuEventRecord, cuStreamWaitEvent. */
 CJ_API cj_status cj_stream_fork(cj_stream *s, cj_stream *t);
@@ -162,61 +187,72 @@ CJ_API cj_status cj_stream_join(cj_stream *s, cj_stream *t);
 /* ---- Waiting on the host --------------------------------------------------------------------- */
 
 /* Waits until all work enqueued on `s` has completed.  Blocks.
- * Returns the stream's first failure since the last sync and clears it, or CJ_OK.
+ * Returns the stream's first failure since the last sync, or CJ_OK.  The next sync does not return
+ * it again; cj_error_of still reads its record until then.
  * Errors of this call:
- *   CJ_ESTATE: `s` is capturing; the capture continues
+ *   CJ_ESTATE: `s` is capturing.  The capture continues.  It is recorded in cj_error_last() only
+ *     and the stream keeps the failure that it has
  *   CJ_EDRIVER: the device has failed
  * cuStreamSynchronize. */
 CJ_API cj_status cj_stream_sync(cj_stream *s);
 
-/* As cj_stream_sync, for at most `ms` milliseconds; 0 only polls.
- *   CJ_ETIMEOUT: the time has passed; work goes on and the stream's failure stays as it was
- * A timeout is an answer: it is in cj_error_last() and not in the stream.  The call never
- * invalidates the capture of another stream. */
+/* As cj_stream_sync, for at most `ms` milliseconds; 0 only polls.  Blocks.
+ * Errors as cj_stream_sync, and:
+ *   CJ_ETIMEOUT: the time has passed.  The work continues.  It is recorded in cj_error_last() only
+ *     and the stream keeps the failure that it has
+ * cuStreamQuery. */
 CJ_API cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms);
 
 /* Returns CJ_OK when all work enqueued on `s` has completed, and CJ_ENOTREADY when not.
- * Returns at once.  Errors, left in `s`:
- *   CJ_ESTATE: `s` is capturing
- *   CJ_EDRIVER: the device has failed
+ * Returns at once.
+ * Errors:
+ *   CJ_ESTATE: `s` is capturing; recorded in cj_error_last() only
+ *   CJ_EDRIVER: the device has failed; left in `s`
  * cuStreamQuery. */
 CJ_API cj_status cj_stream_query(cj_stream *s);
 
-/* Fills *fault, up to fault->size bytes, with the kernel's fault that made the stream's device
- * fail. The CPU device reports all of it.  A GPU reports the code; `kernel` is set when the stream
- * launched only one kernel since it was synchronized.  May be called after cj_stream_sync, too.
- * Returns at once.
- * Returns CJ_ENOTFOUND, which is an answer and is not recorded, when no kernel of the device has
- * failed.
- * Errors, left in `s`:
- *   CJ_EINVAL: `fault` is NULL, or its size is not set
- *   CJ_ESTATE: `s` is capturing */
+/* Describes the fault of a kernel after which the stream's device fails all calls.  Fills *fault,
+ * up to fault->size bytes.  The CPU device fills all fields that apply to the fault.  A GPU fills
+ * `code` and `kind`, and `kernel` if the stream launched one kernel only since it last completed.
+ * May be called before and after cj_stream_sync.
+ * Returns at once.  Returns CJ_ENOTFOUND if no kernel of the device has failed.
+ * Errors:
+ *   CJ_EINVAL: `fault` is NULL, or its size is not set; left in `s`
+ *   CJ_ESTATE: `s` is capturing; recorded in cj_error_last() only */
 CJ_API cj_status cj_stream_get_fault(cj_stream *s, cj_fault *fault);
 
 /* ---- Stream memory operations: waiting for and writing one location of memory ---------------- */
 
-/* How a wait compares the location with its value; ORDER cj_compare: CUstreamWaitValue_flags. */
+/* How a wait compares the location with its value. */
 typedef enum cj_compare {
-    CJ_COMPARE_GE = 0,  /* (int)(location - value) >= 0: counters that may wrap around */
+    CJ_COMPARE_GE = 0,  /* location - value >= 0 as a signed integer of the location's width */
     CJ_COMPARE_EQ = 1,  /* location == value */
     CJ_COMPARE_AND = 2, /* (location & value) != 0 */
     CJ_COMPARE_NOR = 3  /* ~(location | value) != 0 */
 } cj_compare;
 
 /* Makes later work of `s` wait, on the device, until the 32-bit or 64-bit location at `d` compares
- * as `how` says with `value`.  `d` is a multiple of 4 or 8.  It is pinned or managed host memory,
- * at its host address, or device memory; drivers (580) reject memory of a pool, as cj_alloc's is.
- * If the value is never written the stream blocks for ever; the driver cannot detect it.
+ * with `value` as `how` selects.  `d` is a multiple of 4 or 8.  If the value is never written, the
+ * stream waits for ever; the driver cannot detect it.
+ *
+ * The location is pinned host memory of cj_host_alloc, at its host address, or device memory of
+ * cj_ipc_alloc or cuMemAlloc.  Drivers (tested: 580) reject memory of cj_alloc, which is of a pool.
+ * CUDA excludes managed memory.  The CPU device accepts all of them.
+ * CUDA does not see this order.  Where streams of one program use both sides, express the order by
+ * an event too (cj_stream_wait); else the driver may serialise them so that the wait never ends.
+ *
  * Returns at once.  Errors, left in `s`:
  *   CJ_EINVAL: `d` is { 0 }, not aligned, or out of range; `how` is not a cj_compare
  *   CJ_ENOTSUP: device or driver lack it (64 bits, CJ_COMPARE_NOR)
+ *   CJ_ESTATE: the capture of `s` is invalidated
  *   CJ_EDRIVER: the driver rejects the call
  * cuStreamWaitValue32, cuStreamWaitValue64, CUDA 11.7. */
 CJ_API cj_status cj_stream_wait_value32(cj_stream *s, cj_dptr d, uint32_t value, cj_compare how);
 CJ_API cj_status cj_stream_wait_value64(cj_stream *s, cj_dptr d, uint64_t value, cj_compare how);
 
 /* Writes `value` to the location when the stream reaches it.  All earlier work of the stream is
- * visible before the write is.  Memory, completion and errors as cj_stream_wait_value32.
+ * visible before the write is.  Returns at once.  Memory, order and errors as
+ * cj_stream_wait_value32.
  * cuStreamWriteValue32, cuStreamWriteValue64, CUDA 11.7. */
 CJ_API cj_status cj_stream_write_value32(cj_stream *s, cj_dptr d, uint32_t value);
 CJ_API cj_status cj_stream_write_value64(cj_stream *s, cj_dptr d, uint64_t value);
@@ -243,7 +279,7 @@ enum { CJ_MEM_OPS_MAX = 255 }; /* most operations of one call: the driver's limi
  * All are checked before any is enqueued: all are enqueued or none.  `ops`: Copied.
  * Returns at once.  Errors, left in `s`, name the operation by its index:
  *   CJ_EINVAL: as cj_stream_wait_value32, or more than CJ_MEM_OPS_MAX operations
- *   CJ_ENOTSUP, CJ_EDRIVER: as cj_stream_wait_value32
+ *   CJ_ENOTSUP, CJ_ESTATE, CJ_EDRIVER: as cj_stream_wait_value32
  *   CJ_ENOMEM: host memory is exhausted
  * cuStreamBatchMemOp, CUDA 11.7. */
 CJ_API cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count);
@@ -257,28 +293,34 @@ typedef struct cj_event_opts {
     int32_t ipc;      /* 1: another process can import it; not together with timing */
 } cj_event_opts;
 
-/* Fills `opts` with its size and the defaults, which NULL stands for in the call below. */
+/* Fills `opts` with its size and the defaults, which NULL means too.  All are 0: no timing (unlike
+ * cuEventCreate with flags 0), cj_event_sync spins, and the event is of this process only.
+ * `opts`: May be NULL. */
 CJ_API void cj_event_defaults(cj_event_opts *opts);
 
 /* Creates an event of a device.  `opts`: May be NULL.
  * Never NULL.  Owned by the caller, free with cj_event_free.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: .timing together with .ipc
+ *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
  *   the error of `dev`, if `dev` is a failed object
  * cuEventCreate. */
 CJ_API cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts);
 
 /* Wraps an existing CUevent of this device's context.  The caller keeps ownership of `raw`, which
- * must outlive the cj_event.  The driver knows whether it has timing and was recorded.
+ * must outlive the cj_event.  cujit does not know whether `raw` has timing or was recorded.  If it
+ * lacks one of them, cj_event_elapsed fails with CJ_EDRIVER.
  * Never NULL.  Owned by the caller, free with cj_event_free, which does not destroy `raw`.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `raw` is NULL
+ *   CJ_ENOMEM: host memory is exhausted
  *   the error of `dev`, if `dev` is a failed object */
 CJ_API cj_event *cj_event_wrap(cj_device *dev, void *raw);
 
 /* Frees the event.  Returns at once.  Waits that were enqueued before still hold.
- * May be NULL. */
+ * `e`: May be NULL.
+ * cuEventDestroy. */
 CJ_API void cj_event_free(cj_event *e);
 
 /* The CUevent.  Borrowed until cj_event_free.  NULL for a failed event. */
@@ -287,11 +329,13 @@ CJ_API void *cj_event_raw(const cj_event *e);
 /* The event's device.  Borrowed until cj_event_free.  NULL for a failed event. */
 CJ_API cj_device *cj_event_device(const cj_event *e);
 
-/* Records all work enqueued on `s` so far in the event.  Recording again replaces the point; waits
- * enqueued before keep the old one.  For an event with .ipc, `s` first waits for the old point.
+/* Records a point in the event: all work enqueued on `s` so far.  The point is *reached* when that
+ * work has completed.  Recording again replaces the point; waits enqueued before keep the old one.
+ * A point of an event with .ipc is reached only after all earlier points of the event.
  * Returns at once.  Errors, left in the event and in `s`:
  *   CJ_EINVAL: event and stream are of two devices
  *   CJ_EHANDLE: a handle is of another type
+ *   CJ_ESTATE: the capture of `s` is invalidated, or the driver does not capture such an event
  *   CJ_EDRIVER: the driver rejects the call
  * cuEventRecord. */
 CJ_API cj_status cj_event_record(cj_event *e, cj_stream *s);
@@ -307,8 +351,10 @@ CJ_API cj_status cj_event_query(cj_event *e);
  * cuEventSynchronize. */
 CJ_API cj_status cj_event_sync(cj_event *e);
 
-/* As cj_event_sync, for at most `ms` milliseconds; 0 only polls.
- *   CJ_ETIMEOUT: the time has passed: an answer, in cj_error_last() and not in the event */
+/* As cj_event_sync, for at most `ms` milliseconds; 0 only polls.  Blocks.
+ * Errors as cj_event_query, and:
+ *   CJ_ETIMEOUT: the time has passed; recorded in cj_error_last() only
+ * cuEventQuery. */
 CJ_API cj_status cj_event_sync_for(cj_event *e, uint32_t ms);
 
 /* Writes the time between two recorded points to *ms, in milliseconds.
@@ -326,22 +372,24 @@ enum { CJ_IPC_EVENT_BYTES = 64 }; /* bytes of the handle of an event for other p
  * CJ_IPC_EVENT_BYTES bytes.  cj_event_import makes a cj_event of it in another process.  Both
  * processes then record, query and wait for one event.
  *
- * Owned by the caller, free with cj_event_free, in each process, in any order.  The handle stays
- * valid while the process that made the event has it.  A point that a process recorded and did not
- * reach before its end is never reached.  Parent and child of a fork() that share an opened driver
- * cannot share events.
+ * Owned by the caller, free with cj_event_free, in each process, in any order.  The handle can be
+ * imported until the process that made the event frees it or ends.  A point that was recorded by a
+ * process that ends before the point is reached is never reached.  After fork(), parent and child
+ * cannot share events if the parent had opened the driver before.
  * Errors, left in the event or in the failed object that is returned:
  *   CJ_EINVAL: no .ipc, too few bytes, bytes that are not a handle, or a handle of this process
  *   CJ_ENOTSUP: the driver has no events between processes
+ *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the event does not exist any more
+ *   the error of `dev`, if `dev` is a failed object
  * cuIpcGetEventHandle, cuIpcOpenEventHandle. */
 CJ_API cj_status cj_event_export(cj_event *e, void *handle, size_t bytes);
 CJ_API cj_event *cj_event_import(cj_device *dev, const void *handle, size_t bytes);
 
 /* ---- Counters: always on --------------------------------------------------------------------- */
 
-/* The work of a stream since it was made.  Captured work counts where it runs: each launch of the
- * graph is one operation. */
+/* The work of a stream since it was made.  Captured calls are not counted.  A launch of a graph is
+ * one operation; its contents are not counted. */
 typedef struct cj_stream_counts {
     size_t size;              /* sizeof(cj_stream_counts) */
     uint64_t operations;      /* launches, graphs, copies, fills, host functions, records, waits; a
@@ -357,7 +405,7 @@ typedef struct cj_stream_counts {
     uint64_t waits;           /* for events, streams, barriers and memory locations */
 } cj_stream_counts;
 
-/* Fills `counts` with its size and zeros. */
+/* Fills `counts` with its size and zeros.  `counts`: May be NULL. */
 CJ_API void cj_stream_counts_defaults(cj_stream_counts *counts);
 
 /* Fills *counts up to counts->size bytes.  Only reads counters: never invalidates a capture.
