@@ -14,6 +14,19 @@
  * A stream keeps its first failure until cj_stream_sync() has returned it.  No call prints, exits
  * or aborts.
  *
+ * Comments.  A comment holds for all declarations below it, down to the next blank line.
+ *   Owned by the caller, free with X   the caller calls X once for each time that it got the object
+ *   Belongs to `m`                     it is released with `m`; the caller does not free it
+ *   Borrowed until Y                   the pointer is valid until Y; the caller does not free it
+ *   Copied                             the argument may be changed or freed after the call
+ *   Returns at once                    the call does not wait for work of the device
+ *   Blocks                             the call may wait for the device, the driver or its compiler
+ * A call with neither of the last two only reads or sets data of the host.
+ *
+ * The last line of a comment names the driver functions used and the CUDA version that has them.
+ * With an older driver the call fails with CJ_ENOTSUP.  The least version of all is CUDA 11.4
+ * (driver 470).
+ *
  * Fork.  In a child of fork(), calls on the parent's driver objects fail with CJ_EFORKED, and their
  * free does nothing.  Builders, printer and parser work in the child.
  */

@@ -14,9 +14,14 @@
  * Building and capturing mix: a capture can add to a graph, and nodes can be added to a captured
  * graph.  A graph may be changed or freed after it was instantiated: the exec is a snapshot.
  *
- * Lifetime.  A graph keeps alive the kernels, events and device memory that its nodes name.
- * cj_free and the free calls of kernels and events take effect when the last graph and exec that
- * use the object are gone and their launches have completed.  Host memory is the caller's: it must
+ * Lifetime.  A graph keeps alive its kernels and events, the memory of its copies, fills and memory
+ * operations, and the memory that cj_dptr arguments of its kernels point to.  cj_free and the free
+ * calls of kernels and events take effect when the last graph and exec that use the object are gone
+ * and their launches have completed.
+ *
+ * A graph does not see addresses that are stored in memory, or passed in cj_arg_bytes or as
+ * integers.  In a capture cj_stream_use adds such memory to the graph.  For nodes that are added by
+ * calls, free such memory only after the graph and its execs.  Host memory is the caller's: it must
  * stay valid until the last launch has completed.
  *
  * Threads.  Any thread.  Calls on one graph wait for each other.
@@ -44,7 +49,7 @@ typedef struct cj_nodes {
 
 /* ---- Graphs ---------------------------------------------------------------------------------- */
 
-/* Creates an empty graph for work of one device.
+/* Creates an empty graph for work of one device.  Returns at once.
  * Never NULL.  Owned by the caller, free with cj_graph_free.
  * Errors, in the failed object that is returned:
  *   CJ_ENOMEM: host memory is exhausted
@@ -53,39 +58,48 @@ typedef struct cj_nodes {
  * cuGraphCreate. */
 CJ_API cj_graph *cj_graph_create(cj_device *dev);
 
-/* Copies a graph.  The copy keeps alive what `g` keeps alive.
+/* Copies a graph.  The copy keeps alive what `g` keeps alive.  Returns at once.
  * Never NULL.  Owned by the caller, free with cj_graph_free.
  * Errors, in the failed object that is returned:
  *   CJ_EINVAL: `g` is a body
  *   CJ_ESTATE: a capture adds to `g`
- *   CJ_ENOTSUP: `g` has conditional or memory nodes
+ *   CJ_ENOTSUP: `g` has conditions or memory nodes
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
  *   the error that made `g` incomplete
  * cuGraphClone. */
 CJ_API cj_graph *cj_graph_clone(cj_graph *g);
 
-/* Returns the copy of `n`, a node of the original graph.  Belongs to `clone`.
+/* Returns the copy of `n`, a node of the original graph.  Belongs to `clone`.  Returns at once.
  * Returns NULL on failure.  Errors, left in `clone`:
  *   CJ_ENOTFOUND: `clone` is not a copy of the node's graph, or `n` was added later
  *   CJ_EDRIVER: the driver rejects the call
  * cuGraphNodeFindInClone. */
 CJ_API cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n);
 
-/* Calls release(user) once, when the graph, its copies and all execs are gone and their launches
- * have completed: for data that host functions and copies use.  It runs on the thread of any later
- * cujit call and must call neither CUDA nor cujit.
+/* Registers release(user), which is called once, when the graph, its copies and all execs are gone
+ * and their launches have completed: for data that host functions and copies use.  A graph may have
+ * several.  A later call of cujit on the device calls `release`, on its own thread.  If no such call
+ * follows, `release` is never called.  It must call neither CUDA nor cujit.  Returns at once.
  * Errors, left in `g`:
  *   CJ_EINVAL: `release` is NULL
  *   CJ_ENOMEM: host memory is exhausted; `release` is then never called */
 CJ_API cj_status cj_graph_on_release(cj_graph *g, void (*release)(void *user), void *user);
 
-/* The number of nodes; 0 for a failed graph. */
+/* The number of nodes.  0 for a failed graph, and while a capture adds to it (CJ_ESTATE, left in
+ * `g`).  Returns at once. */
 CJ_API size_t cj_graph_count(cj_graph *g);
 
-/* All nodes, in the order in which they were added; or the leaves, on which no node depends.
- * Borrowed until the graph is changed or freed, or the function is called again for it.
- * NULL for a failed graph. */
+/* nodes: all nodes, in the order in which they were added.
+ * leaves: the nodes on which no node depends.
+ * Each function has a list of its own.  Returns at once.
+ * Borrowed until the graph is changed or freed, or any thread calls the same function for it again.
+ * Returns NULL for a failed graph, and while a capture adds to the graph.  On another failure the
+ * list is empty and the graph is incomplete.  Errors, left in `g`:
+ *   CJ_ESTATE: a capture adds to `g`
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuGraphGetNodes, cuGraphGetEdges. */
 CJ_API const cj_nodes *cj_graph_nodes(cj_graph *g);
 CJ_API const cj_nodes *cj_graph_leaves(cj_graph *g);
 
@@ -105,7 +119,7 @@ typedef struct cj_graph_info {
 /* Sets info->size; everything else is 0.  `info`: May be NULL. */
 CJ_API void cj_graph_info_defaults(cj_graph_info *info);
 
-/* Fills *info up to info->size bytes.
+/* Fills *info up to info->size bytes.  Returns at once.
  * Errors, left in `g`:
  *   CJ_EINVAL: `info` is NULL, or its size is not set
  *   CJ_ESTATE: a capture adds to `g`
@@ -113,7 +127,7 @@ CJ_API void cj_graph_info_defaults(cj_graph_info *info);
 CJ_API cj_status cj_graph_get_info(cj_graph *g, cj_graph_info *info);
 
 /* The graph as Graphviz text (`dot -Tsvg`): operations with their sizes, children and bodies as
- * clusters.  Borrowed until the next cj_graph_dot of the graph, or cj_graph_free.
+ * clusters.  Borrowed until the next cj_graph_dot of the graph, or cj_graph_free.  Returns at once.
  * Returns "" on failure and leaves the error in `g`. */
 CJ_API const char *cj_graph_dot(cj_graph *g);
 
@@ -128,9 +142,9 @@ CJ_API void cj_graph_free(cj_graph *g);
  * Each call adds a node to `g` that depends on the nodes `after`.  `after`: May be NULL.
  * Never NULL.  Belongs to `g`.  Returns at once.  If host memory is exhausted or `g` is not a
  * graph, the failed node belongs to the thread: Borrowed until the thread's next such failure.
- * Errors, left in the failed node that is returned and in `g`, besides those of the same call on a
- * stream:
- *   CJ_EINVAL: a node of `after` belongs to another graph
+ * Errors, left in the failed node that is returned and in `g`: those of the stream call of the same
+ * name (cj_launch_n for kernels), and
+ *   CJ_EINVAL: a node of `after` belongs to another graph, or there are 0 bytes or elements
  *   CJ_ESTATE: a capture adds to `g`
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
@@ -160,8 +174,12 @@ CJ_API cj_node *cj_graph_copy_3d(cj_graph *g, const cj_nodes *after, const cj_co
 CJ_API cj_node *cj_graph_copy_peer(cj_graph *g, const cj_nodes *after, cj_device *dst_device,
                                    cj_dptr dst, cj_device *src_device, cj_dptr src, size_t bytes);
 
-/* Adds a fill of `count` > 0 elements of 1, 2, 4 or 8 bytes.  A fill of 8 bytes whose halves differ
- * is two nodes, one after the other; the second one is returned.  cuGraphAddMemsetNode. */
+/* Adds a fill of `count` > 0 elements of 1, 2, 4 or 8 bytes.
+ *
+ * A fill of 8 bytes whose halves differ is two nodes.  The second one depends on the first, and is
+ * returned.  cj_node_depend and cj_graph_exec_enable then change the second one only: pass all
+ * dependencies in `after`.
+ * cuGraphAddMemsetNode. */
 CJ_API cj_node *cj_graph_fill8(cj_graph *g, const cj_nodes *after, cj_dptr d, uint8_t value,
                                size_t count);
 CJ_API cj_node *cj_graph_fill16(cj_graph *g, const cj_nodes *after, cj_dptr d, uint16_t value,
@@ -188,16 +206,17 @@ CJ_API cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn
 CJ_API cj_node *cj_graph_event_record(cj_graph *g, const cj_nodes *after, cj_event *e);
 CJ_API cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e);
 
-/* Adds 1 to CJ_MEM_OPS_MAX stream memory operations, in their order.  As cj_stream_mem_ops; `ops`:
- * Copied.  Captured stream memory operations become such nodes too.  Bodies cannot hold them.
+/* Adds one node with `count` stream memory operations, which run in the order of `ops`.  `count` is
+ * between 1 and CJ_MEM_OPS_MAX.  As cj_stream_mem_ops; `ops`: Copied.  Captured stream memory
+ * operations become such nodes too.  Bodies cannot hold them.
  * cuGraphAddBatchMemOpNode, CUDA 11.7. */
 CJ_API cj_node *cj_graph_mem_ops(cj_graph *g, const cj_nodes *after, const cj_mem_op *ops,
                                  size_t count);
 
 /* Adds a copy of the graph `child`, as it is now, as one node.
  * Errors:
- *   CJ_EINVAL: the graphs are of two devices
- *   CJ_ENOTSUP: `child` has conditional or memory nodes
+ *   CJ_EINVAL: the graphs belong to different devices
+ *   CJ_ENOTSUP: `child` has conditions or memory nodes
  * cuGraphAddChildGraphNode. */
 CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *child);
 
@@ -205,9 +224,10 @@ CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *chi
 CJ_API cj_node *cj_graph_empty(cj_graph *g, const cj_nodes *after);
 
 /* Adds dependencies to `n`.  Existing edges are ignored.  Cycles are reported by
- * cj_graph_instantiate.  Returns at once.
+ * cj_graph_instantiate.  A failure makes the graph incomplete, except for CJ_ESTATE.
+ * Returns at once.
  * Errors, left in `n`:
- *   CJ_EINVAL: a node of `after` belongs to another graph
+ *   CJ_EINVAL: a node of `after` belongs to another graph, or is `n` itself
  *   CJ_ESTATE: a capture adds to the graph
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
@@ -216,7 +236,7 @@ CJ_API cj_status cj_node_depend(cj_node *n, const cj_nodes *after);
 
 /* What a node does. */
 typedef enum cj_node_kind {
-    CJ_NODE_OTHER = 0, /* a node that other code added */
+    CJ_NODE_OTHER = 0, /* a kind that cujit cannot add (external semaphores), or a failed node */
     CJ_NODE_KERNEL,
     CJ_NODE_COPY,
     CJ_NODE_FILL,
@@ -247,17 +267,18 @@ CJ_API void *cj_node_raw(const cj_node *n);
  *     cj_node *f = cj_graph_fill8(g, CJ_NODES(a), d, 0, 4096);
  *     cj_graph_mem_free(g, CJ_NODES(f), d);
  *
- * Each launch allocates the memory and frees it.  The address is fixed when the node is added and
- * is the same in every launch.  Graphs whose memory is not in use at the same time share physical
- * memory.  Ranges are checked as those of cj_alloc.
+ * Each launch allocates the memory.  A cj_graph_mem_free node of the graph frees it again.  The
+ * address is fixed when the node is added and is the same in every launch.  Graphs whose memory is
+ * not in use at the same time share physical memory.  Ranges are checked as those of cj_alloc.
  *
  * Memory that the graph does not free stays allocated after the launch, for other graphs and for
  * work that is enqueued later.  It is freed by the first of:
- *   cj_free                  after the last launch's stream and the streams that used the memory
- *   another graph's free     a launch of a graph with a cj_graph_mem_free for it
+ *   cj_free                  in the order of the last launch's stream, after all other uses
+ *   another graph's free     a launch of a graph with a cj_graph_mem_free node for it
  *   auto_free                the next launch of the exec, if it has that option
- * A launch while the memory is still allocated fails with CJ_ESTATE.  cj_free fails with CJ_ESTATE
- * if no launch has allocated it, or if the graph frees it itself.
+ *
+ * Without auto_free a launch fails with CJ_ESTATE while the memory is still allocated.  cj_free
+ * fails with CJ_ESTATE if no launch has allocated the memory, or if the graph frees it itself.
  *
  * The address stays valid until the graph, its execs, and all graphs that use the memory are gone.
  * Then the memory is released too.  cj_device_collect returns idle memory of graphs to the driver.
@@ -273,11 +294,15 @@ CJ_API void *cj_node_raw(const cj_node *n);
  * cuGraphAddMemAllocNode, CUDA 11.4. */
 CJ_API cj_node *cj_graph_mem_alloc(cj_graph *g, const cj_nodes *after, size_t bytes, cj_dptr *d);
 
-/* Adds a free of memory of cj_graph_mem_alloc, of `g` or of another graph of the device whose
- * launch comes before.  Only one node frees an allocation: either one of its own graph, added
- * before that graph is instantiated, or one of another graph.
+/* Adds a node that frees `d`, memory of cj_graph_mem_alloc.  Only one node may free an allocation.
+ *   a node of the allocating graph   each launch frees what it allocated; add the node before the
+ *                                    graph is instantiated
+ *   a node of another graph          each launch of that graph frees what the last launch of the
+ *                                    allocating graph left; launch that one first
+ * `after` must put the node after the allocation, if `g` has it, and after all uses in `g`.
  * Errors:
- *   CJ_EINVAL: not memory of a graph, already freed by a node, or added too late
+ *   CJ_EINVAL: `d` is not the start of memory of a graph, a node frees it already, or its graph `g`
+ *     was instantiated before
  *   CJ_ENOTSUP: `g` is a body, or the driver has no memory nodes
  * cuGraphAddMemFreeNode, CUDA 11.4. */
 CJ_API cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d);
@@ -289,13 +314,24 @@ CJ_API cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d)
  *     cj_node *loop = cj_graph_while(g, after, &body, more);
  *     cj_graph_kernel(body, NULL, step, dims, d, more);   its code: cj_set_condition(f, handle, v)
  *
- * A body is filled as any other graph, by nodes or by a capture into it.  The driver allows in it:
- * kernels, copies and fills on the device, empty nodes, conditional nodes, and children of these.
- * A body belongs to its node: cj_graph_free of a body does nothing. */
+ * A body is filled as any other graph, by nodes or by a capture into it.  It may hold kernels,
+ * copies and fills of device memory and page-locked host memory, empty nodes, conditional nodes,
+ * and children without conditional nodes.  A node of another kind makes cj_graph_instantiate fail
+ * with CJ_EINVAL.  A body belongs to its node: cj_graph_free of a body does nothing.
+ *
+ * A graph with conditions or memory nodes has one exec at a time: a second one fails with CJ_ESTATE
+ * until the first was freed and its launches have completed.  It cannot be copied or become a child
+ * (CJ_ENOTSUP). */
 
-/* Creates a condition: a number that kernels set and one conditional node of `g` tests.  Each
- * launch sets it to `initial` first.  Kernels of the graph, its children and all bodies may set it.
- * Returns its handle; 0 on failure, and `g` is then incomplete.  Errors, left in `g`:
+/* Creates a condition: a number that kernels set and one conditional node of `g` tests.  `g` may be
+ * a body.  Kernels of the graph, its children and all bodies may set it.
+ *
+ * Each cj_graph_launch first sets it to `initial`, also a condition of a body.  An iteration of an
+ * outer loop does not.  A condition that no node tests makes cj_graph_instantiate fail with
+ * CJ_EINVAL.  Returns at once.
+ * Returns its handle; 0 on failure.  A failure makes `g` incomplete, except for CJ_ESTATE.
+ * Errors, left in `g`:
+ *   CJ_ESTATE: a capture adds to `g`
  *   CJ_ENOTSUP: the driver has no conditional nodes
  *   CJ_EDRIVER: the driver rejects the call
  * cuGraphConditionalHandleCreate, CUDA 12.3. */
@@ -317,8 +353,9 @@ CJ_API cj_node *cj_graph_while(cj_graph *g, const cj_nodes *after, cj_graph **bo
 CJ_API cj_node *cj_graph_switch(cj_graph *g, const cj_nodes *after, cj_graph **bodies, size_t count,
                                 uint64_t condition);
 
-/* In a kernel that is being built: sets the condition whose handle is in the 64-bit register
- * `handle` to the 32-bit register `value`.  One thread of a launch does it.
+/* In a kernel that is being built: emits a call that sets the condition whose handle is in the
+ * 64-bit register `handle` to the 32-bit register `value`.  Each thread that reaches the call sets
+ * the condition.  Emit it under a branch that one thread of the launch takes.
  * Declares cudaGraphSetConditional, a function that the driver provides.  Errors are the
  * builder's. */
 CJ_API void cj_set_condition(cj_fn *f, cj_val handle, cj_val value);

@@ -47,8 +47,8 @@ CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
  * context of the stream's device.  `s` becomes its home stream.  Copies and fills then check their
  * ranges against it.  Graphs and cj_stream_use record its uses.
  *
- * cj_free forgets the memory and does not free it.  Its owner may free it when all work that uses it
- * has completed and all graphs and execs that use it are gone.  To find out, free these and call
+ * cj_free forgets the memory and does not free it.  Its owner may free it when all work that uses
+ * it has completed and all graphs and execs that use it are gone.  To find out, free these and call
  * cj_free: it is so when cj_device_collect then returns 0.
  * Returns at once.
  * Errors, left in `s`:
@@ -171,8 +171,8 @@ CJ_API cj_status cj_host_free(cj_device *dev, void *p);
  * its home stream.
  *
  * With CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS (cj_device_attribute) the host may access it
- * at any time.  Without it the host may access it only while no work at all runs on the device, also
- * work that does not use the memory: call cj_device_sync first.
+ * at any time.  Without it the host may access it only while no work at all runs on the device, not
+ * even work that does not use the memory: call cj_device_sync first.
  *
  * Not in the order of `s`: every stream may use it at once.  Blocks.
  * Owned by the caller, free with cj_free.
