@@ -254,7 +254,8 @@ static void without_libm(void)
             !same(cji_soft_round(a, CJI_VERB_FLOOR), floor(a)) + !same(cji_soft_round(a, CJI_VERB_CEIL), ceil(a)) +
             !same(cji_soft_round(a, CJI_VERB_TRUNC), trunc(a)) + !same(cji_soft_round(a, CJI_VERB_ROUND), rint(a));
     }
-    tap_is_uint(wrong[0], 0, "fma of doubles is libm's");
+    if (tap_is_slow()) tap_skip(1, "memcheck's own fma of doubles is not exact");
+    else tap_is_uint(wrong[0], 0, "fma of doubles is libm's");
     tap_is_uint(wrong[1], 0, "fma of floats is libm's");
     tap_is_uint(wrong[2], 0, "square roots are libm's");
     tap_is_uint(wrong[3], 0, "whole numbers are libm's");

@@ -103,8 +103,9 @@ static void a_kernel(size_t i)
     if (cases[i].base == FREED) cu.cuMemFree(buffer);
     uint64_t argument = (cases[i].base == PLAIN ? 0 : buffer) + (uint64_t)cases[i].offset;
     void *params[] = { &argument };
-    abi_is(cu.cuLaunchKernel(f, 1, 1, 1, cases[i].threads, 1, 1, 0, s, params, NULL), CUDA_SUCCESS, name);
-    abi_is(cu.cuStreamSynchronize(s), cases[i].code, name);
+    abi_is(cu.cuLaunchKernel(f, 1, 1, 1, cases[i].threads, 1, 1, 0, s, params, NULL), CUDA_SUCCESS, "%s: launched",
+           name);
+    abi_is(cu.cuStreamSynchronize(s), cases[i].code, "%s: the synchronization", name);
     tap_is_int(cujit_sim_fault(c, &info), 1, "%s: the fault", name);
     tap_is_int(info.code, cases[i].code, "%s: its code", name);
     tap_is_int(info.kind, cases[i].kind, "%s: its kind", name);

@@ -13,8 +13,7 @@ static CUresult exec_reason(cj_graph_exec *x, CUgraph raw, unsigned long long fl
         "",
         "",
         "its dependencies form a cycle, or its structure is not allowed",
-        "a body of a conditional node has a node of a kind that is not allowed there, as host functions and events "
-        "are not",
+        "a body of a conditional node has a node that is not allowed there, as host functions and events",
         "its nodes are of several contexts",
         "it has a condition without a conditional node"
     };
