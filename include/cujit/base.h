@@ -24,8 +24,8 @@
  * A call with neither of the last two only reads or sets data of the host.
  *
  * The last line of a comment names the driver functions used and the CUDA version that has them.
- * With an older driver the call fails with CJ_ENOTSUP.  The least version of all is CUDA 11.4
- * (driver 470).
+ * With an older driver the call fails with CJ_ENOTSUP, unless its comment states another effect.
+ * The least version of all is CUDA 11.4 (driver 470).
  *
  * Fork.  In a child of fork(), calls on the parent's driver objects fail with CJ_EFORKED, and their
  * free does nothing.  Builders, printer and parser work in the child.

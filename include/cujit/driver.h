@@ -148,7 +148,7 @@ CJ_API cj_device *cj_device_wrap(cj_driver *drv, void *context);
 
 /* Closes the device.  The last close waits up to 0.2 s for deferred releases.  If some remain, the
  * device and its context stay until the device is opened again or the process exits.
- * May be NULL. */
+ * Blocks.  May be NULL. */
 CJ_API void cj_device_close(cj_device *dev);
 
 /* The device's name, "NVIDIA H100 80GB HBM3", and its compute capability as a .target, "sm_90"; ""

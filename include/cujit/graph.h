@@ -79,8 +79,9 @@ CJ_API cj_node *cj_node_in_clone(cj_graph *clone, cj_node *n);
 
 /* Registers release(user), which is called once, when the graph, its copies and all execs are gone
  * and their launches have completed: for data that host functions and copies use.  A graph may have
- * several.  A later call of cujit on the device calls `release`, on its own thread.  If no such call
- * follows, `release` is never called.  It must call neither CUDA nor cujit.  Returns at once.
+ * several.  A later call of cujit on the device calls `release`, on the thread of that call.  If no
+ * such call follows, `release` is never called.  It must call neither CUDA nor cujit.
+ * Returns at once.
  * Errors, left in `g`:
  *   CJ_EINVAL: `release` is NULL
  *   CJ_ENOMEM: host memory is exhausted; `release` is then never called */
