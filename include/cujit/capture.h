@@ -15,7 +15,8 @@
  * Lifetime.  The graph keeps alive what its nodes use: kernels, events, and device memory that the
  * capture sees as an argument.  cj_stream_use adds memory that it cannot see.  cj_free and the free
  * calls of kernels and events take effect when the last graph and cj_graph_exec that use the object
- * are freed and their launches have completed.  Host memory of copies and host functions is the caller's.
+ * are freed and their launches have completed.  The caller frees host memory of copies and host
+ * functions.
  *
  * Threads.  Any thread.  A capture ends on the thread that began it, unless it is relaxed.
  *

@@ -6,18 +6,20 @@
  *         cj_end(f);
  *     cj_end(f);
  *
- * cj_if, cj_loop, cj_while and cj_for open a block, and cj_end closes it.  Blocks nest.  Printing
- * and loading fail if a block is open.  cj_label, cj_label_bind and branches can be mixed in.
+ * cj_if, cj_loop, cj_while and cj_for open a code block, and cj_end closes it.  Code blocks nest.
+ * cj_ptx_print and loading fail while one is open.  cj_label, cj_label_bind and branches may be
+ * used inside and outside of code blocks.
  *
- * Verbs make new registers.  A register keeps a value across rounds of a loop, or from a branch of
- * a cj_if to the code behind it, only if cj_assign writes it.
+ * Each verb writes its result to a new register.  To change a value in a loop or in a branch, make
+ * a register with cj_let before it and write the register with cj_assign inside.
  *
  * A condition is a predicate, a cj_not of one, or a constant: a comparison of numbers, or a number,
- * which holds unless it is 0.  A constant costs no instruction but the branch that is always taken.
- * The code that it excludes is emitted and never runs.
+ * which holds unless it is 0.  With a constant, the branch that depends on the condition is emitted
+ * without a condition or is omitted.  Code that can then not be reached is still emitted.
  *
- * Errors.  ptx.h lists what each call can fail with; and each call with a condition:
- *   CJ_EPTX: the condition is another value
+ * Errors.  Each call can fail with the errors that ptx.h lists for all calls.  A call with a
+ * condition can also fail with this one:
+ *   CJ_EPTX: the condition is neither a predicate nor a constant
  */
 #ifndef CUJIT_PTX_H
 #include <cujit/ptx.h> /* which includes this file at its place */
@@ -28,35 +30,40 @@
 extern "C" {
 #endif
 
-/* ---- Blocks ---------------------------------------------------------------------------------- */
+/* ---- Code blocks ----------------------------------------------------------------------------- */
 
-/* Opens a block that runs if `p` holds. */
+/* Opens a code block that runs if `p` holds. */
 CJ_API void cj_if(cj_fn *f, cj_val p);
 
-/* Ends the block of cj_if and opens one that runs if its condition does not hold.
+/* Closes the code block of cj_if and opens one that runs if the condition of cj_if does not hold.
  * Errors, left in the module:
- *   CJ_ESTATE: the innermost block is not a cj_if without cj_else */
+ *   CJ_ESTATE: the innermost code block is not a cj_if without cj_else */
 CJ_API void cj_else(cj_fn *f);
 
-/* Opens a loop without an end: cj_break and cj_return leave it. */
+/* Opens a loop without a condition: cj_break and cj_return leave it. */
 CJ_API void cj_loop(cj_fn *f);
 
-/* Opens a loop that repeats while the predicate register `p` holds.  `p` is tested before each
- * round, so the body writes it with cj_assign. */
+/* Opens a loop that repeats while `p` holds.  `p` is tested before each iteration.  If it is a
+ * register, the body must change it with cj_assign or leave the loop. */
 CJ_API void cj_while(cj_fn *f, cj_val p);
 
 /* Opens a loop: for (i = from; i < to; i += step).  Returns the counter i, a new register that the
  * body reads.  Its type is the integer type of the operands.  If all three are numbers, it is
  * CJ_U32, CJ_S32 if one of them is negative, or 64 bits wide if they need it.
- * If `step` is a negative number, the loop counts down while i > to.  to + step must not wrap.
+ * If `step` is a negative number, the loop counts down while i > to.  A `step` in a register always
+ * counts up.  `to` and `step` in registers are read again in each iteration.  cj_continue jumps to
+ * the increment.
+ *
+ * The first i at which the loop ends must fit the type of i; else i wraps and the loop continues.
+ * So cj_for(f, n, 0, -1) is correct for an unsigned n: it counts from n down to 1 and ends at 0.
  * Errors, left in the module:
  *   CJ_EPTX: the operands are not integers of 16 to 64 bits of one type
  *   CJ_EINVAL: `step` is the number 0 */
 CJ_API cj_val cj_for(cj_fn *f, cj_val from, cj_val to, cj_val step);
 
-/* Closes the innermost block.
+/* Closes the innermost code block.
  * Errors, left in the module:
- *   CJ_ESTATE: no block is open */
+ *   CJ_ESTATE: no code block is open */
 CJ_API void cj_end(cj_fn *f);
 
 /* Leaves the innermost loop: always, if `p` holds, unless `p` holds.
@@ -66,7 +73,7 @@ CJ_API void cj_break(cj_fn *f);
 CJ_API void cj_break_if(cj_fn *f, cj_val p);
 CJ_API void cj_break_unless(cj_fn *f, cj_val p);
 
-/* Continues with the next round of the innermost loop: always, if `p` holds, unless `p` holds.
+/* Continues with the next iteration of the innermost loop: always, if `p` holds, unless `p` holds.
  * Errors, left in the module:
  *   CJ_ESTATE: no loop is open */
 CJ_API void cj_continue(cj_fn *f);
@@ -87,10 +94,13 @@ CJ_API void cj_return_if(cj_fn *f, cj_val p);
 CJ_API void cj_return_value(cj_fn *f, cj_val v);
 
 /* Calls a function of the same module with `n` arguments; cj_call(f, callee, a, b) is the short
- * form.  The parameters and results of `callee` are declared before.  Returns the first result, or
- * the null value if there is none.  `args`: Copied.
+ * form.  The parameters and results of `callee` must be declared before its first call.  There are
+ * at most 64 of each.  Returns the first result, or the null value if there is none.
+ * `args`: Copied.
+ * A function with a parameter or result in the .param space is called with cj_ins.
  * Errors, left in the module:
- *   CJ_EPTX: the number or a type of the arguments is wrong, or a parameter is in memory
+ *   CJ_EPTX: the number or a type of the arguments is wrong, there are more than 64 parameters or
+ *     results, or one is in the .param space
  *   CJ_EINVAL: `callee` is a kernel or of another module */
 CJ_API cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n);
 

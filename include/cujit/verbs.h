@@ -3,20 +3,25 @@
  *     cj_val v = cj_fma(f, a, cj_get(f, x, i), 0.5);
  *     cj_set(f, y, i, cj_select(f, cj_lt(f, v, 0), 0, v));
  *
- * Types.  The registers among a verb's operands have one type, which is the verb's.  Untyped ones
- * (.b32, .b64) count as unsigned.  A number takes that type.  The result is a new register of the
- * same type where nothing else is said.
+ * Types.  All registers among a verb's operands must have the same type, which is the verb's.  An
+ * untyped register (.b16, .b32, .b64) matches each type of its width; if all are untyped, they
+ * count as unsigned.  A number takes the verb's type and must fit it; a negative number fits an
+ * unsigned type as its two's complement.  The result is a new register of the verb's type unless
+ * the comment of the verb states another one.
  *
  * Floating point follows IEEE 754: results are rounded to nearest even, subnormals are kept, and
- * nothing is contracted.  A verb that approximates has "approx" in its name.  cj_def takes the
- * mnemonic of another rounding, saturation or .ftz.
+ * nothing is contracted.  There are two exceptions: cj_atomic_add of CJ_F32 in global memory
+ * flushes subnormals to zero (atom.add.f32), and a verb with "approx" in its name approximates.
+ * cj_def takes the mnemonic of another rounding, saturation or .ftz.
  *
  * Numbers.  In C11 and C++ each cj_val operand may be a C number: cj_add(f, x, 1).  The macros of
  * verbs_numbers.h evaluate `f` more than once: `f` must have no side effects.
  *
- * Numbers only.  A verb whose operands are all numbers gives a number without a type, as C computes
- * it: on int64_t; on uint64_t if an operand does not fit int64_t; on float or double if an operand
- * is one.  A comparison gives a constant predicate.
+ * Numbers only.  Most verbs whose operands are all numbers return a number without a type and emit
+ * no instruction.  It is computed on double if an operand is a double, else on float if one is a
+ * float, else on uint64_t if one does not fit int64_t, else on int64_t.  Integers wrap.
+ * A comparison returns a constant predicate.  cj_mul_hi, cj_popc, cj_clz, cj_brev and the approx
+ * verbs return a register.
  *
  * Where a number needs a register, that is CJ_U32, or CJ_S32 for a negative integer.  It has 64
  * bits if 32 do not hold the number.  For a float it is CJ_F32, for a double CJ_F64.
@@ -24,7 +29,7 @@
  * Addresses.  A memory verb takes a pointer of cj_param_ptr or cj_at, a variable, a register that
  * cj_as_ptr has marked, or a cj_mem.
  *
- * Errors.  ptx.h lists what each call can fail with; and each verb:
+ * Errors.  Each verb can fail with the errors that ptx.h lists for all calls, and with this one:
  *   CJ_EPTX: the types of the operands differ, or the verb does not exist for their type
  */
 #ifndef CUJIT_PTX_H
@@ -83,9 +88,9 @@ CJ_API cj_val cj_trunc(cj_fn *f, cj_val a);
 CJ_API cj_val cj_round(cj_fn *f, cj_val a);
 
 /* The hardware's approximations of a / b, sqrt(a), 1 / sqrt(a), 1 / a, sin(a), cos(a), 2 to the a
- * and log2(a).  The type is CJ_F32; cj_approx_rsqrt takes CJ_F64 too.  The PTX manual has the error
- * of each: div.approx, sqrt.approx, rsqrt.approx, rcp.approx, sin.approx, cos.approx, ex2.approx,
- * lg2.approx. */
+ * and log2(a).  The type is CJ_F32; cj_approx_rsqrt takes CJ_F64 too.  The PTX manual states the
+ * error of each and how it treats subnormals: div.approx, sqrt.approx, rsqrt.approx, rcp.approx,
+ * sin.approx, cos.approx, ex2.approx, lg2.approx. */
 CJ_API cj_val cj_approx_div(cj_fn *f, cj_val a, cj_val b);
 CJ_API cj_val cj_approx_sqrt(cj_fn *f, cj_val a);
 CJ_API cj_val cj_approx_rsqrt(cj_fn *f, cj_val a);
@@ -142,13 +147,17 @@ CJ_API cj_val cj_mov(cj_fn *f, cj_val a);
 /* A new register of `type` that starts as `a`.  A number takes the type; a register has it. */
 CJ_API cj_val cj_let(cj_fn *f, cj_type type, cj_val a);
 
-/* Writes `a` into the register `to`.
+/* Writes `a` into the register `to`.  `a` has the type of `to` or matches it.
  * Errors, left in the module:
  *   CJ_EPTX: `to` is not a register */
 CJ_API void cj_assign(cj_fn *f, cj_val to, cj_val a);
 
-/* The value as another type, as C converts it.  Floating point becomes an integer by rounding
- * towards zero; out of range it becomes the nearest integer of the type.
+/* The value as another type, by PTX's cvt.  Floating point becomes an integer by rounding towards
+ * zero; out of range it saturates to the nearest integer of the type; NaN becomes what the manual
+ * states for cvt.  A value that becomes floating point is rounded to nearest even.  An integer that
+ * becomes a narrower one loses its high bits.  A predicate becomes 1 or 0; as CJ_PRED, a value
+ * holds unless it is 0.
+ * A number is not converted: it takes the type, which it must fit, as in cj_let.
  * Errors, left in the module:
  *   CJ_EPTX: PTX does not convert between the types */
 CJ_API cj_val cj_cvt(cj_fn *f, cj_type type, cj_val a);
@@ -161,7 +170,8 @@ CJ_API cj_val cj_bits(cj_fn *f, cj_type type, cj_val a);
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* Element `i` of what `p` points to: its value, a store of `v` into it, its address.  `i` is an
- * integer register or a number.
+ * integer register or a number.  A register of a signed type may be negative.  An unsigned or
+ * untyped one is zero-extended.
  * Errors, left in the module:
  *   CJ_EPTX: the type that `p` points to is not known (cj_as_ptr), or `i` is not an integer */
 CJ_API cj_val cj_get(cj_fn *f, cj_val p, cj_val i);
@@ -179,8 +189,10 @@ CJ_API void cj_store(cj_fn *f, cj_type type, cj_val address, cj_val v);
 CJ_API cj_val cj_addr(cj_fn *f, cj_val address);
 CJ_API cj_val cj_addr_generic(cj_fn *f, cj_val address);
 
-/* An atomic operation, relaxed and device-wide: the memory becomes OLD op v.  Returns OLD.  The
- * type is that of `v`, or for a number that of the memory.
+/* An atomic operation at `address`, in relaxed order and at device scope (.gpu).  Returns the old
+ * value; the new value is old op v.  The type is that of `v`, or for a number that of the memory.
+ * cj_atomic_add takes 32-bit and 64-bit integers, CJ_F32 and CJ_F64; the others take 32-bit and
+ * 64-bit integers.
  * Errors, left in the module:
  *   CJ_EPTX: `address` is not an address, or the type of a number is not known */
 CJ_API cj_val cj_atomic_add(cj_fn *f, cj_val address, cj_val v);
@@ -190,14 +202,16 @@ CJ_API cj_val cj_atomic_and(cj_fn *f, cj_val address, cj_val v);
 CJ_API cj_val cj_atomic_or(cj_fn *f, cj_val address, cj_val v);
 CJ_API cj_val cj_atomic_xor(cj_fn *f, cj_val address, cj_val v);
 
-/* The same: the memory becomes `v`; it becomes `v` if it was `expected`. */
+/* The same, with another new value.  cj_atomic_exch: `v`.  cj_atomic_cas: `v` if the old value
+ * equals `expected`, else the old value.  Both take 32-bit and 64-bit integers, CJ_F32 and CJ_F64;
+ * cj_atomic_cas compares the bits. */
 CJ_API cj_val cj_atomic_exch(cj_fn *f, cj_val address, cj_val v);
 CJ_API cj_val cj_atomic_cas(cj_fn *f, cj_val address, cj_val expected, cj_val v);
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* In one dimension: the index of the thread in its block, the index of the block in the grid, the
- * threads of a block, the blocks of the grid.  CJ_U32.
+/* In one dimension: the index of the thread in its thread block, the index of the block in the
+ * grid, the number of threads of a block, the number of blocks of the grid.  CJ_U32.
  * Errors, left in the module:
  *   CJ_EINVAL: `dim` is not CJ_X, CJ_Y or CJ_Z */
 CJ_API cj_val cj_thread_id(cj_fn *f, cj_dim dim);
@@ -205,7 +219,8 @@ CJ_API cj_val cj_block_id(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_block_size(cj_fn *f, cj_dim dim);
 CJ_API cj_val cj_grid_size(cj_fn *f, cj_dim dim);
 
-/* In one dimension: the index of the thread in the grid, the threads of the grid.  CJ_U32.
+/* In one dimension: the index of the thread in the grid, the number of threads of the grid.
+ * CJ_U32.
  * Errors, left in the module:
  *   CJ_EINVAL: `dim` is not CJ_X, CJ_Y or CJ_Z */
 CJ_API cj_val cj_global_id(cj_fn *f, cj_dim dim);
@@ -214,33 +229,39 @@ CJ_API cj_val cj_global_size(cj_fn *f, cj_dim dim);
 /* The index of the thread in its warp, 0 to 31.  CJ_U32. */
 CJ_API cj_val cj_lane_id(cj_fn *f);
 
-/* A barrier of the block: all of its threads arrive before any of them continues, and memory
- * accesses before it are seen after it. */
+/* A barrier of the thread block (bar.sync 0): all of its threads arrive before any of them
+ * continues.  Memory accesses before the barrier are visible to the block's threads after it. */
 CJ_API void cj_block_sync(cj_fn *f);
 
-/* A barrier of the lanes of the warp whose bits in `mask` are set; the null value: of all 32. */
+/* A barrier of the lanes of the warp whose bits in `mask` are set (bar.warp.sync).  Each lane in
+ * `mask` must execute it, and no other lane.  `mask` is a 32-bit register or a number.  The null
+ * value { 0 }, which is not the number 0, means all 32 lanes. */
 CJ_API void cj_warp_sync(cj_fn *f, cj_val mask);
 
-/* Orders this thread's memory accesses: the block, the device or the system sees those before it
- * before those after it. */
+/* All threads of the thread block, of the device or of the system observe this thread's memory
+ * accesses before the fence before those after it.  membar.cta, membar.gl, membar.sys: sequentially
+ * consistent, from sm_70 on fence.sc of that scope. */
 CJ_API void cj_fence_block(cj_fn *f);
 CJ_API void cj_fence_device(cj_fn *f);
 CJ_API void cj_fence_system(cj_fn *f);
 
-/* The value `v` of lane + n, of lane - n, of lane ^ n, of lane n.  All 32 lanes take part.  The
- * type has 32 or 64 bits.  Where the warp has no such lane, the thread's own value.
- * `n`: CJ_U32. */
+/* The value `v` of lane + n, of lane - n, of lane ^ n, of lane n.  All 32 lanes of the warp must
+ * execute the call together; else the behaviour is undefined.  The type of `v` has 32 or 64 bits.
+ * `n`: CJ_U32 or a number.  PTX uses only its low five bits.  If lane + n or lane - n is outside of
+ * 0 to 31, the result is the thread's own value. */
 CJ_API cj_val cj_shfl_down(cj_fn *f, cj_val v, cj_val n);
 CJ_API cj_val cj_shfl_up(cj_fn *f, cj_val v, cj_val n);
 CJ_API cj_val cj_shfl_xor(cj_fn *f, cj_val v, cj_val n);
 CJ_API cj_val cj_shfl_idx(cj_fn *f, cj_val v, cj_val n);
 
-/* Whether `p` holds in any lane, in all lanes, and alike in all lanes, as a predicate. */
+/* Whether `p` holds in any lane, holds in all lanes, has the same value in all lanes: a predicate.
+ * All 32 lanes of the warp must execute the call together; else the behaviour is undefined. */
 CJ_API cj_val cj_vote_any(cj_fn *f, cj_val p);
 CJ_API cj_val cj_vote_all(cj_fn *f, cj_val p);
 CJ_API cj_val cj_vote_uni(cj_fn *f, cj_val p);
 
-/* A CJ_B32 whose bit i is set if `p` holds in lane i. */
+/* A CJ_B32 whose bit i is set if `p` holds in lane i.  All 32 lanes of the warp must execute the
+ * call together; else the behaviour is undefined. */
 CJ_API cj_val cj_vote_ballot(cj_fn *f, cj_val p);
 
 #ifdef __cplusplus
