@@ -1,6 +1,7 @@
 /* Error records come from a reserve: none is lost, nothing is allocated, and when it is empty a failure still has
  * status, call and text. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "tests/tap.h"
 
 enum { MANY = 3 * CJI_RECORDS, THREADS = 8, ROUNDS = 300 };
-static size_t allocations;
+static atomic_size_t allocations;
 
 static void *counting(void *user, void *p, size_t old, size_t size)
 {

@@ -23,7 +23,7 @@ typedef struct kit {
     cj_dptr d, word;
     cj_stream_barrier *hub;
     cj_graph_exec *x;
-    uint32_t host[WORDS];
+    uint32_t host[WORDS], back[WORDS]; /* copied from, copied to */
     uint32_t *pinned;
     int calls;
 } kit;
@@ -38,7 +38,7 @@ static cj_status do_launch(kit *k)
 static cj_status do_host(kit *k) { return cj_host_func(k->s, count_call, k); }
 static cj_status do_done(kit *k) { return cj_stream_callback(k->s, count_done, k); }
 static cj_status do_in(kit *k) { return cj_copy_to_device(k->s, k->d, k->host, sizeof k->host); }
-static cj_status do_out(kit *k) { return cj_copy_to_host(k->s, k->host, k->d, sizeof k->host); }
+static cj_status do_out(kit *k) { return cj_copy_to_host(k->s, k->back, k->d, sizeof k->back); }
 static cj_status do_copy(kit *k) { return cj_copy(k->s, k->d, (cj_dptr){ k->d.addr + 4 * WORDS / 2 }, 4 * WORDS / 2); }
 static cj_status do_set8(kit *k) { return cj_fill8(k->s, k->d, 1, WORDS); }
 static cj_status do_set16(kit *k) { return cj_fill16(k->s, k->d, 1, WORDS); }
@@ -77,7 +77,7 @@ static cj_status do_rows(kit *k)
 static cj_status do_batch(kit *k)
 {
     const cj_copy_item item[2] = { { .dst = k->d, .src_host = k->host, .bytes = 4 },
-                                   { .dst_host = k->host, .src = k->d, .bytes = 4 } };
+                                   { .dst_host = k->back, .src = k->d, .bytes = 4 } };
     return cj_copy_batch(k->s, item, 2);
 }
 static cj_status do_capture(kit *k)
