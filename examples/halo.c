@@ -34,7 +34,7 @@ typedef struct half {
 static cj_dptr at(cj_dptr row, int64_t i) { return cj_offset(row, i * (int64_t)sizeof(int32_t)); }
 
 /* One step of both halves: half 0 has its border on the right, half 1 on the left. */
-static void step(half h[2], cj_stream_barrier *hub, int t)
+static void step(half h[2], cj_stream_barrier *meeting, int t)
 {
     const int from = t % 2, to = 1 - from;
     const uint32_t border[2] = { HALF, 1 }, inner[2] = { 1, 2 }; /* a half owns cells 1 to HALF */
@@ -47,7 +47,7 @@ static void step(half h[2], cj_stream_barrier *hub, int t)
         cj_launch(me->bulk, me->step, cj_threads(HALF - 1, 128), me->cell[to], me->cell[from], inner[p],
                   inner[p] + HALF - 1);
     }
-    cj_stream_barrier_enqueue(hub, all, 4);
+    cj_stream_barrier_enqueue(meeting, all, 4);
 }
 
 static int32_t rod[2 * HALF + 2], next[2 * HALF + 2], got[2 * HALF + 2];
@@ -74,17 +74,17 @@ int main(int argc, char **argv)
         /* with the neighbour's first cell */
         cj_copy_to_device(h[p].bulk, h[p].cell[0], rod + p * HALF, ROW * sizeof(int32_t));
     }
-    cj_stream_barrier *hub = cj_stream_barrier_create(h[0].dev);
+    cj_stream_barrier *meeting = cj_stream_barrier_create(h[0].dev);
     cj_stream *const all[4] = { h[0].bulk, h[0].edge, h[1].bulk, h[1].edge };
-    cj_stream_barrier_enqueue(hub, all, 4);
+    cj_stream_barrier_enqueue(meeting, all, 4);
     for (int p = 0; p < 2; p++)
         for (int b = 0; b < 2; b++) cj_stream_use(h[p].edge, h[p].cell[b]);
-    for (int t = 0; t < steps; t++) step(h, hub, t);
+    for (int t = 0; t < steps; t++) step(h, meeting, t);
     for (int p = 0; p < 2; p++)
         cj_copy_to_host(h[p].bulk, got + 1 + p * HALF, at(h[p].cell[steps % 2], 1), HALF * sizeof(int32_t));
     for (int i = 0; i < 4; i++)
         if (cj_stream_sync(all[i]) != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(all[i])->message), 1;
-    if (cj_error_of(hub)->status != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(hub)->message), 1;
+    if (cj_error_of(meeting)->status != CJ_OK) return fprintf(stderr, "%s\n", cj_error_of(meeting)->message), 1;
 
     int wrong = 0;
     for (int t = 0; t < steps; t++) {
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
            cj_device_count(drv) > 1 ? "two devices" : "one device", steps, (unsigned long long)c.bytes_on_device,
            wrong);
 
-    cj_stream_barrier_free(hub);
+    cj_stream_barrier_free(meeting);
     for (int p = 0; p < 2; p++) {
         for (int b = 0; b < 2; b++) cj_free(h[p].dev, h[p].cell[b]);
         cj_kernel_free(h[p].step);

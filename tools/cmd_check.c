@@ -93,29 +93,29 @@ static int verdict(const cj_ptx *m)
 
 /* A version or target that the text does not have was asked for: `status` is what fixing it gave.  Names the
  * instruction that needs more, where it is one. */
-static int refuse(const cj_ptx *m, cj_status status, const char *name, const char *what, const char *mend)
+static int reject(const cj_ptx *m, cj_status status, const char *name, const char *what, const char *fix)
 {
     if (status != CJ_OK && cj_error_of(m)->line > 0) return verdict(m);
     fprintf(stderr, "%s: %s%s%s\n", name, what, status == CJ_OK ? "; nothing in it needs that: " : "",
-            status == CJ_OK ? mend : "");
+            status == CJ_OK ? fix : "");
     return EXIT_REJECTED;
 }
 
 static int check_module(cj_ptx *m, const char *name, const check_options *o)
 {
-    char what[120], mend[60];
+    char what[120], fix[60];
     if (cj_ptx_status(m) != CJ_OK) return verdict(m);
     int version = cj_ptx_version(m);
     const char *target = cj_ptx_target(m);
     if (o->isa && version > (o->isa[0] - '0') * 10 + (o->isa[2] - '0')) {
         snprintf(what, sizeof what, ".version %d.%d is newer than %s", version / 10, version % 10, o->isa);
-        snprintf(mend, sizeof mend, "lower .version to %s", o->isa);
-        return refuse(m, cj_ptx_set_version(m, o->isa), name, what, mend);
+        snprintf(fix, sizeof fix, "lower .version to %s", o->isa);
+        return reject(m, cj_ptx_set_version(m, o->isa), name, what, fix);
     }
     if (o->sm && !target_runs_on(target, o->sm)) {
         snprintf(what, sizeof what, ".target %s does not run on %s", target, o->sm);
-        snprintf(mend, sizeof mend, "write .target %s", o->sm);
-        return refuse(m, cj_ptx_set_target(m, o->sm), name, what, mend);
+        snprintf(fix, sizeof fix, "write .target %s", o->sm);
+        return reject(m, cj_ptx_set_target(m, o->sm), name, what, fix);
     }
     return EXIT_FINE;
 }

@@ -66,20 +66,20 @@ static cj_status wrong_kind(void *into, const cj_kernel *k, size_t i, const cj_a
     static const char *const kinds[] = { "",         "an integer",       "an integer", "a float",
                                          "a double", "a device address", "bytes" };
     const cji_param *p = &k->param[i];
-    char what[200], want[60], mend[120] = "";
+    char what[200], want[60], fix[120] = "";
     if (!a->kind || a->kind > CJ_ARG_BYTES)
         return cji_fail(into, CJ_EINVAL, call,
                         "%s has no value: its kind is %d, which is no cj_arg_kind; make it with cj_arg_u() or its like",
                         which_arg(k, i, what, sizeof what), (int)a->kind);
     bool whole = a->kind == CJ_ARG_U || a->kind == CJ_ARG_I;
-    if (whole && p->pointer) snprintf(mend, sizeof mend, "; pass a cj_dptr, or 0");
-    else if (whole && p->take & TAKE_F32) snprintf(mend, sizeof mend, "; write it as a float, like 2.0f");
-    else if (whole && p->take & TAKE_F64) snprintf(mend, sizeof mend, "; write it as a double, like 2.0");
+    if (whole && p->pointer) snprintf(fix, sizeof fix, "; pass a cj_dptr, or 0");
+    else if (whole && p->take & TAKE_F32) snprintf(fix, sizeof fix, "; write it as a float, like 2.0f");
+    else if (whole && p->take & TAKE_F64) snprintf(fix, sizeof fix, "; write it as a double, like 2.0");
     else if (a->kind == CJ_ARG_F64 && p->take & TAKE_FLOAT_BITS && p->bytes == 4)
-        snprintf(mend, sizeof mend, "; write it as a float, like 2.0f");
-    else if (!p->take) snprintf(mend, sizeof mend, "; pass it with cj_arg_bytes");
+        snprintf(fix, sizeof fix, "; write it as a float, like 2.0f");
+    else if (!p->take) snprintf(fix, sizeof fix, "; pass it with cj_arg_bytes");
     return cji_fail(into, CJ_EINVAL, call, "%s is %s, the parameter is %s%s", which_arg(k, i, what, sizeof what),
-                    kinds[a->kind], param_kind(p, want, sizeof want), mend);
+                    kinds[a->kind], param_kind(p, want, sizeof want), fix);
 }
 
 static cj_status wrong_range(void *into, const cj_kernel *k, size_t i, const cj_arg *a, const char *call)

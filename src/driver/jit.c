@@ -164,7 +164,7 @@ static void line_text(uint32_t line, const char *ptx, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), ptx);
 }
 
-static bool refused(CUresult r)
+static bool rejected(CUresult r)
 {
     return r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE ||
            r == CUDA_ERROR_NO_BINARY_FOR_GPU || r == CUDA_ERROR_INVALID_SOURCE ||
@@ -177,7 +177,7 @@ cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *
     char sentence[240], text[100];
     const char *end, *file = "";
     uint32_t line = 0, ptx_line;
-    if (!refused(r)) return cji_cu_fail_as(obj, drv, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
+    if (!rejected(r)) return cji_cu_fail_as(obj, drv, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
     first_sentence(cji_text_str(log), sentence, sizeof sentence);
     ptx_line = next_line_number(sentence, &end);
     line_text(ptx_line, ptx, text, sizeof text);

@@ -32,7 +32,7 @@ bool cji_jit_cut(const cji_jit *jit);
  * buffers. */
 void cji_jit_end(cji_jit *jit, cji_jit_source from, cji_text *log);
 
-/* Records that the compiler refused: its first sentence, and what of `ptx` stands in the line that it names. */
+/* Records that the compiler rejected the PTX: its first sentence, and the line of `ptx` that it names. */
 cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call,
                        cji_text *log, const char *ptx, cji_jit_source from);
 

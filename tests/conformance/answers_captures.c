@@ -1,6 +1,6 @@
 /* Captures (see answers.h): begun in every mode in two threads, forked and joined, disturbed by each kind of call; then
- * every graph that came of them is told, launched once, and its words read.  Each piece of work writes a word of its
- * own and reads the one that its stream wrote before it. */
+ * every graph that came of them is reported, launched once, and its words read.  Each piece of work writes a word of
+ * its own and reads the one that its stream wrote before it. */
 #include "answers_work.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* A driver that cannot be used says what is wrong with it and what mends it. */
+/* A driver that cannot be used says what is wrong with it and what fixes it. */
 #include <stdlib.h>
 
 #include "tests/driver/libfake.h"
@@ -66,7 +66,7 @@ int main(void)
         tap_is_int(e->status, starts[i].want, "%s: status", starts[i].name);
         tap_is_int(e->driver_code, (int)starts[i].result, "%s: the driver's code", starts[i].name);
         tap_has_str(e->message, starts[i].says, "%s: message", starts[i].name);
-        tap_has_str(cj_driver_why(drv), starts[i].says, "%s: is told by cj_driver_why", starts[i].name);
+        tap_has_str(cj_driver_why(drv), starts[i].says, "%s: is reported by cj_driver_why", starts[i].name);
         tap_is_str(cj_driver_kind(drv), "failed", "%s: kind", starts[i].name);
         cj_device *dev = cj_device_open(drv, 0, NULL);
         tap_is_int(cj_error_of(dev)->status, starts[i].want, "%s: a device of it fails with the cause", starts[i].name);

@@ -64,7 +64,8 @@ int main(void)
         tap_is_uint(cji_isa_find(unknown[i].spelling, len), CJI_FORM_NONE, "'%s' is none", unknown[i].spelling);
         tap_is_int(cji_isa_explain(unknown[i].spelling, len, text, sizeof text), CJ_EUNKNOWN, "'%s' is unknown",
                    unknown[i].spelling);
-        for (size_t k = 0; k < 3 && unknown[i].parts[k]; k++) tap_has_str(text, unknown[i].parts[k], "and is told so");
+        for (size_t k = 0; k < 3 && unknown[i].parts[k]; k++)
+            tap_has_str(text, unknown[i].parts[k], "and is reported so");
     }
     cji_isa_explain("fma.f32", 7, tiny, sizeof tiny);
     tap_is_str(tiny, "no inst", "a short buffer is filled and ended");

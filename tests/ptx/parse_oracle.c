@@ -103,6 +103,6 @@ int main(void)
     tap_ok(accepted > 1000 && groups > 20, "%u accepted statements in %u groups", accepted, groups);
     tap_is_uint(bad_groups, 0, "each group is read, and printed as what is read as the same text");
     tap_ok(refused > 1000, "%u refused statements", refused);
-    tap_is_uint(wrong, 0, "each is refused at its line");
+    tap_is_uint(wrong, 0, "each is rejected at its line");
     return tap_done();
 }

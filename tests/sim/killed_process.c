@@ -9,7 +9,7 @@ static CUevent their_event;
 static CUstream their_stream;
 static struct latch their_latch;
 
-/* What the log of the other process was told. */
+/* What the log of the other process was reported. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t cond;

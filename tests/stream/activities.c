@@ -463,7 +463,7 @@ const activity activities[] = {
     { "memory", run_memory },        { "streams", run_streams },
     { "events", run_events },        { "managed memory", run_managed },
     { "pinned memory", run_pinned }, { "pageable copies", run_pageable },
-    { "boxes", run_boxes },          { "a hub", run_hub },
+    { "boxes", run_boxes },          { "a meeting", run_hub },
     { "callbacks", run_callbacks },  { "values", run_values },
     { "a compiler", run_compile },   { "modules", run_modules },
     { "graphs", run_graphs },        { "a capture", run_capture },

@@ -68,7 +68,7 @@ static void taken(enum way way)
     cj_graph_free(end);
     cj_graph_free(g);
     cj_device_collect(dev);
-    tap_is_int(asked, 0, "the driver was told nothing of it");
+    tap_is_int(asked, 0, "the driver was reported nothing of it");
     *handle = 0;
     cj_graph_free(other);
     tap_is_int(cj_stream_sync(s), CJ_OK, "the streams work on");

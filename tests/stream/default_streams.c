@@ -21,7 +21,7 @@ typedef struct kit {
     cj_stream *s, *other;
     cj_event *e;
     cj_dptr d, word;
-    cj_stream_barrier *hub;
+    cj_stream_barrier *meeting;
     cj_graph_exec *x;
     uint32_t host[WORDS], back[WORDS]; /* copied from, copied to */
     uint32_t *pinned;
@@ -49,10 +49,13 @@ static cj_status do_fork(kit *k) { return cj_stream_fork(k->s, k->other); }
 static cj_status do_join(kit *k) { return cj_stream_join(k->s, k->other); }
 static cj_status do_forked(kit *k) { return cj_stream_fork(k->other, k->s); }
 static cj_status do_joined(kit *k) { return cj_stream_join(k->other, k->s); }
-static cj_status do_barrier(kit *k) { return cj_stream_barrier_enqueue(k->hub, (cj_stream *[]){ k->other, k->s }, 2); }
+static cj_status do_barrier(kit *k)
+{
+    return cj_stream_barrier_enqueue(k->meeting, (cj_stream *[]){ k->other, k->s }, 2);
+}
 static cj_status do_hub_sync(kit *k)
 {
-    return cj_stream_barrier_sync_for(k->hub, (cj_stream *[]){ k->s, k->other }, 2, 10000);
+    return cj_stream_barrier_sync_for(k->meeting, (cj_stream *[]){ k->s, k->other }, 2, 10000);
 }
 static cj_status do_write(kit *k) { return cj_stream_write_value32(k->s, k->word, 5); }
 static cj_status do_wait_value(kit *k) { return cj_stream_wait_value32(k->s, k->word, 5, CJ_COMPARE_EQ); }
@@ -135,7 +138,7 @@ static const struct { const char *name; cj_status (*call)(kit *k);
 static void kit_make(kit *k, cj_stream *on)
 {
     *k = (kit){ .s = on, .other = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL),
-                .hub = cj_stream_barrier_create(dev) };
+                .meeting = cj_stream_barrier_create(dev) };
     k->d = cj_alloc(k->other, sizeof k->host);
     k->pinned = cj_host_alloc(dev, sizeof *k->pinned, NULL);
     if (k->pinned) *k->pinned = 0;
@@ -151,7 +154,7 @@ static void kit_make(kit *k, cj_stream *on)
 static void kit_free(kit *k)
 {
     cj_graph_exec_free(k->x);
-    cj_stream_barrier_free(k->hub);
+    cj_stream_barrier_free(k->meeting);
     cj_event_free(k->e);
     cj_free(dev, k->d);
     tap_is_int(cj_stream_sync(k->other), CJ_OK, "the other stream has no failure");
@@ -187,7 +190,7 @@ static void *refuse(void *arg)
         tap_is_int(calls[i].call(k), CJ_ESTATE, "on another thread: %s", calls[i].name);
         if (i == 0)
             tap_has_str(cj_error_last()->message, "make the call there, or use a stream of cj_stream_create",
-                        "with the rule and the mend");
+                        "with the rule and the fix");
     }
     cj_stream_counts n;
     cj_stream_counts_defaults(&n);

@@ -91,7 +91,7 @@ static void updated(void)
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     cj_graph_exec_enable(x, fill, 0);
     tap_is_int(cj_graph_exec_update(x, h), CJ_ESTATE, "an exec with a fill left out is not updated");
-    tap_has_str(cj_error_of(x)->message, "cj_graph_exec_enable", "... and the mend is named");
+    tap_has_str(cj_error_of(x)->message, "cj_graph_exec_enable", "... and the fix is named");
     cj_graph_launch(s, x);
     tap_is_uint(now_at(0), 0, "... it is what it was");
     cj_graph_exec_enable(x, fill, 1);
@@ -99,7 +99,7 @@ static void updated(void)
     cj_graph_launch(s, x);
     tap_is_uint(now_at(0), 2, "... to the other graph");
     tap_is_int(cj_graph_exec_enable(x, fill, 0), CJ_ENOTSUP, "then its fills cannot be left out");
-    tap_has_str(cj_error_of(x)->message, "instantiate that graph", "... and the mend is named");
+    tap_has_str(cj_error_of(x)->message, "instantiate that graph", "... and the fix is named");
     tap_is_int(cj_graph_exec_enable(x, fill, 1), CJ_OK, "... and are done");
     clear();
     cj_graph_launch(s, x);

@@ -167,7 +167,7 @@ static void branches(void)
     cj_graph_if(g, NULL, &then, NULL, c);
     cj_graph_event_record(then, NULL, e);
     x = cj_graph_instantiate(g, NULL);
-    tap_has_str(cj_error_of(x)->message, "not allowed there", "a body with an event is refused, with the reason");
+    tap_has_str(cj_error_of(x)->message, "not allowed there", "a body with an event is rejected, with the reason");
     cj_graph_exec_free(x);
     cj_graph *whole = cj_graph_create(dev);
     cj_graph_if(whole, NULL, &then, NULL, cj_graph_condition(whole, 0));
@@ -184,7 +184,7 @@ static void branches(void)
     cj_graph_free(whole);
     cj_node *again = cj_graph_if(g, NULL, &then, NULL, c);
     tap_is_int(cj_error_of(again)->status, CJ_EINVAL, "one node looks at a condition: %s", cj_error_of(again)->message);
-    tap_has_str(cj_error_of(again)->message, "make one for each node", "... with the mend");
+    tap_has_str(cj_error_of(again)->message, "make one for each node", "... with the fix");
     tap_ok(!then, "and there is no body");
     cj_graph_free(g);
     cj_event_free(e);

@@ -84,7 +84,7 @@ static void between(cj_device *dev, cj_event *e, cj_stream *s, const unsigned ch
     tap_is_int(st, CJ_OK, "another process takes the event in");
     cj_event *own = cj_event_import(dev, handle, CJ_IPC_EVENT_BYTES);
     tap_is_int(cj_error_of(own)->status, CJ_EINVAL, "the process that gave it out does not");
-    tap_has_str(cj_error_of(own)->message, "which has the event: use that one", "and the mend is named");
+    tap_has_str(cj_error_of(own)->message, "which has the event: use that one", "and the fix is named");
     cj_event_free(own);
     tap_is_int(peer_ask(&p, REACHED, 0, NULL), CJ_OK, "an event that was never recorded is reached there");
     recorded_here(&p, e, s);

@@ -81,12 +81,12 @@ static void refusals(cj_device *dev, cj_stream *s, const carried *out)
     carried c;
     cj_dptr plain = cj_alloc(s, 64);
     tap_is_int(cj_ipc_export(dev, plain, c.memory, sizeof c.memory), CJ_EINVAL, "memory of cj_alloc is not given out");
-    tap_has_str(cj_error_of(dev)->message, "cj_ipc_alloc", "and the mend is named");
+    tap_has_str(cj_error_of(dev)->message, "cj_ipc_alloc", "and the fix is named");
     cj_free(dev, plain);
     tap_is_uint(cj_ipc_import(s, out->memory, sizeof out->memory).addr, 0,
                 "the process that gave it out does not take it in");
     tap_is_int(cj_stream_sync(s), CJ_EINVAL, "which is an error");
-    tap_has_str(cj_error_of(s)->message, "which has the memory: use that", "with its mend");
+    tap_has_str(cj_error_of(s)->message, "which has the memory: use that", "with its fix");
     memset(&c, 0x5a, sizeof c);
     tap_is_uint(cj_ipc_import(s, c.memory, sizeof c.memory).addr, 0, "nor what is no handle");
     tap_ok(cj_stream_sync(s) != CJ_OK, "which is an error too");

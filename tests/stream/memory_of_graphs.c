@@ -32,7 +32,7 @@ static uint64_t held(CUgraphMem_attribute which)
 static void says(const void *obj, cj_status st, cj_status want, const char *words, const char *name)
 {
     tap_is_int(st, want, "%s", name);
-    tap_has_str(cj_error_of(obj)->message, words, "... and why, with what mends it");
+    tap_has_str(cj_error_of(obj)->message, words, "... and why, with what fixes it");
 }
 
 static void freed_inside(void)

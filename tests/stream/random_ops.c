@@ -257,7 +257,7 @@ void work_open(work *w)
         w->mix[i] = cj_kernel_load(w->dev[i], w->module, "mix", NULL);
         w->move[i] = cj_kernel_load(w->dev[i], w->module, "move", NULL);
     }
-    w->hub = cj_stream_barrier_create(w->dev[0]);
+    w->meeting = cj_stream_barrier_create(w->dev[0]);
     w->word = cj_host_alloc(w->dev[0], 4 * WORDS, NULL);
     if (!w->word) tap_bail("%s", cj_error_of(w->dev[0])->message);
     for (unsigned i = 0; i < EVENTS; i++) w->event[i] = cj_event_create(w->dev[work_device_of(w, i)], NULL);
@@ -341,7 +341,7 @@ void work_close(work *w)
     for (unsigned r = DEVICE_MEMS; r < MEMS; r++) cj_host_free(w->dev[0], w->mem[r].h);
     for (unsigned i = 0; i < EVENTS; i++) cj_event_free(w->event[i]);
     cj_host_free(w->dev[0], w->word);
-    cj_stream_barrier_free(w->hub);
+    cj_stream_barrier_free(w->meeting);
     for (unsigned i = 0; i < w->devices; i++) {
         cj_kernel_free(w->mix[i]);
         cj_kernel_free(w->move[i]);

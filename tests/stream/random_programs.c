@@ -44,7 +44,7 @@ static void order_by_barrier(work *w, unsigned a, unsigned b)
     cj_stream *all[3] = { w->stream[a], w->stream[b] };
     unsigned third = work_pick(w, STREAMS), who[3] = { a, b, third }, n = work_pick(w, 2) ? 3 : 2;
     all[2] = w->stream[third];
-    cj_stream_barrier_enqueue(w->hub, all, n);
+    cj_stream_barrier_enqueue(w->meeting, all, n);
     for (unsigned round = 0; round < 2; round++)
         for (unsigned i = 0; i < n; i++)
             for (unsigned j = 0; j < n; j++)

@@ -70,7 +70,7 @@ typedef struct work {
     cj_device *dev[2];
     cj_ptx *module;
     cj_kernel *mix[2], *move[2];
-    cj_stream_barrier *hub;
+    cj_stream_barrier *meeting;
     cj_stream *stream[STREAMS];
     cj_event *event[EVENTS];
     uint32_t *word;  /* pinned, WORDS of them */

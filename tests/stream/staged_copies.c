@@ -69,7 +69,7 @@ static void check_pinned(watch_bench *b)
     cj_copy_to_host(b->s, pageable, d, 100);
     tap_is_int(watch_calls(CJI_CU_ID_cuLaunchHostFunc), 1, "pageable memory is filled by a host function");
     tap_is_int(cj_copy_to_device(b->s, d, (void *)(uintptr_t)d.addr, 10), CJ_EINVAL, "device memory is no host memory");
-    tap_has_str(cj_error_of(b->s)->message, "cj_copy", "the mend is named");
+    tap_has_str(cj_error_of(b->s)->message, "cj_copy", "the fix is named");
     cj_stream_sync(b->s);
     cj_free(b->dev, d);
     cj_host_free(b->dev, h);

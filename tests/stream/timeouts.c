@@ -87,7 +87,7 @@ static void between_processes(watch_bench *b)
     both = cj_event_create(b->dev, CJ_EVENT(.ipc = 1, .timing = 1));
     tap_is_int(cj_error_of(both)->status, CJ_EINVAL, "with timing it is rejected");
     tap_is_int(cj_event_export(plain, handle, sizeof handle), CJ_EINVAL, "an event of this process is not given out");
-    tap_has_str(cj_error_of(plain)->message, "CJ_EVENT(.ipc = 1)", "and the mend is named");
+    tap_has_str(cj_error_of(plain)->message, "CJ_EVENT(.ipc = 1)", "and the fix is named");
     tap_is_int(cj_event_export(shared, handle, sizeof handle - 1), CJ_EINVAL, "nor into too few bytes");
     tap_is_int(cj_event_export(shared, NULL, sizeof handle), CJ_EINVAL, "nor to NULL");
     tap_is_int(cj_event_export(shared, handle, sizeof handle), CJ_OK, "else it is");

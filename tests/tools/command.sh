@@ -40,5 +40,5 @@ wants 3 'no such option of run-sim' 'no option -x' run-sim -x
 
 "$CUJIT_BIN" --help >/dev/full 2>out
 [ $? -eq 3 ] && grep -q 'cannot be written' out
-result $? 'a full disk is told' out
+result $? 'a full disk is reported' out
 finish

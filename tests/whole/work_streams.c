@@ -1,4 +1,4 @@
-/* Streams, events, memory, copies of all kinds, words, callbacks, a hub. */
+/* Streams, events, memory, copies of all kinds, words, callbacks, a barrier. */
 #include "tests/whole/work.h"
 
 enum { N = 64 };

@@ -111,12 +111,12 @@ static const char *mem_free_problem(cj_graph *g, cji_mem *mem, uint64_t addr)
 }
 
 /* The memory, with a reference of a set; NULL where the table has none, or with a failure. */
-static cji_mem *mem_free_find(cji_adding *a, cji_mem_state *state, uint64_t addr, bool *refused)
+static cji_mem *mem_free_find(cji_adding *a, cji_mem_state *state, uint64_t addr, bool *rejected)
 {
     cji_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_mem *m = cji_mem_holder(state, addr);
     const char *problem = mem_free_problem(a->g, m, addr);
-    *refused = problem != NULL;
+    *rejected = problem != NULL;
     if (m && !problem) {
         m->retained++;
         cji_obj_retain(state->dev);
@@ -139,14 +139,14 @@ static void mem_free_note(cj_graph *g, cji_mem_state *state, cji_graph_memory *m
 
 static void mem_free_add(cji_adding *a, uint64_t addr)
 {
-    bool refused;
+    bool rejected;
     cji_mem_state *state = cji_mem_state_of(a->g->dev);
     if (!state) {
         cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory");
         return;
     }
-    cji_mem *m = mem_free_find(a, state, addr, &refused);
-    if (refused || (m && !mem_node_retain(a, m))) return;
+    cji_mem *m = mem_free_find(a, state, addr, &rejected);
+    if (rejected || (m && !mem_node_retain(a, m))) return;
     CUresult r = a->cu->cuGraphAddMemFreeNode(&a->raw, a->g->raw, a->dep, a->ndep, addr);
     if (r == CUDA_ERROR_INVALID_VALUE) {
         cji_cu_fail_as(
