@@ -1,5 +1,6 @@
-/* How fast the builder takes instructions (by resolved mnemonic and by spelling, operand checks on) and the printer
- * writes them. Lines of `name value unit`; ratios are over snprintf of the same lines in the same run. */
+/* How fast the builder takes instructions (by resolved mnemonic, by spelling, by verbs, operand checks on), what a small
+ * kernel costs from create to free, and how fast the printer writes. Processor time of this process, the best of some
+ * rounds. Lines of `name value unit`; ratios are over snprintf of the same lines in the same run. */
 #include "ptx/ptx.h"
 
 #include <stdio.h>
@@ -7,13 +8,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { INSTRUCTIONS = 1000000, ROUNDS = 5, KINDS = 32 };
+enum { INSTRUCTIONS = 1000000, ROUNDS = 7, KINDS = 32 };
 
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The allocation hook counts. */
+typedef struct memory_use { size_t bytes, calls; } memory_use;
+static memory_use use;
+
+static void *counting(void *user, void *p, size_t old, size_t size)
+{
+    (void)user;
+    use.bytes += size - (p ? old : 0);
+    use.calls += size != 0;
+    if (size) return realloc(p, size);
+    free(p);
+    return NULL;
 }
 
 /* Thirty-two spellings of three-operand f32 arithmetic, as a program would mix them. */
@@ -101,18 +116,61 @@ static double whole_modules(const cj_op *op)
     return now() - t;
 }
 
-static void report(const char *name, double value, const char *unit) { printf("%s %.6g %s\n", name, value, unit); }
+/* c[i] = a[i] + b[i] by verbs: the least that a program builds. */
+static void vector_add(cj_ptx *m)
+{
+    cj_fn *f = cj_ptx_kernel(m, "vector_add");
+    cj_val a = cj_param_ptr(f, "a", CJ_F32), b = cj_param_ptr(f, "b", CJ_F32), c = cj_param_ptr(f, "c", CJ_F32);
+    cj_val n = cj_param(f, "n", CJ_U32), i = cj_global_id(f, CJ_X);
+    cj_if(f, cj_lt(f, i, n));
+        cj_set(f, c, i, cj_add(f, cj_get(f, a, i), cj_get(f, b, i)));
+    cj_end(f);
+}
+
+/* Such modules from create to free, built and printed; seconds for one. */
+static double small_modules(void)
+{
+    enum { MODULES = 5000 };
+    const char *text;
+    size_t bytes;
+    double t = now();
+    for (int i = 0; i < MODULES; i++) {
+        cj_ptx *m = cj_ptx_create();
+        vector_add(m);
+        if (cj_ptx_print(m, 0, &text, &bytes) != CJ_OK) {
+            fprintf(stderr, "%s\n", cj_error_of(m)->message);
+            exit(1);
+        }
+        cj_ptx_free(m);
+    }
+    return (now() - t) / MODULES;
+}
+
+/* What a module of `n` instructions allocates until it is built. */
+static memory_use memory_of(const cj_op *op, int n)
+{
+    const memory_use before = use;
+    bench b = n ? fresh() : (bench){ .m = cj_ptx_create() };
+    by_op(&b, op, n);
+    fail_if_dead(&b);
+    const memory_use built = { use.bytes - before.bytes, use.calls - before.calls };
+    cj_ptx_free(b.m);
+    return built;
+}
+
+static void report(const char *name, double value, const char *unit) { printf("%s %.8g %s\n", name, value, unit); }
 
 int main(void)
 {
     enum { TEXT = INSTRUCTIONS * 64 };
-    double op_s = 1e9, spelling_s = 1e9, verb_s = 1e9, print_s = 1e9, peer_s = 1e9, both_s = 1e9;
+    double op_s = 1e9, spelling_s = 1e9, verb_s = 1e9, small_s = 1e9, print_s = 1e9, peer_s = 1e9, both_s = 1e9;
     size_t bytes = 0, memory = 0;
     const char *text;
     cj_op op[KINDS];
     char *peer = malloc(TEXT);
     if (!peer) return 1;
     memset(peer, 0, TEXT);
+    cj_set_allocator(counting, NULL);
     make_spellings();
     for (int i = 0; i < KINDS; i++) op[i] = cj_op_find(spellings[i]);
     for (int r = 0; r < ROUNDS; r++) {
@@ -135,6 +193,7 @@ int main(void)
         cj_ptx_free(b.m);
 
         both_s = best(both_s, whole_modules(op));
+        small_s = best(small_s, small_modules());
         b = fresh();
         by_op(&b, op, INSTRUCTIONS);
         cj_ptx_print(b.m, 0, &text, &bytes);
@@ -152,6 +211,16 @@ int main(void)
     report("emit.op_per_s", INSTRUCTIONS / op_s, "1/s");
     report("emit.spelling_per_s", INSTRUCTIONS / spelling_s, "1/s");
     report("emit.verb_per_s", INSTRUCTIONS / verb_s, "1/s");
+    report("emit.vector_add_us", 1e6 * small_s, "us");
+    static const int sizes[] = { 0, 10, 1000, 100000 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char name[40];
+        memory_use u = memory_of(op, sizes[i]);
+        snprintf(name, sizeof name, "emit.module_%d_bytes", sizes[i]);
+        report(name, (double)u.bytes, "bytes");
+        snprintf(name, sizeof name, "emit.module_%d_allocations", sizes[i]);
+        report(name, (double)u.calls, "calls");
+    }
     report("emit.bytes_per_insn", (double)memory / INSTRUCTIONS, "bytes");
     report("emit.bytes_per_register", sizeof(cji_reg), "bytes");
     report("print.bytes_per_s", (double)bytes / print_s, "bytes/s");

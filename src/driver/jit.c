@@ -252,12 +252,12 @@ static void newest_instruction(const cj_ptx *m, uint8_t most, char *out, size_t 
         for (size_t j = 0; j < m->fn[i]->nins; j++) {
             const cji_ins *x = &m->fn[i]->ins[j];
             const cji_form *f = cji_ins_form(m, x);
-            if (!f || f->isa.version <= most) continue;
+            if (!f || f->isa->version <= most) continue;
             uint32_t line = 0;
             const char *file = cji_ptx_where(m, x->loc, &line);
             char place[160] = "";
             if (line) snprintf(place, sizeof place, " at %s:%u", file, line);
-            snprintf(out, size, ", %s%s needs %u.%u", f->isa.text, place, f->isa.version / 10u, f->isa.version % 10u);
+            snprintf(out, size, ", %s%s needs %u.%u", f->isa->text, place, f->isa->version / 10u, f->isa->version % 10u);
             return;
         }
 }

@@ -71,6 +71,8 @@ cji_targets cji_targets_from(unsigned sm);                  /* the targets sm_<s
 enum { CJI_NO_DEF = 0, CJI_DEF = 255 };
 cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call);
 void cji_form_short(const cji_form *e, char *out, size_t size, size_t most);   /* its spelling, cut behind a word */
+/* the form decoded: the process's, or one in the module's arena; NULL with the failure kept */
+const cji_isa_form *cji_ptx_isa(cj_ptx *m, uint32_t form);
 /* counts what the form needs; false: it cannot be met */
 bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc);
 

@@ -43,7 +43,7 @@ static bool copy_variable(cj_ptx *c, const cji_var *from)
 static bool copy_form(cj_ptx *c, const cji_form *from)
 {
     cji_form *e = arena_copy(c, from, sizeof *e);
-    if (!e) return false;
+    if (!e || !(e->isa = cji_ptx_isa(c, from->isa->form))) return false;
     c->form[c->nform++] = e;
     return true;
 }

@@ -15,7 +15,7 @@ static void refuse(cj_fn *f, const cji_form *e, const char *call, const char *wh
 {
     char name[48];
     cji_form_short(e, name, sizeof name, 28);
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, strlen(name) < e->isa.len ? "..." : "", why);
+    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, strlen(name) < e->isa->len ? "..." : "", why);
 }
 
 /* Does the value's index lie in its table, and is its type what the table says?  Values come from outside: a forged
@@ -91,15 +91,15 @@ typedef struct emit_args {
 
 static unsigned dst_type(const cji_form *e, unsigned def_type)
 {
-    return def_type == CJI_DEF ? e->isa.opnd[0].type : def_type;
+    return def_type == CJI_DEF ? e->isa->opnd[0].type : def_type;
 }
 
 /* The destination that will be made, as the matcher sees it. */
 static bool describe_dst(const cji_form *e, emit_args *a, unsigned def_type)
 {
-    const cji_isa_opnd *o = &e->isa.opnd[0];
+    const cji_isa_opnd *o = &e->isa->opnd[0];
     unsigned type = dst_type(e, def_type);
-    if (!e->isa.nopnd || !(o->role & CJI_WRITE) || type == CJ_VOID) {
+    if (!e->isa->nopnd || !(o->role & CJI_WRITE) || type == CJ_VOID) {
         snprintf(a->why, sizeof a->why, "has no destination to make: use cj_ins()");
         return false;
     }
@@ -119,27 +119,27 @@ static bool row_takes(cj_fn *f, const cji_form *e, const cj_val *v, size_t n, un
     if (first && !describe_dst(e, a, def_type)) return false;
     for (size_t i = 0; i < n; i++) {
         size_t at = i + first;
-        const cji_isa_opnd *o = &e->isa.opnd[at < e->isa.nopnd ? at : 0];
+        const cji_isa_opnd *o = &e->isa->opnd[at < e->isa->nopnd ? at : 0];
         a->word[at] = lift(f, o, v[i], a->why, sizeof a->why);
         if (!a->word[at]) {
             char name[16], reason[200];
             snprintf(reason, sizeof reason, "%.199s", a->why);
-            cji_isa_opnd_name(&e->isa, at < e->isa.nopnd ? at : 0, name, sizeof name);
+            cji_isa_opnd_name(e->isa, at < e->isa->nopnd ? at : 0, name, sizeof name);
             snprintf(a->why, sizeof a->why, "operand %s: %s", name, reason);
             return false;
         }
         cji_fn_arg(f, a->word[at], &a->arg[at], a->types[at]);
     }
     a->why[0] = 0;
-    return cji_isa_fits(&e->isa, a->arg, n + first) < 0;
+    return cji_isa_fits(e->isa, a->arg, n + first) < 0;
 }
 
 /* The next row with the same spelling; NULL after the last, or without memory. */
 static cji_form *next_row(cj_fn *f, cji_form *e)
 {
-    if (e->isa.next == CJI_FORM_NONE) return NULL;
+    if (e->isa->next == CJI_FORM_NONE) return NULL;
     if (e->next == CJI_FORM_NONE) {
-        cji_form *n = cji_ptx_form(f->m, e->isa.next);
+        cji_form *n = cji_ptx_form(f->m, e->isa->next);
         if (n) e->next = n->index;
         return n;
     }
@@ -157,7 +157,7 @@ static cji_form *choose_row(cj_fn *f, cji_form *first, const cj_val *v, size_t n
     }
     if (!f->m->dead && !why[0]) {
         if (row_takes(f, first, v, n, def_type, a)) return first;
-        cji_isa_match(first->isa.form, a->arg, n + (def_type != CJI_NO_DEF), NULL, why, sizeof why);
+        cji_isa_match(first->isa->form, a->arg, n + (def_type != CJI_NO_DEF), NULL, why, sizeof why);
     }
     if (!f->m->dead) refuse(f, first, call, why);
     return NULL;
@@ -168,13 +168,13 @@ static cji_form *choose_row(cj_fn *f, cji_form *first, const cj_val *v, size_t n
 /* What the form needs, once, and what optional operands and second destinations that are used need, each time. */
 static bool count_needs(cj_fn *f, cji_form *e, const cji_isa_arg *arg, size_t n)
 {
-    uint8_t version = e->isa.version;
+    uint8_t version = e->isa->version;
     cji_targets targets = e->targets;
     char name[64];
     if (!e->used && !cji_form_need(f->m, e, f->loc)) return false;
     if (e->plain) return true;
-    cji_isa_needs(&e->isa, arg, n, &version, &targets);
-    if (version == e->isa.version && targets == e->targets) return true;
+    cji_isa_needs(e->isa, arg, n, &version, &targets);
+    if (version == e->isa->version && targets == e->targets) return true;
     cji_form_short(e, name, 40, 16);
     strcat(name, " with these operands");
     return cji_ptx_need(f->m, version, targets, name, f->loc);
@@ -227,7 +227,7 @@ static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val 
     for (size_t i = 0; i < n; i++) {
         char what[24], name[16];
         if (v[i].bits && cji_val_owned(f, v[i]) && val_in_range(f, v[i])) continue;
-        cji_isa_opnd_name(&first->isa, i + def < first->isa.nopnd ? i + def : 0, name, sizeof name);
+        cji_isa_opnd_name(first->isa, i + def < first->isa->nopnd ? i + def : 0, name, sizeof name);
         snprintf(what, sizeof what, "operand %s", name);
         cji_val_usable(f, v[i], call, what);
         return CJI_NULL;
@@ -258,10 +258,10 @@ static inline bool quick_fit(const cj_fn *f, const cji_form *e, const cj_val *v,
 cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
 {
     size_t def = def_type != CJI_NO_DEF;
-    if (!e->quick || !e->used || n + def != e->isa.nopnd || n + def > 5 || !quick_fit(f, e, v, n, def))
+    if (!e->quick || !e->used || n + def != e->isa->nopnd || n + def > 5 || !quick_fit(f, e, v, n, def))
         return emit_long(f, e, guard, v, n, def_type, call);
     unsigned type = def ? dst_type(e, def_type) : 0;
-    if (def && (!(e->isa.opnd[0].role & CJI_WRITE) || type == CJ_VOID || !(e->quick_types[0] >> type & 1)))
+    if (def && (!(e->isa->opnd[0].role & CJI_WRITE) || type == CJ_VOID || !(e->quick_types[0] >> type & 1)))
         return emit_long(f, e, guard, v, n, def_type, call);
     if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins))
         return cji_ptx_nomem(f->m, call), CJI_NULL;
@@ -292,11 +292,11 @@ bool cji_fn_emit(cj_fn *f, cji_form *first, uint32_t guard, const uint32_t *word
     }
     for (size_t i = 0; i < n; i++) cji_fn_arg(f, word[i], &a.arg[i], a.types[i]);
     cji_form *e = first;
-    while (e && cji_isa_fits(&e->isa, a.arg, n) >= 0) e = next_row(f, e);
+    while (e && cji_isa_fits(e->isa, a.arg, n) >= 0) e = next_row(f, e);
     if (!e) {
         if (f->m->dead) return false;
         a.why[0] = 0;
-        cji_isa_match(first->isa.form, a.arg, n, NULL, a.why, sizeof a.why);
+        cji_isa_match(first->isa->form, a.arg, n, NULL, a.why, sizeof a.why);
         return refuse(f, first, call, a.why), false;
     }
     if (!count_needs(f, e, a.arg, n)) return false;

@@ -7,14 +7,17 @@
 /* A form is quick when each operand is one register: two masks decide, and no literal needs converting. */
 static void set_quick(cji_form *e)
 {
-    e->quick = e->isa.nopnd > 0;
+    const cji_isa_form *isa = e->isa;
+    bool quick = isa->nopnd > 0 && isa->nopnd <= CJI_QUICK;
     e->plain = 1;
-    for (unsigned i = 0; i < e->isa.nopnd; i++) {
-        const cji_isa_opnd *o = &e->isa.opnd[i];
-        if (o->optional || o->count || !(o->kinds & 1u << CJI_K_REG)) e->quick = 0;
-        e->quick_types[i] = o->types;
+    for (unsigned i = 0; i < isa->nopnd; i++) {
+        const cji_isa_opnd *o = &isa->opnd[i];
+        if (o->optional || o->count || !(o->kinds & 1u << CJI_K_REG)) quick = false;
+        if (i < CJI_QUICK) e->quick_types[i] = o->types;
         if (o->version || o->pair_version || (o->optional && o->targets) || o->kinds >> CJI_K_PAIR & 1) e->plain = 0;
     }
+    e->quick = quick ? isa->nopnd : 0;
+    e->made = quick && isa->opnd[0].role & CJI_WRITE ? isa->opnd[0].type : CJ_VOID;
 }
 
 static bool grow_form_slots(cj_ptx *m)
@@ -23,9 +26,9 @@ static bool grow_form_slots(cj_ptx *m)
     struct cji_form_slot *fresh = cji_zalloc(want * sizeof *fresh);
     if (!fresh) return false;
     for (size_t i = 0; i < m->nform; i++) {
-        size_t at = m->form[i]->isa.form * 0x9e3779b1u >> 7 & (want - 1);
+        size_t at = m->form[i]->isa->form * 0x9e3779b1u >> 7 & (want - 1);
         while (fresh[at].index) at = (at + 1) & (want - 1);
-        fresh[at] = (struct cji_form_slot){ m->form[i]->isa.form, (uint32_t)i + 1 };
+        fresh[at] = (struct cji_form_slot){ m->form[i]->isa->form, (uint32_t)i + 1 };
     }
     cji_free(m->form_slot, m->nform_slot * sizeof *m->form_slot);
     m->form_slot = fresh;
@@ -41,19 +44,29 @@ static struct cji_form_slot *form_slot(const cj_ptx *m, uint32_t form)
     return &m->form_slot[at];
 }
 
+const cji_isa_form *cji_ptx_isa(cj_ptx *m, uint32_t form)
+{
+    const cji_isa_form *shared = cji_isa_shared(form);
+    if (shared) return shared;
+    cji_isa_form *own = cji_arena_alloc(&m->arena, sizeof *own);
+    if (!own) return cji_ptx_nomem(m, "cj_ins"), NULL;
+    if (cji_isa_get(form, own)) return own;
+    cji_ptx_fail(m, CJ_EUNKNOWN, "cj_ins", m->loc, "%u is not an instruction; cj_op_find() returns their numbers",
+                 form);
+    return NULL;
+}
+
 static cji_form *form_decode(cj_ptx *m, uint32_t form)
 {
     if ((m->nform + 1) * 2 > m->nform_slot && !grow_form_slots(m)) return cji_ptx_nomem(m, "cj_ins"), NULL;
     cji_form *e = cji_arena_alloc(&m->arena, sizeof *e);
     if (!e || !cji_grow(&m->form, &m->cform, m->nform + 1, sizeof *m->form)) return cji_ptx_nomem(m, "cj_ins"), NULL;
-    if (!cji_isa_get(form, &e->isa))
-        return cji_ptx_fail(m, CJ_EUNKNOWN, "cj_ins", m->loc,
-                            "%u is not an instruction; cj_op_find() returns their numbers", form),
-               NULL;
+    e->isa = cji_ptx_isa(m, form);
+    if (!e->isa) return NULL;
     e->index = (uint32_t)m->nform;
     e->next = CJI_FORM_NONE;
-    e->targets = cji_target_set(e->isa.targets);
-    e->gone = e->isa.end_version ? cji_target_set(e->isa.end_targets) : 0;
+    e->targets = cji_target_set(e->isa->targets);
+    e->gone = e->isa->end_version ? cji_target_set(e->isa->end_targets) : 0;
     set_quick(e);
     m->form[m->nform++] = e;
     *form_slot(m, form) = (struct cji_form_slot){ form, e->index + 1 };
@@ -139,12 +152,12 @@ cj_op cj_op_find(const char *mnemonic)
 /* The spelling, whole where it has up to `most` characters, else as many whole words as fit (one at least). */
 void cji_form_short(const cji_form *e, char *out, size_t size, size_t most)
 {
-    size_t n = e->isa.len;
+    size_t n = e->isa->len;
     if (n > most) {
-        for (n = most; n > 0 && e->isa.text[n] != '.'; n--) ;
-        if (!n) for (n = 1; n < e->isa.len && e->isa.text[n] != '.'; n++) ;
+        for (n = most; n > 0 && e->isa->text[n] != '.'; n--) ;
+        if (!n) for (n = 1; n < e->isa->len && e->isa->text[n] != '.'; n++) ;
     }
     if (n >= size) n = size - 1;
-    memcpy(out, e->isa.text, n);
+    memcpy(out, e->isa->text, n);
     out[n] = 0;
 }

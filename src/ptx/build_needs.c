@@ -77,8 +77,8 @@ static bool is_gone(const cj_ptx *m, uint8_t version, int target)
 static bool note_end(cj_ptx *m, const cji_form *e, uint32_t loc)
 {
     m->gone_targets |= e->gone;
-    if (!m->gone_version || e->isa.end_version < m->gone_version) {
-        m->gone_version = e->isa.end_version;
+    if (!m->gone_version || e->isa->end_version < m->gone_version) {
+        m->gone_version = e->isa->end_version;
         m->gone_form = e->index;
         m->gone_loc = loc;
     }
@@ -91,8 +91,8 @@ bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc)
 {
     char name[40];
     cji_form_short(e, name, sizeof name, 16);
-    if (!cji_ptx_need(m, e->isa.version, e->targets, name, loc)) return false;
-    if (e->isa.end_version && !note_end(m, e, loc)) return false;
+    if (!cji_ptx_need(m, e->isa->version, e->targets, name, loc)) return false;
+    if (e->isa->end_version && !note_end(m, e, loc)) return false;
     e->used = 1;
     return true;
 }
@@ -109,10 +109,10 @@ static void blame(cj_ptx *m, const char *call)
             const cji_form *e = cji_ins_form(m, &f->ins[k]);
             if (!e) continue;
             cji_form_short(e, name, sizeof name, 16);
-            if (version_short(m, e->isa.version, name, f->ins[k].loc) ||
+            if (version_short(m, e->isa->version, name, f->ins[k].loc) ||
                 target_short(m, e->targets, name, f->ins[k].loc))
                 return;
-            if (e->isa.end_version && !note_end(m, e, f->ins[k].loc)) return;
+            if (e->isa->end_version && !note_end(m, e, f->ins[k].loc)) return;
         }
     }
     if (version_short(m, m->need_version, "what the module declares", m->loc) ||

@@ -125,6 +125,10 @@ uint32_t cji_isa_rows(void);
 uint32_t cji_isa_forms(void);                                   /* how many forms there are: 0 .. n-1 */
 bool cji_isa_get(uint32_t form, cji_isa_form *out);             /* false past the end; pure, no allocation, ~1 us */
 
+/* The same, decoded once for the process: constant from now on.  NULL past the end, or where the process has no place
+ * left for it.  Any thread. */
+const cji_isa_form *cji_isa_shared(uint32_t form);
+
 /* The first form with that spelling, modifiers in the manual's order or in any order that ptxas would take;
  * CJI_FORM_NONE when there is none. */
 uint32_t cji_isa_find(const char *spelling, size_t len);

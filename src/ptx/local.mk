@@ -17,6 +17,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/isa_match.c \
 	%D%/isa_match.h \
 	%D%/isa_row.h \
+	%D%/isa_shared.c \
 	%D%/isa_sreg.h \
 	%D%/isa_table.h \
 	%D%/isa_targets.c \

@@ -88,7 +88,7 @@ static bool ins_unknown_name(cji_parser *p, const cji_form *e, uint32_t *word)
     if (n == 7 && !memcmp(s, "WARP_SZ", 7)) return ins_const(p, word);
     cji_lex_next(x);
     if (n == 1 && *s == '_') return *word = cji_word(CJI_K_SINK, 0), true;
-    if (e && (e->isa.effect & CJI_FX_BRANCH)) return (*word = cji_scope_label(p, s, n)) != 0;
+    if (e && (e->isa->effect & CJI_FX_BRANCH)) return (*word = cji_scope_label(p, s, n)) != 0;
     if (*s == '%') return ins_special(p, s, n, word);
     return cji_parse_fail(p, CJ_EPTX, "no register, variable or function '%s' is declared", cji_short_n(s, n));
 }
@@ -100,7 +100,7 @@ static bool ins_name(cji_parser *p, const cji_form *e, uint32_t *word)
     if (ins_has_field(x)) return ins_dotted(p, word);
     const cji_binding *b = cji_scope_find(p, x->s, x->n, word);
     if (!b) return ins_unknown_name(p, e, word);
-    if (e && (e->isa.effect & CJI_FX_BRANCH) &&
+    if (e && (e->isa->effect & CJI_FX_BRANCH) &&
         (cji_word_kind(*word) == CJI_K_SYM || cji_word_kind(*word) == CJI_K_FUNC)) {
         *word = cji_scope_label(p, x->s, x->n);
         cji_lex_next(x);
@@ -168,7 +168,7 @@ static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
     if (!v->ndim)
         return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array",
                               cji_short(cji_ptx_name(p->m, v->name)));
-    if (!(e->isa.effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
+    if (!(e->isa->effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
         return cji_parse_fail(
             p, CJ_EUNKNOWN,
             "the address of an array's element as an operand is not supported; add the offset in an instruction of its "
@@ -258,7 +258,7 @@ static bool ins_operand(cji_parser *p, const cji_form *e, uint32_t *word)
     case '!':
         return ins_not(p, word);
     case '(':
-        if (!e || !(e->isa.effect & CJI_FX_CALL)) return ins_const(p, word);
+        if (!e || !(e->isa->effect & CJI_FX_CALL)) return ins_const(p, word);
         cji_lex_next(x);
         return ins_list(p, CJI_K_LIST, ')', word);
     default:

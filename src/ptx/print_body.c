@@ -183,7 +183,7 @@ static char *put_operand(writer *w, char *p, uint32_t word)
 
 static char *put_instruction(writer *w, char *p, const cji_ins *x)
 {
-    const cji_isa_form *e = &w->m->form[x->form]->isa;
+    const cji_isa_form *e = w->m->form[x->form]->isa;
     uint32_t n = cji_ins_n(w->f, x);
     if (x->guard) {
         *p++ = '@';
@@ -291,7 +291,7 @@ static bool falls_off(const cj_fn *f)
     if (!f->nins) return true;
     const cji_ins *x = &f->ins[f->nins - 1];
     const cji_form *e = cji_ins_form(f->m, x);
-    return !e || x->guard || !(e->isa.effect & (CJI_FX_END | CJI_FX_BRANCH));
+    return !e || x->guard || !(e->isa->effect & (CJI_FX_END | CJI_FX_BRANCH));
 }
 
 static void print_declared(const writer *w)

@@ -85,18 +85,21 @@ enum {
     CJI_INS_MENTION = 0xffffff03u
 };
 
-/* A form as the module keeps it: decoded once. */
+enum { CJI_QUICK = 5 };  /* operands that fit in a record */
+
+/* A form as the module keeps it. */
 typedef struct cji_form {
-    cji_isa_form isa;
+    const cji_isa_form *isa; /* the process's, or in the module's arena */
+    cji_targets targets;  /* cji_target_set(isa->targets) */
+    cji_targets gone;     /* targets on which it has ended from isa->end_version on */
     uint32_t index;       /* in m->form[] */
     /* index in m->form[] of the next row with this spelling once decoded, CJI_FORM_NONE: none or not yet */
     uint32_t next;
-    cji_targets targets;  /* cji_target_set(isa.targets) */
-    cji_targets gone;     /* targets on which it has ended from isa.end_version on */
-    uint16_t quick;       /* 1: every operand is a plain register or literal; quick_types[] decides alone */
+    uint8_t quick;        /* how many operands it has, if each is a plain register or literal; else 0 */
     uint8_t used;         /* 1: version and targets are already counted in the module's needs */
     uint8_t plain;        /* 1: no operand brings needs of its own */
-    uint32_t quick_types[CJI_ISA_OPNDS]; /* registers' types, as mask */
+    uint8_t made;         /* quick: the type of a destination made for it, CJ_VOID: none is */
+    uint32_t quick_types[CJI_QUICK]; /* quick: registers' types, as mask; types decide alone */
 } cji_form;
 
 /* ---- A function's tables ----------------------------------------------------------------------------------------- */

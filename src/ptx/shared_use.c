@@ -55,7 +55,7 @@ static void look_at_record(call_graph *g, size_t at, const cji_ins *x)
 {
     const cj_fn *f = g->m->fn[at];
     const cji_form *e = cji_ins_form(g->m, x);
-    bool call = e ? e->isa.effect & CJI_FX_CALL : x->form == CJI_INS_MENTION && x->opnd[1], direct = false;
+    bool call = e ? e->isa->effect & CJI_FX_CALL : x->form == CJI_INS_MENTION && x->opnd[1], direct = false;
     if (!e && x->form != CJI_INS_MENTION) return;
     uint32_t n = e ? cji_ins_n(f, x) : 1;
     for (uint32_t i = 0; i < n; i++) {

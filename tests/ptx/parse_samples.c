@@ -53,7 +53,7 @@ static const char *difference(const cj_ptx *a, const cj_ptx *b)
         if (f->nins != g->nins || f->nreg != g->nreg || f->nlabel != g->nlabel) return "a function's size";
         for (size_t k = 0; k < f->nins; k++) {
             const cji_form *x = cji_ins_form(a, &f->ins[k]), *y = cji_ins_form(b, &g->ins[k]);
-            if ((x ? x->isa.form : f->ins[k].form) != (y ? y->isa.form : g->ins[k].form)) return "an instruction";
+            if ((x ? x->isa->form : f->ins[k].form) != (y ? y->isa->form : g->ins[k].form)) return "an instruction";
             if (cji_ins_n(f, &f->ins[k]) != cji_ins_n(g, &g->ins[k])) return "an instruction's operands";
         }
     }

@@ -14,7 +14,7 @@ bool cji_dec_fail(cji_dec *d, const char *fmt, ...)
     d->failed = true;
     va_list args;
     va_start(args, fmt);
-    cji_text_printf(d->log, "%s:%u: %s%s", d->mod->name, d->line, d->e ? d->e->isa.text : "", d->e ? " " : "");
+    cji_text_printf(d->log, "%s:%u: %s%s", d->mod->name, d->line, d->e ? d->e->isa->text : "", d->e ? " " : "");
     cji_text_vprintf(d->log, fmt, args);
     cji_text_putc(d->log, '\n');
     va_end(args);
@@ -91,7 +91,7 @@ cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn)
         p->corigin = p->ccode;
     }
     p->origin[p->ncode] = d->source;    /* program.c replaces its texts by copies of its own */
-    p->origin[p->ncode].what = d->e ? d->e->isa.text : "";
+    p->origin[p->ncode].what = d->e ? d->e->isa->text : "";
     cji_rec *r = &p->code[p->ncode++];
     *r = (cji_rec){ .fn = fn, .guard = d->guard, .line = d->line };
     return r;
@@ -108,7 +108,7 @@ uint32_t cji_dec_word(const cji_dec *d, uint32_t i) { return i < d->n ? cji_ins_
 
 bool cji_dec_has(cji_dec *d, uint16_t word)
 {
-    const cji_isa_form *e = &d->e->isa;
+    const cji_isa_form *e = d->e->isa;
     bool found = false;
     for (uint32_t i = 0; i < e->nwords; i++)
         if (e->word[i] == word) {
@@ -144,7 +144,7 @@ void cji_dec_hints(cji_dec *d, const uint16_t *words)
 
 bool cji_dec_end(cji_dec *d)
 {
-    const cji_isa_form *e = &d->e->isa;
+    const cji_isa_form *e = d->e->isa;
     const char *at = e->text;
     for (uint32_t i = 0; i < e->nwords; i++) {
         size_t len = strcspn(at, ".");
@@ -294,6 +294,6 @@ void cji_dec_begin(cji_dec *d, const cji_ins *x)
     d->source = (cji_origin){ .file = from_source && x->loc ? file : NULL, .line = from_source ? line : 0 };
     d->guard = CJI_NO_GUARD;
     if (x->guard) d->guard = d->reg[cji_word_index(x->guard)].off << 1 | (cji_word_kind(x->guard) == CJI_K_NOT);
-    for (uint32_t i = 0; i < d->e->isa.nwords && d->ntype < 6; i++)
-        if (decode_type_word(d->e->isa.word[i], &d->type[d->ntype])) d->type_word[d->ntype++] = (uint8_t)i;
+    for (uint32_t i = 0; i < d->e->isa->nwords && d->ntype < 6; i++)
+        if (decode_type_word(d->e->isa->word[i], &d->type[d->ntype])) d->type_word[d->ntype++] = (uint8_t)i;
 }

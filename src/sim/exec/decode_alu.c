@@ -60,7 +60,7 @@ static uint32_t alu_k(cji_dec *d, uint32_t modifiers)
 /* Operand i as a source of its place's own type. */
 static cji_dec_place alu_src(cji_dec *d, uint32_t i)
 {
-    unsigned type = i < d->e->isa.nopnd ? d->e->isa.opnd[i].type : CJ_VOID;
+    unsigned type = i < d->e->isa->nopnd ? d->e->isa->opnd[i].type : CJ_VOID;
     unsigned bits = type ? cji_type_bits(type) : cji_dec_type_at(d, 0)->bits;
     if (bits > 64) bits = 64;
     return cji_dec_src(d, cji_dec_word(d, i), bits, type == CJ_F32 || type == CJ_F64);
@@ -278,7 +278,7 @@ static bool alu_fits(cji_dec *d, const alu_row *row)
 {
     const cji_dec_type *t = &d->type[0];
     bool f = t->cls == 'f', p = t->cls == 'p';
-    if (row->shape == ALU_FORM || row->op != d->e->isa.op) return false;
+    if (row->shape == ALU_FORM || row->op != d->e->isa->op) return false;
     switch (row->cls) {
     case ALU_F: if (!f) return false; break;
     case ALU_F32: if (!f || t->bits > 32) return false; break;

@@ -107,7 +107,7 @@ static bool async_group(cji_dec *d)
 
 bool cji_dec_async(cji_dec *d)
 {
-    switch (d->e->isa.op) {
+    switch (d->e->isa->op) {
     case CJI_OP_CP_ASYNC: return async_copy(d);
     case CJI_OP_CP_ASYNC_COMMIT_GROUP:
     case CJI_OP_CP_ASYNC_WAIT_GROUP:

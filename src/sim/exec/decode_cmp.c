@@ -139,7 +139,7 @@ static bool cmp_slct(cji_dec *d)
 
 bool cji_dec_compare(cji_dec *d)
 {
-    switch (d->e->isa.op) {
+    switch (d->e->isa->op) {
     case CJI_OP_SETP: return cmp_setp(d);
     case CJI_OP_SET: return cmp_set(d);
     case CJI_OP_SLCT: return cmp_slct(d);

@@ -60,7 +60,7 @@ static uint32_t cvt_log2(unsigned bits) { return bits == 8 ? 0 : bits == 16 ? 1 
 
 bool cji_dec_cvt(cji_dec *d)
 {
-    if (d->e->isa.op != CJI_OP_CVT) return false;
+    if (d->e->isa->op != CJI_OP_CVT) return false;
     const cji_dec_type *to = cji_dec_type_at(d, 0), *from = cji_dec_type_at(d, 1);
     if (d->ntype != 2 || to->bits > 64 || from->bits > 64) return false;
     bool fi = from->cls != 'f', ti = to->cls != 'f', both = to->x2 && from->x2, pack = to->x2 && !from->x2;

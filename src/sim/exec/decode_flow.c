@@ -110,7 +110,7 @@ bool cji_dec_flow(cji_dec *d)
 {
     /* events nobody counts; grids that run one after the other */
     static const uint16_t nothing[] = { CJI_W_MASK, CJI_W_WAIT, CJI_W_LAUNCH_DEPENDENTS, 0 };
-    switch (d->e->isa.op) {
+    switch (d->e->isa->op) {
     case CJI_OP_CALL: return flow_call(d);
     case CJI_OP_RET: cji_dec_has(d, CJI_W_UNI); return flow_one(d, cji_h_ret);
     case CJI_OP_EXIT: return flow_one(d, cji_h_exit);
@@ -214,7 +214,7 @@ static bool flow_redux(cji_dec *d)
 
 bool cji_dec_warp(cji_dec *d)
 {
-    switch (d->e->isa.op) {
+    switch (d->e->isa->op) {
     case CJI_OP_SHFL: return flow_shfl(d);
     case CJI_OP_VOTE: return flow_vote(d);
     case CJI_OP_MATCH: return flow_match(d);

@@ -40,7 +40,7 @@ static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g)
 {
     if (x->form >= CJI_INS_PSEUDO) return;
     cji_dec_begin(d, x);
-    if (d->e->isa.effect & CJI_FX_BRANCH) decode_branch(d, g);
+    if (d->e->isa->effect & CJI_FX_BRANCH) decode_branch(d, g);
     else if (!decode_by(d)) cji_dec_unsupported(d);
     if (!d->failed) cji_dec_end(d);
 }

@@ -298,7 +298,7 @@ static bool dmem_prefetch(cji_dec *d)
 
 bool cji_dec_mem(cji_dec *d)
 {
-    switch (d->e->isa.op) {
+    switch (d->e->isa->op) {
     case CJI_OP_LD: case CJI_OP_LDU: return dmem_access(d, false);
     case CJI_OP_ST: return dmem_access(d, true);
     case CJI_OP_ATOM: return dmem_atomic(d, true);

@@ -1,7 +1,7 @@
 /* Control flow graph, immediate post-dominators, layout (flow.h). */
 #include "sim/exec/flow.h"
 
-static bool flow_ends(const cji_form *e) { return e && e->isa.effect & (CJI_FX_BRANCH | CJI_FX_END); }
+static bool flow_ends(const cji_form *e) { return e && e->isa->effect & (CJI_FX_BRANCH | CJI_FX_END); }
 
 uint32_t cji_flow_target(const cji_flow *flow, const cj_fn *f, uint32_t word)
 {
@@ -64,7 +64,7 @@ static bool flow_connect(const cj_fn *f, cji_arena *arena, cji_flow *g)
         const cji_ins *x = &f->ins[b->end - 1];
         bool ends = flow_ends(cji_ins_form(f->m, x));
         b->succ = at;
-        if (ends && cji_ins_form(f->m, x)->isa.effect & CJI_FX_BRANCH) at += flow_targets(g, f, x, g->succ + at);
+        if (ends && cji_ins_form(f->m, x)->isa->effect & CJI_FX_BRANCH) at += flow_targets(g, f, x, g->succ + at);
         b->next = (!ends || x->guard) && i + 1 < g->n ? i + 1 : CJI_FLOW_NONE;
         if (b->next != CJI_FLOW_NONE) g->succ[at++] = b->next;
         b->nsucc = at - b->succ;
@@ -91,7 +91,7 @@ static bool flow_leaves(const cji_flow *g, const cj_fn *f, uint32_t i)
 {
     const cji_flow_block *b = &g->block[i];
     const cji_form *e = cji_ins_form(f->m, &f->ins[b->end - 1]);
-    return !b->nsucc || (e && e->isa.effect & CJI_FX_END);
+    return !b->nsucc || (e && e->isa->effect & CJI_FX_END);
 }
 
 static bool flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g)

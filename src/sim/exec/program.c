@@ -251,7 +251,7 @@ static bool program_reaches(const cji_exec_program *p, const cji_dec_module *mod
                 mod->var[cji_word_index(word)].where == CJI_EXEC_VAR_SHARED)
                 return true;
             if (kind == CJI_K_FUNC && program_reaches(p, mods, mod->func[cji_word_index(word)], seen)) return true;
-            if (kind == CJI_K_REG && e->isa.effect & CJI_FX_CALL && p->common_shared)
+            if (kind == CJI_K_REG && e->isa->effect & CJI_FX_CALL && p->common_shared)
                 return true; /* an indirect call may reach anything */
         }
     }
