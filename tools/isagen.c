@@ -22,6 +22,8 @@ gen_row *gen_rows[GEN_MAX_ROWS];
 int n_gen_rows;
 gen_sreg gen_sregs[256];
 int n_gen_sregs;
+gen_order gen_orders[16];
+int n_gen_orders;
 cji_isa_range gen_ranges[256];
 int n_gen_ranges;
 int gen_errors;

@@ -40,10 +40,11 @@ typedef struct gen_row {
     gen_piece piece[32]; int npiece;
     gen_slot slot[CJI_ISA_SLOTS]; int nslot;
     cji_isa_place place[16]; int nplace;
-    int nop, version, tset, end_version, end_tset;
+    int nop, nname, version, tset, end_version, end_tset;
     unsigned effect;
     uint64_t forms;
 } gen_row;
+typedef struct gen_order { const char *words; const gen_entry *from; } gen_order;
 typedef struct gen_sreg { char name[64]; char type_id[16]; int version, tset, vector; } gen_sreg;
 
 enum { GEN_MAX_ROWS = 4000 };
@@ -60,6 +61,8 @@ extern gen_row *gen_rows[GEN_MAX_ROWS];
 extern int n_gen_rows;
 extern gen_sreg gen_sregs[256];
 extern int n_gen_sregs;
+extern gen_order gen_orders[16];
+extern int n_gen_orders;
 extern cji_isa_range gen_ranges[256];
 extern int n_gen_ranges;
 extern int gen_errors;
@@ -83,9 +86,11 @@ int gen_class_find(const char *name, size_t len);  /* -1 */
 const gen_set *gen_set_find(const char *name, size_t len);
 gen_value *gen_values(const gen_entry *e, const char *spec, int *n);
 int gen_space(const char *word);
-void gen_entry_sets(const gen_entry *e);           /* TARGET, TSET, CLASS, SET, SREG */
+void gen_entry_sets(const gen_entry *e);           /* TARGET, TSET, CLASS, SET, ORDER, SREG */
+bool gen_next_word(const char **s, size_t *n);     /* words between blanks; *n is 0 before the first */
+int gen_order_of(const char *word);                /* the number of the ORDER that has the word, from 1; 0: none */
 void gen_close_tsets(void);
-void gen_unused(void);                              /* reports classes and sets that nothing names */
+void gen_unused(void);                              /* reports classes, sets and ordered words that no row has */
 
 /* isagen_rows.c */
 void gen_entry_row(const gen_entry *e);

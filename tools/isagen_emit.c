@@ -80,6 +80,9 @@ static void emit_words(void)
         word_total, size - 1);
     for (unsigned i = 0; i < size; i++) put("%s%u,", i % 20 ? " " : "\n    ", table[i]);
     put("\n};\n");
+    put("const uint8_t cji_isa_word_order[] = {");
+    for (int i = 0; i < word_total; i++) put("%s%d,", i % 40 ? " " : "\n    ", gen_order_of(words[i]));
+    put("\n};\n");
     put("const uint16_t cji_isa_lead[] = {");
     int n = 0;
     uint16_t *by = gen_alloc((size_t)n_gen_rows * sizeof *by + 2);
@@ -179,9 +182,10 @@ static void emit_rows(void)
         unsigned ps = pool_put(&pieces, piece, (unsigned)r->npiece), ss = pool_put(&slots, slot, (unsigned)r->nslot),
                  ls = pool_put(&places, r->place, (unsigned)r->nplace);
         nb +=
-            (size_t)sprintf(body + nb, "    { %uu, CJI_OP_%s, %u, %u, %u, %u, %u, %d, %d, %d, %d, %d, %d, %d, %d },\n",
-                            first, r->op, ps, ss, ls, sec, r->effect, r->npiece, r->nslot, r->nplace, r->nop,
-                            r->version, r->tset, r->end_version, r->end_tset);
+            (size_t)sprintf(body + nb,
+                            "    { %uu, CJI_OP_%s, %u, %u, %u, %u, %u, %d, %d, %d, %d, %d, %d, %d, %d, %d },\n", first,
+                            r->op, ps, ss, ls, sec, r->effect, r->npiece, r->nslot, r->nplace, r->nop,
+                            r->nname, r->version, r->tset, r->end_version, r->end_tset);
         first += (unsigned)r->forms;
     }
     put("const cji_isa_value cji_isa_values[] = {\n");
@@ -213,8 +217,8 @@ static void emit_rows(void)
         put("%.*s", (int)n, body + i);
         i += n;
     }
-    put("    { %uu, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n};\nconst uint32_t cji_isa_table_rows = %d;\n", first,
-        n_gen_rows);
+    put("    { %uu, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n};\n", first);
+    put("const uint32_t cji_isa_table_rows = %d;\n", n_gen_rows);
 }
 
 static void emit_sregs(void)

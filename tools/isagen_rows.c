@@ -101,10 +101,20 @@ static void word_piece(const gen_entry *e, gen_row *r, const char *word, bool op
     r->slot[r->nslot++] = slot;
 }
 
-/* "fma.<RND>{.ftz}{.sat@7.0,80}.f32": words between points; a word in braces may be left out and may have needs. */
+/* "mul.<lo hi>|{.ftz}{.sat@7.0,80}.f32": words between points; a word in braces may be left out and may have needs.
+ * '|' ends the instruction's name. */
 static bool spelling(const gen_entry *e, gen_row *r, const char *s)
 {
     while (*s) {
+        if (*s == '|') {
+            if (r->nname || !r->npiece) {
+                gen_error(e->file, e->line, "spelling: a name ends once: '%s'", s);
+                return false;
+            }
+            r->nname = r->npiece;
+            s++;
+            continue;
+        }
         bool optional = *s == '{';
         if (optional) s++;
         if (*s == '.') s++;
@@ -115,7 +125,7 @@ static bool spelling(const gen_entry *e, gen_row *r, const char *s)
         char word[512], needs[32];
         size_t n = 0;
         bool inside = false, has_needs = false;
-        while (*s && (inside || !strchr(".{}@", *s)) && n + 1 < sizeof word) {
+        while (*s && (inside || !strchr(".{}@|", *s)) && n + 1 < sizeof word) {
             if (*s == '<') inside = true;
             if (*s == '>') inside = false;
             word[n++] = *s++;
@@ -159,7 +169,7 @@ static void check_op(const gen_entry *e, gen_row *r)
 void gen_entry_row(const gen_entry *e)
 {
     if (strcmp(e->name, "I")) {
-        gen_error(e->file, e->line, "no entry '%s': I, SET, CLASS, SREG, TARGET or TSET", e->name);
+        gen_error(e->file, e->line, "no entry '%s': I, SET, CLASS, ORDER, SREG, TARGET or TSET", e->name);
         return;
     }
     if (e->argc != 7 && e->argc != 9) {
@@ -185,6 +195,7 @@ void gen_entry_row(const gen_entry *e)
     if (e->argc == 9) { r->end_version = gen_version(e, e->arg[7]); r->end_tset = gen_tset_find(e, e->arg[8]); }
     if (!spelling(e, r, e->arg[2])) return;
     check_op(e, r);
+    if (!r->nname) r->nname = r->nop;
     if (!gen_places(e, r, e->arg[3])) return;
     r->forms = 1;
     for (int i = 0; i < r->nslot; i++) r->forms *= (unsigned)r->slot[i].n + r->slot[i].optional;

@@ -89,6 +89,26 @@ void gen_close_tsets(void)
     }
 }
 
+static bool row_has_word(const gen_row *r, const char *word, size_t n)
+{
+    for (int k = 0; k < r->npiece; k++)
+        if (r->piece[k].slot < 0 && strlen(r->piece[k].word) == n && !memcmp(r->piece[k].word, word, n)) return true;
+    for (int k = 0; k < r->nslot; k++)
+        for (int v = 0; v < r->slot[k].n; v++)
+            if (strlen(r->slot[k].value[v].word) == n && !memcmp(r->slot[k].value[v].word, word, n)) return true;
+    return false;
+}
+
+static void unused_order(const gen_order *o)
+{
+    const char *s = o->words;
+    for (size_t n = 0; gen_next_word(&s, &n);) {
+        int i = 0;
+        while (i < n_gen_rows && !row_has_word(gen_rows[i], s, n)) i++;
+        if (i == n_gen_rows) gen_error(o->from->file, o->from->line, "ORDER: no row has '%.*s'", (int)n, s);
+    }
+}
+
 void gen_unused(void)
 {
     for (int i = 0; i < n_gen_classes; i++)
@@ -98,6 +118,7 @@ void gen_unused(void)
     for (int i = 0; i < n_gen_sets; i++)
         if (!gen_sets[i].used)
             gen_error(gen_sets[i].from->file, gen_sets[i].from->line, "SET %s is used nowhere", gen_sets[i].name);
+    for (int i = 0; i < n_gen_orders; i++) unused_order(&gen_orders[i]);
 }
 
 static int class_named(const char *name, size_t len)
@@ -299,6 +320,40 @@ static void entry_sreg(const gen_entry *e)
         }
 }
 
+/* The words of a text, one after another: true while *s has one more, which is s[0 .. *n). */
+bool gen_next_word(const char **s, size_t *n)
+{
+    *s += *n;
+    *s += strspn(*s, " ");
+    *n = strcspn(*s, " ");
+    return *n > 0;
+}
+
+int gen_order_of(const char *word)
+{
+    for (int i = 0; i < n_gen_orders; i++) {
+        const char *s = gen_orders[i].words;
+        for (size_t n = 0; gen_next_word(&s, &n);)
+            if (strlen(word) == n && !memcmp(word, s, n)) return i + 1;
+    }
+    return 0;
+}
+
+static void entry_order(const gen_entry *e)
+{
+    const char *s = e->arg[0];
+    if (n_gen_orders == (int)(sizeof gen_orders / sizeof *gen_orders)) {
+        gen_error(e->file, e->line, "too many ORDER entries");
+        return;
+    }
+    for (size_t n = 0; gen_next_word(&s, &n);) {
+        char word[48];
+        snprintf(word, sizeof word, "%.*s", (int)(n < 47 ? n : 47), s);
+        if (gen_order_of(word)) gen_error(e->file, e->line, "'%s' is in another ORDER", word);
+    }
+    gen_orders[n_gen_orders++] = (gen_order){ e->arg[0], e };
+}
+
 void gen_entry_sets(const gen_entry *e)
 {
     static const struct { const char *name; int least, most; void (*take)(const gen_entry *);
@@ -307,6 +362,7 @@ void gen_entry_sets(const gen_entry *e)
         { "TSET", 2, 2, entry_tset },
         { "CLASS", 4, 4, entry_class },
         { "SREG", 4, 5, entry_sreg },
+        { "ORDER", 1, 1, entry_order },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(e->name, kinds[i].name)) continue;

@@ -1,14 +1,12 @@
 /* From a spelling to its form.
  *
- * A row is tried first with the words in the manual's order; when no row takes them so, once more with its modifiers
- * in any order, as ptxas reads them (tests/oracle has what it takes): modifiers that may be left out go anywhere
- * behind the op; in the memory instructions and setp everything does but the types, which keep their order
- * everywhere.
+ * A row is tried first with the words in the manual's order; when no row takes them so, once more as ptxas reads them
+ * (tests/oracle has what it takes): the words of the name keep their order, and so do those of each ORDER of sets.def;
+ * all else is a set.
  */
 #include <string.h>
 
 #include "isa.h"
-#include "isa_ids.h"
 #include "isa_row.h"
 #include "isa_table.h"
 
@@ -86,23 +84,6 @@ static bool in_order(const cji_isa_row *r, uint32_t p, const uint16_t *word, uin
     return k == n;
 }
 
-static bool is_type(uint16_t word)
-{
-    return cji_type_find(cji_isa_text + cji_isa_word_at[word],
-                         (size_t)(cji_isa_word_at[word + 1] - cji_isa_word_at[word])) > 0;
-}
-
-/* Must the piece keep its place among those that must? */
-static bool keeps_place(const cji_isa_row *r, uint16_t piece)
-{
-    bool moves =
-        r->op == CJI_OP_LD || r->op == CJI_OP_ST || r->op == CJI_OP_ATOM || r->op == CJI_OP_RED || r->op == CJI_OP_SETP;
-    if (!(piece & CJI_PIECE_SLOT)) return !moves || is_type(piece);
-    if ((piece & CJI_PIECE_AGAIN) == CJI_PIECE_AGAIN) return true;
-    const cji_isa_slot *s = &cji_isa_slots[r->slot + (piece & CJI_PIECE_MASK)];
-    return !s->optional && (!moves || is_type(cji_isa_values[s->value].word));
-}
-
 /* Does a piece spell that word?  Notes the choice of a slot. */
 static bool takes(const cji_isa_row *r, uint16_t piece, uint16_t word, uint8_t *choice)
 {
@@ -116,36 +97,43 @@ static bool takes(const cji_isa_row *r, uint16_t piece, uint16_t word, uint8_t *
     return at >= 0;
 }
 
-/* Each word goes to the next piece that keeps its place, or to a free one; mandatory pieces must all be taken at the
- * end. */
+/* May the piece be left out of the spelling? */
+static bool leaves_out(const cji_isa_row *r, uint16_t piece, const uint8_t *choice)
+{
+    if (!(piece & CJI_PIECE_SLOT)) return false;
+    uint32_t i = piece & CJI_PIECE_MASK;
+    return cji_isa_slots[r->slot + i].optional && !choice[i];
+}
+
+/* How many words the name takes, 0: it is not this one's. */
+static uint32_t takes_name(const cji_isa_row *r, const uint16_t *word, uint32_t n, uint8_t *choice)
+{
+    uint32_t k = 0;
+    for (uint32_t p = 0; p < r->nname; p++) {
+        uint16_t piece = cji_isa_pieces[r->piece + p];
+        if (k < n && takes(r, piece, word[k], choice)) k++;
+        else if (!leaves_out(r, piece, choice)) return 0;
+    }
+    return k;
+}
+
+/* The words behind the name, each to the first free piece that takes it; words of one ORDER to later and later ones.
+ * Mandatory pieces must all be taken at the end. */
 static bool any_order(const cji_isa_row *r, const uint16_t *word, uint32_t n, uint8_t *choice)
 {
-    uint32_t used = (1u << r->nop) - 1;
+    uint32_t used = (1u << r->nname) - 1, from[16] = { 0 };
     memset(choice, 0, CJI_ISA_SLOTS);
-    if (n < r->nop) return false;
-    for (uint32_t k = 0; k < r->nop; k++)
-        if (cji_isa_pieces[r->piece + k] != word[k]) return false;
-    for (uint32_t k = r->nop; k < n; k++) {
-        bool taken = false, next = true;
-        for (uint32_t p = r->nop; p < r->npiece && !taken; p++) {
-            uint16_t piece = cji_isa_pieces[r->piece + p];
-            if (used >> p & 1) continue;
-            if (keeps_place(r, piece)) {
-                if (!next) continue;
-                next = false;
-            }
-            taken = takes(r, piece, word[k], choice);
-            if (taken) used |= 1u << p;
-        }
-        if (!taken) return false;
+    uint32_t k = takes_name(r, word, n, choice);
+    if (!k) return false;
+    for (; k < n; k++) {
+        uint32_t order = cji_isa_word_order[word[k]], p = order && from[order] > r->nname ? from[order] : r->nname;
+        while (p < r->npiece && (used >> p & 1 || !takes(r, cji_isa_pieces[r->piece + p], word[k], choice))) p++;
+        if (p == r->npiece) return false;
+        used |= 1u << p;
+        from[order] = p + 1;
     }
-    for (uint32_t p = r->nop; p < r->npiece; p++) {
-        if (used >> p & 1) continue;
-        uint16_t piece = cji_isa_pieces[r->piece + p];
-        if (!(piece & CJI_PIECE_SLOT)) return false;
-        uint32_t i = piece & CJI_PIECE_MASK;
-        if (!cji_isa_slots[r->slot + i].optional || choice[i]) return false;
-    }
+    for (uint32_t p = r->nname; p < r->npiece; p++)
+        if (!(used >> p & 1) && !leaves_out(r, cji_isa_pieces[r->piece + p], choice)) return false;
     return true;
 }
 

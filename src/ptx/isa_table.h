@@ -81,6 +81,7 @@ typedef struct cji_isa_row {
     uint32_t first;            /* its first form */
     uint16_t op, piece, slot, place, section, effect;
     uint8_t npiece, nslot, nplace, nop; /* nop: leading words that are the op */
+    uint8_t nname;             /* leading pieces that are the instruction's name: they keep their order */
     uint8_t version, targets, end_version, end_targets;
 } cji_isa_row;
 
@@ -101,6 +102,7 @@ extern const uint16_t cji_isa_word_at[];       /* word i is text[at[i] .. at[i+1
 extern const uint16_t cji_isa_word_count;
 extern const uint16_t cji_isa_word_hash[];     /* open addressing, 0xffff: free */
 extern const uint16_t cji_isa_word_mask;
+extern const uint8_t cji_isa_word_order[];     /* words of one number (not 0) keep their order in a spelling */
 extern const uint16_t cji_isa_lead[];          /* rows that begin with word i: by_lead[lead[i] .. lead[i+1]) */
 extern const uint16_t cji_isa_by_lead[];
 extern const uint64_t cji_isa_target_sets[];   /* closed under intersection */

@@ -48,23 +48,9 @@ static int below(int target)
 
 static void swapped(const cji_isa_form *f, const char *line, uint8_t version, int target)
 {
-    for (int k = 1; k + 1 < f->nwords; k++) {
-        char word[CJI_ISA_WORDS][64], out[ISA_LINE];
-        const char *s = line;
-        for (int i = 0; i < f->nwords; i++) {
-            size_t n = strcspn(s, ". ;");
-            snprintf(word[i], sizeof word[i], "%.*s", (int)n, s);
-            s += n + (i + 1 < f->nwords);
-        }
-        size_t n = 0;
-        for (int i = 0; i < f->nwords; i++)
-            n += (size_t)snprintf(out + n, sizeof out - n, "%s%s", i ? "." : "",
-                                  word[i == k       ? k + 1
-                                       : i == k + 1 ? k
-                                                    : i]);
-        snprintf(out + n, sizeof out - n, "%s", s);
-        if (strcmp(word[k], word[k + 1])) add(version, target, out, false);
-    }
+    char out[ISA_LINE];
+    for (unsigned k = 1; k < f->nwords; k++)
+        if (isa_write_swapped(f, line, k, out)) add(version, target, out, false);
 }
 
 static void record(const cji_isa_form *f, bool every)

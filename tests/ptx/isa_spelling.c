@@ -25,6 +25,18 @@ static const struct { const char *spelling, *canonical; } found[] = {
     { "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster",
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster" },
     { "call.uni", "call.uni" },
+    /* ptxas reads a set of modifiers behind the name */
+    { "vote.ballot.sync.b32", "vote.sync.ballot.b32" },
+    { "ldmatrix.sync.aligned.x4.m8n8.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.shared.b16" },
+    { "max.s16x2.relu", "max.relu.s16x2" },
+    { "mma.aligned.sync.m16n8k8.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32" },
+    { "mad.lo.u32.cc", "mad.lo.cc.u32" },
+    { "barrier.cta.aligned.sync", "barrier.cta.sync.aligned" },
+    { "createpolicy.fractional.b64.L2::evict_last.L2::evict_first",
+      "createpolicy.fractional.L2::evict_last.L2::evict_first.b64" },
+    /* types keep their order: other ones are meant */
+    { "cvt.f16.rn.f32", "cvt.rn.f16.f32" },
+    { "cvt.f32.ftz.f16", "cvt.ftz.f32.f16" },
 };
 
 static const struct { const char *spelling, *parts[3];
@@ -46,6 +58,17 @@ static const struct { const char *spelling, *parts[3];
     { "fma.rn.f32.", { "no modifier" } },
     { "add.sat.u32", { "do not go together" } },
     { "mul.s32.lo.wide.s16.u32.u64", { "do not go together" } },
+    /* the name keeps its order */
+    { "mul.u32.lo", { "do not go together" } },
+    { "bar.sync.cta", { "do not go together" } },
+    { "barrier.cta.aligned.arrive", { "do not go together" } },
+    { "bar.red.cta.popc.u32", { "do not go together" } },
+    { "mbarrier.arrive_drop.shared.expect_tx.b64", { "do not go together" } },
+    { "mbarrier.try_wait.shared.parity.b64", { "do not go together" } },
+    { "cvta.global.to.u64", { "do not go together" } },
+    /* and so do state spaces and layouts */
+    { "cp.async.ca.global.shared", { "do not go together" } },
+    { "mma.sync.aligned.m16n8k8.col.row.f32.f16.f16.f32", { "do not go together" } },
     { "cvt.u8.f32", { "wants a rounding mode", "cvt.rni.u8.f32" } },
 };
 

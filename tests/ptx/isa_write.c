@@ -305,6 +305,21 @@ bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *li
     return true;
 }
 
+bool isa_write_swapped(const cji_isa_form *f, const char *line, unsigned k, char *out)
+{
+    const char *word[2] = { line, NULL };
+    size_t n[2];
+    if (k + 1u >= f->nwords) return false;
+    for (unsigned i = 0; i < k; i++) word[0] += strcspn(word[0], ".") + 1;
+    n[0] = strcspn(word[0], ".");
+    word[1] = word[0] + n[0] + 1;
+    n[1] = strcspn(word[1], ". ;");
+    if (n[0] == n[1] && !memcmp(word[0], word[1], n[0])) return false;
+    snprintf(out, ISA_LINE, "%.*s%.*s.%.*s%s", (int)(word[0] - line), line, (int)n[1], word[1], (int)n[0], word[0],
+             word[1] + n[1]);
+    return true;
+}
+
 static int atoi_target(const char *target) { return atoi(target + 3); }
 
 void isa_write_head(char *out, size_t size, uint8_t version, const char *target)

@@ -22,6 +22,9 @@ bool isa_write(const cji_isa_form *f, size_t which, unsigned way, char *line, ui
  * too many or too few. */
 bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *line, const char **what);
 
+/* A line of `f` with word `k` of its spelling and the next one exchanged; false where there are none, or equal ones. */
+bool isa_write_swapped(const cji_isa_form *f, const char *line, unsigned k, char *out);
+
 /* The text that goes in front of the statements of a file, and behind. */
 void isa_write_head(char *out, size_t size, uint8_t version, const char *target);
 extern const char isa_write_tail[];
