@@ -126,7 +126,7 @@ static int differ(const cji_vec_table *table, size_t i, int rounds)
     static cji_warp w;
     cji_handler h;
     memcpy(&h, (const char *)table + rows[i].handler, sizeof h);
-    const cji_rec r = { .fn = h, .d = 0, .a = 256, .b = 512, .c = 768 };
+    const cji_rec r = { .fn = h, .lane = rows[i].lane, .k = rows[i].k, .d = 0, .a = 256, .b = 512, .c = 768 };
     int bad = 0;
     w.r = frame;
     for (int n = 0; n < rounds; n++) {

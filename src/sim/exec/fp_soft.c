@@ -69,7 +69,7 @@ cji_fp_num cji_fp_unpack(cji_fp_format f, uint64_t bits)
 
 static bool fp_up(cji_fp_round r, bool sign, bool odd, bool half, bool sticky)
 {
-    switch (r) {
+    switch (CJI_FP_MODE(r)) {
     case CJI_FP_RN: return half && (sticky || odd);
     case CJI_FP_RNA: return half;
     case CJI_FP_RM: return sign && (half || sticky);
@@ -93,7 +93,7 @@ static uint64_t fp_pack_ue8m0(cji_fp_num v, cji_fp_round r)
     if (v.cls == CJI_FP_NAN) return 0xff;
     if (v.cls == CJI_FP_ZERO) return 0;
     if (v.cls == CJI_FP_INF) return 0xfe;
-    bool up = (v.m << 1) != 0 && r == CJI_FP_RP;
+    bool up = (v.m << 1) != 0 && CJI_FP_MODE(r) == CJI_FP_RP;
     int e = v.exp + 127 + up;
     return e < 0 ? 0 : e > 0xfe ? 0xfe : (uint64_t)e;
 }
@@ -107,6 +107,10 @@ uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfini
     if (v.cls == CJI_FP_INF) return sign | (satfinite || !d->inf ? d->max : d->inf);
     if (v.cls == CJI_FP_ZERO) return sign;
     int emin = 1 - d->bias, drop = 63 - d->mbits;
+    if (v.exp < emin && r & CJI_FP_FTZ) {
+        bool carries = fp_round_shift(v.m, drop, r, v.sign) >> (d->mbits + 1);
+        return carries && v.exp == emin - 1 ? sign | UINT64_C(1) << (d->mbits + d->low) : sign;
+    }
     if (v.exp < emin) {
         int more = emin - v.exp;
         drop = more > 80 ? drop + 80 : drop + more;
@@ -116,7 +120,7 @@ uint64_t cji_fp_pack(cji_fp_format f, cji_fp_num v, cji_fp_round r, bool satfini
     uint64_t mag = ((e << d->mbits) + q) << d->low;
     if (mag > d->max || v.exp > 2048) {
         bool to_max =
-            satfinite || !d->inf || r == CJI_FP_RZ || (r == CJI_FP_RM && !v.sign) || (r == CJI_FP_RP && v.sign);
+            satfinite || !d->inf || CJI_FP_MODE(r) == CJI_FP_RZ || CJI_FP_MODE(r) == (v.sign ? CJI_FP_RP : CJI_FP_RM);
         mag = to_max ? d->max : d->inf;
     }
     return sign | mag;
@@ -140,7 +144,7 @@ static uint64_t fp_sum(cji_fp_format f, bool sx, int ex, fp_u128 x, bool sy, int
     x = fp_shift_jam(x, e - ex);
     y = fp_shift_jam(y, e - ey);
     if (sx == sy) return cji_fp_pack(f, fp_norm(sx, e + 1, x + y), r, false);
-    if (x == y) return (uint64_t)(r == CJI_FP_RM) << (cji_fp_formats[f].bits - 1);
+    if (x == y) return (uint64_t)(CJI_FP_MODE(r) == CJI_FP_RM) << (cji_fp_formats[f].bits - 1);
     bool swap = x < y;
     return cji_fp_pack(f, fp_norm(swap ? sy : sx, e + 1, swap ? y - x : x - y), r, false);
 }
@@ -160,7 +164,7 @@ uint64_t cji_fp_fma(cji_fp_format f, uint64_t a, uint64_t b, uint64_t c, cji_fp_
     }
     if (z.cls == CJI_FP_INF) return c;
     if (pzero && z.cls == CJI_FP_ZERO) {
-        bool s = sp == z.sign ? sp : r == CJI_FP_RM;
+        bool s = sp == z.sign ? sp : CJI_FP_MODE(r) == CJI_FP_RM;
         return (uint64_t)s << (cji_fp_formats[f].bits - 1);
     }
     if (pzero) return cji_fp_pack(f, z, r, false);
@@ -177,7 +181,7 @@ uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
     if (x.cls == CJI_FP_INF) return y.cls == CJI_FP_INF && x.sign != y.sign ? fp_invalid(f) : a;
     if (y.cls == CJI_FP_INF) return b;
     if (x.cls == CJI_FP_ZERO && y.cls == CJI_FP_ZERO) {
-        bool s = x.sign == y.sign ? x.sign : r == CJI_FP_RM;
+        bool s = x.sign == y.sign ? x.sign : CJI_FP_MODE(r) == CJI_FP_RM;
         return (uint64_t)s << (cji_fp_formats[f].bits - 1);
     }
     if (x.cls == CJI_FP_ZERO) return b;
@@ -301,7 +305,7 @@ static uint64_t fp_convert_nan(cji_fp_format to, cji_fp_format from, uint64_t a)
 uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp_round r, bool satfinite)
 {
     cji_fp_num x = cji_fp_unpack(from, a);
-    if (to == CJI_FP_TF32 && r == CJI_FP_RNA && !satfinite && x.cls == CJI_FP_NAN)
+    if (to == CJI_FP_TF32 && CJI_FP_MODE(r) == CJI_FP_RNA && !satfinite && x.cls == CJI_FP_NAN)
         return (a + 0x1000) & 0xffffe000; /* an addition of integers */
     return x.cls == CJI_FP_NAN ? fp_convert_nan(to, from, a) : cji_fp_pack(to, x, r, satfinite);
 }

@@ -13,8 +13,12 @@
 
 typedef enum cji_fp_round {
     CJI_FP_RN = 0, CJI_FP_RZ, CJI_FP_RM, CJI_FP_RP,
-    CJI_FP_RNA         /* nearest, ties away from zero */
+    CJI_FP_RNA,        /* nearest, ties away from zero */
+    CJI_FP_FTZ = 8     /* added to one of these: a result that is tiny is a zero of its sign. Tiny is what is
+                        * below the least normal after rounding to the format's bits with unbounded exponent. */
 } cji_fp_round;
+/* ORDER cji_fp_round: CJI_KF_RND and CJI_KF_FTZ have the same bits (warp.h). */
+#define CJI_FP_MODE(r) ((r) & 7)
 
 /* ORDER cji_fp_format: cji_fp_formats in fp_soft.c */
 typedef enum cji_fp_format {

@@ -24,9 +24,8 @@ static double la_in(uint64_t a, uint32_t k)
 static uint64_t la_out(double x, uint32_t k)
 {
     cji_fp_format f = CJI_KF_FMT(k);
-    uint64_t v = cji_fp_convert(f, CJI_FP_F64, cji_f64_bits(x), CJI_FP_RN, false);
-    if (k & CJI_KF_FTZ && f == CJI_FP_F32) v = cji_ftz((uint32_t)v);
-    return v;
+    cji_fp_round r = k & CJI_KF_FTZ && f == CJI_FP_F32 ? CJI_FP_FTZ : CJI_FP_RN;
+    return cji_fp_convert(f, CJI_FP_F64, cji_f64_bits(x), r, false);
 }
 
 LA(rcp_approx) { LA_UNUSED; return la_out(1.0 / la_in(a, k), k); }
@@ -67,13 +66,32 @@ static double la_in64(uint64_t a)
 {
     return cji_f64_of(a & UINT64_C(0x7ff0000000000000) ? a & UINT64_C(0xffffffff00000000) : a & UINT64_C(1) << 63);
 }
-/* Without .ftz: all bits, subnormals too. */
-LA(rsqrt64)
-{
-    LA_UNUSED;
-    uint64_t one = UINT64_C(0x3ff0000000000000);
-    return cji_fp_div(CJI_FP_F64, one, cji_fp_sqrt(CJI_FP_F64, a, CJI_FP_RN), CJI_FP_RN);
-}
 
 LA(rcp_approx64) { LA_UNUSED; return la_high(1.0 / la_in64(a)); }
 LA(rsqrt_approx64) { LA_UNUSED; return la_high(1.0 / sqrt(la_in64(a))); }
+
+/* y + y * e * (3/8 * e + 1/2) with e = 1 - x * y * y: one step of the third order from the seed y, which is
+ * rsqrt.approx.ftz.f64's result. The operations are those of an H100's code for it, and so is the rounding. */
+static uint64_t la_rsqrt_step(uint64_t x)
+{
+    const uint64_t one = UINT64_C(0x3ff0000000000000), half = UINT64_C(0x3fe0000000000000),
+                   three_eighths = UINT64_C(0x3fd8000000000000), minus = UINT64_C(1) << 63;
+    uint64_t y = cji_l_rsqrt_approx64(x, 0, 0, 0), yy = cji_fp_mul(CJI_FP_F64, y, y, CJI_FP_RN);
+    uint64_t e = cji_fp_fma(CJI_FP_F64, x, yy ^ minus, one, CJI_FP_RN);
+    uint64_t h = cji_fp_fma(CJI_FP_F64, e, three_eighths, half, CJI_FP_RN);
+    return cji_fp_fma(CJI_FP_F64, h, cji_fp_mul(CJI_FP_F64, y, e, CJI_FP_RN), y, CJI_FP_RN);
+}
+
+/* Without .ftz: all bits of operand and result count. A subnormal is scaled by 2^54, the result by 2^27. */
+LA(rsqrt64)
+{
+    LA_UNUSED;
+    const uint64_t inf = UINT64_C(0x7ff0000000000000), sign = UINT64_C(1) << 63, mag = a & ~sign;
+    if (mag > inf) return a | UINT64_C(1) << 51;
+    if (!mag) return a | inf;
+    if (a & sign) return cji_fp_formats[CJI_FP_F64].nan;
+    if (mag == inf) return 0;
+    if (a >> 52) return la_rsqrt_step(a);
+    uint64_t scaled = cji_f64_bits(cji_f64_of(a) * 0x1p54);
+    return cji_f64_bits(cji_f64_of(la_rsqrt_step(scaled)) * 0x1p27);
+}

@@ -5,7 +5,7 @@
 
 #define LC(name) uint64_t cji_l_##name(uint64_t a, uint64_t b, uint64_t c, uint32_t k)
 #define LC_UNUSED (void)a, (void)b, (void)c, (void)k
-#define LC_RND(k) ((cji_fp_round)((k) & CJI_KF_RND))
+#define LC_RND(k) ((cji_fp_round)((k) & (CJI_KF_RND | CJI_KF_FTZ)))
 
 static uint64_t lc_ext(uint64_t v, unsigned bits, bool is_signed)
 {
@@ -78,7 +78,8 @@ LC(cvt_float)
     if (to == from && to != CJI_FP_F16 && !(k & (CJI_KF_FTZ | CJI_KF_SAT | CJI_KF_RELU))) return a;
     if (to == CJI_FP_F16) k &= ~(uint32_t)CJI_KF_FTZ;
     if (k & CJI_KF_FTZ && from == CJI_FP_F32 && (a & 0x7fffffff) > 0x7f800000) a = 0x7fffffff;
-    return lc_finish(to, cji_fp_convert(to, from, lc_flush(from, a, k), LC_RND(k), k & CJI_KF_B), k);
+    cji_fp_round r = (cji_fp_round)(to == CJI_FP_F32 ? LC_RND(k) : CJI_FP_MODE(LC_RND(k)));
+    return lc_finish(to, cji_fp_convert(to, from, lc_flush(from, a, k), r, k & CJI_KF_B), k);
 }
 
 LC(cvt_integral)

@@ -5,7 +5,7 @@
 
 #define LF(name) uint64_t cji_l_##name(uint64_t a, uint64_t b, uint64_t c, uint32_t k)
 #define LF_UNUSED (void)a, (void)b, (void)c, (void)k
-#define LF_RND(k) ((cji_fp_round)((k) & CJI_KF_RND))
+#define LF_RND(k) ((cji_fp_round)((k) & (CJI_KF_RND | CJI_KF_FTZ)))
 
 static uint64_t lf_sign(cji_fp_format f) { return UINT64_C(1) << (cji_fp_formats[f].bits - 1); }
 static uint64_t lf_one(cji_fp_format f) { return (uint64_t)cji_fp_formats[f].bias << cji_fp_formats[f].mbits; }
@@ -23,7 +23,6 @@ static uint64_t lf_in(uint64_t v, uint32_t k)
 static uint64_t lf_out(uint64_t v, uint32_t k)
 {
     cji_fp_format f = CJI_KF_FMT(k);
-    if (k & CJI_KF_FTZ) v = lf_flush(f, v);
     if (k & CJI_KF_SAT) {
         if (lf_nan(f, v) || v & lf_sign(f)) return 0;
         return v > lf_one(f) ? lf_one(f) : v;

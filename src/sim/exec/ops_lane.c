@@ -132,6 +132,7 @@ void cji_h_bfi(cji_warp *w, const cji_rec *r)
     }
 }
 
+/* One flag for additions and subtractions: x - y is x + ~y + 1, and its carry is 1 where nothing was borrowed. */
 void cji_h_carry(cji_warp *w, const cji_rec *r)
 {
     unsigned bits = r->k & CJI_CC_64 ? 64 : 32;
@@ -145,8 +146,9 @@ void cji_h_carry(cji_warp *w, const cji_rec *r)
             else x = (uint64_t)((__int128)(int64_t)x * (int64_t)y >> 64);
             y = cji_get(w, r->wc, r->c, i) & mask;
         }
-        unsigned __int128 in = r->k & CJI_CC_IN ? w->cc >> i & 1 : 0;
-        unsigned __int128 s = r->k & CJI_CC_SUB ? (unsigned __int128)x - y - in : (unsigned __int128)x + y + in;
+        bool sub = r->k & CJI_CC_SUB;
+        unsigned __int128 in = r->k & CJI_CC_IN ? w->cc >> i & 1 : sub;
+        unsigned __int128 s = (unsigned __int128)x + (sub ? ~y & mask : y) + in;
         if (r->k & CJI_CC_OUT) {
             uint32_t out = (uint32_t)(s >> bits) & 1;
             w->cc = (w->cc & ~(UINT32_C(1) << i)) | out << i;
