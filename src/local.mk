@@ -1,7 +1,7 @@
 # The libraries that are installed: libcujit (shared and static), the CPU device (a module in pkglibdir; static in libdir)
 # and the shim by which other people's driver-API programs find the CPU device.
 
-EXTRA_DIST += %D%/libcujit.map %D%/sim/libcujit-sim.map
+EXTRA_DIST += %D%/libcujit.map
 cujitinclude_HEADERS += include/cujit/auto.h include/cujit/cujit.h include/cujit/cujit.hpp
 
 # -- For those who build with it: pkg-config and CMake -----------------------------------------------------------------
@@ -39,8 +39,16 @@ pkglib_LTLIBRARIES += %D%/sim/libcujit-sim.la
 src_sim_libcujit_sim_la_SOURCES =
 src_sim_libcujit_sim_la_LIBADD = $(sim_parts) -lm
 src_sim_libcujit_sim_la_LDFLAGS = -pthread -no-undefined -module -avoid-version -shared \
-	-Wl,--version-script=$(top_srcdir)/%D%/sim/libcujit-sim.map -Wl,-Bsymbolic -Wl,--as-needed
+	-Wl,--version-script=%D%/sim/libcujit-sim.map -Wl,-Bsymbolic -Wl,--as-needed
 EXTRA_src_sim_libcujit_sim_la_DEPENDENCIES = %D%/sim/libcujit-sim.map
+
+# What it exports: every name of the three tables.
+sim_tables = $(top_srcdir)/src/cuda/symbols.def $(top_srcdir)/src/cuda/byvalue.def $(top_srcdir)/src/cuda/exports.def
+%D%/sim/libcujit-sim.map: $(sim_tables)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(AWK) -F '[(,][ ]*' 'BEGIN { print "{\n  global:" } \
+	  /^CU(_SAME|_PER_THREAD)?\(/ { print "    " $$3 ";" } /^CU_LACKS\(/ { print "    " $$2 ";" } \
+	  END { print "    cujit_sim_*;\n  local: *;\n};" }' $(sim_tables) >$@.new && mv $@.new $@
+CLEANFILES += %D%/sim/libcujit-sim.map
 
 # Where libcujit looks first: in cujit/ beside itself. So the build tree is used as the installed library is.
 beside = .libs/cujit/libcujit-sim.so
@@ -58,14 +66,16 @@ shimdir = $(pkglibdir)/as-libcuda
 $(shim): %D%/sim/libcujit-sim.la
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -shared -nostartfiles -o $@ -Wl,-soname,libcuda.so.1 \
 	  -Wl,--no-as-needed %D%/sim/.libs/libcujit-sim.so -Wl,-rpath,'$$ORIGIN/..'
+	$(AM_V_at)rm -f $(@D)/libcuda.so && $(LN_S) libcuda.so.1 $(@D)/libcuda.so
 
 install-exec-hook: install-shim
 install-shim: $(shim) install-pkglibLTLIBRARIES
 	$(MKDIR_P) '$(DESTDIR)$(shimdir)'
 	$(INSTALL_PROGRAM) $(shim) '$(DESTDIR)$(shimdir)/libcuda.so.1'
+	rm -f '$(DESTDIR)$(shimdir)/libcuda.so' && $(LN_S) libcuda.so.1 '$(DESTDIR)$(shimdir)/libcuda.so'
 uninstall-local:
-	rm -f '$(DESTDIR)$(shimdir)/libcuda.so.1'
-CLEANFILES += $(shim)
+	rm -f '$(DESTDIR)$(shimdir)/libcuda.so.1' '$(DESTDIR)$(shimdir)/libcuda.so'
+CLEANFILES += $(shim) %D%/sim/.libs/as-libcuda/libcuda.so
 endif
 
 if WITH_STATIC

@@ -6,6 +6,7 @@ libcujit_cuda_la_SOURCES = \
 	%D%/byvalue.def \
 	%D%/enums.h \
 	%D%/errors.def \
+	%D%/exports.def \
 	%D%/symbols.def \
 	%D%/table.c \
 	%D%/table.h

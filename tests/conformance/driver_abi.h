@@ -16,15 +16,33 @@
 static cji_cu cu;
 static CUcontext abi_ctx;
 
+/* Entry points that libcujit does not use: cx.cuModuleLoad ... */
+static struct abi_more {
+#define CU(name, export, version, count, list) CUresult (*name)(CJI_CU_DECL(count, list));
+#include "cuda/exports.def"
+} cx;
+
+/* Any name that the driver exports; NULL: it does not. */
+static inline void *abi_symbol(const char *export)
+{
+    static void *lib;
+    if (!tap_on_gpu()) return cujit_sim_get_symbol(NULL, export);
+    if (!lib) lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    return lib ? dlsym(lib, export) : NULL;
+}
+
 /* The entry points by their exported names; one that is not there stays NULL. */
 static inline void abi_load(void)
 {
-    void *lib = tap_on_gpu() ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
     void *p;
-#define CU(name, export, version, need, count, list)                                       \
-    p = tap_on_gpu() ? dlsym(lib, #export) : cujit_sim_get_symbol(NULL, #export);          \
+#define CU(name, export, version, need, count, list) \
+    p = abi_symbol(#export);                         \
     memcpy(&cu.name, &p, sizeof p);
 #include "cuda/symbols.def"
+#define CU(name, export, version, count, list) \
+    p = abi_symbol(#export);                   \
+    memcpy(&cx.name, &p, sizeof p);
+#include "cuda/exports.def"
 }
 
 /* First call of a test: the driver, and the primary context of device 0 as the current one. */

@@ -52,21 +52,36 @@ head='#include <stddef.h>
         }
         FNR == NR && /^    [A-Z_0-9]+ = / { sub(",", "", $3); check($1, $3) }' \
       "$src/src/cuda/enums.h" "$src/src/cuda/abi.h"; } >"$tmp/constants.c"
-# LIST: the type that cudaTypedefs.h has for each call of it
+# LIST...: the type that cudaTypedefs.h has for each call of them, by its export
 types_of()
 {
-    $awk -F'[(, ]+' '/^CU\(/ { sub(/_v[0-9]$/, "", $3); print "#define PFN_OF_" $2 " PFN_" $3 "_v" $4 }' "$1"
+    $awk -F'[(, ]+' '/^CU(_SAME|_PER_THREAD|_LACKS)?\(/ {
+        export = /^CU_LACKS/ ? $2 : $3
+        version = /^CU_LACKS/ ? $3 : $4
+        sub(/[)].*/, "", version)
+        api = export
+        own = sub(/_ptsz$/, "", api) ? "_ptsz" : sub(/_ptds$/, "", api) ? "_ptds" : ""
+        sub(/_v[0-9]$/, "", api)
+        print "#define PFN_OF_" export " PFN_" api "_v" version own
+    }' "$@"
 }
-{ echo "$head"
-  types_of "$src/src/cuda/symbols.def"
+{ echo '#define __CUDA_API_VERSION_INTERNAL'
+  echo "$head"
+  [ -f "$include/cudaProfilerTypedefs.h" ] && printf '%s\n' '#include <cudaProfiler.h>' '#include <cudaProfilerTypedefs.h>'
+  types_of "$src/src/cuda/symbols.def" "$src/src/cuda/byvalue.def" "$src/src/cuda/exports.def"
   grep -E '^#define CJI_CU_(DECL|PASTE)' "$src/src/cuda/abi.h"
-  echo '#define CU(name, export, version, need, count, list) \'
-  echo '    _Static_assert(_Generic((PFN_OF_##name)0, CUresult (*)(CJI_CU_DECL(count, list)): 1, default: 0), #name);'
+  row='typedef CUresult (*row_##export)(CJI_CU_DECL(count, list));
+    _Static_assert(_Generic((PFN_OF_##export)0, row_##export: 1, default: 0), #export);'
+  echo '#define CU(name, export, version, need, count, list) '"$(echo $row)"
   echo '#include "cuda/symbols.def"'
-  types_of "$src/src/cuda/byvalue.def"
-  echo '#define CU(name, export, version, count, list) \'
-  echo '    _Static_assert(_Generic((PFN_OF_##name)0, CUresult (*)(CJI_CU_DECL(count, list)): 1, default: 0), #name);'
-  echo '#include "cuda/byvalue.def"'; } >"$tmp/calls.c"
+  echo '#define CU(name, export, version, count, list) '"$(echo $row)"
+  echo '#include "cuda/byvalue.def"'
+  echo '#define CU(name, export, version, count, list) '"$(echo $row)"
+  echo '#include "cuda/exports.def"'
+  echo '#define CU_SAME(row, export, version) _Static_assert(_Generic((PFN_OF_##export)0, row_##row: 1, default: 0), #export);'
+  echo '#define CU_PER_THREAD(row, export, version) _Static_assert(_Generic((PFN_OF_##export)0, row_##row: 1, default: 0), #export);'
+  echo '#define CU_LACKS(export, version, why) typedef PFN_OF_##export lacks_##export;'
+  echo '#include "cuda/exports.def"'; } >"$tmp/calls.c"
 
 n=0
 echo 1..4
@@ -81,17 +96,18 @@ for what in 'structs: sizes and fields are those of cuda.h' 'constants: values a
     fi
 done
 
-# The stub library of the toolkit exports what a driver exports.
+# The stub library of the toolkit exports what a driver exports, which is what the tables have.
 stub=$(dirname "$include")/lib64/stubs/libcuda.so
 if [ -f "$stub" ] && command -v nm >/dev/null 2>&1; then
-    missing=$(nm -D --defined-only "$stub" |
-        $awk 'NR == FNR { have[$3] = 1; next } /^CU\(/ { split($0, f, /[(, ]+/); if (!(f[3] in have)) print f[3] }' \
-            - "$src/src/cuda/symbols.def" "$src/src/cuda/byvalue.def")
-    if [ -z "$missing" ]; then
-        echo 'ok 4 - exports: every symbol is in the stub library'
+    nm -D --defined-only "$stub" | $awk '$3 ~ /^cu/ { print $3 }' | LC_ALL=C sort >"$tmp/theirs"
+    $awk -F'[(, ]+' '/^CU(_SAME|_PER_THREAD)?\(/ { print $3 } /^CU_LACKS\(/ { print $2 }' \
+        "$src/src/cuda/symbols.def" "$src/src/cuda/byvalue.def" "$src/src/cuda/exports.def" | LC_ALL=C sort >"$tmp/ours"
+    if cmp -s "$tmp/theirs" "$tmp/ours" && cmp -s "$tmp/theirs" "$src/tests/cuda/libcuda.names"; then
+        echo 'ok 4 - exports: the names of the tables, and of libcuda.names, are those of the stub library'
     else
-        echo "# missing: $missing"
-        echo 'not ok 4 - exports: every symbol is in the stub library'
+        diff "$tmp/theirs" "$tmp/ours" | sed 's/^/# /' | head -40
+        diff "$tmp/theirs" "$src/tests/cuda/libcuda.names" | sed 's/^/# libcuda.names: /' | head -40
+        echo 'not ok 4 - exports: the names of the tables, and of libcuda.names, are those of the stub library'
     fi
 else
     echo 'ok 4 - exports # SKIP no stub library, or no nm'

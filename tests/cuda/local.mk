@@ -1,2 +1,3 @@
 sh_tests += %D%/abi.sh
-EXTRA_DIST += %D%/layout.def
+sim_tests += %D%/every_export
+EXTRA_DIST += %D%/layout.def %D%/libcuda.names

@@ -14,6 +14,9 @@ result $? 'the program finds a device and gets its arguments' out
 [ "$status" -eq 7 ]
 result $? "its exit status is the command's" out
 
+[ "$(readlink "$folder/libcuda.so")" = libcuda.so.1 ]
+result $? 'libcuda.so is beside libcuda.so.1, for programs that open it by that name'
+
 LD_LIBRARY_PATH=/somewhere/else "$CUJIT_BIN" run-sim sh -c 'echo "$LD_LIBRARY_PATH"' >out 2>&1
 grep -qE "^$folder:(.*:)?/somewhere/else" out
 result $? 'LD_LIBRARY_PATH keeps what it had' out

@@ -72,6 +72,7 @@ struct sim_thread {
     size_t depth, cap;
     CUstreamCaptureMode mode;       /* cuThreadExchangeStreamCaptureMode */
     atomic_bool inside;             /* inside an entry point */
+    bool own_default;               /* in a call named _ptsz or _ptds: stream 0 is the thread's own */
     sim_stream *own;                /* per-thread default streams, one for each context, through sim_stream.own_next */
 };
 
@@ -417,5 +418,8 @@ static inline bool cji_sim_work_has(const sim_work *w, unsigned trait) { return 
 /* What takes a handle by value. */
 #define CU(name, export, version, count, list) CUresult cji_sim_##name(CJI_CU_DECL(count, list));
 #include "cuda/byvalue.def"
+/* What libcujit does not use. */
+#define CU(name, export, version, count, list) CUresult cji_sim_##name(CJI_CU_DECL(count, list));
+#include "cuda/exports.def"
 
 #endif

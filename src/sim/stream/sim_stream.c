@@ -81,7 +81,7 @@ static CUresult sim_stream_any(CUstream h, sim_stream **out)
     sim_ctx *c;
     CUresult r = cji_sim_ctx_current_any(&c);
     if (r) return r;
-    if (h == CU_STREAM_PER_THREAD) return sim_stream_own(c, out);
+    if (h == CU_STREAM_PER_THREAD || (!h && cji_sim_thread()->own_default)) return sim_stream_own(c, out);
     *out = c->legacy;
     return CUDA_SUCCESS;
 }
