@@ -4,6 +4,12 @@ bench_programs =
 bench_programs += %D%/emit
 bench_programs += %D%/launch
 bench_launch_LDADD = $(libcujit)
+bench_programs += %D%/sim
+bench_sim_SOURCES = %D%/sim.c %D%/sim_bench.h %D%/sim_bench_kernels.c %D%/sim_bench_forms.c \
+	%D%/sim_bench_accesses.c %D%/sim_bench_calls.c
+bench_sim_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_SIM='"$(sim_so)"'
+bench_sim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+bench_sim_LDADD = $(internals) -lm
 bench_programs += %D%/stream
 bench_stream_SOURCES = %D%/stream_ratios.c
 bench_stream_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"'
