@@ -5,20 +5,24 @@ static const char digit_pairs[] =
     "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
     "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
-char *cji_put_u32(char *p, uint32_t x)
+static inline unsigned digits_of(uint32_t x)
 {
-    char buf[10];
-    char *end = buf + sizeof buf, *at = end;
-    if (x < 10) return *p = (char)('0' + x), p + 1;
-    while (x >= 100) {
-        at -= 2;
-        memcpy(at, digit_pairs + 2 * (x % 100), 2);
-        x /= 100;
-    }
-    if (x >= 10) memcpy(at -= 2, digit_pairs + 2 * x, 2);
-    else *--at = (char)('0' + x);
-    return cji_put_text(p, at, (size_t)(end - at));
+    if (x < 10000) return x < 100 ? 1 + (x >= 10) : 3 + (x >= 1000);
+    if (x < 100000000) return x < 1000000 ? 5 + (x >= 100000) : 7 + (x >= 10000000);
+    return 9 + (x >= 1000000000);
 }
+
+/* The digits are written where they belong, from the last one on. */
+static inline char *put_u32(char *p, uint32_t x)
+{
+    char *end = p + digits_of(x), *at = end;
+    for (; x >= 100; x /= 100) memcpy(at -= 2, digit_pairs + 2 * (x % 100), 2);
+    if (x >= 10) memcpy(p, digit_pairs + 2 * x, 2);
+    else *p = (char)('0' + x);
+    return end;
+}
+
+char *cji_put_u32(char *p, uint32_t x) { return put_u32(p, x); }
 
 static char *put_u64(char *p, uint64_t x)
 {
@@ -47,9 +51,35 @@ unsigned cji_print_type(unsigned type) { return cji_type_declared(type); }
 
 /* ---- Operands ---------------------------------------------------------------------------------------------------- */
 
-/* Prefixes with their "%", for all types. */
+/* Prefixes with their "%", for all types: copied whole, eight bytes at once. */
 typedef struct prefix { char s[7]; uint8_t n; } prefix;
-typedef struct writer { const cj_fn *f; const cj_ptx *m; cji_text *out; prefix reg[CJ_TYPE_COUNT]; } writer;
+_Static_assert(sizeof(prefix) == 8, "a prefix is copied by one instruction");
+
+typedef struct writer {
+    const cj_fn *f;
+    const cj_ptx *m;
+    cji_text *out;   /* its n is not kept up to date inside of a line */
+    char *last;      /* up to here at least ROOM bytes follow in the text's memory */
+    prefix reg[CJ_TYPE_COUNT];
+} writer;
+
+/* Bytes that are there behind each look for room (have_room), which is taken in front of a line and of each operand,
+ * those inside of lists, pairs and addresses too, behind a guard, and behind a name, which asks for its own length
+ * besides.  The most that is written between two looks:
+ *   LINE     "\t.loc\t", two numbers of 10 digits, " ", " 0\n", "\t", "@": 32 bytes; then the spelling in pieces of 16
+ *            and " " before and behind it
+ *   OPERAND  "!" and a register: a prefix copied as 8 bytes, of up to 7 letters, and 10 digits; or a number: "-" and 20
+ *            digits, "0d" and 16; an address's "+", "-" and 20 digits; then what closes it and begins the next one, of
+ *            "}", "]", ")", ", ", "{", "[", "(", "|", ";", "\n"
+ *   TARGETS  "$T", 10 digits, ": .branchtargets " or "\t.pragma \"", and the signs around it */
+enum {
+    LINE = 32 + 1 + CJI_ISA_SPELLING + 1,
+    OPERAND = 1 + 7 + 10 + 1 + 1 + 20 + 10,
+    TARGETS = 2 + 10 + 18 + 4,
+    ROOM = 256
+};
+_Static_assert(LINE + OPERAND <= ROOM && TARGETS + OPERAND <= ROOM, "what is written between two looks for room fits");
+_Static_assert(CJI_ISA_SPELLING % 16 == 0, "a spelling is read in pieces of 16");
 
 static void set_prefixes(writer *w)
 {
@@ -62,16 +92,26 @@ static void set_prefixes(writer *w)
     }
 }
 
-/* Room for the text of one operand that holds no name, and for what stands around it. */
-enum { ROOM = 64 };
+/* Where to write: at least `more` + ROOM bytes; NULL without memory. */
+__attribute__((noinline)) static char *make_room(writer *w, size_t at, size_t more)
+{
+    cji_text *t = w->out;
+    t->n = at;
+    if (!cji_text_room(t, more + ROOM)) return NULL;
+    w->last = t->p + (t->cap - ROOM);
+    return t->p + at;
+}
+
+static inline char *have_room(writer *w, char *p)
+{
+    return p <= w->last ? p : make_room(w, (size_t)(p - w->out->p), 0);
+}
 
 static char *put_name(writer *w, char *p, const char *s, size_t n)
 {
-    size_t at = (size_t)(p - w->out->p);
-    if (at + n + 2 * ROOM > w->out->cap) { /* `n` in the text is not kept up to date inside of a line */
-        w->out->n = at;
-        if (!cji_text_room(w->out, n + 2 * ROOM)) return NULL;
-        p = w->out->p + at;
+    if (p > w->last || n > (size_t)(w->last - p)) {
+        p = make_room(w, (size_t)(p - w->out->p), n);
+        if (!p) return p;
     }
     return cji_put_text(p, s, n);
 }
@@ -81,12 +121,12 @@ static char *put_interned(writer *w, char *p, uint32_t name)
     return put_name(w, p, cji_ptx_name(w->m, name), cji_ptx_name_len(w->m, name));
 }
 
-static char *put_reg(writer *w, char *p, uint32_t index)
+static inline char *put_reg(writer *w, char *p, uint32_t index)
 {
     const cji_reg *r = &w->f->reg[index];
     if (r->flags & CJI_REG_PARAM) return put_interned(w, p, w->m->var[r->number]->name);
-    memcpy(p, w->reg[r->type].s, sizeof w->reg[r->type].s);
-    return cji_put_u32(p + w->reg[r->type].n, r->number);
+    memcpy(p, &w->reg[r->type], sizeof w->reg[r->type]);
+    return put_u32(p + w->reg[r->type].n, r->number);
 }
 
 static char *put_literal(char *p, const cji_lit *l)
@@ -121,7 +161,6 @@ static char *put_list(writer *w, char *p, uint32_t word, char open, char close)
     for (uint32_t i = 0; p && i < n; i++) {
         if (i) p = cji_put_text(p, ", ", 2);
         p = put_operand(w, p, e[i]);
-        if (p && i % 4 == 3) p = put_name(w, p, "", 0);
     }
     if (p) *p++ = close;
     return p;
@@ -155,6 +194,8 @@ static char *put_texmem(writer *w, char *p, uint32_t word)
 static char *put_operand(writer *w, char *p, uint32_t word)
 {
     uint32_t i = cji_word_index(word), n;
+    p = have_room(w, p);
+    if (!p) return p;
     switch (cji_word_kind(word)) {
     case CJI_K_REG: return put_reg(w, p, i);
     case CJI_K_IMM: return put_literal(p, &w->f->lit[i]);
@@ -181,21 +222,48 @@ static char *put_operand(writer *w, char *p, uint32_t word)
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
+/* In pieces, which is quicker than a copy of any length; what is behind the spelling is written over. */
+static inline char *put_spelling(char *p, const cji_isa_form *e)
+{
+    for (unsigned at = 0; at < e->len; at += 16) memcpy(p + at, e->text + at, 16);
+    return p + e->len;
+}
+
+/* An operand of an instruction: nearly all are registers. */
+static inline char *put_top(writer *w, char *p, uint32_t word)
+{
+    if (cji_word_kind(word) != CJI_K_REG) return put_operand(w, p, word);
+    p = have_room(w, p);
+    return p ? put_reg(w, p, cji_word_index(word)) : p;
+}
+
+/* The operands behind the fourth of an instruction that has more than five. */
+static char *put_more(writer *w, char *p, uint32_t word)
+{
+    uint32_t n;
+    const uint32_t *e = cji_fn_words(w->f, word, &n);
+    for (uint32_t i = 0; p && i < n; i++) p = put_operand(w, cji_put_text(p, ", ", 2), e[i]);
+    return p;
+}
+
 static char *put_instruction(writer *w, char *p, const cji_ins *x)
 {
     const cji_isa_form *e = w->m->form[x->form]->isa;
-    uint32_t n = cji_ins_n(w->f, x);
     if (x->guard) {
         *p++ = '@';
         p = put_operand(w, p, x->guard);
-        if (!p) return p;
+        if (!p || !(p = have_room(w, p))) return NULL;
         *p++ = ' ';
     }
-    p = cji_put_text(p, e->text, e->len);
-    for (uint32_t i = 0; p && i < n; i++) {
+    p = put_spelling(p, e);
+    for (uint32_t i = 0; p && i < CJI_QUICK && x->opnd[i]; i++) {
+        if (cji_word_kind(x->opnd[i]) == CJI_K_MORE) {
+            p = put_more(w, p, x->opnd[i]);
+            break;
+        }
         if (i) *p++ = ',';
         *p++ = ' ';
-        p = put_operand(w, p, cji_ins_opnd(w->f, x, i));
+        p = put_top(w, p, x->opnd[i]);
     }
     if (p) *p++ = ';';
     return p;
@@ -212,13 +280,12 @@ static char *put_targets(writer *w, char *p, uint32_t index)
     if (l->kind == CJI_TL_PROTO) {
         w->out->n = (size_t)(p - w->out->p);
         cji_print_head(w->m->fn[l->proto], true, w->out);
-        return cji_text_room(w->out, ROOM) ? w->out->p + w->out->n : NULL;
+        return make_room(w, w->out->n, 0);
     }
     const uint32_t *e = cji_fn_words(w->f, l->list, &n);
     for (uint32_t i = 0; p && i < n; i++) {
         if (i) p = cji_put_text(p, ", ", 2);
         p = put_operand(w, p, e[i]);
-        if (p) p = put_name(w, p, "", 0);
     }
     if (p) *p++ = ';';
     return p;
@@ -253,32 +320,29 @@ static char *put_loc(writer *w, char *p, uint32_t loc)
 static void print_lines(writer *w, bool lines)
 {
     uint32_t loc = 0;
-    cji_text *t = w->out;
-    for (size_t i = 0; i < w->f->nins && !t->failed; i++) {
-        const cji_ins *x = &w->f->ins[i];
-        bool real = x->form < CJI_INS_PSEUDO;
-        if (!cji_text_room(t, CJI_ISA_SPELLING + 16 * ROOM)) return;
-        char *p = t->p + t->n;
+    const cji_ins *x = w->f->ins, *end = x + w->f->nins;
+    char *p = make_room(w, w->out->n, 0);
+    for (; x < end && p; x++) {
+        p = have_room(w, p);
+        if (!p) return;
         if (lines && cji_print_has_loc(x, loc)) p = put_loc(w, p, loc = x->loc);
-        if (real) {
+        if (x->form < CJI_INS_PSEUDO) {
             *p++ = '\t';
             p = put_instruction(w, p, x);
         } else {
             p = put_pseudo(w, p, x);
         }
-        if (!p) return;
-        *p++ = '\n';
-        t->n = (size_t)(p - t->p);
+        if (p) *p++ = '\n';
     }
+    if (p) w->out->n = (size_t)(p - w->out->p);
 }
 
 void cji_ptx_write_ins(const cj_fn *f, const cji_ins *x, cji_text *out)
 {
     writer w = { .f = f, .m = f->m, .out = out };
     set_prefixes(&w);
-    if (!cji_text_room(out, CJI_ISA_SPELLING + 16 * ROOM)) return;
-    char *p = out->p + out->n;
-    p = x->form < CJI_INS_PSEUDO ? put_instruction(&w, p, x) : put_pseudo(&w, p, x);
+    char *p = make_room(&w, out->n, 0);
+    if (p) p = x->form < CJI_INS_PSEUDO ? put_instruction(&w, p, x) : put_pseudo(&w, p, x);
     if (!p) return;
     *p = 0;
     out->n = (size_t)(p - out->p);
@@ -294,14 +358,25 @@ static bool falls_off(const cj_fn *f)
     return !e || x->guard || !(e->isa->effect & (CJI_FX_END | CJI_FX_BRANCH));
 }
 
+/* "\t.reg .f32\t%f<12>;\n" */
+static void print_count(const writer *w, unsigned type)
+{
+    char number[10];
+    cji_text_puts(w->out, "\t.reg .");
+    cji_text_puts(w->out, cji_type_word(cji_print_type(type)));
+    cji_text_putc(w->out, '\t');
+    cji_text_put(w->out, w->reg[type].s, w->reg[type].n);
+    cji_text_putc(w->out, '<');
+    cji_text_put(w->out, number, (size_t)(put_u32(number, w->f->count[type]) - number));
+    cji_text_puts(w->out, ">;\n");
+}
+
 static void print_declared(const writer *w)
 {
     const cj_fn *f = w->f;
     cji_text_puts(w->out, "{\n");
     for (unsigned t = 1; t < CJ_TYPE_COUNT; t++)
-        if (f->count[t])
-            cji_text_printf(w->out, "\t.reg .%s\t%s<%u>;\n", cji_type_word(cji_print_type(t)), w->reg[t].s,
-                            f->count[t]);
+        if (f->count[t]) print_count(w, t);
     cji_print_vars(f->m, f->var, f->nvar, true, w->out);
 }
 

@@ -66,25 +66,34 @@ static void print_level(const cj_ptx *m, const cji_var *v, uint32_t d, uint64_t 
 
 /* ---- Variables --------------------------------------------------------------------------------------------------- */
 
+static void print_number(const char *before, uint32_t x, cji_text *out)
+{
+    char digits[10];
+    cji_text_puts(out, before);
+    cji_text_put(out, digits, (size_t)(cji_put_u32(digits, x) - digits));
+}
+
 static void print_attributes(const cji_var *v, cji_text *out)
 {
     if (v->flags & CJI_VAR_MANAGED) cji_text_puts(out, " .attribute(.managed)");
     if (v->flags & CJI_VAR_UNIFIED) cji_text_puts(out, " .attribute(.unified)");
-    if (v->align && !(v->flags & CJI_VAR_PTR)) cji_text_printf(out, " .align %u", v->align);
-    if (v->vec) cji_text_printf(out, " .v%u", v->vec);
+    if (v->align && !(v->flags & CJI_VAR_PTR)) print_number(" .align ", v->align, out);
+    if (v->vec) print_number(" .v", v->vec, out);
 }
 
 static void print_type(const cji_var *v, cji_text *out)
 {
     static const char *const opaque[] = { "", ".texref", ".samplerref", ".surfref" };
-    if (v->opaque) cji_text_printf(out, " %s", opaque[v->opaque]);
-    else
-        cji_text_printf(out, " .%s",
-                        cji_type_word(v->space == CJI_SP_REG ? cji_print_type(v->type) : cji_type_mem(v->type)));
+    cji_text_puts(out, v->opaque ? " " : " .");
+    if (v->opaque) cji_text_puts(out, opaque[v->opaque]);
+    else cji_text_puts(out, cji_type_word(v->space == CJI_SP_REG ? cji_print_type(v->type) : cji_type_mem(v->type)));
     if (!(v->flags & CJI_VAR_PTR)) return;
     cji_text_puts(out, " .ptr");
-    if (v->ptr_space != CJI_SP_GENERIC) cji_text_printf(out, " %s", space_names[v->ptr_space]);
-    if (v->ptr_align) cji_text_printf(out, " .align %u", v->ptr_align);
+    if (v->ptr_space != CJI_SP_GENERIC) {
+        cji_text_putc(out, ' ');
+        cji_text_puts(out, space_names[v->ptr_space]);
+    }
+    if (v->ptr_align) print_number(" .align ", v->ptr_align, out);
 }
 
 void cji_print_var(const cj_ptx *m, const cji_var *v, bool semicolon, cji_text *out)
