@@ -52,7 +52,8 @@ static void markdown(void)
 {
     puts("# Environment variables\n\n"
          "`make environment-doc` writes this page from src/base/environment.def. An empty variable is an\n"
-         "unset one. `cujit env` prints the values of a shell.\n\n"
+         "unset one. A setuid or setgid program reads none of the first two lists. `cujit env` prints the\n"
+         "values of a shell.\n\n"
          "## Of the library");
     markdown_of(LIBRARY);
     puts("\n## Of the CPU device");

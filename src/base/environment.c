@@ -1,4 +1,5 @@
-/* Reads environment variables. */
+/* Reads environment variables. A variable chooses files whose code is run, so a program that runs with more rights than
+ * its user (setuid, setgid, file capabilities) reads none: whoever starts it must not choose what it runs. */
 #include "base/environment.h"
 
 #include <stddef.h>
@@ -14,6 +15,6 @@ const char *cji_env_name(cji_env which) { return env_names[which]; }
 
 const char *cji_env_get(cji_env which)
 {
-    const char *value = getenv(env_names[which]);
+    const char *value = secure_getenv(env_names[which]);
     return value && *value ? value : NULL;
 }
