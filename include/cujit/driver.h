@@ -260,7 +260,7 @@ CJ_API cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_
  * Returns at once.
  * Never NULL.  Owned by the caller, free with cj_image_free.
  * Errors, in the failed object that is returned:
- *   CJ_EINVAL: there are no bytes
+ *   CJ_EINVAL: there are no bytes; or fewer than the image says that it has, since it was cut
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes);
 

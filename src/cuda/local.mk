@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libcujit-cuda.la
 libcujit_cuda_la_SOURCES = \
 	%D%/abi.h \
 	%D%/byvalue.def \
+	%D%/container.h \
 	%D%/enums.h \
 	%D%/errors.def \
 	%D%/exports.def \

@@ -86,6 +86,11 @@ cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes)
     cj_image *img = new_image(dev, call, &status);
     if (cji_obj_failed(img)) return img;
     if (status == CJ_OK && (!data || !bytes)) status = cji_fail(img, CJ_EINVAL, call, "no bytes");
+    uint64_t needs = status == CJ_OK ? cji_image_needs(data, bytes) : 0;
+    if (needs > bytes)
+        status = cji_fail(img, CJ_EINVAL, call,
+                          "the image was cut: it has %zu bytes and needs at least %llu; a text needs its NUL", bytes,
+                          (unsigned long long)needs);
     if (status == CJ_OK && !(img->data = cji_alloc(bytes)))
         status = cji_fail(img, CJ_ENOMEM, call, "no memory for %zu bytes", bytes);
     if (status == CJ_OK) {

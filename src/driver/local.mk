@@ -15,6 +15,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/kernel_fault.c \
 	%D%/image.c \
 	%D%/image.h \
+	%D%/image_size.c \
 	%D%/jit.c \
 	%D%/jit.h \
 	%D%/kernel.c \

@@ -1,5 +1,5 @@
-/* Images: PTX text, and the container that stands for a cubin here - PTX texts behind a header with their sizes and
- * a checksum. What the driver's compiler would say of a text's head (.version, .target) is said here; the rest is
+/* Images: PTX text, and the container that stands for a cubin here - PTX texts behind a header (cuda/container.h), each
+ * with its sizes. All sizes are compared with what is there before they are followed. What the driver's compiler would say of a text's head (.version, .target) is said here; the rest is
  * the engine's. */
 #include "sim/module/sim_module.h"
 
@@ -7,15 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct sim_container {
-    char magic[16];
-    uint32_t format, count;
-    uint64_t bytes;      /* all of it */
-    uint64_t checksum;   /* of what follows this header */
-} sim_container;
+#include "cuda/container.h"
 
-static const char sim_magic[16] = "\177cujit-sim-ptx\n";
-enum { SIM_CONTAINER_FORMAT = 1 };
+static const char sim_magic[16] = CJI_CONTAINER_MAGIC;
+enum { SIM_CONTAINER_FORMAT = 2 };
 
 typedef struct sim_container_text {
     uint64_t name_bytes, text_bytes;
@@ -23,12 +18,17 @@ typedef struct sim_container_text {
 
 static size_t sim_padded(size_t n) { return (n + 7) / 8 * 8; }
 
+static uint64_t sim_container_head_hash(const cji_container *h)
+{
+    return cji_hash(h, offsetof(cji_container, head_checksum));
+}
+
 bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes)
 {
-    size_t size = sizeof(sim_container);
+    size_t size = sizeof(cji_container);
     for (size_t i = 0; i < n; i++)
         size += sizeof(sim_container_text) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
-    unsigned char *block = cji_zalloc(size), *p = block + sizeof(sim_container);
+    unsigned char *block = cji_zalloc(size), *p = block + sizeof(cji_container);
     if (!block) return false;
     for (size_t i = 0; i < n; i++) {
         sim_container_text part = { strlen(text[i].name), text[i].bytes };
@@ -38,9 +38,10 @@ bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, siz
         memcpy(p + part.name_bytes + 1, text[i].text, part.text_bytes);
         p += sim_padded(part.name_bytes + 1 + part.text_bytes + 1);
     }
-    sim_container head = { .format = SIM_CONTAINER_FORMAT, .count = (uint32_t)n, .bytes = size,
-                          .checksum = cji_hash(block + sizeof head, size - sizeof head) };
+    cji_container head = { .format = SIM_CONTAINER_FORMAT, .count = (uint32_t)n, .bytes = size,
+                           .checksum = cji_hash(block + sizeof head, size - sizeof head) };
     memcpy(head.magic, sim_magic, sizeof head.magic);
+    head.head_checksum = sim_container_head_hash(&head);
     memcpy(block, &head, sizeof head);
     *out = block;
     *bytes = size;
@@ -54,37 +55,60 @@ void cji_sim_image_free(sim_image *i)
     memset(i, 0, sizeof *i);
 }
 
-/* `p` has the magic. Everything is copied: the caller's memory may go. */
+/* Whether `bytes` bytes can be followed as the header says; bytes 0: unknown. A damaged size is seen before it is used. */
+static bool sim_container_good(const unsigned char *p, size_t bytes, cji_container *head)
+{
+    if (bytes && bytes < sizeof *head) return false;
+    memcpy(head, p, sizeof *head);
+    return head->head_checksum == sim_container_head_hash(head) && head->format == SIM_CONTAINER_FORMAT &&
+           head->count && head->bytes >= sizeof *head && (!bytes || head->bytes <= bytes) &&
+           (head->bytes - sizeof *head) / sizeof(sim_container_text) >= head->count &&
+           cji_hash(p + sizeof *head, head->bytes - sizeof *head) == head->checksum;
+}
+
+/* The text at *at, of which `left` bytes are there; false: its sizes lead beyond them. */
+static bool sim_container_next(const char **at, size_t *left, cji_exec_text *out)
+{
+    sim_container_text part;
+    if (*left < sizeof part) return false;
+    memcpy(&part, *at, sizeof part);
+    size_t room = *left - sizeof part, used;
+    if (part.name_bytes >= room || part.text_bytes >= room - part.name_bytes - 1) return false;
+    const char *name = *at + sizeof part, *text = name + part.name_bytes + 1;
+    used = sim_padded(part.name_bytes + 1 + part.text_bytes + 1);
+    if (used > room || name[part.name_bytes] || text[part.text_bytes]) return false;
+    *out = (cji_exec_text){ name, text, part.text_bytes };
+    *at = name + used;
+    *left = room - used;
+    return true;
+}
+
+/* `p` has the magic. Everything is copied: the caller may free its memory. */
 static CUresult sim_container_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log)
 {
-    sim_container head;
-    memcpy(&head, p, sizeof head);
-    bool good = head.format == SIM_CONTAINER_FORMAT && head.count && head.count < 1u << 20 &&
-                head.bytes >= sizeof head && (!bytes || head.bytes <= bytes);
-    if (!good || cji_hash(p + sizeof head, head.bytes - sizeof head) != head.checksum) {
-        cji_text_printf(log, "the image is damaged: its checksum or its sizes do not fit\n");
+    static const char damaged[] = "the image is damaged: its checksum or its sizes do not fit\n";
+    cji_container head;
+    if (!sim_container_good(p, bytes, &head)) {
+        cji_text_puts(log, damaged);
         return CUDA_ERROR_INVALID_IMAGE;
     }
     out->copy = cji_alloc(head.bytes);
-    out->copy_bytes = head.bytes;
+    out->copy_bytes = out->copy ? head.bytes : 0;
     out->text = cji_zalloc(head.count * sizeof *out->text);
+    out->n = out->text ? head.count : 0;
     if (!out->copy || !out->text) {
-        if (!out->copy) out->copy_bytes = 0;
-        if (out->text) out->n = head.count;
         cji_sim_image_free(out);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    out->n = head.count;
     memcpy(out->copy, p, head.bytes);
     const char *at = (const char *)out->copy + sizeof head;
-    for (size_t i = 0; i < out->n; i++) {
-        sim_container_text part;
-        memcpy(&part, at, sizeof part);
-        at += sizeof part;
-        out->text[i] = (cji_exec_text){ at, at + part.name_bytes + 1, part.text_bytes };
-        at += sim_padded(part.name_bytes + 1 + part.text_bytes + 1);
-    }
-    return CUDA_SUCCESS;
+    size_t left = head.bytes - sizeof head;
+    bool good = true;
+    for (size_t i = 0; good && i < out->n; i++) good = sim_container_next(&at, &left, &out->text[i]);
+    if (good && !left) return CUDA_SUCCESS;
+    cji_sim_image_free(out);
+    cji_text_puts(log, damaged);
+    return CUDA_ERROR_INVALID_IMAGE;
 }
 
 static bool sim_is_machine_code(const unsigned char *p, size_t bytes)
@@ -97,7 +121,7 @@ CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji
 {
     const unsigned char *p = image;
     memset(out, 0, sizeof *out);
-    bool ours = (!bytes || bytes >= sizeof(sim_container)) &&
+    bool ours = (!bytes || bytes >= sizeof(cji_container)) &&
                 strncmp(image, sim_magic, bytes && bytes < sizeof sim_magic ? bytes : sizeof sim_magic) == 0;
     if (ours) return sim_container_read(p, bytes, out, log);
     if (sim_is_machine_code(p, bytes)) {
