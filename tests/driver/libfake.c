@@ -184,6 +184,7 @@ static CUresult my_cuLinkComplete(CUlinkState state, void **cubin, size_t *bytes
     (void)state;
     ENTER(cuLinkComplete);
     memset(cubin_, 0x5a, lib.cubin);
+    if (lib.cubin) cubin_[lib.cubin - 1] = 0;   /* as short as a text with its NUL */
     *cubin = cubin_;
     *bytes = lib.cubin;
     return CUDA_SUCCESS;

@@ -22,6 +22,7 @@ text_tests += \
 	%D%/exec_lanes_meet_again \
 	%D%/exec_memory_runs_out \
 	%D%/exec_modifiers_are_executed_or_rejected \
+	%D%/exec_printf_is_bounded \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx

@@ -8,6 +8,9 @@
 #include "sim/exec/ops_mem.h"
 
 #define PRINT_STRING 1024
+/* The most bytes of text that one call makes: a GPU keeps the arguments of all calls in 1 MiB until they are printed
+ * (CU_LIMIT_PRINTF_FIFO_SIZE). Width and precision are cut to it too. */
+#define PRINT_MOST (1 << 20)
 
 /* A place's value for one lane; as in ext. */
 static uint64_t print_value(cji_warp *w, const uint32_t *x, unsigned lane)
@@ -40,43 +43,83 @@ static uint64_t print_argument(cji_warp *w, unsigned lane, uint64_t base, uint64
     return v;
 }
 
-/* One conversion: p is behind '%'. Returns its end. */
-static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, uint64_t *at, const char *p,
-                                    cji_text *out)
+/* The lane's arguments, taken in turn from where they lie. */
+typedef struct print_args { cji_warp *w; unsigned lane; uint64_t base, at; } print_args;
+
+static uint64_t print_next(print_args *a, unsigned bytes)
 {
-    char spec[64] = "%", string[PRINT_STRING];
-    size_t n = 1;
-    unsigned bytes = 4;
-    while (*p && n < 40 && strchr("-+ #0123456789.*", *p)) {
-        if (*p == '*')
-            n += (size_t)snprintf(spec + n, sizeof spec - n, "%d",
-                                  (int)(int32_t)(uint32_t)print_argument(w, lane, base, at, 4));
-        else spec[n++] = *p;
-        p++;
+    return print_argument(a->w, a->lane, a->base, &a->at, bytes);
+}
+
+/* A width or a precision, in digits or as '*'; -1: there is none, or a negative precision. A negative width sets *left. */
+static int print_size(const char **p, print_args *a, bool *left)
+{
+    int64_t v = -1;
+    if (**p == '*') {
+        v = (int32_t)(uint32_t)print_next(a, 4);
+        ++*p;
+        if (v < 0 && left) {
+            *left = true;
+            v = -v;
+        }
+    } else {
+        for (; **p >= '0' && **p <= '9'; ++*p) v = v > PRINT_MOST ? v : (v < 0 ? 0 : v) * 10 + (**p - '0');
     }
+    return v < 0 ? -1 : v > PRINT_MOST ? PRINT_MOST : (int)v;
+}
+
+/* Flags, width and precision behind '%', as printf of the host takes them. Returns what is behind them. */
+static const char *print_spec(const char *p, print_args *a, char *spec, size_t size)
+{
+    static const char flags[] = "-+ #0";
+    bool has[sizeof flags - 1] = { false };
+    size_t n = 1;
+    spec[0] = '%';
+    for (const char *f; *p && (f = strchr(flags, *p)); p++) has[f - flags] = true;
+    int width = print_size(&p, a, &has[0]), precision = -1;
+    bool dot = *p == '.';
+    if (dot) {
+        bool star = *++p == '*';
+        precision = print_size(&p, a, NULL);
+        if (precision < 0 && !star) precision = 0;
+    }
+    for (size_t i = 0; flags[i]; i++)
+        if (has[i]) spec[n++] = flags[i];
+    if (width >= 0) n += (size_t)snprintf(spec + n, size - n, "%d", width);
+    if (precision >= 0) n += (size_t)snprintf(spec + n, size - n, ".%d", precision);
+    spec[n] = 0;
+    return p;
+}
+
+/* One conversion: p is behind '%'. Returns its end. */
+static const char *print_conversion(print_args *a, const char *p, cji_text *out)
+{
+    char spec[64], string[PRINT_STRING];
+    unsigned bytes = 4;
+    p = print_spec(p, a, spec, sizeof spec - 4);
+    size_t n = strlen(spec);
     while (*p && strchr("hlLjzt", *p)) {
         if (*p == 'l' || *p == 'L' || *p == 'j' || *p == 'z' || *p == 't') bytes = 8;
         p++;
     }
     char c = *p ? *p++ : 0;
-    spec[n] = 0;
     switch (c) {
     case 'd': case 'i': {
-        uint64_t v = print_argument(w, lane, base, at, bytes);
+        uint64_t v = print_next(a, bytes);
         snprintf(spec + n, sizeof spec - n, "lld");
         cji_text_printf(out, spec, bytes == 8 ? (long long)v : (long long)(int32_t)(uint32_t)v);
         break;
     }
     case 'u': case 'x': case 'X': case 'o':
         snprintf(spec + n, sizeof spec - n, "ll%c", c);
-        cji_text_printf(out, spec, (unsigned long long)print_argument(w, lane, base, at, bytes));
+        cji_text_printf(out, spec, (unsigned long long)print_next(a, bytes));
         break;
     case 'c':
         snprintf(spec + n, sizeof spec - n, "c");
-        cji_text_printf(out, spec, (int)print_argument(w, lane, base, at, 4));
+        cji_text_printf(out, spec, (int)print_next(a, 4));
         break;
     case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A': {
-        uint64_t u = print_argument(w, lane, base, at, 8);
+        uint64_t u = print_next(a, 8);
         double x;
         memcpy(&x, &u, 8);
         snprintf(spec + n, sizeof spec - n, "%c", c);
@@ -85,11 +128,11 @@ static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, u
     }
     case 's':
         snprintf(spec + n, sizeof spec - n, "s");
-        cji_text_printf(out, spec, print_string(w, lane, print_argument(w, lane, base, at, 8), string, sizeof string));
+        cji_text_printf(out, spec, print_string(a->w, a->lane, print_next(a, 8), string, sizeof string));
         break;
     case 'p': {
         char number[24];
-        snprintf(number, sizeof number, "0x%llx", (unsigned long long)print_argument(w, lane, base, at, 8));
+        snprintf(number, sizeof number, "0x%llx", (unsigned long long)print_next(a, 8));
         snprintf(spec + n, sizeof spec - n, "s");
         cji_text_printf(out, spec, number);
         break;
@@ -103,15 +146,17 @@ static const char *print_conversion(cji_warp *w, unsigned lane, uint64_t base, u
     return p;
 }
 
+/* What is behind PRINT_MOST bytes is cut. */
 static void print_one(cji_warp *w, const uint32_t *x, unsigned lane, cji_text *out)
 {
     char format[PRINT_STRING];
     const char *p = print_string(w, lane, print_value(w, x, lane), format, sizeof format);
-    uint64_t base = print_value(w, x + 2, lane), at = 0;
-    while (*p) {
+    print_args a = { w, lane, print_value(w, x + 2, lane), 0 };
+    while (*p && out->n < PRINT_MOST) {
         if (*p != '%') cji_text_putc(out, *p++);
-        else p = print_conversion(w, lane, base, &at, p + 1, out);
+        else p = print_conversion(&a, p + 1, out);
     }
+    if (out->n > PRINT_MOST) out->n = PRINT_MOST;
 }
 
 static void print_assert(cji_warp *w, const cji_rec *r, const uint32_t *x, uint32_t lanes)
