@@ -5,6 +5,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_context.c \
 	%D%/sim_core.h \
 	%D%/sim_device.c \
+	%D%/sim_extent.c \
 	%D%/sim_fault.c \
 	%D%/sim_handle.c \
 	%D%/sim_ipc_file.c \

@@ -231,10 +231,12 @@ bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part, uint64_
 CUresult cji_sim_space_add(const sim_range *r)
 {
     CUresult result = CUDA_SUCCESS;
+    uint64_t end;
+    if (!cji_sim_sum(&end, r->lo, r->room)) return CUDA_ERROR_INVALID_VALUE;
     pthread_rwlock_wrlock(&sim_space.lock);
     size_t i = sim_space_above(r->lo);
     bool before = i && sim_space.range[i - 1].lo + sim_space.range[i - 1].room > r->lo;
-    if (before || (i < sim_space.n && sim_space.range[i].lo < r->lo + r->room))
+    if (before || (i < sim_space.n && sim_space.range[i].lo < end))
         result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     else if (!sim_space_insert(*r)) result = CUDA_ERROR_OUT_OF_MEMORY;
     pthread_rwlock_unlock(&sim_space.lock);

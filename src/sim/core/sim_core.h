@@ -256,9 +256,22 @@ struct sim_device {
 };
 
 sim_device *cji_sim_device(CUdevice d);                      /* NULL: no such device */
-void cji_sim_device_end(sim_device *d);
+void cji_sim_device_end_contexts(sim_device *d);             /* the process ends: of all devices, ... */
+void cji_sim_device_end(sim_device *d);                      /* ... and then the devices: objects of one use another */
 CUresult cji_sim_device_attribute(int *value, int attribute, const sim_device *dev);
 int cji_sim_limit(CUdevice_attribute a);                     /* an H100's, for checks of launches */
+
+/* ---- Sizes (sim_extent.c): every sum and product of sizes that a call names is one of these ---------------------- */
+
+bool cji_sim_sum(uint64_t *to, uint64_t a, uint64_t b);       /* false: it does not fit 64 bits */
+bool cji_sim_product(uint64_t *to, uint64_t a, uint64_t b);
+
+/* `depth` slices, `slice` bytes apart, of `height` rows, `pitch` bytes apart, of `width` bytes. */
+typedef struct sim_extent { uint64_t pitch, slice, width, height, depth; } sim_extent;
+bool cji_sim_extent_bytes(const sim_extent *e, uint64_t *bytes);   /* from the first byte to behind the last */
+/* Where byte x of row y of slice z lies, of an area that begins at `base`; false too where the extent from there on
+ * ends beyond 64 bits. */
+bool cji_sim_extent_at(const sim_extent *e, uint64_t base, uint64_t x, uint64_t y, uint64_t z, uint64_t *at);
 
 /* ---- Addresses (sim_address.c) ----------------------------------------------------------------------------------- */
 
@@ -289,6 +302,7 @@ typedef struct sim_range {
     bool module;                    /* a module's variables: not for cuMemFree */
     bool freed;                     /* stays known for a while, so that a late use can be named */
     bool absent;                    /* a graph's memory, at present not allocated */
+    bool leaving;                   /* cuMemFreeAsync was called, and its stream has not reached it */
     sim_graph_mem *graph;           /* memory of a graph's allocation node, else NULL */
     bool sync_memops;               /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     sim_advice advice;              /* of managed memory */
@@ -332,7 +346,7 @@ void cji_sim_space_end(void);
 enum { SIM_IPC_HANDLE_BYTES = 64 };
 typedef enum sim_ipc_kind { SIM_IPC_EVENT = 1, SIM_IPC_MEMORY = 2 } sim_ipc_kind;
 
-int cji_sim_ipc_file_make(const char *name, uint64_t bytes); /* all 0; -1: the system has no more */
+int cji_sim_ipc_file_make(const char *name, uint64_t bytes); /* all 0; cannot be cut; -1: the system has no more */
 bool cji_sim_ipc_file_grow(int fd, uint64_t bytes);          /* to that size */
 
 /* What a handle leads to: `bytes` at `at` of a file. */

@@ -6,7 +6,7 @@
 
 sim_device *cji_sim_device(CUdevice d) { return d >= 0 && (unsigned)d < sim.set.devices ? sim.device[d] : NULL; }
 
-void cji_sim_device_end(sim_device *d)
+void cji_sim_device_end_contexts(sim_device *d)
 {
     cji_sim_ctx_end(&d->primary);
     while (d->contexts) {
@@ -15,6 +15,10 @@ void cji_sim_device_end(sim_device *d)
         cji_sim_ctx_end(c);
         cji_free(c, sizeof *c);
     }
+}
+
+void cji_sim_device_end(sim_device *d)
+{
     cji_sim_rooms_device_end(d);
     cji_sim_space_close(d);
 }

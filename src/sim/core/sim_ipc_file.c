@@ -44,14 +44,33 @@ bool cji_sim_ipc_file_grow(int fd, uint64_t bytes)
     return sim_ipc_file_fits(bytes) && ftruncate(fd, (off_t)bytes) == 0;
 }
 
+/* The other processes map the file and would die of SIGBUS if one of them cut it: no process can. Nor can one add seals
+ * that keep its maker from growing or writing it. */
+enum { SIM_IPC_SEALS = F_SEAL_SHRINK | F_SEAL_SEAL };
+#define SIM_IPC_NAME "cujit-"
+
 int cji_sim_ipc_file_make(const char *name, uint64_t bytes)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd >= 0 && !cji_sim_ipc_file_grow(fd, bytes)) {
+    char full[64];
+    snprintf(full, sizeof full, SIM_IPC_NAME "%s", name);
+    int fd = memfd_create(full, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && (!cji_sim_ipc_file_grow(fd, bytes) || fcntl(fd, F_ADD_SEALS, SIM_IPC_SEALS) != 0)) {
         close(fd);
         fd = -1;
     }
     return fd;
+}
+
+/* A handle names any descriptor of a process that its sender chose. What is opened must be a file that was made above:
+ * nameless memory that cannot be cut, not a file that the sender may only read. */
+static bool sim_ipc_file_is_ours(int fd)
+{
+    static const char ours[] = "/memfd:" SIM_IPC_NAME;
+    char path[64], name[sizeof ours];
+    int seals = fcntl(fd, F_GET_SEALS);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return seals >= 0 && (seals & SIM_IPC_SEALS) == SIM_IPC_SEALS &&
+           readlink(path, name, sizeof name - 1) == (ssize_t)sizeof name - 1 && memcmp(name, ours, sizeof ours - 1) == 0;
 }
 
 bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *way)
@@ -93,7 +112,7 @@ CUresult cji_sim_ipc_handle_open(const void *handle, sim_ipc_kind kind, sim_ipc_
         return CUDA_ERROR_INVALID_HANDLE; /* before it is opened: it may be anything by now */
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return CUDA_ERROR_INVALID_HANDLE;
-    if (fstat(fd, &st) != 0 || !sim_ipc_label_is(&l, &st)) {
+    if (fstat(fd, &st) != 0 || !sim_ipc_label_is(&l, &st) || !sim_ipc_file_is_ours(fd)) {
         close(fd);
         return CUDA_ERROR_INVALID_HANDLE;
     }

@@ -21,7 +21,7 @@ static unsigned char *sim_ipc_part_host(const sim_range *r) { return r->dev->hos
 static bool sim_ipc_part_file(sim_device *dev)
 {
     if (dev->has_file) return true;
-    dev->file = cji_sim_ipc_file_make("cujit-memory", SIM_IPC_ENTRIES_BYTES);
+    dev->file = cji_sim_ipc_file_make("memory", SIM_IPC_ENTRIES_BYTES);
     if (dev->file < 0) return false;
     dev->has_file = true;
     dev->file_pid = (int)getpid();

@@ -12,7 +12,8 @@
 typedef struct sim_copy_end {
     uint64_t at;
     size_t pitch, slice;
-    bool host, pageable;            /* host: `at` is used as it is, not looked up */
+    bool host;                      /* not the device's memory */
+    bool pageable;                  /* nor pinned, registered or managed: `at` is used as it is, not looked up */
 } sim_copy_end;
 
 typedef struct sim_copy {
@@ -28,12 +29,10 @@ static const sim_copy *sim_copy_of(const sim_work *w) { return (const sim_copy *
 
 /* ---- Making the work --------------------------------------------------------------------------------------------- */
 
-static bool sim_copy_reach(const sim_copy_end *s, size_t width, size_t height, size_t depth, uint64_t *bytes)
+/* What a copy of that size reaches of one end. */
+static sim_extent sim_copy_extent(const sim_copy_end *s, size_t width, size_t height, size_t depth)
 {
-    uint64_t rows, slices;
-    return !__builtin_mul_overflow((uint64_t)s->pitch, height - 1, &rows) &&
-           !__builtin_mul_overflow((uint64_t)s->slice, depth - 1, &slices) &&
-           !__builtin_add_overflow(rows, slices, bytes) && !__builtin_add_overflow(*bytes, width, bytes);
+    return (sim_extent){ .pitch = s->pitch, .slice = s->slice, .width = width, .height = height, .depth = depth };
 }
 
 /* One side of a copy: where it begins, and whether all of it is there. */
@@ -43,14 +42,17 @@ static CUresult sim_copy_end_of(CUmemorytype type, const void *host, CUdeviceptr
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return CUDA_ERROR_INVALID_VALUE;
     uint64_t base = type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device, bytes;
-    if (!pitch) pitch = p->WidthInBytes + x;
-    if (!height) height = p->Height + y;
-    if (pitch < p->WidthInBytes + x || height < p->Height + y)
+    uint64_t row, rows, slice;
+    if (!base || !cji_sim_sum(&row, p->WidthInBytes, x) || !cji_sim_sum(&rows, p->Height, y))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!pitch) pitch = row;
+    if (!height) height = rows;
+    if (pitch < row || height < rows || !cji_sim_product(&slice, pitch, height))
         return CUDA_ERROR_INVALID_VALUE; /* of a single row and slice too */
-    out->pitch = pitch;
-    out->slice = pitch * height;
-    out->at = base + z * out->slice + y * pitch + x;
-    if (!base || !sim_copy_reach(out, p->WidthInBytes, p->Height, p->Depth, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+    *out = (sim_copy_end){ .pitch = pitch, .slice = slice };
+    sim_extent e = sim_copy_extent(out, p->WidthInBytes, p->Height, p->Depth);
+    if (!cji_sim_extent_at(&e, base, x, y, z, &out->at) || !cji_sim_extent_bytes(&e, &bytes))
+        return CUDA_ERROR_INVALID_VALUE;
     sim_range range;
     bool known = cji_sim_space_find(out->at, &range);
     out->host = !known || range.place != SIM_DEVICE;
@@ -115,15 +117,19 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */
 
+/* Memory is looked up again when the copy runs: it may have been freed since the call. */
 static unsigned char *sim_copy_end_at(sim_op *op, const sim_copy_end *s, const sim_copy *w, const char *what)
 {
-    if (s->host) return (unsigned char *)(uintptr_t)s->at;
+    if (s->pageable) return (unsigned char *)(uintptr_t)s->at;
     uint64_t bytes = 0;
-    sim_copy_reach(s, w->width, w->height, w->depth, &bytes);
-    unsigned char *p = cji_sim_space_at(NULL, s->at, bytes);
+    sim_extent e = sim_copy_extent(s, w->width, w->height, w->depth);
+    cji_sim_extent_bytes(&e, &bytes);
+    unsigned char *p = s->host == cji_sim_space_is_host(s->at) ? cji_sim_space_at(NULL, s->at, bytes) : NULL;
     if (!p) {
         char why[160], sentence[260];
-        cji_sim_space_why(s->at, why, sizeof why);
+        if (s->host)
+            snprintf(why, sizeof why, "was pinned, registered or managed memory at the call and is no longer");
+        else cji_sim_space_why(s->at, why, sizeof why);
         snprintf(sentence, sizeof sentence, "a copy of %llu bytes %s 0x%llx, which %s", (unsigned long long)bytes, what,
                  (unsigned long long)s->at, why);
         sim_lock();
@@ -197,8 +203,9 @@ const sim_work_kind cji_sim_kind_copy = { .name = "memcpy",
 /* Takes the bytes of a pageable source now. Without memory for it the copy is waited for instead: false. */
 static bool sim_stage(sim_copy *w)
 {
-    size_t bytes = w->width * w->height * w->depth;
-    unsigned char *to = cji_alloc(bytes);
+    uint64_t bytes;
+    bool fits = cji_sim_product(&bytes, w->width, w->height) && cji_sim_product(&bytes, bytes, w->depth);
+    unsigned char *to = fits ? cji_alloc(bytes) : NULL;
     if (!to) return false;
     const unsigned char *from = (const unsigned char *)(uintptr_t)w->src.at;
     size_t width = w->width;
@@ -207,7 +214,8 @@ static bool sim_stage(sim_copy *w)
             memcpy(to + (z * w->height + y) * width, from + z * w->src.slice + y * w->src.pitch, width);
     w->staged = to;
     w->staged_bytes = bytes;
-    w->src = (sim_copy_end){ .at = (uint64_t)(uintptr_t)to, .pitch = width, .slice = width * w->height, .host = true };
+    w->src = (sim_copy_end){ .at = (uint64_t)(uintptr_t)to, .pitch = width, .slice = width * w->height,
+                              .host = true, .pageable = true };
     return true;
 }
 

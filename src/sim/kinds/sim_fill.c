@@ -13,24 +13,29 @@ typedef struct sim_fill {
 
 static const sim_fill *sim_fill_of(const sim_work *w) { return (const sim_fill *)w; }
 
+static bool sim_fill_extent(const CUDA_MEMSET_NODE_PARAMS *p, sim_extent *out)
+{
+    *out = (sim_extent){ .height = p->height, .depth = 1 };
+    if (!cji_sim_product(&out->width, p->width, p->elementSize)) return false;
+    out->pitch = p->height > 1 ? p->pitch : out->width;
+    return true;
+}
+
 CUresult cji_sim_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sim_ctx *c, sim_work **out)
 {
-    size_t width, bytes;
     bool empty = !p->width || !p->height;   /* then nothing else is checked */
-    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || (!empty && p->dst % p->elementSize))
+    sim_extent e;
+    uint64_t bytes;
+    if ((p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) || (!empty && p->dst % p->elementSize) ||
+        !sim_fill_extent(p, &e))
         return CUDA_ERROR_INVALID_VALUE;
-    if (__builtin_mul_overflow(p->width, (size_t)p->elementSize, &width)) return CUDA_ERROR_INVALID_VALUE;
-    size_t pitch = p->height > 1 ? p->pitch : width;
-    if (!empty) {
-        if (pitch % p->elementSize || pitch < width || __builtin_mul_overflow(pitch, p->height - 1, &bytes) ||
-            __builtin_add_overflow(bytes, width, &bytes))
-            return CUDA_ERROR_INVALID_VALUE;
-        if (!cji_sim_space_at(c, p->dst, bytes)) return CUDA_ERROR_INVALID_VALUE;
-    }
+    if (!empty && (e.pitch % p->elementSize || e.pitch < e.width || !cji_sim_extent_bytes(&e, &bytes) ||
+                   !cji_sim_space_at(c, p->dst, bytes)))
+        return CUDA_ERROR_INVALID_VALUE;
     sim_fill *w = (sim_fill *)cji_sim_work_new(&cji_sim_kind_fill, c, sizeof *w);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->dst = p->dst;
-    w->pitch = pitch;
+    w->pitch = e.pitch;
     w->width = p->width;
     w->height = p->width ? p->height : 0;
     w->value = p->value;
@@ -58,7 +63,9 @@ static void sim_fill_run(sim_op *op)
 {
     const sim_fill *w = sim_fill_of(op->work);
     if (!w->height) return;
-    uint64_t bytes = w->pitch * (w->height - 1) + w->width * w->element;
+    sim_extent e = { .pitch = w->pitch, .width = w->width * w->element, .height = w->height, .depth = 1 };
+    uint64_t bytes = 0;
+    cji_sim_extent_bytes(&e, &bytes);
     unsigned char *p = cji_sim_space_at(op->ctx, w->dst, bytes);
     if (!p) {
         char why[160], sentence[260];

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { SIM_PITCH_GRAIN = 512 };
+
 CUresult cji_sim_cuMemGetInfo(size_t *free_out, size_t *total)
 {
     sim_ctx *c;
@@ -32,10 +34,12 @@ CUresult cji_sim_cuMemAllocPitch(CUdeviceptr *out, size_t *pitch, size_t width, 
 {
     if (!out || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
         return CUDA_ERROR_INVALID_VALUE;
-    size_t row = (width + 511) / 512 * 512, bytes;
-    if (row < width || __builtin_mul_overflow(row, height, &bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t row, bytes;
+    if (!cji_sim_sum(&row, width, SIM_PITCH_GRAIN - 1) || !cji_sim_product(&bytes, row / SIM_PITCH_GRAIN, height) ||
+        !cji_sim_product(&bytes, bytes, SIM_PITCH_GRAIN))
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sim_cuMemAlloc(out, bytes);
-    if (!r) *pitch = row;
+    if (!r) *pitch = row / SIM_PITCH_GRAIN * SIM_PITCH_GRAIN;
     return r;
 }
 
@@ -49,11 +53,12 @@ CUresult cji_sim_cuMemFree(CUdeviceptr at)
     CUresult r = cji_sim_ctx_current_any(&c);
     if (!r) r = cji_sim_capture_unsafe();
     sim_range range;
-    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || range.module || range.part.opens ||
+    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || range.module || range.part.opens || range.leaving ||
                (range.place != SIM_DEVICE && range.place != SIM_MANAGED)))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
-        if (!range.pool && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
+        if (range.place == SIM_MANAGED) cji_sim_queue_wait_all();   /* host memory: as cuMemFreeHost */
+        else if (!range.pool && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
         r = range.graph ? sim_graphs->release(range.graph, NULL) : cji_sim_space_drop(at, range.place, &range);
         if (!r && range.pool) cji_sim_pool_give(range.pool, range.bytes);
         if (!r) r = c->fault;

@@ -51,7 +51,8 @@ CUresult cji_sim_cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
     return sim_pinned_alloc(out, bytes, flags);
 }
 
-/* What begins at `p` is given back when the work of its context is done; `none`: no memory that is known lies there. */
+/* Frees what begins at `p` when the work of all contexts is done: each of them reaches it, and a copy of the host's bytes
+ * in flight would write to freed memory. `none`: no memory that is known lies there. */
 static CUresult sim_host_free(void *p, sim_place place, CUresult none)
 {
     sim_ctx *c;
@@ -63,7 +64,7 @@ static CUresult sim_host_free(void *p, sim_place place, CUresult none)
     if (!r && !cji_sim_space_find(at, &range)) r = none;
     else if (!r && (range.lo != at || range.place != place)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
-        if (range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
+        cji_sim_queue_wait_all();
         r = cji_sim_space_drop(at, place, NULL);
         if (!r) r = c->fault;
     }

@@ -106,14 +106,16 @@ CUresult cji_sim_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemor
     return r;
 }
 
-typedef struct sim_free { sim_work work; uint64_t at; } sim_free;
+typedef struct sim_free { sim_work work; uint64_t at, id; } sim_free;   /* id: of the range */
 
 static void sim_free_run(sim_op *op)
 {
-    uint64_t at = ((const sim_free *)op->work)->at;
+    const sim_free *w = (const sim_free *)op->work;
+    uint64_t at = w->at;
     sim_range was;
     sim_lock();
-    CUresult r = cji_sim_space_drop(at, SIM_DEVICE, &was);
+    bool same = cji_sim_space_find(at, &was) && was.id == w->id;
+    CUresult r = same ? cji_sim_space_drop(at, SIM_DEVICE, &was) : CUDA_ERROR_INVALID_VALUE;
     if (!r && was.pool) cji_sim_pool_give(was.pool, was.bytes);
     if (r && !op->ctx->fault && op->ctx->alive) {
         char sentence[160];
@@ -129,7 +131,9 @@ static const sim_work_kind sim_kind_free = { .name = "free",
                                              .traits = SIM_WORK_HELPS | SIM_WORK_AFTER_FAULT,
                                              .run = sim_free_run };
 
-/* The range is found again when the stream reaches it: freed twice, the second is a fault of the context. */
+static void sim_free_pending(sim_range *r, void *pending) { r->leaving = *(const bool *)pending; }
+
+/* The range is found again when the stream reaches it: it may have been freed with its context. */
 CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
 {
     sim_stream *s;
@@ -143,11 +147,16 @@ CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
     } else if (known && range.graph) {
         r = sim_graphs->release(range.graph, s);
     } else if (!r && at) {
-        if (!known || !range.pool) r = CUDA_ERROR_INVALID_VALUE;
+        bool pending = true;
+        if (!known || !range.pool || range.leaving) r = CUDA_ERROR_INVALID_VALUE;
         sim_free *w = r ? NULL : (sim_free *)cji_sim_work_new(&sim_kind_free, s->ctx, sizeof *w);
         if (w) {
             w->at = at;
+            w->id = range.id;
+            cji_sim_space_change(at, sim_free_pending, &pending);
             r = cji_sim_stream_submit(s, &w->work);
+            pending = false;
+            if (r) cji_sim_space_change(at, sim_free_pending, &pending);
         } else if (!r) {
             r = CUDA_ERROR_OUT_OF_MEMORY;
         }

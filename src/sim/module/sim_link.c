@@ -59,7 +59,11 @@ void cji_sim_jit_options_finish(const sim_options *o, const char *info, const ch
 
 /* ---- The linker -------------------------------------------------------------------------------------------------- */
 
+/* Each call but cuLinkDestroy holds it and its lock, so that calls of several threads come one after the other, and one
+ * that is destroyed meanwhile is freed behind them. */
 typedef struct sim_link {
+    pthread_mutex_t lock;           /* of what follows; never taken with the process's lock held */
+    unsigned refs;                  /* the handle, and each call; under the process's lock */
     sim_options options;
     sim_image *input; size_t n, cap;
     void *cubin; size_t cubin_bytes;
@@ -70,22 +74,37 @@ static void sim_link_free(sim_link *l)
     for (size_t i = 0; i < l->n; i++) cji_sim_image_free(&l->input[i]);
     cji_free(l->input, l->cap * sizeof *l->input);
     cji_free(l->cubin, l->cubin_bytes);
+    pthread_mutex_destroy(&l->lock);
     cji_free(l, sizeof *l);
 }
 
 void cji_sim_link_forget(void *link)
 {
-    cji_sim_handle_drop(link);
-    sim_link_free(link);
+    sim_link *l = link;
+    cji_sim_handle_drop(l);
+    if (--l->refs == 0) sim_link_free(l);
 }
 
-static CUresult sim_link_of(CUlinkState h, sim_link **out)
+/* Begins a call; sim_link_leave() ends it. */
+static CUresult sim_link_enter(CUlinkState h, sim_link **out)
 {
+    sim_link *l = (sim_link *)h;
     sim_lock();
-    bool ok = cji_sim_handle_is(SIM_LINK, h);
+    bool ok = cji_sim_handle_is(SIM_LINK, l);
+    if (ok) l->refs++;
     sim_unlock();
-    *out = (sim_link *)h;
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    if (!ok) return CUDA_ERROR_INVALID_HANDLE;
+    pthread_mutex_lock(&l->lock);
+    *out = l;
+    return CUDA_SUCCESS;
+}
+
+static void sim_link_leave(sim_link *l)
+{
+    pthread_mutex_unlock(&l->lock);
+    sim_lock();
+    if (--l->refs == 0) sim_link_free(l);
+    sim_unlock();
 }
 
 CUresult cji_sim_cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out)
@@ -103,6 +122,8 @@ CUresult cji_sim_cuLinkCreate(unsigned n, CUjit_option *options, void **values, 
             cji_free(l, sizeof *l);
             r = CUDA_ERROR_OUT_OF_MEMORY;
         } else {
+            pthread_mutex_init(&l->lock, NULL);
+            l->refs = 1;
             l->options = o;
             *out = (CUlinkState)l;
         }
@@ -184,10 +205,13 @@ CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, s
 {
     sim_link *l;
     sim_options o;
-    CUresult r = sim_link_of(h, &l);
-    if (!r) r = cji_sim_jit_options(n, options, values, &o);
+    CUresult r = sim_link_enter(h, &l);
+    if (r) return r;
+    r = cji_sim_jit_options(n, options, values, &o);
     if (!r && (!data || !size)) r = CUDA_ERROR_INVALID_VALUE;
-    return r ? r : sim_link_data(l, type, data, size, name);
+    if (!r) r = sim_link_data(l, type, data, size, name);
+    sim_link_leave(l);
+    return r;
 }
 
 static CUresult sim_read_file(const char *path, void **data, size_t *size)
@@ -228,13 +252,16 @@ CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *p
     sim_options o;
     void *data;
     size_t size;
-    CUresult r = sim_link_of(h, &l);
-    if (!r) r = cji_sim_jit_options(n, options, values, &o);
+    CUresult r = sim_link_enter(h, &l);
+    if (r) return r;
+    r = cji_sim_jit_options(n, options, values, &o);
     if (!r && !path) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) r = sim_read_file(path, &data, &size);
-    if (r) return r;
-    r = sim_link_data(l, type, data, size, path);
-    cji_free(data, size + 1);
+    if (!r) {
+        r = sim_link_data(l, type, data, size, path);
+        cji_free(data, size + 1);
+    }
+    sim_link_leave(l);
     return r;
 }
 
@@ -264,18 +291,20 @@ static CUresult sim_link_complete(sim_link *l, cji_text *log)
 CUresult cji_sim_cuLinkComplete(CUlinkState h, void **out, size_t *size)
 {
     sim_link *l;
-    CUresult r = sim_link_of(h, &l);
-    if (r) return r;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = sim_link_enter(h, &l);
+    if (r) return r;
     cji_text log = { 0 };
     if (!l->cubin) r = sim_link_complete(l, &log);
     if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuLinkComplete: %.400s", cji_text_str(&log));
     cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
     cji_text_free(&log);
-    if (r) return r;
-    *out = l->cubin;
-    if (size) *size = l->cubin_bytes;
-    return CUDA_SUCCESS;
+    if (!r) {
+        *out = l->cubin;
+        if (size) *size = l->cubin_bytes;
+    }
+    sim_link_leave(l);
+    return r;
 }
 
 CUresult cji_sim_cuLinkDestroy(CUlinkState h)

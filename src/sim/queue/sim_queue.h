@@ -105,6 +105,7 @@ void cji_sim_queue_join(void);                        /* without the lock */
 void cji_sim_queue_balance(unsigned taken); /* wakes or makes threads for what is ready, but `taken` ops of it */
 CUresult cji_sim_queue_wait(sim_op *op);    /* the lock is given up while waiting; helps with ops of its stream */
 void cji_sim_queue_wait_ctx(sim_ctx *c);              /* until everything that was submitted to it by now is done */
+void cji_sim_queue_wait_all(void);                    /* the same of every context of the process */
 void cji_sim_queue_call(sim_call *call);              /* keeps it until its run has begun */
 sim_call *cji_sim_queue_take_call(void);              /* NULL: none */
 

@@ -261,6 +261,15 @@ void cji_sim_queue_wait_ctx(sim_ctx *c)
     }
 }
 
+/* A context stays in its device's list when it is destroyed meanwhile. */
+void cji_sim_queue_wait_all(void)
+{
+    for (unsigned d = 0; d < sim.set.devices; d++) {
+        cji_sim_queue_wait_ctx(&sim.device[d]->primary);
+        for (sim_ctx *c = sim.device[d]->contexts; c; c = c->next) cji_sim_queue_wait_ctx(c);
+    }
+}
+
 /* ---- The room ---------------------------------------------------------------------------------------------------- */
 
 static CUresult sim_queue_ctx_begin(sim_ctx *c)

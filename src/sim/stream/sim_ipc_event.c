@@ -58,7 +58,7 @@ static sim_ipc_event *sim_ipc_event_map(int fd, bool own)
 
 sim_ipc_event *cji_sim_ipc_event_new(void)
 {
-    int fd = cji_sim_ipc_file_make("cujit-event", sizeof(sim_ipc_points));
+    int fd = cji_sim_ipc_file_make("event", sizeof(sim_ipc_points));
     return fd < 0 ? NULL : sim_ipc_event_map(fd, true);
 }
 
@@ -278,6 +278,10 @@ static CUresult sim_ipc_event_open(const CUipcEventHandle *handle, sim_ctx *c, C
     if (r)
         return r == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_MAP_FAILED
                                              : r; /* bytes that are no handle: as an H100 returns */
+    if (way.at || way.bytes != sizeof(sim_ipc_points)) {
+        close(way.fd);
+        return CUDA_ERROR_MAP_FAILED;
+    }
     sim_ipc_event *h = sim_ipc_event_map(way.fd, false);
     if (!h) return CUDA_ERROR_OUT_OF_MEMORY;
     return cji_sim_event_make(c, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, h, out);
