@@ -1,5 +1,5 @@
 # What only the CPU device has.
-sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/fault_fields %D%/process_life %D%/peer_contexts %D%/no_memory %D%/damaged_images %D%/freed_host_memory %D%/sizes_that_wrap
+sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/fault_fields %D%/process_life %D%/peer_contexts %D%/no_memory %D%/damaged_images %D%/freed_host_memory %D%/sizes_that_wrap %D%/teardown_order %D%/linker_threads %D%/sealed_files
 fault_tests += %D%/no_memory
 
 # A program that has a libcuda's names, and a module that does.
@@ -26,4 +26,4 @@ text_tests += \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
-helgrind_tests += %D%/peer_contexts %D%/blocked_host_functions
+helgrind_tests += %D%/linker_threads %D%/peer_contexts %D%/blocked_host_functions
