@@ -39,6 +39,8 @@ typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphDeviceUpdatableNode_st *CUgraphDeviceNode;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUuserObject_st *CUuserObject;
+typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef struct CUlib_st *CUlibrary;
 typedef struct CUlinkState_st *CUlinkState;
 typedef cuuint64_t CUgraphConditionalHandle;
 typedef struct CUuuid { char bytes[16]; } CUuuid;
@@ -67,6 +69,17 @@ typedef size_t (*CUoccupancyB2DSize)(int blockSize);
 #define CU_GRAPH_KERNEL_NODE_PORT_DEFAULT 0
 #define CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC 1
 #define CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER 2
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+typedef struct CUdevprop {
+    int maxThreadsPerBlock;
+    int maxThreadsDim[3], maxGridSize[3];
+    int sharedMemPerBlock, totalConstantMemory; /* bytes */
+    int SIMDWidth, memPitch, regsPerBlock;
+    int clockRate; /* kHz */
+    int textureAlign;
+} CUdevprop;
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
@@ -233,6 +246,15 @@ typedef union CUstreamBatchMemOpParams {
 } CUstreamBatchMemOpParams;
 
 /* ---- Graph nodes ------------------------------------------------------------------------------------------------- */
+
+typedef struct CUDA_KERNEL_NODE_PARAMS_v1 {
+    CUfunction func;
+    unsigned int gridDimX, gridDimY, gridDimZ;
+    unsigned int blockDimX, blockDimY, blockDimZ;
+    unsigned int sharedMemBytes;
+    void **kernelParams;
+    void **extra;
+} CUDA_KERNEL_NODE_PARAMS_v1;
 
 typedef struct CUDA_KERNEL_NODE_PARAMS_v2 {
     CUfunction func;

@@ -213,6 +213,17 @@ typedef enum CUfunc_cache {
     CU_FUNC_CACHE_PREFER_EQUAL = 3
 } CUfunc_cache;
 
+typedef enum CUsharedconfig {
+    CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0,
+    CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1,
+    CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2
+} CUsharedconfig;
+
+typedef enum CUlibraryOption {
+    CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
+    CU_LIBRARY_BINARY_IS_PRESERVED = 1
+} CUlibraryOption;
+
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 typedef enum CUpointer_attribute {

@@ -3,8 +3,10 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_address.c \
 	%D%/sim_attribute.c \
 	%D%/sim_context.c \
+	%D%/sim_context_settings.c \
 	%D%/sim_core.h \
 	%D%/sim_device.c \
+	%D%/sim_device_older.c \
 	%D%/sim_extent.c \
 	%D%/sim_fault.c \
 	%D%/sim_handle.c \

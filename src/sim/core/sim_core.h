@@ -192,7 +192,8 @@ struct sim_ctx {
     sim_device *dev;
     uint64_t id;
     bool alive, primary;
-    unsigned flags, retained;
+    unsigned flags, retained, attached;   /* attached: by cuCtxAttach, beyond the first use */
+    CUfunc_cache cache;
     size_t limit[SIM_LIMITS];
     sim_ctx *next;                  /* dev->contexts */
     /* Its fault: */
@@ -207,6 +208,7 @@ struct sim_ctx {
     /* Of the stream room: */
     sim_stream *streams;            /* all, destroyed ones with pending work too */
     sim_stream *legacy;
+    sim_op *begin_after;            /* held: what the first operation of a new stream comes after, or NULL */
 };
 
 CUresult cji_sim_ctx_start(sim_ctx *c, sim_device *dev);     /* under the lock: makes it alive */

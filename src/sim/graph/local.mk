@@ -14,4 +14,5 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_kernel_node.c \
 	%D%/sim_node.c \
 	%D%/sim_object.c \
+	%D%/sim_older_graph.c \
 	%D%/sim_update.c

@@ -7,4 +7,5 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_host_func.c \
 	%D%/sim_kinds.h \
 	%D%/sim_launch.c \
+	%D%/sim_launch_steps.c \
 	%D%/sim_mem_op.c

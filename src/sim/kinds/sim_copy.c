@@ -219,7 +219,7 @@ static bool sim_stage(sim_copy *w)
     return true;
 }
 
-/* `sync`: the call without Async in its name, on the legacy stream. */
+/* `sync`: the call without Async in its name, on stream 0. */
 static CUresult sim_copy_on(const CUDA_MEMCPY3D *p, CUstream h, bool sync)
 {
     sim_stream *s;
@@ -290,7 +290,7 @@ static CUresult sim_copy_inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, 
 
 CUresult cji_sim_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    return sim_copy_any(dst, src, n, CU_STREAM_LEGACY, true);
+    return sim_copy_any(dst, src, n, NULL, true);
 }
 CUresult cji_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h)
 {
@@ -298,7 +298,7 @@ CUresult cji_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstr
 }
 CUresult cji_sim_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n)
 {
-    return sim_copy_in(dst, src, n, CU_STREAM_LEGACY, true);
+    return sim_copy_in(dst, src, n, NULL, true);
 }
 CUresult cji_sim_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, CUstream h)
 {
@@ -306,7 +306,7 @@ CUresult cji_sim_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, C
 }
 CUresult cji_sim_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t n)
 {
-    return sim_copy_out(dst, src, n, CU_STREAM_LEGACY, true);
+    return sim_copy_out(dst, src, n, NULL, true);
 }
 CUresult cji_sim_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstream h)
 {
@@ -314,7 +314,7 @@ CUresult cji_sim_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstrea
 }
 CUresult cji_sim_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t n)
 {
-    return sim_copy_inside(dst, src, n, CU_STREAM_LEGACY, true);
+    return sim_copy_inside(dst, src, n, NULL, true);
 }
 CUresult cji_sim_cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h)
 {
@@ -340,7 +340,7 @@ static CUresult sim_peer_check(CUcontext a, CUcontext b, CUstream h, bool async)
 CUresult cji_sim_cuMemcpyPeer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t n)
 {
     CUresult r = sim_peer_check(to, from, NULL, false);
-    return r ? r : sim_copy_inside(dst, src, n, CU_STREAM_LEGACY, true);
+    return r ? r : sim_copy_inside(dst, src, n, NULL, true);
 }
 
 CUresult cji_sim_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t n, CUstream h)
@@ -380,7 +380,7 @@ CUresult cji_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *p)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
     CUDA_MEMCPY3D q = sim_from_peer(p);
-    return sim_copy_on(&q, CU_STREAM_LEGACY, true);
+    return sim_copy_on(&q, NULL, true);
 }
 
 CUresult cji_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream h)
@@ -420,12 +420,12 @@ static CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream h, bool sync)
     return sim_copy_on(&q, h, sync);
 }
 
-CUresult cji_sim_cuMemcpy2D(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, CU_STREAM_LEGACY, true); }
-CUresult cji_sim_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, CU_STREAM_LEGACY, true); }
+CUresult cji_sim_cuMemcpy2D(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, NULL, true); }
+CUresult cji_sim_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, NULL, true); }
 CUresult cji_sim_cuMemcpy2DAsync(const CUDA_MEMCPY2D *p, CUstream h) { return sim_copy_2d(p, h, false); }
 CUresult cji_sim_cuMemcpy3D(const CUDA_MEMCPY3D *p)
 {
-    return p ? sim_copy_on(p, CU_STREAM_LEGACY, true) : CUDA_ERROR_INVALID_VALUE;
+    return p ? sim_copy_on(p, NULL, true) : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cji_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *p, CUstream h)
 {

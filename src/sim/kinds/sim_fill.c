@@ -142,15 +142,15 @@ static CUresult sim_fill_on(CUdeviceptr dst, size_t pitch, uint32_t value, unsig
 
 CUresult cji_sim_cuMemsetD8(CUdeviceptr d, unsigned char v, size_t n)
 {
-    return sim_fill_on(d, 0, v, 1, n, 1, CU_STREAM_LEGACY);
+    return sim_fill_on(d, 0, v, 1, n, 1, NULL);
 }
 CUresult cji_sim_cuMemsetD16(CUdeviceptr d, unsigned short v, size_t n)
 {
-    return sim_fill_on(d, 0, v, 2, n, 1, CU_STREAM_LEGACY);
+    return sim_fill_on(d, 0, v, 2, n, 1, NULL);
 }
 CUresult cji_sim_cuMemsetD32(CUdeviceptr d, unsigned v, size_t n)
 {
-    return sim_fill_on(d, 0, v, 4, n, 1, CU_STREAM_LEGACY);
+    return sim_fill_on(d, 0, v, 4, n, 1, NULL);
 }
 CUresult cji_sim_cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream h)
 {
@@ -166,15 +166,15 @@ CUresult cji_sim_cuMemsetD32Async(CUdeviceptr d, unsigned v, size_t n, CUstream 
 }
 CUresult cji_sim_cuMemsetD2D8(CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t n)
 {
-    return sim_fill_on(d, p, v, 1, w, n, CU_STREAM_LEGACY);
+    return sim_fill_on(d, p, v, 1, w, n, NULL);
 }
 CUresult cji_sim_cuMemsetD2D16(CUdeviceptr d, size_t p, unsigned short v, size_t w, size_t n)
 {
-    return sim_fill_on(d, p, v, 2, w, n, CU_STREAM_LEGACY);
+    return sim_fill_on(d, p, v, 2, w, n, NULL);
 }
 CUresult cji_sim_cuMemsetD2D32(CUdeviceptr d, size_t p, unsigned v, size_t w, size_t n)
 {
-    return sim_fill_on(d, p, v, 4, w, n, CU_STREAM_LEGACY);
+    return sim_fill_on(d, p, v, 4, w, n, NULL);
 }
 CUresult cji_sim_cuMemsetD2D8Async(CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t n, CUstream h)
 {

@@ -15,6 +15,7 @@ void cji_sim_module_drop(sim_module *m)
     if (m->next) m->next->prev = m->prev;
     if (m->image && m->ctx->alive && m->ctx->id == m->ctx_id) cji_sim_space_drop(m->image, SIM_DEVICE, NULL);
     if (m->program) cji_exec_program_free(m->program);
+    for (size_t i = 0; i < m->nfunc; i++) cji_free(m->func[i].steps, sizeof *m->func[i].steps);
     cji_free(m->func, m->nfunc * sizeof *m->func);
     cji_free(m, sizeof *m);
 }

@@ -28,8 +28,11 @@ CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log)
 /* Reads, links and predecodes; the result of the driver's compiler, with its log. */
 CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log);
 
+typedef struct sim_steps sim_steps;
+
 struct sim_func {
     sim_module *module;
+    sim_steps *steps;               /* of the launch calls before CUDA 4.0 (sim_launch_steps.c), or NULL */
     const cji_exec_kernel *kernel;
     int max_dynamic, carveout, nonportable, policy, cluster[3];
     CUfunc_cache cache;
@@ -46,6 +49,13 @@ struct sim_module {
     sim_func *func; size_t nfunc;
 };
 extern const sim_room cji_sim_room_module;
+
+/* What cuFuncSetBlockShape, cuFuncSetSharedSize and cuParamSet* have set for the next launch. */
+enum { SIM_PARAM_BYTES = 32764 };
+struct sim_steps {
+    unsigned block[3], shared, bytes;
+    unsigned char param[SIM_PARAM_BYTES];
+};
 
 void cji_sim_module_drop(sim_module *m);
 CUresult cji_sim_func_get(CUfunction h, sim_func **out);

@@ -36,6 +36,7 @@ sim_stream *cji_sim_stream_new(sim_ctx *c, unsigned flags, int priority)
     s->next = c->streams;
     if (s->next) s->next->prev = s;
     c->streams = s;
+    if (c->begin_after) cji_sim_stream_set_tail(s, c->begin_after);
     return s;
 }
 
@@ -315,6 +316,20 @@ CUresult cji_sim_cuStreamGetCtx(CUstream h, CUcontext *ctx)
     if (!r) *ctx = (CUcontext)s->ctx;
     sim_unlock();
     return r;
+}
+
+/* There are no green contexts. */
+CUresult cji_sim_cuStreamGetCtx_v2(CUstream h, CUcontext *ctx, CUgreenCtx *green)
+{
+    CUresult r = cji_sim_cuStreamGetCtx(h, ctx);
+    if (!r && green) *green = NULL;
+    return r;
+}
+
+CUresult cji_sim_cuStreamGetGreenCtx(CUstream h, CUgreenCtx *green)
+{
+    CUcontext ctx;
+    return green ? cji_sim_cuStreamGetCtx_v2(h, &ctx, green) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cji_sim_cuStreamGetId(CUstream h, unsigned long long *id)

@@ -32,6 +32,8 @@ static void sim_stream_ctx_end(sim_ctx *c)
         }
     cji_sim_stream_forget(c->legacy);
     c->legacy = NULL;
+    cji_sim_op_drop(c->begin_after);
+    c->begin_after = NULL;
 }
 
 static void sim_stream_thread_end(sim_thread *t)
