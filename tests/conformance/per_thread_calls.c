@@ -53,7 +53,8 @@ static void where_work_is(void)
     abi_is(OWN(cuMemsetD32, "cuMemsetD32_v2_ptds")(p, 9, 1), CUDA_SUCCESS, "nor a fill");
     abi_is(OWN(cuMemcpyHtoD, "cuMemcpyHtoD_v2_ptds")(p, &v, sizeof v), CUDA_SUCCESS, "nor a copy to the device");
     abi_is(OWN(cuStreamQuery, "cuStreamQuery_ptsz")(NULL), CUDA_SUCCESS, "the thread's stream is idle");
-    abi_is(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_SUCCESS, "a launch on the legacy stream");
+    abi_is(cu.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), CUDA_SUCCESS,
+           "a launch on the legacy stream");
     abi_is(cu.cuStreamQuery(NULL), CUDA_ERROR_NOT_READY, "waits for the other stream");
     latch_open(&l);
     abi_is(cu.cuStreamSynchronize(NULL), CUDA_SUCCESS, "until it is done");

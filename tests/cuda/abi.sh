@@ -78,8 +78,9 @@ types_of()
   echo '#include "cuda/byvalue.def"'
   echo '#define CU(name, export, version, count, list) '"$(echo $row)"
   echo '#include "cuda/exports.def"'
-  echo '#define CU_SAME(row, export, version) _Static_assert(_Generic((PFN_OF_##export)0, row_##row: 1, default: 0), #export);'
-  echo '#define CU_PER_THREAD(row, export, version) _Static_assert(_Generic((PFN_OF_##export)0, row_##row: 1, default: 0), #export);'
+  other='_Static_assert(_Generic((PFN_OF_##export)0, row_##row: 1, default: 0), #export);'
+  echo "#define CU_SAME(row, export, version) $other"
+  echo "#define CU_PER_THREAD(row, export, version) $other"
   echo '#define CU_LACKS(export, version, why) typedef PFN_OF_##export lacks_##export;'
   echo '#include "cuda/exports.def"'; } >"$tmp/calls.c"
 
@@ -100,8 +101,10 @@ done
 stub=$(dirname "$include")/lib64/stubs/libcuda.so
 if [ -f "$stub" ] && command -v nm >/dev/null 2>&1; then
     nm -D --defined-only "$stub" | $awk '$3 ~ /^cu/ { print $3 }' | LC_ALL=C sort >"$tmp/theirs"
-    $awk -F'[(, ]+' '/^CU(_SAME|_PER_THREAD)?\(/ { print $3 } /^CU_LACKS\(/ { print $2 }' \
-        "$src/src/cuda/symbols.def" "$src/src/cuda/byvalue.def" "$src/src/cuda/exports.def" | LC_ALL=C sort >"$tmp/ours"
+    tables="$src/src/cuda/symbols.def $src/src/cuda/byvalue.def $src/src/cuda/exports.def"
+    # shellcheck disable=SC2086
+    $awk -F'[(, ]+' '/^CU(_SAME|_PER_THREAD)?\(/ { print $3 } /^CU_LACKS\(/ { print $2 }' $tables |
+        LC_ALL=C sort >"$tmp/ours"
     if cmp -s "$tmp/theirs" "$tmp/ours" && cmp -s "$tmp/theirs" "$src/tests/cuda/libcuda.names"; then
         echo 'ok 4 - exports: the names of the tables, and of libcuda.names, are those of the stub library'
     else

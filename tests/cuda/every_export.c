@@ -1,5 +1,5 @@
-/* The CPU device exports every name of CUDA 13.0's libcuda, and cuGetProcAddress finds each by its API name, version and
- * default stream. What it does not have returns CUDA_ERROR_NOT_SUPPORTED and is named in the log.
+/* The CPU device exports every name of CUDA 13.0's libcuda, and cuGetProcAddress finds each by its API name, version
+ * and default stream. What it does not have returns CUDA_ERROR_NOT_SUPPORTED and is named in the log.
  * tests/cuda/libcuda.names is what `nm -D` lists of the toolkit's stub library; tests/cuda/abi.sh compares it. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -46,7 +46,7 @@ CUresult cji_sim_cuMemRangeGetAttributes(void **data, size_t *size, CUmem_range_
     return r;
 }
 
-/* ---- The pools of a place: devices have pools, of pinned memory --------------------------------------------------- */
+/* ---- The pools of a place: devices have pools, of pinned memory -------------------------------------------------- */
 
 static CUresult sim_pool_place(const CUmemLocation *at, CUmemAllocationType type, CUdevice *out)
 {
