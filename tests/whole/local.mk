@@ -8,7 +8,7 @@ tests_whole_after_fork_LDADD = $(whole_ldadd)
 device_tests += %D%/scope_end
 tests_whole_scope_end_LDADD = $(whole_ldadd)
 
-device_tests += %D%/kernels_run %D%/same_bits
+device_tests += %D%/kernels_run %D%/same_bits %D%/same_seeds
 tests_whole_kernels_run_LDADD = $(whole_ldadd)
 EXTRA_DIST += tests/oracle/hopper_bits.txt %D%/same_bits_edges.h
 

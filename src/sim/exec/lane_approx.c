@@ -5,6 +5,7 @@
 
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/fp_soft.h"
+#include "sim/exec/seed64.h"
 #include "sim/exec/warp.h"
 
 #define LA(name) uint64_t cji_l_##name(uint64_t a, uint64_t b, uint64_t c, uint32_t k)
@@ -52,46 +53,44 @@ LA(lg2_approx) { LA_UNUSED; return la_out(log2(la_in(a, k)), k); }
 LA(ex2_approx) { LA_UNUSED; return la_out(exp2(la_in(a, k)), k); }
 LA(tanh_approx) { LA_UNUSED; return la_out(tanh(la_in(a, k)), k); }
 
-/* f64: the upper 32 bits of operand and result count, the result's lower are zero; subnormals are
+/* f64 with .ftz: the upper words of operand and result count, the lower word of the result is zero; subnormals are
  * flushed. */
-static uint64_t la_high(double x)
+static uint64_t la_upper(uint32_t word) { return (uint64_t)word << 32; }
+
+static bool la_is_nan64(uint64_t a) { return (a & INT64_MAX) > UINT64_C(0x7ff0000000000000); }
+
+LA(rcp_approx64)
 {
-    uint64_t u = cji_f64_bits(x);
-    if (!(u & UINT64_C(0x7ff0000000000000))) u &= UINT64_C(1) << 63;
-    if (isnan(x)) return UINT64_C(0x7fffffff00000000);
-    return u & UINT64_C(0xffffffff00000000);
+    LA_UNUSED;
+    uint32_t upper = (uint32_t)(a >> 32), sign = upper & 0x80000000, x = upper & 0x7fffffff;
+    if (x > 0x7ff00000) return la_upper(0x7fffffff);
+    if (x == 0x7ff00000) return la_upper(sign);
+    if (x < 0x00100000) return la_upper(sign | 0x7ff00000);
+    return la_upper(sign | cji_seed_rcp(x));
 }
 
-static double la_in64(uint64_t a)
+LA(rsqrt_approx64)
 {
-    return cji_f64_of(a & UINT64_C(0x7ff0000000000000) ? a & UINT64_C(0xffffffff00000000) : a & UINT64_C(1) << 63);
+    LA_UNUSED;
+    uint32_t upper = (uint32_t)(a >> 32), sign = upper & 0x80000000, x = upper & 0x7fffffff;
+    if (x > 0x7ff00000) return la_upper(0x7fffffff);
+    if (x < 0x00100000) return la_upper(sign | 0x7ff00000);
+    if (sign) return la_upper(0x7fffffff);
+    return la_upper(x == 0x7ff00000 ? 0 : cji_seed_rsqrt(x));
 }
 
-LA(rcp_approx64) { LA_UNUSED; return la_high(1.0 / la_in64(a)); }
-LA(rsqrt_approx64) { LA_UNUSED; return la_high(1.0 / sqrt(la_in64(a))); }
-
-/* y + y * e * (3/8 * e + 1/2) with e = 1 - x * y * y: one step of the third order from the seed y, which is
- * rsqrt.approx.ftz.f64's result. The operations are those of an H100's code for it, and so is the rounding. */
-static uint64_t la_rsqrt_step(uint64_t x)
-{
-    const uint64_t one = UINT64_C(0x3ff0000000000000), half = UINT64_C(0x3fe0000000000000),
-                   three_eighths = UINT64_C(0x3fd8000000000000), minus = UINT64_C(1) << 63;
-    uint64_t y = cji_l_rsqrt_approx64(x, 0, 0, 0), yy = cji_fp_mul(CJI_FP_F64, y, y, CJI_FP_RN);
-    uint64_t e = cji_fp_fma(CJI_FP_F64, x, yy ^ minus, one, CJI_FP_RN);
-    uint64_t h = cji_fp_fma(CJI_FP_F64, e, three_eighths, half, CJI_FP_RN);
-    return cji_fp_fma(CJI_FP_F64, h, cji_fp_mul(CJI_FP_F64, y, e, CJI_FP_RN), y, CJI_FP_RN);
-}
-
-/* Without .ftz: all bits of operand and result count. A subnormal is scaled by 2^54, the result by 2^27. */
+/* Without .ftz: all bits, subnormals too, by the steps that the driver's compiler makes of it. */
 LA(rsqrt64)
 {
     LA_UNUSED;
-    const uint64_t inf = UINT64_C(0x7ff0000000000000), sign = UINT64_C(1) << 63, mag = a & ~sign;
-    if (mag > inf) return a | UINT64_C(1) << 51;
-    if (!mag) return a | inf;
-    if (a & sign) return cji_fp_formats[CJI_FP_F64].nan;
-    if (mag == inf) return 0;
-    if (a >> 52) return la_rsqrt_step(a);
-    uint64_t scaled = cji_f64_bits(cji_f64_of(a) * 0x1p54);
-    return cji_f64_bits(cji_f64_of(la_rsqrt_step(scaled)) * 0x1p27);
+    if (la_is_nan64(a)) return a | UINT64_C(1) << 51;
+    if (!(a & INT64_MAX)) return a | UINT64_C(0x7ff0000000000000);
+    if (a >> 63) return UINT64_C(0xfff8000000000000);
+    if (a == UINT64_C(0x7ff0000000000000)) return 0;
+    bool subnormal = a < UINT64_C(0x0010000000000000);
+    double x = cji_f64_of(a) * (subnormal ? 0x1p54 : 1);
+    double y = cji_f64_of(la_upper(cji_seed_rsqrt((uint32_t)(cji_f64_bits(x) >> 32))));
+    double e = fma(x, -(y * y), 1);
+    y = fma(fma(e, 0.375, 0.5), y * e, y);
+    return cji_f64_bits(subnormal ? y * 0x1p27 : y);
 }

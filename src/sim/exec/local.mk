@@ -40,6 +40,9 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_warp.h \
 	%D%/print_exec.c \
 	%D%/program.c \
+	%D%/seed64.c \
+	%D%/seed64.def \
+	%D%/seed64.h \
 	%D%/sreg_exec.c \
 	%D%/warp.c \
 	%D%/warp.h
