@@ -10,7 +10,7 @@ tests_whole_scope_end_LDADD = $(whole_ldadd)
 
 device_tests += %D%/kernels_run %D%/same_bits %D%/same_seeds
 tests_whole_kernels_run_LDADD = $(whole_ldadd)
-EXTRA_DIST += tests/oracle/hopper_bits.txt %D%/same_bits_edges.h
+EXTRA_DIST += tests/oracle/hopper_bits.txt tests/oracle/hopper_seeds.txt tests/oracle/hopper_seeds.txt %D%/same_bits_edges.h
 
 # Each allocation and each driver call of an example fails in turn: faults.c around the example's own source, fault_X.c.
 tests_libtest_a_SOURCES += %D%/faults.c %D%/faults_open.c %D%/faults.h

@@ -153,7 +153,7 @@ uint64_t cji_fp_fma(cji_fp_format f, uint64_t a, uint64_t b, uint64_t c, cji_fp_
 {
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b), z = cji_fp_unpack(f, c);
     if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN || z.cls == CJI_FP_NAN)
-        return cji_fp_nan_of(f, (uint64_t[]){ a, b, c }, 3);
+        return cji_fp_nan_of(f, (uint64_t[]){ b, c, a }, 3);
     bool sp = x.sign ^ y.sign;
     if ((x.cls == CJI_FP_INF && y.cls == CJI_FP_ZERO) || (x.cls == CJI_FP_ZERO && y.cls == CJI_FP_INF))
         return fp_invalid(f);
@@ -177,7 +177,7 @@ uint64_t cji_fp_fma(cji_fp_format f, uint64_t a, uint64_t b, uint64_t c, cji_fp_
 uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
 {
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b);
-    if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2);
+    if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ b, a }, 2);
     if (x.cls == CJI_FP_INF) return y.cls == CJI_FP_INF && x.sign != y.sign ? fp_invalid(f) : a;
     if (y.cls == CJI_FP_INF) return b;
     if (x.cls == CJI_FP_ZERO && y.cls == CJI_FP_ZERO) {
@@ -192,7 +192,7 @@ uint64_t cji_fp_add(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
 uint64_t cji_fp_mul(cji_fp_format f, uint64_t a, uint64_t b, cji_fp_round r)
 {
     cji_fp_num x = cji_fp_unpack(f, a), y = cji_fp_unpack(f, b);
-    if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2);
+    if (x.cls == CJI_FP_NAN || y.cls == CJI_FP_NAN) return cji_fp_nan_of(f, (uint64_t[]){ b, a }, 2);
     bool s = x.sign ^ y.sign;
     bool inf = x.cls == CJI_FP_INF || y.cls == CJI_FP_INF, zero = x.cls == CJI_FP_ZERO || y.cls == CJI_FP_ZERO;
     if (inf && zero) return fp_invalid(f);
@@ -289,12 +289,11 @@ uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_rou
     return cji_fp_pack(f, (cji_fp_num){ CJI_FP_FINITE, s, 63 - n, v << n }, r, false);
 }
 
-/* What a NaN becomes, as a Hopper does it (tests/oracle/hopper_bits.txt): to and from f64 sign and
- * payload are kept, but for bf16. */
+/* What a NaN becomes, as a Hopper does it (tests/oracle/hopper_bits.txt): to and from f64 sign and payload are kept. */
 static uint64_t fp_convert_nan(cji_fp_format to, cji_fp_format from, uint64_t a)
 {
     const cji_fp_desc *t = &cji_fp_formats[to], *s = &cji_fp_formats[from];
-    bool keeps = to == CJI_FP_F64 ? from == CJI_FP_F32 || from == CJI_FP_F16
+    bool keeps = to == CJI_FP_F64 ? from == CJI_FP_F32 || from == CJI_FP_F16 || from == CJI_FP_BF16
                                   : from == CJI_FP_F64 && (to == CJI_FP_F32 || to == CJI_FP_F16 || to == CJI_FP_BF16);
     if (!keeps) return to == CJI_FP_F64 ? UINT64_C(0x7ff8000000000000) : t->nan ? t->nan : t->max;
     uint64_t payload = a & ((UINT64_C(1) << s->mbits) - 1), sign = a >> (s->bits - 1) & 1;
@@ -306,6 +305,7 @@ uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp
 {
     cji_fp_num x = cji_fp_unpack(from, a);
     if (to == CJI_FP_TF32 && CJI_FP_MODE(r) == CJI_FP_RNA && !satfinite && x.cls == CJI_FP_NAN)
-        return (a + 0x1000) & 0xffffe000; /* an addition of integers */
+        return a & 0xffffe000;
+    if (to == CJI_FP_F32 && from == CJI_FP_BF16 && x.cls == CJI_FP_NAN) return a << 16; /* a signalling one stays so */
     return x.cls == CJI_FP_NAN ? fp_convert_nan(to, from, a) : cji_fp_pack(to, x, r, satfinite);
 }

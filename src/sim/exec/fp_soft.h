@@ -2,8 +2,8 @@
  * modes.
  *
  * Values are bit patterns in the low bits of a uint64_t. NaN results are those of the hardware:
- * 0x7fffffff for f32, 0x7fff for f16 and bf16; f64 keeps the first NaN operand's payload (quieted)
- * and makes 0xfff8000000000000 for an invalid operation. */
+ * 0x7fffffff for f32, 0x7fff for f16 and bf16; f64 keeps one NaN operand's payload (quieted: of
+ * a / b that of a, else that of b, c, a in this order) and makes 0xfff8000000000000 for an invalid operation. */
 #ifndef CJI_EXEC_FP_SOFT_H
 #define CJI_EXEC_FP_SOFT_H
 
@@ -60,11 +60,11 @@ uint64_t cji_fp_integral(cji_fp_format f, uint64_t a, cji_fp_round r);
 /* To an integer of `bits`, clamped; NaN is 0, except from f64 or to 64 bits: 1 << (bits - 1). */
 uint64_t cji_fp_to_int(cji_fp_format f, uint64_t a, unsigned bits, bool is_signed, cji_fp_round r);
 uint64_t cji_fp_from_int(cji_fp_format f, uint64_t v, bool is_signed, cji_fp_round r);  /* v extended to 64 bits */
-/* Between formats; NaN becomes the target's canonical NaN (f64 from f32: the f64 quiet NaN pattern
- * of the payload is not kept). */
+/* Between formats. NaN becomes the target's canonical NaN, but to and from f64 sign and payload are kept, and bf16 to
+ * f32 keeps all bits. */
 uint64_t cji_fp_convert(cji_fp_format to, cji_fp_format from, uint64_t a, cji_fp_round r, bool satfinite);
 
-/* The canonical NaN, or the first NaN among n operands quieted where the format keeps payloads. */
+/* The canonical NaN, or the first NaN of v[0..n) quieted where the format keeps payloads. */
 uint64_t cji_fp_nan_of(cji_fp_format f, const uint64_t *v, int n);
 
 static inline uint32_t cji_f32_bits(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }

@@ -69,15 +69,16 @@ LC(cvt_from_int)
                      k);
 }
 
-/* FMT from X; B: .satfinite. To the same format it moves the bits; f32 to f16 flushes nothing; a
+/* FMT from X; B: .satfinite. To the same format it moves the bits, except of 16-bit formats; f32 to f16 flushes nothing; a
  * NaN that goes through .ftz is canonical. */
 LC(cvt_float)
 {
     LC_UNUSED;
     cji_fp_format to = CJI_KF_FMT(k), from = (cji_fp_format)CJI_KF_X(k);
-    if (to == from && to != CJI_FP_F16 && !(k & (CJI_KF_FTZ | CJI_KF_SAT | CJI_KF_RELU))) return a;
+    if (to == from && to != CJI_FP_F16 && to != CJI_FP_BF16 && !(k & (CJI_KF_FTZ | CJI_KF_SAT | CJI_KF_RELU))) return a;
     if (to == CJI_FP_F16) k &= ~(uint32_t)CJI_KF_FTZ;
     if (k & CJI_KF_FTZ && from == CJI_FP_F32 && (a & 0x7fffffff) > 0x7f800000) a = 0x7fffffff;
+    if (k & CJI_KF_FTZ && from == CJI_FP_BF16 && to == CJI_FP_F32 && (a & 0x7fff) > 0x7f80) return 0x7fffffff;
     cji_fp_round r = (cji_fp_round)(to == CJI_FP_F32 ? LC_RND(k) : CJI_FP_MODE(LC_RND(k)));
     return lc_finish(to, cji_fp_convert(to, from, lc_flush(from, a, k), r, k & CJI_KF_B), k);
 }

@@ -85,7 +85,7 @@ static uint64_t lf_minmax(uint64_t a, uint64_t b, uint32_t k, bool max)
     }
     bool na = lf_nan(f, a), nb = lf_nan(f, b);
     if ((na && nb) || ((na || nb) && k & CJI_KF_NAN))
-        return f == CJI_FP_F64 ? cji_fp_nan_of(f, (uint64_t[]){ a, b }, 2) : cji_fp_formats[f].nan;
+        return f == CJI_FP_F64 ? cji_fp_nan_of(f, (uint64_t[]){ b, a }, 2) : cji_fp_formats[f].nan;
     uint64_t v = na ? b : nb ? a : (lf_order(f, a) < lf_order(f, b)) != max ? a : b;
     if (k & CJI_KF_XORSIGN) v |= sign;
     return v;
