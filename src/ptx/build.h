@@ -5,6 +5,7 @@
 #include "ptx/ptx.h"
 
 enum { CJI_VERSION_FLOOR = 23 };   /* .address_size needs PTX 2.3 */
+bool cji_version_exists(unsigned version);                  /* as 80 for 8.0; true for later ones too */
 
 /* ---- Entry of a public call ---- */
 

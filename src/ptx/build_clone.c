@@ -138,6 +138,7 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
         return c;
     }
     c->address_size = m->address_size;
+    c->texmode_independent = m->texmode_independent;
     c->loc = m->loc;
     c->norder = m->norder;
     c->own_file = m->own_file;

@@ -116,14 +116,25 @@ static bool threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z, const char *ca
     return false;
 }
 
+/* A kernel has .maxntid or .reqntid: drivers reject both. */
+static bool threads_alone(cj_fn *f, const uint32_t *other, const char *call)
+{
+    if (!*other) return true;
+    cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: %s has the greatest or the required number of threads already; a "
+                 "kernel has one of the two", call, cji_short(cji_ptx_name(f->m, f->name)));
+    return false;
+}
+
 void cj_fn_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
 {
-    if (threads(f, x, y, z, __func__)) set3(f->bounds.maxntid, x, y, z);
+    if (threads(f, x, y, z, __func__) && threads_alone(f, f->bounds.reqntid, __func__))
+        set3(f->bounds.maxntid, x, y, z);
 }
 
 void cj_fn_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
 {
-    if (threads(f, x, y, z, __func__)) set3(f->bounds.reqntid, x, y, z);
+    if (threads(f, x, y, z, __func__) && threads_alone(f, f->bounds.maxntid, __func__))
+        set3(f->bounds.reqntid, x, y, z);
 }
 
 void cj_fn_min_blocks(cj_fn *f, uint32_t blocks)

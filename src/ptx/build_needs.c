@@ -129,13 +129,20 @@ static bool fits(const cj_ptx *m)
     return !is_gone(m, m->fixed_version, m->fixed_target);
 }
 
+bool cji_version_exists(unsigned version)
+{
+    static const uint8_t last[] = { 0, 5, 3, 2, 3, 1, 5, 8, 8 };   /* the last minor number of each major one */
+    unsigned major = version / 10;
+    return major >= 1 && version < 100 && (major >= sizeof last || version % 10 <= last[major]);
+}
+
 cj_status cj_ptx_set_version(cj_ptx *m, const char *version)
 {
     if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     const char *v = version ? version : "";
     bool good = v[0] >= '1' && v[0] <= '9' && v[1] == '.' && v[2] >= '0' && v[2] <= '9' && !v[3];
     int number = good ? (v[0] - '0') * 10 + (v[2] - '0') : 0;
-    if (number < CJI_VERSION_FLOOR)
+    if (number < CJI_VERSION_FLOOR || !cji_version_exists((unsigned)number))
         return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc,
                             "%s: \"%.20s\" is not a PTX version from 2.3 on, such as \"8.0\"", __func__, v);
     if (m->fixed_target >= 0 && cji_target_since((uint32_t)m->fixed_target) > number)

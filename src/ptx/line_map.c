@@ -17,6 +17,8 @@ static uint32_t front_loc(const cj_ptx *m, uint32_t lines, uint32_t line)
 {
     uint32_t after = lines - line;
     for (size_t i = m->nvar; i-- > 0;)
+        if (!m->var[i]->fn && m->var[i]->flags & CJI_VAR_DECLARED && !after--) return m->var[i]->loc;
+    for (size_t i = m->nvar; i-- > 0;)
         if (!m->var[i]->fn && !after--) return m->var[i]->loc;
     return 0;
 }

@@ -80,6 +80,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/lex.h \
 	%D%/parse.c \
 	%D%/parse_body.c \
+	%D%/parse_bounds.c \
 	%D%/parse_const.c \
 	%D%/parse_decl.c \
 	%D%/parse_fn.c \
@@ -88,4 +89,5 @@ libcujit_ptx_la_SOURCES += \
 	%D%/parse_ins.c \
 	%D%/parse_line.c \
 	%D%/parse_scope.c \
+	%D%/parse_target.c \
 	%D%/parser.h

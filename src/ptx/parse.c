@@ -1,9 +1,11 @@
 /* cj_parse: PTX text into a module, in one pass.
  *
  *   lex.c           words                        parse_scope.c   names, scopes, labels
- *   parse.c         the module's directives      parse_const.c   constant expressions
+ *   parse_target.c  .version and .target         parse_const.c   constant expressions
+ *   parse.c         the module's directives
  *   parse_decl.c    registers and variables      parse_init.c    initial values
- *   parse_fn.c      heads of functions           parse_body.c    statements
+ *   parse_fn.c      heads of functions           parse_bounds.c  directives behind them
+ *   parse_body.c    statements
  *   parse_ins.c     instructions and operands    parse_line.c    .file, .loc, .section, .pragma
  *   parse_heads.c   all this without bodies
  *
@@ -89,6 +91,16 @@ cji_directive cji_parse_directive(const cji_parser *p)
     return CJI_D_NONE;
 }
 
+const char *cji_parse_word(const cji_parser *p)
+{
+    static const char *const words[CJI_D_COUNT] = {
+        "a directive",
+#define D(name, word) "." word,
+#include "ptx/directives.def"
+    };
+    return words[cji_parse_directive(p)];
+}
+
 bool cji_parse_grow(cji_parser *p, void *array, size_t *cap, size_t need, size_t each)
 {
     if (need <= *cap || cji_grow(array, cap, need, each)) return true;
@@ -99,74 +111,6 @@ bool cji_parse_push(cji_parser *p, uint32_t word)
 {
     if (!cji_parse_grow(p, &p->word, &p->cword, p->nword + 1, sizeof *p->word)) return false;
     p->word[p->nword++] = word;
-    return true;
-}
-
-/* -- .version, .target, .address_size ------------------------------------------------------------------------------ */
-
-static bool parse_version(cji_parser *p)
-{
-    char version[16];
-    cji_lex *x = &p->x;
-    if (cji_parse_directive(p) != CJI_D_VERSION) return cji_parse_expected(p, ".version at the beginning");
-    if (cji_lex_next(x) != CJI_TOK_F64) return cji_parse_expected(p, "a version such as 8.0");
-    p->line = x->tok_line;
-    if (x->n != 3 || x->s[1] != '.' || x->s[0] == '0')
-        return cji_parse_fail(p, CJ_EPTX, "there is no PTX version %s", CJI_WORD(x));
-    if ((x->s[0] - '0') * 10 + (x->s[2] - '0') < CJI_VERSION_FLOOR)
-        return cji_parse_fail(p, CJ_EUNKNOWN, "PTX version %s is older than 2.3, the first that is read", CJI_WORD(x));
-    snprintf(version, sizeof version, "%.*s", (int)x->n, x->s);
-    if (cj_ptx_set_version(p->m, version) != CJ_OK) return p->failed = true, false;
-    cji_lex_next(x);
-    return cji_parse_fine(p);
-}
-
-/* One word of .target behind the first. */
-static bool parse_target_option(cji_parser *p)
-{
-    static const struct { const char *word; bool kept; } options[] = {
-        { "debug", true }, { "texmode_unified", true }, { "texmode_independent", false }, { "map_f64_to_f32", false },
-    };
-    const cji_lex *x = &p->x;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (x->n != strlen(options[i].word) || memcmp(x->s, options[i].word, x->n) != 0) continue;
-        if (!options[i].kept) return cji_parse_fail(p, CJ_EUNKNOWN, ".target %s is not supported", options[i].word);
-        return true;
-    }
-    return cji_parse_fail(p, CJ_EPTX, ".target knows no '%s'; it takes one sm_ name, debug, texmode_unified",
-                          CJI_WORD(x));
-}
-
-static bool parse_target(cji_parser *p)
-{
-    cji_lex *x = &p->x;
-    p->line = x->tok_line;
-    if (cji_parse_directive(p) != CJI_D_TARGET) return cji_parse_expected(p, ".target behind .version");
-    if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "a target such as sm_90");
-    p->line = x->tok_line;
-    int target = cji_target_find(x->s, x->n);
-    if (target < 0) return cji_parse_fail(p, CJ_EPTX, "there is no target '%s'", CJI_WORD(x));
-    unsigned since = cji_target_since((uint32_t)target), version = p->m->fixed_version;
-    if (since > version)
-        return cji_parse_fail(p, CJ_ENOTSUP, "target %s needs PTX %u.%u; .version is %u.%u", CJI_WORD(x), since / 10,
-                              since % 10, version / 10, version % 10);
-    if (cj_ptx_set_target(p->m, cji_target_name((uint32_t)target)) != CJ_OK) return p->failed = true, false;
-    cji_lex_next(x);
-    while (cji_parse_maybe(p, ',')) {
-        if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "an option of .target");
-        if (!parse_target_option(p)) return false;
-        cji_lex_next(x);
-    }
-    return cji_parse_fine(p);
-}
-
-static bool parse_address_size(cji_parser *p)
-{
-    uint64_t size = 0;
-    cji_lex_next(&p->x);
-    if (!cji_parse_integer(p, 64, ".address_size", &size)) return false;
-    if (size != 32 && size != 64) return cji_parse_fail(p, CJ_EPTX, ".address_size is 32 or 64");
-    p->m->address_size = (uint8_t)size;
     return true;
 }
 
@@ -205,6 +149,8 @@ static bool parse_declaration(cji_parser *p, cji_directive d)
 {
     unsigned linkage = parse_linkage(d);
     if (linkage) {
+        if (linkage == CJI_LINK_WEAK && !cji_parse_need(p, 31, 20, ".weak")) return false;
+        if (linkage == CJI_LINK_COMMON && !cji_parse_need(p, 50, 20, ".common")) return false;
         if (cji_lex_next(&p->x) != CJI_TOK_DOT) return cji_parse_expected(p, ".entry, .func or a state space");
         d = cji_parse_directive(p);
     }
@@ -236,13 +182,25 @@ bool cji_parse_top(cji_parser *p)
     }
 }
 
+/* PTX is ASCII text, comments and strings too: drivers reject the whole text for one other byte. */
+static bool parse_is_ascii(cji_parser *p)
+{
+    const char *at, *end = p->x.end;
+    uint8_t all = 0;
+    for (const char *q = p->text; q < end; q++) all |= (uint8_t)*q;
+    if (!(all & 0x80)) return true;
+    uint32_t line = 1;
+    for (at = p->text; !(*at & 0x80); at++) line += *at == '\n';
+    p->line = line;
+    return cji_parse_fail(p, CJ_EPTX, "the byte 0x%02x is not allowed in PTX, which is ASCII text, also in comments",
+                          (uint8_t)*at);
+}
+
 static bool parse_all(cji_parser *p)
 {
     cji_lex_next(&p->x);
     p->line = p->x.tok_line;
-    if (!cji_scope_open(p) || !parse_version(p) || !parse_target(p)) return false;
-    p->line = p->x.tok_line;
-    if (cji_parse_directive(p) == CJI_D_ADDRESS_SIZE && !parse_address_size(p)) return false;
+    if (!parse_is_ascii(p) || !cji_scope_open(p) || !cji_parse_targets(p)) return false;
     while (p->x.kind != CJI_TOK_END)
         if (!cji_parse_top(p)) return false;
     return true;
@@ -250,7 +208,7 @@ static bool parse_all(cji_parser *p)
 
 void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes)
 {
-    *p = (cji_parser){ .m = m, .bytes = bytes, .regs_left = PARSE_REGS + bytes,
+    *p = (cji_parser){ .m = m, .text = text, .bytes = bytes, .regs_left = PARSE_REGS + bytes,
                        .init_left = PARSE_INIT + 8 * (uint64_t)bytes };
     cji_lex_init(&p->x, text, bytes);
 }
@@ -268,6 +226,7 @@ void cji_parse_release(cji_parser *p)
     cji_free(p->data, p->cdata);
     cji_free(p->reloc, p->creloc * sizeof *p->reloc);
     cji_map_free(&p->srcmap);
+    cji_map_free(&p->srcseen);
     cji_free(p->srcfile, p->csrcfile * sizeof *p->srcfile);
 }
 

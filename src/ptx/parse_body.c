@@ -54,17 +54,23 @@ static bool body_pragma(cji_parser *p, uint32_t name)
     return cji_fn_pseudo(p->f, CJI_INS_PRAGMA, name) || cji_parse_fine(p);
 }
 
+/* .param: what a call passes; in a kernel of PTX before 1.4 the kernel's own parameter. */
+static bool body_param(cji_parser *p)
+{
+    if (p->f->kernel && p->version < 14) return cji_parse_old_params(p);
+    return cji_parse_need(p, 20, 20, "a .param in a body") && cji_parse_vars(p, CJI_SP_PARAM, CJI_LINK_NONE);
+}
+
 static bool body_directive(cji_parser *p)
 {
     switch (cji_parse_directive(p)) {
     case CJI_D_REG: return cji_parse_regs(p);
-    case CJI_D_PARAM: return cji_parse_vars(p, CJI_SP_PARAM, CJI_LINK_NONE);
+    case CJI_D_PARAM: return body_param(p);
     case CJI_D_SHARED: return cji_parse_vars(p, CJI_SP_SHARED, CJI_LINK_NONE);
     case CJI_D_LOCAL: return cji_parse_vars(p, CJI_SP_LOCAL, CJI_LINK_NONE);
     case CJI_D_GLOBAL: return cji_parse_vars(p, CJI_SP_GLOBAL, CJI_LINK_NONE);
     case CJI_D_CONST: return cji_parse_vars(p, CJI_SP_CONST, CJI_LINK_NONE);
     case CJI_D_LOC: return cji_parse_loc(p);
-    case CJI_D_FILE: return cji_parse_file(p);
     case CJI_D_PRAGMA: return cji_parse_pragma(p, body_pragma);
     case CJI_D_BRANCHTARGETS: case CJI_D_CALLTARGETS: case CJI_D_CALLPROTO:
         return cji_parse_fail(p, CJ_EPTX, "%s needs a label in front of it, by which it is used", CJI_WORD(&p->x));
@@ -74,6 +80,23 @@ static bool body_directive(cji_parser *p)
 }
 
 /* -- Statements ---------------------------------------------------------------------------------------------------- */
+
+/* What a call passes is written and read on every path: no guard on the latest instruction where it names that. */
+static bool body_may_guard(cji_parser *p)
+{
+    const cj_fn *f = p->f;
+    const cji_ins *x = &f->ins[f->nins - 1];
+    for (uint32_t i = 0, n = cji_ins_n(f, x); i < n; i++) {
+        uint32_t word = cji_ins_opnd(f, x, i);
+        if (cji_word_kind(word) != CJI_K_MEM) continue;
+        word = f->mem[cji_word_index(word)].base;
+        const cji_var *v = cji_word_kind(word) == CJI_K_SYM ? p->m->var[cji_word_index(word)] : NULL;
+        if (!v || v->space != CJI_SP_PARAM || v->flags & (CJI_VAR_RESULT | CJI_VAR_HEAD)) continue;
+        return cji_parse_fail(p, CJ_EPTX, "a guard on an instruction that reads or writes '%s', a .param of calls",
+                              cji_short(cji_ptx_name(p->m, v->name)));
+    }
+    return true;
+}
 
 /* @p or @!p, and its instruction. */
 static bool body_guarded(cji_parser *p)
@@ -89,7 +112,7 @@ static bool body_guarded(cji_parser *p)
     if (cji_word_kind(word) != CJI_K_REG || p->f->reg[index].type != CJ_PRED)
         return cji_parse_fail(p, CJ_EPTX, "'%s' is not a predicate: a guard is a .pred register", CJI_WORD(x));
     if (cji_lex_next(x) != CJI_TOK_WORD) return cji_parse_expected(p, "an instruction behind the predicate");
-    return cji_parse_ins(p, cji_word(negated ? CJI_K_NOT : CJI_K_REG, index));
+    return cji_parse_ins(p, cji_word(negated ? CJI_K_NOT : CJI_K_REG, index)) && body_may_guard(p);
 }
 
 static bool body_statement(cji_parser *p)

@@ -242,3 +242,16 @@ bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t 
     *out = c.u;
     return true;
 }
+
+bool cji_parse_plain(cji_parser *p, uint64_t most, const char *what, uint64_t *out)
+{
+    if (p->x.kind == CJI_TOK_WORD) return cji_parse_integer(p, most, what, out);   /* WARP_SZ */
+    if (p->x.kind != CJI_TOK_INT)
+        return cji_parse_integer(p, most, what, out) &&
+               cji_parse_fail(p, CJ_EPTX, "%s is a plain number", what);
+    *out = p->x.u;
+    if (*out > most)
+        return cji_parse_fail(p, CJ_EPTX, "%s is out of range: at most %llu", what, (unsigned long long)most);
+    cji_lex_next(&p->x);
+    return true;
+}

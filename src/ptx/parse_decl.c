@@ -13,7 +13,7 @@ static bool decl_align(cji_parser *p, uint32_t *align)
 {
     uint64_t n = 0;
     cji_lex_next(&p->x);
-    if (!cji_parse_integer(p, UINT32_MAX, ".align", &n)) return false;
+    if (!cji_parse_plain(p, UINT32_MAX, ".align", &n)) return false;
     if (!n || (n & (n - 1)))
         return cji_parse_fail(p, CJ_EPTX, ".align %llu is not a power of two", (unsigned long long)n);
     *align = (uint32_t)n;
@@ -23,6 +23,7 @@ static bool decl_align(cji_parser *p, uint32_t *align)
 /* .attribute(.managed) */
 static bool decl_attribute(cji_parser *p, cji_decl *d)
 {
+    if (!cji_parse_need(p, 40, 30, ".attribute")) return false;
     cji_lex_next(&p->x);
     if (!cji_parse_take(p, '(', "behind .attribute")) return false;
     do {
@@ -38,6 +39,7 @@ static bool decl_attribute(cji_parser *p, cji_decl *d)
 /* .ptr {.space} {.align N}, behind a parameter's type. */
 static bool decl_ptr(cji_parser *p, cji_decl *d)
 {
+    if (!cji_parse_need(p, 22, 20, ".ptr")) return false;
     d->flags |= CJI_VAR_PTR;
     cji_lex_next(&p->x);
     switch (cji_parse_directive(p)) {
@@ -52,24 +54,53 @@ static bool decl_ptr(cji_parser *p, cji_decl *d)
     return cji_parse_directive(p) != CJI_D_ALIGN || decl_align(p, &d->ptr_align);
 }
 
+/* .v2 or .v4: in front of the type. */
+static bool decl_vector(cji_parser *p, cji_decl *d, uint8_t n)
+{
+    if (d->type || d->vec)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' stands behind %s; write it in front of the type", CJI_WORD(&p->x),
+                              d->type ? "the type" : "another vector");
+    d->vec = n;
+    return true;
+}
+
+static bool decl_opaque(cji_parser *p, cji_decl *d, uint8_t opaque)
+{
+    if (d->type) return cji_parse_fail(p, CJ_EPTX, "a second type, '%s'", CJI_WORD(&p->x));
+    d->opaque = opaque;
+    d->type = CJ_B64;
+    if (!cji_parse_need(p, 15, 20, CJI_WORD(&p->x))) return false;
+    if (d->vec) return cji_parse_fail(p, CJ_EPTX, "a vector of %s", CJI_WORD(&p->x));
+    if (opaque == CJI_OPAQUE_SAMPLER && !p->m->texmode_independent && !p->heads)
+        return cji_parse_fail(p, CJ_EPTX, ".samplerref needs '.target ..., texmode_independent'; without it a texture "
+                                          "has its sampler with it");
+    return true;
+}
+
 /* A word that stands before the name: an opaque type, .v4, .b32. */
 static bool decl_word(cji_parser *p, cji_decl *d)
 {
     const cji_lex *x = &p->x;
     switch (cji_parse_directive(p)) {
-    case CJI_D_V2: d->vec = 2; return true;
-    case CJI_D_V4: d->vec = 4; return true;
-    case CJI_D_V8: d->vec = 8; return true;
-    case CJI_D_TEXREF: d->opaque = CJI_OPAQUE_TEX; d->type = CJ_B64; return true;
-    case CJI_D_SAMPLERREF: d->opaque = CJI_OPAQUE_SAMPLER; d->type = CJ_B64; return true;
-    case CJI_D_SURFREF: d->opaque = CJI_OPAQUE_SURF; d->type = CJ_B64; return true;
+    case CJI_D_V2: return decl_vector(p, d, 2);
+    case CJI_D_V4: return decl_vector(p, d, 4);
+    case CJI_D_V8: return cji_parse_fail(p, CJ_EPTX, "a vector of 8; registers and variables are at most .v4");
+    case CJI_D_TEXREF: return decl_opaque(p, d, CJI_OPAQUE_TEX);
+    case CJI_D_SAMPLERREF: return decl_opaque(p, d, CJI_OPAQUE_SAMPLER);
+    case CJI_D_SURFREF: return decl_opaque(p, d, CJI_OPAQUE_SURF);
     default: break;
     }
     int type = cji_type_find(x->s + 1, x->n - 1);
     if (type <= CJ_VOID) return cji_parse_fail(p, CJ_EPTX, "'%s' is not a type", CJI_WORD(x));
     if (d->type) return cji_parse_fail(p, CJ_EPTX, "a second type, '%s'", CJI_WORD(x));
+    if (type == CJ_BF16 || type == CJ_BF16X2)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is the type of instructions only; declare .b%u", CJI_WORD(x),
+                              cji_type_bits((unsigned)type));
     d->type = (uint8_t)type;
-    return true;
+    if (type == CJ_PRED && d->vec) return cji_parse_fail(p, CJ_EPTX, "a vector of .pred");
+    if (cji_type_bits((unsigned)type) * (d->vec ? d->vec : 1u) > 128)
+        return cji_parse_fail(p, CJ_EPTX, "a .v%u of %s has more than 128 bits", d->vec, CJI_WORD(x));
+    return type != CJ_B128 || cji_parse_need(p, 83, 70, ".b128");
 }
 
 bool cji_parse_type(cji_parser *p, cji_decl *d, bool param)
@@ -78,6 +109,8 @@ bool cji_parse_type(cji_parser *p, cji_decl *d, bool param)
     while (p->x.kind == CJI_TOK_DOT) {
         switch (cji_parse_directive(p)) {
         case CJI_D_ALIGN:
+            if (d->type || d->vec)
+                return cji_parse_fail(p, CJ_EPTX, ".align stands behind the type; write it in front of it");
             if (!decl_align(p, &d->align)) return false;
             continue;
         case CJI_D_ATTRIBUTE:
@@ -108,7 +141,7 @@ bool cji_parse_dims(cji_parser *p, cji_var *v)
             v->flags |= CJI_VAR_UNSIZED;
             dim[n++] = 0;
         } else {
-            if (!cji_parse_integer(p, DECL_BYTES_MAX, "an array's size", &dim[n])) return false;
+            if (!cji_parse_plain(p, DECL_BYTES_MAX, "an array's size", &dim[n])) return false;
             if (!dim[n]) return cji_parse_fail(p, CJ_EPTX, "an array of size 0");
             if (__builtin_mul_overflow(bytes, dim[n++], &bytes) || bytes > DECL_BYTES_MAX)
                 return cji_parse_fail(p, CJ_EPTX, "an array larger than any memory");
@@ -225,7 +258,8 @@ static cji_var *decl_new_var(cji_parser *p, const char *s, size_t n)
 }
 
 /* name<4>: name0, name1, ... */
-static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, const char *s, uint32_t n)
+static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, unsigned linkage, const char *s,
+                            uint32_t n)
 {
     uint64_t count = 0;
     cji_lex_next(&p->x);
@@ -245,6 +279,7 @@ static bool decl_range_vars(cji_parser *p, const cji_decl *d, unsigned space, co
         if (!v) return false;
         cji_decl_apply(d, v);
         v->space = (uint8_t)space;
+        v->linkage = (uint8_t)linkage;
         cji_var_size(v);
     }
     return true;
@@ -254,11 +289,70 @@ static bool decl_may_have_init(cji_parser *p, const cji_var *v)
 {
     if (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST)
         return cji_parse_fail(p, CJ_EPTX, "only .global and .const variables have initial values");
-    if (v->linkage == CJI_LINK_EXTERN)
-        return cji_parse_fail(p, CJ_EPTX, "an .extern variable has its initial value where it is defined");
     if (v->opaque)
         return cji_parse_fail(p, CJ_EUNKNOWN, "initial values of .texref, .samplerref and .surfref are not supported");
     return true;
+}
+
+/* The module's variable that has that name, NULL: there is none. */
+static cji_var *decl_known_var(cji_parser *p, const char *s, size_t n)
+{
+    uint32_t word = 0;
+    const cji_binding *b = p->f ? NULL : cji_scope_find(p, s, n, &word);
+    return b && b->kind == CJI_BIND_WORD && cji_word_kind(word) == CJI_K_SYM ? p->m->var[cji_word_index(word)] : NULL;
+}
+
+/* The same variable once more: at least one of the two is .extern, and both are of one kind. */
+static bool decl_may_repeat(cji_parser *p, const cji_var *v, const cji_var *now)
+{
+    const char *name = cji_short(cji_ptx_name(p->m, v->name));
+    if (v->linkage == CJI_LINK_EXTERN && now->linkage == CJI_LINK_NONE)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is declared .extern above; its definition needs .visible, .weak or "
+                                          ".common", name);
+    bool same = v->space == now->space && v->type == now->type && v->vec == now->vec && v->opaque == now->opaque &&
+                v->ndim == now->ndim;
+    for (uint32_t i = 0; same && i < v->ndim; i++)
+        same = v->dim[i] == now->dim[i] || (!i && (v->flags | now->flags) & CJI_VAR_UNSIZED);
+    return same || cji_parse_fail(p, CJ_EPTX, "'%s' differs from its declaration above in space, type or size", name);
+}
+
+/* `now` is `v` declared again: what is defined counts, of two declarations what says more. */
+static void decl_repeat(cji_parser *p, cji_var *v, const cji_var *now)
+{
+    bool definition = now->linkage != CJI_LINK_EXTERN;
+    if (!definition && (v->linkage != CJI_LINK_EXTERN || !(v->flags & CJI_VAR_UNSIZED))) return;
+    uint8_t known = v->flags;
+    uint32_t align = v->align;
+    v->align = !definition && align > now->align ? align : now->align;
+    v->dim = now->dim;
+    v->flags = now->flags;
+    v->linkage = now->linkage;
+    if (!definition) v->flags |= known & CJI_VAR_MANAGED;
+    else v->flags |= CJI_VAR_DECLARED;
+    v->loc = cji_ptx_loc(p->m, p->file, p->line);
+    cji_var_size(v);
+}
+
+/* The variable that is declared: new, or known already. */
+static cji_var *decl_var(cji_parser *p, const cji_decl *d, unsigned space, unsigned linkage, const char *s, size_t n)
+{
+    cji_var now = { .space = (uint8_t)space, .linkage = (uint8_t)linkage }, *v = decl_known_var(p, s, n);
+    cji_decl_apply(d, &now);
+    if (v && v->linkage != CJI_LINK_EXTERN && linkage != CJI_LINK_EXTERN) v = NULL;   /* said by decl_new_var */
+    bool known = v != NULL;
+    if (!known && !(v = decl_new_var(p, s, n))) return NULL;
+    if (!cji_parse_dims(p, &now)) return NULL;
+    if (known) {
+        if (!decl_may_repeat(p, v, &now)) return NULL;
+        decl_repeat(p, v, &now);
+        return v;
+    }
+    now.name = v->name;
+    now.fn = v->fn;
+    now.loc = v->loc;
+    *v = now;
+    cji_var_size(v);
+    return v;
 }
 
 static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsigned linkage)
@@ -267,18 +361,31 @@ static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsig
     const char *name = x->s;
     uint32_t len = x->n;
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a variable's name");
-    if (cji_lex_next(x) == '<') return decl_range_vars(p, d, space, name, len);
-    cji_var *v = decl_new_var(p, name, len);
+    if (cji_lex_next(x) == '<') return decl_range_vars(p, d, space, linkage, name, len);
+    cji_var *v = decl_var(p, d, space, linkage, name, len);
     if (!v) return false;
-    cji_decl_apply(d, v);
-    v->space = (uint8_t)space;
-    v->linkage = (uint8_t)linkage;
-    if (!cji_parse_dims(p, v)) return false;
-    cji_var_size(v);
-    if (cji_parse_maybe(p, '=')) return decl_may_have_init(p, v) && cji_parse_init(p, v);
+    if (cji_parse_maybe(p, '=')) {
+        if (linkage == CJI_LINK_EXTERN)
+            return cji_parse_fail(p, CJ_EPTX, "an .extern variable has its initial value where it is defined");
+        return decl_may_have_init(p, v) && cji_parse_init(p, v);
+    }
     if ((v->flags & CJI_VAR_UNSIZED) && linkage != CJI_LINK_EXTERN)
         return cji_parse_fail(p, CJ_EPTX, "'%s' has no size: write one, an initial value, or .extern",
                               cji_short_n(name, len));
+    return true;
+}
+
+/* What a state space cannot hold. */
+static bool decl_space_fits(cji_parser *p, const cji_decl *d, unsigned space)
+{
+    if (d->type == CJ_PRED) return cji_parse_fail(p, CJ_EPTX, "a .pred can only be a register");
+    if (d->opaque && (space != CJI_SP_GLOBAL || p->f))
+        return cji_parse_fail(p, CJ_EPTX, "textures, samplers and surfaces are .global variables of the module, or "
+                                          "parameters of a kernel");
+    if (d->vec && space == CJI_SP_PARAM)
+        return cji_parse_fail(p, CJ_EPTX, "a .param vector; declare an array of bytes, or elements one by one");
+    if (space == CJI_SP_LOCAL && !p->f && p->version >= 30)
+        return cji_parse_fail(p, CJ_EPTX, "a .local variable of the module; declare it in a function");
     return true;
 }
 
@@ -287,8 +394,7 @@ bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage)
 {
     cji_decl d;
     cji_lex_next(&p->x);
-    if (!cji_parse_type(p, &d, false)) return false;
-    if (d.type == CJ_PRED) return cji_parse_fail(p, CJ_EPTX, "a .pred can only be a register");
+    if (!cji_parse_type(p, &d, false) || !decl_space_fits(p, &d, space)) return false;
     if ((d.flags & CJI_VAR_MANAGED) && space != CJI_SP_GLOBAL)
         return cji_parse_fail(p, CJ_EPTX, ".managed is for .global variables");
     if (linkage == CJI_LINK_COMMON && space != CJI_SP_GLOBAL)

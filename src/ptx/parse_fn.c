@@ -10,33 +10,49 @@
 
 /* -- Parameters ---------------------------------------------------------------------------------------------------- */
 
-/* .param .b32 name[4], or .reg .b32 name; the name may be _ in a prototype. */
-static bool fn_param(cji_parser *p, bool kernel)
+/* What a parameter cannot be. */
+static bool fn_type_fits(cji_parser *p, const cji_decl *d, bool kernel, bool in_reg)
+{
+    if (d->type == CJ_PRED && !in_reg)
+        return cji_parse_fail(p, CJ_EPTX, "a .pred parameter; a predicate can only be a register");
+    if (d->opaque && !kernel)
+        return cji_parse_fail(p, CJ_EPTX, "a texture, sampler or surface as parameter of a .func");
+    if (d->vec && !in_reg)
+        return cji_parse_fail(p, CJ_EPTX, "a .param vector; declare an array of bytes, or elements one by one");
+    return true;
+}
+
+/* name or name[4] behind the type; the name may be _ in a prototype. */
+static bool fn_named(cji_parser *p, const cji_decl *d, bool kernel, bool in_reg)
 {
     cji_lex *x = &p->x;
-    cji_directive d = cji_parse_directive(p);
-    cji_decl decl;
-    cji_head h = { .line = x->tok_line };
-    p->line = x->tok_line;
-    bool in_reg = d == CJI_D_REG && !kernel;
-    if (d != CJI_D_PARAM && !in_reg) return cji_parse_expected(p, kernel ? ".param" : ".param or .reg");
-    cji_lex_next(x);
-    if (!cji_parse_type(p, &decl, kernel)) return false;
-    if (decl.type == CJ_PRED && !in_reg)
-        return cji_parse_fail(p, CJ_EPTX, "a .pred parameter; a predicate can only be a register");
+    cji_head h = { .line = x->tok_line, .name = x->s, .len = x->n };
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a parameter's name");
-    h.name = x->s;
-    h.len = x->n;
-    cji_decl_apply(&decl, &h.v);
+    cji_decl_apply(d, &h.v);
     h.v.space = in_reg ? CJI_SP_REG : CJI_SP_PARAM;
     cji_lex_next(x);
     if (!in_reg && !cji_parse_dims(p, &h.v)) return false;
+    if (h.v.ndim > 1) return cji_parse_fail(p, CJ_EPTX, "a parameter with two sizes; an array has one here");
     if (kernel && (h.v.flags & CJI_VAR_UNSIZED))
         return cji_parse_fail(p, CJ_EPTX, "a kernel's parameter without a size");
     cji_var_size(&h.v);
     if (!cji_parse_grow(p, &p->head, &p->chead, p->nhead + 1, sizeof *p->head)) return false;
     p->head[p->nhead++] = h;
     return true;
+}
+
+/* .param .b32 name[4], or .reg .b32 name. */
+static bool fn_param(cji_parser *p, bool kernel)
+{
+    cji_directive d = cji_parse_directive(p);
+    cji_decl decl;
+    bool in_reg = d == CJI_D_REG && !kernel;
+    p->line = p->x.tok_line;
+    if (d != CJI_D_PARAM && !in_reg) return cji_parse_expected(p, kernel ? ".param" : ".param or .reg");
+    if (d == CJI_D_PARAM && !cji_parse_need(p, kernel ? 14 : 20, 20, "a list of .param parameters")) return false;
+    cji_lex_next(&p->x);
+    return cji_parse_type(p, &decl, kernel) && fn_type_fits(p, &decl, kernel, in_reg) &&
+           fn_named(p, &decl, kernel, in_reg);
 }
 
 /* ( parameters ), the current token being '('. */
@@ -50,14 +66,24 @@ static bool fn_params(cji_parser *p, bool kernel)
     return cji_parse_take(p, ')', "behind the parameters");
 }
 
+/* The results: several are registers. */
+static bool fn_results(cji_parser *p)
+{
+    if (!fn_params(p, false)) return false;
+    for (size_t i = 0; i < p->nhead && p->nhead > 1; i++)
+        if (p->head[i].v.space == CJI_SP_PARAM)
+            return cji_parse_fail(p, CJ_EPTX, "several results are registers, .reg; '%s' is a .param",
+                                  cji_short_n(p->head[i].name, p->head[i].len));
+    return true;
+}
+
 /* A parameter or result that is new to `f`. */
 static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 {
     uint32_t index = 0, reg = 0;
     f->loc = cji_ptx_loc(p->m, p->file, h->line);
-    if (!f->proto && h->len == 1 && *h->name == '_')
-        return cji_parse_fail(p, f->kernel ? CJ_EUNKNOWN : CJ_EPTX,
-                              "a parameter without a name: _ is for .callprototype");
+    if (!f->proto && !f->kernel && h->len == 1 && *h->name == '_')
+        return cji_parse_fail(p, CJ_EPTX, "a parameter without a name: _ is for .callprototype and .entry");
     cji_var *v = cji_ptx_var(p->m, f, (result ? CJI_LIST_RESULT : CJI_LIST_PARAM) | CJI_LIST_FRESH, h->name,
                              f->proto ? 0 : h->len, "cj_parse", &index);
     if (!v) return p->failed = true, false;
@@ -73,7 +99,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
     v->name = was.name;
     v->fn = was.fn;
     v->loc = was.loc;
-    v->flags |= was.flags | (result ? CJI_VAR_RESULT : 0);
+    v->flags |= was.flags | CJI_VAR_HEAD | (result ? CJI_VAR_RESULT : 0);
     v->reg = cji_word_index(reg);
     return true;
 }
@@ -81,7 +107,8 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
 /* The same parameter in a second head: checked, and called by its new name. */
 static bool fn_again(cji_parser *p, cj_fn *f, const cji_head *h, cji_var *v)
 {
-    if (v->space != h->v.space || v->bytes != h->v.bytes || cji_type_bits(v->type) != cji_type_bits(h->v.type))
+    if (v->space != h->v.space || v->type != h->v.type || v->vec != h->v.vec || v->ndim != h->v.ndim ||
+        v->bytes != h->v.bytes || (!f->kernel && cji_var_alignment(v) != cji_var_alignment(&h->v)))
         return cji_parse_fail(p, CJ_EPTX, "parameter '%s' of '%s' differs from the declaration above",
                               cji_short_n(h->name, h->len), cji_short(cji_ptx_name(p->m, f->name)));
     v->name = cji_ptx_intern(p->m, h->name, h->len);
@@ -99,7 +126,20 @@ static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
                              v->space == CJI_SP_REG ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
 }
 
-/* Puts p->head into `f`, of which the first `results` are results, and binds the names in the innermost scope. */
+/* Binds the names of p->head in the innermost scope: a body follows. */
+static bool fn_bind_head(cji_parser *p, const cj_fn *f, size_t results)
+{
+    for (size_t i = 0; i < p->nhead; i++) {
+        const cji_head *h = &p->head[i];
+        p->line = h->line;
+        if (h->len == 1 && *h->name == '_') continue;
+        if (!cji_scope_free(p, h->name, h->len)) return false;
+        if (!fn_bind(p, h, i < results ? f->result[i] : f->param[i - results])) return false;
+    }
+    return true;
+}
+
+/* Puts p->head into `f`, of which the first `results` are results. */
 static bool fn_take_head(cji_parser *p, cj_fn *f, size_t results, bool again)
 {
     if (again && (f->nresult != results || f->nparam != p->nhead - results))
@@ -110,96 +150,47 @@ static bool fn_take_head(cji_parser *p, cj_fn *f, size_t results, bool again)
     for (size_t i = 0; i < p->nhead; i++) {
         const cji_head *h = &p->head[i];
         p->line = h->line;
-        if (!f->proto && !cji_scope_free(p, h->name, h->len)) return false;
         if (!again && !fn_enter(p, f, h, i < results)) return false;
         uint32_t var = i < results ? f->result[i] : f->param[i - results];
         if (again && !fn_again(p, f, h, p->m->var[var])) return false;
-        if (!f->proto && !fn_bind(p, h, var)) return false;
     }
     return true;
 }
 
-/* -- Directives behind the parameters ------------------------------------------------------------------------------ */
-
-static bool fn_number(cji_parser *p, uint32_t *out)
+/* .param .b32 a, b; in a kernel's body: PTX before 1.4 has no lists of parameters. */
+bool cji_parse_old_params(cji_parser *p)
 {
-    uint64_t n = 0;
+    cji_decl d;
+    p->nhead = 0;
     cji_lex_next(&p->x);
-    if (!cji_parse_integer(p, UINT32_MAX, "the directive's number", &n)) return false;
-    if (!n) return cji_parse_fail(p, CJ_EPTX, "a directive with 0");
-    *out = (uint32_t)n;
-    return true;
-}
-
-/* N {, N {, N}}: what is left out is 1. */
-static bool fn_three(cji_parser *p, uint32_t out[3])
-{
-    out[0] = out[1] = out[2] = 1;
-    for (unsigned i = 0; i < 3; i++)
-        if (!fn_number(p, &out[i])) return false;
-        else if (p->x.kind != ',') break;
-    return true;
-}
-
-static bool fn_pragma(cji_parser *p, uint32_t name)
-{
-    cj_fn *f = p->f;
-    if (!cji_parse_grow(p, &f->pragma, &f->cpragma, f->npragma + 1, sizeof *f->pragma)) return false;
-    f->pragma[f->npragma++] = name;
-    return true;
-}
-
-static bool fn_flag(cji_parser *p, uint8_t *flag)
-{
-    *flag = 1;
-    cji_lex_next(&p->x);
-    return true;
-}
-
-/* Counts what a directive needs: that version, and sm_<sm> or newer. */
-static bool fn_need(cji_parser *p, uint8_t version, unsigned sm, const char *what)
-{
-    if (cji_ptx_need(p->m, version, cji_targets_from(sm), what, cji_ptx_loc(p->m, p->file, p->line))) return true;
-    return p->failed = true, false;
-}
-
-/* One directive; *known false when the token is none of them. */
-static bool fn_directive(cji_parser *p, cj_fn *f, bool *known)
-{
-    cji_bounds *b = &f->bounds;
-    p->line = p->x.tok_line;
-    switch (cji_parse_directive(p)) {
-    case CJI_D_MAXNTID: return fn_three(p, b->maxntid);
-    case CJI_D_REQNTID: return fn_three(p, b->reqntid);
-    case CJI_D_MINNCTAPERSM: return fn_number(p, &b->minctas);
-    case CJI_D_MAXNCTAPERSM: return fn_number(p, &b->maxctas);
-    case CJI_D_MAXNREG: return fn_number(p, &b->maxreg);
-    case CJI_D_REQCLUSTER: return fn_need(p, 78, 90, ".reqnctapercluster") && fn_three(p, b->cluster);
-    case CJI_D_MAXRANK: return fn_need(p, 78, 90, ".maxclusterrank") && fn_number(p, &b->maxrank);
-    case CJI_D_EXPLICIT: return fn_need(p, 78, 90, ".explicitcluster") && fn_flag(p, &b->explicit_cluster);
-    case CJI_D_BLOCKSARE: return fn_need(p, 90, 90, ".blocksareclusters") && fn_flag(p, &b->blocks_are_clusters);
-    case CJI_D_NORETURN:
-        if (f->nresult) return cji_parse_fail(p, CJ_EPTX, ".noreturn for a function that has results");
-        return fn_need(p, 64, 30, ".noreturn") && fn_flag(p, &b->noreturn);
-    case CJI_D_PRAGMA: return cji_parse_pragma(p, fn_pragma);
-    case CJI_D_ABI_PRESERVE: case CJI_D_ABI_CONTROL:
-        return cji_parse_fail(p, CJ_EUNKNOWN, "%s is not supported: a module here cannot hold it", CJI_WORD(&p->x));
-    default:
-        *known = false;
-        return true;
-    }
-}
-
-static bool fn_directives(cji_parser *p, cj_fn *f)
-{
-    bool known = true;
-    p->f = f;
-    while (known)
-        if (!fn_directive(p, f, &known)) return false;
-    return true;
+    if (!cji_parse_type(p, &d, true) || !fn_type_fits(p, &d, true, false)) return false;
+    do {
+        if (!fn_named(p, &d, true, false)) return false;
+        const cji_head *h = &p->head[p->nhead - 1];
+        if (!cji_scope_free(p, h->name, h->len) || !fn_enter(p, p->f, h, false)) return false;
+        if (!fn_bind(p, h, p->f->param[p->f->nparam - 1])) return false;
+    } while (cji_parse_maybe(p, ','));
+    return cji_parse_take(p, ';', "behind the parameters");
 }
 
 /* -- Kernels and functions ----------------------------------------------------------------------------------------- */
+
+static const char *fn_link_word(unsigned linkage)
+{
+    return linkage == CJI_LINK_NONE ? "without linkage" : linkage == CJI_LINK_VISIBLE ? ".visible" :
+           linkage == CJI_LINK_EXTERN ? ".extern" : ".weak";
+}
+
+/* What a declaration of a function allows further down. */
+static bool fn_may_repeat(cji_parser *p, const cj_fn *f, unsigned linkage)
+{
+    const char *name = cji_short(cji_ptx_name(p->m, f->name));
+    if (f->body)
+        return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice, or declared behind its definition", name);
+    if (linkage == f->linkage || (!linkage && f->linkage != CJI_LINK_EXTERN)) return true;
+    return cji_parse_fail(p, CJ_EPTX, "'%s' is declared %s above, %s here", name, fn_link_word(f->linkage),
+                          fn_link_word(linkage));
+}
 
 /* The function of that name: new, or declared above. */
 static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, unsigned linkage, bool *again)
@@ -224,13 +215,11 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
         return cji_parse_fail(p, CJ_EPTX, "'%s' is declared at line %u as %s", cji_short(cji_ptx_name(p->m, f->name)),
                               b->line, f->kernel ? ".entry" : ".func"),
                NULL;
-    if (linkage) f->linkage = (uint8_t)linkage;
-    return f;
+    return fn_may_repeat(p, f, linkage) ? f : NULL;
 }
 
 static bool fn_body(cji_parser *p, cj_fn *f)
 {
-    if (f->body) return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice", cji_short(cji_ptx_name(p->m, f->name)));
     if (f->linkage == CJI_LINK_EXTERN)
         return cji_parse_fail(p, CJ_EPTX, "'%s' is .extern and has a body", cji_short(cji_ptx_name(p->m, f->name)));
     f->body = f->as_is = 1;
@@ -238,10 +227,11 @@ static bool fn_body(cji_parser *p, cj_fn *f)
     return p->heads ? cji_parse_skip_body(p) : cji_parse_body(p);
 }
 
-/* A declaration's ';'. */
-static bool fn_end(cji_parser *p)
+/* A declaration's ';'.  Old compilers write none behind a .func. */
+static bool fn_end(cji_parser *p, bool kernel)
 {
-    return cji_parse_take(p, ';', "or '{' behind a function's head") && cji_scope_close(p);
+    bool left_out = !kernel && (p->x.kind == CJI_TOK_DOT || p->x.kind == CJI_TOK_END);
+    return (left_out || cji_parse_take(p, ';', "or '{' behind a function's head")) && cji_scope_close(p);
 }
 
 /* .entry name (...) or .func (...) name (...): the current token is the directive. */
@@ -258,7 +248,7 @@ bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage)
             return cji_parse_fail(p, CJ_EUNKNOWN, ".attribute of a function is not supported");
         return cji_parse_expected(p, "a function's name");
     }
-    if (!kernel && x->kind == '(' && !fn_params(p, false)) return false;
+    if (!kernel && x->kind == '(' && !fn_results(p)) return false;
     size_t results = p->nhead;
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a function's name");
     p->line = x->tok_line;
@@ -266,9 +256,10 @@ bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage)
     if (!f) return false;
     if (cji_lex_next(x) == '(' && !fn_params(p, kernel)) return false;
     size_t mark = p->nbind;
-    if (!cji_scope_open(p) || !fn_take_head(p, f, results, again) || !fn_directives(p, f)) return false;
+    if (!cji_scope_open(p) || !fn_take_head(p, f, results, again) || !cji_parse_bounds(p, f, again)) return false;
+    if (x->kind == '{' && !fn_bind_head(p, f, results)) return false;
     p->line = line;
-    if (!(x->kind == '{' ? fn_body(p, f) : fn_end(p))) return false;
+    if (!(x->kind == '{' ? fn_body(p, f) : fn_end(p, kernel))) return false;
     p->nbind = mark;   /* what is left was declared before */
     p->f = NULL;
     return true;
@@ -280,13 +271,13 @@ bool cji_parse_proto(cji_parser *p, const char *name, size_t len)
     cji_lex *x = &p->x;
     cj_fn *f = p->f;
     p->nhead = 0;
-    if (cji_lex_next(x) == '(' && !fn_params(p, false)) return false;
+    if (cji_lex_next(x) == '(' && !fn_results(p)) return false;
     size_t results = p->nhead, n = 0;
     if (x->kind != CJI_TOK_WORD || x->n != 1 || *x->s != '_') return cji_parse_expected(p, "_ in a .callprototype");
     if (cji_lex_next(x) == '(' && !fn_params(p, false)) return false;
     cj_fn *proto = cji_ptx_proto(p->m, "cj_parse");
     if (!proto || !cji_parse_fine(p)) return p->failed = true, false;
-    bool fine = fn_take_head(p, proto, results, false) && fn_directives(p, proto);
+    bool fine = fn_take_head(p, proto, results, false) && cji_parse_bounds(p, proto, false);
     p->f = f;
     if (!fine || !cji_parse_take(p, ';', "behind the prototype")) return false;
     const char *unique = cji_scope_unique(p, name, len, &n);

@@ -66,6 +66,7 @@ static bool heads_statement(cji_parser *p)
         cji_directive d = cji_parse_directive(p);
         if (d == CJI_D_LOC) return cji_parse_loc(p);
         if (d == CJI_D_FILE) return cji_parse_file(p);
+        if (d == CJI_D_PARAM && p->f->kernel && p->version < 14) return cji_parse_old_params(p);
         if (d != CJI_D_CALLTARGETS) return heads_skip_directive(p) && cji_parse_take(p, ';', "behind the directive");
     }
     if (x->kind == '@') {
@@ -99,6 +100,7 @@ bool cji_parse_skip_body(cji_parser *p)
 static void heads_skip_versions(cji_parser *p)
 {
     cji_directive d = cji_parse_directive(p);
+    if (d == CJI_D_VERSION) p->version = cji_parse_version(p);
     while (d == CJI_D_VERSION || d == CJI_D_TARGET || d == CJI_D_ADDRESS_SIZE) {
         do cji_lex_next(&p->x);
         while (p->x.kind != CJI_TOK_DOT && p->x.kind != CJI_TOK_END && p->x.kind != CJI_TOK_BAD);

@@ -1,4 +1,4 @@
-/* Initial values of variables: numbers, nested braces, strings, addresses.  Manual 5.4.4.
+/* Initial values of variables: numbers, nested braces, addresses.  Manual 5.4.4.
  *
  * Bytes are collected in p->data and addresses in p->reloc, then copied to the module once their number is known. */
 #include "ptx/parser.h"
@@ -81,45 +81,69 @@ static bool init_convert(cji_parser *p, const init_at *a, cji_const c, uint64_t 
 
 /* -- Addresses ----------------------------------------------------------------------------------------------------- */
 
-/* name {+ N} {- N}, the current token being the name. */
-static bool init_symbol(cji_parser *p, init_at *a, bool generic, uint8_t shift, bool parens)
+/* Whether an address, or with a mask a byte of one, is a value of the variable's type. */
+static bool init_takes_address(cji_parser *p, const init_at *a, uint8_t shift)
 {
-    cji_lex *x = &p->x;
-    uint32_t word = 0;
+    unsigned type = a->v->type;
+    bool byte = shift != 0xff;
+    if (type == CJ_U64 || type == CJ_U32 || (byte && type == CJ_U8)) return true;
+    return cji_parse_fail(p, CJ_EPTX, byte ? "a byte of an address as initial value of a .%s; declare .u8"
+                                           : "an address as initial value of a .%s; use .u64, or bytes: 0xff(name)",
+                          cji_type_word(type));
+}
+
+/* That `word` has an address that the variable may hold. */
+static bool init_may_name(cji_parser *p, const init_at *a, const cji_reloc *r, const char *s, size_t n)
+{
+    if (cji_word_kind(r->word) == CJI_K_FUNC) {
+        if (!r->generic && !r->addend) return true;
+        return cji_parse_fail(p, CJ_EPTX, "a function's address is its name alone, '%s'", cji_short_n(s, n));
+    }
+    const cji_var *v = p->m->var[cji_word_index(r->word)];
+    if (v == a->v && !(v->flags & CJI_VAR_DECLARED))
+        return cji_parse_fail(p, CJ_EPTX, "'%s' names itself; declare it .extern above", cji_short_n(s, n));
+    if (v->space == CJI_SP_GLOBAL || v->space == CJI_SP_CONST) return true;
+    return cji_parse_fail(p, CJ_EPTX, "'%s' is no .global or .const variable, which have addresses at this time",
+                          cji_short_n(s, n));
+}
+
+/* {+ N} behind a name. */
+static bool init_addend(cji_parser *p, cji_reloc *r)
+{
     cji_const c;
-    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the name of a variable or function");
-    if (!cji_scope_find(p, x->s, x->n, &word) ||
-        (cji_word_kind(word) != CJI_K_SYM && cji_word_kind(word) != CJI_K_FUNC))
-        return cji_parse_fail(p, CJ_EPTX, "no variable or function '%s' is declared above", CJI_WORD(x));
-    if (shift == 0xff && a->size != 4 && a->size != 8)
-        return cji_parse_fail(p, CJ_EPTX, "an address does not fit into a .%s; use .u64, or a mask such as 0xff(%s)",
-                              cji_type_word(a->v->type), CJI_WORD(x));
-    cji_lex_next(x);
-    if (parens && !cji_parse_take(p, ')', "behind the name")) return false;
-    cji_reloc r = { .at = a->pos, .word = word, .generic = generic, .shift = shift };
-    while (x->kind == '+' || x->kind == '-') {
-        bool minus = x->kind == '-';
-        cji_lex_next(x);
+    while (cji_parse_maybe(p, '+')) {
         if (!cji_parse_const(p, &c)) return false;
         if (c.kind != CJI_TOK_INT)
             return cji_parse_fail(p, CJ_EPTX, "an address with an offset that is not an integer");
-        r.addend = (int64_t)(minus ? (uint64_t)r.addend - c.u : (uint64_t)r.addend + c.u);
+        r->addend = (int64_t)((uint64_t)r->addend + c.u);
     }
+    return true;
+}
+
+/* name {+ N}, or generic(name) {+ N}; shift: 0xff, or behind a mask the byte that is taken. */
+static bool init_symbol(cji_parser *p, init_at *a, uint8_t shift)
+{
+    cji_lex *x = &p->x;
+    cji_reloc r = { .at = a->pos, .shift = shift };
+    if (x->n == 7 && !memcmp(x->s, "generic", 7) && cji_lex_peek(x) == '(') {
+        if (!cji_parse_need(p, 31, 20, "generic()")) return false;
+        r.generic = 1;
+        cji_lex_next(x);
+        cji_lex_next(x);
+    }
+    const char *name = x->s;
+    uint32_t n = x->n;
+    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the name of a variable or function");
+    if (!cji_scope_find(p, name, n, &r.word) ||
+        (cji_word_kind(r.word) != CJI_K_SYM && cji_word_kind(r.word) != CJI_K_FUNC))
+        return cji_parse_fail(p, CJ_EPTX, "no variable or function '%s' is declared above", CJI_WORD(x));
+    if (!init_takes_address(p, a, shift)) return false;
+    cji_lex_next(x);
+    if (r.generic && !cji_parse_take(p, ')', "behind the name")) return false;
+    if (!init_addend(p, &r) || !init_may_name(p, a, &r, name, n)) return false;
     if (!cji_parse_grow(p, &p->reloc, &p->creloc, p->nreloc + 1, sizeof *p->reloc)) return false;
     p->reloc[p->nreloc++] = r;
     return init_put(p, a, 0);
-}
-
-/* 0xff00(name): one byte of the address. */
-static bool init_masked(cji_parser *p, init_at *a)
-{
-    uint64_t mask = p->x.u;
-    uint8_t shift = 0;
-    while (shift < 7 && mask > 0xff && !(mask & 0xff)) mask >>= 8, shift++;
-    if (mask != 0xff) return cji_parse_fail(p, CJ_EPTX, "a mask of an address is 0xff, 0xff00, 0xff0000 ...");
-    cji_lex_next(&p->x);
-    cji_lex_next(&p->x);
-    return init_symbol(p, a, false, shift, true);
 }
 
 /* Whether the current word is a name rather than a number's. */
@@ -128,38 +152,35 @@ static bool init_is_name(const cji_lex *x)
     return x->kind == CJI_TOK_WORD && (x->n != 7 || memcmp(x->s, "WARP_SZ", 7) != 0);
 }
 
+/* 0xff00(name) and 0xff00(N): one byte of the address, or of the number. */
+static bool init_masked(cji_parser *p, init_at *a)
+{
+    uint64_t mask = p->x.u, bits = 0;
+    uint8_t shift = 0;
+    cji_const c;
+    while (shift < 7 && mask > 0xff && !(mask & 0xff)) mask >>= 8, shift++;
+    if (mask != 0xff) return cji_parse_fail(p, CJ_EPTX, "a mask of an address is 0xff, 0xff00, 0xff0000 ...");
+    if (!cji_parse_need(p, 71, 20, "a mask in an initial value")) return false;
+    cji_lex_next(&p->x);
+    cji_lex_next(&p->x);
+    if (init_is_name(&p->x)) return init_symbol(p, a, shift) && cji_parse_take(p, ')', "behind the address");
+    if (!cji_parse_const(p, &c)) return false;
+    if (c.kind != CJI_TOK_INT) return cji_parse_fail(p, CJ_EPTX, "a byte of a number that is not an integer");
+    c.u = c.u >> 8 * shift & 0xff;
+    return cji_parse_take(p, ')', "behind the number") && init_convert(p, a, c, &bits) && init_put(p, a, bits);
+}
+
 static bool init_value(cji_parser *p, init_at *a)
 {
     cji_lex *x = &p->x;
     cji_const c;
     uint64_t bits = 0;
-    if (init_is_name(x)) {
-        if (x->n != 7 || memcmp(x->s, "generic", 7) != 0 || cji_lex_peek(x) != '(')
-            return init_symbol(p, a, false, 0xff, false);
-        cji_lex_next(x);
-        cji_lex_next(x);
-        return init_symbol(p, a, true, 0xff, true);
-    }
+    if (init_is_name(x)) return init_symbol(p, a, 0xff);
     if (x->kind == CJI_TOK_INT && cji_lex_peek(x) == '(') return init_masked(p, a);
     return cji_parse_const(p, &c) && init_convert(p, a, c, &bits) && init_put(p, a, bits);
 }
 
 /* -- Structure ----------------------------------------------------------------------------------------------------- */
-
-static bool init_string(cji_parser *p, init_at *a)
-{
-    cji_lex *x = &p->x;
-    if (a->size != 1 || a->levels != 1)
-        return cji_parse_fail(p, CJ_EPTX, "a string as initial value of something that is not an array of bytes");
-    if (!init_room(p, a, x->n)) return false;
-    size_t n = cji_lex_unescape(x->s, x->n, (char *)p->data);
-    if (a->v->bytes && n > a->v->bytes)
-        return cji_parse_fail(p, CJ_EPTX, "a string of %zu bytes for an array of %llu", n,
-                              (unsigned long long)a->v->bytes);
-    p->ndata = a->given = n;
-    cji_lex_next(x);
-    return true;
-}
 
 /* One value or '{' at the current place. */
 static bool init_item(cji_parser *p, init_at *a)
@@ -236,6 +257,7 @@ bool cji_parse_init(cji_parser *p, cji_var *v)
     a.stride[dims] = a.size;
     for (unsigned k = dims; k > 0; k--) a.stride[k - 1] = a.stride[k] * (k - 1 < v->ndim ? v->dim[k - 1] : v->vec);
     p->ndata = p->nreloc = 0;
-    if (p->x.kind == CJI_TOK_STRING) return init_string(p, &a) && init_keep(p, &a);
+    if (p->x.kind == CJI_TOK_STRING)
+        return cji_parse_fail(p, CJ_EPTX, "a string as initial value; write its bytes in braces");
     return init_walk(p, &a) && init_keep(p, &a);
 }

@@ -25,6 +25,16 @@ static bool line_take_file(cji_parser *p, uint64_t number)
     return cji_parse_fine(p) && line_add_file(p, number, file);
 }
 
+/* That no .file directive above has that number; what cji_parse_scan_files() has read does not count. */
+static bool line_first_of_number(cji_parser *p, uint64_t number)
+{
+    size_t known = p->srcseen.n;
+    uint32_t i = cji_map_intern(&p->srcseen, (const char *)&number, sizeof number);
+    if (i == CJI_MAP_NONE) return cji_parse_fail(p, CJ_ENOMEM, "no memory for .file");
+    if (i == known) return true;
+    return cji_parse_fail(p, CJ_EPTX, "a second .file %llu", (unsigned long long)number);
+}
+
 /* .file 1 "name" {, time, size}: the current token is .file. */
 bool cji_parse_file(cji_parser *p)
 {
@@ -32,6 +42,7 @@ bool cji_parse_file(cji_parser *p)
     uint64_t number = 0, unused;
     cji_lex_next(x);
     if (!cji_parse_integer(p, UINT32_MAX, "a .file number", &number)) return false;
+    if (!line_first_of_number(p, number)) return false;
     if (x->kind != CJI_TOK_STRING) return cji_parse_expected(p, "the file's name in quotes");
     if (!line_take_file(p, number)) return false;
     cji_lex_next(x);
@@ -113,6 +124,7 @@ bool cji_parse_loc(cji_parser *p)
 bool cji_parse_section(cji_parser *p)
 {
     cji_lex *x = &p->x;
+    if (!cji_parse_need(p, 20, 20, ".section")) return false;
     cji_lex_next(x);
     if (x->kind != CJI_TOK_DOT && x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the section's name");
     if (cji_lex_next(x) != '{') return cji_parse_expected(p, "'{' behind the section's name");
@@ -125,6 +137,7 @@ bool cji_parse_section(cji_parser *p)
 bool cji_parse_pragma(cji_parser *p, bool (*each)(cji_parser *p, uint32_t name))
 {
     cji_lex *x = &p->x;
+    if (!cji_parse_need(p, 20, 20, ".pragma")) return false;
     do {
         if (cji_lex_next(x) != CJI_TOK_STRING) return cji_parse_expected(p, "a pragma's text in quotes");
         uint32_t name = cji_ptx_intern(p->m, x->s, x->n);

@@ -58,7 +58,14 @@ typedef struct cji_parser {
     bool failed;
     uint32_t line;                               /* of the statement that is read */
     uint32_t file;                               /* m->files: the text itself */
+    const char *text;
     size_t bytes;                                /* of the text */
+
+    unsigned version;                            /* of .version, as 80 for 8.0; 0: not read (heads) */
+    uint8_t texmode;                             /* said by .target: 1 unified, 2 independent, 0 nothing */
+    bool old_target, no_doubles;                 /* .target is sm_10 to sm_13; below sm_13 */
+    bool flushes;                                /* float instructions are their .ftz forms */
+    uint32_t debug_line;                         /* of .target's debug, 0: it has none */
 
     cji_map names;
     cji_name *name;         size_t cname;        /* capacity; length is names.n */
@@ -82,6 +89,7 @@ typedef struct cji_parser {
     bool unsure;
     bool has_loc;                                /* the text has .loc: only they give source lines */
     uint32_t loc;                                /* the latest .loc, as cji_ptx_loc() */
+    cji_map srcseen;                             /* numbers of .file directives that are read */
     cji_map srcmap;                              /* numbers of .file directives, 8 bytes each ... */
     uint32_t *srcfile;      size_t csrcfile;     /* ... and their names, in m->files */
 } cji_parser;
@@ -99,6 +107,7 @@ bool cji_parse_fine(cji_parser *p);
 bool cji_parse_take(cji_parser *p, uint8_t kind, const char *where); /* takes that character, or fails */
 bool cji_parse_maybe(cji_parser *p, uint8_t kind);                 /* takes it if it is there */
 cji_directive cji_parse_directive(const cji_parser *p);            /* the current .word; CJI_D_NONE: no directive */
+const char *cji_parse_word(const cji_parser *p);                   /* its spelling, a constant */
 bool cji_parse_grow(cji_parser *p, void *array, size_t *cap, size_t need, size_t each);
 bool cji_parse_push(cji_parser *p, uint32_t word);                 /* onto word[] */
 
@@ -113,9 +122,18 @@ void cji_parse_release(cji_parser *p);
 bool cji_parse_heads(cj_ptx *m, const char *text, size_t bytes);
 bool cji_parse_skip_body(cji_parser *p);                           /* as cji_parse_body */
 
+/* ---- parse_target.c ---- */
+bool cji_parse_targets(cji_parser *p);                             /* .version, .target, .address_size */
+/* Takes .version; the number behind it, as 80 for 8.0, stays the current token; 0: it is none. */
+unsigned cji_parse_version(cji_parser *p);
+/* Counts what a directive needs, at p->line: that version (as 80 for 8.0), and sm_<sm> or newer. */
+bool cji_parse_need(cji_parser *p, unsigned version, unsigned sm, const char *what);
+
 /* ---- parse_const.c ---- */
 bool cji_parse_const(cji_parser *p, cji_const *out);
 bool cji_parse_integer(cji_parser *p, uint64_t most, const char *what, uint64_t *out);
+/* the same without operators: where ptxas takes no expression */
+bool cji_parse_plain(cji_parser *p, uint64_t most, const char *what, uint64_t *out);
 
 /* ---- parse_scope.c ---- */
 bool cji_scope_open(cji_parser *p);
@@ -146,7 +164,11 @@ bool cji_parse_init(cji_parser *p, cji_var *v);                    /* behind '='
 
 /* ---- parse_fn.c ---- */
 bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage);   /* behind .entry or .func */
+bool cji_parse_old_params(cji_parser *p);                          /* behind .param in an old kernel's body */
 bool cji_parse_proto(cji_parser *p, const char *name, size_t len); /* behind .callprototype */
+
+/* ---- parse_bounds.c ---- */
+bool cji_parse_bounds(cji_parser *p, cj_fn *f, bool again);        /* the directives behind the parameters */
 
 /* ---- parse_body.c ---- */
 bool cji_parse_body(cji_parser *p);                                /* behind '{', up to its '}' */

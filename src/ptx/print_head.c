@@ -1,7 +1,7 @@
 /* The text of declarations: variables with their initial values, parameters, heads of kernels and functions. */
 #include "ptx/print.h"
 
-static const char *const link_words[] = { "", ".visible ", ".extern ", ".weak ", ".common " };
+static const char *const link_words[] = { "", ".visible ", ".extern ", ".weak ", ".common " };   /* ORDER CJI_LINK_* */
 static const char *const space_names[] = { "", ".reg", ".sreg", ".const", ".global", ".local", ".param", ".shared" };
 
 /* ---- Initial values ---------------------------------------------------------------------------------------------- */
@@ -154,7 +154,6 @@ static void print_bounds(const cj_fn *f, cji_text *out)
     print3(".maxntid", b->maxntid, out);
     print3(".reqntid", b->reqntid, out);
     print1(".minnctapersm", b->minctas, out);
-    print1(".maxnctapersm", b->maxctas, out);
     print1(".maxnreg", b->maxreg, out);
     print3(".reqnctapercluster", b->cluster, out);
     if (b->explicit_cluster) cji_text_puts(out, "\n.explicitcluster");
@@ -178,6 +177,8 @@ void cji_print_head(const cj_fn *f, bool declaration, cji_text *out)
     if (f->proto) cji_text_putc(out, ' ');
     if (f->nparam || f->kernel || f->proto) print_parameters(f, f->param, f->nparam, f->kernel, out);
     if (f->bounds.noreturn) cji_text_puts(out, " .noreturn");
+    if (f->bounds.preserve) cji_text_printf(out, " .abi_preserve %u", f->bounds.preserve - 1);
+    if (f->bounds.preserve_control) cji_text_printf(out, " .abi_preserve_control %u", f->bounds.preserve_control - 1);
     if (declaration) {
         cji_text_putc(out, ';');
         return;

@@ -7,7 +7,7 @@ static void print_files(const cj_ptx *m, cji_text *out)
         if (i == m->own_file) continue;
         cji_text_printf(out, ".file\t%zu \"", i);
         for (const char *s = m->files.entry[i].key; *s; s++) /* PTX escapes nothing */
-            cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' ? '?' : *s);
+            cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' || *s & 0x80 ? '?' : *s);
         cji_text_puts(out, "\"\n");
     }
 }
@@ -48,18 +48,31 @@ bool cji_print_order(const cj_ptx *m, cji_print_list *list)
 
 void cji_print_order_free(cji_print_list *list) { cji_free(list->own, list->n * sizeof *list->own); }
 
+/* What is defined further down, for initial values that name it. */
+static void print_extern(const cj_ptx *m, const cji_var *v, cji_text *out)
+{
+    cji_var declared = *v;
+    declared.linkage = CJI_LINK_EXTERN;
+    declared.ninit = 0;
+    cji_print_var(m, &declared, true, out);
+}
+
 void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
 {
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
     if (flags & CJI_PRINT_LINK && version < 31) version = 31;
-    cji_text_printf(out, ".version %d.%d\n.target %s\n.address_size %d\n", version / 10, version % 10,
-                    cji_target_name(target < 0 ? 0 : (uint32_t)target), m->address_size);
+    cji_text_printf(out, ".version %d.%d\n.target %s%s\n.address_size %d\n", version / 10, version % 10,
+                    cji_target_name(target < 0 ? 0 : (uint32_t)target),
+                    m->texmode_independent ? ", texmode_independent" : "", m->address_size);
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
     if (flags & CJ_PRINT_LINES) print_files(m, out);
     print_declarations(m, out);
     for (uint32_t i = 0; i < m->nvar; i++)
-        if (!m->var[i]->fn) cji_print_vars(m, &i, 1, false, out);
+        if (!m->var[i]->fn && m->var[i]->flags & CJI_VAR_DECLARED) print_extern(m, m->var[i], out);
+        else if (!m->var[i]->fn) cji_print_vars(m, &i, 1, false, out);
+    for (uint32_t i = 0; i < m->nvar; i++)
+        if (!m->var[i]->fn && m->var[i]->flags & CJI_VAR_DECLARED) cji_print_vars(m, &i, 1, false, out);
 }
 
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)

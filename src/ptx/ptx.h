@@ -159,7 +159,9 @@ enum {
     CJI_VAR_UNIFIED = 4,
     CJI_VAR_UNSIZED = 8,
     CJI_VAR_ARRAY = 16,
-    CJI_VAR_RESULT = 32
+    CJI_VAR_RESULT = 32,
+    CJI_VAR_HEAD = 128,     /* a parameter: in a head, not of a call */
+    CJI_VAR_DECLARED = 64   /* .extern declared first: its definition stands behind the other variables */
 };
 
 /* An address inside an initialiser. */
@@ -210,7 +212,8 @@ static inline uint32_t cji_var_alignment(const cji_var *v)
 /* Launch bounds and other directives of a head; 0: not given. */
 typedef struct cji_bounds {
     uint32_t maxntid[3], reqntid[3], cluster[3];  /* .maxntid, .reqntid, .reqnctapercluster */
-    uint32_t minctas, maxctas, maxreg, maxrank;   /* .minnctapersm, .maxnctapersm, .maxnreg, .maxclusterrank */
+    uint32_t minctas, maxreg, maxrank;            /* .minnctapersm, .maxnreg, .maxclusterrank */
+    uint32_t preserve, preserve_control;          /* .abi_preserve, .abi_preserve_control: the number + 1 */
     uint32_t smem_spill;                          /* .pragma "enable_smem_spilling" */
     uint8_t explicit_cluster, blocks_are_clusters, noreturn, pad;
 } cji_bounds;
@@ -273,6 +276,7 @@ struct cj_ptx {
     uint8_t frozen;              /* loaded: emits fail with CJ_ESTATE */
     uint8_t address_size;        /* 32 or 64; 64 unless parsed otherwise */
     uint8_t line_set;            /* cj_ptx_line() is in force */
+    uint8_t texmode_independent; /* .target has that word: samplers are variables of their own */
     uint32_t owner;              /* of module-scope values */
     uint32_t loc;
     cji_arena arena;             /* variables, initialisers, forms */
