@@ -137,7 +137,8 @@ CJ_API cj_ptx *cj_fn_module(cj_fn *f);
 
 /* Sets the largest block (.maxntid) or the exact block (.reqntid) of a kernel, in threads.
  * Errors, left in the module:
- *   CJ_EINVAL: a number is 0, the block has more than 1024 threads, or `f` is not a kernel */
+ *   CJ_EINVAL: a number is 0, the block has more than 1024 threads, `f` is not a kernel, or it has
+ *     the other of the two */
 CJ_API void cj_fn_max_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
 CJ_API void cj_fn_required_threads(cj_fn *f, uint32_t x, uint32_t y, uint32_t z);
 

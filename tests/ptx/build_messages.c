@@ -70,6 +70,11 @@ static void no_register(site *s) { cj_sreg(s->f, "%tid.q"); }
 static void bare_register(site *s) { cj_sreg(s->f, "laneid"); }
 static void no_step(site *s) { cj_for(s->f, s->u32, cj_imm(s->f, 9), cj_imm(s->f, 0)); }
 static void far_word(site *s) { cj_ins(s->f, "foo.u32", s->u32, s->u32); }
+static void both_blocks(site *s)
+{
+    cj_fn_max_threads(s->f, 64, 1, 1);
+    cj_fn_required_threads(s->f, 64, 1, 1);
+}
 static void large_block(site *s) { cj_fn_max_threads(s->f, 64, 32, 1); }
 static void matrix_registers(site *s)
 {
@@ -162,6 +167,7 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a special register without its sign", bare_register, CJ_EUNKNOWN, "names begin with %, such as %tid.x" },
     { "a loop that stands still", no_step, CJ_EINVAL, "cj_for: a step of 0 never reaches the end" },
     { "an instruction like no other", far_word, CJ_EUNKNOWN, "no instruction \"foo\"" },
+    { "a largest and an exact block", both_blocks, CJ_EINVAL, "a kernel has one of the two" },
     { "a block that is too large", large_block, CJ_EINVAL, "more than a block has (1024)" },
     { "a matrix instruction's registers", matrix_registers, CJ_EPTX,
       "mma.sync.aligned.m16n8k16...: operand b has 4 registers, wants 2 of .b32" },
