@@ -1,5 +1,5 @@
-/* What cj_launch itself costs: 4 checked arguments over a table of stub functions, beside the stub called as bare as
- * can be. */
+/* What the library itself costs for a launch with 4 checked arguments, for an event's record, and for a captured launch:
+ * over a table of stub functions, beside the stubs called as bare as can be.  Processor time, medians of some rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "cuda/abi.h"
 
-enum { ROUNDS = 41, LAUNCHES = 20000 };
+enum { ROUNDS = 41, CALLS = 64 * 300, CAPTURED = 64 };
 
 /* -- A driver of stubs --------------------------------------------------------------------------------------------- */
 
@@ -20,6 +20,7 @@ static char here;
 static CUresult stub_result(const char *name, void *out0, void *out1)
 {
     if (!strcmp(name, "cuDriverGetVersion")) *(int *)out0 = 12080;
+    else if (!strcmp(name, "cuStreamEndCapture")) *(void **)out1 = &here;
     else if (!strcmp(name, "cuDeviceGetCount")) *(int *)out0 = 1;
     else if (!strcmp(name, "cuDeviceGetName")) strcpy(out0, "stub");
     else if (!strcmp(name, "cuDeviceGetAttribute"))
@@ -27,7 +28,7 @@ static CUresult stub_result(const char *name, void *out0, void *out1)
     else if (!strcmp(name, "cuFuncGetAttribute")) *(int *)out0 = out1 ? 0 : 1024;
     else if (!strcmp(name, "cuDevicePrimaryCtxRetain") || !strcmp(name, "cuModuleLoadDataEx") ||
              !strcmp(name, "cuModuleGetFunction") || !strcmp(name, "cuStreamCreateWithPriority") ||
-             !strcmp(name, "cuEventCreate"))
+             !strcmp(name, "cuEventCreate") || !strcmp(name, "cuMemAllocAsync"))
         *(void **)out0 = &here;
     else if (!strcmp(name, "cuFuncGetParamInfo")) return CUDA_ERROR_NOT_SUPPORTED;
     return CUDA_SUCCESS;
@@ -49,7 +50,7 @@ static CUresult quick_current(CUcontext *ctx)
     *ctx = (CUcontext)(void *)&here;
     return CUDA_SUCCESS;
 }
-static unsigned long launched;
+static unsigned long launched, recorded;
 static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned shared, CUstream s, void **params, void **extra)
 {
@@ -57,6 +58,8 @@ static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz
     launched += gx;
     return CUDA_SUCCESS;
 }
+
+static CUresult quick_record(CUevent e, CUstream s) { return (void)e, (void)s, recorded++, CUDA_SUCCESS; }
 
 static void *stub_symbol(void *user, const char *symbol)
 {
@@ -66,6 +69,7 @@ static void *stub_symbol(void *user, const char *symbol)
     };
     (void)user;
     if (!strcmp(symbol, "cuCtxGetCurrent")) return (void *)(uintptr_t)quick_current;
+    if (!strcmp(symbol, "cuEventRecord")) return (void *)(uintptr_t)quick_record;
     if (!strcmp(symbol, "cuLaunchKernel")) return (void *)(uintptr_t)quick_launch;
     for (size_t i = 0; i < sizeof stubs / sizeof *stubs; i++)
         if (!strcmp(stubs[i].symbol, symbol)) return (void *)(uintptr_t)stubs[i].fn;
@@ -77,7 +81,7 @@ static void *stub_symbol(void *user, const char *symbol)
 static double now_ns(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -93,6 +97,76 @@ static double median(double *v)
     return v[ROUNDS / 2];
 }
 
+typedef struct bench {
+    cj_stream *s;
+    cj_kernel *k;
+    cj_event *e;
+    cj_dptr d;
+} bench;
+
+static void our_launches(const bench *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) cj_launch(b->s, b->k, cj_grid(1, 256), b->d, b->d, 2.0f, i);
+}
+
+static void bare_launches(const bench *b, unsigned n)
+{
+    static CUresult (*volatile launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                       CUstream, void **, void **) = quick_launch;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t p = b->d.addr, q = b->d.addr;
+        float a = 2.0f;
+        void *params[] = { &p, &q, &a, &i };
+        launch(NULL, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
+    }
+}
+
+static void our_records(const bench *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) cj_event_record(b->e, b->s);
+}
+
+static void bare_records(const bench *b, unsigned n)
+{
+    static CUresult (*volatile record)(CUevent, CUstream) = quick_record;
+    (void)b;
+    for (unsigned i = 0; i < n; i++) record(NULL, NULL);
+}
+
+/* Launches captured in blocks, with the beginning and the end of each. */
+static void our_captures(const bench *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i += CAPTURED) {
+        cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
+        our_launches(b, CAPTURED);
+        cj_graph_free(cj_capture_end(b->s));
+    }
+}
+
+static const struct row {
+    const char *name;
+    void (*ours)(const bench *, unsigned), (*bare)(const bench *, unsigned);
+} rows[] = {
+    { "launch", our_launches, bare_launches },
+    { "record", our_records, bare_records },
+    { "capture", our_captures, bare_launches },
+};
+
+static void measure(const bench *b, const struct row *row)
+{
+    double ours[ROUNDS], bare[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        double t0 = now_ns();
+        row->ours(b, CALLS);
+        double t1 = now_ns();
+        row->bare(b, CALLS);
+        ours[r] = (t1 - t0) / CALLS;
+        bare[r] = (now_ns() - t1) / CALLS;
+    }
+    printf("%s.stub_ns %.1f ns\n", row->name, median(ours));
+    printf("%s.bare_stub_ns %.1f ns\n", row->name, median(bare));
+}
+
 int main(void)
 {
     static const char text[] =
@@ -100,36 +174,20 @@ int main(void)
         ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
     cj_driver *drv = cj_driver_open_resolver(stub_symbol, NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
-    cj_stream *s = cj_stream_create(dev, NULL);
     cj_module *mod = cj_module_load_text(dev, text, NULL);
-    cj_kernel *k = cj_module_kernel(mod, "k");
-    cj_dptr d = { 4096 };
-    double checked[ROUNDS], bare[ROUNDS];
-    CUresult (*volatile launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                CUstream, void **, void **) = quick_launch;
-    for (int r = 0; r < ROUNDS; r++) {
-        double t0 = now_ns();
-        for (unsigned i = 0; i < LAUNCHES; i++) cj_launch(s, k, cj_grid(1, 256), d, d, 2.0f, i);
-        double t1 = now_ns();
-        for (unsigned i = 0; i < LAUNCHES; i++) {
-            uint64_t p = d.addr, q = d.addr;
-            float a = 2.0f;
-            void *params[] = { &p, &q, &a, &i };
-            launch(NULL, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
-        }
-        checked[r] = (t1 - t0) / LAUNCHES;
-        bare[r] = (now_ns() - t1) / LAUNCHES;
-    }
-    cj_status st = cj_stream_sync(s);
-    if (st != CJ_OK || launched != 2ul * ROUNDS * LAUNCHES) {
-        fprintf(stderr, "launch: %s\n", st != CJ_OK ? cj_error_of(s)->message : "launches were lost");
+    bench b = { .s = cj_stream_create(dev, NULL), .k = cj_module_kernel(mod, "k"), .e = cj_event_create(dev, NULL) };
+    b.d = cj_alloc(b.s, 4096);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) measure(&b, &rows[i]);
+    cj_status st = cj_stream_sync(b.s);
+    if (st != CJ_OK || launched != 4ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
+        fprintf(stderr, "launch: %s\n", st != CJ_OK ? cj_error_of(b.s)->message : "calls were lost");
         return 1;
     }
-    printf("launch.stub_ns %.1f ns\n", median(checked));
-    printf("launch.bare_stub_ns %.1f ns\n", median(bare));
-    cj_kernel_free(k);
+    cj_free(dev, b.d);
+    cj_kernel_free(b.k);
+    cj_event_free(b.e);
     cj_module_free(mod);
-    cj_stream_free(s);
+    cj_stream_free(b.s);
     cj_device_close(dev);
     cj_driver_close(drv);
     return 0;

@@ -72,6 +72,17 @@ bool cji_obj_release(void *obj)
     return atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1;
 }
 
+bool cji_obj_release_shared(void *obj)
+{
+    cji_obj *o = obj;
+    unsigned refs = atomic_load_explicit(&o->refs, memory_order_relaxed);
+    while (refs > 1)
+        if (atomic_compare_exchange_weak_explicit(&o->refs, &refs, refs - 1, memory_order_release,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
 void cji_obj_delete(void *obj, size_t size)
 {
     cji_obj *o = obj;

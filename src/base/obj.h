@@ -14,6 +14,7 @@
 
 #include <cujit/base.h>
 
+#include "base/process.h"
 #include "base/record.h"
 
 #define T(tag, name, driver) CJI_TAG_##tag,
@@ -59,6 +60,8 @@ bool cji_obj_failed(const void *obj);
  * NULL and immortal objects are accepted: false. */
 void *cji_obj_retain(void *obj);
 bool cji_obj_release(void *obj);
+/* Drops a reference that is not the last one.  False: it may be the last one, and is not dropped. */
+bool cji_obj_release_shared(void *obj);
 void cji_obj_delete(void *obj, size_t size);
 
 /* Entry check of a public call: NULL, another type, a failed object, an object from before fork().  On failure the
@@ -67,6 +70,15 @@ void cji_obj_delete(void *obj, size_t size);
  * CJ_ESTATE for an object that is bound to
  * another thread; that is left in the object too. */
 cj_status cji_check(const void *obj, cji_tag tag, const char *call);
+
+/* The usual case of that check without a call, for what is enqueued often: a live object of the driver's side that any
+ * thread may use.  False: cji_check() decides. */
+static inline bool cji_is_live(const void *obj, cji_tag tag)
+{
+    const cji_obj *o = obj;
+    return o && o->magic == CJI_MAGIC && o->tag == tag && !(o->flags & (CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL)) &&
+           !o->thread && cji_fork_gen_is(o->fork_gen);
+}
 
 /* The same for a call that any thread may make, also with an object that is bound to one: it only reads what the
  * object is. */

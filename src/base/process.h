@@ -72,6 +72,13 @@ typedef struct cji_thread_state {
 } cji_thread_state;
 
 cji_thread_state *cji_thread(void);
+/* Whether cji_fork_gen() is `gen`, without a call; false also before its first call. */
+static inline bool cji_fork_gen_is(uint32_t gen)
+{
+    const atomic_uint *word = atomic_load_explicit(&cji_process.fork_word, memory_order_acquire);
+    return word && atomic_load_explicit(word, memory_order_relaxed) &&
+           atomic_load_explicit(&cji_process.fork_gen, memory_order_relaxed) == gen;
+}
 void cji_thread_list(cji_thread_state *t);  /* before it keeps a record: so that these return when it ends */
 uint64_t cji_thread_id(void); /* not 0; never repeats in a process */
 

@@ -183,6 +183,16 @@ static cj_status pack_one(void *into, const cj_kernel *k, size_t i, const cj_arg
     }
 }
 
+/* Is it of the parameter's own type, so that its bits are the value?  Integers that fit as they are, addresses, floats
+ * and doubles; everything else is for pack_one(). */
+static inline bool is_usual(const cji_param *p, const cj_arg *a)
+{
+    static const uint8_t wants[] = { [CJ_ARG_I] = TAKE_INT,   [CJ_ARG_U] = TAKE_INT,   [CJ_ARG_F32] = TAKE_F32,
+                                     [CJ_ARG_F64] = TAKE_F64, [CJ_ARG_PTR] = TAKE_PTR, [CJ_ARG_BYTES] = 0 };
+    if (a->kind >= sizeof wants || !(wants[a->kind] & p->take)) return false;
+    return wants[a->kind] != TAKE_INT || a->v.u >> (p->bits - 1) == 0;
+}
+
 /* Without knowledge of the parameters: values as they are. */
 static void pack_unknown(cji_pack *pack, const cj_arg *args, size_t n)
 {
@@ -210,6 +220,9 @@ cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, si
     }
     if (k->nparam < 0) return pack_unknown(pack, args, n), CJ_OK;
     for (size_t i = 0; i < n; i++) {
+        pack->ptr[i] = &pack->slot[i];
+        pack->slot[i] = args[i].v.u;
+        if (is_usual(&k->param[i], &args[i])) continue;
         cj_status status = pack_one(into, k, i, &args[i], pack, call);
         if (status != CJ_OK) return cji_pack_free(pack), status;
     }
@@ -295,4 +308,19 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
         return cji_fail(into, CJ_EINVAL, call, "%s: a cluster of 0 x %u x %u blocks; cluster[0] is 1 or more", k->name,
                         d->cluster[1], d->cluster[2]);
     return d->cluster[0] ? wrong_cluster(into, k, d, call) : CJ_OK;
+}
+
+_Static_assert(sizeof(cj_dims) == CJI_DIMS_WORDS * sizeof(uint64_t), "dimensions are compared as whole words");
+
+/* A reader that finds a word of a later turn has acquired the odd turn in front of it, and sees that the turn is not
+ * its own any more. */
+void cji_dims_note(cj_kernel *k, const cj_dims *d)
+{
+    cji_dims_seen *seen = &k->seen;
+    uint64_t word[CJI_DIMS_WORDS];
+    unsigned turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
+    if (turn & 1 || !atomic_compare_exchange_strong(&seen->turn, &turn, turn + 1)) return; /* another thread notes its */
+    memcpy(word, d, sizeof word);
+    for (int i = 0; i < CJI_DIMS_WORDS; i++) atomic_store_explicit(&seen->word[i], word[i], memory_order_release);
+    atomic_store_explicit(&seen->turn, turn + 2 ? turn + 2 : 2, memory_order_release);
 }

@@ -182,6 +182,7 @@ void cji_device_drop(cj_device *dev)
         return;
     }
     cj_driver *drv = dev->drv;
+    if (cji_obj_release_shared(dev)) return; /* the list's lock is for the last one */
     cji_opened_lock();
     bool last = cji_obj_release(dev);
     for (cj_device **at = &drv->devices; last && *at; at = &(*at)->next) {

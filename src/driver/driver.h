@@ -20,6 +20,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include <cujit/memory.h>
 #include <cujit/sim.h>
@@ -201,6 +202,11 @@ typedef struct cji_param {
     uint8_t bits;        /* of a number */
 } cji_param;
 
+/* The dimensions that were accepted last: a launch with the same ones needs no check.  No lock: `turn` is odd while one
+ * thread writes, and a reader that sees it change or odd takes them for unknown. */
+enum { CJI_DIMS_WORDS = sizeof(cj_dims) / sizeof(uint64_t) };
+typedef struct cji_dims_seen { atomic_uint turn; _Atomic uint64_t word[CJI_DIMS_WORDS]; } cji_dims_seen;
+
 struct cj_kernel {
     cji_obj obj;
     cj_device *dev;              /* mod->dev */
@@ -214,6 +220,7 @@ struct cj_kernel {
     cj_kernel_info info;
     atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
     cji_text log;                /* of a failed kernel: its module's log */
+    cji_dims_seen seen;          /* by launches */
 };
 
 /* A kernel's arguments, made ready for the driver: ptr[i] points to the i-th value. */
@@ -237,6 +244,19 @@ static inline void cji_pack_free(cji_pack *pack)
 
 /* Checks dimensions against the limits of kernel and device. */
 cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
+
+/* Notes dimensions that cji_dims_check() accepted; whether these are the noted ones.  Any thread. */
+void cji_dims_note(cj_kernel *k, const cj_dims *dims);
+static inline bool cji_dims_known(const cj_kernel *k, const cj_dims *dims)
+{
+    const cji_dims_seen *seen = &k->seen;
+    uint64_t differ = 0, word[CJI_DIMS_WORDS];
+    const unsigned turn = atomic_load_explicit(&seen->turn, memory_order_acquire);
+    memcpy(word, dims, sizeof word);
+    for (int i = 0; i < CJI_DIMS_WORDS; i++)
+        differ |= word[i] ^ atomic_load_explicit(&seen->word[i], memory_order_acquire);
+    return !differ && turn && !(turn & 1) && atomic_load_explicit(&seen->turn, memory_order_relaxed) == turn;
+}
 
 /* Lets the kernel have that much dynamic shared memory: cuFuncSetAttribute, where it must.  Context current. */
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);

@@ -1,5 +1,5 @@
 # Over a fake driver that a case describes.
-text_tests += %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver
+text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver
 
 text_tests += %D%/newer_instructions
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h

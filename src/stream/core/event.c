@@ -130,37 +130,63 @@ static cj_status event_fail_both(cj_stream *s, cj_status st)
     return cji_stream_failed(s, st);
 }
 
-cj_status cj_event_record(cj_event *e, cj_stream *s)
+static cj_status event_record_rejected(cj_event *e, cj_stream *s, CUresult r, const char *call)
 {
-    static const char call[] = "cj_event_record";
-    cj_status st = cji_check(e, CJI_TAG_EVENT, call);
-    if (st != CJ_OK)
-        return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK
-                   ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event"))
-                   : st;
-    st = cji_check_arg(e, s, CJI_TAG_STREAM, call, "the stream");
-    if (st != CJ_OK) return st;
-    if (!cji_same_device(e->queue, s->queue))
-        return event_fail_both(
-            s, cji_fail(e, CJ_EINVAL, call,
-                        "the event is of device %d, the stream of device %d; make an event for each device",
-                        cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+    return event_fail_both(s, cji_rejected(e, e->dev, r, call, "cuEventRecord"));
+}
+
+/* Whether a record changes nothing that the event's lock guards: the event is in no capture, and none is concerned.
+ * This is looked at again behind the driver's call.  Where a record in a capture has come in between, this one is
+ * repeated with the lock held, and is the later one for library and driver alike. */
+static inline bool event_is_plain(const cj_event *e, const cj_stream *s)
+{
+    return atomic_load(&e->plain) && !atomic_load_explicit(&s->capturing, memory_order_relaxed) &&
+           !cji_stream_needs_context(s);
+}
+
+static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call)
+{
     cji_scope scope;
-    st = cji_stream_scope(e, s, &scope, call);
+    cj_status st = cji_stream_scope(e, s, &scope, call);
     if (st != CJ_OK) return event_fail_both(s, st);
     cji_lock(&e->lock, CJI_LOCK_EVENT);
+    atomic_store(&e->plain, false); /* before the driver may take it into a capture */
     CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
     cji_capture *old = NULL;
     if (r == CUDA_SUCCESS) {
         old = e->capture;
         e->capture = cji_capture_of(s);
         e->recorded = true;
+        atomic_store(&e->plain, !e->capture);
     }
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
     cji_scope_leave(&scope);
     cji_capture_drop(old);
     if (r == CUDA_SUCCESS) cji_count_one(s);
-    return r == CUDA_SUCCESS ? CJ_OK : event_fail_both(s, cji_rejected(e, e->dev, r, call, "cuEventRecord"));
+    return r == CUDA_SUCCESS ? CJ_OK : event_record_rejected(e, s, r, call);
+}
+
+cj_status cj_event_record(cj_event *e, cj_stream *s)
+{
+    static const char call[] = "cj_event_record";
+    cj_status st = cji_is_live(e, CJI_TAG_EVENT) ? CJ_OK : cji_check(e, CJI_TAG_EVENT, call);
+    if (st != CJ_OK)
+        return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK
+                   ? cji_stream_failed(s, cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event"))
+                   : st;
+    if (!cji_is_live(s, CJI_TAG_STREAM)) st = cji_check_arg(e, s, CJI_TAG_STREAM, call, "the stream");
+    if (st != CJ_OK) return st;
+    if (!cji_same_device(e->queue, s->queue))
+        return event_fail_both(
+            s, cji_fail(e, CJ_EINVAL, call,
+                        "the event is of device %d, the stream of device %d; make an event for each device",
+                        cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
+    if (event_is_plain(e, s)) {
+        CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
+        if (r != CUDA_SUCCESS) return event_record_rejected(e, s, r, call);
+        if (event_is_plain(e, s)) return cji_count_one(s), CJ_OK;
+    }
+    return event_record_locked(e, s, call);
 }
 
 /* -- Queries ------------------------------------------------------------------------------------------------------- */

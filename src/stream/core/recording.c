@@ -59,6 +59,40 @@ bool cji_capture_retains(cji_capture *c, const cji_ref_type *type, void *what, b
     return added;
 }
 
+void cji_capture_note_kernel(cji_capture *c, const cj_kernel *k)
+{
+    cji_lock(&c->lock, CJI_LOCK_CAPTURE);
+    c->known.kernel[c->known.kernels++ % CJI_CAPTURE_KNOWN] = k;
+    cji_unlock(&c->lock, CJI_LOCK_CAPTURE);
+}
+
+void cji_capture_note_range(cji_capture *c, uint64_t addr, uint64_t bytes)
+{
+    cji_lock(&c->lock, CJI_LOCK_CAPTURE);
+    c->known.range[c->known.ranges++ % CJI_CAPTURE_KNOWN] = (cji_known_range){ addr, bytes };
+    cji_unlock(&c->lock, CJI_LOCK_CAPTURE);
+}
+
+/* With the capture's lock held.  Places that nothing was noted in yet hold no address. */
+static bool capture_knows_range(const cji_capture *c, uint64_t addr)
+{
+    bool known = !addr;
+    for (unsigned i = 0; i < CJI_CAPTURE_KNOWN && !known; i++)
+        known = addr - c->known.range[i].addr < c->known.range[i].bytes;
+    return known;
+}
+
+bool cji_capture_knows(cji_capture *c, const cj_kernel *k, const cj_arg *args, size_t count)
+{
+    bool known = false;
+    cji_lock(&c->lock, CJI_LOCK_CAPTURE);
+    for (unsigned i = 0; i < CJI_CAPTURE_KNOWN && !known; i++) known = c->known.kernel[i] == k;
+    for (size_t i = 0; i < count && known; i++)
+        known = args[i].kind != CJ_ARG_PTR || capture_knows_range(c, args[i].v.u);
+    cji_unlock(&c->lock, CJI_LOCK_CAPTURE);
+    return known;
+}
+
 cji_refset *cji_capture_take_refset(cji_capture *c)
 {
     cji_lock(&c->lock, CJI_LOCK_CAPTURE);

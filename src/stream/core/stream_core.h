@@ -81,6 +81,8 @@ struct cj_event {
     pthread_mutex_t lock; /* guards what follows; held over record and wait, so that the two agree about the capture */
     bool recorded;
     cji_capture *capture; /* that it was last recorded in, retained; may be over */
+    /* recorded, and in no capture: set with the lock held, read without it.  False while one is recorded in a capture */
+    atomic_bool plain;
     cji_deferred deferred;
 };
 
@@ -237,14 +239,17 @@ cj_kernel *cji_refset_kernel(cji_refset *k, CUfunction fn);
 
 /* What the room that began a capture does for it. */
 typedef struct cji_capture_rules {
-    /* A launch is captured whose argument is `addr`: what that leads to is retained.  A failure is left in the
-     * stream. */
-    cj_status (*retain_argument)(cj_stream *s, uint64_t addr, const char *call);
+    /* A launch is captured in `c` whose argument is `addr`: what that leads to is retained, and noted.  A failure is
+     * left in the stream. */
+    cj_status (*retain_argument)(cj_stream *s, cji_capture *c, uint64_t addr, const char *call);
     /* The user's handle of the stream that it began on is freed: nobody can end it any more. */
     void (*abandon)(cj_stream *s, cji_capture *c);
     /* The last reference is dropped. */
     void (*release)(cji_capture *c);
 } cji_capture_rules;
+
+enum { CJI_CAPTURE_KNOWN = 8 };
+typedef struct cji_known_range { uint64_t addr, bytes; } cji_known_range;
 
 /* What the library knows of a capture under way.  Invariants: its members are the streams that it was seen to be
  * joined by, the origin first; each is retained and has `capture` set to it; each member's device counts it in
@@ -262,6 +267,12 @@ struct cji_capture {
     cj_graph *into;       /* adds to this one: the graph room's, its root is retained until the end */
     pthread_mutex_t lock; /* guards what follows */
     cji_refset *refset;   /* the graph's at the end */
+    /* some of what is in the set, which does not shrink before the end: a launch of these needs no look at the tables */
+    struct {
+        const cj_kernel *kernel[CJI_CAPTURE_KNOWN];
+        cji_known_range range[CJI_CAPTURE_KNOWN];
+        unsigned kernels, ranges; /* noted so far */
+    } known;
     cj_stream **member;
     size_t count, cap;
     bool failed;
@@ -282,6 +293,11 @@ bool cji_capture_open(const cji_capture *c);
 /* As cji_refset_add, for what the capture's graph will retain; once the capture is closed the reference stays the
  * caller's, as if it was there already. */
 bool cji_capture_retains(cji_capture *c, const cji_ref_type *type, void *what, bool *had);
+/* Notes what cji_capture_retains() has added: a kernel; memory, as a range of addresses. */
+void cji_capture_note_kernel(cji_capture *c, const cj_kernel *k);
+void cji_capture_note_range(cji_capture *c, uint64_t addr, uint64_t bytes);
+/* Whether a launch has only what was noted.  False: it may be in the set all the same. */
+bool cji_capture_knows(cji_capture *c, const cj_kernel *k, const cj_arg *args, size_t count);
 /* `s` has joined the capture. */
 void cji_capture_join(cji_capture *c, cj_stream *s);
 /* Member `i`, retained; NULL: there are less. */

@@ -1,18 +1,26 @@
 /* Launching a kernel on a stream.  The usual way takes no lock, allocates nothing and makes one driver call. */
 #include "stream/core/stream_core.h"
 
+static cj_status retain_kernel(cj_stream *s, cji_capture *c, cj_kernel *k, const char *call)
+{
+    bool had = false;
+    bool added = cji_capture_retains(c, &cji_ref_kernel, cji_obj_retain(k), &had);
+    if (!added || had) cji_kernel_drop(k);
+    if (!added) return cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
+    cji_capture_note_kernel(c, k);
+    return CJ_OK;
+}
+
 /* A captured launch: the graph retains the kernel and what its pointer arguments lead to. */
 static cj_status launch_retain(cj_stream *s, cj_kernel *k, const cj_arg *args, size_t count, const char *call)
 {
-    cji_capture *c = cji_capture_of(s);
-    if (!c) return CJ_OK;
-    bool had = false;
     cj_status st = CJ_OK;
-    bool added = cji_capture_retains(c, &cji_ref_kernel, cji_obj_retain(k), &had);
-    if (!added || had) cji_kernel_drop(k);
-    if (!added) st = cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
-    for (size_t i = 0; i < count && st == CJ_OK; i++)
-        if (args[i].kind == CJ_ARG_PTR) st = c->rules->retain_argument(s, args[i].v.u, call);
+    cji_capture *c = cji_capture_of(s);
+    if (c && !cji_capture_knows(c, k, args, count)) {
+        st = retain_kernel(s, c, k, call);
+        for (size_t i = 0; i < count && st == CJ_OK; i++)
+            if (args[i].kind == CJ_ARG_PTR) st = c->rules->retain_argument(s, c, args[i].v.u, call);
+    }
     cji_capture_drop(c);
     return st;
 }
@@ -38,9 +46,9 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
 {
     static const char call[] = "cj_launch";
     cji_pack pack;
-    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    cj_status st = cji_is_live(s, CJI_TAG_STREAM) ? CJ_OK : cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
-    st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
+    if (!cji_is_live(k, CJI_TAG_KERNEL)) st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
     if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
@@ -48,7 +56,10 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
         return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call,
                                              "kernel %s is loaded on device %d, the stream is of device %d",
                                              cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
-    st = cji_dims_check(s, k, dims, call);
+    if (!cji_dims_known(k, dims)) {
+        st = cji_dims_check(s, k, dims, call);
+        if (st == CJ_OK) cji_dims_note(k, dims);
+    }
     if (st == CJ_OK) st = cji_kernel_pack(s, k, args, count, &pack, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (atomic_load_explicit(&s->capturing, memory_order_relaxed)) st = launch_retain(s, k, args, count, call);

@@ -91,6 +91,7 @@ static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const ch
     cji_obj_retain(m->state->dev); /* it may be another one than the graph's */
     cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
     bool added = cji_capture_retains(c, &cji_ref_memory, m, &had);
+    if (added) cji_capture_note_range(c, m->addr, m->bytes);
     if (!added || had) cji_mem_unretain(m);
     if (added) return CJ_OK;
     return cji_stream_failed(s,
@@ -138,12 +139,16 @@ cj_status cji_mem_peer_use(cj_stream *s, cj_device *dev, uint64_t addr, const ch
     return CJ_OK;
 }
 
-cj_status cji_mem_use_argument(cj_stream *s, uint64_t addr, const char *call)
+cj_status cji_mem_use_argument(cj_stream *s, cji_capture *c, uint64_t addr, const char *call)
 {
     const cji_range at = { addr, 0, "an argument" };
-    if (!addr) return CJ_OK;
+    cji_mem *m = NULL;
+    cj_status st = addr ? range_find(s, s->dev, &at, &m, call) : CJ_OK;
+    if (m) return use_captured(s, m, c, call);
+    if (!addr || st != CJ_OK) return st;
     cj_device *dev = cji_mem_owner(s->dev, addr);
-    cj_status st = cji_mem_use(s, dev, &at, call);
+    if (dev != s->dev) st = range_find(s, dev, &at, &m, call);
+    if (m) st = use_captured(s, m, c, call);
     cji_device_drop(dev);
     return st;
 }

@@ -164,7 +164,7 @@ cj_status cji_mem_use(cj_stream *s, cj_device *dev, const cji_range *range, cons
 cj_status cji_mem_peer_use(cj_stream *s, cj_device *dev, uint64_t addr, const char *call);
 /* A pointer among the arguments of a captured kernel: retained by the capture where the table of a device of the
  * driver has it. */
-cj_status cji_mem_use_argument(cj_stream *s, uint64_t addr, const char *call);
+cj_status cji_mem_use_argument(cj_stream *s, cji_capture *c, uint64_t addr, const char *call);
 
 /* By a node of a graph: retained by `refset` where the table has it; checked as above.  A failure is recorded in
  * `into`. */
