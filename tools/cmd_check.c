@@ -117,7 +117,7 @@ static int check_module(cj_ptx *m, const char *name, const check_options *o)
         snprintf(fix, sizeof fix, "write .target %s", o->sm);
         return reject(m, cj_ptx_set_target(m, o->sm), name, what, fix);
     }
-    return EXIT_FINE;
+    return cj_ptx_check(m) == CJ_OK ? EXIT_FINE : verdict(m);
 }
 
 static int check_file(const char *path, const check_options *o)

@@ -88,6 +88,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->called = f->called;
     g->decl_loc = f->decl_loc;
     g->bounds = f->bounds;
+    g->param_bytes = f->param_bytes;
     memcpy(g->count, f->count, sizeof g->count);
     c->fn[c->nfn++] = g; /* from here on freed with the module */
     return copy_tables(g, f);
@@ -141,6 +142,7 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
     c->texmode_independent = m->texmode_independent;
     c->loc = m->loc;
     c->norder = m->norder;
+    c->const_bytes = m->const_bytes;
     c->own_file = m->own_file;
     c->need_version = m->need_version;
     c->fixed_version = m->fixed_version;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ptx/build.h"
+#include "ptx/layout.h"
 
 static cji_targets bit(int target) { return (cji_targets)1 << target; }
 
@@ -269,6 +270,7 @@ cj_status cji_ptx_finish(cj_ptx *m, const char *call)
     if (m->dead) return cj_ptx_status(m);
     if (m->frozen) return CJ_OK; /* it was finished before it was frozen */
     declare_early(m);
+    if (!cji_layout_check(m, call)) return cj_ptx_status(m);
     for (size_t i = 0; i < m->nfn; i++)
         if (!finish_function(m, m->fn[i], call)) return cj_ptx_status(m);
     return cji_ptx_needs(m, &version, &target);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ptx/build.h"
+#include "ptx/layout.h"
 #include "ptx/verb_table.h"
 
 static bool is_power(uint64_t x) { return x && !(x & (x - 1)); }
@@ -59,12 +60,13 @@ cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_
     return v;
 }
 
-void cji_var_size(cji_var *v)
+bool cji_var_size(cji_var *v)
 {
-    uint64_t n = cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
-    if (v->opaque) n = 8;
-    for (uint32_t i = 0; i < v->ndim; i++) n *= v->dim[i];
+    uint64_t n = v->opaque ? 8 : cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1u);
+    for (uint32_t i = v->flags & CJI_VAR_UNSIZED ? 1 : 0; i < v->ndim; i++)
+        if (!cji_layout_mul(n, v->dim[i], &n)) return false;
     v->bytes = v->flags & CJI_VAR_UNSIZED ? 0 : n;
+    return true;
 }
 
 /* A variable by name, checked; what is left to the caller is its kind. */
@@ -90,8 +92,10 @@ static bool set_count(cj_ptx *m, cji_var *v, size_t count, const char *call)
     v->ndim = 1;
     v->flags |= CJI_VAR_ARRAY;
     if (!count) v->flags |= CJI_VAR_UNSIZED;
-    cji_var_size(v);
-    return true;
+    if (cji_var_size(v)) return true;
+    cji_ptx_fail(m, CJ_EPTX, call, v->loc, "%s: \"%s\" has more than %llu bytes", call,
+                 cji_short(cji_ptx_name(m, v->name)), (unsigned long long)CJI_BYTES_MAX);
+    return false;
 }
 
 /* ---- Parameters -------------------------------------------------------------------------------------------------- */
@@ -130,22 +134,20 @@ static uint32_t register_parameter(cj_fn *f, unsigned list, const char *name, un
     return word;
 }
 
-/* Kernels take 4096 bytes of parameters; newer ones 32764. */
+/* Counts the latest parameter.  Kernels take 4096 bytes of parameters on every driver; newer ones CJI_PARAM_BYTES. */
 static bool parameters_fit(cj_fn *f, const char *call)
 {
-    enum { FEW = 4096, MANY = 32764 };
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < f->nparam; i++) {
-        const cji_var *v = f->m->var[f->param[i]];
-        uint64_t align = cji_var_alignment(v);
-        bytes = (bytes + align - 1) / align * align + v->bytes;
+    enum { FEW = 4096 };
+    uint64_t at;
+    const cji_var *v = f->m->var[f->param[f->nparam - 1]];
+    if (!cji_layout_var(&f->param_bytes, v, CJI_PARAM_BYTES, &at)) {
+        cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: with \"%s\" the parameters of %s have more than %u bytes", call,
+                     cji_short(cji_ptx_name(f->m, v->name)), cji_short(cji_ptx_name(f->m, f->name)),
+                     (unsigned)CJI_PARAM_BYTES);
+        return false;
     }
-    if (bytes <= FEW) return true;
-    if (bytes <= MANY)
-        return cji_ptx_need(f->m, 81, cji_targets_from(70), "more than 4096 bytes of parameters", f->loc);
-    cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: the parameters of %s have %llu bytes, which is more than 32764",
-                 call, cji_short(cji_ptx_name(f->m, f->name)), (unsigned long long)bytes);
-    return false;
+    return f->param_bytes <= FEW ||
+           cji_ptx_need(f->m, 81, cji_targets_from(70), "more than 4096 bytes of parameters", f->loc);
 }
 
 static cj_val load_parameter(cj_fn *f, uint32_t index, unsigned type)
@@ -239,9 +241,9 @@ cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align)
     if (!may_declare(f, __func__)) return CJI_NULL;
     if (!f->kernel)
         return bad_variable(f->m, f->loc, __func__, name, "only kernels take parameters by bytes"), CJI_NULL;
-    if (!bytes || bytes > 32764)
+    if (!bytes || bytes > CJI_PARAM_BYTES)
         return bad_variable(f->m, f->loc, __func__, name, "a parameter has 1 to 32764 bytes"), CJI_NULL;
-    if (!is_power(align) || align > 128)
+    if (!is_power(align) || align > CJI_PARAM_ALIGN)
         return bad_variable(f->m, f->loc, __func__, name, "the alignment must be a power of two up to 128"), CJI_NULL;
     cji_var *v = named_variable(f->m, f, CJI_LIST_PARAM, name, CJ_B8, __func__, &index);
     if (!v || !set_count(f->m, v, bytes, __func__)) return CJI_NULL;
@@ -315,16 +317,6 @@ static bool set_init(cj_ptx *m, cji_var *v, const void *init, size_t count, cons
     return true;
 }
 
-enum { CONST_MOST = 65536 };
-
-static uint64_t const_bytes(const cj_ptx *m)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < m->nvar; i++)
-        if (m->var[i]->space == CJI_SP_CONST) bytes += m->var[i]->bytes;
-    return bytes;
-}
-
 static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t count, const void *init, size_t ninit,
                               unsigned space, const char *call)
 {
@@ -338,7 +330,8 @@ static cj_val module_variable(cj_ptx *m, const char *name, unsigned elem, size_t
     if (!v || !set_count(m, v, count, call) || !set_init(m, v, init, ninit, call)) return CJI_NULL;
     v->space = (uint8_t)space;
     v->linkage = CJI_LINK_VISIBLE;
-    if (space == CJI_SP_CONST && const_bytes(m) > CONST_MOST)
+    uint64_t at;
+    if (space == CJI_SP_CONST && !cji_layout_var(&m->const_bytes, v, CJI_CONST_BYTES, &at))
         return bad_variable(m, m->loc, call, name, "constant memory has 65536 bytes in all"), CJI_NULL;
     return cji_val(cji_word(CJI_K_SYM, index), elem, m->owner);
 }

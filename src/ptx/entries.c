@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ptx/layout.h"
 #include "ptx/parser.h"
 
 /* ---- Making ------------------------------------------------------------------------------------------------------ */
@@ -13,10 +14,9 @@ static const char *entry_name(cji_entries *e, const cj_ptx *m, uint32_t name)
     return cji_arena_strndup(&e->arena, cji_ptx_name(m, name), cji_ptx_name_len(m, name));
 }
 
-/* A parameter behind `offset` bytes of others. */
-static bool entry_param(cji_entries *e, const cj_ptx *m, const cji_var *v, uint64_t offset, cji_entry_param *p)
+/* The parameter at offset `at`. */
+static bool entry_param(cji_entries *e, const cj_ptx *m, const cji_var *v, uint64_t at, cji_entry_param *p)
 {
-    uint64_t align = cji_var_alignment(v), at = (offset + align - 1) / align * align;
     *p = (cji_entry_param){ .name = entry_name(e, m, v->name),
                             .offset = (uint32_t)at,
                             .bytes = (uint32_t)v->bytes,
@@ -29,14 +29,19 @@ static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t 
 {
     cji_entry_param *param = cji_arena_alloc(&e->arena, (f->nparam ? f->nparam : 1) * sizeof *param);
     cji_entry *k = &e->entry[e->n];
+    uint64_t end = 0, at;
     if (!param) return false;
     *k = (cji_entry){ .name = entry_name(e, m, f->name), .param = param, .nparam = (uint32_t)f->nparam };
     if (use) k->dynamic_shared = entry_name(e, m, m->var[use - 1]->name);
     if (!k->name || (use && !k->dynamic_shared)) return false;
-    for (size_t i = 0; i < f->nparam; i++)
-        if (!entry_param(e, m, m->var[f->param[i]], i ? param[i - 1].offset + (uint64_t)param[i - 1].bytes : 0,
-                         &param[i]))
-            return false;
+    for (size_t i = 0; i < f->nparam; i++) {
+        const cji_var *v = m->var[f->param[i]];
+        if (!cji_layout_var(&end, v, CJI_PARAM_BYTES, &at)) {
+            e->whole = false;   /* no driver takes this kernel: it is not listed */
+            return true;
+        }
+        if (!entry_param(e, m, v, at, &param[i])) return false;
+    }
     e->n++;
     return true;
 }

@@ -57,6 +57,8 @@ libcujit_ptx_la_SOURCES += \
 	%D%/fold.c \
 	%D%/fold.h \
 	%D%/fold_float.c \
+	%D%/layout.c \
+	%D%/layout.h \
 	%D%/line_map.c \
 	%D%/print.h \
 	%D%/print_body.c \

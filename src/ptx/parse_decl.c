@@ -1,11 +1,11 @@
 /* Declarations: types, registers, variables.  Manual 5.1 to 5.4. */
+#include "ptx/layout.h"
 #include "ptx/parser.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { DECL_DIMS = 16, DECL_RANGE_VARS = 4096, DECL_RANGE_NAME = 256 };
-#define DECL_BYTES_MAX ((uint64_t)1 << 47)   /* more than any address space has */
 
 /* -- Types --------------------------------------------------------------------------------------------------------- */
 
@@ -130,9 +130,15 @@ bool cji_parse_type(cji_parser *p, cji_decl *d, bool param)
     return true;
 }
 
-bool cji_parse_dims(cji_parser *p, cji_var *v)
+static bool decl_too_large(cji_parser *p, const char *name, size_t len)
 {
-    uint64_t dim[DECL_DIMS], bytes = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
+    return cji_parse_fail(p, CJ_EPTX, "'%s' has a size that is negative or above %llu bytes", cji_short_n(name, len),
+                          (unsigned long long)CJI_BYTES_MAX);
+}
+
+bool cji_parse_dims(cji_parser *p, cji_var *v, const char *name, size_t len)
+{
+    uint64_t dim[DECL_DIMS], bytes = cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1u);
     uint32_t n = 0;
     while (p->x.kind == '[') {
         if (n == DECL_DIMS) return cji_parse_fail(p, CJ_EUNKNOWN, "an array of more than %d dimensions", DECL_DIMS);
@@ -141,10 +147,9 @@ bool cji_parse_dims(cji_parser *p, cji_var *v)
             v->flags |= CJI_VAR_UNSIZED;
             dim[n++] = 0;
         } else {
-            if (!cji_parse_plain(p, DECL_BYTES_MAX, "an array's size", &dim[n])) return false;
-            if (!dim[n]) return cji_parse_fail(p, CJ_EPTX, "an array of size 0");
-            if (__builtin_mul_overflow(bytes, dim[n++], &bytes) || bytes > DECL_BYTES_MAX)
-                return cji_parse_fail(p, CJ_EPTX, "an array larger than any memory");
+            if (!cji_parse_plain(p, UINT64_MAX, "an array's size", &dim[n])) return false;
+            if (!dim[n]) return cji_parse_fail(p, CJ_EPTX, "'%s' is an array of size 0", cji_short_n(name, len));
+            if (!cji_layout_mul(bytes, dim[n++], &bytes)) return decl_too_large(p, name, len);
         }
         if (!cji_parse_take(p, ']', "behind the array's size")) return false;
     }
@@ -155,6 +160,13 @@ bool cji_parse_dims(cji_parser *p, cji_var *v)
     v->ndim = n;
     v->flags |= CJI_VAR_ARRAY;
     return true;
+}
+
+bool cji_parse_param_align(cji_parser *p, const cji_decl *d, const char *name, size_t len)
+{
+    if (d->align <= CJI_PARAM_ALIGN) return true;
+    return cji_parse_fail(p, CJ_EPTX, "'%s' has .align %u; a parameter of a function is aligned to %u at most",
+                          cji_short_n(name, len), d->align, (unsigned)CJI_PARAM_ALIGN);
 }
 
 void cji_decl_apply(const cji_decl *d, cji_var *v)
@@ -341,7 +353,7 @@ static cji_var *decl_var(cji_parser *p, const cji_decl *d, unsigned space, unsig
     if (v && v->linkage != CJI_LINK_EXTERN && linkage != CJI_LINK_EXTERN) v = NULL;   /* said by decl_new_var */
     bool known = v != NULL;
     if (!known && !(v = decl_new_var(p, s, n))) return NULL;
-    if (!cji_parse_dims(p, &now)) return NULL;
+    if (!cji_parse_dims(p, &now, s, n)) return NULL;
     if (known) {
         if (!decl_may_repeat(p, v, &now)) return NULL;
         decl_repeat(p, v, &now);
@@ -361,6 +373,7 @@ static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsig
     const char *name = x->s;
     uint32_t len = x->n;
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a variable's name");
+    if (space == CJI_SP_PARAM && !cji_parse_param_align(p, d, name, len)) return false;
     if (cji_lex_next(x) == '<') return decl_range_vars(p, d, space, linkage, name, len);
     cji_var *v = decl_var(p, d, space, linkage, name, len);
     if (!v) return false;

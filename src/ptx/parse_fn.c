@@ -31,7 +31,8 @@ static bool fn_named(cji_parser *p, const cji_decl *d, bool kernel, bool in_reg)
     cji_decl_apply(d, &h.v);
     h.v.space = in_reg ? CJI_SP_REG : CJI_SP_PARAM;
     cji_lex_next(x);
-    if (!in_reg && !cji_parse_dims(p, &h.v)) return false;
+    if (!in_reg && !cji_parse_dims(p, &h.v, h.name, h.len)) return false;
+    if (!kernel && !cji_parse_param_align(p, d, h.name, h.len)) return false;
     if (h.v.ndim > 1) return cji_parse_fail(p, CJ_EPTX, "a parameter with two sizes; an array has one here");
     if (kernel && (h.v.flags & CJI_VAR_UNSIZED))
         return cji_parse_fail(p, CJ_EPTX, "a kernel's parameter without a size");

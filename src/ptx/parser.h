@@ -156,7 +156,9 @@ bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage); /* behind 
 typedef struct cji_decl { uint32_t align; uint8_t type, vec, opaque, flags, ptr_space; uint32_t ptr_align; } cji_decl;
 /* .align N, .v4, .attribute(..), .f32, .ptr ...: up to the name */
 bool cji_parse_type(cji_parser *p, cji_decl *d, bool param);
-bool cji_parse_dims(cji_parser *p, cji_var *v);                    /* [2][3] behind a name */
+bool cji_parse_dims(cji_parser *p, cji_var *v, const char *name, size_t len); /* [2][3] behind a name */
+/* that a parameter of a function or a call is aligned as these may be, or a failure */
+bool cji_parse_param_align(cji_parser *p, const cji_decl *d, const char *name, size_t len);
 void cji_decl_apply(const cji_decl *d, cji_var *v);
 
 /* ---- parse_init.c ---- */

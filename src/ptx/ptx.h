@@ -249,6 +249,7 @@ struct cj_fn {
     uint8_t called;              /* by cj_call(): its parameters and results stay as they are */
     uint32_t decl_loc;
     cji_bounds bounds;
+    uint64_t param_bytes;        /* of a kernel that is built: its parameters so far */
     cji_ins *ins;      size_t nins, cins;
     cji_reg *reg;      size_t nreg, creg;
     cji_lit *lit;      size_t nlit, clit;
@@ -288,6 +289,7 @@ struct cj_ptx {
     struct cji_longloc { uint32_t file, line; } *longloc; size_t nlongloc, clongloc;
     cji_var **var;     size_t nvar, cvar;
     cj_fn **fn;        size_t nfn, cfn;
+    uint64_t const_bytes;        /* of the .const variables that were built so far */
     uint32_t norder;             /* the order of the next function */
     cji_form **form;   size_t nform, cform;
     /* index: in form[] + 1, 0: empty */
@@ -413,7 +415,7 @@ cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_
                      uint32_t *index);
 /* | FRESH: the caller has seen to it that the name is free */
 enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 };
-void cji_var_size(cji_var *v);
+bool cji_var_size(cji_var *v);                                          /* false: more than 63 bits; not changed */
 
 uint32_t cji_fn_reg(cj_fn *f, unsigned type);                           /* REG word */
 uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space); /* REG word of an address register */

@@ -183,7 +183,7 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "no target", no_target, CJ_EINVAL, "is not a target" },
     { "a parameter after a call", late_param, CJ_ESTATE, "cj_param: h has been called" },
     { "too much constant memory", large_const, CJ_EINVAL, "constant memory has 65536 bytes in all" },
-    { "too many parameters", large_params, CJ_EPTX, "the parameters of k have 40008 bytes" },
+    { "too many parameters", large_params, CJ_EPTX, "the parameters of k have more than 32764 bytes" },
     { "an instruction that is gone", gone, CJ_ENOTSUP, "does not exist from PTX 6.4 on for sm_80" },
 };
 

@@ -54,6 +54,7 @@ static cji_exec_program *ex_try(const char *text, const char **log)
     snprintf(kept, sizeof kept, "%s", cji_text_str(&out));
     if (log) *log = kept;
     cji_text_free(&out);
+    memset(ex_memory + EX_IMAGE, 0, EX_BYTES - EX_IMAGE);
     if (p) cji_exec_program_place(p, EX_BASE + EX_IMAGE, ex_memory + EX_IMAGE);
     return p;
 }

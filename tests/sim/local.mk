@@ -20,6 +20,7 @@ text_tests += \
 	%D%/exec_instructions_give_what_the_manual_says \
 	%D%/exec_kernels_of_nvcc_run \
 	%D%/exec_lanes_meet_again \
+	%D%/exec_layouts \
 	%D%/exec_memory_runs_out \
 	%D%/exec_modifiers_are_executed_or_rejected \
 	%D%/exec_printf_is_bounded \

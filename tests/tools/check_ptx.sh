@@ -36,6 +36,9 @@ kernel new.ptx 'add.bf16 h, h, h;' 8.0 sm_90
 kernel old.ptx 'add.bf16 h, h, h;' 8.0 sm_80
 kernel special.ptx 'add.s32 r1, r2, r3;' 8.0 sm_90a
 kernel newer.ptx 'fma.rn.oob.bf16 h, h, h, h;' 8.1 sm_90
+kernel shared.ptx '.shared .b8 s[49153];' 8.0 sm_80
+kernel local.ptx '.local .b8 s[524289]; ld.local.b32 r1, [s];' 8.0 sm_80
+kernel large.ptx '.local .b8 s[9223372036854775808];' 8.0 sm_80
 printf 'not PTX\n' >no.ptx
 : >empty.ptx
 printf '.version 8.0\n.target sm_80\n\000\001' >binary.ptx
@@ -45,6 +48,9 @@ wants 0 'every sample' '' "$samples"/*.ptx
 wants 1 'a wrong file, with line and operand' '^wrong.ptx:7: .*add.s32.*f32' wrong.ptx
 wants 2 'an instruction that is not in the table' '^unknown.ptx:7: no instruction "frobnicate' unknown.ptx
 wants 1 'an instruction that the target does not have' '^old.ptx:7: .*needs target sm_90' old.ptx
+wants 1 'more shared memory than a launch can have' "^shared.ptx:7: 's' of 49153 bytes.* at most 49152" shared.ptx
+wants 1 'more local memory than a launch can have' "^local.ptx:7: 's' of 524289 bytes.* at most 524288" local.ptx
+wants 1 'a size of 64 bits' "^large.ptx:7: 's' has a size" large.ptx
 wants 1 'no PTX at all' '^no.ptx:1: ' no.ptx
 wants 1 'an empty file' '^empty.ptx:1: ' empty.ptx
 wants 1 'a binary file' '^binary.ptx:3: .*0x00' binary.ptx

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "ptx/layout.h"
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 
@@ -38,10 +39,14 @@ unsigned cji_dec_width(unsigned bits)
 
 uint32_t cji_dec_room(cji_dec *d, unsigned w)
 {
-    uint32_t off = d->extra, bytes = cji_width_bytes(w);
-    if (bytes > 4) off = (off + 31u) & ~31u;
-    d->extra = off + bytes;
-    return off;
+    uint64_t end = d->extra, bytes = cji_width_bytes(w), off;
+    if (!cji_layout_add(&end, bytes > 4 ? 32 : 4, bytes, CJI_FRAME_BYTES, &off)) {
+        cji_dec_fail(d, "is too much for the frame of %s: a warp's registers and constants have at most %llu bytes",
+                     cji_short(d->fn->name), (unsigned long long)CJI_FRAME_BYTES);
+        return sizeof(cji_frame);
+    }
+    d->extra = (uint32_t)end;
+    return (uint32_t)off;
 }
 
 cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind)

@@ -19,7 +19,13 @@ typedef struct cji_dec_module {
     const char *name;          /* for messages */
     struct cji_dec_var { uint8_t where; uint64_t offset; } *var;   /* [m->nvar]; where: CJI_AT_* below */
     uint32_t *func;            /* [m->nfn]: index in program->func[] */
+    const cji_exec_program *p;
+    uint32_t *user;            /* [m->nvar]: the function that names it, its index in program->func[] + 1; 0: none */
+    uint8_t version;           /* .version and .target */
+    uint32_t target;
 } cji_dec_module;
+
+#define CJI_USER_MANY UINT32_MAX   /* several functions, or an initial value */
 
 enum {
     CJI_EXEC_VAR_NOWHERE = 0, CJI_EXEC_VAR_IMAGE, CJI_EXEC_VAR_SHARED, CJI_EXEC_VAR_DYNAMIC, CJI_EXEC_VAR_FRAME,

@@ -57,7 +57,7 @@ static bool flow_call(cji_dec *d)
     cji_dec_put_a(r, address);
     r->k = index;
     r->target = at;
-    r->imm = d->fn->local;      /* d2, the frame's size, is known when the function is done: program.c */
+    r->imm = (int64_t)d->fn->local;      /* d2, the frame's size, is known when the function is done: program.c */
     return true;
 }
 

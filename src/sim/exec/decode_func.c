@@ -1,4 +1,5 @@
 /* Functions: blocks in their order, branches, frames and their templates (decode.h). */
+#include "ptx/layout.h"
 #include "sim/exec/decode.h"
 #include "sim/exec/flow.h"
 
@@ -82,6 +83,7 @@ static bool decode_registers(cji_dec *d, cji_arena *arena)
             return cji_dec_fail(d, "%s has a register of %u bits, which the CPU device does not have yet", d->fn->name,
                                 bits);
         d->reg[i] = (cji_dec_place){ cji_dec_room(d, w), (uint8_t)w };
+        if (d->failed) return false;
     }
     d->extra = (d->extra + 63u) & ~63u;
     d->fn->regs_end = d->extra;
@@ -143,6 +145,14 @@ static bool decode_formals(cji_dec *d)
     return !d->failed;
 }
 
+/* The same for a function that is never entered. */
+static bool decode_closed(cji_dec *d)
+{
+    d->fn->arg_first = (uint32_t)d->p->next;
+    for (size_t i = 0; i < 2 * (d->f->nparam + d->f->nresult); i++) cji_dec_ext(d, 0);
+    return !d->failed;
+}
+
 bool cji_decode(cji_dec *d)
 {
     cji_arena arena = { 0 };
@@ -159,6 +169,12 @@ bool cji_decode(cji_dec *d)
         goto out;
     }
     d->fn->entry = (uint32_t)d->p->ncode;
+    if (d->fn->local > CJI_LOCAL_BYTES) {   /* no launch and no call enters it */
+        d->fn->frame = d->fn->regs_end = sizeof(cji_frame);
+        cji_dec_emit(d, cji_h_trap);
+        ok = d->fn->kernel || decode_closed(d);
+        goto out;
+    }
     ok = decode_registers(d, &arena) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) &&
          decode_template(d);
 out:

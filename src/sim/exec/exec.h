@@ -58,8 +58,9 @@ typedef struct cji_exec_kernel {
     const cji_exec_param *param;
     uint32_t nparam;
     uint32_t param_bytes;            /* whole parameter buffer */
-    uint32_t static_shared;          /* bytes */
-    uint32_t local_bytes;            /* bytes a thread, the kernel's own frame */
+    /* bytes of a block, and of a thread in the kernel's own frame; the caller launches no kernel that has more than
+     * CJI_SHARED_BYTES and CJI_LOCAL_BYTES (ptx/layout.h) */
+    uint64_t static_shared, local_bytes;
     uint32_t registers;              /* an estimate in 32-bit registers a thread, 16 .. 255 */
     uint32_t max_threads;            /* of a block: 1024, or what .maxntid or .reqntid allow */
     uint32_t maxntid[3], reqntid[3]; /* 0: the directive is absent */
@@ -72,15 +73,16 @@ typedef struct cji_exec_kernel {
 /* Reads `n` texts, links them by name and predecodes them. Owned by the caller, free with
  * cji_exec_program_free. NULL when a text cannot be read, linked or executed, or without memory: then
  * `log` gets one line for each error ("k.ptx:12: wgmma.mma_async... is not executed by the CPU device
- * yet"). */
+ * yet"). Otherwise `log` has warnings: kernels that no launch takes. */
 cji_exec_program *cji_exec_program_make(const cji_exec_text *texts, size_t n, cji_text *log);
 void cji_exec_program_free(cji_exec_program *p);
 
-/* The bytes of device memory that the module's variables need, at a multiple of 256; 0: none. */
+/* The bytes of device memory that the module's variables need, and their alignment, a power of two; 0: none. */
 uint64_t cji_exec_program_image_bytes(const cji_exec_program *p);
+uint64_t cji_exec_program_image_align(const cji_exec_program *p);
 
 /* Gives the image its address and writes the initial values to `host`, where the host maps those
- * bytes. Called once, before the first launch; with (0, NULL) where the program has no image. */
+ * bytes, which are 0. Called once, before the first launch; with (0, NULL) where the program has no image. */
 void cji_exec_program_place(cji_exec_program *p, uint64_t base, void *host);
 
 /* All results belong to `p`. NULL: there is none of that number or name. */
@@ -90,6 +92,7 @@ const cji_exec_var *cji_exec_program_var(const cji_exec_program *p, const char *
 size_t cji_exec_program_kernels(const cji_exec_program *p);
 const cji_exec_kernel *cji_exec_program_kernel_at(const cji_exec_program *p, size_t i);
 const cji_exec_kernel *cji_exec_program_kernel(const cji_exec_program *p, const char *name);
+size_t cji_exec_program_kernel_index(const cji_exec_program *p, const char *name);   /* SIZE_MAX: there is none */
 
 /* ---- Faults ------------------------------------------------------------------------------------------------------ */
 

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "ptx/layout.h"
 #include "sim/exec/warp.h"
 
 #define GRID_PARKED 64         /* blocks that one thread keeps going at a time when they wait for each other */
@@ -23,10 +24,12 @@ cji_exec_grid *cji_exec_grid_open(const cji_exec_launch *launch)
     g->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     g->nthread = launch->block[0] * launch->block[1] * launch->block[2];
     g->nwarp = (g->nthread + CJI_LANES - 1) / CJI_LANES;
-    g->dyn_base = (k->static_shared + GRID_SHARED_ALIGN - 1u) & ~(GRID_SHARED_ALIGN - 1u);
-    g->shared_bytes = launch->dynamic_shared ? g->dyn_base + launch->dynamic_shared : k->static_shared;
+    uint32_t fixed = (uint32_t)k->static_shared;   /* at most CJI_SHARED_BYTES */
+    g->dyn_base = (fixed + GRID_SHARED_ALIGN - 1u) & ~(GRID_SHARED_ALIGN - 1u);
+    g->shared_bytes = launch->dynamic_shared ? g->dyn_base + launch->dynamic_shared : fixed;
     g->stack_max = launch->stack_bytes ? launch->stack_bytes : 65536;
-    if (g->stack_max < f->local + 1024) g->stack_max = f->local + 1024;
+    if (g->stack_max < f->local + 1024) g->stack_max = (uint32_t)f->local + 1024;
+    if (g->stack_max > CJI_LOCAL_BYTES) g->stack_max = CJI_LOCAL_BYTES;
     g->start = cji_now();
     return g;
 }

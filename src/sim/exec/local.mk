@@ -40,6 +40,11 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_warp.h \
 	%D%/print_exec.c \
 	%D%/program.c \
+	%D%/program.h \
+	%D%/program_frame.c \
+	%D%/program_image.c \
+	%D%/program_names.c \
+	%D%/program_share.c \
 	%D%/seed64.c \
 	%D%/seed64.def \
 	%D%/seed64.h \

@@ -175,23 +175,24 @@ bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func
 {
     const uint32_t *x = w->p->ext + r->target;
     unsigned first = cji_first(lanes);
-    uint32_t local = w->local + (uint32_t)r->imm, top = w->top;
+    uint64_t local = ((uint64_t)w->local + (uint64_t)r->imm + f->local_align - 1) & ~(uint64_t)(f->local_align - 1);
+    uint32_t top = w->top;
     if (x[0] != f->nparam || x[1] != f->nresult) {
         cji_fault(w, r, first, CJI_EXEC_FAULT_PC, 0, "calls %s with %u arguments and %u results, which has %u and %u",
                   cji_short(f->name), x[0], x[1], f->nparam, f->nresult);
         return false;
     }
-    uint64_t use = (uint64_t)local + f->local + UINT64_C(32) * (w->depth + 1);
-    if (use > w->blk->g->stack_max) {
+    uint64_t use = local + f->local + UINT64_C(32) * (w->depth + 1);
+    for (uint32_t i = 0; i < w->ngroup; i++)
+        if (w->group[i].top > top) top = w->group[i].top;
+    if (use > w->blk->g->stack_max || (uint64_t)top + f->frame > CJI_STACK_BYTES) {
         cji_fault(
             w, r, first, CJI_EXEC_FAULT_STACK, 0,
             "calls %s %u calls deep: its stack of %u bytes is full (raise the stack size limit, or end the recursion)",
             cji_short(f->name), w->depth + 1, w->blk->g->stack_max);
         return false;
     }
-    for (uint32_t i = 0; i < w->ngroup; i++)
-        if (w->group[i].top > top) top = w->group[i].top;
-    if (!warp_stack(w, (size_t)top + f->frame) || !warp_local(w, (size_t)local + f->local)) {
+    if (!warp_stack(w, (size_t)top + f->frame) || !warp_local(w, (size_t)(local + f->local))) {
         cji_fault(w, r, first, CJI_EXEC_FAULT_NOMEM, 0, "calls %s: there is no memory for its frame",
                   cji_short(f->name));
         return false;
@@ -202,11 +203,11 @@ bool cji_warp_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_func
     *h = (cji_frame){ .pc = w->pc, .base = w->base, .local = w->local, .func = (uint32_t)(f - w->p->func) };
     const uint32_t *formal = w->p->ext + f->arg_first;
     for (uint32_t i = 0; i < f->nparam; i++)
-        warp_copy(w, lanes, x + 2 + 2 * i, w->base, w->local, formal + 2 * i, top, local);
+        warp_copy(w, lanes, x + 2 + 2 * i, w->base, w->local, formal + 2 * i, top, (uint32_t)local);
     w->active = lanes;
     w->base = top;
     w->top = top + f->frame;
-    w->local = local;
+    w->local = (uint32_t)local;
     w->depth++;
     w->r = w->stack + top;
     w->pc = f->entry;

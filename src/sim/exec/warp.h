@@ -71,6 +71,8 @@ enum { CJI_MF_SIGNED = 1, CJI_MF_FRAME = 2 /* address relative to the local fram
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 
+#define CJI_FRAME_BYTES (UINT64_C(1) << 28)    /* of a frame: 1 M registers of 64 bits */
+
 /* Head of a frame: where its call came from.  A frame belongs to the lanes of one call. */
 typedef struct cji_frame { uint32_t pc, base, local, func, pad[12]; } cji_frame;
 
@@ -81,12 +83,15 @@ typedef struct cji_func {
     uint32_t frame;          /* bytes of a frame, a multiple of 64 */
     uint32_t regs_end;       /* registers are [sizeof(cji_frame), regs_end), constants [regs_end, frame) */
     unsigned char *consts;   /* template of the constants */
-    uint32_t local;          /* bytes of local frame, a multiple of 16 */
+    uint64_t local;          /* bytes of local frame, a multiple of 16; above CJI_LOCAL_BYTES it never runs */
+    uint64_t shared;         /* kernels: end of their own shared variables */
+    uint32_t local_align;    /* of the local frame: a power of two, at least 16 */
     uint32_t dyn_first, dyn_n;   /* program->dyn[]: constants that hold the dynamic shared memory's offset */
     uint32_t nparam, nresult;
     uint32_t arg_first;      /* program->ext[]: CJI_ARG words for parameters, then results */
     uint32_t source;         /* index in its module's functions */
     bool kernel, defined, visible;
+    bool reaches;            /* it, or what it may call, names common shared variables */
     uint8_t builtin;         /* CJI_BUILTIN_* */
 } cji_func;
 
@@ -118,12 +123,15 @@ struct cji_exec_program {
     /* constants that are base + addend in all lanes */
     struct cji_place { unsigned char *at; int64_t addend; } *place; size_t nplace, cplace;
     /* addresses inside initial values */
-    struct cji_init { uint64_t at; int64_t addend; uint8_t bytes, shift, absolute; } *init; size_t ninit, cinit;
-    unsigned char *image; uint64_t image_bytes;      /* initial values */
+    struct cji_init { uint64_t at, addend; uint8_t bytes, shift, absolute; } *init; size_t ninit, cinit;
+    /* initial values; the rest of the image is 0 */
+    struct cji_piece { uint64_t at; const unsigned char *from; uint64_t bytes; } *piece; size_t npiece, cpiece;
+    uint64_t image_bytes, image_align;
     uint64_t const_bytes;    /* .const variables come first */
     uint64_t base;           /* of the image, after place() */
     cji_map names;           /* origin[] points into it */
-    uint32_t common_shared;  /* bytes of the shared variables that several kernels may reach */
+    cji_map func_names, var_names, kernel_names;     /* data: the index of the first of that name */
+    uint64_t common_shared;  /* bytes of the shared variables that several kernels may reach */
 };
 
 /* A call's record: d2 bytes of the caller's frame, imm of its local frame; ext[target]: narg, nres,
@@ -207,6 +215,7 @@ struct cji_exec_grid {
     uint64_t start;          /* nanoseconds, for %clock */
 };
 
+#define CJI_STACK_BYTES (UINT64_C(1) << 30)   /* of a warp: the frames of all calls under way */
 #define CJI_FUEL 16384
 #define CJI_FUEL_SPIN 512    /* what an atomic or a volatile load costs a diverged warp's fuel, or its slice */
 #define CJI_SLICE 262144

@@ -17,6 +17,23 @@ static CUresult sim_check_cluster(const sim_func *f, const sim_shape *s)
     return CUDA_SUCCESS;
 }
 
+/* Module load takes kernels that need more memory than a launch can have. */
+static CUresult sim_check_memory(const cji_exec_kernel *k)
+{
+    uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    if (k->static_shared > most) {
+        cji_log(CJ_LOG_DEBUG, "launch of %s: it has %llu bytes of static shared memory; a block takes at most %llu",
+                cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (k->local_bytes > CJI_LOCAL_BYTES) {
+        cji_log(CJ_LOG_DEBUG, "launch of %s: it has %llu bytes of local memory; a thread takes at most %u",
+                cji_short(k->name), (unsigned long long)k->local_bytes, (unsigned)CJI_LOCAL_BYTES);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
 {
     static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
@@ -39,6 +56,8 @@ static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
     for (int i = 0; i < 3; i++)
         if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sim_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = sim_check_cluster(f, s);
+    if (r) return r;
+    r = sim_check_memory(k);
     if (r) return r;
     if (s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
     uint64_t registers = ((uint64_t)cji_sim_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);

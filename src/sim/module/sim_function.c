@@ -1,6 +1,8 @@
 /* Functions: attributes, parameters, occupancy. */
 #include "sim/module/sim_module.h"
 
+#include <limits.h>
+
 CUresult cji_sim_func_get(CUfunction h, sim_func **out)
 {
     if (!cji_sim_handle_is(SIM_FUNC, h)) return CUDA_ERROR_INVALID_HANDLE;
@@ -18,13 +20,15 @@ unsigned cji_sim_func_registers(const sim_func *f) { return f->kernel->registers
 
 /* ---- Attributes -------------------------------------------------------------------------------------------------- */
 
+static int sim_attribute_of(uint64_t bytes) { return bytes > INT_MAX ? INT_MAX : (int)bytes; }
+
 static CUresult sim_func_attribute(const sim_func *f, CUfunction_attribute attribute, int *value)
 {
     const cji_exec_kernel *k = f->kernel;
     uint32_t constants = 0;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)cji_sim_func_threads(f); break;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)k->static_shared; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = sim_attribute_of(k->static_shared); break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
         for (size_t i = 0; i < cji_exec_program_vars(f->module->program); i++) {
             const cji_exec_var *v = cji_exec_program_var_at(f->module->program, i);
@@ -32,7 +36,7 @@ static CUresult sim_func_attribute(const sim_func *f, CUfunction_attribute attri
         }
         *value = (int)constants;
         break;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)k->local_bytes; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = sim_attribute_of(k->local_bytes); break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)cji_sim_func_registers(f); break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)k->target; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = (int)sim.set.sm; break;
@@ -63,7 +67,8 @@ CUresult cji_sim_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, 
 
 static CUresult sim_func_set(sim_func *f, CUfunction_attribute attribute, int value)
 {
-    int most = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - (int)f->kernel->static_shared;
+    int most = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
+               sim_attribute_of(f->kernel->static_shared);
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         if (value < 0 || value > most) return CUDA_ERROR_INVALID_VALUE;
@@ -174,8 +179,9 @@ int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic)
 {
     /* The kernel's own limit of threads does not count here, nor a lower limit of its dynamic memory than every
      * kernel may have. */
-    size_t usual = (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - f->kernel->static_shared,
-           most = (size_t)f->max_dynamic;
+    uint64_t limit = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    if (f->kernel->static_shared > limit || f->kernel->local_bytes > CJI_LOCAL_BYTES) return 0;   /* no launch takes it */
+    size_t usual = (size_t)(limit - f->kernel->static_shared), most = (size_t)f->max_dynamic;
     if (!threads || threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
         dynamic > (most > usual ? most : usual))
         return 0;
@@ -265,7 +271,7 @@ CUresult cji_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         int all = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / blocks / 128 * 128;
-        int room = all - (int)f->kernel->static_shared,
+        int room = all - sim_attribute_of(f->kernel->static_shared),
             most = f->max_dynamic; /* as measured: what the driver keeps of each block is not taken off */
         *out = (size_t)(room < 0 ? 0 : room < most ? room : most);
     }

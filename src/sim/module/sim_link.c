@@ -296,8 +296,8 @@ CUresult cji_sim_cuLinkComplete(CUlinkState h, void **out, size_t *size)
     if (r) return r;
     cji_text log = { 0 };
     if (!l->cubin) r = sim_link_complete(l, &log);
-    if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuLinkComplete: %.400s", cji_text_str(&log));
-    cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
+    if (log.n) cji_log(r ? CJ_LOG_DEBUG : CJ_LOG_WARNING, "cuLinkComplete: %.400s", cji_text_str(&log));
+    cji_sim_jit_options_finish(&l->options, r ? "" : cji_text_str(&log), r ? cji_text_str(&log) : "");
     cji_text_free(&log);
     if (!r) {
         *out = l->cubin;

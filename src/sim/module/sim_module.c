@@ -5,6 +5,8 @@
 
 static sim_module *sim_modules;   /* all that exist */
 
+enum { SIM_IMAGE_ALIGN = 256 };    /* that every allocation has */
+
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 void cji_sim_module_drop(sim_module *m)
@@ -13,7 +15,7 @@ void cji_sim_module_drop(sim_module *m)
     if (m->prev) m->prev->next = m->next;
     else sim_modules = m->next;
     if (m->next) m->next->prev = m->prev;
-    if (m->image && m->ctx->alive && m->ctx->id == m->ctx_id) cji_sim_space_drop(m->image, SIM_DEVICE, NULL);
+    if (m->memory && m->ctx->alive && m->ctx->id == m->ctx_id) cji_sim_space_drop(m->memory, SIM_DEVICE, NULL);
     if (m->program) cji_exec_program_free(m->program);
     for (size_t i = 0; i < m->nfunc; i++) cji_free(m->func[i].steps, sizeof *m->func[i].steps);
     cji_free(m->func, m->nfunc * sizeof *m->func);
@@ -38,8 +40,8 @@ static bool sim_module_funcs(sim_module *m)
         sim_func *f = &m->func[i];
         f->module = m;
         f->kernel = cji_exec_program_kernel_at(m->program, i);
-        int room = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) - (int)f->kernel->static_shared;
-        f->max_dynamic = room > 0 ? room : 0;
+        uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+        f->max_dynamic = f->kernel->static_shared < most ? (int)(most - f->kernel->static_shared) : 0;
         f->carveout = -1;
         if (!cji_sim_handle_add(SIM_FUNC, f)) return false;
     }
@@ -63,7 +65,12 @@ static CUresult sim_module_make(sim_ctx *c, cji_exec_program *program, sim_modul
     sim_modules = m;
     m->image_bytes = cji_exec_program_image_bytes(program);
     CUresult r = CUDA_SUCCESS;
-    if (m->image_bytes) r = cji_sim_space_alloc(c->dev, c, m->image_bytes, NULL, true, &m->image);
+    if (m->image_bytes) {
+        uint64_t align = cji_exec_program_image_align(program);
+        uint64_t more = align > SIM_IMAGE_ALIGN ? align - SIM_IMAGE_ALIGN : 0;
+        r = cji_sim_space_alloc(c->dev, c, m->image_bytes + more, NULL, true, &m->memory);
+        m->image = more ? (m->memory + align - 1) & ~(align - 1) : m->memory;
+    }
     if (!r && !sim_module_funcs(m)) r = CUDA_ERROR_OUT_OF_MEMORY;
     if (r) {
         m->program = NULL;
@@ -120,8 +127,8 @@ static CUresult sim_module_load(CUmodule *out, const void *data, const sim_optio
         sim_unlock();
         if (r) cji_exec_program_free(program);
     }
-    if (r && log.n) cji_log(CJ_LOG_DEBUG, "cuModuleLoadData: %.400s", cji_text_str(&log));
-    cji_sim_jit_options_finish(o, "", cji_text_str(&log));
+    if (log.n) cji_log(r ? CJ_LOG_DEBUG : CJ_LOG_WARNING, "cuModuleLoadData: %.400s", cji_text_str(&log));
+    cji_sim_jit_options_finish(o, r ? "" : cji_text_str(&log), r ? cji_text_str(&log) : "");
     cji_text_free(&log);
     return r;
 }
@@ -163,14 +170,9 @@ CUresult cji_sim_cuModuleGetFunction(CUfunction *out, CUmodule h, const char *na
     if (!out || !name || !*name) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = sim_module_of(h, &m);
-    if (!r) {
-        r = CUDA_ERROR_NOT_FOUND;
-        for (size_t i = 0; i < m->nfunc && r; i++)
-            if (strcmp(m->func[i].kernel->name, name) == 0) {
-                *out = (CUfunction)&m->func[i];
-                r = CUDA_SUCCESS;
-            }
-    }
+    size_t at = r ? SIZE_MAX : cji_exec_program_kernel_index(m->program, name);
+    if (!r && at == SIZE_MAX) r = CUDA_ERROR_NOT_FOUND;
+    if (!r) *out = (CUfunction)&m->func[at];
     sim_unlock();
     return r;
 }
@@ -184,9 +186,7 @@ CUresult cji_sim_cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, CUmodule h, c
     if (!r) {
         const cji_exec_var *v = cji_exec_program_var(m->program, name);
         if (!v) r = CUDA_ERROR_NOT_FOUND;
-        for (size_t i = 0; !v && i < m->nfunc; i++)
-            if (strcmp(m->func[i].kernel->name, name) == 0)
-                r = CUDA_ERROR_INVALID_VALUE; /* a name, but of a function */
+        if (!v && cji_exec_program_kernel(m->program, name)) r = CUDA_ERROR_INVALID_VALUE; /* a function's name */
         if (v && at) *at = m->image + v->offset;
         if (v && bytes) *bytes = v->bytes;
     }

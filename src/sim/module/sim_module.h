@@ -3,6 +3,7 @@
 #ifndef CJI_SIM_MODULE_H
 #define CJI_SIM_MODULE_H
 
+#include "ptx/layout.h"
 #include "sim/core/sim_core.h"
 
 enum { SIM_JIT_OPTIONS = 35 };
@@ -44,7 +45,7 @@ struct sim_module {
     unsigned refs;                  /* the handle, and each work that launches one of its kernels */
     cji_exec_program *program;
     uint64_t ctx_id;                /* the context may have begun a new life */
-    CUdeviceptr image;
+    CUdeviceptr image, memory;       /* of its variables: aligned, and as it was allocated */
     uint64_t image_bytes;
     sim_func *func; size_t nfunc;
 };
