@@ -175,6 +175,8 @@ typedef struct CUmemPoolProps {
     unsigned char reserved[54]; /* zero */
 } CUmemPoolProps;
 
+#include "cuda/abi_memory.h"
+
 /* ---- Launches ---------------------------------------------------------------------------------------------------- */
 
 typedef struct CUaccessPolicyWindow {

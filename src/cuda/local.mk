@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libcujit-cuda.la
 libcujit_cuda_la_SOURCES = \
 	%D%/abi.h \
+	%D%/abi_memory.h \
 	%D%/byvalue.def \
 	%D%/container.h \
 	%D%/enums.h \

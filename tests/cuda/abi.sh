@@ -45,13 +45,13 @@ head='#include <stddef.h>
   $awk 'function check(name, value) {
             print "_Static_assert((long long)(" name ") == (long long)(" value "), \"" name "\");"
         }
-        FNR != NR && /^#define CU_[A-Z_0-9]+ / {
+        FILENAME ~ /abi/ && /^#define CU(DA_ARRAY3D)?_[A-Z_0-9]+ / {
             v = $0
             sub(/^#define [A-Z_0-9]+ /, "", v)
             if (v !~ /void|CUstream/) check($2, v)
         }
-        FNR == NR && /^    [A-Z_0-9]+ = / { sub(",", "", $3); check($1, $3) }' \
-      "$src/src/cuda/enums.h" "$src/src/cuda/abi.h"; } >"$tmp/constants.c"
+        /^    CU[A-Z_0-9]* = / { sub(",", "", $3); check($1, $3) }' \
+      "$src/src/cuda/enums.h" "$src/src/cuda/abi.h" "$src/src/cuda/abi_memory.h"; } >"$tmp/constants.c"
 # LIST...: the type that cudaTypedefs.h has for each call of them, by its export
 types_of()
 {
