@@ -73,7 +73,7 @@ cj_fn *cj_ptx_extern_func(cj_ptx *m, const char *name) { return make(m, name, fa
 cj_fn *cj_ptx_find(cj_ptx *m, const char *name)
 {
     cj_fn *bad = cji_ptx_bad(m, __func__);
-    if (bad != (cj_fn *)(void *)&m->bad || m->dead) return bad;
+    if (!m || bad != (cj_fn *)(void *)&m->bad || m->dead) return bad;
     cj_fn *f = name ? cji_ptx_find_fn(m, name) : NULL;
     if (f) return f;
     cji_fail(NULL, CJ_ENOTFOUND, __func__, "the module has no kernel or function \"%s\"", cji_short(name));

@@ -191,7 +191,7 @@ static inline void edge_int(unsigned bits, unsigned recipe, uint64_t h, uint64_t
                                        48,         63,         64,          65,         96,    127,      128,
                                        129,        255,        256,         257,        0x120, 0x1f0020, 0x80000000,
                                        0xffffffff, 0xffffffe0, 0x100000000, 0x100000005 };
-    uint64_t top = UINT64_C(1) << (bits - 1);
+    uint64_t top = bits ? UINT64_C(1) << (bits - 1) : 0;
     const uint64_t extremes[] = { 0,
                                   1,
                                   2,

@@ -13,6 +13,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_ipc_file.c \
 	%D%/sim_ipc_part.c \
 	%D%/sim_process.c \
+	%D%/sim_reserve.c \
 	%D%/sim_rooms.c \
 	%D%/sim_settings.c \
 	%D%/sim_work.c

@@ -304,33 +304,88 @@ bool cji_sim_space_find(uint64_t address, sim_range *out)
 
 static unsigned char *sim_host_of(const sim_range *r, uint64_t address)
 {
-    return r->place == SIM_DEVICE ? r->dev->host + (address - r->dev->lo) : (unsigned char *)(uintptr_t)address;
+    return r->place == SIM_DEVICE   ? r->dev->host + (address - r->dev->lo)
+           : r->place == SIM_MAPPED ? r->host + (address - r->lo)
+                                    : (unsigned char *)(uintptr_t)address;
 }
 
 static bool sim_range_reached(const sim_range *r, const sim_ctx *c)
 {
+    if (r->place == SIM_MAPPED) return r->readers >> c->dev->ordinal & 1;
     return r->place != SIM_DEVICE || cji_sim_ctx_sees(c, r->dev) || (r->pool && r->pool->access >> c->dev->ordinal & 1);
+}
+
+/* Under the table's lock. How many bytes from `address` on lie in `r` and in the mappings behind it without a gap, whose
+ * bytes the host sees without a gap too: at least `wanted`, or all. */
+static uint64_t sim_range_reach(const sim_range *r, uint64_t address, uint64_t wanted)
+{
+    uint64_t reach = r->bytes - (address - r->lo);
+    const sim_range *end = sim_space.range + sim_space.n;
+    for (const sim_range *next = r + 1; r->place == SIM_MAPPED && reach < wanted && next < end; r = next++) {
+        if (next->place != SIM_MAPPED || next->lo != r->lo + r->bytes || next->host != r->host + r->bytes) break;
+        reach += next->bytes;
+    }
+    return reach;
 }
 
 unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t bytes)
 {
-    sim_range r;
-    if (!cji_sim_space_find(address, &r) || bytes > r.bytes || address - r.lo > r.bytes - bytes ||
-        (c && !sim_range_reached(&r, c)))
-        return NULL;
-    return sim_host_of(&r, address);
+    unsigned char *host = NULL;
+    pthread_rwlock_rdlock(&sim_space.lock);
+    const sim_range *r = sim_space_holder(address);
+    if (r && !r->freed && sim_range_reach(r, address, bytes) >= bytes && (!c || sim_range_reached(r, c)))
+        host = sim_host_of(r, address);
+    pthread_rwlock_unlock(&sim_space.lock);
+    return host;
+}
+
+bool cji_sim_space_allows(const sim_ctx *c, uint64_t address, uint64_t bytes, bool write)
+{
+    bool allowed = true;
+    pthread_rwlock_rdlock(&sim_space.lock);
+    const sim_range *r = sim_space_holder(address), *end = sim_space.range + sim_space.n;
+    if (r && r->place == SIM_REGISTERED) allowed = !write || !(r->flags & CU_MEMHOSTREGISTER_READ_ONLY);
+    for (; r && r < end && r->place == SIM_MAPPED && allowed && (r->lo <= address || r->lo - address < bytes); r++)
+        allowed = (write ? r->writers : r->readers) >> c->dev->ordinal & 1;
+    pthread_rwlock_unlock(&sim_space.lock);
+    return allowed;
+}
+
+bool cji_sim_space_mapped(uint64_t lo, uint64_t bytes, void (*change)(sim_range *r, void *user), void *user)
+{
+    uint64_t at = lo, end;
+    if (!bytes || !cji_sim_sum(&end, lo, bytes)) return false;
+    pthread_rwlock_wrlock(&sim_space.lock);
+    sim_range *first = sim_space_holder(lo);
+    for (sim_range *r = first; r && r < sim_space.range + sim_space.n && r->place == SIM_MAPPED && r->lo == at && at < end;
+         r++)
+        at += r->bytes;
+    if (at == end)
+        for (sim_range *r = first; change && r < sim_space.range + sim_space.n && r->lo < end; r++) change(r, user);
+    pthread_rwlock_unlock(&sim_space.lock);
+    return at == end;
+}
+
+bool cji_sim_space_any(uint64_t lo, uint64_t hi)
+{
+    pthread_rwlock_rdlock(&sim_space.lock);
+    size_t i = sim_space_above(hi - 1);
+    bool any = i && sim_space.range[i - 1].lo + sim_space.range[i - 1].room > lo;
+    pthread_rwlock_unlock(&sim_space.lock);
+    return any;
 }
 
 bool cji_sim_space_is_outside(uint64_t address)
 {
     sim_range r;
-    return cji_sim_space_find(address, &r) && (r.place != SIM_DEVICE || r.part.exported || r.part.opens);
+    if (!cji_sim_space_find(address, &r)) return false;
+    return cji_sim_range_is_host(&r) || r.part.exported || r.part.opens || (r.place == SIM_MAPPED && r.flags);
 }
 
 bool cji_sim_space_is_host(uint64_t address)
 {
     sim_range r;
-    return cji_sim_space_find(address, &r) && r.place != SIM_DEVICE;
+    return cji_sim_space_find(address, &r) && cji_sim_range_is_host(&r);
 }
 
 /* Under the table's lock. `near`, where it is not NULL, gets the allocation that the sentence names. */
@@ -358,7 +413,8 @@ static bool sim_space_explain(uint64_t address, char *why, size_t size, cji_exec
         }
         return false;
     }
-    if (address < 65536) snprintf(why, size, "is a null pointer, or an offset from one");
+    if (cji_sim_reserve_holds(address)) snprintf(why, size, "is reserved, but no memory is mapped there (cuMemMap)");
+    else if (address < 65536) snprintf(why, size, "is a null pointer, or an offset from one");
     else
         snprintf(
             why, size,
@@ -374,6 +430,24 @@ bool cji_sim_space_why(uint64_t address, char *why, size_t size)
     return freed;
 }
 
+static bool sim_mapped_together(const sim_range *a, const sim_range *b)
+{
+    return a->place == SIM_MAPPED && b->place == SIM_MAPPED && a->lo + a->bytes == b->lo && a->host + a->bytes == b->host &&
+           a->readers == b->readers && a->writers == b->writers;
+}
+
+/* Mappings with the same access that follow each other without a gap are one span: an access may reach over their ends. */
+static void sim_span_join(const sim_range *r, cji_exec_span *span)
+{
+    const sim_range *begin = sim_space.range, *end = begin + sim_space.n;
+    if (r->place != SIM_MAPPED) return;
+    for (const sim_range *a = r; a > begin && sim_mapped_together(a - 1, a); a--) {
+        span->lo = a[-1].lo;
+        span->host = a[-1].host;
+    }
+    for (const sim_range *a = r; a + 1 < end && sim_mapped_together(a, a + 1); a++) span->hi = a[1].lo + a[1].bytes;
+}
+
 bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char *why, size_t size)
 {
     const sim_ctx *c = user;
@@ -383,9 +457,13 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char
     if (r) *span = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes };
     if (found) {
         span->host = sim_host_of(r, r->lo);
-        span->readonly = r->place == SIM_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY);
+        span->readonly = (r->place == SIM_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY)) ||
+                         (r->place == SIM_MAPPED && !(r->writers >> c->dev->ordinal & 1));
+        sim_span_join(r, span);
     } else if (r && r->absent && !r->freed) {
         snprintf(why, size, "is memory of a graph that is not allocated at this point of the stream");
+    } else if (r && r->place == SIM_MAPPED) {
+        snprintf(why, size, "is mapped memory to which device %d has no access (cuMemSetAccess)", c->dev->ordinal);
     } else if (r && !r->freed && r->bytes) {
         snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess",
                  r->dev->ordinal, c->dev->ordinal);

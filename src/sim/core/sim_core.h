@@ -58,6 +58,8 @@ typedef struct sim_graph sim_graph;
 typedef struct sim_node sim_node;
 typedef struct sim_graph_exec sim_graph_exec;
 typedef struct sim_graph_mem sim_graph_mem;
+typedef struct sim_chunk sim_chunk;
+typedef struct sim_array sim_array;
 
 enum {
     SIM_DRIVER_VERSION = 13000, SIM_PTX_VERSION = 90, SIM_PRIORITIES = 6, SIM_MAX_DEVICES = 16,
@@ -163,7 +165,8 @@ void cji_sim_rooms_process_over(void);
 
 typedef enum sim_kind {
     SIM_NOTHING, SIM_CTX, SIM_STREAM, SIM_EVENT, SIM_MODULE, SIM_FUNC, SIM_LINK, SIM_POOL, SIM_GRAPH, SIM_NODE,
-    SIM_GRAPH_EXEC, SIM_OBJECT, SIM_CONDITION
+    SIM_GRAPH_EXEC, SIM_OBJECT, SIM_CONDITION, SIM_CHUNK, SIM_ARRAY, SIM_MIPMAP, SIM_TEXTURE, SIM_SURFACE,
+    SIM_TEXTURE_REF, SIM_SURFACE_REF
 } sim_kind;
 
 bool cji_sim_handle_add(sim_kind kind, void *p);      /* false without memory */
@@ -277,7 +280,10 @@ bool cji_sim_extent_at(const sim_extent *e, uint64_t base, uint64_t x, uint64_t 
 
 /* ---- Addresses (sim_address.c) ----------------------------------------------------------------------------------- */
 
-typedef enum sim_place { SIM_DEVICE, SIM_PINNED, SIM_REGISTERED, SIM_MANAGED } sim_place;
+typedef enum sim_place {
+    SIM_DEVICE, SIM_PINNED, SIM_REGISTERED, SIM_MANAGED,
+    SIM_MAPPED                      /* of cuMemMap: a part of a reservation (sim_reserve.c) */
+} sim_place;
 
 /* What cuMemAdvise and cuMemPrefetchAsync set last for an allocation. */
 typedef struct sim_advice { bool read_mostly; CUdevice preferred, prefetched; unsigned accessed; } sim_advice;
@@ -300,7 +306,7 @@ typedef struct sim_range {
     sim_device *dev;                /* where it was made */
     sim_ctx *ctx;
     sim_pool *pool;                 /* stream-ordered memory, else NULL */
-    unsigned flags;                 /* of cuMemHostAlloc, cuMemHostRegister */
+    unsigned flags;                 /* of cuMemHostAlloc, cuMemHostRegister; of a mapping: 1 if processes may share it */
     bool module;                    /* a module's variables: not for cuMemFree */
     bool freed;                     /* stays known for a while, so that a late use can be named */
     bool absent;                    /* a graph's memory, at present not allocated */
@@ -312,7 +318,16 @@ typedef struct sim_range {
     uint64_t id;
     void *block;                    /* of the allocator, freed with it; NULL: none */
     size_t block_bytes;
+    /* Mapped memory: */
+    unsigned char *host;            /* where the host sees its bytes */
+    unsigned readers, writers;      /* bit of each device that may */
+    sim_chunk *chunk;               /* held */
 } sim_range;
+
+static inline bool cji_sim_range_is_host(const sim_range *r)
+{
+    return r->place == SIM_PINNED || r->place == SIM_REGISTERED || r->place == SIM_MANAGED;
+}
 
 bool cji_sim_space_open(sim_device *dev);                    /* reserves its addresses; false without memory */
 void cji_sim_space_close(sim_device *dev);
@@ -335,10 +350,23 @@ void cji_sim_space_drop_ctx(sim_ctx *c, void (*gone)(const sim_range *r));
  * reaches. */
 unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t bytes);
 bool cji_sim_space_is_host(uint64_t address);                /* pinned, registered or managed */
+/* Whether copies, fills and memory operations of `c` may read, or write, these bytes; true where no access flags and no
+ * read-only registration speak against it. */
+bool cji_sim_space_allows(const sim_ctx *c, uint64_t address, uint64_t bytes, bool write);
+/* Whether the bytes are exactly some whole mappings; then calls `change` for each, if it is not NULL. */
+bool cji_sim_space_mapped(uint64_t lo, uint64_t bytes, void (*change)(sim_range *r, void *user), void *user);
 bool cji_sim_space_is_outside(uint64_t address);             /* the host, or another process, may write to it */
 bool cji_sim_space_why(uint64_t address, char *why, size_t size);   /* end of a sentence that begins with the address */
 bool cji_sim_memory_find(void *ctx, uint64_t address, cji_exec_span *span, char *why, size_t size); /* for the engine */
+bool cji_sim_space_any(uint64_t lo, uint64_t hi);            /* a range lies in these addresses, or partly */
 void cji_sim_space_end(void);
+
+/* Reserved addresses (sim_reserve.c): PROT_NONE as a device's own; mappings are ranges in them. */
+CUresult cji_sim_reserve(uint64_t bytes, uint64_t alignment, uint64_t wish, uint64_t *lo);
+CUresult cji_sim_reserve_free(uint64_t lo, uint64_t bytes);  /* INVALID_VALUE: no reservation, or with mappings */
+unsigned char *cji_sim_reserve_host(uint64_t lo, uint64_t bytes);   /* NULL: not within one reservation */
+bool cji_sim_reserve_holds(uint64_t address);                /* any thread */
+void cji_sim_reserve_end(void);
 
 /* ---- Between processes (sim_ipc_file.c, sim_ipc_part.c) ---------------------------------------------------------- */
 
@@ -350,6 +378,7 @@ typedef enum sim_ipc_kind { SIM_IPC_EVENT = 1, SIM_IPC_MEMORY = 2 } sim_ipc_kind
 
 int cji_sim_ipc_file_make(const char *name, uint64_t bytes); /* all 0; cannot be cut; -1: the system has no more */
 bool cji_sim_ipc_file_grow(int fd, uint64_t bytes);          /* to that size */
+bool cji_sim_ipc_file_is_ours(int fd);                       /* made by the call above, in any process */
 
 /* What a handle leads to: `bytes` at `at` of a file. */
 typedef struct sim_ipc_way { int fd; uint32_t entry; uint64_t inode, device, at, bytes; } sim_ipc_way;

@@ -63,7 +63,7 @@ int cji_sim_ipc_file_make(const char *name, uint64_t bytes)
 
 /* A handle names any descriptor of a process that its sender chose. What is opened must be a file that was made above:
  * nameless memory that cannot be cut, not a file that the sender may only read. */
-static bool sim_ipc_file_is_ours(int fd)
+bool cji_sim_ipc_file_is_ours(int fd)
 {
     static const char ours[] = "/memfd:" SIM_IPC_NAME;
     char path[64], name[sizeof ours];
@@ -112,7 +112,7 @@ CUresult cji_sim_ipc_handle_open(const void *handle, sim_ipc_kind kind, sim_ipc_
         return CUDA_ERROR_INVALID_HANDLE; /* before it is opened: it may be anything by now */
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return CUDA_ERROR_INVALID_HANDLE;
-    if (fstat(fd, &st) != 0 || !sim_ipc_label_is(&l, &st) || !sim_ipc_file_is_ours(fd)) {
+    if (fstat(fd, &st) != 0 || !sim_ipc_label_is(&l, &st) || !cji_sim_ipc_file_is_ours(fd)) {
         close(fd);
         return CUDA_ERROR_INVALID_HANDLE;
     }

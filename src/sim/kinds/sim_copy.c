@@ -55,7 +55,7 @@ static CUresult sim_copy_end_of(CUmemorytype type, const void *host, CUdeviceptr
         return CUDA_ERROR_INVALID_VALUE;
     sim_range range;
     bool known = cji_sim_space_find(out->at, &range);
-    out->host = !known || range.place != SIM_DEVICE;
+    out->host = !known || cji_sim_range_is_host(&range);
     out->pageable = !known;
     if (type == CU_MEMORYTYPE_HOST && known && !out->host) return CUDA_ERROR_INVALID_VALUE;
     if (type == CU_MEMORYTYPE_DEVICE && !known) return CUDA_ERROR_INVALID_VALUE;
@@ -71,6 +71,13 @@ static bool sim_copy_end_reached(const sim_copy_end *s, const sim_ctx *c)
 {
     sim_range r;
     return s->host || !cji_sim_space_find(s->at, &r) || !r.pool || cji_sim_space_at(c, s->at, 1);
+}
+
+static bool sim_copy_end_allowed(const sim_copy_end *s, const CUDA_MEMCPY3D *p, const sim_ctx *c, bool write)
+{
+    uint64_t bytes;
+    sim_extent e = sim_copy_extent(s, p->WidthInBytes, p->Height, p->Depth);
+    return s->pageable || (cji_sim_extent_bytes(&e, &bytes) && cji_sim_space_allows(c, s->at, bytes, write));
 }
 
 CUresult cji_sim_copy_node_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
@@ -92,13 +99,11 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
     if (!empty) {
         CUresult r = sim_copy_end_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
                                      p->dstXInBytes, p->dstY, p->dstZ, p, &dst);
-        sim_range range;
-        bool known = !r && cji_sim_space_find(dst.at, &range);
-        if (known && range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY)
-            r = CUDA_ERROR_INVALID_VALUE;
+        if (!r && !sim_copy_end_allowed(&dst, p, c, true)) r = CUDA_ERROR_INVALID_VALUE;
         if (!r)
             r = sim_copy_end_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight, p->srcXInBytes,
                                 p->srcY, p->srcZ, p, &src);
+        if (!r && !sim_copy_end_allowed(&src, p, c, false)) r = CUDA_ERROR_INVALID_VALUE;
         if (r) return r;
     }
     sim_copy *w = (sim_copy *)cji_sim_work_new(&cji_sim_kind_copy, c, sizeof *w);
@@ -118,33 +123,35 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */
 
 /* Memory is looked up again when the copy runs: it may have been freed since the call. */
-static unsigned char *sim_copy_end_at(sim_op *op, const sim_copy_end *s, const sim_copy *w, const char *what)
+static unsigned char *sim_copy_end_at(sim_op *op, const sim_copy_end *s, const sim_copy *w, bool write)
 {
     if (s->pageable) return (unsigned char *)(uintptr_t)s->at;
     uint64_t bytes = 0;
     sim_extent e = sim_copy_extent(s, w->width, w->height, w->depth);
     cji_sim_extent_bytes(&e, &bytes);
     unsigned char *p = s->host == cji_sim_space_is_host(s->at) ? cji_sim_space_at(NULL, s->at, bytes) : NULL;
-    if (!p) {
+    bool allowed = p && cji_sim_space_allows(op->ctx, s->at, bytes, write);
+    if (!allowed) {
         char why[160], sentence[260];
-        if (s->host)
+        if (p) snprintf(why, sizeof why, "the device may not %s (cuMemSetAccess)", write ? "write" : "read");
+        else if (s->host)
             snprintf(why, sizeof why, "was pinned, registered or managed memory at the call and is no longer");
         else cji_sim_space_why(s->at, why, sizeof why);
-        snprintf(sentence, sizeof sentence, "a copy of %llu bytes %s 0x%llx, which %s", (unsigned long long)bytes, what,
-                 (unsigned long long)s->at, why);
+        snprintf(sentence, sizeof sentence, "a copy of %llu bytes %s 0x%llx, which %s", (unsigned long long)bytes,
+                 write ? "to" : "from", (unsigned long long)s->at, why);
         sim_lock();
         cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
         sim_unlock();
     }
-    return p;
+    return allowed ? p : NULL;
 }
 
 static void sim_copy_run(sim_op *op)
 {
     const sim_copy *w = sim_copy_of(op->work);
     if (!w->depth) return;
-    unsigned char *dst = sim_copy_end_at(op, &w->dst, w, "to"),
-                  *src = dst ? sim_copy_end_at(op, &w->src, w, "from") : NULL;
+    unsigned char *dst = sim_copy_end_at(op, &w->dst, w, true),
+                  *src = dst ? sim_copy_end_at(op, &w->src, w, false) : NULL;
     if (!dst || !src) return;
     for (size_t z = 0; z < w->depth; z++)
         for (size_t y = 0; y < w->height; y++)

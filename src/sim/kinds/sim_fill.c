@@ -30,7 +30,8 @@ CUresult cji_sim_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sim_ctx *c, sim_wor
         !sim_fill_extent(p, &e))
         return CUDA_ERROR_INVALID_VALUE;
     if (!empty && (e.pitch % p->elementSize || e.pitch < e.width || !cji_sim_extent_bytes(&e, &bytes) ||
-                   !cji_sim_space_at(c, p->dst, bytes)))
+                   !cji_sim_space_at(c, p->dst, bytes) ||
+                   !cji_sim_space_allows(c, p->dst, bytes, true)))
         return CUDA_ERROR_INVALID_VALUE;
     sim_fill *w = (sim_fill *)cji_sim_work_new(&cji_sim_kind_fill, c, sizeof *w);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -66,7 +67,7 @@ static void sim_fill_run(sim_op *op)
     sim_extent e = { .pitch = w->pitch, .width = w->width * w->element, .height = w->height, .depth = 1 };
     uint64_t bytes = 0;
     cji_sim_extent_bytes(&e, &bytes);
-    unsigned char *p = cji_sim_space_at(op->ctx, w->dst, bytes);
+    unsigned char *p = cji_sim_space_allows(op->ctx, w->dst, bytes, true) ? cji_sim_space_at(op->ctx, w->dst, bytes) : NULL;
     if (!p) {
         char why[160], sentence[260];
         cji_sim_space_why(w->dst, why, sizeof why);

@@ -22,7 +22,7 @@ typedef struct sim_launch {
     sim_work work;
     sim_func *func;                 /* its module is held */
     sim_shape shape;
-    unsigned char params[];         /* kernel->param_bytes */
+    _Alignas(16) unsigned char params[];   /* kernel->param_bytes; callers of graphs read them where they lie */
 } sim_launch;
 
 /* Checks a launch and makes the work. */

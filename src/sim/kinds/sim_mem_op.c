@@ -32,7 +32,9 @@ static CUresult sim_mem_op_check(const sim_ctx *c, const sim_mem_op *op)
     unsigned all = wait ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
     if (wait && w->flags & CU_STREAM_WAIT_VALUE_FLUSH) return CUDA_ERROR_NOT_SUPPORTED;
     if (w->flags & ~all || w->at % (w->wide ? 8 : 4)) return CUDA_ERROR_INVALID_VALUE;
-    return cji_sim_space_at(c, w->at, w->wide ? 8 : 4) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return cji_sim_space_at(c, w->at, w->wide ? 8 : 4) && cji_sim_space_allows(c, w->at, w->wide ? 8 : 4, !wait)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult sim_mem_op_read(const sim_ctx *c, const CUstreamBatchMemOpParams *p, sim_mem_op *out)
@@ -179,6 +181,7 @@ static void sim_mem_op_run_one(sim_op *op, const sim_mem_op *o)
     const sim_mem_wait *w = &o->what;
     bool wait = o->does == SIM_MEM_WAIT;
     unsigned char *p = cji_sim_space_at(op->ctx, w->at, w->wide ? 8 : 4);
+    if (p && !cji_sim_space_allows(op->ctx, w->at, w->wide ? 8 : 4, !wait)) p = NULL;
     if (!p) {
         char why[160], sentence[260];
         cji_sim_space_why(w->at, why, sizeof why);

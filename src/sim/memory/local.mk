@@ -5,4 +5,5 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_memory.c \
 	%D%/sim_memory.h \
 	%D%/sim_pinned.c \
-	%D%/sim_pool.c
+	%D%/sim_pool.c \
+	%D%/sim_virtual.c

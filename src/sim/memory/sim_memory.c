@@ -82,14 +82,15 @@ CUresult cji_sim_cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdevicep
 
 /* ---- Questions about addresses ----------------------------------------------------------------------------------- */
 
-static CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr at, bool many)
+static CUresult sim_pointer_attribute(const sim_ctx *c, void *data, CUpointer_attribute attribute, CUdeviceptr at,
+                                      bool many)
 {
     sim_range range = { 0 };
     bool known = cji_sim_space_find(at, &range);
     if (!known && !many) return CUDA_ERROR_INVALID_VALUE;
-    bool on_device = range.place == SIM_DEVICE, is_host = known && !on_device, readonly;
+    bool is_host = known && cji_sim_range_is_host(&range), on_device = !is_host, readonly;
     switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = known && !range.pool ? (CUcontext)range.ctx : NULL; break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = known && !range.pool && !range.chunk ? (CUcontext)range.ctx : NULL; break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = !known                                    ? 0
                             : on_device || range.place == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE
@@ -113,10 +114,10 @@ static CUresult sim_pointer_attribute(void *data, CUpointer_attribute attribute,
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(unsigned long long *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        readonly = range.place == SIM_REGISTERED && range.flags & CU_MEMHOSTREGISTER_READ_ONLY;
-        *(unsigned *)data = !known     ? CU_MEM_ACCESS_FLAGS_PROT_NONE
-                            : readonly ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                       : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        readonly = known && !cji_sim_space_allows(c, at, 1, true);
+        *(unsigned *)data = !known || !cji_sim_space_allows(c, at, 1, false) ? CU_MEM_ACCESS_FLAGS_PROT_NONE
+                            : readonly                                       ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                                                             : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: *(CUmemoryPool *)data = (CUmemoryPool)range.pool; break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -130,7 +131,7 @@ CUresult cji_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute
     if (!data) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
-    if (!r) r = sim_pointer_attribute(data, attribute, at, false);
+    if (!r) r = sim_pointer_attribute(c, data, attribute, at, false);
     sim_unlock();
     return r;
 }
@@ -142,7 +143,7 @@ CUresult cji_sim_cuPointerGetAttributes(unsigned n, CUpointer_attribute *attribu
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     for (unsigned i = 0; !r && i < n; i++)
-        r = data[i] ? sim_pointer_attribute(data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
+        r = data[i] ? sim_pointer_attribute(c, data[i], attributes[i], at, true) : CUDA_ERROR_INVALID_VALUE;
     sim_unlock();
     return r;
 }

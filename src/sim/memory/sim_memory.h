@@ -14,4 +14,8 @@ void cji_sim_pool_take(sim_pool *p, uint64_t bytes);
 void cji_sim_pool_give(sim_pool *p, uint64_t bytes);       /* a free has been reached in stream order */
 void cji_sim_pool_trim(sim_pool *p, uint64_t keep);
 
+/* ---- Virtual memory (sim_virtual.c) ------------------------------------------------------------------------------ */
+
+void cji_sim_virtual_end(void);                            /* the process ends */
+
 #endif

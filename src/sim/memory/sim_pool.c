@@ -377,5 +377,5 @@ static void sim_memory_ctx_end(sim_ctx *c) { cji_sim_space_drop_ctx(c, sim_memor
 
 const sim_room cji_sim_room_memory = {
     .name = "memory", .ctx_begin = sim_memory_ctx_begin, .ctx_end = sim_memory_ctx_end, .synchronised = sim_pool_settle,
-    .device_end = sim_pools_end
+    .device_end = sim_pools_end, .process_end = cji_sim_virtual_end
 };
