@@ -122,6 +122,8 @@ static void mapped_memory_is_memory(void)
     abi_is(cx.cuMemMap(at + grain, grain, 0, again, 0), CUDA_SUCCESS, "it is mapped elsewhere");
     abi_is(access_to(at + grain, grain, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), CUDA_SUCCESS, "access is granted");
     tap_is_uint(abi_read(at + grain), 40, "with its bytes");
+    if (!tap_on_gpu())
+        abi_is(cx.cuMemAddressFree(at, 4 * grain), CUDA_ERROR_INVALID_VALUE, "addresses with a mapping are not freed");
     abi_is(cx.cuMemUnmap(at + grain, grain), CUDA_SUCCESS, "unmapped");
     cx.cuMemRelease(again);
     cx.cuMemRelease(two);

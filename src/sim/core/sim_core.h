@@ -363,7 +363,7 @@ void cji_sim_space_end(void);
 
 /* Reserved addresses (sim_reserve.c): PROT_NONE as a device's own; mappings are ranges in them. */
 CUresult cji_sim_reserve(uint64_t bytes, uint64_t alignment, uint64_t wish, uint64_t *lo);
-CUresult cji_sim_reserve_free(uint64_t lo, uint64_t bytes);  /* INVALID_VALUE: no reservation, or with mappings */
+CUresult cji_sim_reserve_free(uint64_t lo, uint64_t bytes);  /* one without mappings; INVALID_VALUE: there is none */
 unsigned char *cji_sim_reserve_host(uint64_t lo, uint64_t bytes);   /* NULL: not within one reservation */
 bool cji_sim_reserve_holds(uint64_t address);                /* any thread */
 void cji_sim_reserve_end(void);

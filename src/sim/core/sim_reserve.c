@@ -55,18 +55,12 @@ CUresult cji_sim_reserve(uint64_t bytes, uint64_t alignment, uint64_t wish, uint
     return CUDA_SUCCESS;
 }
 
-/* A mapping that begins in it. */
-static bool sim_reserve_used(const sim_reserved *r)
-{
-    return cji_sim_space_any(r->lo, r->lo + r->bytes);
-}
-
 CUresult cji_sim_reserve_free(uint64_t lo, uint64_t bytes)
 {
     sim_reserved *found = NULL;
     for (sim_reserved *r = sim_reserved_all; r && !found; r = r->next)
         if (r->lo == lo && r->bytes == bytes) found = r;
-    if (!found || sim_reserve_used(found)) return CUDA_ERROR_INVALID_VALUE;
+    if (!found) return CUDA_ERROR_INVALID_VALUE;
     pthread_rwlock_wrlock(&sim_reserved_lock);
     for (sim_reserved **q = &sim_reserved_all; *q; q = &(*q)->next)
         if (*q == found) {

@@ -226,7 +226,8 @@ CUresult cji_sim_cuMemAddressFree(CUdeviceptr at, size_t bytes)
 {
     sim_lock();
     cji_sim_queue_wait_all();
-    CUresult r = cji_sim_reserve_free(at, bytes);
+    bool used = cji_sim_reserve_host(at, bytes) && cji_sim_space_any(at, at + bytes);
+    CUresult r = used ? CUDA_ERROR_INVALID_VALUE : cji_sim_reserve_free(at, bytes);
     sim_unlock();
     return r;
 }
