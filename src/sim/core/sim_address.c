@@ -237,7 +237,8 @@ CUresult cji_sim_space_add(const sim_range *r)
     size_t i = sim_space_above(r->lo);
     bool before = i && sim_space.range[i - 1].lo + sim_space.range[i - 1].room > r->lo;
     if (before || (i < sim_space.n && sim_space.range[i].lo < end))
-        result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+        result = sim_space.range[before ? i - 1 : i].place == SIM_REGISTERED ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                                                             : CUDA_ERROR_INVALID_VALUE;
     else if (!sim_space_insert(*r)) result = CUDA_ERROR_OUT_OF_MEMORY;
     pthread_rwlock_unlock(&sim_space.lock);
     return result;

@@ -70,6 +70,14 @@ CUresult cji_sim_ctx_current_any(sim_ctx **c)
     return (*c)->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
+CUresult cji_sim_ctx_current_or(sim_ctx *other, sim_ctx **c)
+{
+    CUresult r = cji_sim_ctx_current_any(c);
+    if (r != CUDA_ERROR_INVALID_CONTEXT || !other) return r;
+    *c = other;
+    return other->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 CUresult cji_sim_ctx_current(sim_ctx **c)
 {
     CUresult r = cji_sim_ctx_current_any(c);
@@ -95,6 +103,15 @@ static CUresult sim_stack_push(sim_ctx *c)
 /* A context that a caller names: one that exists, alive or not. */
 static bool sim_ctx_known(CUcontext h) { return cji_sim_handle_is(SIM_CTX, h); }
 
+/* A context that may become current. A primary one may after its reset too, as measured: calls return
+ * CONTEXT_IS_DESTROYED until it is retained again. */
+static CUresult sim_ctx_to_set(CUcontext h)
+{
+    if (!sim_ctx_known(h)) return CUDA_ERROR_INVALID_CONTEXT;
+    const sim_ctx *c = (const sim_ctx *)h;
+    return c->alive || c->primary ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 /* NULL: the current one. */
 CUresult cji_sim_ctx_named(CUcontext h, sim_ctx **c)
 {
@@ -119,10 +136,8 @@ CUresult cji_sim_cuCtxSetCurrent(CUcontext h)
     sim_lock();
     if (!h) {
         if (t->depth) t->depth--;
-    } else if (!sim_ctx_known(h)) {
-        r = CUDA_ERROR_INVALID_CONTEXT;
-    } else if (!((sim_ctx *)h)->alive) {
-        r = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    } else if ((r = sim_ctx_to_set(h)) != CUDA_SUCCESS) {
+        /* the current one stays */
     } else if (t->depth) {
         t->stack[t->depth - 1] = (sim_ctx *)h;
     } else {
@@ -135,10 +150,8 @@ CUresult cji_sim_cuCtxSetCurrent(CUcontext h)
 CUresult cji_sim_cuCtxPushCurrent(CUcontext h)
 {
     sim_lock();
-    CUresult r = !h                       ? CUDA_ERROR_INVALID_VALUE
-                 : !sim_ctx_known(h)      ? CUDA_ERROR_INVALID_CONTEXT
-                 : !((sim_ctx *)h)->alive ? CUDA_ERROR_CONTEXT_IS_DESTROYED
-                                          : sim_stack_push((sim_ctx *)h);
+    CUresult r = h ? sim_ctx_to_set(h) : CUDA_ERROR_INVALID_VALUE;
+    if (!r) r = sim_stack_push((sim_ctx *)h);
     sim_unlock();
     return r;
 }
@@ -289,8 +302,9 @@ CUresult cji_sim_cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int
 
 CUresult cji_sim_cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned flags, CUdevice d)
 {
-    if (!params) return cji_sim_cuCtxCreate(out, flags, d);
-    if (!params->execAffinityParams == !params->cigParams) return CUDA_ERROR_INVALID_VALUE;   /* exactly one of them */
+    if (!params || (!params->execAffinityParams && !params->numExecAffinityParams && !params->cigParams))
+        return cji_sim_cuCtxCreate(out, flags, d);
+    if (params->execAffinityParams && params->cigParams) return CUDA_ERROR_INVALID_VALUE;   /* one of them */
     return params->cigParams
                ? CUDA_ERROR_NOT_SUPPORTED
                : cji_sim_cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, d);

@@ -220,6 +220,8 @@ bool cji_sim_ctx_flags_ok(unsigned flags);
 void cji_sim_ctx_end(sim_ctx *c);          /* the process ends: frees everything in it, without its work */
 CUresult cji_sim_ctx_current(sim_ctx **c); /* under the lock: the current one; its sticky fault is an error */
 CUresult cji_sim_ctx_current_any(sim_ctx **c);               /* the same, whatever its fault */
+/* The same for what has a context itself (memory that is freed): that one, where none is current. May be NULL. */
+CUresult cji_sim_ctx_current_or(sim_ctx *other, sim_ctx **c);
 CUresult cji_sim_ctx_named(CUcontext h, sim_ctx **c);        /* alive, whatever its fault; NULL: the current one */
 CUresult cji_sim_ctx_for(CUcontext h, sim_ctx **out);        /* alive and without a fault; NULL: the current one */
 bool cji_sim_ctx_sees(const sim_ctx *c, const sim_device *dev);   /* its kernels and copies reach memory of `dev` */

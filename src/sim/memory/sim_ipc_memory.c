@@ -73,9 +73,10 @@ CUresult cji_sim_cuIpcCloseMemHandle(CUdeviceptr at)
     sim_range range;
     bool last = false;
     sim_lock();
-    CUresult r = cji_sim_ctx_current_any(&c);
+    bool known = cji_sim_space_find(at, &range);
+    CUresult r = cji_sim_ctx_current_or(known ? range.ctx : NULL, &c);
     if (!r) r = cji_sim_capture_unsafe();
-    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || !range.part.opens))
+    if (!r && (!known || range.lo != at || !range.part.opens))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (range.part.opens == 1 && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);

@@ -50,10 +50,11 @@ CUresult cji_sim_cuMemFree(CUdeviceptr at)
     sim_ctx *c;
     if (!at) return CUDA_SUCCESS;
     sim_lock();
-    CUresult r = cji_sim_ctx_current_any(&c);
-    if (!r) r = cji_sim_capture_unsafe();
     sim_range range;
-    if (!r && (!cji_sim_space_find(at, &range) || range.lo != at || range.module || range.part.opens || range.leaving ||
+    bool known = cji_sim_space_find(at, &range);
+    CUresult r = cji_sim_ctx_current_or(known ? range.ctx : NULL, &c);
+    if (!r) r = cji_sim_capture_unsafe();
+    if (!r && (!known || range.lo != at || range.module || range.part.opens || range.leaving ||
                (range.place != SIM_DEVICE && range.place != SIM_MANAGED)))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {

@@ -58,10 +58,11 @@ static CUresult sim_host_free(void *p, sim_place place, CUresult none)
     sim_ctx *c;
     sim_range range;
     sim_lock();
-    CUresult r = cji_sim_ctx_current_any(&c);
-    if (!r) r = cji_sim_capture_unsafe();
     uint64_t at = (uint64_t)(uintptr_t)p;
-    if (!r && !cji_sim_space_find(at, &range)) r = none;
+    bool known = cji_sim_space_find(at, &range);
+    CUresult r = cji_sim_ctx_current_or(known ? range.ctx : NULL, &c);
+    if (!r) r = cji_sim_capture_unsafe();
+    if (!r && !known) r = none;
     else if (!r && (range.lo != at || range.place != place)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         cji_sim_queue_wait_all();
