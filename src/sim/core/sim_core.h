@@ -74,6 +74,7 @@ struct sim_thread {
     size_t depth, cap;
     CUstreamCaptureMode mode;       /* cuThreadExchangeStreamCaptureMode */
     atomic_bool inside;             /* inside an entry point */
+    char why[400];                  /* why the call in progress is rejected; "": nothing to say */
     bool own_default;               /* in a call named _ptsz or _ptds: stream 0 is the thread's own */
     sim_stream *own;                /* per-thread default streams, one for each context, through sim_stream.own_next */
 };
@@ -123,8 +124,10 @@ bool cji_sim_forked(void);                      /* in a child of fork() of a pro
 sim_thread *cji_sim_thread(void);               /* the calling thread's; NULL without memory */
 void cji_sim_threads_free(void);                /* under the lock */
 bool cji_sim_thread_make(pthread_t *thread, void *(*run)(void *));   /* one that takes no signals */
-CUresult cji_sim_enter(bool needs_init);        /* first of an entry point; on success cji_sim_leave() must follow */
-void cji_sim_leave(void);
+CUresult cji_sim_enter(bool needs_init);        /* first of an entry point; after success cji_sim_leave */
+void cji_sim_leave(const char *call, CUresult r);   /* writes into the log why it is rejected */
+/* Returns `r`. The sentence (its first line) is in the log when the call returns `r`, which is not done under the lock. */
+CUresult cji_sim_reject(CUresult r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cji_sim_host_section(bool inside);         /* the calling thread runs a host function: it may make no CUDA call */
 bool cji_sim_in_host_section(void);
 

@@ -26,6 +26,6 @@ int cujit_sim_fault(void *context, cujit_sim_fault_info *info)
         info->size = size;
     }
     sim_unlock();
-    cji_sim_leave();
+    cji_sim_leave("cujit_sim_fault", CUDA_SUCCESS);
     return found;
 }

@@ -2,6 +2,9 @@
 #include "sim/core/sim_core.h"
 
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/obj.h"
 
@@ -113,9 +116,26 @@ CUresult cji_sim_enter(bool needs_init)
     return CUDA_ERROR_DEINITIALIZED;
 }
 
-void cji_sim_leave(void)
+CUresult cji_sim_reject(CUresult r, const char *fmt, ...)
 {
     sim_thread *t = pthread_getspecific(sim_thread_key);
+    va_list args;
+    if (!t) return r;
+    va_start(args, fmt);
+    vsnprintf(t->why, sizeof t->why, fmt, args);
+    va_end(args);
+    t->why[strcspn(t->why, "\n")] = 0;
+    return r;
+}
+
+void cji_sim_leave(const char *call, CUresult r)
+{
+    sim_thread *t = pthread_getspecific(sim_thread_key);
+    if (t->why[0]) {
+        const char *name = cji_cu_error_name((int)r);
+        if (r) cji_log(CJ_LOG_ERROR, "%s returns %s: %s", call, name ? name : "an error", t->why);
+        t->why[0] = 0;
+    }
     atomic_store_explicit(&t->inside, false, memory_order_release);
 }
 

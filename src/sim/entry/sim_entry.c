@@ -32,7 +32,7 @@
         CUresult r = cji_sim_enter(needs_init);                                    \
         if (r != CUDA_SUCCESS) return r;                                           \
         r = cji_sim_##name(CJI_CU_NAMES(count, list));                             \
-        if (needs_init) cji_sim_leave();                                           \
+        if (needs_init) cji_sim_leave(#export, r);                                 \
         return r;                                                                  \
     }                                                                              \
     __attribute__((unused)) static CUresult sim_own_##export(CJI_CU_DECL(count, list)) \
@@ -42,7 +42,7 @@
         cji_sim_thread()->own_default = true;                                      \
         r = cji_sim_##name(CJI_CU_NAMES(count, list));                             \
         cji_sim_thread()->own_default = false;                                     \
-        cji_sim_leave();                                                           \
+        cji_sim_leave(#export, r);                                                 \
         return r;                                                                  \
     }
 #define CU(name, export, version, need, count, list) SIM_ENTRY(name, export, count, list)
@@ -56,9 +56,9 @@ static CUresult sim_lacks(const char *name, const char *why)
 {
     CUresult r = cji_sim_enter(true);
     if (r != CUDA_SUCCESS) return r;
-    cji_log(CJ_LOG_ERROR, "%s returns CUDA_ERROR_NOT_SUPPORTED: the CPU device does not have it (%s)", name, why);
-    cji_sim_leave();
-    return CUDA_ERROR_NOT_SUPPORTED;
+    r = cji_sim_reject(CUDA_ERROR_NOT_SUPPORTED, "the CPU device does not have it (%s)", why);
+    cji_sim_leave(name, r);
+    return r;
 }
 
 /* The other names. The caller of what is not here passes arguments that nobody reads. */

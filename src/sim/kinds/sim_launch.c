@@ -9,11 +9,19 @@
 static CUresult sim_check_cluster(const sim_func *f, const sim_shape *s)
 {
     uint64_t size = (uint64_t)s->cluster[0] * s->cluster[1] * s->cluster[2];
+    unsigned most = f->nonportable ? 16u : 8u;
     if (size == 1) return CUDA_SUCCESS;
-    if (sim.set.sm < 90) return CUDA_ERROR_NOT_SUPPORTED;
-    if (!size || size > (f->nonportable ? 16u : 8u)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (sim.set.sm < 90)
+        return cji_sim_reject(CUDA_ERROR_NOT_SUPPORTED, "clusters need sm_90, and this device is sm_%u (kernel %s)",
+                              sim.set.sm, f->kernel->name);
+    if (!size || size > most)
+        return cji_sim_reject(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a cluster of %llu blocks is not in 1 .. %u (kernel %s)",
+                              (unsigned long long)size, most, f->kernel->name);
     for (int i = 0; i < 3; i++)
-        if (s->grid[i] % s->cluster[i]) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        if (s->grid[i] % s->cluster[i])
+            return cji_sim_reject(CUDA_ERROR_INVALID_CLUSTER_SIZE,
+                                  "%u blocks in %c are no multiple of the cluster's %u (kernel %s)", s->grid[i],
+                                  'x' + i, s->cluster[i], f->kernel->name);
     return CUDA_SUCCESS;
 }
 
@@ -21,57 +29,96 @@ static CUresult sim_check_cluster(const sim_func *f, const sim_shape *s)
 static CUresult sim_check_memory(const cji_exec_kernel *k)
 {
     uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-    if (k->static_shared > most) {
-        cji_log(CJ_LOG_DEBUG, "launch of %s: it has %llu bytes of static shared memory; a block takes at most %llu",
-                cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (k->local_bytes > CJI_LOCAL_BYTES) {
-        cji_log(CJ_LOG_DEBUG, "launch of %s: it has %llu bytes of local memory; a thread takes at most %u",
-                cji_short(k->name), (unsigned long long)k->local_bytes, (unsigned)CJI_LOCAL_BYTES);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    if (k->static_shared > most)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                              "kernel %s has %llu bytes of static shared memory; a block takes at most %llu",
+                              cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
+    if (k->local_bytes > CJI_LOCAL_BYTES)
+        return cji_sim_reject(CUDA_ERROR_OUT_OF_MEMORY,
+                              "kernel %s has %llu bytes of local memory; a thread takes at most %u",
+                              cji_short(k->name), (unsigned long long)k->local_bytes, (unsigned)CJI_LOCAL_BYTES);
     return CUDA_SUCCESS;
 }
 
-static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
+static CUresult sim_check_block(const sim_func *f, const sim_shape *s, uint64_t threads)
 {
-    static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-                                                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
-                                                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
     static const CUdevice_attribute block_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
                                                        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
                                                        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z };
     const cji_exec_kernel *k = f->kernel;
-    /* The order is a GPU's: the block, a cluster of nothing, the grid, the cluster, and what is needed of memory. */
     for (int i = 0; i < 3; i++) {
-        if (!s->block[i] || s->block[i] > (uint32_t)cji_sim_limit(block_limit[i])) return CUDA_ERROR_INVALID_VALUE;
-        if (k->reqntid[0] && s->block[i] != (k->reqntid[i] ? k->reqntid[i] : 1)) return CUDA_ERROR_INVALID_VALUE;
+        uint32_t most = (uint32_t)cji_sim_limit(block_limit[i]), wanted = k->reqntid[i] ? k->reqntid[i] : 1;
+        if (!s->block[i] || s->block[i] > most)
+            return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "a block of %u threads in %c is not in 1 .. %u (kernel %s)",
+                                  s->block[i], 'x' + i, most, k->name);
+        if (k->reqntid[0] && s->block[i] != wanted)
+            return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                                  "a block of %u threads in %c is not the %u of the .reqntid of kernel %s",
+                                  s->block[i], 'x' + i, wanted, k->name);
     }
+    unsigned most = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    if (k->max_threads && k->max_threads < most) most = k->max_threads;
+    return threads <= most ? CUDA_SUCCESS
+                           : cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                                            "a block of %llu threads is more than the %u that kernel %s may have",
+                                            (unsigned long long)threads, most, k->name);
+}
+
+static CUresult sim_check_grid(const sim_func *f, const sim_shape *s)
+{
+    static const CUdevice_attribute grid_limit[3] = { CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                                                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                                      CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
+    for (int i = 0; i < 3; i++) {
+        uint32_t most = (uint32_t)cji_sim_limit(grid_limit[i]);
+        if (!s->grid[i] || s->grid[i] > most)
+            return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "a grid of %u blocks in %c is not in 1 .. %u (kernel %s)",
+                                  s->grid[i], 'x' + i, most, f->kernel->name);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* What a block needs of registers and memory, and a cooperative grid of the whole device. */
+static CUresult sim_check_resources(const sim_func *f, const sim_shape *s, uint64_t threads)
+{
+    const cji_exec_kernel *k = f->kernel;
+    if (s->shared > (uint32_t)f->max_dynamic)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                              "%u bytes of dynamic shared memory are more than the %d that "
+                              "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES allows kernel %s",
+                              s->shared, f->max_dynamic, k->name);
+    if (threads > cji_sim_func_threads(f))
+        return cji_sim_reject(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                              "%llu threads with %u registers each are more than a block has: kernel %s can have %u "
+                              "(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)",
+                              (unsigned long long)threads, cji_sim_func_registers(f), k->name, cji_sim_func_threads(f));
+    uint32_t most = (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    if (k->static_shared + s->shared > most)
+        return cji_sim_reject(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                              "%u bytes of shared memory are more than the %u that a block can have (kernel %s)",
+                              (unsigned)(k->static_shared + s->shared), most, k->name);
+    if (!s->cooperative) return CUDA_SUCCESS;
+    uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+    uint64_t room = (uint64_t)cji_sim_blocks_per_sm(f, (unsigned)threads, s->shared) *
+                    (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    return blocks <= room ? CUDA_SUCCESS
+                          : cji_sim_reject(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                                           "%llu blocks are more than the %llu that run at once, as a cooperative "
+                                           "launch must (kernel %s)",
+                                           (unsigned long long)blocks, (unsigned long long)room, k->name);
+}
+
+/* The order is a GPU's: the block, a cluster of nothing, the grid, the cluster, and what is needed of memory. */
+static CUresult sim_launch_check(const sim_func *f, const sim_shape *s)
+{
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
-    if (threads > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
-        threads > cji_sim_func_threads(f))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (s->no_cluster) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    for (int i = 0; i < 3; i++)
-        if (!s->grid[i] || s->grid[i] > (uint32_t)cji_sim_limit(grid_limit[i])) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = sim_check_cluster(f, s);
-    if (r) return r;
-    r = sim_check_memory(k);
-    if (r) return r;
-    if (s->shared > (uint32_t)f->max_dynamic) return CUDA_ERROR_INVALID_VALUE;
-    uint64_t registers = ((uint64_t)cji_sim_func_registers(f) + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
-    if (registers > (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK))
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    if (k->static_shared + s->shared > (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN))
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    if (s->cooperative) {
-        uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
-        uint64_t room = (uint64_t)cji_sim_blocks_per_sm(f, (unsigned)threads, s->shared) *
-                        (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-        if (blocks > room) r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    }
-    return r;
+    CUresult r = sim_check_block(f, s, threads);
+    if (!r && s->no_cluster)
+        r = cji_sim_reject(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a cluster of no blocks (kernel %s)", f->kernel->name);
+    if (!r) r = sim_check_grid(f, s);
+    if (!r) r = sim_check_cluster(f, s);
+    if (!r) r = sim_check_memory(f->kernel);
+    return r ? r : sim_check_resources(f, s, threads);
 }
 
 /* ---- Arguments: copied at the call ------------------------------------------------------------------------------- */
@@ -85,19 +132,30 @@ static CUresult sim_launch_args_of(const cji_exec_kernel *k, void **params, void
     for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) out->buffer = extra[1];
         else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) out->size = extra[1] ? *(const size_t *)extra[1] : 0;
-        else return CUDA_ERROR_INVALID_VALUE;
+        else
+            return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                                  "`extra` has an entry that is no CU_LAUNCH_PARAM_... (kernel %s)", k->name);
     }
-    if (params && out->size) return CUDA_ERROR_INVALID_VALUE;
+    if (params && out->size)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                              "arguments are given both as an array and as a buffer (kernel %s)", k->name);
     if (!k->nparam) return CUDA_SUCCESS;
     for (uint32_t i = 0; params && i < k->nparam; i++)
-        if (!params[i]) return CUDA_ERROR_INVALID_VALUE;
-    return params || (out->buffer && out->size >= k->param_bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        if (!params[i])
+            return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "the address of argument %u of %u is NULL (kernel %s)", i,
+                                  (unsigned)k->nparam, k->name);
+    if (params || (out->buffer && out->size >= k->param_bytes)) return CUDA_SUCCESS;
+    return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "%zu bytes of arguments are less than the %u of kernel %s",
+                          out->buffer ? out->size : (size_t)0, (unsigned)k->param_bytes, k->name);
 }
 
 static CUresult sim_copy_params(const cji_exec_kernel *k, const sim_launch_args *from, unsigned char *to)
 {
     if (!k->nparam) return CUDA_SUCCESS;
-    if (!from->params && from->size > k->param_bytes) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (!from->params && from->size > k->param_bytes)
+        return cji_sim_reject(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+                              "%zu bytes of arguments are more than the %u of kernel %s", from->size,
+                              (unsigned)k->param_bytes, k->name);
     for (uint32_t i = 0; from->params && i < k->nparam; i++)
         memcpy(to + k->param[i].offset, from->params[i], k->param[i].bytes);
     if (!from->params) memcpy(to, from->buffer, k->param_bytes);
@@ -136,7 +194,9 @@ static CUresult sim_launch_on(CUfunction h, const sim_shape *shape, CUstream hs,
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
     if (!r) r = cji_sim_stream_for_work(hs, &s);
-    if (!r && f->module->ctx != s->ctx) r = CUDA_ERROR_INVALID_HANDLE;
+    if (!r && f->module->ctx != s->ctx)
+        r = cji_sim_reject(CUDA_ERROR_INVALID_HANDLE, "kernel %s and the stream are of different contexts",
+                           f->kernel->name);
     if (!r) {
         r = cji_sim_launch_work(f, shape, params, extra, &w);
         if (r && s->capture) s->capture->invalid = true;

@@ -5,15 +5,26 @@
 
 CUresult cji_sim_func_get(CUfunction h, sim_func **out)
 {
-    if (!cji_sim_handle_is(SIM_FUNC, h)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!cji_sim_handle_is(SIM_FUNC, h))
+        return cji_sim_reject(CUDA_ERROR_INVALID_HANDLE, "%p is no function of a module that is loaded", (void *)h);
     *out = (sim_func *)h;
     return (*out)->module->ctx->fault;
 }
 
+/* What the registers of a block allow, in whole warps: 8 registers of a thread are taken together. */
+static unsigned sim_threads_by_registers(const sim_func *f)
+{
+    unsigned all = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+    return all / ((cji_sim_func_registers(f) + 7) / 8 * 8 * 32) * 32;
+}
+
+/* As the function's own attribute says: a launch with so many threads is not rejected for its registers. */
 unsigned cji_sim_func_threads(const sim_func *f)
 {
     unsigned most = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    return f->kernel->max_threads && f->kernel->max_threads < most ? f->kernel->max_threads : most;
+    unsigned by_registers = sim_threads_by_registers(f);
+    if (f->kernel->max_threads && f->kernel->max_threads < most) most = f->kernel->max_threads;
+    return by_registers < most ? by_registers : most;
 }
 
 unsigned cji_sim_func_registers(const sim_func *f) { return f->kernel->registers; }

@@ -113,8 +113,8 @@ static CUresult sim_container_read(const unsigned char *p, size_t bytes, sim_ima
 
 static bool sim_is_machine_code(const unsigned char *p, size_t bytes)
 {
-    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fatbin[4] = { 0x50, 0xed, 0x55, 0xba };
-    return (!bytes || bytes >= 4) && p[0] && p[1] && p[2] && (memcmp(p, elf, 4) == 0 || memcmp(p, fatbin, 4) == 0);
+    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' };
+    return (!bytes || bytes >= 4) && p[0] && p[1] && p[2] && memcmp(p, elf, 4) == 0;
 }
 
 CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log)
@@ -124,10 +124,10 @@ CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji
     bool ours = (!bytes || bytes >= sizeof(cji_container)) &&
                 strncmp(image, sim_magic, bytes && bytes < sizeof sim_magic ? bytes : sizeof sim_magic) == 0;
     if (ours) return sim_container_read(p, bytes, out, log);
+    if (cji_sim_is_fatbin(p, bytes)) return cji_sim_fatbin_read(p, bytes, out, log);
     if (sim_is_machine_code(p, bytes)) {
-        cji_text_printf(
-            log,
-            "the image holds machine code of a GPU: the CPU device runs PTX, or what its own linker makes of it\n");
+        cji_text_printf(log, "the image holds machine code of a GPU: the CPU device runs PTX, fat binaries with PTX in "
+                             "them, or what its own linker makes of it\n");
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     size_t length = bytes ? strnlen(image, bytes) : strlen(image);
@@ -242,4 +242,11 @@ CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_prog
     const char *why = cji_text_str(log);   /* the sentences of the reader and the engine */
     bool memory = log->failed || strstr(why, "out of memory") || strstr(why, "no memory") || !why[strspn(why, " \n")];
     return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
+}
+
+CUresult cji_sim_reject_log(CUresult r, cji_text *log)
+{
+    const char *line = cji_text_str(log);
+    line += strspn(line, " \n");
+    return *line ? cji_sim_reject(r, "%s", line) : r;
 }

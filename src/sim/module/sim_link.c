@@ -160,6 +160,13 @@ static CUresult sim_image_rename(sim_image *image, const char *name)
     return CUDA_SUCCESS;
 }
 
+/* What the bytes are, by how they begin. */
+static CUjitInputType sim_input_kind(const void *data, size_t size)
+{
+    if (cji_sim_is_fatbin(data, size)) return CU_JIT_INPUT_FATBINARY;
+    return *(const unsigned char *)data == 0x7f ? CU_JIT_INPUT_CUBIN : CU_JIT_INPUT_PTX;
+}
+
 static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name)
 {
     cji_text log = { 0 };
@@ -170,27 +177,29 @@ static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data
     case CU_JIT_INPUT_PTX:
     case CU_JIT_INPUT_CUBIN:
     case CU_JIT_INPUT_OBJECT:
+    case CU_JIT_INPUT_FATBINARY:
         r = cji_sim_image_read(data, size, &image, &log);
-        if (!r && (type == CU_JIT_INPUT_PTX) != (image.n == 1 && image.text[0].text == image.copy)) {
-            cji_text_printf(&log,
-                            "an input's kind does not fit its contents: PTX text and images are different kinds\n");
+        if (!r && sim_input_kind(data, size) != (type == CU_JIT_INPUT_OBJECT ? CU_JIT_INPUT_CUBIN : type)) {
+            cji_text_puts(&log, "an input's kind does not fit its contents: PTX text, fat binaries and images are "
+                                "different kinds\n");
             r = CUDA_ERROR_INVALID_IMAGE;
         }
         if (!r) r = sim_image_rename(&image, name);
         if (!r) r = cji_sim_check_heads(image.text, image.n, &log);
         break;
-    case CU_JIT_INPUT_FATBINARY:
     case CU_JIT_INPUT_LIBRARY:
-        cji_text_printf(
-            &log,
-            "fat binaries and libraries hold machine code of a GPU: "
-            "the CPU device links PTX and what its own linker made\n");
+        cji_text_puts(&log, "a library holds machine code of a GPU: the CPU device links PTX, fat binaries with PTX in "
+                            "them and what its own linker made\n");
         r = CUDA_ERROR_NO_BINARY_FOR_GPU;
         break;
-    case CU_JIT_INPUT_NVVM: r = CUDA_ERROR_NOT_SUPPORTED; break;
+    case CU_JIT_INPUT_NVVM:
+        cji_text_puts(&log, "the CPU device has no compiler of NVVM's intermediate code: link PTX\n");
+        r = CUDA_ERROR_NOT_SUPPORTED;
+        break;
     default: r = CUDA_ERROR_INVALID_VALUE; break;
     }
     if (r) {
+        cji_sim_reject_log(r, &log);
         cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
         cji_sim_image_free(&image);
     } else {
@@ -214,7 +223,7 @@ CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, s
     return r;
 }
 
-static CUresult sim_read_file(const char *path, void **data, size_t *size)
+CUresult cji_sim_file_read(const char *path, void **data, size_t *size)
 {
     FILE *f = fopen(path, "rb");
     if (!f) return CUDA_ERROR_FILE_NOT_FOUND;
@@ -256,7 +265,7 @@ CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *p
     if (r) return r;
     r = cji_sim_jit_options(n, options, values, &o);
     if (!r && !path) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) r = sim_read_file(path, &data, &size);
+    if (!r) r = cji_sim_file_read(path, &data, &size);
     if (!r) {
         r = sim_link_data(l, type, data, size, path);
         cji_free(data, size + 1);
@@ -296,7 +305,8 @@ CUresult cji_sim_cuLinkComplete(CUlinkState h, void **out, size_t *size)
     if (r) return r;
     cji_text log = { 0 };
     if (!l->cubin) r = sim_link_complete(l, &log);
-    if (log.n) cji_log(r ? CJ_LOG_DEBUG : CJ_LOG_WARNING, "cuLinkComplete: %.400s", cji_text_str(&log));
+    if (r) cji_sim_reject_log(r, &log);
+    else if (log.n) cji_log(CJ_LOG_WARNING, "cuLinkComplete: %.400s", cji_text_str(&log));
     cji_sim_jit_options_finish(&l->options, r ? "" : cji_text_str(&log), r ? cji_text_str(&log) : "");
     cji_text_free(&log);
     if (!r) {

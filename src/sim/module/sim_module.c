@@ -103,7 +103,8 @@ const sim_room cji_sim_room_module = { .name = "module",
                                        .process_end = sim_module_process_end };
 
 /* Reads and predecodes without the lock. */
-static CUresult sim_module_load(CUmodule *out, const void *data, const sim_options *o)
+/* bytes 0: unknown */
+static CUresult sim_module_load(CUmodule *out, const void *data, size_t bytes, const sim_options *o)
 {
     sim_ctx *c;
     cji_text log = { 0 };
@@ -115,7 +116,7 @@ static CUresult sim_module_load(CUmodule *out, const void *data, const sim_optio
     uint64_t id = r ? 0 : c->id;
     sim_unlock();
     if (r) return r;
-    r = cji_sim_image_read(data, 0, &image, &log);
+    r = cji_sim_image_read(data, bytes, &image, &log);
     if (!r) r = cji_sim_module_build(image.text, image.n, &program, &log);
     cji_sim_image_free(&image);
     if (!r) {
@@ -127,7 +128,8 @@ static CUresult sim_module_load(CUmodule *out, const void *data, const sim_optio
         sim_unlock();
         if (r) cji_exec_program_free(program);
     }
-    if (log.n) cji_log(r ? CJ_LOG_DEBUG : CJ_LOG_WARNING, "cuModuleLoadData: %.400s", cji_text_str(&log));
+    if (r) cji_sim_reject_log(r, &log);
+    else if (log.n) cji_log(CJ_LOG_WARNING, "cuModuleLoadData: %.400s", cji_text_str(&log));
     cji_sim_jit_options_finish(o, r ? "" : cji_text_str(&log), r ? cji_text_str(&log) : "");
     cji_text_free(&log);
     return r;
@@ -136,14 +138,34 @@ static CUresult sim_module_load(CUmodule *out, const void *data, const sim_optio
 CUresult cji_sim_cuModuleLoadData(CUmodule *out, const void *image)
 {
     sim_options none = { 0 };
-    return sim_module_load(out, image, &none);
+    return sim_module_load(out, image, 0, &none);
 }
 
 CUresult cji_sim_cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n, CUjit_option *options, void **values)
 {
     sim_options o;
     CUresult r = cji_sim_jit_options(n, options, values, &o);
-    return r ? r : sim_module_load(out, image, &o);
+    return r ? r : sim_module_load(out, image, 0, &o);
+}
+
+CUresult cji_sim_cuModuleLoadFatBinary(CUmodule *out, const void *image)
+{
+    if (!image) return CUDA_ERROR_INVALID_VALUE;
+    if (!cji_sim_is_fatbin(image, 0)) return cji_sim_reject(CUDA_ERROR_INVALID_IMAGE, "the image is no fat binary");
+    return cji_sim_cuModuleLoadData(out, image);
+}
+
+CUresult cji_sim_cuModuleLoad(CUmodule *out, const char *path)
+{
+    sim_options none = { 0 };
+    void *data;
+    size_t bytes;
+    if (!out || !path) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = cji_sim_file_read(path, &data, &bytes);
+    if (r) return r;
+    r = sim_module_load(out, data, bytes, &none);
+    cji_free(data, bytes + 1);
+    return r;
 }
 
 CUresult cji_sim_cuModuleUnload(CUmodule h)

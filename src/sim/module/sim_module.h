@@ -23,6 +23,11 @@ void cji_sim_jit_options_finish(const sim_options *o, const char *info, const ch
 typedef struct sim_image { cji_exec_text *text; size_t n; void *copy; size_t copy_bytes; } sim_image;
 CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log);   /* bytes 0: unknown */
 void cji_sim_image_free(sim_image *i);
+bool cji_sim_is_fatbin(const unsigned char *p, size_t bytes);
+CUresult cji_sim_fatbin_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log);   /* `out` is empty */
+CUresult cji_sim_file_read(const char *path, void **data, size_t *size);   /* freed with cji_free, size + 1 bytes */
+/* The first line of a compiler's log is why the call in progress returns `r`. */
+CUresult cji_sim_reject_log(CUresult r, cji_text *log);
 void cji_sim_link_forget(void *link);
 bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, size_t *bytes);   /* freed with cji_free */
 CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log); /* .version and .target of each */
