@@ -7,12 +7,25 @@
 
 /* What a row's lane function knows beside its type. */
 enum {
-    M_RND = 1, M_FTZ = 2, M_SAT = 4, M_RELU = 8, M_NAN = 16, M_ABS = 32, M_HI = 64, M_WRAP = 128, M_SHIFTAMT = 256,
-    M_APPROX = 512, M_TESTP = 1024, M_PRMT = 2048,
-    M_THIRD = 4096             /* no word: a third input */
+    M_RND = 1,
+    M_FTZ = 2,
+    M_SAT = 4,
+    M_RELU = 8,
+    M_NAN = 16,
+    M_ABS = 32,
+    M_HI = 64,
+    M_WRAP = 128,
+    M_SHIFTAMT = 256,
+    M_APPROX = 512,
+    M_TESTP = 1024,
+    M_PRMT = 2048,
+    M_THIRD = 4096 /* no word: a third input */
 };
 
-static const struct { uint16_t modifier, word; uint32_t k; } alu_modifiers[] = {
+static const struct {
+    uint16_t modifier, word;
+    uint32_t k;
+} alu_modifiers[] = {
     { M_RND, CJI_W_RN, CJI_FP_RN },
     { M_RND, CJI_W_RZ, CJI_FP_RZ },
     { M_RND, CJI_W_RM, CJI_FP_RM },
@@ -77,7 +90,7 @@ static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsi
     cji_dec_place none = { sizeof(cji_frame), CJI_WNONE }, s[3] = { none, none, none };
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(x2 ? 2 * bits : bits));
     for (unsigned i = 0; i < n && i < 3; i++) s[i] = alu_src(d, i + 1);
-    bool fits = vec && !x2 && dst.w == wd && s[0].w == wa && s[1].w == wb && s[2].w == wc;
+    bool fits = vec && dst.w == wd && s[0].w == wa && s[1].w == wb && s[2].w == wc;
     cji_rec *r = cji_dec_emit(d, fits ? vec : x2 ? cji_h_lane_x2 : cji_h_lane);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, s[0]);
@@ -89,8 +102,6 @@ static bool alu_emit(cji_dec *d, cji_handler vec, unsigned wd, unsigned wa, unsi
     return true;
 }
 
-static bool alu_lane(cji_dec *d, cji_lane_fn lane, uint32_t k) { return alu_emit(d, NULL, 0, 0, 0, 0, lane, k); }
-
 /* ---- Instructions of their own: ops.def's X ---- */
 
 /* add.cc and its kin; k: CJI_CC_* */
@@ -101,8 +112,16 @@ static bool alu_carry(cji_dec *d, uint32_t k)
     if (k & CJI_CC_MAD && !cji_dec_has(d, CJI_W_LO) && cji_dec_has(d, CJI_W_HI)) k |= CJI_CC_HI;
     if (t->bits == 64) k |= CJI_CC_64;
     if (t->cls == 's') k |= CJI_CC_SIGNED;
-    alu_emit(d, NULL, 0, 0, 0, 0, NULL, k);
-    if (!d->failed) d->p->code[d->p->ncode - 1].fn = cji_h_carry;
+    const cji_vec_table *v = d->vec;
+    bool wide = k & CJI_CC_64, hi = k & CJI_CC_HI, sign = k & CJI_CC_SIGNED;
+    cji_handler vec = !(k & CJI_CC_MAD) ? wide ? v->carry_64 : v->carry_32
+                      : !hi             ? wide ? v->carry_mad_64 : v->carry_mad_32
+                      : wide            ? sign ? v->carry_madhi_s64 : v->carry_madhi_u64
+                      : sign            ? v->carry_madhi_s32
+                                        : v->carry_madhi_u32;
+    unsigned w = cji_dec_width(t->bits);
+    alu_emit(d, vec, w, w, w, k & CJI_CC_MAD ? w : CJI_WNONE, NULL, k);
+    if (!d->failed && d->p->code[d->p->ncode - 1].fn != vec) d->p->code[d->p->ncode - 1].fn = cji_h_carry;
     return true;
 }
 
@@ -114,7 +133,10 @@ static bool alu_bfi(cji_dec *d, uint32_t k)
     for (uint32_t i = 0; i < 4; i++) s[i] = alu_src(d, i + 1);
     uint32_t at = cji_dec_ext(d, s[3].w);
     cji_dec_ext(d, s[3].off);
-    cji_rec *r = cji_dec_emit(d, cji_h_bfi);
+    unsigned w = cji_dec_width(bits);
+    bool fits = dst.w == w && s[0].w == w && s[1].w == w && s[2].w == CJI_W32 && s[3].w == CJI_W32;
+    cji_rec *r = cji_dec_emit(d, !fits ? cji_h_bfi : bits == 64 ? d->vec->bfi_64 : d->vec->bfi_32);
+    r->imm = s[3].off;
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, s[0]);
     cji_dec_put_b(r, s[1]);
@@ -179,7 +201,8 @@ static bool alu_dot(cji_dec *d, uint32_t n)
     if (cji_dec_type_at(d, 0)->cls == 's') k |= CJI_KF_SIGNED;
     if (cji_dec_type_at(d, 1)->cls == 's') k |= CJI_KF_B;
     if (n == 2 && !cji_dec_has(d, CJI_W_LO) && cji_dec_has(d, CJI_W_HI)) k |= CJI_KF_HI;
-    return alu_lane(d, n == 2 ? cji_l_dp2a : cji_l_dp4a, k);
+    return alu_emit(d, n == 2 ? d->vec->dp2a : d->vec->dp4a, CJI_W32, CJI_W32, CJI_W32, CJI_W32,
+                    n == 2 ? cji_l_dp2a : cji_l_dp4a, k);
 }
 
 /* {a, b, ...} on either side */
@@ -245,29 +268,67 @@ static bool alu_selp(cji_dec *d, uint32_t k)
 /* ---- The table ---- */
 
 typedef enum alu_class { ALU_A, ALU_F, ALU_F32, ALU_F64, ALU_I, ALU_P } alu_class;
-typedef enum alu_shape { ALU_SAME, ALU_WIDE, ALU_SHIFT, ALU_OWN, ALU_FORM /* V: a form of the row above */ } alu_shape;
+typedef enum alu_shape {
+    ALU_SAME,
+    ALU_WIDE,
+    ALU_SHIFT,
+    ALU_COUNT,
+    ALU_FIELD,
+    ALU_TEST,
+    ALU_OWN,
+    ALU_FORM /* V, A: a form of the row above */
+} alu_shape;
 typedef enum alu_form {
-    FORM_B16, FORM_B32, FORM_B64, FORM_U32, FORM_S32, FORM_U64, FORM_S64, FORM_F32, FORM_F64,
-    FORM_FTZ,                  /* f32 with .ftz */
-    FORM_WRAP                  /* 32 bits with .wrap */
+    FORM_B16,
+    FORM_B32,
+    FORM_B64,
+    FORM_U16,
+    FORM_S16,
+    FORM_U32,
+    FORM_S32,
+    FORM_U64,
+    FORM_S64,
+    FORM_F16,
+    FORM_BF16,
+    FORM_F32,
+    FORM_F64,
+    FORM_PAIR,
+    FORM_UPAIR,
+    FORM_SPAIR,
+    FORM_F16X2,
+    FORM_BF16X2,
+    FORM_HALF,
+    FORM_HALFX2, /* f16 or bf16 */
+    FORM_F32ANY, /* f32 with and without .ftz */
+    FORM_FTZ,    /* f32 with .ftz */
+    FORM_WRAP,   /* 32 bits with .wrap */
+    FORM_NOMODE  /* prmt without a mode */
 } alu_form;
 
 typedef struct alu_row {
     uint16_t op, word, modifiers;
     uint8_t cls, shape;
-    uint8_t form;              /* of V */
-    uint16_t handler;          /* of V: where it is in cji_vec_table */
-    uint32_t k;                /* of X */
+    uint8_t form;     /* of V, A */
+    bool any;         /* A */
+    uint16_t handler; /* of V: where it is in cji_vec_table */
+    uint32_t k;       /* of X */
     cji_lane_fn lane;
     bool (*own)(cji_dec *d, uint32_t k);
 } alu_row;
 
 static const alu_row alu_rows[] = {
 #define O(op_, class_, word_, shape_, lane_, modifiers_) \
-    { .op = CJI_OP_##op_, .word = (word_), .modifiers = (modifiers_), .cls = ALU_##class_, .shape = ALU_##shape_, \
+    { .op = CJI_OP_##op_, \
+      .word = (word_), \
+      .modifiers = (modifiers_), \
+      .cls = ALU_##class_, \
+      .shape = ALU_##shape_, \
       .lane = cji_l_##lane_ },
 #define V(form_, name_) { .shape = ALU_FORM, .form = FORM_##form_, .handler = offsetof(cji_vec_table, name_) },
+#define A(form_, name_) \
+    { .shape = ALU_FORM, .form = FORM_##form_, .any = true, .handler = offsetof(cji_vec_table, name_) },
 #define W(form_, name_) V(form_, name_)
+#define B(form_, name_) A(form_, name_)
 #define X(op_, class_, word_, own_, k_) \
     { .op = CJI_OP_##op_, .word = (word_), .cls = ALU_##class_, .shape = ALU_OWN, .own = own_, .k = (k_) },
 #include "sim/exec/ops.def"
@@ -280,11 +341,21 @@ static bool alu_fits(cji_dec *d, const alu_row *row)
     bool f = t->cls == 'f', p = t->cls == 'p';
     if (row->shape == ALU_FORM || row->op != d->e->isa->op) return false;
     switch (row->cls) {
-    case ALU_F: if (!f) return false; break;
-    case ALU_F32: if (!f || t->bits > 32) return false; break;
-    case ALU_F64: if (!f || t->bits != 64) return false; break;
-    case ALU_I: if (f || p) return false; break;
-    case ALU_P: if (!p) return false; break;
+    case ALU_F:
+        if (!f) return false;
+        break;
+    case ALU_F32:
+        if (!f || t->bits > 32) return false;
+        break;
+    case ALU_F64:
+        if (!f || t->bits != 64) return false;
+        break;
+    case ALU_I:
+        if (f || p) return false;
+        break;
+    case ALU_P:
+        if (!p) return false;
+        break;
     default: break;
     }
     return !row->word || cji_dec_has(d, row->word);
@@ -292,19 +363,35 @@ static bool alu_fits(cji_dec *d, const alu_row *row)
 
 static bool alu_form_fits(unsigned form, const cji_dec_type *t, uint32_t k)
 {
-    bool s = t->cls == 's', ftz = k & CJI_KF_FTZ;
+    bool s = t->cls == 's', f = t->cls == 'f', ftz = k & CJI_KF_FTZ, half = f && t->bits == 16;
+    if (t->x2) switch (form) {
+        case FORM_PAIR: return t->bits == 16 && !f;
+        case FORM_UPAIR: return t->bits == 16 && !f && !s;
+        case FORM_SPAIR: return t->bits == 16 && s;
+        case FORM_F16X2: return half && t->fmt == CJI_FP_F16;
+        case FORM_BF16X2: return half && t->fmt == CJI_FP_BF16;
+        default: return form == FORM_HALFX2 && half;
+        }
     switch (form) {
-    case FORM_B16: return t->bits == 16;
+    case FORM_B16: return t->bits == 16 && !f;
     case FORM_B32: return t->bits == 32;
     case FORM_B64: return t->bits == 64;
+    case FORM_U16: return t->bits == 16 && !s && !f;
+    case FORM_S16: return t->bits == 16 && s;
     case FORM_U32: return t->bits == 32 && !s;
     case FORM_S32: return t->bits == 32 && s;
     case FORM_U64: return t->bits == 64 && !s;
     case FORM_S64: return t->bits == 64 && s;
+    case FORM_F16: return half && t->fmt == CJI_FP_F16;
+    case FORM_BF16: return half && t->fmt == CJI_FP_BF16;
+    case FORM_HALF: return half;
     case FORM_F32: return t->bits == 32 && !ftz;
+    case FORM_F32ANY: return t->bits == 32;
     case FORM_F64: return t->bits == 64;
     case FORM_FTZ: return t->bits == 32 && ftz;
-    default: return k & CJI_KF_B;
+    case FORM_WRAP: return k & CJI_KF_B;
+    case FORM_NOMODE: return !CJI_KF_X(k);
+    default: return false;
     }
 }
 
@@ -313,9 +400,8 @@ static cji_handler alu_form_of(const cji_dec *d, size_t i, uint32_t k)
 {
     const uint32_t not_plain =
         CJI_KF_RND | CJI_KF_SAT | CJI_KF_RELU | CJI_KF_NAN | CJI_KF_ABS | CJI_KF_XORSIGN | CJI_KF_C;
-    if (k & not_plain) return NULL;
     for (i++; i < ALU_ROWS && alu_rows[i].shape == ALU_FORM; i++)
-        if (alu_form_fits(alu_rows[i].form, &d->type[0], k))
+        if ((alu_rows[i].any || !(k & not_plain)) && alu_form_fits(alu_rows[i].form, &d->type[0], k))
             return *(const cji_handler *)(const void *)((const char *)d->vec + alu_rows[i].handler);
     return NULL;
 }
@@ -324,9 +410,13 @@ static bool alu_by_lanes(cji_dec *d, size_t i)
 {
     const alu_row *row = &alu_rows[i];
     uint32_t k = alu_k(d, row->modifiers);
-    unsigned bits = d->type[0].bits, w = cji_dec_width(bits), wide = cji_dec_width(2 * bits), n = d->n - 1;
-    unsigned wd = row->shape == ALU_WIDE ? wide : w, wb = row->shape == ALU_SHIFT ? CJI_W32 : w;
-    return alu_emit(d, alu_form_of(d, i, k), wd, w, n > 1 ? wb : CJI_WNONE, n > 2 ? wd : CJI_WNONE, row->lane, k);
+    unsigned bits = d->type[0].bits * (d->type[0].x2 ? 2u : 1u), w = cji_dec_width(bits), n = d->n - 1;
+    unsigned shape = row->shape, wd = shape == ALU_WIDE    ? cji_dec_width(2 * bits)
+                                      : shape == ALU_COUNT ? CJI_W32
+                                      : shape == ALU_TEST  ? CJI_WP
+                                                           : w;
+    unsigned wb = shape == ALU_SHIFT || shape == ALU_FIELD ? CJI_W32 : w, wc = shape == ALU_WIDE ? wd : wb;
+    return alu_emit(d, alu_form_of(d, i, k), wd, w, n > 1 ? wb : CJI_WNONE, n > 2 ? wc : CJI_WNONE, row->lane, k);
 }
 
 bool cji_dec_alu(cji_dec *d)

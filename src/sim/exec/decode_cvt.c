@@ -5,11 +5,11 @@
 
 static uint32_t cvt_round(cji_dec *d)
 {
-    static const cji_dec_choice rounds[] = {
-        { CJI_W_RN, CJI_FP_RN },  { CJI_W_RZ, CJI_FP_RZ },  { CJI_W_RM, CJI_FP_RM },  { CJI_W_RP, CJI_FP_RP },
-        { CJI_W_RNI, CJI_FP_RN }, { CJI_W_RZI, CJI_FP_RZ }, { CJI_W_RMI, CJI_FP_RM }, { CJI_W_RPI, CJI_FP_RP },
-        { CJI_W_RNA, CJI_FP_RNA }, { 0, 0 }
-    };
+    static const cji_dec_choice rounds[] = { { CJI_W_RN, CJI_FP_RN },   { CJI_W_RZ, CJI_FP_RZ },
+                                             { CJI_W_RM, CJI_FP_RM },   { CJI_W_RP, CJI_FP_RP },
+                                             { CJI_W_RNI, CJI_FP_RN },  { CJI_W_RZI, CJI_FP_RZ },
+                                             { CJI_W_RMI, CJI_FP_RM },  { CJI_W_RPI, CJI_FP_RP },
+                                             { CJI_W_RNA, CJI_FP_RNA }, { 0, 0 } };
     return cji_dec_choose(d, rounds, CJI_FP_RN);
 }
 
@@ -26,7 +26,7 @@ static uint32_t cvt_modifiers(cji_dec *d, bool to_int)
 {
     uint32_t k = cvt_round(d);
     if (cji_dec_has(d, CJI_W_FTZ)) k |= CJI_KF_FTZ;
-    if (cji_dec_has(d, CJI_W_SAT)) k |= CJI_KF_SAT;    /* to integers saturates always */
+    if (cji_dec_has(d, CJI_W_SAT)) k |= CJI_KF_SAT; /* to integers saturates always */
     if (!to_int && cji_dec_has(d, CJI_W_RELU)) k |= CJI_KF_RELU;
     if (!to_int && cji_dec_has(d, CJI_W_SATFINITE)) k |= CJI_KF_B;
     return k;
@@ -56,6 +56,26 @@ static cji_handler cvt_handler(const cji_dec *d, const cji_dec_type *to, const c
     return NULL;
 }
 
+/* The form of a lane function for 32 lanes and registers of any width. */
+static cji_handler cvt_any(const cji_dec *d, cji_lane_fn lane, const cji_dec_type *to, const cji_dec_type *from)
+{
+    const cji_vec_table *v = d->vec;
+    const struct {
+        cji_lane_fn lane;
+        cji_handler form;
+    } forms[] = {
+        { cji_l_cvt_int, v->cvt_int },           { cji_l_cvt_to_int, v->cvt_to_int },
+        { cji_l_cvt_from_int, v->cvt_from_int }, { cji_l_cvt_float, v->cvt_float },
+        { cji_l_cvt_integral, v->cvt_integral }, { cji_l_cvt_pack, v->cvt_pack },
+        { cji_l_cvt_unpack, v->cvt_unpack },
+    };
+    if ((to->cls == 'f' && to->fmt == CJI_FP_UE8M0) || (from->cls == 'f' && from->fmt == CJI_FP_UE8M0))
+        return cji_h_lane;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (forms[i].lane == lane) return forms[i].form;
+    return cji_h_lane;
+}
+
 static uint32_t cvt_log2(unsigned bits) { return bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3; }
 
 bool cji_dec_cvt(cji_dec *d)
@@ -75,7 +95,7 @@ bool cji_dec_cvt(cji_dec *d)
         lane = cji_l_cvt_unpack;
     } else if (ti && fi) {
         k |= CJI_KF(to->bits, 0, cvt_log2(from->bits) | (from->cls == 's' ? 4 : 0)) |
-            (to->cls == 's' ? CJI_KF_SIGNED : 0);
+             (to->cls == 's' ? CJI_KF_SIGNED : 0);
         lane = cji_l_cvt_int;
     } else if (ti) {
         k |= CJI_KF(to->bits, from->fmt, 0) | (to->cls == 's' ? CJI_KF_SIGNED : 0);
@@ -90,13 +110,13 @@ bool cji_dec_cvt(cji_dec *d)
         k |= CJI_KF(to->bits, to->fmt, from->fmt);
         lane = cji_l_cvt_float;
     }
-    cji_handler vec = cvt_handler(d, to, from, k);
+    cji_handler vec = cvt_handler(d, to, from, k), any = cvt_any(d, lane, to, from);
     unsigned tw = cji_dec_width(to->x2 ? 2u * to->bits : to->bits), fbits = from->x2 ? 2u * from->bits : from->bits,
              fw = cji_dec_width(fbits);
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), tw), a = cji_dec_src(d, cji_dec_word(d, 1), fbits, !fi),
                   b = { 0, 0 };
     if (pack) b = cji_dec_src(d, cji_dec_word(d, 2), from->bits, true);
-    cji_rec *r = cji_dec_emit(d, vec && dst.w == tw && a.w == fw ? vec : cji_h_lane);
+    cji_rec *r = cji_dec_emit(d, vec && dst.w == tw && a.w == fw ? vec : any);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
     cji_dec_put_b(r, b);

@@ -26,6 +26,7 @@ static uint64_t la_out(double x, uint32_t k)
 {
     cji_fp_format f = CJI_KF_FMT(k);
     cji_fp_round r = k & CJI_KF_FTZ && f == CJI_FP_F32 ? CJI_FP_FTZ : CJI_FP_RN;
+    if (isnan(x)) return cji_fp_formats[f].nan;
     return cji_fp_convert(f, CJI_FP_F64, cji_f64_bits(x), r, false);
 }
 

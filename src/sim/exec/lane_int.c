@@ -253,16 +253,18 @@ static uint32_t li_funnel_count(uint64_t c, uint32_t k)
 LI(shfl) { return (((b & 0xffffffff) << 32 | (a & 0xffffffff)) << li_funnel_count(c, k)) >> 32 & 0xffffffff; }
 LI(shfr) { return ((b & 0xffffffff) << 32 | (a & 0xffffffff)) >> li_funnel_count(c, k) & 0xffffffff; }
 
+const uint16_t cji_prmt_modes[7][4] = {
+    [CJI_PRMT_F4E] = { 0x3210, 0x4321, 0x5432, 0x6543 },  [CJI_PRMT_B4E] = { 0x5670, 0x6701, 0x7012, 0x0123 },
+    [CJI_PRMT_RC8] = { 0x0000, 0x1111, 0x2222, 0x3333 },  [CJI_PRMT_ECL] = { 0x3210, 0x3211, 0x3222, 0x3333 },
+    [CJI_PRMT_ECR] = { 0x0000, 0x1110, 0x2210, 0x3210 },  [CJI_PRMT_RC16] = { 0x1010, 0x3232, 0x1010, 0x3232 },
+};
+
 /* Four bytes of {b, a}, each chosen by a digit of c, whose bit 3 replicates the byte's sign; X: a mode instead. */
 LI(prmt)
 {
     uint64_t v = (b & 0xffffffff) << 32 | (a & 0xffffffff);
-    static const uint16_t f4e[] = { 0x3210, 0x4321, 0x5432, 0x6543 }, b4e[] = { 0x5670, 0x6701, 0x7012, 0x0123 },
-                          ecl[] = { 0x3210, 0x3211, 0x3222, 0x3333 }, ecr[] = { 0x0000, 0x1110, 0x2210, 0x3210 },
-                          rc8[] = { 0x0000, 0x1111, 0x2222, 0x3333 }, rc16[] = { 0x1010, 0x3232, 0x1010, 0x3232 };
-    static const uint16_t *const modes[] = { NULL, f4e, b4e, rc8, ecl, ecr, rc16 };
     unsigned mode = CJI_KF_X(k);
-    uint32_t sel = mode ? modes[mode][c & 3] : (uint32_t)c, r = 0;
+    uint32_t sel = mode ? cji_prmt_modes[mode][c & 3] : (uint32_t)c, r = 0;
     for (unsigned i = 0; i < 4; i++) {
         unsigned s = sel >> (4 * i) & 15;
         uint32_t byte = (uint32_t)(v >> (8 * (s & 7))) & 0xff;

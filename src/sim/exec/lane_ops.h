@@ -15,6 +15,7 @@ enum { CJI_TESTP_FINITE, CJI_TESTP_INFINITE, CJI_TESTP_NUMBER, CJI_TESTP_NOTANUM
 
 /* prmt modes, k's X; 0 is the plain one. */
 enum { CJI_PRMT_PLAIN, CJI_PRMT_F4E, CJI_PRMT_B4E, CJI_PRMT_RC8, CJI_PRMT_ECL, CJI_PRMT_ECR, CJI_PRMT_RC16 };
+extern const uint16_t cji_prmt_modes[7][4];    /* selectors by mode and the lower two bits of c */
 
 /* cji_l_NAME of each lane function that ops.def names. */
 #define L(lane) uint64_t cji_l_##lane(uint64_t a, uint64_t b, uint64_t c, uint32_t k);

@@ -33,8 +33,13 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_mem.h \
 	%D%/ops_vec.h \
 	%D%/ops_vec.inc \
+	%D%/ops_vec_approx.inc \
 	%D%/ops_vec_avx2.c \
 	%D%/ops_vec_base.c \
+	%D%/ops_vec_cvt.inc \
+	%D%/ops_vec_flt.inc \
+	%D%/ops_vec_half.inc \
+	%D%/ops_vec_int.inc \
 	%D%/ops_vec_undef.inc \
 	%D%/ops_warp.c \
 	%D%/ops_warp.h \

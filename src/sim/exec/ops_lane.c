@@ -31,30 +31,12 @@ void cji_h_lane_x2(cji_warp *w, const cji_rec *r)
     }
 }
 
-/* cji_setp_end with the flags where the lane functions leave room for them. */
-static void lane_setp_end(cji_warp *w, const cji_rec *r, uint32_t bits)
-{
-    cji_rec t = *r;
-    t.k = r->flags;
-    cji_setp_end(w, &t, bits);
-}
-
 void cji_h_lane_setp(cji_warp *w, const cji_rec *r)
 {
     uint32_t bits = 0;
     CJI_EACH(i, w->mask)
         bits |= (uint32_t)(r->lane(cji_get(w, r->wa, r->a, i), cji_get(w, r->wb, r->b, i), 0, r->k) & 1) << i;
-    lane_setp_end(w, r, bits);
-}
-
-/* Combines with the predicate c by r->flags. */
-static uint32_t lane_bool(cji_warp *w, const cji_rec *r, uint32_t bits)
-{
-    unsigned op = r->flags & CJI_SETP_BOOL;
-    if (!op) return bits;
-    uint32_t other = *cji_pred(w, r->c);
-    if (r->flags & CJI_SETP_NOT) other = ~other;
-    return op == CJI_SETP_AND ? bits & other : op == CJI_SETP_OR ? bits | other : bits ^ other;
+    cji_setp_flags(w, r, r->flags, bits);
 }
 
 static void lane_compare_x2(cji_warp *w, const cji_rec *r, uint32_t *lo, uint32_t *hi)
@@ -65,8 +47,8 @@ static void lane_compare_x2(cji_warp *w, const cji_rec *r, uint32_t *lo, uint32_
         *lo |= (uint32_t)(l & 1) << i;
         *hi |= (uint32_t)(h & 1) << i;
     }
-    *lo = lane_bool(w, r, *lo);
-    *hi = lane_bool(w, r, *hi);
+    *lo = cji_setp_bool(w, r, r->flags, *lo);
+    *hi = cji_setp_bool(w, r, r->flags, *hi);
 }
 
 void cji_h_lane_setp_x2(cji_warp *w, const cji_rec *r)
@@ -82,7 +64,7 @@ void cji_h_lane_set(cji_warp *w, const cji_rec *r)
     uint32_t bits = 0;
     CJI_EACH(i, w->mask)
         bits |= (uint32_t)(r->lane(cji_get(w, r->wa, r->a, i), cji_get(w, r->wb, r->b, i), 0, r->k) & 1) << i;
-    bits = lane_bool(w, r, bits);
+    bits = cji_setp_bool(w, r, r->flags, bits);
     CJI_EACH(i, w->mask) cji_put(w, r->wd, r->d, i, bits >> i & 1 ? (uint64_t)r->imm : 0);
 }
 

@@ -10,6 +10,7 @@
 typedef struct cji_vec_table {
 #define N(form) cji_handler form;
 #define V(type, form) N(form)
+#define A(type, form) N(form)
 #include "sim/exec/ops.def"
 } cji_vec_table;
 
@@ -26,18 +27,23 @@ const cji_vec_table *cji_vec_pick(void);
 /* What the comparisons end with: combines with a predicate, writes d and d2.  r->k & CJI_SETP_*. */
 enum { CJI_SETP_AND = 1, CJI_SETP_OR = 2, CJI_SETP_XOR = 3, CJI_SETP_BOOL = 3, CJI_SETP_NOT = 4 /* c is negated */,
     CJI_SETP_D2 = 8, CJI_SETP_NO_D = 16 };
-static inline void cji_setp_end(cji_warp *w, const cji_rec *r, uint32_t bits)
+/* `bits` combined with the predicate c as `flags` say. */
+static inline uint32_t cji_setp_bool(cji_warp *w, const cji_rec *r, uint32_t flags, uint32_t bits)
 {
-    uint32_t other = 0, not_bits = ~bits, op = r->k & CJI_SETP_BOOL;
-    if (op) {
-        other = *cji_pred(w, r->c);
-        if (r->k & CJI_SETP_NOT) other = ~other;
-        if (op == CJI_SETP_AND) bits &= other, not_bits &= other;
-        else if (op == CJI_SETP_OR) bits |= other, not_bits |= other;
-        else bits ^= other, not_bits ^= other;
-    }
-    if (!(r->k & CJI_SETP_NO_D)) cji_set_pred(w, r->d, bits);
-    if (r->k & CJI_SETP_D2) cji_set_pred(w, r->d2, not_bits);
+    uint32_t op = flags & CJI_SETP_BOOL;
+    if (!op) return bits;
+    uint32_t other = *cji_pred(w, r->c);
+    if (flags & CJI_SETP_NOT) other = ~other;
+    return op == CJI_SETP_AND ? bits & other : op == CJI_SETP_OR ? bits | other : bits ^ other;
 }
+
+static inline void cji_setp_flags(cji_warp *w, const cji_rec *r, uint32_t flags, uint32_t bits)
+{
+    uint32_t yes = cji_setp_bool(w, r, flags, bits), no = cji_setp_bool(w, r, flags, ~bits);
+    if (!(flags & CJI_SETP_NO_D)) cji_set_pred(w, r->d, yes);
+    if (flags & CJI_SETP_D2) cji_set_pred(w, r->d2, no);
+}
+
+static inline void cji_setp_end(cji_warp *w, const cji_rec *r, uint32_t bits) { cji_setp_flags(w, r, r->k, bits); }
 
 #endif

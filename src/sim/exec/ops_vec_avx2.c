@@ -2,6 +2,8 @@
 #if defined __x86_64__ && defined __GNUC__
 #include "sim/exec/ops_vec.h"
 #include "sim/exec/fp_soft.h"
+#include "sim/exec/lane_ops.h"
+#include "sim/exec/ops_lane.h"
 
 #if defined __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)

@@ -1,6 +1,8 @@
 /* ops_vec.h for any processor, and the choice between the two. */
 #include "sim/exec/ops_vec.h"
 #include "sim/exec/fp_soft.h"
+#include "sim/exec/lane_ops.h"
+#include "sim/exec/ops_lane.h"
 
 #define VN(name) vec_base_##name
 #define VEC_TABLE cji_vec_base
