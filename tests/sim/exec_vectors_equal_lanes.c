@@ -313,7 +313,7 @@ static const row rows[] = {
     VAR(cvt_float, cvt_float, CJI_KF(16, CJI_FP_F16, CJI_FP_BF16), RND, 2, 2, 0, 0),
     VAR(cvt_float, cvt_float, CJI_KF(16, CJI_FP_F16, CJI_FP_F16), SAT, 2, 2, 0, 0),
     VAR(cvt_float, cvt_float, CJI_KF(32, CJI_FP_F32, CJI_FP_F16), FTZ | SAT, 4, 2, 0, 0),
-    VAR(cvt_float, cvt_float, CJI_KF(32, CJI_FP_F32, CJI_FP_BF16), 0, 4, 2, 0, 0),
+    VAR(cvt_float, cvt_float, CJI_KF(32, CJI_FP_F32, CJI_FP_BF16), FTZ | SAT, 4, 2, 0, 0),
     VAR(cvt_float, cvt_float, CJI_KF(32, CJI_FP_TF32, CJI_FP_F32), RND | RELU | BIT, 4, 4, 0, 0),
     VAR(cvt_float, cvt_float, CJI_KF(32, CJI_FP_TF32, CJI_FP_F32) | CJI_FP_RNA, BIT, 4, 4, 0, 0),
     VAR(cvt_integral, cvt_integral, CJI_KF(32, CJI_FP_F32, 0), RND | FTZ | SAT, 4, 4, 0, 0),
