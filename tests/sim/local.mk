@@ -16,6 +16,7 @@ tests_sim_libdecoy_la_SOURCES = %D%/decoy_libcuda.c %D%/decoy_libcuda.h
 tests_sim_libdecoy_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
 text_tests += \
+	%D%/exec_blocks_give_way \
 	%D%/exec_faults_are_named \
 	%D%/exec_faults_carry_their_facts \
 	%D%/exec_fp_soft_is_ieee_exact \
@@ -26,6 +27,7 @@ text_tests += \
 	%D%/exec_memory_runs_out \
 	%D%/exec_modifiers_are_executed_or_rejected \
 	%D%/exec_printf_is_bounded \
+	%D%/exec_quick_accesses_equal_lanes \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx

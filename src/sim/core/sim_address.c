@@ -22,6 +22,7 @@ static struct {
     sim_range *range; size_t n, cap;         /* ordered by lo; live or freed, never overlapping */
     uint64_t kept[SIM_KEPT]; size_t first, count; uint64_t kept_bytes;   /* addresses of the freed ones, oldest first */
     uint64_t next_id;
+    uint64_t changes;                    /* atomic: counts what no longer is as kernels may have looked it up */
 } sim_space = { .lock = PTHREAD_RWLOCK_INITIALIZER };
 
 /* ---- A device's addresses ---------------------------------------------------------------------------------------- */
@@ -172,6 +173,7 @@ CUresult cji_sim_space_alloc(sim_device *dev, sim_ctx *c, uint64_t bytes, sim_po
 static void sim_space_release(size_t i)
 {
     sim_range *r = &sim_space.range[i];
+    __atomic_fetch_add(&sim_space.changes, 1, __ATOMIC_RELAXED);
     if (r->place != SIM_DEVICE) {
         if (r->block) cji_free(r->block, r->block_bytes);
         sim_space_remove(i);
@@ -287,7 +289,10 @@ void cji_sim_space_change(uint64_t lo, void (*change)(sim_range *r, void *user),
 {
     pthread_rwlock_wrlock(&sim_space.lock);
     sim_range *r = sim_space_holder(lo);
-    if (r && r->lo == lo && !r->freed) change(r, user);
+    if (r && r->lo == lo && !r->freed) {
+        change(r, user);
+        __atomic_fetch_add(&sim_space.changes, 1, __ATOMIC_RELAXED);
+    }
     pthread_rwlock_unlock(&sim_space.lock);
 }
 
@@ -449,6 +454,8 @@ static void sim_span_join(const sim_range *r, cji_exec_span *span)
     for (const sim_range *a = r; a + 1 < end && sim_mapped_together(a, a + 1); a++) span->hi = a[1].lo + a[1].bytes;
 }
 
+const uint64_t *cji_sim_memory_changes(void) { return &sim_space.changes; }
+
 bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char *why, size_t size)
 {
     const sim_ctx *c = user;
@@ -461,6 +468,9 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char
         span->readonly = (r->place == SIM_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY)) ||
                          (r->place == SIM_MAPPED && !(r->writers >> c->dev->ordinal & 1));
         sim_span_join(r, span);
+        /* The host writes all other places. Another process writes what it opened here; memory that this process
+         * has exported counts as a writer (sim_ipc_part.c). */
+        span->device_only = r->place == SIM_DEVICE && !r->part.opens;
     } else if (r && r->absent && !r->freed) {
         snprintf(why, size, "is memory of a graph that is not allocated at this point of the stream");
     } else if (r && r->place == SIM_MAPPED) {

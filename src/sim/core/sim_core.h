@@ -363,6 +363,7 @@ bool cji_sim_space_mapped(uint64_t lo, uint64_t bytes, void (*change)(sim_range 
 bool cji_sim_space_is_outside(uint64_t address);             /* the host, or another process, may write to it */
 bool cji_sim_space_why(uint64_t address, char *why, size_t size);   /* end of a sentence that begins with the address */
 bool cji_sim_memory_find(void *ctx, uint64_t address, cji_exec_span *span, char *why, size_t size); /* for the engine */
+const uint64_t *cji_sim_memory_changes(void);                /* counts allocations that ended or changed */
 bool cji_sim_space_any(uint64_t lo, uint64_t hi);            /* a range lies in these addresses, or partly */
 void cji_sim_space_end(void);
 

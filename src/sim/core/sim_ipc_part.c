@@ -90,6 +90,7 @@ void cji_sim_ipc_part_export(sim_range *r, void *user)
             return;
         r->part.entry = dev->file_entries++;
         r->part.exported = true;
+        cji_exec_write_begin();   /* without an end: from now on another process may write it at any time */
     }
     *way = (sim_ipc_way){ .fd = dev->file, .entry = r->part.entry, .at = *at, .bytes = r->bytes };
 }

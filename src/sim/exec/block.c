@@ -76,6 +76,7 @@ static void block_arrive(cji_warp *w, const cji_rec *r, uint32_t lanes, unsigned
         cji_fault(w, r, first, CJI_EXEC_FAULT_BARRIER, 0, "arrives at barrier %u again before it is complete", id);
         return;
     }
+    w->slice -= CJI_SLICE_BARRIER;
     bar->expected = want;
     bar->arrived++;
     bar->lanes[w->index] |= lanes;
@@ -132,14 +133,19 @@ bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index)
         b->bar_lanes = cji_zalloc(sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
         b->shared = cji_alloc(b->shared_bytes + 16);
         if (!b->warp || !b->bar_lanes || !b->shared) return false;
+        for (uint32_t i = 0; i < b->nwarp; i++) cji_warp_place(&b->warp[i], b, i);
     }
+    const uint64_t *changes = l->memory.changes;
+    uint64_t now = changes ? __atomic_load_n(changes, __ATOMIC_RELAXED) : 0;
+    if (now != b->span_changes) memset(b->span, 0, sizeof b->span);
+    b->span_changes = now;
     memset(b->shared, 0, b->shared_bytes + 16);
     memset(b->bar_lanes, 0, sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
     for (unsigned i = 0; i < CJI_BARRIERS; i++)
         b->bar[i] = (cji_barrier){ .all = 1, .lanes = b->bar_lanes + (size_t)i * b->nwarp };
     for (uint32_t i = 0; i < b->nwarp; i++) b->warp[i].live = block_lanes_of(b, i);
     for (uint32_t i = 0; i < b->nwarp; i++)
-        if (!cji_warp_start(&b->warp[i], b, i)) return false;
+        if (!cji_warp_start(&b->warp[i])) return false;
     return true;
 }
 
@@ -180,11 +186,13 @@ static void block_stuck(cji_blk *b)
     }
 }
 
+/* A block goes on through its barriers until a warp has spent its slice: then it may be waiting for another block. */
 cji_block_end cji_block_run(cji_blk *b)
 {
     const int *cancel = b->g->l.cancel;
-    for (unsigned round = 0; ; round++) {
-        bool alive = false, moved = false;
+    for (uint32_t i = 0; i < b->nwarp; i++) b->warp[i].slice = CJI_SLICE;
+    for (;;) {
+        bool alive = false, moved = false, spent = false;
         for (uint32_t i = 0; i < b->nwarp; i++) {
             cji_warp *w = &b->warp[i];
             if (!w->ngroup && !w->active) continue;
@@ -192,7 +200,7 @@ cji_block_end cji_block_run(cji_blk *b)
             switch (cji_warp_run(w)) {
             case CJI_WARP_DONE: moved = true; break;
             case CJI_WARP_FAULT: return CJI_BLOCK_FAULT;
-            case CJI_WARP_YIELD: moved = alive = true; break;
+            case CJI_WARP_YIELD: moved = alive = spent = true; break;
             default:
                 alive = true;
                 moved |= w->steps != before;
@@ -209,6 +217,6 @@ cji_block_end cji_block_run(cji_blk *b)
             block_stuck(b);
             return CJI_BLOCK_FAULT;
         }
-        if (round == 7) return CJI_BLOCK_YIELD;
+        if (spent) return CJI_BLOCK_YIELD;
     }
 }

@@ -3,6 +3,7 @@
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 #include "sim/exec/ops_mem.h"
+#include "sim/exec/ops_quick.h"
 
 /* The state space that the spelling names; CJI_SP_GENERIC when none. */
 static unsigned dmem_space(cji_dec *d)
@@ -165,6 +166,7 @@ static bool dmem_access(cji_dec *d, bool store)
     r->target = ext;
     r->flags |= dmem_order(d);
     if (t->cls == 's') r->flags |= CJI_MF_SIGNED;
+    if (!param) r->fn = cji_quick_access(cji_quick_pick(), d->p, r, store);
     return true;
 }
 
@@ -233,6 +235,7 @@ static bool dmem_atomic(cji_dec *d, bool result)
     r->count = (uint8_t)n;
     r->target = ext;
     r->k = op | type;
+    if (cji_quick_atomic(r)) r->fn = cji_quick_pick()->atom;
     return true;
 }
 

@@ -140,12 +140,13 @@ typedef struct cji_exec_fault {
 /* ---- Grids ------------------------------------------------------------------------------------------------------- */
 
 /* A piece of global memory: the host maps device addresses lo .. hi-1 at host .. host+(hi-lo)-1. The
- * mapping must stay while the grid is open: the engine keeps the latest spans of each warp. */
+ * mapping must stay while the grid is open: the engine keeps the latest spans of each block. */
 typedef struct cji_exec_span {
     uint64_t lo, hi;
     unsigned char *host;
     bool readonly;
     bool freed;          /* only where find returns false */
+    bool device_only;    /* written by nobody but threads that cji_exec_write_begin() counts */
 } cji_exec_span;
 
 typedef struct cji_exec_memory {
@@ -157,7 +158,15 @@ typedef struct cji_exec_memory {
     /* Text of a kernel's printf: whole calls, not NUL-terminated lines. NULL: dropped. */
     void (*print)(void *user, const char *text, size_t bytes);
     void *user;
+    const uint64_t *changes;   /* counts allocations that ended: a block that begins looks its spans up again when it
+                                * has changed. Read atomically. NULL: none ends while the grid is open */
 } cji_exec_memory;
+
+/* A thread that writes device memory outside of a grid does it between these two calls: atomic operations of
+ * a kernel are plain instructions while its thread is the only one that writes. Calls nest. The first
+ * waits for an atomic operation that is under way. */
+void cji_exec_write_begin(void);
+void cji_exec_write_end(void);
 
 typedef struct cji_exec_launch {
     const cji_exec_program *program;

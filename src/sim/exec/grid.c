@@ -70,6 +70,7 @@ void cji_exec_grid_work(cji_exec_grid *g)
     cji_blk *running = NULL, *idle = NULL;     /* blocks that wait for a turn, and one that can be used again */
     cji_blk **tail = &running;
     uint64_t parked = 0, most = g->l.cooperative ? UINT64_MAX : GRID_PARKED, index;
+    cji_exec_write_begin();
     for (;;) {
         if (__atomic_load_n(&g->stopped, __ATOMIC_RELAXED)) break;
         cji_blk *b = NULL;
@@ -105,6 +106,7 @@ void cji_exec_grid_work(cji_exec_grid *g)
         cji_block_free(b);
     }
     cji_block_free(idle);
+    cji_exec_write_end();
 }
 
 bool cji_exec_run(const cji_exec_launch *launch, cji_exec_fault *fault)

@@ -31,6 +31,11 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_lane.h \
 	%D%/ops_mem.c \
 	%D%/ops_mem.h \
+	%D%/ops_quick.h \
+	%D%/ops_quick.inc \
+	%D%/ops_quick_avx2.c \
+	%D%/ops_quick_base.c \
+	%D%/ops_quick_undef.inc \
 	%D%/ops_vec.h \
 	%D%/ops_vec.inc \
 	%D%/ops_vec_approx.inc \
@@ -55,4 +60,6 @@ libcujit_simcore_la_SOURCES += \
 	%D%/seed64.h \
 	%D%/sreg_exec.c \
 	%D%/warp.c \
-	%D%/warp.h
+	%D%/warp.h \
+	%D%/writers.c \
+	%D%/writers.h

@@ -1,20 +1,11 @@
-/* Loads, stores and atomic operations (ops_mem.h).
- *
- * An access is resolved for the whole warp first: a base and one offset for each lane. Lanes that
- * do not take part get the first active lane's address, so loads may read all 32 places. When all
- * lanes lie in one span the check is one minimum, one maximum and one or; else each lane is looked
- * up. */
+/* Loads, stores and atomic operations (ops_mem.h). All lanes are looked up before the first byte is touched: an access
+ * with a fault does nothing. */
 #include "sim/exec/ops_mem.h"
 #include "sim/exec/fp_soft.h"
 #include "sim/exec/lane_ops.h"
 
-#if defined __GNUC__ && !defined __clang__
-#pragma GCC optimize("O3")
-#endif
-
 typedef struct mem_at {
     uint64_t at[CJI_LANES];    /* host addresses */
-    uint64_t device[CJI_LANES];
     uint32_t shared;           /* lanes whose bytes only this block sees */
 } mem_at;
 
@@ -23,22 +14,15 @@ typedef struct mem_at {
 /* The span that holds address a. NULL: there is none; then `near` and `why` are filled. */
 static const cji_exec_span *mem_span(cji_warp *w, uint64_t a, cji_exec_span *near, char *why, size_t size)
 {
+    cji_blk *b = w->blk;
     for (unsigned j = 0; j < CJI_SPANS; j++)
-        if (a - w->span[j].lo < w->span[j].hi - w->span[j].lo) {
-            if (j) {
-                cji_exec_span t = w->span[j];
-                w->span[j] = w->span[0];
-                w->span[0] = t;
-            }
-            return &w->span[0];
-        }
-    const cji_exec_memory *m = &w->blk->g->l.memory;
+        if (a - b->span[j].lo < b->span[j].hi - b->span[j].lo) return &b->span[j];
+    const cji_exec_memory *m = &b->g->l.memory;
     *near = (cji_exec_span){ 0 };
     if (!m->find || !m->find(m->user, a, near, why, size)) return NULL;
-    w->span_next = w->span_next % (CJI_SPANS - 1) + 1;
-    w->span[w->span_next] = w->span[0];
-    w->span[0] = *near;
-    return &w->span[0];
+    cji_exec_span *s = &b->span[b->span_next++ % CJI_SPANS];
+    *s = *near;
+    return s;
 }
 
 static const char *mem_verb(unsigned access)
@@ -137,70 +121,12 @@ static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, 
 
 /* ---- A warp's addresses ---- */
 
-static void mem_addresses(cji_warp *w, const cji_rec *r, uint64_t *a)
-{
-    uint64_t imm = (uint64_t)r->imm;
-    if (r->flags & CJI_MF_NOBASE) {
-        if (r->flags & CJI_MF_FRAME) imm += w->local;
-        for (int i = 0; i < CJI_LANES; i++) a[i] = imm;
-    } else if (r->flags & CJI_MF_BASE32) {
-        const uint32_t *b = (const uint32_t *)(const void *)(w->r + r->a);
-        for (int i = 0; i < CJI_LANES; i++) a[i] = (uint32_t)(b[i] + (uint32_t)imm);
-    } else {
-        const uint64_t *b = (const uint64_t *)(const void *)(w->r + r->a);
-        for (int i = 0; i < CJI_LANES; i++) a[i] = b[i] + imm;
-    }
-    uint32_t m = w->mask;
-    if (m != CJI_FULL) {
-        uint64_t first = a[cji_first(m)];
-        for (int i = 0; i < CJI_LANES; i++) a[i] = m >> i & 1 ? a[i] : first;
-    }
-}
-
-/* Fills m for the lanes of w->mask (loads may use all).  False: a fault. */
+/* Fills m for the lanes of w->mask. False: a fault. */
 static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned access, mem_at *m)
 {
-    uint64_t *a = m->device, lo = UINT64_MAX, hi = 0, low = 0;
     m->shared = 0;
-    mem_addresses(w, r, a);
-    for (int i = 0; i < CJI_LANES; i++) {
-        lo = a[i] < lo ? a[i] : lo;
-        hi = a[i] > hi ? a[i] : hi;
-        low |= a[i];
-    }
-    if (!(low & (bytes - 1))) {
-        uint64_t limit = 0, base = 0, start = 0;
-        switch (r->space) {
-        case CJI_SP_GLOBAL:
-        case CJI_SP_GENERIC: /* a window's addresses are in no span */
-            if (!(w->span[0].readonly && access & CJI_EXEC_WRITE))
-                start = w->span[0].lo, limit = w->span[0].hi, base = (uint64_t)(uintptr_t)w->span[0].host;
-            break;
-        case CJI_SP_SHARED:
-            limit = w->blk->shared_bytes, base = (uint64_t)(uintptr_t)w->blk->shared;
-            m->shared = CJI_FULL;
-            break;
-        case CJI_SP_LOCAL:
-            if (hi < w->lstride && w->lstride - hi >= bytes) {
-                base = (uint64_t)(uintptr_t)w->lmem;
-                for (unsigned i = 0; i < CJI_LANES; i++) m->at[i] = base + (uint64_t)i * w->lstride + a[i];
-                m->shared = CJI_FULL;
-                return true;
-            }
-            break;
-        default: break;
-        }
-        if (lo >= start && hi < limit && limit - hi >= bytes) {
-            for (int i = 0; i < CJI_LANES; i++) m->at[i] = base + (a[i] - start);
-            return true;
-        }
-    }
-    m->shared = 0;
-    unsigned first = cji_first(w->mask);
     CJI_EACH(i, w->mask)
-        if (!mem_lane(w, r, i, r->space, a[i], bytes, access, m)) return false;
-    for (unsigned i = 0; i < CJI_LANES; i++)
-        if (!(w->mask >> i & 1)) m->at[i] = m->at[first];
+        if (!mem_lane(w, r, i, r->space, cji_mem_address(w, r, i), bytes, access, m)) return false;
     return true;
 }
 
@@ -295,17 +221,11 @@ static uint64_t mem_extend(uint64_t v, unsigned size)
 }
 
 #ifdef __SANITIZE_THREAD__
-static int mem_fence_word;
-static void mem_fence(void) { __atomic_fetch_add(&mem_fence_word, 1, __ATOMIC_SEQ_CST); }
+static int cji_mem_fence_word;
+void cji_mem_fence(void) { __atomic_fetch_add(&cji_mem_fence_word, 1, __ATOMIC_SEQ_CST); }
 #else
-static void mem_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void cji_mem_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 #endif
-
-void cji_h_fence(cji_warp *w, const cji_rec *r)
-{
-    (void)w, (void)r;
-    mem_fence();
-}
 
 void cji_h_prefetch(cji_warp *w, const cji_rec *r) { (void)w, (void)r; }
 
@@ -316,14 +236,13 @@ static void mem_spin(cji_warp *w)
     w->fuel -= CJI_FUEL_SPIN;
 }
 
-#define MEM_LOAD_LOOP(T)                                                              \
-    do {                                                                              \
-        T *d = (T *)(void *)(w->r + r->d), v[CJI_LANES];                              \
-        for (int i = 0; i < CJI_LANES; i++) v[i] = *(const T *)MEM_P(m.at[i]);        \
-        if (w->mask == CJI_FULL) memcpy(d, v, sizeof v);                              \
-        else                                                                          \
-            for (int i = 0; i < CJI_LANES; i++) d[i] = w->mask >> i & 1 ? v[i] : d[i]; \
-    } while (0)
+/* A loop with a fence may wait for another thread's store. */
+void cji_h_fence(cji_warp *w, const cji_rec *r)
+{
+    (void)r;
+    cji_mem_fence();
+    mem_spin(w);
+}
 
 void cji_h_ld(cji_warp *w, const cji_rec *r)
 {
@@ -331,35 +250,17 @@ void cji_h_ld(cji_warp *w, const cji_rec *r)
     bool whole = r->flags & CJI_MF_VOLATILE;
     if (!mem_resolve(w, r, (unsigned)r->size * r->count, CJI_EXEC_READ, &m)) return;
     if (whole) mem_spin(w);
-    else if (r->count == 1) {
-        if (r->size == 4 && r->wd == CJI_W32) {
-            MEM_LOAD_LOOP(uint32_t);
-            return;
-        }
-        if (r->size == 8 && r->wd == CJI_W64) {
-            MEM_LOAD_LOOP(uint64_t);
-            return;
-        }
-    }
     const uint32_t *x = w->p->ext + r->target, one[2] = { r->wd, r->d };
     if (r->count == 1) x = one;
     for (unsigned j = 0; j < r->count; j++) {
         unsigned width = x[2 * j], off = x[2 * j + 1];
         if (!width) continue;
-        if (!whole && r->size == 4 && width == CJI_W32) {
-            uint32_t *d = (uint32_t *)(void *)(w->r + off);
-            for (int i = 0; i < CJI_LANES; i++) {
-                uint32_t v = *(const uint32_t *)MEM_P(m.at[i] + 4 * j);
-                d[i] = w->mask >> i & 1 ? v : d[i];
-            }
-            continue;
-        }
         CJI_EACH(i, w->mask) {
             uint64_t v = mem_load1(m.at[i] + (uint64_t)j * r->size, r->size, whole);
             cji_put(w, width, off, i, r->flags & CJI_MF_SIGNED ? mem_extend(v, r->size) : v);
         }
     }
-    if (r->flags & CJI_MF_ORDER) mem_fence();
+    if (r->flags & CJI_MF_ORDER) cji_mem_fence();
 }
 
 void cji_h_st(cji_warp *w, const cji_rec *r)
@@ -367,12 +268,7 @@ void cji_h_st(cji_warp *w, const cji_rec *r)
     mem_at m;
     bool whole = r->flags & CJI_MF_VOLATILE;
     if (!mem_resolve(w, r, (unsigned)r->size * r->count, CJI_EXEC_WRITE, &m)) return;
-    if (r->flags & CJI_MF_ORDER) mem_fence();
-    if (r->count == 1 && r->size == 4 && r->wb == CJI_W32 && w->mask == CJI_FULL && !whole) {
-        const uint32_t *s = (const uint32_t *)(const void *)(w->r + r->b);
-        for (int i = 0; i < CJI_LANES; i++) *(uint32_t *)MEM_P(m.at[i]) = s[i];
-        return;
-    }
+    if (r->flags & CJI_MF_ORDER) cji_mem_fence();
     const uint32_t *x = w->p->ext + r->target, one[2] = { r->wb, r->b };
     if (r->count == 1) x = one;
     CJI_EACH(i, w->mask)
@@ -386,8 +282,7 @@ void cji_h_ld_param(cji_warp *w, const cji_rec *r)
     const uint32_t *x = w->p->ext + r->target, one[2] = { r->wd, r->d };
     if (r->count == 1) x = one;
     for (unsigned j = 0; j < r->count; j++) {
-        uint64_t v = 0;
-        memcpy(&v, from + (size_t)j * r->size, r->size);
+        uint64_t v = mem_load1((uint64_t)(uintptr_t)from + (uint64_t)j * r->size, r->size, false);
         if (r->flags & CJI_MF_SIGNED) v = mem_extend(v, r->size);
         if (x[2 * j] == CJI_W64 && w->mask == CJI_FULL) {
             uint64_t *d = (uint64_t *)(void *)(w->r + x[2 * j + 1]);
@@ -473,7 +368,7 @@ void cji_h_atom(cji_warp *w, const cji_rec *r)
 {
     mem_at m;
     if (!mem_resolve(w, r, (unsigned)r->size * r->count, CJI_EXEC_READ | CJI_EXEC_WRITE, &m)) return;
-    mem_spin(w);
+    if (r->wd || r->count > 1) mem_spin(w);    /* nothing waits for a result that is not there */
     const uint32_t *x = w->p->ext + r->target;
     CJI_EACH(i, w->mask)
         for (unsigned j = 0; j < r->count; j++) {

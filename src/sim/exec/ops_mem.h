@@ -1,4 +1,4 @@
-/* Loads, stores and atomic operations. */
+/* Loads, stores and atomic operations, lane by lane: every access that ops_quick.h leaves, and its fault. */
 #ifndef CJI_EXEC_OPS_MEM_H
 #define CJI_EXEC_OPS_MEM_H
 
@@ -11,6 +11,7 @@ void cji_h_ld_param(cji_warp *w, const cji_rec *r);  /* a kernel parameter at a 
 /* d = [a + imm], then [a + imm] = op([..], b, c); k: CJI_AT_* and type; wd CJI_WNONE: red */
 void cji_h_atom(cji_warp *w, const cji_rec *r);
 void cji_h_fence(cji_warp *w, const cji_rec *r);
+void cji_mem_fence(void);
 void cji_h_prefetch(cji_warp *w, const cji_rec *r);  /* checks nothing, changes nothing */
 
 enum { CJI_AT_ADD, CJI_AT_AND, CJI_AT_OR, CJI_AT_XOR, CJI_AT_EXCH, CJI_AT_CAS, CJI_AT_MIN, CJI_AT_MAX, CJI_AT_INC,

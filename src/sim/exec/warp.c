@@ -48,32 +48,41 @@ static void warp_frame(cji_warp *w, const cji_func *f, uint32_t base)
     }
 }
 
-bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index)
+void cji_warp_place(cji_warp *w, cji_blk *b, uint32_t index)
 {
+    const uint32_t *block = b->g->l.block;
+    uint32_t t = index * CJI_LANES, x = t % block[0], y = t / block[0] % block[1], z = t / block[0] / block[1];
+    w->blk = b;
+    w->index = index;
+    for (uint32_t i = 0; i < CJI_LANES; i++) {
+        w->tid[0][i] = x;
+        w->tid[1][i] = y;
+        w->tid[2][i] = z;
+        if (++x < block[0]) continue;
+        x = 0;
+        if (++y < block[1]) continue;
+        y = 0;
+        z++;
+    }
+}
+
+bool cji_warp_start(cji_warp *w)
+{
+    cji_blk *b = w->blk;
     const cji_exec_launch *l = &b->g->l;
     const cji_func *f = &l->program->func[l->kernel->code];
-    w->blk = b;
     w->p = l->program;
-    w->index = index;
     w->base = w->local = w->depth = w->cc = w->ngroup = w->clock = w->stamp = 0;
     w->turn = w->stop = false;
     w->steps = 0;
     w->fuel = CJI_FUEL;
-    memset(w->span, 0, sizeof w->span);
-    w->span_next = 0;
     if (!warp_stack(w, f->frame) || !warp_local(w, f->local)) return false;
     if (w->lstride) memset(w->lmem, 0, (size_t)w->lstride * CJI_LANES);
     w->r = w->stack;
     w->top = f->frame;
     warp_frame(w, f, 0);
-    uint32_t left = b->nthread - index * CJI_LANES;
+    uint32_t left = b->nthread - w->index * CJI_LANES;
     w->live = left >= CJI_LANES ? CJI_FULL : (UINT32_C(1) << left) - 1;
-    for (uint32_t i = 0; i < CJI_LANES; i++) {
-        uint32_t t = index * CJI_LANES + i;
-        w->tid[0][i] = t % l->block[0];
-        w->tid[1][i] = t / l->block[0] % l->block[1];
-        w->tid[2][i] = t / l->block[0] / l->block[1];
-    }
     w->active = w->live;
     w->pc = f->entry;
     return true;
@@ -361,7 +370,6 @@ cji_warp_end cji_warp_run(cji_warp *w)
 {
     cji_warp_end end = CJI_WARP_DONE;
     const cji_rec *code = w->p->code;
-    w->slice = CJI_SLICE;
     while (warp_pick(w, &end)) {
         uint64_t n = 0;
         uint32_t lanes = (uint32_t)__builtin_popcount(w->active);

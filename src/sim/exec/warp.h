@@ -151,8 +151,6 @@ typedef struct cji_group {
     uint8_t state, bar;
 } cji_group;
 
-#define CJI_SPANS 4
-
 struct cji_warp {
     unsigned char *r;        /* the running group's frame */
     uint32_t mask;           /* lanes of the current instruction */
@@ -163,7 +161,7 @@ struct cji_warp {
     uint32_t base, top;      /* the frame's place in the register stack */
     uint32_t local, depth;   /* local frame's offset; calls under way */
     int64_t fuel;            /* until the group gives way */
-    int64_t slice;           /* until the warp gives way */
+    int64_t slice;           /* until the block gives way */
     cji_blk *blk;
     const cji_exec_program *p;
     unsigned char *stack; size_t stack_bytes;    /* register stack */
@@ -176,8 +174,6 @@ struct cji_warp {
     bool turn;               /* the running group was chosen for having waited longest: it keeps running */
     uint32_t ngroup;
     uint64_t steps;
-    cji_exec_span span[CJI_SPANS];
-    uint32_t span_next;
     cji_group group[CJI_LANES];
     uint32_t tid[3][CJI_LANES];
 };
@@ -188,6 +184,8 @@ typedef struct cji_barrier {
     uint32_t count, any, all; /* of bar.red: how many were true, whether one was, whether all were */
     uint32_t *lanes;         /* [nwarp]: who has arrived */
 } cji_barrier;
+
+#define CJI_SPANS 8
 
 struct cji_blk {
     struct cji_exec_grid *g;
@@ -200,6 +198,9 @@ struct cji_blk {
     bool failed;
     cji_barrier bar[CJI_BARRIERS];
     uint32_t *bar_lanes;
+    cji_exec_span span[CJI_SPANS];  /* allocations that its warps have used; kept for the thread's next block */
+    uint32_t span_next;
+    uint64_t span_changes;          /* *memory.changes when the spans were looked up */
 };
 
 struct cji_exec_grid {
@@ -218,7 +219,8 @@ struct cji_exec_grid {
 #define CJI_STACK_BYTES (UINT64_C(1) << 30)   /* of a warp: the frames of all calls under way */
 #define CJI_FUEL 16384
 #define CJI_FUEL_SPIN 512    /* what an atomic or a volatile load costs a diverged warp's fuel, or its slice */
-#define CJI_SLICE 262144
+#define CJI_SLICE 262144     /* a warp's part of its block's turn, in back edges */
+#define CJI_SLICE_BARRIER 256 /* what a barrier costs of it: a loop around a barrier may wait for another block */
 
 static inline uint32_t *cji_pred(cji_warp *w, uint32_t off) { return (uint32_t *)(void *)(w->r + off); }
 static inline void cji_set_pred(cji_warp *w, uint32_t off, uint32_t bits)
@@ -268,7 +270,8 @@ static inline uint32_t cji_width_bytes(unsigned width)
 /* ---- Functions, by file ------------------------------------------------------------------------------------------ */
 
 /* warp.c */
-bool cji_warp_start(cji_warp *w, cji_blk *b, uint32_t index);
+void cji_warp_place(cji_warp *w, cji_blk *b, uint32_t index);    /* once: what all blocks of a grid have in common */
+bool cji_warp_start(cji_warp *w);
 void cji_warp_free(cji_warp *w);
 typedef enum cji_warp_end { CJI_WARP_DONE, CJI_WARP_BLOCKED, CJI_WARP_YIELD, CJI_WARP_FAULT } cji_warp_end;
 cji_warp_end cji_warp_run(cji_warp *w);

@@ -86,7 +86,11 @@ static void sim_op_run(sim_op *op)
          exiting = atomic_load(&sim.exiting) != 0;
     if ((fault || exiting) && !(kind->traits & SIM_WORK_AFTER_FAULT)) return;
     if (exiting && kind->traits & SIM_WORK_HOST) return;
-    if (kind->run) kind->run(op);
+    if (!kind->run) return;
+    bool writes = !(kind->traits & SIM_WORK_HOST);   /* a host function reaches no memory of the device */
+    if (writes) cji_exec_write_begin();
+    kind->run(op);
+    if (writes) cji_exec_write_end();
 }
 
 /* Under the lock, which it gives up meanwhile. */

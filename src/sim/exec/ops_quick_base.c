@@ -1,0 +1,50 @@
+/* ops_quick.h for any processor, the choice between the two, and the choice of a handler. */
+#include "sim/exec/ops_quick.h"
+#include "sim/exec/fp_soft.h"
+#include "sim/exec/ops_mem.h"
+#include "sim/exec/writers.h"
+
+#define QN(name) quick_base_##name
+#define QUICK_TABLE cji_quick_base
+#include "sim/exec/ops_quick.inc"
+#include "sim/exec/ops_quick_undef.inc"
+
+const cji_quick_table *cji_quick_pick(void)
+{
+#ifdef CJI_QUICK_HAVE_AVX2
+    if (__builtin_cpu_supports("avx2")) return &cji_quick_avx2;
+#endif
+    return &cji_quick_base;
+}
+
+/* Are all elements in registers of the width? A sink is none. */
+static bool quick_all(const cji_exec_program *p, const cji_rec *r, unsigned width, unsigned first)
+{
+    if (r->count == 1) return first == width;
+    for (unsigned j = 0; j < r->count; j++)
+        if (p->ext[r->target + 2 * j] != width) return false;
+    return true;
+}
+
+cji_handler cji_quick_access(const cji_quick_table *t, const cji_exec_program *p, const cji_rec *r, bool store)
+{
+    unsigned width = r->size == 4 ? CJI_W32 : r->size == 8 ? CJI_W64 : CJI_WNONE, first = store ? r->wb : r->wd;
+    if (r->size == 8 && !quick_all(p, r, CJI_W64, first)) return store ? cji_h_st : cji_h_ld;
+    if (r->flags & CJI_MF_VOLATILE || !width || !quick_all(p, r, width, first)) return store ? t->st : t->ld;
+    switch (r->count * 2 + (r->size == 8)) {
+    case 2: return store ? t->st_32 : t->ld_32;
+    case 3: return store ? t->st_64 : t->ld_64;
+    case 4: return store ? t->st_32x2 : t->ld_32x2;
+    case 5: return store ? t->st_64x2 : t->ld_64x2;
+    case 8: return store ? t->st_32x4 : t->ld_32x4;
+    default: return store ? t->st : t->ld;
+    }
+}
+
+bool cji_quick_atomic(const cji_rec *r)
+{
+    unsigned width = r->size == 4 ? CJI_W32 : r->size == 8 ? CJI_W64 : CJI_WNONE, type = CJI_AT_TYPE(r->k);
+    return r->count == 1 && width && r->wb == width && (!r->wd || r->wd == width) && (!r->wc || r->wc == width) &&
+           (type <= CJI_AT_SIGNED || (type == CJI_AT_F32 && CJI_AT_OP(r->k) == CJI_AT_ADD) ||
+            (type == CJI_AT_F64 && CJI_AT_OP(r->k) == CJI_AT_ADD));
+}
