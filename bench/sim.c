@@ -6,7 +6,7 @@
  * The parts are kernels, forms, accesses, calls and scaling; without one, all. `--time` is the processor time of one
  * figure (0.02), `--threads` the threads that run kernels (1). `--all` prints every instruction instead of the slowest
  * of each opcode; `--only` takes those whose spelling begins so. Rates are PTX instructions a second, each counted once
- * for a lane that executes it, in processor time. $CUJIT_SIM is the file of the CPU device, of this or another build. */
+ * for a lane that executes it, in processor time. $CUJIT_SIM is the file of the CPU device, of any build. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <stdio.h>
