@@ -246,6 +246,49 @@ CUresult cji_sim_space_add(const sim_range *r)
     return result;
 }
 
+enum { SIM_HOST_PAGE = 4096 };
+
+CUresult cji_sim_space_host(sim_ctx *c, size_t bytes, sim_place place, unsigned flags, uint64_t *at)
+{
+    size_t size;
+    if (__builtin_add_overflow(bytes, (size_t)SIM_HOST_PAGE, &size)) return CUDA_ERROR_OUT_OF_MEMORY;
+    void *block = cji_alloc(size);
+    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t lo = ((uint64_t)(uintptr_t)block + SIM_HOST_PAGE - 1) / SIM_HOST_PAGE * SIM_HOST_PAGE;
+    sim_range r = { .lo = lo,
+                    .bytes = bytes,
+                    .room = bytes,
+                    .place = place,
+                    .dev = c->dev,
+                    .ctx = c,
+                    .flags = flags,
+                    .block = block,
+                    .block_bytes = size,
+                    .sync_memops = place == SIM_MANAGED,
+                    .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
+    CUresult result = cji_sim_space_add(&r);
+    if (result) cji_free(block, size);
+    else *at = lo;
+    return result;
+}
+
+static void sim_space_of_module(sim_range *r, void *user)
+{
+    (void)user;
+    r->module = true;
+}
+
+CUresult cji_sim_space_module(sim_ctx *c, uint64_t bytes, bool managed, CUdeviceptr *out)
+{
+    uint64_t at;
+    if (!managed) return cji_sim_space_alloc(c->dev, c, bytes, NULL, true, out);
+    CUresult r = cji_sim_space_host(c, bytes, SIM_MANAGED, CU_MEM_ATTACH_GLOBAL, &at);
+    if (r) return r;
+    cji_sim_space_change(at, sim_space_of_module, NULL);
+    *out = at;
+    return CUDA_SUCCESS;
+}
+
 CUresult cji_sim_space_drop(uint64_t lo, sim_place place, sim_range *was)
 {
     CUresult result = CUDA_ERROR_INVALID_VALUE;

@@ -126,7 +126,7 @@ void cji_sim_threads_free(void);                /* under the lock */
 bool cji_sim_thread_make(pthread_t *thread, void *(*run)(void *));   /* one that takes no signals */
 CUresult cji_sim_enter(bool needs_init);        /* first of an entry point; after success cji_sim_leave */
 void cji_sim_leave(const char *call, CUresult r);   /* writes into the log why it is rejected */
-/* Returns `r`. The sentence (its first line) is in the log when the call returns `r`, which is not done under the lock. */
+/* Returns `r`. The sentence (its first line) is in the log when the call returns `r`, written without the lock. */
 CUresult cji_sim_reject(CUresult r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cji_sim_host_section(bool inside);         /* the calling thread runs a host function: it may make no CUDA call */
 bool cji_sim_in_host_section(void);
@@ -168,7 +168,8 @@ void cji_sim_rooms_process_over(void);
 
 typedef enum sim_kind {
     SIM_NOTHING, SIM_CTX, SIM_STREAM, SIM_EVENT, SIM_MODULE, SIM_FUNC, SIM_LINK, SIM_POOL, SIM_GRAPH, SIM_NODE,
-    SIM_GRAPH_EXEC, SIM_OBJECT, SIM_CONDITION, SIM_CHUNK, SIM_ARRAY, SIM_MIPMAP, SIM_TEXTURE, SIM_SURFACE,
+    SIM_GRAPH_EXEC, SIM_OBJECT, SIM_CONDITION, SIM_LIBRARY, SIM_KERNEL,
+    SIM_CHUNK, SIM_ARRAY, SIM_MIPMAP, SIM_TEXTURE, SIM_SURFACE,
     SIM_TEXTURE_REF, SIM_SURFACE_REF
 } sim_kind;
 
@@ -345,6 +346,10 @@ CUresult cji_sim_space_alloc_part(sim_device *dev, sim_ctx *c, uint64_t bytes, i
 bool cji_sim_space_find_part(const sim_ctx *c, const sim_ipc_part *part, uint64_t *lo);
 CUresult cji_sim_space_add(const sim_range *r);              /* memory that lies elsewhere */
 /* Frees the allocation that begins there; INVALID_VALUE: there is none. */
+/* Memory of the host that kernels reach, at its host address: pinned or managed. */
+CUresult cji_sim_space_host(sim_ctx *c, size_t bytes, sim_place place, unsigned flags, uint64_t *at);
+/* For a module's variables; managed: the host reaches them too. */
+CUresult cji_sim_space_module(sim_ctx *c, uint64_t bytes, bool managed, CUdeviceptr *out);
 CUresult cji_sim_space_drop(uint64_t lo, sim_place place, sim_range *was);
 /* Calls `change` for the live allocation that begins there. */
 void cji_sim_space_change(uint64_t lo, void (*change)(sim_range *r, void *user), void *user);

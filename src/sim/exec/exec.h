@@ -46,6 +46,7 @@ typedef struct cji_exec_var {
     uint64_t bytes;
     uint32_t align;
     bool is_const;       /* .const, else .global */
+    bool managed;        /* .attribute(.managed): the host may reach it too */
 } cji_exec_var;
 
 typedef struct cji_exec_param {

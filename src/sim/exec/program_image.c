@@ -37,7 +37,7 @@ static bool image_add(cji_exec_program *p, cji_dec_module *mod, uint32_t i, cons
     if (!cji_program_index(&p->var_names, name, p->nvar)) return false;
     uint32_t align = cji_var_alignment(v);
     if (align > p->image_align) p->image_align = align;
-    p->var[p->nvar++] = (cji_exec_var){ name, at, v->bytes, align, is_const };
+    p->var[p->nvar++] = (cji_exec_var){ name, at, v->bytes, align, is_const, v->flags & CJI_VAR_MANAGED };
     mod->var[i] = (struct cji_dec_var){ CJI_EXEC_VAR_IMAGE, at };
     return true;
 }

@@ -192,8 +192,9 @@ static CUresult sim_launch_on(CUfunction h, const sim_shape *shape, CUstream hs,
     sim_stream *s;
     sim_work *w;
     sim_lock();
-    CUresult r = cji_sim_func_get(h, &f);
-    if (!r) r = cji_sim_stream_for_work(hs, &s);
+    bool anywhere = cji_sim_handle_is(SIM_KERNEL, h);   /* a library's kernel: in the stream's context */
+    CUresult r = anywhere ? cji_sim_stream_for_work(hs, &s) : cji_sim_func_get(h, &f);
+    if (!r) r = anywhere ? cji_sim_func_in(h, s->ctx, &f) : cji_sim_stream_for_work(hs, &s);
     if (!r && f->module->ctx != s->ctx)
         r = cji_sim_reject(CUDA_ERROR_INVALID_HANDLE, "kernel %s and the stream are of different contexts",
                            f->kernel->name);
@@ -295,9 +296,11 @@ static CUresult sim_launch_read(CUgraphNodeParams *all, sim_graph *g, sim_work *
 {
     const CUDA_KERNEL_NODE_PARAMS_v2 *p = &all->kernel;
     sim_func *f;
+    sim_ctx *c;
     (void)g;
-    if (!p->func) return p->kern ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
-    CUresult r = cji_sim_func_get(p->func, &f);
+    if (!p->func && !p->kern) return CUDA_ERROR_INVALID_VALUE;
+    CUresult r = p->func ? cji_sim_func_get(p->func, &f) : cji_sim_ctx_for(p->ctx, &c);
+    if (!r && !p->func) r = cji_sim_func_in((CUfunction)(void *)p->kern, c, &f);
     sim_shape s = { .grid = { p->gridDimX, p->gridDimY, p->gridDimZ },
                     .block = { p->blockDimX, p->blockDimY, p->blockDimZ },
                     .shared = p->sharedMemBytes };

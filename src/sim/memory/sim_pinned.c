@@ -3,32 +3,6 @@
 
 #include <string.h>
 
-enum { SIM_HOST_PAGE = 4096 };
-
-static CUresult sim_host_block(sim_ctx *c, size_t bytes, sim_place place, unsigned flags, uint64_t *at)
-{
-    size_t size;
-    if (__builtin_add_overflow(bytes, (size_t)SIM_HOST_PAGE, &size)) return CUDA_ERROR_OUT_OF_MEMORY;
-    void *block = cji_alloc(size);
-    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-    uint64_t lo = ((uint64_t)(uintptr_t)block + SIM_HOST_PAGE - 1) / SIM_HOST_PAGE * SIM_HOST_PAGE;
-    sim_range r = { .lo = lo,
-                    .bytes = bytes,
-                    .room = bytes,
-                    .place = place,
-                    .dev = c->dev,
-                    .ctx = c,
-                    .flags = flags,
-                    .block = block,
-                    .block_bytes = size,
-                    .sync_memops = place == SIM_MANAGED,
-                    .advice = { .preferred = CU_DEVICE_INVALID, .prefetched = CU_DEVICE_INVALID } };
-    CUresult result = cji_sim_space_add(&r);
-    if (result) cji_free(block, size);
-    else *at = lo;
-    return result;
-}
-
 static CUresult sim_pinned_alloc(void **out, size_t bytes, unsigned flags)
 {
     sim_ctx *c;
@@ -39,7 +13,7 @@ static CUresult sim_pinned_alloc(void **out, size_t bytes, unsigned flags)
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_capture_unsafe();
     if (!r) *out = NULL;
-    if (!r && bytes) r = sim_host_block(c, bytes, SIM_PINNED, flags | CU_MEMHOSTALLOC_DEVICEMAP, &at);
+    if (!r && bytes) r = cji_sim_space_host(c, bytes, SIM_PINNED, flags | CU_MEMHOSTALLOC_DEVICEMAP, &at);
     if (!r && bytes) *out = (void *)(uintptr_t)at;
     sim_unlock();
     return r;
@@ -150,7 +124,7 @@ CUresult cji_sim_cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flag
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_capture_unsafe();
-    if (!r) r = sim_host_block(c, bytes, SIM_MANAGED, flags, &at);
+    if (!r) r = cji_sim_space_host(c, bytes, SIM_MANAGED, flags, &at);
     if (!r) *out = at;
     sim_unlock();
     return r;

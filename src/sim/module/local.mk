@@ -3,6 +3,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_fatbin.c \
 	%D%/sim_function.c \
 	%D%/sim_image.c \
+	%D%/sim_library.c \
 	%D%/sim_link.c \
 	%D%/sim_lz4.c \
 	%D%/sim_module.c \

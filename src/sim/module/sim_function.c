@@ -3,13 +3,19 @@
 
 #include <limits.h>
 
-CUresult cji_sim_func_get(CUfunction h, sim_func **out)
+CUresult cji_sim_func_in(CUfunction h, sim_ctx *c, sim_func **out)
 {
+    if (cji_sim_handle_is(SIM_KERNEL, h)) {
+        CUresult r = c ? c->fault : cji_sim_ctx_current(&c);
+        return r ? r : cji_sim_kern_func((const sim_kern *)(const void *)h, c, out);
+    }
     if (!cji_sim_handle_is(SIM_FUNC, h))
         return cji_sim_reject(CUDA_ERROR_INVALID_HANDLE, "%p is no function of a module that is loaded", (void *)h);
     *out = (sim_func *)h;
     return (*out)->module->ctx->fault;
 }
+
+CUresult cji_sim_func_get(CUfunction h, sim_func **out) { return cji_sim_func_in(h, NULL, out); }
 
 /* What the registers of a block allow, in whole warps: 8 registers of a thread are taken together. */
 static unsigned sim_threads_by_registers(const sim_func *f)
@@ -33,7 +39,7 @@ unsigned cji_sim_func_registers(const sim_func *f) { return f->kernel->registers
 
 static int sim_attribute_of(uint64_t bytes) { return bytes > INT_MAX ? INT_MAX : (int)bytes; }
 
-static CUresult sim_func_attribute(const sim_func *f, CUfunction_attribute attribute, int *value)
+CUresult cji_sim_func_attribute(const sim_func *f, CUfunction_attribute attribute, int *value)
 {
     const cji_exec_kernel *k = f->kernel;
     uint32_t constants = 0;
@@ -71,12 +77,12 @@ CUresult cji_sim_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, 
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
-    if (!r) r = sim_func_attribute(f, attribute, value);
+    if (!r) r = cji_sim_func_attribute(f, attribute, value);
     sim_unlock();
     return r;
 }
 
-static CUresult sim_func_set(sim_func *f, CUfunction_attribute attribute, int value)
+CUresult cji_sim_func_set(sim_func *f, CUfunction_attribute attribute, int value)
 {
     int most = cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
                sim_attribute_of(f->kernel->static_shared);
@@ -113,7 +119,8 @@ CUresult cji_sim_cuFuncSetAttribute(CUfunction h, CUfunction_attribute attribute
     sim_func *f;
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
-    if (!r) r = sim_func_set(f, attribute, value);
+    if (!r) r = cji_sim_func_set(f, attribute, value);
+    if (!r) f->own |= 1u << attribute;
     sim_unlock();
     return r;
 }
@@ -151,15 +158,21 @@ CUresult cji_sim_cuFuncGetName(const char **name, CUfunction h)
     return r;
 }
 
+CUresult cji_sim_kernel_param(const cji_exec_kernel *k, size_t i, size_t *offset, size_t *size)
+{
+    if (i >= k->nparam) return CUDA_ERROR_INVALID_VALUE;
+    *offset = k->param[i].offset;
+    if (size) *size = k->param[i].bytes;
+    return CUDA_SUCCESS;
+}
+
 CUresult cji_sim_cuFuncGetParamInfo(CUfunction h, size_t i, size_t *offset, size_t *size)
 {
     sim_func *f;
     if (!offset) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_func_get(h, &f);
-    if (!r && i >= f->kernel->nparam) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) *offset = f->kernel->param[i].offset;
-    if (!r && size) *size = f->kernel->param[i].bytes;
+    if (!r) r = cji_sim_kernel_param(f->kernel, i, offset, size);
     sim_unlock();
     return r;
 }

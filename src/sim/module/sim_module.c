@@ -15,7 +15,8 @@ void cji_sim_module_drop(sim_module *m)
     if (m->prev) m->prev->next = m->next;
     else sim_modules = m->next;
     if (m->next) m->next->prev = m->prev;
-    if (m->memory && m->ctx->alive && m->ctx->id == m->ctx_id) cji_sim_space_drop(m->memory, SIM_DEVICE, NULL);
+    if (m->memory && m->ctx->alive && m->ctx->id == m->ctx_id)
+        cji_sim_space_drop(m->memory, m->managed ? SIM_MANAGED : SIM_DEVICE, NULL);
     if (m->program) cji_exec_program_free(m->program);
     for (size_t i = 0; i < m->nfunc; i++) cji_free(m->func[i].steps, sizeof *m->func[i].steps);
     cji_free(m->func, m->nfunc * sizeof *m->func);
@@ -23,14 +24,20 @@ void cji_sim_module_drop(sim_module *m)
 }
 
 /* Unloaded: what is in flight keeps it until it is done. */
-static void sim_module_forget(sim_module *m)
+void cji_sim_module_forget(sim_module *m)
 {
+    for (sim_module **p = m->library ? &m->library->modules : NULL; p && *p; p = &(*p)->of_library)
+        if (*p == m) {
+            *p = m->of_library;
+            break;
+        }
+    m->library = NULL;
     for (size_t i = 0; i < m->nfunc; i++) cji_sim_handle_drop(&m->func[i]);
     cji_sim_handle_drop(m);
     cji_sim_module_drop(m);
 }
 
-static bool sim_module_funcs(sim_module *m)
+bool cji_sim_module_funcs(sim_module *m)
 {
     size_t n = cji_exec_program_kernels(m->program);
     m->func = n ? cji_zalloc(n * sizeof *m->func) : NULL;
@@ -43,13 +50,12 @@ static bool sim_module_funcs(sim_module *m)
         uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
         f->max_dynamic = f->kernel->static_shared < most ? (int)(most - f->kernel->static_shared) : 0;
         f->carveout = -1;
-        if (!cji_sim_handle_add(SIM_FUNC, f)) return false;
+        if (m->ctx && !cji_sim_handle_add(SIM_FUNC, f)) return false;
     }
     return true;
 }
 
-/* Under the lock; takes over the program when it succeeds. */
-static CUresult sim_module_make(sim_ctx *c, cji_exec_program *program, sim_module **out)
+CUresult cji_sim_module_make(sim_ctx *c, cji_exec_program *program, sim_module **out)
 {
     sim_module *m = cji_zalloc(sizeof *m);
     if (!m || !cji_sim_handle_add(SIM_MODULE, m)) {
@@ -64,17 +70,19 @@ static CUresult sim_module_make(sim_ctx *c, cji_exec_program *program, sim_modul
     if (m->next) m->next->prev = m;
     sim_modules = m;
     m->image_bytes = cji_exec_program_image_bytes(program);
+    for (size_t i = 0; i < cji_exec_program_vars(program) && !m->managed; i++)
+        m->managed = cji_exec_program_var_at(program, i)->managed;
     CUresult r = CUDA_SUCCESS;
     if (m->image_bytes) {
         uint64_t align = cji_exec_program_image_align(program);
         uint64_t more = align > SIM_IMAGE_ALIGN ? align - SIM_IMAGE_ALIGN : 0;
-        r = cji_sim_space_alloc(c->dev, c, m->image_bytes + more, NULL, true, &m->memory);
+        r = cji_sim_space_module(c, m->image_bytes + more, m->managed, &m->memory);
         m->image = more ? (m->memory + align - 1) & ~(align - 1) : m->memory;
     }
-    if (!r && !sim_module_funcs(m)) r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r && !cji_sim_module_funcs(m)) r = CUDA_ERROR_OUT_OF_MEMORY;
     if (r) {
         m->program = NULL;
-        sim_module_forget(m);
+        cji_sim_module_forget(m);
         return r;
     }
     unsigned char *host = m->image_bytes ? cji_sim_space_at(c, m->image, m->image_bytes) : NULL;
@@ -88,7 +96,7 @@ static void sim_module_ctx_end(sim_ctx *c)
 {
     for (sim_module *m = sim_modules, *next; m; m = next) {
         next = m->next;
-        if (m->ctx == c && cji_sim_handle_is(SIM_MODULE, m)) sim_module_forget(m);
+        if (m->ctx == c && cji_sim_handle_is(SIM_MODULE, m)) cji_sim_module_forget(m);
     }
 }
 
@@ -96,42 +104,49 @@ static void sim_module_process_end(void)
 {
     void *link;
     while ((link = cji_sim_handle_next(SIM_LINK, NULL, NULL))) cji_sim_link_forget(link);
+    while ((link = cji_sim_handle_next(SIM_LIBRARY, NULL, NULL))) cji_sim_library_forget(link);
 }
 
 const sim_room cji_sim_room_module = { .name = "module",
                                        .ctx_end = sim_module_ctx_end,
                                        .process_end = sim_module_process_end };
 
-/* Reads and predecodes without the lock. */
+/* Without the lock. */
+CUresult cji_sim_program_load(const char *call, const void *data, size_t bytes, const sim_options *o, sim_image *image,
+                              cji_exec_program **program)
+{
+    cji_text log = { 0 };
+    CUresult r = cji_sim_image_read(data, bytes, image, &log);
+    if (!r) r = cji_sim_module_build(image->text, image->n, program, &log);
+    if (r) cji_sim_image_free(image);
+    if (r) cji_sim_reject_log(r, &log);
+    else if (log.n) cji_log(CJ_LOG_WARNING, "%s: %.400s", call, cji_text_str(&log));
+    cji_sim_jit_options_finish(o, r ? "" : cji_text_str(&log), r ? cji_text_str(&log) : "");
+    cji_text_free(&log);
+    return r;
+}
+
 /* bytes 0: unknown */
 static CUresult sim_module_load(CUmodule *out, const void *data, size_t bytes, const sim_options *o)
 {
     sim_ctx *c;
-    cji_text log = { 0 };
     sim_image image;
+    sim_module *m;
     cji_exec_program *program = NULL;
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     uint64_t id = r ? 0 : c->id;
     sim_unlock();
+    if (!r) r = cji_sim_program_load("cuModuleLoadData", data, bytes, o, &image, &program);
     if (r) return r;
-    r = cji_sim_image_read(data, bytes, &image, &log);
-    if (!r) r = cji_sim_module_build(image.text, image.n, &program, &log);
     cji_sim_image_free(&image);
-    if (!r) {
-        sim_module *m;
-        sim_lock();
-        r = !c->alive || c->id != id ? CUDA_ERROR_CONTEXT_IS_DESTROYED : sim_module_make(c, program, &m);
-        if (!r) *out = (CUmodule)m;
-        if (!r && cji_exec_program_vars(program)) cji_sim_rooms_module_loaded();   /* its variables are written */
-        sim_unlock();
-        if (r) cji_exec_program_free(program);
-    }
-    if (r) cji_sim_reject_log(r, &log);
-    else if (log.n) cji_log(CJ_LOG_WARNING, "cuModuleLoadData: %.400s", cji_text_str(&log));
-    cji_sim_jit_options_finish(o, r ? "" : cji_text_str(&log), r ? cji_text_str(&log) : "");
-    cji_text_free(&log);
+    sim_lock();
+    r = !c->alive || c->id != id ? CUDA_ERROR_CONTEXT_IS_DESTROYED : cji_sim_module_make(c, program, &m);
+    if (!r) *out = (CUmodule)m;
+    if (!r && cji_exec_program_vars(program)) cji_sim_rooms_module_loaded();   /* its variables are written */
+    sim_unlock();
+    if (r) cji_exec_program_free(program);
     return r;
 }
 
@@ -170,9 +185,12 @@ CUresult cji_sim_cuModuleLoad(CUmodule *out, const char *path)
 
 CUresult cji_sim_cuModuleUnload(CUmodule h)
 {
+    sim_module *m = (sim_module *)h;
     sim_lock();
-    CUresult r = cji_sim_handle_is(SIM_MODULE, h) ? ((sim_module *)h)->ctx->fault : CUDA_ERROR_INVALID_HANDLE;
-    if (cji_sim_handle_is(SIM_MODULE, h)) sim_module_forget((sim_module *)h);
+    CUresult r = cji_sim_handle_is(SIM_MODULE, h) ? m->ctx->fault : CUDA_ERROR_INVALID_HANDLE;
+    if (cji_sim_handle_is(SIM_MODULE, h) && m->library)
+        r = cji_sim_reject(CUDA_ERROR_NOT_PERMITTED, "the module belongs to a library: unload that");
+    else if (cji_sim_handle_is(SIM_MODULE, h)) cji_sim_module_forget(m);
     sim_unlock();
     return r;
 }

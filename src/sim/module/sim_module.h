@@ -24,7 +24,7 @@ typedef struct sim_image { cji_exec_text *text; size_t n; void *copy; size_t cop
 CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log);   /* bytes 0: unknown */
 void cji_sim_image_free(sim_image *i);
 bool cji_sim_is_fatbin(const unsigned char *p, size_t bytes);
-CUresult cji_sim_fatbin_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log);   /* `out` is empty */
+CUresult cji_sim_fatbin_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log); /* `out` is empty */
 CUresult cji_sim_file_read(const char *path, void **data, size_t *size);   /* freed with cji_free, size + 1 bytes */
 /* The first line of a compiler's log is why the call in progress returns `r`. */
 CUresult cji_sim_reject_log(CUresult r, cji_text *log);
@@ -41,6 +41,7 @@ struct sim_func {
     sim_steps *steps;               /* of the launch calls before CUDA 4.0 (sim_launch_steps.c), or NULL */
     const cji_exec_kernel *kernel;
     int max_dynamic, carveout, nonportable, policy, cluster[3];
+    unsigned own;                   /* bits of attributes that cuFuncSetAttribute has set: they hold */
     CUfunc_cache cache;
 };
 
@@ -53,7 +54,22 @@ struct sim_module {
     CUdeviceptr image, memory;       /* of its variables: aligned, and as it was allocated */
     uint64_t image_bytes;
     sim_func *func; size_t nfunc;
+    bool managed;                   /* its variables are managed memory */
+    struct sim_library *library;    /* that it belongs to, or NULL */
+    sim_module *of_library;         /* the next of that library */
 };
+
+/* A kernel of a library, in no context: its function in a context is made when it is needed. */
+typedef struct sim_kern { struct sim_library *library; size_t index; } sim_kern;
+
+/* What cuLibraryLoadData makes. */
+typedef struct sim_library {
+    sim_image image;                /* modules are made of it */
+    sim_module catalog;             /* in no context: names, parameters, attributes */
+    sim_kern *kern; size_t nkern;
+    sim_func *setting[SIM_MAX_DEVICES];   /* attributes set for a device, nkern each; NULL: none */
+    sim_module *modules;            /* one in each context that has used it, through of_library */
+} sim_library;
 extern const sim_room cji_sim_room_module;
 
 /* What cuFuncSetBlockShape, cuFuncSetSharedSize and cuParamSet* have set for the next launch. */
@@ -63,8 +79,21 @@ struct sim_steps {
     unsigned char param[SIM_PARAM_BYTES];
 };
 
+CUresult cji_sim_program_load(const char *call, const void *data, size_t bytes, const sim_options *o, sim_image *image,
+                              cji_exec_program **program);
+/* Under the lock; takes over the program when it succeeds. */
+CUresult cji_sim_module_make(sim_ctx *c, cji_exec_program *program, sim_module **out);
+bool cji_sim_module_funcs(sim_module *m);                    /* no handles where it has no context */
+void cji_sim_module_forget(sim_module *m);
 void cji_sim_module_drop(sim_module *m);
-CUresult cji_sim_func_get(CUfunction h, sim_func **out);
+void cji_sim_library_forget(void *library);
+/* A function, or a library's kernel in the context `c` (NULL: the current one). */
+CUresult cji_sim_func_in(CUfunction h, sim_ctx *c, sim_func **out);
+CUresult cji_sim_func_get(CUfunction h, sim_func **out);     /* the same in the current one */
+CUresult cji_sim_kern_func(const sim_kern *k, sim_ctx *c, sim_func **out);
+CUresult cji_sim_func_attribute(const sim_func *f, CUfunction_attribute attribute, int *value);
+CUresult cji_sim_func_set(sim_func *f, CUfunction_attribute attribute, int value);
+CUresult cji_sim_kernel_param(const cji_exec_kernel *k, size_t i, size_t *offset, size_t *size);
 unsigned cji_sim_func_registers(const sim_func *f);
 unsigned cji_sim_func_threads(const sim_func *f);            /* most threads of a block */
 int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic);
