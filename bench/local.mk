@@ -4,6 +4,10 @@ bench_programs =
 bench_programs += %D%/emit
 bench_programs += %D%/launch
 bench_launch_LDADD = $(libcujit)
+bench_programs += %D%/load
+bench_load_SOURCES = %D%/load.c tests/sim/long_texts.h
+bench_load_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_SAMPLES='"$(abs_top_srcdir)/tests/ptx/samples"'
+bench_load_LDADD = $(internals) -lm
 bench_programs += %D%/sim
 bench_sim_SOURCES = %D%/sim.c %D%/sim_bench.h %D%/sim_bench_kernels.c %D%/sim_bench_forms.c \
 	%D%/sim_bench_accesses.c %D%/sim_bench_calls.c

@@ -6,11 +6,16 @@ static const char *const space_names[] = { "", ".reg", ".sreg", ".const", ".glob
 
 /* ---- Initial values ---------------------------------------------------------------------------------------------- */
 
+/* The addresses of a variable are in the order of their offsets. */
 static const cji_reloc *reloc_at(const cji_var *v, uint64_t at)
 {
-    for (uint32_t i = 0; i < v->nreloc; i++)
-        if (v->reloc[i].at == at) return &v->reloc[i];
-    return NULL;
+    uint32_t from = 0, to = v->nreloc;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (v->reloc[middle].at < at) from = middle + 1;
+        else to = middle;
+    }
+    return from < v->nreloc && v->reloc[from].at == at ? &v->reloc[from] : NULL;
 }
 
 static void print_reloc(const cj_ptx *m, const cji_reloc *r, cji_text *out)

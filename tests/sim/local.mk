@@ -24,11 +24,12 @@ text_tests += \
 	%D%/exec_kernels_of_nvcc_run \
 	%D%/exec_lanes_meet_again \
 	%D%/exec_layouts \
+	%D%/exec_long_texts \
 	%D%/exec_memory_runs_out \
 	%D%/exec_modifiers_are_executed_or_rejected \
 	%D%/exec_printf_is_bounded \
 	%D%/exec_quick_accesses_equal_lanes \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
-EXTRA_DIST += %D%/exec_harness.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
+EXTRA_DIST += %D%/exec_harness.h %D%/long_texts.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
 helgrind_tests += %D%/linker_threads %D%/peer_contexts %D%/blocked_host_functions

@@ -49,19 +49,49 @@ uint32_t cji_dec_room(cji_dec *d, unsigned w)
     return (uint32_t)off;
 }
 
+/* The slot that holds the constant's number + 1, or the empty one where it belongs. */
+static uint32_t *decode_slot(cji_dec *d, const struct cji_dec_const *c)
+{
+    uint64_t key[2] = { c->bits, c->w | (uint64_t)c->kind << 8 };
+    size_t mask = d->nslot - 1, at = (size_t)cji_hash(key, sizeof key) & mask;
+    for (; d->slot[at]; at = (at + 1) & mask) {
+        const struct cji_dec_const *x = &d->con[d->slot[at] - 1];
+        if (x->bits == c->bits && x->w == c->w && x->kind == c->kind) break;
+    }
+    return &d->slot[at];
+}
+
+static bool decode_grow_slots(cji_dec *d)
+{
+    size_t was = d->nslot, want = was ? was * 2 : 64;
+    uint32_t *fresh = cji_zalloc(want * sizeof *fresh);
+    if (!fresh) return false;
+    cji_free(d->slot, was * sizeof *d->slot);
+    d->slot = fresh;
+    d->nslot = want;
+    for (size_t i = 0; i < d->ncon; i++)
+        if (d->con[i].kind != CJI_CON_TEMP) *decode_slot(d, &d->con[i]) = (uint32_t)i + 1;
+    return true;
+}
+
 cji_dec_place cji_dec_const(cji_dec *d, unsigned w, uint64_t bits, unsigned kind)
 {
     if (w != CJI_W64 && kind == CJI_CON_PLAIN) bits &= (UINT64_C(1) << cji_dec_bits(w)) - 1;
-    for (size_t i = 0; i < d->ncon; i++)
-        if (d->con[i].kind == kind && d->con[i].w == w && d->con[i].bits == bits && kind != CJI_CON_TEMP)
-            return (cji_dec_place){ d->con[i].off, (uint8_t)w };
-    if (!cji_grow(&d->con, &d->ccon, d->ncon + 1, sizeof *d->con)) {
+    if (!cji_grow(&d->con, &d->ccon, d->ncon + 1, sizeof *d->con) ||
+        ((d->ncon + 1) * 2 > d->nslot && !decode_grow_slots(d))) {
         cji_dec_no_memory(d);
         return (cji_dec_place){ sizeof(cji_frame), (uint8_t)w };
     }
-    uint32_t off = cji_dec_room(d, w);
-    d->con[d->ncon++] = (struct cji_dec_const){ bits, off, (uint8_t)w, (uint8_t)kind };
-    return (cji_dec_place){ off, (uint8_t)w };
+    struct cji_dec_const c = { .bits = bits, .w = (uint8_t)w, .kind = (uint8_t)kind };
+    uint32_t *slot = NULL;
+    if (kind != CJI_CON_TEMP) {
+        slot = decode_slot(d, &c);
+        if (*slot) return (cji_dec_place){ d->con[*slot - 1].off, (uint8_t)w };
+    }
+    c.off = cji_dec_room(d, w);
+    d->con[d->ncon++] = c;
+    if (slot) *slot = (uint32_t)d->ncon;
+    return (cji_dec_place){ c.off, (uint8_t)w };
 }
 
 cji_dec_place cji_dec_temp(cji_dec *d, unsigned w) { return cji_dec_const(d, w, 0, CJI_CON_TEMP); }

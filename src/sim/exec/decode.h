@@ -54,6 +54,7 @@ typedef struct cji_dec {
     cji_dec_place *reg;        /* [f->nreg] */
     uint32_t extra;            /* end of the frame so far */
     struct cji_dec_const { uint64_t bits; uint32_t off; uint8_t w, kind /* CJI_CON_* */; } *con; size_t ncon, ccon;
+    uint32_t *slot; size_t nslot;   /* hash of con[]: index + 1 */
     /* the instruction under way */
     const cji_ins *x;
     const cji_form *e;

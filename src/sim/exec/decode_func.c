@@ -179,6 +179,7 @@ bool cji_decode(cji_dec *d)
          decode_template(d);
 out:
     cji_free(d->con, d->ccon * sizeof *d->con);
+    cji_free(d->slot, d->nslot * sizeof *d->slot);
     cji_arena_free(&arena);
     return ok && !d->failed;
 }

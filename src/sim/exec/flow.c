@@ -1,4 +1,4 @@
-/* Control flow graph, immediate post-dominators, layout (flow.h). */
+/* Control flow graph, layout (flow.h). */
 #include "sim/exec/flow.h"
 
 static bool flow_ends(const cji_form *e) { return e && e->isa->effect & (CJI_FX_BRANCH | CJI_FX_END); }
@@ -72,90 +72,6 @@ static bool flow_connect(const cj_fn *f, cji_arena *arena, cji_flow *g)
     return true;
 }
 
-/* ---- Post-dominators ---- */
-
-/* Cooper, Harvey and Kennedy's iteration on the reversed graph; node n is the function's end. */
-
-typedef struct flow_pd { uint32_t *rank, *idom, *order, *pred, *pred_at; uint32_t n; } flow_pd;
-
-static uint32_t flow_meet(const flow_pd *pd, uint32_t a, uint32_t b)
-{
-    while (a != b) {
-        while (pd->rank[a] < pd->rank[b]) a = pd->idom[a];
-        while (pd->rank[b] < pd->rank[a]) b = pd->idom[b];
-    }
-    return a;
-}
-
-static bool flow_leaves(const cji_flow *g, const cj_fn *f, uint32_t i)
-{
-    const cji_flow_block *b = &g->block[i];
-    const cji_form *e = cji_ins_form(f->m, &f->ins[b->end - 1]);
-    return !b->nsucc || (e && e->isa->effect & CJI_FX_END);
-}
-
-static bool flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g)
-{
-    uint32_t n = g->n, end = n, top = 0, count = 0;
-    flow_pd pd = { .n = n };
-    uint32_t total = n;
-    for (uint32_t i = 0; i < n; i++) total += g->block[i].nsucc;
-    pd.rank = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
-    pd.idom = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
-    pd.order = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
-    pd.pred = cji_arena_alloc(arena, (total + 1) * sizeof(uint32_t));
-    pd.pred_at = cji_arena_alloc(arena, (n + 3) * sizeof(uint32_t));
-    uint32_t *stack = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t)),
-             *next = cji_arena_alloc(arena, (n + 1) * sizeof(uint32_t));
-    if (!pd.rank || !pd.idom || !pd.order || !pd.pred || !pd.pred_at || !stack || !next) return false;
-    /* predecessors; the end's are the blocks that leave */
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t j = 0; j < g->block[i].nsucc; j++) pd.pred_at[g->succ[g->block[i].succ + j] + 2]++;
-        if (flow_leaves(g, f, i)) pd.pred_at[end + 2]++;
-    }
-    for (uint32_t i = 2; i <= n + 2; i++) pd.pred_at[i] += pd.pred_at[i - 1];
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t j = 0; j < g->block[i].nsucc; j++) pd.pred[pd.pred_at[g->succ[g->block[i].succ + j] + 1]++] = i;
-        if (flow_leaves(g, f, i)) pd.pred[pd.pred_at[end + 1]++] = i;
-    }
-    /* postorder of the reversed graph from the end */
-    for (uint32_t i = 0; i <= n; i++) pd.rank[i] = pd.idom[i] = CJI_FLOW_NONE, next[i] = pd.pred_at[i];
-    stack[top++] = end;
-    pd.rank[end] = 0;
-    while (top) {
-        uint32_t v = stack[top - 1];
-        if (next[v] < pd.pred_at[v + 1]) {
-            uint32_t u = pd.pred[next[v]++];
-            if (pd.rank[u] == CJI_FLOW_NONE) {
-                pd.rank[u] = 0;
-                stack[top++] = u;
-            }
-        } else {
-            pd.rank[v] = count;
-            pd.order[count++] = v;
-            top--;
-        }
-    }
-    pd.idom[end] = end;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t k = count - 1; k-- > 0;) {
-            uint32_t v = pd.order[k], best = flow_leaves(g, f, v) ? end : CJI_FLOW_NONE;
-            for (uint32_t j = 0; j < g->block[v].nsucc; j++) {
-                uint32_t s = g->succ[g->block[v].succ + j];
-                if (pd.idom[s] == CJI_FLOW_NONE) continue;
-                best = best == CJI_FLOW_NONE ? s : flow_meet(&pd, best, s);
-            }
-            if (best != CJI_FLOW_NONE && pd.idom[v] != best) {
-                pd.idom[v] = best;
-                changed = true;
-            }
-        }
-    }
-    for (uint32_t i = 0; i < n; i++) g->block[i].ipdom = pd.idom[i] == end ? CJI_FLOW_NONE : pd.idom[i];
-    return true;
-}
-
 /* ---- Layout: reverse postorder, a block's post-dominator visited (and so laid out last) before its successors ---- */
 
 static bool flow_layout(cji_arena *arena, cji_flow *g)
@@ -196,5 +112,5 @@ static bool flow_layout(cji_arena *arena, cji_flow *g)
 bool cji_flow_make(const cj_fn *f, cji_arena *arena, cji_flow *g)
 {
     *g = (cji_flow){ 0 };
-    return flow_cut(f, arena, g) && flow_connect(f, arena, g) && flow_postdom(f, arena, g) && flow_layout(arena, g);
+    return flow_cut(f, arena, g) && flow_connect(f, arena, g) && cji_flow_postdom(f, arena, g) && flow_layout(arena, g);
 }

@@ -30,4 +30,7 @@ bool cji_flow_make(const cj_fn *f, cji_arena *arena, cji_flow *out);
 /* The block that a LABEL word names. */
 uint32_t cji_flow_target(const cji_flow *flow, const cj_fn *f, uint32_t word);
 
+/* Fills ipdom of all blocks (postdom.c). */
+bool cji_flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g);
+
 #endif

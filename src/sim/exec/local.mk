@@ -48,6 +48,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_vec_undef.inc \
 	%D%/ops_warp.c \
 	%D%/ops_warp.h \
+	%D%/postdom.c \
 	%D%/print_exec.c \
 	%D%/program.c \
 	%D%/program.h \
