@@ -16,8 +16,15 @@ extern "C" {
  * pragmas, registers with their types, and labels.  Its version and target are set to those of the
  * text.  An instruction's source line is that of .loc; without any .loc, that of the text.
  *
- * It does not keep comments, the names of registers, nested scopes, .section (debug data) and the
- * columns of .loc.  What a nested scope declares is renamed where that is necessary.
+ * It does not keep comments, the names of registers, nested scopes and the columns of .loc.  What a
+ * nested scope declares is renamed where that is necessary.
+ *
+ * With `.target ..., debug` the module keeps the debug data: .section byte for byte, .file and .loc
+ * whole, and prints them together.  A call that changes the module drops them, with `debug`, and
+ * logs a warning; cj_ptx_has_debug tells.  Without `debug`, .section is left out.
+ *
+ * A text older than PTX 2.3 becomes one of 2.3.  One for sm_10 to sm_13 becomes one for sm_20, whose
+ * float instructions flush subnormals (.ftz), as those targets do.
  *
  * Never NULL.  Owned by the caller, free with cj_ptx_free.  Any thread.
  * Errors, left in the module with file and line ("k.ptx:12: operand b of add.f32 is .u32 ..."):
@@ -28,6 +35,9 @@ extern "C" {
  *   CJ_EHANDLE: `text` is NULL
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_ptx *cj_parse(const char *text, size_t bytes, const char *name);
+
+/* Returns 1 while `m` has the debug data of the text that it was read from, else 0.  Any thread. */
+CJ_API int cj_ptx_has_debug(cj_ptx *m);
 
 #ifdef __cplusplus
 }

@@ -58,10 +58,10 @@ static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, c
     uint32_t word[MOST_ARGUMENTS];
     for (size_t i = 0; i < n; i++) {
         const cji_var *p = f->m->var[vars[i]];
-        if (p->space != CJI_SP_REG) {
-            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc,
-                         "%s: %s takes its parameters in memory; write its call with cj_ins()", call,
-                         cji_short(cji_ptx_name(f->m, callee->name)));
+        if (p->space != CJI_SP_REG || p->vec) {
+            cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in %s", call,
+                         cji_short(cji_ptx_name(f->m, callee->name)),
+                         p->vec ? "vector registers, which only text has" : "memory; write its call with cj_ins()");
             return 0;
         }
         word[i] = bind(f, callee, p, i, v[i], writes, call);

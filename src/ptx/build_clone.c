@@ -55,7 +55,7 @@ static bool copy_form(cj_ptx *c, const cji_form *from)
 static bool copy_tables(cj_fn *g, const cj_fn *f)
 {
     size_t slots = 0;
-    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, lit, nlit, clit) &&
+    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, vreg, nvreg, cvreg) && COPY(g, f, lit, nlit, clit) &&
               COPY(g, f, mem, nmem, cmem) && COPY(g, f, label, nlabel, clabel) && COPY(g, f, tlist, ntlist, ctlist) &&
               COPY(g, f, pool, npool, cpool) && COPY(g, f, param, nparam, cparam) &&
               COPY(g, f, result, nresult, cresult) && COPY(g, f, var, nvar, cvar) &&
@@ -86,6 +86,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->early = f->early;
     g->named_labels = f->named_labels;
     g->called = f->called;
+    g->named_regs = f->named_regs;
     g->decl_loc = f->decl_loc;
     g->bounds = f->bounds;
     g->param_bytes = f->param_bytes;
@@ -125,6 +126,15 @@ static bool copy_module(cj_ptx *c, const cj_ptx *m)
     return true;
 }
 
+static bool copy_debug(cj_ptx *c, const cj_ptx *m)
+{
+    cji_text_put(&c->debug_files, m->debug_files.p, m->debug_files.n);
+    cji_text_put(&c->debug_sections, m->debug_sections.p, m->debug_sections.n);
+    if (!c->debug_files.failed && !c->debug_sections.failed) return true;
+    cji_ptx_nomem(c, "cj_ptx_clone");
+    return false;
+}
+
 cj_ptx *cj_ptx_clone(cj_ptx *m)
 {
     cj_ptx *c = cj_ptx_create();
@@ -152,6 +162,10 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
     c->gone_version = m->gone_version;
     c->gone_form = m->gone_form;
     c->gone_loc = m->gone_loc;
+    if (m->debug && copy_debug(c, m)) {
+        c->debug = 1;
+        c->frozen = CJI_FROZEN_DEBUG;
+    }
     if (!c->dead && !copy_module(c, m)) cji_ptx_nomem(c, __func__);
     return c;
 }

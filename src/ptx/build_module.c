@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "ptx/ptx.h"
 #include "ptx/build.h"
+
+#include <cujit/parse.h>
 
 /* What constructors give when there is no module to make anything in. */
 static cji_record no_module_record = {
@@ -43,6 +46,7 @@ static void free_function(cj_fn *f)
 {
     cji_free(f->ins, f->cins * sizeof *f->ins);
     cji_free(f->reg, f->creg * sizeof *f->reg);
+    cji_free(f->vreg, f->cvreg * sizeof *f->vreg);
     cji_free(f->lit, f->clit * sizeof *f->lit);
     cji_free(f->mem, f->cmem * sizeof *f->mem);
     cji_free(f->label, f->clabel * sizeof *f->label);
@@ -74,6 +78,8 @@ void cj_ptx_free(cj_ptx *m)
     cji_map_free(&m->names);
     cji_map_free(&m->files);
     cji_text_free(&m->text);
+    cji_text_free(&m->debug_files);
+    cji_text_free(&m->debug_sections);
     cji_arena_free(&m->arena);
     cji_kept_clear(&m->missing.err);
     m->bad.magic = m->missing.magic = 0;
@@ -87,10 +93,31 @@ uint32_t cji_ptx_owner(const cj_ptx *m, size_t index)
     return (uint32_t)((cji_hash(&p, sizeof p) + index) & 0xfffff);
 }
 
+/* The module changes: sections that say what is where in it are wrong from now on. */
+static void drop_debug(cj_ptx *m, const char *call)
+{
+    m->frozen = m->debug = 0;
+    cji_text_free(&m->debug_files);
+    cji_text_free(&m->debug_sections);
+    cji_log(CJ_LOG_WARNING, "%s changes a module with debug data: its debug sections and .target's debug are dropped", call);
+}
+
+int cj_ptx_has_debug(cj_ptx *m)
+{
+    return cji_check(m, CJI_TAG_PTX, __func__) == CJ_OK && m->debug;
+}
+
+bool cji_ptx_open_same(cj_ptx *m, const char *call)
+{
+    return cji_check(m, CJI_TAG_PTX, call) == CJ_OK && !m->dead && m->frozen == CJI_FROZEN_DEBUG ? true
+                                                                                                : cji_ptx_open(m, call);
+}
+
 bool cji_ptx_open(cj_ptx *m, const char *call)
 {
     if (cji_check(m, CJI_TAG_PTX, call) != CJ_OK || m->dead) return false;
     if (!m->frozen) return true;
+    if (m->frozen == CJI_FROZEN_DEBUG) return drop_debug(m, call), true;
     cji_fail(m, CJ_ESTATE, call, "the module is loaded and frozen; change a cj_ptx_clone() of it");
     return false;
 }
@@ -117,7 +144,7 @@ cj_status cj_ptx_status(cj_ptx *m)
 
 cj_ptx *cj_fn_module(cj_fn *f) { return cji_check(f, CJI_TAG_FN, "cj_fn_module") == CJ_OK ? f->m : NULL; }
 
-void cji_ptx_freeze(cj_ptx *m) { m->frozen = 1; }
+void cji_ptx_freeze(cj_ptx *m) { m->frozen = CJI_FROZEN_LOADED; }
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
@@ -214,30 +241,37 @@ static uint32_t here(cj_ptx *m, const char *file, int line)
     return cji_ptx_loc(m, m->file_at, line > 0 ? (uint32_t)line : 0);
 }
 
+/* A live function of a module that would be open but for its debug data. */
+static bool keeps_debug(const cj_fn *f)
+{
+    return f && f->obj.magic == CJI_MAGIC && f->obj.tag == CJI_TAG_FN && !(f->obj.flags & CJI_OBJ_FAILED) &&
+           !f->m->dead && f->m->frozen == CJI_FROZEN_DEBUG;
+}
+
 cj_fn *cj_here(cj_fn *f, const char *file, int line)
 {
-    if (cji_fn_is_open(f) && !f->line_set) f->loc = here(f->m, file, line);
+    if ((cji_fn_is_open(f) || keeps_debug(f)) && !f->line_set) f->loc = here(f->m, file, line);
     return f;
 }
 
 cj_ptx *cj_here_ptx(cj_ptx *m, const char *file, int line)
 {
     if (m && m->obj.magic == CJI_MAGIC && m->obj.tag == CJI_TAG_PTX && !(m->obj.flags & CJI_OBJ_FAILED) && !m->dead &&
-        !m->frozen && !m->line_set)
+        m->frozen != CJI_FROZEN_LOADED && !m->line_set)
         m->loc = here(m, file, line);
     return m;
 }
 
 void cj_line(cj_fn *f, const char *file, int line)
 {
-    if (!cji_fn_open(f, __func__)) return;
+    if (!keeps_debug(f) && !cji_fn_open(f, __func__)) return;
     f->line_set = file != NULL;
     f->loc = file ? cji_ptx_loc(f->m, cji_ptx_file(f->m, file, strlen(file)), line > 0 ? (uint32_t)line : 0) : 0;
 }
 
 void cj_ptx_line(cj_ptx *m, const char *file, int line)
 {
-    if (!cji_ptx_open(m, __func__)) return;
+    if (!cji_ptx_open_same(m, __func__)) return;
     m->line_set = file != NULL;
     m->loc = file ? cji_ptx_loc(m, cji_ptx_file(m, file, strlen(file)), line > 0 ? (uint32_t)line : 0) : 0;
 }

@@ -139,7 +139,7 @@ bool cji_version_exists(unsigned version)
 
 cj_status cj_ptx_set_version(cj_ptx *m, const char *version)
 {
-    if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
+    if (!cji_ptx_open_same(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     const char *v = version ? version : "";
     bool good = v[0] >= '1' && v[0] <= '9' && v[1] == '.' && v[2] >= '0' && v[2] <= '9' && !v[3];
     int number = good ? (v[0] - '0') * 10 + (v[2] - '0') : 0;
@@ -158,7 +158,7 @@ cj_status cj_ptx_set_version(cj_ptx *m, const char *version)
 
 cj_status cj_ptx_set_target(cj_ptx *m, const char *target)
 {
-    if (!cji_ptx_open(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
+    if (!cji_ptx_open_same(m, __func__)) return cj_ptx_status(m) != CJ_OK ? cj_ptx_status(m) : CJ_ESTATE;
     int t = target ? cji_target_find(target, strlen(target)) : -1;
     if (t < 0)
         return cji_ptx_fail(m, CJ_EINVAL, __func__, m->loc,

@@ -36,6 +36,73 @@ uint32_t cji_fn_reg(cj_fn *f, unsigned type)
     return cji_word(CJI_K_REG, (uint32_t)i);
 }
 
+static void give_name(cj_fn *f, uint32_t reg, const char *name, size_t len)
+{
+    if (!(f->reg[reg].flags & CJI_REG_NAMED)) f->count[cji_type_declared(f->reg[reg].type)]--;   /* takes no number */
+    f->reg[reg].number = cji_ptx_intern(f->m, name, len);
+    f->reg[reg].flags |= CJI_REG_NAMED;
+}
+
+/* name.x, name.y ...: the registers from `first` on. */
+static void give_names(cj_fn *f, uint32_t first, uint32_t n, const char *name, size_t len)
+{
+    cji_text element = { 0 };
+    for (uint32_t i = 0; i < n && !f->m->dead; i++) {
+        element.n = 0;
+        cji_text_put(&element, name, len);
+        cji_text_putc(&element, '.');
+        cji_text_putc(&element, "xyzw"[i]);
+        if (element.failed) cji_ptx_nomem(f->m, "cj_parse");
+        else give_name(f, first + i, element.p, element.n);
+    }
+    cji_text_free(&element);
+}
+
+uint32_t cji_fn_named_reg(cj_fn *f, unsigned type, const char *name, size_t len)
+{
+    uint32_t word = cji_fn_reg(f, type);
+    if (!word) return 0;
+    give_name(f, cji_word_index(word), name, len);
+    f->named_regs++;
+    return f->m->dead ? 0 : word;
+}
+
+uint32_t cji_fn_vreg(cj_fn *f, unsigned type, unsigned n, const char *name, size_t len, bool head)
+{
+    uint32_t first = 0;
+    if (!cji_grow(&f->vreg, &f->cvreg, f->nvreg + 1, sizeof *f->vreg)) return cji_ptx_nomem(f->m, "cj_parse"), 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t word = cji_fn_reg(f, type);
+        if (!word) return 0;
+        if (!i) first = word;
+    }
+    give_names(f, cji_word_index(first), n, name, len);
+    uint32_t at = cji_ptx_intern(f->m, name, len);
+    if (f->m->dead) return 0;
+    f->vreg[f->nvreg++] = (cji_vreg){ .first = cji_word_index(first), .n = n, .name = at, .declared = !head };
+    return first;
+}
+
+cji_vreg *cji_fn_vreg_at(const cj_fn *f, uint32_t first)
+{
+    size_t low = 0, high = f->nvreg;   /* in the order of `first` */
+    while (low < high) {
+        size_t at = (low + high) / 2;
+        if (f->vreg[at].first == first) return &f->vreg[at];
+        if (f->vreg[at].first < first) low = at + 1;
+        else high = at;
+    }
+    return NULL;
+}
+
+void cji_fn_vreg_rename(cj_fn *f, uint32_t first, const char *name, size_t len)
+{
+    cji_vreg *v = cji_fn_vreg_at(f, first);
+    if (!v) return;
+    give_names(f, first, v->n, name, len);
+    v->name = cji_ptx_intern(f->m, name, len);
+}
+
 uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space)
 {
     uint32_t w = cji_fn_reg(f, type);

@@ -29,7 +29,8 @@ static uint32_t record_loc(const cj_fn *f, unsigned flags, uint32_t line)
     uint32_t said = 0;
     for (size_t i = 0; i < f->nins; i++) {
         const cji_ins *x = &f->ins[i];
-        if (flags & CJ_PRINT_LINES && cji_print_has_loc(x, said)) {
+        if (x->form == CJI_INS_RAW && !f->m->debug) continue;
+        if (cji_print_lines(f->m, flags) && cji_print_has_loc(x, said)) {
             said = x->loc;
             if (!--line) return x->loc;
         }

@@ -84,6 +84,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/parse_body.c \
 	%D%/parse_bounds.c \
 	%D%/parse_const.c \
+	%D%/parse_debug.c \
 	%D%/parse_decl.c \
 	%D%/parse_fn.c \
 	%D%/parse_heads.c \

@@ -6,8 +6,8 @@
  *   parse_decl.c    registers and variables      parse_init.c    initial values
  *   parse_fn.c      heads of functions           parse_bounds.c  directives behind them
  *   parse_body.c    statements
- *   parse_ins.c     instructions and operands    parse_line.c    .file, .loc, .section, .pragma
- *   parse_heads.c   all this without bodies
+ *   parse_ins.c     instructions and operands    parse_line.c    .file, .loc, .pragma
+ *   parse_heads.c   all this without bodies      parse_debug.c   .section, and all that goes with it
  *
  * Everything returns false as soon as something failed; the failure is kept by the module.  What a line says is
  * checked where it stands, by the same functions that serve the builder, so a message names the line.  Time is linear
@@ -170,7 +170,7 @@ bool cji_parse_top(cji_parser *p)
     cji_directive d = cji_parse_directive(p);
     p->line = p->x.tok_line;
     switch (d) {
-    case CJI_D_NONE: return cji_parse_expected(p, "a directive");
+    case CJI_D_NONE: return p->x.kind == '@' ? cji_parse_dwarf(p) : cji_parse_expected(p, "a directive");
     case CJI_D_VERSION:
     case CJI_D_TARGET: return cji_parse_fail(p, CJ_EPTX, "%s is allowed once, at the beginning", CJI_WORD(&p->x));
     case CJI_D_ADDRESS_SIZE: return cji_parse_fail(p, CJ_EPTX, ".address_size is allowed once, behind .target");
@@ -263,7 +263,7 @@ cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
     if (cji_parse_scan_files(&p)) {
         size_t theirs = m->files.n;
         p.file = cji_ptx_file(m, name, strlen(name));
-        if (p.file && parse_all(&p)) cji_ptx_finish(m, PARSE_CALL);
+        if (p.file && parse_all(&p) && cji_ptx_finish(m, PARSE_CALL) == CJ_OK) cji_parse_end_debug(&p);
         if (p.file >= theirs && (p.has_loc || !parse_has_code(m))) m->own_file = p.file;
     }
     m->loc = 0;

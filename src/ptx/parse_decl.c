@@ -199,31 +199,77 @@ static uint32_t decl_new_regs(cji_parser *p, unsigned type, uint64_t n)
     return cji_parse_fine(p) ? first : 0;
 }
 
+/* One vector register: named, since a call passes it by name. */
+static bool decl_vector_reg(cji_parser *p, const cji_decl *d, const char *s, size_t n)
+{
+    size_t len = 0;
+    if (d->vec > p->regs_left) return decl_new_regs(p, d->type, d->vec) != 0;
+    p->regs_left -= d->vec;
+    if (!cji_scope_free(p, s, n)) return false;
+    const char *name = cji_scope_unique(p, s, n, &len);
+    uint32_t word = name ? cji_fn_vreg(p->f, d->type, d->vec, name, len, false) : 0;
+    return word ? cji_scope_declare(p, s, n, CJI_BIND_VECTOR, word, d->vec) : cji_parse_fine(p);
+}
+
+/* name<4> of vectors: name0, name1, ... */
+static bool decl_vector_regs(cji_parser *p, const cji_decl *d, const char *s, uint32_t n, uint64_t count)
+{
+    if (n > DECL_RANGE_NAME)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "a range of registers with a name of more than %d letters",
+                              DECL_RANGE_NAME);
+    for (uint64_t i = 0; i < count; i++) {
+        char name[DECL_RANGE_NAME + 16];
+        int len = snprintf(name, sizeof name, "%.*s%u", (int)n, s, (unsigned)i);
+        if (!decl_vector_reg(p, d, name, (size_t)len)) return false;
+    }
+    return true;
+}
+
+/* name<4>, the current token being '<'. */
+static bool decl_reg_range(cji_parser *p, const cji_decl *d, const char *name, uint32_t len)
+{
+    cji_lex *x = &p->x;
+    cji_lex_next(x);
+    if (x->kind != CJI_TOK_INT) return cji_parse_expected(p, "how many registers there are");
+    uint64_t count = x->u;
+    if (count > CJI_INDEX_MAX)
+        return cji_parse_fail(p, CJ_EPTX, "a range of %llu registers; at most %u", (unsigned long long)count,
+                              CJI_INDEX_MAX);
+    cji_lex_next(x);
+    if (!cji_parse_take(p, '>', "behind the number of registers")) return false;
+    if (d->vec) return decl_vector_regs(p, d, name, len, count);
+    uint32_t word = count ? decl_new_regs(p, d->type, count) : cji_word(CJI_K_REG, 0);
+    return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
+}
+
+/* A register alone; debug data knows it by its name. */
+static bool decl_single_reg(cji_parser *p, const cji_decl *d, const char *s, size_t n)
+{
+    size_t len = 0;
+    uint32_t word = 0;
+    const char *name = NULL;
+    if (p->debug_line && cji_scope_free(p, s, n)) name = cji_scope_reg_name(p, s, n, &len);
+    if (p->failed) return false;
+    if (name && p->regs_left) {
+        p->regs_left--;
+        word = cji_fn_named_reg(p->f, d->type, name, len);
+    } else {
+        word = decl_new_regs(p, d->type, 1);
+    }
+    return word ? cji_scope_declare(p, s, n, CJI_BIND_WORD, word, 0) : cji_parse_fine(p);
+}
+
 static bool decl_one_reg(cji_parser *p, const cji_decl *d)
 {
     cji_lex *x = &p->x;
     const char *name = x->s;
     uint32_t len = x->n;
-    uint64_t count = 0;
     if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a register's name");
     if (len == 7 && !memcmp(name, "WARP_SZ", 7)) return cji_parse_expected(p, "a register's name");
-    if (cji_lex_next(x) == '<') {
-        if (d->vec) return cji_parse_fail(p, CJ_EUNKNOWN, "a range of vector registers is not supported");
-        cji_lex_next(x);
-        if (x->kind != CJI_TOK_INT) return cji_parse_expected(p, "how many registers there are");
-        count = x->u;
-        if (count > CJI_INDEX_MAX)
-            return cji_parse_fail(p, CJ_EPTX, "a range of %llu registers; at most %u", (unsigned long long)count,
-                                  CJI_INDEX_MAX);
-        cji_lex_next(x);
-        if (!cji_parse_take(p, '>', "behind the number of registers")) return false;
-        uint32_t word = count ? decl_new_regs(p, d->type, count) : cji_word(CJI_K_REG, 0);
-        return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
-    }
+    if (cji_lex_next(x) == '<') return decl_reg_range(p, d, name, len);
     if (x->kind == '[')
         return cji_parse_fail(p, CJ_EPTX, "'%s' is an array, which cannot be in registers", cji_short_n(name, len));
-    uint32_t word = decl_new_regs(p, d->type, d->vec ? d->vec : 1);
-    return word && cji_scope_declare(p, name, len, d->vec ? CJI_BIND_VECTOR : CJI_BIND_WORD, word, d->vec);
+    return d->vec ? decl_vector_reg(p, d, name, len) : decl_single_reg(p, d, name, len);
 }
 
 /* .reg .b32 a, b<4>; the current token is .reg. */

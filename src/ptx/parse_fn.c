@@ -88,7 +88,10 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
     cji_var *v = cji_ptx_var(p->m, f, (result ? CJI_LIST_RESULT : CJI_LIST_PARAM) | CJI_LIST_FRESH, h->name,
                              f->proto ? 0 : h->len, "cj_parse", &index);
     if (!v) return p->failed = true, false;
-    if (h->v.space == CJI_SP_REG) {
+    if (h->v.space == CJI_SP_REG && h->v.vec) {
+        reg = cji_fn_vreg(f, h->v.type, h->v.vec, h->name, h->len, true);
+        if (!reg) return cji_parse_fine(p);
+    } else if (h->v.space == CJI_SP_REG) {
         reg = cji_fn_reg(f, h->v.type);
         if (!reg) return cji_parse_fine(p);
         f->count[cji_type_declared(h->v.type)]--;   /* it is called by the parameter's name and takes no number */
@@ -113,6 +116,7 @@ static bool fn_again(cji_parser *p, cj_fn *f, const cji_head *h, cji_var *v)
         return cji_parse_fail(p, CJ_EPTX, "parameter '%s' of '%s' differs from the declaration above",
                               cji_short_n(h->name, h->len), cji_short(cji_ptx_name(p->m, f->name)));
     v->name = cji_ptx_intern(p->m, h->name, h->len);
+    if (v->vec) cji_fn_vreg_rename(f, v->reg, h->name, h->len);
     v->loc = cji_ptx_loc(p->m, p->file, h->line);
     return cji_parse_fine(p);
 }
@@ -123,6 +127,8 @@ static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
     const cji_var *v = p->m->var[var];
     size_t len;
     if (!cji_scope_unique(p, h->name, h->len, &len)) return false;
+    if (v->space == CJI_SP_REG && v->vec)
+        return cji_scope_declare(p, h->name, h->len, CJI_BIND_VECTOR, cji_word(CJI_K_REG, v->reg), v->vec);
     return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD,
                              v->space == CJI_SP_REG ? cji_word(CJI_K_REG, v->reg) : cji_word(CJI_K_SYM, var), 0);
 }

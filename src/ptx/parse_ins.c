@@ -151,12 +151,15 @@ static bool ins_memory(cji_parser *p, uint32_t *word)
     uint32_t base = 0;
     int64_t offset = 0;
     bool named = p->x.kind == CJI_TOK_WORD;
-    if (!(named ? ins_name(p, NULL, &base) : ins_const(p, &base)) || !ins_offset(p, &offset)) return false;
+    if (!(named ? ins_name(p, NULL, &base) : ins_const(p, &base))) return false;
+    bool sum = p->x.kind == '+' || p->x.kind == '-';
+    if (!ins_offset(p, &offset)) return false;
     uint32_t kind = cji_word_kind(base);
     if (kind != CJI_K_REG && kind != CJI_K_SYM && kind != CJI_K_IMM)
         return cji_parse_fail(p, CJ_EPTX, "an address that is not a register, a variable or a number");
     if (!offset && cji_parse_maybe(p, ',')) return ins_texture(p, base, word);
     *word = cji_fn_mem(p->f, base, offset);
+    if (*word && sum && p->debug_line) p->f->mem[cji_word_index(*word)].zero = !offset;
     return cji_parse_take(p, ']', "behind the address") && cji_parse_fine(p);
 }
 
@@ -185,6 +188,16 @@ static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
 
 /* -- Lists --------------------------------------------------------------------------------------------------------- */
 
+/* A vector register that a call passes: all of it. */
+static bool ins_pass_vector(cji_parser *p, uint32_t vector)
+{
+    uint32_t n = 0;
+    cji_fn_words(p->f, vector, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (!cji_parse_push(p, cji_fn_words(p->f, vector, &n)[i])) return false;
+    return true;
+}
+
 /* Elements up to `close`, as one operand of that kind; the opening character is taken.  *word 0: there are none. */
 static bool ins_list(cji_parser *p, uint32_t kind, uint8_t close, uint32_t *word)
 {
@@ -193,7 +206,13 @@ static bool ins_list(cji_parser *p, uint32_t kind, uint8_t close, uint32_t *word
     if (kind == CJI_K_LIST && cji_parse_maybe(p, close)) return true;
     do {
         uint32_t part = 0;
-        if (!ins_operand(p, NULL, &part) || !cji_parse_push(p, part)) return false;
+        bool named = p->x.kind == CJI_TOK_WORD;
+        if (!ins_operand(p, NULL, &part)) return false;
+        if (kind == CJI_K_LIST && named && cji_word_kind(part) == CJI_K_VEC) {
+            if (!ins_pass_vector(p, part)) return false;
+            continue;
+        }
+        if (!cji_parse_push(p, part)) return false;
         if (p->nword - first > INS_LIST_MAX)
             return cji_parse_fail(p, CJ_EPTX, "a list of more than %d operands", INS_LIST_MAX);
         uint32_t inner = cji_word_kind(part);

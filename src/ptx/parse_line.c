@@ -1,6 +1,7 @@
-/* Source lines (.file, .loc), debug sections, pragmas.  Manual 11.5, 11.4.7. */
+/* Source lines (.file, .loc), pragmas.  Manual 11.5, 11.4.7. */
 #include "ptx/parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* -- .file --------------------------------------------------------------------------------------------------------- */
@@ -40,15 +41,19 @@ bool cji_parse_file(cji_parser *p)
 {
     cji_lex *x = &p->x;
     uint64_t number = 0, unused;
+    const char *first = x->s;
     cji_lex_next(x);
     if (!cji_parse_integer(p, UINT32_MAX, "a .file number", &number)) return false;
     if (!line_first_of_number(p, number)) return false;
     if (x->kind != CJI_TOK_STRING) return cji_parse_expected(p, "the file's name in quotes");
     if (!line_take_file(p, number)) return false;
+    const char *last = x->p;
     cji_lex_next(x);
-    for (unsigned i = 0; i < 2 && cji_parse_maybe(p, ','); i++)
-        if (!cji_parse_integer(p, UINT64_MAX, "a .file time or size", &unused)) return false;
-    return true;
+    for (unsigned i = 0; i < 2 && cji_parse_maybe(p, ','); i++) {
+        last = x->p;
+        if (!cji_parse_plain(p, UINT64_MAX, "a .file time or size", &unused)) return false;
+    }
+    return !p->debug_line || cji_parse_raw(p, &p->m->debug_files, first, (size_t)(last - first));
 }
 
 /* Compilers write .file behind what uses it: reads all that there are, before the text itself.  What is wrong there
@@ -83,23 +88,52 @@ static uint32_t line_file_of(const cji_parser *p, uint64_t number)
     return i == CJI_MAP_NONE ? 0 : p->srcfile[i];
 }
 
-/* function_name LABEL {+ N}, inlined_at FILE LINE COLUMN: read and left. */
+/* ", name N N N" at the end of what is read of a .loc: kept as text with debug data. */
+static bool line_note(cji_parser *p, const char *word, size_t n, const uint64_t *number, unsigned count)
+{
+    char digits[24];
+    if (!p->debug_line) return true;
+    if (!cji_parse_grow(p, &p->data, &p->cdata, p->ndata + n + count * sizeof digits + 2, 1)) return false;
+    memcpy(p->data + p->ndata, word, n);
+    p->ndata += n;
+    for (unsigned i = 0; i < count; i++)
+        p->ndata += (size_t)sprintf((char *)p->data + p->ndata, " %llu", (unsigned long long)number[i]);
+    return true;
+}
+
+/* function_name LABEL {+ N} */
+static bool line_function(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    uint64_t offset = 0;
+    char digits[24];
+    if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a label");
+    const char *label = x->s;
+    size_t n = x->n;
+    cji_lex_next(x);
+    if (!line_note(p, ", function_name ", 16, NULL, 0) || !line_note(p, label, n, NULL, 0)) return false;
+    if (!cji_parse_maybe(p, '+')) return true;
+    if (!cji_parse_integer(p, UINT64_MAX, "an offset", &offset)) return false;
+    int len = snprintf(digits, sizeof digits, "+%llu", (unsigned long long)offset);
+    return line_note(p, digits, (size_t)len, NULL, 0);
+}
+
+/* function_name LABEL {+ N}, inlined_at FILE LINE COLUMN: kept with debug data, else left out. */
 static bool line_attributes(cji_parser *p)
 {
     cji_lex *x = &p->x;
-    uint64_t unused;
+    uint64_t at[3];
     while (cji_parse_maybe(p, ',')) {
         if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "function_name or inlined_at");
         bool inlined = x->n == 10 && !memcmp(x->s, "inlined_at", 10);
         cji_lex_next(x);
         if (!inlined) {
-            if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a label");
-            cji_lex_next(x);
-            if (cji_parse_maybe(p, '+') && !cji_parse_integer(p, UINT64_MAX, "an offset", &unused)) return false;
+            if (!line_function(p)) return false;
             continue;
         }
         for (unsigned i = 0; i < 3; i++)
-            if (!cji_parse_integer(p, UINT64_MAX, "a number behind inlined_at", &unused)) return false;
+            if (!cji_parse_integer(p, UINT64_MAX, "a number behind inlined_at", &at[i])) return false;
+        if (!line_note(p, ", inlined_at", 12, at, 3)) return false;
     }
     return true;
 }
@@ -107,31 +141,20 @@ static bool line_attributes(cji_parser *p)
 /* .loc FILE LINE COLUMN: what follows comes from there. */
 bool cji_parse_loc(cji_parser *p)
 {
-    uint64_t number = 0, line = 0, column;
+    uint64_t at[3];
+    static const char *const what[] = { "a .loc file", "a .loc line", "a .loc column" };
     cji_lex_next(&p->x);
-    if (!cji_parse_integer(p, UINT32_MAX, "a .loc file", &number) ||
-        !cji_parse_integer(p, UINT32_MAX, "a .loc line", &line) ||
-        !cji_parse_integer(p, UINT32_MAX, "a .loc column", &column) || !line_attributes(p))
-        return false;
-    uint32_t file = line_file_of(p, number);
-    p->loc = file && line ? cji_ptx_loc(p->m, file, (uint32_t)line) : 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (!cji_parse_integer(p, UINT32_MAX, what[i], &at[i])) return false;
+    p->ndata = 0;
+    if (!line_note(p, ".loc", 4, at, 3) || !line_attributes(p)) return false;
+    if (p->debug_line && !cji_parse_keep_loc(p, (const char *)p->data, p->ndata)) return false;
+    uint32_t file = line_file_of(p, at[0]);
+    p->loc = file && at[1] ? cji_ptx_loc(p->m, file, (uint32_t)at[1]) : 0;
     return cji_parse_fine(p);
 }
 
-/* -- .section, .pragma --------------------------------------------------------------------------------------------- */
-
-/* .section .name { ... }: debug data, which goes with registers' names and lines that do not stay: left out. */
-bool cji_parse_section(cji_parser *p)
-{
-    cji_lex *x = &p->x;
-    if (!cji_parse_need(p, 20, 20, ".section")) return false;
-    cji_lex_next(x);
-    if (x->kind != CJI_TOK_DOT && x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "the section's name");
-    if (cji_lex_next(x) != '{') return cji_parse_expected(p, "'{' behind the section's name");
-    if (!cji_lex_skip_block(x)) return cji_parse_fail(p, CJ_EPTX, "a .section without its closing brace");
-    cji_lex_next(x);
-    return true;
-}
+/* -- .pragma ------------------------------------------------------------------------------------------------------- */
 
 /* .pragma "text" {, "text"} ; */
 bool cji_parse_pragma(cji_parser *p, bool (*each)(cji_parser *p, uint32_t name))

@@ -211,6 +211,17 @@ static bool scope_taken(cji_parser *p, const char *s, size_t n, uint32_t *id)
     return p->taken[*id].fn == p->f->index + 1 || (*id < m->cscope && m->scope[*id]);
 }
 
+const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *len)
+{
+    uint32_t id = 0;
+    if (*s != '%') return cji_scope_unique(p, s, n, len);
+    if ((s[n - 1] >= '0' && s[n - 1] <= '9') || scope_taken(p, s, n, &id)) return NULL;
+    if (p->failed) return NULL;
+    p->taken[id] = (struct cji_taken){ .fn = p->f->index + 1 };
+    *len = n;
+    return s;
+}
+
 const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len)
 {
     uint32_t id = 0, first = 0, mine = p->f->index + 1;

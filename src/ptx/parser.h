@@ -32,7 +32,7 @@ typedef struct cji_binding {
     uint8_t pending;       /* a label that is used and not placed yet */
 } cji_binding;
 
-enum { CJI_BIND_WORD = 1, CJI_BIND_VECTOR, CJI_BIND_RANGE };
+enum { CJI_BIND_WORD = 1, CJI_BIND_VECTOR, CJI_BIND_RANGE };   /* VECTOR: bind.word is its first register */
 
 /* What is known about one spelling of a name. */
 typedef struct cji_name {
@@ -148,6 +148,8 @@ const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32
 uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */
 bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n);      /* LABEL here */
 /* a name that is free in the printed function, in p->data; NULL: failed */
+/* the same for a register, which may have a % in front; NULL also: it has to do with a number */
+const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *len);
 const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len);
 
 /* ---- parse_decl.c ---- */
@@ -179,11 +181,17 @@ bool cji_parse_body(cji_parser *p);                                /* behind '{'
 /* the current word is its first; takes the semicolon */
 bool cji_parse_ins(cji_parser *p, uint32_t guard);
 
+/* ---- parse_debug.c ---- */
+bool cji_parse_section(cji_parser *p);
+bool cji_parse_dwarf(cji_parser *p);                               /* the current token is '@' */
+bool cji_parse_raw(cji_parser *p, cji_text *to, const char *s, size_t n); /* as a line of its own */
+bool cji_parse_keep_loc(cji_parser *p, const char *text, size_t n);
+bool cji_parse_end_debug(cji_parser *p);
+
 /* ---- parse_line.c: .file and .loc ---- */
 bool cji_parse_scan_files(cji_parser *p);
 bool cji_parse_file(cji_parser *p);
 bool cji_parse_loc(cji_parser *p);
-bool cji_parse_section(cji_parser *p);
 bool cji_parse_pragma(cji_parser *p, bool (*each)(cji_parser *p, uint32_t name));
 
 #endif

@@ -34,6 +34,9 @@ static inline bool cji_print_has_loc(const cji_ins *x, uint32_t loc)
     return x->form < CJI_INS_PSEUDO && x->loc && x->loc != loc;
 }
 
+/* Do instructions have .loc lines of their own?  Debug data has all that it needs. */
+static inline bool cji_print_lines(const cj_ptx *m, unsigned flags) { return flags & CJ_PRINT_LINES && !m->debug; }
+
 /* The functions of a module in the order of their definitions, NULL between them. */
 typedef struct cji_print_list { cj_fn *const *fn; size_t n; cj_fn **own; } cji_print_list;
 /* false without memory */

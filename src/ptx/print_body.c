@@ -124,7 +124,8 @@ static char *put_interned(writer *w, char *p, uint32_t name)
 static inline char *put_reg(writer *w, char *p, uint32_t index)
 {
     const cji_reg *r = &w->f->reg[index];
-    if (r->flags & CJI_REG_PARAM) return put_interned(w, p, w->m->var[r->number]->name);
+    if (r->flags & (CJI_REG_PARAM | CJI_REG_NAMED))
+        return put_interned(w, p, r->flags & CJI_REG_NAMED ? r->number : w->m->var[r->number]->name);
     memcpy(p, &w->reg[r->type], sizeof w->reg[r->type]);
     return put_u32(p + w->reg[r->type].n, r->number);
 }
@@ -153,6 +154,23 @@ static char *put_tlist(writer *w, char *p, uint32_t index)
 
 static char *put_operand(writer *w, char *p, uint32_t word);
 
+/* A call's list in a function with vector registers, which are passed whole. */
+static char *put_passed(writer *w, char *p, uint32_t word)
+{
+    uint32_t n;
+    const uint32_t *e = cji_fn_words(w->f, word, &n);
+    *p++ = '(';
+    for (uint32_t i = 0; p && i < n;) {
+        bool reg = cji_word_kind(e[i]) == CJI_K_REG;
+        const cji_vreg *v = reg ? cji_fn_vreg_at(w->f, cji_word_index(e[i])) : NULL;
+        if (i) p = cji_put_text(p, ", ", 2);
+        p = v ? put_interned(w, p, v->name) : put_operand(w, p, e[i]);
+        i += v ? v->n : 1;
+    }
+    if (p) *p++ = ')';
+    return p;
+}
+
 static char *put_list(writer *w, char *p, uint32_t word, char open, char close)
 {
     uint32_t n;
@@ -171,7 +189,7 @@ static char *put_mem(writer *w, char *p, uint32_t index)
     const cji_mem *a = &w->f->mem[index];
     *p++ = '[';
     p = put_operand(w, p, a->base);
-    if (p && a->offset) {
+    if (p && (a->offset || a->zero)) {
         *p++ = '+';
         p = cji_put_i64(p, a->offset);
     }
@@ -201,7 +219,7 @@ static char *put_operand(writer *w, char *p, uint32_t word)
     case CJI_K_IMM: return put_literal(p, &w->f->lit[i]);
     case CJI_K_MEM: return put_mem(w, p, i);
     case CJI_K_VEC: return put_list(w, p, word, '{', '}');
-    case CJI_K_LIST: return put_list(w, p, word, '(', ')');
+    case CJI_K_LIST: return w->f->nvreg ? put_passed(w, p, word) : put_list(w, p, word, '(', ')');
     case CJI_K_LABEL: return put_label(w, p, i);
     case CJI_K_SYM: return put_interned(w, p, w->m->var[i]->name);
     case CJI_K_FUNC: return put_interned(w, p, w->m->fn[i]->name);
@@ -300,6 +318,7 @@ static char *put_pseudo(writer *w, char *p, const cji_ins *x)
         if (p) *p++ = ':';
         return p;
     case CJI_INS_TARGETS: return put_targets(w, p, i);
+    case CJI_INS_RAW: return put_interned(w, cji_put_text(p, "\t", 1), x->opnd[0]);
     case CJI_INS_PRAGMA:
         p = put_interned(w, cji_put_text(p, "\t.pragma \"", 10), x->opnd[0]);
         return p ? cji_put_text(p, "\";", 2) : p;
@@ -326,6 +345,7 @@ static void print_lines(writer *w, bool lines)
         p = have_room(w, p);
         if (!p) return;
         if (lines && cji_print_has_loc(x, loc)) p = put_loc(w, p, loc = x->loc);
+        if (x->form == CJI_INS_RAW && !w->m->debug) continue;
         if (x->form < CJI_INS_PSEUDO) {
             *p++ = '\t';
             p = put_instruction(w, p, x);
@@ -371,12 +391,29 @@ static void print_count(const writer *w, unsigned type)
     cji_text_puts(w->out, ">;\n");
 }
 
+/* Registers with names of their own. */
+static void print_named(const writer *w)
+{
+    const cj_fn *f = w->f;
+    for (size_t i = 0; i < f->nreg && f->named_regs; i++)
+        if (f->reg[i].flags & CJI_REG_NAMED && !memchr(cji_ptx_name(w->m, f->reg[i].number), '.',
+                                                       cji_ptx_name_len(w->m, f->reg[i].number)))
+            cji_text_printf(w->out, "\t.reg .%s\t%s;\n", cji_type_word(cji_print_type(f->reg[i].type)),
+                            cji_ptx_name(w->m, f->reg[i].number));
+    for (size_t i = 0; i < f->nvreg; i++)
+        if (f->vreg[i].declared)
+            cji_text_printf(w->out, "\t.reg .v%u .%s\t%s;\n", f->vreg[i].n,
+                            cji_type_word(cji_print_type(f->reg[f->vreg[i].first].type)),
+                            cji_ptx_name(w->m, f->vreg[i].name));
+}
+
 static void print_declared(const writer *w)
 {
     const cj_fn *f = w->f;
     cji_text_puts(w->out, "{\n");
     for (unsigned t = 1; t < CJ_TYPE_COUNT; t++)
         if (f->count[t]) print_count(w, t);
+    if (f->named_regs || f->nvreg) print_named(w);
     cji_print_vars(f->m, f->var, f->nvar, true, w->out);
 }
 
@@ -392,7 +429,7 @@ void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out)
     writer w = { .f = f, .m = f->m, .out = out };
     set_prefixes(&w);
     print_declared(&w);
-    print_lines(&w, flags & CJ_PRINT_LINES);
+    print_lines(&w, cji_print_lines(w.m, flags));
     if (falls_off(f)) cji_print_return(out);
     cji_text_puts(out, "}\n");
 }

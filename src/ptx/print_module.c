@@ -62,11 +62,12 @@ void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
     if (flags & CJI_PRINT_LINK && version < 31) version = 31;
-    cji_text_printf(out, ".version %d.%d\n.target %s%s\n.address_size %d\n", version / 10, version % 10,
+    cji_text_printf(out, ".version %d.%d\n.target %s%s%s\n.address_size %d\n", version / 10, version % 10,
                     cji_target_name(target < 0 ? 0 : (uint32_t)target),
-                    m->texmode_independent ? ", texmode_independent" : "", m->address_size);
+                    m->texmode_independent ? ", texmode_independent" : "", m->debug ? ", debug" : "", m->address_size);
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
-    if (flags & CJ_PRINT_LINES) print_files(m, out);
+    if (m->debug) cji_text_put(out, m->debug_files.p, m->debug_files.n);
+    else if (flags & CJ_PRINT_LINES) print_files(m, out);
     print_declarations(m, out);
     for (uint32_t i = 0; i < m->nvar; i++)
         if (!m->var[i]->fn && m->var[i]->flags & CJI_VAR_DECLARED) print_extern(m, m->var[i], out);
@@ -85,6 +86,7 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
     }
     for (size_t i = 0; i < list.n; i++) cji_print_definition(list.fn[i], flags, out);
     cji_print_order_free(&list);
+    if (m->debug) cji_text_put(out, m->debug_sections.p, m->debug_sections.n);
 }
 
 cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes)

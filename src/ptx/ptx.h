@@ -82,7 +82,8 @@ enum {
     CJI_INS_PRAGMA = 0xffffff02u,   /* opnd[0]: index of the name (m->names) of its text, without quotes */
     /* only behind cji_parse_heads(): opnd[0]: SYM, FUNC or SINK word that a skipped instruction has, opnd[1]: 1 in a
      * call */
-    CJI_INS_MENTION = 0xffffff03u
+    CJI_INS_MENTION = 0xffffff03u,
+    CJI_INS_RAW = 0xffffff04u       /* opnd[0]: index of the name of a line of text, printed while m->debug */
 };
 
 enum { CJI_QUICK = 5 };  /* operands that fit in a record */
@@ -115,7 +116,15 @@ typedef struct cji_reg {
 } cji_reg;
 
 /* an address with known space; a .func's register parameter or result (declared in its head) */
-enum { CJI_REG_PTR = 1, CJI_REG_PARAM = 2 };
+/* NAMED: declared by a name of its own, m->names[number]; "v.x" of a vector register v */
+enum { CJI_REG_PTR = 1, CJI_REG_PARAM = 2, CJI_REG_NAMED = 4 };
+
+/* A vector register: `n` registers in a row.  A call's list has all of them, and is printed with its name. */
+typedef struct cji_vreg {
+    uint32_t first, n;   /* in reg[] */
+    uint32_t name;       /* m->names */
+    uint32_t declared;   /* 1: in the body, 0: in the head */
+} cji_vreg;
 
 typedef struct cji_lit {
     uint64_t bits;       /* INT: the value (two's complement); F32: its 32 bits; F64: its 64 bits */
@@ -126,9 +135,9 @@ typedef struct cji_lit {
 } cji_lit;
 
 typedef struct cji_mem {
-    int64_t offset;      /* in bytes; printed only when it is not 0 */
+    int64_t offset;      /* in bytes; printed only when it is not 0, or `zero` is set */
     uint32_t base;       /* REG, SYM or IMM word */
-    uint32_t pad;
+    uint32_t zero;       /* a +0 that is an addition in code for debuggers */
 } cji_mem;
 
 typedef struct cji_label {
@@ -252,6 +261,8 @@ struct cj_fn {
     uint64_t param_bytes;        /* of a kernel that is built: its parameters so far */
     cji_ins *ins;      size_t nins, cins;
     cji_reg *reg;      size_t nreg, creg;
+    cji_vreg *vreg;    size_t nvreg, cvreg;
+    uint32_t named_regs;                          /* of reg[], outside of vectors and the head */
     cji_lit *lit;      size_t nlit, clit;
     cji_mem *mem;      size_t nmem, cmem;
     cji_label *label;  size_t nlabel, clabel;
@@ -271,10 +282,14 @@ struct cj_fn {
 
 /* ---- The module -------------------------------------------------------------------------------------------------- */
 
+/* DEBUG: the next change drops the debug data; LOADED: emits fail with CJ_ESTATE. */
+enum { CJI_FROZEN_LOADED = 1, CJI_FROZEN_DEBUG = 2 };
+
 struct cj_ptx {
     cji_obj obj;                 /* CJI_OBJ_STICKY */
     uint8_t dead;                /* a failure is kept: later calls do nothing */
-    uint8_t frozen;              /* loaded: emits fail with CJ_ESTATE */
+    uint8_t frozen;              /* CJI_FROZEN_* */
+    uint8_t debug;               /* the two texts below are printed, and .target has debug */
     uint8_t address_size;        /* 32 or 64; 64 unless parsed otherwise */
     uint8_t line_set;            /* cj_ptx_line() is in force */
     uint8_t texmode_independent; /* .target has that word: samplers are variables of their own */
@@ -315,6 +330,8 @@ struct cj_ptx {
     uint8_t gone_version;        /* 0: nothing */
     uint32_t gone_form, gone_loc; /* the form that ends first (in form[]), and where it was used */
     cji_text text;               /* of the latest cj_ptx_print() */
+    /* read from a text with debug data, as they are there: .file lines; sections */
+    cji_text debug_files, debug_sections;
     /* what a constructor in this module gives when it fails: an immortal failed function */
     cji_obj bad;
     /* what cj_ptx_find() gives for a name that is none: the same with a record of its own */
@@ -418,6 +435,10 @@ enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 };
 bool cji_var_size(cji_var *v);                                          /* false: more than 63 bits; not changed */
 
 uint32_t cji_fn_reg(cj_fn *f, unsigned type);                           /* REG word */
+uint32_t cji_fn_named_reg(cj_fn *f, unsigned type, const char *name, size_t len); /* the same, NAMED */
+uint32_t cji_fn_vreg(cj_fn *f, unsigned type, unsigned n, const char *name, size_t len, bool head); /* the first's */
+cji_vreg *cji_fn_vreg_at(const cj_fn *f, uint32_t first);               /* that begins there; NULL: none */
+void cji_fn_vreg_rename(cj_fn *f, uint32_t first, const char *name, size_t len);
 uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space); /* REG word of an address register */
 /* IMM word; equal literals share one entry */
 uint32_t cji_fn_lit(cj_fn *f, unsigned lit, uint64_t bits, bool wide, unsigned type);

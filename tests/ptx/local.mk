@@ -5,9 +5,11 @@ tests_libtest_a_SOURCES += %D%/ask_ptxas.c %D%/ask_ptxas.h %D%/isa_ask.c %D%/isa
 # The reader.
 text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_fuzz %D%/parse_nomem %D%/parse_built %D%/parse_ptxas %D%/parse_oracle %D%/parse_entries \
 	%D%/parse_declarations %D%/layout_limits
+
+text_tests += %D%/debug_data
 EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram.ptx %D%/samples/calls.ptx %D%/samples/half.ptx %D%/samples/switch.ptx \
 	%D%/samples/interpret.ptx %D%/samples/constant.ptx %D%/samples/print.ptx %D%/samples/loops.ptx %D%/samples/math.ptx %D%/samples/lines.ptx \
-	%D%/samples/debug.ptx %D%/samples/syntax.ptx %D%/declarations.def
+	%D%/samples/debug.ptx %D%/samples/syntax.ptx %D%/samples/sections.ptx %D%/declarations.def
 
 # The builder and the printer.
 text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \

@@ -31,6 +31,7 @@ static const struct { const char *name; size_t functions, kernels; const char *h
     { "math", 1, 1, { "ex2.approx.f32", "sqrt.rn.f64" } },
     { "lines", 1, 1, { "fma.rn.f32" } },
     { "debug", 2, 1, { "call.uni" } },
+    { "sections", 1, 1, { ".target sm_90, debug", "inlined_at 1 8 2", ".section", "%SP" } },
     { "syntax",
       8,
       3,

@@ -229,7 +229,6 @@ static const struct { int in; cj_status status; int line; const char *text, *nam
     { K, CJ_EPTX, 1, ".reg .b32 r3;", "declared twice" },
     { K, CJ_EPTX, 1, ".reg .b32 n;", "declared twice" },
     { K, CJ_EPTX, 1, ".reg .b32 WARP_SZ;", "a register's name" },
-    { K, CJ_EUNKNOWN, 1, ".reg .v4 .b32 v<3>;", "range of vector registers" },
     { K, CJ_EPTX, 1, ".reg .v2 .b32 v; mov.b32 v.z, 1;", "has no .z" },
     { K, CJ_EPTX, 1, ".reg .v2 .b32 v; mov.b32 v.xy, 1;", "has no .xy" },
     { K, CJ_EPTX, 1, ".shared .b32 s = 5;", "only .global and .const" },

@@ -134,8 +134,10 @@ static bool decode_formals(cji_dec *d)
         for (size_t i = 0, n = pass ? f->nresult : f->nparam; i < n; i++) {
             const cji_var *v = d->m->var[list[i]];
             if (v->space == CJI_SP_REG) {
-                cji_dec_ext(d, CJI_ARG_REG | d->reg[v->reg].w);
-                cji_dec_ext(d, d->reg[v->reg].off);
+                for (uint32_t k = v->reg; k < v->reg + (v->vec ? v->vec : 1u); k++) {
+                    cji_dec_ext(d, CJI_ARG_REG | d->reg[k].w);
+                    cji_dec_ext(d, d->reg[k].off);
+                }
             } else {
                 cji_dec_ext(d, (uint32_t)v->bytes);
                 cji_dec_ext(d, (uint32_t)d->mod->var[list[i]].offset);

@@ -38,6 +38,17 @@ static uint8_t program_builtin(const char *name)
     return CJI_BUILTIN_NONE;
 }
 
+/* How many values a call passes: a vector register is as many as it has elements. */
+static uint32_t program_formals(const cj_ptx *m, const uint32_t *list, size_t n)
+{
+    uint32_t values = 0;
+    for (size_t i = 0; i < n; i++) {
+        const cji_var *v = m->var[list[i]];
+        values += v->space == CJI_SP_REG && v->vec ? v->vec : 1;
+    }
+    return values;
+}
+
 static bool program_functions(cji_exec_program *p, cji_dec_module *mod, uint32_t module, cji_text *log)
 {
     const cj_ptx *m = mod->m;
@@ -58,8 +69,8 @@ static bool program_functions(cji_exec_program *p, cji_dec_module *mod, uint32_t
             p->func[at] = (cji_func){ .name = name,
                                       .module = module,
                                       .visible = visible && !f->proto,
-                                      .nparam = (uint32_t)f->nparam,
-                                      .nresult = (uint32_t)f->nresult };
+                                      .nparam = program_formals(m, f->param, f->nparam),
+                                      .nresult = program_formals(m, f->result, f->nresult) };
             if (!f->body) p->func[at].builtin = program_builtin(name);
         }
         mod->func[i] = (uint32_t)at;
@@ -69,8 +80,8 @@ static bool program_functions(cji_exec_program *p, cji_dec_module *mod, uint32_t
         p->func[at].kernel = f->kernel;
         p->func[at].module = module;
         p->func[at].source = (uint32_t)i;
-        p->func[at].nparam = (uint32_t)f->nparam;
-        p->func[at].nresult = (uint32_t)f->nresult;
+        p->func[at].nparam = program_formals(m, f->param, f->nparam);
+        p->func[at].nresult = program_formals(m, f->result, f->nresult);
     }
     return true;
 }
