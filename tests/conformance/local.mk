@@ -3,7 +3,7 @@ device_tests += %D%/rules_loader %D%/rules_streams %D%/rules_events %D%/rules_ho
 device_tests += %D%/rules_graphs %D%/rules_graphs_kinds %D%/rules_graphs_conditions %D%/rules_launches
 # Results that a manual leaves open, as an H100 gives them; what has no rule's number.
 device_tests += %D%/ipc_event_handles %D%/ipc_memory_handles %D%/measured_captures %D%/measured_results %D%/mem_ops_in_streams
-device_tests += %D%/launches_beyond_memory %D%/memory_calls %D%/virtual_memory %D%/module_images %D%/node_edits %D%/older_calls %D%/per_thread_calls
+device_tests += %D%/launches_beyond_memory %D%/memory_calls %D%/arrays %D%/virtual_memory %D%/module_images %D%/node_edits %D%/older_calls %D%/per_thread_calls
 device_tests += %D%/libraries %D%/without_context
 helgrind_tests += %D%/rules_events.sim %D%/rules_streams.sim %D%/rules_captures.sim %D%/rules_graphs.sim %D%/memory_calls.sim
 EXTRA_DIST += %D%/driver_abi.h %D%/rules.h %D%/rules_captures.h %D%/rules_graphs.h

@@ -1,7 +1,7 @@
 # What only the CPU device has.
 sim_tests += %D%/fat_binaries
 EXTRA_DIST += %D%/fat_samples.h
-sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/fault_fields %D%/process_life %D%/peer_contexts %D%/no_memory %D%/damaged_images %D%/freed_host_memory %D%/sizes_that_wrap %D%/teardown_order %D%/linker_threads %D%/sealed_files
+sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/fault_fields %D%/process_life %D%/peer_contexts %D%/no_memory %D%/damaged_images %D%/freed_host_memory %D%/sizes_that_wrap %D%/teardown_order %D%/linker_threads %D%/sealed_files %D%/kernels_of_textures
 fault_tests += %D%/no_memory
 
 # A program that has a libcuda's names, and a module that does.

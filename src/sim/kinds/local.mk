@@ -2,6 +2,8 @@
 libcujit_simcore_la_SOURCES += \
 	%D%/sim_callback.c \
 	%D%/sim_copy.c \
+	%D%/sim_copy_batch.c \
+	%D%/sim_copy_calls.c \
 	%D%/sim_fill.c \
 	%D%/sim_grid.c \
 	%D%/sim_host_func.c \

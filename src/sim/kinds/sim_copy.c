@@ -8,23 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One end of a copy. */
-typedef struct sim_copy_end {
-    uint64_t at;
-    size_t pitch, slice;
-    bool host;                      /* not the device's memory */
-    bool pageable;                  /* nor pinned, registered or managed: `at` is used as it is, not looked up */
-} sim_copy_end;
-
-typedef struct sim_copy {
-    sim_work work;
-    sim_copy_end dst, src;
-    size_t width, height, depth;    /* depth 0: it copies nothing */
-    void *staged;                   /* the bytes of a pageable source, NULL none */
-    size_t staged_bytes;
-    CUDA_MEMCPY3D raw;
-} sim_copy;
-
 static const sim_copy *sim_copy_of(const sim_work *w) { return (const sim_copy *)w; }
 
 /* ---- Making the work --------------------------------------------------------------------------------------------- */
@@ -33,6 +16,22 @@ static const sim_copy *sim_copy_of(const sim_work *w) { return (const sim_copy *
 static sim_extent sim_copy_extent(const sim_copy_end *s, size_t width, size_t height, size_t depth)
 {
     return (sim_extent){ .pitch = s->pitch, .slice = s->slice, .width = width, .height = height, .depth = depth };
+}
+
+/* One side in an array, whose elements are copied whole. */
+static CUresult sim_copy_end_in_array(CUarray h, size_t lod, size_t x, size_t y, size_t z, const CUDA_MEMCPY3D *p,
+                                      sim_copy_end *out)
+{
+    sim_array *a = cji_sim_array_of(h);
+    uint64_t row, rows, slices;
+    if (!a) return h ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    if (lod || x % a->element || p->WidthInBytes % a->element || !cji_sim_sum(&row, x, p->WidthInBytes) ||
+        !cji_sim_sum(&rows, y, p->Height) || !cji_sim_sum(&slices, z, p->Depth) || row > a->extent.width ||
+        rows > a->extent.height || slices > a->extent.depth)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (sim_copy_end){ .at = z * a->extent.slice + y * a->extent.pitch + x, .pitch = a->extent.pitch,
+                           .slice = a->extent.slice, .array = a };
+    return CUDA_SUCCESS;
 }
 
 /* One side of a copy: where it begins, and whether all of it is there. */
@@ -70,14 +69,14 @@ static CUresult sim_copy_end_of(CUmemorytype type, const void *host, CUdeviceptr
 static bool sim_copy_end_reached(const sim_copy_end *s, const sim_ctx *c)
 {
     sim_range r;
-    return s->host || !cji_sim_space_find(s->at, &r) || !r.pool || cji_sim_space_at(c, s->at, 1);
+    return s->host || s->array || !cji_sim_space_find(s->at, &r) || !r.pool || cji_sim_space_at(c, s->at, 1);
 }
 
 static bool sim_copy_end_allowed(const sim_copy_end *s, const CUDA_MEMCPY3D *p, const sim_ctx *c, bool write)
 {
     uint64_t bytes;
     sim_extent e = sim_copy_extent(s, p->WidthInBytes, p->Height, p->Depth);
-    return s->pageable || (cji_sim_extent_bytes(&e, &bytes) && cji_sim_space_allows(c, s->at, bytes, write));
+    return s->pageable || s->array || (cji_sim_extent_bytes(&e, &bytes) && cji_sim_space_allows(c, s->at, bytes, write));
 }
 
 CUresult cji_sim_copy_node_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
@@ -90,22 +89,36 @@ CUresult cji_sim_copy_node_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **o
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+static CUresult sim_copy_ends(const CUDA_MEMCPY3D *p, const sim_ctx *c, sim_copy_end *dst, sim_copy_end *src)
+{
+    CUresult r = p->dstMemoryType == CU_MEMORYTYPE_ARRAY
+                     ? sim_copy_end_in_array(p->dstArray, p->dstLOD, p->dstXInBytes, p->dstY, p->dstZ, p, dst)
+                     : sim_copy_end_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
+                                       p->dstXInBytes, p->dstY, p->dstZ, p, dst);
+    if (!r && !sim_copy_end_allowed(dst, p, c, true)) r = CUDA_ERROR_INVALID_VALUE;
+    if (r) return r;
+    r = p->srcMemoryType == CU_MEMORYTYPE_ARRAY
+            ? sim_copy_end_in_array(p->srcArray, p->srcLOD, p->srcXInBytes, p->srcY, p->srcZ, p, src)
+            : sim_copy_end_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight, p->srcXInBytes,
+                              p->srcY, p->srcZ, p, src);
+    if (!r && !sim_copy_end_allowed(src, p, c, false)) r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && dst->array && src->array && dst->array->element != src->array->element) r = CUDA_ERROR_INVALID_VALUE;
+    return r;
+}
+
+static void sim_copy_end_hold(const sim_copy_end *s)
+{
+    if (s->array) s->array->ref.refs++;
+}
+
 CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
 {
     sim_copy_end dst, src;
     bool empty = !p->WidthInBytes || !p->Height || !p->Depth;
     if (p->reserved0 || p->reserved1)
         return CUDA_ERROR_INVALID_VALUE; /* the levels of detail are arrays': not checked */
-    if (!empty) {
-        CUresult r = sim_copy_end_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
-                                     p->dstXInBytes, p->dstY, p->dstZ, p, &dst);
-        if (!r && !sim_copy_end_allowed(&dst, p, c, true)) r = CUDA_ERROR_INVALID_VALUE;
-        if (!r)
-            r = sim_copy_end_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight, p->srcXInBytes,
-                                p->srcY, p->srcZ, p, &src);
-        if (!r && !sim_copy_end_allowed(&src, p, c, false)) r = CUDA_ERROR_INVALID_VALUE;
-        if (r) return r;
-    }
+    CUresult r = empty ? CUDA_SUCCESS : sim_copy_ends(p, c, &dst, &src);
+    if (r) return r;
     sim_copy *w = (sim_copy *)cji_sim_work_new(&cji_sim_kind_copy, c, sizeof *w);
     if (!w) return CUDA_ERROR_OUT_OF_MEMORY;
     w->raw = *p;
@@ -115,6 +128,8 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
         w->width = p->WidthInBytes;
         w->height = p->Height;
         w->depth = p->Depth;
+        sim_copy_end_hold(&dst);
+        sim_copy_end_hold(&src);
     }
     *out = &w->work;
     return CUDA_SUCCESS;
@@ -122,10 +137,25 @@ CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)
 
 /* ---- Doing it ---------------------------------------------------------------------------------------------------- */
 
+/* An array that was destroyed is still there for the work that holds it, but no copy may use it. */
+static unsigned char *sim_copy_array_at(sim_op *op, const sim_copy_end *s, bool write)
+{
+    char sentence[120];
+    sim_lock();
+    bool live = s->array->live;
+    if (!live) {
+        snprintf(sentence, sizeof sentence, "a copy %s an array that was destroyed", write ? "to" : "from");
+        cji_sim_op_fails(op, CUDA_ERROR_ILLEGAL_ADDRESS, sentence);
+    }
+    sim_unlock();
+    return live ? s->array->data + s->at : NULL;
+}
+
 /* Memory is looked up again when the copy runs: it may have been freed since the call. */
 static unsigned char *sim_copy_end_at(sim_op *op, const sim_copy_end *s, const sim_copy *w, bool write)
 {
     if (s->pageable) return (unsigned char *)(uintptr_t)s->at;
+    if (s->array) return sim_copy_array_at(op, s, write);
     uint64_t bytes = 0;
     sim_extent e = sim_copy_extent(s, w->width, w->height, w->depth);
     cji_sim_extent_bytes(&e, &bytes);
@@ -164,6 +194,8 @@ static void sim_copy_drop(sim_work *w)
 {
     const sim_copy *c = sim_copy_of(w);
     if (c->staged) cji_free(c->staged, c->staged_bytes);
+    if (c->dst.array) cji_sim_ref_drop(&c->dst.array->ref);
+    if (c->src.array) cji_sim_ref_drop(&c->src.array->ref);
 }
 
 static CUresult sim_copy_read(CUgraphNodeParams *all, sim_graph *g, sim_work **out)
@@ -186,7 +218,8 @@ static void sim_copy_write(const sim_work *w, CUgraphNodeParams *p)
 static bool sim_copy_replaces(const sim_work *old, const sim_work *w)
 {
     const sim_copy *a = sim_copy_of(old), *b = sim_copy_of(w);
-    return a->dst.host == b->dst.host && a->src.host == b->src.host;
+    return a->dst.host == b->dst.host && a->src.host == b->src.host && !a->dst.array == !b->dst.array &&
+           !a->src.array == !b->src.array;
 }
 
 static CUgraphExecUpdateResult sim_copy_alike(const sim_work *a, const sim_work *b)
@@ -204,237 +237,3 @@ const sim_work_kind cji_sim_kind_copy = { .name = "memcpy",
                                           .write_params = sim_copy_write,
                                           .alike = sim_copy_alike,
                                           .replaces = sim_copy_replaces };
-
-/* ---- Submitting -------------------------------------------------------------------------------------------------- */
-
-/* Takes the bytes of a pageable source now. Without memory for it the copy is waited for instead: false. */
-static bool sim_stage(sim_copy *w)
-{
-    uint64_t bytes;
-    bool fits = cji_sim_product(&bytes, w->width, w->height) && cji_sim_product(&bytes, bytes, w->depth);
-    unsigned char *to = fits ? cji_alloc(bytes) : NULL;
-    if (!to) return false;
-    const unsigned char *from = (const unsigned char *)(uintptr_t)w->src.at;
-    size_t width = w->width;
-    for (size_t z = 0; z < w->depth; z++)
-        for (size_t y = 0; y < w->height; y++)
-            memcpy(to + (z * w->height + y) * width, from + z * w->src.slice + y * w->src.pitch, width);
-    w->staged = to;
-    w->staged_bytes = bytes;
-    w->src = (sim_copy_end){ .at = (uint64_t)(uintptr_t)to, .pitch = width, .slice = width * w->height,
-                              .host = true, .pageable = true };
-    return true;
-}
-
-/* `sync`: the call without Async in its name, on stream 0. */
-static CUresult sim_copy_on(const CUDA_MEMCPY3D *p, CUstream h, bool sync)
-{
-    sim_stream *s;
-    sim_work *w;
-    sim_lock();
-    CUresult r = cji_sim_stream_for_work(h, &s);
-    if (!r && sync && s->capture) r = cji_sim_capture_rejects(s);
-    if (!r) r = s->capture ? cji_sim_copy_node_work(p, s->ctx, &w) : cji_sim_copy_work(p, s->ctx, &w);
-    if (!r && s->capture && !sim_copy_of(w)->depth) {   /* it makes no node */
-        cji_sim_work_drop(w);
-        sim_unlock();
-        return CUDA_SUCCESS;
-    }
-    if (!r) {
-        bool from_page = sim_copy_of(w)->depth && sim_copy_of(w)->src.host && sim_copy_of(w)->src.pageable,
-             to_page = sim_copy_of(w)->depth && sim_copy_of(w)->dst.host && sim_copy_of(w)->dst.pageable;
-        bool inside = !sim_copy_of(w)->src.host && !sim_copy_of(w)->dst.host;
-        if (s->capture) r = cji_sim_stream_submit(s, w);
-        else if (to_page || (sync && !inside) || (from_page && !sim_stage((sim_copy *)w)))
-            r = cji_sim_stream_submit_and_wait(s, w);
-        else r = cji_sim_stream_submit(s, w);
-    }
-    sim_unlock();
-    return r;
-}
-
-static CUDA_MEMCPY3D sim_flat(CUmemorytype dst_type, void *dst_host, CUdeviceptr dst, CUmemorytype src_type,
-                              const void *src_host, CUdeviceptr src, size_t bytes)
-{
-    return (CUDA_MEMCPY3D){ .srcMemoryType = src_type,
-                            .srcHost = src_host,
-                            .srcDevice = src,
-                            .dstMemoryType = dst_type,
-                            .dstHost = dst_host,
-                            .dstDevice = dst,
-                            .srcPitch = bytes,
-                            .srcHeight = 1,
-                            .dstPitch = bytes,
-                            .dstHeight = 1,
-                            .WidthInBytes = bytes,
-                            .Height = 1,
-                            .Depth = 1 };
-}
-
-static CUresult sim_copy_any(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream h, bool sync)
-{
-    CUDA_MEMCPY3D p = sim_flat(CU_MEMORYTYPE_UNIFIED, NULL, dst, CU_MEMORYTYPE_UNIFIED, NULL, src, bytes);
-    return sim_copy_on(&p, h, sync);
-}
-
-static CUresult sim_copy_in(CUdeviceptr dst, const void *src, size_t bytes, CUstream h, bool sync)
-{
-    CUDA_MEMCPY3D p = sim_flat(CU_MEMORYTYPE_DEVICE, NULL, dst, CU_MEMORYTYPE_HOST, src, 0, bytes);
-    return sim_copy_on(&p, h, sync);
-}
-
-static CUresult sim_copy_out(void *dst, CUdeviceptr src, size_t bytes, CUstream h, bool sync)
-{
-    CUDA_MEMCPY3D p = sim_flat(CU_MEMORYTYPE_HOST, dst, 0, CU_MEMORYTYPE_DEVICE, NULL, src, bytes);
-    return sim_copy_on(&p, h, sync);
-}
-
-static CUresult sim_copy_inside(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream h, bool sync)
-{
-    CUDA_MEMCPY3D p = sim_flat(CU_MEMORYTYPE_DEVICE, NULL, dst, CU_MEMORYTYPE_DEVICE, NULL, src, bytes);
-    return sim_copy_on(&p, h, sync);
-}
-
-CUresult cji_sim_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t n)
-{
-    return sim_copy_any(dst, src, n, NULL, true);
-}
-CUresult cji_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h)
-{
-    return sim_copy_any(dst, src, n, h, false);
-}
-CUresult cji_sim_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t n)
-{
-    return sim_copy_in(dst, src, n, NULL, true);
-}
-CUresult cji_sim_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t n, CUstream h)
-{
-    return sim_copy_in(dst, src, n, h, false);
-}
-CUresult cji_sim_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t n)
-{
-    return sim_copy_out(dst, src, n, NULL, true);
-}
-CUresult cji_sim_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t n, CUstream h)
-{
-    return sim_copy_out(dst, src, n, h, false);
-}
-CUresult cji_sim_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t n)
-{
-    return sim_copy_inside(dst, src, n, NULL, true);
-}
-CUresult cji_sim_cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream h)
-{
-    return sim_copy_inside(dst, src, n, h, false);
-}
-
-/* ---- Between devices --------------------------------------------------------------------------------------------- */
-
-static CUresult sim_peer_check(CUcontext a, CUcontext b, CUstream h, bool async)
-{
-    sim_stream *s;
-    sim_lock();
-    CUresult r =
-        cji_sim_handle_is(SIM_CTX, a) && ((sim_ctx *)a)->alive && cji_sim_handle_is(SIM_CTX, b) && ((sim_ctx *)b)->alive
-            ? CUDA_SUCCESS
-            : CUDA_ERROR_INVALID_CONTEXT;
-    if (!r && async) r = cji_sim_stream_for_work(h, &s);
-    if (!r && async && s->capture) r = cji_sim_capture_rejects(s);
-    sim_unlock();
-    return r;
-}
-
-CUresult cji_sim_cuMemcpyPeer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t n)
-{
-    CUresult r = sim_peer_check(to, from, NULL, false);
-    return r ? r : sim_copy_inside(dst, src, n, NULL, true);
-}
-
-CUresult cji_sim_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t n, CUstream h)
-{
-    CUresult r = sim_peer_check(to, from, h, true);
-    return r ? r : sim_copy_inside(dst, src, n, h, false);
-}
-
-static CUDA_MEMCPY3D sim_from_peer(const CUDA_MEMCPY3D_PEER *p)
-{
-    return (CUDA_MEMCPY3D){ .srcXInBytes = p->srcXInBytes,
-                            .srcY = p->srcY,
-                            .srcZ = p->srcZ,
-                            .srcLOD = p->srcLOD,
-                            .srcMemoryType = p->srcMemoryType,
-                            .srcHost = p->srcHost,
-                            .srcDevice = p->srcDevice,
-                            .srcArray = p->srcArray,
-                            .srcPitch = p->srcPitch,
-                            .srcHeight = p->srcHeight,
-                            .dstXInBytes = p->dstXInBytes,
-                            .dstY = p->dstY,
-                            .dstZ = p->dstZ,
-                            .dstLOD = p->dstLOD,
-                            .dstMemoryType = p->dstMemoryType,
-                            .dstHost = p->dstHost,
-                            .dstDevice = p->dstDevice,
-                            .dstArray = p->dstArray,
-                            .dstPitch = p->dstPitch,
-                            .dstHeight = p->dstHeight,
-                            .WidthInBytes = p->WidthInBytes,
-                            .Height = p->Height,
-                            .Depth = p->Depth };
-}
-
-CUresult cji_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *p)
-{
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_MEMCPY3D q = sim_from_peer(p);
-    return sim_copy_on(&q, NULL, true);
-}
-
-CUresult cji_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream h)
-{
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_MEMCPY3D q = sim_from_peer(p);
-    return sim_copy_on(&q, h, false);
-}
-
-/* ---- In two and three dimensions --------------------------------------------------------------------------------- */
-
-static CUDA_MEMCPY3D sim_from_2d(const CUDA_MEMCPY2D *p)
-{
-    return (CUDA_MEMCPY3D){ .srcXInBytes = p->srcXInBytes,
-                            .srcY = p->srcY,
-                            .srcMemoryType = p->srcMemoryType,
-                            .srcHost = p->srcHost,
-                            .srcDevice = p->srcDevice,
-                            .srcArray = p->srcArray,
-                            .srcPitch = p->srcPitch,
-                            .dstXInBytes = p->dstXInBytes,
-                            .dstY = p->dstY,
-                            .dstMemoryType = p->dstMemoryType,
-                            .dstHost = p->dstHost,
-                            .dstDevice = p->dstDevice,
-                            .dstArray = p->dstArray,
-                            .dstPitch = p->dstPitch,
-                            .WidthInBytes = p->WidthInBytes,
-                            .Height = p->Height,
-                            .Depth = 1 };
-}
-
-static CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream h, bool sync)
-{
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_MEMCPY3D q = sim_from_2d(p);
-    return sim_copy_on(&q, h, sync);
-}
-
-CUresult cji_sim_cuMemcpy2D(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, NULL, true); }
-CUresult cji_sim_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *p) { return sim_copy_2d(p, NULL, true); }
-CUresult cji_sim_cuMemcpy2DAsync(const CUDA_MEMCPY2D *p, CUstream h) { return sim_copy_2d(p, h, false); }
-CUresult cji_sim_cuMemcpy3D(const CUDA_MEMCPY3D *p)
-{
-    return p ? sim_copy_on(p, NULL, true) : CUDA_ERROR_INVALID_VALUE;
-}
-CUresult cji_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *p, CUstream h)
-{
-    return p ? sim_copy_on(p, h, false) : CUDA_ERROR_INVALID_VALUE;
-}

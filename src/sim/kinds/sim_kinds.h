@@ -31,11 +31,31 @@ CUresult cji_sim_launch_attribute(CUlaunchAttributeID id, const CUlaunchAttribut
 cji_exec_grid *cji_sim_launch_open(sim_op *op);      /* for the kind: see struct sim_work_kind */
 void cji_sim_launch_close(sim_op *op);
 
-/* ---- Copies and fills (sim_copy.c, sim_fill.c): the work of a call or a node; checks it ------------------------- */
+/* ---- Copies and fills: the work of a call or a node (sim_copy.c, sim_fill.c), and the calls (sim_copy_calls.c) --- */
+
+/* One end of a copy. */
+typedef struct sim_copy_end {
+    uint64_t at;                    /* an address, or a place in the array's bytes */
+    size_t pitch, slice;
+    bool host;                      /* not the device's memory */
+    bool pageable;                  /* nor pinned, registered or managed: `at` is used as it is, not looked up */
+    sim_array *array;               /* held; NULL: memory */
+} sim_copy_end;
+
+typedef struct sim_copy {
+    sim_work work;
+    sim_copy_end dst, src;
+    size_t width, height, depth;    /* depth 0: it copies nothing */
+    void *staged;                   /* the bytes of a pageable source, NULL none */
+    size_t staged_bytes;
+    CUDA_MEMCPY3D raw;
+} sim_copy;
 
 CUresult cji_sim_copy_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out);
 /* The same for a graph, which wants access to memory of another device's pool, as a call does not: seen on two H200. */
 CUresult cji_sim_copy_node_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out);
+/* Takes over `w`. `sync`: of a call without Async in its name; `now`: bytes of the host are taken at the call. */
+CUresult cji_sim_copy_submit(sim_stream *s, sim_copy *w, bool sync, bool now);
 CUresult cji_sim_fill_work(const CUDA_MEMSET_NODE_PARAMS *p, sim_ctx *c, sim_work **out);
 
 /* ---- Memory operations (sim_mem_op.c) ---------------------------------------------------------------------------- */

@@ -14,6 +14,31 @@ void cji_sim_pool_take(sim_pool *p, uint64_t bytes);
 void cji_sim_pool_give(sim_pool *p, uint64_t bytes);       /* a free has been reached in stream order */
 void cji_sim_pool_trim(sim_pool *p, uint64_t keep);
 
+/* ---- Arrays (sim_array.c) ---------------------------------------------------------------------------------------- */
+
+typedef struct sim_mipmap sim_mipmap;
+
+struct sim_array {
+    sim_ref ref;                    /* the handle, and each work that copies from or to it */
+    bool live;                      /* has a handle */
+    sim_ctx *ctx;
+    sim_device *dev;
+    sim_array *next;                /* all live ones */
+    sim_mipmap *of;                 /* a level of it, else NULL */
+    CUDA_ARRAY3D_DESCRIPTOR desc;
+    unsigned element;               /* bytes */
+    sim_extent extent;              /* of all of it */
+    uint64_t bytes;
+    unsigned char *data;
+};
+sim_array *cji_sim_array_of(CUarray h);                    /* NULL: none */
+unsigned cji_sim_array_element(CUarray_format format, unsigned channels);   /* its bytes; 0: there is no such element */
+void cji_sim_array_ctx_end(const sim_ctx *c);
+
+/* ---- Texture and surface objects (sim_texture.c) ----------------------------------------------------------------- */
+
+void cji_sim_texture_ctx_end(const sim_ctx *c);
+
 /* ---- Virtual memory (sim_virtual.c) ------------------------------------------------------------------------------ */
 
 void cji_sim_virtual_end(void);                            /* the process ends */

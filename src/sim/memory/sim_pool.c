@@ -373,7 +373,12 @@ static void sim_memory_gone(const sim_range *r)
     if (r->pool) cji_sim_pool_give(r->pool, r->bytes);
 }
 
-static void sim_memory_ctx_end(sim_ctx *c) { cji_sim_space_drop_ctx(c, sim_memory_gone); }
+static void sim_memory_ctx_end(sim_ctx *c)
+{
+    cji_sim_space_drop_ctx(c, sim_memory_gone);
+    cji_sim_texture_ctx_end(c);
+    cji_sim_array_ctx_end(c);
+}
 
 const sim_room cji_sim_room_memory = {
     .name = "memory", .ctx_begin = sim_memory_ctx_begin, .ctx_end = sim_memory_ctx_end, .synchronised = sim_pool_settle,
