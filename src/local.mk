@@ -62,10 +62,18 @@ shim = %D%/sim/.libs/as-libcuda/libcuda.so.1
 noinst_DATA += $(shim)
 shimdir = $(pkglibdir)/as-libcuda
 
-# Its only content is the dependency; the same relative path serves the build tree and the installed one.
-$(shim): %D%/sim/libcujit-sim.la
+# A filter: its names are there for the linker only, and stand for those of the CPU device when a program runs. The same
+# relative path serves the build tree and the installed one.
+%D%/sim/as-libcuda.s: $(sim_tables)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(AWK) -F '[(,][ ]*' 'function name(n) { \
+	    print "\t.globl " n "\n\t.type " n ", %function\n" n ":\n\t.long 0" } \
+	  /^CU(_SAME|_PER_THREAD)?\(/ { name($$3) } /^CU_LACKS\(/ { name($$2) } \
+	  END { print "\t.section .note.GNU-stack, \"\", %progbits" }' $(sim_tables) >$@.new && mv $@.new $@
+CLEANFILES += %D%/sim/as-libcuda.s
+$(shim): %D%/sim/libcujit-sim.la %D%/sim/as-libcuda.s
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -shared -nostartfiles -o $@ -Wl,-soname,libcuda.so.1 \
-	  -Wl,--no-as-needed %D%/sim/.libs/libcujit-sim.so -Wl,-rpath,'$$ORIGIN/..'
+	  %D%/sim/as-libcuda.s -Wl,--filter,libcujit-sim.so -Wl,--no-as-needed %D%/sim/.libs/libcujit-sim.so \
+	  -Wl,-rpath,'$$ORIGIN/..'
 	$(AM_V_at)rm -f $(@D)/libcuda.so && $(LN_S) libcuda.so.1 $(@D)/libcuda.so
 
 install-exec-hook: install-shim

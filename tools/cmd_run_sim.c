@@ -19,8 +19,9 @@ const char cmd_run_sim_help[] =
     "Usage: cujit run-sim [--] PROGRAM ARGUMENTS...\n"
     "\n"
     "Runs a program that uses the CUDA driver API (libcuda.so.1) on the CPU device: its folder is the\n"
-    "first of LD_LIBRARY_PATH. The exit status is the program's; 127 when there is no such program, 126\n"
-    "when it cannot be run.\n";
+    "first of LD_LIBRARY_PATH. Programs of the CUDA runtime cannot run on it, since the runtime checks\n"
+    "that the driver is NVIDIA's. The exit status is the program's; 127 when there is no such program,\n"
+    "126 when it cannot be run.\n";
 
 enum { EXIT_NO_EXEC = 126, EXIT_NO_PROGRAM = 127 };   /* as the shell and env have them */
 
