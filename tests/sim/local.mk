@@ -16,6 +16,7 @@ tests_sim_libdecoy_la_SOURCES = %D%/decoy_libcuda.c %D%/decoy_libcuda.h
 tests_sim_libdecoy_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
 text_tests += \
+	%D%/exec_atomics_of_threads \
 	%D%/exec_blocks_give_way \
 	%D%/exec_faults_are_named \
 	%D%/exec_faults_carry_their_facts \
