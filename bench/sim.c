@@ -1,12 +1,13 @@
 /* How fast the CPU device is: seven kernels beside the same loops in plain C, each scalar instruction alone, accesses
  * of memory by space and shape, launches, module load, and how it scales over cores.
  *
- *     bench/sim [--time SECONDS] [--threads N] [--all] [--only SPELLING] [PART...]
+ *     bench/sim [--time SECONDS] [--threads N] [--all] [--only NAME] [PART...]
  *
  * The parts are kernels, forms, accesses, calls and scaling; without one, all. `--time` is the processor time of one
  * figure (0.02), `--threads` the threads that run kernels (1). `--all` prints every instruction instead of the slowest
- * of each opcode; `--only` takes those whose spelling begins so. Rates are PTX instructions a second, each counted once
- * for a lane that executes it, in processor time. $CUJIT_SIM is the file of the CPU device, of any build. */
+ * of each opcode; `--only` takes the kernels, forms and accesses whose name begins so. Rates are PTX instructions a
+ * second, each counted once for a lane that executes it, in processor time. $CUJIT_SIM is the file of the CPU device,
+ * of any build. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <stdio.h>
@@ -148,7 +149,7 @@ int main(int argc, char **argv)
         else if (more && !strcmp(argv[i], "--threads")) threads = argv[++i], known = true;
         else if (more && !strcmp(argv[i], "--only")) only = argv[++i], known = true;
         if (!known) {
-            fprintf(stderr, "usage: sim [--time SECONDS] [--threads N] [--all] [--only SPELLING] "
+            fprintf(stderr, "usage: sim [--time SECONDS] [--threads N] [--all] [--only NAME] "
                             "[kernels] [forms] [accesses] [calls] [scaling]\n");
             return 2;
         }

@@ -34,7 +34,7 @@ typedef struct sim_bench {
     CUstream stream;
     double seconds;          /* processor time for one figure, at least */
     bool all;                /* print every instruction, not the slowest of each opcode */
-    const char *only;        /* instructions and accesses whose spelling begins so; NULL: all */
+    const char *only;        /* kernels, forms and accesses whose name begins so; NULL: all */
 } sim_bench;
 
 /* Prints what failed, and exits: a benchmark without a device has no figures. */

@@ -443,6 +443,7 @@ bool sim_bench_kernels(const sim_bench *b)
         const kernel *k = &kernels[i];
         uint64_t entered[PIECES] = { 0 };
         running r;
+        if (b->only && strncmp(k->name, b->only, strlen(b->only))) continue;
         if (start(b, k, &r)) {
             k->entered(r.host_in, entered);
             double device = sim_bench_best(b, on_device, &r), native = sim_bench_best(b, on_host, &r);

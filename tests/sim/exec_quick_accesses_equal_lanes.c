@@ -10,7 +10,7 @@
 #include "../tap.h"
 
 #define ROOM UINT64_C(0x700000000000)
-enum { PIECE = 4096, SHARED = 1024, LOCAL = 512, PARAM = 64, FRAME = 16 * 256 };
+enum { PIECE = 4096, SHARED = 1024, LOCAL = 512, PITCH = 576, PARAM = 64, FRAME = 16 * 256 };
 
 /* Global memory: an allocation, one of odd size behind a gap, one that is only read, and one that the host writes. */
 static const struct { uint64_t lo, bytes; bool readonly, device_only; } pieces[] = {
@@ -22,7 +22,7 @@ static const struct { uint64_t lo, bytes; bool readonly, device_only; } pieces[]
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
 typedef struct bytes {
-    _Alignas(64) unsigned char global[5 * PIECE], shared[SHARED], local[CJI_LANES * LOCAL], frame[FRAME];
+    _Alignas(64) unsigned char global[5 * PIECE], shared[SHARED], local[CJI_LANES * PITCH], frame[FRAME];
 } bytes;
 static bytes now, before, after_lanes;
 
@@ -86,6 +86,7 @@ static void begin(void)
     blk = (cji_blk){ .g = &grid, .warp = &warp, .nwarp = 1, .nthread = 32, .shared = now.shared };
     blk.shared_bytes = SHARED;
     warp = (cji_warp){ .blk = &blk, .p = &program, .r = now.frame, .lmem = now.local, .lstride = LOCAL, .local = 64 };
+    warp.lpitch = PITCH;
     for (size_t i = 0; i < sizeof params; i++) params[i] = (unsigned char)(i * 7);
     for (size_t i = 0; i < sizeof now; i++) ((unsigned char *)&now)[i] = (unsigned char)any(256);
 }

@@ -7,7 +7,9 @@
 static bool fault_claim(cji_exec_grid *g)
 {
     int no = 0;
-    return __atomic_compare_exchange_n(&g->fault_lock, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&g->fault_lock, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return false;
+    g->fault = (cji_exec_fault){ .kind = CJI_EXEC_FAULT_NONE };
+    return true;
 }
 
 static const cji_func *fault_func(const cji_exec_program *p, uint32_t pc)

@@ -8,19 +8,22 @@
 #define GRID_PARKED 64         /* blocks that one thread keeps going at a time when they wait for each other */
 #define GRID_SHARED_ALIGN 128
 
+/* A grid, its parameters, and some zeros that an access past the last parameter may read. */
+enum { GRID_PARAMS = (sizeof(cji_exec_grid) + 63) / 64 * 64, GRID_AFTER = 16 };
+static size_t grid_bytes(const cji_exec_kernel *k) { return GRID_PARAMS + (size_t)k->param_bytes + GRID_AFTER; }
+
 cji_exec_grid *cji_exec_grid_open(const cji_exec_launch *launch)
 {
     const cji_exec_kernel *k = launch->kernel;
     const cji_func *f = &launch->program->func[k->code];
-    cji_exec_grid *g = cji_zalloc(sizeof *g);
+    cji_exec_grid *g = cji_alloc(grid_bytes(k));
     if (!g) return NULL;
+    memset(g, 0, offsetof(cji_exec_grid, fault));
+    g->fault.kind = CJI_EXEC_FAULT_NONE;    /* the rest has no value before there is a fault */
     g->l = *launch;
-    g->params = cji_zalloc(k->param_bytes + 16u);
-    if (!g->params) {
-        cji_free(g, sizeof *g);
-        return NULL;
-    }
-    if (k->param_bytes && launch->params) memcpy(g->params, launch->params, k->param_bytes);
+    g->params = (unsigned char *)g + GRID_PARAMS;
+    if (launch->params) memcpy(g->params, launch->params, k->param_bytes);
+    memset(g->params + (launch->params ? k->param_bytes : 0), 0, GRID_AFTER + (launch->params ? 0 : k->param_bytes));
     g->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     g->nthread = launch->block[0] * launch->block[1] * launch->block[2];
     g->nwarp = (g->nthread + CJI_LANES - 1) / CJI_LANES;
@@ -36,9 +39,7 @@ cji_exec_grid *cji_exec_grid_open(const cji_exec_launch *launch)
 
 void cji_exec_grid_close(cji_exec_grid *g)
 {
-    if (!g) return;
-    cji_free(g->params, g->l.kernel->param_bytes + 16u);
-    cji_free(g, sizeof *g);
+    if (g) cji_free(g, grid_bytes(g->l.kernel));
 }
 
 uint32_t cji_exec_grid_width(const cji_exec_grid *g) { return g->blocks > 1024 ? 1024 : (uint32_t)g->blocks; }
@@ -120,8 +121,8 @@ bool cji_exec_run(const cji_exec_launch *launch, cji_exec_fault *fault)
         return false;
     }
     cji_exec_grid_work(g);
-    *fault = g->fault;
-    bool ok = fault->kind == CJI_EXEC_FAULT_NONE;
+    bool ok = g->fault.kind == CJI_EXEC_FAULT_NONE;
+    *fault = ok ? (cji_exec_fault){ .kind = CJI_EXEC_FAULT_NONE } : g->fault;
     cji_exec_grid_close(g);
     return ok;
 }

@@ -105,7 +105,7 @@ static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, 
         return true;
     case CJI_SP_LOCAL:
         if (!mem_small(w, r, i, "the thread's local memory", &x, w->lstride)) return false;
-        m->at[i] = (uint64_t)(uintptr_t)w->lmem + (uint64_t)i * w->lstride + x.address;
+        m->at[i] = (uint64_t)(uintptr_t)w->lmem + (uint64_t)i * w->lpitch + x.address;
         m->shared |= UINT32_C(1) << i;
         return true;
     default:
@@ -159,7 +159,7 @@ const unsigned char *cji_mem_peek(cji_warp *w, unsigned lane, uint64_t a, uint64
     case CJI_EXEC_LOCAL_WINDOW:
         if (off >= w->lstride) return NULL;
         *left = w->lstride - off;
-        return w->lmem + (size_t)lane * w->lstride + off;
+        return w->lmem + (size_t)lane * w->lpitch + off;
     case CJI_EXEC_PARAM_WINDOW:
         if (off >= b->g->l.kernel->param_bytes) return NULL;
         *left = b->g->l.kernel->param_bytes - off;

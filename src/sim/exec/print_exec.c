@@ -17,7 +17,7 @@ static uint64_t print_value(cji_warp *w, const uint32_t *x, unsigned lane)
 {
     uint64_t v = 0;
     if (x[0] & CJI_ARG_REG) return cji_get(w, CJI_ARG_WIDTH(x[0]), x[1], lane);
-    memcpy(&v, w->lmem + (size_t)lane * w->lstride + w->local + x[1], x[0] < 8 ? x[0] : 8);
+    memcpy(&v, w->lmem + (size_t)lane * w->lpitch + w->local + x[1], x[0] < 8 ? x[0] : 8);
     return v;
 }
 
@@ -213,7 +213,7 @@ void cji_print_call(cji_warp *w, const cji_rec *r, uint32_t lanes, const cji_fun
             const uint32_t *to = arg + 2 * x[0];
             uint64_t n = out.n;
             if (to[0] & CJI_ARG_REG) cji_put(w, CJI_ARG_WIDTH(to[0]), to[1], i, n);
-            else memcpy(w->lmem + (size_t)i * w->lstride + w->local + to[1], &n, to[0] < 8 ? to[0] : 8);
+            else memcpy(w->lmem + (size_t)i * w->lpitch + w->local + to[1], &n, to[0] < 8 ? to[0] : 8);
         }
         cji_text_free(&out);
     }

@@ -22,13 +22,15 @@ static bool warp_local(cji_warp *w, size_t need)
     if (need <= w->lstride) return true;
     size_t stride = w->lstride ? w->lstride : 256;
     while (stride < need) stride *= 2;
-    unsigned char *p = cji_alloc(stride * CJI_LANES);
+    size_t pitch = stride + 64;    /* else the same bytes of all lanes would share one set of the processor's cache */
+    unsigned char *p = cji_alloc(pitch * CJI_LANES);
     if (!p) return false;
-    memset(p, 0, stride * CJI_LANES);
-    for (size_t i = 0; i < CJI_LANES && w->lstride; i++) memcpy(p + i * stride, w->lmem + i * w->lstride, w->lstride);
-    cji_free(w->lmem, (size_t)w->lstride * CJI_LANES);
+    memset(p, 0, pitch * CJI_LANES);
+    for (size_t i = 0; i < CJI_LANES && w->lmem; i++) memcpy(p + i * pitch, w->lmem + i * w->lpitch, w->lstride);
+    cji_free(w->lmem, (size_t)w->lpitch * CJI_LANES);
     w->lmem = p;
     w->lstride = (uint32_t)stride;
+    w->lpitch = (uint32_t)pitch;
     return true;
 }
 
@@ -77,7 +79,7 @@ bool cji_warp_start(cji_warp *w)
     w->steps = 0;
     w->fuel = CJI_FUEL;
     if (!warp_stack(w, f->frame) || !warp_local(w, f->local)) return false;
-    if (w->lstride) memset(w->lmem, 0, (size_t)w->lstride * CJI_LANES);
+    if (w->lmem) memset(w->lmem, 0, (size_t)w->lpitch * CJI_LANES);
     w->r = w->stack;
     w->top = f->frame;
     warp_frame(w, f, 0);
@@ -91,10 +93,10 @@ bool cji_warp_start(cji_warp *w)
 void cji_warp_free(cji_warp *w)
 {
     cji_free(w->stack, w->stack_bytes);
-    cji_free(w->lmem, (size_t)w->lstride * CJI_LANES);
+    cji_free(w->lmem, (size_t)w->lpitch * CJI_LANES);
     w->stack = w->lmem = NULL;
     w->stack_bytes = 0;
-    w->lstride = 0;
+    w->lstride = w->lpitch = 0;
 }
 
 /* ---- Groups ---- */
@@ -161,7 +163,7 @@ static void warp_copy(cji_warp *w, uint32_t lanes, const uint32_t *from, uint32_
     unsigned char *keep = w->r;
     bool from_reg = from[0] & CJI_ARG_REG, to_reg = to[0] & CJI_ARG_REG;
     CJI_EACH(i, lanes) {
-        unsigned char *lane = w->lmem + (size_t)i * w->lstride;
+        unsigned char *lane = w->lmem + (size_t)i * w->lpitch;
         uint64_t v = 0;
         if (!from_reg && !to_reg) {
             uint32_t n = from[0] < to[0] ? from[0] : to[0];

@@ -165,7 +165,8 @@ struct cji_warp {
     cji_blk *blk;
     const cji_exec_program *p;
     unsigned char *stack; size_t stack_bytes;    /* register stack */
-    unsigned char *lmem; uint32_t lstride;       /* local memory, a piece of lstride bytes for each lane */
+    /* local memory: a piece of lstride bytes for each lane, lpitch bytes from the last one's */
+    unsigned char *lmem; uint32_t lstride, lpitch;
     uint32_t index;          /* in the block */
     uint32_t live;           /* lanes that have not exited */
     uint32_t cc;             /* carry flags */
@@ -211,9 +212,9 @@ struct cji_exec_grid {
     uint32_t stack_max;
     int stopped;             /* a fault, or cancelled: atomic */
     int fault_lock;
-    cji_exec_fault fault;
     uint64_t steps;          /* atomic */
     uint64_t start;          /* nanoseconds, for %clock */
+    cji_exec_fault fault;    /* last: only its kind has a value before there is a fault */
 };
 
 #define CJI_STACK_BYTES (UINT64_C(1) << 30)   /* of a warp: the frames of all calls under way */
