@@ -71,13 +71,43 @@ static bool decode_blocks(cji_dec *d, const cji_flow *g, uint32_t *start)
 
 /* ---- Frames ---- */
 
+static void decode_mark(uint8_t *used, size_t n, uint32_t word)
+{
+    unsigned kind = cji_word_kind(word);
+    if ((kind == CJI_K_REG || kind == CJI_K_NOT) && cji_word_index(word) < n) used[cji_word_index(word)] = 1;
+}
+
+/* Registers that the function names: compilers declare more, and a frame is cleared whenever it begins. Words of the
+ * pool that are no operands may name one too many. */
+static uint8_t *decode_used(cji_dec *d, cji_arena *arena)
+{
+    const cj_fn *f = d->f;
+    uint8_t *used = cji_arena_alloc(arena, f->nreg + 1);
+    if (!used) return NULL;
+    for (size_t i = 0; i < f->nins; i++) {
+        if (f->ins[i].form >= CJI_INS_PSEUDO) continue;
+        decode_mark(used, f->nreg, f->ins[i].guard);
+        for (int j = 0; j < CJI_QUICK; j++) decode_mark(used, f->nreg, f->ins[i].opnd[j]);
+    }
+    for (size_t i = 0; i < f->npool; i++) decode_mark(used, f->nreg, f->pool[i]);
+    for (size_t i = 0; i < f->nmem; i++) decode_mark(used, f->nreg, f->mem[i].base);
+    for (int pass = 0; pass < 2; pass++) {
+        const uint32_t *list = pass ? f->result : f->param;
+        for (size_t i = 0, n = pass ? f->nresult : f->nparam; i < n; i++)
+            if (d->m->var[list[i]]->space == CJI_SP_REG) used[d->m->var[list[i]]->reg] = 1;
+    }
+    return used;
+}
+
 static bool decode_registers(cji_dec *d, cji_arena *arena)
 {
     const cj_fn *f = d->f;
     d->extra = sizeof(cji_frame);
     d->reg = cji_arena_alloc(arena, (f->nreg + 1) * sizeof *d->reg);
-    if (!d->reg) return cji_dec_no_memory(d);
+    const uint8_t *used = decode_used(d, arena);
+    if (!d->reg || !used) return cji_dec_no_memory(d);
     for (uint32_t i = 0; i < f->nreg; i++) {
+        if (!used[i]) continue;
         unsigned bits = cji_type_bits(f->reg[i].type), w = cji_dec_width(bits);
         if (!w)
             return cji_dec_fail(d, "%s has a register of %u bits, which the CPU device does not have yet", d->fn->name,
