@@ -1,6 +1,6 @@
-/* How fast the builder takes instructions (by resolved mnemonic, by spelling, by verbs, operand checks on), what a small
- * kernel costs from create to free, and how fast the printer writes. Processor time of this process, the best of some
- * rounds. Lines of `name value unit`; ratios are over snprintf of the same lines in the same run. */
+/* How fast the builder takes instructions (by resolved mnemonic, by spelling, by verbs, operand checks on), what a
+ * small kernel costs from create to free, and how fast the printer writes. Processor time of this process, the best of
+ * some rounds. Lines of `name value unit`; ratios are over snprintf of the same lines in the same run. */
 #include "ptx/ptx.h"
 
 #include <stdio.h>

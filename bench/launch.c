@@ -1,5 +1,6 @@
-/* What the library itself costs for a launch with 4 checked arguments, for an event's record, and for a captured launch:
- * over a table of stub functions, beside the stubs called as bare as can be.  Processor time, medians of some rounds. */
+/* What the library itself costs for a launch with 4 checked arguments, for an event's record, and for a captured
+ * launch: over a table of stub functions, beside the stubs called as bare as can be.  Processor time, medians of some
+ * rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -51,11 +51,14 @@ void cji_strfree(char *s)
     if (s) cji_free(s, strlen(s) + 1);
 }
 
+/* An array begins with room for eight elements, or for more small ones. */
+enum { FIRST_BYTES = 128 };
+
 bool cji_grow(void *p, size_t *cap, size_t need, size_t each)
 {
     void *old;
     if (need <= *cap) return true;
-    size_t want = *cap ? *cap : 8;
+    size_t want = *cap ? *cap : each > FIRST_BYTES / 8 ? 8 : FIRST_BYTES / (each ? each : 1);
     while (want < need) {
         if (want > SIZE_MAX / 2) return false;
         want *= 2;

@@ -6,14 +6,15 @@
 uint64_t cji_hash(const void *p, size_t n)
 {
     const unsigned char *s = p;
-    uint64_t h = n * 0x9e3779b97f4a7c15u, w;
-    for (; n >= 8; n -= 8, s += 8) {
+    const bool tail = n >= 8;
+    uint64_t h = n * 0x9e3779b97f4a7c15u, w = 0;
+    for (; n > 8; n -= 8, s += 8) {
         memcpy(&w, s, 8);
         h = (h ^ w) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
     }
-    w = 0;
-    memcpy(&w, s, n);
+    if (tail) memcpy(&w, s + n - 8, 8); /* the last eight bytes, some of them for the second time */
+    else memcpy(&w, s, n);
     h = (h ^ w) * 0xff51afd7ed558ccdu;
     return h ^ h >> 29;
 }
@@ -26,7 +27,7 @@ static size_t probe(const cji_map *m, const char *key, size_t len, uint32_t hash
         uint32_t s = m->slot[i];
         if (!s) return i;
         const cji_map_entry *e = &m->entry[s - 1];
-        if (e->hash == hash && e->len == len && !memcmp(e->key, key, len)) return i;
+        if (e->hash == hash && e->len == len && cji_equal(e->key, key, len)) return i;
     }
 }
 
@@ -39,7 +40,7 @@ uint32_t cji_map_find(const cji_map *m, const char *key, size_t len)
 
 static bool grow_slots(cji_map *m)
 {
-    size_t want = m->nslots ? m->nslots * 2 : 16;
+    size_t want = m->nslots ? m->nslots * 2 : 8;
     uint32_t *fresh = cji_zalloc(want * sizeof *fresh);
     if (!fresh) return false;
     cji_free(m->slot, m->nslots * sizeof *m->slot);
@@ -61,7 +62,7 @@ uint32_t cji_map_intern(cji_map *m, const char *key, size_t len)
     size_t at = probe(m, key, len, hash);
     if (m->slot[at]) return m->slot[at] - 1;
     if (!cji_grow(&m->entry, &m->cap, m->n + 1, sizeof *m->entry)) return CJI_MAP_NONE;
-    char *copy = cji_arena_strndup(&m->keys, key, len);
+    const char *copy = len ? cji_arena_strndup(&m->keys, key, len) : "";
     if (!copy) return CJI_MAP_NONE;
     m->entry[m->n] = (cji_map_entry){ .key = copy, .len = (uint32_t)len, .hash = hash };
     m->slot[at] = (uint32_t)++m->n;

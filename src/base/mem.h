@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cujit/base.h>
 
@@ -36,7 +37,7 @@ typedef struct cji_text {
 } cji_text;                                        /* {0} is empty; failed: memory ran out, contents cut */
 bool cji_text_room(cji_text *t, size_t more);      /* at least `more` + 1 bytes behind n */
 void cji_text_put(cji_text *t, const char *s, size_t n);
-void cji_text_puts(cji_text *t, const char *s);
+static inline void cji_text_puts(cji_text *t, const char *s) { cji_text_put(t, s, strlen(s)); }
 void cji_text_putc(cji_text *t, char c);
 void cji_text_printf(cji_text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cji_text_vprintf(cji_text *t, const char *fmt, va_list args);
@@ -70,5 +71,20 @@ uint32_t cji_map_intern(cji_map *m, const char *key, size_t len);              /
 void cji_map_free(cji_map *m);
 
 uint64_t cji_hash(const void *p, size_t n);        /* word-wise, not for adversaries */
+
+/* memcmp() for short texts, without a call: whole words, the last one reaching back into the one before. */
+static inline bool cji_equal(const char *a, const char *b, size_t n)
+{
+    uint64_t x, y;
+    if (n < sizeof x) return !memcmp(a, b, n);
+    for (size_t i = 0; i + sizeof x < n; i += sizeof x) {
+        memcpy(&x, a + i, sizeof x);
+        memcpy(&y, b + i, sizeof y);
+        if (x != y) return false;
+    }
+    memcpy(&x, a + n - sizeof x, sizeof x);
+    memcpy(&y, b + n - sizeof y, sizeof y);
+    return x == y;
+}
 
 #endif

@@ -23,19 +23,19 @@ void cji_text_put(cji_text *t, const char *s, size_t n)
     t->p[t->n] = 0;
 }
 
-void cji_text_puts(cji_text *t, const char *s) { cji_text_put(t, s, strlen(s)); }
-
 void cji_text_putc(cji_text *t, char c) { cji_text_put(t, &c, 1); }
 
 void cji_text_vprintf(cji_text *t, const char *fmt, va_list args)
 {
     va_list again;
+    if (!cji_text_room(t, 64)) return; /* enough for nearly all: it is written once */
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
-    if (n > 0 && cji_text_room(t, (size_t)n)) {
-        vsnprintf(t->p + t->n, (size_t)n + 1, fmt, again);
-        t->n += (size_t)n;
-    }
+    int n = vsnprintf(t->p + t->n, t->cap - t->n, fmt, args);
+    bool fits = n >= 0 && (size_t)n < t->cap - t->n;
+    if (!fits && n > 0 && cji_text_room(t, (size_t)n))
+        fits = vsnprintf(t->p + t->n, t->cap - t->n, fmt, again) == n;
+    if (fits) t->n += (size_t)n;
+    else if (t->p) t->p[t->n] = 0;
     va_end(again);
 }
 
@@ -97,7 +97,8 @@ const char *cji_short(const char *name)
 
 /* -- Arena --------------------------------------------------------------------------------------------------------- */
 
-enum { ARENA_CHUNK = 4096 - 64 };
+/* The first chunk is small, each next one twice as large: a small module takes little, a large one asks rarely. */
+enum { ARENA_FIRST = 256, ARENA_MOST = 4096 };
 
 struct cji_arena_chunk {
     struct cji_arena_chunk *next;
@@ -106,13 +107,22 @@ struct cji_arena_chunk {
     _Alignas(16) unsigned char data[];
 };
 
+/* Bytes of the next chunk, which is to hold a block of `size`: it and three more like it, or that block alone. */
+static size_t chunk_room(const struct cji_arena_chunk *c, size_t size)
+{
+    size_t bytes = c ? 2 * (sizeof *c + c->size) : ARENA_FIRST;
+    while (bytes < ARENA_MOST && size > (bytes - sizeof *c) / 4) bytes *= 2;
+    if (bytes > ARENA_MOST) bytes = ARENA_MOST;
+    return size > (bytes - sizeof *c) / 4 ? size : bytes - sizeof *c;
+}
+
 void *cji_arena_alloc(cji_arena *a, size_t size)
 {
     if (size > SIZE_MAX - 4096) return NULL;
     size = (size + 15) & ~(size_t)15;
     struct cji_arena_chunk *c = a->chunk;
     if (!c || c->size - c->used < size) {
-        size_t room = size > ARENA_CHUNK / 4 ? size : ARENA_CHUNK;
+        size_t room = chunk_room(c, size);
         struct cji_arena_chunk *fresh = cji_zalloc(sizeof *fresh + room);
         if (!fresh) return NULL;
         fresh->size = room;

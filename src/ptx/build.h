@@ -68,11 +68,23 @@ cji_targets cji_targets_from(unsigned sm);                  /* the targets sm_<s
 
 /* ---- Emitting ---- */
 
+/* Where in m->form_slot[] a form is looked for first. */
+static inline size_t cji_form_hash(uint32_t form) { return form * 0x9e3779b1u >> 7; }
+
 /* The instruction with these operands, of which a destination (def_type != 0, or CJI_DEF) is made here and returned;
  * else any non-null value on success. */
 enum { CJI_NO_DEF = 0, CJI_DEF = 255 };
 cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call);
 void cji_form_short(const cji_form *e, char *out, size_t size, size_t most);   /* its spelling, cut behind a word */
+/* cji_ptx_form() without a call where the form is decoded already and the first place that it may have is its own */
+static inline cji_form *cji_form_at(cj_ptx *m, uint32_t form)
+{
+    if (m->nform_slot) {
+        const struct cji_form_slot *s = &m->form_slot[cji_form_hash(form) & (m->nform_slot - 1)];
+        if (s->form == form && s->index) return m->form[s->index - 1];
+    }
+    return cji_ptx_form(m, form);
+}
 /* the form decoded: the process's, or one in the module's arena; NULL with the failure kept */
 const cji_isa_form *cji_ptx_isa(cj_ptx *m, uint32_t form);
 /* counts what the form needs; false: it cannot be met */

@@ -15,6 +15,17 @@ static bool copy_array(void *to, size_t *cap, const void *from, size_t n, size_t
     return true;
 }
 
+/* A hash table, whose size is how many places it has: exactly as large. */
+static bool copy_slots(void *to, size_t *places, const void *from, size_t n, size_t each)
+{
+    void *p = n ? cji_alloc(n * each) : NULL;
+    if (!p) return !n;
+    memcpy(p, from, n * each);
+    memcpy(to, &p, sizeof p);
+    *places = n;
+    return true;
+}
+
 static bool copy_names(cji_map *to, const cji_map *from)
 {
     for (size_t i = to->n; i < from->n; i++)
@@ -54,17 +65,14 @@ static bool copy_form(cj_ptx *c, const cji_form *from)
 
 static bool copy_tables(cj_fn *g, const cj_fn *f)
 {
-    size_t slots = 0;
-    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, vreg, nvreg, cvreg) && COPY(g, f, lit, nlit, clit) &&
+    bool ok = COPY(g, f, ins, nins, cins) && COPY(g, f, reg, nreg, creg) && COPY(g, f, vreg, nvreg, cvreg) &&
+              COPY(g, f, lit, nlit, clit) &&
               COPY(g, f, mem, nmem, cmem) && COPY(g, f, label, nlabel, clabel) && COPY(g, f, tlist, ntlist, ctlist) &&
               COPY(g, f, pool, npool, cpool) && COPY(g, f, param, nparam, cparam) &&
               COPY(g, f, result, nresult, cresult) && COPY(g, f, var, nvar, cvar) &&
               COPY(g, f, pragma, npragma, cpragma) && COPY(g, f, block, nblock, cblock) &&
               COPY(g, f, text_line, ntext_line, ctext_line);
-    if (!ok || !f->nlit_slot) return ok;
-    if (!copy_array(&g->lit_slot, &slots, f->lit_slot, f->nlit_slot, sizeof *f->lit_slot)) return false;
-    g->nlit_slot = f->nlit_slot; /* a power of two from 32 on: what copy_array made room for */
-    return true;
+    return ok && copy_slots(&g->lit_slot, &g->nlit_slot, f->lit_slot, f->nlit_slot, sizeof *f->lit_slot);
 }
 
 static bool copy_function(cj_ptx *c, const cj_fn *f)
@@ -107,18 +115,16 @@ static void own_blocks(cj_fn *g)
 
 static bool copy_module(cj_ptx *c, const cj_ptx *m)
 {
-    size_t cap = 0;
     if (!copy_names(&c->names, &m->names) || !copy_names(&c->files, &m->files)) return false;
     if (!COPY(c, m, longloc, nlongloc, clongloc) || !COPY(c, m, pragma, npragma, cpragma)) return false;
-    if (!copy_array(&c->scope, &c->cscope, m->scope, m->cscope, sizeof *m->scope)) return false;
+    if (!copy_slots(&c->scope, &c->cscope, m->scope, m->cscope, sizeof *m->scope)) return false;
     if (!cji_grow(&c->var, &c->cvar, m->nvar, sizeof *c->var) || !cji_grow(&c->fn, &c->cfn, m->nfn, sizeof *c->fn)
         || !cji_grow(&c->form, &c->cform, m->nform, sizeof *c->form)) return false;
     for (size_t i = 0; i < m->nvar; i++)
         if (!copy_variable(c, m->var[i])) return false;
     for (size_t i = 0; i < m->nform; i++)
         if (!copy_form(c, m->form[i])) return false;
-    if (!copy_array(&c->form_slot, &cap, m->form_slot, m->nform_slot, sizeof *m->form_slot)) return false;
-    c->nform_slot = m->nform_slot;
+    if (!copy_slots(&c->form_slot, &c->nform_slot, m->form_slot, m->nform_slot, sizeof *m->form_slot)) return false;
     for (size_t i = 0; i < m->nfn; i++) {
         if (!copy_function(c, m->fn[i])) return false;
         own_blocks(c->fn[i]);

@@ -1,8 +1,8 @@
 /* Appending instructions: operands checked against the table, literals made of their place's type, destinations made,
  * whole or not at all.
  *
- * The quick way serves forms whose operands are plain registers: two masks an operand.  Everything else goes the long
- * way: each row that shares the spelling is tried with the operands lifted for it. */
+ * The quick way serves forms whose operands are plain registers, in one pass.  Everything else goes the long way: each
+ * row that shares the spelling is tried with the operands lifted for it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -203,11 +203,21 @@ static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *
     return true;
 }
 
+/* A register of `type` without the checks of types that have needs of their own. */
+static inline cj_val quick_register(cj_fn *f, unsigned type)
+{
+    const size_t i = f->nreg;
+    if (i == f->creg || type == CJ_B128 || type == CJ_F16X2) return cji_reg_val(f, type);
+    f->reg[i] = (cji_reg){ .type = (uint8_t)type, .number = f->count[cji_type_declared(type)]++ };
+    f->nreg = i + 1;
+    return cji_val(cji_word(CJI_K_REG, (uint32_t)i), type, f->owner);
+}
+
 /* A fresh destination: a register or a vector of them. */
 static cj_val make_dst(cj_fn *f, const cji_isa_arg *d)
 {
     uint32_t word[256];
-    if (d->kind == CJI_K_REG) return cji_reg_val(f, d->type);
+    if (d->kind == CJI_K_REG) return quick_register(f, d->type);
     for (unsigned i = 0; i < d->count; i++)
         if (!(word[i] = cji_fn_reg(f, d->types[i]))) return CJI_NULL;
     return cji_val_of(f, cji_fn_list(f, CJI_K_VEC, word, d->count), d->types[0]);
@@ -242,41 +252,48 @@ static cj_val emit_long(cj_fn *f, cji_form *first, uint32_t guard, const cj_val 
     return append(f, e, guard, a.word, total) ? d : CJI_NULL;
 }
 
-/* All operands one register each, of a type that the form takes, and ours? */
-static inline bool quick_fit(const cj_fn *f, const cji_form *e, const cj_val *v, size_t n, size_t def)
+/* ---- The quick way ----------------------------------------------------------------------------------------------- */
+
+/* Each operand is stored in the record while it is checked: a register of ours, of a type that its place takes.  The
+ * record is behind the last one and counts only when all are right. */
+static inline bool store_registers(const cj_fn *f, const uint32_t *types, uint32_t *word, const cj_val *v, size_t n)
 {
-    uint32_t bad = 0;
-    const size_t nreg = f->nreg;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t hi = (uint32_t)(v[i].bits >> 32);
-        bad |= !(e->quick_types[i + def] >> (hi & 31) & 1) | (((hi >> 8) & 15) != CJI_K_REG) | ((hi >> 12) ^ f->owner) |
-               ((uint32_t)v[i].bits >= nreg);
+    const uint32_t ours = (uint32_t)CJI_K_REG << 8 | f->owner << 12;
+    for (const cj_val *end = v + n; v < end; v++) {
+        /* the type; above 31 where kind or owner differ */
+        const uint32_t at = (uint32_t)v->bits, type = (uint32_t)(v->bits >> 32) ^ ours;
+        if (type > 31 || at >= f->nreg || !(*types++ >> type & 1)) return false;
+        *word++ = (uint32_t)CJI_K_REG << 28 | at;
     }
-    return !bad;
+    return true;
+}
+
+/* The type of the destination to make, CJ_VOID: the quick way does not know one. */
+static inline unsigned quick_type(const cji_form *e, unsigned def_type)
+{
+    if (def_type == CJI_DEF || !e->made) return e->made;
+    return e->quick_types[0] >> def_type & 1 ? def_type : CJ_VOID;
 }
 
 cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n, unsigned def_type, const char *call)
 {
-    size_t def = def_type != CJI_NO_DEF;
-    if (!e->quick || !e->used || n + def != e->isa->nopnd || n + def > 5 || !quick_fit(f, e, v, n, def))
-        return emit_long(f, e, guard, v, n, def_type, call);
-    unsigned type = def ? dst_type(e, def_type) : 0;
-    if (def && (!(e->isa->opnd[0].role & CJI_WRITE) || type == CJ_VOID || !(e->quick_types[0] >> type & 1)))
+    const size_t def = def_type != CJI_NO_DEF;
+    const unsigned type = def ? quick_type(e, def_type) : 0;
+    cj_val d = { 1 };
+    if (n + def != e->quick || !e->used || (def && type == CJ_VOID))
         return emit_long(f, e, guard, v, n, def_type, call);
     if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins))
         return cji_ptx_nomem(f->m, call), CJI_NULL;
-    cj_val d = { 1 };
+    cji_ins *x = &f->ins[f->nins];
+    *x = (cji_ins){ .form = e->index, .guard = guard, .loc = f->loc };
+    if (!store_registers(f, e->quick_types + def, x->opnd + def, v, n))
+        return emit_long(f, e, guard, v, n, def_type, call);
     if (def) {
-        d = cji_reg_val(f, type);
+        d = quick_register(f, type);
         if (!d.bits) return d;
+        x->opnd[0] = cji_val_word(d);
     }
-    cji_ins *x = &f->ins[f->nins++];
-    x->form = e->index;
-    x->guard = guard;
-    x->loc = f->loc;
-    x->opnd[1] = x->opnd[2] = x->opnd[3] = x->opnd[4] = 0;
-    if (def) x->opnd[0] = cji_val_word(d);
-    for (size_t i = 0; i < n; i++) x->opnd[i + def] = cji_val_word(v[i]);
+    f->nins++;
     return d;
 }
 
@@ -364,7 +381,7 @@ cj_val cj_def_n(cj_fn *f, const char *mnemonic, const cj_val *v, size_t n)
 static cji_form *resolved(cj_fn *f, uint32_t form, const cj_val *v, size_t n, const char *call)
 {
     if (!cji_fn_open(f, call)) return NULL;
-    if (form && (v || !n)) return cji_ptx_form(f->m, form - 1);
+    if (form && (v || !n)) return cji_form_at(f->m, form - 1);
     cji_ptx_fail(f->m, CJ_EINVAL, call, f->loc, "%s: the %s", call,
                  form ? "operand array is NULL" : "operation is { 0 }: cj_op_find() found no such mnemonic");
     return NULL;

@@ -22,11 +22,11 @@ static void set_quick(cji_form *e)
 
 static bool grow_form_slots(cj_ptx *m)
 {
-    size_t want = m->nform_slot ? m->nform_slot * 2 : 64;
+    size_t want = m->nform_slot ? m->nform_slot * 2 : 16;
     struct cji_form_slot *fresh = cji_zalloc(want * sizeof *fresh);
     if (!fresh) return false;
     for (size_t i = 0; i < m->nform; i++) {
-        size_t at = m->form[i]->isa->form * 0x9e3779b1u >> 7 & (want - 1);
+        size_t at = cji_form_hash(m->form[i]->isa->form) & (want - 1);
         while (fresh[at].index) at = (at + 1) & (want - 1);
         fresh[at] = (struct cji_form_slot){ m->form[i]->isa->form, (uint32_t)i + 1 };
     }
@@ -39,7 +39,7 @@ static bool grow_form_slots(cj_ptx *m)
 /* The slot of `form`, or the empty one where it belongs. */
 static struct cji_form_slot *form_slot(const cj_ptx *m, uint32_t form)
 {
-    size_t mask = m->nform_slot - 1, at = form * 0x9e3779b1u >> 7 & mask;
+    size_t mask = m->nform_slot - 1, at = cji_form_hash(form) & mask;
     while (m->form_slot[at].index && m->form_slot[at].form != form) at = (at + 1) & mask;
     return &m->form_slot[at];
 }
@@ -86,7 +86,7 @@ cji_form *cji_ptx_form(cj_ptx *m, uint32_t form)
 
 static bool grow_word_slots(cj_ptx *m)
 {
-    size_t want = m->nword_slot ? m->nword_slot * 2 : 64;
+    size_t want = m->nword_slot ? m->nword_slot * 2 : 8;
     struct cji_word_slot *fresh = cji_zalloc(want * sizeof *fresh);
     if (!fresh) return false;
     for (size_t i = 0; i < m->nword_slot; i++) {
@@ -106,7 +106,7 @@ static struct cji_word_slot *word_slot(const cj_ptx *m, uint64_t hash, const cha
     size_t mask = m->nword_slot - 1, at = hash & mask;
     for (;; at = (at + 1) & mask) {
         struct cji_word_slot *w = &m->word_slot[at];
-        if (!w->text || (w->hash == hash && w->len == len && !memcmp(w->text, s, len))) return w;
+        if (!w->text || (w->hash == hash && w->len == len && cji_equal(w->text, s, len))) return w;
     }
 }
 
@@ -130,7 +130,8 @@ cji_form *cji_ptx_spelling(cj_ptx *m, const char *s, size_t len, const char *cal
     if (form == CJI_FORM_NONE) return explain(m, s, len, call, loc), NULL;
     cji_form *e = cji_ptx_form(m, form);
     if (!e) return NULL;
-    char *text = cji_arena_strndup(&m->arena, s, len);
+    const bool canonical = len == e->isa->len && !memcmp(s, e->isa->text, len);
+    const char *text = canonical ? e->isa->text : cji_arena_strndup(&m->arena, s, len);
     if (!text || ((m->nwords + 1) * 2 > m->nword_slot && !grow_word_slots(m))) return cji_ptx_nomem(m, call), NULL;
     *word_slot(m, hash, s, len) = (struct cji_word_slot){ hash, text, (uint32_t)len, e->index };
     m->nwords++;

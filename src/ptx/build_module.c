@@ -37,7 +37,7 @@ cj_ptx *cj_ptx_create(void)
     m->need_version = CJI_VERSION_FLOOR;
     m->need_targets = ~(cji_targets)0;
     m->owner = cji_ptx_owner(m, 0);
-    if (cji_map_intern(&m->names, "", 0) == CJI_MAP_NONE || cji_map_intern(&m->files, "", 0) == CJI_MAP_NONE)
+    if (cji_map_intern(&m->names, "", 0) == CJI_MAP_NONE)
         cji_ptx_nomem(m, "cj_ptx_create");
     return m;
 }
@@ -71,7 +71,6 @@ void cj_ptx_free(cj_ptx *m)
     cji_free(m->form, m->cform * sizeof *m->form);
     cji_free(m->form_slot, m->nform_slot * sizeof *m->form_slot);
     cji_free(m->word_slot, m->nword_slot * sizeof *m->word_slot);
-    cji_free(m->verb_slot, m->nverb_slot * sizeof *m->verb_slot);
     cji_free(m->scope, m->cscope * sizeof *m->scope);
     cji_free(m->pragma, m->cpragma * sizeof *m->pragma);
     cji_free(m->longloc, m->clongloc * sizeof *m->longloc);
@@ -194,7 +193,8 @@ uint32_t cji_ptx_intern(cj_ptx *m, const char *s, size_t n)
 
 uint32_t cji_ptx_file(cj_ptx *m, const char *s, size_t n)
 {
-    uint32_t i = cji_map_intern(&m->files, s, n);
+    uint32_t i = m->files.n ? 0 : cji_map_intern(&m->files, "", 0); /* the first one is number 1 */
+    if (i != CJI_MAP_NONE) i = cji_map_intern(&m->files, s, n);
     if (i != CJI_MAP_NONE) return i;
     cji_ptx_nomem(m, "cj_line");
     return 0;
@@ -234,6 +234,8 @@ const char *cji_ptx_where(const cj_ptx *m, uint32_t loc, uint32_t *line)
 /* The loc of a call: `file` is a literal of the caller's, so the same pointer is the same name. */
 static uint32_t here(cj_ptx *m, const char *file, int line)
 {
+    if (file == m->file_ptr && m->file_at <= FILE_MAX && line > 0 && line <= LINE_MAX)
+        return m->file_at ? m->file_at << LINE_BITS | (uint32_t)line : 0;
     if (file != m->file_ptr) {
         m->file_at = file ? cji_ptx_file(m, file, strlen(file)) : 0;
         m->file_ptr = file;

@@ -91,8 +91,13 @@ static bool note_end(cj_ptx *m, const cji_form *e, uint32_t loc)
 bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc)
 {
     char name[40];
-    cji_form_short(e, name, sizeof name, 16);
-    if (!cji_ptx_need(m, e->isa->version, e->targets, name, loc)) return false;
+    if (!m->fixed_version && m->fixed_target < 0 && m->need_targets & e->targets) { /* nothing to be said */
+        if (e->isa->version > m->need_version) m->need_version = e->isa->version;
+        m->need_targets &= e->targets;
+    } else {
+        cji_form_short(e, name, sizeof name, 16);
+        if (!cji_ptx_need(m, e->isa->version, e->targets, name, loc)) return false;
+    }
     if (e->isa->end_version && !note_end(m, e, loc)) return false;
     e->used = 1;
     return true;

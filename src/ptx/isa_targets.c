@@ -35,25 +35,31 @@ cji_targets cji_target_runs(uint32_t i)
     return set;
 }
 
+static int least_number(cji_targets set)
+{
+    int least = INT32_MAX;
+    for (const cji_isa_target *t = cji_isa_target_names; set; set >>= 1, t++)
+        if (set & 1 && t->number < least) least = t->number;
+    return least;
+}
+
 int cji_target_least(cji_targets set, uint8_t *version)
 {
     /* The smallest number; of its variants the one that asks for the least version above *version, then the one that
      * runs on most devices. */
     static const char order[] = " fa";
+    set &= ((cji_targets)1 << (cji_isa_target_total - 1) << 1) - 1; /* those that there are */
     int best = -1, best_version = 0;
+    const int number = least_number(set);
     for (uint32_t i = 0; i < cji_isa_target_total; i++) {
-        if (!(set >> i & 1)) continue;
         const cji_isa_target *t = &cji_isa_target_names[i];
+        if (t->number != number || !(set >> i & 1)) continue;
         int wants = t->since > *version ? t->since : *version;
-        if (best >= 0) {
-            const cji_isa_target *b = &cji_isa_target_names[best];
-            if (t->number > b->number) continue;
-            bool better = t->number < b->number || wants < best_version ||
-                          (wants == best_version && strchr(order, t->kind) < strchr(order, b->kind));
-            if (!better) continue;
+        if (best < 0 || wants < best_version ||
+            (wants == best_version && strchr(order, t->kind) < strchr(order, cji_isa_target_names[best].kind))) {
+            best = (int)i;
+            best_version = wants;
         }
-        best = (int)i;
-        best_version = wants;
     }
     if (best >= 0) *version = (uint8_t)best_version;
     return best;

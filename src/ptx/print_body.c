@@ -84,6 +84,7 @@ _Static_assert(CJI_ISA_SPELLING % 16 == 0, "a spelling is read in pieces of 16")
 static void set_prefixes(writer *w)
 {
     for (unsigned t = 0; t < CJ_TYPE_COUNT; t++) {
+        if (!w->f->count[cji_print_type(t)]) continue; /* it has no such register */
         const char *s = cji_type_prefix(cji_print_type(t));
         size_t n = strlen(s);
         w->reg[t].s[0] = '%';

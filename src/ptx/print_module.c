@@ -57,14 +57,25 @@ static void print_extern(const cj_ptx *m, const cji_var *v, cji_text *out)
     cji_print_var(m, &declared, true, out);
 }
 
+static void print_version(unsigned version, cji_text *out)
+{
+    char text[24], *p = cji_put_u32(cji_put_text(text, ".version ", 9), version / 10);
+    *p++ = '.';
+    p = cji_put_u32(p, version % 10);
+    cji_text_put(out, text, (size_t)(p - text));
+}
+
 void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
 {
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
     if (flags & CJI_PRINT_LINK && version < 31) version = 31;
-    cji_text_printf(out, ".version %d.%d\n.target %s%s%s\n.address_size %d\n", version / 10, version % 10,
-                    cji_target_name(target < 0 ? 0 : (uint32_t)target),
-                    m->texmode_independent ? ", texmode_independent" : "", m->debug ? ", debug" : "", m->address_size);
+    print_version(version, out);
+    cji_text_puts(out, "\n.target ");
+    cji_text_puts(out, cji_target_name(target < 0 ? 0 : (uint32_t)target));
+    cji_text_puts(out, m->texmode_independent ? ", texmode_independent" : "");
+    cji_text_puts(out, m->debug ? ", debug" : "");
+    cji_text_puts(out, m->address_size == 64 ? "\n.address_size 64\n" : "\n.address_size 32\n");
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
     if (m->debug) cji_text_put(out, m->debug_files.p, m->debug_files.n);
     else if (flags & CJ_PRINT_LINES) print_files(m, out);
@@ -89,6 +100,14 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
     if (m->debug) cji_text_put(out, m->debug_sections.p, m->debug_sections.n);
 }
 
+/* Bytes that the text has at least, or hardly less: room for these is made at once. */
+static size_t least_text(const cj_ptx *m)
+{
+    size_t n = 300 + 40 * (size_t)m->nvar;
+    for (size_t i = 0; i < m->nfn; i++) n += 32 * m->fn[i]->nins;
+    return n;
+}
+
 cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes)
 {
     if (text) *text = "";
@@ -98,6 +117,7 @@ cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *byt
     if (s != CJ_OK) return s;
     m->text.n = 0;
     m->text.failed = false;
+    cji_text_room(&m->text, least_text(m));
     cji_ptx_write(m, flags, &m->text);
     if (m->text.failed || !cji_text_room(&m->text, 1)) return cji_ptx_nomem(m, __func__);
     m->text.p[m->text.n] = 0;

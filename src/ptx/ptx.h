@@ -316,8 +316,6 @@ struct cj_ptx {
         uint32_t len, index;
     } * word_slot;
     size_t nword_slot, nwords;
-    /* verb, space and types to form: see verb_table.h */
-    struct cji_form_slot *verb_slot; size_t nverb_slot, nverbs;
     /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
     uint32_t *scope;   size_t cscope;
     uint32_t *pragma;  size_t npragma, cpragma;   /* file-scope pragmas, m->names */

@@ -1,4 +1,5 @@
-/* Verb and types to form: the spelling from verbs.def, looked up once for a module. */
+/* Verb and types to form: the spelling from verbs.def, looked up once for the process. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "ptx/print.h"
@@ -51,19 +52,68 @@ static const char *const space_words[] = {
 
 static const struct verb_row *verb_row(unsigned verb, unsigned type, unsigned type2)
 {
-    for (size_t i = 0; i < sizeof verb_rows / sizeof *verb_rows; i++) {
-        const struct verb_row *r = &verb_rows[i];
-        if (r->verb == verb && r->types >> type & 1 && (r->types2 == ANY || r->types2 >> type2 & 1)) return r;
+    const struct verb_row *low = verb_rows, *end = verb_rows + sizeof verb_rows / sizeof *verb_rows;
+    for (size_t n = (size_t)(end - low); n > 0; n /= 2) { /* the first row of the verb: rows are in the verbs' order */
+        const struct verb_row *mid = low + n / 2;
+        if (mid->verb >= verb) continue;
+        low = mid + 1;
+        n--;
     }
+    for (const struct verb_row *r = low; r < end && r->verb == verb; r++)
+        if (r->types >> type & 1 && (r->types2 == ANY || r->types2 >> type2 & 1)) return r;
     return NULL;
 }
 
-bool cji_verb_has(cji_verb_id verb, unsigned type, unsigned type2) { return verb_row(verb, type, type2) != NULL; }
+/* ---- What is known ----------------------------------------------------------------------------------------------- */
+
+/* Forms of verbs: the key in the upper half, 0 for a free place, and the form.  Constants: a place is written once, by
+ * whichever thread comes first, and where a key finds no place it is looked up each time. */
+enum { KNOWN = 1024, KNOWN_PROBES = 8 };
+static _Atomic uint64_t known_forms[KNOWN];
+
+/* Not 0: CJI_VERB_COUNT stands for the verb 0. */
+static uint32_t verb_key(unsigned verb, unsigned space, unsigned type, unsigned type2)
+{
+    return (verb ? verb : CJI_VERB_COUNT) | space << 8 | type << 12 | type2 << 18;
+}
+_Static_assert(CJI_VERB_COUNT < 256 && CJ_TYPE_COUNT <= 64, "a verb and its types fit in a key");
+
+static inline uint32_t known_place(uint32_t key, uint32_t i) { return ((key * 0x9e3779b1u >> 20) + i) % KNOWN; }
+
+static inline uint32_t known_form(uint32_t key)
+{
+    for (uint32_t i = 0; i < KNOWN_PROBES; i++) {
+        uint64_t x = atomic_load_explicit(&known_forms[known_place(key, i)], memory_order_relaxed);
+        if (x >> 32 == key) return (uint32_t)x;
+        if (!x) break;
+    }
+    return CJI_FORM_NONE;
+}
+
+static void note_form(uint32_t key, uint32_t form)
+{
+    for (uint32_t i = 0; i < KNOWN_PROBES; i++) {
+        uint64_t none = 0;
+        const uint64_t fresh = (uint64_t)key << 32 | form;
+        if (atomic_compare_exchange_strong(&known_forms[known_place(key, i)], &none, fresh)) return;
+        if (none >> 32 == key) return;
+    }
+}
+
+bool cji_verb_has(cji_verb_id verb, unsigned type, unsigned type2)
+{
+    return known_form(verb_key(verb, 0, type, type2)) != CJI_FORM_NONE || verb_row(verb, type, type2);
+}
 
 int cji_verb_sreg(cji_sreg_verb verb, unsigned dim)
 {
+    static atomic_int known[CJI_SRV_COUNT][3]; /* index + 1; 0: not looked up yet */
     const char *name = sreg_names[verb][dim];
-    return cji_isa_sreg_find(name, strlen(name));
+    int at = atomic_load_explicit(&known[verb][dim], memory_order_relaxed);
+    if (at) return at - 1;
+    at = cji_isa_sreg_find(name, strlen(name));
+    atomic_store_explicit(&known[verb][dim], at + 1, memory_order_relaxed);
+    return at;
 }
 
 /* "add.$" with its signs filled in. */
@@ -106,48 +156,19 @@ static void no_such_verb(cj_fn *f, unsigned verb, unsigned type, unsigned type2,
                  n > 1 ? " one of" : "", list);
 }
 
-static bool grow_verb_slots(cj_ptx *m)
-{
-    size_t want = m->nverb_slot ? m->nverb_slot * 2 : 64;
-    struct cji_form_slot *fresh = cji_zalloc(want * sizeof *fresh);
-    if (!fresh) return false;
-    for (size_t i = 0; i < m->nverb_slot; i++) {
-        if (!m->verb_slot[i].index) continue;
-        size_t at = m->verb_slot[i].form * 0x9e3779b1u >> 7 & (want - 1);
-        while (fresh[at].index) at = (at + 1) & (want - 1);
-        fresh[at] = m->verb_slot[i];
-    }
-    cji_free(m->verb_slot, m->nverb_slot * sizeof *m->verb_slot);
-    m->verb_slot = fresh;
-    m->nverb_slot = want;
-    return true;
-}
-
-static struct cji_form_slot *verb_slot(const cj_ptx *m, uint32_t key)
-{
-    size_t mask = m->nverb_slot - 1, at = key * 0x9e3779b1u >> 7 & mask;
-    while (m->verb_slot[at].index && m->verb_slot[at].form != key) at = (at + 1) & mask;
-    return &m->verb_slot[at];
-}
-
 cji_form *cji_verb(cj_fn *f, cji_verb_id verb, unsigned space, unsigned type, unsigned type2, const char *call)
 {
-    cj_ptx *m = f->m;
     char spelling[CJI_ISA_SPELLING];
-    uint32_t key = (uint32_t)verb | space << 8 | type << 12 | type2 << 18;
-    if (m->nverb_slot) {
-        const struct cji_form_slot *s = verb_slot(m, key);
-        if (s->index) return m->form[s->index - 1];
-    }
+    const uint32_t key = verb_key(verb, space, type, type2);
+    uint32_t form = known_form(key);
+    if (form != CJI_FORM_NONE) return cji_form_at(f->m, form);
     const struct verb_row *r = verb_row(verb, type, type2);
     if (!r) return no_such_verb(f, verb, type, type2, call), NULL;
     size_t n = fill(spelling, sizeof spelling, r->spelling, space, type, type2);
-    cji_form *e = cji_ptx_spelling(m, spelling, n, call, f->loc);
-    if (!e) return NULL;
-    if ((m->nverbs + 1) * 2 > m->nverb_slot && !grow_verb_slots(m)) return cji_ptx_nomem(m, call), NULL;
-    *verb_slot(m, key) = (struct cji_form_slot){ key, e->index + 1 };
-    m->nverbs++;
-    return e;
+    form = cji_isa_find(spelling, n);
+    if (form == CJI_FORM_NONE) return cji_ptx_spelling(f->m, spelling, n, call, f->loc); /* which says why */
+    note_form(key, form);
+    return cji_ptx_form(f->m, form);
 }
 
 /* The printer's own instruction, from the same table as everything else. */

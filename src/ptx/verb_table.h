@@ -1,4 +1,4 @@
-/* The everyday verbs as data: verb and types to a decoded form, remembered in the module. */
+/* The everyday verbs as data: verb and types to a decoded form, known to the process once looked up. */
 #ifndef CJI_VERB_TABLE_H
 #define CJI_VERB_TABLE_H
 
@@ -31,7 +31,17 @@ int cji_verb_sreg(cji_sreg_verb verb, unsigned dim);
 /* Operands of a verb: usable, special registers, variables and negated predicates put into registers, one type for
  * all that is no number; CJ_VOID where all are numbers.  False with the failure kept. */
 bool cji_prepare_any(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
-/* The same; of numbers only the first is put into a register of cji_number_type(). */
+/* Registers of one type, as nearly always: nothing is to be prepared, and *type is theirs. */
+static inline bool cji_all_registers(const cj_fn *f, const cj_val *v, size_t n, unsigned *type)
+{
+    const uint32_t kind = (uint32_t)(v[0].bits >> 32);
+    uint32_t bad = ((kind >> 8) ^ (CJI_K_REG | f->owner << 4));
+    for (size_t i = 0; i < n; i++) bad |= ((uint32_t)(v[i].bits >> 32) ^ kind) | ((uint32_t)v[i].bits >= f->nreg);
+    *type = kind & 255;
+    for (size_t i = 0; i < n && !bad; i++) bad |= f->reg[(uint32_t)v[i].bits].type ^ *type;
+    return !bad;
+}
+/* The same as cji_prepare_any; of numbers only the first is put into a register of cji_number_type(). */
 bool cji_prepare(cj_fn *f, cj_val *v, size_t n, unsigned *type, const char *call);
 /* The type of both: equal ones, or one untyped of the same width; CJ_VOID when they do not agree. */
 unsigned cji_unify(unsigned a, unsigned b);

@@ -23,7 +23,13 @@ static cj_val verb_of_numbers(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, u
 static cj_val verb_typed(cj_fn *f, cji_verb_id verb, cj_val *v, size_t n, unsigned result, const char *call)
 {
     unsigned type;
-    if (!cji_fn_open(f, call) || !cji_prepare_any(f, v, n, &type, call)) return CJI_NULL;
+    if (!cji_fn_open(f, call)) return CJI_NULL;
+    if (cji_all_registers(f, v, n, &type)) {
+        type = verb_type(verb, type);
+        cji_form *e = cji_verb(f, verb, 0, type, 0, call);
+        return e ? cji_emit(f, e, 0, v, n, result == SAME ? type : result, call) : CJI_NULL;
+    }
+    if (!cji_prepare_any(f, v, n, &type, call)) return CJI_NULL;
     if (type == CJ_VOID) return verb_of_numbers(f, verb, v, n, result, call);
     type = verb_type(verb, type);
     cji_form *e = cji_verb(f, verb, 0, type, 0, call);

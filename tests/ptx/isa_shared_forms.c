@@ -15,7 +15,8 @@ static bool same(const cji_isa_form *a, const cji_isa_form *b)
     return a->form == b->form && a->next == b->next && a->row == b->row && a->op == b->op && a->effect == b->effect &&
            a->version == b->version && a->targets == b->targets && a->nopnd == b->nopnd && a->nwords == b->nwords &&
            a->len == b->len && !memcmp(a->text, b->text, a->len + 1u) &&
-           !memcmp(a->opnd, b->opnd, a->nopnd * sizeof *a->opnd) && !memcmp(a->word, b->word, a->nwords * sizeof *a->word);
+           !memcmp(a->opnd, b->opnd, a->nopnd * sizeof *a->opnd) &&
+           !memcmp(a->word, b->word, a->nwords * sizeof *a->word);
 }
 
 typedef struct asker { pthread_t thread; int wrong, shared; } asker;

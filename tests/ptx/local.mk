@@ -13,7 +13,7 @@ EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram
 
 # The builder and the printer.
 text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \
-	%D%/build_calls %D%/build_numbers %D%/build_without_memory %D%/build_fuzz %D%/build_copies %D%/print_exact %D%/print_room %D%/print_variables %D%/print_source_lines %D%/print_line_map
+	%D%/build_calls %D%/build_numbers %D%/build_without_memory %D%/build_fuzz %D%/build_copies %D%/small_modules %D%/print_exact %D%/print_room %D%/print_variables %D%/print_source_lines %D%/print_line_map
 
 # The instruction table. isa_ptxas asks ptxas about a sample; make check-table about every form (two minutes).
 text_tests += %D%/isa_forms %D%/isa_spelling %D%/isa_operands %D%/isa_lattice %D%/isa_shared_forms %D%/isa_oracle %D%/isa_ptxas

@@ -1,5 +1,5 @@
-/* The printer looks for room once an operand: the widest lines, begun at each distance from the end of the text's memory,
- * never write past it, and read the same wherever they begin. */
+/* The printer looks for room once an operand: the widest lines, begun at each distance from the end of the text's
+ * memory, never write past it, and read the same wherever they begin. */
 #include "ptx/print.h"
 #include "../tap.h"
 
