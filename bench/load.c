@@ -77,7 +77,7 @@ static size_t nvcc_text(cji_text *t)
 static double load(const cji_text *t)
 {
     cji_text log = { 0 };
-    cji_exec_text text = { "bench.ptx", t->p, t->n };
+    cji_exec_text text = { .name = "bench.ptx", .text = t->p, .bytes = t->n };
     double begin = now();
     cji_exec_program *p = cji_exec_program_make(&text, 1, &log);
     double end = now();
@@ -119,7 +119,7 @@ static double whole(const cji_text *t)
     if (cj_ptx_print(copy, CJ_PRINT_LINES, &text, &bytes) != CJ_OK || cj_ptx_check(m) != CJ_OK)
         fail("print", cj_error_of(m)->message);
     cji_text log = { 0 };
-    cji_exec_text whole = { "bench.ptx", t->p, t->n };
+    cji_exec_text whole = { .name = "bench.ptx", .text = t->p, .bytes = t->n };
     cji_exec_program *p = cji_exec_program_make(&whole, 1, &log);
     if (!p) fail("load", cji_text_str(&log));
     for (size_t i = 0; i < cji_exec_program_kernels(p); i++)

@@ -32,7 +32,7 @@ static void run(cj_ptx *m, uint32_t threads, const char *name)
     cji_text log = { 0 };
     cji_exec_fault fault;
     if (cj_ptx_print(m, 0, &text, &bytes) != CJ_OK) tap_bail("%s: %s", name, cj_error_of(m)->message);
-    const cji_exec_text source = { name, text, bytes };
+    const cji_exec_text source = { .name = name, .text = text, .bytes = bytes };
     cji_exec_program *p = cji_exec_program_make(&source, 1, &log);
     if (!p) tap_bail("%s: %s", name, cji_text_str(&log));
     cji_exec_program_place(p, 0, NULL);

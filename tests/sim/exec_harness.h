@@ -49,7 +49,7 @@ static cji_exec_program *ex_try(const char *text, const char **log)
 {
     static char kept[2048];
     cji_text out = { 0 };
-    cji_exec_text t = { "test.ptx", text, strlen(text) };
+    cji_exec_text t = { .name = "test.ptx", .text = text, .bytes = strlen(text) };
     cji_exec_program *p = cji_exec_program_make(&t, 1, &out);
     snprintf(kept, sizeof kept, "%s", cji_text_str(&out));
     if (log) *log = kept;

@@ -39,7 +39,7 @@ static void *try(void *user)
     cji_text t = { 0 }, log = { 0 };
     cji_text_puts(&t, LONG_HEAD);
     x->make(&t, tap_is_slow() ? 1000 : 60000);
-    cji_exec_text text = { "long.ptx", t.p, t.n };
+    cji_exec_text text = { .name = "long.ptx", .text = t.p, .bytes = t.n };
     cj_ptx *m = cj_parse(t.p, t.n, text.name), *copy = cj_ptx_clone(m);
     if (!tap_is_int(cj_ptx_print(copy, CJ_PRINT_LINES, &printed, &bytes), CJ_OK, "%s: read and printed", x->name))
         tap_diag("%s", cj_error_of(copy)->message);

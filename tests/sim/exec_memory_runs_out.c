@@ -34,7 +34,7 @@ int main(void)
     for (; !ran && n < 5000; n += step) {
         nomem_left = n;
         cji_text log = { 0 };
-        cji_exec_text t = { "test.ptx", text, sizeof text - 1 };
+        cji_exec_text t = { .name = "test.ptx", .text = text, .bytes = sizeof text - 1 };
         cji_exec_program *p = cji_exec_program_make(&t, 1, &log);
         if (p) {
             cji_exec_fault fault = { 0 };

@@ -1,7 +1,26 @@
 # What only the CPU device has.
 sim_tests += %D%/fat_binaries
 EXTRA_DIST += %D%/fat_samples.h
-sim_tests += %D%/deadlock_members %D%/deadlocks_and_stalls %D%/random_schedules %D%/killed_process %D%/each_schedule %D%/blocked_host_functions %D%/context_faults %D%/fault_fields %D%/process_life %D%/peer_contexts %D%/no_memory %D%/damaged_images %D%/freed_host_memory %D%/sizes_that_wrap %D%/teardown_order %D%/linker_threads %D%/sealed_files %D%/kernels_of_textures
+sim_tests += \
+	%D%/blocked_host_functions \
+	%D%/context_faults \
+	%D%/damaged_images \
+	%D%/deadlock_members \
+	%D%/deadlocks_and_stalls \
+	%D%/each_schedule \
+	%D%/fault_fields \
+	%D%/freed_host_memory \
+	%D%/kernels_of_textures \
+	%D%/killed_process \
+	%D%/linker_threads \
+	%D%/no_memory \
+	%D%/peer_contexts \
+	%D%/process_life \
+	%D%/random_schedules \
+	%D%/registers_are_estimated \
+	%D%/sealed_files \
+	%D%/sizes_that_wrap \
+	%D%/teardown_order
 fault_tests += %D%/no_memory
 
 # A program that has a libcuda's names, and a module that does.
@@ -33,4 +52,5 @@ text_tests += \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/long_texts.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
+EXTRA_DIST += %D%/kernels/registers.cu %D%/kernels/registers.ptx tests/oracle/registers.txt
 helgrind_tests += %D%/linker_threads %D%/peer_contexts %D%/blocked_host_functions

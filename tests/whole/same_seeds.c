@@ -37,8 +37,9 @@ static uint64_t mix(uint64_t x)
 /* Random bits, zeros, infinities, NaN, subnormals, numbers near powers of two and near one. */
 static uint64_t operand(uint32_t i)
 {
-    static const uint64_t special[] = { 0, 0x7ff0000000000000, 0x7ff0000000000001, 0x7ff8000000000123, 1, 0x000fffffffffffff,
-                                        0x0010000000000000, 0x7fefffffffffffff, 0x7fd0000000000000, 0x7fd0000000000001 };
+    static const uint64_t special[] = { 0, 0x7ff0000000000000, 0x7ff0000000000001, 0x7ff8000000000123, 1,
+                                        0x000fffffffffffff, 0x0010000000000000, 0x7fefffffffffffff,
+                                        0x7fd0000000000000, 0x7fd0000000000001 };
     uint64_t r = mix(i + 0x9e3779b97f4a7c15u), sign = r >> 63 << 63;
     if (i < 2 * sizeof special / sizeof *special) return special[i / 2] | (uint64_t)(i & 1) << 63;
     switch (i % 8) {

@@ -191,7 +191,7 @@ bool cji_decode(cji_dec *d)
     cji_flow flow;
     bool ok = false;
     cji_ptx_where(d->m, d->f->loc, &d->line);
-    if (!cji_flow_make(d->f, &arena, &flow)) {
+    if (!cji_flow_make(d->f, &arena, &flow) || !cji_flow_pressure(d->f, &flow, &arena, &d->fn->values)) {
         cji_dec_no_memory(d);
         goto out;
     }

@@ -38,6 +38,7 @@ typedef struct cji_exec_text {
     const char *name;    /* for messages: a file, or "module" */
     const char *text;    /* PTX; need not be NUL-terminated; copied where needed */
     size_t bytes;
+    uint32_t max_registers;   /* of a thread of its kernels without launch bounds; 0: no limit */
 } cji_exec_text;
 
 typedef struct cji_exec_var {
@@ -62,7 +63,7 @@ typedef struct cji_exec_kernel {
     /* bytes of a block, and of a thread in the kernel's own frame; the caller launches no kernel that has more than
      * CJI_SHARED_BYTES and CJI_LOCAL_BYTES (ptx/layout.h) */
     uint64_t static_shared, local_bytes;
-    uint32_t registers;              /* an estimate in 32-bit registers a thread, 16 .. 255 */
+    uint32_t registers;              /* an estimate in 32-bit registers a thread, 4 .. 255 */
     uint32_t max_threads;            /* of a block: 1024, or what .maxntid or .reqntid allow */
     uint32_t maxntid[3], reqntid[3]; /* 0: the directive is absent */
     uint32_t cluster[3];             /* .reqnctapercluster, 0: absent */

@@ -33,4 +33,7 @@ uint32_t cji_flow_target(const cji_flow *flow, const cj_fn *f, uint32_t word);
 /* Fills ipdom of all blocks (postdom.c). */
 bool cji_flow_postdom(const cj_fn *f, cji_arena *arena, cji_flow *g);
 
+/* The most 32-bit values of a thread that are alive at one place, 255 at most (pressure.c). False without memory. */
+bool cji_flow_pressure(const cj_fn *f, const cji_flow *flow, cji_arena *arena, uint32_t *values);
+
 #endif

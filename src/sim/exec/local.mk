@@ -49,12 +49,14 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_warp.c \
 	%D%/ops_warp.h \
 	%D%/postdom.c \
+	%D%/pressure.c \
 	%D%/print_exec.c \
 	%D%/program.c \
 	%D%/program.h \
 	%D%/program_frame.c \
 	%D%/program_image.c \
 	%D%/program_names.c \
+	%D%/program_registers.c \
 	%D%/program_share.c \
 	%D%/seed64.c \
 	%D%/seed64.def \

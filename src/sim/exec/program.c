@@ -142,7 +142,7 @@ static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_e
     const cji_vec_table *vec = cji_vec_pick();
     for (size_t i = 0; i < n; i++)
         if (!program_code(p, &mods[i], (uint32_t)i, vec, log)) return false;
-    return true;
+    return cji_program_registers(p, mods, texts);
 }
 
 /* ---- The interface ---- */
@@ -155,6 +155,10 @@ cji_exec_program *cji_exec_program_make(const cji_exec_text *texts, size_t n, cj
     for (size_t i = 0; mods && i < n; i++)
         if (mods[i].m) cj_ptx_free(mods[i].m);
     cji_free(mods, (n + 1) * sizeof *mods);
+    if (p) {
+        cji_free(p->call, p->ccall * sizeof *p->call);
+        p->call = NULL;
+    }
     if (ok) return p;
     if (!log->n) cji_text_puts(log, "there is no memory for the program\n");
     cji_exec_program_free(p);

@@ -18,8 +18,8 @@ bool cji_program_image(cji_exec_program *p, cji_dec_module *mods, size_t n, cji_
 bool cji_program_values(cji_exec_program *p, const cji_dec_module *mods, size_t n, cji_text *log);
 
 /* ---- program_share.c ---- */
-/* Fills mod->user[] of all modules, and cji_func.reaches: whether a function, or one that it may call, names a shared
- * variable that several functions name. False without memory. */
+/* Fills p->call[], mod->user[] of all modules, and cji_func.reaches: whether a function, or one that it may call, names
+ * a shared variable that several functions name. False without memory. */
 bool cji_program_uses(cji_exec_program *p, cji_dec_module *mods, size_t n);
 /* Does the variable lie in shared memory, at a place that the program chooses? */
 bool cji_program_is_shared(const cji_var *v);
@@ -28,5 +28,9 @@ bool cji_program_is_common(const cji_dec_module *mod, uint32_t var);
 
 /* ---- program_frame.c: frames, shared memory, kernels ---- */
 bool cji_program_frames(cji_exec_program *p, cji_dec_module *mods, size_t n, cji_text *log);
+
+/* ---- program_registers.c ---- */
+/* Estimates each kernel's registers, when its functions are decoded. False without memory. */
+bool cji_program_registers(cji_exec_program *p, const cji_dec_module *mods, const cji_exec_text *texts);
 
 #endif

@@ -93,15 +93,6 @@ static bool frame_local(cji_dec_module *mod, const cj_fn *f, cji_func *fn, cji_t
 
 /* ---- Kernels ---- */
 
-static uint32_t frame_registers(const cj_fn *f)
-{
-    uint32_t n = 0;
-    for (unsigned t = 0; t < CJ_TYPE_COUNT; t++)
-        n += f->count[t] * (cji_type_bits(t) > 64 ? 4 : cji_type_bits(t) > 32 ? 2 : cji_type_bits(t) > 1 ? 1 : 0);
-    n = 16 + n / 4;
-    return n > 255 ? 255 : n;
-}
-
 static bool kernel_params(cji_exec_program *p, cji_dec_module *mod, const cj_fn *f, cji_exec_kernel *k)
 {
     const cj_ptx *m = mod->m;
@@ -148,7 +139,6 @@ static bool frame_kernel(cji_exec_program *p, cji_dec_module *mod, uint32_t inde
     if (k->static_shared > CJI_SHARED_BYTES)
         frame_warns(mod, f, "static shared memory", k->static_shared, CJI_SHARED_BYTES, log);
     k->local_bytes = fn->local;
-    k->registers = frame_registers(f);
     kernel_bounds(f, k);
     k->ptx_version = mod->version;
     k->target = mod->target;

@@ -10,7 +10,7 @@ typedef struct share_graph {
     const cji_exec_program *p;
     cji_dec_module *mod;
     uint32_t node;                                             /* the function whose instructions are read */
-    struct share_edge { uint32_t caller, callee; } *edge; size_t n, cap;
+    cji_program_call *edge; size_t n, cap;
     struct share_name { const cji_dec_module *mod; uint32_t node, var; } *name; size_t nname, cname;
     bool failed;
 } share_graph;
@@ -23,7 +23,7 @@ bool cji_program_is_shared(const cji_var *v)
 static void share_edge_add(share_graph *g, size_t caller, size_t callee)
 {
     if (g->failed || !cji_grow(&g->edge, &g->cap, g->n + 1, sizeof *g->edge)) g->failed = true;
-    else g->edge[g->n++] = (struct share_edge){ (uint32_t)caller, (uint32_t)callee };
+    else g->edge[g->n++] = (cji_program_call){ (uint32_t)caller, (uint32_t)callee };
 }
 
 static void share_named(void *user, uint32_t word, bool call)
@@ -118,7 +118,9 @@ bool cji_program_uses(cji_exec_program *p, cji_dec_module *mods, size_t n)
         if (!g.failed) share_values(&g);
     }
     bool fine = !g.failed && share_reach(p, &g);
-    cji_free(g.edge, g.cap * sizeof *g.edge);
+    p->call = g.edge;
+    p->ncall = g.n;
+    p->ccall = g.cap;
     cji_free(g.name, g.cname * sizeof *g.name);
     return fine;
 }

@@ -1,4 +1,4 @@
-/* The hardware's first approximations of f64, RSQ64H and RCP64H: upper word in, upper word out, the bits of a Hopper. */
+/* The hardware's first approximations of f64, RSQ64H and RCP64H: upper word in, upper word out, a Hopper's bits. */
 #ifndef CJI_EXEC_SEED64_H
 #define CJI_EXEC_SEED64_H
 

@@ -82,6 +82,7 @@ typedef struct cji_func {
     uint32_t entry;          /* pc of its first record in program->code */
     uint32_t frame;          /* bytes of a frame, a multiple of 64 */
     uint32_t regs_end;       /* registers are [sizeof(cji_frame), regs_end), constants [regs_end, frame) */
+    uint32_t values;         /* the most 32-bit values of a thread that are alive at one place */
     unsigned char *consts;   /* template of the constants */
     uint64_t local;          /* bytes of local frame, a multiple of 16; above CJI_LOCAL_BYTES it never runs */
     uint64_t shared;         /* kernels: end of their own shared variables */
@@ -111,6 +112,9 @@ typedef struct cji_origin {
     uint32_t line;           /* .loc's line */
 } cji_origin;
 
+/* A function that calls or names another; number nfunc stands for "some function whose address is taken". */
+typedef struct cji_program_call { uint32_t caller, callee; } cji_program_call;
+
 struct cji_exec_program {
     cji_arena arena;
     cji_rec *code; size_t ncode, ccode;
@@ -131,6 +135,7 @@ struct cji_exec_program {
     uint64_t base;           /* of the image, after place() */
     cji_map names;           /* origin[] points into it */
     cji_map func_names, var_names, kernel_names;     /* data: the index of the first of that name */
+    cji_program_call *call; size_t ncall, ccall;     /* while it is made */
     uint64_t common_shared;  /* bytes of the shared variables that several kernels may reach */
 };
 

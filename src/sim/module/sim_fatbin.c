@@ -115,7 +115,7 @@ static CUresult fatbin_try(const fatbin_entry *e, sim_image *out, uint32_t *best
     if (r == CUDA_ERROR_INVALID_IMAGE)
         cji_text_printf(log, "the fat binary is damaged: its PTX for sm_%u cannot be unpacked\n", e->target);
     if (r) return r;
-    cji_exec_text text = { "ptx of the fat binary", copy, length };
+    cji_exec_text text = { "ptx of the fat binary", copy, length, 0 };
     cji_text why = { 0 };
     bool fits = !cji_sim_check_heads(&text, 1, &why);
     if (!fits && !*best) cji_text_puts(log, cji_text_str(&why));

@@ -17,18 +17,22 @@ CUresult cji_sim_func_in(CUfunction h, sim_ctx *c, sim_func **out)
 
 CUresult cji_sim_func_get(CUfunction h, sim_func **out) { return cji_sim_func_in(h, NULL, out); }
 
-/* What the registers of a block allow, in whole warps: 8 registers of a thread are taken together. */
-static unsigned sim_threads_by_registers(const sim_func *f)
+/* The most warps of an SM: each of its four parts has a quarter of the registers, and gives them to whole warps, 256 at
+ * a time. */
+enum { SIM_SM_PARTS = 4, SIM_REGISTER_UNIT = 256 };
+
+static unsigned sim_warps_by_registers(const sim_func *f)
 {
-    unsigned all = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-    return all / ((cji_sim_func_registers(f) + 7) / 8 * 8 * 32) * 32;
+    unsigned part = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / SIM_SM_PARTS;
+    unsigned warp = (cji_sim_func_registers(f) * 32 + SIM_REGISTER_UNIT - 1) / SIM_REGISTER_UNIT * SIM_REGISTER_UNIT;
+    return part / warp * SIM_SM_PARTS;
 }
 
 /* As the function's own attribute says: a launch with so many threads is not rejected for its registers. */
 unsigned cji_sim_func_threads(const sim_func *f)
 {
     unsigned most = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    unsigned by_registers = sim_threads_by_registers(f);
+    unsigned by_registers = sim_warps_by_registers(f) * 32;
     if (f->kernel->max_threads && f->kernel->max_threads < most) most = f->kernel->max_threads;
     return by_registers < most ? by_registers : most;
 }
@@ -209,13 +213,12 @@ int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic)
     if (!threads || threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
         dynamic > (most > usual ? most : usual))
         return 0;
-    unsigned warps = (threads + 31) / 32, registers = (cji_sim_func_registers(f) + 7) / 8 * 8;
+    unsigned warps = (threads + 31) / 32;
     size_t shared = f->kernel->static_shared + dynamic +
                     (size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     shared = (shared + 127) / 128 * 128;
     unsigned by_threads = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * 32);
-    unsigned by_registers =
-        (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / (registers * 32) / warps;
+    unsigned by_registers = sim_warps_by_registers(f) / warps;
     unsigned by_shared =
         (unsigned)((size_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared);
     unsigned n = (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);

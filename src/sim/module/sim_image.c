@@ -10,10 +10,10 @@
 #include "cuda/container.h"
 
 static const char sim_magic[16] = CJI_CONTAINER_MAGIC;
-enum { SIM_CONTAINER_FORMAT = 2 };
+enum { SIM_CONTAINER_FORMAT = 3 };
 
 typedef struct sim_container_text {
-    uint64_t name_bytes, text_bytes;
+    uint64_t name_bytes, text_bytes, max_registers;
 } sim_container_text; /* then the name and the text, each with a NUL; padded to 8 */
 
 static size_t sim_padded(size_t n) { return (n + 7) / 8 * 8; }
@@ -31,7 +31,7 @@ bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, siz
     unsigned char *block = cji_zalloc(size), *p = block + sizeof(cji_container);
     if (!block) return false;
     for (size_t i = 0; i < n; i++) {
-        sim_container_text part = { strlen(text[i].name), text[i].bytes };
+        sim_container_text part = { strlen(text[i].name), text[i].bytes, text[i].max_registers };
         memcpy(p, &part, sizeof part);
         p += sizeof part;
         memcpy(p, text[i].name, part.name_bytes);
@@ -53,6 +53,13 @@ void cji_sim_image_free(sim_image *i)
     cji_free(i->text, i->n * sizeof *i->text);
     cji_free(i->copy, i->copy_bytes);
     memset(i, 0, sizeof *i);
+}
+
+void cji_sim_image_limit(sim_image *i, unsigned max_registers)
+{
+    const cji_container *head = i->copy;
+    bool compiled = i->copy_bytes >= sizeof *head && !memcmp(head->magic, sim_magic, sizeof head->magic);
+    for (size_t k = 0; k < i->n && !compiled; k++) i->text[k].max_registers = max_registers;
 }
 
 /* Whether `bytes` bytes can be followed as the header says; bytes 0: unknown. A damaged size is seen before it is used. */
@@ -77,7 +84,7 @@ static bool sim_container_next(const char **at, size_t *left, cji_exec_text *out
     const char *name = *at + sizeof part, *text = name + part.name_bytes + 1;
     used = sim_padded(part.name_bytes + 1 + part.text_bytes + 1);
     if (used > room || name[part.name_bytes] || text[part.text_bytes]) return false;
-    *out = (cji_exec_text){ name, text, part.text_bytes };
+    *out = (cji_exec_text){ name, text, part.text_bytes, (uint32_t)part.max_registers };
     *at = name + used;
     *left = room - used;
     return true;
@@ -141,7 +148,7 @@ CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji
     }
     memcpy(out->copy, image, length);
     ((char *)out->copy)[length] = 0;
-    out->text[0] = (cji_exec_text){ "ptx input", out->copy, length };
+    out->text[0] = (cji_exec_text){ "ptx input", out->copy, length, 0 };
     return CUDA_SUCCESS;
 }
 

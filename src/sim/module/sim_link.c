@@ -26,6 +26,7 @@ CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **valu
             break;
         case CU_JIT_WALL_TIME: out->wall_time = &value[i]; break;
         case CU_JIT_TARGET: out->target = (unsigned)(uintptr_t)value[i]; break;
+        case CU_JIT_MAX_REGISTERS: out->max_registers = (unsigned)(uintptr_t)value[i]; break;
         case CU_JIT_OPTIMIZATION_LEVEL:
             if ((uintptr_t)value[i] > 4) return CUDA_ERROR_INVALID_VALUE;
             break;
@@ -167,7 +168,8 @@ static CUjitInputType sim_input_kind(const void *data, size_t size)
     return *(const unsigned char *)data == 0x7f ? CU_JIT_INPUT_CUBIN : CU_JIT_INPUT_PTX;
 }
 
-static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name)
+static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name,
+                              const sim_options *o)
 {
     cji_text log = { 0 };
     sim_image image = { 0 };
@@ -184,6 +186,7 @@ static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data
                                 "different kinds\n");
             r = CUDA_ERROR_INVALID_IMAGE;
         }
+        if (!r) cji_sim_image_limit(&image, o->max_registers ? o->max_registers : l->options.max_registers);
         if (!r) r = sim_image_rename(&image, name);
         if (!r) r = cji_sim_check_heads(image.text, image.n, &log);
         break;
@@ -218,7 +221,7 @@ CUresult cji_sim_cuLinkAddData(CUlinkState h, CUjitInputType type, void *data, s
     if (r) return r;
     r = cji_sim_jit_options(n, options, values, &o);
     if (!r && (!data || !size)) r = CUDA_ERROR_INVALID_VALUE;
-    if (!r) r = sim_link_data(l, type, data, size, name);
+    if (!r) r = sim_link_data(l, type, data, size, name, &o);
     sim_link_leave(l);
     return r;
 }
@@ -267,7 +270,7 @@ CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *p
     if (!r && !path) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) r = cji_sim_file_read(path, &data, &size);
     if (!r) {
-        r = sim_link_data(l, type, data, size, path);
+        r = sim_link_data(l, type, data, size, path, &o);
         cji_free(data, size + 1);
     }
     sim_link_leave(l);

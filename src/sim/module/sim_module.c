@@ -117,6 +117,7 @@ CUresult cji_sim_program_load(const char *call, const void *data, size_t bytes, 
 {
     cji_text log = { 0 };
     CUresult r = cji_sim_image_read(data, bytes, image, &log);
+    if (!r) cji_sim_image_limit(image, o->max_registers);
     if (!r) r = cji_sim_module_build(image->text, image->n, program, &log);
     if (r) cji_sim_image_free(image);
     if (r) cji_sim_reject_log(r, &log);

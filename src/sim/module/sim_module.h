@@ -14,6 +14,7 @@ typedef struct sim_options {         /* JIT options, taken apart */
     void **info_size, **error_size; /* slots that get the sizes back */
     void **wall_time;
     unsigned target;                /* CU_JIT_TARGET: 90, 0 none */
+    unsigned max_registers;         /* CU_JIT_MAX_REGISTERS, 0 none */
 } sim_options;
 
 CUresult cji_sim_jit_options(unsigned n, const CUjit_option *option, void **value, sim_options *out);
@@ -23,6 +24,8 @@ void cji_sim_jit_options_finish(const sim_options *o, const char *info, const ch
 typedef struct sim_image { cji_exec_text *text; size_t n; void *copy; size_t copy_bytes; } sim_image;
 CUresult cji_sim_image_read(const void *image, size_t bytes, sim_image *out, cji_text *log);   /* bytes 0: unknown */
 void cji_sim_image_free(sim_image *i);
+/* Sets CU_JIT_MAX_REGISTERS of the texts, but not of a container: what is compiled keeps its own. */
+void cji_sim_image_limit(sim_image *i, unsigned max_registers);
 bool cji_sim_is_fatbin(const unsigned char *p, size_t bytes);
 CUresult cji_sim_fatbin_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log); /* `out` is empty */
 CUresult cji_sim_file_read(const char *path, void **data, size_t *size);   /* freed with cji_free, size + 1 bytes */

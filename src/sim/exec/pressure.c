@@ -1,0 +1,345 @@
+/* How many registers a compiler needs for a function: the most 32-bit values that are alive at one place (flow.h).
+ *
+ * What a GPU's compiler keeps elsewhere does not count: predicates; parameters, literals and special registers that
+ * are the same in a block, which instructions read from constant memory; integers computed from these alone, which
+ * have uniform registers. A copy counts as the register that it is a copy of.
+ *
+ * A value is alive from its definition to its last use. For each register the blocks where it is alive are found by
+ * walking backwards from its uses to its definitions; the walk ends where a block has more values than a thread can
+ * have registers, so the time is proportional to the number of blocks and operands. */
+#include <string.h>
+
+#include "ptx/isa_ids.h"
+#include "sim/exec/flow.h"
+
+enum { PRESSURE_MOST = 255 };
+
+/* One register in one block. */
+typedef struct pressure_use {
+    uint32_t reg, block;
+    bool exposed;             /* read before it is written here */
+    bool written;
+    bool alive_after;
+} pressure_use;
+
+typedef struct pressure {
+    const cj_fn *f;
+    const cji_flow *g;
+    cji_arena *arena;
+    uint32_t *same;           /* [nreg]: the register that it is a copy of, else itself */
+    uint32_t *writes;         /* [nreg]: how many instructions write it */
+    uint8_t *weight;          /* [nreg]: 32-bit registers */
+    pressure_use *use;        /* in order of blocks */
+    uint32_t nuse;
+    uint32_t *of_block;       /* [blocks + 1]: the first use of each block */
+    uint32_t *pred, *pred_at; /* predecessors */
+    uint32_t *after;          /* [blocks]: 32-bit values alive at the end */
+    uint32_t *latest;         /* [nreg]: number of the use of the block under way, plus 1 */
+    uint32_t now, dead, most; /* alive here; written here and never read; the most so far */
+} pressure;
+
+/* Calls fn for each register of an instruction: those read, or those written. */
+typedef void pressure_visit(pressure *p, uint32_t reg, bool write, uint32_t at);
+
+static void visit_word(pressure *p, uint32_t word, bool write, uint32_t at, pressure_visit *visit)
+{
+    uint32_t n;
+    switch (cji_word_kind(word)) {
+    case CJI_K_REG: case CJI_K_NOT: visit(p, p->same[cji_word_index(word)], write, at); break;
+    case CJI_K_MEM: visit_word(p, p->f->mem[cji_word_index(word)].base, false, at, visit); break;
+    case CJI_K_VEC: case CJI_K_LIST: case CJI_K_PAIR: case CJI_K_TEXMEM: {
+        bool reads = cji_word_kind(word) == CJI_K_TEXMEM;
+        const uint32_t *part = cji_fn_words(p->f, word, &n);
+        for (uint32_t i = 0; i < n; i++)
+            if (part[i]) visit_word(p, part[i], write && !reads, at, visit);
+        break;
+    }
+    default: break;
+    }
+}
+
+static void visit_instruction(pressure *p, const cji_ins *x, uint32_t at, bool writes, pressure_visit *visit)
+{
+    const cji_form *e = cji_ins_form(p->f->m, x);
+    if (!e) return;
+    if (!writes && x->guard) visit_word(p, x->guard, false, at, visit);
+    for (uint32_t i = 0, n = cji_ins_n(p->f, x); i < n; i++) {
+        unsigned role = i < e->isa->nopnd ? e->isa->opnd[i].role : CJI_READ;
+        if (role == CJI_WRITE ? writes : role == CJI_READ ? !writes : true)
+            visit_word(p, cji_ins_opnd(p->f, x, i), writes, at, visit);
+    }
+}
+
+/* ---- What counts ---- */
+
+static void count_write(pressure *p, uint32_t reg, bool write, uint32_t at)
+{
+    (void)write;
+    (void)at;
+    p->writes[reg]++;
+}
+
+/* Different in the threads of a block, or in time. */
+static bool varies(uint32_t sreg)
+{
+    static const char *const names[] = { "%tid", "%laneid", "%warpid", "%lanemask", "%clock", "%globaltimer", "%pm" };
+    const char *name = cji_isa_sreg_at(sreg)->name;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
+/* Is the operand the same for all threads of a block, without a register of a thread? */
+static bool is_uniform(const pressure *p, uint32_t word)
+{
+    switch (cji_word_kind(word)) {
+    case CJI_K_IMM: case CJI_K_SYM: return true;
+    case CJI_K_SREG: return !varies(cji_word_index(word));
+    case CJI_K_REG: return !p->weight[p->same[cji_word_index(word)]];
+    case CJI_K_MEM: return is_uniform(p, p->f->mem[cji_word_index(word)].base);
+    default: return false;
+    }
+}
+
+/* An instruction that writes one register, the only one that writes it. */
+static bool defines(const pressure *p, const cji_ins *x, const cji_form *e)
+{
+    if (x->guard || !e->isa->nopnd || e->isa->opnd[0].role != CJI_WRITE || cji_word_kind(x->opnd[0]) != CJI_K_REG)
+        return false;
+    return p->writes[cji_word_index(x->opnd[0])] == 1;
+}
+
+static bool is_copy(const cji_form *e)
+{
+    return e->isa->op == CJI_OP_MOV || e->isa->op == CJI_OP_CVTA || e->isa->op == CJI_OP_CVT;
+}
+
+static void weigh(pressure *p, const cji_ins *x, const cji_form *e)
+{
+    uint32_t d = cji_word_index(x->opnd[0]), n = cji_ins_n(p->f, x), type = p->f->reg[d].type;
+    bool uniform = true;
+    for (uint32_t i = 1; i < n; i++) uniform = uniform && is_uniform(p, cji_ins_opnd(p->f, x, i));
+    bool parameter = e->isa->op == CJI_OP_LD && cji_isa_has(e->isa, CJI_W_PARAM);
+    bool computed = e->isa->effect == CJI_FX_PURE && (!cji_type_is_float(type) || is_copy(e));
+    if (uniform && n > 1 && (parameter || computed)) {
+        p->weight[d] = 0;
+        return;
+    }
+    uint32_t a = n == 2 ? x->opnd[1] : 0, s = cji_word_index(a);
+    if (!is_copy(e) || cji_word_kind(a) != CJI_K_REG || p->writes[p->same[s]] != 1) return;
+    uint32_t from = p->f->reg[s].type;
+    if (cji_type_bits(from) == cji_type_bits(type) && cji_type_is_float(from) == cji_type_is_float(type))
+        p->same[d] = p->same[s];
+}
+
+static bool weigh_all(pressure *p)
+{
+    const cj_fn *f = p->f;
+    p->same = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *p->same);
+    p->writes = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *p->writes);
+    p->weight = cji_arena_alloc(p->arena, f->nreg + 1);
+    p->latest = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *p->latest);
+    if (!p->same || !p->writes || !p->weight || !p->latest) return false;
+    for (uint32_t i = 0; i < f->nreg; i++) {
+        unsigned bits = cji_type_bits(f->reg[i].type);
+        p->same[i] = i;
+        p->writes[i] = p->latest[i] = 0;
+        p->weight[i] = (uint8_t)(f->reg[i].type == CJ_PRED ? 0 : (bits + 31) / 32);
+    }
+    for (uint32_t i = 0; i < f->nins; i++) visit_instruction(p, &f->ins[i], i, true, count_write);
+    for (uint32_t i = 0; i < f->nins; i++) {
+        const cji_form *e = cji_ins_form(f->m, &f->ins[i]);
+        if (e && defines(p, &f->ins[i], e)) weigh(p, &f->ins[i], e);
+    }
+    return true;
+}
+
+/* ---- Uses of each block ---- */
+
+static void count_use(pressure *p, uint32_t reg, bool write, uint32_t at)
+{
+    (void)write;
+    (void)at;
+    p->nuse += p->weight[reg] != 0;
+}
+
+static void note_use(pressure *p, uint32_t reg, bool write, uint32_t block)
+{
+    if (!p->weight[reg]) return;
+    if (p->latest[reg] <= p->of_block[block]) {
+        p->use[p->nuse] = (pressure_use){ .reg = reg, .block = block };
+        p->latest[reg] = ++p->nuse;
+    }
+    pressure_use *u = &p->use[p->latest[reg] - 1];
+    if (write) u->written = true;
+    else if (!u->written) u->exposed = true;
+}
+
+/* Threads in which the guard is false keep the old value: it is alive before, if there is one. */
+static void note_guarded(pressure *p, uint32_t reg, bool write, uint32_t block)
+{
+    note_use(p, reg, write && p->writes[reg] == 1, block);
+}
+
+static bool find_uses(pressure *p)
+{
+    const cj_fn *f = p->f;
+    for (uint32_t i = 0; i < f->nins; i++) {
+        visit_instruction(p, &f->ins[i], 0, false, count_use);
+        visit_instruction(p, &f->ins[i], 0, true, count_use);
+    }
+    p->use = cji_arena_alloc(p->arena, (p->nuse + 1) * sizeof *p->use);
+    p->of_block = cji_arena_alloc(p->arena, (p->g->n + 1) * sizeof *p->of_block);
+    if (!p->use || !p->of_block) return false;
+    p->nuse = 0;
+    for (uint32_t b = 0; b < p->g->n; b++) {
+        p->of_block[b] = p->nuse;
+        for (uint32_t i = p->g->block[b].first; i < p->g->block[b].end; i++) {
+            visit_instruction(p, &f->ins[i], b, false, note_use);
+            visit_instruction(p, &f->ins[i], b, true, f->ins[i].guard ? note_guarded : note_use);
+        }
+    }
+    p->of_block[p->g->n] = p->nuse;
+    return true;
+}
+
+/* ---- Where values are alive ---- */
+
+static bool find_predecessors(pressure *p)
+{
+    const cji_flow *g = p->g;
+    uint32_t edges = 0;
+    for (uint32_t b = 0; b < g->n; b++) edges += g->block[b].nsucc;
+    p->pred = cji_arena_alloc(p->arena, (edges + 1) * sizeof *p->pred);
+    p->pred_at = cji_arena_alloc(p->arena, (g->n + 2) * sizeof *p->pred_at);
+    if (!p->pred || !p->pred_at) return false;
+    memset(p->pred_at, 0, (g->n + 2) * sizeof *p->pred_at);
+    for (uint32_t b = 0; b < g->n; b++)
+        for (uint32_t i = 0; i < g->block[b].nsucc; i++) {
+            uint32_t to = g->succ[g->block[b].succ + i];
+            if (to < g->n) p->pred_at[to + 2]++;
+        }
+    for (uint32_t b = 0; b < g->n; b++) p->pred_at[b + 2] += p->pred_at[b + 1];
+    for (uint32_t b = 0; b < g->n; b++)
+        for (uint32_t i = 0; i < g->block[b].nsucc; i++) {
+            uint32_t to = g->succ[g->block[b].succ + i];
+            if (to < g->n) p->pred[p->pred_at[to + 1]++] = b;
+        }
+    return true;
+}
+
+/* What the walk of one register has seen; `reg + 1` marks an entry as this register's. */
+typedef struct pressure_walk {
+    uint32_t *seen;           /* [blocks]: alive at its end */
+    uint32_t *used;           /* [blocks]: has a use, */
+    uint32_t *use;            /* [blocks]: this one */
+    uint32_t *todo, ntodo;    /* blocks at whose start it is alive */
+} pressure_walk;
+
+/* False where a block has more values than a thread has registers. */
+static bool walk_register(pressure *p, pressure_walk *w, uint32_t reg, uint32_t mark)
+{
+    while (w->ntodo) {
+        uint32_t b = w->todo[--w->ntodo];
+        for (uint32_t i = p->pred_at[b]; i < p->pred_at[b + 1]; i++) {
+            uint32_t from = p->pred[i];
+            if (w->seen[from] == mark) continue;
+            w->seen[from] = mark;
+            p->after[from] += p->weight[reg];
+            if (p->after[from] > PRESSURE_MOST) return false;
+            pressure_use *u = w->used[from] == mark ? &p->use[w->use[from]] : NULL;
+            if (u) u->alive_after = true;
+            if (!u || (!u->written && !u->exposed)) w->todo[w->ntodo++] = from;
+        }
+    }
+    return true;
+}
+
+/* The uses in order of registers: indices, and where each register's begin. */
+static bool sort_uses(pressure *p, uint32_t **order, uint32_t **first)
+{
+    uint32_t nreg = (uint32_t)p->f->nreg;
+    *order = cji_arena_alloc(p->arena, (p->nuse + 1) * sizeof **order);
+    *first = cji_arena_alloc(p->arena, (nreg + 2) * sizeof **first);
+    if (!*order || !*first) return false;
+    memset(*first, 0, (nreg + 2) * sizeof **first);
+    for (uint32_t i = 0; i < p->nuse; i++) (*first)[p->use[i].reg + 2]++;
+    for (uint32_t r = 0; r < nreg; r++) (*first)[r + 2] += (*first)[r + 1];
+    for (uint32_t i = 0; i < p->nuse; i++) (*order)[(*first)[p->use[i].reg + 1]++] = i;
+    return true;
+}
+
+/* False without memory; *most: some block has more values than a thread has registers. */
+static bool walk_all(pressure *p, bool *most)
+{
+    uint32_t n = p->g->n, *order, *first;
+    uint32_t *room = cji_arena_alloc(p->arena, (5 * (size_t)n + 1) * sizeof *room);
+    if (!room || !sort_uses(p, &order, &first)) return false;
+    memset(room, 0, (5 * (size_t)n + 1) * sizeof *room);
+    pressure_walk w = { room, room + n, room + 2 * n, room + 3 * n, 0 };
+    p->after = room + 4 * (size_t)n;
+    for (uint32_t r = 0; r < p->f->nreg; r++) {
+        for (uint32_t i = first[r]; i < first[r + 1]; i++) {
+            const pressure_use *u = &p->use[order[i]];
+            w.used[u->block] = r + 1;
+            w.use[u->block] = order[i];
+            if (u->exposed) w.todo[w.ntodo++] = u->block;
+        }
+        if (!walk_register(p, &w, r, r + 1)) {
+            *most = true;
+            return true;
+        }
+    }
+    return true;
+}
+
+/* ---- The most at one place ---- */
+
+/* Backwards: a write ends what is alive above it, the last read begins it. */
+static void leave_write(pressure *p, uint32_t reg, bool write, uint32_t guarded)
+{
+    (void)write;
+    if (!p->weight[reg]) return;
+    pressure_use *u = &p->use[p->latest[reg] - 1];
+    if (!u->alive_after) p->dead += p->weight[reg];
+    else if (!guarded || p->writes[reg] == 1) {
+        u->alive_after = false;
+        p->now -= p->weight[reg];
+    }
+}
+
+static void enter_read(pressure *p, uint32_t reg, bool write, uint32_t at)
+{
+    (void)write;
+    (void)at;
+    if (!p->weight[reg]) return;
+    pressure_use *u = &p->use[p->latest[reg] - 1];
+    if (u->alive_after) return;
+    u->alive_after = true;
+    p->now += p->weight[reg];
+}
+
+static void peak_of_block(pressure *p, uint32_t b)
+{
+    const cj_fn *f = p->f;
+    for (uint32_t i = p->of_block[b]; i < p->of_block[b + 1]; i++) p->latest[p->use[i].reg] = i + 1;
+    p->now = p->after[b];
+    for (uint32_t i = p->g->block[b].end; i-- > p->g->block[b].first;) {
+        p->dead = 0;
+        uint32_t after = p->now;
+        visit_instruction(p, &f->ins[i], f->ins[i].guard != 0, true, leave_write);
+        if (after + p->dead > p->most) p->most = after + p->dead;
+        visit_instruction(p, &f->ins[i], 0, false, enter_read);
+        if (p->now > p->most) p->most = p->now;
+    }
+}
+
+bool cji_flow_pressure(const cj_fn *f, const cji_flow *g, cji_arena *arena, uint32_t *values)
+{
+    pressure p = { .f = f, .g = g, .arena = arena };
+    bool most = false;
+    if (!weigh_all(&p) || !find_uses(&p) || !find_predecessors(&p) || !walk_all(&p, &most)) return false;
+    for (uint32_t b = 0; b < g->n && !most; b++) peak_of_block(&p, b);
+    *values = most || p.most > PRESSURE_MOST ? PRESSURE_MOST : p.most;
+    return true;
+}
