@@ -7,8 +7,8 @@
  *     cj_driver *d = cj_driver_open_resolver(cujit_sim_get_symbol, NULL);
  *
  * A program of the driver API finds it as libcuda.so.1 (`cujit run-sim`): it exports every name of
- * CUDA 13.0's libcuda. What it does not have returns CUDA_ERROR_NOT_SUPPORTED, and the log says
- * so. Programs of the CUDA runtime (cudart) cannot run on it, since the runtime checks that the
+ * CUDA 13.0's libcuda. What it does not have returns CUDA_ERROR_NOT_SUPPORTED and is named in the
+ * log. Programs of the CUDA runtime (cudart) cannot run on it, since the runtime checks that the
  * driver is NVIDIA's.
  *
  * Threads: any thread may call any function here, before cuInit too.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/driver_abi.h"
+#include "tests/sim/fat_samples.h"
 
 static atomic_long count, fail_at;
 static atomic_long live;
@@ -118,6 +119,30 @@ static void between_processes(CUstream s, CUstream t, CUdeviceptr p)
     ok(cu.cuEventDestroy(e));
 }
 
+/* A fat binary as a library, its kernel with settings of its own, by the newest call and by the oldest ones. */
+static void library_of_a_fat_binary(CUstream s, CUdeviceptr p, CUevent e)
+{
+    CUlibrary l;
+    CUkernel k;
+    CUfunction f;
+    int n = 1;
+    void *params[] = { &p, &n };
+    if (!ok(cx.cuLibraryLoadData(&l, fat_zstd, NULL, NULL, 0, NULL, NULL, 0))) return;
+    if (ok(cx.cuLibraryGetKernel(&k, l, "twice"))) {
+        ok(cx.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, k, 0));
+        ok(cu.cuLaunchKernel((CUfunction)(void *)k, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+        if (ok(cx.cuKernelGetFunction(&f, k)) && ok(cx.cuFuncSetBlockShape(f, 1, 1, 1))) {
+            ok(cx.cuParamSetSize(f, 12));
+            ok(cx.cuParamSetv(f, 0, &p, sizeof p));
+            ok(cx.cuParamSeti(f, 8, 1));
+            ok(cx.cuLaunchGridAsync(f, 1, 1, s));
+        }
+    }
+    ok(cx.cuCtxRecordEvent(abi_ctx, e));
+    ok(cx.cuCtxWaitEvent(abi_ctx, e));
+    ok(cx.cuLibraryUnload(l));
+}
+
 /* A bit of everything; what could not be made is left out. */
 static void workload(void)
 {
@@ -168,6 +193,7 @@ static void workload(void)
             if (g) ok(cu.cuGraphDestroy(g));
             graph_of_many_kinds(s, add, p);
             between_processes(s, t, p);
+            library_of_a_fat_binary(s, p, e);
             ok(cu.cuStreamSynchronize(s));
             ok(cu.cuStreamSynchronize(t));
             ok(cu.cuMemcpyDtoH(&word, p, 4));

@@ -133,8 +133,10 @@ void cji_sim_leave(const char *call, CUresult r)
     sim_thread *t = pthread_getspecific(sim_thread_key);
     if (t->why[0]) {
         const char *name = cji_cu_error_name((int)r);
-        if (r) cji_log(CJ_LOG_ERROR, "%s returns %s: %s", call, name ? name : "an error", t->why);
-        t->why[0] = 0;
+        char why[sizeof t->why];
+        memcpy(why, t->why, sizeof why);
+        t->why[0] = 0;              /* the log's hook may call the driver */
+        if (r) cji_log(CJ_LOG_ERROR, "%s returns %s: %s", call, name ? name : "an error", why);
     }
     atomic_store_explicit(&t->inside, false, memory_order_release);
 }
