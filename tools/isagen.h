@@ -40,12 +40,12 @@ typedef struct gen_row {
     gen_piece piece[32]; int npiece;
     gen_slot slot[CJI_ISA_SLOTS]; int nslot;
     cji_isa_place place[16]; int nplace;
-    int nop, nname, version, tset, end_version, end_tset;
+    int nop, nname, version, tset, end_version, end_tset, late_version, late_tset;
     unsigned effect;
     uint64_t forms;
 } gen_row;
 typedef struct gen_order { const char *words; const gen_entry *from; } gen_order;
-typedef struct gen_sreg { char name[64]; char type_id[16]; int version, tset, vector; } gen_sreg;
+typedef struct gen_sreg { char name[64]; char type_id[16]; int version, tset, vector, least; } gen_sreg;
 
 enum { GEN_MAX_ROWS = 4000 };
 

@@ -183,9 +183,11 @@ static void emit_rows(void)
                  ls = pool_put(&places, r->place, (unsigned)r->nplace);
         nb +=
             (size_t)sprintf(body + nb,
-                            "    { %uu, CJI_OP_%s, %u, %u, %u, %u, %u, %d, %d, %d, %d, %d, %d, %d, %d, %d },\n", first,
+                            "    { %uu, CJI_OP_%s, %u, %u, %u, %u, %u, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },\n",
+                            first,
                             r->op, ps, ss, ls, sec, r->effect, r->npiece, r->nslot, r->nplace, r->nop,
-                            r->nname, r->version, r->tset, r->end_version, r->end_tset);
+                            r->nname, r->version, r->tset, r->end_version, r->end_tset, r->late_version,
+                            r->late_tset);
         first += (unsigned)r->forms;
     }
     put("const cji_isa_value cji_isa_values[] = {\n");
@@ -217,7 +219,7 @@ static void emit_rows(void)
         put("%.*s", (int)n, body + i);
         i += n;
     }
-    put("    { %uu, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n};\n", first);
+    put("    { %uu, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }\n};\n", first);
     put("const uint32_t cji_isa_table_rows = %d;\n", n_gen_rows);
 }
 
@@ -226,7 +228,7 @@ static void emit_sregs(void)
     put("const cji_isa_sreg cji_isa_sreg_table[] = {\n");
     for (int i = 0; i < n_gen_sregs; i++) {
         const gen_sreg *r = &gen_sregs[i];
-        put("    { \"%s\", %s, %d, %d, %d, %d },\n", r->name, r->type_id, r->version, r->tset, r->vector, i);
+        put("    { \"%s\", %s, %d, %d, %d, %d, %d },\n", r->name, r->type_id, r->version, r->tset, r->vector, r->least, i);
     }
     put("};\nconst uint32_t cji_isa_sreg_total = %d;\n", n_gen_sregs);
 }

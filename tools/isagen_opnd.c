@@ -3,7 +3,8 @@
  *   place   := flags core [ '|' flags class [ '?' [ '@' needs ] ] ] [ '?' [ '!' ] [ modifier ] ] [ '@' needs ]
  *   flags   := any of  = written  + read and written  % register only  $ or a special register
  *              & or a symbol's address  ! may be negated  _ result may be dropped
- *              &(S) of a symbol in that slot's state space
+ *              ~ a vector of one means its element
+ *              &(S) of a symbol in that slot's state space, or in the state space S
  *   core    := class [ '(' lo/hi [ /step ] ')' ] | lo/hi [ /step ] | { class * count } | [ space ]
  *              | [ base , { class * count ... } ] | label | fn | (sig) | targets
  *              | nothing at all behind the flag _: the result is always dropped
@@ -45,6 +46,7 @@ static bool take_flags(const char **s, unsigned *flags)
         case '&': *flags |= CJI_OF_SYM; break;
         case '!': *flags |= CJI_OF_NOT; break;
         case '_': *flags |= CJI_OF_SINK; break;
+        case '~': *flags |= CJI_OF_ONE; break;
         default: return true;
         }
     }
@@ -135,6 +137,7 @@ static bool take_memory(const char **s, cji_isa_place *p)
             snprintf(word, sizeof word, "%.*s", (int)n, *s);
             p->space = (uint8_t)gen_space(word);
             if (!strcmp(word, "tmem")) p->flags |= CJI_OF_TMEM;
+            else if (!strcmp(word, "any")) p->flags |= CJI_OF_ANY;
             else if (!p->space && strcmp(word, "generic")) return fail("no state space and no slot", *s);
         }
         *s = end + 1;
@@ -227,8 +230,10 @@ static bool take_place(const char *s, cji_isa_place *p)
     if (flags & CJI_OF_SYM && *s == '(') { /* "&(S)u64": a symbol of that state space */
         size_t n = strcspn(s + 1, ")");
         int k = slot_of(s + 1, n);
-        if (k < 0) return fail("no slot of a state space", s);
-        p->space_slot = (uint8_t)k;
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)(n < 31 ? n : 31), s + 1);
+        if (k >= 0) p->space_slot = (uint8_t)k;
+        else if (!(p->space = (uint8_t)gen_space(word))) return fail("no state space and no slot", s);
         s += n + 2;
     }
     if (!take_core(&s, p, &flags)) return false;

@@ -175,8 +175,8 @@ void gen_entry_row(const gen_entry *e)
     if (e->argc != 7 && e->argc != 9) {
         gen_error(
             e->file, e->line,
-            "a row wants op, section, spelling, operands, version, targets, effect (and perhaps an end: version, "
-            "targets); has %d",
+            "a row wants op, section, spelling, operands, version, targets, effect (and perhaps an end, or a later "
+            "beginning: version, targets); has %d",
             e->argc);
         return;
     }
@@ -192,7 +192,13 @@ void gen_entry_row(const gen_entry *e)
     r->version = gen_version(e, e->arg[4]);
     r->tset = gen_tset_find(e, e->arg[5]);
     r->effect = effect_mask(e, e->arg[6]);
-    if (e->argc == 9) { r->end_version = gen_version(e, e->arg[7]); r->end_tset = gen_tset_find(e, e->arg[8]); }
+    if (e->argc == 9 && !strncmp(e->arg[7], ">=", 2)) {
+        r->late_version = gen_version(e, e->arg[7] + 2);
+        r->late_tset = gen_tset_find(e, e->arg[8]);
+    } else if (e->argc == 9) {
+        r->end_version = gen_version(e, e->arg[7]);
+        r->end_tset = gen_tset_find(e, e->arg[8]);
+    }
     if (!spelling(e, r, e->arg[2])) return;
     check_op(e, r);
     if (!r->nname) r->nname = r->nop;

@@ -306,7 +306,12 @@ static void entry_sreg(const gen_entry *e)
     int t = type_find(e->arg[1], strlen(e->arg[1]));
     if (t < 0) { gen_error(e->file, e->line, "SREG %s: no type '%s'", base, e->arg[1]); return; }
     int version = gen_version(e, e->arg[2]), tset = gen_tset_find(e, e->arg[3]);
-    bool vector = e->argc > 4 && !strcmp(e->arg[4], "VECTOR");
+    bool vector = false, narrow = false;
+    for (char *w = e->argc > 4 ? strtok(e->arg[4], "|") : NULL; w; w = strtok(NULL, "|")) {
+        if (!strcmp(w, "VECTOR")) vector = true;
+        else if (!strcmp(w, "MOV16")) narrow = true;
+        else gen_error(e->file, e->line, "SREG %s: no flag '%s'", base, w);
+    }
     for (int i = lo; i <= hi; i++)
         for (int k = vector ? -1 : 0; k < (vector ? 4 : 1); k++, n++) {
             gen_sreg *r = &gen_sregs[n_gen_sregs++];
@@ -317,6 +322,7 @@ static void entry_sreg(const gen_entry *e)
             r->version = version;
             r->tset = tset;
             r->vector = vector && k < 0 ? 4 : 0;
+            r->least = narrow ? 16 : 255;
         }
 }
 

@@ -168,6 +168,10 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
     c->gone_version = m->gone_version;
     c->gone_form = m->gone_form;
     c->gone_loc = m->gone_loc;
+    c->late_targets = m->late_targets;
+    c->late_version = m->late_version;
+    c->late_form = m->late_form;
+    c->late_loc = m->late_loc;
     if (m->debug && copy_debug(c, m)) {
         c->debug = 1;
         c->frozen = CJI_FROZEN_DEBUG;

@@ -180,6 +180,13 @@ static bool count_needs(cj_fn *f, cji_form *e, const cji_isa_arg *arg, size_t n)
     return cji_ptx_need(f->m, version, targets, name, f->loc);
 }
 
+/* {a} where one register or number stands: what the braces hold. */
+static uint32_t without_braces(const cj_fn *f, const cji_form *e, size_t i, uint32_t word)
+{
+    uint32_t n;
+    return e->isa->opnd[i].one && cji_word_kind(word) == CJI_K_VEC ? *cji_fn_words(f, word, &n) : word;
+}
+
 static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *word, size_t n)
 {
     uint32_t more = 0;
@@ -195,7 +202,7 @@ static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *
     }
     cji_ins *x = &f->ins[f->nins];
     *x = (cji_ins){ .form = e->index, .guard = guard, .loc = f->loc };
-    for (size_t i = 0; i < n && i < 5; i++) x->opnd[i] = word[i];
+    for (size_t i = 0; i < n && i < 5; i++) x->opnd[i] = without_braces(f, e, i, word[i]);
     if (more) x->opnd[4] = more;
     for (size_t i = 0; i < n; i++)
         if (1u << cji_word_kind(word[i]) & (1u << CJI_K_LABEL | 1u << CJI_K_FUNC)) cji_fn_use(f, word[i]);

@@ -88,6 +88,34 @@ static bool note_end(cj_ptx *m, const cji_form *e, uint32_t loc)
     return false;
 }
 
+static bool is_late(const cj_ptx *m, uint8_t version, int target)
+{
+    return version < m->late_version && (m->late_targets & bit(target));
+}
+
+static cj_status late_failure(cj_ptx *m)
+{
+    char name[40];
+    cji_form_short(m->form[m->late_form], name, sizeof name, 16);
+    return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->late_loc, "%s needs PTX %d.%d on %s; the module is set to %d.%d",
+                        name, m->late_version / 10, m->late_version % 10,
+                        cji_target_name((uint32_t)m->fixed_target), m->fixed_version / 10, m->fixed_version % 10);
+}
+
+/* A form that came later to some targets than to others: remembered, and held against what is fixed. */
+static bool note_late(cj_ptx *m, const cji_form *e, uint32_t loc)
+{
+    m->late_targets |= cji_target_set(e->isa->late_targets);
+    if (e->isa->late_version > m->late_version) {
+        m->late_version = e->isa->late_version;
+        m->late_form = e->index;
+        m->late_loc = loc;
+    }
+    if (m->fixed_target < 0 || !m->fixed_version || !is_late(m, m->fixed_version, m->fixed_target)) return true;
+    late_failure(m);
+    return false;
+}
+
 bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc)
 {
     char name[40];
@@ -99,6 +127,7 @@ bool cji_form_need(cj_ptx *m, cji_form *e, uint32_t loc)
         if (!cji_ptx_need(m, e->isa->version, e->targets, name, loc)) return false;
     }
     if (e->isa->end_version && !note_end(m, e, loc)) return false;
+    if (e->isa->late_version && !note_late(m, e, loc)) return false;
     e->used = 1;
     return true;
 }
@@ -119,6 +148,7 @@ static void blame(cj_ptx *m, const char *call)
                 target_short(m, e->targets, name, f->ins[k].loc))
                 return;
             if (e->isa->end_version && !note_end(m, e, f->ins[k].loc)) return;
+            if (e->isa->late_version && !note_late(m, e, f->ins[k].loc)) return;
         }
     }
     if (version_short(m, m->need_version, "what the module declares", m->loc) ||
@@ -132,6 +162,7 @@ static bool fits(const cj_ptx *m)
     if (m->fixed_version && m->need_version > m->fixed_version) return false;
     if (m->fixed_target < 0) return true;
     if (!(m->need_targets & bit(m->fixed_target))) return false;
+    if (m->fixed_version && is_late(m, m->fixed_version, m->fixed_target)) return false;
     return !is_gone(m, m->fixed_version, m->fixed_target);
 }
 
@@ -188,11 +219,15 @@ static int pick_target(const cj_ptx *m, uint8_t *version)
     if (m->fixed_target >= 0) {
         uint8_t since = cji_target_since((uint32_t)m->fixed_target);
         if (since > *version) *version = since;
+        if (is_late(m, *version, m->fixed_target)) *version = m->late_version;
         return m->fixed_target;
     }
     cji_targets set = m->need_targets;
     if (m->gone_version && *version >= m->gone_version) set &= ~m->gone_targets;
-    return cji_target_least(set, version);
+    if (m->fixed_version && m->fixed_version < m->late_version) set &= ~m->late_targets;
+    int target = cji_target_least(set, version);
+    if (target >= 0 && is_late(m, *version, target)) *version = m->late_version;
+    return target;
 }
 
 int cji_ptx_pick(const cj_ptx *m, uint8_t *version)

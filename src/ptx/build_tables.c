@@ -261,12 +261,19 @@ static uint8_t element_type(const cj_fn *f, uint32_t word)
     }
 }
 
+/* An element of a vector: cji_isa_arg.types. */
+static uint8_t element(const cj_fn *f, uint32_t word)
+{
+    if (cji_word_kind(word) != CJI_K_IMM) return element_type(f, word);
+    return (uint8_t)(CJI_ELEM_LITERAL | f->lit[cji_word_index(word)].lit);
+}
+
 static void vec_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
 {
     uint32_t n;
     const uint32_t *w = cji_fn_words(f, word, &n);
     if (n > 255) n = 255;
-    for (uint32_t i = 0; i < n; i++) types[i] = element_type(f, w[i]);
+    for (uint32_t i = 0; i < n; i++) types[i] = element(f, w[i]);
     arg->count = (uint8_t)n;
     arg->types = types;
 }
@@ -278,14 +285,26 @@ static void tex_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *ty
     arg->type = element_type(f, w[0]);
     arg->sampler = w[1] != 0;
     if (cji_word_kind(w[2]) == CJI_K_VEC) vec_arg(f, w[2], arg, types);
-    else types[0] = element_type(f, w[2]), arg->count = 1, arg->types = types;
+    else types[0] = element(f, w[2]), arg->count = 1, arg->types = types;
+}
+
+static void symbol_arg(const cj_fn *f, uint32_t index, cji_isa_arg *arg)
+{
+    const cji_var *v = f->m->var[index];
+    arg->space = v->space;
+    if (v->space != CJI_SP_PARAM) return;
+    arg->limits = v->flags & CJI_VAR_RESULT ? CJI_ARG_NO_READ
+                : v->flags & CJI_VAR_HEAD  ? CJI_ARG_NO_WRITE
+                                            : CJI_ARG_NO_ADDRESS;
 }
 
 static void mem_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg)
 {
-    uint32_t base = f->mem[cji_word_index(word)].base;
-    arg->type = element_type(f, base);
-    if (cji_word_kind(base) == CJI_K_SYM) arg->space = f->m->var[cji_word_index(base)]->space;
+    const cji_mem *m = &f->mem[cji_word_index(word)];
+    if (m->bare) arg->kind = CJI_K_SYM;
+    if (cji_word_kind(m->base) == CJI_K_SYM) symbol_arg(f, cji_word_index(m->base), arg);
+    else if (cji_word_kind(m->base) == CJI_K_IMM) arg->limits = CJI_ARG_NUMBER;
+    else arg->type = element_type(f, m->base);
 }
 
 static void pair_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
@@ -310,8 +329,12 @@ void cji_fn_arg(const cj_fn *f, uint32_t word, cji_isa_arg *arg, uint8_t *types)
         arg->wide = f->lit[i].wide;
         arg->value = (int64_t)f->lit[i].bits;
         break;
-    case CJI_K_SREG: arg->type = cji_isa_sreg_at(i)->type; arg->count = cji_isa_sreg_at(i)->vector; break;
-    case CJI_K_SYM: arg->space = f->m->var[i]->space; break;
+    case CJI_K_SREG:
+        arg->type = cji_isa_sreg_at(i)->type;
+        arg->count = cji_isa_sreg_at(i)->vector;
+        arg->least = cji_isa_sreg_at(i)->least;
+        break;
+    case CJI_K_SYM: symbol_arg(f, i, arg); break;
     case CJI_K_MEM: mem_arg(f, word, arg); break;
     case CJI_K_VEC: vec_arg(f, word, arg, types); break;
     case CJI_K_TEXMEM: tex_arg(f, word, arg, types); break;

@@ -49,6 +49,8 @@ cji_var *cji_ptx_var(cj_ptx *m, cj_fn *f, unsigned list, const char *name, size_
     cji_var *v = cji_arena_alloc(&m->arena, sizeof *v);
     if (!v || !cji_grow(&m->var, &m->cvar, m->nvar + 1, sizeof *m->var)) return cji_ptx_nomem(m, call), NULL;
     v->name = at;
+    if (f && (list == CJI_LIST_PARAM || list == CJI_LIST_RESULT)) v->flags = CJI_VAR_HEAD;
+    if (f && list == CJI_LIST_RESULT) v->flags |= CJI_VAR_RESULT;
     v->fn = f ? f->index + 1 : 0;
     v->loc = loc;
     *index = (uint32_t)m->nvar;
@@ -123,7 +125,6 @@ static uint32_t register_parameter(cj_fn *f, unsigned list, const char *name, un
     if (!v) return 0;
     v->space = CJI_SP_REG;
     cji_var_size(v);
-    if (list == CJI_LIST_RESULT) v->flags |= CJI_VAR_RESULT;
     uint32_t word = cji_fn_reg(f, v->type);
     if (!word) return 0;
     cji_reg *r = &f->reg[cji_word_index(word)];

@@ -121,8 +121,9 @@ static void place_kinds(const cji_isa_row *r, const uint8_t *choice, const cji_i
     case CJI_SH_TARGETS: o->kinds = 1u << CJI_K_TARGETS; break;
     default: o->kinds = 1u << CJI_K_REG | (o->literal ? 1u << CJI_K_IMM : 0); break;
     }
+    if (p->flags & CJI_OF_ONE) o->kinds |= 1u << CJI_K_VEC;
     if (p->flags & CJI_OF_SREG) o->kinds |= 1u << CJI_K_SREG;
-    if (p->flags & CJI_OF_SYM) o->kinds |= 1u << CJI_K_SYM | (p->space_slot == CJI_ISA_ANY ? 1u << CJI_K_FUNC : 0);
+    if (p->flags & CJI_OF_SYM) o->kinds |= 1u << CJI_K_SYM | (p->space_slot == CJI_ISA_ANY && !p->space ? 1u << CJI_K_FUNC : 0);
     if (p->flags & CJI_OF_NOT) o->kinds |= 1u << CJI_K_NOT;
     if (p->flags & CJI_OF_SINK && shape != CJI_SH_VEC) o->kinds |= 1u << CJI_K_SINK;
     if (p->flags & CJI_OF_PAIR) o->kinds |= 1u << CJI_K_PAIR;
@@ -136,6 +137,8 @@ static void resolve(const cji_isa_row *r, const uint8_t *choice, const cji_isa_p
     o->optional = !!(p->flags & CJI_OF_OPTIONAL);
     o->sink2 = !!(p->flags & CJI_OF_SINK2);
     o->sink1 = !!(p->flags & CJI_OF_SINK);
+    o->one = !!(p->flags & CJI_OF_ONE);
+    o->any_space = !!(p->flags & CJI_OF_ANY);
     o->lo = cji_isa_ranges[p->range].lo;
     o->hi = cji_isa_ranges[p->range].hi;
     o->step = cji_isa_ranges[p->range].step;
@@ -175,6 +178,8 @@ static bool decode(uint32_t row, const uint8_t *choice, cji_isa_form *f)
     f->targets = r->targets;
     f->end_version = r->end_version;
     f->end_targets = r->end_targets;
+    f->late_version = r->late_version;
+    f->late_targets = r->late_targets;
     f->section = cji_isa_sections + r->section;
     for (uint32_t i = 0; i < r->nslot; i++) {
         const cji_isa_value *v = chosen(r, choice, i);

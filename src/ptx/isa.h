@@ -83,6 +83,8 @@ typedef struct cji_isa_opnd {
     uint8_t literal;
     uint8_t step;          /* IMM: with a range: only lo, lo + step, ...; 255: powers of two */
     uint8_t sink1, sink2;  /* PAIR: whether its halves may be _ */
+    uint8_t one;           /* REG: a vector of one means its element */
+    uint8_t any_space;     /* MEM without a space: a symbol of any space is its address */
     uint8_t version, targets; /* what it needs when it is written, where it is optional (0: nothing of its own) */
     int64_t lo, hi;        /* IMM: the literal's range, inclusive; lo > hi: any literal of the type */
     uint32_t types2;       /* register types of the type2 elements */
@@ -113,6 +115,7 @@ typedef struct cji_isa_form {
     uint8_t end_version;               /* first PTX version without it on end_targets, 0: none */
     uint8_t targets;                   /* target set it needs */
     uint8_t end_targets;
+    uint8_t late_version, late_targets; /* on these targets it needs that version, 0: none */
     uint8_t nopnd, nwords;
     uint16_t word[CJI_ISA_WORDS];      /* CJI_W_* in the order of the spelling, leading words (op) included */
     uint8_t len;                       /* of text */
@@ -164,6 +167,7 @@ typedef struct cji_isa_sreg {
     const char *name;
     uint8_t type, version, targets;
     uint8_t vector;
+    uint8_t least;         /* bits of the narrowest type that mov reads it as; 255: its own alone */
     uint16_t id;
 } cji_isa_sreg; /* name with %: "%tid.x"; id: CJI_SR_* */
 uint32_t cji_isa_sregs(void);

@@ -23,40 +23,110 @@ static bool literal_value_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
     return o->step <= 1 || (a->value - o->lo) % o->step == 0;
 }
 
-static bool vector_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+/* ---- Vectors ----------------------------------------------------------------------------------------------------- */
+
+/* What ptxas compares in neighbours of one vector: the width, and a letter for the kind of type.  'b' is untyped, 'n' an
+ * integer, '*' a literal of any width. */
+typedef struct kin { uint8_t bits; char letter; } kin;
+
+static kin kin_of(uint8_t element)
 {
-    if (a->count != o->count) return false;
-    bool loose = o->role & CJI_WRITE ? o->sink1 : o->literal != 0;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->types[i] == CJ_VOID ? !loose : !has(o->types, a->types[i])) return false;
-    return true;
+    if (element & CJI_ELEM_LITERAL)
+        return (kin){ 0, (element & ~CJI_ELEM_LITERAL) == CJI_LIT_INT ? 'n' : 'f' };
+    uint8_t bits = cji_type_bits(element);
+    switch (element) {
+    case CJ_F16: case CJ_F32: case CJ_F64: return (kin){ bits, 'f' };
+    case CJ_F16X2: return (kin){ bits, 'x' };
+    case CJ_PRED: return (kin){ bits, 'p' };
+    case CJ_B8: case CJ_B16: case CJ_B32: case CJ_B64: case CJ_B128:
+    case CJ_BF16: case CJ_BF16X2: return (kin){ bits, 'b' }; /* registers of .bf16 are printed as untyped */
+    default: return (kin){ bits, 'n' };
+    }
 }
 
-/* A state space that a symbol lives in, against the one that the spelling names. */
+/* May the two stand side by side in a vector? */
+static bool kin_fits(kin a, kin b)
+{
+    return (!a.bits || !b.bits || a.bits == b.bits) && (a.letter == b.letter || a.letter == 'b' || b.letter == 'b');
+}
+
+/* The first element that does not suit the one in front of it (_ suits all), whose index is in *with; -1. */
+static int unlike_element(const cji_isa_arg *a, int *with)
+{
+    int last = -1;
+    for (int i = 0; i < a->count; i++) {
+        if (a->types[i] == CJ_VOID) continue;
+        if (last >= 0 && !kin_fits(kin_of(a->types[last]), kin_of(a->types[i]))) return *with = last, i;
+        last = i;
+    }
+    return -1;
+}
+
+/* Does the element suit the place, whatever stands beside it?  An integer may stand beside untyped registers of a
+ * place that takes other literals only. */
+static bool element_fits(const cji_isa_opnd *o, const cji_isa_arg *a, uint8_t element)
+{
+    static const uint8_t bit[] = { CJI_CLS_INT, CJI_CLS_F32, CJI_CLS_F64 };
+    if (element == CJ_VOID) return o->role & CJI_WRITE && o->sink1;
+    if (!(element & CJI_ELEM_LITERAL)) return has(o->types, element);
+    if (o->role & CJI_WRITE || !o->literal) return false;
+    unsigned lit = element & ~CJI_ELEM_LITERAL;
+    if (lit > CJI_LIT_F64 || lit != CJI_LIT_INT || o->literal & CJI_CLS_INT)
+        return lit <= CJI_LIT_F64 && o->literal & bit[lit];
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->types[i] != CJ_VOID && !(a->types[i] & CJI_ELEM_LITERAL)) return true;
+    return false;
+}
+
+static bool vector_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    int with;
+    if (a->count != (o->one ? 1 : o->count)) return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!element_fits(o, a, a->types[i]) || (o->one && a->types[i] == CJ_VOID)) return false;
+    return unlike_element(a, &with) < 0;
+}
+
+/* ---- Addresses and special registers ----------------------------------------------------------------------------- */
+
+/* A state space that a symbol lives in, against the one that the spelling names.  A generic address is no address of a
+ * parameter. */
 static bool space_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
 {
-    return a->space == CJI_SP_GENERIC || o->space == CJI_SP_GENERIC || a->space == o->space;
+    if (a->space == CJI_SP_GENERIC || a->space == o->space) return true;
+    return o->space == CJI_SP_GENERIC && (a->space != CJI_SP_PARAM || o->any_space || a->kind == CJI_K_SYM);
+}
+
+/* The limits that the access breaks. */
+static unsigned broken_limits(const cji_isa_form *f, const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    unsigned broken = a->limits;
+    if (a->kind == CJI_K_SYM) return broken & CJI_ARG_NO_ADDRESS;
+    broken &= ~(unsigned)CJI_ARG_NO_ADDRESS;
+    if (o->space == CJI_SP_LOCAL) broken &= ~(unsigned)CJI_ARG_NUMBER;
+    if (!(f->effect & CJI_FX_READ)) broken &= ~(unsigned)CJI_ARG_NO_READ;
+    if (!(f->effect & CJI_FX_WRITE)) broken &= ~(unsigned)CJI_ARG_NO_WRITE;
+    return broken;
 }
 
 static bool coordinates_fit(const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     const uint32_t wide = 1u << CJ_B64 | 1u << CJ_U64 | 1u << CJ_S64;
+    const cji_isa_opnd lead = { .types = o->types2, .literal = CJI_CLS_INT, .role = CJI_READ };
     if (a->type != CJ_VOID && !has(wide, a->type)) return false;
     if (a->sampler || a->count != o->count + o->count2) return false;
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t types = i < o->count2 ? o->types2 : o->types;
-        if (a->types[i] == CJ_VOID ? !o->literal : !has(types, a->types[i])) return false;
-    }
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!element_fits(i < o->count2 ? &lead : o, a, a->types[i])) return false;
     return true;
 }
 
-/* Special registers have a width of their own; 32-bit ones go into 16 bits too.  Whole vectors (%tid) are read by
- * their elements. */
+/* Special registers have a width of their own; mov reads some as a narrower type too. */
 static bool sreg_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
 {
-    if (a->count) return false;
+    if (a->count != o->count) return false;
     if (has(o->types, a->type)) return true;
-    return cji_type_bits(a->type) == 32 && cji_type_bits(o->type) == 16 && !cji_type_is_float(o->type);
+    unsigned bits = cji_type_bits(o->type);
+    return bits < cji_type_bits(a->type) && bits >= a->least && !cji_type_is_float(o->type);
 }
 
 static bool pair_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
@@ -70,7 +140,7 @@ static bool pair_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
     }
 }
 
-static bool operand_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
+static bool operand_fits(const cji_isa_form *f, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     if (a->kind > 31 || !has(o->kinds, a->kind)) return false;
     switch (a->kind) {
@@ -79,8 +149,9 @@ static bool operand_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
     case CJI_K_IMM: return literal_kind_fits(o, a) && literal_value_fits(o, a);
     case CJI_K_SREG: return sreg_fits(o, a);
     case CJI_K_VEC: return vector_fits(o, a);
-    case CJI_K_MEM: return (a->type == CJ_VOID || has(o->types, a->type)) && space_fits(o, a);
-    case CJI_K_SYM: return space_fits(o, a);
+    case CJI_K_MEM:
+        return (a->type == CJ_VOID || has(o->types, a->type)) && space_fits(o, a) && !broken_limits(f, o, a);
+    case CJI_K_SYM: return space_fits(o, a) && !broken_limits(f, o, a);
     case CJI_K_TEXMEM: return coordinates_fit(o, a);
     case CJI_K_PAIR: return pair_fits(o, a);
     default: return true;
@@ -97,7 +168,7 @@ static size_t least_operands(const cji_isa_form *f)
 int cji_isa_fits(const cji_isa_form *f, const cji_isa_arg *args, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (i >= f->nopnd || !operand_fits(&f->opnd[i], &args[i])) return (int)i;
+        if (i >= f->nopnd || !operand_fits(f, &f->opnd[i], &args[i])) return (int)i;
     return n < least_operands(f) ? (int)n : -1;
 }
 
@@ -144,9 +215,11 @@ static void add_range(cji_line *t, const cji_isa_opnd *o)
         cji_say(t, "%lld", (long long)o->lo);
     } else if (o->step == 255) {
         cji_say(t, "a power of two from %lld to %lld", (long long)o->lo, (long long)o->hi);
-    } else if (o->step > 1) {
+    } else if (o->step > 1 && (o->hi - o->lo) / o->step < 5) {
         for (int64_t v = o->lo; v <= o->hi; v += o->step)
             cji_say(t, "%s%lld", v == o->lo ? "" : v + o->step > o->hi ? " or " : ", ", (long long)v);
+    } else if (o->step > 1) {
+        cji_say(t, "a multiple of %d from %lld to %lld", o->step, (long long)o->lo, (long long)o->hi);
     } else {
         cji_say(t, "%lld to %lld", (long long)o->lo, (long long)o->hi);
     }
@@ -173,20 +246,35 @@ static void add_wanted(cji_line *t, const cji_isa_opnd *o)
         cji_say(t, "%s.%s|.%s", t->n ? " " : "", cji_type_word(o->type), cji_type_word(o->pair_type));
 }
 
+static void add_element(cji_line *t, uint8_t element)
+{
+    if (element & CJI_ELEM_LITERAL)
+        cji_say(t, element == (CJI_ELEM_LITERAL | CJI_LIT_INT) ? "an integer" : "a floating-point literal");
+    else cji_say(t, "a .%s", cji_type_word(element));
+}
+
 static void why_vector(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
+    int with, at;
     if (a->count != o->count) {
         cji_say(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type));
         return;
     }
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->types[i] == CJ_VOID || !has(o->types, a->types[i])) {
-            if (a->types[i])
-                cji_say(t, " has a .%s as element %u, wants .%s", cji_type_word(a->types[i]), i,
-                        cji_type_word(o->type));
-            else cji_say(t, " has no register as element %u, wants .%s", i, cji_type_word(o->type));
-            return;
-        }
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (element_fits(o, a, a->types[i])) continue;
+        if (a->types[i] == CJ_VOID) cji_say(t, " has no register as element %u, wants .", i);
+        else { cji_say(t, " has "); add_element(t, a->types[i]); cji_say(t, " as element %u, wants .", i); }
+        cji_say(t, "%s", cji_type_word(o->type));
+        return;
+    }
+    at = unlike_element(a, &with);
+    if (at < 0) return;
+    cji_say(t, " has ");
+    add_element(t, a->types[with]);
+    cji_say(t, " as element %d and ", with);
+    add_element(t, a->types[at]);
+    cji_say(t, " as element %d: elements of one vector have one width, and only an untyped register (.b%u) mixes with "
+            "other types", at, cji_type_bits(o->type));
 }
 
 static const char *space_word(unsigned space)
@@ -204,11 +292,12 @@ static void why_coordinates(cji_line *t, const cji_isa_opnd *o, const cji_isa_ar
     }
     for (uint32_t i = 0; i < a->count; i++) {
         bool lead = i < o->count2;
-        if (a->types[i] == CJ_VOID || !has(lead ? o->types2 : o->types, a->types[i])) {
-            cji_say(t, " has a .%s as coordinate %u, wants .%s", cji_type_word(a->types[i]), i,
-                    cji_type_word(lead ? o->type2 : o->type));
-            return;
-        }
+        const cji_isa_opnd first = { .types = o->types2, .literal = CJI_CLS_INT, .role = CJI_READ };
+        if (element_fits(lead ? &first : o, a, a->types[i])) continue;
+        cji_say(t, " has ");
+        add_element(t, a->types[i]);
+        cji_say(t, " as coordinate %u, wants .%s", i, cji_type_word(lead ? o->type2 : o->type));
+        return;
     }
     cji_say(t, " is based on a .%s, wants .b64", cji_type_word(a->type));
 }
@@ -235,6 +324,20 @@ static void why_count(cji_line *t, const cji_isa_form *f, size_t n)
     }
 }
 
+static void why_address(cji_line *t, const cji_isa_form *f, const cji_isa_opnd *o, const cji_isa_arg *a)
+{
+    unsigned broken = broken_limits(f, o, a);
+    if (!space_fits(o, a) && o->space == CJI_SP_GENERIC)
+        cji_say(t, " is in .%s, whose variables have no generic address; use .param in the instruction's name, or cvta",
+                space_word(a->space));
+    else if (!space_fits(o, a)) cji_say(t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
+    else if (broken & CJI_ARG_NUMBER) cji_say(t, " is an address that is a number, which only .local has");
+    else if (broken & CJI_ARG_NO_READ) cji_say(t, " is a result of the function, which it cannot read");
+    else if (broken & CJI_ARG_NO_WRITE) cji_say(t, " is a parameter of the function, which it cannot write");
+    else if (broken) cji_say(t, " is a .param variable of the body, whose address cannot be taken");
+    else cji_say(t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
+}
+
 void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int at, char *why, size_t size)
 {
     cji_line t = { why, size, 0 };
@@ -250,10 +353,7 @@ void cji_isa_why(const cji_isa_form *f, const cji_isa_arg *args, size_t n, int a
     if (kind && a->kind == CJI_K_VEC) why_vector(&t, o, a);
     else if (kind && a->kind == CJI_K_PAIR) why_pair(&t, o, a);
     else if (kind && a->kind == CJI_K_TEXMEM) why_coordinates(&t, o, a);
-    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM) && !space_fits(o, a))
-        cji_say(&t, " is in .%s, wants .%s", space_word(a->space), space_word(o->space));
-    else if (kind && a->kind == CJI_K_MEM)
-        cji_say(&t, " is an address in a .%s register, wants .b64 or .b32", cji_type_word(a->type));
+    else if (kind && (a->kind == CJI_K_MEM || a->kind == CJI_K_SYM)) why_address(&t, f, o, a);
     else if (kind && a->kind == CJI_K_IMM && literal_kind_fits(o, a)) {
         cji_say(&t, " is ");
         add_value(&t, a);

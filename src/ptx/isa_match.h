@@ -18,6 +18,17 @@ enum {
     CJI_LIT_F64        /* 0d3ff0000000000000, or a decimal such as 1.5 */
 };
 
+/* An element of a vector that is a literal: this and its CJI_LIT_*. */
+#define CJI_ELEM_LITERAL 0x80
+
+/* What an operand may not be used for. */
+enum {
+    CJI_ARG_NUMBER = 1,      /* an address that is a number: .local alone has such */
+    CJI_ARG_NO_READ = 2,     /* a result of the function: it is written */
+    CJI_ARG_NO_WRITE = 4,    /* a parameter of the function: it is read */
+    CJI_ARG_NO_ADDRESS = 8   /* a .param variable of the body: calls alone use it, and ld and st */
+};
+
 /* One operand as it was written. */
 typedef struct cji_isa_arg {
     uint8_t kind;            /* CJI_K_*: what stands here; CJI_K_PAIR for d|p, CJI_K_NOT for !p */
@@ -28,15 +39,17 @@ typedef struct cji_isa_arg {
     uint8_t wide;            /* IMM, integer: `value` is to be read as a uint64_t above INT64_MAX */
     /* MEM, SYM: the symbol's cji_space; CJI_SP_GENERIC when the base is no symbol or its space is not known */
     uint8_t space;
+    uint8_t limits;          /* MEM, SYM: CJI_ARG_* */
     uint8_t first;           /* PAIR: kind of the first half: CJI_K_REG, CJI_K_VEC or CJI_K_SINK */
     uint8_t second;          /* PAIR: type of the second half (CJ_PRED), CJ_VOID for _ */
-    /* VEC (also as a PAIR's first half): its elements; TEXMEM: its coordinates; SREG: cji_isa_sreg.vector (no row takes
-     * a vector) */
+    /* VEC (also as a PAIR's first half): its elements; TEXMEM: its coordinates; SREG: cji_isa_sreg.vector */
     uint8_t count;
+    uint8_t least;           /* SREG: cji_isa_sreg.least */
     /* TEXMEM: 1 when a sampler stands between object and coordinates (independent texturing mode: in no row yet) */
     uint8_t sampler;
-    uint8_t pad[7];
-    /* VEC, TEXMEM: each element's cj_type, CJ_VOID for _ or a literal; may be NULL when count is 0 */
+    uint8_t pad[5];
+    /* VEC, TEXMEM: each element: its cj_type, CJ_VOID for _, CJI_ELEM_LITERAL + CJI_LIT_*; may be NULL when count is
+     * 0 */
     const uint8_t *types;
     int64_t value;           /* IMM, integer: its value */
 } cji_isa_arg;

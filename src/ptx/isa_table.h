@@ -58,7 +58,9 @@ enum {
     CJI_OF_PAIR = 256,
     CJI_OF_PAIRONLY = 512,
     CJI_OF_SINK2 = 1024,
-    CJI_OF_TMEM = 2048 /* an address of 32 bits: tensor memory */
+    CJI_OF_TMEM = 2048, /* an address of 32 bits: tensor memory */
+    CJI_OF_ONE = 4096,  /* a vector of one means its element */
+    CJI_OF_ANY = 8192   /* an address without a space: of symbols of every space */
 };
 typedef struct cji_isa_place {
     uint16_t flags;            /* CJI_OF_* */
@@ -82,7 +84,7 @@ typedef struct cji_isa_row {
     uint16_t op, piece, slot, place, section, effect;
     uint8_t npiece, nslot, nplace, nop; /* nop: leading words that are the op */
     uint8_t nname;             /* leading pieces that are the instruction's name: they keep their order */
-    uint8_t version, targets, end_version, end_targets;
+    uint8_t version, targets, end_version, end_targets, late_version, late_targets;
 } cji_isa_row;
 
 /* kind: ' ', 'a', 'f' */

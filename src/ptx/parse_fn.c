@@ -103,7 +103,7 @@ static bool fn_enter(cji_parser *p, cj_fn *f, const cji_head *h, bool result)
     v->name = was.name;
     v->fn = was.fn;
     v->loc = was.loc;
-    v->flags |= was.flags | CJI_VAR_HEAD | (result ? CJI_VAR_RESULT : 0);
+    v->flags |= was.flags;
     v->reg = cji_word_index(reg);
     return true;
 }

@@ -188,13 +188,13 @@ static char *put_list(writer *w, char *p, uint32_t word, char open, char close)
 static char *put_mem(writer *w, char *p, uint32_t index)
 {
     const cji_mem *a = &w->f->mem[index];
-    *p++ = '[';
+    if (!a->bare) *p++ = '[';
     p = put_operand(w, p, a->base);
     if (p && (a->offset || a->zero)) {
         *p++ = '+';
         p = cji_put_i64(p, a->offset);
     }
-    if (p) *p++ = ']';
+    if (p && !a->bare) *p++ = ']';
     return p;
 }
 

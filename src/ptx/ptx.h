@@ -137,7 +137,9 @@ typedef struct cji_lit {
 typedef struct cji_mem {
     int64_t offset;      /* in bytes; printed only when it is not 0, or `zero` is set */
     uint32_t base;       /* REG, SYM or IMM word */
-    uint32_t zero;       /* a +0 that is an addition in code for debuggers */
+    uint8_t zero;        /* a +0 that is an addition in code for debuggers */
+    uint8_t bare;        /* 1: `symbol+offset` without brackets: the address itself, as SYM */
+    uint8_t pad[2];
 } cji_mem;
 
 typedef struct cji_label {
@@ -327,6 +329,9 @@ struct cj_ptx {
     cji_targets gone_targets;    /* targets on which something used has ended, from gone_version on */
     uint8_t gone_version;        /* 0: nothing */
     uint32_t gone_form, gone_loc; /* the form that ends first (in form[]), and where it was used */
+    cji_targets late_targets;    /* targets on which something used needs late_version */
+    uint8_t late_version;        /* 0: nothing */
+    uint32_t late_form, late_loc; /* the form that needs it, and where it was used */
     cji_text text;               /* of the latest cj_ptx_print() */
     /* read from a text with debug data, as they are there: .file lines; sections */
     cji_text debug_files, debug_sections;

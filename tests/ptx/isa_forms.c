@@ -14,7 +14,7 @@ static bool both_take(const cji_isa_opnd *a, const cji_isa_opnd *b)
     uint32_t k = a->kinds & b->kinds;
     if (common(k, k, CJI_K_REG) && a->types & b->types) return true;
     if (common(k, k, CJI_K_NOT) && a->types & b->types) return true;
-    if (common(k, k, CJI_K_VEC) && a->count == b->count && a->types & b->types) return true;
+    if (common(k, k, CJI_K_VEC) && (a->one ? 1 : a->count) == (b->one ? 1 : b->count) && a->types & b->types) return true;
     if (common(k, k, CJI_K_TEXMEM) && a->count + a->count2 == b->count + b->count2 && a->types & b->types) return true;
     if (common(k, k, CJI_K_PAIR) && a->count == b->count && a->types & b->types) return true;
     if (common(k, k, CJI_K_IMM) && a->literal & b->literal) {
@@ -61,7 +61,7 @@ static bool sound_operands(const cji_isa_form *f)
         const cji_isa_opnd *o = &f->opnd[i];
         bool typed = o->kinds & (1u << CJI_K_REG | 1u << CJI_K_VEC | 1u << CJI_K_MEM | 1u << CJI_K_TEXMEM);
         if (!o->kinds || (typed && !o->types) || !o->role) return false;
-        if (common(o->kinds, o->kinds, CJI_K_VEC) && !o->count) return false;
+        if (common(o->kinds, o->kinds, CJI_K_VEC) && !o->count && !o->one) return false;
         if (o->optional && i + 1 < f->nopnd && !f->opnd[i + 1].optional) return false;
         if (!cji_target_set(o->targets)) return false;
     }

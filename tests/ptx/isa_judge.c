@@ -43,6 +43,10 @@ bool isa_judge(const char *line, uint8_t version, uint32_t target, const char **
         }
     if (version < needs) { snprintf(text, sizeof text, "needs PTX %u.%u", needs / 10u, needs % 10u); return false; }
     if (!(targets >> target & 1)) { cji_target_list(targets, text, sizeof text); return false; }
+    if (version < f.late_version && cji_target_set(f.late_targets) >> target & 1) {
+        *why = "came later to this target";
+        return false;
+    }
     if (f.end_version && version >= f.end_version && cji_target_set(f.end_targets) >> target & 1) {
         *why = "has ended";
         return false;

@@ -152,6 +152,15 @@ static uint32_t taken_by(const char *line)
     return cji_isa_match(cji_isa_find(l.spelling, l.len), l.arg, l.n, NULL, NULL, 0);
 }
 
+/* The version that the form needs on that target. */
+static uint8_t on_target(const cji_isa_form *f, uint8_t version, int target)
+{
+    if (target < 0) return version;
+    if (version < cji_target_since((uint32_t)target)) version = cji_target_since((uint32_t)target);
+    bool late = version < f->late_version && cji_target_set(f->late_targets) >> target & 1;
+    return late ? f->late_version : version;
+}
+
 /* Every exchange of neighbouring modifiers: the table takes what ptxas takes, as another form or none. */
 static void ask_order(const cji_isa_form *f, const char *line, uint8_t version, int target)
 {
@@ -173,7 +182,9 @@ static void ask_form(const cji_isa_form *f, bool every_way, bool every_target)
     for (size_t i = 0; i < places; i++)
         for (unsigned way = 0; isa_write(f, i, way, line, &version, &targets); way++) {
             if (i && !way && !f->opnd[i].optional && f->op != CJI_OP_CALL) continue; /* written before */
+            uint8_t written = version;
             int least = cji_target_least(targets, &version);
+            version = on_target(f, version, least);
             if (least < 0) { tap_diag("no target: %s", line); wrong++; break; }
             if (taken_by(line) != f->form) { tap_diag("its own form does not take it: %s", line); wrong++; }
             expect(version, least, true, "refused at the claim", line);
@@ -182,8 +193,7 @@ static void ask_form(const cji_isa_form *f, bool every_way, bool every_target)
                 if (every_way) ask_order(f, line, version, least);
                 for (uint32_t t = 0; every_target && t < cji_target_count(); t++)
                     if (targets >> t & 1 && (!f->end_version || !(cji_target_set(f->end_targets) >> t & 1)))
-                        expect(cji_target_since(t) > version ? cji_target_since(t) : version, (int)t, true,
-                               "refused on a target inside", line);
+                        expect(on_target(f, written, (int)t), (int)t, true, "refused on a target inside", line);
             }
             if (!every_way && !(i && f->opnd[i].optional)) break;
         }

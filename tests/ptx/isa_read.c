@@ -10,24 +10,24 @@ static const char *blank(const char *s) { while (*s == ' ') s++; return s; }
 /* One register, literal, symbol or _: its type is CJ_VOID for the last three. */
 static const char *read_atom(const char *s, cji_isa_arg *a)
 {
-    static const struct { const char *name; uint8_t kind, space;
+    static const struct { const char *name; uint8_t kind, space, limits;
     } names[] = {
-        { "gv", CJI_K_SYM, CJI_SP_GLOBAL },
-        { "cv", CJI_K_SYM, CJI_SP_CONST },
-        { "sv", CJI_K_SYM, CJI_SP_SHARED },
-        { "lv", CJI_K_SYM, CJI_SP_LOCAL },
-        { "kp", CJI_K_SYM, CJI_SP_PARAM },
-        { "pp", CJI_K_SYM, CJI_SP_PARAM },
-        { "f0", CJI_K_FUNC, 0 },
-        { "f2", CJI_K_FUNC, 0 },
-        { "g0", CJI_K_FUNC, 0 },
-        { "g2", CJI_K_FUNC, 0 },
-        { "L1", CJI_K_LABEL, 0 },
-        { "ts", CJI_K_TARGETS, 0 },
-        { "p00", CJI_K_TARGETS, 0 },
-        { "p01", CJI_K_TARGETS, 0 },
-        { "p10", CJI_K_TARGETS, 0 },
-        { "p11", CJI_K_TARGETS, 0 },
+        { "gv", CJI_K_SYM, CJI_SP_GLOBAL, 0 },
+        { "cv", CJI_K_SYM, CJI_SP_CONST, 0 },
+        { "sv", CJI_K_SYM, CJI_SP_SHARED, 0 },
+        { "lv", CJI_K_SYM, CJI_SP_LOCAL, 0 },
+        { "kp", CJI_K_SYM, CJI_SP_PARAM, CJI_ARG_NO_WRITE },
+        { "pp", CJI_K_SYM, CJI_SP_PARAM, CJI_ARG_NO_ADDRESS },
+        { "f0", CJI_K_FUNC, 0, 0 },
+        { "f2", CJI_K_FUNC, 0, 0 },
+        { "g0", CJI_K_FUNC, 0, 0 },
+        { "g2", CJI_K_FUNC, 0, 0 },
+        { "L1", CJI_K_LABEL, 0, 0 },
+        { "ts", CJI_K_TARGETS, 0, 0 },
+        { "p00", CJI_K_TARGETS, 0, 0 },
+        { "p01", CJI_K_TARGETS, 0, 0 },
+        { "p10", CJI_K_TARGETS, 0, 0 },
+        { "p11", CJI_K_TARGETS, 0, 0 },
     };
     if (*s == '_' && !isalnum((unsigned char)s[1])) { a->kind = CJI_K_SINK; return s + 1; }
     if (*s == '%') {
@@ -45,6 +45,7 @@ static const char *read_atom(const char *s, cji_isa_arg *a)
         a->kind = CJI_K_SREG;
         a->type = cji_isa_sreg_at((uint32_t)r)->type;
         a->count = cji_isa_sreg_at((uint32_t)r)->vector;
+        a->least = cji_isa_sreg_at((uint32_t)r)->least;
         return s + n;
     }
     if (isdigit((unsigned char)*s) || *s == '-') {
@@ -61,6 +62,7 @@ static const char *read_atom(const char *s, cji_isa_arg *a)
         if (strncmp(s, names[i].name, n) || isalnum((unsigned char)s[n])) continue;
         a->kind = names[i].kind;
         a->space = names[i].space;
+        a->limits = names[i].limits;
         return s + n;
     }
     return NULL;
@@ -74,7 +76,9 @@ static const char *read_vec(const char *s, cji_isa_arg *a, uint8_t *types)
         cji_isa_arg e = { 0 };
         s = read_atom(s, &e);
         if (!s || a->count == 255) return NULL;
-        types[a->count++] = e.kind == CJI_K_REG ? e.type : CJ_VOID;
+        types[a->count++] = e.kind == CJI_K_REG   ? e.type
+                            : e.kind == CJI_K_IMM ? (uint8_t)(CJI_ELEM_LITERAL | e.lit)
+                                                  : CJ_VOID;
         s = blank(s);
         if (*s != ',' && *s != '}') return NULL;
     }
@@ -89,6 +93,7 @@ static const char *read_mem(const char *s, cji_isa_arg *a, uint8_t *types)
     a->kind = CJI_K_MEM;
     a->type = base.kind == CJI_K_REG ? base.type : CJ_VOID;
     a->space = base.space;
+    a->limits = base.kind == CJI_K_IMM ? CJI_ARG_NUMBER : base.limits;
     while (*s == '+' || *s == '-' || isdigit((unsigned char)*s)) s++;
     s = blank(s);
     if (*s == ',') {

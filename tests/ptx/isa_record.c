@@ -63,6 +63,8 @@ static void record(const cji_isa_form *f, bool every)
         for (unsigned way = 0; way < (every ? 40u : 1u) && isa_write(f, i, way, line, &version, &targets);
              way += i || way ? 5 : 1) {
             int least = cji_target_least(targets, &version);
+            if (least >= 0 && version < f->late_version && cji_target_set(f->late_targets) >> least & 1)
+                version = f->late_version;
             add(version, least, line, every && !i && !way);
             if (i || way) continue;
             if (version > 23 && version > cji_target_since((uint32_t)least))

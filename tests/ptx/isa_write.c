@@ -133,7 +133,7 @@ static bool put_operand(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, un
     if (k & 1u << CJI_K_TEXMEM) return put_texmem(p, o, way);
     unsigned regs = 0;
     while (nth_type(o, o->types, regs)) regs++;
-    if (k & 1u << CJI_K_VEC) {
+    if (k & 1u << CJI_K_VEC && !o->one) {
         if (way <= regs) {
             size_t n = p->n;
             if (put_vec(p, o, o->count, way)) return true;
@@ -180,6 +180,13 @@ static bool put_operand(pen *p, const cji_isa_form *f, const cji_isa_opnd *o, un
         put(p, "%s", text);
         return true;
     }
+    if (o->one && way < regs) {
+        put(p, "{");
+        put_reg(p, nth_type(o, o->types, way), 0);
+        put(p, "}");
+        return true;
+    }
+    if (o->one) way -= regs;
     if (k & 1u << CJI_K_SREG && way-- == 0) {
         put(p, "%s",
             cji_type_bits(o->type) == 64 ? "%clock64"
@@ -260,7 +267,7 @@ bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *li
         if (p.i != which) { put_operand(&p, f, o, 0); continue; }
         uint32_t regs = 1u << CJI_K_REG | 1u << CJI_K_VEC;
         if (!(o->kinds & regs) && !(o->kinds & 1u << CJI_K_IMM)) return false;
-        bool vec = o->kinds & 1u << CJI_K_VEC;
+        bool vec = o->kinds & 1u << CJI_K_VEC && !o->one;
         /* a register of each type that the mask does not have, a vector of another length, a literal that may not stand
          * there */
         uint32_t accident = 1u << CJ_BF16 | 1u << CJ_BF16X2 | 1u << CJ_F16X2;

@@ -203,22 +203,23 @@ static uint64_t decode_literal(const cji_lit *l, unsigned bits, bool is_float)
     return l->bits;
 }
 
-/* The address of a variable in its own space. */
-static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits)
+/* The address of a variable in its own space, and a number of bytes behind it. */
+static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits, int64_t more)
 {
     const cji_var *v = d->m->var[index];
     const struct cji_dec_var *at = &d->mod->var[index];
     unsigned w = bits == 32 ? CJI_W32 : CJI_W64;
+    uint64_t offset = at->offset + (uint64_t)more;
     switch (at->where) {
-    case CJI_EXEC_VAR_IMAGE: return cji_dec_const(d, CJI_W64, at->offset, CJI_CON_IMAGE);
-    case CJI_EXEC_VAR_SHARED: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
-    case CJI_EXEC_VAR_DYNAMIC: return cji_dec_const(d, w, at->offset, CJI_CON_DYNAMIC);
-    case CJI_EXEC_VAR_PARAM: return cji_dec_const(d, w, at->offset, CJI_CON_PLAIN);
+    case CJI_EXEC_VAR_IMAGE: return cji_dec_const(d, CJI_W64, offset, CJI_CON_IMAGE);
+    case CJI_EXEC_VAR_SHARED: return cji_dec_const(d, w, offset, CJI_CON_PLAIN);
+    case CJI_EXEC_VAR_DYNAMIC: return cji_dec_const(d, w, offset, CJI_CON_DYNAMIC);
+    case CJI_EXEC_VAR_PARAM: return cji_dec_const(d, w, offset, CJI_CON_PLAIN);
     case CJI_EXEC_VAR_FRAME: {
         cji_dec_place t = cji_dec_temp(d, w);
         cji_rec *r = cji_dec_emit(d, cji_h_local_addr);
         cji_dec_put_d(r, t);
-        r->imm = (int64_t)at->offset;
+        r->imm = (int64_t)offset;
         return t;
     }
     default:
@@ -256,7 +257,13 @@ cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_floa
         r->k = s->id;
         return t;
     }
-    case CJI_K_SYM: return decode_symbol(d, index, bits);
+    case CJI_K_SYM: return decode_symbol(d, index, bits, 0);
+    case CJI_K_MEM: {
+        const cji_mem *m = &d->f->mem[index];
+        if (m->bare) return decode_symbol(d, cji_word_index(m->base), bits, m->offset);
+        cji_dec_fail(d, "has an address where a value stands");
+        return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
+    }
     case CJI_K_FUNC:
         return cji_dec_const(d, CJI_W64, CJI_FUNC_TAG + ((uint64_t)d->mod->func[index] + 1) * 16, CJI_CON_PLAIN);
     default:

@@ -230,15 +230,58 @@ static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
     return true;
 }
 
+static void alu_copy(cji_dec *d, cji_dec_place to, cji_dec_place from)
+{
+    const cji_vec_table *v = d->vec;
+    bool whole = to.w == from.w && to.w >= CJI_W16 && to.w <= CJI_W64;
+    cji_rec *r = cji_dec_emit(d, !whole             ? cji_h_lane
+                                 : to.w == CJI_W16 ? v->mov_16
+                                 : to.w == CJI_W32 ? v->mov_32
+                                                   : v->mov_64);
+    cji_dec_put_d(r, to);
+    cji_dec_put_a(r, from);
+    r->lane = cji_l_mov;
+}
+
+/* mov.v2, mov.v4: all elements are read before one is written. */
+static bool alu_whole_vectors(cji_dec *d, uint32_t to, uint32_t from)
+{
+    static const uint16_t counts[] = { CJI_W_V2, CJI_W_V4, 0 };
+    const cji_dec_type *t = cji_dec_type_at(d, 0);
+    unsigned w = cji_dec_width(t->bits);
+    uint32_t n = 0, m = 4;
+    const uint32_t *dst = cji_fn_words(d->f, to, &n), *src = NULL;
+    cji_dec_place value[4];
+    cji_dec_hints(d, counts);
+    if (cji_word_kind(from) == CJI_K_VEC) src = cji_fn_words(d->f, from, &m);
+    if (n > 4 || m != n) return cji_dec_unsupported(d), true;
+    for (uint32_t i = 0; i < n; i++) {
+        /* the elements of a special register follow it in the table */
+        uint32_t word = src ? src[i] : cji_word(CJI_K_SREG, cji_word_index(from) + 1 + i);
+        value[i] = cji_dec_src(d, word, t->bits, t->cls == 'f');
+        for (uint32_t k = 0; k < i; k++) {
+            if (cji_word_kind(word) != CJI_K_REG || dst[k] != word) continue;
+            cji_dec_place kept = cji_dec_temp(d, value[i].w);
+            alu_copy(d, kept, value[i]);
+            value[i] = kept;
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (cji_word_kind(dst[i]) != CJI_K_SINK) alu_copy(d, cji_dec_dst(d, dst[i], w), value[i]);
+    return true;
+}
+
 /* The moves that are more than a lane function. */
 static bool alu_mov(cji_dec *d, uint32_t k)
 {
     (void)k;
     uint32_t to = cji_dec_word(d, 0), from = cji_dec_word(d, 1);
     unsigned bits = cji_dec_type_at(d, 0)->bits;
+    if (cji_dec_has(d, CJI_W_V2) || cji_dec_has(d, CJI_W_V4)) return alu_whole_vectors(d, to, from);
     if (cji_word_kind(from) == CJI_K_VEC && cji_word_kind(to) != CJI_K_VEC) return alu_vector_mov(d, from, to, true);
     if (cji_word_kind(to) == CJI_K_VEC && cji_word_kind(from) != CJI_K_VEC) return alu_vector_mov(d, to, from, false);
-    if (cji_word_kind(to) == CJI_K_VEC || bits > 64) return cji_dec_unsupported(d), true;
+    if (bits > 64) return cji_dec_unsupported(d), true;
     if (bits == 1) return alu_pred(d, CJI_PL_MOV);
     if (cji_word_kind(from) != CJI_K_SREG || cji_word_kind(to) != CJI_K_REG) return false;
     cji_dec_src(d, from, bits, false); /* the read itself: into the destination instead of a temporary */
