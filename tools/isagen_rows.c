@@ -10,6 +10,7 @@ static const struct { const char *name; unsigned bit;
     { "PURE", 0 },  { "READ", 1 },      { "WRITE", 2 },       { "RW", 3 },      { "ATOMIC", 4 },
     { "ORDER", 8 }, { "SYNC", 16 },     { "ASYNC", 32 },      { "BRANCH", 64 }, { "CALL", 128 },
     { "END", 256 }, { "ALIGNED", 512 }, { "VOLATILE", 1024 },
+    { "PARTIAL", 2048 },
 };
 
 static unsigned effect_mask(const gen_entry *e, char *text)

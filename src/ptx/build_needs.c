@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ptx/build.h"
+#include "ptx/isa_ids.h"
 #include "ptx/layout.h"
 
 static cji_targets bit(int target) { return (cji_targets)1 << target; }
@@ -64,9 +65,10 @@ static cj_status gone_failure(cj_ptx *m, uint8_t version, int target)
     char name[40];
     cji_form_short(m->form[m->gone_form], name, sizeof name, 16);
     return cji_ptx_fail(m, CJ_ENOTSUP, "cj_ptx", m->gone_loc,
-                        "%s does not exist from PTX %d.%d on for %s; use its form with .sync", name, version / 10,
+                        "%s does not exist from PTX %d.%d on for %s; use its form with%s", name, version / 10,
                         version % 10,
-                        target < 0 ? "the targets that the rest needs" : cji_target_name((uint32_t)target));
+                        target < 0 ? "the targets that the rest needs" : cji_target_name((uint32_t)target),
+                        cji_isa_has(m->form[m->gone_form]->isa, CJI_W_SATFINITE) ? "out .satfinite" : " .sync");
 }
 
 static bool is_gone(const cj_ptx *m, uint8_t version, int target)

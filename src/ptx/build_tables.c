@@ -158,6 +158,13 @@ uint32_t cji_fn_mem(cj_fn *f, uint32_t base, int64_t offset)
     return cji_word(CJI_K_MEM, (uint32_t)f->nmem++);
 }
 
+uint32_t cji_fn_bare(cj_fn *f, uint32_t symbol, int64_t offset)
+{
+    uint32_t word = offset ? cji_fn_mem(f, symbol, offset) : symbol;
+    if (word && offset) f->mem[cji_word_index(word)].bare = 1;
+    return word;
+}
+
 /* Room for n words and their count; the index of the count, SIZE_MAX on failure. */
 size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n)
 {

@@ -59,7 +59,8 @@ enum {
     CJI_FX_CALL = 128,
     CJI_FX_END = 256,
     CJI_FX_ALIGNED = 512,
-    CJI_FX_VOLATILE = 1024
+    CJI_FX_VOLATILE = 1024,
+    CJI_FX_PARTIAL = 2048   /* PTX has operand lists for this spelling that no row has */
 };
 
 /* One operand of a form, resolved. */

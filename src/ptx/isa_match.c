@@ -62,20 +62,15 @@ static int unlike_element(const cji_isa_arg *a, int *with)
     return -1;
 }
 
-/* Does the element suit the place, whatever stands beside it?  An integer may stand beside untyped registers of a
- * place that takes other literals only. */
-static bool element_fits(const cji_isa_opnd *o, const cji_isa_arg *a, uint8_t element)
+/* Does the element suit the place, whatever stands beside it?  ptxas takes literals of other kinds in some vectors, and
+ * makes 0 of them. */
+static bool element_fits(const cji_isa_opnd *o, uint8_t element)
 {
     static const uint8_t bit[] = { CJI_CLS_INT, CJI_CLS_F32, CJI_CLS_F64 };
     if (element == CJ_VOID) return o->role & CJI_WRITE && o->sink1;
     if (!(element & CJI_ELEM_LITERAL)) return has(o->types, element);
-    if (o->role & CJI_WRITE || !o->literal) return false;
-    unsigned lit = element & ~CJI_ELEM_LITERAL;
-    if (lit > CJI_LIT_F64 || lit != CJI_LIT_INT || o->literal & CJI_CLS_INT)
-        return lit <= CJI_LIT_F64 && o->literal & bit[lit];
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->types[i] != CJ_VOID && !(a->types[i] & CJI_ELEM_LITERAL)) return true;
-    return false;
+    unsigned lit = element & ~(unsigned)CJI_ELEM_LITERAL;
+    return !(o->role & CJI_WRITE) && lit <= CJI_LIT_F64 && o->literal & bit[lit];
 }
 
 static bool vector_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
@@ -83,7 +78,7 @@ static bool vector_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
     int with;
     if (a->count != (o->one ? 1 : o->count)) return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (!element_fits(o, a, a->types[i]) || (o->one && a->types[i] == CJ_VOID)) return false;
+        if (!element_fits(o, a->types[i]) || (o->one && a->types[i] == CJ_VOID)) return false;
     return unlike_element(a, &with) < 0;
 }
 
@@ -116,7 +111,7 @@ static bool coordinates_fit(const cji_isa_opnd *o, const cji_isa_arg *a)
     if (a->type != CJ_VOID && !has(wide, a->type)) return false;
     if (a->sampler || a->count != o->count + o->count2) return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (!element_fits(i < o->count2 ? &lead : o, a, a->types[i])) return false;
+        if (!element_fits(i < o->count2 ? &lead : o, a->types[i])) return false;
     return true;
 }
 
@@ -256,12 +251,14 @@ static void add_element(cji_line *t, uint8_t element)
 static void why_vector(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
 {
     int with, at;
-    if (a->count != o->count) {
-        cji_say(t, " has %u registers, wants %u of .%s", a->count, o->count, cji_type_word(o->type));
+    unsigned count = o->one ? 1 : o->count;
+    if (a->count != count) {
+        cji_say(t, " has %u register%s, wants %u of .%s", a->count, a->count == 1 ? "" : "s", count,
+                cji_type_word(o->type));
         return;
     }
     for (uint32_t i = 0; i < a->count; i++) {
-        if (element_fits(o, a, a->types[i])) continue;
+        if (element_fits(o, a->types[i])) continue;
         if (a->types[i] == CJ_VOID) cji_say(t, " has no register as element %u, wants .", i);
         else { cji_say(t, " has "); add_element(t, a->types[i]); cji_say(t, " as element %u, wants .", i); }
         cji_say(t, "%s", cji_type_word(o->type));
@@ -273,8 +270,7 @@ static void why_vector(cji_line *t, const cji_isa_opnd *o, const cji_isa_arg *a)
     add_element(t, a->types[with]);
     cji_say(t, " as element %d and ", with);
     add_element(t, a->types[at]);
-    cji_say(t, " as element %d: elements of one vector have one width, and only an untyped register (.b%u) mixes with "
-            "other types", at, cji_type_bits(o->type));
+    cji_say(t, " as element %d: elements of one vector have one width, and only untyped ones mix with others", at);
 }
 
 static const char *space_word(unsigned space)
@@ -293,7 +289,7 @@ static void why_coordinates(cji_line *t, const cji_isa_opnd *o, const cji_isa_ar
     for (uint32_t i = 0; i < a->count; i++) {
         bool lead = i < o->count2;
         const cji_isa_opnd first = { .types = o->types2, .literal = CJI_CLS_INT, .role = CJI_READ };
-        if (element_fits(lead ? &first : o, a, a->types[i])) continue;
+        if (element_fits(lead ? &first : o, a->types[i])) continue;
         cji_say(t, " has ");
         add_element(t, a->types[i]);
         cji_say(t, " as coordinate %u, wants .%s", i, cji_type_word(lead ? o->type2 : o->type));

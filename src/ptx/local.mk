@@ -89,7 +89,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/parse_fn.c \
 	%D%/parse_heads.c \
 	%D%/parse_init.c \
-	%D%/parse_ins.c \
+	%D%/parse_ins.c %D%/parse_element.c \
 	%D%/parse_line.c \
 	%D%/parse_scope.c \
 	%D%/parse_target.c \

@@ -1,4 +1,5 @@
 /* Instructions and their operands.  Manual 4.3.2, 6.1 to 6.4. */
+#include "ptx/isa_ids.h"
 #include "ptx/parser.h"
 
 #include <string.h>
@@ -113,7 +114,7 @@ static bool ins_name(cji_parser *p, const cji_form *e, uint32_t *word)
 /* -- Addresses ----------------------------------------------------------------------------------------------------- */
 
 /* {+ N} {- N} behind an address's base. */
-static bool ins_offset(cji_parser *p, int64_t *offset)
+bool cji_parse_offset(cji_parser *p, int64_t *offset)
 {
     cji_const c;
     uint64_t sum = 0;
@@ -153,7 +154,7 @@ static bool ins_memory(cji_parser *p, uint32_t *word)
     bool named = p->x.kind == CJI_TOK_WORD;
     if (!(named ? ins_name(p, NULL, &base) : ins_const(p, &base))) return false;
     bool sum = p->x.kind == '+' || p->x.kind == '-';
-    if (!ins_offset(p, &offset)) return false;
+    if (!cji_parse_offset(p, &offset)) return false;
     uint32_t kind = cji_word_kind(base);
     if (kind != CJI_K_REG && kind != CJI_K_SYM && kind != CJI_K_IMM)
         return cji_parse_fail(p, CJ_EPTX, "an address that is not a register, a variable or a number");
@@ -161,29 +162,6 @@ static bool ins_memory(cji_parser *p, uint32_t *word)
     *word = cji_fn_mem(p->f, base, offset);
     if (*word && sum && p->debug_line) p->f->mem[cji_word_index(*word)].zero = !offset;
     return cji_parse_take(p, ']', "behind the address") && cji_parse_fine(p);
-}
-
-/* name[2], an address without brackets: an element of an array. */
-static bool ins_element(cji_parser *p, const cji_form *e, uint32_t *word)
-{
-    const cji_var *v = p->m->var[cji_word_index(*word)];
-    uint64_t index = 0, row = (uint64_t)cji_type_bits(v->type) / 8 * (v->vec ? v->vec : 1);
-    if (!v->ndim)
-        return cji_parse_fail(p, CJ_EPTX, "'%s' is indexed and is not an array",
-                              cji_short(cji_ptx_name(p->m, v->name)));
-    if (!(e->isa->effect & (CJI_FX_READ | CJI_FX_WRITE | CJI_FX_ATOMIC)))
-        return cji_parse_fail(
-            p, CJ_EUNKNOWN,
-            "the address of an array's element as an operand is not supported; add the offset in an instruction of its "
-            "own");
-    cji_lex_next(&p->x);
-    if (!cji_parse_integer(p, INT64_MAX / 64, "an index", &index)) return false;
-    for (uint32_t i = 1; i < v->ndim; i++) row *= v->dim[i];
-    uint64_t offset;
-    if (__builtin_mul_overflow(index, row, &offset) || offset > INT64_MAX)
-        return cji_parse_fail(p, CJ_EPTX, "an index that no array has");
-    *word = cji_fn_mem(p->f, *word, (int64_t)offset);
-    return cji_parse_take(p, ']', "behind the index") && cji_parse_fine(p);
 }
 
 /* -- Lists --------------------------------------------------------------------------------------------------------- */
@@ -284,14 +262,18 @@ static bool ins_operand(cji_parser *p, const cji_form *e, uint32_t *word)
         return ins_const(p, word);
     }
     if (!e) return true;
+    if (x->kind == '+' && cji_word_kind(*word) != CJI_K_SYM)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "a register or function and an offset as an operand is not supported; add "
+                              "the offset in an instruction of its own");
     if (x->kind == '|') return ins_pair(p, word);
     if (cji_word_kind(*word) != CJI_K_SYM) return true;
-    if (x->kind == '[') return ins_element(p, e, word);
-    if (x->kind == '+' || x->kind == '-')
-        return cji_parse_fail(
-            p, CJ_EUNKNOWN,
-            "an address with an offset as an operand is not supported; add the offset in an instruction of its own");
-    return true;
+    if (x->kind == '+') return cji_parse_bare(p, word);
+    if (x->kind != '[') return true;
+    const cji_isa_form *f = e->isa;
+    const cji_isa_opnd *place = p->nword < f->nopnd ? &f->opnd[p->nword] : NULL;
+    if (place && place->kinds >> CJI_K_MEM & 1 && f->op != CJI_OP_LD && f->op != CJI_OP_LDU && f->op != CJI_OP_ST)
+        return cji_parse_fail(p, CJ_EPTX, "an array's element without brackets is an operand of ld, ldu and st only");
+    return cji_parse_element(p, place, word);
 }
 
 /* A text with .loc: the latest instruction comes from the source that .loc names; its line in the text is kept too. */
@@ -306,6 +288,12 @@ static bool ins_from_source(cji_parser *p)
     return true;
 }
 
+bool cji_parse_emit(cji_parser *p, cji_form *e, uint32_t guard, const uint32_t *word, size_t n)
+{
+    if (!cji_fn_emit(p->f, e, guard, word, n, "cj_parse")) return p->failed = true, false;
+    return !p->has_loc || ins_from_source(p);
+}
+
 bool cji_parse_ins(cji_parser *p, uint32_t guard)
 {
     cji_lex *x = &p->x;
@@ -314,6 +302,7 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
     p->line = x->tok_line;
     p->nword = 0;
     if (!cji_lex_mnemonic(x, room, sizeof room)) return cji_parse_expected(p, "an instruction");
+    p->f->loc = where;
     cji_form *e = cji_ptx_spelling(p->m, x->s, x->n, "cj_parse", where);
     if (!e) return p->failed = true, false;
     if (cji_lex_next(x) != ';') {
@@ -323,9 +312,7 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
         } while (cji_parse_maybe(p, ','));
     }
     if (x->kind != ';') return cji_parse_expected(p, "',' or ';' behind an operand");
-    p->f->loc = where;
-    if (!cji_fn_emit(p->f, e, guard, p->word, p->nword, "cj_parse")) return p->failed = true, false;
-    if (p->has_loc && !ins_from_source(p)) return false;
+    if (!cji_parse_emit(p, e, guard, p->word, p->nword)) return false;
     cji_lex_next(x);
     return true;
 }

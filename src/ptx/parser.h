@@ -178,6 +178,9 @@ bool cji_parse_bounds(cji_parser *p, cj_fn *f, bool again);        /* the direct
 bool cji_parse_body(cji_parser *p);                                /* behind '{', up to its '}' */
 
 /* ---- parse_ins.c ---- */
+bool cji_parse_offset(cji_parser *p, int64_t *offset);             /* {+ N} {- N} behind an address's base */
+/* `n` operand words: an instruction at the statement's line */
+bool cji_parse_emit(cji_parser *p, cji_form *e, uint32_t guard, const uint32_t *word, size_t n);
 /* the current word is its first; takes the semicolon */
 bool cji_parse_ins(cji_parser *p, uint32_t guard);
 
@@ -187,6 +190,11 @@ bool cji_parse_dwarf(cji_parser *p);                               /* the curren
 bool cji_parse_raw(cji_parser *p, cji_text *to, const char *s, size_t n); /* as a line of its own */
 bool cji_parse_keep_loc(cji_parser *p, const char *text, size_t n);
 bool cji_parse_end_debug(cji_parser *p);
+
+/* ---- parse_element.c: *word is a variable's, and becomes the operand's ---- */
+/* at '['; `place`: what the instruction has there, NULL: nothing */
+bool cji_parse_element(cji_parser *p, const cji_isa_opnd *place, uint32_t *word);
+bool cji_parse_bare(cji_parser *p, uint32_t *word);                /* at '+' */
 
 /* ---- parse_line.c: .file and .loc ---- */
 bool cji_parse_scan_files(cji_parser *p);

@@ -81,6 +81,69 @@ static const struct { const char *line, *says;
     { "lop3.b32 %b32_0, %b32_1, %b32_2, %b32_3, 255;", NULL },
     { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1, [sv+8];", NULL },
     { "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [sv], 1;", "has 2 operands, wants 3: a, b, c" },
+    /* the elements of a vector */
+    { "st.global.v2.b32 [gv], {%u32_0, %f32_0};",
+      "operand b has a .u32 as element 0 and a .f32 as element 1: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "st.global.v2.b32 [gv], {%b32_0, %f32_0};", NULL },
+    { "st.global.v2.b32 [gv], {%u32_0, %s32_0};", NULL },
+    { "st.global.v2.b32 [gv], {%f16x2_0, %f32_0};",
+      "operand b has a .f16x2 as element 0 and a .f32 as element 1: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "ld.global.v2.b32 {%b32_0, %b64_0}, [gv];",
+      "operand d has a .b32 as element 0 and a .b64 as element 1: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "ld.global.v4.b32 {%u32_0, _, %f32_0, %b32_0}, [gv];",
+      "operand d has a .u32 as element 0 and a .f32 as element 2: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "mov.b64 %b64_0, {%f32_0, 1};",
+      "operand a has a .f32 as element 0 and an integer as element 1: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "mov.b64 %b64_0, {%f32_0, 0f3f800000};", NULL },
+    { "mov.b64 %b64_0, {%f32_0, 1.5};", "operand a has a floating-point literal as element 1, wants .b32" },
+    { "mov.b64 {%f32_0, %u32_0}, %b64_0;",
+      "operand d has a .f32 as element 0 and a .u32 as element 1: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%u32_0, %f32_0}, [sv];",
+      "operand d has a .u32 as element 0 and a .f32 as element 1: elements of one vector have one width, and only "
+      "untyped ones mix with others" },
+    { "mov.v2.u32 {%u32_0, %u32_1}, {%u32_1, %u32_0};", NULL },
+    { "mov.v4.u32 {%u32_0, %u32_1, _, %u32_2}, %tid;", NULL },
+    { "mov.v4.u16 {%u16_0, %u16_1, %u16_2, %u16_3}, %ntid;", NULL },
+    { "mov.v2.u32 {%u32_0, %u32_1}, %tid;", "operand a is a special register of 4 elements, wants 2 of .u32" },
+    /* a vector of one where one register stands */
+    { "st.global.b32 [gv], {%b32_0};", NULL },
+    { "st.global.b32 [gv], {7};", NULL },
+    { "ld.global.f32 {%f32_0}, [gv];", NULL },
+    { "ld.global.f32 {_}, [gv];", "operand d has no register as element 0, wants .f32" },
+    { "ld.global.f32 {%f32_0, %f32_1}, [gv];", "operand d has 2 registers, wants 1 of .f32" },
+    { "sust.b.1d.b32.trap [%b64_0, {%s32_0}], {%b32_1};", NULL },
+    { "suld.b.1d.b32.trap {%b32_1}, [%b64_0, {%s32_0}];", NULL },
+    { "mov.b32 {%b32_0}, %b32_1;", NULL },
+    { "mov.b32 {%b32_0}, {%b32_1};", "operand d has 1 register, wants 2 of .b16" },
+    { "add.u32 {%u32_0}, %u32_1, 1;", "operand d is a vector of 1, wants .u32" },
+    /* what an address may be of */
+    { "ld.u64 %u64_0, [kp];",
+      "operand a is in .param, whose variables have no generic address; use .param in the instruction's name, or cvta" },
+    { "ld.param.u64 %u64_0, [kp];", NULL },
+    { "st.param.u64 [kp], %u64_0;", "operand a is a parameter of the function, which it cannot write" },
+    { "st.param.u64 [pp], %u64_0;", NULL },
+    { "mov.u64 %u64_0, pp;", "operand a is a .param variable of the body, whose address cannot be taken" },
+    { "cvta.param.u64 %u64_0, kp;", NULL },
+    { "ld.global.u32 %u32_0, [1024];", "operand a is an address that is a number, which only .local has" },
+    { "ld.local.u32 %u32_0, [16];", NULL },
+    { "mapa.shared::cluster.u32 %u32_0, sv, 1;", NULL },
+    { "mapa.shared::cluster.u64 %u64_0, gv, 1;", "operand a is in .global, wants .shared" },
+    { "getctarank.shared::cluster.u32 %u32_0, sv;", NULL },
+    { "add.u64 %u64_0, gv, 1;", "operand a is a symbol, wants .u64" },
+    /* special registers that mov reads as narrower types */
+    { "mov.u32 %u32_0, %gridid;", NULL },
+    { "mov.u32 %u32_0, %clock64;", "operand a is a special register of .u64, wants .u32" },
+    { "mov.u16 %u16_0, %laneid;", "operand a is a special register of .u32, wants .u16" },
+    { "mov.u16 %u16_0, %cluster_ctarank;", "operand a is a special register of .u32, wants .u16" },
+    /* a range with hundreds of values is told as one */
+    { "cp.async.bulk.global.shared::cta.bulk_group [gv], [sv], 24;",
+      "operand c is 24, wants a multiple of 16 from 0 to 1048560" },
     { "ret;", NULL },
     { "ret %b32_0;", "has 1 operand, wants 0" },
 };

@@ -59,6 +59,16 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "nanosleep.", "", "accepted one version earlier", "of PTX 6.3" },
     { "setp.", ".bf16x2 ", "a register of the wrong type", "takes a predicate as b" },
     { "set.", ".bf16x2 ", "a register of the wrong type", "takes predicates" },
+    { "", "sv+4", "accepted with a symbol", "takes an address with an offset for every register" },
+    { "mov.", "16 ", "accepted with a symbol", "takes 16 bits of an address" },
+    { "mov.b128", "", "accepted with a symbol", "takes an address as 128 bits" },
+    { "createpolicy.fractional.", "", "accepted with a vector of one", "takes one for the fraction" },
+    { "mbarrier.arrive", "", "accepted with a vector of one", "takes one for the count" },
+    { "mov.", "}, ", "accepted with a symbol", "takes an address apart" },
+    { "", "bf16", "accepted with a vector of one", "takes one for each .bf16 and .bf16x2" },
+    { "fence.proxy.", "[16]", "accepted with that address", "takes a number" },
+    { "tcgen05.", "p]", "accepted with that address", "takes a parameter as an address of tensor memory" },
+    { "prefetch.param", "[pp]", "refused with that address", "takes no address of a body's variable" },
     { "tex.a", "f32.s32 ", "accepted in this order", "takes an .f32 register for an integer coordinate" },
 };
 
@@ -173,6 +183,25 @@ static void ask_order(const cji_isa_form *f, const char *line, uint8_t version, 
     }
 }
 
+/* Odd operands: the table takes those that ptxas takes. */
+static void ask_odd(const cji_isa_form *f, uint8_t version, int target)
+{
+    static const char *const whys[ISA_ODD_COUNT][2] = {
+        [ISA_ODD_UNLIKE] = { "accepted with unlike elements", "refused with these elements" },
+        [ISA_ODD_ADDRESS] = { "accepted with that address", "refused with that address" },
+        [ISA_ODD_SYMBOL] = { "accepted with a symbol", "refused with a symbol" },
+        [ISA_ODD_ONE] = { "accepted with a vector of one", "refused with a vector of one" },
+    };
+    char line[ISA_LINE];
+    isa_odd what;
+    const char *why;
+    for (size_t i = 0; i < f->nopnd; i++)
+        for (unsigned way = 0; isa_write_odd(f, i, way, line, &what); way++) {
+            bool taken = isa_judge(line, version, (uint32_t)target, &why);
+            expect(version, target, taken, whys[what][taken], line);
+        }
+}
+
 static void ask_form(const cji_isa_form *f, bool every_way, bool every_target)
 {
     char line[ISA_LINE];
@@ -200,6 +229,7 @@ static void ask_form(const cji_isa_form *f, bool every_way, bool every_target)
     if (!every_way || f->end_version) return;
     version = 90;
     int top = cji_target_least(cji_target_set(f->targets), &version);
+    ask_odd(f, 90, top);
     for (size_t i = 0; i <= f->nopnd; i++) {
         const char *what = "a wrong operand";
         for (unsigned way = 0; isa_write_wrong(f, i, way, line, &what); way++)

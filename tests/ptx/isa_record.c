@@ -72,8 +72,12 @@ static void record(const cji_isa_form *f, bool every)
             if (below(least) >= 0) add(version, below(least), line, false);
             if (every) swapped(f, line, version, least);
         }
+    isa_odd odd;
     uint8_t top = 90;
     int target = cji_target_least(cji_target_set(f->targets), &top);
+    for (size_t i = 0; every && i < f->nopnd; i++)
+        for (unsigned way = 0; isa_write_odd(f, i, way, line, &odd); way += odd == ISA_ODD_UNLIKE ? 7 : 1)
+            add(90, target, line, false);
     for (size_t i = 0; every && i <= f->nopnd; i++)
         for (unsigned way = 0; isa_write_wrong(f, i, way, line, &what); way += 1 + f->row % 3)
             if (what) add(90, target, line, false);

@@ -312,6 +312,61 @@ bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *li
     return true;
 }
 
+/* Two registers of a vector: pair number `way` of the types that the place takes. */
+static bool put_unlike(pen *p, const cji_isa_opnd *o, unsigned way)
+{
+    unsigned n = 0;
+    while (nth_type(o, o->types, n)) n++;
+    if (o->count < 2 || !(o->kinds & 1u << CJI_K_VEC) || way >= n * n) return false;
+    put(p, "{");
+    for (unsigned i = 0; i < o->count; i++) {
+        if (i) put(p, ", ");
+        put_reg(p, nth_type(o, o->types, i ? way % n : way / n), i);
+    }
+    put(p, "}");
+    return true;
+}
+
+/* The odd things that may stand there, in one numbering. */
+static bool put_odd(pen *p, const cji_isa_opnd *o, unsigned way, isa_odd *what)
+{
+    static const char *const addresses[] = { "[kp]", "[pp]", "[16]" };
+    static const char *const symbols[] = { "gv", "sv", "sv+4" };
+    if (o->kinds & 1u << CJI_K_MEM) {
+        *what = ISA_ODD_ADDRESS;
+        return way < 3 && (put(p, "%s", addresses[way]), true);
+    }
+    *what = ISA_ODD_UNLIKE;
+    if (put_unlike(p, o, way)) return true;
+    if (o->kinds & 1u << CJI_K_VEC && !o->one) return false;
+    if (!(o->kinds & 1u << CJI_K_REG)) return false;
+    *what = ISA_ODD_SYMBOL;
+    if (way < 3) return put(p, "%s", symbols[way]), true;
+    *what = ISA_ODD_ONE;
+    if (way > 3) return false;
+    put(p, "{");
+    put_reg(p, nth_type(o, o->types, 0), 0);
+    put(p, "}");
+    return true;
+}
+
+bool isa_write_odd(const cji_isa_form *f, size_t which, unsigned way, char *line, isa_odd *what)
+{
+    uint8_t version = 0;
+    cji_targets targets = 0;
+    pen p = { line, 0, 0, &version, &targets };
+    if (f->op == CJI_OP_CALL || which >= f->nopnd) return false;
+    put(&p, "%s", f->text);
+    for (p.i = 0; p.i < f->nopnd; p.i++) {
+        if (f->opnd[p.i].optional && which < p.i) break;
+        put(&p, "%s", p.i ? ", " : " ");
+        if (p.i != which) put_operand(&p, f, &f->opnd[p.i], 0);
+        else if (!put_odd(&p, &f->opnd[p.i], way, what)) return false;
+    }
+    put(&p, ";");
+    return true;
+}
+
 bool isa_write_swapped(const cji_isa_form *f, const char *line, unsigned k, char *out)
 {
     const char *word[2] = { line, NULL };

@@ -18,9 +18,16 @@ enum { ISA_LINE = 3000 };
 bool isa_write(const cji_isa_form *f, size_t which, unsigned way, char *line, uint8_t *needs_version,
                cji_targets *needs_targets);
 
+typedef enum isa_odd { ISA_ODD_UNLIKE, ISA_ODD_ADDRESS, ISA_ODD_SYMBOL, ISA_ODD_ONE, ISA_ODD_COUNT } isa_odd;
+
 /* The same with one mistake in operand `which` (way: 0, 1, ...; *what says which one).  `which` == nopnd: one operand
  * too many or too few. */
 bool isa_write_wrong(const cji_isa_form *f, size_t which, unsigned way, char *line, const char **what);
+
+/* The same with something odd in operand `which`, which some forms take and others do not: two unlike registers in one
+ * vector, a .param symbol or a number as an address, a symbol or a vector of one where a register stands.  False after
+ * the last way. */
+bool isa_write_odd(const cji_isa_form *f, size_t which, unsigned way, char *line, isa_odd *what);
 
 /* A line of `f` with word `k` of its spelling and the next one exchanged; false where there are none, or equal ones. */
 bool isa_write_swapped(const cji_isa_form *f, const char *line, unsigned k, char *out);
