@@ -5,7 +5,7 @@ text_tests += %D%/newer_instructions
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 
 # Over the real ones.
-device_tests += %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
+device_tests += %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
