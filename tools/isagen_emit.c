@@ -228,7 +228,8 @@ static void emit_sregs(void)
     put("const cji_isa_sreg cji_isa_sreg_table[] = {\n");
     for (int i = 0; i < n_gen_sregs; i++) {
         const gen_sreg *r = &gen_sregs[i];
-        put("    { \"%s\", %s, %d, %d, %d, %d, %d },\n", r->name, r->type_id, r->version, r->tset, r->vector, r->least, i);
+        put("    { \"%s\", %s, %d, %d, %d, %d, %d },\n", r->name, r->type_id, r->version, r->tset, r->vector, r->least,
+            i);
     }
     put("};\nconst uint32_t cji_isa_sreg_total = %d;\n", n_gen_sregs);
 }

@@ -17,8 +17,8 @@ static void refuse(cj_fn *f, const cji_form *e, const char *call, const char *wh
     cji_form_short(e, name, sizeof name, 28);
     const char *cut = strlen(name) < e->isa->len ? "..." : "";
     if (e->isa->effect & CJI_FX_PARTIAL)
-        cji_ptx_fail(f->m, CJ_EUNKNOWN, call, f->loc, "%s%s: %s (the instruction table lacks some of its operand lists)",
-                     name, cut, why);
+        cji_ptx_fail(f->m, CJ_EUNKNOWN, call, f->loc,
+                     "%s%s: %s (the instruction table lacks some of its operand lists)", name, cut, why);
     else cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s%s: %s", name, cut, why);
 }
 

@@ -123,7 +123,8 @@ static void place_kinds(const cji_isa_row *r, const uint8_t *choice, const cji_i
     }
     if (p->flags & CJI_OF_ONE) o->kinds |= 1u << CJI_K_VEC;
     if (p->flags & CJI_OF_SREG) o->kinds |= 1u << CJI_K_SREG;
-    if (p->flags & CJI_OF_SYM) o->kinds |= 1u << CJI_K_SYM | (p->space_slot == CJI_ISA_ANY && !p->space ? 1u << CJI_K_FUNC : 0);
+    if (p->flags & CJI_OF_SYM) o->kinds |= 1u << CJI_K_SYM;
+    if (p->flags & CJI_OF_SYM && p->space_slot == CJI_ISA_ANY && !p->space) o->kinds |= 1u << CJI_K_FUNC;
     if (p->flags & CJI_OF_NOT) o->kinds |= 1u << CJI_K_NOT;
     if (p->flags & CJI_OF_SINK && shape != CJI_SH_VEC) o->kinds |= 1u << CJI_K_SINK;
     if (p->flags & CJI_OF_PAIR) o->kinds |= 1u << CJI_K_PAIR;

@@ -25,8 +25,8 @@ static bool literal_value_fits(const cji_isa_opnd *o, const cji_isa_arg *a)
 
 /* ---- Vectors ----------------------------------------------------------------------------------------------------- */
 
-/* What ptxas compares in neighbours of one vector: the width, and a letter for the kind of type.  'b' is untyped, 'n' an
- * integer, '*' a literal of any width. */
+/* What ptxas compares in neighbours of one vector: the width (a literal has none), and a letter for the kind of type:
+ * 'b' untyped, 'n' an integer, 'f' a float, 'x' a pair. */
 typedef struct kin { uint8_t bits; char letter; } kin;
 
 static kin kin_of(uint8_t element)

@@ -263,8 +263,9 @@ static bool ins_operand(cji_parser *p, const cji_form *e, uint32_t *word)
     }
     if (!e) return true;
     if (x->kind == '+' && cji_word_kind(*word) != CJI_K_SYM)
-        return cji_parse_fail(p, CJ_EUNKNOWN, "a register or function and an offset as an operand is not supported; add "
-                              "the offset in an instruction of its own");
+        return cji_parse_fail(p, CJ_EUNKNOWN,
+                              "a register or function and an offset as an operand is not supported; add the offset in "
+                              "an instruction of its own");
     if (x->kind == '|') return ins_pair(p, word);
     if (cji_word_kind(*word) != CJI_K_SYM) return true;
     if (x->kind == '+') return cji_parse_bare(p, word);

@@ -1,5 +1,5 @@
-/* Operands that ptxas takes and builders do not write: elements of arrays, addresses with an offset, vectors of one, whole
- * vectors, special registers as narrower types, modifiers in another order.  Each text is loaded and run. */
+/* Operands that ptxas takes and builders do not write: elements of arrays, addresses with an offset, vectors of one,
+ * whole vectors, special registers as narrower types, modifiers in another order.  Each text is loaded and run. */
 #include <cujit/cujit.h>
 
 #include <stdio.h>
@@ -58,8 +58,8 @@ static const struct { const char *name, *body; uint64_t want; } rows[] = {
     { "whole vectors that exchange their registers",
       "mov.u32 %u1, 3; mov.u32 %u2, 5; mov.v2.u32 {%u1, %u2}, {%u2, %u1}; mad.lo.u32 %r1, %u1, 100, %u2;", 503 },
     { "four registers that rotate",
-      "mov.u16 %h1, 1; mov.u16 %h2, 2; mov.u16 %h3, 3; mov.u16 %h4, 4; mov.v4.u16 {%h1, %h2, %h3, %h4}, {%h4, %h1, %h2, "
-      "%h3}; mad.lo.u16 %h5, %h1, 10, %h2; mad.lo.u16 %h6, %h3, 10, %h4; mul.wide.u16 %u1, %h5, 100; cvt.u32.u16 %u2, "
+      "mov.u16 %h1, 1; mov.u16 %h2, 2; mov.u16 %h3, 3; mov.u16 %h4, 4; mov.v4.u16 {%h1, %h2, %h3, %h4}, "
+      "{%h4, %h1, %h2, %h3}; mad.lo.u16 %h5, %h1, 10, %h2; mad.lo.u16 %h6, %h3, 10, %h4; mul.wide.u16 %u1, %h5, 100; cvt.u32.u16 %u2, "
       "%h6; add.u32 %r1, %u1, %u2;", 4123 },
     { "with numbers and a dropped one",
       "mov.u32 %u2, 5; mov.v2.u32 {%u1, %u2}, {%n, 9}; mov.v2.u32 {_, %u3}, {%u1, %u2}; mad.lo.u32 %r1, %u1, 10, %u3;",

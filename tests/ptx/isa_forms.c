@@ -14,7 +14,8 @@ static bool both_take(const cji_isa_opnd *a, const cji_isa_opnd *b)
     uint32_t k = a->kinds & b->kinds;
     if (common(k, k, CJI_K_REG) && a->types & b->types) return true;
     if (common(k, k, CJI_K_NOT) && a->types & b->types) return true;
-    if (common(k, k, CJI_K_VEC) && (a->one ? 1 : a->count) == (b->one ? 1 : b->count) && a->types & b->types) return true;
+    unsigned in_a = a->one ? 1 : a->count, in_b = b->one ? 1 : b->count;
+    if (common(k, k, CJI_K_VEC) && in_a == in_b && a->types & b->types) return true;
     if (common(k, k, CJI_K_TEXMEM) && a->count + a->count2 == b->count + b->count2 && a->types & b->types) return true;
     if (common(k, k, CJI_K_PAIR) && a->count == b->count && a->types & b->types) return true;
     if (common(k, k, CJI_K_IMM) && a->literal & b->literal) {

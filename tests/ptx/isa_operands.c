@@ -124,7 +124,8 @@ static const struct { const char *line, *says;
     { "add.u32 {%u32_0}, %u32_1, 1;", "operand d is a vector of 1, wants .u32" },
     /* what an address may be of */
     { "ld.u64 %u64_0, [kp];",
-      "operand a is in .param, whose variables have no generic address; use .param in the instruction's name, or cvta" },
+      "operand a is in .param, whose variables have no generic address; use .param in the instruction's name, "
+      "or cvta" },
     { "ld.param.u64 %u64_0, [kp];", NULL },
     { "st.param.u64 [kp], %u64_0;", "operand a is a parameter of the function, which it cannot write" },
     { "st.param.u64 [pp], %u64_0;", NULL },
