@@ -12,13 +12,14 @@
 const char cmd_check_help[] =
     "Usage: cujit check [--sm=90a] [--isa=9.0] FILE...\n"
     "\n"
-    "Reads PTX and reports what is wrong with it as FILE:LINE: MESSAGE; '-' is standard input.\n"
+    "Reads PTX and reports what is wrong with it as FILE:LINE: MESSAGE, or FILE:LINE:COLUMN: MESSAGE\n"
+    "where the column is known; '-' is standard input.\n"
     "\n"
     "  --sm=90a      is it for a device of this compute capability?\n"
     "  --isa=9.0     is it for a driver whose newest PTX version this is?\n"
     "\n"
     "Exits with 0: accepted; 1: rejected; 2: something in it is not in the instruction table yet, so\n"
-    "cujit cannot tell.\n";
+    "cujit cannot tell whether it is right.\n";
 
 typedef struct check_options { const char *sm, *isa; } check_options;
 

@@ -147,15 +147,26 @@ void cji_ptx_freeze(cj_ptx *m) { m->frozen = CJI_FROZEN_LOADED; }
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
-/* Puts "file:line: " in front of the message, cutting the end of what gets too long. */
-static void put_place(cj_error *e, const char *file, uint32_t line)
+/* The column, from 1, of the place in a text that a failure is about; 0: not known. */
+static unsigned column_of(const cj_ptx *m)
+{
+    unsigned column = 1;
+    if (!m->text_at) return 0;
+    for (const char *s = m->text_at; s > m->text_begin && s[-1] != '\n'; s--) column++;
+    return column;
+}
+
+/* Puts "file:line: " or "file:line:column: " in front of the message, cutting the end of what gets too long. */
+static void put_place(cj_error *e, const char *file, uint32_t line, unsigned column)
 {
     char body[sizeof e->message];
     size_t n = strlen(file), cut = n >= sizeof e->file ? n - sizeof e->file + 1 : 0;
     memcpy(body, e->message, sizeof body);
     memcpy(e->file, file + cut, n - cut + 1);
     e->line = (int32_t)line;
-    int at = snprintf(e->message, sizeof e->message, "%s:%u: ", e->file, line);
+    int at = snprintf(e->message, sizeof e->message, "%s:%u:", e->file, line);
+    if (column) at += snprintf(e->message + at, sizeof e->message - (size_t)at, "%u:", column);
+    at += snprintf(e->message + at, sizeof e->message - (size_t)at, " ");
     size_t room = sizeof e->message - (size_t)at, len = strlen(body);
     if (len >= room) len = room - 1;
     memcpy(e->message + at, body, len);
@@ -171,7 +182,7 @@ cj_status cji_ptx_fail(cj_ptx *m, cj_status status, const char *call, uint32_t l
     cji_err_make(&e, status, call, fmt, args);
     va_end(args);
     const char *file = cji_ptx_where(m, loc, &line);
-    if (*file) put_place(&e, file, line);
+    if (*file) put_place(&e, file, line, column_of(m));
     m->dead = 1;
     return cji_fail_with(m, &e);
 }

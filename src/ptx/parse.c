@@ -26,9 +26,19 @@ enum { PARSE_REGS = 1 << 16, PARSE_INIT = 1 << 26 };
 
 static bool parse_fail_at(cji_parser *p, cj_status status, uint32_t line, const char *message)
 {
+    const cji_lex *x = &p->x;
+    /* a mnemonic with blanks in it has been put together elsewhere */
+    bool known = line == x->tok_line && x->s >= p->text && x->s < p->text + p->bytes && x->kind != CJI_TOK_END;
+    cji_parse_at(p, known ? x->s : NULL);
     if (!p->failed) cji_ptx_fail(p->m, status, PARSE_CALL, cji_ptx_loc(p->m, p->file, line), "%s", message);
     p->failed = true;
     return false;
+}
+
+void cji_parse_at(cji_parser *p, const char *at)
+{
+    p->m->text_begin = p->text;
+    p->m->text_at = at;
 }
 
 bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...)
@@ -215,6 +225,7 @@ void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes)
 
 void cji_parse_release(cji_parser *p)
 {
+    cji_parse_at(p, NULL);
     cji_map_free(&p->names);
     cji_free(p->name, p->cname * sizeof *p->name);
     cji_free(p->bind, p->cbind * sizeof *p->bind);

@@ -87,11 +87,12 @@ static bool ins_unknown_name(cji_parser *p, const cji_form *e, uint32_t *word)
     const char *s = x->s;
     size_t n = x->n;
     if (n == 7 && !memcmp(s, "WARP_SZ", 7)) return ins_const(p, word);
+    if (n == 1 && *s == '_') *word = cji_word(CJI_K_SINK, 0);
+    else if (e && (e->isa->effect & CJI_FX_BRANCH)) *word = cji_scope_label(p, s, n);
+    else if (*s == '%') ins_special(p, s, n, word);
+    else cji_parse_fail(p, CJ_EPTX, "no register, variable or function '%s' is declared", cji_short_n(s, n));
     cji_lex_next(x);
-    if (n == 1 && *s == '_') return *word = cji_word(CJI_K_SINK, 0), true;
-    if (e && (e->isa->effect & CJI_FX_BRANCH)) return (*word = cji_scope_label(p, s, n)) != 0;
-    if (*s == '%') return ins_special(p, s, n, word);
-    return cji_parse_fail(p, CJ_EPTX, "no register, variable or function '%s' is declared", cji_short_n(s, n));
+    return !p->failed && *word;
 }
 
 /* A word: register, special register, variable, function, label, list, _ or WARP_SZ. */
@@ -302,8 +303,10 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
     uint32_t where = cji_ptx_loc(p->m, p->file, x->tok_line);
     p->line = x->tok_line;
     p->nword = 0;
+    const char *begin = x->s;
     if (!cji_lex_mnemonic(x, room, sizeof room)) return cji_parse_expected(p, "an instruction");
     p->f->loc = where;
+    cji_parse_at(p, begin);
     cji_form *e = cji_ptx_spelling(p->m, x->s, x->n, "cj_parse", where);
     if (!e) return p->failed = true, false;
     if (cji_lex_next(x) != ';') {
@@ -314,6 +317,7 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
     }
     if (x->kind != ';') return cji_parse_expected(p, "',' or ';' behind an operand");
     if (!cji_parse_emit(p, e, guard, p->word, p->nword)) return false;
+    cji_parse_at(p, NULL);
     cji_lex_next(x);
     return true;
 }

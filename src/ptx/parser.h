@@ -98,10 +98,11 @@ typedef struct cji_parser {
 #define CJI_WORD(x) cji_short_n((x)->s, (x)->n)
 
 /* ---- parse.c: failing, taking tokens ---- */
-/* at p->line; false */
+void cji_parse_at(cji_parser *p, const char *at);                  /* what the next failure is about; NULL: a line */
+/* at p->line, and the current token's column where it is in that line; false */
 bool cji_parse_fail(cji_parser *p, cj_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool cji_parse_expected(cji_parser *p,
-                        const char *what); /* "expected WHAT, found 'token'", at the token's line; false */
+                        const char *what); /* "expected WHAT, found 'token'", at the token's line and column; false */
 /* true unless the module keeps a failure (a call into it failed) */
 bool cji_parse_fine(cji_parser *p);
 bool cji_parse_take(cji_parser *p, uint8_t kind, const char *where); /* takes that character, or fails */

@@ -300,6 +300,9 @@ struct cj_ptx {
     cji_arena arena;             /* variables, initialisers, forms */
     cji_map names;               /* identifiers, pragma texts; 0 is "" */
     cji_map files;               /* source files; 0 is "" */
+    /* while a text is read: where it begins, and the place in it that a failure is about; NULL: the line alone is known
+     */
+    const char *text_begin, *text_at;
     /* in files: the text it was read from, where no instruction names it; not printed; 0: none */
     uint32_t own_file;
     const char *file_ptr; uint32_t file_at;       /* latest file given to cj_here(), and its number */

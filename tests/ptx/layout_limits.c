@@ -54,7 +54,7 @@ static const struct { const char *name; int taken; const char *text, *says; bool
       "bytes", false },
     { "a variable of 64 bits", 0,
       V("8.0", ".global .b8 a[9223372036854775808]; " K("", "")),
-      "x:4: 'a' has a size that is negative or above 9223372036854775807 bytes", false },
+      "x:4:34: 'a' has a size that is negative or above 9223372036854775807 bytes", false },
     { "a negative size", 0, V("8.0", ".global .b8 a[-1]; " K("", "")), "is a plain number", false },
     { "dimensions that wrap", 0,
       V("8.0", ".global .b64 a[4294967296][4294967296]; " K("", "")),

@@ -359,16 +359,49 @@ static size_t put_together(size_t i, char *room, size_t size, int *before)
                             wrong_rows[i].text, in == K ? kernel_tail : "");
 }
 
+/* The column of what a message is about, where the reader knows it. */
+static const struct { const char *line, *place; } column_rows[] = {
+    { "add.u32 r1, r2, f1;", "k.ptx:1:1: add.u32: operand b is .f32" },
+    { "\tadd.u32 r1, r2, f1;", "k.ptx:1:2: add.u32: operand b is .f32" },
+    { "@p1 frobnicate r1;", "k.ptx:1:5: no instruction \"frobnicate\"" },
+    { "add.u32 r1, nowhere, 1;", "k.ptx:1:13: no register, variable or function 'nowhere'" },
+    { "mov.b32 r1, $;", "k.ptx:1:13: a name that is only '$'" },
+    { "add.u32 r1, r2 r3;", "k.ptx:1:16: expected ',' or ';'" },
+    { "add.u32 r1, r2, 1", "k.ptx:2:1: expected ',' or ';'" },
+    { "mov.b32 r1, r2; .bogus x;", "k.ptx:1:17: " },
+};
+
+static void columns(void)
+{
+    char text[2048];
+    for (size_t i = 0; i < sizeof column_rows / sizeof *column_rows; i++) {
+        int n = snprintf(text, sizeof text,
+                         ".version 8.0 .target sm_90 .address_size 64 .entry k() { .reg .b32 r<4>; .reg .f32 f<4>; "
+                         ".reg .pred p<4>;\n%s\nret; }\n",
+                         column_rows[i].line);
+        cj_ptx *m = cj_parse(text, (size_t)n, "k.ptx");
+        char want[120];
+        unsigned line = 0;
+        int end = 0;
+        sscanf(column_rows[i].place, "k.ptx:%u%n", &line, &end);
+        snprintf(want, sizeof want, "k.ptx:%u%s", line + 1, column_rows[i].place + end);
+        tap_ok(!strncmp(cj_error_of(m)->message, want, strlen(want)), "%s", want);
+        tap_diag("%s", cj_error_of(m)->message);
+        cj_ptx_free(m);
+    }
+}
+
 int main(void)
 {
     char text[4096], place[40];
     int before;
     tap_plan(0);
+    columns();
     for (size_t i = 0; i < sizeof wrong_rows / sizeof *wrong_rows; i++) {
         size_t n = put_together(i, text, sizeof text, &before);
         cj_ptx *m = cj_parse(text, n, "k.ptx");
         const cj_error *e = cj_error_of(m);
-        snprintf(place, sizeof place, "k.ptx:%d: ", before + wrong_rows[i].line);
+        snprintf(place, sizeof place, "k.ptx:%d:", before + wrong_rows[i].line);
         bool status = e->status == wrong_rows[i].status && cj_ptx_status(m) == wrong_rows[i].status;
         bool where = !strncmp(e->message, place, strlen(place)) && e->line == before + wrong_rows[i].line &&
                      !strcmp(e->file, "k.ptx");
@@ -394,7 +427,7 @@ int main(void)
     tap_has_str(cj_error_of(m)->message, "NULL", "and the message says so");
     cj_ptx_free(m);
     m = cj_parse("add", 3, NULL);
-    tap_has_str(cj_error_of(m)->message, "ptx:1: ", "a text without a name is called ptx");
+    tap_has_str(cj_error_of(m)->message, "ptx:1:1: ", "a text without a name is called ptx");
     tap_is_str(cj_error_of(m)->call, "cj_parse", "the call that failed");
     cj_ptx_free(m);
     return tap_done();
