@@ -137,6 +137,31 @@ static void say_with(cji_line *t, const attempt *a, uint32_t slot, uint32_t v)
     }
 }
 
+/* Is a word of the instruction's name missing?  Then another instruction is meant, or none. */
+static bool lacks_name(const attempt *a)
+{
+    const cji_isa_row *r = &cji_isa_table[a->row];
+    return a->piece > 0 && a->piece < r->nname && !(cji_isa_pieces[r->piece + a->piece] & CJI_PIECE_SLOT);
+}
+
+/* The words that can stand behind `lead` in a name. */
+static void say_names(cji_line *t, uint16_t lead, const char *spelling, size_t len)
+{
+    uint16_t shown[8];
+    uint32_t n = 0;
+    cji_say(t, "no instruction \"%.*s\": %.*s wants ", (int)len, spelling, word_len(lead), word_text(lead));
+    for (uint32_t i = cji_isa_lead[lead]; i < cji_isa_lead[lead + 1]; i++) {
+        const cji_isa_row *r = &cji_isa_table[cji_isa_by_lead[i]];
+        uint16_t w = r->nname > 1 ? cji_isa_pieces[r->piece + 1] : CJI_PIECE_SLOT;
+        uint32_t k = 0;
+        while (k < n && shown[k] != w) k++;
+        if (w & CJI_PIECE_SLOT || k < n) continue;
+        if (n == 8) { cji_say(t, ", ..."); return; }
+        shown[n] = w;
+        cji_say(t, "%s.%.*s", n++ ? ", " : "", word_len(w), word_text(w));
+    }
+}
+
 static void say_missing(cji_line *t, const attempt *a, const char *spelling, size_t len)
 {
     const cji_isa_row *r = &cji_isa_table[a->row];
@@ -191,13 +216,16 @@ cj_status cji_isa_explain(const char *spelling, size_t len, char *out, size_t si
     }
     /* the row that takes most of the words, and of those one that only lacks something */
     attempt best = { 0, 0, 0, { 0 } };
+    bool names = false;
     for (uint32_t i = cji_isa_lead[lead]; i < cji_isa_lead[lead + 1]; i++) {
         attempt a;
         try_row(cji_isa_by_lead[i], w.word, w.n, &a);
-        if (a.taken > best.taken) best = a;
+        if (lacks_name(&a)) names |= a.taken == w.n;
+        else if (a.taken > best.taken) best = a;
     }
     const cji_isa_row *r = &cji_isa_table[best.row];
     if (best.taken == w.n && best.piece < r->npiece) { say_missing(&t, &best, spelling, len); return CJ_EUNKNOWN; }
+    if (!best.taken && names) { say_names(&t, lead, spelling, len); return CJ_EUNKNOWN; }
     /* all words are known and nothing is missing: they do not go together */
     cji_say(&t, "no instruction \"%.*s\": these modifiers do not go together, or not in this order", (int)len,
             spelling);

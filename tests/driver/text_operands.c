@@ -65,6 +65,8 @@ static const struct { const char *name, *body; uint64_t want; } rows[] = {
       "mov.u32 %u2, 5; mov.v2.u32 {%u1, %u2}, {%n, 9}; mov.v2.u32 {_, %u3}, {%u1, %u2}; mad.lo.u32 %r1, %u1, 10, %u3;",
       29 },
     { "a vector register and its elements", "mov.v2.u32 v, {%n, 9}; mad.lo.u32 %r1, v.x, 10, v.y;", 29 },
+    { "vector registers in a range", ".reg .v4 .u32 q<3>; mov.v4.u32 q2, {1, %n, 3, 4}; mad.lo.u32 %r1, q2.x, q2.y, q2.w;",
+      6 },
     { "a special register's elements",
       "mov.v4.u32 {%u1, %u2, %u3, %u4}, %ntid; mad.lo.u32 %u1, %u1, 100, %u2; mad.lo.u32 %r1, %u3, 1000, %u1;", 1101 },
     { "in 16 bits", "mov.v4.u16 {%h1, %h2, %h3, _}, %nctaid; add.u16 %h1, %h1, %h2; cvt.u32.u16 %r1, %h1;", 2 },

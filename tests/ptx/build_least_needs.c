@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define FP8 "cvt.rn.satfinite.e4m3x2.f16x2"
+
 static const struct {
     const char *name, *op;
     int operands;
@@ -18,6 +20,12 @@ static const struct {
     { "a modifier with needs of its own", "barrier.cluster.arrive.relaxed", 0, NULL, NULL, "8.0", "sm_90" },
     { "a fixed version", "fence.acq_rel.gpu", 0, "8.4", NULL, "8.4", "sm_70" },
     { "a fixed target brings its version", "membar.cta", 0, NULL, "sm_90a", "8.0", "sm_90a" },
+    /* sm_90 had the conversions of fp8 before sm_89 had them */
+    { "a conversion of fp8", FP8, 2, NULL, NULL, "8.1", "sm_89" },
+    { "on sm_90", FP8, 2, NULL, "sm_90", "7.8", "sm_90" },
+    { "on sm_89", FP8, 2, NULL, "sm_89", "8.1", "sm_89" },
+    { "in a version in which sm_90 alone has it", FP8, 2, "7.8", NULL, "7.8", "sm_90" },
+    { "on sm_90 in that version", FP8, 2, "7.8", "sm_90", "7.8", "sm_90" },
     { "both fixed", "membar.cta", 0, "8.8", "sm_86", "8.8", "sm_86" },
 };
 
@@ -31,8 +39,8 @@ int main(void)
         cj_fn *f = cj_ptx_kernel(m, "k");
         if (cases[i].version) cj_ptx_set_version(m, cases[i].version);
         if (cases[i].target) cj_ptx_set_target(m, cases[i].target);
-        const cj_val d = cj_reg(f, CJ_B32);
-        if (cases[i].op) cj_ins_n(f, cases[i].op, &d, (size_t)cases[i].operands);
+        const cj_val v[] = { cj_reg(f, cases[i].operands == 2 ? CJ_B16 : CJ_B32), cj_reg(f, CJ_B32) };
+        if (cases[i].op) cj_ins_n(f, cases[i].op, v, (size_t)cases[i].operands);
         tap_is_int(cj_ptx_print(m, 0, &text, NULL), CJ_OK, "%s: it prints", cases[i].name);
         size_t n = strcspn(text, "\n") + 1;
         n += strcspn(text + n, "\n");

@@ -116,6 +116,33 @@ static void gone(site *s)
     cj_ptx_set_version(s->m, "7.0");
     cj_ptx_set_target(s->m, "sm_80");
 }
+static void gone_word(site *s)
+{
+    cj_val d = cj_regs(s->f, CJ_F32, 8), a = cj_regs(s->f, CJ_B32, 8);
+    cj_ins(s->f, "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32.satfinite", d, a, a, d);
+    cj_ptx_set_version(s->m, "7.0");
+    cj_ptx_set_target(s->m, "sm_80");
+}
+static void late_on_target(site *s)
+{
+    cj_ptx_set_version(s->m, "7.8");
+    cj_ptx_set_target(s->m, "sm_89");
+    cj_ins(s->f, "cvt.rn.satfinite.e4m3x2.f16x2", cj_reg(s->f, CJ_B16), cj_reg(s->f, CJ_B32));
+}
+static void late_then_fixed(site *s)
+{
+    cj_ins(s->f, "cvt.rn.satfinite.e4m3x2.f16x2", cj_reg(s->f, CJ_B16), cj_reg(s->f, CJ_B32));
+    cj_ptx_set_version(s->m, "8.0");
+    cj_ptx_set_target(s->m, "sm_89");
+}
+static void unlike_registers(site *s)
+{
+    cj_ins(s->f, "mov.b64", cj_reg(s->f, CJ_B64), cj_vec(s->f, s->u32, cj_reg(s->f, CJ_F32)));
+}
+static void number_as_address(site *s)
+{
+    cj_ins(s->f, "ld.global.u32", s->u32, cj_mem(s->f, cj_imm(s->f, 64), 0));
+}
 
 static const struct { const char *name; void (*make)(site *); cj_status status; const char *message;
 } cases[] = {
@@ -184,6 +211,12 @@ static const struct { const char *name; void (*make)(site *); cj_status status; 
     { "a parameter after a call", late_param, CJ_ESTATE, "cj_param: h has been called" },
     { "too much constant memory", large_const, CJ_EINVAL, "constant memory has 65536 bytes in all" },
     { "too many parameters", large_params, CJ_EPTX, "the parameters of k have more than 32764 bytes" },
+    { "a modifier that is gone", gone_word, CJ_ENOTSUP, "from PTX 6.5 on for sm_80; use its form without .satfinite" },
+    { "what came later to a target", late_on_target, CJ_ENOTSUP, "needs PTX 8.1 on sm_89; the module is set to 7.8" },
+    { "the same, fixed afterwards", late_then_fixed, CJ_ENOTSUP, "needs PTX 8.1 on sm_89; the module is set to 8.0" },
+    { "unlike registers in a vector", unlike_registers, CJ_EPTX,
+      "mov.b64: operand a has a .u32 as element 0 and a .f32 as element 1: elements of one vector" },
+    { "a number as an address", number_as_address, CJ_EPTX, "operand a is an address that is a number" },
     { "an instruction that is gone", gone, CJ_ENOTSUP, "does not exist from PTX 6.4 on for sm_80" },
 };
 

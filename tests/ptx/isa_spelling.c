@@ -58,6 +58,10 @@ static const struct { const char *spelling, *parts[3];
     { "fma.rn.f32.", { "no modifier" } },
     { "add.sat.u32", { "do not go together" } },
     { "mul.s32.lo.wide.s16.u32.u64", { "do not go together" } },
+    /* a word of a name is not what is missing */
+    { "mbarrier.b64", { "mbarrier wants .init, .inval, .expect_tx, .complete_tx" } },
+    { "mbarrier.relaxed.cta.b64", { "mbarrier wants .init" } },
+    { "mbarrier.inval.expect_tx.b64", { "do not go together" } },
     /* the name keeps its order */
     { "mul.u32.lo", { "do not go together" } },
     { "bar.sync.cta", { "do not go together" } },
