@@ -59,13 +59,15 @@ static const struct { const char *name, *body; uint64_t want; } rows[] = {
       "mov.u32 %u1, 3; mov.u32 %u2, 5; mov.v2.u32 {%u1, %u2}, {%u2, %u1}; mad.lo.u32 %r1, %u1, 100, %u2;", 503 },
     { "four registers that rotate",
       "mov.u16 %h1, 1; mov.u16 %h2, 2; mov.u16 %h3, 3; mov.u16 %h4, 4; mov.v4.u16 {%h1, %h2, %h3, %h4}, "
-      "{%h4, %h1, %h2, %h3}; mad.lo.u16 %h5, %h1, 10, %h2; mad.lo.u16 %h6, %h3, 10, %h4; mul.wide.u16 %u1, %h5, 100; cvt.u32.u16 %u2, "
+      "{%h4, %h1, %h2, %h3}; mad.lo.u16 %h5, %h1, 10, %h2; mad.lo.u16 %h6, %h3, 10, %h4; "
+      "mul.wide.u16 %u1, %h5, 100; cvt.u32.u16 %u2, "
       "%h6; add.u32 %r1, %u1, %u2;", 4123 },
     { "with numbers and a dropped one",
       "mov.u32 %u2, 5; mov.v2.u32 {%u1, %u2}, {%n, 9}; mov.v2.u32 {_, %u3}, {%u1, %u2}; mad.lo.u32 %r1, %u1, 10, %u3;",
       29 },
     { "a vector register and its elements", "mov.v2.u32 v, {%n, 9}; mad.lo.u32 %r1, v.x, 10, v.y;", 29 },
-    { "vector registers in a range", ".reg .v4 .u32 q<3>; mov.v4.u32 q2, {1, %n, 3, 4}; mad.lo.u32 %r1, q2.x, q2.y, q2.w;",
+    { "vector registers in a range",
+      ".reg .v4 .u32 q<3>; mov.v4.u32 q2, {1, %n, 3, 4}; mad.lo.u32 %r1, q2.x, q2.y, q2.w;",
       6 },
     { "a special register's elements",
       "mov.v4.u32 {%u1, %u2, %u3, %u4}, %ntid; mad.lo.u32 %u1, %u1, 100, %u2; mad.lo.u32 %r1, %u3, 1000, %u1;", 1101 },
