@@ -192,7 +192,7 @@ static CUresult sim_launch_on(CUfunction h, const sim_shape *shape, CUstream hs,
     sim_stream *s;
     sim_work *w;
     sim_lock();
-    bool anywhere = cji_sim_handle_is(SIM_KERNEL, h);   /* a library's kernel: in the stream's context */
+    bool anywhere = !cji_sim_handle_is(SIM_FUNC, h) && cji_sim_handle_is(SIM_KERNEL, h);   /* in the stream's context */
     CUresult r = anywhere ? cji_sim_stream_for_work(hs, &s) : cji_sim_func_get(h, &f);
     if (!r) r = anywhere ? cji_sim_func_in(h, s->ctx, &f) : cji_sim_stream_for_work(hs, &s);
     if (!r && f->module->ctx != s->ctx)

@@ -19,6 +19,7 @@ enum { FATBIN_HEAD = 16, FATBIN_ENTRY = 64, FATBIN_PTX = 1, FATBIN_CUBIN = 2 };
 #define FATBIN_LZ4 UINT64_C(0x2000)
 #define FATBIN_ZSTD UINT64_C(0x8000)
 #define FATBIN_MOST (UINT64_C(1) << 31)   /* bytes of an unpacked text: more is damage */
+#define FATBIN_ALL (UINT64_C(1) << 40)    /* bytes of all entries: more is damage */
 
 typedef struct fatbin_entry {
     const unsigned char *at;        /* the contents */
@@ -50,7 +51,7 @@ static bool fatbin_open(const unsigned char *p, size_t bytes, fatbin_walk *w)
     if (bytes && bytes < FATBIN_HEAD) return false;
     if (fatbin_number(p, 4) != FATBIN_MAGIC) return false;
     uint64_t head = fatbin_number(p + 6, 2), all = fatbin_number(p + 8, 8);
-    if (head < FATBIN_HEAD || all > UINT64_MAX / 4 || (bytes && (head > bytes || all > bytes - head))) return false;
+    if (head < FATBIN_HEAD || all > FATBIN_ALL || (bytes && (head > bytes || all > bytes - head))) return false;
     w->p = p + head;
     w->end = w->p + all;
     return true;

@@ -5,14 +5,14 @@
 
 CUresult cji_sim_func_in(CUfunction h, sim_ctx *c, sim_func **out)
 {
-    if (cji_sim_handle_is(SIM_KERNEL, h)) {
-        CUresult r = c ? c->fault : cji_sim_ctx_current(&c);
-        return r ? r : cji_sim_kern_func((const sim_kern *)(const void *)h, c, out);
+    if (cji_sim_handle_is(SIM_FUNC, h)) {
+        *out = (sim_func *)h;
+        return (*out)->module->ctx->fault;
     }
-    if (!cji_sim_handle_is(SIM_FUNC, h))
+    if (!cji_sim_handle_is(SIM_KERNEL, h))
         return cji_sim_reject(CUDA_ERROR_INVALID_HANDLE, "%p is no function of a module that is loaded", (void *)h);
-    *out = (sim_func *)h;
-    return (*out)->module->ctx->fault;
+    CUresult r = c ? c->fault : cji_sim_ctx_current(&c);
+    return r ? r : cji_sim_kern_func((const sim_kern *)(const void *)h, c, out);
 }
 
 CUresult cji_sim_func_get(CUfunction h, sim_func **out) { return cji_sim_func_in(h, NULL, out); }
