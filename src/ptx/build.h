@@ -60,6 +60,9 @@ double cji_lit_value(const cji_lit *l);
 float cji_lit_single(const cji_lit *l);                      /* as a float: rounded once */
 
 /* ---- Tables ---- */
+
+/* Where there is no room for one more record there is room for so many afterwards: small kernels ask once. */
+enum { CJI_AHEAD = 16 };
 /* index of the count in front of the copied words, SIZE_MAX on failure */
 size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);
 void cji_fn_use(cj_fn *f, uint32_t word);

@@ -198,7 +198,7 @@ static bool append(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *
         return cji_ptx_fail(f->m, CJ_EPTX, "cj_ins", f->loc, "%s has too many instructions",
                             cji_short(cji_ptx_name(f->m, f->name))),
                false;
-    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins))
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + CJI_AHEAD, sizeof *f->ins))
         return cji_ptx_nomem(f->m, "cj_ins"), false;
     if (n > 5) {
         more = cji_fn_list(f, CJI_K_MORE, word + 4, n - 4);
@@ -293,7 +293,7 @@ cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n
     cj_val d = { 1 };
     if (n + def != e->quick || !e->used || (def && type == CJ_VOID))
         return emit_long(f, e, guard, v, n, def_type, call);
-    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins))
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + CJI_AHEAD, sizeof *f->ins))
         return cji_ptx_nomem(f->m, call), CJI_NULL;
     cji_ins *x = &f->ins[f->nins];
     *x = (cji_ins){ .form = e->index, .guard = guard, .loc = f->loc };

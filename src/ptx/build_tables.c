@@ -30,7 +30,7 @@ uint32_t cji_fn_reg(cj_fn *f, unsigned type)
 {
     size_t i = f->nreg;
     if (no_room(f, i) || !type_allowed(f, type)) return 0;
-    if (i == f->creg && !cji_grow(&f->reg, &f->creg, i + 1, sizeof *f->reg)) return out_of_memory(f);
+    if (i == f->creg && !cji_grow(&f->reg, &f->creg, i + 2 * CJI_AHEAD, sizeof *f->reg)) return out_of_memory(f);
     f->reg[i] = (cji_reg){ .type = (uint8_t)type, .number = f->count[cji_type_declared(type)]++ };
     f->nreg = i + 1;
     return cji_word(CJI_K_REG, (uint32_t)i);
@@ -211,7 +211,8 @@ uint32_t cji_fn_label(cj_fn *f, const char *name, size_t len)
 bool cji_fn_pseudo(cj_fn *f, uint32_t kind, uint32_t word)
 {
     if (no_room(f, f->nins)) return false;
-    if (!cji_grow(&f->ins, &f->cins, f->nins + 1, sizeof *f->ins)) return out_of_memory(f), false;
+    if (f->nins == f->cins && !cji_grow(&f->ins, &f->cins, f->nins + CJI_AHEAD, sizeof *f->ins))
+        return out_of_memory(f), false;
     f->ins[f->nins++] = (cji_ins){ .form = kind, .loc = f->loc, .opnd = { word } };
     return true;
 }
