@@ -26,8 +26,9 @@
  *
  * Threads.  Any thread.  Calls on one graph wait for each other.
  *
- * Errors.  A node that cannot be added is a failed object.  Its graph is then *incomplete*:
- * cj_graph_instantiate fails with the first such error.  One check there is enough.
+ * Errors.  A node that cannot be added is a failed object.  Its graph is then *incomplete*, also
+ * while a capture adds to it: cj_graph_instantiate fails with the first such error.  One check there
+ * is enough.  The same holds for dependencies, conditions and lists of nodes.
  */
 #ifndef CUJIT_GRAPH_H
 #define CUJIT_GRAPH_H
@@ -95,8 +96,8 @@ CJ_API size_t cj_graph_count(cj_graph *g);
  * leaves: the nodes on which no node depends.
  * Each function has a list of its own.  Returns at once.
  * Borrowed until the graph is changed or freed, or any thread calls the same function for it again.
- * Returns NULL for a failed graph, and while a capture adds to the graph.  On another failure the
- * list is empty and the graph is incomplete.  Errors, left in `g`:
+ * Returns NULL for a failed graph, and while a capture adds to the graph; on another failure the
+ * list is empty.  A failure makes the graph incomplete.  Errors, left in `g`:
  *   CJ_ESTATE: a capture adds to `g`
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
@@ -225,7 +226,7 @@ CJ_API cj_node *cj_graph_child(cj_graph *g, const cj_nodes *after, cj_graph *chi
 CJ_API cj_node *cj_graph_empty(cj_graph *g, const cj_nodes *after);
 
 /* Adds dependencies to `n`.  Existing edges are ignored.  Cycles are reported by
- * cj_graph_instantiate.  A failure makes the graph incomplete, except for CJ_ESTATE.
+ * cj_graph_instantiate.  A failure makes the graph incomplete.
  * Returns at once.
  * Errors, left in `n`:
  *   CJ_EINVAL: a node of `after` belongs to another graph, or is `n` itself
@@ -330,7 +331,7 @@ CJ_API cj_node *cj_graph_mem_free(cj_graph *g, const cj_nodes *after, cj_dptr d)
  * Each cj_graph_launch first sets it to `initial`, also a condition of a body.  An iteration of an
  * outer loop does not.  A condition that no node tests makes cj_graph_instantiate fail with
  * CJ_EINVAL.  Returns at once.
- * Returns its handle; 0 on failure.  A failure makes `g` incomplete, except for CJ_ESTATE.
+ * Returns its handle; 0 on failure.  A failure makes `g` incomplete.
  * Errors, left in `g`:
  *   CJ_ESTATE: a capture adds to `g`
  *   CJ_ENOTSUP: the driver has no conditional nodes

@@ -46,6 +46,16 @@ cj_status cji_graph_enter(cj_graph *g, void *into, const char *call)
     return cji_fail(into, CJ_ESTATE, call, "a capture adds to the graph; end or pause it first");
 }
 
+cj_status cji_graph_enter_needed(cj_graph *g, void *into, const char *call)
+{
+    cj_status st = cji_graph_enter(g, into, call);
+    if (st == CJ_OK) return CJ_OK;
+    cji_lock(&cji_graph_root(g)->lock, CJI_LOCK_GRAPH);
+    cji_graph_incomplete(g);
+    cji_graph_leave(g);
+    return st;
+}
+
 void cji_graph_incomplete(cj_graph *g)
 {
     cj_graph *root = cji_graph_root(g);

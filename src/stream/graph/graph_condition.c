@@ -10,7 +10,7 @@ uint64_t cj_graph_condition(cj_graph *g, uint32_t initial)
     static const char call[] = "cj_graph_condition";
     CUgraphConditionalHandle handle = 0;
     cji_scope scope;
-    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return 0;
+    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter_needed(g, g, call) != CJ_OK) return 0;
     cj_status st = cji_scope_begin_relaxed(g, g->dev, &scope, call);
     if (st == CJ_OK) {
         CUresult r = g->queue->cu->cuGraphConditionalHandleCreate(&handle, g->raw, g->queue->ctx, initial,

@@ -126,12 +126,7 @@ bool cji_adding_begin(cji_adding *a, cj_graph *g, const cj_nodes *after, const c
     *a = (cji_adding){ .call = call, .failed = true };
     if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK) return false;
     a->cu = g->queue->cu;
-    if (cji_graph_enter(g, g, call) != CJ_OK) {
-        cji_lock(&cji_graph_root(g)->lock, CJI_LOCK_GRAPH);
-        cji_graph_incomplete(g);
-        cji_graph_leave(g);
-        return false;
-    }
+    if (cji_graph_enter_needed(g, g, call) != CJ_OK) return false;
     a->g = g;
     a->failed = false;
     a->node = node_make(g, call);

@@ -13,7 +13,7 @@ cj_status cj_node_depend(cj_node *n, const cj_nodes *after)
     size_t ndep = 0, cap = 0, to_cap = 0, old_cap = 0, nold = 0, fresh = 0;
     cji_scope scope;
     CUresult r = CUDA_SUCCESS;
-    if ((st = cji_graph_enter(g, n, call)) != CJ_OK) return st;
+    if ((st = cji_graph_enter_needed(g, n, call)) != CJ_OK) return st;
     const cji_cu *cu = g->queue->cu;
     st = cji_nodes_take(g, after, &dep, &cap, &ndep, n, call);
     if (st == CJ_OK && ndep) st = cji_scope_begin_relaxed(n, g->dev, &scope, call);
@@ -85,7 +85,7 @@ static cj_status node_list_fill(cj_graph *g, cji_node_list *l, bool leaves, cons
 static const cj_nodes *node_list(cj_graph *g, bool leaves, const char *call)
 {
     cji_scope scope;
-    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter(g, g, call) != CJ_OK) return NULL;
+    if (cji_check(g, CJI_TAG_GRAPH, call) != CJ_OK || cji_graph_enter_needed(g, g, call) != CJ_OK) return NULL;
     cji_node_list *l = leaves ? &g->leaves : &g->all;
     l->list.count = 0;
     cj_status st = cji_scope_begin_relaxed(g, g->dev, &scope, call);

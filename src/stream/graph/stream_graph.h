@@ -122,6 +122,9 @@ void cji_graph_drop(cj_graph *g); /* a reference, of a root */
 /* Waits for the graph and returns whether the driver's may be touched: a failure is recorded in `into`, and the lock
  * not held then. */
 cj_status cji_graph_enter(cj_graph *g, void *into, const char *call);
+/* The same for a call without whose result the graph is incomplete: a node, an edge, a condition, what others come
+ * after. */
+cj_status cji_graph_enter_needed(cj_graph *g, void *into, const char *call);
 static inline void cji_graph_leave(cj_graph *g) { cji_unlock(&cji_graph_root(g)->lock, CJI_LOCK_GRAPH); }
 
 /* A node is missing: the thread's latest failure, unless there was one before.  With the lock held. */

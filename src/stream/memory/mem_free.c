@@ -27,10 +27,12 @@ static void mem_release_deferred(cji_deferred *deferred)
     cji_release_queue *queue = m->state->queue;
     cj_device *dev = m->state->dev;
     freed_settle(m);
-    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
-    if ((!m->type->there || m->type->there(m)) && cji_mem_free_ordered(m) != CUDA_SUCCESS) m->type->release(m);
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE); /* while it is held the home stream stays */
+    const bool there = !m->type->there || m->type->there(m);
+    const bool released = there && cji_mem_free_ordered(m) == CUDA_SUCCESS;
     if (m->home) cji_slot_drop(m->home);
     cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    if (there && !released) m->type->release(m); /* cuMemFree and its like may block */
     if (m->type->destroy) m->type->destroy(m);
     else cji_free(m, sizeof *m);
     cji_device_drop(dev);
