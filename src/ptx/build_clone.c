@@ -159,7 +159,6 @@ cj_ptx *cj_ptx_clone(cj_ptx *m)
     c->loc = m->loc;
     c->norder = m->norder;
     c->const_bytes = m->const_bytes;
-    c->own_file = m->own_file;
     c->need_version = m->need_version;
     c->fixed_version = m->fixed_version;
     c->fixed_target = m->fixed_target;

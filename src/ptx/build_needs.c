@@ -45,6 +45,7 @@ bool cji_ptx_need(cj_ptx *m, uint8_t version, cji_targets targets, const char *w
 cji_targets cji_targets_from(unsigned sm)
 {
     cji_targets set = 0;
+    if (sm <= 20) return cji_target_count() < 64 ? ((cji_targets)1 << cji_target_count()) - 1 : ~(cji_targets)0;
     for (uint32_t i = 0; i < cji_target_count(); i++) {
         const char *digits = cji_target_name(i) + 3;
         unsigned number = 0;

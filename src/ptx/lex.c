@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEX_WORD = 1, LEX_START = 2, LEX_DIGIT = 4, LEX_HEX = 8, LEX_BLANK = 16 };
+enum { LEX_WORD = 1, LEX_START = 2, LEX_DIGIT = 4, LEX_HEX = 8, LEX_BLANK = 16, LEX_SIGN = 32, LEX_TWICE = 64 };
 enum { LEX_NUMBER_MAX = 120 };   /* characters of a decimal floating-point number */
 
 #define LEX_LETTER (LEX_WORD | LEX_START)
@@ -16,6 +16,13 @@ static const uint8_t lex_class[256] = {
     ['0' ... '9'] = LEX_WORD | LEX_DIGIT | LEX_HEX,
     ['a' ... 'f'] = LEX_HEXLET, ['g' ... 'z'] = LEX_LETTER,
     ['A' ... 'F'] = LEX_HEXLET, ['G' ... 'Z'] = LEX_LETTER,
+    [','] = LEX_SIGN, [';'] = LEX_SIGN, ['{'] = LEX_SIGN, ['}'] = LEX_SIGN, ['('] = LEX_SIGN, [')'] = LEX_SIGN,
+    ['['] = LEX_SIGN, [']'] = LEX_SIGN, ['+'] = LEX_SIGN, ['-'] = LEX_SIGN, ['*'] = LEX_SIGN, ['/'] = LEX_SIGN,
+    ['@'] = LEX_SIGN, ['^'] = LEX_SIGN, ['~'] = LEX_SIGN, ['?'] = LEX_SIGN,
+    /* these may begin a token of two characters */
+    [':'] = LEX_SIGN | LEX_TWICE, ['<'] = LEX_SIGN | LEX_TWICE, ['>'] = LEX_SIGN | LEX_TWICE,
+    ['!'] = LEX_SIGN | LEX_TWICE, ['|'] = LEX_SIGN | LEX_TWICE, ['='] = LEX_SIGN | LEX_TWICE,
+    ['&'] = LEX_SIGN | LEX_TWICE,
     ['_'] = LEX_LETTER, ['$'] = LEX_LETTER, ['%'] = LEX_START,
 };
 
@@ -64,6 +71,14 @@ static void lex_rest_of_line(cji_lex *x)
 /* Stands on the next token's first byte, or at the end.  False: a comment that does not end, at p. */
 static bool lex_blanks(cji_lex *x)
 {
+    const char *p = x->p;
+    uint32_t line = x->line;
+    for (; p < x->end; p++)
+        if (*p == '\n') line++;
+        else if (!lex_is(*p, LEX_BLANK)) break;
+    x->p = p;
+    x->line = line;
+    if (p == x->end || *p != '/') return true;
     while (x->p < x->end) {
         char c = *x->p;
         if (c == '\n') {
@@ -258,13 +273,13 @@ static uint8_t lex_other(cji_lex *x, char c)
 {
     if (c == '"') return lex_string(x);
     if (c == '#') return lex_bad(x, "a preprocessor line; run the C preprocessor over the text first");
-    if (!strchr(",;:{}()[]<>+-*/!@|=&^~?", c) || !c) {
+    if (!lex_is(c, LEX_SIGN)) {
         char why[64];
         if (c >= 0x20 && c < 0x7f) snprintf(why, sizeof why, "the character '%c' is not allowed in PTX", c);
         else snprintf(why, sizeof why, "the byte 0x%02x is not allowed in PTX, which is ASCII text", (uint8_t)c);
         return lex_bad(x, why);
     }
-    uint8_t two = x->p + 1 < x->end ? lex_two(c, x->p[1]) : 0;
+    uint8_t two = lex_is(c, LEX_TWICE) && x->p + 1 < x->end ? lex_two(c, x->p[1]) : 0;
     x->n = two ? 2 : 1;
     x->p += x->n;
     return x->kind = two ? two : (uint8_t)c;

@@ -241,24 +241,6 @@ void cji_parse_release(cji_parser *p)
     cji_free(p->srcfile, p->csrcfile * sizeof *p->srcfile);
 }
 
-static bool parse_has_code(const cj_ptx *m)
-{
-    for (size_t i = 0; i < m->nfn; i++)
-        if (m->fn[i]->nins) return true;
-    return false;
-}
-
-/* Is there a .loc directive? ".local" is none. */
-static bool parse_has_loc(const char *text, size_t bytes)
-{
-    const char *end = text + bytes, *at = text;
-    while ((at = memmem(at, (size_t)(end - at), ".loc", 4)) != NULL) {
-        at += 4;
-        if (at < end && (*at == ' ' || *at == '\t')) return true;
-    }
-    return false;
-}
-
 cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
 {
     cj_ptx *m = cj_ptx_create();
@@ -270,12 +252,9 @@ cj_ptx *cj_parse(const char *text, size_t bytes, const char *name)
     if (!name || !*name) name = "ptx";
     cji_parser p;
     cji_parse_begin(&p, m, text, bytes);
-    p.has_loc = parse_has_loc(text, bytes);
     if (cji_parse_scan_files(&p)) {
-        size_t theirs = m->files.n;
         p.file = cji_ptx_file(m, name, strlen(name));
         if (p.file && parse_all(&p) && cji_ptx_finish(m, PARSE_CALL) == CJ_OK) cji_parse_end_debug(&p);
-        if (p.file >= theirs && (p.has_loc || !parse_has_code(m))) m->own_file = p.file;
     }
     m->loc = 0;
     cji_parse_release(&p);

@@ -1,4 +1,5 @@
 /* Source lines (.file, .loc), pragmas.  Manual 11.5, 11.4.7. */
+#include "ptx/build.h"
 #include "ptx/parser.h"
 
 #include <stdio.h>
@@ -56,13 +57,32 @@ bool cji_parse_file(cji_parser *p)
     return !p->debug_line || cji_parse_raw(p, &p->m->debug_files, first, (size_t)(last - first));
 }
 
+/* Does `at` lie in a comment?  *from, where none is open, moves on to it, or behind the comment. */
+static bool line_in_comment(const char **from, const char *at, const char *end)
+{
+    const char *p = *from, *close;
+    while (p < at) {
+        if (p + 1 < end && p[0] == '/' && p[1] == '*') {
+            close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
+            p = close ? close + 2 : end;
+        } else if (p + 1 < end && p[0] == '/' && p[1] == '/') {
+            close = memchr(p, '\n', (size_t)(end - p));
+            p = close ? close : end;
+        } else {
+            p++;
+        }
+    }
+    *from = p;
+    return p > at;
+}
+
 /* Compilers write .file behind what uses it: reads all that there are, before the text itself.  What is wrong there
  * fails when it is reached. */
 bool cji_parse_scan_files(cji_parser *p)
 {
     const cji_lex here = p->x;
     cji_lex *x = &p->x;
-    const char *at = here.p;
+    const char *at = here.p, *seen = here.p;
     bool fine = true;
     while (fine && (at = memmem(at, (size_t)(here.end - at), ".file", 5)) != NULL) {
         const char *q = at;
@@ -70,7 +90,7 @@ bool cji_parse_scan_files(cji_parser *p)
         *x = here;
         x->p = at;
         at += 5;
-        if (q > here.p && q[-1] != '\n') continue;
+        if ((q > here.p && q[-1] != '\n') || line_in_comment(&seen, q, here.end)) continue;
         if (cji_lex_next(x) != CJI_TOK_DOT || x->n != 5 || cji_lex_next(x) != CJI_TOK_INT) continue;
         uint64_t number = x->u;
         if (cji_lex_next(x) == CJI_TOK_STRING) fine = line_take_file(p, number);
@@ -138,11 +158,36 @@ static bool line_attributes(cji_parser *p)
     return true;
 }
 
+/* The instructions of `f` lose their lines of the text as places, and keep them beside. */
+static bool line_set_apart(cji_parser *p, cj_fn *f)
+{
+    uint32_t file;
+    if (!cji_parse_grow(p, &f->text_line, &f->ctext_line, f->nins, sizeof *f->text_line)) return false;
+    f->ntext_line = f->nins;
+    for (size_t i = 0; i < f->nins; i++) {
+        f->text_line[i] = 0;
+        if (f->ins[i].form >= CJI_INS_PSEUDO) continue;
+        cji_ptx_loc_split(p->m, f->ins[i].loc, &file, &f->text_line[i]);
+        f->ins[i].loc = 0;
+    }
+    return true;
+}
+
+/* The text's first .loc: from now on only .loc gives places, and what was read before has none. */
+static bool line_first_loc(cji_parser *p)
+{
+    p->has_loc = true;
+    for (size_t i = 0; i < p->m->nfn; i++)
+        if (!line_set_apart(p, p->m->fn[i])) return false;
+    return true;
+}
+
 /* .loc FILE LINE COLUMN: what follows comes from there. */
 bool cji_parse_loc(cji_parser *p)
 {
     uint64_t at[3];
     static const char *const what[] = { "a .loc file", "a .loc line", "a .loc column" };
+    if (!p->has_loc && !p->heads && !line_first_loc(p)) return false;
     cji_lex_next(&p->x);
     for (unsigned i = 0; i < 3; i++)
         if (!cji_parse_integer(p, UINT32_MAX, what[i], &at[i])) return false;

@@ -1,15 +1,32 @@
 /* The text of a module. */
 #include "ptx/print.h"
 
+/* Which files .loc lines name: used[] has m->files.n bytes, all 0. */
+static void find_files(const cj_ptx *m, uint8_t *used)
+{
+    uint32_t file, line;
+    for (size_t i = 0; i < m->nfn; i++)
+        for (size_t k = 0; k < m->fn[i]->nins; k++) {
+            if (!cji_print_has_loc(&m->fn[i]->ins[k], 0)) continue;
+            cji_ptx_loc_split(m, m->fn[i]->ins[k].loc, &file, &line);
+            used[file] = 1;
+        }
+}
+
+/* A .file directive for each file that a .loc names. Numbers are those of m->files, with gaps. */
 static void print_files(const cj_ptx *m, cji_text *out)
 {
-    for (size_t i = 1; i < m->files.n; i++) {
-        if (i == m->own_file) continue;
+    uint8_t *used = cji_zalloc(m->files.n);
+    if (!used) out->failed = true;
+    else find_files(m, used);
+    for (size_t i = 1; used && i < m->files.n; i++) {
+        if (!used[i]) continue;
         cji_text_printf(out, ".file\t%zu \"", i);
         for (const char *s = m->files.entry[i].key; *s; s++) /* PTX escapes nothing */
             cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' || *s & 0x80 ? '?' : *s);
         cji_text_puts(out, "\"\n");
     }
+    cji_free(used, m->files.n);
 }
 
 /* Functions that have no body, or are used before their definition. */

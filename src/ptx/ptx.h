@@ -303,8 +303,6 @@ struct cj_ptx {
     /* while a text is read: where it begins, and the place in it that a failure is about; NULL: the line alone is known
      */
     const char *text_begin, *text_at;
-    /* in files: the text it was read from, where no instruction names it; not printed; 0: none */
-    uint32_t own_file;
     const char *file_ptr; uint32_t file_at;       /* latest file given to cj_here(), and its number */
     struct cji_longloc { uint32_t file, line; } *longloc; size_t nlongloc, clongloc;
     cji_var **var;     size_t nvar, cvar;

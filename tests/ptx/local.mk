@@ -4,7 +4,7 @@ tests_libtest_a_SOURCES += %D%/ask_ptxas.c %D%/ask_ptxas.h %D%/isa_ask.c %D%/isa
 
 # The reader.
 text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_fuzz %D%/parse_nomem %D%/parse_built %D%/parse_ptxas %D%/parse_oracle %D%/parse_entries \
-	%D%/parse_declarations %D%/layout_limits
+	%D%/parse_declarations %D%/parse_lines %D%/layout_limits
 
 text_tests += %D%/debug_data
 EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram.ptx %D%/samples/calls.ptx %D%/samples/half.ptx %D%/samples/switch.ptx \

@@ -125,8 +125,8 @@ cji_rec *cji_dec_emit(cji_dec *d, cji_handler fn)
         p->origin = origin;
         p->corigin = p->ccode;
     }
-    p->origin[p->ncode] = d->source;    /* program.c replaces its texts by copies of its own */
-    p->origin[p->ncode].what = d->e ? d->e->isa->text : "";
+    p->origin[p->ncode] = d->source;    /* program.c replaces its file by a copy of its own */
+    p->origin[p->ncode].what = d->form && d->form->text ? d->form->text : "";
     cji_rec *r = &p->code[p->ncode++];
     *r = (cji_rec){ .fn = fn, .guard = d->guard, .line = d->line };
     return r;
@@ -145,6 +145,7 @@ bool cji_dec_has(cji_dec *d, uint16_t word)
 {
     const cji_isa_form *e = d->e->isa;
     bool found = false;
+    if (!(d->form->words >> (word & 63) & 1)) return false;
     for (uint32_t i = 0; i < e->nwords; i++)
         if (e->word[i] == word) {
             d->used |= UINT32_C(1) << i;
@@ -181,6 +182,7 @@ bool cji_dec_end(cji_dec *d)
 {
     const cji_isa_form *e = d->e->isa;
     const char *at = e->text;
+    if (d->used == (UINT32_C(1) << e->nwords) - 1) return true;
     for (uint32_t i = 0; i < e->nwords; i++) {
         size_t len = strcspn(at, ".");
         if (!(d->used >> i & 1)) {
@@ -320,14 +322,29 @@ static bool decode_type_word(uint16_t word, cji_dec_type *t)
     return false;
 }
 
+static void decode_form(cji_dec *d, cji_dec_form *f)
+{
+    const cji_isa_form *e = d->e->isa;
+    for (uint32_t i = 0; i < e->nwords; i++) {
+        f->words |= UINT64_C(1) << (e->word[i] & 63);
+        if (f->ntype < 6 && decode_type_word(e->word[i], &f->type[f->ntype])) f->type_word[f->ntype++] = (uint8_t)i;
+    }
+    f->text = cji_arena_strndup(&d->p->arena, e->text, e->len);
+    if (!f->text) cji_dec_no_memory(d);
+    f->ready = true;
+}
+
 void cji_dec_begin(cji_dec *d, const cji_ins *x)
 {
     d->x = x;
     d->e = cji_ins_form(d->m, x);
     d->n = cji_ins_n(d->f, x);
-    d->ntype = 0;
     d->used = 1;
-    memset(d->type, 0, sizeof d->type);
+    d->form = &d->mod->form[d->e->index];
+    if (!d->form->ready) decode_form(d, d->form);
+    d->ntype = d->form->ntype;
+    memcpy(d->type, d->form->type, sizeof d->type);
+    memcpy(d->type_word, d->form->type_word, sizeof d->type_word);
     uint32_t line = 0;
     size_t index = (size_t)(x - d->f->ins);
     const char *file = cji_ptx_where(d->m, x->loc, &line);
@@ -336,6 +353,4 @@ void cji_dec_begin(cji_dec *d, const cji_ins *x)
     d->source = (cji_origin){ .file = from_source && x->loc ? file : NULL, .line = from_source ? line : 0 };
     d->guard = CJI_NO_GUARD;
     if (x->guard) d->guard = d->reg[cji_word_index(x->guard)].off << 1 | (cji_word_kind(x->guard) == CJI_K_NOT);
-    for (uint32_t i = 0; i < d->e->isa->nwords && d->ntype < 6; i++)
-        if (decode_type_word(d->e->isa->word[i], &d->type[d->ntype])) d->type_word[d->ntype++] = (uint8_t)i;
 }

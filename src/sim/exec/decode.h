@@ -21,6 +21,7 @@ typedef struct cji_dec_module {
     uint32_t *func;            /* [m->nfn]: index in program->func[] */
     const cji_exec_program *p;
     uint32_t *user;            /* [m->nvar]: the function that names it, its index in program->func[] + 1; 0: none */
+    struct cji_dec_form *form; /* [m->nform] */
     uint8_t version;           /* .version and .target */
     uint32_t target;
 } cji_dec_module;
@@ -40,6 +41,16 @@ typedef struct cji_dec_type {
     uint8_t x2;                /* a pair of such values */
 } cji_dec_type;
 
+/* What decoding asks of a form again and again: found out at its first instruction. */
+typedef struct cji_dec_form {
+    bool ready;
+    uint8_t ntype, type_word[6];
+    uint16_t row;              /* decode_alu.c: the first row of its table that fits */
+    cji_dec_type type[6];
+    uint64_t words;            /* 1 << (word & 63) of each word of the spelling */
+    const char *text;          /* the spelling; belongs to the program */
+} cji_dec_form;
+
 typedef struct cji_dec_place { uint32_t off; uint8_t w; } cji_dec_place;
 
 typedef struct cji_dec {
@@ -58,6 +69,7 @@ typedef struct cji_dec {
     /* the instruction under way */
     const cji_ins *x;
     const cji_form *e;
+    cji_dec_form *form;        /* of e */
     uint32_t n;                /* operands */
     uint32_t line;             /* in the text */
     cji_origin source;         /* of .loc; no file: there is none */

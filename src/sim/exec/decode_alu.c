@@ -464,10 +464,14 @@ static bool alu_by_lanes(cji_dec *d, size_t i)
 
 bool cji_dec_alu(cji_dec *d)
 {
-    for (size_t i = 0; i < ALU_ROWS; i++) {
+    bool first = true;
+    for (size_t i = d->form->row; i < ALU_ROWS; i++) {
         if (!alu_fits(d, &alu_rows[i])) continue;
+        if (first) d->form->row = (uint16_t)i;   /* the same for each instruction of the form */
+        first = false;
         if (alu_rows[i].shape != ALU_OWN) return alu_by_lanes(d, i);
         if (alu_rows[i].own(d, alu_rows[i].k)) return true;
     }
+    if (first) d->form->row = ALU_ROWS;
     return false;
 }

@@ -148,9 +148,7 @@ static bool dmem_access(cji_dec *d, bool store)
     unsigned size = (t->x2 ? 2u * t->bits : t->bits) / 8;
     bool param = o.param;
     if (o.param) {
-        uint32_t room = 0;
-        for (size_t i = 0; i < d->p->nkernel; i++)
-            if (&d->p->func[d->p->kernel[i].code] == d->fn) room = d->p->kernel[i].param_bytes;
+        uint32_t room = d->fn->param_bytes;
         if (store) return cji_dec_fail(d, "writes to a kernel parameter"), true;
         if (o.imm < 0 || (uint64_t)o.imm + (uint64_t)n * size > room)
             return cji_dec_fail(d, "reads %u bytes at %lld of the kernel's %u bytes of parameters", n * size,

@@ -24,7 +24,8 @@ static bool program_read(cji_exec_program *p, const cji_exec_text *t, cji_dec_mo
     }
     mod->var = cji_arena_alloc(&p->arena, (mod->m->nvar + 1) * sizeof *mod->var);
     mod->func = cji_arena_alloc(&p->arena, (mod->m->nfn + 1) * sizeof *mod->func);
-    return mod->var && mod->func;
+    mod->form = cji_arena_alloc(&p->arena, (mod->m->nform + 1) * sizeof *mod->form);
+    return mod->var && mod->func && mod->form;
 }
 
 /* ---- Functions ---- */
@@ -100,13 +101,12 @@ static bool program_keep(cji_exec_program *p, const char **text, const char **wa
     return true;
 }
 
-/* Keeps the texts of records [from, ncode): they lie in the module, which is freed. */
+/* Keeps the names of files of records [from, ncode): they lie in the module, which is freed. */
 static bool program_origins(cji_exec_program *p, size_t from)
 {
-    const char *what = NULL, *what_copy = NULL, *file = NULL, *file_copy = NULL;
+    const char *file = NULL, *file_copy = NULL;
     for (size_t pc = from; pc < p->ncode; pc++) {
         cji_origin *o = &p->origin[pc];
-        if (!program_keep(p, &o->what, &what, &what_copy)) return false;
         if (o->file && !program_keep(p, &o->file, &file, &file_copy)) return false;
     }
     return true;

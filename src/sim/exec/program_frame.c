@@ -135,6 +135,7 @@ static bool frame_kernel(cji_exec_program *p, cji_dec_module *mod, uint32_t inde
     *k = (cji_exec_kernel){ .name = fn->name, .code = mod->func[index] };
     if (!kernel_params(p, mod, f, k) || !cji_program_index(&p->kernel_names, fn->name, p->nkernel)) return false;
     p->nkernel++;
+    fn->param_bytes = k->param_bytes;
     k->static_shared = fn->reaches && fn->shared < p->common_shared ? p->common_shared : fn->shared;
     if (k->static_shared > CJI_SHARED_BYTES)
         frame_warns(mod, f, "static shared memory", k->static_shared, CJI_SHARED_BYTES, log);

@@ -86,6 +86,7 @@ typedef struct cji_func {
     unsigned char *consts;   /* template of the constants */
     uint64_t local;          /* bytes of local frame, a multiple of 16; above CJI_LOCAL_BYTES it never runs */
     uint64_t shared;         /* kernels: end of their own shared variables */
+    uint32_t param_bytes;    /* kernels: of their parameters */
     uint32_t local_align;    /* of the local frame: a power of two, at least 16 */
     uint32_t dyn_first, dyn_n;   /* program->dyn[]: constants that hold the dynamic shared memory's offset */
     uint32_t nparam, nresult;
