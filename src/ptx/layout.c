@@ -26,7 +26,8 @@ static bool layout_image(cj_ptx *m, const char *call)
         if (!layout_has_place(v) || (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST)) continue;
         if (v->align > CJI_IMAGE_ALIGN) {
             cji_ptx_fail(m, CJ_EPTX, call, v->loc,
-                         "'%s' has .align %u; variables of a module are aligned to %u at most", cji_short(cji_ptx_name(m, v->name)), v->align, (unsigned)CJI_IMAGE_ALIGN);
+                         "'%s' has .align %u; variables of a module are aligned to %u at most",
+                         cji_short(cji_ptx_name(m, v->name)), v->align, (unsigned)CJI_IMAGE_ALIGN);
             return false;
         }
         if (v->space == CJI_SP_CONST && !cji_layout_var(&constant, v, CJI_CONST_BYTES, &at))

@@ -44,7 +44,8 @@ static void alignments(void)
     for (size_t i = 0; i < sizeof align / sizeof *align; i++) {
         CUmodule m = NULL;
         CUdeviceptr at = 1;
-        snprintf(text, sizeof text, ABI_HEAD ".visible .global .b8 first = 1;\n.visible .global .align %u .b32 v = 77;\n",
+        snprintf(text, sizeof text,
+                 ABI_HEAD ".visible .global .b8 first = 1;\n.visible .global .align %u .b32 v = 77;\n",
                  align[i]);
         if (!abi_is(cu.cuModuleLoadData(&m, text), CUDA_SUCCESS, "aligned to %u: load", align[i])) continue;
         abi_is(cu.cuModuleGetGlobal(&at, NULL, m, "v"), CUDA_SUCCESS, "aligned to %u: the variable", align[i]);

@@ -65,7 +65,8 @@ static const struct { const char *name, *text; } calls[] = {
       HEAD ".func larger(.param .b8 p[268435456]) { ret; }\n"
       ".func large()\n{\n.param .b8 a[268435456];\nst.param.b8 [a], 1;\ncall larger, (a);\nret;\n}\n"
       ENTRY("call large;\n") },
-    { "512 KiB and a frame", HEAD ".func large()\n{\n.local .b8 big[524288];\n.reg .b64 %d;\nmov.u64 %d, big;\nret;\n}\n"
+    { "512 KiB and a frame",
+      HEAD ".func large()\n{\n.local .b8 big[524288];\n.reg .b64 %d;\nmov.u64 %d, big;\nret;\n}\n"
       ENTRY("call large;\n") },
 };
 

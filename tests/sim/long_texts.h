@@ -16,7 +16,8 @@ static void long_functions(cji_text *t, unsigned n)
 
 static void long_kernels(cji_text *t, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++) cji_text_printf(t, ".visible .entry k%u(.param .b32 p) { .reg .b32 r; ld.param.b32 r, [p]; ret; }\n", i);
+    for (unsigned i = 0; i < n; i++)
+        cji_text_printf(t, ".visible .entry k%u(.param .b32 p) { .reg .b32 r; ld.param.b32 r, [p]; ret; }\n", i);
 }
 
 static void long_variables(cji_text *t, unsigned n)

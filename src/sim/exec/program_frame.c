@@ -2,8 +2,8 @@
  *
  * A shared variable that one kernel names lies in that kernel's own shared memory, wherever it is declared. Those that
  * several functions may name lie at the bottom of shared memory, each at one place for all; a kernel that reaches none
- * of them has its own variables there instead. Shared variables of the module and local variables that nothing names take no room, as
- * with ptxas. More than a launch can have is a warning here; the launch fails. */
+ * of them has its own variables there instead. Shared variables of the module and local variables that nothing names
+ * take no room, as with ptxas. More than a launch can have is a warning here; the launch fails. */
 #include <stdlib.h>
 
 #include "sim/exec/program.h"
