@@ -374,7 +374,7 @@ cji_warp_end cji_warp_run(cji_warp *w)
     const cji_rec *code = w->p->code;
     while (warp_pick(w, &end)) {
         uint64_t n = 0;
-        uint32_t lanes = (uint32_t)__builtin_popcount(w->active);
+        const uint32_t lanes = (uint32_t)__builtin_popcount(w->active), limit = w->limit; /* until the next choice */
         do {
             const cji_rec *r = &code[w->pc++];
             uint32_t m = w->active;
@@ -386,7 +386,7 @@ cji_warp_end cji_warp_run(cji_warp *w)
             }
             w->mask = m;
             r->fn(w, r);
-        } while (!w->stop && w->pc != w->limit);
+        } while (!w->stop && w->pc != limit);
         w->steps += n * lanes;
     }
     return end;
