@@ -25,6 +25,13 @@ static const cji_exec_span *mem_span(cji_warp *w, uint64_t a, cji_exec_span *nea
     return s;
 }
 
+const cji_exec_span *cji_mem_span(cji_warp *w, uint64_t a)
+{
+    char why[200];
+    cji_exec_span near;
+    return mem_span(w, a, &near, why, sizeof why);
+}
+
 static const char *mem_verb(unsigned access)
 {
     return access == CJI_EXEC_READ ? "reads" : access == CJI_EXEC_WRITE ? "writes" : "updates";
