@@ -24,7 +24,7 @@ enum { CJI_AT_INT = 0, CJI_AT_SIGNED = 16, CJI_AT_F32 = 32, CJI_AT_F64 = 48, CJI
 /* One lane's access outside the handlers above: its host bytes, or NULL after a fault. */
 unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
                           unsigned bytes, bool write);
-/* The allocation that holds address a of global memory. NULL: there is none. Belongs to the block, until the next call. */
+/* The allocation that holds address a of global memory. NULL: there is none. Valid until the next call. */
 const cji_exec_span *cji_mem_span(cji_warp *w, uint64_t a);
 /* The address of one lane, from a record's a, imm and flags. */
 uint64_t cji_mem_address(const cji_warp *w, const cji_rec *r, unsigned lane);
