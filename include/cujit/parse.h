@@ -12,8 +12,8 @@ extern "C" {
  * printed, changed, loaded and run.  `text` has `bytes` bytes; NULs at its end are ignored.
  * `name` is the file's name in messages.  May be NULL: "ptx".  Both are copied.
  *
- * The module keeps functions, parameters, variables with their initial values, launch bounds,
- * pragmas, registers with their types, and labels.  Its version and target are set to those of the
+ * The module keeps functions and aliases, parameters, variables with their initial values, launch
+ * bounds, pragmas, registers with their types, and labels.  Its version and target are set to those of the
  * text.  An instruction's source line is that of .loc; without any .loc, that of the text.
  *
  * It does not keep comments, the names of registers, nested scopes and the columns of .loc.  What a
@@ -23,8 +23,8 @@ extern "C" {
  * whole, and prints them together.  A call that changes the module drops them, with `debug`, and
  * logs a warning; cj_ptx_has_debug tells.  Without `debug`, .section is left out.
  *
- * A text older than PTX 2.3 becomes one of 2.3.  One for sm_10 to sm_13 becomes one for sm_20, whose
- * float instructions flush subnormals (.ftz), as those targets do.
+ * A text older than PTX 2.3 becomes one of 2.3.  One for sm_10 to sm_13 becomes one for sm_20,
+ * whose float instructions flush subnormals (.ftz), as those targets do.
  *
  * Never NULL.  Owned by the caller, free with cj_ptx_free.  Any thread.
  * Errors, left in the module with file and line ("k.ptx:12: operand b of add.f32 is .u32 ..."):

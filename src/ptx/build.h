@@ -18,7 +18,8 @@ static inline bool cji_fn_is_open(const cj_fn *f)
 bool cji_fn_open_slow(cj_fn *f, const char *call);
 static inline bool cji_fn_open(cj_fn *f, const char *call) { return cji_fn_is_open(f) || cji_fn_open_slow(f, call); }
 bool cji_ptx_open(cj_ptx *m, const char *call);
-bool cji_ptx_open_same(cj_ptx *m, const char *call);        /* for a call that changes nothing of what the module does */
+/* the same for a call that changes nothing of what the module does: debug data stays */
+bool cji_ptx_open_same(cj_ptx *m, const char *call);
 cj_fn *cji_ptx_bad(cj_ptx *m, const char *call);            /* what a constructor gives when it fails */
 
 cj_status cji_ptx_nomem(cj_ptx *m, const char *call);

@@ -94,6 +94,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->early = f->early;
     g->named_labels = f->named_labels;
     g->called = f->called;
+    g->alias = f->alias;
     g->named_regs = f->named_regs;
     g->decl_loc = f->decl_loc;
     g->bounds = f->bounds;
@@ -116,7 +117,8 @@ static void own_blocks(cj_fn *g)
 static bool copy_module(cj_ptx *c, const cj_ptx *m)
 {
     if (!copy_names(&c->names, &m->names) || !copy_names(&c->files, &m->files)) return false;
-    if (!COPY(c, m, longloc, nlongloc, clongloc) || !COPY(c, m, pragma, npragma, cpragma)) return false;
+    if (!COPY(c, m, longloc, nlongloc, clongloc) || !COPY(c, m, pragma, npragma, cpragma) ||
+        !COPY(c, m, alias, nalias, calias)) return false;
     if (!copy_slots(&c->scope, &c->cscope, m->scope, m->cscope, sizeof *m->scope)) return false;
     if (!cji_grow(&c->var, &c->cvar, m->nvar, sizeof *c->var) || !cji_grow(&c->fn, &c->cfn, m->nfn, sizeof *c->fn)
         || !cji_grow(&c->form, &c->cform, m->nform, sizeof *c->form)) return false;

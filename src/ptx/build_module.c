@@ -73,6 +73,7 @@ void cj_ptx_free(cj_ptx *m)
     cji_free(m->word_slot, m->nword_slot * sizeof *m->word_slot);
     cji_free(m->scope, m->cscope * sizeof *m->scope);
     cji_free(m->pragma, m->cpragma * sizeof *m->pragma);
+    cji_free(m->alias, m->calias * sizeof *m->alias);
     cji_free(m->longloc, m->clongloc * sizeof *m->longloc);
     cji_map_free(&m->names);
     cji_map_free(&m->files);
@@ -98,7 +99,8 @@ static void drop_debug(cj_ptx *m, const char *call)
     m->frozen = m->debug = 0;
     cji_text_free(&m->debug_files);
     cji_text_free(&m->debug_sections);
-    cji_log(CJ_LOG_WARNING, "%s changes a module with debug data: its debug sections and .target's debug are dropped", call);
+    cji_log(CJ_LOG_WARNING, "%s changes a module with debug data: its debug sections and .target's debug are dropped",
+            call);
 }
 
 int cj_ptx_has_debug(cj_ptx *m)

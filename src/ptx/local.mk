@@ -81,6 +81,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/lex.c \
 	%D%/lex.h \
 	%D%/parse.c \
+	%D%/parse_alias.c \
 	%D%/parse_body.c \
 	%D%/parse_bounds.c \
 	%D%/parse_const.c \
@@ -91,6 +92,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/parse_init.c \
 	%D%/parse_ins.c %D%/parse_element.c \
 	%D%/parse_line.c \
+	%D%/parse_opaque.c \
 	%D%/parse_scope.c \
 	%D%/parse_target.c \
 	%D%/parser.h

@@ -167,6 +167,7 @@ static bool parse_declaration(cji_parser *p, cji_directive d)
     switch (d) {
     case CJI_D_ENTRY: return cji_parse_fn(p, true, linkage);
     case CJI_D_FUNC: return cji_parse_fn(p, false, linkage);
+    case CJI_D_TEX: return cji_parse_tex(p, linkage);
     case CJI_D_GLOBAL: return cji_parse_vars(p, CJI_SP_GLOBAL, linkage);
     case CJI_D_CONST: return cji_parse_vars(p, CJI_SP_CONST, linkage);
     case CJI_D_SHARED: return cji_parse_vars(p, CJI_SP_SHARED, linkage);
@@ -187,7 +188,8 @@ bool cji_parse_top(cji_parser *p)
     case CJI_D_FILE: return cji_parse_file(p);
     case CJI_D_SECTION: return cji_parse_section(p);
     case CJI_D_PRAGMA: return cji_parse_pragma(p, parse_module_pragma);
-    case CJI_D_ALIAS: case CJI_D_TEX: case CJI_D_LANGUAGE: return parse_unkept(p);
+    case CJI_D_ALIAS: return cji_parse_alias(p);
+    case CJI_D_LANGUAGE: return parse_unkept(p);
     default: return parse_declaration(p, d);
     }
 }

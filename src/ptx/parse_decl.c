@@ -347,8 +347,6 @@ static bool decl_may_have_init(cji_parser *p, const cji_var *v)
 {
     if (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST)
         return cji_parse_fail(p, CJ_EPTX, "only .global and .const variables have initial values");
-    if (v->opaque)
-        return cji_parse_fail(p, CJ_EUNKNOWN, "initial values of .texref, .samplerref and .surfref are not supported");
     return true;
 }
 
@@ -426,6 +424,7 @@ static bool decl_one_var(cji_parser *p, const cji_decl *d, unsigned space, unsig
     if (cji_parse_maybe(p, '=')) {
         if (linkage == CJI_LINK_EXTERN)
             return cji_parse_fail(p, CJ_EPTX, "an .extern variable has its initial value where it is defined");
+        if (v->opaque) return cji_parse_opaque_init(p, v);
         return decl_may_have_init(p, v) && cji_parse_init(p, v);
     }
     if ((v->flags & CJI_VAR_UNSIZED) && linkage != CJI_LINK_EXTERN)
@@ -448,11 +447,44 @@ static bool decl_space_fits(cji_parser *p, const cji_decl *d, unsigned space)
     return true;
 }
 
+/* .tex .u64 t, u; what later versions call .global .texref. */
+bool cji_parse_tex(cji_parser *p, unsigned linkage)
+{
+    cji_decl d;
+    cji_lex *x = &p->x;
+    if (p->version >= 15) return cji_parse_fail(p, CJ_EPTX, ".tex ended with PTX 1.4; write .global .texref");
+    cji_lex_next(x);
+    if (!cji_parse_type(p, &d, false)) return false;
+    if (d.type != CJ_U32 && d.type != CJ_U64) return cji_parse_fail(p, CJ_EPTX, "a .tex variable is .u32 or .u64");
+    d = (cji_decl){ .type = CJ_B64, .opaque = CJI_OPAQUE_TEX };
+    do {
+        if (x->kind != CJI_TOK_WORD) return cji_parse_expected(p, "a texture's name");
+        const char *name = x->s;
+        size_t n = x->n;
+        if (cji_lex_next(x) == '[') return cji_parse_fail(p, CJ_EPTX, "an array of .tex variables");
+        if (!decl_var(p, &d, CJI_SP_GLOBAL, linkage, name, n)) return false;
+    } while (cji_parse_maybe(p, ','));
+    return cji_parse_take(p, ';', "behind the texture");
+}
+
+/* [N] behind .const, of PTX 1.0 to 2.1: the number of a bank. */
+static bool decl_bank(cji_parser *p)
+{
+    uint64_t bank = 0;
+    if (p->x.kind != '[') return true;
+    if (p->version >= 22) return cji_parse_fail(p, CJ_EPTX, "banks of constants ended with PTX 2.1; write .const");
+    cji_lex_next(&p->x);
+    if (!cji_parse_plain(p, 10, "a bank's number", &bank)) return false;
+    if (bank) return cji_parse_fail(p, CJ_EUNKNOWN, ".const[%u] is not supported; only bank 0 is", (unsigned)bank);
+    return cji_parse_take(p, ']', "behind the bank's number");
+}
+
 /* .global .align 4 .b32 a[4] = {1}, b; the current token is the state space. */
 bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage)
 {
     cji_decl d;
     cji_lex_next(&p->x);
+    if (space == CJI_SP_CONST && !decl_bank(p)) return false;
     if (!cji_parse_type(p, &d, false) || !decl_space_fits(p, &d, space)) return false;
     if ((d.flags & CJI_VAR_MANAGED) && space != CJI_SP_GLOBAL)
         return cji_parse_fail(p, CJ_EPTX, ".managed is for .global variables");

@@ -50,6 +50,8 @@ static bool fn_param(cji_parser *p, bool kernel)
     bool in_reg = d == CJI_D_REG && !kernel;
     p->line = p->x.tok_line;
     if (d != CJI_D_PARAM && !in_reg) return cji_parse_expected(p, kernel ? ".param" : ".param or .reg");
+    if (d == CJI_D_PARAM && !kernel && p->old_target)
+        return cji_parse_fail(p, CJ_ENOTSUP, "a .param of a .func needs target sm_20 or newer");
     if (d == CJI_D_PARAM && !cji_parse_need(p, kernel ? 14 : 20, 20, "a list of .param parameters")) return false;
     cji_lex_next(&p->x);
     return cji_parse_type(p, &decl, kernel) && fn_type_fits(p, &decl, kernel, in_reg) &&
@@ -192,6 +194,7 @@ static const char *fn_link_word(unsigned linkage)
 static bool fn_may_repeat(cji_parser *p, const cj_fn *f, unsigned linkage)
 {
     const char *name = cji_short(cji_ptx_name(p->m, f->name));
+    if (f->alias) return cji_parse_fail(p, CJ_EPTX, "'%s' is an alias, and declared again", name);
     if (f->body)
         return cji_parse_fail(p, CJ_EPTX, "'%s' is defined twice, or declared behind its definition", name);
     if (linkage == f->linkage || (!linkage && f->linkage != CJI_LINK_EXTERN)) return true;
@@ -278,6 +281,7 @@ bool cji_parse_proto(cji_parser *p, const char *name, size_t len)
     cji_lex *x = &p->x;
     cj_fn *f = p->f;
     p->nhead = 0;
+    if (!cji_parse_need(p, 21, 20, ".callprototype")) return false;
     if (cji_lex_next(x) == '(' && !fn_results(p)) return false;
     size_t results = p->nhead, n = 0;
     if (x->kind != CJI_TOK_WORD || x->n != 1 || *x->s != '_') return cji_parse_expected(p, "_ in a .callprototype");

@@ -7,13 +7,14 @@
 
 enum { INIT_LEVELS = 20 };
 
-/* Where an initialiser stands.  stride[k]: bytes of what one value or brace group is inside k braces; stride[0] the
- * whole variable. */
+/* Where an initialiser stands.  Values lie one behind the other, as they are written: a group that is incomplete
+ * leaves no room, as for ptxas, and what is left out is 0 at the end.  stride[k]: bytes of what one value or brace
+ * group is inside k braces; stride[0] the whole variable. */
 typedef struct init_at {
     cji_var *v;
     unsigned levels, level;
     uint64_t stride[INIT_LEVELS], end[INIT_LEVELS]; /* end[k]: first byte behind the group opened by the k-th brace */
-    uint64_t pos, given;
+    uint64_t pos;                                   /* with what incomplete groups leave out */
     unsigned size;                                  /* of an element, in bytes */
 } init_at;
 
@@ -28,12 +29,9 @@ static bool init_room(cji_parser *p, init_at *a, uint64_t bytes)
 {
     size_t old = p->ndata;
     if (a->pos + bytes > p->init_left) return init_too_large(p);
-    if (a->pos + bytes > old) {
-        if (!cji_parse_grow(p, &p->data, &p->cdata, (size_t)(a->pos + bytes), 1)) return false;
-        p->ndata = (size_t)(a->pos + bytes);
-        memset(p->data + old, 0, p->ndata - old);
-    }
-    if (a->pos + bytes > a->given) a->given = a->pos + bytes;
+    if (!cji_parse_grow(p, &p->data, &p->cdata, old + (size_t)bytes, 1)) return false;
+    memset(p->data + old, 0, (size_t)bytes);
+    p->ndata = old + (size_t)bytes;
     return true;
 }
 
@@ -41,7 +39,7 @@ static bool init_put(cji_parser *p, init_at *a, uint64_t bits)
 {
     uint8_t *to;
     if (!init_room(p, a, a->size)) return false;
-    to = p->data + a->pos;
+    to = p->data + p->ndata - a->size;
     for (unsigned i = 0; i < a->size && i < 8; i++) to[i] = (uint8_t)(bits >> 8 * i);
     return true;
 }
@@ -124,7 +122,7 @@ static bool init_addend(cji_parser *p, cji_reloc *r)
 static bool init_symbol(cji_parser *p, init_at *a, uint8_t shift)
 {
     cji_lex *x = &p->x;
-    cji_reloc r = { .at = a->pos, .shift = shift };
+    cji_reloc r = { .at = p->ndata, .shift = shift };
     if (x->n == 7 && !memcmp(x->s, "generic", 7) && cji_lex_peek(x) == '(') {
         if (!cji_parse_need(p, 31, 20, "generic()")) return false;
         r.generic = 1;
@@ -205,6 +203,8 @@ static bool init_item(cji_parser *p, init_at *a)
 static bool init_behind(cji_parser *p, init_at *a)
 {
     while (a->level && p->x.kind == '}') {
+        if (a->v->vec && a->level == a->levels && a->pos != a->end[a->level])
+            return cji_parse_fail(p, CJ_EPTX, "a vector's initial value has all its %u elements", a->v->vec);
         if (a->end[a->level]) a->pos = a->end[a->level];
         a->level--;
         cji_lex_next(&p->x);
@@ -230,7 +230,7 @@ static bool init_keep(cji_parser *p, init_at *a)
     cji_var *v = a->v;
     uint64_t row = a->levels ? a->stride[1] : a->size;
     if (v->flags & CJI_VAR_UNSIZED) {
-        v->dim[0] = (a->given + row - 1) / row;
+        v->dim[0] = (a->pos + row - 1) / row;
         if (!v->dim[0]) return cji_parse_fail(p, CJ_EPTX, "an array without a size and without initial values");
         v->flags &= (uint8_t)~CJI_VAR_UNSIZED;
         cji_var_size(v);
@@ -240,10 +240,10 @@ static bool init_keep(cji_parser *p, init_at *a)
     uint8_t *init = cji_arena_alloc(&p->m->arena, (size_t)v->bytes);
     cji_reloc *reloc = p->nreloc ? cji_arena_alloc(&p->m->arena, p->nreloc * sizeof *reloc) : NULL;
     if (!init || (p->nreloc && !reloc)) return cji_parse_fail(p, CJ_ENOMEM, "no memory for initial values");
-    if (a->given) memcpy(init, p->data, (size_t)a->given);
+    if (p->ndata) memcpy(init, p->data, p->ndata);
     if (reloc) memcpy(reloc, p->reloc, p->nreloc * sizeof *reloc);
     v->init = init;
-    v->ninit = a->given;
+    v->ninit = p->ndata;
     v->reloc = reloc;
     v->nreloc = (uint32_t)p->nreloc;
     return true;

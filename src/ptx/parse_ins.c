@@ -296,6 +296,24 @@ bool cji_parse_emit(cji_parser *p, cji_form *e, uint32_t guard, const uint32_t *
     return !p->has_loc || ins_from_source(p);
 }
 
+/* The current instruction is its .ftz form where there is one, and mad rounds to nearest: targets below sm_20 have no
+ * subnormal floats. */
+static void ins_flush(cji_lex *x, char *room, size_t size)
+{
+    static const char *const modifiers[] = { ".ftz", ".rn.ftz" };
+    size_t n = x->n;
+    if (n + 8 > size || !memmem(x->s, n, ".f32", 4) || memmem(x->s, n, ".ftz", 4)) return;
+    if (x->s != room) memcpy(room, x->s, n);
+    for (size_t i = 0; i < sizeof modifiers / sizeof *modifiers; i++) {
+        size_t more = strlen(modifiers[i]);
+        memcpy(room + n, modifiers[i], more);
+        if (cji_isa_find(room, n + more) == CJI_FORM_NONE) continue;
+        x->s = room;
+        x->n = (uint32_t)(n + more);
+        return;
+    }
+}
+
 bool cji_parse_ins(cji_parser *p, uint32_t guard)
 {
     cji_lex *x = &p->x;
@@ -305,6 +323,7 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
     p->nword = 0;
     const char *begin = x->s;
     if (!cji_lex_mnemonic(x, room, sizeof room)) return cji_parse_expected(p, "an instruction");
+    if (p->flushes) ins_flush(x, room, sizeof room);
     p->f->loc = where;
     cji_parse_at(p, begin);
     cji_form *e = cji_ptx_spelling(p->m, x->s, x->n, "cj_parse", where);

@@ -155,6 +155,7 @@ const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len
 
 /* ---- parse_decl.c ---- */
 bool cji_parse_regs(cji_parser *p);                                /* behind .reg */
+bool cji_parse_tex(cji_parser *p, unsigned linkage);               /* .tex of PTX 1.0 to 1.4 */
 bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage); /* behind a state space */
 typedef struct cji_decl { uint32_t align; uint8_t type, vec, opaque, flags, ptr_space; uint32_t ptr_align; } cji_decl;
 /* .align N, .v4, .attribute(..), .f32, .ptr ...: up to the name */
@@ -166,6 +167,12 @@ void cji_decl_apply(const cji_decl *d, cji_var *v);
 
 /* ---- parse_init.c ---- */
 bool cji_parse_init(cji_parser *p, cji_var *v);                    /* behind '=' */
+
+/* ---- parse_opaque.c ---- */
+bool cji_parse_opaque_init(cji_parser *p, cji_var *v);             /* the same for .texref and the like */
+
+/* ---- parse_alias.c ---- */
+bool cji_parse_alias(cji_parser *p);                               /* the current token is .alias */
 
 /* ---- parse_fn.c ---- */
 bool cji_parse_fn(cji_parser *p, bool kernel, unsigned linkage);   /* behind .entry or .func */

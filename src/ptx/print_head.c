@@ -113,6 +113,7 @@ void cji_print_var(const cj_ptx *m, const cji_var *v, bool semicolon, cji_text *
         if (!i && v->flags & CJI_VAR_UNSIZED) cji_text_puts(out, "[]");
         else cji_text_printf(out, "[%llu]", (unsigned long long)v->dim[i]);
     }
+    if (v->properties) cji_text_printf(out, " = %s", cji_ptx_name(m, v->properties));
     if (v->ninit) {
         cji_text_puts(out, " = ");
         print_level(m, v, 0, 0, out);

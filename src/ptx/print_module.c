@@ -70,7 +70,7 @@ static void print_extern(const cj_ptx *m, const cji_var *v, cji_text *out)
 {
     cji_var declared = *v;
     declared.linkage = CJI_LINK_EXTERN;
-    declared.ninit = 0;
+    declared.ninit = declared.properties = 0;
     cji_print_var(m, &declared, true, out);
 }
 
@@ -114,6 +114,9 @@ void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
     }
     for (size_t i = 0; i < list.n; i++) cji_print_definition(list.fn[i], flags, out);
     cji_print_order_free(&list);
+    for (size_t i = 0; i < m->nalias; i++)
+        cji_text_printf(out, ".alias %s, %s;\n", cji_ptx_name(m, m->fn[m->alias[i].fn]->name),
+                        cji_ptx_name(m, m->fn[m->alias[i].of]->name));
     if (m->debug) cji_text_put(out, m->debug_sections.p, m->debug_sections.n);
 }
 

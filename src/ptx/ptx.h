@@ -208,6 +208,7 @@ typedef struct cji_var {
     const uint8_t *init; /* NULL, or `bytes` bytes (little endian), zero-filled behind what was given */
     uint64_t ninit;      /* of these, how many were given: a multiple of the element's size */
     const cji_reloc *reloc;
+    uint32_t properties; /* initial value of a texture, sampler or surface: its text in m->names; 0: none */
 } cji_var;
 
 /* A variable's or parameter's alignment in bytes: what .align says (behind .ptr it is that of the memory pointed to),
@@ -259,6 +260,7 @@ struct cj_fn {
     uint8_t named_labels;        /* has labels with names of their own */
     uint8_t called;              /* by cj_call(): its parameters and results stay as they are */
     uint32_t decl_loc;
+    uint32_t alias;              /* index of the function that it is, plus 1; 0: no .alias */
     cji_bounds bounds;
     uint64_t param_bytes;        /* of a kernel that is built: its parameters so far */
     cji_ins *ins;      size_t nins, cins;
@@ -322,6 +324,8 @@ struct cj_ptx {
     /* scope[name]: SYM or FUNC word of the module-scope thing of that name, 0: free (also past the end) */
     uint32_t *scope;   size_t cscope;
     uint32_t *pragma;  size_t npragma, cpragma;   /* file-scope pragmas, m->names */
+    /* .alias: functions, as indices in fn[] */
+    struct cji_alias { uint32_t fn, of; } *alias; size_t nalias, calias;
     /* what it needs, and what the caller fixed */
     uint8_t need_version;        /* major * 10 + minor; least, over forms, special registers, directives */
     uint8_t fixed_version;       /* 0: not fixed */

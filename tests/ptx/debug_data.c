@@ -33,7 +33,8 @@ static void find_it(site *s) { cj_ptx_find(s->m, "nothing"); }
 static void raise_it(site *s) { cj_ptx_set_version(s->m, "9.0"); }
 static void place_it(site *s) { cj_line(s->f, "a.c", 4); }
 static const struct { const char *name; void (*call)(site *s); } calls[] = {
-    { "cj_ptx_print", print_it }, { "cj_ptx_find", find_it }, { "cj_ptx_set_version", raise_it }, { "cj_line", place_it },
+    { "cj_ptx_print", print_it }, { "cj_ptx_find", find_it }, { "cj_ptx_set_version", raise_it },
+    { "cj_line", place_it },
 };
 
 static cj_ptx *read_again(const char *text, size_t bytes, site *s)

@@ -7,9 +7,26 @@ text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_fuzz %
 	%D%/parse_declarations %D%/parse_lines %D%/layout_limits
 
 text_tests += %D%/debug_data
+
+# What is printed of a text is the same machine code. check-roundtrip: every source for every target.
+text_tests += %D%/same_code
+EXTRA_DIST += %D%/sources/assembly.cu %D%/sources/atomics.cu %D%/sources/barriers.cu %D%/sources/bounds.cu %D%/sources/bulk.cu \
+	%D%/sources/clusters.cu %D%/sources/constants.cu %D%/sources/cooperative.cu %D%/sources/copies.cu %D%/sources/doubles.cu \
+	%D%/sources/floats.cu %D%/sources/functions.cl %D%/sources/groups.cu %D%/sources/halves.cu %D%/sources/integers.cu \
+	%D%/sources/lambdas.cu %D%/sources/libraries.cu %D%/sources/locals.cu %D%/sources/loops.cu %D%/sources/managed.cu \
+	%D%/sources/matrices.cu %D%/sources/pointers.cu %D%/sources/printfs.cu %D%/sources/recursion.cu %D%/sources/shareds.cu \
+	%D%/sources/specials.cu %D%/sources/structs.cu %D%/sources/switches.cu %D%/sources/templates.cu %D%/sources/textures.cu \
+	%D%/sources/vectors.cl %D%/sources/vectors.cu %D%/sources/virtuals.cu %D%/sources/volatiles.cu
+
+check-roundtrip: %D%/same_code$(EXEEXT)
+	@n=$$(nproc); k=0; rm -f check-roundtrip.*.log; while [ $$k -lt $$n ]; do \
+	    CUJIT_TEST_REQUIRE=ptxas %D%/same_code$(EXEEXT) all $$k $$n >check-roundtrip.$$k.log 2>&1 & k=$$((k + 1)); done; wait; \
+	cat check-roundtrip.*.log >check-roundtrip.log; grep -c '^ok' check-roundtrip.log; ! grep '^not ok' check-roundtrip.log
+.PHONY: check-roundtrip
+CLEANFILES += check-roundtrip.log check-roundtrip.*.log
 EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram.ptx %D%/samples/calls.ptx %D%/samples/half.ptx %D%/samples/switch.ptx \
 	%D%/samples/interpret.ptx %D%/samples/constant.ptx %D%/samples/print.ptx %D%/samples/loops.ptx %D%/samples/math.ptx %D%/samples/lines.ptx \
-	%D%/samples/debug.ptx %D%/samples/syntax.ptx %D%/samples/sections.ptx %D%/declarations.def
+	%D%/samples/debug.ptx %D%/samples/syntax.ptx %D%/samples/sections.ptx %D%/samples/old.ptx %D%/samples/declared.ptx %D%/declarations.def
 
 # The builder and the printer.
 text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \

@@ -32,10 +32,16 @@ static const struct { const char *name; size_t functions, kernels; const char *h
     { "lines", 1, 1, { "fma.rn.f32" } },
     { "debug", 2, 1, { "call.uni" } },
     { "sections", 1, 1, { ".target sm_90, debug", "inlined_at 1 8 2", ".section", "%SP" } },
+    { "old", 1, 1, { ".target sm_20", "mul.ftz.f32", "mad.rn.ftz.f32", ".const .align 4 .b8 weights[12]" } },
+    { "declared",
+      4,
+      1,
+      { ".alias other, turn;", "call (v1), turn, (v0, ", "= {addr_mode_0 = wrap, addr_mode_1 = clamp_to_edge",
+        ".extern .global .u64 table[2];" } },
     { "syntax",
       8,
       3,
-      { "matrix[2][3] = {{1, 2, 0}, {4, 5, 6}}", "generic(matrix)+8", ".branchtargets ONE, TWO, OUTSIDE;",
+      { "matrix[2][3] = {{1, 2, 4}, {5, 6}}", "generic(matrix)+8", ".branchtargets ONE, TWO, OUTSIDE;",
         ".attribute(.managed)" } },
 };
 

@@ -41,7 +41,7 @@ text_tests += \
 	%D%/exec_faults_carry_their_facts \
 	%D%/exec_fp_soft_is_ieee_exact \
 	%D%/exec_instructions_give_what_the_manual_says \
-	%D%/exec_kernels_of_nvcc_run \
+	%D%/exec_kernels_of_nvcc_run %D%/exec_declarations_run \
 	%D%/exec_lanes_meet_again \
 	%D%/exec_layouts \
 	%D%/exec_long_texts \

@@ -87,6 +87,24 @@ static bool program_functions(cji_exec_program *p, cji_dec_module *mod, uint32_t
     return true;
 }
 
+/* .alias: whoever calls the alias calls the function that it is. */
+static bool program_aliases(cji_exec_program *p, cji_dec_module *mods, size_t n)
+{
+    size_t aliases = 0, size = p->nfunc * sizeof(uint32_t);
+    for (size_t i = 0; i < n; i++) aliases += mods[i].m->nalias;
+    if (!aliases) return true;
+    uint32_t *is = cji_zalloc(size);   /* by function: what it is an alias of, plus 1 */
+    if (!is) return false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < mods[i].m->nalias; k++)
+            is[mods[i].func[mods[i].m->alias[k].fn]] = mods[i].func[mods[i].m->alias[k].of] + 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < mods[i].m->nfn; k++)
+            if (is[mods[i].func[k]]) mods[i].func[k] = is[mods[i].func[k]] - 1;
+    cji_free(is, size);
+    return true;
+}
+
 /* ---- Code ---- */
 
 static bool program_keep(cji_exec_program *p, const char **text, const char **was, const char **copy)
@@ -136,7 +154,7 @@ static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_e
         if (!program_read(p, &texts[i], &mods[i], log)) return false;
     for (size_t i = 0; i < n; i++)
         if (!program_functions(p, &mods[i], (uint32_t)i, log)) return false;
-    if (!cji_program_image(p, mods, n, log) || !cji_program_uses(p, mods, n) ||
+    if (!program_aliases(p, mods, n) || !cji_program_image(p, mods, n, log) || !cji_program_uses(p, mods, n) ||
         !cji_program_frames(p, mods, n, log) || !cji_program_values(p, mods, n, log))
         return false;
     const cji_vec_table *vec = cji_vec_pick();
