@@ -13,8 +13,8 @@ extern "C" {
  * `name` is the file's name in messages.  May be NULL: "ptx".  Both are copied.
  *
  * The module keeps functions and aliases, parameters, variables with their initial values, launch
- * bounds, pragmas, registers with their types, and labels.  Its version and target are set to those of the
- * text.  An instruction's source line is that of .loc; without any .loc, that of the text.
+ * bounds, pragmas, registers with their types, and labels.  Its version and target are set to those
+ * of the text.  An instruction's source line is that of .loc; without any .loc, that of the text.
  *
  * It does not keep comments, the names of registers, nested scopes and the columns of .loc.  What a
  * nested scope declares is renamed where that is necessary.
