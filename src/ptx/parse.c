@@ -189,6 +189,7 @@ bool cji_parse_top(cji_parser *p)
     case CJI_D_SECTION: return cji_parse_section(p);
     case CJI_D_PRAGMA: return cji_parse_pragma(p, parse_module_pragma);
     case CJI_D_ALIAS: return cji_parse_alias(p);
+    case CJI_D_REG: return cji_parse_module_regs(p);
     case CJI_D_LANGUAGE: return parse_unkept(p);
     default: return parse_declaration(p, d);
     }

@@ -147,6 +147,7 @@ bool cji_parse_body(cji_parser *p)
     size_t outside = p->nscope - 1;
     p->scope_line[outside] = p->x.tok_line;
     p->loc = 0;
+    if (!cji_parse_declare_module_regs(p)) return false;
     cji_lex_next(&p->x);
     while (p->nscope > outside) {
         p->f->loc = cji_ptx_loc(p->m, p->file, p->x.tok_line);

@@ -286,6 +286,34 @@ bool cji_parse_regs(cji_parser *p)
     return cji_parse_take(p, ';', "behind the registers");
 }
 
+/* .reg of the module, of PTX below 3.0: kept as it is written, and declared in each kernel. */
+bool cji_parse_module_regs(cji_parser *p)
+{
+    cji_lex *x = &p->x;
+    if (p->version >= 30 && !p->heads) return cji_parse_fail(p, CJ_EPTX, "a .reg of the module; declare it in a function");
+    if (p->nmodule_reg == DECL_MODULE_REGS)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "more than %d declarations of registers of the module", DECL_MODULE_REGS);
+    p->module_reg[p->nmodule_reg++] = *x;
+    while (x->kind != ';' && x->kind != CJI_TOK_END && x->kind != CJI_TOK_BAD) cji_lex_next(x);
+    return cji_parse_take(p, ';', "behind the registers");
+}
+
+bool cji_parse_declare_module_regs(cji_parser *p)
+{
+    const cji_lex here = p->x;
+    const uint32_t line = p->line;
+    if (p->nmodule_reg && !p->f->kernel)
+        return cji_parse_fail(p, CJ_EUNKNOWN, "functions that share registers of the module are not supported");
+    for (uint32_t i = 0; i < p->nmodule_reg; i++) {
+        p->x = p->module_reg[i];
+        p->line = p->x.tok_line;
+        if (!cji_parse_regs(p)) return false;
+    }
+    p->x = here;
+    p->line = line;
+    return true;
+}
+
 /* -- Variables ----------------------------------------------------------------------------------------------------- */
 
 /* Names that a printed module can hold: registers have those with %. */

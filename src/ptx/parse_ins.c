@@ -326,6 +326,8 @@ bool cji_parse_ins(cji_parser *p, uint32_t guard)
     if (p->flushes) ins_flush(x, room, sizeof room);
     p->f->loc = where;
     cji_parse_at(p, begin);
+    if (p->no_doubles && memmem(x->s, x->n, ".f64", 4))
+        return cji_parse_fail(p, CJ_EUNKNOWN, "doubles on targets below sm_13, which have none, are not supported");
     cji_form *e = cji_ptx_spelling(p->m, x->s, x->n, "cj_parse", where);
     if (!e) return p->failed = true, false;
     if (cji_lex_next(x) != ';') {

@@ -42,6 +42,8 @@ typedef struct cji_name {
     uint32_t under;
 } cji_name;
 
+enum { DECL_MODULE_REGS = 32 };
+
 /* A parameter or result in a function's head, as declared; its name and function come later. */
 typedef struct cji_head {
     cji_var v;
@@ -75,6 +77,7 @@ typedef struct cji_parser {
     /* by number in m->names: taken in function `fn` (index + 1); next suffix to try */
     struct cji_taken { uint32_t fn, next; } *taken; size_t ctaken;
 
+    cji_lex module_reg[DECL_MODULE_REGS]; uint32_t nmodule_reg;   /* where .reg of the module is in the text */
     cji_head *head;         size_t nhead, chead; /* parameters of the head that is read, results first */
     uint32_t *word;         size_t nword, cword; /* operand words that are being put together, as a stack */
     uint8_t *data;          size_t ndata, cdata; /* an initialiser's bytes */
@@ -155,6 +158,8 @@ const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len
 
 /* ---- parse_decl.c ---- */
 bool cji_parse_regs(cji_parser *p);                                /* behind .reg */
+bool cji_parse_module_regs(cji_parser *p);                         /* the current token is .reg */
+bool cji_parse_declare_module_regs(cji_parser *p);                 /* in the function whose body begins */
 bool cji_parse_tex(cji_parser *p, unsigned linkage);               /* .tex of PTX 1.0 to 1.4 */
 bool cji_parse_vars(cji_parser *p, unsigned space, unsigned linkage); /* behind a state space */
 typedef struct cji_decl { uint32_t align; uint8_t type, vec, opaque, flags, ptr_space; uint32_t ptr_align; } cji_decl;
