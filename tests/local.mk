@@ -31,7 +31,7 @@ include %D%/build/local.mk
 include %D%/whole/local.mk
 include %D%/mutants/local.mk
 
-EXTRA_DIST += %D%/README.md %D%/times.sh %D%/tsan.sh %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
+EXTRA_DIST += %D%/README.md %D%/times.sh %D%/tsan.sh %D%/ubsan.sh %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
 
 # What several tests use, compiled once; a folder adds its files. A test that uses one of them only names it with #include.
 check_LIBRARIES += %D%/libtest.a

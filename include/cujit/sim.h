@@ -28,6 +28,10 @@
  *                       time, as on an H100: one that waits for another stream's never returns.
  *                       Under lazy they run side by side: two that share data without a lock race.
  *                       Under random the seed decides.
+ *   CUJIT_SIM_BOUNDS    exact (the default): a kernel's access beyond the last byte of an
+ *                       allocation, or of a block's shared memory, is a fault. coarse: device
+ *                       memory ends with its pages of 2 MiB, shared memory with its next 128
+ *                       bytes. A GPU finds no more than that.
  *   CUJIT_SIM_STALL_MS  the log warns of a host function or a memory wait that takes longer than
  *                       this many milliseconds, and names the host functions that it holds up.
  *                       Default: 10000; 0: never. Memory waits that wait for each other are always

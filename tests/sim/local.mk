@@ -20,7 +20,8 @@ sim_tests += \
 	%D%/registers_are_estimated \
 	%D%/sealed_files \
 	%D%/sizes_that_wrap \
-	%D%/teardown_order
+	%D%/teardown_order \
+	%D%/coarse_bounds
 fault_tests += %D%/no_memory
 
 # A program that has a libcuda's names, and a module that does.

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SIM_KEPT = 256, SIM_GRAIN = 512, SIM_PAGE = 2 << 20 };
+enum { SIM_KEPT = 256, SIM_GRAIN = 512, SIM_PAGE = 2 << 20, SIM_SMALL_PAGE = 4096 };
 #define SIM_KEPT_BYTES (UINT64_C(64) << 20)
 #define SIM_SPAN_MOST (UINT64_C(80) << 30)
 #define SIM_SPAN_LEAST (UINT64_C(32) << 20)
@@ -246,15 +246,13 @@ CUresult cji_sim_space_add(const sim_range *r)
     return result;
 }
 
-enum { SIM_HOST_PAGE = 4096 };
-
 CUresult cji_sim_space_host(sim_ctx *c, size_t bytes, sim_place place, unsigned flags, uint64_t *at)
 {
     size_t size;
-    if (__builtin_add_overflow(bytes, (size_t)SIM_HOST_PAGE, &size)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (__builtin_add_overflow(bytes, (size_t)SIM_SMALL_PAGE, &size)) return CUDA_ERROR_OUT_OF_MEMORY;
     void *block = cji_alloc(size);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
-    uint64_t lo = ((uint64_t)(uintptr_t)block + SIM_HOST_PAGE - 1) / SIM_HOST_PAGE * SIM_HOST_PAGE;
+    uint64_t lo = ((uint64_t)(uintptr_t)block + SIM_SMALL_PAGE - 1) / SIM_SMALL_PAGE * SIM_SMALL_PAGE;
     sim_range r = { .lo = lo,
                     .bytes = bytes,
                     .room = bytes,
@@ -411,6 +409,7 @@ bool cji_sim_space_mapped(uint64_t lo, uint64_t bytes, void (*change)(sim_range 
         at += r->bytes;
     if (at == end)
         for (sim_range *r = first; change && r < sim_space.range + sim_space.n && r->lo < end; r++) change(r, user);
+    if (change) __atomic_fetch_add(&sim_space.changes, 1, __ATOMIC_RELAXED);
     pthread_rwlock_unlock(&sim_space.lock);
     return at == end;
 }
@@ -499,18 +498,64 @@ static void sim_span_join(const sim_range *r, cji_exec_span *span)
 
 const uint64_t *cji_sim_memory_changes(void) { return &sim_space.changes; }
 
+/* The end of the last page of what the device allocated for the host, or of the block that it lies in. */
+static uint64_t sim_block_end(const sim_range *r)
+{
+    uint64_t end = (uint64_t)(uintptr_t)r->block + r->block_bytes,
+             page = (r->lo + r->bytes + SIM_SMALL_PAGE - 1) / SIM_SMALL_PAGE * SIM_SMALL_PAGE;
+    return page < end ? page : end;
+}
+
+/* With coarse bounds: the pages that `r` lies in, as far as their bytes are there. */
+static void sim_span_widen(const sim_range *r, cji_exec_span *span)
+{
+    if (r->place == SIM_DEVICE) {
+        uint64_t from = (r->lo - r->dev->lo) / SIM_PAGE * SIM_PAGE,
+                 to = (r->lo - r->dev->lo + r->bytes + SIM_PAGE - 1) / SIM_PAGE * SIM_PAGE;
+        if (to > r->dev->committed) to = r->dev->committed;
+        *span = (cji_exec_span){ .lo = r->dev->lo + from, .hi = r->dev->lo + to, .host = r->dev->host + from };
+    } else if (r->block) {
+        span->hi = sim_block_end(r);
+    }
+}
+
+/* With coarse bounds: an allocation in whose pages the address lies; NULL: none. */
+static const sim_range *sim_space_neighbour(uint64_t address, const sim_ctx *c)
+{
+    size_t before = sim_space_above(address);
+    if (before && sim_space.range[before - 1].block && address < sim_block_end(&sim_space.range[before - 1]))
+        return &sim_space.range[before - 1];
+    for (unsigned d = 0; d < sim.set.devices; d++) {
+        const sim_device *dev = sim.device[d];
+        if (address - dev->lo >= dev->committed) continue;
+        uint64_t page = dev->lo + (address - dev->lo) / SIM_PAGE * SIM_PAGE;
+        for (size_t i = sim_space_above(page + SIM_PAGE - 1); i-- > 0;) {
+            const sim_range *r = &sim_space.range[i];
+            if (r->lo + r->room <= page) break;
+            if (r->place == SIM_DEVICE && !r->freed && !r->absent && sim_range_reached(r, c)) return r;
+        }
+    }
+    return NULL;
+}
+
 bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char *why, size_t size)
 {
     const sim_ctx *c = user;
     pthread_rwlock_rdlock(&sim_space.lock);
     const sim_range *r = sim_space_holder(address);
     bool found = r && !r->freed && !r->absent && r->bytes && sim_range_reached(r, c);
+    const sim_range *neighbour = sim.set.coarse && !found ? sim_space_neighbour(address, c) : NULL;
+    if (neighbour) {
+        r = neighbour;
+        found = true;
+    }
     if (r) *span = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes };
     if (found) {
         span->host = sim_host_of(r, r->lo);
         span->readonly = (r->place == SIM_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY)) ||
                          (r->place == SIM_MAPPED && !(r->writers >> c->dev->ordinal & 1));
         sim_span_join(r, span);
+        if (sim.set.coarse) sim_span_widen(r, span);
         /* The host writes all other places. Another process writes what it opened here; memory that this process
          * has exported counts as a writer (sim_ipc_part.c). */
         span->device_only = r->place == SIM_DEVICE && !r->part.opens;

@@ -95,6 +95,7 @@ typedef struct sim_settings {
     sim_schedule schedule;
     uint64_t seed;                  /* of SIM_RANDOM */
     bool serial;                    /* host functions of a context run one at a time */
+    bool coarse;                    /* kernels may access whole pages, as on a GPU */
 } sim_settings;
 
 typedef struct sim_room sim_room;

@@ -66,6 +66,15 @@ static bool sim_setting_schedule(sim_settings *set)
     return false;
 }
 
+static bool sim_setting_bounds(sim_settings *set)
+{
+    const char *s = cji_env_get(CJI_ENV_SIM_BOUNDS);
+    set->coarse = s && strcmp(s, "coarse") == 0;
+    if (!s || set->coarse || strcmp(s, "exact") == 0) return true;
+    cji_log(CJ_LOG_ERROR, "%s=%s: wants exact or coarse", cji_env_name(CJI_ENV_SIM_BOUNDS), s);
+    return false;
+}
+
 bool cji_sim_settings_read(sim_settings *set)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -77,5 +86,6 @@ bool cji_sim_settings_read(sim_settings *set)
     bool stall = sim_setting(CJI_ENV_SIM_STALL_MS, 0, 86400000, &set->stall_ms);
     bool sm = sim_setting_sm(set);
     bool schedule = sim_setting_schedule(set);
-    return devices && threads && sm && schedule && stall;    /* each that cannot be read has said so */
+    bool bounds = sim_setting_bounds(set);
+    return devices && threads && sm && schedule && stall && bounds;    /* each that cannot be read has said so */
 }

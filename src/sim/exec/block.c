@@ -128,7 +128,7 @@ bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index)
     if (!b->warp) {
         b->nthread = g->nthread;
         b->nwarp = g->nwarp;
-        b->shared_bytes = g->shared_bytes;
+        b->shared_bytes = l->coarse ? (g->shared_bytes + 127) / 128 * 128 : g->shared_bytes;
         b->warp = cji_zalloc(sizeof *b->warp * b->nwarp);
         b->bar_lanes = cji_zalloc(sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
         b->shared = cji_alloc(b->shared_bytes + 16);

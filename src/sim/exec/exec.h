@@ -178,6 +178,7 @@ typedef struct cji_exec_launch {
     const void *params;                      /* kernel->param_bytes bytes; copied by open */
     cji_exec_memory memory;
     bool cooperative;                        /* all blocks make progress together */
+    bool coarse;                             /* shared memory ends at the next multiple of 128 bytes, as on a GPU */
     uint32_t stack_bytes;                    /* most local memory of a thread; 0: 64 KiB, or the kernel's frame */
     uint32_t sm_count;                       /* what %nsmid returns; 0: 1 */
     uint64_t grid_id;                        /* what %gridid returns */

@@ -61,6 +61,7 @@ cji_exec_grid *cji_sim_launch_open(sim_op *op)
                           .params = w->params,
                           .memory = { cji_sim_memory_find, sim_kernel_print, c, cji_sim_memory_changes() },
                           .cooperative = w->shape.cooperative,
+                          .coarse = sim.set.coarse,
                           .stack_bytes = (uint32_t)c->limit[CU_LIMIT_STACK_SIZE],
                           .sm_count = (uint32_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
                           .grid_id = op->seq,
