@@ -129,6 +129,43 @@ typedef struct cujit_sim_fault_info {
  * cuInit. A GPU's driver has no such symbol. Returns at once. Any thread. */
 CJ_API int cujit_sim_fault(void *context, cujit_sim_fault_info *info);
 
+/* -- What is queued ------------------------------------------------------------------------ */
+
+/* Where an operation is. */
+typedef enum cujit_sim_work_state {
+    CUJIT_SIM_WORK_WAITS,           /* for other operations: `after` of them */
+    CUJIT_SIM_WORK_READY,           /* may begin, and has not */
+    CUJIT_SIM_WORK_RUNS             /* has begun */
+} cujit_sim_work_state;
+
+/* One operation that is not done. A field that does not apply is 0, or "" where it is text. */
+typedef struct cujit_sim_work_info {
+    size_t size;                    /* sizeof(cujit_sim_work_info), set in the first by the caller */
+    uint64_t number;                /* operations are numbered as they are enqueued, from 1 */
+    void *context;                  /* CUcontext */
+    void *stream;                   /* CUstream, 1 or 2 for a default stream; NULL: of none */
+    uint64_t stream_id;             /* as cuStreamGetId returns it */
+    cujit_sim_work_state state;
+    int in_graph;                   /* 1: of a graph's launch */
+    uint32_t after;                 /* operations that it waits for */
+    uint64_t after_number;          /* the earliest of them */
+    char kind[32];                  /* "kernel", "memcpy", "memset", "host", "batch mem op", "free" ...;
+                                     * "": it does nothing but keep an order */
+    char name[256];                 /* of a kernel */
+    void *function;                 /* of a host function */
+    uint64_t location;              /* of a memory wait: whose value it waits for */
+    char sentence[512];             /* all of it */
+} cujit_sim_work_info;
+
+/* Fills `work` with the operations of a context that are not done, in the order in which they were
+ * enqueued: `count` at most. Returns how many there are. `context` is a CUcontext of the CPU
+ * device; NULL: all contexts. `work`: May be NULL, with a count of 0. Only the first
+ * `work->size` bytes of each are written, and they lie that far apart.
+ * Returns 0 before cuInit, and when `context` is no live context. The log has the same sentences
+ * when a host function or a memory wait takes longer than CUJIT_SIM_STALL_MS. A GPU's driver has
+ * no such symbol. Returns at once. Any thread. */
+CJ_API size_t cujit_sim_work(void *context, cujit_sim_work_info *work, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,7 +21,8 @@ sim_tests += \
 	%D%/sealed_files \
 	%D%/sizes_that_wrap \
 	%D%/teardown_order \
-	%D%/coarse_bounds
+	%D%/coarse_bounds \
+	%D%/queued_work
 fault_tests += %D%/no_memory
 
 # A program that has a libcuda's names, and a module that does.

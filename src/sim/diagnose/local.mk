@@ -2,4 +2,5 @@
 libcujit_simcore_la_SOURCES += \
 	%D%/sim_deadlock.c \
 	%D%/sim_diagnose.h \
+	%D%/sim_list.c \
 	%D%/sim_watch.c

@@ -18,4 +18,7 @@ bool cji_sim_watcher_runs(void);
 void cji_sim_watcher_wake(void);                           /* under the lock: the process ends */
 void cji_sim_watcher_join(void);                           /* without the lock */
 
+/* Under the lock: a line for each operation that is not done, the first hundred. */
+void cji_sim_list(cji_text *t);
+
 #endif

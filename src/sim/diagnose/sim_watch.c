@@ -137,7 +137,11 @@ static void *sim_watcher_main(void *arg)
             if (t.n || t.failed) sim_report_log(&t, CJ_LOG_ERROR);
         }
         if (most) sim_report_long(&t, cji_now(), most);
-        if (t.n || t.failed) sim_report_log(&t, CJ_LOG_WARNING);
+        if (t.n || t.failed) {
+            sim_report_log(&t, CJ_LOG_WARNING);
+            cji_sim_list(&t);
+            sim_report_log(&t, CJ_LOG_INFO);
+        }
     }
     sim_watcher.runs = false;
     pthread_cond_broadcast(&sim_queue.done);

@@ -32,6 +32,8 @@ struct sim_op {
     void *reached_for;              /* for that call: an object and a number */
     uint64_t reached_point;
     uint64_t seq, when;             /* when: done, in ns; before that: begun, or queued */
+    size_t mark;                    /* of a listing of all of them (diagnose/sim_list.c), and then: */
+    const sim_op *before;           /* the earliest that it waits for */
     unsigned item;                  /* of several memory operations: which one it is at; changed without the lock */
     sim_op *next_ready, *prev_ready;
     sim_op *next, *prev;            /* ctx->first */
