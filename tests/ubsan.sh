@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the tree with the address and undefined-behaviour sanitizers, in ubsan-COMPILER of the current folder, and runs
 # tests there; a report ends its test.
-# usage: ubsan.sh SRCDIR      (make check-ubsan), with $MAKE, $jobs (-jN or nothing) and $tests (names) in the environment
+# usage: ubsan.sh SRCDIR      (make check-ubsan)
+# environment: $MAKE, $jobs (-jN or nothing), $tests (names)
 src=$1
 unset MAKEFLAGS MFLAGS MAKELEVEL
 [ "$jobs" ] || jobs=-j$(nproc 2>/dev/null || echo 2)

@@ -12,8 +12,8 @@ typedef enum cji_env {
 /* "CUJIT_..." */
 const char *cji_env_name(cji_env which);
 
-/* The value; NULL where the variable is unset or empty, and in a program that runs with more rights than its user (setuid,
- * setgid). Belongs to the environment. */
+/* The value; NULL where the variable is unset or empty, and in a program that runs with more rights than its user
+ * (setuid, setgid). Belongs to the environment. */
 const char *cji_env_get(cji_env which);
 
 #endif

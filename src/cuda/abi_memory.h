@@ -1,5 +1,5 @@
-/* Arrays, texture and surface objects, virtual memory, batches of copies: the types of rows of exports.def, which libcujit
- * does not use. As in abi.h, names, values and fields are NVIDIA's (toolkit 13.0). */
+/* Arrays, texture and surface objects, virtual memory, batches of copies: the types of rows of exports.def, which
+ * libcujit does not use. As in abi.h, names, values and fields are NVIDIA's (toolkit 13.0). */
 #ifndef CJI_CUDA_ABI_MEMORY_H
 #define CJI_CUDA_ABI_MEMORY_H
 
@@ -151,7 +151,11 @@ typedef struct CUmemAllocationProp {
     CUmemAllocationHandleType requestedHandleTypes;
     CUmemLocation location;
     void *win32HandleMetaData;
-    struct { unsigned char compressionType, gpuDirectRDMACapable; unsigned short usage; unsigned char reserved[4]; } allocFlags;
+    struct {
+        unsigned char compressionType, gpuDirectRDMACapable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } allocFlags;
 } CUmemAllocationProp;
 
 /* ---- Batches of copies ------------------------------------------------------------------------------------------- */

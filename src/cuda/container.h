@@ -1,5 +1,6 @@
-/* The head of the CPU device's images, which stand for cubins there: PTX texts behind a header (sim/module/sim_image.c).
- * cuModuleLoadData gets no size, so the header says how long the image is, and has a checksum of its own. */
+/* The head of the CPU device's images, which stand for cubins there: PTX texts behind a header
+ * (sim/module/sim_image.c). cuModuleLoadData gets no size, so the header says how long the image is, and has a
+ * checksum of its own. */
 #ifndef CJI_CONTAINER_H
 #define CJI_CONTAINER_H
 

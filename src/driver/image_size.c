@@ -1,5 +1,5 @@
-/* How long an image must be. cuModuleLoadData gets no size and follows what the image says of itself, so an image that was
- * cut - a file that was not written to its end - would be read beyond its bytes. */
+/* How long an image must be. cuModuleLoadData gets no size and follows what the image says of itself, so an image that
+ * was cut - a file that was not written to its end - would be read beyond its bytes. */
 #include "driver/image.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A program that runs with more rights than its user reads no environment variable: they choose files whose code is run.
- * This program makes itself such a program: setuid where it is root, setgid where its user has a second group. */
+/* A program that runs with more rights than its user reads no environment variable: they choose files whose code is
+ * run. This program makes itself such a program: setuid where it is root, setgid where its user has a second group. */
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Arrays, mipmapped arrays, texture and surface objects as far as creation, copies and queries go; batches of copies. */
+/* Arrays, mipmapped arrays, texture and surface objects: creation, copies and queries. Batches of copies. */
 #include "tests/conformance/driver_abi.h"
 
-/* ---- What can be made --------------------------------------------------------------------------------------------- */
+/* ---- What can be made -------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -20,7 +20,9 @@ static const struct {
     { "no channel", { 8, 8, 0, CU_AD_FORMAT_FLOAT, 0, 0 }, CUDA_ERROR_INVALID_VALUE },
     { "no format", { 8, 8, 0, (CUarray_format)0, 1, 0 }, CUDA_ERROR_INVALID_VALUE },
     { "a depth without a height", { 8, 0, 4, CU_AD_FORMAT_FLOAT, 1, 0 }, CUDA_ERROR_INVALID_VALUE },
-    { "a cubemap with other sides", { 8, 4, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP }, CUDA_ERROR_INVALID_VALUE },
+    { "a cubemap with other sides",
+      { 8, 4, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP },
+      CUDA_ERROR_INVALID_VALUE },
     { "a cubemap of five faces", { 8, 8, 5, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP }, CUDA_ERROR_INVALID_VALUE },
     { "more than the widest", { 1u << 20, 8, 0, CU_AD_FORMAT_FLOAT, 1, 0 }, CUDA_ERROR_INVALID_VALUE },
     { "a size that wraps", { SIZE_MAX / 4 + 2, SIZE_MAX / 2, 4, CU_AD_FORMAT_FLOAT, 4, 0 }, CUDA_ERROR_INVALID_VALUE },
@@ -34,9 +36,9 @@ static void descriptors(void)
         abi_is(cx.cuArray3DCreate(&a, &shapes[i].d), shapes[i].result, "%s", shapes[i].name);
         if (shapes[i].result) continue;
         abi_is(cx.cuArray3DGetDescriptor(&back, a), CUDA_SUCCESS, "%s: its descriptor", shapes[i].name);
-        tap_ok(back.Width == shapes[i].d.Width && back.Height == shapes[i].d.Height && back.Depth == shapes[i].d.Depth &&
-                   back.Format == shapes[i].d.Format && back.NumChannels == shapes[i].d.NumChannels &&
-                   back.Flags == shapes[i].d.Flags,
+        tap_ok(back.Width == shapes[i].d.Width && back.Height == shapes[i].d.Height &&
+                   back.Depth == shapes[i].d.Depth && back.Format == shapes[i].d.Format &&
+                   back.NumChannels == shapes[i].d.NumChannels && back.Flags == shapes[i].d.Flags,
                "%s: is what it was made with", shapes[i].name);
         abi_is(cx.cuArrayDestroy(a), CUDA_SUCCESS, "%s: destroyed", shapes[i].name);
         if (!tap_on_gpu()) abi_is(cx.cuArrayDestroy(a), CUDA_ERROR_INVALID_HANDLE, "%s: once", shapes[i].name);
@@ -65,7 +67,7 @@ static void other_queries(void)
     cx.cuArrayDestroy(a);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 enum { SIDE = 16 };
 static unsigned plane[SIDE][SIDE], back[SIDE][SIDE];
@@ -97,8 +99,13 @@ static void rows_and_planes(void)
     abi_is(cu.cuMemcpy2D(&out), CUDA_SUCCESS, "a part of it out");
     plane_is("has the bytes of the part", 3, 3, 5, 7);
     abi_is(cu.cuMemcpy3DAsync(&between, s), CUDA_SUCCESS, "from array to array, in a stream");
-    out = (CUDA_MEMCPY2D){ .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = b, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                           .dstDevice = d, .dstPitch = sizeof plane[0], .WidthInBytes = sizeof plane[0], .Height = SIDE };
+    out = (CUDA_MEMCPY2D){ .srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcArray = b,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = d,
+                           .dstPitch = sizeof plane[0],
+                           .WidthInBytes = sizeof plane[0],
+                           .Height = SIDE };
     abi_is(cu.cuMemcpy2DAsync(&out, s), CUDA_SUCCESS, "from there to memory");
     abi_is(cu.cuMemcpyDtoHAsync(back, d, sizeof back, s), CUDA_SUCCESS, "and out");
     abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "is done");
@@ -189,7 +196,7 @@ static void mipmapped(void)
     if (!tap_on_gpu()) abi_is(cx.cuMipmappedArrayDestroy(m), CUDA_ERROR_INVALID_HANDLE, "once");
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------------------------ */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static void objects(void)
 {
@@ -240,7 +247,7 @@ static void objects(void)
     cu.cuMemFree(d);
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------------------------ */
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
 
 static void batches(void)
 {
@@ -268,7 +275,8 @@ static void batches(void)
         tap_is_mem(out, one, sizes[i], "copy %d has its bytes", i);
     }
     abi_is(cx.cuMemcpyBatchAsync_v2(dst, src, sizes, 0, how, first, 1, s), CUDA_ERROR_INVALID_VALUE, "none at once");
-    abi_is(cx.cuMemcpyBatchAsync_v2(dst, src, sizes, 3, how, first, 0, s), CUDA_ERROR_INVALID_VALUE, "without attributes");
+    abi_is(cx.cuMemcpyBatchAsync_v2(dst, src, sizes, 3, how, first, 0, s), CUDA_ERROR_INVALID_VALUE,
+           "without attributes");
     first[0] = 1;
     abi_is(cx.cuMemcpyBatchAsync_v2(dst, src, sizes, 3, how, first, 2, s), CUDA_ERROR_INVALID_VALUE,
            "attributes that begin later");
@@ -287,14 +295,16 @@ static void batches(void)
     }
     CUarray a = array_of(SIDE, SIDE, 0, 0);
     CUDA_MEMCPY3D_BATCH_OP ops[2] = {
-        { .src = { CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = { .ptr = (CUdeviceptr)(uintptr_t)plane, .rowLength = SIDE } },
+        { .src = { CU_MEMCPY_OPERAND_TYPE_POINTER,
+                   .op.ptr = { .ptr = (CUdeviceptr)(uintptr_t)plane, .rowLength = SIDE } },
           .dst = { CU_MEMCPY_OPERAND_TYPE_ARRAY, .op.array = { a, { 4, 2, 0 } } },
           .extent = { 5, 6, 1 },
           .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM },
         { .src = { CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = { .ptr = (CUdeviceptr)(uintptr_t)one } },
           .dst = { CU_MEMCPY_OPERAND_TYPE_POINTER, .op.ptr = { .ptr = d + 48 } },
           .extent = { 16, 1, 1 },
-          .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM } };
+          .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM }
+    };
     abi_is(cx.cuMemcpy3DBatchAsync_v2(2, ops, 0, s), CUDA_SUCCESS, "a plane and a row at once");
     abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "are done");
     CUDA_MEMCPY2D from = { .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = a, .srcXInBytes = 16, .srcY = 2,

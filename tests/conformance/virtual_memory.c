@@ -35,12 +35,13 @@ static void what_the_device_says(void)
     CUmemAllocationProp host = prop, odd = prop, other;
     size_t least;
     int supported = 0;
-    abi_is(cu.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0), CUDA_SUCCESS,
-           "the attribute");
+    abi_is(cu.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0),
+           CUDA_SUCCESS, "the attribute");
     tap_is_int(supported, 1, "virtual memory is supported");
     abi_is(cx.cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED), CUDA_SUCCESS,
            "the granularity");
-    abi_is(cx.cuMemGetAllocationGranularity(&least, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_SUCCESS, "the least");
+    abi_is(cx.cuMemGetAllocationGranularity(&least, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_SUCCESS,
+           "the least");
     tap_ok(least && grain % least == 0 && !(least & (least - 1)), "is a power of two (%zu, %zu)", least, grain);
     CUmemGenericAllocationHandle h = created(2 * grain);
     abi_is(cx.cuMemGetAllocationPropertiesFromHandle(&other, h), CUDA_SUCCESS, "the properties of memory");
@@ -155,7 +156,7 @@ static void shared_memory(void)
     cx.cuMemAddressFree(at, 2 * grain);
 }
 
-/* ---- The CPU device alone: each in a context of its own, which has the fault --------------------------------------- */
+/* ---- The CPU device alone: each in a context of its own, which has the fault ------------------------------------- */
 
 static const struct { const char *name; CUmemAccess_flags flags; bool unmapped; const char *says; } faults[] = {
     { "a kernel that writes what may be read", CU_MEM_ACCESS_FLAGS_PROT_READ, false, "read" },
@@ -196,8 +197,13 @@ static void copies_have_access(void)
     CUgraph g;
     CUgraphExec x;
     CUgraphNode n;
-    CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = plain, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                        .dstDevice = at, .WidthInBytes = 4, .Height = 1, .Depth = 1 };
+    CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .srcDevice = plain,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = at,
+                        .WidthInBytes = 4,
+                        .Height = 1,
+                        .Depth = 1 };
     cujit_sim_fault_info fault = { .size = sizeof fault };
     if (cx.cuMemMap(at, grain, 0, h, 0)) tap_bail("no mapping");
     access_to(at, grain, CU_MEM_ACCESS_FLAGS_PROT_READ);
@@ -208,7 +214,8 @@ static void copies_have_access(void)
     access_to(at, grain, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     if (cu.cuCtxCreate(&own, 0, 0) || cu.cuGraphCreate(&g, 0)) tap_bail("no graph");
     CUstream s = abi_stream();
-    if (cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, own) || cu.cuGraphInstantiateWithFlags(&x, g, 0)) tap_bail("no graph");
+    if (cu.cuGraphAddMemcpyNode(&n, g, NULL, 0, &p, own) || cu.cuGraphInstantiateWithFlags(&x, g, 0))
+        tap_bail("no graph");
     access_to(at, grain, CU_MEM_ACCESS_FLAGS_PROT_READ);
     cu.cuGraphLaunch(x, s);
     abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "a graph's copy is checked when it runs");

@@ -1,5 +1,5 @@
-/* Images of the CPU device that were damaged, cut or forged are rejected before their sizes are followed; libcujit rejects
- * images of any kind that are shorter than they say. */
+/* Images of the CPU device that were damaged, cut or forged are rejected before their sizes are followed; libcujit
+ * rejects images of any kind that are shorter than they say. */
 #include <stdlib.h>
 
 #include <cujit/driver.h>

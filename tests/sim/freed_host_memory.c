@@ -1,5 +1,5 @@
-/* Copies look host memory up again when they run: what was pinned, registered or managed at the call and is freed by then
- * is reported, in streams and in graphs. Freeing it waits for the work of every context. */
+/* Copies look host memory up again when they run: what was pinned, registered or managed at the call and is freed by
+ * then is reported, in streams and in graphs. Freeing it waits for the work of every context. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -90,9 +90,16 @@ static void in_a_graph(size_t i)
     cu.cuCtxDestroy(own);
 }
 
-/* ---- Freeing waits for other contexts ----------------------------------------------------------------------------- */
+/* ---- Freeing waits for other contexts ---------------------------------------------------------------------------- */
 
-typedef struct freeing { CUcontext ctx; host_kind kind; void *host; CUresult result; struct latch began; bool ended; } freeing;
+typedef struct freeing {
+    CUcontext ctx;
+    host_kind kind;
+    void *host;
+    CUresult result;
+    struct latch began;
+    bool ended;
+} freeing;
 
 static void *free_it(void *p)
 {

@@ -1,5 +1,5 @@
-/* A kernel with texture, surface, tensor-core or tensor-copy instructions is rejected when it is loaded: the sentence names
- * the instruction and its line. */
+/* A kernel with texture, surface, tensor-core or tensor-copy instructions is rejected when it is loaded: the sentence
+ * names the instruction and its line. */
 #include <stdio.h>
 
 #include "tests/conformance/driver_abi.h"

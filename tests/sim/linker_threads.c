@@ -25,12 +25,12 @@ static void *use(void *p)
         void *cubin;
         size_t bytes;
         pthread_barrier_wait(&together);
-        CUresult r = i == 0   ? cu.cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)text, sizeof text, "k", 0,
-                                                 NULL, NULL)
-                     : i == 1 ? cu.cuLinkComplete(state, &cubin, &bytes)
-                     : i == 2 ? cu.cuLinkDestroy(state)
-                              : cu.cuLinkAddData(state, CU_JIT_INPUT_CUBIN, (void *)(uintptr_t)text, sizeof text, "k", 0,
-                                                 NULL, NULL) == CUDA_SUCCESS;
+        CUresult r =
+            i == 0 ? cu.cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)text, sizeof text, "k", 0, NULL, NULL)
+            : i == 1 ? cu.cuLinkComplete(state, &cubin, &bytes)
+            : i == 2 ? cu.cuLinkDestroy(state)
+                     : cu.cuLinkAddData(state, CU_JIT_INPUT_CUBIN, (void *)(uintptr_t)text, sizeof text, "k", 0, NULL,
+                                        NULL) == CUDA_SUCCESS;
         wrong[i] += !expected(r);
         pthread_barrier_wait(&together);
     }
@@ -54,7 +54,8 @@ int main(void)
     }
     for (size_t i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     tap_is_uint(failed, 0, "a linker is made in each round");
-    for (size_t i = 0; i < THREADS; i++) tap_is_uint(wrong[i], 0, "thread %zu: each call returns what the manual names", i);
+    for (size_t i = 0; i < THREADS; i++)
+        tap_is_uint(wrong[i], 0, "thread %zu: each call returns what the manual names", i);
     tap_is_uint(left, 0, "each is destroyed once");
     return abi_close();
 }

@@ -39,6 +39,7 @@ endif
 text_tests += \
 	%D%/exec_atomics_of_threads \
 	%D%/exec_blocks_give_way \
+	%D%/exec_dynamic_shared_ends \
 	%D%/exec_faults_are_named \
 	%D%/exec_faults_carry_their_facts \
 	%D%/exec_fp_soft_is_ieee_exact \

@@ -1,5 +1,5 @@
-/* What is queued can be looked into: each operation that is not done, its state, what it waits for; and the log has the same
- * when something takes long. */
+/* What is queued can be looked into: each operation that is not done, its state, what it waits for; and the log has
+ * the same when something takes long. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +17,8 @@ static void keep(void *user, cj_log_level level, const char *line)
     (void)user;
     if (level != CJ_LOG_INFO) return;
     if (strstr(line, "(host of stream ") && strstr(line, "runs")) named_first = true;
-    if (strstr(line, "(kernel add of stream ") && strstr(line, "waits for 1 operation: operation ")) named_second = true;
+    if (strstr(line, "(kernel add of stream ") && strstr(line, "waits for 1 operation: operation "))
+        named_second = true;
     if (named_first && named_second) latch_open(&listed);
 }
 

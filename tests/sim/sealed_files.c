@@ -1,5 +1,5 @@
-/* Memory and events that processes share cannot be cut under a process that maps them, and a handle opens nothing else than
- * such files, whatever it names. */
+/* Memory and events that processes share cannot be cut under a process that maps them, and a handle opens nothing else
+ * than such files, whatever it names. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static void seal(label *l)
     for (size_t i = 0; i < offsetof(label, check); i++) l->check = (l->check ^ p[i]) * UINT64_C(0x100000001b3);
 }
 
-/* ---- Files of this process ---------------------------------------------------------------------------------------- */
+/* ---- Files of this process --------------------------------------------------------------------------------------- */
 
 static void shared_files_cannot_be_cut(void)
 {
@@ -53,7 +53,7 @@ static void shared_files_cannot_be_cut(void)
     tap_is_uint(sealed, 0, "and none be closed for writing or growing");
 }
 
-/* ---- Files of another process ------------------------------------------------------------------------------------- */
+/* ---- Files of another process ------------------------------------------------------------------------------------ */
 
 enum { FILE_BYTES = 1 << 16 };
 

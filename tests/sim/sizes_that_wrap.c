@@ -109,13 +109,17 @@ static void copies(void)
 static void flat_copies(void)
 {
     CUstream s = abi_stream();
-    abi_is(cu.cuMemcpyHtoD(dev_memory, host_memory, UINT64_MAX), CUDA_ERROR_INVALID_VALUE, "all bytes that there are, in");
+    abi_is(cu.cuMemcpyHtoD(dev_memory, host_memory, UINT64_MAX), CUDA_ERROR_INVALID_VALUE,
+           "all bytes that there are, in");
     abi_is(cu.cuMemcpyDtoH(host_memory, dev_memory, UINT64_MAX), CUDA_ERROR_INVALID_VALUE, "out");
     abi_is(cu.cuMemcpyDtoD(dev_memory, dev_memory, UINT64_MAX), CUDA_ERROR_INVALID_VALUE, "inside");
-    abi_is(cu.cuMemcpy((CUdeviceptr)(uintptr_t)host_memory, dev_memory, HUGE_BYTES), CUDA_ERROR_INVALID_VALUE, "anywhere");
-    abi_is(cu.cuMemcpyAsync((CUdeviceptr)(uintptr_t)host_memory, (CUdeviceptr)(uintptr_t)host_memory + 64, HUGE_BYTES, s),
-           CUDA_ERROR_INVALID_VALUE, "between host memory, in a stream");
-    abi_is(cu.cuMemcpyPeer(dev_memory, abi_ctx, dev_memory, abi_ctx, HUGE_BYTES), CUDA_ERROR_INVALID_VALUE, "to a peer");
+    abi_is(cu.cuMemcpy((CUdeviceptr)(uintptr_t)host_memory, dev_memory, HUGE_BYTES), CUDA_ERROR_INVALID_VALUE,
+           "anywhere");
+    abi_is(
+        cu.cuMemcpyAsync((CUdeviceptr)(uintptr_t)host_memory, (CUdeviceptr)(uintptr_t)host_memory + 64, HUGE_BYTES, s),
+        CUDA_ERROR_INVALID_VALUE, "between host memory, in a stream");
+    abi_is(cu.cuMemcpyPeer(dev_memory, abi_ctx, dev_memory, abi_ctx, HUGE_BYTES), CUDA_ERROR_INVALID_VALUE,
+           "to a peer");
     cu.cuStreamDestroy(s);
 }
 

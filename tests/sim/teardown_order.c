@@ -1,5 +1,5 @@
-/* The process ends with objects that use those of another device or outlive what they came from: nothing is used after it
- * was freed. A checker of memory sees what is wrong; without one a broken heap ends the child by a signal. */
+/* The process ends with objects that use those of another device or outlive what they came from: nothing is used after
+ * it was freed. A checker of memory sees what is wrong; without one a broken heap ends the child by a signal. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

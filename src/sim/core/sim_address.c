@@ -362,8 +362,8 @@ static bool sim_range_reached(const sim_range *r, const sim_ctx *c)
     return r->place != SIM_DEVICE || cji_sim_ctx_sees(c, r->dev) || (r->pool && r->pool->access >> c->dev->ordinal & 1);
 }
 
-/* Under the table's lock. How many bytes from `address` on lie in `r` and in the mappings behind it without a gap, whose
- * bytes the host sees without a gap too: at least `wanted`, or all. */
+/* Under the table's lock. How many bytes from `address` on lie in `r` and in the mappings behind it without a gap,
+ * whose bytes the host sees without a gap too: at least `wanted`, or all. */
 static uint64_t sim_range_reach(const sim_range *r, uint64_t address, uint64_t wanted)
 {
     uint64_t reach = r->bytes - (address - r->lo);
@@ -404,8 +404,8 @@ bool cji_sim_space_mapped(uint64_t lo, uint64_t bytes, void (*change)(sim_range 
     if (!bytes || !cji_sim_sum(&end, lo, bytes)) return false;
     pthread_rwlock_wrlock(&sim_space.lock);
     sim_range *first = sim_space_holder(lo);
-    for (sim_range *r = first; r && r < sim_space.range + sim_space.n && r->place == SIM_MAPPED && r->lo == at && at < end;
-         r++)
+    for (sim_range *r = first;
+         r && r < sim_space.range + sim_space.n && r->place == SIM_MAPPED && r->lo == at && at < end; r++)
         at += r->bytes;
     if (at == end)
         for (sim_range *r = first; change && r < sim_space.range + sim_space.n && r->lo < end; r++) change(r, user);
@@ -480,11 +480,12 @@ bool cji_sim_space_why(uint64_t address, char *why, size_t size)
 
 static bool sim_mapped_together(const sim_range *a, const sim_range *b)
 {
-    return a->place == SIM_MAPPED && b->place == SIM_MAPPED && a->lo + a->bytes == b->lo && a->host + a->bytes == b->host &&
-           a->readers == b->readers && a->writers == b->writers;
+    return a->place == SIM_MAPPED && b->place == SIM_MAPPED && a->lo + a->bytes == b->lo &&
+           a->host + a->bytes == b->host && a->readers == b->readers && a->writers == b->writers;
 }
 
-/* Mappings with the same access that follow each other without a gap are one span: an access may reach over their ends. */
+/* Mappings with the same access that follow each other without a gap are one span: an access may reach over their
+ * ends. */
 static void sim_span_join(const sim_range *r, cji_exec_span *span)
 {
     const sim_range *begin = sim_space.range, *end = begin + sim_space.n;

@@ -312,7 +312,7 @@ typedef struct sim_range {
     sim_device *dev;                /* where it was made */
     sim_ctx *ctx;
     sim_pool *pool;                 /* stream-ordered memory, else NULL */
-    unsigned flags;                 /* of cuMemHostAlloc, cuMemHostRegister; of a mapping: 1 if processes may share it */
+    unsigned flags; /* of cuMemHostAlloc, cuMemHostRegister; of a mapping: 1 if processes may share it */
     bool module;                    /* a module's variables: not for cuMemFree */
     bool freed;                     /* stays known for a while, so that a late use can be named */
     bool absent;                    /* a graph's memory, at present not allocated */

@@ -70,7 +70,8 @@ bool cji_sim_ipc_file_is_ours(int fd)
     int seals = fcntl(fd, F_GET_SEALS);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return seals >= 0 && (seals & SIM_IPC_SEALS) == SIM_IPC_SEALS &&
-           readlink(path, name, sizeof name - 1) == (ssize_t)sizeof name - 1 && memcmp(name, ours, sizeof ours - 1) == 0;
+           readlink(path, name, sizeof name - 1) == (ssize_t)sizeof name - 1 &&
+           memcmp(name, ours, sizeof ours - 1) == 0;
 }
 
 bool cji_sim_ipc_handle_fill(void *out, sim_ipc_kind kind, const sim_ipc_way *way)

@@ -1,6 +1,6 @@
-/* Reserved addresses (cuMemAddressReserve). Like a device's own, they are a PROT_NONE range, which the host cannot touch;
- * the bytes of mappings lie at the same offsets in a second range. What was mapped there once stays readable and writable
- * for the engine, which may still hold a span of it: after an unmapping the pages are empty ones. */
+/* Reserved addresses (cuMemAddressReserve). Like a device's own, they are a PROT_NONE range, which the host cannot
+ * touch; the bytes of mappings lie at the same offsets in a second range. What was mapped there once stays readable
+ * and writable for the engine, which may still hold a span of it: after an unmapping the pages are empty ones. */
 #include "sim/core/sim_core.h"
 
 #include <sys/mman.h>

@@ -33,8 +33,8 @@ static void sim_op_title(const sim_op *op, cji_line *l)
 {
     const char *kind = op->work ? op->work->kind->name : "";
     const char *label = op->work && op->work->kind->label ? op->work->kind->label(op->work) : NULL;
-    cji_say(l, "operation %llu (%s%s%s", (unsigned long long)op->seq, *kind ? kind : "a point in order", label ? " " : "",
-            label ? cji_short(label) : "");
+    cji_say(l, "operation %llu (%s%s%s", (unsigned long long)op->seq, *kind ? kind : "a point in order",
+            label ? " " : "", label ? cji_short(label) : "");
     if (op->stream) cji_say(l, " of stream %llu", (unsigned long long)op->stream->id);
     cji_say(l, "%s)", op->in_graph ? " in a launch of a graph" : "");
 }

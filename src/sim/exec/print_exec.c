@@ -51,7 +51,8 @@ static uint64_t print_next(print_args *a, unsigned bytes)
     return print_argument(a->w, a->lane, a->base, &a->at, bytes);
 }
 
-/* A width or a precision, in digits or as '*'; -1: there is none, or a negative precision. A negative width sets *left. */
+/* A width or a precision, in digits or as '*'; -1: there is none, or a negative precision. A negative width sets
+ * *left. */
 static int print_size(const char **p, print_args *a, bool *left)
 {
     int64_t v = -1;

@@ -76,7 +76,8 @@ static bool sim_copy_end_allowed(const sim_copy_end *s, const CUDA_MEMCPY3D *p, 
 {
     uint64_t bytes;
     sim_extent e = sim_copy_extent(s, p->WidthInBytes, p->Height, p->Depth);
-    return s->pageable || s->array || (cji_sim_extent_bytes(&e, &bytes) && cji_sim_space_allows(c, s->at, bytes, write));
+    return s->pageable || s->array ||
+           (cji_sim_extent_bytes(&e, &bytes) && cji_sim_space_allows(c, s->at, bytes, write));
 }
 
 CUresult cji_sim_copy_node_work(const CUDA_MEMCPY3D *p, sim_ctx *c, sim_work **out)

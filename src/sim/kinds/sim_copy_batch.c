@@ -1,5 +1,5 @@
-/* Batches of copies. All are checked before the first is enqueued. The copies of a batch have no order among each other for
- * the caller; here they follow each other. */
+/* Batches of copies. All are checked before the first is enqueued. The copies of a batch have no order among each
+ * other for the caller; here they follow each other. */
 #include "sim/kinds/sim_kinds.h"
 
 typedef struct sim_batch {

@@ -31,7 +31,8 @@ CUresult cji_sim_copy_submit(sim_stream *s, sim_copy *w, bool sync, bool now)
     bool some = w->depth != 0, inside = !w->src.host && !w->dst.host;
     bool from_page = some && w->src.host && (w->src.pageable || now), to_page = some && w->dst.host && w->dst.pageable;
     if (s->capture) return cji_sim_stream_submit(s, &w->work);
-    if (to_page || (sync && !inside) || (from_page && !sim_stage(w))) return cji_sim_stream_submit_and_wait(s, &w->work);
+    if (to_page || (sync && !inside) || (from_page && !sim_stage(w)))
+        return cji_sim_stream_submit_and_wait(s, &w->work);
     return cji_sim_stream_submit(s, &w->work);
 }
 

@@ -67,7 +67,8 @@ static void sim_fill_run(sim_op *op)
     sim_extent e = { .pitch = w->pitch, .width = w->width * w->element, .height = w->height, .depth = 1 };
     uint64_t bytes = 0;
     cji_sim_extent_bytes(&e, &bytes);
-    unsigned char *p = cji_sim_space_allows(op->ctx, w->dst, bytes, true) ? cji_sim_space_at(op->ctx, w->dst, bytes) : NULL;
+    unsigned char *p =
+        cji_sim_space_allows(op->ctx, w->dst, bytes, true) ? cji_sim_space_at(op->ctx, w->dst, bytes) : NULL;
     if (!p) {
         char why[160], sentence[260];
         cji_sim_space_why(w->dst, why, sizeof why);

@@ -1,5 +1,6 @@
-/* Arrays and mipmapped arrays: elements in rows and slices, which copies reach. A GPU lays them out for textures; here they
- * are plain rows. They have no address. A work that copies holds its arrays, so their bytes stay until it is done. */
+/* Arrays and mipmapped arrays: elements in rows and slices, which copies reach. A GPU lays them out for textures; here
+ * they are plain rows. They have no address. A work that copies holds its arrays, so their bytes stay until it is
+ * done. */
 #include "sim/memory/sim_memory.h"
 
 #include <string.h>
@@ -102,7 +103,8 @@ static CUresult sim_array_lay_out(sim_array *a)
 {
     uint64_t row, slice;
     a->element = cji_sim_array_element(a->desc.Format, a->desc.NumChannels);
-    a->extent = (sim_extent){ .height = a->desc.Height ? a->desc.Height : 1, .depth = a->desc.Depth ? a->desc.Depth : 1 };
+    a->extent =
+        (sim_extent){ .height = a->desc.Height ? a->desc.Height : 1, .depth = a->desc.Depth ? a->desc.Depth : 1 };
     if (!cji_sim_product(&row, a->desc.Width, a->element) || !cji_sim_product(&slice, row, a->extent.height) ||
         !cji_sim_product(&a->bytes, slice, a->extent.depth))
         return CUDA_ERROR_INVALID_VALUE;
@@ -260,7 +262,8 @@ CUresult cji_sim_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ou
     return cji_sim_device(d) ? sim_array_other_kind(out, SIM_ARRAY, h) : CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUresult cji_sim_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUmipmappedArray h, CUdevice d)
+CUresult cji_sim_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUmipmappedArray h,
+                                                       CUdevice d)
 {
     return cji_sim_device(d) ? sim_array_other_kind(out, SIM_MIPMAP, h) : CUDA_ERROR_INVALID_DEVICE;
 }

@@ -91,7 +91,9 @@ static CUresult sim_pointer_attribute(const sim_ctx *c, void *data, CUpointer_at
     if (!known && !many) return CUDA_ERROR_INVALID_VALUE;
     bool is_host = known && cji_sim_range_is_host(&range), on_device = !is_host, readonly;
     switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)data = known && !range.pool && !range.chunk ? (CUcontext)range.ctx : NULL; break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *)data = known && !range.pool && !range.chunk ? (CUcontext)range.ctx : NULL;
+        break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)data = !known                                    ? 0
                             : on_device || range.place == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE

@@ -25,8 +25,8 @@ CUresult cji_sim_cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
     return sim_pinned_alloc(out, bytes, flags);
 }
 
-/* Frees what begins at `p` when the work of all contexts is done: each of them reaches it, and a copy of the host's bytes
- * in flight would write to freed memory. `none`: no memory that is known lies there. */
+/* Frees what begins at `p` when the work of all contexts is done: each of them reaches it, and a copy of the host's
+ * bytes in flight would write to freed memory. `none`: no memory that is known lies there. */
 static CUresult sim_host_free(void *p, sim_place place, CUresult none)
 {
     sim_ctx *c;

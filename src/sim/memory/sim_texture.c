@@ -1,5 +1,5 @@
-/* Texture and surface objects, and texture references: what they describe is checked and kept, for queries. No kernel of
- * the CPU device reads them: one with texture or surface instructions is rejected when it is loaded. */
+/* Texture and surface objects, and texture references: what they describe is checked and kept, for queries. No kernel
+ * of the CPU device reads them: one with texture or surface instructions is rejected when it is loaded. */
 #include "sim/memory/sim_memory.h"
 
 #include <string.h>
@@ -19,7 +19,8 @@ static sim_texture *sim_textures;
 
 static bool sim_device_bytes(CUdeviceptr at, uint64_t bytes)
 {
-    return at % (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) == 0 && cji_sim_space_at(NULL, at, bytes);
+    return at % (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT) == 0 &&
+           cji_sim_space_at(NULL, at, bytes);
 }
 
 static bool sim_resource_linear(const CUDA_RESOURCE_DESC *d)
@@ -72,8 +73,8 @@ static CUresult sim_texture_check(const CUDA_TEXTURE_DESC *t)
 static CUresult sim_view_check(const CUDA_RESOURCE_DESC *d, const CUDA_RESOURCE_VIEW_DESC *v)
 {
     bool array = d->resType == CU_RESOURCE_TYPE_ARRAY || d->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-    return array && (unsigned)v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7 && v->firstMipmapLevel <= v->lastMipmapLevel &&
-                   v->firstLayer <= v->lastLayer
+    return array && (unsigned)v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7 &&
+                   v->firstMipmapLevel <= v->lastMipmapLevel && v->firstLayer <= v->lastLayer
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }
@@ -146,8 +147,8 @@ static CUresult sim_texture_part(sim_kind kind, unsigned long long h, void *out,
     return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cji_sim_cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
-                                   const CUDA_RESOURCE_VIEW_DESC *view)
+CUresult cji_sim_cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
+                                   const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
 {
     sim_texture *t;
     if (!out || !resource || !texture) return CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,6 @@
-/* Virtual memory: addresses that are reserved, memory that is created, mappings of the one to the other, and the devices
- * that may access them. Memory is a file without a name, so it can be mapped at several addresses and by other processes. */
+/* Virtual memory: addresses that are reserved, memory that is created, mappings of the one to the other, and the
+ * devices that may access them. Memory is a file without a name, so it can be mapped at several addresses and by other
+ * processes. */
 #include "sim/memory/sim_memory.h"
 
 #include <fcntl.h>
@@ -22,7 +23,12 @@ struct sim_chunk {
 static sim_chunk *sim_chunks;
 
 /* Behind the bytes, in the file: for the process that imports it. */
-typedef struct sim_chunk_label { char magic[8]; uint64_t bytes; int32_t device; uint32_t handle_types; } sim_chunk_label;
+typedef struct sim_chunk_label {
+    char magic[8];
+    uint64_t bytes;
+    int32_t device;
+    uint32_t handle_types;
+} sim_chunk_label;
 static const char sim_chunk_magic[8] = "cjchunk";
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
@@ -240,7 +246,13 @@ static CUresult sim_map(sim_chunk *k, uint64_t at, uint64_t bytes, uint64_t offs
     if (!host || cji_sim_space_any(at, at + bytes)) return CUDA_ERROR_INVALID_VALUE;
     if (mmap(host, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, k->fd, (off_t)offset) == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    sim_range r = { .lo = at, .bytes = bytes, .room = bytes, .place = SIM_MAPPED, .dev = k->dev, .host = host, .chunk = k,
+    sim_range r = { .lo = at,
+                    .bytes = bytes,
+                    .room = bytes,
+                    .place = SIM_MAPPED,
+                    .dev = k->dev,
+                    .host = host,
+                    .chunk = k,
                     .flags = k->prop.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE };
     CUresult result = cji_sim_space_add(&r);
     if (!result) k->maps++;
@@ -272,7 +284,8 @@ CUresult cji_sim_cuMemUnmap(CUdeviceptr at, size_t bytes)
     while (!r && at < end) {
         r = cji_sim_space_drop(at, SIM_MAPPED, &was);
         if (r) break;
-        mmap(was.host, was.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(was.host, was.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
         was.chunk->maps--;
         sim_chunk_settle(was.chunk);
         at += was.bytes;
