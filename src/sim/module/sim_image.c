@@ -1,6 +1,6 @@
 /* Images: PTX text, and the container that stands for a cubin here - PTX texts behind a header (cuda/container.h), each
- * with its sizes. All sizes are compared with what is there before they are followed. What the driver's compiler would say of a text's head (.version, .target) is said here; the rest is
- * the engine's. */
+ * with its sizes. All sizes are compared with what is there before they are followed. What the driver's compiler would
+ * say of a text's head (.version, .target) is said here; the rest is the engine's. */
 #include "sim/module/sim_module.h"
 
 #include <ctype.h>
