@@ -30,7 +30,8 @@ lines()
         name = $0
         sub(/\(.*/, "", name)
         sub(/.*[ *]/, "", name)
-        if (name ~ /_free$|^cj_here|^cj_line$|^cj_ptx_line$|^cj_ptx_(status|version|target|find|has_debug)$|^cj_fn_module$/) next
+        if (name ~ /_free$|^cj_here|^cj_line$|^cj_ptx_line$|^cj_fn_module$/) next
+        if (name ~ /^cj_ptx_(status|version|target|find|has_debug)$/) next
         if (verbs != (FILENAME !~ /ptx\.h$/ && $0 ~ /, cj_val /)) next
         fn = $0 ~ /\(cj_fn \*f/
         alone = $0 ~ /\((cj_fn \*f|cj_ptx \*m)\)/

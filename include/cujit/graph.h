@@ -27,8 +27,8 @@
  * Threads.  Any thread.  Calls on one graph wait for each other.
  *
  * Errors.  A node that cannot be added is a failed object.  Its graph is then *incomplete*, also
- * while a capture adds to it: cj_graph_instantiate fails with the first such error.  One check there
- * is enough.  The same holds for dependencies, conditions and lists of nodes.
+ * while a capture adds to it: cj_graph_instantiate fails with the first such error.  One check
+ * there is enough.  The same holds for dependencies, conditions and lists of nodes.
  */
 #ifndef CUJIT_GRAPH_H
 #define CUJIT_GRAPH_H

@@ -319,7 +319,7 @@ void cji_dims_note(cj_kernel *k, const cj_dims *d)
     cji_dims_seen *seen = &k->seen;
     uint64_t word[CJI_DIMS_WORDS];
     unsigned turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
-    if (turn & 1 || !atomic_compare_exchange_strong(&seen->turn, &turn, turn + 1)) return; /* another thread notes its */
+    if (turn & 1 || !atomic_compare_exchange_strong(&seen->turn, &turn, turn + 1)) return; /* another thread notes */
     memcpy(word, d, sizeof word);
     for (int i = 0; i < CJI_DIMS_WORDS; i++) atomic_store_explicit(&seen->word[i], word[i], memory_order_release);
     atomic_store_explicit(&seen->turn, turn + 2 ? turn + 2 : 2, memory_order_release);

@@ -257,7 +257,8 @@ static void newest_instruction(const cj_ptx *m, uint8_t most, char *out, size_t 
             const char *file = cji_ptx_where(m, x->loc, &line);
             char place[160] = "";
             if (line) snprintf(place, sizeof place, " at %s:%u", file, line);
-            snprintf(out, size, ", %s%s needs %u.%u", f->isa->text, place, f->isa->version / 10u, f->isa->version % 10u);
+            snprintf(out, size, ", %s%s needs %u.%u", f->isa->text, place, f->isa->version / 10u,
+                     f->isa->version % 10u);
             return;
         }
 }

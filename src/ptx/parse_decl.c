@@ -290,7 +290,8 @@ bool cji_parse_regs(cji_parser *p)
 bool cji_parse_module_regs(cji_parser *p)
 {
     cji_lex *x = &p->x;
-    if (p->version >= 30 && !p->heads) return cji_parse_fail(p, CJ_EPTX, "a .reg of the module; declare it in a function");
+    if (p->version >= 30 && !p->heads)
+        return cji_parse_fail(p, CJ_EPTX, "a .reg of the module; declare it in a function");
     if (p->nmodule_reg == DECL_MODULE_REGS)
         return cji_parse_fail(p, CJ_EUNKNOWN, "more than %d declarations of registers of the module", DECL_MODULE_REGS);
     p->module_reg[p->nmodule_reg++] = *x;

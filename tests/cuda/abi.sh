@@ -67,7 +67,8 @@ types_of()
 }
 { echo '#define __CUDA_API_VERSION_INTERNAL'
   echo "$head"
-  [ -f "$include/cudaProfilerTypedefs.h" ] && printf '%s\n' '#include <cudaProfiler.h>' '#include <cudaProfilerTypedefs.h>'
+  [ -f "$include/cudaProfilerTypedefs.h" ] &&
+      printf '%s\n' '#include <cudaProfiler.h>' '#include <cudaProfilerTypedefs.h>'
   types_of "$src/src/cuda/symbols.def" "$src/src/cuda/byvalue.def" "$src/src/cuda/exports.def"
   grep -E '^#define CJI_CU_(DECL|PASTE)' "$src/src/cuda/abi.h"
   row='typedef CUresult (*row_##export)(CJI_CU_DECL(count, list));

@@ -31,7 +31,8 @@ static void ask(const char *text, const char *kind, bool wants, const char *name
     const char *argv[] = { ptxas, "-arch", arch, path, "-o", "/dev/null", NULL };
     tap_result r;
     tap_run(&r, argv, NULL);
-    if (!tap_is_int(r.status == 0, wants, "ptxas %s it: %s", wants ? "takes" : "rejects", name)) tap_diag("%s%s", r.out, r.err);
+    if (!tap_is_int(r.status == 0, wants, "ptxas %s it: %s", wants ? "takes" : "rejects", name))
+        tap_diag("%s%s", r.out, r.err);
     tap_result_free(&r);
     unlink(path);
 }

@@ -51,7 +51,8 @@ wants 1 'the column of what is wrong' '^wrong.ptx:7:1: add' wrong.ptx
 wants 2 'an operand list that the table may lack' '^partial.ptx:7:1: tex.*lacks some of its operand lists' partial.ptx
 wants 2 'an instruction that is not in the table' '^unknown.ptx:7:[0-9:]* no instruction "frobnicate' unknown.ptx
 wants 1 'an instruction that the target does not have' '^old.ptx:7:[0-9:]* .*needs target sm_90' old.ptx
-wants 1 'more shared memory than a launch can have' "^shared.ptx:7:[0-9:]* 's' of 49153 bytes.* at most 49152" shared.ptx
+wants 1 'more shared memory than a launch can have' \
+    "^shared.ptx:7:[0-9:]* 's' of 49153 bytes.* at most 49152" shared.ptx
 wants 1 'more local memory than a launch can have' "^local.ptx:7:[0-9:]* 's' of 524289 bytes.* at most 524288" local.ptx
 wants 1 'a size of 64 bits' "^large.ptx:7:[0-9:]* 's' has a size" large.ptx
 wants 1 'no PTX at all' '^no.ptx:1:[0-9:]* ' no.ptx
@@ -72,7 +73,8 @@ wants 1 'sm_90a does not run on sm_100' '^special.ptx: .target sm_90a does not r
 wants 0 'a newer driver' '' --isa=9.0 good.ptx
 wants 1 'an older driver' \
     '^good.ptx: .version 8.0 is newer than 7.5; nothing in it needs that: lower .version to 7.5' --isa=7.5 good.ptx
-wants 1 'an older driver, and an instruction that it does not know' '^newer.ptx:7:[0-9:]* .*needs PTX 8.1' --isa=8.0 newer.ptx
+wants 1 'an older driver, and an instruction that it does not know' \
+    '^newer.ptx:7:[0-9:]* .*needs PTX 8.1' --isa=8.0 newer.ptx
 
 "$CUJIT_BIN" check - <wrong.ptx >stdout 2>stderr
 [ $? -eq 1 ] && grep -q '^standard input:7:[0-9:]* ' stderr

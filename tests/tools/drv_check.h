@@ -1,5 +1,5 @@
-/* What the programs of tests/tools/driver_programs.sh share. They know nothing of cujit: they are compiled with NVIDIA's
- * cuda.h and linked with -lcuda. */
+/* What the programs of tests/tools/driver_programs.sh share. They know nothing of cujit: they are compiled with
+ * NVIDIA's cuda.h and linked with -lcuda. */
 #ifndef CUJIT_TESTS_TOOLS_DRV_CHECK_H
 #define CUJIT_TESTS_TOOLS_DRV_CHECK_H
 

@@ -62,7 +62,7 @@ void cji_sim_image_limit(sim_image *i, unsigned max_registers)
     for (size_t k = 0; k < i->n && !compiled; k++) i->text[k].max_registers = max_registers;
 }
 
-/* Whether `bytes` bytes can be followed as the header says; bytes 0: unknown. A damaged size is seen before it is used. */
+/* Whether the header's sizes agree with `bytes` bytes; bytes 0: unknown. A damaged size is found before it is used. */
 static bool sim_container_good(const unsigned char *p, size_t bytes, cji_container *head)
 {
     if (bytes && bytes < sizeof *head) return false;

@@ -81,7 +81,7 @@ struct cj_event {
     pthread_mutex_t lock; /* guards what follows; held over record and wait, so that the two agree about the capture */
     bool recorded;
     cji_capture *capture; /* that it was last recorded in, retained; may be over */
-    /* recorded, and in no capture: set with the lock held, read without it.  False while one is recorded in a capture */
+    /* recorded, and in no capture; set with the lock held, read without it.  False while it is recorded in a capture */
     atomic_bool plain;
     cji_deferred deferred;
 };
@@ -267,7 +267,7 @@ struct cji_capture {
     cj_graph *into;       /* adds to this one: the graph room's, its root is retained until the end */
     pthread_mutex_t lock; /* guards what follows */
     cji_refset *refset;   /* the graph's at the end */
-    /* some of what is in the set, which does not shrink before the end: a launch of these needs no look at the tables */
+    /* some of what is in the set, which does not shrink before the end: a launch of these needs no search */
     struct {
         const cj_kernel *kernel[CJI_CAPTURE_KNOWN];
         cji_known_range range[CJI_CAPTURE_KNOWN];
