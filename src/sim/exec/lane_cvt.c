@@ -69,8 +69,8 @@ LC(cvt_from_int)
                      k);
 }
 
-/* FMT from X; B: .satfinite. To the same format it moves the bits, except of 16-bit formats; f32 to f16 flushes nothing;
- * a NaN that is read with .ftz is canonical. */
+/* FMT from X; B: .satfinite. To the same format it moves the bits, except of 16-bit formats; f32 to f16 flushes
+ * nothing; a NaN that is read with .ftz is canonical. */
 LC(cvt_float)
 {
     LC_UNUSED;
