@@ -1,4 +1,4 @@
-/* Why a spelling is no instruction: one sentence with the mend. */
+/* Why a spelling is no instruction: one sentence with the fix. */
 #include <string.h>
 
 #include "base/mem.h"
