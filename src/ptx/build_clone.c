@@ -96,6 +96,7 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->called = f->called;
     g->alias = f->alias;
     g->named_regs = f->named_regs;
+    g->own_prefix = f->own_prefix;
     g->decl_loc = f->decl_loc;
     g->bounds = f->bounds;
     g->param_bytes = f->param_bytes;

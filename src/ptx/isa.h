@@ -178,7 +178,8 @@ int cji_isa_sreg_find(const char *name, size_t len);            /* index, -1 */
 /* ---- Types ---- */
 const char *cji_type_word(unsigned type);                       /* "f32"; "void" */
 uint8_t cji_type_bits(unsigned type);
-const char *cji_type_prefix(unsigned type);
+const char *cji_type_prefix(unsigned type);                     /* "fd": registers are printed as %fd7 */
+unsigned cji_type_of_prefix(const char *s, size_t len);         /* of "%fd"; CJ_VOID: no type has it */
 int cji_type_find(const char *word, size_t len);                /* cj_type, -1 */
 bool cji_type_is_float(unsigned type);                          /* F and X classes */
 bool cji_type_is_signed(unsigned type);

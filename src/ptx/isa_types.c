@@ -27,6 +27,13 @@ int cji_type_find(const char *word, size_t len)
     return -1;
 }
 
+unsigned cji_type_of_prefix(const char *s, size_t len)
+{
+    for (unsigned i = 1; i < CJ_TYPE_COUNT && *s == '%'; i++)
+        if (strlen(type_rows[i].prefix) == len - 1 && !memcmp(type_rows[i].prefix, s + 1, len - 1)) return i;
+    return CJ_VOID;
+}
+
 uint32_t cji_isa_sregs(void) { return cji_isa_sreg_total; }
 const cji_isa_sreg *cji_isa_sreg_at(uint32_t i) { return i < cji_isa_sreg_total ? &cji_isa_sreg_table[i] : NULL; }
 

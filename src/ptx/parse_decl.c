@@ -1,4 +1,5 @@
 /* Declarations: types, registers, variables.  Manual 5.1 to 5.4. */
+#include "ptx/build.h"
 #include "ptx/layout.h"
 #include "ptx/parser.h"
 
@@ -225,6 +226,28 @@ static bool decl_vector_regs(cji_parser *p, const cji_decl *d, const char *s, ui
     return true;
 }
 
+/* Are registers of a range printed by the names that the text gives them, without names of their own? */
+static bool decl_prints_so(const cji_parser *p, const cji_decl *d, const char *name, uint32_t len)
+{
+    unsigned type = cji_type_declared(d->type);
+    return !p->f->count[type] && !(p->f->own_prefix >> type & 1) && cji_type_of_prefix(name, len) == type;
+}
+
+/* name<4> in a text with debug data: the data has the registers' names, and ptxas -g allocates registers by them. */
+static uint32_t decl_named_regs(cji_parser *p, const cji_decl *d, const char *s, uint32_t n, uint64_t count)
+{
+    uint32_t first = 0;
+    for (uint64_t i = 0; i < count && !p->failed; i++) {
+        char whole[DECL_RANGE_NAME + 16];
+        size_t len = (size_t)snprintf(whole, sizeof whole, "%.*s%u", (int)n, s, (unsigned)i);
+        const char *name = cji_scope_reg_name(p, whole, len, &len);
+        uint32_t word = name ? cji_fn_named_reg(p->f, d->type, name, len) : cji_fn_reg(p->f, d->type);
+        if (!i) first = word;
+    }
+    p->regs_left -= (size_t)count;
+    return cji_parse_fine(p) ? first : 0;
+}
+
 /* name<4>, the current token being '<'. */
 static bool decl_reg_range(cji_parser *p, const cji_decl *d, const char *name, uint32_t len)
 {
@@ -238,7 +261,9 @@ static bool decl_reg_range(cji_parser *p, const cji_decl *d, const char *name, u
     cji_lex_next(x);
     if (!cji_parse_take(p, '>', "behind the number of registers")) return false;
     if (d->vec) return decl_vector_regs(p, d, name, len, count);
-    uint32_t word = count ? decl_new_regs(p, d->type, count) : cji_word(CJI_K_REG, 0);
+    bool named = p->debug_line && len <= DECL_RANGE_NAME && count <= p->regs_left && !decl_prints_so(p, d, name, len);
+    uint32_t word = !count ? cji_word(CJI_K_REG, 0) :
+                    named ? decl_named_regs(p, d, name, len, count) : decl_new_regs(p, d->type, count);
     return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
 }
 

@@ -213,11 +213,16 @@ static bool scope_taken(cji_parser *p, const char *s, size_t n, uint32_t *id)
 
 const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *len)
 {
-    uint32_t id = 0;
+    uint32_t id = 0, number = 0;
     if (*s != '%') return cji_scope_unique(p, s, n, len);
-    if ((s[n - 1] >= '0' && s[n - 1] <= '9') || scope_taken(p, s, n, &id)) return NULL;
-    if (p->failed) return NULL;
+    bool digit = s[n - 1] >= '0' && s[n - 1] <= '9';
+    size_t prefix = digit ? scope_split(s, n, &number) : 0;
+    unsigned type = prefix ? cji_type_of_prefix(s, prefix) : CJ_VOID;
+    bool printed = p->f->count[type] && !(p->f->own_prefix >> type & 1);   /* perhaps it is another's */
+    if (digit && (!prefix || s[prefix - 1] == '_' || printed)) return NULL;
+    if (scope_taken(p, s, n, &id) || p->failed) return NULL;
     p->taken[id] = (struct cji_taken){ .fn = p->f->index + 1 };
+    if (type != CJ_VOID) p->f->own_prefix |= 1u << type;
     *len = n;
     return s;
 }

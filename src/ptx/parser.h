@@ -152,7 +152,7 @@ const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32
 uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */
 bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n);      /* LABEL here */
 /* a name that is free in the printed function, in p->data; NULL: failed */
-/* the same for a register, which may have a % in front; NULL also: it has to do with a number */
+/* the same for a register, which may have a % in front; NULL also: it is printed by its number */
 const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *len);
 const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len);
 

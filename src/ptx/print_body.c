@@ -89,6 +89,7 @@ static void set_prefixes(writer *w)
         size_t n = strlen(s);
         w->reg[t].s[0] = '%';
         memcpy(w->reg[t].s + 1, s, n);
+        if (w->f->own_prefix >> cji_print_type(t) & 1) w->reg[t].s[++n] = '_';
         w->reg[t].n = (uint8_t)(n + 1);
     }
 }

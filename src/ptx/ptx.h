@@ -267,6 +267,7 @@ struct cj_fn {
     cji_reg *reg;      size_t nreg, creg;
     cji_vreg *vreg;    size_t nvreg, cvreg;
     uint32_t named_regs;                          /* of reg[], outside of vectors and the head */
+    uint32_t own_prefix;                          /* 1 << type: a name is its prefix and a number; others are %f_7 */
     cji_lit *lit;      size_t nlit, clit;
     cji_mem *mem;      size_t nmem, cmem;
     cji_label *label;  size_t nlabel, clabel;

@@ -3,6 +3,7 @@
 
 #include "../tap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,73 @@ static void prints_all(const char *text, size_t bytes)
     }
 }
 
+#define NO_DATA ".section .debug_info {\n.b8 0\n}\n"
+
+/* Registers of a text with debug data: the names that the text gives them, and what is printed of them. */
+static const struct { const char *declared, *used, *printed, *line; } ranges[] = {
+    { ".reg .b32 %r<3>;", "mov.b32 %r1, 7;", "\t.reg .b32\t%r<3>;\n", "\tmov.b32 %r1, 7;" },
+    { ".reg .b32 %f<3>;", "mov.b32 %f2, 7;", "\t.reg .b32\t%f2;\n", "\tmov.b32 %f2, 7;" },
+    { ".reg .b32 %r<3>; .reg .b32 %f<2>;", "mov.b32 %f1, %r2;", "\t.reg .b32\t%f1;\n", "\tmov.b32 %f1, %r2;" },
+    { ".reg .f32 %f<2>; .reg .b32 %f<9>;", "mov.f32 %f1, 0f3F800000;", NULL, NULL },
+    { ".reg .b32 %f<2>; { .reg .f32 %f<2>; mov.f32 %f1, 0f3F800000; }", "mov.b32 %f1, 7;",
+      "\t.reg .f32\t%f_<2>;\n", "\tmov.f32 %f_1, 0f3F800000;" },
+    { "{ .reg .f32 %f<2>; mov.f32 %f1, 0f3F800000; } .reg .b32 %f<2>;", "mov.b32 %f1, 7;",
+      "\t.reg .b32\t%r<2>;\n", "\tmov.b32 %r1, 7;" },
+    { ".reg .b32 %f<2>; { .reg .b32 %f<2>; mov.b32 %f1, 8; }", "mov.b32 %f1, 7;",
+      "\t.reg .b32\t%r<2>;\n", "\tmov.b32 %r1, 8;" },
+    { ".reg .b32 %r1; .reg .b32 %other<2>;", "mov.b32 %r1, %other1;",
+      "\t.reg .b32\t%r1;\n", "\tmov.b32 %r1, %other1;" },
+    { ".reg .b32 %r1; { .reg .b32 %r<4>; mov.b32 %r3, 8; }", "mov.b32 %r1, 7;",
+      "\t.reg .b32\t%r3;\n", "\tmov.b32 %r3, 8;" },
+    { ".reg .f32 %f_1; .reg .b32 %f<2>;", "mov.b32 %f1, 7;", "\t.reg .f32\t%f<1>;\n", NULL },
+    { ".reg .b32 plain<2>;", "mov.b32 plain1, 7;", "\t.reg .b32\tplain1;\n", "\tmov.b32 plain1, 7;" },
+};
+
+static void registers_keep_names(void)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        char text[512];
+        const char *first = NULL, *second = NULL;
+        size_t n = (size_t)snprintf(text, sizeof text, ".version 9.0\n.target sm_100, debug\n.address_size 64\n"
+                                    ".entry k()\n{\n%s\n%s\nret;\n}\n" NO_DATA, ranges[i].declared, ranges[i].used);
+        site s = { .m = cj_parse(text, n, "names.ptx") };
+        s.f = cj_ptx_find(s.m, "k");
+        int status = cj_ptx_print(s.m, 0, &first, &n);
+        if (!ranges[i].printed) {
+            tap_is_int(status, CJ_EPTX, "%s: a name is declared twice", ranges[i].declared);
+            cj_ptx_free(s.m);
+            continue;
+        }
+        if (!tap_is_int(status, CJ_OK, "%s: it is printed", ranges[i].declared))
+            tap_diag("%s", cj_error_of(s.m)->message);
+        tap_has_str(first, ranges[i].printed, "%s: declared by its name", ranges[i].declared);
+        if (ranges[i].line) tap_has_str(first, ranges[i].line, "%s: used by its name", ranges[i].declared);
+        cj_ptx *clone = cj_ptx_clone(s.m), *again = cj_parse(first, n, "names.ptx");
+        cj_ptx_print(clone, 0, &second, NULL);
+        tap_is_str(second, first, "%s: so prints a clone", ranges[i].declared);
+        tap_is_int(cj_ptx_print(again, 0, &second, NULL), CJ_OK, "%s: what is printed is read", ranges[i].declared);
+        cj_ptx_free(clone);
+        cj_ptx_free(again);
+        cj_ptx_free(s.m);
+    }
+}
+
+/* A register that is made later takes no name that the text gave. */
+static void new_registers_have_other_names(void)
+{
+    static const char text[] = ".version 9.0\n.target sm_100, debug\n.address_size 64\n"
+                               ".entry k()\n{\n.reg .b32 %f<2>;\nmov.b32 %f0, 7;\nret;\n}\n" NO_DATA;
+    const char *printed = NULL;
+    site s;
+    read_again(text, sizeof text - 1, &s);
+    cj_ins(s.f, "mov.f32", cj_reg(s.f, CJ_F32), 1.0f);
+    tap_is_int(cj_ptx_print(s.m, 0, &printed, NULL), CJ_OK, "a register is made: the module is printed");
+    tap_has_str(printed, "\t.reg .b32\t%f0;\n", "the text's register keeps its name");
+    tap_has_str(printed, "\t.reg .f32\t%f_<1>;\n", "the new one has another");
+    tap_has_str(printed, "%f_0, ", "which its use has");
+    cj_ptx_free(s.m);
+}
+
 int main(void)
 {
     size_t bytes = 0;
@@ -105,6 +173,8 @@ int main(void)
         tap_is_str(warning, "", "%s warns of nothing", calls[i].name);
         cj_ptx_free(s.m);
     }
+    registers_keep_names();
+    new_registers_have_other_names();
     cj_ptx *built = cj_ptx_create();
     tap_is_int(cj_ptx_has_debug(built), 0, "a built module has none");
     cj_ptx_free(built);

@@ -20,7 +20,7 @@ EXTRA_DIST += %D%/sources/assembly.cu %D%/sources/atomics.cu %D%/sources/barrier
 
 check-roundtrip: %D%/same_code$(EXEEXT)
 	@n=$$(nproc); k=0; rm -f check-roundtrip.*.log; while [ $$k -lt $$n ]; do \
-	    CUJIT_TEST_REQUIRE=ptxas %D%/same_code$(EXEEXT) all $$k $$n >check-roundtrip.$$k.log 2>&1 & k=$$((k + 1)); done; wait; \
+	    top_srcdir='$(abs_top_srcdir)' CUJIT_TEST_REQUIRE=ptxas %D%/same_code$(EXEEXT) all $$k $$n >check-roundtrip.$$k.log 2>&1 & k=$$((k + 1)); done; wait; \
 	cat check-roundtrip.*.log >check-roundtrip.log; grep -c '^ok' check-roundtrip.log; ! grep '^not ok' check-roundtrip.log
 .PHONY: check-roundtrip
 CLEANFILES += check-roundtrip.log check-roundtrip.*.log

@@ -3,6 +3,7 @@
  *
  *     same_code                 the samples, and some sources for one target each
  *     same_code all K N         every source for every target, with -lineinfo and -G: the K-th of N parts
+ *     same_code SOURCE TARGET [OPTION]     one source for one target: pointers.cu 100 -G
  *
  * Needs ptxas; without nvcc or clang what they make is skipped. */
 #include <cujit/parse.h>
@@ -229,6 +230,7 @@ static void all_sources(unsigned part, unsigned parts)
 static const struct { const char *name, *target, *option; } some[] = {
     { "libraries.cu", "75", NULL }, { "constants.cu", "90", NULL }, { "switches.cu", "120", "-lineinfo" },
     { "structs.cu", "80", "-G" },   { "pointers.cu", "100", NULL }, { "recursion.cu", "89", "-G" },
+    { "pointers.cu", "100", "-G" }, { "matrices.cu", "120", "-G" }, { "textures.cu", "90", NULL },
     { "assembly.cu", "103", NULL }, { "vectors.cl", "80", NULL },   { "functions.cl", "75", NULL },
 };
 
@@ -243,6 +245,8 @@ int main(int argc, char **argv)
     snprintf(cubin_path, sizeof cubin_path, "%s/c.cubin", folder);
     if (argc == 4 && !strcmp(argv[1], "all")) {
         all_sources((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]));
+    } else if (argc == 3 || argc == 4) {
+        compiled(argv[1], argv[2], argc == 4 ? argv[3] : NULL);
     } else {
         samples();
         for (size_t i = 0; i < sizeof some / sizeof *some; i++) compiled(some[i].name, some[i].target, some[i].option);

@@ -1,4 +1,4 @@
-/* Inline assembly: registers, predicates, vectors, labels, scopes, carries. */
+/* sm 80: inline assembly: registers, predicates, vectors, labels, scopes, carries. */
 __device__ __forceinline__ unsigned lane() { unsigned r; asm("mov.u32 %0, %%laneid;" : "=r"(r)); return r; }
 __global__ void assembly(unsigned *x, float *f, unsigned long long *d, const uint4 *v)
 {
