@@ -17,10 +17,19 @@ enum { PRESSURE_MOST = 255 };
 /* One register in one block. */
 typedef struct pressure_use {
     uint32_t reg, block;
+    uint8_t weight;           /* of reg */
     bool exposed;             /* read before it is written here */
     bool written;
     bool alive_after;
 } pressure_use;
+
+/* The registers of an instruction: those read come first, then those written. A ref is REF_BITS of flags and, above
+ * them, a register's number, or that of its use once the uses are known. */
+enum {
+    REF_WRITTEN = 1,          /* of the second kind */
+    REF_BASE = 2,             /* of the second kind, but an address in a result's place: it is read */
+    REF_BITS = 2
+};
 
 typedef struct pressure {
     const cj_fn *f;
@@ -29,55 +38,80 @@ typedef struct pressure {
     uint32_t *same;           /* [nreg]: the register that it is a copy of, else itself */
     uint32_t *writes;         /* [nreg]: how many instructions write it */
     uint8_t *weight;          /* [nreg]: 32-bit registers */
+    uint32_t *ref;
+    size_t nref, cref;
+    size_t *ref_at;           /* [nins + 1]: the first ref of each instruction */
+    bool failed;              /* no memory for ref[] */
     pressure_use *use;        /* in order of blocks */
     uint32_t nuse;
     uint32_t *of_block;       /* [blocks + 1]: the first use of each block */
     uint32_t *pred, *pred_at; /* predecessors */
     uint32_t *after;          /* [blocks]: 32-bit values alive at the end */
-    uint32_t *latest;         /* [nreg]: number of the use of the block under way, plus 1 */
     uint32_t now, dead, most; /* alive here; written here and never read; the most so far */
 } pressure;
 
-/* Calls fn for each register of an instruction: those read, or those written. */
-typedef void pressure_visit(pressure *p, uint32_t reg, bool write, uint32_t at);
+/* ---- Registers of each instruction ---- */
 
-static void visit_word(pressure *p, uint32_t word, bool write, uint32_t at, pressure_visit *visit)
+static void add_ref(pressure *p, uint32_t reg, uint32_t flags)
 {
-    uint32_t n;
+    if (flags) p->writes[reg]++;
+    if (!p->weight[reg]) return;
+    if (p->nref == p->cref && !cji_grow(&p->ref, &p->cref, p->nref + 1, sizeof *p->ref)) {
+        p->failed = true;
+        return;
+    }
+    p->ref[p->nref++] = reg << REF_BITS | flags;
+}
+
+static void add_word(pressure *p, uint32_t word, uint32_t flags)
+{
+    uint32_t n, base = flags ? REF_WRITTEN | REF_BASE : 0;
     switch (cji_word_kind(word)) {
-    case CJI_K_REG: case CJI_K_NOT: visit(p, p->same[cji_word_index(word)], write, at); break;
-    case CJI_K_MEM: visit_word(p, p->f->mem[cji_word_index(word)].base, false, at, visit); break;
+    case CJI_K_REG: case CJI_K_NOT: add_ref(p, cji_word_index(word), flags); break;
+    case CJI_K_MEM: add_word(p, p->f->mem[cji_word_index(word)].base, base); break;
     case CJI_K_VEC: case CJI_K_LIST: case CJI_K_PAIR: case CJI_K_TEXMEM: {
         bool reads = cji_word_kind(word) == CJI_K_TEXMEM;
         const uint32_t *part = cji_fn_words(p->f, word, &n);
         for (uint32_t i = 0; i < n; i++)
-            if (part[i]) visit_word(p, part[i], write && !reads, at, visit);
+            if (part[i]) add_word(p, part[i], reads ? base : flags);
         break;
     }
     default: break;
     }
 }
 
-static void visit_instruction(pressure *p, const cji_ins *x, uint32_t at, bool writes, pressure_visit *visit)
+/* A guard is a predicate, which does not count. */
+static void add_instruction(pressure *p, const cji_ins *x)
 {
     const cji_form *e = cji_ins_form(p->f->m, x);
     if (!e) return;
-    if (!writes && x->guard) visit_word(p, x->guard, false, at, visit);
-    for (uint32_t i = 0, n = cji_ins_n(p->f, x); i < n; i++) {
-        unsigned role = i < e->isa->nopnd ? e->isa->opnd[i].role : CJI_READ;
-        if (role == CJI_WRITE ? writes : role == CJI_READ ? !writes : true)
-            visit_word(p, cji_ins_opnd(p->f, x, i), writes, at, visit);
+    uint32_t n = cji_ins_n(p->f, x), known = e->isa->nopnd, written = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned role = i < known ? e->isa->opnd[i].role : CJI_READ;
+        written += role != CJI_READ;
+        if (role != CJI_WRITE) add_word(p, cji_ins_opnd(p->f, x, i), 0);
+    }
+    for (uint32_t i = 0; i < known && written; i++) {
+        if (e->isa->opnd[i].role == CJI_READ || i >= n) continue;
+        add_word(p, cji_ins_opnd(p->f, x, i), REF_WRITTEN);
+        written--;
     }
 }
 
-/* ---- What counts ---- */
-
-static void count_write(pressure *p, uint32_t reg, bool write, uint32_t at)
+static bool find_refs(pressure *p)
 {
-    (void)write;
-    (void)at;
-    p->writes[reg]++;
+    const cj_fn *f = p->f;
+    p->ref_at = cji_arena_alloc(p->arena, (f->nins + 1) * sizeof *p->ref_at);
+    if (!p->ref_at || !cji_grow(&p->ref, &p->cref, f->nins + 1, sizeof *p->ref)) return false;
+    for (size_t i = 0; i < f->nins; i++) {
+        p->ref_at[i] = p->nref;
+        add_instruction(p, &f->ins[i]);
+    }
+    p->ref_at[f->nins] = p->nref;
+    return !p->failed;
 }
+
+/* ---- What counts ---- */
 
 /* Different in the threads of a block, or in time. */
 static bool varies(uint32_t sreg)
@@ -117,11 +151,11 @@ static bool is_copy(const cji_form *e)
 static void weigh(pressure *p, const cji_ins *x, const cji_form *e)
 {
     uint32_t d = cji_word_index(x->opnd[0]), n = cji_ins_n(p->f, x), type = p->f->reg[d].type;
-    bool uniform = true;
-    for (uint32_t i = 1; i < n; i++) uniform = uniform && is_uniform(p, cji_ins_opnd(p->f, x, i));
-    bool parameter = e->isa->op == CJI_OP_LD && cji_isa_has(e->isa, CJI_W_PARAM);
+    bool uniform = n > 1;
+    for (uint32_t i = 1; i < n && uniform; i++) uniform = is_uniform(p, cji_ins_opnd(p->f, x, i));
+    bool parameter = uniform && e->isa->op == CJI_OP_LD && cji_isa_has(e->isa, CJI_W_PARAM);
     bool computed = e->isa->effect == CJI_FX_PURE && (!cji_type_is_float(type) || is_copy(e));
-    if (uniform && n > 1 && (parameter || computed)) {
+    if (uniform && (parameter || computed)) {
         p->weight[d] = 0;
         return;
     }
@@ -138,15 +172,12 @@ static bool weigh_all(pressure *p)
     p->same = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *p->same);
     p->writes = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *p->writes);
     p->weight = cji_arena_alloc(p->arena, f->nreg + 1);
-    p->latest = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *p->latest);
-    if (!p->same || !p->writes || !p->weight || !p->latest) return false;
+    if (!p->same || !p->writes || !p->weight) return false;
     for (uint32_t i = 0; i < f->nreg; i++) {
-        unsigned bits = cji_type_bits(f->reg[i].type);
         p->same[i] = i;
-        p->writes[i] = p->latest[i] = 0;
-        p->weight[i] = (uint8_t)(f->reg[i].type == CJ_PRED ? 0 : (bits + 31) / 32);
+        p->weight[i] = (uint8_t)(f->reg[i].type == CJ_PRED ? 0 : (cji_type_bits(f->reg[i].type) + 31) / 32);
     }
-    for (uint32_t i = 0; i < f->nins; i++) visit_instruction(p, &f->ins[i], i, true, count_write);
+    if (!find_refs(p)) return false;
     for (uint32_t i = 0; i < f->nins; i++) {
         const cji_form *e = cji_ins_form(f->m, &f->ins[i]);
         if (e && defines(p, &f->ins[i], e)) weigh(p, &f->ins[i], e);
@@ -156,49 +187,50 @@ static bool weigh_all(pressure *p)
 
 /* ---- Uses of each block ---- */
 
-static void count_use(pressure *p, uint32_t reg, bool write, uint32_t at)
+/* A register in the block whose uses begin at `first`; latest[nreg]: number of the last use of each, plus 1. */
+static uint32_t use_of(pressure *p, uint32_t *latest, uint32_t reg, uint32_t block, uint32_t first)
 {
-    (void)write;
-    (void)at;
-    p->nuse += p->weight[reg] != 0;
-}
-
-static void note_use(pressure *p, uint32_t reg, bool write, uint32_t block)
-{
-    if (!p->weight[reg]) return;
-    if (p->latest[reg] <= p->of_block[block]) {
-        p->use[p->nuse] = (pressure_use){ .reg = reg, .block = block };
-        p->latest[reg] = ++p->nuse;
+    if (latest[reg] <= first) {
+        p->use[p->nuse] = (pressure_use){ .reg = reg, .block = block, .weight = p->weight[reg] };
+        latest[reg] = ++p->nuse;
     }
-    pressure_use *u = &p->use[p->latest[reg] - 1];
-    if (write) u->written = true;
-    else if (!u->written) u->exposed = true;
+    return latest[reg] - 1;
 }
 
-/* Threads in which the guard is false keep the old value: it is alive before, if there is one. */
-static void note_guarded(pressure *p, uint32_t reg, bool write, uint32_t block)
+/* Turns the refs from `ref` to `end` into refs of uses, and leaves out those that do not count; returns their new end.
+ * Threads in which a guard is false keep the old value: it is alive before, if there is one. */
+static uint32_t *note_refs(pressure *p, uint32_t *latest, uint32_t block, bool guarded, const uint32_t *ref,
+                           const uint32_t *end, uint32_t *out)
 {
-    note_use(p, reg, write && p->writes[reg] == 1, block);
+    uint32_t first = p->of_block[block];
+    for (; ref < end; ref++) {
+        uint32_t reg = p->same[*ref >> REF_BITS], flags = *ref & ((1 << REF_BITS) - 1);
+        if (!p->weight[reg]) continue;
+        uint32_t at = use_of(p, latest, reg, block, first);
+        pressure_use *u = &p->use[at];
+        if (flags == REF_WRITTEN && (!guarded || p->writes[reg] == 1)) u->written = true;
+        else if (!u->written) u->exposed = true;
+        *out++ = at << REF_BITS | flags;
+    }
+    return out;
 }
 
 static bool find_uses(pressure *p)
 {
     const cj_fn *f = p->f;
-    for (uint32_t i = 0; i < f->nins; i++) {
-        visit_instruction(p, &f->ins[i], 0, false, count_use);
-        visit_instruction(p, &f->ins[i], 0, true, count_use);
-    }
-    p->use = cji_arena_alloc(p->arena, (p->nuse + 1) * sizeof *p->use);
+    uint32_t *latest = cji_arena_alloc(p->arena, (f->nreg + 1) * sizeof *latest), *out = p->ref;
+    p->use = cji_arena_alloc(p->arena, (p->nref + 1) * sizeof *p->use);
     p->of_block = cji_arena_alloc(p->arena, (p->g->n + 1) * sizeof *p->of_block);
-    if (!p->use || !p->of_block) return false;
-    p->nuse = 0;
+    if (!latest || !p->use || !p->of_block || p->nref >> (32 - REF_BITS)) return false;
     for (uint32_t b = 0; b < p->g->n; b++) {
         p->of_block[b] = p->nuse;
         for (uint32_t i = p->g->block[b].first; i < p->g->block[b].end; i++) {
-            visit_instruction(p, &f->ins[i], b, false, note_use);
-            visit_instruction(p, &f->ins[i], b, true, f->ins[i].guard ? note_guarded : note_use);
+            const uint32_t *ref = p->ref + p->ref_at[i], *end = p->ref + p->ref_at[i + 1];
+            p->ref_at[i] = (size_t)(out - p->ref);
+            out = note_refs(p, latest, b, f->ins[i].guard != 0, ref, end, out);
         }
     }
+    p->ref_at[f->nins] = (size_t)(out - p->ref);
     p->of_block[p->g->n] = p->nuse;
     return true;
 }
@@ -296,40 +328,34 @@ static bool walk_all(pressure *p, bool *most)
 /* ---- The most at one place ---- */
 
 /* Backwards: a write ends what is alive above it, the last read begins it. */
-static void leave_write(pressure *p, uint32_t reg, bool write, uint32_t guarded)
+static void leave_write(pressure *p, pressure_use *u, bool guarded)
 {
-    (void)write;
-    if (!p->weight[reg]) return;
-    pressure_use *u = &p->use[p->latest[reg] - 1];
-    if (!u->alive_after) p->dead += p->weight[reg];
-    else if (!guarded || p->writes[reg] == 1) {
+    if (!u->alive_after) p->dead += u->weight;
+    else if (!guarded || p->writes[u->reg] == 1) {
         u->alive_after = false;
-        p->now -= p->weight[reg];
+        p->now -= u->weight;
     }
 }
 
-static void enter_read(pressure *p, uint32_t reg, bool write, uint32_t at)
+static void enter_read(pressure *p, pressure_use *u)
 {
-    (void)write;
-    (void)at;
-    if (!p->weight[reg]) return;
-    pressure_use *u = &p->use[p->latest[reg] - 1];
     if (u->alive_after) return;
     u->alive_after = true;
-    p->now += p->weight[reg];
+    p->now += u->weight;
 }
 
 static void peak_of_block(pressure *p, uint32_t b)
 {
-    const cj_fn *f = p->f;
-    for (uint32_t i = p->of_block[b]; i < p->of_block[b + 1]; i++) p->latest[p->use[i].reg] = i + 1;
     p->now = p->after[b];
     for (uint32_t i = p->g->block[b].end; i-- > p->g->block[b].first;) {
-        p->dead = 0;
+        const uint32_t *ref = p->ref + p->ref_at[i], *end = p->ref + p->ref_at[i + 1], *reads = end;
         uint32_t after = p->now;
-        visit_instruction(p, &f->ins[i], f->ins[i].guard != 0, true, leave_write);
+        p->dead = 0;
+        while (reads > ref && reads[-1] & REF_WRITTEN) reads--;
+        for (const uint32_t *r = reads; r < end; r++)
+            leave_write(p, &p->use[*r >> REF_BITS], p->f->ins[i].guard != 0);
         if (after + p->dead > p->most) p->most = after + p->dead;
-        visit_instruction(p, &f->ins[i], 0, false, enter_read);
+        for (const uint32_t *r = ref; r < reads; r++) enter_read(p, &p->use[*r >> REF_BITS]);
         if (p->now > p->most) p->most = p->now;
     }
 }
@@ -337,9 +363,9 @@ static void peak_of_block(pressure *p, uint32_t b)
 bool cji_flow_pressure(const cj_fn *f, const cji_flow *g, cji_arena *arena, uint32_t *values)
 {
     pressure p = { .f = f, .g = g, .arena = arena };
-    bool most = false;
-    if (!weigh_all(&p) || !find_uses(&p) || !find_predecessors(&p) || !walk_all(&p, &most)) return false;
-    for (uint32_t b = 0; b < g->n && !most; b++) peak_of_block(&p, b);
+    bool most = false, ok = weigh_all(&p) && find_uses(&p) && find_predecessors(&p) && walk_all(&p, &most);
+    for (uint32_t b = 0; ok && b < g->n && !most; b++) peak_of_block(&p, b);
     *values = most || p.most > PRESSURE_MOST ? PRESSURE_MOST : p.most;
-    return true;
+    cji_free(p.ref, p.cref * sizeof *p.ref);
+    return ok;
 }
