@@ -31,6 +31,7 @@ def fit(values):
 
 def table(name, values, length):
     exceptions = []
+    near = []                       # a bit for 32 operands: one of them is an exception
     for start in range(0, len(values), length):
         part = values[start:start + length]
         q = np.arange(length, dtype=np.int64)
@@ -40,10 +41,14 @@ def table(name, values, length):
             sys.exit(f'{name}: more than one off in segment {start // length}')
         print(f'{name}_SEGMENT({c0}, {c1}, {c2}, {len(exceptions)})')
         exceptions += [int(k) << 1 | int(off[k] > 0) for k in np.nonzero(off)[0]]
+        some = off.reshape(-1, 32).any(axis=1)
+        near += [sum(1 << i for i in range(32) if some[k + i]) for k in range(0, len(some), 32)]
     print(f'{name}_SEGMENT(0, 0, 0, {len(exceptions)})')
     for i in range(0, len(exceptions), 16):
         row = exceptions[i:i + 16]
         print(f'{name}_OFF({", ".join(str(k) for k in row + [0] * (16 - len(row)))})')
+    for i in range(0, len(near), 8):
+        print(f'{name}_NEAR({", ".join(f"0x{k:08x}" for k in near[i:i + 8])})')
 
 
 words = np.fromfile(sys.argv[1], dtype=np.uint32).astype(np.int64) - 0x3fe00000
