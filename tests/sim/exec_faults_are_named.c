@@ -73,10 +73,40 @@ static const struct {
       12345, 1, CJI_EXEC_FAULT_PC, 0, "which is no function" },
 };
 
+/* PTX below 3.0 */
+#define LOCAL_HEAD                                                                                                     \
+    ".version 2.3\n.target sm_20\n.address_size 64\n.local .u32 thing[4];\n.entry k()\n{\n.reg .u32 a; .reg .u64 b;\n"
+
 static const struct { const char *name, *text, *says; } rejected[] = {
     { "text that is no PTX", "hello", "hello" },
     { "an undefined function", EX_HEAD ".extern .func g();\n.visible .entry k()\n{\ncall.uni g;\nret;\n}\n",
       "test.ptx:7: call.uni calls g, which no module defines" },
+    { "an undefined function, declared without .extern",
+      EX_HEAD ".func g();\n.visible .entry k()\n{\ncall g;\nret;\n}\n",
+      "test.ptx:7: call calls g, which no module defines" },
+    { "an undefined function, called by a function that no kernel calls",
+      EX_HEAD ".extern .func g();\n.visible .func h()\n{\ncall g;\nret;\n}\n.visible .entry k()\n{\nret;\n}\n",
+      "test.ptx:7: call calls g, which no module defines" },
+    { "an undefined function, called behind a guard",
+      EX_HEAD ".extern .func g();\n.visible .entry k()\n{\n.reg .pred p;\nsetp.eq.u32 p, 1, 2;\n@p call g;\nret;\n}\n",
+      "test.ptx:9: call calls g, which no module defines" },
+    { "an undefined weak function", EX_HEAD ".weak .func g();\n.visible .entry k()\n{\ncall g;\nret;\n}\n",
+      "test.ptx:7: call calls g, which no module defines" },
+    { "the address of an undefined function",
+      EX_HEAD ".extern .func g();\n.visible .entry k()\n{\n.reg .b64 d;\nmov.u64 d, g;\nret;\n}\n",
+      "test.ptx:8: mov.u64 names g, which no module defines" },
+    { "the address of an undefined function as initial value",
+      EX_HEAD ".extern .func g();\n.visible .global .u64 t[2] = { 0, g };\n.visible .entry k()\n{\nret;\n}\n",
+      "test.ptx:5: the initial value of t names g, which no module defines" },
+    { "the address of an undefined variable as initial value",
+      EX_HEAD ".extern .global .u32 g;\n.visible .global .u64 t = g;\n.visible .entry k()\n{\nret;\n}\n",
+      "test.ptx:5: the initial value of t names g, which no module defines" },
+    { "a .local variable of the module that is read",
+      LOCAL_HEAD "ld.local.u32 a, [thing+4];\nexit;\n}\n",
+      "test.ptx:8: ld.local.u32 names thing, a .local variable of the module (line 4), which the CPU device does not "
+      "have; declare it in the function" },
+    { "a .local variable of the module whose address is taken", LOCAL_HEAD "mov.u64 b, thing;\nexit;\n}\n",
+      "test.ptx:8: mov.u64 names thing, a .local variable of the module (line 4)" },
     { "an undefined variable",
       EX_HEAD ".extern .global .b32 v;\n.visible .entry k()\n{\n.reg .b32 %r;\nld.global.u32 %r, [v];\nret;\n}\n",
       "test.ptx:8: ld.global.u32 names v, which no module defines" },

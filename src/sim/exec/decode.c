@@ -205,6 +205,19 @@ static uint64_t decode_literal(const cji_lit *l, unsigned bits, bool is_float)
     return l->bits;
 }
 
+/* A variable without an address. */
+static void decode_lacks(cji_dec *d, const cji_var *v)
+{
+    const char *name = cji_short(cji_ptx_name(d->m, v->name));
+    uint32_t line = 0;
+    cji_ptx_where(d->m, v->loc, &line);
+    if (v->linkage == CJI_LINK_EXTERN) cji_dec_fail(d, "names %s, which no module defines", name);
+    else if (v->space == CJI_SP_LOCAL && !v->fn)
+        cji_dec_fail(d, "names %s, a .local variable of the module (line %u), which the CPU device does not have; "
+                        "declare it in the function", name, line);
+    else cji_dec_fail(d, "names %s, which has no address on the CPU device", name);
+}
+
 /* The address of a variable in its own space, and a number of bytes behind it. */
 static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits, int64_t more)
 {
@@ -225,8 +238,7 @@ static cji_dec_place decode_symbol(cji_dec *d, uint32_t index, unsigned bits, in
         return t;
     }
     default:
-        cji_dec_fail(d, "names %s, which %s", cji_short(cji_ptx_name(d->m, v->name)),
-                     v->linkage == CJI_LINK_EXTERN ? "no module defines" : "has no address on the CPU device");
+        decode_lacks(d, v);
         return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
     }
 }
@@ -267,6 +279,8 @@ cji_dec_place cji_dec_src(cji_dec *d, uint32_t word, unsigned bits, bool is_floa
         return cji_dec_const(d, w, 0, CJI_CON_PLAIN);
     }
     case CJI_K_FUNC:
+        if (cji_func_lacks(d->p, d->mod->func[index]))
+            cji_dec_fail(d, "names %s, which no module defines", cji_short(d->p->func[d->mod->func[index]].name));
         return cji_dec_const(d, CJI_W64, CJI_FUNC_TAG + ((uint64_t)d->mod->func[index] + 1) * 16, CJI_CON_PLAIN);
     default:
         cji_dec_fail(d, "has an operand that the CPU device does not read");

@@ -91,6 +91,11 @@ enum {
 bool cji_decode(cji_dec *d);                                  /* the whole function; false: the log says why */
 
 /* decode.c */
+/* is it a function that no module defines, and that the CPU device does not have either? */
+static inline bool cji_func_lacks(const cji_exec_program *p, uint32_t func)
+{
+    return !p->func[func].defined && !p->func[func].builtin;
+}
 void cji_dec_begin(cji_dec *d, const cji_ins *x);             /* an instruction: its words, types, guard and line */
 bool cji_dec_end(cji_dec *d);                                 /* has a decoder read all words of its spelling? */
 /* "file:line: spelling ..."; returns false */

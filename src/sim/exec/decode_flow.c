@@ -39,7 +39,7 @@ static bool flow_call(cji_dec *d)
     if (cji_word_kind(callee) == CJI_K_FUNC) {
         index = d->mod->func[cji_word_index(callee)];
         const cji_func *f = &d->p->func[index];
-        if (!f->defined && !f->builtin)
+        if (cji_func_lacks(d->p, index))
             return cji_dec_fail(d, "calls %s, which no module defines", cji_short(f->name)), true;
         uint32_t least = f->builtin == CJI_BUILTIN_ASSERT ? 5 : f->builtin != CJI_BUILTIN_NONE ? 2 : 0;
         if (nargs < least)

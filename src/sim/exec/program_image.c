@@ -90,6 +90,7 @@ static bool value_address(const cji_dec_module *mod, const cji_reloc *r, struct 
     x->addend = (uint64_t)r->addend;
     x->absolute = 1;
     if (cji_word_kind(r->word) == CJI_K_FUNC) {
+        if (cji_func_lacks(mod->p, mod->func[index])) return false;
         x->addend += CJI_FUNC_TAG + ((uint64_t)mod->func[index] + 1) * 16;
         return true;
     }
@@ -99,6 +100,20 @@ static bool value_address(const cji_dec_module *mod, const cji_reloc *r, struct 
     else if (r->generic) x->addend += CJI_EXEC_SHARED_WINDOW;
     x->addend += to->offset;
     return true;
+}
+
+/* Reports an initial value without an address; false. */
+static bool value_lacks(const cji_dec_module *mod, const cji_var *v, const cji_reloc *r, cji_text *log)
+{
+    uint32_t index = cji_word_index(r->word);
+    const cji_var *to = cji_word_kind(r->word) == CJI_K_FUNC ? NULL : mod->m->var[index];
+    uint32_t line = 0;
+    cji_ptx_where(mod->m, v->loc, &line);
+    cji_text_printf(log, "%s:%u: the initial value of %s names %s, which %s\n", mod->name, line,
+                    cji_short(cji_ptx_name(mod->m, v->name)),
+                    to ? cji_short(cji_ptx_name(mod->m, to->name)) : cji_short(mod->p->func[mod->func[index]].name),
+                    !to || to->linkage == CJI_LINK_EXTERN ? "no module defines" : "has no address on the CPU device");
+    return false;
 }
 
 static bool value_of(cji_exec_program *p, const cji_dec_module *mod, const cji_var *v, uint64_t at, cji_text *log)
@@ -112,12 +127,7 @@ static bool value_of(cji_exec_program *p, const cji_dec_module *mod, const cji_v
     for (uint32_t j = 0; j < v->nreloc; j++) {
         const cji_reloc *r = &v->reloc[j];
         struct cji_init x = { .at = at + r->at, .bytes = (uint8_t)(cji_type_bits(v->type) / 8), .shift = r->shift };
-        if (!value_address(mod, r, &x)) {
-            cji_text_printf(log, "%s: the initial value of %s names %s, which has no address here\n", mod->name,
-                            cji_short(cji_ptx_name(mod->m, v->name)),
-                            cji_short(cji_ptx_name(mod->m, mod->m->var[cji_word_index(r->word)]->name)));
-            return false;
-        }
+        if (!value_address(mod, r, &x)) return value_lacks(mod, v, r, log);
         if (!cji_grow(&p->init, &p->cinit, p->ninit + 1, sizeof *p->init)) return false;
         p->init[p->ninit++] = x;
     }
