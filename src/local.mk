@@ -42,8 +42,9 @@ src_sim_libcujit_sim_la_LDFLAGS = -pthread -no-undefined -module -avoid-version 
 	-Wl,--version-script=%D%/sim/libcujit-sim.map -Wl,-Bsymbolic -Wl,--as-needed
 EXTRA_src_sim_libcujit_sim_la_DEPENDENCIES = %D%/sim/libcujit-sim.map
 
-# What it exports: every name of the three tables.
-sim_tables = $(top_srcdir)/src/cuda/symbols.def $(top_srcdir)/src/cuda/byvalue.def $(top_srcdir)/src/cuda/exports.def
+# What it exports: every name of the tables.
+sim_tables = $(top_srcdir)/src/cuda/symbols.def $(top_srcdir)/src/cuda/byvalue.def $(top_srcdir)/src/cuda/exports.def \
+	$(top_srcdir)/src/cuda/exports_graphics.def
 %D%/sim/libcujit-sim.map: $(sim_tables)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(AWK) -F '[(,][ ]*' 'BEGIN { print "{\n  global:" } \
 	  /^CU(_SAME|_PER_THREAD)?\(/ { print "    " $$3 ";" } /^CU_LACKS\(/ { print "    " $$2 ";" } \

@@ -9,6 +9,7 @@ libcujit_cuda_la_SOURCES = \
 	%D%/enums.h \
 	%D%/errors.def \
 	%D%/exports.def \
+	%D%/exports_graphics.def \
 	%D%/symbols.def \
 	%D%/table.c \
 	%D%/table.h

@@ -74,6 +74,7 @@ types_of()
   row='typedef CUresult (*row_##export)(CJI_CU_DECL(count, list));
     _Static_assert(_Generic((PFN_OF_##export)0, row_##export: 1, default: 0), #export);'
   echo '#define CU(name, export, version, need, count, list) '"$(echo $row)"
+  echo '#define CU_NO_GRAPHICS'
   echo '#include "cuda/symbols.def"'
   echo '#define CU(name, export, version, count, list) '"$(echo $row)"
   echo '#include "cuda/byvalue.def"'

@@ -1,6 +1,7 @@
 /* The CPU device exports every name of CUDA 13.0's libcuda, and cuGetProcAddress finds each by its API name, version
  * and default stream. What it does not have returns CUDA_ERROR_NOT_SUPPORTED and is named in the log.
- * tests/cuda/libcuda.names is what `nm -D` lists of the toolkit's stub library; tests/cuda/abi.sh compares it. */
+ * tests/cuda/libcuda.names is what `nm -D` lists of the toolkit's stub library; tests/cuda/abi.sh compares it.
+ * libcuda_graphics.names are those of its headers for OpenGL, EGL and VDPAU, which the driver exports too. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,9 +48,10 @@ static bool of_own_stream(const char *export)
 
 static void all_are_exported(void)
 {
-    char *list = tap_slurp(tap_source("tests/cuda/libcuda.names"), NULL), *save = NULL;
+    char *stub = tap_slurp(tap_source("tests/cuda/libcuda.names"), NULL), *list = NULL, *save = NULL;
+    char *graphics = tap_slurp(tap_source("tests/cuda/libcuda_graphics.names"), NULL);
     unsigned count = 0, missing = 0, extra = 0;
-    if (!list) tap_bail("no tests/cuda/libcuda.names");
+    if (!stub || !graphics || asprintf(&list, "%s%s", stub, graphics) < 0) tap_bail("no lists of names");
     char *copy = strdup(list);
     for (char *p = strtok_r(copy, "\n", &save); p; p = strtok_r(NULL, "\n", &save), count++)
         if (!cujit_sim_get_symbol(NULL, p)) missing++, tap_diag("%s is missing", p);
@@ -64,6 +66,8 @@ static void all_are_exported(void)
     tap_is_uint(extra, 0, "and no others");
     free(copy);
     free(list);
+    free(stub);
+    free(graphics);
 }
 
 static void what_is_not_there_is_reported(CUresult want, const char *when)
