@@ -30,6 +30,7 @@ include %D%/examples/local.mk
 include %D%/build/local.mk
 include %D%/whole/local.mk
 include %D%/fuzz/local.mk
+include %D%/clients/local.mk
 include %D%/mutants/local.mk
 
 EXTRA_DIST += %D%/README.md %D%/times.sh %D%/tsan.sh %D%/ubsan.sh %D%/valgrind.sh %D%/valgrind.supp $(sh_tests)
