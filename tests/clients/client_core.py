@@ -18,5 +18,5 @@ launch(stream, LaunchConfig(grid=8, block=128), saxpy, np.float32(2), dx, dy, np
 cu.cuMemcpyDtoHAsync(out.ctypes.data, int(dy.handle), 4 * n, stream.handle)
 stream.sync()
 assert (out == 2 * x + 1).all()
-assert saxpy.attributes.num_regs() > 0
+assert saxpy.attributes.num_regs > 0
 print('cuda.core: a library from PTX, a kernel, buffers of a pool')
