@@ -57,9 +57,15 @@ static void what_is_in_it(CUlibrary l, CUkernel *add, CUkernel *count)
     tap_is_str(name, "add", "as in the text");
     abi_is(cx.cuKernelGetLibrary(&back, *add), CUDA_SUCCESS, "its library");
     tap_ok(back == l, "is the one");
-    abi_is(cx.cuKernelGetParamInfo(*add, 1, &offset, &size), CUDA_SUCCESS, "its second parameter");
+    abi_is(cx.cuKernelGetParamInfo(*add, 1, &offset, &size), CUDA_ERROR_INVALID_CONTEXT, "a parameter, but no context");
+}
+
+static void parameters(CUkernel add)
+{
+    size_t offset = 99, size = 99;
+    abi_is(cx.cuKernelGetParamInfo(add, 1, &offset, &size), CUDA_SUCCESS, "its second parameter");
     tap_ok(offset == 8 && size == 4, "is behind the first");
-    abi_is(cx.cuKernelGetParamInfo(*add, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE, "there is no third");
+    abi_is(cx.cuKernelGetParamInfo(add, 2, &offset, &size), CUDA_ERROR_INVALID_VALUE, "there is no third");
 }
 
 static void in_a_context(CUlibrary l, CUkernel add, CUkernel count)
@@ -71,6 +77,7 @@ static void in_a_context(CUlibrary l, CUkernel add, CUkernel count)
     CUfunction f = NULL, g = NULL;
     CUmodule m = NULL;
     CUstream s = abi_stream();
+    parameters(add);
     abi_is(cu.cuLaunchKernel(as_function(add), 1, 1, 1, 2, 1, 1, 0, s, params, NULL), CUDA_SUCCESS,
            "a kernel is launched as a function");
     abi_is(cu.cuLaunchKernel(as_function(count), 3, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_SUCCESS,
@@ -165,7 +172,15 @@ static void mistakes(void)
     int fd = mkstemp(path);
     if (fd < 0 || write(fd, code, sizeof code - 1) != (ssize_t)sizeof code - 1) tap_bail("no file");
     close(fd);
-    abi_is(load(&l, ABI_HEAD "nonsense"), CUDA_ERROR_INVALID_PTX, "a text with a mistake");
+    CUkernel kernel = NULL;
+    CUmodule module = NULL;
+    unsigned count = 9;
+    abi_is(load(&l, ABI_HEAD "nonsense"), CUDA_SUCCESS, "a text with a mistake is compiled later");
+    abi_is(cx.cuLibraryGetKernelCount(&count, l), CUDA_SUCCESS, "how many kernels it has");
+    tap_is_uint(count, 0, "none");
+    abi_is(cx.cuLibraryGetKernel(&kernel, l, "add"), CUDA_ERROR_INVALID_PTX, "a kernel of it");
+    abi_is(cx.cuLibraryGetModule(&module, l), CUDA_ERROR_INVALID_PTX, "its module");
+    abi_is(cx.cuLibraryUnload(l), CUDA_SUCCESS, "it is unloaded");
     abi_is(load(NULL, code), CUDA_ERROR_INVALID_VALUE, "nowhere to write the library");
     abi_is(cx.cuLibraryLoadData(&l, code, NULL, NULL, 0, &wrong, &none, 1), CUDA_ERROR_INVALID_VALUE, "no such option");
     abi_is(cx.cuLibraryLoadData(&l, code, NULL, NULL, 0, &kept, &none, 1), CUDA_SUCCESS, "code that stays");

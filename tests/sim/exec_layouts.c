@@ -24,11 +24,11 @@ static const struct { const char *name, *text, *says; } rejected[] = {
 static const struct { const char *name, *text, *says; } warned[] = {
     { "too much shared memory",
       HEAD ENTRY(".shared .b8 a[40000];\n.shared .b8 b[9153];\nmov.u64 %d1, a;\nmov.u64 %d1, b;\n"),
-      "test.ptx:4: warning: k has 49153 bytes of static shared memory; a launch takes at most 49152" },
+      "test.ptx:4: warning: k has 49153 bytes of static shared memory; ptxas takes at most 49152" },
     { "shared memory above 32 bits", HEAD ".shared .b8 a[4294967296];\n" ENTRY("mov.u64 %d1, a;\n"),
       "test.ptx:5: warning: k has 4294967296 bytes of static shared memory" },
     { "too much local memory", HEAD ENTRY(".local .b8 a[524289];\nmov.u64 %d1, a;\n"),
-      "test.ptx:4: warning: k has 524304 bytes of local memory; a launch takes at most 524288" },
+      "test.ptx:4: warning: k has 524304 bytes of local memory; ptxas takes at most 524288" },
     { "local memory above 32 bits", HEAD ENTRY(".local .b8 a[4294967296];\nmov.u64 %d1, a;\n"),
       "test.ptx:4: warning: k has 4294967296 bytes of local memory" },
 };

@@ -60,8 +60,8 @@ typedef struct cji_exec_kernel {
     const cji_exec_param *param;
     uint32_t nparam;
     uint32_t param_bytes;            /* whole parameter buffer */
-    /* bytes of a block, and of a thread in the kernel's own frame; the caller launches no kernel that has more than
-     * CJI_SHARED_BYTES and CJI_LOCAL_BYTES (ptx/layout.h) */
+    /* bytes of a block, and of a thread in the kernel's own frame; the caller launches no kernel that has more
+     * shared memory than a block can have, or CJI_LOCAL_BYTES (ptx/layout.h) and more */
     uint64_t static_shared, local_bytes;
     uint32_t registers;              /* an estimate in 32-bit registers a thread, 4 .. 255 */
     uint32_t max_threads;            /* of a block: 1024, or what .maxntid or .reqntid allow */

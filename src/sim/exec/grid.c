@@ -27,7 +27,7 @@ cji_exec_grid *cji_exec_grid_open(const cji_exec_launch *launch)
     g->blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     g->nthread = launch->block[0] * launch->block[1] * launch->block[2];
     g->nwarp = (g->nthread + CJI_LANES - 1) / CJI_LANES;
-    uint32_t fixed = (uint32_t)k->static_shared;   /* at most CJI_SHARED_BYTES */
+    uint32_t fixed = (uint32_t)k->static_shared;   /* at most what a block can have */
     g->dyn_base = (fixed + GRID_SHARED_ALIGN - 1u) & ~(GRID_SHARED_ALIGN - 1u);
     g->shared_bytes = launch->dynamic_shared ? g->dyn_base + launch->dynamic_shared : fixed;
     g->stack_max = launch->stack_bytes ? launch->stack_bytes : 65536;

@@ -13,7 +13,7 @@ static void frame_warns(const cji_dec_module *mod, const cj_fn *f, const char *w
 {
     uint32_t line = 0;
     cji_ptx_where(mod->m, f->decl_loc, &line);
-    cji_text_printf(log, "%s:%u: warning: %s has %llu bytes of %s; a launch takes at most %llu\n", mod->name, line,
+    cji_text_printf(log, "%s:%u: warning: %s has %llu bytes of %s; ptxas takes at most %llu\n", mod->name, line,
                     cji_short(cji_ptx_name(mod->m, f->name)), (unsigned long long)bytes, what,
                     (unsigned long long)most);
 }

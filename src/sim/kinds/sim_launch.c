@@ -28,14 +28,14 @@ static CUresult sim_check_cluster(const sim_func *f, const sim_shape *s)
 /* Module load takes kernels that need more memory than a launch can have. */
 static CUresult sim_check_memory(const cji_exec_kernel *k)
 {
-    uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     if (k->static_shared > most)
         return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
                               "kernel %s has %llu bytes of static shared memory; a block takes at most %llu",
                               cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
-    if (k->local_bytes > CJI_LOCAL_BYTES)
-        return cji_sim_reject(CUDA_ERROR_OUT_OF_MEMORY,
-                              "kernel %s has %llu bytes of local memory; a thread takes at most %u",
+    if (k->local_bytes >= CJI_LOCAL_BYTES)
+        return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                              "kernel %s has %llu bytes of local memory; a thread of a launch has less than %u",
                               cji_short(k->name), (unsigned long long)k->local_bytes, (unsigned)CJI_LOCAL_BYTES);
     return CUDA_SUCCESS;
 }

@@ -77,22 +77,3 @@ CUresult cji_sim_cuMemSetMemPool(CUmemLocation *at, CUmemAllocationType type, CU
     CUresult r = sim_pool_place(at, type, &d);
     return r ? r : cji_sim_cuDeviceSetMemPool(d, pool);
 }
-
-/* ---- Sizes of 32 bits -------------------------------------------------------------------------------------------- */
-
-static void sim_narrow(unsigned *out, size_t value)
-{
-    if (out) *out = value < UINT_MAX ? (unsigned)value : UINT_MAX;
-}
-
-CUresult cji_sim_cuMemGetInfo_v1(unsigned *free_out, unsigned *total_out)
-{
-    size_t left = 0, total = 0;
-    CUresult r = cji_sim_cuMemGetInfo(&left, &total);
-    if (r) return r;
-    sim_narrow(free_out, left);
-    sim_narrow(total_out, total);
-    return CUDA_SUCCESS;
-}
-
-CUresult cji_sim_cuMemAllocHost_v1(void **out, unsigned bytes) { return cji_sim_cuMemAllocHost(out, bytes); }

@@ -183,14 +183,14 @@ CUresult cji_sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, CU
     return sim_texture_part(SIM_TEXTURE, h, out, offsetof(sim_texture, view), sizeof *out, true);
 }
 
-/* Of an array that was made for it. */
+/* Of any array, as on a GPU: CUDA_ARRAY3D_SURFACE_LDST is for kernels. */
 CUresult cji_sim_cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
 {
     sim_texture *t;
     if (!out || !resource || resource->resType != CU_RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     const sim_array *a = cji_sim_array_of(resource->res.array.hArray);
-    CUresult r = a && a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = a ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (!r) r = sim_texture_new(SIM_SURFACE, resource, &t);
     if (!r) *out = (CUsurfObject)(uintptr_t)t;
     sim_unlock();

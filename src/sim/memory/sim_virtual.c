@@ -271,12 +271,17 @@ CUresult cji_sim_cuMemMap(CUdeviceptr at, size_t bytes, size_t offset, CUmemGene
     return r;
 }
 
-/* Whole mappings. The engine may still read what a running kernel found before: pages without the memory's bytes. */
+/* Whole mappings, or reserved addresses without any, as on a GPU. The engine may still read what a running kernel found
+ * before: pages without the memory's bytes. */
 CUresult cji_sim_cuMemUnmap(CUdeviceptr at, size_t bytes)
 {
     sim_range was;
     uint64_t end;
     sim_lock();
+    if (cji_sim_reserve_host(at, bytes) && !cji_sim_space_any(at, at + bytes)) {
+        sim_unlock();
+        return CUDA_SUCCESS;
+    }
     CUresult r = cji_sim_space_mapped(at, bytes, NULL, NULL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (!r) cji_sim_queue_wait_all();
     if (!r && (!cji_sim_sum(&end, at, bytes) || !cji_sim_space_mapped(at, bytes, NULL, NULL)))

@@ -240,12 +240,29 @@ CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log)
     return r;
 }
 
+/* As the driver's compiler: a kernel may have what a block of the device can have, not only the 48 KiB of ptxas. */
+static CUresult sim_check_shared(cji_exec_program **program, cji_text *log)
+{
+    const cji_exec_program *p = *program;
+    uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    for (size_t i = 0; i < cji_exec_program_kernels(p); i++) {
+        const cji_exec_kernel *k = cji_exec_program_kernel_at(p, i);
+        if (k->static_shared <= most) continue;
+        cji_text_printf(log, "kernel %s has %llu bytes of static shared memory; a block has at most %llu\n",
+                        cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
+        cji_exec_program_free(*program);
+        *program = NULL;
+        return CUDA_ERROR_INVALID_PTX;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log)
 {
     CUresult r = cji_sim_check_heads(text, n, log);
     if (r) return r;
     *out = cji_exec_program_make(text, n, log);
-    if (*out) return CUDA_SUCCESS;
+    if (*out) return sim_check_shared(out, log);
     const char *why = cji_text_str(log);   /* the sentences of the reader and the engine */
     bool memory = log->failed || strstr(why, "out of memory") || strstr(why, "no memory") || !why[strspn(why, " \n")];
     return memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;

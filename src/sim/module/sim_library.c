@@ -65,6 +65,15 @@ static CUresult sim_library_options(const CUlibraryOption *option, void *const *
     return CUDA_SUCCESS;
 }
 
+static cji_exec_program *sim_program_of_nothing(sim_image *image)
+{
+    cji_text log = { 0 };
+    cji_exec_program *program = cji_exec_program_make(NULL, 0, &log);
+    memset(image, 0, sizeof *image);
+    cji_text_free(&log);
+    return program;
+}
+
 /* bytes 0: unknown */
 static CUresult sim_library_load(CUlibrary *out, const void *code, size_t bytes, unsigned n, CUjit_option *option,
                                  void **value)
@@ -74,9 +83,13 @@ static CUresult sim_library_load(CUlibrary *out, const void *code, size_t bytes,
     cji_exec_program *program;
     CUresult r = cji_sim_jit_options(n, option, value, &o);
     if (!r) r = cji_sim_program_load("cuLibraryLoadData", code, bytes, &o, &image, &program);
-    if (r) return r;
+    if (r && r != CUDA_ERROR_INVALID_PTX) return r;
+    /* a GPU's driver compiles later: the library of such a text is there, and what is asked of it fails */
+    CUresult status = r;
+    if (status && !(program = sim_program_of_nothing(&image))) return CUDA_ERROR_OUT_OF_MEMORY;
     sim_lock();
     r = sim_library_make(&image, program, out);
+    if (!r) ((sim_library *)(void *)*out)->status = status;
     sim_unlock();
     return r;
 }
@@ -176,6 +189,7 @@ static CUresult sim_library_here(CUlibrary h, sim_module **out)
     sim_ctx *c;
     CUresult r = sim_library_of(h, &l);
     if (!r) r = cji_sim_ctx_current(&c);
+    if (!r) r = l->status;
     return r ? r : sim_library_in(l, c, out);
 }
 
@@ -233,6 +247,7 @@ CUresult cji_sim_cuLibraryGetKernel(CUkernel *out, CUlibrary h, const char *name
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = sim_library_of(h, &l);
+    if (!r) r = l->status;
     size_t i = r ? SIZE_MAX : cji_exec_program_kernel_index(l->catalog.program, name);
     if (!r && i == SIZE_MAX) r = CUDA_ERROR_NOT_FOUND;
     if (!r) *out = (CUkernel)&l->kern[i];
@@ -310,9 +325,11 @@ CUresult cji_sim_cuKernelGetName(const char **out, CUkernel h)
 CUresult cji_sim_cuKernelGetParamInfo(CUkernel h, size_t i, size_t *offset, size_t *size)
 {
     sim_kern *k;
+    sim_ctx *c;
     if (!offset) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
     CUresult r = sim_kern_of(h, &k);
+    if (!r) r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_kernel_param(sim_kern_facts(k), i, offset, size);
     sim_unlock();
     return r;

@@ -277,6 +277,20 @@ CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *p
     return r;
 }
 
+/* The linker takes less static shared memory than cuModuleLoadData. */
+static CUresult sim_link_fits(const cji_exec_program *program, cji_text *log)
+{
+    uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    for (size_t i = 0; i < cji_exec_program_kernels(program); i++) {
+        const cji_exec_kernel *k = cji_exec_program_kernel_at(program, i);
+        if (k->static_shared <= most) continue;
+        cji_text_printf(log, "kernel %s has %llu bytes of static shared memory; the linker takes at most %llu\n",
+                        cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
+        return CUDA_ERROR_INVALID_SOURCE;
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult sim_link_complete(sim_link *l, cji_text *log)
 {
     size_t n = 0;
@@ -294,7 +308,8 @@ static CUresult sim_link_complete(sim_link *l, cji_text *log)
         n += l->input[i].n;
     }
     CUresult r = cji_sim_module_build(text, n, &program, log);
-    if (!r) cji_exec_program_free(program);
+    if (!r) r = sim_link_fits(program, log);
+    cji_exec_program_free(program);
     if (!r && !cji_sim_container_make(text, n, &l->cubin, &l->cubin_bytes)) r = CUDA_ERROR_OUT_OF_MEMORY;
     cji_free(text, n * sizeof *text);
     return r;

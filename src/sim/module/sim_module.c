@@ -48,6 +48,8 @@ bool cji_sim_module_funcs(sim_module *m)
         f->module = m;
         f->kernel = cji_exec_program_kernel_at(m->program, i);
         uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+        if (f->kernel->static_shared > most)
+            most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
         f->max_dynamic = f->kernel->static_shared < most ? (int)(most - f->kernel->static_shared) : 0;
         f->carveout = -1;
         if (m->ctx && !cji_sim_handle_add(SIM_FUNC, f)) return false;

@@ -67,6 +67,7 @@ typedef struct sim_kern { struct sim_library *library; size_t index; } sim_kern;
 
 /* What cuLibraryLoadData makes. */
 typedef struct sim_library {
+    CUresult status;                /* CUDA_ERROR_INVALID_PTX: the text does not compile; it has no kernels */
     sim_image image;                /* modules are made of it */
     sim_module catalog;             /* in no context: names, parameters, attributes */
     sim_kern *kern; size_t nkern;
