@@ -1,8 +1,8 @@
 #!/bin/sh
 # Other people's programs of the driver API on the CPU device, unmodified: check.sh SOURCE BUILD CLIENT... (make
-# check-clients). Each is a Python package, installed into BUILD/clients/NAME with versions that are fixed here, and runs
-# tests/clients/client_NAME.py, a program of ours whose results are compared. One line for each; where a package cannot be
-# installed, its line is a skip.
+# check-clients). Each is a Python package, installed into BUILD/clients/NAME with versions that are fixed here, and
+# runs tests/clients/client_NAME.py, a program of ours whose results are compared. One line for each; where a package
+# cannot be installed, its line is a skip.
 set -u
 source=$1 build=$2
 shift 2
@@ -27,6 +27,7 @@ if ! "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 
     exit 0
 fi
 failed=0
+libcuda=$build/.libs/cujit/as-libcuda
 for name in "$@"; do
     place=$build/clients/$name
     wanted=$(packages "$name")
@@ -42,8 +43,8 @@ for name in "$@"; do
         fi
         echo "$wanted" >"$place/installed"
     fi
-    if CUJIT_LOG=error LD_LIBRARY_PATH=$build/.libs/cujit/as-libcuda DRJIT_LIBCUDA_PATH=$build/.libs/cujit/as-libcuda/libcuda.so \
-        NUMBA_CUDA_DRIVER=$build/.libs/cujit/as-libcuda/libcuda.so.1 NUMBA_CUDA_USE_NVIDIA_BINDING=0 DEV=CUDA:PTX \
+    if CUJIT_LOG=error LD_LIBRARY_PATH=$libcuda DRJIT_LIBCUDA_PATH=$libcuda/libcuda.so \
+        NUMBA_CUDA_DRIVER=$libcuda/libcuda.so.1 NUMBA_CUDA_USE_NVIDIA_BINDING=0 DEV=CUDA:PTX \
         CACHELEVEL=0 HOME=$place TI_OFFLINE_CACHE=0 timeout "$limit" "$place/python/bin/python" -W ignore \
         "$source/tests/clients/client_$name.py" >"$place/run.log" 2>&1; then
         echo "ok $name: $(tail -n 1 "$place/run.log")"

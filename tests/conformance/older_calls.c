@@ -30,7 +30,7 @@ static void contexts(void)
     CUcontext c = NULL, d = NULL, now = NULL;
     CUfunc_cache cache = CU_FUNC_CACHE_PREFER_L1;
     CUsharedconfig banks = CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE;
-    tap_ok(OLDER(cuCtxCreate, "cuCtxCreate")(&d, 0, 0) != CUDA_SUCCESS, "no context of CUDA 2: its addresses have 32 bits");
+    tap_ok(OLDER(cuCtxCreate, "cuCtxCreate")(&d, 0, 0) != CUDA_SUCCESS, "none of CUDA 2, with addresses of 32 bits");
     abi_is(cu.cuCtxCreate(&c, 0, 0), CUDA_SUCCESS, "a context");
     abi_is(cx.cuCtxAttach(&d, 0), CUDA_SUCCESS, "is used once more");
     tap_ok(c == d, "the current context");

@@ -210,7 +210,7 @@ int cji_sim_blocks_per_sm(const sim_func *f, unsigned threads, size_t dynamic)
     uint64_t limit = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
     if (f->kernel->static_shared > limit)
         limit = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    if (f->kernel->static_shared > limit || f->kernel->local_bytes >= CJI_LOCAL_BYTES) return 0; /* no launch takes it */
+    if (f->kernel->static_shared > limit || f->kernel->local_bytes >= CJI_LOCAL_BYTES) return 0; /* no launch */
     size_t usual = (size_t)(limit - f->kernel->static_shared), most = (size_t)f->max_dynamic;
     if (!threads || threads > (unsigned)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) ||
         dynamic > (most > usual ? most : usual))
