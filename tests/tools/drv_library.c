@@ -27,13 +27,13 @@ int main(int argc, char **argv)
     CHECK(cuLibraryGetKernel(&kernel, library, "vector_add"));
     CHECK(cuKernelGetName(&name, kernel));
     EXPECT(!strcmp(name, "vector_add"));
-    CHECK(cuKernelGetParamInfo(kernel, 3, &offset, &size));
-    EXPECT(offset == 24 && size == sizeof n);
     CHECK(cuDeviceGet(&dev, 0));
     CHECK(cuKernelGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, dev));
     EXPECT(regs > 0);
     CHECK(cuDevicePrimaryCtxRetain(&ctx, dev));
     CHECK(cuCtxSetCurrent(ctx));
+    CHECK(cuKernelGetParamInfo(kernel, 3, &offset, &size));
+    EXPECT(offset == 24 && size == sizeof n);
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CHECK(cuMemAllocAsync(&a, sizeof x, stream));
     CHECK(cuMemAllocAsync(&c, sizeof z, stream));
