@@ -68,7 +68,7 @@ static void memory(void)
     abi_is(cu.cuMemAllocManaged(&p, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS, "managed memory");
     abi_is(cx.cuMemAdvise_v2(p, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, here), CUDA_SUCCESS, "advice");
     abi_is(cx.cuMemAdvise_v2(p, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, here), CUDA_SUCCESS, "with a place");
-    abi_is(cx.cuMemAdvise_v2(p, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, nowhere), CUDA_ERROR_INVALID_DEVICE,
+    abi_is(cx.cuMemAdvise_v2(p, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, nowhere), CUDA_ERROR_INVALID_VALUE,
            "that does not exist");
     abi_is(cx.cuMemPrefetchAsync_v2(p, 4096, here, 0, NULL), CUDA_SUCCESS, "prefetch to it");
     abi_is(cx.cuMemPrefetchAsync_v2(p, 4096, (CUmemLocation){ CU_MEM_LOCATION_TYPE_HOST, 0 }, 0, NULL), CUDA_SUCCESS,
@@ -97,7 +97,8 @@ static void launches(void)
     abi_is(cx.cuParamSetSize(f, 12), CUDA_SUCCESS, "12 bytes of arguments");
     abi_is(cx.cuParamSetv(f, 0, &p, sizeof p), CUDA_SUCCESS, "an address");
     abi_is(cx.cuParamSeti(f, 8, 3), CUDA_SUCCESS, "a number");
-    abi_is(cx.cuParamSeti(f, -4, 3), CUDA_ERROR_INVALID_VALUE, "before the first");
+    if (!tap_on_gpu()) /* there the driver crashes */
+        abi_is(cx.cuParamSeti(f, -4, 3), CUDA_ERROR_INVALID_VALUE, "before the first");
     abi_is(cx.cuLaunch(f), CUDA_SUCCESS, "one block");
     tap_is_uint(abi_read(p), 24, "of 8 threads");
     abi_is(cx.cuLaunchGrid(f, 2, 3), CUDA_SUCCESS, "2 by 3 blocks");

@@ -103,7 +103,7 @@ done
 stub=$(dirname "$include")/lib64/stubs/libcuda.so
 if [ -f "$stub" ] && command -v nm >/dev/null 2>&1; then
     # a toolkit without the headers for graphics may have a stub library without their names
-    nm -D --defined-only "$stub" | $awk '$3 ~ /^cu/ { print $3 }' | LC_ALL=C sort |
+    nm -D --defined-only "$stub" | $awk '$3 ~ /^cu[A-Z]/ { print $3 }' | LC_ALL=C sort |
         grep -vxF -f "$src/tests/cuda/libcuda_graphics.names" >"$tmp/theirs"
     tables="$src/src/cuda/symbols.def $src/src/cuda/byvalue.def $src/src/cuda/exports.def"
     # shellcheck disable=SC2086

@@ -36,6 +36,12 @@ void cji_fuzz_add(const void *data, size_t size)
     seeds[nseeds++] = (cji_fuzz_seed){ copy, size };
 }
 
+static void free_seeds(void)
+{
+    for (size_t i = 0; i < nseeds; i++) free(seeds[i].data);
+    free(seeds);
+}
+
 void cji_fuzz_add_files(const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -212,5 +218,6 @@ int main(int argc, char **argv)
     tap_ok(all.inputs > 0, "and %s inputs made of them do no harm", threads > 1 ? "many threads'" : "all");
     tap_diag("%lu inputs, %lu accepted, %g s of processor time, %u threads, from %llu", all.inputs, all.accepted,
              seconds, threads, (unsigned long long)from);
+    free_seeds();
     return tap_done();
 }

@@ -34,6 +34,7 @@ CUresult cji_sim_cuMemAdvise_v2(CUdeviceptr at, size_t bytes, CUmem_advise advic
     bool placed = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                   advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     CUresult r = placed ? sim_location_device(&where, &d) : CUDA_SUCCESS;
+    if (r == CUDA_ERROR_INVALID_DEVICE) r = CUDA_ERROR_INVALID_VALUE; /* as an H100 answers, here alone */
     return r ? r : cji_sim_cuMemAdvise(at, bytes, advice, d);
 }
 
