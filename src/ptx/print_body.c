@@ -341,7 +341,7 @@ static char *put_loc(writer *w, char *p, uint32_t loc)
 static void print_lines(writer *w, bool lines)
 {
     uint32_t loc = 0;
-    const cji_ins *x = w->f->ins, *end = x + w->f->nins;
+    const cji_ins *x = w->f->ins, *end = x ? x + w->f->nins : x;
     char *p = make_room(w, w->out->n, 0);
     for (; x < end && p; x++) {
         p = have_room(w, p);

@@ -171,6 +171,7 @@ static void captures_and_events(void)
     CUgreenCtx green = (CUgreenCtx)&green;
     cuuint64_t id = 0;
     float ms = -1;
+    CUevent behind = NULL;
     struct latch l;
     abi_is(cx.cuStreamBeginCapture_v1(s), CUDA_SUCCESS, "a capture without a mode");
     abi_is(cx.cuStreamGetCaptureInfo_v1(s, &status, &id), CUDA_SUCCESS, "what it is");
@@ -189,7 +190,10 @@ static void captures_and_events(void)
     abi_is(cx.cuCtxRecordEvent(abi_ctx, e), CUDA_SUCCESS, "an event of the context");
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "waits for a stream of it");
     abi_is(cx.cuCtxWaitEvent(abi_ctx, e), CUDA_SUCCESS, "the context waits for it");
-    abi_is(cu.cuStreamQuery(t), CUDA_ERROR_NOT_READY, "another stream waits");
+    /* a query of the stream itself may still succeed: only what is enqueued from now on waits */
+    cu.cuEventCreate(&behind, CU_EVENT_DEFAULT);
+    abi_is(cu.cuEventRecord(behind, t), CUDA_SUCCESS, "another stream records");
+    abi_is(cu.cuEventQuery(behind), CUDA_ERROR_NOT_READY, "and waits");
     abi_is(cu.cuStreamCreate(&late, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS, "a stream that is made then");
     abi_is(cu.cuEventRecord(e, late), CUDA_SUCCESS, "records");
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "and waits too");
@@ -200,6 +204,7 @@ static void captures_and_events(void)
     tap_is_f64(ms, 0, "is none");
     abi_is(OLDER(cuEventDestroy, "cuEventDestroy")(e), CUDA_SUCCESS, "destroy the event");
     abi_is(OLDER(cuStreamDestroy, "cuStreamDestroy")(s), CUDA_SUCCESS, "and the stream");
+    cu.cuEventDestroy(behind);
     cu.cuStreamDestroy(t);
     cu.cuStreamDestroy(late);
 }

@@ -133,6 +133,7 @@ static void limits(void)
         { ".maxnreg 64", ".maxnreg, whatever the option says", 32, 64, 64 },
         { ".maxntid 1024, 1, 1", ".maxntid 1024", 0, 64, 64 },
         { ".maxntid 256, 1, 1 .minnctapersm 8", ".maxntid 256 .minnctapersm 8", 0, 32, 32 },
+        { ".maxntid 1024, 1, 1 .minnctapersm 99", "more blocks than an SM can have", 0, 24, 24 },
         { ".reqntid 512", ".reqntid 512, whatever the option says", 32, 128, 128 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

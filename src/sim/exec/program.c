@@ -150,6 +150,7 @@ static bool program_code(cji_exec_program *p, cji_dec_module *mod, uint32_t modu
 static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_exec_text *texts, size_t n,
                           cji_text *log)
 {
+    if (!cji_grow(&p->ext, &p->cext, 1, sizeof *p->ext)) return false;   /* handlers add to its address */
     for (size_t i = 0; i < n; i++)
         if (!program_read(p, &texts[i], &mods[i], log)) return false;
     for (size_t i = 0; i < n; i++)

@@ -18,6 +18,7 @@ static uint32_t registers_limit(const cji_bounds *b, uint32_t option)
         uint64_t threads = (uint64_t)block[0] * (block[1] ? block[1] : 1) * (block[2] ? block[2] : 1);
         uint64_t warps = (threads + 31) / 32 * (b->minctas ? b->minctas : 1);
         uint64_t room = REGISTERS_OF_BLOCK / 32 / warps / REGISTERS_UNIT * REGISTERS_UNIT;
+        if (room < REGISTERS_LEAST_LIMIT) room = REGISTERS_LEAST_LIMIT; /* more blocks than an SM can have */
         return room < REGISTERS_MOST ? (uint32_t)room : REGISTERS_MOST;
     }
     if (option) return option < REGISTERS_LEAST_LIMIT ? REGISTERS_LEAST_LIMIT : option;
