@@ -81,7 +81,7 @@ static void launch(cji_exec_program *p, const cji_exec_kernel *k)
                           .block = { block, 1, 1 },
                           .dynamic_shared = 1024,
                           .params = params,
-                          .memory = { ex_find, ex_print, NULL },
+                          .memory = { .find = ex_find, .print = ex_print },
                           .cancel = &cancel };
     limit(MOST_MS);
     bool done = cji_exec_run(&l, &fault);

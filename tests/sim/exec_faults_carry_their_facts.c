@@ -109,7 +109,8 @@ int main(void)
         cji_exec_fault fault;
         cji_exec_program *p = ex_load(cases[i].text);
         cji_exec_launch l = { .program = p, .kernel = cji_exec_program_kernel(p, NAME64), .grid = { 1, 1, 1 },
-                              .block = { 1, 1, 1 }, .params = &cases[i].param, .memory = { ex_find, ex_print, NULL } };
+                              .block = { 1, 1, 1 }, .params = &cases[i].param,
+                              .memory = { .find = ex_find, .print = ex_print } };
         tap_ok(!cji_exec_run(&l, &fault), "%s: a fault", cases[i].name);
         field_facts(i, &fault);
         cji_exec_program_free(p);

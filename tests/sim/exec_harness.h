@@ -78,7 +78,7 @@ __attribute__((unused)) static bool ex_run(cji_exec_program *p, const char *name
                          .block = { block, 1, 1 },
                          .dynamic_shared = shared,
                          .params = params,
-                         .memory = { ex_find, ex_print, NULL } };
+                         .memory = { .find = ex_find, .print = ex_print } };
     return cji_exec_run(&l, fault);
 }
 

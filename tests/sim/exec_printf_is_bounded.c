@@ -64,7 +64,7 @@ int main(void)
                               .grid = { 1, 1, 1 },
                               .block = { 1, 1, 1 },
                               .params = &param,
-                              .memory = { ex_find, print, NULL } };
+                              .memory = { .find = ex_find, .print = print } };
         snprintf((char *)ex_memory, 1024, "%s", rows[i].format);
         for (unsigned n = 0; n < 3; n++)
             memcpy(ex_memory + 1024 + n * rows[i].bytes, &rows[i].argument[n], rows[i].bytes);

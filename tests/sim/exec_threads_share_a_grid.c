@@ -33,7 +33,7 @@ static cji_exec_fault share(cji_exec_program *p, const char *name, unsigned grid
                          .grid = { grid, 1, 1 },
                          .block = { block, 1, 1 },
                          .params = &param,
-                         .memory = { ex_find, ex_print, NULL },
+                         .memory = { .find = ex_find, .print = ex_print },
                          .cooperative = cooperative,
                          .cancel = cancel };
     cji_exec_grid *g = cji_exec_grid_open(&l);

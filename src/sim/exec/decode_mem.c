@@ -47,7 +47,7 @@ static bool dmem_symbol(cji_dec *d, uint32_t index, int64_t offset, cji_dec_mem_
         return false;
     }
     o->flags |= CJI_MF_NOBASE;
-    o->imm = (int64_t)at->offset + offset;
+    o->imm = (int64_t)(at->offset + (uint64_t)offset);
     return true;
 }
 
@@ -70,7 +70,7 @@ bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_oper
         return true;
     case CJI_K_IMM:
         o->flags |= CJI_MF_NOBASE;
-        o->imm = (int64_t)d->f->lit[index].bits + m.offset;
+        o->imm = (int64_t)(d->f->lit[index].bits + (uint64_t)m.offset);
         return true;
     case CJI_K_SYM: return dmem_symbol(d, index, m.offset, o);
     default: return cji_dec_unsupported(d);
