@@ -176,7 +176,7 @@ static inline void edge_float(const edge_format *f, unsigned recipe, uint64_t h,
         static const uint8_t power[] = { 7, 8, 15, 16, 31, 32, 63, 64 };
         for (unsigned j = 0; j < 3; j++, r = edge_mix(r))
             v[j] = edge_pack(f, r >> 10, power[r % 8], hidden) + (r >> 11) % 5 - 2 -
-                   (r >> 13 & 1) * (hidden >> power[r % 8]);
+                   (r >> 13 & 1) * (hidden >> power[r % 8] % 64);
         break;
     }
     }
@@ -191,7 +191,7 @@ static inline void edge_int(unsigned bits, unsigned recipe, uint64_t h, uint64_t
                                        48,         63,         64,          65,         96,    127,      128,
                                        129,        255,        256,         257,        0x120, 0x1f0020, 0x80000000,
                                        0xffffffff, 0xffffffe0, 0x100000000, 0x100000005 };
-    uint64_t top = bits ? UINT64_C(1) << (bits - 1) : 0;
+    uint64_t top = bits ? UINT64_C(1) << ((bits - 1) % 64) : 0;
     const uint64_t extremes[] = { 0,
                                   1,
                                   2,
@@ -231,8 +231,9 @@ static inline void edge_int(unsigned bits, unsigned recipe, uint64_t h, uint64_t
         v[1] = ~v[0] + (h >> 4) % 3;
         v[2] = ~v[1] + (h >> 6) % 3;
         break;
-    case 5:                                                     /* exact quotients, one more, one less */
-        v[1] = (v[1] & (top - 1)) >> (h >> 4) % (bits - 1) | 1; /* less than the largest value: the quotient is not 0 */
+    case 5: /* exact quotients, one more, one less */
+        /* less than the largest value: the quotient is not 0 */
+        v[1] = (v[1] & (top - 1)) >> (h >> 4) % (bits - 1) % 64 | 1;
         v[0] = v[1] * (v[2] % ((top * 2 - 1) / v[1])) + (h >> 12) % 3 - 1;
         break;
     case 6: /* products at the width's end */ v[1] = UINT64_MAX / (v[0] | 1) + (h >> 4) % 3; break;
