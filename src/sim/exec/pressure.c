@@ -265,14 +265,14 @@ typedef struct pressure_walk {
     uint32_t *seen;           /* [blocks]: alive at its end */
     uint32_t *used;           /* [blocks]: has a use, */
     uint32_t *use;            /* [blocks]: this one */
-    uint32_t *todo, ntodo;    /* blocks at whose start it is alive */
+    uint32_t *queue, nqueue;    /* blocks at whose start it is alive */
 } pressure_walk;
 
 /* False where a block has more values than a thread has registers. */
 static bool walk_register(pressure *p, pressure_walk *w, uint32_t reg, uint32_t mark)
 {
-    while (w->ntodo) {
-        uint32_t b = w->todo[--w->ntodo];
+    while (w->nqueue) {
+        uint32_t b = w->queue[--w->nqueue];
         for (uint32_t i = p->pred_at[b]; i < p->pred_at[b + 1]; i++) {
             uint32_t from = p->pred[i];
             if (w->seen[from] == mark) continue;
@@ -281,7 +281,7 @@ static bool walk_register(pressure *p, pressure_walk *w, uint32_t reg, uint32_t 
             if (p->after[from] > PRESSURE_MOST) return false;
             pressure_use *u = w->used[from] == mark ? &p->use[w->use[from]] : NULL;
             if (u) u->alive_after = true;
-            if (!u || (!u->written && !u->exposed)) w->todo[w->ntodo++] = from;
+            if (!u || (!u->written && !u->exposed)) w->queue[w->nqueue++] = from;
         }
     }
     return true;
@@ -315,7 +315,7 @@ static bool walk_all(pressure *p, bool *most)
             const pressure_use *u = &p->use[order[i]];
             w.used[u->block] = r + 1;
             w.use[u->block] = order[i];
-            if (u->exposed) w.todo[w.ntodo++] = u->block;
+            if (u->exposed) w.queue[w.nqueue++] = u->block;
         }
         if (!walk_register(p, &w, r, r + 1)) {
             *most = true;
