@@ -8,11 +8,17 @@ bench_programs += %D%/load
 bench_load_SOURCES = %D%/load.c tests/sim/long_texts.h
 bench_load_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_SAMPLES='"$(abs_top_srcdir)/tests/ptx/samples"'
 bench_load_LDADD = $(internals) -lm
+bench_programs += %D%/pool
+bench_pool_SOURCES = %D%/pool.c %D%/pool_bench.h %D%/pool_handles.c %D%/pool_pipeline.c %D%/pool_alloc.c %D%/pool_waiter.c %D%/pool_strategies.c \
+	%D%/pool_coord.c
+bench_pool_SOURCES += %D%/pool_profile.c
+bench_pool_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"'
+bench_pool_LDADD = $(libcujit) -lm
 bench_programs += %D%/sim
 bench_sim_SOURCES = %D%/sim.c %D%/sim_bench.h %D%/sim_bench_kernels.c %D%/sim_bench_forms.c \
-	%D%/sim_bench_accesses.c %D%/sim_bench_calls.c
+	%D%/sim_bench_loops.c %D%/sim_bench_accesses.c %D%/sim_bench_others.c %D%/sim_bench_calls.c
 bench_sim_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_SIM='"$(sim_so)"'
-bench_sim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+bench_sim_CFLAGS = $(AM_CFLAGS) -ffp-contract=off -fwrapv
 bench_sim_LDADD = $(internals) -lm
 bench_programs += %D%/stream
 bench_stream_SOURCES = %D%/stream_ratios.c

@@ -1,13 +1,14 @@
-/* How fast the CPU device is: seven kernels beside the same loops in plain C, each scalar instruction alone, accesses
- * of memory by space and shape, launches, module load, and how it scales over cores.
+/* How fast the CPU device is: seven kernels beside the same loops in plain C, each scalar instruction alone and beside
+ * a loop in C where C has its operation, accesses of memory by space and shape, launches, module load, and how it
+ * scales over cores.
  *
  *     bench/sim [--time SECONDS] [--threads N] [--all] [--only NAME] [PART...]
  *
- * The parts are kernels, forms, accesses, calls and scaling; without one, all. `--time` is the processor time of one
- * figure (0.02), `--threads` the threads that run kernels (1). `--all` prints every instruction instead of the slowest
- * of each opcode; `--only` takes the kernels, forms and accesses whose name begins so. Rates are PTX instructions a
- * second, each counted once for a lane that executes it, in processor time. $CUJIT_SIM is the file of the CPU device,
- * of any build. */
+ * The parts are kernels, forms, accesses, others, calls and scaling; without one, all. `--time` is the processor time
+ * of one figure (0.02), `--threads` the threads that run kernels (1). `--all` prints every instruction instead of the
+ * slowest of each opcode; `--only` takes the kernels, forms and accesses whose name begins so. Rates are PTX
+ * instructions a second, each counted once for a lane that executes it, in processor time. $CUJIT_SIM is the file of
+ * the CPU device, of any build. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <stdio.h>
@@ -135,7 +136,8 @@ static bool scaling(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const parts[] = { "kernels", "forms", "accesses", "calls", "scaling", "scaling-child" };
+    static const char *const parts[] = { "kernels", "forms", "accesses", "others", "calls", "scaling",
+                                         "scaling-child" };
     enum { PARTS = sizeof parts / sizeof *parts };
     bool chosen[PARTS] = { false }, any = false, good = true, all = false;
     const char *threads = "1", *only = NULL, *path = getenv("CUJIT_SIM");
@@ -150,7 +152,7 @@ int main(int argc, char **argv)
         else if (more && !strcmp(argv[i], "--only")) only = argv[++i], known = true;
         if (!known) {
             fprintf(stderr, "usage: sim [--time SECONDS] [--threads N] [--all] [--only NAME] "
-                            "[kernels] [forms] [accesses] [calls] [scaling]\n");
+                            "[kernels] [forms] [accesses] [others] [calls] [scaling]\n");
             return 2;
         }
     }
@@ -159,7 +161,7 @@ int main(int argc, char **argv)
     b.seconds = seconds;
     b.all = all;
     b.only = only;
-    if (chosen[5]) {
+    if (chosen[6]) {
         child_times t;
         good = sim_bench_scaling(&b, &t.wall, &t.processor);
         printf("%.9f %.9f\n", t.wall, t.processor);
@@ -168,7 +170,8 @@ int main(int argc, char **argv)
     if (!any || chosen[0]) good &= sim_bench_kernels(&b);
     if (!any || chosen[1]) good &= sim_bench_forms(&b);
     if (!any || chosen[2]) good &= sim_bench_accesses(&b);
-    if (!any || chosen[3]) good &= sim_bench_calls(&b);
-    if (!any || chosen[4]) good &= scaling();
+    if (!any || chosen[3]) good &= sim_bench_others(&b);
+    if (!any || chosen[4]) good &= sim_bench_calls(&b);
+    if (!any || chosen[5]) good &= scaling();
     return good ? 0 : 1;
 }

@@ -58,12 +58,19 @@ double sim_bench_best(const sim_bench *b, void (*round)(void *user), void *user)
 /* `name value unit` */
 void sim_bench_report(const char *part, const char *name, const char *what, double value, const char *unit);
 
+/* A loop in plain C that does what the form does, over SIM_BENCH_LANES operands of its types: operations a second; 0:
+ * there is none. in[]: at least three arrays. */
+enum { SIM_BENCH_LANES = 1024 };
+double sim_bench_loop(const sim_bench *b, const char *form, const void *const in[3]);
+size_t sim_bench_loops(void);                                  /* how many there are */
+
 /* The parts. False: a result was wrong. */
 bool sim_bench_kernels(const sim_bench *b);                    /* sim_bench_kernels.c */
 /* One large grid, best of several: wall time, and processor time of all threads. */
 bool sim_bench_scaling(const sim_bench *b, double *wall, double *processor);
 bool sim_bench_forms(const sim_bench *b);                      /* sim_bench_forms.c */
 bool sim_bench_accesses(const sim_bench *b);                   /* sim_bench_accesses.c */
+bool sim_bench_others(const sim_bench *b);                     /* sim_bench_others.c */
 bool sim_bench_calls(const sim_bench *b);                      /* sim_bench_calls.c */
 
 #endif

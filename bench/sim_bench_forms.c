@@ -130,9 +130,31 @@ static double form_rate(const sim_bench *b, CUdeviceptr in, const cji_isa_form *
     return (double)BLOCKS * THREADS * (COPIES + 3) * r.rounds / t;
 }
 
+/* The rate of the form's loop in C, with the threads' operands; 0: there is none. */
+static double loop_rate(const sim_bench *b, const cji_isa_form *x)
+{
+    static uint64_t in[3][SIM_BENCH_LANES];
+    for (unsigned j = 1; j <= 3; j++) {
+        unsigned t = j < x->nopnd ? x->opnd[j].type : x->opnd[1].type, width = cji_type_bits(t) / 8;
+        for (unsigned i = 0; i < SIM_BENCH_LANES; i++) {
+            uint64_t v = ordinary(t, j - 1, i % THREADS);
+            memcpy((char *)in[j - 1] + (size_t)i * width, &v, width);
+        }
+    }
+    return sim_bench_loop(b, x->text, (const void *const[]){ in[0], in[1], in[2] });
+}
+
+/* A form's rate, and what part of its loop's in C it is. */
+static void report_form(const sim_bench *b, const cji_isa_form *x, double rate, double in_c)
+{
+    sim_bench_report("form", x->text, "", rate * 1e-9, "G/s");
+    if (!b->all && !in_c) in_c = loop_rate(b, x);
+    if (in_c) sim_bench_report("form", x->text, "beside_c", rate / in_c, "ratio");
+}
+
 bool sim_bench_forms(const sim_bench *b)
 {
-    size_t bytes = (size_t)THREADS * SLOTS * 8, n = 0, slow = 0, missing = 0;
+    size_t bytes = (size_t)THREADS * SLOTS * 8, n = 0, slow = 0, missing = 0, beside = 0;
     uint64_t *values = malloc(bytes);
     CUdeviceptr in;
     if (!values) return fprintf(stderr, "sim: no memory\n"), false;
@@ -153,18 +175,23 @@ bool sim_bench_forms(const sim_bench *b)
         }
         n++;
         slow += rate < goal;
-        if (b->all) sim_bench_report("form", x.text, "", rate * 1e-9, "G/s");
+        double in_c = loop_rate(b, &x);
+        beside += in_c > 0;
+        if (b->all) report_form(b, &x, rate, in_c);
         else if (least && slowest.op == x.op && rate >= least) continue;
         else {
-            if (least && slowest.op != x.op) sim_bench_report("form", slowest.text, "", least * 1e-9, "G/s");
+            if (least && slowest.op != x.op) report_form(b, &slowest, least, 0);
             slowest = x;
             least = rate;
         }
     }
-    if (least) sim_bench_report("form", slowest.text, "", least * 1e-9, "G/s");
+    if (least) report_form(b, &slowest, least, 0);
     sim_bench_report("forms", "", "measured", (double)n, "forms");
     sim_bench_report("forms", "", "below_half_g", (double)slow, "forms");
     sim_bench_report("forms", "", "not_executed", (double)missing, "forms");
+    sim_bench_report("forms", "", "beside_c", (double)beside, "forms");
     b->cuMemFree_v2(in);
+    if (!b->only && beside != sim_bench_loops())
+        return fprintf(stderr, "sim: %zu loops in C have no form\n", sim_bench_loops() - beside), false;
     return n > 0;
 }

@@ -2,6 +2,7 @@
 # Add one: its name in example_programs, its _LDADD line, how to run it in tests/examples/without_environment.sh.
 
 example_programs = \
+	%D%/all_reduce \
 	%D%/expr \
 	%D%/graph_loop \
 	%D%/graph_picture \
@@ -12,11 +13,20 @@ example_programs = \
 	%D%/missing_wait \
 	%D%/out_of_bounds \
 	%D%/overlap \
+	%D%/pipeline_file \
+	%D%/pools \
 	%D%/reduce \
 	%D%/saxpy \
-	%D%/trace
+	%D%/scratch_memory \
+	%D%/tasks \
+	%D%/tasks_pull \
+	%D%/timeline \
+	%D%/trace \
+	%D%/waits_called \
+	%D%/waits_polled
 noinst_PROGRAMS += $(example_programs)
 
+examples_all_reduce_LDADD = $(libcujit)
 examples_expr_SOURCES = %D%/expr.c %D%/expr.h %D%/expr_csv.c %D%/expr_kernel.c %D%/expr_syntax.c
 examples_expr_LDADD = $(libcujit) -lm
 examples_graph_loop_LDADD = $(libcujit)
@@ -28,8 +38,16 @@ examples_mandelbrot_LDADD = $(libcujit)
 examples_missing_wait_LDADD = $(libcujit)
 examples_out_of_bounds_LDADD = $(libcujit)
 examples_overlap_LDADD = $(libcujit)
+examples_pipeline_file_LDADD = $(libcujit)
+examples_pools_LDADD = $(libcujit)
 examples_reduce_LDADD = $(libcujit)
+examples_scratch_memory_LDADD = $(libcujit)
 examples_saxpy_LDADD = $(libcujit) -lm
+examples_tasks_LDADD = $(libcujit)
+examples_tasks_pull_LDADD = $(libcujit)
+examples_timeline_LDADD = $(libcujit)
 examples_trace_LDADD = $(libcujit)
+examples_waits_called_LDADD = $(libcujit)
+examples_waits_polled_LDADD = $(libcujit)
 
 EXTRA_DIST += %D%/demo.sh

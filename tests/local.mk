@@ -23,6 +23,8 @@ include %D%/ptx/local.mk
 include %D%/cuda/local.mk
 include %D%/driver/local.mk
 include %D%/stream/local.mk
+include %D%/coordinate/local.mk
+include %D%/stress/local.mk
 include %D%/sim/local.mk
 include %D%/conformance/local.mk
 include %D%/tools/local.mk

@@ -10,8 +10,9 @@ enum { EXIT_FINE = 0, EXIT_REJECTED = 1, EXIT_UNKNOWN = 2, EXIT_USAGE = 3 };
 int cmd_check(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_env(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 int cmd_run_sim(int argc, char **argv);
-extern const char cmd_check_help[], cmd_devices_help[], cmd_env_help[], cmd_run_sim_help[];
+extern const char cmd_check_help[], cmd_devices_help[], cmd_env_help[], cmd_profile_help[], cmd_run_sim_help[];
 
 /* Reports wrong use and points to --help; returns EXIT_USAGE. */
 int cmd_usage(const char *command, const char *what, const char *argument);

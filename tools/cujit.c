@@ -11,6 +11,7 @@ static const struct { const char *name; int (*run)(int argc, char **argv); const
     { "check", cmd_check, cmd_check_help, "reads PTX and reports what is wrong with it" },
     { "devices", cmd_devices, cmd_devices_help, "lists the drivers and devices of this machine" },
     { "env", cmd_env, cmd_env_help, "prints the environment variables that cujit reads" },
+    { "profile", cmd_profile, cmd_profile_help, "runs a program and writes the timeline of its streams" },
     { "run-sim", cmd_run_sim, cmd_run_sim_help, "runs a program that uses the CUDA driver API on the CPU device" },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

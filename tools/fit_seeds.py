@@ -32,6 +32,7 @@ def fit(values):
 def table(name, values, length):
     exceptions = []
     near = []                       # a bit for 32 operands: one of them is an exception
+    first = []                      # of 1024 operands: the place of their first exception
     for start in range(0, len(values), length):
         part = values[start:start + length]
         q = np.arange(length, dtype=np.int64)
@@ -39,16 +40,19 @@ def table(name, values, length):
         off = part - ((c0 + c1 * q + (c2 * q * q >> 8)) >> FRACTION)
         if abs(off).max() > 1:
             sys.exit(f'{name}: more than one off in segment {start // length}')
-        print(f'{name}_SEGMENT({c0}, {c1}, {c2}, {len(exceptions)})')
+        print(f'{name}_SEGMENT({c0}, {c1}, {c2})')
+        first += [len(exceptions) + int(np.count_nonzero(off[:k])) for k in range(0, length, 1024)]
         exceptions += [int(k) << 1 | int(off[k] > 0) for k in np.nonzero(off)[0]]
         some = off.reshape(-1, 32).any(axis=1)
         near += [sum(1 << i for i in range(32) if some[k + i]) for k in range(0, len(some), 32)]
-    print(f'{name}_SEGMENT(0, 0, 0, {len(exceptions)})')
+    first.append(len(exceptions))
     for i in range(0, len(exceptions), 16):
         row = exceptions[i:i + 16]
         print(f'{name}_OFF({", ".join(str(k) for k in row + [0] * (16 - len(row)))})')
     for i in range(0, len(near), 8):
         print(f'{name}_NEAR({", ".join(f"0x{k:08x}" for k in near[i:i + 8])})')
+    for i in range(0, len(first), 16):
+        print(f'{name}_FIRST({", ".join(str(k) for k in first[i:i + 16])})')
 
 
 words = np.fromfile(sys.argv[1], dtype=np.uint32).astype(np.int64) - 0x3fe00000

@@ -71,7 +71,8 @@ typedef enum cj_status {
     CJ_EBUSY = -13,     /* too late to change, or in use */
     CJ_EFORKED = -14,   /* the object was made before fork() and touches a driver */
     CJ_ENOTREADY = -15, /* not completed yet: an answer, never recorded as a failure */
-    CJ_ETIMEOUT = -16   /* the time has passed */
+    CJ_ETIMEOUT = -16,  /* the time has passed */
+    CJ_ECANCELLED = -17 /* it was cancelled */
 } cj_status;
 
 /* The name of a status ("CJ_EPTX") and its meaning in one line.  Static text.  For an unknown

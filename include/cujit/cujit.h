@@ -8,16 +8,22 @@
  *           cj_kernel ............... ready for cj_launch (launch.h)
  *         cj_dptr (memory.h) ........ device memory
  *         cj_stream (stream.h) ...... a queue of work; cj_event: a point in it; copies: copy.h
+ *         cj_event_pool, cj_stream_pool  events and streams to acquire and release (pool.h)
  *         cj_stream_barrier ......... a barrier over streams (stream_barrier.h)
+ *         cj_waiter ................. completions by callback or by poll (waiter.h)
+ *         cj_coord .................. tasks in the order of what they need (coordinate.h)
+ *         cj_pipeline ............... input in chunks: upload, compute, download (pipeline.h)
  *         cj_graph (graph.h) ........ work built once, or captured (capture.h)
  *           cj_graph_exec ........... launched many times (graph_exec.h)
+ *     cj_profile (profile.h) ........ what the streams of the program did, and when
  *
  * A kernel is made and run in this order:
  *
  *     cj_ptx_create, cj_ptx_kernel, verbs, cj_kernel_load, cj_launch, cj_stream_sync
  *
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
- * what a program needs of operands, capture, graph, graph_exec, stream_barrier, parse, interpose.
+ * what a program needs of operands, capture, graph, graph_exec, stream_barrier, pool, waiter,
+ * coordinate, profile, pipeline, parse, interpose.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
@@ -36,7 +42,12 @@
 #include <cujit/memory.h>
 #include <cujit/stream.h>
 #include <cujit/copy.h>
+#include <cujit/pool.h>
+#include <cujit/profile.h>
 #include <cujit/stream_barrier.h>
+#include <cujit/waiter.h>
+#include <cujit/coordinate.h>
+#include <cujit/pipeline.h>
 #include <cujit/graph.h>
 #include <cujit/capture.h>
 #include <cujit/graph_exec.h>

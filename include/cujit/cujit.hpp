@@ -66,15 +66,21 @@ private:
 using device = object<cj_device, cj_device_close>;
 using driver = object<cj_driver, cj_driver_close>;
 using event = object<cj_event, cj_event_free>;
+using event_pool = object<cj_event_pool, cj_event_pool_free>;
 using graph = object<cj_graph, cj_graph_free>;
 using graph_exec = object<cj_graph_exec, cj_graph_exec_free>;
 using graph_exec_cache = object<cj_graph_exec_cache, cj_graph_exec_cache_free>;
 using image = object<cj_image, cj_image_free>;
 using kernel = object<cj_kernel, cj_kernel_free>;
 using module = object<cj_module, cj_module_free>;
+using pipeline = object<cj_pipeline, cj_pipeline_free>;
 using ptx = object<cj_ptx, cj_ptx_free>;
 using stream = object<cj_stream, cj_stream_free>;
+using coord = object<cj_coord, cj_coord_free>;
 using stream_barrier = object<cj_stream_barrier, cj_stream_barrier_free>;
+using stream_pool = object<cj_stream_pool, cj_stream_pool_free>;
+using waiter = object<cj_waiter, cj_waiter_free>;
+using profile = object<cj_profile, cj_profile_free>;
 
 } // namespace cujit
 

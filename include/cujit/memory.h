@@ -28,20 +28,107 @@
 extern "C" {
 #endif
 
-/* ---- Device memory --------------------------------------------------------------------------- */
+/* ---- Device memory ---------------------------------------------------------------------------
+ *
+ * cj_alloc takes memory from chunks, which cujit allocates from the driver's pool and keeps.  A
+ * freed block is cached in the free list of its home stream, and cj_alloc on that stream reuses it
+ * at once, without a driver call.  Another stream reuses it when all work that was enqueued on the
+ * home stream before the free has completed.  If it has not, the other stream waits for it on the
+ * device, but only where more memory is cached than is in use, or where the driver or max_total
+ * allows no more memory.  Memory of more than 16 MiB, or of more than half a chunk, is allocated
+ * and freed by the driver's pool.  See cj_device_set_allocator. */
 
 /* Allocates `bytes` > 0 of device memory in the order of `s`, which becomes its home stream.
  * Work enqueued on `s` later may use it at once.  Another stream may use it after cj_stream_wait
  * for an event of `s`, or after cj_stream_fork from `s`.
  * The contents are undefined.  The address is a multiple of 256.
  * Owned by the caller, free with cj_free.  Returns at once.
+ *
+ * While `s` is capturing, the memory is for the graph, which keeps it alive: nothing else gets it
+ * while the graph or an executable graph of it exists.  cj_free in the same capture allows later
+ * calls for the same stream in that capture to reuse it, unless another stream uses it too.
+ * cj_graph_mem_alloc in contrast gives memory that the graph allocates when it runs.
+ *
  * Returns { 0 } on failure.  Errors, left in `s`:
  *   CJ_EINVAL: `bytes` is 0
- *   CJ_ESTATE: `s` is capturing; allocate before, or use cj_graph_mem_alloc
- *   CJ_ENOMEM: device or host memory is exhausted
+ *   CJ_ESTATE: `s` is captured by other code, or the allocator is the driver's and `s` is capturing
+ *   CJ_ENOMEM: device or host memory is exhausted, or max_total is reached
  *   CJ_EDRIVER: the driver rejects the call
  * cuMemAllocAsync, CUDA 11.2. */
 CJ_API cj_dptr cj_alloc(cj_stream *s, size_t bytes);
+
+/* Where cj_alloc takes memory from. */
+typedef enum cj_allocator_source {
+    CJ_ALLOCATOR_DEFAULT = 0, /* CUJIT_ALLOCATOR of the environment, else CJ_ALLOCATOR_CUJIT */
+    CJ_ALLOCATOR_CUJIT = 1,   /* blocks of chunks */
+    CJ_ALLOCATOR_DRIVER = 2   /* each allocation from the driver's pool */
+} cj_allocator_source;
+
+typedef struct cj_allocator_opts {
+    size_t size;          /* sizeof(cj_allocator_opts) */
+    int32_t source;       /* a cj_allocator_source */
+    int32_t poison;       /* 1: freed memory is filled with bytes 0xDD behind its last use, so that
+                           * a later use is noticed; so is it with CUJIT_POISON=1 */
+    uint64_t chunk_bytes; /* of a chunk, rounded up to 2 MiB, at most 1 GiB; 0: 32 MiB */
+    uint64_t max_cached;  /* unused chunks are released while more is cached; 0: no limit */
+    uint64_t max_total;   /* bytes that cj_alloc holds from the driver at most; 0: no limit */
+} cj_allocator_opts;
+
+/* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
+CJ_API void cj_allocator_defaults(cj_allocator_opts *opts);
+
+/* Chooses how cj_alloc works on the device from now on.  Memory that is allocated already stays as
+ * it is.  `opts`: May be NULL, for the defaults.  Copied.  Returns at once.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: an option is out of range, or opts->size is wrong
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_status cj_device_set_allocator(cj_device *dev, const cj_allocator_opts *opts);
+
+/* Returns cached memory to the driver: chunks of which no block is in use, until at most `keep`
+ * bytes are cached.  Does not wait: blocks whose last use has not completed stay.  Does nothing
+ * while a stream of the device is capturing.  Returns how many bytes were released.
+ * cuMemFreeAsync. */
+CJ_API size_t cj_device_trim(cj_device *dev, size_t keep);
+
+/* What cj_alloc did and holds.  Of a stream: of memory whose home it is; fields from room_bytes on
+ * are then 0, but cached_bytes. */
+typedef struct cj_alloc_counts {
+    size_t size;              /* sizeof(cj_alloc_counts) */
+    uint64_t live, live_bytes; /* allocations that are not freed; bytes as requested */
+    uint64_t live_bytes_most; /* the largest value of live_bytes so far */
+    uint64_t allocs, frees;   /* calls that succeeded */
+    uint64_t hits_own;        /* allocations from the stream's own free list */
+    uint64_t hits_idle;       /* from memory that no work used any more */
+    uint64_t hits_waited;     /* from another stream's free list, behind its work */
+    uint64_t misses;          /* for which the driver allocated */
+    uint64_t waits;           /* waits for other streams that were enqueued */
+    uint64_t room_bytes;      /* of allocations that are not freed, with rounding */
+    uint64_t cached_bytes;    /* in chunks, and free */
+    uint64_t idle_bytes;      /* of these, that any stream gets without waiting */
+    uint64_t deferred_bytes;  /* freed, and still used by other streams, or kept by graphs */
+    uint64_t total_bytes;     /* held from the driver */
+    uint64_t total_bytes_most; /* the largest value of total_bytes so far */
+    uint64_t chunks, chunks_made;
+    uint64_t trimmed_bytes;   /* returned to the driver so far */
+    uint64_t idle_blocks, largest_idle; /* pieces of idle_bytes; bytes of the largest */
+    double fragmentation;     /* 1 - largest_idle / idle_bytes; 0 if nothing is idle */
+} cj_alloc_counts;
+
+/* Fills `counts` with its size and zeros. */
+CJ_API void cj_alloc_counts_defaults(cj_alloc_counts *counts);
+
+/* Fills *counts, up to counts->size bytes.  Returns at once.
+ * Errors, left in the first argument:
+ *   CJ_EINVAL: `counts` is NULL, or its size is not set */
+CJ_API cj_status cj_device_get_alloc_counts(cj_device *dev, cj_alloc_counts *counts);
+CJ_API cj_status cj_stream_get_alloc_counts(cj_stream *s, cj_alloc_counts *counts);
+
+/* Writes a report of fragmentation to `text`, a buffer of `size` bytes: a line for the device, and
+ * one for each chunk.  The text ends with 0 and is cut where it is full.  `text`: May be NULL, if
+ * `size` is 0.  Returns the length of the whole report; 0 on failure.
+ * Errors, left in `dev`:
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API size_t cj_device_alloc_report(cj_device *dev, char *text, size_t size);
 
 /* Makes device memory that other code allocated known to cujit: `bytes` > 0 from `d` on, in the
  * context of the stream's device.  `s` becomes its home stream.  Copies and fills then check their
@@ -91,6 +178,40 @@ CJ_API cj_status cj_free(cj_device *dev, cj_dptr d);
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EDRIVER: the driver rejects a call */
 CJ_API cj_status cj_stream_use(cj_stream *s, cj_dptr d);
+
+/* Returns 1 if work on `s` is known to use the allocation that holds `d`, so that its release waits
+ * for that work: `s` is its home stream, or a copy, a fill or cj_stream_use has noted the use.
+ * With more than 64 streams of a device, streams share this knowledge.  Else returns 0, and for
+ * memory that is not known.  Returns at once. */
+CJ_API int cj_stream_uses(cj_stream *s, cj_dptr d);
+
+/* Records that work before the recorded point of `e` uses the allocation that holds `d`: work of a
+ * stream that cujit does not know, for example.  Its release then waits for that point, also if `e`
+ * is recorded again.  Returns at once.
+ * Errors, left in `e`:
+ *   CJ_ENOTFOUND: no allocation of an open device holds `d`
+ *   CJ_ESTATE: the event was last recorded in a capture
+ *   CJ_ENOMEM: memory is exhausted
+ *   CJ_EDRIVER: the driver rejects a call
+ * cuStreamWaitEvent. */
+CJ_API cj_status cj_event_use(cj_event *e, cj_dptr d);
+
+/* Returns CJ_OK if the release of the allocation that holds `d` would wait for nothing now: all
+ * work that was enqueued so far on the streams that are known to use it has completed, and no graph
+ * keeps it alive.  Else returns CJ_ENOTREADY.  Returns at once.
+ * Errors, left in `dev`:
+ *   CJ_ENOTFOUND: no allocation of an open device holds `d` */
+CJ_API cj_status cj_mem_query(cj_device *dev, cj_dptr d);
+
+/* Forgets the recorded uses of the allocation that holds `d`: its release waits for its home stream
+ * only.  The caller has waited for the other work.  Returns at once.
+ * Errors, left in `dev`:
+ *   CJ_ENOTFOUND: no allocation of an open device holds `d` */
+CJ_API cj_status cj_mem_forget(cj_device *dev, cj_dptr d);
+
+/* Frees, as cj_free, all memory whose home stream is `s`, except that of graphs.  Call it before
+ * cj_stream_free where nobody else has the addresses.  Returns how many allocations it freed. */
+CJ_API size_t cj_stream_free_all(cj_stream *s);
 
 /* Runs all deferred releases of the device that are possible now, and returns idle memory of copies
  * and graphs to the driver.  Does not wait for work that is still running.  The release of managed
@@ -276,15 +397,19 @@ CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 }
 #endif
 
-/* ---- Option literal: CJ_HOST(.write_combined = 1); C and C++20 ------------------------------- */
+/* ---- Option literals: CJ_HOST(.write_combined = 1); C and C++20 ------------------------------ */
 
 #ifndef __cplusplus
+#define CJ_ALLOCATOR(...) \
+    (&(const cj_allocator_opts){ .size = sizeof(cj_allocator_opts), __VA_ARGS__ })
 #define CJ_HOST(...) (&(const cj_host_opts){ .size = sizeof(cj_host_opts), __VA_ARGS__ })
 #elif __cplusplus >= 202002L
 #ifndef CJI_KEEP
 #define CJI_KEEP
 namespace cji { template<class T> inline const T *keep(const T &t) { return &t; } }
 #endif
+#define CJ_ALLOCATOR(...) \
+    cji::keep(cj_allocator_opts{ .size = sizeof(cj_allocator_opts), __VA_ARGS__ })
 #define CJ_HOST(...) cji::keep(cj_host_opts{ .size = sizeof(cj_host_opts), __VA_ARGS__ })
 #endif
 

@@ -94,10 +94,12 @@ CJ_API int cj_ptx_version(cj_ptx *m);
 /* The target that printing writes now.  Static text.  "" after a failure. */
 CJ_API const char *cj_ptx_target(cj_ptx *m);
 
-/* Checks what printing and loading let pass and no device launches: that each kernel has at most
- * 48 KiB of static shared memory, with the functions that it may call, and each function at most
- * 512 KiB of local variables.  Local variables and shared variables of the module count where an
- * instruction names them.
+/* Checks what printing and loading accept and ptxas and cuLinkComplete reject: that each kernel has
+ * at most 48 KiB of static shared memory, with the functions that it may call, and each function at
+ * most 512 KiB of local variables.  Local variables and shared variables of the module count where
+ * an instruction names them.
+ * The driver's compiler is not as strict: what cj_module_load compiles launches with as much static
+ * shared memory as a block of the device can have (227 KiB on an H100).
  * Errors, left in `m`:
  *   CJ_ENOMEM: host memory is exhausted
  *   CJ_EPTX: a kernel has too much static shared memory, or a function too many local variables;

@@ -129,6 +129,21 @@ typedef struct cujit_sim_fault_info {
  * cuInit. A GPU's driver has no such symbol. Returns at once. Any thread. */
 CJ_API int cujit_sim_fault(void *context, cujit_sim_fault_info *info);
 
+/* -- Allocators on top ---------------------------------------------------------------------- */
+
+/* Notes what an allocator of the program hands out of device memory. With the first call for an
+ * allocation nothing of it may be accessed but what such calls allow: each part is then checked as
+ * an allocation of its own. `bytes` at `address` may be accessed from now on (`live` 1), or the
+ * part that starts at `address` may not any more (0). A part replaces parts that it overlaps.
+ * `at_once` 0: when `stream`, a CUstream, reaches this point; 1: now, and `stream` is not used.
+ * Without effect with CUJIT_SIM_BOUNDS=coarse. A GPU's driver has no such symbol, and a program
+ * works without it: cj_alloc calls it where the driver has it. Returns at once. Any thread.
+ * Returns a CUresult, 0 on success:
+ *   CUDA_ERROR_INVALID_VALUE: no allocation of device memory holds these bytes
+ *   CUDA_ERROR_OUT_OF_MEMORY: host memory is exhausted
+ *   other: `stream` is not valid, or is capturing */
+CJ_API int cujit_sim_suballoc(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
+
 /* -- What is queued ------------------------------------------------------------------------ */
 
 /* Where an operation is. */

@@ -53,7 +53,9 @@ typedef enum cj_priority {
     CJ_PRIORITY_NORMAL = 0, /* the middle of the range */
     CJ_PRIORITY_HIGH = 1,   /* the most urgent end */
     CJ_PRIORITY_LOW = 2,    /* the least urgent end */
-    CJ_PRIORITY_RAW = 3     /* raw_priority as it is; the driver clamps it to the range */
+    CJ_PRIORITY_RAW = 3,    /* raw_priority as it is; the driver clamps it to the range */
+    CJ_PRIORITY_CRITICAL = 4, /* of tasks, before high (coordinate.h); of streams, as high */
+    CJ_PRIORITY_CLEANUP = 5 /* of tasks, after low; of streams, as low */
 } cj_priority;
 
 typedef struct cj_stream_opts {
@@ -403,6 +405,12 @@ typedef struct cj_stream_counts {
     uint64_t copies_to_device, copies_to_host, copies_on_device; /* the copies of those bytes */
     uint64_t fills;           /* fills among the operations */
     uint64_t waits;           /* for events, streams, barriers and memory locations */
+    /* What a profile (profile.h) has measured, once it is read: 0 before the first. */
+    uint64_t measured;        /* operations */
+    uint64_t busy_ns;         /* time in which the stream worked on them */
+    uint64_t wait_ns;         /* time in which it waited */
+    uint64_t latency_mean_ns; /* from enqueueing an operation to its end; waits are left out */
+    uint64_t latency_p50_ns, latency_p90_ns, latency_p99_ns; /* percentiles, within 12 percent */
 } cj_stream_counts;
 
 /* Fills `counts` with its size and zeros.  `counts`: May be NULL. */

@@ -46,6 +46,15 @@ CJ_API void cj_stream_barrier_free(cj_stream_barrier *b);
 CJ_API cj_status cj_stream_barrier_enqueue(cj_stream_barrier *b, cj_stream *const *streams,
                                            size_t count);
 
+/* Makes later work of `s`, which may be a stream outside of the barrier, wait for the last
+ * cj_stream_barrier_enqueue: for all work that the barrier waits for.  Returns at once.
+ * Errors, left in the barrier and in `s`:
+ *   CJ_EINVAL: `s` is of another driver
+ *   CJ_ESTATE: there was no cj_stream_barrier_enqueue yet, or the last one was captured; or `s` is
+ *     capturing
+ *   CJ_EDRIVER: the driver rejects the call */
+CJ_API cj_status cj_stream_barrier_wait(cj_stream_barrier *b, cj_stream *s);
+
 /* Waits until all work enqueued on the `count` > 0 streams has completed, for at most `ms`
  * milliseconds; 0 only polls.  Blocks.  Failures of the streams stay in them.  The call never
  * invalidates the capture of another stream.

@@ -3,6 +3,8 @@
 noinst_LTLIBRARIES += libcujit-base.la
 libcujit_base_la_SOURCES = \
 	%D%/alloc.c \
+	%D%/cells.c \
+	%D%/cells.h \
 	%D%/clock.c \
 	%D%/clock.h \
 	%D%/environment.c \
@@ -27,5 +29,7 @@ libcujit_base_la_SOURCES = \
 	%D%/record.h \
 	%D%/status.def \
 	%D%/tags.def \
-	%D%/text.c
+	%D%/text.c \
+	%D%/thread_cache.c \
+	%D%/thread_cache.h
 cujitinclude_HEADERS += include/cujit/base.h

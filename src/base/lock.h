@@ -43,6 +43,23 @@ static inline bool cji_trylock(pthread_mutex_t *m, cji_lock_rank rank)
     return true;
 }
 
+/* A lock that is held for nanoseconds and taken in each cj_alloc and cj_free: releasing it costs a store.  Who finds it
+ * taken spins for a moment, and then sleeps in between. */
+void cji_spin_wait(pthread_spinlock_t *l);
+static inline void cji_spin_lock(pthread_spinlock_t *l, cji_lock_rank rank)
+{
+    (void)rank;
+    cji_lock_check(cji_lock_enter(rank));
+    if (pthread_spin_trylock(l) != 0) cji_spin_wait(l);
+}
+
+static inline void cji_spin_unlock(pthread_spinlock_t *l, cji_lock_rank rank)
+{
+    (void)rank;
+    pthread_spin_unlock(l);
+    cji_lock_exit(rank);
+}
+
 static inline void cji_unlock(pthread_mutex_t *m, cji_lock_rank rank)
 {
     (void)rank;

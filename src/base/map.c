@@ -8,15 +8,30 @@ uint64_t cji_hash(const void *p, size_t n)
     const unsigned char *s = p;
     const bool tail = n >= 8;
     uint64_t h = n * 0x9e3779b97f4a7c15u, w = 0;
+    uint32_t low, high;
+    if (n >= 4 && n < 8) { /* two halves, which may share bytes */
+        memcpy(&low, s, 4);
+        memcpy(&high, s + n - 4, 4);
+        w = (uint64_t)high << 32 | low;
+    } else if (n && n < 4) {
+        w = s[0] | (uint64_t)s[n / 2] << 8 | (uint64_t)s[n - 1] << 16;
+    }
     for (; n > 8; n -= 8, s += 8) {
         memcpy(&w, s, 8);
         h = (h ^ w) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
     }
     if (tail) memcpy(&w, s + n - 8, 8); /* the last eight bytes, some of them for the second time */
-    else memcpy(&w, s, n);
     h = (h ^ w) * 0xff51afd7ed558ccdu;
+    h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53u;   /* the highest bits are a name's last letters: they reach the lowest */
     return h ^ h >> 29;
+}
+
+/* Names that differ in their last letter only, which are often numbered, lie side by side: a run of them takes few
+ * lines of the cache. */
+static uint32_t name_hash(const char *key, size_t len)
+{
+    return len ? (uint32_t)cji_hash_near(key, len - 1, (uint8_t)key[len - 1]) : 0;
 }
 
 /* The slot that holds `key`, or the empty one where it belongs.  Slots hold entry number + 1. */
@@ -34,7 +49,7 @@ static size_t probe(const cji_map *m, const char *key, size_t len, uint32_t hash
 uint32_t cji_map_find(const cji_map *m, const char *key, size_t len)
 {
     if (!m->nslots) return CJI_MAP_NONE;
-    uint32_t s = m->slot[probe(m, key, len, (uint32_t)cji_hash(key, len))];
+    uint32_t s = m->slot[probe(m, key, len, name_hash(key, len))];
     return s ? s - 1 : CJI_MAP_NONE;
 }
 
@@ -56,7 +71,7 @@ static bool grow_slots(cji_map *m)
 
 uint32_t cji_map_intern(cji_map *m, const char *key, size_t len)
 {
-    uint32_t hash = (uint32_t)cji_hash(key, len);
+    uint32_t hash = name_hash(key, len);
     if (m->n >= CJI_MAP_NONE - 1 || len > UINT32_MAX) return CJI_MAP_NONE;
     if ((m->n + 1) * 2 > m->nslots && !grow_slots(m)) return CJI_MAP_NONE;
     size_t at = probe(m, key, len, hash);

@@ -27,6 +27,7 @@ bool cji_grow(void *p, size_t *cap, size_t need, size_t each);
 typedef struct cji_arena { struct cji_arena_chunk *chunk; } cji_arena; /* {0} is empty */
 void *cji_arena_alloc(cji_arena *a, size_t size); /* 16-byte aligned, zeroed; NULL without memory */
 char *cji_arena_strndup(cji_arena *a, const char *s, size_t n);
+void cji_arena_clear(cji_arena *a);               /* frees all blocks and keeps room for as many, within limits */
 void cji_arena_free(cji_arena *a);
 
 /* ---- Growing text ---- */
@@ -71,6 +72,12 @@ uint32_t cji_map_intern(cji_map *m, const char *key, size_t len);              /
 void cji_map_free(cji_map *m);
 
 uint64_t cji_hash(const void *p, size_t n);        /* word-wise, not for adversaries */
+/* The same for a key of these bytes and one more: those that differ in the lowest four bits of `last` alone have
+ * hashes in one block of 16. */
+static inline uint64_t cji_hash_near(const void *p, size_t n, uint8_t last)
+{
+    return (cji_hash(p, n) + (uint64_t)(last >> 4) * 0x9e3779b97f4a7c15u) ^ (last & 15);
+}
 
 /* memcmp() for short texts, without a call: whole words, the last one reaching back into the one before. */
 static inline bool cji_equal(const char *a, const char *b, size_t n)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/obj.h"
+#include "base/thread_cache.h"
 
 cji_process_state cji_process = {
     .fork_once = PTHREAD_ONCE_INIT,
@@ -13,17 +14,20 @@ cji_process_state cji_process = {
     .log = { .lock = PTHREAD_MUTEX_INITIALIZER },
     .reserve = { .lock = PTHREAD_MUTEX_INITIALIZER },
     .thread_once = PTHREAD_ONCE_INIT,
+    .profiles_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 cji_record cji_records[CJI_RECORDS];
 
 static _Thread_local cji_thread_state thread_state;
+_Thread_local cji_thread_cached cji_cached;
 
 cji_thread_state *cji_thread(void) { return &thread_state; }
 
 static void thread_ends(void *state)
 {
     cji_thread_state *t = state;
+    cji_thread_caches_leave();
     cji_kept_clear(&t->last);
     cji_kept_clear(&t->orphan);
     for (int i = 0; i < CJI_THREAD_COPIES; i++) cji_record_drop(t->out[i]), t->out[i] = NULL;

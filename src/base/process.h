@@ -29,7 +29,17 @@ typedef struct cji_log_ring {
     char line[CJI_LOG_LINES][CJI_LOG_BYTES];
 } cji_log_ring;
 
-enum { CJI_INTERPOSER_SLOTS = 4 };
+enum { CJI_INTERPOSER_SLOTS = 4, CJI_PROFILE_SLOTS = 4 };
+
+/* Profiles that are on, and what they share: src/stream/profile. */
+typedef struct cji_profile_list {
+    struct cj_profile *on[CJI_PROFILE_SLOTS];
+    uint32_t turns;  /* numbers given to profiles so far, one for each on and clear */
+    struct cj_profile *all; /* that are not freed, linked */
+    void *recorders; /* of devices, linked */
+    void (*_Atomic device_closed)(void); /* a recorder is gone: the profile of CUJIT_PROFILE is written; NULL: none */
+    cji_map names;   /* of records; kept while there is a profile */
+} cji_profile_list;
 
 typedef struct cji_process_state {
     cji_hooks hooks;           /* written before the first object only */
@@ -47,6 +57,9 @@ typedef struct cji_process_state {
     pthread_once_t thread_once;
     pthread_key_t thread_key; /* its destructor returns the records of a thread that ends */
     atomic_bool thread_keyed;
+    const struct cji_work_hooks *_Atomic work_hooks; /* around work: src/stream/core/work_hooks.h; NULL: none */
+    pthread_mutex_t profiles_lock;                   /* guards profiles */
+    cji_profile_list profiles;
 } cji_process_state;
 
 extern cji_process_state cji_process;
@@ -55,7 +68,7 @@ extern cji_record
 
 /* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread
  * that ends returns them. */
-enum { CJI_THREAD_COPIES = 4, CJI_THREAD_LOCKS = 32 };
+enum { CJI_THREAD_COPIES = 4, CJI_THREAD_LOCKS = 48 };
 typedef struct cji_thread_state {
     cji_kept last;
     cji_kept orphan;                    /* of objects with CJI_OBJ_OF_THREAD */
@@ -67,11 +80,18 @@ typedef struct cji_thread_state {
     char name[CJI_SHORT_NAMES][CJI_SHORT_ROOM];   /* of the message under way: cji_short() */
     unsigned next_name;
     uint64_t id;
+    bool measures;           /* work is being measured: calls inside are not measured again */
     struct cji_scope *scope; /* the innermost one of a call under way: src/driver/scope.h */
     uint8_t held[CJI_THREAD_LOCKS]; /* locks of each rank: src/base/lock.h */
 } cji_thread_state;
 
 cji_thread_state *cji_thread(void);
+
+/* A thread's caches of pools: the latest ones found, by the pool's number; all of them (src/base/thread_cache.h). */
+enum { CJI_THREAD_RECENT = 8 };
+typedef struct cji_thread_cached { struct cji_thread_cache *recent[CJI_THREAD_RECENT], *all; } cji_thread_cached;
+extern _Thread_local cji_thread_cached cji_cached;
+
 /* Whether cji_fork_gen() is `gen`, without a call; false also before its first call. */
 static inline bool cji_fork_gen_is(uint32_t gen)
 {

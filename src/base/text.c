@@ -98,7 +98,7 @@ const char *cji_short(const char *name)
 /* -- Arena --------------------------------------------------------------------------------------------------------- */
 
 /* The first chunk is small, each next one twice as large: a small module takes little, a large one asks rarely. */
-enum { ARENA_FIRST = 256, ARENA_MOST = 4096 };
+enum { ARENA_FIRST = 256, ARENA_MOST = 4096, ARENA_KEPT = 65536 };
 
 struct cji_arena_chunk {
     struct cji_arena_chunk *next;
@@ -145,6 +145,24 @@ char *cji_arena_strndup(cji_arena *a, const char *s, size_t n)
     char *p = cji_arena_alloc(a, n + 1);
     if (p) memcpy(p, s, n);
     return p;
+}
+
+void cji_arena_clear(cji_arena *a)
+{
+    struct cji_arena_chunk *c = a->chunk;
+    size_t room = 0;
+    if (c && !c->next && c->size <= ARENA_KEPT) {
+        memset(c->data, 0, c->used);
+        c->used = 0;
+        return;
+    }
+    for (; c; c = c->next) room += c->size;
+    cji_arena_free(a);
+    if (room > ARENA_KEPT) room = ARENA_KEPT;
+    if (room && (c = cji_zalloc(sizeof *c + room)) != NULL) {
+        c->size = room;
+        a->chunk = c;
+    }
 }
 
 void cji_arena_free(cji_arena *a)

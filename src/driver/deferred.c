@@ -65,6 +65,25 @@ static bool point_reached(cji_release_queue *queue, const cji_point *p)
     return queue->cu->cuEventQuery(p->event) != CUDA_ERROR_NOT_READY;
 }
 
+cji_point *cji_slot_mark(cji_release_queue *queue, const cji_slot *slot)
+{
+    return slot->live ? point_mark(queue, point_new(queue), slot->raw) : NULL;
+}
+
+bool cji_point_reached(cji_release_queue *queue, const cji_point *p) { return point_reached(queue, p); }
+
+CUresult cji_point_wait(cji_release_queue *queue, const cji_point *p, CUstream raw)
+{
+    return queue->cu->cuStreamWaitEvent(raw, p->event, 0);
+}
+
+void cji_point_return(cji_release_queue *queue, cji_point *p)
+{
+    if (!p) return;
+    p->next = queue->spare;
+    queue->spare = p;
+}
+
 /* Takes the points that are reached out of a list; whether none is left. */
 static bool points_settle(cji_release_queue *queue, cji_point **list)
 {
@@ -77,8 +96,7 @@ static bool points_settle(cji_release_queue *queue, cji_point **list)
             continue;
         }
         *list = p->next;
-        p->next = queue->spare;
-        queue->spare = p;
+        cji_point_return(queue, p);
     }
     return none;
 }
@@ -124,11 +142,23 @@ bool cji_release_queue_idle(cji_release_queue *queue)
     return idle;
 }
 
+bool cji_release_queue_done(cji_release_queue *queue, uint64_t bits)
+{
+    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
+    bool done = !(bits & queue_tail_bits(queue));
+    for (const cji_slot *l = queue->slots; l && done; l = l->next)
+        if (l->bit & bits)
+            done = !cji_stream_captures(queue, l->raw) && queue->cu->cuStreamQuery(l->raw) != CUDA_ERROR_NOT_READY;
+    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
+    return done;
+}
+
 void cji_release_queue_fini(cji_release_queue *queue)
 {
     for (unsigned i = CJI_STATES; i-- > 0;) {
         cji_device_state *state = cji_release_queue_state(queue, i);
         if (state) state->free(state);
+        atomic_store(&queue->state[i], NULL); /* those before it may still close slots */
     }
     cji_point *lists[] = { queue->tails, queue->spare };
     for (size_t i = 0; i < 2; i++) {
@@ -171,6 +201,10 @@ void cji_slot_drop(cji_slot *slot)
 
 void cji_slot_close(cji_release_queue *queue, cji_slot *slot)
 {
+    for (unsigned i = 0; i < CJI_STATES; i++) {
+        cji_device_state *state = cji_release_queue_state(queue, i);
+        if (state && state->closing) state->closing(state, slot);
+    }
     cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     cji_slot **at = &queue->slots;
     while (*at != slot) at = &(*at)->next;

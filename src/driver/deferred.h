@@ -43,6 +43,7 @@ typedef struct cji_slot {
     CUstream raw;          /* may be used while live, under the queue's lock */
     uint64_t bit;
     void *owner;     /* the cj_stream; NULL: a stream of the library's own */
+    void *mem;       /* the room memory's: the stream's free lists, under that room's lock */
     cji_point *tail; /* made with the slot, so that closing it cannot fail */
     /* bytes of memory whose home it is and that the user has not freed; the most there were */
     atomic_uint_fast64_t held, held_most;
@@ -70,10 +71,19 @@ typedef struct cji_deferred {
 typedef struct cji_device_state {
     void (*free)(struct cji_device_state *state); /* with the device: no slot and no release is left; in a scope */
     void (*trim)(struct cji_device_state *state); /* releases what is idle; in a scope */
+    /* a slot is about to be closed, and its stream is still there; in a scope; NULL: nothing */
+    void (*closing)(struct cji_device_state *state, cji_slot *slot);
 } cji_device_state;
 
 /* The rooms; a later one's state is freed first. */
-typedef enum cji_state_of { CJI_STATE_MEMORY, CJI_STATE_GRAPH, CJI_STATES } cji_state_of;
+typedef enum cji_state_of {
+    CJI_STATE_CORE,
+    CJI_STATE_POINTS,
+    CJI_STATE_MEMORY,
+    CJI_STATE_GRAPH,
+    CJI_STATE_PROFILE,
+    CJI_STATES
+} cji_state_of;
 
 typedef struct cji_release_queue {
     const cji_cu *cu;
@@ -100,6 +110,9 @@ void cji_release_queue_fini(cji_release_queue *queue); /* no slot and no release
 /* Whether every stream that was closed has come to its end; in a scope. */
 bool cji_release_queue_idle(cji_release_queue *queue);
 
+/* Whether all that was enqueued so far on the streams of the slots `bits` is complete; in a scope. */
+bool cji_release_queue_done(cji_release_queue *queue, uint64_t bits);
+
 /* A stream enters (1) or leaves (-1) a capture; none begins while a release is under way. */
 void cji_release_queue_captures(cji_release_queue *queue, int change);
 
@@ -116,6 +129,12 @@ cji_slot *cji_slot_open(cji_release_queue *queue, CUstream raw, void *owner);
 void cji_slot_close(cji_release_queue *queue, cji_slot *slot);
 /* With the queue's lock held. */
 void cji_slot_drop(cji_slot *slot);
+/* A point behind what was enqueued on the slot's stream so far; NULL: the slot is closed, its stream is being captured,
+ * or there is no memory.  In a scope, with the queue's lock held, as the next three. */
+cji_point *cji_slot_mark(cji_release_queue *queue, const cji_slot *slot);
+bool cji_point_reached(cji_release_queue *queue, const cji_point *p);
+CUresult cji_point_wait(cji_release_queue *queue, const cji_point *p, CUstream raw); /* work of `raw` waits for it */
+void cji_point_return(cji_release_queue *queue, cji_point *p); /* NULL is fine */
 /* Whether the driver reports that it is being captured; never harms the capture. */
 bool cji_stream_captures(const cji_release_queue *queue, CUstream raw);
 

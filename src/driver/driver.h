@@ -41,6 +41,9 @@ struct cj_driver {
     cji_cu cu; /* no pointer is NULL: what is missing has a stub that answers CUDA_ERROR_NOT_SUPPORTED */
     bool missing[CJI_CU_COUNT];        /* those */
     int (*fault)(void *context, struct cujit_sim_fault_info *info); /* cujit_sim_fault; NULL: this driver has none */
+    /* cujit_sim_suballoc; NULL: this driver checks no bounds within an allocation */
+    int (*suballoc)(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
+    atomic_bool exposed;               /* streams or events are shared with other code, which may capture streams */
     cji_cu_by_value by_value;          /* an interposer has those of the driver below */
     int kind;                          /* enum cji_driver_kind */
     int version;                       /* cuDriverGetVersion: 13000 */
@@ -217,6 +220,7 @@ struct cj_kernel {
     size_t nparam_room;          /* of param[] */
     cji_param *param;            /* names belong to the module's entries */
     const char *dynamic_shared;  /* as in cji_entry; belongs to the module's entries */
+    uint32_t instructions, memory; /* as in cji_entry; 0 instructions: not known */
     cj_kernel_info info;
     atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
     cji_text log;                /* of a failed kernel: its module's log */

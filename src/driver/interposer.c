@@ -177,6 +177,7 @@ cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts 
     if (!cji_obj_failed(drv)) {
         drv->kind = under->kind;
         drv->fault = under->fault;
+        drv->suballoc = under->suballoc;
         drv->by_value = under->by_value;
     }
     return drv;

@@ -26,6 +26,8 @@ static bool params_from_entry(cj_kernel *k, const cji_entry *e)
     }
     k->nparam = (int)e->nparam;
     k->dynamic_shared = e->dynamic_shared;
+    k->instructions = e->instructions;
+    k->memory = e->memory;
     return true;
 }
 

@@ -185,8 +185,12 @@ cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer
 
 enum found { FOUND_NONE, FOUND_BROKEN, FOUND_OPEN };
 
-/* The CPU device's account of faults, which no other driver has. */
-static void find_fault(cj_driver *drv, void *symbol) { memcpy(&drv->fault, &symbol, sizeof symbol); }
+/* What the CPU device has and no other driver: its account of faults, and checks of bounds within an allocation. */
+static void find_checks(cj_driver *drv, void *fault, void *suballoc)
+{
+    memcpy(&drv->fault, &fault, sizeof fault);
+    memcpy(&drv->suballoc, &suballoc, sizeof suballoc);
+}
 
 /* What became of a try: FOUND_OPEN with *drv the driver (retained or new); else *drv holds the failure. */
 static enum found open_library(cj_driver **out, const char *file, int kind)
@@ -228,7 +232,7 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
         tell(drv, "%s", e.message);
         return FOUND_BROKEN;
     }
-    find_fault(drv, dlsym(lib, "cujit_sim_fault"));
+    find_checks(drv, dlsym(lib, "cujit_sim_fault"), dlsym(lib, "cujit_sim_suballoc"));
     tell(drv, "%s: CUDA %d.%d, %d device%s", file, drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
          drv->device_count == 1 ? "" : "s");
     drv->lib = lib;
@@ -410,7 +414,8 @@ cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
     struct { cj_symbol_fn get; void *user; } c = { get_symbol, user };
     if (get_symbol) {
         cj_driver *opened = cji_driver_start((cji_source){ custom_get, &c }, NULL, "");
-        if (!cji_obj_failed(opened)) find_fault(opened, get_symbol(user, "cujit_sim_fault"));
+        if (!cji_obj_failed(opened))
+            find_checks(opened, get_symbol(user, "cujit_sim_fault"), get_symbol(user, "cujit_sim_suballoc"));
         return opened;
     }
     cj_driver *drv = new_driver();

@@ -310,10 +310,26 @@ cj_val cji_emit(cj_fn *f, cji_form *e, uint32_t guard, const cj_val *v, size_t n
 
 /* ---- For the reader: operands as words --------------------------------------------------------------------------- */
 
+/* The quick way: registers only, of types that their places take. */
+static inline bool append_registers(cj_fn *f, const cji_form *e, uint32_t guard, const uint32_t *word, size_t n)
+{
+    if (n != e->quick || !n || !e->used || f->nins == f->cins) return false;
+    cji_ins *x = &f->ins[f->nins];
+    *x = (cji_ins){ .form = e->index, .guard = guard, .loc = f->loc };
+    for (size_t i = 0; i < n; i++) {
+        if (cji_word_kind(word[i]) != CJI_K_REG) return false;
+        if (!(e->quick_types[i] >> f->reg[cji_word_index(word[i])].type & 1)) return false;
+        x->opnd[i] = word[i];
+    }
+    f->nins++;
+    return true;
+}
+
 bool cji_fn_emit(cj_fn *f, cji_form *first, uint32_t guard, const uint32_t *word, size_t n, const char *call)
 {
     emit_args a;
     if (f->m->dead) return false;
+    if (append_registers(f, first, guard, word, n)) return true;
     if (n > CJI_ISA_OPNDS) {
         snprintf(a.why, sizeof a.why, "%zu operands are more than any instruction has", n);
         return refuse(f, first, call, a.why), false;

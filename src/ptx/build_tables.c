@@ -36,6 +36,15 @@ uint32_t cji_fn_reg(cj_fn *f, unsigned type)
     return cji_word(CJI_K_REG, (uint32_t)i);
 }
 
+uint32_t cji_fn_regs(cj_fn *f, unsigned type, size_t n)
+{
+    uint32_t first = n ? cji_fn_reg(f, type) : 0, *number = &f->count[cji_type_declared(type)];
+    if (!first || no_room(f, f->nreg + n)) return 0;
+    if (!cji_grow(&f->reg, &f->creg, f->nreg + n, sizeof *f->reg)) return out_of_memory(f);
+    for (size_t i = 1; i < n; i++) f->reg[f->nreg++] = (cji_reg){ .type = (uint8_t)type, .number = (*number)++ };
+    return first;
+}
+
 static void give_name(cj_fn *f, uint32_t reg, const char *name, size_t len)
 {
     if (!(f->reg[reg].flags & CJI_REG_NAMED)) f->count[cji_type_declared(f->reg[reg].type)]--;   /* takes no number */
@@ -116,7 +125,11 @@ uint32_t cji_fn_ptr(cj_fn *f, unsigned type, unsigned elem, unsigned space)
 
 /* ---- Literals ---------------------------------------------------------------------------------------------------- */
 
-static size_t lit_hash(const cji_lit *l) { return (size_t)cji_hash(l, sizeof *l); }
+static size_t lit_hash(const cji_lit *l)
+{
+    const uint64_t key[2] = { l->bits >> 4, l->lit | (uint64_t)l->wide << 8 | (uint64_t)l->type << 16 };
+    return (size_t)cji_hash_near(key, sizeof key, l->bits & 15);
+}
 
 static bool grow_lit_slots(cj_fn *f)
 {

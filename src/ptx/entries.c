@@ -32,6 +32,7 @@ static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t 
     uint64_t end = 0, at;
     if (!param) return false;
     *k = (cji_entry){ .name = entry_name(e, m, f->name), .param = param, .nparam = (uint32_t)f->nparam };
+    cji_fn_mix(f, &k->instructions, &k->memory);
     if (use) k->dynamic_shared = entry_name(e, m, m->var[use - 1]->name);
     if (!k->name || (use && !k->dynamic_shared)) return false;
     for (size_t i = 0; i < f->nparam; i++) {

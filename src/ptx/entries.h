@@ -31,6 +31,7 @@ typedef struct cji_entry {
     const char *
         dynamic_shared; /* a dynamic shared variable that an instruction of the kernel, or of a .func that it can reach, uses;
                                      NULL: there is none, or it is not known */
+    uint32_t instructions, memory; /* of its body: cji_fn_mix */
 } cji_entry;
 
 typedef struct cji_entries {
@@ -66,5 +67,16 @@ void cji_entries_names(const cji_entries *e, char *out, size_t size);
  * in an instruction; 0: none.  A call through a register can reach each function whose address is taken.  `use` has
  * m->nfn + 1 zeros.  False without memory. */
 bool cji_shared_uses(const cj_ptx *m, uint32_t *use);
+
+/* How many instructions the body has, but those that read parameters; how many of them access memory that is neither
+ * shared nor constant. */
+struct cj_fn;
+void cji_fn_mix(const struct cj_fn *f, uint32_t *all, uint32_t *memory);
+
+/* What an instruction is in that count, by its first word and then by its modifiers: for texts whose bodies are
+ * skipped. */
+typedef enum cji_mix { CJI_MIX_OTHER, CJI_MIX_MEMORY, CJI_MIX_PARAM } cji_mix;
+cji_mix cji_mix_word(const char *s, size_t n);
+cji_mix cji_mix_modifier(cji_mix so_far, const char *s, size_t n);
 
 #endif

@@ -17,13 +17,16 @@ static bool layout_has_place(const cji_var *v)
     return v->linkage != CJI_LINK_EXTERN && !(v->flags & CJI_VAR_UNSIZED) && !v->opaque;
 }
 
-/* The variables of an image. */
-static bool layout_image(cj_ptx *m, const char *call)
+/* The variables of an image, and the shared ones that belong to no kernel: those lie in one space. */
+static bool layout_module(cj_ptx *m, const char *call)
 {
-    uint64_t global = 0, constant = 0, at;
+    uint64_t global = 0, constant = 0, shared = 0, at;
     for (size_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
-        if (!layout_has_place(v) || (v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST)) continue;
+        if (v->space == CJI_SP_SHARED && !(v->fn && m->fn[v->fn - 1]->kernel) && layout_has_place(v) &&
+            !cji_layout_var(&shared, v, CJI_BYTES_MAX, &at))
+            return layout_fails(m, call, v, "the .shared variables of a module have", CJI_BYTES_MAX);
+        if ((v->space != CJI_SP_GLOBAL && v->space != CJI_SP_CONST) || !layout_has_place(v)) continue;
         if (v->align > CJI_IMAGE_ALIGN) {
             cji_ptx_fail(m, CJ_EPTX, call, v->loc,
                          "'%s' has .align %u; variables of a module are aligned to %u at most",
@@ -34,19 +37,6 @@ static bool layout_image(cj_ptx *m, const char *call)
             return layout_fails(m, call, v, "the .const variables of a module have", CJI_CONST_BYTES);
         if (v->space == CJI_SP_GLOBAL && !cji_layout_var(&global, v, CJI_BYTES_MAX, &at))
             return layout_fails(m, call, v, "the .global variables of a module have", CJI_BYTES_MAX);
-    }
-    return true;
-}
-
-/* The shared variables that belong to no kernel: they lie in one space. */
-static bool layout_common(cj_ptx *m, const char *call)
-{
-    uint64_t shared = 0, at;
-    for (size_t i = 0; i < m->nvar; i++) {
-        const cji_var *v = m->var[i];
-        bool common = v->space == CJI_SP_SHARED && !(v->fn && m->fn[v->fn - 1]->kernel);
-        if (common && layout_has_place(v) && !cji_layout_var(&shared, v, CJI_BYTES_MAX, &at))
-            return layout_fails(m, call, v, "the .shared variables of a module have", CJI_BYTES_MAX);
     }
     return true;
 }
@@ -79,7 +69,7 @@ static bool layout_function(cj_ptx *m, const cj_fn *f, const char *call)
 
 bool cji_layout_check(cj_ptx *m, const char *call)
 {
-    if (!layout_image(m, call) || !layout_common(m, call)) return false;
+    if (!layout_module(m, call)) return false;
     for (size_t i = 0; i < m->nfn; i++)
         if (!layout_function(m, m->fn[i], call)) return false;
     return true;

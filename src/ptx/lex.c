@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEX_WORD = 1, LEX_START = 2, LEX_DIGIT = 4, LEX_HEX = 8, LEX_BLANK = 16, LEX_SIGN = 32, LEX_TWICE = 64 };
+enum { LEX_WORD = 1, LEX_START = 2, LEX_DIGIT = 4, LEX_HEX = 8, LEX_BLANK = 16, LEX_SIGN = 32, LEX_TWICE = 64,
+       LEX_NEWLINE = 128 };
 enum { LEX_NUMBER_MAX = 120 };   /* characters of a decimal floating-point number */
 
 #define LEX_LETTER (LEX_WORD | LEX_START)
 #define LEX_HEXLET (LEX_LETTER | LEX_HEX)
 static const uint8_t lex_class[256] = {
+    ['\n'] = LEX_NEWLINE,
     [' '] = LEX_BLANK, ['\t'] = LEX_BLANK, ['\r'] = LEX_BLANK, ['\f'] = LEX_BLANK, ['\v'] = LEX_BLANK,
     ['0' ... '9'] = LEX_WORD | LEX_DIGIT | LEX_HEX,
     ['a' ... 'f'] = LEX_HEXLET, ['g' ... 'z'] = LEX_LETTER,
@@ -27,6 +29,19 @@ static const uint8_t lex_class[256] = {
 };
 
 static inline bool lex_is(char c, unsigned what) { return lex_class[(uint8_t)c] & what; }
+
+/* The end of the bytes of these classes that begin at p. */
+static inline const char *lex_run(const char *p, const char *end, unsigned what)
+{
+    for (; end - p >= 4; p += 4) {
+        if (!lex_is(p[0], what)) return p;
+        if (!lex_is(p[1], what)) return p + 1;
+        if (!lex_is(p[2], what)) return p + 2;
+        if (!lex_is(p[3], what)) return p + 3;
+    }
+    while (p < end && lex_is(*p, what)) p++;
+    return p;
+}
 
 bool cji_lex_is_word(char c) { return lex_is(c, LEX_WORD); }
 
@@ -68,17 +83,9 @@ static void lex_rest_of_line(cji_lex *x)
     x->p = nl ? nl : x->end;
 }
 
-/* Stands on the next token's first byte, or at the end.  False: a comment that does not end, at p. */
-static bool lex_blanks(cji_lex *x)
+/* At a '/': the rest of lex_blanks. */
+static __attribute__((noinline)) bool lex_comments(cji_lex *x)
 {
-    const char *p = x->p;
-    uint32_t line = x->line;
-    for (; p < x->end; p++)
-        if (*p == '\n') line++;
-        else if (!lex_is(*p, LEX_BLANK)) break;
-    x->p = p;
-    x->line = line;
-    if (p == x->end || *p != '/') return true;
     while (x->p < x->end) {
         char c = *x->p;
         if (c == '\n') {
@@ -95,6 +102,17 @@ static bool lex_blanks(cji_lex *x)
         }
     }
     return true;
+}
+
+/* Stands on the next token's first byte, or at the end.  False: a comment that does not end, at p. */
+static inline bool lex_blanks(cji_lex *x)
+{
+    const char *p = x->p, *end = x->end;
+    uint32_t line = x->line;
+    for (; p < end && lex_is(*p, LEX_BLANK | LEX_NEWLINE); p++) line += *p == '\n';
+    x->p = p;
+    x->line = line;
+    return p == end || *p != '/' || lex_comments(x);
 }
 
 char cji_lex_peek(cji_lex *x)
@@ -243,10 +261,9 @@ size_t cji_lex_unescape(const char *s, size_t n, char *out)
     return k;
 }
 
-static uint8_t lex_word(cji_lex *x)
+static inline uint8_t lex_word(cji_lex *x)
 {
-    const char *p = x->s + 1;
-    while (p < x->end && lex_is(*p, LEX_WORD)) p++;
+    const char *p = lex_run(x->s + 1, x->end, LEX_WORD);
     x->p = p;
     x->n = (uint32_t)(p - x->s);
     if (x->n == 1 && *x->s == '%') return x->kind = '%';
@@ -296,6 +313,11 @@ uint8_t cji_lex_next(cji_lex *x)
     if (x->p >= x->end) return x->kind = CJI_TOK_END;
     char c = *x->p;
     if (lex_is(c, LEX_START)) return lex_word(x);
+    if (c == ',' || c == ';' || c == '[' || c == ']') {   /* most of what is no word: one character */
+        x->n = 1;
+        x->p++;
+        return x->kind = (uint8_t)c;
+    }
     if (lex_is(c, LEX_DIGIT)) return lex_number(x);
     if (c == '.') {
         if (x->p + 1 < x->end && lex_is(x->p[1], LEX_DIGIT)) return lex_decimal(x, x->p);
@@ -311,9 +333,8 @@ uint8_t cji_lex_next(cji_lex *x)
 /* The end of ".word", "::word" and word bytes from p on. */
 static const char *lex_modifiers(const cji_lex *x, const char *p)
 {
-    while (p < x->end) {
-        if (lex_is(*p, LEX_WORD)) p++;
-        else if (*p == '.' && p + 1 < x->end && lex_is(p[1], LEX_WORD)) p += 2;
+    while ((p = lex_run(p, x->end, LEX_WORD)) < x->end) {
+        if (*p == '.' && p + 1 < x->end && lex_is(p[1], LEX_WORD)) p += 2;
         else if (*p == ':' && p + 2 < x->end && p[1] == ':' && lex_is(p[2], LEX_WORD)) p += 3;
         else break;
     }

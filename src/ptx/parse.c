@@ -88,6 +88,13 @@ bool cji_parse_maybe(cji_parser *p, uint8_t kind)
     return true;
 }
 
+/* .b8, .u32, .f64 and the like, for which parameters and variables look most often: no directive begins so. */
+static bool parse_is_type(const cji_lex *x)
+{
+    char c = x->s[1], digit = x->n > 2 ? x->s[2] : 0;
+    return (c == 'b' || c == 'u' || c == 's' || c == 'f') && digit >= '0' && digit <= '9';
+}
+
 cji_directive cji_parse_directive(const cji_parser *p)
 {
     static const struct { const char *word; uint32_t n; } words[CJI_D_COUNT] = {
@@ -95,7 +102,7 @@ cji_directive cji_parse_directive(const cji_parser *p)
 #include "ptx/directives.def"
     };
     const cji_lex *x = &p->x;
-    if (x->kind != CJI_TOK_DOT) return CJI_D_NONE;
+    if (x->kind != CJI_TOK_DOT || parse_is_type(x)) return CJI_D_NONE;
     for (unsigned i = CJI_D_NONE + 1; i < CJI_D_COUNT; i++)
         if (words[i].n == x->n && words[i].word[1] == x->s[1] && !memcmp(words[i].word, x->s, x->n)) return i;
     return CJI_D_NONE;
@@ -198,10 +205,14 @@ bool cji_parse_top(cji_parser *p)
 /* PTX is ASCII text, comments and strings too: drivers reject the whole text for one other byte. */
 static bool parse_is_ascii(cji_parser *p)
 {
-    const char *at, *end = p->x.end;
-    uint8_t all = 0;
-    for (const char *q = p->text; q < end; q++) all |= (uint8_t)*q;
-    if (!(all & 0x80)) return true;
+    const char *at, *q = p->text, *end = p->x.end;
+    uint64_t all = 0, eight;
+    for (; end - q >= (ptrdiff_t)sizeof eight; q += sizeof eight) {
+        memcpy(&eight, q, sizeof eight);
+        all |= eight;
+    }
+    for (; q < end; q++) all |= (uint8_t)*q;
+    if (!(all & UINT64_C(0x8080808080808080))) return true;
     uint32_t line = 1;
     for (at = p->text; !(*at & 0x80); at++) line += *at == '\n';
     p->line = line;

@@ -121,6 +121,7 @@ static bool body_statement(cji_parser *p)
     p->line = x->tok_line;
     switch (x->kind) {
     case CJI_TOK_WORD:
+        if (x->p < x->end && *x->p == '.') return cji_parse_ins(p, 0);   /* most: no label has a dot behind it */
         if (cji_lex_peek(x) == ':' && (x->p + 1 >= x->end || x->p[1] != ':')) return body_label(p);
         return cji_parse_ins(p, 0);
     case '@': return body_guarded(p);

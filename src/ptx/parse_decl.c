@@ -186,17 +186,13 @@ void cji_decl_apply(const cji_decl *d, cji_var *v)
 /* `n` registers in a row; the first one's word, 0: failed. */
 static uint32_t decl_new_regs(cji_parser *p, unsigned type, uint64_t n)
 {
-    uint32_t first = 0;
     if (n > p->regs_left) {
         cji_parse_fail(p, CJ_EUNKNOWN,
                        "more registers than a text of this length can use; declare only those that are used");
         return 0;
     }
     p->regs_left -= (size_t)n;
-    for (uint64_t i = 0; i < n; i++) {
-        uint32_t word = cji_fn_reg(p->f, type);
-        if (!i) first = word;
-    }
+    uint32_t first = cji_fn_regs(p->f, type, (size_t)n);
     return cji_parse_fine(p) ? first : 0;
 }
 

@@ -2,6 +2,7 @@
  * token; what of the module their instructions mention is recorded: variables, functions, and calls through
  * registers. */
 #include "ptx/build.h"
+#include "ptx/entries.h"
 #include "ptx/isa_ids.h"
 #include "ptx/parser.h"
 
@@ -22,19 +23,20 @@ static uint32_t heads_named(cji_parser *p)
     return b && b->depth == 0 && (cji_word_kind(word) == CJI_K_SYM || cji_word_kind(word) == CJI_K_FUNC) ? word : 0;
 }
 
-static bool heads_ends(uint8_t kind)
-{
-    return kind == ';' || kind == '{' || kind == '}' || kind == CJI_TOK_END || kind == CJI_TOK_BAD;
-}
-
-/* A declaration or pragma, up to its ';'. */
+/* A declaration or pragma, up to its ';'.  Braces are those of initial values. */
 static bool heads_skip_directive(cji_parser *p)
 {
-    while (!heads_ends(p->x.kind)) {
+    size_t depth = 0;
+    bool values = false;
+    for (; p->x.kind != ';' || depth; cji_lex_next(&p->x)) {
+        uint8_t kind = p->x.kind;
+        if (kind == CJI_TOK_END || kind == CJI_TOK_BAD || (kind == '{' && !values) || (kind == '}' && !depth))
+            return false;
+        values |= kind == '=';
+        depth += kind == '{' ? 1 : kind == '}' ? (size_t)-1 : 0;
         if (heads_named(p)) p->unsure = true;
-        cji_lex_next(&p->x);
     }
-    return p->x.kind == ';';
+    return true;
 }
 
 /* An instruction, up to its ';': the current token is its first word.  Braces are those of vectors. */
@@ -42,12 +44,16 @@ static bool heads_skip_instruction(cji_parser *p)
 {
     cji_lex *x = &p->x;
     bool call = cji_isa_word_is(CJI_W_CALL, x->s, x->n), direct = false;
+    cji_mix mix = cji_mix_word(x->s, x->n);
     while (cji_lex_next(x) != ';') {
         if (x->kind == CJI_TOK_END || x->kind == CJI_TOK_BAD) return cji_parse_expected(p, "';'");
+        if (x->kind == CJI_TOK_DOT) mix = cji_mix_modifier(mix, x->s + 1, x->n - 1);
         uint32_t word = heads_named(p), function = cji_word_kind(word) == CJI_K_FUNC;
         if (word && !heads_mention(p, word, call && function)) return false;
         direct |= function;
     }
+    p->f->mix_all += mix != CJI_MIX_PARAM;
+    p->f->mix_memory += mix == CJI_MIX_MEMORY;
     return !call || direct || heads_mention(p, cji_word(CJI_K_SINK, 0), true);
 }
 

@@ -7,10 +7,14 @@
 
 /* -- .file --------------------------------------------------------------------------------------------------------- */
 
+/* A number as a key of eight bytes, its lowest byte last. */
+static uint64_t line_key(uint64_t number) { return number << 56 | number >> 8; }
+
 static bool line_add_file(cji_parser *p, uint64_t number, uint32_t file)
 {
     size_t known = p->srcmap.n;
-    uint32_t i = cji_map_intern(&p->srcmap, (const char *)&number, sizeof number);
+    uint64_t key = line_key(number);
+    uint32_t i = cji_map_intern(&p->srcmap, (const char *)&key, sizeof key);
     if (i == CJI_MAP_NONE) return cji_parse_fail(p, CJ_ENOMEM, "no memory for .file");
     if (!cji_parse_grow(p, &p->srcfile, &p->csrcfile, (size_t)i + 1, sizeof *p->srcfile)) return false;
     if (i == known) p->srcfile[i] = file;   /* the first of a number counts */
@@ -23,6 +27,7 @@ static bool line_take_file(cji_parser *p, uint64_t number)
     cji_lex *x = &p->x;
     if (!cji_parse_grow(p, &p->data, &p->cdata, x->n + 1, 1)) return false;
     size_t n = cji_lex_unescape(x->s, x->n, (char *)p->data);
+    n = strnlen((const char *)p->data, n);   /* an empty name is no file: its lines are not kept */
     uint32_t file = cji_ptx_file(p->m, (const char *)p->data, n);
     return cji_parse_fine(p) && line_add_file(p, number, file);
 }
@@ -31,7 +36,8 @@ static bool line_take_file(cji_parser *p, uint64_t number)
 static bool line_first_of_number(cji_parser *p, uint64_t number)
 {
     size_t known = p->srcseen.n;
-    uint32_t i = cji_map_intern(&p->srcseen, (const char *)&number, sizeof number);
+    uint64_t key = line_key(number);
+    uint32_t i = cji_map_intern(&p->srcseen, (const char *)&key, sizeof key);
     if (i == CJI_MAP_NONE) return cji_parse_fail(p, CJ_ENOMEM, "no memory for .file");
     if (i == known) return true;
     return cji_parse_fail(p, CJ_EPTX, "a second .file %llu", (unsigned long long)number);
@@ -84,6 +90,7 @@ bool cji_parse_scan_files(cji_parser *p)
     cji_lex *x = &p->x;
     const char *at = here.p, *seen = here.p;
     bool fine = true;
+    if (!memchr(at, '"', (size_t)(here.end - at))) return true;   /* no file has a name */
     while (fine && (at = memmem(at, (size_t)(here.end - at), ".file", 5)) != NULL) {
         const char *q = at;
         while (q > here.p && (q[-1] == ' ' || q[-1] == '\t')) q--;
@@ -104,7 +111,8 @@ bool cji_parse_scan_files(cji_parser *p)
 /* In m->files; 0 where there is no such .file: the line is then not known, as for other readers. */
 static uint32_t line_file_of(const cji_parser *p, uint64_t number)
 {
-    uint32_t i = cji_map_find(&p->srcmap, (const char *)&number, sizeof number);
+    uint64_t key = line_key(number);
+    uint32_t i = cji_map_find(&p->srcmap, (const char *)&key, sizeof key);
     return i == CJI_MAP_NONE ? 0 : p->srcfile[i];
 }
 

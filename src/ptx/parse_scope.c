@@ -24,14 +24,49 @@ static uint32_t scope_intern(cji_parser *p, const char *s, size_t n)
     return id;
 }
 
+enum { SCOPE_SHORT = 8 };
+
+/* The bytes of a short name, n from 1 to SCOPE_SHORT. */
+static inline uint64_t scope_pack(const char *s, size_t n)
+{
+    uint32_t low = 0, high = 0;
+    if (n < 4) return (uint8_t)s[0] | (uint64_t)(uint8_t)s[n / 2] << 8 | (uint64_t)(uint8_t)s[n - 1] << 16;
+    memcpy(&low, s, 4);   /* two halves, which may share bytes */
+    memcpy(&high, s + n - 4, 4);
+    return (uint64_t)high << 32 | low;
+}
+
+static inline size_t scope_slot(uint64_t bytes, size_t n, unsigned bits)
+{
+    return (size_t)((bytes + n) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+
+/* The number of a name that has one, else CJI_MAP_NONE.  Short names are looked for in p->recent first: a name keeps
+ * its number, so that what is there stays right. */
+static uint32_t scope_id(cji_parser *p, const char *s, size_t n)
+{
+    if (n > SCOPE_SHORT) return cji_map_find(&p->names, s, n);
+    uint64_t bytes = scope_pack(s, n);
+    cji_recent *r = &p->recent[scope_slot(bytes, n, CJI_RECENT_BITS)];
+    if (r->bytes == bytes && r->n == n) return r->id;
+    uint32_t id = cji_map_find(&p->names, s, n);
+    if (id != CJI_MAP_NONE) *r = (cji_recent){ bytes, (uint32_t)n, id };
+    return id;
+}
+
+/* A change of what the name stands for. */
+static void scope_changes(cji_parser *p, uint32_t name)
+{
+    if (p->names.entry[name].len <= SCOPE_SHORT) p->bindings++;
+}
+
 /* Splits "%r12" into its prefix's length and 12.  0: no such name. */
 static size_t scope_split(const char *s, size_t n, uint32_t *number)
 {
     size_t k = n;
-    while (k > 0 && s[k - 1] >= '0' && s[k - 1] <= '9') k--;
+    uint32_t v = 0, power = 1, digit;   /* both wrap where there are more digits than count */
+    for (; k > 0 && (digit = (uint32_t)(uint8_t)s[k - 1] - '0') <= 9; k--, power *= 10) v += digit * power;
     if (k == 0 || k == n || n - k > 9 || (s[k] == '0' && n - k > 1)) return 0;
-    uint32_t v = 0;
-    for (size_t i = k; i < n; i++) v = v * 10 + (uint32_t)(s[i] - '0');
     *number = v;
     return k;
 }
@@ -43,20 +78,31 @@ static const cji_binding *scope_range(const cji_parser *p, uint32_t bind, uint32
     return bind ? &p->bind[bind - 1] : NULL;
 }
 
-const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word)
+static const cji_binding *scope_search(cji_parser *p, const char *s, size_t n, uint32_t *word)
 {
     uint32_t number = 0, id;
     size_t prefix = scope_split(s, n, &number);
     const cji_binding *range = NULL;
-    if (prefix && (id = cji_map_find(&p->names, s, prefix)) != CJI_MAP_NONE && p->name[id].range) {
+    if (prefix && (id = scope_id(p, s, prefix)) != CJI_MAP_NONE && p->name[id].range) {
         range = scope_range(p, p->name[id].range, number);
         if (range && !p->name[id].under) return *word = range->word + number, range;
     }
-    id = cji_map_find(&p->names, s, n);
+    id = scope_id(p, s, n);
     const cji_binding *own = id != CJI_MAP_NONE && p->name[id].bind ? &p->bind[p->name[id].bind - 1] : NULL;
     if (range && (!own || own->depth < range->depth)) return *word = range->word + number, range;
     if (own) *word = own->word;
     return own;
+}
+
+const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word)
+{
+    if (n > SCOPE_SHORT) return scope_search(p, s, n, word);
+    uint64_t bytes = scope_pack(s, n);
+    cji_found *f = &p->found[scope_slot(bytes, n, CJI_FOUND_BITS)];
+    if (f->bytes == bytes && f->n == n && f->bindings == p->bindings) return *word = f->word, &p->bind[f->bind];
+    const cji_binding *b = scope_search(p, s, n, word);
+    if (b) *f = (cji_found){ bytes, (uint32_t)n, p->bindings, *word, (uint32_t)(b - p->bind) };
+    return b;
 }
 
 /* -- Scopes -------------------------------------------------------------------------------------------------------- */
@@ -90,8 +136,10 @@ static bool scope_drop(cji_parser *p, uint32_t at)
         p->scope[depth - 1] = at + 1;
     } else if (b->kind == CJI_BIND_RANGE) {
         p->name[b->name].range = b->outer;
+        p->bindings++;
     } else {
         p->name[b->name].bind = b->outer;
+        scope_changes(p, b->name);
     }
     return true;
 }
@@ -118,6 +166,8 @@ static cji_binding *scope_bind(cji_parser *p, uint32_t name, uint8_t kind, uint3
     *b = (cji_binding){ .word = word, .count = count, .line = p->x.tok_line, .name = name, .outer = *place,
                         .next = p->scope[depth], .depth = (uint16_t)depth, .kind = kind };
     *place = p->scope[depth] = (uint32_t)p->nbind;
+    if (kind == CJI_BIND_RANGE) p->bindings++;
+    else scope_changes(p, name);
     return b;
 }
 
@@ -218,8 +268,13 @@ const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *l
     bool digit = s[n - 1] >= '0' && s[n - 1] <= '9';
     size_t prefix = digit ? scope_split(s, n, &number) : 0;
     unsigned type = prefix ? cji_type_of_prefix(s, prefix) : CJ_VOID;
+    if (digit && prefix && s[prefix - 1] == '_') {   /* printed so, beside names of the text's own */
+        unsigned own = cji_type_of_prefix(s, prefix - 1);
+        if (own != CJ_VOID) p->f->own_prefix |= 1u << own;
+        return NULL;
+    }
     bool printed = p->f->count[type] && !(p->f->own_prefix >> type & 1);   /* perhaps it is another's */
-    if (digit && (!prefix || s[prefix - 1] == '_' || printed)) return NULL;
+    if (digit && (!prefix || printed)) return NULL;
     if (scope_taken(p, s, n, &id) || p->failed) return NULL;
     p->taken[id] = (struct cji_taken){ .fn = p->f->index + 1 };
     if (type != CJ_VOID) p->f->own_prefix |= 1u << type;

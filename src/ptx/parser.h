@@ -42,7 +42,20 @@ typedef struct cji_name {
     uint32_t under;
 } cji_name;
 
-enum { DECL_MODULE_REGS = 32 };
+/* A name of at most 8 bytes that was looked up lately, and what was found. */
+typedef struct cji_recent {
+    uint64_t bytes;        /* all of them, as scope_pack() does it */
+    uint32_t n;            /* how many; 0: none */
+    uint32_t id;           /* its number in p->names */
+} cji_recent;
+typedef struct cji_found {
+    uint64_t bytes;
+    uint32_t n;
+    uint32_t bindings;     /* p->bindings then: what is found holds as long as there is no other */
+    uint32_t word, bind;
+} cji_found;
+
+enum { DECL_MODULE_REGS = 32, CJI_RECENT_BITS = 6, CJI_FOUND_BITS = 8 };
 
 /* A parameter or result in a function's head, as declared; its name and function come later. */
 typedef struct cji_head {
@@ -71,6 +84,9 @@ typedef struct cji_parser {
 
     cji_map names;
     cji_name *name;         size_t cname;        /* capacity; length is names.n */
+    cji_recent recent[1 << CJI_RECENT_BITS];     /* by a hash: prefixes of registers, mostly */
+    cji_found found[1 << CJI_FOUND_BITS];        /* by a hash: registers, mostly */
+    uint32_t bindings;                           /* counts the changes of what short names stand for */
     cji_binding *bind;      size_t nbind, cbind;
     uint32_t *scope;        size_t nscope, cscope;  /* nscope is depth + 1 */
     uint32_t *scope_line;   size_t cscope_line;     /* where each was opened */

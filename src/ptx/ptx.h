@@ -252,6 +252,7 @@ struct cj_fn {
     uint8_t kernel;              /* .entry, else .func */
     uint8_t linkage;             /* CJI_LINK_*; kernels and functions are VISIBLE unless said otherwise */
     uint8_t body;                /* 0: a declaration only */
+    uint32_t mix_all, mix_memory; /* as cji_fn_mix counts; only behind cji_parse_heads() */
     /* the signature of a .callprototype: no function of the module, not printed by itself */
     uint8_t proto;
     uint8_t as_is;               /* read from text: nothing is added to its body when it is printed */
@@ -444,6 +445,7 @@ enum { CJI_LIST_VAR, CJI_LIST_PARAM, CJI_LIST_RESULT, CJI_LIST_FRESH = 8 };
 bool cji_var_size(cji_var *v);                                          /* false: more than 63 bits; not changed */
 
 uint32_t cji_fn_reg(cj_fn *f, unsigned type);                           /* REG word */
+uint32_t cji_fn_regs(cj_fn *f, unsigned type, size_t n);                /* `n` in a row: the first one's word */
 uint32_t cji_fn_named_reg(cj_fn *f, unsigned type, const char *name, size_t len); /* the same, NAMED */
 uint32_t cji_fn_vreg(cj_fn *f, unsigned type, unsigned n, const char *name, size_t len, bool head); /* the first's */
 cji_vreg *cji_fn_vreg_at(const cj_fn *f, uint32_t first);               /* that begins there; NULL: none */

@@ -34,6 +34,7 @@ static const struct { cj_status status; const char *name;
     { CJ_ENODRIVER, "CJ_ENODRIVER" },
     { CJ_EFORKED, "CJ_EFORKED" },
     { CJ_ETIMEOUT, "CJ_ETIMEOUT" },
+    { CJ_ECANCELLED, "CJ_ECANCELLED" },
     { CJ_ENODEVICE, "CJ_ENODEVICE" },
     { CJ_ENOTFOUND, "CJ_ENOTFOUND" },
     { CJ_ENOTREADY, "CJ_ENOTREADY" },

@@ -13,6 +13,9 @@ int main(void)
 #if defined __GNUC__
     CJ_AUTO(cj_event) event = NULL;
     sum += event != NULL;
+    CJ_AUTO_EVENT(pooled, NULL, CJ_EVENT_TIMING);
+    CJ_AUTO_LEASE(leased, NULL, NULL);
+    sum += pooled.event != 0 || leased.lease != 0;
 #endif
     cj_op op = cj_op_find("add.f32");
     vs[0] = vs[1] = v;
@@ -90,9 +93,22 @@ int main(void)
         cj_graph *graph = NULL;
         cj_device_close(cj_device_open(NULL, 0, CJ_DEVICE(.schedule = CJ_SCHEDULE_BLOCKING)));
         cj_host_free(dev, cj_host_alloc(dev, 64, CJ_HOST(.write_combined = 1)));
+        cj_device_set_allocator(dev, CJ_ALLOCATOR(.poison = 1));
         cj_kernel_free(cj_kernel_load(dev, m, "f", CJ_COMPILE(.opt_level = 3, .max_registers = 64)));
         cj_stream_free(cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)));
         cj_event_free(cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)));
+        cj_profile_free(cj_profile_create(CJ_PROFILE(.records = 8)));
+        cj_event_pool_free(cj_event_pool_create(dev, CJ_EVENT_POOL(.timing = 8, .timing_max = 64)));
+        cj_stream_pool_free(cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .strategy = CJ_POOL_WORKLOAD)));
+        cj_stream_pool_acquire(NULL, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY, .priority = CJ_PRIORITY_HIGH));
+        cj_waiter_free(cj_waiter_create(dev, CJ_WAITER(.callbacks = CJ_WAITER_POOL, .threads = 2)));
+        cj_coord *tasks = cj_coord_create(dev, CJ_COORD(.streams = 2));
+        const cj_task one = cj_coord_add(tasks, CJ_TASK(.reads = CJ_RANGES({ { 4096 }, 1 })));
+        cj_coord_cancel(tasks, cj_coord_add(tasks, CJ_TASK(.after = CJ_TASKS(one))));
+        cj_coord_reduce(tasks, CJ_COLLECTIVE(.parts = CJ_PARTS({ dev, { 4096 } })));
+        cj_coord_parallel(tasks, CJ_PARALLEL(.count = 1));
+        cj_coord_free(tasks);
+        cj_pipeline_free(cj_pipeline_create(dev, CJ_PIPELINE(.bytes = 100, .chunk = 10)));
         cj_copy_3d(NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1));
         cj_driver_close(cj_driver_open_interposed(NULL, CJ_INTERPOSER(.fail_at = 1)));
         cj_graph_exec_free(cj_graph_instantiate(graph, CJ_GRAPH_EXEC(.node_priorities = 1)));

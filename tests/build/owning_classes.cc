@@ -49,7 +49,13 @@ static void use_each()
     cujit::module mod = cj_module_load(dev, m, nullptr);
     cujit::kernel k = cj_module_kernel(mod, "doubled");
     cujit::event e = cj_event_create(dev, nullptr);
+    cujit::event_pool events = cj_event_pool_create(dev, nullptr);
+    cujit::stream_pool leases = cj_stream_pool_create(dev, nullptr);
+    cujit::profile times = cj_profile_create(nullptr);
     cujit::stream_barrier b = cj_stream_barrier_create(dev);
+    cujit::waiter w = cj_waiter_create(dev, nullptr);
+    cujit::coord tasks = cj_coord_create(dev, nullptr);
+    cujit::pipeline pipeline = cj_pipeline_create(dev, nullptr);
     cujit::graph g = cj_graph_create(dev);
     cujit::graph_exec x = cj_graph_instantiate(g, nullptr);
     cujit::graph_exec_cache c = cj_graph_exec_cache_create(dev, nullptr);
@@ -62,7 +68,7 @@ static void use_each()
     cj_event_record(e, s);
     check(cj_stream_sync(s) == CJ_OK, cj_error_of(s)->message);
     cj_free(dev, d);
-    const void *const made[] = { m, drv, dev, s, img, mod, k, e, b, g, x, c };
+    const void *const made[] = { m, drv, dev, s, img, mod, k, e, events, leases, times, b, w, g, x, c };
     for (const void *object : made) check(cj_error_of(object)->status == CJ_OK, cj_error_of(object)->message);
     for (std::uint32_t i = 0; i < N; i++) check(h[i] == 2 * i, "a doubled number");
 }

@@ -190,11 +190,14 @@ static void captures_and_events(void)
     abi_is(cx.cuCtxRecordEvent(abi_ctx, e), CUDA_SUCCESS, "an event of the context");
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "waits for a stream of it");
     abi_is(cx.cuCtxWaitEvent(abi_ctx, e), CUDA_SUCCESS, "the context waits for it");
-    /* a query of the stream itself may still succeed: only what is enqueued from now on waits */
+    /* only what is enqueued from now on waits: a stream without any is done */
+    abi_is(cu.cuStreamQuery(t), CUDA_SUCCESS, "another stream is done, as long as it has no work");
     cu.cuEventCreate(&behind, CU_EVENT_DEFAULT);
     abi_is(cu.cuEventRecord(behind, t), CUDA_SUCCESS, "another stream records");
     abi_is(cu.cuEventQuery(behind), CUDA_ERROR_NOT_READY, "and waits");
+    abi_is(cu.cuStreamQuery(t), CUDA_ERROR_NOT_READY, "it is no longer done");
     abi_is(cu.cuStreamCreate(&late, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS, "a stream that is made then");
+    abi_is(cu.cuStreamQuery(late), CUDA_SUCCESS, "is done");
     abi_is(cu.cuEventRecord(e, late), CUDA_SUCCESS, "records");
     abi_is(cu.cuEventQuery(e), CUDA_ERROR_NOT_READY, "and waits too");
     latch_open(&l);

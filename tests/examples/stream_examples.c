@@ -11,9 +11,18 @@ static const struct { const char *program, *says;
     { "examples/graph_replay",
       "a graph of 10 nodes launched 100 times; generator 1 is at 645503657, 0 of 4096 are wrong\n" },
     { "examples/overlap", "8 chunks of 32768 numbers through two buffers: the sum of squares is 87203361984, right\n" },
+    { "examples/pools", "32 chunks on 4 streams, 32 leases: the sum of squares is "},
+    { "examples/pipeline_file", "200001 bytes in 7 chunks, encrypted and back: unreadable, the same again\n" },
     { "examples/halo", "steps; 400 bytes sent across; 0 cells are wrong\n" },
     { "examples/graph_loop", "one launch took 9 turns; the root of 144 is 12.000, 0 of 1000 are wrong\n" },
+    { "examples/timeline", "18 operations on 2 streams; 524288 bytes of memory at most; the sum is 4\n" },
+    { "examples/waits_called", "4 jobs of 8 steps by callbacks; 0 numbers are wrong\n" },
+    { "examples/waits_polled", "4 jobs of 8 steps by poll; 0 numbers are wrong\n" },
+    { "examples/scratch_memory", "10 steps, 11 allocations, 1 by the driver; 0 of 16384 numbers are wrong\n" },
     { "examples/graph_picture", "5 nodes and 5 edges, 4 one after another; 0 of 65536 are wrong\n" },
+    { "examples/tasks", "5 tasks, 6 dependencies, 6 of them from memory; 0 of 65536 are wrong\n" },
+    { "examples/tasks_pull", "5 tasks ended, the last one is 'store': yes; 0 of 16384 are wrong\n" },
+    { "examples/all_reduce", "12 loads, 8 computes, an all-reduce at CJ_PRIORITY_CRITICAL on " },
 };
 
 /* The one that is for two devices, on two. */

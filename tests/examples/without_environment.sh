@@ -12,7 +12,7 @@ arguments()
 {
     case $1 in
     expr) printf '%s\n' --sum 'hypot(lat, lon)' "$source/examples/data/places.csv" ;;
-    graph_loop|graph_picture) echo graph.dot ;;
+    graph_loop|graph_picture|tasks) echo graph.dot ;;
     mandelbrot) printf '%s\n' picture.ppm 60 40 ;;
     esac
 }

@@ -28,6 +28,7 @@ typedef struct calls {
 } calls;
 
 static _Thread_local unsigned countdown, every;
+static _Thread_local CUcontext own_ctx; /* where the thread's inputs begin; another one after a fault */
 
 static void *allocate(void *user, void *old, size_t old_bytes, size_t bytes)
 {
@@ -86,12 +87,30 @@ static void *get(calls *c, kind k)
     return h;
 }
 
+static void destroy(kind k, void *h)
+{
+    switch (k) {
+    case CTX: cu.cuCtxDestroy(h); break;
+    case STREAM: cu.cuStreamDestroy(h); break;
+    case EVENT: cu.cuEventDestroy(h); break;
+    case MODULE: cu.cuModuleUnload(h); break;
+    case GRAPH: cu.cuGraphDestroy(h); break;
+    case EXEC: cu.cuGraphExecDestroy(h); break;
+    case POOL: cu.cuMemPoolDestroy(h); break;
+    case LINKER: cu.cuLinkDestroy(h); break;
+    default: break; /* belongs to another object */
+    }
+}
+
+/* What was in the slot is destroyed, so that objects do not heap up. */
 static void put(calls *c, kind k, void *h)
 {
     unsigned b = byte(c);
     pthread_mutex_lock(&slots);
+    void *old = slot[k][b % SLOTS];
     slot[k][b % SLOTS] = h;
     pthread_mutex_unlock(&slots);
+    if (old != h) destroy(k, old);
 }
 
 static CUstream stream(calls *c)
@@ -115,7 +134,7 @@ static size_t size(calls *c)
     return sizes[byte(c) % (sizeof sizes / sizeof *sizes)];
 }
 
-/* Host memory for `most` bytes: pageable, or pinned where there is some. */
+/* Host memory: pageable, or pinned where there is some. */
 static unsigned char *host(calls *c)
 {
     unsigned b = byte(c);
@@ -141,7 +160,7 @@ static void call_context(calls *c)
         if (!cu.cuCtxGetCurrent(&h)) put(c, CTX, h);
         break;
     case 7: cu.cuCtxSetLimit((CUlimit)(byte(c) % 8), size(c)); break;
-    default: cu.cuCtxSetCurrent(fuzz_ctx);
+    default: cu.cuCtxSetCurrent(own_ctx);
     }
 }
 
@@ -188,6 +207,7 @@ static void call_memory(calls *c)
 {
     unsigned op = byte(c) % 10, at = byte(c) % SLOTS;
     CUdeviceptr d = 0;
+    CUcontext left;
     void *p = NULL;
     switch (op) {
     case 0:
@@ -201,8 +221,10 @@ static void call_memory(calls *c)
         d = device(c);
         cu.cuMemFreeAsync(d, stream(c));
         break;
-    case 4:
-        if (!c->pinned[at] && !cu.cuMemHostAlloc(&p, HOST, byte(c) % 8)) c->pinned[at] = p;
+    case 4: /* of the primary context, since an input may destroy any other, and its host memory with it */
+        if (c->pinned[at] || cu.cuCtxPushCurrent(fuzz_ctx)) break;
+        if (!cu.cuMemHostAlloc(&p, HOST, byte(c) % 8)) c->pinned[at] = p;
+        cu.cuCtxPopCurrent(&left);
         break;
     case 5: /* the slot is emptied: nobody may use freed host memory in a call */
         cu.cuMemFreeHost(c->pinned[at]);
@@ -336,7 +358,7 @@ static void call_graph(calls *c)
                                       .elementSize = byte(c) % 5,
                                       .width = size(c),
                                       .height = byte(c) % 3 };
-        if (!cu.cuGraphAddMemsetNode(&n, get(c, GRAPH), NULL, 0, &k, fuzz_ctx)) put(c, NODE, n);
+        if (!cu.cuGraphAddMemsetNode(&n, get(c, GRAPH), NULL, 0, &k, own_ctx)) put(c, NODE, n);
         break;
     }
     case 6:
@@ -399,13 +421,15 @@ int cji_fuzz_one(const uint8_t *data, size_t n)
     (void)own;
     c.host = own;
     unsigned fail = byte(&c), rate = byte(&c);
+    if (!own_ctx || cu.cuCtxSetCurrent(own_ctx) || cu.cuCtxSynchronize()) {
+        if (own_ctx) cu.cuCtxDestroy(own_ctx);
+        if (cu.cuCtxCreate(&own_ctx, 0, 0)) cji_fuzz_fail("no context");
+    }
     every = countdown = fail & 1 ? rate + 1 : 0;
-    cu.cuCtxSetCurrent(fuzz_ctx);
     while (c.at < c.end) groups[byte(&c) % GROUPS](&c);
     every = 0;
     for (CUcontext left; !cu.cuCtxPopCurrent(&left);) continue;
-    cu.cuCtxSetCurrent(fuzz_ctx);
-    cu.cuCtxSynchronize();
+    if (!cu.cuCtxSetCurrent(own_ctx)) cu.cuCtxSynchronize();
     for (int i = 0; i < SLOTS; i++) {
         cu.cuMemFree(c.memory[i]);
         if (c.pinned[i]) cu.cuMemFreeHost(c.pinned[i]);

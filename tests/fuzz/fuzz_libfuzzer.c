@@ -5,16 +5,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Where failures are reported: a target may close stderr, for what it tests writes there. */
+static int report = 2;
+
+/* libFuzzer reports on stderr, so it stays open here: -close_fd_mask=2 closes it for the target alone. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
+    report = dup(2);
     cji_fuzz_begin();
-    return 0;
+    return report < 0 || dup2(report, 2) < 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return cji_fuzz_one(data, size), 0; }
@@ -45,8 +51,8 @@ void cji_fuzz_fail(const char *fmt, ...)
 {
     va_list list;
     va_start(list, fmt);
-    vfprintf(stderr, fmt, list);
+    vdprintf(report, fmt, list);
     va_end(list);
-    fputc('\n', stderr);
+    dprintf(report, "\n");
     abort();
 }

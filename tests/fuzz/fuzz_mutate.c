@@ -137,7 +137,7 @@ static const char *const words[] = {
     "\xff",
     "\x01",
     "1?2:3",
-    "((((((((((((((((((((((((((((((((",
+    "((((((((((((((((((((((((((((((((((((",
 };
 enum { WORDS = sizeof words / sizeof *words };
 

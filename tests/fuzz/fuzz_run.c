@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include "ptx/layout.h"
 #include "tests/sim/exec_harness.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -72,6 +73,7 @@ static void launch(cji_exec_program *p, const cji_exec_kernel *k)
     cji_exec_fault fault = { 0 };
     uint64_t params[4096 / 8 * 8];
     if (k->param_bytes > sizeof params) return;
+    if (k->local_bytes >= CJI_LOCAL_BYTES || k->static_shared > 232448) return; /* the driver launches no such kernel */
     for (size_t i = 0; i < sizeof params / sizeof *params; i++) params[i] = i % 2 ? 16 : EX_BASE + 4096 * (i % 16);
     unsigned block = k->reqntid[0] ? k->reqntid[0] : k->max_threads < PARAMS ? k->max_threads : PARAMS;
     if (block > 256 || k->reqntid[1] > 1 || k->reqntid[2] > 1) return;

@@ -24,16 +24,21 @@ top_srcdir=$source top_builddir=$PWD
 export top_srcdir top_builddir
 failed=
 for t in "$@"; do
-    more=
-    [ "$t" = expr ] && more='examples/*expr_csv.o examples/*expr_kernel.o examples/*expr_syntax.o'
+    more= closed=0
+    if [ "$t" = expr ]; then
+        more='examples/*expr_csv.o examples/*expr_kernel.o examples/*expr_syntax.o'
+        closed=2
+    fi
     clang $flags -fsanitize=fuzzer -pthread -o "libfuzzer_$t" "tests/fuzz/fuzz_$t.o" fuzz_libfuzzer.o $more \
-        tests/fuzz/fuzz_text.o tests/libtest.a .libs/libcujit-stream.a .libs/libcujit-driver.a \
-        .libs/libcujit-simcore.a .libs/libcujit-cuda.a .libs/libcujit-ptx.a .libs/libcujit-base.a -lm
+        tests/fuzz/fuzz_text.o tests/fuzz/fuzz_mutate.o tests/libtest.a .libs/libcujit-stream.a \
+        .libs/libcujit-driver.a .libs/libcujit-simcore.a .libs/libcujit-cuda.a .libs/libcujit-ptx.a \
+        .libs/libcujit-base.a -lm
     mkdir -p "corpus-$t"
     "tests/fuzz/fuzz_$t" --seeds "corpus-$t"
     echo "libFuzzer: $t for $seconds s"
     "./libfuzzer_$t" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=4096 -timeout=30 -print_final_stats=1 \
+        -close_fd_mask=$closed \
         -artifact_prefix="$t-" "corpus-$t" >"$t.log" 2>&1 || failed="$failed $t"
-    grep -E 'number_of_executed_units|SUMMARY|ERROR|^#.*DONE' "$t.log" || :
+    grep -E 'number_of_executed_units|SUMMARY|ERROR|^#.*DONE' "$t.log" || failed="$failed $t"
 done
 [ -z "$failed" ] || { echo "make fuzz: a fault in$failed; the input is beside fuzz-clang/TARGET.log" >&2; exit 1; }

@@ -95,7 +95,9 @@ static const struct { const char *declared, *used, *printed, *line; } ranges[] =
       "\t.reg .b32\t%r1;\n", "\tmov.b32 %r1, %other1;" },
     { ".reg .b32 %r1; { .reg .b32 %r<4>; mov.b32 %r3, 8; }", "mov.b32 %r1, 7;",
       "\t.reg .b32\t%r3;\n", "\tmov.b32 %r3, 8;" },
-    { ".reg .f32 %f_1; .reg .b32 %f<2>;", "mov.b32 %f1, 7;", "\t.reg .f32\t%f<1>;\n", NULL },
+    { ".reg .f32 %f_1; .reg .b32 %f<2>;", "mov.b32 %f1, 7;", "\t.reg .f32\t%f_<1>;\n", "\tmov.b32 %f1, 7;" },
+    { ".reg .pred %rd7; .reg .b64 %rd<2>; { .reg .b64 %tmp; mov.b64 %tmp, 6; } { .reg .b64 %tmp; mov.b64 %tmp, 8; }",
+      "mov.b64 %rd1, 7;", "\t.reg .pred\t%rd7;\n", "\tmov.b64 %rd1, 7;" },
     { ".reg .b32 plain<2>;", "mov.b32 plain1, 7;", "\t.reg .b32\tplain1;\n", "\tmov.b32 plain1, 7;" },
 };
 

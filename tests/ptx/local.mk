@@ -1,9 +1,9 @@
 # What several tests use.
 tests_libtest_a_SOURCES += %D%/ask_ptxas.c %D%/ask_ptxas.h %D%/isa_ask.c %D%/isa_ask.h %D%/isa_judge.c %D%/isa_judge.h \
-	%D%/isa_read.c %D%/isa_write.c %D%/isa_write.h
+	%D%/isa_read.c %D%/isa_write.c %D%/isa_write.h %D%/reader_rules.c %D%/reader_rules.h
 
 # The reader.
-text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_fuzz %D%/parse_nomem %D%/parse_built %D%/parse_ptxas %D%/parse_oracle %D%/parse_entries \
+text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_growing %D%/parse_nomem %D%/parse_built %D%/parse_ptxas %D%/parse_oracle %D%/parse_entries \
 	%D%/parse_declarations %D%/parse_lines %D%/layout_limits
 
 text_tests += %D%/debug_data

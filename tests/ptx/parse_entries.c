@@ -71,6 +71,12 @@ static const struct row { const char *name, *text, *uses; bool unread;
     { "a text that ends too early", DYN ".entry k() " BODY "mov.u32 %r0, dyn; ret; }\n.entry l() {", "", true },
     { "a module directive that is not kept", DYN ".entry k() " BODY "mov.u32 %r0, dyn; ret; }\n.alias x, y;\n", "",
       true },
+    { "initial values in a body",
+      DYN ".entry k() " BODY ".global .b8 v[4] = {1, 2}; .global .u32 w[2][2] = {{1, 2}, {3}}; "
+           "mov.u32 %r0, dyn; ret; }",
+      "dyn", false },
+    { "initial values in a function above",
+      DYN ".func f() { .global .b8 v[4] = {1, 2}; ret; }\n.entry k() " BODY "mov.u32 %r0, dyn; ret; }", "dyn", false },
     { "an old version", ".version 2.0\n.target sm_20\n.entry k() " BODY "ret; }", "",
       false },
     { ".loc lines in the body",

@@ -31,6 +31,10 @@ static const struct { const char *name, *text, *files, *body; } cases[] = {
       ".file\t1 \"a.cu\"\n", LOC },
     { "two files, one of them used", HEAD ".file 1 \"a.cu\"\n.file 2 \"b.cu\"\n" BODY(".loc 1 77 1\n"),
       ".file\t1 \"a.cu\"\n", LOC },
+    { "a file whose name is empty", HEAD ".file 1 \"a.cu\"\n.file 2 \"\"\n.visible .entry k()\n{\n.reg .b32 r;\n"
+      ".loc 1 77 1\nmov.b32 r, 1;\n.loc 2 5 1\nret;\n}\n", ".file\t1 \"a.cu\"\n", LOC },
+    { "a file whose name begins with NUL", HEAD ".file 1 \"a.cu\"\n.file 2 \"\\000b.cu\"\n.visible .entry k()\n{\n"
+      ".reg .b32 r;\n.loc 1 77 1\nmov.b32 r, 1;\n.loc 2 5 1\nret;\n}\n", ".file\t1 \"a.cu\"\n", LOC },
 };
 
 /* The lines of a text that begin with `word`. */

@@ -340,6 +340,9 @@ static const row rows[] = {
     VAR(div_f32_any, div_full, F32, FTZ, 4, 4, 4, 0),
     VAR(div_approx, div_approx, F32, FTZ, 4, 4, 4, 0),
     VAR(rsqrt_approx, rsqrt_approx, F32, FTZ, 4, 4, 0, 0),
+    ROW(rcp_approx64, rcp_approx64, F64, 8, 8, 0, 0),
+    ROW(rsqrt_approx64, rsqrt_approx64, F64, 8, 8, 0, 0),
+    ROW(rsqrt64, rsqrt64, F64, 8, 8, 0, 0),
     VAR(sin_f32, sin_approx, F32, FTZ, 4, 4, 0, 0),
     VAR(cos_f32, cos_approx, F32, FTZ, 4, 4, 0, 0),
     VAR(lg2_f32, lg2_approx, F32, FTZ, 4, 4, 0, 0),
@@ -395,6 +398,32 @@ static unsigned equal_width(unsigned bytes)
     return bytes == 1 ? CJI_WP : bytes == 2 ? CJI_W16 : bytes == 4 ? CJI_W32 : bytes == 8 ? CJI_W64 : CJI_WNONE;
 }
 
+/* What all lanes of a round have in common: handlers have ways of their own for such. */
+enum { ALL_ANY, ALL_NARROW_B, ALL_NARROW, ALL_MULTIPLES, ALL_KINDS };
+
+/* A number of 64 bits that 32 bits hold, with or without a sign. */
+static uint64_t equal_narrow(uint64_t v)
+{
+    return v >> 40 & 1 ? (uint32_t)v >> (v >> 41 & 31) : (uint64_t)((int64_t)(int32_t)(uint32_t)v >> (v >> 41 & 31));
+}
+
+/* Operands of 64 bits: divisors of 32 bits, both of 32 bits, or dividends next to multiples of the divisor. */
+static void equal_round(cji_warp *w, const row *x, unsigned lane, unsigned kind)
+{
+    if (x->a != 8 || x->b != 8 || kind == ALL_ANY) return;
+    uint64_t a = cji_get(w, CJI_W64, 256, lane), b = cji_get(w, CJI_W64, 512, lane), r = equal_rand();
+    if (kind == ALL_MULTIPLES) {
+        b >>= r & 63;
+        a = (b ? (a / b) * b : 0) + (r >> 8 & 3) - 1;
+    } else {
+        b = equal_narrow(b);
+        if (kind == ALL_NARROW) a = equal_narrow(a);
+        else if (r & 1) a = b * (r >> 16) - (r >> 8 & 1);
+    }
+    cji_put(w, CJI_W64, 256, lane, a);
+    cji_put(w, CJI_W64, 512, lane, b);
+}
+
 /* Operands of one lane: any, or of one recipe of the edges, as numbers of any type of their width. */
 static void equal_operands(cji_warp *w, const row *x, unsigned lane)
 {
@@ -437,7 +466,10 @@ static int differ(const cji_vec_table *table, const row *x, uint32_t k, int roun
         uint32_t mask = n % 2 ? CJI_FULL : (uint32_t)equal_rand() | 1, cc = (uint32_t)equal_rand(), cc_of[2];
         w.r = frames[0];
         memset(frames[0], 0x5a, sizeof frames[0]);
-        for (unsigned l = 0; l < CJI_LANES; l++) equal_operands(&w, x, l);
+        for (unsigned l = 0; l < CJI_LANES; l++) {
+            equal_operands(&w, x, l);
+            equal_round(&w, x, l, (unsigned)n / 2 % ALL_KINDS);
+        }
         memcpy(frames[1], frames[0], sizeof frames[0]);
         for (int f = 0; f < 2; f++) {
             w.r = frames[f];
@@ -476,7 +508,7 @@ static int all_variants(const cji_vec_table *table, const row *x, int rounds)
 int main(void)
 {
     tap_plan(0);
-    int rounds = tap_is_slow() ? 2 : 40;
+    int rounds = tap_is_slow() ? 2 * ALL_KINDS : 40;
     const cji_vec_table *own = cji_vec_pick();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tap_is_int(all_variants(&cji_vec_base, &rows[i], rounds), 0, "%s, plain", rows[i].name);

@@ -1,15 +1,17 @@
 # What only the CPU device has.
 sim_tests += %D%/fat_binaries
-EXTRA_DIST += %D%/fat_samples.h
+EXTRA_DIST += %D%/fat_samples.h %D%/deadlock_bench.h
 sim_tests += \
 	%D%/blocked_host_functions \
 	%D%/context_faults \
 	%D%/damaged_images \
 	%D%/deadlock_members \
+	%D%/deadlock_open_ends \
 	%D%/deadlocks_and_stalls \
 	%D%/each_schedule \
 	%D%/fault_fields \
 	%D%/freed_host_memory \
+	%D%/freed_twice_at_once \
 	%D%/kernels_of_textures \
 	%D%/killed_process \
 	%D%/linker_threads \
@@ -46,13 +48,16 @@ text_tests += \
 	%D%/exec_instructions_give_what_the_manual_says \
 	%D%/exec_kernels_of_nvcc_run %D%/exec_declarations_run \
 	%D%/exec_lanes_meet_again \
+	%D%/exec_half_approximations \
 	%D%/exec_layouts \
 	%D%/exec_long_texts \
 	%D%/exec_memory_runs_out \
 	%D%/exec_modifiers_are_executed_or_rejected \
+	%D%/exec_post_dominators \
 	%D%/exec_printf_is_bounded \
 	%D%/exec_quick_accesses_equal_lanes \
 	%D%/exec_threads_share_a_grid \
+	%D%/exec_parts_and_shuffles_equal_lanes \
 	%D%/exec_vectors_equal_lanes
 EXTRA_DIST += %D%/exec_harness.h %D%/long_texts.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
 EXTRA_DIST += %D%/kernels/registers.cu %D%/kernels/registers.ptx tests/oracle/registers.txt

@@ -81,6 +81,24 @@ static void free_after_its_context(void)
     cu.cuCtxSynchronize();
 }
 
+/* Device 1 is held; device 0, which ends first, waits for it, and has work behind that. */
+static void work_behind_the_other_device(void)
+{
+    CUevent e;
+    void *word;
+    context_of(1);
+    CUstream held = abi_stream();
+    if (cu.cuMemHostAlloc(&word, 64, 0)) exit(14);
+    *(uint32_t *)word = 0;
+    if (cu.cuStreamWaitValue32(held, (CUdeviceptr)(uintptr_t)word, 1, 0) || cu.cuEventCreate(&e, 2)) exit(15);
+    if (cu.cuEventRecord(e, held)) exit(16);
+    context_of(0);
+    CUdeviceptr at = memory_of(pool_of(0));
+    CUstream s = abi_stream();
+    for (int i = 0; i < 20; i++)
+        if (cu.cuStreamWaitEvent(s, e, 0) || cu.cuMemsetD8Async(at, 1, 64, s)) exit(17);
+}
+
 static CUgraph graph_with_memory(CUdevice d)
 {
     CUgraph g = NULL;
@@ -135,6 +153,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     { "a free whose memory went with its context", free_after_its_context },
     { "memory of a graph on another device", memory_of_a_graph },
     { "a graph with memory whose context is destroyed", graph_whose_context_is_destroyed },
+    { "work that waits for another device", work_behind_the_other_device },
     { "a graph that copies from a destroyed pool", graph_that_copies_from_a_pool },
 };
 

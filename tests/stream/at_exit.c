@@ -66,6 +66,53 @@ static void handler_after(void) { make_all(), atexit(release_all); }
 static void handler_synced(void) { handler_after(), cj_stream_sync(w.s), cj_stream_sync(w.t); }
 static void put_off(void) { in_capture(), release_all(); }
 
+/* -- With a waiter ------------------------------------------------------------------------------------------------- */
+
+static cj_waiter *waiter;
+static struct latch in_callback = LATCH_CLOSED, for_ever = LATCH_CLOSED;
+
+static void no_result(void *user, cj_wait_result result) { (void)user, (void)result; }
+static void blocks(void *user, cj_wait_result result)
+{
+    (void)user, (void)result;
+    latch_open(&in_callback);
+    latch_wait(&for_ever);
+}
+static void ends(void *user, cj_wait_result result)
+{
+    (void)user, (void)result;
+    exit(0);
+}
+
+/* The stream never gets there. */
+static void add_waits(void)
+{
+    make_all();
+    waiter = cj_waiter_create(w.dev, NULL);
+    const cj_dptr never = { (uint64_t)(uintptr_t)cj_host_alloc(w.dev, 64, NULL) };
+    cj_stream_wait_value32(w.s, never, 1, CJ_COMPARE_EQ);
+    for (int i = 0; i < 20; i++)
+        if (!cj_waiter_add_stream(waiter, w.s, i % 2 ? 1 : CJ_WAIT_FOREVER, no_result, NULL)) _exit(7);
+}
+static void free_waiter(void) { cj_waiter_free(waiter); }
+static void waits_at_end(void) { add_waits(); }
+static void waiter_in_older_handler(void) { atexit(free_waiter), add_waits(); }
+static void waiter_in_younger_handler(void) { add_waits(), atexit(free_waiter); }
+static void during_callback(void)
+{
+    make_all();
+    waiter = cj_waiter_create(w.dev, NULL);
+    cj_waiter_add_stream(waiter, w.t, CJ_WAIT_FOREVER, blocks, NULL);
+    latch_wait(&in_callback);
+}
+static void by_callback(void)
+{
+    make_all();
+    waiter = cj_waiter_create(w.dev, CJ_WAITER(.callbacks = CJ_WAITER_POOL));
+    cj_waiter_add_stream(waiter, w.t, CJ_WAIT_FOREVER, ends, NULL);
+    latch_wait(&for_ever);
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
     { "with everything alive and work under way", keep_all },
     { "inside a capture", in_capture },
@@ -73,13 +120,18 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     { "releasing in a handler that is younger than the driver", handler_after },
     { "releasing in a handler, all work done", handler_synced },
     { "with everything released inside a capture", put_off },
+    { "with pending waits", waits_at_end },
+    { "freeing a waiter in a handler that is older than the driver", waiter_in_older_handler },
+    { "freeing a waiter in a handler that is younger than the driver", waiter_in_younger_handler },
+    { "during a callback of a waiter", during_callback },
+    { "by a callback of a waiter", by_callback },
 };
 
 /* The status of a process that ended so, and what it wrote.  It is this program anew: a child of fork() may not use a
  * driver that its parent has looked for. */
 static int ended(size_t which, char *said, size_t size)
 {
-    char number[2] = { (char)('0' + which), 0 };
+    char number[2] = { (char)('a' + which), 0 };
     int out[2], status = -1;
     if (pipe(out)) return -1;
     fflush(NULL);
@@ -103,7 +155,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2) {
         alarm(15);
-        cases[(argv[1][0] - '0') % (int)(sizeof cases / sizeof *cases)].run();
+        cases[(argv[1][0] - 'a') % (int)(sizeof cases / sizeof *cases)].run();
         return 0;
     }
     tap_need_device(1);

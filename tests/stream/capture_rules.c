@@ -1,4 +1,5 @@
 /* A capture becomes a graph, survives what a program does beside it, and is rejected when it is incomplete. */
+#include <stdlib.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -209,6 +210,7 @@ static void check_abandoned(watch_bench *b)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     watch_bench b;
     tap_plan(0);
     watch_setup(&b);

@@ -1,5 +1,6 @@
 /* A graph retains each kernel and each allocation that its captured launches use, however many there are and however
  * often a launch repeats what the capture knows: all are freed before the graph runs, and released with it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/device_bench.h"
@@ -61,6 +62,7 @@ static void free_all(void)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     cj_interposer_opts over;
     cj_interposer_defaults(&over);
     over.after = count;

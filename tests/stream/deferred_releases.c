@@ -1,5 +1,6 @@
 /* What is released while it is used, or during a capture, goes when that is over, and not before; what is idle goes at
  * once. */
+#include <stdlib.h>
 #include <pthread.h>
 
 #include "tests/stream/watched.h"
@@ -223,6 +224,7 @@ static void check_other_thread(watch_bench *b)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     watch_bench b;
     tap_plan(0);
     watch_setup(&b);

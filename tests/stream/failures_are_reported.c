@@ -1,5 +1,6 @@
 /* A failure is reported as what it is: the first of a capture, an error behind a question, an error behind what a
  * release waits for. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -92,6 +93,7 @@ static void check_release(watch_bench *b)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     watch_bench b;
     tap_plan(0);
     watch_setup(&b);

@@ -138,6 +138,7 @@ static void check_list(void)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     setenv("CUJIT_SIM_DEVICES", "2", 1);
     bench_open_over(CJ_INTERPOSER(.before = count_and_fail), 4 * N);
     event = cj_event_create(dev, NULL);

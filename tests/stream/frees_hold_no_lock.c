@@ -1,4 +1,5 @@
 /* Memory whose home stream is gone is freed by a call that may block: meanwhile other threads use the device. */
+#include <stdlib.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static int before(void *user, uint64_t number, const char *name)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     cj_interposer_opts over;
     cj_interposer_defaults(&over);
     over.before = before;

@@ -2,16 +2,28 @@
 tests_libtest_a_SOURCES += %D%/watched.c %D%/watched.h
 watched_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/launched_lately %D%/deferred_releases %D%/same_context %D%/staged_copies \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
-watched_tests += %D%/graph_old_drivers
+watched_tests += %D%/graph_old_drivers %D%/wait_failures
 sim_tests += $(watched_tests)
 
 # On a device.
-sim_tests += %D%/faults_name_the_line
+tests_libtest_a_SOURCES += %D%/pipeline_parts.c %D%/pipeline_parts.h
+text_tests += %D%/pipeline_depths
+sim_tests += %D%/pipeline_faults
+device_tests += %D%/pipelines %D%/pipeline_failures
+sim_tests += %D%/faults_name_the_line %D%/blocks_checked
 device_tests += %D%/at_exit %D%/default_streams %D%/ipc_memory %D%/ipc_events %D%/barriers %D%/copies_3d %D%/managed_memory %D%/two_devices %D%/held_by_mem_ops %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
 device_tests += %D%/capture_forks %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes %D%/disabled_nodes %D%/captured_by_others %D%/capture_takes_graph %D%/random_work %D%/random_work_of_two
 tests_libtest_a_SOURCES += %D%/random_programs.c %D%/random_ops.c %D%/random_work.h
+device_tests += %D%/profiles
+text_tests += %D%/profile_numbers
+device_tests += %D%/event_pools %D%/stream_pools %D%/pool_times %D%/pools_of_threads
 device_tests += %D%/captures_in_a_loop %D%/failures_reach_streams %D%/fills %D%/freed_memory %D%/graph_mem_ops
 device_tests += %D%/memory_of_graphs %D%/records_meet %D%/captured_arguments %D%/calls_beside_capture %D%/frees_hold_no_lock
+device_tests += %D%/blocks_reused %D%/blocks_limited %D%/blocks_of_captures %D%/blocks_known %D%/random_memory
+tests_libtest_a_SOURCES += %D%/random_blocks.c %D%/random_blocks.h
 tests_libtest_a_SOURCES += %D%/activities.c %D%/activities.h
 EXTRA_DIST += %D%/graph_runs.h
 helgrind_tests += %D%/beside_captures %D%/deferred_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim %D%/records_meet.sim
+tests_libtest_a_SOURCES += %D%/waits.c %D%/waits.h
+device_tests += %D%/wait_results %D%/wait_points %D%/wait_callbacks %D%/wait_races %D%/wait_descriptor %D%/wait_many %D%/wait_host_functions
+helgrind_tests += %D%/wait_descriptor.sim

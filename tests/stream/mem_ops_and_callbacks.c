@@ -1,5 +1,6 @@
 /* Words that streams wait for and write reach the driver as they were meant; a callback runs once, behind the work,
  * also after an error. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/stream/watched.h"
@@ -172,6 +173,7 @@ static void check_callbacks(watch_bench *b)
 
 int main(void)
 {
+    setenv("CUJIT_ALLOCATOR", "driver", 1); /* what releases do to the driver is seen */
     watch_bench b;
     tap_plan(0);
     watch_setup(&b);

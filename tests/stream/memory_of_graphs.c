@@ -315,11 +315,14 @@ static void refused(void)
 
 static void elsewhere(void)
 {
+    const cj_allocator_opts *drivers = CJ_ALLOCATOR(.source = CJ_ALLOCATOR_DRIVER);
+    cj_device_set_allocator(dev, drivers);
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
     cj_dptr none = cj_alloc(s, 16);
-    tap_ok(!none.addr, "a stream that is being captured allocates nothing");
+    tap_ok(!none.addr, "the driver's allocator gives a stream that is being captured nothing");
     tap_has_str(cj_error_of(s)->message, "cj_graph_mem_alloc", "... and says how a graph does");
     cj_graph_free(cj_capture_end(s));
+    cj_device_set_allocator(dev, NULL);
     cj_stream_sync(s);
     cj_graph *g = cj_graph_create(dev), *body = NULL;
     uint64_t more = cj_graph_condition(g, 0);

@@ -252,6 +252,25 @@ static void kernels(void)
     cj_ptx_free(m);
 }
 
+/* A waiter is of one device. */
+static void waits(void)
+{
+    cj_wait_record r;
+    cj_waiter *w[2] = { cj_waiter_create(dev[0], NULL), cj_waiter_create(dev[1], NULL) };
+    cj_event *e = cj_event_create(dev[1], NULL);
+    tap_is_uint(cj_waiter_add(w[0], e, 0, NULL, NULL), 0, "a waiter rejects the event of another device");
+    tap_has_str(cj_error_of(w[0])->message, "event of device 1", "... which is named");
+    tap_is_int(cj_error_of(e)->status, CJ_EINVAL, "... in the event, too");
+    tap_is_uint(cj_waiter_add_stream(w[0], s[1], 0, NULL, NULL), 0, "... and its stream");
+    tap_is_int(cj_stream_sync(s[1]), CJ_EINVAL, "... which has the failure");
+    for (int i = 0; i < 2; i++) {
+        tap_ok(cj_waiter_add_stream(w[i], s[i], CJ_WAIT_FOREVER, NULL, NULL) != 0, "the waiter of device %d", i);
+        tap_is_int(cj_waiter_poll(w[i], &r, 1, 10000), 1, "... reports a stream of its own");
+        cj_waiter_free(w[i]);
+    }
+    cj_event_free(e);
+}
+
 int main(void)
 {
     setenv("CUJIT_SIM_DEVICES", "2", 1);
@@ -272,6 +291,7 @@ int main(void)
     barrier();
     kernels();
     captured();
+    waits();
     for (int i = 0; i < 2; i++) {
         tap_is_int(cj_stream_sync(s[i]), CJ_OK, "nothing failed on device %d", i);
         cj_free(dev[i], d[i]);

@@ -139,7 +139,12 @@ void *watch_symbol(void *user, const char *symbol)
 
 /* ---- The log ----------------------------------------------------------------------------------------------------- */
 
-void watch_forget(void) { watch.count = 0; }
+void watch_forget(void)
+{
+    pthread_mutex_lock(&watch_lock);
+    watch.count = 0;
+    pthread_mutex_unlock(&watch_lock);
+}
 
 int watch_find(int id, int nth)
 {
@@ -157,17 +162,24 @@ int watch_calls(int id)
 
 void watch_fail(int id, int after, CUresult result)
 {
+    pthread_mutex_lock(&watch_lock);
     watch.armed = after >= 0;
     watch.fail_id = id;
     watch.fail_after = after;
     watch.fail_with = result;
+    pthread_mutex_unlock(&watch_lock);
 }
 
 void watch_fail_none(void) { watch_fail(0, -1, CUDA_SUCCESS); }
 
 void watch_swallow(int id) { swallowed = id; }
 
-void watch_die(CUresult result) { sticky = result; }
+void watch_die(CUresult result)
+{
+    pthread_mutex_lock(&watch_lock);
+    sticky = result;
+    pthread_mutex_unlock(&watch_lock);
+}
 
 /* ---- Streams that are held --------------------------------------------------------------------------------------- */
 

@@ -14,7 +14,8 @@
 
 const char *const api_handle_name[API_HANDLES] = {
     "cj_ptx",    "cj_fn",    "cj_driver", "cj_device",     "cj_image", "cj_module",           "cj_kernel",
-    "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier"
+    "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
+    "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -123,7 +124,13 @@ void api_release(int kind, void *object)
     case API_GRAPH: cj_graph_free(object); break;
     case API_EXEC: cj_graph_exec_free(object); break;
     case API_EXEC_CACHE: cj_graph_exec_cache_free(object); break;
+    case API_EVENT_POOL: cj_event_pool_free(object); break;
+    case API_STREAM_POOL: cj_stream_pool_free(object); break;
+    case API_PROFILE: cj_profile_free(object); break;
     case API_HUB: cj_stream_barrier_free(object); break;
+    case API_WAITER: cj_waiter_free(object); break;
+    case API_COORD: cj_coord_free(object); break;
+    case API_PIPELINE: cj_pipeline_free(object); break;
     default: break;
     }
 }
@@ -133,7 +140,9 @@ bool api_lends(const api_function *f)
 {
     static const char *const names[] = { "cj_fn_module",     "cj_here",         "cj_here_ptx",      "cj_device_driver",
                                          "cj_stream_device", "cj_event_device", "cj_kernel_module", "cj_module_device",
-                                         "cj_kernel_device", "cj_node_graph",   "cj_node_in_clone" };
+                                         "cj_kernel_device", "cj_node_graph",   "cj_node_in_clone",
+                                         "cj_event_pool_device", "cj_event_pool_event", "cj_stream_pool_device",
+                                         "cj_stream_pool_stream", "cj_pipeline_pending" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(f->name, names[i])) return true;
     return false;
@@ -173,7 +182,13 @@ void api_make_live(void)
     h[API_NODE] = cj_graph_empty(h[API_GRAPH], NULL);
     h[API_EXEC] = cj_graph_instantiate(h[API_GRAPH], NULL);
     h[API_EXEC_CACHE] = cj_graph_exec_cache_create(h[API_DEVICE], NULL);
+    h[API_EVENT_POOL] = cj_event_pool_create(h[API_DEVICE], NULL);
+    h[API_STREAM_POOL] = cj_stream_pool_create(h[API_DEVICE], NULL);
+    h[API_PROFILE] = cj_profile_create(NULL);
     h[API_HUB] = cj_stream_barrier_create(h[API_DEVICE]);
+    h[API_WAITER] = cj_waiter_create(h[API_DEVICE], NULL);
+    h[API_COORD] = cj_coord_create(h[API_DEVICE], NULL);
+    h[API_PIPELINE] = cj_pipeline_create(h[API_DEVICE], NULL);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

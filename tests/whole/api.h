@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { API_PARAMS = 8, API_FUNCTIONS = 400 };
+enum { API_PARAMS = 8, API_FUNCTIONS = 800 };
 
 /* The kinds of handle: indices of api_handle_name[] and api_live[]. Those up to API_FN touch no driver. */
 enum {
@@ -24,6 +24,12 @@ enum {
     API_NODE,
     API_EXEC_CACHE,
     API_HUB,
+    API_EVENT_POOL,
+    API_STREAM_POOL,
+    API_WAITER,
+    API_COORD,
+    API_PROFILE,
+    API_PIPELINE,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

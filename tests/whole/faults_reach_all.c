@@ -6,10 +6,24 @@
 
 #include "tests/tap.h"
 
-static const char *const headers[] = {
-    "include/cujit/driver.h", "include/cujit/memory.h",         "include/cujit/launch.h",  "include/cujit/stream.h",
-    "include/cujit/copy.h",   "include/cujit/stream_barrier.h", "include/cujit/capture.h", "include/cujit/graph.h",
-    "include/cujit/graph_exec.h",
+/* Of ptx.h those of whole modules: what builds a function leaves its failure in the module (tests/ptx). */
+static const struct { const char *file, *prefix; } headers[] = {
+    { "include/cujit/driver.h", "cj_" },
+    { "include/cujit/memory.h", "cj_" },
+    { "include/cujit/launch.h", "cj_" },
+    { "include/cujit/stream.h", "cj_" },
+    { "include/cujit/copy.h", "cj_" },
+    { "include/cujit/stream_barrier.h", "cj_" },
+    { "include/cujit/capture.h", "cj_" },
+    { "include/cujit/graph.h", "cj_" },
+    { "include/cujit/graph_exec.h", "cj_" },
+    { "include/cujit/pool.h", "cj_" },
+    { "include/cujit/waiter.h", "cj_" },
+    { "include/cujit/profile.h", "cj_" },
+    { "include/cujit/parse.h", "cj_" },
+    { "include/cujit/ptx.h", "cj_ptx_" },
+    { "include/cujit/coordinate.h", "cj_" },
+    { "include/cujit/pipeline.h", "cj_" },
 };
 
 /* Called through a macro of another name, or not to be called. */
@@ -106,7 +120,7 @@ static void check(const char *name)
 
 /* The functions that a header declares with CJ_API; a declaration's name is what stands before the first parenthesis.
  * */
-static size_t check_header(const char *file)
+static size_t check_header(const char *file, const char *prefix)
 {
     size_t count = 0;
     char *text = tap_slurp(tap_source(file), NULL);
@@ -116,8 +130,10 @@ static size_t check_header(const char *file)
         if (!end) break;
         while (is_word(begin[-1])) begin--;
         *end = 0;
-        check(begin);
-        count++;
+        if (!strncmp(begin, prefix, strlen(prefix))) {
+            check(begin);
+            count++;
+        }
         p = end + 1;
     }
     free(text);
@@ -129,7 +145,8 @@ int main(void)
     size_t count = 0;
     tap_plan(0);
     find_sources();
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) count += check_header(headers[i]);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        count += check_header(headers[i].file, headers[i].prefix);
     tap_ok(source_count > 10 && count > 150, "%zu functions, %zu programs", count, source_count);
     for (size_t i = 0; i < source_count; i++) free(sources[i]);
     return tap_done();

@@ -43,9 +43,18 @@ static int use_each(int way)
         CJ_AUTO(cj_kernel) k = cj_module_kernel(mod, "doubled");
         CJ_AUTO(cj_event) e = cj_event_create(dev, NULL);
         CJ_AUTO(cj_stream_barrier) b = cj_stream_barrier_create(dev);
+        CJ_AUTO(cj_waiter) w = cj_waiter_create(dev, NULL);
+        CJ_AUTO(cj_coord) tasks = cj_coord_create(dev, NULL);
+        CJ_AUTO(cj_pipeline) pipeline = cj_pipeline_create(dev, NULL);
         CJ_AUTO(cj_graph) g = cj_graph_create(dev);
         CJ_AUTO(cj_graph_exec) x = cj_graph_instantiate(g, NULL);
         CJ_AUTO(cj_graph_exec_cache) c = cj_graph_exec_cache_create(dev, NULL);
+        CJ_AUTO(cj_event_pool) pool = cj_event_pool_create(dev, NULL);
+        CJ_AUTO(cj_stream_pool) streams = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 1));
+        CJ_AUTO(cj_profile) times = cj_profile_create(NULL);
+        CJ_AUTO_EVENT(pooled, pool, CJ_EVENT_TIMING);
+        CJ_AUTO_LEASE(lease, streams, NULL);
+        if (!pooled.event || !lease.lease) continue;
         CJ_AUTO(cj_event) none = NULL; /* nothing to free */
         (void)none;
         for (uint32_t i = 0; i < N; i++) h[i] = i;
@@ -56,7 +65,7 @@ static int use_each(int way)
         cj_event_record(e, s);
         cj_status status = cj_stream_sync(s);
         cj_free(dev, d);
-        const void *made[] = { m, drv, dev, s, img, mod, k, e, b, g, x, c };
+        const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times };
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (cj_error_of(made[i])->status != CJ_OK) tap_diag("object %zu: %s", i, cj_error_of(made[i])->message);
         for (uint32_t i = 0; i < N && status == CJ_OK; i++) right += h[i] == 2 * i;

@@ -65,6 +65,31 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
     return sum;
 }
 
+/* Whole modules: what is read is copied, checked, changed and built on. */
+static uint64_t texts(void)
+{
+    static const uint32_t init[] = { 1, 2 };
+    uint64_t sum = 0;
+    cj_ptx *m = cj_parse(code_text, sizeof code_text - 1, "code.ptx"), *copy = cj_ptx_clone(m);
+    cj_fn *k = cj_ptx_find(copy, "k"), *out = cj_ptx_extern_func(copy, "elsewhere");
+    cj_ptx_func(copy, "f");
+    cj_ptx_line(copy, "code.c", 1);
+    cj_ptx_var_align(copy, cj_ptx_global(copy, "g", CJ_U32, 2, init, 2), 16);
+    cj_ptx_const(copy, "c", CJ_U32, 2, init, 2);
+    cj_ptx_extern(copy, "e", CJ_SPACE_GLOBAL, CJ_U32, 4);
+    cj_result(out, "r", CJ_U32);
+    cj_ptx_set_version(copy, "8.0");
+    cj_ptx_set_target(copy, "sm_90");
+    work_made(m), work_made(copy);
+    work_did(cj_ptx_check(copy));
+    if (cj_ptx_status(m) == CJ_OK && cj_ptx_status(copy) == CJ_OK)
+        sum = (uint64_t)cj_ptx_version(copy) + strlen(cj_ptx_target(copy)) + (uint64_t)cj_ptx_has_debug(m) +
+              (cj_fn_module(k) == copy);
+    cj_ptx_free(copy);
+    cj_ptx_free(m);
+    return sum;
+}
+
 int main(void)
 {
     size_t bytes = 0;
@@ -85,6 +110,7 @@ int main(void)
     const void *data = cj_image_data(img, &bytes);
     cj_image *again = cj_image_from(dev, data, bytes);
     if (work_made(again) && work_made(m)) sum = modules(dev, s, again) + kernels(dev, s, m) + strlen(cj_image_log(img));
+    sum += texts();
     cj_image_free(img);
     cj_image_free(made);
     cj_image_free(again);

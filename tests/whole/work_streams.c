@@ -75,6 +75,44 @@ static void managed(void)
     work_did(cj_free(dev, m));
 }
 
+/* The allocator: blocks used by two streams, known by an event, reused, counted, trimmed. */
+static void reused(void)
+{
+    cj_allocator_opts opts;
+    cj_alloc_counts of_device, of_stream;
+    char text[256];
+    cj_dptr m[4];
+    cj_event *used = cj_event_create(dev, NULL);
+    work_made(used);
+    cj_allocator_defaults(&opts);
+    opts.chunk_bytes = 2 << 20;
+    work_did(cj_device_set_allocator(dev, &opts));
+    for (int i = 0; i < 4; i++) m[i] = cj_alloc(i < 2 ? s : t, 4 * N + 700 * (size_t)i);
+    work_did(cj_stream_fork(s, t));
+    work_did(cj_fill32(t, m[0], 5, N));
+    work_did(cj_fill32(t, m[1], 6, N));
+    work_did(cj_event_record(used, t));
+    work_did(cj_event_use(used, m[1]));
+    if (cj_stream_uses(t, m[0])) sum += 1;
+    const cj_status now = cj_mem_query(dev, m[0]);
+    if (now != CJ_ENOTREADY) work_did(now);
+    if (work_waited(t)) work_did(cj_mem_forget(dev, m[0]));
+    for (int i = 0; i < 2; i++) work_did(cj_free(dev, m[i]));
+    m[0] = cj_alloc(t, 4 * N);
+    work_did(cj_fill32(t, m[0], 7, N));
+    work_waited(t);
+    cj_alloc_counts_defaults(&of_device);
+    cj_alloc_counts_defaults(&of_stream);
+    if (work_did(cj_device_get_alloc_counts(dev, &of_device))) sum += of_device.allocs > of_device.frees;
+    if (work_did(cj_stream_get_alloc_counts(t, &of_stream))) sum += of_stream.live;
+    if (!cj_device_alloc_report(dev, text, sizeof text)) work_did(cj_error_last()->status);
+    sum += cj_stream_free_all(t);
+    work_waited(s);
+    cj_device_trim(dev, 0);
+    work_did(cj_device_set_allocator(dev, NULL));
+    cj_event_free(used);
+}
+
 static void exported(void)
 {
     unsigned char handle[CJ_IPC_MEM_BYTES];
@@ -128,6 +166,7 @@ static void callbacks(void)
     work_did(cj_host_func(s, count_call, &calls));
     work_did(cj_stream_callback(s, count_done, &calls));
     work_did(cj_stream_barrier_enqueue(h, both, 2));
+    work_did(cj_stream_barrier_wait(h, s));
     work_did(cj_stream_barrier_sync_for(h, both, 2, 5000));
     if (work_did(cj_stream_barrier_elapsed(h, &took))) sum += took.streams;
     work_waited(s); /* they must not outlive their count */
@@ -170,7 +209,7 @@ int main(void)
     if (!d.addr || !e.addr) work_made(s);
     if (d.addr && e.addr && work_made(t)) {
         work_did(cj_stream_join(t, s));
-        copies(), pinned(), managed(), exported(), events(), callbacks(), streams();
+        copies(), pinned(), managed(), exported(), reused(), events(), callbacks(), streams();
     }
     work_did(cj_free(dev, d));
     work_did(cj_free(dev, e));

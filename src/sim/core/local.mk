@@ -12,6 +12,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_handle.c \
 	%D%/sim_ipc_file.c \
 	%D%/sim_ipc_part.c \
+	%D%/sim_parts.c \
 	%D%/sim_process.c \
 	%D%/sim_reserve.c \
 	%D%/sim_rooms.c \

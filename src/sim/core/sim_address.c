@@ -108,6 +108,7 @@ static void sim_space_remove(size_t i)
 {
     sim_range *r = &sim_space.range[i];
     if (r->place == SIM_DEVICE && r->lo < r->dev->hint) r->dev->hint = r->lo;
+    cji_sim_parts_free(r->parts);
     memmove(r, r + 1, (sim_space.n - i - 1) * sizeof *r);
     sim_space.n--;
 }
@@ -181,6 +182,8 @@ static void sim_space_release(size_t i)
     }
     r->dev->used -= r->room;
     r->freed = true;
+    cji_sim_parts_free(r->parts);
+    r->parts = NULL;
     if (r->part.mapped) {
         cji_sim_ipc_part_end(r);
     } else if (r->room >= SIM_PAGE) {
@@ -317,8 +320,10 @@ void cji_sim_space_drop_ctx(sim_ctx *c, void (*gone)(const sim_range *r))
 void cji_sim_space_end(void)
 {
     pthread_rwlock_wrlock(&sim_space.lock);
-    for (size_t i = 0; i < sim_space.n; i++)
+    for (size_t i = 0; i < sim_space.n; i++) {
         if (sim_space.range[i].block) cji_free(sim_space.range[i].block, sim_space.range[i].block_bytes);
+        cji_sim_parts_free(sim_space.range[i].parts);
+    }
     cji_free(sim_space.range, sim_space.cap * sizeof *sim_space.range);
     sim_space.range = NULL;
     sim_space.n = sim_space.cap = sim_space.first = sim_space.count = 0;
@@ -337,6 +342,21 @@ void cji_sim_space_change(uint64_t lo, void (*change)(sim_range *r, void *user),
     pthread_rwlock_unlock(&sim_space.lock);
 }
 
+CUresult cji_sim_space_part(uint64_t lo, uint64_t bytes, sim_part_change change)
+{
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    pthread_rwlock_wrlock(&sim_space.lock);
+    sim_range *r = sim_space_holder(lo);
+    if (r && !r->freed && r->place == SIM_DEVICE && bytes && bytes <= r->bytes - (lo - r->lo)) {
+        if (!r->parts) r->parts = cji_zalloc(sizeof *r->parts);
+        if (r->parts) cji_sim_parts_set(r->parts, lo, bytes, change);
+        result = r->parts ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        __atomic_fetch_add(&sim_space.changes, 1, __ATOMIC_RELAXED);
+    }
+    pthread_rwlock_unlock(&sim_space.lock);
+    return result;
+}
+
 /* ---- Looking up -------------------------------------------------------------------------------------------------- */
 
 bool cji_sim_space_find(uint64_t address, sim_range *out)
@@ -347,6 +367,14 @@ bool cji_sim_space_find(uint64_t address, sim_range *out)
     if (found) *out = *r;
     pthread_rwlock_unlock(&sim_space.lock);
     return found;
+}
+
+bool cji_sim_space_still(sim_range *r)
+{
+    sim_range now;
+    bool still = cji_sim_space_find(r->lo, &now) && now.id == r->id;
+    if (still) *r = now;
+    return still;
 }
 
 static unsigned char *sim_host_of(const sim_range *r, uint64_t address)
@@ -375,12 +403,40 @@ static uint64_t sim_range_reach(const sim_range *r, uint64_t address, uint64_t w
     return reach;
 }
 
+/* Whether the parts of an allocation are what bounds are checked against. */
+static bool sim_range_has_parts(const sim_range *r)
+{
+    return r->parts && !r->parts->unknown && !sim.set.coarse && !r->freed;
+}
+
+/* The bytes around the address that may be accessed: of the allocation, or of its part. False: no part has it. */
+static bool sim_range_view(const sim_range *r, uint64_t address, uint64_t *lo, uint64_t *bytes)
+{
+    *lo = r->lo;
+    *bytes = r->bytes;
+    if (!sim_range_has_parts(r)) return true;
+    const sim_part *part = cji_sim_parts_near(r->parts, address);
+    if (!part || !part->live || address - part->lo >= part->bytes) return false;
+    *lo = part->lo;
+    *bytes = part->bytes;
+    return true;
+}
+
+/* Whether the parts allow an access of that many bytes, by work that may be enqueued and not run yet. */
+static bool sim_range_parts_allow(const sim_range *r, uint64_t address, uint64_t bytes)
+{
+    uint64_t lo, room;
+    if (!sim_range_has_parts(r) || cji_sim_parts_come(r->parts, address, bytes)) return true;
+    return sim_range_view(r, address, &lo, &room) && bytes <= room - (address - lo);
+}
+
 unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t bytes)
 {
     unsigned char *host = NULL;
     pthread_rwlock_rdlock(&sim_space.lock);
     const sim_range *r = sim_space_holder(address);
-    if (r && !r->freed && sim_range_reach(r, address, bytes) >= bytes && (!c || sim_range_reached(r, c)))
+    if (r && !r->freed && sim_range_reach(r, address, bytes) >= bytes && sim_range_parts_allow(r, address, bytes) &&
+        (!c || sim_range_reached(r, c)))
         host = sim_host_of(r, address);
     pthread_rwlock_unlock(&sim_space.lock);
     return host;
@@ -436,10 +492,31 @@ bool cji_sim_space_is_host(uint64_t address)
     return cji_sim_space_find(address, &r) && cji_sim_range_is_host(&r);
 }
 
+/* The same for an address that no part in use of `r` has. */
+static bool sim_part_explain(const sim_range *r, uint64_t address, char *why, size_t size, cji_exec_span *near)
+{
+    const sim_part *part = cji_sim_parts_near(r->parts, address);
+    if (!part) {
+        snprintf(why, size, "is a device address that was never allocated");
+        return false;
+    }
+    const bool inside = address - part->lo < part->bytes;
+    if (near) *near = (cji_exec_span){ .lo = part->lo, .hi = part->lo + part->bytes, .freed = !part->live };
+    if (inside)
+        snprintf(why, size, "was freed: it lay in %llu bytes at 0x%llx", (unsigned long long)part->bytes,
+                 (unsigned long long)part->lo);
+    else
+        snprintf(why, size, "lies %llu bytes past the end of the %llu bytes at 0x%llx%s",
+                 (unsigned long long)(address - part->lo - part->bytes), (unsigned long long)part->bytes,
+                 (unsigned long long)part->lo, part->live ? "" : ", which were freed");
+    return inside;
+}
+
 /* Under the table's lock. `near`, where it is not NULL, gets the allocation that the sentence names. */
 static bool sim_space_explain(uint64_t address, char *why, size_t size, cji_exec_span *near)
 {
     const sim_range *r = sim_space_holder(address);
+    if (r && sim_range_has_parts(r)) return sim_part_explain(r, address, why, size, near);
     if (r && r->freed) {
         if (near) *near = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes, .freed = true };
         snprintf(why, size, "was freed: it lay in %llu bytes at 0x%llx", (unsigned long long)r->bytes,
@@ -544,15 +621,18 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char
     const sim_ctx *c = user;
     pthread_rwlock_rdlock(&sim_space.lock);
     const sim_range *r = sim_space_holder(address);
-    bool found = r && !r->freed && !r->absent && r->bytes && sim_range_reached(r, c);
+    uint64_t lo = 0, bytes = 0;
+    const bool inside = r && sim_range_view(r, address, &lo, &bytes);
+    bool found = inside && !r->freed && !r->absent && r->bytes && sim_range_reached(r, c);
     const sim_range *neighbour = sim.set.coarse && !found ? sim_space_neighbour(address, c) : NULL;
     if (neighbour) {
         r = neighbour;
-        found = true;
+        found = sim_range_view(r, r->lo, &lo, &bytes);
     }
     if (r) *span = (cji_exec_span){ .lo = r->lo, .hi = r->lo + r->bytes };
     if (found) {
-        span->host = sim_host_of(r, r->lo);
+        *span = (cji_exec_span){ .lo = lo, .hi = lo + bytes };
+        span->host = sim_host_of(r, lo);
         span->readonly = (r->place == SIM_REGISTERED && (r->flags & CU_MEMHOSTREGISTER_READ_ONLY)) ||
                          (r->place == SIM_MAPPED && !(r->writers >> c->dev->ordinal & 1));
         sim_span_join(r, span);
@@ -564,7 +644,7 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char
         snprintf(why, size, "is memory of a graph that is not allocated at this point of the stream");
     } else if (r && r->place == SIM_MAPPED) {
         snprintf(why, size, "is mapped memory to which device %d has no access (cuMemSetAccess)", c->dev->ordinal);
-    } else if (r && !r->freed && r->bytes) {
+    } else if (inside && !r->freed && r->bytes) {
         snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess",
                  r->dev->ordinal, c->dev->ordinal);
     } else {

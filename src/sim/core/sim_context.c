@@ -38,11 +38,21 @@ CUresult cji_sim_ctx_start(sim_ctx *c, sim_device *dev)
     return CUDA_SUCCESS;
 }
 
+static pthread_cond_t sim_ctx_ended = PTHREAD_COND_INITIALIZER;
+
+void cji_sim_ctx_settle(sim_ctx *c)
+{
+    while (c->ending) pthread_cond_wait(&sim_ctx_ended, &sim.lock);
+}
+
 void cji_sim_ctx_stop(sim_ctx *c)
 {
     c->alive = false;
+    c->ending = true;
     cji_sim_rooms_ctx_wait(c);
     cji_sim_rooms_ctx_end(c);
+    c->ending = false;
+    pthread_cond_broadcast(&sim_ctx_ended);
     if (!c->primary) cji_sim_handle_drop(c);
 }
 
@@ -315,7 +325,7 @@ CUresult cji_sim_cuCtxDestroy(CUcontext h)
     sim_thread *t = cji_sim_thread();
     sim_ctx *c = (sim_ctx *)h;
     sim_lock();
-    CUresult r = !sim_ctx_known(h) || c->primary ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+    CUresult r = !sim_ctx_known(h) || c->primary || c->ending ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
     if (!r) {
         if (t->depth && t->stack[t->depth - 1] == c) t->depth--;
         cji_sim_ctx_stop(c);

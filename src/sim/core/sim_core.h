@@ -176,8 +176,10 @@ typedef enum sim_kind {
 bool cji_sim_handle_add(sim_kind kind, void *p);      /* false without memory */
 void cji_sim_handle_drop(void *p);
 bool cji_sim_handle_is(sim_kind kind, const void *p);
-/* Any live handle of a kind that is wanted (all where `wanted` is NULL); NULL: none. */
-void *cji_sim_handle_next(sim_kind kind, bool (*wanted)(const void *p, const void *user), const void *user);
+/* Any live handle of a kind that is wanted (all where `wanted` is NULL); NULL: none. *at is where the search begins, 0
+ * at first, and where it ends: a caller that drops each handle that it gets passes it again, and no handle is looked at
+ * once for each that is dropped. */
+void *cji_sim_handle_next(sim_kind kind, bool (*wanted)(const void *p, const void *user), const void *user, size_t *at);
 void cji_sim_handle_table_free(void);
 
 /* ---- Counted objects --------------------------------------------------------------------------------------------- */
@@ -199,6 +201,7 @@ struct sim_ctx {
     sim_device *dev;
     uint64_t id;
     bool alive, primary;
+    bool ending;                    /* a thread is in cji_sim_ctx_stop, and gives up the lock there */
     unsigned flags, retained, attached;   /* attached: by cuCtxAttach, beyond the first use */
     CUfunc_cache cache;
     size_t limit[SIM_LIMITS];
@@ -220,6 +223,7 @@ struct sim_ctx {
 
 CUresult cji_sim_ctx_start(sim_ctx *c, sim_device *dev);     /* under the lock: makes it alive */
 void cji_sim_ctx_stop(sim_ctx *c); /* under the lock, given up meanwhile: waits, frees everything in it */
+void cji_sim_ctx_settle(sim_ctx *c); /* under the lock, given up meanwhile: until no thread stops it */
 bool cji_sim_ctx_flags_ok(unsigned flags);
 void cji_sim_ctx_end(sim_ctx *c);          /* the process ends: frees everything in it, without its work */
 CUresult cji_sim_ctx_current(sim_ctx **c); /* under the lock: the current one; its sticky fault is an error */
@@ -303,6 +307,20 @@ typedef struct sim_ipc_part {
     uint32_t entry;                  /* exported: index in the file's table */
 } sim_ipc_part;
 
+/* What an allocator of the program hands out of an allocation (sim_parts.c): nothing else of it may be accessed. */
+typedef struct sim_part { uint64_t lo, bytes; bool live; } sim_part;
+typedef struct sim_parts {
+    sim_part *part; size_t n, cap;   /* by address; none overlaps another */
+    sim_part *coming; size_t ncoming, coming_cap;   /* a stream has not reached them yet: its work may name them */
+    bool unknown;                    /* there was no memory to note one: nothing is checked */
+} sim_parts;
+typedef enum sim_part_change { SIM_PART_ENDS, SIM_PART_BEGINS, SIM_PART_COMES } sim_part_change;
+void cji_sim_parts_set(sim_parts *p, uint64_t lo, uint64_t bytes, sim_part_change change);
+bool cji_sim_parts_come(const sim_parts *p, uint64_t address, uint64_t bytes); /* in one that is coming */
+/* the last that begins at or before it, or NULL */
+const sim_part *cji_sim_parts_near(const sim_parts *p, uint64_t address);
+void cji_sim_parts_free(sim_parts *p);                       /* NULL is fine */
+
 /* One allocation. Found by any address in it; addresses of pinned, registered and managed memory are host
  * addresses. */
 typedef struct sim_range {
@@ -321,6 +339,7 @@ typedef struct sim_range {
     bool sync_memops;               /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     sim_advice advice;              /* of managed memory */
     sim_ipc_part part;
+    sim_parts *parts;               /* NULL: all of it may be accessed */
     uint64_t id;
     void *block;                    /* of the allocator, freed with it; NULL: none */
     size_t block_bytes;
@@ -353,7 +372,12 @@ CUresult cji_sim_space_module(sim_ctx *c, uint64_t bytes, bool managed, CUdevice
 CUresult cji_sim_space_drop(uint64_t lo, sim_place place, sim_range *was);
 /* Calls `change` for the live allocation that begins there. */
 void cji_sim_space_change(uint64_t lo, void (*change)(sim_range *r, void *user), void *user);
+/* A part of device memory may be accessed from now on, or may not, and with it the rest. INVALID_VALUE: no allocation
+ * of a device holds it. */
+CUresult cji_sim_space_part(uint64_t lo, uint64_t bytes, sim_part_change change);
 bool cji_sim_space_find(uint64_t address, sim_range *out);   /* a live allocation that holds it */
+/* Whether an allocation that was found is still there, read again: for calls that gave up the lock since then. */
+bool cji_sim_space_still(sim_range *r);
 /* Frees everything the context made; `gone` is called for each before. */
 void cji_sim_space_drop_ctx(sim_ctx *c, void (*gone)(const sim_range *r));
 /* `bytes` bytes at `address` as the host sees them; NULL when they do not lie in one live allocation that `c`

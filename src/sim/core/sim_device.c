@@ -153,6 +153,7 @@ CUresult cji_sim_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice d)
     sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
     sim_lock();
+    cji_sim_ctx_settle(&dev->primary);
     CUresult r = dev->primary.fault;    /* a fault outlives the context: only a new process is free of it */
     if (!r && !dev->primary.alive) r = cji_sim_ctx_start(&dev->primary, dev);
     if (!r) {
@@ -169,6 +170,7 @@ CUresult cji_sim_cuDevicePrimaryCtxRelease(CUdevice d)
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
     CUresult r = CUDA_SUCCESS;
     sim_lock();
+    cji_sim_ctx_settle(&dev->primary);
     if (!dev->primary.retained) r = CUDA_ERROR_INVALID_CONTEXT;
     else if (--dev->primary.retained == 0 && dev->primary.alive) cji_sim_ctx_stop(&dev->primary);
     sim_unlock();
@@ -180,6 +182,7 @@ CUresult cji_sim_cuDevicePrimaryCtxReset(CUdevice d)
     sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
     sim_lock();
+    cji_sim_ctx_settle(&dev->primary);
     if (dev->primary.alive) cji_sim_ctx_stop(&dev->primary);
     sim_unlock();
     return CUDA_SUCCESS;

@@ -67,12 +67,19 @@ bool cji_sim_handle_is(sim_kind kind, const void *p)
     return i != SIZE_MAX && sim_table.slot[i].kind == kind;
 }
 
-void *cji_sim_handle_next(sim_kind kind, bool (*wanted)(const void *p, const void *user), const void *user)
+void *cji_sim_handle_next(sim_kind kind, bool (*wanted)(const void *p, const void *user), const void *user, size_t *at)
 {
-    for (size_t i = 0; i < sim_table.cap; i++)
-        if (sim_table.slot[i].p && sim_table.slot[i].kind == kind && (!wanted || wanted(sim_table.slot[i].p, user)))
-            return sim_table.slot[i].p;
-    return NULL;
+    /* Dropping handles moves others to where they were: what was passed is looked at again before the end. */
+    for (size_t from = *at;; from = 0) {
+        for (size_t i = from; i < sim_table.cap; i++) {
+            const sim_slot *s = &sim_table.slot[i];
+            if (s->p && s->kind == kind && (!wanted || wanted(s->p, user))) {
+                *at = i;
+                return s->p;
+            }
+        }
+        if (!from) return NULL;
+    }
 }
 
 void cji_sim_handle_table_free(void)

@@ -175,6 +175,7 @@ static void sim_release_all(void)
 {
     cji_sim_rooms_process_end();
     cji_sim_threads_free();
+    cji_sim_op_cut_all(); /* operations of one device may come after those of another, which end first */
     for (unsigned i = 0; i < sim.set.devices; i++) cji_sim_device_end_contexts(sim.device[i]);
     for (unsigned i = 0; i < sim.set.devices; i++) cji_sim_device_end(sim.device[i]);
     cji_sim_rooms_process_over();

@@ -52,8 +52,8 @@ uint32_t cji_dec_room(cji_dec *d, unsigned w)
 /* The slot that holds the constant's number + 1, or the empty one where it belongs. */
 static uint32_t *decode_slot(cji_dec *d, const struct cji_dec_const *c)
 {
-    uint64_t key[2] = { c->bits, c->w | (uint64_t)c->kind << 8 };
-    size_t mask = d->nslot - 1, at = (size_t)cji_hash(key, sizeof key) & mask;
+    uint64_t key[2] = { c->bits >> 4, c->w | (uint64_t)c->kind << 8 };
+    size_t mask = d->nslot - 1, at = (size_t)cji_hash_near(key, sizeof key, c->bits & 15) & mask;
     for (; d->slot[at]; at = (at + 1) & mask) {
         const struct cji_dec_const *x = &d->con[d->slot[at] - 1];
         if (x->bits == c->bits && x->w == c->w && x->kind == c->kind) break;
@@ -141,11 +141,10 @@ uint32_t cji_dec_word(const cji_dec *d, uint32_t i) { return i < d->n ? cji_ins_
 
 /* ---- Words ---- */
 
-bool cji_dec_has(cji_dec *d, uint16_t word)
+bool cji_dec_has_word(cji_dec *d, uint16_t word)
 {
     const cji_isa_form *e = d->e->isa;
     bool found = false;
-    if (!(d->form->words >> (word & 63) & 1)) return false;
     for (uint32_t i = 0; i < e->nwords; i++)
         if (e->word[i] == word) {
             d->used |= UINT32_C(1) << i;

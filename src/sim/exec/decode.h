@@ -46,6 +46,9 @@ typedef struct cji_dec_form {
     bool ready;
     uint8_t ntype, type_word[6];
     uint16_t row;              /* decode_alu.c: the first row of its table that fits */
+    uint16_t lanes;            /* the row with a lane function, plus 1; 0: not known yet. Then, of that row: */
+    uint32_t lanes_used, k;    /* the words that it reads, and what they make of k */
+    cji_handler handler;       /* for 32 lanes, where the widths fit; NULL: none */
     cji_dec_type type[6];
     uint64_t words;            /* 1 << (word & 63) of each word of the spelling */
     const char *text;          /* the spelling; belongs to the program */
@@ -60,6 +63,7 @@ typedef struct cji_dec {
     const cj_fn *f;
     cji_func *fn;
     cji_text *log;
+    cji_arena *scratch;        /* empty; for one function at a time */
     const cji_vec_table *vec;
     bool failed;
     cji_dec_place *reg;        /* [f->nreg] */
@@ -89,6 +93,7 @@ enum {
 
 /* decode_func.c */
 bool cji_decode(cji_dec *d);                                  /* the whole function; false: the log says why */
+void cji_decode_end(cji_dec *d);                              /* frees con[] and slot[], which functions share */
 
 /* decode.c */
 /* is it a function that no module defines, and that the CPU device does not have either? */
@@ -105,7 +110,11 @@ bool cji_dec_no_memory(cji_dec *d);
 
 /* Words of the spelling. A word that no decoder has read when the instruction is decoded is an error:
  * what a later row of the table adds to an instruction is never executed as if it were absent. */
-bool cji_dec_has(cji_dec *d, uint16_t word);                  /* reads the word, if it is there */
+bool cji_dec_has_word(cji_dec *d, uint16_t word);
+static inline bool cji_dec_has(cji_dec *d, uint16_t word)     /* reads the word, if it is there */
+{
+    return d->form->words >> (word & 63) & 1 && cji_dec_has_word(d, word);
+}
 const cji_dec_type *cji_dec_type_at(cji_dec *d, uint32_t i);  /* reads type word i; all zero past the last */
 const cji_dec_type *cji_dec_type_last(cji_dec *d);            /* reads the last type word */
 void cji_dec_op_words(cji_dec *d, uint32_t n);                /* the first n words are the instruction's name */

@@ -56,13 +56,12 @@ static const struct {
     { M_PRMT, CJI_W_RC16, CJI_KF(0, 0, CJI_PRMT_RC16) },
 };
 
-/* k of a lane function: the first type, and those of `modifiers` that the instruction has. */
+/* k of a lane function: the first type, and those of `modifiers` that the instruction has (a third input apart). */
 static uint32_t alu_k(cji_dec *d, uint32_t modifiers)
 {
     const cji_dec_type *t = cji_dec_type_at(d, 0);
     uint32_t k = CJI_KF(t->bits, t->fmt, 0);
     if (t->cls == 's') k |= CJI_KF_SIGNED;
-    if (modifiers & M_THIRD && d->n > 3) k |= CJI_KF_C;
     for (size_t i = 0; i < sizeof alu_modifiers / sizeof *alu_modifiers; i++)
         if (modifiers & alu_modifiers[i].modifier && cji_dec_has(d, alu_modifiers[i].word)) k |= alu_modifiers[i].k;
     return k;
@@ -205,6 +204,24 @@ static bool alu_dot(cji_dec *d, uint32_t n)
                     n == 2 ? cji_l_dp2a : cji_l_dp4a, k);
 }
 
+/* The form for 32 lanes of n parts; NULL: a register has another width, or there is none. */
+static cji_handler alu_parts_form(const cji_dec *d, const cji_dec_place *one, uint32_t n, cji_dec_place whole,
+                                  unsigned bits, bool pack)
+{
+    const cji_vec_table *v = d->vec;
+    if (whole.w != cji_dec_width(n * bits)) return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (one[i].w != cji_dec_width(bits) && (pack || one[i].w)) return NULL;
+    switch (n * 100 + bits) {
+    case 208: return pack ? v->pack_8x2 : v->unpack_8x2;
+    case 216: return pack ? v->pack_16x2 : v->unpack_16x2;
+    case 232: return pack ? v->pack_32x2 : v->unpack_32x2;
+    case 408: return pack ? v->pack_8x4 : v->unpack_8x4;
+    case 416: return pack ? v->pack_16x4 : v->unpack_16x4;
+    default: return NULL;
+    }
+}
+
 /* {a, b, ...} on either side */
 static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
 {
@@ -221,7 +238,8 @@ static bool alu_vector_mov(cji_dec *d, uint32_t vec, uint32_t other, bool pack)
         cji_dec_ext(d, one[i].w);
         cji_dec_ext(d, one[i].off);
     }
-    cji_rec *r = cji_dec_emit(d, pack ? cji_h_pack : cji_h_unpack);
+    cji_handler form = alu_parts_form(d, one, n, whole, bits, pack);
+    cji_rec *r = cji_dec_emit(d, form ? form : pack ? cji_h_pack : cji_h_unpack);
     if (pack) cji_dec_put_d(r, whole);
     else cji_dec_put_a(r, whole);
     r->target = at;
@@ -449,17 +467,32 @@ static cji_handler alu_form_of(const cji_dec *d, size_t i, uint32_t k)
     return NULL;
 }
 
+/* What row i makes of the form's words: the same for each of its instructions. */
+static void alu_learn(cji_dec *d, size_t i)
+{
+    uint32_t used = d->used;
+    d->used = 0;
+    d->form->k = alu_k(d, alu_rows[i].modifiers);
+    d->form->handler = alu_form_of(d, i, d->form->k);
+    d->form->lanes_used = d->used;
+    d->form->lanes = (uint16_t)(i + 1);
+    d->used = used;
+}
+
 static bool alu_by_lanes(cji_dec *d, size_t i)
 {
     const alu_row *row = &alu_rows[i];
-    uint32_t k = alu_k(d, row->modifiers);
+    if (d->form->lanes != i + 1) alu_learn(d, i);
+    d->used |= d->form->lanes_used;
+    uint32_t k = d->form->k | (row->modifiers & M_THIRD && d->n > 3 ? CJI_KF_C : 0);
     unsigned bits = d->type[0].bits * (d->type[0].x2 ? 2u : 1u), w = cji_dec_width(bits), n = d->n - 1;
     unsigned shape = row->shape, wd = shape == ALU_WIDE    ? cji_dec_width(2 * bits)
                                       : shape == ALU_COUNT ? CJI_W32
                                       : shape == ALU_TEST  ? CJI_WP
                                                            : w;
     unsigned wb = shape == ALU_SHIFT || shape == ALU_FIELD ? CJI_W32 : w, wc = shape == ALU_WIDE ? wd : wb;
-    return alu_emit(d, alu_form_of(d, i, k), wd, w, n > 1 ? wb : CJI_WNONE, n > 2 ? wc : CJI_WNONE, row->lane, k);
+    return alu_emit(d, k & CJI_KF_C ? alu_form_of(d, i, k) : d->form->handler, wd, w, n > 1 ? wb : CJI_WNONE,
+                    n > 2 ? wc : CJI_WNONE, row->lane, k);
 }
 
 bool cji_dec_alu(cji_dec *d)

@@ -129,6 +129,28 @@ bool cji_dec_flow(cji_dec *d)
 
 /* ---- Warp ---- */
 
+/* The form for 32 lanes, where the registers have the widths that it reads. */
+static cji_handler flow_sync_form(const cji_dec *d, const cji_rec *r, uint32_t mask_width)
+{
+    const cji_vec_table *v = d->vec;
+    bool value = r->wa == CJI_W32, plain = (r->wd == CJI_W32 || !r->wd) && (r->size == CJI_WP || !r->size) &&
+                                           (mask_width == CJI_W32 || r->k & CJI_SY_NO_MASK);
+    switch (r->k & CJI_SY_OP) {
+    case CJI_SY_UP: case CJI_SY_DOWN: case CJI_SY_BFLY: case CJI_SY_IDX:
+        return plain && r->wd && value && r->wb == CJI_W32 && r->wc == CJI_W32 ? v->sync_shfl : cji_h_sync;
+    case CJI_SY_ALL: case CJI_SY_ANY: case CJI_SY_UNI:
+        plain = r->wd == CJI_WP && !r->size && (mask_width == CJI_W32 || r->k & CJI_SY_NO_MASK);
+        return plain && r->wa == CJI_WP ? v->sync_vote : cji_h_sync;
+    case CJI_SY_BALLOT: return plain && r->wd && !r->size && r->wa == CJI_WP ? v->sync_vote : cji_h_sync;
+    case CJI_SY_MATCH_ANY: case CJI_SY_MATCH_ALL:
+        if (!plain || !r->wd) return cji_h_sync;
+        return value ? v->sync_match_32 : r->wa == CJI_W64 ? v->sync_match_64 : cji_h_sync;
+    case CJI_SY_ELECT: case CJI_SY_ACTIVE: case CJI_SY_BARRIER: return plain ? v->sync_here : cji_h_sync;
+    case CJI_SY_FMIN: case CJI_SY_FMAX: return cji_h_sync;
+    default: return plain && r->wd && !r->size && value ? v->sync_redux : cji_h_sync;
+    }
+}
+
 /* Operands in the manual's order: result(s), then `n` sources into a, b, c, then the mask. */
 static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_float, uint32_t n, bool mask)
 {
@@ -160,6 +182,8 @@ static bool flow_sync(cji_dec *d, uint32_t k, unsigned dw, unsigned aw, bool is_
     r->size = pair.w;
     r->k = k;
     r->target = at;
+    r->imm = words[1];
+    r->fn = flow_sync_form(d, r, words[0]);
     return true;
 }
 

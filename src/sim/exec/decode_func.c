@@ -120,6 +120,17 @@ static bool decode_registers(cji_dec *d, cji_arena *arena)
     return true;
 }
 
+/* A value of `lane` bytes in all lanes. */
+static void decode_fill(unsigned char *at, uint64_t bits, size_t lane)
+{
+    uint32_t half = (uint32_t)bits;
+    switch (lane) {
+    case 8: for (size_t j = 0; j < CJI_LANES; j++) memcpy(at + j * 8, &bits, 8); break;
+    case 4: for (size_t j = 0; j < CJI_LANES; j++) memcpy(at + j * 4, &half, 4); break;
+    default: for (size_t j = 0; j < CJI_LANES; j++) memcpy(at + j * lane, &bits, lane); break;
+    }
+}
+
 static bool decode_template(cji_dec *d)
 {
     cji_func *fn = d->fn;
@@ -137,8 +148,7 @@ static bool decode_template(cji_dec *d)
             uint32_t all = c->bits ? CJI_FULL : 0;
             memcpy(at, &all, 4);
         } else {
-            size_t lane = cji_width_bytes(c->w) / CJI_LANES;
-            for (size_t j = 0; j < CJI_LANES; j++) memcpy(at + j * lane, &c->bits, lane);
+            decode_fill(at, c->bits, cji_width_bytes(c->w) / CJI_LANES);
         }
         if (c->kind == CJI_CON_IMAGE) {
             if (!cji_grow(&p->place, &p->cplace, p->nplace + 1, sizeof *p->place)) return cji_dec_no_memory(d);
@@ -185,33 +195,50 @@ static bool decode_closed(cji_dec *d)
     return !d->failed;
 }
 
+void cji_decode_end(cji_dec *d)
+{
+    cji_free(d->con, d->ccon * sizeof *d->con);
+    cji_free(d->slot, d->nslot * sizeof *d->slot);
+    d->con = NULL;
+    d->slot = NULL;
+    d->ccon = d->nslot = 0;
+}
+
+/* The next function finds no constants, but the memory of this one's unless that is large. */
+static void decode_forget(cji_dec *d)
+{
+    enum { KEPT = 1024 };
+    if (d->nslot > KEPT) cji_decode_end(d);
+    else if (d->ncon) memset(d->slot, 0, d->nslot * sizeof *d->slot);
+    d->ncon = 0;
+}
+
 bool cji_decode(cji_dec *d)
 {
-    cji_arena arena = { 0 };
     cji_flow flow;
     bool ok = false;
     cji_ptx_where(d->m, d->f->loc, &d->line);
-    if (!cji_flow_make(d->f, &arena, &flow) || !cji_flow_pressure(d->f, &flow, &arena, &d->fn->values)) {
+    if (!cji_flow_make(d->f, d->scratch, &flow) || !cji_flow_pressure(d->f, &flow, d->scratch, &d->fn->values)) {
         cji_dec_no_memory(d);
         goto out;
     }
-    uint32_t *start = cji_arena_alloc(&arena, (flow.n + 1) * sizeof *start);
+    uint32_t *start = cji_arena_alloc(d->scratch, (flow.n + 1) * sizeof *start);
     if (!start) {
         cji_dec_no_memory(d);
         goto out;
     }
     d->fn->entry = (uint32_t)d->p->ncode;
+    d->guard = CJI_NO_GUARD;   /* of records before the first instruction, or without any */
     if (d->fn->local > CJI_LOCAL_BYTES) {   /* no launch and no call enters it */
         d->fn->frame = d->fn->regs_end = sizeof(cji_frame);
         cji_dec_emit(d, cji_h_trap);
         ok = d->fn->kernel || decode_closed(d);
         goto out;
     }
-    ok = decode_registers(d, &arena) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) &&
+    ok = decode_registers(d, d->scratch) && (d->fn->kernel || decode_formals(d)) && decode_blocks(d, &flow, start) &&
          decode_template(d);
 out:
-    cji_free(d->con, d->ccon * sizeof *d->con);
-    cji_free(d->slot, d->nslot * sizeof *d->slot);
-    cji_arena_free(&arena);
+    decode_forget(d);
+    cji_arena_clear(d->scratch);
     return ok && !d->failed;
 }

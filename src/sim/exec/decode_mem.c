@@ -264,7 +264,7 @@ static bool dmem_isspacep(cji_dec *d)
 {
     cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), CJI_WP), a = cji_dec_src(d, cji_dec_word(d, 1), 64, false);
     unsigned space = cji_dec_has(d, CJI_W_CONST) ? CJI_SP_CONST : dmem_space(d);
-    cji_rec *r = cji_dec_emit(d, cji_h_isspacep);
+    cji_rec *r = cji_dec_emit(d, a.w == CJI_W64 ? d->vec->isspacep : cji_h_isspacep);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, a);
     r->space = (uint8_t)space;
@@ -280,7 +280,7 @@ static bool dmem_policy(cji_dec *d)
     cji_dec_hints(d, dmem_hints);
     cji_dec_hints(d, parts);
     cji_dec_type_at(d, 0);
-    cji_rec *r = cji_dec_emit(d, cji_h_lane);
+    cji_rec *r = cji_dec_emit(d, dst.w == CJI_W64 ? d->vec->mov_64 : cji_h_lane);
     cji_dec_put_d(r, dst);
     cji_dec_put_a(r, zero);
     r->lane = cji_l_mov;

@@ -45,7 +45,12 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_vec_flt.inc \
 	%D%/ops_vec_half.inc \
 	%D%/ops_vec_int.inc \
+	%D%/ops_vec_modes.inc \
+	%D%/ops_vec_modes_cvt.inc \
+	%D%/ops_vec_pack.inc \
+	%D%/ops_vec_seed.inc \
 	%D%/ops_vec_undef.inc \
+	%D%/ops_vec_warp.inc \
 	%D%/ops_warp.c \
 	%D%/ops_warp.h \
 	%D%/postdom.c \

@@ -283,13 +283,27 @@ void cji_h_st(cji_warp *w, const cji_rec *r)
         mem_store1(m.at[i] + (uint64_t)j * r->size, r->size, whole, cji_get(w, x[2 * j], x[2 * j + 1], i));
 }
 
+/* A kernel's parameter is read at any address, as ptxas has it: ld.param.u64 of the second of two .u32. */
+static uint64_t mem_param(const unsigned char *from, unsigned size)
+{
+    uint16_t v2;
+    uint32_t v4;
+    uint64_t v8;
+    switch (size) {
+    case 1: return *from;
+    case 2: return memcpy(&v2, from, sizeof v2), v2;
+    case 4: return memcpy(&v4, from, sizeof v4), v4;
+    default: return memcpy(&v8, from, sizeof v8), v8;
+    }
+}
+
 void cji_h_ld_param(cji_warp *w, const cji_rec *r)
 {
     const unsigned char *from = w->blk->g->params + r->imm;
     const uint32_t *x = w->p->ext + r->target, one[2] = { r->wd, r->d };
     if (r->count == 1) x = one;
     for (unsigned j = 0; j < r->count; j++) {
-        uint64_t v = mem_load1((uint64_t)(uintptr_t)from + (uint64_t)j * r->size, r->size, false);
+        uint64_t v = mem_param(from + (size_t)j * r->size, r->size);
         if (r->flags & CJI_MF_SIGNED) v = mem_extend(v, r->size);
         if (x[2 * j] == CJI_W64 && w->mask == CJI_FULL) {
             uint64_t *d = (uint64_t *)(void *)(w->r + x[2 * j + 1]);
@@ -297,6 +311,11 @@ void cji_h_ld_param(cji_warp *w, const cji_rec *r)
         } else if (x[2 * j] == CJI_W32 && w->mask == CJI_FULL) {
             uint32_t *d = (uint32_t *)(void *)(w->r + x[2 * j + 1]);
             for (int i = 0; i < CJI_LANES; i++) d[i] = (uint32_t)v;
+        } else if (x[2 * j] == CJI_W16 && w->mask == CJI_FULL) {
+            uint16_t *d = (uint16_t *)(void *)(w->r + x[2 * j + 1]);
+            for (int i = 0; i < CJI_LANES; i++) d[i] = (uint16_t)v;
+        } else if (x[2 * j] == CJI_W8 && w->mask == CJI_FULL) {
+            memset(w->r + x[2 * j + 1], (int)(v & 255), CJI_LANES);
         } else {
             CJI_EACH(i, w->mask) cji_put(w, x[2 * j], x[2 * j + 1], i, v);
         }

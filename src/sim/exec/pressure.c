@@ -63,11 +63,13 @@ static void add_ref(pressure *p, uint32_t reg, uint32_t flags)
     p->ref[p->nref++] = reg << REF_BITS | flags;
 }
 
-static void add_word(pressure *p, uint32_t word, uint32_t flags)
+static void add_word(pressure *p, uint32_t word, uint32_t flags);
+
+static void add_other(pressure *p, uint32_t word, uint32_t flags)
 {
     uint32_t n, base = flags ? REF_WRITTEN | REF_BASE : 0;
     switch (cji_word_kind(word)) {
-    case CJI_K_REG: case CJI_K_NOT: add_ref(p, cji_word_index(word), flags); break;
+    case CJI_K_NOT: add_ref(p, cji_word_index(word), flags); break;
     case CJI_K_MEM: add_word(p, p->f->mem[cji_word_index(word)].base, base); break;
     case CJI_K_VEC: case CJI_K_LIST: case CJI_K_PAIR: case CJI_K_TEXMEM: {
         bool reads = cji_word_kind(word) == CJI_K_TEXMEM;
@@ -80,19 +82,26 @@ static void add_word(pressure *p, uint32_t word, uint32_t flags)
     }
 }
 
+static inline void add_word(pressure *p, uint32_t word, uint32_t flags)
+{
+    if (cji_word_kind(word) == CJI_K_REG) add_ref(p, cji_word_index(word), flags);
+    else add_other(p, word, flags);
+}
+
 /* A guard is a predicate, which does not count. */
 static void add_instruction(pressure *p, const cji_ins *x)
 {
     const cji_form *e = cji_ins_form(p->f->m, x);
     if (!e) return;
+    const cji_isa_opnd *opnd = e->isa->opnd;
     uint32_t n = cji_ins_n(p->f, x), known = e->isa->nopnd, written = 0;
     for (uint32_t i = 0; i < n; i++) {
-        unsigned role = i < known ? e->isa->opnd[i].role : CJI_READ;
+        unsigned role = i < known ? opnd[i].role : CJI_READ;
         written += role != CJI_READ;
         if (role != CJI_WRITE) add_word(p, cji_ins_opnd(p->f, x, i), 0);
     }
     for (uint32_t i = 0; i < known && written; i++) {
-        if (e->isa->opnd[i].role == CJI_READ || i >= n) continue;
+        if (opnd[i].role == CJI_READ || i >= n) continue;
         add_word(p, cji_ins_opnd(p->f, x, i), REF_WRITTEN);
         written--;
     }
@@ -119,7 +128,7 @@ static bool varies(uint32_t sreg)
     static const char *const names[] = { "%tid", "%laneid", "%warpid", "%lanemask", "%clock", "%globaltimer", "%pm" };
     const char *name = cji_isa_sreg_at(sreg)->name;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(name, names[i], strlen(names[i]))) return true;
+        if (name[1] == names[i][1] && !strncmp(name, names[i], strlen(names[i]))) return true;
     return false;
 }
 
@@ -245,7 +254,6 @@ static bool find_predecessors(pressure *p)
     p->pred = cji_arena_alloc(p->arena, (edges + 1) * sizeof *p->pred);
     p->pred_at = cji_arena_alloc(p->arena, (g->n + 2) * sizeof *p->pred_at);
     if (!p->pred || !p->pred_at) return false;
-    memset(p->pred_at, 0, (g->n + 2) * sizeof *p->pred_at);
     for (uint32_t b = 0; b < g->n; b++)
         for (uint32_t i = 0; i < g->block[b].nsucc; i++) {
             uint32_t to = g->succ[g->block[b].succ + i];
@@ -294,7 +302,6 @@ static bool sort_uses(pressure *p, uint32_t **order, uint32_t **first)
     *order = cji_arena_alloc(p->arena, (p->nuse + 1) * sizeof **order);
     *first = cji_arena_alloc(p->arena, (nreg + 2) * sizeof **first);
     if (!*order || !*first) return false;
-    memset(*first, 0, (nreg + 2) * sizeof **first);
     for (uint32_t i = 0; i < p->nuse; i++) (*first)[p->use[i].reg + 2]++;
     for (uint32_t r = 0; r < nreg; r++) (*first)[r + 2] += (*first)[r + 1];
     for (uint32_t i = 0; i < p->nuse; i++) (*order)[(*first)[p->use[i].reg + 1]++] = i;
@@ -307,7 +314,6 @@ static bool walk_all(pressure *p, bool *most)
     uint32_t n = p->g->n, *order, *first;
     uint32_t *room = cji_arena_alloc(p->arena, (5 * (size_t)n + 1) * sizeof *room);
     if (!room || !sort_uses(p, &order, &first)) return false;
-    memset(room, 0, (5 * (size_t)n + 1) * sizeof *room);
     pressure_walk w = { room, room + n, room + 2 * n, room + 3 * n, 0 };
     p->after = room + 4 * (size_t)n;
     for (uint32_t r = 0; r < p->f->nreg; r++) {

@@ -130,21 +130,26 @@ static bool program_origins(cji_exec_program *p, size_t from)
     return true;
 }
 
-static bool program_code(cji_exec_program *p, cji_dec_module *mod, uint32_t module, const cji_vec_table *vec,
-                         cji_text *log)
+static bool program_code(cji_exec_program *p, cji_dec_module *mod, uint32_t module, cji_arena *scratch, cji_text *log)
 {
-    for (uint32_t i = 0; i < mod->m->nfn; i++) {
+    const cji_vec_table *vec = cji_vec_pick();
+    cji_dec d = { 0 };
+    bool ok = true;
+    for (uint32_t i = 0; i < mod->m->nfn && ok; i++) {
         if (!cji_program_is_ours(p, mod, module, i)) continue;
         size_t from = p->ncode;
-        cji_dec d = {
-            .p = p, .mod = mod, .m = mod->m, .f = mod->m->fn[i], .fn = &p->func[mod->func[i]], .log = log, .vec = vec
+        d = (cji_dec){
+            .p = p, .mod = mod, .m = mod->m, .f = mod->m->fn[i], .fn = &p->func[mod->func[i]],
+            .log = log, .scratch = scratch, .vec = vec,
+            .con = d.con, .ccon = d.ccon, .slot = d.slot, .nslot = d.nslot
         };
-        if (!cji_decode(&d)) return false;
-        for (size_t pc = from; pc < p->ncode; pc++)
+        ok = cji_decode(&d);
+        for (size_t pc = from; pc < p->ncode && ok; pc++)
             if (p->code[pc].fn == cji_h_call) p->code[pc].d2 = d.fn->frame;
-        if (!program_origins(p, from)) return false;
+        ok = ok && program_origins(p, from);
     }
-    return true;
+    cji_decode_end(&d);
+    return ok;
 }
 
 static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_exec_text *texts, size_t n,
@@ -158,10 +163,11 @@ static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_e
     if (!program_aliases(p, mods, n) || !cji_program_image(p, mods, n, log) || !cji_program_uses(p, mods, n) ||
         !cji_program_frames(p, mods, n, log) || !cji_program_values(p, mods, n, log))
         return false;
-    const cji_vec_table *vec = cji_vec_pick();
-    for (size_t i = 0; i < n; i++)
-        if (!program_code(p, &mods[i], (uint32_t)i, vec, log)) return false;
-    return cji_program_registers(p, mods, texts);
+    cji_arena scratch = { 0 };
+    bool decoded = true;
+    for (size_t i = 0; i < n && decoded; i++) decoded = program_code(p, &mods[i], (uint32_t)i, &scratch, log);
+    cji_arena_free(&scratch);
+    return decoded && cji_program_registers(p, mods, texts);
 }
 
 /* ---- The interface ---- */

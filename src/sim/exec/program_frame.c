@@ -49,7 +49,7 @@ static bool frame_own(cji_exec_program *p, cji_dec_module *mod, cji_text *log)
     for (uint32_t i = 0; i < m->nvar; i++) {
         const cji_var *v = m->var[i];
         uint64_t at;
-        if (!cji_program_is_shared(v) || !mod->user[i] || cji_program_is_common(mod, i)) continue;
+        if (!mod->user[i] || cji_program_is_common(mod, i) || !cji_program_is_shared(v)) continue;
         cji_func *fn = &p->func[mod->user[i] - 1];
         if (fn->reaches && fn->shared < p->common_shared) fn->shared = p->common_shared;
         if (!cji_layout_var(&fn->shared, v, CJI_BYTES_MAX, &at)) {

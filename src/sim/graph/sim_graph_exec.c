@@ -134,17 +134,18 @@ static CUresult sim_instantiate(CUgraphExec *out, CUgraph h, unsigned long long 
 {
     sim_graph *g;
     sim_ctx *c;
+    size_t at = 0, clone_at = 0;
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
     if (flags & ~sim_graph_exec_flags) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_graph_get(h, &g);
-    if (!r && g->once && cji_sim_handle_next(SIM_GRAPH_EXEC, sim_graph_exec_of_graph, g))
+    if (!r && g->once && cji_sim_handle_next(SIM_GRAPH_EXEC, sim_graph_exec_of_graph, g, &at))
         r = CUDA_ERROR_NOT_SUPPORTED;    /* one at a time */
     if (!r) cji_sim_graph_mem_seal(g);   /* whether it succeeds or not */
     sim_graph_exec *x = r ? NULL : cji_sim_graph_exec_make(g, &r);
     if (r) return r;
-    if (g->ncond && cji_sim_handle_next(SIM_GRAPH, sim_clone_of_graph,
-                                        g)) { /* a clone that was made before the conditions counts */
+    /* a clone that was made before the conditions counts */
+    if (g->ncond && cji_sim_handle_next(SIM_GRAPH, sim_clone_of_graph, g, &clone_at)) {
         cji_sim_graph_exec_drop(x);
         return CUDA_ERROR_NOT_SUPPORTED;
     }

@@ -7,11 +7,12 @@ static bool sim_graph_exec_in_ctx(const void *p, const void *c) { return !c || (
 static void sim_graph_execs_end(const sim_ctx *c)
 {
     void *p;
+    size_t at = 0;
     for (sim_capture *k = sim_captures, *next; k; k = next) {
         next = k->next;
         if (!c || k->origin->ctx == c) cji_sim_capture_leave(k->origin);
     }
-    while ((p = cji_sim_handle_next(SIM_GRAPH_EXEC, sim_graph_exec_in_ctx, c))) {
+    while ((p = cji_sim_handle_next(SIM_GRAPH_EXEC, sim_graph_exec_in_ctx, c, &at))) {
         cji_sim_handle_drop(p);
         cji_sim_graph_exec_drop(p);
     }
@@ -29,8 +30,9 @@ static bool sim_graph_is_outermost(const void *p, const void *user) { return !((
 static void sim_graph_process_end(void)
 {
     void *p;
+    size_t at = 0;
     sim_graph_execs_end(NULL);
-    while ((p = cji_sim_handle_next(SIM_GRAPH, sim_graph_is_outermost, NULL))) cji_sim_graph_forget(p);
+    while ((p = cji_sim_handle_next(SIM_GRAPH, sim_graph_is_outermost, NULL, &at))) cji_sim_graph_forget(p);
 }
 
 const sim_room cji_sim_room_graph = { .name = "graph",

@@ -36,7 +36,8 @@ static void sim_object_release(sim_object *o, unsigned count)
 void cji_sim_objects_end(void)
 {
     sim_object *o;
-    while ((o = cji_sim_handle_next(SIM_OBJECT, NULL, NULL))) {
+    size_t at = 0;
+    while ((o = cji_sim_handle_next(SIM_OBJECT, NULL, NULL, &at))) {
         cji_sim_handle_drop(o);
         cji_free(o, sizeof *o);
     }

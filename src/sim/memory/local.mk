@@ -7,5 +7,6 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_memory.h \
 	%D%/sim_pinned.c \
 	%D%/sim_pool.c \
+	%D%/sim_suballoc.c \
 	%D%/sim_texture.c \
 	%D%/sim_virtual.c

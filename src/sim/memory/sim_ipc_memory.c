@@ -80,7 +80,8 @@ CUresult cji_sim_cuIpcCloseMemHandle(CUdeviceptr at)
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (range.part.opens == 1 && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
-        cji_sim_space_change(at, sim_ipc_part_shut, &last);
+        if (cji_sim_space_still(&range)) cji_sim_space_change(at, sim_ipc_part_shut, &last);
+        else r = CUDA_ERROR_INVALID_VALUE;   /* another thread closed it meanwhile */
         if (last) r = cji_sim_space_drop(at, SIM_DEVICE, NULL);
         if (!r) r = c->fault;
     }

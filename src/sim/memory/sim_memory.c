@@ -60,7 +60,9 @@ CUresult cji_sim_cuMemFree(CUdeviceptr at)
     if (!r) {
         if (range.place == SIM_MANAGED) cji_sim_queue_wait_all();   /* host memory: as cuMemFreeHost */
         else if (!range.pool && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);
-        r = range.graph ? sim_graphs->release(range.graph, NULL) : cji_sim_space_drop(at, range.place, &range);
+        /* The lock was given up: another thread may have freed it. */
+        if (!cji_sim_space_still(&range) || range.leaving) r = CUDA_ERROR_INVALID_VALUE;
+        else r = range.graph ? sim_graphs->release(range.graph, NULL) : cji_sim_space_drop(at, range.place, &range);
         if (!r && range.pool) cji_sim_pool_give(range.pool, range.bytes);
         if (!r) r = c->fault;
     }

@@ -40,7 +40,7 @@ static CUresult sim_host_free(void *p, sim_place place, CUresult none)
     else if (!r && (range.lo != at || range.place != place)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         cji_sim_queue_wait_all();
-        r = cji_sim_space_drop(at, place, NULL);
+        r = cji_sim_space_still(&range) ? cji_sim_space_drop(at, place, NULL) : CUDA_ERROR_INVALID_VALUE;
         if (!r) r = c->fault;
     }
     sim_unlock();

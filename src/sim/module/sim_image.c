@@ -28,8 +28,9 @@ bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, siz
     size_t size = sizeof(cji_container);
     for (size_t i = 0; i < n; i++)
         size += sizeof(sim_container_text) + sim_padded(strlen(text[i].name) + 1 + text[i].bytes + 1);
-    unsigned char *block = cji_zalloc(size), *p = block + sizeof(cji_container);
+    unsigned char *block = cji_zalloc(size);
     if (!block) return false;
+    unsigned char *p = block + sizeof(cji_container);
     for (size_t i = 0; i < n; i++) {
         sim_container_text part = { strlen(text[i].name), text[i].bytes, text[i].max_registers };
         memcpy(p, &part, sizeof part);

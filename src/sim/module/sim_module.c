@@ -105,8 +105,9 @@ static void sim_module_ctx_end(sim_ctx *c)
 static void sim_module_process_end(void)
 {
     void *link;
-    while ((link = cji_sim_handle_next(SIM_LINK, NULL, NULL))) cji_sim_link_forget(link);
-    while ((link = cji_sim_handle_next(SIM_LIBRARY, NULL, NULL))) cji_sim_library_forget(link);
+    size_t at = 0, library_at = 0;
+    while ((link = cji_sim_handle_next(SIM_LINK, NULL, NULL, &at))) cji_sim_link_forget(link);
+    while ((link = cji_sim_handle_next(SIM_LIBRARY, NULL, NULL, &library_at))) cji_sim_library_forget(link);
 }
 
 const sim_room cji_sim_room_module = { .name = "module",

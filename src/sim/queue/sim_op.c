@@ -143,6 +143,11 @@ sim_op *cji_sim_op_after_all(const sim_op *op)
     return NULL;
 }
 
+void cji_sim_op_cut_all(void)
+{
+    for (sim_op *op = NULL; (op = cji_sim_op_after_all(op)) != NULL;) op->nsucc = 0;
+}
+
 void cji_sim_op_abort_all(sim_ctx *c)
 {
     while (c->first) {

@@ -83,6 +83,7 @@ void cji_sim_op_submit(sim_op *op);
 void cji_sim_op_drop(sim_op *op);
 void cji_sim_op_abandon(sim_op *op);                  /* was never submitted; has no successors */
 void cji_sim_op_finish(sim_op *op);                   /* its work is done: whatever waited for it alone becomes ready */
+void cji_sim_op_cut_all(void);                         /* at that moment: none is waited for any more */
 void cji_sim_op_abort_all(sim_ctx *c);                /* the end of the process: they end without their work */
 /* The next unfinished operation, those of a context as they were submitted; NULL: the first. */
 sim_op *cji_sim_op_after_all(const sim_op *op);

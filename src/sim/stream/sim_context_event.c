@@ -62,7 +62,7 @@ static CUresult sim_ctx_wait(sim_ctx *c, const sim_event *e)
     op->refs++;
     c->begin_after = op;
     cji_sim_op_submit(op);
-    for (sim_stream *s = c->streams; s && !r; s = s->next) r = cji_sim_stream_enqueue(s, NULL, op, NULL);
+    for (sim_stream *s = c->streams; s && !r; s = s->next) r = cji_sim_stream_hold_next(s, op);
     cji_sim_op_drop(op);
     cji_sim_op_drop(before);
     return r;

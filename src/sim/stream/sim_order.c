@@ -29,24 +29,48 @@ CUresult cji_sim_stream_before(sim_op *op, sim_stream *s)
     return r;
 }
 
-void cji_sim_stream_set_tail(sim_stream *s, sim_op *op)
+static void sim_set_op(sim_op **held, sim_op *op)
 {
-    sim_op *old = s->tail;
+    sim_op *old = *held;
     op->refs++;
-    s->tail = op;
+    *held = op;
     cji_sim_op_drop(old);
 }
 
-CUresult cji_sim_stream_enqueue(sim_stream *s, sim_work *w, sim_op *extra, sim_op **out)
+void cji_sim_stream_set_tail(sim_stream *s, sim_op *op)
+{
+    sim_set_op(&s->tail, op);
+    sim_set_op(&s->last, op);
+}
+
+/* An operation behind everything that `s` orders before it and `extra`, not submitted yet. */
+static CUresult sim_stream_op_after(sim_stream *s, sim_work *w, sim_op *extra, sim_op **out)
 {
     sim_op *op = cji_sim_stream_op(s->ctx, s, w);
     if (!op) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = cji_sim_stream_before(op, s);
     if (!r) r = cji_sim_op_after(op, extra);
-    if (r) {
-        cji_sim_op_abandon(op);
-        return r;
-    }
+    if (r) cji_sim_op_abandon(op);
+    else *out = op;
+    return r;
+}
+
+CUresult cji_sim_stream_hold_next(sim_stream *s, sim_op *extra)
+{
+    sim_op *op;
+    CUresult r = sim_stream_op_after(s, NULL, extra, &op);
+    if (r) return r;
+    sim_set_op(&s->tail, op);
+    cji_sim_op_submit(op);
+    cji_sim_op_drop(op);
+    return CUDA_SUCCESS;
+}
+
+CUresult cji_sim_stream_enqueue(sim_stream *s, sim_work *w, sim_op *extra, sim_op **out)
+{
+    sim_op *op;
+    CUresult r = sim_stream_op_after(s, w, extra, &op);
+    if (r) return r;
     cji_sim_stream_set_tail(s, op);
     cji_sim_op_submit(op);
     if (out) *out = op;

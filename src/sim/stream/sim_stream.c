@@ -18,6 +18,7 @@ static void sim_stream_free(sim_ref *r)
     else s->ctx->streams = s->next;
     if (s->next) s->next->prev = s->prev;
     cji_sim_op_drop(s->tail);
+    cji_sim_op_drop(s->last);
     cji_sim_deps_free(&s->dep, &s->ndep, &s->dep_cap);
     cji_free(s, sizeof *s);
 }
@@ -36,7 +37,8 @@ sim_stream *cji_sim_stream_new(sim_ctx *c, unsigned flags, int priority)
     s->next = c->streams;
     if (s->next) s->next->prev = s;
     c->streams = s;
-    if (c->begin_after) cji_sim_stream_set_tail(s, c->begin_after);
+    if (c->begin_after) c->begin_after->refs++;
+    s->tail = c->begin_after;
     return s;
 }
 
@@ -183,10 +185,10 @@ CUresult cji_sim_cuStreamDestroy(CUstream h)
 /* Whether what the stream's next operation would come after is done. */
 static bool sim_stream_idle(const sim_stream *s)
 {
-    if (s->tail && !s->tail->done) return false;
+    if (s->last && !s->last->done) return false;
     if (!s->legacy) return true;
     for (sim_stream *t = s->ctx->streams; t; t = t->next)
-        if (!(t->flags & CU_STREAM_NON_BLOCKING) && t->tail && !t->tail->done) return false;
+        if (!(t->flags & CU_STREAM_NON_BLOCKING) && t->last && !t->last->done) return false;
     return true;
 }
 
@@ -221,7 +223,7 @@ CUresult cji_sim_stream_sync(sim_stream *s)
         if (!r) r = cji_sim_queue_wait(mark);
         if (!r) cji_sim_op_drop(mark);
     } else {
-        r = cji_sim_queue_wait(s->tail);
+        r = cji_sim_queue_wait(s->last);
     }
     cji_sim_stream_drop(s);
     cji_sim_rooms_synchronised(c->dev);

@@ -20,7 +20,8 @@ struct sim_stream {
     CUaccessPolicyWindow window;
     CUlaunchMemSyncDomainMap domains;
     CUlaunchMemSyncDomain domain;
-    sim_op *tail;                   /* NULL: nothing yet */
+    sim_op *tail;                   /* what the next operation comes after; NULL: nothing yet */
+    sim_op *last;                   /* its own last operation: `tail`, unless the context waits behind it */
     /* While it captures: */
     sim_capture *capture;
     sim_node **dep;                 /* what the next node comes after */
@@ -93,6 +94,8 @@ void cji_sim_stream_prefer(sim_stream *s, int priority);                 /* clam
 sim_op *cji_sim_stream_op(sim_ctx *c, sim_stream *s, sim_work *w);       /* not submitted yet; NULL without memory */
 CUresult cji_sim_stream_before(sim_op *op, sim_stream *s);               /* predecessors that the next op of `s` has */
 void cji_sim_stream_set_tail(sim_stream *s, sim_op *op);
+/* The next operation of `s` comes after `extra` too; until there is one, `s` is as done as it was. */
+CUresult cji_sim_stream_hold_next(sim_stream *s, sim_op *extra);
 /* Puts `w` behind everything that `s` orders before it (its own work, legacy stream rules) and `extra`. */
 CUresult cji_sim_stream_enqueue(sim_stream *s, sim_work *w, sim_op *extra, sim_op **out);
 /* Into the stream, or into the graph that it captures: takes over the caller's reference of `w`, in every case. */

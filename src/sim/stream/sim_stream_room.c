@@ -15,11 +15,12 @@ static bool sim_stream_in_ctx(const void *p, const void *c) { return ((const sim
 static void sim_stream_ctx_end(sim_ctx *c)
 {
     void *p;
-    while ((p = cji_sim_handle_next(SIM_EVENT, sim_event_in_ctx, c))) {
+    size_t at = 0, stream_at = 0;
+    while ((p = cji_sim_handle_next(SIM_EVENT, sim_event_in_ctx, c, &at))) {
         cji_sim_handle_drop(p);
         cji_sim_event_drop(p);
     }
-    while ((p = cji_sim_handle_next(SIM_STREAM, sim_stream_in_ctx, c))) cji_sim_stream_forget(p);
+    while ((p = cji_sim_handle_next(SIM_STREAM, sim_stream_in_ctx, c, &stream_at))) cji_sim_stream_forget(p);
     for (sim_thread *t = sim.threads; t; t = t->next)
         for (sim_stream **s = &t->own; *s;) {
             sim_stream *own = *s;

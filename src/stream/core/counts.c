@@ -1,11 +1,26 @@
 /* What a stream has been given: its counters, read. */
 #include <string.h>
 
-#include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
 
 void cj_stream_counts_defaults(cj_stream_counts *counts)
 {
     if (counts) *counts = (cj_stream_counts){ .size = sizeof *counts };
+}
+
+/* What profiles have measured, and read so far. */
+static void counts_measured(cj_stream *s, cj_stream_counts *now)
+{
+    const cji_timing *t = atomic_load(&s->timing);
+    if (!t) return;
+    const uint64_t latencies = atomic_load(&t->latencies);
+    now->measured = atomic_load(&t->operations);
+    now->busy_ns = atomic_load(&t->busy_ns);
+    now->wait_ns = atomic_load(&t->wait_ns);
+    now->latency_mean_ns = latencies ? atomic_load(&t->latency_ns) / latencies : 0;
+    now->latency_p50_ns = cji_timing_percentile(t, 50);
+    now->latency_p90_ns = cji_timing_percentile(t, 90);
+    now->latency_p99_ns = cji_timing_percentile(t, 99);
 }
 
 cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
@@ -16,7 +31,7 @@ cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
     if (!counts || counts->size < sizeof counts->size)
         return cji_fail(s, CJ_EINVAL, call, "counts is NULL, or counts->size is not sizeof(cj_stream_counts)");
     const uint64_t launches = atomic_load(&s->counts.launches);
-    const cj_stream_counts now = {
+    cj_stream_counts now = {
         .size = counts->size,
         .operations = launches + atomic_load(&s->counts.others),
         .launches = launches,
@@ -31,6 +46,7 @@ cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
         .fills = atomic_load(&s->counts.fills),
         .waits = atomic_load(&s->counts.waits),
     };
+    counts_measured(s, &now);
     memcpy(counts, &now, counts->size < sizeof now ? counts->size : sizeof now);
     return CJ_OK;
 }

@@ -1,4 +1,6 @@
 /* Events: made, wrapped, recorded, released; the time between two. */
+#include "base/handover.h"
+#include "base/log.h"
 #include "stream/core/stream_core.h"
 
 /* -- Making and releasing ------------------------------------------------------------------------------------------ */
@@ -27,6 +29,7 @@ cj_event *cji_event_new(cj_device *dev, const char *call)
     cj_event *e = cji_obj_new(sizeof *e, CJI_TAG_EVENT, 0, call);
     if (cji_obj_failed(e)) return e;
     pthread_mutex_init(&e->lock, NULL);
+    cji_handover_flag(&e->on, sizeof e->on + sizeof e->before + sizeof e->behind);
     if (cji_check_arg(e, dev, CJI_TAG_DEVICE, call, "the device") != CJ_OK) {
         cji_obj_set_failed(e);
         return e;
@@ -37,9 +40,8 @@ cj_event *cji_event_new(cj_device *dev, const char *call)
     return e;
 }
 
-cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
+cj_event *cji_event_make(cj_device *dev, const cj_event_opts *opts, const char *call)
 {
-    static const char call[] = "cj_event_create";
     cj_event_opts o;
     cj_event *e = cji_event_new(dev, call);
     if (cji_obj_failed(e)) return e;
@@ -55,6 +57,11 @@ cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
     return e;
 }
 
+cj_event *cj_event_create(cj_device *dev, const cj_event_opts *opts)
+{
+    return cji_event_make(dev, opts, "cj_event_create");
+}
+
 cj_event *cj_event_wrap(cj_device *dev, void *raw)
 {
     static const char call[] = "cj_event_wrap";
@@ -66,6 +73,7 @@ cj_event *cj_event_wrap(cj_device *dev, void *raw)
         return e;
     }
     e->raw = raw;
+    atomic_store(&dev->drv->exposed, true);
     e->timing = e->recorded = true; /* the driver knows, and rejects what is not so */
     return e;
 }
@@ -88,12 +96,38 @@ static void event_delete_deferred(cji_deferred *deferred)
 
 void cj_event_free(cj_event *e)
 {
-    if (cji_check_free(e, CJI_TAG_EVENT, "cj_event_free")) cji_event_drop(e);
+    static const char call[] = "cj_event_free";
+    if (!cji_check_free(e, CJI_TAG_EVENT, call)) return;
+    if (e->cell) {
+        cji_fail(NULL, CJ_ESTATE, call, "the event belongs to an event pool; release it with cj_event_pool_release");
+        cji_log(CJ_LOG_ERROR, "%s", cj_error_last()->message);
+        return;
+    }
+    cji_event_drop(e);
+}
+
+/* -- In a pool ----------------------------------------------------------------------------------------------------- */
+
+cj_event *cji_event_retain(cj_event *e)
+{
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
+    if (e->cell) atomic_store_explicit(&e->cell->note, CJI_NOTE_HELD, memory_order_relaxed);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
+    return cji_obj_retain(e);
+}
+
+void cji_event_leave_pool(cj_event *e)
+{
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
+    e->cell = NULL;
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
 }
 
 void cji_event_drop(cj_event *e)
 {
+    cji_handover_give(&e->obj.refs); /* what was done with it, to the thread that deletes it */
     if (!cji_obj_release(e)) return;
+    cji_handover_take(&e->obj.refs);
     if (!e->raw) {
         event_delete(e);
         return;
@@ -115,7 +149,12 @@ void cji_event_drop(cj_event *e)
 static void event_release(void *what) { cji_event_drop(what); }
 const cji_ref_type cji_ref_event = { event_release };
 
-void *cj_event_raw(const cj_event *e) { return cji_check(e, CJI_TAG_EVENT, "cj_event_raw") == CJ_OK ? e->raw : NULL; }
+void *cj_event_raw(const cj_event *e)
+{
+    if (cji_check(e, CJI_TAG_EVENT, "cj_event_raw") != CJ_OK) return NULL;
+    if (e->dev) atomic_store(&e->dev->drv->exposed, true);
+    return e->raw;
+}
 cj_device *cj_event_device(const cj_event *e)
 {
     return cji_check(e, CJI_TAG_EVENT, "cj_event_device") == CJ_OK ? e->dev : NULL;
@@ -144,13 +183,24 @@ static inline bool event_is_plain(const cj_event *e, const cj_stream *s)
            !cji_stream_needs_context(s);
 }
 
+/* Counts a record outside captures; where it is among the operations of the stream tells the order of two points. */
+static inline void event_count(cj_event *e, cj_stream *s, uint64_t before)
+{
+    const uint64_t counted = atomic_fetch_add_explicit(&s->counts.others, 1, memory_order_relaxed);
+    atomic_store_explicit(&e->on, s->id, memory_order_relaxed);
+    atomic_store_explicit(&e->before, before, memory_order_relaxed);
+    atomic_store_explicit(&e->behind, counted + 1, memory_order_relaxed);
+}
+
 static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call)
 {
     cji_scope scope;
+    const uint64_t before = atomic_load_explicit(&s->counts.others, memory_order_relaxed);
     cj_status st = cji_stream_scope(e, s, &scope, call);
     if (st != CJ_OK) return event_fail_both(s, st);
     cji_lock(&e->lock, CJI_LOCK_EVENT);
     atomic_store(&e->plain, false); /* before the driver may take it into a capture */
+    if (e->point) cji_event_point_move(e);
     CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
     cji_capture *old = NULL;
     if (r == CUDA_SUCCESS) {
@@ -158,11 +208,13 @@ static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call
         e->capture = cji_capture_of(s);
         e->recorded = true;
         atomic_store(&e->plain, !e->capture);
+        if (e->cell) cji_note_record(e->cell, e->capture ? CJI_NOTE_HELD : s->bit);
+        if (!e->capture) event_count(e, s, before);
     }
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
     cji_scope_leave(&scope);
     cji_capture_drop(old);
-    if (r == CUDA_SUCCESS) cji_count_one(s);
+    if (r == CUDA_SUCCESS && s->proxy) cji_proxy_follow(s);
     return r == CUDA_SUCCESS ? CJ_OK : event_record_rejected(e, s, r, call);
 }
 
@@ -182,9 +234,14 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
                         "the event is of device %d, the stream of device %d; make an event for each device",
                         cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
     if (event_is_plain(e, s)) {
+        const uint64_t before = atomic_load_explicit(&s->counts.others, memory_order_relaxed);
         CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
         if (r != CUDA_SUCCESS) return event_record_rejected(e, s, r, call);
-        if (event_is_plain(e, s)) return cji_count_one(s), CJ_OK;
+        if (event_is_plain(e, s)) {
+            event_count(e, s, before);
+            if (s->proxy) cji_proxy_follow(s);
+            return CJ_OK;
+        }
     }
     return event_record_locked(e, s, call);
 }

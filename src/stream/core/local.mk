@@ -3,7 +3,12 @@ libcujit_stream_la_SOURCES += \
 	%D%/callback.c \
 	%D%/counts.c \
 	%D%/default_thread.c \
+	%D%/device_pools.c \
 	%D%/event.c \
+	%D%/event_pool.c \
+	%D%/event_pool.h \
+	%D%/event_pool_cells.c \
+	%D%/event_point.c \
 	%D%/host_func.c \
 	%D%/ipc_event.c \
 	%D%/order.c \
@@ -15,4 +20,6 @@ libcujit_stream_la_SOURCES += \
 	%D%/stream_error.c \
 	%D%/stream_fault.c \
 	%D%/stream_launch.c \
-	%D%/wait.c
+	%D%/wait.c \
+	%D%/work_hooks.c \
+	%D%/work_hooks.h

@@ -1,5 +1,5 @@
 /* Order on the device: streams wait for events and for each other. */
-#include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
 
 /* -- Joining a capture --------------------------------------------------------------------------------------------- */
 
@@ -18,6 +18,16 @@ static void order_join_end(const cji_capture *c, const cji_release_queue *from, 
 
 /* -- Waiting for an event ------------------------------------------------------------------------------------------ */
 
+static CJI_COLD cj_status wait_measured(cj_stream *s, cj_event *e)
+{
+    cji_work w;
+    const uint64_t from = atomic_load(&e->on);
+    cji_work_begin(&w, s);
+    cj_status st = cj_stream_wait(s, e);
+    cji_work_end(&w, s, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_WAIT, .name = "", .from = from });
+    return st;
+}
+
 cj_status cj_stream_wait(cj_stream *s, cj_event *e)
 {
     static const char call[] = "cj_stream_wait";
@@ -25,6 +35,7 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
     if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (cji_work_measured()) return wait_measured(s, e);
     if (s->cu != e->cu)
         return cji_stream_failed(
             s,
@@ -109,6 +120,18 @@ static cj_status order_failed(cj_stream *s, cj_stream *t, cj_status st)
     return cji_stream_fail_with(t, why);
 }
 
+static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char *call);
+
+static CJI_COLD cj_status order_measured(cj_stream *s, cj_stream *t, bool fork, const char *call)
+{
+    cj_stream *from = fork ? s : t, *to = fork ? t : s;
+    cji_work w;
+    cji_work_begin(&w, to);
+    cj_status st = stream_order(s, t, fork, call);
+    cji_work_end(&w, to, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_WAIT, .name = "", .from = from->id });
+    return st;
+}
+
 /* Both directions. */
 static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char *call)
 {
@@ -117,6 +140,7 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     st = cji_check_arg(s, t, CJI_TAG_STREAM, call, "the second stream");
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s == t) return CJ_OK;
+    if (cji_work_measured()) return order_measured(s, t, fork, call);
     if (s->cu != t->cu)
         return order_failed(
             s, t, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));

@@ -12,6 +12,8 @@ cji_capture *cji_capture_new(cj_stream *origin, const cji_capture_rules *rules, 
         cji_refset_drop(refset);
         return NULL;
     }
+    static atomic_uint_fast64_t serials;
+    c->serial = atomic_fetch_add(&serials, 1) + 1;
     atomic_init(&c->refs, 1);
     atomic_init(&c->open, true);
     pthread_mutex_init(&c->lock, NULL);

@@ -1,6 +1,7 @@
 /* Streams: made, wrapped, released, and what they are. */
+#include "base/log.h"
 #include "base/process.h"
-#include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
 
 /* -- Making -------------------------------------------------------------------------------------------------------- */
 
@@ -13,8 +14,8 @@ void cj_stream_defaults(cj_stream_opts *opts)
 static int stream_priority_number(const cj_stream_opts *o, int least, int greatest)
 {
     switch (o->priority) {
-    case CJ_PRIORITY_HIGH: return greatest;
-    case CJ_PRIORITY_LOW: return least;
+    case CJ_PRIORITY_HIGH: case CJ_PRIORITY_CRITICAL: return greatest;
+    case CJ_PRIORITY_LOW: case CJ_PRIORITY_CLEANUP: return least;
     case CJ_PRIORITY_RAW: return o->raw_priority;
     default: return least - (least - greatest) / 2;
     }
@@ -68,6 +69,7 @@ static bool stream_finish(cj_stream *s, const char *call)
     }
     s->bit = s->slot->bit;
     stream_take_peer_failure(s);
+    cji_rooms_stream_made();
     return true;
 }
 
@@ -118,8 +120,9 @@ cj_stream *cj_stream_create(cj_device *dev, const cj_stream_opts *opts)
         cji_obj_set_failed(s);
         return s;
     }
-    if (o.priority < CJ_PRIORITY_NORMAL || o.priority > CJ_PRIORITY_RAW) {
-        cji_fail(s, CJ_EINVAL, call, "priority %d is none of CJ_PRIORITY_NORMAL, _HIGH, _LOW, _RAW", o.priority);
+    if (o.priority < CJ_PRIORITY_NORMAL || o.priority > CJ_PRIORITY_CLEANUP) {
+        cji_fail(s, CJ_EINVAL, call,
+                 "priority %d is none of CJ_PRIORITY_NORMAL, _HIGH, _LOW, _RAW, _CRITICAL, _CLEANUP", o.priority);
         cji_obj_set_failed(s);
         return s;
     }
@@ -157,6 +160,7 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     cj_stream *s = stream_new(dev, call);
     if (cji_obj_failed(s)) return s;
     s->raw = raw;
+    atomic_store(&dev->drv->exposed, true);
     if (!raw) {
         cji_fail(s, CJ_EINVAL, call,
                  "the stream is NULL, the legacy default stream; pass CJ_STREAM_LEGACY where that is really meant");
@@ -181,6 +185,7 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
 static void stream_delete(cj_stream *s)
 {
     cj_device *dev = s->dev;
+    cji_timing_drop(atomic_load(&s->timing));
     pthread_mutex_destroy(&s->lock);
     cji_obj_delete(s, sizeof *s);
     cji_device_drop(dev);
@@ -227,7 +232,14 @@ void cji_stream_drop(cj_stream *s)
 
 void cj_stream_free(cj_stream *s)
 {
-    if (cji_check_free(s, CJI_TAG_STREAM, "cj_stream_free") && cji_capture_abandon(s)) cji_stream_drop(s);
+    static const char call[] = "cj_stream_free";
+    if (!cji_check_free(s, CJI_TAG_STREAM, call)) return;
+    if (s->place) {
+        cji_fail(NULL, CJ_ESTATE, call, "the stream belongs to a stream pool; release it with cj_stream_pool_release");
+        cji_log(CJ_LOG_ERROR, "%s", cj_error_last()->message);
+        return;
+    }
+    if (cji_capture_abandon(s)) cji_stream_drop(s);
 }
 
 /* -- Failures of the device's work --------------------------------------------------------------------------------- */
@@ -281,7 +293,12 @@ void cji_streams_fail(cji_release_queue *queue, const cj_error *why)
 
 static bool stream_is_live(const cj_stream *s) { return cji_check_read(s, CJI_TAG_STREAM, "cj_stream") == CJ_OK; }
 
-void *cj_stream_raw(const cj_stream *s) { return stream_is_live(s) ? s->raw : NULL; }
+void *cj_stream_raw(const cj_stream *s)
+{
+    if (!stream_is_live(s)) return NULL;
+    atomic_store(&s->dev->drv->exposed, true);
+    return s->raw;
+}
 uint64_t cj_stream_id(const cj_stream *s) { return stream_is_live(s) ? s->id : 0; }
 cj_device *cj_stream_device(const cj_stream *s) { return stream_is_live(s) ? s->dev : NULL; }
 int cj_stream_priority(const cj_stream *s) { return stream_is_live(s) ? s->priority : 0; }

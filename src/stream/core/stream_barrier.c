@@ -7,7 +7,7 @@
 
 #include <cujit/stream_barrier.h>
 
-#include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
 
 struct cj_stream_barrier {
     cji_obj obj;
@@ -17,7 +17,7 @@ struct cj_stream_barrier {
     pthread_mutex_t lock;          /* held while a barrier is given; guards what follows */
     cj_stream_barrier_clock clock; /* of the latest barrier */
     uint32_t count;
-    bool captured;
+    bool captured, enqueued; /* the latest one on the devices; there was one */
     double host_ms;
 };
 
@@ -134,6 +134,21 @@ static cj_status barrier_enqueue_captured(cj_stream_barrier *h, cj_stream *const
     return st;
 }
 
+/* A stream waits for the meeting of all. */
+static CUresult barrier_arrive(cj_stream_barrier *h, cj_stream *s)
+{
+    return h->meet->cu->cuStreamWaitEvent(s->raw, h->to->raw, 0);
+}
+
+static CJI_COLD CUresult barrier_arrive_measured(cj_stream_barrier *h, cj_stream *s)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    const CUresult r = barrier_arrive(h, s);
+    cji_work_end(&w, s, r == CUDA_SUCCESS, &(cji_work_info){ .kind = CJ_PROFILE_WAIT, .name = "stream barrier" });
+    return r;
+}
+
 /* The event that ends the barrier's time is what the streams wait for. */
 static cj_status barrier_enqueue_plain(cj_stream_barrier *h, cj_stream *const *streams, size_t count, const char *call)
 {
@@ -141,7 +156,7 @@ static cj_status barrier_enqueue_plain(cj_stream_barrier *h, cj_stream *const *s
     for (size_t i = 0; i < count && st == CJ_OK; i++) st = barrier_chain(h, streams[i], h->meet, call);
     if (st == CJ_OK) st = barrier_mark(h, h->to, call);
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
-        CUresult r = h->meet->cu->cuStreamWaitEvent(streams[i]->raw, h->to->raw, 0);
+        CUresult r = cji_work_measured() ? barrier_arrive_measured(h, streams[i]) : barrier_arrive(h, streams[i]);
         if (r != CUDA_SUCCESS) st = cji_rejected(h, h->dev, r, call, "cuStreamWaitEvent");
         else barrier_count(streams[i]);
     }
@@ -160,6 +175,7 @@ static cj_status barrier_enqueue(cj_stream_barrier *h, cj_stream *const *streams
     if (st != CJ_OK) return st;
     h->clock = CJ_STREAM_BARRIER_CLOCK_DEVICE;
     h->captured = captured;
+    h->enqueued = true;
     h->count = (uint32_t)count;
     return CJ_OK;
 }
@@ -173,6 +189,33 @@ cj_status cj_stream_barrier_enqueue(cj_stream_barrier *h, cj_stream *const *stre
     st = barrier_enqueue(h, streams, count, call);
     cji_unlock(&h->lock, CJI_LOCK_BARRIER);
     return st == CJ_OK ? CJ_OK : barrier_failed(streams, count);
+}
+
+/* With the barrier's lock held. */
+static cj_status barrier_wait_for(cj_stream_barrier *h, cj_stream *s, const char *call)
+{
+    if (s->cu != h->meet->cu) return cji_fail(h, CJ_EINVAL, call, "the stream is of another driver than the barrier");
+    if (!h->enqueued || h->captured)
+        return cji_fail(h, CJ_ESTATE, call,
+                        h->enqueued ? "the latest barrier was captured; a stream waits for it in the graph"
+                                    : "there was no cj_stream_barrier_enqueue yet");
+    if (atomic_load(&s->capturing))
+        return cji_fail(h, CJ_ESTATE, call, "the stream is capturing, and the barrier was not captured");
+    const cj_status st = cj_stream_wait(s, h->to);
+    return st == CJ_OK ? CJ_OK : cji_fail_from(h, s, call);
+}
+
+cj_status cj_stream_barrier_wait(cj_stream_barrier *h, cj_stream *s)
+{
+    static const char call[] = "cj_stream_barrier_wait";
+    cj_status st = cji_check(h, CJI_TAG_STREAM_BARRIER, call);
+    if (st == CJ_OK) st = cji_check_arg(h, s, CJI_TAG_STREAM, call, "the stream");
+    else return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? barrier_failed(&s, 1) : st;
+    if (st != CJ_OK) return st;
+    cji_lock(&h->lock, CJI_LOCK_BARRIER);
+    st = barrier_wait_for(h, s, call);
+    cji_unlock(&h->lock, CJI_LOCK_BARRIER);
+    return st == CJ_OK ? CJ_OK : barrier_failed(&s, 1);
 }
 
 /* One stream until the deadline; a failure is left in the barrier, a timeout in the thread. */

@@ -3,7 +3,8 @@
  * and graph.
  *
  *   stream.c            streams made, wrapped, released; failures left in all streams of a device
- *   event.c             events; ipc_event.c: between processes
+ *   event.c             events; ipc_event.c: between processes; event_point.c: points that stay when an event is
+ *                       recorded again
  *   order.c             waits, forks, joins
  *   wait.c              waiting on the host, with and without a timeout
  *   callback.c          callbacks; host_func.c: host functions
@@ -13,6 +14,8 @@
  *   default_thread.c    the proxy stream of a wrapped per-thread default stream
  *   recording.c         captures under way: which streams take part, the first failure
  *   refs.c              reference sets: what a graph retains
+ *   device_pools.c      pools of a device or a thread
+ *   event_pool.c        pools of events; event_pool_cells.c: what they are made of
  *   stream_error.c      results of the driver as failures
  *
  * Locks: base/lock_order.def. */
@@ -20,12 +23,15 @@
 #define CJI_STREAM_CORE_H
 
 #include <cujit/capture.h>
+#include <cujit/pool.h>
 #include <cujit/stream.h>
 
+#include "base/cells.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/obj.h"
 #include "base/opts.h"
+#include "base/thread_cache.h"
 #include "driver/deferred.h"
 #include "driver/driver.h"
 
@@ -39,6 +45,7 @@ typedef struct cji_refset cji_refset;
 typedef struct cji_counts {
     atomic_uint_fast64_t launches, others; /* operations are the sum */
     atomic_uint_fast64_t to_device, to_host, on_device; /* bytes */
+    atomic_uint_fast64_t done; /* operations that were seen to be complete; behind what the device has done */
     atomic_uint_fast64_t copies_to_device, copies_to_host, copies_on_device, fills, waits;
 } cji_counts;
 
@@ -62,11 +69,13 @@ struct cj_stream {
     pthread_mutex_t lock;  /* guards capture, order */
     cji_capture *capture;  /* retained */
     cji_counts counts;
+    _Atomic(struct cji_timing *) timing; /* what was measured of it (work_hooks.h); NULL: nothing */
     CUevent order;         /* for fork and join, made at the first of them; recorded and waited for, never queried */
     /* of a per-thread default stream: waits for its work (default_thread.c), and is its slot's stream; NULL: there is
      * none */
     CUstream proxy;
     CUevent proxy_event;   /* what it waits for: recorded on raw after each piece of work */
+    void *place; /* in the stream pool that it belongs to (src/stream/pool); NULL: it is the user's */
     cji_deferred deferred;
 };
 
@@ -81,23 +90,97 @@ struct cj_event {
     pthread_mutex_t lock; /* guards what follows; held over record and wait, so that the two agree about the capture */
     bool recorded;
     cji_capture *capture; /* that it was last recorded in, retained; may be over */
+    cji_cell *cell; /* of the pool that it belongs to (event_pool.c); NULL: it is the user's.  Changed under the lock */
     /* recorded, and in no capture; set with the lock held, read without it.  False while it is recorded in a capture */
     atomic_bool plain;
+    /* the latest record outside captures: the stream's id, and its operations as counted before and behind the record;
+     * 0: not known.  Hints of order: they say which of two points of a stream is the earlier one */
+    atomic_uint_fast64_t on, before, behind;
+    struct cji_event_point *point; /* the point recorded last, while somebody needs it; under the lock */
     cji_deferred deferred;
 };
 
 /* -- Events (event.c) ---------------------------------------------------------------------------------------------- */
 
+/* A new event, or a failed object, on behalf of `call`. */
+cj_event *cji_event_make(cj_device *dev, const cj_event_opts *opts, const char *call);
 /* A fresh event of a device without its CUevent, or a failed object. */
 cj_event *cji_event_new(cj_device *dev, const char *call);
+/* A reference of who needs the event's point, or the event itself, later: its pool does not hand it out again. */
+cj_event *cji_event_retain(cj_event *e);
 /* Drops a reference; the last one releases the CUevent. */
 void cji_event_drop(cj_event *e);
+/* The event leaves its pool: it is an event like another, of those who hold references. */
+void cji_event_leave_pool(cj_event *e);
 /* Whether the driver may be asked about the event: CJ_ESTATE, left in it, while the capture that it was recorded in
  * is open. */
 cj_status cji_event_may_query(cj_event *e, const char *call);
 /* A result of the driver about an event, recorded in `obj`: after a capture an event has no point that a stream
  * reaches. */
 cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *call, const char *cu_call);
+
+/* -- Events of pools (event_pool.c) -------------------------------------------------------------------------------- */
+
+/* The note of an event's cell: the bit of the stream that it was recorded on since it was acquired, 0: on none; or
+ * that it must not be handed out again, as it was recorded in a capture or somebody retains it. */
+#define CJI_NOTE_HELD UINT64_MAX
+static inline void cji_note_record(cji_cell *cell, uint64_t bit)
+{
+    if (atomic_load_explicit(&cell->note, memory_order_relaxed) != CJI_NOTE_HELD)
+        atomic_store_explicit(&cell->note, bit, memory_order_relaxed);
+}
+
+/* What the library itself acquires, without the checks of a handle.  An event, and its handle in *handle; NULL: the
+ * failure is recorded in `into` for `call`.  Any thread. */
+cj_event *cji_event_acquire(cj_event_pool *pool, cj_event_kind kind, cj_pooled_event *handle, void *into,
+                            const char *call);
+/* Records the event on a stream that is not capturing and needs no context; no other thread uses the event.  Nothing
+ * is counted. */
+static inline CUresult cji_event_record_raw(cj_event *e, cj_stream *s)
+{
+    CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
+    if (r == CUDA_SUCCESS && e->cell) cji_note_record(e->cell, s->bit);
+    atomic_store_explicit(&e->on, 0, memory_order_relaxed); /* its order among the stream's records is not known */
+    return r;
+}
+/* As cj_event_pool_release, of a handle that is held. */
+void cji_event_release(cj_event_pool *pool, cj_pooled_event handle);
+/* The same, where the caller has seen that the event's point is reached: it can be handed out at once. */
+void cji_event_release_reached(cj_event_pool *pool, cj_pooled_event handle);
+/* References of the library to a pool: it stays usable until the last is dropped. */
+cj_event_pool *cji_event_pool_retain(cj_event_pool *pool);
+void cji_event_pool_drop(cj_event_pool *pool);
+/* -- Points of events (event_point.c) ------------------------------------------------------------------------------ */
+
+/* The point that an event had recorded when it was taken.  It stays that point when the event is recorded again through
+ * the library, and while it is there the event is, too. */
+typedef struct cji_event_point {
+    uint64_t on, before, behind;  /* as in the event; of events that others may record: 0 */
+    cj_event *event;              /* retained */
+    _Atomic(cj_event *) moved;    /* retained: has the point since the event was recorded again */
+    atomic_int known;             /* the driver's result, when it is known for good; -1: not yet */
+    unsigned refs;                /* under the event's lock */
+} cji_event_point;
+
+/* With a reference; NULL: the failure is left in the event and in `into`. */
+cji_event_point *cji_event_point_take(cj_event *e, void *into, const char *call);
+/* The same for everything enqueued on a stream so far, by an event of its own; failures are left in the stream too. */
+cji_event_point *cji_stream_point_take(cj_stream *s, void *into, const char *call);
+void cji_event_point_drop(cji_event_point *p);
+/* SUCCESS when the point is reached, NOT_READY when not.  In relaxed capture mode. */
+CUresult cji_event_point_query(const cji_event_point *p);
+/* The event is going to be recorded again: what it has recorded becomes another event's.  With the event's lock. */
+void cji_event_point_move(cj_event *e);
+
+/* -- Pools of a device and of a thread (device_pools.c) ------------------------------------------------------------ */
+
+/* The listed pool of that type, with one user more; NULL: there is none.  `thread` 0: the device's. */
+void *cji_device_pool(cj_device *dev, cji_tag tag, uint64_t thread);
+/* Lists a pool, whose number of users is *users.  Returns the pool; another one that was listed meanwhile, with one
+ * user more; or NULL without memory. */
+void *cji_device_pool_enter(cj_device *dev, cji_tag tag, uint64_t thread, void *pool, atomic_uint *users);
+/* The pool has no user any more: it is listed no longer, if it was. */
+void cji_device_pool_leave(cj_device *dev, void *pool);
 
 /* -- Results of the driver (stream_error.c) ------------------------------------------------------------------------ */
 
@@ -138,6 +221,24 @@ static inline void cji_count_one(cj_stream *s)
 {
     cji_count(s, &s->counts.others, 1);
     if (s->proxy) cji_proxy_follow(s);
+}
+
+/* Operations enqueued so far; those that were seen to be complete. */
+static inline uint64_t cji_enqueued(const cj_stream *s)
+{
+    return atomic_load_explicit(&s->counts.launches, memory_order_relaxed) +
+           atomic_load_explicit(&s->counts.others, memory_order_relaxed);
+}
+static inline uint64_t cji_outstanding(const cj_stream *s)
+{
+    const uint64_t done = atomic_load_explicit(&s->counts.done, memory_order_relaxed), all = cji_enqueued(s);
+    return all > done ? all - done : 0;
+}
+/* The stream was complete when `enqueued` operations had been enqueued. */
+static inline void cji_seen_done(cj_stream *s, uint64_t enqueued)
+{
+    if (enqueued > atomic_load_explicit(&s->counts.done, memory_order_relaxed))
+        atomic_store_explicit(&s->counts.done, enqueued, memory_order_relaxed);
 }
 
 /* -- Contexts ------------------------------------------------------------------------------------------------------ */
@@ -186,12 +287,20 @@ static inline void cji_note_context(cj_stream *s, const cji_scope *scope)
 /* -- Waiting with a timeout (wait.c) ------------------------------------------------------------------------------- */
 
 uint64_t cji_deadline(uint32_t ms);       /* from now */
+/* Pauses between queries: none at first, then longer ones.  { 0 } is the beginning.  False: the deadline has passed. */
+typedef struct cji_pause { unsigned rounds; uint64_t ns; } cji_pause;
+bool cji_pause_until(cji_pause *p, uint64_t deadline);
 /* Queries until the result is another than NOT_READY or the deadline has passed; in relaxed capture mode. */
 CUresult cji_wait_stream(cj_stream *s, uint64_t deadline);
 CUresult cji_wait_event(cj_event *e, uint64_t deadline);
 /* CJ_ESTATE, left in the stream, while it is being captured: what would break its capture is rejected before the
  * driver hears of it. */
 cj_status cji_stream_not_captured(cj_stream *s, const char *call);
+/* Whether it is in a capture, of the library or of others: what completes later reports nothing to the host. */
+static inline bool cji_stream_is_captured(const cj_stream *s)
+{
+    return atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw);
+}
 
 /* -- Streams (stream.c) -------------------------------------------------------------------------------------------- */
 
@@ -200,6 +309,8 @@ static inline bool cji_same_device(const cji_release_queue *a, const cji_release
     return a == b || (a->cu == b->cu && a->ctx == b->ctx);
 }
 
+/* A stream was made: rooms that begin with the first one learn it (stream_rooms.c). */
+void cji_rooms_stream_made(void);
 /* Drops a reference; the last one releases the CUstream. */
 void cji_stream_drop(cj_stream *s);
 /* Leaves a failure in the slot's stream, if it is still open. */
@@ -257,6 +368,7 @@ typedef struct cji_known_range { uint64_t addr, bytes; } cji_known_range;
  * open.  The first failure of a call on a member is kept: the graph would lack a node.  Closing it undoes all that,
  * whatever the driver returned. */
 struct cji_capture {
+    uint64_t serial; /* no other capture of the process has it */
     atomic_uint refs;
     atomic_bool open;
     const cji_capture_rules *rules;

@@ -1,5 +1,15 @@
 /* Launching a kernel on a stream.  The usual way takes no lock, allocates nothing and makes one driver call. */
-#include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
+
+static CJI_COLD cj_status launch_measured(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
+                                          size_t count)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = cj_launch_n(s, k, dims, args, count);
+    cji_work_end(&w, s, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_KERNEL, .name = k->name });
+    return st;
+}
 
 static cj_status retain_kernel(cj_stream *s, cji_capture *c, cj_kernel *k, const char *call)
 {
@@ -50,6 +60,7 @@ cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_
     if (st != CJ_OK) return st;
     if (!cji_is_live(k, CJI_TAG_KERNEL)) st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
     if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (cji_work_measured()) return launch_measured(s, k, dims, args, count);
     if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
     if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
     if (k->dev != s->dev && !cji_same_device(&k->dev->queue, s->queue))

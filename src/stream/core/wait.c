@@ -20,21 +20,31 @@ static CUresult wait_query(const cji_cu *cu, CUstream stream, CUevent event)
     return stream ? cu->cuStreamQuery(stream) : cu->cuEventQuery(event);
 }
 
+bool cji_pause_until(cji_pause *p, uint64_t deadline)
+{
+    const uint64_t now = cji_now();
+    if (now >= deadline) return false;
+    if (p->rounds++ < WAIT_ROUNDS) return true;
+    if (!p->ns) p->ns = WAIT_FIRST_NS;
+    const uint64_t ns = p->ns < deadline - now ? p->ns : deadline - now;
+    nanosleep(&(struct timespec){ .tv_nsec = (int64_t)ns }, NULL);
+    if (p->ns < WAIT_LONGEST_NS) p->ns *= 2;
+    return true;
+}
+
 static CUresult wait_until(const cji_cu *cu, CUstream stream, CUevent event, uint64_t deadline)
 {
-    uint64_t pause = WAIT_FIRST_NS;
+    cji_pause pause = { 0, 0 };
     CUresult r = wait_query(cu, stream, event);
-    for (unsigned round = 0; r == CUDA_ERROR_NOT_READY; round++) {
-        uint64_t now = cji_now();
-        if (now >= deadline) break;
-        if (round >= WAIT_ROUNDS) {
-            uint64_t ns = pause < deadline - now ? pause : deadline - now;
-            nanosleep(&(struct timespec){ .tv_nsec = (int64_t)ns }, NULL);
-            if (pause < WAIT_LONGEST_NS) pause *= 2;
-        }
-        r = wait_query(cu, stream, event);
-    }
+    while (r == CUDA_ERROR_NOT_READY && cji_pause_until(&pause, deadline)) r = wait_query(cu, stream, event);
     return r;
+}
+
+/* The stream is complete: so is all that was enqueued when the call began. */
+static void wait_done(cj_stream *s, uint64_t enqueued)
+{
+    cji_seen_done(s, enqueued);
+    cji_recent_clear(s->slot);
 }
 
 CUresult cji_wait_stream(cj_stream *s, uint64_t deadline)
@@ -84,9 +94,10 @@ cj_status cj_stream_sync(cj_stream *s)
     if (st != CJ_OK) return st;
     cji_scope scope;
     if (cji_stream_scope_relaxed(s, s, &scope, call) != CJ_OK) return wait_take(s);
+    const uint64_t enqueued = cji_enqueued(s);
     CUresult r = s->cu->cuStreamSynchronize(s->raw);
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamSynchronize");
-    else cji_recent_clear(s->slot);
+    else wait_done(s, enqueued);
     st = wait_take(s);
     cji_scope_leave(&scope);
     return st;
@@ -99,11 +110,12 @@ cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms)
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
+    const uint64_t enqueued = cji_enqueued(s);
     CUresult r = cji_wait_stream(s, deadline);
     if (r == CUDA_ERROR_NOT_READY)
         return cji_fail(NULL, CJ_ETIMEOUT, call, "the stream is not complete after %u ms; it goes on", ms);
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamQuery");
-    else cji_recent_clear(s->slot);
+    else wait_done(s, enqueued);
     return wait_take(s);
 }
 
@@ -116,9 +128,10 @@ cj_status cj_stream_query(cj_stream *s)
     cji_scope scope;
     st = cji_stream_scope_relaxed(s, s, &scope, call);
     if (st != CJ_OK) return st;
+    const uint64_t enqueued = cji_enqueued(s);
     CUresult r = s->cu->cuStreamQuery(s->raw);
     cji_scope_leave(&scope);
-    if (r == CUDA_SUCCESS) return CJ_OK;
+    if (r == CUDA_SUCCESS) return cji_seen_done(s, enqueued), CJ_OK;
     return r == CUDA_ERROR_NOT_READY ? CJ_ENOTREADY : cji_rejected(s, s->dev, r, call, "cuStreamQuery");
 }
 

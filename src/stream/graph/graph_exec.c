@@ -1,4 +1,5 @@
 /* Executable graphs: made of graphs, launched, released. */
+#include "stream/core/work_hooks.h"
 #include "stream/graph/stream_graph.h"
 
 void cj_graph_exec_defaults(cj_graph_exec_opts *opts)
@@ -127,6 +128,17 @@ static CUresult exec_enqueue(cj_graph_exec *x, cj_stream *s, bool launch, cji_me
     return r;
 }
 
+static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const char *call);
+
+static CJI_COLD cj_status exec_measured(cj_graph_exec *x, cj_stream *s, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = exec_start(x, s, true, call);
+    cji_work_end(&w, s, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_GRAPH, .name = "" });
+    return st;
+}
+
 static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const char *call)
 {
     cj_status st = cji_check(x, CJI_TAG_GRAPH_EXEC, call);
@@ -136,6 +148,7 @@ static cj_status exec_start(cj_graph_exec *x, cj_stream *s, bool launch, const c
                    : st;
     st = cji_check_arg(x, s, CJI_TAG_STREAM, call, "the stream");
     if (st != CJ_OK) return st;
+    if (launch && cji_work_measured()) return exec_measured(x, s, call);
     if (!cji_same_device(x->queue, s->queue))
         return exec_fail_both(s, cji_fail(x, CJ_EINVAL, call,
                                           "the graph was captured on device %d, the stream is of device %d",

@@ -93,9 +93,9 @@ void cji_graph_memory_seal(cj_graph *g)
 {
     for (size_t i = 0; i < g->nmemory; i++) {
         cji_graph_memory *m = g->memory[i].mem;
-        cji_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
         if (g->memory[i].alloc) m->sealed = true;
-        cji_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
     }
 }
 
@@ -125,7 +125,7 @@ static uint64_t exec_memory_order(const cj_graph_exec *x, cj_stream *s)
         const cji_graph_memory *m = x->memory[i].mem;
         cji_scope scope;
         bool done = true;
-        cji_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
         cji_lock(&queue->lock, CJI_LOCK_QUEUE);
         if (m->behind && m->mem.home->live && (m->mem.home != s->slot || s->proxy)) {
             cji_queue_scope(queue, &scope);
@@ -133,7 +133,7 @@ static uint64_t exec_memory_order(const cj_graph_exec *x, cj_stream *s)
             cji_scope_leave(&scope);
         }
         cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
-        cji_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
         if (!done) addr = m->mem.addr;
     }
     return addr;
@@ -145,10 +145,10 @@ static cji_mem_wrong exec_memory_wrong(const cj_graph_exec *x)
     for (size_t i = 0; i < x->nmemory && !wrong.addr; i++) {
         const cji_graph_mem *use = &x->memory[i];
         const cji_graph_memory *m = use->mem;
-        cji_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
         wrong.way = m->going ? 3 : use->alloc && m->out && !x->auto_free ? 1 : !use->alloc && !m->out ? 2 : 0;
         if (wrong.way) wrong.addr = m->mem.addr;
-        cji_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
     }
     return wrong;
 }
@@ -204,11 +204,11 @@ void cji_graph_exec_memory_launched(cj_graph_exec *x, cj_stream *s)
     for (size_t i = 0; i < x->nmemory; i++) {
         const cji_graph_mem *use = &x->memory[i];
         cji_graph_memory *m = use->mem;
-        cji_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
         graph_mem_move(m, s);
         m->out = use->alloc && !use->free;
         m->behind = false;
-        cji_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+        cji_spin_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
     }
 }
 
@@ -234,11 +234,11 @@ static CUresult graph_mem_free_now(cji_graph_memory *m)
 
 static void graph_mem_returned(cji_graph_memory *m, bool behind)
 {
-    cji_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&m->mem.state->lock, CJI_LOCK_MEMORY);
     m->out = m->going = false;
     m->behind = behind;
     if (behind) atomic_store(&m->mem.used, 0);
-    cji_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&m->mem.state->lock, CJI_LOCK_MEMORY);
     cji_mem_unretain(&m->mem);
 }
 
@@ -292,7 +292,7 @@ static cj_status graph_mem_return(cji_mem *mem, cj_device *dev, const char *call
         mem->retained++;
         cji_obj_retain(dev);
     }
-    cji_unlock(&mem->state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&mem->state->lock, CJI_LOCK_MEMORY);
     if (problem) return cji_fail(dev, CJ_ESTATE, call, "0x%llx is memory of a graph, which %s", addr, problem);
     return graph_mem_free(m, dev, call);
 }

@@ -18,7 +18,7 @@ cj_node *cj_graph_host_func(cj_graph *g, const cj_nodes *after, void (*fn)(void 
 static bool event_node_retain(cji_adding *a, cj_event *e)
 {
     bool had = false;
-    bool added = cji_refset_add(cji_graph_root(a->g)->refset, &cji_ref_event, cji_obj_retain(e), &had);
+    bool added = cji_refset_add(cji_graph_root(a->g)->refset, &cji_ref_event, cji_event_retain(e), &had);
     if (!added || had) cji_event_drop(e);
     if (!added) cji_fail(a->node, CJ_ENOMEM, a->call, "no memory to keep the event alive for the graph");
     return added;

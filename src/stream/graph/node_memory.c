@@ -29,10 +29,11 @@ static bool mem_node_retain(cji_adding *a, cji_mem *m)
 static bool mem_node_enter(cji_adding *a, cji_mem_state *state, cji_graph_memory *m)
 {
     cji_graph_state *room = cji_graph_state_of(a->g->dev);
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
-    bool entered = room && cji_mem_insert(state, &m->mem);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
+    const bool entered = room != NULL;
+    if (entered) cji_mem_insert(state, &m->mem);
     m->mem.retained = entered;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (!entered) {
         cji_fail(a->node, CJ_ENOMEM, a->call, "no host memory to note the allocation");
         cji_graph_memory_delete(m);
@@ -113,7 +114,7 @@ static const char *mem_free_problem(cj_graph *g, cji_mem *mem, uint64_t addr)
 /* The memory, with a reference of a set; NULL where the table has none, or with a failure. */
 static cji_mem *mem_free_find(cji_adding *a, cji_mem_state *state, uint64_t addr, bool *rejected)
 {
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_mem *m = cji_mem_holder(state, addr);
     const char *problem = mem_free_problem(a->g, m, addr);
     *rejected = problem != NULL;
@@ -121,7 +122,7 @@ static cji_mem *mem_free_find(cji_adding *a, cji_mem_state *state, uint64_t addr
         m->retained++;
         cji_obj_retain(state->dev);
     }
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (!problem) return m;
     cji_fail(a->node, CJ_EINVAL, a->call, "0x%llx: %s", (unsigned long long)addr, problem);
     return NULL;
@@ -132,9 +133,9 @@ static void mem_free_note(cj_graph *g, cji_mem_state *state, cji_graph_memory *m
     cji_graph_mem *use = graph_mem_use(g, m);
     if (use) use->free = true;
     else g->memory[g->nmemory++] = (cji_graph_mem){ .mem = m, .free = true };
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     *(use ? &m->inside : &m->outside) = true;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
 }
 
 static void mem_free_add(cji_adding *a, uint64_t addr)

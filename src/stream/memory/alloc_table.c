@@ -1,126 +1,93 @@
-/* What the library keeps of a device's memory: the table of allocations by address. */
-#include <string.h>
-
-#include "driver/open.h"
+/* A device's table of memory: a search tree by address, in which each entry's rank decides who is above whom (a
+ * treap).  A rank is computed from the address, so that the tree needs no balancing.  A chunk is one entry. */
 #include "stream/memory/stream_memory.h"
 
-/* -- The device's state -------------------------------------------------------------------------------------------- */
+/* -- The tree; with the state's lock held -------------------------------------------------------------------------- */
 
-static void mem_state_free(cji_device_state *base)
+static uint64_t table_rank(const cji_mem *m) { return (m->addr >> 8) * UINT64_C(0x9e3779b97f4a7c15); }
+
+static bool table_before(const cji_mem *a, const cji_mem *b)
 {
-    cji_mem_state *state = (cji_mem_state *)base;
-    cji_peer_free(state);
-    bool idle = cji_release_queue_idle(state->queue);
-    for (size_t i = 0; i < state->count; i++) {
-        cji_mem *m = state->table[i];
-        /* Where work is still under way the memory goes with the context. */
-        if (idle) m->type->release(m);
-        cji_slot_drop(m->home);
-        if (m->type->destroy) m->type->destroy(m);
-        else cji_free(m, sizeof *m);
+    return a->addr != b->addr ? a->addr < b->addr : (uintptr_t)a < (uintptr_t)b;
+}
+
+void cji_mem_insert(cji_mem_state *state, cji_mem *m)
+{
+    cji_mem **at = &state->table, **less = &m->left, **more = &m->right;
+    while (*at && table_rank(*at) > table_rank(m)) at = table_before(m, *at) ? &(*at)->left : &(*at)->right;
+    cji_mem *rest = *at; /* is split into what comes before and behind */
+    *at = m;
+    while (rest) {
+        if (table_before(rest, m)) {
+            *less = rest;
+            less = &rest->right;
+        } else {
+            *more = rest;
+            more = &rest->left;
+        }
+        rest = table_before(rest, m) ? rest->right : rest->left;
     }
-    cji_free(state->table, state->cap * sizeof *state->table);
-    cji_staging_fini(&state->staging);
-    pthread_mutex_destroy(&state->lock);
-    cji_free(state, sizeof *state);
-}
-
-static void mem_state_trim(cji_device_state *base) { cji_staging_trim(&((cji_mem_state *)base)->staging); }
-
-cji_mem_state *cji_mem_state_make(cj_device *dev)
-{
-    cji_release_queue *queue = &dev->queue;
-    cji_lock(&queue->lock, CJI_LOCK_QUEUE);
-    cji_mem_state *state = (cji_mem_state *)cji_release_queue_state(queue, CJI_STATE_MEMORY);
-    if (!state && (state = cji_zalloc(sizeof *state))) {
-        state->base = (cji_device_state){ .free = mem_state_free, .trim = mem_state_trim };
-        state->queue = queue;
-        state->dev = dev;
-        pthread_mutex_init(&state->lock, NULL);
-        pthread_mutex_init(&state->peer_lock, NULL);
-        cji_staging_init(&state->staging, queue);
-        queue->state[CJI_STATE_MEMORY] = &state->base;
-    }
-    cji_unlock(&queue->lock, CJI_LOCK_QUEUE);
-    return state;
-}
-
-/* -- The table; with the state's lock held ------------------------------------------------------------------------- */
-
-/* Where an address belongs: the number of the entries that start at or before it. */
-static size_t table_rank(const cji_mem_state *state, uint64_t addr)
-{
-    size_t low = 0, high = state->count;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (state->table[mid]->addr <= addr) low = mid + 1;
-        else high = mid;
-    }
-    return low;
-}
-
-cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr)
-{
-    size_t rank = table_rank(state, addr);
-    cji_mem *m = rank ? state->table[rank - 1] : NULL;
-    return m && addr - m->addr < m->bytes ? m : NULL;
-}
-
-bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes)
-{
-    size_t rank = table_rank(state, addr);
-    return cji_mem_holder(state, addr) || (rank < state->count && state->table[rank]->addr - addr < bytes);
-}
-
-bool cji_mem_insert(cji_mem_state *state, cji_mem *m)
-{
-    if (!cji_grow(&state->table, &state->cap, state->count + 1, sizeof *state->table)) return false;
-    size_t rank = table_rank(state, m->addr);
-    memmove(&state->table[rank + 1], &state->table[rank], (state->count - rank) * sizeof *state->table);
-    state->table[rank] = m;
-    state->count++;
-    return true;
+    *less = *more = NULL;
 }
 
 void cji_mem_remove(cji_mem_state *state, const cji_mem *m)
 {
-    size_t rank = table_rank(state, m->addr);
-    memmove(&state->table[rank - 1], &state->table[rank], (state->count - rank) * sizeof *state->table);
-    state->count--;
-}
-
-/* -- Looking up ---------------------------------------------------------------------------------------------------- */
-
-size_t cji_mem_bytes(cj_device *dev, uint64_t addr)
-{
-    cji_mem_state *state = cji_mem_state_of(dev);
-    if (!state) return 0;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
-    const cji_mem *m = cji_mem_holder(state, addr);
-    const size_t bytes = m && m->addr == addr ? m->bytes : 0;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
-    return bytes;
-}
-
-static bool table_has(cji_mem_state *state, uint64_t addr)
-{
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
-    bool has = cji_mem_holder(state, addr) != NULL;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
-    return has;
-}
-
-cj_device *cji_mem_owner(cj_device *home, uint64_t addr)
-{
-    cj_device *owner = home;
-    cji_mem_state *state = cji_mem_state_of(home);
-    if (!state || !addr || table_has(state, addr)) return cji_obj_retain(home);
-    cji_opened_lock();
-    for (cj_device *d = home->drv->devices; d && owner == home; d = d->next) {
-        state = d == home ? NULL : (cji_mem_state *)cji_release_queue_state(&d->queue, CJI_STATE_MEMORY);
-        if (state && table_has(state, addr)) owner = d;
+    cji_mem **at = &state->table, *less = m->left, *more = m->right;
+    while (*at != m) at = table_before(m, *at) ? &(*at)->left : &(*at)->right;
+    while (less && more) { /* both are joined in its place */
+        const bool first = table_rank(less) > table_rank(more);
+        *at = first ? less : more;
+        at = first ? &less->right : &more->left;
+        if (first) less = *at;
+        else more = *at;
     }
-    cji_obj_retain(owner);
-    cji_opened_unlock();
-    return owner;
+    *at = less ? less : more;
+}
+
+/* The last entry that starts at or before the address. */
+static cji_mem *table_floor(const cji_mem_state *state, uint64_t addr)
+{
+    cji_mem *floor = NULL;
+    for (cji_mem *m = state->table; m;) {
+        if (m->addr <= addr) floor = m;
+        m = m->addr <= addr ? m->right : m->left;
+    }
+    return floor;
+}
+
+/* The first entry that starts behind the address. */
+static const cji_mem *table_above(const cji_mem_state *state, uint64_t addr)
+{
+    const cji_mem *above = NULL;
+    for (const cji_mem *m = state->table; m;) {
+        if (m->addr > addr) above = m;
+        m = m->addr > addr ? m->left : m->right;
+    }
+    return above;
+}
+
+static cji_mem *table_holder(const cji_mem_state *state, uint64_t addr)
+{
+    cji_mem *m = table_floor(state, addr);
+    return m && addr - m->addr < m->bytes ? m : NULL;
+}
+
+cji_chunk *cji_mem_chunk_of(const cji_mem_state *state, uint64_t addr)
+{
+    cji_mem *m = table_holder(state, addr);
+    return m && m->shape == CJI_MEM_CHUNK ? (cji_chunk *)m : NULL;
+}
+
+cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr)
+{
+    cji_mem *m = table_holder(state, addr);
+    if (!m || m->shape != CJI_MEM_CHUNK) return m;
+    cji_block *b = cji_block_holder(&state->blocks, (cji_chunk *)m, addr);
+    return b && b->place == CJI_PLACE_LIVE && addr - b->mem.addr < b->mem.bytes ? &b->mem : NULL;
+}
+
+bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes)
+{
+    const cji_mem *above = table_above(state, addr);
+    return table_holder(state, addr) || (above && above->addr - addr < bytes);
 }

@@ -2,6 +2,7 @@
  * (copy_span.c), rows, slices.  Pageable host memory passes through staging memory, slice by slice. */
 #include <stdio.h>
 
+#include "stream/core/work_hooks.h"
 #include "stream/memory/stream_memory.h"
 
 /* -- Enqueuing; context current ------------------------------------------------------------------------------------ */
@@ -109,6 +110,16 @@ static cj_status copy_enqueue(cj_stream *s, const cji_copy *b, const char *call)
     return kind == CJI_HOST_PAGEABLE ? copy_enqueue_staged(s, b, call) : copy_enqueue_shape(s, b, call);
 }
 
+static CJI_COLD cj_status copy_measured(cj_stream *s, const cji_copy *b, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = copy_enqueue(s, b, call);
+    cji_work_end(&w, s, st == CJ_OK,
+                 &(cji_work_info){ .kind = cji_copy_kind(b->dst.host, b->src.host), .name = "", .bytes = b->bytes });
+    return st;
+}
+
 cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call)
 {
     cji_scope scope;
@@ -119,7 +130,7 @@ cj_status cji_copy_run(cj_stream *s, const cji_copy *b, const char *call)
         const cji_span span = { b->dst.addr, b->src.addr, b->dst.host, b->src.host, b->width, b->which };
         st = cji_copy_span(s, &span, call);
     } else {
-        st = copy_enqueue(s, b, call);
+        st = cji_work_measured() ? copy_measured(s, b, call) : copy_enqueue(s, b, call);
         if (st == CJ_OK) cji_copy_count(s, b->dst.host, b->src.host, b->bytes);
     }
     /* Memory of other devices learns that it is used. */

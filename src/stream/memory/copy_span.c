@@ -1,4 +1,5 @@
 /* The usual copies: one range, on the device or between it and host memory.  copy_shape.c measures all others. */
+#include "stream/core/work_hooks.h"
 #include "stream/memory/stream_memory.h"
 
 /* -- What host memory is ------------------------------------------------------------------------------------------- */
@@ -65,8 +66,24 @@ static CUresult span_enqueue(cj_stream *s, const cji_span *j, const char **cu_ca
     return *cu_call = "cuMemcpyDtoDAsync", s->cu->cuMemcpyDtoDAsync(j->dst, j->src, j->bytes, s->raw);
 }
 
+int cji_copy_kind(bool to_host, bool from_host)
+{
+    return to_host ? CJ_PROFILE_COPY_TO_HOST : from_host ? CJ_PROFILE_COPY_TO_DEVICE : CJ_PROFILE_COPY;
+}
+
+static CJI_COLD cj_status span_with_times(cj_stream *s, const cji_span *j, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = cji_copy_span(s, j, call);
+    cji_work_end(&w, s, st == CJ_OK,
+                 &(cji_work_info){ .kind = cji_copy_kind(j->to, j->from), .name = "", .bytes = j->bytes });
+    return st;
+}
+
 cj_status cji_copy_span(cj_stream *s, const cji_span *j, const char *call)
 {
+    if (cji_work_measured()) return span_with_times(s, j, call);
     const char *cu_call;
     const void *host = j->to ? j->to : j->from;
     const cji_host_kind kind = host ? cji_host_kind_of(s, host, j->bytes, j->which, call) : CJI_HOST_PINNED;

@@ -2,6 +2,7 @@
  *
  * The driver fills elements of up to 4 bytes.  A fill of 8 bytes whose halves are equal is one of 4; any other is two
  * fills of rows of one element, a row every 8 bytes: the lower halves and the upper ones. */
+#include "stream/core/work_hooks.h"
 #include "stream/memory/stream_memory.h"
 
 /* -- What a fill is ------------------------------------------------------------------------------------------------ */
@@ -82,12 +83,25 @@ static cj_status fill_enqueue(cj_stream *s, const cji_fill *f, const char *call)
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(s, s->dev, r, call, cu_call);
 }
 
+static cj_status fill_run(cj_stream *s, cji_fill f, const char *call);
+
+static CJI_COLD cj_status fill_measured(cj_stream *s, const cji_fill *f, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = fill_run(s, *f, call);
+    const uint64_t bytes = (uint64_t)f->width * f->height * f->size;
+    cji_work_end(&w, s, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_FILL, .name = "", .bytes = bytes });
+    return st;
+}
+
 static cj_status fill_run(cj_stream *s, cji_fill f, const char *call)
 {
     cji_range range = { f.to, 0, "the destination" };
     cji_scope scope;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !f.width || !f.height) return st;
+    if (cji_work_measured()) return fill_measured(s, &f, call);
     st = cji_fill_measure(s, &f, &range.bytes, call);
     if (st == CJ_OK) st = cji_mem_use(s, s->dev, &range, call);
     if (st == CJ_OK) st = cji_scope_begin(s, s->dev, &scope, call);

@@ -44,10 +44,10 @@ cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes)
 /* The size of memory of cj_ipc_alloc that begins at an address; 0: there is none. */
 static size_t ipc_memory_bytes(cji_mem_state *state, uint64_t addr)
 {
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     const cji_mem *m = cji_mem_holder(state, addr);
     const size_t bytes = m && m->addr == addr && m->type->kind == CJ_MEM_KIND_IPC ? m->bytes : 0;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     return bytes;
 }
 

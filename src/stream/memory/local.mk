@@ -1,6 +1,13 @@
 # src/stream/memory: allocations, copies, fills, staging, managed, IPC and peer memory, memory operations
 libcujit_stream_la_SOURCES += \
+	%D%/alloc_options.c \
+	%D%/alloc_stats.c \
 	%D%/alloc_table.c \
+	%D%/block_alloc.c \
+	%D%/block_capture.c \
+	%D%/block_chunk.c \
+	%D%/block_heap.c \
+	%D%/block_lists.c \
 	%D%/copy.c \
 	%D%/copy_3d.c \
 	%D%/copy_batch.c \
@@ -12,7 +19,9 @@ libcujit_stream_la_SOURCES += \
 	%D%/mem_alloc.c \
 	%D%/mem_free.c \
 	%D%/mem_info.c \
+	%D%/mem_known.c \
 	%D%/mem_ops.c \
+	%D%/mem_state.c \
 	%D%/mem_use.c \
 	%D%/peer.c \
 	%D%/staging.c \

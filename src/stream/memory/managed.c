@@ -1,4 +1,5 @@
 /* Managed memory: where it should lie. */
+#include "stream/core/work_hooks.h"
 #include "stream/memory/stream_memory.h"
 
 /* Whether the device moves managed memory on demand, which prefetch and advice want; a failure is left in `into`. */
@@ -22,11 +23,26 @@ static cj_status managed_rejected(void *into, const cj_device *dev, CUresult r, 
                           bytes, (unsigned long long)d.addr);
 }
 
+static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call);
+
+static CJI_COLD cj_status prefetch_measured(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = managed_prefetch(s, d, bytes, to_host, call);
+    cji_work_end(&w, s, st == CJ_OK,
+                 &(cji_work_info){ .kind = CJ_PROFILE_PREFETCH,
+                                   .name = to_host ? "prefetch to host" : "prefetch to device",
+                                   .bytes = bytes });
+    return st;
+}
+
 static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
 {
     cji_scope scope;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK || !bytes) return st;
+    if (cji_work_measured()) return prefetch_measured(s, d, bytes, to_host, call);
     if (atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw))
         return cji_stream_failed(
             s, cji_fail(s, CJ_ESTATE, call,

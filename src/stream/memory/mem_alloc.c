@@ -1,4 +1,5 @@
-/* Device memory in stream order: allocations.
+/* Device memory: allocations of the driver.  Those of cj_alloc are here where they are large, or where the device's
+ * allocator is the driver's.
  *
  * A cji_mem is in the table from cj_alloc to cj_free.  Its memory is released to the driver when cj_free was called,
  * nothing retains it, and every stream of `used` and its home stream have reached that moment: at once, in the home
@@ -40,12 +41,12 @@ static CUresult release_wrapped(const cji_mem *m)
 
 static CUresult release_plain(const cji_mem *m) { return m->state->queue->cu->cuMemFree(m->addr); }
 
-static const cji_mem_type mem_pool = { .kind = CJ_MEM_KIND_POOL,
-                                       .name = "device",
-                                       .cu_call = "cuMemAllocAsync",
-                                       .ordered = true,
-                                       .alloc = alloc_pool,
-                                       .release = release_plain };
+const cji_mem_type cji_mem_direct = { .kind = CJ_MEM_KIND_POOL,
+                                      .name = "device",
+                                      .cu_call = "cuMemAllocAsync",
+                                      .ordered = true,
+                                      .alloc = alloc_pool,
+                                      .release = release_plain };
 static const cji_mem_type mem_managed = { .kind = CJ_MEM_KIND_MANAGED,
                                           .name = "managed",
                                           .cu_call = "cuMemAllocManaged",
@@ -64,29 +65,50 @@ static const cji_mem_type mem_wrapped = { .kind = CJ_MEM_KIND_WRAPPED,
 
 /* -- Making -------------------------------------------------------------------------------------------------------- */
 
-/* Asks the driver; when memory is short, deferred releases run first.  In a scope. */
+/* Asks the driver; when memory is short, deferred releases run first, and chunks that are not in use are released.  In
+ * a scope. */
 static CUresult alloc_raw(cj_stream *s, cji_mem *m, const CUipcMemHandle *handle)
 {
     CUdeviceptr d = 0;
-    CUresult r = m->type->alloc(s, m, handle, &d);
-    if (r == CUDA_ERROR_OUT_OF_MEMORY && atomic_load(&s->queue->waiting)) {
+    const bool ours = m->type == &cji_mem_direct && !cji_allocator_may_hold(m->state, m->bytes);
+    CUresult r = ours ? CUDA_ERROR_OUT_OF_MEMORY : m->type->alloc(s, m, handle, &d);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+        const bool waiting = atomic_load(&s->queue->waiting);
         cji_deferred_drain(s->queue, CJI_DEFERRED_ALL);
-        r = m->type->alloc(s, m, handle, &d);
+        const bool released = cji_chunks_trim(m->state, 0);
+        if (ours && !cji_allocator_may_hold(m->state, m->bytes)) return r;
+        if (ours || waiting || released) r = m->type->alloc(s, m, handle, &d);
     }
     m->addr = d;
     return r;
 }
 
-void cji_mem_held(cji_slot *home, int64_t change)
+/* How an allocation of the driver's own counts among those of cj_alloc.  With the state's lock held. */
+void cji_mem_direct_count(cji_mem_state *state, const cji_mem *m, int change)
 {
-    uint64_t now = atomic_fetch_add(&home->held, (uint64_t)change) + (uint64_t)change,
-             most = atomic_load(&home->held_most);
-    while (change > 0 && most < now && !atomic_compare_exchange_weak(&home->held_most, &most, now)) {}
+    cji_allocator *a = &state->blocks;
+    cji_tally *const tallies[2] = { &a->tally, m->home->mem ? &((cji_lists *)m->home->mem)->tally : NULL };
+    if (m->type != &cji_mem_direct) return;
+    if (change > 0) cji_allocator_holds(a, 0, m->bytes);
+    else a->direct_bytes -= m->bytes;
+    for (int i = 0; i < 2 && tallies[i]; i++) {
+        cji_tally *t = tallies[i];
+        if (change > 0) t->allocs++, t->blocks++, t->missed++, t->live += m->bytes;
+        else t->frees++, t->blocks--, t->live -= m->bytes;
+        if (t->live > t->live_most) t->live_most = t->live;
+    }
+    cji_mem_changed(state);
 }
 
 /* A result of the driver, left in the stream. */
 static cj_status alloc_rejected(cj_stream *s, const cji_mem *m, CUresult r, const char *call)
 {
+    cji_spin_lock(&m->state->lock, CJI_LOCK_MEMORY);
+    const uint64_t most = m->state->blocks.opts.max_total;
+    cji_spin_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY && m->type == &cji_mem_direct && most)
+        return cji_fail(s, CJ_ENOMEM, call, "%zu bytes: the allocator may hold %llu bytes (max_total)", m->bytes,
+                        (unsigned long long)most);
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
         return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, m->type->cu_call, call, "%s: %zu bytes of %s memory", call,
                               m->bytes, m->type->name);
@@ -100,11 +122,16 @@ static cj_status alloc_rejected(cj_stream *s, const cji_mem *m, CUresult r, cons
  * caller may wrap what is known. */
 static bool alloc_enter(cji_mem_state *state, cji_mem *m, bool *there)
 {
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     *there = m->type->foreign && cji_mem_overlaps(state, m->addr, m->bytes);
-    bool entered = !*there && cji_mem_insert(state, m);
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
-    return entered;
+    if (!*there) {
+        cji_mem_insert(state, m);
+        if (m->type == &cji_mem_direct) cji_lists_of(state, m->home); /* what counts the stream's allocations */
+        cji_mem_held(m->home, (int64_t)m->bytes);
+        cji_mem_direct_count(state, m, 1);
+    }
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
+    return !*there;
 }
 
 /* Allocates and enters into the table; in a scope.  A failure is left in the stream. */
@@ -119,22 +146,18 @@ static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, cons
     m->home->refs++;
     cji_unlock(&s->queue->lock, CJI_LOCK_QUEUE);
     if (alloc_enter(state, m, &there)) {
-        cji_mem_held(m->home, (int64_t)m->bytes);
         if (s->proxy) cji_proxy_follow(s); /* it may be freed on that */
         return CJ_OK;
     }
-    if (m->type->ordered) s->cu->cuMemFreeAsync(m->addr, s->raw);
-    else m->type->release(m);
+    m->type->release(m); /* it is somebody's that the table has already */
     cji_lock(&s->queue->lock, CJI_LOCK_QUEUE);
     cji_slot_drop(m->home);
     cji_unlock(&s->queue->lock, CJI_LOCK_QUEUE);
-    if (there && m->type == &mem_wrapped)
+    if (m->type == &mem_wrapped)
         return cji_fail(s, CJ_ESTATE, call, "%zu bytes at 0x%llx overlap an allocation that the device knows already",
                         m->bytes, (unsigned long long)m->addr);
-    if (there)
-        return cji_fail(s, CJ_ESTATE, call, "the memory was imported before and is at 0x%llx: use that",
-                        (unsigned long long)m->addr);
-    return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the allocation");
+    return cji_fail(s, CJ_ESTATE, call, "the memory was imported before and is at 0x%llx: use that",
+                    (unsigned long long)m->addr);
 }
 
 cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle,
@@ -175,7 +198,6 @@ static cj_dptr alloc_plain(cj_stream *s, size_t bytes, const cji_mem_type *type,
     return cji_check(s, CJI_TAG_STREAM, call) == CJ_OK ? cji_mem_alloc(s, bytes, type, 0, NULL, call) : (cj_dptr){ 0 };
 }
 
-cj_dptr cj_alloc(cj_stream *s, size_t bytes) { return alloc_plain(s, bytes, &mem_pool, "cj_alloc"); }
 cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes) { return alloc_plain(s, bytes, &mem_managed, "cj_managed_alloc"); }
 cj_dptr cj_ipc_alloc(cj_stream *s, size_t bytes) { return alloc_plain(s, bytes, &mem_ipc, "cj_ipc_alloc"); }
 

@@ -7,6 +7,8 @@ CUresult cji_mem_free_ordered(const cji_mem *m)
 {
     const cji_release_queue *queue = m->state->queue;
     if (!m->type->ordered || !m->home->live || cji_stream_captures(queue, m->home->raw)) return CUDA_ERROR_NOT_READY;
+    if (m->type == &cji_mem_direct && m->state->blocks.opts.poison)
+        queue->cu->cuMemsetD8Async(m->addr, CJI_POISON, m->bytes, m->home->raw);
     return queue->cu->cuMemFreeAsync(m->addr, m->home->raw);
 }
 
@@ -14,10 +16,10 @@ CUresult cji_mem_free_ordered(const cji_mem *m)
 static void freed_settle(cji_mem *m)
 {
     cji_mem_state *state = m->state;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     for (unsigned i = 0; i < CJI_FREED; i++)
         if (state->freed[i].pending == m) state->freed[i].pending = NULL;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
 }
 
 /* In a scope. */
@@ -60,10 +62,10 @@ static CUresult mem_release_now(cji_mem *m)
 static void freed_pending(cji_mem *m)
 {
     cji_mem_state *state = m->state;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     for (unsigned i = 0; i < CJI_FREED; i++)
         if (state->freed[i].addr == m->addr) state->freed[i].pending = m;
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
 }
 
 static void mem_release_later(cji_mem *m)
@@ -82,12 +84,17 @@ void cji_mem_release(cji_mem *m)
 void cji_mem_unretain(cji_mem *m)
 {
     cji_mem_state *state = m->state;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
-    bool last = --m->retained == 0 && m->freed;
-    if (last && m->type->free) cji_mem_remove(state, m);
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
-    if (last) cji_mem_release(m);
-    cji_device_drop(state->dev);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
+    cj_device *dev = state->dev;
+    const bool last = --m->retained == 0 && m->freed;
+    if (last && m->type->over) {
+        m->type->over(m);
+    } else {
+        if (last && m->type->free) cji_mem_remove(state, m);
+        cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
+        if (last) cji_mem_release(m);
+    }
+    cji_device_drop(dev);
 }
 
 /* -- cj_free ------------------------------------------------------------------------------------------------------- */
@@ -97,6 +104,7 @@ static void mem_take(cji_mem_state *state, cji_mem *m, bool *retained)
 {
     cji_mem_remove(state, m);
     cji_mem_held(m->home, -(int64_t)m->bytes);
+    cji_mem_direct_count(state, m, -1);
     m->freed = true;
     *retained = m->retained > 0;
     if (m->type->kind != CJ_MEM_KIND_WRAPPED)
@@ -125,18 +133,18 @@ static cj_status mem_free(cji_mem *m, cj_device *dev, const char *call)
 cj_status cj_free(cj_device *dev, cj_dptr d)
 {
     static const char call[] = "cj_free";
-    cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
-    if (st != CJ_OK) return st;
-    if (!d.addr) return CJ_OK;
+    cj_status st = cji_is_live(dev, CJI_TAG_DEVICE) ? CJ_OK : cji_check(dev, CJI_TAG_DEVICE, call);
+    if (st != CJ_OK || !d.addr) return st;
     cji_mem_state *state = cji_mem_state_of(dev);
     if (!state) return cji_fail(dev, CJ_ENOMEM, call, "no host memory");
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
-    cji_mem *m = cji_mem_holder(state, d.addr);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_block *b = cji_block_at(&state->blocks, d.addr);
+    cji_mem *m = b && b->place == CJI_PLACE_LIVE ? &b->mem : cji_mem_holder(state, d.addr);
     uint64_t start = m ? m->addr : 0;
     bool retained = false;
     if (start == d.addr && m->type->free) return m->type->free(m, dev, call);
     if (start == d.addr) mem_take(state, m, &retained);
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (!start)
         return cji_fail(dev, CJ_ENOTFOUND, call,
                         "0x%llx is not memory of cj_alloc on device %d, or it was freed before",

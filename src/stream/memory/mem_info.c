@@ -9,12 +9,12 @@ void cj_mem_info_defaults(cj_mem_info *info)
     if (info) *info = (cj_mem_info){ .size = sizeof *info };
 }
 
-/* From the table of `dev`; false: it has none. */
-static bool info_of_table(cj_device *dev, uint64_t addr, cj_mem_info *info)
+/* From the table of `dev`; false: it has none.  *free: because the memory is the allocator's, and nobody's. */
+static bool info_of_table(cj_device *dev, uint64_t addr, cj_mem_info *info, bool *free)
 {
     cji_mem_state *state = (cji_mem_state *)cji_release_queue_state(&dev->queue, CJI_STATE_MEMORY);
     if (!state) return false;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     const cji_mem *m = cji_mem_holder(state, addr);
     if (m) {
         info->kind = m->type->kind;
@@ -25,7 +25,8 @@ static bool info_of_table(cj_device *dev, uint64_t addr, cj_mem_info *info)
         info->home = m->home && m->home->live ? m->home->owner : NULL;
         cji_unlock(&state->queue->lock, CJI_LOCK_QUEUE);
     }
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    *free = !m && cji_mem_chunk_of(state, addr);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     return m != NULL;
 }
 
@@ -69,9 +70,9 @@ cj_status cj_mem_get_info(cj_device *dev, cj_dptr d, cj_mem_info *info)
     if (!info || info->size < sizeof info->size)
         return cji_fail(dev, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_mem_info)");
     cj_device *owner = cji_mem_owner(dev, d.addr);
-    bool known = info_of_table(owner, d.addr, &all);
+    bool free = false, known = info_of_table(owner, d.addr, &all, &free);
     cji_device_drop(owner);
-    if (!known) {
+    if (!known && !free) {
         st = cji_scope_begin_relaxed(dev, dev, &scope, call);
         if (st != CJ_OK) return st;
         known = d.addr && info_of_driver(dev, d.addr, &all);

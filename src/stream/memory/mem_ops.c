@@ -1,6 +1,7 @@
 /* Stream memory operations: 32-bit and 64-bit locations that streams and graphs wait for and write. */
 #include <stdio.h>
 
+#include "stream/core/work_hooks.h"
 #include "stream/memory/stream_memory.h"
 
 /* -- Checking ------------------------------------------------------------------------------------------------------ */
@@ -78,12 +79,26 @@ static CUresult mem_op_enqueue(cj_stream *s, const cji_mem_op_job *j, const char
                    : s->cu->cuStreamWriteValue32(s->raw, j->at, (uint32_t)j->value, flags);
 }
 
+static cj_status mem_op_run(cj_stream *s, const cji_mem_op_job *j, const char *call);
+
+static CJI_COLD cj_status mem_op_measured(cj_stream *s, const cji_mem_op_job *j, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = mem_op_run(s, j, call);
+    cji_work_end(&w, s, st == CJ_OK,
+                 &(cji_work_info){ .kind = j->wait ? CJ_PROFILE_WAIT : CJ_PROFILE_WRITE,
+                                   .name = j->wait ? "wait for memory" : "" });
+    return st;
+}
+
 static cj_status mem_op_run(cj_stream *s, const cji_mem_op_job *j, const char *call)
 {
     cji_scope scope;
     const char *cu_call;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
+    if (cji_work_measured()) return mem_op_measured(s, j, call);
     st = mem_op_check(s, j, call);
     if (st == CJ_OK) st = cji_mem_use(s, s->dev, &(cji_range){ j->at, j->wide ? 8 : 4, "the location" }, call);
     if (st == CJ_OK) st = cji_scope_begin(s, s->dev, &scope, call);
@@ -136,6 +151,20 @@ static cj_status mem_ops_enqueue(cj_stream *s, CUstreamBatchMemOpParams *p, size
     return CJ_OK;
 }
 
+static CJI_COLD cj_status mem_ops_measured(cj_stream *s, const cj_mem_op *ops, size_t count)
+{
+    bool waits = false;
+    cji_work w;
+    for (size_t i = 0; i < count && !waits; i++)
+        waits = ops[i].kind == CJ_MEM_OP_WAIT32 || ops[i].kind == CJ_MEM_OP_WAIT64;
+    cji_work_begin(&w, s);
+    cj_status st = cj_stream_mem_ops(s, ops, count);
+    cji_work_end(&w, s, st == CJ_OK,
+                 &(cji_work_info){ .kind = waits ? CJ_PROFILE_WAIT : CJ_PROFILE_WRITE,
+                                   .name = waits ? "wait for memory" : "" });
+    return st;
+}
+
 cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count)
 {
     static const char call[] = "cj_stream_mem_ops";
@@ -144,6 +173,7 @@ cj_status cj_stream_mem_ops(cj_stream *s, const cj_mem_op *ops, size_t count)
     st = cji_mem_ops_count(s, ops, count, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (!count) return CJ_OK;
+    if (cji_work_measured()) return mem_ops_measured(s, ops, count);
     CUstreamBatchMemOpParams *p = cji_zalloc(count * sizeof *p);
     if (!p) return cji_stream_failed(s, cji_fail(s, CJ_ENOMEM, call, "no memory for %zu ops", count));
     for (size_t i = 0; i < count && st == CJ_OK; i++) {

@@ -44,18 +44,34 @@ static bool range_foreign(const cj_device *dev, uint64_t addr)
     return known && addr - base < bytes;
 }
 
+/* Whether the address lies in a chunk, of which no block in use has it.  With the state's lock held. */
+static bool range_between(const cji_mem_state *state, uint64_t addr, bool *freed)
+{
+    const cji_chunk *c = cji_mem_chunk_of(state, addr);
+    const cji_block *b = c ? cji_block_holder(&state->blocks, c, addr) : NULL;
+    if (!b) return false;
+    *freed = b->place != CJI_PLACE_LIVE;
+    return true;
+}
+
 /* A range that no allocation of the table holds whole: `room` bytes are left in the one that holds its start, 0: there
  * is none.  The state's lock is held on entry and not on return. */
 static cj_status range_unheld(void *into, cj_device *dev, cji_mem_state *state, const cji_range *range, size_t room,
                               const char *call)
 {
     bool pending = false;
-    const bool freed = !room && range->bytes && range_freed(state, range->addr, &pending);
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    bool freed = false;
+    const bool between = !room && range->bytes && range_between(state, range->addr, &freed);
+    if (!between) freed = !room && range->bytes && range_freed(state, range->addr, &pending);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (room)
         return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what,
                         range->bytes, room);
-    if (!freed || (!pending && range_foreign(dev, range->addr))) return CJ_OK; /* not of cj_alloc: the driver knows */
+    if (between && !freed)
+        return cji_fail(into, CJ_EINVAL, call, "%s: 0x%llx lies behind the end of an allocation of cj_alloc",
+                        range->what, (unsigned long long)range->addr);
+    if (!freed || (!between && !pending && range_foreign(dev, range->addr)))
+        return CJ_OK; /* not of cj_alloc: the driver knows */
     return cji_fail(into, CJ_EINVAL, call,
                     "%s: the memory at 0x%llx was freed with cj_free; enqueue its uses before that", range->what,
                     (unsigned long long)range->addr);
@@ -69,15 +85,15 @@ static inline cj_status range_find(void *into, cj_device *dev, const cji_range *
     if (!range_is_possible(range)) return range_impossible(into, range, call);
     cji_mem_state *state = cji_mem_state_of(dev);
     if (!state) return cji_fail(into, CJ_ENOMEM, call, "no host memory");
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_mem *holder = cji_mem_holder(state, range->addr);
     const size_t room = holder ? holder->bytes - (range->addr - holder->addr) : 0;
     if (holder && range->bytes <= room) {
         *m = holder;
         return CJ_OK;
     }
-    if (holder || state->nfreed) return range_unheld(into, dev, state, range, room, call);
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    if (holder || state->nfreed || state->blocks.chunks) return range_unheld(into, dev, state, range, room, call);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     return CJ_OK; /* not of cj_alloc: the driver knows */
 }
 
@@ -88,8 +104,9 @@ static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const ch
 {
     bool had = false;
     m->retained++;
+    if (m->shape == CJI_MEM_BLOCK && s->slot != m->home) ((cji_block *)m)->elsewhere = true;
     cji_obj_retain(m->state->dev); /* it may be another one than the graph's */
-    cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&m->state->lock, CJI_LOCK_MEMORY);
     bool added = cji_capture_retains(c, &cji_ref_memory, m, &had);
     if (added) cji_capture_note_range(c, m->addr, m->bytes);
     if (!added || had) cji_mem_unretain(m);
@@ -103,7 +120,7 @@ static cj_status use_note(cj_stream *s, cji_mem *m, cji_capture *c, const char *
 {
     if (c) return use_captured(s, m, c, call);
     if (s->slot != m->home && s->queue == m->state->queue) cji_used(&m->used, s->bit);
-    cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&m->state->lock, CJI_LOCK_MEMORY);
     return CJ_OK;
 }
 
@@ -132,10 +149,10 @@ cj_status cji_mem_peer_use(cj_stream *s, cj_device *dev, uint64_t addr, const ch
     if (s->queue == &dev->queue || atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw)) return CJ_OK;
     cj_status st = cji_peer_use(state, s, &bit, call);
     if (st != CJ_OK) return st;
-    cji_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_mem *m = cji_mem_holder(state, addr);
     if (m) cji_used(&m->used, bit);
-    cji_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     return CJ_OK;
 }
 
@@ -189,7 +206,7 @@ cj_status cji_mem_retain(cj_device *dev, cji_refset *refset, void *into, const c
     if (!m) return st;
     m->retained++;
     cji_obj_retain(m->state->dev);
-    cji_unlock(&m->state->lock, CJI_LOCK_MEMORY);
+    cji_spin_unlock(&m->state->lock, CJI_LOCK_MEMORY);
     bool added = cji_refset_add(refset, &cji_ref_memory, m, &had);
     if (!added || had) cji_mem_unretain(m);
     return added ? CJ_OK : cji_fail(into, CJ_ENOMEM, call, "no host memory to keep device memory alive for the graph");

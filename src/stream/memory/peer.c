@@ -29,13 +29,18 @@ static cji_slot *peer_slot_of(cji_mem_state *state, CUresult *r)
     return slot;
 }
 
+static void peer_slot_free(cji_mem_state *state, cji_slot *slot)
+{
+    if (!slot) return;
+    CUstream raw = slot->raw;
+    cji_slot_close(state->queue, slot);
+    state->queue->cu->cuStreamDestroy(raw);
+}
+
 void cji_peer_free(cji_mem_state *state)
 {
-    if (state->peer_slot) {
-        CUstream raw = state->peer_slot->raw;
-        cji_slot_close(state->queue, state->peer_slot);
-        state->queue->cu->cuStreamDestroy(raw);
-    }
+    peer_slot_free(state, state->peer_slot);
+    for (unsigned i = 0; i < CJI_WAITERS; i++) peer_slot_free(state, state->waiter[i]);
     pthread_mutex_destroy(&state->peer_lock);
 }
 

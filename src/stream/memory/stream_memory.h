@@ -2,8 +2,16 @@
  * operations. Prefixes: cji_mem, cji_copy, cji_fill, cji_staging, cji_stage, cji_peer.  Calls the room core, nothing
  * of the room graph.
  *
- *   alloc_table.c   the device's state and its table of memory
- *   mem_alloc.c     allocations; mem_free.c: their release; ipc_mem.c: between processes
+ *   mem_state.c     the device's state
+ *   alloc_table.c   its table of memory, by address
+ *   mem_alloc.c     allocations of the driver; mem_free.c: their release; ipc_mem.c: between processes
+ *   block_alloc.c   the stream-ordered allocator: cj_alloc, and the release of its blocks
+ *   block_heap.c    chunks cut into blocks, and the blocks that any stream may take
+ *   block_lists.c   the free lists of streams
+ *   block_chunk.c   chunks from the driver and back
+ *   block_capture.c allocations of captures
+ *   alloc_options.c its options; alloc_stats.c: its counts and its report
+ *   mem_known.c     what is known of an allocation's uses
  *   mem_use.c       uses: ranges checked, noted, retained by captures and graphs
  *   mem_info.c      what memory an address is in
  *   copy.c          the calls that copy; copy_batch.c: many at once
@@ -24,6 +32,7 @@
 #include <cujit/memory.h>
 
 #include "stream/core/stream_core.h"
+#include "stream/core/work_hooks.h"
 
 /* -- Allocations --------------------------------------------------------------------------------------------------- */
 
@@ -39,32 +48,266 @@ typedef struct cji_mem_type {
     /* `handle`: of what is imported. */
     CUresult (*alloc)(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d);
     CUresult (*release)(const cji_mem *m);  /* at once, in a scope */
-    /* Of a graph's memory alone, whose owner is what retains it: it stays in the table as long. */
-    /* cj_free; the state's lock is held on entry and not on return */
+    /* Of a block of a chunk alone: the user freed it, and nothing retains it any more.  The state's lock is held on
+     * entry and not on return. */
+    void (*over)(cji_mem *m);
+    /* cj_free, in place of the usual one; the state's lock is held on entry and not on return.  Without `over` it is a
+     * graph's memory, whose owner is what retains it: it stays in the table as long. */
     cj_status (*free)(cji_mem *m, cj_device *dev, const char *call);
     bool (*there)(const cji_mem *m);        /* whether there is something to release */
     void (*destroy)(cji_mem *m);            /* frees the cji_mem */
 } cji_mem_type;
 
+/* What an entry of the table is.  A chunk is entered in place of its blocks, and has no type. */
+typedef enum cji_mem_shape { CJI_MEM_WHOLE, CJI_MEM_CHUNK, CJI_MEM_BLOCK } cji_mem_shape;
+
 /* A piece of memory of a device's table. */
 struct cji_mem {
-    cji_deferred deferred;
+    uint64_t addr; /* what every use reads comes first */
+    size_t bytes;
     cji_mem_state *state;
     const cji_mem_type *type;
-    uint64_t addr;
-    size_t bytes;
     /* referenced; under the queue's lock, changed under the state's too.  Of a graph's: where it was launched last;
      * NULL before */
     cji_slot *home;
     atomic_uint_fast64_t used; /* slots other than home */
     uint32_t retained;         /* sets that retain it, and its device too; with what follows under the state's lock */
     bool freed;                /* by the user */
+    uint8_t shape;             /* a cji_mem_shape */
+    cji_deferred deferred;
+    cji_mem *left, *right;     /* in the table */
 };
 
 /* What cj_free took: nobody may use it until an allocation has the address again. */
 /* pending: its release is deferred */
 typedef struct cji_freed { uint64_t addr; size_t bytes; const cji_mem *pending; } cji_freed;
 enum { CJI_FREED = 64 }; /* the latest ones of a device are remembered */
+
+/* -- The stream-ordered allocator ---------------------------------------------------------------------------------- */
+
+/* Memory of cj_alloc is a block of a chunk; a chunk is memory of the driver's pool.  Larger memory than `most` is an
+ * allocation of the driver's own.
+ *
+ * A block is in one place (cji_place).  Invariants
+ *   A chunk's blocks lie side by side and cover it.
+ *   A block in a stream's lists was freed behind what was enqueued on that stream before; its other uses are complete.
+ *   The stream itself takes it at once.  Another stream takes it behind the list's mark, an event that is recorded on
+ *   the stream after the block was freed (its turn is over), and waits for that on the device.
+ *   An idle block has no use that is not complete: any stream takes it.
+ *   A block that a capture takes is an idle one, so that the graph may be launched on any stream.
+ *   Neither a stream's lists nor the heap has a block that a graph or an executable graph retains. */
+
+enum { CJI_POISON = 0xdd };              /* the bytes of freed memory, with opts.poison */
+enum { CJI_UNIT = 256, CJI_BINS = 240 }; /* blocks are multiples of CJI_UNIT; bins reach up to 1 TiB */
+
+typedef struct cji_block cji_block;
+typedef struct cji_chunk cji_chunk;
+typedef struct cji_lists cji_lists;
+
+/* Bin i has free blocks of at least cji_bin_bytes(i), and less than the next bin's. */
+typedef struct cji_bins {
+    uint64_t map[(CJI_BINS + 63) / 64]; /* a bit for each bin that is not empty */
+    cji_block *bin[CJI_BINS];
+    size_t bytes; /* of all blocks */
+} cji_bins;
+
+typedef enum cji_place {
+    CJI_PLACE_IDLE,     /* in the heap */
+    CJI_PLACE_LIVE,     /* the user's */
+    CJI_PLACE_CACHED,   /* in its home stream's lists */
+    CJI_PLACE_DEFERRED, /* freed; its release waits in the release queue */
+    CJI_PLACE_RETAINED  /* freed, and a graph retains it */
+} cji_place;
+
+/* A block: mem.bytes are what the user asked for, mem.home is the slot of its lists. */
+struct cji_block {
+    cji_mem mem;
+    cji_lists *lists;         /* its home's; NULL: it is idle */
+    size_t room;              /* more than mem.bytes by the allocator's guard at least */
+    uint64_t turn;            /* in a stream's lists: how many marks were recorded before it was freed */
+    cji_block *prev, *next;   /* in a bin, or in the list of a capture's blocks */
+    uint8_t place;            /* a cji_place */
+    uint8_t bin;              /* of a free block */
+    bool elsewhere;           /* a stream of the capture other than its home uses it */
+    uint64_t capture;         /* the serial of the capture that took it; 0: none */
+    cji_chunk *chunk;
+    cji_block *below, *above; /* neighbours in the chunk; NULL: there is none */
+};
+
+struct cji_chunk {
+    cji_mem mem; /* in the table, where it stands for its blocks */
+    cji_chunk *next;
+    cji_block *first;
+    uint64_t *starts;         /* a bit for each unit in which a block starts */
+    uint64_t *words;          /* a bit for each element of starts that is not 0 */
+    bool plain;               /* of cuMemAlloc, not of the driver's pool */
+};
+
+/* What a stream has done, or a device. */
+typedef struct cji_tally {
+    uint64_t live, live_most, blocks, allocs, frees;
+    uint64_t own, idle, waited, missed; /* how allocations were served */
+    uint64_t waits;                     /* for other streams' marks */
+} cji_tally;
+
+/* The free blocks of one stream. */
+struct cji_lists {
+    cji_lists *next;
+    cji_slot *slot;   /* referenced */
+    bool open;        /* the stream is there */
+    uint64_t turn;    /* marks recorded so far */
+    cji_point *mark;  /* the latest one, which covers blocks of earlier turns; NULL: none, or it was reached */
+    size_t blocks;    /* whose home it is, in any place */
+    cji_bins free;
+    cji_tally tally;
+};
+
+typedef struct cji_indexed { uint64_t addr; cji_block *block; } cji_indexed;
+
+/* The allocator of a device. */
+typedef struct cji_allocator {
+    cj_allocator_opts opts;
+    const cji_mem_type *type;    /* of blocks; set before the first one is made */
+    size_t most;                 /* bytes of the largest block; 0: all memory is the driver's own */
+    bool quick;                  /* a free needs no call of the driver: no poison, no exact bounds */
+    size_t guard;                /* bytes behind each block that nobody has, where the driver checks bounds */
+    cji_lists *lists, *source;   /* all; of the stream that chunks are allocated and freed on, NULL before */
+    cji_bins idle;
+    cji_chunk *chunks;
+    cji_indexed *index;          /* blocks by their start: open addressing */
+    size_t indexed, index_cap;
+    cji_block *spare;            /* structs to use again */
+    bool joined;                 /* no two neighbours are idle */
+    cji_block *captured;         /* freed blocks of captures that a graph retains */
+    cji_tally tally;
+    uint64_t chunk_bytes, direct_bytes; /* held: in chunks; in the driver's own allocations of cj_alloc */
+    uint64_t room, deferred;     /* of live blocks; of those whose release is deferred or that a graph retains */
+    uint64_t total_most, nchunks, grown, trimmed;
+    uint64_t settle_at;          /* so many allocations allow the next look for complete blocks */
+    uint64_t trim_at;            /* so many cached bytes start the next trim for max_cached */
+} cji_allocator;
+
+/* The smallest bin whose blocks all have that many bytes, and the largest whose blocks all have at most as many. */
+static inline unsigned cji_bin_up(size_t bytes)
+{
+    const uint64_t units = ((uint64_t)bytes + CJI_UNIT - 1) / CJI_UNIT;
+    if (units <= 16) return units ? (unsigned)units - 1 : 0;
+    const unsigned k = 63 - (unsigned)__builtin_clzll(units - 1);
+    return 16 + (k - 4) * 8 + (unsigned)((units - 1 - (UINT64_C(1) << k)) >> (k - 3));
+}
+static inline unsigned cji_bin_down(size_t room) { return cji_bin_up(room + 1) - 1; }
+static inline size_t cji_bin_bytes(unsigned bin)
+{
+    if (bin < 16) return (bin + 1) * (size_t)CJI_UNIT;
+    return ((UINT64_C(8) + (bin - 16) % 8 + 1) << ((bin - 16) / 8 + 1)) * CJI_UNIT;
+}
+
+/* Bins; with the state's lock held. */
+static inline void cji_bins_add(cji_bins *bins, cji_block *b)
+{
+    const unsigned i = cji_bin_down(b->room);
+    b->bin = (uint8_t)i;
+    b->prev = NULL;
+    b->next = bins->bin[i];
+    if (b->next) b->next->prev = b;
+    bins->bin[i] = b;
+    bins->map[i / 64] |= UINT64_C(1) << i % 64;
+    bins->bytes += b->room;
+}
+
+static inline void cji_bins_remove(cji_bins *bins, cji_block *b)
+{
+    const unsigned i = b->bin;
+    if (b->prev) b->prev->next = b->next;
+    else bins->bin[i] = b->next;
+    if (b->next) b->next->prev = b->prev;
+    if (!bins->bin[i]) bins->map[i / 64] &= ~(UINT64_C(1) << i % 64);
+    bins->bytes -= b->room;
+}
+/* A block of bin `from` or the next one up to `to` that has some; not removed; NULL: there is none. */
+static inline cji_block *cji_bins_find(const cji_bins *bins, unsigned from, unsigned to)
+{
+    for (unsigned word = from / 64; word <= to / 64; word++) {
+        uint64_t map = bins->map[word];
+        if (word == from / 64) map &= ~UINT64_C(0) << from % 64;
+        if (!map) continue;
+        const unsigned i = word * 64 + (unsigned)__builtin_ctzll(map);
+        return i <= to ? bins->bin[i] : NULL;
+    }
+    return NULL;
+}
+
+/* Blocks (block_heap.c); with the state's lock held. */
+static inline size_t cji_index_home(const cji_allocator *a, uint64_t addr)
+{
+    return (size_t)((addr / CJI_UNIT * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (a->index_cap - 1);
+}
+/* The block that starts there; NULL: there is none. */
+static inline cji_block *cji_block_at(const cji_allocator *a, uint64_t addr)
+{
+    for (size_t i = a->indexed ? cji_index_home(a, addr) : 0; a->indexed; i = (i + 1) & (a->index_cap - 1))
+        if (!a->index[i].block || a->index[i].addr == addr) return a->index[i].block;
+    return NULL;
+}
+cji_block *cji_block_holder(const cji_allocator *a, const cji_chunk *c, uint64_t addr);
+/* Cuts `b` down to `room`; the rest is returned, in no place yet.  NULL: there is no rest, or no host memory, and `b`
+ * stays as it is. */
+cji_block *cji_block_cut(cji_mem_state *state, cji_block *b, size_t room);
+void cji_block_idle(cji_mem_state *state, cji_block *b); /* into the heap */
+void cji_blocks_join(cji_mem_state *state);              /* idle neighbours become one block */
+void cji_blocks_free_spare(cji_allocator *a);
+/* Out of the heap; NULL: no idle block is as large. */
+cji_block *cji_block_take_idle(cji_mem_state *state, unsigned bin);
+/* A chunk as one block, which is in no place yet; NULL without memory. */
+cji_block *cji_chunk_add(cji_mem_state *state, uint64_t addr, size_t bytes, bool plain);
+void cji_chunk_forget(cji_mem_state *state, cji_chunk *c); /* it is one block in no place, or all is forgotten */
+/* A checker of bounds hears that the block's bytes may be used, or may not: in the order of the stream `raw`, or at
+ * once (NULL). */
+void cji_block_declare(const cji_mem_state *state, const cji_block *b, const CUstream *raw, bool live);
+
+/* The lists of streams (block_lists.c); with the state's lock held, those with events in a scope. */
+cji_lists *cji_lists_of(cji_mem_state *state, cji_slot *slot); /* made at first use; NULL without memory */
+static inline void cji_lists_put(cji_lists *l, cji_block *b)
+{
+    b->place = CJI_PLACE_CACHED;
+    b->turn = l->turn;
+    cji_bins_add(&l->free, b);
+}
+/* The stream's own block; NULL: it has none of these bins. */
+cji_block *cji_lists_take(cji_mem_state *state, cji_lists *l, unsigned bin, unsigned to);
+/* What is complete by now becomes idle.  Returns how many blocks that are. */
+size_t cji_lists_settle(cji_mem_state *state);
+size_t cji_lists_settle_one(cji_mem_state *state, cji_lists *l);
+/* Another stream's block of these bins: `s` waits for its mark. */
+cji_block *cji_lists_take_other(cji_mem_state *state, cj_stream *s, unsigned bin, unsigned to);
+cji_block *cji_lists_take_from(cji_mem_state *state, cji_lists *from, cj_stream *s, unsigned bin, unsigned to);
+void cji_lists_leave(cji_mem_state *state, cji_block *b);  /* the block's home is nobody */
+void cji_lists_closing(cji_device_state *base, cji_slot *slot); /* takes the lock */
+
+/* Chunks (block_chunk.c); without the state's lock, in a scope. */
+cji_lists *cji_source_of(cji_mem_state *state); /* with the lock held; NULL: there can be none */
+CUresult cji_chunk_grow(cji_mem_state *state, size_t bytes, bool plain); /* room for a block of that many bytes */
+bool cji_allocator_may_hold(cji_mem_state *state, size_t more); /* takes the lock: within max_total */
+void cji_allocator_holds(cji_allocator *a, size_t chunk, size_t direct); /* more than before; with the lock held */
+uint64_t cji_chunks_trim(cji_mem_state *state, uint64_t keep); /* returns what was released */
+void cji_chunks_free(cji_mem_state *state, bool idle);
+void cji_source_free(cji_mem_state *state);
+
+/* Blocks of streams and captures (block_alloc.c, block_capture.c). */
+extern const cji_mem_type cji_mem_direct; /* of the driver's own allocations (mem_alloc.c) */
+/* Hands a block of no place out to the user; with the lock held. */
+void cji_block_hand_out(cji_mem_state *state, cji_block *b, cji_lists *l, size_t bytes);
+/* Grows; what is idle may be released and what is deferred may run instead.  Without the lock, in a scope. */
+CUresult cji_block_grow(cji_mem_state *state, size_t bytes, bool plain);
+/* Memory of a stream whose capture is `c`. */
+cj_dptr cji_capture_alloc(cj_stream *s, cji_mem_state *state, cji_capture *c, size_t bytes, const char *call);
+/* The private list of captures; with the lock held. */
+void cji_captured_add(cji_mem_state *state, cji_block *b);
+void cji_captured_remove(cji_mem_state *state, cji_block *b);
+
+/* Chooses how the allocator works, and fills in what the options leave open (alloc_options.c); with the lock held, or
+ * before anybody knows the state. */
+void cji_allocator_take(cji_mem_state *state, const cj_allocator_opts *opts);
 
 /* -- Staging (staging.c) ------------------------------------------------------------------------------------------- */
 
@@ -96,19 +339,22 @@ cj_status cji_staging_copy(cj_stream *s, cji_staging *st, const cji_rows *rows, 
 /* Whether a host function is one of staging, not of the user. */
 bool cji_stage_has(CUhostFn fn);
 
-/* -- The device's state (alloc_table.c) ---------------------------------------------------------------------------- */
+/* -- The device's state (mem_state.c) ------------------------------------------------------------------------------ */
+
+enum { CJI_WAITERS = 8 };
 
 struct cji_mem_state {
     cji_device_state base;
     cji_release_queue *queue;
     cj_device *dev;       /* not retained: the state is the device's own */
-    pthread_mutex_t lock; /* guards the table and what was freed */
-    cji_mem **table;      /* by address */
-    size_t count, cap;
+    pthread_spinlock_t lock; /* guards the table, what was freed, and the allocator */
+    cji_mem *table;       /* by address: chunks, and all memory that is no block */
+    cji_allocator blocks;
     cji_freed freed[CJI_FREED];
     unsigned nfreed;      /* how often one was entered */
     cji_staging staging;
     pthread_mutex_t peer_lock;
+    cji_slot *waiter[CJI_WAITERS]; /* of streams that wait for events; made at first use, under `lock` */
     cji_slot *peer_slot; /* of the stream that waits for other devices' streams; made at first use, under its lock */
 };
 
@@ -120,11 +366,12 @@ static inline cji_mem_state *cji_mem_state_of(cj_device *dev)
     return state ? (cji_mem_state *)state : cji_mem_state_make(dev);
 }
 
-/* The table; with the state's lock held. */
+/* The table (alloc_table.c); with the state's lock held. */
 cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr);
+cji_chunk *cji_mem_chunk_of(const cji_mem_state *state, uint64_t addr); /* that holds it; NULL: none */
 /* whether an allocation has a byte of the range */
 bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes);
-bool cji_mem_insert(cji_mem_state *state, cji_mem *m); /* false without memory */
+void cji_mem_insert(cji_mem_state *state, cji_mem *m);
 void cji_mem_remove(cji_mem_state *state, const cji_mem *m);
 size_t cji_mem_bytes(cj_device *dev, uint64_t addr); /* of the memory that begins there; 0: the table has none */
 /* Whose memory an address leads to, retained: `home`, unless the table of another device of the driver has it. */
@@ -137,8 +384,20 @@ cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint
                       const char *call);
 extern const cji_mem_type cji_mem_imported; /* ipc_mem.c */
 
-/* The user has taken or freed memory whose home the slot is. */
-void cji_mem_held(cji_slot *home, int64_t change);
+/* The user has taken or freed memory whose home the slot is.  With the state's lock held. */
+static inline void cji_mem_held(cji_slot *home, int64_t change)
+{
+    const uint64_t now = atomic_load_explicit(&home->held, memory_order_relaxed) + (uint64_t)change;
+    atomic_store_explicit(&home->held, now, memory_order_relaxed);
+    if (now > atomic_load_explicit(&home->held_most, memory_order_relaxed) && change > 0)
+        atomic_store_explicit(&home->held_most, now, memory_order_relaxed);
+}
+/* What cj_alloc has taken of the device's memory has changed, for who measures it.  With the state's lock held. */
+static inline void cji_mem_changed(const cji_mem_state *state)
+{
+    if (cji_work_hooked()) cji_work_memory(state->queue, state->blocks.tally.live);
+}
+void cji_mem_direct_count(cji_mem_state *state, const cji_mem *m, int change); /* 1: allocated, -1: freed */
 /* Released in the order of its home stream, if it is of the kind that can, and that stream is there and not captured;
  * queue's lock held, in a scope. */
 CUresult cji_mem_free_ordered(const cji_mem *m); /* CUDA_ERROR_NOT_READY: it is not, and not now */
@@ -180,7 +439,8 @@ cj_status cji_peer_use(cji_mem_state *state, cj_stream *s, uint64_t *bit, const 
 /* A copy in a graph of `home` with memory of `other` at an end: the driver wants access, which cuMemcpyPeerAsync does
  * without.  A failure is left in `into`. */
 cj_status cji_peer_in_graph(void *into, cj_device *home, cj_device *other, const char *call);
-void cji_peer_free(cji_mem_state *state); /* in a scope */
+/* The streams of the library's own that wait for peers and for events (mem_known.c); in a scope. */
+void cji_peer_free(cji_mem_state *state);
 
 /* -- Copies (copy_span.c, copy_shape.c, copy_3d.c) ----------------------------------------------------------------- */
 
@@ -222,6 +482,8 @@ typedef struct cji_copy {
     bool peer;    /* measured: memory of another device than `home`, which copies */
 } cji_copy;
 
+/* A copy's kind for who measures it (work_hooks.h). */
+int cji_copy_kind(bool to_host, bool from_host);
 /* One row of `bytes`; the ends' devices are `home`. */
 cji_copy cji_copy_row(cj_device *home, cji_copy_end dst, cji_copy_end src, size_t bytes);
 /* A copy as its description says it, for `home`, of its driver.  Failures are left in `into`. */

@@ -1,0 +1,160 @@
+/* Tasks and edges of a coordinator in blocks that never move: free lists, handles with generations, what is kept of
+ * ended tasks. */
+#include "stream/coordinate/coord_tasks.h"
+
+/* What a task owns, but its slot. */
+void cji_task_slot_clear(cji_task *t)
+{
+    if (t->release) t->release(t->user);
+    cji_strfree(t->what);
+    cji_free(t->error, sizeof *t->error);
+    cji_free(t->members, sizeof *t->members);
+    t->release = NULL, t->what = NULL, t->error = NULL, t->members = NULL;
+}
+
+/* -- Slots --------------------------------------------------------------------------------------------------------- */
+
+static bool slots_grow(cji_tasks *g)
+{
+    if (g->blocks >= CJI_NO_TASK / CJI_TASK_BLOCK - 1) return false;
+    if (!cji_grow(&g->block, &g->block_cap, g->blocks + 1, sizeof *g->block)) return false;
+    cji_task *b = cji_zalloc(CJI_TASK_BLOCK * sizeof *b);
+    if (!b) return false;
+    const uint32_t first = (uint32_t)(g->blocks * CJI_TASK_BLOCK);
+    g->block[g->blocks++] = b;
+    for (uint32_t k = CJI_TASK_BLOCK; k-- > 0;) b[k].next = g->free_task, g->free_task = first + k;
+    return true;
+}
+
+uint32_t cji_task_new(cji_tasks *g, bool hidden)
+{
+    if (g->free_task == CJI_NO_TASK && !slots_grow(g)) return CJI_NO_TASK;
+    const uint32_t i = g->free_task;
+    cji_task *t = cji_task_at(g, i);
+    g->free_task = t->next;
+    *t = (cji_task){ .generation = t->generation, .order = ++g->next_order };
+    t->number = hidden ? g->number : ++g->number;
+    t->out = t->out_last = t->in = t->prev = t->next = t->work_next = t->group = CJI_NO_TASK;
+    t->member_prev = t->member_next = t->mark_edge = CJI_NO_TASK;
+    t->hidden = hidden;
+    t->unqueued = t->unended = 1; /* it is being made */
+    t->class = t->own = 2;
+    t->state = CJ_TASK_WAITING;
+    g->in_state[CJ_TASK_WAITING] += !hidden;
+    g->unended++;
+    g->added += !hidden;
+    return i;
+}
+
+void cji_task_slot_free(cji_tasks *g, uint32_t i)
+{
+    cji_task *t = cji_task_at(g, i);
+    cji_task_slot_clear(t);
+    g->in_state[t->state] -= !t->hidden;
+    t->state = 0;
+    t->generation++;
+    t->next = g->free_task;
+    g->free_task = i;
+}
+
+cji_task_is cji_task_find(const cji_tasks *g, cj_task handle, uint32_t *i)
+{
+    const uint64_t index = (handle & 0xffffffff) - 1;
+    if (!handle || index >= g->blocks * CJI_TASK_BLOCK) return CJI_TASK_IS_NONE;
+    const cji_task *t = cji_task_at(g, (uint32_t)index);
+    const uint32_t generation = (uint32_t)(handle >> 32);
+    if (generation > t->generation || (generation == t->generation && !t->state))
+        return CJI_TASK_IS_NONE;
+    if (generation < t->generation) return CJI_TASK_IS_FORGOTTEN;
+    *i = (uint32_t)index;
+    return CJI_TASK_IS_HERE;
+}
+
+void cji_task_set_state(cji_tasks *g, uint32_t i, cj_task_state state)
+{
+    cji_task *t = cji_task_at(g, i);
+    g->in_state[t->state] -= !t->hidden;
+    t->state = (uint8_t)state;
+    g->in_state[state] += !t->hidden;
+}
+
+/* -- What is kept -------------------------------------------------------------------------------------------------- */
+
+void cji_task_archive(cji_tasks *g, uint32_t i)
+{
+    cji_task *t = cji_task_at(g, i);
+    if (t->hidden && t->state == CJ_TASK_DONE && !g->keep) {
+        cji_task_slot_free(g, i);
+        return;
+    }
+    t->next = CJI_NO_TASK;
+    if (t->state != CJ_TASK_DONE) {
+        t->next = g->bad;
+        g->bad = i;
+        return;
+    }
+    if (g->old == CJI_NO_TASK) g->old = i;
+    else cji_task_at(g, g->old_last)->next = i;
+    g->old_last = i;
+    g->old_count++;
+    while (!g->keep && g->old_count > g->history) {
+        const uint32_t first = g->old;
+        g->old = cji_task_at(g, first)->next;
+        g->old_count--;
+        cji_task_slot_free(g, first);
+    }
+}
+
+void cji_task_forget_all(cji_tasks *g)
+{
+    uint32_t lists[] = { g->old, g->bad };
+    for (int l = 0; l < 2; l++)
+        for (uint32_t i = lists[l], next; i != CJI_NO_TASK; i = next) {
+            next = cji_task_at(g, i)->next;
+            cji_task_slot_free(g, i);
+        }
+    g->old = g->old_last = g->bad = CJI_NO_TASK;
+    g->old_count = 0;
+    g->lines = 0;
+}
+
+/* -- Edges --------------------------------------------------------------------------------------------------------- */
+
+uint32_t cji_task_edge_new(cji_tasks *g)
+{
+    if (g->free_edge == CJI_NO_TASK) {
+        if (g->edge_blocks >= CJI_NO_TASK / CJI_TASK_BLOCK - 1) return CJI_NO_TASK;
+        if (!cji_grow(&g->edges, &g->edge_cap, g->edge_blocks + 1, sizeof *g->edges)) return CJI_NO_TASK;
+        cji_task_edge *b = cji_alloc(CJI_TASK_BLOCK * sizeof *b);
+        if (!b) return CJI_NO_TASK;
+        const uint32_t first = (uint32_t)(g->edge_blocks * CJI_TASK_BLOCK);
+        g->edges[g->edge_blocks++] = b;
+        for (uint32_t k = CJI_TASK_BLOCK; k-- > 0;) b[k].next_out = g->free_edge, g->free_edge = first + k;
+    }
+    const uint32_t e = g->free_edge;
+    g->free_edge = cji_task_edge_at(g, e)->next_out;
+    return e;
+}
+
+void cji_task_edge_free(cji_tasks *g, uint32_t e)
+{
+    cji_task_edge_at(g, e)->next_out = g->free_edge;
+    g->free_edge = e;
+}
+
+uint64_t cji_task_bytes(const cji_tasks *g)
+{
+    return g->blocks * (CJI_TASK_BLOCK * sizeof(cji_task)) + g->block_cap * sizeof *g->block +
+           g->edge_blocks * (CJI_TASK_BLOCK * sizeof(cji_task_edge)) + g->edge_cap * sizeof *g->edges +
+           g->line_cap * sizeof *g->line;
+}
+
+void cji_task_say(const cji_tasks *g, cji_line *l, uint32_t i)
+{
+    const cji_task *t = cji_task_at(g, i);
+    char what[CJI_SHORT_ROOM];
+    if (t->hidden) cji_say(l, "the beginning of a group");
+    else if (!t->what) cji_say(l, "%llu", (unsigned long long)t->number);
+    else cji_say(l, "%llu '%s'", (unsigned long long)t->number,
+                 cji_shorten(what, sizeof what, t->what, strlen(t->what)));
+}

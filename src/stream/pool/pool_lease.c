@@ -1,0 +1,352 @@
+/* Leases: acquired, used, released. */
+#include "stream/pool/stream_pool.h"
+
+/* -- What is requested --------------------------------------------------------------------------------------------- */
+
+void cj_stream_request_defaults(cj_stream_request *request)
+{
+    if (request) *request = (cj_stream_request){ .size = sizeof *request };
+}
+
+/* The class of a priority; -1: it has none. */
+static int wish_class(int32_t priority)
+{
+    switch (priority) {
+    case CJ_PRIORITY_NORMAL: return CJI_CLASS_NORMAL;
+    case CJ_PRIORITY_HIGH: return CJI_CLASS_HIGH;
+    case CJ_PRIORITY_LOW: return CJI_CLASS_LOW;
+    default: return -1;
+    }
+}
+
+/* False: recorded in `into`. */
+static bool wish_read(const cj_stream_pool *pool, const cj_stream_request *request, cji_wish *w, void *into,
+                      const char *call)
+{
+    cj_stream_request r = { .size = sizeof r };
+    w->strategy = (cj_pool_strategy)atomic_load_explicit(&pool->strategy, memory_order_relaxed);
+    if (request && !cji_opts_take(&r, sizeof r, request, into, call, "cj_stream_request")) return false;
+    const int class = wish_class(r.priority);
+    if (class < 0) {
+        cji_fail(into, CJ_EINVAL, call, "priority %d is none that a pool has streams of", r.priority);
+        return false;
+    }
+    if ((unsigned)r.work >= CJI_WORKS) {
+        cji_fail(into, CJ_EINVAL, call, "work %d is no cj_work", r.work);
+        return false;
+    }
+    if (r.after && cji_check_arg(into, r.after, CJI_TAG_STREAM, call, "the stream of .after") != CJ_OK) return false;
+    if (r.kernel && cji_check_arg(into, r.kernel, CJI_TAG_KERNEL, call, "the kernel") != CJ_OK) return false;
+    w->class = (cji_class)class;
+    w->work = (cj_work)r.work;
+    if (r.kernel) cji_kernel_work(r.kernel, &w->work);
+    w->after = r.after;
+    if (w->strategy == CJ_POOL_PRIORITY && w->work == CJ_WORK_COORDINATION && class == CJI_CLASS_NORMAL)
+        w->class = CJI_CLASS_HIGH;
+    return true;
+}
+
+/* -- Places -------------------------------------------------------------------------------------------------------- */
+
+/* With the lock held: a new stream for a lease of this thread; NULL: *full, or a failure in `into`. */
+static cji_place *lease_new_stream(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, bool *full,
+                                   void *into, const char *call)
+{
+    cji_place *p = cji_stream_pool_grow(pool, w->class, full, into, call);
+    if (p) atomic_fetch_add(&c->count[p->index], 1);
+    return p;
+}
+
+static cj_status lease_no_place(const cj_stream_pool *pool, bool exclusive, void *into, const char *call)
+{
+    return cji_fail(into, CJ_ENOMEM, call,
+                    "each stream has %s lease and the pool has %u streams of all priorities; release some, or create "
+                    "the pool with a larger .streams_max",
+                    exclusive ? "a" : "an exclusive", pool->streams_max);
+}
+
+/* The chosen stream has many leases: another one is created, where the pool may grow. */
+static cji_place *lease_spread(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, cji_place *p)
+{
+    bool full;
+    cji_place *added = NULL;
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (cji_place_leases(pool, p) > pool->sharers) { /* with the one that is being acquired */
+        cji_kept before;
+        cji_fail_save(&before);
+        added = lease_new_stream(pool, c, w, &full, NULL, "cj_stream_pool_acquire");
+        if (added) atomic_store(&added->closed, 0);
+        cji_fail_restore(&before); /* without another stream this one serves */
+    }
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (!added) return p;
+    atomic_fetch_sub(&c->count[p->index], 1);
+    return added;
+}
+
+/* No place was open: with the lock held none is closed for a moment only. */
+static cji_place *lease_shared_slow(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, bool *full,
+                                    void *into, const char *call)
+{
+    bool followed;
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    cji_place *p = cji_place_choose(pool, c, w, &followed);
+    if (!p) {
+        p = lease_new_stream(pool, c, w, full, into, call);
+        if (p) atomic_store(&p->closed, 0);
+    }
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    return p;
+}
+
+static cji_place *lease_shared(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, void *into,
+                               const char *call)
+{
+    bool followed = false, full = false;
+    cji_place *p = cji_place_choose(pool, c, w, &followed);
+    if (!p) {
+        p = lease_shared_slow(pool, c, w, &full, into, call);
+        if (!p && full) lease_no_place(pool, false, into, call);
+        return p;
+    }
+    if (!followed && !atomic_load_explicit(&pool->full, memory_order_relaxed) &&
+        (c->tick % CJI_TICK == 0 ||
+         atomic_load_explicit(&c->count[p->index], memory_order_relaxed) > (int)pool->sharers))
+        p = lease_spread(pool, c, w, p);
+    return p;
+}
+
+static cji_place *lease_exclusive(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, void *into,
+                                  const char *call)
+{
+    bool full = false;
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    cji_place *p = cji_place_take(pool, w, true);
+    if (p) atomic_fetch_add(&c->count[p->index], 1);
+    else p = lease_new_stream(pool, c, w, &full, into, call);
+    if (!p && full && (p = cji_place_take(pool, w, false))) atomic_fetch_add(&c->count[p->index], 1);
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (!p && full) lease_no_place(pool, true, into, call);
+    return p;
+}
+
+/* -- Acquiring ----------------------------------------------------------------------------------------------------- */
+
+/* A free lease that no thread has in its cache; 0: recorded in `into`. */
+static uint64_t lease_find(cj_stream_pool *pool, cji_stream_cache *c, void *into, const char *call)
+{
+    bool full = false;
+    cji_cell_stack *stack = &pool->leases.free[0];
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    while (stack->n < CJI_MAGAZINE_STEP) {
+        cji_cell *cell = cji_cells_make(&pool->leases, 0, &full);
+        if (!cell) break;
+        cji_cell_stack_put(stack, cji_cell_handle(&pool->leases, cell));
+    }
+    const uint64_t lease = cji_cell_stack_take(stack);
+    cji_magazine_fill(&c->leases, stack);
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (!lease)
+        cji_fail(into, CJ_ENOMEM, call, full ? "there are %u leases already; release some"
+                                             : "no memory for more leases than %u",
+                 (unsigned)atomic_load(&pool->leases.made));
+    return lease;
+}
+
+static void lease_failed(cj_stream_pool *pool, cji_stream_cache *c, uint64_t lease)
+{
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (lease && !cji_magazine_put(&c->leases, lease)) cji_cell_stack_put(&pool->leases.free[0], lease);
+    pool->failed++;
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+}
+
+/* What is counted of a lease that was acquired. */
+static inline void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, const cji_place *p,
+                               bool exclusive)
+{
+    cji_requests *r = &c->requests;
+    cji_bump(&c->leases.acquired);
+    cji_bump(&r->work[w->work]);
+    if (exclusive) cji_bump(&c->exclusive);
+    else cji_bump(&r->strategy[w->strategy]);
+    if (w->after) cji_bump(&r->after);
+    if (p->class != CJI_CLASS_NORMAL) cji_bump(&r->other_priority);
+    if (!exclusive && c->tick % CJI_TICK == 0) {
+        cji_bump(&r->looked[w->strategy]);
+        if (!cji_outstanding(atomic_load(&p->s)) && atomic_load(&c->count[p->index]) <= 1)
+            cji_bump(&r->idle[w->strategy]);
+    }
+    c->tick++;
+    if (++c->open <= c->most) return;
+    c->most = c->open;
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    cji_stream_pool_note_peak(pool);
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+}
+
+static inline uint32_t lease_index(uint64_t lease) { return (uint32_t)lease & ((1u << CJI_CELL_BITS) - 1); }
+
+static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
+                                cj_pooled_stream *lease, void *into, const char *call)
+{
+    cji_wish w;
+    cji_place *p = NULL;
+    *lease = 0;
+    cji_stream_cache *c = cji_thread_cache_of(&pool->caches);
+    if (!c) return cji_fail(into, CJ_ENOMEM, call, "no memory for the thread's part of the pool"), NULL;
+    if (wish_read(pool, request, &w, into, call)) {
+        *lease = cji_magazine_take(&c->leases);
+        if (!*lease) *lease = lease_find(pool, c, into, call);
+        if (*lease) p = exclusive ? lease_exclusive(pool, c, &w, into, call) : lease_shared(pool, c, &w, into, call);
+    }
+    if (!p) {
+        lease_failed(pool, c, *lease);
+        *lease = 0;
+        return NULL;
+    }
+    cji_cell *cell = cji_cells_at(&pool->leases, lease_index(*lease));
+    cell->what = p;
+    cell->more[1] = exclusive;
+    if (atomic_load_explicit(&p->latest, memory_order_relaxed) != (unsigned)w.work)
+        atomic_store_explicit(&p->latest, (unsigned)w.work, memory_order_relaxed);
+    const uint64_t unseen = atomic_load_explicit(&pool->unseen_ns[w.work], memory_order_relaxed);
+    cell->more[0] = unseen;
+    if (unseen) atomic_fetch_add_explicit(&p->unseen_ns, unseen, memory_order_relaxed);
+    cell->more[2] = 0;
+    if (pool->sample && ++c->sampled >= pool->sample) {
+        c->sampled = 0;
+        cell->more[2] = (uintptr_t)cji_sample_begin(pool, &w, p);
+    }
+    lease_count(pool, c, &w, p, exclusive);
+    return p;
+}
+
+cj_stream *cji_lease_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
+                             cj_pooled_stream *lease, void *into, const char *call)
+{
+    cji_place *p = lease_acquire(pool, request, exclusive, lease, into, call);
+    return p ? atomic_load(&p->s) : NULL;
+}
+
+static cj_pooled_stream pool_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
+                                     const char *call)
+{
+    cj_pooled_stream lease = 0;
+    if (cji_is_live(pool, CJI_TAG_STREAM_POOL) || cji_check(pool, CJI_TAG_STREAM_POOL, call) == CJ_OK)
+        lease_acquire(pool, request, exclusive, &lease, pool, call);
+    return lease;
+}
+
+cj_pooled_stream cj_stream_pool_acquire(cj_stream_pool *pool, const cj_stream_request *request)
+{
+    return pool_acquire(pool, request, false, "cj_stream_pool_acquire");
+}
+
+cj_pooled_stream cj_stream_pool_acquire_exclusive(cj_stream_pool *pool, const cj_stream_request *request)
+{
+    return pool_acquire(pool, request, true, "cj_stream_pool_acquire_exclusive");
+}
+
+/* -- Using and releasing ------------------------------------------------------------------------------------------- */
+
+static cj_status lease_stale(cj_stream_pool *pool, uint64_t lease, cji_cell_fault fault, const char *call)
+{
+    static const char *const why[] = { [CJI_CELL_NONE] = "is none; cj_stream_pool_acquire has failed",
+                                       [CJI_CELL_FOREIGN] = "is of another pool",
+                                       [CJI_CELL_STALE] = "was released before; acquire another one" };
+    return cji_fail(pool, CJ_EHANDLE, call, "the lease 0x%llx %s", (unsigned long long)lease, why[fault]);
+}
+
+/* The cell of a lease that is held; NULL: *st is the failure, left in the pool. */
+static inline cji_cell *lease_cell(cj_stream_pool *pool, uint64_t lease, cj_status *st, const char *call)
+{
+    cji_cell_fault fault = CJI_CELL_GOOD;
+    *st = cji_is_live(pool, CJI_TAG_STREAM_POOL) ? CJ_OK : cji_check(pool, CJI_TAG_STREAM_POOL, call);
+    if (*st != CJ_OK) return NULL;
+    cji_cell *cell = cji_cells_find(&pool->leases, lease, &fault);
+    if (!cell) *st = lease_stale(pool, lease, fault, call);
+    return cell;
+}
+
+cj_stream *cj_stream_pool_stream(cj_stream_pool *pool, cj_pooled_stream lease)
+{
+    cj_status st;
+    const cji_cell *cell = lease_cell(pool, lease, &st, "cj_stream_pool_stream");
+    return cell ? atomic_load(&((const cji_place *)cell->what)->s) : NULL;
+}
+
+cj_status cj_stream_pool_sharers(cj_stream_pool *pool, cj_pooled_stream lease, uint32_t *sharers)
+{
+    static const char call[] = "cj_stream_pool_sharers";
+    cj_status st;
+    const cji_cell *cell = lease_cell(pool, lease, &st, call);
+    if (!cell) return st;
+    if (!sharers) return cji_fail(pool, CJ_EINVAL, call, "`sharers` is NULL, there is no place for the result");
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    *sharers = (uint32_t)cji_place_leases(pool, cell->what);
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    return CJ_OK;
+}
+
+/* The thread has no cache, and its count becomes the pool's. */
+static void lease_return_slow(cj_stream_pool *pool, cji_cell *cell, cji_stream_cache *c)
+{
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (c) {
+        cji_magazine_empty(&c->leases, &pool->leases.free[0], CJI_MAGAZINE_STEP);
+    } else {
+        ((cji_place *)cell->what)->leases--;
+        pool->released++;
+    }
+    cji_cell_stack_put(&pool->leases.free[0], cji_cell_handle(&pool->leases, cell));
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+}
+
+/* The cell is the caller's alone. */
+static inline void lease_return(cj_stream_pool *pool, cji_cell *cell)
+{
+    cji_stream_cache *c = cji_thread_cache_of(&pool->caches);
+    cji_place *p = cell->what;
+    const bool exclusive = cell->more[1];
+    if (cell->more[0]) atomic_fetch_sub_explicit(&p->unseen_ns, cell->more[0], memory_order_relaxed);
+    if (cell->more[2]) cji_sample_end(pool, (cji_sample *)(uintptr_t)cell->more[2]);
+    cell->more[2] = 0;
+    if (c) {
+        atomic_int *count = &c->count[p->index];
+        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) - 1, memory_order_release);
+        cji_bump(&c->leases.released);
+        c->open--;
+    }
+    if (!c || !cji_magazine_put(&c->leases, cji_cell_handle(&pool->leases, cell))) lease_return_slow(pool, cell, c);
+    if (exclusive) atomic_store(&p->closed, 0);
+    if (c && ++c->untick % CJI_UNTICK == 0) cji_stream_pool_shrink(pool, false);
+}
+
+cj_status cj_stream_pool_release(cj_stream_pool *pool, cj_pooled_stream lease)
+{
+    static const char call[] = "cj_stream_pool_release";
+    cj_status st;
+    bool last = false;
+    cji_cell *cell = lease_cell(pool, lease, &st, call);
+    if (!cell) return st;
+    if (cji_cell_release(cell, lease, &last) != CJI_CELL_GOOD) return lease_stale(pool, lease, CJI_CELL_STALE, call);
+    lease_return(pool, cell);
+    return CJ_OK;
+}
+
+void cji_lease_release(cj_stream_pool *pool, cj_pooled_stream lease)
+{
+    cji_cell_fault fault = CJI_CELL_GOOD;
+    bool last = false;
+    cji_cell *cell = cji_cells_find(&pool->leases, lease, &fault);
+    if (cell && cji_cell_release(cell, lease, &last) == CJI_CELL_GOOD) lease_return(pool, cell);
+}
+
+cj_status cj_stream_pool_trim(cj_stream_pool *pool, uint32_t *freed)
+{
+    cj_status st = cji_check(pool, CJI_TAG_STREAM_POOL, "cj_stream_pool_trim");
+    const uint32_t n = st == CJ_OK ? cji_stream_pool_shrink(pool, true) : 0;
+    if (freed) *freed = n;
+    return st;
+}
