@@ -72,6 +72,7 @@ void cji_magazine_fill(cji_magazine *m, cji_cell_stack *stack)
     const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
     size_t count = CJI_MAGAZINE - n < CJI_MAGAZINE_STEP ? CJI_MAGAZINE - n : CJI_MAGAZINE_STEP;
     if (count > stack->n) count = stack->n;
+    if (!count) return; /* an empty stack may have no memory yet */
     stack->n -= count;
     memcpy(m->handle + n, stack->handle + stack->n, count * sizeof *m->handle);
     atomic_store_explicit(&m->n, n + (unsigned)count, memory_order_relaxed);
@@ -81,6 +82,7 @@ void cji_magazine_empty(cji_magazine *m, cji_cell_stack *stack, unsigned count)
 {
     const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
     if (count > n) count = n;
+    if (!count) return; /* an empty stack may have no memory yet */
     memcpy(stack->handle + stack->n, m->handle + n - count, count * sizeof *m->handle);
     stack->n += count;
     atomic_store_explicit(&m->n, n - count, memory_order_relaxed);
