@@ -1,6 +1,6 @@
 /* A file through the device in chunks: one chunk is read and uploaded while the one before is
- * encrypted and the one before that is downloaded and written.  A progress bar, and what took how
- * long. */
+ * encrypted and the one before that is downloaded and written.  A progress bar, what took how long,
+ * and on request the timeline: a picture for .svg, else a trace for https://ui.perfetto.dev. */
 #include <cujit/cujit.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +45,7 @@ static cj_status write_file(void *user, cj_chunk *c)
     return fwrite(c->out_host, 1, c->out_bytes, j->out) == c->out_bytes ? CJ_OK : CJ_ENOTFOUND;
 }
 
+/* On a terminal. */
 static int bar(void *user, uint64_t done, uint64_t all)
 {
     static const char full[] = "########################################";
@@ -99,32 +100,41 @@ static void report(const cj_pipeline_stats *s)
             s->efficiency);
 }
 
+/* The file names[0] to the file names[1]. */
+static int files(cj_device *dev, job *j, char **names, cj_pipeline_stats *stats)
+{
+    FILE *in = fopen(names[0], "rb"), *out = in ? fopen(names[1], "wb") : NULL;
+    int status = 1;
+    if (!out) fprintf(stderr, "pipeline_file: %s cannot be opened\n", names[in != NULL]);
+    else status = pass(dev, j, in, out, stats);
+    if (!status) report(stats);
+    if (in) fclose(in);
+    return (out && fclose(out)) || status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--help"))
-        return puts("usage: pipeline_file [KEY IN OUT]\n"
+        return puts("usage: pipeline_file [KEY IN OUT [TIMELINE]]\n"
                     "Encrypts the file IN into the file OUT on the device, in chunks; once more decrypts.\n"
-                    "Without arguments it does so with a file of its own."), 0;
-    if (argc != 1 && argc != 4) return fprintf(stderr, "usage: pipeline_file [KEY IN OUT]\n"), 2;
+                    "What the streams did, and when, is written to the file TIMELINE.\n"
+                    "Without arguments it encrypts and decrypts a file of its own."), 0;
+    if (argc != 1 && argc != 4 && argc != 5)
+        return fprintf(stderr, "usage: pipeline_file [KEY IN OUT [TIMELINE]]\n"), 2;
     cj_pipeline_stats stats;
     cj_ptx *m = build();
     cj_driver *drv = cj_driver_open(NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
     job j = { .k = cj_kernel_load(dev, m, "encrypt", NULL), .key = 42 };
-    if (argc == 4) j.key = (uint32_t)strtoul(argv[1], NULL, 0);
+    if (argc > 1) j.key = (uint32_t)strtoul(argv[1], NULL, 0);
+    cj_profile *profile = cj_profile_create(NULL);
+    if (argc == 5) cj_profile_on(profile);
     int status = 1;
-    if (cj_error_of(j.k)->status) {
-        fprintf(stderr, "pipeline_file: %s\n", cj_error_of(j.k)->message);
-    } else if (argc == 1) {
-        status = demo(dev, &j, &stats);
-    } else {
-        FILE *in = fopen(argv[2], "rb"), *out = in ? fopen(argv[3], "wb") : NULL;
-        if (!out) fprintf(stderr, "pipeline_file: %s cannot be opened\n", in ? argv[3] : argv[2]);
-        else status = pass(dev, &j, in, out, &stats);
-        if (!status) report(&stats);
-        if (in) fclose(in);
-        if (out && fclose(out)) status = 1;
-    }
+    if (cj_error_of(j.k)->status) fprintf(stderr, "pipeline_file: %s\n", cj_error_of(j.k)->message);
+    else status = argc == 1 ? demo(dev, &j, &stats) : files(dev, &j, argv + 2, &stats);
+    if (argc == 5 && !status && cj_profile_write(profile, argv[4]) != CJ_OK)
+        status = (fprintf(stderr, "pipeline_file: %s\n", cj_error_of(profile)->message), 1);
+    cj_profile_free(profile);
     cj_kernel_free(j.k);
     cj_ptx_free(m);
     cj_device_close(dev);

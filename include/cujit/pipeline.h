@@ -31,6 +31,14 @@
  * it enqueued has completed.  The failure names the chunk and the stage.  If several chunks fail,
  * it is that of the first of them.
  *
+ * When a device fails, all of its events report that, also those of chunks that were complete.
+ *   The CPU device describes the fault.  A kernel on the chunk's stream, or a kernel on another
+ *   stream that accessed a buffer of the chunk, names that chunk.  A copy names the chunks that it
+ *   may be of, as "a chunk from 4 to 6 of 9, upload".  Any other fault is reported as "a chunk from
+ *   4 to 6 of 9, or other work of the device".
+ *   A GPU describes nothing.  The failure names the first chunk whose kernels are not known to be
+ *   complete, and says so.  It is the right one if a kernel on a chunk's stream has failed.
+ *
  * Lifetime.  A pipeline keeps its devices alive.  Its buffers belong to the pipeline.
  *
  * Threads.  Any thread.
@@ -99,7 +107,8 @@ typedef struct cj_pipeline_opts {
                          * same share of it as its input has of .chunk, unless launch changes it */
     int32_t no_input;   /* 1: chunks have no input: no fill, no upload */
     int32_t no_output;  /* 1: chunks have no output: no download; drain only reports the end */
-    int32_t in_place;   /* 1: output replaces input: chunk->out is chunk->in */
+    int32_t in_place;   /* 1: output replaces input: chunk->out is chunk->in, and chunk->out_host is
+                         * the buffer that was filled */
     int32_t any_order;  /* 1: chunks are drained as they complete */
     int32_t overlap;    /* a cj_overlap */
     uint32_t depth;     /* buffers in the ring of a device; 0: chosen from the measured times */
@@ -155,7 +164,9 @@ typedef struct cj_pipeline_stats {
     double seconds;           /* from the first fill to the last drain, or to now */
     double setup;             /* making streams and buffers, also those made between chunks */
     double fill, launch, drain;       /* in the stages of the host, all chunks together */
-    double upload, compute, download; /* in the stages of the device; of several, the busiest one */
+    /* in the stages of the device; of several devices, the busiest one.  Of chunks that overlap, one
+     * in eight is timed, and stands for the others: events with times slow the copies down */
+    double upload, compute, download;
     int32_t slowest;          /* the cj_pipeline_stage with the longest time */
     double efficiency;        /* its time / seconds: 1 is the best that overlapping can reach */
     double link;              /* what copies of the same bytes without kernels take, in both

@@ -4,5 +4,6 @@ tests_examples_expr_hypot_SOURCES = %D%/expr_hypot.c examples/expr_kernel.c
 tests_examples_expr_hypot_LDADD = $(whole_ldadd)
 tests_examples_expr_command_LDADD = tests/libtest.a -lm
 tests_examples_small_examples_LDADD = tests/libtest.a
-device_tests += %D%/stream_examples
+device_tests += %D%/stream_examples %D%/pipeline_timeline
+tests_examples_pipeline_timeline_LDADD = tests/libtest.a
 tests_examples_stream_examples_LDADD = $(whole_ldadd)

@@ -2,12 +2,12 @@
 tests_libtest_a_SOURCES += %D%/watched.c %D%/watched.h
 watched_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/launched_lately %D%/deferred_releases %D%/same_context %D%/staged_copies \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
-watched_tests += %D%/graph_old_drivers %D%/wait_failures
+watched_tests += %D%/graph_old_drivers %D%/wait_failures %D%/pipeline_calls
 sim_tests += $(watched_tests)
 
 # On a device.
-tests_libtest_a_SOURCES += %D%/pipeline_parts.c %D%/pipeline_parts.h
-text_tests += %D%/pipeline_depths
+tests_libtest_a_SOURCES += %D%/pipeline_parts.c %D%/pipeline_parts.h %D%/profile_texts.c %D%/profile_texts.h
+text_tests += %D%/pipeline_depths %D%/pipeline_blames
 sim_tests += %D%/pipeline_faults
 device_tests += %D%/pipelines %D%/pipeline_failures
 sim_tests += %D%/faults_name_the_line %D%/blocks_checked

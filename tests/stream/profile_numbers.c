@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "stream/profile/stream_profile.h"
+#include "tests/stream/profile_texts.h"
 #include "tests/tap.h"
 
 enum { MOST = 32 };
@@ -146,60 +147,6 @@ static void check_buckets(void)
 
 /* -- Text that others read ----------------------------------------------------------------------------------------- */
 
-/* The rest behind one JSON value; NULL: it is none. */
-static const char *json_value(const char *p, int depth)
-{
-    if (!p || depth > 20) return NULL;
-    if (*p == '"') {
-        for (p++; *p != '"'; p++) {
-            if ((unsigned char)*p < 0x20) return NULL;
-            if (*p != '\\') continue;
-            p++;
-            if (*p == 'u' && strspn(p + 1, "0123456789abcdef") >= 4) p += 4;
-            else if (!*p || !strchr("\"\\/bfnrt", *p)) return NULL;
-        }
-        return p + 1;
-    }
-    if (*p == '{' || *p == '[') {
-        const char close = *p == '{' ? '}' : ']';
-        p += 1 + strspn(p + 1, "\n");
-        if (*p == close) return p + 1;
-        for (;;) {
-            if (close == '}') {
-                if (*p != '"' || !(p = json_value(p, depth + 1)) || *p != ':') return NULL;
-                p++;
-            }
-            p = json_value(p, depth + 1);
-            if (!p) return NULL;
-            p += strspn(p, "\n");
-            if (*p == close) return p + 1;
-            if (*p != ',') return NULL;
-            p += 1 + strspn(p + 1, "\n");
-        }
-    }
-    const size_t n = strspn(p, "-0123456789.");
-    return n && (p[n] == ',' || p[n] == '}' || p[n] == ']') ? p + n : NULL;
-}
-
-/* Each tag that is opened is closed, and nothing stands bare in the text. */
-static bool xml_is_closed(const char *p)
-{
-    int open = 0;
-    for (; *p; p++) {
-        if (*p == '&' && strncmp(p, "&lt;", 4) && strncmp(p, "&gt;", 4) && strncmp(p, "&amp;", 5) &&
-            strncmp(p, "&quot;", 6))
-            return false;
-        if (*p != '<') continue;
-        const char *end = strchr(p, '>');
-        if (!end) return false;
-        if (p[1] == '/') open--;
-        else if (end[-1] != '/') open++;
-        if (open < 0) return false;
-        p = end;
-    }
-    return open == 0;
-}
-
 static void check_names(void)
 {
     static const char *const names[] = { "plain", "quote \" and \\", "<tag> & more", "tab\tand\nline", "caf\xc3\xa9",
@@ -213,12 +160,12 @@ static void check_names(void)
     cji_profile_write_trace(&snap, &trace);
     cji_profile_write_svg(&snap, &picture);
     cji_profile_write_text(&snap, &table);
-    const char *rest = json_value(cji_text_str(&trace), 0);
+    const char *rest = profile_json_end(cji_text_str(&trace));
     tap_is_str(rest ? rest : "no JSON", "\n", "the trace is one JSON value, whatever the names are");
     tap_has_str(cji_text_str(&trace), "caf\xc3\xa9", "a name in UTF-8 stays");
     tap_has_str(cji_text_str(&trace), "\\ufffd", "what is not is replaced");
     tap_has_str(cji_text_str(&trace), "\"ts\":10.000,\"dur\":9.000", "times are microseconds from the first record");
-    tap_ok(xml_is_closed(cji_text_str(&picture)), "the picture's tags are closed and its text is escaped");
+    tap_ok(profile_xml_is_closed(cji_text_str(&picture)), "the picture's tags are closed and its text is escaped");
     tap_has_str(cji_text_str(&table), "5 operations on 1 streams of 1 devices", "the table counts operations");
     cji_text_free(&trace);
     cji_text_free(&picture);
@@ -230,11 +177,11 @@ static void check_empty(void)
     cji_text out = { .n = 0 };
     snap.count = 0;
     cji_profile_write_trace(&snap, &out);
-    const char *rest = json_value(cji_text_str(&out), 0);
+    const char *rest = profile_json_end(cji_text_str(&out));
     tap_is_str(rest ? rest : "no JSON", "\n", "a trace without records is JSON");
     out.n = 0;
     cji_profile_write_svg(&snap, &out);
-    tap_ok(xml_is_closed(cji_text_str(&out)), "a picture without records is XML");
+    tap_ok(profile_xml_is_closed(cji_text_str(&out)), "a picture without records is XML");
     cji_text_free(&out);
     path_is("", 0);
 }

@@ -10,7 +10,8 @@
 #include "tests/device_parts.h"
 #include "tests/tap.h"
 
-static const stress_part *const parts[] = { &stress_waiter, &stress_pools, &stress_blocks, &stress_tasks };
+static const stress_part *const parts[] = { &stress_waiter, &stress_pools, &stress_blocks, &stress_tasks,
+                                           &stress_pipeline };
 enum { PARTS = sizeof parts / sizeof *parts };
 
 stress_world stress;

@@ -37,7 +37,7 @@ typedef struct stress_part {
     void (*step)(stress_thread *t);
     void (*end)(void); /* when all threads have ended */
 } stress_part;
-extern const stress_part stress_pools, stress_waiter, stress_blocks, stress_tasks;
+extern const stress_part stress_pools, stress_waiter, stress_blocks, stress_tasks, stress_pipeline;
 
 /* A failure is reported at the end; the first ones with their sentences. */
 void stress_failed(const char *what, const char *why);

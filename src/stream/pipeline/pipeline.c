@@ -118,6 +118,7 @@ static bool pipeline_begin(cj_pipeline *p, const char *call)
         cji_lane *lane = p->lane[l];
         for (uint32_t i = 0; i < lane->slots; i++) lane->slot[i].state = CJI_RING_FREE;
         lane->under_way = 0;
+        lane->dealt = lane->drained = lane->timed = 0;
         lane->sum = (cji_pipeline_times){ 0 };
         const uint32_t wanted = cji_depth_begin(p, lane);
         if (wanted > lane->slots && cji_lane_grow(p, lane, wanted, lane->overlap, call) != CJ_OK) return false;
@@ -241,9 +242,10 @@ void cji_pipeline_read(cj_pipeline *p, cj_pipeline_stats *now)
     now->overlap = p->overlapped;
     for (uint32_t l = 0; l < p->lanes; l++) {
         const cji_lane *lane = p->lane[l];
-        now->upload = of_busiest(now->upload, lane->sum.upload);
-        now->compute = of_busiest(now->compute, lane->sum.compute);
-        now->download = of_busiest(now->download, lane->sum.download);
+        const double share = lane->timed ? (double)lane->drained / (double)lane->timed : 0;
+        now->upload = of_busiest(now->upload, share * lane->sum.upload);
+        now->compute = of_busiest(now->compute, share * lane->sum.compute);
+        now->download = of_busiest(now->download, share * lane->sum.download);
         if (lane->depth > now->depth) now->depth = lane->depth;
         now->buffers += lane->slots;
     }

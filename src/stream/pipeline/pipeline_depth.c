@@ -102,6 +102,7 @@ bool cji_depth_note(cj_pipeline *p, cji_lane *lane, const cji_ring_slot *slot, c
         }
         return false;
     }
+    if (!slot->timed) return false;
     note_alone(lane, t);
     if (lane->alone_count < lane_samples(p) || lane->growing) return false;
     lane->decided = true;

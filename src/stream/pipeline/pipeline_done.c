@@ -22,11 +22,30 @@ static cj_status failed_in(void *from, const char *call)
     return st;
 }
 
-static cj_status ring_mark(cji_ring_slot *slot, int mark, cj_stream *s, const char *call)
+static cj_status ring_mark(cj_event *event, cj_stream *s, const char *call)
 {
-    if (cj_event_record(slot->mark[mark], s) == CJ_OK) return CJ_OK;
+    if (cj_event_record(event, s) == CJ_OK) return CJ_OK;
     cji_err_reset(s);
-    return failed_in(slot->mark[mark], call);
+    return failed_in(event, call);
+}
+
+/* A stage begins on `s`, and ends. */
+static cj_status ring_from(cji_ring_slot *slot, cji_ring_stage stage, cj_stream *s, const char *call)
+{
+    return slot->timed ? ring_mark(slot->points[stage].from, s, call) : CJ_OK;
+}
+static cj_status ring_to(cji_ring_slot *slot, cji_ring_stage stage, cj_stream *s, const char *call)
+{
+    return ring_mark(cji_ring_point(slot, stage), s, call);
+}
+
+/* What comes on `s` waits for a stage of the chunk, which another stream has. */
+static cj_status ring_behind(cji_ring_slot *slot, cji_ring_stage stage, cj_stream *s, const char *call)
+{
+    cj_event *point = cji_ring_point(slot, stage);
+    if (!slot->overlap || cj_stream_wait(s, point) == CJ_OK) return CJ_OK;
+    cji_err_reset(point);
+    return failed_in(s, call);
 }
 
 static cj_status ring_upload(cj_pipeline *p, cji_ring_slot *slot, const char *call)
@@ -38,53 +57,44 @@ static cj_status ring_upload(cj_pipeline *p, cji_ring_slot *slot, const char *ca
     if (c->in_bytes > p->o.chunk)
         return cji_fail(NULL, CJ_EINVAL, call, "%zu bytes of input, and a chunk has at most %zu", c->in_bytes,
                         p->o.chunk);
-    cj_status st = ring_mark(slot, CJI_MARK_UPLOAD_FROM, s, call);
+    cj_status st = ring_from(slot, CJI_RING_UPLOAD, s, call);
     if (st == CJ_OK && cj_copy_to_device(s, c->in, c->in_host, c->in_bytes) != CJ_OK) st = failed_in(s, call);
-    return st == CJ_OK ? ring_mark(slot, CJI_MARK_UPLOAD_TO, s, call) : st;
+    return st == CJ_OK ? ring_to(slot, CJI_RING_UPLOAD, s, call) : st;
 }
 
 cj_status cji_ring_begin(cj_pipeline *p, cji_ring_slot *slot, const char *call)
 {
     cj_stream *s = slot->chunk.stream;
-    cj_event *up = slot->mark[CJI_MARK_UPLOAD_TO];
-    slot->serial = cji_pipeline_lane_of(p, slot)->launched;
-    if (slot->overlap && !p->o.no_input && cj_stream_wait(s, up) != CJ_OK) {
-        cji_err_reset(up);
-        return failed_in(s, call);
-    }
-    return ring_mark(slot, CJI_MARK_COMPUTE_FROM, s, call);
+    const cj_status st = p->o.no_input ? CJ_OK : ring_behind(slot, CJI_RING_UPLOAD, s, call);
+    return st == CJ_OK ? ring_from(slot, CJI_RING_COMPUTE, s, call) : st;
 }
 
-/* The device counts the launches whose work has completed, so that a fault can be assigned to its chunk. */
-static void ring_count(cji_lane *lane)
+/* The device counts the launches whose work has completed, so that a fault can be assigned to its chunk.  False: it
+ * cannot.  A device that has failed meanwhile has counted those before. */
+static bool ring_count(cji_lane *lane)
 {
     cji_scope scope;
     const CUdeviceptr at = (CUdeviceptr)(uintptr_t)lane->word;
     lane->launched++;
-    if (!lane->computed || cji_scope_context(&scope, lane->compute->cu, lane->dev->ctx) != CUDA_SUCCESS) return;
-    if (lane->compute->cu->cuStreamWriteValue32(lane->compute->raw, at, lane->launched, 0) != CUDA_SUCCESS)
-        lane->computed = NULL;
+    if (!lane->computed || cji_scope_context(&scope, lane->compute->cu, lane->dev->ctx) != CUDA_SUCCESS) return true;
+    const CUresult r = lane->compute->cu->cuStreamWriteValue32(lane->compute->raw, at, lane->launched, 0);
     cji_scope_leave(&scope);
+    return r == CUDA_SUCCESS || cji_breaks_context(r);
 }
 
 static cj_status ring_download(cj_pipeline *p, cji_ring_slot *slot, const char *call)
 {
     cji_lane *lane = cji_pipeline_lane_of(p, slot);
     cj_stream *s = slot->overlap ? lane->down : lane->compute;
-    cj_event *computed = slot->mark[CJI_MARK_COMPUTE_TO];
     const cj_chunk *c = &slot->chunk;
     if (p->o.no_output) return CJ_OK;
-    cj_status st = CJ_OK;
-    if (slot->overlap && cj_stream_wait(s, computed) != CJ_OK) {
-        cji_err_reset(computed);
-        return failed_in(s, call);
-    }
-    st = ring_mark(slot, CJI_MARK_DOWNLOAD_FROM, s, call);
+    cj_status st = ring_behind(slot, CJI_RING_COMPUTE, s, call);
+    if (st == CJ_OK) st = ring_from(slot, CJI_RING_DOWNLOAD, s, call);
     if (st == CJ_OK && cj_copy_to_host(s, c->out_host, c->out, c->out_bytes) != CJ_OK) st = failed_in(s, call);
-    return st == CJ_OK ? ring_mark(slot, CJI_MARK_DOWNLOAD_TO, s, call) : st;
+    return st == CJ_OK ? ring_to(slot, CJI_RING_DOWNLOAD, s, call) : st;
 }
 
-/* What launch enqueued, or failed to enqueue. */
+/* What launch left. */
 static cj_status ring_launched(cj_pipeline *p, cji_ring_slot *slot, const char *call)
 {
     cj_stream *s = slot->chunk.stream;
@@ -95,7 +105,7 @@ static cj_status ring_launched(cj_pipeline *p, cji_ring_slot *slot, const char *
     if (slot->chunk.out_bytes > p->o.out_chunk && !p->o.no_output)
         return cji_fail(NULL, CJ_EINVAL, call, "%zu bytes of output, and .out_chunk is %zu", slot->chunk.out_bytes,
                         p->o.out_chunk);
-    return ring_mark(slot, CJI_MARK_COMPUTE_TO, s, call);
+    return CJ_OK;
 }
 
 /* -- Fill and launch are done -------------------------------------------------------------------------------------- */
@@ -107,7 +117,8 @@ static void fill_did(cj_pipeline *p, cji_ring_slot *slot, cj_status status, cons
     slot->chunk.out_bytes = cji_pipeline_out_bytes(p, slot->chunk.in_bytes);
     cj_status st = filled ? ring_upload(p, slot, call) : status;
     cji_lock(&p->lock, CJI_LOCK_PIPELINE);
-    if (st != CJ_OK) cji_pipeline_fail_in(p, slot, filled ? CJ_PIPELINE_UPLOAD : CJ_PIPELINE_FILL, status, call);
+    if (st != CJ_OK) cji_pipeline_fail_in(p, slot, filled ? CJ_PIPELINE_UPLOAD : CJ_PIPELINE_FILL, status, false,
+                                         call);
     slot->state = st == CJ_OK ? CJI_RING_FILLED : CJI_RING_DROPPED;
     p->filling = false;
     cji_unlock(&p->lock, CJI_LOCK_PIPELINE);
@@ -116,18 +127,24 @@ static void fill_did(cj_pipeline *p, cji_ring_slot *slot, cj_status status, cons
 static void launch_did(cj_pipeline *p, cji_ring_slot *slot, cj_status status, const char *call)
 {
     cj_pipeline_stage stage = CJ_PIPELINE_LAUNCH;
+    cji_lane *lane = cji_pipeline_lane_of(p, slot);
+    bool counts = true;
     slot->launch = cji_seconds(cji_now() - slot->since);
     cj_status st = ring_launched(p, slot, call);
     if (st == CJ_OK && status != CJ_OK) st = status;
     else status = CJ_OK; /* the stream's failure is the cause */
     if (st == CJ_OK) {
-        ring_count(cji_pipeline_lane_of(p, slot));
+        counts = ring_count(lane); /* before the end is recorded: what has ended is counted */
+        st = ring_to(slot, CJI_RING_COMPUTE, slot->chunk.stream, call);
+    }
+    if (st == CJ_OK) {
         stage = CJ_PIPELINE_DOWNLOAD;
         st = ring_download(p, slot, call);
     }
     cji_lock(&p->lock, CJI_LOCK_PIPELINE);
+    if (!counts) lane->computed = NULL;
     if (st == CJ_OK) p->overlapped |= slot->overlap;
-    else cji_pipeline_fail_in(p, slot, stage, status, call);
+    else cji_pipeline_fail_in(p, slot, stage, status, false, call);
     slot->state = st == CJ_OK ? CJI_RING_RUNNING : CJI_RING_DROPPED;
     p->next_launch++;
     p->launching = false;
@@ -136,13 +153,14 @@ static void launch_did(cj_pipeline *p, cji_ring_slot *slot, cj_status status, co
 
 /* -- Drain is done ------------------------------------------------------------------------------------------------- */
 
-/* Seconds between two points of the slot's chunk, both reached. */
-static double ring_elapsed(cji_ring_slot *slot, int from)
+/* Seconds that a stage of the slot's chunk took, which has ended; 0: it was not timed. */
+static double ring_elapsed(cji_ring_slot *slot, cji_ring_stage stage)
 {
     float ms = 0;
     cji_kept before;
+    if (!slot->timed) return 0;
     cji_fail_save(&before);
-    if (cj_event_elapsed(slot->mark[from], slot->mark[from + 1], &ms) != CJ_OK) ms = 0;
+    if (cj_event_elapsed(slot->points[stage].from, slot->points[stage].to, &ms) != CJ_OK) ms = 0;
     cji_fail_restore(&before);
     return (double)ms / 1e3;
 }
@@ -153,9 +171,9 @@ static cji_pipeline_times ring_times(cj_pipeline *p, cji_ring_slot *slot, uint64
         .fill = slot->fill,
         .launch = slot->launch,
         .drain = cji_seconds(now - slot->since),
-        .upload = p->o.no_input ? 0 : ring_elapsed(slot, CJI_MARK_UPLOAD_FROM),
-        .compute = ring_elapsed(slot, CJI_MARK_COMPUTE_FROM),
-        .download = p->o.no_output ? 0 : ring_elapsed(slot, CJI_MARK_DOWNLOAD_FROM),
+        .upload = p->o.no_input ? 0 : ring_elapsed(slot, CJI_RING_UPLOAD),
+        .compute = ring_elapsed(slot, CJI_RING_COMPUTE),
+        .download = p->o.no_output ? 0 : ring_elapsed(slot, CJI_RING_DOWNLOAD),
         .whole = cji_seconds(now - slot->begun),
     };
 }
@@ -166,6 +184,8 @@ static void drain_count(cj_pipeline *p, cji_lane *lane, const cji_ring_slot *slo
     p->next_drain++;
     if (!p->o.no_input) p->bytes_in += slot->chunk.in_bytes;
     if (!p->o.no_output) p->bytes_out += slot->chunk.out_bytes;
+    lane->drained++;
+    lane->timed += slot->timed;
     p->fill += t->fill, p->launch += t->launch, p->drain += t->drain;
     lane->sum.upload += t->upload, lane->sum.compute += t->compute, lane->sum.download += t->download;
 }
@@ -184,7 +204,7 @@ static void drain_did(cj_pipeline *p, cji_ring_slot *slot, cj_status status, con
         p->finished = now;
         grow = cji_depth_note(p, lane, slot, &t, &slots);
     } else {
-        cji_pipeline_fail(p, slot->chunk.index, CJ_PIPELINE_DRAIN, status, true, call);
+        cji_pipeline_fail_in(p, slot, CJ_PIPELINE_DRAIN, status, true, call);
     }
     slot->state = CJI_RING_FREE;
     lane->under_way--;

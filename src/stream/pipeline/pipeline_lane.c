@@ -8,11 +8,15 @@
 
 static void ring_slot_free(cji_lane *lane, cji_ring_slot *slot)
 {
-    for (int i = 0; i < CJI_MARKS; i++) cj_event_free(slot->mark[i]);
+    for (int i = 0; i < CJI_RING_STAGES; i++) {
+        cj_event_free(slot->points[i].from);
+        cj_event_free(slot->points[i].to);
+        cj_event_free(slot->points[i].end);
+    }
     if (slot->in.addr) cj_free(lane->dev, slot->in);
     if (slot->out.addr && slot->out.addr != slot->in.addr) cj_free(lane->dev, slot->out);
     cj_host_free(lane->dev, slot->in_host);
-    cj_host_free(lane->dev, slot->out_host);
+    if (slot->out_host != slot->in_host) cj_host_free(lane->dev, slot->out_host);
     *slot = (cji_ring_slot){ .state = CJI_RING_FREE };
 }
 
@@ -29,14 +33,15 @@ static bool ring_slot_buffers(cj_pipeline *p, cji_lane *lane, cji_ring_slot *slo
     const cj_pipeline_opts *o = &p->o;
     const size_t both = o->in_place && o->out_chunk > o->chunk ? o->out_chunk : o->chunk;
     if (!o->no_input) {
-        slot->in_host = cj_host_alloc(lane->dev, o->chunk, NULL);
+        slot->in_host = cj_host_alloc(lane->dev, o->in_place && !o->no_output ? both : o->chunk, NULL);
         if (!slot->in_host) return lane_failed(p, lane);
         slot->in = cj_alloc(lane->compute, o->in_place ? both : o->chunk);
         if (!slot->in.addr) return lane_failed(p, lane);
         if (o->in_place) slot->out = slot->in;
     }
     if (!o->no_output) {
-        slot->out_host = cj_host_alloc(lane->dev, o->out_chunk, NULL);
+        slot->out_host = o->in_place ? slot->in_host : NULL;
+        if (!slot->out_host) slot->out_host = cj_host_alloc(lane->dev, o->out_chunk, NULL);
         if (!slot->out_host) return lane_failed(p, lane);
         if (!slot->out.addr) slot->out = cj_alloc(lane->compute, o->out_chunk);
         if (!slot->out.addr) return lane_failed(p, lane);
@@ -44,15 +49,22 @@ static bool ring_slot_buffers(cj_pipeline *p, cji_lane *lane, cji_ring_slot *slo
     return true;
 }
 
+static bool ring_event_make(cj_pipeline *p, cji_lane *lane, int timing, cj_event **event)
+{
+    *event = cj_event_create(lane->dev, CJ_EVENT(.timing = timing));
+    if (!cji_obj_failed(*event)) return true;
+    cji_fail_from(p, *event, "cj_pipeline");
+    return false;
+}
+
 /* False: recorded in `p`, and nothing is left of it. */
 static bool ring_slot_make(cj_pipeline *p, cji_lane *lane, cji_ring_slot *slot)
 {
     bool good = ring_slot_buffers(p, lane, slot);
-    for (int i = 0; i < CJI_MARKS && good; i++) {
-        slot->mark[i] = cj_event_create(lane->dev, CJ_EVENT(.timing = 1));
-        if (!cji_obj_failed(slot->mark[i])) continue;
-        cji_fail_from(p, slot->mark[i], "cj_pipeline");
-        good = false;
+    for (int i = 0; i < CJI_RING_STAGES && good; i++) {
+        cji_ring_points *at = &slot->points[i];
+        good = ring_event_make(p, lane, 1, &at->from) && ring_event_make(p, lane, 1, &at->to) &&
+               ring_event_make(p, lane, 0, &at->end);
     }
     if (good) return true;
     cji_kept why;

@@ -8,9 +8,14 @@
 
 /* -- Searching; with the lock held --------------------------------------------------------------------------------- */
 
+cj_event *cji_ring_point(const cji_ring_slot *slot, cji_ring_stage stage)
+{
+    return slot->timed ? slot->points[stage].to : slot->points[stage].end;
+}
+
 cj_event *cji_ring_end(const cj_pipeline *p, const cji_ring_slot *slot)
 {
-    return slot->mark[p->o.no_output ? CJI_MARK_COMPUTE_TO : CJI_MARK_DOWNLOAD_TO];
+    return cji_ring_point(slot, p->o.no_output ? CJI_RING_COMPUTE : CJI_RING_DOWNLOAD);
 }
 
 /* The slot in that state whose chunk has the lowest number. */
@@ -104,6 +109,9 @@ static void ring_deal(cj_pipeline *p, cji_ring_slot *slot)
         .stream = lane->compute,
     };
     slot->overlap = lane->overlap;
+    slot->timed = !slot->overlap || lane->dealt % CJI_TIMED_EVERY == 0;
+    slot->begun_launch = false;
+    lane->dealt++;
     slot->fill = slot->launch = 0;
     slot->begun = cji_now();
     if (!p->begun) p->begun = slot->begun;
@@ -118,6 +126,14 @@ static cji_ring_slot *ring_hand_out(cji_ring_slot *slot, cji_ring_state state, c
     slot->reported = false;
     slot->since = cji_now();
     return slot;
+}
+
+/* Who launches is the only one to count launches. */
+static cji_ring_slot *ring_launch(cj_pipeline *p, cji_ring_slot *slot)
+{
+    slot->serial = cji_pipeline_lane_of(p, slot)->launched;
+    slot->begun_launch = true;
+    return ring_hand_out(slot, CJI_RING_LAUNCHING, CJ_PIPELINE_LAUNCH, &p->launching);
 }
 
 /* A pipeline that does not drain any more has ended when all of its streams are idle. */
@@ -143,7 +159,7 @@ static cj_status find_locked(cj_pipeline *p, cji_ring_slot **found, bool take, c
     if (p->ended) return CJ_OK;
     if (p->stopped || p->next_drain >= p->limit) return find_end(p, call);
     if ((slot = find_launch(p))) {
-        *found = take ? ring_hand_out(slot, CJI_RING_LAUNCHING, CJ_PIPELINE_LAUNCH, &p->launching) : slot;
+        *found = take ? ring_launch(p, slot) : slot;
         return CJ_OK;
     }
     const cj_status st = find_drain(p, &slot);
@@ -170,7 +186,7 @@ static bool launch_prepared(cj_pipeline *p, cji_ring_slot *slot, const char *cal
 {
     if (cji_ring_begin(p, slot, call) == CJ_OK) return true;
     cji_lock(&p->lock, CJI_LOCK_PIPELINE);
-    cji_pipeline_fail_in(p, slot, CJ_PIPELINE_LAUNCH, CJ_OK, call);
+    cji_pipeline_fail_in(p, slot, CJ_PIPELINE_LAUNCH, CJ_OK, false, call);
     slot->state = CJI_RING_DROPPED;
     p->launching = false;
     p->next_launch++;

@@ -5,7 +5,8 @@
  *   pipeline_lane.c     a device's streams and its ring of buffers
  *   pipeline_next.c     what is to be done next: the pull form
  *   pipeline_done.c     what was done: work enqueued, chunks counted
- *   pipeline_failure.c  failures, and which chunk they name
+ *   pipeline_failure.c  failures, as they are reported
+ *   pipeline_blame.c    which chunk the failure of a device is assigned to
  *   pipeline_depth.c    overlap and the ring's size, from measured times
  *   pipeline_link.c     copies without kernels, timed
  *   pipeline_work.c     the form with callbacks
@@ -39,25 +40,29 @@ typedef enum cji_ring_state {
     CJI_RING_DROPPED    /* it failed, or the pipeline has stopped; its work may be under way */
 } cji_ring_state;
 
-/* Points of a chunk's work; a stage that is left out has none. */
-enum {
-    CJI_MARK_UPLOAD_FROM,
-    CJI_MARK_UPLOAD_TO,
-    CJI_MARK_COMPUTE_FROM,
-    CJI_MARK_COMPUTE_TO,
-    CJI_MARK_DOWNLOAD_FROM,
-    CJI_MARK_DOWNLOAD_TO,
-    CJI_MARKS
-};
+/* Stages of a device that have points; a stage that is left out has none. */
+typedef enum cji_ring_stage { CJI_RING_UPLOAD, CJI_RING_COMPUTE, CJI_RING_DOWNLOAD, CJI_RING_STAGES } cji_ring_stage;
+
+/* Of chunks that overlap, one in so many is timed: an event that takes the time costs a copy engine some microseconds
+ * between two copies. */
+enum { CJI_TIMED_EVERY = 8 };
+
+/* Where a stage of a chunk begins and ends. */
+typedef struct cji_ring_points {
+    cj_event *from, *to; /* with their times */
+    cj_event *end;       /* of a chunk that is not timed */
+} cji_ring_points;
 
 typedef struct cji_ring_slot {
     cji_ring_state state;
     bool overlap;                /* its work is on three streams */
+    bool timed;                  /* its stages are */
     bool reported;               /* the stage that was handed out is done */
+    bool begun_launch;           /* its kernels may be enqueued, and `serial` is set */
     cj_chunk chunk;
     void *in_host, *out_host;    /* the slot's own buffers */
     cj_dptr in, out;
-    cj_event *mark[CJI_MARKS];
+    cji_ring_points points[CJI_RING_STAGES];
     uint32_t serial;             /* of the lane's launches: the how many-th */
     uint64_t begun, since;       /* when the chunk was handed out first, and last; nanoseconds */
     double fill, launch;         /* seconds */
@@ -80,7 +85,7 @@ typedef struct cji_lane {
     uint32_t under_way;      /* that have a chunk */
     bool growing;            /* a thread makes slots */
     void *word;              /* pinned: what `computed` points to */
-    const volatile uint32_t *computed; /* launches whose work has completed, by the device; NULL: it cannot write it */
+    const uint32_t *computed; /* launches whose work has completed, by the device; NULL: it cannot write it */
     uint32_t launched;       /* of `computed` */
     double slot_seconds;     /* that making a slot takes; 0: none was made */
     /* the times of chunks that ran alone, the shortest of each */
@@ -90,7 +95,8 @@ typedef struct cji_lane {
     bool overlap;            /* chosen, or requested */
     uint32_t watched;        /* chunks drained since the stages overlap, and the time of the first of them */
     uint64_t watched_since;
-    cji_pipeline_times sum;  /* of the chunks that are drained */
+    uint64_t dealt, drained, timed; /* chunks; timed: of those that are drained */
+    cji_pipeline_times sum;  /* of the timed ones */
 } cji_lane;
 
 struct cj_pipeline {
@@ -137,6 +143,8 @@ void cji_lane_settle(cji_lane *lane);
 
 /* The point behind a slot's last work. */
 cj_event *cji_ring_end(const cj_pipeline *p, const cji_ring_slot *slot);
+/* The point behind a stage of its chunk. */
+cj_event *cji_ring_point(const cji_ring_slot *slot, cji_ring_stage stage);
 /* What is to be done next; NULL with CJ_OK: the pipeline has ended well; with CJ_ENOTREADY: nothing yet. */
 cj_status cji_pipeline_find(cj_pipeline *p, cji_ring_slot **found, const char *call);
 /* The same until the deadline. */
@@ -156,18 +164,31 @@ size_t cji_pipeline_out_bytes(const cj_pipeline *p, size_t in_bytes);
 
 /* -- Failures (pipeline_failure.c) --------------------------------------------------------------------------------- */
 
-/* The thread's latest failure, or with `status` what a callback returned, is that of a chunk in a stage; with the lock
- * held.  Chunks before it pass all stages, unless `stop`. */
-void cji_pipeline_fail(cj_pipeline *p, uint64_t chunk, cj_pipeline_stage stage, cj_status status, bool stop,
-                       const char *call);
-/* The same for the chunk of a slot, unless its device has failed: that may be another chunk's failure. */
+/* The thread's latest failure, or with `status` what a callback returned, is that of a slot's chunk in a stage, unless
+ * its device has failed: that may be another chunk's failure.  With the lock held.  Chunks before it pass all stages,
+ * unless `stop`. */
 void cji_pipeline_fail_in(cj_pipeline *p, const cji_ring_slot *slot, cj_pipeline_stage stage, cj_status status,
-                          const char *call);
+                          bool stop, const char *call);
 /* A device has failed, which is the thread's latest failure; with the lock held. */
 void cji_pipeline_dies(cj_pipeline *p, cji_lane *lane, const char *call);
 /* The pipeline's failure becomes the thread's latest one; CJ_OK: it has none. */
 cj_status cji_pipeline_failure(cj_pipeline *p);
 cji_lane *cji_pipeline_lane_of(cj_pipeline *p, const cji_ring_slot *slot);
+
+/* -- Blame (pipeline_blame.c) -------------------------------------------------------------------------------------- */
+
+typedef struct cji_blame {
+    uint64_t first, last;    /* chunks; equal: of this one */
+    cj_pipeline_stage stage;
+    enum {
+        CJI_BLAME_CHUNKS,    /* of one of these chunks */
+        CJI_BLAME_FIRST,     /* nothing is known: of `first`, which is not known to be complete, or of a later one */
+        CJI_BLAME_DEVICE     /* the device describes a fault that is no chunk's by its stream or address */
+    } how;
+} cji_blame;
+
+/* The chunks that the failure of a lane's device may be of; with the lock held. */
+void cji_pipeline_blame(const cj_pipeline *p, const cji_lane *lane, cji_blame *b);
 
 /* -- Depth (pipeline_depth.c) -------------------------------------------------------------------------------------- */
 
