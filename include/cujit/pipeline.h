@@ -37,7 +37,7 @@
  *   may be of, as "a chunk from 4 to 6 of 9, upload".  Any other fault is reported as "a chunk from
  *   4 to 6 of 9, or other work of the device".
  *   A GPU describes nothing.  The failure names the first chunk whose kernels are not known to be
- *   complete, and says so.  It is the right one if a kernel on a chunk's stream has failed.
+ *   complete, with these words.  It is the right one if a kernel on a chunk's stream has failed.
  *
  * Lifetime.  A pipeline keeps its devices alive.  Its buffers belong to the pipeline.
  *

@@ -50,7 +50,8 @@ static void *symbol_between(void *user, const char *name)
 
 static cj_driver *driver_between(void)
 {
-    void *lib = dlopen(getenv("CUJIT_SIM"), RTLD_NOW | RTLD_LOCAL), *p = lib ? dlsym(lib, "cujit_sim_get_symbol") : NULL;
+    void *lib = dlopen(getenv("CUJIT_SIM"), RTLD_NOW | RTLD_LOCAL);
+    void *p = lib ? dlsym(lib, "cujit_sim_get_symbol") : NULL;
     if (!p) tap_bail("%s", dlerror());
     memcpy(&below.get_symbol, &p, sizeof p);
     p = below.get_symbol(NULL, "cuStreamQuery");

@@ -1,6 +1,6 @@
 /* Pipelines, of all threads: with callbacks and pulled, of any depth, in order and in any order, one or two rings, that
- * pass, whose fill fails, or that are cancelled, by themselves or by another thread.  Each chunk that is filled has an
- * entry of the ledger, which its drain closes; the end of the pipeline revokes the entries of chunks that it dropped. */
+ * pass, whose fill fails, or that are cancelled, by themselves or by another thread.  Each chunk that is filled has
+ * an entry of the ledger, which its drain closes; the end of the pipeline revokes the entries of dropped chunks. */
 #include <pthread.h>
 #include <string.h>
 
@@ -153,7 +153,7 @@ static void flow_once(stress_thread *t)
     o.threads = 1 + stress_random(t, 3);
     const cj_status st = cj_pipeline_run(stress.dev, &o, &now);
     flow_ended(&f, st, "a pipeline of one run");
-    if (now.chunks_done != f.drains) stress_failed("a pipeline of one run", "its count of chunks is not that of drains");
+    if (now.chunks_done != f.drains) stress_failed("a pipeline of one run", "it counts other chunks than were drained");
 }
 
 /* -- The part ------------------------------------------------------------------------------------------------------ */
