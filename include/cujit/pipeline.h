@@ -164,8 +164,8 @@ typedef struct cj_pipeline_stats {
     double seconds;           /* from the first fill to the last drain, or to now */
     double setup;             /* making streams and buffers, also those made between chunks */
     double fill, launch, drain;       /* in the stages of the host, all chunks together */
-    /* in the stages of the device; of several devices, the busiest one.  Of chunks that overlap, one
-     * in eight is timed, and stands for the others: events with times slow the copies down */
+    /* in the stages of the device; of several, the busiest one.  Of chunks that overlap, one in
+     * eight is timed, and stands for the others: events with times slow the copies down */
     double upload, compute, download;
     int32_t slowest;          /* the cj_pipeline_stage with the longest time */
     double efficiency;        /* its time / seconds: 1 is the best that overlapping can reach */

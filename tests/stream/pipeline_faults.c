@@ -63,7 +63,7 @@ static cj_driver *driver_between(void)
 
 typedef enum fault_way {
     OUTSIDE,   /* the chunk's kernel writes where nothing is */
-    BESIDE,    /* a kernel on another stream, on which the chunk waits, writes to the chunk's output at an odd address */
+    BESIDE,    /* a kernel on another stream, for which the chunk waits, writes to the chunk's output, misaligned */
     ELSEWHERE  /* the same where nothing is */
 } fault_way;
 
