@@ -4,30 +4,28 @@
  * A recipe beside the graph says what each node is, so that a second graph of the same shape can be built from it.  A
  * node writes a word of its own and reads that of a node before it (`from`, kept as an edge as long as both live), so
  * the words do not depend on the order of what has none. */
-#include "answers_recipes.h"
+#include "answers_graphs.h"
 
 #include <sched.h>
 
 enum { NODES = AN_NODES, OBJECTS = 3 };
 
-static an_tools tools;
-static an_site site = { .tools = &tools };
-static an_recipe plan[NODES];
-static CUgraphNode node[NODES];
-static unsigned count;
+an_graphs an_gr = { .site = { .tools = &an_gr.tools } };
+static an_tools *const tools = &an_gr.tools;
+static an_site *const site = &an_gr.site;
+static an_recipe *const plan = an_gr.plan;
+static CUgraphNode *const node = an_gr.node;
 static CUgraph graph, twin;
-static CUgraphExec exec;
-static uint32_t in_exec;          /* which nodes the executable has of this graph */
 static CUstream stream;
 static CUuserObject object[OBJECTS];
 static unsigned references[OBJECTS];
 static int destroyed[OBJECTS];
 static bool has_memory, disturbed /* edges have been changed: their order is not the recipe's */;
 
-static unsigned some_node(void)
+unsigned an_gr_node(void)
 {
-    for (unsigned tries = 0; count && tries < 20; tries++) {
-        unsigned i = an_below(count);
+    for (unsigned tries = 0; an_gr.count && tries < 20; tries++) {
+        unsigned i = an_below(an_gr.count);
         if (!plan[i].gone) return i;
     }
     return NODES;
@@ -35,7 +33,7 @@ static unsigned some_node(void)
 
 static unsigned index_of(CUgraphNode it)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < an_gr.count; i++)
         if (!plan[i].gone && node[i] == it) return i;
     return 99;
 }
@@ -49,21 +47,21 @@ static void op_add(void)
                                      AN_WAIT, AN_CHILD, AN_BATCH, AN_IF,    AN_ALLOC, AN_FREE };
     CUgraphNode deps[5], made = NULL;
     size_t n = 0;
-    if (count == NODES) return;
-    an_recipe *r = &plan[count];
+    if (an_gr.count == NODES) return;
+    an_recipe *r = &plan[an_gr.count];
     *r = (an_recipe){ .kind = AN_PICK(kinds), .n = 1 + an_below(900), .from = AN_SPARE };
     if ((r->kind == AN_IF && !cu.cuGraphConditionalHandleCreate) ||
         (r->kind == AN_BATCH && !cu.cuGraphAddBatchMemOpNode))
         return;
     if (r->kind == AN_FREE) {
-        unsigned a = some_node();
+        unsigned a = an_gr_node();
         if (a == NODES || plan[a].kind != AN_ALLOC) return;
         r->given = plan[a].given;
         deps[n++] = node[a];
         r->after |= 1u << a;
     }
     for (unsigned want = an_below(4); n < want;) {
-        unsigned d = some_node();
+        unsigned d = an_gr_node();
         if (d == NODES || r->after >> d & 1) break;
         r->after |= 1u << d;
         if (r->from == AN_SPARE && plan[d].kind <= AN_COPY && !(plan[d].kind == AN_COPY && plan[d].n % 4 == 0))
@@ -71,13 +69,13 @@ static void op_add(void)
         deps[n++] = node[d];
     }
     n = 0;   /* in the order of their making: an update compares that too */
-    for (unsigned d = 0; d < count; d++)
+    for (unsigned d = 0; d < an_gr.count; d++)
         if (r->after >> d & 1) deps[n++] = node[d];
-    r->note = an_note(count % AN_LISTS, r->n);
-    an_line("node %u, %s %u of %u, after %x", count, an_kind_names[r->kind], r->n, r->from, r->after);
-    if (an_status(an_add_node(&site, graph, r, count, deps, n, &made))) return;
+    r->note = an_note(an_gr.count % AN_LISTS, r->n);
+    an_line("node %u, %s %u of %u, after %x", an_gr.count, an_kind_names[r->kind], r->n, r->from, r->after);
+    if (an_status(an_add_node(site, graph, r, an_gr.count, deps, n, &made))) return;
     has_memory |= r->kind == AN_ALLOC || r->kind == AN_FREE;
-    node[count++] = made;
+    node[an_gr.count++] = made;
 }
 
 static void op_add_wrong(void)
@@ -88,13 +86,13 @@ static void op_add_wrong(void)
     CUDA_MEMSET_NODE_PARAMS fill;
     CUDA_MEMCPY3D copy;
     CUDA_HOST_NODE_PARAMS host = { NULL, NULL };
-    unsigned d = some_node(), which = an_below(19);
-    if (count == NODES) return;
-    plan[count] = (an_recipe){ .kind = AN_STEP, .n = 1, .from = AN_SPARE, .gone = true };
-    k = an_kernel_params(&site, &plan[count], count);
-    fill = an_fill_params(&site, &plan[count], count);
-    copy = an_copy_params(&site, &plan[count], count);
-    plan[count].gone = false;
+    unsigned d = an_gr_node(), which = an_below(19);
+    if (an_gr.count == NODES) return;
+    plan[an_gr.count] = (an_recipe){ .kind = AN_STEP, .n = 1, .from = AN_SPARE, .gone = true };
+    k = an_kernel_params(site, &plan[an_gr.count], an_gr.count);
+    fill = an_fill_params(site, &plan[an_gr.count], an_gr.count);
+    copy = an_copy_params(site, &plan[an_gr.count], an_gr.count);
+    plan[an_gr.count].gone = false;
     if (d < NODES) deps[0] = deps[1] = node[d];
     an_line("wrong node %u: ", which);
     switch (which) {
@@ -135,7 +133,7 @@ static void op_add_wrong(void)
 
 static void op_edge(void)
 {
-    unsigned a = some_node(), b = some_node();
+    unsigned a = an_gr_node(), b = an_gr_node();
     CUgraphEdgeData data;
     memset(&data, 0, sizeof data);
     if (a == NODES) return;
@@ -159,18 +157,18 @@ static void op_edge(void)
 
 static void op_remove_edge(void)
 {
-    unsigned a = some_node(), b = some_node();
+    unsigned a = an_gr_node(), b = an_gr_node();
     if (a == NODES || plan[b].from == a) return;
     if (!AN(cuGraphRemoveDependencies(graph, &node[a], &node[b], 1), "no edge %u to %u", a, b)) disturbed = true;
 }
 
 static void op_wrong_edges(void)
 {
-    unsigned a = some_node(), b = some_node();
+    unsigned a = an_gr_node(), b = an_gr_node();
     CUgraphNode none = NULL, foreign = NULL;
     size_t n = 1;
     if (a == NODES) return;
-    cu.cuGraphGetNodes(site.small, &foreign, &n);
+    cu.cuGraphGetNodes(site->small, &foreign, &n);
     switch (an_below(8)) {
     case 0: AN(cuGraphAddDependencies(NULL, &node[a], &node[b], 1), "edge in no graph"); break;
     case 1: AN(cuGraphAddDependencies(graph, NULL, &node[b], 1), "edge from nothing"); break;
@@ -194,7 +192,7 @@ static void op_neighbours(void)
 {
     CUgraphNode list[NODES];
     size_t n = NODES;
-    unsigned a = some_node();
+    unsigned a = an_gr_node();
     if (a == NODES) return;
     switch (an_below(5)) {
     case 0:
@@ -212,7 +210,7 @@ static void op_neighbours(void)
     default: {
         CUgraphNode two[6] = { NULL };
         size_t live = 0, filled = 0;
-        for (unsigned i = 0; i < count; i++) live += !plan[i].gone;
+        for (unsigned i = 0; i < an_gr.count; i++) live += !plan[i].gone;
         n = 6;
         if (AN(cuGraphGetNodes(graph, two, &n), "nodes, as far as six")) break;
         for (int i = 0; i < 6; i++) filled += two[i] != NULL;
@@ -223,7 +221,7 @@ static void op_neighbours(void)
 
 static void op_destroy_node(void)
 {
-    unsigned a = some_node();
+    unsigned a = an_gr_node();
     if (an_chance(10)) {
         AN(cuGraphDestroyNode(NULL), "no node is destroyed");
         return;
@@ -231,136 +229,11 @@ static void op_destroy_node(void)
     if (a == NODES || AN(cuGraphDestroyNode(node[a]), "node %u is destroyed", a)) return;
     plan[a].gone = true;
     disturbed = true;
-    in_exec &= ~(1u << a);
-    for (unsigned i = 0; i < count; i++) {
+    an_gr.in_exec &= ~(1u << a);
+    for (unsigned i = 0; i < an_gr.count; i++) {
         plan[i].after &= ~(1u << a);
         /* for what is built again; the node itself still reads that word */
         if (plan[i].from == a) plan[i].from = AN_SPARE;
-    }
-}
-
-/* ---- Parameters changed ------------------------------------------------------------------------------------------ */
-
-static void op_set_params(void)
-{
-    unsigned a = some_node();
-    CUDA_KERNEL_NODE_PARAMS_v2 k;
-    CUDA_MEMSET_NODE_PARAMS fill;
-    CUDA_MEMCPY3D copy;
-    CUDA_HOST_NODE_PARAMS host;
-    if (a == NODES) return;
-    an_kind was = plan[a].kind, as = an_chance(80) ? was : (an_kind)an_below(5);
-    unsigned old = plan[a].n, n = 1 + an_below(900);
-    if (was == AN_COPY) n = n / 4 * 4 + old % 4;
-    if (was == AN_IF || was == AN_CHILD || was == AN_BATCH || was == AN_ALLOC || was == AN_FREE || was > AN_BATCH)
-        return;
-    plan[a].n = n;
-    plan[a].kind = as;
-    k = an_kernel_params(&site, &plan[a], a);
-    fill = an_fill_params(&site, &plan[a], a);
-    copy = an_copy_params(&site, &plan[a], a);
-    host = (CUDA_HOST_NODE_PARAMS){ an_noted, plan[a].note };
-    plan[a].kind = was;
-    int st;
-    an_line("node %u, %s, becomes %s %u:", a, an_kind_names[was], an_kind_names[as], n);
-    switch (as) {
-    case AN_STEP: case AN_LEAP: st = an_status((int)cu.cuGraphKernelNodeSetParams(node[a], &k)); break;
-    case AN_FILL: st = an_status((int)cu.cuGraphMemsetNodeSetParams(node[a], &fill)); break;
-    case AN_COPY: st = an_status((int)cu.cuGraphMemcpyNodeSetParams(node[a], &copy)); break;
-    case AN_HOST: st = an_status((int)cu.cuGraphHostNodeSetParams(node[a], &host)); break;
-    case AN_RECORD: st = an_status((int)cu.cuGraphEventRecordNodeSetEvent(node[a], site.event[n & 1])); break;
-    case AN_WAIT: st = an_status((int)cu.cuGraphEventWaitNodeSetEvent(node[a], site.event[n & 1])); break;
-    default: st = 1;
-    }
-    if (st || as == AN_HOST) plan[a].n = old;
-    else if (was <= AN_LEAP) plan[a].kind = as;
-}
-
-static void op_exec_params(void)
-{
-    const an_stranger *x = an_other_context();
-    unsigned a = some_node();
-    CUDA_KERNEL_NODE_PARAMS_v2 k;
-    CUDA_MEMSET_NODE_PARAMS fill;
-    CUDA_MEMCPY3D copy;
-    CUDA_HOST_NODE_PARAMS host;
-    if (a == NODES || !exec || !(in_exec >> a & 1)) return;
-    an_kind was = plan[a].kind, as = an_chance(75) ? was : (an_kind)an_below(8);
-    unsigned old = plan[a].n, n = 1 + an_below(900), wrong = an_below(100);
-    if (was == AN_COPY && !an_chance(10)) n = n / 4 * 4 + old % 4;
-    plan[a].n = n;
-    plan[a].kind = as;
-    k = an_kernel_params(&site, &plan[a], a);
-    fill = an_fill_params(&site, &plan[a], a);
-    copy = an_copy_params(&site, &plan[a], a);
-    host = (CUDA_HOST_NODE_PARAMS){ an_noted, plan[a].note };
-    plan[a].kind = was;
-    plan[a].n = old;
-    if (wrong < 5) { k.func = x->f; fill.elementSize = 2; copy.WidthInBytes = 8; }
-    if (wrong >= 5 && wrong < 8) { k.blockDimX = 4096; fill.height = 2; fill.pitch = 4; copy.Height = 2; }
-    an_line("executable's node %u, %s, becomes %s %u%s:", a, an_kind_names[was], an_kind_names[as], n,
-            wrong < 5   ? " wrongly"
-            : wrong < 8 ? " too large"
-                        : "");
-    switch (as) {
-    case AN_STEP: case AN_LEAP: an_status((int)cu.cuGraphExecKernelNodeSetParams(exec, node[a], &k)); break;
-    case AN_FILL:
-        if (wrong >= 5 && wrong < 8) { an_more(" not asked"); break; }
-        an_status(
-            (int)cu.cuGraphExecMemsetNodeSetParams(exec, node[a], &fill, wrong >= 8 && wrong < 12 ? x->ctx : abi_ctx));
-        break;
-    case AN_COPY:
-        if (wrong < 8) { an_more(" not asked"); break; }
-        an_status((int)cu.cuGraphExecMemcpyNodeSetParams(exec, node[a], &copy, abi_ctx));
-        break;
-    case AN_HOST: an_status((int)cu.cuGraphExecHostNodeSetParams(exec, node[a], &host)); break;
-    case AN_RECORD: an_status((int)cu.cuGraphExecEventRecordNodeSetEvent(exec, node[a], site.event[n & 1])); break;
-    case AN_WAIT: an_status((int)cu.cuGraphExecEventWaitNodeSetEvent(exec, node[a], site.event[n & 1])); break;
-    case AN_CHILD:
-        an_small_for(&site, a), an_status((int)cu.cuGraphExecChildGraphNodeSetParams(exec, node[a], site.small));
-        break;
-    default: an_more(" not asked");
-    }
-}
-
-static void op_enabled(void)
-{
-    unsigned a = some_node(), on = 9;
-    if (a == NODES || !exec || !(in_exec >> a & 1) || !cu.cuGraphNodeSetEnabled) return;
-    if (an_chance(60)) {
-        on = an_below(3);
-        AN(cuGraphNodeSetEnabled(exec, node[a], on), "node %u, %s, enabled %u", a, an_kind_names[plan[a].kind], on);
-    } else {
-        AN(cuGraphNodeGetEnabled(exec, node[a], &on), "node %u, %s, enabled?", a, an_kind_names[plan[a].kind]);
-        an_more(" %u", on);
-    }
-}
-
-static void op_kernel_attribute(void)
-{
-    static const int ids[] = { 2, 3, 4, 5, 8, 8, 8, 9, 10, 14, 0, 99 };
-    unsigned a = some_node(), b = some_node();
-    int id = AN_PICK(ids);
-    CUlaunchAttributeValue v;
-    memset(&v, 0, sizeof v);
-    if (a == NODES) return;
-    switch (an_below(4)) {
-    case 0:
-        AN(cuGraphKernelNodeCopyAttributes(node[a], node[b]), "attributes of node %u, %s, from %u, %s", a,
-           an_kind_names[plan[a].kind], b, an_kind_names[plan[b].kind]);
-        break;
-    case 1:
-        if (id != 8 && id != 10) break;
-        v.priority = id == 8 ? -(int)an_below(7) : (int)an_below(2);
-        AN(cuGraphKernelNodeSetAttribute(node[a], (CUkernelNodeAttrID)id, &v),
-           "attribute %d of node %u, %s, becomes %d", id, a, an_kind_names[plan[a].kind], v.priority);
-        break;
-    default:
-        if (!AN(cuGraphKernelNodeGetAttribute(node[a], (CUkernelNodeAttrID)id, &v), "attribute %d of node %u, %s", id,
-                a, an_kind_names[plan[a].kind])) {
-            if (id == 8 || id == 2 || id == 10) an_more(" %d", v.priority);
-            if (id == 4) an_more(" %u %u %u", v.clusterDim.x, v.clusterDim.y, v.clusterDim.z);
-        }
     }
 }
 
@@ -368,9 +241,9 @@ static void op_kernel_attribute(void)
 
 static void run_exec(void)
 {
-    if (AN(cuGraphLaunch(exec, stream), "launched")) return;
+    if (AN(cuGraphLaunch(an_gr.exec, stream), "launched")) return;
     AN(cuStreamSynchronize(stream), "done");
-    an_tell_words(&tools);
+    an_tell_words(tools);
     an_tell_notes(true);
 }
 
@@ -381,9 +254,9 @@ static void op_instantiate(void)
     CUgraphExec x = NULL;
     cuuint64_t told = 99;
     int st;
-    if (exec) {
-        AN(cuGraphExecDestroy(exec), "the executable is destroyed");
-        exec = NULL;
+    if (an_gr.exec) {
+        AN(cuGraphExecDestroy(an_gr.exec), "the executable is destroyed");
+        an_gr.exec = NULL;
     }
     if (cu.cuGraphInstantiateWithParams && an_chance(40)) {
         CUDA_GRAPH_INSTANTIATE_PARAMS p = { .flags = f, .hUploadStream = f & 2 ? stream : NULL };
@@ -394,11 +267,11 @@ static void op_instantiate(void)
         st = AN(cuGraphInstantiateWithFlags(&x, graph, f), "instantiated %x", f);
     }
     if (st) return;
-    exec = x;
-    in_exec = 0;
-    for (unsigned i = 0; i < count; i++) in_exec |= plan[i].gone ? 0 : 1u << i;
+    an_gr.exec = x;
+    an_gr.in_exec = 0;
+    for (unsigned i = 0; i < an_gr.count; i++) an_gr.in_exec |= plan[i].gone ? 0 : 1u << i;
     if (cu.cuGraphExecGetFlags) {
-        AN(cuGraphExecGetFlags(exec, &told), "its flags");
+        AN(cuGraphExecGetFlags(an_gr.exec, &told), "its flags");
         an_more(" %llx", (unsigned long long)told);
     }
     if (an_chance(50)) run_exec();
@@ -406,8 +279,8 @@ static void op_instantiate(void)
 
 static void op_launch(void)
 {
-    if (!exec) return;
-    if (an_chance(10)) AN(cuGraphUpload(exec, stream), "uploaded");
+    if (!an_gr.exec) return;
+    if (an_chance(10)) AN(cuGraphUpload(an_gr.exec, stream), "uploaded");
     run_exec();
 }
 
@@ -416,11 +289,11 @@ static void op_update(void)
 {
     CUgraph again = NULL;
     CUgraphNode made[NODES], deps[NODES];
-    unsigned at = some_node(), change = an_below(10), total = count;
+    unsigned at = an_gr_node(), change = an_below(10), total = an_gr.count;
     an_recipe saved;
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
-    if (!exec || at == NODES || has_memory || disturbed) return;
+    if (!an_gr.exec || at == NODES || has_memory || disturbed) return;
     saved = plan[at];
     if (cu.cuGraphCreate(&again, 0)) return;
     switch (change) {
@@ -449,7 +322,7 @@ static void op_update(void)
         for (unsigned d = 0; d < i; d++)
             if (plan[i].after >> d & 1 && there >> d & 1) deps[n++] = made[d];
         there |= 1u << i;
-        st = an_add_node(&site, again, &plan[i], i, deps, n, &made[i]);
+        st = an_add_node(site, again, &plan[i], i, deps, n, &made[i]);
     }
     for (unsigned i = 0; i < total && !st; i++)
         for (unsigned d = i; d < total && !st; d++)
@@ -457,7 +330,7 @@ static void op_update(void)
                 st = (int)cu.cuGraphAddDependencies(again, &made[d], &made[i], 1);
     if (!an_status(st)) {
         if (cu.cuGraphExecUpdate_v2) {
-            AN(cuGraphExecUpdate_v2(exec, again, &info), "updated from it");
+            AN(cuGraphExecUpdate_v2(an_gr.exec, again, &info), "updated from it");
             unsigned who = 99, from = 99;
             for (unsigned i = 0; i < total; i++) {
                 if (there >> i & 1 && made[i] == info.errorNode) who = i;
@@ -476,8 +349,8 @@ static void op_update_self(void)
 {
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
-    if (!exec || !cu.cuGraphExecUpdate_v2) return;
-    AN(cuGraphExecUpdate_v2(exec, graph, &info), "updated from its own graph");
+    if (!an_gr.exec || !cu.cuGraphExecUpdate_v2) return;
+    AN(cuGraphExecUpdate_v2(an_gr.exec, graph, &info), "updated from its own graph");
     unsigned who = info.errorNode ? index_of(info.errorNode) : 0;
     an_more(" %d node %d", (int)info.result, info.errorNode ? (int)who : -1);
 }
@@ -487,23 +360,23 @@ static void op_update_self(void)
 static void op_clone(void)
 {
     CUgraphNode found = NULL;
-    unsigned a = some_node();
+    unsigned a = an_gr_node();
     if (!twin) {
         if (AN(cuGraphClone(&twin, graph), "cloned")) twin = NULL;
         else if (a < NODES) {
             AN(cuGraphNodeFindInClone(&found, node[a], twin), "node %u in the clone", a);
             char text[160];
-            an_node_text(&tools, found, text, sizeof text);
+            an_node_text(tools, found, text, sizeof text);
             an_more(" %s", text);
         }
         return;
     }
-    an_tell_graph(&tools, twin);
+    an_tell_graph(tools, twin);
     AN(cuGraphDestroy(twin), "the clone is destroyed");
     twin = NULL;
 }
 
-static void op_tell(void) { an_tell_graph(&tools, graph); }
+static void op_tell(void) { an_tell_graph(tools, graph); }
 
 static void op_wrong_graph(void)
 {
@@ -512,7 +385,7 @@ static void op_wrong_graph(void)
     CUgraphExec x = NULL;
     CUgraphNodeType type = (CUgraphNodeType)99;
     size_t n = 1;
-    unsigned a = some_node();
+    unsigned a = an_gr_node();
     switch (an_below(11)) {
     case 0: AN(cuGraphCreate(NULL, 0), "a graph into nothing"); break;
     case 1: if (!AN(cuGraphCreate(&g, 1), "a graph with a flag")) cu.cuGraphDestroy(g); break;
@@ -524,7 +397,7 @@ static void op_wrong_graph(void)
     case 7: AN(cuGraphClone(&g, NULL), "no graph cloned"); break;
     case 8: AN(cuGraphNodeGetType(NULL, &type), "type of nothing"); break;
     case 9: AN(cuGraphGetNodes(NULL, NULL, &n), "nodes of nothing"); break;
-    default: if (a < NODES) AN(cuGraphNodeFindInClone(&found, node[a], site.small), "a node in no clone of its graph");
+    default: if (a < NODES) AN(cuGraphNodeFindInClone(&found, node[a], site->small), "a node in no clone of its graph");
     }
 }
 
@@ -572,10 +445,10 @@ static const an_op ops[] = {
     { "wrong edges", op_wrong_edges, 4 },
     { "neighbours", op_neighbours, 6 },
     { "destroy node", op_destroy_node, 4 },
-    { "set params", op_set_params, 10 },
-    { "exec params", op_exec_params, 16 },
-    { "enabled", op_enabled, 8 },
-    { "kernel attribute", op_kernel_attribute, 5 },
+    { "set params", an_gr_set_params, 10 },
+    { "exec params", an_gr_exec_params, 16 },
+    { "enabled", an_gr_enabled, 8 },
+    { "kernel attribute", an_gr_kernel_attribute, 5 },
     { "instantiate", op_instantiate, 8 },
     { "launch", op_launch, 5 },
     { "update", op_update, 12 },
@@ -588,25 +461,26 @@ static const an_op ops[] = {
 
 void an_program_graphs(void)
 {
-    an_attach(&tools);
-    memset(plan, 0, sizeof plan);
+    an_attach(tools);
+    an_gr_attach();
+    memset(plan, 0, sizeof an_gr.plan);
     memset(object, 0, sizeof object);
-    count = 0;
+    an_gr.count = 0;
     twin = NULL;
-    exec = NULL;
-    in_exec = 0;
+    an_gr.exec = NULL;
+    an_gr.in_exec = 0;
     has_memory = disturbed = false;
-    an_make_small(&site);
+    an_make_small(site);
     if (cu.cuGraphCreate(&graph, 0) || cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) ||
-        cu.cuEventCreate(&site.event[0], 2) || cu.cuEventCreate(&site.event[1], 0))
+        cu.cuEventCreate(&site->event[0], 2) || cu.cuEventCreate(&site->event[1], 0))
         tap_bail("no graph");
     for (unsigned i = 0, n = 3 + an_below(6); i < n; i++) op_add();
     for (unsigned i = 0, n = 15 + an_below(40); i < n; i++) an_draw(ops, sizeof ops / sizeof *ops);
     op_tell();
-    if (!exec) op_instantiate();
-    if (exec) {
+    if (!an_gr.exec) op_instantiate();
+    if (an_gr.exec) {
         run_exec();
-        AN(cuGraphExecDestroy(exec), "the executable is destroyed");
+        AN(cuGraphExecDestroy(an_gr.exec), "the executable is destroyed");
     }
     if (twin) AN(cuGraphDestroy(twin), "the clone is destroyed");
     for (unsigned k = 0; k < OBJECTS; k++)
@@ -618,8 +492,8 @@ void an_program_graphs(void)
             /* nothing waits for a destructor */
             while (!__atomic_load_n(&destroyed[k], __ATOMIC_SEQ_CST)) sched_yield();
         }
-    AN(cuGraphDestroy(site.small), "the small graph is destroyed");
+    AN(cuGraphDestroy(site->small), "the small graph is destroyed");
     AN(cuStreamDestroy(stream), "the stream goes");
-    AN(cuEventDestroy(site.event[0]), "the first event goes");
-    AN(cuEventDestroy(site.event[1]), "the second event goes");
+    AN(cuEventDestroy(site->event[0]), "the first event goes");
+    AN(cuEventDestroy(site->event[1]), "the second event goes");
 }

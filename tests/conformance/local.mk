@@ -18,6 +18,8 @@ semantics-doc:
 
 # The answers of random programs: those of a Hopper, tests/oracle/hopper_answers.txt.
 device_tests += %D%/same_answers
-tests_conformance_same_answers_SOURCES = %D%/same_answers.c %D%/answers.h %D%/answers_text.c %D%/answers_streams.c %D%/answers_captures.c \
-	%D%/answers_graphs.c %D%/answers_recipes.c %D%/answers_recipes.h %D%/answers_memory.c %D%/answers_functions.c %D%/answers_work.h
+tests_conformance_same_answers_SOURCES = %D%/same_answers.c %D%/answers.h %D%/answers_text.c %D%/answers_streams.c \
+	%D%/answers_captures.c %D%/answers_captures.h %D%/answers_captures_work.c \
+	%D%/answers_graphs.c %D%/answers_graphs.h %D%/answers_graphs_params.c %D%/answers_recipes.c %D%/answers_recipes.h \
+	%D%/answers_memory.c %D%/answers_functions.c %D%/answers_work.h
 EXTRA_DIST += tests/oracle/hopper_answers.txt

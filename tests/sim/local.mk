@@ -2,6 +2,8 @@
 sim_tests += %D%/fat_binaries
 EXTRA_DIST += %D%/fat_samples.h %D%/deadlock_bench.h
 sim_tests += \
+	%D%/addresses_without_memory \
+	%D%/array_limits \
 	%D%/blocked_host_functions \
 	%D%/context_faults \
 	%D%/damaged_images \

@@ -79,6 +79,43 @@ static void held_stream(CUdeviceptr p)
     cu.cuStreamDestroy(t);
 }
 
+/* A host function is ready while another one of its context runs, since they run one at a time. A kernel that has begun
+ * runs, though other threads may still join it. */
+static void ready_and_running(CUdeviceptr p)
+{
+    struct latch first, second;
+    CUstream s = abi_stream(), t = abi_stream(), u = abi_stream();
+    const cujit_sim_work_info *kernel;
+    size_t n;
+    abi_hold(&first, s);
+    latch_entered(&first);
+    abi_hold(&second, t);
+    n = list();
+    tap_is_uint(n, 2, "two host functions");
+    tap_is_int(work[0].state, CUJIT_SIM_WORK_RUNS, "the first runs");
+    tap_is_int(work[1].state, CUJIT_SIM_WORK_READY, "the second is ready");
+    tap_is_uint(work[1].after, 0, "and waits for no operation");
+    tap_has_str(work[1].sentence, "may begin when the host function that runs has returned", "its sentence");
+    latch_open(&first);
+    latch_open(&second);
+    cu.cuCtxSynchronize();
+    cu.cuMemsetD32(p, 0, 1);
+    cu.cuCtxSynchronize();
+    abi_launch(abi_kernel(&module, "spin"), 4, 1, s, p, 1);
+    do {   /* until a thread has taken it */
+        n = list();
+        kernel = of_kind(n, "kernel");
+    } while (kernel->state != CUJIT_SIM_WORK_RUNS);
+    tap_has_str(kernel->sentence, " runs", "a kernel that has begun runs");
+    tap_is_str(kernel->name, "spin", "its name");
+    cu.cuMemsetD32Async(p, 1, 1, u);
+    abi_is(cu.cuStreamSynchronize(s), CUDA_SUCCESS, "it ends");
+    cu.cuStreamSynchronize(u);
+    cu.cuStreamDestroy(s);
+    cu.cuStreamDestroy(t);
+    cu.cuStreamDestroy(u);
+}
+
 static void memory_wait(CUdeviceptr p)
 {
     CUstream s = abi_stream(), t = abi_stream();
@@ -119,6 +156,7 @@ int main(void)
     tap_ok(cujit_sim_get_symbol(NULL, "cujit_sim_work") != NULL, "it is found by its name");
     CUdeviceptr p = abi_word(0);
     held_stream(p);
+    ready_and_running(p);
     memory_wait(p);
     stall_is_listed(p);
     cu.cuModuleUnload(module);

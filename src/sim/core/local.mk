@@ -1,6 +1,7 @@
 # src/sim/core: a room of the CPU device (docs/inside.md)
 libcujit_simcore_la_SOURCES += \
 	%D%/sim_address.c \
+	%D%/sim_address.h \
 	%D%/sim_attribute.c \
 	%D%/sim_context.c \
 	%D%/sim_context_settings.c \
@@ -15,6 +16,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_parts.c \
 	%D%/sim_process.c \
 	%D%/sim_reserve.c \
+	%D%/sim_reach.c \
 	%D%/sim_rooms.c \
 	%D%/sim_settings.c \
 	%D%/sim_work.c

@@ -288,7 +288,7 @@ bool cji_sim_extent_bytes(const sim_extent *e, uint64_t *bytes);   /* from the f
  * ends beyond 64 bits. */
 bool cji_sim_extent_at(const sim_extent *e, uint64_t base, uint64_t x, uint64_t y, uint64_t z, uint64_t *at);
 
-/* ---- Addresses (sim_address.c) ----------------------------------------------------------------------------------- */
+/* ---- Addresses (sim_address.c, sim_reach.c) ---------------------------------------------------------------------- */
 
 typedef enum sim_place {
     SIM_DEVICE, SIM_PINNED, SIM_REGISTERED, SIM_MANAGED,
@@ -384,6 +384,8 @@ void cji_sim_space_drop_ctx(sim_ctx *c, void (*gone)(const sim_range *r));
  * reaches. */
 unsigned char *cji_sim_space_at(const sim_ctx *c, uint64_t address, uint64_t bytes);
 bool cji_sim_space_is_host(uint64_t address);                /* pinned, registered or managed */
+/* Whether it is an address of a device or a reserved one, with memory or without: the host cannot touch it. */
+bool cji_sim_space_hides(uint64_t address);
 /* Whether copies, fills and memory operations of `c` may read, or write, these bytes; true where no access flags and no
  * read-only registration speak against it. */
 bool cji_sim_space_allows(const sim_ctx *c, uint64_t address, uint64_t bytes, bool write);

@@ -18,18 +18,14 @@ CUresult cji_sim_cuStreamGetCaptureInfo_v1(CUstream s, CUstreamCaptureStatus *st
 
 /* ---- Kernel nodes without a CUkernel ----------------------------------------------------------------------------- */
 
-static CUDA_KERNEL_NODE_PARAMS_v2 sim_params_of(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+/* They are the first part of the later ones. */
+_Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS_v1) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kern), "v2 continues v1");
+
+static CUDA_KERNEL_NODE_PARAMS_v2 sim_params_of(const CUDA_KERNEL_NODE_PARAMS_v1 *old)
 {
-    return (CUDA_KERNEL_NODE_PARAMS_v2){ .func = p->func,
-                                         .gridDimX = p->gridDimX,
-                                         .gridDimY = p->gridDimY,
-                                         .gridDimZ = p->gridDimZ,
-                                         .blockDimX = p->blockDimX,
-                                         .blockDimY = p->blockDimY,
-                                         .blockDimZ = p->blockDimZ,
-                                         .sharedMemBytes = p->sharedMemBytes,
-                                         .kernelParams = p->kernelParams,
-                                         .extra = p->extra };
+    CUDA_KERNEL_NODE_PARAMS_v2 p = { .kern = NULL };
+    memcpy(&p, old, sizeof *old);
+    return p;
 }
 
 CUresult cji_sim_cuGraphAddKernelNode_v1(CUgraphNode *out, CUgraph g, const CUgraphNode *before, size_t n,
@@ -45,18 +41,8 @@ CUresult cji_sim_cuGraphKernelNodeGetParams_v1(CUgraphNode node, CUDA_KERNEL_NOD
     CUDA_KERNEL_NODE_PARAMS_v2 p;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     CUresult r = cji_sim_cuGraphKernelNodeGetParams(node, &p);
-    if (r) return r;
-    *out = (CUDA_KERNEL_NODE_PARAMS_v1){ .func = p.func,
-                                         .gridDimX = p.gridDimX,
-                                         .gridDimY = p.gridDimY,
-                                         .gridDimZ = p.gridDimZ,
-                                         .blockDimX = p.blockDimX,
-                                         .blockDimY = p.blockDimY,
-                                         .blockDimZ = p.blockDimZ,
-                                         .sharedMemBytes = p.sharedMemBytes,
-                                         .kernelParams = p.kernelParams,
-                                         .extra = p.extra };
-    return CUDA_SUCCESS;
+    if (!r) memcpy(out, &p, sizeof *out);
+    return r;
 }
 
 CUresult cji_sim_cuGraphKernelNodeSetParams_v1(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *old)
@@ -88,21 +74,25 @@ CUresult cji_sim_cuGraphInstantiate_v1(CUgraphExec *out, CUgraph g, CUgraphNode 
 
 /* ---- Edges with data --------------------------------------------------------------------------------------------- */
 
-CUresult cji_sim_cuGraphNodeGetDependencies_v2(CUgraphNode h, CUgraphNode *nodes, CUgraphEdgeData *data, size_t *count)
+/* The neighbours of a node as `list` gives them, and the data of the edges to them. */
+static CUresult sim_list_with_data(CUresult (*list)(CUgraphNode h, CUgraphNode *nodes, size_t *count), CUgraphNode h,
+                                   CUgraphNode *nodes, CUgraphEdgeData *data, size_t *count)
 {
     if (data && !nodes) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = cji_sim_cuGraphNodeGetDependencies(h, nodes, count);
+    CUresult r = list(h, nodes, count);
     if (!r && data) memset(data, 0, *count * sizeof *data);
     return r;
+}
+
+CUresult cji_sim_cuGraphNodeGetDependencies_v2(CUgraphNode h, CUgraphNode *nodes, CUgraphEdgeData *data, size_t *count)
+{
+    return sim_list_with_data(cji_sim_cuGraphNodeGetDependencies, h, nodes, data, count);
 }
 
 CUresult cji_sim_cuGraphNodeGetDependentNodes_v2(CUgraphNode h, CUgraphNode *nodes, CUgraphEdgeData *data,
                                                  size_t *count)
 {
-    if (data && !nodes) return CUDA_ERROR_INVALID_VALUE;
-    CUresult r = cji_sim_cuGraphNodeGetDependentNodes(h, nodes, count);
-    if (!r && data) memset(data, 0, *count * sizeof *data);
-    return r;
+    return sim_list_with_data(cji_sim_cuGraphNodeGetDependentNodes, h, nodes, data, count);
 }
 
 CUresult cji_sim_cuGraphRemoveDependencies_v2(CUgraph g, const CUgraphNode *from, const CUgraphNode *to,

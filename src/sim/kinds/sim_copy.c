@@ -58,11 +58,7 @@ static CUresult sim_copy_end_of(CUmemorytype type, const void *host, CUdeviceptr
     out->pageable = !known;
     if (type == CU_MEMORYTYPE_HOST && known && !out->host) return CUDA_ERROR_INVALID_VALUE;
     if (type == CU_MEMORYTYPE_DEVICE && !known) return CUDA_ERROR_INVALID_VALUE;
-    if (!known) {
-        for (unsigned d = 0; d < sim.set.devices; d++)
-            if (out->at - sim.device[d]->lo < sim.device[d]->span) return CUDA_ERROR_INVALID_VALUE;
-        return CUDA_SUCCESS;
-    }
+    if (!known) return cji_sim_space_hides(out->at) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     return cji_sim_space_at(NULL, out->at, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -2,6 +2,8 @@
 #include "sim/memory/sim_memory.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static CUresult sim_pinned_alloc(void **out, size_t bytes, unsigned flags)
 {
@@ -84,6 +86,26 @@ CUresult cji_sim_cuMemHostGetFlags(unsigned *flags, void *p)
     return r;
 }
 
+/* Whether all pages from `lo` to `end` are mapped; mincore fails where one is not. */
+static bool sim_pages_there(uint64_t lo, uint64_t end, uint64_t page)
+{
+    unsigned char resident[1024];
+    while (lo < end) {
+        uint64_t bytes = end - lo < page * sizeof resident ? end - lo : page * sizeof resident;
+        if (mincore((void *)(uintptr_t)lo, bytes, resident) != 0) return false;
+        lo += bytes;
+    }
+    return true;
+}
+
+/* Memory that the process has, and none of it at a device's addresses. */
+static bool sim_host_has(const void *p, size_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lo = (uint64_t)(uintptr_t)p / page * page, end;
+    return cji_sim_sum(&end, (uint64_t)(uintptr_t)p, bytes) && !cji_sim_space_hides(lo) &&
+           !cji_sim_space_hides(end - 1) && sim_pages_there(lo, end, page);
+}
+
 CUresult cji_sim_cuMemHostRegister(void *p, size_t bytes, unsigned flags)
 {
     sim_ctx *c;
@@ -93,6 +115,7 @@ CUresult cji_sim_cuMemHostRegister(void *p, size_t bytes, unsigned flags)
     sim_lock();
     CUresult r = cji_sim_ctx_current(&c);
     if (!r) r = cji_sim_capture_unsafe();
+    if (!r && !sim_host_has(p, bytes)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         sim_range range = { .lo = (uint64_t)(uintptr_t)p,
                             .bytes = bytes,

@@ -241,21 +241,24 @@ CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log)
     return r;
 }
 
+const cji_exec_kernel *cji_sim_shared_above(const cji_exec_program *p, uint64_t most)
+{
+    for (size_t i = 0; i < cji_exec_program_kernels(p); i++)
+        if (cji_exec_program_kernel_at(p, i)->static_shared > most) return cji_exec_program_kernel_at(p, i);
+    return NULL;
+}
+
 /* As the driver's compiler: a kernel may have what a block of the device can have, not only the 48 KiB of ptxas. */
 static CUresult sim_check_shared(cji_exec_program **program, cji_text *log)
 {
-    const cji_exec_program *p = *program;
     uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-    for (size_t i = 0; i < cji_exec_program_kernels(p); i++) {
-        const cji_exec_kernel *k = cji_exec_program_kernel_at(p, i);
-        if (k->static_shared <= most) continue;
-        cji_text_printf(log, "kernel %s has %llu bytes of static shared memory; a block has at most %llu\n",
-                        cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
-        cji_exec_program_free(*program);
-        *program = NULL;
-        return CUDA_ERROR_INVALID_PTX;
-    }
-    return CUDA_SUCCESS;
+    const cji_exec_kernel *k = cji_sim_shared_above(*program, most);
+    if (!k) return CUDA_SUCCESS;
+    cji_text_printf(log, "kernel %s has %llu bytes of static shared memory; a block has at most %llu\n",
+                    cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
+    cji_exec_program_free(*program);
+    *program = NULL;
+    return CUDA_ERROR_INVALID_PTX;
 }
 
 CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log)

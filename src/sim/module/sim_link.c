@@ -281,14 +281,11 @@ CUresult cji_sim_cuLinkAddFile(CUlinkState h, CUjitInputType type, const char *p
 static CUresult sim_link_fits(const cji_exec_program *program, cji_text *log)
 {
     uint64_t most = (uint64_t)cji_sim_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-    for (size_t i = 0; i < cji_exec_program_kernels(program); i++) {
-        const cji_exec_kernel *k = cji_exec_program_kernel_at(program, i);
-        if (k->static_shared <= most) continue;
-        cji_text_printf(log, "kernel %s has %llu bytes of static shared memory; the linker takes at most %llu\n",
-                        cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
-        return CUDA_ERROR_INVALID_SOURCE;
-    }
-    return CUDA_SUCCESS;
+    const cji_exec_kernel *k = cji_sim_shared_above(program, most);
+    if (!k) return CUDA_SUCCESS;
+    cji_text_printf(log, "kernel %s has %llu bytes of static shared memory; the linker takes at most %llu\n",
+                    cji_short(k->name), (unsigned long long)k->static_shared, (unsigned long long)most);
+    return CUDA_ERROR_INVALID_SOURCE;
 }
 
 static CUresult sim_link_complete(sim_link *l, cji_text *log)

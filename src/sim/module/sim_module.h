@@ -36,6 +36,8 @@ bool cji_sim_container_make(const cji_exec_text *text, size_t n, void **out, siz
 CUresult cji_sim_check_heads(const cji_exec_text *text, size_t n, cji_text *log); /* .version and .target of each */
 /* Reads, links and predecodes; the result of the driver's compiler, with its log. */
 CUresult cji_sim_module_build(const cji_exec_text *text, size_t n, cji_exec_program **out, cji_text *log);
+/* A kernel with more static shared memory; NULL: none. */
+const cji_exec_kernel *cji_sim_shared_above(const cji_exec_program *p, uint64_t most);
 
 typedef struct sim_steps sim_steps;
 

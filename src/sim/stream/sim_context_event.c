@@ -25,13 +25,19 @@ static CUresult sim_ctx_record(sim_ctx *c, sim_event *e)
     return r;
 }
 
+/* The context and the event that a call names. */
+static CUresult sim_ctx_and_event(CUcontext h, CUevent he, sim_ctx **c, sim_event **e)
+{
+    CUresult r = cji_sim_ctx_for(h, c);
+    return r ? r : cji_sim_event_get(he, e);
+}
+
 CUresult cji_sim_cuCtxRecordEvent(CUcontext h, CUevent he)
 {
     sim_ctx *c;
     sim_event *e;
     sim_lock();
-    CUresult r = cji_sim_ctx_for(h, &c);
-    if (!r) r = cji_sim_event_get(he, &e);
+    CUresult r = sim_ctx_and_event(h, he, &c, &e);
     if (!r && e->ctx != c) r = CUDA_ERROR_INVALID_HANDLE;
     if (!r) r = sim_ctx_uncaptured(c);
     if (!r) r = sim_ctx_record(c, e);
@@ -73,8 +79,7 @@ CUresult cji_sim_cuCtxWaitEvent(CUcontext h, CUevent he)
     sim_ctx *c;
     sim_event *e;
     sim_lock();
-    CUresult r = cji_sim_ctx_for(h, &c);
-    if (!r) r = cji_sim_event_get(he, &e);
+    CUresult r = sim_ctx_and_event(h, he, &c, &e);
     if (!r) r = sim_ctx_uncaptured(c);
     sim_capture *k = !r && e->capture ? cji_sim_capture_by_id(e->capture) : NULL;
     if (k) k->invalid = true;
