@@ -127,10 +127,10 @@ static void rule_64(void)
 {
     CUdeviceptr p = abi_word(0), q = abi_word(0);
     CUgraph g = graph_new(), held = graph_new();
-    CUstream s = abi_stream(), t = abi_stream();
+    CUstream s = abi_stream(), t = abi_stream(), u = abi_stream();
     rule_gate gate = gate_make();
-    CUgraphNode node = add_kernel(held, "hold", NULL, gate.at, 8000000);
-    add_append(held, node, p, 1);
+    CUgraphNode node = add_kernel(held, "hold", add_append(held, NULL, p, 1), gate.at, 8000000);
+    add_append(held, node, p, 3);
     add_append(g, NULL, q, 2);
     CUgraphExec x = executable(held), y = executable(g);
     R_IS(cu.cuGraphUpload(x, s), CUDA_SUCCESS);
@@ -140,19 +140,22 @@ static void rule_64(void)
     R_IS(cu.cuGraphLaunch(y, t), CUDA_SUCCESS);
     R_IS(cu.cuStreamSynchronize(t), CUDA_SUCCESS);      /* another executable runs beside it */
     R_IS(cu.cuGraphLaunch(x, t), CUDA_SUCCESS);
+    R_IS(cu.cuGraphLaunch(y, u), CUDA_SUCCESS);         /* meanwhile the launch before it could begin */
+    R_IS(cu.cuStreamSynchronize(u), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
     R_IS(cu.cuStreamQuery(t), CUDA_ERROR_NOT_READY);    /* the same one does not */
     gate_open(&gate);
     R_IS(cu.cuStreamSynchronize(t), CUDA_SUCCESS);
     R_IS(cu.cuStreamQuery(s), CUDA_SUCCESS);            /* the launch before it is done */
-    R_IS(abi_read(p), 11);
-    R_IS(abi_read(q), 2);
+    R_IS(abi_read(p), 1313);                            /* not 1133: the second began when the first had ended */
+    R_IS(abi_read(q), 22);
     cu.cuGraphExecDestroy(x);
     cu.cuGraphExecDestroy(y);
     cu.cuGraphDestroy(g);
     cu.cuGraphDestroy(held);
     cu.cuStreamDestroy(s);
     cu.cuStreamDestroy(t);
+    cu.cuStreamDestroy(u);
     cu.cuMemFree(p);
     cu.cuMemFree(q);
     gate_free(&gate);
