@@ -224,41 +224,12 @@ static uint8_t lex_number(cji_lex *x)
 static uint8_t lex_string(cji_lex *x)
 {
     const char *p = x->s + 1;
-    for (; p < x->end && *p != '"' && *p != '\n'; p++)
-        if (*p == '\\' && p + 1 < x->end && p[1] != '\n') p++;
+    while (p < x->end && *p != '"' && *p != '\n') p++;   /* a backslash means itself */
     if (p >= x->end || *p != '"') return lex_bad(x, "a string without its closing quote");
     x->n = (uint32_t)(p - x->s - 1);
     x->s++;
     x->p = p + 1;
     return x->kind = CJI_TOK_STRING;
-}
-
-size_t cji_lex_unescape(const char *s, size_t n, char *out)
-{
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        char c = s[i];
-        if (c != '\\' || i + 1 >= n) {
-            out[k++] = c;
-            continue;
-        }
-        c = s[++i];
-        if (c >= '0' && c <= '7') {
-            unsigned v = (unsigned)(c - '0');
-            for (unsigned d = 0; d < 2 && i + 1 < n && s[i + 1] >= '0' && s[i + 1] <= '7'; d++)
-                v = v * 8 + (unsigned)(s[++i] - '0');
-            out[k++] = (char)v;
-        } else if (c == 'x' && i + 1 < n && lex_is(s[i + 1], LEX_HEX)) {
-            unsigned v = 0;
-            for (unsigned d = 0; d < 2 && i + 1 < n && lex_is(s[i + 1], LEX_HEX); d++) v = v * 16 + lex_digit(s[++i]);
-            out[k++] = (char)v;
-        } else {
-            static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
-            const char *at = strchr(from, c);
-            out[k++] = at ? to[at - from] : c;
-        }
-    }
-    return k;
 }
 
 static inline uint8_t lex_word(cji_lex *x)

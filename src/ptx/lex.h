@@ -19,7 +19,7 @@ typedef enum cji_tok {
     CJI_TOK_INT,       /* value in u; is_unsigned: U suffix, or above INT64_MAX */
     CJI_TOK_F32,       /* 0f3f800000: its bits in u */
     CJI_TOK_F64,       /* 0d3ff0000000000000 or 1.5: its bits in u */
-    CJI_TOK_STRING,    /* "...", quotes excluded; escapes untouched */
+    CJI_TOK_STRING,    /* "...", quotes excluded; PTX has no escapes */
     CJI_TOK_SHL, CJI_TOK_SHR, CJI_TOK_LE, CJI_TOK_GE, CJI_TOK_EQ, CJI_TOK_NE, CJI_TOK_AND, CJI_TOK_OR, CJI_TOK_SCOPE
 } cji_tok;
 
@@ -52,9 +52,6 @@ bool cji_lex_mnemonic(cji_lex *x, char *room, size_t size);
 /* The current token is '{': skips to behind the brace that closes it, strings and comments respected.  False: the
  * text ends first. */
 bool cji_lex_skip_block(cji_lex *x);
-
-/* Decodes a string token's escapes into `out` (room for n bytes at least); returns how many bytes there are. */
-size_t cji_lex_unescape(const char *s, size_t n, char *out);
 
 bool cji_lex_is_word(char c);   /* may stand inside an identifier */
 

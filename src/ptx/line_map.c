@@ -54,18 +54,19 @@ static uint32_t definition_loc(const cj_fn *f, unsigned flags, uint32_t line, cj
     return line <= first ? f->decl_loc : record_loc(f, flags, line - first);
 }
 
-static uint32_t find_loc(const cj_ptx *m, unsigned flags, uint32_t line, cji_text *scratch)
+static uint32_t find_loc(const cj_ptx *m, unsigned flags, const cji_print_files *files, uint32_t line,
+                         cji_text *scratch)
 {
     cji_print_list list;
     uint32_t n, loc = 0;
-    cji_print_front(m, flags, scratch);
+    cji_print_front(m, flags, files, scratch);
     n = count_lines(scratch);
     if (line <= n) return front_loc(m, n, line);
     if (!cji_print_order(m, &list)) return 0;
     for (size_t i = 0; i < list.n && !loc; i++) {
         line -= n;
         scratch->n = 0;
-        cji_print_definition(list.fn[i], flags, scratch);
+        cji_print_definition(list.fn[i], files, scratch);
         n = count_lines(scratch);
         if (scratch->failed) break;
         if (line <= n) {
@@ -80,7 +81,10 @@ static uint32_t find_loc(const cj_ptx *m, unsigned flags, uint32_t line, cji_tex
 bool cji_ptx_line_of(const cj_ptx *m, unsigned flags, uint32_t ptx_line, const char **file, uint32_t *line)
 {
     cji_text scratch = { 0 };
-    uint32_t loc = ptx_line ? find_loc(m, flags, ptx_line, &scratch) : 0;
+    cji_print_files files;
+    bool known = ptx_line && cji_print_number_files(m, flags, &files);
+    uint32_t loc = known ? find_loc(m, flags, &files, ptx_line, &scratch) : 0;
+    if (known) cji_print_files_free(&files);
     cji_text_free(&scratch);
     *file = cji_ptx_where(m, loc, line);
     return loc && *line;

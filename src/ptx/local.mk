@@ -94,6 +94,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/parse_ins.c %D%/parse_element.c \
 	%D%/parse_line.c \
 	%D%/parse_opaque.c \
+	%D%/parse_names.c \
 	%D%/parse_scope.c \
 	%D%/parse_target.c \
 	%D%/parser.h

@@ -1,6 +1,7 @@
 /* cj_parse: PTX text into a module, in one pass.
  *
  *   lex.c           words                        parse_scope.c   names, scopes, labels
+ *   parse_names.c   names that are printed
  *   parse_target.c  .version and .target         parse_const.c   constant expressions
  *   parse.c         the module's directives
  *   parse_decl.c    registers and variables      parse_init.c    initial values
@@ -227,7 +228,7 @@ static bool parse_all(cji_parser *p)
     if (!parse_is_ascii(p) || !cji_scope_open(p) || !cji_parse_targets(p)) return false;
     while (p->x.kind != CJI_TOK_END)
         if (!cji_parse_top(p)) return false;
-    return true;
+    return cji_scope_settle(p);
 }
 
 void cji_parse_begin(cji_parser *p, cj_ptx *m, const char *text, size_t bytes)

@@ -362,6 +362,7 @@ static cji_var *decl_new_var(cji_parser *p, const char *s, size_t n)
     p->m->loc = cji_ptx_loc(p->m, p->file, p->line);
     cji_var *v = cji_ptx_var(p->m, p->f, CJI_LIST_VAR | CJI_LIST_FRESH, name, len, "cj_parse", &index);
     if (!v) return cji_parse_fine(p), NULL;
+    if (!p->f) cji_scope_in_module(p, v->name);
     return cji_scope_declare(p, s, n, CJI_BIND_WORD, cji_word(CJI_K_SYM, index), 0) ? v : NULL;
 }
 

@@ -127,8 +127,6 @@ static bool fn_again(cji_parser *p, cj_fn *f, const cji_head *h, cji_var *v)
 static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
 {
     const cji_var *v = p->m->var[var];
-    size_t len;
-    if (!cji_scope_unique(p, h->name, h->len, &len)) return false;
     if (v->space == CJI_SP_REG && v->vec)
         return cji_scope_declare(p, h->name, h->len, CJI_BIND_VECTOR, cji_word(CJI_K_REG, v->reg), v->vec);
     return cji_scope_declare(p, h->name, h->len, CJI_BIND_WORD,
@@ -136,8 +134,10 @@ static bool fn_bind(cji_parser *p, const cji_head *h, uint32_t var)
 }
 
 /* Binds the names of p->head in the innermost scope: a body follows. */
-static bool fn_bind_head(cji_parser *p, const cj_fn *f, size_t results)
+static bool fn_bind_head(cji_parser *p, cj_fn *f, size_t results)
 {
+    p->mark++;
+    if (!cji_scope_head_names(p, f, 0)) return false;
     for (size_t i = 0; i < p->nhead; i++) {
         const cji_head *h = &p->head[i];
         p->line = h->line;
@@ -166,6 +166,18 @@ static bool fn_take_head(cji_parser *p, cj_fn *f, size_t results, bool again)
     return true;
 }
 
+/* A parameter in a body is printed in the head, where its name hides the module's in the whole body, and is the only
+ * one of that name.  A text whose meaning that changes is rejected. */
+static bool fn_old_param_fits(cji_parser *p, const cji_head *h)
+{
+    bool in_module, known = cji_scope_has(p, h->name, h->len, &in_module);
+    if (!p->heads && (known || (in_module && p->f->nins)))
+        return cji_parse_fail(p, CJ_EUNKNOWN,
+                              "'%s' has another meaning above; parameters in a body that hide names are not supported, "
+                              "rename it", cji_short_n(h->name, h->len));
+    return true;
+}
+
 /* .param .b32 a, b; in a kernel's body: PTX before 1.4 has no lists of parameters. */
 bool cji_parse_old_params(cji_parser *p)
 {
@@ -176,7 +188,8 @@ bool cji_parse_old_params(cji_parser *p)
     do {
         if (!fn_named(p, &d, true, false)) return false;
         const cji_head *h = &p->head[p->nhead - 1];
-        if (!cji_scope_free(p, h->name, h->len) || !fn_enter(p, p->f, h, false)) return false;
+        if (!cji_scope_free(p, h->name, h->len) || !fn_old_param_fits(p, h)) return false;
+        if (!fn_enter(p, p->f, h, false) || !cji_scope_head_names(p, p->f, p->f->nparam - 1)) return false;
         if (!fn_bind(p, h, p->f->param[p->f->nparam - 1])) return false;
     } while (cji_parse_maybe(p, ','));
     return cji_parse_take(p, ';', "behind the parameters");
@@ -209,12 +222,17 @@ static cj_fn *fn_find(cji_parser *p, const char *name, size_t len, bool kernel, 
     const cji_binding *b = cji_scope_find(p, name, len, &word);
     *again = b != NULL;
     if (!b) {
+        if (cji_scope_as_register(name, len))
+            return cji_parse_fail(p, CJ_EUNKNOWN, "'%s' has a name as registers have; rename it",
+                                  cji_short_n(name, len)),
+                   NULL;
         p->m->loc = cji_ptx_loc(p->m, p->file, p->line);
         cj_fn *f = cji_ptx_fn(p->m, name, len, kernel, linkage, "cj_parse");
         if (!f || !cji_parse_fine(p)) return p->failed = true, NULL;
         f->kernel = kernel;
         f->order = UINT32_MAX;
         f->linkage = (uint8_t)linkage;
+        cji_scope_in_module(p, f->name);
         return cji_scope_declare(p, name, len, CJI_BIND_WORD, cji_word(CJI_K_FUNC, f->index), 0) ? f : NULL;
     }
     cj_fn *f = cji_word_kind(word) == CJI_K_FUNC ? p->m->fn[cji_word_index(word)] : NULL;

@@ -1,6 +1,7 @@
 /* Source lines (.file, .loc), pragmas.  Manual 11.5, 11.4.7. */
 #include "ptx/build.h"
 #include "ptx/parser.h"
+#include "ptx/print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +27,8 @@ static bool line_take_file(cji_parser *p, uint64_t number)
 {
     cji_lex *x = &p->x;
     if (!cji_parse_grow(p, &p->data, &p->cdata, x->n + 1, 1)) return false;
-    size_t n = cji_lex_unescape(x->s, x->n, (char *)p->data);
-    n = strnlen((const char *)p->data, n);   /* an empty name is no file: its lines are not kept */
+    size_t n = strnlen(x->s, x->n);   /* an empty name is no file: its lines are not kept */
+    for (size_t i = 0; i < n; i++) p->data[i] = (uint8_t)cji_print_file_char(x->s[i]);
     uint32_t file = cji_ptx_file(p->m, (const char *)p->data, n);
     return cji_parse_fine(p) && line_add_file(p, number, file);
 }

@@ -1,11 +1,10 @@
 /* Names and scopes.
  *
  * A module's functions are flat: registers have numbers, variables and labels one name each.  PTX text is not: braces
- * nest and hide.  So what is declared in a scope gets a name that is free in the whole function (its own where that
- * is possible), and the scope only maps the text's name to it. */
+ * nest and hide.  So what is declared in a scope gets a name that is free in the whole function (parse_names.c), and
+ * the scope only maps the text's name to it. */
 #include "ptx/parser.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { SCOPE_DEPTH = 1000 };   /* bounds the search for a name that is hidden again and again */
@@ -243,60 +242,4 @@ bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n)
     b->pending = 0;
     cji_fn_bind(p->f, b->word);
     return cji_parse_fine(p);
-}
-
-/* -- Printed names ------------------------------------------------------------------------------------------------- */
-
-/* Whether function `fn` (number + 1) or the module has something of that name; number in m->names in *id. */
-static bool scope_taken(cji_parser *p, const char *s, size_t n, uint32_t *id)
-{
-    cj_ptx *m = p->m;
-    *id = cji_ptx_intern(m, s, n);
-    if (m->dead) return cji_parse_fine(p);
-    if (*id >= p->ctaken) {
-        size_t old = p->ctaken;
-        if (!cji_parse_grow(p, &p->taken, &p->ctaken, (size_t)*id + 1, sizeof *p->taken)) return false;
-        memset(p->taken + old, 0, (p->ctaken - old) * sizeof *p->taken);
-    }
-    return p->taken[*id].fn == p->f->index + 1 || (*id < m->cscope && m->scope[*id]);
-}
-
-const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *len)
-{
-    uint32_t id = 0, number = 0;
-    if (*s != '%') return cji_scope_unique(p, s, n, len);
-    bool digit = s[n - 1] >= '0' && s[n - 1] <= '9';
-    size_t prefix = digit ? scope_split(s, n, &number) : 0;
-    unsigned type = prefix ? cji_type_of_prefix(s, prefix) : CJ_VOID;
-    if (digit && prefix && s[prefix - 1] == '_') {   /* printed so, beside names of the text's own */
-        unsigned own = cji_type_of_prefix(s, prefix - 1);
-        if (own != CJ_VOID) p->f->own_prefix |= 1u << own;
-        return NULL;
-    }
-    bool printed = p->f->count[type] && !(p->f->own_prefix >> type & 1);   /* perhaps it is another's */
-    if (digit && (!prefix || printed)) return NULL;
-    if (scope_taken(p, s, n, &id) || p->failed) return NULL;
-    p->taken[id] = (struct cji_taken){ .fn = p->f->index + 1 };
-    if (type != CJ_VOID) p->f->own_prefix |= 1u << type;
-    *len = n;
-    return s;
-}
-
-const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len)
-{
-    uint32_t id = 0, first = 0, mine = p->f->index + 1;
-    if (!cji_parse_grow(p, &p->data, &p->cdata, n + 16, 1)) return NULL;
-    char *room = (char *)p->data;
-    memcpy(room, s, n);
-    if (*room == '%') *room = '_';   /* printed registers have those */
-    *len = n;
-    if (scope_taken(p, room, n, &id)) {
-        first = id;
-        if (p->taken[first].fn != mine) p->taken[first].fn = mine, p->taken[first].next = 0;
-        do *len = n + (size_t)snprintf(room + n, 16, "_%u", ++p->taken[first].next);
-        while (scope_taken(p, room, *len, &id));
-    }
-    if (p->failed) return NULL;
-    p->taken[id] = (struct cji_taken){ .fn = mine };
-    return room;
 }

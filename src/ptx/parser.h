@@ -90,8 +90,10 @@ typedef struct cji_parser {
     cji_binding *bind;      size_t nbind, cbind;
     uint32_t *scope;        size_t nscope, cscope;  /* nscope is depth + 1 */
     uint32_t *scope_line;   size_t cscope_line;     /* where each was opened */
-    /* by number in m->names: taken in function `fn` (index + 1); next suffix to try */
-    struct cji_taken { uint32_t fn, next; } *taken; size_t ctaken;
+    /* by number in m->names: taken by the function that had that `mark`, 0: by none; next suffix to try */
+    struct cji_taken { uint32_t mark, next; } *taken; size_t ctaken;
+    uint32_t mark;                               /* of the function whose body is read, from 1 */
+    bool unsettled;                              /* the module has a name that a function in front of it has */
 
     cji_lex module_reg[DECL_MODULE_REGS]; uint32_t nmodule_reg;   /* where .reg of the module is in the text */
     cji_head *head;         size_t nhead, chead; /* parameters of the head that is read, results first */
@@ -167,10 +169,18 @@ bool cji_scope_declare(cji_parser *p, const char *s, size_t n, uint8_t kind, uin
 const cji_binding *cji_scope_find(cji_parser *p, const char *s, size_t n, uint32_t *word);
 uint32_t cji_scope_label(cji_parser *p, const char *s, size_t n);  /* LABEL word of a use; 0: failed */
 bool cji_scope_bind_label(cji_parser *p, const char *s, size_t n);      /* LABEL here */
+
+/* ---- parse_names.c: what is printed ---- */
 /* a name that is free in the printed function, in p->data; NULL: failed */
+const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len);
 /* the same for a register, which may have a % in front; NULL also: it is printed by its number */
 const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *len);
-const char *cji_scope_unique(cji_parser *p, const char *s, size_t n, size_t *len);
+bool cji_scope_as_register(const char *s, size_t n);               /* a register may be printed so: %r1, %r_1 */
+/* the names of results and parameters, from that one on, are taken; one that a register could have loses its % */
+bool cji_scope_head_names(cji_parser *p, cj_fn *f, size_t from);
+bool cji_scope_has(cji_parser *p, const char *s, size_t n, bool *in_module); /* the function, apart from the module */
+void cji_scope_in_module(cji_parser *p, uint32_t id);              /* the module has that name of m->names now */
+bool cji_scope_settle(cji_parser *p);                              /* when the whole text is read */
 
 /* ---- parse_decl.c ---- */
 bool cji_parse_regs(cji_parser *p);                                /* behind .reg */

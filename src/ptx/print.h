@@ -11,6 +11,18 @@ char *cji_put_u32(char *p, uint32_t x);
 char *cji_put_i64(char *p, int64_t x);
 char *cji_put_hex(char *p, uint64_t x, unsigned digits);
 
+/* The numbers of m->files that are printed, 0: no .loc names it.  n 0: no .loc is printed. */
+typedef struct cji_print_files { uint32_t *number; size_t n; } cji_print_files;
+/* false without memory */
+bool cji_print_number_files(const cj_ptx *m, unsigned flags, cji_print_files *files);
+void cji_print_files_free(cji_print_files *files);
+
+/* PTX escapes nothing: what a file's name has there. */
+static inline char cji_print_file_char(char c)
+{
+    return c == '"' ? '\'' : c == '\n' || c == '\r' || c & 0x80 ? '?' : c;
+}
+
 /* A register's declared type: PTX has no .bf16 registers. */
 unsigned cji_print_type(unsigned type);
 /* declarations, one a line */
@@ -19,13 +31,13 @@ void cji_print_var(const cj_ptx *m, const cji_var *v, bool semicolon, cji_text *
 void cji_print_head(const cj_fn *f, bool declaration, cji_text *out);
 /* the return at the end of a body that has none */
 void cji_print_return(cji_text *out);
-void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out);
+void cji_print_body(const cj_fn *f, const cji_print_files *files, cji_text *out);
 /* a body up to its first record */
 void cji_print_declared(const cj_fn *f, cji_text *out);
 /* a module up to its first definition */
-void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out);
+void cji_print_front(const cj_ptx *m, unsigned flags, const cji_print_files *files, cji_text *out);
 /* nothing for NULL or a declaration */
-void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out);
+void cji_print_definition(const cj_fn *f, const cji_print_files *files, cji_text *out);
 
 /* With CJ_PRINT_LINES: has the record a .loc line of its own, in front of it?  `loc` is that of the latest such line.
  * */

@@ -58,6 +58,7 @@ _Static_assert(sizeof(prefix) == 8, "a prefix is copied by one instruction");
 typedef struct writer {
     const cj_fn *f;
     const cj_ptx *m;
+    const cji_print_files *files;
     cji_text *out;   /* its n is not kept up to date inside of a line */
     char *last;      /* up to here at least ROOM bytes follow in the text's memory */
     prefix reg[CJ_TYPE_COUNT];
@@ -332,13 +333,13 @@ static char *put_loc(writer *w, char *p, uint32_t loc)
 {
     uint32_t file, line;
     cji_ptx_loc_split(w->m, loc, &file, &line);
-    p = cji_put_u32(cji_put_text(p, "\t.loc\t", 6), file);
+    p = cji_put_u32(cji_put_text(p, "\t.loc\t", 6), w->files->number[file]);
     *p++ = ' ';
     p = cji_put_u32(p, line);
     return cji_put_text(p, " 0\n", 3);
 }
 
-static void print_lines(writer *w, bool lines)
+static void print_lines(writer *w)
 {
     uint32_t loc = 0;
     const cji_ins *x = w->f->ins, *end = x ? x + w->f->nins : x;
@@ -346,7 +347,7 @@ static void print_lines(writer *w, bool lines)
     for (; x < end && p; x++) {
         p = have_room(w, p);
         if (!p) return;
-        if (lines && cji_print_has_loc(x, loc)) p = put_loc(w, p, loc = x->loc);
+        if (w->files->n && cji_print_has_loc(x, loc)) p = put_loc(w, p, loc = x->loc);
         if (x->form == CJI_INS_RAW && !w->m->debug) continue;
         if (x->form < CJI_INS_PSEUDO) {
             *p++ = '\t';
@@ -426,12 +427,12 @@ void cji_print_declared(const cj_fn *f, cji_text *out)
     print_declared(&w);
 }
 
-void cji_print_body(const cj_fn *f, unsigned flags, cji_text *out)
+void cji_print_body(const cj_fn *f, const cji_print_files *files, cji_text *out)
 {
-    writer w = { .f = f, .m = f->m, .out = out };
+    writer w = { .f = f, .m = f->m, .files = files, .out = out };
     set_prefixes(&w);
     print_declared(&w);
-    print_lines(&w, cji_print_lines(w.m, flags));
+    print_lines(&w);
     if (falls_off(f)) cji_print_return(out);
     cji_text_puts(out, "}\n");
 }

@@ -1,32 +1,43 @@
 /* The text of a module. */
 #include "ptx/print.h"
 
-/* Which files .loc lines name: used[] has m->files.n bytes, all 0. */
-static void find_files(const cj_ptx *m, uint8_t *used)
+/* Which files .loc lines name: number[] has m->files.n places, all 0. */
+static void find_files(const cj_ptx *m, uint32_t *number)
 {
     uint32_t file, line;
     for (size_t i = 0; i < m->nfn; i++)
         for (size_t k = 0; k < m->fn[i]->nins; k++) {
             if (!cji_print_has_loc(&m->fn[i]->ins[k], 0)) continue;
             cji_ptx_loc_split(m, m->fn[i]->ins[k].loc, &file, &line);
-            used[file] = 1;
+            number[file] = 1;
         }
 }
 
-/* A .file directive for each file that a .loc names. Numbers are those of m->files, with gaps. */
-static void print_files(const cj_ptx *m, cji_text *out)
+/* From 1 on without gaps, so that a text that is read again has the same numbers. */
+bool cji_print_number_files(const cj_ptx *m, unsigned flags, cji_print_files *files)
 {
-    uint8_t *used = cji_zalloc(m->files.n);
-    if (!used) out->failed = true;
-    else find_files(m, used);
-    for (size_t i = 1; used && i < m->files.n; i++) {
-        if (!used[i]) continue;
-        cji_text_printf(out, ".file\t%zu \"", i);
-        for (const char *s = m->files.entry[i].key; *s; s++) /* PTX escapes nothing */
-            cji_text_putc(out, *s == '"' ? '\'' : *s == '\n' || *s == '\r' || *s & 0x80 ? '?' : *s);
+    uint32_t n = 0;
+    *files = (cji_print_files){ .n = cji_print_lines(m, flags) ? m->files.n : 0 };
+    if (!files->n) return true;
+    files->number = cji_zalloc(files->n * sizeof *files->number);
+    if (!files->number) return false;
+    find_files(m, files->number);
+    for (size_t i = 1; i < files->n; i++)
+        if (files->number[i]) files->number[i] = ++n;
+    return true;
+}
+
+void cji_print_files_free(cji_print_files *files) { cji_free(files->number, files->n * sizeof *files->number); }
+
+/* A .file directive for each file that a .loc names. */
+static void print_files(const cj_ptx *m, const cji_print_files *files, cji_text *out)
+{
+    for (size_t i = 1; i < files->n; i++) {
+        if (!files->number[i]) continue;
+        cji_text_printf(out, ".file\t%u \"", files->number[i]);
+        for (const char *s = m->files.entry[i].key; *s; s++) cji_text_putc(out, cji_print_file_char(*s));
         cji_text_puts(out, "\"\n");
     }
-    cji_free(used, m->files.n);
 }
 
 /* Functions that have no body, or are used before their definition. */
@@ -40,12 +51,12 @@ static void print_declarations(const cj_ptx *m, cji_text *out)
     }
 }
 
-void cji_print_definition(const cj_fn *f, unsigned flags, cji_text *out)
+void cji_print_definition(const cj_fn *f, const cji_print_files *files, cji_text *out)
 {
     if (!f || f->proto || !f->body || out->failed) return;
     cji_text_putc(out, '\n');
     cji_print_head(f, false, out);
-    cji_print_body(f, flags, out);
+    cji_print_body(f, files, out);
 }
 
 /* By order.  What was built is in that order already; text may declare in another order than it defines. */
@@ -82,7 +93,7 @@ static void print_version(unsigned version, cji_text *out)
     cji_text_put(out, text, (size_t)(p - text));
 }
 
-void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
+void cji_print_front(const cj_ptx *m, unsigned flags, const cji_print_files *files, cji_text *out)
 {
     uint8_t version = 0;
     int target = cji_ptx_pick(m, &version);
@@ -95,7 +106,7 @@ void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
     cji_text_puts(out, m->address_size == 64 ? "\n.address_size 64\n" : "\n.address_size 32\n");
     for (size_t i = 0; i < m->npragma; i++) cji_text_printf(out, ".pragma \"%s\";\n", cji_ptx_name(m, m->pragma[i]));
     if (m->debug) cji_text_put(out, m->debug_files.p, m->debug_files.n);
-    else if (flags & CJ_PRINT_LINES) print_files(m, out);
+    else print_files(m, files, out);
     print_declarations(m, out);
     for (uint32_t i = 0; i < m->nvar; i++)
         if (!m->var[i]->fn && m->var[i]->flags & CJI_VAR_DECLARED) print_extern(m, m->var[i], out);
@@ -107,13 +118,20 @@ void cji_print_front(const cj_ptx *m, unsigned flags, cji_text *out)
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out)
 {
     cji_print_list list;
-    cji_print_front(m, flags, out);
-    if (!cji_print_order(m, &list)) {
+    cji_print_files files;
+    if (!cji_print_number_files(m, flags, &files)) {
         out->failed = true;
         return;
     }
-    for (size_t i = 0; i < list.n; i++) cji_print_definition(list.fn[i], flags, out);
+    cji_print_front(m, flags, &files, out);
+    if (!cji_print_order(m, &list)) {
+        cji_print_files_free(&files);
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < list.n; i++) cji_print_definition(list.fn[i], &files, out);
     cji_print_order_free(&list);
+    cji_print_files_free(&files);
     for (size_t i = 0; i < m->nalias; i++)
         cji_text_printf(out, ".alias %s, %s;\n", cji_ptx_name(m, m->fn[m->alias[i].fn]->name),
                         cji_ptx_name(m, m->fn[m->alias[i].of]->name));

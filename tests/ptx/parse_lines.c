@@ -33,8 +33,16 @@ static const struct { const char *name, *text, *files, *body; } cases[] = {
       ".file\t1 \"a.cu\"\n", LOC },
     { "a file whose name is empty", HEAD ".file 1 \"a.cu\"\n.file 2 \"\"\n.visible .entry k()\n{\n.reg .b32 r;\n"
       ".loc 1 77 1\nmov.b32 r, 1;\n.loc 2 5 1\nret;\n}\n", ".file\t1 \"a.cu\"\n", LOC },
-    { "a file whose name begins with NUL", HEAD ".file 1 \"a.cu\"\n.file 2 \"\\000b.cu\"\n.visible .entry k()\n{\n"
-      ".reg .b32 r;\n.loc 1 77 1\nmov.b32 r, 1;\n.loc 2 5 1\nret;\n}\n", ".file\t1 \"a.cu\"\n", LOC },
+    { "a file's name with backslashes", HEAD ".file 1 \"d:\\new\\041\\\\x.cu\\\"\n" BODY(".loc 1 77 1\n"),
+      ".file\t1 \"d:\\new\\041\\\\x.cu\\\"\n", LOC },
+    { "numbers with gaps", HEAD ".file 3 \"a.cu\"\n.file 9 \"b.cu\"\n.file 5 \"c.cu\"\n.visible .entry k()\n{\n"
+      ".reg .b32 r;\n.loc 5 77 1\nmov.b32 r, 1;\n.loc 3 5 1\nret;\n}\n",
+      ".file\t1 \"a.cu\"\n.file\t2 \"c.cu\"\n", "\t.loc\t2 77 0\n\tmov.b32 %r0, 1;\n\t.loc\t1 5 0\n\tret;\n" },
+    { "two numbers of one file", HEAD ".file 3 \"a.cu\"\n.file 9 \"a.cu\"\n.visible .entry k()\n{\n"
+      ".reg .b32 r;\n.loc 9 77 1\nmov.b32 r, 1;\n.loc 3 5 1\nret;\n}\n",
+      ".file\t1 \"a.cu\"\n", "\t.loc\t1 77 0\n\tmov.b32 %r0, 1;\n\t.loc\t1 5 0\n\tret;\n" },
+    { "a file behind one that no instruction comes from", HEAD ".file 1 \"a.cu\"\n.file 2 \"b.cu\"\n"
+      BODY(".loc 1 1 1\n.loc 2 77 1\n"), ".file\t1 \"b.cu\"\n", LOC },
 };
 
 /* The lines of a text that begin with `word`. */

@@ -105,10 +105,10 @@ static int lines_differ(const cj_fn *f, size_t left)
     return wrong;
 }
 
-static bool body_differs(const cj_fn *f, const cji_text *whole, size_t left)
+static bool body_differs(const cj_fn *f, const cji_print_files *files, const cji_text *whole, size_t left)
 {
     cji_text near = text_with(left);
-    cji_print_body(f, CJ_PRINT_LINES, &near);
+    cji_print_body(f, files, &near);
     bool differs = near.n - (CAP - left) != whole->n || memcmp(near.p + (CAP - left), whole->p, whole->n);
     cji_text_free(&near);
     return differs;
@@ -140,14 +140,17 @@ int main(void)
     build(f, longest);
     tap_is_int(cj_ptx_status(m), CJ_OK, "the widest operands: %s", cj_error_of(m)->message);
     cji_text whole = { 0 };
-    cji_print_body(f, CJ_PRINT_LINES, &whole);
+    cji_print_files files;
+    if (!cji_print_number_files(m, CJ_PRINT_LINES, &files)) tap_bail("no memory");
+    cji_print_body(f, &files, &whole);
     for (size_t left = 1; left <= FAR; left++) {
         lines += lines_differ(f, left);
-        bodies += body_differs(f, &whole, left);
+        bodies += body_differs(f, &files, &whole, left);
     }
     tap_is_int(lines, 0, "each line reads the same at each distance from the end of memory");
     tap_is_int(bodies, 0, "so does the body, with the lines of its source");
     cji_text_free(&whole);
+    cji_print_files_free(&files);
     cj_ptx_free(m);
     tap_is_int(torn, 0, "nothing is written behind a block");
     return tap_done();
