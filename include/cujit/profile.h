@@ -22,6 +22,11 @@
  * on one device are those of its timing events.  A duration begins when the stream reaches the
  * operation: in a stream that was idle it has the host's time to enqueue the operation in it.
  *
+ * An event takes the device some time itself.  That time is measured, for each device, where one
+ * operation follows another without a pause: from the end of the first to the start of the second.
+ * When eight such pairs are read, the median is taken off each duration that is read from then on,
+ * but for ranges.  A shorter median of eight later ones takes its place.  No duration is negative.
+ *
  * The environment variable CUJIT_PROFILE, which `cujit profile` sets, makes a profile of the whole
  * program without a change of it.
  *
@@ -97,7 +102,7 @@ typedef enum cj_profile_kind {
 /* Begins a range of the stream: it lasts from the point that the stream has then reached to the
  * point of the cj_profile_end that closes it.  Ranges nest in each stream.  Both calls do nothing
  * while no profile is on; in a capture the range is not measured.  Where the NVTX library or an
- * NVTX tool is present, the range is an NVTX range of the calling thread too.
+ * NVTX tool is present, the range is an NVTX start/end range too, which has the host's times.
  * `name`: Copied.  Returns at once.  Errors, left in `s`:
  *   CJ_EINVAL: `name` is NULL
  *   CJ_ENOMEM: host memory is exhausted */

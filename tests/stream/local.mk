@@ -14,8 +14,8 @@ sim_tests += %D%/faults_name_the_line %D%/blocks_checked
 device_tests += %D%/at_exit %D%/default_streams %D%/ipc_memory %D%/ipc_events %D%/barriers %D%/copies_3d %D%/managed_memory %D%/two_devices %D%/held_by_mem_ops %D%/graphs_replay %D%/many_threads %D%/odd_sizes %D%/order_in_time %D%/release_orders
 device_tests += %D%/capture_forks %D%/capture_parts %D%/graph_changes %D%/graph_conditions %D%/graph_nodes %D%/disabled_nodes %D%/captured_by_others %D%/capture_takes_graph %D%/random_work %D%/random_work_of_two
 tests_libtest_a_SOURCES += %D%/random_programs.c %D%/random_ops.c %D%/random_work.h
-device_tests += %D%/profiles
-text_tests += %D%/profile_numbers
+device_tests += %D%/profiles %D%/profile_threads
+text_tests += %D%/profile_numbers %D%/profile_times
 device_tests += %D%/event_pools %D%/stream_pools %D%/pool_times %D%/pools_of_threads
 device_tests += %D%/captures_in_a_loop %D%/failures_reach_streams %D%/fills %D%/freed_memory %D%/graph_mem_ops
 device_tests += %D%/memory_of_graphs %D%/records_meet %D%/captured_arguments %D%/calls_beside_capture %D%/frees_hold_no_lock
@@ -27,3 +27,10 @@ helgrind_tests += %D%/beside_captures %D%/deferred_releases %D%/staged_copies %D
 tests_libtest_a_SOURCES += %D%/waits.c %D%/waits.h
 device_tests += %D%/wait_results %D%/wait_points %D%/wait_callbacks %D%/wait_races %D%/wait_descriptor %D%/wait_many %D%/wait_host_functions
 helgrind_tests += %D%/wait_descriptor.sim
+# A tool that NVTX finds.
+if WITH_SHARED
+device_tests += %D%/profile_nvtx_ranges
+check_LTLIBRARIES += %D%/libnvtxstub.la
+tests_stream_libnvtxstub_la_SOURCES = %D%/nvtx_stub.c
+tests_stream_libnvtxstub_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+endif

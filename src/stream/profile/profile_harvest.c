@@ -1,7 +1,12 @@
 /* Timing events are read after the work. */
+#include <stdlib.h>
+
 #include "stream/profile/stream_profile.h"
 
-enum { HARVEST_ANCHOR_MS = 2000 }; /* the driver's time has 24 bits: 0.12 us of 2 s */
+enum {
+    HARVEST_ANCHOR_MS = 2000, /* the driver's time has 24 bits: 0.12 us of 2 s */
+    HARVEST_AHEAD_NS = 20000  /* so long before its turn work was enqueued that did not wait for the host */
+};
 
 /* The recorder's time of the start, and how long it took; false: the driver fails. */
 static bool harvest_times(cji_recorder *r, const cji_pending *p, int64_t *start, int64_t *ns)
@@ -54,6 +59,31 @@ static void harvest_deliver(cji_track *t, const cji_pending *p, int64_t start, i
             if (p->sink[i] == to->turn) cji_profile_keep(to, t->recorder, t->stream, t->priority, &e);
 }
 
+static int gap_order(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* What two events cost: the time from the end of an operation to the start of the next one, which the stream had in its
+ * queue already, so that nothing but the two events lay between.  The least of the medians of eight such times, as one
+ * alone may be a tick of the clock too short. */
+static void harvest_gap(cji_track *t, const cji_pending *p, int64_t start, int64_t end)
+{
+    cji_recorder *r = t->recorder;
+    const int64_t gap = start - t->read_end;
+    const bool queued = t->has_read && (int64_t)p->submit + HARVEST_AHEAD_NS <= t->read_end + r->offset;
+    t->has_read = true;
+    t->read_end = end;
+    if (!queued || gap < 0) return; /* a mark begins before the work in it */
+    r->gap[r->gaps++] = gap;
+    if (r->gaps < CJI_RECORDER_GAPS) return;
+    r->gaps = 0;
+    qsort(r->gap, CJI_RECORDER_GAPS, sizeof *r->gap, gap_order);
+    const int64_t median = r->gap[CJI_RECORDER_GAPS / 2 - 1];
+    if (!r->event_ns || median < r->event_ns) r->event_ns = median;
+}
+
 static void harvest_read(cji_track *t, cji_pending *p)
 {
     cji_recorder *r = t->recorder;
@@ -65,6 +95,10 @@ static void harvest_read(cji_track *t, cji_pending *p)
     harvest_anchor(r, p, start);
     if ((int64_t)p->submit - start > r->offset) r->offset = (int64_t)p->submit - start;
     int64_t end = start + ns;
+    if (p->kind != CJ_PROFILE_RANGE) {
+        harvest_gap(t, p, start, end);
+        start += r->event_ns < ns ? r->event_ns : ns;
+    }
     if (p->kind != CJ_PROFILE_RANGE && !p->inside_mark) { /* one after the other: the clock ticks every half us */
         if (start < t->last_end) start = t->last_end;
         if (end < start) end = start;

@@ -19,6 +19,7 @@ static cj_status range_begin(cj_stream *s, int kind, const char *name, const cha
     }
     p->kind = kind;
     p->name = kept;
+    p->nvtx = cji_nvtx_start(name);
     cji_recorder_start(s, t, p);
     cji_profiles_lock();
     p->depth = t->depth++;
@@ -27,7 +28,6 @@ static cj_status range_begin(cj_stream *s, int kind, const char *name, const cha
     p->next = t->open;
     t->open = p;
     cji_profiles_unlock();
-    cji_nvtx_push(name);
     return CJ_OK;
 }
 
@@ -68,7 +68,7 @@ cj_status cj_profile_end(cj_stream *s)
     cji_track *t = st == CJ_OK ? (cji_track *)atomic_load(&s->timing) : NULL;
     cji_pending *p = t ? range_take(t) : NULL;
     if (!p) return st;
-    cji_nvtx_pop();
+    cji_nvtx_end(p->nvtx);
     if (!p->start || !cji_recorder_finish(s, t, p)) cji_free(p, sizeof *p);
     return CJ_OK;
 }

@@ -37,6 +37,7 @@ typedef struct cji_pending {
     int kind;
     uint32_t depth;       /* ranges and marks around it */
     bool inside_mark;
+    uint64_t nvtx;        /* of a range: its NVTX range */
     uint32_t sink[CJI_WORK_SINKS];
 } cji_pending;
 
@@ -51,7 +52,11 @@ typedef struct cji_track {
     cji_pending *open;    /* ranges and marks that are open, the innermost first */
     uint32_t depth, marks;
     int64_t last_end;     /* of what was read, in the recorder's time */
+    int64_t read_end;     /* of the operation that was read last, as its events have it */
+    bool has_read;
 } cji_track;
+
+enum { CJI_RECORDER_GAPS = 8 };
 
 typedef struct cji_recorder {
     cji_device_state base;
@@ -69,6 +74,9 @@ typedef struct cji_recorder {
     CUevent anchor;
     int64_t anchor_ns;
     int64_t offset;       /* to the host's time: the least one by which no work begins before it was enqueued */
+    int64_t gap[CJI_RECORDER_GAPS]; /* times from an operation's end to the next one's start, with nothing between */
+    unsigned gaps;
+    int64_t event_ns;     /* what the two events of an operation add to its time; 0: not known */
 } cji_recorder;
 
 /* With the lock held. */
@@ -199,8 +207,9 @@ void cji_profile_put_json(cji_text *out, const char *s);
 
 /* -- NVTX (profile_nvtx.c), the environment (profile_env.c) -------------------------------------------------------- */
 
-void cji_nvtx_push(const char *name);
-void cji_nvtx_pop(void);
+/* The range's number; 0 where nothing shows ranges. */
+uint64_t cji_nvtx_start(const char *name);
+void cji_nvtx_end(uint64_t id);
 /* A stream was made: the profile of CUJIT_PROFILE begins with the first. */
 void cji_profile_env_start(void);
 
