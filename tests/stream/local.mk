@@ -34,3 +34,12 @@ check_LTLIBRARIES += %D%/libnvtxstub.la
 tests_stream_libnvtxstub_la_SOURCES = %D%/nvtx_stub.c
 tests_stream_libnvtxstub_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 endif
+# Calls with their hooks and without, whose instructions are counted.
+sh_tests += %D%/profile_off.sh
+check_PROGRAMS += %D%/profile_off_hooks %D%/profile_off_bare
+hooked_sources = %D%/profile_off_calls.c src/stream/core/stream_launch.c src/stream/core/order.c \
+	src/stream/memory/copy_span.c src/stream/memory/fill.c
+tests_stream_profile_off_hooks_SOURCES = $(hooked_sources)
+tests_stream_profile_off_hooks_CPPFLAGS = $(AM_CPPFLAGS)
+tests_stream_profile_off_bare_SOURCES = $(hooked_sources)
+tests_stream_profile_off_bare_CPPFLAGS = $(AM_CPPFLAGS) -DCJI_WORK_NO_HOOKS
