@@ -147,3 +147,7 @@ mutants += %D%/pipeline_keeps_its_cancel.patch
 mutants += %D%/pipeline_names_the_next_chunk.patch
 mutants += %D%/pipeline_times_each_chunk.patch
 mutants += %D%/pipeline_waits_for_the_upload.patch
+mutants += %D%/profile_learns_from_pauses.patch
+mutants += %D%/profile_learns_the_most.patch
+mutants += %D%/profile_nvtx_table_is_short.patch
+mutants += %D%/profile_times_below_zero.patch

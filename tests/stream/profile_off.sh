@@ -11,9 +11,15 @@ for form in hooks bare; do
     valgrind --tool=callgrind --callgrind-out-file="$tap_work/$form" "$program" >"$tap_work/out" 2>&1 ||
         skip_all 'callgrind cannot run the program: a sanitizer?'
     # The cost of a call of each site, from main: "cfn=(ID) NAME", "calls=COUNT LINE", "LINE COST".
-    awk '/^c?fn=/ { id = $1; sub(/^c?fn=/, "", id); if (NF > 1) name[id] = $2; if ($1 ~ /^cfn/) callee = name[id] }
-         /^calls=/ { n = substr($1, 7); if ((getline) <= 0) exit; if (callee ~ /^off_/) { cost[callee] += $2; times[callee] += n } }
-         END { for (site in cost) print site, cost[site], times[site] }' "$tap_work/$form" | sort >"$tap_work/$form.costs"
+    awk '/^c?fn=/ { id = $1; sub(/^c?fn=/, "", id); if (NF > 1) name[id] = $2 }
+         /^cfn=/ { callee = name[id] }
+         /^calls=/ {
+             n = substr($1, 7)
+             if ((getline) <= 0) exit
+             if (callee ~ /^off_/) { cost[callee] += $2; times[callee] += n }
+         }
+         END { for (site in cost) print site, cost[site], times[site] }' "$tap_work/$form" |
+        sort >"$tap_work/$form.costs"
 done
 [ "$(wc -l <"$tap_work/hooks.costs")" -eq 6 ] && [ "$(wc -l <"$tap_work/bare.costs")" -eq 6 ]
 result $? 'six calls are counted' "$tap_work/hooks.costs"

@@ -100,6 +100,7 @@ static void check_learnt(void)
     work(CJ_PROFILE_RANGE, at, at - 5000, at + 5000);
     tap_is_uint(read_all(), 3, "a kernel shorter than its events, a wait and a range");
     tap_is_int((int)duration(0), 0, "the kernel lasts for no time, not for less");
+    tap_ok(llabs(rec[0].end - rec[2].start - 5000 - EVENT_NS / 2) < 40, "and ends when it did");
     tap_is_int((int)duration(1), 0, "nor does the wait");
     tap_ok(llabs(duration(2) - 10000) < 20, "a range has the time of its events");
 
