@@ -59,7 +59,7 @@ static void harvest_deliver(cji_track *t, const cji_pending *p, int64_t start, i
             if (p->sink[i] == to->turn) cji_profile_keep(to, t->recorder, t->stream, t->priority, &e);
 }
 
-static int gap_order(const void *a, const void *b)
+static int harvest_gap_order(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -79,7 +79,7 @@ static void harvest_gap(cji_track *t, const cji_pending *p, int64_t start, int64
     r->gap[r->gaps++] = gap;
     if (r->gaps < CJI_RECORDER_GAPS) return;
     r->gaps = 0;
-    qsort(r->gap, CJI_RECORDER_GAPS, sizeof *r->gap, gap_order);
+    qsort(r->gap, CJI_RECORDER_GAPS, sizeof *r->gap, harvest_gap_order);
     const int64_t median = r->gap[CJI_RECORDER_GAPS / 2 - 1];
     if (!r->event_ns || median < r->event_ns) r->event_ns = median;
 }

@@ -15,10 +15,12 @@
 enum { NVTX_TABLE_CALLBACKS = 1, NVTX_TABLE_VERSION = 3, NVTX_MODULE_CORE = 1, NVTX_MODULES = 7, NVTX_START = 5,
        NVTX_END = 7, NVTX_MODULE_SIZE = 16, NVTX_VERSION_NUMBER = 3 };
 typedef void (*nvtx_fn)(void);
+typedef uint64_t (*nvtx_start_fn)(const char *name);
+typedef void (*nvtx_end_fn)(uint64_t id);
 
 static pthread_once_t nvtx_once = PTHREAD_ONCE_INIT;
-static uint64_t (*nvtx_start)(const char *name);
-static void (*nvtx_end)(uint64_t id);
+static nvtx_start_fn nvtx_start;
+static nvtx_end_fn nvtx_end;
 
 /* Functions of each module: none, core, CUDA driver, OpenCL, CUDA runtime, core of domains, synchronisation. */
 static const unsigned nvtx_sizes[NVTX_MODULES] = { 0, NVTX_MODULE_SIZE, 9, 15, 7, NVTX_MODULE_SIZE, 7 };
