@@ -157,7 +157,7 @@ static double raw_streams(pool_bench *b)
 
 void pool_events(pool_bench *b)
 {
-    handles h = { .b = b, .acquire = event_acquire, .release = event_release, .rounds = b->gpu ? ROUNDS : ROUNDS / 10 };
+    handles h = { .b = b, .acquire = event_acquire, .release = event_release, .rounds = ROUNDS };
     h.events = cj_event_pool_create(b->dev, CJ_EVENT_POOL(.regular = AT_A_TIME));
     pool_need_object(b, h.events);
     if (!b->failed) {
@@ -169,7 +169,7 @@ void pool_events(pool_bench *b)
 
 void pool_streams(pool_bench *b)
 {
-    handles h = { .b = b, .acquire = lease_acquire, .release = lease_release, .rounds = b->gpu ? ROUNDS : ROUNDS / 10 };
+    handles h = { .b = b, .acquire = lease_acquire, .release = lease_release, .rounds = ROUNDS };
     h.streams = cj_stream_pool_create(b->dev, CJ_STREAM_POOL(.streams = AT_A_TIME, .streams_max = AT_A_TIME));
     pool_need_object(b, h.streams);
     if (!b->failed) {

@@ -169,7 +169,8 @@ typedef struct cj_stream_pool_opts {
     uint32_t streams_max; /* most streams; 0: 64, or those created with the pool; at most 1024 */
     uint32_t sharers;     /* leases that a stream may have before another stream is created; 0: 4 */
     int32_t strategy;     /* a cj_pool_strategy */
-    uint32_t sample;      /* the completion time of 1 in `sample` leases is measured; 0: of none */
+    uint32_t sample;      /* the completion time of 1 in `sample` leases is measured; 0: of none.  It is
+                           * read when the work is complete, by a later call; none is lost */
     uint32_t idle_ms;     /* a stream beyond those created with the pool that was idle for this time
                            * is freed by a later call; 0: 1000 */
 } cj_stream_pool_opts;
@@ -206,8 +207,9 @@ CJ_API cj_device *cj_stream_pool_device(const cj_stream_pool *pool);
 typedef struct cj_stream_request {
     size_t size;      /* sizeof(cj_stream_request) */
     int32_t work;     /* a cj_work */
-    int32_t priority; /* a cj_priority but CJ_PRIORITY_RAW; streams of a priority that the pool lacks
-                       * are created when they are requested first */
+    int32_t priority; /* a cj_priority but CJ_PRIORITY_RAW.  CJ_PRIORITY_CRITICAL is as high, and
+                       * CJ_PRIORITY_CLEANUP as low.  Streams of a priority that the pool lacks are
+                       * created when they are requested first */
     cj_kernel *kernel; /* if set, its instructions select the work instead of .work
                         * (cj_kernel_get_work).  May be NULL. */
     cj_stream *after; /* a stream whose work so far comes before: see CJ_POOL_DEPENDENCY.
@@ -274,9 +276,10 @@ CJ_API cj_status cj_stream_pool_has_ready(cj_stream_pool *pool);
 CJ_API cj_status cj_stream_pool_wait_any(cj_stream_pool *pool, const cj_pooled_stream *leases, size_t count,
                                          uint32_t ms, size_t *index);
 
-/* cj_stream_pool_sync waits until all streams of the pool have completed their work;
- * cj_stream_pool_sync_priority, those of one priority.  Each stream's first failure is taken, as by
- * cj_stream_sync.  Blocks.  Returns the first failure of all.
+/* cj_stream_pool_sync waits until all streams of the pool have completed their work, and the times
+ * of all leases that were released can be read; cj_stream_pool_sync_priority, those of one
+ * priority, of which CJ_PRIORITY_CRITICAL is high and CJ_PRIORITY_CLEANUP low.  Each stream's first
+ * failure is taken, as by cj_stream_sync.  Blocks.  Returns the first failure of all.
  * Errors, left in the pool:
  *   CJ_EINVAL: `priority` is not a cj_priority, or is CJ_PRIORITY_RAW
  *   CJ_ESTATE: a stream is capturing; the others are waited for

@@ -1,22 +1,30 @@
 /* Handles that are values: an index, a pool's number and a generation in 64 bits.  Prefixes cji_cell, cji_cells.
  *
- * A cell is the place of one handle.  Its state has the generation of the handle and the number of its holders.  The
- * generation changes when the last holder releases it, so that every later use of the old handle is detected.
+ * A cell is the place of one handle.  Its state is one word: the generation of the handle, the thread that took care of
+ * the cell last (its keeper), and the number of the handle's holders.  The generation changes when the last holder
+ * releases it, so that every later use of the old handle is detected.
  *
  * Invariants: a free cell has already the generation of its next handle, with one holder: acquiring changes nothing in
  * it.  Cells never move, and are freed with their table.  A free handle is in exactly one place: a thread's magazine,
- * or one of the table's stacks (which the owner's lock guards), or with the thread that is moving it.  0 is no
- * handle. */
+ * a batch of the table's depot, one of the table's stacks (which the owner's lock guards), or with the thread that is
+ * moving it.  0 is no handle.
+ *
+ * What a thread has put into its own magazine it acquires and releases without an atomic read-modify-write: while there
+ * is one holder, no other thread may change the state.  A second release of that handle is detected unless it runs at
+ * the same moment as the first, on another thread; then both may succeed. */
 #ifndef CJI_CELLS_H
 #define CJI_CELLS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cujit/base.h>
+
 typedef struct cji_cell {
-    _Alignas(64) atomic_uint_fast64_t state; /* generation << 32 | holders */
+    _Alignas(64) atomic_uint_fast64_t state; /* generation << 32 | keeper << CJI_CELL_BITS | holders */
     atomic_uint_fast64_t note;               /* the owner's */
     void *what;                              /* the owner's: changed by who has the handle alone */
     uint64_t more[3];                        /* the owner's, likewise */
@@ -24,10 +32,17 @@ typedef struct cji_cell {
     uint32_t kind;
 } cji_cell;
 
-enum { CJI_CELL_BITS = 20, CJI_CELLS_CHUNK = 64, CJI_CELL_KINDS = 3, CJI_MAGAZINE = 64, CJI_MAGAZINE_STEP = 32 };
+enum { CJI_CELL_BITS = 20, CJI_CELLS_CHUNK = 64, CJI_CELL_KINDS = 3, CJI_MAGAZINE = 64, CJI_BATCH = 32 };
 
 /* A stack of free handles. */
 typedef struct cji_cell_stack { uint64_t *handle; size_t n, cap; } cji_cell_stack;
+
+/* Handles that pass from one thread's magazine to another's. */
+typedef struct cji_batch {
+    struct cji_batch *next;
+    uint64_t handle[CJI_BATCH];
+    char apart[64 - sizeof(struct cji_batch *)]; /* whole lines of the cache */
+} cji_batch;
 
 /* A thread's free handles of one kind, and what it has done; other threads only read the atomics. */
 typedef struct cji_magazine {
@@ -41,8 +56,13 @@ typedef struct cji_cells {
     uint32_t bound;              /* most cells */
     atomic_uint made;            /* cells so far; grows with the owner's lock held */
     cji_cell *_Atomic *chunk;    /* of CJI_CELLS_CHUNK cells, in blocks aligned to a line of the cache */
-    void **block;                /* what was allocated for each */
-    cji_cell_stack free[CJI_CELL_KINDS];
+    void **block;                /* what was allocated for each: cells, and batches for as many handles */
+    char apart[64];              /* what each call reads is in other lines of the cache than what some calls change */
+    cji_cell_stack free[CJI_CELL_KINDS]; /* under the owner's lock */
+    char apart_too[64];
+    pthread_spinlock_t depot;    /* guards the batches */
+    uint32_t full[CJI_CELL_KINDS]; /* batches */
+    cji_batch *batch[CJI_CELL_KINDS], *empty;
 } cji_cells;
 
 /* False without memory. */
@@ -57,6 +77,11 @@ static inline cji_cell *cji_cells_at(const cji_cells *t, uint32_t index)
 {
     return atomic_load_explicit(&t->chunk[index / CJI_CELLS_CHUNK], memory_order_acquire) + index % CJI_CELLS_CHUNK;
 }
+/* The cell of a handle that is known to be the table's. */
+static inline cji_cell *cji_cells_of(const cji_cells *t, uint64_t handle)
+{
+    return cji_cells_at(t, (uint32_t)handle & ((1u << CJI_CELL_BITS) - 1));
+}
 
 /* The handle that a free cell has next. */
 static inline uint64_t cji_cell_handle(const cji_cells *t, const cji_cell *c)
@@ -70,8 +95,8 @@ typedef enum cji_cell_fault { CJI_CELL_GOOD, CJI_CELL_NONE, CJI_CELL_FOREIGN, CJ
 /* The handle's cell; NULL: *fault says why. */
 static inline cji_cell *cji_cells_find(const cji_cells *t, uint64_t handle, cji_cell_fault *fault)
 {
-    const uint32_t low = (uint32_t)handle, index = low & ((1u << CJI_CELL_BITS) - 1);
-    if (low - index != t->number || index >= atomic_load_explicit(&t->made, memory_order_acquire)) {
+    const uint32_t index = (uint32_t)handle - t->number; /* of another pool's handle it is more than any index */
+    if (index >= atomic_load_explicit(&t->made, memory_order_acquire)) {
         *fault = handle ? CJI_CELL_FOREIGN : CJI_CELL_NONE;
         return NULL;
     }
@@ -81,21 +106,36 @@ static inline cji_cell *cji_cells_find(const cji_cells *t, uint64_t handle, cji_
     return NULL;
 }
 
+/* The owner's failure for a handle that it rejects: CJ_EHANDLE.  `thing` is what a handle is ("the lease"), `acquire`
+ * the call that makes one. */
+cj_status cji_cell_reject(void *owner, uint64_t handle, cji_cell_fault fault, const char *thing, const char *acquire,
+                          const char *call);
+
 /* One holder more; false: the handle was released meanwhile. */
 bool cji_cell_retain(cji_cell *c, uint64_t handle);
+
 /* One holder less.  CJI_CELL_STALE: the handle was released meanwhile.  *last: nobody holds it any more, and the cell
- * is the caller's alone, with its next handle. */
-static inline cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, bool *last)
+ * is the caller's alone, with its next handle.  `keeper` is the number of the thread's cache, or 0. */
+cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, uint32_t keeper, bool *last);
+
+/* The usual release, of a handle whose only holder the keeper is: the cell, which is the caller's alone, and whose next
+ * handle is cji_cell_next(handle); NULL: cji_cells_find() and cji_cell_release() decide.  `alone` is
+ * cji_cell_alone(keeper). */
+static inline uint64_t cji_cell_alone(uint32_t keeper)
 {
-    uint64_t now = atomic_load_explicit(&c->state, memory_order_relaxed), next;
-    do {
-        if (now >> 32 != handle >> 32) return CJI_CELL_STALE;
-        *last = (uint32_t)now == 1;
-        next = *last ? ((now >> 32) + 1) << 32 | 1 : now - 1;
-    } while (!atomic_compare_exchange_weak_explicit(&c->state, &now, next, memory_order_acq_rel,
-                                                    memory_order_relaxed));
-    return CJI_CELL_GOOD;
+    return keeper ? (uint64_t)keeper << CJI_CELL_BITS | 1 : 0; /* 0: no state is like that */
 }
+static inline cji_cell *cji_cells_release_own(const cji_cells *t, uint64_t handle, uint64_t alone)
+{
+    const uint32_t index = (uint32_t)handle - t->number;
+    if (index >= atomic_load_explicit(&t->made, memory_order_acquire)) return NULL;
+    cji_cell *c = cji_cells_at(t, index);
+    const uint64_t now = (handle >> 32) << 32 | alone;
+    if (atomic_load_explicit(&c->state, memory_order_acquire) != now) return NULL;
+    atomic_store_explicit(&c->state, now + (UINT64_C(1) << 32), memory_order_release);
+    return c;
+}
+static inline uint64_t cji_cell_next(uint64_t handle) { return handle + (UINT64_C(1) << 32); }
 
 /* -- Magazines: by their thread --------------------------------------------------------------------------------- */
 
@@ -104,28 +144,42 @@ static inline void cji_bump(atomic_uint_fast64_t *counter) /* of which this thre
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-/* A free handle; 0: the magazine is empty. */
-static inline uint64_t cji_magazine_take(cji_magazine *m)
+/* A batch of the depot to an empty magazine, or of a full magazine to the depot.  False: the depot has none, or no room
+ * for one.  With or without the owner's lock. */
+bool cji_magazine_refill(cji_magazine *m, cji_cells *t, uint32_t kind);
+bool cji_magazine_spill(cji_magazine *m, cji_cells *t, uint32_t kind);
+
+/* A free handle; 0: the magazine is empty, and the depot too. */
+static inline uint64_t cji_magazine_take(cji_magazine *m, cji_cells *t, uint32_t kind)
 {
-    const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
-    if (!n) return 0;
+    unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
+    if (!n) {
+        if (!cji_magazine_refill(m, t, kind)) return 0;
+        n = CJI_BATCH;
+    }
     atomic_store_explicit(&m->n, n - 1, memory_order_relaxed);
     return m->handle[n - 1];
 }
-/* False: it is full. */
-static inline bool cji_magazine_put(cji_magazine *m, uint64_t handle)
+/* False: it is full, and so is the depot. */
+static inline bool cji_magazine_put(cji_magazine *m, cji_cells *t, uint32_t kind, uint64_t handle)
 {
-    const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
-    if (n == CJI_MAGAZINE) return false;
+    unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
+    if (n == CJI_MAGAZINE) {
+        if (!cji_magazine_spill(m, t, kind)) return false;
+        n = CJI_MAGAZINE - CJI_BATCH;
+    }
     m->handle[n] = handle;
     atomic_store_explicit(&m->n, n + 1, memory_order_relaxed);
     return true;
 }
 
-/* With the owner's lock held: up to CJI_MAGAZINE_STEP handles of the stack to the magazine; `count` handles of the
- * magazine to the stack. */
+/* With the owner's lock held: up to CJI_BATCH handles of the stack to the magazine; `count` handles of the magazine to
+ * the stack; all batches of the depot to the stack. */
 void cji_magazine_fill(cji_magazine *m, cji_cell_stack *stack);
 void cji_magazine_empty(cji_magazine *m, cji_cell_stack *stack, unsigned count);
+void cji_depot_empty(cji_cells *t, uint32_t kind);
+/* How many handles the depot has. */
+uint64_t cji_depot_count(cji_cells *t, uint32_t kind);
 
 /* With the owner's lock held.  The stack has room for all handles of its kind. */
 static inline void cji_cell_stack_put(cji_cell_stack *stack, uint64_t handle) { stack->handle[stack->n++] = handle; }

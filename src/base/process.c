@@ -85,7 +85,7 @@ static void fork_init(void)
     void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) {
         if (madvise(p, page, MADV_WIPEONFORK) == 0) {
-            atomic_store((atomic_uint *)p, 1u);
+            atomic_store((atomic_uint *)p, atomic_load(&cji_process.fork_gen) + 1);
             atomic_store(&cji_process.fork_word, p);
         } else {
             munmap(p, page);
@@ -104,7 +104,8 @@ uint32_t cji_fork_gen(void)
     }
     if (word && atomic_load_explicit(word, memory_order_relaxed) == 0) {
         unsigned wiped = 0;
-        if (atomic_compare_exchange_strong(word, &wiped, 1u)) atomic_fetch_add(&cji_process.fork_gen, 1);
+        const unsigned gen = atomic_load(&cji_process.fork_gen) + 1; /* nobody else changes it */
+        if (atomic_compare_exchange_strong(word, &wiped, gen + 1)) atomic_store(&cji_process.fork_gen, gen);
     }
     return atomic_load_explicit(&cji_process.fork_gen, memory_order_relaxed);
 }

@@ -45,7 +45,8 @@ typedef struct cji_process_state {
     cji_hooks hooks;           /* written before the first object only */
     atomic_uint_fast64_t made; /* objects made so far */
     pthread_once_t fork_once;
-    atomic_uint *_Atomic fork_word; /* page wiped in a child of fork(): 0 there; NULL: pthread_atfork counts alone */
+    /* fork_gen + 1, in a page that is wiped in a child of fork(): 0 there; NULL: pthread_atfork counts alone */
+    atomic_uint *_Atomic fork_word;
     atomic_uint fork_gen;
     pthread_mutex_t drivers_lock; /* guards drivers */
     void *drivers;                /* opened drivers, newest first: src/driver's list */
@@ -87,8 +88,8 @@ typedef struct cji_thread_state {
 
 cji_thread_state *cji_thread(void);
 
-/* A thread's caches of pools: the latest ones found, by the pool's number; all of them (src/base/thread_cache.h). */
-enum { CJI_THREAD_RECENT = 8 };
+/* A thread's caches of pools: the latest ones found, by the pool's address; all of them (src/base/thread_cache.h). */
+enum { CJI_THREAD_RECENT = 16 };
 typedef struct cji_thread_cached { struct cji_thread_cache *recent[CJI_THREAD_RECENT], *all; } cji_thread_cached;
 extern _Thread_local cji_thread_cached cji_cached;
 
@@ -96,8 +97,7 @@ extern _Thread_local cji_thread_cached cji_cached;
 static inline bool cji_fork_gen_is(uint32_t gen)
 {
     const atomic_uint *word = atomic_load_explicit(&cji_process.fork_word, memory_order_acquire);
-    return word && atomic_load_explicit(word, memory_order_relaxed) &&
-           atomic_load_explicit(&cji_process.fork_gen, memory_order_relaxed) == gen;
+    return word && atomic_load_explicit(word, memory_order_relaxed) == gen + 1;
 }
 void cji_thread_list(cji_thread_state *t);  /* before it keeps a record: so that these return when it ends */
 uint64_t cji_thread_id(void); /* not 0; never repeats in a process */

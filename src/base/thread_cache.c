@@ -1,19 +1,37 @@
 /* The caches of threads: made, found, emptied. */
 #include "base/thread_cache.h"
 
+#include "base/cells.h"
 #include "base/mem.h"
 #include "base/obj.h"
 
-void cji_thread_caches_init(cji_thread_caches *owner, const cji_thread_cache_rules *rules, size_t bytes,
-                            pthread_mutex_t *lock, cji_lock_rank rank)
+void cji_thread_caches_init(cji_thread_caches *owner, const void *pool, const cji_thread_cache_rules *rules,
+                            size_t bytes, pthread_mutex_t *lock, cji_lock_rank rank)
 {
     static atomic_uint_fast64_t numbers;
-    *owner = (cji_thread_caches){ .rules = rules,
+    *owner = (cji_thread_caches){ .pool = pool,
+                                  .rules = rules,
                                   .bytes = bytes,
                                   .number = atomic_fetch_add(&numbers, 1) + 1,
                                   .fork_gen = cji_fork_gen(),
                                   .rank = rank,
                                   .lock = lock };
+}
+
+enum { CACHE_APART = 64 }; /* bytes behind each cache, so that it shares no line of the processor's cache */
+static size_t cache_bytes(const cji_thread_caches *owner) { return owner->bytes + CACHE_APART; }
+
+/* With the pool's lock held. */
+static uint32_t cache_number(cji_thread_caches *owner)
+{
+    owner->taken[0] |= 1; /* 0 is none */
+    for (uint32_t i = 0; i < CJI_THREAD_NUMBERS / 64; i++) {
+        if (!~owner->taken[i]) continue;
+        const uint32_t bit = (uint32_t)__builtin_ctzll(~owner->taken[i]);
+        owner->taken[i] |= UINT64_C(1) << bit;
+        return i * 64 + bit;
+    }
+    return 0;
 }
 
 /* -- Ending -------------------------------------------------------------------------------------------------------- */
@@ -22,6 +40,7 @@ void cji_thread_caches_init(cji_thread_caches *owner, const cji_thread_cache_rul
 static void cache_unlink(cji_thread_caches *owner, cji_thread_cache *c)
 {
     owner->rules->empty(owner, c);
+    if (c->number) owner->taken[c->number / 64] &= ~(UINT64_C(1) << c->number % 64);
     if (c->earlier) c->earlier->later = c->later;
     else owner->first = c->later;
     if (c->later) c->later->earlier = c->earlier;
@@ -33,8 +52,9 @@ static void cache_delete(cji_thread_cached *t, cji_thread_cache **at)
     cji_thread_cache *c = *at;
     cji_thread_caches *owner = c->owner;
     *at = c->next;
-    if (t->recent[owner->number % CJI_THREAD_RECENT] == c) t->recent[owner->number % CJI_THREAD_RECENT] = NULL;
-    const size_t bytes = owner->bytes;
+    cji_thread_cache **recent = &t->recent[cji_thread_cache_place(c->pool)];
+    if (*recent == c) *recent = NULL;
+    const size_t bytes = cache_bytes(owner);
     owner->rules->drop(owner);
     cji_free(c, bytes);
 }
@@ -97,14 +117,19 @@ static cji_thread_cache *cache_search(cji_thread_cached *t, const cji_thread_cac
 
 static cji_thread_cache *cache_make(cji_thread_cached *t, cji_thread_caches *owner)
 {
-    cji_thread_cache *c = cji_zalloc(owner->bytes);
+    cji_thread_cache *c = cji_zalloc(cache_bytes(owner));
     if (!c) return NULL;
     cji_thread_list(cji_thread());
     owner->rules->retain(owner);
+    c->pool = owner->pool;
+    c->fork_gen = owner->fork_gen;
     c->owner = owner;
     c->next = t->all;
     t->all = c;
     cji_lock(owner->lock, owner->rank);
+    c->number = cache_number(owner);
+    c->alone = cji_cell_alone(c->number);
+    if (owner->made++) atomic_store_explicit(&owner->shared, true, memory_order_relaxed);
     c->later = owner->first;
     if (c->later) c->later->earlier = c;
     owner->first = c;
@@ -117,6 +142,6 @@ cji_thread_cache *cji_thread_cache_find(cji_thread_caches *owner)
     cji_thread_cached *t = &cji_cached;
     cji_thread_cache *c = cache_search(t, owner);
     if (!c) c = cache_make(t, owner);
-    if (c) t->recent[owner->number % CJI_THREAD_RECENT] = c;
+    if (c) t->recent[cji_thread_cache_place(owner->pool)] = c;
     return c;
 }

@@ -7,7 +7,7 @@
  * Invariants: a cache holds a reference to its pool, so that the pool's memory is there as long as the cache is.
  * A cache is in its thread's list, and in its pool's list until one of them ends.  The pool's list and `closed` are
  * guarded by the pool's lock.  A cache of a closed pool is deleted by its thread, when that ends or looks for a cache
- * that it does not find. */
+ * that it does not find.  No two caches share a line of the processor's cache. */
 #ifndef CJI_THREAD_CACHE_H
 #define CJI_THREAD_CACHE_H
 
@@ -17,10 +17,16 @@
 typedef struct cji_thread_caches cji_thread_caches;
 
 typedef struct cji_thread_cache { /* the first member of the pool's own struct */
+    const void *pool;
     cji_thread_caches *owner;
+    uint32_t fork_gen; /* the owner's */
     struct cji_thread_cache *next;                 /* of the thread */
     struct cji_thread_cache *later, *earlier;      /* of the pool */
+    uint32_t number; /* less than CJI_THREAD_NUMBERS, of no other cache of the pool; 0: all are taken */
+    uint64_t alone;  /* cji_cell_alone(number) */
 } cji_thread_cache;
+
+enum { CJI_THREAD_NUMBERS = 4096 };
 
 typedef struct cji_thread_cache_rules {
     size_t bytes; /* of the pool's own struct */
@@ -32,6 +38,7 @@ typedef struct cji_thread_cache_rules {
 } cji_thread_cache_rules;
 
 struct cji_thread_caches {
+    const void *pool;      /* the pool itself */
     const cji_thread_cache_rules *rules;
     size_t bytes;          /* of a cache: at least rules->bytes */
     uint64_t number;       /* of the pool, never repeats in a process */
@@ -40,19 +47,33 @@ struct cji_thread_caches {
     pthread_mutex_t *lock; /* the pool's */
     cji_thread_cache *first;
     bool closed;
+    atomic_bool shared;    /* a second cache was made */
+    uint64_t made;
+    uint64_t taken[CJI_THREAD_NUMBERS / 64]; /* numbers, a bit each */
 };
 
-void cji_thread_caches_init(cji_thread_caches *owner, const cji_thread_cache_rules *rules, size_t bytes,
-                            pthread_mutex_t *lock, cji_lock_rank rank);
+void cji_thread_caches_init(cji_thread_caches *owner, const void *pool, const cji_thread_cache_rules *rules,
+                            size_t bytes, pthread_mutex_t *lock, cji_lock_rank rank);
 /* Empties all caches, and deletes the calling thread's.  No thread uses the pool. */
 void cji_thread_caches_close(cji_thread_caches *owner);
 
 /* The calling thread's cache, made at first use; NULL without memory. */
 cji_thread_cache *cji_thread_cache_find(cji_thread_caches *owner);
+static inline unsigned cji_thread_cache_place(const void *pool)
+{
+    return (unsigned)((uintptr_t)pool >> 6 ^ (uintptr_t)pool >> 10) % CJI_THREAD_RECENT;
+}
+/* The thread's cache where it was found lately, in this process: then `pool` is the pool that it was found for, and no
+ * further check is needed.  NULL: it has to be found.  `pool` may be anything, and is not looked into. */
+static inline void *cji_thread_cache_recent(const void *pool)
+{
+    cji_thread_cache *c = cji_cached.recent[cji_thread_cache_place(pool)];
+    return c && c->pool == pool && cji_fork_gen_is(c->fork_gen) ? c : NULL;
+}
 static inline void *cji_thread_cache_of(cji_thread_caches *owner)
 {
-    cji_thread_cache *c = cji_cached.recent[owner->number % CJI_THREAD_RECENT];
-    return c && c->owner == owner ? c : cji_thread_cache_find(owner);
+    void *c = cji_thread_cache_recent(owner->pool);
+    return c ? c : cji_thread_cache_find(owner);
 }
 
 /* The thread ends. */

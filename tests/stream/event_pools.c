@@ -1,6 +1,7 @@
 /* Events of a pool: as new when they are acquired, back when their points are reached, never two holders of one. */
 #include <string.h>
 
+#include "stream/core/stream_core.h"
 #include "tests/device_bench.h"
 
 enum { N = 64 };
@@ -178,9 +179,63 @@ static void trimmed(void)
     cj_event_pool_free(NULL);
 }
 
+/* An event whose point somebody watches is not handed out, whether the point is reached or not; it returns to its pool
+ * when the watch has ended. */
+static void watched(void)
+{
+    static const struct { const char *name; bool recorded; } cases[] = { { "recorded", true }, { "new", false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cj_event_pool *pool = cj_event_pool_create(dev, CJ_EVENT_POOL(.regular_max = 2, .growth = 1));
+        cj_pooled_event a = cj_event_pool_acquire(pool, CJ_EVENT_REGULAR);
+        cj_event *e = cj_event_pool_event(pool, a);
+        if (cases[i].recorded) cj_event_record(e, s);
+        cji_event_point *p = cji_event_point_take(e, NULL, "test");
+        cj_stream_sync(s);
+        tap_is_int(cj_event_pool_release(pool, a), CJ_OK, "a watched event, %s, is released", cases[i].name);
+        a = cj_event_pool_acquire(pool, CJ_EVENT_REGULAR);
+        tap_ok(a && cj_event_pool_event(pool, a) != e, "... and not handed out");
+        tap_is_uint(stats_of(pool).pending, 1, "... while it is watched");
+        cji_event_point_drop(p);
+        cj_pooled_event b = cj_event_pool_acquire(pool, CJ_EVENT_REGULAR);
+        tap_ok(cj_event_pool_event(pool, b) == e, "then it is");
+        tap_is_uint(stats_of(pool).replaced, 0, "... and none was replaced");
+        tap_is_int(cj_event_query(e), CJ_OK, "... with nothing recorded");
+        cj_event_pool_free(pool);
+    }
+}
+
+/* More events than a thread has in its magazine at a time. */
+static void many(void)
+{
+    enum { MANY = 300 };
+    cj_pooled_event e[MANY];
+    cj_event_pool *pool = cj_event_pool_create(dev, CJ_EVENT_POOL(.regular = MANY, .regular_max = MANY));
+    for (int round = 0; round < 3; round++) {
+        int none = 0, wrong = 0;
+        for (int i = 0; i < MANY; i++) none += !(e[i] = cj_event_pool_acquire(pool, CJ_EVENT_REGULAR));
+        tap_is_int(none, 0, "all %d events of a pool are acquired", MANY);
+        tap_is_uint(cj_event_pool_acquire(pool, CJ_EVENT_REGULAR), 0, "... and no more");
+        for (int i = 0; i < MANY; i++) wrong += cj_event_pool_release(pool, e[(i * 7 + 3) % MANY]) != CJ_OK;
+        tap_is_int(wrong, 0, "and released");
+        cj_event_pool_stats now = stats_of(pool);
+        tap_ok(now.free == MANY && !now.in_use, "... all are free: %d", (int)now.free);
+    }
+    uint32_t freed = 1;
+    tap_is_int(cj_event_pool_trim(pool, &freed), CJ_OK, "a pool is trimmed");
+    tap_is_uint(freed, 0, "... down to its first number");
+    cj_event_pool_free(pool);
+    pool = cj_event_pool_create(dev, NULL);
+    for (int i = 0; i < MANY; i++) e[i] = cj_event_pool_acquire(pool, CJ_EVENT_REGULAR);
+    for (int i = 0; i < MANY; i++) cj_event_pool_release(pool, e[i]);
+    cj_event_pool_trim(pool, &freed);
+    tap_ok(freed >= MANY, "a pool without a first number frees all");
+    tap_is_uint(stats_of(pool).events, 0, "... none is left");
+    cj_event_pool_free(pool);
+}
+
 int main(void)
 {
     bench_open(4 * N);
-    numbers(), generations(), points(), graphs(), trimmed();
+    numbers(), generations(), points(), graphs(), trimmed(), watched(), many();
     return bench_close();
 }

@@ -191,7 +191,13 @@ static void strategies(void)
     tap_is_int(cj_stream_priority(sa), info.priority_greatest, "priority: high");
     tap_is_int(cj_stream_priority(sb), info.priority_least, "... low, for which the pool grows");
     tap_ok(sc == sa, "... and high for coordination");
+    cj_pooled_stream critical = cj_stream_pool_acquire(pool, CJ_STREAM_REQUEST(.priority = CJ_PRIORITY_CRITICAL));
+    cj_pooled_stream cleanup = cj_stream_pool_acquire(pool, CJ_STREAM_REQUEST(.priority = CJ_PRIORITY_CLEANUP));
+    tap_ok(cj_stream_pool_stream(pool, critical) == sa, "... critical is as high");
+    tap_ok(cj_stream_pool_stream(pool, cleanup) == sb, "... cleanup is as low");
+    cj_stream_pool_release(pool, critical), cj_stream_pool_release(pool, cleanup);
     bench_hold(sb, &latch);
+    tap_is_int(cj_stream_pool_sync_priority(pool, CJ_PRIORITY_CRITICAL), CJ_OK, "the same streams are waited for");
     tap_is_int(cj_stream_pool_sync_priority(pool, CJ_PRIORITY_HIGH), CJ_OK, "one priority is waited for");
     tap_is_int(cj_stream_query(sb), CJ_ENOTREADY, "... and no others");
     tap_is_int(cj_stream_pool_sync_priority(pool, CJ_PRIORITY_RAW), CJ_EINVAL, "... of no other kind");

@@ -179,8 +179,7 @@ static cj_status event_record_rejected(cj_event *e, cj_stream *s, CUresult r, co
  * repeated with the lock held, and is the later one for library and driver alike. */
 static inline bool event_is_plain(const cj_event *e, const cj_stream *s)
 {
-    return atomic_load(&e->plain) && !atomic_load_explicit(&s->capturing, memory_order_relaxed) &&
-           !cji_stream_needs_context(s);
+    return atomic_load(&e->plain) && !atomic_load_explicit(&s->capturing, memory_order_relaxed);
 }
 
 /* Counts a record outside captures; where it is among the operations of the stream tells the order of two points. */
@@ -233,7 +232,7 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
             s, cji_fail(e, CJ_EINVAL, call,
                         "the event is of device %d, the stream of device %d; make an event for each device",
                         cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
-    if (event_is_plain(e, s)) {
+    if (event_is_plain(e, s) && !cji_stream_needs_context(s)) {
         const uint64_t before = atomic_load_explicit(&s->counts.others, memory_order_relaxed);
         CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
         if (r != CUDA_SUCCESS) return event_record_rejected(e, s, r, call);

@@ -132,7 +132,8 @@ static cji_event_point *point_of(cj_event *e, cji_event_point *fresh)
         return e->point;
     }
     cji_obj_retain(e);
-    if (e->cell) atomic_store_explicit(&e->cell->note, CJI_NOTE_HELD, memory_order_relaxed); /* as cji_event_retain */
+    if (e->cell && !atomic_load_explicit(&e->cell->note, memory_order_relaxed)) /* its pool looks before a new holder */
+        atomic_store_explicit(&e->cell->note, CJI_NOTE_WATCHED, memory_order_relaxed);
     point_read_order(fresh, e);
     e->point = fresh;
     atomic_store(&e->plain, false); /* records take the lock from now on */

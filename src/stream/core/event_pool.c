@@ -90,7 +90,7 @@ cj_event_pool *cj_event_pool_create(cj_device *dev, const cj_event_pool_opts *op
     cj_event_pool *pool = cji_obj_new(sizeof *pool, CJI_TAG_EVENT_POOL, 0, call);
     if (cji_obj_failed(pool)) return pool;
     pthread_mutex_init(&pool->lock, NULL);
-    cji_thread_caches_init(&pool->caches, &event_cache_rules, sizeof(cji_event_cache), &pool->lock,
+    cji_thread_caches_init(&pool->caches, pool, &event_cache_rules, sizeof(cji_event_cache), &pool->lock,
                            CJI_LOCK_EVENT_POOL);
     atomic_init(&pool->users, 1);
     if (cji_check_arg(pool, dev, CJI_TAG_DEVICE, call, "the device") != CJ_OK) {
@@ -151,40 +151,55 @@ cj_device *cj_event_pool_device(const cj_event_pool *pool)
 
 /* -- Acquiring ----------------------------------------------------------------------------------------------------- */
 
-static inline uint64_t event_pool_acquire(cj_event_pool *pool, cj_event_kind kind, void *into, const char *call)
+/* A handle of the thread's own magazine; 0: there is none. */
+static inline uint64_t event_cache_take(cji_event_cache *c, cj_event_kind kind)
+{
+    cji_magazine *m = &c->kind[kind];
+    const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
+    if (!n) return 0;
+    atomic_store_explicit(&m->n, n - 1, memory_order_relaxed);
+    cji_bump(&m->acquired);
+    return m->handle[n - 1];
+}
+
+static uint64_t event_pool_acquire(cj_event_pool *pool, cj_event_kind kind, void *into, const char *call)
 {
     cji_event_cache *c = cji_thread_cache_of(&pool->caches);
     cji_magazine *m = c ? &c->kind[kind] : NULL;
-    uint64_t handle = m ? cji_magazine_take(m) : 0;
+    uint64_t handle = m ? cji_magazine_take(m, &pool->cells, (uint32_t)kind) : 0;
     if (!handle) handle = cji_event_pool_find(pool, kind, m, into, call);
     if (handle && m) cji_bump(&m->acquired);
     return handle;
 }
 
-cj_pooled_event cj_event_pool_acquire(cj_event_pool *pool, cj_event_kind kind)
+static __attribute__((noinline)) uint64_t event_acquire_checked(cj_event_pool *pool, cj_event_kind kind)
 {
     static const char call[] = "cj_event_pool_acquire";
-    if (!cji_is_live(pool, CJI_TAG_EVENT_POOL) && cji_check(pool, CJI_TAG_EVENT_POOL, call) != CJ_OK) return 0;
+    if (cji_check(pool, CJI_TAG_EVENT_POOL, call) != CJ_OK) return 0;
     if ((unsigned)kind < CJI_EVENT_KINDS) return event_pool_acquire(pool, kind, pool, call);
     cji_fail(pool, CJ_EINVAL, call, "kind %d is none of CJ_EVENT_REGULAR, _TIMING, _BLOCKING", (int)kind);
     return 0;
+}
+
+cj_pooled_event cj_event_pool_acquire(cj_event_pool *pool, cj_event_kind kind)
+{
+    cji_event_cache *c = cji_thread_cache_recent(pool);
+    const uint64_t handle = c && (unsigned)kind < CJI_EVENT_KINDS ? event_cache_take(c, kind) : 0;
+    return handle ? handle : event_acquire_checked(pool, kind);
 }
 
 cj_event *cji_event_acquire(cj_event_pool *pool, cj_event_kind kind, cj_pooled_event *handle, void *into,
                             const char *call)
 {
     *handle = event_pool_acquire(pool, kind, into, call);
-    return *handle ? cji_cell_event(cji_cells_at(&pool->cells, *handle & ((1u << CJI_CELL_BITS) - 1))) : NULL;
+    return *handle ? cji_cell_event(cji_cells_of(&pool->cells, *handle)) : NULL;
 }
 
 /* -- Using and releasing ------------------------------------------------------------------------------------------- */
 
 static cj_status event_pool_stale(cj_event_pool *pool, uint64_t handle, cji_cell_fault fault, const char *call)
 {
-    static const char *const why[] = { [CJI_CELL_NONE] = "is none; cj_event_pool_acquire has failed",
-                                       [CJI_CELL_FOREIGN] = "is of another pool",
-                                       [CJI_CELL_STALE] = "was released before; acquire another one" };
-    return cji_fail(pool, CJ_EHANDLE, call, "the pooled event 0x%llx %s", (unsigned long long)handle, why[fault]);
+    return cji_cell_reject(pool, handle, fault, "the pooled event", "cj_event_pool_acquire", call);
 }
 
 /* The cell of a handle that is held; NULL: *st is the failure, left in the pool. */
@@ -206,7 +221,7 @@ static void event_pool_return(cj_event_pool *pool, cji_cell *cell, cji_magazine 
     if (atomic_load_explicit(&cell->note, memory_order_relaxed)) {
         cji_event_pool_settle(pool, cell, &drop);
     } else {
-        if (m) cji_magazine_empty(m, &pool->cells.free[cell->kind], CJI_MAGAZINE_STEP);
+        if (m) cji_magazine_empty(m, &pool->cells.free[cell->kind], CJI_BATCH);
         cji_cell_stack_put(&pool->cells.free[cell->kind], cji_cell_handle(&pool->cells, cell));
     }
     if (!m) pool->released++;
@@ -214,28 +229,52 @@ static void event_pool_return(cj_event_pool *pool, cji_cell *cell, cji_magazine 
     if (drop) cji_event_drop(drop);
 }
 
-static inline void event_pool_release(cj_event_pool *pool, cji_cell *cell)
+/* The last holder has released the handle, and the cell is the caller's alone.  `reached`: its event's point is. */
+static void event_pool_end(cj_event_pool *pool, cji_cell *cell, cji_event_cache *c, bool reached)
 {
     cj_event *e = cji_cell_event(cell);
     if (cji_kept_status(&e->obj.err) != CJ_OK) cji_err_reset(e); /* the next holder's has none */
-    cji_event_cache *c = cji_thread_cache_of(&pool->caches);
     cji_magazine *m = c ? &c->kind[cell->kind] : NULL;
     if (m) cji_bump(&m->released);
-    if (!m || atomic_load_explicit(&cell->note, memory_order_relaxed) ||
-        !cji_magazine_put(m, cji_cell_handle(&pool->cells, cell)))
+    const uint64_t note = atomic_load_explicit(&cell->note, memory_order_relaxed);
+    const bool fresh = !note || (reached && note != CJI_NOTE_HELD && cji_event_pool_renew(cell));
+    if (!m || !fresh || !cji_magazine_put(m, &pool->cells, cell->kind, cji_cell_handle(&pool->cells, cell)))
         event_pool_return(pool, cell, m);
+}
+
+/* One holder less, of a handle that was found. */
+static cji_cell_fault event_pool_release(cj_event_pool *pool, cji_cell *cell, uint64_t handle, bool reached)
+{
+    cji_event_cache *c = cji_thread_cache_of(&pool->caches);
+    bool last = false;
+    const cji_cell_fault fault = cji_cell_release(cell, handle, c ? c->base.number : 0, &last);
+    if (last) event_pool_end(pool, cell, c, reached);
+    return fault;
+}
+
+static __attribute__((noinline)) cj_status event_release_checked(cj_event_pool *pool, cj_pooled_event event)
+{
+    static const char call[] = "cj_event_pool_release";
+    cj_status st;
+    cji_cell *cell = event_pool_cell(pool, event, &st, call);
+    if (!cell) return st;
+    if (event_pool_release(pool, cell, event, false) == CJI_CELL_GOOD) return CJ_OK;
+    return event_pool_stale(pool, event, CJI_CELL_STALE, call);
 }
 
 cj_status cj_event_pool_release(cj_event_pool *pool, cj_pooled_event event)
 {
-    static const char call[] = "cj_event_pool_release";
-    cj_status st;
-    bool last;
-    cji_cell *cell = event_pool_cell(pool, event, &st, call);
-    if (!cell) return st;
-    if (cji_cell_release(cell, event, &last) != CJI_CELL_GOOD)
-        return event_pool_stale(pool, event, CJI_CELL_STALE, call);
-    if (last) event_pool_release(pool, cell);
+    cji_event_cache *c = cji_thread_cache_recent(pool);
+    cji_cell *cell = c ? cji_cells_release_own(&pool->cells, event, c->base.alone) : NULL;
+    if (!cell) return event_release_checked(pool, event);
+    cji_magazine *m = &c->kind[cell->kind];
+    const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
+    if (n == CJI_MAGAZINE || atomic_load_explicit(&cell->note, memory_order_relaxed) ||
+        cji_kept_status(&cji_cell_event(cell)->obj.err) != CJ_OK)
+        return event_pool_end(pool, cell, c, false), CJ_OK;
+    m->handle[n] = cji_cell_next(event);
+    atomic_store_explicit(&m->n, n + 1, memory_order_relaxed);
+    cji_bump(&m->released);
     return CJ_OK;
 }
 
@@ -255,26 +294,17 @@ cj_event *cj_event_pool_event(cj_event_pool *pool, cj_pooled_event event)
     return cell ? cji_cell_event(cell) : NULL;
 }
 
-static cji_cell *event_pool_held(cj_event_pool *pool, cj_pooled_event handle)
+static void event_release_known(cj_event_pool *pool, cj_pooled_event handle, bool reached)
 {
     cji_cell_fault fault = CJI_CELL_GOOD;
-    bool last = false;
     cji_cell *cell = cji_cells_find(&pool->cells, handle, &fault);
-    return cell && cji_cell_release(cell, handle, &last) == CJI_CELL_GOOD && last ? cell : NULL;
+    if (cell) event_pool_release(pool, cell, handle, reached);
 }
 
-void cji_event_release(cj_event_pool *pool, cj_pooled_event handle)
-{
-    cji_cell *cell = event_pool_held(pool, handle);
-    if (cell) event_pool_release(pool, cell);
-}
-
+void cji_event_release(cj_event_pool *pool, cj_pooled_event handle) { event_release_known(pool, handle, false); }
 void cji_event_release_reached(cj_event_pool *pool, cj_pooled_event handle)
 {
-    cji_cell *cell = event_pool_held(pool, handle);
-    if (!cell) return;
-    if (atomic_load_explicit(&cell->note, memory_order_relaxed) != CJI_NOTE_HELD) cji_event_pool_renew(cell);
-    event_pool_release(pool, cell);
+    event_release_known(pool, handle, true);
 }
 
 cj_status cj_event_pool_trim(cj_event_pool *pool, uint32_t *freed)
@@ -309,7 +339,7 @@ static void event_pool_count(cj_event_pool *pool, cj_event_pool_stats *now)
     uint64_t released = pool->released;
     now->acquired = pool->acquired;
     for (int k = 0; k < CJI_EVENT_KINDS; k++) {
-        uint64_t idle = pool->cells.free[k].n;
+        uint64_t idle = pool->cells.free[k].n + cji_depot_count(&pool->cells, (uint32_t)k);
         for (cji_thread_cache *base = pool->caches.first; base; base = base->later) {
             cji_magazine *m = &((cji_event_cache *)base)->kind[k];
             idle += atomic_load(&m->n);

@@ -36,9 +36,10 @@ struct cj_event_pool {
     const cji_cu *cu;
     atomic_uint users;     /* who may use it: the owner, and parts of the library; the last one closes it */
     uint32_t growth;
-    pthread_mutex_t lock;
     cji_thread_caches caches;
     cji_cells cells;
+    char apart[64];        /* the lock is in another line of the processor's cache than what each call reads */
+    pthread_mutex_t lock;
     cji_event_kind_state kind[CJI_EVENT_KINDS];
     uint64_t acquired, released;      /* by threads that have ended, or without a cache */
     uint64_t failed, grown, replaced; /* under the lock too */
@@ -51,8 +52,9 @@ static inline cj_event *cji_cell_event(const cji_cell *c) { return c->what; }
 /* With the lock held: a cell whose event was released joins the pending ones, or those without an event, and then the
  * caller drops *drop. */
 void cji_event_pool_settle(cj_event_pool *pool, cji_cell *c, cj_event **drop);
-/* Makes the event as new; its point is reached, or it has none. */
-void cji_event_pool_renew(cji_cell *c);
+/* Makes the event as new; its point is reached, or it has none.  False: somebody watches the point, so that the event
+ * stays as it is. */
+bool cji_event_pool_renew(cji_cell *c);
 /* A free handle of the kind, from the stack, from the pending events, or by growing; 0: the failure is recorded in
  * `into` for `call`.  Fills the magazine, which may be NULL, on the way. */
 uint64_t cji_event_pool_find(cj_event_pool *pool, cj_event_kind kind, cji_magazine *m, void *into, const char *call);

@@ -49,15 +49,19 @@ static cj_event *cell_hollow(cj_event_pool *pool, cji_cell *c)
     return e;
 }
 
-void cji_event_pool_renew(cji_cell *c)
+bool cji_event_pool_renew(cji_cell *c)
 {
     cj_event *e = c->what;
     cji_lock(&e->lock, CJI_LOCK_EVENT);
-    e->recorded = false;
-    atomic_store(&e->plain, false);
-    atomic_store_explicit(&e->on, 0, memory_order_relaxed);
+    const bool watched = e->point != NULL;
+    if (!watched) {
+        e->recorded = false;
+        atomic_store(&e->plain, false);
+        atomic_store_explicit(&e->on, 0, memory_order_relaxed);
+        atomic_store_explicit(&c->note, 0, memory_order_relaxed);
+    }
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
-    atomic_store_explicit(&c->note, 0, memory_order_relaxed);
+    return !watched;
 }
 
 void cji_event_pool_settle(cj_event_pool *pool, cji_cell *c, cj_event **drop)
@@ -74,7 +78,8 @@ void cji_event_pool_settle(cj_event_pool *pool, cji_cell *c, cj_event **drop)
 /* -- Points that are reached --------------------------------------------------------------------------------------- */
 
 /* With the lock held.  The oldest event of each line is queried, and those behind it while they are reached: at most
- * CJI_POOL_LOOKS in all.  A result that is an error counts as reached: the context has failed. */
+ * CJI_POOL_LOOKS in all.  A result that is an error counts as reached: the context has failed.  An event whose point
+ * somebody still watches joins the line's end. */
 static void harvest(cj_event_pool *pool, cj_event_kind k)
 {
     cji_event_kind_state *kind = &pool->kind[k];
@@ -94,8 +99,8 @@ static void harvest(cj_event_pool *pool, cj_event_kind k)
             looks++;
             if (pool->cu->cuEventQuery(cji_cell_event(c)->raw) == CUDA_ERROR_NOT_READY) break;
             pending_take(pool, kind, at);
-            cji_event_pool_renew(c);
-            cji_cell_stack_put(&pool->cells.free[k], cji_cell_handle(&pool->cells, c));
+            if (cji_event_pool_renew(c)) cji_cell_stack_put(&pool->cells.free[k], cji_cell_handle(&pool->cells, c));
+            else pending_put(pool, c, bit);
         }
     }
     cji_scope_leave(&scope);
@@ -172,6 +177,7 @@ bool cji_event_pool_prepare(cj_event_pool *pool, cj_event_kind kind, const char 
 static uint64_t stack_take(cj_event_pool *pool, cj_event_kind kind, cji_magazine *m)
 {
     cji_cell_stack *stack = &pool->cells.free[kind];
+    if (!stack->n) cji_depot_empty(&pool->cells, (uint32_t)kind); /* what other threads have left meanwhile */
     uint64_t handle = cji_cell_stack_take(stack);
     if (handle && m) cji_magazine_fill(m, stack);
     return handle;
@@ -225,9 +231,10 @@ uint32_t cji_event_pool_shrink(cj_event_pool *pool, cj_event_kind k)
     uint32_t n = 0;
     cji_lock(&pool->lock, CJI_LOCK_EVENT_POOL);
     harvest(pool, k);
+    cji_depot_empty(&pool->cells, (uint32_t)k);
     while (kind->events > kind->first && pool->cells.free[k].n) {
         const uint64_t handle = cji_cell_stack_take(&pool->cells.free[k]);
-        cj_event *e = cell_hollow(pool, cji_cells_at(&pool->cells, handle & ((1u << CJI_CELL_BITS) - 1)));
+        cj_event *e = cell_hollow(pool, cji_cells_of(&pool->cells, handle));
         cji_unlock(&pool->lock, CJI_LOCK_EVENT_POOL);
         cji_event_drop(e);
         n++;

@@ -121,9 +121,12 @@ cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *cal
 
 /* -- Events of pools (event_pool.c) -------------------------------------------------------------------------------- */
 
-/* The note of an event's cell: the bit of the stream that it was recorded on since it was acquired, 0: on none; or
- * that it must not be handed out again, as it was recorded in a capture or somebody retains it. */
+/* The note of an event's cell: the bit of the stream that it was recorded on since it was acquired, 0: on none, or
+ * CJI_NOTE_WATCHED where somebody has taken its point all the same; or CJI_NOTE_HELD: it must not be handed out again,
+ * as it was recorded in a capture or somebody retains it.  While the event has a point (cji_event_point) it is not
+ * handed out either. */
 #define CJI_NOTE_HELD UINT64_MAX
+#define CJI_NOTE_WATCHED UINT64_C(1)
 static inline void cji_note_record(cji_cell *cell, uint64_t bit)
 {
     if (atomic_load_explicit(&cell->note, memory_order_relaxed) != CJI_NOTE_HELD)

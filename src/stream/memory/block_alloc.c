@@ -270,7 +270,7 @@ static bool block_farewell(cji_mem_state *state, const cji_block *b)
 /* Every use is over; in a scope. */
 static void block_release_deferred(cji_deferred *deferred)
 {
-    cji_block *b = (cji_block *)((char *)deferred - offsetof(cji_block, mem.deferred));
+    cji_block *b = cji_block_of((cji_mem *)((char *)deferred - offsetof(cji_mem, deferred)));
     cji_mem_state *state = b->mem.state;
     cji_allocator *a = &state->blocks;
     cj_device *dev = state->dev;
@@ -298,7 +298,7 @@ static void block_release_deferred(cji_deferred *deferred)
  * return. */
 static void block_over(cji_mem *m)
 {
-    cji_block *b = (cji_block *)m;
+    cji_block *b = cji_block_of(m);
     cji_mem_state *state = m->state;
     const uint64_t used = atomic_load_explicit(&m->used, memory_order_relaxed);
     if (b->place == CJI_PLACE_RETAINED) {
@@ -348,7 +348,7 @@ static void block_trim(cji_mem_state *state)
 static cj_status block_free(cji_mem *m, cj_device *dev, const char *call)
 {
     cji_mem_state *state = m->state;
-    cji_block *b = (cji_block *)m;
+    cji_block *b = cji_block_of(m);
     (void)call;
     block_take_back(state, b);
     const bool poll = !state->blocks.quick || !(state->blocks.tally.frees & BLOCK_POLL),

@@ -14,10 +14,10 @@ static void index_put(cji_allocator *a, cji_block *b)
     a->indexed++;
 }
 
-/* At most half of it is full. */
+/* At most a quarter of it is full, so that most searches end at once. */
 static bool index_room(cji_allocator *a)
 {
-    if (2 * (a->indexed + 1) <= a->index_cap) return true;
+    if (4 * (a->indexed + 1) <= a->index_cap) return true;
     cji_allocator wider = { .index_cap = a->index_cap ? 2 * a->index_cap : 64 };
     wider.index = cji_zalloc(wider.index_cap * sizeof *wider.index);
     if (!wider.index) return false;
@@ -81,12 +81,32 @@ cji_block *cji_block_holder(const cji_allocator *a, const cji_chunk *c, uint64_t
 
 /* -- Blocks -------------------------------------------------------------------------------------------------------- */
 
+enum { SLAB_BLOCKS = 32 };
+typedef struct cji_block_slab {
+    struct cji_block_slab *next;
+    char room[(SLAB_BLOCKS + 1) * sizeof(cji_block)]; /* for blocks that begin at a line of the processor's cache */
+} cji_block_slab;
+
+static bool slab_add(cji_allocator *a)
+{
+    cji_block_slab *slab = cji_alloc(sizeof *slab);
+    if (!slab) return false;
+    slab->next = a->slabs;
+    a->slabs = slab;
+    cji_block *b = (cji_block *)(void *)(slab->room + (-(uintptr_t)slab->room & (_Alignof(cji_block) - 1)));
+    for (int i = 0; i < SLAB_BLOCKS; i++) {
+        b[i].next = a->spare;
+        a->spare = &b[i];
+    }
+    return true;
+}
+
 static cji_block *block_new(cji_mem_state *state, cji_chunk *c, uint64_t addr, size_t room)
 {
     cji_allocator *a = &state->blocks;
-    cji_block *b = !index_room(a) ? NULL : a->spare ? a->spare : cji_alloc(sizeof *b);
-    if (!b) return NULL;
-    if (b == a->spare) a->spare = b->next;
+    if (!index_room(a) || (!a->spare && !slab_add(a))) return NULL;
+    cji_block *b = a->spare;
+    a->spare = b->next;
     *b = (cji_block){ .chunk = NULL };
     b->mem = (cji_mem){ .state = state, .type = state->blocks.type, .shape = CJI_MEM_BLOCK, .addr = addr };
     b->chunk = c;
@@ -106,10 +126,11 @@ static void block_delete(cji_mem_state *state, cji_block *b)
 
 void cji_blocks_free_spare(cji_allocator *a)
 {
-    for (cji_block *b = a->spare, *next; b; b = next) {
-        next = b->next;
-        cji_free(b, sizeof *b);
+    for (cji_block_slab *slab = a->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        cji_free(slab, sizeof *slab);
     }
+    a->slabs = NULL;
     a->spare = NULL;
 }
 

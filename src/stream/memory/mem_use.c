@@ -104,7 +104,7 @@ static cj_status use_captured(cj_stream *s, cji_mem *m, cji_capture *c, const ch
 {
     bool had = false;
     m->retained++;
-    if (m->shape == CJI_MEM_BLOCK && s->slot != m->home) ((cji_block *)m)->elsewhere = true;
+    if (m->shape == CJI_MEM_BLOCK && s->slot != m->home) cji_block_of(m)->elsewhere = true;
     cji_obj_retain(m->state->dev); /* it may be another one than the graph's */
     cji_spin_unlock(&m->state->lock, CJI_LOCK_MEMORY);
     bool added = cji_capture_retains(c, &cji_ref_memory, m, &had);

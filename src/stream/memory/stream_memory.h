@@ -119,20 +119,25 @@ typedef enum cji_place {
     CJI_PLACE_RETAINED  /* freed, and a graph retains it */
 } cji_place;
 
-/* A block: mem.bytes are what the user asked for, mem.home is the slot of its lists. */
+/* A block: mem.bytes are what the user asked for, mem.home is the slot of its lists.  What each allocation and release
+ * reads and writes comes first, in two lines of the processor's cache: up to the mem's `deferred`. */
 struct cji_block {
-    cji_mem mem;
-    cji_lists *lists;         /* its home's; NULL: it is idle */
+    _Alignas(64) cji_lists *lists; /* its home's; NULL: it is idle */
     size_t room;              /* more than mem.bytes by the allocator's guard at least */
     uint64_t turn;            /* in a stream's lists: how many marks were recorded before it was freed */
-    cji_block *prev, *next;   /* in a bin, or in the list of a capture's blocks */
+    cji_block *prev, *next;   /* in a bin (the first one's prev is nothing), or in the list of a capture's blocks */
     uint8_t place;            /* a cji_place */
     uint8_t bin;              /* of a free block */
     bool elsewhere;           /* a stream of the capture other than its home uses it */
     uint64_t capture;         /* the serial of the capture that took it; 0: none */
+    cji_mem mem;
     cji_chunk *chunk;
     cji_block *below, *above; /* neighbours in the chunk; NULL: there is none */
 };
+static inline cji_block *cji_block_of(const cji_mem *m) /* of the shape CJI_MEM_BLOCK */
+{
+    return (cji_block *)(void *)((char *)(uintptr_t)m - offsetof(cji_block, mem));
+}
 
 struct cji_chunk {
     cji_mem mem; /* in the table, where it stands for its blocks */
@@ -177,6 +182,7 @@ typedef struct cji_allocator {
     cji_indexed *index;          /* blocks by their start: open addressing */
     size_t indexed, index_cap;
     cji_block *spare;            /* structs to use again */
+    struct cji_block_slab *slabs; /* all of them (block_heap.c) */
     bool joined;                 /* no two neighbours are idle */
     cji_block *captured;         /* freed blocks of captures that a graph retains */
     cji_tally tally;
@@ -207,7 +213,6 @@ static inline void cji_bins_add(cji_bins *bins, cji_block *b)
 {
     const unsigned i = cji_bin_down(b->room);
     b->bin = (uint8_t)i;
-    b->prev = NULL;
     b->next = bins->bin[i];
     if (b->next) b->next->prev = b;
     bins->bin[i] = b;
@@ -215,14 +220,18 @@ static inline void cji_bins_add(cji_bins *bins, cji_block *b)
     bins->bytes += b->room;
 }
 
+/* Where `b` is the bin's first block, no other block is looked at. */
 static inline void cji_bins_remove(cji_bins *bins, cji_block *b)
 {
     const unsigned i = b->bin;
-    if (b->prev) b->prev->next = b->next;
-    else bins->bin[i] = b->next;
-    if (b->next) b->next->prev = b->prev;
-    if (!bins->bin[i]) bins->map[i / 64] &= ~(UINT64_C(1) << i % 64);
     bins->bytes -= b->room;
+    if (bins->bin[i] == b) {
+        bins->bin[i] = b->next;
+        bins->map[i / 64] ^= (uint64_t)!b->next << i % 64;
+        return;
+    }
+    b->prev->next = b->next;
+    if (b->next) b->next->prev = b->prev;
 }
 /* A block of bin `from` or the next one up to `to` that has some; not removed; NULL: there is none. */
 static inline cji_block *cji_bins_find(const cji_bins *bins, unsigned from, unsigned to)

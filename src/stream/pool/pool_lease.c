@@ -8,13 +8,12 @@ void cj_stream_request_defaults(cj_stream_request *request)
     if (request) *request = (cj_stream_request){ .size = sizeof *request };
 }
 
-/* The class of a priority; -1: it has none. */
-static int wish_class(int32_t priority)
+int cji_class_of(int32_t priority)
 {
     switch (priority) {
     case CJ_PRIORITY_NORMAL: return CJI_CLASS_NORMAL;
-    case CJ_PRIORITY_HIGH: return CJI_CLASS_HIGH;
-    case CJ_PRIORITY_LOW: return CJI_CLASS_LOW;
+    case CJ_PRIORITY_HIGH: case CJ_PRIORITY_CRITICAL: return CJI_CLASS_HIGH;
+    case CJ_PRIORITY_LOW: case CJ_PRIORITY_CLEANUP: return CJI_CLASS_LOW;
     default: return -1;
     }
 }
@@ -26,7 +25,7 @@ static bool wish_read(const cj_stream_pool *pool, const cj_stream_request *reque
     cj_stream_request r = { .size = sizeof r };
     w->strategy = (cj_pool_strategy)atomic_load_explicit(&pool->strategy, memory_order_relaxed);
     if (request && !cji_opts_take(&r, sizeof r, request, into, call, "cj_stream_request")) return false;
-    const int class = wish_class(r.priority);
+    const int class = cji_class_of(r.priority);
     if (class < 0) {
         cji_fail(into, CJ_EINVAL, call, "priority %d is none that a pool has streams of", r.priority);
         return false;
@@ -138,7 +137,8 @@ static uint64_t lease_find(cj_stream_pool *pool, cji_stream_cache *c, void *into
     bool full = false;
     cji_cell_stack *stack = &pool->leases.free[0];
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
-    while (stack->n < CJI_MAGAZINE_STEP) {
+    cji_depot_empty(&pool->leases, 0);
+    while (stack->n < CJI_BATCH) {
         cji_cell *cell = cji_cells_make(&pool->leases, 0, &full);
         if (!cell) break;
         cji_cell_stack_put(stack, cji_cell_handle(&pool->leases, cell));
@@ -156,14 +156,30 @@ static uint64_t lease_find(cj_stream_pool *pool, cji_stream_cache *c, void *into
 static void lease_failed(cj_stream_pool *pool, cji_stream_cache *c, uint64_t lease)
 {
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
-    if (lease && !cji_magazine_put(&c->leases, lease)) cji_cell_stack_put(&pool->leases.free[0], lease);
+    if (lease && !cji_magazine_put(&c->leases, &pool->leases, 0, lease))
+        cji_cell_stack_put(&pool->leases.free[0], lease);
     pool->failed++;
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
 }
 
+/* The thread has more leases than when the peak was noted last.  While it is alone with the pool it knows the peak;
+ * else releases by other threads are not among its own, and it looks less and less often. */
+static void lease_note_peak(cj_stream_pool *pool, cji_stream_cache *c)
+{
+    c->noted = c->open;
+    if (!atomic_load_explicit(&pool->caches.shared, memory_order_relaxed)) {
+        atomic_store_explicit(&c->most, c->open, memory_order_relaxed);
+        return;
+    }
+    c->noted += 1 + c->open / 4;
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    cji_stream_pool_note_peak(pool);
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+}
+
 /* What is counted of a lease that was acquired. */
-static inline void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, const cji_place *p,
-                               bool exclusive)
+static void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, const cji_place *p,
+                        bool exclusive)
 {
     cji_requests *r = &c->requests;
     cji_bump(&c->leases.acquired);
@@ -178,14 +194,8 @@ static inline void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const 
             cji_bump(&r->idle[w->strategy]);
     }
     c->tick++;
-    if (++c->open <= c->most) return;
-    c->most = c->open;
-    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
-    cji_stream_pool_note_peak(pool);
-    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+    if (++c->open > c->noted) lease_note_peak(pool, c);
 }
-
-static inline uint32_t lease_index(uint64_t lease) { return (uint32_t)lease & ((1u << CJI_CELL_BITS) - 1); }
 
 static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
                                 cj_pooled_stream *lease, void *into, const char *call)
@@ -196,7 +206,7 @@ static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *r
     cji_stream_cache *c = cji_thread_cache_of(&pool->caches);
     if (!c) return cji_fail(into, CJ_ENOMEM, call, "no memory for the thread's part of the pool"), NULL;
     if (wish_read(pool, request, &w, into, call)) {
-        *lease = cji_magazine_take(&c->leases);
+        *lease = cji_magazine_take(&c->leases, &pool->leases, 0);
         if (!*lease) *lease = lease_find(pool, c, into, call);
         if (*lease) p = exclusive ? lease_exclusive(pool, c, &w, into, call) : lease_shared(pool, c, &w, into, call);
     }
@@ -205,7 +215,7 @@ static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *r
         *lease = 0;
         return NULL;
     }
-    cji_cell *cell = cji_cells_at(&pool->leases, lease_index(*lease));
+    cji_cell *cell = cji_cells_of(&pool->leases, *lease);
     cell->what = p;
     cell->more[1] = exclusive;
     if (atomic_load_explicit(&p->latest, memory_order_relaxed) != (unsigned)w.work)
@@ -229,18 +239,55 @@ cj_stream *cji_lease_acquire(cj_stream_pool *pool, const cj_stream_request *requ
     return p ? atomic_load(&p->s) : NULL;
 }
 
-static cj_pooled_stream pool_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
-                                     const char *call)
+static __attribute__((noinline)) cj_pooled_stream pool_acquire(cj_stream_pool *pool, const cj_stream_request *request,
+                                                               bool exclusive, const char *call)
 {
     cj_pooled_stream lease = 0;
-    if (cji_is_live(pool, CJI_TAG_STREAM_POOL) || cji_check(pool, CJI_TAG_STREAM_POOL, call) == CJ_OK)
+    if (cji_check(pool, CJI_TAG_STREAM_POOL, call) == CJ_OK)
         lease_acquire(pool, request, exclusive, &lease, pool, call);
+    return lease;
+}
+
+/* The usual case: without a request and in turn, where the pool need not grow, nothing is measured or noted and the
+ * thread has a free lease.  0: it is another case. */
+static inline cj_pooled_stream lease_acquire_quick(cj_stream_pool *pool, cji_stream_cache *c)
+{
+    cji_magazine *m = &c->leases;
+    const cji_place_class *class = &pool->class[CJI_CLASS_NORMAL];
+    const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
+    if (!n || c->tick % CJI_TICK == 0 || c->open >= c->noted ||
+        atomic_load_explicit(&pool->strategy, memory_order_relaxed) != CJ_POOL_ROUND_ROBIN)
+        return 0;
+    uint32_t at = c->turn[CJI_CLASS_NORMAL] + 1;
+    if (at >= atomic_load_explicit(&class->n, memory_order_acquire)) at = 0;
+    cji_place *p = &class->place[at];
+    if (!atomic_load_explicit(&pool->full, memory_order_relaxed) &&
+        atomic_load_explicit(&c->count[p->index], memory_order_relaxed) >= (int)pool->sharers)
+        return 0;
+    if (!cji_place_join(c, p)) return 0;
+    c->turn[CJI_CLASS_NORMAL] = at;
+    const uint64_t lease = m->handle[n - 1];
+    cji_cell *cell = cji_cells_of(&pool->leases, lease);
+    cell->what = p;
+    cell->more[0] = cell->more[1] = cell->more[2] = 0;
+    if (atomic_load_explicit(&p->latest, memory_order_relaxed) != CJ_WORK_COMPUTE)
+        atomic_store_explicit(&p->latest, CJ_WORK_COMPUTE, memory_order_relaxed);
+    atomic_store_explicit(&m->n, n - 1, memory_order_relaxed);
+    cji_bump(&m->acquired);
+    cji_bump(&c->requests.work[CJ_WORK_COMPUTE]);
+    cji_bump(&c->requests.strategy[CJ_POOL_ROUND_ROBIN]);
+    c->tick++;
+    c->open++;
     return lease;
 }
 
 cj_pooled_stream cj_stream_pool_acquire(cj_stream_pool *pool, const cj_stream_request *request)
 {
-    return pool_acquire(pool, request, false, "cj_stream_pool_acquire");
+    cji_stream_cache *c = request ? NULL : cji_thread_cache_recent(pool);
+    cj_pooled_stream lease = 0;
+    if (c && !pool->sample && !atomic_load_explicit(&pool->unseen_ns[CJ_WORK_COMPUTE], memory_order_relaxed))
+        lease = lease_acquire_quick(pool, c);
+    return lease ? lease : pool_acquire(pool, request, false, "cj_stream_pool_acquire");
 }
 
 cj_pooled_stream cj_stream_pool_acquire_exclusive(cj_stream_pool *pool, const cj_stream_request *request)
@@ -252,10 +299,7 @@ cj_pooled_stream cj_stream_pool_acquire_exclusive(cj_stream_pool *pool, const cj
 
 static cj_status lease_stale(cj_stream_pool *pool, uint64_t lease, cji_cell_fault fault, const char *call)
 {
-    static const char *const why[] = { [CJI_CELL_NONE] = "is none; cj_stream_pool_acquire has failed",
-                                       [CJI_CELL_FOREIGN] = "is of another pool",
-                                       [CJI_CELL_STALE] = "was released before; acquire another one" };
-    return cji_fail(pool, CJ_EHANDLE, call, "the lease 0x%llx %s", (unsigned long long)lease, why[fault]);
+    return cji_cell_reject(pool, lease, fault, "the lease", "cj_stream_pool_acquire", call);
 }
 
 /* The cell of a lease that is held; NULL: *st is the failure, left in the pool. */
@@ -294,7 +338,7 @@ static void lease_return_slow(cj_stream_pool *pool, cji_cell *cell, cji_stream_c
 {
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     if (c) {
-        cji_magazine_empty(&c->leases, &pool->leases.free[0], CJI_MAGAZINE_STEP);
+        cji_magazine_empty(&c->leases, &pool->leases.free[0], CJI_BATCH);
     } else {
         ((cji_place *)cell->what)->leases--;
         pool->released++;
@@ -303,10 +347,9 @@ static void lease_return_slow(cj_stream_pool *pool, cji_cell *cell, cji_stream_c
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
 }
 
-/* The cell is the caller's alone. */
-static inline void lease_return(cj_stream_pool *pool, cji_cell *cell)
+/* The lease has ended, and its cell is the caller's alone. */
+static void lease_end(cj_stream_pool *pool, cji_cell *cell, cji_stream_cache *c)
 {
-    cji_stream_cache *c = cji_thread_cache_of(&pool->caches);
     cji_place *p = cell->what;
     const bool exclusive = cell->more[1];
     if (cell->more[0]) atomic_fetch_sub_explicit(&p->unseen_ns, cell->more[0], memory_order_relaxed);
@@ -318,29 +361,55 @@ static inline void lease_return(cj_stream_pool *pool, cji_cell *cell)
         cji_bump(&c->leases.released);
         c->open--;
     }
-    if (!c || !cji_magazine_put(&c->leases, cji_cell_handle(&pool->leases, cell))) lease_return_slow(pool, cell, c);
+    if (!c || !cji_magazine_put(&c->leases, &pool->leases, 0, cji_cell_handle(&pool->leases, cell)))
+        lease_return_slow(pool, cell, c);
     if (exclusive) atomic_store(&p->closed, 0);
     if (c && ++c->untick % CJI_UNTICK == 0) cji_stream_pool_shrink(pool, false);
 }
 
-cj_status cj_stream_pool_release(cj_stream_pool *pool, cj_pooled_stream lease)
+/* The same, of a lease whose cell was found. */
+static cji_cell_fault lease_release(cj_stream_pool *pool, cji_cell *cell, uint64_t lease)
+{
+    cji_stream_cache *c = cji_thread_cache_of(&pool->caches);
+    bool last = false;
+    const cji_cell_fault fault = cji_cell_release(cell, lease, c ? c->base.number : 0, &last);
+    if (fault == CJI_CELL_GOOD) lease_end(pool, cell, c);
+    return fault;
+}
+
+static __attribute__((noinline)) cj_status lease_release_checked(cj_stream_pool *pool, cj_pooled_stream lease)
 {
     static const char call[] = "cj_stream_pool_release";
     cj_status st;
-    bool last = false;
     cji_cell *cell = lease_cell(pool, lease, &st, call);
     if (!cell) return st;
-    if (cji_cell_release(cell, lease, &last) != CJI_CELL_GOOD) return lease_stale(pool, lease, CJI_CELL_STALE, call);
-    lease_return(pool, cell);
+    return lease_release(pool, cell, lease) == CJI_CELL_GOOD ? CJ_OK : lease_stale(pool, lease, CJI_CELL_STALE, call);
+}
+
+cj_status cj_stream_pool_release(cj_stream_pool *pool, cj_pooled_stream lease)
+{
+    cji_stream_cache *c = cji_thread_cache_recent(pool);
+    cji_cell *cell = c ? cji_cells_release_own(&pool->leases, lease, c->base.alone) : NULL;
+    if (!cell) return lease_release_checked(pool, lease);
+    cji_magazine *m = &c->leases;
+    const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
+    if (n == CJI_MAGAZINE || cell->more[0] || cell->more[1] || cell->more[2] || (c->untick + 1) % CJI_UNTICK == 0)
+        return lease_end(pool, cell, c), CJ_OK;
+    atomic_int *count = &c->count[((const cji_place *)cell->what)->index];
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) - 1, memory_order_release);
+    m->handle[n] = cji_cell_next(lease);
+    atomic_store_explicit(&m->n, n + 1, memory_order_relaxed);
+    cji_bump(&m->released);
+    c->open--;
+    c->untick++;
     return CJ_OK;
 }
 
 void cji_lease_release(cj_stream_pool *pool, cj_pooled_stream lease)
 {
     cji_cell_fault fault = CJI_CELL_GOOD;
-    bool last = false;
     cji_cell *cell = cji_cells_find(&pool->leases, lease, &fault);
-    if (cell && cji_cell_release(cell, lease, &last) == CJI_CELL_GOOD) lease_return(pool, cell);
+    if (cell) lease_release(pool, cell, lease);
 }
 
 cj_status cj_stream_pool_trim(cj_stream_pool *pool, uint32_t *freed)

@@ -111,7 +111,7 @@ cj_status cj_stream_pool_optimize(cj_stream_pool *pool, cj_pool_strategy *chosen
     cji_requests requests;
     cj_status st = cji_check(pool, CJI_TAG_STREAM_POOL, "cj_stream_pool_optimize");
     if (st != CJ_OK) return st;
-    cji_sample_harvest(pool);
+    cji_sample_harvest(pool, true);
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     cji_stream_pool_requests(pool, &requests);
     const int best = strategy_best(pool, &requests);
@@ -140,7 +140,7 @@ static cj_status stats_check(cj_stream_pool *pool, int value, int values, const 
     if (value < 0 || value >= values) return cji_fail(pool, CJ_EINVAL, call, "%d is out of range", value);
     if (!size || *size < sizeof *size)
         return cji_fail(pool, CJ_EINVAL, call, "stats is NULL, or stats->size is not that of its type");
-    cji_sample_harvest(pool);
+    cji_sample_harvest(pool, true);
     return CJ_OK;
 }
 

@@ -59,14 +59,15 @@ cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_
     return m;
 }
 
-/* With the lock held: what the events measured. */
-static void sample_count(cj_stream_pool *pool, const cji_sample *m)
+/* With the lock held: what the events measured.  NOT_READY: the pool's own stream, which no work of the lease is on,
+ * has not reached `asked` yet. */
+static CUresult sample_count(cj_stream_pool *pool, const cji_sample *m)
 {
     float whole = 0, own = 0;
     const cji_cu *cu = pool->clock->cu;
-    if (cu->cuEventElapsedTime(&whole, m->event[SAMPLE_ASKED]->raw, m->event[SAMPLE_END]->raw) != CUDA_SUCCESS ||
-        cu->cuEventElapsedTime(&own, m->event[SAMPLE_BEGIN]->raw, m->event[SAMPLE_END]->raw) != CUDA_SUCCESS)
-        return;
+    CUresult r = cu->cuEventElapsedTime(&whole, m->event[SAMPLE_ASKED]->raw, m->event[SAMPLE_END]->raw);
+    if (r == CUDA_SUCCESS) r = cu->cuEventElapsedTime(&own, m->event[SAMPLE_BEGIN]->raw, m->event[SAMPLE_END]->raw);
+    if (r != CUDA_SUCCESS) return r;
     cji_times *t = &pool->measured[m->strategy][m->group];
     t->count++;
     t->ms += whole > 0 ? (double)whole : 0;
@@ -74,14 +75,15 @@ static void sample_count(cj_stream_pool *pool, const cji_sample *m)
     pool->work_time[m->work].ms += whole > 0 ? (double)whole : 0;
     cj_stream *s = atomic_load(&m->place->s);
     if (s && s->obj.serial == m->serial) cji_seen_done(s, m->now);
-    if (m->now <= m->before) return;
+    if (m->now <= m->before) return CUDA_SUCCESS;
     pool->op_count[m->work] += m->now - m->before;
     pool->op_ms[m->work] += own > 0 ? (double)own : 0;
     const double ns = pool->op_ms[m->work] * 1e6 / (double)pool->op_count[m->work];
     atomic_store_explicit(&pool->op_ns[m->work], ns >= 1 ? (uint64_t)ns : 1, memory_order_relaxed);
+    return CUDA_SUCCESS;
 }
 
-void cji_sample_harvest(cj_stream_pool *pool)
+void cji_sample_harvest(cj_stream_pool *pool, bool all)
 {
     cji_sample *done = NULL;
     cji_scope scope;
@@ -89,14 +91,14 @@ void cji_sample_harvest(cj_stream_pool *pool)
     cji_scope_relax(&scope, pool->clock->cu);
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     unsigned looks = 0;
-    for (cji_sample **at = &pool->samples; *at && looks < SAMPLE_LOOKS; looks++) {
+    for (cji_sample **at = &pool->samples; *at && (all || looks < SAMPLE_LOOKS); looks++) {
         cji_sample *m = *at;
-        const CUresult r = pool->clock->cu->cuEventQuery(m->event[SAMPLE_END]->raw);
+        CUresult r = pool->clock->cu->cuEventQuery(m->event[SAMPLE_END]->raw);
+        if (r == CUDA_SUCCESS) r = sample_count(pool, m);
         if (r == CUDA_ERROR_NOT_READY) {
             at = &m->next;
             continue;
         }
-        if (r == CUDA_SUCCESS) sample_count(pool, m);
         *at = m->next;
         m->next = done;
         done = m;
@@ -128,7 +130,7 @@ void cji_sample_end(cj_stream_pool *pool, cji_sample *m)
     *pool->samples_end = m;
     pool->samples_end = &m->next;
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
-    cji_sample_harvest(pool);
+    cji_sample_harvest(pool, false);
 }
 
 bool cji_sample_prepare(cj_stream_pool *pool, const char *call)

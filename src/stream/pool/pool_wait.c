@@ -34,8 +34,9 @@ static cj_status pool_sync(cj_stream_pool *pool, int class)
         }
         cji_stream_drop(s);
     }
+    if (first == CJ_OK && pool->clock) first = cj_stream_sync(pool->clock); /* so that all times can be read */
+    else if (first != CJ_OK) cji_fail_restore(&why);
     if (first == CJ_OK) return CJ_OK;
-    cji_fail_restore(&why);
     return cji_fail_also(pool);
 }
 
@@ -51,13 +52,9 @@ cj_status cj_stream_pool_sync_priority(cj_stream_pool *pool, cj_priority priorit
     static const char call[] = "cj_stream_pool_sync_priority";
     cj_status st = cji_check(pool, CJI_TAG_STREAM_POOL, call);
     if (st != CJ_OK) return st;
-    switch (priority) {
-    case CJ_PRIORITY_NORMAL: return pool_sync(pool, CJI_CLASS_NORMAL);
-    case CJ_PRIORITY_HIGH: return pool_sync(pool, CJI_CLASS_HIGH);
-    case CJ_PRIORITY_LOW: return pool_sync(pool, CJI_CLASS_LOW);
-    default:
-        return cji_fail(pool, CJ_EINVAL, call, "priority %d is none that a pool has streams of", (int)priority);
-    }
+    const int class = cji_class_of((int32_t)priority);
+    if (class >= 0) return pool_sync(pool, class);
+    return cji_fail(pool, CJ_EINVAL, call, "priority %d is none that a pool has streams of", (int)priority);
 }
 
 /* -- Waiting for any ----------------------------------------------------------------------------------------------- */

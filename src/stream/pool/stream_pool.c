@@ -29,6 +29,13 @@ void cji_stream_pool_requests(const cj_stream_pool *pool, cji_requests *sum)
         requests_add(sum, &((cji_stream_cache *)base)->requests);
 }
 
+/* With the lock held. */
+static void stream_pool_note_most(cj_stream_pool *pool, const cji_stream_cache *c)
+{
+    const int64_t most = atomic_load_explicit(&c->most, memory_order_relaxed);
+    if (most > (int64_t)pool->peak) pool->peak = (uint32_t)most;
+}
+
 static void stream_cache_empty(cji_thread_caches *owner, cji_thread_cache *base)
 {
     cj_stream_pool *pool = stream_pool_of_caches(owner);
@@ -37,6 +44,7 @@ static void stream_cache_empty(cji_thread_caches *owner, cji_thread_cache *base)
     pool->acquired += atomic_load(&c->leases.acquired);
     pool->released += atomic_load(&c->leases.released);
     pool->exclusive += atomic_load(&c->exclusive);
+    stream_pool_note_most(pool, c);
     requests_add(&pool->requests, &c->requests);
     for (int k = 0; k < CJI_CLASSES; k++)
         for (uint32_t i = 0; i < atomic_load(&pool->class[k].n); i++) {
@@ -138,7 +146,7 @@ cj_stream_pool *cj_stream_pool_create(cj_device *dev, const cj_stream_pool_opts 
     cj_stream_pool *pool = cji_obj_new(sizeof *pool, CJI_TAG_STREAM_POOL, 0, call);
     if (cji_obj_failed(pool)) return pool;
     pthread_mutex_init(&pool->lock, NULL);
-    cji_thread_caches_init(&pool->caches, &stream_cache_rules, sizeof(cji_stream_cache), &pool->lock,
+    cji_thread_caches_init(&pool->caches, pool, &stream_cache_rules, sizeof(cji_stream_cache), &pool->lock,
                            CJI_LOCK_STREAM_POOL);
     atomic_init(&pool->users, 1);
     cj_stream_pool_defaults(&o);
@@ -239,6 +247,8 @@ void cji_stream_pool_note_peak(cj_stream_pool *pool)
     uint64_t acquired, released, exclusive;
     stream_pool_sums(pool, &acquired, &released, &exclusive);
     if (acquired > released && acquired - released > pool->peak) pool->peak = (uint32_t)(acquired - released);
+    for (cji_thread_cache *base = pool->caches.first; base; base = base->later)
+        stream_pool_note_most(pool, (cji_stream_cache *)base);
 }
 
 void cj_stream_pool_stats_defaults(cj_stream_pool_stats *stats)

@@ -63,7 +63,8 @@ typedef struct cji_stream_cache {
     uint32_t tick, untick;         /* acquisitions, releases */
     uint32_t sampled;              /* acquisitions since the last measured one */
     cji_requests requests;
-    int64_t open, most;            /* leases acquired less released, and the most of that */
+    int64_t open, noted;           /* leases acquired less released; with so many the peak is noted again */
+    atomic_int_fast64_t most;      /* the most of that, while no other thread has used the pool */
     atomic_uint_fast64_t exclusive; /* acquisitions */
     atomic_int count[];            /* of the leases of each place */
 } cji_stream_cache;
@@ -89,12 +90,13 @@ struct cj_stream_pool {
     cj_event_pool *events; /* of measured leases; with `clock` NULL where none is */
     cj_stream *clock;  /* idle: what is recorded on it is reached at once */
     atomic_bool full;  /* there are streams_max streams */
-    pthread_mutex_t lock; /* guards what follows */
     cji_thread_caches caches;
+    cji_place_class class[CJI_CLASSES];
     /* what: the place while the lease is held; more[0]: its part of the place's unseen_ns; more[1]: exclusive;
      * more[2]: its cji_sample */
     cji_cells leases;
-    cji_place_class class[CJI_CLASSES];
+    char apart[64];    /* the lock is in another line of the processor's cache than what each call reads */
+    pthread_mutex_t lock; /* guards what follows */
     uint32_t streams;  /* that exist, or are being created */
     uint32_t peak;
     uint64_t acquired, released, exclusive; /* by threads that have ended */
@@ -160,8 +162,8 @@ void cji_sample_clear(cj_stream_pool *pool);
 cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_place *p);
 /* It ends: before the stream may be used by others alone. */
 void cji_sample_end(cj_stream_pool *pool, cji_sample *m);
-/* Reads the times of some leases whose work is complete. */
-void cji_sample_harvest(cj_stream_pool *pool);
+/* Reads the times of leases whose work is complete: of some, or of all. */
+void cji_sample_harvest(cj_stream_pool *pool, bool all);
 
 /* -- pool_optimize.c -- */
 
@@ -169,6 +171,9 @@ void cji_sample_harvest(cj_stream_pool *pool);
 cj_status cji_kernel_work(const cj_kernel *k, cj_work *work);
 
 /* -- pool_lease.c -- */
+
+/* The cji_class of a cj_priority; -1: it has none. */
+int cji_class_of(int32_t priority);
 
 /* What other rooms acquire: a lease, and its stream; NULL: the failure is recorded in `into` for `call`.  `request` may
  * be NULL. */
