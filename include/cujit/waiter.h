@@ -6,7 +6,10 @@
  *     n = cj_waiter_poll(w, records, 64, 10);        // the same without callbacks
  *
  * A waiter watches points of one device: of an event, the point recorded last; of a stream, all
- * work enqueued so far.  One thread of the waiter watches any number of them.
+ * work enqueued so far.  One thread of the waiter watches any number of them, so a program needs
+ * one waiter for each device.  A second waiter of a device has a thread of its own: a callback of
+ * one library that blocks, or that waits for a completion of another library's waiter, then delays
+ * no wait but its own waiter's.
  *
  * Exactly once.  Each wait has one completion, with one cj_wait_result.  It is a call of the wait's
  * function or, for a wait without a function, a record that cj_waiter_poll returns.  A device error
@@ -18,14 +21,19 @@
  *
  * Order.  Completions of one stream are reported in the order of its points.
  *
- * Time.  The thread polls without a pause while a wait is younger than .spin_us, and later with
- * pauses that grow up to 0.15 ms.  It queries the oldest point of each stream only.
+ * Time.  The thread queries the oldest point of each stream only: without a pause while its wait
+ * is younger than .spin_us, later with pauses of a sixteenth of its age, from 20 to 75 us.  A wait
+ * over 1 ms is reported about 100 us late at most.
+ * The waiter learns how long the waits of each stream take.  While a wait is younger than nearly
+ * all of those before it, the pauses grow up to 0.5 ms; a wait that ends earlier than expected may
+ * be reported that late.
  *
  * Callbacks may call CUDA and all of cujit, the functions of this header too.  They run with the
  * device's context current and in relaxed capture mode, except in cj_waiter_run.
  *
  * Captures.  A waiter never invalidates a capture.  What is recorded in a capture is no point that
- * can be waited for.
+ * can be waited for.  An event that is waited for may be recorded in a capture by cj_event_record,
+ * on any thread.
  *
  * Process.  A waiter delays neither fork() nor exit().  In the child of fork() the handle fails
  * with CJ_EFORKED and cj_waiter_free does nothing.  From exit() on no callback is called, except by
@@ -117,7 +125,8 @@ CJ_API void cj_waiter_free(cj_waiter *w);
 CJ_API cj_wait cj_waiter_add(cj_waiter *w, cj_event *e, uint32_t ms,
                              void (*fn)(void *user, cj_wait_result result), void *user);
 
-/* Adds a wait for all work enqueued on `s` so far.  It records an event of its own on `s`.
+/* Adds a wait for all work enqueued on `s` so far.  It records an event of the device's event pool
+ * (cj_event_pool_for_device) on `s`.
  * Otherwise as cj_waiter_add.
  * Returns at once.  Returns 0 on failure, and `fn` is not called.  Errors, left in `w` and in `s`:
  *   CJ_EINVAL: waiter and stream are of two devices

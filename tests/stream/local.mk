@@ -3,6 +3,7 @@ tests_libtest_a_SOURCES += %D%/watched.c %D%/watched.h
 watched_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/launched_lately %D%/deferred_releases %D%/same_context %D%/staged_copies \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
 watched_tests += %D%/graph_old_drivers %D%/wait_failures %D%/pipeline_calls %D%/samples_wait_for_the_clock
+watched_tests += %D%/graph_old_drivers %D%/wait_failures %D%/pipeline_calls %D%/wait_beside_record
 sim_tests += $(watched_tests)
 
 # On a device.
@@ -26,6 +27,7 @@ EXTRA_DIST += %D%/graph_runs.h
 helgrind_tests += %D%/beside_captures %D%/deferred_releases %D%/staged_copies %D%/many_threads.sim %D%/order_in_time.sim %D%/graphs_replay.sim %D%/records_meet.sim
 tests_libtest_a_SOURCES += %D%/waits.c %D%/waits.h
 device_tests += %D%/wait_results %D%/wait_points %D%/wait_callbacks %D%/wait_races %D%/wait_descriptor %D%/wait_many %D%/wait_host_functions
+text_tests += %D%/wait_pauses
 helgrind_tests += %D%/wait_descriptor.sim
 # A tool that NVTX finds.
 if WITH_SHARED

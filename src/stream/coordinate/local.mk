@@ -3,6 +3,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/stream_coordinate.h \
 	%D%/wait_deliver.c \
 	%D%/wait_heap.c \
+	%D%/wait_pace.c \
 	%D%/wait_table.c \
 	%D%/wait_watch.c \
 	%D%/waiter.c \

@@ -3,7 +3,7 @@
  *   wait_heap.c      pairing heaps: waits by their order in a stream, and by their deadline
  *   wait_table.c     handles and memory of waits; groups; the one place where a wait completes
  *   wait_deliver.c   completed waits: callbacks, records, the descriptor
- *   wait_watch.c     the thread that watches
+ *   wait_watch.c     the thread that watches; wait_pace.c: how often it queries
  *   waiter.c         made, shut down, freed
  *   waiter_add.c     add and cancel
  *   waiter_poll.c    records, callbacks on the caller's thread
@@ -46,6 +46,7 @@ typedef struct cji_wait_group {
     uint64_t of;                        /* the stream's id; another number for a point whose stream is not known */
     cji_heap_node *first;
     uint64_t due;                       /* when its first is queried next */
+    uint64_t pause;                     /* how long after the query before; 0: it is queried without a pause */
     unsigned looked;                    /* where the latest of its waits is in the look that had one */
 } cji_wait_group;
 
@@ -71,7 +72,10 @@ typedef struct cji_wait_queue { cji_waiting *first, **last; size_t count; } cji_
 /* A callback under way, on the stack of the thread that runs it. */
 typedef struct cji_wait_running { struct cji_wait_running *next; pthread_t thread; } cji_wait_running;
 
-enum { CJI_WAIT_CHUNK = 256, CJI_WAIT_ROWS = 64, CJI_WAITER_THREADS = 64 };
+/* How long the waits of one stream have taken lately, in ns. */
+typedef struct cji_wait_pace { uint64_t of, mean, deviation; } cji_wait_pace; /* of 0: of none */
+
+enum { CJI_WAIT_CHUNK = 256, CJI_WAIT_ROWS = 64, CJI_WAITER_THREADS = 64, CJI_WAIT_PACES = 256 };
 
 struct cj_waiter {
     cji_obj obj;
@@ -79,6 +83,8 @@ struct cj_waiter {
     const cji_cu *cu;
     int callbacks;  /* a cj_waiter_callbacks */
     uint64_t spin;  /* ns */
+    unsigned cores; /* that the process may use */
+    cj_event_pool *pool;     /* the device's, for events of waits for streams; NULL: there is none */
     pthread_mutex_t lock;    /* guards what follows */
     pthread_cond_t watch;    /* the thread that watches: there is something new */
     pthread_cond_t work;     /* threads of the pool: callbacks; monotonic clock, as all of them */
@@ -92,9 +98,12 @@ struct cj_waiter {
     cji_wait_group *cursor;  /* where the next look begins */
     cji_wait_group *row[CJI_WAIT_ROWS]; /* by what they are of */
     cji_heap_node *deadlines;
-    size_t pending;
+    size_t pending, group_count;
     size_t turn;             /* index of the wait that is queried in turn next */
+    unsigned looks;          /* so far */
     uint64_t wakes;          /* when the thread that watches looks next; 0: it is awake */
+    atomic_bool news;        /* a look that queries again and again ends: there is something new; without the lock */
+    cji_wait_pace pace[CJI_WAIT_PACES]; /* by a stream's id; a stream takes the place of another one */
     cji_wait_queue calls, records;
     cji_wait_running *running;
     unsigned inside;         /* calls of cj_waiter_poll and cj_waiter_run */
@@ -147,6 +156,18 @@ bool cji_wait_take_record(cj_waiter *w, cj_wait_record *record);
 void cji_wait_show(cj_waiter *w);
 /* Whether the calling thread runs a callback of the waiter. */
 bool cji_wait_in_callback(const cj_waiter *w);
+
+/* -- Pace (wait_pace.c): with the lock held ------------------------------------------------------------------------ */
+
+/* How long after a query a wait is queried again; its age is at least cj_waiter.spin.  All in ns. */
+uint64_t cji_wait_pause(const cji_wait_pace *p, uint64_t age); /* p: May be NULL */
+/* A wait of the stream was done after `span`. */
+void cji_wait_pace_learn(cji_wait_pace *p, uint64_t of, uint64_t span);
+/* The stream's place in the table. */
+static inline cji_wait_pace *cji_wait_pace_at(cj_waiter *w, uint64_t of)
+{
+    return &w->pace[of * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+}
 
 /* -- The end (waiter.c) -------------------------------------------------------------------------------------------- */
 

@@ -68,16 +68,16 @@ static void running_end(cj_waiter *w, const cji_wait_running *mine)
     *at = mine->next;
 }
 
-/* The thread is the user's meanwhile: its context is the device's, whatever a callback before has left. */
+/* The thread is the user's meanwhile.  Its context is the device's again for the next callback: that is looked at
+ * behind this one, so that no call of the driver is between a completion and its callback. */
 static void wait_call(cj_waiter *w, cji_waiting *a, bool set_context)
 {
-    if (set_context) {
-        CUcontext now = NULL;
-        if (w->cu->cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != w->dev->ctx) w->cu->cuCtxSetCurrent(w->dev->ctx);
-    }
     cji_scope *scope = cji_scope_suspend();
     a->fn(a->user, (cj_wait_result)a->result);
     cji_scope_resume(scope);
+    CUcontext now = NULL;
+    if (set_context && w->cu->cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != w->dev->ctx)
+        w->cu->cuCtxSetCurrent(w->dev->ctx);
 }
 
 bool cji_wait_call_one(cj_waiter *w)

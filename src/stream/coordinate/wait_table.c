@@ -106,12 +106,14 @@ static cji_wait_group *group_of(cj_waiter *w, uint64_t of)
     *g = (cji_wait_group){ .next = w->groups, .same = *row, .of = of };
     if (g->next) g->next->prev = g;
     w->groups = g;
+    w->group_count++;
     *row = g;
     return g;
 }
 
 static void group_end(cj_waiter *w, cji_wait_group *g)
 {
+    w->group_count--;
     if (w->cursor == g) w->cursor = g->next;
     if (g->prev) g->prev->next = g->next;
     else w->groups = g->next;
@@ -147,11 +149,14 @@ bool cji_wait_begin(cj_waiter *w, cji_waiting *a, uint64_t deadline)
     return true;
 }
 
-/* What was its first is complete, so that the next one may be, too. */
+/* Where its first leaves, the next one may be complete, too. */
 static void wait_leave_group(cj_waiter *w, cji_waiting *a)
 {
     cji_wait_group *g = a->group;
-    if (g->first == &a->by_order) g->due = 0;
+    if (g->first == &a->by_order) {
+        g->due = 0;
+        cji_wait_wake(w, 0);
+    }
     g->first = cji_heap_remove(g->first, &a->by_order);
     if (!g->first) group_end(w, g);
     a->group = NULL;
@@ -166,7 +171,7 @@ void cji_wait_complete(cj_waiter *w, cji_waiting *a, cj_wait_result result, int 
     a->state = CJI_WAIT_QUEUED;
     a->result = (uint8_t)result;
     a->driver = driver;
-    a->ended = cji_now();
+    if (!a->fn) a->ended = cji_now();
     cji_wait_queue_up(w, a);
 }
 

@@ -3,6 +3,7 @@
  * Who frees: cj_waiter_free waits until no callback is left, ends the threads and joins them.  A callback cannot wait
  * for itself: there the threads are detached, and the last one deletes the waiter.  With CJ_WAITER_CALLER that is the
  * cj_waiter_run that called the callback. */
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/handover.h"
 #include "stream/coordinate/stream_coordinate.h"
 
 enum { WAITER_POOL = 4, WAITER_SPIN_US = 200, WAITER_STACK = 8 << 20 };
@@ -33,6 +35,7 @@ static void waiter_delete(cj_waiter *w)
     pthread_cond_destroy(&w->work);
     pthread_cond_destroy(&w->readers);
     pthread_mutex_destroy(&w->lock);
+    if (w->pool) cji_event_pool_drop(w->pool);
     cji_obj_delete(w, sizeof *w);
     cji_device_drop(dev);
 }
@@ -121,9 +124,32 @@ static void waiter_join(cj_waiter *w)
     for (unsigned i = 0; i < w->threads; i++) pthread_join(w->thread[i], NULL);
 }
 
+static unsigned waiter_cores(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return (unsigned)CPU_COUNT(&set);
+#endif
+    const int64_t online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+/* The device's pool.  Without one the waits for streams make their events themselves. */
+static cj_event_pool *waiter_pool(cj_device *dev)
+{
+    cji_kept latest;
+    cji_fail_save(&latest);
+    cj_event_pool *pool = cj_event_pool_for_device(dev);
+    if (cji_obj_failed(pool)) cj_event_pool_free(pool), pool = NULL;
+    cji_fail_restore(&latest);
+    return pool;
+}
+
 static void waiter_init(cj_waiter *w)
 {
     pthread_condattr_t attr;
+    cji_handover_flag(&w->news, sizeof w->news);
+    w->cores = waiter_cores();
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -168,6 +194,7 @@ cj_waiter *cj_waiter_create(cj_device *dev, const cj_waiter_opts *opts)
         made = waiter_options(w, opts, &threads, call);
     }
     if (made) {
+        w->pool = waiter_pool(dev);
         cji_wait_watch_exit();
         made = waiter_start(w, waiter_watches);
         for (unsigned i = 0; i < threads && made; i++) made = waiter_start(w, waiter_works);

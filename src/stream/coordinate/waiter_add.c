@@ -68,7 +68,7 @@ cj_wait cj_waiter_add_stream(cj_waiter *w, cj_stream *s, uint32_t ms, void (*fn)
                  "launched on");
         return 0;
     }
-    cji_event_point *point = cji_stream_point_take(s, w, call);
+    cji_event_point *point = cji_stream_point_take(s, w->pool, w, call);
     return point ? wait_add(w, point, ms, fn, user, call) : 0;
 }
 

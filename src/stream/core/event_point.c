@@ -156,20 +156,16 @@ cji_event_point *cji_event_point_take(cj_event *e, void *into, const char *call)
     return NULL;
 }
 
-cji_event_point *cji_stream_point_take(cj_stream *s, void *into, const char *call)
+cji_event_point *cji_event_point_own(cj_event *e)
 {
-    cji_event_point *p = NULL;
-    cj_event *e = point_event(s->dev);
-    if (cji_obj_failed(e)) cji_fail_with(s, cj_error_of(e)), cji_fail_also(into);
-    else if (cj_event_record(e, s) != CJ_OK) cji_fail_also(into);
-    else if (!(p = event_point_new(e)))
-        cji_fail(s, CJ_ENOMEM, call, "no memory to note the stream's point"), cji_fail_also(into);
-    if (p) point_read_order(p, e);
-    else cji_event_drop(e);
+    cji_event_point *p = event_point_new(e);
+    if (!p) return NULL;
+    point_read_order(p, e);
+    p->own = true;
     return p;
 }
 
-void cji_event_point_drop(cji_event_point *p)
+void cji_event_point_leave(cji_event_point *p)
 {
     cj_event *e = p->event;
     cji_lock(&e->lock, CJI_LOCK_EVENT);
@@ -183,22 +179,33 @@ void cji_event_point_drop(cji_event_point *p)
     cji_event_drop(e);
 }
 
-/* A query of the user's event that is recorded again meanwhile may be about its next point: it counts only when the
- * point has not moved by then. */
-CUresult cji_event_point_query(const cji_event_point *p)
+/* The user's event may be recorded again at any time, also in a capture, which a query of the event would invalidate:
+ * the event's lock is held over the query, as it is over the record, which has moved the point by then. */
+static CUresult point_query_users(cji_event_point *p)
+{
+    CUresult r = CUDA_ERROR_NOT_READY;
+    cj_event *e = p->event;
+    cji_lock(&e->lock, CJI_LOCK_EVENT);
+    const bool stays = !atomic_load(&p->moved) && atomic_load(&p->known) < 0;
+    if (stays) r = e->cu->cuEventQuery(e->raw);
+    cji_unlock(&e->lock, CJI_LOCK_EVENT);
+    return stays ? r : cji_event_point_query(p);
+}
+
+CUresult cji_event_point_query(cji_event_point *p)
 {
     const cji_cu *cu = p->event->cu;
-    for (;;) {
-        const int known = atomic_load_explicit(&p->known, memory_order_acquire);
-        if (known >= 0) return (CUresult)known;
-        cj_event *moved = atomic_load_explicit(&p->moved, memory_order_acquire);
-        if (moved) {
-            cji_handover_take(&p->moved);
-            return cu->cuEventQuery(moved->raw);
-        }
+    if (p->own) {
         const CUresult r = cu->cuEventQuery(p->event->raw);
-        if (!atomic_load(&p->moved) && atomic_load(&p->known) < 0) return r;
+        if (r == CUDA_SUCCESS) atomic_store_explicit(&p->known, CUDA_SUCCESS, memory_order_relaxed);
+        return r;
     }
+    const int known = atomic_load_explicit(&p->known, memory_order_acquire);
+    if (known >= 0) return (CUresult)known;
+    cj_event *moved = atomic_load_explicit(&p->moved, memory_order_acquire);
+    if (!moved) return point_query_users(p);
+    cji_handover_take(&p->moved);
+    return cu->cuEventQuery(moved->raw);
 }
 
 /* What is known at once needs no other event. */

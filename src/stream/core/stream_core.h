@@ -4,7 +4,7 @@
  *
  *   stream.c            streams made, wrapped, released; failures left in all streams of a device
  *   event.c             events; ipc_event.c: between processes; event_point.c: points that stay when an event is
- *                       recorded again
+ *                       recorded again; stream_point.c: points of streams
  *   order.c             waits, forks, joins
  *   wait.c              waiting on the host, with and without a timeout
  *   callback.c          callbacks; host_func.c: host functions
@@ -153,13 +153,16 @@ void cji_event_release_reached(cj_event_pool *pool, cj_pooled_event handle);
 /* References of the library to a pool: it stays usable until the last is dropped. */
 cj_event_pool *cji_event_pool_retain(cj_event_pool *pool);
 void cji_event_pool_drop(cj_event_pool *pool);
-/* -- Points of events (event_point.c) ------------------------------------------------------------------------------ */
+/* -- Points of events (event_point.c, stream_point.c) -------------------------------------------------------------- */
 
 /* The point that an event had recorded when it was taken.  It stays that point when the event is recorded again through
  * the library, and while it is there the event is, too. */
 typedef struct cji_event_point {
     uint64_t on, before, behind;  /* as in the event; of events that others may record: 0 */
     cj_event *event;              /* retained */
+    bool own;                     /* the event is this point's alone: nobody records it again */
+    cj_event_pool *pool;          /* an own event's, not retained; NULL: it is of no pool */
+    cj_pooled_event pooled;       /* its handle there */
     _Atomic(cj_event *) moved;    /* retained: has the point since the event was recorded again */
     atomic_int known;             /* the driver's result, when it is known for good; -1: not yet */
     unsigned refs;                /* under the event's lock */
@@ -167,11 +170,15 @@ typedef struct cji_event_point {
 
 /* With a reference; NULL: the failure is left in the event and in `into`. */
 cji_event_point *cji_event_point_take(cj_event *e, void *into, const char *call);
-/* The same for everything enqueued on a stream so far, by an event of its own; failures are left in the stream too. */
-cji_event_point *cji_stream_point_take(cj_stream *s, void *into, const char *call);
+/* The same for everything enqueued on a stream so far, by an event of its own; failures are left in the stream too.
+ * The event is one of the pool, which outlives the point; where that has none, and with NULL, it is made for it. */
+cji_event_point *cji_stream_point_take(cj_stream *s, cj_event_pool *pool, void *into, const char *call);
 void cji_event_point_drop(cji_event_point *p);
+/* Their parts in event_point.c: a point that takes over the event, NULL without memory; the end of a user's one. */
+cji_event_point *cji_event_point_own(cj_event *e);
+void cji_event_point_leave(cji_event_point *p);
 /* SUCCESS when the point is reached, NOT_READY when not.  In relaxed capture mode. */
-CUresult cji_event_point_query(const cji_event_point *p);
+CUresult cji_event_point_query(cji_event_point *p);
 /* The event is going to be recorded again: what it has recorded becomes another event's.  With the event's lock. */
 void cji_event_point_move(cj_event *e);
 
