@@ -37,6 +37,9 @@ static const struct { const char *spelling, *ins; unsigned size; } widths[] = {
     { "atom.%s.cas.b32", "atom.%s.cas.b32 %%r8, $, %%r7, %%r4;", 4 },
     { "red.%s.add.f32", "red.%s.add.f32 $, %%f5;", 4 },
     { "atom.%s.add.u64", "atom.%s.add.u64 %%rd8, $, %%rd7;", 8 },
+    { "atom.%s.add.noftz.f16", "atom.%s.add.noftz.f16 %%h8, $, %%h1;", 2 },
+    { "atom.%s.add.noftz.f16x2", "atom.%s.add.noftz.f16x2 %%r8, $, %%r7;", 4 },
+    { "atom.%s.cas.b16", "atom.%s.cas.b16 %%h8, $, %%h1, %%h2;", 2 },
 };
 
 static const char *const spaces[] = { "global", "shared", "local", "const", "generic", "param" };
@@ -69,8 +72,9 @@ static void access_text(char *out, size_t size, const char *space, size_t width,
     snprintf(out, size,
              ".version 8.0\n.target sm_80\n.address_size 64\n%s"
              ".visible .entry k(.param .u64 pbuf, .param .align 16 .b8 room[64])\n{\n.reg .b64 %%rd<12>;\n"
-             ".reg .b32 %%r<12>;\n.reg .f32 %%f<8>;\n.reg .f64 %%d<4>;\n.reg .pred %%p<2>;\n"
-             "%smov.u32 %%r4, %%tid.x;\nmov.u32 %%r7, 1;\nmov.u64 %%rd7, 1;\nmov.f32 %%f5, 0f3F800000;\n",
+             ".reg .b32 %%r<12>;\n.reg .b16 %%h<12>;\n.reg .f32 %%f<8>;\n.reg .f64 %%d<4>;\n.reg .pred %%p<2>;\n"
+             "%smov.u32 %%r4, %%tid.x;\nmov.u32 %%r7, 1;\nmov.u64 %%rd7, 1;\nmov.f32 %%f5, 0f3F800000;\n"
+             "mov.b16 %%h1, 0x3C00;\nmov.b16 %%h2, 1;\n",
              !strcmp(space, "const") ? ".const .align 16 .b8 words[8192];\n" : "",
              !strcmp(space, "shared")  ? ".shared .align 16 .b8 block[8192];\n"
              : !strcmp(space, "local") ? ".local .align 16 .b8 own[8192];\n"

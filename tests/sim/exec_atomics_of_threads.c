@@ -8,16 +8,23 @@
 
 enum { THREADS = 4, PLACES = 8 };
 
-/* Every thread adds 1 to one place, counts another up with atom, and adds to a third by compare-and-swap. */
+/* Every thread adds 1 to one place, counts another up with atom, and adds to a third by compare-and-swap. It adds and
+ * subtracts a pair of f16 and one f16, and counts the other half of that one's word up by compare-and-swap. */
 static const char text[] = EX_HEAD
     ".visible .entry count(.param .u64 p) {\n"
-    " .reg .pred %q; .reg .u32 %r<10>; .reg .u64 %d<10>;\n"
+    " .reg .pred %q; .reg .u32 %r<10>; .reg .u64 %d<10>; .reg .b16 %h<8>; .reg .b32 %w<4>;\n"
     " ld.param.u64 %d1, [p]; mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 7; mul.wide.u32 %d2, %r1, 4;\n"
     " add.u64 %d3, %d1, %d2;\n"
     " red.global.add.u32 [%d1+64], 1;\n red.global.add.u32 [%d3], 1;\n atom.global.inc.u32 %r2, [%d3+32], -1;\n"
     " ld.relaxed.gpu.global.u32 %r4, [%d1+68];\n"
     "L: mov.u32 %r3, %r4; add.u32 %r5, %r3, 1; atom.global.cas.b32 %r4, [%d1+68], %r3, %r5;\n"
-    " setp.ne.u32 %q, %r4, %r3; @%q bra L;\n ret; }\n";
+    " setp.ne.u32 %q, %r4, %r3; @%q bra L;\n"
+    " mov.b32 %w1, 0xBC003C00; mov.b32 %w2, 0x3C00BC00; mov.b16 %h1, 0x3C00; mov.b16 %h2, 0xBC00;\n"
+    " red.global.add.noftz.f16x2 [%d1+72], %w1;\n atom.global.add.noftz.f16 %h3, [%d1+76], %h1;\n"
+    " red.global.add.noftz.f16x2 [%d1+72], %w2;\n atom.global.add.noftz.f16 %h3, [%d1+76], %h2;\n"
+    " ld.relaxed.gpu.global.u16 %h4, [%d1+78];\n"
+    "M: mov.b16 %h5, %h4; add.u16 %h6, %h5, 1; atom.global.cas.b16 %h4, [%d1+78], %h5, %h6;\n"
+    " setp.ne.u16 %q, %h4, %h5; @%q bra M;\n ret; }\n";
 
 static cji_exec_program *program;
 static unsigned rounds;
@@ -78,6 +85,8 @@ static void check(unsigned blocks, unsigned more, const char *what)
     tap_is_uint(bad, 0, "%s: each place has what was added", what);
     tap_is_uint(u[16], blocks * 64 + more, "%s: one place for all", what);
     tap_is_uint(u[17], blocks * 64, "%s: by compare-and-swap", what);
+    tap_is_uint(u[18], 0, "%s: a pair of f16", what);
+    tap_is_uint(u[19], (blocks * 64 & 0xffff) << 16, "%s: one f16, and 16 bits by compare-and-swap", what);
     memset(ex_memory, 0, 128);
 }
 

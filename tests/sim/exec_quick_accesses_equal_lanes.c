@@ -208,20 +208,46 @@ static int accesses(const cji_quick_table *t, bool store, int rounds)
     return bad;
 }
 
+/* What has a handler of its own. */
+static const struct { uint8_t size, type, op; } floats[] = {
+    { 4, CJI_AT_F32, CJI_AT_ADD },   { 8, CJI_AT_F64, CJI_AT_ADD },    { 2, CJI_AT_F16, CJI_AT_ADD },
+    { 2, CJI_AT_BF16, CJI_AT_ADD },  { 4, CJI_AT_F16X2, CJI_AT_ADD },  { 4, CJI_AT_BF16X2, CJI_AT_ADD },
+    { 2, CJI_AT_INT, CJI_AT_CAS },
+};
+
+/* Zeros, numbers around one and around the least normal, the largest, infinities and NaN, of f16 and of bf16. */
+static uint64_t edge(void)
+{
+    static const uint16_t of[] = { 0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x8400, 0x3c00, 0x3c01, 0xbc00,
+                                   0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e01, 0x5000, 0x007f, 0x0080, 0x8080, 0x3f80,
+                                   0x3f81, 0xbf80, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc1, 0x4380, 0x6bff, 0x1000 };
+    return of[any(sizeof of / sizeof *of)];
+}
+
 static int atomics(const cji_quick_table *t, int rounds)
 {
     int bad = 0, taken = 0;
     for (int n = 0; n < rounds && bad < 5; n++) {
-        bool wide = any(2), real = !any(4);
-        rec = (cji_rec){ .size = wide ? 8 : 4, .count = 1, .b = 256, .d = 512, .c = 768 };
-        rec.wb = wide ? CJI_W64 : CJI_W32;
-        rec.k = real ? CJI_AT_ADD | (wide ? CJI_AT_F64 : CJI_AT_F32) : any(10) | (any(2) ? CJI_AT_SIGNED : CJI_AT_INT);
+        rec = (cji_rec){ .size = any(2) ? 8 : 4, .count = 1, .b = 256, .d = 512, .c = 768 };
+        rec.k = any(10) | (any(2) ? CJI_AT_SIGNED : CJI_AT_INT);
+        if (any(4)) {
+            unsigned i = any(sizeof floats / sizeof *floats);
+            rec.size = floats[i].size;
+            rec.k = floats[i].type | floats[i].op;
+        }
+        rec.wb = (uint8_t)width_of(rec.size);
         rec.wc = CJI_AT_OP(rec.k) == CJI_AT_CAS ? rec.wb : CJI_WNONE;
         rec.wd = any(2) ? rec.wb : CJI_WNONE;
         if (!any(8)) rec.d = 256;
         place(spaces[any(4)], rec.size);
         for (unsigned i = 0; i < CJI_LANES; i++)
             if (!any(3)) cji_put(&warp, rec.wb, 256, i, cji_get(&warp, rec.wb, 256, any(32)) & 3);
+            else if (!any(3)) cji_put(&warp, rec.wb, 256, i, edge() | edge() << 16);
+        for (unsigned i = 0; i < 64; i++) {    /* what lanes find */
+            uint64_t v = edge();
+            memcpy(now.global + 2 * any(sizeof now.global / 2), &v, 2);
+            memcpy(now.shared + 2 * any(sizeof now.shared / 2), &v, 2);
+        }
         taken += cji_quick_atomic(&rec);
         bad += differs(t->atom, cji_h_atom);
     }

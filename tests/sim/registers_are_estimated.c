@@ -193,6 +193,32 @@ static void calls(void)
     free(all);
 }
 
+/* What is the same in all threads of a block needs no register of a thread; what differs in them, or in time, does. */
+static void uniform(void)
+{
+    static const struct { const char *sreg; bool varies; } cases[] = {
+        { "%tid.x", true },     { "%tid.z", true },     { "%laneid", true },   { "%warpid", true },
+        { "%lanemask_lt", true }, { "%clock", true },   { "%globaltimer_lo", true }, { "%ctaid.x", false },
+        { "%ntid.y", false },   { "%nctaid.x", false }, { "%smid", false },    { "%nwarpid", false },
+    };
+    static char text[1 << 14];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int at = snprintf(text, sizeof text,
+                          ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+                          ".reg .b64 a; .reg .u32 t, x<60>; ld.param.u64 a, [p]; mov.u32 t, %s;\n",
+                          cases[i].sreg);
+        for (int j = 0; j < 60; j++)
+            at += snprintf(text + at, sizeof text - (size_t)at, "mul.lo.u32 x%d, t, %d;\n", j, j + 3);
+        for (int j = 0; j < 60; j++)
+            at += snprintf(text + at, sizeof text - (size_t)at, "st.u32 [a+%d], x%d;\n", 4 * j, j);
+        snprintf(text + at, sizeof text - (size_t)at, "ret; }\n");
+        CUmodule m = load(text, 0);
+        int got = attribute(m, "k", CU_FUNC_ATTRIBUTE_NUM_REGS);
+        tap_ok(cases[i].varies ? got >= 40 : got < 30, "60 products of %s: %d registers", cases[i].sreg, got);
+        cu.cuModuleUnload(m);
+    }
+}
+
 /* Launches with as many threads as the attribute says, and with a warp more. */
 static void launches(void)
 {
@@ -231,6 +257,7 @@ int main(int argc, char **argv)
     limits();
     linked();
     calls();
+    uniform();
     launches();
     return abi_close();
 }

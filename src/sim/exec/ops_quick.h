@@ -11,7 +11,7 @@ typedef struct cji_quick_table {
     /* any size and register width; then elements of 32 or 64 bits in registers of that width */
     cji_handler ld, ld_32, ld_64, ld_32x2, ld_32x4, ld_64x2;
     cji_handler st, st_32, st_64, st_32x2, st_32x4, st_64x2;
-    cji_handler atom;        /* of one element of 32 or 64 bits */
+    cji_handler atom;        /* of one element that cji_quick_atomic names */
 } cji_quick_table;
 
 extern const cji_quick_table cji_quick_base;

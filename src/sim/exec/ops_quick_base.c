@@ -43,8 +43,17 @@ cji_handler cji_quick_access(const cji_quick_table *t, const cji_exec_program *p
 
 bool cji_quick_atomic(const cji_rec *r)
 {
-    unsigned width = r->size == 4 ? CJI_W32 : r->size == 8 ? CJI_W64 : CJI_WNONE, type = CJI_AT_TYPE(r->k);
-    return r->count == 1 && width && r->wb == width && (!r->wd || r->wd == width) && (!r->wc || r->wc == width) &&
-           (type <= CJI_AT_SIGNED || (type == CJI_AT_F32 && CJI_AT_OP(r->k) == CJI_AT_ADD) ||
-            (type == CJI_AT_F64 && CJI_AT_OP(r->k) == CJI_AT_ADD));
+    static const struct { uint8_t size, type, op; } some[] = {
+        { 2, CJI_AT_INT, CJI_AT_CAS },   { 2, CJI_AT_F16, CJI_AT_ADD },    { 2, CJI_AT_BF16, CJI_AT_ADD },
+        { 4, CJI_AT_F16X2, CJI_AT_ADD }, { 4, CJI_AT_BF16X2, CJI_AT_ADD }, { 4, CJI_AT_F32, CJI_AT_ADD },
+        { 8, CJI_AT_F64, CJI_AT_ADD },
+    };
+    unsigned width = r->size == 2 ? CJI_W16 : r->size == 4 ? CJI_W32 : r->size == 8 ? CJI_W64 : CJI_WNONE;
+    unsigned type = CJI_AT_TYPE(r->k), op = CJI_AT_OP(r->k);
+    if (r->count != 1 || !width || r->wb != width) return false;
+    if ((r->wd && r->wd != width) || (r->wc && r->wc != width)) return false;
+    if (r->size > 2 && type <= CJI_AT_SIGNED) return true;
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        if (r->size == some[i].size && type == some[i].type && op == some[i].op) return true;
+    return false;
 }
