@@ -1,6 +1,9 @@
-/* The coordinator: tasks a second with two dependencies each on 8 streams, beside the events and waits alone; memory of
- * a task; events and waits for each dependency. */
+/* The coordinator: tasks a second with two dependencies each on 8 streams, beside the events and waits alone, and the
+ * same over a driver whose events cost nothing, which is what the coordinator itself takes; memory of a task; events
+ * and waits for each dependency. */
+#include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/pool_bench.h"
 
@@ -37,20 +40,85 @@ static void coord_add(pool_bench *b, cj_coord *c, size_t tasks, bool run)
     if (run) pool_need(b, cj_coord_run(c, 60000));
 }
 
+/* -- A driver whose events cost nothing ---------------------------------------------------------------------------- */
+
+/* An event is reached when REACHED later ones were recorded; a query that finds it pending counts as some of them, so
+ * that what is left at the end is reached too. */
+enum { COORD_REACHED = 512, COORD_QUERY = 32 };
+typedef struct coord_event { uint64_t at; } coord_event;
+static uint64_t coord_clock;
+
+static CUresult stub_create(CUevent *e, unsigned flags)
+{
+    (void)flags;
+    *e = calloc(1, sizeof(coord_event));
+    return *e ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+static CUresult stub_destroy(CUevent e) { return free(e), CUDA_SUCCESS; }
+static CUresult stub_record(CUevent e, CUstream s)
+{
+    (void)s;
+    ((coord_event *)e)->at = ++coord_clock;
+    return CUDA_SUCCESS;
+}
+static CUresult stub_query(CUevent e)
+{
+    if (((coord_event *)e)->at + COORD_REACHED <= coord_clock) return CUDA_SUCCESS;
+    coord_clock += COORD_QUERY;
+    return CUDA_ERROR_NOT_READY;
+}
+static CUresult stub_wait(CUstream s, CUevent e, unsigned flags) { return (void)s, (void)e, (void)flags, CUDA_SUCCESS; }
+
+static void *stub_symbol(void *lib, const char *symbol)
+{
+    static const struct { const char *symbol; void (*fn)(void); } stubs[] = {
+        { "cuEventCreate", (void (*)(void))stub_create },     { "cuEventDestroy_v2", (void (*)(void))stub_destroy },
+        { "cuEventRecord", (void (*)(void))stub_record },     { "cuEventQuery", (void (*)(void))stub_query },
+        { "cuStreamWaitEvent", (void (*)(void))stub_wait },
+    };
+    void *p = dlsym(lib, symbol);
+    for (size_t k = 0; k < sizeof stubs / sizeof *stubs; k++)
+        if (!strcmp(symbol, stubs[k].symbol)) memcpy(&p, &stubs[k].fn, sizeof p);
+    return p;
+}
+
+static double coord_rate(pool_bench *b, cj_device *dev, cj_coord_counts *k);
+
+static void coord_own(pool_bench *b)
+{
+    double rate[ROUNDS];
+    cj_coord_counts k = { .size = sizeof k };
+    void *lib = dlopen(cj_driver_path(b->drv), RTLD_NOW | RTLD_LOCAL);
+    cj_driver *drv = cj_driver_open_resolver(stub_symbol, lib);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    pool_need_object(b, dev);
+    for (int round = 0; round < ROUNDS && !b->failed; round++) rate[round] = coord_rate(b, dev, &k);
+    if (!b->failed) pool_report(b, "coordinator.own_tasks_per_s", pool_median(rate, ROUNDS), "1/s");
+    cj_device_close(dev);
+    cj_driver_close(drv);
+}
+
+/* -- Rates --------------------------------------------------------------------------------------------------------- */
+
+static double coord_rate(pool_bench *b, cj_device *dev, cj_coord_counts *k)
+{
+    const size_t tasks = b->gpu ? TASKS : TASKS_SIM;
+    cj_coord *c = cj_coord_create(dev, CJ_COORD(.streams = STREAMS));
+    pool_need_object(b, c);
+    const double begun = pool_now_ns();
+    coord_add(b, c, tasks, true);
+    const double rate = (double)tasks / (pool_now_ns() - begun) * 1e9;
+    pool_need(b, cj_coord_get_counts(c, k));
+    cj_coord_free(c);
+    return rate;
+}
+
 static void coord_tasks(pool_bench *b)
 {
     const size_t tasks = b->gpu ? TASKS : TASKS_SIM;
     double rate[ROUNDS];
     cj_coord_counts k = { .size = sizeof k };
-    for (int round = 0; round < ROUNDS && !b->failed; round++) {
-        cj_coord *c = cj_coord_create(b->dev, CJ_COORD(.streams = STREAMS));
-        pool_need_object(b, c);
-        const double begun = pool_now_ns();
-        coord_add(b, c, tasks, true);
-        rate[round] = (double)tasks / (pool_now_ns() - begun) * 1e9;
-        pool_need(b, cj_coord_get_counts(c, &k));
-        cj_coord_free(c);
-    }
+    for (int round = 0; round < ROUNDS && !b->failed; round++) rate[round] = coord_rate(b, b->dev, &k);
     if (b->failed) return;
     pool_report(b, "coordinator.tasks_per_s", pool_median(rate, ROUNDS), "1/s");
     pool_report(b, "coordinator.events_per_edge", (double)k.events / (double)k.edges, "1");
@@ -104,6 +172,7 @@ static void coord_raw(pool_bench *b)
 void pool_coord(pool_bench *b)
 {
     coord_tasks(b);
+    coord_own(b);
     coord_bytes(b);
     coord_raw(b);
 }

@@ -48,7 +48,7 @@ void cj_coord_free(cj_coord *c)
 {
     if (!cji_check_free(c, CJI_TAG_COORD, "cj_coord_free") || !cji_obj_release(c)) return;
     cj_device *dev = c->dev;
-    for (size_t i = 0; i < c->tasks.blocks * CJI_TASK_BLOCK; i++) cji_coord_unlease(c, (uint32_t)i);
+    for (size_t i = 0; i < c->tasks.blocks * CJI_TASK_BLOCK; i++) cji_coord_unlease(cji_task_at(&c->tasks, (uint32_t)i));
     cji_tasks_close(&c->tasks);
     cji_coord_kernels_close(c);
     cji_coord_units_close(c->units);
@@ -73,6 +73,13 @@ int cji_coord_device_of(cj_coord *c, cj_device *dev, const char *call)
     if (c->devices >= UINT16_MAX || !cji_grow(&c->device, &c->device_cap, c->devices + 1, sizeof *c->device) ||
         !(d = cji_zalloc(sizeof *d)))
         return cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted"), -1;
+    d->events = cj_event_pool_for_device(dev);
+    if (cji_obj_failed(d->events)) {
+        cji_fail_from(c, d->events, call);
+        cj_event_pool_free(d->events);
+        cji_free(d, sizeof *d);
+        return -1;
+    }
     d->dev = cji_obj_retain(dev);
     c->device[c->devices] = d;
     return (int)c->devices++;
@@ -175,6 +182,20 @@ static cj_status coord_add_failed(cj_coord *c, cj_status st, const char *why, co
     return cji_fail(c, st, call, "host memory is exhausted");
 }
 
+/* A barrier comes after all since the last one, which came after those before it. */
+static cj_status add_barrier_edges(cj_coord *c, uint32_t i, const cji_task_members *scope, char *why, size_t size)
+{
+    cji_tasks *g = &c->tasks;
+    uint32_t on;
+    cj_status st = CJ_OK;
+    const uint64_t since =
+        cji_task_find(g, scope->barrier, &on) == CJI_TASK_IS_HERE ? cji_task_at(g, on)->number : 0;
+    for (uint32_t m = scope->last; st == CJ_OK && m != CJI_NO_TASK && cji_task_at(g, m)->number > since;
+         m = cji_task_at(g, m)->member_prev)
+        if (m != i) st = cji_task_depend(g, i, m, CJI_EDGE_ORDER, why, size);
+    return st;
+}
+
 /* The edges of a new task that its options name. */
 static cj_status add_edges(cj_coord *c, uint32_t i, const cj_task_opts *o, uint32_t group, bool member,
                            const char *call)
@@ -189,18 +210,12 @@ static cj_status add_edges(cj_coord *c, uint32_t i, const cj_task_opts *o, uint3
         if (is == CJI_TASK_IS_NONE) return cji_coord_find(c, o->after.list[k], &on, call);
         if (is == CJI_TASK_IS_HERE) st = cji_task_depend(g, i, on, 0, why, sizeof why);
     }
-    if (st == CJ_OK && cji_task_find(g, scope->start, &on) == CJI_TASK_IS_HERE)
+    if (st == CJ_OK && scope->start && cji_task_find(g, scope->start, &on) == CJI_TASK_IS_HERE)
         st = cji_task_depend(g, i, on, 0, why, sizeof why);
-    if (st == CJ_OK && cji_task_find(g, scope->barrier, &on) == CJI_TASK_IS_HERE)
+    if (st == CJ_OK && scope->barrier && cji_task_find(g, scope->barrier, &on) == CJI_TASK_IS_HERE)
         st = cji_task_depend(g, i, on, CJI_EDGE_ORDER, why, sizeof why);
-    /* a barrier comes after all since the last one, which came after those before it */
-    const uint64_t since = st == CJ_OK && cji_task_find(g, scope->barrier, &on) == CJI_TASK_IS_HERE
-                               ? cji_task_at(g, on)->number : 0;
-    for (uint32_t m = scope->last; o->kind == CJ_TASK_BARRIER && st == CJ_OK && m != CJI_NO_TASK &&
-                                   cji_task_at(g, m)->number > since;
-         m = cji_task_at(g, m)->member_prev)
-        if (m != i) st = cji_task_depend(g, i, m, CJI_EDGE_ORDER, why, sizeof why);
-    if (st == CJ_OK) st = cji_task_touch(g, i, &o->reads, &o->writes);
+    if (st == CJ_OK && o->kind == CJ_TASK_BARRIER) st = add_barrier_edges(c, i, scope, why, sizeof why);
+    if (st == CJ_OK && (o->reads.count || o->writes.count)) st = cji_task_touch(g, i, &o->reads, &o->writes);
     /* the last one: nothing may depend on a task that is discarded */
     if (st == CJ_OK && member && group != CJI_NO_TASK) st = cji_task_depend(g, group, i, 0, why, sizeof why);
     return st == CJ_OK ? CJ_OK : coord_add_failed(c, st, why, call);
@@ -278,12 +293,15 @@ cj_task cji_coord_add(cj_coord *c, const cj_task_opts *o, const cji_coord_extra 
 cj_task cj_coord_add(cj_coord *c, const cj_task_opts *task)
 {
     static const char call[] = "cj_coord_add";
-    cj_task_opts o;
-    if (cji_check(c, CJI_TAG_COORD, call) != CJ_OK) return 0;
-    cj_task_defaults(&o);
-    if (!cji_opts_take(&o, sizeof o, task, c, call, "cj_task")) return 0;
+    cj_task_opts other;
+    if (!cji_is_live(c, CJI_TAG_COORD) && cji_check(c, CJI_TAG_COORD, call) != CJ_OK) return 0;
+    if (!task || task->size != sizeof *task) { /* of another version; else they are used where they are */
+        cj_task_defaults(&other);
+        if (!cji_opts_take(&other, sizeof other, task, c, call, "cj_task")) return 0;
+        task = &other;
+    }
     cji_coord_lock(c);
-    const cj_task t = cji_coord_add(c, &o, NULL, call);
+    const cj_task t = cji_coord_add(c, task, NULL, call);
     cji_coord_unlock(c);
     return t;
 }

@@ -32,9 +32,14 @@ enum {
     CJI_COORD_PER_LEVEL = 128 /* streams of one device and level, at most */
 };
 
+/* Its event is of the device's event pool.  It stays with the point, and the point is a spare one of the device, until
+ * the coordinator is freed: a pool's acquisition and release for each task would take longer than choosing its stream
+ * does. */
 typedef struct cji_coord_point {
     struct cji_coord_point *next; /* spare */
     cj_event *e;
+    cj_pooled_event handle;
+    bool plain;                   /* recorded outside captures, by cji_event_record_raw() */
     uint64_t seq;
     size_t width;                 /* of clock */
     uint64_t *clock;
@@ -50,9 +55,10 @@ typedef struct cji_coord_stream {
     uint64_t seq;
     uint32_t first, last;    /* tasks that are enqueued and have not ended */
     uint32_t in_flight, begun;
+    uint32_t *load;          /* in its device: tasks that have begun and not ended */
     size_t width;
     uint64_t *clock;
-    cji_coord_point **point; /* a ring of `point_cap`, the oldest at point_first */
+    cji_coord_point **point; /* a ring of `point_cap`, a power of two; the oldest at point_first */
     size_t point_first, points, point_cap;
 } cji_coord_stream;
 
@@ -60,6 +66,8 @@ typedef struct cji_coord_device {
     cj_device *dev; /* retained */
     uint16_t stream[CJI_COORD_LEVELS][CJI_COORD_PER_LEVEL];
     uint32_t streams[CJI_COORD_LEVELS];
+    uint32_t load[CJI_COORD_LEVELS][CJI_COORD_PER_LEVEL], foreign_load; /* of these streams, of all others */
+    cj_event_pool *events; /* the device's */
     cji_coord_point *spare;
     cj_stream_pool *pool; /* the caller's; NULL: streams of the coordinator */
 } cji_coord_device;
@@ -125,14 +133,18 @@ uint16_t cji_coord_stream_of(cj_coord *c, cj_stream *s, const char *call);
 /* A stream for a task that begins; a lease of a pool is noted in the task. */
 uint16_t cji_coord_choose(cj_coord *c, uint32_t i, const char *call);
 /* The task has ended, or does not begin. */
-void cji_coord_unlease(cj_coord *c, uint32_t i);
+void cji_coord_lease_end(cji_task *t);
+static inline void cji_coord_unlease(cji_task *t)
+{
+    if (t->lease) cji_coord_lease_end(t);
+}
 /* The stream waits for what the task depends on, where that is not implied. */
 cj_status cji_coord_order(cj_coord *c, uint32_t i, uint16_t x, const char *call);
 /* The task's work is on the stream; records an event if somebody may need it. */
 cj_status cji_coord_append(cj_coord *c, uint32_t i, const char *call);
 /* Records an event at the end of each stream that has none there. */
 void cji_coord_flush(cj_coord *c);
-/* The first task of a stream that has completed or failed; CJI_NO_TASK: none.  *st: how. */
+/* How many of the first tasks of a stream have completed or failed.  *st: how.  In relaxed capture mode. */
 size_t cji_coord_reached(cj_coord *c, uint16_t x, cj_status *st);
 void cji_coord_streams_close(cj_coord *c);
 
@@ -143,7 +155,7 @@ void cji_coord_streams_close(cj_coord *c);
 /* A ready task begins on a stream; a failure is the task's. */
 cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, const char *call);
 /* What the task enqueues is on its stream. */
-cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, const char *call);
+cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, uint64_t now, const char *call);
 /* One round: what can be done without waiting.  True: something was. */
 bool cji_coord_step(cj_coord *c, const char *call);
 bool cji_coord_all_ended(const cj_coord *c);

@@ -300,7 +300,7 @@ cj_status cj_coord_complete(cj_coord *c, cj_task task, cj_status status)
     if (st == CJ_OK && (cji_task_at(&c->tasks, i)->state != CJ_TASK_BEGUN || !cji_task_at(&c->tasks, i)->pulled))
         st = cji_fail(c, CJ_ESTATE, call, "task %llu has not been begun by cj_coord_next or cj_coord_begin",
                       (unsigned long long)cji_task_at(&c->tasks, i)->number);
-    if (st == CJ_OK) st = cji_coord_complete(c, i, status, call);
+    if (st == CJ_OK) st = cji_coord_complete(c, i, status, cji_now(), call);
     cji_coord_unlock(c);
     return st;
 }

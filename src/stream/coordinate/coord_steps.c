@@ -80,7 +80,7 @@ static void steps_end(cj_coord *c, uint32_t i, uint64_t now)
 {
     cji_task *t = cji_task_at(&c->tasks, i);
     t->ended = now;
-    cji_coord_unlease(c, i);
+    cji_coord_unlease(t);
     t->missed = t->deadline && now > t->deadline;
     c->missed += t->missed;
     cji_task_end(&c->tasks, i);
@@ -131,31 +131,42 @@ static bool steps_skip(cj_coord *c)
     return any;
 }
 
-/* Tasks whose work has completed. */
+/* The first tasks of a stream have completed, or failed with `st`. */
+static void steps_reap_stream(cj_coord *c, uint16_t x, size_t count, cj_status st, uint64_t now)
+{
+    *c->stream[x].load -= (uint32_t)count;
+    c->stream[x].in_flight -= (uint32_t)count;
+    for (; count; count--) {
+        const uint32_t i = c->stream[x].first;
+        cji_task *t = cji_task_at(&c->tasks, i);
+        c->stream[x].first = t->next;
+        if (t->next == CJI_NO_TASK) c->stream[x].last = CJI_NO_TASK;
+        else __builtin_prefetch(cji_task_at(&c->tasks, t->next));
+        if (st != CJ_OK && t->result <= CJ_TASK_DONE) {
+            cj_error e;
+            cji_err_get(c, &e);
+            steps_fail(c, i, &e, st);
+        }
+        steps_end(c, i, now);
+    }
+}
+
+/* Tasks whose work has completed.  The events are queried in relaxed capture mode, so that no capture is broken. */
 static bool steps_reap(cj_coord *c)
 {
-    bool any = false;
     uint64_t now = 0;
+    cji_scope scope;
+    if (!c->tasks.in_state[CJ_TASK_ENQUEUED]) return false;
+    cji_scope_relax(&scope, c->dev->queue.cu);
     for (size_t x = 0; x < c->streams; x++) {
         cj_status st;
-        size_t count = cji_coord_reached(c, (uint16_t)x, &st);
-        if (count && !now) now = cji_now();
-        any |= count != 0;
-        for (; count; count--) {
-            const uint32_t i = c->stream[x].first;
-            cji_task *t = cji_task_at(&c->tasks, i);
-            c->stream[x].first = t->next;
-            if (t->next == CJI_NO_TASK) c->stream[x].last = CJI_NO_TASK;
-            c->stream[x].in_flight--;
-            if (st != CJ_OK && t->result <= CJ_TASK_DONE) {
-                cj_error e;
-                cji_err_get(c, &e);
-                steps_fail(c, i, &e, st);
-            }
-            steps_end(c, i, now);
-        }
+        const size_t count = cji_coord_reached(c, (uint16_t)x, &st);
+        if (!count) continue;
+        if (!now) now = cji_now();
+        steps_reap_stream(c, (uint16_t)x, count, st, now);
     }
-    return any;
+    cji_scope_leave(&scope);
+    return now != 0;
 }
 
 /* -- Beginning and completing -------------------------------------------------------------------------------------- */
@@ -168,7 +179,7 @@ cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, const char *call)
     st = x == CJI_COORD_NO_STREAM ? cji_err_latest() : cji_coord_order(c, i, x, call);
     if (st != CJ_OK) { /* it will not run, and ends when what it depends on has ended */
         const cj_error e = *cj_error_last();
-        cji_coord_unlease(c, i);
+        cji_coord_unlease(t);
         steps_fail(c, i, &e, st);
         cji_task_set_state(&c->tasks, i, CJ_TASK_WAITING);
         cji_task_check_ready(&c->tasks, i);
@@ -179,12 +190,13 @@ cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, const char *call)
     t->begun = cji_now();
     c->wait_ns += t->begun - t->added;
     c->stream[x].begun++;
+    ++*c->stream[x].load;
     t->stream_bad = cji_err_status(c->stream[x].s) != CJ_OK;
     cji_task_begun(&c->tasks, i);
     return CJ_OK;
 }
 
-cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, const char *call)
+cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, uint64_t now, const char *call)
 {
     cji_task *t = cji_task_at(&c->tasks, i);
     cji_coord_stream *s = &c->stream[t->stream];
@@ -199,7 +211,7 @@ cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, const char *
         if (t->result <= CJ_TASK_DONE) steps_fail(c, i, &e, (cj_status)e.status);
         if (!s->foreign) cji_err_reset(s->s); /* the next task on it has not failed */
     }
-    t->queued = cji_now();
+    t->queued = now;
     st = cji_coord_append(c, i, call);
     if (st != CJ_OK && t->result <= CJ_TASK_DONE) {
         const cj_error e = *cj_error_last();
@@ -217,7 +229,7 @@ static void steps_join(cj_coord *c, uint32_t i, const char *call)
         t->begun = t->queued = cji_now();
         c->wait_ns += t->begun - t->added;
         steps_end(c, i, t->queued);
-    } else if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, call) == CJ_OK) cji_coord_complete(c, i, CJ_OK, call);
+    } else if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, call) == CJ_OK) cji_coord_complete(c, i, CJ_OK, cji_now(), call);
 }
 
 /* The next task with a function. */
@@ -236,12 +248,13 @@ static bool steps_dispatch(cj_coord *c, const char *call)
     cj_stream *const s = c->stream[t->stream].s;
     cj_status (*const run)(void *, cj_stream *) = t->run;
     void *const user = t->user;
-    const uint64_t left = cji_now();
+    const uint64_t begun = t->begun;
     cji_coord_unlock(c);
     const cj_status st = run(user, s);
+    const uint64_t queued = cji_now();
     cji_coord_lock(c);
-    c->coordinate_ns -= cji_now() - left; /* what the function took is not the coordinator's */
-    cji_coord_complete(c, i, st, call);
+    c->coordinate_ns -= queued - begun; /* what the function took is not the coordinator's */
+    cji_coord_complete(c, i, st, queued, call);
     return true;
 }
 

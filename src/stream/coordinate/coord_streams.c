@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "stream/coordinate/coord.h"
+#include "stream/core/work_hooks.h"
 
 static cji_coord_stream *at(cj_coord *c, uint16_t x) { return &c->stream[x]; }
 
@@ -24,42 +25,61 @@ static uint64_t clock_of(const cji_coord_stream *s, uint16_t y) { return y < s->
 
 /* -- Points -------------------------------------------------------------------------------------------------------- */
 
-static void point_free(cji_coord_point *p)
+/* `reached`: its event's record is known to be complete, or there is none. */
+static void point_free(cj_coord *c, uint16_t device, cji_coord_point *p, bool reached)
 {
-    cj_event_free(p->e);
+    cj_event_pool *events = c->device[device]->events;
+    if (p->e && reached) cji_event_release_reached(events, p->handle);
+    else if (p->e) cji_event_release(events, p->handle);
     cji_free(p->clock, p->width * sizeof *p->clock);
     cji_free(p, sizeof *p);
 }
 
-static cji_coord_point *point_take(cj_coord *c, uint16_t device)
+static CJI_COLD cji_coord_point *point_make(cj_coord *c, uint16_t device)
 {
-    cji_coord_device *d = c->device[device];
-    cji_coord_point *p = d->spare;
-    if (p) {
-        d->spare = p->next;
-        return p;
-    }
-    p = cji_zalloc(sizeof *p);
+    static const char call[] = "cj_coord_run";
+    cji_coord_point *p = cji_zalloc(sizeof *p);
     if (!p) {
-        cji_fail(c, CJ_ENOMEM, "cj_coord_run", "host memory is exhausted");
+        cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
         return NULL;
     }
-    p->e = cj_event_create(d->dev, NULL);
-    if (!cji_obj_failed(p->e)) return p;
-    cji_fail_from(c, p->e, "cj_coord_run");
-    point_free(p);
+    p->e = cji_event_acquire(c->device[device]->events, CJ_EVENT_REGULAR, &p->handle, c, call);
+    if (p->e) return p;
+    point_free(c, device, p, true);
     return NULL;
 }
 
-static void point_give(cj_coord *c, uint16_t device, cji_coord_point *p)
+static inline cji_coord_point *point_take(cj_coord *c, uint16_t device)
 {
+    cji_coord_device *d = c->device[device];
+    cji_coord_point *p = d->spare;
+    if (!p) return point_make(c, device);
+    d->spare = p->next;
+    return p;
+}
+
+/* One that a capture has is not used again. */
+static inline void point_give(cj_coord *c, uint16_t device, cji_coord_point *p)
+{
+    if (!p->plain) {
+        point_free(c, device, p, false);
+        return;
+    }
     p->next = c->device[device]->spare;
     c->device[device]->spare = p;
 }
 
-static cji_coord_point *point_at(const cji_coord_stream *s, size_t k)
+static inline cji_coord_point *point_at(const cji_coord_stream *s, size_t k)
 {
-    return s->point[(s->point_first + k) % s->point_cap];
+    return s->point[(s->point_first + k) & (s->point_cap - 1)];
+}
+
+/* The oldest point leaves. */
+static inline void points_drop(cj_coord *c, cji_coord_stream *s)
+{
+    point_give(c, s->device, point_at(s, 0));
+    s->point_first = (s->point_first + 1) & (s->point_cap - 1);
+    s->points--;
 }
 
 static bool points_room(cji_coord_stream *s)
@@ -76,6 +96,30 @@ static bool points_room(cji_coord_stream *s)
     return true;
 }
 
+/* Whether the driver can be called without what cj_event_record() and cj_stream_wait() do for streams of any kind. */
+static inline bool stream_is_plain(const cj_stream *s)
+{
+    return !atomic_load_explicit(&s->capturing, memory_order_relaxed) && !cji_stream_needs_context(s);
+}
+
+/* A capture that begins meanwhile is looked for behind the driver's call, as cj_event_record() does: then the event is
+ * recorded once more, in the capture. */
+static cj_status point_stamp(cj_coord *c, cji_coord_point *p, cj_stream *s, const char *call)
+{
+    p->plain = false;
+    if (stream_is_plain(s)) {
+        const CUresult r = cji_event_record_raw(p->e, s);
+        if (r != CUDA_SUCCESS) {
+            cji_rejected(c, s->dev, r, call, "cuEventRecord");
+            return cji_fail_with(s, cj_error_last());
+        }
+        p->plain = stream_is_plain(s);
+        cji_count_one(s);
+    }
+    if (p->plain || cj_event_record(p->e, s) == CJ_OK) return CJ_OK;
+    return cji_fail_from(c, p->e, call);
+}
+
 /* Records an event behind all that is on the stream. */
 static cji_coord_point *point_record(cj_coord *c, uint16_t x, const char *call)
 {
@@ -87,16 +131,15 @@ static cji_coord_point *point_record(cj_coord *c, uint16_t x, const char *call)
         cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
         return NULL;
     }
-    if (cj_event_record(p->e, s->s) != CJ_OK) {
-        cji_fail_from(c, p->e, call);
+    if (point_stamp(c, p, s->s, call) != CJ_OK) {
         point_give(c, s->device, p);
         return NULL;
     }
     c->events++;
     p->seq = s->seq;
-    if (p->width) memset(p->clock, 0, p->width * sizeof *p->clock);
     if (s->width) memcpy(p->clock, s->clock, s->width * sizeof *p->clock);
-    s->point[(s->point_first + s->points++) % s->point_cap] = p;
+    if (p->width > s->width) memset(p->clock + s->width, 0, (p->width - s->width) * sizeof *p->clock);
+    s->point[(s->point_first + s->points++) & (s->point_cap - 1)] = p;
     return p;
 }
 
@@ -115,13 +158,23 @@ static cji_coord_point *point_behind(cj_coord *c, uint16_t x, uint64_t seq, cons
 
 /* -- Order --------------------------------------------------------------------------------------------------------- */
 
+static cj_status order_enqueue(cj_stream *s, const cji_coord_point *p, const char *call)
+{
+    if (!p->plain || !stream_is_plain(s) || cji_work_measured()) return cj_stream_wait(s, p->e);
+    const CUresult r = s->cu->cuStreamWaitEvent(s->raw, p->e->raw, 0);
+    if (r != CUDA_SUCCESS) return cji_stream_rejected(s, r, call, "cuStreamWaitEvent");
+    cji_count(s, &s->counts.waits, 1);
+    cji_count_one(s);
+    return CJ_OK;
+}
+
 /* Stream x waits for the point of stream y, and so for all that is before the point. */
 static cj_status order_wait(cj_coord *c, uint16_t x, uint16_t y, const cji_coord_point *p, const char *call)
 {
     cji_coord_stream *s = at(c, x);
     const size_t width = p->width > (size_t)y + 1 ? p->width : (size_t)y + 1;
     if (!clock_grow(&s->clock, &s->width, width)) return cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
-    const cj_status st = cj_stream_wait(s->s, p->e);
+    const cj_status st = order_enqueue(s->s, p, call);
     if (st != CJ_OK) return cji_fail_from(c, s->s, call);
     c->waits++;
     for (size_t k = 0; k < p->width; k++)
@@ -155,30 +208,55 @@ static int order_compare(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* What the order on stream x does not imply of the edges from `e` on; counts the others.  At most `most`: *e is the
+ * first edge that was not looked at. */
+static size_t order_collect(cj_coord *c, uint16_t x, uint32_t *e, order_pred *all, size_t most)
+{
+    size_t n = 0;
+    while (*e != CJI_NO_TASK && n < most) {
+        const cji_task_edge *edge = cji_task_edge_at(&c->tasks, *e);
+        const cji_task *t = edge->pred == CJI_NO_TASK ? NULL : cji_task_at(&c->tasks, edge->pred);
+        if (!t || order_is_implied(c, t, x)) c->implied++;
+        else all[n++] = (order_pred){ t->ready_at, edge->pred };
+        *e = edge->next_in;
+    }
+    return n;
+}
+
 /* What was enqueued last may have waited for what was enqueued before it, but not the other way round: so the last is
  * first. */
+static cj_status order_after_all(cj_coord *c, uint16_t x, order_pred *all, size_t n, const char *call)
+{
+    cj_status st = CJ_OK;
+    if (n == 2 && all[0].queued_at < all[1].queued_at) {
+        const order_pred first = all[0];
+        all[0] = all[1], all[1] = first;
+    } else if (n > 2) qsort(all, n, sizeof *all, order_compare);
+    for (size_t k = 0; k < n && st == CJ_OK; k++) st = order_after(c, all[k].pred, x, call);
+    return st;
+}
+
+static CJI_COLD cj_status order_many(cj_coord *c, uint16_t x, uint32_t e, const order_pred *few, size_t n,
+                                     const char *call)
+{
+    size_t most = n;
+    for (uint32_t k = e; k != CJI_NO_TASK; k = cji_task_edge_at(&c->tasks, k)->next_in) most++;
+    order_pred *all = cji_alloc(most * sizeof *all);
+    if (!all) return cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
+    memcpy(all, few, n * sizeof *all);
+    n += order_collect(c, x, &e, all + n, most - n);
+    const cj_status st = order_after_all(c, x, all, n, call);
+    cji_free(all, most * sizeof *all);
+    return st;
+}
+
 cj_status cji_coord_order(cj_coord *c, uint32_t i, uint16_t x, const char *call)
 {
-    enum { FEW = 32 };
-    const cji_tasks *g = &c->tasks;
-    order_pred few[FEW], *all = few;
-    size_t n = 0, k = 0;
-    cj_status st = CJ_OK;
-    for (uint32_t e = cji_task_at(g, i)->in; e != CJI_NO_TASK; e = cji_task_edge_at(g, e)->next_in) {
-        const uint32_t p = cji_task_edge_at(g, e)->pred;
-        if (p == CJI_NO_TASK || order_is_implied(c, cji_task_at(g, p), x)) c->implied++;
-        else n++;
-    }
-    if (n > FEW && !(all = cji_alloc(n * sizeof *all))) return cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
-    for (uint32_t e = n ? cji_task_at(g, i)->in : CJI_NO_TASK; e != CJI_NO_TASK; e = cji_task_edge_at(g, e)->next_in) {
-        const uint32_t p = cji_task_edge_at(g, e)->pred;
-        if (p != CJI_NO_TASK && !order_is_implied(c, cji_task_at(g, p), x))
-            all[k++] = (order_pred){ cji_task_at(g, p)->ready_at, p };
-    }
-    if (n > 1) qsort(all, n, sizeof *all, order_compare);
-    for (k = 0; k < n && st == CJ_OK; k++) st = order_after(c, all[k].pred, x, call);
-    if (all != few) cji_free(all, n * sizeof *all);
-    return st;
+    enum { FEW = 16 };
+    order_pred few[FEW];
+    uint32_t e = cji_task_at(&c->tasks, i)->in;
+    const size_t n = order_collect(c, x, &e, few, FEW);
+    return e == CJI_NO_TASK ? order_after_all(c, x, few, n, call) : order_many(c, x, e, few, n, call);
 }
 
 /* -- Streams ------------------------------------------------------------------------------------------------------- */
@@ -204,6 +282,7 @@ static uint16_t stream_add(cj_coord *c, cj_stream *s, uint16_t device, uint8_t l
     e->device = device;
     e->level = level;
     e->foreign = foreign;
+    e->load = &c->device[device]->foreign_load;
     return (uint16_t)x;
 }
 
@@ -235,7 +314,10 @@ static uint16_t stream_make(cj_coord *c, uint16_t device, uint8_t level, const c
     if (cji_obj_failed(s)) cji_fail_from(c, s, call);
     else x = stream_add(c, s, device, level, false, call);
     if (x == CJI_COORD_NO_STREAM) cj_stream_free(s);
-    else d->stream[level][d->streams[level]++] = x;
+    else {
+        c->stream[x].load = &d->load[level][d->streams[level]];
+        d->stream[level][d->streams[level]++] = x;
+    }
     return x;
 }
 
@@ -261,10 +343,9 @@ static uint16_t choose_leased(cj_coord *c, cji_task *t, cj_stream_pool *pool, co
     return CJI_COORD_NO_STREAM;
 }
 
-void cji_coord_unlease(cj_coord *c, uint32_t i)
+void cji_coord_lease_end(cji_task *t)
 {
-    cji_task *t = cji_task_at(&c->tasks, i);
-    if (t->lease) cj_stream_pool_release(t->pool, t->lease);
+    cj_stream_pool_release(t->pool, t->lease);
     t->lease = 0;
 }
 
@@ -291,12 +372,12 @@ uint16_t cji_coord_choose(cj_coord *c, uint32_t i, const char *call)
     if (d->pool) return choose_leased(c, t, d->pool, call);
     uint16_t best = choose_dependency(c, t, level);
     if (best != CJI_COORD_NO_STREAM) return best;
-    uint32_t least = UINT32_MAX;
-    for (uint32_t k = 0; k < d->streams[level]; k++) {
-        const cji_coord_stream *s = at(c, d->stream[level][k]);
-        if (s->in_flight + s->begun < least) least = s->in_flight + s->begun, best = d->stream[level][k];
-    }
-    if (!least || d->streams[level] == c->opts.streams) return best;
+    const uint32_t *load = d->load[level], streams = d->streams[level];
+    uint32_t least = UINT32_MAX, where = 0;
+    for (uint32_t k = 0; k < streams && least; k++)
+        if (load[k] < least) least = load[k], where = k;
+    if (streams) best = d->stream[level][where];
+    if (!least || streams == c->opts.streams) return best;
     const uint16_t made = stream_make(c, t->device, level, call);
     return made == CJI_COORD_NO_STREAM ? best : made;
 }
@@ -321,11 +402,20 @@ cj_status cji_coord_append(cj_coord *c, uint32_t i, const char *call)
 /* A stream that no event can be recorded on, or whose event cannot be queried, has lost its work. */
 static void stream_lost(cj_coord *c, cji_coord_stream *s)
 {
-    while (s->points) {
-        point_give(c, s->device, point_at(s, 0));
-        s->point_first = (s->point_first + 1) % s->point_cap;
-        s->points--;
+    while (s->points) points_drop(c, s);
+}
+
+static cj_status point_query(cj_coord *c, const cji_coord_stream *s, size_t k)
+{
+    static const char call[] = "cj_coord_run";
+    const cji_coord_point *p = point_at(s, k);
+    if (!p->plain) {
+        const cj_status st = cj_event_query(p->e);
+        return st == CJ_OK || st == CJ_ENOTREADY ? st : cji_fail_from(c, p->e, call);
     }
+    const CUresult r = p->e->cu->cuEventQuery(p->e->raw);
+    if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
+    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(c, s->s->dev, r, call, "cuEventQuery");
 }
 
 size_t cji_coord_reached(cj_coord *c, uint16_t x, cj_status *st)
@@ -333,30 +423,25 @@ size_t cji_coord_reached(cj_coord *c, uint16_t x, cj_status *st)
     cji_coord_stream *s = at(c, x);
     size_t reached = 0, step = 1;
     *st = CJ_OK;
-    if (s->lost && s->in_flight) {
+    if (!s->in_flight) return 0;
+    if (s->lost) {
         *st = cji_err_status(c);
         stream_lost(c, s);
         return s->in_flight;
     }
-    if (!s->in_flight) return 0;
     for (size_t k = 0; k < s->points; k = reached - 1 + step, step *= 2) { /* the oldest, then ever larger steps */
-        *st = cj_event_query(point_at(s, k)->e);
+        *st = point_query(c, s, k);
         if (*st != CJ_OK) break;
         reached = k + 1;
     }
     uint64_t seq = reached ? point_at(s, reached - 1)->seq : 0;
     if (s->idle > seq) seq = s->idle;
     if (*st != CJ_OK && *st != CJ_ENOTREADY) {
-        cji_fail_from(c, point_at(s, 0)->e, "cj_coord_run");
         stream_lost(c, s);
         return s->in_flight;
     }
     *st = CJ_OK;
-    for (size_t k = 0; k < reached; k++) {
-        point_give(c, s->device, point_at(s, 0));
-        s->point_first = (s->point_first + 1) % s->point_cap;
-        s->points--;
-    }
+    for (; reached; reached--) points_drop(c, s);
     size_t tasks = 0;
     for (uint32_t i = s->first; i != CJI_NO_TASK && cji_task_at(&c->tasks, i)->seq <= seq; tasks++)
         i = cji_task_at(&c->tasks, i)->next;
@@ -387,7 +472,7 @@ void cji_coord_streams_close(cj_coord *c)
 {
     for (size_t x = 0; x < c->streams; x++) {
         cji_coord_stream *s = &c->stream[x];
-        for (size_t k = 0; k < s->points; k++) point_free(point_at(s, k));
+        for (size_t k = 0; k < s->points; k++) point_free(c, s->device, point_at(s, k), false);
         cji_free(s->point, s->point_cap * sizeof *s->point);
         cji_free(s->clock, s->width * sizeof *s->clock);
         if (s->s && s->foreign) cji_stream_drop(s->s);
@@ -395,7 +480,9 @@ void cji_coord_streams_close(cj_coord *c)
     }
     cji_free(c->stream, c->stream_cap * sizeof *c->stream);
     for (size_t d = 0; d < c->devices; d++) {
-        for (cji_coord_point *p = c->device[d]->spare, *next; p; p = next) next = p->next, point_free(p);
+        for (cji_coord_point *p = c->device[d]->spare, *next; p; p = next)
+            next = p->next, point_free(c, (uint16_t)d, p, true);
+        cj_event_pool_free(c->device[d]->events);
         cji_device_drop(c->device[d]->dev);
         cji_free(c->device[d], sizeof *c->device[d]);
     }

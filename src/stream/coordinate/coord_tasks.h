@@ -34,6 +34,7 @@ enum {
     CJI_TASK_CLASSES = 5,
     CJI_TASK_STATES = CJ_TASK_CANCELLED + 1,
     CJI_TASK_BLOCK = 1024, /* tasks, edges */
+    CJI_TASK_LINE = 64,
     CJI_TASK_CYCLES = 16   /* messages that are kept */
 };
 
@@ -54,54 +55,60 @@ typedef struct cji_task_members {
     bool open;
 } cji_task_members;
 
+/* The first 64 bytes are what is read of tasks that others depend on, the next 64 what a task alone needs on its way:
+ * slots are aligned to that. */
 typedef struct cji_task {
-    uint64_t number;   /* from 1; a slot is used again, a number is not; hidden: the latest one */
     uint64_t order;
     uint64_t ready_at; /* the how many-th task that became ready; enqueued: that was enqueued */
     uint64_t seq;      /* enqueued: its place on its stream */
-    uint64_t mark;     /* of a search */
-    cj_task for_succ;  /* the latest task that was made to come after this one, by mark_edge */
-    cj_task cause;     /* poisoned: the task that did not succeed */
-    uint64_t thread;   /* begun: by whom; 0: anybody may complete it */
     uint32_t generation;
-    uint32_t mark_edge;
     uint32_t out, out_last, in;   /* edges */
     uint32_t unqueued, unended;
-    uint32_t prev, next;          /* in one list: ready, on its stream, skipped, ended, free */
-    uint32_t heap;                /* its place in the heap + 1; 0: it is in no heap */
-    uint32_t work_next;           /* on a list of what is still to be looked at */
-    uint32_t group;               /* CJI_NO_TASK: none */
-    uint32_t member_prev, member_next;
+    uint16_t device, stream;      /* of the coordinator's tables */
     uint8_t state;                /* a cj_task_state; 0: free */
     uint8_t result;               /* the state that it will end with; 0: CJ_TASK_DONE */
     uint8_t kind;
     uint8_t own, class;           /* class of its own priority, of the effective one: 0 is the most urgent */
-    uint8_t work;
     bool pull;                    /* it has no function and is not run here */
     bool needs_end;               /* of all that it depends on */
     bool listed;                  /* in `work_next` */
     bool hidden;                  /* made by the library: the start of a group */
     bool taken;                   /* ready, and held for a caller who begins it himself */
-    bool missed, any_thread, stream_bad, pulled;
-    uint16_t device, stream;      /* of the coordinator's tables */
-    cji_task_members *members;    /* of a group */
-    /* what the coordinator does with it */
+    bool any_thread, pulled;
+    /* 64 */
+    uint32_t prev, next;          /* in one list: ready, on its stream, skipped, ended, free */
+    uint32_t heap;                /* its place in the heap + 1; 0: it is in no heap */
+    uint32_t group;               /* CJI_NO_TASK: none */
+    uint64_t number;   /* from 1; a slot is used again, a number is not; hidden: the latest one */
     cj_status (*run)(void *user, cj_stream *s);
     void (*done)(void *user, cj_task task, cj_task_state state);
-    void (*release)(void *user);  /* with the slot; for tasks of the library */
     void *user;
+    uint64_t added, begun;
+    /* 128 */
+    uint64_t queued, ended, deadline;
+    uint64_t stream_id;           /* cj_stream_id */
+    uint64_t thread;              /* begun: by whom; 0: anybody may complete it */
+    uint32_t member_prev, member_next;
+    uint32_t work_next;           /* on a list of what is still to be looked at */
+    uint8_t work;
+    bool missed, stream_bad;
+    uint64_t mark;                /* of a search */
+    /* 192 */
+    cj_task cause;                /* poisoned: the task that did not succeed */
+    cji_task_members *members;    /* of a group */
+    void (*release)(void *user);  /* with the slot; for tasks of the library */
     char *what;
     cj_error *error;
-    uint64_t deadline, added, begun, queued, ended;
-    uint64_t stream_id;           /* cj_stream_id */
     cj_stream_pool *pool;         /* of the lease */
     cj_pooled_stream lease;       /* 0: none */
+    uint64_t spare;
 } cji_task;
 
 /* Tasks that are ready: a list for each class, in the order of ready_at, and a heap for those whose class has
  * changed. */
 typedef struct cji_task_ready {
     uint32_t first[CJI_TASK_CLASSES], last[CJI_TASK_CLASSES];
+    uint32_t classes; /* a bit for each list that is not empty */
     uint32_t *heap;
     size_t count, cap, listed;
 } cji_task_ready;
@@ -114,7 +121,7 @@ typedef struct cji_task_line { uint64_t pred, succ; uint32_t flags; } cji_task_l
 typedef struct cji_task_ranges cji_task_ranges;
 
 typedef struct cji_tasks {
-    cji_task **block;      /* of CJI_TASK_BLOCK tasks */
+    cji_task **block;      /* of CJI_TASK_BLOCK tasks, aligned to CJI_TASK_LINE */
     size_t blocks, block_cap;
     cji_task_edge **edges; /* of CJI_TASK_BLOCK edges */
     size_t edge_blocks, edge_cap;
@@ -166,14 +173,35 @@ static inline cj_task cji_task_handle(const cji_tasks *g, uint32_t i)
 
 /* What a handle is.  *i is set for a task that is there. */
 typedef enum cji_task_is { CJI_TASK_IS_NONE, CJI_TASK_IS_HERE, CJI_TASK_IS_FORGOTTEN } cji_task_is;
-cji_task_is cji_task_find(const cji_tasks *g, cj_task handle, uint32_t *i);
+static inline cji_task_is cji_task_find(const cji_tasks *g, cj_task handle, uint32_t *i)
+{
+    const uint64_t index = (handle & 0xffffffff) - 1;
+    if (!handle || index >= g->blocks * CJI_TASK_BLOCK) return CJI_TASK_IS_NONE;
+    const cji_task *t = cji_task_at(g, (uint32_t)index);
+    const uint32_t generation = (uint32_t)(handle >> 32);
+    if (generation > t->generation || (generation == t->generation && !t->state)) return CJI_TASK_IS_NONE;
+    if (generation < t->generation) return CJI_TASK_IS_FORGOTTEN;
+    *i = (uint32_t)index;
+    return CJI_TASK_IS_HERE;
+}
 
 uint32_t cji_task_new(cji_tasks *g, bool hidden);    /* being made; CJI_NO_TASK without memory */
+void cji_task_slots_close(cji_tasks *g);             /* all of them, with what they own */
 void cji_task_slot_clear(cji_task *t);               /* what it owns */
 void cji_task_slot_free(cji_tasks *g, uint32_t i);   /* handles of it are forgotten */
 uint32_t cji_task_edge_new(cji_tasks *g);            /* CJI_NO_TASK without memory */
-void cji_task_edge_free(cji_tasks *g, uint32_t e);
-void cji_task_set_state(cji_tasks *g, uint32_t i, cj_task_state state);
+static inline void cji_task_edge_free(cji_tasks *g, uint32_t e)
+{
+    cji_task_edge_at(g, e)->next_out = g->free_edge;
+    g->free_edge = e;
+}
+static inline void cji_task_set_state(cji_tasks *g, uint32_t i, cj_task_state state)
+{
+    cji_task *t = cji_task_at(g, i);
+    g->in_state[t->state] -= !t->hidden;
+    t->state = (uint8_t)state;
+    g->in_state[state] += !t->hidden;
+}
 void cji_task_archive(cji_tasks *g, uint32_t i);     /* an ended task, which nobody needs but the reader */
 void cji_task_forget_all(cji_tasks *g);
 uint64_t cji_task_bytes(const cji_tasks *g);

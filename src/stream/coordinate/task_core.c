@@ -15,13 +15,8 @@ bool cji_tasks_open(cji_tasks *g, int32_t aging, size_t history, bool keep)
 
 void cji_tasks_close(cji_tasks *g)
 {
-    for (size_t i = 0; i < g->blocks * CJI_TASK_BLOCK; i++) {
-        cji_task *t = cji_task_at(g, (uint32_t)i);
-        if (t->state) cji_task_slot_clear(t);
-    }
-    for (size_t i = 0; i < g->blocks; i++) cji_free(g->block[i], CJI_TASK_BLOCK * sizeof(cji_task));
+    cji_task_slots_close(g);
     for (size_t i = 0; i < g->edge_blocks; i++) cji_free(g->edges[i], CJI_TASK_BLOCK * sizeof(cji_task_edge));
-    cji_free(g->block, g->block_cap * sizeof *g->block);
     cji_free(g->edges, g->edge_cap * sizeof *g->edges);
     for (int q = 0; q < 2; q++) {
         cji_free(g->ready[q].heap, g->ready[q].cap * sizeof *g->ready[q].heap);

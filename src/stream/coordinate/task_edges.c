@@ -55,8 +55,6 @@ static bool edge_add(cji_tasks *g, uint32_t succ, uint32_t pred, uint32_t flags)
     if (p->out == CJI_NO_TASK) p->out = e;
     else cji_task_edge_at(g, p->out_last)->next_out = e;
     p->out_last = e;
-    p->for_succ = cji_task_handle(g, succ);
-    p->mark_edge = e;
     g->edge_count++;
     return true;
 }
@@ -205,8 +203,8 @@ cj_status cji_task_depend(cji_tasks *g, uint32_t succ, uint32_t pred, uint32_t f
         edge_poison(g, succ, pred, flags);
         return CJ_OK;
     }
-    if (p->for_succ == cji_task_handle(g, succ)) {
-        cji_task_edge_at(g, p->mark_edge)->flags &= flags; /* it poisons if one of them does */
+    if (p->out != CJI_NO_TASK && cji_task_edge_at(g, p->out_last)->succ == succ) {
+        cji_task_edge_at(g, p->out_last)->flags &= flags; /* it poisons if one of them does */
         edge_poison(g, succ, pred, flags);
         return CJ_OK;
     }

@@ -90,6 +90,7 @@ static void list_remove(cji_tasks *g, cji_task_ready *r, uint32_t i)
     if (t->next == CJI_NO_TASK) r->last[t->class] = t->prev;
     else cji_task_at(g, t->next)->prev = t->prev;
     t->prev = t->next = CJI_NO_TASK;
+    if (r->first[t->class] == CJI_NO_TASK) r->classes &= ~(1u << t->class);
 }
 
 /* Behind the last one that became ready before it: for a new one that is the end. */
@@ -104,6 +105,7 @@ static void list_insert(cji_tasks *g, cji_task_ready *r, uint32_t i)
     else cji_task_at(g, at)->next = i;
     if (t->next == CJI_NO_TASK) r->last[t->class] = i;
     else cji_task_at(g, t->next)->prev = i;
+    r->classes |= 1u << t->class;
 }
 
 static void ready_remove(cji_tasks *g, uint32_t i)
@@ -177,9 +179,9 @@ void cji_task_take(cji_tasks *g, uint32_t i, bool taken)
 
 bool cji_task_any_ready(const cji_tasks *g, bool pull) { return g->ready[pull].listed != 0; }
 
-uint32_t cji_task_next(cji_tasks *g, bool pull)
+/* The one that is next of several lists and the heap. */
+static uint32_t ready_choose(cji_tasks *g, const cji_task_ready *r)
 {
-    cji_task_ready *r = &g->ready[pull];
     uint32_t best = r->count ? r->heap[0] : CJI_NO_TASK;
     int urgent = CJI_TASK_CLASSES; /* the most urgent class that has a task */
     if (best != CJI_NO_TASK) urgent = cji_task_at(g, best)->class;
@@ -189,8 +191,17 @@ uint32_t cji_task_next(cji_tasks *g, bool pull)
         if (c < urgent) urgent = c;
         if (best == CJI_NO_TASK || ready_before(g, cji_task_at(g, i), cji_task_at(g, best))) best = i;
     }
-    if (best == CJI_NO_TASK) return best;
     g->aged += cji_task_at(g, best)->class > urgent;
+    return best;
+}
+
+uint32_t cji_task_next(cji_tasks *g, bool pull)
+{
+    const cji_task_ready *r = &g->ready[pull];
+    uint32_t best;
+    if (!r->listed) return CJI_NO_TASK;
+    if (!r->count && !(r->classes & (r->classes - 1))) best = r->first[__builtin_ctz(r->classes)];
+    else best = ready_choose(g, r);
     ready_remove(g, best);
     return best;
 }

@@ -5,6 +5,7 @@
 /* What a task owns, but its slot. */
 void cji_task_slot_clear(cji_task *t)
 {
+    if (!t->release && !t->what && !t->error && !t->members) return;
     if (t->release) t->release(t->user);
     cji_strfree(t->what);
     cji_free(t->error, sizeof *t->error);
@@ -14,12 +15,34 @@ void cji_task_slot_clear(cji_task *t)
 
 /* -- Slots --------------------------------------------------------------------------------------------------------- */
 
+/* A block is aligned, which cji_zalloc() does not promise; where its memory begins is noted behind it. */
+enum { SLOTS_SIZE = CJI_TASK_BLOCK * sizeof(cji_task), SLOTS_BYTES = SLOTS_SIZE + CJI_TASK_LINE + sizeof(void *) };
+_Static_assert(sizeof(cji_task) % CJI_TASK_LINE == 0, "each slot begins a line");
+
+static cji_task *slots_align(void *memory)
+{
+    return (void *)((char *)memory + (-(uintptr_t)memory & (CJI_TASK_LINE - 1)));
+}
+static void **slots_memory(cji_task *block) { return (void **)(void *)(block + CJI_TASK_BLOCK); }
+
+void cji_task_slots_close(cji_tasks *g)
+{
+    for (size_t i = 0; i < g->blocks * CJI_TASK_BLOCK; i++) {
+        cji_task *t = cji_task_at(g, (uint32_t)i);
+        if (t->state) cji_task_slot_clear(t);
+    }
+    for (size_t i = 0; i < g->blocks; i++) cji_free(slots_memory(g->block[i])[0], SLOTS_BYTES);
+    cji_free(g->block, g->block_cap * sizeof *g->block);
+}
+
 static bool slots_grow(cji_tasks *g)
 {
     if (g->blocks >= CJI_NO_TASK / CJI_TASK_BLOCK - 1) return false;
     if (!cji_grow(&g->block, &g->block_cap, g->blocks + 1, sizeof *g->block)) return false;
-    cji_task *b = cji_zalloc(CJI_TASK_BLOCK * sizeof *b);
-    if (!b) return false;
+    void *memory = cji_zalloc(SLOTS_BYTES);
+    if (!memory) return false;
+    cji_task *b = slots_align(memory);
+    slots_memory(b)[0] = memory;
     const uint32_t first = (uint32_t)(g->blocks * CJI_TASK_BLOCK);
     g->block[g->blocks++] = b;
     for (uint32_t k = CJI_TASK_BLOCK; k-- > 0;) b[k].next = g->free_task, g->free_task = first + k;
@@ -35,7 +58,7 @@ uint32_t cji_task_new(cji_tasks *g, bool hidden)
     *t = (cji_task){ .generation = t->generation, .order = ++g->next_order };
     t->number = hidden ? g->number : ++g->number;
     t->out = t->out_last = t->in = t->prev = t->next = t->work_next = t->group = CJI_NO_TASK;
-    t->member_prev = t->member_next = t->mark_edge = CJI_NO_TASK;
+    t->member_prev = t->member_next = CJI_NO_TASK;
     t->hidden = hidden;
     t->unqueued = t->unended = 1; /* it is being made */
     t->class = t->own = 2;
@@ -57,28 +80,13 @@ void cji_task_slot_free(cji_tasks *g, uint32_t i)
     g->free_task = i;
 }
 
-cji_task_is cji_task_find(const cji_tasks *g, cj_task handle, uint32_t *i)
-{
-    const uint64_t index = (handle & 0xffffffff) - 1;
-    if (!handle || index >= g->blocks * CJI_TASK_BLOCK) return CJI_TASK_IS_NONE;
-    const cji_task *t = cji_task_at(g, (uint32_t)index);
-    const uint32_t generation = (uint32_t)(handle >> 32);
-    if (generation > t->generation || (generation == t->generation && !t->state))
-        return CJI_TASK_IS_NONE;
-    if (generation < t->generation) return CJI_TASK_IS_FORGOTTEN;
-    *i = (uint32_t)index;
-    return CJI_TASK_IS_HERE;
-}
-
-void cji_task_set_state(cji_tasks *g, uint32_t i, cj_task_state state)
-{
-    cji_task *t = cji_task_at(g, i);
-    g->in_state[t->state] -= !t->hidden;
-    t->state = (uint8_t)state;
-    g->in_state[state] += !t->hidden;
-}
-
 /* -- What is kept -------------------------------------------------------------------------------------------------- */
+
+/* The next one to be forgotten was not touched for as long as the history is. */
+static void slots_prefetch(const cji_task *t)
+{
+    for (size_t k = 0; k < sizeof *t; k += CJI_TASK_LINE) __builtin_prefetch((const char *)t + k, 1);
+}
 
 void cji_task_archive(cji_tasks *g, uint32_t i)
 {
@@ -102,6 +110,7 @@ void cji_task_archive(cji_tasks *g, uint32_t i)
         g->old = cji_task_at(g, first)->next;
         g->old_count--;
         cji_task_slot_free(g, first);
+        if (g->old != CJI_NO_TASK) slots_prefetch(cji_task_at(g, g->old));
     }
 }
 
@@ -136,15 +145,9 @@ uint32_t cji_task_edge_new(cji_tasks *g)
     return e;
 }
 
-void cji_task_edge_free(cji_tasks *g, uint32_t e)
-{
-    cji_task_edge_at(g, e)->next_out = g->free_edge;
-    g->free_edge = e;
-}
-
 uint64_t cji_task_bytes(const cji_tasks *g)
 {
-    return g->blocks * (CJI_TASK_BLOCK * sizeof(cji_task)) + g->block_cap * sizeof *g->block +
+    return g->blocks * SLOTS_BYTES + g->block_cap * sizeof *g->block +
            g->edge_blocks * (CJI_TASK_BLOCK * sizeof(cji_task_edge)) + g->edge_cap * sizeof *g->edges +
            g->line_cap * sizeof *g->line;
 }
