@@ -1,6 +1,7 @@
 /* Tasks without a callback: the program takes the next ready task, enqueues its work on the stream
  * that it is given, and completes it.  A language runtime drives tasks like this. */
 #include <cujit/cujit.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,8 +61,10 @@ int main(int argc, char **argv)
     }
     if (st != CJ_ENOTFOUND) return fprintf(stderr, "%s\n", cj_error_of(c)->message), 1;
 
+    /* a program's own loop waits for this descriptor beside others; the tasks have ended, so it is readable now */
+    struct pollfd ended = { .fd = cj_coord_fd(c), .events = POLLIN };
     cj_task_record done[ALL];
-    const size_t n = cj_coord_completions(c, done, ALL, 0);
+    const size_t n = poll(&ended, 1, 0) == 1 ? cj_coord_completions(c, done, ALL, 0) : 0;
     int wrong = 0;
     for (uint64_t i = 0; i < N; i++) wrong += h[i] != i * i + i * i * i;
     printf("%d tasks ended, the last one is 'store': %s; %d of %d are wrong\n", (int)n,

@@ -276,6 +276,14 @@ typedef struct cj_task_record {
  *   CJ_ESTATE: the coordinator was made without .completions */
 CJ_API size_t cj_coord_completions(cj_coord *c, cj_task_record *records, size_t count, uint32_t ms);
 
+/* An eventfd for poll, select or epoll: readable while cj_coord_completions has records.  Needs
+ * .completions = 1.  Nobody reads from it or writes to it but the coordinator.  A task ends in a
+ * call that runs or polls the coordinator, on any thread.
+ * Belongs to `c`.  Returns at once.  Returns -1 on failure.  Errors, left in `c`:
+ *   CJ_ESTATE: the coordinator was made without .completions
+ *   CJ_ENOTSUP: the system has no descriptor left */
+CJ_API int cj_coord_fd(cj_coord *c);
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* What is known of a task.  Times are of the host's monotonic clock in nanoseconds; 0: not yet. */

@@ -1,4 +1,6 @@
 /* Coordinators: made and released; tasks and groups are added, changed, cancelled. */
+#include <unistd.h>
+
 #include "stream/coordinate/coord.h"
 
 enum { COORD_DEPTH = 256, COORD_AGING = 64, COORD_AGING_MOST = 1 << 20 };
@@ -34,6 +36,7 @@ cj_coord *cj_coord_create(cj_device *dev, const cj_coord_opts *opts)
     if (cji_obj_failed(c)) return c;
     pthread_mutex_init(&c->lock, NULL);
     c->notify = c->notify_last = CJI_NO_TASK;
+    c->fd = -1;
     bool good = cji_check_arg(c, dev, CJI_TAG_DEVICE, call, "the device") == CJ_OK;
     if (good) c->dev = cji_obj_retain(dev);
     good = good && coord_options(c, opts, call);
@@ -51,6 +54,7 @@ void cj_coord_free(cj_coord *c)
     for (size_t i = 0; i < c->tasks.blocks * CJI_TASK_BLOCK; i++) cji_coord_unlease(cji_task_at(&c->tasks, (uint32_t)i));
     cji_tasks_close(&c->tasks);
     cji_coord_kernels_close(c);
+    if (c->fd >= 0) close(c->fd);
     cji_coord_units_close(c->units);
     cji_coord_streams_close(c);
     cji_free(c->record, c->record_cap * sizeof *c->record);

@@ -97,6 +97,8 @@ struct cj_coord {
     uint64_t notifying;           /* calls under way */
     cj_task_record *record;       /* a ring: completions that nobody has taken */
     size_t record_first, records, record_cap;
+    int fd;                       /* -1: none */
+    bool readable;                /* its counter is not 0 */
     cji_coord_waiting *waiting;
     size_t waitings, waiting_cap;
     cj_error failure;             /* the first one since cj_coord_run has returned one */
@@ -159,6 +161,8 @@ cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, uint64_t now
 /* One round: what can be done without waiting.  True: something was. */
 bool cji_coord_step(cj_coord *c, const char *call);
 bool cji_coord_all_ended(const cj_coord *c);
+/* The descriptor follows the completions. */
+void cji_coord_show(cj_coord *c);
 /* "task 7 'scale'": the failure as a record. */
 void cji_coord_error(cj_coord *c, uint32_t i, cj_error *e);
 cj_status cji_coord_status(cj_coord *c, uint32_t i);

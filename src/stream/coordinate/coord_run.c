@@ -1,4 +1,5 @@
 /* Running tasks: all of them, one of them, in the pull form, around the caller's own work. */
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "stream/coordinate/coord.h"
@@ -307,14 +308,19 @@ cj_status cj_coord_complete(cj_coord *c, cj_task task, cj_status status)
 
 /* -- Completions --------------------------------------------------------------------------------------------------- */
 
+static cj_status completions_check(cj_coord *c, const char *call)
+{
+    if (c->opts.completions) return CJ_OK;
+    return cji_fail(c, CJ_ESTATE, call, "make the coordinator with CJ_COORD(.completions = 1)");
+}
+
 size_t cj_coord_completions(cj_coord *c, cj_task_record *records, size_t count, uint32_t ms)
 {
     static const char call[] = "cj_coord_completions";
     size_t n = 0;
     if (cji_check(c, CJI_TAG_COORD, call) != CJ_OK) return 0;
     if (!records && count) return cji_fail(c, CJ_EINVAL, call, "`records` is NULL"), 0;
-    if (!c->opts.completions)
-        return cji_fail(c, CJ_ESTATE, call, "make the coordinator with CJ_COORD(.completions = 1)"), 0;
+    if (completions_check(c, call) != CJ_OK) return 0;
     cji_coord_lock(c);
     run_wait w = wait_begin(ms);
     cj_status st = CJ_OK;
@@ -325,6 +331,23 @@ size_t cj_coord_completions(cj_coord *c, cj_task_record *records, size_t count, 
         c->record_first = (c->record_first + 1) % c->record_cap;
         c->records--;
     }
+    cji_coord_show(c);
     cji_coord_unlock(c);
     return n;
+}
+
+int cj_coord_fd(cj_coord *c)
+{
+    static const char call[] = "cj_coord_fd";
+    if (cji_check(c, CJI_TAG_COORD, call) != CJ_OK) return -1;
+    if (completions_check(c, call) != CJ_OK) return -1;
+    cji_coord_lock(c);
+    if (c->fd < 0) {
+        c->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        cji_coord_show(c);
+    }
+    const int fd = c->fd;
+    cji_coord_unlock(c);
+    if (fd < 0) cji_fail(c, CJ_ENOTSUP, call, "the system has no descriptor left");
+    return fd;
 }

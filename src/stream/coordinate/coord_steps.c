@@ -1,5 +1,6 @@
 /* The steps of tasks: they begin, their functions enqueue, they are enqueued, they end, their ends are reported. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "stream/coordinate/coord.h"
 
@@ -68,12 +69,22 @@ void cji_coord_error(cj_coord *c, uint32_t i, cj_error *e)
 
 /* -- Ends ---------------------------------------------------------------------------------------------------------- */
 
+void cji_coord_show(cj_coord *c)
+{
+    uint64_t count = 1;
+    const bool some = c->records != 0;
+    if (c->fd < 0 || some == c->readable) return;
+    const ssize_t moved = some ? write(c->fd, &count, sizeof count) : read(c->fd, &count, sizeof count);
+    if (moved == sizeof count) c->readable = some;
+}
+
 static void steps_record(cj_coord *c, uint32_t i)
 {
     const cji_task *t = cji_task_at(&c->tasks, i);
     if (!c->opts.completions || t->hidden || c->records == c->record_cap) return;
     c->record[(c->record_first + c->records++) % c->record_cap] =
         (cj_task_record){ cji_task_handle(&c->tasks, i), t->user, t->state, cji_coord_status(c, i) };
+    cji_coord_show(c);
 }
 
 static void steps_end(cj_coord *c, uint32_t i, uint64_t now)

@@ -96,6 +96,12 @@ static bool points_room(cji_coord_stream *s)
     return true;
 }
 
+/* A failure is of the task that begins or completes: the next one on a stream of the coordinator has not failed. */
+static void stream_forgive(const cji_coord_stream *s)
+{
+    if (!s->foreign) cji_err_reset(s->s);
+}
+
 /* Whether the driver can be called without what cj_event_record() and cj_stream_wait() do for streams of any kind. */
 static inline bool stream_is_plain(const cj_stream *s)
 {
@@ -132,6 +138,7 @@ static cji_coord_point *point_record(cj_coord *c, uint16_t x, const char *call)
         return NULL;
     }
     if (point_stamp(c, p, s->s, call) != CJ_OK) {
+        stream_forgive(s);
         point_give(c, s->device, p);
         return NULL;
     }
@@ -175,7 +182,11 @@ static cj_status order_wait(cj_coord *c, uint16_t x, uint16_t y, const cji_coord
     const size_t width = p->width > (size_t)y + 1 ? p->width : (size_t)y + 1;
     if (!clock_grow(&s->clock, &s->width, width)) return cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
     const cj_status st = order_enqueue(s->s, p, call);
-    if (st != CJ_OK) return cji_fail_from(c, s->s, call);
+    if (st != CJ_OK) {
+        cji_fail_from(c, s->s, call);
+        stream_forgive(s);
+        return st;
+    }
     c->waits++;
     for (size_t k = 0; k < p->width; k++)
         if (p->clock[k] > s->clock[k]) s->clock[k] = p->clock[k];
@@ -426,6 +437,8 @@ size_t cji_coord_reached(cj_coord *c, uint16_t x, cj_status *st)
     if (!s->in_flight) return 0;
     if (s->lost) {
         *st = cji_err_status(c);
+        if (*st == CJ_OK) *st = CJ_EDRIVER; /* the caller has cleared it */
+        s->lost = false;
         stream_lost(c, s);
         return s->in_flight;
     }
