@@ -163,3 +163,7 @@ mutants += %D%/keeper_ends_a_shared_handle.patch
 mutants += %D%/depot_loses_batches.patch
 mutants += %D%/late_clock_loses_a_time.patch
 mutants += %D%/critical_is_low.patch
+mutants += %D%/task_descriptor_stays_readable.patch
+mutants += %D%/task_event_used_while_pending.patch
+mutants += %D%/task_failure_stays_on_the_stream.patch
+mutants += %D%/task_first_of_many_is_ordered.patch

@@ -180,6 +180,21 @@ static cj_status add_find_group(cj_coord *c, cj_task group, uint32_t *g, const c
                     (unsigned long long)t->number, cji_short(t->what));
 }
 
+/* The frame of a call that changes a task: `change` runs with the lock held. */
+static cj_status change_task(cj_coord *c, cj_task task, uint64_t value,
+                             cj_status (*change)(cj_coord *c, uint32_t i, uint64_t value, const char *call),
+                             const char *call)
+{
+    uint32_t i;
+    cj_status st = cji_check(c, CJI_TAG_COORD, call);
+    if (st != CJ_OK) return st;
+    cji_coord_lock(c);
+    st = cji_coord_find(c, task, &i, call);
+    if (st == CJ_OK) st = change(c, i, value, call);
+    cji_coord_unlock(c);
+    return st;
+}
+
 static cj_status coord_add_failed(cj_coord *c, cj_status st, const char *why, const char *call)
 {
     if (st == CJ_ESTATE) return cji_fail(c, st, call, "%s", why);
@@ -397,20 +412,18 @@ cj_task cj_coord_add_group(cj_coord *c, const cj_task_opts *task)
     return t;
 }
 
+static cj_status close_locked(cj_coord *c, uint32_t i, uint64_t none, const char *call)
+{
+    (void)none;
+    const cji_task *t = cji_task_at(&c->tasks, i);
+    if (!t->members) return cji_fail(c, CJ_EHANDLE, call, "task %llu is no group", (unsigned long long)t->number);
+    cji_task_close_group(&c->tasks, i);
+    return CJ_OK;
+}
+
 cj_status cj_coord_close_group(cj_coord *c, cj_task group)
 {
-    static const char call[] = "cj_coord_close_group";
-    uint32_t i;
-    cj_status st = cji_check(c, CJI_TAG_COORD, call);
-    if (st != CJ_OK) return st;
-    cji_coord_lock(c);
-    st = cji_coord_find(c, group, &i, call);
-    if (st == CJ_OK && !cji_task_at(&c->tasks, i)->members)
-        st = cji_fail(c, CJ_EHANDLE, call, "task %llu is no group",
-                      (unsigned long long)cji_task_at(&c->tasks, i)->number);
-    if (st == CJ_OK) cji_task_close_group(&c->tasks, i);
-    cji_coord_unlock(c);
-    return st;
+    return change_task(c, group, 0, close_locked, "cj_coord_close_group");
 }
 
 /* -- Changing ------------------------------------------------------------------------------------------------------ */
@@ -424,17 +437,13 @@ static cj_status change_check(cj_coord *c, uint32_t i, const char *call)
                     cji_task_ended(t) || cji_task_unbegun(t) ? "ended" : "begun");
 }
 
-cj_status cj_coord_depend(cj_coord *c, cj_task task, cj_task on)
+static cj_status depend_locked(cj_coord *c, uint32_t i, uint64_t on, const char *call)
 {
-    static const char call[] = "cj_coord_depend";
     char why[480];
-    uint32_t i, p;
-    cj_status st = cji_check(c, CJI_TAG_COORD, call);
-    if (st != CJ_OK) return st;
-    cji_coord_lock(c);
-    st = cji_coord_find(c, task, &i, call);
+    uint32_t p;
+    cj_status st = CJ_OK;
     const cji_task_is is = cji_task_find(&c->tasks, on, &p);
-    if (st == CJ_OK && is == CJI_TASK_IS_NONE) st = cji_coord_find(c, on, &p, call);
+    if (is == CJI_TASK_IS_NONE) st = cji_coord_find(c, on, &p, call);
     if (st == CJ_OK) st = change_check(c, i, call);
     if (st == CJ_OK && cji_task_at(&c->tasks, i)->members) { /* a group begins with its hidden start */
         uint32_t start = i;
@@ -449,7 +458,18 @@ cj_status cj_coord_depend(cj_coord *c, cj_task task, cj_task on)
         st = cji_task_depend(&c->tasks, i, p, 0, why, sizeof why);
         if (st != CJ_OK) coord_add_failed(c, st, why, call);
     }
-    cji_coord_unlock(c);
+    return st;
+}
+
+cj_status cj_coord_depend(cj_coord *c, cj_task task, cj_task on)
+{
+    return change_task(c, task, on, depend_locked, "cj_coord_depend");
+}
+
+static cj_status priority_locked(cj_coord *c, uint32_t i, uint64_t class, const char *call)
+{
+    const cj_status st = change_check(c, i, call);
+    if (st == CJ_OK) cji_task_set_class(&c->tasks, i, (int)class);
     return st;
 }
 
@@ -457,31 +477,21 @@ cj_status cj_coord_set_priority(cj_coord *c, cj_task task, cj_priority priority)
 {
     static const char call[] = "cj_coord_set_priority";
     const int class = cji_task_class((int32_t)priority);
-    uint32_t i;
-    cj_status st = cji_check(c, CJI_TAG_COORD, call);
-    if (st != CJ_OK) return st;
-    if (class < 0) return cji_fail(c, CJ_EINVAL, call, "the priority %d is none of a task", (int)priority);
-    cji_coord_lock(c);
-    st = cji_coord_find(c, task, &i, call);
-    if (st == CJ_OK) st = change_check(c, i, call);
-    if (st == CJ_OK) cji_task_set_class(&c->tasks, i, class);
-    cji_coord_unlock(c);
-    return st;
+    if (class >= 0) return change_task(c, task, (uint64_t)class, priority_locked, call);
+    const cj_status st = cji_check(c, CJI_TAG_COORD, call);
+    return st == CJ_OK ? cji_fail(c, CJ_EINVAL, call, "the priority %d is none of a task", (int)priority) : st;
+}
+
+static cj_status cancel_locked(cj_coord *c, uint32_t i, uint64_t none, const char *call)
+{
+    (void)none;
+    const cj_status st = change_check(c, i, call);
+    if (st != CJ_OK || cji_task_cancel(&c->tasks, i)) return st;
+    return cji_fail(c, CJ_ESTATE, call, "all members of group %llu '%s' have begun",
+                    (unsigned long long)cji_task_at(&c->tasks, i)->number, cji_short(cji_task_at(&c->tasks, i)->what));
 }
 
 cj_status cj_coord_cancel(cj_coord *c, cj_task task)
 {
-    static const char call[] = "cj_coord_cancel";
-    uint32_t i;
-    cj_status st = cji_check(c, CJI_TAG_COORD, call);
-    if (st != CJ_OK) return st;
-    cji_coord_lock(c);
-    st = cji_coord_find(c, task, &i, call);
-    if (st == CJ_OK) st = change_check(c, i, call);
-    if (st == CJ_OK && !cji_task_cancel(&c->tasks, i))
-        st = cji_fail(c, CJ_ESTATE, call, "all members of group %llu '%s' have begun",
-                      (unsigned long long)cji_task_at(&c->tasks, i)->number,
-                      cji_short(cji_task_at(&c->tasks, i)->what));
-    cji_coord_unlock(c);
-    return st;
+    return change_task(c, task, 0, cancel_locked, "cj_coord_cancel");
 }

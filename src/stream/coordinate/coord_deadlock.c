@@ -15,7 +15,8 @@ void cji_coord_wait_leave(cj_coord *c)
     const uint64_t me = cji_thread_id();
     for (size_t k = c->waitings; k-- > 0;) {
         if (c->waiting[k].thread != me) continue;
-        c->waiting[k] = c->waiting[--c->waitings];
+        c->waitings--; /* the others keep their order: an outer wait of a thread is before its inner one */
+        memmove(&c->waiting[k], &c->waiting[k + 1], (c->waitings - k) * sizeof *c->waiting);
         return;
     }
 }

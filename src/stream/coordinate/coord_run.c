@@ -241,6 +241,14 @@ static cj_status begin_check(cj_coord *c, uint32_t i, const char *call)
                     (unsigned long long)t->number, cji_short(t->what));
 }
 
+/* Whether a task that is to begin is there, and waits for another. */
+static bool begin_waits(const cj_coord *c, cj_task task, uint32_t *i)
+{
+    if (cji_task_find(&c->tasks, task, i) != CJI_TASK_IS_HERE) return false;
+    const cji_task *t = cji_task_at(&c->tasks, *i);
+    return t->state == CJ_TASK_WAITING && !cji_task_is_skipped(t);
+}
+
 static cj_status begin_locked(cj_coord *c, cj_task task, cj_stream *on, cj_stream **stream, uint32_t ms,
                               const char *call)
 {
@@ -261,10 +269,10 @@ static cj_status begin_locked(cj_coord *c, cj_task task, cj_stream *on, cj_strea
     if (!cji_coord_wait_enter(c, i)) return cji_fail(c, CJ_ENOMEM, call, "host memory is exhausted");
     if (on) c->stream[x].begun++; /* the entry stays */
     cji_task_take(&c->tasks, i, true);
-    const cji_task *t = cji_task_at(&c->tasks, i);
-    while (st == CJ_OK && t->state == CJ_TASK_WAITING && !cji_task_is_skipped(t)) st = wait_step(c, &w, i, call);
-    if (st == CJ_OK) st = cji_coord_find(c, task, &i, call); /* one that is skipped may be forgotten meanwhile */
-    else if (cji_task_find(&c->tasks, task, &i) != CJI_TASK_IS_HERE) t = NULL;
+    while (st == CJ_OK && begin_waits(c, task, &i)) st = wait_step(c, &w, i, call);
+    /* one that is skipped may be forgotten meanwhile, and its slot be another task's */
+    const cji_task *t = cji_task_find(&c->tasks, task, &i) == CJI_TASK_IS_HERE ? cji_task_at(&c->tasks, i) : NULL;
+    if (!t && st == CJ_OK) st = cji_coord_find(c, task, &i, call);
     if (t && cji_task_unbegun(t)) {
         if (st == CJ_OK && !cji_task_is_skipped(t)) st = pull_begin(c, i, x, NULL, stream, call);
         if (cji_task_unbegun(t)) cji_task_take(&c->tasks, i, false);
@@ -272,7 +280,7 @@ static cj_status begin_locked(cj_coord *c, cj_task task, cj_stream *on, cj_strea
     if (st == CJ_OK && t->state != CJ_TASK_BEGUN) st = begin_check(c, i, call);
     if (on) c->stream[x].begun--;
     cji_coord_wait_leave(c);
-    return st == CJ_ETIMEOUT ? wait_timed_out(c, ms, i, call) : st;
+    return st == CJ_ETIMEOUT ? wait_timed_out(c, ms, t ? i : CJI_NO_TASK, call) : st;
 }
 
 cj_status cj_coord_begin(cj_coord *c, cj_task task, cj_stream *on, cj_stream **stream, uint32_t ms)

@@ -308,6 +308,7 @@ uint16_t cji_coord_stream_of(cj_coord *c, cj_stream *s, const char *call)
     const int device = cji_coord_device_of(c, s->dev, call);
     if (device < 0) return CJI_COORD_NO_STREAM;
     if (c->streams >= CJI_COORD_STREAMS && idle < c->streams) {
+        while (c->stream[idle].points) points_drop(c, &c->stream[idle]); /* of the device that it leaves */
         cji_stream_drop(c->stream[idle].s);
         c->stream[idle].s = NULL;
     }

@@ -226,28 +226,31 @@ cj_status cj_coord_barrier(cj_coord *c)
     return st;
 }
 
+/* A call about the latest barrier: `fn` gets `what`. */
+static cj_status units_barrier_call(cj_coord *c, cj_status (*fn)(cj_stream_barrier *b, void *what), void *what,
+                                    const char *call)
+{
+    cji_coord_lock(c);
+    cj_stream_barrier *b = units_barrier(c, false, call);
+    const cj_status st = b ? fn(b, what) : cji_err_latest();
+    if (b && st != CJ_OK && st != CJ_ENOTREADY) cji_fail_from(c, b, call);
+    cji_coord_unlock(c);
+    return st;
+}
+
+static cj_status units_wait(cj_stream_barrier *b, void *s) { return cj_stream_barrier_wait(b, s); }
+static cj_status units_elapsed(cj_stream_barrier *b, void *time) { return cj_stream_barrier_elapsed(b, time); }
+
 cj_status cj_coord_barrier_wait(cj_coord *c, cj_stream *s)
 {
     static const char call[] = "cj_coord_barrier_wait";
-    cj_status st = units_check(c, s, call);
-    if (st != CJ_OK) return st;
-    cji_coord_lock(c);
-    cj_stream_barrier *b = units_barrier(c, false, call);
-    st = b ? cj_stream_barrier_wait(b, s) : cji_err_latest();
-    if (b && st != CJ_OK) cji_fail_from(c, b, call);
-    cji_coord_unlock(c);
-    return st;
+    const cj_status st = units_check(c, s, call);
+    return st == CJ_OK ? units_barrier_call(c, units_wait, s, call) : st;
 }
 
 cj_status cj_coord_barrier_elapsed(cj_coord *c, cj_stream_barrier_time *time)
 {
     static const char call[] = "cj_coord_barrier_elapsed";
-    cj_status st = cji_check(c, CJI_TAG_COORD, call);
-    if (st != CJ_OK) return st;
-    cji_coord_lock(c);
-    cj_stream_barrier *b = units_barrier(c, false, call);
-    st = b ? cj_stream_barrier_elapsed(b, time) : cji_err_latest();
-    if (b && st != CJ_OK && st != CJ_ENOTREADY) cji_fail_from(c, b, call);
-    cji_coord_unlock(c);
-    return st;
+    const cj_status st = cji_check(c, CJI_TAG_COORD, call);
+    return st == CJ_OK ? units_barrier_call(c, units_elapsed, time, call) : st;
 }
