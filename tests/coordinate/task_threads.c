@@ -1,5 +1,6 @@
 /* Several threads use one coordinator: twenty thousand tasks with random dependencies, run with functions and in the
- * pull form, each once and in order; threads that wait for each other's tasks get an error and go on. */
+ * pull form, each once and in order; threads that wait for each other's tasks get an error and go on.
+ * CUJIT_TEST_ALL=1: a million tasks. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,9 +8,10 @@
 
 #include "tests/device_bench.h"
 
-enum { TASKS = 20000, TASKS_SLOW = 1000, THREADS = 3 };
+enum { TASKS = 20000, TASKS_SLOW = 1000, TASKS_ALL = 1000000, THREADS = 3, MS = 20000, MS_ALL = 600000 };
 static cj_coord *c;
 static int tasks;
+static uint32_t ms = MS;
 
 /* -- Many tasks ---------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +40,7 @@ static void end_note(void *user, cj_task task, cj_task_state state)
     atomic_fetch_add(&ended_state[state], 1);
 }
 
-static void *runner(void *arg) { return (void)arg, (void *)(intptr_t)cj_coord_run(c, 20000); }
+static void *runner(void *arg) { return (void)arg, (void *)(intptr_t)cj_coord_run(c, ms); }
 
 /* The pull form: the task's index is what it was added with. */
 static void *puller(void *arg)
@@ -46,7 +48,7 @@ static void *puller(void *arg)
     cj_task *added = arg, task_;
     cj_stream *on;
     cj_status st;
-    while ((st = cj_coord_next(c, &task_, &on, 20000)) == CJ_OK) {
+    while ((st = cj_coord_next(c, &task_, &on, ms)) == CJ_OK) {
         cj_task_info k = { .size = sizeof k };
         cj_coord_get_task(c, task_, &k);
         note((int)k.number - 1);
@@ -88,6 +90,7 @@ static void many(void)
     tap_ok(ended_count == tasks && ended_state[CJ_TASK_DONE] == tasks, "and each end was reported once");
     cj_coord_counts k = { .size = sizeof k };
     cj_coord_get_counts(c, &k);
+    tap_diag("%d bytes a task", (int)(k.bytes / (uint64_t)tasks));
     tap_ok(k.done == (uint64_t)tasks && k.events <= (uint64_t)tasks && k.waits <= k.edges,
            "at most one event a task and one wait a dependency: %d events, %d waits, %d dependencies", (int)k.events,
            (int)k.waits, (int)k.edges);
@@ -204,7 +207,8 @@ static void inside(void)
 int main(void)
 {
     bench_open(4096);
-    tasks = tap_is_slow() || tap_on_gpu() ? TASKS_SLOW : TASKS;
+    if (getenv("CUJIT_TEST_ALL")) tap_timeout(MS_ALL / 1000), ms = MS_ALL;
+    tasks = ms == MS_ALL ? TASKS_ALL : tap_is_slow() || tap_on_gpu() ? TASKS_SLOW : TASKS;
     many();
     alone();
     threads();

@@ -51,7 +51,7 @@ void cj_coord_free(cj_coord *c)
 {
     if (!cji_check_free(c, CJI_TAG_COORD, "cj_coord_free") || !cji_obj_release(c)) return;
     cj_device *dev = c->dev;
-    for (size_t i = 0; i < c->tasks.blocks * CJI_TASK_BLOCK; i++) cji_coord_unlease(cji_task_at(&c->tasks, (uint32_t)i));
+    for (uint32_t i = 0; i < c->tasks.blocks * CJI_TASK_BLOCK; i++) cji_coord_unlease(cji_task_at(&c->tasks, i));
     cji_tasks_close(&c->tasks);
     cji_coord_kernels_close(c);
     if (c->fd >= 0) close(c->fd);

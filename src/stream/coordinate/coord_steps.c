@@ -240,7 +240,8 @@ static void steps_join(cj_coord *c, uint32_t i, const char *call)
         t->begun = t->queued = cji_now();
         c->wait_ns += t->begun - t->added;
         steps_end(c, i, t->queued);
-    } else if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, call) == CJ_OK) cji_coord_complete(c, i, CJ_OK, cji_now(), call);
+    } else if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, call) == CJ_OK)
+        cji_coord_complete(c, i, CJ_OK, cji_now(), call);
 }
 
 /* The next task with a function. */
@@ -250,6 +251,7 @@ static bool steps_dispatch(cj_coord *c, const char *call)
     const uint32_t i = cji_task_next(&c->tasks, false);
     if (i == CJI_NO_TASK) return false;
     cji_task *t = cji_task_at(&c->tasks, i);
+    cji_task_prefetch_after(&c->tasks, t);
     if (!t->run) {
         steps_join(c, i, call);
         return true;

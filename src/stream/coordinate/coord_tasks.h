@@ -208,6 +208,17 @@ uint64_t cji_task_bytes(const cji_tasks *g);
 /* "7 'reduce'", "7" */
 void cji_task_say(const cji_tasks *g, cji_line *l, uint32_t i);
 
+/* What comes after the task was not touched since it was added: it is fetched while the task's own work is enqueued. */
+static inline void cji_task_prefetch_after(const cji_tasks *g, const cji_task *t)
+{
+    enum { FEW = 4 };
+    uint32_t e = t->out;
+    for (int k = 0; k < FEW && e != CJI_NO_TASK; k++, e = cji_task_edge_at(g, e)->next_out) {
+        const uint32_t s = cji_task_edge_at(g, e)->succ;
+        if (s != CJI_NO_TASK) __builtin_prefetch(cji_task_at(g, s), 1);
+    }
+}
+
 static inline bool cji_task_ended(const cji_task *t) { return t->state >= CJ_TASK_DONE; }
 static inline bool cji_task_unbegun(const cji_task *t)
 {
