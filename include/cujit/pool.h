@@ -15,6 +15,7 @@
  * those that are not released; enqueued work and waits still run.
  *
  * Threads.  Any thread.  A value may be released by another thread than the one that acquired it.
+ * That a value is released twice is detected, unless two threads do so at the same moment.
  *
  * Errors.  A failed call returns its status, or 0 instead of a value, and leaves a record in the
  * pool.

@@ -318,6 +318,20 @@ static void call_launch(calls *c)
     cu.cuLaunchKernel(f, grid, 1, 1, block, 1, 1, (unsigned)size(c), stream(c), params, NULL);
 }
 
+/* A graph of few nodes without child graphs. Others are not nested: slots outlive their input, and a child graph is
+ * copied, so that graphs that become children of each other would double with each call. */
+static bool is_small(CUgraph g)
+{
+    CUgraphNode nodes[17];
+    CUgraphNodeType type;
+    size_t n = sizeof nodes / sizeof *nodes;
+    if (cu.cuGraphGetNodes(g, nodes, &n)) return true; /* no graph: the call is rejected */
+    if (n == sizeof nodes / sizeof *nodes) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!cu.cuGraphNodeGetType(nodes[i], &type) && type == CU_GRAPH_NODE_TYPE_GRAPH) return false;
+    return true;
+}
+
 static void call_graph(calls *c)
 {
     CUgraph g = NULL, other;
@@ -363,7 +377,7 @@ static void call_graph(calls *c)
     }
     case 6:
         other = get(c, GRAPH);
-        if (!cu.cuGraphAddChildGraphNode(&n, get(c, GRAPH), NULL, 0, other)) put(c, NODE, n);
+        if (is_small(other) && !cu.cuGraphAddChildGraphNode(&n, get(c, GRAPH), NULL, 0, other)) put(c, NODE, n);
         break;
     case 7:
         from = get(c, NODE);
