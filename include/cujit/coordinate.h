@@ -216,7 +216,8 @@ CJ_API cj_status cj_coord_cancel(cj_coord *c, cj_task task);
 CJ_API cj_status cj_coord_run(cj_coord *c, uint32_t ms);
 
 /* As cj_coord_run, until `task` has ended.  Returns CJ_OK if it is done, and its own failure if
- * not.  Blocks.  Errors as cj_coord_run, and:
+ * not; of a forgotten task CJ_OK, as its failure is not known any more.  Blocks.
+ * Errors as cj_coord_run, and:
  *   CJ_EHANDLE: the task never existed; left in `c` */
 CJ_API cj_status cj_coord_wait(cj_coord *c, cj_task task, uint32_t ms);
 

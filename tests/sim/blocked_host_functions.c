@@ -222,11 +222,11 @@ static void a_callback_has_its_turn(void)
 {
     struct latch latch;
     CUstream a = abi_stream(), b = abi_stream();
+    const int before = told.queued; /* the report may come before the next call returns */
     abi_hold(&latch, a);
     latch_entered(&latch);
     abi_is(cu.cuStreamAddCallback(b, take_status, NULL, 0), CUDA_SUCCESS, "a callback");
     abi_is(cu.cuStreamQuery(b), CUDA_ERROR_NOT_READY, "waits for its turn as well");
-    int before = told.queued;
     await_told(&told.queued, before + 1);
     tap_is_int(__atomic_load_n(&status_of_callback, __ATOMIC_SEQ_CST), -1, "and is not called meanwhile");
     latch_open(&latch);
