@@ -155,7 +155,8 @@ static void rejected(void)
         cj_collective_opts o;
         const char *part;
     } cases[] = {
-        { "a type without kernels", { .type = CJ_F16, .count = 1 }, "the type" },
+        { "a type without kernels", { .type = CJ_F16, .count = 1 }, "the type CJ_F16 is none of CJ_S32" },
+        { "no type", { .type = 1000, .count = 1 }, "the type 1000 is no cj_type" },
         { "no operation", { .type = CJ_F32, .op = 9, .count = 1 }, "the operation 9" },
         { "no elements", { .type = CJ_F32 }, "0 elements" },
         { "a root that is no part", { .type = CJ_F32, .count = 1, .root = 2 }, "the root is part 2 of 2" },

@@ -240,8 +240,12 @@ static cj_status collective_check(collective *k)
     const cj_collective_opts *o = k->o;
     cj_coord *c = k->c;
     k->bytes = collective_element(o->type);
-    if (!k->bytes)
-        return cji_fail(c, CJ_EINVAL, k->call, "the type %d is none of CJ_S32, _U32, _S64, _U64, _F32, _F64", o->type);
+    if (!k->bytes) {
+        const char *name = cj_enum_name("cj_type", o->type);
+        return name ? cji_fail(c, CJ_EINVAL, k->call,
+                               "the type %s is none of CJ_S32, _U32, _S64, _U64, _F32, _F64; choose one of them", name)
+                    : cji_fail(c, CJ_EINVAL, k->call, "the type %d is no cj_type", o->type);
+    }
     if (o->op < 0 || o->op > CJ_REDUCE_PRODUCT)
         return cji_fail(c, CJ_EINVAL, k->call, "the operation %d is no cj_reduce_op", o->op);
     if (!o->count || o->count > UINT64_MAX / 16 || !o->parts.list || !o->parts.count || o->parts.count > 1024)
