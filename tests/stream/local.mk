@@ -28,7 +28,7 @@ helgrind_tests += %D%/beside_captures %D%/deferred_releases %D%/staged_copies %D
 tests_libtest_a_SOURCES += %D%/waits.c %D%/waits.h
 device_tests += %D%/wait_results %D%/wait_points %D%/wait_callbacks %D%/wait_races %D%/wait_descriptor %D%/wait_many %D%/wait_host_functions
 text_tests += %D%/wait_pauses
-helgrind_tests += %D%/wait_descriptor.sim
+helgrind_tests += %D%/wait_descriptor.sim %D%/profile_threads.sim %D%/pipeline_calls
 # A tool that NVTX finds.
 if WITH_SHARED
 device_tests += %D%/profile_nvtx_ranges

@@ -6,6 +6,7 @@
 
 #include <cujit/sim.h>
 
+#include "base/handover.h"
 #include "tests/tap.h"
 
 watch_state watch;
@@ -206,6 +207,7 @@ void watch_hold(void *raw)
         tap_bail("a stream cannot be held");
     held[i].raw = raw;
     held[i].open = p;
+    cji_handover_flag(held[i].open, sizeof *held[i].open); /* read by the device */
     __atomic_store_n(held[i].open, 0, __ATOMIC_RELEASE);
     if (below.cuStreamWaitValue32(raw, at, 1, CU_STREAM_WAIT_VALUE_EQ)) tap_bail("a stream cannot be held");
     leave_device();

@@ -1,4 +1,5 @@
 /* Profiles: made, on, off, cleared, freed. */
+#include "base/handover.h"
 #include "stream/profile/stream_profile.h"
 
 void cj_profile_defaults(cj_profile_opts *opts)
@@ -77,6 +78,7 @@ cj_status cj_profile_on(cj_profile *p)
     if (!p->on && i < CJI_PROFILE_SLOTS) {
         cji_process.profiles.on[i] = p;
         p->on = true;
+        cji_handover_flag(&cji_process.work_hooks, sizeof cji_process.work_hooks);
         atomic_store_explicit(&cji_process.work_hooks, &cji_profile_hooks, memory_order_release);
     }
     const bool on = p->on;
