@@ -1,13 +1,20 @@
-/* A driver call that fails once fails one task: the next one on that stream is judged by its own calls. */
+/* A driver call that fails once fails one task: the next one on that stream is judged by its own calls.  Without an
+ * event behind its work a task has failed, whatever becomes of the coordinator's error. */
 #include <string.h>
 
 #include "tests/device_bench.h"
 
 static const char *fails; /* the entry point whose next call fails; NULL: none */
 
+static cj_coord *clears;  /* whose error is cleared at the next query of an event; NULL: none */
+
 static int fail_once(void *user, uint64_t number, const char *name)
 {
     (void)user, (void)number;
+    if (clears && !strcmp(name, "cuEventQuery")) {
+        cj_error_clear(clears);
+        clears = NULL;
+    }
     if (!fails || strcmp(name, fails)) return 0;
     fails = NULL;
     return 999; /* CUDA_ERROR_UNKNOWN */
@@ -65,9 +72,41 @@ static void once(size_t k)
     cj_coord_free(c);
 }
 
+/* The event behind the last work of a stream is recorded in the round that looks for what has ended. */
+static void lost(void)
+{
+    struct latch l = LATCH_CLOSED;
+    cj_coord *c = cj_coord_create(dev, CJ_COORD(.streams = 2));
+    const cj_task first = cj_coord_add(c, CJ_TASK(.run = run_nothing));
+    fails = "cuEventRecord";
+    cj_coord_poll(c);
+    tap_is_int(state_of(c, first), CJ_TASK_FAILED, "a stream loses its work");
+    tap_ok(cj_coord_run(c, 20000) != CJ_OK, "... which is reported");
+    cj_error_clear(c);
+    for (int i = 0; i < 2; i++) {
+        const cj_task again = cj_coord_add(c, CJ_TASK(.run = run_nothing));
+        tap_is_int(cj_coord_wait(c, again, 20000), CJ_OK, "... but not its later work");
+    }
+
+    /* the first stream, whose event is queried, is before the one that loses its work */
+    cj_coord_add(c, CJ_TASK(.run = run_hold, .user = &l));
+    cj_coord_poll(c);
+    const cj_task task = cj_coord_add(c, CJ_TASK(.run = run_nothing));
+    fails = "cuEventRecord", clears = c;
+    cj_coord_poll(c);
+    tap_ok(!fails && !clears, "a stream loses its work, and the coordinator's error is cleared meanwhile");
+    tap_is_int(state_of(c, task), CJ_TASK_FAILED, "... its task has failed all the same");
+    tap_is_int(cj_coord_get_error(c, task, NULL), CJ_EDRIVER, "... with the driver");
+    latch_open(&l);
+    cj_coord_run(c, 20000);
+    cj_error_clear(c);
+    cj_coord_free(c);
+}
+
 int main(void)
 {
     bench_open_over(CJ_INTERPOSER(.before = fail_once), 4096);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) once(k);
+    lost();
     return bench_close();
 }
