@@ -137,6 +137,7 @@ mutants += %D%/load_counts_complete_work.patch
 mutants += %D%/all_follow_one_stream.patch
 mutants += %D%/pool_frees_busy_streams.patch
 mutants += %D%/optimize_takes_the_slowest.patch
+mutants += %D%/overlapping_leases_count_twice.patch
 mutants += %D%/reported_times_are_forgotten_at_once.patch
 mutants += %D%/parameters_are_memory.patch
 mutants += %D%/pipeline_blames_address_first.patch

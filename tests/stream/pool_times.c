@@ -75,6 +75,30 @@ static void measured(void)
     cj_stream_pool_free(pool);
 }
 
+/* Leases that are unfinished at the same time are busy for that time once. */
+static void overlapping(void)
+{
+    enum { LEASES = 8 };
+    struct latch latch = LATCH_CLOSED;
+    cj_stream_pool *pool = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .sample = 1));
+    cj_stream *hold[2] = { NULL, NULL };
+    for (int i = 0; i < LEASES; i++) {
+        cj_pooled_stream l = cj_stream_pool_acquire(pool, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY));
+        cj_stream *on = cj_stream_pool_stream(pool, l);
+        if (on != hold[0] && on != hold[1]) bench_hold(hold[hold[0] ? 1 : 0] = on, &latch);
+        cj_fill32(on, d, 1, N);
+        cj_stream_pool_release(pool, l);
+    }
+    tap_ok(hold[0] && hold[1], "leases on two streams are held");
+    latch_open(&latch);
+    cj_stream_pool_sync(pool);
+    const cj_pool_strategy_stats now = strategy_of(pool, CJ_POOL_ROUND_ROBIN);
+    tap_is_uint(now.measured, LEASES, "all are measured");
+    tap_ok(now.busy_ms > 0 && now.busy_ms < now.measured_ms, "a lease is busy for %g ms, complete after %g ms",
+           now.busy_ms, now.measured_ms);
+    cj_stream_pool_free(pool);
+}
+
 static void reported(void)
 {
     cj_stream_pool *pool = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .strategy = CJ_POOL_LEAST_LOADED));
@@ -227,6 +251,6 @@ static void kernels(void)
 int main(void)
 {
     bench_open(4 * N);
-    measured(), reported(), optimized(), by_requests(), kernels();
+    measured(), overlapping(), reported(), optimized(), by_requests(), kernels();
     return bench_close();
 }

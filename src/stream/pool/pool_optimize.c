@@ -14,7 +14,7 @@ cj_status cj_stream_pool_report(cj_stream_pool *pool, cj_work work, double ms)
     if (!(ms >= 0) || ms > 1e9) return cji_fail(pool, CJ_EINVAL, call, "%g milliseconds are no time", ms);
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     cji_times *t = &pool->reported[atomic_load(&pool->strategy)][work], *all = &pool->work_reported[work];
-    t->count++, t->ms += ms;
+    t->count++, t->ms += ms, t->busy_ms += ms;
     all->count++, all->ms += ms;
     atomic_store(&pool->unseen_ns[work], (uint64_t)(all->ms * 1e6 / (double)all->count));
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
@@ -42,14 +42,22 @@ static const cji_times *group_times(const cj_stream_pool *pool, int strategy, in
 {
     bool measured = false;
     for (int k = 0; k < CJ_POOL_STRATEGIES; k++) measured |= pool->measured[k][group].count != 0;
-    static const cji_times none = { 0, 0 };
+    static const cji_times none = { .count = 0 };
     if (measured) return &pool->measured[strategy][group];
     return group < CJI_WORKS ? &pool->reported[strategy][group] : &none;
 }
 
 static double mean_of(const cji_times *t) { return t->count ? t->ms / (double)t->count : 0; }
 
-/* How many times a group has in all, and its least mean. */
+/* What a lease of the group takes: of high priority its mean time; of other work, where throughput counts, the time in
+ * which leases were unfinished, for each of them. */
+static double group_cost(const cji_times *t, int group)
+{
+    if (!t->count) return 0;
+    return (group == CJI_GROUP_HIGH ? t->ms : t->busy_ms) / (double)t->count;
+}
+
+/* How many times a group has in all, and the least cost. */
 static double group_best(const cj_stream_pool *pool, int group, uint64_t *count)
 {
     double best = 0;
@@ -57,7 +65,8 @@ static double group_best(const cj_stream_pool *pool, int group, uint64_t *count)
     for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {
         const cji_times *t = group_times(pool, k, group);
         *count += t->count;
-        if (t->count >= ENOUGH && (best == 0 || mean_of(t) < best)) best = mean_of(t);
+        const double cost = group_cost(t, group);
+        if (t->count >= ENOUGH && (best == 0 || cost < best)) best = cost;
     }
     return best;
 }
@@ -73,7 +82,7 @@ static double strategy_score(const cj_stream_pool *pool, int strategy)
         if (!count || best == 0) continue;
         if (t->count < ENOUGH) return -1;
         const double weight = (double)count * (group == CJI_GROUP_HIGH ? HIGH_WEIGHT : 1);
-        score += weight * mean_of(t) / best;
+        score += weight * group_cost(t, group) / best;
         weights += weight;
     }
     return weights > 0 ? score / weights : -1;
@@ -157,12 +166,14 @@ cj_status cj_stream_pool_get_strategy_stats(cj_stream_pool *pool, cj_pool_strate
     for (int group = 0; group < CJI_GROUPS; group++) {
         now.measured += pool->measured[strategy][group].count;
         now.measured_ms += pool->measured[strategy][group].ms;
+        now.busy_ms += pool->measured[strategy][group].busy_ms;
         if (group == CJI_GROUP_HIGH) continue;
         now.reported += pool->reported[strategy][group].count;
         now.reported_ms += pool->reported[strategy][group].ms;
     }
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     if (now.measured) now.measured_ms /= (double)now.measured;
+    if (now.measured) now.busy_ms /= (double)now.measured;
     if (now.reported) now.reported_ms /= (double)now.reported;
     now.acquired = requests.strategy[strategy];
     now.looked = requests.looked[strategy];

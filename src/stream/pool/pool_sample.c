@@ -13,6 +13,7 @@ struct cji_sample {
     const cji_place *place;
     cj_stream *s;         /* of the place, while the lease is held */
     uint64_t serial;      /* of that stream */
+    uint64_t asked_ns;    /* host time of the acquisition */
     uint64_t before, now; /* operations enqueued on it: when the lease began, when it ended */
     uint8_t strategy, group, work;
     cj_pooled_event handle[3];
@@ -47,6 +48,7 @@ cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_
     m->s = atomic_load(&p->s);
     m->place = p;
     m->serial = m->s->obj.serial;
+    m->asked_ns = cji_now();
     m->before = cji_enqueued(m->s);
     m->strategy = (uint8_t)w->strategy;
     m->work = (uint8_t)w->work;
@@ -57,6 +59,15 @@ cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_
     }
     cji_fail_restore(&before);
     return m;
+}
+
+/* Samples come about in the order of their ends; what one that comes late was alone for is not counted. */
+static void sample_count_busy(cji_times *t, uint64_t from, uint64_t to)
+{
+    if (from < t->end_ns) from = t->end_ns;
+    if (to <= from) return;
+    t->busy_ms += (double)(to - from) / 1e6;
+    t->end_ns = to;
 }
 
 /* With the lock held: what the events measured.  NOT_READY: the pool's own stream, which no work of the lease is on,
@@ -71,6 +82,7 @@ static CUresult sample_count(cj_stream_pool *pool, const cji_sample *m)
     cji_times *t = &pool->measured[m->strategy][m->group];
     t->count++;
     t->ms += whole > 0 ? (double)whole : 0;
+    sample_count_busy(t, m->asked_ns, m->asked_ns + (whole > 0 ? (uint64_t)((double)whole * 1e6) + 1 : 0));
     pool->work_time[m->work].count++;
     pool->work_time[m->work].ms += whole > 0 ? (double)whole : 0;
     cj_stream *s = atomic_load(&m->place->s);

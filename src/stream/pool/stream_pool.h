@@ -23,7 +23,12 @@ typedef enum cji_class { CJI_CLASS_NORMAL, CJI_CLASS_HIGH, CJI_CLASS_LOW } cji_c
 typedef struct cji_sample cji_sample; /* a lease that is measured (pool_sample.c) */
 
 /* Times of one kind of lease. */
-typedef struct cji_times { uint64_t count; double ms; } cji_times;
+typedef struct cji_times {
+    uint64_t count;
+    double ms;
+    double busy_ms;  /* time in which at least one of them was unfinished; of reported ones as `ms` */
+    uint64_t end_ns; /* host time until which that was counted */
+} cji_times;
 
 /* Leases are compared in groups: by their work; those of high priority are one more. */
 enum { CJI_GROUP_HIGH = CJI_WORKS, CJI_GROUPS };
