@@ -25,7 +25,10 @@
  * An event takes the device some time itself.  That time is measured, for each device, where one
  * operation follows another without a pause: from the end of the first to the start of the second.
  * When eight such pairs are read, the median is taken off each duration that is read from then on,
- * but for ranges.  A shorter median of eight later ones takes its place.  No duration is negative.
+ * but for ranges.  A shorter median of eight later ones takes its place.  The launch of a kernel
+ * takes time as well: when the first operation of a device is measured, 16 empty kernels run on a
+ * stream of their own, and the lower quartile of their times is taken off each kernel's.  That
+ * first call takes some milliseconds more.  No duration is negative.
  *
  * The environment variable CUJIT_PROFILE, which `cujit profile` sets, makes a profile of the whole
  * program without a change of it.

@@ -114,6 +114,78 @@ static void check_learnt(void)
     teardown();
 }
 
+/* A kernel loses the time of its launch, with the events in it; other work that of the events. */
+static void check_launches(void)
+{
+    enum { LAUNCH_NS = 3500 };
+    static const struct { const char *name; int kind; int64_t events, launch, lasts; } cases[] = {
+        { "a kernel", CJ_PROFILE_KERNEL, EVENT_NS, LAUNCH_NS, KERNEL_NS - LAUNCH_NS },
+        { "a copy", CJ_PROFILE_COPY_TO_DEVICE, EVENT_NS, LAUNCH_NS, KERNEL_NS - EVENT_NS },
+        { "a kernel where the events took longer", CJ_PROFILE_KERNEL, EVENT_NS, EVENT_NS / 2, KERNEL_NS - EVENT_NS },
+        { "a kernel where only the launch is known", CJ_PROFILE_KERNEL, 0, LAUNCH_NS, KERNEL_NS - LAUNCH_NS },
+        { "a range", CJ_PROFILE_RANGE, EVENT_NS, LAUNCH_NS, KERNEL_NS },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setup();
+        recorder.event_ns = cases[i].events;
+        recorder.launch_ns = cases[i].launch;
+        work(cases[i].kind, FIRST_NS, FIRST_NS, FIRST_NS + KERNEL_NS);
+        read_all();
+        tap_ok(llabs(duration(0) - cases[i].lasts) < 20, "%s: %lld", cases[i].name, (long long)duration(0));
+        teardown();
+    }
+}
+
+static CUresult stream_state;
+static int destroyed, unloaded;
+static CUresult stream_query(CUstream s) { return s ? stream_state : CUDA_ERROR_INVALID_HANDLE; }
+static CUresult stream_destroy(CUstream s) { return destroyed++, s ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+static CUresult event_destroy(CUevent e) { return destroyed++, e ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+static CUresult module_unload(CUmodule m) { return unloaded++, m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
+
+/* Empty kernels, of which the slow ones waited for something. */
+static void launches_of(bool good)
+{
+    setup();
+    cu.cuStreamQuery = stream_query;
+    cu.cuStreamDestroy = stream_destroy;
+    cu.cuEventDestroy = event_destroy;
+    cu.cuModuleUnload = module_unload;
+    destroyed = unloaded = 0;
+    recorder.launches.stream = (CUstream)(void *)&stream_state;
+    recorder.launches.module = (CUmodule)(void *)&unloaded;
+    recorder.launches.good = good;
+    for (int i = 0; i < CJI_LAUNCHES; i++) {
+        recorder.launches.start[i] = event_at(i * 100000);
+        recorder.launches.end[i] = event_at(i * 100000 + (i % 2 ? 3000 : 50000) + i);
+    }
+}
+
+static void check_reading_of_launches(void)
+{
+    launches_of(true);
+    stream_state = CUDA_ERROR_NOT_READY;
+    cji_launches_read(&recorder);
+    tap_ok(!recorder.launch_ns && !destroyed, "empty kernels that are not complete are not read");
+    stream_state = CUDA_SUCCESS;
+    cji_launches_read(&recorder);
+    tap_ok(llabs(recorder.launch_ns - 3009) < 2, "complete ones tell the time of a launch: %lld",
+           (long long)recorder.launch_ns);
+    tap_ok(destroyed == 2 * CJI_LAUNCHES + 1 && unloaded == 1 && !recorder.launches.stream,
+           "and all that they had is released");
+    teardown();
+    launches_of(false);
+    cji_launches_read(&recorder);
+    tap_ok(!recorder.launch_ns && unloaded == 1, "some that could not be enqueued tell nothing");
+    teardown();
+    launches_of(true);
+    stream_state = CUDA_ERROR_NOT_READY;
+    cji_launches_drop(&recorder);
+    tap_ok(destroyed == 2 * CJI_LAUNCHES + 1 && !unloaded && !recorder.launches.stream,
+           "the module of kernels that run is left to the context");
+    teardown();
+}
+
 static void check_idle(void)
 {
     setup();
@@ -170,6 +242,8 @@ int main(void)
 {
     tap_plan(0);
     check_learnt();
+    check_launches();
+    check_reading_of_launches();
     check_idle();
     check_marks();
     check_random();

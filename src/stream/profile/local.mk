@@ -4,6 +4,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/profile_entries.c \
 	%D%/profile_env.c \
 	%D%/profile_harvest.c \
+	%D%/profile_launch.c \
 	%D%/profile_nvtx.c \
 	%D%/profile_path.c \
 	%D%/profile_ranges.c \

@@ -97,7 +97,8 @@ static void harvest_read(cji_track *t, cji_pending *p)
     int64_t end = start + ns;
     if (p->kind != CJ_PROFILE_RANGE) {
         harvest_gap(t, p, start, end);
-        start += r->event_ns < ns ? r->event_ns : ns;
+        const int64_t added = p->kind == CJ_PROFILE_KERNEL && r->launch_ns > r->event_ns ? r->launch_ns : r->event_ns;
+        start += added < ns ? added : ns;
     }
     if (p->kind != CJ_PROFILE_RANGE && !p->inside_mark) { /* one after the other: the clock ticks every half us */
         if (start < t->last_end) start = t->last_end;
@@ -133,6 +134,7 @@ static void recorder_harvest(cji_recorder *r)
 {
     cji_scope scope;
     if (cji_scope_enter(&scope, r->cu, r->queue->ctx) == CUDA_SUCCESS) {
+        cji_launches_read(r);
         for (cji_track **at = &r->tracks, *t; (t = *at);) {
             cji_track_harvest(t, SIZE_MAX);
             if (track_is_over(t)) {

@@ -59,6 +59,7 @@ static void recorder_free(cji_device_state *base)
         track_forget(r, t);
     }
     cji_profiles_unlock();
+    cji_launches_drop(r);
     for (size_t i = 0; i < r->nfree; i++) r->cu->cuEventDestroy(r->free[i]);
     if (r->anchor) r->cu->cuEventDestroy(r->anchor);
     cji_free(r->free, r->cap * sizeof *r->free);
@@ -124,6 +125,7 @@ cji_track *cji_track_of(cj_stream *s)
     cji_recorder *r = cji_recorder_of(s->queue);
     t = r ? cji_zalloc(sizeof *t) : NULL;
     if (!t) return NULL;
+    cji_launches_measure(r);
     t->timing.release = track_release;
     atomic_store(&t->timing.refs, 2);
     t->recorder = r;

@@ -3,6 +3,7 @@
  *   profile.c           profiles: made, on, off, cleared, freed
  *   profile_recorder.c  recorders of devices: timing events, the hooks around work
  *   profile_harvest.c   timing events read after the work
+ *   profile_launch.c    what the launch of a kernel adds to its time
  *   profile_ranges.c    ranges and marks of the user; profile_nvtx.c: as NVTX ranges
  *   profile_entries.c   records kept by a profile, and polled
  *   profile_sums.c      totals and summaries; profile_path.c: the critical path
@@ -56,7 +57,15 @@ typedef struct cji_track {
     bool has_read;
 } cji_track;
 
-enum { CJI_RECORDER_GAPS = 8 };
+enum { CJI_RECORDER_GAPS = 8, CJI_LAUNCHES = 16 };
+
+/* Empty kernels between timing events (profile_launch.c). */
+typedef struct cji_launches {
+    CUstream stream; /* NULL: there are none to read */
+    CUmodule module;
+    CUevent start[CJI_LAUNCHES], end[CJI_LAUNCHES];
+    bool good;       /* all are enqueued */
+} cji_launches;
 
 typedef struct cji_recorder {
     cji_device_state base;
@@ -77,6 +86,9 @@ typedef struct cji_recorder {
     int64_t gap[CJI_RECORDER_GAPS]; /* times from an operation's end to the next one's start, with nothing between */
     unsigned gaps;
     int64_t event_ns;     /* what the two events of an operation add to its time; 0: not known */
+    atomic_bool launches_begun;
+    cji_launches launches;
+    int64_t launch_ns;    /* what the two events and the launch add to a kernel's time; 0: not known */
 } cji_recorder;
 
 /* With the lock held. */
@@ -100,6 +112,16 @@ bool cji_recorder_finish(cj_stream *s, cji_track *t, cji_pending *p);
 void cji_recorder_give(cji_recorder *r, CUevent start, CUevent end);
 /* With the lock held: one operation more that each profile that is on has lost. */
 void cji_profiles_lose(void);
+
+/* -- Launches (profile_launch.c) ------------------------------------------------------------------------------------ */
+
+/* Runs empty kernels on the device, the first time; without the lock. */
+void cji_launches_measure(cji_recorder *r);
+/* Reads their times, where they are complete and were not read yet; with the lock held, context current, capture mode
+ * relaxed. */
+void cji_launches_read(cji_recorder *r);
+/* Releases what was not read; in a scope. */
+void cji_launches_drop(cji_recorder *r);
 
 /* -- Reading (profile_harvest.c); with the lock held --------------------------------------------------------------- */
 
