@@ -314,8 +314,9 @@ CJ_API cj_status cj_stream_pool_set_strategy(cj_stream_pool *pool, cj_pool_strat
  * in which leases of the group were unfinished, divided by their number, which is less where leases
  * overlap.  For each group a strategy's cost is divided by the best strategy's.  The score is the
  * mean of these ratios, weighted with the times measured of the group, four times for high
- * priority.  A strategy counts if it has at least 8 times of each group.  A group without measured times uses
- * the reported ones.  The lowest score wins; the current strategy stays if it is within 2 % of it.
+ * priority.  A strategy counts if it has at least 8 times of each group.  A group without measured
+ * times uses the reported ones.  The lowest score wins; the current strategy stays if it is within
+ * 2 % of it.
  *
  * With fewer than two strategies that count, the requests decide: CJ_POOL_DEPENDENCY if a quarter
  * of them named .after, else CJ_POOL_PRIORITY if they had several priorities, else CJ_POOL_WORKLOAD

@@ -113,7 +113,7 @@ void cji_recorder_give(cji_recorder *r, CUevent start, CUevent end);
 /* With the lock held: one operation more that each profile that is on has lost. */
 void cji_profiles_lose(void);
 
-/* -- Launches (profile_launch.c) ------------------------------------------------------------------------------------ */
+/* -- Launches (profile_launch.c) ----------------------------------------------------------------------------------- */
 
 /* Runs empty kernels on the device, the first time; without the lock. */
 void cji_launches_measure(cji_recorder *r);
