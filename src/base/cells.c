@@ -17,7 +17,7 @@ bool cji_cells_init(cji_cells *t, uint64_t pool, uint32_t bound)
 {
     const size_t n = chunks_of(bound);
     *t = (cji_cells){ .number = (uint32_t)(pool % 4095 + 1) << CJI_CELL_BITS, .bound = bound };
-    pthread_spin_init(&t->depot, PTHREAD_PROCESS_PRIVATE);
+    cji_spin_init(&t->depot);
     t->chunk = cji_zalloc(n * sizeof *t->chunk);
     t->block = cji_zalloc(n * sizeof *t->block);
     if (t->chunk && t->block) return true;
@@ -32,7 +32,6 @@ void cji_cells_fini(cji_cells *t)
     cji_free(t->chunk, n * sizeof *t->chunk);
     cji_free(t->block, n * sizeof *t->block);
     for (int k = 0; k < CJI_CELL_KINDS; k++) cji_free(t->free[k].handle, t->free[k].cap * sizeof *t->free[k].handle);
-    if (t->bound) pthread_spin_destroy(&t->depot);
     *t = (cji_cells){ .bound = 0 };
 }
 

@@ -23,6 +23,8 @@
 
 #include <cujit/base.h>
 
+#include "base/lock.h"
+
 typedef struct cji_cell {
     _Alignas(64) atomic_uint_fast64_t state; /* generation << 32 | keeper << CJI_CELL_BITS | holders */
     atomic_uint_fast64_t note;               /* the owner's */
@@ -60,7 +62,7 @@ typedef struct cji_cells {
     char apart[64];              /* what each call reads is in other lines of the cache than what some calls change */
     cji_cell_stack free[CJI_CELL_KINDS]; /* under the owner's lock */
     char apart_too[64];
-    pthread_spinlock_t depot;    /* guards the batches */
+    cji_spin depot;              /* guards the batches */
     uint32_t full[CJI_CELL_KINDS]; /* batches */
     cji_batch *batch[CJI_CELL_KINDS], *empty;
 } cji_cells;

@@ -26,10 +26,10 @@ void cji_lock_exit(cji_lock_rank rank) { cji_thread()->held[rank]--; }
 _Static_assert((int)CJI_LOCK_COUNT <= (int)CJI_THREAD_LOCKS, "a thread counts every rank");
 
 /* The holder may have been preempted, and may even have a lower priority: so it gets the processor. */
-void cji_spin_wait(pthread_spinlock_t *l)
+void cji_spin_wait(cji_spin *l)
 {
     const struct timespec moment = { .tv_nsec = 20000 };
-    for (unsigned tries = 1; pthread_spin_trylock(l) != 0; tries++) {
+    for (unsigned tries = 1; !cji_spin_try(l); tries++) {
         if (tries % 64 == 0) nanosleep(&moment, NULL);
         else if (tries % 8 == 0) sched_yield();
     }

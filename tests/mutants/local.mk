@@ -58,6 +58,7 @@ mutants += %D%/half_sums_of_lanes_round_up.patch
 mutants += %D%/high_is_low.patch
 mutants += %D%/host_functions_overlap.patch
 mutants += %D%/idle_blocks_overlap.patch
+mutants += %D%/index_forgets_the_high_bits.patch
 mutants += %D%/invalid_capture_forbids_nothing.patch
 mutants += %D%/invalid_graph_is_kept.patch
 mutants += %D%/ipc_location_is_a_deadlock.patch

@@ -119,6 +119,15 @@ static void handed_on(void)
     cj_stream_free(u);
 }
 
+/* The stream's work comes to its end, and leaves its own words in the block. */
+static void has_words(cj_stream *of, cj_dptr m, uint32_t word, const char *ends)
+{
+    uint32_t got[2] = { 0, 0 };
+    cj_copy_to_host(of, got, m, sizeof got);
+    tap_is_int(cj_stream_sync(of), CJ_OK, "%s", ends);
+    tap_ok(got[0] == word && got[1] == word, "... and the block has the words of its latest owner");
+}
+
 /* A block that was freed after another stream had waited: the later event counts, not the one that is there. */
 static void behind_the_latest_point(void)
 {
@@ -141,10 +150,7 @@ static void behind_the_latest_point(void)
     tap_is_int(cj_stream_sync(t), CJ_OK, "the first can go on");
     tap_is_int(cj_stream_sync_for(u, 50), CJ_ETIMEOUT, "the second cannot");
     latch_open(&second);
-    uint32_t got[2] = { 0, 0 };
-    cj_copy_to_host(u, got, late, sizeof got);
-    tap_is_int(cj_stream_sync(u), CJ_OK, "until its block's last work is done");
-    tap_ok(got[0] == 3 && got[1] == 3, "... and then it has the block for itself");
+    has_words(u, late, 3, "the second goes on when its block's last work is done");
     cj_free(dev, again);
     cj_free(dev, late);
     cj_stream_sync(s);
@@ -169,10 +175,7 @@ static void of_a_stream_that_is_gone(void)
     cj_fill32(t, again, 6, N);
     tap_is_int(cj_stream_query(t), CJ_ENOTREADY, "... behind its last work");
     latch_open(&l);
-    uint32_t got[2] = { 0, 0 };
-    cj_copy_to_host(t, got, again, sizeof got);
-    tap_is_int(cj_stream_sync(t), CJ_OK, "which ends");
-    tap_ok(got[0] == 6 && got[1] == 6, "the second owner's bytes are there");
+    has_words(t, again, 6, "... which ends");
     cj_free(dev, other);
     cj_free(dev, again);
     cj_stream_sync(t);

@@ -23,7 +23,8 @@ void cji_allocator_take(cji_mem_state *state, const cj_allocator_opts *opts)
     a->opts.chunk_bytes = (a->opts.chunk_bytes + ALLOC_GRAIN - 1) / ALLOC_GRAIN * ALLOC_GRAIN;
     a->most = a->opts.chunk_bytes / 2 < ALLOC_BLOCK_MOST ? (size_t)a->opts.chunk_bytes / 2 : ALLOC_BLOCK_MOST;
     if (a->opts.source == CJ_ALLOCATOR_DRIVER) a->most = 0;
-    a->quick = !a->opts.poison && !state->dev->drv->suballoc;
+    a->told = a->opts.poison || state->dev->drv->suballoc;
+    a->quick = a->told ? 0 : a->most;
     a->guard = state->dev->drv->suballoc ? CJI_UNIT : 0;
     a->trim_at = 0;
 }

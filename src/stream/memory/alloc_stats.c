@@ -52,44 +52,46 @@ static void counts_of_tally(const cji_tally *t, cj_alloc_counts *c)
 {
     c->live_bytes = t->live;
     c->live_bytes_most = t->live_most;
-    c->live = t->blocks;
+    c->live = t->allocs - t->frees;
     c->allocs = t->allocs;
     c->frees = t->frees;
-    c->hits_own = t->own;
+    c->hits_own = t->allocs - t->idle - t->waited - t->missed;
     c->hits_idle = t->idle;
     c->hits_waited = t->waited;
     c->misses = t->missed;
     c->waits = t->waits;
 }
 
-/* The largest of the blocks, and their number. */
-static uint64_t bins_largest(const cji_bins *bins, uint64_t *blocks)
+/* The bytes of the blocks, their number, and the largest. */
+static uint64_t bins_bytes(const cji_bins *bins, uint64_t *blocks, uint64_t *largest)
 {
-    uint64_t largest = 0;
+    uint64_t bytes = 0;
+    *blocks = *largest = 0;
     for (unsigned i = 0; i < CJI_BINS; i++) {
         for (const cji_block *b = bins->bin[i]; b; b = b->next) {
-            largest = b->room > largest ? b->room : largest;
+            bytes += b->room;
+            *largest = b->room > *largest ? b->room : *largest;
             ++*blocks;
         }
     }
-    return largest;
+    return bytes;
 }
 
 /* With the state's lock held. */
 static void counts_of_device(const cji_allocator *a, cj_alloc_counts *c)
 {
-    counts_of_tally(&a->tally, c);
+    const cji_tally all = cji_tally_of(a);
+    counts_of_tally(&all, c);
     c->room_bytes = a->room + a->direct_bytes;
     c->cached_bytes = a->chunk_bytes - a->room - a->deferred;
-    c->idle_bytes = a->idle.bytes;
+    c->idle_bytes = bins_bytes(&a->idle, &c->idle_blocks, &c->largest_idle);
     c->deferred_bytes = a->deferred;
     c->total_bytes = a->chunk_bytes + a->direct_bytes;
     c->total_bytes_most = a->total_most;
     c->chunks = a->nchunks;
     c->chunks_made = a->grown;
     c->trimmed_bytes = a->trimmed;
-    c->largest_idle = bins_largest(&a->idle, &c->idle_blocks);
-    c->fragmentation = a->idle.bytes ? 1.0 - (double)c->largest_idle / (double)a->idle.bytes : 0.0;
+    c->fragmentation = c->idle_bytes ? 1.0 - (double)c->largest_idle / (double)c->idle_bytes : 0.0;
 }
 
 /* The caller's struct may be an older, smaller one. */
@@ -129,8 +131,9 @@ cj_status cj_stream_get_alloc_counts(cj_stream *s, cj_alloc_counts *counts)
         cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
         const cji_lists *l = s->slot->mem;
         if (l) {
+            uint64_t blocks, largest;
             counts_of_tally(&l->tally, &now);
-            now.cached_bytes = l->free.bytes;
+            now.cached_bytes = bins_bytes(&l->free, &blocks, &largest);
         }
         cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     }
@@ -144,11 +147,11 @@ static void report_chunk(cji_text *t, const cji_chunk *c)
     uint64_t live = 0, cached = 0, idle = 0, other = 0, largest = 0, blocks = 0;
     for (const cji_block *b = c->first; b; b = b->above) {
         blocks++;
-        *(b->place == CJI_PLACE_LIVE     ? &live
-          : b->place == CJI_PLACE_CACHED ? &cached
-          : b->place == CJI_PLACE_IDLE   ? &idle
+        *(b->mem.place == CJI_PLACE_LIVE     ? &live
+          : b->mem.place == CJI_PLACE_CACHED ? &cached
+          : b->mem.place == CJI_PLACE_IDLE   ? &idle
                                          : &other) += b->room;
-        if (b->place == CJI_PLACE_IDLE && b->room > largest) largest = b->room;
+        if (b->mem.place == CJI_PLACE_IDLE && b->room > largest) largest = b->room;
     }
     cji_text_printf(t,
                     "chunk 0x%llx: %llu bytes in %llu blocks: %llu live, %llu in lists of streams, %llu deferred, "

@@ -83,7 +83,7 @@ cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr)
     cji_mem *m = table_holder(state, addr);
     if (!m || m->shape != CJI_MEM_CHUNK) return m;
     cji_block *b = cji_block_holder(&state->blocks, (cji_chunk *)m, addr);
-    return b && b->place == CJI_PLACE_LIVE && addr - b->mem.addr < b->mem.bytes ? &b->mem : NULL;
+    return b && b->mem.place == CJI_PLACE_LIVE && addr - b->mem.addr < b->mem.bytes ? &b->mem : NULL;
 }
 
 bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes)

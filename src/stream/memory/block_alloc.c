@@ -1,57 +1,39 @@
-/* The stream-ordered allocator: blocks handed out and taken back.
+/* The stream-ordered allocator: blocks handed out and taken back; cj_alloc and cj_free.
  *
  * What is served from the stream's own lists, and freed into them, makes no call of the driver and takes one lock. */
 #include "stream/memory/stream_memory.h"
 
-enum { BLOCK_POLL = 15 };       /* every so many quick calls look at the release queue */
+enum { BLOCK_POLL = 15 };
 #define BLOCK_CAPTURED_MOST ((size_t)1 << 39)
 
 /* -- Handing out and taking back; with the state's lock held ------------------------------------------------------- */
 
-static inline void tally_more(cji_tally *t, size_t bytes)
-{
-    t->allocs++;
-    t->blocks++;
-    t->live += bytes;
-    if (t->live > t->live_most) t->live_most = t->live;
-}
-
-static inline void tally_less(cji_tally *t, size_t bytes)
-{
-    t->frees++;
-    t->blocks--;
-    t->live -= bytes;
-}
-
 static inline void block_hand_out(cji_mem_state *state, cji_block *b, cji_lists *l, size_t bytes)
 {
-    if (b->lists != l) {
-        b->lists = l;
-        b->mem.home = l->slot;
-        l->blocks++;
-    }
-    b->place = CJI_PLACE_LIVE;
+    b->mem.place = CJI_PLACE_LIVE;
     b->mem.bytes = bytes;
     b->mem.freed = false;
     state->blocks.room += b->room;
-    tally_more(&state->blocks.tally, bytes);
-    tally_more(&l->tally, bytes);
+    cji_tally_more(&state->blocks, &l->tally, bytes);
     cji_mem_held(l->slot, (int64_t)bytes);
     cji_mem_changed(state);
 }
 
 void cji_block_hand_out(cji_mem_state *state, cji_block *b, cji_lists *l, size_t bytes)
 {
+    if (b->mem.home != l->slot) {
+        b->mem.home = l->slot;
+        l->blocks++;
+    }
     block_hand_out(state, b, l, bytes);
 }
 
-static inline void block_take_back(cji_mem_state *state, cji_block *b)
+static inline void block_take_back(cji_mem_state *state, cji_block *b, cji_lists *l)
 {
     b->mem.freed = true;
     state->blocks.room -= b->room;
-    tally_less(&state->blocks.tally, b->mem.bytes);
-    tally_less(&b->lists->tally, b->mem.bytes);
-    cji_mem_held(b->mem.home, -(int64_t)b->mem.bytes);
+    cji_tally_less(&state->blocks, &l->tally, b->mem.bytes);
+    cji_mem_held(l->slot, -(int64_t)b->mem.bytes);
     cji_mem_changed(state);
 }
 
@@ -70,27 +52,24 @@ static bool block_has_slack(const cji_allocator *a)
 static bool block_may_settle(const cji_allocator *a)
 {
     const uint64_t cached = a->chunk_bytes - a->room - a->deferred;
-    return !block_has_slack(a) || (cached >= a->room / 2 && a->tally.allocs >= a->settle_at);
+    return !block_has_slack(a) || (cached >= a->room / 2 && a->allocs >= a->settle_at);
 }
 
 enum { BLOCK_NEAR = 8 }; /* bins up to twice the size, which are cut */
 
 /* A block of no place for the stream of `l` without a call of the driver: its own, or an idle one.  *behind: its own,
  * whose earlier use may not be complete. */
-static inline cji_block *block_find_quietly(cji_mem_state *state, cji_lists *l, unsigned bin, bool *behind)
+static cji_block *block_find_quietly(cji_mem_state *state, cji_lists *l, unsigned bin, bool *behind)
 {
     cji_allocator *a = &state->blocks;
     *behind = true;
-    cji_block *b = l->free.bin[bin];
-    if (b && b->room == cji_bin_bytes(bin)) cji_bins_remove(&l->free, b);
-    else b = cji_lists_take(state, l, bin, bin);
-    if (b) return a->tally.own++, l->tally.own++, b;
+    cji_block *b = cji_lists_take(state, l, bin, bin);
+    if (b) return b;
     *behind = false;
-    if ((b = cji_block_take_idle(state, bin))) return a->tally.idle++, l->tally.idle++, b;
+    if ((b = cji_block_take_idle(state, bin))) return l->tally.idle++, b;
     if (block_may_settle(a)) return NULL;
     *behind = true;
-    if ((b = cji_lists_take(state, l, bin, bin + BLOCK_NEAR))) a->tally.own++, l->tally.own++;
-    return b;
+    return cji_lists_take(state, l, bin, bin + BLOCK_NEAR);
 }
 
 /* A block of no place for `s`, without growing; with the lock held, in a scope.  `hard`: growing is not possible. */
@@ -101,19 +80,19 @@ static cji_block *block_find(cji_mem_state *state, cj_stream *s, cji_lists *l, u
     cji_block *b = block_find_quietly(state, l, bin, behind);
     if (b) return b;
     if (hard || block_may_settle(a)) {
-        a->settle_at = a->tally.allocs + cji_lists_settle(state) / 2;
+        a->settle_at = a->allocs + cji_lists_settle(state) / 2;
         b = cji_block_take_idle(state, bin);
         if (!b) cji_blocks_join(state);
-        if (b || (b = cji_block_take_idle(state, bin))) return a->tally.idle++, l->tally.idle++, b;
+        if (b || (b = cji_block_take_idle(state, bin))) return l->tally.idle++, b;
     }
     *behind = true;
-    if ((b = cji_lists_take(state, l, bin, to))) return a->tally.own++, l->tally.own++, b;
+    if ((b = cji_lists_take(state, l, bin, to))) return b;
     if (a->source && (b = cji_lists_take_from(state, a->source, s, bin, CJI_BINS - 1)))
-        return a->tally.idle++, l->tally.idle++, b; /* of a fresh chunk */
+        return l->tally.idle++, b; /* of a fresh chunk */
     if (!hard && block_has_slack(a)) return NULL;
     if (!(b = cji_lists_take_other(state, s, bin, to))) return NULL;
-    a->tally.waited++, l->tally.waited++;
-    a->tally.waits++, l->tally.waits++;
+    l->tally.waited++;
+    l->tally.waits++;
     return b;
 }
 
@@ -131,7 +110,7 @@ static cji_block *block_find_fresh(cji_mem_state *state, cj_stream *s, cji_lists
     cji_block *b = cji_block_take_idle(state, bin);
     *behind = !b;
     if (!b) b = cji_lists_take_from(state, state->blocks.source, s, bin, CJI_BINS - 1);
-    if (b) state->blocks.tally.missed++, l->tally.missed++;
+    if (b) l->tally.missed++;
     return b;
 }
 
@@ -150,7 +129,7 @@ static cj_status block_failed(cj_stream *s, CUresult r, uint64_t most, size_t by
  * it there. */
 static void block_begin(const cji_mem_state *state, const cji_block *b, const cj_stream *s, bool behind)
 {
-    if (!state->blocks.quick) cji_block_declare(state, b, behind ? &s->raw : NULL, true);
+    if (state->blocks.told) cji_block_declare(state, b, behind ? &s->raw : NULL, true);
 }
 
 /* In a scope. */
@@ -170,7 +149,7 @@ static cj_dptr block_alloc(cj_stream *s, cji_mem_state *state, size_t bytes, con
     }
     if (l && !b) b = block_find(state, s, l, bin, true, &behind);
     if (b) {
-        block_hand_out(state, b, l, bytes);
+        cji_block_hand_out(state, b, l, bytes);
         block_begin(state, b, s, behind);
     }
     const cj_dptr d = { b ? b->mem.addr : 0 };
@@ -181,16 +160,25 @@ static cj_dptr block_alloc(cj_stream *s, cji_mem_state *state, size_t bytes, con
     return d;
 }
 
-/* The usual case: there is a block, and the driver need not hear of it. */
-static inline uint64_t block_alloc_quick(cj_stream *s, cji_mem_state *state, size_t bytes)
+/* Where there is a block and the driver need not hear of it, but the stream's own lists have none that fits. */
+static CJI_COLD uint64_t block_alloc_quietly(cji_mem_state *state, cji_lists *l, unsigned bin, size_t bytes)
 {
-    cji_lists *l = s->slot->mem;
-    cji_allocator *a = &state->blocks;
     bool behind;
-    if (!l || !a->quick) return 0;
-    cji_block *b = block_find_quietly(state, l, cji_bin_up(bytes), &behind); /* there is no guard */
-    if (b) block_hand_out(state, b, l, bytes);
+    cji_block *b = block_find_quietly(state, l, bin, &behind);
+    if (b) cji_block_hand_out(state, b, l, bytes);
     return b ? b->mem.addr : 0;
+}
+
+/* The usual case: the stream's own block.  0: there is none; with the lock held. */
+static inline uint64_t block_alloc_quick(cji_mem_state *state, cji_lists *l, size_t bytes)
+{
+    if (bytes - 1 >= state->blocks.quick || !l) return 0;
+    const cji_fit fit = cji_fit_of(bytes); /* there is no guard */
+    cji_block *b = l->free.bin[fit.bin];
+    if (!b || b->room != fit.room) return block_alloc_quietly(state, l, fit.bin, bytes);
+    cji_bins_pop(&l->free, fit.bin);
+    block_hand_out(state, b, l, bytes);
+    return b->mem.addr;
 }
 
 /* Whether somebody else captures the stream.  Only who has a handle of the driver can. */
@@ -201,7 +189,14 @@ static inline bool stream_is_foreign(const cj_stream *s)
 
 static const cji_mem_type mem_block;
 
-static cj_dptr alloc_slowly(cj_stream *s, size_t bytes, const char *call)
+/* Every so many calls look at the release queue, where something is deferred. */
+static inline void block_poll(cji_release_queue *queue, uint64_t calls)
+{
+    if (atomic_load_explicit(&queue->waiting, memory_order_relaxed) && !(calls & BLOCK_POLL))
+        cji_deferred_drain(queue, CJI_DEFERRED_STEP);
+}
+
+static CJI_COLD cj_dptr alloc_slowly(cj_stream *s, size_t bytes, const char *call)
 {
     const cj_dptr none = { 0 };
     cji_scope scope;
@@ -233,13 +228,11 @@ cj_dptr cj_alloc(cj_stream *s, size_t bytes)
     static const char call[] = "cj_alloc";
     if (!cji_is_live(s, CJI_TAG_STREAM) && cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return (cj_dptr){ 0 };
     cji_mem_state *state = (cji_mem_state *)cji_release_queue_state(s->queue, CJI_STATE_MEMORY);
-    if (state && bytes && !atomic_load_explicit(&s->capturing, memory_order_relaxed) && !stream_is_foreign(s)) {
+    if (state && !atomic_load_explicit(&s->capturing, memory_order_relaxed) && !stream_is_foreign(s)) {
         cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
-        const uint64_t at = bytes <= state->blocks.most ? block_alloc_quick(s, state, bytes) : 0;
-        const bool poll = !(state->blocks.tally.allocs & BLOCK_POLL);
+        const uint64_t at = block_alloc_quick(state, s->slot->mem, bytes), allocs = state->blocks.allocs;
         cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
-        if (at && poll) cji_deferred_poll(s->queue, CJI_DEFERRED_STEP);
-        if (at) return (cj_dptr){ at };
+        if (at) return block_poll(s->queue, allocs), (cj_dptr){ at };
     }
     return alloc_slowly(s, bytes, call);
 }
@@ -253,7 +246,7 @@ static bool block_farewell(cji_mem_state *state, const cji_block *b)
     cji_release_queue *queue = state->queue;
     cji_scope scope;
     cji_lock(&queue->lock, CJI_LOCK_QUEUE);
-    cji_slot *slot = b->lists->slot;
+    cji_slot *slot = b->mem.home;
     CUstream raw = slot->raw;
     cji_queue_scope(queue, &scope);
     const cj_stream *s = slot->live ? slot->owner : NULL;
@@ -283,7 +276,6 @@ static void block_release_deferred(cji_deferred *deferred)
                                                                       source->slot->raw) == CUDA_SUCCESS;
     cji_block_declare(state, b, poisoned ? &source->slot->raw : NULL, false);
     if (poisoned) {
-        b->lists = source;
         b->mem.home = source->slot;
         source->blocks++;
         cji_lists_put(source, b);
@@ -294,43 +286,51 @@ static void block_release_deferred(cji_deferred *deferred)
     cji_device_drop(dev);
 }
 
+/* Behind all its uses.  The lock is held on entry and not on return. */
+static CJI_COLD void block_defer(cji_mem_state *state, cji_block *b)
+{
+    b->mem.place = CJI_PLACE_DEFERRED;
+    state->blocks.deferred += b->room;
+    const uint64_t bits = atomic_load_explicit(&b->mem.used, memory_order_relaxed) | b->mem.home->bit;
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
+    cji_obj_retain(state->dev);
+    b->mem.deferred.run = block_release_deferred;
+    cji_defer(state->queue, &b->mem.deferred, bits);
+}
+
 /* Nobody retains it: into the lists of its home, or behind all its uses.  The lock is held on entry and not on
  * return. */
+static inline void block_leave(cji_mem_state *state, cji_block *b, cji_lists *l)
+{
+    const bool own = !atomic_load_explicit(&b->mem.used, memory_order_relaxed) && l->open;
+    if (!own || (state->blocks.told && !block_farewell(state, b))) {
+        block_defer(state, b);
+        return;
+    }
+    cji_lists_put(l, b);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
+}
+
+/* The last graph that retained it is gone. */
 static void block_over(cji_mem *m)
 {
     cji_block *b = cji_block_of(m);
-    cji_mem_state *state = m->state;
-    const uint64_t used = atomic_load_explicit(&m->used, memory_order_relaxed);
-    if (b->place == CJI_PLACE_RETAINED) {
-        cji_captured_remove(state, b);
-        state->blocks.deferred -= b->room;
-    }
-    b->capture = 0;
-    b->elsewhere = false;
-    if (!used && b->lists->open && (state->blocks.quick || block_farewell(state, b))) {
-        cji_lists_put(b->lists, b);
-        cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
-        return;
-    }
-    b->place = CJI_PLACE_DEFERRED;
-    state->blocks.deferred += b->room;
-    const uint64_t bits = used | b->lists->slot->bit;
-    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
-    cji_obj_retain(state->dev);
-    m->deferred.run = block_release_deferred;
-    cji_defer(state->queue, &m->deferred, bits);
+    cji_captured_remove(m->state, b);
+    m->state->blocks.deferred -= b->room;
+    block_leave(m->state, b, cji_block_lists(b));
 }
 
 /* More is cached than max_cached allows: once for each chunk's worth of it. */
-static bool block_wants_trim(cji_allocator *a)
+static inline bool block_wants_trim(cji_allocator *a)
 {
+    if (!a->opts.max_cached) return false;
     const uint64_t cached = a->chunk_bytes - a->room - a->deferred;
-    if (!a->opts.max_cached || cached <= a->opts.max_cached || cached < a->trim_at) return false;
+    if (cached <= a->opts.max_cached || cached < a->trim_at) return false;
     a->trim_at = cached + a->opts.chunk_bytes;
     return true;
 }
 
-static void block_trim(cji_mem_state *state)
+static CJI_COLD void block_trim(cji_mem_state *state)
 {
     cji_scope scope;
     cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
@@ -345,23 +345,34 @@ static void block_trim(cji_mem_state *state)
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
 }
 
-static cj_status block_free(cji_mem *m, cj_device *dev, const char *call)
+/* A live block.  The lock is held on entry and not on return. */
+static inline void block_free(cji_mem_state *state, cji_block *b)
 {
-    cji_mem_state *state = m->state;
-    cji_block *b = cji_block_of(m);
-    (void)call;
-    block_take_back(state, b);
-    const bool poll = !state->blocks.quick || !(state->blocks.tally.frees & BLOCK_POLL),
-               trim = block_wants_trim(&state->blocks);
-    if (m->retained) {
+    cji_lists *l = cji_block_lists(b);
+    block_take_back(state, b, l);
+    const bool trim = block_wants_trim(&state->blocks);
+    const uint64_t frees = state->blocks.told ? 0 : l->tally.frees;
+    if (b->mem.retained) {
         cji_captured_add(state, b);
         cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     } else {
-        block_over(m);
+        block_leave(state, b, l);
     }
     if (trim) block_trim(state);
-    if (poll) cji_deferred_poll(&dev->queue, CJI_DEFERRED_STEP);
-    return CJ_OK;
+    block_poll(state->queue, frees);
+}
+
+cj_status cj_free(cj_device *dev, cj_dptr d)
+{
+    static const char call[] = "cj_free";
+    if (!cji_is_live(dev, CJI_TAG_DEVICE) && cji_check(dev, CJI_TAG_DEVICE, call) != CJ_OK) return cji_err_latest();
+    cji_mem_state *state = cji_mem_state_of(dev);
+    if (!d.addr) return CJ_OK;
+    if (!state) return cji_fail(dev, CJ_ENOMEM, call, "no host memory");
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
+    cji_block *b = cji_block_at(&state->blocks, d.addr);
+    if (b && b->mem.place == CJI_PLACE_LIVE) return block_free(state, b), CJ_OK;
+    return cji_mem_free(state, d, call);
 }
 
 /* A chunk's memory is released with the chunk. */
@@ -375,5 +386,4 @@ static const cji_mem_type mem_block = { .kind = CJ_MEM_KIND_POOL,
                                      .name = "device",
                                      .cu_call = "cuMemAllocAsync",
                                      .release = block_release_nothing,
-                                     .over = block_over,
-                                     .free = block_free };
+                                     .over = block_over };

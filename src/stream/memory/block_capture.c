@@ -6,7 +6,7 @@
 void cji_captured_add(cji_mem_state *state, cji_block *b)
 {
     cji_allocator *a = &state->blocks;
-    b->place = CJI_PLACE_RETAINED;
+    b->mem.place = CJI_PLACE_RETAINED;
     a->deferred += b->room;
     b->prev = NULL;
     b->next = a->captured;
@@ -25,7 +25,8 @@ void cji_captured_remove(cji_mem_state *state, cji_block *b)
 static cji_block *captured_take(cji_mem_state *state, const cji_lists *l, uint64_t serial, size_t bytes)
 {
     for (cji_block *b = state->blocks.captured; b; b = b->next) {
-        if (b->capture != serial || b->lists != l || b->elsewhere || b->room < bytes || b->room / 2 > bytes) continue;
+        if (b->capture != serial || b->mem.home != l->slot || b->elsewhere) continue;
+        if (b->room < bytes || b->room / 2 > bytes) continue;
         cji_captured_remove(state, b);
         state->blocks.deferred -= b->room;
         return b;
@@ -42,15 +43,15 @@ static cji_block *capture_find(cji_mem_state *state, cji_lists *l, uint64_t seri
     const unsigned bin = cji_bin_up(need);
     cji_block *b = captured_take(state, l, serial, need);
     *r = CUDA_SUCCESS;
-    if (b) return a->tally.own++, l->tally.own++, b;
+    if (b) return b;
     for (int tries = 0; !b && *r == CUDA_SUCCESS && tries < 4; tries++) {
         if (!(b = cji_block_take_idle(state, bin))) {
             cji_lists_settle(state);
             cji_blocks_join(state);
             b = cji_block_take_idle(state, bin);
         }
-        if (b && !tries) a->tally.idle++, l->tally.idle++;
-        else if (b) a->tally.missed++, l->tally.missed++;
+        if (b && !tries) l->tally.idle++;
+        else if (b) l->tally.missed++;
         if (b) break;
         cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
         *r = cji_block_grow(state, cji_bin_bytes(bin), true);
@@ -59,7 +60,7 @@ static cji_block *capture_find(cji_mem_state *state, cji_lists *l, uint64_t seri
     if (!b) { /* what was deferred may be idle by now */
         cji_blocks_join(state);
         b = cji_block_take_idle(state, bin);
-        if (b) a->tally.idle++, l->tally.idle++;
+        if (b) l->tally.idle++;
     }
     return b;
 }
@@ -73,6 +74,7 @@ cj_dptr cji_capture_alloc(cj_stream *s, cji_mem_state *state, cji_capture *c, si
     const cj_dptr d = { b ? b->mem.addr : 0 };
     if (b) {
         b->capture = c->serial;
+        b->elsewhere = false;
         cji_block_hand_out(state, b, l, bytes);
         cji_block_declare(state, b, NULL, true);
     }
@@ -85,6 +87,9 @@ cj_dptr cji_capture_alloc(cj_stream *s, cji_mem_state *state, cji_capture *c, si
     }
     const cji_range range = { d.addr, bytes, "the memory" };
     if (cji_mem_use(s, s->dev, &range, call) == CJ_OK) return d;
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
+    b->capture = 0; /* which does not retain it */
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     cj_free(s->dev, d);
     return (cj_dptr){ 0 };
 }

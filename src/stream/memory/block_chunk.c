@@ -63,7 +63,6 @@ static bool chunk_enter(cji_mem_state *state, uint64_t addr, size_t bytes, bool 
         cji_block_idle(state, b);
         return true;
     }
-    b->lists = a->source;
     b->mem.home = a->source->slot;
     a->source->blocks++;
     cji_lists_put(a->source, b);
@@ -99,9 +98,9 @@ static cji_chunk *chunk_take_unused(cji_mem_state *state, uint64_t keep)
 {
     cji_allocator *a = &state->blocks;
     for (cji_chunk *c = a->chunks; c; c = c->next) {
-        if (c->first->above || c->first->place != CJI_PLACE_IDLE) continue;
+        if (c->first->above || c->first->mem.place != CJI_PLACE_IDLE) continue;
         if (a->chunk_bytes - a->room - a->deferred - c->mem.bytes < keep) continue;
-        cji_bins_remove(&a->idle, c->first);
+        cji_block_wake(a, c->first);
         return c;
     }
     return NULL;
@@ -156,8 +155,5 @@ void cji_chunks_free(cji_mem_state *state, bool idle)
         cji_slot_drop(l->slot);
         cji_free(l, sizeof *l);
     }
-    cji_blocks_free_spare(a);
-    cji_free(a->index, a->index_cap * sizeof *a->index);
-    a->index = NULL;
-    a->index_cap = 0;
+    cji_blocks_fini(a);
 }

@@ -6,42 +6,45 @@
 
 /* -- The index ----------------------------------------------------------------------------------------------------- */
 
-static void index_put(cji_allocator *a, cji_block *b)
+static size_t index_cap(const cji_allocator *a) { return a->index ? (size_t)1 << a->index_bits : 0; }
+
+static void index_put(cji_allocator *a, const cji_block *b)
 {
-    size_t i = cji_index_home(a, b->mem.addr);
-    while (a->index[i].block) i = (i + 1) & (a->index_cap - 1);
-    a->index[i] = (cji_indexed){ b->mem.addr, b };
+    const uint32_t key = cji_index_key(b->mem.addr);
+    uint32_t i = cji_index_home(a, key);
+    while (a->index[i].number) i = cji_index_next(a, i);
+    a->index[i] = (cji_indexed){ key, b->number };
     a->indexed++;
 }
 
 /* At most a quarter of it is full, so that most searches end at once. */
 static bool index_room(cji_allocator *a)
 {
-    if (4 * (a->indexed + 1) <= a->index_cap) return true;
-    cji_allocator wider = { .index_cap = a->index_cap ? 2 * a->index_cap : 64 };
-    wider.index = cji_zalloc(wider.index_cap * sizeof *wider.index);
+    if (4 * (a->indexed + 1) <= index_cap(a)) return true;
+    cji_allocator wider = { .index_bits = a->index ? a->index_bits + 1 : 6 };
+    wider.index = wider.index_bits < 32 ? cji_zalloc(sizeof *wider.index << wider.index_bits) : NULL;
     if (!wider.index) return false;
-    for (size_t i = 0; i < a->index_cap; i++)
-        if (a->index[i].block) index_put(&wider, a->index[i].block);
-    cji_free(a->index, a->index_cap * sizeof *a->index);
+    for (size_t i = 0; i < index_cap(a); i++)
+        if (a->index[i].number) index_put(&wider, cji_block_numbered(a, a->index[i].number));
+    cji_free(a->index, index_cap(a) * sizeof *a->index);
     a->index = wider.index;
-    a->index_cap = wider.index_cap;
+    a->index_bits = wider.index_bits;
     return true;
 }
 
 /* Those behind it move up, so that no search ends too early. */
 static void index_remove(cji_allocator *a, const cji_block *b)
 {
-    const size_t mask = a->index_cap - 1;
-    size_t gap = cji_index_home(a, b->mem.addr);
-    while (a->index[gap].block != b) gap = (gap + 1) & mask;
-    for (size_t i = (gap + 1) & mask; a->index[i].block; i = (i + 1) & mask) {
-        const size_t home = cji_index_home(a, a->index[i].addr);
+    const uint32_t mask = (uint32_t)index_cap(a) - 1;
+    uint32_t gap = cji_index_home(a, cji_index_key(b->mem.addr));
+    while (a->index[gap].number != b->number) gap = cji_index_next(a, gap);
+    for (uint32_t i = cji_index_next(a, gap); a->index[i].number; i = cji_index_next(a, i)) {
+        const uint32_t home = cji_index_home(a, a->index[i].key);
         if (((i - home) & mask) < ((i - gap) & mask)) continue;
         a->index[gap] = a->index[i];
         gap = i;
     }
-    a->index[gap] = (cji_indexed){ 0, NULL };
+    a->index[gap] = (cji_indexed){ 0, 0 };
     a->indexed--;
 }
 
@@ -81,24 +84,29 @@ cji_block *cji_block_holder(const cji_allocator *a, const cji_chunk *c, uint64_t
 
 /* -- Blocks -------------------------------------------------------------------------------------------------------- */
 
-enum { SLAB_BLOCKS = 32 };
-typedef struct cji_block_slab {
-    struct cji_block_slab *next;
-    char room[(SLAB_BLOCKS + 1) * sizeof(cji_block)]; /* for blocks that begin at a line of the processor's cache */
-} cji_block_slab;
+static size_t slab_bytes(void) { return (CJI_SLAB + 1) * sizeof(cji_block); } /* a block begins a line of the cache */
 
 static bool slab_add(cji_allocator *a)
 {
-    cji_block_slab *slab = cji_alloc(sizeof *slab);
-    if (!slab) return false;
-    slab->next = a->slabs;
-    a->slabs = slab;
-    cji_block *b = (cji_block *)(void *)(slab->room + (-(uintptr_t)slab->room & (_Alignof(cji_block) - 1)));
-    for (int i = 0; i < SLAB_BLOCKS; i++) {
+    if (a->slabs >= UINT32_MAX / CJI_SLAB || !cji_grow(&a->slab, &a->slab_cap, a->slabs + 1, sizeof *a->slab))
+        return false;
+    char *memory = cji_alloc(slab_bytes());
+    if (!memory) return false;
+    cji_block *b = (cji_block *)(void *)(memory + (-(uintptr_t)memory & (_Alignof(cji_block) - 1)));
+    a->slab[a->slabs] = (cji_block_slab){ .block = b, .memory = memory };
+    for (uint32_t i = a->slabs ? 0 : 1; i < CJI_SLAB; i++) { /* no block has number 0 */
+        b[i].number = (uint32_t)a->slabs * CJI_SLAB + i;
         b[i].next = a->spare;
         a->spare = &b[i];
     }
+    a->slabs++;
     return true;
+}
+
+static void block_resize(cji_block *b, size_t room)
+{
+    b->room = room;
+    b->mem.bin = (uint8_t)cji_bin_down(room);
 }
 
 static cji_block *block_new(cji_mem_state *state, cji_chunk *c, uint64_t addr, size_t room)
@@ -107,10 +115,9 @@ static cji_block *block_new(cji_mem_state *state, cji_chunk *c, uint64_t addr, s
     if (!index_room(a) || (!a->spare && !slab_add(a))) return NULL;
     cji_block *b = a->spare;
     a->spare = b->next;
-    *b = (cji_block){ .chunk = NULL };
+    *b = (cji_block){ .number = b->number, .chunk = c };
     b->mem = (cji_mem){ .state = state, .type = state->blocks.type, .shape = CJI_MEM_BLOCK, .addr = addr };
-    b->chunk = c;
-    b->room = room;
+    block_resize(b, room);
     index_put(&state->blocks, b);
     chunk_start(c, b, true);
     return b;
@@ -124,14 +131,11 @@ static void block_delete(cji_mem_state *state, cji_block *b)
     state->blocks.spare = b;
 }
 
-void cji_blocks_free_spare(cji_allocator *a)
+void cji_blocks_fini(cji_allocator *a)
 {
-    for (cji_block_slab *slab = a->slabs, *next; slab; slab = next) {
-        next = slab->next;
-        cji_free(slab, sizeof *slab);
-    }
-    a->slabs = NULL;
-    a->spare = NULL;
+    for (size_t i = 0; i < a->slabs; i++) cji_free(a->slab[i].memory, slab_bytes());
+    cji_free(a->slab, a->slab_cap * sizeof *a->slab);
+    cji_free(a->index, index_cap(a) * sizeof *a->index);
 }
 
 cji_block *cji_block_cut(cji_mem_state *state, cji_block *b, size_t room)
@@ -142,7 +146,7 @@ cji_block *cji_block_cut(cji_mem_state *state, cji_block *b, size_t room)
     rest->above = b->above;
     if (rest->above) rest->above->below = rest;
     b->above = rest;
-    b->room = room;
+    block_resize(b, room);
     return rest;
 }
 
@@ -150,18 +154,35 @@ cji_block *cji_block_cut(cji_mem_state *state, cji_block *b, size_t room)
 static void block_join(cji_mem_state *state, cji_block *b)
 {
     cji_block *above = b->above;
-    b->room += above->room;
+    block_resize(b, b->room + above->room);
     b->above = above->above;
     if (b->above) b->above->below = b;
     block_delete(state, above);
 }
 
+/* -- The heap ------------------------------------------------------------------------------------------------------ */
+
+static void block_enter(cji_allocator *a, cji_block *b)
+{
+    cji_bins_push(&a->idle, b);
+    if (b->next) b->next->prev = b;
+}
+
+void cji_block_wake(cji_allocator *a, cji_block *b)
+{
+    if (a->idle.bin[b->mem.bin] == b) {
+        cji_bins_pop(&a->idle, b->mem.bin);
+        return;
+    }
+    b->prev->next = b->next;
+    if (b->next) b->next->prev = b->prev;
+}
+
 void cji_block_idle(cji_mem_state *state, cji_block *b)
 {
-    b->place = CJI_PLACE_IDLE;
-    b->lists = NULL;
+    b->mem.place = CJI_PLACE_IDLE;
     b->mem.home = NULL;
-    cji_bins_add(&state->blocks.idle, b);
+    block_enter(&state->blocks, b);
     state->blocks.joined = false;
 }
 
@@ -170,13 +191,13 @@ void cji_blocks_join(cji_mem_state *state)
     cji_allocator *a = &state->blocks;
     for (cji_chunk *c = a->joined ? NULL : a->chunks; c; c = c->next) {
         for (cji_block *b = c->first; b; b = b->above) {
-            if (b->place != CJI_PLACE_IDLE || !b->above || b->above->place != CJI_PLACE_IDLE) continue;
-            cji_bins_remove(&a->idle, b);
-            while (b->above && b->above->place == CJI_PLACE_IDLE) {
-                cji_bins_remove(&a->idle, b->above);
+            if (b->mem.place != CJI_PLACE_IDLE || !b->above || b->above->mem.place != CJI_PLACE_IDLE) continue;
+            cji_block_wake(a, b);
+            while (b->above && b->above->mem.place == CJI_PLACE_IDLE) {
+                cji_block_wake(a, b->above);
                 block_join(state, b);
             }
-            cji_bins_add(&a->idle, b);
+            block_enter(a, b);
         }
     }
     a->joined = true;
@@ -186,8 +207,8 @@ cji_block *cji_block_take_idle(cji_mem_state *state, unsigned bin)
 {
     cji_block *b = cji_bins_find(&state->blocks.idle, bin, CJI_BINS - 1);
     if (!b) return NULL;
-    cji_bins_remove(&state->blocks.idle, b);
-    b->place = CJI_PLACE_LIVE;
+    cji_block_wake(&state->blocks, b);
+    b->mem.place = CJI_PLACE_LIVE;
     cji_block *rest = cji_block_cut(state, b, cji_bin_bytes(bin));
     if (rest) cji_block_idle(state, rest);
     return b;

@@ -22,6 +22,25 @@ cji_lists *cji_lists_of(cji_mem_state *state, cji_slot *slot)
     return l;
 }
 
+static void tally_add(cji_tally *to, const cji_tally *t)
+{
+    to->allocs += t->allocs;
+    to->frees += t->frees;
+    to->idle += t->idle;
+    to->waited += t->waited;
+    to->missed += t->missed;
+    to->waits += t->waits;
+}
+
+cji_tally cji_tally_of(const cji_allocator *a)
+{
+    cji_tally all = a->rest;
+    for (const cji_lists *l = a->lists; l; l = l->next) tally_add(&all, &l->tally);
+    all.live = a->live;
+    all.live_most = a->live_most;
+    return all;
+}
+
 /* The stream is gone and so are its blocks. */
 static void lists_delete(cji_mem_state *state, cji_lists *l)
 {
@@ -29,6 +48,7 @@ static void lists_delete(cji_mem_state *state, cji_lists *l)
     cji_lists **at = &state->blocks.lists;
     while (*at != l) at = &(*at)->next;
     *at = l->next;
+    tally_add(&state->blocks.rest, &l->tally);
     cji_lock(&queue->lock, CJI_LOCK_QUEUE);
     cji_point_return(queue, l->mark);
     l->slot->mem = NULL;
@@ -39,24 +59,34 @@ static void lists_delete(cji_mem_state *state, cji_lists *l)
 
 void cji_lists_leave(cji_mem_state *state, cji_block *b)
 {
-    cji_lists *l = b->lists;
-    b->lists = NULL;
+    cji_lists *l = cji_block_lists(b);
     b->mem.home = NULL;
     if (l && --l->blocks == 0 && !l->open) lists_delete(state, l);
+}
+
+/* Out of its bin, where it need not be the first one. */
+static void lists_remove(cji_lists *l, const cji_block *b)
+{
+    cji_block **at = &l->free.bin[b->mem.bin];
+    if (*at == b) {
+        cji_bins_pop(&l->free, b->mem.bin);
+        return;
+    }
+    while (*at != b) at = &(*at)->next;
+    *at = b->next;
 }
 
 /* A free block of the list becomes one of no place, of the bin's bytes; the rest stays in the list. */
 static cji_block *lists_cut(cji_mem_state *state, cji_lists *l, cji_block *b, unsigned bin)
 {
-    cji_bins_remove(&l->free, b);
+    lists_remove(l, b);
     cji_block *rest = cji_block_cut(state, b, cji_bin_bytes(bin));
     if (!rest) return b;
-    rest->lists = l;
     rest->mem.home = l->slot;
-    rest->place = CJI_PLACE_CACHED;
+    rest->mem.place = CJI_PLACE_CACHED;
     rest->turn = b->turn;
     l->blocks++;
-    cji_bins_add(&l->free, rest);
+    cji_bins_push(&l->free, rest);
     return b;
 }
 
@@ -103,23 +133,36 @@ static size_t lists_release(cji_mem_state *state, cji_lists *l)
 {
     size_t released = 0;
     for (unsigned i = 0; i < CJI_BINS; i++) {
-        for (cji_block *b = l->free.bin[i], *next; b; b = next) {
-            next = b->next;
-            if (b->turn >= l->turn) continue;
-            cji_bins_remove(&l->free, b);
+        cji_block **at = &l->free.bin[i];
+        if (!*at) continue;
+        while (*at) {
+            cji_block *b = *at;
+            if (b->turn >= l->turn) {
+                at = &b->next;
+                continue;
+            }
+            *at = b->next;
             l->blocks--;
             cji_block_idle(state, b);
             released++;
         }
+        if (!l->free.bin[i]) l->free.map[i / 64] &= ~(UINT64_C(1) << i % 64);
     }
     return released;
+}
+
+static bool lists_have(const cji_lists *l)
+{
+    uint64_t map = 0;
+    for (unsigned i = 0; i < CJI_BIN_WORDS; i++) map |= l->free.map[i];
+    return map != 0;
 }
 
 size_t cji_lists_settle_one(cji_mem_state *state, cji_lists *l)
 {
     size_t released = 0;
-    if (l->free.bytes && lists_reached(state, l)) released = lists_release(state, l);
-    if (l->free.bytes && !l->mark && lists_mark(state, l) && lists_reached(state, l))
+    if (lists_have(l) && lists_reached(state, l)) released = lists_release(state, l);
+    if (lists_have(l) && !l->mark && lists_mark(state, l) && lists_reached(state, l))
         released += lists_release(state, l);
     return released;
 }
@@ -144,7 +187,7 @@ static cji_block *lists_choose(const cji_lists *l, unsigned bin, unsigned to)
     for (unsigned i = bin; i <= to; i++) {
         cji_block *b = cji_bins_find(&l->free, i, to);
         if (!b) break;
-        i = cji_bin_down(b->room);
+        i = b->mem.bin;
         if (!first) first = b;
         for (; b; b = b->next)
             if (l->mark && b->turn < l->turn) return b;
@@ -187,7 +230,7 @@ void cji_lists_closing(cji_device_state *base, cji_slot *slot)
     cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_lists_settle_one(state, l);
     /* what is left is freed behind the stream's end */
-    if (l->free.bytes) lists_mark(state, l);
+    if (lists_have(l)) lists_mark(state, l);
     l->open = false;
     if (!l->blocks) lists_delete(state, l);
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);

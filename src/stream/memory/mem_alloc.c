@@ -87,15 +87,15 @@ static CUresult alloc_raw(cj_stream *s, cji_mem *m, const CUipcMemHandle *handle
 void cji_mem_direct_count(cji_mem_state *state, const cji_mem *m, int change)
 {
     cji_allocator *a = &state->blocks;
-    cji_tally *const tallies[2] = { &a->tally, m->home->mem ? &((cji_lists *)m->home->mem)->tally : NULL };
     if (m->type != &cji_mem_direct) return;
-    if (change > 0) cji_allocator_holds(a, 0, m->bytes);
-    else a->direct_bytes -= m->bytes;
-    for (int i = 0; i < 2 && tallies[i]; i++) {
-        cji_tally *t = tallies[i];
-        if (change > 0) t->allocs++, t->blocks++, t->missed++, t->live += m->bytes;
-        else t->frees++, t->blocks--, t->live -= m->bytes;
-        if (t->live > t->live_most) t->live_most = t->live;
+    cji_tally *t = m->home->mem ? &((cji_lists *)m->home->mem)->tally : &a->rest;
+    if (change > 0) {
+        cji_allocator_holds(a, 0, m->bytes);
+        t->missed++;
+        cji_tally_more(a, t, m->bytes);
+    } else {
+        a->direct_bytes -= m->bytes;
+        cji_tally_less(a, t, m->bytes);
     }
     cji_mem_changed(state);
 }

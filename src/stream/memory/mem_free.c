@@ -97,7 +97,7 @@ void cji_mem_unretain(cji_mem *m)
     cji_device_drop(dev);
 }
 
-/* -- cj_free ------------------------------------------------------------------------------------------------------- */
+/* -- cj_free, of what is no block ------------------------------------------------------------------------------ */
 
 /* Takes the memory out of the table; with the state's lock held.  *retained: a graph has it, and releases it. */
 static void mem_take(cji_mem_state *state, cji_mem *m, bool *retained)
@@ -130,16 +130,11 @@ static cj_status mem_free(cji_mem *m, cj_device *dev, const char *call)
     return st;
 }
 
-cj_status cj_free(cj_device *dev, cj_dptr d)
+cj_status cji_mem_free(cji_mem_state *state, cj_dptr d, const char *call)
 {
-    static const char call[] = "cj_free";
-    cj_status st = cji_is_live(dev, CJI_TAG_DEVICE) ? CJ_OK : cji_check(dev, CJI_TAG_DEVICE, call);
-    if (st != CJ_OK || !d.addr) return st;
-    cji_mem_state *state = cji_mem_state_of(dev);
-    if (!state) return cji_fail(dev, CJ_ENOMEM, call, "no host memory");
-    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
-    cji_block *b = cji_block_at(&state->blocks, d.addr);
-    cji_mem *m = b && b->place == CJI_PLACE_LIVE ? &b->mem : cji_mem_holder(state, d.addr);
+    cj_device *dev = state->dev;
+    cj_status st = CJ_OK;
+    cji_mem *m = cji_mem_holder(state, d.addr);
     uint64_t start = m ? m->addr : 0;
     bool retained = false;
     if (start == d.addr && m->type->free) return m->type->free(m, dev, call);

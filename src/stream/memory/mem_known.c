@@ -138,7 +138,7 @@ static size_t known_of_home(const cji_mem *m, const cji_slot *home, uint64_t *ad
     if (!m || n == KNOWN_BATCH) return n;
     if (m->shape == CJI_MEM_CHUNK) {
         for (const cji_block *b = ((const cji_chunk *)m)->first; b && n < KNOWN_BATCH; b = b->above)
-            if (b->place == CJI_PLACE_LIVE && b->mem.home == home) addr[n++] = b->mem.addr;
+            if (b->mem.place == CJI_PLACE_LIVE && b->mem.home == home) addr[n++] = b->mem.addr;
     } else if (m->home == home && !(m->type->free && !m->type->over)) {
         addr[n++] = m->addr;
     }

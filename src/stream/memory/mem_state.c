@@ -25,7 +25,6 @@ static void mem_state_free(cji_device_state *base)
     cji_chunks_free(state, idle);
     mem_state_empty(state, idle);
     cji_staging_fini(&state->staging);
-    pthread_spin_destroy(&state->lock);
     cji_free(state, sizeof *state);
 }
 
@@ -42,7 +41,7 @@ cji_mem_state *cji_mem_state_make(cj_device *dev)
                                           .closing = cji_lists_closing };
         state->queue = queue;
         state->dev = dev;
-        pthread_spin_init(&state->lock, PTHREAD_PROCESS_PRIVATE);
+        cji_spin_init(&state->lock);
         pthread_mutex_init(&state->peer_lock, NULL);
         cji_staging_init(&state->staging, queue);
         cji_allocator_take(state, &(const cj_allocator_opts){ .size = sizeof(cj_allocator_opts) });

@@ -50,7 +50,7 @@ static bool range_between(const cji_mem_state *state, uint64_t addr, bool *freed
     const cji_chunk *c = cji_mem_chunk_of(state, addr);
     const cji_block *b = c ? cji_block_holder(&state->blocks, c, addr) : NULL;
     if (!b) return false;
-    *freed = b->place != CJI_PLACE_LIVE;
+    *freed = b->mem.place != CJI_PLACE_LIVE;
     return true;
 }
 

@@ -61,12 +61,10 @@ typedef struct cji_mem_type {
 /* What an entry of the table is.  A chunk is entered in place of its blocks, and has no type. */
 typedef enum cji_mem_shape { CJI_MEM_WHOLE, CJI_MEM_CHUNK, CJI_MEM_BLOCK } cji_mem_shape;
 
-/* A piece of memory of a device's table. */
+/* A piece of memory of a device's table.  What every use reads comes first. */
 struct cji_mem {
-    uint64_t addr; /* what every use reads comes first */
+    uint64_t addr;
     size_t bytes;
-    cji_mem_state *state;
-    const cji_mem_type *type;
     /* referenced; under the queue's lock, changed under the state's too.  Of a graph's: where it was launched last;
      * NULL before */
     cji_slot *home;
@@ -74,6 +72,9 @@ struct cji_mem {
     uint32_t retained;         /* sets that retain it, and its device too; with what follows under the state's lock */
     bool freed;                /* by the user */
     uint8_t shape;             /* a cji_mem_shape */
+    uint8_t place, bin;        /* of a block: a cji_place; the bin that its room belongs to */
+    cji_mem_state *state;
+    const cji_mem_type *type;
     cji_deferred deferred;
     cji_mem *left, *right;     /* in the table */
 };
@@ -105,10 +106,10 @@ typedef struct cji_chunk cji_chunk;
 typedef struct cji_lists cji_lists;
 
 /* Bin i has free blocks of at least cji_bin_bytes(i), and less than the next bin's. */
+enum { CJI_BIN_WORDS = (CJI_BINS + 63) / 64 };
 typedef struct cji_bins {
-    uint64_t map[(CJI_BINS + 63) / 64]; /* a bit for each bin that is not empty */
+    uint64_t map[CJI_BIN_WORDS]; /* a bit for each bin that is not empty */
     cji_block *bin[CJI_BINS];
-    size_t bytes; /* of all blocks */
 } cji_bins;
 
 typedef enum cji_place {
@@ -119,21 +120,21 @@ typedef enum cji_place {
     CJI_PLACE_RETAINED  /* freed, and a graph retains it */
 } cji_place;
 
-/* A block: mem.bytes are what the user asked for, mem.home is the slot of its lists.  What each allocation and release
- * reads and writes comes first, in two lines of the processor's cache: up to the mem's `deferred`. */
+/* A block: mem.bytes are what the user asked for, mem.home is the slot of its lists, NULL while it is idle.  What each
+ * allocation and release reads and writes comes first, in one line of the processor's cache: up to the mem's bin. */
 struct cji_block {
-    _Alignas(64) cji_lists *lists; /* its home's; NULL: it is idle */
+    _Alignas(64) cji_block *next; /* in a bin, or in the list of a capture's blocks */
     size_t room;              /* more than mem.bytes by the allocator's guard at least */
     uint64_t turn;            /* in a stream's lists: how many marks were recorded before it was freed */
-    cji_block *prev, *next;   /* in a bin (the first one's prev is nothing), or in the list of a capture's blocks */
-    uint8_t place;            /* a cji_place */
-    uint8_t bin;              /* of a free block */
-    bool elsewhere;           /* a stream of the capture other than its home uses it */
-    uint64_t capture;         /* the serial of the capture that took it; 0: none */
     cji_mem mem;
+    cji_block *prev;          /* in a bin of the heap (the first one's is nothing), or in that list */
+    uint64_t capture;         /* the serial of the latest capture that took it; 0: none did */
+    bool elsewhere;           /* a stream of the capture other than its home uses it */
+    uint32_t number;          /* its place in the slabs */
     cji_chunk *chunk;
     cji_block *below, *above; /* neighbours in the chunk; NULL: there is none */
 };
+_Static_assert(offsetof(cji_block, mem.state) == 64, "cj_alloc and cj_free touch one line of a block");
 static inline cji_block *cji_block_of(const cji_mem *m) /* of the shape CJI_MEM_BLOCK */
 {
     return (cji_block *)(void *)((char *)(uintptr_t)m - offsetof(cji_block, mem));
@@ -148,59 +149,75 @@ struct cji_chunk {
     bool plain;               /* of cuMemAlloc, not of the driver's pool */
 };
 
-/* What a stream has done, or a device. */
+/* What a stream has done.  A device's is the sum. */
 typedef struct cji_tally {
-    uint64_t live, live_most, blocks, allocs, frees;
-    uint64_t own, idle, waited, missed; /* how allocations were served */
-    uint64_t waits;                     /* for other streams' marks */
+    uint64_t live, live_most, allocs, frees;
+    uint64_t idle, waited, missed; /* how allocations were served, if not by the stream's own blocks */
+    uint64_t waits;                /* for other streams' marks */
 } cji_tally;
 
 /* The free blocks of one stream. */
 struct cji_lists {
-    cji_lists *next;
     cji_slot *slot;   /* referenced */
-    bool open;        /* the stream is there */
     uint64_t turn;    /* marks recorded so far */
-    cji_point *mark;  /* the latest one, which covers blocks of earlier turns; NULL: none, or it was reached */
-    size_t blocks;    /* whose home it is, in any place */
-    cji_bins free;
+    bool open;        /* the stream is there */
     cji_tally tally;
+    cji_bins free;
+    size_t blocks;    /* whose home it is, in any place */
+    cji_point *mark;  /* the latest one, which covers blocks of earlier turns; NULL: none, or it was reached */
+    cji_lists *next;
 };
 
-typedef struct cji_indexed { uint64_t addr; cji_block *block; } cji_indexed;
+/* An entry of the index, in place of which a search reads no block that it does not look for: the block's number, 0:
+ * none, and a part of its address. */
+typedef struct cji_indexed { uint32_t key, number; } cji_indexed;
+
+/* Blocks are made in slabs: block `number` is the (number % CJI_SLAB)-th one of slab number / CJI_SLAB. */
+enum { CJI_SLAB = 32 };
+typedef struct cji_block_slab { cji_block *block; void *memory; } cji_block_slab;
 
 /* The allocator of a device. */
 typedef struct cji_allocator {
+    /* what each allocation and each release reads and writes */
+    size_t quick;                /* bytes of the largest block that is allocated without a call; 0: none is */
+    uint64_t live, live_most;    /* the user's bytes, as in a tally */
+    uint64_t allocs;             /* of all streams */
+    uint64_t room;               /* of live blocks */
+    cji_indexed *index;          /* blocks by their start: open addressing; NULL: there was no block yet */
+    unsigned index_bits;         /* it has 2^index_bits entries */
+    cji_block_slab *slab;
+    uint64_t trim_at;            /* so many cached bytes start the next trim for max_cached */
+    uint64_t chunk_bytes, direct_bytes; /* held: in chunks; in the driver's own allocations of cj_alloc */
+    uint64_t deferred;           /* of blocks whose release is deferred or that a graph retains */
     cj_allocator_opts opts;
+
     const cji_mem_type *type;    /* of blocks; set before the first one is made */
     size_t most;                 /* bytes of the largest block; 0: all memory is the driver's own */
-    bool quick;                  /* a free needs no call of the driver: no poison, no exact bounds */
+    bool told;                   /* the driver hears of each block: with a poison or exact bounds */
+    bool joined;                 /* no two neighbours are idle */
     size_t guard;                /* bytes behind each block that nobody has, where the driver checks bounds */
     cji_lists *lists, *source;   /* all; of the stream that chunks are allocated and freed on, NULL before */
     cji_bins idle;
     cji_chunk *chunks;
-    cji_indexed *index;          /* blocks by their start: open addressing */
-    size_t indexed, index_cap;
+    size_t indexed, slabs, slab_cap; /* blocks in the index; slabs */
     cji_block *spare;            /* structs to use again */
-    struct cji_block_slab *slabs; /* all of them (block_heap.c) */
-    bool joined;                 /* no two neighbours are idle */
     cji_block *captured;         /* freed blocks of captures that a graph retains */
-    cji_tally tally;
-    uint64_t chunk_bytes, direct_bytes; /* held: in chunks; in the driver's own allocations of cj_alloc */
-    uint64_t room, deferred;     /* of live blocks; of those whose release is deferred or that a graph retains */
+    cji_tally rest;              /* of streams that are gone, and of memory whose stream has no lists */
     uint64_t total_most, nchunks, grown, trimmed;
     uint64_t settle_at;          /* so many allocations allow the next look for complete blocks */
-    uint64_t trim_at;            /* so many cached bytes start the next trim for max_cached */
 } cji_allocator;
 
-/* The smallest bin whose blocks all have that many bytes, and the largest whose blocks all have at most as many. */
-static inline unsigned cji_bin_up(size_t bytes)
+/* The smallest bin whose blocks all have that many bytes, and how many its smallest blocks have.  A bin is a unit wide
+ * up to 16 units, and an eighth of a doubling from there on: the same sum, without a branch. */
+typedef struct cji_fit { unsigned bin; size_t room; } cji_fit;
+static inline cji_fit cji_fit_of(size_t bytes) /* > 0 */
 {
-    const uint64_t units = ((uint64_t)bytes + CJI_UNIT - 1) / CJI_UNIT;
-    if (units <= 16) return units ? (unsigned)units - 1 : 0;
-    const unsigned k = 63 - (unsigned)__builtin_clzll(units - 1);
-    return 16 + (k - 4) * 8 + (unsigned)((units - 1 - (UINT64_C(1) << k)) >> (k - 3));
+    const uint64_t last = ((uint64_t)bytes - 1) / CJI_UNIT;
+    const unsigned wide = 60 - (unsigned)__builtin_clzll(last | 8);
+    return (cji_fit){ wide * 8 + (unsigned)(last >> wide), (size_t)((((last >> wide) + 1) << wide) * CJI_UNIT) };
 }
+static inline unsigned cji_bin_up(size_t bytes) { return cji_fit_of(bytes).bin; }
+/* The largest bin whose blocks all have at most that many bytes. */
 static inline unsigned cji_bin_down(size_t room) { return cji_bin_up(room + 1) - 1; }
 static inline size_t cji_bin_bytes(unsigned bin)
 {
@@ -208,30 +225,38 @@ static inline size_t cji_bin_bytes(unsigned bin)
     return ((UINT64_C(8) + (bin - 16) % 8 + 1) << ((bin - 16) / 8 + 1)) * CJI_UNIT;
 }
 
-/* Bins; with the state's lock held. */
-static inline void cji_bins_add(cji_bins *bins, cji_block *b)
+/* An allocation is counted, or its release; with the state's lock held. */
+static inline void cji_tally_more(cji_allocator *a, cji_tally *t, size_t bytes)
 {
-    const unsigned i = cji_bin_down(b->room);
-    b->bin = (uint8_t)i;
-    b->next = bins->bin[i];
-    if (b->next) b->next->prev = b;
-    bins->bin[i] = b;
-    bins->map[i / 64] |= UINT64_C(1) << i % 64;
-    bins->bytes += b->room;
+    a->allocs++;
+    a->live += bytes;
+    if (a->live > a->live_most) a->live_most = a->live;
+    t->allocs++;
+    t->live += bytes;
+    if (t->live > t->live_most) t->live_most = t->live;
+}
+static inline void cji_tally_less(cji_allocator *a, cji_tally *t, size_t bytes)
+{
+    a->live -= bytes;
+    t->frees++;
+    t->live -= bytes;
 }
 
-/* Where `b` is the bin's first block, no other block is looked at. */
-static inline void cji_bins_remove(cji_bins *bins, cji_block *b)
+/* Bins; with the state's lock held.  A block enters in front. */
+static inline void cji_bins_push(cji_bins *bins, cji_block *b)
 {
-    const unsigned i = b->bin;
-    bins->bytes -= b->room;
-    if (bins->bin[i] == b) {
-        bins->bin[i] = b->next;
-        bins->map[i / 64] ^= (uint64_t)!b->next << i % 64;
-        return;
-    }
-    b->prev->next = b->next;
-    if (b->next) b->next->prev = b->prev;
+    const unsigned i = b->mem.bin;
+    b->next = bins->bin[i];
+    bins->bin[i] = b;
+    bins->map[i / 64] |= UINT64_C(1) << i % 64;
+}
+/* The first block of a bin that has some. */
+static inline cji_block *cji_bins_pop(cji_bins *bins, unsigned bin)
+{
+    cji_block *b = bins->bin[bin];
+    bins->bin[bin] = b->next;
+    bins->map[bin / 64] ^= (uint64_t)!b->next << bin % 64;
+    return b;
 }
 /* A block of bin `from` or the next one up to `to` that has some; not removed; NULL: there is none. */
 static inline cji_block *cji_bins_find(const cji_bins *bins, unsigned from, unsigned to)
@@ -247,24 +272,45 @@ static inline cji_block *cji_bins_find(const cji_bins *bins, unsigned from, unsi
 }
 
 /* Blocks (block_heap.c); with the state's lock held. */
-static inline size_t cji_index_home(const cji_allocator *a, uint64_t addr)
+static inline uint32_t cji_index_key(uint64_t addr) { return (uint32_t)(addr / CJI_UNIT); }
+static inline uint32_t cji_index_home(const cji_allocator *a, uint32_t key)
 {
-    return (size_t)((addr / CJI_UNIT * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (a->index_cap - 1);
+    return key * UINT32_C(0x9e3779b1) >> (32 - a->index_bits);
+}
+static inline uint32_t cji_index_next(const cji_allocator *a, uint32_t i)
+{
+    return (i + 1) & ((UINT32_C(1) << a->index_bits) - 1);
+}
+static inline cji_block *cji_block_numbered(const cji_allocator *a, uint32_t number)
+{
+    return &a->slab[number / CJI_SLAB].block[number % CJI_SLAB];
 }
 /* The block that starts there; NULL: there is none. */
 static inline cji_block *cji_block_at(const cji_allocator *a, uint64_t addr)
 {
-    for (size_t i = a->indexed ? cji_index_home(a, addr) : 0; a->indexed; i = (i + 1) & (a->index_cap - 1))
-        if (!a->index[i].block || a->index[i].addr == addr) return a->index[i].block;
-    return NULL;
+    if (!a->index) return NULL;
+    const uint32_t key = cji_index_key(addr);
+    for (uint32_t i = cji_index_home(a, key);; i = cji_index_next(a, i)) {
+        const cji_indexed at = a->index[i];
+        if (!at.number) return NULL;
+        if (at.key != key) continue;
+        cji_block *b = cji_block_numbered(a, at.number);
+        if (b->mem.addr == addr) return b;
+    }
+}
+/* The lists that have it; NULL: it is idle. */
+static inline cji_lists *cji_block_lists(const cji_block *b)
+{
+    return b->mem.home ? (cji_lists *)b->mem.home->mem : NULL;
 }
 cji_block *cji_block_holder(const cji_allocator *a, const cji_chunk *c, uint64_t addr);
 /* Cuts `b` down to `room`; the rest is returned, in no place yet.  NULL: there is no rest, or no host memory, and `b`
  * stays as it is. */
 cji_block *cji_block_cut(cji_mem_state *state, cji_block *b, size_t room);
 void cji_block_idle(cji_mem_state *state, cji_block *b); /* into the heap */
+void cji_block_wake(cji_allocator *a, cji_block *b);    /* and out of it */
 void cji_blocks_join(cji_mem_state *state);              /* idle neighbours become one block */
-void cji_blocks_free_spare(cji_allocator *a);
+void cji_blocks_fini(cji_allocator *a);                  /* nobody has one any more */
 /* Out of the heap; NULL: no idle block is as large. */
 cji_block *cji_block_take_idle(cji_mem_state *state, unsigned bin);
 /* A chunk as one block, which is in no place yet; NULL without memory. */
@@ -278,9 +324,9 @@ void cji_block_declare(const cji_mem_state *state, const cji_block *b, const CUs
 cji_lists *cji_lists_of(cji_mem_state *state, cji_slot *slot); /* made at first use; NULL without memory */
 static inline void cji_lists_put(cji_lists *l, cji_block *b)
 {
-    b->place = CJI_PLACE_CACHED;
+    b->mem.place = CJI_PLACE_CACHED;
     b->turn = l->turn;
-    cji_bins_add(&l->free, b);
+    cji_bins_push(&l->free, b);
 }
 /* The stream's own block; NULL: it has none of these bins. */
 cji_block *cji_lists_take(cji_mem_state *state, cji_lists *l, unsigned bin, unsigned to);
@@ -290,6 +336,7 @@ size_t cji_lists_settle_one(cji_mem_state *state, cji_lists *l);
 /* Another stream's block of these bins: `s` waits for its mark. */
 cji_block *cji_lists_take_other(cji_mem_state *state, cj_stream *s, unsigned bin, unsigned to);
 cji_block *cji_lists_take_from(cji_mem_state *state, cji_lists *from, cj_stream *s, unsigned bin, unsigned to);
+cji_tally cji_tally_of(const cji_allocator *a); /* of all streams */
 void cji_lists_leave(cji_mem_state *state, cji_block *b);  /* the block's home is nobody */
 void cji_lists_closing(cji_device_state *base, cji_slot *slot); /* takes the lock */
 
@@ -356,9 +403,9 @@ struct cji_mem_state {
     cji_device_state base;
     cji_release_queue *queue;
     cj_device *dev;       /* not retained: the state is the device's own */
-    pthread_spinlock_t lock; /* guards the table, what was freed, and the allocator */
-    cji_mem *table;       /* by address: chunks, and all memory that is no block */
+    cji_spin lock;        /* guards the table, what was freed, and the allocator */
     cji_allocator blocks;
+    cji_mem *table;       /* by address: chunks, and all memory that is no block */
     cji_freed freed[CJI_FREED];
     unsigned nfreed;      /* how often one was entered */
     cji_staging staging;
@@ -392,6 +439,8 @@ cj_device *cji_mem_owner(cj_device *home, uint64_t addr);
 cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle,
                       const char *call);
 extern const cji_mem_type cji_mem_imported; /* ipc_mem.c */
+/* cj_free, of what is no live block of a chunk.  The state's lock is held on entry and not on return. */
+cj_status cji_mem_free(cji_mem_state *state, cj_dptr d, const char *call);
 
 /* The user has taken or freed memory whose home the slot is.  With the state's lock held. */
 static inline void cji_mem_held(cji_slot *home, int64_t change)
@@ -404,7 +453,7 @@ static inline void cji_mem_held(cji_slot *home, int64_t change)
 /* What cj_alloc has taken of the device's memory has changed, for who measures it.  With the state's lock held. */
 static inline void cji_mem_changed(const cji_mem_state *state)
 {
-    if (cji_work_hooked()) cji_work_memory(state->queue, state->blocks.tally.live);
+    if (cji_work_hooked()) cji_work_memory(state->queue, state->blocks.live);
 }
 void cji_mem_direct_count(cji_mem_state *state, const cji_mem *m, int change); /* 1: allocated, -1: freed */
 /* Released in the order of its home stream, if it is of the kind that can, and that stream is there and not captured;
