@@ -101,45 +101,47 @@ cji_cell *cji_cells_make(cji_cells *t, uint32_t kind, bool *full)
     if (*full || !cji_grow(&stack->handle, &stack->cap, (size_t)index + 1, sizeof *stack->handle)) return NULL;
     if (!t->block[index / CJI_CELLS_CHUNK] && !cells_add_chunk(t, index / CJI_CELLS_CHUNK)) return NULL;
     cji_cell *c = cji_cells_at(t, index);
-    atomic_store_explicit(&c->state, UINT64_C(1) << 32 | 1, memory_order_relaxed);
+    atomic_store_explicit(&c->state, UINT64_C(1) << 32 | t->number | index, memory_order_relaxed);
     c->index = index;
     c->kind = kind;
     atomic_store_explicit(&t->made, index + 1, memory_order_release);
     return c;
 }
 
-static const uint64_t holders_mask = (1u << CJI_CELL_BITS) - 1;
+/* A number of holders is less than the low half of any handle, where the pool's number is. */
+static const uint32_t holders_most = (1u << CJI_CELL_BITS) - 1;
 
 bool cji_cell_retain(cji_cell *c, uint64_t handle)
 {
-    uint64_t now = atomic_load_explicit(&c->state, memory_order_relaxed);
+    uint64_t now = atomic_load_explicit(&c->state, memory_order_relaxed), next;
     do {
-        if (now >> 32 != handle >> 32 || (now & holders_mask) == holders_mask) return false;
-    } while (!atomic_compare_exchange_weak(&c->state, &now, now + 1));
+        if (now >> 32 != handle >> 32 || (uint32_t)now == holders_most) return false;
+        next = now == handle ? (handle >> 32) << 32 | 2 : now + 1;
+    } while (!atomic_compare_exchange_weak(&c->state, &now, next));
     return true;
 }
 
-cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, uint32_t keeper, bool *last)
+cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, bool *last)
 {
     uint64_t now = atomic_load_explicit(&c->state, memory_order_relaxed), next;
     do {
         if (now >> 32 != handle >> 32) return CJI_CELL_STALE;
-        *last = (now & holders_mask) == 1;
-        next = *last ? ((now >> 32) + 1) << 32 | (uint64_t)keeper << CJI_CELL_BITS | 1 : now - 1;
+        *last = now == handle;
+        next = *last ? cji_cell_next(handle) : (uint32_t)now == 2 ? handle : now - 1;
     } while (!atomic_compare_exchange_weak_explicit(&c->state, &now, next, memory_order_acq_rel,
                                                     memory_order_relaxed));
     return CJI_CELL_GOOD;
 }
 
-cj_status cji_cell_reject(void *owner, uint64_t handle, cji_cell_fault fault, const char *thing, const char *acquire,
+cj_status cji_cell_reject(void *owner, uint64_t handle, cji_cell_fault fault, const cji_cell_words *words,
                           const char *call)
 {
     static const char *const why[] = { [CJI_CELL_FOREIGN] = "is of another pool",
                                        [CJI_CELL_STALE] = "was released before; acquire another one" };
     if (fault == CJI_CELL_NONE)
-        return cji_fail(owner, CJ_EHANDLE, call, "%s 0x%llx is none; %s has failed", thing, (unsigned long long)handle,
-                        acquire);
-    return cji_fail(owner, CJ_EHANDLE, call, "%s 0x%llx %s", thing, (unsigned long long)handle, why[fault]);
+        return cji_fail(owner, CJ_EHANDLE, call, "%s 0x%llx is none; %s has failed", words->thing,
+                        (unsigned long long)handle, words->acquire);
+    return cji_fail(owner, CJ_EHANDLE, call, "%s 0x%llx %s", words->thing, (unsigned long long)handle, why[fault]);
 }
 
 /* -- Magazines ----------------------------------------------------------------------------------------------------- */

@@ -1,17 +1,17 @@
 /* Handles that are values: an index, a pool's number and a generation in 64 bits.  Prefixes cji_cell, cji_cells.
  *
- * A cell is the place of one handle.  Its state is one word: the generation of the handle, the thread that took care of
- * the cell last (its keeper), and the number of the handle's holders.  The generation changes when the last holder
- * releases it, so that every later use of the old handle is detected.
+ * A cell is the place of one handle.  Its state is one word: the handle itself while it has one holder; with more, its
+ * generation and their number.  The generation changes when the last holder releases it, so that every later use of the
+ * old handle is detected.
  *
- * Invariants: a free cell has already the generation of its next handle, with one holder: acquiring changes nothing in
- * it.  Cells never move, and are freed with their table.  A free handle is in exactly one place: a thread's magazine,
- * a batch of the table's depot, one of the table's stacks (which the owner's lock guards), or with the thread that is
- * moving it.  0 is no handle.
+ * Invariants: the state of a free cell is its next handle: acquiring changes nothing in it.  Cells never move, and are
+ * freed with their table.  A free handle is in exactly one place: a thread's magazine, a batch of the table's depot,
+ * one of the table's stacks (which the owner's lock guards), or with the thread that is moving it.  0 is no handle.
  *
- * What a thread has put into its own magazine it acquires and releases without an atomic read-modify-write: while there
- * is one holder, no other thread may change the state.  A second release of that handle is detected unless it runs at
- * the same moment as the first, on another thread; then both may succeed. */
+ * The only holder of a handle releases it without an atomic read-modify-write, whoever has acquired it: no other thread
+ * may change the state meanwhile.  So a processor can have the cells of several releases under way from other
+ * processors' caches.  A second release of the handle is detected unless it runs at the same moment as the first, on
+ * another thread; then both may succeed. */
 #ifndef CJI_CELLS_H
 #define CJI_CELLS_H
 
@@ -24,9 +24,10 @@
 #include <cujit/base.h>
 
 #include "base/lock.h"
+#include "base/obj.h"
 
 typedef struct cji_cell {
-    _Alignas(64) atomic_uint_fast64_t state; /* generation << 32 | keeper << CJI_CELL_BITS | holders */
+    _Alignas(64) atomic_uint_fast64_t state; /* the handle; with two holders or more: generation << 32 | holders */
     atomic_uint_fast64_t note;               /* the owner's */
     void *what;                              /* the owner's: changed by who has the handle alone */
     uint64_t more[3];                        /* the owner's, likewise */
@@ -34,7 +35,8 @@ typedef struct cji_cell {
     uint32_t kind;
 } cji_cell;
 
-enum { CJI_CELL_BITS = 20, CJI_CELLS_CHUNK = 64, CJI_CELL_KINDS = 3, CJI_MAGAZINE = 64, CJI_BATCH = 32 };
+enum { CJI_CELL_BITS = 20, CJI_CELLS_CHUNK = 64, CJI_CELL_KINDS = 3, CJI_BATCH = 63,
+       CJI_MAGAZINE = 2 * CJI_BATCH };
 
 /* A stack of free handles. */
 typedef struct cji_cell_stack { uint64_t *handle; size_t n, cap; } cji_cell_stack;
@@ -50,8 +52,8 @@ typedef struct cji_batch {
 typedef struct cji_magazine {
     atomic_uint n;
     uint64_t handle[CJI_MAGAZINE];
-    atomic_uint_fast64_t acquired, released;
-} cji_magazine;
+    atomic_uint_fast64_t acquired;
+} cji_magazine; /* 1 KB, so that an array of them is indexed by a shift */
 
 typedef struct cji_cells {
     uint32_t number;             /* the pool's part of a handle, shifted */
@@ -86,9 +88,9 @@ static inline cji_cell *cji_cells_of(const cji_cells *t, uint64_t handle)
 }
 
 /* The handle that a free cell has next. */
-static inline uint64_t cji_cell_handle(const cji_cells *t, const cji_cell *c)
+static inline uint64_t cji_cell_handle(const cji_cell *c)
 {
-    return (atomic_load_explicit(&c->state, memory_order_relaxed) >> 32) << 32 | t->number | c->index;
+    return atomic_load_explicit(&c->state, memory_order_relaxed);
 }
 
 /* What is wrong with a handle. */
@@ -108,36 +110,47 @@ static inline cji_cell *cji_cells_find(const cji_cells *t, uint64_t handle, cji_
     return NULL;
 }
 
-/* The owner's failure for a handle that it rejects: CJ_EHANDLE.  `thing` is what a handle is ("the lease"), `acquire`
- * the call that makes one. */
-cj_status cji_cell_reject(void *owner, uint64_t handle, cji_cell_fault fault, const char *thing, const char *acquire,
+/* The words of an owner: its type, what a handle is ("the lease"), the call that makes one. */
+typedef struct cji_cell_words { cji_tag tag; const char *thing, *acquire; } cji_cell_words;
+
+/* The owner's failure for a handle that it rejects: CJ_EHANDLE. */
+cj_status cji_cell_reject(void *owner, uint64_t handle, cji_cell_fault fault, const cji_cell_words *words,
                           const char *call);
+
+/* The cell of a handle that is held, of the table of an owner that is checked here; NULL: *st is the failure, left in
+ * the owner. */
+static inline cji_cell *cji_cells_held(const cji_cells *t, uint64_t handle, void *owner, const cji_cell_words *words,
+                                       cj_status *st, const char *call)
+{
+    cji_cell_fault fault = CJI_CELL_GOOD;
+    *st = cji_is_live(owner, words->tag) ? CJ_OK : cji_check(owner, words->tag, call);
+    if (*st != CJ_OK) return NULL;
+    cji_cell *c = cji_cells_find(t, handle, &fault);
+    if (!c) *st = cji_cell_reject(owner, handle, fault, words, call);
+    return c;
+}
 
 /* One holder more; false: the handle was released meanwhile. */
 bool cji_cell_retain(cji_cell *c, uint64_t handle);
 
 /* One holder less.  CJI_CELL_STALE: the handle was released meanwhile.  *last: nobody holds it any more, and the cell
- * is the caller's alone, with its next handle.  `keeper` is the number of the thread's cache, or 0. */
-cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, uint32_t keeper, bool *last);
+ * is the caller's alone, with its next handle. */
+cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, bool *last);
 
-/* The usual release, of a handle whose only holder the keeper is: the cell, which is the caller's alone, and whose next
- * handle is cji_cell_next(handle); NULL: cji_cells_find() and cji_cell_release() decide.  `alone` is
- * cji_cell_alone(keeper). */
-static inline uint64_t cji_cell_alone(uint32_t keeper)
-{
-    return keeper ? (uint64_t)keeper << CJI_CELL_BITS | 1 : 0; /* 0: no state is like that */
-}
-static inline cji_cell *cji_cells_release_own(const cji_cells *t, uint64_t handle, uint64_t alone)
+static inline uint64_t cji_cell_next(uint64_t handle) { return handle + (UINT64_C(1) << 32); }
+
+/* The usual release, of a handle with one holder: *cell is the caller's alone, and its next handle is
+ * cji_cell_next(handle).  False: cji_cells_find() and cji_cell_release() decide. */
+static inline bool cji_cells_release_only(const cji_cells *t, uint64_t handle, cji_cell **cell)
 {
     const uint32_t index = (uint32_t)handle - t->number;
-    if (index >= atomic_load_explicit(&t->made, memory_order_acquire)) return NULL;
-    cji_cell *c = cji_cells_at(t, index);
-    const uint64_t now = (handle >> 32) << 32 | alone;
-    if (atomic_load_explicit(&c->state, memory_order_acquire) != now) return NULL;
-    atomic_store_explicit(&c->state, now + (UINT64_C(1) << 32), memory_order_release);
-    return c;
+    if (index >= atomic_load_explicit(&t->made, memory_order_acquire)) return false;
+    cji_cell *c = *cell = cji_cells_at(t, index);
+    __builtin_prefetch(c, 1); /* the line is going to be changed: it comes once, not twice */
+    if (atomic_load_explicit(&c->state, memory_order_acquire) != handle) return false;
+    atomic_store_explicit(&c->state, cji_cell_next(handle), memory_order_release);
+    return true;
 }
-static inline uint64_t cji_cell_next(uint64_t handle) { return handle + (UINT64_C(1) << 32); }
 
 /* -- Magazines: by their thread --------------------------------------------------------------------------------- */
 

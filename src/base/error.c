@@ -75,7 +75,6 @@ static cj_status keep(void *obj, cji_record *r, const char *call, cj_status stat
         o->taken = false;
         pthread_mutex_unlock(&cji_process.reserve.lock);
     }
-    cji_thread_list(t);
     cji_kept_set(&t->last, r, call, status, driver_code);
     return status;
 }
@@ -199,7 +198,6 @@ void cji_err_take(void *obj, cj_error *out)
     pthread_mutex_unlock(&cji_process.reserve.lock);
     if (!o->taken) return;
     cji_thread_state *t = cji_thread();
-    cji_thread_list(t);
     cji_kept_copy(&t->last, &o->err);
     cji_kept_read(&t->last, out);
 }
@@ -213,7 +211,6 @@ static const cj_error *hand_out(cji_kept *k, cji_record **slot)
     cji_kept now;
     cji_record *r = cji_kept_share(k, &now);
     if (!r) cji_kept_text(&now, &t->spare);
-    cji_thread_list(t);
     cji_record_drop(*slot);
     *slot = r;
     return r ? &r->e : &t->spare;

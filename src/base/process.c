@@ -1,6 +1,8 @@
 /* The process-wide state, the fork word, and the version. */
 #include "base/process.h"
 
+#include <sched.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,29 +21,66 @@ cji_process_state cji_process = {
 
 cji_record cji_records[CJI_RECORDS];
 
-static _Thread_local cji_thread_state thread_state;
-_Thread_local cji_thread_cached cji_cached;
+/* -- Threads ------------------------------------------------------------------------------------------------------- */
 
-cji_thread_state *cji_thread(void) { return &thread_state; }
+/* What the first threads own is part of the library, so that taking it cannot fail.  Only for more threads than these
+ * at once it is allocated. */
+enum { THREADS_OWN = 256, THREADS_WORD = 64 };
+static cji_thread_own threads_own[THREADS_OWN];
+static atomic_uint_fast64_t threads_taken[THREADS_OWN / THREADS_WORD]; /* a bit each */
 
-static void thread_ends(void *state)
+CJI_THREAD_POINTER cji_thread_own *cji_thread_here;
+
+static cji_thread_own *thread_own_take(void)
 {
-    cji_thread_state *t = state;
+    for (int i = 0; i < THREADS_OWN / THREADS_WORD; i++) {
+        uint64_t taken = atomic_load_explicit(&threads_taken[i], memory_order_relaxed);
+        while (~taken) {
+            const int bit = __builtin_ctzll(~taken);
+            if (atomic_compare_exchange_weak_explicit(&threads_taken[i], &taken, taken | UINT64_C(1) << bit,
+                                                      memory_order_acquire, memory_order_relaxed))
+                return &threads_own[i * THREADS_WORD + bit];
+        }
+    }
+    return cji_zalloc(sizeof(cji_thread_own));
+}
+
+static void thread_own_return(cji_thread_own *t)
+{
+    const size_t i = ((uintptr_t)t - (uintptr_t)threads_own) / sizeof *t;
+    if (i >= THREADS_OWN) {
+        cji_free(t, sizeof *t);
+        return;
+    }
+    memset(t, 0, sizeof *t);
+    atomic_fetch_and_explicit(&threads_taken[i / THREADS_WORD], ~(UINT64_C(1) << i % THREADS_WORD),
+                              memory_order_release);
+}
+
+static void thread_ends(void *own)
+{
+    cji_thread_state *t = &((cji_thread_own *)own)->state;
     cji_thread_caches_leave();
     cji_kept_clear(&t->last);
     cji_kept_clear(&t->orphan);
-    for (int i = 0; i < CJI_THREAD_COPIES; i++) cji_record_drop(t->out[i]), t->out[i] = NULL;
-    cji_record_drop(t->out_last), t->out_last = NULL;
-    t->listed = false; /* a later destructor of this thread may fail once more */
+    for (int i = 0; i < CJI_THREAD_COPIES; i++) cji_record_drop(t->out[i]);
+    cji_record_drop(t->out_last);
+    cji_thread_here = NULL; /* a later destructor of this thread may call the library once more: it begins anew */
+    thread_own_return(own);
 }
 
 static void make_key(void) { cji_process.thread_keyed = pthread_key_create(&cji_process.thread_key, thread_ends) == 0; }
 
-void cji_thread_list(cji_thread_state *t)
+cji_thread_own *cji_thread_begin(void)
 {
-    if (t->listed) return;
+    static atomic_uint_fast64_t ids;
+    cji_thread_own *t;
+    while (!(t = thread_own_take())) sched_yield(); /* until there is memory, or another thread ends */
+    t->state.id = atomic_fetch_add(&ids, 1) + 1;
+    cji_thread_here = t;
     pthread_once(&cji_process.thread_once, make_key);
-    t->listed = !cji_process.thread_keyed || pthread_setspecific(cji_process.thread_key, t) == 0;
+    if (cji_process.thread_keyed) pthread_setspecific(cji_process.thread_key, t);
+    return t;
 }
 
 /* The library may be closed before its threads end. */
@@ -51,12 +90,9 @@ static void __attribute__((destructor)) drop_key(void)
     cji_process.thread_keyed = false;
 }
 
-uint64_t cji_thread_id(void)
-{
-    static atomic_uint_fast64_t ids;
-    if (!thread_state.id) thread_state.id = atomic_fetch_add(&ids, 1) + 1;
-    return thread_state.id;
-}
+uint64_t cji_thread_id(void) { return cji_thread()->id; }
+
+/* -- The version --------------------------------------------------------------------------------------------------- */
 
 const char *cj_version(void)
 {

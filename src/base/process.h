@@ -67,6 +67,10 @@ extern cji_process_state cji_process;
 extern cji_record
     cji_records[CJI_RECORDS]; /* of the reserve; zeros until they are used, so not part of what has initial values */
 
+/* A thread's caches of pools: the latest ones found, by the pool's address; all of them (src/base/thread_cache.h). */
+enum { CJI_THREAD_RECENT_BITS = 4, CJI_THREAD_RECENT = 1 << CJI_THREAD_RECENT_BITS };
+typedef struct cji_thread_cached { struct cji_thread_cache *recent[CJI_THREAD_RECENT], *all; } cji_thread_cached;
+
 /* What a thread keeps: its latest failure, and the records that cj_error_of() and cj_error_last() gave out.  A thread
  * that ends returns them. */
 enum { CJI_THREAD_COPIES = 4, CJI_THREAD_LOCKS = 48 };
@@ -77,7 +81,6 @@ typedef struct cji_thread_state {
     cji_record *out_last;               /* by cj_error_last() */
     cj_error spare;                     /* given out where a failure has no record */
     unsigned next_out;
-    bool listed;                        /* its end will be noticed */
     char name[CJI_SHORT_NAMES][CJI_SHORT_ROOM];   /* of the message under way: cji_short() */
     unsigned next_name;
     uint64_t id;
@@ -86,12 +89,29 @@ typedef struct cji_thread_state {
     uint8_t held[CJI_THREAD_LOCKS]; /* locks of each rank: src/base/lock.h */
 } cji_thread_state;
 
-cji_thread_state *cji_thread(void);
+/* All that is a thread's own: taken when it first uses the library, returned when it ends. */
+typedef struct cji_thread_own {
+    cji_thread_cached cached;
+    cji_thread_state state;
+    char apart[64]; /* what two threads own shares no line of the processor's cache */
+} cji_thread_own;
 
-/* A thread's caches of pools: the latest ones found, by the pool's address; all of them (src/base/thread_cache.h). */
-enum { CJI_THREAD_RECENT = 16 };
-typedef struct cji_thread_cached { struct cji_thread_cache *recent[CJI_THREAD_RECENT], *all; } cji_thread_cached;
-extern _Thread_local cji_thread_cached cji_cached;
+/* Where that is; NULL: the thread has none yet.  The pointer is read without a call: glibc has room for one of a
+ * library that is loaded late, but not for all that a thread owns. */
+#ifdef __GLIBC__
+#define CJI_THREAD_POINTER _Thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define CJI_THREAD_POINTER _Thread_local
+#endif
+extern CJI_THREAD_POINTER cji_thread_own *cji_thread_here;
+
+cji_thread_own *cji_thread_begin(void);
+static inline cji_thread_own *cji_thread_all(void)
+{
+    cji_thread_own *t = cji_thread_here;
+    return __builtin_expect(t != NULL, 1) ? t : cji_thread_begin();
+}
+static inline cji_thread_state *cji_thread(void) { return &cji_thread_all()->state; }
 
 /* Whether cji_fork_gen() is `gen`, without a call; false also before its first call. */
 static inline bool cji_fork_gen_is(uint32_t gen)
@@ -99,7 +119,6 @@ static inline bool cji_fork_gen_is(uint32_t gen)
     const atomic_uint *word = atomic_load_explicit(&cji_process.fork_word, memory_order_acquire);
     return word && atomic_load_explicit(word, memory_order_relaxed) == gen + 1;
 }
-void cji_thread_list(cji_thread_state *t);  /* before it keeps a record: so that these return when it ends */
 uint64_t cji_thread_id(void); /* not 0; never repeats in a process */
 
 #endif

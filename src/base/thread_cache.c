@@ -1,7 +1,6 @@
 /* The caches of threads: made, found, emptied. */
 #include "base/thread_cache.h"
 
-#include "base/cells.h"
 #include "base/mem.h"
 #include "base/obj.h"
 
@@ -21,26 +20,12 @@ void cji_thread_caches_init(cji_thread_caches *owner, const void *pool, const cj
 enum { CACHE_APART = 64 }; /* bytes behind each cache, so that it shares no line of the processor's cache */
 static size_t cache_bytes(const cji_thread_caches *owner) { return owner->bytes + CACHE_APART; }
 
-/* With the pool's lock held. */
-static uint32_t cache_number(cji_thread_caches *owner)
-{
-    owner->taken[0] |= 1; /* 0 is none */
-    for (uint32_t i = 0; i < CJI_THREAD_NUMBERS / 64; i++) {
-        if (!~owner->taken[i]) continue;
-        const uint32_t bit = (uint32_t)__builtin_ctzll(~owner->taken[i]);
-        owner->taken[i] |= UINT64_C(1) << bit;
-        return i * 64 + bit;
-    }
-    return 0;
-}
-
 /* -- Ending -------------------------------------------------------------------------------------------------------- */
 
 /* With the pool's lock held. */
 static void cache_unlink(cji_thread_caches *owner, cji_thread_cache *c)
 {
     owner->rules->empty(owner, c);
-    if (c->number) owner->taken[c->number / 64] &= ~(UINT64_C(1) << c->number % 64);
     if (c->earlier) c->earlier->later = c->later;
     else owner->first = c->later;
     if (c->later) c->later->earlier = c->earlier;
@@ -71,7 +56,7 @@ static bool cache_is_closed(cji_thread_caches *owner)
 
 void cji_thread_caches_leave(void)
 {
-    cji_thread_cached *t = &cji_cached;
+    cji_thread_cached *t = &cji_thread_all()->cached;
     cji_thread_cache **at = &t->all;
     while (*at) {
         cji_thread_caches *owner = (*at)->owner;
@@ -89,7 +74,7 @@ void cji_thread_caches_leave(void)
 
 void cji_thread_caches_close(cji_thread_caches *owner)
 {
-    cji_thread_cached *t = &cji_cached;
+    cji_thread_cached *t = &cji_thread_all()->cached;
     cji_lock(owner->lock, owner->rank);
     while (owner->first) cache_unlink(owner, owner->first);
     owner->closed = true;
@@ -117,18 +102,18 @@ static cji_thread_cache *cache_search(cji_thread_cached *t, const cji_thread_cac
 
 static cji_thread_cache *cache_make(cji_thread_cached *t, cji_thread_caches *owner)
 {
+    static const atomic_uint no_word;
     cji_thread_cache *c = cji_zalloc(cache_bytes(owner));
     if (!c) return NULL;
-    cji_thread_list(cji_thread());
     owner->rules->retain(owner);
     c->pool = owner->pool;
-    c->fork_gen = owner->fork_gen;
+    c->fork_word = atomic_load(&cji_process.fork_word);
+    if (!c->fork_word) c->fork_word = &no_word;
+    c->fork_value = owner->fork_gen + 1;
     c->owner = owner;
     c->next = t->all;
     t->all = c;
     cji_lock(owner->lock, owner->rank);
-    c->number = cache_number(owner);
-    c->alone = cji_cell_alone(c->number);
     if (owner->made++) atomic_store_explicit(&owner->shared, true, memory_order_relaxed);
     c->later = owner->first;
     if (c->later) c->later->earlier = c;
@@ -139,7 +124,7 @@ static cji_thread_cache *cache_make(cji_thread_cached *t, cji_thread_caches *own
 
 cji_thread_cache *cji_thread_cache_find(cji_thread_caches *owner)
 {
-    cji_thread_cached *t = &cji_cached;
+    cji_thread_cached *t = &cji_thread_all()->cached;
     cji_thread_cache *c = cache_search(t, owner);
     if (!c) c = cache_make(t, owner);
     if (c) t->recent[cji_thread_cache_place(owner->pool)] = c;

@@ -19,14 +19,11 @@ typedef struct cji_thread_caches cji_thread_caches;
 typedef struct cji_thread_cache { /* the first member of the pool's own struct */
     const void *pool;
     cji_thread_caches *owner;
-    uint32_t fork_gen; /* the owner's */
+    const atomic_uint *fork_word; /* cji_process.fork_word, or a word that is 0 where there is none */
+    uint32_t fork_value;          /* the word's in the process that the cache is of */
     struct cji_thread_cache *next;                 /* of the thread */
     struct cji_thread_cache *later, *earlier;      /* of the pool */
-    uint32_t number; /* less than CJI_THREAD_NUMBERS, of no other cache of the pool; 0: all are taken */
-    uint64_t alone;  /* cji_cell_alone(number) */
 } cji_thread_cache;
-
-enum { CJI_THREAD_NUMBERS = 4096 };
 
 typedef struct cji_thread_cache_rules {
     size_t bytes; /* of the pool's own struct */
@@ -49,7 +46,6 @@ struct cji_thread_caches {
     bool closed;
     atomic_bool shared;    /* a second cache was made */
     uint64_t made;
-    uint64_t taken[CJI_THREAD_NUMBERS / 64]; /* numbers, a bit each */
 };
 
 void cji_thread_caches_init(cji_thread_caches *owner, const void *pool, const cji_thread_cache_rules *rules,
@@ -61,14 +57,15 @@ void cji_thread_caches_close(cji_thread_caches *owner);
 cji_thread_cache *cji_thread_cache_find(cji_thread_caches *owner);
 static inline unsigned cji_thread_cache_place(const void *pool)
 {
-    return (unsigned)((uintptr_t)pool >> 6 ^ (uintptr_t)pool >> 10) % CJI_THREAD_RECENT;
+    return (uint32_t)(uintptr_t)pool * 2654435769u >> (32 - CJI_THREAD_RECENT_BITS); /* Fibonacci hashing */
 }
 /* The thread's cache where it was found lately, in this process: then `pool` is the pool that it was found for, and no
  * further check is needed.  NULL: it has to be found.  `pool` may be anything, and is not looked into. */
 static inline void *cji_thread_cache_recent(const void *pool)
 {
-    cji_thread_cache *c = cji_cached.recent[cji_thread_cache_place(pool)];
-    return c && c->pool == pool && cji_fork_gen_is(c->fork_gen) ? c : NULL;
+    const cji_thread_own *t = cji_thread_here;
+    cji_thread_cache *c = t ? t->cached.recent[cji_thread_cache_place(pool)] : NULL;
+    return c && c->pool == pool && atomic_load_explicit(c->fork_word, memory_order_relaxed) == c->fork_value ? c : NULL;
 }
 static inline void *cji_thread_cache_of(cji_thread_caches *owner)
 {

@@ -1,1 +1,1 @@
-text_tests += %D%/objects_and_errors %D%/error_reserve %D%/hooks %D%/lock_order %D%/short_names %D%/secure_environment %D%/handles_of_cells
+text_tests += %D%/objects_and_errors %D%/error_reserve %D%/hooks %D%/lock_order %D%/short_names %D%/secure_environment %D%/handles_of_cells %D%/what_threads_own

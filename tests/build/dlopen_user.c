@@ -1,13 +1,15 @@
 /* Drives the library as a language runtime does: by dlopen and dlsym alone, without a header of it; handles are
  * integers, values and addresses 64-bit integers, kernel arguments pointers with sizes. usage: dlopen_user LIBCUJIT.SO
- * Prints one line, and exits with 0 when y = a * x + y came out right on the device that $CUJIT_DRIVER names. */
+ * Prints a line twice, and exits with 0 when y = a * x + y came out right on the device that $CUJIT_DRIVER names: each
+ * time a new thread loads the library, and one that was there before uses it, too. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { F32 = 19, U32 = 9, DIM_X = 0, ARG_BYTES = 6, COUNT = 1000 };
+enum { F32 = 19, U32 = 9, DIM_X = 0, ARG_BYTES = 6, COUNT = 1000, TIMES = 2 };
 
 static void *library;
 
@@ -21,7 +23,8 @@ static void *find(const char *name)
     return p;
 }
 
-/* Calls with one to four integers; all of the ABI that is used here is integers in registers. */
+/* Calls with up to five integers; all of the ABI that is used here is integers in registers. */
+typedef uint64_t call0(void);
 typedef uint64_t call1(uint64_t);
 typedef uint64_t call2(uint64_t, uint64_t);
 typedef uint64_t call3(uint64_t, uint64_t, uint64_t);
@@ -45,14 +48,35 @@ static int complain(const char *what, uint64_t object)
     return 1;
 }
 
-int main(int argc, char **argv)
+/* -- A thread that is there before the library --------------------------------------------------------------------- */
+
+static pthread_barrier_t turn;
+static int early_failed;
+
+static void *use_what_is_loaded(void *user)
+{
+    for (int i = 0; i < TIMES; i++) {
+        pthread_barrier_wait(&turn); /* it is loaded */
+        if (library) {
+            const int32_t *latest = (const int32_t *)(uintptr_t)((call0 *)(uintptr_t)find("cj_error_last"))();
+            early_failed |= i == 0 && *latest != 0;               /* no failure yet */
+            early_failed |= (int)CALL1("cj_stream_sync", 0) >= 0; /* now one of its own */
+        }
+        pthread_barrier_wait(&turn); /* it is closed next */
+    }
+    return user;
+}
+
+/* -- The computation ----------------------------------------------------------------------------------------------- */
+
+static int compute(const char *path)
 {
     static float x[COUNT], y[COUNT];
-    library = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (!library) {
-        fprintf(stderr, "dlopen_user: %s\n", argc == 2 ? dlerror() : "usage: dlopen_user LIBCUJIT.SO");
-        return 1;
-    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fprintf(stderr, "dlopen_user: %s\n", dlerror());
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn);
+    if (!library) return 1;
 
     uint64_t m = CALL1("cj_ptx_create", 0), f = CALL2("cj_ptx_kernel", m, TEXT("saxpy"));
     uint64_t px = CALL3("cj_param_ptr", f, TEXT("x"), F32), py = CALL3("cj_param_ptr", f, TEXT("y"), F32);
@@ -97,5 +121,24 @@ int main(int argc, char **argv)
     CALL1("cj_device_close", device);
     CALL1("cj_stream_free", stream);
     dlclose(library);
+    return 0;
+}
+
+static void *compute_in_a_thread(void *path) { return compute(path) == 0 ? path : NULL; }
+
+int main(int argc, char **argv)
+{
+    pthread_t early, id;
+    void *done = argv;
+    if (argc != 2) return fprintf(stderr, "usage: dlopen_user LIBCUJIT.SO\n"), 1;
+    pthread_barrier_init(&turn, NULL, 2);
+    if (pthread_create(&early, NULL, use_what_is_loaded, NULL) != 0) return 1;
+    for (int i = 0; i < TIMES && done; i++) {
+        if (pthread_create(&id, NULL, compute_in_a_thread, argv[1]) != 0) return 1;
+        pthread_join(id, &done);
+    }
+    if (!done) return 1;
+    pthread_join(early, NULL);
+    if (early_failed) return fprintf(stderr, "dlopen_user: an earlier thread has another's failure\n"), 1;
     return 0;
 }

@@ -62,7 +62,7 @@ if [ -e "$destdir$libdir/libcujit.so" ]; then
     try 'hello runs on the CPU device' "$work/hello"
     system=$(echo "$private" | tr ' ' '\n' | grep -E '^-(ldl|pthread)$' || true)
     try 'a program without headers compiles' \
-        ${CC:-cc} "$source/tests/build/dlopen_user.c" -o "$work/dlopen_user" $system
+        ${CC:-cc} "$source/tests/build/dlopen_user.c" -pthread -o "$work/dlopen_user" $system
     try 'the library is driven by dlopen and dlsym alone' "$work/dlopen_user" "$destdir$libdir/libcujit.so.0"
     try 'the command finds the CPU device' "$destdir$bindir/cujit" devices
 fi

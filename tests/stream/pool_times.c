@@ -1,5 +1,6 @@
 /* A stream pool measures completion times, keeps reported ones apart, and picks its strategy from them by the rule of
  * cj_stream_pool_optimize; a kernel's instructions give its kind of work. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -248,9 +249,42 @@ static void kernels(void)
     cj_kernel_free(k);
 }
 
+/* -- Leases without a request -------------------------------------------------------------------------------------- */
+
+enum { TURNS = 40 };
+
+static void *lease_in_turn(void *pool)
+{
+    for (int i = 0; i < TURNS; i++) cj_stream_pool_release(pool, cj_stream_pool_acquire(pool, NULL));
+    return NULL;
+}
+
+static void counted(void)
+{
+    pthread_t id;
+    cj_stream_pool *pool = cj_stream_pool_create(dev, CJ_STREAM_POOL(.strategy = CJ_POOL_ROUND_ROBIN));
+    lease_in_turn(pool);
+    tap_is_uint(work_of(pool, CJ_WORK_COMPUTE).acquired, TURNS, "a lease without a request is for compute work");
+    tap_is_uint(strategy_of(pool, CJ_POOL_ROUND_ROBIN).acquired, TURNS, "... chosen by the pool's strategy");
+    if (pthread_create(&id, NULL, lease_in_turn, pool) != 0) tap_bail("no thread");
+    pthread_join(id, NULL);
+    tap_is_uint(work_of(pool, CJ_WORK_COMPUTE).acquired, 2 * TURNS, "those of a thread that has ended count, too");
+    cj_stream_pool_set_strategy(pool, CJ_POOL_LEAST_LOADED);
+    lease_in_turn(pool);
+    tap_is_uint(strategy_of(pool, CJ_POOL_ROUND_ROBIN).acquired, 2 * TURNS, "with another strategy there are no more");
+    tap_is_uint(strategy_of(pool, CJ_POOL_LEAST_LOADED).acquired, TURNS, "... but of the other one");
+    cj_stream_pool_set_strategy(pool, CJ_POOL_ROUND_ROBIN);
+    lease_in_turn(pool);
+    tap_is_uint(strategy_of(pool, CJ_POOL_ROUND_ROBIN).acquired, 3 * TURNS, "and back again");
+    cj_stream_pool_report(pool, CJ_WORK_COMPUTE, 1);
+    lease_in_turn(pool);
+    tap_is_uint(work_of(pool, CJ_WORK_COMPUTE).acquired, 5 * TURNS, "a reported time changes nothing of it");
+    cj_stream_pool_free(pool);
+}
+
 int main(void)
 {
     bench_open(4 * N);
-    measured(), overlapping(), reported(), optimized(), by_requests(), kernels();
+    measured(), overlapping(), reported(), optimized(), by_requests(), kernels(), counted();
     return bench_close();
 }

@@ -19,7 +19,6 @@ static void event_cache_empty(cji_thread_caches *owner, cji_thread_cache *base)
     for (int k = 0; k < CJI_EVENT_KINDS; k++) {
         cji_magazine_empty(&c->kind[k], &pool->cells.free[k], CJI_MAGAZINE);
         pool->acquired += atomic_load(&c->kind[k].acquired);
-        pool->released += atomic_load(&c->kind[k].released);
     }
 }
 
@@ -197,20 +196,12 @@ cj_event *cji_event_acquire(cj_event_pool *pool, cj_event_kind kind, cj_pooled_e
 
 /* -- Using and releasing ------------------------------------------------------------------------------------------- */
 
-static cj_status event_pool_stale(cj_event_pool *pool, uint64_t handle, cji_cell_fault fault, const char *call)
-{
-    return cji_cell_reject(pool, handle, fault, "the pooled event", "cj_event_pool_acquire", call);
-}
+static const cji_cell_words event_words = { CJI_TAG_EVENT_POOL, "the pooled event", "cj_event_pool_acquire" };
 
 /* The cell of a handle that is held; NULL: *st is the failure, left in the pool. */
 static inline cji_cell *event_pool_cell(cj_event_pool *pool, uint64_t handle, cj_status *st, const char *call)
 {
-    cji_cell_fault fault = CJI_CELL_GOOD;
-    *st = cji_is_live(pool, CJI_TAG_EVENT_POOL) ? CJ_OK : cji_check(pool, CJI_TAG_EVENT_POOL, call);
-    if (*st != CJ_OK) return NULL;
-    cji_cell *c = cji_cells_find(&pool->cells, handle, &fault);
-    if (!c) *st = event_pool_stale(pool, handle, fault, call);
-    return c;
+    return cji_cells_held(&pool->cells, handle, pool, &event_words, st, call);
 }
 
 /* The cell is the caller's alone, and has its next handle. */
@@ -222,9 +213,8 @@ static void event_pool_return(cj_event_pool *pool, cji_cell *cell, cji_magazine 
         cji_event_pool_settle(pool, cell, &drop);
     } else {
         if (m) cji_magazine_empty(m, &pool->cells.free[cell->kind], CJI_BATCH);
-        cji_cell_stack_put(&pool->cells.free[cell->kind], cji_cell_handle(&pool->cells, cell));
+        cji_cell_stack_put(&pool->cells.free[cell->kind], cji_cell_handle(cell));
     }
-    if (!m) pool->released++;
     cji_unlock(&pool->lock, CJI_LOCK_EVENT_POOL);
     if (drop) cji_event_drop(drop);
 }
@@ -235,20 +225,18 @@ static void event_pool_end(cj_event_pool *pool, cji_cell *cell, cji_event_cache 
     cj_event *e = cji_cell_event(cell);
     if (cji_kept_status(&e->obj.err) != CJ_OK) cji_err_reset(e); /* the next holder's has none */
     cji_magazine *m = c ? &c->kind[cell->kind] : NULL;
-    if (m) cji_bump(&m->released);
     const uint64_t note = atomic_load_explicit(&cell->note, memory_order_relaxed);
     const bool fresh = !note || (reached && note != CJI_NOTE_HELD && cji_event_pool_renew(cell));
-    if (!m || !fresh || !cji_magazine_put(m, &pool->cells, cell->kind, cji_cell_handle(&pool->cells, cell)))
+    if (!m || !fresh || !cji_magazine_put(m, &pool->cells, cell->kind, cji_cell_handle(cell)))
         event_pool_return(pool, cell, m);
 }
 
 /* One holder less, of a handle that was found. */
 static cji_cell_fault event_pool_release(cj_event_pool *pool, cji_cell *cell, uint64_t handle, bool reached)
 {
-    cji_event_cache *c = cji_thread_cache_of(&pool->caches);
     bool last = false;
-    const cji_cell_fault fault = cji_cell_release(cell, handle, c ? c->base.number : 0, &last);
-    if (last) event_pool_end(pool, cell, c, reached);
+    const cji_cell_fault fault = cji_cell_release(cell, handle, &last);
+    if (fault == CJI_CELL_GOOD && last) event_pool_end(pool, cell, cji_thread_cache_of(&pool->caches), reached);
     return fault;
 }
 
@@ -259,14 +247,14 @@ static __attribute__((noinline)) cj_status event_release_checked(cj_event_pool *
     cji_cell *cell = event_pool_cell(pool, event, &st, call);
     if (!cell) return st;
     if (event_pool_release(pool, cell, event, false) == CJI_CELL_GOOD) return CJ_OK;
-    return event_pool_stale(pool, event, CJI_CELL_STALE, call);
+    return cji_cell_reject(pool, event, CJI_CELL_STALE, &event_words, call);
 }
 
 cj_status cj_event_pool_release(cj_event_pool *pool, cj_pooled_event event)
 {
     cji_event_cache *c = cji_thread_cache_recent(pool);
-    cji_cell *cell = c ? cji_cells_release_own(&pool->cells, event, c->base.alone) : NULL;
-    if (!cell) return event_release_checked(pool, event);
+    cji_cell *cell;
+    if (!c || !cji_cells_release_only(&pool->cells, event, &cell)) return event_release_checked(pool, event);
     cji_magazine *m = &c->kind[cell->kind];
     const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
     if (n == CJI_MAGAZINE || atomic_load_explicit(&cell->note, memory_order_relaxed) ||
@@ -274,7 +262,6 @@ cj_status cj_event_pool_release(cj_event_pool *pool, cj_pooled_event event)
         return event_pool_end(pool, cell, c, false), CJ_OK;
     m->handle[n] = cji_cell_next(event);
     atomic_store_explicit(&m->n, n + 1, memory_order_relaxed);
-    cji_bump(&m->released);
     return CJ_OK;
 }
 
@@ -284,7 +271,7 @@ cj_status cj_event_pool_retain(cj_event_pool *pool, cj_pooled_event event)
     cj_status st;
     cji_cell *cell = event_pool_cell(pool, event, &st, call);
     if (!cell) return st;
-    return cji_cell_retain(cell, event) ? CJ_OK : event_pool_stale(pool, event, CJI_CELL_STALE, call);
+    return cji_cell_retain(cell, event) ? CJ_OK : cji_cell_reject(pool, event, CJI_CELL_STALE, &event_words, call);
 }
 
 cj_event *cj_event_pool_event(cj_event_pool *pool, cj_pooled_event event)
@@ -297,8 +284,11 @@ cj_event *cj_event_pool_event(cj_event_pool *pool, cj_pooled_event event)
 static void event_release_known(cj_event_pool *pool, cj_pooled_event handle, bool reached)
 {
     cji_cell_fault fault = CJI_CELL_GOOD;
-    cji_cell *cell = cji_cells_find(&pool->cells, handle, &fault);
-    if (cell) event_pool_release(pool, cell, handle, reached);
+    cji_cell *cell;
+    if (cji_cells_release_only(&pool->cells, handle, &cell))
+        event_pool_end(pool, cell, cji_thread_cache_of(&pool->caches), reached);
+    else if ((cell = cji_cells_find(&pool->cells, handle, &fault)))
+        event_pool_release(pool, cell, handle, reached);
 }
 
 void cji_event_release(cj_event_pool *pool, cj_pooled_event handle) { event_release_known(pool, handle, false); }
@@ -336,7 +326,6 @@ void cj_event_pool_stats_defaults(cj_event_pool_stats *stats)
 /* With the lock held. */
 static void event_pool_count(cj_event_pool *pool, cj_event_pool_stats *now)
 {
-    uint64_t released = pool->released;
     now->acquired = pool->acquired;
     for (int k = 0; k < CJI_EVENT_KINDS; k++) {
         uint64_t idle = pool->cells.free[k].n + cji_depot_count(&pool->cells, (uint32_t)k);
@@ -344,14 +333,14 @@ static void event_pool_count(cj_event_pool *pool, cj_event_pool_stats *now)
             cji_magazine *m = &((cji_event_cache *)base)->kind[k];
             idle += atomic_load(&m->n);
             now->acquired += atomic_load(&m->acquired);
-            released += atomic_load(&m->released);
         }
         now->free += idle;
         if (k == CJ_EVENT_TIMING) now->free_timing = idle;
         now->events += pool->kind[k].events;
         now->pending += pool->kind[k].pending_count;
     }
-    now->in_use = now->acquired > released ? now->acquired - released : 0;
+    const uint64_t back = now->free + now->pending; /* handles that pass through the depot just now are in neither */
+    now->in_use = now->events > back ? now->events - back : 0;
     now->utilisation = now->events ? (double)now->in_use / (double)now->events : 0;
 }
 

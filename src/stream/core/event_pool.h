@@ -41,7 +41,7 @@ struct cj_event_pool {
     char apart[64];        /* the lock is in another line of the processor's cache than what each call reads */
     pthread_mutex_t lock;
     cji_event_kind_state kind[CJI_EVENT_KINDS];
-    uint64_t acquired, released;      /* by threads that have ended, or without a cache */
+    uint64_t acquired;                /* by threads that have ended, or without a cache */
     uint64_t failed, grown, replaced; /* under the lock too */
 };
 

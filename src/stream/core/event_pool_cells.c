@@ -99,7 +99,7 @@ static void harvest(cj_event_pool *pool, cj_event_kind k)
             looks++;
             if (pool->cu->cuEventQuery(cji_cell_event(c)->raw) == CUDA_ERROR_NOT_READY) break;
             pending_take(pool, kind, at);
-            if (cji_event_pool_renew(c)) cji_cell_stack_put(&pool->cells.free[k], cji_cell_handle(&pool->cells, c));
+            if (cji_event_pool_renew(c)) cji_cell_stack_put(&pool->cells.free[k], cji_cell_handle(c));
             else pending_put(pool, c, bit);
         }
     }
@@ -155,7 +155,7 @@ static uint32_t pool_add(cj_event_pool *pool, cj_event_kind k, uint32_t count, b
     while (made < taken && cell_fill(pool, cell[made], into, call)) made++;
     cji_lock(&pool->lock, CJI_LOCK_EVENT_POOL);
     for (uint32_t i = 0; i < taken; i++) {
-        if (i < made) cji_cell_stack_put(&pool->cells.free[k], cji_cell_handle(&pool->cells, cell[i]));
+        if (i < made) cji_cell_stack_put(&pool->cells.free[k], cji_cell_handle(cell[i]));
         else line_put(pool, &pool->kind[k].hollow, cell[i]);
     }
     pool->kind[k].events += made;

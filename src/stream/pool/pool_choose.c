@@ -84,7 +84,7 @@ cji_place *cji_place_choose(cj_stream_pool *pool, cji_stream_cache *c, const cji
     cji_place *p;
     *followed = false;
     while ((p = choose_one(pool, c, w, followed)))
-        if (cji_place_join(c, p)) return p; /* else it was closed meanwhile */
+        if (cji_place_join(&c->count[p->index], p)) return p; /* else it was closed meanwhile */
     return NULL;
 }
 

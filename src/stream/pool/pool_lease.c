@@ -64,6 +64,12 @@ static cj_status lease_no_place(const cj_stream_pool *pool, bool exclusive, void
                     exclusive ? "a" : "an exclusive", pool->streams_max);
 }
 
+/* One acquisition in CJI_TICK looks at what the others leave out. */
+static inline bool lease_is_looked_at(const cji_stream_cache *c)
+{
+    return atomic_load_explicit(&c->leases.acquired, memory_order_relaxed) % CJI_TICK == 0;
+}
+
 /* The chosen stream has many leases: another one is created, where the pool may grow. */
 static cji_place *lease_spread(cj_stream_pool *pool, cji_stream_cache *c, const cji_wish *w, cji_place *p)
 {
@@ -109,7 +115,7 @@ static cji_place *lease_shared(cj_stream_pool *pool, cji_stream_cache *c, const 
         return p;
     }
     if (!followed && !atomic_load_explicit(&pool->full, memory_order_relaxed) &&
-        (c->tick % CJI_TICK == 0 ||
+        (lease_is_looked_at(c) ||
          atomic_load_explicit(&c->count[p->index], memory_order_relaxed) > (int)pool->sharers))
         p = lease_spread(pool, c, w, p);
     return p;
@@ -141,7 +147,7 @@ static uint64_t lease_find(cj_stream_pool *pool, cji_stream_cache *c, void *into
     while (stack->n < CJI_BATCH) {
         cji_cell *cell = cji_cells_make(&pool->leases, 0, &full);
         if (!cell) break;
-        cji_cell_stack_put(stack, cji_cell_handle(&pool->leases, cell));
+        cji_cell_stack_put(stack, cji_cell_handle(cell));
     }
     const uint64_t lease = cji_cell_stack_take(stack);
     cji_magazine_fill(&c->leases, stack);
@@ -164,14 +170,14 @@ static void lease_failed(cj_stream_pool *pool, cji_stream_cache *c, uint64_t lea
 
 /* The thread has more leases than when the peak was noted last.  While it is alone with the pool it knows the peak;
  * else releases by other threads are not among its own, and it looks less and less often. */
-static void lease_note_peak(cj_stream_pool *pool, cji_stream_cache *c)
+static void lease_note_peak(cj_stream_pool *pool, cji_stream_cache *c, int64_t open)
 {
-    c->noted = c->open;
+    c->noted = open;
     if (!atomic_load_explicit(&pool->caches.shared, memory_order_relaxed)) {
-        atomic_store_explicit(&c->most, c->open, memory_order_relaxed);
+        atomic_store_explicit(&c->most, open, memory_order_relaxed);
         return;
     }
-    c->noted += 1 + c->open / 4;
+    c->noted += 1 + open / 4;
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     cji_stream_pool_note_peak(pool);
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
@@ -182,19 +188,22 @@ static void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const cji_wis
                         bool exclusive)
 {
     cji_requests *r = &c->requests;
+    const bool looked_at = lease_is_looked_at(c);
     cji_bump(&c->leases.acquired);
+    cji_bump(&c->slow);
     cji_bump(&r->work[w->work]);
     if (exclusive) cji_bump(&c->exclusive);
     else cji_bump(&r->strategy[w->strategy]);
     if (w->after) cji_bump(&r->after);
     if (p->class != CJI_CLASS_NORMAL) cji_bump(&r->other_priority);
-    if (!exclusive && c->tick % CJI_TICK == 0) {
+    if (!exclusive && looked_at) {
         cji_bump(&r->looked[w->strategy]);
         if (!cji_outstanding(atomic_load(&p->s)) && atomic_load(&c->count[p->index]) <= 1)
             cji_bump(&r->idle[w->strategy]);
     }
-    c->tick++;
-    if (++c->open > c->noted) lease_note_peak(pool, c);
+    const int64_t open = atomic_load_explicit(&c->open, memory_order_relaxed) + 1;
+    atomic_store_explicit(&c->open, open, memory_order_relaxed);
+    if (open > c->noted) lease_note_peak(pool, c, open);
 }
 
 static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
@@ -217,17 +226,17 @@ static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *r
     }
     cji_cell *cell = cji_cells_of(&pool->leases, *lease);
     cell->what = p;
-    cell->more[1] = exclusive;
     if (atomic_load_explicit(&p->latest, memory_order_relaxed) != (unsigned)w.work)
         atomic_store_explicit(&p->latest, (unsigned)w.work, memory_order_relaxed);
     const uint64_t unseen = atomic_load_explicit(&pool->unseen_ns[w.work], memory_order_relaxed);
-    cell->more[0] = unseen;
     if (unseen) atomic_fetch_add_explicit(&p->unseen_ns, unseen, memory_order_relaxed);
-    cell->more[2] = 0;
+    cell->more[0] = unseen;
+    cell->more[1] = exclusive;
     if (pool->sample && ++c->sampled >= pool->sample) {
         c->sampled = 0;
         cell->more[2] = (uintptr_t)cji_sample_begin(pool, &w, p);
     }
+    atomic_store_explicit(&cell->note, cell->more[0] || cell->more[1] || cell->more[2], memory_order_relaxed);
     lease_count(pool, c, &w, p, exclusive);
     return p;
 }
@@ -249,35 +258,30 @@ static __attribute__((noinline)) cj_pooled_stream pool_acquire(cj_stream_pool *p
 }
 
 /* The usual case: without a request and in turn, where the pool need not grow, nothing is measured or noted and the
- * thread has a free lease.  0: it is another case. */
+ * thread has a free lease.  0: it is another case.  What is counted of it: an acquisition that is not slow. */
 static inline cj_pooled_stream lease_acquire_quick(cj_stream_pool *pool, cji_stream_cache *c)
 {
     cji_magazine *m = &c->leases;
     const cji_place_class *class = &pool->class[CJI_CLASS_NORMAL];
     const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
-    if (!n || c->tick % CJI_TICK == 0 || c->open >= c->noted ||
-        atomic_load_explicit(&pool->strategy, memory_order_relaxed) != CJ_POOL_ROUND_ROBIN)
-        return 0;
+    const int64_t open = atomic_load_explicit(&c->open, memory_order_relaxed);
+    if (!n || lease_is_looked_at(c) || open >= c->noted) return 0;
     uint32_t at = c->turn[CJI_CLASS_NORMAL] + 1;
     if (at >= atomic_load_explicit(&class->n, memory_order_acquire)) at = 0;
     cji_place *p = &class->place[at];
+    atomic_int *count = &c->count[at]; /* the index of a place of the first class */
     if (!atomic_load_explicit(&pool->full, memory_order_relaxed) &&
-        atomic_load_explicit(&c->count[p->index], memory_order_relaxed) >= (int)pool->sharers)
+        atomic_load_explicit(count, memory_order_relaxed) >= (int)pool->sharers)
         return 0;
-    if (!cji_place_join(c, p)) return 0;
+    if (!cji_place_join(count, p)) return 0;
     c->turn[CJI_CLASS_NORMAL] = at;
     const uint64_t lease = m->handle[n - 1];
-    cji_cell *cell = cji_cells_of(&pool->leases, lease);
-    cell->what = p;
-    cell->more[0] = cell->more[1] = cell->more[2] = 0;
+    cji_cells_of(&pool->leases, lease)->what = p;
     if (atomic_load_explicit(&p->latest, memory_order_relaxed) != CJ_WORK_COMPUTE)
         atomic_store_explicit(&p->latest, CJ_WORK_COMPUTE, memory_order_relaxed);
     atomic_store_explicit(&m->n, n - 1, memory_order_relaxed);
     cji_bump(&m->acquired);
-    cji_bump(&c->requests.work[CJ_WORK_COMPUTE]);
-    cji_bump(&c->requests.strategy[CJ_POOL_ROUND_ROBIN]);
-    c->tick++;
-    c->open++;
+    atomic_store_explicit(&c->open, open + 1, memory_order_relaxed);
     return lease;
 }
 
@@ -285,8 +289,7 @@ cj_pooled_stream cj_stream_pool_acquire(cj_stream_pool *pool, const cj_stream_re
 {
     cji_stream_cache *c = request ? NULL : cji_thread_cache_recent(pool);
     cj_pooled_stream lease = 0;
-    if (c && !pool->sample && !atomic_load_explicit(&pool->unseen_ns[CJ_WORK_COMPUTE], memory_order_relaxed))
-        lease = lease_acquire_quick(pool, c);
+    if (c && atomic_load_explicit(&pool->in_turn, memory_order_relaxed)) lease = lease_acquire_quick(pool, c);
     return lease ? lease : pool_acquire(pool, request, false, "cj_stream_pool_acquire");
 }
 
@@ -297,20 +300,12 @@ cj_pooled_stream cj_stream_pool_acquire_exclusive(cj_stream_pool *pool, const cj
 
 /* -- Using and releasing ------------------------------------------------------------------------------------------- */
 
-static cj_status lease_stale(cj_stream_pool *pool, uint64_t lease, cji_cell_fault fault, const char *call)
-{
-    return cji_cell_reject(pool, lease, fault, "the lease", "cj_stream_pool_acquire", call);
-}
+static const cji_cell_words lease_words = { CJI_TAG_STREAM_POOL, "the lease", "cj_stream_pool_acquire" };
 
 /* The cell of a lease that is held; NULL: *st is the failure, left in the pool. */
 static inline cji_cell *lease_cell(cj_stream_pool *pool, uint64_t lease, cj_status *st, const char *call)
 {
-    cji_cell_fault fault = CJI_CELL_GOOD;
-    *st = cji_is_live(pool, CJI_TAG_STREAM_POOL) ? CJ_OK : cji_check(pool, CJI_TAG_STREAM_POOL, call);
-    if (*st != CJ_OK) return NULL;
-    cji_cell *cell = cji_cells_find(&pool->leases, lease, &fault);
-    if (!cell) *st = lease_stale(pool, lease, fault, call);
-    return cell;
+    return cji_cells_held(&pool->leases, lease, pool, &lease_words, st, call);
 }
 
 cj_stream *cj_stream_pool_stream(cj_stream_pool *pool, cj_pooled_stream lease)
@@ -341,10 +336,24 @@ static void lease_return_slow(cj_stream_pool *pool, cji_cell *cell, cji_stream_c
         cji_magazine_empty(&c->leases, &pool->leases.free[0], CJI_BATCH);
     } else {
         ((cji_place *)cell->what)->leases--;
-        pool->released++;
+        pool->open--;
     }
-    cji_cell_stack_put(&pool->leases.free[0], cji_cell_handle(&pool->leases, cell));
+    cji_cell_stack_put(&pool->leases.free[0], cji_cell_handle(cell));
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
+}
+
+/* By the thread. */
+static inline uint64_t leases_released(const cji_stream_cache *c)
+{
+    return atomic_load_explicit(&c->leases.acquired, memory_order_relaxed) -
+           (uint64_t)atomic_load_explicit(&c->open, memory_order_relaxed);
+}
+
+static inline void lease_uncount(cji_stream_cache *c, const cji_place *p)
+{
+    atomic_int *count = &c->count[p->index];
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) - 1, memory_order_release);
+    atomic_store_explicit(&c->open, atomic_load_explicit(&c->open, memory_order_relaxed) - 1, memory_order_relaxed);
 }
 
 /* The lease has ended, and its cell is the caller's alone. */
@@ -354,26 +363,21 @@ static void lease_end(cj_stream_pool *pool, cji_cell *cell, cji_stream_cache *c)
     const bool exclusive = cell->more[1];
     if (cell->more[0]) atomic_fetch_sub_explicit(&p->unseen_ns, cell->more[0], memory_order_relaxed);
     if (cell->more[2]) cji_sample_end(pool, (cji_sample *)(uintptr_t)cell->more[2]);
-    cell->more[2] = 0;
-    if (c) {
-        atomic_int *count = &c->count[p->index];
-        atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) - 1, memory_order_release);
-        cji_bump(&c->leases.released);
-        c->open--;
-    }
-    if (!c || !cji_magazine_put(&c->leases, &pool->leases, 0, cji_cell_handle(&pool->leases, cell)))
+    for (int i = 0; i < 3; i++) cell->more[i] = 0;
+    atomic_store_explicit(&cell->note, 0, memory_order_relaxed);
+    if (c) lease_uncount(c, p);
+    if (!c || !cji_magazine_put(&c->leases, &pool->leases, 0, cji_cell_handle(cell)))
         lease_return_slow(pool, cell, c);
     if (exclusive) atomic_store(&p->closed, 0);
-    if (c && ++c->untick % CJI_UNTICK == 0) cji_stream_pool_shrink(pool, false);
+    if (c && leases_released(c) % CJI_UNTICK == 0) cji_stream_pool_shrink(pool, false);
 }
 
 /* The same, of a lease whose cell was found. */
 static cji_cell_fault lease_release(cj_stream_pool *pool, cji_cell *cell, uint64_t lease)
 {
-    cji_stream_cache *c = cji_thread_cache_of(&pool->caches);
     bool last = false;
-    const cji_cell_fault fault = cji_cell_release(cell, lease, c ? c->base.number : 0, &last);
-    if (fault == CJI_CELL_GOOD) lease_end(pool, cell, c);
+    const cji_cell_fault fault = cji_cell_release(cell, lease, &last);
+    if (fault == CJI_CELL_GOOD) lease_end(pool, cell, cji_thread_cache_of(&pool->caches));
     return fault;
 }
 
@@ -383,25 +387,24 @@ static __attribute__((noinline)) cj_status lease_release_checked(cj_stream_pool 
     cj_status st;
     cji_cell *cell = lease_cell(pool, lease, &st, call);
     if (!cell) return st;
-    return lease_release(pool, cell, lease) == CJI_CELL_GOOD ? CJ_OK : lease_stale(pool, lease, CJI_CELL_STALE, call);
+    return lease_release(pool, cell, lease) == CJI_CELL_GOOD
+               ? CJ_OK
+               : cji_cell_reject(pool, lease, CJI_CELL_STALE, &lease_words, call);
 }
 
 cj_status cj_stream_pool_release(cj_stream_pool *pool, cj_pooled_stream lease)
 {
     cji_stream_cache *c = cji_thread_cache_recent(pool);
-    cji_cell *cell = c ? cji_cells_release_own(&pool->leases, lease, c->base.alone) : NULL;
-    if (!cell) return lease_release_checked(pool, lease);
+    cji_cell *cell;
+    if (!c || !cji_cells_release_only(&pool->leases, lease, &cell)) return lease_release_checked(pool, lease);
     cji_magazine *m = &c->leases;
     const unsigned n = atomic_load_explicit(&m->n, memory_order_relaxed);
-    if (n == CJI_MAGAZINE || cell->more[0] || cell->more[1] || cell->more[2] || (c->untick + 1) % CJI_UNTICK == 0)
+    if (n == CJI_MAGAZINE || atomic_load_explicit(&cell->note, memory_order_relaxed) ||
+        (leases_released(c) + 1) % CJI_UNTICK == 0)
         return lease_end(pool, cell, c), CJ_OK;
-    atomic_int *count = &c->count[((const cji_place *)cell->what)->index];
-    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) - 1, memory_order_release);
+    lease_uncount(c, cell->what);
     m->handle[n] = cji_cell_next(lease);
     atomic_store_explicit(&m->n, n + 1, memory_order_relaxed);
-    cji_bump(&m->released);
-    c->open--;
-    c->untick++;
     return CJ_OK;
 }
 

@@ -17,6 +17,7 @@ cj_status cj_stream_pool_report(cj_stream_pool *pool, cj_work work, double ms)
     t->count++, t->ms += ms, t->busy_ms += ms;
     all->count++, all->ms += ms;
     atomic_store(&pool->unseen_ns[work], (uint64_t)(all->ms * 1e6 / (double)all->count));
+    cji_stream_pool_note_turn(pool);
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     return CJ_OK;
 }
@@ -30,7 +31,10 @@ cj_status cj_stream_pool_set_strategy(cj_stream_pool *pool, cj_pool_strategy str
     if (st != CJ_OK) return st;
     if ((unsigned)strategy >= CJ_POOL_STRATEGIES)
         return cji_fail(pool, CJ_EINVAL, call, "strategy %d is no cj_pool_strategy", (int)strategy);
+    cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     atomic_store(&pool->strategy, (int)strategy);
+    cji_stream_pool_note_turn(pool);
+    cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     return CJ_OK;
 }
 
@@ -125,6 +129,7 @@ cj_status cj_stream_pool_optimize(cj_stream_pool *pool, cj_pool_strategy *chosen
     cji_stream_pool_requests(pool, &requests);
     const int best = strategy_best(pool, &requests);
     atomic_store(&pool->strategy, best);
+    cji_stream_pool_note_turn(pool);
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     if (chosen) *chosen = (cj_pool_strategy)best;
     return CJ_OK;

@@ -21,12 +21,22 @@ static void requests_add(cji_requests *sum, const cji_requests *more)
     for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) atomic_fetch_add(&to[i], atomic_load(&from[i]));
 }
 
+/* What a thread has requested. */
+static void requests_add_cache(cji_requests *sum, const cji_stream_cache *c)
+{
+    const uint64_t slow = atomic_load(&c->slow), acquired = atomic_load(&c->leases.acquired);
+    requests_add(sum, &c->requests);
+    if (acquired <= slow) return; /* slower ones were acquired meanwhile */
+    atomic_fetch_add(&sum->work[CJ_WORK_COMPUTE], acquired - slow);
+    atomic_fetch_add(&sum->strategy[CJ_POOL_ROUND_ROBIN], acquired - slow);
+}
+
 void cji_stream_pool_requests(const cj_stream_pool *pool, cji_requests *sum)
 {
     memset(sum, 0, sizeof *sum);
     requests_add(sum, &pool->requests);
     for (cji_thread_cache *base = pool->caches.first; base; base = base->later)
-        requests_add(sum, &((cji_stream_cache *)base)->requests);
+        requests_add_cache(sum, (const cji_stream_cache *)base);
 }
 
 /* With the lock held. */
@@ -42,10 +52,10 @@ static void stream_cache_empty(cji_thread_caches *owner, cji_thread_cache *base)
     cji_stream_cache *c = (cji_stream_cache *)base;
     cji_magazine_empty(&c->leases, &pool->leases.free[0], CJI_MAGAZINE);
     pool->acquired += atomic_load(&c->leases.acquired);
-    pool->released += atomic_load(&c->leases.released);
+    pool->open += atomic_load(&c->open);
     pool->exclusive += atomic_load(&c->exclusive);
     stream_pool_note_most(pool, c);
-    requests_add(&pool->requests, &c->requests);
+    requests_add_cache(&pool->requests, c);
     for (int k = 0; k < CJI_CLASSES; k++)
         for (uint32_t i = 0; i < atomic_load(&pool->class[k].n); i++) {
             cji_place *p = &pool->class[k].place[i];
@@ -104,6 +114,7 @@ static bool stream_pool_set(cj_stream_pool *pool, const cj_stream_pool_opts *o, 
     pool->sharers = o->sharers ? o->sharers : POOL_SHARERS;
     pool->idle_ns = (uint64_t)(o->idle_ms ? o->idle_ms : POOL_IDLE_MS) * 1000000;
     atomic_init(&pool->strategy, o->strategy);
+    cji_stream_pool_note_turn(pool);
     return true;
 }
 
@@ -228,15 +239,15 @@ int64_t cji_place_leases(const cj_stream_pool *pool, const cji_place *p)
     return n;
 }
 
-/* Acquisitions and releases so far; with the lock held. */
-static void stream_pool_sums(const cj_stream_pool *pool, uint64_t *acquired, uint64_t *released, uint64_t *exclusive)
+/* Leases that are held, acquisitions so far; with the lock held. */
+static void stream_pool_sums(const cj_stream_pool *pool, int64_t *open, uint64_t *acquired, uint64_t *exclusive)
 {
+    *open = pool->open;
     *acquired = pool->acquired;
-    *released = pool->released;
     *exclusive = pool->exclusive;
     for (cji_thread_cache *base = pool->caches.first; base; base = base->later) {
         cji_stream_cache *c = (cji_stream_cache *)base;
-        *released += atomic_load(&c->leases.released);
+        *open += atomic_load(&c->open);
         *acquired += atomic_load(&c->leases.acquired);
         *exclusive += atomic_load(&c->exclusive);
     }
@@ -244,11 +255,18 @@ static void stream_pool_sums(const cj_stream_pool *pool, uint64_t *acquired, uin
 
 void cji_stream_pool_note_peak(cj_stream_pool *pool)
 {
-    uint64_t acquired, released, exclusive;
-    stream_pool_sums(pool, &acquired, &released, &exclusive);
-    if (acquired > released && acquired - released > pool->peak) pool->peak = (uint32_t)(acquired - released);
+    int64_t open;
+    uint64_t acquired, exclusive;
+    stream_pool_sums(pool, &open, &acquired, &exclusive);
+    if (open > (int64_t)pool->peak) pool->peak = (uint32_t)open;
     for (cji_thread_cache *base = pool->caches.first; base; base = base->later)
         stream_pool_note_most(pool, (cji_stream_cache *)base);
+}
+
+void cji_stream_pool_note_turn(cj_stream_pool *pool)
+{
+    atomic_store(&pool->in_turn, atomic_load(&pool->strategy) == CJ_POOL_ROUND_ROBIN && !pool->sample &&
+                                     !atomic_load(&pool->unseen_ns[CJ_WORK_COMPUTE]));
 }
 
 void cj_stream_pool_stats_defaults(cj_stream_pool_stats *stats)
@@ -259,10 +277,10 @@ void cj_stream_pool_stats_defaults(cj_stream_pool_stats *stats)
 /* With the lock held. */
 static void stream_pool_count(cj_stream_pool *pool, cj_stream_pool_stats *now)
 {
-    uint64_t released;
-    stream_pool_sums(pool, &now->acquired, &released, &now->acquired_exclusive);
+    int64_t open;
+    stream_pool_sums(pool, &open, &now->acquired, &now->acquired_exclusive);
     cji_stream_pool_note_peak(pool);
-    now->leases = now->acquired > released ? (uint32_t)(now->acquired - released) : 0;
+    now->leases = open > 0 ? (uint32_t)open : 0;
     for (int k = 0; k < CJI_CLASSES; k++)
         for (uint32_t i = 0; i < atomic_load(&pool->class[k].n); i++) {
             const cji_place *p = &pool->class[k].place[i];

@@ -65,10 +65,11 @@ typedef struct cji_stream_cache {
     cji_thread_cache base;
     cji_magazine leases;
     uint32_t turn[CJI_CLASSES];
-    uint32_t tick, untick;         /* acquisitions, releases */
     uint32_t sampled;              /* acquisitions since the last measured one */
+    atomic_uint_fast64_t slow;     /* acquisitions that `requests` has; the others were compute work in turn */
     cji_requests requests;
-    int64_t open, noted;           /* leases acquired less released; with so many the peak is noted again */
+    atomic_int_fast64_t open;      /* leases acquired less released, which may be those of other threads */
+    int64_t noted;                 /* with so many open the peak is noted again */
     atomic_int_fast64_t most;      /* the most of that, while no other thread has used the pool */
     atomic_uint_fast64_t exclusive; /* acquisitions */
     atomic_int count[];            /* of the leases of each place */
@@ -91,6 +92,7 @@ struct cj_stream_pool {
     atomic_int strategy;
     atomic_uint_fast64_t op_ns[CJI_WORKS]; /* time of an operation; 0: not known */
     atomic_uint_fast64_t unseen_ns[CJI_WORKS]; /* reported time of a lease; 0: none was reported */
+    atomic_bool in_turn; /* a lease without a request is in turn, and nothing is measured or reported of it */
     uint32_t sample;   /* 1 in so many leases is measured; 0: none */
     cj_event_pool *events; /* of measured leases; with `clock` NULL where none is */
     cj_stream *clock;  /* idle: what is recorded on it is reached at once */
@@ -98,13 +100,14 @@ struct cj_stream_pool {
     cji_thread_caches caches;
     cji_place_class class[CJI_CLASSES];
     /* what: the place while the lease is held; more[0]: its part of the place's unseen_ns; more[1]: exclusive;
-     * more[2]: its cji_sample */
+     * more[2]: its cji_sample; note: whether one of them is not 0.  Of a free lease all are 0. */
     cji_cells leases;
     char apart[64];    /* the lock is in another line of the processor's cache than what each call reads */
     pthread_mutex_t lock; /* guards what follows */
     uint32_t streams;  /* that exist, or are being created */
     uint32_t peak;
-    uint64_t acquired, released, exclusive; /* by threads that have ended */
+    uint64_t acquired, exclusive; /* by threads that have ended */
+    int64_t open;      /* as theirs */
     uint64_t failed, grown, shrunk;
     cji_requests requests; /* of threads that have ended */
     cji_sample *samples, **samples_end; /* leases that were released, whose times are not read yet */
@@ -127,6 +130,8 @@ int64_t cji_place_leases(const cj_stream_pool *pool, const cji_place *p);
 void cji_stream_pool_requests(const cj_stream_pool *pool, cji_requests *sum);
 /* Notes how many leases there are; with the lock held. */
 void cji_stream_pool_note_peak(cj_stream_pool *pool);
+/* The strategy or a reported time was changed; with the lock held, or before the pool is used. */
+void cji_stream_pool_note_turn(cj_stream_pool *pool);
 
 /* -- pool_streams.c -- */
 
@@ -150,12 +155,12 @@ cji_place *cji_place_take(cj_stream_pool *pool, const cji_wish *w, bool idle);
 bool cji_place_close(cj_stream_pool *pool, cji_place *p);
 /* Whether the stream has no unfinished work; a driver call where that is not known. */
 bool cji_place_idle(const cji_place *p);
-/* Counts a lease, unless the place is closed. */
-static inline bool cji_place_join(cji_stream_cache *c, const cji_place *p)
+/* Counts a lease in the thread's count of the place, unless that is closed. */
+static inline bool cji_place_join(atomic_int *count, const cji_place *p)
 {
-    atomic_fetch_add(&c->count[p->index], 1);
+    atomic_fetch_add(count, 1);
     if (!atomic_load(&p->closed)) return true;
-    atomic_fetch_sub(&c->count[p->index], 1);
+    atomic_fetch_sub(count, 1);
     return false;
 }
 
