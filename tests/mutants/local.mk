@@ -95,6 +95,7 @@ mutants += %D%/random_schedule_takes_the_first.patch
 mutants += %D%/record_is_not_repeated.patch
 mutants += %D%/rejected_barrier_completes_graph.patch
 mutants += %D%/rejected_launch_keeps_capture.patch
+mutants += %D%/rejected_record_counts.patch
 mutants += %D%/relaxed_thread_harms.patch
 mutants += %D%/remote_record_is_complete.patch
 mutants += %D%/rerecord_is_skipped.patch

@@ -60,6 +60,8 @@ static void check_counts(watch_bench *b)
     watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
     cj_launch_n(b->s, k, &dims, args, 4);
     tap_is_uint(of(b->s).operations, 11, "what fails does not count");
+    watch_fail(CJI_CU_ID_cuEventRecord, 0, CUDA_ERROR_OUT_OF_MEMORY);
+    tap_ok(cj_event_record(e, b->s) != CJ_OK && of(b->s).operations == 11, "nor does a record that fails");
     cj_stream_sync(b->s);
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
     cj_launch_n(b->s, k, &dims, args, 4);

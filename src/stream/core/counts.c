@@ -30,10 +30,11 @@ cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
     if (st != CJ_OK) return st;
     if (!counts || counts->size < sizeof counts->size)
         return cji_fail(s, CJ_EINVAL, call, "counts is NULL, or counts->size is not sizeof(cj_stream_counts)");
-    const uint64_t launches = atomic_load(&s->counts.launches);
+    const uint64_t rejected = atomic_load(&s->counts.rejected), launches = atomic_load(&s->counts.launches),
+                   others = atomic_load(&s->counts.others);
     cj_stream_counts now = {
         .size = counts->size,
-        .operations = launches + atomic_load(&s->counts.others),
+        .operations = launches + others - rejected,
         .launches = launches,
         .bytes_to_device = atomic_load(&s->counts.to_device),
         .bytes_to_host = atomic_load(&s->counts.to_host),

@@ -182,14 +182,26 @@ static inline bool event_is_plain(const cj_event *e, const cj_stream *s)
     return atomic_load(&e->plain) && !atomic_load_explicit(&s->capturing, memory_order_relaxed);
 }
 
-/* Counts a record outside captures; where it is among the operations of the stream tells the order of two points. */
-static inline void event_count(cj_event *e, cj_stream *s, uint64_t before)
+/* Notes a record outside captures: where it is among the operations of the stream tells the order of two points. */
+static inline void event_note_order(cj_event *e, const cj_stream *s, uint64_t before, uint64_t behind)
 {
-    const uint64_t counted = atomic_fetch_add_explicit(&s->counts.others, 1, memory_order_relaxed);
     atomic_store_explicit(&e->on, s->id, memory_order_relaxed);
     atomic_store_explicit(&e->before, before, memory_order_relaxed);
-    atomic_store_explicit(&e->behind, counted + 1, memory_order_relaxed);
+    atomic_store_explicit(&e->behind, behind, memory_order_relaxed);
 }
+
+/* A record without the lock is counted before the driver's call.  Behind it, an atomic read-modify-write would wait for
+ * the driver's last store, which goes to the device.
+ *
+ * Both numbers have the record itself: `before` is what this returns, `behind` is one more than what is counted behind
+ * the call.  So where `behind` of a record M is at most `before` of a record P, P was counted after M had read the
+ * number, and M read it when it had the driver's lock of the stream.  P takes that lock later. */
+static inline uint64_t event_count(cj_stream *s) { return atomic_fetch_add(&s->counts.others, 1) + 1; }
+static inline uint64_t event_counted(const cj_stream *s)
+{
+    return atomic_load_explicit(&s->counts.others, memory_order_acquire) + 1;
+}
+static inline void event_uncount(cj_stream *s) { atomic_fetch_add(&s->counts.rejected, 1); }
 
 static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call)
 {
@@ -208,7 +220,7 @@ static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call
         e->recorded = true;
         atomic_store(&e->plain, !e->capture);
         if (e->cell) cji_note_record(e->cell, e->capture ? CJI_NOTE_HELD : s->bit);
-        if (!e->capture) event_count(e, s, before);
+        if (!e->capture) event_note_order(e, s, before, event_count(s));
     }
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
     cji_scope_leave(&scope);
@@ -233,14 +245,15 @@ cj_status cj_event_record(cj_event *e, cj_stream *s)
                         "the event is of device %d, the stream of device %d; make an event for each device",
                         cj_device_ordinal(e->dev), cj_device_ordinal(s->dev)));
     if (event_is_plain(e, s) && !cji_stream_needs_context(s)) {
-        const uint64_t before = atomic_load_explicit(&s->counts.others, memory_order_relaxed);
+        const uint64_t before = event_count(s);
         CUresult r = e->cu->cuEventRecord(e->raw, s->raw);
-        if (r != CUDA_SUCCESS) return event_record_rejected(e, s, r, call);
-        if (event_is_plain(e, s)) {
-            event_count(e, s, before);
+        if (r == CUDA_SUCCESS && event_is_plain(e, s)) {
+            event_note_order(e, s, before, event_counted(s));
             if (s->proxy) cji_proxy_follow(s);
             return CJ_OK;
         }
+        event_uncount(s);
+        if (r != CUDA_SUCCESS) return event_record_rejected(e, s, r, call);
     }
     return event_record_locked(e, s, call);
 }

@@ -40,10 +40,11 @@ typedef struct cji_refset cji_refset;
 
 /* -- Counters ------------------------------------------------------------------------------------------------------ */
 
-/* Of what runs on the stream itself, not of what is captured; each counted once, when the driver has accepted it. */
+/* Of what runs on the stream itself, not of what is captured; each counted once, when the driver has accepted it.  A
+ * record that takes no lock is counted before the driver's call, and counted in `rejected` too when that fails. */
 
 typedef struct cji_counts {
-    atomic_uint_fast64_t launches, others; /* operations are the sum */
+    atomic_uint_fast64_t launches, others, rejected; /* operations are the first two less the third */
     atomic_uint_fast64_t to_device, to_host, on_device; /* bytes */
     atomic_uint_fast64_t done; /* operations that were seen to be complete; behind what the device has done */
     atomic_uint_fast64_t copies_to_device, copies_to_host, copies_on_device, fills, waits;
@@ -94,7 +95,8 @@ struct cj_event {
     /* recorded, and in no capture; set with the lock held, read without it.  False while it is recorded in a capture */
     atomic_bool plain;
     /* the latest record outside captures: the stream's id, and its operations as counted before and behind the record;
-     * 0: not known.  Hints of order: they say which of two points of a stream is the earlier one */
+     * 0: not known.  Hints of order: of two points of a stream the one whose `behind` is at most the other's `before`
+     * is the earlier one */
     atomic_uint_fast64_t on, before, behind;
     struct cji_event_point *point; /* the point recorded last, while somebody needs it; under the lock */
     cji_deferred deferred;
