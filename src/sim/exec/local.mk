@@ -36,6 +36,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_quick_avx2.c \
 	%D%/ops_quick_base.c \
 	%D%/ops_quick_float.inc \
+	%D%/ops_quick_small.inc \
 	%D%/ops_quick_undef.inc \
 	%D%/ops_vec.h \
 	%D%/ops_vec.inc \

@@ -18,6 +18,7 @@ extern const cji_quick_table cji_quick_base;
 #if defined __x86_64__ && defined __GNUC__
 #define CJI_QUICK_HAVE_AVX2 1
 extern const cji_quick_table cji_quick_avx2;
+bool cji_quick_avx2_runs(void);    /* has this processor what it needs? */
 #endif
 
 /* The table for this processor. */

@@ -12,7 +12,7 @@
 const cji_quick_table *cji_quick_pick(void)
 {
 #ifdef CJI_QUICK_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2")) return &cji_quick_avx2;
+    if (cji_quick_avx2_runs()) return &cji_quick_avx2;
 #endif
     return &cji_quick_base;
 }
