@@ -60,7 +60,7 @@ typedef struct cj_coord_opts {
     uint32_t in_flight;  /* tasks enqueued and not ended, at most; 0: 1024 */
     int32_t aging;       /* a ready task is overtaken by at most this many later ones for each class
                           * of priority between them; 0: 64; -1: by any number */
-    uint32_t history;    /* ended tasks that stay readable; 0: 4096 */
+    uint32_t history;    /* ended tasks that stay readable, at least; 0: 4096 */
     int32_t completions; /* 1: ended tasks are queued for cj_coord_completions */
     int32_t picture;     /* 1: keeps all tasks and dependencies, for cj_coord_dot */
 } cj_coord_opts;
@@ -336,7 +336,8 @@ typedef struct cj_coord_counts {
     uint64_t waits, events;                    /* enqueued on streams, recorded */
     uint64_t wait_ns;                          /* from being added to beginning, of all tasks */
     uint64_t coordinate_ns;                    /* of the host, in cj_coord_run and its kind, without
-                                                * the tasks' functions and without idle time */
+                                                * the tasks' functions and without idle time; after
+                                                * some rounds only each eighth is measured */
     uint64_t cycles, deadlocks;                /* rejected */
     uint64_t inversions;                       /* tasks raised to the priority of a dependant */
     uint64_t aged;                             /* tasks that were next because of their age */

@@ -19,7 +19,7 @@ static uint32_t add(const char *name, int class)
 {
     const uint32_t i = cji_task_new(&g, false);
     cji_task *t = cji_task_at(&g, i);
-    t->what = cji_strdup(name);
+    cji_task_rare(t)->what = cji_strdup(name);
     t->own = t->class = (uint8_t) class;
     cji_task_join_group(&g, i, CJI_NO_TASK);
     return i;
@@ -293,6 +293,43 @@ static void slots(void)
     cji_tasks_close(&g);
 }
 
+/* A task's slot is used again while tasks that it came after have not ended: nothing is left there for them.  `left`
+ * of the three tasks behind the first one stay. */
+static void slot_of_an_unended_edge(int left)
+{
+    if (!cji_tasks_open(&g, 64, 0, false)) tap_bail("no memory");
+    uint32_t first = add("first", 2), behind[3], used[3], wait = add("wait", 2);
+    for (int k = 0; k < 3; k++) {
+        behind[k] = add("behind", 2);
+        depend(behind[k], first, 0);
+    }
+    cji_task_admit(&g, first);
+    for (int k = 0; k < 3; k++) cji_task_admit(&g, behind[k]);
+    for (uint64_t k = 1; k <= 4; k++) tap_is_uint(next(true), k == 1 ? 1 : k + 1, "four are enqueued");
+    for (int k = 0; k < 3; k++)
+        if (k != left) end(behind[k]);
+    for (int k = 0; k < 3; k++) {
+        used[k] = add("new", 2);
+        depend(used[k], wait, 0);
+        if (k == 2) depend(used[k], first, 0); /* behind what is left of its list */
+        cji_task_admit(&g, used[k]);
+    }
+    tap_ok(used[0] == behind[left == 0], "a slot is used again");
+    end(first);
+    cji_task_admit(&g, wait);
+    bool good = true;
+    for (int k = 0; k < 3; k++) good = good && cji_task_at(&g, used[k])->unended == 1;
+    tap_ok(good, "... and its task waits for its own");
+    const uint64_t number = next(true);
+    tap_is_uint(number, cji_task_at(&g, wait)->number, "... which is next");
+    for (int k = 0; k < 3; k++) tap_is_uint(next(true), cji_task_at(&g, used[k])->number, "... and then they are");
+    if (left < 3) end(behind[left]);
+    end(wait);
+    for (int k = 0; k < 3; k++) end(used[k]);
+    tap_ok(!g.unended, "... and all end");
+    cji_tasks_close(&g);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -307,5 +344,6 @@ int main(void)
     poison();
     cancel();
     slots();
+    for (int left = 0; left <= 3; left++) slot_of_an_unended_edge(left);
     return tap_done();
 }

@@ -161,8 +161,8 @@ static cj_status add_check(cj_coord *c, const cj_task_opts *o, bool group, const
         return cji_fail(c, CJ_EINVAL, call, "after has %zu tasks at NULL", o->after.count);
     if (o->device && cji_check_arg(c, o->device, CJI_TAG_DEVICE, call, "the device") != CJ_OK)
         return cji_err_latest();
-    cj_status st = add_check_ranges(c, &o->reads, "reads", call);
-    return st == CJ_OK ? add_check_ranges(c, &o->writes, "writes", call) : st;
+    cj_status st = o->reads.count ? add_check_ranges(c, &o->reads, "reads", call) : CJ_OK;
+    return st == CJ_OK && o->writes.count ? add_check_ranges(c, &o->writes, "writes", call) : st;
 }
 
 /* The group that a task is to belong to. */
@@ -270,7 +270,7 @@ static uint32_t add_task(cj_coord *c, const cj_task_opts *o, cj_task_kind kind, 
     }
     cji_task *t = cji_task_at(&c->tasks, i);
     const bool exact = o->exact != 0;
-    t->what = what;
+    if (what) cji_task_rare(t)->what = what;
     t->kind = (uint8_t)kind;
     t->own = t->class = (uint8_t)cji_task_class(exact || o->priority ? o->priority : kinds[kind].priority);
     t->work = (uint8_t)(exact || o->work ? o->work : kinds[kind].work);
@@ -283,7 +283,7 @@ static uint32_t add_task(cj_coord *c, const cj_task_opts *o, cj_task_kind kind, 
     t->any_thread = o->any_thread != 0;
     t->pull = !o->run && kind != CJ_TASK_BARRIER && kind != CJ_TASK_GROUP;
     t->added = cji_now();
-    t->deadline = o->deadline_ms ? t->added + (uint64_t)o->deadline_ms * 1000000 : 0;
+    if (o->deadline_ms) cji_task_rare(t)->deadline = t->added + (uint64_t)o->deadline_ms * 1000000;
     return i;
 }
 
@@ -298,7 +298,7 @@ cj_task cji_coord_add(cj_coord *c, const cj_task_opts *o, const cji_coord_extra 
         return 0;
     }
     cji_task *t = cji_task_at(&c->tasks, i);
-    if (extra) t->release = extra->release;
+    if (extra) cji_task_rare(t)->release = extra->release;
     cji_task_join_group(&c->tasks, i, group);
     const cj_task task = cji_task_handle(&c->tasks, i);
     if (t->kind == CJ_TASK_BARRIER) {
@@ -379,7 +379,7 @@ cj_task cji_coord_add_group(cj_coord *c, const cj_task_opts *o, cj_task_kind kin
     }
     cji_task *t = cji_task_at(&c->tasks, i);
     *members = (cji_task_members){ .first = CJI_NO_TASK, .last = CJI_NO_TASK, .open = true };
-    t->members = members;
+    cji_task_rare(t)->members = members;
     t->run = NULL;
     t->pull = false;
     cj_status st = CJ_OK;

@@ -38,6 +38,7 @@ enum {
 typedef struct cji_coord_point {
     struct cji_coord_point *next; /* spare */
     cj_event *e;
+    CUevent raw;
     cj_pooled_event handle;
     bool plain;                   /* recorded outside captures, by cji_event_record_raw() */
     uint64_t seq;
@@ -60,6 +61,8 @@ typedef struct cji_coord_stream {
     uint64_t *clock;
     cji_coord_point **point; /* a ring of `point_cap`, a power of two; the oldest at point_first */
     size_t point_first, points, point_cap;
+    size_t guess;            /* so many points were reached when they were looked at last */
+    uint32_t point_number;   /* of the oldest: points are numbered */
 } cji_coord_stream;
 
 typedef struct cji_coord_device {
@@ -108,6 +111,7 @@ struct cj_coord {
     cji_coord_units *units;
     cji_text dot, cycles, deadlocks_text;
     uint64_t appended, implied, waits, events, wait_ns, coordinate_ns, deadlocks, missed;
+    uint64_t rounds;              /* calls of cji_coord_step() */
 };
 
 static inline void cji_coord_lock(cj_coord *c) { cji_lock(&c->lock, CJI_LOCK_COORD); }
@@ -138,7 +142,7 @@ uint16_t cji_coord_choose(cj_coord *c, uint32_t i, const char *call);
 void cji_coord_lease_end(cji_task *t);
 static inline void cji_coord_unlease(cji_task *t)
 {
-    if (t->lease) cji_coord_lease_end(t);
+    if (t->rare && t->lease && t->result != CJ_TASK_POISONED) cji_coord_lease_end(t);
 }
 /* The stream waits for what the task depends on, where that is not implied. */
 cj_status cji_coord_order(cj_coord *c, uint32_t i, uint16_t x, const char *call);
@@ -154,8 +158,8 @@ void cji_coord_streams_close(cj_coord *c);
 
 /* All with the lock held; some release it while they call functions. */
 
-/* A ready task begins on a stream; a failure is the task's. */
-cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, const char *call);
+/* A ready task begins on a stream, at a time that may be a little ago; a failure is the task's. */
+cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, uint64_t now, const char *call);
 /* What the task enqueues is on its stream. */
 cj_status cji_coord_complete(cj_coord *c, uint32_t i, cj_status st, uint64_t now, const char *call);
 /* One round: what can be done without waiting.  True: something was. */

@@ -33,7 +33,7 @@ static void deadlock_add(deadlock_search *d, uint32_t i, size_t parent)
 {
     cji_task *t = cji_task_at(&d->c->tasks, i);
     if (t->mark == d->c->tasks.search) return;
-    t->mark = d->c->tasks.search;
+    cji_task_rare(t)->mark = d->c->tasks.search;
     if (cji_grow(&d->found, &d->cap, d->count + 1, sizeof *d->found))
         d->found[d->count++] = (cji_task_found){ i, (uint32_t)parent };
     else d->failed = true;

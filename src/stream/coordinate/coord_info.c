@@ -13,7 +13,7 @@ static void task_info_fill(cj_coord *c, uint32_t i, cj_task_info *now)
     const cji_task *t = cji_task_at(&c->tasks, i);
     const bool skipped = cji_task_unbegun(t) && cji_task_is_skipped(t);
     now->number = t->number;
-    now->cause = t->cause;
+    now->cause = t->result == CJ_TASK_POISONED ? t->cause : 0;
     now->added = t->added, now->begun = t->begun, now->enqueued = t->queued, now->ended = t->ended;
     now->kind = t->kind;
     now->state = skipped ? t->result : t->state;

@@ -167,7 +167,7 @@ cj_status cj_coord_wait(cj_coord *c, cj_task task, uint32_t ms)
 static cj_status pull_begin(cj_coord *c, uint32_t i, uint16_t x, cj_task *task, cj_stream **stream, const char *call)
 {
     cji_task *t = cji_task_at(&c->tasks, i);
-    const cj_status st = cji_coord_begin(c, i, x, call);
+    const cj_status st = cji_coord_begin(c, i, x, cji_now(), call);
     if (st != CJ_OK) return st;
     t->pulled = true;
     t->thread = t->any_thread ? 0 : cji_thread_id();

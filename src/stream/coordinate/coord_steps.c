@@ -11,7 +11,7 @@ static void steps_keep_error(cj_coord *c, uint32_t i, const cj_error *why, cj_st
 {
     cji_task *t = cji_task_at(&c->tasks, i);
     if (t->error) return;
-    t->error = cji_alloc(sizeof *t->error);
+    cji_task_rare(t)->error = cji_alloc(sizeof *t->error);
     cj_error e = { .status = st };
     if (why && why->status == (int32_t)st) e = *why;
     char message[sizeof e.message] = "";
@@ -92,7 +92,7 @@ static void steps_end(cj_coord *c, uint32_t i, uint64_t now)
     cji_task *t = cji_task_at(&c->tasks, i);
     t->ended = now;
     cji_coord_unlease(t);
-    t->missed = t->deadline && now > t->deadline;
+    t->missed = t->rare && t->deadline && now > t->deadline;
     c->missed += t->missed;
     cji_task_end(&c->tasks, i);
     steps_record(c, i);
@@ -152,7 +152,7 @@ static void steps_reap_stream(cj_coord *c, uint16_t x, size_t count, cj_status s
         cji_task *t = cji_task_at(&c->tasks, i);
         c->stream[x].first = t->next;
         if (t->next == CJI_NO_TASK) c->stream[x].last = CJI_NO_TASK;
-        else __builtin_prefetch(cji_task_at(&c->tasks, t->next));
+        else cji_task_prefetch(&c->tasks, t->next, 3);
         if (st != CJ_OK && t->result <= CJ_TASK_DONE) {
             cj_error e;
             cji_err_get(c, &e);
@@ -182,7 +182,7 @@ static bool steps_reap(cj_coord *c)
 
 /* -- Beginning and completing -------------------------------------------------------------------------------------- */
 
-cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, const char *call)
+cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, uint64_t now, const char *call)
 {
     cji_task *t = cji_task_at(&c->tasks, i);
     cj_status st = CJ_OK;
@@ -198,7 +198,7 @@ cj_status cji_coord_begin(cj_coord *c, uint32_t i, uint16_t x, const char *call)
     }
     t->stream = x;
     t->stream_id = c->stream[x].s->id;
-    t->begun = cji_now();
+    t->begun = now > t->added ? now : t->added;
     c->wait_ns += t->begun - t->added;
     c->stream[x].begun++;
     ++*c->stream[x].load;
@@ -240,12 +240,20 @@ static void steps_join(cj_coord *c, uint32_t i, const char *call)
         t->begun = t->queued = cji_now();
         c->wait_ns += t->begun - t->added;
         steps_end(c, i, t->queued);
-    } else if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, call) == CJ_OK)
+    } else if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, cji_now(), call) == CJ_OK)
         cji_coord_complete(c, i, CJ_OK, cji_now(), call);
 }
 
+/* What a round knows of the time.  Reading the clock before each function would take as long as a good part of what is
+ * measured: it is read behind each, and before those of some rounds only. */
+typedef struct steps_times {
+    uint64_t now;       /* read last */
+    bool exact;         /* functions are measured */
+    uint64_t functions; /* what they took */
+} steps_times;
+
 /* The next task with a function. */
-static bool steps_dispatch(cj_coord *c, const char *call)
+static bool steps_dispatch(cj_coord *c, steps_times *times, const char *call)
 {
     if (c->tasks.in_state[CJ_TASK_ENQUEUED] >= c->opts.in_flight) return false;
     const uint32_t i = cji_task_next(&c->tasks, false);
@@ -256,32 +264,33 @@ static bool steps_dispatch(cj_coord *c, const char *call)
         steps_join(c, i, call);
         return true;
     }
-    if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, call) != CJ_OK) return true;
+    if (cji_coord_begin(c, i, CJI_COORD_NO_STREAM, times->now, call) != CJ_OK) return true;
     t->thread = t->any_thread ? 0 : cji_thread_id();
     cj_stream *const s = c->stream[t->stream].s;
     cj_status (*const run)(void *, cj_stream *) = t->run;
     void *const user = t->user;
-    const uint64_t begun = t->begun;
     cji_coord_unlock(c);
+    const uint64_t begun = times->exact ? cji_now() : 0;
     const cj_status st = run(user, s);
-    const uint64_t queued = cji_now();
+    times->now = cji_now();
     cji_coord_lock(c);
-    c->coordinate_ns -= queued - begun; /* what the function took is not the coordinator's */
-    cji_coord_complete(c, i, st, queued, call);
+    if (times->exact) times->functions += times->now - begun;
+    cji_coord_complete(c, i, st, times->now, call);
     return true;
 }
 
 bool cji_coord_step(cj_coord *c, const char *call)
 {
-    enum { BATCH = 64 };
-    const uint64_t entered = cji_now();
+    enum { BATCH = 64, ALL_EXACT = 64, EXACT = 8 }; /* the first rounds, and then one of so many */
+    const uint64_t entered = cji_now(), round = c->rounds++;
+    steps_times times = { .now = entered, .exact = round < ALL_EXACT || round % EXACT == 0 };
     bool any = steps_skip(c);
     int n = 0;
-    while (n < BATCH && steps_dispatch(c, call)) n++, any = true;
+    while (n < BATCH && steps_dispatch(c, &times, call)) n++, any = true;
     if (n < BATCH) cji_coord_flush(c);
     any |= steps_reap(c);
     any |= steps_skip(c);
-    c->coordinate_ns += cji_now() - entered;
+    if (times.exact) c->coordinate_ns += (cji_now() - entered - times.functions) * (round < ALL_EXACT ? 1 : EXACT);
     any |= steps_notify(c);
     return any;
 }

@@ -9,9 +9,8 @@ static cji_coord_stream *at(cj_coord *c, uint16_t x) { return &c->stream[x]; }
 
 /* -- Clocks -------------------------------------------------------------------------------------------------------- */
 
-static bool clock_grow(uint64_t **clock, size_t *width, size_t need)
+static CJI_COLD bool clock_widen(uint64_t **clock, size_t *width, size_t need)
 {
-    if (need <= *width) return true;
     const size_t wide = (need + 7) & ~(size_t)7;
     uint64_t *now = cji_realloc(*clock, *width * sizeof *now, wide * sizeof *now);
     if (!now) return false;
@@ -19,6 +18,11 @@ static bool clock_grow(uint64_t **clock, size_t *width, size_t need)
     *clock = now;
     *width = wide;
     return true;
+}
+
+static inline bool clock_grow(uint64_t **clock, size_t *width, size_t need)
+{
+    return need <= *width || clock_widen(clock, width, need);
 }
 
 static uint64_t clock_of(const cji_coord_stream *s, uint16_t y) { return y < s->width ? s->clock[y] : 0; }
@@ -44,7 +48,7 @@ static CJI_COLD cji_coord_point *point_make(cj_coord *c, uint16_t device)
         return NULL;
     }
     p->e = cji_event_acquire(c->device[device]->events, CJ_EVENT_REGULAR, &p->handle, c, call);
-    if (p->e) return p;
+    if (p->e) return p->raw = p->e->raw, p;
     point_free(c, device, p, true);
     return NULL;
 }
@@ -79,6 +83,7 @@ static inline void points_drop(cj_coord *c, cji_coord_stream *s)
 {
     point_give(c, s->device, point_at(s, 0));
     s->point_first = (s->point_first + 1) & (s->point_cap - 1);
+    s->point_number++;
     s->points--;
 }
 
@@ -150,10 +155,14 @@ static cji_coord_point *point_record(cj_coord *c, uint16_t x, const char *call)
     return p;
 }
 
-/* The first point behind the work `seq`; records one where there is none. */
-static cji_coord_point *point_behind(cj_coord *c, uint16_t x, uint64_t seq, const char *call)
+/* The first point behind an enqueued task; records one where there is none. */
+static cji_coord_point *point_behind(cj_coord *c, const cji_task *t, const char *call)
 {
+    const uint16_t x = t->stream;
+    const uint64_t seq = t->seq;
     const cji_coord_stream *s = at(c, x);
+    const uint32_t own = t->point - s->point_number;
+    if (own < s->points && point_at(s, own)->seq == seq) return point_at(s, own);
     size_t low = 0, high = s->points;
     while (low < high) {
         const size_t mid = (low + high) / 2;
@@ -168,7 +177,7 @@ static cji_coord_point *point_behind(cj_coord *c, uint16_t x, uint64_t seq, cons
 static cj_status order_enqueue(cj_stream *s, const cji_coord_point *p, const char *call)
 {
     if (!p->plain || !stream_is_plain(s) || cji_work_measured()) return cj_stream_wait(s, p->e);
-    const CUresult r = s->cu->cuStreamWaitEvent(s->raw, p->e->raw, 0);
+    const CUresult r = s->cu->cuStreamWaitEvent(s->raw, p->raw, 0);
     if (r != CUDA_SUCCESS) return cji_stream_rejected(s, r, call, "cuStreamWaitEvent");
     cji_count(s, &s->counts.waits, 1);
     cji_count_one(s);
@@ -188,8 +197,7 @@ static cj_status order_wait(cj_coord *c, uint16_t x, uint16_t y, const cji_coord
         return st;
     }
     c->waits++;
-    for (size_t k = 0; k < p->width; k++)
-        if (p->clock[k] > s->clock[k]) s->clock[k] = p->clock[k];
+    for (size_t k = 0; k < p->width; k++) s->clock[k] = p->clock[k] > s->clock[k] ? p->clock[k] : s->clock[k];
     if (p->seq > s->clock[y]) s->clock[y] = p->seq;
     return CJ_OK;
 }
@@ -207,7 +215,7 @@ static cj_status order_after(cj_coord *c, uint32_t pred, uint16_t x, const char 
         c->implied++;
         return CJ_OK;
     }
-    const cji_coord_point *point = point_behind(c, t->stream, t->seq, call);
+    const cji_coord_point *point = point_behind(c, t, call);
     return point ? order_wait(c, x, t->stream, point, call) : cji_err_latest();
 }
 
@@ -347,7 +355,7 @@ static uint16_t choose_leased(cj_coord *c, cji_task *t, cj_stream_pool *pool, co
         latest = pred->ready_at;
         request.after = at(c, pred->stream)->s;
     }
-    t->pool = pool;
+    cji_task_rare(t)->pool = pool;
     t->lease = cj_stream_pool_acquire(pool, &request);
     cj_stream *const s = t->lease ? cj_stream_pool_stream(pool, t->lease) : NULL;
     if (s) return cji_coord_stream_of(c, s, call);
@@ -361,35 +369,48 @@ void cji_coord_lease_end(cji_task *t)
     t->lease = 0;
 }
 
-/* A stream whose last work is what the task depends on; then no wait is needed, and no other work is held up. */
-static uint16_t choose_dependency(cj_coord *c, const cji_task *t, uint8_t level)
+enum { CHOOSE_SLACK = 4 }; /* a stream is as good as the least busy one with so much more work: a fourth */
+
+/* A stream whose last work is what the task depends on; then no wait is needed, and no other work is held up.  *near is
+ * the stream of what was enqueued last of all that the task depends on. */
+static uint16_t choose_dependency(cj_coord *c, const cji_task *t, uint8_t level, uint16_t *near)
 {
-    for (uint32_t e = t->in; e != CJI_NO_TASK; e = cji_task_edge_at(&c->tasks, e)->next_in) {
-        const uint32_t p = cji_task_edge_at(&c->tasks, e)->pred;
-        if (p == CJI_NO_TASK) continue;
-        const cji_task *pred = cji_task_at(&c->tasks, p);
+    uint64_t latest = 0;
+    for (uint32_t e = t->in, next; e != CJI_NO_TASK; e = next) {
+        const cji_task_edge *edge = cji_task_edge_at(&c->tasks, e);
+        next = edge->next_in;
+        if (edge->pred == CJI_NO_TASK) continue;
+        const cji_task *pred = cji_task_at(&c->tasks, edge->pred);
         if (pred->state != CJ_TASK_ENQUEUED) continue;
         const cji_coord_stream *s = at(c, pred->stream);
-        if (!s->foreign && s->device == t->device && s->level == level && s->seq == pred->seq && !s->begun)
-            return pred->stream;
+        if (s->foreign || s->device != t->device || s->level != level) continue;
+        if (s->seq == pred->seq && !s->begun) return pred->stream;
+        if (pred->ready_at > latest) latest = pred->ready_at, *near = pred->stream;
     }
     return CJI_COORD_NO_STREAM;
 }
 
+/* Where all streams are busy the task begins behind other work anyway: on the stream of what it depends on it needs a
+ * wait less. */
 uint16_t cji_coord_choose(cj_coord *c, uint32_t i, const char *call)
 {
-    cji_task *t = cji_task_at(&c->tasks, i);
+    const cji_task *t = cji_task_at(&c->tasks, i);
     const uint8_t level = t->class < 2 ? 0 : t->class == 2 ? 1 : 2;
     cji_coord_device *d = c->device[t->device];
-    if (d->pool) return choose_leased(c, t, d->pool, call);
-    uint16_t best = choose_dependency(c, t, level);
+    if (d->pool) return choose_leased(c, cji_task_at(&c->tasks, i), d->pool, call);
+    uint16_t near = CJI_COORD_NO_STREAM, best = choose_dependency(c, t, level, &near);
     if (best != CJI_COORD_NO_STREAM) return best;
     const uint32_t *load = d->load[level], streams = d->streams[level];
-    uint32_t least = UINT32_MAX, where = 0;
-    for (uint32_t k = 0; k < streams && least; k++)
-        if (load[k] < least) least = load[k], where = k;
-    if (streams) best = d->stream[level][where];
-    if (!least || streams == c->opts.streams) return best;
+    uint64_t first = UINT64_MAX; /* the least load, and the place of the first stream that has it */
+    for (uint32_t k = 0; k < streams; k++) {
+        const uint64_t one = (uint64_t)load[k] << 32 | k;
+        first = one < first ? one : first;
+    }
+    const uint32_t least = (uint32_t)(first >> 32);
+    if (streams) best = d->stream[level][(uint32_t)first];
+    if (!least) return best;
+    if (streams == c->opts.streams)
+        return near != CJI_COORD_NO_STREAM && *at(c, near)->load <= least + least / CHOOSE_SLACK ? near : best;
     const uint16_t made = stream_make(c, t->device, level, call);
     return made == CJI_COORD_NO_STREAM ? best : made;
 }
@@ -408,6 +429,7 @@ cj_status cji_coord_append(cj_coord *c, uint32_t i, const char *call)
     s->last = i;
     s->in_flight++;
     /* others come after it, on streams that are not known yet */
+    t->point = s->point_number + (uint32_t)s->points;
     return t->out == CJI_NO_TASK || point_record(c, t->stream, call) ? CJ_OK : cji_err_latest();
 }
 
@@ -425,15 +447,33 @@ static cj_status point_query(cj_coord *c, const cji_coord_stream *s, size_t k)
         const cj_status st = cj_event_query(p->e);
         return st == CJ_OK || st == CJ_ENOTREADY ? st : cji_fail_from(c, p->e, call);
     }
-    const CUresult r = p->e->cu->cuEventQuery(p->e->raw);
+    const CUresult r = s->s->cu->cuEventQuery(p->raw);
     if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(c, s->s->dev, r, call, "cuEventQuery");
+}
+
+/* How many points are reached: asks for as many as the last time, then for ever more or ever fewer.  *st: of the last
+ * query. */
+static size_t points_reached(cj_coord *c, cji_coord_stream *s, cj_status *st)
+{
+    size_t reached = 0, step = 1, end = s->points, k = s->guess < end ? s->guess : end;
+    for (k -= k > 0; k < end;) {
+        *st = point_query(c, s, k);
+        if (*st == CJ_OK) {
+            reached = k + 1;
+            k += step;
+            step *= 2;
+        } else if (*st == CJ_ENOTREADY && !reached && k) {
+            end = k;
+            k /= 2;
+        } else break;
+    }
+    return s->guess = reached;
 }
 
 size_t cji_coord_reached(cj_coord *c, uint16_t x, cj_status *st)
 {
     cji_coord_stream *s = at(c, x);
-    size_t reached = 0, step = 1;
     *st = CJ_OK;
     if (!s->in_flight) return 0;
     if (s->lost) {
@@ -443,11 +483,7 @@ size_t cji_coord_reached(cj_coord *c, uint16_t x, cj_status *st)
         stream_lost(c, s);
         return s->in_flight;
     }
-    for (size_t k = 0; k < s->points; k = reached - 1 + step, step *= 2) { /* the oldest, then ever larger steps */
-        *st = point_query(c, s, k);
-        if (*st != CJ_OK) break;
-        reached = k + 1;
-    }
+    size_t reached = points_reached(c, s, st);
     uint64_t seq = reached ? point_at(s, reached - 1)->seq : 0;
     if (s->idle > seq) seq = s->idle;
     if (*st != CJ_OK && *st != CJ_ENOTREADY) {

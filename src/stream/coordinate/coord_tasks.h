@@ -35,16 +35,23 @@ enum {
     CJI_TASK_STATES = CJ_TASK_CANCELLED + 1,
     CJI_TASK_BLOCK = 1024, /* tasks, edges */
     CJI_TASK_LINE = 64,
+    CJI_TASK_AHEAD = 8,           /* tasks whose slots are fetched before they are forgotten */
+    CJI_TASK_EDGES = 2,           /* in a slot */
+    CJI_EDGE_MORE = 0x40000000,   /* numbers of the other edges */
     CJI_TASK_CYCLES = 16   /* messages that are kept */
 };
 
 /* An edge only keeps two tasks from touching memory at once: a failure of pred does not poison succ. */
 enum { CJI_EDGE_ORDER = 1 };
 
+/* The first edges into a task are in its slot, number i * CJI_TASK_EDGES + k, so that who follows an edge to a task has
+ * read it already; the others are in blocks of their own, numbered from CJI_EDGE_MORE.  When a slot is freed its edges
+ * leave the lists of those that have not ended. */
 typedef struct cji_task_edge {
     uint32_t pred, succ;
-    uint32_t next_out, next_in; /* in the list of pred, of succ */
-    uint32_t flags;
+    uint32_t next_out;     /* in the list of pred */
+    uint32_t next_in : 31; /* in the list of succ */
+    uint32_t flags : 1;
 } cji_task_edge;
 
 /* Of a group, and of the coordinator itself for the tasks without a group. */
@@ -55,53 +62,68 @@ typedef struct cji_task_members {
     bool open;
 } cji_task_members;
 
-/* The first 64 bytes are what is read of tasks that others depend on, the next 64 what a task alone needs on its way:
- * slots are aligned to that. */
+/* A slot is four lines of the cache, and is aligned to them: what a task needs before it is ready, what those need that
+ * depend on it, what is reported of it, and what few tasks have.  That last line is zero, and is not read, while `rare`
+ * is not set: cji_task_rare(). */
 typedef struct cji_task {
-    uint64_t order;
-    uint64_t ready_at; /* the how many-th task that became ready; enqueued: that was enqueued */
-    uint64_t seq;      /* enqueued: its place on its stream */
-    uint32_t generation;
-    uint32_t out, out_last, in;   /* edges */
-    uint32_t unqueued, unended;
-    uint16_t device, stream;      /* of the coordinator's tables */
+    cji_task_edge edge[CJI_TASK_EDGES]; /* the first edges into it */
+    union {
+        uint32_t unqueued;
+        uint32_t point;           /* enqueued: the number of the point that was recorded behind it, if one was */
+    };
+    uint32_t unended;
+    union {
+        uint32_t prev;            /* in the list of its class */
+        uint32_t heap;            /* in_heap: its place there */
+        uint32_t later;           /* done: one that is forgotten some tasks later; CJI_NO_TASK: not known yet */
+    };
+    uint32_t next;                /* in one list: ready, on its stream, skipped, ended, free */
+    uint64_t ready_at;            /* the how many-th task that became ready; enqueued: that was enqueued */
     uint8_t state;                /* a cj_task_state; 0: free */
     uint8_t result;               /* the state that it will end with; 0: CJ_TASK_DONE */
-    uint8_t kind;
+    uint8_t kind, work;
     uint8_t own, class;           /* class of its own priority, of the effective one: 0 is the most urgent */
-    bool pull;                    /* it has no function and is not run here */
-    bool needs_end;               /* of all that it depends on */
-    bool listed;                  /* in `work_next` */
-    bool hidden;                  /* made by the library: the start of a group */
-    bool taken;                   /* ready, and held for a caller who begins it himself */
-    bool any_thread, pulled;
+    uint8_t edges;                /* how many of `edge` were used since it was made */
+    bool pull : 1;                /* it has no function and is not run here */
+    bool needs_end : 1;           /* of all that it depends on */
+    bool taken : 1;               /* ready, and held for a caller who begins it himself */
+    bool in_heap : 1;
+    bool rare : 1;                /* the last line is used */
+    bool listed : 1;              /* in `work_next` */
+    bool hidden : 1;              /* made by the library: the start of a group */
+    bool stream_bad : 1;          /* its stream had failed when it began */
     /* 64 */
-    uint32_t prev, next;          /* in one list: ready, on its stream, skipped, ended, free */
-    uint32_t heap;                /* its place in the heap + 1; 0: it is in no heap */
-    uint32_t group;               /* CJI_NO_TASK: none */
-    uint64_t number;   /* from 1; a slot is used again, a number is not; hidden: the latest one */
+    uint64_t order;
+    union {
+        uint64_t seq;             /* enqueued: its place on its stream */
+        uint32_t work_next;       /* not begun, listed: the next one that is still to be looked at */
+    };
     cj_status (*run)(void *user, cj_stream *s);
-    void (*done)(void *user, cj_task task, cj_task_state state);
     void *user;
-    uint64_t added, begun;
+    uint64_t thread : 61;         /* begun: by whom; 0: anybody may complete it */
+    uint64_t any_thread : 1, pulled : 1, missed : 1;
+    uint32_t generation;
+    uint32_t out, out_last, in;   /* edges */
+    uint32_t group;               /* CJI_NO_TASK: none */
+    uint16_t device, stream;      /* of the coordinator's tables */
     /* 128 */
-    uint64_t queued, ended, deadline;
+    uint64_t number;              /* from 1; a slot is used again, a number is not; hidden: the latest one */
+    uint64_t added, begun, queued, ended;
     uint64_t stream_id;           /* cj_stream_id */
-    uint64_t thread;              /* begun: by whom; 0: anybody may complete it */
     uint32_t member_prev, member_next;
-    uint32_t work_next;           /* on a list of what is still to be looked at */
-    uint8_t work;
-    bool missed, stream_bad;
+    void (*done)(void *user, cj_task task, cj_task_state state);
+    /* 192: rare */
+    uint64_t deadline;
     uint64_t mark;                /* of a search */
-    /* 192 */
-    cj_task cause;                /* poisoned: the task that did not succeed */
+    union {
+        cj_task cause;            /* poisoned: the task that did not succeed */
+        cj_pooled_stream lease;   /* of `pool`; 0: none; not if poisoned */
+    };
+    cj_stream_pool *pool;
     cji_task_members *members;    /* of a group */
     void (*release)(void *user);  /* with the slot; for tasks of the library */
     char *what;
     cj_error *error;
-    cj_stream_pool *pool;         /* of the lease */
-    cj_pooled_stream lease;       /* 0: none */
-    uint64_t spare;
 } cji_task;
 
 /* Tasks that are ready: a list for each class, in the order of ready_at, and a heap for those whose class has
@@ -134,6 +156,8 @@ typedef struct cji_tasks {
     uint32_t skipped, skipped_last; /* skipped tasks that may end */
     uint32_t old, old_last;         /* done: the oldest are forgotten first */
     size_t old_count;
+    uint32_t latest[CJI_TASK_AHEAD]; /* a ring of those that were put there last; CJI_NO_TASK: none */
+    uint32_t latest_at;
     uint32_t bad;          /* ended, and not done: kept until the caller forgets them */
     cji_task_members root;
     cji_task_found *found[2]; /* of a search: forward, backward */
@@ -162,10 +186,14 @@ static inline cji_task *cji_task_at(const cji_tasks *g, uint32_t i)
 {
     return &g->block[i / CJI_TASK_BLOCK][i % CJI_TASK_BLOCK];
 }
-static inline cji_task_edge *cji_task_edge_at(const cji_tasks *g, uint32_t i)
+static inline cji_task_edge *cji_task_edge_at(const cji_tasks *g, uint32_t e)
 {
-    return &g->edges[i / CJI_TASK_BLOCK][i % CJI_TASK_BLOCK];
+    if (e < CJI_EDGE_MORE) return &cji_task_at(g, e / CJI_TASK_EDGES)->edge[e % CJI_TASK_EDGES];
+    e -= CJI_EDGE_MORE;
+    return &g->edges[e / CJI_TASK_BLOCK][e % CJI_TASK_BLOCK];
 }
+/* Before a field of the last line is written. */
+static inline cji_task *cji_task_rare(cji_task *t) { return t->rare = true, t; }
 static inline cj_task cji_task_handle(const cji_tasks *g, uint32_t i)
 {
     return i == CJI_NO_TASK ? 0 : (uint64_t)cji_task_at(g, i)->generation << 32 | (i + 1);
@@ -189,9 +217,16 @@ uint32_t cji_task_new(cji_tasks *g, bool hidden);    /* being made; CJI_NO_TASK 
 void cji_task_slots_close(cji_tasks *g);             /* all of them, with what they own */
 void cji_task_slot_clear(cji_task *t);               /* what it owns */
 void cji_task_slot_free(cji_tasks *g, uint32_t i);   /* handles of it are forgotten */
-uint32_t cji_task_edge_new(cji_tasks *g);            /* CJI_NO_TASK without memory */
+uint32_t cji_task_edge_more(cji_tasks *g); /* one that is in no slot; CJI_NO_TASK without memory */
+/* One into `t`, which is number `i`. */
+static inline uint32_t cji_task_edge_new(cji_tasks *g, cji_task *t, uint32_t i)
+{
+    return t->edges < CJI_TASK_EDGES ? i * CJI_TASK_EDGES + t->edges++ : cji_task_edge_more(g);
+}
+/* One of a slot stays as it is until the slot is free. */
 static inline void cji_task_edge_free(cji_tasks *g, uint32_t e)
 {
+    if (e < CJI_EDGE_MORE) return;
     cji_task_edge_at(g, e)->next_out = g->free_edge;
     g->free_edge = e;
 }
@@ -203,20 +238,31 @@ static inline void cji_task_set_state(cji_tasks *g, uint32_t i, cj_task_state st
     g->in_state[state] += !t->hidden;
 }
 void cji_task_archive(cji_tasks *g, uint32_t i);     /* an ended task, which nobody needs but the reader */
+void cji_task_none_archived(cji_tasks *g);
 void cji_task_forget_all(cji_tasks *g);
 uint64_t cji_task_bytes(const cji_tasks *g);
 /* "7 'reduce'", "7" */
 void cji_task_say(const cji_tasks *g, cji_line *l, uint32_t i);
 
-/* What comes after the task was not touched since it was added: it is fetched while the task's own work is enqueued. */
+/* Fetches lines of a slot.  A function that does nothing but fetch has no effect for gcc, which drops calls of it: the
+ * empty statement is one. */
+static inline void cji_task_prefetch(const cji_tasks *g, uint32_t i, int lines)
+{
+    if (i == CJI_NO_TASK) return;
+    const char *slot = (const char *)cji_task_at(g, i);
+    __asm__ volatile("");
+    __builtin_prefetch(slot, 1);
+    __builtin_prefetch(slot + CJI_TASK_LINE, 1);
+    if (lines > 2) __builtin_prefetch(slot + 2 * CJI_TASK_LINE, 1);
+}
+/* What comes after the task, which was not touched since it was added: while the task's own work is enqueued. */
 static inline void cji_task_prefetch_after(const cji_tasks *g, const cji_task *t)
 {
     enum { FEW = 4 };
     uint32_t e = t->out;
-    for (int k = 0; k < FEW && e != CJI_NO_TASK; k++, e = cji_task_edge_at(g, e)->next_out) {
-        const uint32_t s = cji_task_edge_at(g, e)->succ;
-        if (s != CJI_NO_TASK) __builtin_prefetch(cji_task_at(g, s), 1);
-    }
+    __asm__ volatile("");
+    for (int k = 0; k < FEW && e != CJI_NO_TASK; k++, e = cji_task_edge_at(g, e)->next_out)
+        __builtin_prefetch(cji_task_edge_at(g, e), 1);
 }
 
 static inline bool cji_task_ended(const cji_task *t) { return t->state >= CJ_TASK_DONE; }
@@ -257,7 +303,7 @@ void cji_task_discard(cji_tasks *g, uint32_t i);     /* one that nothing depends
 /* -- States (task_states.c) ---------------------------------------------------------------------------------------- */
 
 /* The next task that is ready for the caller begins: its incoming edges are still there. */
-void cji_task_begun(cji_tasks *g, uint32_t i);
+static inline void cji_task_begun(cji_tasks *g, uint32_t i) { cji_task_set_state(g, i, CJ_TASK_BEGUN); }
 /* Its work is on its stream; what it depends on is not needed any more. */
 void cji_task_queued(cji_tasks *g, uint32_t i);
 /* It has ended with t->result; those after it may run.  It stays until it is archived. */

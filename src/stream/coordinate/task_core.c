@@ -4,9 +4,10 @@
 bool cji_tasks_open(cji_tasks *g, int32_t aging, size_t history, bool keep)
 {
     *g = (cji_tasks){ .aging = aging, .history = history, .keep = keep };
-    g->free_task = g->free_edge = g->skipped = g->skipped_last = g->old = g->old_last = g->bad = CJI_NO_TASK;
+    g->free_task = g->free_edge = g->skipped = g->skipped_last = g->bad = CJI_NO_TASK;
     for (int q = 0; q < 2; q++)
         for (int c = 0; c < CJI_TASK_CLASSES; c++) g->ready[q].first[c] = g->ready[q].last[c] = CJI_NO_TASK;
+    cji_task_none_archived(g);
     g->root = (cji_task_members){ .first = CJI_NO_TASK, .last = CJI_NO_TASK, .open = true };
     g->ranges = cji_task_ranges_new();
     g->cycle = cji_zalloc(CJI_TASK_CYCLES * sizeof *g->cycle);

@@ -35,7 +35,7 @@ void cji_task_discard(cji_tasks *g, uint32_t i)
 /* For the picture: what was ever made. */
 static bool edge_draw(cji_tasks *g, const cji_task *succ, const cji_task *pred, uint32_t flags)
 {
-    if (!g->keep || succ->hidden || pred->hidden) return true;
+    if (succ->hidden || pred->hidden) return true;
     if (!cji_grow(&g->line, &g->line_cap, g->lines + 1, sizeof *g->line)) return false;
     g->line[g->lines++] = (cji_task_line){ pred->number, succ->number, flags };
     return true;
@@ -44,10 +44,10 @@ static bool edge_draw(cji_tasks *g, const cji_task *succ, const cji_task *pred, 
 static bool edge_add(cji_tasks *g, uint32_t succ, uint32_t pred, uint32_t flags)
 {
     cji_task *s = cji_task_at(g, succ), *p = cji_task_at(g, pred);
-    const uint32_t e = cji_task_edge_new(g);
-    if (e == CJI_NO_TASK) return false;
-    if (!edge_draw(g, s, p, flags)) {
-        cji_task_edge_free(g, e);
+    if (g->keep && !edge_draw(g, s, p, flags)) return false;
+    const uint32_t e = cji_task_edge_new(g, s, succ);
+    if (e == CJI_NO_TASK) {
+        g->lines -= g->keep && !s->hidden && !p->hidden;
         return false;
     }
     *cji_task_edge_at(g, e) = (cji_task_edge){ pred, succ, CJI_NO_TASK, s->in, flags };
@@ -65,7 +65,7 @@ static bool found_add(cji_tasks *g, int side, uint32_t task, uint32_t parent)
 {
     if (!cji_grow(&g->found[side], &g->found_cap[side], g->found_count[side] + 1, sizeof *g->found[side]))
         return false;
-    cji_task_at(g, task)->mark = g->search;
+    cji_task_rare(cji_task_at(g, task))->mark = g->search;
     g->found[side][g->found_count[side]++] = (cji_task_found){ task, parent };
     return true;
 }
@@ -159,11 +159,11 @@ static void cycle_say(cji_tasks *g, uint32_t succ, char *why, size_t size)
     memcpy(g->cycle[g->cycles++ % CJI_TASK_CYCLES], why, size < sizeof *g->cycle ? size : sizeof *g->cycle);
 }
 
-/* Makes room for an edge in the order. */
+/* Makes room in the order for an edge against it. */
 static cj_status order_edge(cji_tasks *g, uint32_t succ, uint32_t pred, char *why, size_t size)
 {
     const cji_task *s = cji_task_at(g, succ), *p = cji_task_at(g, pred);
-    if (p->order < s->order || !cji_task_unbegun(p)) return CJ_OK;
+    if (!cji_task_unbegun(p)) return CJ_OK;
     g->search++;
     cj_status st = search_forward(g, succ, pred, p->order);
     if (st == CJ_ESTATE) cycle_say(g, succ, why, size);
@@ -199,7 +199,7 @@ cj_status cji_task_depend(cji_tasks *g, uint32_t succ, uint32_t pred, uint32_t f
         return CJ_ESTATE;
     }
     if (cji_task_ended(p)) {
-        if (!edge_draw(g, s, p, flags)) return CJ_ENOMEM;
+        if (g->keep && !edge_draw(g, s, p, flags)) return CJ_ENOMEM;
         edge_poison(g, succ, pred, flags);
         return CJ_OK;
     }
@@ -208,13 +208,15 @@ cj_status cji_task_depend(cji_tasks *g, uint32_t succ, uint32_t pred, uint32_t f
         edge_poison(g, succ, pred, flags);
         return CJ_OK;
     }
-    cj_status st = order_edge(g, succ, pred, why, size);
-    if (st != CJ_OK) return st;
+    if (p->order >= s->order) {
+        const cj_status st = order_edge(g, succ, pred, why, size);
+        if (st != CJ_OK) return st;
+    }
     if (!edge_add(g, succ, pred, flags)) return CJ_ENOMEM;
     s->unended++;
     s->unqueued += p->state != CJ_TASK_ENQUEUED;
     if (s->state == CJ_TASK_READY && (s->needs_end || s->unqueued)) cji_task_unready(g, succ);
-    cji_task_raise(g, pred, s->class);
-    edge_poison(g, succ, pred, flags);
+    if (p->class > s->class) cji_task_raise(g, pred, s->class);
+    if (p->result > CJ_TASK_DONE) edge_poison(g, succ, pred, flags);
     return CJ_OK;
 }

@@ -40,7 +40,7 @@ static bool ready_before(const cji_tasks *g, const cji_task *a, const cji_task *
 static void heap_put(cji_tasks *g, cji_task_ready *r, size_t at, uint32_t i)
 {
     r->heap[at] = i;
-    cji_task_at(g, i)->heap = (uint32_t)at + 1;
+    cji_task_at(g, i)->heap = (uint32_t)at;
 }
 
 static void heap_up(cji_tasks *g, cji_task_ready *r, size_t at)
@@ -71,13 +71,13 @@ static void heap_down(cji_tasks *g, cji_task_ready *r, size_t at)
 
 static void heap_remove(cji_tasks *g, cji_task_ready *r, uint32_t i)
 {
-    const size_t at = cji_task_at(g, i)->heap - 1;
-    cji_task_at(g, i)->heap = 0;
+    const size_t at = cji_task_at(g, i)->heap;
+    cji_task_at(g, i)->in_heap = false;
     const uint32_t last = r->heap[--r->count];
     if (last == i) return;
     heap_put(g, r, at, last);
     heap_up(g, r, at);
-    heap_down(g, r, cji_task_at(g, last)->heap - 1);
+    heap_down(g, r, cji_task_at(g, last)->heap);
 }
 
 /* -- Lists --------------------------------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void ready_remove(cji_tasks *g, uint32_t i)
 {
     cji_task *t = cji_task_at(g, i);
     cji_task_ready *r = &g->ready[t->pull];
-    if (t->heap) heap_remove(g, r, i);
+    if (t->in_heap) heap_remove(g, r, i);
     else list_remove(g, r, i);
     r->listed--;
 }
@@ -126,6 +126,7 @@ static void ready_insert(cji_tasks *g, uint32_t i, bool is_new)
         list_insert(g, r, i);
         return;
     }
+    cji_task_at(g, i)->in_heap = true;
     r->heap[r->count++] = i;
     heap_up(g, r, r->count - 1);
 }
@@ -195,6 +196,22 @@ static uint32_t ready_choose(cji_tasks *g, const cji_task_ready *r)
     return best;
 }
 
+/* What tasks read when their turn comes was written long ago.  The slot of the third one of a list is fetched, and of
+ * the second one, whose slot is there by now, what it comes after and what comes after it. */
+static void ready_prefetch(const cji_tasks *g, uint32_t first)
+{
+    const uint32_t second = first == CJI_NO_TASK ? first : cji_task_at(g, first)->next;
+    if (second == CJI_NO_TASK) return;
+    const cji_task *t = cji_task_at(g, second);
+    __asm__ volatile(""); /* see cji_task_prefetch() */
+    if (t->out != CJI_NO_TASK) {
+        __builtin_prefetch(cji_task_edge_at(g, t->out), 1);
+        __builtin_prefetch(cji_task_edge_at(g, t->out_last), 1);
+    }
+    for (uint32_t k = 0; k < t->edges; k++) cji_task_prefetch(g, t->edge[k].pred, 2);
+    cji_task_prefetch(g, t->next, 3);
+}
+
 uint32_t cji_task_next(cji_tasks *g, bool pull)
 {
     const cji_task_ready *r = &g->ready[pull];
@@ -202,7 +219,10 @@ uint32_t cji_task_next(cji_tasks *g, bool pull)
     if (!r->listed) return CJI_NO_TASK;
     if (!r->count && !(r->classes & (r->classes - 1))) best = r->first[__builtin_ctz(r->classes)];
     else best = ready_choose(g, r);
+    const uint32_t after = cji_task_at(g, best)->next;
+    const bool listed = !cji_task_at(g, best)->in_heap;
     ready_remove(g, best);
+    if (listed) ready_prefetch(g, after);
     return best;
 }
 

@@ -5,19 +5,22 @@
 /* What a task owns, but its slot. */
 void cji_task_slot_clear(cji_task *t)
 {
-    if (!t->release && !t->what && !t->error && !t->members) return;
+    if (!t->rare) return;
     if (t->release) t->release(t->user);
     cji_strfree(t->what);
     cji_free(t->error, sizeof *t->error);
     cji_free(t->members, sizeof *t->members);
-    t->release = NULL, t->what = NULL, t->error = NULL, t->members = NULL;
+    memset((char *)t + 3 * CJI_TASK_LINE, 0, CJI_TASK_LINE);
+    t->rare = false;
 }
 
 /* -- Slots --------------------------------------------------------------------------------------------------------- */
 
 /* A block is aligned, which cji_zalloc() does not promise; where its memory begins is noted behind it. */
 enum { SLOTS_SIZE = CJI_TASK_BLOCK * sizeof(cji_task), SLOTS_BYTES = SLOTS_SIZE + CJI_TASK_LINE + sizeof(void *) };
-_Static_assert(sizeof(cji_task) == 4 * CJI_TASK_LINE, "each slot begins a line, and is zeroed as four");
+_Static_assert(sizeof(cji_task) == 4 * CJI_TASK_LINE && offsetof(cji_task, order) == CJI_TASK_LINE &&
+                   offsetof(cji_task, number) == 2 * CJI_TASK_LINE && offsetof(cji_task, deadline) == 3 * CJI_TASK_LINE,
+               "each slot is four lines");
 
 static cji_task *slots_align(void *memory)
 {
@@ -37,7 +40,7 @@ void cji_task_slots_close(cji_tasks *g)
 
 static bool slots_grow(cji_tasks *g)
 {
-    if (g->blocks >= CJI_NO_TASK / CJI_TASK_BLOCK - 1) return false;
+    if (g->blocks >= CJI_EDGE_MORE / CJI_TASK_EDGES / CJI_TASK_BLOCK) return false;
     if (!cji_grow(&g->block, &g->block_cap, g->blocks + 1, sizeof *g->block)) return false;
     void *memory = cji_zalloc(SLOTS_BYTES);
     if (!memory) return false;
@@ -49,8 +52,8 @@ static bool slots_grow(cji_tasks *g)
     return true;
 }
 
-/* All but the generation.  A line at a time: for a whole slot compilers choose a string instruction, which takes
- * longer. */
+/* All but the generation and the last line, which is zero.  A line at a time: for a whole slot compilers choose a
+ * string instruction, which takes longer. */
 static inline void slots_zero(cji_task *t)
 {
     const uint32_t generation = t->generation;
@@ -58,12 +61,25 @@ static inline void slots_zero(cji_task *t)
     memset(line, 0, CJI_TASK_LINE);
     memset(line + CJI_TASK_LINE, 0, CJI_TASK_LINE);
     memset(line + 2 * CJI_TASK_LINE, 0, CJI_TASK_LINE);
-    memset(line + 3 * CJI_TASK_LINE, 0, CJI_TASK_LINE);
     t->generation = generation;
+}
+
+/* The oldest of those that are done is forgotten. */
+static void slots_forget_oldest(cji_tasks *g)
+{
+    const uint32_t i = g->old;
+    const cji_task *t = cji_task_at(g, i);
+    cji_task_prefetch(g, t->later, 3); /* not touched for long */
+    g->old = t->next;
+    g->old_count--;
+    for (int k = 0; g->old_count < CJI_TASK_AHEAD && k < CJI_TASK_AHEAD; k++)
+        if (g->latest[k] == i) g->latest[k] = CJI_NO_TASK;
+    cji_task_slot_free(g, i);
 }
 
 uint32_t cji_task_new(cji_tasks *g, bool hidden)
 {
+    if (!g->keep && g->old_count > g->history) slots_forget_oldest(g);
     if (g->free_task == CJI_NO_TASK && !slots_grow(g)) return CJI_NO_TASK;
     const uint32_t i = g->free_task;
     cji_task *t = cji_task_at(g, i);
@@ -71,7 +87,7 @@ uint32_t cji_task_new(cji_tasks *g, bool hidden)
     slots_zero(t);
     t->order = ++g->next_order;
     t->number = hidden ? g->number : ++g->number;
-    t->out = t->out_last = t->in = t->prev = t->next = t->work_next = t->group = CJI_NO_TASK;
+    t->out = t->out_last = t->in = t->prev = t->next = t->group = CJI_NO_TASK;
     t->member_prev = t->member_next = CJI_NO_TASK;
     t->hidden = hidden;
     t->unqueued = t->unended = 1; /* it is being made */
@@ -83,9 +99,23 @@ uint32_t cji_task_new(cji_tasks *g, bool hidden)
     return i;
 }
 
+/* An edge of a slot that is freed leaves the list of a task that has not ended. */
+static void slots_unlink(cji_tasks *g, uint32_t e)
+{
+    cji_task *p = cji_task_at(g, cji_task_edge_at(g, e)->pred);
+    uint32_t before = CJI_NO_TASK;
+    for (uint32_t k = p->out; k != e; k = cji_task_edge_at(g, k)->next_out) before = k;
+    const uint32_t next = cji_task_edge_at(g, e)->next_out;
+    if (before == CJI_NO_TASK) p->out = next;
+    else cji_task_edge_at(g, before)->next_out = next;
+    if (p->out_last == e) p->out_last = before;
+}
+
 void cji_task_slot_free(cji_tasks *g, uint32_t i)
 {
     cji_task *t = cji_task_at(g, i);
+    for (uint32_t k = 0; k < t->edges; k++)
+        if (t->edge[k].pred != CJI_NO_TASK) slots_unlink(g, i * CJI_TASK_EDGES + k);
     cji_task_slot_clear(t);
     g->in_state[t->state] -= !t->hidden;
     t->state = 0;
@@ -96,11 +126,8 @@ void cji_task_slot_free(cji_tasks *g, uint32_t i)
 
 /* -- What is kept -------------------------------------------------------------------------------------------------- */
 
-/* The next one to be forgotten was not touched for as long as the history is. */
-static void slots_prefetch(const cji_task *t)
-{
-    for (size_t k = 0; k < sizeof *t; k += CJI_TASK_LINE) __builtin_prefetch((const char *)t + k, 1);
-}
+/* New tasks take the places of the oldest that are done; where no new ones are added some more are kept. */
+enum { TASKS_LATE = 4096 };
 
 void cji_task_archive(cji_tasks *g, uint32_t i)
 {
@@ -115,17 +142,22 @@ void cji_task_archive(cji_tasks *g, uint32_t i)
         g->bad = i;
         return;
     }
+    t->later = CJI_NO_TASK;
+    uint32_t *const latest = &g->latest[g->latest_at++ % CJI_TASK_AHEAD];
+    if (*latest != CJI_NO_TASK) cji_task_at(g, *latest)->later = i;
+    *latest = i;
     if (g->old == CJI_NO_TASK) g->old = i;
     else cji_task_at(g, g->old_last)->next = i;
     g->old_last = i;
     g->old_count++;
-    while (!g->keep && g->old_count > g->history) {
-        const uint32_t first = g->old;
-        g->old = cji_task_at(g, first)->next;
-        g->old_count--;
-        cji_task_slot_free(g, first);
-        if (g->old != CJI_NO_TASK) slots_prefetch(cji_task_at(g, g->old));
-    }
+    if (!g->keep && g->old_count > g->history + TASKS_LATE) slots_forget_oldest(g);
+}
+
+void cji_task_none_archived(cji_tasks *g)
+{
+    g->old = g->old_last = CJI_NO_TASK;
+    g->old_count = 0;
+    for (int k = 0; k < CJI_TASK_AHEAD; k++) g->latest[k] = CJI_NO_TASK;
 }
 
 void cji_task_forget_all(cji_tasks *g)
@@ -136,21 +168,21 @@ void cji_task_forget_all(cji_tasks *g)
             next = cji_task_at(g, i)->next;
             cji_task_slot_free(g, i);
         }
-    g->old = g->old_last = g->bad = CJI_NO_TASK;
-    g->old_count = 0;
+    cji_task_none_archived(g);
+    g->bad = CJI_NO_TASK;
     g->lines = 0;
 }
 
 /* -- Edges --------------------------------------------------------------------------------------------------------- */
 
-uint32_t cji_task_edge_new(cji_tasks *g)
+uint32_t cji_task_edge_more(cji_tasks *g)
 {
     if (g->free_edge == CJI_NO_TASK) {
-        if (g->edge_blocks >= CJI_NO_TASK / CJI_TASK_BLOCK - 1) return CJI_NO_TASK;
+        if (g->edge_blocks >= (CJI_NO_TASK - CJI_EDGE_MORE) / CJI_TASK_BLOCK - 1) return CJI_NO_TASK;
         if (!cji_grow(&g->edges, &g->edge_cap, g->edge_blocks + 1, sizeof *g->edges)) return CJI_NO_TASK;
         cji_task_edge *b = cji_alloc(CJI_TASK_BLOCK * sizeof *b);
         if (!b) return CJI_NO_TASK;
-        const uint32_t first = (uint32_t)(g->edge_blocks * CJI_TASK_BLOCK);
+        const uint32_t first = CJI_EDGE_MORE + (uint32_t)(g->edge_blocks * CJI_TASK_BLOCK);
         g->edges[g->edge_blocks++] = b;
         for (uint32_t k = CJI_TASK_BLOCK; k-- > 0;) b[k].next_out = g->free_edge, g->free_edge = first + k;
     }

@@ -40,8 +40,6 @@ void cji_task_close_group(cji_tasks *g, uint32_t i)
 
 /* -- Forward ------------------------------------------------------------------------------------------------------- */
 
-void cji_task_begun(cji_tasks *g, uint32_t i) { cji_task_set_state(g, i, CJ_TASK_BEGUN); }
-
 /* One task less that those after `i` wait for. */
 static void states_release_queued(cji_tasks *g, const cji_task *t)
 {
@@ -92,7 +90,7 @@ static void states_skip(cji_tasks *g, uint32_t i, cj_task_state result, cj_task 
     cji_task *t = cji_task_at(g, i);
     if (t->state == CJ_TASK_READY) cji_task_unready(g, i);
     t->result = (uint8_t)result;
-    t->cause = cause;
+    cji_task_rare(t)->cause = cause;
     cji_task_check_ready(g, i);
 }
 
