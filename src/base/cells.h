@@ -139,6 +139,14 @@ cji_cell_fault cji_cell_release(cji_cell *c, uint64_t handle, bool *last);
 
 static inline uint64_t cji_cell_next(uint64_t handle) { return handle + (UINT64_C(1) << 32); }
 
+/* Of functions with a quick release.  A prefetch for writing is an instruction that compilers for any x86-64 leave out;
+ * processors without it take it for no operation. */
+#ifdef __x86_64__
+#define CJI_PREFETCHES_TO_WRITE __attribute__((target("prfchw")))
+#else
+#define CJI_PREFETCHES_TO_WRITE
+#endif
+
 /* The usual release, of a handle with one holder: *cell is the caller's alone, and its next handle is
  * cji_cell_next(handle).  False: cji_cells_find() and cji_cell_release() decide. */
 static inline bool cji_cells_release_only(const cji_cells *t, uint64_t handle, cji_cell **cell)

@@ -250,7 +250,7 @@ static __attribute__((noinline)) cj_status event_release_checked(cj_event_pool *
     return cji_cell_reject(pool, event, CJI_CELL_STALE, &event_words, call);
 }
 
-cj_status cj_event_pool_release(cj_event_pool *pool, cj_pooled_event event)
+CJI_PREFETCHES_TO_WRITE cj_status cj_event_pool_release(cj_event_pool *pool, cj_pooled_event event)
 {
     cji_event_cache *c = cji_thread_cache_recent(pool);
     cji_cell *cell;

@@ -392,7 +392,7 @@ static __attribute__((noinline)) cj_status lease_release_checked(cj_stream_pool 
                : cji_cell_reject(pool, lease, CJI_CELL_STALE, &lease_words, call);
 }
 
-cj_status cj_stream_pool_release(cj_stream_pool *pool, cj_pooled_stream lease)
+CJI_PREFETCHES_TO_WRITE cj_status cj_stream_pool_release(cj_stream_pool *pool, cj_pooled_stream lease)
 {
     cji_stream_cache *c = cji_thread_cache_recent(pool);
     cji_cell *cell;
