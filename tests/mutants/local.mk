@@ -14,6 +14,7 @@ mutants += %D%/block_behind_an_old_event.patch
 mutants += %D%/block_of_two_streams_is_private.patch
 mutants += %D%/cache_evicts_the_latest.patch
 mutants += %D%/cache_hit_is_not_recent.patch
+mutants += %D%/call_passes_all_lanes.patch
 mutants += %D%/callback_skipped_after_fault.patch
 mutants += %D%/callbacks_at_synchronize.patch
 mutants += %D%/capture_is_never_over.patch

@@ -43,6 +43,7 @@ endif
 text_tests += \
 	%D%/exec_atomics_of_threads \
 	%D%/exec_blocks_give_way \
+	%D%/exec_calls_pass_registers \
 	%D%/exec_common_shared \
 	%D%/exec_dynamic_shared_ends \
 	%D%/exec_faults_are_named \

@@ -162,6 +162,10 @@ static void warp_copy(cji_warp *w, uint32_t lanes, const uint32_t *from, uint32_
 {
     unsigned char *keep = w->r;
     bool from_reg = from[0] & CJI_ARG_REG, to_reg = to[0] & CJI_ARG_REG;
+    if (lanes == CJI_FULL && from_reg && to_reg && CJI_ARG_WIDTH(from[0]) == CJI_ARG_WIDTH(to[0])) {
+        memcpy(w->stack + to_base + to[1], w->stack + from_base + from[1], cji_width_bytes(CJI_ARG_WIDTH(to[0])));
+        return;
+    }
     CJI_EACH(i, lanes) {
         unsigned char *lane = w->lmem + (size_t)i * w->lpitch;
         uint64_t v = 0;
