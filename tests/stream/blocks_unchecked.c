@@ -6,6 +6,9 @@
 
 #include <cujit/cujit.h>
 
+#include "cuda/abi.h"
+#include "tests/device_parts.h"
+#include "tests/latch.h"
 #include "tests/stream/random_blocks.h"
 #include "tests/tap.h"
 
@@ -14,9 +17,31 @@ enum { THREADS = 4, ROUNDS = 500, LIVE = 300, STEPS = 4000 };
 static cj_device *dev;
 static cj_stream *s, *t;
 
+/* The driver's calls for events, counted; by one thread. */
+static unsigned records, queries, waits;
+static CUresult (*below_record)(CUevent e, CUstream on), (*below_query)(CUevent e),
+    (*below_wait)(CUstream of, CUevent e, unsigned flags);
+static CUresult count_record(CUevent e, CUstream on) { return records++, below_record(e, on); }
+static CUresult count_query(CUevent e) { return queries++, below_query(e); }
+static CUresult count_wait(CUstream of, CUevent e, unsigned flags) { return waits++, below_wait(of, e, flags); }
+
 static void *hide_checks(void *lib, const char *name)
 {
-    return strcmp(name, "cujit_sim_suballoc") == 0 ? NULL : dlsym(lib, name);
+    void *const fn = dlsym(lib, name);
+    if (strcmp(name, "cujit_sim_suballoc") == 0) return NULL;
+    if (strcmp(name, "cuEventRecord") == 0) {
+        memcpy(&below_record, &fn, sizeof fn);
+        return (void *)(uintptr_t)count_record;
+    }
+    if (strcmp(name, "cuEventQuery") == 0) {
+        memcpy(&below_query, &fn, sizeof fn);
+        return (void *)(uintptr_t)count_query;
+    }
+    if (strcmp(name, "cuStreamWaitEvent") == 0) {
+        memcpy(&below_wait, &fn, sizeof fn);
+        return (void *)(uintptr_t)count_wait;
+    }
+    return fn;
 }
 
 static cj_alloc_counts counts_of(cj_stream *of)
@@ -133,6 +158,42 @@ static void by_threads(void)
     tap_ok(!shared.wrong && counts_of(NULL).live == 0, "threads free each other's memory");
 }
 
+/* Two streams in turn take the only block of its size, while the first one's work is held. */
+static void handed_over(void)
+{
+    enum { MIB = 1 << 20, BLOCK = MIB - 4096, HANDED = 200 };
+    struct latch l = LATCH_CLOSED;
+    bool same = true;
+    cj_device_trim(dev, 0);
+    cj_device_set_allocator(dev, CJ_ALLOCATOR(.chunk_bytes = 2 * MIB, .max_total = 2 * MIB));
+    const cj_dptr other = cj_alloc(s, BLOCK), first = cj_alloc(s, BLOCK);
+    bench_hold(s, &l);
+    cj_fill32(s, first, 1, 16);
+    cj_free(dev, first);
+    records = queries = waits = 0;
+    for (int i = 1; i <= HANDED; i++) {
+        cj_stream *const to = i % 2 ? t : s;
+        const cj_dptr m = cj_alloc(to, BLOCK);
+        same &= m.addr == first.addr && cj_fill32(to, m, (uint32_t)i, 16) == CJ_OK && cj_free(dev, m) == CJ_OK;
+    }
+    tap_ok(same, "a block is handed over %d times", HANDED);
+    tap_ok(records <= HANDED + 16 && waits == HANDED,
+           "... each time behind an event that is recorded then: %u records, %u waits", records, waits);
+    tap_ok(queries < HANDED / 4, "... and seldom asked for: %u queries", queries);
+    tap_is_int(cj_stream_query(s), CJ_ENOTREADY, "one stream waits for the other");
+    tap_is_int(cj_stream_query(t), CJ_ENOTREADY, "... and that for the held work");
+    latch_open(&l);
+    uint32_t got = 0;
+    const cj_dptr last = cj_alloc(s, BLOCK);
+    cj_copy_to_host(s, &got, last, sizeof got);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "all of it is done: %s", cj_error_of(s)->message);
+    tap_is_uint(got, HANDED, "... in the order in which the block was handed over");
+    cj_free(dev, last);
+    cj_free(dev, other);
+    cj_stream_sync(t);
+    cj_device_set_allocator(dev, CJ_ALLOCATOR(.chunk_bytes = 2 * MIB));
+}
+
 static void random_program(void)
 {
     random_blocks r = { .seed = 7, .operations = tap_under_valgrind() ? 1000 : tap_is_slow() ? 3000 : 10000 };
@@ -158,6 +219,7 @@ int main(void)
     rejected();
     apart();
     by_threads();
+    handed_over();
     random_program();
     cj_stream_free(s);
     cj_stream_free(t);

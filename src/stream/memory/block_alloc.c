@@ -3,7 +3,7 @@
  * What is served from the stream's own lists, and freed into them, makes no call of the driver and takes one lock. */
 #include "stream/memory/stream_memory.h"
 
-enum { BLOCK_POLL = 15 };
+enum { BLOCK_POLL = 15, BLOCK_PAUSE = 63 };
 #define BLOCK_CAPTURED_MOST ((size_t)1 << 39)
 
 /* -- Handing out and taking back; with the state's lock held ------------------------------------------------------- */
@@ -72,6 +72,21 @@ static cji_block *block_find_quietly(cji_mem_state *state, cji_lists *l, unsigne
     return cji_lists_take(state, l, bin, bin + BLOCK_NEAR);
 }
 
+/* A block whose uses are complete by now.  Where that was none, streams that wait for each other's blocks do not look
+ * again for a while: a query costs as much as the wait. */
+static cji_block *block_find_complete(cji_mem_state *state, cji_lists *l, unsigned bin)
+{
+    cji_allocator *a = &state->blocks;
+    const size_t found = cji_lists_settle(state);
+    a->settle_at = a->allocs + found / 2;
+    a->pause = found ? 0 : a->pause < BLOCK_PAUSE ? 2 * a->pause + 1 : BLOCK_PAUSE;
+    a->look_at = a->allocs + a->pause;
+    cji_block *b = cji_block_take_idle(state, bin);
+    if (!b) cji_blocks_join(state);
+    if (b || (b = cji_block_take_idle(state, bin))) l->tally.idle++;
+    return b;
+}
+
 /* A block of no place for `s`, without growing; with the lock held, in a scope.  `hard`: growing is not possible. */
 static cji_block *block_find(cji_mem_state *state, cj_stream *s, cji_lists *l, unsigned bin, bool hard, bool *behind)
 {
@@ -79,18 +94,18 @@ static cji_block *block_find(cji_mem_state *state, cj_stream *s, cji_lists *l, u
     const unsigned to = hard ? CJI_BINS - 1 : bin + BLOCK_NEAR;
     cji_block *b = block_find_quietly(state, l, bin, behind);
     if (b) return b;
-    if (hard || block_may_settle(a)) {
-        a->settle_at = a->allocs + cji_lists_settle(state) / 2;
-        b = cji_block_take_idle(state, bin);
-        if (!b) cji_blocks_join(state);
-        if (b || (b = cji_block_take_idle(state, bin))) return l->tally.idle++, b;
-    }
+    const bool waits = hard || !block_has_slack(a);
+    const bool look = waits ? a->allocs >= a->look_at : block_may_settle(a);
+    if (look && (b = block_find_complete(state, l, bin))) return b;
     *behind = true;
     if ((b = cji_lists_take(state, l, bin, to))) return b;
     if (a->source && (b = cji_lists_take_from(state, a->source, s, bin, CJI_BINS - 1)))
         return l->tally.idle++, b; /* of a fresh chunk */
-    if (!hard && block_has_slack(a)) return NULL;
-    if (!(b = cji_lists_take_other(state, s, bin, to))) return NULL;
+    if (!waits) return NULL;
+    if (!(b = cji_lists_take_other(state, s, bin, to))) {
+        *behind = false;
+        return look ? NULL : block_find_complete(state, l, bin);
+    }
     l->tally.waited++;
     l->tally.waits++;
     return b;
@@ -140,7 +155,8 @@ static cj_dptr block_alloc(cj_stream *s, cji_mem_state *state, size_t bytes, con
     CUresult r = CUDA_SUCCESS;
     cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_lists *l = cji_lists_of(state, s->slot);
-    cji_block *b = l ? block_find(state, s, l, bin, false, &behind) : NULL;
+    const bool grows = cji_chunk_fits(&state->blocks, cji_bin_bytes(bin));
+    cji_block *b = l ? block_find(state, s, l, bin, !grows, &behind) : NULL;
     for (int tries = 0; l && !b && r == CUDA_SUCCESS && tries < 4; tries++) { /* other threads take it too */
         cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
         r = cji_block_grow(state, cji_bin_bytes(bin), false);

@@ -33,14 +33,26 @@ void cji_source_free(cji_mem_state *state)
 
 static uint64_t allocator_total(const cji_allocator *a) { return a->chunk_bytes + a->direct_bytes; }
 
-bool cji_allocator_may_hold(cji_mem_state *state, size_t more)
+static bool allocator_has_room(const cji_allocator *a, size_t more)
 {
-    const cji_allocator *a = &state->blocks;
-    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     const uint64_t most = a->opts.max_total, total = allocator_total(a);
-    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     return !most || (more <= most && total <= most - more);
 }
+
+bool cji_allocator_may_hold(cji_mem_state *state, size_t more)
+{
+    cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
+    const bool may = allocator_has_room(&state->blocks, more);
+    cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
+    return may;
+}
+
+static size_t chunk_size(const cji_allocator *a, size_t bytes)
+{
+    return a->opts.chunk_bytes > bytes ? (size_t)a->opts.chunk_bytes : bytes;
+}
+
+bool cji_chunk_fits(const cji_allocator *a, size_t bytes) { return allocator_has_room(a, chunk_size(a, bytes)); }
 
 void cji_allocator_holds(cji_allocator *a, size_t chunk, size_t direct)
 {
@@ -77,7 +89,7 @@ CUresult cji_chunk_grow(cji_mem_state *state, size_t bytes, bool plain)
     CUdeviceptr d = 0;
     cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     const cji_lists *source = cji_source_of(state);
-    const size_t size = a->opts.chunk_bytes > bytes ? a->opts.chunk_bytes : bytes;
+    const size_t size = chunk_size(a, bytes);
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (!source || !cji_allocator_may_hold(state, size)) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = plain ? cu->cuMemAlloc(&d, size) : cu->cuMemAllocAsync(&d, size, source->slot->raw);

@@ -205,6 +205,7 @@ typedef struct cji_allocator {
     cji_tally rest;              /* of streams that are gone, and of memory whose stream has no lists */
     uint64_t total_most, nchunks, grown, trimmed;
     uint64_t settle_at;          /* so many allocations allow the next look for complete blocks */
+    uint64_t look_at, pause;     /* so many where streams wait for each other's blocks; longer after each vain look */
 } cji_allocator;
 
 /* The smallest bin whose blocks all have that many bytes, and how many its smallest blocks have.  A bin is a unit wide
@@ -343,6 +344,7 @@ void cji_lists_closing(cji_device_state *base, cji_slot *slot); /* takes the loc
 /* Chunks (block_chunk.c); without the state's lock, in a scope. */
 cji_lists *cji_source_of(cji_mem_state *state); /* with the lock held; NULL: there can be none */
 CUresult cji_chunk_grow(cji_mem_state *state, size_t bytes, bool plain); /* room for a block of that many bytes */
+bool cji_chunk_fits(const cji_allocator *a, size_t bytes); /* with the lock held: within max_total */
 bool cji_allocator_may_hold(cji_mem_state *state, size_t more); /* takes the lock: within max_total */
 void cji_allocator_holds(cji_allocator *a, size_t chunk, size_t direct); /* more than before; with the lock held */
 uint64_t cji_chunks_trim(cji_mem_state *state, uint64_t keep); /* returns what was released */
