@@ -24,5 +24,5 @@ bench_programs += %D%/stream
 bench_stream_SOURCES = %D%/stream_ratios.c
 bench_stream_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"'
 bench_stream_LDADD = $(libcujit) -lm
-EXTRA_DIST += %D%/limits
+EXTRA_DIST += %D%/limits %D%/pool_torch.py
 EXTRA_PROGRAMS = $(bench_programs)
