@@ -309,14 +309,16 @@ CJ_API cj_status cj_stream_pool_set_strategy(cj_stream_pool *pool, cj_pool_strat
 
 /* Sets the strategy that completed leases the fastest, and writes it to *chosen.  Use each strategy
  * for a while before (cj_stream_pool_set_strategy), with .sample.
- * Leases are compared by their cj_work; those on streams of high priority are a group of their own.
- * The cost of a group is its mean completion time for high priority; for the others it is the time
- * in which leases of the group were unfinished, divided by their number, which is less where leases
- * overlap.  For each group a strategy's cost is divided by the best strategy's.  The score is the
- * mean of these ratios, weighted with the times measured of the group, four times for high
- * priority.  A strategy counts if it has at least 8 times of each group.  A group without measured
- * times uses the reported ones.  The lowest score wins; the current strategy stays if it is within
- * 2 % of it.
+ * A group is all leases for one cj_work; those on streams of high priority are a group of their
+ * own.  A strategy counts if it has at least 8 measured times of each group, or 8 reported ones of
+ * each group that has no measured time.  Its score is the mean of three kinds of ratios, each the
+ * strategy's cost over the least cost of all, weighted with the number of times:
+ *   measured leases of other than high priority, together: the time in which any of them was
+ *     unfinished, divided by their work, which is for each lease its group's mean time under all
+ *     strategies;
+ *   leases of high priority: their mean time, with four times the weight;
+ *   reported times: their mean, for each cj_work that has no measured ones.
+ * The lowest score wins; the current strategy stays if it is within 2 % of it.
  *
  * With fewer than two strategies that count, the requests decide: CJ_POOL_DEPENDENCY if a quarter
  * of them named .after, else CJ_POOL_PRIORITY if they had several priorities, else CJ_POOL_WORKLOAD
@@ -337,9 +339,9 @@ typedef struct cj_pool_strategy_stats {
                            * complete that was enqueued on the stream at the release */
     uint64_t reported;    /* times that the caller reported under it, and their mean */
     double reported_ms;
-    double busy_ms;       /* time in which measured leases were unfinished, for each of them: where
-                           * they overlap it is less than measured_ms.  Each group of
-                           * cj_stream_pool_optimize is counted alone */
+    double busy_ms;       /* time in which measured leases were unfinished, divided by their number:
+                           * less than measured_ms where they overlap; without leases of high
+                           * priority */
 } cj_pool_strategy_stats;
 
 /* What was done for one kind of work. */

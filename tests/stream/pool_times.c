@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "stream/pool/stream_pool.h"
 #include "tests/device_bench.h"
 
 enum { N = 64 };
@@ -168,6 +169,44 @@ static void optimized(void)
     cj_stream_pool_free(pool);
 }
 
+/* What leases overlap counts, not when each is complete.  The times are the pool's own. */
+static void optimized_by_overlap(void)
+{
+    typedef struct known { double compute, memory, high, busy; } known; /* mean ms of 10 leases each, and in all */
+    static const struct { const char *name; known turn, least; cj_pool_strategy best; } cases[] = {
+        { "leases that are complete sooner, but all of them later", { 3, 3, 0, 13 }, { 2, 2.7, 0, 15 },
+          CJ_POOL_ROUND_ROBIN },
+        { "the other way about", { 2, 2, 0, 15 }, { 3, 3, 0, 13 }, CJ_POOL_LEAST_LOADED },
+        { "high priority counts by its own time", { 1, 1, 8, 10 }, { 1, 1, 2, 11 }, CJ_POOL_LEAST_LOADED },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cj_stream_pool *pool = cj_stream_pool_create(dev, NULL);
+        cj_pool_strategy chosen = CJ_POOL_DEPENDENCY;
+        for (int k = CJ_POOL_ROUND_ROBIN; k <= CJ_POOL_LEAST_LOADED; k++) {
+            const known *one = k == CJ_POOL_ROUND_ROBIN ? &cases[i].turn : &cases[i].least;
+            pool->measured[k][CJ_WORK_COMPUTE] = (cji_times){ 10, 10 * one->compute };
+            pool->measured[k][CJ_WORK_MEMORY] = (cji_times){ 10, 10 * one->memory };
+            if (one->high > 0) pool->measured[k][CJI_GROUP_HIGH] = (cji_times){ 10, 10 * one->high };
+            pool->busy[k].ms = one->busy;
+        }
+        tap_is_int(cj_stream_pool_optimize(pool, &chosen), CJ_OK, "a strategy is picked");
+        tap_is_int((int)chosen, (int)cases[i].best, "%s", cases[i].name);
+        cj_stream_pool_free(pool);
+    }
+    /* twice the work in the same time, by leases that take longer */
+    cj_stream_pool *pool = cj_stream_pool_create(dev, NULL);
+    cj_pool_strategy chosen = CJ_POOL_DEPENDENCY;
+    for (int k = CJ_POOL_ROUND_ROBIN; k <= CJ_POOL_LEAST_LOADED; k++) {
+        const uint64_t longer = k == CJ_POOL_ROUND_ROBIN ? 10 : 30;
+        pool->measured[k][CJ_WORK_COMPUTE] = (cji_times){ 40 - longer, 40 - (double)longer };
+        pool->measured[k][CJ_WORK_MEMORY] = (cji_times){ longer, 5 * (double)longer };
+        pool->busy[k].ms = 20;
+    }
+    cj_stream_pool_optimize(pool, &chosen);
+    tap_is_int((int)chosen, CJ_POOL_LEAST_LOADED, "what the leases did counts, not their number");
+    cj_stream_pool_free(pool);
+}
+
 /* Without times the requests decide. */
 static void by_requests(void)
 {
@@ -285,6 +324,6 @@ static void counted(void)
 int main(void)
 {
     bench_open(4 * N);
-    measured(), overlapping(), reported(), optimized(), by_requests(), kernels(), counted();
+    measured(), overlapping(), reported(), optimized(), optimized_by_overlap(), by_requests(), kernels(), counted();
     return bench_close();
 }

@@ -14,7 +14,7 @@ cj_status cj_stream_pool_report(cj_stream_pool *pool, cj_work work, double ms)
     if (!(ms >= 0) || ms > 1e9) return cji_fail(pool, CJ_EINVAL, call, "%g milliseconds are no time", ms);
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     cji_times *t = &pool->reported[atomic_load(&pool->strategy)][work], *all = &pool->work_reported[work];
-    t->count++, t->ms += ms, t->busy_ms += ms;
+    t->count++, t->ms += ms;
     all->count++, all->ms += ms;
     atomic_store(&pool->unseen_ns[work], (uint64_t)(all->ms * 1e6 / (double)all->count));
     cji_stream_pool_note_turn(pool);
@@ -38,55 +38,90 @@ cj_status cj_stream_pool_set_strategy(cj_stream_pool *pool, cj_pool_strategy str
     return CJ_OK;
 }
 
-enum { ENOUGH = 8, HIGH_WEIGHT = 4 };
+/* What strategies are compared by: a part for the reported times of each kind of work that has no measured ones, one
+ * for high priority, and one for all other measured leases. */
+enum { ENOUGH = 8, HIGH_WEIGHT = 4, PART_ORDINARY = CJI_GROUPS, PARTS };
 static const double same = 1.02; /* scores whose ratio is less are equal */
+
+static double mean_of(const cji_times *t) { return t->count ? t->ms / (double)t->count : 0; }
+
+/* The measured times of a group under all strategies. */
+static cji_times group_measured(const cj_stream_pool *pool, int group)
+{
+    cji_times all = { .count = 0 };
+    for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {
+        all.count += pool->measured[k][group].count;
+        all.ms += pool->measured[k][group].ms;
+    }
+    return all;
+}
 
 /* The times of a group under a strategy: measured ones, or where the group has none at all, reported ones. */
 static const cji_times *group_times(const cj_stream_pool *pool, int strategy, int group)
 {
-    bool measured = false;
-    for (int k = 0; k < CJ_POOL_STRATEGIES; k++) measured |= pool->measured[k][group].count != 0;
     static const cji_times none = { .count = 0 };
-    if (measured) return &pool->measured[strategy][group];
+    if (group_measured(pool, group).count) return &pool->measured[strategy][group];
     return group < CJI_WORKS ? &pool->reported[strategy][group] : &none;
 }
 
-static double mean_of(const cji_times *t) { return t->count ? t->ms / (double)t->count : 0; }
-
-/* What a lease of the group takes: of high priority its mean time; of other work, where throughput counts, the time in
- * which leases were unfinished, for each of them. */
-static double group_cost(const cji_times *t, int group)
+/* Whether the strategy has enough times of each group that any has enough of. */
+static bool strategy_counts(const cj_stream_pool *pool, int strategy)
 {
-    if (!t->count) return 0;
-    return (group == CJI_GROUP_HIGH ? t->ms : t->busy_ms) / (double)t->count;
+    bool any = false;
+    for (int group = 0; group < CJI_GROUPS; group++)
+        for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {
+            if (group_times(pool, k, group)->count < ENOUGH) continue;
+            if (group_times(pool, strategy, group)->count < ENOUGH) return false;
+            any = true;
+        }
+    return any;
 }
 
-/* How many times a group has in all, and the least cost. */
-static double group_best(const cj_stream_pool *pool, int group, uint64_t *count)
+/* The time in which leases were unfinished, for the work of them.  The work of a lease is the mean time of its group
+ * under all strategies, so that strategies may have had unlike shares of the groups. */
+static double ordinary_cost(const cj_stream_pool *pool, int strategy)
 {
-    double best = 0;
-    *count = 0;
-    for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {
-        const cji_times *t = group_times(pool, k, group);
-        *count += t->count;
-        const double cost = group_cost(t, group);
-        if (t->count >= ENOUGH && (best == 0 || cost < best)) best = cost;
+    double work = 0;
+    for (int group = 0; group < CJI_WORKS; group++) {
+        const cji_times all = group_measured(pool, group);
+        work += (double)pool->measured[strategy][group].count * mean_of(&all);
     }
-    return best;
+    return work > 0 ? pool->busy[strategy].ms / work : 0;
+}
+
+/* What the part takes under a strategy; 0: it has no times. */
+static double part_cost(const cj_stream_pool *pool, int strategy, int part)
+{
+    if (part == PART_ORDINARY) return ordinary_cost(pool, strategy);
+    if (part < CJI_WORKS && group_measured(pool, part).count) return 0;
+    return mean_of(group_times(pool, strategy, part));
+}
+
+static double part_weight(const cj_stream_pool *pool, int part)
+{
+    uint64_t count = 0;
+    for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {
+        if (part < CJI_GROUPS) count += group_times(pool, k, part)->count;
+        for (int group = 0; part == PART_ORDINARY && group < CJI_WORKS; group++)
+            count += pool->measured[k][group].count;
+    }
+    return (double)count * (part == CJI_GROUP_HIGH ? HIGH_WEIGHT : 1);
 }
 
 /* The strategy's score, lower is better; negative: not enough is known of it. */
 static double strategy_score(const cj_stream_pool *pool, int strategy)
 {
     double score = 0, weights = 0;
-    for (int group = 0; group < CJI_GROUPS; group++) {
-        uint64_t count;
-        const double best = group_best(pool, group, &count);
-        const cji_times *t = group_times(pool, strategy, group);
-        if (!count || best == 0) continue;
-        if (t->count < ENOUGH) return -1;
-        const double weight = (double)count * (group == CJI_GROUP_HIGH ? HIGH_WEIGHT : 1);
-        score += weight * group_cost(t, group) / best;
+    if (!strategy_counts(pool, strategy)) return -1;
+    for (int part = 0; part < PARTS; part++) {
+        const double cost = part_cost(pool, strategy, part), weight = part_weight(pool, part);
+        double best = cost;
+        for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {
+            const double other = strategy_counts(pool, k) ? part_cost(pool, k, part) : 0;
+            if (other > 0 && other < best) best = other;
+        }
+        if (best <= 0) continue;
+        score += weight * cost / best;
         weights += weight;
     }
     return weights > 0 ? score / weights : -1;
@@ -165,20 +200,21 @@ cj_status cj_stream_pool_get_strategy_stats(cj_stream_pool *pool, cj_pool_strate
                                "cj_stream_pool_get_strategy_stats");
     if (st != CJ_OK) return st;
     cj_pool_strategy_stats now = { .size = stats->size };
+    uint64_t ordinary = 0;
     cji_requests requests;
     cji_lock(&pool->lock, CJI_LOCK_STREAM_POOL);
     cji_stream_pool_requests(pool, &requests);
     for (int group = 0; group < CJI_GROUPS; group++) {
         now.measured += pool->measured[strategy][group].count;
+        if (group != CJI_GROUP_HIGH) ordinary += pool->measured[strategy][group].count;
         now.measured_ms += pool->measured[strategy][group].ms;
-        now.busy_ms += pool->measured[strategy][group].busy_ms;
         if (group == CJI_GROUP_HIGH) continue;
         now.reported += pool->reported[strategy][group].count;
         now.reported_ms += pool->reported[strategy][group].ms;
     }
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     if (now.measured) now.measured_ms /= (double)now.measured;
-    if (now.measured) now.busy_ms /= (double)now.measured;
+    if (ordinary) now.busy_ms = pool->busy[strategy].ms / (double)ordinary;
     if (now.reported) now.reported_ms /= (double)now.reported;
     now.acquired = requests.strategy[strategy];
     now.looked = requests.looked[strategy];

@@ -62,12 +62,12 @@ cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_
 }
 
 /* Samples come about in the order of their ends; what one that comes late was alone for is not counted. */
-static void sample_count_busy(cji_times *t, uint64_t from, uint64_t to)
+static void sample_count_busy(cji_busy *b, uint64_t from, uint64_t to)
 {
-    if (from < t->end_ns) from = t->end_ns;
+    if (from < b->end_ns) from = b->end_ns;
     if (to <= from) return;
-    t->busy_ms += (double)(to - from) / 1e6;
-    t->end_ns = to;
+    b->ms += (double)(to - from) / 1e6;
+    b->end_ns = to;
 }
 
 /* With the lock held: what the events measured.  NOT_READY: the pool's own stream, which no work of the lease is on,
@@ -82,7 +82,8 @@ static CUresult sample_count(cj_stream_pool *pool, const cji_sample *m)
     cji_times *t = &pool->measured[m->strategy][m->group];
     t->count++;
     t->ms += whole > 0 ? (double)whole : 0;
-    sample_count_busy(t, m->asked_ns, m->asked_ns + (whole > 0 ? (uint64_t)((double)whole * 1e6) + 1 : 0));
+    if (m->group != CJI_GROUP_HIGH && whole > 0)
+        sample_count_busy(&pool->busy[m->strategy], m->asked_ns, m->asked_ns + (uint64_t)((double)whole * 1e6) + 1);
     pool->work_time[m->work].count++;
     pool->work_time[m->work].ms += whole > 0 ? (double)whole : 0;
     cj_stream *s = atomic_load(&m->place->s);

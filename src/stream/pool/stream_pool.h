@@ -23,12 +23,10 @@ typedef enum cji_class { CJI_CLASS_NORMAL, CJI_CLASS_HIGH, CJI_CLASS_LOW } cji_c
 typedef struct cji_sample cji_sample; /* a lease that is measured (pool_sample.c) */
 
 /* Times of one kind of lease. */
-typedef struct cji_times {
-    uint64_t count;
-    double ms;
-    double busy_ms;  /* time in which at least one of them was unfinished; of reported ones as `ms` */
-    uint64_t end_ns; /* host time until which that was counted */
-} cji_times;
+typedef struct cji_times { uint64_t count; double ms; } cji_times;
+
+/* Time in which at least one measured lease was unfinished, and the host time until which that was counted. */
+typedef struct cji_busy { double ms; uint64_t end_ns; } cji_busy;
 
 /* Leases are compared in groups: by their work; those of high priority are one more. */
 enum { CJI_GROUP_HIGH = CJI_WORKS, CJI_GROUPS };
@@ -112,6 +110,7 @@ struct cj_stream_pool {
     cji_requests requests; /* of threads that have ended */
     cji_sample *samples, **samples_end; /* leases that were released, whose times are not read yet */
     cji_times measured[CJ_POOL_STRATEGIES][CJI_GROUPS], reported[CJ_POOL_STRATEGIES][CJI_WORKS];
+    cji_busy busy[CJ_POOL_STRATEGIES]; /* without leases of high priority */
     cji_times work_time[CJI_WORKS], work_reported[CJI_WORKS];
     uint64_t op_count[CJI_WORKS]; /* operations of measured leases, and their own time */
     double op_ms[CJI_WORKS];
