@@ -86,7 +86,7 @@ static double ordinary_cost(const cj_stream_pool *pool, int strategy)
         const cji_times all = group_measured(pool, group);
         work += (double)pool->measured[strategy][group].count * mean_of(&all);
     }
-    return work > 0 ? pool->busy[strategy].ms / work : 0;
+    return work > 0 ? cji_busy_ms(&pool->busy[strategy]) / work : 0;
 }
 
 /* What the part takes under a strategy; 0: it has no times. */
@@ -214,7 +214,7 @@ cj_status cj_stream_pool_get_strategy_stats(cj_stream_pool *pool, cj_pool_strate
     }
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     if (now.measured) now.measured_ms /= (double)now.measured;
-    if (ordinary) now.busy_ms = pool->busy[strategy].ms / (double)ordinary;
+    if (ordinary) now.busy_ms = cji_busy_ms(&pool->busy[strategy]) / (double)ordinary;
     if (now.reported) now.reported_ms /= (double)now.reported;
     now.acquired = requests.strategy[strategy];
     now.looked = requests.looked[strategy];

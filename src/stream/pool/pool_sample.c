@@ -61,13 +61,39 @@ cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_
     return m;
 }
 
-/* Samples come about in the order of their ends; what one that comes late was alone for is not counted. */
-static void sample_count_busy(cji_busy *b, uint64_t from, uint64_t to)
+/* Takes a span out of those that are kept. */
+static void busy_take(cji_busy *b, unsigned i) { b->span[i] = b->span[--b->n]; }
+
+static double busy_span_ms(const cji_busy *b, unsigned i) { return (double)(b->span[i].to - b->span[i].from) / 1e6; }
+
+/* The span is united with those that it meets.  Where there is no room the earliest is only counted. */
+void cji_busy_add(cji_busy *b, uint64_t from, uint64_t to)
 {
-    if (from < b->end_ns) from = b->end_ns;
-    if (to <= from) return;
-    b->ms += (double)(to - from) / 1e6;
-    b->end_ns = to;
+    for (unsigned i = 0; i < b->n;) {
+        if (b->span[i].from > to || from > b->span[i].to) {
+            i++;
+            continue;
+        }
+        if (b->span[i].from < from) from = b->span[i].from;
+        if (b->span[i].to > to) to = b->span[i].to;
+        busy_take(b, i);
+    }
+    if (b->n == CJI_SPANS) {
+        unsigned first = 0;
+        for (unsigned i = 1; i < b->n; i++)
+            if (b->span[i].to < b->span[first].to) first = i;
+        b->ms += busy_span_ms(b, first);
+        busy_take(b, first);
+    }
+    b->span[b->n].from = from;
+    b->span[b->n++].to = to;
+}
+
+double cji_busy_ms(const cji_busy *b)
+{
+    double ms = b->ms;
+    for (unsigned i = 0; i < b->n; i++) ms += busy_span_ms(b, i);
+    return ms;
 }
 
 /* With the lock held: what the events measured.  NOT_READY: the pool's own stream, which no work of the lease is on,
@@ -83,7 +109,7 @@ static CUresult sample_count(cj_stream_pool *pool, const cji_sample *m)
     t->count++;
     t->ms += whole > 0 ? (double)whole : 0;
     if (m->group != CJI_GROUP_HIGH && whole > 0)
-        sample_count_busy(&pool->busy[m->strategy], m->asked_ns, m->asked_ns + (uint64_t)((double)whole * 1e6) + 1);
+        cji_busy_add(&pool->busy[m->strategy], m->asked_ns, m->asked_ns + (uint64_t)((double)whole * 1e6) + 1);
     pool->work_time[m->work].count++;
     pool->work_time[m->work].ms += whole > 0 ? (double)whole : 0;
     cj_stream *s = atomic_load(&m->place->s);

@@ -25,8 +25,14 @@ typedef struct cji_sample cji_sample; /* a lease that is measured (pool_sample.c
 /* Times of one kind of lease. */
 typedef struct cji_times { uint64_t count; double ms; } cji_times;
 
-/* Time in which at least one measured lease was unfinished, and the host time until which that was counted. */
-typedef struct cji_busy { double ms; uint64_t end_ns; } cji_busy;
+/* Time in which at least one measured lease was unfinished: the latest spans, which do not overlap, and the sum of the
+ * earlier ones.  A lease is known when it is complete, so that spans become known in any order. */
+enum { CJI_SPANS = 16 };
+typedef struct cji_busy {
+    double ms;
+    unsigned n;
+    struct { uint64_t from, to; } span[CJI_SPANS];
+} cji_busy;
 
 /* Leases are compared in groups: by their work; those of high priority are one more. */
 enum { CJI_GROUP_HIGH = CJI_WORKS, CJI_GROUPS };
@@ -164,6 +170,10 @@ static inline bool cji_place_join(atomic_int *count, const cji_place *p)
 }
 
 /* -- pool_sample.c -- */
+
+/* Adds the span of a lease; with the lock held, as the next. */
+void cji_busy_add(cji_busy *b, uint64_t from, uint64_t to);
+double cji_busy_ms(const cji_busy *b);
 
 bool cji_sample_prepare(cj_stream_pool *pool, const char *call); /* false: recorded in the pool */
 void cji_sample_clear(cj_stream_pool *pool);
