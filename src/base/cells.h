@@ -117,15 +117,15 @@ typedef struct cji_cell_words { cji_tag tag; const char *thing, *acquire; } cji_
 cj_status cji_cell_reject(void *owner, uint64_t handle, cji_cell_fault fault, const cji_cell_words *words,
                           const char *call);
 
-/* The cell of a handle that is held, of the table of an owner that is checked here; NULL: *st is the failure, left in
- * the owner. */
-static inline cji_cell *cji_cells_held(const cji_cells *t, uint64_t handle, void *owner, const cji_cell_words *words,
+/* The cell of a handle that is held, of the table that is `at` bytes into an owner, which is checked here; NULL: *st is
+ * the failure, left in the owner. */
+static inline cji_cell *cji_cells_held(void *owner, size_t at, uint64_t handle, const cji_cell_words *words,
                                        cj_status *st, const char *call)
 {
     cji_cell_fault fault = CJI_CELL_GOOD;
     *st = cji_is_live(owner, words->tag) ? CJ_OK : cji_check(owner, words->tag, call);
     if (*st != CJ_OK) return NULL;
-    cji_cell *c = cji_cells_find(t, handle, &fault);
+    cji_cell *c = cji_cells_find((const cji_cells *)(const void *)((const char *)owner + at), handle, &fault);
     if (!c) *st = cji_cell_reject(owner, handle, fault, words, call);
     return c;
 }

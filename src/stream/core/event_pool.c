@@ -201,7 +201,7 @@ static const cji_cell_words event_words = { CJI_TAG_EVENT_POOL, "the pooled even
 /* The cell of a handle that is held; NULL: *st is the failure, left in the pool. */
 static inline cji_cell *event_pool_cell(cj_event_pool *pool, uint64_t handle, cj_status *st, const char *call)
 {
-    return cji_cells_held(&pool->cells, handle, pool, &event_words, st, call);
+    return cji_cells_held(pool, offsetof(cj_event_pool, cells), handle, &event_words, st, call);
 }
 
 /* The cell is the caller's alone, and has its next handle. */

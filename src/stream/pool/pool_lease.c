@@ -305,7 +305,7 @@ static const cji_cell_words lease_words = { CJI_TAG_STREAM_POOL, "the lease", "c
 /* The cell of a lease that is held; NULL: *st is the failure, left in the pool. */
 static inline cji_cell *lease_cell(cj_stream_pool *pool, uint64_t lease, cj_status *st, const char *call)
 {
-    return cji_cells_held(&pool->leases, lease, pool, &lease_words, st, call);
+    return cji_cells_held(pool, offsetof(cj_stream_pool, leases), lease, &lease_words, st, call);
 }
 
 cj_stream *cj_stream_pool_stream(cj_stream_pool *pool, cj_pooled_stream lease)
