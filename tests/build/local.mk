@@ -11,7 +11,8 @@ sh_tests += \
 	%D%/mnemonics.sh \
 	%D%/hello_languages.sh \
 	%D%/dlopen_user.sh \
-	%D%/release_lists.sh
+	%D%/release_lists.sh \
+	%D%/mutants_apply.sh
 
 # What the documents quote, and what the headers say.
 sim_tests += %D%/readme_figures

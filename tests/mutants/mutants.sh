@@ -3,7 +3,7 @@
 # fail.
 # usage: mutants.sh SRCDIR BUILDDIR [NAME...]      (make check-mutants; MUTANTS='NAME...' for some of them)
 #
-# A patch changes one .c or .inc file, and begins with two comment lines: the test that must fail (tests/area/name, or
+# A patch changes one .c, .h or .inc file, and begins with two comment lines: the test that must fail (tests/area/name, or
 # name.sim for a device program on the CPU device), and the fault in words. The faults of generated.def are made by
 # mutate.c. A mutant that survives, a patch or a place that no longer exists, one that does not compile, and a test that
 # fails without a fault are failures. Everything is done in BUILDDIR/mutants, by as many workers as there are processors
@@ -126,8 +126,8 @@ put()
         patch=$src/tests/mutants/$name.patch
         file=$(sed -n 's,^--- a/,,p' "$patch")
         case $file in
-        *.c | *.inc) ;;
-        *) echo "it changes no .c or .inc file" >"$tree/out"; return 1 ;;
+        *.c | *.h | *.inc) ;;
+        *) echo "it changes no .c, .h or .inc file" >"$tree/out"; return 1 ;;
         esac
         cp -p "$tree/src/$file" "$tree/original" 2>"$tree/out" &&
             patch -s -f -d "$tree/src" -p1 <"$patch" >"$tree/out" 2>&1 && return

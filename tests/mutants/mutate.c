@@ -2,6 +2,7 @@
  *
  *     mutate --list                            name and test of each fault
  *     mutate --candidates SOURCES FUNCTION     every fault that the operators can make in a function
+ *     mutate --check SOURCES                   the faults that have no place any more
  *     mutate SOURCES NAME ORIGINAL             changes the copy in SOURCES, prints the file, its line before and after;
  *     the
  *                                              file as it was goes to ORIGINAL
@@ -51,7 +52,7 @@ static int look_into(const char *path, const struct stat *st, int kind, struct F
     if (kind != FTW_F || n < 3 || strcmp(path + n - 2, ".c")) return 0;
     char *text = read_whole(path, &bytes);
     if (!text) return 0;
-    if (mutant_find(&t, text, bytes, wanted)) {
+    if (strstr(text, wanted) && mutant_find(&t, text, bytes, wanted)) {
         found = t;
         snprintf(found_path, sizeof found_path, "%s", path);
         return 1;
@@ -108,18 +109,36 @@ static bool write_whole(const char *path, const char *a, size_t na, const char *
     return !fclose(out);
 }
 
+/* Where a fault is; says on standard error why there is no place for it. */
+static bool find_place(const char *sources, const fault *f, mutant_change *c)
+{
+    const mutant_operator *op = mutant_operators;
+    while (op->name && strcmp(op->name, f->op)) op++;
+    if (!op->name) return fprintf(stderr, "mutate: no operator %s\n", f->op), false;
+    if (!find_function(sources, f->function)) return false;
+    if (mutant_place(&found, op, f->nth, f->line, c)) return true;
+    fprintf(stderr, "mutate: %s: %s has no place %d for %s%s%s\n", found_path, f->function, f->nth, f->op,
+            f->line ? " in a line with " : "", f->line ? f->line : "");
+    return false;
+}
+
+static int check_faults(const char *sources)
+{
+    int lost = 0;
+    for (size_t i = 0; faults[i].name; i++) {
+        mutant_change c;
+        found = (mutant_text){ .text = NULL };
+        lost += !find_place(sources, &faults[i], &c);
+        free(found.text);
+        free(found.code);
+    }
+    return lost != 0;
+}
+
 static int apply(const char *sources, const fault *f, const char *original)
 {
     mutant_change c;
-    const mutant_operator *op = mutant_operators;
-    while (op->name && strcmp(op->name, f->op)) op++;
-    if (!op->name) return fprintf(stderr, "mutate: no operator %s\n", f->op), 1;
-    if (!find_function(sources, f->function)) return 1;
-    if (!mutant_place(&found, op, f->nth, f->line, &c)) {
-        fprintf(stderr, "mutate: %s: %s has no place %d for %s%s%s\n", found_path, f->function, f->nth, f->op,
-                f->line ? " in a line with " : "", f->line ? f->line : "");
-        return 1;
-    }
+    if (!find_place(sources, f, &c)) return 1;
     const size_t behind = c.at + c.bytes;
     if (!write_whole(original, found.text, found.size, "", "", 0)) return perror(original), 1;
     if (!write_whole(found_path, found.text, c.at, c.with, found.text + behind, found.size - behind))
@@ -136,9 +155,10 @@ static int apply(const char *sources, const fault *f, const char *original)
 int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "--list")) return list_faults();
+    if (argc == 3 && !strcmp(argv[1], "--check")) return check_faults(argv[2]);
     if (argc == 4 && !strcmp(argv[1], "--candidates")) return list_candidates(argv[2], argv[3]);
     for (size_t i = 0; argc == 4 && faults[i].name; i++)
         if (!strcmp(faults[i].name, argv[2])) return apply(argv[1], &faults[i], argv[3]);
-    fprintf(stderr, "usage: mutate --list | --candidates SOURCES FUNCTION | SOURCES NAME ORIGINAL\n");
+    fprintf(stderr, "usage: mutate --list | --candidates SOURCES FUNCTION | --check SOURCES | SOURCES NAME ORIGINAL\n");
     return 1;
 }
