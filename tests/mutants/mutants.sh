@@ -3,8 +3,8 @@
 # fail.
 # usage: mutants.sh SRCDIR BUILDDIR [NAME...]      (make check-mutants; MUTANTS='NAME...' for some of them)
 #
-# A patch changes one .c, .h or .inc file, and begins with two comment lines: the test that must fail (tests/area/name, or
-# name.sim for a device program on the CPU device), and the fault in words. The faults of generated.def are made by
+# A patch changes one .c, .h or .inc file, and begins with two comment lines: the test that must fail (tests/area/name,
+# or name.sim for a device program on the CPU device), and the fault in words. The faults of generated.def are made by
 # mutate.c. A mutant that survives, a patch or a place that no longer exists, one that does not compile, and a test that
 # fails without a fault are failures. Everything is done in BUILDDIR/mutants, by as many workers as there are processors
 # (CUJIT_MUTANT_JOBS).
