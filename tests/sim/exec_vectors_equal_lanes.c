@@ -277,6 +277,7 @@ static const row rows[] = {
     ANY(lane_setp_x2, setp_halfx2, fcmp, F16, FTZ, 14, 1, 4, 4, 0),
     ANY(lane_setp_x2, setp_halfx2, fcmp, BF16, 0, 14, 1, 4, 4, 0),
     ANY(lane_set_x2, set_halfx2, fcmp, F16, FTZ, 14, 4, 4, 4, 0),
+    ANY(lane_set_x2, set_halfx2, fcmp, BF16, FTZ, 14, 4, 4, 4, 0),
     /* conversions */
     VAR(cvt_int, cvt_int, CJI_KF(8, 0, 2), SIGN | SAT, 2, 4, 0, 0),
     VAR(cvt_int, cvt_int, CJI_KF(8, 0, 6), SIGN | SAT, 4, 4, 0, 0),
@@ -319,7 +320,7 @@ static const row rows[] = {
     VAR(cvt_integral, cvt_integral, CJI_KF(32, CJI_FP_F32, 0), RND | FTZ | SAT, 4, 4, 0, 0),
     VAR(cvt_integral, cvt_integral, CJI_KF(64, CJI_FP_F64, 0), RND | SAT, 8, 8, 0, 0),
     VAR(cvt_integral, cvt_integral, CJI_KF(16, CJI_FP_F16, 0), RND | SAT, 2, 2, 0, 0),
-    VAR(cvt_integral, cvt_integral, CJI_KF(16, CJI_FP_BF16, 0), RND, 2, 2, 0, 0),
+    VAR(cvt_integral, cvt_integral, CJI_KF(16, CJI_FP_BF16, 0), RND | SAT, 2, 2, 0, 0),
     VAR(cvt_pack, cvt_pack, CJI_KF(16, CJI_FP_F16, CJI_FP_F32), RND | RELU | BIT, 4, 4, 4, 0),
     VAR(cvt_pack, cvt_pack, CJI_KF(16, CJI_FP_BF16, CJI_FP_F32), RND | RELU | BIT, 4, 4, 4, 0),
     VAR(cvt_pack, cvt_pack, CJI_KF(8, CJI_FP_E4M3, CJI_FP_F32) | BIT, RELU, 2, 4, 4, 0),
@@ -399,7 +400,7 @@ static unsigned equal_width(unsigned bytes)
 }
 
 /* What all lanes of a round have in common: handlers have ways of their own for such. */
-enum { ALL_ANY, ALL_NARROW_B, ALL_NARROW, ALL_MULTIPLES, ALL_KINDS };
+enum { ALL_ANY, ALL_NARROW_B, ALL_NARROW, ALL_MULTIPLES, ALL_MIDDLE, ALL_BUT_ONE, ALL_KINDS };
 
 /* A number of 64 bits that 32 bits hold, with or without a sign. */
 static uint64_t equal_narrow(uint64_t v)
@@ -407,10 +408,41 @@ static uint64_t equal_narrow(uint64_t v)
     return v >> 40 & 1 ? (uint32_t)v >> (v >> 41 & 31) : (uint64_t)((int64_t)(int32_t)(uint32_t)v >> (v >> 41 & 31));
 }
 
-/* Operands of 64 bits: divisors of 32 bits, both of 32 bits, or dividends next to multiples of the divisor. */
+/* A floating-point number: a zero, or with an exponent near the middle and mostly few bits; with `all` also subnormal,
+ * infinite and of any exponent. */
+static uint64_t equal_number(unsigned ebits, unsigned mbits, bool all)
+{
+    uint64_t r = equal_rand(), top = (uint64_t)(r & 1) << (ebits + mbits), ones = (UINT64_C(1) << ebits) - 1;
+    uint64_t m = equal_rand() & ((UINT64_C(1) << mbits) - 1), e = ones / 2 + (r >> 8 & 7) - 3;
+    if (r >> 1 & 1) m = m >> (r >> 16) % mbits << (r >> 16) % mbits;
+    if ((r >> 24 & 15) == 0) return top;
+    if (all && r >> 28 & 1) e = (r >> 32) % ones;
+    if (all && (r >> 28 & 14) == 2) e = 0;
+    if (all && (r >> 28 & 31) == 4) return top | ones << mbits;
+    return top | e << mbits | m;
+}
+
+/* Numbers of the row's format, which is also that of a pair. */
+static void equal_numbers(cji_warp *w, const row *x, unsigned lane, bool all)
+{
+    const uint8_t bytes[] = { x->a, x->b, x->c };
+    bool bf16 = CJI_KF_FMT(x->k) == CJI_FP_BF16, small = CJI_KF_BITS(x->k) == 16;
+    unsigned e = bf16 ? 8 : 5, m = bf16 ? 7 : 10;
+    for (unsigned j = 0; j < 3; j++) {
+        uint64_t v = bytes[j] == 8                     ? equal_number(11, 52, all)
+                     : bytes[j] == 4 && small          ? equal_number(e, m, all) << 16 | equal_number(e, m, all)
+                     : bytes[j] == 4                   ? equal_number(8, 23, all)
+                                                       : equal_number(e, m, all);
+        cji_put(w, equal_width(bytes[j]), 256 * (j + 1), lane, v);
+    }
+}
+
+/* Numbers near the middle in all lanes, or in all but one. Operands of 64 bits: divisors of 32 bits, both of 32 bits,
+ * or dividends next to multiples of the divisor. */
 static void equal_round(cji_warp *w, const row *x, unsigned lane, unsigned kind)
 {
-    if (x->a != 8 || x->b != 8 || kind == ALL_ANY) return;
+    if (kind >= ALL_MIDDLE) equal_numbers(w, x, lane, kind == ALL_BUT_ONE && lane == 13);
+    if (x->a != 8 || x->b != 8 || kind == ALL_ANY || kind >= ALL_MIDDLE) return;
     uint64_t a = cji_get(w, CJI_W64, 256, lane), b = cji_get(w, CJI_W64, 512, lane), r = equal_rand();
     if (kind == ALL_MULTIPLES) {
         b >>= r & 63;
@@ -508,7 +540,7 @@ static int all_variants(const cji_vec_table *table, const row *x, int rounds)
 int main(void)
 {
     tap_plan(0);
-    int rounds = tap_is_slow() ? 2 * ALL_KINDS : 40;
+    int rounds = tap_is_slow() ? 2 * ALL_KINDS : 60;
     const cji_vec_table *own = cji_vec_pick();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tap_is_int(all_variants(&cji_vec_base, &rows[i], rounds), 0, "%s, plain", rows[i].name);

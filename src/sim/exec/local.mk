@@ -48,7 +48,10 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_vec_half.inc \
 	%D%/ops_vec_int.inc \
 	%D%/ops_vec_modes.inc \
+	%D%/ops_vec_modes_cmp.inc \
 	%D%/ops_vec_modes_cvt.inc \
+	%D%/ops_vec_modes_flt.inc \
+	%D%/ops_vec_modes_half.inc \
 	%D%/ops_vec_pack.inc \
 	%D%/ops_vec_seed.inc \
 	%D%/ops_vec_undef.inc \
