@@ -132,6 +132,8 @@ static void judge_workload(workload *w, size_t which)
         pool_report(w->b, metric, median[k], "ms");
         snprintf(metric, sizeof metric, "strategy.%s.%s_lease_ms", workloads[which].name, strategy_name[k]);
         pool_report(w->b, metric, stats.measured_ms, "ms");
+        snprintf(metric, sizeof metric, "strategy.%s.%s_busy_ms", workloads[which].name, strategy_name[k]);
+        pool_report(w->b, metric, stats.busy_ms, "ms");
     }
     pool_need(w->b, cj_stream_pool_optimize(w->pool, &chosen));
     cj_stream_pool_free(w->pool);

@@ -170,8 +170,9 @@ typedef struct cj_stream_pool_opts {
     uint32_t streams_max; /* most streams; 0: 64, or those created with the pool; at most 1024 */
     uint32_t sharers;     /* leases that a stream may have before another stream is created; 0: 4 */
     int32_t strategy;     /* a cj_pool_strategy */
-    uint32_t sample;      /* the completion time of 1 in `sample` leases is measured; 0: of none.  It is
-                           * read when the work is complete, by a later call; none is lost */
+    uint32_t sample;      /* the completion time of 1 of each `sample` leases of a thread is measured,
+                           * which one is by chance; 0: of none.  It is read when the work is
+                           * complete, by a later call; none is lost */
     uint32_t idle_ms;     /* a stream beyond those created with the pool that was idle for this time
                            * is freed by a later call; 0: 1000 */
 } cj_stream_pool_opts;

@@ -155,6 +155,7 @@ mutants += %D%/waiter_wakes_nobody.patch
 mutants += %D%/waits_lost_at_shutdown.patch
 mutants += %D%/work_after_a_fault.patch
 mutants += %D%/pool_accepts_old_handles.patch
+mutants += %D%/pool_measures_the_same_turn.patch
 mutants += %D%/pool_ignores_pending_points.patch
 mutants += %D%/pooled_event_keeps_its_record.patch
 mutants += %D%/graph_event_returns_to_its_pool.patch

@@ -38,6 +38,7 @@ static void measured(void)
 {
     struct latch latch = LATCH_CLOSED;
     cj_stream_pool *pool = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .sample = 3));
+    cj_stream_pool *alternate = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .sample = 2));
     run_leases(pool, 30, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY));
     cj_pool_work_stats now = work_of(pool, CJ_WORK_MEMORY);
     tap_ok(now.acquired == 30 && now.measured == 10, "one lease of three is measured: %d of %d", (int)now.measured,
@@ -48,7 +49,17 @@ static void measured(void)
     tap_ok(how.acquired == 30 && how.measured == 10, "the strategy has the same times");
     tap_ok(how.looked >= 1 && how.idle >= 1 && how.effectiveness > 0 && how.effectiveness <= 1,
            "and its effectiveness: %g", how.effectiveness);
-    for (int i = 0; i < 2; i++) run_leases(pool, 1, NULL); /* the next one is measured */
+    for (int i = 0; i < 30; i++) { /* two kinds in turn, each second lease measured */
+        run_leases(alternate, 1, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY));
+        run_leases(alternate, 1, CJ_STREAM_REQUEST(.work = CJ_WORK_COMPUTE));
+    }
+    const uint64_t memory = work_of(alternate, CJ_WORK_MEMORY).measured;
+    const uint64_t compute = work_of(alternate, CJ_WORK_COMPUTE).measured;
+    tap_ok(memory + compute == 30 && memory && compute, "requests that alternate are measured of both kinds: %d and %d",
+           (int)memory, (int)compute);
+    cj_stream_pool_free(alternate);
+    cj_stream_pool_free(pool);
+    pool = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .sample = 1));
     cj_pooled_stream l = cj_stream_pool_acquire(pool, NULL);
     bench_hold(cj_stream_pool_stream(pool, l), &latch);
     cj_stream_pool_release(pool, l);
@@ -56,7 +67,6 @@ static void measured(void)
     latch_open(&latch);
     cj_stream_pool_sync(pool);
     tap_is_uint(work_of(pool, CJ_WORK_COMPUTE).measured, 1, "but when it is complete");
-    run_leases(pool, 2, NULL);
     cj_capture_begin(s, CJ_CAPTURE_GLOBAL);
     l = cj_stream_pool_acquire(pool, NULL);
     cj_stream *on = cj_stream_pool_stream(pool, l);

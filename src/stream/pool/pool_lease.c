@@ -206,6 +206,22 @@ static void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const cji_wis
     if (open > c->noted) lease_note_peak(pool, c, open);
 }
 
+/* One of each N acquisitions of a thread.  Which one is by chance: a thread whose requests alternate would else have the
+ * same kind measured each time. */
+static bool lease_is_sampled(const cj_stream_pool *pool, cji_stream_cache *c)
+{
+    if (c->sampled == 0) {
+        if (!c->chance) c->chance = (uint32_t)((uintptr_t)c >> 6) | 1;
+        c->chance ^= c->chance << 13;
+        c->chance ^= c->chance >> 17;
+        c->chance ^= c->chance << 5;
+        c->sample_at = c->chance % pool->sample;
+    }
+    const bool now = c->sampled == c->sample_at;
+    if (++c->sampled == pool->sample) c->sampled = 0;
+    return now;
+}
+
 static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *request, bool exclusive,
                                 cj_pooled_stream *lease, void *into, const char *call)
 {
@@ -232,10 +248,7 @@ static cji_place *lease_acquire(cj_stream_pool *pool, const cj_stream_request *r
     if (unseen) atomic_fetch_add_explicit(&p->unseen_ns, unseen, memory_order_relaxed);
     cell->more[0] = unseen;
     cell->more[1] = exclusive;
-    if (pool->sample && ++c->sampled >= pool->sample) {
-        c->sampled = 0;
-        cell->more[2] = (uintptr_t)cji_sample_begin(pool, &w, p);
-    }
+    if (pool->sample && lease_is_sampled(pool, c)) cell->more[2] = (uintptr_t)cji_sample_begin(pool, &w, p);
     atomic_store_explicit(&cell->note, cell->more[0] || cell->more[1] || cell->more[2], memory_order_relaxed);
     lease_count(pool, c, &w, p, exclusive);
     return p;

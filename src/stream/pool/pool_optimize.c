@@ -212,9 +212,9 @@ cj_status cj_stream_pool_get_strategy_stats(cj_stream_pool *pool, cj_pool_strate
         now.reported += pool->reported[strategy][group].count;
         now.reported_ms += pool->reported[strategy][group].ms;
     }
+    if (ordinary) now.busy_ms = cji_busy_ms(&pool->busy[strategy]) / (double)ordinary;
     cji_unlock(&pool->lock, CJI_LOCK_STREAM_POOL);
     if (now.measured) now.measured_ms /= (double)now.measured;
-    if (ordinary) now.busy_ms = cji_busy_ms(&pool->busy[strategy]) / (double)ordinary;
     if (now.reported) now.reported_ms /= (double)now.reported;
     now.acquired = requests.strategy[strategy];
     now.looked = requests.looked[strategy];

@@ -69,7 +69,8 @@ typedef struct cji_stream_cache {
     cji_thread_cache base;
     cji_magazine leases;
     uint32_t turn[CJI_CLASSES];
-    uint32_t sampled;              /* acquisitions since the last measured one */
+    uint32_t sampled, sample_at;   /* acquisitions of this N, and which of them is measured */
+    uint32_t chance;               /* what that is drawn from; 0: not begun */
     atomic_uint_fast64_t slow;     /* acquisitions that `requests` has; the others were compute work in turn */
     cji_requests requests;
     atomic_int_fast64_t open;      /* leases acquired less released, which may be those of other threads */
