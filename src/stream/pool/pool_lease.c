@@ -206,8 +206,8 @@ static void lease_count(cj_stream_pool *pool, cji_stream_cache *c, const cji_wis
     if (open > c->noted) lease_note_peak(pool, c, open);
 }
 
-/* One of each N acquisitions of a thread.  Which one is by chance: a thread whose requests alternate would else have the
- * same kind measured each time. */
+/* One of each N acquisitions of a thread.  Which one is by chance: a thread whose requests alternate would else have
+ * the same kind measured each time. */
 static bool lease_is_sampled(const cj_stream_pool *pool, cji_stream_cache *c)
 {
     if (c->sampled == 0) {
