@@ -65,6 +65,7 @@ AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
 	top_builddir='$(abs_top_builddir)'; export top_builddir; \
 	CC='$(CC)'; CFLAGS='$(CFLAGS)'; LDFLAGS='$(LDFLAGS)'; export CC CFLAGS LDFLAGS; AWK='$(AWK)'; export AWK; \
+	CUJIT_CACHE=0; export CUJIT_CACHE; \
 	LC_ALL=C; export LC_ALL;
 
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh

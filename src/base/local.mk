@@ -12,6 +12,8 @@ libcujit_base_la_SOURCES = \
 	%D%/environment.h \
 	%D%/error.c \
 	%D%/handover.h \
+	%D%/hash128.c \
+	%D%/hash128.h \
 	%D%/lock.c \
 	%D%/lock.h \
 	%D%/lock_order.def \

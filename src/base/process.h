@@ -53,6 +53,7 @@ typedef struct cji_process_state {
     atomic_uint drivers_gen; /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
     struct cji_interposer
         *_Atomic interposer[CJI_INTERPOSER_SLOTS]; /* interposers over drivers: src/driver/interposer.c */
+    atomic_bool cache_told;  /* a failure of the kernel cache on disk is in the log: src/driver/cache */
     cji_log_ring log;
     cji_reserve reserve;
     pthread_once_t thread_once;

@@ -6,6 +6,7 @@
  *   device.c    cj_device: opening, wrapping a context; device_info.c: properties, memory; pinned.c: pinned host memory
  *   deferred.c  releases that wait (deferred.h); scope.c: context and capture mode of a call (scope.h)
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
+ *   image_cache.c  images that were compiled before (cache/: the kernel cache)
  *   module.c    loading; one compile and one load for a builder and a device
  *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
  *   kernel_fault.c  a kernel's fault in the user's terms
@@ -25,6 +26,7 @@
 #include <cujit/memory.h>
 #include <cujit/sim.h>
 
+#include "base/hash128.h"
 #include "base/mem.h"
 #include "base/obj.h"
 #include "cuda/table.h"
@@ -49,6 +51,8 @@ struct cj_driver {
     int version;                       /* cuDriverGetVersion: 13000 */
     int ptx_version;                   /* 90 */
     int device_count;
+    bool cached;                       /* its build is known, so images may be stored: */
+    cji_hash128 build;                 /* of driver, linker and this library (image_cache.c) */
     void *lib;                         /* dlopen's handle, never closed; NULL for a custom driver */
     char path[256];                    /* the library's name; "" for a custom driver */
     char why[1024];
@@ -164,7 +168,7 @@ struct cj_image {
     cji_obj obj;
     cj_device *dev;
     void *data;
-    size_t bytes;
+    size_t bytes, room;        /* of the image, and of the memory at `data` */
     cji_text log;
     cji_entries *entries;      /* of the PTX that it was compiled from; NULL for kept bytes */
 };

@@ -3,6 +3,7 @@
 
 #include "driver/driver.h"
 #include "driver/image.h"
+#include "driver/image_cache.h"
 #include "driver/jit.h"
 #include "ptx/ptx.h"
 
@@ -24,6 +25,7 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, from, o, &img->data, &img->bytes, &img->log, call);
+    img->room = img->bytes;
     cji_scope_leave(&scope);
     return status;
 }
@@ -44,11 +46,27 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, 
     status = cji_jit_able(img, img->dev, m, call);
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
+    const cji_image_key key = cji_image_key_of(img->dev, m, cji_print_flags(o), o);
+    if (cji_image_recall(img, &key)) return CJ_OK;
     cji_ptx_write(m, cji_print_flags(o), &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
     else status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ m, cji_print_flags(o) }, o, call);
     cji_text_free(&text);
-    return status == CJ_OK ? take_entries(img, cji_entries_of(m), call) : status;
+    if (status == CJ_OK) status = take_entries(img, cji_entries_of(m), call);
+    if (status == CJ_OK) cji_image_store(img, &key);
+    return status;
+}
+
+/* The same of a text. */
+static cj_status image_of_text(cj_image *img, const char *ptx, const cj_compile_opts *o, const char *call)
+{
+    const size_t bytes = strlen(ptx);
+    const cji_image_key key = cji_image_key_of_text(img->dev, ptx, bytes, o);
+    if (cji_image_recall(img, &key)) return CJ_OK;
+    cj_status status = compile_text(img, ptx, bytes, (cji_jit_source){ NULL, 0 }, o, call);
+    if (status == CJ_OK) status = take_entries(img, cji_entries_read(ptx, bytes), call);
+    if (status == CJ_OK) cji_image_store(img, &key);
+    return status;
 }
 
 cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts)
@@ -73,8 +91,7 @@ cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile
     if (cji_obj_failed(img)) return img;
     if (status == CJ_OK && !ptx) status = cji_fail(img, CJ_EINVAL, call, "the text is NULL");
     if (status == CJ_OK) status = cji_compile_take(&o, opts, img, call);
-    if (status == CJ_OK) status = compile_text(img, ptx, strlen(ptx), (cji_jit_source){ NULL, 0 }, &o, call);
-    if (status == CJ_OK) status = take_entries(img, cji_entries_read(ptx, strlen(ptx)), call);
+    if (status == CJ_OK) status = image_of_text(img, ptx, &o, call);
     if (status != CJ_OK) cji_obj_set_failed(img);
     return img;
 }
@@ -95,7 +112,7 @@ cj_image *cj_image_from(cj_device *dev, const void *data, size_t bytes)
         status = cji_fail(img, CJ_ENOMEM, call, "no memory for %zu bytes", bytes);
     if (status == CJ_OK) {
         memcpy(img->data, data, bytes);
-        img->bytes = bytes;
+        img->bytes = img->room = bytes;
     } else {
         cji_obj_set_failed(img);
     }
@@ -117,7 +134,7 @@ const char *cj_image_log(const cj_image *img)
 void cj_image_free(cj_image *img)
 {
     if (!cji_check_free(img, CJI_TAG_IMAGE, "cj_image_free") || !cji_obj_release(img)) return;
-    cji_free(img->data, img->bytes);
+    cji_free(img->data, img->room);
     cji_text_free(&img->log);
     cji_entries_release(img->entries);
     if (img->dev) cji_device_drop(img->dev);

@@ -179,6 +179,8 @@ cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts 
         drv->fault = under->fault;
         drv->suballoc = under->suballoc;
         drv->by_value = under->by_value;
+        drv->cached = under->cached;
+        drv->build = under->build;
     }
     return drv;
 }

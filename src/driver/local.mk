@@ -15,6 +15,8 @@ libcujit_driver_la_SOURCES = \
 	%D%/kernel_fault.c \
 	%D%/image.c \
 	%D%/image.h \
+	%D%/image_cache.c \
+	%D%/image_cache.h \
 	%D%/image_size.c \
 	%D%/jit.c \
 	%D%/jit.h \
@@ -34,3 +36,4 @@ libcujit_driver_la_SOURCES = \
 	%D%/symbols.c \
 	%D%/symbols.h
 cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/launch.h include/cujit/memory.h
+include %D%/cache/local.mk

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "driver/driver.h"
+#include "driver/image_cache.h"
 #include "driver/open.h"
 #include "driver/symbols.h"
 #include "driver/interposer.h"
@@ -235,6 +236,7 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
     find_checks(drv, dlsym(lib, "cujit_sim_fault"), dlsym(lib, "cujit_sim_suballoc"));
     tell(drv, "%s: CUDA %d.%d, %d device%s", file, drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
          drv->device_count == 1 ? "" : "s");
+    cji_image_cache_identify(drv);
     drv->lib = lib;
     drv->next = cji_process.drivers;
     cji_process.drivers = drv;

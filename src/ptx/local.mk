@@ -53,6 +53,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/build_operands.c \
 	%D%/build_tables.c \
 	%D%/build_vars.c \
+	%D%/digest.c \
 	%D%/entries.c \
 	%D%/entries.h \
 	%D%/fold.c \

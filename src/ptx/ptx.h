@@ -41,6 +41,7 @@
 #endif
 #include <cujit/ptx.h>
 
+#include "base/hash128.h"
 #include "base/mem.h"
 #include "base/obj.h"
 #include "ptx/isa.h"
@@ -412,6 +413,11 @@ void cji_ptx_freeze(cj_ptx *m);
 /* for the driver's linker, which takes .version 3.1 and newer only (seen with driver 580) */
 enum { CJI_PRINT_LINK = 256 };
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out);
+
+/* A hash of all that this text depends on, without writing it: modules with the same hash have the same text, and the
+ * same builder calls give the same hash.  Source lines count only where the flags have CJ_PRINT_LINES.  Of a finished
+ * module; pure. */
+cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags);
 
 /* The source line of line `ptx_line` (from 1) of that text: the builder call's C line, or cj_line()'s.  False where
  * it has none or without memory.  Works it out by writing the text once more; pure.  *file belongs to `m`. */

@@ -4,6 +4,12 @@ text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failure
 text_tests += %D%/newer_instructions
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 
+# The kernel cache: on disk without a driver, and under modules.
+text_tests += %D%/cache_entries %D%/cache_folders %D%/cache_sweeps %D%/cache_killed %D%/cache_processes
+device_tests += %D%/cache_of_loads
+tests_libtest_a_SOURCES += %D%/cache_parts.c %D%/cache_parts.h
+EXTRA_DIST += %D%/cache_faults.h
+
 # Over the real ones.
 device_tests += %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
 

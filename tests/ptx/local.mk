@@ -6,7 +6,7 @@ tests_libtest_a_SOURCES += %D%/ask_ptxas.c %D%/ask_ptxas.h %D%/isa_ask.c %D%/isa
 text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_growing %D%/parse_nomem %D%/parse_built %D%/parse_ptxas %D%/parse_oracle %D%/parse_entries \
 	%D%/parse_declarations %D%/parse_lines %D%/layout_limits
 
-text_tests += %D%/debug_data %D%/names_stay %D%/array_elements
+text_tests += %D%/debug_data %D%/digest_follows_text %D%/names_stay %D%/array_elements
 
 # What is printed of a text is the same machine code. check-roundtrip: every source for every target.
 text_tests += %D%/same_code

@@ -21,7 +21,7 @@ find tests Makefile.am bootstrap -type f \( -name '*.sh' -o -name '*.mk' -o -nam
     -exec cat {} + | grep -oE '\$\$?\{?CUJIT_[A-Z_]+' | sed 's/[${]*//' >>"$tap_work/named"
 find src tools -name '*.c' -exec cat {} + | grep -oE 'CJI_ENV_[A-Z_]+' | sort -u >"$tap_work/ids"
 while read -r id; do
-    sed -n "s/^ENV(${id#CJI_ENV_}, *\"\([A-Z_]*\)\".*/\1/p" src/base/environment.def
+    sed -n "s/^ENV(${id#CJI_ENV_}, *\"\(CUJIT_[A-Z_]*\)\".*/\1/p" src/base/environment.def
 done <"$tap_work/ids" >>"$tap_work/named"
 sort -u "$tap_work/named" >"$tap_work/read"
 sed -n 's/^[A-Z_]*ENV(.*"\(CUJIT_[A-Z_]*\)".*/\1/p' src/base/environment.def | sort >"$tap_work/table"

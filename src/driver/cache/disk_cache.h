@@ -1,0 +1,167 @@
+/* The kernel cache on disk: images that the driver's compiler made, for the next process.  Prefix cji_disk_; this
+ * header is the room's whole interface.  The room knows no driver: it stores bytes under keys.
+ *
+ *   disk_folder.c   which folder, and whether it may be used
+ *   disk_entry.c    what an entry is: a file's bytes from an image, and back
+ *   disk_file.c     entries in files: reading, writing, removing
+ *   disk_sweep.c    the bound: entries that were not used for the longest time are removed
+ *   build_identity.c  what tells one build of a library from another
+ *
+ * An entry is one file, KEY.kernel, written under another name, synchronised and renamed, so that it is whole or not
+ * there at all, whoever is killed.  It never changes then, but for its time of modification, which is the time of its
+ * latest use.  It is verified each time it is read.  A file that is not what it should be is removed; one that cannot
+ * be read is left alone, since the next reader may succeed.
+ *
+ * The folder is the user's own, and nobody else may read or write it; otherwise it is not used.  No failure of the
+ * cache is a failure of the program: a kernel is compiled then, and the first failure of a process is a line in the
+ * log.
+ *
+ * Nothing is kept in the process, but that this line was logged.  So a folder may be removed, filled or made read-only
+ * at any time, and there is nothing to be locked or to be repaired in a child of fork(). */
+#ifndef CJI_DISK_CACHE_H
+#define CJI_DISK_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash128.h"
+#include "ptx/entries.h"
+
+/* Of entries' files, and of what keys are made from: raised with each change of either. */
+enum { CJI_DISK_FORMAT = 1 };
+
+/* ---- The folder -------------------------------------------------------------------------------------------------- */
+
+enum { CJI_DISK_PATH = 1024, CJI_DISK_NAME = 48 };
+typedef struct cji_disk_folder { char path[CJI_DISK_PATH]; } cji_disk_folder;
+
+/* Whether the environment leaves the cache on. */
+bool cji_disk_on(void);
+/* The folder that the environment names.  False: there is none; `why` (may be NULL) says so. */
+bool cji_disk_folder_find(cji_disk_folder *folder, cji_line *why);
+/* Whether it may be used: a folder of this user's alone.  `make`: it is made where it is not there.  False: `why` says
+ * why not; it is empty where it is only not there yet. */
+bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *why);
+/* Both.  False: the cache is not used; the log says why, once in a process. */
+bool cji_disk_open(cji_disk_folder *folder, bool make);
+
+/* The first failure of the process becomes a line of the log. */
+void cji_disk_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+
+/* What an entry is for, for people; texts are cut. */
+typedef struct cji_disk_label { char device[24], driver[40]; } cji_disk_label; /* "sm_90a", "cuda 13.0" */
+
+/* What is stored.  `entries` may be NULL. */
+typedef struct cji_disk_image {
+    const void *code;
+    size_t code_bytes;
+    const char *log;
+    size_t log_bytes;
+    const cji_entries *entries;
+    cji_disk_label label;
+} cji_disk_image;
+
+/* What is found: an image in memory of the allocator hook. */
+typedef struct cji_disk_found {
+    unsigned char *room;  /* begins with the code; freed with cji_free(room, room_bytes) */
+    size_t room_bytes, code_bytes;
+    const char *log;      /* in `room`; no NUL */
+    size_t log_bytes;
+    cji_entries *entries; /* owned by the caller */
+    cji_disk_label label;
+} cji_disk_found;
+
+void cji_disk_found_free(cji_disk_found *found);
+
+typedef struct cji_disk_head {
+    char magic[8];           /* "cujit\n\032\n": a file that was changed as text is not taken for one */
+    uint32_t format;         /* CJI_DISK_FORMAT */
+    uint32_t head_bytes;     /* sizeof(cji_disk_head) */
+    cji_hash128 key;         /* the file's own name */
+    uint64_t bytes;          /* the file's */
+    uint64_t code_bytes, table_bytes, log_bytes; /* which follow each other behind the head */
+    cji_disk_label label;
+    cji_hash128 checksum;    /* of the head with zeros here, and all that follows */
+} cji_disk_head;
+_Static_assert(sizeof(cji_disk_head) == 144, "entries have no bytes that nothing checks");
+
+/* A file's bytes, in memory of the allocator hook; NULL without memory. */
+unsigned char *cji_disk_encode(cji_hash128 key, const cji_disk_image *image, size_t *bytes);
+
+typedef enum cji_disk_result {
+    CJI_DISK_HIT,
+    CJI_DISK_MISS,
+    CJI_DISK_BAD,    /* the file is no entry of that key */
+    CJI_DISK_FAILED  /* it could not be read: errno */
+} cji_disk_result;
+
+/* The opposite: of a head, and of the `rest` bytes behind it in `room`, which becomes the caller's on a hit.  FAILED is
+ * without memory. */
+cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsigned char *room, size_t rest,
+                                cji_disk_found *found);
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+/* "0123456789abcdef0123456789abcdef.kernel", and the key of such a name. */
+void cji_disk_name(char name[CJI_DISK_NAME], cji_hash128 key);
+bool cji_disk_key_of(const char *name, cji_hash128 *key);
+
+/* Reads an entry, and notes that it was used.  Removes a bad one where `remove` says so. */
+cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found);
+
+/* Writes an entry.  False: it could not be written, errno says why. */
+bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image);
+
+/* The two calls for the driver layer: true is a hit. */
+bool cji_disk_get(cji_hash128 key, cji_disk_found *found);
+void cji_disk_put(cji_hash128 key, const cji_disk_image *image);
+
+/* ---- The bound --------------------------------------------------------------------------------------------------- */
+
+#define CJI_DISK_LIMIT (UINT64_C(1) << 30) /* bytes of all entries */
+enum { CJI_DISK_HOUR = 3600 };
+
+/* One file of the folder. */
+typedef struct cji_disk_item {
+    cji_hash128 key;
+    uint64_t bytes;
+    int64_t used;       /* seconds since 1970 */
+} cji_disk_item;
+
+typedef struct cji_disk_list {
+    cji_disk_item *item;     /* the entries, by their time of use, the latest first; freed with cji_disk_list_free */
+    size_t n, cap;
+    uint64_t bytes;          /* of all */
+    size_t unfinished;       /* files of writers that are at work or were killed */
+} cji_disk_list;
+
+/* False: the folder cannot be read, or there is no memory.  `now` decides which times are right: entries of the future
+ * are of a clock that was set back, and come last. */
+bool cji_disk_list_read(const cji_disk_folder *folder, int64_t now, cji_disk_list *list);
+void cji_disk_list_free(cji_disk_list *list);
+
+/* Removes entries until there are at most 80 % of `limit`, if there are more than `limit`, and what killed writers left
+ * behind more than an hour ago.  *removed: how many entries. */
+bool cji_disk_trim(const cji_disk_folder *folder, uint64_t limit, int64_t now, size_t *removed);
+
+/* Before an entry of so many bytes is written: counts it, and calls cji_disk_trim() where that was not done for an
+ * hour by any process.  False: the folder is full, and nothing is to be written. */
+bool cji_disk_admit(const cji_disk_folder *folder, uint64_t bytes, uint64_t limit, int64_t now);
+
+/* False: it was not there, or cannot be removed. */
+bool cji_disk_remove(const cji_disk_folder *folder, cji_hash128 key);
+
+/* ---- Builds ------------------------------------------------------------------------------------------------------ */
+
+/* Adds what identifies the build of the library that has `address` in it: its build id, else its file's size and time.
+ * False: neither is known. */
+bool cji_build_identity(const void *address, cji_hasher *h);
+/* The same of this library, but nothing where it is part of the program. */
+void cji_build_own(cji_hasher *h);
+/* Adds the size and time of the file `name` in the folder of the library that has `address` in it, if there is one. */
+void cji_build_neighbour(const void *address, const char *name, cji_hasher *h);
+
+#endif

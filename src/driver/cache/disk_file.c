@@ -1,0 +1,251 @@
+/* Entries in files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver/cache/disk_cache.h"
+
+/* -- Names --------------------------------------------------------------------------------------------------------- */
+
+enum { KEY_DIGITS = 32 };
+static const char entry_suffix[] = ".kernel";
+
+static void hex_of(char *out, uint64_t x)
+{
+    for (int i = 0; i < 16; i++) out[i] = "0123456789abcdef"[x >> (60 - 4 * i) & 15];
+}
+
+void cji_disk_name(char name[CJI_DISK_NAME], cji_hash128 key)
+{
+    hex_of(name, key.word[0]);
+    hex_of(name + 16, key.word[1]);
+    memcpy(name + KEY_DIGITS, entry_suffix, sizeof entry_suffix);
+}
+
+bool cji_disk_key_of(const char *name, cji_hash128 *key)
+{
+    *key = (cji_hash128){ { 0, 0 } };
+    for (int i = 0; i < KEY_DIGITS; i++) {
+        char c = name[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) return false;
+        key->word[i / 16] = key->word[i / 16] << 4 | (unsigned)digit;
+    }
+    return strcmp(name + KEY_DIGITS, entry_suffix) == 0;
+}
+
+/* The path of a file of the folder, which has room for it. */
+static void path_in(char path[CJI_DISK_PATH], const cji_disk_folder *folder, const char *name)
+{
+    size_t n = strlen(folder->path);
+    memcpy(path, folder->path, n);
+    path[n] = '/';
+    memcpy(path + n + 1, name, strlen(name) + 1);
+}
+
+/* A name that no other writer has: of this process, of another one, or of one on another host that shares the folder.
+ */
+static void unfinished_name(char name[CJI_DISK_NAME])
+{
+    static atomic_uint_fast64_t writers;
+    uint64_t drawn = 0;
+    struct timespec t = { 0, 0 };
+    clock_gettime(CLOCK_REALTIME, &t);
+    if (getrandom(&drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn) drawn = (uint64_t)(uintptr_t)&drawn;
+    const uint64_t own[] = { drawn, (uint64_t)getpid(), (uint64_t)t.tv_sec, (uint64_t)t.tv_nsec,
+                             atomic_fetch_add(&writers, 1) };
+    cji_hash128 hash = cji_hash_bytes(own, sizeof own);
+    hex_of(name, hash.word[0]);
+    memcpy(name + 16, ".new", 5);
+}
+
+/* -- Reading ------------------------------------------------------------------------------------------------------- */
+
+/* All bytes of the file, whose size is known.  FAILED: errno. */
+static cji_disk_result read_all(int fd, cji_disk_head *head, unsigned char *room, size_t rest)
+{
+    size_t done = 0, all = sizeof *head + rest;
+    while (done < all) {
+        struct iovec part[2] = { { (char *)head + done, done < sizeof *head ? sizeof *head - done : 0 },
+                                 { room, rest } };
+        if (done > sizeof *head) {
+            part[1].iov_base = room + (done - sizeof *head);
+            part[1].iov_len = all - done;
+        }
+        const int skip = done >= sizeof *head;
+        ssize_t n = readv(fd, part + skip, 2 - skip);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return CJI_DISK_FAILED;
+        if (!n) return CJI_DISK_BAD; /* it was cut meanwhile */
+        done += (size_t)n;
+    }
+    return CJI_DISK_HIT;
+}
+
+static cji_disk_result read_entry(int fd, const struct stat *s, cji_hash128 key, cji_disk_found *found)
+{
+    cji_disk_head head;
+    if (!S_ISREG(s->st_mode) || s->st_uid != geteuid() || s->st_size <= (off_t)sizeof head ||
+        (uint64_t)s->st_size > CJI_DISK_LIMIT)
+        return CJI_DISK_BAD;
+    size_t rest = (size_t)s->st_size - sizeof head;
+    unsigned char *room = cji_alloc(rest);
+    if (!room) {
+        errno = ENOMEM;
+        return CJI_DISK_FAILED;
+    }
+    cji_disk_result result = read_all(fd, &head, room, rest);
+    if (result == CJI_DISK_HIT) result = cji_disk_decode(key, &head, room, rest, found);
+    if (result != CJI_DISK_HIT) {
+        int error = errno;
+        cji_free(room, rest);
+        errno = error;
+    }
+    return result;
+}
+
+/* The time of modification is that of the latest use, to the hour, and never one of the future. */
+static void note_use(int fd, const struct stat *s)
+{
+    int64_t now = (int64_t)time(NULL), age = now - (int64_t)s->st_mtime;
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = (time_t)now } };
+    if (age >= CJI_DISK_HOUR || age < -CJI_DISK_HOUR) (void)!futimens(fd, times);
+}
+
+cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found)
+{
+    char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
+    cji_disk_name(name, key);
+    path_in(path, folder, name);
+    /* Neither a link to elsewhere nor a pipe that never answers. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT) return CJI_DISK_MISS;
+    cji_disk_result result = fd < 0 && errno == ELOOP ? CJI_DISK_BAD : CJI_DISK_FAILED;
+    if (fd >= 0) {
+        struct stat s;
+        if (fstat(fd, &s) == 0) {
+            result = read_entry(fd, &s, key, found);
+            if (result == CJI_DISK_HIT && remove) note_use(fd, &s);
+        }
+        int error = errno;
+        close(fd);
+        errno = error;
+    }
+    if (result == CJI_DISK_BAD && remove) unlink(path);
+    return result;
+}
+
+/* -- Writing ------------------------------------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const unsigned char *p, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        p += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* A file beyond the limit of the process would be a signal that ends it. */
+static bool within_limit(size_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) return true;
+    errno = EFBIG;
+    return false;
+}
+
+/* Into a new file, synchronised and renamed: a reader finds all of it, or nothing. */
+static bool write_file(const cji_disk_folder *folder, const char *name, const unsigned char *p, size_t n)
+{
+    char fresh_name[CJI_DISK_NAME], fresh[CJI_DISK_PATH], path[CJI_DISK_PATH];
+    int fd = -1;
+    for (int tries = 0; fd < 0 && tries < 4; tries++) {
+        unfinished_name(fresh_name);
+        path_in(fresh, folder, fresh_name);
+        fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 && errno != EEXIST) return false;
+    }
+    if (fd < 0) return false;
+    path_in(path, folder, name);
+    bool good = write_all(fd, p, n) && fsync(fd) == 0;
+    int error = errno;
+    if (close(fd) && good) {
+        good = false;
+        error = errno;
+    }
+    if (good && rename(fresh, path)) {
+        good = false;
+        error = errno;
+    }
+    if (!good) unlink(fresh);
+    errno = error;
+    return good;
+}
+
+bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image)
+{
+    char name[CJI_DISK_NAME];
+    size_t bytes = 0;
+    unsigned char *p = cji_disk_encode(key, image, &bytes);
+    if (!p) {
+        errno = ENOMEM;
+        return false;
+    }
+    cji_disk_name(name, key);
+    bool good = within_limit(bytes) && write_file(folder, name, p, bytes);
+    int error = errno;
+    cji_free(p, bytes);
+    errno = error;
+    return good;
+}
+
+/* -- For the driver layer ------------------------------------------------------------------------------------------ */
+
+/* A thread that is cancelled in the middle would leave a file open, and memory. */
+static int hold_cancel(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static void allow_cancel(int before) { pthread_setcancelstate(before, &before); }
+
+bool cji_disk_get(cji_hash128 key, cji_disk_found *found)
+{
+    cji_disk_folder folder;
+    if (!cji_disk_open(&folder, false)) return false;
+    int before = hold_cancel();
+    cji_disk_result result = cji_disk_read(&folder, key, true, found);
+    int error = errno;
+    allow_cancel(before);
+    if (result == CJI_DISK_FAILED)
+        cji_disk_tell("an entry in %s cannot be read: %s", folder.path, strerror(error));
+    return result == CJI_DISK_HIT;
+}
+
+void cji_disk_put(cji_hash128 key, const cji_disk_image *image)
+{
+    cji_disk_folder folder;
+    if (!cji_disk_open(&folder, true)) return;
+    int before = hold_cancel();
+    uint64_t bytes = sizeof(cji_disk_head) + image->code_bytes + image->log_bytes;
+    bool good = !cji_disk_admit(&folder, bytes, CJI_DISK_LIMIT, (int64_t)time(NULL)) ||
+                cji_disk_write(&folder, key, image);
+    int error = errno;
+    allow_cancel(before);
+    if (!good) cji_disk_tell("%s cannot be written: %s", folder.path, strerror(error));
+}

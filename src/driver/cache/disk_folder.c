@@ -1,0 +1,105 @@
+/* Which folder the cache is in, and whether it may be used. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "driver/cache/disk_cache.h"
+
+bool cji_disk_on(void)
+{
+    const char *value = cji_env_get(CJI_ENV_CACHE);
+    return !value || strcmp(value, "0") != 0;
+}
+
+void cji_disk_tell(const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    if (atomic_exchange(&cji_process.cache_told, true)) return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    cji_log(CJ_LOG_WARNING, "the kernel cache on disk: %s; what it does not have is compiled in each process", text);
+}
+
+static void say_to(cji_line *why, const char *text, const char *path)
+{
+    if (why) cji_say(why, "%s%s", path, text);
+}
+
+bool cji_disk_folder_find(cji_disk_folder *folder, cji_line *why)
+{
+    static const struct { cji_env variable; const char *behind; } places[] = {
+        { CJI_ENV_CACHE_DIR, "" }, { CJI_ENV_XDG_CACHE_HOME, "/cujit" }, { CJI_ENV_HOME, "/.cache/cujit" }
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *value = cji_env_get(places[i].variable);
+        if (!value) continue;
+        size_t n = strlen(value);
+        while (n > 1 && value[n - 1] == '/') n--;
+        if (*value != '/') {
+            /* The XDG specification: a relative one is ignored. */
+            if (places[i].variable != CJI_ENV_CACHE_DIR) continue;
+            say_to(why, " is no absolute path (CUJIT_CACHE_DIR)", cji_short(value));
+            return false;
+        }
+        if (n + strlen(places[i].behind) + CJI_DISK_NAME + 2 > sizeof folder->path) {
+            say_to(why, " is too long a path", cji_short(value));
+            return false;
+        }
+        snprintf(folder->path, sizeof folder->path, "%.*s%s", (int)n, value, places[i].behind);
+        return true;
+    }
+    say_to(why, "neither CUJIT_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder", "");
+    return false;
+}
+
+/* With all folders above it. */
+static bool make_folders(const char *path)
+{
+    char part[CJI_DISK_PATH];
+    if (mkdir(path, 0700) == 0 || errno != ENOENT) return errno == EEXIST || access(path, F_OK) == 0;
+    snprintf(part, sizeof part, "%s", path);
+    for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
+        *p = 0;
+        if (mkdir(part, 0700) && errno != EEXIST) return false;
+        *p = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *why)
+{
+    struct stat s;
+    if (lstat(folder->path, &s)) {
+        if (errno == ENOENT && !make) return false;
+        if (errno != ENOENT || !make_folders(folder->path) || lstat(folder->path, &s)) {
+            int error = errno;
+            say_to(why, " cannot be made or opened: ", folder->path);
+            say_to(why, "", strerror(error));
+            return false;
+        }
+    }
+    const char *wrong = S_ISLNK(s.st_mode)        ? " is a symbolic link; CUJIT_CACHE_DIR names another folder"
+                        : !S_ISDIR(s.st_mode)     ? " is no folder"
+                        : s.st_uid != geteuid()   ? " is another user's folder; CUJIT_CACHE_DIR names another one"
+                        : s.st_mode & 077         ? " is open to other users; chmod 700 closes it"
+                                                  : NULL;
+    if (wrong) say_to(why, wrong, folder->path);
+    return !wrong;
+}
+
+bool cji_disk_open(cji_disk_folder *folder, bool make)
+{
+    char text[CJI_DISK_PATH + 120];
+    cji_line why = { text, sizeof text, 0 };
+    *text = 0;
+    bool good = cji_disk_folder_find(folder, &why) && cji_disk_folder_check(folder, make, &why);
+    if (!good && *text) cji_disk_tell("%s", text);
+    return good;
+}

@@ -1,0 +1,22 @@
+/* Images from the kernel cache: what an image is found by, and what it becomes. */
+#ifndef CJI_IMAGE_CACHE_H
+#define CJI_IMAGE_CACHE_H
+
+#include "driver/driver.h"
+
+/* What identifies the driver, its compiler and this library, for keys: when the driver is opened. */
+void cji_image_cache_identify(cj_driver *drv);
+
+/* A compilation's place in the cache; off: it has none. */
+typedef struct cji_image_key { cji_hash128 hash; bool on; } cji_image_key;
+
+/* Of a builder's finished module that is printed with `flags`, or of a text.  The options are normalised. */
+cji_image_key cji_image_key_of(const cj_device *dev, const cj_ptx *m, unsigned flags, const cj_compile_opts *o);
+cji_image_key cji_image_key_of_text(const cj_device *dev, const char *text, size_t bytes, const cj_compile_opts *o);
+
+/* Fills `img`, which has its device, from the cache.  False: it is not there. */
+bool cji_image_recall(cj_image *img, const cji_image_key *key);
+/* Stores `img`, which was compiled just now. */
+void cji_image_store(const cj_image *img, const cji_image_key *key);
+
+#endif
