@@ -188,8 +188,8 @@ static void reads_fail(void)
 static void writes_fail(void)
 {
     static const struct { const char *name; fault_call call; int error; } rows[] = {
-        { "open", FAULT_OPEN, EROFS },         { "write", FAULT_WRITE, ENOSPC },  { "half a write", FAULT_WRITE_HALF, ENOSPC },
-        { "fsync", FAULT_FSYNC, EIO },         { "close", FAULT_CLOSE, EDQUOT },  { "rename", FAULT_RENAME, EROFS },
+        { "open", FAULT_OPEN, EROFS },   { "write", FAULT_WRITE, ENOSPC }, { "half a write", FAULT_WRITE_HALF, ENOSPC },
+        { "fsync", FAULT_FSYNC, EIO },   { "close", FAULT_CLOSE, EDQUOT }, { "rename", FAULT_RENAME, EROFS },
     };
     cache_image c = cache_image_make(NUMBER, BYTES + 1);
     store(NUMBER, BYTES);

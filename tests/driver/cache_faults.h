@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 typedef enum fault_call {
-    FAULT_NONE, FAULT_OPEN, FAULT_WRITE, FAULT_WRITE_HALF, FAULT_FSYNC, FAULT_CLOSE, FAULT_RENAME, FAULT_READV, FAULT_CALLS
+    FAULT_NONE, FAULT_OPEN, FAULT_WRITE, FAULT_WRITE_HALF, FAULT_FSYNC, FAULT_CLOSE, FAULT_RENAME, FAULT_READV
 } fault_call;
 
 static struct { fault_call call; int nth, error, file; } fault; /* error 0: the process kills itself */

@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
-        execl("/proc/self/exe", argv[0], "again", (char *)NULL);
+        execv(argv[0], (char *[]){ argv[0], "again", NULL });
         _exit(9);
     }
     int status = 0;

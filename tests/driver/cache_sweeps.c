@@ -1,5 +1,5 @@
-/* The bound of the kernel cache on disk: the entries that were not used for the longest time are removed, by one process
- * in an hour, whatever the clock does; when the folder is full before that, nothing is stored. */
+/* The bound of the kernel cache on disk: the entries that were not used for the longest time are removed, by one
+ * process in an hour, whatever the clock does; when the folder is full before that, nothing is stored. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,10 @@ static void set_time(const char *path, int64_t when)
     if (utimensat(AT_FDCWD, path, set, 0)) tap_bail("%s: %s", path, strerror(errno));
 }
 
-static void file_of(char path[CJI_DISK_PATH], const char *name) { snprintf(path, CJI_DISK_PATH, "%.900s/%s", folder.path, name); }
+static void file_of(char path[CJI_DISK_PATH], const char *name)
+{
+    snprintf(path, CJI_DISK_PATH, "%.900s/%s", folder.path, name);
+}
 
 static void entry_path(char path[CJI_DISK_PATH], uint64_t number)
 {
@@ -39,7 +42,7 @@ static bool is_there(uint64_t number)
     return access(path, F_OK) == 0;
 }
 
-/* Entry i was used i minutes ago; `hours` later than that for all. */
+/* Entry i was used i minutes ago. */
 static void fill(void)
 {
     for (uint64_t i = 0; i < ENTRIES; i++) {
