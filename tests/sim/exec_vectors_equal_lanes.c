@@ -408,14 +408,16 @@ static uint64_t equal_narrow(uint64_t v)
     return v >> 40 & 1 ? (uint32_t)v >> (v >> 41 & 31) : (uint64_t)((int64_t)(int32_t)(uint32_t)v >> (v >> 41 & 31));
 }
 
-/* A floating-point number: a zero, or with an exponent near the middle and mostly few bits; with `all` also subnormal,
- * infinite and of any exponent. */
+/* A floating-point number: a zero, or with an exponent near the middle (f16: any) and mostly few bits. With
+ * `all` it may also be subnormal, infinite or of any exponent. */
 static uint64_t equal_number(unsigned ebits, unsigned mbits, bool all)
 {
     uint64_t r = equal_rand(), top = (uint64_t)(r & 1) << (ebits + mbits), ones = (UINT64_C(1) << ebits) - 1;
     uint64_t m = equal_rand() & ((UINT64_C(1) << mbits) - 1), e = ones / 2 + (r >> 8 & 7) - 3;
+    if (r >> 12 & 1) e = ebits > 5 ? ones / 2 + (r >> 8 & 63) - 32 : 1 + (r >> 8 & 63) % (ones - 1);
     if (r >> 1 & 1) m = m >> (r >> 16) % mbits << (r >> 16) % mbits;
-    if ((r >> 24 & 15) == 0) return top;
+    if ((r >> 13 & 7) == 0) m = 0;
+    if ((r >> 24 & 7) == 0) return top;
     if (all && r >> 28 & 1) e = (r >> 32) % ones;
     if (all && (r >> 28 & 14) == 2) e = 0;
     if (all && (r >> 28 & 31) == 4) return top | ones << mbits;

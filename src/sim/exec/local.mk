@@ -50,8 +50,10 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_vec_modes.inc \
 	%D%/ops_vec_modes_cmp.inc \
 	%D%/ops_vec_modes_cvt.inc \
+	%D%/ops_vec_modes_f64.inc \
 	%D%/ops_vec_modes_flt.inc \
 	%D%/ops_vec_modes_half.inc \
+	%D%/ops_vec_modes_int.inc \
 	%D%/ops_vec_pack.inc \
 	%D%/ops_vec_seed.inc \
 	%D%/ops_vec_undef.inc \
