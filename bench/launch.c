@@ -1,6 +1,6 @@
-/* What the library itself costs for a launch with 4 checked arguments, for an event's record, and for a captured
- * launch: over a table of stub functions, beside the stubs called as bare as can be.  Processor time, medians of some
- * rounds. */
+/* What the library itself costs for a launch with 4 checked arguments, for one by name, for a prepared one, for an
+ * event's record, and for a captured launch: over a table of stub functions, beside the stubs called as bare as can
+ * be.  Processor time, medians of some rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +99,8 @@ static double median(double *v)
 }
 
 typedef struct bench {
+    cj_module *mod;
+    cj_prepared *p;
     cj_stream *s;
     cj_kernel *k;
     cj_event *e;
@@ -108,6 +110,16 @@ typedef struct bench {
 static void our_launches(const bench *b, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) cj_launch(b->s, b->k, cj_grid(1, 256), b->d, b->d, 2.0f, i);
+}
+
+static void our_named(const bench *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) cj_launch_name(b->s, b->mod, "k", cj_grid(1, 256), b->d, b->d, 2.0f, i);
+}
+
+static void our_prepared(const bench *b, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) cj_launch_prepared(b->s, b->p);
 }
 
 static void bare_launches(const bench *b, unsigned n)
@@ -120,6 +132,17 @@ static void bare_launches(const bench *b, unsigned n)
         void *params[] = { &p, &q, &a, &i };
         launch(NULL, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
     }
+}
+
+/* The arguments lie ready. */
+static void bare_prepared(const bench *b, unsigned n)
+{
+    static CUresult (*volatile launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                       CUstream, void **, void **) = quick_launch;
+    uint64_t p = b->d.addr, q = b->d.addr;
+    float a = 2.0f;
+    void *params[] = { &p, &q, &a, &n };
+    for (unsigned i = 0; i < n; i++) launch(NULL, 1, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
 }
 
 static void our_records(const bench *b, unsigned n)
@@ -149,6 +172,8 @@ static const struct row {
     void (*ours)(const bench *, unsigned), (*bare)(const bench *, unsigned);
 } rows[] = {
     { "launch", our_launches, bare_launches },
+    { "named", our_named, bare_launches },
+    { "prepared", our_prepared, bare_prepared },
     { "record", our_records, bare_records },
     { "capture", our_captures, bare_launches },
 };
@@ -177,13 +202,17 @@ int main(void)
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_module *mod = cj_module_load_text(dev, text, NULL);
     bench b = { .s = cj_stream_create(dev, NULL), .k = cj_module_kernel(mod, "k"), .e = cj_event_create(dev, NULL) };
+    b.mod = mod;
     b.d = cj_alloc(b.s, 4096);
+    b.p = cj_prepare(b.k, cj_grid(1, 256), b.d, b.d, 2.0f, 1u);
+    recorded = 0; /* cj_alloc records too */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) measure(&b, &rows[i]);
     cj_status st = cj_stream_sync(b.s);
-    if (st != CJ_OK || launched != 4ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
+    if (st != CJ_OK || launched != 8ul * ROUNDS * CALLS || recorded != 2ul * ROUNDS * CALLS) {
         fprintf(stderr, "launch: %s\n", st != CJ_OK ? cj_error_of(b.s)->message : "calls were lost");
         return 1;
     }
+    cj_prepared_free(b.p);
     cj_free(dev, b.d);
     cj_kernel_free(b.k);
     cj_event_free(b.e);

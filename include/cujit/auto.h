@@ -44,6 +44,7 @@ static inline void cj_auto_cj_image(cj_image **object) { cj_image_free(*object);
 static inline void cj_auto_cj_kernel(cj_kernel **object) { cj_kernel_free(*object); }
 static inline void cj_auto_cj_module(cj_module **object) { cj_module_free(*object); }
 static inline void cj_auto_cj_pipeline(cj_pipeline **object) { cj_pipeline_free(*object); }
+static inline void cj_auto_cj_prepared(cj_prepared **object) { cj_prepared_free(*object); }
 static inline void cj_auto_cj_ptx(cj_ptx **object) { cj_ptx_free(*object); }
 static inline void cj_auto_cj_stream(cj_stream **object) { cj_stream_free(*object); }
 static inline void cj_auto_cj_stream_pool(cj_stream_pool **object) { cj_stream_pool_free(*object); }

@@ -42,6 +42,24 @@ CJ_API cj_status cj_copy_to_host(cj_stream *s, void *dst, cj_dptr src, size_t by
  * cuMemcpyDtoDAsync. */
 CJ_API cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes);
 
+/* ---- Variables of modules -------------------------------------------------------------------- */
+
+/* Reads a .global or .const variable of `mod` by its name, or writes it, all of it: `count`
+ * elements of `type`.  CJ_B8 is bytes, and fits every variable.  The order with kernels is the
+ * stream's.  Host memory is as in every copy.  A capture retains the module.
+ *
+ *     cj_module_var_write(s, mod, "coefficients", CJ_F32, table, 16);
+ *
+ * Errors:
+ *   CJ_EINVAL: `name` is NULL, `count` elements are not the variable's size, `type` is not its type
+ *     as far as that is known (from the builder or the text), or `mod` is of another device
+ *   CJ_ENOTFOUND: there is no such variable
+ * cuModuleGetGlobal, cuMemcpyHtoDAsync, cuMemcpyDtoHAsync. */
+CJ_API cj_status cj_module_var_read(cj_stream *s, cj_module *mod, const char *name, cj_type type,
+                                    void *dst, size_t count);
+CJ_API cj_status cj_module_var_write(cj_stream *s, cj_module *mod, const char *name, cj_type type,
+                                     const void *src, size_t count);
+
 /* ---- Fills ----------------------------------------------------------------------------------- */
 
 /* Sets `count` elements of 1, 2, 4 or 8 bytes to `value`.

@@ -74,6 +74,7 @@ using image = object<cj_image, cj_image_free>;
 using kernel = object<cj_kernel, cj_kernel_free>;
 using module = object<cj_module, cj_module_free>;
 using pipeline = object<cj_pipeline, cj_pipeline_free>;
+using prepared = object<cj_prepared, cj_prepared_free>;
 using ptx = object<cj_ptx, cj_ptx_free>;
 using stream = object<cj_stream, cj_stream_free>;
 using coord = object<cj_coord, cj_coord_free>;

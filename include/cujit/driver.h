@@ -32,7 +32,6 @@ extern "C" {
 typedef struct cj_driver cj_driver;
 typedef struct cj_device cj_device;
 typedef struct cj_image cj_image;
-typedef struct cj_module cj_module;
 typedef struct cj_event cj_event; /* stream.h */
 
 /* ---- Drivers --------------------------------------------------------------------------------- */
@@ -334,6 +333,16 @@ CJ_API cj_kernel *cj_module_kernel(cj_module *mod, const char *name);
  *   CJ_EDRIVER: the driver rejects the call
  * cuModuleGetGlobal. */
 CJ_API cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes);
+
+/* The number of the module's kernels; the names of the first `max` are written to `names`.
+ * Borrowed until the module is unloaded.  `names`: May be NULL.  Known from the builder or the
+ * text; of a cubin the driver lists them (CUDA 12.4).
+ * Returns 0 on failure.  Errors, left in `mod`:
+ *   CJ_ENOTSUP: the module is a cubin, and the driver is older
+ *   CJ_ENOMEM: host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuModuleEnumerateFunctions, CUDA 12.4; cuFuncGetName, CUDA 12.3. */
+CJ_API size_t cj_module_kernels(cj_module *mod, const char **names, size_t max);
 
 /* The CUmodule, and the module's device.  Borrowed until cj_module_free.  NULL if failed. */
 CJ_API void *cj_module_raw(const cj_module *mod);

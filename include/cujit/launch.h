@@ -25,6 +25,8 @@ extern "C" {
 #endif
 
 typedef struct cj_kernel cj_kernel;
+typedef struct cj_module cj_module; /* driver.h */
+typedef struct cj_prepared cj_prepared;
 typedef struct cj_stream cj_stream;
 
 /* ---- Dimensions ------------------------------------------------------------------------------ */
@@ -124,6 +126,67 @@ CJ_API void cj_arg_set_bytes(cj_arg *arg, const void *p, size_t bytes);
  * cuLaunchKernel; for clusters and cooperative launches cuLaunchKernelEx, CUDA 11.6. */
 CJ_API cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
 
+/* The same by the kernel's name.  The module keeps a handle for each name that was launched, so
+ * later launches of it make no further query of the driver.  The first one loads the kernel's code,
+ * as cj_module_kernel does: Blocks.  Later ones: Returns at once.  Any thread.
+ * Errors, left in `s`: as cj_launch_n, and
+ *   CJ_EINVAL: `name` is NULL
+ *   CJ_ENOTFOUND: the module has no such kernel; the message lists those that it has
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const cj_dims *dims,
+                                  const cj_arg *args, size_t count);
+
+/* The same with arguments as cuLaunchKernel takes them: args[i] is the address of the i-th value,
+ * which has the size of its parameter.  Dimensions are checked, sizes and kinds of arguments cannot
+ * be.  `args`: May be NULL, for a kernel without parameters.  The values: Copied.  A capture
+ * retains the allocations of parameters that may be addresses, if the parameters are known.
+ * Errors, left in `s`: as cj_launch_n, and
+ *   CJ_EINVAL: `args`, or an address in it, is NULL */
+CJ_API cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args);
+
+/* ---- Prepared launches ----------------------------------------------------------------------- */
+
+/* Binds a kernel, its dimensions and its arguments once, for launches that repeat:
+ *
+ *     cj_prepared *p = cj_prepare(k, cj_threads(n, 256), d, dy, 2.0f, n);
+ *     for (...) { cj_launch_prepared(s, p);  cj_prepared_set(p, 2, a); }
+ *
+ * Everything is checked here and not at the launch.  `args` and the values that they point to:
+ * Copied.  The object retains the kernel.  It can be launched on every stream of the kernel's
+ * device.  Returns at once.  Any thread.
+ * Never NULL.  Owned by the caller, free with cj_prepared_free.
+ * Errors, in the failed object that is returned: as cj_launch_n, and
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_prepared *cj_prepare_n(cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
+
+/* Enqueues the prepared launch on `s`.  The driver copies the values during the call, so they may
+ * be replaced right behind it.  Returns at once.  Any thread, while no thread replaces something.
+ * Errors, left in `s`:
+ *   CJ_EINVAL: `s` is of another device or context than the kernel
+ *   CJ_EHANDLE: `p` is not a prepared launch
+ *   CJ_EDRIVER: the driver rejects the call */
+CJ_API cj_status cj_launch_prepared(cj_stream *s, cj_prepared *p);
+
+/* Replaces `count` arguments, the first of them is number `first`, from 0.  cj_prepared_set is the
+ * handy form.  After a failure all arguments are as before.  Returns at once.  One thread at a
+ * time.
+ * Errors, left in `p`:
+ *   CJ_EINVAL: there are no such arguments, or one does not fit its parameter */
+CJ_API cj_status cj_prepared_set_n(cj_prepared *p, size_t first, const cj_arg *args, size_t count);
+
+/* Replaces the dimensions.  After a failure they are as before.  Returns at once.  One thread at a
+ * time.
+ * Errors, left in `p`:
+ *   CJ_EINVAL: `dims` is NULL, or the device cannot launch them
+ *   CJ_ENOTSUP: a cluster on an older driver or device */
+CJ_API cj_status cj_prepared_set_dims(cj_prepared *p, const cj_dims *dims);
+
+/* The kernel.  Borrowed until cj_prepared_free.  NULL if failed. */
+CJ_API cj_kernel *cj_prepared_kernel(const cj_prepared *p);
+
+/* Frees the prepared launch.  Returns at once; enqueued launches still run.  May be NULL. */
+CJ_API void cj_prepared_free(cj_prepared *p);
+
 static inline cj_arg cji_arg_self(cj_arg a) { return a; }
 
 #ifdef __cplusplus
@@ -146,6 +209,25 @@ template<class... T> inline cj_status cj_launch(cj_stream *s, cj_kernel *k, cons
     return cj_launch_n(s, k, &dims, list, sizeof...(args));
 }
 
+template<class... T>
+inline cj_status cj_launch_name(cj_stream *s, cj_module *mod, const char *name, const cj_dims &dims, T... args)
+{
+    const cj_arg list[sizeof...(args) + 1] = { cji_arg(args)... };
+    return cj_launch_name_n(s, mod, name, &dims, list, sizeof...(args));
+}
+
+template<class... T> inline cj_prepared *cj_prepare(cj_kernel *k, const cj_dims &dims, T... args)
+{
+    const cj_arg list[sizeof...(args) + 1] = { cji_arg(args)... };
+    return cj_prepare_n(k, &dims, list, sizeof...(args));
+}
+
+template<class... T> inline cj_status cj_prepared_set(cj_prepared *p, size_t first, T... args)
+{
+    const cj_arg list[sizeof...(args) + 1] = { cji_arg(args)... };
+    return cj_prepared_set_n(p, first, list, sizeof...(args));
+}
+
 #elif __STDC_VERSION__ >= 201112L
 
 #define CJI_ARG(o, x) \
@@ -159,6 +241,16 @@ template<class... T> inline cj_status cj_launch(cj_stream *s, cj_kernel *k, cons
 #define cj_launch(s, k, ...) CJI_CAT(CJI_LAUNCH_, CJI_ANY(__VA_ARGS__))(s, k, __VA_ARGS__)
 #define CJI_LAUNCH_0(s, k, dims) cj_launch_n(s, k, (const cj_dims[]){ dims }, NULL, 0)
 #define CJI_LAUNCH_1(s, k, dims, ...) cj_launch_n(s, k, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
+
+/* The others alike: launches by name, prepared launches, their arguments from number `first` on. */
+#define cj_launch_name(s, mod, name, ...) CJI_CAT(CJI_LAUNCH_NAME_, CJI_ANY(__VA_ARGS__))(s, mod, name, __VA_ARGS__)
+#define CJI_LAUNCH_NAME_0(s, mod, name, dims) cj_launch_name_n(s, mod, name, (const cj_dims[]){ dims }, NULL, 0)
+#define CJI_LAUNCH_NAME_1(s, mod, name, dims, ...) \
+    cj_launch_name_n(s, mod, name, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
+#define cj_prepare(k, ...) CJI_CAT(CJI_PREPARE_, CJI_ANY(__VA_ARGS__))(k, __VA_ARGS__)
+#define CJI_PREPARE_0(k, dims) cj_prepare_n(k, (const cj_dims[]){ dims }, NULL, 0)
+#define CJI_PREPARE_1(k, dims, ...) cj_prepare_n(k, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
+#define cj_prepared_set(p, first, ...) cj_prepared_set_n(p, first, CJI_ARGS(__VA_ARGS__))
 
 #endif
 

@@ -156,28 +156,29 @@ static cj_status pack_float(void *into, const cj_kernel *k, size_t i, const cj_a
     return CJ_OK;
 }
 
-/* Checks argument `i` and makes ptr[i] point to its value; integers of 8 and 16 bits lie in their slot's first bytes
+/* Checks argument `i` and makes *ptr point to its value; integers of 8 and 16 bits lie in their slot's first bytes
  * (little endian). */
-static cj_status pack_one(void *into, const cj_kernel *k, size_t i, const cj_arg *a, cji_pack *pack, const char *call)
+static cj_status pack_one(void *into, const cj_kernel *k, size_t i, const cj_arg *a, void **ptr, uint64_t *slot,
+                          const char *call)
 {
     const cji_param *p = &k->param[i];
-    pack->ptr[i] = &pack->slot[i];
+    *ptr = slot;
     switch (a->kind) {
     case CJ_ARG_U:
     case CJ_ARG_I:
         if (!(p->take & TAKE_INT) && !(p->take & TAKE_ZERO && !a->v.u)) return wrong_kind(into, k, i, a, call);
         if (p->take & TAKE_INT && !number_fits(p, a)) return wrong_range(into, k, i, a, call);
-        pack->slot[i] = a->v.u;
+        *slot = a->v.u;
         return CJ_OK;
     case CJ_ARG_PTR:
         if (!(p->take & TAKE_PTR)) return wrong_kind(into, k, i, a, call);
-        pack->slot[i] = a->v.u;
+        *slot = a->v.u;
         return CJ_OK;
     case CJ_ARG_F32:
-    case CJ_ARG_F64: return pack_float(into, k, i, a, &pack->slot[i], call);
+    case CJ_ARG_F64: return pack_float(into, k, i, a, slot, call);
     case CJ_ARG_BYTES:
         if (a->size != p->bytes || !a->v.p) return wrong_size(into, k, i, a, call);
-        pack->ptr[i] = (void *)(uintptr_t)a->v.p;
+        *ptr = (void *)(uintptr_t)a->v.p;
         return CJ_OK;
     default: return wrong_kind(into, k, i, a, call);
     }
@@ -223,10 +224,24 @@ cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, si
         pack->ptr[i] = &pack->slot[i];
         pack->slot[i] = args[i].v.u;
         if (is_usual(&k->param[i], &args[i])) continue;
-        cj_status status = pack_one(into, k, i, &args[i], pack, call);
+        cj_status status = pack_one(into, k, i, &args[i], &pack->ptr[i], &pack->slot[i], call);
         if (status != CJ_OK) return cji_pack_free(pack), status;
     }
     return CJ_OK;
+}
+
+cj_status cji_kernel_pack_at(void *into, const cj_kernel *k, size_t i, const cj_arg *a, void **ptr, uint64_t *slot,
+                             const char *call)
+{
+    if (k->nparam >= 0) return pack_one(into, k, i, a, ptr, slot, call);
+    *slot = a->v.u;
+    *ptr = a->kind == CJ_ARG_BYTES ? (void *)(uintptr_t)a->v.p : slot;
+    return CJ_OK;
+}
+
+bool cji_param_is_address(const cj_kernel *k, size_t i)
+{
+    return k->nparam >= 0 && i < (size_t)k->nparam && k->param[i].take & TAKE_PTR;
 }
 
 /* -- Dimensions ---------------------------------------------------------------------------------------------------- */

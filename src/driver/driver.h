@@ -8,7 +8,9 @@
  *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
  *   image_cache.c  images that were compiled before (cache/: the kernel cache)
  *   module.c    loading; one compile and one load for a builder and a device
+ *   module_var_typed.c  a variable by name, size and type
  *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
+ *   kernel_named.c  the kernels of a module: their list, handles kept for launches by name
  *   kernel_fault.c  a kernel's fault in the user's terms
  *   args.c      arguments against parameters, dimensions against limits
  *   interposer.c  tracing and fault injection: a driver over a driver
@@ -112,6 +114,8 @@ void cji_driver_drop(cj_driver *drv);
 void cji_device_drop(cj_device *dev);
 void cji_module_drop(cj_module *mod);
 void cji_kernel_drop(cj_kernel *k);
+/* A reference, which cji_kernel_drop() drops. */
+cj_kernel *cji_kernel_retain(cj_kernel *k);
 
 /* For getters, which record nothing: an object of that type whose fields may be read; a failed object too with
  * `failed`. */
@@ -187,6 +191,7 @@ struct cj_module {
     cj_ptx *source; /* the builder, retained: where its lines come from, with compile.line_info; NULL: there is none */
     int state;                 /* of a builder's module, under dev->modules_lock: loading or ready */
     cj_module *next;           /* dev->modules */
+    _Atomic(struct cji_kept_table *) kept; /* handles for launches by name (kernel_named.c); NULL: none yet */
     atomic_uint_fast64_t
         used; /* slots of the streams that its kernels were launched on: cji_used(&k->mod->used, s->bit) */
     cji_deferred deferred;
@@ -194,6 +199,13 @@ struct cj_module {
 
 /* A module that is somebody's, on behalf of `call`. */
 cj_module *cji_module_wrap(cj_device *dev, CUmodule raw, const char *call);
+
+/* cj_module_var on behalf of `call`; failures are recorded in `into`.  The name is not NULL. */
+cj_dptr cji_module_var(void *into, cj_module *mod, const char *name, size_t *bytes, const char *call);
+
+/* The same with the check that it is `count` elements of `type`: CJ_EINVAL where it is not, as far as that is known. */
+cj_status cji_module_var_typed(void *into, cj_module *mod, const char *name, cj_type type, size_t count,
+                               cj_dptr *address, size_t *bytes, const char *call);
 
 /* cj_module_load on behalf of `call`. */
 cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call);
@@ -220,6 +232,7 @@ struct cj_kernel {
     cj_module *mod;              /* retained */
     CUfunction fn;
     char *name;
+    bool kept;                   /* by its module, for launches by name: its references are the module's */
     int nparam;                  /* -1: not known, arguments go as they are */
     size_t nparam_room;          /* of param[] */
     cji_param *param;            /* names belong to the module's entries */
@@ -230,6 +243,14 @@ struct cj_kernel {
     cji_text log;                /* of a failed kernel: its module's log */
     cji_dims_seen seen;          /* by launches */
 };
+
+/* The handle that the module keeps for the name, made by the first call; NULL: the failure is recorded in `into`.
+ * Borrowed while the module lives. */
+cj_kernel *cji_module_named(void *into, cj_module *mod, const char *name, const char *call);
+void cji_module_free_named(cj_module *mod); /* with the last reference of the module */
+/* Their parts in kernel.c. */
+cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call);
+void cji_kernel_free_kept(cj_kernel *k);
 
 /* A kernel's arguments, made ready for the driver: ptr[i] points to the i-th value. */
 enum { CJI_PACK = 32 };
@@ -245,6 +266,12 @@ typedef struct cji_pack {
  * failure is recorded in `into` for `call`. */
 cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, size_t n, cji_pack *pack,
                           const char *call);
+/* The same for argument `i` alone, whose value is written to *slot or, CJ_ARG_BYTES, stays where *ptr points to.  The
+ * parameters may be unknown. */
+cj_status cji_kernel_pack_at(void *into, const cj_kernel *k, size_t i, const cj_arg *arg, void **ptr, uint64_t *slot,
+                             const char *call);
+/* Whether parameter `i` may be an address; false where the parameters are not known. */
+bool cji_param_is_address(const cj_kernel *k, size_t i);
 static inline void cji_pack_free(cji_pack *pack)
 {
     if (pack->heap) cji_free(pack->ptr, pack->heap * (sizeof(void *) + sizeof(uint64_t)));
@@ -272,7 +299,7 @@ CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
 /* Gives the launch to the driver: cuLaunchKernel, or cuLaunchKernelEx for clusters and cooperative launches; raises
  * the limit of dynamic shared memory
  * where it must.  Arguments and dimensions are checked.  *doing is the entry point that answered. */
-CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, cji_pack *pack, const char **doing);
+CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, void **args, const char **doing);
 
 /* Records in `into` what the driver answered to that, explained.  `slot` is the stream's; may be NULL. */
 cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,

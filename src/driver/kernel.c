@@ -107,7 +107,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
 
 /* -- Making and releasing ------------------------------------------------------------------------------------------ */
 
-static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call)
+static cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const char *call)
 {
     cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
     if (cji_obj_failed(k)) return k;
@@ -119,7 +119,8 @@ static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call
     } else if (!name) {
         status = cji_fail(k, CJ_EINVAL, call, "the name is NULL");
     } else {
-        k->mod = cji_obj_retain(mod);
+        k->mod = kept ? mod : cji_obj_retain(mod);
+        k->kept = kept;
         k->dev = mod->dev;
         k->name = cji_strdup(name);
         status =
@@ -130,13 +131,21 @@ static cj_kernel *make_kernel(cj_module *mod, const char *name, const char *call
     return k;
 }
 
-cj_kernel *cj_module_kernel(cj_module *mod, const char *name) { return make_kernel(mod, name, "cj_module_kernel"); }
+cj_kernel *cj_module_kernel(cj_module *mod, const char *name)
+{
+    return make_kernel(mod, name, false, "cj_module_kernel");
+}
+
+cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call)
+{
+    return make_kernel(mod, name, true, call);
+}
 
 cj_kernel *cj_kernel_load(cj_device *dev, cj_ptx *m, const char *name, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_kernel_load";
     cj_module *mod = cji_module_load(dev, m, opts, call);
-    cj_kernel *k = make_kernel(mod, name, call);
+    cj_kernel *k = make_kernel(mod, name, false, call);
     cj_module_free(mod);
     return k;
 }
@@ -185,15 +194,34 @@ cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
     return k;
 }
 
-void cji_kernel_drop(cj_kernel *k)
+static void kernel_destroy(cj_kernel *k)
 {
-    if (!cji_obj_release(k)) return;
     if (k->fn) cji_recent_forget(&k->dev->queue, k, k->name ? k->name : "");
     cji_free(k->param, k->nparam_room * sizeof *k->param);
     cji_text_free(&k->log);
     cji_strfree(k->name);
-    if (k->mod) cji_module_drop(k->mod);
+    if (k->mod && !k->kept) cji_module_drop(k->mod);
     cji_obj_delete(k, sizeof *k);
+}
+
+cj_kernel *cji_kernel_retain(cj_kernel *k)
+{
+    cji_obj_retain(k->kept ? (void *)k->mod : (void *)k);
+    return k;
+}
+
+void cji_kernel_drop(cj_kernel *k)
+{
+    if (!cji_obj_failed(k) && k->kept) {
+        cji_module_drop(k->mod);
+        return;
+    }
+    if (cji_obj_release(k)) kernel_destroy(k);
+}
+
+void cji_kernel_free_kept(cj_kernel *k)
+{
+    if (cji_obj_release(k)) kernel_destroy(k);
 }
 
 void cj_kernel_free(cj_kernel *k)
@@ -300,18 +328,18 @@ static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_d
     return k->dev->drv->cu.cuLaunchKernelEx(&c, k->fn, args, NULL);
 }
 
-CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, cji_pack *pack, const char **doing)
+CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, void **args, const char **doing)
 {
     *doing = "cuFuncSetAttribute";
     CUresult r = cji_kernel_allow_shared(k, d->shared);
     if (r != CUDA_SUCCESS) return r;
     if (d->cluster[0] || d->cooperative) {
         *doing = "cuLaunchKernelEx";
-        return launch_with_attributes(k, stream, d, pack->ptr);
+        return launch_with_attributes(k, stream, d, args);
     }
     *doing = "cuLaunchKernel";
     return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1],
-                                          d->block[2], d->shared, stream, pack->ptr, NULL);
+                                          d->block[2], d->shared, stream, args, NULL);
 }
 
 cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,

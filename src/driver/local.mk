@@ -21,11 +21,13 @@ libcujit_driver_la_SOURCES = \
 	%D%/jit.c \
 	%D%/jit.h \
 	%D%/kernel.c \
+	%D%/kernel_named.c \
 	%D%/interposer.c \
 	%D%/interposer.h \
 	%D%/interposer_text.c \
 	%D%/interposer_text.h \
 	%D%/module.c \
+	%D%/module_var_typed.c \
 	%D%/open.c \
 	%D%/open.h \
 	%D%/pinned.c \

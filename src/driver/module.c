@@ -260,6 +260,7 @@ void cji_module_drop(cj_module *mod)
     if (last && dev && mod->builder) unlist(mod);
     if (dev) pthread_mutex_unlock(&dev->modules_lock);
     if (!last) return;
+    if (!cji_obj_failed(mod)) cji_module_free_named(mod);
     if (mod->raw && !mod->wrapped) {
         cji_obj_retain(dev);
         mod->deferred.run = module_release_deferred;
@@ -287,24 +288,31 @@ const char *cj_module_log(const cj_module *mod)
 void *cj_module_raw(const cj_module *mod) { return cji_readable(mod, CJI_TAG_MODULE, false) ? mod->raw : NULL; }
 cj_device *cj_module_device(const cj_module *mod) { return cji_readable(mod, CJI_TAG_MODULE, false) ? mod->dev : NULL; }
 
+cj_dptr cji_module_var(void *into, cj_module *mod, const char *name, size_t *bytes, const char *call)
+{
+    const cj_dptr none = { 0 };
+    CUdeviceptr address = 0;
+    cji_scope scope;
+    *bytes = 0;
+    if (cji_scope_begin_relaxed(into, mod->dev, &scope, call) != CJ_OK) return none;
+    CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, bytes, mod->raw, name);
+    cji_scope_leave(&scope);
+    if (r == CUDA_SUCCESS) return (cj_dptr){ address };
+    *bytes = 0;
+    cji_cu_fail_as(into, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
+                   "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
+    return none;
+}
+
 cj_dptr cj_module_var(cj_module *mod, const char *name, size_t *bytes)
 {
     static const char call[] = "cj_module_var";
     const cj_dptr none = { 0 };
-    CUdeviceptr address = 0;
     size_t size = 0;
-    cji_scope scope;
     if (bytes) *bytes = 0;
     if (cji_check(mod, CJI_TAG_MODULE, call) != CJ_OK) return none;
     if (!name) return cji_fail(mod, CJ_EINVAL, call, "the name is NULL"), none;
-    if (cji_scope_begin_relaxed(mod, mod->dev, &scope, call) != CJ_OK) return none;
-    CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, &size, mod->raw, name);
-    cji_scope_leave(&scope);
-    if (r != CUDA_SUCCESS) {
-        cji_cu_fail_as(mod, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal",
-                       call, "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
-        return none;
-    }
+    const cj_dptr d = cji_module_var(mod, mod, name, &size, call);
     if (bytes) *bytes = size;
-    return (cj_dptr){ address };
+    return d;
 }

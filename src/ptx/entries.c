@@ -47,6 +47,27 @@ static bool add_entry(cji_entries *e, const cj_ptx *m, const cj_fn *f, uint32_t 
     return true;
 }
 
+static bool is_entry_var(const cji_var *v)
+{
+    return !v->fn && (v->space == CJI_SP_GLOBAL || v->space == CJI_SP_CONST) && v->linkage != CJI_LINK_EXTERN;
+}
+
+static bool add_vars(cji_entries *e, const cj_ptx *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nvar; i++) n += is_entry_var(m->var[i]);
+    e->var = cji_arena_alloc(&e->arena, (n ? n : 1) * sizeof *e->var);
+    for (size_t i = 0; e->var && i < m->nvar; i++) {
+        const cji_var *v = m->var[i];
+        if (!is_entry_var(v)) continue;
+        e->var[e->nvar] = (cji_entry_var){
+            .name = entry_name(e, m, v->name), .bytes = v->bytes, .type = v->type, .opaque = v->opaque != 0
+        };
+        if (!e->var[e->nvar++].name) return false;
+    }
+    return e->var != NULL;
+}
+
 static bool fill_entries(cji_entries *e, const cj_ptx *m)
 {
     size_t bytes = (m->nfn + 1) * sizeof(uint32_t);
@@ -56,7 +77,7 @@ static bool fill_entries(cji_entries *e, const cj_ptx *m)
     for (size_t i = 0; fine && i < m->nfn; i++)
         if (m->fn[i]->kernel && m->fn[i]->body) fine = add_entry(e, m, m->fn[i], use[i]);
     cji_free(use, bytes);
-    return fine;
+    return fine && add_vars(e, m);
 }
 
 static cji_entries *new_entries(const cj_ptx *m, bool whole)
@@ -100,6 +121,13 @@ const cji_entry *cji_entries_find(const cji_entries *e, const char *name)
 {
     for (size_t i = 0; e && i < e->n; i++)
         if (!strcmp(e->entry[i].name, name)) return &e->entry[i];
+    return NULL;
+}
+
+const cji_entry_var *cji_entries_var(const cji_entries *e, const char *name)
+{
+    for (size_t i = 0; e && i < e->nvar; i++)
+        if (!strcmp(e->var[i].name, name)) return &e->var[i];
     return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* What a launch must know of a module's kernels: their parameters, and whether they use dynamic shared memory.
+/* What a launch must know of a module's kernels: their parameters, and whether they use dynamic shared memory; and what
+ * a program that reads and writes its variables must know of them.
  *
  * A list is made from the builder's module, or from text by the reader's parser of heads, which skips bodies.  It
  * never changes and outlives both; images, modules and kernels share it by reference. */
@@ -34,12 +35,22 @@ typedef struct cji_entry {
     uint32_t instructions, memory; /* of its body: cji_fn_mix */
 } cji_entry;
 
+/* A .global or .const variable that the module defines. */
+typedef struct cji_entry_var {
+    const char *name;
+    uint64_t bytes;
+    uint8_t type; /* cj_type of an element */
+    uint8_t opaque; /* a texture, sampler or surface: it has no elements */
+} cji_entry_var;
+
 typedef struct cji_entries {
     atomic_uint refs;
     /* false: the text could not be read to its end; what is in the list holds, and uses are not known */
     bool whole;
     size_t n;
     cji_entry *entry;
+    size_t nvar;
+    cji_entry_var *var;
     cji_arena arena;
 } cji_entries;
 
@@ -59,6 +70,9 @@ void cji_entries_release(cji_entries *e);   /* may be NULL */
 
 /* NULL: there is no kernel of that name in the list.  `e` may be NULL. */
 const cji_entry *cji_entries_find(const cji_entries *e, const char *name);
+
+/* The same for variables. */
+const cji_entry_var *cji_entries_var(const cji_entries *e, const char *name);
 
 /* The names of all kernels, separated by ", ", for a message; cut with "..." where they do not fit. */
 void cji_entries_names(const cji_entries *e, char *out, size_t size);

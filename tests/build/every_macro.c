@@ -67,6 +67,14 @@ int main(void)
                            (unsigned long long)13, (bool)1, cj_arg_bytes(&bytes, sizeof bytes), cj_arg_i(-1));
         sum += (int)cj_launch(s, k, cj_grid(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
                               20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
+        cj_module *mod = NULL;
+        sum += (int)cj_launch_name(s, mod, "k", cj_grid(1, 32));
+        sum += (int)cj_launch_name(s, mod, "k", cj_grid(1, 32), d, 1, 2.0f);
+        cj_prepared *p = cj_prepare(k, cj_grid(1, 32));
+        cj_prepared_free(p);
+        p = cj_prepare(k, cj_grid(1, 32), d, 1, 2.0f);
+        sum += (int)cj_prepared_set(p, 1, 2, 3.0f) + (int)cj_launch_prepared(s, p);
+        cj_prepared_free(p);
     }
 #endif
 

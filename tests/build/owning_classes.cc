@@ -63,14 +63,17 @@ static void use_each()
     cujit::stream &s = streams[1];
     cj_dptr d = cj_alloc(s, sizeof h);
     cj_copy_to_device(s, d, h, sizeof h);
-    cj_launch(s, k, cj_grid(1, N), d);
+    cujit::prepared twice = cj_prepare(k, cj_grid(1, N), d);
+    check(cj_prepared_set(twice, 0, d) == CJ_OK, "an argument is replaced");
+    cj_launch_name(s, mod, "doubled", cj_grid(1, 1), d);
+    cj_launch_prepared(s, twice);
     cj_copy_to_host(s, h, d, sizeof h);
     cj_event_record(e, s);
     check(cj_stream_sync(s) == CJ_OK, cj_error_of(s)->message);
     cj_free(dev, d);
     const void *const made[] = { m, drv, dev, s, img, mod, k, e, events, leases, times, b, w, g, x, c };
     for (const void *object : made) check(cj_error_of(object)->status == CJ_OK, cj_error_of(object)->message);
-    for (std::uint32_t i = 0; i < N; i++) check(h[i] == 2 * i, "a doubled number");
+    for (std::uint32_t i = 0; i < N; i++) check(h[i] == (i ? 2 * i : 0), "a doubled number");
 }
 
 static void move_about(const cujit::device &dev)

@@ -15,7 +15,8 @@
 const char *const api_handle_name[API_HANDLES] = {
     "cj_ptx",    "cj_fn",    "cj_driver", "cj_device",     "cj_image", "cj_module",           "cj_kernel",
     "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
-    "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline"
+    "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline",
+    "cj_prepared"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -131,6 +132,7 @@ void api_release(int kind, void *object)
     case API_WAITER: cj_waiter_free(object); break;
     case API_COORD: cj_coord_free(object); break;
     case API_PIPELINE: cj_pipeline_free(object); break;
+    case API_PREPARED: cj_prepared_free(object); break;
     default: break;
     }
 }
@@ -142,7 +144,7 @@ bool api_lends(const api_function *f)
                                          "cj_stream_device", "cj_event_device", "cj_kernel_module", "cj_module_device",
                                          "cj_kernel_device", "cj_node_graph",   "cj_node_in_clone",
                                          "cj_event_pool_device", "cj_event_pool_event", "cj_stream_pool_device",
-                                         "cj_stream_pool_stream", "cj_pipeline_pending" };
+                                         "cj_stream_pool_stream", "cj_pipeline_pending", "cj_prepared_kernel" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(f->name, names[i])) return true;
     return false;
@@ -189,6 +191,7 @@ void api_make_live(void)
     h[API_WAITER] = cj_waiter_create(h[API_DEVICE], NULL);
     h[API_COORD] = cj_coord_create(h[API_DEVICE], NULL);
     h[API_PIPELINE] = cj_pipeline_create(h[API_DEVICE], NULL);
+    h[API_PREPARED] = cj_prepare(h[API_KERNEL], cj_grid(1, 1));
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -30,6 +30,7 @@ enum {
     API_COORD,
     API_PROFILE,
     API_PIPELINE,
+    API_PREPARED,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

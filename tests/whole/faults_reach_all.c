@@ -29,6 +29,9 @@ static const struct { const char *file, *prefix; } headers[] = {
 /* Called through a macro of another name, or not to be called. */
 static const struct { const char *name, *by, *why; } others[] = {
     { "cj_launch_n", "cj_launch", "the macro calls it" },
+    { "cj_launch_name_n", "cj_launch_name", "the macro calls it" },
+    { "cj_prepare_n", "cj_prepare", "the macro calls it" },
+    { "cj_prepared_set_n", "cj_prepared_set", "the macro calls it" },
     { "cj_graph_kernel_n", "cj_graph_kernel", "the macro calls it" },
     { "cj_graph_exec_set_kernel_n", "cj_graph_exec_set_args", "the macro calls it" },
     { "cj_driver_open_resolver", NULL, "opens what the caller hands in; tests/driver/driver_failures lets it fail" },

@@ -42,6 +42,7 @@ static int use_each(int way)
         CJ_AUTO(cj_module) mod = cj_module_load(dev, m, NULL);
         CJ_AUTO(cj_kernel) k = cj_module_kernel(mod, "doubled");
         CJ_AUTO(cj_event) e = cj_event_create(dev, NULL);
+        CJ_AUTO(cj_prepared) prepared = cj_prepare(k, cj_grid(1, 32), (cj_dptr){ 0 });
         CJ_AUTO(cj_stream_barrier) b = cj_stream_barrier_create(dev);
         CJ_AUTO(cj_waiter) w = cj_waiter_create(dev, NULL);
         CJ_AUTO(cj_coord) tasks = cj_coord_create(dev, NULL);

@@ -36,6 +36,35 @@ static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
     return sum;
 }
 
+/* By name, prepared, with the driver's array; a variable by name. */
+static uint64_t forms(cj_device *dev, cj_stream *s)
+{
+    static uint32_t word[4] = { 1, 2, 3, 4 }, out[4];
+    uint32_t n = 1;
+    void *args[] = { &n };
+    const char *names[1] = { "" };
+    uint64_t sum = 0;
+    cj_module *mod = cj_module_load_text(dev, code_text, NULL);
+    cj_kernel *k = cj_module_kernel(mod, "k");
+    cj_prepared *p = cj_prepare(k, cj_grid(1, 32), 1u);
+    if (work_made(k) && work_made(p)) {
+        work_did(cj_launch_name(s, mod, "k", cj_grid(1, 32), 1u));
+        work_did(cj_launch_raw(s, k, (const cj_dims[]){ cj_grid(1, 32) }, args));
+        work_did(cj_prepared_set(p, 0, 2u));
+        work_did(cj_prepared_set_dims(p, (const cj_dims[]){ cj_grid(2, 32) }));
+        work_did(cj_launch_prepared(s, p));
+        work_did(cj_module_var_write(s, mod, "word", CJ_U32, word, 4));
+        work_did(cj_module_var_read(s, mod, "word", CJ_U32, out, 4));
+        size_t count = cj_module_kernels(mod, names, 1);
+        if (!count) work_made(mod);
+        if (work_waited(s)) sum = out[3] + count + strlen(names[0]) + (cj_prepared_kernel(p) == k);
+    }
+    cj_prepared_free(p);
+    cj_kernel_free(k);
+    cj_module_free(mod);
+    return sum;
+}
+
 static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
 {
     static uint32_t out;
@@ -109,7 +138,8 @@ int main(void)
     work_made(img), work_made(made);
     const void *data = cj_image_data(img, &bytes);
     cj_image *again = cj_image_from(dev, data, bytes);
-    if (work_made(again) && work_made(m)) sum = modules(dev, s, again) + kernels(dev, s, m) + strlen(cj_image_log(img));
+    if (work_made(again) && work_made(m))
+        sum = modules(dev, s, again) + forms(dev, s) + kernels(dev, s, m) + strlen(cj_image_log(img));
     sum += texts();
     cj_image_free(img);
     cj_image_free(made);

@@ -21,6 +21,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/stream_error.c \
 	%D%/stream_fault.c \
 	%D%/stream_launch.c \
+	%D%/stream_prepared.c \
 	%D%/wait.c \
 	%D%/work_hooks.c \
 	%D%/work_hooks.h

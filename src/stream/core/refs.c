@@ -35,6 +35,9 @@ const cji_ref_type cji_ref_set = { NULL }; /* released by cji_refset_drop */
 static void refset_release_kernel(void *what) { cji_kernel_drop(what); }
 const cji_ref_type cji_ref_kernel = { refset_release_kernel };
 
+static void refset_release_module(void *what) { cji_module_drop(what); }
+const cji_ref_type cji_ref_module = { refset_release_module };
+
 /* A set whose last reference that was joins *released: chains of them are long, and are not released by recursion. */
 static void refset_release(struct refset_entry *e, cji_refset **released)
 {

@@ -10,6 +10,7 @@
  *   callback.c          callbacks; host_func.c: host functions
  *   counts.c            counters of a stream
  *   stream_launch.c     kernels launched
+ *   stream_prepared.c   prepared launches: kernel, dimensions and arguments bound once
  *   stream_barrier.c    barriers over streams
  *   default_thread.c    the proxy stream of a wrapped per-thread default stream
  *   recording.c         captures under way: which streams take part, the first failure
@@ -100,6 +101,18 @@ struct cj_event {
     atomic_uint_fast64_t on, before, behind;
     struct cji_event_point *point; /* the point recorded last, while somebody needs it; under the lock */
     cji_deferred deferred;
+};
+
+/* A launch whose kernel, dimensions and arguments are checked and bound.  The arrays and the values behind them are one
+ * allocation.  ptr[i] never changes: values are replaced in place. */
+struct cj_prepared {
+    cji_obj obj;
+    cj_kernel *k; /* retained */
+    cj_dims dims;
+    size_t count, bytes; /* arguments; bytes of the allocation */
+    cj_arg *args;        /* what captures retain; those of CJ_ARG_BYTES point to the value */
+    void **ptr;
+    uint32_t *room;      /* bytes at ptr[i] */
 };
 
 /* -- Events (event.c) ---------------------------------------------------------------------------------------------- */
@@ -342,6 +355,7 @@ CUresult cji_stream_chain(cj_stream *from, cj_stream *to, const char **cu_call);
 /* What is in a set, by what releases it. */
 typedef struct cji_ref_type { void (*release)(void *what); } cji_ref_type;
 extern const cji_ref_type cji_ref_kernel; /* a cj_kernel (refs.c) */
+extern const cji_ref_type cji_ref_module; /* a cj_module (refs.c) */
 extern const cji_ref_type cji_ref_event;  /* a cj_event (event.c) */
 /* what another graph or executable graph retains: it does not grow any more, so that none retains itself (refs.c) */
 extern const cji_ref_type cji_ref_set;

@@ -1,20 +1,22 @@
-/* Launching a kernel on a stream.  The usual way takes no lock, allocates nothing and makes one driver call. */
+/* Launching a kernel on a stream: with arguments that are checked, by name, with the driver's argument array, prepared.
+ * The usual way takes no lock, allocates nothing and makes one driver call. */
 #include "stream/core/work_hooks.h"
 
-static CJI_COLD cj_status launch_measured(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
-                                          size_t count)
-{
-    cji_work w;
-    cji_work_begin(&w, s);
-    cj_status st = cj_launch_n(s, k, dims, args, count);
-    cji_work_end(&w, s, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_KERNEL, .name = k->name });
-    return st;
-}
+/* A launch whose dimensions and arguments are checked. */
+typedef struct ready_launch {
+    cj_kernel *k;
+    const cj_dims *dims;
+    void **ptr;         /* as the driver takes them */
+    const cj_arg *args; /* the same, for a capture: those that may be addresses are CJ_ARG_PTR */
+    size_t count;
+} ready_launch;
+
+/* -- Captured launches --------------------------------------------------------------------------------------------- */
 
 static cj_status retain_kernel(cj_stream *s, cji_capture *c, cj_kernel *k, const char *call)
 {
     bool had = false;
-    bool added = cji_capture_retains(c, &cji_ref_kernel, cji_obj_retain(k), &had);
+    bool added = cji_capture_retains(c, &cji_ref_kernel, cji_kernel_retain(k), &had);
     if (!added || had) cji_kernel_drop(k);
     if (!added) return cji_fail(s, CJ_ENOMEM, call, "no memory to keep the kernel alive for the graph");
     cji_capture_note_kernel(c, k);
@@ -35,52 +37,169 @@ static cj_status launch_retain(cj_stream *s, cj_kernel *k, const cj_arg *args, s
     return st;
 }
 
-/* With arguments and dimensions checked. */
-static cj_status launch_packed(cj_stream *s, cj_kernel *k, const cj_dims *dims, cji_pack *pack, const char *call)
+/* The arguments of cj_launch_raw, as far as they may be addresses. */
+static cj_status raw_launch_retain(cj_stream *s, cj_kernel *k, void **ptr, const char *call)
 {
-    const char *cu_call = NULL;
-    const bool tried = cji_may_try(s);
-    cji_used(&k->mod->used, s->bit);
-    CUresult r = tried ? cji_kernel_launch(k, s->raw, dims, pack, &cu_call) : CUDA_SUCCESS;
-    if (tried && r == CUDA_SUCCESS) return CJ_OK;
+    cj_status st = CJ_OK;
+    for (size_t i = 0; st == CJ_OK && (int)i < k->nparam; i++) {
+        cj_arg one = { .kind = CJ_ARG_PTR };
+        if (!cji_param_is_address(k, i)) continue;
+        memcpy(&one.v.u, ptr[i], sizeof one.v.u);
+        st = launch_retain(s, k, &one, 1, call);
+    }
+    return st == CJ_OK ? launch_retain(s, k, NULL, 0, call) : st;
+}
+
+/* -- Enqueuing ----------------------------------------------------------------------------------------------------- */
+
+/* Where the first try was none, or failed with `r`. */
+static CJI_COLD cj_status launch_in_context(cj_stream *s, const ready_launch *l, bool tried, CUresult r,
+                                            const char *call, const char *cu_call)
+{
     cji_scope scope;
     cj_status st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return st;
     cji_note_context(s, &scope);
-    if (!tried || cji_try_again(r, &scope)) r = cji_kernel_launch(k, s->raw, dims, pack, &cu_call);
+    if (!tried || cji_try_again(r, &scope)) r = cji_kernel_launch(l->k, s->raw, l->dims, l->ptr, &cu_call);
     cji_scope_leave(&scope);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_rejected(s, k, s->slot, r, cu_call, dims, call);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_rejected(s, l->k, s->slot, r, cu_call, l->dims, call);
 }
 
-cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+static inline cj_status launch_enqueue(cj_stream *s, const ready_launch *l, const char *call)
 {
-    static const char call[] = "cj_launch";
-    cji_pack pack;
-    cj_status st = cji_is_live(s, CJI_TAG_STREAM) ? CJ_OK : cji_check(s, CJI_TAG_STREAM, call);
-    if (st != CJ_OK) return st;
-    if (!cji_is_live(k, CJI_TAG_KERNEL)) st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
-    if (st != CJ_OK) return cji_stream_failed(s, st);
-    if (cji_work_measured()) return launch_measured(s, k, dims, args, count);
-    if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
-    if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
-    if (k->dev != s->dev && !cji_same_device(&k->dev->queue, s->queue))
-        return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call,
-                                             "kernel %s is loaded on device %d, the stream is of device %d",
-                                             cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
-    if (!cji_dims_known(k, dims)) {
-        st = cji_dims_check(s, k, dims, call);
-        if (st == CJ_OK) cji_dims_note(k, dims);
+    const char *cu_call = NULL;
+    cj_kernel *k = l->k;
+    cj_status st = CJ_OK;
+    CUresult r = CUDA_SUCCESS;
+    if (atomic_load_explicit(&s->capturing, memory_order_relaxed))
+        st = l->args || !l->ptr ? launch_retain(s, k, l->args, l->count, call)
+                                : raw_launch_retain(s, k, l->ptr, call);
+    if (st == CJ_OK) {
+        const bool tried = cji_may_try(s);
+        cji_used(&k->mod->used, s->bit);
+        if (tried) r = cji_kernel_launch(k, s->raw, l->dims, l->ptr, &cu_call);
+        if (!tried || r != CUDA_SUCCESS) st = launch_in_context(s, l, tried, r, call, cu_call);
     }
-    if (st == CJ_OK) st = cji_kernel_pack(s, k, args, count, &pack, call);
-    if (st != CJ_OK) return cji_stream_failed(s, st);
-    if (atomic_load_explicit(&s->capturing, memory_order_relaxed)) st = launch_retain(s, k, args, count, call);
-    if (st == CJ_OK) st = launch_packed(s, k, dims, &pack, call);
     if (st == CJ_OK) {
         cji_count(s, &s->counts.launches, 1);
         if (s->queue == &k->dev->queue) cji_recent_note(s->slot, k);
     }
     if (s->proxy) cji_proxy_follow(s);
-    cji_pack_free(&pack);
     cji_deferred_poll(s->queue, 1);
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}
+
+static CJI_COLD cj_status launch_measured(cj_stream *s, const ready_launch *l, const char *call)
+{
+    cji_work w;
+    cji_work_begin(&w, s);
+    cj_status st = launch_enqueue(s, l, call);
+    cji_work_end(&w, s, st == CJ_OK, &(cji_work_info){ .kind = CJ_PROFILE_KERNEL, .name = l->k->name });
+    return st;
+}
+
+static inline cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *call)
+{
+    return cji_work_measured() ? launch_measured(s, l, call) : launch_enqueue(s, l, call);
+}
+
+/* -- What every launch checks -------------------------------------------------------------------------------------- */
+
+static CJI_COLD cj_status of_another_device(cj_stream *s, const cj_kernel *k, const char *call)
+{
+    return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call,
+                                         "kernel %s is loaded on device %d, the stream is of device %d",
+                                         cji_short(k->name), cj_device_ordinal(k->dev), cj_device_ordinal(s->dev)));
+}
+
+static inline bool launch_fits_device(const cj_stream *s, const cj_kernel *k)
+{
+    return k->dev == s->dev || cji_same_device(&k->dev->queue, s->queue);
+}
+
+static inline cj_status check_stream(cj_stream *s, const char *call)
+{
+    return cji_is_live(s, CJI_TAG_STREAM) ? CJ_OK : cji_check(s, CJI_TAG_STREAM, call);
+}
+
+/* Kernel and dimensions; a failure is left in the stream. */
+static inline cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *dims, const char *call)
+{
+    cj_status st = CJ_OK;
+    if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
+    if (!launch_fits_device(s, k)) return of_another_device(s, k, call);
+    if (!cji_dims_known(k, dims)) {
+        st = cji_dims_check(s, k, dims, call);
+        if (st == CJ_OK) cji_dims_note(k, dims);
+    }
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}
+
+static inline cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
+                                       size_t count, const char *call)
+{
+    cji_pack pack;
+    cj_status st = check_launch(s, k, dims, call);
+    if (st != CJ_OK) return st;
+    if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
+    st = cji_kernel_pack(s, k, args, count, &pack, call);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    st = launch_ready(s, &(ready_launch){ k, dims, pack.ptr, args, count }, call);
+    cji_pack_free(&pack);
+    return st;
+}
+
+/* -- The calls ----------------------------------------------------------------------------------------------------- */
+
+cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+{
+    static const char call[] = "cj_launch";
+    cj_status st = check_stream(s, call);
+    if (st != CJ_OK) return st;
+    if (!cji_is_live(k, CJI_TAG_KERNEL)) st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
+    return st == CJ_OK ? launch_checked(s, k, dims, args, count, call) : cji_stream_failed(s, st);
+}
+
+cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const cj_dims *dims, const cj_arg *args,
+                           size_t count)
+{
+    static const char call[] = "cj_launch_name";
+    cj_kernel *k = NULL;
+    cj_status st = check_stream(s, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, mod, CJI_TAG_MODULE, call, "the module");
+    if (st == CJ_OK && !name) st = cji_fail(s, CJ_EINVAL, call, "the name is NULL");
+    if (st == CJ_OK) k = cji_module_named(s, mod, name, call);
+    if (!k) return cji_stream_failed(s, st == CJ_OK ? cji_err_latest() : st);
+    return launch_checked(s, k, dims, args, count, call);
+}
+
+cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
+{
+    static const char call[] = "cj_launch_raw";
+    cj_status st = check_stream(s, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (!args && k->nparam > 0)
+        st = cji_fail(s, CJ_EINVAL, call, "%s takes %d argument%s, and the array is NULL", cji_short(k->name),
+                      k->nparam, k->nparam == 1 ? "" : "s");
+    for (int i = 0; st == CJ_OK && i < k->nparam; i++)
+        if (!args[i])
+            st = cji_fail(s, CJ_EINVAL, call, "%s: the address of argument %d of %d is NULL", cji_short(k->name), i + 1,
+                          k->nparam);
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    st = check_launch(s, k, dims, call);
+    return st == CJ_OK ? launch_ready(s, &(ready_launch){ k, dims, args, NULL, 0 }, call) : st;
+}
+
+cj_status cj_launch_prepared(cj_stream *s, cj_prepared *p)
+{
+    static const char call[] = "cj_launch_prepared";
+    cj_status st = check_stream(s, call);
+    if (st != CJ_OK) return st;
+    if (!cji_is_live(p, CJI_TAG_PREPARED)) st = cji_check_arg(s, p, CJI_TAG_PREPARED, call, "the prepared launch");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (!launch_fits_device(s, p->k)) return of_another_device(s, p->k, call);
+    return launch_ready(s, &(ready_launch){ p->k, &p->dims, p->ptr, p->args, p->count }, call);
 }

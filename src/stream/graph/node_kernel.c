@@ -21,7 +21,7 @@ static cj_status kernel_node_retain(cji_adding *a, cj_kernel *k, const cj_arg *a
 {
     cji_refset *refset = cji_graph_root(a->g)->refset;
     bool had = false;
-    bool added = cji_refset_add(refset, &cji_ref_kernel, cji_obj_retain(k), &had);
+    bool added = cji_refset_add(refset, &cji_ref_kernel, cji_kernel_retain(k), &had);
     if (!added || had) cji_kernel_drop(k);
     if (!added) return cji_fail(a->node, CJ_ENOMEM, a->call, "no memory to keep the kernel alive for the graph");
     for (size_t i = 0; i < count; i++) {

@@ -118,7 +118,7 @@ static cj_status span_measured(cj_stream *s, const cji_span *j, const char *call
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }
 
-static cj_status span_run(cj_stream *s, const cji_span *j, const char *call)
+cj_status cji_span_run(cj_stream *s, const cji_span *j, const char *call)
 {
     cji_scope scope;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
@@ -135,15 +135,16 @@ static cj_status span_run(cj_stream *s, const cji_span *j, const char *call)
 
 cj_status cj_copy_to_device(cj_stream *s, cj_dptr dst, const void *src, size_t bytes)
 {
-    return span_run(s, &(cji_span){ .dst = dst.addr, .from = src, .bytes = bytes, .which = "" }, "cj_copy_to_device");
+    return cji_span_run(s, &(cji_span){ .dst = dst.addr, .from = src, .bytes = bytes, .which = "" },
+                        "cj_copy_to_device");
 }
 
 cj_status cj_copy_to_host(cj_stream *s, void *dst, cj_dptr src, size_t bytes)
 {
-    return span_run(s, &(cji_span){ .to = dst, .src = src.addr, .bytes = bytes, .which = "" }, "cj_copy_to_host");
+    return cji_span_run(s, &(cji_span){ .to = dst, .src = src.addr, .bytes = bytes, .which = "" }, "cj_copy_to_host");
 }
 
 cj_status cj_copy(cj_stream *s, cj_dptr dst, cj_dptr src, size_t bytes)
 {
-    return span_run(s, &(cji_span){ .dst = dst.addr, .src = src.addr, .bytes = bytes, .which = "" }, "cj_copy");
+    return cji_span_run(s, &(cji_span){ .dst = dst.addr, .src = src.addr, .bytes = bytes, .which = "" }, "cj_copy");
 }

@@ -23,6 +23,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/mem_ops.c \
 	%D%/mem_state.c \
 	%D%/mem_use.c \
+	%D%/module_vars.c \
 	%D%/peer.c \
 	%D%/staging.c \
 	%D%/stream_memory.h

@@ -531,6 +531,8 @@ typedef struct cji_span {
 
 /* Enqueues such a copy, which was checked, and counts it; context current.  Failures are left in the stream. */
 cj_status cji_copy_span(cj_stream *s, const cji_span *j, const char *call);
+/* All of the call `call` that copies it: its checks, the scope, the failure in the stream. */
+cj_status cji_span_run(cj_stream *s, const cji_span *j, const char *call);
 void cji_copy_count(cj_stream *s, bool to_host, bool from_host, size_t bytes);
 
 /* A copy between any two ends: a plain one is one row. */
