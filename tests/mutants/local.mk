@@ -84,6 +84,7 @@ mutants += %D%/ipc_location_is_a_deadlock.patch
 mutants += %D%/kernel_is_harmless.patch
 mutants += %D%/key_lacks_max_registers.patch
 mutants += %D%/lanes_that_rest_store.patch
+mutants += %D%/large_u32_is_negative.patch
 mutants += %D%/last_lane_adds_first.patch
 mutants += %D%/launched_while_memory_is_there.patch
 mutants += %D%/least_normal_is_not_tiny.patch
