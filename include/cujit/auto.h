@@ -18,6 +18,7 @@
 #include <cujit/driver.h>
 #include <cujit/graph.h>
 #include <cujit/graph_exec.h>
+#include <cujit/linker.h>
 #include <cujit/pipeline.h>
 #include <cujit/pool.h>
 #include <cujit/profile.h>
@@ -42,6 +43,7 @@ static inline void cj_auto_cj_graph_exec(cj_graph_exec **object) { cj_graph_exec
 static inline void cj_auto_cj_graph_exec_cache(cj_graph_exec_cache **object) { cj_graph_exec_cache_free(*object); }
 static inline void cj_auto_cj_image(cj_image **object) { cj_image_free(*object); }
 static inline void cj_auto_cj_kernel(cj_kernel **object) { cj_kernel_free(*object); }
+static inline void cj_auto_cj_linker(cj_linker **object) { cj_linker_free(*object); }
 static inline void cj_auto_cj_module(cj_module **object) { cj_module_free(*object); }
 static inline void cj_auto_cj_pipeline(cj_pipeline **object) { cj_pipeline_free(*object); }
 static inline void cj_auto_cj_prepared(cj_prepared **object) { cj_prepared_free(*object); }

@@ -6,6 +6,7 @@
  *       cj_device ................... one GPU
  *         cj_image, cj_module ....... PTX compiled for the device; code loaded on it
  *           cj_kernel ............... ready for cj_launch (launch.h)
+ *         cj_linker (linker.h) ...... builders, PTX and libraries joined into one image
  *         cj_dptr (memory.h) ........ device memory
  *         cj_stream (stream.h) ...... a queue of work; cj_event: a point in it; copies: copy.h
  *         cj_event_pool, cj_stream_pool  events and streams to acquire and release (pool.h)
@@ -22,8 +23,8 @@
  *     cj_ptx_create, cj_ptx_kernel, verbs, cj_kernel_load, cj_launch, cj_stream_sync
  *
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
- * what a program needs of operands, capture, graph, graph_exec, stream_barrier, pool, waiter,
- * coordinate, profile, pipeline, parse, interpose.
+ * what a program needs of operands, linker, capture, graph, graph_exec, stream_barrier, pool,
+ * waiter, coordinate, profile, pipeline, parse, interpose.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
@@ -39,6 +40,7 @@
 #include <cujit/ptx.h>
 #include <cujit/parse.h>
 #include <cujit/driver.h>
+#include <cujit/linker.h>
 #include <cujit/memory.h>
 #include <cujit/stream.h>
 #include <cujit/copy.h>

@@ -72,6 +72,7 @@ using graph_exec = object<cj_graph_exec, cj_graph_exec_free>;
 using graph_exec_cache = object<cj_graph_exec_cache, cj_graph_exec_cache_free>;
 using image = object<cj_image, cj_image_free>;
 using kernel = object<cj_kernel, cj_kernel_free>;
+using linker = object<cj_linker, cj_linker_free>;
 using module = object<cj_module, cj_module_free>;
 using pipeline = object<cj_pipeline, cj_pipeline_free>;
 using prepared = object<cj_prepared, cj_prepared_free>;

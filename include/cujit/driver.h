@@ -245,6 +245,7 @@ CJ_API void cj_compile_defaults(cj_compile_opts *opts);
  *   CJ_ENOTSUP: the module needs a newer PTX version than the driver's, or another device
  *   CJ_EJIT: the driver's compiler rejects the PTX; cj_image_log has its log
  *   CJ_ENOMEM: memory is exhausted
+ * A driver without a linker compiles when the image is loaded; the bytes are then the PTX.
  * cuLinkCreate, cuLinkAddData, cuLinkComplete. */
 CJ_API cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts);
 

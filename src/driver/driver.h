@@ -5,7 +5,7 @@
  *   cuerror.c   a CUresult becomes a record
  *   device.c    cj_device: opening, wrapping a context; device_info.c: properties, memory; pinned.c: pinned host memory
  *   deferred.c  releases that wait (deferred.h); scope.c: context and capture mode of a call (scope.h)
- *   image.c     PTX to cubin by cuLink*; jit.c: logs and their texts
+ *   image.c     PTX to cubin by cuLink*; jit.c: options, buffers; jit_log.c: what the compiler says
  *   image_cache.c  images that were compiled before (cache/: the kernel cache)
  *   module.c    loading; one compile and one load for a builder and a device
  *   module_var_typed.c  a variable by name, size and type
@@ -47,6 +47,7 @@ struct cj_driver {
     int (*fault)(void *context, struct cujit_sim_fault_info *info); /* cujit_sim_fault; NULL: this driver has none */
     /* cujit_sim_suballoc; NULL: this driver checks no bounds within an allocation */
     int (*suballoc)(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
+    atomic_bool no_linker_told;        /* the log says that it has no linker */
     atomic_bool exposed;               /* streams or events are shared with other code, which may capture streams */
     cji_cu_by_value by_value;          /* an interposer has those of the driver below */
     int kind;                          /* enum cji_driver_kind */
@@ -175,6 +176,8 @@ struct cj_image {
     size_t bytes, room;        /* of the image, and of the memory at `data` */
     cji_text log;
     cji_entries *entries;      /* of the PTX that it was compiled from; NULL for kept bytes */
+    bool text;                 /* the bytes are PTX with its NUL: the driver has no linker, and loading compiles it */
+    cj_compile_opts compile;   /* with that: how, normalised */
 };
 
 enum { CJI_MODULE_LOADING = 1, CJI_MODULE_READY, CJI_MODULE_BROKEN };
@@ -230,7 +233,10 @@ struct cj_kernel {
     cji_obj obj;
     cj_device *dev;              /* mod->dev */
     cj_module *mod;              /* retained */
-    CUfunction fn;
+    _Atomic(CUfunction) fn;      /* of `mod`, later of `faster` */
+    cj_module *faster;           /* NULL: none; the same code, optimised, which launches use since it was loaded */
+    cj_kernel_info faster_info;  /* of its function; written before has_faster */
+    atomic_bool has_faster;
     char *name;
     bool kept;                   /* by its module, for launches by name: its references are the module's */
     int nparam;                  /* -1: not known, arguments go as they are */

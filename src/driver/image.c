@@ -17,11 +17,23 @@ static cj_image *new_image(cj_device *dev, const char *call, cj_status *status)
     return img;
 }
 
+cj_status cji_image_keep_text(cj_image *img, const char *text, size_t bytes, const cj_compile_opts *o, const char *call)
+{
+    img->data = cji_alloc(bytes + 1);
+    if (!img->data) return cji_fail(img, CJ_ENOMEM, call, "no memory for %zu bytes of PTX", bytes);
+    memcpy(img->data, text, bytes + 1);
+    img->bytes = img->room = bytes + 1;
+    img->text = true;
+    img->compile = *o;
+    return CJ_OK;
+}
+
 /* PTX text with its NUL at text[bytes]. */
 static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from,
                               const cj_compile_opts *o, const char *call)
 {
     cji_scope scope;
+    if (cji_jit_lacks_linker(img->dev->drv)) return cji_image_keep_text(img, text, bytes, o, call);
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
     status = cji_jit_link(img, img->dev, text, bytes, from, o, &img->data, &img->bytes, &img->log, call);
@@ -50,10 +62,12 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, 
     if (cji_image_recall(img, &key)) return CJ_OK;
     cji_ptx_write(m, cji_print_flags(o), &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
-    else status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ m, cji_print_flags(o) }, o, call);
+    else
+        status = compile_text(img, cji_text_str(&text), text.n,
+                              (cji_jit_source){ .m = m, .flags = cji_print_flags(o) }, o, call);
     cji_text_free(&text);
     if (status == CJ_OK) status = take_entries(img, cji_entries_of(m), call);
-    if (status == CJ_OK) cji_image_store(img, &key);
+    if (status == CJ_OK && !img->text) cji_image_store(img, &key);
     return status;
 }
 
@@ -63,9 +77,9 @@ static cj_status image_of_text(cj_image *img, const char *ptx, const cj_compile_
     const size_t bytes = strlen(ptx);
     const cji_image_key key = cji_image_key_of_text(img->dev, ptx, bytes, o);
     if (cji_image_recall(img, &key)) return CJ_OK;
-    cj_status status = compile_text(img, ptx, bytes, (cji_jit_source){ NULL, 0 }, o, call);
+    cj_status status = compile_text(img, ptx, bytes, (cji_jit_source){ .m = NULL }, o, call);
     if (status == CJ_OK) status = take_entries(img, cji_entries_read(ptx, bytes), call);
-    if (status == CJ_OK) cji_image_store(img, &key);
+    if (status == CJ_OK && !img->text) cji_image_store(img, &key);
     return status;
 }
 

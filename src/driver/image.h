@@ -15,6 +15,11 @@ static inline unsigned cji_print_flags(const cj_compile_opts *o)
  * A failure is recorded in `img`. */
 cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call);
 
+/* Makes `img` the image of PTX text (its NUL at text[bytes]) that is compiled when it is loaded: for drivers without a
+ * linker. */
+cj_status cji_image_keep_text(cj_image *img, const char *text, size_t bytes, const cj_compile_opts *o,
+                              const char *call);
+
 /* The least number of bytes that an image whose first `bytes` bytes are at `data` must have: a cubin, a fat binary, an
  * image of the CPU device, a text with its NUL. More than `bytes`: it was cut (image_size.c). */
 uint64_t cji_image_needs(const void *data, size_t bytes);

@@ -1,17 +1,17 @@
-/* The driver's compiler: cuLink*, log buffers, and what its answers mean. */
+/* The driver's compiler: options, log buffers, cuLink*, what a module needs.  What its answers mean: jit_log.c. */
 #include "driver/jit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/opts.h"
 #include "ptx/ptx.h"
 
 /* -- Options ------------------------------------------------------------------------------------------------------- */
 
 enum { JIT_LEVEL_MOST = 4, JIT_REGISTERS_MOST = 255 };
-#define JIT_INPUT "cujit" /* what the linker's input is called */
 
 void cj_compile_defaults(cj_compile_opts *opts)
 {
@@ -59,7 +59,7 @@ bool cji_jit_begin(cji_jit *jit, size_t size, const cj_compile_opts *o)
 {
     *jit = (cji_jit){ .size = size, .info = cji_zalloc(size), .error = cji_zalloc(size) };
     if (!jit->info || !jit->error) {
-        cji_jit_end(jit, (cji_jit_source){ NULL, 0 }, NULL);
+        cji_jit_end(jit, (cji_jit_source){ .m = NULL }, NULL);
         return false;
     }
     option(jit, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)jit->info);
@@ -81,37 +81,6 @@ bool cji_jit_cut(const cji_jit *jit)
     return strnlen(jit->info, jit->size) + 2 >= jit->size || strnlen(jit->error, jit->size) + 2 >= jit->size;
 }
 
-/* The number of a PTX line that begins at or behind `p`: "line 12" of the driver's compiler, "cujit:12:" of the CPU
- * device, as the linker's input is named.
- * *end is behind it; 0: there is none. */
-static uint32_t next_line_number(const char *p, const char **end)
-{
-    static const char *const marks[] = { "line ", JIT_INPUT ":", "ptx input:" };
-    for (; *p; p++)
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-            size_t n = strlen(marks[i]);
-            if (strncmp(p, marks[i], n) || p[n] < '1' || p[n] > '9') continue;
-            char *behind;
-            unsigned long line = strtoul(p + n, &behind, 10);
-            *end = behind;
-            return line < UINT32_MAX ? (uint32_t)line : 0;
-        }
-    return 0;
-}
-
-/* Text of a log, with the builder's place behind each line number. */
-static void put_log(cji_text *log, const char *text, cji_jit_source from)
-{
-    const char *end, *file;
-    uint32_t line, ptx_line;
-    while (from.m && (ptx_line = next_line_number(text, &end))) {
-        cji_text_put(log, text, (size_t)(end - text));
-        if (cji_ptx_line_of(from.m, from.flags, ptx_line, &file, &line)) cji_text_printf(log, " (%s:%u)", file, line);
-        text = end;
-    }
-    cji_text_puts(log, text);
-}
-
 void cji_jit_end(cji_jit *jit, cji_jit_source from, cji_text *log)
 {
     char *part[] = { jit->error, jit->info };
@@ -119,75 +88,26 @@ void cji_jit_end(cji_jit *jit, cji_jit_source from, cji_text *log)
         size_t n = strnlen(part[i], jit->size);
         if (!n) continue;
         if (n == jit->size) part[i][n - 1] = 0;
-        put_log(log, part[i], from);
-        if (part[i][n - 1] != '\n') cji_text_putc(log, '\n');
+        cji_jit_log(log, part[i], from);
     }
     cji_free(jit->info, jit->size);
     cji_free(jit->error, jit->size);
     *jit = (cji_jit){ .size = 0 };
 }
 
-/* -- Refusals ------------------------------------------------------------------------------------------------------ */
-
-/* Whether a line of the log is an error, and not only that there was one. */
-static bool is_error(const char *line, size_t n)
-{
-    const char *at = strstr(line, "rror");
-    return at && at < line + n && strncmp(line, "ptxas fatal", 11) != 0;
-}
-
-/* The first error of the log; where no line is one, its first line. */
-static void first_sentence(const char *log, char *out, size_t size)
-{
-    *out = 0;
-    for (const char *p = log; *p;) {
-        size_t n = strcspn(p, "\n");
-        bool error = is_error(p, n);
-        if (n && (error || !*out || strncmp(out, "ptxas fatal", 11) == 0))
-            snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), p);
-        if (error) return;
-        p += n + (p[n] == '\n');
-    }
-}
-
-/* The text of line `line` of `ptx`, without its indentation; "" for none. */
-static void line_text(uint32_t line, const char *ptx, char *out, size_t size)
-{
-    *out = 0;
-    for (uint32_t n = line; n > 1 && ptx; n--) {
-        ptx = strchr(ptx, '\n');
-        if (ptx) ptx++;
-    }
-    if (!line || !ptx) return;
-    ptx += strspn(ptx, " \t");
-    size_t n = strcspn(ptx, "\n");
-    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), ptx);
-}
-
-static bool rejected(CUresult r)
-{
-    return r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || r == CUDA_ERROR_INVALID_IMAGE ||
-           r == CUDA_ERROR_NO_BINARY_FOR_GPU || r == CUDA_ERROR_INVALID_SOURCE ||
-           r == CUDA_ERROR_JIT_COMPILATION_DISABLED || r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
-}
-
-cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call,
-                       cji_text *log, const char *ptx, cji_jit_source from)
-{
-    char sentence[240], text[100];
-    const char *end, *file = "";
-    uint32_t line = 0, ptx_line;
-    if (!rejected(r)) return cji_cu_fail_as(obj, drv, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
-    first_sentence(cji_text_str(log), sentence, sizeof sentence);
-    ptx_line = next_line_number(sentence, &end);
-    line_text(ptx_line, ptx, text, sizeof text);
-    if (from.m && ptx_line) cji_ptx_line_of(from.m, from.flags, ptx_line, &file, &line);
-    return cji_cu_fail_at(obj, drv, r, CJ_EJIT, cu_call, call, file, (int32_t)line,
-                          "%s: the driver's compiler rejects the PTX%s%s%s%s%s", call, *sentence ? ": " : "", sentence,
-                          *text ? " [" : "", text, *text ? "]" : "");
-}
-
 /* -- Linking ------------------------------------------------------------------------------------------------------- */
+
+bool cji_jit_lacks_linker(cj_driver *drv)
+{
+    const bool *missing = drv->missing;
+    if (!missing[CJI_CU_ID_cuLinkCreate] && !missing[CJI_CU_ID_cuLinkAddData] && !missing[CJI_CU_ID_cuLinkComplete] &&
+        !missing[CJI_CU_ID_cuLinkDestroy])
+        return false;
+    if (!atomic_exchange(&drv->no_linker_told, true))
+        cji_log(CJ_LOG_WARNING, "%s has no linker (cuLink*): PTX is compiled when it is loaded, by cuModuleLoadDataEx, "
+                "one text after the other", drv->path[0] ? drv->path : "the driver");
+    return true;
+}
 
 /* One try; *again asks for larger log buffers. */
 static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
@@ -201,11 +121,12 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     size_t cubin_size = 0;
     const char *cu_call = "cuLinkCreate";
     *again = false;
+    from.text = ptx;
     if (!cji_jit_begin(&jit, log_size, o)) return cji_fail(obj, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = cu->cuLinkCreate(jit.count, jit.option, jit.value, &state);
     if (r == CUDA_SUCCESS) {
         cu_call = "cuLinkAddData";
-        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, JIT_INPUT, 0, NULL,
+        r = cu->cuLinkAddData(state, CU_JIT_INPUT_PTX, (void *)(uintptr_t)ptx, bytes + 1, CJI_JIT_INPUT, 0, NULL,
                               NULL); /* with its NUL */
     }
     if (r == CUDA_SUCCESS) {
@@ -226,7 +147,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     if (state) cu->cuLinkDestroy(state); /* the log buffers are the driver's until then */
     cji_jit_end(&jit, from, log);
     if (*again) cji_text_free(log);
-    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, ptx, from);
+    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, from);
     return status;
 }
 

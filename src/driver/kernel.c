@@ -93,7 +93,9 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool ok = true;
     if (cji_queue_scope(&k->dev->queue, &scope)) {
-        r = cu->cuModuleGetFunction(&k->fn, k->mod->raw, name);
+        CUfunction fn = NULL;
+        r = cu->cuModuleGetFunction(&fn, k->mod->raw, name);
+        k->fn = fn;
         if (r == CUDA_SUCCESS) ok = read_kernel(k, name);
     }
     cji_scope_leave(&scope);

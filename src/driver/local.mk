@@ -20,6 +20,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/image_size.c \
 	%D%/jit.c \
 	%D%/jit.h \
+	%D%/jit_log.c \
 	%D%/kernel.c \
 	%D%/kernel_named.c \
 	%D%/interposer.c \
@@ -37,5 +38,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/static_program.c \
 	%D%/symbols.c \
 	%D%/symbols.h
+cujitinclude_HEADERS += include/cujit/linker.h
 cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/launch.h include/cujit/memory.h
 include %D%/cache/local.mk
+include %D%/compile/local.mk

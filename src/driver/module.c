@@ -38,13 +38,48 @@ static cj_status load_data(cj_module *mod, const void *data, const char *call)
     }
 }
 
-/* Takes log and entries over from an image and loads it. */
-static cj_status load_image(cj_module *mod, const cj_image *img, const char *call)
+/* One try by cuModuleLoadDataEx; *again asks for larger log buffers. */
+static cj_status load_text_once(cj_module *mod, cji_jit_source from, size_t log_size, bool *again, const char *call)
+{
+    cj_device *dev = mod->dev;
+    cji_jit jit;
+    cji_scope scope;
+    *again = false;
+    if (!cji_jit_begin(&jit, log_size, &mod->compile))
+        return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_queue_scope(&dev->queue, &scope)) {
+        r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, from.text, jit.count, jit.option, jit.value);
+        *again = cji_jit_cut(&jit);
+        if (r != CUDA_SUCCESS) mod->raw = NULL;
+        if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
+    }
+    cji_scope_leave(&scope);
+    cji_jit_end(&jit, from, &mod->log);
+    if (*again) return cji_text_free(&mod->log), CJ_OK;
+    return r == CUDA_SUCCESS ? CJ_OK
+                             : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, from);
+}
+
+/* Compiles and loads a text; mod->compile says how. */
+static cj_status load_text(cj_module *mod, cji_jit_source from, const char *call)
+{
+    cj_status status = CJ_OK;
+    bool again = true;
+    for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8)
+        status = load_text_once(mod, from, log_size, &again, call);
+    return status;
+}
+
+/* Takes log and entries over from an image and loads it.  `m`: the builder that it was made from, or NULL. */
+static cj_status load_image(cj_module *mod, const cj_image *img, cj_ptx *m, const char *call)
 {
     cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
     mod->entries = cji_entries_retain(img->entries);
     if (mod->log.failed) return cji_fail(mod, CJ_ENOMEM, call, "no memory for the module's log");
-    return load_data(mod, img->data, call);
+    if (!img->text) return load_data(mod, img->data, call);
+    mod->compile = img->compile;
+    return load_text(mod, (cji_jit_source){ .m = m, .flags = cji_print_flags(&img->compile), .text = img->data }, call);
 }
 
 static void module_discard(cj_module *mod)
@@ -63,7 +98,7 @@ static cj_status compile_and_load(cj_module *mod, cj_ptx *m, const char *call)
     img->dev = cji_obj_retain(mod->dev);
     cj_status status = cji_image_compile(img, m, &mod->compile, call);
     if (status == CJ_OK) {
-        status = load_image(mod, img, call);
+        status = load_image(mod, img, m, call);
     } else {
         cji_fail_from(mod, img, call);
         cji_text_put(&mod->log, img->log.p ? img->log.p : "", img->log.n);
@@ -161,7 +196,7 @@ cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
     cj_module *mod = new_module(dev, call, &status);
     if (cji_obj_failed(mod)) return mod;
     if (status == CJ_OK) status = cji_check_arg(mod, img, CJI_TAG_IMAGE, call, "the image");
-    if (status == CJ_OK) status = load_image(mod, img, call);
+    if (status == CJ_OK) status = load_image(mod, img, NULL, call);
     if (status != CJ_OK) cji_obj_set_failed(mod);
     return mod;
 }
@@ -188,30 +223,6 @@ cj_module *cj_module_wrap(cj_device *dev, void *raw)
     return mod;
 }
 
-/* One try by cuModuleLoadDataEx; *again asks for larger log buffers. */
-static cj_status load_text_once(cj_module *mod, const char *ptx, size_t log_size, bool *again, const char *call)
-{
-    cj_device *dev = mod->dev;
-    cji_jit jit;
-    cji_scope scope;
-    *again = false;
-    if (!cji_jit_begin(&jit, log_size, &mod->compile))
-        return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
-    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_queue_scope(&dev->queue, &scope)) {
-        r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, ptx, jit.count, jit.option, jit.value);
-        *again = cji_jit_cut(&jit);
-        if (r != CUDA_SUCCESS) mod->raw = NULL;
-        if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
-    }
-    cji_scope_leave(&scope);
-    cji_jit_end(&jit, (cji_jit_source){ NULL, 0 }, &mod->log);
-    if (*again) return cji_text_free(&mod->log), CJ_OK;
-    return r == CUDA_SUCCESS ? CJ_OK
-                             : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, ptx,
-                                            (cji_jit_source){ NULL, 0 });
-}
-
 cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_module_load_text";
@@ -223,9 +234,7 @@ cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile
     if (status == CJ_OK) {
         mod->entries = cji_entries_read(ptx, strlen(ptx));
         if (!mod->entries) status = cji_fail(mod, CJ_ENOMEM, call, "no memory for the kernels' parameters");
-        bool again = status == CJ_OK;
-        for (size_t log_size = CJI_JIT_LOG; again && log_size < SIZE_MAX / 16; log_size *= 8)
-            status = load_text_once(mod, ptx, log_size, &again, call);
+        if (status == CJ_OK) status = load_text(mod, (cji_jit_source){ .text = ptx }, call);
     }
     if (status != CJ_OK) cji_obj_set_failed(mod);
     return mod;

@@ -108,6 +108,45 @@ cji_entries *cji_entries_read(const char *text, size_t bytes)
     return e;
 }
 
+/* A copy of an entry, with its texts. */
+static bool copy_entry(cji_entries *e, const cji_entry *from)
+{
+    cji_entry *to = &e->entry[e->n];
+    cji_entry_param *param = cji_arena_alloc(&e->arena, (from->nparam ? from->nparam : 1) * sizeof *param);
+    *to = *from;
+    to->param = param;
+    to->name = cji_arena_strndup(&e->arena, from->name, strlen(from->name));
+    if (from->dynamic_shared)
+        to->dynamic_shared = cji_arena_strndup(&e->arena, from->dynamic_shared, strlen(from->dynamic_shared));
+    if (!param || !to->name || (from->dynamic_shared && !to->dynamic_shared)) return false;
+    for (uint32_t i = 0; i < from->nparam; i++) {
+        param[i] = from->param[i];
+        param[i].name = cji_arena_strndup(&e->arena, from->param[i].name, strlen(from->param[i].name));
+        if (!param[i].name) return false;
+    }
+    e->n++;
+    return true;
+}
+
+cji_entries *cji_entries_join(const cji_entries *const *list, size_t n)
+{
+    size_t all = 0;
+    cji_entries *e = cji_zalloc(sizeof *e);
+    if (!e) return NULL;
+    atomic_init(&e->refs, 1);
+    e->whole = true;
+    for (size_t i = 0; i < n; i++) all += list[i] ? list[i]->n : 0;
+    e->entry = cji_arena_alloc(&e->arena, (all ? all : 1) * sizeof *e->entry);
+    bool fine = e->entry != NULL;
+    for (size_t i = 0; fine && i < n; i++) {
+        e->whole = e->whole && list[i] && list[i]->whole;
+        for (size_t k = 0; fine && list[i] && k < list[i]->n; k++) fine = copy_entry(e, &list[i]->entry[k]);
+    }
+    if (fine) return e;
+    cji_entries_release(e);
+    return NULL;
+}
+
 void cji_entries_release(cji_entries *e)
 {
     if (!e || atomic_fetch_sub(&e->refs, 1) != 1) return;

@@ -61,6 +61,10 @@ cji_entries *cji_entries_of(const cj_ptx *m);
 /* The same for any PTX text.  Records no failure: kernels behind what cannot be read are left out. */
 cji_entries *cji_entries_read(const char *text, size_t bytes);
 
+/* One list with the kernels of `n` others.  A NULL among them stands for kernels that are not known.  Owned by the
+ * caller, free with cji_entries_release.  NULL without memory. */
+cji_entries *cji_entries_join(const cji_entries *const *list, size_t n);
+
 static inline cji_entries *cji_entries_retain(cji_entries *e)
 {
     if (e) atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);

@@ -55,6 +55,7 @@ static void use_each()
     cujit::stream_barrier b = cj_stream_barrier_create(dev);
     cujit::waiter w = cj_waiter_create(dev, nullptr);
     cujit::coord tasks = cj_coord_create(dev, nullptr);
+    cujit::linker link = cj_linker_create(dev, nullptr);
     cujit::pipeline pipeline = cj_pipeline_create(dev, nullptr);
     cujit::graph g = cj_graph_create(dev);
     cujit::graph_exec x = cj_graph_instantiate(g, nullptr);

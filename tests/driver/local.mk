@@ -1,7 +1,8 @@
 # Over a fake driver that a case describes.
 text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver
 
-text_tests += %D%/newer_instructions
+text_tests += %D%/newer_instructions %D%/linker_failures
+EXTRA_DIST += %D%/link_samples.h
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 
 # The kernel cache: on disk without a driver, and under modules.
@@ -11,7 +12,7 @@ tests_libtest_a_SOURCES += %D%/cache_parts.c %D%/cache_parts.h
 EXTRA_DIST += %D%/cache_faults.h
 
 # Over the real ones.
-device_tests += %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
+device_tests += %D%/linker_inputs %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED

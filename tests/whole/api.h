@@ -31,6 +31,7 @@ enum {
     API_PROFILE,
     API_PIPELINE,
     API_PREPARED,
+    API_LINKER,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

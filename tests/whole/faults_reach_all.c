@@ -24,6 +24,7 @@ static const struct { const char *file, *prefix; } headers[] = {
     { "include/cujit/ptx.h", "cj_ptx_" },
     { "include/cujit/coordinate.h", "cj_" },
     { "include/cujit/pipeline.h", "cj_" },
+    { "include/cujit/linker.h", "cj_" },
 };
 
 /* Called through a macro of another name, or not to be called. */

@@ -39,6 +39,7 @@ static int use_each(int way)
         CJ_AUTO(cj_device) dev = cj_device_open(drv, 0, NULL);
         CJ_AUTO(cj_stream) s = cj_stream_create(dev, NULL);
         CJ_AUTO(cj_image) img = cj_image_create(dev, m, NULL);
+        CJ_AUTO(cj_linker) link = cj_linker_create(dev, NULL);
         CJ_AUTO(cj_module) mod = cj_module_load(dev, m, NULL);
         CJ_AUTO(cj_kernel) k = cj_module_kernel(mod, "doubled");
         CJ_AUTO(cj_event) e = cj_event_create(dev, NULL);
@@ -66,7 +67,8 @@ static int use_each(int way)
         cj_event_record(e, s);
         cj_status status = cj_stream_sync(s);
         cj_free(dev, d);
-        const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times };
+        const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times,
+                               link };
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (cj_error_of(made[i])->status != CJ_OK) tap_diag("object %zu: %s", i, cj_error_of(made[i])->message);
         for (uint32_t i = 0; i < N && status == CJ_OK; i++) right += h[i] == 2 * i;

@@ -6,6 +6,13 @@ static const char code_text[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word[4];\n.visible .entry k(.param .u32 n)\n"
     "{\n ret;\n}\n";
 
+static const char norm_text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .func (.param .b32 r) norm(.param .b32 x)\n"
+    "{\n .reg .b32 %r;\n ld.param.b32 %r, [x];\n shl.b32 %r, %r, 1;\n st.param.b32 [r], %r;\n ret;\n}\n";
+static const char other_text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry other()\n{\n ret;\n}\n";
+
 static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
 {
     static uint32_t out[4];
@@ -94,6 +101,48 @@ static uint64_t kernels(cj_device *dev, cj_stream *s, cj_ptx *m)
     return sum;
 }
 
+/* Inputs of each kind, joined into one image. */
+static uint64_t linked(cj_device *dev, cj_stream *s, const cj_image *img)
+{
+    static const char path[] = "/dev/null";
+    uint64_t sum = 0;
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *norm = cj_ptx_extern_func(m, "norm");
+    cj_param(norm, "x", CJ_U32), cj_result(norm, "r", CJ_U32);
+    cj_fn *f = cj_ptx_kernel(m, "twice");
+    cj_val p = cj_param_ptr(f, "p", CJ_U32);
+    cj_set(f, p, 0, cj_call(f, norm, 21));
+    cj_linker *l = cj_linker_create(dev, NULL);
+    work_made(l);
+    if (work_did(cj_linker_add(l, m)))
+        work_did(cj_linker_add_text(l, norm_text, "norm.ptx"));
+    if (!cj_error_of(l)->status && !tap_on_gpu()) work_did(cj_linker_add_image(l, img));
+    if (!cj_error_of(l)->status) work_did(cj_linker_add_data(l, other_text, sizeof other_text, NULL));
+    cj_image *all = cj_linker_link(l);
+    if (work_made(all)) {
+        cj_kernel *k;
+        cj_module *mod = cj_module_load_image(dev, all);
+        static uint32_t out;
+        cj_dptr d = cj_alloc(s, 4);
+        if (!d.addr) work_made(s);
+        work_made(mod);
+        k = cj_module_kernel(mod, "twice");
+        if (d.addr && work_made(k)) {
+            work_did(cj_launch(s, k, cj_grid(1, 1), d));
+            work_did(cj_copy_to_host(s, &out, d, 4));
+            if (work_waited(s)) sum = out;
+        }
+        cj_free(dev, d);
+        cj_kernel_free(k);
+        cj_module_free(mod);
+    }
+    cj_linker_add_file(l, path);   /* CJ_EINVAL: it has no bytes */
+    cj_image_free(all);
+    cj_linker_free(l);
+    cj_ptx_free(m);
+    return sum;
+}
+
 /* Whole modules: what is read is copied, checked, changed and built on. */
 static uint64_t texts(void)
 {
@@ -140,6 +189,7 @@ int main(void)
     cj_image *again = cj_image_from(dev, data, bytes);
     if (work_made(again) && work_made(m))
         sum = modules(dev, s, again) + forms(dev, s) + kernels(dev, s, m) + strlen(cj_image_log(img));
+    if (work_made(img)) sum += linked(dev, s, img);
     sum += texts();
     cj_image_free(img);
     cj_image_free(made);

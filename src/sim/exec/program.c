@@ -161,12 +161,13 @@ static bool program_build(cji_exec_program *p, cji_dec_module *mods, const cji_e
     for (size_t i = 0; i < n; i++)
         if (!program_functions(p, &mods[i], (uint32_t)i, log)) return false;
     if (!program_aliases(p, mods, n) || !cji_program_image(p, mods, n, log) || !cji_program_uses(p, mods, n) ||
-        !cji_program_frames(p, mods, n, log) || !cji_program_values(p, mods, n, log))
+        !cji_program_frames(p, mods, n, log))
         return false;
+    bool decoded = cji_program_values(p, mods, n, log);
     cji_arena scratch = { 0 };
-    bool decoded = true;
     for (size_t i = 0; i < n && decoded; i++) decoded = program_code(p, &mods[i], (uint32_t)i, &scratch, log);
     cji_arena_free(&scratch);
+    if (!decoded) cji_program_tell_lacks(p, mods, n, log);
     return decoded && cji_program_registers(p, mods, texts);
 }
 

@@ -11,6 +11,8 @@ bool cji_program_index(cji_map *map, const char *name, size_t index);  /* false 
 size_t cji_program_find(const cji_map *map, const char *name);         /* SIZE_MAX: no such name */
 /* Is the body of function `i` in this module the one that the program runs? */
 bool cji_program_is_ours(const cji_exec_program *p, const cji_dec_module *mod, uint32_t module, uint32_t i);
+/* A line of the log for each name that a module names and none defines, in nvlink's words. */
+void cji_program_tell_lacks(const cji_exec_program *p, const cji_dec_module *mods, size_t n, cji_text *log);
 
 /* ---- program_image.c: .const variables come first in the image, then .global ones ---- */
 bool cji_program_image(cji_exec_program *p, cji_dec_module *mods, size_t n, cji_text *log);

@@ -1,5 +1,5 @@
-/* JIT options and the linker: inputs are kept as PTX texts, cuLinkComplete() compiles them together and hands out
- * their container. */
+/* JIT options and the linker: inputs and members of libraries are kept as PTX texts, cuLinkComplete() compiles them
+ * together and hands out their container. */
 #include "sim/module/sim_module.h"
 
 #include <stdio.h>
@@ -67,13 +67,16 @@ typedef struct sim_link {
     unsigned refs;                  /* the handle, and each call; under the process's lock */
     sim_options options;
     sim_image *input; size_t n, cap;
+    sim_image *member; size_t members, member_cap;   /* of libraries: linked where they are needed */
     void *cubin; size_t cubin_bytes;
 } sim_link;
 
 static void sim_link_free(sim_link *l)
 {
     for (size_t i = 0; i < l->n; i++) cji_sim_image_free(&l->input[i]);
+    for (size_t i = 0; i < l->members; i++) cji_sim_image_free(&l->member[i]);
     cji_free(l->input, l->cap * sizeof *l->input);
+    cji_free(l->member, l->member_cap * sizeof *l->member);
     cji_free(l->cubin, l->cubin_bytes);
     pthread_mutex_destroy(&l->lock);
     cji_free(l, sizeof *l);
@@ -168,45 +171,105 @@ static CUjitInputType sim_input_kind(const void *data, size_t size)
     return *(const unsigned char *)data == 0x7f ? CU_JIT_INPUT_CUBIN : CU_JIT_INPUT_PTX;
 }
 
-static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name,
-                              const sim_options *o)
+/* What is being added, and where to. */
+typedef struct sim_adding {
+    sim_link *link;
+    const char *name;
+    unsigned max_registers;
+    bool library;                   /* its parts are members of a library */
+    size_t parts, foreign;          /* of an archive or a host object: taken, and machine code only */
+} sim_adding;
+
+static CUresult sim_add_member(sim_link *l, sim_image image)
 {
-    cji_text log = { 0 };
+    if (!cji_grow(&l->member, &l->member_cap, l->members + 1, sizeof *l->member)) {
+        cji_sim_image_free(&image);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    l->member[l->members++] = image;
+    return CUDA_SUCCESS;
+}
+
+/* PTX, a fat binary, or an image of this linker. */
+static CUresult sim_add_image(sim_adding *a, const void *data, size_t size, cji_text *log)
+{
     sim_image image = { 0 };
-    CUresult r;
-    if (l->cubin) return CUDA_ERROR_INVALID_VALUE;   /* completed already */
+    CUresult r = cji_sim_image_read(data, size, &image, log);
+    if (!r) cji_sim_image_limit(&image, a->max_registers);
+    if (!r) r = sim_image_rename(&image, a->name);
+    if (!r) r = cji_sim_check_heads(image.text, image.n, log);
+    if (!r) return a->library ? sim_add_member(a->link, image) : sim_link_add(a->link, image);
+    cji_sim_image_free(&image);
+    return r;
+}
+
+/* A fat binary of an object, or a member of an archive. One that holds machine code of a GPU only is passed over, as
+ * long as others hold PTX. */
+static CUresult sim_add_part(void *user, const unsigned char *p, size_t size, cji_text *log)
+{
+    sim_adding *a = user;
+    cji_text why = { 0 };
+    CUresult r = a->library && cji_sim_is_host_object(p, size) ? cji_sim_object_read(p, size, sim_add_part, a, &why)
+                                                               : sim_add_image(a, p, size, &why);
+    a->parts += !r;
+    a->foreign += r == CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (r == CUDA_ERROR_NO_BINARY_FOR_GPU) r = CUDA_SUCCESS;
+    if (r) cji_text_puts(log, cji_text_str(&why));
+    cji_text_free(&why);
+    return r;
+}
+
+static CUresult sim_add_parts(sim_adding *a, const unsigned char *p, size_t size, cji_text *log)
+{
+    CUresult r = a->library ? cji_sim_archive_read(p, size, sim_add_part, a, log)
+                            : cji_sim_object_read(p, size, sim_add_part, a, log);
+    if (r || a->parts) return r;
+    cji_text_printf(log, "the %s holds %s: the CPU device links PTX, fat binaries with PTX in them and what its own "
+                         "linker made (nvcc writes PTX with -gencode arch=compute_90,code=compute_90)\n",
+                    a->library ? "library" : "object",
+                    a->foreign ? "machine code of a GPU and no PTX" : "no device code");
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+static CUresult sim_link_kind(sim_adding *a, CUjitInputType type, const void *data, size_t size, cji_text *log)
+{
+    static const char other[] = "an input's kind does not fit its contents: PTX text, fat binaries, images, objects "
+                                "and libraries are different kinds\n";
     switch (type) {
     case CU_JIT_INPUT_PTX:
     case CU_JIT_INPUT_CUBIN:
     case CU_JIT_INPUT_OBJECT:
     case CU_JIT_INPUT_FATBINARY:
-        r = cji_sim_image_read(data, size, &image, &log);
-        if (!r && sim_input_kind(data, size) != (type == CU_JIT_INPUT_OBJECT ? CU_JIT_INPUT_CUBIN : type)) {
-            cji_text_puts(&log, "an input's kind does not fit its contents: PTX text, fat binaries and images are "
-                                "different kinds\n");
-            r = CUDA_ERROR_INVALID_IMAGE;
-        }
-        if (!r) cji_sim_image_limit(&image, o->max_registers ? o->max_registers : l->options.max_registers);
-        if (!r) r = sim_image_rename(&image, name);
-        if (!r) r = cji_sim_check_heads(image.text, image.n, &log);
+        if (type == CU_JIT_INPUT_OBJECT && cji_sim_is_host_object(data, size))
+            return sim_add_parts(a, data, size, log);
+        if (!cji_sim_is_archive(data, size) &&
+            sim_input_kind(data, size) == (type == CU_JIT_INPUT_OBJECT ? CU_JIT_INPUT_CUBIN : type))
+            return sim_add_image(a, data, size, log);
         break;
     case CU_JIT_INPUT_LIBRARY:
-        cji_text_puts(&log, "a library holds machine code of a GPU: the CPU device links PTX, fat binaries with PTX in "
-                            "them and what its own linker made\n");
-        r = CUDA_ERROR_NO_BINARY_FOR_GPU;
+        a->library = true;
+        if (cji_sim_is_archive(data, size)) return sim_add_parts(a, data, size, log);
         break;
     case CU_JIT_INPUT_NVVM:
-        cji_text_puts(&log, "the CPU device has no compiler of NVVM's intermediate code: link PTX\n");
-        r = CUDA_ERROR_NOT_SUPPORTED;
-        break;
-    default: r = CUDA_ERROR_INVALID_VALUE; break;
+        cji_text_puts(log, "the CPU device has no compiler of NVVM's intermediate code: link PTX\n");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
     }
+    cji_text_puts(log, other);
+    return CUDA_ERROR_INVALID_IMAGE;
+}
+
+static CUresult sim_link_data(sim_link *l, CUjitInputType type, const void *data, size_t size, const char *name,
+                              const sim_options *o)
+{
+    cji_text log = { 0 };
+    sim_adding a = { .link = l, .name = name,
+                     .max_registers = o->max_registers ? o->max_registers : l->options.max_registers };
+    if (l->cubin) return CUDA_ERROR_INVALID_VALUE;   /* completed already */
+    CUresult r = sim_link_kind(&a, type, data, size, &log);
     if (r) {
         cji_sim_reject_log(r, &log);
         cji_sim_jit_options_finish(&l->options, "", cji_text_str(&log));
-        cji_sim_image_free(&image);
-    } else {
-        r = sim_link_add(l, image);
     }
     cji_text_free(&log);
     return r;
@@ -288,23 +351,38 @@ static CUresult sim_link_fits(const cji_exec_program *program, cji_text *log)
     return CUDA_ERROR_INVALID_SOURCE;
 }
 
+/* All texts that are linked, of inputs and of those members of libraries that are needed; freed with cji_free. */
+static CUresult sim_link_texts(const sim_link *l, cji_exec_text **out, size_t *n)
+{
+    size_t all = 0;
+    bool *taken = cji_zalloc(l->members + 1);
+    bool fine = taken && cji_sim_members_choose(l->input, l->n, l->member, l->members, taken);
+    *n = 0;
+    for (size_t i = 0; i < l->n; i++) all += l->input[i].n;
+    for (size_t i = 0; fine && i < l->members; i++) all += taken[i] ? l->member[i].n : 0;
+    *out = fine && all ? cji_zalloc(all * sizeof **out) : NULL;
+    for (size_t i = 0; *out && i < l->n + l->members; i++) {
+        const sim_image *image = i < l->n ? &l->input[i] : &l->member[i - l->n];
+        if (i >= l->n && !taken[i - l->n]) continue;
+        memcpy(*out + *n, image->text, image->n * sizeof **out);
+        *n += image->n;
+    }
+    cji_free(taken, l->members + 1);
+    return fine && (*out || !all) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static CUresult sim_link_complete(sim_link *l, cji_text *log)
 {
     size_t n = 0;
-    for (size_t i = 0; i < l->n; i++) n += l->input[i].n;
-    if (!n) {
-        cji_text_printf(log, "nothing to link: no input was added\n");
+    cji_exec_text *text;
+    cji_exec_program *program = NULL;
+    CUresult r = sim_link_texts(l, &text, &n);
+    if (!r && !n) {
+        cji_text_printf(log, l->members ? "nothing to link: there are libraries only\n"
+                                        : "nothing to link: no input was added\n");
         return CUDA_ERROR_INVALID_VALUE;
     }
-    cji_exec_text *text = cji_zalloc(n * sizeof *text);
-    cji_exec_program *program = NULL;
-    if (!text) return CUDA_ERROR_OUT_OF_MEMORY;
-    n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        memcpy(text + n, l->input[i].text, l->input[i].n * sizeof *text);
-        n += l->input[i].n;
-    }
-    CUresult r = cji_sim_module_build(text, n, &program, log);
+    if (!r) r = cji_sim_module_build(text, n, &program, log);
     if (!r) r = sim_link_fits(program, log);
     cji_exec_program_free(program);
     if (!r && !cji_sim_container_make(text, n, &l->cubin, &l->cubin_bytes)) r = CUDA_ERROR_OUT_OF_MEMORY;

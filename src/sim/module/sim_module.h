@@ -28,6 +28,15 @@ void cji_sim_image_free(sim_image *i);
 void cji_sim_image_limit(sim_image *i, unsigned max_registers);
 bool cji_sim_is_fatbin(const unsigned char *p, size_t bytes);
 CUresult cji_sim_fatbin_read(const unsigned char *p, size_t bytes, sim_image *out, cji_text *log); /* `out` is empty */
+/* Host objects with device code, and archives (sim_archive.c): `found` gets each fat binary, or each member. */
+typedef CUresult (*sim_part_fn)(void *user, const unsigned char *p, size_t bytes, cji_text *log);
+bool cji_sim_is_host_object(const unsigned char *p, size_t bytes);
+CUresult cji_sim_object_read(const unsigned char *p, size_t bytes, sim_part_fn found, void *user, cji_text *log);
+bool cji_sim_is_archive(const unsigned char *p, size_t bytes);
+CUresult cji_sim_archive_read(const unsigned char *p, size_t bytes, sim_part_fn found, void *user, cji_text *log);
+/* taken[i]: member i of the libraries defines a name that the inputs, or members that are taken, lack. False without
+ * memory. */
+bool cji_sim_members_choose(const sim_image *input, size_t n, const sim_image *member, size_t members, bool *taken);
 CUresult cji_sim_file_read(const char *path, void **data, size_t *size);   /* freed with cji_free, size + 1 bytes */
 /* The first line of a compiler's log is why the call in progress returns `r`. */
 CUresult cji_sim_reject_log(CUresult r, cji_text *log);

@@ -1,0 +1,238 @@
+/* What a linker rejects, and what it says: over a fake driver, so that each answer of the driver's linker occurs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/driver/libfake.h"
+#include "tests/driver/link_samples.h"
+#include "tests/tap.h"
+
+static const char text[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n  bad.u32 %r1;\n ret;\n}\n";
+
+static cj_driver *drv;
+static cj_device *dev;
+
+/* ---- What the driver answers ------------------------------------------------------------------------------------- */
+
+enum { COMPILER = -2 };
+
+static const struct {
+    const char *name;
+    int call;                     /* that fails; COMPILER: the driver's compiler */
+    CUresult result;
+    const char *log;
+    cj_status status;
+    const char *says;
+} rows[] = {
+    { "nvlink's words", CJI_CU_ID_cuLinkComplete, CUDA_ERROR_UNKNOWN,
+      "error   : Undefined reference to 'far' in 'a.ptx'\nerror   : Undefined reference to 'bias' in 'a.ptx'\n"
+      "error   : Undefined reference to 'far' in 'b.ptx'\n",
+      CJ_ENOTFOUND, "cj_linker_link: no input defines far, bias; add what defines them: cuLinkComplete" },
+    { "ptxas' words", CJI_CU_ID_cuLinkComplete, CUDA_ERROR_INVALID_PTX,
+      "ptxas fatal   : Unresolved extern function 'far'\n", CJ_ENOTFOUND, "no input defines far; add what does" },
+    { "a variable", CJI_CU_ID_cuLinkComplete, CUDA_ERROR_INVALID_PTX,
+      "ptxas fatal   : Unresolved extern variable 'v'\n", CJ_ENOTFOUND, "no input defines v;" },
+    { "an input's text", COMPILER, CUDA_ERROR_INVALID_PTX,
+      "ptxas fatal   : Ptx assembly aborted due to errors\n"
+      "ptxas application ptx input, line 6; error   : Not a name of any known instruction: 'bad'\n",
+      CJ_EJIT, "the driver's compiler rejects a.ptx: ptxas application ptx input, line 6; error   : Not a name of any "
+               "known instruction: 'bad' [bad.u32 %r1;]: cuLinkAddData" },
+    { "two definitions", CJI_CU_ID_cuLinkComplete, CUDA_ERROR_INVALID_IMAGE,
+      "error   : Multiple definition of 'k' in 'b.ptx', first defined in 'a.ptx'\n", CJ_EJIT,
+      "the driver's linker rejects the inputs: error   : Multiple definition of 'k'" },
+    { "no words", CJI_CU_ID_cuLinkComplete, CUDA_ERROR_INVALID_IMAGE, NULL, CJ_EJIT,
+      "the driver's linker rejects the inputs: cuLinkComplete: CUDA_ERROR_INVALID_IMAGE" },
+    { "no memory", CJI_CU_ID_cuLinkCreate, CUDA_ERROR_OUT_OF_MEMORY, NULL, CJ_ENOMEM, "cuLinkCreate" },
+    { "another failure", CJI_CU_ID_cuLinkComplete, CUDA_ERROR_NOT_PERMITTED, NULL, CJ_EDRIVER,
+      "the inputs were not linked: cuLinkComplete: CUDA_ERROR_NOT_PERMITTED" },
+};
+
+static void answers(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cj_linker *l = cj_linker_create(dev, NULL);
+        cj_linker_add_text(l, text, "a.ptx");
+        cj_linker_add_text(l, text, "b.ptx");
+        if (rows[i].call == COMPILER) lib.compiler = rows[i].result;
+        lib.fail_id = rows[i].call;
+        lib.fail_with = rows[i].result;
+        lib.log = rows[i].log;
+        cj_image *img = cj_linker_link(l);
+        const cj_error *e = cj_error_of(img);
+        tap_is_int(e->status, rows[i].status, "%s: status", rows[i].name);
+        tap_is_int(e->driver_code, (int)rows[i].result, "%s: the driver's code", rows[i].name);
+        tap_has_str(e->message, rows[i].says, "%s: message", rows[i].name);
+        if (rows[i].log)
+            tap_ok(!strncmp(cj_image_log(img), rows[i].log, strlen(rows[i].log)), "%s: the log", rows[i].name);
+        tap_is_int(cj_error_of(l)->status, CJ_OK, "%s: the linker has not failed", rows[i].name);
+        tap_is_int(lib.linkers, 0, "%s: nothing is left", rows[i].name);
+        cj_image_free(img);
+        lib.fail_id = -1;
+        lib.compiler = CUDA_SUCCESS;
+        lib.log = NULL;
+        img = cj_linker_link(l);
+        tap_is_int(cj_error_of(img)->status, CJ_OK, "%s: the next link succeeds", rows[i].name);
+        cj_image_free(img);
+        cj_linker_free(l);
+    }
+}
+
+/* More names than a message holds: those that fit, and that there are more. */
+static void many_names(void)
+{
+    static char log[20000];
+    for (int i = 0; i < 200; i++)
+        sprintf(log + strlen(log), "error : Undefined reference to 'a_function_with_a_long_name_%d' in 'x'\n", i);
+    cj_linker *l = cj_linker_create(dev, NULL);
+    cj_linker_add_text(l, text, NULL);
+    lib.fail_id = CJI_CU_ID_cuLinkComplete;
+    lib.fail_with = CUDA_ERROR_UNKNOWN;
+    lib.log = log;
+    cj_image *img = cj_linker_link(l);
+    tap_has_str(cj_error_of(img)->message, "no input defines a_function_with_a_long_name_0, ", "many names: the first");
+    tap_has_str(cj_error_of(img)->message, ", ...; add what defines them", "that there are more");
+    tap_is_int((int64_t)strlen(cj_image_log(img)), (int64_t)strlen(log), "the log has all");
+    cj_image_free(img), cj_linker_free(l);
+    lib.fail_id = -1;
+    lib.log = NULL;
+}
+
+/* ---- What is rejected when it is added --------------------------------------------------------------------------- */
+
+static void inputs(void)
+{
+    static const struct { const char *name; size_t from, bytes; const char *says; } cuts[] = {
+        { "an object", 0, 800, "x was cut: it has 800 bytes and needs at least" },
+        { "a fat binary", LINK_FAT_AT, 100, "x was cut: it has 100 bytes and needs at least 368" },
+    };
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        cj_linker *l = cj_linker_create(dev, NULL);
+        tap_is_int(cj_linker_add_data(l, link_object + cuts[i].from, cuts[i].bytes, "x"), CJ_EINVAL, "%s that was cut",
+                   cuts[i].name);
+        tap_has_str(cj_error_of(l)->message, cuts[i].says, "%s that was cut: message", cuts[i].name);
+        tap_is_int(cj_linker_add_text(l, NULL, NULL), CJ_EINVAL, "a text that is NULL");
+        tap_has_str(cj_error_of(l)->message, cuts[i].says, "the first failure is kept");
+        cj_image *img = cj_linker_link(l);
+        tap_has_str(cj_error_of(img)->message, cuts[i].says, "%s: and fails the link", cuts[i].name);
+        cj_image_free(img), cj_linker_free(l);
+    }
+    static const struct { const char *name; cj_status status; } kinds[] = {
+        { "no bytes", CJ_EINVAL }, { "no text", CJ_EINVAL },      { "no path", CJ_EINVAL },
+        { "no file", CJ_ENOTFOUND }, { "a folder", CJ_ENOTFOUND }, { "no builder", CJ_EHANDLE },
+        { "no image", CJ_EHANDLE },
+    };
+    for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
+        cj_linker *l = cj_linker_create(dev, NULL);
+        cj_status status = i == 0   ? cj_linker_add_data(l, "", 0, NULL)
+                           : i == 1 ? cj_linker_add_text(l, NULL, NULL)
+                           : i == 2 ? cj_linker_add_file(l, NULL)
+                           : i == 3 ? cj_linker_add_file(l, "/nowhere/at/all.a")
+                           : i == 4 ? cj_linker_add_file(l, "/")
+                           : i == 5 ? cj_linker_add(l, NULL)
+                                    : cj_linker_add_image(l, NULL);
+        tap_is_int(status, kinds[i].status, "%s", kinds[i].name);
+        tap_is_int(cj_error_of(l)->status, kinds[i].status, "%s: left in the linker", kinds[i].name);
+        cj_linker_free(l);
+    }
+    cj_linker *l = cj_linker_create(dev, &(cj_compile_opts){ .size = sizeof(cj_compile_opts), .opt_level = 9 });
+    tap_is_int(cj_error_of(l)->status, CJ_EINVAL, "an option out of range");
+    cj_image *img = cj_linker_link(l);
+    tap_is_int(cj_error_of(img)->status, CJ_EINVAL, "a failed linker fails the link");
+    cj_image_free(img), cj_linker_free(l);
+}
+
+/* A builder's lines lead to its source, whichever input it is. */
+static void lines(void)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = (cj_ptx_kernel)(m, "k2");
+    cj_val n = (cj_param)(f, "n", CJ_U32), r = (cj_reg)(f, CJ_U32);
+    cj_line(f, "prog.lang", 42);
+    (cj_ins_n)(f, "add.u32", (cj_val[]){ r, n, n }, 3);
+    cj_linker *l = cj_linker_create(dev, NULL);
+    cj_linker_add(l, m);
+    cj_image *img = cj_linker_link(l);
+    cj_image_free(img);
+    int line = 1;
+    const char *at = strstr(lib.ptx, "add.u32");
+    for (const char *p = lib.ptx; at && p < at; p++) line += *p == '\n';
+    char log[200], says[200];
+    snprintf(log, sizeof log, "ptxas application ptx input, line %d; error   : bad\n", line);
+    lib.compiler = CUDA_ERROR_INVALID_PTX;
+    lib.log = log;
+    img = cj_linker_link(l);
+    const cj_error *e = cj_error_of(img);
+    tap_ok(e->line == 42 && !strcmp(e->file, "prog.lang"), "the record has the line (%s:%d)", e->file, e->line);
+    snprintf(says, sizeof says,
+             "rejects input 1: ptxas application ptx input, line %d (prog.lang:42); error   : bad [add", line);
+    tap_has_str(e->message, says, "and the message");
+    cj_image_free(img), cj_linker_free(l), cj_ptx_free(m);
+    lib.compiler = CUDA_SUCCESS;
+    lib.log = NULL;
+}
+
+/* A driver without a linker compiles a text when it is loaded; the log says so once. */
+static void without_linker(const char *lacks)
+{
+    char line[600];
+    int told = 0;
+    libfake_reset();
+    lib.missing = lacks;
+    cj_driver *old = libfake_open();
+    cj_device *on = cj_device_open(old, 0, NULL);
+    tap_is_int(cj_error_of(on)->status, CJ_OK, "without %s: the driver is opened", lacks);
+    while (cj_log_read(line, sizeof line)) { }
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "k");
+    cj_param(f, "n", CJ_U32);
+    for (int i = 0; i < 3; i++) {
+        cj_ptx *copy = cj_ptx_clone(m);
+        cj_kernel *k = cj_kernel_load(on, copy, "k", &(cj_compile_opts){ .size = sizeof(cj_compile_opts),
+                                                                         .max_registers = 40 });
+        tap_is_int(cj_error_of(k)->status, CJ_OK, "without %s: a builder is loaded (%s)", lacks,
+                   cj_error_of(k)->message);
+        tap_is_int(lib.calls[CJI_CU_ID_cuModuleLoadDataEx], i + 1, "by cuModuleLoadDataEx");
+        tap_is_int((int64_t)lib.jit_value[CU_JIT_MAX_REGISTERS], 40, "with its options");
+        tap_is_int(cj_kernel_params(k), 1, "its kernel knows its parameters");
+        cj_kernel_free(k), cj_ptx_free(copy);
+    }
+    while (cj_log_read(line, sizeof line)) told += strstr(line, "has no linker (cuLink*)") != NULL;
+    tap_is_int(told, 1, "without %s: the log says so once", lacks);
+    cj_linker *l = cj_linker_create(on, NULL);
+    cj_linker_add_text(l, text, NULL);
+    cj_image *img = cj_linker_link(l);
+    cj_module *mod = cj_module_load_image(on, img);
+    tap_is_int(cj_error_of(mod)->status, CJ_OK, "one text is an image");
+    cj_module_free(mod), cj_image_free(img);
+    lib.compiler = CUDA_ERROR_INVALID_PTX;
+    lib.log = "ptxas application ptx input, line 6; error   : bad\n";
+    img = cj_linker_link(l);
+    mod = cj_module_load_image(on, img);
+    tap_is_int(cj_error_of(mod)->status, CJ_EJIT, "a wrong text fails when it is loaded");
+    tap_has_str(cj_module_log(mod), lib.log, "with the compiler's log");
+    cj_module_free(mod), cj_image_free(img);
+    cj_linker_add_text(l, text, NULL);
+    img = cj_linker_link(l);
+    tap_is_int(cj_error_of(img)->status, CJ_ENOTSUP, "two texts cannot be linked");
+    tap_has_str(cj_error_of(img)->message, "has no linker (cuLinkCreate)", "and why");
+    cj_image_free(img), cj_linker_free(l), cj_ptx_free(m);
+    cj_device_close(on), cj_driver_close(old);
+}
+
+int main(void)
+{
+    tap_plan(0);
+    libfake_reset();
+    drv = libfake_open();
+    dev = cj_device_open(drv, 0, NULL);
+    answers();
+    many_names();
+    inputs();
+    lines();
+    cj_device_close(dev);
+    cj_driver_close(drv);
+    without_linker("cuLinkCreate_v2");
+    without_linker("cuLinkAddData_v2");
+    return tap_done();
+}
