@@ -234,6 +234,7 @@ struct cj_kernel {
     cj_device *dev;              /* mod->dev */
     cj_module *mod;              /* retained */
     _Atomic(CUfunction) fn;      /* of `mod`, later of `faster` */
+    CUfunction first;            /* of `mod` */
     cj_module *faster;           /* NULL: none; the same code, optimised, which launches use since it was loaded */
     cj_kernel_info faster_info;  /* of its function; written before has_faster */
     atomic_bool has_faster;
@@ -257,6 +258,9 @@ void cji_module_free_named(cj_module *mod); /* with the last reference of the mo
 /* Their parts in kernel.c. */
 cj_kernel *cji_kernel_make_kept(cj_module *mod, const char *name, const char *call);
 void cji_kernel_free_kept(cj_kernel *k);
+
+/* Whether `fn` is its code: what a graph has captured may be the first one. */
+static inline bool cji_kernel_has(const cj_kernel *k, CUfunction fn) { return fn == k->first || fn == k->fn; }
 
 /* A kernel's arguments, made ready for the driver: ptr[i] points to the i-th value. */
 enum { CJI_PACK = 32 };

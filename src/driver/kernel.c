@@ -95,7 +95,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     if (cji_queue_scope(&k->dev->queue, &scope)) {
         CUfunction fn = NULL;
         r = cu->cuModuleGetFunction(&fn, k->mod->raw, name);
-        k->fn = fn;
+        k->fn = k->first = fn;
         if (r == CUDA_SUCCESS) ok = read_kernel(k, name);
     }
     cji_scope_leave(&scope);
@@ -184,7 +184,7 @@ cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
         if (cji_obj_failed(mod)) return cji_fail_from(k, mod, call), cj_module_free(mod), cji_obj_set_failed(k), k;
         k->mod = mod;
         k->dev = dev;
-        k->fn = raw;
+        k->fn = k->first = raw;
         status = cji_scope_begin_relaxed(k, dev, &scope, call);
         if (status == CJ_OK) {
             status = read_wrapped(k, call);

@@ -133,7 +133,7 @@ cj_kernel *cji_refset_kernel(cji_refset *k, CUfunction fn)
     cji_lock(&k->lock, CJI_LOCK_REFSET);
     for (size_t i = 0; i < k->cap && !found; i++) {
         const struct refset_entry *e = &k->slot[i];
-        if (e->what && e->type == &cji_ref_kernel && ((cj_kernel *)e->what)->fn == fn) found = e->what;
+        if (e->what && e->type == &cji_ref_kernel && cji_kernel_has(e->what, fn)) found = e->what;
     }
     for (size_t i = 0; i < k->cap && !found; i++)
         if (k->slot[i].what && k->slot[i].type == &cji_ref_set) found = cji_refset_kernel(k->slot[i].what, fn);
