@@ -423,6 +423,72 @@ CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
  * cuFuncGetAttribute. */
 CJ_API cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info);
 
+/* An attribute of a kernel that holds for its later launches. */
+typedef enum cj_kernel_attr {
+    CJ_KERNEL_SHARED_DYNAMIC = 0, /* most bytes of dynamic shared memory; cj_launch raises it itself */
+    CJ_KERNEL_CARVEOUT,           /* percent of the L1 cache that is shared memory; -1: the default */
+    CJ_KERNEL_CLUSTER_WIDTH,      /* cluster of launches without one, in x, y, z (sm_90) */
+    CJ_KERNEL_CLUSTER_HEIGHT,
+    CJ_KERNEL_CLUSTER_DEPTH,
+    CJ_KERNEL_CLUSTER_NONPORTABLE, /* 1: clusters of more than 8 blocks (sm_90) */
+    CJ_KERNEL_CLUSTER_POLICY      /* a cj_cluster_policy (sm_90) */
+} cj_kernel_attr;
+
+/* Sets an attribute, or writes it to *value.  Returns at once.
+ * Errors, left in `k`:
+ *   CJ_EINVAL: there is no such attribute, the driver rejects the value, or `value` is NULL
+ *   CJ_ENOTSUP: the driver or the device lacks the attribute
+ * cuFuncSetAttribute, cuFuncGetAttribute; those of clusters CUDA 11.8. */
+CJ_API cj_status cj_kernel_set_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t value);
+CJ_API cj_status cj_kernel_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t *value);
+
+/* What limits the number of blocks on a multiprocessor. */
+typedef enum cj_occupancy_limit {
+    CJ_OCCUPANCY_BLOCKS,    /* the multiprocessor's most blocks */
+    CJ_OCCUPANCY_THREADS,   /* its most threads */
+    CJ_OCCUPANCY_REGISTERS,
+    CJ_OCCUPANCY_SHARED     /* shared memory */
+} cj_occupancy_limit;
+
+typedef struct cj_occupancy {
+    size_t size;       /* sizeof(cj_occupancy) */
+    uint32_t blocks;   /* that are resident on a multiprocessor at once; 0: none fits */
+    uint32_t warps;    /* of these blocks */
+    uint32_t most_warps; /* that a multiprocessor can have */
+    int32_t limit;     /* a cj_occupancy_limit, the least of these: */
+    uint32_t by_blocks, by_threads, by_registers, by_shared; /* blocks that each would allow */
+} cj_occupancy;
+
+/* Fills `out` with its size and zeros.  `out`: May be NULL. */
+CJ_API void cj_occupancy_defaults(cj_occupancy *out);
+
+/* How many blocks of `threads` threads with `shared` bytes of dynamic shared memory are resident on
+ * a multiprocessor: the driver's number, with what limits it.  Returns at once.
+ * Errors, left in `k`:
+ *   CJ_EINVAL: `threads` is 0, `out` is NULL, or its size is not set
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuOccupancyMaxActiveBlocksPerMultiprocessor. */
+CJ_API cj_status cj_kernel_occupancy(cj_kernel *k, uint32_t threads, uint32_t shared,
+                                     cj_occupancy *out);
+
+/* Writes dimensions that fill the device to *dims: of the block sizes up to `most` (0: any) one
+ * with the most resident threads, the largest of them, and as many blocks as are resident at once.
+ * A block has `shared` bytes of dynamic shared memory and `shared_thread` more for each thread.
+ * Returns at once.
+ * Errors, left in `k`:
+ *   CJ_EINVAL: `dims` is NULL, or no block size fits
+ *   CJ_EDRIVER: the driver rejects the call */
+CJ_API cj_status cj_kernel_suggest_block(cj_kernel *k, uint32_t shared, uint32_t shared_thread,
+                                         uint32_t most, cj_dims *dims);
+
+/* Writes the number of clusters of a launch with `dims` that are resident on the device at once to
+ * *clusters.  Returns at once.
+ * Errors, left in `k`:
+ *   CJ_EINVAL: `dims` or `clusters` is NULL, or the device cannot launch `dims`
+ *   CJ_ENOTSUP: the driver or the device has no clusters
+ * cuOccupancyMaxActiveClusters, CUDA 11.8. */
+CJ_API cj_status cj_kernel_max_clusters(cj_kernel *k, const cj_dims *dims, uint32_t *clusters);
+
 /* Frees the kernel.  Returns at once; enqueued launches still run.  May be NULL. */
 CJ_API void cj_kernel_free(cj_kernel *k);
 

@@ -29,6 +29,60 @@ typedef struct cj_module cj_module; /* driver.h */
 typedef struct cj_prepared cj_prepared;
 typedef struct cj_stream cj_stream;
 
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+/* How the blocks of a cluster are spread over multiprocessors. */
+typedef enum cj_cluster_policy {
+    CJ_CLUSTER_DEFAULT = 0,
+    CJ_CLUSTER_SPREAD = 1,        /* over as many as possible */
+    CJ_CLUSTER_LOAD_BALANCING = 2 /* as the hardware balances load */
+} cj_cluster_policy;
+
+/* What the L2 cache does with accesses to a window of memory. */
+typedef enum cj_access_property {
+    CJ_ACCESS_NORMAL = 0,
+    CJ_ACCESS_STREAMING = 1, /* evicted first */
+    CJ_ACCESS_PERSISTING = 2 /* kept in the part of the cache that is set aside */
+} cj_access_property;
+
+enum { CJ_CARVEOUT_NONE = -1 };
+
+/* Attributes of a launch, for cj_dims.opts.  0 is the driver's default for each:
+ *
+ *     cj_launch(s, k, cj_dims_opts(cj_threads(n, 256), CJ_LAUNCH(.programmatic = 1)), d, n);
+ *
+ * A driver that lacks an attribute fails with CJ_ENOTSUP, which names the driver that has it. */
+typedef struct cj_launch_opts {
+    size_t size;            /* sizeof(cj_launch_opts) */
+    int32_t programmatic;   /* 1: may begin before the kernel in front of it on the stream has ended
+                             * (programmatic dependent launch; CUDA 11.8, sm_90).  The kernel waits
+                             * with griddepcontrol.wait for what it reads */
+    int32_t has_priority;   /* 1: `priority` holds instead of the stream's (CUDA 11.8) */
+    int32_t priority;       /* the driver's number, lower is more urgent */
+    int32_t cluster_policy; /* a cj_cluster_policy (CUDA 11.8, sm_90) */
+    uint32_t preferred_cluster[3]; /* a larger cluster where it fits, a multiple of dims.cluster; all
+                                    * 0: none (CUDA 12.8, sm_100) */
+    int32_t remote_domain;  /* 1: the remote memory synchronisation domain (CUDA 12.0, sm_90) */
+    int32_t has_domains;    /* 1: the two logical domains are these (CUDA 12.0, sm_90) */
+    uint8_t domain_default, domain_remote;
+    int32_t carveout;       /* percent of the L1 cache that is shared memory; 0: the kernel's own;
+                             * CJ_CARVEOUT_NONE: as little as possible (CUDA 12.5) */
+    cj_dptr window;         /* accesses to these bytes are cached as follows; { 0 }: no window (CUDA
+                             * 11.8, sm_80) */
+    size_t window_bytes;
+    float window_ratio;     /* 0 to 1: of the accesses, those that have window_hit */
+    int32_t window_hit, window_miss; /* a cj_access_property */
+    void *programmatic_event; /* a CUevent (cj_event_raw), recorded when all blocks have triggered
+                               * it, or ended.  Borrowed until it is reached (CUDA 11.8, sm_90) */
+    void *completion_event; /* a CUevent, recorded when all blocks have begun.  Borrowed until it is
+                             * reached (CUDA 12.3) */
+    int32_t at_block_start; /* 1: the programmatic event is triggered by each block's start */
+    int32_t nvlink_centric; /* 1: blocks are scheduled for the use of NVLink (CUDA 13.0) */
+} cj_launch_opts;
+
+/* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
+CJ_API void cj_launch_defaults(cj_launch_opts *opts);
+
 /* ---- Dimensions ------------------------------------------------------------------------------ */
 
 /* The dimensions of a launch.  Fields that are not used are 0. */
@@ -38,13 +92,14 @@ typedef struct cj_dims {
     uint32_t cluster[3];  /* blocks of a cluster; all 0: none (sm_90, driver 520) */
     uint32_t shared;      /* bytes of dynamic shared memory of a block */
     uint32_t cooperative; /* 1: all blocks are resident at once and may wait for each other */
-    uint32_t reserved[5]; /* 0 */
+    uint32_t reserved[3]; /* 0 */
+    const cj_launch_opts *opts; /* more attributes; NULL: none.  Borrowed during the call */
 } cj_dims;
 
 /* `grid` blocks of `block` threads, in x. */
 static inline cj_dims cj_grid(uint32_t grid, uint32_t block)
 {
-    cj_dims d = { { 0, 1, 1 }, { 0, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0, 0, 0 } };
+    cj_dims d = { { 0, 1, 1 }, { 0, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, NULL };
     d.grid[0] = grid;
     d.block[0] = block;
     return d;
@@ -69,11 +124,16 @@ static inline cj_dims cj_threads(uint64_t threads, uint32_t block)
 /* `d` with `bytes` of dynamic shared memory in each block. */
 static inline cj_dims cj_dims_shared(cj_dims d, uint32_t bytes) { d.shared = bytes; return d; }
 
-/* cj_grid3, cj_threads and cj_dims_shared for other languages: set *dims; cj_dims_shared_set
- * changes its dynamic shared memory only.  `dims`: May be NULL. */
+/* `d` with the attributes `opts`. */
+static inline cj_dims cj_dims_opts(cj_dims d, const cj_launch_opts *opts) { d.opts = opts; return d; }
+
+/* cj_grid3, cj_threads, cj_dims_shared and cj_dims_opts for other languages: set *dims;
+ * cj_dims_shared_set and cj_dims_opts_set change its dynamic shared memory or its attributes only.
+ * `dims`: May be NULL. */
 CJ_API void cj_dims_set(cj_dims *dims, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz);
 CJ_API void cj_dims_threads(cj_dims *dims, uint64_t threads, uint32_t block);
 CJ_API void cj_dims_shared_set(cj_dims *dims, uint32_t bytes);
+CJ_API void cj_dims_opts_set(cj_dims *dims, const cj_launch_opts *opts);
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
@@ -121,9 +181,9 @@ CJ_API void cj_arg_set_bytes(cj_arg *arg, const void *p, size_t bytes);
  *     cannot launch these dimensions (the message has the limit), or the kernel uses dynamic shared
  *     memory and the launch has 0 bytes of it
  *   CJ_EHANDLE: `k` is not a kernel
- *   CJ_ENOTSUP: a cluster on an older driver or device
+ *   CJ_ENOTSUP: a cluster or an attribute on an older driver or device
  *   CJ_EDRIVER: the driver rejects the call
- * cuLaunchKernel; for clusters and cooperative launches cuLaunchKernelEx, CUDA 11.6. */
+ * cuLaunchKernel; for clusters, cooperative launches and attributes cuLaunchKernelEx, CUDA 11.6. */
 CJ_API cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count);
 
 /* The same by the kernel's name.  The module keeps a handle for each name that was launched, so
@@ -146,7 +206,7 @@ CJ_API cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, 
 
 /* ---- Prepared launches ----------------------------------------------------------------------- */
 
-/* Binds a kernel, its dimensions and its arguments once, for launches that repeat:
+/* Binds a kernel, its dimensions with their attributes, and its arguments, for many launches:
  *
  *     cj_prepared *p = cj_prepare(k, cj_threads(n, 256), d, dy, 2.0f, n);
  *     for (...) { cj_launch_prepared(s, p);  cj_prepared_set(p, 2, a); }
@@ -252,6 +312,18 @@ template<class... T> inline cj_status cj_prepared_set(cj_prepared *p, size_t fir
 #define CJI_PREPARE_1(k, dims, ...) cj_prepare_n(k, (const cj_dims[]){ dims }, CJI_ARGS(__VA_ARGS__))
 #define cj_prepared_set(p, first, ...) cj_prepared_set_n(p, first, CJI_ARGS(__VA_ARGS__))
 
+#endif
+
+/* ---- Option literals: CJ_LAUNCH(.programmatic = 1); C and C++20 ------------------------------ */
+
+#ifndef __cplusplus
+#define CJ_LAUNCH(...) (&(const cj_launch_opts){ .size = sizeof(cj_launch_opts), __VA_ARGS__ })
+#elif __cplusplus >= 202002L
+#ifndef CJI_KEEP
+#define CJI_KEEP
+namespace cji { template<class T> inline const T *keep(const T &t) { return &t; } }
+#endif
+#define CJ_LAUNCH(...) cji::keep(cj_launch_opts{ .size = sizeof(cj_launch_opts), __VA_ARGS__ })
 #endif
 
 #endif

@@ -322,7 +322,8 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     if (!d->cluster[0] && (d->cluster[1] || d->cluster[2]))
         return cji_fail(into, CJ_EINVAL, call, "%s: a cluster of 0 x %u x %u blocks; cluster[0] is 1 or more", k->name,
                         d->cluster[1], d->cluster[2]);
-    return d->cluster[0] ? wrong_cluster(into, k, d, call) : CJ_OK;
+    cj_status status = d->cluster[0] ? wrong_cluster(into, k, d, call) : CJ_OK;
+    return status == CJ_OK && d->opts ? cji_launch_opts_check(into, k, d, call) : status;
 }
 
 _Static_assert(sizeof(cj_dims) == CJI_DIMS_WORDS * sizeof(uint64_t), "dimensions are compared as whole words");
@@ -334,6 +335,7 @@ void cji_dims_note(cj_kernel *k, const cj_dims *d)
     cji_dims_seen *seen = &k->seen;
     uint64_t word[CJI_DIMS_WORDS];
     unsigned turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
+    if (d->opts) return; /* what it points to may change */
     if (turn & 1 || !atomic_compare_exchange_strong(&seen->turn, &turn, turn + 1)) return; /* another thread notes */
     memcpy(word, d, sizeof word);
     for (int i = 0; i < CJI_DIMS_WORDS; i++) atomic_store_explicit(&seen->word[i], word[i], memory_order_release);

@@ -10,6 +10,8 @@
  *   module.c    loading; one compile and one load for a builder and a device
  *   module_var_typed.c  a variable by name, size and type
  *   kernel.c    cj_kernel: function, parameters (src/ptx/entries.h)
+ *   kernel_attributes.c, launch_attributes.c  attributes of kernels, of launches; occupancy.c: resident blocks
+ *   launch_reasons.c  why the driver rejected a launch
  *   kernel_named.c  the kernels of a module: their list, handles kept for launches by name
  *   kernel_fault.c  a kernel's fault in the user's terms
  *   args.c      arguments against parameters, dimensions against limits
@@ -303,6 +305,25 @@ static inline bool cji_dims_known(const cj_kernel *k, const cj_dims *dims)
     return !differ && turn && !(turn & 1) && atomic_load_explicit(&seen->turn, memory_order_relaxed) == turn;
 }
 
+/* The attributes of `dims`, which has some: CJ_EINVAL, CJ_ENOTSUP naming what has them (launch_attributes.c). */
+cj_status cji_launch_opts_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
+/* The launch as cuLaunchKernelEx takes it; attributes lie in `attr`. */
+enum { CJI_LAUNCH_ATTRIBUTES = 14 };
+CUlaunchConfig cji_launch_config(CUstream stream, const cj_dims *dims, CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES]);
+
+/* What a multiprocessor has, in the words of the occupancy rules (occupancy.c); `shared` bytes of a block after opting
+ * in. */
+typedef struct cji_sm_limits {
+    uint32_t capability; /* 90 */
+    uint32_t warp, threads, blocks, registers, shared;
+    uint32_t block_threads, block_registers, block_shared, reserved;
+} cji_sm_limits;
+/* The rules alone: of a kernel with that many registers and `fixed` bytes of static shared memory. */
+void cji_occupancy_of(const cji_sm_limits *sm, uint32_t registers, uint32_t fixed, uint32_t dynamic, uint32_t threads,
+                      cj_occupancy *out);
+/* How many blocks are resident on the whole device at once.  In a scope. */
+CUresult cji_kernel_resident(cj_kernel *k, uint32_t threads, uint32_t shared, uint64_t *blocks);
+
 /* Lets the kernel have that much dynamic shared memory: cuFuncSetAttribute, where it must.  Context current. */
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
 
@@ -312,7 +333,7 @@ CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes);
 CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *dims, void **args, const char **doing);
 
 /* Records in `into` what the driver answered to that, explained.  `slot` is the stream's; may be NULL. */
-cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,
+cj_status cji_kernel_rejected(void *into, cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,
                               const cj_dims *dims, const char *call);
 
 #endif

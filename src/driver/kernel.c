@@ -304,29 +304,8 @@ CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 
 static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_dims *d, void **args)
 {
-    CUlaunchAttribute attr[2];
-    unsigned n = 0;
-    memset(attr, 0, sizeof attr);
-    if (d->cluster[0]) {
-        attr[n].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        attr[n].value.clusterDim.x = d->cluster[0];
-        attr[n].value.clusterDim.y = d->cluster[1] ? d->cluster[1] : 1;
-        attr[n++].value.clusterDim.z = d->cluster[2] ? d->cluster[2] : 1;
-    }
-    if (d->cooperative) {
-        attr[n].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-        attr[n++].value.cooperative = 1;
-    }
-    CUlaunchConfig c = { .gridDimX = d->grid[0],
-                         .gridDimY = d->grid[1],
-                         .gridDimZ = d->grid[2],
-                         .blockDimX = d->block[0],
-                         .blockDimY = d->block[1],
-                         .blockDimZ = d->block[2],
-                         .sharedMemBytes = d->shared,
-                         .hStream = stream,
-                         .attrs = attr,
-                         .numAttrs = n };
+    CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES];
+    const CUlaunchConfig c = cji_launch_config(stream, d, attr);
     return k->dev->drv->cu.cuLaunchKernelEx(&c, k->fn, args, NULL);
 }
 
@@ -335,22 +314,11 @@ CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, void
     *doing = "cuFuncSetAttribute";
     CUresult r = cji_kernel_allow_shared(k, d->shared);
     if (r != CUDA_SUCCESS) return r;
-    if (d->cluster[0] || d->cooperative) {
+    if (d->cluster[0] || d->cooperative || d->opts) {
         *doing = "cuLaunchKernelEx";
         return launch_with_attributes(k, stream, d, args);
     }
     *doing = "cuLaunchKernel";
     return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1],
                                           d->block[2], d->shared, stream, args, NULL);
-}
-
-cj_status cji_kernel_rejected(void *into, const cj_kernel *k, const cji_slot *slot, CUresult r, const char *cu_call,
-                              const cj_dims *d, const char *call)
-{
-    return cji_cu_fail_on(
-        into, k->dev, slot, r, cu_call, call,
-        "%s: %s with %u x %u x %u blocks of %u x %u x %u threads, %u bytes of dynamic shared memory (%d registers, %d "
-        "bytes static)",
-        call, cji_short(k->name), d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1], d->block[2], d->shared,
-        k->info.registers, k->info.shared);
 }

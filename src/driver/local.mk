@@ -22,7 +22,11 @@ libcujit_driver_la_SOURCES = \
 	%D%/jit.h \
 	%D%/jit_log.c \
 	%D%/kernel.c \
+	%D%/kernel_attributes.c \
 	%D%/kernel_named.c \
+	%D%/launch_attributes.c \
+	%D%/launch_reasons.c \
+	%D%/occupancy.c \
 	%D%/interposer.c \
 	%D%/interposer.h \
 	%D%/interposer_text.c \

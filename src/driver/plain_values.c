@@ -16,6 +16,16 @@ void cj_dims_shared_set(cj_dims *dims, uint32_t bytes)
     if (dims) dims->shared = bytes;
 }
 
+void cj_dims_opts_set(cj_dims *dims, const cj_launch_opts *opts)
+{
+    if (dims) dims->opts = opts;
+}
+
+void cj_launch_defaults(cj_launch_opts *opts)
+{
+    if (opts) *opts = (cj_launch_opts){ .size = sizeof *opts };
+}
+
 void cj_arg_set_i(cj_arg *arg, int64_t x)
 {
     if (arg) *arg = cj_arg_i(x);

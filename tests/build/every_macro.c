@@ -67,6 +67,9 @@ int main(void)
                            (unsigned long long)13, (bool)1, cj_arg_bytes(&bytes, sizeof bytes), cj_arg_i(-1));
         sum += (int)cj_launch(s, k, cj_grid(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
                               20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
+#if !defined __cplusplus || __cplusplus >= 202002L
+        sum += (int)cj_launch(s, k, cj_dims_opts(cj_grid(1, 32), CJ_LAUNCH(.programmatic = 1)));
+#endif
         cj_module *mod = NULL;
         sum += (int)cj_launch_name(s, mod, "k", cj_grid(1, 32));
         sum += (int)cj_launch_name(s, mod, "k", cj_grid(1, 32), d, 1, 2.0f);

@@ -11,6 +11,9 @@ device_tests += %D%/cache_of_loads
 tests_libtest_a_SOURCES += %D%/cache_parts.c %D%/cache_parts.h
 EXTRA_DIST += %D%/cache_faults.h
 
+# The rules of the occupancy calculator alone.
+text_tests += %D%/occupancy_rules
+
 # Over the real ones.
 device_tests += %D%/linker_inputs %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
 

@@ -12,7 +12,7 @@ static cj_event *good_event;
 static cj_stream *good_stream;
 static cj_stream_barrier *good_hub;
 static cj_stream_barrier_time hub_time = { .size = sizeof hub_time };
-static const cj_dims dims = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0, 0, 0 } };
+static const cj_dims dims = { { 1, 1, 1 }, { 1, 1, 1 }, { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, NULL };
 static char buffer[CJ_IPC_MEM_BYTES];
 static void nothing_at_all(void *user) { (void)user; }
 static void never_called(void *user, cj_status status) { (void)user, (void)status; }

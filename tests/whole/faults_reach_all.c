@@ -45,6 +45,7 @@ static const struct { const char *name, *by, *why; } others[] = {
     { "cj_dims_set", NULL, "sets a value" },
     { "cj_dims_threads", NULL, "sets a value" },
     { "cj_dims_shared_set", NULL, "sets a value" },
+    { "cj_dims_opts_set", NULL, "sets a value" },
     { "cj_arg_set_i", NULL, "sets a value" },
     { "cj_arg_set_u", NULL, "sets a value" },
     { "cj_arg_set_f32", NULL, "sets a value" },

@@ -43,6 +43,27 @@ static uint64_t modules(cj_device *dev, cj_stream *s, const cj_image *img)
     return sum;
 }
 
+static uint64_t attributes(cj_stream *s, cj_kernel *k)
+{
+    cj_occupancy o;
+    cj_launch_opts opts;
+    cj_dims dims = cj_grid(1, 32);
+    uint32_t clusters = 0;
+    int32_t carveout = 0;
+    cj_occupancy_defaults(&o);
+    cj_launch_defaults(&opts);
+    opts.has_priority = 1;
+    work_did(cj_kernel_set_attribute(k, CJ_KERNEL_CARVEOUT, 50));
+    work_did(cj_kernel_attribute(k, CJ_KERNEL_CARVEOUT, &carveout));
+    work_did(cj_kernel_occupancy(k, 32, 1024, &o));
+    work_did(cj_kernel_suggest_block(k, 0, 0, 64, &dims));
+    work_did(cj_launch(s, k, cj_dims_opts(cj_grid(1, 32), &opts), 1u));
+    dims = cj_grid(2, 32);
+    dims.cluster[0] = 2;
+    work_did(cj_kernel_max_clusters(k, &dims, &clusters));
+    return clusters && o.blocks && carveout == 50 ? 0 : 1000; /* what is 0 changes no sum */
+}
+
 /* By name, prepared, with the driver's array; a variable by name. */
 static uint64_t forms(cj_device *dev, cj_stream *s)
 {
@@ -58,13 +79,14 @@ static uint64_t forms(cj_device *dev, cj_stream *s)
         work_did(cj_launch_name(s, mod, "k", cj_grid(1, 32), 1u));
         work_did(cj_launch_raw(s, k, (const cj_dims[]){ cj_grid(1, 32) }, args));
         work_did(cj_prepared_set(p, 0, 2u));
+        sum = attributes(s, k);
         work_did(cj_prepared_set_dims(p, (const cj_dims[]){ cj_grid(2, 32) }));
         work_did(cj_launch_prepared(s, p));
         work_did(cj_module_var_write(s, mod, "word", CJ_U32, word, 4));
         work_did(cj_module_var_read(s, mod, "word", CJ_U32, out, 4));
         size_t count = cj_module_kernels(mod, names, 1);
         if (!count) work_made(mod);
-        if (work_waited(s)) sum = out[3] + count + strlen(names[0]) + (cj_prepared_kernel(p) == k);
+        if (work_waited(s)) sum += out[3] + count + strlen(names[0]) + (cj_prepared_kernel(p) == k);
     }
     cj_prepared_free(p);
     cj_kernel_free(k);

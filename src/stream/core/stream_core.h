@@ -109,6 +109,7 @@ struct cj_prepared {
     cji_obj obj;
     cj_kernel *k; /* retained */
     cj_dims dims;
+    cj_launch_opts opts; /* dims.opts, unless that is NULL */
     size_t count, bytes; /* arguments; bytes of the allocation */
     cj_arg *args;        /* what captures retain; those of CJ_ARG_BYTES point to the value */
     void **ptr;

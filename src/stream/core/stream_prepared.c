@@ -50,8 +50,14 @@ static cj_status prepared_dims(cj_prepared *p, const cj_dims *dims, const char *
 {
     if (!dims) return cji_fail(p, CJ_EINVAL, call, "the dimensions are NULL");
     cj_status st = cji_dims_known(p->k, dims) ? CJ_OK : cji_dims_check(p, p->k, dims, call);
-    if (st == CJ_OK) p->dims = *dims;
-    return st;
+    if (st != CJ_OK) return st;
+    p->dims = *dims;
+    if (!dims->opts) return CJ_OK;
+    cj_launch_defaults(&p->opts);
+    memcpy(&p->opts, dims->opts, dims->opts->size < sizeof p->opts ? dims->opts->size : sizeof p->opts);
+    p->opts.size = sizeof p->opts;
+    p->dims.opts = &p->opts;
+    return CJ_OK;
 }
 
 static cj_status null_bytes(cj_prepared *p, size_t i, const cj_arg *arg, const char *call)

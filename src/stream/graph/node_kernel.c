@@ -36,20 +36,11 @@ static cj_status kernel_node_retain(cji_adding *a, cj_kernel *k, const cj_arg *a
 /* What the node's parameters have no place for. */
 static CUresult kernel_node_attributes(cji_adding *a, const cj_dims *d)
 {
-    CUkernelNodeAttrValue value;
+    CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES];
     CUresult r = CUDA_SUCCESS;
-    memset(&value, 0, sizeof value);
-    if (d->cluster[0]) {
-        value.clusterDim.x = d->cluster[0];
-        value.clusterDim.y = d->cluster[1] ? d->cluster[1] : 1;
-        value.clusterDim.z = d->cluster[2] ? d->cluster[2] : 1;
-        r = a->cu->cuGraphKernelNodeSetAttribute(a->raw, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
-    }
-    if (r == CUDA_SUCCESS && d->cooperative) {
-        memset(&value, 0, sizeof value);
-        value.cooperative = 1;
-        r = a->cu->cuGraphKernelNodeSetAttribute(a->raw, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
-    }
+    const unsigned n = cji_launch_config(NULL, d, attr).numAttrs;
+    for (unsigned i = 0; i < n && r == CUDA_SUCCESS; i++)
+        r = a->cu->cuGraphKernelNodeSetAttribute(a->raw, attr[i].id, &attr[i].value);
     return r;
 }
 
@@ -59,6 +50,7 @@ static bool kernel_node_note(cj_node *n, cj_kernel *k, const cj_dims *dims, void
     n->launch = cji_alloc(sizeof *n->launch);
     if (!n->launch) return cji_fail(into, CJ_ENOMEM, call, "no memory for a kernel node") == CJ_OK;
     *n->launch = (cji_node_launch){ k, *dims };
+    n->launch->dims.opts = NULL; /* the node has them */
     return true;
 }
 
