@@ -37,7 +37,9 @@ typedef struct cj_event cj_event; /* stream.h */
 /* ---- Drivers --------------------------------------------------------------------------------- */
 
 /* Opens a driver.  `which`: May be NULL.  Blocks.
- *   "cuda"   libcuda.so.1, or the file of $CUJIT_LIBCUDA
+ *   "cuda"   the file of $CUJIT_LIBCUDA, else the first that exists of libcuda.so.1 and libcuda.so
+ *            where the system's loader looks, /usr/lib/wsl/lib/libcuda.so.1 (WSL) and
+ *            /usr/local/cuda/compat/libcuda.so.1 (the package cuda-compat)
  *   "sim"    the CPU device: the file of $CUJIT_SIM, or libcujit-sim.so in the folder cujit/ beside
  *            libcujit, or the installed one
  *   "auto"   "cuda"; the CPU device, with a line in the log, if there is no libcuda.so.1 or no GPU.

@@ -7,8 +7,15 @@
  * An interposer passes each call of the objects that are made from it to the driver below.  Objects
  * of the driver below do not pass through it.  Interposers can be stacked.
  *
+ * The environment asks for interposers without a change of the program: CUJIT_TRACE=FILE and
+ * CUJIT_FAULT=TEXT lie over each driver that cj_driver_open and cj_driver_open_resolver open.  The
+ * driver then is the interposer: it has the kind, the path and the library of the driver below.
+ * The trace is nearest to the program, the faults nearest to the driver.  A driver does not open
+ * while one of the variables is wrong.  Programs with more rights than their user ignore them.
+ *
  * Lifetime.  An interposer keeps the driver below open.  It exists until it was closed and all
  * objects made from it were released.  A process has at most CJ_INTERPOSERS_MAX of them at a time.
+ * Those of the environment are not counted.
  *
  * Threads.  The functions are called on the thread that makes the driver call, also on several
  * threads at once.  They must not use objects made from the interposer.
@@ -60,6 +67,36 @@ CJ_API void cj_interposer_defaults(cj_interposer_opts *opts);
  *   CJ_EBUSY: CJ_INTERPOSERS_MAX interposers exist
  *   the error of `under`, if `under` is a failed object */
 CJ_API cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts *opts);
+
+/* ---- Traces and faults ----------------------------------------------------------------------- */
+
+/* Opens an interposer over `under` that writes each call to the file `path` when the call has
+ * returned: Chrome's trace format for a name that ends with .json, else text.  Text has the seconds
+ * since the trace began, the thread's number of the system, the microseconds that the call took,
+ * and the call as in cj_interposer_after_fn.  A launch is followed by the kernel and the values of
+ * its arguments, from CUDA 12.4 on.
+ *     0.134812    4711    12.480  cuStreamSynchronize(hStream=0x5581c0) = CUDA_SUCCESS
+ * The file is emptied when no open trace of the process writes to it.  A file that another process
+ * writes a trace to is left alone, and the number of this process is appended to the name.
+ * Otherwise as cj_driver_open_interposed.
+ * Errors, in the failed object that is returned: as cj_driver_open_interposed, and
+ *   CJ_EINVAL: `path` is NULL or empty, or the file cannot be written */
+CJ_API cj_driver *cj_driver_open_traced(cj_driver *under, const char *path);
+
+/* Opens an interposer over `under` that makes calls fail.  `faults` is a list of rules with commas
+ * between them.  A call that fails does not reach the driver below.  Otherwise as
+ * cj_driver_open_interposed.
+ *     cuMemAlloc:3                     the third call returns 999, CUDA_ERROR_UNKNOWN
+ *     cuMemAlloc:3:2                   the third call returns 2, CUDA_ERROR_OUT_OF_MEMORY
+ *     cuMemAlloc:3:CUDA_ERROR_STUB_LIBRARY
+ *     cuLaunchKernel:every:5           each fifth call returns 999
+ *     cuLaunchKernel:every:5:700       each fifth call returns 700
+ *     *:17                             the seventeenth call of any name
+ * A name is that of an entry point with or without its _v2.  Each rule counts on its own; the first
+ * that fits decides.
+ * Errors, in the failed object that is returned: as cj_driver_open_interposed, and
+ *   CJ_EINVAL: `faults` is NULL, or has a rule of another form */
+CJ_API cj_driver *cj_driver_open_faulty(cj_driver *under, const char *faults);
 
 /* The number of calls that the interposer has seen, failed ones too; 0 for another driver. */
 CJ_API uint64_t cj_interposer_calls(const cj_driver *drv);

@@ -29,7 +29,8 @@ typedef struct cji_log_ring {
     char line[CJI_LOG_LINES][CJI_LOG_BYTES];
 } cji_log_ring;
 
-enum { CJI_INTERPOSER_SLOTS = 4, CJI_PROFILE_SLOTS = 4 };
+/* Interposers: the first slots are for those of users, the others for those of the environment. */
+enum { CJI_INTERPOSER_USERS = 4, CJI_INTERPOSER_SLOTS = 7, CJI_PROFILE_SLOTS = 4 };
 
 /* Profiles that are on, and what they share: src/stream/profile. */
 typedef struct cji_profile_list {
@@ -52,7 +53,11 @@ typedef struct cji_process_state {
     void *drivers;                /* opened drivers, newest first: src/driver's list */
     atomic_uint drivers_gen; /* cji_fork_gen() when the list was last looked at: a child begins with an empty one */
     struct cji_interposer
-        *_Atomic interposer[CJI_INTERPOSER_SLOTS]; /* interposers over drivers: src/driver/interposer.c */
+        *_Atomic interposer[CJI_INTERPOSER_SLOTS]; /* interposers over drivers: src/driver/interpose */
+    pthread_mutex_t traces_lock;   /* guards traces */
+    struct cji_trace_file *traces; /* files that traces are written to, linked */
+    atomic_uint traces_gen;        /* as drivers_gen */
+    uint64_t trace_begun;          /* the file of CUJIT_TRACE that was written to last, as a hash; under drivers_lock */
     atomic_bool cache_told;  /* a failure of the kernel cache on disk is in the log: src/driver/cache */
     cji_log_ring log;
     cji_reserve reserve;

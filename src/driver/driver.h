@@ -15,7 +15,6 @@
  *   kernel_named.c  the kernels of a module: their list, handles kept for launches by name
  *   kernel_fault.c  a kernel's fault in the user's terms
  *   args.c      arguments against parameters, dimensions against limits
- *   interposer.c  tracing and fault injection: a driver over a driver
  *
  * References: kernel -> module -> device -> driver; image -> device.  A function here that reaches the driver expects
  * its objects
@@ -62,6 +61,7 @@ struct cj_driver {
     char path[256];                    /* the library's name; "" for a custom driver */
     char why[1024];
     struct cji_interposer *interposer; /* this driver lies over another one; NULL: it does not */
+    cj_driver *(*interposer_end)(struct cji_interposer *interposer); /* frees it; returns the driver below, to drop */
     cj_driver *next;                   /* opened libraries; under cji_process.drivers_lock */
     cj_device *devices;                /* opened ones; under the same lock */
 };

@@ -27,16 +27,13 @@ libcujit_driver_la_SOURCES = \
 	%D%/launch_attributes.c \
 	%D%/launch_reasons.c \
 	%D%/occupancy.c \
-	%D%/interposer.c \
-	%D%/interposer.h \
-	%D%/interposer_text.c \
-	%D%/interposer_text.h \
 	%D%/module.c \
 	%D%/module_var_typed.c \
 	%D%/open.c \
 	%D%/open.h \
 	%D%/pinned.c \
 	%D%/plain_values.c \
+	%D%/rooms/driver_rooms.c \
 	%D%/scope.c \
 	%D%/scope.h \
 	%D%/static_program.c \
@@ -46,3 +43,4 @@ cujitinclude_HEADERS += include/cujit/linker.h
 cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/launch.h include/cujit/memory.h
 include %D%/cache/local.mk
 include %D%/compile/local.mk
+include %D%/interpose/local.mk

@@ -19,7 +19,6 @@
 #include "driver/image_cache.h"
 #include "driver/open.h"
 #include "driver/symbols.h"
-#include "driver/interposer.h"
 
 #ifndef CJI_PKGLIBDIR
 #define CJI_PKGLIBDIR "/usr/local/lib/cujit"
@@ -48,19 +47,25 @@ static cj_driver *find_opened(void *lib)
     return NULL;
 }
 
+void cji_driver_drop_locked(cj_driver *drv)
+{
+    while (drv && cji_obj_release(drv)) {
+        for (cj_driver **at = (cj_driver **)&cji_process.drivers; *at; at = &(*at)->next) {
+            if (*at != drv) continue;
+            *at = drv->next;
+            break;
+        }
+        cj_driver *under = drv->interposer ? drv->interposer_end(drv->interposer) : NULL;
+        cji_obj_delete(drv, sizeof *drv);
+        drv = under;
+    }
+}
+
 void cji_driver_drop(cj_driver *drv)
 {
     cji_opened_lock();
-    bool last = cji_obj_release(drv);
-    for (cj_driver **at = (cj_driver **)&cji_process.drivers; last && *at; at = &(*at)->next) {
-        if (*at != drv) continue;
-        *at = drv->next;
-        break;
-    }
+    cji_driver_drop_locked(drv);
     cji_opened_unlock();
-    if (!last) return;
-    if (drv->interposer) cji_interposer_free(drv->interposer);
-    cji_obj_delete(drv, sizeof *drv);
 }
 
 /* -- Starting a driver whose entry points are known ---------------------------------------------------------------- */
@@ -160,15 +165,17 @@ static cj_status start_driver(cj_driver *drv, cji_source source)
 
 static cj_driver *new_driver(void) { return cji_obj_new(sizeof(cj_driver), CJI_TAG_DRIVER, 0, "cj_driver_open"); }
 
-cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer, const char *path)
+cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer,
+                            cj_driver *(*end)(struct cji_interposer *interposer), const char *path)
 {
     cj_driver *drv = new_driver();
     if (cji_obj_failed(drv)) {
-        if (interposer) cji_interposer_free(interposer);
+        if (interposer) cji_obj_release(end(interposer)); /* not the last reference, which is the caller's */
         return drv;
     }
     drv->kind = CJI_DRIVER_CUSTOM;
     drv->interposer = interposer;
+    drv->interposer_end = end;
     snprintf(drv->path, sizeof drv->path, "%s", path);
     if (start_driver(drv, source) != CJ_OK) {
         cj_error e;
@@ -237,6 +244,17 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
     tell(drv, "%s: CUDA %d.%d, %d device%s", file, drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
          drv->device_count == 1 ? "" : "s");
     cji_image_cache_identify(drv);
+    char why[sizeof drv->why];
+    snprintf(why, sizeof why, "%s", drv->why);
+    *out = drv = cji_rooms_driver_opened(drv);
+    if (((cji_obj *)drv)->flags & CJI_OBJ_IMMORTAL) return FOUND_BROKEN;
+    snprintf(drv->why, sizeof drv->why, "%s", why);
+    if (cji_obj_failed(drv)) {
+        cj_error e;
+        cji_err_get(drv, &e);
+        tell(drv, "%s", e.message);
+        return FOUND_BROKEN;
+    }
     drv->lib = lib;
     drv->next = cji_process.drivers;
     cji_process.drivers = drv;
@@ -275,7 +293,12 @@ bool cji_sim_setup(cj_driver *drv, void *lib, bool must)
 /* libcuda: the first file that there is decides. */
 static enum found try_cuda(cj_driver **drv)
 {
-    static const char *const files[] = { "libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1" };
+    static const char *const files[] = {
+        "libcuda.so.1",
+        "libcuda.so",
+        "/usr/lib/wsl/lib/libcuda.so.1",       /* Windows' driver */
+        "/usr/local/cuda/compat/libcuda.so.1", /* the package cuda-compat: a newer driver on an older kernel module */
+    };
     const char *own = cji_env_get(CJI_ENV_LIBCUDA);
     if (own) return open_library(drv, own, CJI_DRIVER_CUDA);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -350,15 +373,7 @@ static enum found try_auto(cj_driver **drv)
     if (sim == FOUND_OPEN)
         cji_log(CJ_LOG_INFO, "no GPU (%s): using the CPU device, %s", listed ? "the driver reports no device" : tried,
                 (*drv)->path);
-    /* The caller holds the list's lock: the reference is dropped by hand. */
-    if (cji_obj_release(empty)) {
-        for (cj_driver **at = (cj_driver **)&cji_process.drivers; *at; at = &(*at)->next) {
-            if (*at != empty) continue;
-            *at = empty->next;
-            break;
-        }
-        cji_obj_delete(empty, sizeof *empty);
-    }
+    cji_driver_drop_locked(empty);
     return sim;
 }
 
@@ -415,9 +430,12 @@ cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
 {
     struct { cj_symbol_fn get; void *user; } c = { get_symbol, user };
     if (get_symbol) {
-        cj_driver *opened = cji_driver_start((cji_source){ custom_get, &c }, NULL, "");
-        if (!cji_obj_failed(opened))
-            find_checks(opened, get_symbol(user, "cujit_sim_fault"), get_symbol(user, "cujit_sim_suballoc"));
+        cj_driver *opened = cji_driver_start((cji_source){ custom_get, &c }, NULL, NULL, "");
+        if (cji_obj_failed(opened)) return opened;
+        find_checks(opened, get_symbol(user, "cujit_sim_fault"), get_symbol(user, "cujit_sim_suballoc"));
+        cji_opened_lock();
+        opened = cji_rooms_driver_opened(opened);
+        cji_opened_unlock();
         return opened;
     }
     cj_driver *drv = new_driver();

@@ -8,8 +8,16 @@
 void cji_opened_lock(void);
 void cji_opened_unlock(void);
 
-/* A custom driver from a source; takes `interposer` over (may be NULL). */
-cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer, const char *path);
+/* A custom driver from a source; takes `interposer` over (may be NULL), for which `end` will be called. */
+cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer,
+                            cj_driver *(*end)(struct cji_interposer *interposer), const char *path);
+
+/* cji_driver_drop() for a caller that holds the list's lock. */
+void cji_driver_drop_locked(cj_driver *drv);
+
+/* The driver that a library or a resolver became, with what lies over it on its own; takes the reference to `drv` over.
+ * The caller holds the list's lock.  In src/driver/rooms. */
+cj_driver *cji_rooms_driver_opened(cj_driver *drv);
 
 /* Whether the program is linked with -static. */
 bool cji_static_program(void);

@@ -1,16 +1,16 @@
 #!/bin/sh
-# The commands that docs/debugging.md shows behind a $ print what stands below them.  Addresses are not compared, nor
-# the order of standard output and standard error.
+# The commands that docs/debugging.md and docs/driver.md show behind a $ print what stands below them.  Addresses are
+# not compared, nor the order of standard output and standard error.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
-document=$(cd "$top_srcdir" && pwd)/docs/debugging.md
+documents="$(cd "$top_srcdir" && pwd)/docs"
 cd "$top_builddir" || exit 1
 [ -e .libs/cujit/libcujit-sim.so ] || skip_all 'no CPU device was built'
 
 # Reads text, writes it with each address replaced, and with the names of examples as they are from the top of the tree.
 mask() { sed 's/0x[0-9a-f]*/0x.../g; s|[^ ]*/examples/|examples/|g' | sort; }
 
-# FILE: each command into $tap_work/N.command, what it prints into N.want
+# FILE...: each command into $tap_work/N.command, what it prints into N.want
 split()
 {
     awk -v work="$tap_work" '
@@ -24,11 +24,11 @@ split()
         }
         /^    / && inside { print substr($0, 5) >(work "/" n ".want"); next }
         { inside = 0 }
-    ' "$1"
+    ' "$@"
 }
 
 unset CUJIT_SIM CUJIT_SIM_SCHEDULE CUJIT_LOG CUJIT_DRIVER
-split "$document"
+split "$documents/debugging.md" "$documents/driver.md"
 count=0
 for file in "$tap_work"/*.command; do
     count=$((count + 1))
@@ -44,6 +44,6 @@ for file in "$tap_work"/*.command; do
     done
     result "$status" "$command" "$tap_work/out"
 done
-[ "$count" -ge 4 ]
-result $? 'docs/debugging.md shows commands'
+[ "$count" -ge 9 ]
+result $? 'the documents show commands'
 finish

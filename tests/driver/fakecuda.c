@@ -1,6 +1,7 @@
 /* A libcuda of the tests' own, CUDA 11.4: every entry point answers success.  FAKECUDA_INIT is cuInit's answer,
  * FAKECUDA_DEVICES how many devices
- * there are.  Its cuGetProcAddress refuses versions above its own, as a driver does. */
+ * there are, FAKECUDA_NULL an entry point for which cuGetProcAddress answers success and NULL.  It refuses versions
+ * above its own, as a driver does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static CUresult answer(int id, const uint64_t *a)
     case CJI_CU_ID_cuGetProcAddress:
         if ((int)a[2] > 11040) return CUDA_ERROR_INVALID_VALUE;
         row = cji_cu_find_api(p, (int)a[2], &known);
+        if (getenv("FAKECUDA_NULL") && !strcmp(getenv("FAKECUDA_NULL"), p)) row = -1;
         p = row < 0 ? NULL : entry(row);
         memcpy((void *)(uintptr_t)a[1], &p, sizeof p);
         return CUDA_SUCCESS;

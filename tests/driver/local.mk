@@ -1,5 +1,5 @@
 # Over a fake driver that a case describes.
-text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver
+text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver %D%/faults_by_text
 
 text_tests += %D%/newer_instructions %D%/linker_failures
 EXTRA_DIST += %D%/link_samples.h
@@ -15,11 +15,11 @@ EXTRA_DIST += %D%/cache_faults.h
 text_tests += %D%/occupancy_rules
 
 # Over the real ones.
-device_tests += %D%/linker_inputs %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order
+device_tests += %D%/linker_inputs %D%/text_operands %D%/ptx_to_driver %D%/context_kept %D%/foreign_handles %D%/one_load %D%/released_in_any_order %D%/trace_of_calls
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
-sim_tests += %D%/one_log %D%/which_driver %D%/wrong_sim
+sim_tests += %D%/driver_versions %D%/one_log %D%/which_driver %D%/wrong_sim
 check_LTLIBRARIES += %D%/libfakecuda.la
 tests_driver_libfakecuda_la_SOURCES = %D%/fakecuda.c
 tests_driver_libfakecuda_la_LIBADD = libcujit-cuda.la

@@ -70,6 +70,29 @@ int main(void)
     tap_ok(drv->missing[CJI_CU_ID_cuLaunchKernelEx] && !drv->missing[CJI_CU_ID_cuLaunchKernel],
            "what is newer than the driver is missing, though the library exports it");
     cj_driver_close(drv);
+    setenv("FAKECUDA_NULL", "cuMemAlloc", 1);
+    drv = cj_driver_open(library);
+    tap_is_int(cj_error_of(drv)->status, CJ_ENODRIVER, "a required entry point is NULL with success: status");
+    tap_has_str(cj_error_of(drv)->message, "has no cuMemAlloc (needs driver 470 or newer)",
+                "a required entry point is NULL with success: message");
+    cj_driver_close(drv);
+    setenv("FAKECUDA_NULL", "cuMemAllocManaged", 1);
+    drv = cj_driver_open(library);
+    tap_is_int(cj_error_of(drv)->status, CJ_OK, "an optional one: the driver opens");
+    tap_ok(drv->missing[CJI_CU_ID_cuMemAllocManaged], "and lacks it");
+    cj_driver_close(drv);
+    unsetenv("FAKECUDA_NULL");
+    unsetenv("CUJIT_LIBCUDA");
+    drv = cj_driver_open("auto");
+    static const char *const tried[] = { "libcuda.so.1: ", "libcuda.so: ", "/usr/lib/wsl/lib/libcuda.so.1: ",
+                                         "/usr/local/cuda/compat/libcuda.so.1: " };
+    const char *why = cj_driver_why(drv);
+    for (size_t i = 0; i < sizeof tried / sizeof *tried && strcmp(cj_driver_kind(drv), "sim") == 0; i++) {
+        const char *at = strstr(why, tried[i]);
+        tap_ok(at != NULL, "without a GPU %sis looked for, in this order", tried[i]);
+        why = at ? at : why;
+    }
+    cj_driver_close(drv);
     drv = cj_driver_open(tap_build("tests/sim/.libs/libdecoy.so"));
     tap_is_int(cj_error_of(drv)->status, CJ_ENODRIVER, "some other library: status");
     tap_has_str(cj_error_of(drv)->message, "is no CUDA driver: it has no cuInit", "some other library: message");

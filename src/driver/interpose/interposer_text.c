@@ -1,10 +1,8 @@
 /* A call to the driver as one line of text: arguments by their types, what the driver wrote behind those that it
  * writes through. */
-#include "driver/interposer_text.h"
+#include "driver/interpose/driver_interpose.h"
 
 #include <string.h>
-
-#include "base/mem.h"
 
 static void put_string(cji_line *l, const char *s)
 {
@@ -218,6 +216,7 @@ static void put_argument(cji_line *l, const cji_cu_param *p, uint64_t v, bool fi
         put_string(l, (const char *)(uintptr_t)v);
     } else if (p->type[n - 1] == '*') {
         cji_say(l, "0x%llx", (unsigned long long)v);
+        cji_struct_text(l, p->type, v);
         if (filled) put_filled(l, p, v);
     } else {
         put_value(l, t ? (enum shown)t->shown : SHOWN_SIGNED, v); /* the other types are enumerations */

@@ -1,0 +1,90 @@
+/* The room of drivers over drivers.  Prefix cji_layer, cji_trace, cji_fault.
+ *
+ *   interposer.c       slots, a wrapper for each entry point and slot, the chain of layers, cj_driver_open_interposed
+ *   interposer_text.c  a call as one line of text; struct_text.c: the structs; launch_text.c: kernels' arguments
+ *   trace_layer.c      writes each call to a file; trace_file.c: the files
+ *   fault_layer.c      makes calls fail that a text names
+ *   interpose_env.c    the layers that the environment asks for
+ *
+ * An interposer is a chain of layers over the driver below.  A layer sees a call, passes it on with cji_layer_pass() or
+ * answers it, and sees the result.  No layer holds a lock while it passes a call on. */
+#ifndef CJI_DRIVER_INTERPOSE_H
+#define CJI_DRIVER_INTERPOSE_H
+
+#include <cujit/interpose.h>
+
+#include "driver/driver.h"
+
+/* A driver call under way. */
+typedef struct cji_layer_call {
+    const cji_cu_row *row;
+    int id;                /* of the row */
+    uint64_t number;       /* of the call, from 1 */
+    const uint64_t *value; /* the arguments, widened to 64 bits */
+    CUresult (*invoke)(const cji_cu *cu, const uint64_t *value); /* calls that entry point of a table */
+    const cj_driver *under;                                      /* the driver below */
+} cji_layer_call;
+
+/* The first field of a layer's own struct. */
+typedef struct cji_layer {
+    CUresult (*call)(struct cji_layer *self, const cji_layer_call *c);
+    void (*free)(struct cji_layer *self);
+    struct cji_layer *next; /* nearer to the driver below; NULL: the driver is next */
+} cji_layer;
+
+/* Passes a call on to what is below the layer. */
+static inline CUresult cji_layer_pass(const cji_layer *self, const cji_layer_call *c)
+{
+    return self->next ? self->next->call(self->next, c) : c->invoke(&c->under->cu, c->value);
+}
+
+/* Frees a chain of layers. */
+void cji_layers_free(cji_layer *first);
+
+/* Opens an interposer with these layers over `under`, on behalf of `call`; takes the layers over in any case.  One of
+ * the environment has a slot apart from those of users.  Never NULL.  NULL for `first`: the failure of the thread's
+ * latest layer is the driver's. */
+cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environment, const char *call);
+
+/* A new layer that writes each call to the file `path`; NULL, and the failure is recorded in `into` for `call`.
+ * `goes_on`: what this process wrote to the file before is kept. */
+cji_layer *cji_trace_layer(void *into, const char *path, bool goes_on, const char *call);
+
+/* A new layer that makes the calls fail that `text` names; NULL, and the failure is recorded in `into` for `call`.
+ * `what` is how the text is called in messages. */
+cji_layer *cji_fault_layer(void *into, const char *text, const char *what, const char *call);
+
+/* The driver with the layers that the environment asks for over it; `drv` itself where it asks for none.  Takes the
+ * reference to `drv` over.  The caller holds the list's lock. */
+cj_driver *cji_interpose_env(cj_driver *drv);
+
+/* ---- Texts ------------------------------------------------------------------------------------------------------- */
+
+enum { CJI_INTERPOSER_TEXT = 1536 }; /* room for the longest call */
+
+/* "cuMemAlloc(dptr=0x7ffc04a8 -> 0x302000000, bytesize=64) = CUDA_SUCCESS": entry point `id`, its arguments widened
+ * to 64 bits, its answer. */
+void cji_interposer_text(char *out, size_t size, int id, const uint64_t *value, CUresult r);
+
+/* The fields of a struct that an argument of that type points to, in braces behind a blank; nothing for other types. */
+void cji_struct_text(cji_line *l, const char *type, uint64_t pointer);
+
+/* The kernel of a launch with the values of its parameters, "scale(0x302000000, 1024)"; "" for another call, and where
+ * the driver below does not tell the parameters. */
+void cji_launch_text(char *out, size_t size, const cji_layer_call *c);
+
+/* ---- Files of traces --------------------------------------------------------------------------------------------- */
+
+typedef struct cji_trace_file cji_trace_file;
+
+/* The file of that name; one for all layers of the process that write to it.  NULL: it cannot be written, and *error is
+ * errno. */
+cji_trace_file *cji_trace_file_open(const char *path, bool goes_on, int *error);
+void cji_trace_file_close(cji_trace_file *file);
+bool cji_trace_file_json(const cji_trace_file *file);
+uint64_t cji_trace_file_begun(const cji_trace_file *file); /* cji_now() when it was opened first */
+
+/* Adds a line, or for JSON an element of the array.  Any thread. */
+void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n);
+
+#endif

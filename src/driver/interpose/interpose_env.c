@@ -1,0 +1,64 @@
+/* The layers that the environment asks for, over each driver that is opened. */
+#include "base/environment.h"
+#include "base/log.h"
+#include "driver/interpose/driver_interpose.h"
+#include "driver/open.h"
+
+static const char env_call[] = "cj_driver_open";
+
+static cji_layer *env_trace(void *into)
+{
+    const char *path = cji_env_get(CJI_ENV_TRACE);
+    const uint64_t begun = path ? cji_hash(path, strlen(path)) + cji_fork_gen() : 0;
+    cji_layer *layer = cji_trace_layer(into, path, cji_process.trace_begun == begun, env_call);
+    if (layer) cji_process.trace_begun = begun;
+    return layer;
+}
+
+static cji_layer *env_fault(void *into)
+{
+    return cji_fault_layer(into, cji_env_get(CJI_ENV_FAULT), cji_env_name(CJI_ENV_FAULT), env_call);
+}
+
+/* The nearest to the program first: a trace shows what the program saw. */
+static const struct {
+    cji_env variable;
+    cji_layer *(*make)(void *into);
+} env_layers[] = {
+    { CJI_ENV_TRACE, env_trace },
+    { CJI_ENV_FAULT, env_fault },
+};
+enum { ENV_LAYERS = sizeof env_layers / sizeof *env_layers };
+
+/* NULL: the environment asks for none, or one cannot be made and *failed is set; the failure is recorded in `into`. */
+static cji_layer *env_chain(void *into, bool *failed)
+{
+    cji_layer *first = NULL;
+    *failed = false;
+    for (int i = ENV_LAYERS - 1; i >= 0; i--) {
+        if (!cji_env_get(env_layers[i].variable)) continue;
+        cji_layer *layer = env_layers[i].make(into);
+        if (!layer) {
+            cji_layers_free(first);
+            *failed = true;
+            return NULL;
+        }
+        layer->next = first;
+        first = layer;
+    }
+    return first;
+}
+
+cj_driver *cji_interpose_env(cj_driver *drv)
+{
+    bool failed;
+    cji_layer *first = env_chain(drv, &failed);
+    if (failed) {
+        cji_obj_set_failed(drv);
+        return drv;
+    }
+    if (!first) return drv;
+    cj_driver *over = cji_driver_over(drv, first, true, env_call);
+    cji_driver_drop_locked(drv); /* the interposer retains it */
+    return over;
+}

@@ -1,0 +1,180 @@
+/* Files that traces are written to.  A line is written when its call has returned, with one system call: what a program
+ * did before it crashed is in the file.  Each addition to JSON overwrites the bracket that ends the array and writes it
+ * anew, so the file is JSON at any moment.
+ *
+ * A process writes to a file of one name through one cji_trace_file, however many drivers are traced.  A file that
+ * another process writes to, which flock() tells, is left alone: the trace goes to a file of that name with the number
+ * of the process behind it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "driver/interpose/driver_interpose.h"
+
+struct cji_trace_file {
+    cji_trace_file *next;
+    char *path;           /* as it was asked for */
+    unsigned users;
+    uint64_t begun;
+    int fd;
+    bool json;
+    pthread_mutex_t lock; /* guards what follows, and the file */
+    bool failed;          /* a write failed: nothing more is written */
+    off_t end;            /* of the elements */
+    bool empty;           /* no element yet */
+};
+
+static const char json_begin[] = "[", json_end[] = "\n]\n";
+
+/* -- Opening ------------------------------------------------------------------------------------------------------- */
+
+static int open_unlocked(const char *path)
+{
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd;
+    close(fd);
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
+static int open_alone(const char *path)
+{
+    char other[PATH_MAX];
+    const int fd = open_unlocked(path);
+    if (fd >= 0 || errno != EWOULDBLOCK) return fd;
+    if ((size_t)snprintf(other, sizeof other, "%s.%ld", path, (long)getpid()) >= sizeof other) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open_unlocked(other);
+}
+
+/* Finds where the file goes on, or empties it.  False: errno says why. */
+static bool position(cji_trace_file *file, bool goes_on)
+{
+    const off_t tail = file->json ? (off_t)sizeof json_end - 1 : 0;
+    struct stat st;
+    if (fstat(file->fd, &st) != 0) return false;
+    if (!S_ISREG(st.st_mode)) goes_on = false; /* a pipe or a terminal */
+    file->empty = !goes_on || st.st_size <= tail + 1;
+    file->end = file->empty ? 0 : st.st_size - tail;
+    return !file->empty || !S_ISREG(st.st_mode) || ftruncate(file->fd, 0) == 0;
+}
+
+static void file_delete(cji_trace_file *file)
+{
+    if (file->fd >= 0) close(file->fd);
+    pthread_mutex_destroy(&file->lock);
+    cji_strfree(file->path);
+    cji_free(file, sizeof *file);
+}
+
+/* A child of fork() begins with an empty list, and with a lock that nobody holds. */
+static void lock_files(void)
+{
+    uint32_t gen = cji_fork_gen();
+    unsigned seen = atomic_load(&cji_process.traces_gen);
+    if (seen != gen && atomic_compare_exchange_strong(&cji_process.traces_gen, &seen, gen) && gen != 1) {
+        pthread_mutex_init(&cji_process.traces_lock, NULL);
+        cji_process.traces = NULL;
+    }
+    cji_lock(&cji_process.traces_lock, CJI_LOCK_TRACES);
+}
+
+static void unlock_files(void) { cji_unlock(&cji_process.traces_lock, CJI_LOCK_TRACES); }
+
+/* A file that is in no list yet; NULL, and *error is errno. */
+static cji_trace_file *file_new(const char *path, bool goes_on, int *error)
+{
+    const size_t n = strlen(path);
+    cji_trace_file *file = cji_zalloc(sizeof *file);
+    *error = ENOMEM;
+    if (!file) return NULL;
+    *file = (cji_trace_file){ .fd = -1, .users = 1, .begun = cji_now(), .path = cji_strdup(path) };
+    file->json = n > 5 && strcmp(path + n - 5, ".json") == 0;
+    pthread_mutex_init(&file->lock, NULL);
+    if (file->path) {
+        file->fd = open_alone(path);
+        if (file->fd >= 0 && position(file, goes_on)) return file;
+        *error = errno;
+    }
+    file_delete(file);
+    return NULL;
+}
+
+cji_trace_file *cji_trace_file_open(const char *path, bool goes_on, int *error)
+{
+    lock_files();
+    cji_trace_file *file = cji_process.traces;
+    while (file && strcmp(file->path, path) != 0) file = file->next;
+    if (file) {
+        file->users++;
+    } else if ((file = file_new(path, goes_on, error))) {
+        file->next = cji_process.traces;
+        cji_process.traces = file;
+    }
+    unlock_files();
+    return file;
+}
+
+void cji_trace_file_close(cji_trace_file *file)
+{
+    lock_files();
+    const bool last = --file->users == 0;
+    for (cji_trace_file **at = &cji_process.traces; last && *at; at = &(*at)->next) {
+        if (*at != file) continue;
+        *at = file->next;
+        break;
+    }
+    unlock_files();
+    if (last) file_delete(file);
+}
+
+bool cji_trace_file_json(const cji_trace_file *file) { return file->json; }
+uint64_t cji_trace_file_begun(const cji_trace_file *file) { return file->begun; }
+
+/* -- Writing ------------------------------------------------------------------------------------------------------- */
+
+/* At the end of what was written; a file that has no places, as a pipe, takes it as it comes. */
+static bool write_all(int fd, const char *p, size_t n, off_t at)
+{
+    while (n) {
+        ssize_t done = pwrite(fd, p, n, at);
+        if (done < 0 && errno == ESPIPE) done = write(fd, p, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        p += done, n -= (size_t)done, at += done;
+    }
+    return true;
+}
+
+void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
+{
+    char room[4096];
+    const int kept = errno;
+    bool failed = false;
+    int error = 0;
+    cji_lock(&file->lock, CJI_LOCK_TRACE);
+    const char *before = !file->json ? "" : file->empty ? json_begin : ",";
+    const int written = snprintf(room, sizeof room, "%s%s%.*s%s", before, file->json ? "\n" : "", (int)n, line,
+                                 file->json ? json_end : "\n");
+    if (!file->failed && written > 0 && (size_t)written < sizeof room) {
+        const off_t tail = file->json ? (off_t)sizeof json_end - 1 : 0;
+        failed = !write_all(file->fd, room, (size_t)written, file->end);
+        error = errno;
+        file->failed = failed;
+        file->end += written - tail;
+        file->empty = false;
+    }
+    cji_unlock(&file->lock, CJI_LOCK_TRACE);
+    if (failed) cji_log(CJ_LOG_WARNING, "the trace %s ends here: %s", file->path, strerror(error));
+    errno = kept;
+}

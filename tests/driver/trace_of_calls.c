@@ -1,0 +1,247 @@
+/* Traces: each driver call is a line of text, or an element of Chrome's trace format; the environment asks for them
+ * too. */
+#include <cujit/cujit.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static char folder[] = "/tmp/cujit-trace-XXXXXX";
+static char *text;
+static size_t length;
+
+static const char *in_folder(const char *name)
+{
+    static char path[2][256];
+    static int turn;
+    turn = !turn;
+    snprintf(path[turn], sizeof *path, "%s/%s", folder, name);
+    return path[turn];
+}
+
+static const char *slurp(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    free(text);
+    text = calloc(1, 1 << 20);
+    length = f ? fread(text, 1, (1 << 20) - 1, f) : 0;
+    if (f) fclose(f);
+    return text;
+}
+
+static size_t count_of(const char *what)
+{
+    size_t n = 0;
+    for (const char *p = text; (p = strstr(p, what)); p += strlen(what)) n++;
+    return n;
+}
+
+/* Adds 3 to 1000 numbers, out and back, in two dimensions and with a cluster's launch call. */
+static int work(cj_driver *drv)
+{
+    enum { N = 1000 };
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "more");
+    cj_val x = cj_param_ptr(f, "x", CJ_U32), by = cj_param(f, "by", CJ_U32), n = cj_param(f, "n", CJ_U32);
+    cj_val i = cj_global_id(f, CJ_X);
+    cj_if(f, cj_lt(f, i, n));
+        cj_set(f, x, i, cj_add(f, cj_get(f, x, i), by));
+    cj_end(f);
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    cj_stream *s = cj_stream_create(dev, NULL);
+    cj_kernel *k = cj_kernel_load(dev, m, "more", NULL);
+    uint32_t *h = cj_host_alloc(dev, N * sizeof *h, NULL), sum = 0;
+    cj_dptr d = cj_alloc(s, N * sizeof *h);
+    for (uint32_t j = 0; h && j < N; j++) h[j] = j;
+    cj_copy_to_device(s, d, h, N * sizeof *h);
+    cj_launch(s, k, cj_threads(N, 256), d, 3u, (uint32_t)N);
+    cj_copy_to_host(s, h, d, N * sizeof *h);
+    cj_status status = cj_stream_sync(s);
+    for (uint32_t j = 0; h && j < N; j++) sum += h[j];
+    cj_host_free(dev, h);
+    cj_free(dev, d);
+    cj_kernel_free(k);
+    cj_stream_free(s);
+    cj_device_close(dev);
+    cj_ptx_free(m);
+    return status == CJ_OK && sum == N * (N - 1) / 2 + 3 * N;
+}
+
+static const char *const seen[] = {
+    "cuInit(Flags=0) = CUDA_SUCCESS",
+    "cuDevicePrimaryCtxRetain(",
+    "cuLinkAddData(",
+    "cuModuleGetFunction(",
+    "name=\"more\"",
+    "cuMemcpyHtoDAsync(",
+    "ByteCount=4000",
+    "blockDimX=256",
+    "  # more(0x",
+    ", 3, 1000)",
+    "cuMemcpyDtoHAsync(",
+    "cuStreamSynchronize(",
+};
+
+static void test_text(cj_driver *under)
+{
+    const char *path = in_folder("text");
+    cj_driver *drv = cj_driver_open_traced(under, path);
+    tap_is_int(cj_error_of(drv)->status, CJ_OK, "a trace opens (%s)", cj_error_of(drv)->message);
+    tap_ok(work(drv), "the program works as without it");
+    const uint64_t calls = cj_interposer_calls(drv);
+    cj_driver_close(drv);
+    path = in_folder("text");
+    slurp(path);
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) tap_has_str(text, seen[i], "the text has %s", seen[i]);
+    size_t good = 0, lines = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        double at, took;
+        long tid;
+        char name[64];
+        good += sscanf(line, "%lf %ld %lf cu%60[A-Za-z0-9_](", &at, &tid, &took, name) == 4 && tid == (long)getpid();
+    }
+    tap_ok(good == lines, "each line has a time, a thread, a duration and a call: %zu of %zu", good, lines);
+    tap_ok(lines == calls, "there is a line for each call: %zu, %u calls", lines, (unsigned)calls);
+}
+
+/* Whether the whole is brackets and strings that JSON allows; not a parser of all of it. */
+static bool balanced(const char *p)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (; *p; p++) {
+        if (quoted && *p == '\\') p++;
+        else if (*p == '"') quoted = !quoted;
+        else if (!quoted && (*p == '{' || *p == '[')) depth++;
+        else if (!quoted && (*p == '}' || *p == ']')) depth--;
+        if (depth < 0) return false;
+    }
+    return depth == 0 && !quoted;
+}
+
+static void *work_apart(void *drv) { return work(drv) ? drv : NULL; }
+
+static void test_json(cj_driver *under)
+{
+    pthread_t thread;
+    void *fine = NULL;
+    cj_driver *drv = cj_driver_open_traced(under, in_folder("calls.json"));
+    slurp(in_folder("calls.json"));
+    tap_ok(balanced(text) && text[0] == '[', "the file is JSON while the program runs");
+    pthread_create(&thread, NULL, work_apart, drv);
+    const bool here = work(drv);
+    pthread_join(thread, &fine);
+    tap_ok(here && fine, "two threads work");
+    const uint64_t calls = cj_interposer_calls(drv);
+    cj_driver_close(drv);
+    slurp(in_folder("calls.json"));
+    tap_ok(balanced(text) && text[0] == '[' && !strcmp(text + length - 3, "\n]\n"), "the file is JSON at the end");
+    tap_is_uint(count_of("{\"ph\":\"X\",\"cat\":\"driver\",\"name\":\"cu"), calls, "with an element for each call");
+    tap_is_uint(count_of("\"result\":0,"), calls - count_of("\"result\":600,"), "whose result is a number");
+    tap_has_str(text, "\"kernel\":\"more(0x", "and a launch has its kernel");
+    tap_has_str(text, "name=\\\"more\\\"", "quotes are escaped");
+}
+
+static const struct {
+    const char *name, *path, *says;
+} wrong[] = {
+    { "no name", NULL, "needs the name of a file" },
+    { "an empty name", "", "needs the name of a file" },
+    { "a folder that is not there", "/nonexistent/trace", "/nonexistent/trace cannot be written: No such file" },
+    { "a folder", "/", "cannot be written" },
+};
+
+static void test_wrong(cj_driver *under)
+{
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        cj_driver *drv = cj_driver_open_traced(under, wrong[i].path);
+        tap_is_int(cj_error_of(drv)->status, CJ_EINVAL, "%s: status", wrong[i].name);
+        tap_has_str(cj_error_of(drv)->message, wrong[i].says, "%s: message", wrong[i].name);
+        cj_driver_close(drv);
+    }
+    cj_driver *drv = cj_driver_open_traced(NULL, "x");
+    tap_is_int(cj_error_of(drv)->status, CJ_EHANDLE, "a trace over nothing");
+    cj_driver_close(drv);
+}
+
+static void test_environment(void)
+{
+    setenv("CUJIT_TRACE", in_folder("environment"), 1);
+    cj_driver *drv = cj_driver_open(NULL), *again = cj_driver_open(NULL);
+    tap_ok(drv == again, "a driver that the environment traces is opened once");
+    tap_ok(cj_driver_raw(drv) && *cj_driver_path(drv), "it has the library and the path of the driver below");
+    tap_has_str(cj_driver_why(drv), "CUDA ", "and what was found");
+    cj_driver *layer[CJ_INTERPOSERS_MAX];
+    int open = 0;
+    for (int i = 0; i < CJ_INTERPOSERS_MAX; i++) {
+        layer[i] = cj_driver_open_interposed(drv, NULL);
+        open += cj_error_of(layer[i])->status == CJ_OK;
+    }
+    tap_is_int(open, CJ_INTERPOSERS_MAX, "the environment's interposer takes none of the user's");
+    tap_ok(work(layer[0]), "work through a user's interposer and the environment's");
+    for (int i = 0; i < CJ_INTERPOSERS_MAX; i++) cj_driver_close(layer[i]);
+    cj_driver_close(again);
+    cj_driver_close(drv);
+    const size_t before = (slurp(in_folder("environment")), length);
+    tap_has_str(text, "cuLaunchKernel(", "the environment's trace has the calls");
+    drv = cj_driver_open(NULL);
+    cj_driver_close(drv);
+    tap_ok((slurp(in_folder("environment")), length) > before, "a driver that is opened later adds to the file");
+    setenv("CUJIT_TRACE", "/nonexistent/trace", 1);
+    drv = cj_driver_open(NULL);
+    tap_is_int(cj_error_of(drv)->status, CJ_EINVAL, "a trace that cannot be written: the driver does not open");
+    tap_has_str(cj_error_of(drv)->message, "/nonexistent/trace", "and the file is named");
+    cj_driver_close(drv);
+    unsetenv("CUJIT_TRACE");
+}
+
+/* A child that was forked while the file is in use writes beside it. */
+static void test_fork(void)
+{
+    char path[256], beside[300];
+    snprintf(path, sizeof path, "%s", in_folder("forked"));
+    FILE *held = fopen(path, "w");
+    fputs("untouched", held);
+    fflush(held);
+    flock(fileno(held), LOCK_EX);
+    pid_t child = fork();
+    if (!child) {
+        cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_traced(under, path);
+        const bool failed = cj_error_of(drv)->status != CJ_OK;
+        cj_driver_close(drv);
+        cj_driver_close(under);
+        _exit(failed);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    tap_is_int(status, 0, "a child traces");
+    fclose(held);
+    tap_is_str(slurp(path), "untouched", "a file that another process writes to is left alone");
+    snprintf(beside, sizeof beside, "%s.%ld", path, (long)child);
+    tap_has_str(slurp(beside), "cuInit", "and the trace is beside it");
+}
+
+int main(void)
+{
+    tap_need_device(1);
+    tap_plan(0);
+    if (!mkdtemp(folder)) tap_bail("no folder");
+    test_fork();
+    cj_driver *under = cj_driver_open(NULL);
+    test_text(under);
+    test_json(under);
+    test_wrong(under);
+    cj_driver_close(under);
+    test_environment();
+    free(text);
+    char command[300];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    tap_is_int(system(command), 0, "the files are removed");
+    return tap_done();
+}
