@@ -144,7 +144,7 @@ uint64_t cji_trace_file_begun(const cji_trace_file *file) { return file->begun; 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
 
 /* At the end of what was written; a file that has no places, as a pipe, takes it as it comes. */
-static bool write_all(int fd, const char *p, size_t n, off_t at)
+static bool write_at(int fd, const char *p, size_t n, off_t at)
 {
     while (n) {
         ssize_t done = pwrite(fd, p, n, at);
@@ -168,7 +168,7 @@ void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
                                  file->json ? json_end : "\n");
     if (!file->failed && written > 0 && (size_t)written < sizeof room) {
         const off_t tail = file->json ? (off_t)sizeof json_end - 1 : 0;
-        failed = !write_all(file->fd, room, (size_t)written, file->end);
+        failed = !write_at(file->fd, room, (size_t)written, file->end);
         error = errno;
         file->failed = failed;
         file->end += written - tail;
