@@ -15,7 +15,8 @@
  *
  * Lifetime.  An interposer keeps the driver below open.  It exists until it was closed and all
  * objects made from it were released.  A process has at most CJ_INTERPOSERS_MAX of them at a time.
- * Those of the environment are not counted.
+ * Those of the environment are not counted; they lie over three drivers at a time, and a further
+ * driver is opened without them, with a line in the log.
  *
  * Threads.  The functions are called on the thread that makes the driver call, also on several
  * threads at once.  They must not use objects made from the interposer.

@@ -19,7 +19,7 @@ device_tests += %D%/linker_inputs %D%/text_operands %D%/ptx_to_driver %D%/contex
 
 # A shared object that stands for libcuda.so.1.
 if WITH_SHARED
-sim_tests += %D%/driver_versions %D%/one_log %D%/which_driver %D%/wrong_sim
+sim_tests += %D%/driver_versions %D%/trace_of_opened %D%/one_log %D%/which_driver %D%/wrong_sim
 check_LTLIBRARIES += %D%/libfakecuda.la
 tests_driver_libfakecuda_la_SOURCES = %D%/fakecuda.c
 tests_driver_libfakecuda_la_LIBADD = libcujit-cuda.la

@@ -42,9 +42,11 @@ static inline CUresult cji_layer_pass(const cji_layer *self, const cji_layer_cal
 void cji_layers_free(cji_layer *first);
 
 /* Opens an interposer with these layers over `under`, on behalf of `call`; takes the layers over in any case.  One of
- * the environment has a slot apart from those of users.  Never NULL.  NULL for `first`: the failure of the thread's
- * latest layer is the driver's. */
+ * the environment has a slot apart from those of users.  Never NULL. */
 cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environment, const char *call);
+
+/* Whether one more interposer of the environment has a slot.  The caller holds the list's lock. */
+bool cji_interposer_room(void);
 
 /* A new layer that writes each call to the file `path`; NULL, and the failure is recorded in `into` for `call`.
  * `goes_on`: what this process wrote to the file before is kept. */

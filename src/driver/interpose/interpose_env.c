@@ -58,6 +58,13 @@ cj_driver *cji_interpose_env(cj_driver *drv)
         return drv;
     }
     if (!first) return drv;
+    if (!cji_interposer_room()) { /* the program works as it does without the variables */
+        cji_layers_free(first);
+        cji_log(CJ_LOG_WARNING,
+                "%s and %s have no effect on a driver that is opened while %d others are open with them",
+                cji_env_name(CJI_ENV_TRACE), cji_env_name(CJI_ENV_FAULT), CJI_INTERPOSER_SLOTS - CJI_INTERPOSER_USERS);
+        return drv;
+    }
     cj_driver *over = cji_driver_over(drv, first, true, env_call);
     cji_driver_drop_locked(drv); /* the interposer retains it */
     return over;

@@ -150,6 +150,16 @@ static bool take_slot(struct cji_interposer *interposer, bool of_environment)
     return false;
 }
 
+bool cji_interposer_room(void)
+{
+    const uint32_t gen = cji_fork_gen();
+    for (int i = CJI_INTERPOSER_USERS; i < CJI_INTERPOSER_SLOTS; i++) {
+        struct cji_interposer *there = atomic_load(&cji_process.interposer[i]);
+        if (!there || there->fork_gen != gen) return true;
+    }
+    return false;
+}
+
 /* The driver below is the caller's to drop. */
 static cj_driver *interposer_end(struct cji_interposer *interposer)
 {
