@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libcujit-base.la
 libcujit_base_la_SOURCES = \
 	%D%/alloc.c \
+	%D%/cancel.h \
 	%D%/cells.c \
 	%D%/cells.h \
 	%D%/clock.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/opts.h"
 #include "driver/driver.h"
 #include "driver/open.h"
@@ -110,6 +111,7 @@ static void open_new(cj_device *dev, cj_driver *drv, const char *call)
 cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opts)
 {
     static const char call[] = "cj_device_open";
+    CJI_NO_CANCEL;
     cj_device_opts o;
     cj_device *dev = cji_obj_new(sizeof *dev, CJI_TAG_DEVICE, 0, call), *same = NULL;
     if (cji_obj_failed(dev)) return dev;
@@ -217,6 +219,7 @@ static void settle_releases(cji_release_queue *queue)
 
 void cj_device_close(cj_device *dev)
 {
+    CJI_NO_CANCEL;
     if (!cji_check_free(dev, CJI_TAG_DEVICE, "cj_device_close")) return;
     if (!cji_obj_failed(dev) && atomic_fetch_sub(&dev->handles, 1) == 1) settle_releases(&dev->queue);
     cji_device_drop(dev);
@@ -236,6 +239,7 @@ cj_driver *cj_device_driver(const cj_device *dev) { return device_readable(dev) 
 cj_status cj_device_sync(cj_device *dev)
 {
     static const char call[] = "cj_device_sync";
+    CJI_NO_CANCEL;
     cji_scope scope;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;

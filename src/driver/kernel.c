@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "driver/args.h"
 #include "driver/driver.h"
 
@@ -111,6 +112,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
 
 static cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const char *call)
 {
+    CJI_NO_CANCEL;
     cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
     if (cji_obj_failed(k)) return k;
     k->nparam = -1;

@@ -3,6 +3,7 @@
  * builder's serial, which no other builder of the process ever has. */
 #include <string.h>
 
+#include "base/cancel.h"
 #include "driver/driver.h"
 #include "driver/image.h"
 #include "driver/jit.h"
@@ -157,6 +158,7 @@ static cj_module *other_options(cj_module *mine, cj_module *there, const char *d
 
 cj_module *cji_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts, const char *call)
 {
+    CJI_NO_CANCEL;
     cj_status status;
     cj_module *mod = new_module(dev, call, &status);
     if (cji_obj_failed(mod)) return mod;
@@ -191,6 +193,7 @@ cj_module *cj_module_load(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts
 
 cj_module *cj_module_load_image(cj_device *dev, const cj_image *img)
 {
+    CJI_NO_CANCEL;
     static const char call[] = "cj_module_load_image";
     cj_status status;
     cj_module *mod = new_module(dev, call, &status);
@@ -225,6 +228,7 @@ cj_module *cj_module_wrap(cj_device *dev, void *raw)
 
 cj_module *cj_module_load_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
 {
+    CJI_NO_CANCEL;
     static const char call[] = "cj_module_load_text";
     cj_status status;
     cj_module *mod = new_module(dev, call, &status);

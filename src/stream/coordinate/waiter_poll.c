@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "stream/coordinate/stream_coordinate.h"
 
 /* With the lock held: waits until the queue has something, the waiter is shut down, or the time has passed. */
@@ -26,6 +27,7 @@ static int poll_over(const cj_waiter *w, int n, const char *call)
 int cj_waiter_poll(cj_waiter *w, cj_wait_record *records, size_t max, uint32_t ms)
 {
     static const char call[] = "cj_waiter_poll";
+    CJI_NO_CANCEL;
     int n = 0;
     const cj_status st = cji_check(w, CJI_TAG_WAITER, call);
     if (st != CJ_OK) return st;

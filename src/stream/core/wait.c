@@ -6,6 +6,7 @@
  * in the object, and the work goes on.  So is the CJ_ESTATE of a stream that is capturing: no work is lost by it. */
 #include <time.h>
 
+#include "base/cancel.h"
 #include "stream/core/stream_core.h"
 
 /* -- Queries until a deadline -------------------------------------------------------------------------------------- */
@@ -49,6 +50,7 @@ static void wait_done(cj_stream *s, uint64_t enqueued)
 
 CUresult cji_wait_stream(cj_stream *s, uint64_t deadline)
 {
+    CJI_NO_CANCEL;
     cji_scope scope;
     CUresult r = CUDA_SUCCESS;
     if (cji_stream_needs_context(s)) r = cji_scope_enter(&scope, s->cu, s->queue->ctx);
@@ -60,6 +62,7 @@ CUresult cji_wait_stream(cj_stream *s, uint64_t deadline)
 
 CUresult cji_wait_event(cj_event *e, uint64_t deadline)
 {
+    CJI_NO_CANCEL;
     cji_scope scope;
     cji_scope_relax(&scope, e->cu);
     CUresult r = wait_until(e->cu, NULL, e->raw, deadline);
@@ -89,6 +92,7 @@ static cj_status wait_take(cj_stream *s)
 cj_status cj_stream_sync(cj_stream *s)
 {
     static const char call[] = "cj_stream_sync";
+    CJI_NO_CANCEL;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
@@ -153,6 +157,7 @@ cj_status cj_event_query(cj_event *e)
 cj_status cj_event_sync(cj_event *e)
 {
     static const char call[] = "cj_event_sync";
+    CJI_NO_CANCEL;
     cji_scope scope;
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
