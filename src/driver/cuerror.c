@@ -126,18 +126,35 @@ cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status 
 
 /* -- A kernel's fault ---------------------------------------------------------------------------------------------- */
 
-/* The kernels enqueued lately, and where to learn more. */
-static void name_suspects(cj_device *dev, const cji_slot *slot, char *out, size_t size)
+/* The first report of a lost context says since when; every later one repeats it. */
+static void say_since(cj_device *dev, const char *names, const char *call, cji_line *l)
+{
+    if (atomic_load(&dev->lost)) {
+        cji_say(l, "; the context is lost since %s", dev->lost_since);
+        return;
+    }
+    pthread_mutex_lock(&dev->queue.lock);
+    if (!atomic_load(&dev->lost)) {
+        if (*names) snprintf(dev->lost_since, sizeof dev->lost_since, "one of the launches %s", names);
+        else snprintf(dev->lost_since, sizeof dev->lost_since, "a failure that %s reported", call);
+        atomic_store(&dev->lost, true);
+    }
+    pthread_mutex_unlock(&dev->queue.lock);
+}
+
+/* The kernels enqueued lately, where to learn more, and since when nothing runs. */
+static void name_suspects(cj_device *dev, const cji_slot *slot, const char *call, char *out, size_t size)
 {
     cji_line l = { out, size, 0 };
+    char names[200] = "";
     *out = 0;
     if (slot) {
-        char names[200];
         unsigned before = cji_recent_names(&dev->queue, slot, names, sizeof names);
         if (*names) cji_say(&l, "; enqueued on the stream since its last synchronization: %s", names);
         if (before) cji_say(&l, ", and %u launches before them", before);
     }
     if (dev->drv->kind != CJI_DRIVER_SIM) cji_say(&l, "; the CPU device (CUJIT_DRIVER=sim) names the instruction");
+    say_since(dev, names, call, &l);
 }
 
 /* What the CPU device tells of the fault. */
@@ -156,12 +173,12 @@ static cj_status record_fault(void *obj, const cj_device *dev, CUresult r, const
 cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
                          const char *call, const char *fmt, ...)
 {
-    char sentence[1200], suspects[400] = "";
+    char sentence[1200], suspects[640] = "";
     cj_fault fault;
     if (cji_breaks_context(r)) {
         if (cji_fault_read(dev, &fault, sentence, sizeof sentence))
             return record_fault(obj, dev, r, call, &fault, sentence);
-        name_suspects((cj_device *)(uintptr_t)dev, slot, suspects, sizeof suspects);
+        name_suspects((cj_device *)(uintptr_t)dev, slot, call, suspects, sizeof suspects);
     }
     va_list args;
     va_start(args, fmt);

@@ -86,6 +86,10 @@ struct cj_device {
         /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
         peer_failed;
     cj_error peer_why;                 /* the first such failure */
+    /* Since when the context is lost, where the driver does not tell what failed: written once under the queue's lock,
+     * before `lost` is set. */
+    atomic_bool lost;
+    char lost_since[240];
     cj_device *next;                   /* drv->devices */
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;

@@ -1,6 +1,7 @@
 /* cj_image: PTX compiled for a device. */
 #include <string.h>
 
+#include "base/cancel.h"
 #include "driver/driver.h"
 #include "driver/image.h"
 #include "driver/image_cache.h"
@@ -32,6 +33,7 @@ cj_status cji_image_keep_text(cj_image *img, const char *text, size_t bytes, con
 static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji_jit_source from,
                               const cj_compile_opts *o, const char *call)
 {
+    CJI_NO_CANCEL;
     cji_scope scope;
     if (cji_jit_lacks_linker(img->dev->drv)) return cji_image_keep_text(img, text, bytes, o, call);
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);

@@ -11,6 +11,7 @@
 
 #include <cujit/sim.h>
 
+#include "base/cancel.h"
 #include "base/lock.h"
 #include "base/environment.h"
 #include "base/log.h"
@@ -379,6 +380,7 @@ static enum found try_auto(cj_driver **drv)
 
 cj_driver *cj_driver_open(const char *which)
 {
+    CJI_NO_CANCEL;
     const char *wanted = cji_env_get(CJI_ENV_DRIVER);
     if (!which) which = wanted ? wanted : "auto";
     cj_driver *drv = new_driver();

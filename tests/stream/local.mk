@@ -3,7 +3,7 @@ tests_libtest_a_SOURCES += %D%/watched.c %D%/watched.h
 watched_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/launched_lately %D%/deferred_releases %D%/same_context %D%/staged_copies \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
 watched_tests += %D%/graph_old_drivers %D%/wait_failures %D%/pipeline_calls %D%/samples_wait_for_the_clock
-watched_tests += %D%/wait_beside_record %D%/rejected_launches
+watched_tests += %D%/wait_beside_record %D%/rejected_launches %D%/lost_context
 sim_tests += $(watched_tests)
 
 # On a device.
@@ -18,7 +18,7 @@ tests_libtest_a_SOURCES += %D%/random_programs.c %D%/random_ops.c %D%/random_wor
 device_tests += %D%/profiles %D%/profile_threads
 text_tests += %D%/profile_numbers %D%/profile_times %D%/pool_spans
 device_tests += %D%/event_pools %D%/stream_pools %D%/pool_times %D%/pools_of_threads
-device_tests += %D%/kernel_occupancy %D%/launch_options
+device_tests += %D%/kernel_occupancy %D%/launch_options %D%/cancelled_threads %D%/sixty_four_threads
 device_tests += %D%/launched_by_name %D%/launched_raw %D%/prepared_launches %D%/module_variables
 device_tests += %D%/captures_in_a_loop %D%/failures_reach_streams %D%/fills %D%/freed_memory %D%/graph_mem_ops
 device_tests += %D%/memory_of_graphs %D%/records_meet %D%/captured_arguments %D%/calls_beside_capture %D%/frees_hold_no_lock

@@ -2,6 +2,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "stream/coordinate/coord.h"
 
 /* -- Waiting ------------------------------------------------------------------------------------------------------- */
@@ -105,6 +106,7 @@ static cj_status run_locked(cj_coord *c, uint32_t ms, const char *call)
 cj_status cj_coord_run(cj_coord *c, uint32_t ms)
 {
     static const char call[] = "cj_coord_run";
+    CJI_NO_CANCEL;
     cj_status st = cji_check(c, CJI_TAG_COORD, call);
     if (st != CJ_OK) return st;
     cji_coord_lock(c);
@@ -153,6 +155,7 @@ static cj_status run_wait_for(cj_coord *c, cj_task task, uint32_t ms, const char
 cj_status cj_coord_wait(cj_coord *c, cj_task task, uint32_t ms)
 {
     static const char call[] = "cj_coord_wait";
+    CJI_NO_CANCEL;
     cj_status st = cji_check(c, CJI_TAG_COORD, call);
     if (st != CJ_OK) return st;
     cji_coord_lock(c);
@@ -213,6 +216,7 @@ static cj_status pull_next(cj_coord *c, cj_task *task, cj_stream **stream, uint3
 cj_status cj_coord_next(cj_coord *c, cj_task *task, cj_stream **stream, uint32_t ms)
 {
     static const char call[] = "cj_coord_next";
+    CJI_NO_CANCEL;
     cj_status st = cji_check(c, CJI_TAG_COORD, call);
     if (st != CJ_OK) return st;
     if (!task || !stream) return cji_fail(c, CJ_EINVAL, call, "there is no place for the task or its stream");
@@ -325,6 +329,7 @@ static cj_status completions_check(cj_coord *c, const char *call)
 size_t cj_coord_completions(cj_coord *c, cj_task_record *records, size_t count, uint32_t ms)
 {
     static const char call[] = "cj_coord_completions";
+    CJI_NO_CANCEL;
     size_t n = 0;
     if (cji_check(c, CJI_TAG_COORD, call) != CJ_OK) return 0;
     if (!records && count) return cji_fail(c, CJ_EINVAL, call, "`records` is NULL"), 0;

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/cancel.h"
 #include "base/handover.h"
 #include "stream/coordinate/stream_coordinate.h"
 
@@ -246,6 +247,7 @@ static void waiter_abandon(cj_waiter *w)
 
 void cj_waiter_free(cj_waiter *w)
 {
+    CJI_NO_CANCEL;
     if (!cji_check_free(w, CJI_TAG_WAITER, "cj_waiter_free")) return;
     if (cji_obj_failed(w)) {
         if (cji_obj_release(w)) waiter_delete(w);

@@ -46,6 +46,7 @@ int cj_waiter_poll(cj_waiter *w, cj_wait_record *records, size_t max, uint32_t m
 int cj_waiter_run(cj_waiter *w, size_t max, uint32_t ms)
 {
     static const char call[] = "cj_waiter_run";
+    CJI_NO_CANCEL;
     int n = 0;
     const cj_status st = cji_check(w, CJI_TAG_WAITER, call);
     if (st != CJ_OK) return st;

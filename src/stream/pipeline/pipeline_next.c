@@ -1,4 +1,5 @@
 /* What a pipeline's user does next: the pull form, on which the form with callbacks is built. */
+#include "base/cancel.h"
 #include "stream/pipeline/stream_pipeline.h"
 
 #include <string.h>
@@ -253,6 +254,7 @@ static bool chunk_is_set(cj_pipeline *p, const cj_chunk *chunk, const char *call
 cj_status cj_pipeline_next(cj_pipeline *pipeline, cj_chunk *chunk, uint32_t ms)
 {
     static const char call[] = "cj_pipeline_next";
+    CJI_NO_CANCEL;
     const uint64_t deadline = cji_deadline(ms);
     cji_ring_slot *slot;
     cj_status st = cji_check(pipeline, CJI_TAG_PIPELINE, call);

@@ -1,4 +1,5 @@
 /* The form with callbacks: threads that take what is to be done next and do it. */
+#include "base/cancel.h"
 #include "stream/pipeline/stream_pipeline.h"
 
 #include <signal.h>
@@ -69,6 +70,7 @@ static bool work_start(cj_pipeline *p, pthread_t *id)
 cj_status cj_pipeline_run(cj_device *dev, const cj_pipeline_opts *opts, cj_pipeline_stats *stats)
 {
     static const char call[] = "cj_pipeline_run";
+    CJI_NO_CANCEL;
     pthread_t id[WORK_THREADS];
     uint32_t threads = 0;
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);

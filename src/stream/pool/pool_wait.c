@@ -1,4 +1,5 @@
 /* Ready streams, and waits for the streams of a pool. */
+#include "base/cancel.h"
 #include "stream/pool/stream_pool.h"
 
 /* -- The streams, one after the other ------------------------------------------------------------------------------ */
@@ -113,6 +114,7 @@ cj_status cj_stream_pool_wait_any(cj_stream_pool *pool, const cj_pooled_stream *
                                   size_t *index)
 {
     static const char call[] = "cj_stream_pool_wait_any";
+    CJI_NO_CANCEL;
     const uint64_t deadline = cji_deadline(ms);
     cji_pause pause = { 0, 0 };
     size_t which = 0;
