@@ -20,6 +20,7 @@
 #include <cujit/graph_exec.h>
 #include <cujit/linker.h>
 #include <cujit/pipeline.h>
+#include <cujit/kernel_cache.h>
 #include <cujit/pool.h>
 #include <cujit/profile.h>
 #include <cujit/ptx.h>
@@ -49,6 +50,7 @@ static inline void cj_auto_cj_pipeline(cj_pipeline **object) { cj_pipeline_free(
 static inline void cj_auto_cj_prepared(cj_prepared **object) { cj_prepared_free(*object); }
 static inline void cj_auto_cj_ptx(cj_ptx **object) { cj_ptx_free(*object); }
 static inline void cj_auto_cj_stream(cj_stream **object) { cj_stream_free(*object); }
+static inline void cj_auto_cj_kernel_cache(cj_kernel_cache **object) { cj_kernel_cache_free(*object); }
 static inline void cj_auto_cj_stream_pool(cj_stream_pool **object) { cj_stream_pool_free(*object); }
 static inline void cj_auto_cj_profile(cj_profile **object) { cj_profile_free(*object); }
 static inline void cj_auto_cj_stream_barrier(cj_stream_barrier **object) { cj_stream_barrier_free(*object); }

@@ -7,6 +7,7 @@
  *         cj_image, cj_module ....... PTX compiled for the device; code loaded on it
  *           cj_kernel ............... ready for cj_launch (launch.h)
  *         cj_linker (linker.h) ...... builders, PTX and libraries joined into one image
+ *         cj_kernel_cache ........... kernels by key, in memory (kernel_cache.h)
  *         cj_dptr (memory.h) ........ device memory
  *         cj_stream (stream.h) ...... a queue of work; cj_event: a point in it; copies: copy.h
  *         cj_event_pool, cj_stream_pool  events and streams to acquire and release (pool.h)
@@ -24,7 +25,7 @@
  *
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
  * what a program needs of operands, linker, capture, graph, graph_exec, stream_barrier, pool,
- * waiter, coordinate, profile, pipeline, parse, interpose.
+ * waiter, coordinate, profile, pipeline, kernel_cache, parse, interpose.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
@@ -44,6 +45,7 @@
 #include <cujit/memory.h>
 #include <cujit/stream.h>
 #include <cujit/copy.h>
+#include <cujit/kernel_cache.h>
 #include <cujit/pool.h>
 #include <cujit/profile.h>
 #include <cujit/stream_barrier.h>

@@ -80,6 +80,7 @@ using ptx = object<cj_ptx, cj_ptx_free>;
 using stream = object<cj_stream, cj_stream_free>;
 using coord = object<cj_coord, cj_coord_free>;
 using stream_barrier = object<cj_stream_barrier, cj_stream_barrier_free>;
+using kernel_cache = object<cj_kernel_cache, cj_kernel_cache_free>;
 using stream_pool = object<cj_stream_pool, cj_stream_pool_free>;
 using waiter = object<cj_waiter, cj_waiter_free>;
 using profile = object<cj_profile, cj_profile_free>;

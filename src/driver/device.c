@@ -9,6 +9,7 @@
 
 #include "base/cancel.h"
 #include "base/opts.h"
+#include "driver/cache/memo.h"
 #include "driver/driver.h"
 #include "driver/open.h"
 
@@ -199,6 +200,7 @@ void cji_device_drop(cj_device *dev)
     cji_release_queue_fini(&dev->queue);
     cji_scope_leave(&scope);
     if (!dev->wrapped) primary_context(dev, false);
+    cji_memo_free(dev->images);
     pthread_mutex_destroy(&dev->modules_lock);
     pthread_cond_destroy(&dev->modules_cond);
     cji_obj_delete(dev, sizeof *dev);

@@ -94,6 +94,7 @@ struct cj_device {
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;
     cj_module *modules;                /* those made from builders */
+    struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
 };
 
 /* What it is (device_info.c); the priorities are the context's, which is current. */
@@ -180,6 +181,7 @@ struct cj_image {
     cj_device *dev;
     void *data;
     size_t bytes, room;        /* of the image, and of the memory at `data` */
+    struct cji_image_value *shared; /* whose memory `data` is (image_cache.c); NULL: the image's own */
     cji_text log;
     cji_entries *entries;      /* of the PTX that it was compiled from; NULL for kept bytes */
     bool text;                 /* the bytes are PTX with its NUL: the driver has no linker, and loading compiles it */

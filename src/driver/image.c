@@ -50,9 +50,25 @@ static cj_status take_entries(cj_image *img, cji_entries *entries, const char *c
     return entries ? CJ_OK : cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters");
 }
 
+/* What is to be compiled: a builder's module, or a text. */
+typedef struct image_source { cj_ptx *m; const char *text; size_t bytes; const cj_compile_opts *o; const char *call; }
+    image_source;
+
+static cj_status compile_module(cj_image *img, void *user)
+{
+    const image_source *s = user;
+    const unsigned flags = cji_print_flags(s->o);
+    cji_text text = { 0 };
+    cj_status status;
+    cji_ptx_write(s->m, flags, &text);
+    if (text.failed) status = cji_fail(img, CJ_ENOMEM, s->call, "no memory for the module's PTX");
+    else status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = flags }, s->o, s->call);
+    cji_text_free(&text);
+    return status == CJ_OK ? take_entries(img, cji_entries_of(s->m), s->call) : status;
+}
+
 cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, const char *call)
 {
-    cji_text text = { 0 };
     cj_status status = cji_check_arg(img, m, CJI_TAG_PTX, call, "the module");
     if (status != CJ_OK) return status;
     status = cji_ptx_finish(m, call);
@@ -61,28 +77,22 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, 
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
     const cji_image_key key = cji_image_key_of(img->dev, m, cji_print_flags(o), o);
-    if (cji_image_recall(img, &key)) return CJ_OK;
-    cji_ptx_write(m, cji_print_flags(o), &text);
-    if (text.failed) status = cji_fail(img, CJ_ENOMEM, call, "no memory for the module's PTX");
-    else
-        status = compile_text(img, cji_text_str(&text), text.n,
-                              (cji_jit_source){ .m = m, .flags = cji_print_flags(o) }, o, call);
-    cji_text_free(&text);
-    if (status == CJ_OK) status = take_entries(img, cji_entries_of(m), call);
-    if (status == CJ_OK && !img->text) cji_image_store(img, &key);
-    return status;
+    image_source source = { .m = m, .o = o, .call = call };
+    return cji_image_get(img, &key, compile_module, &source);
 }
 
-/* The same of a text. */
+static cj_status compile_given(cj_image *img, void *user)
+{
+    const image_source *s = user;
+    cj_status status = compile_text(img, s->text, s->bytes, (cji_jit_source){ .m = NULL }, s->o, s->call);
+    return status == CJ_OK ? take_entries(img, cji_entries_read(s->text, s->bytes), s->call) : status;
+}
+
 static cj_status image_of_text(cj_image *img, const char *ptx, const cj_compile_opts *o, const char *call)
 {
-    const size_t bytes = strlen(ptx);
-    const cji_image_key key = cji_image_key_of_text(img->dev, ptx, bytes, o);
-    if (cji_image_recall(img, &key)) return CJ_OK;
-    cj_status status = compile_text(img, ptx, bytes, (cji_jit_source){ .m = NULL }, o, call);
-    if (status == CJ_OK) status = take_entries(img, cji_entries_read(ptx, bytes), call);
-    if (status == CJ_OK && !img->text) cji_image_store(img, &key);
-    return status;
+    image_source source = { .text = ptx, .bytes = strlen(ptx), .o = o, .call = call };
+    const cji_image_key key = cji_image_key_of_text(img->dev, ptx, source.bytes, o);
+    return cji_image_get(img, &key, compile_given, &source);
 }
 
 cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts)
@@ -150,7 +160,7 @@ const char *cj_image_log(const cj_image *img)
 void cj_image_free(cj_image *img)
 {
     if (!cji_check_free(img, CJI_TAG_IMAGE, "cj_image_free") || !cji_obj_release(img)) return;
-    cji_free(img->data, img->room);
+    cji_image_release_data(img);
     cji_text_free(&img->log);
     cji_entries_release(img->entries);
     if (img->dev) cji_device_drop(img->dev);

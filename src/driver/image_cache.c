@@ -1,9 +1,10 @@
-/* Images from the kernel cache.  The key of an image is a hash of everything that the compiler's answer depends on: the
+/* Images from the kernel cache: of the device in memory, and of the user on disk below that.  The key of an image is a hash of everything that the compiler's answer depends on: the
  * module, how it is printed and compiled, the device's target, and the builds of driver, linker and this library. */
 #include <stdio.h>
 #include <string.h>
 
 #include "driver/cache/disk_cache.h"
+#include "driver/cache/memo.h"
 #include "driver/image.h"
 #include "driver/image_cache.h"
 
@@ -58,28 +59,70 @@ cji_image_key cji_image_key_of_text(const cj_device *dev, const char *text, size
     return key;
 }
 
-/* -- Images -------------------------------------------------------------------------------------------------------- */
+/* -- Images in memory ---------------------------------------------------------------------------------------------- */
 
-bool cji_image_recall(cj_image *img, const cji_image_key *key)
+#define IMAGES_MOST (UINT64_C(64) << 20) /* bytes that a device's images take */
+
+typedef struct cji_image_value {
+    atomic_uint refs;
+    cji_disk_found found; /* room NULL: it could not be compiled */
+} cji_image_value;
+
+static void retain_image(void *value)
 {
-    cji_disk_found found;
-    if (!key->on || !cji_disk_get(key->hash, &found)) return false;
-    cji_text_put(&img->log, found.log, found.log_bytes);
+    atomic_fetch_add_explicit(&((cji_image_value *)value)->refs, 1, memory_order_relaxed);
+}
+
+static void release_image(void *value)
+{
+    cji_image_value *v = value;
+    if (atomic_fetch_sub(&v->refs, 1) != 1) return;
+    cji_disk_found_free(&v->found);
+    cji_free(v, sizeof *v);
+}
+
+static bool good_image(const void *value) { return ((const cji_image_value *)value)->found.room != NULL; }
+static uint64_t image_weight(const void *value) { return ((const cji_image_value *)value)->found.room_bytes; }
+static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight };
+
+/* The device's, made at first use; NULL without memory. */
+static cji_memo *images_of(cj_device *dev)
+{
+    pthread_mutex_lock(&dev->modules_lock);
+    if (!dev->images) dev->images = cji_memo_create(&image_rules, IMAGES_MOST);
+    cji_memo *images = dev->images;
+    pthread_mutex_unlock(&dev->modules_lock);
+    return images;
+}
+
+void cji_image_release_data(cj_image *img)
+{
+    if (img->shared) release_image(img->shared);
+    else cji_free(img->data, img->room);
+    img->data = NULL;
+}
+
+/* The image becomes that of the value.  False without memory. */
+static bool take_value(cj_image *img, cji_image_value *v)
+{
+    cji_text_put(&img->log, v->found.log, v->found.log_bytes);
     if (img->log.failed) {
         cji_text_free(&img->log);
-        cji_disk_found_free(&found);
         return false;
     }
-    img->data = found.room;
-    img->bytes = found.code_bytes;
-    img->room = found.room_bytes;
-    img->entries = found.entries;
+    retain_image(v);
+    img->shared = v;
+    img->data = v->found.room;
+    img->bytes = v->found.code_bytes;
+    img->room = v->found.room_bytes;
+    img->entries = cji_entries_retain(v->found.entries);
     return true;
 }
 
-void cji_image_store(const cj_image *img, const cji_image_key *key)
+/* -- On disk ------------------------------------------------------------------------------------------------------- */
+
+static void store_image(const cj_image *img, const cji_image_key *key)
 {
-    if (!key->on) return;
     cji_disk_image image = { .code = img->data,
                              .code_bytes = img->bytes,
                              .log = img->log.p,
@@ -89,4 +132,58 @@ void cji_image_store(const cj_image *img, const cji_image_key *key)
     snprintf(image.label.driver, sizeof image.label.driver, "%s %d.%d", cj_driver_kind(img->dev->drv),
              img->dev->drv->version / 1000, img->dev->drv->version % 1000 / 10);
     cji_disk_put(key->hash, &image);
+}
+
+/* What is under way. */
+typedef struct image_request {
+    cj_image *img;
+    const cji_image_key *key;
+    cji_image_compiler compile;
+    void *user;
+    bool built;        /* by this request, with this status */
+    cj_status status;
+} image_request;
+
+/* The code of `img`, which was compiled, becomes the value's; its log, which names lines of this builder, stays the
+ * image's own. */
+static void give_data(cji_image_value *v, cj_image *img)
+{
+    v->found = (cji_disk_found){ .room = img->data,
+                                 .room_bytes = img->room,
+                                 .code_bytes = img->bytes,
+                                 .entries = cji_entries_retain(img->entries) };
+    retain_image(v);
+    img->shared = v;
+}
+
+/* A value with the caller's reference; NULL without memory for one, or where nothing was compiled. */
+static void *build_image(void *user)
+{
+    image_request *r = user;
+    cji_image_value *v = cji_zalloc(sizeof *v);
+    r->built = true;
+    r->status = CJ_OK;
+    if (v) atomic_init(&v->refs, 1);
+    if (v && cji_disk_get(r->key->hash, &v->found)) {
+        if (take_value(r->img, v)) return v;
+        cji_disk_found_free(&v->found);
+    }
+    r->status = r->compile(r->img, r->user);
+    const bool code = r->status == CJ_OK && !r->img->text;
+    if (code) store_image(r->img, r->key);
+    if (v && code && !r->img->log.n) give_data(v, r->img);
+    return v;
+}
+
+cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_image_compiler compile, void *user)
+{
+    image_request r = { .img = img, .key = key, .compile = compile, .user = user };
+    cji_memo *images = key->on ? images_of(img->dev) : NULL;
+    cji_memo_how how;
+    if (!images) return compile(img, user);
+    cji_image_value *v = cji_memo_get(images, &key->hash, sizeof key->hash, build_image, &r, &how);
+    bool taken = !r.built && v && good_image(v) && take_value(img, v);
+    if (v) release_image(v);
+    /* What another thread could not compile fails here with this builder's lines. */
+    return r.built ? r.status : taken ? CJ_OK : compile(img, user);
 }

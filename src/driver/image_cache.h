@@ -14,9 +14,12 @@ typedef struct cji_image_key { cji_hash128 hash; bool on; } cji_image_key;
 cji_image_key cji_image_key_of(const cj_device *dev, const cj_ptx *m, unsigned flags, const cj_compile_opts *o);
 cji_image_key cji_image_key_of_text(const cj_device *dev, const char *text, size_t bytes, const cj_compile_opts *o);
 
-/* Fills `img`, which has its device, from the cache.  False: it is not there. */
-bool cji_image_recall(cj_image *img, const cji_image_key *key);
-/* Stores `img`, which was compiled just now. */
-void cji_image_store(const cj_image *img, const cji_image_key *key);
+/* Fills `img`, which has its device: from the device's images in memory, from the cache on disk, or by `compile`, which
+ * records its failure in `img`.  Of the threads that want one image at a time, one compiles it and the others wait. */
+typedef cj_status (*cji_image_compiler)(cj_image *img, void *user);
+cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_image_compiler compile, void *user);
+
+/* Frees an image's memory. */
+void cji_image_release_data(cj_image *img);
 
 #endif

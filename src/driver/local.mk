@@ -12,6 +12,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/driver.h \
 	%D%/enum_names.c \
 	%D%/enum_names.def \
+	%D%/kernel_cache.c \
 	%D%/kernel_fault.c \
 	%D%/image.c \
 	%D%/image.h \
@@ -40,7 +41,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/symbols.c \
 	%D%/symbols.h
 cujitinclude_HEADERS += include/cujit/linker.h
-cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/launch.h include/cujit/memory.h
+cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/kernel_cache.h include/cujit/launch.h include/cujit/memory.h
 include %D%/cache/local.mk
 include %D%/compile/local.mk
 include %D%/interpose/local.mk

@@ -51,6 +51,7 @@ static void use_each()
     cujit::event e = cj_event_create(dev, nullptr);
     cujit::event_pool events = cj_event_pool_create(dev, nullptr);
     cujit::stream_pool leases = cj_stream_pool_create(dev, nullptr);
+    cujit::kernel_cache kernels = cj_kernel_cache_create(dev, nullptr);
     cujit::profile times = cj_profile_create(nullptr);
     cujit::stream_barrier b = cj_stream_barrier_create(dev);
     cujit::waiter w = cj_waiter_create(dev, nullptr);

@@ -32,6 +32,7 @@ enum {
     API_PIPELINE,
     API_PREPARED,
     API_LINKER,
+    API_KERNEL_CACHE,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

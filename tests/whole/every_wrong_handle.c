@@ -111,6 +111,7 @@ static void make_failed(void)
     failed[API_PROFILE] = cj_profile_create(&(cj_profile_opts){ .size = 1 });
     failed[API_PIPELINE] = cj_pipeline_create(failed[API_DEVICE], NULL);
     failed[API_LINKER] = cj_linker_create(failed[API_DEVICE], NULL);
+    failed[API_KERNEL_CACHE] = cj_kernel_cache_create(failed[API_DEVICE], NULL);
     for (int i = 0; i < API_HANDLES; i++)
         tap_ok(cj_error_of(failed[i])->status < 0 && cj_error_of(failed[i])->message[0], "a failed %s says why: %s",
                api_handle_name[i], cj_error_of(failed[i])->message);

@@ -17,6 +17,7 @@ static const struct { const char *file, *prefix; } headers[] = {
     { "include/cujit/capture.h", "cj_" },
     { "include/cujit/graph.h", "cj_" },
     { "include/cujit/graph_exec.h", "cj_" },
+    { "include/cujit/kernel_cache.h", "cj_" },
     { "include/cujit/pool.h", "cj_" },
     { "include/cujit/waiter.h", "cj_" },
     { "include/cujit/profile.h", "cj_" },

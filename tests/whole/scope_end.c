@@ -53,6 +53,7 @@ static int use_each(int way)
         CJ_AUTO(cj_graph_exec_cache) c = cj_graph_exec_cache_create(dev, NULL);
         CJ_AUTO(cj_event_pool) pool = cj_event_pool_create(dev, NULL);
         CJ_AUTO(cj_stream_pool) streams = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 1));
+        CJ_AUTO(cj_kernel_cache) kernels = cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2));
         CJ_AUTO(cj_profile) times = cj_profile_create(NULL);
         CJ_AUTO_EVENT(pooled, pool, CJ_EVENT_TIMING);
         CJ_AUTO_LEASE(lease, streams, NULL);
@@ -68,7 +69,7 @@ static int use_each(int way)
         cj_status status = cj_stream_sync(s);
         cj_free(dev, d);
         const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times,
-                               link };
+                               link, kernels };
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (cj_error_of(made[i])->status != CJ_OK) tap_diag("object %zu: %s", i, cj_error_of(made[i])->message);
         for (uint32_t i = 0; i < N && status == CJ_OK; i++) right += h[i] == 2 * i;

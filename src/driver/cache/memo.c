@@ -1,0 +1,381 @@
+/* Values under keys, in memory. */
+#include "driver/cache/memo.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/process.h"
+
+enum { MEMO_PARTS = 16, MEMO_CHAINS = 1 << 11 /* of all parts */ };
+
+/* A value that is being built. */
+typedef struct memo_ticket {
+    uint64_t builder;              /* cji_thread_id() */
+    unsigned refs;                 /* with what follows under memo->lock */
+    bool done;
+    void *value;                   /* when done, with a reference of the ticket's own */
+    struct memo_ticket *waits_for; /* what the builder waits for meanwhile; NULL: nothing */
+    struct memo_ticket *next;      /* of all that are not done */
+} memo_ticket;
+
+typedef struct memo_entry {
+    struct memo_entry *next;  /* of its chain */
+    uint64_t hash, used;      /* the memo's clock at its latest use */
+    uint64_t weight;
+    void *value;
+    memo_ticket *ticket;
+    size_t bytes;
+    unsigned char key[];
+} memo_entry;
+
+/* A lock and what is counted under it, in lines of the processor's cache of their own. */
+typedef struct memo_part {
+    cji_spin lock;
+    uint64_t hits, builds, waits, failures, evictions, values;
+    char apart[64];
+} memo_part;
+
+struct cji_memo {
+    const cji_memo_rules *rules;
+    uint64_t most;
+    atomic_uint_fast64_t clock;    /* advances when another value than the latest one is used */
+    atomic_uint_fast64_t weight;   /* of all values */
+    pthread_mutex_t lock;          /* tickets; held while values are evicted */
+    pthread_cond_t built;
+    memo_ticket *tickets;
+    memo_part part[MEMO_PARTS];
+    memo_entry *chain[MEMO_CHAINS];
+};
+
+/* -- Chains -------------------------------------------------------------------------------------------------------- */
+
+static memo_part *part_of(cji_memo *memo, uint64_t hash) { return &memo->part[hash % MEMO_PARTS]; }
+static void lock_part(memo_part *part) { cji_spin_lock(&part->lock, CJI_LOCK_MEMO_PART); }
+static void unlock_part(memo_part *part) { cji_spin_unlock(&part->lock, CJI_LOCK_MEMO_PART); }
+
+/* Where the entry is linked; *NULL: there is none.  The part is locked. */
+static memo_entry **find_entry(cji_memo *memo, uint64_t hash, const void *key, size_t bytes)
+{
+    memo_entry **at = &memo->chain[hash % MEMO_CHAINS];
+    while (*at && ((*at)->hash != hash || (*at)->bytes != bytes || memcmp((*at)->key, key, bytes))) at = &(*at)->next;
+    return at;
+}
+
+static void note_memo_use(cji_memo *memo, memo_entry *e)
+{
+    /* The value that was used last stays it without a write that other processors see. */
+    if (e->used != atomic_load_explicit(&memo->clock, memory_order_relaxed))
+        e->used = atomic_fetch_add_explicit(&memo->clock, 1, memory_order_relaxed) + 1;
+}
+
+static void entry_free(memo_entry *e) { cji_free(e, sizeof *e + e->bytes); }
+
+/* Unlinks an entry.  Returns its value, whose reference is the caller's then; NULL: it was being built.  The part is
+ * locked. */
+static void *take_out(cji_memo *memo, memo_part *part, memo_entry **at)
+{
+    memo_entry *e = *at;
+    void *value = e->value;
+    *at = e->next;
+    if (value) {
+        part->values--;
+        atomic_fetch_sub(&memo->weight, e->weight);
+    }
+    entry_free(e);
+    return value;
+}
+
+/* -- The bound ----------------------------------------------------------------------------------------------------- */
+
+/* The value that was not used for the longest time, taken out; NULL: there is none.  memo->lock is held. */
+static void *take_oldest(cji_memo *memo)
+{
+    uint64_t least = UINT64_MAX;
+    size_t where = MEMO_CHAINS;
+    for (size_t i = 0; i < MEMO_CHAINS; i++) {
+        if (!memo->chain[i]) continue; /* a chain that is filled right now has the latest use */
+        memo_part *part = part_of(memo, i);
+        lock_part(part);
+        for (memo_entry *e = memo->chain[i]; e; e = e->next)
+            if (e->value && e->used < least) least = e->used, where = i;
+        unlock_part(part);
+    }
+    if (where == MEMO_CHAINS) return NULL;
+    memo_part *part = part_of(memo, where);
+    void *value = NULL;
+    lock_part(part);
+    memo_entry **at = &memo->chain[where];
+    while (*at && ((*at)->used != least || !(*at)->value)) at = &(*at)->next;
+    if (*at) {
+        value = take_out(memo, part, at);
+        part->evictions++;
+    }
+    unlock_part(part);
+    return value;
+}
+
+static void keep_bound(cji_memo *memo)
+{
+    while (atomic_load(&memo->weight) > memo->most) {
+        cji_lock(&memo->lock, CJI_LOCK_MEMO);
+        bool over = atomic_load(&memo->weight) > memo->most;
+        void *value = over ? take_oldest(memo) : NULL;
+        cji_unlock(&memo->lock, CJI_LOCK_MEMO);
+        if (value) memo->rules->release(value);
+    }
+}
+
+/* -- Tickets ------------------------------------------------------------------------------------------------------- */
+
+static void list_ticket(cji_memo *memo, memo_ticket *t)
+{
+    cji_lock(&memo->lock, CJI_LOCK_MEMO);
+    t->next = memo->tickets;
+    memo->tickets = t;
+    cji_unlock(&memo->lock, CJI_LOCK_MEMO);
+}
+
+/* With memo->lock held: one reference less. */
+static void drop_ticket(cji_memo *memo, memo_ticket *t)
+{
+    if (--t->refs) {
+        cji_unlock(&memo->lock, CJI_LOCK_MEMO);
+        return;
+    }
+    cji_unlock(&memo->lock, CJI_LOCK_MEMO);
+    if (t->value) memo->rules->release(t->value);
+    cji_free(t, sizeof *t);
+}
+
+/* The value is there, or not to be had: hands it to who waits. */
+static void settle_ticket(cji_memo *memo, memo_ticket *t, void *value)
+{
+    if (value) memo->rules->retain(value);
+    cji_lock(&memo->lock, CJI_LOCK_MEMO);
+    memo_ticket **at = &memo->tickets;
+    while (*at != t) at = &(*at)->next;
+    *at = t->next;
+    t->done = true;
+    t->value = value;
+    pthread_cond_broadcast(&memo->built);
+    drop_ticket(memo, t);
+}
+
+static void set_waits(cji_memo *memo, uint64_t thread, memo_ticket *what)
+{
+    for (memo_ticket *t = memo->tickets; t; t = t->next)
+        if (t->builder == thread) t->waits_for = what;
+}
+
+/* Waits for a ticket to which the caller has a reference, which is dropped. */
+static void *wait_for_ticket(cji_memo *memo, memo_ticket *t, cji_memo_how *how)
+{
+    const uint64_t me = cji_thread_id();
+    void *value = NULL;
+    *how = CJI_MEMO_WAITED;
+    cji_lock(&memo->lock, CJI_LOCK_MEMO);
+    for (const memo_ticket *w = t; w && !w->done; w = w->waits_for)
+        if (w->builder == me) *how = CJI_MEMO_CYCLE;
+    if (*how == CJI_MEMO_WAITED) {
+        set_waits(memo, me, t);
+        while (!t->done) pthread_cond_wait(&memo->built, &memo->lock);
+        set_waits(memo, me, NULL);
+        value = t->value;
+        if (value) memo->rules->retain(value);
+    }
+    drop_ticket(memo, t);
+    return value;
+}
+
+/* -- Getting ------------------------------------------------------------------------------------------------------- */
+
+static memo_entry *new_entry(uint64_t hash, const void *key, size_t bytes)
+{
+    memo_entry *e = bytes <= SIZE_MAX - sizeof *e ? cji_alloc(sizeof *e + bytes) : NULL;
+    memo_ticket *t = e ? cji_zalloc(sizeof *t) : NULL;
+    if (!t) {
+        cji_free(e, e ? sizeof *e + bytes : 0);
+        return NULL;
+    }
+    t->builder = cji_thread_id();
+    t->refs = 1;
+    *e = (memo_entry){ .hash = hash, .bytes = bytes, .ticket = t };
+    memcpy(e->key, key, bytes);
+    return e;
+}
+
+/* Puts the value into the entry of its ticket, if that is still there. */
+static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void *value)
+{
+    const bool good = value && memo->rules->good(value);
+    memo_part *part = part_of(memo, hash);
+    if (good) memo->rules->retain(value);
+    lock_part(part);
+    memo_entry **at = &memo->chain[hash % MEMO_CHAINS], *e;
+    while (*at && (*at)->ticket != t) at = &(*at)->next;
+    e = *at;
+    part->builds++;
+    part->failures += !good;
+    if (e && good) {
+        e->ticket = NULL;
+        e->value = value;
+        e->weight = memo->rules->weight ? memo->rules->weight(value) : 1;
+        part->values++;
+        atomic_fetch_add(&memo->weight, e->weight);
+        note_memo_use(memo, e);
+    } else if (e) {
+        take_out(memo, part, at);
+    }
+    unlock_part(part);
+    if (good && !e) memo->rules->release(value); /* it was forgotten meanwhile */
+}
+
+/* A hit's value; else the ticket to wait for, with a reference, or NULL for both. */
+static void *look_up(cji_memo *memo, uint64_t hash, const void *key, size_t bytes, memo_entry *fresh,
+                     memo_ticket **wait)
+{
+    memo_part *part = part_of(memo, hash);
+    void *value = NULL;
+    *wait = NULL;
+    lock_part(part);
+    memo_entry **at = find_entry(memo, hash, key, bytes), *e = *at;
+    if (e && e->value) {
+        value = e->value;
+        memo->rules->retain(value);
+        note_memo_use(memo, e);
+        part->hits++;
+    } else if (e) {
+        *wait = e->ticket;
+    } else if (fresh) {
+        *at = fresh;
+    }
+    unlock_part(part);
+    return value;
+}
+
+void *cji_memo_find(cji_memo *memo, const void *key, size_t bytes, cji_memo_how *how)
+{
+    memo_ticket *t;
+    void *value = look_up(memo, cji_hash(key, bytes), key, bytes, NULL, &t);
+    *how = value ? CJI_MEMO_HIT : t ? CJI_MEMO_BUILDING : CJI_MEMO_NONE;
+    return value;
+}
+
+/* As a ticket is found its reference is taken in the same moment: the builder drops its own one under both locks. */
+static bool share_ticket(cji_memo *memo, uint64_t hash, const void *key, size_t bytes, memo_ticket **t)
+{
+    memo_part *part = part_of(memo, hash);
+    cji_lock(&memo->lock, CJI_LOCK_MEMO);
+    lock_part(part);
+    memo_entry *e = *find_entry(memo, hash, key, bytes);
+    *t = e ? e->ticket : NULL;
+    if (*t) {
+        (*t)->refs++;
+        part->waits++;
+    }
+    unlock_part(part);
+    cji_unlock(&memo->lock, CJI_LOCK_MEMO);
+    return *t != NULL;
+}
+
+void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build build, void *user, cji_memo_how *how)
+{
+    const uint64_t hash = cji_hash(key, bytes);
+    memo_ticket *t;
+    *how = CJI_MEMO_HIT;
+    void *value = look_up(memo, hash, key, bytes, NULL, &t);
+    while (!value) {
+        if (t && share_ticket(memo, hash, key, bytes, &t)) return wait_for_ticket(memo, t, how);
+        memo_entry *fresh = new_entry(hash, key, bytes);
+        if (!fresh) {
+            *how = CJI_MEMO_NOMEM;
+            return NULL;
+        }
+        memo_ticket *mine = fresh->ticket;
+        list_ticket(memo, mine);
+        value = look_up(memo, hash, key, bytes, fresh, &t);
+        if (!value && !t) {
+            *how = CJI_MEMO_BUILT;
+            value = build(user);
+            keep_value(memo, hash, mine, value);
+            settle_ticket(memo, mine, value);
+            keep_bound(memo);
+            return value;
+        }
+        entry_free(fresh); /* another thread was quicker */
+        settle_ticket(memo, mine, NULL);
+    }
+    return value;
+}
+
+/* -- Forgetting, counting ------------------------------------------------------------------------------------------ */
+
+bool cji_memo_forget(cji_memo *memo, const void *key, size_t bytes)
+{
+    const uint64_t hash = cji_hash(key, bytes);
+    memo_part *part = part_of(memo, hash);
+    lock_part(part);
+    memo_entry **at = find_entry(memo, hash, key, bytes);
+    const bool there = *at != NULL;
+    void *value = there ? take_out(memo, part, at) : NULL;
+    unlock_part(part);
+    if (value) memo->rules->release(value);
+    return there;
+}
+
+void cji_memo_clear(cji_memo *memo)
+{
+    for (size_t i = 0; i < MEMO_CHAINS;) {
+        memo_part *part = part_of(memo, i);
+        lock_part(part);
+        const bool there = memo->chain[i] != NULL;
+        void *value = there ? take_out(memo, part, &memo->chain[i]) : NULL;
+        unlock_part(part);
+        if (value) memo->rules->release(value);
+        if (!there) i++;
+    }
+}
+
+void cji_memo_count(cji_memo *memo, cji_memo_counts *counts)
+{
+    *counts = (cji_memo_counts){ .weight = atomic_load(&memo->weight) };
+    for (int i = 0; i < MEMO_PARTS; i++) {
+        memo_part *part = &memo->part[i];
+        lock_part(part);
+        counts->hits += part->hits;
+        counts->builds += part->builds;
+        counts->waits += part->waits;
+        counts->failures += part->failures;
+        counts->evictions += part->evictions;
+        counts->values += part->values;
+        unlock_part(part);
+    }
+}
+
+/* -- Making and freeing -------------------------------------------------------------------------------------------- */
+
+cji_memo *cji_memo_create(const cji_memo_rules *rules, uint64_t most)
+{
+    cji_memo *memo = cji_zalloc(sizeof *memo);
+    if (!memo) return NULL;
+    memo->rules = rules;
+    memo->most = most;
+    atomic_init(&memo->clock, 0);
+    atomic_init(&memo->weight, 0);
+    for (int i = 0; i < MEMO_PARTS; i++) cji_spin_init(&memo->part[i].lock);
+    pthread_mutex_init(&memo->lock, NULL);
+    pthread_cond_init(&memo->built, NULL);
+    return memo;
+}
+
+void cji_memo_free(cji_memo *memo)
+{
+    if (!memo) return;
+    cji_memo_clear(memo);
+    pthread_cond_destroy(&memo->built);
+    pthread_mutex_destroy(&memo->lock);
+    cji_free(memo, sizeof *memo);
+}
