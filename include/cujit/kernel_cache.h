@@ -84,10 +84,13 @@ CJ_API cj_status cj_kernel_cache_find(cj_kernel_cache *c, const void *key, size_
                                       cj_kernel **k);
 
 /* Puts the kernel `k` under the key, unless it has one already or one is being built.  Returns the
- * kernel that the key has then, a failed `k` itself: for languages that pass no functions.  `k`:
- * the caller's reference stays the caller's.  Blocks.
+ * kernel that the key has then: for languages that pass no functions.  `k`: the caller's reference
+ * stays the caller's.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
- * Errors, in the failed kernel that is returned: as cj_kernel_cache_get. */
+ * Errors, in the failed kernel that is returned:
+ *   CJ_EINVAL: `key` is NULL, or `bytes` is 0
+ *   CJ_ENOMEM: host memory is exhausted
+ *   the failure of `k`, if it is a failed object */
 CJ_API cj_kernel *cj_kernel_cache_put(cj_kernel_cache *c, const void *key, size_t bytes,
                                       cj_kernel *k);
 

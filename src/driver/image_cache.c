@@ -1,5 +1,6 @@
-/* Images from the kernel cache: of the device in memory, and of the user on disk below that.  The key of an image is a hash of everything that the compiler's answer depends on: the
- * module, how it is printed and compiled, the device's target, and the builds of driver, linker and this library. */
+/* Images from the kernel cache: of the device in memory, and of the user on disk below that.  The key of an image is a
+ * hash of everything that the compiler's answer depends on: the module, how it is printed and compiled, the device's
+ * target, and the builds of driver, linker and this library. */
 #include <stdio.h>
 #include <string.h>
 

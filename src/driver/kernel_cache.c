@@ -19,10 +19,10 @@ struct cj_kernel_cache {
 
 /* -- Kernels as values --------------------------------------------------------------------------------------------- */
 
-static void retain_kernel(void *k) { cji_obj_retain(k); }
-static void release_kernel(void *k) { cj_kernel_free(k); }
-static bool good_kernel(const void *k) { return !cji_obj_failed(k); }
-static const cji_memo_rules kernel_rules = { retain_kernel, release_kernel, good_kernel, NULL };
+static void retain_cached(void *k) { cji_obj_retain(k); }
+static void release_cached(void *k) { cj_kernel_free(k); }
+static bool good_cached(const void *k) { return !cji_obj_failed(k); }
+static const cji_memo_rules kernel_rules = { retain_cached, release_cached, good_cached, NULL };
 
 static cj_kernel *failed_kernel(cj_status status, const char *call, const char *why)
 {
@@ -34,13 +34,13 @@ static cj_kernel *failed_kernel(cj_status status, const char *call, const char *
     return k;
 }
 
-/* A failed kernel with the failure of `c`. */
-static cj_kernel *failed_by(const cj_kernel_cache *c, const char *call)
+/* A failed kernel for an argument that is none, or that has failed. */
+static cj_kernel *failed_as(const void *argument, cji_tag tag, const char *what, const char *call)
 {
     cj_kernel *k = cji_obj_new(sizeof *k, CJI_TAG_KERNEL, 0, call);
     if (cji_obj_failed(k)) return k;
     k->nparam = -1;
-    cji_check_arg(k, c, CJI_TAG_KERNEL_CACHE, call, "the cache");
+    cji_check_arg(k, argument, tag, call, what);
     cji_obj_set_failed(k);
     return k;
 }
@@ -117,7 +117,7 @@ cj_kernel *cj_kernel_cache_get(cj_kernel_cache *c, const void *key, size_t bytes
 {
     static const char call[] = "cj_kernel_cache_get";
     if (!cji_is_live(c, CJI_TAG_KERNEL_CACHE) && cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK)
-        return failed_by(c, call);
+        return failed_as(c, CJI_TAG_KERNEL_CACHE, "the cache", call);
     if (!key || !bytes) return failed_kernel(CJ_EINVAL, call, "there is no key: it is NULL, or has no bytes");
     if (!build) return failed_kernel(CJ_EINVAL, call, "build is NULL");
     kernel_build b = { build, user, c->dev, call };
@@ -150,7 +150,7 @@ cj_kernel *cj_kernel_cache_load(cj_kernel_cache *c, cj_ptx *m, const char *name,
     static const char call[] = "cj_kernel_cache_load";
     builder_load l = { m, name, opts };
     cj_compile_opts o;
-    if (cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK) return failed_by(c, call);
+    if (cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK) return failed_as(c, CJI_TAG_KERNEL_CACHE, "the cache", call);
     /* What is wrong with the arguments is said by the call that is made without a cache. */
     if (!name || cji_check(m, CJI_TAG_PTX, call) != CJ_OK || cji_compile_take(&o, opts, NULL, call) != CJ_OK ||
         cji_ptx_finish(m, call) != CJ_OK)
@@ -169,12 +169,9 @@ static cj_kernel *given_kernel(void *user, cj_device *dev)
 cj_kernel *cj_kernel_cache_put(cj_kernel_cache *c, const void *key, size_t bytes, cj_kernel *k)
 {
     static const char call[] = "cj_kernel_cache_put";
-    if (cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK) return failed_by(c, call);
+    if (cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK) return failed_as(c, CJI_TAG_KERNEL_CACHE, "the cache", call);
+    if (!cji_is_live(k, CJI_TAG_KERNEL)) return failed_as(k, CJI_TAG_KERNEL, "the kernel", call);
     if (!key || !bytes) return failed_kernel(CJ_EINVAL, call, "there is no key: it is NULL, or has no bytes");
-    if (!cji_readable(k, CJI_TAG_KERNEL, true)) {
-        cj_kernel *failed = failed_kernel(CJ_EHANDLE, call, "the kernel is NULL, or no kernel");
-        return failed;
-    }
     kernel_build b = { given_kernel, k, c->dev, call };
     return get_kernel(c, key, bytes, &b);
 }

@@ -2,10 +2,12 @@
  * for the same options, and only then; an image from the cache is the one that was compiled. */
 #include <cujit/cujit.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,6 +153,39 @@ static void texts(void)
     cj_image_free(again);
 }
 
+/* Equal modules of many threads' builders. */
+static pthread_barrier_t gate;
+
+static void *load_equal(void *unused)
+{
+    (void)unused;
+    cj_ptx *m = built(2000, 3);
+    pthread_barrier_wait(&gate);
+    cj_kernel *k = cj_kernel_load(dev, m, "first", NULL);
+    bool good = cj_error_of(k)->status == CJ_OK && cj_kernel_params(k) == 2;
+    cj_kernel_free(k);
+    cj_ptx_free(m);
+    return good ? &gate : NULL;
+}
+
+static void threads(void)
+{
+    enum { THREADS = 8 };
+    pthread_t thread[THREADS];
+    int good = 0;
+    compiled();
+    pthread_barrier_init(&gate, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, load_equal, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        pthread_join(thread[i], &result);
+        good += result != NULL;
+    }
+    pthread_barrier_destroy(&gate);
+    tap_is_int(good, THREADS, "%d threads load equal modules", THREADS);
+    tap_is_int(compiled(), 1, "which one of them compiles");
+}
+
 static void damaged(void)
 {
     char path[CJI_DISK_PATH];
@@ -160,8 +195,13 @@ static void damaged(void)
     tap_ok(before > 0 && runs(1000, 1, NULL) && compiled() == 1, "a folder that was removed is made again");
     tap_is_int(cache_files(&folder, ".kernel", path), 1, "with one entry");
     if (truncate(path, 300)) tap_bail("truncate");
-    tap_ok(runs(1000, 1, NULL) && compiled() == 1, "an entry that was cut: compiled");
-    tap_ok(runs(1000, 1, NULL) && compiled() == 0, "and stored anew");
+    tap_ok(runs(1000, 1, NULL) && compiled() == 0, "an entry that was cut: the image is in memory");
+    close_all();
+    open_all();
+    tap_ok(runs(1000, 1, NULL) && compiled() == 1, "which a new device has not: compiled");
+    tap_is_int(cache_files(&folder, ".kernel", path), 1, "and stored anew");
+    struct stat s;
+    tap_ok(stat(path, &s) == 0 && s.st_size > 300, "whole");
 }
 
 /* A process that knows nothing of this one. */
@@ -186,6 +226,7 @@ int main(int argc, char **argv)
     by_options();
     images();
     texts();
+    threads();
     damaged();
     fflush(stdout);
     pid_t child = fork();

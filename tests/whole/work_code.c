@@ -165,6 +165,37 @@ static uint64_t linked(cj_device *dev, cj_stream *s, const cj_image *img)
     return sum;
 }
 
+static cj_kernel *load_add(void *m, cj_device *dev) { return cj_kernel_load(dev, m, "add", NULL); }
+
+/* The same kernel by keys. */
+static uint64_t cached_kernels(cj_device *dev, cj_ptx *m)
+{
+    uint64_t sum = 0;
+    uint8_t key[16] = { 0 };
+    cj_kernel_cache_opts o;
+    cj_kernel_cache_stats stats;
+    cj_kernel_cache_defaults(&o);
+    cj_kernel_cache_stats_defaults(&stats);
+    cj_kernel_cache *c = cj_kernel_cache_create(dev, &o);
+    if (work_made(c) && work_did(cj_ptx_hash(m, key))) {
+        cj_kernel *a = cj_kernel_cache_get(c, key, sizeof key, load_add, m), *b = NULL,
+                  *same = cj_kernel_cache_load(c, m, "add", NULL), *put = cj_kernel_cache_put(c, "x", 1, a);
+        work_made(a), work_made(same), work_made(put);
+        if (work_made(a)) work_did(cj_kernel_cache_find(c, key, sizeof key, &b));
+        sum = (a == b) + (uint64_t)(cj_kernel_params(same) + cj_kernel_params(put));
+        cj_kernel_free(a);
+        cj_kernel_free(b);
+        cj_kernel_free(same);
+        cj_kernel_free(put);
+        if (b) work_did(cj_kernel_cache_forget(c, key, sizeof key));
+        work_did(cj_kernel_cache_get_stats(c, &stats));
+        work_did(cj_kernel_cache_clear(c));
+        sum += stats.builds;
+    }
+    cj_kernel_cache_free(c);
+    return sum;
+}
+
 /* Whole modules: what is read is copied, checked, changed and built on. */
 static uint64_t texts(void)
 {
@@ -210,7 +241,8 @@ int main(void)
     const void *data = cj_image_data(img, &bytes);
     cj_image *again = cj_image_from(dev, data, bytes);
     if (work_made(again) && work_made(m))
-        sum = modules(dev, s, again) + forms(dev, s) + kernels(dev, s, m) + strlen(cj_image_log(img));
+        sum = modules(dev, s, again) + forms(dev, s) + kernels(dev, s, m) + cached_kernels(dev, m) +
+              strlen(cj_image_log(img));
     if (work_made(img)) sum += linked(dev, s, img);
     sum += texts();
     cj_image_free(img);

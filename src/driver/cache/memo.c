@@ -52,12 +52,12 @@ struct cji_memo {
 
 /* -- Chains -------------------------------------------------------------------------------------------------------- */
 
-static memo_part *part_of(cji_memo *memo, uint64_t hash) { return &memo->part[hash % MEMO_PARTS]; }
-static void lock_part(memo_part *part) { cji_spin_lock(&part->lock, CJI_LOCK_MEMO_PART); }
-static void unlock_part(memo_part *part) { cji_spin_unlock(&part->lock, CJI_LOCK_MEMO_PART); }
+static memo_part *memo_part_of(cji_memo *memo, uint64_t hash) { return &memo->part[hash % MEMO_PARTS]; }
+static void lock_memo_part(memo_part *part) { cji_spin_lock(&part->lock, CJI_LOCK_MEMO_PART); }
+static void unlock_memo_part(memo_part *part) { cji_spin_unlock(&part->lock, CJI_LOCK_MEMO_PART); }
 
 /* Where the entry is linked; *NULL: there is none.  The part is locked. */
-static memo_entry **find_entry(cji_memo *memo, uint64_t hash, const void *key, size_t bytes)
+static memo_entry **find_memo_entry(cji_memo *memo, uint64_t hash, const void *key, size_t bytes)
 {
     memo_entry **at = &memo->chain[hash % MEMO_CHAINS];
     while (*at && ((*at)->hash != hash || (*at)->bytes != bytes || memcmp((*at)->key, key, bytes))) at = &(*at)->next;
@@ -71,7 +71,7 @@ static void note_memo_use(cji_memo *memo, memo_entry *e)
         e->used = atomic_fetch_add_explicit(&memo->clock, 1, memory_order_relaxed) + 1;
 }
 
-static void entry_free(memo_entry *e) { cji_free(e, sizeof *e + e->bytes); }
+static void memo_entry_free(memo_entry *e) { cji_free(e, sizeof *e + e->bytes); }
 
 /* Unlinks an entry.  Returns its value, whose reference is the caller's then; NULL: it was being built.  The part is
  * locked. */
@@ -84,7 +84,7 @@ static void *take_out(cji_memo *memo, memo_part *part, memo_entry **at)
         part->values--;
         atomic_fetch_sub(&memo->weight, e->weight);
     }
-    entry_free(e);
+    memo_entry_free(e);
     return value;
 }
 
@@ -97,23 +97,23 @@ static void *take_oldest(cji_memo *memo)
     size_t where = MEMO_CHAINS;
     for (size_t i = 0; i < MEMO_CHAINS; i++) {
         if (!memo->chain[i]) continue; /* a chain that is filled right now has the latest use */
-        memo_part *part = part_of(memo, i);
-        lock_part(part);
+        memo_part *part = memo_part_of(memo, i);
+        lock_memo_part(part);
         for (memo_entry *e = memo->chain[i]; e; e = e->next)
             if (e->value && e->used < least) least = e->used, where = i;
-        unlock_part(part);
+        unlock_memo_part(part);
     }
     if (where == MEMO_CHAINS) return NULL;
-    memo_part *part = part_of(memo, where);
+    memo_part *part = memo_part_of(memo, where);
     void *value = NULL;
-    lock_part(part);
+    lock_memo_part(part);
     memo_entry **at = &memo->chain[where];
     while (*at && ((*at)->used != least || !(*at)->value)) at = &(*at)->next;
     if (*at) {
         value = take_out(memo, part, at);
         part->evictions++;
     }
-    unlock_part(part);
+    unlock_memo_part(part);
     return value;
 }
 
@@ -192,7 +192,7 @@ static void *wait_for_ticket(cji_memo *memo, memo_ticket *t, cji_memo_how *how)
 
 /* -- Getting ------------------------------------------------------------------------------------------------------- */
 
-static memo_entry *new_entry(uint64_t hash, const void *key, size_t bytes)
+static memo_entry *new_memo_entry(uint64_t hash, const void *key, size_t bytes)
 {
     memo_entry *e = bytes <= SIZE_MAX - sizeof *e ? cji_alloc(sizeof *e + bytes) : NULL;
     memo_ticket *t = e ? cji_zalloc(sizeof *t) : NULL;
@@ -211,9 +211,9 @@ static memo_entry *new_entry(uint64_t hash, const void *key, size_t bytes)
 static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void *value)
 {
     const bool good = value && memo->rules->good(value);
-    memo_part *part = part_of(memo, hash);
+    memo_part *part = memo_part_of(memo, hash);
     if (good) memo->rules->retain(value);
-    lock_part(part);
+    lock_memo_part(part);
     memo_entry **at = &memo->chain[hash % MEMO_CHAINS], *e;
     while (*at && (*at)->ticket != t) at = &(*at)->next;
     e = *at;
@@ -229,7 +229,7 @@ static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void
     } else if (e) {
         take_out(memo, part, at);
     }
-    unlock_part(part);
+    unlock_memo_part(part);
     if (good && !e) memo->rules->release(value); /* it was forgotten meanwhile */
 }
 
@@ -237,11 +237,11 @@ static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void
 static void *look_up(cji_memo *memo, uint64_t hash, const void *key, size_t bytes, memo_entry *fresh,
                      memo_ticket **wait)
 {
-    memo_part *part = part_of(memo, hash);
+    memo_part *part = memo_part_of(memo, hash);
     void *value = NULL;
     *wait = NULL;
-    lock_part(part);
-    memo_entry **at = find_entry(memo, hash, key, bytes), *e = *at;
+    lock_memo_part(part);
+    memo_entry **at = find_memo_entry(memo, hash, key, bytes), *e = *at;
     if (e && e->value) {
         value = e->value;
         memo->rules->retain(value);
@@ -252,7 +252,7 @@ static void *look_up(cji_memo *memo, uint64_t hash, const void *key, size_t byte
     } else if (fresh) {
         *at = fresh;
     }
-    unlock_part(part);
+    unlock_memo_part(part);
     return value;
 }
 
@@ -267,16 +267,16 @@ void *cji_memo_find(cji_memo *memo, const void *key, size_t bytes, cji_memo_how 
 /* As a ticket is found its reference is taken in the same moment: the builder drops its own one under both locks. */
 static bool share_ticket(cji_memo *memo, uint64_t hash, const void *key, size_t bytes, memo_ticket **t)
 {
-    memo_part *part = part_of(memo, hash);
+    memo_part *part = memo_part_of(memo, hash);
     cji_lock(&memo->lock, CJI_LOCK_MEMO);
-    lock_part(part);
-    memo_entry *e = *find_entry(memo, hash, key, bytes);
+    lock_memo_part(part);
+    memo_entry *e = *find_memo_entry(memo, hash, key, bytes);
     *t = e ? e->ticket : NULL;
     if (*t) {
         (*t)->refs++;
         part->waits++;
     }
-    unlock_part(part);
+    unlock_memo_part(part);
     cji_unlock(&memo->lock, CJI_LOCK_MEMO);
     return *t != NULL;
 }
@@ -289,7 +289,7 @@ void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build
     void *value = look_up(memo, hash, key, bytes, NULL, &t);
     while (!value) {
         if (t && share_ticket(memo, hash, key, bytes, &t)) return wait_for_ticket(memo, t, how);
-        memo_entry *fresh = new_entry(hash, key, bytes);
+        memo_entry *fresh = new_memo_entry(hash, key, bytes);
         if (!fresh) {
             *how = CJI_MEMO_NOMEM;
             return NULL;
@@ -305,7 +305,7 @@ void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build
             keep_bound(memo);
             return value;
         }
-        entry_free(fresh); /* another thread was quicker */
+        memo_entry_free(fresh); /* another thread was quicker */
         settle_ticket(memo, mine, NULL);
     }
     return value;
@@ -316,12 +316,12 @@ void *cji_memo_get(cji_memo *memo, const void *key, size_t bytes, cji_memo_build
 bool cji_memo_forget(cji_memo *memo, const void *key, size_t bytes)
 {
     const uint64_t hash = cji_hash(key, bytes);
-    memo_part *part = part_of(memo, hash);
-    lock_part(part);
-    memo_entry **at = find_entry(memo, hash, key, bytes);
+    memo_part *part = memo_part_of(memo, hash);
+    lock_memo_part(part);
+    memo_entry **at = find_memo_entry(memo, hash, key, bytes);
     const bool there = *at != NULL;
     void *value = there ? take_out(memo, part, at) : NULL;
-    unlock_part(part);
+    unlock_memo_part(part);
     if (value) memo->rules->release(value);
     return there;
 }
@@ -329,11 +329,11 @@ bool cji_memo_forget(cji_memo *memo, const void *key, size_t bytes)
 void cji_memo_clear(cji_memo *memo)
 {
     for (size_t i = 0; i < MEMO_CHAINS;) {
-        memo_part *part = part_of(memo, i);
-        lock_part(part);
+        memo_part *part = memo_part_of(memo, i);
+        lock_memo_part(part);
         const bool there = memo->chain[i] != NULL;
         void *value = there ? take_out(memo, part, &memo->chain[i]) : NULL;
-        unlock_part(part);
+        unlock_memo_part(part);
         if (value) memo->rules->release(value);
         if (!there) i++;
     }
@@ -344,14 +344,14 @@ void cji_memo_count(cji_memo *memo, cji_memo_counts *counts)
     *counts = (cji_memo_counts){ .weight = atomic_load(&memo->weight) };
     for (int i = 0; i < MEMO_PARTS; i++) {
         memo_part *part = &memo->part[i];
-        lock_part(part);
+        lock_memo_part(part);
         counts->hits += part->hits;
         counts->builds += part->builds;
         counts->waits += part->waits;
         counts->failures += part->failures;
         counts->evictions += part->evictions;
         counts->values += part->values;
-        unlock_part(part);
+        unlock_memo_part(part);
     }
 }
 
@@ -363,7 +363,7 @@ cji_memo *cji_memo_create(const cji_memo_rules *rules, uint64_t most)
     if (!memo) return NULL;
     memo->rules = rules;
     memo->most = most;
-    atomic_init(&memo->clock, 0);
+    atomic_init(&memo->clock, 1); /* a value that was never used is not the latest one */
     atomic_init(&memo->weight, 0);
     for (int i = 0; i < MEMO_PARTS; i++) cji_spin_init(&memo->part[i].lock);
     pthread_mutex_init(&memo->lock, NULL);
