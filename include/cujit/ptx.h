@@ -122,9 +122,9 @@ enum {
  *   the failure that `m` keeps */
 CJ_API cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size_t *bytes);
 
-/* Writes a hash of the module to the 16 bytes of `hash`: a key for what is made of it.  Modules with
- * the same hash print the same text without lines; the same calls of a builder give the same hash,
- * in every process of this build of the library.  It is no checksum against an attacker.
+/* Writes a hash of the module to the 16 bytes of `hash`: a key for what is made of it.  Modules
+ * with the same hash print the same text without lines.  The same calls of a builder give the same
+ * hash, in every process of this build of the library.  It is no checksum against an attacker.
  * Errors, left in `m`:
  *   CJ_EINVAL: `hash` is NULL
  *   the errors of cj_ptx_print */

@@ -62,7 +62,9 @@ static cj_status compile_module(cj_image *img, void *user)
     cj_status status;
     cji_ptx_write(s->m, flags, &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, s->call, "no memory for the module's PTX");
-    else status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = flags }, s->o, s->call);
+    else
+        status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = flags }, s->o,
+                              s->call);
     cji_text_free(&text);
     return status == CJ_OK ? take_entries(img, cji_entries_of(s->m), s->call) : status;
 }

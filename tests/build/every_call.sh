@@ -15,7 +15,8 @@ calls()
     LC_ALL=C awk -v numbers="$numbers" '
     BEGIN {
         n = split("cj_val=v|const char *=\"x\"|const char **=&text|size_t *=&bytes|cj_type=CJ_F32|" \
-                  "cj_space=CJ_SPACE_GLOBAL|cj_dim=CJ_X|cj_fn *=g|const cj_val *=vs|const void *=vs|void *=(void *)vs|cj_op=op|" \
+                  "cj_space=CJ_SPACE_GLOBAL|cj_dim=CJ_X|cj_fn *=g|const cj_val *=vs|const void *=vs|" \
+                  "void *=(void *)vs|cj_op=op|" \
                   "unsigned=1|size_t=1|uint32_t=1|uint64_t=1|int64_t=1|int=1|float=1|double=1", row, /\|/)
         for (i = 1; i <= n; i++) {
             type = sample = row[i]
