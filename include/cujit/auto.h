@@ -14,11 +14,13 @@
 #ifndef CUJIT_AUTO_H
 #define CUJIT_AUTO_H
 
+#include <cujit/compiler.h>
 #include <cujit/coordinate.h>
 #include <cujit/driver.h>
 #include <cujit/graph.h>
 #include <cujit/graph_exec.h>
 #include <cujit/linker.h>
+#include <cujit/memory.h>
 #include <cujit/pipeline.h>
 #include <cujit/kernel_cache.h>
 #include <cujit/pool.h>
@@ -44,6 +46,8 @@ static inline void cj_auto_cj_graph_exec(cj_graph_exec **object) { cj_graph_exec
 static inline void cj_auto_cj_graph_exec_cache(cj_graph_exec_cache **object) { cj_graph_exec_cache_free(*object); }
 static inline void cj_auto_cj_image(cj_image **object) { cj_image_free(*object); }
 static inline void cj_auto_cj_kernel(cj_kernel **object) { cj_kernel_free(*object); }
+static inline void cj_auto_cj_compiler(cj_compiler **object) { cj_compiler_free(*object); }
+static inline void cj_auto_cj_future(cj_future **object) { cj_future_free(*object); }
 static inline void cj_auto_cj_linker(cj_linker **object) { cj_linker_free(*object); }
 static inline void cj_auto_cj_module(cj_module **object) { cj_module_free(*object); }
 static inline void cj_auto_cj_pipeline(cj_pipeline **object) { cj_pipeline_free(*object); }
@@ -54,6 +58,7 @@ static inline void cj_auto_cj_kernel_cache(cj_kernel_cache **object) { cj_kernel
 static inline void cj_auto_cj_stream_pool(cj_stream_pool **object) { cj_stream_pool_free(*object); }
 static inline void cj_auto_cj_profile(cj_profile **object) { cj_profile_free(*object); }
 static inline void cj_auto_cj_stream_barrier(cj_stream_barrier **object) { cj_stream_barrier_free(*object); }
+static inline void cj_auto_cj_vmem(cj_vmem **object) { cj_vmem_free(*object); }
 static inline void cj_auto_cj_waiter(cj_waiter **object) { cj_waiter_free(*object); }
 
 /* CJ_AUTO_EVENT(e, pool, CJ_EVENT_TIMING) declares `e` with the acquired event e.event, which is

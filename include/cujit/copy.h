@@ -165,6 +165,15 @@ CJ_API cj_status cj_copy_batch(cj_stream *s, const cj_copy_item *items, size_t c
 CJ_API cj_status cj_prefetch_to_device(cj_stream *s, cj_dptr d, size_t bytes);
 CJ_API cj_status cj_prefetch_to_host(cj_stream *s, cj_dptr d, size_t bytes);
 
+/* Moves a range of managed memory to any device of the stream's driver, in the order of `s`.
+ * Errors:
+ *   CJ_EINVAL: `to` is a device of another driver
+ *   CJ_ENOTSUP: `to` or the stream's device has no concurrent managed access
+ *   CJ_ESTATE: `s` is capturing
+ *   CJ_EDRIVER: the range is not managed memory
+ * cuMemPrefetchAsync. */
+CJ_API cj_status cj_prefetch(cj_stream *s, cj_dptr d, size_t bytes, cj_device *to);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
  *           cj_kernel ............... ready for cj_launch (launch.h)
  *         cj_linker (linker.h) ...... builders, PTX and libraries joined into one image
  *         cj_kernel_cache ........... kernels by key, in memory (kernel_cache.h)
+ *         cj_compiler (compiler.h) .. compiles on many threads; cj_future: what a request makes
  *         cj_dptr (memory.h) ........ device memory
  *         cj_stream (stream.h) ...... a queue of work; cj_event: a point in it; copies: copy.h
  *         cj_event_pool, cj_stream_pool  events and streams to acquire and release (pool.h)
@@ -24,8 +25,8 @@
  *     cj_ptx_create, cj_ptx_kernel, verbs, cj_kernel_load, cj_launch, cj_stream_sync
  *
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
- * what a program needs of operands, linker, capture, graph, graph_exec, stream_barrier, pool,
- * waiter, coordinate, profile, pipeline, kernel_cache, parse, interpose.
+ * what a program needs of operands, linker, compiler, kernel_cache, capture, graph, graph_exec,
+ * stream_barrier, pool, waiter, coordinate, profile, pipeline, parse, interpose.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
@@ -42,6 +43,7 @@
 #include <cujit/parse.h>
 #include <cujit/driver.h>
 #include <cujit/linker.h>
+#include <cujit/compiler.h>
 #include <cujit/memory.h>
 #include <cujit/stream.h>
 #include <cujit/copy.h>

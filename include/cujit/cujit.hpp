@@ -72,6 +72,8 @@ using graph_exec = object<cj_graph_exec, cj_graph_exec_free>;
 using graph_exec_cache = object<cj_graph_exec_cache, cj_graph_exec_cache_free>;
 using image = object<cj_image, cj_image_free>;
 using kernel = object<cj_kernel, cj_kernel_free>;
+using compiler = object<cj_compiler, cj_compiler_free>;
+using future = object<cj_future, cj_future_free>;
 using linker = object<cj_linker, cj_linker_free>;
 using module = object<cj_module, cj_module_free>;
 using pipeline = object<cj_pipeline, cj_pipeline_free>;
@@ -82,6 +84,7 @@ using coord = object<cj_coord, cj_coord_free>;
 using stream_barrier = object<cj_stream_barrier, cj_stream_barrier_free>;
 using kernel_cache = object<cj_kernel_cache, cj_kernel_cache_free>;
 using stream_pool = object<cj_stream_pool, cj_stream_pool_free>;
+using vmem = object<cj_vmem, cj_vmem_free>;
 using waiter = object<cj_waiter, cj_waiter_free>;
 using profile = object<cj_profile, cj_profile_free>;
 

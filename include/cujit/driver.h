@@ -418,8 +418,8 @@ typedef struct cj_kernel_info {
 /* Fills `info` with its size and zeros. */
 CJ_API void cj_kernel_info_defaults(cj_kernel_info *info);
 
-/* Fills *info up to info->size bytes, with what was read when the kernel was made.  A number that
- * the driver did not report is 0.  Returns at once.
+/* Fills *info up to info->size bytes, with what was read when the kernel's code was loaded.  A
+ * number that the driver did not report is 0.  Returns at once.
  * Errors, left in `k`:
  *   CJ_EINVAL: `info` is NULL, or its size is not set
  * cuFuncGetAttribute. */

@@ -69,7 +69,8 @@ CJ_API cj_kernel *cj_kernel_cache_get(cj_kernel_cache *c, const void *key, size_
  * options.  Where there is none it is cj_kernel_load(dev, m, name, opts); `m` is not loaded
  * otherwise.  `opts`: May be NULL.  Blocks.
  * Never NULL.  Owned by the caller, free with cj_kernel_free.
- * Errors, in the failed kernel that is returned: those of cj_kernel_load and cj_kernel_cache_get. */
+ * Errors, in the failed kernel that is returned: those of cj_kernel_load and of
+ * cj_kernel_cache_get. */
 CJ_API cj_kernel *cj_kernel_cache_load(cj_kernel_cache *c, cj_ptx *m, const char *name,
                                        const cj_compile_opts *opts);
 

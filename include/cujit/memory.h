@@ -229,7 +229,8 @@ typedef enum cj_mem_kind {
     CJ_MEM_KIND_GRAPH = 5,        /* cj_graph_mem_alloc */
     CJ_MEM_KIND_HOST = 6,         /* page-locked host memory, of cj_host_alloc or other code */
     CJ_MEM_KIND_FOREIGN = 7,      /* device memory that other code allocated */
-    CJ_MEM_KIND_WRAPPED = 8       /* cj_mem_wrap */
+    CJ_MEM_KIND_WRAPPED = 8,      /* cj_mem_wrap */
+    CJ_MEM_KIND_VIRTUAL = 9       /* the committed part of a cj_vmem */
 } cj_mem_kind;
 
 typedef struct cj_mem_info {
@@ -286,6 +287,30 @@ CJ_API void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opt
  * cuMemFreeHost. */
 CJ_API cj_status cj_host_free(cj_device *dev, void *p);
 
+/* Locks the pages of `bytes` > 0 of host memory that the caller has from malloc, mmap or elsewhere,
+ * so that copies from and to it run as with cj_host_alloc, and kernels of all devices use it at its
+ * host address (on a device with unified addressing).  `read_only` is 1 for memory that the process
+ * itself cannot write, a file that is mapped for reading; then devices only read it.
+ * The memory stays the caller's: call cj_host_unregister before it is freed.
+ * Blocks: locking pages takes about 1 s per GB.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: `p` is NULL, `bytes` is 0, the range ends beyond the address space, or `read_only`
+ *     is neither 0 nor 1
+ *   CJ_ESTATE: a part of the memory is registered already
+ *   CJ_ENOTSUP: the device has no registered or no read-only host memory
+ *   CJ_ENOMEM: memory is exhausted, or the limit of locked memory is reached
+ *   CJ_EDRIVER: the memory is not mapped in this process, or is memory of cj_host_alloc
+ * cuMemHostRegister. */
+CJ_API cj_status cj_host_register(cj_device *dev, void *p, size_t bytes, int read_only);
+
+/* Unlocks memory of cj_host_register.  `p` is the address that was registered; NULL is ignored.
+ * All work that accesses it must have completed.  May wait until the device is idle: Blocks.
+ * Errors, left in `dev`:
+ *   CJ_ENOTFOUND: no memory is registered at `p`, or it was unregistered before
+ *   CJ_EDRIVER: `p` lies inside registered memory, or is memory of cj_host_alloc
+ * cuMemHostUnregister. */
+CJ_API cj_status cj_host_unregister(cj_device *dev, void *p);
+
 /* ---- Managed memory: one address for host and devices ---------------------------------------- */
 
 /* Allocates `bytes` > 0 of memory that the host and every device use at one address.  `s` becomes
@@ -327,6 +352,82 @@ typedef enum cj_advice {
  * cuMemAdvise. */
 CJ_API cj_status cj_managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
 CJ_API cj_status cj_managed_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
+
+/* ---- Memory that grows in place --------------------------------------------------------------
+ *
+ * A cj_vmem is a range of addresses, of which the first bytes have physical memory: the committed
+ * part.  It grows at its end, and no address in it ever changes.
+ *
+ * Growing and shrinking are calls of the host: they are not in the order of a stream.  Kernels that
+ * run meanwhile go on.  New memory may be used by all work that is enqueued after cj_vmem_grow has
+ * returned.
+ *
+ * Memory that cj_vmem_shrink and cj_vmem_free take away stays mapped until the work that uses it is
+ * complete, as with cj_free: the release is deferred.  The rules of cj_stream_use hold.  Work that
+ * is enqueued later must not use it.  Unmapping may block until the device is idle; a later call of
+ * cujit on the device does it.
+ *
+ * A failure of these calls is left in the cj_vmem. */
+
+typedef struct cj_vmem cj_vmem;
+
+typedef struct cj_vmem_opts {
+    size_t size;  /* sizeof(cj_vmem_opts) */
+    size_t bytes; /* that are committed at once; 0: none */
+} cj_vmem_opts;
+
+/* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
+CJ_API void cj_vmem_defaults(cj_vmem_opts *opts);
+
+/* Reserves `reserve` > 0 bytes of addresses, rounded up to the granularity.  Addresses cost almost
+ * nothing: reserve what may ever be needed.  `s` becomes the memory's home stream, which need not
+ * outlive it.  `opts`: May be NULL.
+ * Never NULL.  Owned by the caller, free with cj_vmem_free.
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: `reserve` is 0, or less than opts->bytes; or opts->size is wrong
+ *   CJ_ENOTSUP: the device or the driver cannot map memory
+ *   CJ_ENOMEM: addresses or memory are exhausted
+ *   CJ_EDRIVER: the driver rejects a call
+ * cuMemAddressReserve, CUDA 10.2. */
+CJ_API cj_vmem *cj_vmem_create(cj_stream *s, size_t reserve, const cj_vmem_opts *opts);
+
+/* Frees the memory and its addresses when the work that uses it is complete, and no graph uses it.
+ * `v`: May be NULL. */
+CJ_API void cj_vmem_free(cj_vmem *v);
+
+/* Commits memory at the end, until at least `bytes` are committed; does nothing if they are.  The
+ * contents of new memory are undefined.  When it fails, what was committed stays as it was.
+ * Errors:
+ *   CJ_EINVAL: `bytes` is more than what is reserved
+ *   CJ_ENOMEM: device or host memory is exhausted
+ *   CJ_EDRIVER: the driver rejects a call
+ * cuMemCreate, cuMemMap, cuMemSetAccess. */
+CJ_API cj_status cj_vmem_grow(cj_vmem *v, size_t bytes);
+
+/* Takes memory at the end away, so that at least `bytes` stay committed; does nothing if no more
+ * are.  Memory is released in the pieces that calls of cj_vmem_grow have added: a piece that begins
+ * before `bytes` stays whole.  Its contents do not change.  Returns at once.
+ * Errors:
+ *   CJ_ESTATE: a graph uses the memory
+ * cuMemUnmap. */
+CJ_API cj_status cj_vmem_shrink(cj_vmem *v, size_t bytes);
+
+/* Lets kernels of `peer` read and write the memory, present and future.  cj_device_enable_peer does
+ * not cover it.
+ * Errors:
+ *   CJ_EINVAL: the devices belong to different drivers
+ *   CJ_ENOTSUP: `peer` cannot access memory of the device; use cj_copy_peer
+ *   CJ_ENOMEM: 64 devices have access already
+ *   CJ_EDRIVER: the driver rejects the call
+ * cuMemSetAccess. */
+CJ_API cj_status cj_vmem_enable_peer(cj_vmem *v, cj_device *peer);
+
+/* The first address; how many bytes are committed and reserved; the granularity of both, 2 MiB on
+ * an H100.  { 0 } and 0 of a failed object.  Return at once. */
+CJ_API cj_dptr cj_vmem_address(const cj_vmem *v);
+CJ_API size_t cj_vmem_bytes(const cj_vmem *v);
+CJ_API size_t cj_vmem_reserved(const cj_vmem *v);
+CJ_API size_t cj_vmem_granularity(const cj_vmem *v);
 
 /* ---- Peer access ----------------------------------------------------------------------------- */
 
@@ -403,6 +504,7 @@ CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 #define CJ_ALLOCATOR(...) \
     (&(const cj_allocator_opts){ .size = sizeof(cj_allocator_opts), __VA_ARGS__ })
 #define CJ_HOST(...) (&(const cj_host_opts){ .size = sizeof(cj_host_opts), __VA_ARGS__ })
+#define CJ_VMEM(...) (&(const cj_vmem_opts){ .size = sizeof(cj_vmem_opts), __VA_ARGS__ })
 #elif __cplusplus >= 202002L
 #ifndef CJI_KEEP
 #define CJI_KEEP
@@ -411,6 +513,7 @@ namespace cji { template<class T> inline const T *keep(const T &t) { return &t; 
 #define CJ_ALLOCATOR(...) \
     cji::keep(cj_allocator_opts{ .size = sizeof(cj_allocator_opts), __VA_ARGS__ })
 #define CJ_HOST(...) cji::keep(cj_host_opts{ .size = sizeof(cj_host_opts), __VA_ARGS__ })
+#define CJ_VMEM(...) cji::keep(cj_vmem_opts{ .size = sizeof(cj_vmem_opts), __VA_ARGS__ })
 #endif
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/opts.h"
+#include "driver/open.h"
 #include "ptx/ptx.h"
 
 /* -- Options ------------------------------------------------------------------------------------------------------- */
@@ -194,8 +195,10 @@ cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *c
         char which[400];
         newest_instruction(m, (uint8_t)most, which, sizeof which);
         if (!*which) snprintf(which, sizeof which, ", the module needs %u.%u", version / 10u, version % 10u);
-        return cji_fail(obj, CJ_ENOTSUP, call, "the driver supports PTX up to %d.%d%s; install a newer driver",
-                        most / 10, most % 10, which);
+        const int cuda = cji_cuda_of_ptx(version);
+        return cji_fail(obj, CJ_ENOTSUP, call,
+                        "the driver supports PTX up to %d.%d%s; install driver %d or newer (CUDA %d.%d)", most / 10,
+                        most % 10, which, cji_cu_driver_branch(cuda), cuda / 1000, cuda % 1000 / 10);
     }
     if (dev->target >= 0 && target >= 0 && !(cji_target_runs((uint32_t)target) >> dev->target & 1))
         return cji_fail(obj, CJ_ENOTSUP, call, "the module needs target %s; device %d (%s) is %s",

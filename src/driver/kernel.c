@@ -204,6 +204,11 @@ static void kernel_destroy(cj_kernel *k)
     cji_free(k->param, k->nparam_room * sizeof *k->param);
     cji_text_free(&k->log);
     cji_strfree(k->name);
+    if (k->faster) {
+        /* launches are noted in the first module */
+        atomic_fetch_or(&k->faster->used, atomic_load(&k->mod->used));
+        cji_module_drop(k->faster);
+    }
     if (k->mod && !k->kept) cji_module_drop(k->mod);
     cji_obj_delete(k, sizeof *k);
 }
@@ -289,7 +294,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
     if (!info || info->size < sizeof info->size)
         return cji_fail(k, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_kernel_info)");
     size_t size = info->size;
-    memcpy(info, &k->info, size < sizeof *info ? size : sizeof *info);
+    memcpy(info, atomic_load(&k->has_faster) ? &k->faster_info : &k->info, size < sizeof *info ? size : sizeof *info);
     info->size = size;
     return CJ_OK;
 }

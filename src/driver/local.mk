@@ -40,7 +40,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/static_program.c \
 	%D%/symbols.c \
 	%D%/symbols.h
-cujitinclude_HEADERS += include/cujit/linker.h
+cujitinclude_HEADERS += include/cujit/compiler.h include/cujit/linker.h
 cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/kernel_cache.h include/cujit/launch.h include/cujit/memory.h
 include %D%/cache/local.mk
 include %D%/compile/local.mk

@@ -86,19 +86,27 @@ static const char *called(const cj_driver *drv) { return drv->path[0] ? drv->pat
 
 /* Newest PTX version of a CUDA version: PTX ISA, "release notes".  Later minor versions of 13 are taken to go on in
  * step. */
+static const struct ptx_row { int cuda, ptx; } ptx_rows[] = {
+    { 13000, 90 }, { 12090, 88 }, { 12080, 87 }, { 12070, 86 }, { 12060, 85 }, { 12050, 85 }, { 12040, 84 },
+    { 12030, 83 }, { 12020, 82 }, { 12010, 81 }, { 12000, 80 }, { 11080, 78 }, { 11070, 77 }, { 11060, 76 },
+    { 11050, 75 }, { 11040, 74 }, { 11030, 73 }, { 11020, 72 }, { 11010, 71 }, { 11000, 70 }, { 10020, 65 },
+    { 10010, 64 }, { 10000, 63 }, { 9020, 62 },  { 9010, 61 },  { 9000, 60 },
+};
+enum { PTX_ROWS = sizeof ptx_rows / sizeof *ptx_rows };
+
 static int ptx_version_of(int cuda)
 {
-    static const struct { int cuda, ptx;
-    } rows[] = {
-        { 13000, 90 }, { 12090, 88 }, { 12080, 87 }, { 12070, 86 }, { 12060, 85 }, { 12050, 85 }, { 12040, 84 },
-        { 12030, 83 }, { 12020, 82 }, { 12010, 81 }, { 12000, 80 }, { 11080, 78 }, { 11070, 77 }, { 11060, 76 },
-        { 11050, 75 }, { 11040, 74 }, { 11030, 73 }, { 11020, 72 }, { 11010, 71 }, { 11000, 70 }, { 10020, 65 },
-        { 10010, 64 }, { 10000, 63 }, { 9020, 62 },  { 9010, 61 },  { 9000, 60 },
-    };
     if (cuda > 13000) return 90 + (cuda - 13000) / 10;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (cuda >= rows[i].cuda) return rows[i].ptx;
+    for (size_t i = 0; i < PTX_ROWS; i++)
+        if (cuda >= ptx_rows[i].cuda) return ptx_rows[i].ptx;
     return 50;
+}
+
+int cji_cuda_of_ptx(int ptx)
+{
+    int cuda = 13000 + (ptx > 90 ? (ptx - 90) * 10 : 0);
+    for (size_t i = 0; i < PTX_ROWS && ptx <= ptx_rows[i].ptx; i++) cuda = ptx_rows[i].cuda;
+    return cuda;
 }
 
 static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)

@@ -26,4 +26,7 @@ bool cji_static_program(void);
  * is recorded in `drv`. */
 bool cji_sim_setup(cj_driver *drv, void *lib, bool must);
 
+/* The first CUDA version whose drivers compile that PTX version (90: 13000). */
+int cji_cuda_of_ptx(int ptx);
+
 #endif

@@ -44,3 +44,50 @@ cj_status cj_host_free(cj_device *dev, void *p)
         "%s: %p was not returned by cj_host_alloc, or it has been freed; pass what cj_host_alloc returned, once", call,
         p);
 }
+
+/* -- Memory of the caller ------------------------------------------------------------------------------------------ */
+
+/* What the driver answered, left in `dev`. */
+static cj_status register_rejected(cj_device *dev, CUresult r, const void *p, size_t bytes, const char *call)
+{
+    static const char cu_call[] = "cuMemHostRegister";
+    if (r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+        return cji_cu_fail_as(dev, dev->drv, r, CJ_ESTATE, cu_call, call,
+                              "%s: a part of the %zu bytes at %p is registered already; call cj_host_unregister first",
+                              call, bytes, p);
+    return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "%s: %zu bytes of host memory at %p", call, bytes, p);
+}
+
+cj_status cj_host_register(cj_device *dev, void *p, size_t bytes, int read_only)
+{
+    static const char call[] = "cj_host_register";
+    cji_scope scope;
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status != CJ_OK) return status;
+    if (!p || !bytes || (uintptr_t)p + bytes < (uintptr_t)p)
+        return cji_fail(dev, CJ_EINVAL, call, "%zu bytes at %p are no memory", bytes, p);
+    if (read_only != 0 && read_only != 1)
+        return cji_fail(dev, CJ_EINVAL, call, "read_only is %d, neither 0 nor 1", read_only);
+    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | (read_only ? CU_MEMHOSTREGISTER_READ_ONLY : 0);
+    cji_deferred_poll(&dev->queue, 4);
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemHostRegister(p, bytes, flags);
+    cji_scope_leave(&scope);
+    return r == CUDA_SUCCESS ? CJ_OK : register_rejected(dev, r, p, bytes, call);
+}
+
+cj_status cj_host_unregister(cj_device *dev, void *p)
+{
+    static const char call[] = "cj_host_unregister";
+    cji_scope scope;
+    cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
+    if (status != CJ_OK || !p) return status;
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemHostUnregister(p);
+    cji_scope_leave(&scope);
+    if (r == CUDA_SUCCESS) return CJ_OK;
+    return cji_cu_fail_as(
+        dev, dev->drv, r, r == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ? CJ_ENOTFOUND : CJ_OK, "cuMemHostUnregister",
+        call, "%s: %p was not passed to cj_host_register, or it has been unregistered; pass the same address, once",
+        call, p);
+}

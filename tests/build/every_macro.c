@@ -106,11 +106,13 @@ int main(void)
         cj_host_free(dev, cj_host_alloc(dev, 64, CJ_HOST(.write_combined = 1)));
         cj_device_set_allocator(dev, CJ_ALLOCATOR(.poison = 1));
         cj_kernel_free(cj_kernel_load(dev, m, "f", CJ_COMPILE(.opt_level = 3, .max_registers = 64)));
+        cj_compiler_free(cj_compiler_create(dev, CJ_COMPILER(.threads = 2, .queue = 8)));
         cj_stream_free(cj_stream_create(dev, CJ_STREAM(.priority = CJ_PRIORITY_HIGH)));
         cj_event_free(cj_event_create(dev, CJ_EVENT(.timing = 1, .blocking = 1)));
         cj_profile_free(cj_profile_create(CJ_PROFILE(.records = 8)));
         cj_event_pool_free(cj_event_pool_create(dev, CJ_EVENT_POOL(.timing = 8, .timing_max = 64)));
         cj_kernel_cache_free(cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2)));
+        cj_vmem_free(cj_vmem_create(NULL, (size_t)1 << 30, CJ_VMEM(.bytes = 2 << 20)));
         cj_stream_pool_free(cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .strategy = CJ_POOL_WORKLOAD)));
         cj_stream_pool_acquire(NULL, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY, .priority = CJ_PRIORITY_HIGH));
         cj_waiter_free(cj_waiter_create(dev, CJ_WAITER(.callbacks = CJ_WAITER_POOL, .threads = 2)));

@@ -53,9 +53,12 @@ static void use_each()
     cujit::stream_pool leases = cj_stream_pool_create(dev, nullptr);
     cujit::kernel_cache kernels = cj_kernel_cache_create(dev, nullptr);
     cujit::profile times = cj_profile_create(nullptr);
+    cujit::vmem grows = cj_vmem_create(streams[0], 1, nullptr);
     cujit::stream_barrier b = cj_stream_barrier_create(dev);
     cujit::waiter w = cj_waiter_create(dev, nullptr);
     cujit::coord tasks = cj_coord_create(dev, nullptr);
+    cujit::compiler compiler = cj_compiler_create(dev, nullptr);
+    cujit::future request = cj_compiler_image(compiler, m, nullptr);
     cujit::linker link = cj_linker_create(dev, nullptr);
     cujit::pipeline pipeline = cj_pipeline_create(dev, nullptr);
     cujit::graph g = cj_graph_create(dev);
@@ -73,7 +76,7 @@ static void use_each()
     cj_event_record(e, s);
     check(cj_stream_sync(s) == CJ_OK, cj_error_of(s)->message);
     cj_free(dev, d);
-    const void *const made[] = { m, drv, dev, s, img, mod, k, e, events, leases, times, b, w, g, x, c };
+    const void *const made[] = { m, drv, dev, s, img, mod, k, e, events, leases, times, grows, b, w, g, x, c };
     for (const void *object : made) check(cj_error_of(object)->status == CJ_OK, cj_error_of(object)->message);
     for (std::uint32_t i = 0; i < N; i++) check(h[i] == (i ? 2 * i : 0), "a doubled number");
 }

@@ -13,20 +13,20 @@ static CUmodule module;
 static CUresult access_to(CUdeviceptr at, size_t bytes, CUmemAccess_flags flags)
 {
     CUmemAccessDesc d = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 }, .flags = flags };
-    return cx.cuMemSetAccess(at, bytes, &d, 1);
+    return cu.cuMemSetAccess(at, bytes, &d, 1);
 }
 
 static CUdeviceptr reserved(size_t bytes)
 {
     CUdeviceptr at = 0;
-    if (cx.cuMemAddressReserve(&at, bytes, 0, 0, 0)) tap_bail("no addresses");
+    if (cu.cuMemAddressReserve(&at, bytes, 0, 0, 0)) tap_bail("no addresses");
     return at;
 }
 
 static CUmemGenericAllocationHandle created(size_t bytes)
 {
     CUmemGenericAllocationHandle h = 0;
-    if (cx.cuMemCreate(&h, bytes, &prop, 0)) tap_bail("no memory");
+    if (cu.cuMemCreate(&h, bytes, &prop, 0)) tap_bail("no memory");
     return h;
 }
 
@@ -38,9 +38,9 @@ static void what_the_device_says(void)
     abi_is(cu.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0),
            CUDA_SUCCESS, "the attribute");
     tap_is_int(supported, 1, "virtual memory is supported");
-    abi_is(cx.cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED), CUDA_SUCCESS,
+    abi_is(cu.cuMemGetAllocationGranularity(&grain, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED), CUDA_SUCCESS,
            "the granularity");
-    abi_is(cx.cuMemGetAllocationGranularity(&least, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_SUCCESS,
+    abi_is(cu.cuMemGetAllocationGranularity(&least, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), CUDA_SUCCESS,
            "the least");
     tap_ok(least && grain % least == 0 && !(least & (least - 1)), "is a power of two (%zu, %zu)", least, grain);
     CUmemGenericAllocationHandle h = created(2 * grain);
@@ -48,16 +48,16 @@ static void what_the_device_says(void)
     tap_ok(other.type == prop.type && other.location.type == prop.location.type && other.location.id == 0 &&
                other.requestedHandleTypes == prop.requestedHandleTypes,
            "are those that it was made with");
-    abi_is(cx.cuMemRelease(h), CUDA_SUCCESS, "released");
+    abi_is(cu.cuMemRelease(h), CUDA_SUCCESS, "released");
     odd.type = CU_MEM_ALLOCATION_TYPE_INVALID;
-    abi_is(cx.cuMemCreate(&h, grain, &odd, 0), CUDA_ERROR_INVALID_VALUE, "memory of no type");
-    abi_is(cx.cuMemCreate(&h, grain + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE, "memory of an odd size");
-    abi_is(cx.cuMemCreate(&h, 0, &prop, 0), CUDA_ERROR_INVALID_VALUE, "of no size");
+    abi_is(cu.cuMemCreate(&h, grain, &odd, 0), CUDA_ERROR_INVALID_VALUE, "memory of no type");
+    abi_is(cu.cuMemCreate(&h, grain + 1, &prop, 0), CUDA_ERROR_INVALID_VALUE, "memory of an odd size");
+    abi_is(cu.cuMemCreate(&h, 0, &prop, 0), CUDA_ERROR_INVALID_VALUE, "of no size");
     if (!tap_on_gpu()) {
         host.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-        abi_is(cx.cuMemCreate(&h, grain, &host, 0), CUDA_ERROR_NOT_SUPPORTED, "memory of the host");
-        abi_is(cx.cuMemRelease(h), CUDA_ERROR_INVALID_VALUE, "a stale handle");
-        abi_is(cx.cuMemCreate(&h, SIZE_MAX / grain * grain, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY,
+        abi_is(cu.cuMemCreate(&h, grain, &host, 0), CUDA_ERROR_NOT_SUPPORTED, "memory of the host");
+        abi_is(cu.cuMemRelease(h), CUDA_ERROR_INVALID_VALUE, "a stale handle");
+        abi_is(cu.cuMemCreate(&h, SIZE_MAX / grain * grain, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY,
                "more than the device has");
     }
 }
@@ -65,17 +65,17 @@ static void what_the_device_says(void)
 static void reservations(void)
 {
     CUdeviceptr a = 0, b = 0;
-    abi_is(cx.cuMemAddressReserve(&a, 4 * grain, 16 * grain, 0, 0), CUDA_SUCCESS, "addresses");
+    abi_is(cu.cuMemAddressReserve(&a, 4 * grain, 16 * grain, 0, 0), CUDA_SUCCESS, "addresses");
     tap_is_uint(a % (16 * grain), 0, "aligned as asked");
-    abi_is(cx.cuMemAddressReserve(&b, grain + 1, 0, 0, 0), CUDA_ERROR_INVALID_VALUE, "of an odd size");
-    abi_is(cx.cuMemAddressReserve(&b, 0, 0, 0, 0), CUDA_ERROR_INVALID_VALUE, "of no size");
-    abi_is(cx.cuMemAddressReserve(&b, grain, 3 * grain, 0, 0), CUDA_ERROR_INVALID_VALUE, "of an odd alignment");
+    abi_is(cu.cuMemAddressReserve(&b, grain + 1, 0, 0, 0), CUDA_ERROR_INVALID_VALUE, "of an odd size");
+    abi_is(cu.cuMemAddressReserve(&b, 0, 0, 0, 0), CUDA_ERROR_INVALID_VALUE, "of no size");
+    abi_is(cu.cuMemAddressReserve(&b, grain, 3 * grain, 0, 0), CUDA_ERROR_INVALID_VALUE, "of an odd alignment");
     abi_is(cu.cuMemsetD32(a, 1, 4), CUDA_ERROR_INVALID_VALUE, "a fill of what is only reserved");
-    abi_is(cx.cuMemUnmap(a, grain), CUDA_SUCCESS, "nothing is mapped there");
-    abi_is(cx.cuMemAddressFree(a, 4 * grain), CUDA_SUCCESS, "freed");
+    abi_is(cu.cuMemUnmap(a, grain), CUDA_SUCCESS, "nothing is mapped there");
+    abi_is(cu.cuMemAddressFree(a, 4 * grain), CUDA_SUCCESS, "freed");
     if (!tap_on_gpu()) {
-        abi_is(cx.cuMemAddressFree(a, 4 * grain), CUDA_ERROR_INVALID_VALUE, "twice");
-        abi_is(cx.cuMemAddressReserve(&b, SIZE_MAX / grain * grain, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY,
+        abi_is(cu.cuMemAddressFree(a, 4 * grain), CUDA_ERROR_INVALID_VALUE, "twice");
+        abi_is(cu.cuMemAddressReserve(&b, SIZE_MAX / grain * grain, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY,
                "all addresses that there are");
     }
 }
@@ -89,12 +89,12 @@ static void mapped_memory_is_memory(void)
     const CUmemLocation here = { CU_MEM_LOCATION_TYPE_DEVICE, 0 };
     unsigned words[4] = { 1, 2, 3, 4 }, back[4] = { 0 };
     size_t bytes;
-    abi_is(cx.cuMemMap(at, grain, 0, one, 0), CUDA_SUCCESS, "one is mapped");
-    abi_is(cx.cuMemMap(at + grain, grain, 0, two, 0), CUDA_SUCCESS, "and another behind it");
-    abi_is(cx.cuMemMap(at, grain, 0, two, 0), CUDA_ERROR_INVALID_VALUE, "not where something is mapped");
+    abi_is(cu.cuMemMap(at, grain, 0, one, 0), CUDA_SUCCESS, "one is mapped");
+    abi_is(cu.cuMemMap(at + grain, grain, 0, two, 0), CUDA_SUCCESS, "and another behind it");
+    abi_is(cu.cuMemMap(at, grain, 0, two, 0), CUDA_ERROR_INVALID_VALUE, "not where something is mapped");
     if (!tap_on_gpu()) {
-        abi_is(cx.cuMemMap(at + 3 * grain, 2 * grain, 0, one, 0), CUDA_ERROR_INVALID_VALUE, "nor more than there is");
-        abi_is(cx.cuMemMap(at + 5 * grain, grain, 0, one, 0), CUDA_ERROR_INVALID_VALUE, "nor outside the reservation");
+        abi_is(cu.cuMemMap(at + 3 * grain, 2 * grain, 0, one, 0), CUDA_ERROR_INVALID_VALUE, "nor more than there is");
+        abi_is(cu.cuMemMap(at + 5 * grain, grain, 0, one, 0), CUDA_ERROR_INVALID_VALUE, "nor outside the reservation");
     }
     abi_is(cx.cuMemGetAccess(&flags, &here, at), CUDA_SUCCESS, "access");
     tap_is_uint(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE, "is none at first");
@@ -114,21 +114,21 @@ static void mapped_memory_is_memory(void)
     tap_is_uint(abi_read(at + 2 * grain - 4), 42, "works on the last word");
     abi_is(cu.cuMemGetAddressRange(&base, &bytes, at + grain + 4), CUDA_SUCCESS, "the range of an address");
     abi_is(cu.cuMemFree(at), CUDA_ERROR_INVALID_VALUE, "it is not for cuMemFree");
-    abi_is(cx.cuMemRelease(one), CUDA_SUCCESS, "a released handle");
+    abi_is(cu.cuMemRelease(one), CUDA_SUCCESS, "a released handle");
     tap_is_uint(abi_read(at), 40, "leaves what is mapped");
     abi_is(cx.cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(at + 4)), CUDA_SUCCESS,
            "and is found again by an address");
-    abi_is(cx.cuMemUnmap(at, 2 * grain), CUDA_SUCCESS, "both are unmapped");
+    abi_is(cu.cuMemUnmap(at, 2 * grain), CUDA_SUCCESS, "both are unmapped");
     abi_is(cu.cuMemcpyDtoH(back, at, 4), CUDA_ERROR_INVALID_VALUE, "then nothing is there");
-    abi_is(cx.cuMemMap(at + grain, grain, 0, again, 0), CUDA_SUCCESS, "it is mapped elsewhere");
+    abi_is(cu.cuMemMap(at + grain, grain, 0, again, 0), CUDA_SUCCESS, "it is mapped elsewhere");
     abi_is(access_to(at + grain, grain, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), CUDA_SUCCESS, "access is granted");
     tap_is_uint(abi_read(at + grain), 40, "with its bytes");
     if (!tap_on_gpu())
-        abi_is(cx.cuMemAddressFree(at, 4 * grain), CUDA_ERROR_INVALID_VALUE, "addresses with a mapping are not freed");
-    abi_is(cx.cuMemUnmap(at + grain, grain), CUDA_SUCCESS, "unmapped");
-    cx.cuMemRelease(again);
-    cx.cuMemRelease(two);
-    abi_is(cx.cuMemAddressFree(at, 4 * grain), CUDA_SUCCESS, "the addresses are freed");
+        abi_is(cu.cuMemAddressFree(at, 4 * grain), CUDA_ERROR_INVALID_VALUE, "addresses with a mapping are not freed");
+    abi_is(cu.cuMemUnmap(at + grain, grain), CUDA_SUCCESS, "unmapped");
+    cu.cuMemRelease(again);
+    cu.cuMemRelease(two);
+    abi_is(cu.cuMemAddressFree(at, 4 * grain), CUDA_SUCCESS, "the addresses are freed");
 }
 
 /* The same memory at two addresses, once through a descriptor. */
@@ -145,15 +145,15 @@ static void shared_memory(void)
     if (!tap_on_gpu())
         abi_is(cx.cuMemImportFromShareableHandle(&other, (void *)(intptr_t)0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
                CUDA_ERROR_INVALID_VALUE, "a descriptor of something else is not");
-    if (cx.cuMemMap(at, grain, 0, h, 0) || cx.cuMemMap(at + grain, grain, 0, other, 0) ||
+    if (cu.cuMemMap(at, grain, 0, h, 0) || cu.cuMemMap(at + grain, grain, 0, other, 0) ||
         access_to(at, 2 * grain, CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
         tap_bail("no mappings");
     abi_is(cu.cuMemsetD32(at, 77, 16), CUDA_SUCCESS, "what is written at one address");
     tap_is_uint(abi_read(at + grain), 77, "is read at the other");
-    cx.cuMemUnmap(at, 2 * grain);
-    cx.cuMemRelease(h);
-    cx.cuMemRelease(other);
-    cx.cuMemAddressFree(at, 2 * grain);
+    cu.cuMemUnmap(at, 2 * grain);
+    cu.cuMemRelease(h);
+    cu.cuMemRelease(other);
+    cu.cuMemAddressFree(at, 2 * grain);
 }
 
 /* ---- The CPU device alone: each in a context of its own, which has the fault ------------------------------------- */
@@ -172,18 +172,18 @@ static void faults_are_named(void)
         cujit_sim_fault_info fault = { .size = sizeof fault };
         CUdeviceptr at = reserved(grain);
         CUmemGenericAllocationHandle h = created(grain);
-        if (cu.cuCtxCreate(&own, 0, 0) || cx.cuMemMap(at, grain, 0, h, 0) || access_to(at, grain, faults[i].flags))
+        if (cu.cuCtxCreate(&own, 0, 0) || cu.cuMemMap(at, grain, 0, h, 0) || access_to(at, grain, faults[i].flags))
             tap_bail("no mapping");
         CUstream s = abi_stream();
-        if (faults[i].unmapped) cx.cuMemUnmap(at, grain);
+        if (faults[i].unmapped) cu.cuMemUnmap(at, grain);
         abi_launch(abi_kernel(&m, "add"), 1, 1, s, at, 1);
         abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "%s", faults[i].name);
         cujit_sim_fault(own, &fault);
         tap_has_str(fault.sentence, faults[i].says, "%s: the sentence", faults[i].name);
         cu.cuCtxDestroy(own);
-        if (!faults[i].unmapped) cx.cuMemUnmap(at, grain);
-        cx.cuMemRelease(h);
-        cx.cuMemAddressFree(at, grain);
+        if (!faults[i].unmapped) cu.cuMemUnmap(at, grain);
+        cu.cuMemRelease(h);
+        cu.cuMemAddressFree(at, grain);
     }
 }
 
@@ -205,7 +205,7 @@ static void copies_have_access(void)
                         .Height = 1,
                         .Depth = 1 };
     cujit_sim_fault_info fault = { .size = sizeof fault };
-    if (cx.cuMemMap(at, grain, 0, h, 0)) tap_bail("no mapping");
+    if (cu.cuMemMap(at, grain, 0, h, 0)) tap_bail("no mapping");
     access_to(at, grain, CU_MEM_ACCESS_FLAGS_PROT_READ);
     abi_is(cu.cuMemcpyDtoH(&word, at, 4), CUDA_SUCCESS, "a copy reads what may be read");
     abi_is(cu.cuMemcpyHtoD(at, &word, 4), CUDA_ERROR_INVALID_VALUE, "and does not write it");
@@ -224,9 +224,9 @@ static void copies_have_access(void)
     cu.cuGraphExecDestroy(x);
     cu.cuGraphDestroy(g);
     cu.cuCtxDestroy(own);
-    cx.cuMemUnmap(at, grain);
-    cx.cuMemRelease(h);
-    cx.cuMemAddressFree(at, grain);
+    cu.cuMemUnmap(at, grain);
+    cu.cuMemRelease(h);
+    cu.cuMemAddressFree(at, grain);
     cu.cuMemFree(plain);
 }
 

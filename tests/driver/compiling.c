@@ -1,7 +1,9 @@
 /* PTX to code: by which calls, what the compiler's log becomes, one load for a builder, and what a driver cannot do. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
@@ -126,10 +128,50 @@ static void lines_of_rejections(cj_device *dev)
         tap_ok(e->line == 43 && !strcmp(e->file, "prog.lang"), "and in the record: %s:%d", e->file, e->line);
         snprintf(says, sizeof says, "line %d (prog.lang:42); warning", add);
         tap_has_str(i ? cj_kernel_log(k) : cj_image_log(img), says, "the log names the other lines");
+        snprintf(says, sizeof says, "\n %6d |", mul - 2);
+        tap_has_str(i ? cj_kernel_log(k) : cj_image_log(img), says, "two lines around each are there");
+        snprintf(says, sizeof says, "\n>%6d |", mul);
+        const char *at = strstr(i ? cj_kernel_log(k) : cj_image_log(img), says);
+        tap_ok(at && !strncmp(at + strlen(says) + strspn(at + strlen(says), " \t"), "mul.lo.u32", 10),
+               "and the line itself, marked");
     }
     lib.log = NULL;
     lib.compiler = CUDA_SUCCESS;
     cj_kernel_free(k), cj_image_free(img), cj_ptx_free(copy), cj_ptx_free(m);
+}
+
+/* What is rejected is written to the folder of CUJIT_DUMP, once, with the log behind it. */
+static void dumps(cj_device *dev)
+{
+    static const char log[] = "ptxas application ptx input, line 6; error   : bad\n";
+    char folder[] = "/tmp/cujit-dump-XXXXXX", path[400];
+    int files = 0;
+    if (!mkdtemp(folder)) tap_bail("no folder");
+    setenv("CUJIT_DUMP", folder, 1);
+    lib.compiler = CUDA_ERROR_INVALID_PTX;
+    lib.log = log;
+    for (int i = 0; i < 3; i++) cj_image_free(cj_image_create_text(dev, text, NULL));
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        files++;
+        snprintf(path, sizeof path, "%s/%.200s", folder, e->d_name);
+    }
+    if (d) closedir(d);
+    tap_is_int(files, 1, "three rejections of a text leave one file");
+    size_t bytes = 0;
+    char *got = files ? tap_slurp(path, &bytes) : NULL;
+    tap_ok(got && !strncmp(got, text, strlen(text)), "it begins with the text");
+    tap_ok(got && strstr(got, "\n// ptxas application ptx input, line 6; error   : bad\n// "), "the log is behind it");
+    free(got);
+    if (files) unlink(path);
+    rmdir(folder);
+    cj_image *img = cj_image_create_text(dev, text, NULL);
+    tap_is_int(cj_error_of(img)->status, CJ_EJIT, "a folder that is not there changes nothing");
+    cj_image_free(img);
+    unsetenv("CUJIT_DUMP");
+    lib.compiler = CUDA_SUCCESS;
+    lib.log = NULL;
 }
 
 static void builders(cj_driver *drv, cj_device *dev)
@@ -223,6 +265,7 @@ int main(void)
     logs(dev);
     refusals(dev);
     lines_of_rejections(dev);
+    dumps(dev);
     builders(drv, dev);
     cj_device_close(dev);
     cj_driver_close(drv);

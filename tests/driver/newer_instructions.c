@@ -7,9 +7,11 @@
 #include "tests/tap.h"
 
 static const struct { int cuda; const char *mnemonic; cj_type type; const char *supports, *needs; } rows[] = {
-    { 11010, "min.xorsign.abs.f32", CJ_F32, "up to 7.1, min.xorsign.abs.f32 at ", " needs 7.2" },
-    { 11040, "mapa.u32", CJ_U32, "up to 7.4, mapa.u32 at ", " needs 7.8" },
-    { 12040, "add.rn.f32x2", CJ_B64, "up to 8.4, add.rn.f32x2 at ", " needs 8.6" },
+    { 11010, "min.xorsign.abs.f32", CJ_F32, "up to 7.1, min.xorsign.abs.f32 at ",
+      " needs 7.2; install driver 460 or newer (CUDA 11.2)" },
+    { 11040, "mapa.u32", CJ_U32, "up to 7.4, mapa.u32 at ", " needs 7.8; install driver 520 or newer (CUDA 11.8)" },
+    { 12040, "add.rn.f32x2", CJ_B64, "up to 8.4, add.rn.f32x2 at ",
+      " needs 8.6; install driver 565 or newer (CUDA 12.7)" },
 };
 
 static void one_row(size_t i, const char *file)
@@ -28,7 +30,7 @@ static void one_row(size_t i, const char *file)
            x, cj_imm_bits(f, rows[i].type, 1));
     cj_line(f, file, 90);
     cj_def_n(f, rows[i].mnemonic, (cj_val[]){ x, x }, 2);
-    char place[64];
+    char place[128];
     snprintf(place, sizeof place, "%s:90%s", file, rows[i].needs);
     cj_module *mod = cj_module_load(dev, m, NULL);
     const cj_error *e = cj_error_of(mod);

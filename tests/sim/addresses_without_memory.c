@@ -58,7 +58,7 @@ int main(void)
 {
     CUdeviceptr reserved, allocated;
     abi_open();
-    if (cx.cuMemAddressReserve(&reserved, RESERVED, 0, 0, 0) || cu.cuMemAlloc(&allocated, 4096)) tap_bail("no memory");
+    if (cu.cuMemAddressReserve(&reserved, RESERVED, 0, 0, 0) || cu.cuMemAlloc(&allocated, 4096)) tap_bail("no memory");
     const place places[] = {
         { "reserved, not mapped", reserved },
         { "in the middle of it", reserved + RESERVED / 2 },
@@ -67,7 +67,7 @@ int main(void)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) copies(&places[i]);
     half_mapped();
     hole_far_behind();
-    abi_is(cx.cuMemAddressFree(reserved, RESERVED), CUDA_SUCCESS, "the addresses are free");
+    abi_is(cu.cuMemAddressFree(reserved, RESERVED), CUDA_SUCCESS, "the addresses are free");
     cu.cuMemFree(allocated);
     return abi_close();
 }

@@ -27,6 +27,9 @@ static void shared_use(void)
     cj_launch(s, add, cj_threads(N, 128), m, N, 1000);
     cj_copy_to_host(s, copy, m, sizeof copy);
     if (moves) tap_is_int(cj_prefetch_to_host(s, m, N * 4), CJ_OK, "and back to the host");
+    tap_is_int(cj_prefetch(s, m, N * 4, dev), moves ? CJ_OK : CJ_ENOTSUP, "to a device that is named");
+    tap_is_int(cj_prefetch(s, m, N * 4, NULL), CJ_EHANDLE, "which must be one");
+    cj_stream_sync(s);
     tap_is_int(cj_stream_sync(s), CJ_OK, "a kernel and a copy have used it");
     tap_ok(h[0] == 1000 && h[N - 1] == N + 999, "the host sees what the kernel wrote: %u %u", h[0], h[N - 1]);
     tap_is_mem(copy, h, sizeof copy, "so did the copy");

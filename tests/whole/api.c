@@ -16,7 +16,7 @@ const char *const api_handle_name[API_HANDLES] = {
     "cj_ptx",    "cj_fn",    "cj_driver", "cj_device",     "cj_image", "cj_module",           "cj_kernel",
     "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
     "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline",
-    "cj_prepared", "cj_linker", "cj_kernel_cache"
+    "cj_prepared", "cj_linker", "cj_kernel_cache", "cj_compiler", "cj_future", "cj_vmem"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -135,6 +135,9 @@ void api_release(int kind, void *object)
     case API_PREPARED: cj_prepared_free(object); break;
     case API_LINKER: cj_linker_free(object); break;
     case API_KERNEL_CACHE: cj_kernel_cache_free(object); break;
+    case API_COMPILER: cj_compiler_free(object); break;
+    case API_FUTURE: cj_future_free(object); break;
+    case API_VMEM: cj_vmem_free(object); break;
     default: break;
     }
 }
@@ -196,6 +199,10 @@ void api_make_live(void)
     h[API_PREPARED] = cj_prepare(h[API_KERNEL], cj_grid(1, 1));
     h[API_LINKER] = cj_linker_create(h[API_DEVICE], NULL);
     h[API_KERNEL_CACHE] = cj_kernel_cache_create(h[API_DEVICE], NULL);
+    h[API_COMPILER] = cj_compiler_create(h[API_DEVICE], NULL);
+    h[API_FUTURE] = cj_compiler_image(h[API_COMPILER], m, NULL);
+    cj_future_wait(h[API_FUTURE], -1);
+    h[API_VMEM] = cj_vmem_create(h[API_STREAM], 1, NULL);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -33,6 +33,9 @@ enum {
     API_PREPARED,
     API_LINKER,
     API_KERNEL_CACHE,
+    API_COMPILER,
+    API_FUTURE,
+    API_VMEM,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

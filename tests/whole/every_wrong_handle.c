@@ -112,6 +112,9 @@ static void make_failed(void)
     failed[API_PIPELINE] = cj_pipeline_create(failed[API_DEVICE], NULL);
     failed[API_LINKER] = cj_linker_create(failed[API_DEVICE], NULL);
     failed[API_KERNEL_CACHE] = cj_kernel_cache_create(failed[API_DEVICE], NULL);
+    failed[API_COMPILER] = cj_compiler_create(failed[API_DEVICE], NULL);
+    failed[API_FUTURE] = cj_compiler_image(failed[API_COMPILER], NULL, NULL);
+    failed[API_VMEM] = cj_vmem_create(failed[API_STREAM], 1, NULL);
     for (int i = 0; i < API_HANDLES; i++)
         tap_ok(cj_error_of(failed[i])->status < 0 && cj_error_of(failed[i])->message[0], "a failed %s says why: %s",
                api_handle_name[i], cj_error_of(failed[i])->message);

@@ -26,6 +26,7 @@ static const struct { const char *file, *prefix; } headers[] = {
     { "include/cujit/coordinate.h", "cj_" },
     { "include/cujit/pipeline.h", "cj_" },
     { "include/cujit/linker.h", "cj_" },
+    { "include/cujit/compiler.h", "cj_" },
 };
 
 /* Called through a macro of another name, or not to be called. */

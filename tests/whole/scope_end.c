@@ -39,6 +39,8 @@ static int use_each(int way)
         CJ_AUTO(cj_device) dev = cj_device_open(drv, 0, NULL);
         CJ_AUTO(cj_stream) s = cj_stream_create(dev, NULL);
         CJ_AUTO(cj_image) img = cj_image_create(dev, m, NULL);
+        CJ_AUTO(cj_compiler) compiler = cj_compiler_create(dev, NULL);
+        CJ_AUTO(cj_future) request = cj_compiler_image(compiler, m, NULL);
         CJ_AUTO(cj_linker) link = cj_linker_create(dev, NULL);
         CJ_AUTO(cj_module) mod = cj_module_load(dev, m, NULL);
         CJ_AUTO(cj_kernel) k = cj_module_kernel(mod, "doubled");
@@ -55,6 +57,7 @@ static int use_each(int way)
         CJ_AUTO(cj_stream_pool) streams = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 1));
         CJ_AUTO(cj_kernel_cache) kernels = cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2));
         CJ_AUTO(cj_profile) times = cj_profile_create(NULL);
+        CJ_AUTO(cj_vmem) grows = cj_vmem_create(s, 1, NULL);
         CJ_AUTO_EVENT(pooled, pool, CJ_EVENT_TIMING);
         CJ_AUTO_LEASE(lease, streams, NULL);
         if (!pooled.event || !lease.lease) continue;
@@ -69,7 +72,7 @@ static int use_each(int way)
         cj_status status = cj_stream_sync(s);
         cj_free(dev, d);
         const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times,
-                               link, kernels };
+                               link, kernels, compiler, request, grows };
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (cj_error_of(made[i])->status != CJ_OK) tap_diag("object %zu: %s", i, cj_error_of(made[i])->message);
         for (uint32_t i = 0; i < N && status == CJ_OK; i++) right += h[i] == 2 * i;

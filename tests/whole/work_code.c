@@ -196,6 +196,69 @@ static uint64_t cached_kernels(cj_device *dev, cj_ptx *m)
     return sum;
 }
 
+static void on_compiled(void *n, cj_future *f) { *(uint64_t *)n += cj_future_query(f) == CJ_OK; }
+
+static cj_ptx *stores(int v)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "k");
+    cj_val p = cj_param_ptr(f, "p", CJ_U32);
+    cj_set(f, p, 0, cj_imm(f, v));
+    return m;
+}
+
+/* What a compiler makes; one request at a time, so that the same calls are made in each run. */
+static uint64_t compiled(cj_device *dev, cj_stream *s)
+{
+    uint64_t calls = 0, sum = 0;
+    static uint32_t out;
+    cj_compiler_opts o;
+    cj_compiler_progress progress;
+    cj_compiler_defaults(&o);
+    cj_compiler_progress_defaults(&progress);
+    o.threads = 1;
+    cj_ptx *m = stores(17), *one = stores(18);
+    cj_linker *l = cj_linker_create(dev, NULL);
+    cj_linker_add(l, one);
+    cj_compiler *c = cj_compiler_create(dev, &o);
+    work_made(c);
+    cj_future *f[5] = { NULL };
+    for (int i = 0; i < 5; i++) {
+        f[i] = i == 0   ? cj_compiler_image(c, m, NULL)
+               : i == 1 ? cj_compiler_image_text(c, other_text, NULL)
+               : i == 2 ? cj_compiler_link(c, l)
+               : i == 3 ? cj_compiler_module(c, m, NULL)
+                        : cj_compiler_kernel(c, m, "k", NULL);
+        work_did(cj_future_wait(f[i], -1));
+        cj_compiler_wait(c, -1);
+    }
+    if (work_made(f[0])) work_did(cj_future_callback(f[0], on_compiled, &calls));
+    if (work_made(f[1]) && cj_future_fd(f[1]) < 0) work_made(f[1]);
+    cj_future_query(f[2]);
+    cj_future_cancel(f[3]);   /* CJ_EBUSY: it is done */
+    cj_image *img = cj_future_image(f[0]);
+    cj_module *mod = cj_future_module(f[3]);
+    cj_kernel *k = cj_future_kernel(f[4]), *staged = cj_compiler_kernel_staged(c, m, "k", NULL, NULL);
+    work_made(img), work_made(mod), work_made(staged);
+    cj_compiler_wait(c, -1);
+    if (work_made(c)) work_did(cj_compiler_get_progress(c, &progress));
+    cj_dptr d = cj_alloc(s, 4);
+    if (!d.addr) work_made(s);
+    if (d.addr && work_made(k) && work_made(staged)) {
+        work_did(cj_launch(s, k, cj_grid(1, 1), d));
+        work_did(cj_launch(s, staged, cj_grid(1, 1), d));
+        work_did(cj_copy_to_host(s, &out, d, 4));
+        if (work_waited(s)) sum = out + calls + progress.done;
+    }
+    cj_free(dev, d);
+    cj_kernel_free(staged), cj_kernel_free(k), cj_module_free(mod), cj_image_free(img);
+    for (int i = 0; i < 5; i++) cj_future_free(f[i]);
+    cj_compiler_free(c);
+    cj_linker_free(l);
+    cj_ptx_free(one), cj_ptx_free(m);
+    return sum;
+}
+
 /* Whole modules: what is read is copied, checked, changed and built on. */
 static uint64_t texts(void)
 {
@@ -244,6 +307,7 @@ int main(void)
         sum = modules(dev, s, again) + forms(dev, s) + kernels(dev, s, m) + cached_kernels(dev, m) +
               strlen(cj_image_log(img));
     if (work_made(img)) sum += linked(dev, s, img);
+    sum += compiled(dev, s);
     sum += texts();
     cj_image_free(img);
     cj_image_free(made);

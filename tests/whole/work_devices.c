@@ -103,6 +103,47 @@ static void told(cj_driver *drv)
     sum += *cj_device_name(dev[1]) && *cj_device_sm(dev[1]);
 }
 
+/* Memory that grows: used by both devices, shrunk, freed while a piece waits. */
+static void grows(cj_kernel *k)
+{
+    static uint32_t out[N];
+    cj_vmem_opts o;
+    cj_vmem_defaults(&o);
+    o.bytes = 1;
+    cj_vmem *v = cj_vmem_create(s[1], 8 << 20, &o);
+    if (work_made(v)) {
+        const size_t grain = cj_vmem_granularity(v);
+        if (work_did(cj_vmem_grow(v, 2 * grain)))
+            work_did(cj_fill32(s[1], cj_offset(cj_vmem_address(v), (int64_t)grain), 3, N));
+        work_did(cj_stream_join(s[0], s[1]));
+        if (work_may(cj_vmem_enable_peer(v, dev[0])))
+            work_did(cj_launch(s[0], k, cj_threads(N, 32), cj_vmem_address(v), N, 1));
+        work_did(cj_stream_use(s[0], cj_vmem_address(v)));
+        work_did(cj_vmem_shrink(v, grain));
+        work_did(cj_copy_to_host(s[1], out, cj_vmem_address(v), 4 * N));
+        if (work_waited(s[0]) && work_waited(s[1])) sum += cj_vmem_bytes(v) == grain && cj_vmem_reserved(v) == 8 << 20;
+    }
+    cj_vmem_free(v);
+}
+
+static void registered(void)
+{
+    uint32_t *h = aligned_alloc(4096, 4096);
+    if (!h) abort();
+    memset(h, 1, 4096);
+    if (work_did(cj_host_register(dev[0], h, 4096, 0))) {
+        work_did(cj_copy_to_device(s[0], d[0], h, 4 * N));
+        work_waited(s[0]);
+        work_did(cj_host_unregister(dev[0], h));
+    }
+    free(h);
+    cj_dptr m = cj_managed_alloc(s[0], 4 * N);
+    if (!m.addr) work_made(s[0]);
+    if (m.addr) work_may(cj_prefetch(s[0], m, 4 * N, dev[1]));
+    work_waited(s[0]);
+    if (m.addr) work_did(cj_free(dev[0], m));
+}
+
 int main(void)
 {
     setenv("CUJIT_SIM_DEVICES", "2", 1);
@@ -118,7 +159,10 @@ int main(void)
         if (!d[i].addr) work_made(s[i]);
     }
     cj_kernel *k = cj_kernel_load(dev[0], m, "add", NULL);
-    if (d[0].addr && d[1].addr && work_made(k)) told(drv), copies(), kernels(k), captures(), nodes();
+    if (d[0].addr && d[1].addr && work_made(k)) {
+        told(drv), copies(), kernels(k), captures(), nodes();
+        grows(k), registered();
+    }
     for (int i = 0; i < 2; i++) work_did(cj_free(dev[i], d[i]));
     cj_kernel_free(k);
     for (int i = 0; i < 2; i++) {

@@ -95,13 +95,12 @@ static void *take_oldest(cji_memo *memo)
 {
     uint64_t least = UINT64_MAX;
     size_t where = MEMO_CHAINS;
-    for (size_t i = 0; i < MEMO_CHAINS; i++) {
-        if (!memo->chain[i]) continue; /* a chain that is filled right now has the latest use */
-        memo_part *part = memo_part_of(memo, i);
-        lock_memo_part(part);
-        for (memo_entry *e = memo->chain[i]; e; e = e->next)
-            if (e->value && e->used < least) least = e->used, where = i;
-        unlock_memo_part(part);
+    for (size_t p = 0; p < MEMO_PARTS; p++) {
+        lock_memo_part(&memo->part[p]);
+        for (size_t i = p; i < MEMO_CHAINS; i += MEMO_PARTS)
+            for (memo_entry *e = memo->chain[i]; e; e = e->next)
+                if (e->value && e->used < least) least = e->used, where = i;
+        unlock_memo_part(&memo->part[p]);
     }
     if (where == MEMO_CHAINS) return NULL;
     memo_part *part = memo_part_of(memo, where);

@@ -72,6 +72,13 @@ static cji_mem *table_holder(const cji_mem_state *state, uint64_t addr)
     return m && addr - m->addr < m->bytes ? m : NULL;
 }
 
+cji_mem *cji_mem_reserver(const cji_mem_state *state, uint64_t addr)
+{
+    cji_mem *m = state->nreserving ? table_floor(state, addr) : NULL;
+    if (!m || !m->type || !m->type->reserved || addr - m->addr < m->bytes) return NULL;
+    return addr - m->addr < m->type->reserved(m) ? m : NULL;
+}
+
 cji_chunk *cji_mem_chunk_of(const cji_mem_state *state, uint64_t addr)
 {
     cji_mem *m = table_holder(state, addr);

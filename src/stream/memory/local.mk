@@ -26,4 +26,5 @@ libcujit_stream_la_SOURCES += \
 	%D%/module_vars.c \
 	%D%/peer.c \
 	%D%/staging.c \
-	%D%/stream_memory.h
+	%D%/stream_memory.h \
+	%D%/vmem.c

@@ -23,35 +23,36 @@ static cj_status managed_rejected(void *into, const cj_device *dev, CUresult r, 
                           bytes, (unsigned long long)d.addr);
 }
 
-static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call);
+/* To a device, or to the host (NULL); the stream is checked. */
+static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, cj_device *to, const char *call);
 
-static CJI_COLD cj_status prefetch_measured(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
+static CJI_COLD cj_status prefetch_measured(cj_stream *s, cj_dptr d, size_t bytes, cj_device *to, const char *call)
 {
     cji_work w;
     cji_work_begin(&w, s);
-    cj_status st = managed_prefetch(s, d, bytes, to_host, call);
+    cj_status st = managed_prefetch(s, d, bytes, to, call);
     cji_work_end(&w, s, st == CJ_OK,
                  &(cji_work_info){ .kind = CJ_PROFILE_PREFETCH,
-                                   .name = to_host ? "prefetch to host" : "prefetch to device",
+                                   .name = to ? "prefetch to device" : "prefetch to host",
                                    .bytes = bytes });
     return st;
 }
 
-static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to_host, const char *call)
+static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, cj_device *to, const char *call)
 {
     cji_scope scope;
-    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
-    if (st != CJ_OK || !bytes) return st;
-    if (cji_work_measured()) return prefetch_measured(s, d, bytes, to_host, call);
+    if (!bytes) return CJ_OK;
+    if (cji_work_measured()) return prefetch_measured(s, d, bytes, to, call);
     if (atomic_load(&s->capturing) || cji_stream_captures(s->queue, s->raw))
         return cji_stream_failed(
             s, cji_fail(s, CJ_ESTATE, call,
                         "the stream is being captured, and a graph cannot move memory; do it before the launch"));
-    st = managed_moves(s, s->dev, call);
+    cj_status st = managed_moves(s, s->dev, call);
+    if (st == CJ_OK && to && to != s->dev) st = managed_moves(s, to, call);
     if (st == CJ_OK) st = cji_mem_use(s, s->dev, &(cji_range){ d.addr, bytes, "the memory" }, call);
     if (st == CJ_OK) st = cji_scope_begin(s, s->dev, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
-    CUresult r = s->cu->cuMemPrefetchAsync(d.addr, bytes, to_host ? CU_DEVICE_CPU : s->dev->cu, s->raw);
+    CUresult r = s->cu->cuMemPrefetchAsync(d.addr, bytes, to ? to->cu : CU_DEVICE_CPU, s->raw);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) cji_count_one(s);
     return r == CUDA_SUCCESS
@@ -61,11 +62,27 @@ static cj_status managed_prefetch(cj_stream *s, cj_dptr d, size_t bytes, bool to
 
 cj_status cj_prefetch_to_device(cj_stream *s, cj_dptr d, size_t bytes)
 {
-    return managed_prefetch(s, d, bytes, false, "cj_prefetch_to_device");
+    static const char call[] = "cj_prefetch_to_device";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    return st == CJ_OK ? managed_prefetch(s, d, bytes, s->dev, call) : st;
 }
+
 cj_status cj_prefetch_to_host(cj_stream *s, cj_dptr d, size_t bytes)
 {
-    return managed_prefetch(s, d, bytes, true, "cj_prefetch_to_host");
+    static const char call[] = "cj_prefetch_to_host";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    return st == CJ_OK ? managed_prefetch(s, d, bytes, NULL, call) : st;
+}
+
+cj_status cj_prefetch(cj_stream *s, cj_dptr d, size_t bytes, cj_device *to)
+{
+    static const char call[] = "cj_prefetch";
+    cj_status st = cji_check(s, CJI_TAG_STREAM, call);
+    if (st != CJ_OK) return st;
+    st = cji_check_arg(s, to, CJI_TAG_DEVICE, call, "the device to move to");
+    if (st == CJ_OK && to->drv != s->dev->drv)
+        st = cji_fail(s, CJ_EINVAL, call, "the device to move to is of another driver than the stream");
+    return st == CJ_OK ? managed_prefetch(s, d, bytes, to, call) : cji_stream_failed(s, st);
 }
 
 static const struct managed_row {

@@ -61,16 +61,21 @@ static cj_status range_unheld(void *into, cj_device *dev, cji_mem_state *state, 
 {
     bool pending = false;
     bool freed = false;
+    const cji_mem *owner = !room && range->bytes ? cji_mem_reserver(state, range->addr) : NULL;
+    const bool uncommitted = owner && !owner->freed;
     const bool between = !room && range->bytes && range_between(state, range->addr, &freed);
     if (!between) freed = !room && range->bytes && range_freed(state, range->addr, &pending);
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (room)
         return cji_fail(into, CJ_EINVAL, call, "%s: %zu bytes do not fit, %zu are left in the allocation", range->what,
                         range->bytes, room);
+    if (uncommitted)
+        return cji_fail(into, CJ_EINVAL, call, "%s: 0x%llx is reserved by a cj_vmem, and no memory is committed there",
+                        range->what, (unsigned long long)range->addr);
     if (between && !freed)
         return cji_fail(into, CJ_EINVAL, call, "%s: 0x%llx lies behind the end of an allocation of cj_alloc",
                         range->what, (unsigned long long)range->addr);
-    if (!freed || (!between && !pending && range_foreign(dev, range->addr)))
+    if (!owner && (!freed || (!between && !pending && range_foreign(dev, range->addr))))
         return CJ_OK; /* not of cj_alloc: the driver knows */
     return cji_fail(into, CJ_EINVAL, call,
                     "%s: the memory at 0x%llx was freed with cj_free; enqueue its uses before that", range->what,
@@ -92,7 +97,8 @@ static inline cj_status range_find(void *into, cj_device *dev, const cji_range *
         *m = holder;
         return CJ_OK;
     }
-    if (holder || state->nfreed || state->blocks.chunks) return range_unheld(into, dev, state, range, room, call);
+    if (holder || state->nfreed || state->blocks.chunks || state->nreserving)
+        return range_unheld(into, dev, state, range, room, call);
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     return CJ_OK; /* not of cj_alloc: the driver knows */
 }

@@ -21,6 +21,7 @@
  *   fill.c          fills
  *   staging.c       pageable host memory through pinned pieces
  *   managed.c       prefetch and advice
+ *   vmem.c          memory that grows in place
  *   peer.c          access to other devices, and uses by their streams
  *   mem_ops.c       memory operations of streams
  *
@@ -56,6 +57,8 @@ typedef struct cji_mem_type {
     cj_status (*free)(cji_mem *m, cj_device *dev, const char *call);
     bool (*there)(const cji_mem *m);        /* whether there is something to release */
     void (*destroy)(cji_mem *m);            /* frees the cji_mem */
+    /* bytes from its start that are its own although nothing is there yet; NULL: none */
+    size_t (*reserved)(const cji_mem *m);
 } cji_mem_type;
 
 /* What an entry of the table is.  A chunk is entered in place of its blocks, and has no type. */
@@ -410,6 +413,7 @@ struct cji_mem_state {
     cji_mem *table;       /* by address: chunks, and all memory that is no block */
     cji_freed freed[CJI_FREED];
     unsigned nfreed;      /* how often one was entered */
+    unsigned nreserving;  /* entries of the table whose type has `reserved` */
     cji_staging staging;
     pthread_mutex_t peer_lock;
     cji_slot *waiter[CJI_WAITERS]; /* of streams that wait for events; made at first use, under `lock` */
@@ -427,6 +431,8 @@ static inline cji_mem_state *cji_mem_state_of(cj_device *dev)
 /* The table (alloc_table.c); with the state's lock held. */
 cji_mem *cji_mem_holder(const cji_mem_state *state, uint64_t addr);
 cji_chunk *cji_mem_chunk_of(const cji_mem_state *state, uint64_t addr); /* that holds it; NULL: none */
+/* That has reserved the address and has no memory there; NULL: none. */
+cji_mem *cji_mem_reserver(const cji_mem_state *state, uint64_t addr);
 /* whether an allocation has a byte of the range */
 bool cji_mem_overlaps(const cji_mem_state *state, uint64_t addr, size_t bytes);
 void cji_mem_insert(cji_mem_state *state, cji_mem *m);

@@ -1,0 +1,35 @@
+/* A kernel whose launches use faster code from some moment on. Its handle and its first code stay. */
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "driver/compile/compile.h"
+
+bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *call)
+{
+    cj_device *dev = k->dev;
+    cji_scope scope;
+    const int32_t most = dev->info.block_shared_most ? dev->info.block_shared_most : dev->info.block_shared;
+    if (faster->info.block_threads < k->info.block_threads || faster->info.shared > k->info.shared) {
+        cji_log(CJ_LOG_WARNING, "%s: the optimised code of %s allows blocks of %d threads, the first code %d; launches "
+                "go on with the first: give the kernel cj_fn_max_threads", call, cji_short(k->name),
+                faster->info.block_threads, k->info.block_threads);
+        return true;
+    }
+    /* Launches look at the limit of dynamic shared memory that the first function got; this one takes all there is. */
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    if (cji_queue_scope(&dev->queue, &scope))
+        r = dev->drv->cu.cuFuncSetAttribute(faster->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                            most - faster->info.shared);
+    cji_scope_leave(&scope);
+    if (r != CUDA_SUCCESS) {
+        cji_cu_fail_as(NULL, dev->drv, r, CJ_OK, "cuFuncSetAttribute", call, "%s: the optimised code of %s", call,
+                       cji_short(k->name));
+        return false;
+    }
+    k->faster = cji_obj_retain(faster->mod);
+    k->faster_info = faster->info;
+    k->faster_info.shared_dynamic = k->info.shared_dynamic;
+    atomic_store(&k->has_faster, true);
+    k->fn = faster->fn;
+    return true;
+}
