@@ -126,8 +126,9 @@ CJ_API cj_future *cj_compiler_kernel(cj_compiler *c, cj_ptx *m, const char *name
  * What was captured or added to a graph before keeps the code that it has.
  *
  * The optimised code is not used if it allows smaller blocks than the first one; the log reports
- * that.  It stays loaded beside the first one until the kernel is freed.  The module is not that of
- * cj_module_load: the builder can be loaded with other options too.
+ * that.  It stays loaded beside the first one until the kernel is freed.  The driver of a GPU loads
+ * code when work in flight is complete: the compiler's thread waits for that.  The module is not
+ * that of cj_module_load: the builder can be loaded with other options too.
  * `name`: Copied.  `opts`: May be NULL.  Copied.
  * `optimised`: May be NULL.  Gets the request's future, which the caller frees with cj_future_free;
  * its kernel is the one that is returned.  The request fails if the optimised code cannot be made;

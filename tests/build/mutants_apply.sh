@@ -11,6 +11,10 @@ for patch in tests/mutants/*.patch; do
     [ -e "${test%.sim}.c" ] || echo "$patch: there is no ${test%.sim}.c"
 done >"$tap_work/tests"
 result_empty 'the test of each patch is there' "$tap_work/tests"
+for patch in tests/mutants/*.patch; do
+    grep -qF "%D%/${patch##*/}" tests/mutants/local.mk || echo "$patch"
+done >"$tap_work/unlisted"
+result_empty 'each patch is in local.mk, and so in the tarball' "$tap_work/unlisted"
 "$mutate" --list | while read -r name test; do
     [ -e "${test%.sim}.c" ] || echo "$name: there is no ${test%.sim}.c"
 done >"$tap_work/tests"

@@ -201,23 +201,36 @@ static void test_environment(void)
     unsetenv("CUJIT_TRACE");
 }
 
-/* A child that was forked while the file is in use writes beside it. */
-static void test_fork(void)
+static int go[2]; /* a pipe: the child begins when it ends */
+
+/* A child that traces. It is forked before this process uses the driver: none of a GPU works in a child otherwise. */
+static pid_t fork_child(const char *path)
 {
-    char path[256], beside[300];
-    snprintf(path, sizeof path, "%s", in_folder("forked"));
-    FILE *held = fopen(path, "w");
-    fputs("untouched", held);
-    fflush(held);
-    flock(fileno(held), LOCK_EX);
+    if (pipe(go)) tap_bail("no pipe");
     pid_t child = fork();
     if (!child) {
+        char none;
+        close(go[1]);
+        if (read(go[0], &none, 1)) _exit(2);
         cj_driver *under = cj_driver_open(NULL), *drv = cj_driver_open_traced(under, path);
         const bool failed = cj_error_of(drv)->status != CJ_OK;
         cj_driver_close(drv);
         cj_driver_close(under);
         _exit(failed);
     }
+    close(go[0]);
+    return child;
+}
+
+/* A process that traces while the file is in use writes beside it. */
+static void test_fork(pid_t child, const char *path)
+{
+    char beside[300];
+    FILE *held = fopen(path, "w");
+    fputs("untouched", held);
+    fflush(held);
+    flock(fileno(held), LOCK_EX);
+    close(go[1]);
     int status = 1;
     waitpid(child, &status, 0);
     tap_is_int(status, 0, "a child traces");
@@ -229,10 +242,13 @@ static void test_fork(void)
 
 int main(void)
 {
+    char path[256];
+    if (!mkdtemp(folder)) tap_bail("no folder");
+    snprintf(path, sizeof path, "%s", in_folder("forked"));
+    const pid_t child = fork_child(path);
     tap_need_device(1);
     tap_plan(0);
-    if (!mkdtemp(folder)) tap_bail("no folder");
-    test_fork();
+    test_fork(child, path);
     cj_driver *under = cj_driver_open(NULL);
     test_text(under);
     test_json(under);

@@ -72,7 +72,7 @@ static int use_each(int way)
         cj_status status = cj_stream_sync(s);
         cj_free(dev, d);
         const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times,
-                               link, kernels, compiler, request, grows };
+                               link, prepared, kernels, compiler, request, grows };
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (cj_error_of(made[i])->status != CJ_OK) tap_diag("object %zu: %s", i, cj_error_of(made[i])->message);
         for (uint32_t i = 0; i < N && status == CJ_OK; i++) right += h[i] == 2 * i;
