@@ -114,7 +114,7 @@ static void judge_workload(workload *w, size_t which)
     const int repeats = w->b->gpu ? REPEATS_GPU : REPEATS_SIM;
     cj_pool_strategy chosen = CJ_POOL_ROUND_ROBIN;
     char metric[100];
-    w->pool = cj_stream_pool_create(w->b->dev, CJ_STREAM_POOL(.streams = STREAMS, .high = 2, .low = 4, .sample = 1));
+    w->pool = cj_stream_pool_create(w->b->dev, CJ_STREAM_POOL(.streams = STREAMS, .high = 2, .low = 4, .sample = 4));
     pool_need_object(w->b, w->pool);
     for (int r = -1; r < repeats && !w->b->failed; r++)
         for (int k = 0; k < CJ_POOL_STRATEGIES; k++) {

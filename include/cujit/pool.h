@@ -311,7 +311,7 @@ CJ_API cj_status cj_stream_pool_set_strategy(cj_stream_pool *pool, cj_pool_strat
 /* Sets the strategy that completed leases the fastest, and writes it to *chosen.  Use each strategy
  * for a while before (cj_stream_pool_set_strategy), with .sample.
  * Where .sample is more than 1, the time is missed in which only leases that are not measured are
- * unfinished: strategies that differ little are compared with .sample = 1.
+ * unfinished.
  * A group is all leases for one cj_work; those on streams of high priority are a group of their
  * own.  A strategy counts if it has at least 8 measured times of each group, or 8 reported ones of
  * each group that has no measured time.  Its score is the mean of three kinds of ratios, each the

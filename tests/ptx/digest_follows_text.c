@@ -76,8 +76,8 @@ static void change_each_byte(const char *name, size_t places)
         }
         text[i] = before;
     }
-    tap_ok(changed && !missed, "%s: %zu changed texts, of which %zu have the digest of the first", name, changed,
-           missed);
+    tap_ok((changed || tap_is_slow()) && !missed, "%s: %zu changed texts, of which %zu have the digest of the first",
+           name, changed, missed);
     told_free(&first);
     free(text);
 }
