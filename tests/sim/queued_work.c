@@ -116,6 +116,23 @@ static void ready_and_running(CUdeviceptr p)
     cu.cuStreamDestroy(u);
 }
 
+/* Threads that were woken for a kernel's blocks are none for the fill that ends it. */
+static void ended_by_a_fill(CUdeviceptr p)
+{
+    CUstream s = abi_stream(), t = abi_stream();
+    bool good = true;
+    for (int i = 0; i < 200 && good; i++) {
+        cu.cuMemsetD32(p, 0, 1);
+        cu.cuCtxSynchronize();
+        abi_launch(abi_kernel(&module, "spin"), 4, 1, s, p, 1);
+        cu.cuMemsetD32Async(p, 1, 1, t);
+        good = cu.cuStreamSynchronize(s) == CUDA_SUCCESS && cu.cuStreamSynchronize(t) == CUDA_SUCCESS;
+    }
+    tap_ok(good, "a kernel that spins ends when a fill on another stream lets it");
+    cu.cuStreamDestroy(s);
+    cu.cuStreamDestroy(t);
+}
+
 static void memory_wait(CUdeviceptr p)
 {
     CUstream s = abi_stream(), t = abi_stream();
@@ -157,6 +174,7 @@ int main(void)
     CUdeviceptr p = abi_word(0);
     held_stream(p);
     ready_and_running(p);
+    ended_by_a_fill(p);
     memory_wait(p);
     stall_is_listed(p);
     cu.cuModuleUnload(module);

@@ -45,6 +45,7 @@ static void sim_join_grid(sim_op *op)
 {
     op->inside++;
     if (--op->room == 0) cji_sim_ready_remove(op);
+    cji_sim_queue_balance(0);   /* this thread may have been woken for other work, which ends the kernel */
     sim_unlock();
     cji_exec_grid_work(op->grid);
     sim_lock();
