@@ -28,6 +28,7 @@
 #include <cujit/ptx.h>
 #include <cujit/stream.h>
 #include <cujit/stream_barrier.h>
+#include <cujit/texture.h>
 #include <cujit/waiter.h>
 
 #if defined __GNUC__
@@ -59,6 +60,9 @@ static inline void cj_auto_cj_stream_pool(cj_stream_pool **object) { cj_stream_p
 static inline void cj_auto_cj_profile(cj_profile **object) { cj_profile_free(*object); }
 static inline void cj_auto_cj_stream_barrier(cj_stream_barrier **object) { cj_stream_barrier_free(*object); }
 static inline void cj_auto_cj_vmem(cj_vmem **object) { cj_vmem_free(*object); }
+static inline void cj_auto_cj_array(cj_array **object) { cj_array_free(*object); }
+static inline void cj_auto_cj_texture(cj_texture **object) { cj_texture_free(*object); }
+static inline void cj_auto_cj_surface(cj_surface **object) { cj_surface_free(*object); }
 static inline void cj_auto_cj_waiter(cj_waiter **object) { cj_waiter_free(*object); }
 
 /* CJ_AUTO_EVENT(e, pool, CJ_EVENT_TIMING) declares `e` with the acquired event e.event, which is

@@ -10,6 +10,7 @@
  *         cj_kernel_cache ........... kernels by key, in memory (kernel_cache.h)
  *         cj_compiler (compiler.h) .. compiles on many threads; cj_future: what a request makes
  *         cj_dptr (memory.h) ........ device memory
+ *         cj_array, cj_texture, cj_surface  memory that kernels read as images (texture.h)
  *         cj_stream (stream.h) ...... a queue of work; cj_event: a point in it; copies: copy.h
  *         cj_event_pool, cj_stream_pool  events and streams to acquire and release (pool.h)
  *         cj_stream_barrier ......... a barrier over streams (stream_barrier.h)
@@ -25,8 +26,8 @@
  *     cj_ptx_create, cj_ptx_kernel, verbs, cj_kernel_load, cj_launch, cj_stream_sync
  *
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
- * what a program needs of operands, linker, compiler, kernel_cache, capture, graph, graph_exec,
- * stream_barrier, pool, waiter, coordinate, profile, pipeline, parse, interpose.
+ * what a program needs of operands, linker, compiler, kernel_cache, texture, capture, graph,
+ * graph_exec, stream_barrier, pool, waiter, coordinate, profile, pipeline, parse, interpose.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
@@ -47,6 +48,7 @@
 #include <cujit/memory.h>
 #include <cujit/stream.h>
 #include <cujit/copy.h>
+#include <cujit/texture.h>
 #include <cujit/kernel_cache.h>
 #include <cujit/pool.h>
 #include <cujit/profile.h>

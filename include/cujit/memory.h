@@ -408,7 +408,7 @@ CJ_API cj_status cj_vmem_grow(cj_vmem *v, size_t bytes);
  * are.  Memory is released in the pieces that calls of cj_vmem_grow have added: a piece that begins
  * before `bytes` stays whole.  Its contents do not change.  Returns at once.
  * Errors:
- *   CJ_ESTATE: a graph uses the memory
+ *   CJ_ESTATE: a graph or a texture uses the memory
  * cuMemUnmap. */
 CJ_API cj_status cj_vmem_shrink(cj_vmem *v, size_t bytes);
 

@@ -8,8 +8,10 @@ cujitinclude_HEADERS += include/cujit/coordinate.h
 cujitinclude_HEADERS += include/cujit/profile.h
 libcujit_stream_la_SOURCES += %D%/stream_rooms.c
 cujitinclude_HEADERS += include/cujit/pipeline.h
+cujitinclude_HEADERS += include/cujit/texture.h
 include %D%/core/local.mk
 include %D%/memory/local.mk
+include %D%/array/local.mk
 include %D%/graph/local.mk
 include %D%/pool/local.mk
 include %D%/coordinate/local.mk

@@ -113,6 +113,10 @@ int main(void)
         cj_event_pool_free(cj_event_pool_create(dev, CJ_EVENT_POOL(.timing = 8, .timing_max = 64)));
         cj_kernel_cache_free(cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2)));
         cj_vmem_free(cj_vmem_create(NULL, (size_t)1 << 30, CJ_VMEM(.bytes = 2 << 20)));
+        cj_array_free(cj_array_create(dev, CJ_ARRAY(.width = 8, .type = CJ_U8)));
+        cj_copy_array(NULL, CJ_COPY_ARRAY(.width = 8, .height = 1));
+        cj_texture_free(cj_texture_create(NULL, CJ_SAMPLER(.filter = CJ_FILTER_LINEAR, .normalized = 1)));
+        cj_texture_free(cj_texture_create_memory(dev, CJ_TEXTURE_MEMORY(.width = 8, .height = 2), NULL));
         cj_stream_pool_free(cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .strategy = CJ_POOL_WORKLOAD)));
         cj_stream_pool_acquire(NULL, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY, .priority = CJ_PRIORITY_HIGH));
         cj_waiter_free(cj_waiter_create(dev, CJ_WAITER(.callbacks = CJ_WAITER_POOL, .threads = 2)));

@@ -54,6 +54,12 @@ static void use_each()
     cujit::kernel_cache kernels = cj_kernel_cache_create(dev, nullptr);
     cujit::profile times = cj_profile_create(nullptr);
     cujit::vmem grows = cj_vmem_create(streams[0], 1, nullptr);
+    cj_array_opts line;
+    cj_array_defaults(&line);
+    line.width = 16, line.surface = 1;
+    cujit::array pixels = cj_array_create(dev, &line);
+    cujit::texture reads = cj_texture_create(pixels, nullptr);
+    cujit::surface writes = cj_surface_create(pixels);
     cujit::stream_barrier b = cj_stream_barrier_create(dev);
     cujit::waiter w = cj_waiter_create(dev, nullptr);
     cujit::coord tasks = cj_coord_create(dev, nullptr);
@@ -76,7 +82,8 @@ static void use_each()
     cj_event_record(e, s);
     check(cj_stream_sync(s) == CJ_OK, cj_error_of(s)->message);
     cj_free(dev, d);
-    const void *const made[] = { m, drv, dev, s, img, mod, k, e, events, leases, times, grows, b, w, g, x, c };
+    const void *const made[] = { m, drv, dev, s, img, mod, k, e, events, leases, times, grows, pixels, reads, writes,
+                                 b, w, g, x, c };
     for (const void *object : made) check(cj_error_of(object)->status == CJ_OK, cj_error_of(object)->message);
     for (std::uint32_t i = 0; i < N; i++) check(h[i] == (i ? 2 * i : 0), "a doubled number");
 }

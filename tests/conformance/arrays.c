@@ -33,15 +33,15 @@ static void descriptors(void)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         CUarray a = NULL;
         CUDA_ARRAY3D_DESCRIPTOR back = { 0 };
-        abi_is(cx.cuArray3DCreate(&a, &shapes[i].d), shapes[i].result, "%s", shapes[i].name);
+        abi_is(cu.cuArray3DCreate(&a, &shapes[i].d), shapes[i].result, "%s", shapes[i].name);
         if (shapes[i].result) continue;
-        abi_is(cx.cuArray3DGetDescriptor(&back, a), CUDA_SUCCESS, "%s: its descriptor", shapes[i].name);
+        abi_is(cu.cuArray3DGetDescriptor(&back, a), CUDA_SUCCESS, "%s: its descriptor", shapes[i].name);
         tap_ok(back.Width == shapes[i].d.Width && back.Height == shapes[i].d.Height &&
                    back.Depth == shapes[i].d.Depth && back.Format == shapes[i].d.Format &&
                    back.NumChannels == shapes[i].d.NumChannels && back.Flags == shapes[i].d.Flags,
                "%s: is what it was made with", shapes[i].name);
-        abi_is(cx.cuArrayDestroy(a), CUDA_SUCCESS, "%s: destroyed", shapes[i].name);
-        if (!tap_on_gpu()) abi_is(cx.cuArrayDestroy(a), CUDA_ERROR_INVALID_HANDLE, "%s: once", shapes[i].name);
+        abi_is(cu.cuArrayDestroy(a), CUDA_SUCCESS, "%s: destroyed", shapes[i].name);
+        if (!tap_on_gpu()) abi_is(cu.cuArrayDestroy(a), CUDA_ERROR_INVALID_HANDLE, "%s: once", shapes[i].name);
     }
 }
 
@@ -49,7 +49,7 @@ static CUarray array_of(size_t width, size_t height, size_t depth, unsigned flag
 {
     CUDA_ARRAY3D_DESCRIPTOR d = { width, height, depth, CU_AD_FORMAT_UNSIGNED_INT32, 1, flags };
     CUarray a = NULL;
-    if (cx.cuArray3DCreate(&a, &d)) tap_bail("no array");
+    if (cu.cuArray3DCreate(&a, &d)) tap_bail("no array");
     return a;
 }
 
@@ -64,7 +64,7 @@ static void other_queries(void)
     abi_is(cx.cuArrayGetSparseProperties(&sparse, a), CUDA_ERROR_INVALID_VALUE, "an ordinary array is not sparse");
     abi_is(cx.cuArrayGetMemoryRequirements(&memory, a, 0), CUDA_ERROR_INVALID_VALUE, "nor is its memory mapped later");
     abi_is(cx.cuArrayGetPlane(&plane, a, 0), CUDA_ERROR_INVALID_VALUE, "nor has it planes");
-    cx.cuArrayDestroy(a);
+    cu.cuArrayDestroy(a);
 }
 
 /* ---- Copies ------------------------------------------------------------------------------------------------------ */
@@ -139,9 +139,9 @@ static void rows_and_planes(void)
         abi_is(cx.cuMemcpyHtoA(line, 2, plane[5], 4), CUDA_ERROR_INVALID_VALUE, "half an element");
     }
     cu.cuMemFree(d);
-    cx.cuArrayDestroy(a);
-    cx.cuArrayDestroy(b);
-    cx.cuArrayDestroy(line);
+    cu.cuArrayDestroy(a);
+    cu.cuArrayDestroy(b);
+    cu.cuArrayDestroy(line);
     cu.cuStreamDestroy(s);
 }
 
@@ -166,7 +166,7 @@ static void arrays_in_graphs(void)
     plane_is("has the bytes", 0, 2, SIDE, 1);
     if (!tap_on_gpu()) {
         cujit_sim_fault_info fault = { .size = sizeof fault };
-        abi_is(cx.cuArrayDestroy(a), CUDA_SUCCESS, "the array is destroyed");
+        abi_is(cu.cuArrayDestroy(a), CUDA_SUCCESS, "the array is destroyed");
         cu.cuGraphLaunch(x, s);
         abi_is(cu.cuStreamSynchronize(s), CUDA_ERROR_ILLEGAL_ADDRESS, "the graph's copy is a fault then");
         cujit_sim_fault(own, &fault);
@@ -184,16 +184,16 @@ static void mipmapped(void)
     CUarray a;
     unsigned levels = 0;
     static const size_t width[] = { 20, 10, 5, 2, 1 }, height[] = { 8, 4, 2, 1, 1 };
-    abi_is(cx.cuMipmappedArrayCreate(&m, &d, 50), CUDA_SUCCESS, "a mipmapped array of as many levels as there can be");
-    while (levels < 5 && !cx.cuMipmappedArrayGetLevel(&a, m, levels)) {
-        abi_is(cx.cuArray3DGetDescriptor(&level, a), CUDA_SUCCESS, "level %u", levels);
+    abi_is(cu.cuMipmappedArrayCreate(&m, &d, 50), CUDA_SUCCESS, "a mipmapped array of as many levels as there can be");
+    while (levels < 5 && !cu.cuMipmappedArrayGetLevel(&a, m, levels)) {
+        abi_is(cu.cuArray3DGetDescriptor(&level, a), CUDA_SUCCESS, "level %u", levels);
         tap_ok(level.Width == width[levels] && level.Height == height[levels], "level %u has half the size", levels);
         levels++;
     }
     tap_is_uint(levels, 5, "five levels");
-    abi_is(cx.cuMipmappedArrayGetLevel(&a, m, 5), CUDA_ERROR_INVALID_VALUE, "not six");
-    abi_is(cx.cuMipmappedArrayDestroy(m), CUDA_SUCCESS, "destroyed");
-    if (!tap_on_gpu()) abi_is(cx.cuMipmappedArrayDestroy(m), CUDA_ERROR_INVALID_HANDLE, "once");
+    abi_is(cu.cuMipmappedArrayGetLevel(&a, m, 5), CUDA_ERROR_INVALID_VALUE, "not six");
+    abi_is(cu.cuMipmappedArrayDestroy(m), CUDA_SUCCESS, "destroyed");
+    if (!tap_on_gpu()) abi_is(cu.cuMipmappedArrayDestroy(m), CUDA_ERROR_INVALID_HANDLE, "once");
 }
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -208,42 +208,42 @@ static void objects(void)
     CUDA_TEXTURE_DESC how = { .filterMode = CU_TR_FILTER_MODE_POINT, .flags = CU_TRSF_READ_AS_INTEGER }, how_seen;
     CUDA_RESOURCE_VIEW_DESC view;
     if (cu.cuMemAlloc(&d, 4096)) tap_bail("no memory");
-    abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_SUCCESS, "a texture object of an array");
+    abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_SUCCESS, "a texture object of an array");
     abi_is(cx.cuTexObjectGetResourceDesc(&seen, t), CUDA_SUCCESS, "its resource");
     tap_ok(seen.resType == CU_RESOURCE_TYPE_ARRAY && seen.res.array.hArray == a, "is the array");
     abi_is(cx.cuTexObjectGetTextureDesc(&how_seen, t), CUDA_SUCCESS, "how it is read");
     tap_is_uint(how_seen.flags & CU_TRSF_READ_AS_INTEGER, CU_TRSF_READ_AS_INTEGER, "is what it was made with");
     if (!tap_on_gpu())
         abi_is(cx.cuTexObjectGetResourceViewDesc(&view, t), CUDA_ERROR_INVALID_VALUE, "it has no view");
-    abi_is(cx.cuTexObjectDestroy(t), CUDA_SUCCESS, "destroyed");
+    abi_is(cu.cuTexObjectDestroy(t), CUDA_SUCCESS, "destroyed");
     r = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_LINEAR,
                               .res.linear = { d, CU_AD_FORMAT_UNSIGNED_INT32, 1, 4096 } };
-    abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_SUCCESS, "one of memory");
-    abi_is(cx.cuTexObjectDestroy(t), CUDA_SUCCESS, "destroyed");
+    abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_SUCCESS, "one of memory");
+    abi_is(cu.cuTexObjectDestroy(t), CUDA_SUCCESS, "destroyed");
     r.res.linear.numChannels = 3;
-    abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "three channels");
+    abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "three channels");
     r = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_PITCH2D,
                               .res.pitch2D = { d, CU_AD_FORMAT_UNSIGNED_INT32, 1, 100, 8, 512 } };
-    abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_SUCCESS, "one of rows");
-    abi_is(cx.cuTexObjectDestroy(t), CUDA_SUCCESS, "destroyed");
+    abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_SUCCESS, "one of rows");
+    abi_is(cu.cuTexObjectDestroy(t), CUDA_SUCCESS, "destroyed");
     if (!tap_on_gpu()) {
         r.res.pitch2D.pitchInBytes = 500;
-        abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "rows at an odd distance");
+        abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "rows at an odd distance");
         r.res.pitch2D.pitchInBytes = 512;
         r.res.pitch2D.height = 9;
-        abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "more rows than there is memory");
+        abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "more rows than there is memory");
         r.res.pitch2D.height = UINT64_MAX;
-        abi_is(cx.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "rows that wrap");
+        abi_is(cu.cuTexObjectCreate(&t, &r, &how, NULL), CUDA_ERROR_INVALID_VALUE, "rows that wrap");
     }
     r = (CUDA_RESOURCE_DESC){ .resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a };
-    abi_is(cx.cuSurfObjectCreate(&u, &r), CUDA_SUCCESS, "a surface object");
+    abi_is(cu.cuSurfObjectCreate(&u, &r), CUDA_SUCCESS, "a surface object");
     abi_is(cx.cuSurfObjectGetResourceDesc(&seen, u), CUDA_SUCCESS, "its resource");
     tap_ok(seen.res.array.hArray == a, "is the array");
-    abi_is(cx.cuSurfObjectDestroy(u), CUDA_SUCCESS, "destroyed");
+    abi_is(cu.cuSurfObjectDestroy(u), CUDA_SUCCESS, "destroyed");
     r.res.array.hArray = plain;
-    abi_is(cx.cuSurfObjectCreate(&u, &r), CUDA_SUCCESS, "an array without surface access");
-    cx.cuArrayDestroy(a);
-    cx.cuArrayDestroy(plain);
+    abi_is(cu.cuSurfObjectCreate(&u, &r), CUDA_SUCCESS, "an array without surface access");
+    cu.cuArrayDestroy(a);
+    cu.cuArrayDestroy(plain);
     cu.cuMemFree(d);
 }
 
@@ -319,7 +319,7 @@ static void batches(void)
         abi_is(cx.cuMemcpy3DBatchAsync(2, ops, &failed, 0, s), CUDA_ERROR_INVALID_VALUE, "a copy of nothing");
         tap_is_uint(failed, 1, "is named");
     }
-    cx.cuArrayDestroy(a);
+    cu.cuArrayDestroy(a);
     cu.cuMemFree(d);
     cu.cuStreamDestroy(s);
 }

@@ -44,7 +44,7 @@ static void what_the_device_says(void)
            "the least");
     tap_ok(least && grain % least == 0 && !(least & (least - 1)), "is a power of two (%zu, %zu)", least, grain);
     CUmemGenericAllocationHandle h = created(2 * grain);
-    abi_is(cx.cuMemGetAllocationPropertiesFromHandle(&other, h), CUDA_SUCCESS, "the properties of memory");
+    abi_is(cu.cuMemGetAllocationPropertiesFromHandle(&other, h), CUDA_SUCCESS, "the properties of memory");
     tap_ok(other.type == prop.type && other.location.type == prop.location.type && other.location.id == 0 &&
                other.requestedHandleTypes == prop.requestedHandleTypes,
            "are those that it was made with");
@@ -116,7 +116,7 @@ static void mapped_memory_is_memory(void)
     abi_is(cu.cuMemFree(at), CUDA_ERROR_INVALID_VALUE, "it is not for cuMemFree");
     abi_is(cu.cuMemRelease(one), CUDA_SUCCESS, "a released handle");
     tap_is_uint(abi_read(at), 40, "leaves what is mapped");
-    abi_is(cx.cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(at + 4)), CUDA_SUCCESS,
+    abi_is(cu.cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(at + 4)), CUDA_SUCCESS,
            "and is found again by an address");
     abi_is(cu.cuMemUnmap(at, 2 * grain), CUDA_SUCCESS, "both are unmapped");
     abi_is(cu.cuMemcpyDtoH(back, at, 4), CUDA_ERROR_INVALID_VALUE, "then nothing is there");
@@ -137,13 +137,13 @@ static void shared_memory(void)
     CUdeviceptr at = reserved(2 * grain);
     CUmemGenericAllocationHandle h = created(grain), other = 0;
     int fd = -1;
-    abi_is(cx.cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_SUCCESS,
+    abi_is(cu.cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_SUCCESS,
            "a descriptor");
-    abi_is(cx.cuMemImportFromShareableHandle(&other, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+    abi_is(cu.cuMemImportFromShareableHandle(&other, (void *)(intptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
            CUDA_SUCCESS, "is imported");
     close(fd);
     if (!tap_on_gpu())
-        abi_is(cx.cuMemImportFromShareableHandle(&other, (void *)(intptr_t)0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+        abi_is(cu.cuMemImportFromShareableHandle(&other, (void *)(intptr_t)0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
                CUDA_ERROR_INVALID_VALUE, "a descriptor of something else is not");
     if (cu.cuMemMap(at, grain, 0, h, 0) || cu.cuMemMap(at + grain, grain, 0, other, 0) ||
         access_to(at, 2 * grain, CU_MEM_ACCESS_FLAGS_PROT_READWRITE))

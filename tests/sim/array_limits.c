@@ -31,8 +31,8 @@ static CUresult make(size_t width, size_t height, size_t depth, unsigned flags)
 {
     CUDA_ARRAY3D_DESCRIPTOR d = { width, height, depth, CU_AD_FORMAT_UNSIGNED_INT8, 1, flags };
     CUarray a = NULL;
-    CUresult r = cx.cuArray3DCreate(&a, &d);
-    if (!r) cx.cuArrayDestroy(a);
+    CUresult r = cu.cuArray3DCreate(&a, &d);
+    if (!r) cu.cuArrayDestroy(a);
     return r;
 }
 
@@ -111,14 +111,14 @@ static void view_of(const CUDA_RESOURCE_DESC *resource, const CUDA_RESOURCE_VIEW
     CUDA_TEXTURE_DESC how = { .filterMode = CU_TR_FILTER_MODE_POINT };
     CUDA_RESOURCE_VIEW_DESC seen;
     CUtexObject t;
-    abi_is(cx.cuTexObjectCreate(&t, resource, &how, view), result, "a view of %s %s", what, name);
+    abi_is(cu.cuTexObjectCreate(&t, resource, &how, view), result, "a view of %s %s", what, name);
     if (result) return;
     abi_is(cx.cuTexObjectGetResourceViewDesc(&seen, t), CUDA_SUCCESS, "%s %s: it has a view", what, name);
     tap_ok(seen.format == view->format && seen.firstMipmapLevel == view->firstMipmapLevel &&
                seen.lastMipmapLevel == view->lastMipmapLevel && seen.firstLayer == view->firstLayer &&
                seen.lastLayer == view->lastLayer,
            "%s %s: as it was made", what, name);
-    cx.cuTexObjectDestroy(t);
+    cu.cuTexObjectDestroy(t);
 }
 
 static void all_views(void)
@@ -127,7 +127,7 @@ static void all_views(void)
     CUarray a;
     CUmipmappedArray m;
     CUdeviceptr p;
-    if (cx.cuArray3DCreate(&a, &d) || cx.cuMipmappedArrayCreate(&m, &d, 3) || cu.cuMemAlloc(&p, 4096))
+    if (cu.cuArray3DCreate(&a, &d) || cu.cuMipmappedArrayCreate(&m, &d, 3) || cu.cuMemAlloc(&p, 4096))
         tap_bail("no arrays");
     CUDA_RESOURCE_DESC array = { .resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a };
     CUDA_RESOURCE_DESC mipmap = { .resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, .res.mipmap.hMipmappedArray = m };
@@ -138,8 +138,8 @@ static void all_views(void)
         view_of(&mipmap, &views[i].view, views[i].result, "a mipmapped array", views[i].name);
     }
     view_of(&linear, &views[0].view, CUDA_ERROR_INVALID_VALUE, "memory", views[0].name);
-    cx.cuMipmappedArrayDestroy(m);
-    cx.cuArrayDestroy(a);
+    cu.cuMipmappedArrayDestroy(m);
+    cu.cuArrayDestroy(a);
     cu.cuMemFree(p);
 }
 

@@ -22,6 +22,7 @@ device_tests += %D%/kernel_occupancy %D%/launch_options %D%/cancelled_threads %D
 device_tests += %D%/launched_by_name %D%/launched_raw %D%/prepared_launches %D%/module_variables
 device_tests += %D%/captures_in_a_loop %D%/failures_reach_streams %D%/fills %D%/freed_memory %D%/graph_mem_ops
 device_tests += %D%/memory_of_graphs %D%/records_meet %D%/captured_arguments %D%/calls_beside_capture %D%/frees_hold_no_lock
+device_tests += %D%/array_shapes %D%/array_copies %D%/texture_objects %D%/texture_reads
 device_tests += %D%/memory_that_grows %D%/virtual_memory_of_two %D%/registered_memory %D%/memory_mistakes
 device_tests += %D%/blocks_reused %D%/blocks_limited %D%/blocks_of_captures %D%/blocks_known %D%/random_memory
 tests_libtest_a_SOURCES += %D%/random_blocks.c %D%/random_blocks.h

@@ -129,7 +129,7 @@ static void graphs(void)
     cj_graph *g = cj_capture_end(s);
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
     tap_is_int(cj_vmem_shrink(v, 0), CJ_ESTATE, "what a graph uses does not shrink");
-    tap_has_str(cj_error_of(v)->message, "a graph uses the memory at 0x", "which says why");
+    tap_has_str(cj_error_of(v)->message, "a graph or a texture uses the memory at 0x", "which says why");
     tap_is_uint(cj_vmem_bytes(v), 2 * grain, "and its size is what it was");
     tap_is_int(cj_vmem_grow(v, 4 * grain), CJ_OK, "but it grows");
     cj_graph_launch(s, x);

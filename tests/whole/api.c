@@ -16,7 +16,8 @@ const char *const api_handle_name[API_HANDLES] = {
     "cj_ptx",    "cj_fn",    "cj_driver", "cj_device",     "cj_image", "cj_module",           "cj_kernel",
     "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
     "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline",
-    "cj_prepared", "cj_linker", "cj_kernel_cache", "cj_compiler", "cj_future", "cj_vmem"
+    "cj_prepared", "cj_linker", "cj_kernel_cache", "cj_compiler", "cj_future", "cj_vmem",
+    "cj_array", "cj_texture", "cj_surface"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -138,6 +139,9 @@ void api_release(int kind, void *object)
     case API_COMPILER: cj_compiler_free(object); break;
     case API_FUTURE: cj_future_free(object); break;
     case API_VMEM: cj_vmem_free(object); break;
+    case API_ARRAY: cj_array_free(object); break;
+    case API_TEXTURE: cj_texture_free(object); break;
+    case API_SURFACE: cj_surface_free(object); break;
     default: break;
     }
 }
@@ -203,6 +207,9 @@ void api_make_live(void)
     h[API_FUTURE] = cj_compiler_image(h[API_COMPILER], m, NULL);
     cj_future_wait(h[API_FUTURE], -1);
     h[API_VMEM] = cj_vmem_create(h[API_STREAM], 1, NULL);
+    h[API_ARRAY] = cj_array_create(h[API_DEVICE], CJ_ARRAY(.width = 16, .surface = 1));
+    h[API_TEXTURE] = cj_texture_create(h[API_ARRAY], NULL);
+    h[API_SURFACE] = cj_surface_create(h[API_ARRAY]);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -36,6 +36,9 @@ enum {
     API_COMPILER,
     API_FUTURE,
     API_VMEM,
+    API_ARRAY,
+    API_TEXTURE,
+    API_SURFACE,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

@@ -115,6 +115,9 @@ static void make_failed(void)
     failed[API_COMPILER] = cj_compiler_create(failed[API_DEVICE], NULL);
     failed[API_FUTURE] = cj_compiler_image(failed[API_COMPILER], NULL, NULL);
     failed[API_VMEM] = cj_vmem_create(failed[API_STREAM], 1, NULL);
+    failed[API_ARRAY] = cj_array_create(failed[API_DEVICE], NULL);
+    failed[API_TEXTURE] = cj_texture_create(failed[API_ARRAY], NULL);
+    failed[API_SURFACE] = cj_surface_create(failed[API_ARRAY]);
     for (int i = 0; i < API_HANDLES; i++)
         tap_ok(cj_error_of(failed[i])->status < 0 && cj_error_of(failed[i])->message[0], "a failed %s says why: %s",
                api_handle_name[i], cj_error_of(failed[i])->message);

@@ -20,6 +20,8 @@ static int faults_result(const char *name)
                                                 "cuDevicePrimaryCtxRetain",
                                                 "cuStreamCreateWithPriority",
                                                 "cuEventCreate",
+                                                "cuArray3DCreate",
+                                                "cuMipmappedArrayCreate",
                                                 "cuGraphInstantiateWithFlags" };
     for (size_t i = 0; i < sizeof takes_memory / sizeof *takes_memory; i++)
         if (!strcmp(name, takes_memory[i])) return 2; /* CUDA_ERROR_OUT_OF_MEMORY */
@@ -51,6 +53,14 @@ static void faults_after(void *user, uint64_t number, const char *name, const ch
         { "cuGraphInstantiateWithFlags", 1 },
         { "cuGraphInstantiateWithParams", 1 },
         { "cuGraphExecDestroy", -1 },
+        { "cuArray3DCreate", 1 },
+        { "cuArrayDestroy", -1 },
+        { "cuMipmappedArrayCreate", 1 },
+        { "cuMipmappedArrayDestroy", -1 },
+        { "cuTexObjectCreate", 1 },
+        { "cuTexObjectDestroy", -1 },
+        { "cuSurfObjectCreate", 1 },
+        { "cuSurfObjectDestroy", -1 },
     };
     (void)user, (void)number, (void)text;
     for (size_t i = 0; !result && i < sizeof counted / sizeof *counted; i++)

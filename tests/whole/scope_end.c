@@ -58,6 +58,9 @@ static int use_each(int way)
         CJ_AUTO(cj_kernel_cache) kernels = cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2));
         CJ_AUTO(cj_profile) times = cj_profile_create(NULL);
         CJ_AUTO(cj_vmem) grows = cj_vmem_create(s, 1, NULL);
+        CJ_AUTO(cj_array) line = cj_array_create(dev, CJ_ARRAY(.width = 16, .surface = 1));
+        CJ_AUTO(cj_texture) texture = cj_texture_create(line, NULL);
+        CJ_AUTO(cj_surface) surface = cj_surface_create(line);
         CJ_AUTO_EVENT(pooled, pool, CJ_EVENT_TIMING);
         CJ_AUTO_LEASE(lease, streams, NULL);
         if (!pooled.event || !lease.lease) continue;
@@ -72,7 +75,7 @@ static int use_each(int way)
         cj_status status = cj_stream_sync(s);
         cj_free(dev, d);
         const void *made[] = { m, drv, dev, s, img, mod, k, e, b, w, tasks, pipeline, g, x, c, pool, streams, times,
-                               link, prepared, kernels, compiler, request, grows };
+                               link, prepared, kernels, compiler, request, grows, line, texture, surface };
         for (size_t i = 0; i < sizeof made / sizeof *made; i++)
             if (cj_error_of(made[i])->status != CJ_OK) tap_diag("object %zu: %s", i, cj_error_of(made[i])->message);
         for (uint32_t i = 0; i < N && status == CJ_OK; i++) right += h[i] == 2 * i;

@@ -434,7 +434,7 @@ cj_status cj_vmem_shrink(cj_vmem *v, size_t bytes)
     cji_unlock(&b->lock, CJI_LOCK_VMEM);
     if (less && retained)
         return cji_fail(v, CJ_ESTATE, call,
-                        "a graph uses the memory at 0x%llx; free the graph and its executable graphs first",
+                        "a graph or a texture uses the memory at 0x%llx; free it first, and executable graphs of it",
                         (unsigned long long)b->mem.addr);
     cji_deferred_poll(&v->dev->queue, CJI_DEFERRED_STEP);
     return CJ_OK;
