@@ -243,21 +243,54 @@ static void surfaces_write(void)
     cj_graph_exec_free(exec);
 }
 
+/* -- A kernel of the builder --------------------------------------------------------------------------------------- */
+
+/* out[i] = the first channel of element i of row 0. */
+static cj_ptx *build(void)
+{
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *f = cj_ptx_kernel(m, "row");
+    const cj_val tex = cj_param(f, "t", CJ_U64), out = cj_param_ptr(f, "out", CJ_F32);
+    const cj_val i = cj_thread_id(f, CJ_X), u = cj_cvt(f, CJ_S32, i), v = cj_imm_i(f, 0);
+    const cj_val rgba = cj_def(f, "tex.2d.v4.f32.s32", cj_texmem(f, tex, (cj_val){ 0 }, cj_vec(f, u, v)));
+    cj_set(f, out, i, cj_elem(f, rgba, 0));
+    return m;
+}
+
+static void built(cj_ptx *m)
+{
+    static const float row[W] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+    cj_array *a = cj_array_create(dev, CJ_ARRAY(.width = W, .height = 1));
+    cj_texture *tex = cj_texture_create(a, NULL);
+    cj_kernel *k = cj_kernel_load(dev, m, "row", NULL);
+    cj_copy_array(s, CJ_COPY_ARRAY(.dst_array = a, .src_host = row));
+    cj_stream_use_texture(s, tex);
+    cj_launch(s, k, cj_grid(1, W), cj_texture_raw(tex), result);
+    cj_texture_free(tex), cj_array_free(a);
+    cj_copy_to_host(s, seen, result, sizeof row);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "a kernel of the builder runs: %s", cj_error_of(s)->message);
+    tap_is_mem(seen, row, sizeof row, "and reads its row");
+    cj_kernel_free(k);
+}
+
 int main(void)
 {
     bench_open(0);
     cj_ptx *m = cj_parse(text, sizeof text - 1, "texture_reads.ptx");
     tap_is_int(cj_ptx_status(m), CJ_OK, "the kernels are right: %s", cj_error_of(m)->message);
+    cj_ptx *own = build();
+    tap_is_int(cj_ptx_status(own), CJ_OK, "and one of the builder: %s", cj_error_of(own)->message);
     if (!strcmp(cj_driver_kind(drv), "sim")) {
         tap_skip(1, "the CPU device executes no texture and surface instructions");
     } else {
         mod = cj_module_load(dev, m, NULL);
-        tap_is_int(cj_error_of(mod)->status, CJ_OK, "and are loaded: %s", cj_error_of(mod)->message);
+        tap_is_int(cj_error_of(mod)->status, CJ_OK, "all are loaded: %s", cj_error_of(mod)->message);
         result = cj_alloc(s, sizeof seen);
-        planes_read(), elements_read(), volumes_read(), levels_read(), surfaces_write();
+        planes_read(), elements_read(), volumes_read(), levels_read(), surfaces_write(), built(own);
         cj_free(dev, result);
         cj_module_free(mod);
     }
+    cj_ptx_free(own);
     cj_ptx_free(m);
     return bench_close();
 }
