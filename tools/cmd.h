@@ -2,17 +2,19 @@
 #ifndef CUJIT_TOOLS_CMD_H
 #define CUJIT_TOOLS_CMD_H
 
-/* Exit statuses. check: 0 accepted, 1 rejected, 2 not known. devices: 0 a device was found, 1 none. Every command: 3
- * wrong use, or a file that cannot be read. */
+/* Exit statuses. check: 0 accepted, 1 rejected, 2 not known. devices: 0 a device was found, 1 none. cache: 1 an entry
+ * is damaged, or cannot be removed. Every command: 3 wrong use, or a file that cannot be read. */
 enum { EXIT_FINE = 0, EXIT_REJECTED = 1, EXIT_UNKNOWN = 2, EXIT_USAGE = 3 };
 
 /* A command gets its own arguments, argv[0] being its name. Its help is the text of `cujit COMMAND --help`. */
+int cmd_cache(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_env(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_run_sim(int argc, char **argv);
-extern const char cmd_check_help[], cmd_devices_help[], cmd_env_help[], cmd_profile_help[], cmd_run_sim_help[];
+extern const char cmd_cache_help[], cmd_check_help[], cmd_devices_help[], cmd_env_help[], cmd_profile_help[],
+    cmd_run_sim_help[];
 
 /* Reports wrong use and points to --help; returns EXIT_USAGE. */
 int cmd_usage(const char *command, const char *what, const char *argument);

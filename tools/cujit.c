@@ -8,6 +8,7 @@
 #include "cmd.h"
 
 static const struct { const char *name; int (*run)(int argc, char **argv); const char *help, *summary; } commands[] = {
+    { "cache", cmd_cache, cmd_cache_help, "lists, verifies and cleans the kernel cache on disk" },
     { "check", cmd_check, cmd_check_help, "reads PTX and reports what is wrong with it" },
     { "devices", cmd_devices, cmd_devices_help, "lists the drivers and devices of this machine" },
     { "env", cmd_env, cmd_env_help, "prints the environment variables that cujit reads" },

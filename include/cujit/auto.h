@@ -39,6 +39,7 @@
 /* What CJ_AUTO calls; never called by hand. */
 static inline void cj_auto_cj_coord(cj_coord **object) { cj_coord_free(*object); }
 static inline void cj_auto_cj_device(cj_device **object) { cj_device_close(*object); }
+static inline void cj_auto_cj_disk_cache(cj_disk_cache **object) { cj_disk_cache_close(*object); }
 static inline void cj_auto_cj_driver(cj_driver **object) { cj_driver_close(*object); }
 static inline void cj_auto_cj_event(cj_event **object) { cj_event_free(*object); }
 static inline void cj_auto_cj_event_pool(cj_event_pool **object) { cj_event_pool_free(*object); }

@@ -8,6 +8,7 @@
  *           cj_kernel ............... ready for cj_launch (launch.h)
  *         cj_linker (linker.h) ...... builders, PTX and libraries joined into one image
  *         cj_kernel_cache ........... kernels by key, in memory (kernel_cache.h)
+ *         cj_disk_cache ............. the folder of compiled kernels (kernel_cache.h)
  *         cj_compiler (compiler.h) .. compiles on many threads; cj_future: what a request makes
  *         cj_dptr (memory.h) ........ device memory
  *         cj_array, cj_texture, cj_surface  memory that kernels read as images (texture.h)

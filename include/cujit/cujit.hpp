@@ -64,6 +64,7 @@ private:
 };
 
 using device = object<cj_device, cj_device_close>;
+using disk_cache = object<cj_disk_cache, cj_disk_cache_close>;
 using driver = object<cj_driver, cj_driver_close>;
 using event = object<cj_event, cj_event_free>;
 using event_pool = object<cj_event_pool, cj_event_pool_free>;

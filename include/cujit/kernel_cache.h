@@ -1,6 +1,7 @@
 /* cujit/kernel_cache.h - kernels by key: each is built once and found again in nanoseconds.
  *
  *     cj_kernel_cache          kernels of a device, under keys of any bytes
+ *     cj_disk_cache            the folder of compiled kernels: listed, verified, cleaned
  *
  *     cj_kernel *k = cj_kernel_cache_get(c, &shape, sizeof shape, build_gemm, &shape);
  *     cj_launch(s, k, dims, a, b, c);
@@ -10,14 +11,16 @@
  * (cj_ptx_hash).  Keys are compared byte for byte, so a structure as a key must have no
  * uninitialised padding.
  *
- * This cache is in memory.  The kernel cache on disk is below it: what cj_kernel_load compiles is
- * stored there (docs/driver.md).
+ * A cj_kernel_cache is in memory.  The kernel cache on disk is below it: what cj_kernel_load
+ * compiles is stored there (docs/driver.md).
  *
- * Lifetime.  A cache keeps its device open.  It has a reference to each kernel, and each kernel
- * that it returns has one of the caller's, so kernels outlive the cache and their place in it.
+ * Lifetime.  A cj_kernel_cache keeps its device open.  It has a reference to each kernel, and each
+ * kernel that it returns has one of the caller's, so kernels outlive the cache and their place in
+ * it.
  *
- * Threads.  Any thread.  A kernel is built by the first thread that gets its key.  Other threads
- * that get the key wait for that one.  cj_kernel_cache_find does not wait.
+ * Threads.  Any thread, but one at a time for a cj_disk_cache.  A kernel is built by the first
+ * thread that gets its key.  Other threads that get the key wait for that one.
+ * cj_kernel_cache_find does not wait.
  *
  * Errors.  A constructor never returns NULL.  base.h has the details.
  */
@@ -126,6 +129,110 @@ CJ_API cj_status cj_kernel_cache_get_stats(cj_kernel_cache *c, cj_kernel_cache_s
  * once.  May be NULL. */
 CJ_API void cj_kernel_cache_free(cj_kernel_cache *c);
 
+/* ---- The kernel cache on disk ---------------------------------------------------------------- */
+
+typedef struct cj_disk_cache cj_disk_cache;
+
+/* Opens a folder of compiled kernels and reads which entries it has.  `path` is absolute; NULL: the
+ * folder that loads use, which CUJIT_CACHE_DIR, XDG_CACHE_HOME or HOME names.  Loads do not need
+ * the object: it lists and cleans.  Any number of processes may use the folder meanwhile.  One
+ * thread at a time.  Blocks.
+ * Never NULL.  Owned by the caller, free with cj_disk_cache_close.
+ * Errors, in the failed object that is returned:
+ *   CJ_EINVAL: `path` is not absolute or too long, or the environment names no folder
+ *   CJ_ENOTFOUND: the folder does not exist, because nothing was stored yet
+ *   CJ_ESTATE: loads do not use the folder: it is another user's, open to others, a symbolic link,
+ *     no folder, or cannot be read
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_disk_cache *cj_disk_cache_open(const char *path);
+
+/* The folder.  "" if failed.  Belongs to `c`. */
+CJ_API const char *cj_disk_cache_path(const cj_disk_cache *c);
+
+/* What the folder has, and what calls with `c` removed. */
+typedef struct cj_disk_cache_stats {
+    size_t size;            /* sizeof(cj_disk_cache_stats) */
+    uint64_t entries;
+    uint64_t bytes;         /* that the entries take, in whole blocks of 4 KiB */
+    uint64_t limit;         /* most bytes that loads let all entries take */
+    uint64_t unfinished;    /* files of processes that write an entry, or were killed as they did */
+    uint64_t removed;       /* entries that calls with `c` removed, and their bytes */
+    uint64_t removed_bytes;
+    int64_t oldest, latest; /* uses of entries, seconds since 1970; 0 without entries */
+    int32_t on;             /* 1: loads of this process use the cache; 0: CUJIT_CACHE is 0 */
+} cj_disk_cache_stats;
+
+/* Fills `stats` with its size and zeros.  `stats`: May be NULL. */
+CJ_API void cj_disk_cache_stats_defaults(cj_disk_cache_stats *stats);
+
+/* Fills *stats up to stats->size bytes: the entries of the time of cj_disk_cache_open, without
+ * those that `c` removed.
+ * Errors, left in `c`:
+ *   CJ_EINVAL: `stats` is NULL, or its size is not set */
+CJ_API cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats);
+
+/* One entry: the image of a module. */
+typedef struct cj_disk_entry {
+    size_t size;         /* sizeof(cj_disk_entry) */
+    const char *key;     /* 32 hexadecimal digits; the file is `key`.kernel */
+    uint64_t bytes;      /* of the file */
+    int64_t used;        /* its latest use to the hour, seconds since 1970; 0: not known */
+    int32_t damaged;     /* 1: a load does not use the file, and removes it */
+    const char *problem; /* what is wrong with the file, a sentence; "": nothing */
+    const char *device;  /* "sm_90a"; this and what follows is "" or 0 when there is a problem */
+    const char *driver;  /* "cuda 13.0" */
+    uint64_t code_bytes; /* of the image */
+    const char *const *kernels;
+    size_t nkernels;
+} cj_disk_entry;
+
+/* Fills `entry` with its size and zeros.  `entry`: May be NULL. */
+CJ_API void cj_disk_entry_defaults(cj_disk_entry *entry);
+
+/* Reads and verifies an entry.  Fills *entry up to entry->size bytes.  `i`: 0 is the latest used
+ * one, up to the number of entries.  Its texts and list are borrowed until the next call with `c`.
+ * An entry that is damaged, cannot be read, or was removed by another process is no failure of the
+ * call: entry->problem reports it.  Blocks.
+ * Errors, left in `c`:
+ *   CJ_EINVAL: there is no such entry, `entry` is NULL, or its size is not set
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_status cj_disk_cache_get_entry(cj_disk_cache *c, size_t i, cj_disk_entry *entry);
+
+/* Removes an entry.  Those behind it move up.  An entry that was removed by another process is
+ * removed.  Blocks.
+ * Errors, left in `c`:
+ *   CJ_EINVAL: there is no such entry
+ *   CJ_ESTATE: the file cannot be removed */
+CJ_API cj_status cj_disk_cache_remove(cj_disk_cache *c, size_t i);
+
+typedef struct cj_disk_prune_opts {
+    size_t size;        /* sizeof(cj_disk_prune_opts) */
+    uint64_t max_bytes; /* most bytes that all entries take; 0, the default: what loads do once an
+                         * hour, which keeps 80 % of the limit when the entries take more */
+    uint64_t max_age_s; /* most seconds since an entry's latest use; 0, the default: any age */
+} cj_disk_prune_opts;
+
+/* Fills `opts` with its size and the defaults. */
+CJ_API void cj_disk_prune_defaults(cj_disk_prune_opts *opts);
+
+/* Removes the entries that were not used for longer than opts->max_age_s, and then those that were
+ * not used for the longest time until the others take at most opts->max_bytes.  Also removes what
+ * killed processes left behind more than an hour ago.  Reads the folder anew.  `opts`: May be NULL.
+ * Blocks.
+ * Errors, left in `c`:
+ *   CJ_EINVAL: the size of `opts` is not set
+ *   CJ_ENOTFOUND: the folder was removed
+ *   CJ_ESTATE: the folder cannot be read, or an entry cannot be removed; the others are removed
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_status cj_disk_cache_prune(cj_disk_cache *c, const cj_disk_prune_opts *opts);
+
+/* Removes all entries.  Blocks.
+ * Errors, left in `c`: those of cj_disk_cache_prune but CJ_EINVAL. */
+CJ_API cj_status cj_disk_cache_clear(cj_disk_cache *c);
+
+/* Closes the object; the folder stays.  Returns at once.  May be NULL. */
+CJ_API void cj_disk_cache_close(cj_disk_cache *c);
+
 #ifdef __cplusplus
 }
 #endif
@@ -134,8 +241,10 @@ CJ_API void cj_kernel_cache_free(cj_kernel_cache *c);
 
 #ifndef __cplusplus
 #define CJ_KERNEL_CACHE(...) (&(const cj_kernel_cache_opts){ .size = sizeof(cj_kernel_cache_opts), __VA_ARGS__ })
+#define CJ_DISK_PRUNE(...) (&(const cj_disk_prune_opts){ .size = sizeof(cj_disk_prune_opts), __VA_ARGS__ })
 #elif __cplusplus >= 202002L
 #define CJ_KERNEL_CACHE(...) cji::keep(cj_kernel_cache_opts{ .size = sizeof(cj_kernel_cache_opts), __VA_ARGS__ })
+#define CJ_DISK_PRUNE(...) cji::keep(cj_disk_prune_opts{ .size = sizeof(cj_disk_prune_opts), __VA_ARGS__ })
 #endif
 
 #endif

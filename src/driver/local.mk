@@ -9,6 +9,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/deferred.h \
 	%D%/device.c \
 	%D%/device_info.c \
+	%D%/disk_cache.c \
 	%D%/driver.h \
 	%D%/enum_names.c \
 	%D%/enum_names.def \

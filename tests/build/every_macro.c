@@ -112,6 +112,7 @@ int main(void)
         cj_profile_free(cj_profile_create(CJ_PROFILE(.records = 8)));
         cj_event_pool_free(cj_event_pool_create(dev, CJ_EVENT_POOL(.timing = 8, .timing_max = 64)));
         cj_kernel_cache_free(cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2)));
+        cj_disk_cache_prune(NULL, CJ_DISK_PRUNE(.max_bytes = 1 << 20, .max_age_s = 86400));
         cj_vmem_free(cj_vmem_create(NULL, (size_t)1 << 30, CJ_VMEM(.bytes = 2 << 20)));
         cj_array_free(cj_array_create(dev, CJ_ARRAY(.width = 8, .type = CJ_U8)));
         cj_copy_array(NULL, CJ_COPY_ARRAY(.width = 8, .height = 1));

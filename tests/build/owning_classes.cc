@@ -52,6 +52,7 @@ static void use_each()
     cujit::event_pool events = cj_event_pool_create(dev, nullptr);
     cujit::stream_pool leases = cj_stream_pool_create(dev, nullptr);
     cujit::kernel_cache kernels = cj_kernel_cache_create(dev, nullptr);
+    cujit::disk_cache stored = cj_disk_cache_open("/nonexistent");
     cujit::profile times = cj_profile_create(nullptr);
     cujit::vmem grows = cj_vmem_create(streams[0], 1, nullptr);
     cj_array_opts line;

@@ -2,6 +2,7 @@
  * is taken back by growing, copies know the committed size, graphs hold it, other devices get access. */
 #include <string.h>
 
+#include "stream/memory/stream_memory.h"
 #include "tests/device_bench.h"
 
 enum { N = 1024 };
@@ -22,11 +23,15 @@ static cj_status fill_at(cj_stream *on, size_t offset, uint32_t value)
     return cj_fill32(on, cj_offset(cj_vmem_address(v), (int64_t)offset), value, N);
 }
 
+/* How many ranges the device's table of memory has: lookups are slower while there are any. */
+static unsigned ranges(void) { return cji_mem_state_of(dev)->nreserving; }
+
 static void grows(void)
 {
     struct latch l = LATCH_CLOSED;
     v = cj_vmem_create(s, 64 << 20, CJ_VMEM(.bytes = 1));
     tap_is_int(cj_error_of(v)->status, CJ_OK, "addresses are reserved: %s", cj_error_of(v)->message);
+    tap_is_uint(ranges(), 1, "the table has a range");
     grain = cj_vmem_granularity(v);
     const cj_dptr at = cj_vmem_address(v);
     tap_ok(grain && at.addr % grain == 0 && cj_vmem_reserved(v) % grain == 0, "in multiples of the granularity");
@@ -141,9 +146,11 @@ static void graphs(void)
     tap_is_int(cj_fill32(s, at, 1, 4), CJ_EINVAL, "other work may not use it any more");
     tap_has_str(cj_error_of(s)->message, "was freed", "which says why");
     cj_stream_sync(s);
+    tap_is_uint(ranges(), 1, "its range is still in the table");
     cj_graph_exec_free(x);
     cj_graph_free(g);
     tap_is_uint(cj_device_collect(dev), 0, "it leaves with the graph");
+    tap_is_uint(ranges(), 0, "and so does its range");
 }
 
 static void freed_in_use(void)
@@ -162,6 +169,7 @@ static void freed_in_use(void)
     tap_is_int(cj_stream_sync(t), CJ_OK, "the reader");
     tap_is_uint(seen, 4, "found it");
     tap_is_uint(cj_device_collect(dev), 0, "then both go");
+    tap_is_uint(ranges(), 0, "no range is left");
 }
 
 static const struct { const char *name; size_t reserve, bytes; cj_status status; const char *says; } mistakes[] = {

@@ -19,7 +19,7 @@ wants()
 wants 0 '--version' '^cujit [0-9]*\.[0-9]*\.[0-9]*$' --version
 wants 0 '--help' 'run-sim ' --help
 wants 0 '-h' 'Usage: cujit' -h
-for command in check devices env profile run-sim; do
+for command in cache check devices env profile run-sim; do
     wants 0 "$command --help" "^Usage: cujit $command" "$command" --help
     wants 0 "$command -h" "^Usage: cujit $command" "$command" -h
 done

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cujit/cujit.h>
 
@@ -17,7 +18,7 @@ const char *const api_handle_name[API_HANDLES] = {
     "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
     "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline",
     "cj_prepared", "cj_linker", "cj_kernel_cache", "cj_compiler", "cj_future", "cj_vmem",
-    "cj_array", "cj_texture", "cj_surface"
+    "cj_array", "cj_texture", "cj_surface", "cj_disk_cache"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -142,6 +143,7 @@ void api_release(int kind, void *object)
     case API_ARRAY: cj_array_free(object); break;
     case API_TEXTURE: cj_texture_free(object); break;
     case API_SURFACE: cj_surface_free(object); break;
+    case API_DISK_CACHE: cj_disk_cache_close(object); break;
     default: break;
     }
 }
@@ -178,6 +180,7 @@ void api_fresh_builder(void)
 void api_make_live(void)
 {
     void **h = api_live;
+    char folder[] = "/tmp/cujit-api-XXXXXX";
     cj_ptx *m = cj_ptx_create();
     cj_ptx_kernel(m, "empty");
     api_fresh_builder();
@@ -210,6 +213,8 @@ void api_make_live(void)
     h[API_ARRAY] = cj_array_create(h[API_DEVICE], CJ_ARRAY(.width = 16, .surface = 1));
     h[API_TEXTURE] = cj_texture_create(h[API_ARRAY], NULL);
     h[API_SURFACE] = cj_surface_create(h[API_ARRAY]);
+    h[API_DISK_CACHE] = cj_disk_cache_open(mkdtemp(folder));
+    rmdir(folder);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

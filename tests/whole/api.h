@@ -39,6 +39,7 @@ enum {
     API_ARRAY,
     API_TEXTURE,
     API_SURFACE,
+    API_DISK_CACHE,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

@@ -114,6 +114,7 @@ static void make_failed(void)
     failed[API_KERNEL_CACHE] = cj_kernel_cache_create(failed[API_DEVICE], NULL);
     failed[API_COMPILER] = cj_compiler_create(failed[API_DEVICE], NULL);
     failed[API_FUTURE] = cj_compiler_image(failed[API_COMPILER], NULL, NULL);
+    failed[API_DISK_CACHE] = cj_disk_cache_open("no absolute path");
     failed[API_VMEM] = cj_vmem_create(failed[API_STREAM], 1, NULL);
     failed[API_ARRAY] = cj_array_create(failed[API_DEVICE], NULL);
     failed[API_TEXTURE] = cj_texture_create(failed[API_ARRAY], NULL);

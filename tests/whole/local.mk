@@ -1,9 +1,10 @@
 # Tests of the whole library, through the shared object.
 
 tests_libtest_a_SOURCES += %D%/api.c %D%/api.h
-device_tests += %D%/every_wrong_handle %D%/after_fork
+device_tests += %D%/every_wrong_handle %D%/after_fork %D%/after_reset
 tests_whole_every_wrong_handle_LDADD = $(whole_ldadd)
 tests_whole_after_fork_LDADD = $(whole_ldadd)
+tests_whole_after_reset_LDADD = $(whole_ldadd)
 
 device_tests += %D%/scope_end
 tests_whole_scope_end_LDADD = $(whole_ldadd)
@@ -31,16 +32,17 @@ tests_whole_fault_expr_SOURCES = %D%/fault_expr.c examples/expr_csv.c examples/e
 tests_whole_fault_expr_LDADD = $(whole_ldadd)
 
 # The same for workloads, which call what no example does; faults_reach_all finds out whether each public function is called by one.
-work_programs = %D%/fault_streams %D%/fault_graphs %D%/fault_devices %D%/fault_code %D%/fault_pools %D%/fault_waiter
+work_programs = %D%/fault_streams %D%/fault_graphs %D%/fault_devices %D%/fault_code %D%/fault_disk %D%/fault_pools %D%/fault_waiter
 work_programs += %D%/fault_arrays %D%/fault_tasks %D%/fault_profiles %D%/fault_pipeline
 sim_tests += $(work_programs)
 fault_tests += $(work_programs)
-EXTRA_DIST += %D%/work.h %D%/work_streams.c %D%/work_graphs.c %D%/work_devices.c %D%/work_code.c %D%/work_pools.c \
+EXTRA_DIST += %D%/work.h %D%/work_streams.c %D%/work_graphs.c %D%/work_devices.c %D%/work_code.c %D%/work_disk.c %D%/work_pools.c \
 	%D%/work_arrays.c %D%/work_waiter.c %D%/work_tasks.c %D%/work_profiles.c %D%/work_pipeline.c
 tests_whole_fault_streams_LDADD = $(whole_ldadd)
 tests_whole_fault_graphs_LDADD = $(whole_ldadd)
 tests_whole_fault_devices_LDADD = $(whole_ldadd)
 tests_whole_fault_code_LDADD = $(whole_ldadd)
+tests_whole_fault_disk_LDADD = $(whole_ldadd)
 tests_whole_fault_pools_LDADD = $(whole_ldadd)
 tests_whole_fault_waiter_LDADD = $(whole_ldadd)
 tests_whole_fault_arrays_LDADD = $(whole_ldadd)

@@ -56,6 +56,8 @@ static int use_each(int way)
         CJ_AUTO(cj_event_pool) pool = cj_event_pool_create(dev, NULL);
         CJ_AUTO(cj_stream_pool) streams = cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 1));
         CJ_AUTO(cj_kernel_cache) kernels = cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2));
+        CJ_AUTO(cj_disk_cache) stored = cj_disk_cache_open("/nonexistent");
+        (void)stored;
         CJ_AUTO(cj_profile) times = cj_profile_create(NULL);
         CJ_AUTO(cj_vmem) grows = cj_vmem_create(s, 1, NULL);
         CJ_AUTO(cj_array) line = cj_array_create(dev, CJ_ARRAY(.width = 16, .surface = 1));

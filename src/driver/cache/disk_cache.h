@@ -29,7 +29,7 @@
 #include "ptx/entries.h"
 
 /* Of entries' files, and of what keys are made from: raised with each change of either. */
-enum { CJI_DISK_FORMAT = 1 };
+enum { CJI_DISK_FORMAT = 2 };
 
 /* ---- The folder -------------------------------------------------------------------------------------------------- */
 
@@ -40,6 +40,8 @@ typedef struct cji_disk_folder { char path[CJI_DISK_PATH]; } cji_disk_folder;
 bool cji_disk_on(void);
 /* The folder that the environment names.  False: there is none; `why` (may be NULL) says so. */
 bool cji_disk_folder_find(cji_disk_folder *folder, cji_line *why);
+/* The folder of that path, which is absolute and leaves room for a file's name; the sentence ends with `source`. */
+bool cji_disk_folder_of(cji_disk_folder *folder, const char *path, const char *source, cji_line *why);
 /* Whether it may be used: a folder of this user's alone.  `make`: it is made where it is not there.  False: `why` says
  * why not; it is empty where it is only not there yet. */
 bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *why);
@@ -143,15 +145,35 @@ typedef struct cji_disk_list {
 bool cji_disk_list_read(const cji_disk_folder *folder, int64_t now, cji_disk_list *list);
 void cji_disk_list_free(cji_disk_list *list);
 
-/* Removes entries until there are at most 80 % of `limit`, if there are more than `limit`, and what killed writers left
- * behind more than an hour ago.  *removed: how many entries. */
+/* Which entries stay: those that were used at `since` or later; and if all take more than `limit` bytes, as many as fit
+ * into `kept`, the latest use first. */
+typedef struct cji_disk_bound {
+    uint64_t limit, kept;
+    int64_t since;
+} cji_disk_bound;
+
+typedef struct cji_disk_removed {
+    uint64_t entries, bytes; /* that are gone; bytes in whole blocks */
+    uint64_t failed;         /* entries that could not be removed */
+    int error;               /* the errno of one of them */
+} cji_disk_removed;
+
+/* Removes the entries that do not stay, and what killed writers left behind more than an hour ago.  False: the folder
+ * cannot be read, or there is no memory. */
+bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed);
+
+/* Removes one entry and takes it out of the list, unless it cannot be removed. */
+void cji_disk_drop(const cji_disk_folder *folder, cji_disk_list *list, size_t i, cji_disk_removed *removed);
+
+/* What sweeps do: of more bytes than `limit` 80 % of it are kept.  *removed: how many entries. */
+cji_disk_bound cji_disk_usual_bound(uint64_t limit);
 bool cji_disk_trim(const cji_disk_folder *folder, uint64_t limit, int64_t now, size_t *removed);
 
 /* Before an entry of so many bytes is written: counts it, and calls cji_disk_trim() where that was not done for an
  * hour by any process.  False: the folder is full, and nothing is to be written. */
 bool cji_disk_admit(const cji_disk_folder *folder, uint64_t bytes, uint64_t limit, int64_t now);
 
-/* False: it was not there, or cannot be removed. */
+/* False: it was not there, or cannot be removed; errno. */
 bool cji_disk_remove(const cji_disk_folder *folder, cji_hash128 key);
 
 /* ---- Builds ------------------------------------------------------------------------------------------------------ */

@@ -1,16 +1,17 @@
 /* What an entry is: a head, the code, the table of kernels, the compiler's log.
  *
  * The table is numbers of 32 bits and then the names, each with its NUL; a name's number is its place among the names.
- *   how many kernels, whether the list is whole, how many parameters all of them have
+ *   how many kernels, whether the list is whole, how many parameters all of them have, how many variables
  *   a kernel: its name, its parameters, the dynamic shared variable's name plus 1 (0: none), instructions, memory
  *   a parameter: its name, offset, bytes, type and, 256 times, whether it is a pointer
+ *   a variable: its name, the lower and upper half of its bytes, type and, 256 times, whether it is opaque
  */
 #include <errno.h>
 #include <string.h>
 
 #include "driver/cache/disk_cache.h"
 
-enum { TABLE_HEAD = 3, TABLE_KERNEL = 5, TABLE_PARAM = 4 };
+enum { TABLE_HEAD = 4, TABLE_KERNEL = 5, TABLE_PARAM = 4, TABLE_VAR = 4 };
 static const char disk_magic[8] = { 'c', 'u', 'j', 'i', 't', '\n', 26, '\n' };
 
 static cji_hash128 checksum_of(const cji_disk_head *head, const void *rest, size_t bytes)
@@ -46,15 +47,24 @@ static void put_kernel(table_writer *w, const cji_entry *e)
     put_number(w, e->memory);
 }
 
+static void put_entry_var(table_writer *w, const cji_entry_var *v)
+{
+    put_number(w, put_entry_name(w, v->name));
+    put_number(w, (uint32_t)v->bytes);
+    put_number(w, (uint32_t)(v->bytes >> 32));
+    put_number(w, v->type | (v->opaque ? 256u : 0u));
+}
+
 /* Into one text; failed without memory. */
 static cji_text table_of(const cji_entries *entries)
 {
     table_writer w = { .numbers = { 0 } };
-    uint32_t params = 0, n = entries ? (uint32_t)entries->n : 0;
+    uint32_t params = 0, n = entries ? (uint32_t)entries->n : 0, vars = entries ? (uint32_t)entries->nvar : 0;
     for (uint32_t i = 0; i < n; i++) params += entries->entry[i].nparam;
     put_number(&w, n);
     put_number(&w, entries && entries->whole);
     put_number(&w, params);
+    put_number(&w, vars);
     for (uint32_t i = 0; i < n; i++) put_kernel(&w, &entries->entry[i]);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < entries->entry[i].nparam; k++) {
@@ -64,6 +74,7 @@ static cji_text table_of(const cji_entries *entries)
             put_number(&w, p->bytes);
             put_number(&w, p->type | (p->pointer ? 256u : 0u));
         }
+    for (uint32_t i = 0; i < vars; i++) put_entry_var(&w, &entries->var[i]);
     cji_text_put(&w.numbers, w.names.p ? w.names.p : "", w.names.n);
     if (w.names.failed) w.numbers.failed = true;
     cji_text_free(&w.names);
@@ -119,6 +130,19 @@ static const char *get_name(table_reader *r, uint32_t at)
     return "";
 }
 
+static void get_vars(table_reader *r, cji_entries *e, size_t at)
+{
+    for (size_t i = 0; i < e->nvar; i++, at += TABLE_VAR) {
+        uint32_t kind = get_number(r, at + 3);
+        e->var[i] = (cji_entry_var){ .name = get_name(r, get_number(r, at)),
+                                     .bytes = get_number(r, at + 1) | (uint64_t)get_number(r, at + 2) << 32,
+                                     .type = (uint8_t)(kind & 255),
+                                     .opaque = kind >> 8 & 1 };
+        if (e->var[i].type >= CJ_TYPE_COUNT) r->good = false;
+    }
+}
+
+/* The numbers begin with those of the kernels. */
 static void get_kernels(table_reader *r, cji_entries *e, cji_entry_param *param, uint32_t params)
 {
     uint32_t used = 0;
@@ -146,6 +170,7 @@ static void get_kernels(table_reader *r, cji_entries *e, cji_entry_param *param,
                                       .pointer = kind >> 8 & 1 };
         if (param[i].type >= CJ_TYPE_COUNT) r->good = false;
     }
+    get_vars(r, e, at);
 }
 
 /* The sizes of a table; false: it is none. */
@@ -154,8 +179,9 @@ static bool table_sizes(const unsigned char *table, size_t bytes, uint32_t head[
     size_t room = bytes / sizeof(uint32_t);
     if (room < TABLE_HEAD) return false;
     memcpy(head, table, TABLE_HEAD * sizeof *head);
-    if (head[0] > room / TABLE_KERNEL || head[2] > room / TABLE_PARAM) return false;
-    *numbers = TABLE_HEAD + (size_t)head[0] * TABLE_KERNEL + (size_t)head[2] * TABLE_PARAM;
+    if (head[0] > room / TABLE_KERNEL || head[2] > room / TABLE_PARAM || head[3] > room / TABLE_VAR) return false;
+    *numbers = TABLE_HEAD + (size_t)head[0] * TABLE_KERNEL + (size_t)head[2] * TABLE_PARAM +
+               (size_t)head[3] * TABLE_VAR;
     return *numbers <= room;
 }
 
@@ -171,10 +197,12 @@ static cji_disk_result entries_from(const unsigned char *table, size_t bytes, cj
     atomic_init(&e->refs, 1);
     e->n = head[0];
     e->whole = head[1] != 0;
+    e->nvar = head[3];
     e->entry = cji_arena_alloc(&e->arena, (e->n ? e->n : 1) * sizeof *e->entry);
+    e->var = cji_arena_alloc(&e->arena, (e->nvar ? e->nvar : 1) * sizeof *e->var);
     cji_entry_param *param = cji_arena_alloc(&e->arena, (head[2] ? head[2] : 1) * sizeof *param);
     char *names = cji_arena_alloc(&e->arena, r.name_bytes ? r.name_bytes : 1);
-    cji_disk_result result = e->entry && param && names ? CJI_DISK_HIT : CJI_DISK_FAILED;
+    cji_disk_result result = e->entry && e->var && param && names ? CJI_DISK_HIT : CJI_DISK_FAILED;
     if (result == CJI_DISK_HIT) {
         memcpy(names, table + numbers * sizeof(uint32_t), r.name_bytes);
         r.names = names;

@@ -32,28 +32,38 @@ static void say_to(cji_line *why, const char *text, const char *path)
     if (why) cji_say(why, "%s%s", path, text);
 }
 
+/* `path` with `behind` it. */
+static bool folder_at(cji_disk_folder *folder, const char *path, const char *behind, cji_line *why)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n + strlen(behind) + CJI_DISK_NAME + 2 > sizeof folder->path) {
+        say_to(why, " is too long a path", cji_short(path));
+        return false;
+    }
+    snprintf(folder->path, sizeof folder->path, "%.*s%s", (int)n, path, behind);
+    return true;
+}
+
+bool cji_disk_folder_of(cji_disk_folder *folder, const char *path, const char *source, cji_line *why)
+{
+    if (*path == '/') return folder_at(folder, path, "", why);
+    say_to(why, " is no absolute path", cji_short(path));
+    say_to(why, source, "");
+    return false;
+}
+
 bool cji_disk_folder_find(cji_disk_folder *folder, cji_line *why)
 {
     static const struct { cji_env variable; const char *behind; } places[] = {
-        { CJI_ENV_CACHE_DIR, "" }, { CJI_ENV_XDG_CACHE_HOME, "/cujit" }, { CJI_ENV_HOME, "/.cache/cujit" }
+        { CJI_ENV_XDG_CACHE_HOME, "/cujit" }, { CJI_ENV_HOME, "/.cache/cujit" }
     };
+    const char *own = cji_env_get(CJI_ENV_CACHE_DIR);
+    if (own) return cji_disk_folder_of(folder, own, " (CUJIT_CACHE_DIR)", why);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const char *value = cji_env_get(places[i].variable);
-        if (!value) continue;
-        size_t n = strlen(value);
-        while (n > 1 && value[n - 1] == '/') n--;
-        if (*value != '/') {
-            /* The XDG specification: a relative one is ignored. */
-            if (places[i].variable != CJI_ENV_CACHE_DIR) continue;
-            say_to(why, " is no absolute path (CUJIT_CACHE_DIR)", cji_short(value));
-            return false;
-        }
-        if (n + strlen(places[i].behind) + CJI_DISK_NAME + 2 > sizeof folder->path) {
-            say_to(why, " is too long a path", cji_short(value));
-            return false;
-        }
-        snprintf(folder->path, sizeof folder->path, "%.*s%s", (int)n, value, places[i].behind);
-        return true;
+        /* The XDG specification: a relative one is ignored. */
+        if (value && *value == '/') return folder_at(folder, value, places[i].behind, why);
     }
     say_to(why, "neither CUJIT_CACHE_DIR nor XDG_CACHE_HOME nor HOME names a folder", "");
     return false;

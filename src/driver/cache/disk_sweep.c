@@ -116,24 +116,65 @@ static int open_count(const cji_disk_folder *folder, const char *name, bool *mad
     return fd >= 0 || errno != EEXIST ? fd : open(path, flags);
 }
 
-bool cji_disk_trim(const cji_disk_folder *folder, uint64_t limit, int64_t now, size_t *removed)
+/* Removes one entry of a list, and counts it; one that is gone meanwhile is as good as removed. */
+static void remove_item(const cji_disk_folder *folder, const cji_disk_item *item, cji_disk_removed *removed)
+{
+    if (cji_disk_remove(folder, item->key)) {
+        removed->entries++;
+        removed->bytes += blocks_of(item->bytes) * DISK_BLOCK;
+    } else if (errno != ENOENT) {
+        removed->failed++;
+        removed->error = errno;
+    }
+}
+
+void cji_disk_drop(const cji_disk_folder *folder, cji_disk_list *list, size_t i, cji_disk_removed *removed)
+{
+    remove_item(folder, &list->item[i], removed);
+    if (removed->failed) return;
+    list->bytes -= blocks_of(list->item[i].bytes) * DISK_BLOCK;
+    list->n--;
+    memmove(&list->item[i], &list->item[i + 1], (list->n - i) * sizeof *list->item);
+}
+
+/* What is left is counted by "total". */
+static void set_total(const cji_disk_folder *folder, uint64_t bytes)
+{
+    bool made;
+    int total = open_count(folder, "total", &made);
+    if (total < 0) return;
+    (void)!ftruncate(total, (off_t)(bytes / DISK_BLOCK));
+    close(total);
+}
+
+bool cji_disk_prune(const cji_disk_folder *folder, const cji_disk_bound *bound, int64_t now, cji_disk_removed *removed)
 {
     cji_disk_list list;
-    bool made;
-    *removed = 0;
+    *removed = (cji_disk_removed){ .entries = 0 };
     if (!list_folder(folder, now, true, &list)) return false;
-    const uint64_t most = list.bytes > limit ? limit / 100 * DISK_KEPT : limit;
+    const uint64_t most = list.bytes > bound->limit ? bound->kept : bound->limit;
     uint64_t bytes = list.bytes;
-    for (size_t i = list.n; i-- > 0 && bytes > most;) {
-        *removed += cji_disk_remove(folder, list.item[i].key);
+    for (size_t i = list.n; i-- > 0 && (bytes > most || list.item[i].used < bound->since);) {
+        remove_item(folder, &list.item[i], removed);
         bytes -= blocks_of(list.item[i].bytes) * DISK_BLOCK;
     }
     cji_disk_list_free(&list);
-    int total = open_count(folder, "total", &made);
-    if (total < 0) return true;
-    (void)!ftruncate(total, (off_t)(bytes / DISK_BLOCK));
-    close(total);
+    set_total(folder, bytes);
     return true;
+}
+
+cji_disk_bound cji_disk_usual_bound(uint64_t limit)
+{
+    return (cji_disk_bound){ .limit = limit, .kept = limit / 100 * DISK_KEPT, .since = INT64_MIN };
+}
+
+bool cji_disk_trim(const cji_disk_folder *folder, uint64_t limit, int64_t now, size_t *removed)
+{
+    const cji_disk_bound bound = cji_disk_usual_bound(limit);
+    cji_disk_removed done;
+    bool good = cji_disk_prune(folder, &bound, now, &done);
+    *removed = (size_t)done.entries;
+    return good;
 }
 
 static void set_swept(int fd, int64_t now)

@@ -11,8 +11,11 @@ static bool table_before(const cji_mem *a, const cji_mem *b)
     return a->addr != b->addr ? a->addr < b->addr : (uintptr_t)a < (uintptr_t)b;
 }
 
+static bool reserves(const cji_mem *m) { return m->type && m->type->reserved; }
+
 void cji_mem_insert(cji_mem_state *state, cji_mem *m)
 {
+    state->nreserving += reserves(m);
     cji_mem **at = &state->table, **less = &m->left, **more = &m->right;
     while (*at && table_rank(*at) > table_rank(m)) at = table_before(m, *at) ? &(*at)->left : &(*at)->right;
     cji_mem *rest = *at; /* is split into what comes before and behind */
@@ -32,6 +35,7 @@ void cji_mem_insert(cji_mem_state *state, cji_mem *m)
 
 void cji_mem_remove(cji_mem_state *state, const cji_mem *m)
 {
+    state->nreserving -= reserves(m);
     cji_mem **at = &state->table, *less = m->left, *more = m->right;
     while (*at != m) at = table_before(m, *at) ? &(*at)->left : &(*at)->right;
     while (less && more) { /* both are joined in its place */
@@ -75,7 +79,7 @@ static cji_mem *table_holder(const cji_mem_state *state, uint64_t addr)
 cji_mem *cji_mem_reserver(const cji_mem_state *state, uint64_t addr)
 {
     cji_mem *m = state->nreserving ? table_floor(state, addr) : NULL;
-    if (!m || !m->type || !m->type->reserved || addr - m->addr < m->bytes) return NULL;
+    if (!m || !reserves(m) || addr - m->addr < m->bytes) return NULL;
     return addr - m->addr < m->type->reserved(m) ? m : NULL;
 }
 

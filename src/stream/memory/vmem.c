@@ -320,7 +320,6 @@ static void vmem_enter(vmem_body *b, cj_stream *s)
     cji_unlock(&s->queue->lock, CJI_LOCK_QUEUE);
     cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
     cji_mem_insert(state, &b->mem);
-    state->nreserving++;
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (s->proxy) cji_proxy_follow(s); /* it may be released behind that */
 }
