@@ -1,6 +1,14 @@
 # bench: programs that print `name value unit` lines. Add one to bench_programs; `make bench` builds and runs them all.
 
 bench_programs =
+bench_programs += %D%/driver %D%/host
+driver_bench_sources = %D%/driver_bench.c %D%/driver_bench.h %D%/driver_cold.c %D%/driver_compile.c %D%/driver_hits.c
+bench_driver_SOURCES = $(driver_bench_sources)
+bench_driver_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"' -DBENCH_NAME='"driver"' -DBENCH_KIND='"cuda"'
+bench_driver_LDADD = $(libcujit)
+bench_host_SOURCES = $(driver_bench_sources)
+bench_host_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIMITS='"$(abs_top_srcdir)/%D%/limits"' -DBENCH_NAME='"host"' -DBENCH_KIND='"sim"'
+bench_host_LDADD = $(libcujit)
 bench_programs += %D%/emit
 bench_programs += %D%/launch
 bench_launch_LDADD = $(libcujit)

@@ -151,6 +151,18 @@ static cj_kernel *build_itself(void *user, cj_device *on)
     return cj_kernel_cache_get(cache, user, sizeof(int), build_itself, user);
 }
 
+/* The same device through another driver object is another device. */
+static cj_kernel *build_elsewhere(void *user, cj_device *on)
+{
+    (void)on;
+    cj_driver *over = cj_driver_open_interposed(drv, NULL);
+    cj_device *other = cj_device_open(over, 0, NULL);
+    cj_kernel *k = build(user, other);
+    cj_device_close(other);
+    cj_driver_close(over);
+    return k;
+}
+
 static void failures(void)
 {
     int number = 60;
@@ -164,6 +176,9 @@ static void failures(void)
     cj_kernel *none = cj_kernel_cache_get(cache, &number, sizeof number, build_nothing, NULL);
     tap_has_str(cj_error_of(none)->message, "returned no kernel", "a build function that returns NULL");
     cj_kernel_free(none);
+    cj_kernel *elsewhere = cj_kernel_cache_get(cache, &number, sizeof number, build_elsewhere, &number);
+    tap_has_str(cj_error_of(elsewhere)->message, "returned a kernel of another device", "one of another device");
+    cj_kernel_free(elsewhere);
     cj_kernel *loop = cj_kernel_cache_get(cache, &number, sizeof number, build_itself, &number);
     tap_is_int(cj_error_of(loop)->status, CJ_ESTATE, "a build function that gets its own key: %s",
                cj_error_of(loop)->message);
@@ -242,6 +257,16 @@ static void builders(void)
     cj_ptx_free(same);
     cj_ptx_free(other);
     tap_is_int(cj_ptx_hash(NULL, a), CJ_EHANDLE, "no module");
+    m = cj_ptx_create();
+    cj_ptx_kernel(m, "one");
+    cj_ptx_kernel(m, "two");
+    k = cj_kernel_cache_load(cache, m, "one", NULL);
+    l = cj_kernel_cache_load(cache, m, "two", NULL);
+    tap_ok(k != l && !strcmp(cj_kernel_name(k), "one") && !strcmp(cj_kernel_name(l), "two"),
+           "the kernels of one module have their own keys");
+    cj_kernel_free(k);
+    cj_kernel_free(l);
+    cj_ptx_free(m);
 }
 
 int main(void)

@@ -1,0 +1,193 @@
+/* Kernels that were compiled before: by the cache on disk, and by a key in memory.
+ *
+ * cache.hit_us.S      in a fresh process with its device open, from cj_kernel_load to the return of the first launch;
+ *                     the image, of about S bytes, is on disk
+ * cache.bare_us.S     the same by cuModuleLoadData, cuModuleGetFunction and cuLaunchKernel, of the same bytes in memory
+ * cache.hit_ratio.S   the one over the other; medians of alternating processes
+ * cache.key_hit_ns    cj_kernel_cache_get with a key that has a kernel, and cj_kernel_free */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/driver_bench.h"
+
+enum { PROCESSES = 20 };
+
+/* -- In a fresh process -------------------------------------------------------------------------------------------- */
+
+static void *read_file(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    void *p = NULL;
+    *bytes = 0;
+    if (f && fseek(f, 0, SEEK_END) == 0) {
+        const long n = ftell(f);
+        rewind(f);
+        if (n > 0 && (p = malloc((size_t)n))) *bytes = fread(p, 1, (size_t)n, f);
+    }
+    if (f) fclose(f);
+    return p;
+}
+
+static double bare_hit(driver_bench *b, cj_stream *s, cj_dptr d, const char *file)
+{
+    size_t bytes;
+    CUmodule mod = NULL;
+    CUfunction fn = NULL;
+    uint64_t p = d.addr;
+    float a = 2;
+    void *params[] = { &p, &a }, *image = read_file(file, &bytes);
+    if (!bytes) return driver_fail(b, "the image cannot be read"), -1;
+    const double t = driver_now_us();
+    driver_need_raw(b, b->cu.cuModuleLoadData(&mod, image), "cuModuleLoadData");
+    if (!b->failed) driver_need_raw(b, b->cu.cuModuleGetFunction(&fn, mod, "k"), "cuModuleGetFunction");
+    if (!b->failed)
+        driver_need_raw(b, b->cu.cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, cj_stream_raw(s), params, NULL),
+                        "cuLaunchKernel");
+    const double us = driver_now_us() - t;
+    driver_need(b, cj_stream_sync(s));
+    if (mod) b->cu.cuModuleUnload(mod);
+    free(image);
+    return us;
+}
+
+static double our_hit(driver_bench *b, cj_stream *s, cj_dptr d, unsigned n)
+{
+    cj_ptx *m = driver_module(n, 0);
+    const double t = driver_now_us();
+    cj_kernel *k = cj_kernel_load(b->dev, m, "k", NULL);
+    cj_launch(s, k, cj_grid(1, 1), d, 2.0f);
+    const double us = driver_now_us() - t;
+    driver_need_object(b, k);
+    driver_need(b, cj_stream_sync(s));
+    cj_kernel_free(k);
+    cj_ptx_free(m);
+    return us;
+}
+
+double driver_fresh_hit(driver_bench *b, const char *side, unsigned n, const char *file)
+{
+    cj_stream *s = cj_stream_create(b->dev, NULL);
+    cj_dptr d = cj_alloc(s, 4);
+    cj_fill32(s, d, 0, 1);
+    driver_need(b, cj_stream_sync(s));
+    const double us = b->failed ? -1 : !strcmp(side, "bare") ? bare_hit(b, s, d, file) : our_hit(b, s, d, n);
+    cj_free(b->dev, d);
+    cj_stream_free(s);
+    return us;
+}
+
+/* -- Both sides ---------------------------------------------------------------------------------------------------- */
+
+static void write_image(driver_bench *b, const char *path, unsigned n, size_t *bytes)
+{
+    cj_ptx *m = driver_module(n, 0);
+    cj_image *img = cj_image_create(b->dev, m, NULL);
+    driver_need_object(b, img);
+    const void *p = cj_image_data(img, bytes);
+    FILE *f = p ? fopen(path, "wb") : NULL;
+    if (!f || fwrite(p, 1, *bytes, f) != *bytes) driver_fail(b, "the image cannot be written");
+    if (f) fclose(f);
+    cj_image_free(img);
+    cj_ptx_free(m);
+}
+
+static void report_hit(driver_bench *b, const char *name, const char *size, double value, const char *unit)
+{
+    char metric[80];
+    snprintf(metric, sizeof metric, "%s.%s", name, size);
+    driver_report(b, metric, value, unit);
+}
+
+static void one_size(driver_bench *b, const char *folder, const char *size, unsigned n)
+{
+    char file[300], cache[300], number[20];
+    double us[2][PROCESSES];
+    size_t bytes = 0;
+    snprintf(file, sizeof file, "%s/image", folder);
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(number, sizeof number, "%u", n);
+    const char *const ours[] = { "hit", "ours", number, file, NULL };
+    const char *const bare[] = { "hit", "bare", number, file, NULL };
+    write_image(b, file, n, &bytes);
+    for (int i = -1; i < PROCESSES && !b->failed; i++) /* the first ones fill the caches */
+        for (int half = 0; half < 2; half++) {
+            const int side = half ^ (i & 1);
+            const double t = driver_fresh(b, side ? cache : NULL, side ? ours : bare);
+            if (t < 0) driver_fail(b, "a fresh process failed");
+            if (i >= 0) us[side][i] = t;
+        }
+    if (b->failed) return;
+    const double bare_us = driver_median(us[0], PROCESSES), our_us = driver_median(us[1], PROCESSES);
+    report_hit(b, "cache.image_bytes", size, (double)bytes, "bytes");
+    report_hit(b, "cache.bare_us", size, bare_us, "us");
+    report_hit(b, "cache.hit_us", size, our_us, "us");
+    report_hit(b, "cache.hit_ratio", size, our_us / bare_us, "ratio");
+}
+
+void driver_hits(driver_bench *b)
+{
+    /* An instruction is 16 bytes of code; an image of the CPU device is text. */
+    static const struct { const char *name; unsigned gpu, sim; } sizes[] = {
+        { "5k", 110, 130 }, { "20k", 1050, 560 }, { "70k", 4200, 1950 }
+    };
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    char folder[] = "/tmp/cujit-bench-XXXXXX", path[300];
+    if (!mkdtemp(folder)) {
+        driver_fail(b, "no folder for a cache");
+        return;
+    }
+    for (int i = 0; i < SIZES; i++) one_size(b, folder, sizes[i].name, b->gpu ? sizes[i].gpu : sizes[i].sim);
+    /* A process that did not find its kernel would have stored one under another key. */
+    snprintf(path, sizeof path, "%s/cache", folder);
+    cj_disk_cache *c = cj_disk_cache_open(path);
+    cj_disk_cache_stats stats;
+    cj_disk_cache_stats_defaults(&stats);
+    cj_disk_cache_get_stats(c, &stats);
+    if (stats.entries != SIZES) driver_fail(b, "kernels were not found in the cache");
+    cj_disk_cache_clear(c);
+    cj_disk_cache_close(c);
+    static const char *const files[] = { "cache/total", "cache/swept", "image" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/cache", folder);
+    rmdir(path);
+    rmdir(folder);
+}
+
+/* -- By a key ------------------------------------------------------------------------------------------------------ */
+
+static double cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static cj_kernel *load_module(void *m, cj_device *dev) { return cj_kernel_load(dev, m, "k", NULL); }
+
+void driver_keys(driver_bench *b)
+{
+    enum { ROUNDS = 31, GETS = 20000 };
+    double ns[ROUNDS];
+    uint8_t key[16] = { 0 };
+    cj_ptx *m = driver_module(10, 1);
+    cj_kernel_cache *c = cj_kernel_cache_create(b->dev, NULL);
+    driver_need(b, cj_ptx_hash(m, key));
+    for (int r = 0; r < ROUNDS && !b->failed; r++) {
+        cj_kernel *k = cj_kernel_cache_get(c, key, sizeof key, load_module, m);
+        driver_need_object(b, k);
+        cj_kernel_free(k);
+        const double t = cpu_ns();
+        for (int i = 0; i < GETS; i++) cj_kernel_free(cj_kernel_cache_get(c, key, sizeof key, load_module, m));
+        ns[r] = (cpu_ns() - t) / GETS;
+    }
+    if (!b->failed) driver_report(b, "cache.key_hit_ns", driver_median(ns, ROUNDS), "ns");
+    cj_kernel_cache_free(c);
+    cj_ptx_free(m);
+}
