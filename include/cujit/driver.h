@@ -152,6 +152,23 @@ CJ_API cj_device *cj_device_wrap(cj_driver *drv, void *context);
  * Blocks.  May be NULL. */
 CJ_API void cj_device_close(cj_device *dev);
 
+/* Ends the device's context, with all that was made or enqueued in it, and opens the device again
+ * in a new one.  A context is lost when a kernel fails.  The CPU device always has a new one.  A
+ * GPU's driver has one after a failure where it permits that; otherwise it keeps the failure until
+ * the process ends, and the error reports it.
+ *
+ * `dev` and the objects made of it stay objects that must be freed, before or after; every use of
+ * them is an error that names the reset.  Memory of the device and memory of cj_host_alloc are gone
+ * when the call returns: free them as well, and access them no more.  Of other threads some may be
+ * in cj_stream_sync, in waits with a timeout, in waiters or compilers; these calls return.  None may
+ * be in another call that uses the device.  Host functions that run are waited for.
+ * Blocks.  Never NULL.  Owned by the caller, free with cj_device_close.
+ * Errors, in the failed object that is returned:
+ *   CJ_ESTATE: other code retains the context too: then nothing has changed; `dev` was reset before;
+ *     was made by cj_device_wrap; or a stream of it is being captured
+ *   CJ_EDRIVER: the driver has no new context in this process */
+CJ_API cj_device *cj_device_reset(cj_device *dev);
+
 /* The device's name, "NVIDIA H100 80GB HBM3", and its compute capability as a .target, "sm_90"; ""
  * if failed.  Belongs to `dev`. */
 CJ_API const char *cj_device_name(const cj_device *dev);

@@ -129,6 +129,15 @@ typedef struct cujit_sim_fault_info {
  * cuInit. A GPU's driver has no such symbol. Returns at once. Any thread. */
 CJ_API int cujit_sim_fault(void *context, cujit_sim_fault_info *info);
 
+/* Ends the primary context of a device as cuDevicePrimaryCtxReset does, with what is enqueued in
+ * it, and forgets its fault, which outlives that call.  Kernels stop at their next back edge; host
+ * functions that run are waited for.  Who retains the context has a new one when it is retained
+ * again.  cj_device_reset calls it; a GPU's driver has no such symbol.
+ * Blocks.  Any thread.  Returns a CUresult, 0 on success:
+ *   CUDA_ERROR_INVALID_DEVICE: there is no such device
+ *   other: cuInit was not called, or the process has forked or ends */
+CJ_API int cujit_sim_reset(int device);
+
 /* -- Allocators on top ---------------------------------------------------------------------- */
 
 /* Notes what an allocator of the program hands out of device memory. With the first call for an

@@ -68,63 +68,47 @@ static void begin_record(cj_error *e, const cj_driver *drv, CUresult r, cj_statu
     snprintf(e->call, sizeof e->call, "%s", call);
 }
 
-static const char gone[] =
-    "; a kernel that was enqueued before failed, and nothing more runs on the device in this process";
+/* What is known of a failure: who fails, at which driver call, for what reason. */
+typedef struct failure {
+    void *obj;
+    const cj_driver *drv;
+    CUresult r;
+    cj_status status;
+    const char *cu_call, *call, *file;
+    int32_t line;
+} failure;
 
-typedef struct place { const char *file; int32_t line; } place;
-
-static void put_source(cj_error *e, place at)
+static void put_source(cj_error *e, const char *file, int32_t line)
 {
-    size_t n = strlen(at.file), cut = n >= sizeof e->file ? n - sizeof e->file + 1 : 0;
-    memcpy(e->file, at.file + cut, n - cut + 1);
-    e->line = at.line;
+    size_t n = strlen(file), cut = n >= sizeof e->file ? n - sizeof e->file + 1 : 0;
+    memcpy(e->file, file + cut, n - cut + 1);
+    e->line = line;
 }
 
-static cj_status record_result(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
-                               const char *call, place at, const char *sentence, const char *tail)
+static cj_status record_result(const failure *f, const char *sentence, const char *tail)
 {
     cj_error e;
-    const cji_cu_row *lacks = r == CUDA_ERROR_NOT_SUPPORTED ? missing_row(drv, cu_call) : NULL;
-    begin_record(&e, drv, r, status, call);
-    put_source(&e, at);
-    if (!*sentence) sentence = call;
+    const cji_cu_row *lacks = f->r == CUDA_ERROR_NOT_SUPPORTED ? missing_row(f->drv, f->cu_call) : NULL;
+    begin_record(&e, f->drv, f->r, f->status, f->call);
+    put_source(&e, f->file, f->line);
+    if (!*sentence) sentence = f->call;
     if (lacks)
         snprintf(e.message, sizeof e.message, "%s: %s has no %s (needs driver %d or newer)", sentence,
-                 drv->path[0] ? drv->path : "the driver", lacks->name, cji_cu_driver_branch(lacks->version));
+                 f->drv->path[0] ? f->drv->path : "the driver", lacks->name, cji_cu_driver_branch(lacks->version));
     else
-        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s%s", sentence, cu_call, e.driver_name,
-                 cji_cu_text(drv, r), cji_breaks_context(r) ? gone : "", tail);
-    return cji_fail_with(obj, &e);
+        snprintf(e.message, sizeof e.message, "%s: %s: %s (%s)%s", sentence, f->cu_call, e.driver_name,
+                 cji_cu_text(f->drv, f->r), tail);
+    return cji_fail_with(f->obj, &e);
 }
 
-cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call)
+/* -- A lost context ------------------------------------------------------------------------------------------------ */
+
+/* What a program can do about it. */
+static const char *remedy(const cj_driver *drv)
 {
-    return record_result(obj, drv, r, CJ_OK, cu_call, call, (place){ "", 0 }, "", "");
+    return drv->reset ? "nothing more runs on the device until cj_device_reset()"
+                      : "nothing more runs on the device in this process";
 }
-
-cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
-                         const char *call, const char *fmt, ...)
-{
-    char sentence[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(sentence, sizeof sentence, fmt, args);
-    va_end(args);
-    return record_result(obj, drv, r, status, cu_call, call, (place){ "", 0 }, sentence, "");
-}
-
-cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
-                         const char *call, const char *file, int32_t line, const char *fmt, ...)
-{
-    char sentence[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(sentence, sizeof sentence, fmt, args);
-    va_end(args);
-    return record_result(obj, drv, r, status, cu_call, call, (place){ file, line }, sentence, "");
-}
-
-/* -- A kernel's fault ---------------------------------------------------------------------------------------------- */
 
 /* The first report of a lost context says since when; every later one repeats it. */
 static void say_since(cj_device *dev, const char *names, const char *call, cji_line *l)
@@ -142,47 +126,118 @@ static void say_since(cj_device *dev, const char *names, const char *call, cji_l
     pthread_mutex_unlock(&dev->queue.lock);
 }
 
-/* The kernels enqueued lately, where to learn more, and since when nothing runs. */
+/* The kernels enqueued lately, where to learn more, and since when nothing runs.  A call that is of no stream, or of
+ * one without launches, has the launches of all streams for suspects. */
 static void name_suspects(cj_device *dev, const cji_slot *slot, const char *call, char *out, size_t size)
 {
     cji_line l = { out, size, 0 };
     char names[200] = "";
     *out = 0;
-    if (slot) {
-        unsigned before = cji_recent_names(&dev->queue, slot, names, sizeof names);
-        if (*names) cji_say(&l, "; enqueued on the stream since its last synchronization: %s", names);
-        if (before) cji_say(&l, ", and %u launches before them", before);
+    cji_say(&l, "; a kernel that was enqueued before failed, and %s", remedy(dev->drv));
+    const char *where = "the stream since its";
+    unsigned before = slot ? cji_recent_names(&dev->queue, slot, names, sizeof names) : 0;
+    if (!*names && !atomic_load(&dev->lost)) {
+        before = cji_recent_names_all(&dev->queue, names, sizeof names);
+        where = "all streams since their";
     }
+    if (*names) cji_say(&l, "; enqueued on %s last synchronization: %s", where, names);
+    if (*names && before) cji_say(&l, ", and %u launches before them", before);
     if (dev->drv->kind != CJI_DRIVER_SIM) cji_say(&l, "; the CPU device (CUJIT_DRIVER=sim) names the instruction");
     say_since(dev, names, call, &l);
 }
 
 /* What the CPU device tells of the fault. */
-static cj_status record_fault(void *obj, const cj_device *dev, CUresult r, const char *call, const cj_fault *fault,
-                              const char *sentence)
+static cj_status record_fault(const failure *f, const cj_fault *fault, const char *sentence)
 {
     cj_error e;
-    begin_record(&e, dev->drv, r, CJ_OK, call);
-    put_source(&e, (place){ fault->file, fault->line });
-    snprintf(e.message, sizeof e.message, "%s: %.360s: %s", call, sentence, e.driver_name);
+    begin_record(&e, f->drv, f->r, CJ_OK, f->call);
+    put_source(&e, fault->file, fault->line);
+    snprintf(e.message, sizeof e.message, "%s: %.360s: %s", f->call, sentence, e.driver_name);
     cji_line l = { e.message, sizeof e.message, strlen(e.message) };
-    cji_say(&l, "; nothing more runs on the device in this process");
-    return cji_fail_with(obj, &e);
+    cji_say(&l, "; %s", remedy(f->drv));
+    return cji_fail_with(f->obj, &e);
+}
+
+/* The device was reset: whatever the driver, or what stands in its place, has answered. */
+static cj_status record_reset(failure *f)
+{
+    f->r = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    f->status = CJ_ESTATE;
+    return record_result(f, f->call, "; the device was reset: make it again on the cj_device that cj_device_reset() "
+                                     "returned");
+}
+
+static cj_status fail_on_device(failure *f, const cj_device *dev, const cji_slot *slot, const char *fmt, va_list args)
+{
+    char sentence[1200], suspects[900] = "";
+    cj_fault fault;
+    f->drv = dev->drv;
+    if (cji_device_was_reset(dev)) return record_reset(f);
+    if (cji_breaks_context(f->r)) {
+        f->status = CJ_OK;
+        if (cji_fault_read(dev, &fault, sentence, sizeof sentence)) return record_fault(f, &fault, sentence);
+        name_suspects((cj_device *)(uintptr_t)dev, slot, f->call, suspects, sizeof suspects);
+    }
+    vsnprintf(sentence, 400, fmt, args);
+    return record_result(f, sentence, suspects);
+}
+
+/* -- The forms ----------------------------------------------------------------------------------------------------- */
+
+cj_status cji_cu_fail(void *obj, const cj_device *dev, CUresult r, const char *cu_call, const char *call)
+{
+    return cji_cu_fail_on(obj, dev, NULL, r, cu_call, call, "%s", call);
+}
+
+cj_status cji_cu_fail_as(void *obj, const cj_device *dev, CUresult r, cj_status status, const char *cu_call,
+                         const char *call, const char *fmt, ...)
+{
+    failure f = { obj, NULL, r, status, cu_call, call, "", 0 };
+    va_list args;
+    va_start(args, fmt);
+    status = fail_on_device(&f, dev, NULL, fmt, args);
+    va_end(args);
+    return status;
+}
+
+cj_status cji_cu_fail_at(void *obj, const cj_device *dev, CUresult r, cj_status status, const char *cu_call,
+                         const char *call, const char *file, int32_t line, const char *fmt, ...)
+{
+    failure f = { obj, NULL, r, status, cu_call, call, file, line };
+    va_list args;
+    va_start(args, fmt);
+    status = fail_on_device(&f, dev, NULL, fmt, args);
+    va_end(args);
+    return status;
 }
 
 cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
                          const char *call, const char *fmt, ...)
 {
-    char sentence[1200], suspects[640] = "";
-    cj_fault fault;
-    if (cji_breaks_context(r)) {
-        if (cji_fault_read(dev, &fault, sentence, sizeof sentence))
-            return record_fault(obj, dev, r, call, &fault, sentence);
-        name_suspects((cj_device *)(uintptr_t)dev, slot, call, suspects, sizeof suspects);
-    }
+    failure f = { obj, NULL, r, CJ_OK, cu_call, call, "", 0 };
     va_list args;
     va_start(args, fmt);
-    vsnprintf(sentence, 400, fmt, args);
+    cj_status status = fail_on_device(&f, dev, slot, fmt, args);
     va_end(args);
-    return record_result(obj, dev->drv, r, CJ_OK, cu_call, call, (place){ "", 0 }, sentence, suspects);
+    return status;
+}
+
+cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *two)
+{
+    failure f = { obj, a->drv, CUDA_SUCCESS, CJ_OK, "cuCtxPushCurrent", call, "", 0 };
+    if (cji_device_was_reset(a) || cji_device_was_reset(b)) return record_reset(&f);
+    return cji_fail(obj, CJ_EINVAL, call, "%s", two);
+}
+
+cj_status cji_cu_fail_open(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                           const char *call, const char *fmt, ...)
+{
+    static const char gone[] = "; a kernel failed before, and the driver keeps this result until the process ends";
+    const failure f = { obj, drv, r, status, cu_call, call, "", 0 };
+    char sentence[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, args);
+    va_end(args);
+    return record_result(&f, sentence, cji_breaks_context(r) ? gone : "");
 }

@@ -18,7 +18,7 @@
 /* Retains (true) or releases the primary context; in relaxed capture mode, as somebody may be capturing in it. */
 static CUresult primary_context(cj_device *dev, bool retain)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     bool relaxed = cu->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
     CUresult r = retain ? cu->cuDevicePrimaryCtxRetain(&dev->ctx, dev->cu) : cu->cuDevicePrimaryCtxRelease(dev->cu);
@@ -31,7 +31,7 @@ static CUresult set_schedule(cj_device *dev)
 {
     static const unsigned flags[] = { 0, CU_CTX_SCHED_AUTO, CU_CTX_SCHED_SPIN, CU_CTX_SCHED_YIELD,
                                       CU_CTX_SCHED_BLOCKING_SYNC };
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     unsigned now = 0;
     int active = 0;
     if (dev->schedule == CJ_SCHEDULE_DEFAULT) return CUDA_SUCCESS;
@@ -47,7 +47,7 @@ static cj_status read_context(cj_device *dev, const char *call)
     cj_status status = cji_scope_begin_relaxed(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
     CUresult r = cji_device_read_priorities(dev);
-    if (r != CUDA_SUCCESS) status = cji_cu_fail(dev, dev->drv, r, "cuCtxGetStreamPriorityRange", call);
+    if (r != CUDA_SUCCESS) status = cji_cu_fail(dev, dev, r, "cuCtxGetStreamPriorityRange", call);
     cji_scope_leave(&scope);
     return status;
 }
@@ -55,14 +55,14 @@ static cj_status read_context(cj_device *dev, const char *call)
 /* `dev` has a context if it is somebody's. */
 static cj_status start_device(cj_device *dev, const char *call)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     const char *cu_call = "cuDeviceGet";
     CUresult r = cu->cuDeviceGet(&dev->cu, dev->ordinal);
     if (r == CUDA_SUCCESS) r = cji_device_read_info(dev, &cu_call);
     if (r == CUDA_SUCCESS) r = set_schedule(dev), cu_call = "cuDevicePrimaryCtxSetFlags";
     if (r == CUDA_SUCCESS && !dev->wrapped) r = primary_context(dev, true), cu_call = "cuDevicePrimaryCtxRetain";
     if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
+        return cji_cu_fail_open(dev, dev->drv, r, CJ_OK, cu_call, call, "device %d cannot be opened", dev->ordinal);
     cj_status status = read_context(dev, call);
     if (status != CJ_OK && !dev->wrapped) primary_context(dev, false);
     return status;
@@ -92,17 +92,17 @@ static cj_status wrong_ordinal(cj_device *dev, const cj_driver *drv, int ordinal
     return cji_fail(dev, CJ_ENODEVICE, call, "no device %d; there are 0 to %d", ordinal, drv->device_count - 1);
 }
 
-/* With the list's lock held: `dev`, started and listed, or failed. */
-static void open_new(cj_device *dev, cj_driver *drv, const char *call)
+void cji_device_open_new(cj_device *dev, cj_driver *drv, const char *call)
 {
     atomic_init(&dev->handles, 1);
     dev->drv = drv;
+    dev->api = drv->cu;
     if (start_device(dev, call) != CJ_OK) {
         cji_obj_set_failed(dev);
         return;
     }
     cji_obj_retain(drv);
-    cji_release_queue_init(&dev->queue, &drv->cu, dev->ctx);
+    cji_release_queue_init(&dev->queue, &dev->api, dev->ctx);
     pthread_mutex_init(&dev->modules_lock, NULL);
     pthread_cond_init(&dev->modules_cond, NULL);
     dev->next = drv->devices;
@@ -129,7 +129,7 @@ cj_device *cj_device_open(cj_driver *drv, int ordinal, const cj_device_opts *opt
     cji_opened_lock();
     same = find_device(drv, ordinal, NULL);
     bool other = same && o.schedule != CJ_SCHEDULE_DEFAULT && o.schedule != same->schedule;
-    if (!same) open_new(dev, drv, call);
+    if (!same) cji_device_open_new(dev, drv, call);
     cji_opened_unlock();
     if (other) {
         cji_fail(dev, CJ_ESTATE, call,
@@ -150,10 +150,10 @@ static cj_status ordinal_of_context(cj_device *dev, const cj_driver *drv, CUcont
     CUcontext popped;
     CUresult r = cu->cuCtxPushCurrent(context);
     if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(dev, drv, r, CJ_EINVAL, "cuCtxPushCurrent", call, "the context cannot be made current");
+        return cji_cu_fail_open(dev, drv, r, CJ_EINVAL, "cuCtxPushCurrent", call, "the context cannot be made current");
     r = cu->cuCtxGetDevice(&device);
     cu->cuCtxPopCurrent(&popped);
-    if (r != CUDA_SUCCESS) return cji_cu_fail(dev, drv, r, "cuCtxGetDevice", call);
+    if (r != CUDA_SUCCESS) return cji_cu_fail_open(dev, drv, r, CJ_OK, "cuCtxGetDevice", call, "%s", call);
     for (dev->ordinal = 0; dev->ordinal < drv->device_count; dev->ordinal++)
         if (cu->cuDeviceGet(&one, dev->ordinal) == CUDA_SUCCESS && one == device) return CJ_OK;
     return cji_fail(dev, CJ_ENODEVICE, call, "the context's device is none of the driver's %d", drv->device_count);
@@ -172,10 +172,17 @@ cj_device *cj_device_wrap(cj_driver *drv, void *context)
     dev->wrapped = true;
     cji_opened_lock();
     same = find_device(drv, dev->ordinal, context);
-    if (!same) open_new(dev, drv, call);
+    if (!same) cji_device_open_new(dev, drv, call);
     cji_opened_unlock();
     if (same) cji_obj_delete(dev, sizeof *dev);
     return same ? same : dev;
+}
+
+void cji_device_unlist(cj_device *dev)
+{
+    cj_device **at = &dev->drv->devices;
+    while (*at && *at != dev) at = &(*at)->next;
+    if (*at) *at = dev->next;
 }
 
 void cji_device_drop(cj_device *dev)
@@ -188,11 +195,7 @@ void cji_device_drop(cj_device *dev)
     if (cji_obj_release_shared(dev)) return; /* the list's lock is for the last one */
     cji_opened_lock();
     bool last = cji_obj_release(dev);
-    for (cj_device **at = &drv->devices; last && *at; at = &(*at)->next) {
-        if (*at != dev) continue;
-        *at = dev->next;
-        break;
-    }
+    if (last) cji_device_unlist(dev);
     cji_opened_unlock();
     if (!last) return;
     cji_scope scope;
@@ -250,8 +253,10 @@ cj_status cj_device_sync(cj_device *dev)
                         "a stream of the device is being captured, and waiting for the device would break the capture");
     status = cji_scope_begin(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
-    CUresult r = dev->drv->cu.cuCtxSynchronize();
+    CUresult r = dev->api.cuCtxSynchronize();
     cji_scope_leave(&scope);
-    return r == CUDA_SUCCESS ? CJ_OK : cji_cu_fail_on(dev, dev, NULL, r, "cuCtxSynchronize", call, "%s", call);
+    return r == CUDA_SUCCESS && !cji_device_was_reset(dev)
+               ? CJ_OK
+               : cji_cu_fail_on(dev, dev, NULL, r, "cuCtxSynchronize", call, "%s", call);
 }
 

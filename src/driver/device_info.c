@@ -60,7 +60,7 @@ static void find_target(cj_device *dev)
 
 CUresult cji_device_read_info(cj_device *dev, const char **cu_call)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     cj_device_info *info = &dev->info;
     size_t memory = 0;
     CUuuid uuid;
@@ -87,7 +87,7 @@ CUresult cji_device_read_info(cj_device *dev, const char **cu_call)
 CUresult cji_device_read_priorities(cj_device *dev)
 {
     int least = 0, greatest = 0;
-    CUresult r = dev->drv->cu.cuCtxGetStreamPriorityRange(&least, &greatest);
+    CUresult r = dev->api.cuCtxGetStreamPriorityRange(&least, &greatest);
     dev->info.priority_least = least;
     dev->info.priority_greatest = greatest;
     return r;
@@ -120,9 +120,9 @@ cj_status cj_device_attribute(cj_device *dev, int attribute, int *value)
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
     if (!value) return cji_fail(dev, CJ_EINVAL, call, "value is NULL");
-    CUresult r = dev->drv->cu.cuDeviceGetAttribute(value, (CUdevice_attribute)attribute, dev->cu);
+    CUresult r = dev->api.cuDeviceGetAttribute(value, (CUdevice_attribute)attribute, dev->cu);
     if (r == CUDA_SUCCESS) return CJ_OK;
-    return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuDeviceGetAttribute", call, "%s: attribute %d", call, attribute);
+    return cji_cu_fail_as(dev, dev, r, CJ_OK, "cuDeviceGetAttribute", call, "%s: attribute %d", call, attribute);
 }
 
 cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *total_bytes)
@@ -133,9 +133,9 @@ cj_status cj_device_memory(cj_device *dev, size_t *free_bytes, size_t *total_byt
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status == CJ_OK) status = cji_scope_begin_relaxed(dev, dev, &scope, call);
     if (status != CJ_OK) return status;
-    CUresult r = dev->drv->cu.cuMemGetInfo(&room, &total);
+    CUresult r = dev->api.cuMemGetInfo(&room, &total);
     cji_scope_leave(&scope);
-    if (r != CUDA_SUCCESS) return cji_cu_fail(dev, dev->drv, r, "cuMemGetInfo", call);
+    if (r != CUDA_SUCCESS) return cji_cu_fail(dev, dev, r, "cuMemGetInfo", call);
     if (free_bytes) *free_bytes = room;
     if (total_bytes) *total_bytes = total;
     return CJ_OK;

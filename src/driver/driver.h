@@ -3,7 +3,8 @@
  *   symbols.c   the table of function pointers: resolving, stubs for what is missing
  *   open.c      cj_driver: which library, why not another; the list of opened drivers
  *   cuerror.c   a CUresult becomes a record
- *   device.c    cj_device: opening, wrapping a context; device_info.c: properties, memory; pinned.c: pinned host memory
+ *   device.c    cj_device: opening, wrapping a context; device_reset.c: a new context in place of a lost one
+ *   device_info.c  properties, memory; pinned.c: pinned host memory
  *   deferred.c  releases that wait (deferred.h); scope.c: context and capture mode of a call (scope.h)
  *   image.c     PTX to cubin by cuLink*; jit.c: options, buffers; jit_log.c: what the compiler says
  *   image_cache.c  images that were compiled before (cache/: the kernel cache)
@@ -24,6 +25,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <cujit/memory.h>
@@ -48,6 +50,7 @@ struct cj_driver {
     int (*fault)(void *context, struct cujit_sim_fault_info *info); /* cujit_sim_fault; NULL: this driver has none */
     /* cujit_sim_suballoc; NULL: this driver checks no bounds within an allocation */
     int (*suballoc)(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
+    int (*reset)(int device); /* cujit_sim_reset; NULL: this driver ends a context by releasing it */
     atomic_bool no_linker_told;        /* the log says that it has no linker */
     atomic_bool exposed;               /* streams or events are shared with other code, which may capture streams */
     cji_cu_by_value by_value;          /* an interposer has those of the driver below */
@@ -71,6 +74,10 @@ struct cj_driver {
 struct cj_device {
     cji_obj obj;
     cj_driver *drv;
+    /* The driver's entry points, for this device and all that is made on it.  cj_device_reset replaces what uses the
+     * context (device_reset.c), so that no handle of the old context reaches the driver again. */
+    cji_cu api;
+    atomic_bool was_reset;             /* that has happened */
     int ordinal;
     int schedule;                      /* cj_schedule asked for at its opening */
     CUdevice cu;
@@ -86,8 +93,7 @@ struct cj_device {
         /* peers whose access was asked for in vain, a bit each; with what follows under the queue's lock */
         peer_failed;
     cj_error peer_why;                 /* the first such failure */
-    /* Since when the context is lost, where the driver does not tell what failed: written once under the queue's lock,
-     * before `lost` is set. */
+    /* Since when the context is lost: written once under the queue's lock, before `lost` is set. */
     atomic_bool lost;
     char lost_since[240];
     cj_device *next;                   /* drv->devices */
@@ -96,6 +102,28 @@ struct cj_device {
     cj_module *modules;                /* those made from builders */
     struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
 };
+
+static inline const cj_device *cji_queue_device(const cji_release_queue *queue)
+{
+    return (const cj_device *)((const char *)queue - offsetof(cj_device, queue));
+}
+
+/* Whether cj_device_reset has ended its context. */
+static inline bool cji_device_was_reset(const cj_device *dev)
+{
+    return atomic_load_explicit(&dev->was_reset, memory_order_acquire);
+}
+
+/* Whether handles of the one may be passed to calls of the other: both are of one driver, and neither was reset. */
+static inline bool cji_device_meets(const cj_device *a, const cj_device *b)
+{
+    return a == b || (a->drv == b->drv && !cji_device_was_reset(a) && !cji_device_was_reset(b));
+}
+
+/* With the list's lock held: `dev`, which has its number and schedule, started and listed, or failed; and out of the
+ * list, where it may be. */
+void cji_device_open_new(cj_device *dev, cj_driver *drv, const char *call);
+void cji_device_unlist(cj_device *dev);
 
 /* What it is (device_info.c); the priorities are the context's, which is current. */
 CUresult cji_device_read_info(cj_device *dev, const char **cu_call);
@@ -108,12 +136,12 @@ CUresult cji_device_read_priorities(cj_device *dev);
 cj_status cji_scope_failed(void *obj, const cj_device *dev, cji_scope *scope, CUresult r, const char *call);
 static inline cj_status cji_scope_begin(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
 {
-    CUresult r = cji_scope_context(scope, &dev->drv->cu, dev->ctx);
+    CUresult r = cji_scope_context(scope, &dev->api, dev->ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_scope_failed(obj, dev, scope, r, call);
 }
 static inline cj_status cji_scope_begin_relaxed(void *obj, const cj_device *dev, cji_scope *scope, const char *call)
 {
-    CUresult r = cji_scope_enter(scope, &dev->drv->cu, dev->ctx);
+    CUresult r = cji_scope_enter(scope, &dev->api, dev->ctx);
     return r == CUDA_SUCCESS ? CJ_OK : cji_scope_failed(obj, dev, scope, r, call);
 }
 
@@ -137,30 +165,39 @@ static inline bool cji_readable(const void *obj, cji_tag tag, bool failed)
 /* ---- Failures of the driver -------------------------------------------------------------------------------------- */
 
 /* Records what the driver answered to `cu_call` ("cuLaunchKernel": a row's name) during the public `call`, in `obj`
- * (may be NULL), with
- * the driver's own name for it; returns the status: CJ_ENOMEM, CJ_ENOTSUP (naming the driver version needed where the
- * entry point
- * is missing), CJ_ENODEVICE, else CJ_EDRIVER. */
-cj_status cji_cu_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call);
+ * (may be NULL), with the driver's own name for it.  Returns the status: CJ_ENOMEM, CJ_ENOTSUP (naming the driver
+ * version needed where the entry point is missing), CJ_ENODEVICE, else CJ_EDRIVER.
+ *
+ * Every failure of an opened device goes through these four, so every one of them says what became of the context: the
+ * fault that the CPU device describes, since when the context is lost, or that the device was reset (CJ_ESTATE).  The
+ * queue's lock must not be held. */
+cj_status cji_cu_fail(void *obj, const cj_device *dev, CUresult r, const char *cu_call, const char *call);
 
 /* The same with a sentence of the caller's in front, and a status of the caller's unless that is CJ_OK. */
-cj_status cji_cu_fail_as(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+cj_status cji_cu_fail_as(void *obj, const cj_device *dev, CUresult r, cj_status status, const char *cu_call,
                          const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
 /* The same with the place in the user's source, "" and 0 where it is not known. */
-cj_status cji_cu_fail_at(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+cj_status cji_cu_fail_at(void *obj, const cj_device *dev, CUresult r, cj_status status, const char *cu_call,
                          const char *call, const char *file, int32_t line, const char *fmt, ...)
     __attribute__((format(printf, 9, 10)));
 
-/* The same where the driver may answer for a kernel that failed before, whose fault is then in the record: what the
- * CPU device tells of it, else the
- * kernels enqueued lately on the slot's stream.  `slot` may be NULL. */
+/* The same on a stream: of all launches, those of the slot are the ones that may have failed.  `slot` may be NULL. */
 cj_status cji_cu_fail_on(void *obj, const cj_device *dev, const cji_slot *slot, CUresult r, const char *cu_call,
                          const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
+
+/* Devices that do not meet: CJ_EINVAL with the sentence `two` where they are of two drivers. */
+cj_status cji_cu_fail_apart(void *obj, const cj_device *a, const cj_device *b, const char *call, const char *two);
+
+/* The same while there is no device yet: a driver starts, a device is opened. */
+cj_status cji_cu_fail_open(void *obj, const cj_driver *drv, CUresult r, cj_status status, const char *cu_call,
+                           const char *call, const char *fmt, ...) __attribute__((format(printf, 7, 8)));
 
 /* The kernels launched on the slot's stream since it was synchronized, the latest first, separated by ", ".  Returns
  * how many more there were. */
 unsigned cji_recent_names(cji_release_queue *queue, const cji_slot *slot, char *out, size_t size);
+/* The same of all streams of the queue; stream after stream. */
+unsigned cji_recent_names_all(cji_release_queue *queue, char *out, size_t size);
 
 /* Whether every later call in the context fails with the same result, whatever it asks for. */
 bool cji_breaks_context(CUresult r);

@@ -115,7 +115,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
                            const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
                            bool *again, const char *call)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     CUlinkState state = NULL;
     cji_jit jit;
     void *cubin = NULL;
@@ -148,7 +148,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     if (state) cu->cuLinkDestroy(state); /* the log buffers are the driver's until then */
     cji_jit_end(&jit, from, log);
     if (*again) cji_text_free(log);
-    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev->drv, r, cu_call, call, log, from);
+    else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev, r, cu_call, call, log, from);
     return status;
 }
 

@@ -46,7 +46,7 @@ void cji_jit_log(cji_text *log, const char *lines, cji_jit_source from);
 
 /* Records that the compiler rejected the PTX: its first sentence, and the line that it names.  Writes the PTX to the
  * folder of CUJIT_DUMP. */
-cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call,
+cj_status cji_jit_fail(void *obj, const cj_device *dev, CUresult r, const char *cu_call, const char *call,
                        cji_text *log, cji_jit_source from);
 
 /* Whether that result is about the text or image, and not about the driver's state. */

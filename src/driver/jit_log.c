@@ -128,20 +128,20 @@ bool cji_jit_rejects(CUresult r)
            r == CUDA_ERROR_JIT_COMPILATION_DISABLED || r == CUDA_ERROR_JIT_COMPILER_NOT_FOUND;
 }
 
-cj_status cji_jit_fail(void *obj, const cj_driver *drv, CUresult r, const char *cu_call, const char *call,
+cj_status cji_jit_fail(void *obj, const cj_device *dev, CUresult r, const char *cu_call, const char *call,
                        cji_text *log, cji_jit_source from)
 {
     char sentence[240], text[100];
     const char *end, *file = "";
     uint32_t line = 0, ptx_line;
     if (!cji_jit_rejects(r))
-        return cji_cu_fail_as(obj, drv, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
+        return cji_cu_fail_as(obj, dev, r, CJ_OK, cu_call, call, "%s: the PTX was not compiled", call);
     cji_jit_dump(from.text, cji_text_str(log));
     first_sentence(cji_text_str(log), sentence, sizeof sentence);
     ptx_line = next_line_number(sentence, sentence + strlen(sentence), from.name, &end);
     line_text(ptx_line, from.text, text, sizeof text);
     if (from.m && ptx_line) cji_ptx_line_of(from.m, from.flags, ptx_line, &file, &line);
-    return cji_cu_fail_at(obj, drv, r, CJ_EJIT, cu_call, call, file, (int32_t)line,
+    return cji_cu_fail_at(obj, dev, r, CJ_EJIT, cu_call, call, file, (int32_t)line,
                           "%s: the driver's compiler rejects %s%s%s%s%s%s", call, from.name ? from.name : "the PTX",
                           *sentence ? ": " : "", sentence, *text ? " [" : "", text, *text ? "]" : "");
 }

@@ -35,7 +35,7 @@ static bool params_from_entry(cj_kernel *k, const cji_entry *e)
 /* Where there is no text: offsets and sizes as the driver reports them (12.4). */
 static bool params_from_driver(cj_kernel *k)
 {
-    const cji_cu *cu = &k->dev->drv->cu;
+    const cji_cu *cu = &k->dev->api;
     size_t offset = 0, bytes = 0, n = 0;
     if (k->dev->drv->missing[CJI_CU_ID_cuFuncGetParamInfo]) return true;
     while (n < 4096 && cu->cuFuncGetParamInfo(k->fn, n, &offset, &bytes) == CUDA_SUCCESS) n++;
@@ -59,7 +59,7 @@ static const struct func_row { size_t at; CUfunction_attribute attribute; } func
 
 static void read_function(cj_kernel *k)
 {
-    const cji_cu *cu = &k->dev->drv->cu;
+    const cji_cu *cu = &k->dev->api;
     const cj_device_info *dev = &k->dev->info;
     int value = 0;
     for (size_t i = 0; i < sizeof func_rows / sizeof *func_rows; i++) {
@@ -81,7 +81,7 @@ static void read_function(cj_kernel *k)
  * too), and reads what it is.  Calm. */
 static bool read_kernel(cj_kernel *k, const char *name)
 {
-    k->dev->drv->cu.cuFuncLoad(k->fn);
+    k->dev->api.cuFuncLoad(k->fn);
     read_function(k);
     const cji_entry *e = cji_entries_find(k->mod->entries, name);
     return e ? params_from_entry(k, e) : params_from_driver(k);
@@ -89,7 +89,7 @@ static bool read_kernel(cj_kernel *k, const char *name)
 
 static cj_status find_function(cj_kernel *k, const char *name, const char *call)
 {
-    const cji_cu *cu = &k->dev->drv->cu;
+    const cji_cu *cu = &k->dev->api;
     cji_scope scope;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool ok = true;
@@ -103,7 +103,7 @@ static cj_status find_function(cj_kernel *k, const char *name, const char *call)
     if (r == CUDA_SUCCESS) return ok ? CJ_OK : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's parameters");
     char names[240];
     cji_entries_names(k->mod->entries, names, sizeof names);
-    return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction",
+    return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetFunction",
                           call, "%s: the module has no kernel \"%s\"%s%s", call, cji_short(name),
                           *names ? "; it has " : "", names);
 }
@@ -163,7 +163,7 @@ static cj_status read_wrapped(cj_kernel *k, const char *call)
     int threads = 0;
     CUresult r = drv->cu.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->fn);
     if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(k, drv, r, CJ_EINVAL, "cuFuncGetAttribute", call, "no function of device %d's context",
+        return cji_cu_fail_as(k, k->dev, r, CJ_EINVAL, "cuFuncGetAttribute", call, "no function of device %d's context",
                               k->dev->ordinal);
     if (drv->cu.cuFuncGetModule(&raw, k->fn) == CUDA_SUCCESS) k->mod->raw = raw; /* CUDA 11.0 */
     if (drv->cu.cuFuncGetName(&name, k->fn) != CUDA_SUCCESS || !name) name = ""; /* CUDA 12.3 */
@@ -304,7 +304,7 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 {
     if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return CUDA_SUCCESS;
-    CUresult r = k->dev->drv->cu.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    CUresult r = k->dev->api.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
     if (r == CUDA_SUCCESS) atomic_store(&k->shared_set, bytes);
     return r;
 }
@@ -313,7 +313,7 @@ static CUresult launch_with_attributes(cj_kernel *k, CUstream stream, const cj_d
 {
     CUlaunchAttribute attr[CJI_LAUNCH_ATTRIBUTES];
     const CUlaunchConfig c = cji_launch_config(stream, d, attr);
-    return k->dev->drv->cu.cuLaunchKernelEx(&c, k->fn, args, NULL);
+    return k->dev->api.cuLaunchKernelEx(&c, k->fn, args, NULL);
 }
 
 CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, void **args, const char **doing)
@@ -326,6 +326,6 @@ CUresult cji_kernel_launch(cj_kernel *k, CUstream stream, const cj_dims *d, void
         return launch_with_attributes(k, stream, d, args);
     }
     *doing = "cuLaunchKernel";
-    return k->dev->drv->cu.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1],
+    return k->dev->api.cuLaunchKernel(k->fn, d->grid[0], d->grid[1], d->grid[2], d->block[0], d->block[1],
                                           d->block[2], d->shared, stream, args, NULL);
 }

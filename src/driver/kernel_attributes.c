@@ -33,10 +33,10 @@ cj_status cj_kernel_set_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t val
     cj_status st = attribute_row(k, attr, &row, call);
     if (st == CJ_OK) st = cji_scope_begin_relaxed(k, k->dev, &scope, call);
     if (st != CJ_OK) return st;
-    CUresult r = k->dev->drv->cu.cuFuncSetAttribute(k->fn, row->attribute, value);
+    CUresult r = k->dev->api.cuFuncSetAttribute(k->fn, row->attribute, value);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_EINVAL : CJ_OK,
+        return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_EINVAL : CJ_OK,
                               "cuFuncSetAttribute", call, "%s: %s cannot be %d", cji_short(k->name), row->name,
                               (int)value);
     if (attr == CJ_KERNEL_SHARED_DYNAMIC) atomic_store(&k->shared_set, (unsigned)value);
@@ -53,10 +53,10 @@ cj_status cj_kernel_attribute(cj_kernel *k, cj_kernel_attr attr, int32_t *value)
     if (st == CJ_OK && !value) st = cji_fail(k, CJ_EINVAL, call, "the result is NULL");
     if (st == CJ_OK) st = cji_scope_begin_relaxed(k, k->dev, &scope, call);
     if (st != CJ_OK) return st;
-    CUresult r = k->dev->drv->cu.cuFuncGetAttribute(&now, row->attribute, k->fn);
+    CUresult r = k->dev->api.cuFuncGetAttribute(&now, row->attribute, k->fn);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS)
-        return cji_cu_fail_as(k, k->dev->drv, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_ENOTSUP : CJ_OK,
+        return cji_cu_fail_as(k, k->dev, r, r == CUDA_ERROR_INVALID_VALUE ? CJ_ENOTSUP : CJ_OK,
                               "cuFuncGetAttribute", call, "%s: the driver does not report %s", cji_short(k->name),
                               row->name);
     *value = now;

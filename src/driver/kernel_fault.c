@@ -137,17 +137,35 @@ void cji_recent_forget(cji_release_queue *queue, const void *kernel, const char 
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* With the queue's lock held: adds those of one stream. */
+static unsigned say_recent(const cji_slot *slot, cji_line *l)
+{
+    unsigned launched = atomic_load(&slot->launched), shown = launched < CJI_RECENT ? launched : CJI_RECENT;
+    for (unsigned i = 0; i < shown; i++) {
+        unsigned at = (launched - 1 - i) % CJI_RECENT;
+        const cj_kernel *k = atomic_load(&slot->recent[at]);
+        cji_say(l, "%s%s", l->n ? ", " : "", k ? cji_short(k->name) : slot->recent_name[at]);
+    }
+    return launched - shown;
+}
+
 unsigned cji_recent_names(cji_release_queue *queue, const cji_slot *slot, char *out, size_t size)
 {
     cji_line l = { out, size, 0 };
     *out = 0;
     pthread_mutex_lock(&queue->lock);
-    unsigned launched = atomic_load(&slot->launched), shown = launched < CJI_RECENT ? launched : CJI_RECENT;
-    for (unsigned i = 0; i < shown; i++) {
-        unsigned at = (launched - 1 - i) % CJI_RECENT;
-        const cj_kernel *k = atomic_load(&slot->recent[at]);
-        cji_say(&l, "%s%s", i ? ", " : "", k ? cji_short(k->name) : slot->recent_name[at]);
-    }
+    unsigned before = say_recent(slot, &l);
     pthread_mutex_unlock(&queue->lock);
-    return launched - shown;
+    return before;
+}
+
+unsigned cji_recent_names_all(cji_release_queue *queue, char *out, size_t size)
+{
+    cji_line l = { out, size, 0 };
+    unsigned before = 0;
+    *out = 0;
+    pthread_mutex_lock(&queue->lock);
+    for (const cji_slot *slot = queue->slots; slot; slot = slot->next) before += say_recent(slot, &l);
+    pthread_mutex_unlock(&queue->lock);
+    return before;
 }

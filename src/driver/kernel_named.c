@@ -116,7 +116,7 @@ void cji_module_free_named(cj_module *mod)
 /* What the driver lists; in a scope. */
 static CUresult list_of_driver(cj_module *mod, const char **names, size_t max, size_t *count, const char **cu_call)
 {
-    const cji_cu *cu = &mod->dev->drv->cu;
+    const cji_cu *cu = &mod->dev->api;
     unsigned n = 0;
     *cu_call = "cuModuleGetFunctionCount";
     CUresult r = cu->cuModuleGetFunctionCount(&n, mod->raw);
@@ -151,7 +151,7 @@ size_t cj_module_kernels(cj_module *mod, const char **names, size_t max)
     CUresult r = list_of_driver(mod, names, max, &count, &cu_call);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return count;
-    cji_cu_fail_as(mod, mod->dev->drv, r, CJ_OK, cu_call, call, "%s: the kernels of a cubin are listed by the driver",
+    cji_cu_fail_as(mod, mod->dev, r, CJ_OK, cu_call, call, "%s: the kernels of a cubin are listed by the driver",
                    call);
     return 0;
 }

@@ -50,7 +50,7 @@ static void wrong_cluster_size(cj_kernel *k, const cj_dims *d, char *out, size_t
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_queue_scope(&k->dev->queue, &scope)) {
         const CUlaunchConfig c = cji_launch_config(NULL, d, attr);
-        r = k->dev->drv->cu.cuOccupancyMaxPotentialClusterSize(&most, k->fn, &c);
+        r = k->dev->api.cuOccupancyMaxPotentialClusterSize(&most, k->fn, &c);
     }
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS)

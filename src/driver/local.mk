@@ -10,6 +10,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/device.c \
 	%D%/device_info.c \
 	%D%/disk_cache.c \
+	%D%/device_reset.c \
 	%D%/driver.h \
 	%D%/enum_names.c \
 	%D%/enum_names.def \

@@ -28,12 +28,12 @@ static cj_status load_data(cj_module *mod, const void *data, const char *call)
     cji_deferred_poll(&dev->queue, 4);
     for (int tries = 0;; tries++) {
         CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-        if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuModuleLoadData(&mod->raw, data);
+        if (cji_queue_scope(&dev->queue, &scope)) r = dev->api.cuModuleLoadData(&mod->raw, data);
         cji_scope_leave(&scope);
         if (r == CUDA_SUCCESS) return CJ_OK;
         mod->raw = NULL;
         if (r != CUDA_ERROR_OUT_OF_MEMORY || tries || !atomic_load(&dev->queue.waiting))
-            return cji_cu_fail_as(mod, dev->drv, r, CJ_OK, "cuModuleLoadData", call,
+            return cji_cu_fail_as(mod, dev, r, CJ_OK, "cuModuleLoadData", call,
                                   "%s: the image cannot be loaded on device %d (%s)", call, dev->ordinal, dev->sm);
         cji_deferred_drain(&dev->queue, CJI_DEFERRED_ALL);
     }
@@ -50,16 +50,16 @@ static cj_status load_text_once(cj_module *mod, cji_jit_source from, size_t log_
         return cji_fail(mod, CJ_ENOMEM, call, "no memory for the compiler's log");
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_queue_scope(&dev->queue, &scope)) {
-        r = dev->drv->cu.cuModuleLoadDataEx(&mod->raw, from.text, jit.count, jit.option, jit.value);
+        r = dev->api.cuModuleLoadDataEx(&mod->raw, from.text, jit.count, jit.option, jit.value);
         *again = cji_jit_cut(&jit);
         if (r != CUDA_SUCCESS) mod->raw = NULL;
-        if (*again && r == CUDA_SUCCESS) dev->drv->cu.cuModuleUnload(mod->raw), mod->raw = NULL;
+        if (*again && r == CUDA_SUCCESS) dev->api.cuModuleUnload(mod->raw), mod->raw = NULL;
     }
     cji_scope_leave(&scope);
     cji_jit_end(&jit, from, &mod->log);
     if (*again) return cji_text_free(&mod->log), CJ_OK;
     return r == CUDA_SUCCESS ? CJ_OK
-                             : cji_jit_fail(mod, dev->drv, r, "cuModuleLoadDataEx", call, &mod->log, from);
+                             : cji_jit_fail(mod, dev, r, "cuModuleLoadDataEx", call, &mod->log, from);
 }
 
 /* Compiles and loads a text; mod->compile says how. */
@@ -259,7 +259,7 @@ static void module_release_deferred(cji_deferred *deferred)
 {
     cj_module *mod = (cj_module *)((char *)deferred - offsetof(cj_module, deferred));
     cj_device *dev = mod->dev;
-    dev->drv->cu.cuModuleUnload(mod->raw);
+    dev->api.cuModuleUnload(mod->raw);
     module_free(mod);
     cji_device_drop(dev);
 }
@@ -308,11 +308,11 @@ cj_dptr cji_module_var(void *into, cj_module *mod, const char *name, size_t *byt
     cji_scope scope;
     *bytes = 0;
     if (cji_scope_begin_relaxed(into, mod->dev, &scope, call) != CJ_OK) return none;
-    CUresult r = mod->dev->drv->cu.cuModuleGetGlobal(&address, bytes, mod->raw, name);
+    CUresult r = mod->dev->api.cuModuleGetGlobal(&address, bytes, mod->raw, name);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return (cj_dptr){ address };
     *bytes = 0;
-    cji_cu_fail_as(into, mod->dev->drv, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
+    cji_cu_fail_as(into, mod->dev, r, r == CUDA_ERROR_NOT_FOUND ? CJ_ENOTFOUND : CJ_OK, "cuModuleGetGlobal", call,
                    "%s: the module has no .global or .const variable \"%s\"", call, cji_short(name));
     return none;
 }

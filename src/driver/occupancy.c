@@ -54,7 +54,7 @@ static void read_limits(const cj_device *dev, cji_sm_limits *sm)
 {
     const cj_device_info *i = &dev->info;
     int reserved = 0;
-    if (dev->drv->cu.cuDeviceGetAttribute(&reserved, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, dev->cu) !=
+    if (dev->api.cuDeviceGetAttribute(&reserved, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, dev->cu) !=
         CUDA_SUCCESS)
         reserved = i->sm_major >= 8 ? 1024 : 0;
     *sm = (cji_sm_limits){ .capability = known(10 * i->sm_major + i->sm_minor),
@@ -82,7 +82,7 @@ static CUresult occupancy_by_driver(cj_kernel *k, uint32_t threads, uint32_t sha
         return CUDA_SUCCESS;
     CUresult r = cji_kernel_allow_shared(k, shared);
     if (r == CUDA_SUCCESS)
-        r = k->dev->drv->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k->fn, (int)threads, shared);
+        r = k->dev->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k->fn, (int)threads, shared);
     if (r != CUDA_SUCCESS) return r;
     out->blocks = known(blocks);
     out->warps = out->blocks * (uint32_t)(up_to(threads, sm.warp) / sm.warp);
@@ -187,7 +187,7 @@ cj_status cj_kernel_max_clusters(cj_kernel *k, const cj_dims *dims, uint32_t *cl
     if (st != CJ_OK) return st;
     const CUlaunchConfig config = cji_launch_config(NULL, dims, attr);
     CUresult r = cji_kernel_allow_shared(k, dims->shared);
-    if (r == CUDA_SUCCESS) r = k->dev->drv->cu.cuOccupancyMaxActiveClusters(&n, k->fn, &config);
+    if (r == CUDA_SUCCESS) r = k->dev->api.cuOccupancyMaxActiveClusters(&n, k->fn, &config);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS)
         return cji_cu_fail_on(k, k->dev, NULL, r, "cuOccupancyMaxActiveClusters", call, "%s: %s", call,

@@ -114,33 +114,33 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
     const char *who = called(drv), *call = "cj_driver_open";
     switch ((int)r) {
     case CUDA_ERROR_STUB_LIBRARY:
-        return cji_cu_fail_as(
+        return cji_cu_fail_open(
             drv, drv, r, CJ_ENODRIVER, cu_call, call,
             "%s is the CUDA toolkit's stub library, not a driver: install the NVIDIA driver, or take "
             "the toolkit's stubs folder "
             "out of the library path",
             who);
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-        return cji_cu_fail_as(
+        return cji_cu_fail_open(
             drv, drv, r, CJ_ENODRIVER, cu_call, call,
             "%s and the NVIDIA kernel module have different versions: reboot, or load the module again", who);
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-        return cji_cu_fail_as(
+        return cji_cu_fail_open(
             drv, drv, r, CJ_ENODRIVER, cu_call, call,
             "%s is of a forward-compatibility package, which this GPU does not support: take its folder out of the "
             "library path",
             who);
     case CUDA_ERROR_NO_DEVICE:
-        return cji_cu_fail_as(drv, drv, r, CJ_ENODEVICE, cu_call, call, "%s finds no CUDA device", who);
+        return cji_cu_fail_open(drv, drv, r, CJ_ENODEVICE, cu_call, call, "%s finds no CUDA device", who);
     case CUDA_ERROR_NOT_INITIALIZED:
         if (cji_fork_gen() != 1)
-            return cji_cu_fail_as(
+            return cji_cu_fail_open(
                 drv, drv, r, CJ_EFORKED, cu_call, call,
                 "%s was used before fork() and cannot be used in the child: open it in the child only, or exec", who);
         break;
     case CUDA_ERROR_INVALID_VALUE:
         if (drv->kind == CJI_DRIVER_SIM)
-            return cji_cu_fail_as(
+            return cji_cu_fail_open(
                 drv, drv, r, CJ_OK, cu_call, call,
                 "%s does not start: CUJIT_SIM_SM, CUJIT_SIM_DEVICES, CUJIT_SIM_THREADS, CUJIT_SIM_SCHEDULE or "
                 "CUJIT_SIM_STALL_MS cannot be read (CUJIT_LOG=error says which)",
@@ -148,7 +148,7 @@ static cj_status fail_start(cj_driver *drv, CUresult r, const char *cu_call)
         break;
     default: break;
     }
-    return cji_cu_fail_as(drv, drv, r, CJ_OK, cu_call, call, "%s does not start", who);
+    return cji_cu_fail_open(drv, drv, r, CJ_OK, cu_call, call, "%s does not start", who);
 }
 
 /* Loads the table, initialises the driver, reads what it is. */
@@ -202,11 +202,13 @@ cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer
 
 enum found { FOUND_NONE, FOUND_BROKEN, FOUND_OPEN };
 
-/* What the CPU device has and no other driver: its account of faults, and checks of bounds within an allocation. */
-static void find_checks(cj_driver *drv, void *fault, void *suballoc)
+/* What the CPU device has and no other driver: its account of faults, checks of bounds within an allocation, contexts
+ * that end although they are lost or retained. */
+static void find_checks(cj_driver *drv, void *fault, void *suballoc, void *reset)
 {
     memcpy(&drv->fault, &fault, sizeof fault);
     memcpy(&drv->suballoc, &suballoc, sizeof suballoc);
+    memcpy(&drv->reset, &reset, sizeof reset);
 }
 
 /* What became of a try: FOUND_OPEN with *drv the driver (retained or new); else *drv holds the failure. */
@@ -249,7 +251,7 @@ static enum found open_library(cj_driver **out, const char *file, int kind)
         tell(drv, "%s", e.message);
         return FOUND_BROKEN;
     }
-    find_checks(drv, dlsym(lib, "cujit_sim_fault"), dlsym(lib, "cujit_sim_suballoc"));
+    find_checks(drv, dlsym(lib, "cujit_sim_fault"), dlsym(lib, "cujit_sim_suballoc"), dlsym(lib, "cujit_sim_reset"));
     tell(drv, "%s: CUDA %d.%d, %d device%s", file, drv->version / 1000, drv->version % 1000 / 10, drv->device_count,
          drv->device_count == 1 ? "" : "s");
     cji_image_cache_identify(drv);
@@ -442,7 +444,8 @@ cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
     if (get_symbol) {
         cj_driver *opened = cji_driver_start((cji_source){ custom_get, &c }, NULL, NULL, "");
         if (cji_obj_failed(opened)) return opened;
-        find_checks(opened, get_symbol(user, "cujit_sim_fault"), get_symbol(user, "cujit_sim_suballoc"));
+        find_checks(opened, get_symbol(user, "cujit_sim_fault"), get_symbol(user, "cujit_sim_suballoc"),
+                    get_symbol(user, "cujit_sim_reset"));
         cji_opened_lock();
         opened = cji_rooms_driver_opened(opened);
         cji_opened_unlock();

@@ -22,10 +22,10 @@ void *cj_host_alloc(cj_device *dev, size_t bytes, const cj_host_opts *opts)
     if (o.mapped) flags |= CU_MEMHOSTALLOC_DEVICEMAP;
     cji_deferred_poll(&dev->queue, 4);
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemHostAlloc(&p, bytes, flags);
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->api.cuMemHostAlloc(&p, bytes, flags);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return p;
-    cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemHostAlloc", call, "%s: %zu bytes of pinned memory", call, bytes);
+    cji_cu_fail_as(dev, dev, r, CJ_OK, "cuMemHostAlloc", call, "%s: %zu bytes of pinned memory", call, bytes);
     return NULL;
 }
 
@@ -36,11 +36,11 @@ cj_status cj_host_free(cj_device *dev, void *p)
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK || !p) return status;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemFreeHost(p);
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->api.cuMemFreeHost(p);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return CJ_OK;
     return cji_cu_fail_as(
-        dev, dev->drv, r, CJ_OK, "cuMemFreeHost", call,
+        dev, dev, r, CJ_OK, "cuMemFreeHost", call,
         "%s: %p was not returned by cj_host_alloc, or it has been freed; pass what cj_host_alloc returned, once", call,
         p);
 }
@@ -52,10 +52,10 @@ static cj_status register_rejected(cj_device *dev, CUresult r, const void *p, si
 {
     static const char cu_call[] = "cuMemHostRegister";
     if (r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
-        return cji_cu_fail_as(dev, dev->drv, r, CJ_ESTATE, cu_call, call,
+        return cji_cu_fail_as(dev, dev, r, CJ_ESTATE, cu_call, call,
                               "%s: a part of the %zu bytes at %p is registered already; call cj_host_unregister first",
                               call, bytes, p);
-    return cji_cu_fail_as(dev, dev->drv, r, CJ_OK, cu_call, call, "%s: %zu bytes of host memory at %p", call, bytes, p);
+    return cji_cu_fail_as(dev, dev, r, CJ_OK, cu_call, call, "%s: %zu bytes of host memory at %p", call, bytes, p);
 }
 
 cj_status cj_host_register(cj_device *dev, void *p, size_t bytes, int read_only)
@@ -71,7 +71,7 @@ cj_status cj_host_register(cj_device *dev, void *p, size_t bytes, int read_only)
     const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | (read_only ? CU_MEMHOSTREGISTER_READ_ONLY : 0);
     cji_deferred_poll(&dev->queue, 4);
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemHostRegister(p, bytes, flags);
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->api.cuMemHostRegister(p, bytes, flags);
     cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : register_rejected(dev, r, p, bytes, call);
 }
@@ -83,11 +83,11 @@ cj_status cj_host_unregister(cj_device *dev, void *p)
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK || !p) return status;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
-    if (cji_queue_scope(&dev->queue, &scope)) r = dev->drv->cu.cuMemHostUnregister(p);
+    if (cji_queue_scope(&dev->queue, &scope)) r = dev->api.cuMemHostUnregister(p);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return CJ_OK;
     return cji_cu_fail_as(
-        dev, dev->drv, r, r == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ? CJ_ENOTFOUND : CJ_OK, "cuMemHostUnregister",
+        dev, dev, r, r == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED ? CJ_ENOTFOUND : CJ_OK, "cuMemHostUnregister",
         call, "%s: %p was not passed to cj_host_register, or it has been unregistered; pass the same address, once",
         call, p);
 }

@@ -4,10 +4,11 @@
 #include "base/process.h"
 #include "driver/driver.h"
 
-/* What the thread's scopes know about a driver: the innermost one of it. */
+/* What the thread's scopes know about a driver: the innermost one of it.  Each device has a table of its own; the entry
+ * that asks for the current context tells of which driver it is, also after cj_device_reset. */
 static const cji_scope *scope_known(const cji_scope *sc, const cji_cu *cu)
 {
-    while (sc && sc->cu != cu) sc = sc->outer;
+    while (sc && sc->cu->cuCtxGetCurrent != cu->cuCtxGetCurrent) sc = sc->outer;
     return sc;
 }
 

@@ -22,7 +22,7 @@ static void opens(int row)
         tap_ok(r->version <= 11040, "%s was there in CUDA 11.4", r->name);
     } else {
         tap_is_int(cj_error_of(drv)->status, CJ_OK, "a driver without %s opens", r->name);
-        cj_status status = cji_cu_fail(NULL, drv, CUDA_ERROR_NOT_SUPPORTED, r->name, "cj_test");
+        cj_status status = cji_cu_fail_open(NULL, drv, CUDA_ERROR_NOT_SUPPORTED, CJ_OK, r->name, "cj_test", "cj_test");
         tap_is_int(status, CJ_ENOTSUP, "%s cannot be used", r->name);
         tap_has_str(cj_error_last()->message, says, "%s is named", r->name);
         cj_device *dev = cj_device_open(drv, 0, NULL);
@@ -52,8 +52,8 @@ int main(void)
         cj_status want = results[i].want;
         for (size_t j = 0; j < sizeof special / sizeof *special; j++)
             if (special[j].code == results[i].code) want = special[j].want;
-        tap_is_int(cji_cu_fail(drv, drv, (CUresult)results[i].code, "cuX", "cj_x"), want, "%s: status",
-                   results[i].name);
+        cj_status got = cji_cu_fail_open(drv, drv, (CUresult)results[i].code, CJ_OK, "cuX", "cj_x", "cj_x");
+        tap_is_int(got, want, "%s: status", results[i].name);
         const cj_error *e = cj_error_of(drv);
         tap_ok(e->driver_code == results[i].code && !strcmp(e->driver_name, results[i].name) &&
                    !strcmp(e->call, "cj_x"),

@@ -38,6 +38,7 @@ static const struct { const char *name, *by, *why; } others[] = {
     { "cj_prepared_set_n", "cj_prepared_set", "the macro calls it" },
     { "cj_graph_kernel_n", "cj_graph_kernel", "the macro calls it" },
     { "cj_graph_exec_set_kernel_n", "cj_graph_exec_set_args", "the macro calls it" },
+    { "cj_device_reset", NULL, "ends what others hold; tests/driver/device_resets lets each of its calls fail" },
     { "cj_driver_open_resolver", NULL, "opens what the caller hands in; tests/driver/driver_failures lets it fail" },
     { "cj_driver_kind", NULL, "reads a field" },
     { "cj_driver_path", NULL, "reads a field" },

@@ -18,11 +18,11 @@ bool cji_kernel_use_faster(cj_kernel *k, const cj_kernel *faster, const char *ca
     /* Launches look at the limit of dynamic shared memory that the first function got; this one takes all there is. */
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     if (cji_queue_scope(&dev->queue, &scope))
-        r = dev->drv->cu.cuFuncSetAttribute(faster->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        r = dev->api.cuFuncSetAttribute(faster->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                             most - faster->info.shared);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) {
-        cji_cu_fail_as(NULL, dev->drv, r, CJ_OK, "cuFuncSetAttribute", call, "%s: the optimised code of %s", call,
+        cji_cu_fail_as(NULL, dev, r, CJ_OK, "cuFuncSetAttribute", call, "%s: the optimised code of %s", call,
                        cji_short(k->name));
         return false;
     }

@@ -68,15 +68,15 @@ static cj_status link_rejected(cj_image *img, const link_try *t, const char *cal
     const char *log = cji_text_str(&img->log);
     size_t n = list_unresolved(log, names, sizeof names);
     if (!cji_jit_rejects(t->r) && t->r != CUDA_ERROR_UNKNOWN && t->r != CUDA_ERROR_INVALID_VALUE)
-        return cji_cu_fail_as(img, img->dev->drv, t->r, CJ_OK, t->cu_call, call, "%s: the inputs were not linked",
+        return cji_cu_fail_as(img, img->dev, t->r, CJ_OK, t->cu_call, call, "%s: the inputs were not linked",
                               call);
     if (n)
-        return cji_cu_fail_as(img, img->dev->drv, t->r, CJ_ENOTFOUND, t->cu_call, call,
+        return cji_cu_fail_as(img, img->dev, t->r, CJ_ENOTFOUND, t->cu_call, call,
                               "%s: no input defines %s; add what %s", call, names, n == 1 ? "does" : "defines them");
     if (t->at && t->at->type == CU_JIT_INPUT_PTX)
-        return cji_jit_fail(img, img->dev->drv, t->r, t->cu_call, call, &img->log, link_source(t->at));
+        return cji_jit_fail(img, img->dev, t->r, t->cu_call, call, &img->log, link_source(t->at));
     size_t first = strcspn(log, "\n");
-    return cji_cu_fail_as(img, img->dev->drv, t->r, CJ_EJIT, t->cu_call, call,
+    return cji_cu_fail_as(img, img->dev, t->r, CJ_EJIT, t->cu_call, call,
                           "%s: the driver's linker rejects %s%s%.*s", call, t->at ? t->at->name : "the inputs",
                           first ? ": " : "", (int)(first < 280 ? first : 280), log);
 }
@@ -108,7 +108,7 @@ static link_try link_inputs(const cji_cu *cu, CUlinkState state, cji_link_input 
 static cj_status link_all_once(cj_image *img, cji_link_input *const *input, size_t n, const cj_compile_opts *o,
                                size_t log_size, bool *again, const char *call)
 {
-    const cji_cu *cu = &img->dev->drv->cu;
+    const cji_cu *cu = &img->dev->api;
     CUlinkState state = NULL;
     cji_jit jit;
     void *cubin = NULL;

@@ -221,6 +221,7 @@ cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environme
         drv->kind = under->kind;
         drv->fault = under->fault;
         drv->suballoc = under->suballoc;
+        drv->reset = under->reset;
         drv->by_value = under->by_value;
         drv->cached = under->cached;
         drv->build = under->build;

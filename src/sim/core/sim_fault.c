@@ -1,4 +1,5 @@
-/* Faults of contexts: what a context's calls return from then on, and what is known of the first one. */
+/* Faults of contexts: what a context's calls return from then on, what is known of the first one, and how a primary
+ * context is free of it. */
 #include "sim/core/sim_core.h"
 
 #include <string.h>
@@ -28,4 +29,30 @@ int cujit_sim_fault(void *context, cujit_sim_fault_info *info)
     sim_unlock();
     cji_sim_leave("cujit_sim_fault", CUDA_SUCCESS);
     return found;
+}
+
+/* Work that is enqueued ends as it ends after a fault: without being done. */
+static void sim_ctx_abandon(sim_ctx *c)
+{
+    if (!c->fault) __atomic_store_n(&c->fault, CUDA_ERROR_CONTEXT_IS_DESTROYED, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->cancel, 1, __ATOMIC_RELAXED);
+    cji_sim_ctx_stop(c);
+}
+
+int cujit_sim_reset(int device)
+{
+    CUresult r = cji_sim_enter(true);
+    if (r) return (int)r;
+    sim_device *dev = cji_sim_device(device);
+    if (!dev) r = CUDA_ERROR_INVALID_DEVICE;
+    sim_lock();
+    if (!r) {
+        sim_ctx *c = &dev->primary;
+        cji_sim_ctx_settle(c);
+        if (c->alive) sim_ctx_abandon(c);
+        __atomic_store_n(&c->fault, CUDA_SUCCESS, __ATOMIC_RELAXED);
+    }
+    sim_unlock();
+    cji_sim_leave("cujit_sim_reset", r);
+    return (int)r;
 }

@@ -168,6 +168,7 @@ void *cujit_sim_get_symbol(void *user, const char *name)
     if (strcmp(name, "cujit_sim_fault") == 0) return sim_address((sim_code)cujit_sim_fault);
     if (strcmp(name, "cujit_sim_work") == 0) return sim_address((sim_code)cujit_sim_work);
     if (strcmp(name, "cujit_sim_suballoc") == 0) return sim_address((sim_code)cujit_sim_suballoc);
+    if (strcmp(name, "cujit_sim_reset") == 0) return sim_address((sim_code)cujit_sim_reset);
     if (strcmp(name, "cujit_sim_get_symbol") == 0) return sim_address((sim_code)cujit_sim_get_symbol);
     return NULL;
 }

@@ -142,7 +142,7 @@ static cj_status array_too_large(cj_array *a, CUresult r, const char *cu_call, c
             return cji_fail(a, CJ_EINVAL, call, "%zu %s; a %s of device %d has at most %zu", side, m->what,
                             array_kind_names[kind], a->dev->ordinal, most);
     }
-    return cji_cu_fail_as(a, a->dev->drv, r, CJ_EINVAL, cu_call, call,
+    return cji_cu_fail_as(a, a->dev, r, CJ_EINVAL, cu_call, call,
                           "%s: a %s of %zu x %zu x %zu elements%s%s is more than device %d has", call,
                           array_kind_names[kind], a->extent.width, a->extent.height, a->extent.depth,
                           a->shape.surface ? " for surfaces" : "", a->shape.gather ? " for tld4" : "",
@@ -201,7 +201,7 @@ static cj_status array_make(cj_array *a, const char *call)
     a->mipmap = NULL;
     if (r == CUDA_ERROR_INVALID_VALUE) return array_too_large(a, r, cu_call, call);
     if (r != CUDA_ERROR_OUT_OF_MEMORY) return cji_rejected(a, a->dev, r, call, cu_call);
-    return cji_cu_fail_as(a, a->dev->drv, r, CJ_ENOMEM, cu_call, call,
+    return cji_cu_fail_as(a, a->dev, r, CJ_ENOMEM, cu_call, call,
                           "%s: an array of %zu x %zu x %zu elements of %zu bytes", call, a->extent.width,
                           a->extent.height, a->extent.depth, a->element);
 }

@@ -71,8 +71,8 @@ int cji_coord_device_of(cj_coord *c, cj_device *dev, const char *call)
 {
     for (size_t d = 0; d < c->devices; d++)
         if (cji_same_device(&c->device[d]->dev->queue, &dev->queue)) return (int)d;
-    if (dev->drv != c->dev->drv)
-        return cji_fail(c, CJ_EINVAL, call, "the device is of another driver than the coordinator"), -1;
+    if (!cji_device_meets(dev, c->dev))
+        return cji_cu_fail_apart(c, dev, c->dev, call, "the device is of another driver than the coordinator"), -1;
     cji_coord_device *d = NULL;
     if (c->devices >= UINT16_MAX || !cji_grow(&c->device, &c->device_cap, c->devices + 1, sizeof *c->device) ||
         !(d = cji_zalloc(sizeof *d)))

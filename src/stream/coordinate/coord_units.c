@@ -122,8 +122,8 @@ static cj_status units_check(cj_coord *c, cj_stream *s, const char *call)
 {
     cj_status st = cji_check(c, CJI_TAG_COORD, call);
     if (st == CJ_OK) st = cji_check_arg(c, s, CJI_TAG_STREAM, call, "the stream");
-    if (st == CJ_OK && s->dev->drv != c->dev->drv)
-        st = cji_fail(c, CJ_EINVAL, call, "the stream is of another driver than the coordinator");
+    if (st == CJ_OK && !cji_device_meets(s->dev, c->dev))
+        st = cji_cu_fail_apart(c, s->dev, c->dev, call, "the stream is of another driver than the coordinator");
     return st;
 }
 

@@ -281,7 +281,7 @@ cj_status cji_event_rejected(void *obj, cj_event *e, CUresult r, const char *cal
     cji_unlock(&e->lock, CJI_LOCK_EVENT);
     if (r != CUDA_ERROR_INVALID_VALUE || !captured) return cji_rejected(obj, e->dev, r, call, cu_call);
     return cji_cu_fail_as(
-        obj, e->dev->drv, r, CJ_ESTATE, cu_call, call,
+        obj, e->dev, r, CJ_ESTATE, cu_call, call,
         "%s: the event was last recorded in a capture, which is over, so that no stream reaches it; record it on a "
         "stream first",
         call);

@@ -43,7 +43,7 @@ static void ipc_event_import(cj_event *e, const void *handle, const char *call)
     if (e->owned) return;
     e->raw = NULL;
     if (r == CUDA_ERROR_INVALID_CONTEXT)
-        cji_cu_fail_as(e, e->dev->drv, r, CJ_EINVAL, "cuIpcOpenEventHandle", call,
+        cji_cu_fail_as(e, e->dev, r, CJ_EINVAL, "cuIpcOpenEventHandle", call,
                        "%s: the handle is of this process, which has the event: use that one", call);
     else cji_rejected(e, e->dev, r, call, "cuIpcOpenEventHandle");
 }

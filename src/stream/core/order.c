@@ -36,10 +36,10 @@ cj_status cj_stream_wait(cj_stream *s, cj_event *e)
     st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (cji_work_measured()) return wait_measured(s, e);
-    if (s->cu != e->cu)
+    if (!cji_device_meets(s->dev, e->dev))
         return cji_stream_failed(
-            s,
-            cji_fail(s, CJ_EINVAL, call, "stream and event belong to two drivers, which cannot wait for each other"));
+            s, cji_cu_fail_apart(s, s->dev, e->dev, call,
+                                 "stream and event belong to two drivers, which cannot wait for each other"));
     cji_scope scope;
     st = cji_stream_scope(s, s, &scope, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);
@@ -141,9 +141,10 @@ static cj_status stream_order(cj_stream *s, cj_stream *t, bool fork, const char 
     if (st != CJ_OK) return cji_stream_failed(s, st);
     if (s == t) return CJ_OK;
     if (cji_work_measured()) return order_measured(s, t, fork, call);
-    if (s->cu != t->cu)
-        return order_failed(
-            s, t, cji_fail(s, CJ_EINVAL, call, "the streams belong to two drivers, which cannot wait for each other"));
+    if (!cji_device_meets(s->dev, t->dev))
+        return order_failed(s, t,
+                            cji_cu_fail_apart(s, s->dev, t->dev, call,
+                                              "the streams belong to two drivers, which cannot wait for each other"));
     cj_stream *from = fork ? s : t, *to = fork ? t : s;
     const char *cu_call;
     CUresult r = cji_stream_chain(from, to, &cu_call);

@@ -69,7 +69,10 @@ static cj_status barrier_check(cj_stream_barrier *h, cj_stream *const *streams, 
         return cji_fail(h, CJ_EINVAL, call, "%zu streams at %p", count, (const void *)streams);
     for (size_t i = 0; i < count && st == CJ_OK; i++) {
         st = cji_check_arg(h, streams[i], CJI_TAG_STREAM, call, "a stream of the list");
-        if (st == CJ_OK && streams[i]->cu != h->meet->cu)
+        if (st != CJ_OK || cji_device_meets(streams[i]->dev, h->meet->dev)) continue;
+        if (streams[i]->dev->drv == h->meet->dev->drv)
+            st = cji_cu_fail_apart(h, streams[i]->dev, h->meet->dev, call, "");
+        else
             st = cji_fail(h, CJ_EINVAL, call,
                           "stream %zu is of another driver than the barrier, so they cannot wait for each other", i);
     }
@@ -194,7 +197,8 @@ cj_status cj_stream_barrier_enqueue(cj_stream_barrier *h, cj_stream *const *stre
 /* With the barrier's lock held. */
 static cj_status barrier_wait_for(cj_stream_barrier *h, cj_stream *s, const char *call)
 {
-    if (s->cu != h->meet->cu) return cji_fail(h, CJ_EINVAL, call, "the stream is of another driver than the barrier");
+    if (!cji_device_meets(s->dev, h->meet->dev))
+        return cji_cu_fail_apart(h, s->dev, h->meet->dev, call, "the stream is of another driver than the barrier");
     if (!h->enqueued || h->captured)
         return cji_fail(h, CJ_ESTATE, call,
                         h->enqueued ? "the latest barrier was captured; a stream waits for it in the graph"

@@ -332,7 +332,7 @@ static inline bool cji_stream_is_captured(const cj_stream *s)
 
 static inline bool cji_same_device(const cji_release_queue *a, const cji_release_queue *b)
 {
-    return a == b || (a->cu == b->cu && a->ctx == b->ctx);
+    return a == b || (a->ctx == b->ctx && cji_device_meets(cji_queue_device(a), cji_queue_device(b)));
 }
 
 /* A stream was made: rooms that begin with the first one learn it (stream_rooms.c). */

@@ -38,7 +38,7 @@ static const char *capture_problem(CUresult r)
 cj_status cji_rejected(void *obj, const cj_device *dev, CUresult r, const char *call, const char *cu_call)
 {
     const char *problem = capture_problem(r);
-    if (problem) return cji_cu_fail_as(obj, dev->drv, r, CJ_ESTATE, cu_call, call, "%s: %s", call, problem);
+    if (problem) return cji_cu_fail_as(obj, dev, r, CJ_ESTATE, cu_call, call, "%s: %s", call, problem);
     const cji_obj *o = obj;
     const cji_slot *slot = o && o->tag == CJI_TAG_STREAM ? ((const cj_stream *)obj)->slot : NULL;
     return cji_cu_fail_on(obj, dev, slot, r, cu_call, call, "%s", call);

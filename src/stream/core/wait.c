@@ -70,6 +70,12 @@ CUresult cji_wait_event(cj_event *e, uint64_t deadline)
     return r;
 }
 
+/* Work that cj_device_reset has dropped is at its end, and not done. */
+static CUresult wait_result(const cj_device *dev, CUresult r)
+{
+    return r == CUDA_SUCCESS && cji_device_was_reset(dev) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : r;
+}
+
 /* -- Streams ------------------------------------------------------------------------------------------------------- */
 
 cj_status cji_stream_not_captured(cj_stream *s, const char *call)
@@ -99,7 +105,7 @@ cj_status cj_stream_sync(cj_stream *s)
     cji_scope scope;
     if (cji_stream_scope_relaxed(s, s, &scope, call) != CJ_OK) return wait_take(s);
     const uint64_t enqueued = cji_enqueued(s);
-    CUresult r = s->cu->cuStreamSynchronize(s->raw);
+    CUresult r = wait_result(s->dev, s->cu->cuStreamSynchronize(s->raw));
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamSynchronize");
     else wait_done(s, enqueued);
     st = wait_take(s);
@@ -115,7 +121,7 @@ cj_status cj_stream_sync_for(cj_stream *s, uint32_t ms)
     if (st == CJ_OK) st = cji_stream_not_captured(s, call);
     if (st != CJ_OK) return st;
     const uint64_t enqueued = cji_enqueued(s);
-    CUresult r = cji_wait_stream(s, deadline);
+    CUresult r = wait_result(s->dev, cji_wait_stream(s, deadline));
     if (r == CUDA_ERROR_NOT_READY)
         return cji_fail(NULL, CJ_ETIMEOUT, call, "the stream is not complete after %u ms; it goes on", ms);
     if (r != CUDA_SUCCESS) cji_rejected(s, s->dev, r, call, "cuStreamQuery");
@@ -133,7 +139,7 @@ cj_status cj_stream_query(cj_stream *s)
     st = cji_stream_scope_relaxed(s, s, &scope, call);
     if (st != CJ_OK) return st;
     const uint64_t enqueued = cji_enqueued(s);
-    CUresult r = s->cu->cuStreamQuery(s->raw);
+    CUresult r = wait_result(s->dev, s->cu->cuStreamQuery(s->raw));
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return cji_seen_done(s, enqueued), CJ_OK;
     return r == CUDA_ERROR_NOT_READY ? CJ_ENOTREADY : cji_rejected(s, s->dev, r, call, "cuStreamQuery");
@@ -148,7 +154,7 @@ cj_status cj_event_query(cj_event *e)
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
     cji_scope_relax(&scope, e->cu);
-    CUresult r = e->cu->cuEventQuery(e->raw);
+    CUresult r = wait_result(e->dev, e->cu->cuEventQuery(e->raw));
     cji_scope_leave(&scope);
     if (r == CUDA_ERROR_NOT_READY) return CJ_ENOTREADY;
     return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventQuery");
@@ -162,7 +168,7 @@ cj_status cj_event_sync(cj_event *e)
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
     cji_scope_relax(&scope, e->cu);
-    CUresult r = e->cu->cuEventSynchronize(e->raw);
+    CUresult r = wait_result(e->dev, e->cu->cuEventSynchronize(e->raw));
     cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventSynchronize");
 }
@@ -173,7 +179,7 @@ cj_status cj_event_sync_for(cj_event *e, uint32_t ms)
     const uint64_t deadline = cji_deadline(ms);
     cj_status st = cji_event_may_query(e, call);
     if (st != CJ_OK) return st;
-    CUresult r = cji_wait_event(e, deadline);
+    CUresult r = wait_result(e->dev, cji_wait_event(e, deadline));
     if (r == CUDA_ERROR_NOT_READY)
         return cji_fail(NULL, CJ_ETIMEOUT, call, "the event is not complete after %u ms", ms);
     return r == CUDA_SUCCESS ? CJ_OK : cji_event_rejected(e, e, r, call, "cuEventQuery");

@@ -78,7 +78,7 @@ static cj_node *conditional_node(cj_graph *g, const cj_nodes *after, CUDA_CONDIT
         CUresult r = a.cu->cuGraphAddNode(&a.raw, g->raw, a.dep, a.ndep, &all);
         if (r == CUDA_ERROR_INVALID_VALUE && g->dev->drv->version >= 12080)
             cji_cu_fail_as(
-                a.node, g->dev->drv, r, CJ_EINVAL, "cuGraphAddNode", call,
+                a.node, g->dev, r, CJ_EINVAL, "cuGraphAddNode", call,
                 "%s: 0x%llx is not a condition of this graph, or another node tests it; make one for each node with "
                 "cj_graph_condition",
                 call, (unsigned long long)all.conditional.handle);

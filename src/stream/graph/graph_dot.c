@@ -47,13 +47,13 @@ static void dot_kernel(const dot_job *j, CUgraphNode raw)
     CUDA_KERNEL_NODE_PARAMS_v2 p;
     const char *name = NULL;
     memset(&p, 0, sizeof p);
-    if (j->dev->drv->cu.cuGraphKernelNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.func) {
+    if (j->dev->api.cuGraphKernelNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.func) {
         cji_text_puts(j->out, "kernel");
         return;
     }
     const cj_kernel *k = cji_refset_kernel(j->refset, p.func);
     if (k) name = k->name;
-    else if (j->dev->drv->cu.cuFuncGetName(&name, p.func) != CUDA_SUCCESS) name = NULL;
+    else if (j->dev->api.cuFuncGetName(&name, p.func) != CUDA_SUCCESS) name = NULL;
     dot_escaped(j->out, name ? name : "kernel");
     cji_text_puts(j->out, "\\n");
     dot_extent(j->out, p.gridDimX, p.gridDimY, p.gridDimZ);
@@ -65,7 +65,7 @@ static void dot_copy(const dot_job *j, CUgraphNode raw)
 {
     CUDA_MEMCPY3D p;
     memset(&p, 0, sizeof p);
-    bool known = j->dev->drv->cu.cuGraphMemcpyNodeGetParams(raw, &p) == CUDA_SUCCESS && p.WidthInBytes;
+    bool known = j->dev->api.cuGraphMemcpyNodeGetParams(raw, &p) == CUDA_SUCCESS && p.WidthInBytes;
     const char *where = p.dstMemoryType == CU_MEMORYTYPE_HOST   ? " to host"
                         : p.srcMemoryType == CU_MEMORYTYPE_HOST ? " to device"
                                                                 : "";
@@ -80,7 +80,7 @@ static void dot_fill(const dot_job *j, CUgraphNode raw)
     CUDA_MEMSET_NODE_PARAMS p;
     memset(&p, 0, sizeof p);
     cji_text_puts(j->out, "fill");
-    if (j->dev->drv->cu.cuGraphMemsetNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.elementSize) return;
+    if (j->dev->api.cuGraphMemsetNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.elementSize) return;
     cji_text_printf(j->out, " with %u\\n", p.value);
     dot_bytes(j->out, (uint64_t)p.elementSize * p.width * (p.height ? p.height : 1));
 }
@@ -89,7 +89,7 @@ static void dot_fill(const dot_job *j, CUgraphNode raw)
 static void dot_host(const dot_job *j, CUgraphNode raw)
 {
     CUDA_HOST_NODE_PARAMS p = { 0 };
-    const bool known = j->dev->drv->cu.cuGraphHostNodeGetParams(raw, &p) == CUDA_SUCCESS;
+    const bool known = j->dev->api.cuGraphHostNodeGetParams(raw, &p) == CUDA_SUCCESS;
     cji_text_puts(j->out, known && cji_stage_has(p.fn) ? "staging" : "host function");
 }
 
@@ -99,7 +99,7 @@ static void dot_mem_ops(const dot_job *j, CUgraphNode raw)
     CUDA_BATCH_MEM_OP_NODE_PARAMS p;
     unsigned waits = 0, writes = 0;
     memset(&p, 0, sizeof p);
-    if (j->dev->drv->cu.cuGraphBatchMemOpNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.paramArray) p.count = 0;
+    if (j->dev->api.cuGraphBatchMemOpNodeGetParams(raw, &p) != CUDA_SUCCESS || !p.paramArray) p.count = 0;
     for (unsigned i = 0; i < p.count; i++) {
         const CUstreamBatchMemOpType what = p.paramArray[i].operation;
         waits += what == CU_STREAM_MEM_OP_WAIT_VALUE_32 || what == CU_STREAM_MEM_OP_WAIT_VALUE_64;
@@ -117,8 +117,8 @@ static void dot_memory(const dot_job *j, CUgraphNode raw, bool alloc)
     CUdeviceptr at = 0;
     memset(&p, 0, sizeof p);
     cji_text_puts(j->out, alloc ? "allocate" : "free");
-    if (alloc && j->dev->drv->cu.cuGraphMemAllocNodeGetParams(raw, &p) != CUDA_SUCCESS) p.bytesize = 0;
-    if (!alloc && j->dev->drv->cu.cuGraphMemFreeNodeGetParams(raw, &at) == CUDA_SUCCESS)
+    if (alloc && j->dev->api.cuGraphMemAllocNodeGetParams(raw, &p) != CUDA_SUCCESS) p.bytesize = 0;
+    if (!alloc && j->dev->api.cuGraphMemFreeNodeGetParams(raw, &at) == CUDA_SUCCESS)
         p.bytesize = cji_mem_bytes(j->dev, at);
     if (!p.bytesize) return;
     cji_text_puts(j->out, "\\n");
@@ -200,7 +200,7 @@ static cj_status dot_inside(const dot_job *j, const cj_graph *g, CUgraphNode raw
     if (at->depth == DOT_DEPTH) return CJ_OK;
     if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
         CUgraph child = NULL;
-        CUresult r = j->dev->drv->cu.cuGraphChildGraphNodeGetGraph(raw, &child);
+        CUresult r = j->dev->api.cuGraphChildGraphNodeGetGraph(raw, &child);
         if (r != CUDA_SUCCESS) return cji_rejected(j->into, j->dev, r, j->call, "cuGraphChildGraphNodeGetGraph");
         return dot_frame(j, NULL, child, at, node, 0, "child");
     }

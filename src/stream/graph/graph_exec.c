@@ -61,12 +61,12 @@ static void exec_instantiate_locked(cj_graph_exec *x, cj_graph *g, const cj_grap
     x->raw = NULL;
     if (r == CUDA_ERROR_NOT_SUPPORTED && once)
         cji_cu_fail_as(
-            x, x->dev->drv, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
+            x, x->dev, r, CJ_ESTATE, "cuGraphInstantiateWithFlags", call,
             "%s: the graph has nodes of memory or conditions, and an exec; there is one at a time: free that one, "
             "and wait for its launches, first",
             call);
     else if (*reason)
-        cji_cu_fail_as(x, x->dev->drv, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call,
+        cji_cu_fail_as(x, x->dev, r, CJ_EINVAL, "cuGraphInstantiateWithFlags", call,
                        "%s: the graph cannot be launched: %s", call, reason);
     else cji_rejected(x, x->dev, r, call, "cuGraphInstantiateWithFlags");
 }

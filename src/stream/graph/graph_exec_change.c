@@ -111,7 +111,7 @@ static cj_status exec_update_locked(cj_graph_exec *x, cj_graph *g, const char *c
             st = cji_fail(x, CJ_ESTATE, call,
                           "fills are left out of the exec; let them be done again with cj_graph_exec_enable first");
         else if (r == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-            st = cji_cu_fail_as(x, x->dev->drv, r, CJ_ENOTSUP, cu_call, call,
+            st = cji_cu_fail_as(x, x->dev, r, CJ_ENOTSUP, cu_call, call,
                                 "%s: the graph cannot update this exec: %s; instantiate it", call,
                                 update_reason(result));
         else if (!done) st = cji_rejected(x, x->dev, r, call, cu_call);

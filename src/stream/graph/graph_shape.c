@@ -32,14 +32,14 @@ static uint32_t *index_at(const shape_index *x, CUgraphNode raw)
 static CUresult shape_edges_raw(const cj_device *dev, CUgraph raw, CUgraphNode *from, CUgraphNode *to,
                                 CUgraphEdgeData *data, size_t *n)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     if (dev->drv->missing[CJI_CU_ID_cuGraphGetEdges_v2]) return cu->cuGraphGetEdges(raw, from, to, n);
     return cu->cuGraphGetEdges_v2(raw, from, to, data, n); /* the older one refuses graphs with programmatic edges */
 }
 
 static CUresult shape_nodes(cji_shape *sh, const cj_device *dev, CUgraph raw, const char **cu_call, bool *memory)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     size_t n = 0;
     *cu_call = "cuGraphGetNodes";
     CUresult r = cu->cuGraphGetNodes(raw, NULL, &n);
@@ -144,7 +144,7 @@ static cj_status shape_walk_graph(shape_walk *w, const cj_device *dev, const cj_
         if (depth == 64) continue; /* deeper ones differ only in what an update sees */
         if (sh.type[i] == CU_GRAPH_NODE_TYPE_GRAPH) {
             CUgraph child = NULL;
-            CUresult r = dev->drv->cu.cuGraphChildGraphNodeGetGraph(sh.node[i], &child);
+            CUresult r = dev->api.cuGraphChildGraphNodeGetGraph(sh.node[i], &child);
             st = r == CUDA_SUCCESS ? shape_walk_graph(w, dev, NULL, child, depth + 1)
                                    : cji_rejected(w->into, dev, r, w->call, "cuGraphChildGraphNodeGetGraph");
         } else if (sh.type[i] == CU_GRAPH_NODE_TYPE_CONDITIONAL && g) {

@@ -50,8 +50,9 @@ cj_node *cj_graph_event_wait(cj_graph *g, const cj_nodes *after, cj_event *e)
     cji_adding a;
     if (!cji_adding_begin(&a, g, after, call) || !cji_adding_object(&a, e, CJI_TAG_EVENT, "the event"))
         return cji_adding_end(&a);
-    if (e->cu != a.cu)
-        cji_fail(a.node, CJ_EINVAL, call, "graph and event belong to two drivers, which cannot wait for each other");
+    if (!cji_device_meets(e->dev, g->dev))
+        cji_cu_fail_apart(a.node, e->dev, g->dev, call,
+                          "graph and event belong to two drivers, which cannot wait for each other");
     else if (event_node_retain(&a, e))
         cji_adding_did(&a, a.cu->cuGraphAddEventWaitNode(&a.raw, g->raw, a.dep, a.ndep, e->raw),
                        CU_GRAPH_NODE_TYPE_WAIT_EVENT, "cuGraphAddEventWaitNode");

@@ -151,7 +151,7 @@ static void mem_free_add(cji_adding *a, uint64_t addr)
     CUresult r = a->cu->cuGraphAddMemFreeNode(&a->raw, a->g->raw, a->dep, a->ndep, addr);
     if (r == CUDA_ERROR_INVALID_VALUE) {
         cji_cu_fail_as(
-            a->node, a->g->dev->drv, r, CJ_EINVAL, "cuGraphAddMemFreeNode", a->call,
+            a->node, a->g->dev, r, CJ_EINVAL, "cuGraphAddMemFreeNode", a->call,
             "%s: 0x%llx is no start of memory that a graph of device %d allocates, or is freed by a node already",
             a->call, (unsigned long long)addr, cj_device_ordinal(a->g->dev));
     } else if (cji_adding_did(a, r, CU_GRAPH_NODE_TYPE_MEM_FREE, "cuGraphAddMemFreeNode")) {

@@ -135,7 +135,7 @@ static cj_status block_failed(cj_stream *s, CUresult r, uint64_t most, size_t by
         return cji_fail(s, CJ_ENOMEM, call, "%zu bytes: the allocator may hold %llu bytes (max_total)", bytes,
                         (unsigned long long)most);
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
-        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, "cuMemAllocAsync", call, "%s: %zu bytes of device memory",
+        return cji_cu_fail_as(s, s->dev, r, CJ_ENOMEM, "cuMemAllocAsync", call, "%s: %zu bytes of device memory",
                               call, bytes);
     return cji_rejected(s, s->dev, r, call, "cuMemAllocAsync");
 }
@@ -244,6 +244,10 @@ cj_dptr cj_alloc(cj_stream *s, size_t bytes)
     static const char call[] = "cj_alloc";
     if (!cji_is_live(s, CJI_TAG_STREAM) && cji_check(s, CJI_TAG_STREAM, call) != CJ_OK) return (cj_dptr){ 0 };
     cji_mem_state *state = (cji_mem_state *)cji_release_queue_state(s->queue, CJI_STATE_MEMORY);
+    if (cji_device_was_reset(s->dev)) {
+        cji_cu_fail(s, s->dev, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuMemAllocAsync", call);
+        return (cj_dptr){ 0 };
+    }
     if (state && !atomic_load_explicit(&s->capturing, memory_order_relaxed) && !stream_is_foreign(s)) {
         cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
         const uint64_t at = block_alloc_quick(state, s->slot->mem, bytes), allocs = state->blocks.allocs;

@@ -97,7 +97,9 @@ static cj_status copy_device(void *into, cj_device *home, cj_device *dev, cji_co
     if (!dev || dev == home) return CJ_OK;
     cj_status st = cji_check_arg(into, dev, CJI_TAG_DEVICE, call, what);
     if (st != CJ_OK) return st;
-    return dev->drv == home->drv ? CJ_OK : cji_fail(into, CJ_EINVAL, call, "%s is of another driver", what);
+    if (cji_device_meets(dev, home)) return CJ_OK;
+    return dev->drv == home->drv ? cji_cu_fail_apart(into, dev, home, call, "")
+                                 : cji_fail(into, CJ_EINVAL, call, "%s is of another driver", what);
 }
 
 cj_status cji_copy_of_params(void *into, cj_device *home, const cj_copy_3d_params *params, cji_copy *b,

@@ -71,7 +71,7 @@ cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t bytes)
             (unsigned long long)d.addr, cj_device_ordinal(dev));
     st = cji_scope_begin_relaxed(dev, dev, &scope, call);
     if (st != CJ_OK) return st;
-    CUresult r = dev->drv->cu.cuIpcGetMemHandle(&h.raw, d.addr);
+    CUresult r = dev->api.cuIpcGetMemHandle(&h.raw, d.addr);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) return cji_rejected(dev, dev, r, call, "cuIpcGetMemHandle");
     memcpy(handle, &h, sizeof h);

@@ -6,7 +6,7 @@
 static cj_status managed_moves(void *into, const cj_device *dev, const char *call)
 {
     int can = 0;
-    if (dev->drv->cu.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, dev->cu) ==
+    if (dev->api.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, dev->cu) ==
             CUDA_SUCCESS &&
         can)
         return CJ_OK;
@@ -18,7 +18,7 @@ static cj_status managed_rejected(void *into, const cj_device *dev, CUresult r, 
                                   const char *call, const char *cu_call)
 {
     if (r != CUDA_ERROR_INVALID_VALUE) return cji_rejected(into, dev, r, call, cu_call);
-    return cji_cu_fail_as(into, dev->drv, r, CJ_EDRIVER, cu_call, call,
+    return cji_cu_fail_as(into, dev, r, CJ_EDRIVER, cu_call, call,
                           "%s: %zu bytes at 0x%llx are not all managed memory; make that with cj_managed_alloc", call,
                           bytes, (unsigned long long)d.addr);
 }
@@ -80,8 +80,8 @@ cj_status cj_prefetch(cj_stream *s, cj_dptr d, size_t bytes, cj_device *to)
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, to, CJI_TAG_DEVICE, call, "the device to move to");
-    if (st == CJ_OK && to->drv != s->dev->drv)
-        st = cji_fail(s, CJ_EINVAL, call, "the device to move to is of another driver than the stream");
+    if (st == CJ_OK && !cji_device_meets(to, s->dev))
+        st = cji_cu_fail_apart(s, to, s->dev, call, "the device to move to is of another driver than the stream");
     return st == CJ_OK ? managed_prefetch(s, d, bytes, to, call) : cji_stream_failed(s, st);
 }
 
@@ -113,7 +113,7 @@ static cj_status managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advi
     const struct managed_row *row = &managed_rows[advice];
     cji_queue_scope(&dev->queue, &scope);
     CUresult r =
-        dev->drv->cu.cuMemAdvise(d.addr, bytes, set ? row->set : row->unset, row->host ? CU_DEVICE_CPU : dev->cu);
+        dev->api.cuMemAdvise(d.addr, bytes, set ? row->set : row->unset, row->host ? CU_DEVICE_CPU : dev->cu);
     cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : managed_rejected(dev, dev, r, d, bytes, call, "cuMemAdvise");
 }

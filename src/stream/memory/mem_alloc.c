@@ -110,10 +110,10 @@ static cj_status alloc_rejected(cj_stream *s, const cji_mem *m, CUresult r, cons
         return cji_fail(s, CJ_ENOMEM, call, "%zu bytes: the allocator may hold %llu bytes (max_total)", m->bytes,
                         (unsigned long long)most);
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
-        return cji_cu_fail_as(s, s->dev->drv, r, CJ_ENOMEM, m->type->cu_call, call, "%s: %zu bytes of %s memory", call,
+        return cji_cu_fail_as(s, s->dev, r, CJ_ENOMEM, m->type->cu_call, call, "%s: %zu bytes of %s memory", call,
                               m->bytes, m->type->name);
     if (r == CUDA_ERROR_INVALID_CONTEXT && m->type == &cji_mem_imported)
-        return cji_cu_fail_as(s, s->dev->drv, r, CJ_EINVAL, m->type->cu_call, call,
+        return cji_cu_fail_as(s, s->dev, r, CJ_EINVAL, m->type->cu_call, call,
                               "%s: the handle is of this process, which has the memory: use that", call);
     return cji_rejected(s, s->dev, r, call, m->type->cu_call);
 }

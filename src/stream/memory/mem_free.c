@@ -114,7 +114,7 @@ static void mem_take(cji_mem_state *state, cji_mem *m, bool *retained)
 /* The driver has rejected the release, which is deferred: that is a failure of the home stream. */
 static cj_status mem_release_rejected(cji_mem *m, cj_device *dev, CUresult r, const char *call)
 {
-    cj_status st = cji_cu_fail_as(dev, dev->drv, r, CJ_OK, "cuMemFreeAsync", call,
+    cj_status st = cji_cu_fail_as(dev, dev, r, CJ_OK, "cuMemFreeAsync", call,
                                   "%s: 0x%llx is released later instead", call, (unsigned long long)m->addr);
     cji_slot_fail(m->state->queue, m->home, cj_error_last());
     return st;

@@ -64,13 +64,14 @@ static cj_status peer_check(cj_device *dev, cj_device *peer, const char *call)
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st == CJ_OK) st = cji_check_arg(dev, peer, CJI_TAG_DEVICE, call, "the other device");
     if (st != CJ_OK) return st;
-    return dev->drv == peer->drv ? CJ_OK : cji_fail(dev, CJ_EINVAL, call, "the devices are of two drivers");
+    return cji_device_meets(dev, peer) ? CJ_OK
+                                       : cji_cu_fail_apart(dev, dev, peer, call, "the devices are of two drivers");
 }
 
 static CUresult peer_can(cj_device *dev, cj_device *peer, int *can)
 {
     *can = dev == peer;
-    return dev == peer ? CUDA_SUCCESS : dev->drv->cu.cuDeviceCanAccessPeer(can, dev->cu, peer->cu);
+    return dev == peer ? CUDA_SUCCESS : dev->api.cuDeviceCanAccessPeer(can, dev->cu, peer->cu);
 }
 
 int cj_device_can_access_peer(cj_device *dev, cj_device *peer)
@@ -83,7 +84,7 @@ int cj_device_can_access_peer(cj_device *dev, cj_device *peer)
 /* In a scope of `dev`. */
 static CUresult peer_open(cj_device *dev, cj_device *peer, const char **cu_call)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->cu },
                                      .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
     CUmemoryPool pool = NULL;

@@ -264,7 +264,7 @@ static cj_status vmem_rejected(cj_vmem *v, CUresult r, size_t bytes, const char 
                                const char *call)
 {
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
-        return cji_cu_fail_as(v, v->dev->drv, r, CJ_ENOMEM, cu_call, call, "%s: %zu bytes of %s", call, bytes, what);
+        return cji_cu_fail_as(v, v->dev, r, CJ_ENOMEM, cu_call, call, "%s: %zu bytes of %s", call, bytes, what);
     return cji_rejected(v, v->dev, r, call, cu_call);
 }
 
@@ -297,7 +297,7 @@ static cj_status vmem_grow(cj_vmem *v, size_t bytes, const char *call)
 /* Reserves the addresses of a new body; in a scope. */
 static CUresult vmem_reserve(vmem_body *b, const cj_device *dev, size_t bytes, const char **cu_call)
 {
-    const cji_cu *cu = &dev->drv->cu;
+    const cji_cu *cu = &dev->api;
     const CUmemAllocationProp prop = vmem_prop(dev);
     CUdeviceptr at = 0;
     *cu_call = "cuMemGetAllocationGranularity";
@@ -462,7 +462,8 @@ cj_status cj_vmem_enable_peer(cj_vmem *v, cj_device *peer)
     cj_status st = cji_check(v, CJI_TAG_VMEM, call);
     if (st == CJ_OK) st = cji_check_arg(v, peer, CJI_TAG_DEVICE, call, "the other device");
     if (st != CJ_OK) return st;
-    if (peer->drv != v->dev->drv) return cji_fail(v, CJ_EINVAL, call, "the devices are of two drivers");
+    if (!cji_device_meets(peer, v->dev))
+        return cji_cu_fail_apart(v, peer, v->dev, call, "the devices are of two drivers");
     if (!cj_device_can_access_peer(peer, v->dev))
         return cji_fail(v, CJ_ENOTSUP, call, "device %d cannot access the memory of device %d; copy with cj_copy_peer",
                         peer->ordinal, v->dev->ordinal);

@@ -1,0 +1,277 @@
+/* cj_device_reset(): the device has a new context, all that was made in the old one fails with an error that names the
+ * reset, and is released before or after it, in any order. */
+#include <stdio.h>
+#include <string.h>
+
+#include <cujit/cujit.h>
+#include <cujit/interpose.h>
+
+#include "cuda/table.h"
+#include "tests/device_parts.h"
+#include "tests/tap.h"
+
+enum { N = 64 };
+static const char reset[] = "the device was reset: make it again on the cj_device that cj_device_reset() returned";
+static cj_driver *drv;
+static cj_ptx *module;
+
+/* What a program has on a device. */
+typedef struct things {
+    cj_device *dev;
+    cj_stream *s, *t;
+    cj_event *e;
+    cj_kernel *k;
+    cj_dptr d;
+    void *h;
+    cj_graph *g;
+    cj_graph_exec *x;
+    cj_stream_barrier *barrier;
+    cj_vmem *v;
+} things;
+
+static void make(things *w, cj_device *dev)
+{
+    *w = (things){ .dev = dev };
+    w->s = cj_stream_create(dev, NULL);
+    w->t = cj_stream_create(dev, NULL);
+    w->e = cj_event_create(dev, NULL);
+    w->k = cj_kernel_load(dev, module, "add", NULL);
+    w->d = cj_alloc(w->s, 4 * N);
+    w->h = cj_host_alloc(dev, 4 * N, NULL);
+    cj_capture_begin(w->s, CJ_CAPTURE_THREAD);
+    cj_launch(w->s, w->k, cj_threads(N, 32), w->d, N, 1);
+    w->g = cj_capture_end(w->s);
+    w->x = cj_graph_instantiate(w->g, NULL);
+    w->barrier = cj_stream_barrier_create(dev);
+    w->v = cj_vmem_create(w->s, (size_t)1 << 30, CJ_VMEM(.bytes = 1 << 21));
+}
+
+static void use(things *w, const char *name)
+{
+    uint32_t got[N];
+    cj_fill32(w->s, w->d, 4, N);
+    cj_launch(w->s, w->k, cj_threads(N, 32), w->d, N, 2);
+    cj_graph_launch(w->s, w->x);
+    cj_event_record(w->e, w->s);
+    cj_stream_wait(w->t, w->e);
+    cj_copy_to_host(w->t, got, w->d, sizeof got);
+    tap_is_int(cj_stream_sync(w->s), CJ_OK, "%s: work succeeds: %s", name, cj_error_of(w->s)->message);
+    tap_is_int(cj_stream_sync(w->t), CJ_OK, "%s: on both streams: %s", name, cj_error_of(w->t)->message);
+    tap_ok(got[0] == 7 && got[N - 1] == 7, "%s: and is right", name);
+}
+
+static void release(things *w)
+{
+    cj_stream_sync(w->s), cj_stream_sync(w->t);
+    cj_vmem_free(w->v);
+    tap_is_int(cj_free(w->dev, w->d), CJ_OK, "memory is freed");
+    cj_host_free(w->dev, w->h);
+    cj_stream_free(w->s);
+    cj_graph_exec_free(w->x);
+    cj_kernel_free(w->k);
+    cj_event_free(w->e);
+    cj_graph_free(w->g);
+    cj_stream_barrier_free(w->barrier);
+    cj_stream_free(w->t);
+}
+
+/* Each use of an object of the old device is an error. */
+static void fails(things *w)
+{
+    char host[16];
+    void *raw = NULL;
+    size_t bytes;
+    const struct { const char *name; cj_status status; } rows[] = {
+        { "cj_launch", cj_launch(w->s, w->k, cj_threads(N, 32), w->d, N, 1) },
+        { "cj_copy_to_host", cj_copy_to_host(w->s, host, w->d, sizeof host) },
+        { "cj_fill32", cj_fill32(w->t, w->d, 1, 4) },
+        { "cj_event_record", cj_event_record(w->e, w->t) },
+        { "cj_event_query", cj_event_query(w->e) },
+        { "cj_stream_wait", cj_stream_wait(w->t, w->e) },
+        { "cj_stream_query", cj_stream_query(w->t) },
+        { "cj_graph_launch", cj_graph_launch(w->s, w->x) },
+        { "cj_stream_barrier_enqueue", cj_stream_barrier_enqueue(w->barrier, (cj_stream *[]){ w->s, w->t }, 2) },
+        { "cj_vmem_grow", cj_vmem_grow(w->v, 1 << 22) },
+        { "cj_device_sync", cj_device_sync(w->dev) },
+        { "cj_device_memory", cj_device_memory(w->dev, &bytes, &bytes) },
+        { "cj_stream_sync", cj_stream_sync(w->s) },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        tap_is_int(rows[i].status, CJ_ESTATE, "%s fails", rows[i].name);
+    tap_has_str(cj_error_of(w->s)->message, reset, "the stream names the reset");
+    tap_has_str(cj_error_of(w->dev)->message, reset, "the device too");
+    tap_ok(!cj_alloc(w->s, 64).addr, "there is no memory of the old device");
+    tap_has_str(cj_error_last()->message, reset, "... and why");
+    tap_ok(!(raw = cj_host_alloc(w->dev, 64, NULL)), "nor host memory");
+    cj_event *e = cj_event_create(w->dev, NULL);
+    cj_kernel *k = cj_kernel_load(w->dev, module, "add", NULL);
+    tap_is_int(cj_error_of(e)->status, CJ_ESTATE, "no event is made on it");
+    tap_is_int(cj_error_of(k)->status, CJ_ESTATE, "no kernel is loaded: %s", cj_error_of(k)->message);
+    cj_event_free(e);
+    cj_kernel_free(k);
+}
+
+/* Objects of both devices in one call: the new one is not harmed. */
+static void mixed(things *old, things *new)
+{
+    tap_is_int(cj_stream_wait(new->s, old->e), CJ_ESTATE, "a new stream does not wait for an old event");
+    tap_has_str(cj_error_last()->message, reset, "... and why");
+    tap_is_int(cj_stream_fork(new->s, old->s), CJ_ESTATE, "nor fork an old stream");
+    tap_is_int(cj_stream_join(old->s, new->s), CJ_ESTATE, "nor the other way round");
+    tap_is_int(cj_stream_barrier_enqueue(new->barrier, (cj_stream *[]){ new->s, old->s }, 2), CJ_ESTATE,
+               "a barrier has no old stream");
+    cj_node *n = cj_graph_event_wait(new->g, NULL, old->e);
+    tap_is_int(cj_error_of(n)->status, CJ_ESTATE, "a graph does not wait for an old event");
+    tap_ok(cj_launch(new->s, old->k, cj_threads(N, 32), new->d, N, 1) != CJ_OK, "an old kernel is not launched");
+    cj_stream_sync(new->s);
+    cj_stream_sync(new->s);
+    cj_error_clear(new->g);
+}
+
+static void alive(void)
+{
+    things old, new;
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    make(&old, dev);
+    use(&old, "before the reset");
+    cj_device *again = cj_device_reset(dev);
+    tap_is_int(cj_error_of(again)->status, CJ_OK, "the device is reset: %s", cj_error_of(again)->message);
+    tap_ok(again != dev, "into another cj_device");
+    fails(&old);
+    cj_device *twice = cj_device_reset(dev);
+    tap_is_int(cj_error_of(twice)->status, CJ_ESTATE, "not twice: %s", cj_error_of(twice)->message);
+    cj_device_close(twice);
+    cj_device *opened = cj_device_open(drv, 0, NULL);
+    tap_ok(opened == again, "the open device is the new one");
+    cj_device_close(opened);
+    make(&new, again);
+    use(&new, "on the new device");
+    mixed(&old, &new);
+    release(&old);
+    cj_device_close(dev);
+    use(&new, "after the release of the old one");
+    release(&new);
+    cj_device_close(again);
+}
+
+static void released_before(void)
+{
+    things w;
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    make(&w, dev);
+    use(&w, "released before");
+    release(&w);
+    cj_device *again = cj_device_reset(dev);
+    cj_device_close(dev);
+    make(&w, again);
+    use(&w, "released before, again");
+    cj_device *third = cj_device_reset(again);
+    cj_device_close(again);
+    release(&w);
+    make(&w, third);
+    use(&w, "the third");
+    release(&w);
+    cj_device_close(third);
+}
+
+static cj_status no_reset(cj_device *dev, char *why, size_t size)
+{
+    cj_device *none = cj_device_reset(dev);
+    cj_status status = (cj_status)cj_error_of(none)->status;
+    snprintf(why, size, "%s", cj_error_of(none)->message);
+    cj_device_close(none);
+    return status;
+}
+
+/* Entry points by their exported names, as other code of the process has them. */
+#define ENTRY(name, export) \
+    cji_PFN_##name name; \
+    do { \
+        void *fn_ = cj_driver_symbol(drv, export); \
+        if (!fn_) tap_bail("no %s", export); \
+        memcpy(&name, &fn_, sizeof fn_); \
+    } while (0)
+
+static void rejected(void)
+{
+    ENTRY(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+    ENTRY(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
+    ENTRY(cuCtxCreate, "cuCtxCreate_v2");
+    ENTRY(cuCtxDestroy, "cuCtxDestroy_v2");
+    ENTRY(cuCtxPopCurrent, "cuCtxPopCurrent_v2");
+    char why[480];
+    things w;
+    CUcontext ctx = NULL, popped;
+    cj_device *dev = cj_device_open(drv, 0, NULL);
+    make(&w, dev);
+    cj_capture_begin(w.s, CJ_CAPTURE_THREAD);
+    tap_is_int(no_reset(dev, why, sizeof why), CJ_ESTATE, "not in a capture: %s", why);
+    cj_graph *g = cj_capture_end(w.s);
+    tap_is_int(cj_error_of(g)->status, CJ_OK, "which goes on");
+    cj_graph_free(g);
+
+    cuCtxCreate(&ctx, 0, 0);
+    cuCtxPopCurrent(&popped);
+    cj_device *wrapped = cj_device_wrap(drv, ctx);
+    tap_is_int(no_reset(wrapped, why, sizeof why), CJ_ESTATE, "not the context of other code: %s", why);
+    cj_device_close(wrapped);
+    cuCtxDestroy(ctx);
+    tap_is_int(no_reset(NULL, why, sizeof why), CJ_EHANDLE, "not NULL");
+
+    if (strcmp(cj_driver_kind(drv), "sim")) {
+        cuDevicePrimaryCtxRetain(&ctx, 0);
+        tap_is_int(no_reset(dev, why, sizeof why), CJ_ESTATE, "not what others retain: %s", why);
+        tap_has_str(why, "other code of the process retains the context", "... which is the reason");
+        use(&w, "and the device is as it was");
+        cuDevicePrimaryCtxRelease(0);
+    }
+    release(&w);
+    cj_device_close(dev);
+}
+
+/* -- Each driver call of a reset fails in turn --------------------------------------------------------------------- */
+
+static int at, fail_at;
+static int refuse(void *user, uint64_t number, const char *name)
+{
+    (void)user, (void)number;
+    return fail_at && strcmp(name, "cuCtxPopCurrent") && ++at == fail_at ? CUDA_ERROR_UNKNOWN : 0;
+}
+
+static void fails_in_turn(void)
+{
+    cj_driver *over = cj_driver_open_interposed(drv, CJ_INTERPOSER(.before = refuse));
+    int failed = 0, silent = 0, broken = 0, runs = 0;
+    do {
+        cj_device *old = cj_device_open(over, 0, NULL);
+        cj_stream *s = cj_stream_create(old, NULL);
+        broken += cj_stream_sync(s) != CJ_OK;
+        at = 0, fail_at = ++runs;
+        cj_device *again = cj_device_reset(old);
+        fail_at = 0;
+        if (cj_error_of(again)->status) failed++, silent += !cj_error_of(again)->message[0];
+        else broken += cj_device_sync(again) != CJ_OK;
+        cj_stream_free(s);
+        cj_device_close(old);
+        cj_device_close(again);
+    } while (at >= runs && runs < 200);
+    tap_ok(failed && runs < 200, "of %d calls of a reset %d make it fail", runs - 1, failed);
+    tap_is_int(silent, 0, "and say why");
+    tap_is_int(broken, 0, "the device can be opened again and works");
+    cj_driver_close(over);
+}
+
+int main(void)
+{
+    tap_need_device(1);
+    tap_plan(0);
+    drv = cj_driver_open(NULL);
+    module = bench_add_module();
+    alive();
+    released_before();
+    rejected();
+    fails_in_turn();
+    cj_ptx_free(module);
+    cj_driver_close(drv);
+    return tap_done();
+}
