@@ -163,6 +163,8 @@ typedef void (*cj_future_fn)(void *user, cj_future *f);
 
 /* Waits until the future is done, for at most `timeout_ms` milliseconds; -1: without limit; 0 only
  * looks.  Returns how it ended.  Blocks.
+ * A callback of the compiler that waits for a request which has not begun compiles it itself, as
+ * long as that takes: a compiler of one thread waits for itself otherwise.
  * Errors, left in `f`:
  *   the error of the request, if it failed
  *   CJ_ETIMEOUT: the time has passed; not recorded

@@ -86,6 +86,8 @@ const char *cji_cu_error_text(int code)
 int cji_cu_driver_branch(int cuda_version)
 {
     int oldest = 410;
+    /* later releases are taken to continue in step: 5 a minor version */
+    if (cuda_version > branches[0].cuda) return branches[0].driver + (cuda_version - branches[0].cuda) / 10 * 5;
     for (size_t i = 0; i < sizeof branches / sizeof *branches; i++)
         if (branches[i].cuda >= cuda_version) oldest = branches[i].driver;
     return oldest;

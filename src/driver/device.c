@@ -104,6 +104,7 @@ void cji_device_open_new(cj_device *dev, cj_driver *drv, const char *call)
     cji_obj_retain(drv);
     cji_release_queue_init(&dev->queue, &dev->api, dev->ctx);
     pthread_mutex_init(&dev->modules_lock, NULL);
+    pthread_mutex_init(&dev->shared_lock, NULL);
     pthread_cond_init(&dev->modules_cond, NULL);
     dev->next = drv->devices;
     drv->devices = dev;
@@ -205,6 +206,7 @@ void cji_device_drop(cj_device *dev)
     if (!dev->wrapped) primary_context(dev, false);
     cji_memo_free(dev->images);
     pthread_mutex_destroy(&dev->modules_lock);
+    pthread_mutex_destroy(&dev->shared_lock);
     pthread_cond_destroy(&dev->modules_cond);
     cji_obj_delete(dev, sizeof *dev);
     cji_driver_drop(drv);

@@ -51,7 +51,7 @@ struct cj_driver {
     /* cujit_sim_suballoc; NULL: this driver checks no bounds within an allocation */
     int (*suballoc)(void *stream, int at_once, uint64_t address, uint64_t bytes, int live);
     int (*reset)(int device); /* cujit_sim_reset; NULL: this driver ends a context by releasing it */
-    atomic_bool no_linker_told;        /* the log says that it has no linker */
+    atomic_bool no_linker;             /* it has none; the log says so */
     atomic_bool exposed;               /* streams or events are shared with other code, which may capture streams */
     cji_cu_by_value by_value;          /* an interposer has those of the driver below */
     int kind;                          /* enum cji_driver_kind */
@@ -100,6 +100,7 @@ struct cj_device {
     pthread_mutex_t modules_lock;      /* guards modules and their state */
     pthread_cond_t modules_cond;
     cj_module *modules;                /* those made from builders */
+    pthread_mutex_t shared_lock;       /* held while a kernel's limit of dynamic shared memory is raised */
     struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
 };
 

@@ -41,6 +41,7 @@ static cj_status compile_text(cj_image *img, const char *text, size_t bytes, cji
     status = cji_jit_link(img, img->dev, text, bytes, from, o, &img->data, &img->bytes, &img->log, call);
     img->room = img->bytes;
     cji_scope_leave(&scope);
+    if (status == CJ_OK && !img->data) return cji_image_keep_text(img, text, bytes, o, call);
     return status;
 }
 
@@ -51,20 +52,25 @@ static cj_status take_entries(cj_image *img, cji_entries *entries, const char *c
 }
 
 /* What is to be compiled: a builder's module, or a text. */
-typedef struct image_source { cj_ptx *m; const char *text; size_t bytes; const cj_compile_opts *o; const char *call; }
-    image_source;
+typedef struct image_source {
+    cj_ptx *m;
+    unsigned flags;      /* how the module is printed */
+    const char *text;
+    size_t bytes;
+    const cj_compile_opts *o;
+    const char *call;
+} image_source;
 
 static cj_status compile_module(cj_image *img, void *user)
 {
     const image_source *s = user;
-    const unsigned flags = cji_print_flags(s->o);
     cji_text text = { 0 };
     cj_status status;
-    cji_ptx_write(s->m, flags, &text);
+    cji_ptx_write(s->m, s->flags, &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, s->call, "no memory for the module's PTX");
     else
-        status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = flags }, s->o,
-                              s->call);
+        status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = s->flags },
+                              s->o, s->call);
     cji_text_free(&text);
     return status == CJ_OK ? take_entries(img, cji_entries_of(s->m), s->call) : status;
 }
@@ -75,11 +81,13 @@ cj_status cji_image_compile(cj_image *img, cj_ptx *m, const cj_compile_opts *o, 
     if (status != CJ_OK) return status;
     status = cji_ptx_finish(m, call);
     if (status != CJ_OK) return cji_fail_from(img, m, call);
-    status = cji_jit_able(img, img->dev, m, call);
+    int target;
+    status = cji_jit_target(img, img->dev, m, &target, call);
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
-    const cji_image_key key = cji_image_key_of(img->dev, m, cji_print_flags(o), o);
-    image_source source = { .m = m, .o = o, .call = call };
+    const unsigned flags = cji_print_flags(o) | cji_print_target(target);
+    const cji_image_key key = cji_image_key_of(img->dev, m, flags, o);
+    image_source source = { .m = m, .flags = flags, .o = o, .call = call };
     return cji_image_get(img, &key, compile_module, &source);
 }
 

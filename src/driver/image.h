@@ -5,7 +5,7 @@
 #include "driver/driver.h"
 #include "ptx/ptx.h"
 
-/* How a builder's module is printed for the driver. */
+/* How a builder's module is printed for the driver, but for the target, which changes no line: cji_print_target(). */
 static inline unsigned cji_print_flags(const cj_compile_opts *o)
 {
     return CJI_PRINT_LINK | (o->line_info ? (unsigned)CJ_PRINT_LINES : 0u);

@@ -1,4 +1,5 @@
-/* The driver's compiler: options, log buffers, cuLink*, what a module needs.  What its answers mean: jit_log.c. */
+/* The driver's compiler: options, log buffers, cuLink*.  What its answers mean: jit_log.c.  What a module needs:
+ * jit_target.c. */
 #include "driver/jit.h"
 
 #include <stdio.h>
@@ -98,16 +99,20 @@ void cji_jit_end(cji_jit *jit, cji_jit_source from, cji_text *log)
 
 /* -- Linking ------------------------------------------------------------------------------------------------------- */
 
+void cji_jit_no_linker(cj_driver *drv)
+{
+    if (!atomic_exchange(&drv->no_linker, true))
+        cji_log(CJ_LOG_WARNING, "%s has no linker (cuLink*): PTX is compiled when it is loaded, by cuModuleLoadDataEx, "
+                "one text after the other, and no image is kept", drv->path[0] ? drv->path : "the driver");
+}
+
 bool cji_jit_lacks_linker(cj_driver *drv)
 {
     const bool *missing = drv->missing;
-    if (!missing[CJI_CU_ID_cuLinkCreate] && !missing[CJI_CU_ID_cuLinkAddData] && !missing[CJI_CU_ID_cuLinkComplete] &&
-        !missing[CJI_CU_ID_cuLinkDestroy])
-        return false;
-    if (!atomic_exchange(&drv->no_linker_told, true))
-        cji_log(CJ_LOG_WARNING, "%s has no linker (cuLink*): PTX is compiled when it is loaded, by cuModuleLoadDataEx, "
-                "one text after the other", drv->path[0] ? drv->path : "the driver");
-    return true;
+    if (missing[CJI_CU_ID_cuLinkCreate] || missing[CJI_CU_ID_cuLinkAddData] || missing[CJI_CU_ID_cuLinkComplete] ||
+        missing[CJI_CU_ID_cuLinkDestroy])
+        cji_jit_no_linker(drv);
+    return atomic_load_explicit(&drv->no_linker, memory_order_relaxed);
 }
 
 /* One try; *again asks for larger log buffers. */
@@ -146,8 +151,10 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
         *size = cubin_size;
     }
     if (state) cu->cuLinkDestroy(state); /* the log buffers are the driver's until then */
-    cji_jit_end(&jit, from, log);
+    const bool none = !state && r == CUDA_ERROR_NOT_SUPPORTED;
+    cji_jit_end(&jit, from, none ? NULL : log);
     if (*again) cji_text_free(log);
+    else if (none) cji_jit_no_linker(dev->drv);
     else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev, r, cu_call, call, log, from);
     return status;
 }
@@ -161,47 +168,4 @@ cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes,
         if (!again) return status;
         if (log_size > SIZE_MAX / 16) return cji_fail(obj, CJ_EJIT, call, "the compiler's log never ends");
     }
-}
-
-/* -- What a module needs ------------------------------------------------------------------------------------------- */
-
-/* The first instruction that needs a PTX version above `most`, as "tcgen05.mma at gemm.c:90 needs 8.6"; "" where none
- * is found. */
-static void newest_instruction(const cj_ptx *m, uint8_t most, char *out, size_t size)
-{
-    *out = 0;
-    for (size_t i = 0; i < m->nfn; i++)
-        for (size_t j = 0; j < m->fn[i]->nins; j++) {
-            const cji_ins *x = &m->fn[i]->ins[j];
-            const cji_form *f = cji_ins_form(m, x);
-            if (!f || f->isa->version <= most) continue;
-            uint32_t line = 0;
-            const char *file = cji_ptx_where(m, x->loc, &line);
-            char place[160] = "";
-            if (line) snprintf(place, sizeof place, " at %s:%u", file, line);
-            snprintf(out, size, ", %s%s needs %u.%u", f->isa->text, place, f->isa->version / 10u,
-                     f->isa->version % 10u);
-            return;
-        }
-}
-
-cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *call)
-{
-    uint8_t version = 0;
-    int target = -1, most = dev->drv->ptx_version;
-    cj_status status = cji_ptx_needs(m, &version, &target);
-    if (status != CJ_OK) return cji_fail_from(obj, m, call);
-    if (version > most) {
-        char which[400];
-        newest_instruction(m, (uint8_t)most, which, sizeof which);
-        if (!*which) snprintf(which, sizeof which, ", the module needs %u.%u", version / 10u, version % 10u);
-        const int cuda = cji_cuda_of_ptx(version);
-        return cji_fail(obj, CJ_ENOTSUP, call,
-                        "the driver supports PTX up to %d.%d%s; install driver %d or newer (CUDA %d.%d)", most / 10,
-                        most % 10, which, cji_cu_driver_branch(cuda), cuda / 1000, cuda % 1000 / 10);
-    }
-    if (dev->target >= 0 && target >= 0 && !(cji_target_runs((uint32_t)target) >> dev->target & 1))
-        return cji_fail(obj, CJ_ENOTSUP, call, "the module needs target %s; device %d (%s) is %s",
-                        cji_target_name((uint32_t)target), dev->ordinal, dev->info.name, dev->sm);
-    return CJ_OK;
 }

@@ -61,13 +61,16 @@ void cji_jit_dump(const char *text, const char *log);
 /* Whether the driver has no linker: PTX is then kept as text and compiled by cuModuleLoadDataEx.  Says so in the log,
  * once. */
 bool cji_jit_lacks_linker(cj_driver *drv);
+/* cuLinkCreate answered that it is not supported: the same from now on. */
+void cji_jit_no_linker(cj_driver *drv);
 
 /* Compiles PTX text (NUL-terminated) to a cubin by cuLink*: *data is of the allocator hook.  Context current.  A
- * failure is recorded in `obj`. */
+ * failure is recorded in `obj`.  CJ_OK with *data NULL: the driver turns out to have no linker. */
 cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
                        const cj_compile_opts *o, void **data, size_t *size, cji_text *log, const char *call);
 
-/* Before that: what a builder's module needs and this driver or device has not. */
-cj_status cji_jit_able(void *obj, const cj_device *dev, cj_ptx *m, const char *call);
+/* The target that `m` is printed with for that device (cji_print_target).  A failure, of what the device or its driver
+ * does not have, names the instruction and is recorded in `obj` (jit_target.c). */
+cj_status cji_jit_target(void *obj, const cj_device *dev, cj_ptx *m, int *target, const char *call);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/lock.h"
 #include "driver/args.h"
 #include "driver/driver.h"
 
@@ -303,9 +304,15 @@ cj_status cj_kernel_get_info(cj_kernel *k, cj_kernel_info *info)
 
 CUresult cji_kernel_allow_shared(cj_kernel *k, uint32_t bytes)
 {
-    if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return CUDA_SUCCESS;
-    CUresult r = k->dev->api.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
-    if (r == CUDA_SUCCESS) atomic_store(&k->shared_set, bytes);
+    CUresult r = CUDA_SUCCESS;
+    if (bytes <= atomic_load_explicit(&k->shared_set, memory_order_relaxed)) return r;
+    /* One thread at a time: the smaller of two values, set last, would take the other launch's memory away. */
+    cji_lock(&k->dev->shared_lock, CJI_LOCK_SHARED);
+    if (bytes > atomic_load_explicit(&k->shared_set, memory_order_relaxed)) {
+        r = k->dev->api.cuFuncSetAttribute(k->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+        if (r == CUDA_SUCCESS) atomic_store(&k->shared_set, bytes);
+    }
+    cji_unlock(&k->dev->shared_lock, CJI_LOCK_SHARED);
     return r;
 }
 

@@ -24,6 +24,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/jit.c \
 	%D%/jit.h \
 	%D%/jit_log.c \
+	%D%/jit_target.c \
 	%D%/kernel.c \
 	%D%/kernel_attributes.c \
 	%D%/kernel_named.c \

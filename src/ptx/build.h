@@ -67,7 +67,8 @@ enum { CJI_AHEAD = 16 };
 /* index of the count in front of the copied words, SIZE_MAX on failure */
 size_t cji_fn_pool(cj_fn *f, const uint32_t *word, size_t n);
 void cji_fn_use(cj_fn *f, uint32_t word);
-int cji_ptx_pick(const cj_ptx *m, uint8_t *version);        /* the target to print, and the version; -1: none */
+/* the target to print with these flags, and the version; -1: none */
+int cji_ptx_pick(const cj_ptx *m, unsigned flags, uint8_t *version);
 cji_targets cji_targets_from(unsigned sm);                  /* the targets sm_<sm> and newer */
 
 /* ---- Emitting ---- */

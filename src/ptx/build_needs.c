@@ -233,11 +233,49 @@ static int pick_target(const cj_ptx *m, uint8_t *version)
     return target;
 }
 
-int cji_ptx_pick(const cj_ptx *m, uint8_t *version)
+int cji_ptx_pick(const cj_ptx *m, unsigned flags, uint8_t *version)
 {
-    int target = pick_target(m, version);
+    int target = (int)(flags >> CJI_PRINT_TARGET) - 1;
+    if (target >= 0) {
+        *version = cji_ptx_version_with(m, target);
+        return target;
+    }
+    target = pick_target(m, version);
     if (m->fixed_version) *version = m->fixed_version;
     return target;
+}
+
+/* ---- For a device ------------------------------------------------------------------------------------------------ */
+
+cji_targets cji_ptx_able(const cj_ptx *m)
+{
+    return m->fixed_target >= 0 ? bit(m->fixed_target) & m->need_targets : m->need_targets;
+}
+
+uint8_t cji_ptx_version_with(const cj_ptx *m, int target)
+{
+    uint8_t since = cji_target_since((uint32_t)target), version = m->need_version > since ? m->need_version : since;
+    if (is_late(m, version, target)) version = m->late_version;
+    if (!m->fixed_version) return version;
+    return version <= m->fixed_version ? m->fixed_version : UINT8_MAX;
+}
+
+int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
+{
+    const cji_targets able = cji_ptx_able(m);
+    int best = -1;
+    if (dev.target < 0) {
+        uint8_t version;
+        best = pick_target(m, &version);
+        return best >= 0 && cji_ptx_version_with(m, best) <= dev.most ? best : -1;
+    }
+    for (uint32_t i = 0; i < cji_target_count(); i++) {
+        const uint8_t version = cji_ptx_version_with(m, (int)i);
+        if (!(able >> i & 1) || version > dev.most || is_gone(m, version, (int)i)) continue;
+        if (!(cji_target_runs(i) >> dev.target & 1)) continue;
+        if (best < 0 || cji_target_before(i, (uint32_t)best)) best = (int)i;
+    }
+    return best;
 }
 
 cj_status cji_ptx_needs(cj_ptx *m, uint8_t *version, int *target)

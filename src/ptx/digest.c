@@ -106,7 +106,7 @@ cji_hash128 cji_ptx_digest(const cj_ptx *m, unsigned flags)
 {
     const bool lines = cji_print_lines(m, flags);
     uint8_t version = 0;
-    int target = cji_ptx_pick(m, &version);
+    int target = cji_ptx_pick(m, flags, &version);
     cji_hasher h;
     cji_hasher_begin(&h);
     const uint64_t head[] = {

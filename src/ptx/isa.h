@@ -160,6 +160,10 @@ cji_targets cji_target_set(uint8_t set);                        /* members of a 
 cji_targets cji_target_runs(uint32_t i);
 /* The least target (and the version it wants, raised into *version) within `set`; -1 for the empty set. */
 int cji_target_least(cji_targets set, uint8_t *version);
+/* Whether target `a` is to be printed for a device rather than `b`, both of which it runs.  A plain one before others,
+ * the smallest number first, so that one text serves many devices; of f and a variants the greatest number, which is
+ * the device's own; then the one that older drivers have, then f before a. */
+bool cji_target_before(uint32_t a, uint32_t b);
 void cji_target_list(cji_targets set, char *out,
                      size_t size); /* "sm_90 or newer", "sm_90a", "sm_100a, sm_103a": for messages */
 

@@ -65,6 +65,14 @@ int cji_target_least(cji_targets set, uint8_t *version)
     return best;
 }
 
+bool cji_target_before(uint32_t a, uint32_t b)
+{
+    const cji_isa_target *x = &cji_isa_target_names[a], *y = &cji_isa_target_names[b];
+    if ((x->kind == ' ') != (y->kind == ' ')) return x->kind == ' ';
+    if (x->number != y->number) return x->kind == ' ' ? x->number < y->number : x->number > y->number;
+    return x->since != y->since ? x->since < y->since : x->kind > y->kind;
+}
+
 void cji_target_list(cji_targets set, char *out, size_t size)
 {
     if (!size) return;

@@ -9,6 +9,7 @@ cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include
 
 # The instruction table: look-ups, the operand checker, and what tools/isagen made of isa/*.def (shipped; `make isa` renews it).
 libcujit_ptx_la_SOURCES += \
+	%D%/demands.c \
 	%D%/instruction_mix.c \
 	%D%/isa.c \
 	%D%/isa_data.c \

@@ -96,7 +96,7 @@ static void print_version(unsigned version, cji_text *out)
 void cji_print_front(const cj_ptx *m, unsigned flags, const cji_print_files *files, cji_text *out)
 {
     uint8_t version = 0;
-    int target = cji_ptx_pick(m, &version);
+    int target = cji_ptx_pick(m, flags, &version);
     if (flags & CJI_PRINT_LINK && version < 31) version = 31;
     print_version(version, out);
     cji_text_puts(out, "\n.target ");

@@ -408,10 +408,36 @@ cj_status cji_ptx_finish(cj_ptx *m, const char *call);
 /* After this every emit fails with CJ_ESTATE; reads may come from any thread. */
 void cji_ptx_freeze(cj_ptx *m);
 
+/* What is printed for one device: the index of its exact target (-1: the table does not know it, and the least target
+ * is printed), and the greatest version that its driver takes, as major * 10 + minor. */
+typedef struct cji_ptx_device { int target; uint8_t most; } cji_ptx_device;
+
+/* The target to print for that device: the one that was set, else a plain one where every row that is used exists
+ * there, else one of its family or its own.  -1: none that the device runs and its driver takes. */
+int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev);
+/* The version that goes with it; UINT8_MAX: the module was set to a smaller one. */
+uint8_t cji_ptx_version_with(const cj_ptx *m, int target);
+/* The targets that have all of the module: the one that was set alone, or what every row has. */
+cji_targets cji_ptx_able(const cj_ptx *m);
+
+/* An instruction, or a special register of one, that asks for much. */
+typedef struct cji_ptx_demand {
+    const char *what;    /* NULL: none was found */
+    uint32_t loc;        /* cji_ptx_where() */
+    uint8_t version;
+    cji_targets targets;
+} cji_ptx_demand;
+/* The first one that no target of `on` has. */
+cji_ptx_demand cji_ptx_first_lacking(const cj_ptx *m, cji_targets on);
+/* The first of those that need the greatest version with that target. */
+cji_ptx_demand cji_ptx_newest(const cj_ptx *m, int target);
+
 /* Writes the text of a finished module (cji_ptx_finish() answered CJ_OK); pure.  Flags: CJ_PRINT_*, CJI_PRINT_LINK.
  * out->failed without memory. */
 /* for the driver's linker, which takes .version 3.1 and newer only (seen with driver 580) */
-enum { CJI_PRINT_LINK = 256 };
+enum { CJI_PRINT_LINK = 256, CJI_PRINT_TARGET = 16 };
+/* the flag that has another target printed, and the version that goes with it; -1: the module's least one */
+static inline unsigned cji_print_target(int target) { return (unsigned)(target + 1) << CJI_PRINT_TARGET; }
 void cji_ptx_write(const cj_ptx *m, unsigned flags, cji_text *out);
 
 /* A hash of all that this text depends on, without writing it: modules with the same hash have the same text, and the

@@ -225,11 +225,46 @@ static void after_fork(void)
     cj_future_free(f), cj_compiler_free(c), cj_ptx_free(m);
 }
 
+/* ---- A callback that waits: the only thread does the request itself ----- */
+
+typedef struct nested { cj_compiler *c; cj_status first, second; int inner; } nested;
+
+static void on_outer(void *user, cj_future *f)
+{
+    nested *n = user;
+    (void)f;
+    cj_future *a = image_of(n->c, 41), *b = image_of(n->c, 42), *other = image_of(n->c, 43);
+    cj_future_callback(b, on_count, &n->inner);
+    n->second = cj_future_wait(b, -1);
+    n->first = cj_future_wait(a, 1);
+    cj_future_free(a), cj_future_free(b), cj_future_free(other);
+}
+
+static void waits_in_a_callback(void)
+{
+    nested n = { .first = CJ_EBUSY, .second = CJ_EBUSY };
+    cj_compiler_progress p;
+    cj_compiler_progress_defaults(&p);
+    n.c = held_compiler(8, CJ_COMPILER_BUSY);
+    cj_future *outer = image_of(n.c, 40);
+    cj_future_callback(outer, on_outer, &n);
+    latch_open(&held);
+    tap_is_int(cj_compiler_wait(n.c, -1), CJ_OK, "a callback waits for requests behind its own, with one thread");
+    tap_is_int(n.second, CJ_OK, "for the second of them");
+    tap_is_int(n.inner, 1, "whose callback was called");
+    tap_is_int(n.first, CJ_OK, "then for the first, whatever the time");
+    cj_compiler_get_progress(n.c, &p);
+    tap_ok(p.requests == 5 && p.done == 5 && !p.waiting && !p.running, "all requests are done");
+    cj_future_free(outer);
+    cj_compiler_free(n.c);
+}
+
 int main(void)
 {
     bench_open(4);
     what_waits();
     waits_for_room();
+    waits_in_a_callback();
     freed_with_work();
     freed_by_a_callback();
     after_fork();

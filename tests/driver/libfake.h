@@ -14,6 +14,7 @@ typedef struct libfake {
     CUresult fail_with;      /* ... answers this; CUDA_SUCCESS: none */
     int version;             /* cuDriverGetVersion */
     int devices;
+    int capability;          /* of each device: 103 is 10.3; 0: 9.0 */
     CUresult compiler;       /* what cuLinkAddData and cuModuleLoadDataEx answer for PTX */
     const char *log;         /* what the compiler writes into the error log; NULL: nothing */
     size_t cubin;            /* bytes of compiled code */

@@ -172,13 +172,15 @@ static void lines(void)
     lib.log = NULL;
 }
 
-/* A driver without a linker compiles a text when it is loaded; the log says so once. */
-static void without_linker(const char *lacks)
+/* A driver without a linker compiles a text when it is loaded; the log says so once.  `there`: it has the entry
+ * points, and cuLinkCreate answers that it is not supported. */
+static void without_linker(const char *lacks, bool there)
 {
     char line[600];
     int told = 0;
     libfake_reset();
-    lib.missing = lacks;
+    if (!there) lib.missing = lacks;
+    if (there) lib.fail_id = CJI_CU_ID_cuLinkCreate, lib.fail_with = CUDA_ERROR_NOT_SUPPORTED;
     cj_driver *old = libfake_open();
     cj_device *on = cj_device_open(old, 0, NULL);
     tap_is_int(cj_error_of(on)->status, CJ_OK, "without %s: the driver is opened", lacks);
@@ -199,6 +201,7 @@ static void without_linker(const char *lacks)
     }
     while (cj_log_read(line, sizeof line)) told += strstr(line, "has no linker (cuLink*)") != NULL;
     tap_is_int(told, 1, "without %s: the log says so once", lacks);
+    tap_is_int(lib.calls[CJI_CU_ID_cuLinkCreate], there, "the linker is asked for once, if it is there");
     cj_linker *l = cj_linker_create(on, NULL);
     cj_linker_add_text(l, text, NULL);
     cj_image *img = cj_linker_link(l);
@@ -220,6 +223,36 @@ static void without_linker(const char *lacks)
     cj_device_close(on), cj_driver_close(old);
 }
 
+/* The first thing that is asked of such a driver is a link. */
+static void linked_first(void)
+{
+    libfake_reset();
+    lib.fail_id = CJI_CU_ID_cuLinkCreate, lib.fail_with = CUDA_ERROR_NOT_SUPPORTED;
+    cj_driver *none = libfake_open();
+    cj_device *on = cj_device_open(none, 0, NULL);
+    cj_linker *l = cj_linker_create(on, NULL);
+    cj_linker_add_text(l, text, NULL);
+    cj_image *img = cj_linker_link(l);
+    tap_is_int(cj_error_of(img)->status, CJ_OK, "one text is linked to itself (%s)", cj_error_of(img)->message);
+    cj_module *mod = cj_module_load_image(on, img);
+    tap_is_int(cj_error_of(mod)->status, CJ_OK, "and loaded");
+    tap_is_int(lib.calls[CJI_CU_ID_cuModuleLoadDataEx], 1, "by cuModuleLoadDataEx");
+    cj_module_free(mod), cj_image_free(img), cj_linker_free(l);
+    cj_device_close(on), cj_driver_close(none);
+
+    libfake_reset();
+    lib.fail_id = CJI_CU_ID_cuLinkCreate, lib.fail_with = CUDA_ERROR_NOT_SUPPORTED;
+    none = libfake_open();
+    on = cj_device_open(none, 0, NULL);
+    l = cj_linker_create(on, NULL);
+    cj_linker_add_text(l, text, NULL), cj_linker_add_text(l, text, NULL);
+    img = cj_linker_link(l);
+    tap_is_int(cj_error_of(img)->status, CJ_ENOTSUP, "two texts are not");
+    tap_has_str(cj_error_of(img)->message, "has no linker (cuLinkCreate)", "and why");
+    cj_image_free(img), cj_linker_free(l);
+    cj_device_close(on), cj_driver_close(none);
+}
+
 int main(void)
 {
     tap_plan(0);
@@ -232,7 +265,9 @@ int main(void)
     lines();
     cj_device_close(dev);
     cj_driver_close(drv);
-    without_linker("cuLinkCreate_v2");
-    without_linker("cuLinkAddData_v2");
+    without_linker("cuLinkCreate_v2", false);
+    without_linker("cuLinkAddData_v2", false);
+    without_linker("cuLinkCreate_v2", true);
+    linked_first();
     return tap_done();
 }

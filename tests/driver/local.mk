@@ -1,7 +1,7 @@
 # Over a fake driver that a case describes.
 text_tests += %D%/dims_remembered %D%/arguments %D%/compiling %D%/device_failures %D%/driver_failures %D%/missing_symbols %D%/options %D%/values_and_enums %D%/interposed_driver %D%/faults_by_text
 
-text_tests += %D%/newer_instructions %D%/linker_failures
+text_tests += %D%/newer_instructions %D%/linker_failures %D%/targets_of_devices %D%/shared_limits
 EXTRA_DIST += %D%/link_samples.h
 tests_libtest_a_SOURCES += %D%/libfake.c %D%/libfake.h
 

@@ -98,6 +98,8 @@ struct cj_compiler {
  * future. */
 cj_status cji_compiler_submit(cj_compiler *c, cj_future *f, const char *call);
 bool cji_compiler_is_own_thread(const cj_compiler *c);   /* under the lock */
+/* Under the lock, which is released meanwhile: does a request of the queue on this thread, one of the compiler's. */
+void cji_compiler_run(cj_compiler *c, cj_future *f);
 void cji_compiler_drop(cj_compiler *c);
 
 /* future.c: the end of a time, and sleeping until then with the lock held.  False: the time has passed.  -1 ms: no

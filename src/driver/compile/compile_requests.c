@@ -49,7 +49,8 @@ static cj_status request_take_builder(cj_future *f, cj_ptx *m, const char *call)
     cj_status status = cji_check_arg(f, m, CJI_TAG_PTX, call, "the builder");
     if (status != CJ_OK) return status;
     if (cji_ptx_finish(m, call) != CJ_OK) return cji_fail_from(f, m, call);
-    status = cji_jit_able(f, f->c->dev, m, call);
+    int target;   /* printing finds it again */
+    status = cji_jit_target(f, f->c->dev, m, &target, call);
     if (status != CJ_OK) return status;
     cji_ptx_freeze(m);
     f->q.m = cji_obj_retain(m);

@@ -79,18 +79,18 @@ void cji_compiler_drop(cj_compiler *c)
 
 /* -- The threads --------------------------------------------------------------------------------------------------- */
 
-/* With the lock held: the first of the queue. */
-static cj_future *compiler_take(cj_compiler *c)
+/* With the lock held: takes `f` out of the queue. */
+static void compiler_take(cj_compiler *c, cj_future *f)
 {
-    cj_future *f = c->first;
-    c->first = f->next;
-    if (!c->first) c->last = &c->first;
+    cj_future **at = &c->first;
+    while (*at != f) at = &(*at)->next;
+    *at = f->next;
+    if (c->last == &f->next) c->last = at;
     f->next = NULL;
     f->state = CJI_FUTURE_RUNNING;
     c->waiting--;
     c->running++;
     pthread_cond_signal(&c->room);
-    return f;
 }
 
 /* Without the lock: makes the result, and calls who wants to know. */
@@ -108,6 +108,15 @@ static void compiler_work(cj_compiler *c, cj_future *f)
     cji_future_drop(f);
 }
 
+void cji_compiler_run(cj_compiler *c, cj_future *f)
+{
+    compiler_take(c, f);
+    cji_unlock(&c->lock, CJI_LOCK_COMPILER);
+    compiler_work(c, f);
+    cji_lock(&c->lock, CJI_LOCK_COMPILER);
+    if (!--c->running && !c->waiting) pthread_cond_broadcast(&c->idle);
+}
+
 static void *compiler_thread(void *arg)
 {
     cj_compiler *c = arg;
@@ -117,11 +126,7 @@ static void *compiler_thread(void *arg)
         while (!c->first && !c->closing) pthread_cond_wait(&c->work, &c->lock);
         c->resting--;
         if (!c->first) break;
-        cj_future *f = compiler_take(c);
-        cji_unlock(&c->lock, CJI_LOCK_COMPILER);
-        compiler_work(c, f);
-        cji_lock(&c->lock, CJI_LOCK_COMPILER);
-        if (!--c->running && !c->waiting) pthread_cond_broadcast(&c->idle);
+        cji_compiler_run(c, c->first);
     }
     cji_unlock(&c->lock, CJI_LOCK_COMPILER);
     cji_compiler_drop(c);

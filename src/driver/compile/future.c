@@ -109,13 +109,15 @@ void cji_future_end(cj_future *f, void *result, cji_future_state state, cj_futur
 
 /* -- Asking -------------------------------------------------------------------------------------------------------- */
 
-/* Whether it is done, at the latest after that time. */
+/* Whether it is done, at the latest after that time.  A callback that waits does the request itself: its thread, which
+ * may be the only one, is not there for it. */
 static bool future_ended(cj_future *f, int64_t timeout_ms)
 {
     struct timespec until;
     bool late = false;
     cji_compile_deadline(&until, timeout_ms);
     cji_lock(&f->c->lock, CJI_LOCK_COMPILER);
+    if (timeout_ms && f->state == CJI_FUTURE_WAITING && cji_compiler_is_own_thread(f->c)) cji_compiler_run(f->c, f);
     while (!late && f->state < CJI_FUTURE_DONE) late = !cji_compile_sleep(&f->ended, &f->c->lock, &until, timeout_ms);
     bool ended = f->state >= CJI_FUTURE_DONE;
     cji_unlock(&f->c->lock, CJI_LOCK_COMPILER);

@@ -123,6 +123,7 @@ static cj_status link_all_once(cj_image *img, cji_link_input *const *input, size
     if (state) cu->cuLinkDestroy(state);   /* the log buffers are the driver's until then */
     cji_jit_end(&jit, link_source(t.at ? t.at : n == 1 ? input[0] : NULL), &img->log);
     if (*again) cji_text_free(&img->log);
+    else if (!state && t.r == CUDA_ERROR_NOT_SUPPORTED) cji_jit_no_linker(img->dev->drv);
     else if (t.r != CUDA_SUCCESS) status = link_rejected(img, &t, call);
     return status;
 }
@@ -137,19 +138,24 @@ static cj_status link_entries(cj_image *img, cji_link_input *const *input, size_
     return img->entries ? CJ_OK : cji_fail(img, CJ_ENOMEM, call, "no memory for the kernels' parameters");
 }
 
+/* Without a linker: one PTX text, which is compiled when it is loaded. */
+static cj_status link_nothing(cj_image *img, cji_link_input *const *input, size_t n, const cj_compile_opts *o,
+                              const char *call)
+{
+    if (n > 1 || input[0]->type != CU_JIT_INPUT_PTX)
+        return cji_fail(img, CJ_ENOTSUP, call,
+                        "the driver has no linker (cuLinkCreate): it compiles one PTX text alone; install driver "
+                        "%d or newer", cji_cu_driver_branch(6050));
+    cj_status status = cji_image_keep_text(img, input[0]->data, input[0]->bytes - 1, o, call);
+    return status == CJ_OK ? link_entries(img, input, n, call) : status;
+}
+
 cj_status cji_link_run(cj_image *img, cji_link_input *const *input, size_t n, const cj_compile_opts *o,
                        const char *call)
 {
     cji_scope scope;
     if (!n) return cji_fail(img, CJ_ESTATE, call, "the linker has no inputs: add one first");
-    if (cji_jit_lacks_linker(img->dev->drv)) {
-        if (n > 1 || input[0]->type != CU_JIT_INPUT_PTX)
-            return cji_fail(img, CJ_ENOTSUP, call,
-                            "the driver has no linker (cuLinkCreate): it compiles one PTX text alone; install driver "
-                            "%d or newer", cji_cu_driver_branch(6050));
-        cj_status status = cji_image_keep_text(img, input[0]->data, input[0]->bytes - 1, o, call);
-        return status == CJ_OK ? link_entries(img, input, n, call) : status;
-    }
+    if (cji_jit_lacks_linker(img->dev->drv)) return link_nothing(img, input, n, o, call);
     cj_status status = cji_scope_begin_relaxed(img, img->dev, &scope, call);
     if (status != CJ_OK) return status;
     for (size_t log_size = CJI_JIT_LOG;; log_size *= 8) {
@@ -162,5 +168,6 @@ cj_status cji_link_run(cj_image *img, cji_link_input *const *input, size_t n, co
         }
     }
     cji_scope_leave(&scope);
+    if (status == CJ_OK && !img->data) return link_nothing(img, input, n, o, call);
     return status == CJ_OK ? link_entries(img, input, n, call) : status;
 }

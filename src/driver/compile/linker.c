@@ -91,11 +91,13 @@ static cj_status add_builder(cj_linker *l, cj_ptx *m, const char *call)
 {
     cji_text text = { 0 };
     unsigned flags = cji_print_flags(&l->compile);
+    int target;
     cj_status status = cji_check_arg(l, m, CJI_TAG_PTX, call, "the module");
     if (status != CJ_OK) return status;
     if (cji_ptx_finish(m, call) != CJ_OK) return cji_fail_from(l, m, call);
-    status = cji_jit_able(l, l->dev, m, call);
+    status = cji_jit_target(l, l->dev, m, &target, call);
     if (status != CJ_OK) return status;
+    flags |= cji_print_target(target);
     cji_ptx_freeze(m);
     cji_ptx_write(m, flags, &text);
     cji_link_input *in = NULL;
