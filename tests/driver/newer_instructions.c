@@ -6,7 +6,12 @@
 #include "tests/driver/libfake.h"
 #include "tests/tap.h"
 
-static const struct { int cuda, capability; const char *mnemonic; cj_type type; const char *supports, *needs; } rows[] = {
+static const struct {
+    int cuda, capability;
+    const char *mnemonic;
+    cj_type type;
+    const char *supports, *needs;
+} rows[] = {
     { 11010, 90, "min.xorsign.abs.f32", CJ_F32, "up to 7.1, min.xorsign.abs.f32 at ",
       " needs 7.2; install driver 460 or newer (CUDA 11.2)" },
     { 11040, 90, "mapa.u32", CJ_U32, "up to 7.4, mapa.u32 at ", " needs 7.8; install driver 520 or newer (CUDA 11.8)" },

@@ -1,4 +1,5 @@
-/* Two threads raise a kernel's limit of dynamic shared memory at once: the smaller value never undoes the larger one. */
+/* Two threads raise a kernel's limit of dynamic shared memory at once: the smaller value never undoes the larger
+ * one. */
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
