@@ -56,6 +56,20 @@ void cji_obj_set_failed(void *obj)
     o->flags |= CJI_OBJ_FAILED;
 }
 
+void cji_obj_bind(void *obj)
+{
+    cji_obj *o = obj;
+    o->flags |= CJI_OBJ_BOUND;
+    o->thread = cji_thread_id();
+}
+
+void cji_obj_unbind(void *obj)
+{
+    cji_obj *o = obj;
+    o->flags &= (uint16_t)~CJI_OBJ_BOUND;
+    o->thread = 0;
+}
+
 bool cji_obj_failed(const void *obj) { return !obj || (((const cji_obj *)obj)->flags & CJI_OBJ_FAILED); }
 
 void *cji_obj_retain(void *obj)

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <cujit/base.h>
 
@@ -27,17 +29,18 @@ enum {
     CJI_OBJ_IMMORTAL = 2,    /* static: neither counted nor freed, and its error never changes */
     CJI_OBJ_KEEPS_FIRST = 4, /* keeps the first failure until it is taken or cleared */
     CJI_OBJ_STICKY = 8,      /* keeps the first failure for ever */
-    CJI_OBJ_OF_THREAD = 16   /* static, for every thread: its error is what cji_fail_orphan() noted for the thread */
+    CJI_OBJ_OF_THREAD = 16,  /* static, for every thread: its error is what cji_fail_orphan() noted for the thread */
+    CJI_OBJ_BOUND = 32       /* only one thread may use it: `thread` */
 };
 
 typedef struct cji_obj {
     uint32_t magic;           /* CJI_MAGIC: tells an object from other memory */
     uint16_t tag;             /* cji_tag */
-    uint16_t flags;           /* CJI_OBJ_*; FAILED is set at creation only */
+    uint16_t flags;           /* CJI_OBJ_*; FAILED and BOUND are set at creation only */
     atomic_uint refs;
     uint32_t fork_gen;        /* cji_fork_gen() at creation */
     uint64_t serial;          /* the how many-th object of this process: addresses repeat, serials do not */
-    uint64_t thread;          /* cji_thread_id() of the only thread that may use it; 0: any may */
+    uint64_t thread;          /* with CJI_OBJ_BOUND the cji_thread_id() of the only thread that may use it, else 0 */
     struct cji_obj *err_in;   /* the object that keeps this one's errors (a function's module), else NULL */
     cji_kept err;
     bool taken;               /* err was taken by cji_err_take: it stays readable, and the next failure replaces it */
@@ -55,6 +58,10 @@ void *cji_obj_new(size_t size, cji_tag tag, unsigned flags, const char *call);
 void cji_obj_set_failed(void *obj);
 bool cji_obj_failed(const void *obj);
 
+/* Binds a fresh object to the calling thread; undoes it. */
+void cji_obj_bind(void *obj);
+void cji_obj_unbind(void *obj);
+
 /* References.  cji_obj_release() gives true to the caller that must now destroy the object's fields and then call
  * cji_obj_delete().
  * NULL and immortal objects are accepted: false. */
@@ -71,13 +78,24 @@ void cji_obj_delete(void *obj, size_t size);
  * another thread; that is left in the object too. */
 cj_status cji_check(const void *obj, cji_tag tag, const char *call);
 
-/* The usual case of that check without a call, for what is enqueued often: a live object of the driver's side that any
- * thread may use.  False: cji_check() decides. */
-static inline bool cji_is_live(const void *obj, cji_tag tag)
+/* Whether `obj` is an object of that type that was made, is not freed, and that any thread may use: magic, tag and
+ * flags of such an object, compared as the one word that they are.  Its fork generation is the caller's to compare. */
+CJI_QUICKLY bool cji_is_plain(const void *obj, cji_tag tag)
 {
     const cji_obj *o = obj;
-    return o && o->magic == CJI_MAGIC && o->tag == tag && !(o->flags & (CJI_OBJ_FAILED | CJI_OBJ_IMMORTAL)) &&
-           !o->thread && cji_fork_gen_is(o->fork_gen);
+    const struct { uint32_t magic; uint16_t tag, flags; } plain = {
+        CJI_MAGIC, (uint16_t)tag, tag == CJI_TAG_STREAM ? CJI_OBJ_KEEPS_FIRST : 0
+    };
+    _Static_assert(sizeof plain == offsetof(cji_obj, refs), "they are the beginning of an object");
+    return o && !memcmp(o, &plain, sizeof plain);
+}
+
+/* The usual case of that check without a call, for what is enqueued often: a live object of the driver's side that any
+ * thread may use.  False: cji_check() decides. */
+CJI_QUICKLY bool cji_is_live(const void *obj, cji_tag tag)
+{
+    const cji_obj *o = obj;
+    return cji_is_plain(o, tag) && cji_fork_gen_is(o->fork_gen);
 }
 
 /* The same for a call that any thread may make, also with an object that is bound to one: it only reads what the

@@ -9,8 +9,11 @@
 #include "base/obj.h"
 #include "base/thread_cache.h"
 
+atomic_uint cji_fork_none;
+
 cji_process_state cji_process = {
     .fork_once = PTHREAD_ONCE_INIT,
+    .fork_word = &cji_fork_none,
     .fork_gen = 1,
     .drivers_lock = PTHREAD_MUTEX_INITIALIZER,
     .traces_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -111,7 +114,7 @@ static void in_child(void)
 {
     atomic_uint *word = atomic_load(&cji_process.fork_word);
     cji_reserve_forked();
-    if (word) atomic_store(word, 0u);
+    if (word != &cji_fork_none) atomic_store(word, 0u);
     else atomic_fetch_add(&cji_process.fork_gen, 1);
 }
 
@@ -135,11 +138,11 @@ static void fork_init(void)
 uint32_t cji_fork_gen(void)
 {
     atomic_uint *word = atomic_load_explicit(&cji_process.fork_word, memory_order_acquire);
-    if (!word) {
+    if (word == &cji_fork_none) {
         pthread_once(&cji_process.fork_once, fork_init);
         word = atomic_load(&cji_process.fork_word);
     }
-    if (word && atomic_load_explicit(word, memory_order_relaxed) == 0) {
+    if (word != &cji_fork_none && atomic_load_explicit(word, memory_order_relaxed) == 0) {
         unsigned wiped = 0;
         const unsigned gen = atomic_load(&cji_process.fork_gen) + 1; /* nobody else changes it */
         if (atomic_compare_exchange_strong(word, &wiped, gen + 1)) atomic_store(&cji_process.fork_gen, gen);

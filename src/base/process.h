@@ -46,7 +46,8 @@ typedef struct cji_process_state {
     cji_hooks hooks;           /* written before the first object only */
     atomic_uint_fast64_t made; /* objects made so far */
     pthread_once_t fork_once;
-    /* fork_gen + 1, in a page that is wiped in a child of fork(): 0 there; NULL: pthread_atfork counts alone */
+    /* fork_gen + 1, in a page that is wiped in a child of fork(): 0 there; or cji_fork_none: pthread_atfork counts
+     * alone */
     atomic_uint *_Atomic fork_word;
     atomic_uint fork_gen;
     pthread_mutex_t drivers_lock; /* guards drivers */
@@ -119,11 +120,16 @@ static inline cji_thread_own *cji_thread_all(void)
 }
 static inline cji_thread_state *cji_thread(void) { return &cji_thread_all()->state; }
 
+extern atomic_uint cji_fork_none; /* 0, for ever */
+
+/* Of a function on the way of a call that is made very often: always inlined. */
+#define CJI_QUICKLY static inline __attribute__((always_inline))
+
 /* Whether cji_fork_gen() is `gen`, without a call; false also before its first call. */
-static inline bool cji_fork_gen_is(uint32_t gen)
+CJI_QUICKLY bool cji_fork_gen_is(uint32_t gen)
 {
     const atomic_uint *word = atomic_load_explicit(&cji_process.fork_word, memory_order_acquire);
-    return word && atomic_load_explicit(word, memory_order_relaxed) == gen + 1;
+    return atomic_load_explicit(word, memory_order_relaxed) == gen + 1;
 }
 uint64_t cji_thread_id(void); /* not 0; never repeats in a process */
 

@@ -102,13 +102,11 @@ static cji_thread_cache *cache_search(cji_thread_cached *t, const cji_thread_cac
 
 static cji_thread_cache *cache_make(cji_thread_cached *t, cji_thread_caches *owner)
 {
-    static const atomic_uint no_word;
     cji_thread_cache *c = cji_zalloc(cache_bytes(owner));
     if (!c) return NULL;
     owner->rules->retain(owner);
     c->pool = owner->pool;
     c->fork_word = atomic_load(&cji_process.fork_word);
-    if (!c->fork_word) c->fork_word = &no_word;
     c->fork_value = owner->fork_gen + 1;
     c->owner = owner;
     c->next = t->all;

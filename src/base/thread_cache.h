@@ -19,7 +19,7 @@ typedef struct cji_thread_caches cji_thread_caches;
 typedef struct cji_thread_cache { /* the first member of the pool's own struct */
     const void *pool;
     cji_thread_caches *owner;
-    const atomic_uint *fork_word; /* cji_process.fork_word, or a word that is 0 where there is none */
+    const atomic_uint *fork_word; /* cji_process.fork_word */
     uint32_t fork_value;          /* the word's in the process that the cache is of */
     struct cji_thread_cache *next;                 /* of the thread */
     struct cji_thread_cache *later, *earlier;      /* of the pool */

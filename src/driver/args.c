@@ -11,33 +11,52 @@
 /* What a parameter takes: bits of cji_param.take. */
 enum { TAKE_INT = 1, TAKE_SIGNED = 2, TAKE_ZERO = 4, TAKE_PTR = 8, TAKE_F32 = 16, TAKE_F64 = 32, TAKE_FLOAT_BITS = 64 };
 
-void cji_params_prepare(cji_param *param, int n)
+/* Integers that fit whatever their sign, addresses, floats and doubles of the parameter's own type; everything else is
+ * for pack_one(). */
+static cji_usual param_usual(const cji_param *p)
 {
-    for (int i = 0; i < n; i++) {
-        cji_param *p = &param[i];
-        p->bits = (uint8_t)(p->bytes <= 8 ? p->bytes * 8 : 0);
-        p->take = 0;
-        bool number = p->bytes == 1 || p->bytes == 2 || p->bytes == 4 || p->bytes == 8;
-        if (p->pointer && p->bytes == 8) {
-            p->take = TAKE_PTR | TAKE_ZERO;
-        } else if (p->type == CJ_VOID) { /* only the size is known */
-            if (number) p->take = TAKE_INT;
-            if (p->bytes == 8) p->take |= TAKE_PTR | TAKE_F64;
-            if (p->bytes == 4) p->take |= TAKE_FLOAT_BITS;
-        } else if (number && p->bytes * 8 == cji_type_bits(p->type)) {
-            switch (p->type) {
-            case CJ_U8: case CJ_U16: case CJ_U32: p->take = TAKE_INT; break;
-            case CJ_U64: p->take = TAKE_INT | TAKE_PTR; break;
-            case CJ_S8: case CJ_S16: case CJ_S32: p->take = TAKE_INT | TAKE_SIGNED; break;
-            case CJ_S64: p->take = TAKE_INT | TAKE_SIGNED | TAKE_PTR; break;
-            case CJ_B8: case CJ_B16: p->take = TAKE_INT; break;
-            case CJ_B32: p->take = TAKE_INT | TAKE_FLOAT_BITS; break;
-            case CJ_B64: p->take = TAKE_INT | TAKE_PTR | TAKE_FLOAT_BITS; break;
-            case CJ_F32: p->take = TAKE_F32; break;
-            case CJ_F64: p->take = TAKE_F64; break;
-            default: break;
-            }
+    static const struct { uint8_t take, kind; } kinds[] = {
+        { TAKE_INT, CJ_ARG_I }, { TAKE_INT, CJ_ARG_U }, { TAKE_F32, CJ_ARG_F32 },
+        { TAKE_F64, CJ_ARG_F64 }, { TAKE_PTR, CJ_ARG_PTR },
+    };
+    cji_usual usual = { .over = p->take & TAKE_INT ? ~UINT64_C(0) << (p->bits - 1) : 0 };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (p->take & kinds[i].take) usual.kinds |= 1u << kinds[i].kind;
+    return usual;
+}
+
+static void param_prepare(cji_param *p)
+{
+    p->bits = (uint8_t)(p->bytes <= 8 ? p->bytes * 8 : 0);
+    p->take = 0;
+    bool number = p->bytes == 1 || p->bytes == 2 || p->bytes == 4 || p->bytes == 8;
+    if (p->pointer && p->bytes == 8) {
+        p->take = TAKE_PTR | TAKE_ZERO;
+    } else if (p->type == CJ_VOID) { /* only the size is known */
+        if (number) p->take = TAKE_INT;
+        if (p->bytes == 8) p->take |= TAKE_PTR | TAKE_F64;
+        if (p->bytes == 4) p->take |= TAKE_FLOAT_BITS;
+    } else if (number && p->bytes * 8 == cji_type_bits(p->type)) {
+        switch (p->type) {
+        case CJ_U8: case CJ_U16: case CJ_U32: p->take = TAKE_INT; break;
+        case CJ_U64: p->take = TAKE_INT | TAKE_PTR; break;
+        case CJ_S8: case CJ_S16: case CJ_S32: p->take = TAKE_INT | TAKE_SIGNED; break;
+        case CJ_S64: p->take = TAKE_INT | TAKE_SIGNED | TAKE_PTR; break;
+        case CJ_B8: case CJ_B16: p->take = TAKE_INT; break;
+        case CJ_B32: p->take = TAKE_INT | TAKE_FLOAT_BITS; break;
+        case CJ_B64: p->take = TAKE_INT | TAKE_PTR | TAKE_FLOAT_BITS; break;
+        case CJ_F32: p->take = TAKE_F32; break;
+        case CJ_F64: p->take = TAKE_F64; break;
+        default: break;
         }
+    }
+}
+
+void cji_params_prepare(cj_kernel *k)
+{
+    for (int i = 0; i < k->nparam; i++) {
+        param_prepare(&k->param[i]);
+        k->usual[i] = param_usual(&k->param[i]);
     }
 }
 
@@ -141,6 +160,7 @@ static cj_status pack_float(void *into, const cj_kernel *k, size_t i, const cj_a
     const cji_param *p = &k->param[i];
     double d = a->kind == CJ_ARG_F32 ? (double)a->v.f : a->v.d;
     float f = a->kind == CJ_ARG_F32 ? a->v.f : (float)d;
+    *slot = 0;
     if (p->take & TAKE_F32) {
         if (a->kind == CJ_ARG_F64 && isinf(f) && !isinf(d)) return wrong_range(into, k, i, a, call);
         memcpy(slot, &f, sizeof f);
@@ -184,16 +204,6 @@ static cj_status pack_one(void *into, const cj_kernel *k, size_t i, const cj_arg
     }
 }
 
-/* Is it of the parameter's own type, so that its bits are the value?  Integers that fit as they are, addresses, floats
- * and doubles; everything else is for pack_one(). */
-static inline bool is_usual(const cji_param *p, const cj_arg *a)
-{
-    static const uint8_t wants[] = { [CJ_ARG_I] = TAKE_INT,   [CJ_ARG_U] = TAKE_INT,   [CJ_ARG_F32] = TAKE_F32,
-                                     [CJ_ARG_F64] = TAKE_F64, [CJ_ARG_PTR] = TAKE_PTR, [CJ_ARG_BYTES] = 0 };
-    if (a->kind >= sizeof wants || !(wants[a->kind] & p->take)) return false;
-    return wants[a->kind] != TAKE_INT || a->v.u >> (p->bits - 1) == 0;
-}
-
 /* Without knowledge of the parameters: values as they are. */
 static void pack_unknown(cji_pack *pack, const cj_arg *args, size_t n)
 {
@@ -221,9 +231,10 @@ cj_status cji_kernel_pack(void *into, const cj_kernel *k, const cj_arg *args, si
     }
     if (k->nparam < 0) return pack_unknown(pack, args, n), CJ_OK;
     for (size_t i = 0; i < n; i++) {
-        pack->ptr[i] = &pack->slot[i];
-        pack->slot[i] = args[i].v.u;
-        if (is_usual(&k->param[i], &args[i])) continue;
+        if (args[i].kind < 32 && cji_arg_usual(&k->usual[i], &args[i])) {
+            pack->ptr[i] = (void *)(uintptr_t)&args[i].v;
+            continue;
+        }
         cj_status status = pack_one(into, k, i, &args[i], &pack->ptr[i], &pack->slot[i], call);
         if (status != CJ_OK) return cji_pack_free(pack), status;
     }
@@ -326,18 +337,19 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     return status == CJ_OK && d->opts ? cji_launch_opts_check(into, k, d, call) : status;
 }
 
-_Static_assert(sizeof(cj_dims) == CJI_DIMS_WORDS * sizeof(uint64_t), "dimensions are compared as whole words");
-
-/* A reader that finds a word of a later turn has acquired the odd turn in front of it, and sees that the turn is not
+/* A reader that finds a number of a later turn has acquired the even turn in front of it, and sees that the turn is not
  * its own any more. */
 void cji_dims_note(cj_kernel *k, const cj_dims *d)
 {
     cji_dims_seen *seen = &k->seen;
-    uint64_t word[CJI_DIMS_WORDS];
-    unsigned turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
-    if (d->opts) return; /* what it points to may change */
-    if (turn & 1 || !atomic_compare_exchange_strong(&seen->turn, &turn, turn + 1)) return; /* another thread notes */
-    memcpy(word, d, sizeof word);
-    for (int i = 0; i < CJI_DIMS_WORDS; i++) atomic_store_explicit(&seen->word[i], word[i], memory_order_release);
-    atomic_store_explicit(&seen->turn, turn + 2 ? turn + 2 : 2, memory_order_release);
+    uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_relaxed);
+    const uint64_t mine = (turn | 1) + 1;
+    if (!cji_dims_are_plain(d) || (turn && !(turn & 1))) return; /* another thread notes */
+    if (!atomic_compare_exchange_strong(&seen->turn, &turn, mine)) return;
+    atomic_store_explicit(&seen->grid, d->grid[0], memory_order_release);
+    atomic_store_explicit(&seen->grid_yz, cji_dims_word(d, offsetof(cj_dims, grid[1])), memory_order_release);
+    atomic_store_explicit(&seen->block, d->block[0], memory_order_release);
+    atomic_store_explicit(&seen->block_yz, cji_dims_word(d, offsetof(cj_dims, block[1])), memory_order_release);
+    atomic_store_explicit(&seen->shared, d->shared, memory_order_release);
+    atomic_store_explicit(&seen->turn, mine + 1, memory_order_release);
 }

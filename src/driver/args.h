@@ -4,7 +4,7 @@
 
 #include "driver/driver.h"
 
-/* Fills take and bits of each parameter.  NULL and -1: nothing to do. */
-void cji_params_prepare(cji_param *param, int n);
+/* Fills take and bits of each parameter, and which arguments are usual. */
+void cji_params_prepare(cj_kernel *k);
 
 #endif

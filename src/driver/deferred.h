@@ -26,6 +26,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/process.h"
 #include "cuda/abi.h"
 #include "driver/scope.h"
 
@@ -49,9 +50,9 @@ typedef struct cji_slot {
     atomic_uint_fast64_t held, held_most;
     /* The kernels that were launched since the stream was synchronized, the latest CJI_RECENT of them: for
      * messages.  A cj_kernel is read through under the queue's lock only; NULL: its name is in recent_name. */
+    atomic_uint launched;
     _Atomic(const void *) recent[CJI_RECENT];
     char recent_name[CJI_RECENT][CJI_RECENT_NAME]; /* of those that were freed since; under the queue's lock */
-    atomic_uint launched;
     uint32_t refs; /* the stream and each memory whose home it is; under the queue's lock */
     bool live;
 } cji_slot;
@@ -146,7 +147,7 @@ static inline void cji_used(atomic_uint_fast64_t *used, uint64_t bit)
 }
 
 /* Notes a launch of a kernel of the queue's device.  The kernel's end is noted by cji_recent_forget. */
-static inline void cji_recent_note(cji_slot *slot, const void *kernel)
+CJI_QUICKLY void cji_recent_note(cji_slot *slot, const void *kernel)
 {
     unsigned n = atomic_load_explicit(&slot->launched, memory_order_relaxed);
     atomic_store_explicit(&slot->recent[n % CJI_RECENT], kernel, memory_order_relaxed);
@@ -161,7 +162,7 @@ void cji_defer(cji_release_queue *queue, cji_deferred *deferred, uint64_t used);
 /* Tests up to `max` deferred releases and runs those that are possible. */
 void cji_deferred_drain(cji_release_queue *queue, unsigned max);
 
-static inline void cji_deferred_poll(cji_release_queue *queue, unsigned max)
+CJI_QUICKLY void cji_deferred_poll(cji_release_queue *queue, unsigned max)
 {
     if (atomic_load_explicit(&queue->waiting, memory_order_relaxed)) cji_deferred_drain(queue, max);
 }

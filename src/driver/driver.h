@@ -270,31 +270,43 @@ typedef struct cji_param {
     uint8_t bits;        /* of a number */
 } cji_param;
 
-/* The dimensions that were accepted last: a launch with the same ones needs no check.  No lock: `turn` is odd while one
- * thread writes, and a reader that sees it change or odd takes them for unknown. */
-enum { CJI_DIMS_WORDS = sizeof(cj_dims) / sizeof(uint64_t) };
-typedef struct cji_dims_seen { atomic_uint turn; _Atomic uint64_t word[CJI_DIMS_WORDS]; } cji_dims_seen;
+/* Which arguments of cj_launch have the parameter's value as it is, so that the driver can read it where it lies: those
+ * whose kind has its bit in `kinds` and that have no bit of `over`. */
+typedef struct cji_usual { uint64_t over; uint32_t kinds; } cji_usual;
+
+/* The dimensions that were accepted last, if they are plain: grid, block and dynamic shared memory only.  A launch with
+ * the same ones needs no check.  No lock: `turn` is even while there are none and while a thread writes, and a reader
+ * that sees it change or even takes them for unknown. */
+typedef struct cji_dims_seen {
+    atomic_uint_fast64_t turn;
+    _Atomic uint64_t grid_yz, block_yz; /* two numbers each, as they lie in cj_dims */
+    _Atomic uint32_t grid, block, shared;
+} cji_dims_seen;
 
 struct cj_kernel {
     cji_obj obj;
+    /* what a launch reads */
     cj_device *dev;              /* mod->dev */
-    cj_module *mod;              /* retained */
     _Atomic(CUfunction) fn;      /* of `mod`, later of `faster` */
+    atomic_uint_fast64_t noted;  /* slots that are in mod->used */
+    int nparam;                  /* -1: not known, arguments go as they are */
+    atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
+    cji_usual *usual;            /* of the parameters; in the memory of `param` */
+    cji_dims_seen seen;          /* by launches */
+    /* the rest */
+    cj_module *mod;              /* retained */
     CUfunction first;            /* of `mod` */
     cj_module *faster;           /* NULL: none; the same code, optimised, which launches use since it was loaded */
     cj_kernel_info faster_info;  /* of its function; written before has_faster */
     atomic_bool has_faster;
     char *name;
     bool kept;                   /* by its module, for launches by name: its references are the module's */
-    int nparam;                  /* -1: not known, arguments go as they are */
     size_t nparam_room;          /* of param[] */
     cji_param *param;            /* names belong to the module's entries */
     const char *dynamic_shared;  /* as in cji_entry; belongs to the module's entries */
     uint32_t instructions, memory; /* as in cji_entry; 0 instructions: not known */
     cj_kernel_info info;
-    atomic_uint shared_set;      /* dynamic shared memory that the function's attribute allows now */
     cji_text log;                /* of a failed kernel: its module's log */
-    cji_dims_seen seen;          /* by launches */
 };
 
 /* The handle that the module keeps for the name, made by the first call; NULL: the failure is recorded in `into`.
@@ -336,17 +348,57 @@ static inline void cji_pack_free(cji_pack *pack)
 /* Checks dimensions against the limits of kernel and device. */
 cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *dims, const char *call);
 
-/* Notes dimensions that cji_dims_check() accepted; whether these are the noted ones.  Any thread. */
+/* Whether it is one, if its kind is less than 32. */
+CJI_QUICKLY bool cji_arg_usual(const cji_usual *usual, const cj_arg *arg)
+{
+    return usual->kinds >> (arg->kind & 31) & 1 && !(arg->v.u & usual->over);
+}
+
+/* The usual way of cji_kernel_pack(), for at most CJI_PACK arguments: all are usual ones, and ptr[i] points to the
+ * value in args[i].  False: they are not, or it is not known. */
+CJI_QUICKLY bool cji_args_usual(const cj_kernel *k, const cj_arg *args, size_t n, void **ptr)
+{
+    const cji_usual *usual = k->usual;
+    uint32_t kinds = 0; /* of which the five lowest bits are looked at first */
+    if (n != (size_t)k->nparam || n > CJI_PACK || (n && !args)) return false;
+    for (const cj_arg *end = args + n; args != end; args++, usual++) {
+        kinds |= args->kind;
+        if (!cji_arg_usual(usual, args)) return false;
+        *ptr++ = (void *)(uintptr_t)&args->v;
+    }
+    return kinds < 32;
+}
+
+/* Eight bytes of dimensions. */
+static inline uint64_t cji_dims_word(const cj_dims *d, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)d + at, sizeof word);
+    return word;
+}
+
+/* Whether they are grid, block and dynamic shared memory only, which cuLaunchKernel takes. */
+CJI_QUICKLY bool cji_dims_are_plain(const cj_dims *d)
+{
+    return !(cji_dims_word(d, offsetof(cj_dims, cluster)) | d->cluster[2] |
+             cji_dims_word(d, offsetof(cj_dims, cooperative)) | cji_dims_word(d, offsetof(cj_dims, reserved[1])) |
+             (uintptr_t)d->opts);
+}
+
+/* Notes dimensions that cji_dims_check() accepted, if they are plain; whether these are the noted ones.  Any
+ * thread. */
 void cji_dims_note(cj_kernel *k, const cj_dims *dims);
-static inline bool cji_dims_known(const cj_kernel *k, const cj_dims *dims)
+CJI_QUICKLY bool cji_dims_known(const cj_kernel *k, const cj_dims *d)
 {
     const cji_dims_seen *seen = &k->seen;
-    uint64_t differ = 0, word[CJI_DIMS_WORDS];
-    const unsigned turn = atomic_load_explicit(&seen->turn, memory_order_acquire);
-    memcpy(word, dims, sizeof word);
-    for (int i = 0; i < CJI_DIMS_WORDS; i++)
-        differ |= word[i] ^ atomic_load_explicit(&seen->word[i], memory_order_acquire);
-    return !differ && turn && !(turn & 1) && atomic_load_explicit(&seen->turn, memory_order_relaxed) == turn;
+    const uint64_t turn = atomic_load_explicit(&seen->turn, memory_order_acquire);
+    return turn & 1 && atomic_load_explicit(&seen->grid, memory_order_acquire) == d->grid[0] &&
+           atomic_load_explicit(&seen->grid_yz, memory_order_acquire) == cji_dims_word(d, offsetof(cj_dims, grid[1])) &&
+           atomic_load_explicit(&seen->block, memory_order_acquire) == d->block[0] &&
+           atomic_load_explicit(&seen->block_yz, memory_order_acquire) ==
+               cji_dims_word(d, offsetof(cj_dims, block[1])) &&
+           atomic_load_explicit(&seen->shared, memory_order_acquire) == d->shared && cji_dims_are_plain(d) &&
+           atomic_load_explicit(&seen->turn, memory_order_relaxed) == turn;
 }
 
 /* The attributes of `dims`, which has some: CJ_EINVAL, CJ_ENOTSUP naming what has them (launch_attributes.c). */

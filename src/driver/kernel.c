@@ -12,8 +12,9 @@
 static bool alloc_params(cj_kernel *k, size_t n)
 {
     if (!n) return true;
-    k->param = cji_zalloc(n * sizeof *k->param);
+    k->param = cji_zalloc(n * (sizeof *k->param + sizeof *k->usual));
     k->nparam_room = n;
+    k->usual = (cji_usual *)(void *)(k->param + n);
     return k->param != NULL;
 }
 
@@ -131,7 +132,7 @@ static cj_kernel *make_kernel(cj_module *mod, const char *name, bool kept, const
         status =
             k->name ? find_function(k, name, call) : cji_fail(k, CJ_ENOMEM, call, "no memory for the kernel's name");
     }
-    if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);
+    if (status == CJ_OK) cji_params_prepare(k);
     else cji_obj_set_failed(k);
     return k;
 }
@@ -194,7 +195,7 @@ cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
             cji_scope_leave(&scope);
         }
     }
-    if (status == CJ_OK) cji_params_prepare(k->param, k->nparam);
+    if (status == CJ_OK) cji_params_prepare(k);
     else cji_obj_set_failed(k);
     return k;
 }
@@ -202,7 +203,7 @@ cj_kernel *cj_kernel_wrap(cj_device *dev, void *raw)
 static void kernel_destroy(cj_kernel *k)
 {
     if (k->fn) cji_recent_forget(&k->dev->queue, k, k->name ? k->name : "");
-    cji_free(k->param, k->nparam_room * sizeof *k->param);
+    cji_free(k->param, k->nparam_room * (sizeof *k->param + sizeof *k->usual));
     cji_text_free(&k->log);
     cji_strfree(k->name);
     if (k->faster) {

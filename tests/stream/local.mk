@@ -3,7 +3,7 @@ tests_libtest_a_SOURCES += %D%/watched.c %D%/watched.h
 watched_tests = %D%/beside_captures %D%/call_messages %D%/capture_rules %D%/failures_are_reported %D%/first_failure %D%/launched_lately %D%/deferred_releases %D%/same_context %D%/staged_copies \
 	%D%/stream_options %D%/stream_counters %D%/timeouts %D%/mem_ops_and_callbacks %D%/wrong_handles
 watched_tests += %D%/graph_old_drivers %D%/wait_failures %D%/pipeline_calls %D%/samples_wait_for_the_clock
-watched_tests += %D%/wait_beside_record %D%/rejected_launches %D%/lost_context
+watched_tests += %D%/wait_beside_record %D%/rejected_launches %D%/lost_context %D%/quick_launches
 sim_tests += $(watched_tests)
 
 # On a device.

@@ -30,7 +30,8 @@ cj_status cj_stream_get_counts(cj_stream *s, cj_stream_counts *counts)
     if (st != CJ_OK) return st;
     if (!counts || counts->size < sizeof counts->size)
         return cji_fail(s, CJ_EINVAL, call, "counts is NULL, or counts->size is not sizeof(cj_stream_counts)");
-    const uint64_t rejected = atomic_load(&s->counts.rejected), launches = atomic_load(&s->counts.launches),
+    const uint64_t rejected = atomic_load(&s->counts.rejected), unlaunched = atomic_load(&s->counts.unlaunched),
+                   launches = atomic_load(&s->counts.own_launches) + atomic_load(&s->counts.launches) - unlaunched,
                    others = atomic_load(&s->counts.others);
     cj_stream_counts now = {
         .size = counts->size,

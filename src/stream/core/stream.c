@@ -103,7 +103,6 @@ static void stream_create_raw(cj_stream *s, const cj_stream_opts *o, const char 
         cji_rejected(s, s->dev, r, call, "cuStreamCreateWithPriority");
         return;
     }
-    s->owned = true;
     if (stream_finish(s, call)) return;
     s->cu->cuStreamDestroy(s->raw);
     s->raw = NULL;
@@ -160,13 +159,14 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     cj_stream *s = stream_new(dev, call);
     if (cji_obj_failed(s)) return s;
     s->raw = raw;
+    atomic_store(&s->borrowed, true);
     atomic_store(&dev->drv->exposed, true);
     if (!raw) {
         cji_fail(s, CJ_EINVAL, call,
                  "the stream is NULL, the legacy default stream; pass CJ_STREAM_LEGACY where that is really meant");
     } else {
         cji_scope scope;
-        if (s->raw == CU_STREAM_PER_THREAD) s->obj.thread = cji_thread_id();
+        if (s->raw == CU_STREAM_PER_THREAD) cji_obj_bind(s);
         if (cji_scope_begin_relaxed(s, dev, &scope, call) == CJ_OK) {
             if (stream_may_wrap(s, call) && !stream_finish(s, call)) cji_proxy_close(s);
             cji_scope_leave(&scope);
@@ -174,7 +174,7 @@ cj_stream *cj_stream_wrap(cj_device *dev, void *raw)
     }
     if (!s->slot) {
         s->raw = NULL;
-        s->obj.thread = 0;
+        cji_obj_unbind(s);
         cji_obj_set_failed(s);
     }
     return s;
@@ -196,7 +196,7 @@ static void stream_close(cj_stream *s)
 {
     if (s->order) s->cu->cuEventDestroy(s->order);
     cji_slot_close(s->queue, s->slot);
-    if (s->owned) s->cu->cuStreamDestroy(s->raw);
+    if (!atomic_load(&s->borrowed)) s->cu->cuStreamDestroy(s->raw);
     cji_proxy_close(s);
     stream_delete(s);
 }
@@ -219,7 +219,8 @@ void cji_stream_drop(cj_stream *s)
     cji_queue_scope(queue, &scope);
     /* During a capture, also one that somebody else began on the stream, it stays until that is over.  A wrapped
      * stream must not be touched later; a proxy may. */
-    if ((s->owned || s->proxy) && (atomic_load(&queue->captures) || cji_stream_captures(queue, s->slot->raw))) {
+    if ((!atomic_load(&s->borrowed) || s->proxy) &&
+        (atomic_load(&queue->captures) || cji_stream_captures(queue, s->slot->raw))) {
         s->deferred.run = stream_close_deferred;
         cji_defer(queue, &s->deferred, s->bit);
     } else {

@@ -41,11 +41,15 @@ typedef struct cji_refset cji_refset;
 
 /* -- Counters ------------------------------------------------------------------------------------------------------ */
 
-/* Of what runs on the stream itself, not of what is captured; each counted once, when the driver has accepted it.  A
- * record that takes no lock is counted before the driver's call, and counted in `rejected` too when that fails. */
+/* Of what runs on the stream itself, not of what is captured; each counted once, when the driver has accepted it.
+ * Launches, and records that take no lock, are counted before the driver's call, and counted in `unlaunched` or
+ * `rejected` too when that fails. */
 
 typedef struct cji_counts {
-    atomic_uint_fast64_t launches, others, rejected; /* operations are the first two less the third */
+    /* launches of one thread, the launcher, which alone writes them, and of all others; operations are these and
+     * `others`, less the last two */
+    atomic_uint_fast64_t own_launches, launches, others, unlaunched, rejected;
+    _Atomic(const cji_thread_own *) launcher; /* the first thread that launched something; NULL: none has */
     atomic_uint_fast64_t to_device, to_host, on_device; /* bytes */
     atomic_uint_fast64_t done; /* operations that were seen to be complete; behind what the device has done */
     atomic_uint_fast64_t copies_to_device, copies_to_host, copies_on_device, fills, waits;
@@ -61,13 +65,19 @@ struct cj_stream {
     CUstream raw;
     cji_slot *slot;
     uint64_t bit; /* the slot's */
+    /* what a launch looks at before it goes the quick way: `unusual` is 0 while none of these is set */
+    union {
+        struct {
+            atomic_bool capturing; /* capture is not NULL */
+            /* the latest launch found another context current: the next one does not try without the device's */
+            atomic_bool foreign;
+            atomic_bool borrowed;  /* raw was not made here; set when the stream is made */
+        };
+        _Atomic uint32_t unusual;
+    };
     uint64_t id;
     int priority;
     unsigned flags;
-    bool owned;            /* raw was made here */
-    atomic_bool capturing; /* capture is not NULL: the launch tests this one only */
-    /* the latest launch found another context current: the next one does not try without the device's */
-    atomic_bool foreign;
     pthread_mutex_t lock;  /* guards capture, order */
     cji_capture *capture;  /* retained */
     cji_counts counts;
@@ -108,11 +118,12 @@ struct cj_event {
 struct cj_prepared {
     cji_obj obj;
     cj_kernel *k; /* retained */
+    void **ptr;
     cj_dims dims;
+    uint32_t room_wanted; /* dims.shared; UINT32_MAX, which no kernel has, where cuLaunchKernel does not take them */
     cj_launch_opts opts; /* dims.opts, unless that is NULL */
     size_t count, bytes; /* arguments; bytes of the allocation */
     cj_arg *args;        /* what captures retain; those of CJ_ARG_BYTES point to the value */
-    void **ptr;
     uint32_t *room;      /* bytes at ptr[i] */
 };
 
@@ -242,6 +253,18 @@ static inline void cji_count(cj_stream *s, atomic_uint_fast64_t *counter, uint64
     if (!atomic_load_explicit(&s->capturing, memory_order_relaxed))
         atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
+/* A launch is counted before the driver's call: behind it, an atomic read-modify-write would wait for the driver's last
+ * store, which goes to the device.  Nearly all launches of a stream are made by one thread, which needs none.  Of two
+ * threads that are the launcher, since one ended and the other one owns now what was its, one is gone. */
+CJI_QUICKLY void cji_count_launch(cj_stream *s)
+{
+    atomic_uint_fast64_t *own = &s->counts.own_launches;
+    if (__builtin_expect(atomic_load_explicit(&s->counts.launcher, memory_order_relaxed) == cji_thread_here, 1))
+        atomic_store_explicit(own, atomic_load_explicit(own, memory_order_relaxed) + 1, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&s->counts.launches, 1, memory_order_relaxed);
+}
+static inline void cji_uncount_launch(cj_stream *s) { atomic_fetch_add(&s->counts.unlaunched, 1); }
 /* One operation that is no launch. */
 static inline void cji_count_one(cj_stream *s)
 {
@@ -252,7 +275,8 @@ static inline void cji_count_one(cj_stream *s)
 /* Operations enqueued so far; those that were seen to be complete. */
 static inline uint64_t cji_enqueued(const cj_stream *s)
 {
-    return atomic_load_explicit(&s->counts.launches, memory_order_relaxed) +
+    return atomic_load_explicit(&s->counts.own_launches, memory_order_relaxed) +
+           atomic_load_explicit(&s->counts.launches, memory_order_relaxed) +
            atomic_load_explicit(&s->counts.others, memory_order_relaxed);
 }
 static inline uint64_t cji_outstanding(const cj_stream *s)
@@ -295,11 +319,7 @@ static inline cj_status cji_stream_scope_relaxed(void *obj, const cj_stream *s, 
  * context than a current one, which does nothing; then the context is made current, the launch repeated, and the next
  * ones are not tried until no other context is found.  Not while capturing, where a rejected call breaks the capture,
  * and not for foreign streams, whose handles may mean another stream in another context. */
-static inline bool cji_may_try(cj_stream *s)
-{
-    return s->owned && !atomic_load_explicit(&s->foreign, memory_order_relaxed) &&
-           !atomic_load_explicit(&s->capturing, memory_order_relaxed);
-}
+static inline bool cji_may_try(cj_stream *s) { return !atomic_load_explicit(&s->unusual, memory_order_relaxed); }
 /* Whether what was tried may succeed in the scope. */
 static inline bool cji_try_again(CUresult r, const cji_scope *scope)
 {

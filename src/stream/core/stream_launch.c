@@ -1,5 +1,9 @@
 /* Launching a kernel on a stream: with arguments that are checked, by name, with the driver's argument array, prepared.
- * The usual way takes no lock, allocates nothing and makes one driver call. */
+ *
+ * The quick way takes no lock, allocates nothing, makes one driver call and one atomic read-modify-write.  It is for
+ * what nearly all launches are: a stream of the library on the kernel's device, no capture, no profile, no interposed
+ * context, dimensions that the kernel had before, arguments of their parameters' types.  It only tests that all this is
+ * so; what it does not find goes the other way, which knows why. */
 #include "stream/core/work_hooks.h"
 
 /* A launch whose dimensions and arguments are checked. */
@@ -65,29 +69,95 @@ static CJI_COLD cj_status launch_in_context(cj_stream *s, const ready_launch *l,
     return r == CUDA_SUCCESS ? CJ_OK : cji_kernel_rejected(s, l->k, s->slot, r, cu_call, l->dims, call);
 }
 
-static inline cj_status launch_enqueue(cj_stream *s, const ready_launch *l, const char *call)
+/* The thread becomes the stream's launcher, if there is none. */
+static void launch_claim(cj_stream *s)
+{
+    const cji_thread_own *none = NULL;
+    if (!atomic_load_explicit(&s->counts.launcher, memory_order_relaxed))
+        atomic_compare_exchange_strong(&s->counts.launcher, &none, cji_thread_all());
+}
+
+/* What follows on the driver's call, where the launch was counted. */
+static inline cj_status launch_end(cj_stream *s, const cj_kernel *k, cj_status st)
+{
+    if (st == CJ_OK && s->queue == &k->dev->queue) cji_recent_note(s->slot, k);
+    if (s->proxy) cji_proxy_follow(s);
+    cji_deferred_poll(s->queue, 1);
+    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+}
+
+static cj_status launch_enqueue(cj_stream *s, const ready_launch *l, const char *call)
 {
     const char *cu_call = NULL;
     cj_kernel *k = l->k;
     cj_status st = CJ_OK;
     CUresult r = CUDA_SUCCESS;
-    if (atomic_load_explicit(&s->capturing, memory_order_relaxed))
+    const bool captured = atomic_load_explicit(&s->capturing, memory_order_relaxed);
+    if (captured)
         st = l->args || !l->ptr ? launch_retain(s, k, l->args, l->count, call)
                                 : raw_launch_retain(s, k, l->ptr, call);
     if (st == CJ_OK) {
         const bool tried = cji_may_try(s);
         cji_used(&k->mod->used, s->bit);
+        cji_used(&k->noted, s->bit);
+        if (!captured) {
+            launch_claim(s);
+            cji_count_launch(s);
+        }
         if (tried) r = cji_kernel_launch(k, s->raw, l->dims, l->ptr, &cu_call);
         if (!tried || r != CUDA_SUCCESS) st = launch_in_context(s, l, tried, r, call, cu_call);
+        if (st != CJ_OK && !captured) cji_uncount_launch(s);
     }
-    if (st == CJ_OK) {
-        cji_count(s, &s->counts.launches, 1);
-        if (s->queue == &k->dev->queue) cji_recent_note(s->slot, k);
-    }
-    if (s->proxy) cji_proxy_follow(s);
-    cji_deferred_poll(s->queue, 1);
-    return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
+    return launch_end(s, k, st);
 }
+
+/* -- The quick way ------------------------------------------------------------------------------------------------- */
+
+/* Whether nothing is in the way of a launch of the kernel, which is live, on the stream, as far as that does not depend
+ * on dimensions and arguments.  A kernel of the stream's device is from the same side of a fork as the stream.  That it
+ * was noted as used says that a launch of it went the other way on such a stream. */
+CJI_QUICKLY bool launch_is_quick(const cj_stream *s, const cj_kernel *k)
+{
+    return k->dev == s->dev && atomic_load_explicit(&k->noted, memory_order_relaxed) & s->bit &&
+           !atomic_load_explicit(&s->unusual, memory_order_relaxed) && !cji_work_hooked();
+}
+
+CJI_QUICKLY bool launch_has_room(const cj_kernel *k, uint32_t shared)
+{
+    return shared <= atomic_load_explicit(&k->shared_set, memory_order_relaxed);
+}
+
+/* The launch, where all is well; the driver's result. */
+CJI_QUICKLY CUresult launch_quickly(cj_stream *s, const cj_kernel *k, const cj_dims *d, void **ptr)
+{
+    cji_count_launch(s);
+    return s->cu->cuLaunchKernel(atomic_load_explicit(&k->fn, memory_order_acquire), d->grid[0], d->grid[1], d->grid[2],
+                                 d->block[0], d->block[1], d->block[2], d->shared, s->raw, ptr, NULL);
+}
+
+CJI_QUICKLY cj_status launch_quick_end(cj_stream *s, const cj_kernel *k)
+{
+    cji_recent_note(s->slot, k);
+    cji_deferred_poll(s->queue, 1);
+    return CJ_OK;
+}
+
+static CJI_COLD cj_status launch_quick_failed(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **ptr, CUresult r,
+                                              const char *call)
+{
+    const ready_launch l = { k, dims, ptr, NULL, 0 };
+    const cj_status st = launch_in_context(s, &l, true, r, call, "cuLaunchKernel");
+    if (st != CJ_OK) cji_uncount_launch(s);
+    return launch_end(s, k, st);
+}
+
+/* What cj_launch finds too. */
+CJI_QUICKLY bool launch_takes(const cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count, void **ptr)
+{
+    return dims && cji_dims_known(k, dims) && launch_has_room(k, dims->shared) && cji_args_usual(k, args, count, ptr);
+}
+
+/* -- The other way ------------------------------------------------------------------------------------------------- */
 
 static CJI_COLD cj_status launch_measured(cj_stream *s, const ready_launch *l, const char *call)
 {
@@ -98,7 +168,7 @@ static CJI_COLD cj_status launch_measured(cj_stream *s, const ready_launch *l, c
     return st;
 }
 
-static inline cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *call)
+static cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *call)
 {
     return cji_work_measured() ? launch_measured(s, l, call) : launch_enqueue(s, l, call);
 }
@@ -123,7 +193,7 @@ static inline cj_status check_stream(cj_stream *s, const char *call)
 }
 
 /* Kernel and dimensions; a failure is left in the stream. */
-static inline cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *dims, const char *call)
+static cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *dims, const char *call)
 {
     cj_status st = CJ_OK;
     if (!dims) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "the dimensions are NULL"));
@@ -135,7 +205,7 @@ static inline cj_status check_launch(cj_stream *s, cj_kernel *k, const cj_dims *
     return st == CJ_OK ? CJ_OK : cji_stream_failed(s, st);
 }
 
-static inline cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
+static cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args,
                                        size_t count, const char *call)
 {
     cji_pack pack;
@@ -151,27 +221,43 @@ static inline cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims
 
 /* -- The calls ----------------------------------------------------------------------------------------------------- */
 
+static const char launch_call[] = "cj_launch", prepared_call[] = "cj_launch_prepared";
+
+static CJI_APART cj_status launch_any(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
+{
+    cj_status st = check_stream(s, launch_call);
+    if (st != CJ_OK) return st;
+    if (!cji_is_live(k, CJI_TAG_KERNEL)) st = cji_check_arg(s, k, CJI_TAG_KERNEL, launch_call, "the kernel");
+    return st == CJ_OK ? launch_checked(s, k, dims, args, count, launch_call) : cji_stream_failed(s, st);
+}
+
 cj_status cj_launch_n(cj_stream *s, cj_kernel *k, const cj_dims *dims, const cj_arg *args, size_t count)
 {
-    static const char call[] = "cj_launch";
-    cj_status st = check_stream(s, call);
-    if (st != CJ_OK) return st;
-    if (!cji_is_live(k, CJI_TAG_KERNEL)) st = cji_check_arg(s, k, CJI_TAG_KERNEL, call, "the kernel");
-    return st == CJ_OK ? launch_checked(s, k, dims, args, count, call) : cji_stream_failed(s, st);
+    void *ptr[CJI_PACK];
+    if (cji_is_live(s, CJI_TAG_STREAM) && cji_is_plain(k, CJI_TAG_KERNEL) && launch_is_quick(s, k) &&
+        launch_takes(k, dims, args, count, ptr)) {
+        const CUresult r = launch_quickly(s, k, dims, ptr);
+        return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, ptr, r, launch_call);
+    }
+    return launch_any(s, k, dims, args, count);
 }
 
 cj_status cj_launch_name_n(cj_stream *s, cj_module *mod, const char *name, const cj_dims *dims, const cj_arg *args,
                            size_t count)
 {
     static const char call[] = "cj_launch_name";
+    void *ptr[CJI_PACK];
     cj_kernel *k = NULL;
     cj_status st = check_stream(s, call);
     if (st != CJ_OK) return st;
-    st = cji_check_arg(s, mod, CJI_TAG_MODULE, call, "the module");
+    if (!cji_is_live(mod, CJI_TAG_MODULE)) st = cji_check_arg(s, mod, CJI_TAG_MODULE, call, "the module");
     if (st == CJ_OK && !name) st = cji_fail(s, CJ_EINVAL, call, "the name is NULL");
     if (st == CJ_OK) k = cji_module_named(s, mod, name, call);
     if (!k) return cji_stream_failed(s, st == CJ_OK ? cji_err_latest() : st);
-    return launch_checked(s, k, dims, args, count, call);
+    if (!launch_is_quick(s, k) || !launch_takes(k, dims, args, count, ptr))
+        return launch_checked(s, k, dims, args, count, call);
+    const CUresult r = launch_quickly(s, k, dims, ptr);
+    return r == CUDA_SUCCESS ? launch_quick_end(s, k) : launch_quick_failed(s, k, dims, ptr, r, call);
 }
 
 cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **args)
@@ -193,13 +279,24 @@ cj_status cj_launch_raw(cj_stream *s, cj_kernel *k, const cj_dims *dims, void **
     return st == CJ_OK ? launch_ready(s, &(ready_launch){ k, dims, args, NULL, 0 }, call) : st;
 }
 
+static CJI_APART cj_status launch_any_prepared(cj_stream *s, cj_prepared *p)
+{
+    cj_status st = check_stream(s, prepared_call);
+    if (st != CJ_OK) return st;
+    if (!cji_is_live(p, CJI_TAG_PREPARED))
+        st = cji_check_arg(s, p, CJI_TAG_PREPARED, prepared_call, "the prepared launch");
+    if (st != CJ_OK) return cji_stream_failed(s, st);
+    if (!launch_fits_device(s, p->k)) return of_another_device(s, p->k, prepared_call);
+    return launch_ready(s, &(ready_launch){ p->k, &p->dims, p->ptr, p->args, p->count }, prepared_call);
+}
+
 cj_status cj_launch_prepared(cj_stream *s, cj_prepared *p)
 {
-    static const char call[] = "cj_launch_prepared";
-    cj_status st = check_stream(s, call);
-    if (st != CJ_OK) return st;
-    if (!cji_is_live(p, CJI_TAG_PREPARED)) st = cji_check_arg(s, p, CJI_TAG_PREPARED, call, "the prepared launch");
-    if (st != CJ_OK) return cji_stream_failed(s, st);
-    if (!launch_fits_device(s, p->k)) return of_another_device(s, p->k, call);
-    return launch_ready(s, &(ready_launch){ p->k, &p->dims, p->ptr, p->args, p->count }, call);
+    if (cji_is_live(s, CJI_TAG_STREAM) && cji_is_plain(p, CJI_TAG_PREPARED) && launch_is_quick(s, p->k) &&
+        launch_has_room(p->k, p->room_wanted)) {
+        const CUresult r = launch_quickly(s, p->k, &p->dims, p->ptr);
+        return r == CUDA_SUCCESS ? launch_quick_end(s, p->k)
+                                 : launch_quick_failed(s, p->k, &p->dims, p->ptr, r, prepared_call);
+    }
+    return launch_any_prepared(s, p);
 }

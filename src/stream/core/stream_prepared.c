@@ -52,6 +52,7 @@ static cj_status prepared_dims(cj_prepared *p, const cj_dims *dims, const char *
     cj_status st = cji_dims_known(p->k, dims) ? CJ_OK : cji_dims_check(p, p->k, dims, call);
     if (st != CJ_OK) return st;
     p->dims = *dims;
+    p->room_wanted = dims->cluster[0] || dims->cooperative || dims->opts ? UINT32_MAX : dims->shared;
     if (!dims->opts) return CJ_OK;
     cj_launch_defaults(&p->opts);
     memcpy(&p->opts, dims->opts, dims->opts->size < sizeof p->opts ? dims->opts->size : sizeof p->opts);

@@ -57,6 +57,8 @@ void cji_work_memory(const cji_release_queue *queue, uint64_t bytes);
 
 /* Functions for measured work are not on the way of other calls. */
 #define CJI_COLD __attribute__((cold, noinline))
+/* Nor are those for what is usual and yet not the quickest. */
+#define CJI_APART __attribute__((noinline))
 
 /* -- What was measured of a stream, for its counters --------------------------------------------------------------- */
 

@@ -1,0 +1,160 @@
+/* A launch that repeats what was launched before goes a quick way, which looks at little. What it must not miss: wrong
+ * arguments, captures, another context that is current, a driver that rejects the launch, shared memory that the kernel
+ * may not have any more, other dimensions, launches of other threads. */
+#include <pthread.h>
+
+#include "tests/stream/watched.h"
+#include "tests/tap.h"
+
+static watch_bench b;
+static cj_kernel *k;
+static cj_dptr d;
+
+static uint64_t launched(void)
+{
+    cj_stream_counts c;
+    cj_stream_counts_defaults(&c);
+    cj_stream_get_counts(b.s, &c);
+    return c.launches;
+}
+
+static cj_status launch_with(const cj_arg *args, size_t count)
+{
+    const cj_dims dims = cj_grid(1, 32);
+    return cj_launch_n(b.s, k, &dims, args, count);
+}
+
+static cj_status launch(void)
+{
+    return cj_launch(b.s, k, cj_grid(1, 32), d, d, 2.0f, 1u);
+}
+
+static void settle(void)
+{
+    cj_stream_sync(b.s);
+    cj_stream_sync(b.s);
+}
+
+static void check_arguments(void)
+{
+    const cj_arg p = cj_arg_ptr(d), a = cj_arg_f32(2), n = cj_arg_u(1), i = cj_arg_i(1), minus = cj_arg_i(-1);
+    cj_arg strange = n, huge = n;
+    strange.kind = 32 + CJ_ARG_U;
+    huge.v.u = UINT64_C(1) << 32;
+    const struct { const char *name; cj_arg args[4]; size_t count; const char *says; } rows[] = {
+        { "all is right", { p, p, a, n }, 4, "" },
+        { "a signed number", { p, p, a, i }, 4, "" },
+        { "0 for a pointer", { p, cj_arg_i(0), a, n }, 4, "" },
+        { "a double for a float", { p, p, cj_arg_f64(2), n }, 4, "" },
+        { "the largest number", { p, p, a, cj_arg_u(UINT32_MAX) }, 4, "" },
+        { "a kind that has the low bits of another one", { p, p, a, strange }, 4, "its kind is 33" },
+        { "a number that is too large", { p, p, a, huge }, 4, "which does not fit .u32" },
+        { "a negative number", { p, p, a, minus }, 4, "is -1, which does not fit .u32" },
+        { "a number for a pointer", { p, n, a, n }, 4, "pass a cj_dptr, or 0" },
+        { "a number for a float", { p, p, n, n }, 4, "write it as a float" },
+        { "too few", { p, p, a, n }, 3, "k takes 4 arguments, here are 3" },
+        { "no argument", { p, p, a, n }, 0, "k takes 4 arguments, here are 0" },
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const uint64_t before = launched();
+        const bool good = !*rows[row].says;
+        launch();
+        tap_is_int(launch_with(rows[row].args, rows[row].count), good ? CJ_OK : CJ_EINVAL, "%s", rows[row].name);
+        tap_has_str(cj_error_of(b.s)->message, rows[row].says, "%s: the message", rows[row].name);
+        tap_is_uint(launched(), before + 1 + good, "%s: what is right is counted", rows[row].name);
+        settle();
+    }
+    tap_is_int(launch_with(NULL, 4), CJ_EINVAL, "arguments at NULL");
+    settle();
+}
+
+static void check_states(void)
+{
+    const uint64_t before = launched();
+    const int ran = watch.launches;
+    cj_capture_begin(b.s, CJ_CAPTURE_THREAD);
+    launch();
+    cj_graph *g = cj_capture_end(b.s);
+    tap_ok(cj_error_of(g)->status == CJ_OK && launched() == before && watch.launches == ran,
+           "a captured launch is neither made nor counted");
+    cj_graph_free(g);
+    watch_set_current(watch_foreign_context());
+    tap_is_int(launch(), CJ_OK, "with another context current: %s", cj_error_of(b.s)->message);
+    tap_ok(watch_current() == watch_foreign_context(), "which stays current");
+    watch_set_current(watch_context());
+    launch(), launch();
+    for (int tries = 0; tries < 2; tries++) watch_fail(CJI_CU_ID_cuLaunchKernel, 0, CUDA_ERROR_INVALID_VALUE);
+    tap_ok(launch() == CJ_EDRIVER, "a launch that the driver rejects: %s", cj_error_of(b.s)->message);
+    watch_fail_none();
+    tap_is_uint(launched(), before + 3, "is not counted");
+    settle();
+}
+
+static void check_shared(void)
+{
+    const cj_dims dims = cj_dims_shared(cj_grid(1, 32), 60000);
+    cj_prepared *p = cj_prepare(k, dims, d, d, 2.0f, 1u);
+    for (int form = 0; form < 2; form++) {
+        for (int i = 0; i < 3; i++) {
+            if (i == 2) cj_kernel_set_attribute(k, CJ_KERNEL_SHARED_DYNAMIC, 1024);
+            watch_forget();
+            const cj_status st = form ? cj_launch_prepared(b.s, p) : cj_launch(b.s, k, dims, d, d, 2.0f, 1u);
+            tap_is_int(st, CJ_OK, "launch %d: %s", i, cj_error_of(b.s)->message);
+            tap_is_int(watch_calls(CJI_CU_ID_cuFuncSetAttribute), i == 2 || (i == 0 && !form),
+                       "launch %d raises the shared memory where it must", i);
+        }
+    }
+    cj_prepared_free(p);
+}
+
+static void check_prepared(void)
+{
+    const cj_dims plain = cj_grid(1, 32);
+    cj_dims together = plain;
+    together.cooperative = 1;
+    cj_prepared *p = cj_prepare(k, plain, d, d, 2.0f, 1u);
+    for (int i = 0; i < 4; i++) {
+        const bool extended = i & 1;
+        cj_prepared_set_dims(p, extended ? &together : &plain);
+        watch_forget();
+        tap_is_int(cj_launch_prepared(b.s, p), CJ_OK, "prepared launch %d: %s", i, cj_error_of(b.s)->message);
+        tap_ok(watch_calls(CJI_CU_ID_cuLaunchKernel) == !extended &&
+                   watch_calls(CJI_CU_ID_cuLaunchKernelEx) == extended,
+               "by the call that takes its dimensions");
+    }
+    cj_prepared_free(p);
+}
+
+static void *launch_some(void *user)
+{
+    for (int i = 0; i < 10; i++) launch();
+    return user;
+}
+
+static void check_threads(void)
+{
+    pthread_t thread;
+    const uint64_t before = launched();
+    pthread_create(&thread, NULL, launch_some, NULL);
+    launch_some(NULL);
+    pthread_join(thread, NULL);
+    tap_is_uint(launched(), before + 20, "launches of two threads are counted");
+}
+
+int main(void)
+{
+    tap_plan(0);
+    watch_setup(&b);
+    k = watch_kernel(b.dev);
+    d = cj_alloc(b.s, 4096);
+    launch(), launch();
+    check_arguments();
+    check_states();
+    check_shared();
+    check_prepared();
+    check_threads();
+    cj_free(b.dev, d);
+    cj_kernel_free(k);
+    watch_teardown(&b);
+    return tap_done();
+}
