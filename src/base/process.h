@@ -59,6 +59,7 @@ typedef struct cji_process_state {
     struct cji_trace_file *traces; /* files that traces are written to, linked */
     atomic_uint traces_gen;        /* as drivers_gen */
     uint64_t trace_begun;          /* the file of CUJIT_TRACE that was written to last, as a hash; under drivers_lock */
+    int trace_held;                /* a descriptor of it + 1, which keeps it locked while the process lives; 0: none */
     atomic_bool cache_told;  /* a failure of the kernel cache on disk is in the log: src/driver/cache */
     cji_log_ring log;
     cji_reserve reserve;

@@ -15,6 +15,7 @@
 static char folder[] = "/tmp/cujit-trace-XXXXXX";
 static char *text;
 static size_t length;
+static const char *self; /* the file of this program */
 
 static const char *in_folder(const char *name)
 {
@@ -201,6 +202,49 @@ static void test_environment(void)
     unsetenv("CUJIT_TRACE");
 }
 
+/* The same program with another task: it opens the driver of the environment, as any program that is started. */
+static int started(void)
+{
+    cj_driver *drv = cj_driver_open(NULL);
+    const bool fine = cj_error_of(drv)->status == CJ_OK;
+    cj_driver_close(drv);
+    return fine ? 0 : 1;
+}
+
+static pid_t start_program(void)
+{
+    const pid_t child = fork();
+    if (child) return child;
+    execl(self, self, "started", (char *)NULL);
+    _exit(127);
+}
+
+static void test_started(void)
+{
+    char beside[300], before[64];
+    const char *path = in_folder("parent");
+    int status = -1;
+    setenv("CUJIT_TRACE", path, 1);
+    cj_driver *drv = cj_driver_open(NULL);
+    cj_driver_close(drv);
+    snprintf(before, sizeof before, "%.60s", slurp(in_folder("parent")));
+    const size_t bytes = length;
+    const pid_t child = start_program();
+    waitpid(child, &status, 0);
+    tap_is_int(status, 0, "a program that is started traces");
+    slurp(in_folder("parent"));
+    tap_ok(bytes && length == bytes && !strncmp(text, before, strlen(before)),
+           "the trace of a parent that has closed its driver stays as it is");
+    snprintf(beside, sizeof beside, "%s.%ld", in_folder("parent"), (long)child);
+    tap_has_str(slurp(beside), "cuInit", "that of its child is beside it");
+    setenv("CUJIT_TRACE", in_folder("of%p-%%"), 1);
+    drv = cj_driver_open(NULL);
+    cj_driver_close(drv);
+    snprintf(beside, sizeof beside, "%s/of%ld-%%", folder, (long)getpid());
+    tap_has_str(slurp(beside), "cuInit", "%%p is the number of the process");
+    unsetenv("CUJIT_TRACE");
+}
+
 static int go[2], said[2]; /* pipes: the child begins when the first ends, and reports by the other one */
 
 /* A child that traces. It is forked before this process uses the driver: none of a GPU works in a child otherwise. */
@@ -240,9 +284,11 @@ static void test_fork(pid_t child, const char *path)
     tap_has_str(slurp(beside), "cuInit", "and the trace is beside it");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char path[256];
+    if (argc > 1 && !strcmp(argv[1], "started")) return started();
+    self = argv[0];
     if (!mkdtemp(folder)) tap_bail("no folder");
     snprintf(path, sizeof path, "%s", in_folder("forked"));
     const pid_t child = fork_child(path);
@@ -255,6 +301,7 @@ int main(void)
     test_wrong(under);
     cj_driver_close(under);
     test_environment();
+    test_started();
     free(text);
     char command[300];
     snprintf(command, sizeof command, "rm -r %s", folder);

@@ -2,7 +2,7 @@
  *
  *   interposer.c       slots, a wrapper for each entry point and slot, the chain of layers, cj_driver_open_interposed
  *   interposer_text.c  a call as one line of text; struct_text.c: the structs; launch_text.c: kernels' arguments
- *   trace_layer.c      writes each call to a file; trace_file.c: the files
+ *   trace_layer.c      writes each call to a file; trace_file.c: the files; process_file.c: one for each process
  *   fault_layer.c      makes calls fail that a text names
  *   interpose_env.c    the layers that the environment asks for
  *
@@ -49,8 +49,9 @@ cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environme
 bool cji_interposer_room(void);
 
 /* A new layer that writes each call to the file `path`; NULL, and the failure is recorded in `into` for `call`.
- * `goes_on`: what this process wrote to the file before is kept. */
-cji_layer *cji_trace_layer(void *into, const char *path, bool goes_on, const char *call);
+ * `held`: as in cji_process_file_hold(), or NULL; where a descriptor is held, what this process wrote to the file
+ * before is kept. */
+cji_layer *cji_trace_layer(void *into, const char *path, int *held, const char *call);
 
 /* A new layer that makes the calls fail that `text` names; NULL, and the failure is recorded in `into` for `call`.
  * `what` is how the text is called in messages. */
@@ -75,13 +76,23 @@ void cji_struct_text(cji_line *l, const char *type, uint64_t pointer);
  * the driver below does not tell the parameters. */
 void cji_launch_text(char *out, size_t size, const cji_layer_call *c);
 
+/* ---- Files of a process (process_file.c) ------------------------------------------------------------------------- */
+
+/* Opens a file that no other process writes to, and locks it; -1: errno says why. */
+int cji_process_file_open(const char *path);
+/* Keeps one more descriptor of an open file, so that other processes see it locked as long as this one lives; another
+ * descriptor of that file, -1 where there is none; closes it.  *held is 0 where there is none. */
+void cji_process_file_hold(int *held, int fd);
+int cji_process_file_held(const int *held);
+void cji_process_file_drop(int *held);
+
 /* ---- Files of traces --------------------------------------------------------------------------------------------- */
 
 typedef struct cji_trace_file cji_trace_file;
 
 /* The file of that name; one for all layers of the process that write to it.  NULL: it cannot be written, and *error is
  * errno. */
-cji_trace_file *cji_trace_file_open(const char *path, bool goes_on, int *error);
+cji_trace_file *cji_trace_file_open(const char *path, int *held, int *error);
 void cji_trace_file_close(cji_trace_file *file);
 bool cji_trace_file_json(const cji_trace_file *file);
 uint64_t cji_trace_file_begun(const cji_trace_file *file); /* cji_now() when it was opened first */

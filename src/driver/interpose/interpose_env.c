@@ -10,9 +10,9 @@ static cji_layer *env_trace(void *into)
 {
     const char *path = cji_env_get(CJI_ENV_TRACE);
     const uint64_t begun = path ? cji_hash(path, strlen(path)) + cji_fork_gen() : 0;
-    cji_layer *layer = cji_trace_layer(into, path, cji_process.trace_begun == begun, env_call);
-    if (layer) cji_process.trace_begun = begun;
-    return layer;
+    if (cji_process.trace_begun != begun) cji_process_file_drop(&cji_process.trace_held);
+    cji_process.trace_begun = begun;
+    return cji_trace_layer(into, path, &cji_process.trace_held, env_call);
 }
 
 static cji_layer *env_fault(void *into)

@@ -268,7 +268,7 @@ cj_driver *cj_driver_open_traced(cj_driver *under, const char *path)
     static const char call[] = "cj_driver_open_traced";
     cj_driver *drv;
     if (!over_begin(&drv, under, call)) return drv;
-    return over_end(drv, under, cji_trace_layer(drv, path, false, call), call);
+    return over_end(drv, under, cji_trace_layer(drv, path, NULL, call), call);
 }
 
 cj_driver *cj_driver_open_faulty(cj_driver *under, const char *faults)

@@ -6,6 +6,7 @@ libcujit_driver_la_SOURCES += \
 	%D%/interposer.c \
 	%D%/interposer_text.c \
 	%D%/launch_text.c \
+	%D%/process_file.c \
 	%D%/struct_text.c \
 	%D%/trace_file.c \
 	%D%/trace_layer.c

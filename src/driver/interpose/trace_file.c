@@ -3,13 +3,9 @@
  * anew, so the file is JSON at any moment.
  *
  * A process writes to a file of one name through one cji_trace_file, however many drivers are traced.  A file that
- * another process writes to, which flock() tells, is left alone: the trace goes to a file of that name with the number
- * of the process behind it. */
+ * another process writes to is left alone (process_file.c). */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,28 +30,6 @@ struct cji_trace_file {
 static const char json_begin[] = "[", json_end[] = "\n]\n";
 
 /* -- Opening ------------------------------------------------------------------------------------------------------- */
-
-static int open_unlocked(const char *path)
-{
-    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd;
-    close(fd);
-    errno = EWOULDBLOCK;
-    return -1;
-}
-
-static int open_alone(const char *path)
-{
-    char other[PATH_MAX];
-    const int fd = open_unlocked(path);
-    if (fd >= 0 || errno != EWOULDBLOCK) return fd;
-    if ((size_t)snprintf(other, sizeof other, "%s.%ld", path, (long)getpid()) >= sizeof other) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    return open_unlocked(other);
-}
 
 /* Finds where the file goes on, or empties it.  False: errno says why. */
 static bool position(cji_trace_file *file, bool goes_on)
@@ -92,7 +66,7 @@ static void lock_files(void)
 static void unlock_files(void) { cji_unlock(&cji_process.traces_lock, CJI_LOCK_TRACES); }
 
 /* A file that is in no list yet; NULL, and *error is errno. */
-static cji_trace_file *file_new(const char *path, bool goes_on, int *error)
+static cji_trace_file *file_new(const char *path, int *held, int *error)
 {
     const size_t n = strlen(path);
     cji_trace_file *file = cji_zalloc(sizeof *file);
@@ -102,22 +76,27 @@ static cji_trace_file *file_new(const char *path, bool goes_on, int *error)
     file->json = n > 5 && strcmp(path + n - 5, ".json") == 0;
     pthread_mutex_init(&file->lock, NULL);
     if (file->path) {
-        file->fd = open_alone(path);
-        if (file->fd >= 0 && position(file, goes_on)) return file;
+        file->fd = cji_process_file_held(held);
+        const bool goes_on = file->fd >= 0;
+        if (!goes_on) file->fd = cji_process_file_open(path);
+        if (file->fd >= 0 && position(file, goes_on)) {
+            if (held) cji_process_file_hold(held, file->fd);
+            return file;
+        }
         *error = errno;
     }
     file_delete(file);
     return NULL;
 }
 
-cji_trace_file *cji_trace_file_open(const char *path, bool goes_on, int *error)
+cji_trace_file *cji_trace_file_open(const char *path, int *held, int *error)
 {
     lock_files();
     cji_trace_file *file = cji_process.traces;
     while (file && strcmp(file->path, path) != 0) file = file->next;
     if (file) {
         file->users++;
-    } else if ((file = file_new(path, goes_on, error))) {
+    } else if ((file = file_new(path, held, error))) {
         file->next = cji_process.traces;
         cji_process.traces = file;
     }

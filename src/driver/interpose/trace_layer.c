@@ -70,7 +70,7 @@ static void trace_free(cji_layer *self)
     cji_free(trace, sizeof *trace);
 }
 
-cji_layer *cji_trace_layer(void *into, const char *path, bool goes_on, const char *call)
+cji_layer *cji_trace_layer(void *into, const char *path, int *held, const char *call)
 {
     int error = 0;
     if (!path || !*path) {
@@ -78,7 +78,7 @@ cji_layer *cji_trace_layer(void *into, const char *path, bool goes_on, const cha
         return NULL;
     }
     struct trace_layer *trace = cji_zalloc(sizeof *trace);
-    if (trace) trace->file = cji_trace_file_open(path, goes_on, &error);
+    if (trace) trace->file = cji_trace_file_open(path, held, &error);
     if (!trace || !trace->file) {
         if (trace && error)
             cji_fail(into, CJ_EINVAL, call, "the trace %s cannot be written: %s", path, strerror(error));
