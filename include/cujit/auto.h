@@ -19,6 +19,7 @@
 #include <cujit/driver.h>
 #include <cujit/graph.h>
 #include <cujit/graph_exec.h>
+#include <cujit/interop.h>
 #include <cujit/linker.h>
 #include <cujit/memory.h>
 #include <cujit/pipeline.h>
@@ -60,6 +61,7 @@ static inline void cj_auto_cj_kernel_cache(cj_kernel_cache **object) { cj_kernel
 static inline void cj_auto_cj_stream_pool(cj_stream_pool **object) { cj_stream_pool_free(*object); }
 static inline void cj_auto_cj_profile(cj_profile **object) { cj_profile_free(*object); }
 static inline void cj_auto_cj_stream_barrier(cj_stream_barrier **object) { cj_stream_barrier_free(*object); }
+static inline void cj_auto_cj_tensor(cj_tensor **object) { cj_tensor_free(*object); }
 static inline void cj_auto_cj_vmem(cj_vmem **object) { cj_vmem_free(*object); }
 static inline void cj_auto_cj_array(cj_array **object) { cj_array_free(*object); }
 static inline void cj_auto_cj_texture(cj_texture **object) { cj_texture_free(*object); }

@@ -20,6 +20,7 @@
  *         cj_pipeline ............... input in chunks: upload, compute, download (pipeline.h)
  *         cj_graph (graph.h) ........ work built once, or captured (capture.h)
  *           cj_graph_exec ........... launched many times (graph_exec.h)
+ *         cj_tensor (interop.h) ..... memory of other libraries: DLPack, __cuda_array_interface__
  *     cj_profile (profile.h) ........ what the streams of the program did, and when
  *
  * A kernel is made and run in this order:
@@ -29,6 +30,9 @@
  * Order to read the headers in: ptx, verbs, control, driver, launch, memory, stream, copy; then
  * what a program needs of operands, linker, compiler, kernel_cache, texture, capture, graph,
  * graph_exec, stream_barrier, pool, waiter, coordinate, profile, pipeline, parse, interpose.
+ * what a program needs of operands, linker, compiler, kernel_cache, capture, graph, graph_exec,
+ * stream_barrier, pool, waiter, coordinate, profile, pipeline, parse, interpose,
+ * interop.
  *
  * Lifetime.  Each object is released by its own free or close call, in any order.  An object keeps
  * alive what it needs.
@@ -61,6 +65,7 @@
 #include <cujit/capture.h>
 #include <cujit/graph_exec.h>
 #include <cujit/interpose.h>
+#include <cujit/interop.h>
 #include <cujit/auto.h>
 
 #endif

@@ -159,13 +159,15 @@ CJ_API void cj_device_close(cj_device *dev);
  *
  * `dev` and the objects made of it stay objects that must be freed, before or after; every use of
  * them is an error that names the reset.  Memory of the device and memory of cj_host_alloc are gone
- * when the call returns: free them as well, and access them no more.  Of other threads some may be
- * in cj_stream_sync, in waits with a timeout, in waiters or compilers; these calls return.  None may
- * be in another call that uses the device.  Host functions that run are waited for.
+ * when the call returns: free them as well, and access them no more.
+ *
+ * Other threads may be in cj_stream_sync, in waits with a timeout, in waiters or compilers; these
+ * calls return.  None may be in another call that uses the device.  Host functions that run are
+ * waited for.
  * Blocks.  Never NULL.  Owned by the caller, free with cj_device_close.
  * Errors, in the failed object that is returned:
- *   CJ_ESTATE: other code retains the context too: then nothing has changed; `dev` was reset before;
- *     was made by cj_device_wrap; or a stream of it is being captured
+ *   CJ_ESTATE: other code retains the context too, and nothing has changed; or `dev` was reset
+ *     before, was made by cj_device_wrap, or has a stream that is being captured
  *   CJ_EDRIVER: the driver has no new context in this process */
 CJ_API cj_device *cj_device_reset(cj_device *dev);
 

@@ -9,6 +9,7 @@ cujitinclude_HEADERS += include/cujit/profile.h
 libcujit_stream_la_SOURCES += %D%/stream_rooms.c
 cujitinclude_HEADERS += include/cujit/pipeline.h
 cujitinclude_HEADERS += include/cujit/texture.h
+cujitinclude_HEADERS += include/cujit/interop.h
 include %D%/core/local.mk
 include %D%/memory/local.mk
 include %D%/array/local.mk
@@ -17,3 +18,4 @@ include %D%/pool/local.mk
 include %D%/coordinate/local.mk
 include %D%/profile/local.mk
 include %D%/pipeline/local.mk
+include %D%/interop/local.mk

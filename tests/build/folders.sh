@@ -101,6 +101,7 @@ result $? 'lines are short, without tabs and trailing blanks, and finished' "$ta
 # The rooms of a library, the lowest first: a file calls files of its own room and of rooms before it.
 library_rooms='base ptx cuda driver/cache driver driver/compile driver/interpose stream/core stream/memory'
 library_rooms="$library_rooms stream/array stream/graph stream/pool stream/coordinate stream/profile stream/pipeline"
+library_rooms="$library_rooms stream/interop"
 device_rooms='base ptx cuda sim/exec sim/core sim/module sim/queue sim/stream sim/memory sim/kinds sim/graph'
 device_rooms="$device_rooms sim/diagnose sim/entry"
 

@@ -61,6 +61,7 @@ static void use_each()
     cujit::array pixels = cj_array_create(dev, &line);
     cujit::texture reads = cj_texture_create(pixels, nullptr);
     cujit::surface writes = cj_surface_create(pixels);
+    cujit::tensor tensor = cj_tensor_from_dlpack(dev, nullptr);
     cujit::stream_barrier b = cj_stream_barrier_create(dev);
     cujit::waiter w = cj_waiter_create(dev, nullptr);
     cujit::coord tasks = cj_coord_create(dev, nullptr);

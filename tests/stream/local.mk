@@ -18,6 +18,7 @@ tests_libtest_a_SOURCES += %D%/random_programs.c %D%/random_ops.c %D%/random_wor
 device_tests += %D%/profiles %D%/profile_threads
 text_tests += %D%/profile_numbers %D%/profile_times %D%/pool_spans
 device_tests += %D%/event_pools %D%/stream_pools %D%/pool_times %D%/pools_of_threads
+device_tests += %D%/dlpack_tensors %D%/array_interfaces
 device_tests += %D%/kernel_occupancy %D%/launch_options %D%/cancelled_threads %D%/sixty_four_threads
 device_tests += %D%/launched_by_name %D%/launched_raw %D%/prepared_launches %D%/module_variables
 device_tests += %D%/captures_in_a_loop %D%/failures_reach_streams %D%/fills %D%/freed_memory %D%/graph_mem_ops

@@ -18,7 +18,7 @@ const char *const api_handle_name[API_HANDLES] = {
     "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
     "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline",
     "cj_prepared", "cj_linker", "cj_kernel_cache", "cj_compiler", "cj_future", "cj_vmem",
-    "cj_array", "cj_texture", "cj_surface", "cj_disk_cache"
+    "cj_array", "cj_texture", "cj_surface", "cj_disk_cache", "cj_tensor"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -144,6 +144,7 @@ void api_release(int kind, void *object)
     case API_TEXTURE: cj_texture_free(object); break;
     case API_SURFACE: cj_surface_free(object); break;
     case API_DISK_CACHE: cj_disk_cache_close(object); break;
+    case API_TENSOR: cj_tensor_free(object); break;
     default: break;
     }
 }
@@ -155,7 +156,8 @@ bool api_lends(const api_function *f)
                                          "cj_stream_device", "cj_event_device", "cj_kernel_module", "cj_module_device",
                                          "cj_kernel_device", "cj_node_graph",   "cj_node_in_clone",
                                          "cj_event_pool_device", "cj_event_pool_event", "cj_stream_pool_device",
-                                         "cj_stream_pool_stream", "cj_pipeline_pending", "cj_prepared_kernel" };
+                                         "cj_stream_pool_stream", "cj_pipeline_pending", "cj_prepared_kernel",
+                                         "cj_tensor_device" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(f->name, names[i])) return true;
     return false;
@@ -215,6 +217,9 @@ void api_make_live(void)
     h[API_SURFACE] = cj_surface_create(h[API_ARRAY]);
     h[API_DISK_CACHE] = cj_disk_cache_open(mkdtemp(folder));
     rmdir(folder);
+    static const int64_t none = 0;
+    const cj_tensor_info empty = { .size = sizeof empty, .ndim = 1, .shape = &none, .type = { CJ_TENSOR_UINT, 8, 1 } };
+    h[API_TENSOR] = cj_tensor_create(h[API_DEVICE], &empty, NULL, NULL);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -40,6 +40,7 @@ enum {
     API_TEXTURE,
     API_SURFACE,
     API_DISK_CACHE,
+    API_TENSOR,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

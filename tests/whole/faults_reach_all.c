@@ -28,6 +28,7 @@ static const struct { const char *file, *prefix; } headers[] = {
     { "include/cujit/linker.h", "cj_" },
     { "include/cujit/compiler.h", "cj_" },
     { "include/cujit/texture.h", "cj_" },
+    { "include/cujit/interop.h", "cj_" },
 };
 
 /* Called through a macro of another name, or not to be called. */

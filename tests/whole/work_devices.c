@@ -126,6 +126,52 @@ static void grows(cj_kernel *k)
     cj_vmem_free(v);
 }
 
+static void released(void *user) { *(int *)user = 1; }
+
+/* Memory of the device as a tensor: out in every form, and in again; order with a stream of other code. */
+static void tensors(void)
+{
+    const int64_t shape[] = { 4, N / 4 };
+    char text[300];
+    int done = 0;
+    cj_tensor_info x = { .size = sizeof x, .data = d[0], .ndim = 2, .type = { CJ_TENSOR_UINT, 32, 1 }, .shape = shape };
+    cj_tensor *t = cj_tensor_create(dev[0], &x, released, &done);
+    if (!work_made(t)) {
+        cj_tensor_free(t);
+        return;
+    }
+    cj_tensor_info_defaults(&x);
+    if (work_did(cj_tensor_get_info(t, &x)) && cj_tensor_device(t) == dev[0]) sum += x.elements;
+    cj_tensor *in[3] = { NULL, NULL, NULL };
+    cj_dlpack_managed *old = cj_tensor_to_dlpack(t);
+    if (!old) work_made(t);
+    else if (!work_made(in[0] = cj_tensor_from_dlpack(dev[0], old))) old->deleter(old);
+    cj_dlpack_versioned *new = cj_tensor_to_dlpack_versioned(t);
+    if (!new) work_made(t);
+    else if (!work_made(in[1] = cj_tensor_from_dlpack_versioned(dev[0], new))) new->deleter(new);
+    if (!cj_tensor_to_array_interface(t, text, sizeof text)) work_made(t);
+    else work_made(in[2] = cj_tensor_from_array_interface(dev[0], text));
+    for (int i = 0; i < 3; i++) cj_tensor_free(in[i]);
+    cj_tensor_free(t);
+    sum += (uint64_t)done;
+}
+
+/* Order with a stream of other code, which is one of the library here. */
+static void foreign_streams(void)
+{
+    cj_stream *other = cj_stream_create(dev[0], NULL);
+    if (work_made(other)) {
+        const int64_t number = (int64_t)(uintptr_t)cj_stream_raw(other);
+        work_did(cj_fill32(other, d[0], 3, N));
+        work_did(cj_stream_wait_foreign(s[0], number));
+        work_did(cj_fill32(s[0], d[0], 4, N));
+        work_did(cj_stream_signal_foreign(s[0], number));
+        work_waited(other);
+    }
+    work_waited(s[0]);
+    cj_stream_free(other);
+}
+
 static void registered(void)
 {
     uint32_t *h = aligned_alloc(4096, 4096);
@@ -161,7 +207,7 @@ int main(void)
     cj_kernel *k = cj_kernel_load(dev[0], m, "add", NULL);
     if (d[0].addr && d[1].addr && work_made(k)) {
         told(drv), copies(), kernels(k), captures(), nodes();
-        grows(k), registered();
+        grows(k), registered(), tensors(), foreign_streams();
     }
     for (int i = 0; i < 2; i++) work_did(cj_free(dev[i], d[i]));
     cj_kernel_free(k);

@@ -60,24 +60,33 @@ static bool info_of_driver(cj_device *dev, uint64_t addr, cj_mem_info *info)
     return true;
 }
 
+cj_status cji_mem_info_find(void *into, cj_device *dev, uint64_t addr, cj_mem_info *info, bool *known,
+                            const char *call)
+{
+    cji_scope scope;
+    cj_device *owner = cji_mem_owner(dev, addr);
+    bool free = false;
+    *known = info_of_table(owner, addr, info, &free);
+    cji_device_drop(owner);
+    if (*known || free) return CJ_OK;
+    cj_status st = cji_scope_begin_relaxed(into, dev, &scope, call);
+    if (st != CJ_OK) return st;
+    *known = addr && info_of_driver(dev, addr, info);
+    cji_scope_leave(&scope);
+    return CJ_OK;
+}
+
 cj_status cj_mem_get_info(cj_device *dev, cj_dptr d, cj_mem_info *info)
 {
     static const char call[] = "cj_mem_get_info";
     cj_mem_info all = { .size = sizeof all };
-    cji_scope scope;
+    bool known;
     cj_status st = cji_check(dev, CJI_TAG_DEVICE, call);
     if (st != CJ_OK) return st;
     if (!info || info->size < sizeof info->size)
         return cji_fail(dev, CJ_EINVAL, call, "info is NULL, or info->size is not sizeof(cj_mem_info)");
-    cj_device *owner = cji_mem_owner(dev, d.addr);
-    bool free = false, known = info_of_table(owner, d.addr, &all, &free);
-    cji_device_drop(owner);
-    if (!known && !free) {
-        st = cji_scope_begin_relaxed(dev, dev, &scope, call);
-        if (st != CJ_OK) return st;
-        known = d.addr && info_of_driver(dev, d.addr, &all);
-        cji_scope_leave(&scope);
-    }
+    st = cji_mem_info_find(dev, dev, d.addr, &all, &known, call);
+    if (st != CJ_OK) return st;
     if (!known)
         return cji_fail(dev, CJ_ENOTFOUND, call, "0x%llx is in no memory that the driver knows",
                         (unsigned long long)d.addr);
