@@ -42,7 +42,8 @@ typedef struct cj_surface cj_surface;
 
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
-/* The shape: width alone is 1D, with height 2D, with height and depth 3D.  `layers` of 1D or 2D make
+/* The shape: width alone is 1D, with height 2D, with height and depth 3D.  `layers` of 1D or 2D
+ * make
  * a layered array.  A cubemap has six square faces, in the order +x -x +y -y +z -z; with `layers`
  * there are so many cubemaps.  In copies a layer or a face is a slice: face f of cubemap n is slice
  * 6 * n + f. */
@@ -117,7 +118,8 @@ CJ_API void cj_array_info_defaults(cj_array_info *info);
  *   CJ_EINVAL: `info` is NULL, or its size is not set */
 CJ_API cj_status cj_array_get_info(cj_array *a, cj_array_info *info);
 
-/* The CUarray, or the CUmipmappedArray of a mipmapped array; NULL of a failed one.  Belongs to `a`. */
+/* The CUarray, or the CUmipmappedArray of a mipmapped array; NULL of a failed one.  Belongs to
+ * `a`. */
 CJ_API void *cj_array_raw(const cj_array *a);
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
@@ -217,7 +219,8 @@ typedef struct cj_texture_memory_params {
 CJ_API void cj_texture_memory_params_defaults(cj_texture_memory_params *params);
 
 /* Makes a texture that reads device memory, which kernels and copies may write meanwhile: what
- * another launch has written is seen.  cj_free of the memory is deferred until the texture is freed.
+ * another launch has written is seen.  cj_free of the memory is deferred until the texture is
+ * freed.
  * Memory of cj_alloc may begin at an odd multiple of 256: allocate 256 bytes more and round up.
  * Borrowed until the texture is freed: memory that cujit does not know.
  * `memory`: Copied.  `sampler`: May be NULL.  Copied.  Returns at once.

@@ -38,6 +38,10 @@ static const unsigned char fates[CJI_CU_COUNT] = {
     RELEASED(cuGraphExecDestroy),
     RELEASED(cuGraphReleaseUserObject),
     RELEASED(cuUserObjectRelease),
+    RELEASED(cuArrayDestroy),
+    RELEASED(cuMipmappedArrayDestroy),
+    RELEASED(cuTexObjectDestroy),
+    RELEASED(cuSurfObjectDestroy),
     /* What concerns the process, the thread or the device. */
     STAYS(cuGetErrorName),
     STAYS(cuGetErrorString),

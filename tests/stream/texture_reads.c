@@ -115,9 +115,11 @@ static void planes_read(void)
     const cj_texture_memory_params p = { .size = sizeof p, .memory = m, .width = W, .height = H, .pitch = 64 };
     one_plane("memory", of_memory, &p);
     cj_copy_to_device(s, m, pixels, sizeof pixels);
-    cj_texture *tex = cj_texture_create_memory(dev, CJ_TEXTURE_MEMORY(.memory = m, .width = W * H / 2, .channels = 2), NULL);
+    cj_texture *tex = cj_texture_create_memory(
+        dev, CJ_TEXTURE_MEMORY(.memory = m, .width = W * H / 2, .channels = 2), NULL);
     cj_stream_use_texture(s, tex);
-    tap_ok(read_by("line", cj_texture_raw(tex), &(place){ .x = 0 }, 4, 4), "a line is read: %s", cj_error_of(s)->message);
+    tap_ok(read_by("line", cj_texture_raw(tex), &(place){ .x = 0 }, 4, 4), "a line is read: %s",
+           cj_error_of(s)->message);
     const float *got = &seen[0][0][0];
     tap_ok(got[0] == 0 && got[1] == 1 && got[4 * 5] == 12 && got[4 * 5 + 1] == 13, "two channels at a time: %g %g",
            (double)got[20], (double)got[21]);
@@ -141,7 +143,8 @@ static void elements_read(void)
     cj_texture *sign = cj_texture_create(b, CJ_SAMPLER(.to_float = 1));
     read_by("whole", cj_texture_raw(whole), &at, 2, 1);
     const uint32_t *n = (const uint32_t *)(const void *)seen;
-    tap_ok(n[1] == 51 && n[3] == 255 && n[4] == 1 && n[7] == 4, "bytes as integers: %u %u %u %u", n[1], n[3], n[4], n[7]);
+    tap_ok(n[1] == 51 && n[3] == 255 && n[4] == 1 && n[7] == 4, "bytes as integers: %u %u %u %u", n[1], n[3], n[4],
+           n[7]);
     read_by("plane", cj_texture_raw(part), &at, 2, 1);
     const float *f = &seen[0][0][0];
     tap_ok(f[0] == 0 && near_to(f[1], 0.2f) && near_to(f[2], 0.4f) && f[3] == 1, "bytes as floats: %g %g %g %g",
@@ -229,7 +232,8 @@ static void surfaces_write(void)
     /* a graph that doubles, and keeps what it uses */
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
     cj_stream_use_surface(s, x);
-    cj_launch_name(s, mod, "twice", cj_grid3(1, 1, 1, W, H, 1), cj_surface_raw(x), result, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f);
+    cj_launch_name(s, mod, "twice", cj_grid3(1, 1, 1, W, H, 1), cj_surface_raw(x), result, 0.0f, 0.0f, 0.0f, 0.0f,
+                   0.0f);
     cj_copy_array(s, CJ_COPY_ARRAY(.src_array = a, .dst_host = out));
     cj_graph *g = cj_capture_end(s);
     cj_graph_exec *exec = cj_graph_instantiate(g, NULL);

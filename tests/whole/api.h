@@ -8,7 +8,8 @@
 
 enum { API_PARAMS = 8, API_FUNCTIONS = 800 };
 
-/* The kinds of handle: indices of api_handle_name[] and api_live[]. Those up to API_FN and API_DISK_CACHE touch no driver. */
+/* The kinds of handle: indices of api_handle_name[] and api_live[]. Those up to API_FN touch no driver, nor does
+ * API_DISK_CACHE. */
 enum {
     API_PTX,
     API_FN,

@@ -126,7 +126,7 @@ static const struct array_most {
 size_t cji_array_limit(const cj_device *dev, CUdevice_attribute attribute)
 {
     int most = 0;
-    return dev->drv->cu.cuDeviceGetAttribute(&most, attribute, dev->cu) == CUDA_SUCCESS && most > 0 ? (size_t)most : 0;
+    return dev->api.cuDeviceGetAttribute(&most, attribute, dev->cu) == CUDA_SUCCESS && most > 0 ? (size_t)most : 0;
 }
 
 /* The driver rejects the shape: says which limit it exceeds, where one is known. */
@@ -254,7 +254,7 @@ static cj_status array_make_level(cj_array *l, cj_array *a, int level, const cha
     l->extent = array_extent(&l->shape);
     st = cji_scope_begin_relaxed(l, l->dev, &scope, call);
     if (st != CJ_OK) return st;
-    const CUresult r = l->dev->drv->cu.cuMipmappedArrayGetLevel(&l->raw, a->mipmap, (unsigned)level);
+    const CUresult r = l->dev->api.cuMipmappedArrayGetLevel(&l->raw, a->mipmap, (unsigned)level);
     cji_scope_leave(&scope);
     return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(l, l->dev, r, call, "cuMipmappedArrayGetLevel");
 }
@@ -302,7 +302,7 @@ static cj_status array_take(cj_array *a, cj_device *dev, void *raw, const char *
     if (!raw) return cji_fail(a, CJ_EINVAL, call, "the CUarray is NULL");
     st = cji_scope_begin_relaxed(a, dev, &scope, call);
     if (st != CJ_OK) return st;
-    const CUresult r = dev->drv->cu.cuArray3DGetDescriptor(&d, raw);
+    const CUresult r = dev->api.cuArray3DGetDescriptor(&d, raw);
     cji_scope_leave(&scope);
     if (r != CUDA_SUCCESS) return cji_rejected(a, dev, r, call, "cuArray3DGetDescriptor");
     a->raw = raw;
@@ -323,8 +323,8 @@ static void array_delete(cj_array *a)
 {
     cj_device *dev = a->dev;
     cj_array *of = a->of;
-    if (a->owned && a->raw) dev->drv->cu.cuArrayDestroy(a->raw);
-    if (a->owned && a->mipmap) dev->drv->cu.cuMipmappedArrayDestroy(a->mipmap);
+    if (a->owned && a->raw) dev->api.cuArrayDestroy(a->raw);
+    if (a->owned && a->mipmap) dev->api.cuMipmappedArrayDestroy(a->mipmap);
     cji_obj_delete(a, sizeof *a);
     if (of) cji_array_drop(of);
     if (dev) cji_device_drop(dev);

@@ -25,8 +25,8 @@ static void texture_delete(texture_object *o)
     cj_device *dev = o->dev;
     cj_array *array = o->array;
     cji_refset *memory = o->memory;
-    if (o->raw && o->obj.tag == CJI_TAG_TEXTURE) dev->drv->cu.cuTexObjectDestroy(o->raw);
-    if (o->raw && o->obj.tag == CJI_TAG_SURFACE) dev->drv->cu.cuSurfObjectDestroy(o->raw);
+    if (o->raw && o->obj.tag == CJI_TAG_TEXTURE) dev->api.cuTexObjectDestroy(o->raw);
+    if (o->raw && o->obj.tag == CJI_TAG_SURFACE) dev->api.cuSurfObjectDestroy(o->raw);
     cji_obj_delete(o, sizeof *o);
     cji_refset_drop(memory);
     if (array) cji_array_drop(array);
@@ -161,7 +161,7 @@ static cj_status texture_make(texture_object *o, const CUDA_RESOURCE_DESC *from,
     const CUDA_TEXTURE_DESC how = texture_desc(&all, type);
     cj_status st = cji_scope_begin_relaxed(o, o->dev, &scope, call);
     if (st != CJ_OK) return st;
-    *r = o->dev->drv->cu.cuTexObjectCreate(&o->raw, from, &how, NULL);
+    *r = o->dev->api.cuTexObjectCreate(&o->raw, from, &how, NULL);
     cji_scope_leave(&scope);
     if (*r == CUDA_SUCCESS) return CJ_OK;
     o->raw = 0;
@@ -255,11 +255,13 @@ static cj_status texture_memory_rejected(texture_object *o, const cj_texture_mem
           "bytes from row to row" },
     };
     if (align && m->memory.addr % align)
-        return cji_fail(o, CJ_EINVAL, call, "the memory at 0x%llx is not at a multiple of %zu, as textures of device %d must be",
+        return cji_fail(o, CJ_EINVAL, call,
+                        "the memory at 0x%llx is not at a multiple of %zu, as textures of device %d must be",
                         (unsigned long long)m->memory.addr, align, dev->ordinal);
     if (!m->height) return st;
     if (step && m->pitch % step)
-        return cji_fail(o, CJ_EINVAL, call, "the pitch of %zu bytes is not a multiple of %zu, as on device %d it must be",
+        return cji_fail(o, CJ_EINVAL, call,
+                        "the pitch of %zu bytes is not a multiple of %zu, as on device %d it must be",
                         m->pitch, step, dev->ordinal);
     for (size_t i = 0; i < sizeof side / sizeof *side; i++)
         if (side[i].most && side[i].value > side[i].most)
@@ -319,7 +321,7 @@ static cj_status surface_make(texture_object *o, cj_array *a, const char *call)
         return cji_fail(o, CJ_EINVAL, call, "the array has no surfaces; make it with .surface = 1");
     st = cji_scope_begin_relaxed(o, o->dev, &scope, call);
     if (st != CJ_OK) return st;
-    const CUresult r = o->dev->drv->cu.cuSurfObjectCreate(&o->raw, &from);
+    const CUresult r = o->dev->api.cuSurfObjectCreate(&o->raw, &from);
     cji_scope_leave(&scope);
     if (r == CUDA_SUCCESS) return CJ_OK;
     o->raw = 0;

@@ -29,7 +29,7 @@ static char array_next(array_reader *r)
     return *r->p;
 }
 
-static bool array_take(array_reader *r, char c)
+static bool array_takes(array_reader *r, char c)
 {
     if (array_next(r) != c) return false;
     r->p++;
@@ -90,15 +90,15 @@ static bool array_integer(array_reader *r, int64_t *out)
 }
 
 /* ( or [, and what closes it; 0: neither. */
-static char array_open(array_reader *r) { return array_take(r, '(') ? ')' : array_take(r, '[') ? ']' : 0; }
+static char array_open(array_reader *r) { return array_takes(r, '(') ? ')' : array_takes(r, '[') ? ']' : 0; }
 
 static bool array_list(array_reader *r, int64_t *out, int32_t *n)
 {
     const char end = array_open(r);
-    for (*n = 0; end && !array_take(r, end);) {
+    for (*n = 0; end && !array_takes(r, end);) {
         if (*n == CJI_TENSOR_DIMS || !array_integer(r, &out[*n])) return false;
         ++*n;
-        if (!array_take(r, ',') && array_next(r) != end) return false;
+        if (!array_takes(r, ',') && array_next(r) != end) return false;
     }
     return end != 0;
 }
@@ -114,10 +114,10 @@ static bool array_skip(array_reader *r, int depth)
     }
     const char end = c == '(' ? ')' : c == '[' ? ']' : '}';
     if (depth == ARRAY_DEPTH) return false;
-    for (r->p++; !array_take(r, end);) {
+    for (r->p++; !array_takes(r, end);) {
         if (!array_skip(r, depth + 1)) return false;
-        if (end == '}' && !(array_take(r, ':') && array_skip(r, depth + 1))) return false;
-        if (!array_take(r, ',') && array_next(r) != end) return false;
+        if (end == '}' && !(array_takes(r, ':') && array_skip(r, depth + 1))) return false;
+        if (!array_takes(r, ',') && array_next(r) != end) return false;
     }
     return true;
 }
@@ -126,12 +126,12 @@ static bool array_data(array_reader *r, array_dict *d)
 {
     const char end = array_open(r);
     bool negative;
-    if (!end || !array_number(r, &d->data, &negative) || negative || !array_take(r, ',')) return false;
+    if (!end || !array_number(r, &d->data, &negative) || negative || !array_takes(r, ',')) return false;
     d->read_only = array_word(r, "True", "true");
     if (!d->read_only && !array_word(r, "False", "false")) return false;
-    array_take(r, ',');
+    array_takes(r, ',');
     d->has_data = true;
-    return array_take(r, end);
+    return array_takes(r, end);
 }
 
 static bool array_entry(array_reader *r, array_dict *d, const char *key)
@@ -148,14 +148,14 @@ static bool array_entry(array_reader *r, array_dict *d, const char *key)
 }
 
 /* NULL; else what is wrong with the text at r->p. */
-static const char *array_read(array_reader *r, array_dict *d)
+static const char *array_read_all(array_reader *r, array_dict *d)
 {
     char key[ARRAY_NAME];
-    if (!array_take(r, '{')) return "a dictionary begins with {";
-    while (!array_take(r, '}')) {
-        if (!array_text(r, key, sizeof key) || !array_take(r, ':')) return "a key and a colon are expected";
+    if (!array_takes(r, '{')) return "a dictionary begins with {";
+    while (!array_takes(r, '}')) {
+        if (!array_text(r, key, sizeof key) || !array_takes(r, ':')) return "a key and a colon are expected";
         if (!array_entry(r, d, key)) return "the value is not the one of the protocol";
-        if (!array_take(r, ',') && array_next(r) != '}') return "a comma or } is expected";
+        if (!array_takes(r, ',') && array_next(r) != '}') return "a comma or } is expected";
     }
     if (array_next(r)) return "there is more behind the dictionary";
     return d->has_shape && d->has_typestr && d->has_data ? NULL : "shape, typestr and data are required";
@@ -207,7 +207,7 @@ static cj_status array_check(array_dict *d, const char *text, cj_tensor_info *in
 {
     array_reader r = { text };
     uint32_t item = 0;
-    const char *wrong = array_read(&r, d);
+    const char *wrong = array_read_all(&r, d);
     if (wrong)
         return cji_fail(NULL, CJ_EINVAL, call, "%s: %s, at character %zu: %.20s", "the text is no dictionary of the "
                         "protocol", wrong, (size_t)(r.p - text), r.p);
