@@ -57,6 +57,7 @@ static ptx_text text_of_module(driver_bench *b, cj_ptx *m)
 {
     const char *p = NULL;
     size_t n = 0;
+    driver_need(b, cj_ptx_set_version(m, "3.1")); /* a GPU's linker takes no older one */
     driver_need(b, cj_ptx_print(m, 0, &p, &n));
     ptx_text t = { malloc(n + 1), n + 1 };
     if (t.p && p) memcpy(t.p, p, n + 1);

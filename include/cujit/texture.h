@@ -43,10 +43,9 @@ typedef struct cj_surface cj_surface;
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
 /* The shape: width alone is 1D, with height 2D, with height and depth 3D.  `layers` of 1D or 2D
- * make
- * a layered array.  A cubemap has six square faces, in the order +x -x +y -y +z -z; with `layers`
- * there are so many cubemaps.  In copies a layer or a face is a slice: face f of cubemap n is slice
- * 6 * n + f. */
+ * make a layered array.  A cubemap has six square faces, in the order +x -x +y -y +z -z; with
+ * `layers` there are so many cubemaps.  In copies a layer or a face is a slice: face f of cubemap n
+ * is slice 6 * n + f. */
 typedef struct cj_array_opts {
     size_t size;                 /* sizeof(cj_array_opts) */
     size_t width, height, depth; /* elements, rows, slices; 0: the array lacks that dimension */
