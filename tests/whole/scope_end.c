@@ -64,6 +64,7 @@ static int use_each(int way)
         CJ_AUTO(cj_texture) texture = cj_texture_create(line, NULL);
         CJ_AUTO(cj_surface) surface = cj_surface_create(line);
         CJ_AUTO(cj_tensor) tensor = cj_tensor_from_dlpack(dev, NULL);
+        (void)tensor;
         CJ_AUTO_EVENT(pooled, pool, CJ_EVENT_TIMING);
         CJ_AUTO_LEASE(lease, streams, NULL);
         if (!pooled.event || !lease.lease) continue;

@@ -55,7 +55,9 @@ static void textures(void)
     cj_texture *three = cj_texture_create_memory(dev, m.memory.addr ? &m : NULL, NULL);
     cj_surface *x = cj_surface_create(a);
     if (m.memory.addr) work_did(cj_free(dev, m.memory));
-    const bool made = work_made(one) & work_made(two) & work_made(three) & work_made(x);
+    const void *const all[] = { one, two, three, x };
+    bool made = true;
+    for (int i = 0; i < 4; i++) made = work_made(all[i]) && made;
     if (made) sum += cj_texture_raw(one) && cj_texture_raw(two) && cj_texture_raw(three) && cj_surface_raw(x);
     if (work_made(one)) work_did(cj_stream_use_texture(s, one));
     work_did(cj_capture_begin(s, CJ_CAPTURE_THREAD));
