@@ -594,8 +594,7 @@ cj_status cji_mem_ops_count(void *into, const cj_mem_op *ops, size_t count, cons
 cj_status cji_mem_op_take(void *into, const cj_mem_op *ops, size_t i, cji_mem_op_job *j, const char *call);
 void cji_mem_op_params(const cji_mem_op_job *j, CUstreamBatchMemOpParams *p);
 
-/* Fills *info, whose size is set, with the memory that holds `addr`, where *known (mem_info.c). */
-cj_status cji_mem_info_find(void *into, cj_device *dev, uint64_t addr, cj_mem_info *info, bool *known,
-                            const char *call);
+/* Fills *info, whose size is set, with the memory that holds `at`, where *known (mem_info.c). */
+cj_status cji_mem_info_find(void *into, cj_device *dev, uint64_t at, cj_mem_info *info, bool *known, const char *call);
 
 #endif
