@@ -4,7 +4,6 @@
  * Runs the parts that are named, or all.  On a GPU a metric that is named in the file of limits is judged: exit status
  * 1 when it is beyond its limit.  On the CPU device nothing is judged.  A machine without a GPU has one line of
  * bench/driver. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,39 +45,18 @@ void driver_need_raw(driver_bench *b, CUresult r, const char *what)
     driver_fail(b, why);
 }
 
-/* The metric's line; false: it has none. */
-static bool find_limit(driver_bench *b, const char *metric, double *limit, bool *least)
-{
-    char line[200], name[100], word[16];
-    bool found = false;
-    FILE *f = fopen(b->limits, "r");
-    if (!f) {
-        driver_fail(b, "the file of limits cannot be read");
-        return false;
-    }
-    while (fgets(line, sizeof line, f) && !found) {
-        const int n = *line == '#' ? 0 : sscanf(line, "%99s %lf %15s", name, limit, word);
-        found = n >= 2 && !strcmp(name, metric);
-        *least = found && n == 3 && !strcmp(word, "least");
-    }
-    fclose(f);
-    return found;
-}
-
 void driver_report(driver_bench *b, const char *name, double value, const char *unit)
 {
-    double limit = 0;
-    bool least = false;
+    bench_limit limit;
     if (b->failed) return;
     printf("%s %.6g %s\n", name, value, unit);
     fflush(stdout);
-    if (!b->gpu || !find_limit(b, name, &limit, &least) || (least ? value >= limit : value <= limit)) return;
-    fprintf(stderr, BENCH_NAME ": %s is %.6g, the limit is %s %g\n", name, value, least ? "at least" : "at most",
-            limit);
-    b->beyond = true;
+    if (!b->gpu) return;
+    if (!bench_limit_find(BENCH_NAME, b->limits, name, &limit)) b->failed = true;
+    else if (!bench_limit_holds(BENCH_NAME, name, &limit, value)) b->beyond = true;
 }
 
-/* -- Clocks and numbers -------------------------------------------------------------------------------------------- */
+/* -- Clocks -------------------------------------------------------------------------------------------------------- */
 
 static double clock_us(clockid_t id)
 {
@@ -89,18 +67,6 @@ static double clock_us(clockid_t id)
 
 double driver_now_us(void) { return clock_us(CLOCK_MONOTONIC); }
 double driver_clock_us(const driver_bench *b) { return clock_us(b->gpu ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID); }
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double driver_median(double *value, size_t n)
-{
-    qsort(value, n, sizeof *value, ascending);
-    return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
-}
 
 /* -- Modules ------------------------------------------------------------------------------------------------------- */
 
@@ -147,6 +113,32 @@ double driver_fresh(driver_bench *b, const char *cache, const char *const *words
     return us;
 }
 
+void driver_fresh_sides(driver_bench *b, const char *const *bare, const char *cache, const char *const *ours,
+                        int rounds, double *const us[2])
+{
+    for (int i = -1; i < rounds && !b->failed; i++)
+        for (int half = 0; half < 2; half++) {
+            const int side = half ^ (i & 1);
+            if (!side && !bare) continue;
+            const double t = driver_fresh(b, side ? cache : NULL, side ? ours : bare);
+            if (t < 0) driver_fail(b, "a fresh process failed");
+            if (i >= 0) us[side][i] = t;
+        }
+}
+
+CUmodule driver_first_launch(driver_bench *b, cj_stream *s, const void *image, const char *name, unsigned threads,
+                             void **params)
+{
+    CUmodule mod = NULL;
+    CUfunction fn = NULL;
+    if (!b->failed) driver_need_raw(b, b->cu.cuModuleLoadData(&mod, image), "cuModuleLoadData");
+    if (!b->failed) driver_need_raw(b, b->cu.cuModuleGetFunction(&fn, mod, name), "cuModuleGetFunction");
+    if (!b->failed)
+        driver_need_raw(b, b->cu.cuLaunchKernel(fn, 1, 1, 1, threads, 1, 1, 0, cj_stream_raw(s), params, NULL),
+                        "cuLaunchKernel");
+    return mod;
+}
+
 /* In that process: prints one number. */
 static int fresh_main(driver_bench *b, int argc, char **argv)
 {
@@ -160,26 +152,12 @@ static int fresh_main(driver_bench *b, int argc, char **argv)
 
 /* -- Device -------------------------------------------------------------------------------------------------------- */
 
-/* The driver's own entry points, out of the library that the driver was opened from. */
-static void load_entry_points(driver_bench *b)
-{
-    void *p;
-    b->lib = dlopen(cj_driver_path(b->drv), RTLD_NOW | RTLD_LOCAL);
-    if (!b->lib) {
-        driver_fail(b, dlerror());
-        return;
-    }
-#define CU(name, export, version, need, count, list) \
-    p = dlsym(b->lib, #export);                      \
-    memcpy(&b->cu.name, &p, sizeof p);
-#include "cuda/symbols.def"
-}
-
 static void bench_start(driver_bench *b)
 {
     b->dev = cj_device_open(b->drv, 0, NULL);
     driver_need_object(b, b->dev);
-    if (!b->failed) load_entry_points(b);
+    if (!b->failed) b->lib = bench_load_driver(BENCH_NAME, cj_driver_path(b->drv), &b->cu);
+    b->failed |= !b->lib;
     if (b->failed) return;
     driver_need_raw(b, b->cu.cuDevicePrimaryCtxRetain(&b->ctx, 0), "cuDevicePrimaryCtxRetain");
     driver_need_raw(b, b->cu.cuCtxSetCurrent(b->ctx), "cuCtxSetCurrent");

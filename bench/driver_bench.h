@@ -10,8 +10,7 @@
 
 #include <cujit/cujit.h>
 
-#include "cuda/abi.h"
-#include "cuda/table.h"
+#include "bench/judge.h"
 
 typedef struct driver_bench {
     cji_cu cu;          /* the driver's own entry points */
@@ -43,7 +42,6 @@ void driver_fail(driver_bench *b, const char *why);
 
 double driver_now_us(void);                      /* monotonic */
 double driver_clock_us(const driver_bench *b);   /* the same on a GPU; processor time of the thread on the CPU device */
-double driver_median(double *value, size_t n);   /* sorts */
 
 /* A module with the kernel k(f32 *p, f32 a), which multiplies and adds `n` times.  `seed` is in its text, so that
  * no cache takes one for another.  Freed with cj_ptx_free. */
@@ -57,5 +55,16 @@ double driver_fresh_cold(driver_bench *b, const char *side);
 /* Runs `words` (NULL behind the last) as `fresh WORDS` in a process of its own, with CUJIT_CACHE_DIR `cache`, or the
  * cache off when it is NULL.  Below 0: it failed. */
 double driver_fresh(driver_bench *b, const char *cache, const char *const *words);
+
+/* The words of both sides in turn, so often each: us[0] are those of `bare`, us[1] those of `ours`, which have the
+ * cache.  The first ones, which fill the caches of files, are not counted.  `bare` may be NULL: there is no such
+ * side. */
+void driver_fresh_sides(driver_bench *b, const char *const *bare, const char *cache, const char *const *ours,
+                        int rounds, double *const us[2]);
+
+/* What the bare driver does for the first launch of an image's kernel, on so many threads.  Returns the module, NULL
+ * without one. */
+CUmodule driver_first_launch(driver_bench *b, cj_stream *s, const void *image, const char *name, unsigned threads,
+                             void **params);
 
 #endif

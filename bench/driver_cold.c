@@ -95,19 +95,13 @@ static char *nvrtc_image(driver_bench *b)
 
 static double nvrtc_first(driver_bench *b, cj_stream *s, cj_dptr d)
 {
-    CUmodule mod = NULL;
-    CUfunction fn = NULL;
     uint64_t x = d.addr, y = d.addr;
     float a = 2;
     unsigned n = 32;
     void *params[] = { &x, &y, &a, &n };
     const double t = driver_now_us();
     char *image = nvrtc_image(b);
-    if (!b->failed) driver_need_raw(b, b->cu.cuModuleLoadData(&mod, image), "cuModuleLoadData");
-    if (!b->failed) driver_need_raw(b, b->cu.cuModuleGetFunction(&fn, mod, "saxpy"), "cuModuleGetFunction");
-    if (!b->failed)
-        driver_need_raw(b, b->cu.cuLaunchKernel(fn, 1, 1, 1, 32, 1, 1, 0, cj_stream_raw(s), params, NULL),
-                        "cuLaunchKernel");
+    const CUmodule mod = driver_first_launch(b, s, image, "saxpy", 32, params);
     const double us = driver_now_us() - t;
     driver_need(b, cj_stream_sync(s));
     if (mod) b->cu.cuModuleUnload(mod);
@@ -137,19 +131,12 @@ void driver_cold(driver_bench *b)
     const bool has = lib != NULL;
     if (!has) printf("cold.first_launch_ratio: skipped, there is no NVRTC: %s\n", dlerror());
     if (lib) dlclose(lib);
-    for (int i = -1; i < PROCESSES && !b->failed; i++) /* the first ones read the files */
-        for (int half = 0; half < 2; half++) {
-            const int side = half ^ (i & 1);
-            if (!side && !has) continue;
-            const double t = driver_fresh(b, NULL, words[side]);
-            if (t < 0) driver_fail(b, "a fresh process failed");
-            if (i >= 0) us[side][i] = t;
-        }
+    driver_fresh_sides(b, has ? words[0] : NULL, NULL, words[1], PROCESSES, (double *const[]){ us[0], us[1] });
     if (b->failed) return;
-    const double ours = driver_median(us[1], PROCESSES);
+    const double ours = bench_median(us[1], PROCESSES);
     driver_report(b, "cold.first_launch_us", ours, "us");
     if (!has) return;
-    const double theirs = driver_median(us[0], PROCESSES);
+    const double theirs = bench_median(us[0], PROCESSES);
     driver_report(b, "cold.nvrtc_us", theirs, "us");
     driver_report(b, "cold.first_launch_ratio", ours / theirs, "ratio");
 }

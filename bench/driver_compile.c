@@ -144,10 +144,10 @@ void driver_overhead(driver_bench *b)
             if (!(r & 1)) bare[r] = one_bare(b, n, 2 * r + 1);
         }
         if (b->failed) break;
-        report_size(b, "compile.us", n, driver_median(ours, rounds));
-        report_size(b, "compile.bare_us", n, driver_median(bare, rounds));
-        report_size(b, "compile.build_us", n, driver_median(build, rounds));
-        report_size(b, "compile.overhead_us", n, driver_median(over, rounds));
+        report_size(b, "compile.us", n, bench_median(ours, rounds));
+        report_size(b, "compile.bare_us", n, bench_median(bare, rounds));
+        report_size(b, "compile.build_us", n, bench_median(build, rounds));
+        report_size(b, "compile.overhead_us", n, bench_median(over, rounds));
     }
     cj_device_close(dev);
     cj_driver_close(drv);
@@ -248,8 +248,8 @@ void driver_scaling(driver_bench *b)
         over_load[r] = quicker[BY_US][r] / quicker[BY_LOAD][r];
     }
     if (b->failed) return;
-    driver_report(b, "compile.module_us", driver_median(one, SCALING_ROUNDS), "us");
-    for (int k = 0; k < HOWS; k++) driver_report(b, names[k], driver_median(quicker[k], SCALING_ROUNDS), "times");
-    driver_report(b, "compile.scaling_16", driver_median(over_link, SCALING_ROUNDS), "ratio");
-    driver_report(b, "compile.scaling_16.over_load", driver_median(over_load, SCALING_ROUNDS), "ratio");
+    driver_report(b, "compile.module_us", bench_median(one, SCALING_ROUNDS), "us");
+    for (int k = 0; k < HOWS; k++) driver_report(b, names[k], bench_median(quicker[k], SCALING_ROUNDS), "times");
+    driver_report(b, "compile.scaling_16", bench_median(over_link, SCALING_ROUNDS), "ratio");
+    driver_report(b, "compile.scaling_16.over_load", bench_median(over_load, SCALING_ROUNDS), "ratio");
 }

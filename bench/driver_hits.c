@@ -35,18 +35,12 @@ static void *read_file(const char *path, size_t *bytes)
 static double bare_hit(driver_bench *b, cj_stream *s, cj_dptr d, const char *file)
 {
     size_t bytes;
-    CUmodule mod = NULL;
-    CUfunction fn = NULL;
     uint64_t p = d.addr;
     float a = 2;
     void *params[] = { &p, &a }, *image = read_file(file, &bytes);
     if (!bytes) return driver_fail(b, "the image cannot be read"), -1;
     const double t = driver_now_us();
-    driver_need_raw(b, b->cu.cuModuleLoadData(&mod, image), "cuModuleLoadData");
-    if (!b->failed) driver_need_raw(b, b->cu.cuModuleGetFunction(&fn, mod, "k"), "cuModuleGetFunction");
-    if (!b->failed)
-        driver_need_raw(b, b->cu.cuLaunchKernel(fn, 1, 1, 1, 1, 1, 1, 0, cj_stream_raw(s), params, NULL),
-                        "cuLaunchKernel");
+    const CUmodule mod = driver_first_launch(b, s, image, "k", 1, params);
     const double us = driver_now_us() - t;
     driver_need(b, cj_stream_sync(s));
     if (mod) b->cu.cuModuleUnload(mod);
@@ -113,15 +107,9 @@ static void one_size(driver_bench *b, const char *folder, const char *size, unsi
     const char *const ours[] = { "hit", "ours", number, file, NULL };
     const char *const bare[] = { "hit", "bare", number, file, NULL };
     write_image(b, file, n, &bytes);
-    for (int i = -1; i < PROCESSES && !b->failed; i++) /* the first ones fill the caches */
-        for (int half = 0; half < 2; half++) {
-            const int side = half ^ (i & 1);
-            const double t = driver_fresh(b, side ? cache : NULL, side ? ours : bare);
-            if (t < 0) driver_fail(b, "a fresh process failed");
-            if (i >= 0) us[side][i] = t;
-        }
+    driver_fresh_sides(b, bare, cache, ours, PROCESSES, (double *const[]){ us[0], us[1] });
     if (b->failed) return;
-    const double bare_us = driver_median(us[0], PROCESSES), our_us = driver_median(us[1], PROCESSES);
+    const double bare_us = bench_median(us[0], PROCESSES), our_us = bench_median(us[1], PROCESSES);
     report_hit(b, "cache.image_bytes", size, (double)bytes, "bytes");
     report_hit(b, "cache.bare_us", size, bare_us, "us");
     report_hit(b, "cache.hit_us", size, our_us, "us");
@@ -187,7 +175,7 @@ void driver_keys(driver_bench *b)
         for (int i = 0; i < GETS; i++) cj_kernel_free(cj_kernel_cache_get(c, key, sizeof key, load_module, m));
         ns[r] = (cpu_ns() - t) / GETS;
     }
-    if (!b->failed) driver_report(b, "cache.key_hit_ns", driver_median(ns, ROUNDS), "ns");
+    if (!b->failed) driver_report(b, "cache.key_hit_ns", bench_median(ns, ROUNDS), "ns");
     cj_kernel_cache_free(c);
     cj_ptx_free(m);
 }

@@ -8,47 +8,17 @@
 
 #include <cujit/cujit.h>
 
-#include "cuda/abi.h"
+#include "bench/judge.h"
+#include "tests/stub_driver.h"
 
 enum { ROUNDS = 41, CALLS = 64 * 300, CAPTURED = 64 };
 
 /* -- A driver of stubs --------------------------------------------------------------------------------------------- */
 
-static char here;
-
-/* Results that opening a driver, a device, a stream and a module needs; everything else answers SUCCESS and does
- * nothing. */
-static CUresult stub_result(const char *name, void *out0, void *out1)
-{
-    if (!strcmp(name, "cuDriverGetVersion")) *(int *)out0 = 12080;
-    else if (!strcmp(name, "cuStreamEndCapture")) *(void **)out1 = &here;
-    else if (!strcmp(name, "cuDeviceGetCount")) *(int *)out0 = 1;
-    else if (!strcmp(name, "cuDeviceGetName")) strcpy(out0, "stub");
-    else if (!strcmp(name, "cuDeviceGetAttribute"))
-        *(int *)out0 = out1 == (void *)75 ? 9 : out1 == (void *)76 ? 0 : 1024;
-    else if (!strcmp(name, "cuFuncGetAttribute")) *(int *)out0 = out1 ? 0 : 1024;
-    else if (!strcmp(name, "cuDevicePrimaryCtxRetain") || !strcmp(name, "cuModuleLoadDataEx") ||
-             !strcmp(name, "cuModuleGetFunction") || !strcmp(name, "cuStreamCreateWithPriority") ||
-             !strcmp(name, "cuEventCreate") || !strcmp(name, "cuMemAllocAsync"))
-        *(void **)out0 = &here;
-    else if (!strcmp(name, "cuFuncGetParamInfo")) return CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
-}
-
-/* Each row's stub: the two first arguments, NULL where there are fewer. */
-#define FIRST(T, a) (void *)(uintptr_t)(a),
-#define CU(name, export, version, need, count, list)                        \
-    static CUresult slow_##name(CJI_CU_DECL(count, list))                   \
-    {                                                                       \
-        void *const arg[14] = { CJI_CU_EACH(count, FIRST, list) NULL, NULL }; \
-        return stub_result(#name, arg[0], arg[1]);                          \
-    }
-#include "cuda/symbols.def"
-
 /* Those that a launch calls do nothing slowly. */
 static CUresult quick_current(CUcontext *ctx)
 {
-    *ctx = (CUcontext)(void *)&here;
+    *ctx = (CUcontext)(void *)stub_handle;
     return CUDA_SUCCESS;
 }
 static unsigned long launched, recorded;
@@ -62,19 +32,12 @@ static CUresult quick_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 
 static CUresult quick_record(CUevent e, CUstream s) { return (void)e, (void)s, recorded++, CUDA_SUCCESS; }
 
-static void *stub_symbol(void *user, const char *symbol)
+static void *quick_symbol(void *user, const char *symbol)
 {
-    static const struct { const char *symbol; void (*fn)(void); } stubs[] = {
-#define CU(name, export, version, need, count, list) { #export, (void (*)(void))slow_##name },
-#include "cuda/symbols.def"
-    };
-    (void)user;
     if (!strcmp(symbol, "cuCtxGetCurrent")) return (void *)(uintptr_t)quick_current;
     if (!strcmp(symbol, "cuEventRecord")) return (void *)(uintptr_t)quick_record;
     if (!strcmp(symbol, "cuLaunchKernel")) return (void *)(uintptr_t)quick_launch;
-    for (size_t i = 0; i < sizeof stubs / sizeof *stubs; i++)
-        if (!strcmp(stubs[i].symbol, symbol)) return (void *)(uintptr_t)stubs[i].fn;
-    return NULL;
+    return stub_symbol(user, symbol);
 }
 
 /* -- Measuring ----------------------------------------------------------------------------------------------------- */
@@ -84,18 +47,6 @@ static double now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *v)
-{
-    qsort(v, ROUNDS, sizeof *v, ascending);
-    return v[ROUNDS / 2];
 }
 
 typedef struct bench {
@@ -189,8 +140,8 @@ static void measure(const bench *b, const struct row *row)
         ours[r] = (t1 - t0) / CALLS;
         bare[r] = (now_ns() - t1) / CALLS;
     }
-    printf("%s.stub_ns %.1f ns\n", row->name, median(ours));
-    printf("%s.bare_stub_ns %.1f ns\n", row->name, median(bare));
+    printf("%s.stub_ns %.1f ns\n", row->name, bench_median(ours, ROUNDS));
+    printf("%s.bare_stub_ns %.1f ns\n", row->name, bench_median(bare, ROUNDS));
 }
 
 int main(void)
@@ -198,7 +149,7 @@ int main(void)
     static const char text[] =
         ".version 8.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
-    cj_driver *drv = cj_driver_open_resolver(stub_symbol, NULL);
+    cj_driver *drv = cj_driver_open_resolver(quick_symbol, NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_module *mod = cj_module_load_text(dev, text, NULL);
     bench b = { .s = cj_stream_create(dev, NULL), .k = cj_module_kernel(mod, "k"), .e = cj_event_create(dev, NULL) };

@@ -4,7 +4,6 @@
  * usage: pool [-l LIMITS] [PART...]
  * Runs the parts that are named, or all.  On a GPU a metric that is named in the file of limits is judged: exit status
  * 1 when it is beyond its limit.  On the CPU device nothing is judged. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,36 +48,15 @@ void pool_need_raw(pool_bench *b, CUresult r, const char *what)
     b->failed = true;
 }
 
-/* The metric's line; false: it has none. */
-static bool limit_find(pool_bench *b, const char *metric, double *limit, bool *least)
-{
-    char line[200], name[100], word[16];
-    bool found = false;
-    FILE *f = fopen(b->limits, "r");
-    if (!f) {
-        fprintf(stderr, "pool: the limits in %s cannot be read\n", b->limits);
-        b->failed = true;
-        return false;
-    }
-    while (fgets(line, sizeof line, f) && !found) {
-        const int n = *line == '#' ? 0 : sscanf(line, "%99s %lf %15s", name, limit, word);
-        found = n >= 2 && !strcmp(name, metric);
-        *least = found && n == 3 && !strcmp(word, "least");
-    }
-    fclose(f);
-    return found;
-}
-
 void pool_report(pool_bench *b, const char *name, double value, const char *unit)
 {
-    double limit = 0;
-    bool least = false;
+    bench_limit limit;
     if (b->failed) return;
     printf("%s %.6g %s\n", name, value, unit);
     fflush(stdout);
-    if (!b->gpu || !limit_find(b, name, &limit, &least) || (least ? value >= limit : value <= limit)) return;
-    fprintf(stderr, "pool: %s is %.6g, the limit is %s %g\n", name, value, least ? "at least" : "at most", limit);
-    b->beyond = true;
+    if (!b->gpu) return;
+    if (!bench_limit_find("pool", b->limits, name, &limit)) b->failed = true;
+    else if (!bench_limit_holds("pool", name, &limit, value)) b->beyond = true;
 }
 
 /* -- Clocks, numbers, threads -------------------------------------------------------------------------------------- */
@@ -92,18 +70,6 @@ static double clock_ns(clockid_t id)
 double pool_now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 double pool_cpu_ns(void) { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 double pool_thread_ns(void) { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double pool_median(double *value, size_t n)
-{
-    qsort(value, n, sizeof *value, ascending);
-    return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
-}
 
 typedef struct pool_thread {
     void (*fn)(void *user, unsigned i);
@@ -159,21 +125,6 @@ cj_kernel *pool_spin_kernel(pool_bench *b)
     return k;
 }
 
-/* The driver's own entry points, out of the library that the driver was opened from. */
-static void load_entry_points(pool_bench *b)
-{
-    void *lib = dlopen(cj_driver_path(b->drv), RTLD_NOW | RTLD_LOCAL), *p;
-    if (!lib) {
-        fprintf(stderr, "pool: %s\n", dlerror());
-        b->failed = true;
-        return;
-    }
-#define CU(name, export, version, need, count, list) \
-    p = dlsym(lib, #export);                         \
-    memcpy(&b->cu.name, &p, sizeof p);
-#include "cuda/symbols.def"
-}
-
 static void bench_start(pool_bench *b)
 {
     b->drv = cj_driver_open(NULL);
@@ -181,7 +132,7 @@ static void bench_start(pool_bench *b)
     pool_need_object(b, b->dev);
     if (b->failed) return;
     b->gpu = !strcmp(cj_driver_kind(b->drv), "cuda");
-    load_entry_points(b);
+    b->failed = !bench_load_driver("pool", cj_driver_path(b->drv), &b->cu);
     if (b->failed) return;
     pool_need_raw(b, b->cu.cuDevicePrimaryCtxRetain(&b->ctx, 0), "cuDevicePrimaryCtxRetain");
     pool_need_raw(b, b->cu.cuCtxSetCurrent(b->ctx), "cuCtxSetCurrent");

@@ -66,7 +66,7 @@ static double steps_measure(alloc_run *r, void (*one)(alloc_run *, uint64_t *, u
         for (unsigned i = 0; i < ALLOC_STEPS; i++) one(r, &r->live[r->step[i].victim], r->step[i].bytes);
         if (repeat >= 0) ns[repeat] = (pool_now_ns() - t0) / ALLOC_STEPS;
     }
-    return r->b->failed ? 0 : pool_median(ns, ALLOC_REPEATS);
+    return r->b->failed ? 0 : bench_median(ns, ALLOC_REPEATS);
 }
 
 static void our_end(alloc_run *r)
@@ -127,8 +127,8 @@ static void cross_report(alloc_run *r)
     cj_free(b->dev, other);
     pool_need(b, cj_device_set_allocator(b->dev, NULL));
     if (b->failed) return;
-    pool_report(b, "alloc_free.cross_ns", pool_median(ns, ALLOC_REPEATS), "ns");
-    pool_report(b, "alloc_free.cross_raw_ns", pool_median(raw, ALLOC_REPEATS), "ns");
+    pool_report(b, "alloc_free.cross_ns", bench_median(ns, ALLOC_REPEATS), "ns");
+    pool_report(b, "alloc_free.cross_raw_ns", bench_median(raw, ALLOC_REPEATS), "ns");
 }
 
 void pool_alloc(pool_bench *b)

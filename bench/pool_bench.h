@@ -8,8 +8,7 @@
 
 #include <cujit/cujit.h>
 
-#include "cuda/abi.h"
-#include "cuda/table.h"
+#include "bench/judge.h"
 
 typedef struct pool_bench {
     cji_cu cu;          /* the driver's own entry points; the device's primary context is current on the main thread */
@@ -45,8 +44,6 @@ void pool_need_raw(pool_bench *b, CUresult r, const char *what);
 double pool_now_ns(void);    /* monotonic */
 double pool_cpu_ns(void);    /* processor time of the whole process */
 double pool_thread_ns(void); /* processor time of the calling thread */
-/* The median; sorts. */
-double pool_median(double *value, size_t n);
 
 /* Runs fn(user, i) on `threads` threads of their own at once, and waits for them. */
 void pool_threads(unsigned threads, void (*fn)(void *user, unsigned i), void *user);

@@ -93,7 +93,7 @@ static void coord_own(pool_bench *b)
     cj_device *dev = cj_device_open(drv, 0, NULL);
     pool_need_object(b, dev);
     for (int round = 0; round < ROUNDS && !b->failed; round++) rate[round] = coord_rate(b, dev, &k);
-    if (!b->failed) pool_report(b, "coordinator.own_tasks_per_s", pool_median(rate, ROUNDS), "1/s");
+    if (!b->failed) pool_report(b, "coordinator.own_tasks_per_s", bench_median(rate, ROUNDS), "1/s");
     cj_device_close(dev);
     cj_driver_close(drv);
 }
@@ -120,7 +120,7 @@ static void coord_tasks(pool_bench *b)
     cj_coord_counts k = { .size = sizeof k };
     for (int round = 0; round < ROUNDS && !b->failed; round++) rate[round] = coord_rate(b, b->dev, &k);
     if (b->failed) return;
-    pool_report(b, "coordinator.tasks_per_s", pool_median(rate, ROUNDS), "1/s");
+    pool_report(b, "coordinator.tasks_per_s", bench_median(rate, ROUNDS), "1/s");
     pool_report(b, "coordinator.events_per_edge", (double)k.events / (double)k.edges, "1");
     pool_report(b, "coordinator.waits_per_edge", (double)k.waits / (double)k.edges, "1");
     pool_report(b, "coordinator.implied_share", (double)k.implied / (double)(k.implied + k.waits), "1");

@@ -53,7 +53,7 @@ static double one_thread(handles *h, unsigned count)
         for (unsigned i = 0; i < h->rounds; i++) take_and_return(h, count);
         if (r >= 0) ns[r] = (pool_now_ns() - t0) / h->rounds / count;
     }
-    return pool_median(ns, REPEATS);
+    return bench_median(ns, REPEATS);
 }
 
 /* Releases what was sent. */
@@ -101,7 +101,7 @@ static double many_threads(handles *h)
         for (unsigned i = 0; i < THREADS; i++) take_mail(h, &h->mail[i]);
         if (r >= 0) ns[r] = sum / THREADS / h->rounds / AT_A_TIME;
     }
-    return pool_median(ns, 5);
+    return bench_median(ns, 5);
 }
 
 static void report_handles(handles *h, const char *name)
@@ -136,7 +136,7 @@ static double raw_events(pool_bench *b)
         }
         if (r >= 0) ns[r] = (pool_now_ns() - t0) / RAW_ROUNDS / AT_A_TIME;
     }
-    return pool_median(ns, REPEATS);
+    return bench_median(ns, REPEATS);
 }
 
 static double raw_streams(pool_bench *b)
@@ -152,7 +152,7 @@ static double raw_streams(pool_bench *b)
             pool_need_raw(b, b->cu.cuStreamDestroy(s[shuffled(i)]), "cuStreamDestroy");
         if (r >= 0) ns[r] = (pool_now_ns() - t0) / AT_A_TIME;
     }
-    return pool_median(ns, REPEATS);
+    return bench_median(ns, REPEATS);
 }
 
 void pool_events(pool_bench *b)

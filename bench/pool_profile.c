@@ -48,7 +48,7 @@ static void profile_cost(profile_bench *x)
         if (i + 1 < PROFILE_ROUNDS) pool_need(x->b, cj_profile_clear(x->p));
     }
     if (x->b->failed) return;
-    const double plain = pool_median(off, PROFILE_ROUNDS), with = pool_median(on, PROFILE_ROUNDS);
+    const double plain = bench_median(off, PROFILE_ROUNDS), with = bench_median(on, PROFILE_ROUNDS);
     pool_report(x->b, "profiler.on_cost", 100 * (with / plain - 1), "percent");
     pool_report(x->b, "profiler.kernel_us", plain / x->kernels / 1e3, "us");
 }
@@ -71,7 +71,7 @@ static void profile_error(profile_bench *x)
             error[i - 1] = (difference < 0 ? -difference : difference) / 1e3;
         }
         if (n > 2) {
-            pool_report(x->b, "profiler.error_us", pool_median(error, n - 1), "us");
+            pool_report(x->b, "profiler.error_us", bench_median(error, n - 1), "us");
             pool_report(x->b, "profiler.error_most_us", error[n - 2], "us");
         }
     }

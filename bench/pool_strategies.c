@@ -126,7 +126,7 @@ static void judge_workload(workload *w, size_t which)
         cj_pool_strategy_stats stats;
         cj_pool_strategy_stats_defaults(&stats);
         cj_stream_pool_get_strategy_stats(w->pool, (cj_pool_strategy)k, &stats);
-        median[k] = pool_median(ms[k], (size_t)repeats);
+        median[k] = bench_median(ms[k], (size_t)repeats);
         if (best == 0 || median[k] < best) best = median[k];
         snprintf(metric, sizeof metric, "strategy.%s.%s_ms", workloads[which].name, strategy_name[k]);
         pool_report(w->b, metric, median[k], "ms");
@@ -178,7 +178,7 @@ static double side_by_side(pool_bench *b, cj_kernel *spin, uint32_t blocks, int 
     }
     cj_stream_free(s[0]);
     cj_stream_free(s[1]);
-    return pool_median(ms, TIMES);
+    return bench_median(ms, TIMES);
 }
 
 /* From the request until a small kernel is complete, in microseconds, while low work fills the device. */
@@ -208,7 +208,7 @@ static double start_latency(pool_bench *b, cj_kernel *spin, uint32_t blocks, int
     cj_stream_free(low);
     cj_stream_free(s);
     cj_stream_free(clock);
-    return pool_median(us, TIMES);
+    return bench_median(us, TIMES);
 }
 
 void pool_concurrency(pool_bench *b)

@@ -142,7 +142,7 @@ static double latency_median(waiter_bench *x, double (*one)(waiter_bench *, uint
         value[i] = one(x, ns + i % 3 * step);
         pool_need(x->b, cj_stream_sync(x->s));
     }
-    return pool_median(value, rounds) / 1000;
+    return bench_median(value, rounds) / 1000;
 }
 
 static void waiter_latency(waiter_bench *x)
@@ -220,7 +220,7 @@ static void waiter_cpu(waiter_bench *x)
     while (!x->b->failed && !atomic_load(&waiter_told)) {}
     for (int i = 0; i < CPU_STREAMS; i++) pool_need_object(x->b, on[i] = cj_stream_create(x->b->dev, NULL));
     for (int i = 0; i < CPU_ROUNDS && !x->b->failed; i++) value[i] = waiter_cpu_once(x, on);
-    pool_report(x->b, "waiter.cpu", pool_median(value, CPU_ROUNDS), "% of a core");
+    pool_report(x->b, "waiter.cpu", bench_median(value, CPU_ROUNDS), "% of a core");
     for (int i = 0; i < CPU_STREAMS; i++) {
         cj_stream_sync(on[i]);
         cj_stream_free(on[i]);

@@ -1,12 +1,11 @@
-/* What streams cost over the bare driver: launches, graph replays, event records, copies and captures, each done in
- * blocks, alternately by the driver's own entry points and by ours, on the same stream, in one context that is current
- * for both.
+/* What streams cost over the bare driver: launches, prepared ones, graph replays, event records, copies and captures,
+ * each done in blocks, alternately by the driver's own entry points and by ours, on the same stream, in one context
+ * that is current for both.
  *
  * usage: stream [LIMITS]
  * A ratio is the median over the pairs of blocks, with the 95 % interval of that median (order statistics) in _low and
  * _high.  On a GPU a ratio named in the file of limits is judged: exit status 1 when its median is beyond the limit, or
  * when the interval does not decide. On the CPU device nothing is judged. */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +14,7 @@
 
 #include <cujit/cujit.h>
 
-#include "cuda/abi.h"
-#include "cuda/table.h"
+#include "bench/judge.h"
 
 enum { PAIRS = 301, PAIRS_SIM = 31, WARM = 16, BLOCK = 64, NODES = 8, COPY_BYTES = 4096 };
 
@@ -29,6 +27,7 @@ typedef struct bench {
     cj_stream *s;
     cj_kernel *k;
     cj_event *e;
+    cj_prepared *p;
     cj_graph_exec *x;
     cj_dptr d;
     void *host; /* pinned */
@@ -69,6 +68,19 @@ static void raw_launch(bench *b, unsigned i)
     need_raw(b, b->cu.cuLaunchKernel(b->fn, 1, 1, 1, 32, 1, 1, 0, b->raw, params, NULL), "cuLaunchKernel");
 }
 static void our_launch(bench *b, unsigned i) { need(b, cj_launch(b->s, b->k, cj_grid(1, 32), b->d, b->d, 2.0f, i)); }
+
+/* The arguments lie ready. */
+static void raw_prepared(bench *b, unsigned i)
+{
+    static uint64_t p;
+    static float a = 2.0f;
+    static unsigned n = 1;
+    static void *params[] = { &p, &p, &a, &n };
+    (void)i;
+    p = b->d.addr;
+    need_raw(b, b->cu.cuLaunchKernel(b->fn, 1, 1, 1, 32, 1, 1, 0, b->raw, params, NULL), "cuLaunchKernel");
+}
+static void our_prepared(bench *b, unsigned i) { (void)i, need(b, cj_launch_prepared(b->s, b->p)); }
 
 static void raw_replay(bench *b, unsigned i)
 {
@@ -124,6 +136,7 @@ static const struct row {
     void (*raw_one)(bench *, unsigned), (*our_one)(bench *, unsigned);
 } rows[] = {
     { "launch", "launch.ratio", raw_block, our_block, raw_launch, our_launch },
+    { "prepared", "prepared.ratio", raw_block, our_block, raw_prepared, our_prepared },
     { "graph.replay", "graph.replay_ratio", raw_block, our_block, raw_replay, our_replay },
     { "record", "record.ratio", raw_block, our_block, raw_record, our_record },
     { "copy", "copy.ratio", raw_block, our_block, raw_copy, our_copy },
@@ -131,18 +144,6 @@ static const struct row {
 };
 
 /* -- Making and releasing ------------------------------------------------------------------------------------------ */
-
-/* The driver's own entry points, out of the library that the driver was opened from. */
-static bool load_raw(bench *b)
-{
-    void *lib = dlopen(cj_driver_path(b->drv), RTLD_NOW | RTLD_LOCAL), *p;
-    if (!lib) return fprintf(stderr, "stream: %s\n", dlerror()), false;
-#define CU(name, export, version, need, count, list) \
-    p = dlsym(lib, #export);                         \
-    memcpy(&b->cu.name, &p, sizeof p);
-#include "cuda/symbols.def"
-    return true;
-}
 
 static cj_graph_exec *our_exec(bench *b)
 {
@@ -162,7 +163,7 @@ static void start(bench *b)
     b->drv = cj_driver_open(NULL);
     b->dev = cj_device_open(b->drv, 0, NULL);
     need(b, cj_error_of(b->dev)->status);
-    if (b->failed || !load_raw(b)) {
+    if (b->failed || !bench_load_driver("stream", cj_driver_path(b->drv), &b->cu)) {
         b->failed = true;
         return;
     }
@@ -183,6 +184,8 @@ static void start(bench *b)
     if (!b->d.addr || !b->host) need(b, cj_error_last()->status);
     if (b->failed) return;
     memset(b->host, 0, COPY_BYTES);
+    b->p = cj_prepare(b->k, cj_grid(1, 32), b->d, b->d, 2.0f, 1u);
+    need(b, cj_error_of(b->p)->status);
     need(b, cj_stream_sync(b->s)); /* the memory is there before a capture uses it */
     b->x = our_exec(b);
 }
@@ -192,6 +195,7 @@ static void finish(bench *b)
     if (b->event) b->cu.cuEventDestroy(b->event);
     if (b->mod) b->cu.cuModuleUnload(b->mod);
     cj_graph_exec_free(b->x);
+    cj_prepared_free(b->p);
     cj_event_free(b->e);
     cj_kernel_free(b->k);
     if (b->host) cj_host_free(b->dev, b->host);
@@ -214,12 +218,6 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct result { double raw_ns, our_ns, ratio, low, high; } result;
 
 static result measure(bench *b, const struct row *row, int pairs)
@@ -239,9 +237,9 @@ static result measure(bench *b, const struct row *row, int pairs)
         our[i] = took[1] / BLOCK;
         ratio[i] = took[1] / took[0];
     }
-    qsort(raw, (size_t)pairs, sizeof *raw, ascending);
-    qsort(our, (size_t)pairs, sizeof *our, ascending);
-    qsort(ratio, (size_t)pairs, sizeof *ratio, ascending);
+    bench_sort(raw, (size_t)pairs);
+    bench_sort(our, (size_t)pairs);
+    bench_sort(ratio, (size_t)pairs);
     /* The median's 95 % interval: how many of n values lie below the true median is binomial (n, 1/2). */
     int away = (int)ceil(0.98 * sqrt(pairs));
     return (result){ raw[pairs / 2], our[pairs / 2], ratio[pairs / 2], ratio[pairs / 2 - away],
@@ -255,32 +253,14 @@ static void report(const char *name, const char *tail, double value, const char 
 
 /* -- Judging ------------------------------------------------------------------------------------------------------- */
 
-/* The limit of a metric; 0: none.  -1: the file cannot be read. */
-static double limit_of(const char *file, const char *metric)
-{
-    char line[200], name[100];
-    double most = 0, found = 0;
-    FILE *f = fopen(file, "r");
-    if (!f) return -1;
-    while (fgets(line, sizeof line, f))
-        if (*line != '#' && sscanf(line, "%99s %lf", name, &most) == 2 && !strcmp(name, metric)) found = most;
-    fclose(f);
-    return found;
-}
-
 static bool judge(const char *file, const char *metric, const result *r)
 {
-    double most = limit_of(file, metric);
-    if (most < 0) return fprintf(stderr, "stream: the limits in %s cannot be read\n", file), false;
-    if (most == 0) return true;
-    if (r->ratio > most)
-        fprintf(stderr, "stream: %s is %.4f, the limit is %g\n", metric, r->ratio, most);
-    else if (r->high > most)
-        fprintf(stderr,
-                "stream: %s is %.4f, but its 95 %% interval, %.4f to %.4f, does not decide about the limit %g\n",
-                metric, r->ratio, r->low, r->high, most);
-    else
-        return true;
+    bench_limit limit;
+    if (!bench_limit_find("stream", file, metric, &limit) || !bench_limit_holds("stream", metric, &limit, r->ratio))
+        return false;
+    if (!limit.known || r->high <= limit.value) return true;
+    fprintf(stderr, "stream: %s is %.4f, but its 95 %% interval, %.4f to %.4f, does not decide about the limit %g\n",
+            metric, r->ratio, r->low, r->high, limit.value);
     return false;
 }
 

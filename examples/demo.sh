@@ -26,6 +26,9 @@ echo "The expression that you type becomes a kernel while the program runs; $pla
 expression 'hypot(lat - 48.87, lon - 2.33) < 6' "$data"
 expression --sum 'lat < 0 ? 1 : 0' "$data"
 expression --sum --repeat 10000 'hypot(lat, lon) < 30 && lat > 0 ? sqrt(abs(lat * lon)) : 0' "$data"
+printf '\nFunctions are accurate to the last bits: places within 400 km of Paris, on the sphere.\n'
+expression '6371 * acos(sin(lat/57.29578) * sin(48.87/57.29578) +
+    cos(lat/57.29578) * cos(48.87/57.29578) * cos((lon - 2.33)/57.29578)) < 400' "$data"
 printf '\nA mistake in it is shown where it is:\n'
 expression 'hypot(lat, lon < 3' "$data" || :
 

@@ -14,12 +14,15 @@
 
 typedef struct options { bool sum, ptx; size_t repeat; const char *text, *path; } options;
 
-static const char usage[] = "usage: expr [--sum] [--repeat N] [--ptx] EXPRESSION FILE.csv\n"
-                            "  EXPRESSION  numbers, columns, + - * / < <= > >= == != && || ! ?: ( ),\n"
-                            "              abs min max floor ceil sqrt hypot\n"
-                            "  --sum       one number: how many rows are true, or the sum of the values\n"
-                            "  --repeat N  evaluates N copies of the rows\n"
-                            "  --ptx       prints the kernel\n";
+static void usage(FILE *out)
+{
+    fputs("usage: expr [--sum] [--repeat N] [--ptx] EXPRESSION FILE.csv\n"
+          "  EXPRESSION  numbers, columns, + - * / < <= > >= == != && || ! ?: ( ), and\n", out);
+    expression_functions(out, "              ");
+    fputs("  --sum       one number: how many rows are true, or the sum of the values\n"
+          "  --repeat N  evaluates N copies of the rows\n"
+          "  --ptx       prints the kernel\n", out);
+}
 
 static bool read_options(options *o, int argc, char **argv)
 {
@@ -41,10 +44,10 @@ static bool read_options(options *o, int argc, char **argv)
         } else if (!o->path) {
             o->path = argv[i];
         } else {
-            return fputs(usage, stderr), false;
+            return usage(stderr), false;
         }
     }
-    return o->path ? true : (fputs(usage, stderr), false);
+    return o->path ? true : (usage(stderr), false);
 }
 
 /* -- On the device ------------------------------------------------------------------------------------------------- */
@@ -195,7 +198,7 @@ int main(int argc, char **argv)
     options o;
     table t;
     expression e;
-    if (argc > 1 && !strcmp(argv[1], "--help")) return fputs(usage, stdout), 0;
+    if (argc > 1 && !strcmp(argv[1], "--help")) return usage(stdout), 0;
     if (!read_options(&o, argc, argv)) return 2;
     if (!table_read(&t, o.path)) return table_free(&t), 1;
     int status = expression_parse(&e, o.text, &t) ? run(&o, &t, &e) : 1;

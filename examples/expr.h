@@ -44,14 +44,21 @@ typedef enum node_kind {
     NODE_ADD, NODE_SUB, NODE_MUL, NODE_DIV,
     NODE_LT, NODE_LE, NODE_GT, NODE_GE, NODE_EQ, NODE_NE,
     NODE_AND, NODE_OR, NODE_CHOOSE,
-    NODE_ABS, NODE_MIN, NODE_MAX, NODE_FLOOR, NODE_CEIL, NODE_SQRT, NODE_HYPOT
+    NODE_ABS, NODE_MIN, NODE_MAX, NODE_FLOOR, NODE_CEIL, NODE_SQRT,
+    NODE_OF_ONE, NODE_OF_TWO
 } node_kind;
+
+/* A function of cujit/math.h. */
+typedef cj_val function_of_one(cj_fn *f, cj_val x);
+typedef cj_val function_of_two(cj_fn *f, cj_val x, cj_val y);
 
 typedef struct node {
     node_kind kind;
     bool boolean;         /* its value is true or false, else a number */
     double number;        /* NODE_NUMBER */
     size_t column;        /* NODE_COLUMN: index into the expression's used columns */
+    function_of_one *of_one; /* NODE_OF_ONE */
+    function_of_two *of_two; /* NODE_OF_TWO */
     size_t at;            /* where it begins in the text */
     struct node *arg[3];
 } node;
@@ -68,6 +75,9 @@ typedef struct expression {
 /* Parses `text` against the table's columns. On failure the text, a caret and a sentence on stderr. */
 bool expression_parse(expression *e, const char *text, const table *t);
 void expression_free(expression *e);
+
+/* Prints the names of all functions, in lines that begin with `indent`. */
+void expression_functions(FILE *out, const char *indent);
 
 /* -- The kernel ---------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* The kernel of expr: the tree becomes PTX by one verb for each node.  Numbers are f64 registers,
- * truth values are predicates.  Each operation rounds to nearest even, as a C program does. */
+ * truth values are predicates.  Each operation rounds to nearest even, as a C program does; the
+ * functions of mathematics are those of cujit/math.h. */
 #include "expr.h"
 
 typedef struct builder {
@@ -8,37 +9,6 @@ typedef struct builder {
 } builder;
 
 static cj_val number(const builder *b, double x) { return cj_let(b->f, CJ_F64, x); }
-
-/* sqrt(x * x + y * y) within one unit in the last place, without overflow: both are scaled by a power of two into the
- * middle of the range, the root corrected by the squares' rounding errors (Borges, An Improved Algorithm for hypot(a,
- * b), 2019, algorithm "fused"). */
-static cj_val hypotenuse(const builder *b, cj_val x, cj_val y)
-{
-    cj_fn *f = b->f;
-    cj_val zero = number(b, 0), one = number(b, 1), infinity = cj_imm_bits(f, CJ_F64, 0x7ff0000000000000u);
-    cj_val ax = cj_abs(f, x), ay = cj_abs(f, y);
-    cj_val most = cj_max(f, ax, ay);
-    cj_val huge = cj_gt(f, most, 0x1p+500), tiny = cj_lt(f, most, 0x1p-400);
-    cj_val down = cj_select(f, huge, number(b, 0x1p-600), cj_select(f, tiny, number(b, 0x1p+600), one));
-    cj_val up = cj_select(f, huge, number(b, 0x1p+600), cj_select(f, tiny, number(b, 0x1p-600), one));
-    cj_val p = cj_mul(f, most, down), q = cj_mul(f, cj_min(f, ax, ay), down);
-
-    cj_val pp = cj_mul(f, p, p);
-    cj_val h = cj_sqrt(f, cj_fma(f, q, q, pp));
-    cj_val hh = cj_mul(f, h, h);
-    /* h*h - p*p - q*q, in the order in which it is exact */
-    cj_val off = cj_fma(f, cj_neg(f, q), q, cj_sub(f, hh, pp));
-    off = cj_add(f, off, cj_fma(f, h, h, cj_neg(f, hh)));
-    off = cj_sub(f, off, cj_fma(f, p, p, cj_neg(f, pp)));
-    h = cj_sub(f, h, cj_div(f, off, cj_add(f, h, h)));
-
-    h = cj_mul(f, h, up);
-    h = cj_select(f, cj_eq(f, most, zero), zero, h);
-    h = cj_select(f, cj_ne(f, cj_add(f, ax, ay), cj_add(f, ax, ay)), cj_add(f, ax, ay), h); /* a NaN */
-    /* infinity wins over NaN, as in C */
-    cj_val endless = cj_or(f, cj_eq(f, ax, infinity), cj_eq(f, ay, infinity));
-    return cj_select(f, endless, cj_let(f, CJ_F64, infinity), h);
-}
 
 static cj_val value(const builder *b, const node *n)
 {
@@ -71,7 +41,8 @@ static cj_val value(const builder *b, const node *n)
     case NODE_FLOOR: return cj_floor(f, v[0]);
     case NODE_CEIL: return cj_ceil(f, v[0]);
     case NODE_SQRT: return cj_sqrt(f, v[0]);
-    case NODE_HYPOT: return hypotenuse(b, v[0], v[1]);
+    case NODE_OF_ONE: return n->of_one(f, v[0]);
+    case NODE_OF_TWO: return n->of_two(f, v[0], v[1]);
     }
     return v[0];
 }

@@ -25,10 +25,44 @@ typedef struct parser {
 
 enum { MAX_DEPTH = 200 };
 
-static const struct function { const char *name; node_kind kind; int args; } functions[] = {
-    { "abs", NODE_ABS, 1 },   { "min", NODE_MIN, 2 },   { "max", NODE_MAX, 2 },     { "floor", NODE_FLOOR, 1 },
-    { "ceil", NODE_CEIL, 1 }, { "sqrt", NODE_SQRT, 1 }, { "hypot", NODE_HYPOT, 2 },
+/* What stands before a '('. */
+static const struct function {
+    const char *name;
+    node_kind kind;
+    int args;
+    function_of_one *of_one;
+    function_of_two *of_two;
+} functions[] = {
+#define OF_ONE(name) { #name, NODE_OF_ONE, 1, cj_math_##name, NULL }
+#define OF_TWO(name) { #name, NODE_OF_TWO, 2, NULL, cj_math_##name }
+    { "abs", NODE_ABS, 1, NULL, NULL },
+    { "min", NODE_MIN, 2, NULL, NULL },
+    { "max", NODE_MAX, 2, NULL, NULL },
+    { "floor", NODE_FLOOR, 1, NULL, NULL },
+    { "ceil", NODE_CEIL, 1, NULL, NULL },
+    { "sqrt", NODE_SQRT, 1, NULL, NULL },
+    OF_ONE(round), OF_ONE(cbrt), OF_TWO(hypot), OF_TWO(pow), OF_TWO(fmod),
+    OF_ONE(exp), OF_ONE(exp2), OF_ONE(exp10), OF_ONE(expm1), OF_ONE(log), OF_ONE(log2), OF_ONE(log10), OF_ONE(log1p),
+    OF_ONE(sin), OF_ONE(cos), OF_ONE(tan), OF_ONE(asin), OF_ONE(acos), OF_ONE(atan), OF_TWO(atan2),
+    OF_ONE(sinh), OF_ONE(cosh), OF_ONE(tanh), OF_ONE(asinh), OF_ONE(acosh), OF_ONE(atanh),
+    OF_ONE(erf), OF_ONE(erfc), OF_ONE(lgamma), OF_ONE(tgamma),
+#undef OF_ONE
+#undef OF_TWO
 };
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+void expression_functions(FILE *out, const char *indent)
+{
+    size_t column = 0;
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        const size_t n = strlen(functions[i].name);
+        if (column + n + 1 > 60) column = 0;
+        if (!column) fprintf(out, "%s%s", i ? "\n" : "", indent);
+        fprintf(out, "%s%s", column ? " " : "", functions[i].name);
+        column += n + 1;
+    }
+    fputc('\n', out);
+}
 
 static node *choice(parser *p);
 
@@ -88,7 +122,7 @@ static node *column(parser *p, size_t at, const char *name, size_t length)
 {
     int c = table_column(p->t, name, length);
     if (c < 0) {
-        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (size_t i = 0; i < FUNCTIONS; i++)
             if (strlen(functions[i].name) == length && !memcmp(functions[i].name, name, length))
                 return complain(p, at, "%s is a function: a '(' must follow it", functions[i].name);
         complain(p, at, "there is no column '%.*s'; the file has:", (int)length, name);
@@ -107,11 +141,13 @@ static node *column(parser *p, size_t at, const char *name, size_t length)
 static node *call(parser *p, size_t at, const char *name, size_t length)
 {
     const struct function *f = NULL;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    for (size_t i = 0; i < FUNCTIONS; i++)
         if (strlen(functions[i].name) == length && !memcmp(functions[i].name, name, length)) f = &functions[i];
-    if (!f)
-        return complain(p, at, "there is no function '%.*s'; there are abs, min, max, floor, ceil, sqrt and hypot",
-                        (int)length, name);
+    if (!f) {
+        complain(p, at, "there is no function '%.*s'; there are:", (int)length, name);
+        expression_functions(stderr, "      ");
+        return NULL;
+    }
     node *arg[2] = { NULL, NULL };
     for (int i = 0; i < f->args; i++) {
         if (i && !take(p, ","))
@@ -122,7 +158,11 @@ static node *call(parser *p, size_t at, const char *name, size_t length)
     if (take(p, ","))
         return complain(p, p->at - 1, "%s takes %d argument%s", f->name, f->args, f->args == 1 ? "" : "s");
     if (!take(p, ")")) return complain(p, p->at, "a ')' is missing here, to close %s( of column %zu", f->name, at + 1);
-    return make(p, f->kind, false, at, arg[0], arg[1], NULL);
+    node *n = make(p, f->kind, false, at, arg[0], arg[1], NULL);
+    if (!n) return NULL;
+    n->of_one = f->of_one;
+    n->of_two = f->of_two;
+    return n;
 }
 
 static node *primary(parser *p)

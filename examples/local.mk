@@ -22,6 +22,7 @@ example_programs = \
 	%D%/tasks_pull \
 	%D%/timeline \
 	%D%/trace \
+	%D%/transformer \
 	%D%/waits_called \
 	%D%/waits_polled
 noinst_PROGRAMS += $(example_programs)
@@ -47,6 +48,7 @@ examples_tasks_LDADD = $(libcujit)
 examples_tasks_pull_LDADD = $(libcujit)
 examples_timeline_LDADD = $(libcujit)
 examples_trace_LDADD = $(libcujit)
+examples_transformer_LDADD = $(libcujit_kernels) -lm
 examples_waits_called_LDADD = $(libcujit)
 examples_waits_polled_LDADD = $(libcujit)
 

@@ -26,7 +26,8 @@ libcujit_la_SOURCES =
 libcujit_la_LIBADD = libcujit-stream.la libcujit-driver.la libcujit-cuda.la libcujit-ptx.la libcujit-base.la
 libcujit_la_LIBTOOLFLAGS =
 libcujit_la_LDFLAGS = -pthread -no-undefined -version-info 0:0:0 \
-	-Wl,--version-script=$(top_srcdir)/%D%/libcujit.map -Wl,--as-needed -Wl,-z,nodelete
+	-Wl,--version-script=$(top_srcdir)/%D%/libcujit.map -Wl,--as-needed -Wl,-z,nodelete \
+	-Wl,-Bsymbolic-functions -Wl,-z,now
 EXTRA_libcujit_la_DEPENDENCIES = %D%/libcujit.map
 
 # -- The CPU device --------------------------------------------------------------------------------------------------

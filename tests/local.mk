@@ -20,6 +20,9 @@ generated_tests =
 tests_libtest_a_SOURCES =
 include %D%/base/local.mk
 include %D%/ptx/local.mk
+include %D%/math/local.mk
+include %D%/blocks/local.mk
+include %D%/kernels/local.mk
 include %D%/cuda/local.mk
 include %D%/driver/local.mk
 include %D%/stream/local.mk

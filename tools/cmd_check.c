@@ -23,39 +23,6 @@ const char cmd_check_help[] =
 
 typedef struct check_options { const char *sm, *isa; } check_options;
 
-/* ---- Files ------------------------------------------------------------------------------------------------------- */
-
-/* The whole file, for free(); NULL with the reason in errno. */
-static char *read_whole(const char *path, size_t *bytes)
-{
-    FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;
-    char *text = NULL;
-    size_t used = 0, room = 0;
-    if (!file) return NULL;
-    do {
-        if (room - used < 4096) {
-            char *more = realloc(text, room = room ? 2 * room : 65536);
-            if (!more) {
-                free(text);
-                text = NULL;
-                errno = ENOMEM;
-                break;
-            }
-            text = more;
-        }
-        used += fread(text + used, 1, room - used, file);
-    } while (!feof(file) && !ferror(file));
-    if (text && ferror(file)) {
-        free(text);
-        text = NULL;
-    }
-    int why = errno;
-    if (file != stdin) fclose(file);
-    errno = why;
-    *bytes = used;
-    return text;
-}
-
 /* ---- What a device takes ----------------------------------------------------------------------------------------- */
 
 /* "sm_90a" into 90 and 'a' (0 for none).  False: no such thing. */
@@ -125,7 +92,7 @@ static int check_file(const char *path, const check_options *o)
 {
     size_t bytes = 0;
     const char *name = strcmp(path, "-") ? path : "standard input";
-    char *text = read_whole(path, &bytes);
+    char *text = cmd_read_file(path, &bytes);
     if (!text) {
         fprintf(stderr, "cujit check: %s: %s\n", name, strerror(errno));
         return EXIT_USAGE;

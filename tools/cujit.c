@@ -13,6 +13,8 @@ static const struct { const char *name; int (*run)(int argc, char **argv); const
     { "devices", cmd_devices, cmd_devices_help, "lists the drivers and devices of this machine" },
     { "env", cmd_env, cmd_env_help, "prints the environment variables that cujit reads" },
     { "profile", cmd_profile, cmd_profile_help, "runs a program and writes the timeline of its streams" },
+    { "replay", cmd_replay, cmd_replay_help, "repeats a recording of a program's driver calls, or lists it" },
+    { "reproduce", cmd_reproduce, cmd_reproduce_help, "writes a C program that builds the kernels of a PTX file" },
     { "run-sim", cmd_run_sim, cmd_run_sim_help, "runs a program that uses the CUDA driver API on the CPU device" },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

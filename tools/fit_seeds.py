@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes src/sim/exec/seed64.def from what a GPU answers for every upper word.
+"""Makes src/ptx/math/seed64.def from what a GPU answers for every upper word.
 
     CUJIT_DRIVER=cuda tests/whole/same_seeds --record seeds.bin
-    python3 tools/fit_seeds.py seeds.bin > src/sim/exec/seed64.def
+    python3 tools/fit_seeds.py seeds.bin > src/ptx/math/seed64.def
 
 The hardware interpolates: a polynomial of second degree for each segment of the operand's mantissa,
 truncated.  For each segment this finds three integers by linear programming and lists the operands

@@ -5,7 +5,7 @@
 set -eu
 dir=$1
 set -- "$dir/cujit/verbs.h" "$dir/cujit/control.h"
-for extra in math.h printf.h; do
+for extra in math.h blocks.h async.h tensor_core.h; do
     if [ -f "$dir/cujit/$extra" ]; then set -- "$@" "$dir/cujit/$extra"; fi
 done
 cat <<'HEAD'
@@ -24,7 +24,9 @@ verbs()
     language=$1
     shift
     LC_ALL=C awk -v language="$language" '
-    /^CJ_API [^()]*[ *]cj_[a-z0-9_]+\(cj_fn \*f, .*\);/ && /, cj_val / {
+    # a declaration of several lines is one
+    { while (/^CJ_API .*,$/ && (getline more) > 0) { sub(/^ */, " ", more); $0 = $0 more } }
+    /^CJ_API [^()]*[ *]cj_[a-z0-9_]+\(cj_fn \*f, .*\);/ && /, cj_val [^*]/ {
         head = list = $0
         sub(/\(.*/, "", head)
         name = result = head

@@ -1,8 +1,8 @@
 # tools: the command cujit and the generators of shipped files
-EXTRA_DIST += %D%/genenums.sh %D%/genlines.sh %D%/gennumbers.sh %D%/ltcompile.sh %D%/packages.sh
+EXTRA_DIST += %D%/gencallnames.sh %D%/genenums.sh %D%/genlines.sh %D%/gennumbers.sh %D%/ltcompile.sh %D%/packages.sh
 
 bin_PROGRAMS += %D%/cujit
-tools_cujit_SOURCES = %D%/cmd.h %D%/cmd_cache.c %D%/cmd_check.c %D%/cmd_devices.c %D%/cmd_env.c %D%/cmd_profile.c %D%/cmd_run_sim.c %D%/cujit.c %D%/json.c %D%/json.h \
+tools_cujit_SOURCES = %D%/cmd.h %D%/cmd_cache.c %D%/cmd_check.c %D%/cmd_devices.c %D%/cmd_env.c %D%/cmd_file.c %D%/cmd_profile.c %D%/cmd_replay.c %D%/cmd_reproduce.c %D%/cmd_run_sim.c %D%/cujit.c %D%/json.c %D%/json.h \
 	src/base/environment.c
 tools_cujit_CPPFLAGS = $(AM_CPPFLAGS)
 tools_cujit_LDADD = libcujit.la

@@ -22,6 +22,7 @@
 #include <cujit/interop.h>
 #include <cujit/linker.h>
 #include <cujit/memory.h>
+#include <cujit/memory_pool.h>
 #include <cujit/pipeline.h>
 #include <cujit/kernel_cache.h>
 #include <cujit/pool.h>
@@ -30,6 +31,7 @@
 #include <cujit/stream.h>
 #include <cujit/stream_barrier.h>
 #include <cujit/texture.h>
+#include <cujit/virtual_memory.h>
 #include <cujit/waiter.h>
 
 #if defined __GNUC__
@@ -62,6 +64,7 @@ static inline void cj_auto_cj_stream_pool(cj_stream_pool **object) { cj_stream_p
 static inline void cj_auto_cj_profile(cj_profile **object) { cj_profile_free(*object); }
 static inline void cj_auto_cj_stream_barrier(cj_stream_barrier **object) { cj_stream_barrier_free(*object); }
 static inline void cj_auto_cj_tensor(cj_tensor **object) { cj_tensor_free(*object); }
+static inline void cj_auto_cj_mem_pool(cj_mem_pool **object) { cj_mem_pool_free(*object); }
 static inline void cj_auto_cj_vmem(cj_vmem **object) { cj_vmem_free(*object); }
 static inline void cj_auto_cj_array(cj_array **object) { cj_array_free(*object); }
 static inline void cj_auto_cj_texture(cj_texture **object) { cj_texture_free(*object); }

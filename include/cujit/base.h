@@ -7,7 +7,9 @@
  *
  * Lifetime.  Objects keep alive what they need.  They may be released in any order.
  *
- * Threads.  Any thread, except for builders (ptx.h).
+ * Threads.  Any thread, except for builders (ptx.h).  A thread that pthread_cancel() meets inside a
+ * call ends behind it.  Only launches, records of events and queries leave the thread as it is;
+ * they hold no lock while the driver runs.
  *
  * Errors.  A failed call returns its status and leaves a record in its first argument, or where its
  * comment says; cj_error_of() reads it.  A builder keeps its first failure and ignores later calls.
@@ -28,7 +30,11 @@
  * The least version of all is CUDA 11.4 (driver 470).
  *
  * Fork.  In a child of fork(), calls on the parent's driver objects fail with CJ_EFORKED, and their
- * free does nothing.  Builders, printer and parser work in the child.
+ * free does nothing.  Builders, printer and parser work in the child, and so does a driver that the
+ * parent had not opened.
+ *
+ * The end.  The process may end at any moment.  Objects may be used and freed in exit handlers and
+ * in destructors of static objects; calls fail where the driver has ended before.
  */
 #ifndef CUJIT_BASE_H
 #define CUJIT_BASE_H

@@ -45,7 +45,7 @@ typedef enum cj_compiler_full {
     CJ_COMPILER_BUSY = 1  /* fails with CJ_EBUSY */
 } cj_compiler_full;
 
-/* What a batch has done: requests since the compiler last had nothing to do.  Borrowed. */
+/* What a batch has done: requests since the compiler last had nothing to do. */
 typedef struct cj_compiler_progress {
     size_t size;        /* sizeof(cj_compiler_progress) */
     uint64_t requests;  /* of the batch */

@@ -86,6 +86,7 @@ using stream_barrier = object<cj_stream_barrier, cj_stream_barrier_free>;
 using kernel_cache = object<cj_kernel_cache, cj_kernel_cache_free>;
 using stream_pool = object<cj_stream_pool, cj_stream_pool_free>;
 using tensor = object<cj_tensor, cj_tensor_free>;
+using mem_pool = object<cj_mem_pool, cj_mem_pool_free>;
 using vmem = object<cj_vmem, cj_vmem_free>;
 using array = object<cj_array, cj_array_free>;
 using texture = object<cj_texture, cj_texture_free>;

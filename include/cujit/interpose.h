@@ -7,11 +7,12 @@
  * An interposer passes each call of the objects that are made from it to the driver below.  Objects
  * of the driver below do not pass through it.  Interposers can be stacked.
  *
- * The environment asks for interposers without a change of the program: CUJIT_TRACE=FILE and
- * CUJIT_FAULT=TEXT lie over each driver that cj_driver_open and cj_driver_open_resolver open.  The
- * driver then is the interposer: it has the kind, the path and the library of the driver below.
- * The trace is nearest to the program, the faults nearest to the driver.  A driver does not open
- * while one of the variables is wrong.  Programs with more rights than their user ignore them.
+ * The environment asks for interposers without a change of the program: CUJIT_TRACE=FILE,
+ * CUJIT_RECORD=FILE and CUJIT_FAULT=TEXT lie over each driver that cj_driver_open and
+ * cj_driver_open_resolver open.  The driver then is the interposer: it has the kind, the path and
+ * the library of the driver below.  The trace is nearest to the program, the recording below it,
+ * the faults nearest to the driver.  A driver does not open while one of the variables is wrong.
+ * Programs with more rights than their user ignore them.
  *
  * Lifetime.  An interposer keeps the driver below open.  It exists until it was closed and all
  * objects made from it were released.  A process has at most CJ_INTERPOSERS_MAX of them at a time.
@@ -40,8 +41,9 @@ typedef int (*cj_interposer_before_fn)(void *user, uint64_t number, const char *
 /* Called after a driver call, which returned the CUresult `result`.  `text` is the call with its
  * arguments and its result.  `text`: Borrowed until the return.
  *     cuMemAllocAsync(dptr=0x7ffc04a8 -> 0x302000000, bytesize=64, hStream=0x5581c0) = CUDA_SUCCESS
- * Numbers are decimal, handles and addresses hexadecimal.  Strings are quoted, long ones cut.  The
- * value after -> is what the driver wrote to that address. */
+ * Numbers are decimal, handles and addresses hexadecimal.  Enumerations, results and flags are
+ * names: Flags=CU_EVENT_DISABLE_TIMING.  Strings are quoted, long ones cut.  The value after -> is
+ * what the driver wrote to that address. */
 typedef void (*cj_interposer_after_fn)(void *user, uint64_t number, const char *name,
                                        const char *text, int result);
 
@@ -78,12 +80,24 @@ CJ_API cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interpose
  * its arguments, from CUDA 12.4 on.
  *     0.134812    4711    12.480  cuStreamSynchronize(hStream=0x5581c0) = CUDA_SUCCESS
  * "%p" in `path` is the number of the process, "%%" is "%".  The file is emptied when no open trace
- * of the process writes to it.  A file that another process writes a trace to is left alone, and
- * the number of this process is appended to the name.
+ * of the process writes to it.  A file that another process writes a trace or a recording to is
+ * left alone, and the number of this process is appended to the name.
  * Otherwise as cj_driver_open_interposed.
  * Errors, in the failed object that is returned: as cj_driver_open_interposed, and
  *   CJ_EINVAL: `path` is NULL or empty, or the file cannot be written */
 CJ_API cj_driver *cj_driver_open_traced(cj_driver *under, const char *path);
+
+/* Opens an interposer over `under` that writes each call to the file `path` with the data that it
+ * reads and writes, so that cj_replay_file (replay.h) and `cujit replay` can repeat the program's
+ * work on another device.  The kernel cache is off for the driver.  The file is emptied first.  A
+ * program that dies leaves a recording of what it did so far.  When the file cannot be written any
+ * more, the program continues, the log reports it once, and the recording ends there.
+ * CUJIT_RECORD makes a file for each driver that is opened: FILE, FILE.2, FILE.3.  "%p" in `path`,
+ * and a file that another process writes to: as in cj_driver_open_traced.
+ * Otherwise as cj_driver_open_interposed.
+ * Errors, in the failed object that is returned: as cj_driver_open_interposed, and
+ *   CJ_EINVAL: `path` is NULL or empty, or the file cannot be written */
+CJ_API cj_driver *cj_driver_open_recorded(cj_driver *under, const char *path);
 
 /* Opens an interposer over `under` that makes calls fail.  `faults` is a list of rules with commas
  * between them.  A call that fails does not reach the driver below.  Otherwise as

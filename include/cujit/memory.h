@@ -17,7 +17,7 @@
  * Threads.  Any thread.  The caller's current CUDA context is the same after a call as before it.
  *
  * Errors.  A call with a stream leaves its failure in the stream.  Other calls leave it in their
- * device.
+ * device, or in the object that they have in place of one.
  */
 #ifndef CUJIT_MEMORY_H
 #define CUJIT_MEMORY_H
@@ -144,17 +144,18 @@ CJ_API size_t cj_device_alloc_report(cj_device *dev, char *text, size_t size);
  *   CJ_ENOMEM: host memory is exhausted */
 CJ_API cj_status cj_mem_wrap(cj_stream *s, cj_dptr d, size_t bytes);
 
-/* Frees memory of cj_alloc, cj_managed_alloc, cj_ipc_alloc, cj_ipc_import or cj_graph_mem_alloc.
- * Forgets memory of cj_mem_wrap.  { 0 } is ignored.
+/* Frees memory of cj_alloc, cj_managed_alloc, cj_ipc_alloc, cj_ipc_import, cj_graph_mem_alloc,
+ * cj_mem_pool_alloc or cj_mem_pool_import_mem.  Forgets memory of cj_mem_wrap.  { 0 } is ignored.
  *
  * The memory is released when all work that was enqueued before this call on the streams that use
  * it has completed, and no graph keeps it alive.  These streams are its home stream, streams with
  * copies or fills of it, and streams that were passed to cj_stream_use.
  * Memory of cj_graph_mem_alloc is free until the next launch that allocates it (graph.h).
  *
- * Returns at once for memory of cj_alloc, cj_mem_wrap and cj_graph_mem_alloc.  Other memory is
- * released by cuMemFree or cuIpcCloseMemHandle, which may block until the device is idle.  cj_free
- * makes that driver call if all work has completed, else a later call of cujit on the device does.
+ * Returns at once for memory of cj_alloc, cj_mem_wrap, cj_graph_mem_alloc and of pools.  Other
+ * memory is released by cuMemFree or cuIpcCloseMemHandle, which may block until the device is idle.
+ * cj_free makes that driver call if all work has completed, else a later call of cujit on the
+ * device does.
  * Errors, left in `dev`:
  *   CJ_ENOTFOUND: `d` is not the start of an allocation of this device, or was freed before
  *   CJ_ESTATE: memory of a graph that is not allocated now, or that the graph frees itself
@@ -222,10 +223,10 @@ CJ_API size_t cj_device_collect(cj_device *dev);
 /* ---- What memory an address is in ------------------------------------------------------------ */
 
 typedef enum cj_mem_kind {
-    CJ_MEM_KIND_POOL = 1,         /* cj_alloc */
+    CJ_MEM_KIND_POOL = 1,         /* cj_alloc, cj_mem_pool_alloc */
     CJ_MEM_KIND_MANAGED = 2,      /* cj_managed_alloc, or managed memory of other code */
     CJ_MEM_KIND_IPC = 3,          /* cj_ipc_alloc */
-    CJ_MEM_KIND_IPC_IMPORTED = 4, /* cj_ipc_import */
+    CJ_MEM_KIND_IPC_IMPORTED = 4, /* cj_ipc_import, cj_mem_pool_import_mem */
     CJ_MEM_KIND_GRAPH = 5,        /* cj_graph_mem_alloc */
     CJ_MEM_KIND_HOST = 6,         /* page-locked host memory, of cj_host_alloc or other code */
     CJ_MEM_KIND_FOREIGN = 7,      /* device memory that other code allocated */
@@ -331,7 +332,7 @@ CJ_API cj_status cj_host_unregister(cj_device *dev, void *p);
  * cuMemAllocManaged. */
 CJ_API cj_dptr cj_managed_alloc(cj_stream *s, size_t bytes);
 
-/* The host address of managed memory. */
+/* The host address of managed memory, and of memory of a pool of the host. */
 static inline void *cj_managed_host(cj_dptr d) { return (void *)(uintptr_t)d.addr; }
 
 /* How a program will use managed memory. */
@@ -353,82 +354,6 @@ typedef enum cj_advice {
 CJ_API cj_status cj_managed_advise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
 CJ_API cj_status cj_managed_unadvise(cj_device *dev, cj_dptr d, size_t bytes, cj_advice advice);
 
-/* ---- Memory that grows in place --------------------------------------------------------------
- *
- * A cj_vmem is a range of addresses, of which the first bytes have physical memory: the committed
- * part.  It grows at its end, and no address in it ever changes.
- *
- * Growing and shrinking are calls of the host: they are not in the order of a stream.  Kernels that
- * run meanwhile go on.  New memory may be used by all work that is enqueued after cj_vmem_grow has
- * returned.
- *
- * Memory that cj_vmem_shrink and cj_vmem_free take away stays mapped until the work that uses it is
- * complete, as with cj_free: the release is deferred.  The rules of cj_stream_use hold.  Work that
- * is enqueued later must not use it.  Unmapping may block until the device is idle; a later call of
- * cujit on the device does it.
- *
- * A failure of these calls is left in the cj_vmem. */
-
-typedef struct cj_vmem cj_vmem;
-
-typedef struct cj_vmem_opts {
-    size_t size;  /* sizeof(cj_vmem_opts) */
-    size_t bytes; /* that are committed at once; 0: none */
-} cj_vmem_opts;
-
-/* Fills `opts` with its size and the defaults.  `opts`: May be NULL. */
-CJ_API void cj_vmem_defaults(cj_vmem_opts *opts);
-
-/* Reserves `reserve` > 0 bytes of addresses, rounded up to the granularity.  Addresses cost almost
- * nothing: reserve what may ever be needed.  `s` becomes the memory's home stream, which need not
- * outlive it.  `opts`: May be NULL.
- * Never NULL.  Owned by the caller, free with cj_vmem_free.
- * Errors, in the failed object that is returned:
- *   CJ_EINVAL: `reserve` is 0, or less than opts->bytes; or opts->size is wrong
- *   CJ_ENOTSUP: the device or the driver cannot map memory
- *   CJ_ENOMEM: addresses or memory are exhausted
- *   CJ_EDRIVER: the driver rejects a call
- * cuMemAddressReserve, CUDA 10.2. */
-CJ_API cj_vmem *cj_vmem_create(cj_stream *s, size_t reserve, const cj_vmem_opts *opts);
-
-/* Frees the memory and its addresses when the work that uses it is complete, and no graph uses it.
- * `v`: May be NULL. */
-CJ_API void cj_vmem_free(cj_vmem *v);
-
-/* Commits memory at the end, until at least `bytes` are committed; does nothing if they are.  The
- * contents of new memory are undefined.  When it fails, what was committed stays as it was.
- * Errors:
- *   CJ_EINVAL: `bytes` is more than what is reserved
- *   CJ_ENOMEM: device or host memory is exhausted
- *   CJ_EDRIVER: the driver rejects a call
- * cuMemCreate, cuMemMap, cuMemSetAccess. */
-CJ_API cj_status cj_vmem_grow(cj_vmem *v, size_t bytes);
-
-/* Takes memory at the end away, so that at least `bytes` stay committed; does nothing if no more
- * are.  Memory is released in the pieces that calls of cj_vmem_grow have added: a piece that begins
- * before `bytes` stays whole.  Its contents do not change.  Returns at once.
- * Errors:
- *   CJ_ESTATE: a graph or a texture uses the memory
- * cuMemUnmap. */
-CJ_API cj_status cj_vmem_shrink(cj_vmem *v, size_t bytes);
-
-/* Lets kernels of `peer` read and write the memory, present and future.  cj_device_enable_peer does
- * not cover it.
- * Errors:
- *   CJ_EINVAL: the devices belong to different drivers
- *   CJ_ENOTSUP: `peer` cannot access memory of the device; use cj_copy_peer
- *   CJ_ENOMEM: 64 devices have access already
- *   CJ_EDRIVER: the driver rejects the call
- * cuMemSetAccess. */
-CJ_API cj_status cj_vmem_enable_peer(cj_vmem *v, cj_device *peer);
-
-/* The first address; how many bytes are committed and reserved; the granularity of both, 2 MiB on
- * an H100.  { 0 } and 0 of a failed object.  Return at once. */
-CJ_API cj_dptr cj_vmem_address(const cj_vmem *v);
-CJ_API size_t cj_vmem_bytes(const cj_vmem *v);
-CJ_API size_t cj_vmem_reserved(const cj_vmem *v);
-CJ_API size_t cj_vmem_granularity(const cj_vmem *v);
-
 /* ---- Peer access ----------------------------------------------------------------------------- */
 
 /* 1 if `dev` can access the memory of `peer`; 0 if not, and for a failed device.  Returns at once.
@@ -448,6 +373,35 @@ CJ_API int cj_device_can_access_peer(cj_device *dev, cj_device *peer);
  *   CJ_EDRIVER: the driver rejects a call
  * cuCtxEnablePeerAccess, cuMemPoolSetAccess. */
 CJ_API cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer);
+
+/* Takes back what cj_device_enable_peer has given; does nothing without it.  Work that accesses the
+ * memory must have completed.  Copies between the devices do not need the access, copies in graphs
+ * do.  A cj_vmem keeps its own.  Other code of the process that uses the same context loses the
+ * access too.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: the devices belong to different drivers
+ *   CJ_EDRIVER: the driver rejects a call
+ * cuCtxDisablePeerAccess, cuMemPoolSetAccess. */
+CJ_API cj_status cj_device_disable_peer(cj_device *dev, cj_device *peer);
+
+/* What is known of the way between two devices.  The numbers are those of CUdevice_P2PAttribute. */
+typedef enum cj_peer_attr {
+    CJ_PEER_PERFORMANCE_RANK = 1, /* 0 is the fastest of the machine */
+    CJ_PEER_ACCESS = 2,           /* 1: as cj_device_can_access_peer */
+    CJ_PEER_NATIVE_ATOMICS = 3,   /* 1: atomic operations work over the link */
+    CJ_PEER_ARRAY_ACCESS = 4,     /* 1: arrays of the other device can be accessed */
+    CJ_PEER_PARTIAL_ATOMICS = 5   /* 1: only some atomic operations do; of CUDA 13.0 */
+} cj_peer_attr;
+
+/* Writes an attribute of the way from `dev` to `peer`, two devices, to *value.  Returns at once.
+ * Errors, left in `dev`:
+ *   CJ_EINVAL: the devices belong to different drivers or are the same one, `attribute` is no
+ *     cj_peer_attr, or `value` is NULL
+ *   CJ_ENOTSUP: the driver does not have the query
+ *   CJ_EDRIVER: the driver does not have the attribute
+ * cuDeviceGetP2PAttribute. */
+CJ_API cj_status cj_device_peer_attribute(cj_device *dev, cj_device *peer, cj_peer_attr attribute,
+                                          int *value);
 
 /* ---- Memory between processes ---------------------------------------------------------------- */
 
@@ -486,11 +440,12 @@ CJ_API cj_status cj_ipc_export(cj_device *dev, cj_dptr d, void *handle, size_t b
  * execs that use it and call cj_free.  Call cj_device_collect until it returns 0.  Then notify the
  * exporting process.
  * Returns { 0 } on failure.  Errors, left in `s`:
- *   CJ_EINVAL: too few bytes, bytes that are not a handle, or memory of this process
+ *   CJ_EINVAL: too few bytes, or memory of this process
  *   CJ_ESTATE: the memory is already imported, or `s` is capturing
  *   CJ_ENOTSUP: the driver has no memory between processes
  *   CJ_ENOMEM: memory is exhausted
- *   CJ_EDRIVER: the exporting process has freed the memory, or the driver rejects the call
+ *   CJ_EDRIVER: the bytes are not a handle, the exporting process has freed the memory, or the
+ *     driver rejects the call
  * cuIpcOpenMemHandle, cuIpcCloseMemHandle. */
 CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 
@@ -504,7 +459,6 @@ CJ_API cj_dptr cj_ipc_import(cj_stream *s, const void *handle, size_t bytes);
 #define CJ_ALLOCATOR(...) \
     (&(const cj_allocator_opts){ .size = sizeof(cj_allocator_opts), __VA_ARGS__ })
 #define CJ_HOST(...) (&(const cj_host_opts){ .size = sizeof(cj_host_opts), __VA_ARGS__ })
-#define CJ_VMEM(...) (&(const cj_vmem_opts){ .size = sizeof(cj_vmem_opts), __VA_ARGS__ })
 #elif __cplusplus >= 202002L
 #ifndef CJI_KEEP
 #define CJI_KEEP
@@ -513,7 +467,6 @@ namespace cji { template<class T> inline const T *keep(const T &t) { return &t; 
 #define CJ_ALLOCATOR(...) \
     cji::keep(cj_allocator_opts{ .size = sizeof(cj_allocator_opts), __VA_ARGS__ })
 #define CJ_HOST(...) cji::keep(cj_host_opts{ .size = sizeof(cj_host_opts), __VA_ARGS__ })
-#define CJ_VMEM(...) cji::keep(cj_vmem_opts{ .size = sizeof(cj_vmem_opts), __VA_ARGS__ })
 #endif
 
 #endif

@@ -109,7 +109,8 @@ CJ_API cj_status cj_ptx_check(cj_ptx *m);
 
 /* Flags of cj_ptx_print. */
 enum {
-    CJ_PRINT_LINES = 1 /* with .file and .loc, for profilers, debuggers and messages of the JIT */
+    CJ_PRINT_LINES = 1,   /* with .file and .loc, for profilers, debuggers and messages of the JIT */
+    CJ_PRINT_COMMENTS = 2 /* with the comments of cj_comment */
 };
 
 /* Returns the module's PTX: *text with a NUL at its end, and its length without the NUL in *bytes.
@@ -129,6 +130,19 @@ CJ_API cj_status cj_ptx_print(cj_ptx *m, unsigned flags, const char **text, size
  *   CJ_EINVAL: `hash` is NULL
  *   the errors of cj_ptx_print */
 CJ_API cj_status cj_ptx_hash(cj_ptx *m, void *hash);
+
+/* Writes a C program to the file `path`.  The program makes the module and prints the text that
+ * cj_ptx_print(m, 0, ...) gives: for reports of errors, and as a beginning for a builder of one's
+ * own.  It needs the public headers and libcujit only.  It has the calls that a person would write:
+ * verbs, cj_if and loops where they make the same instructions, else cj_def, cj_ins and labels.
+ * Comments name the source lines.  What no call makes (a name of a label, .weak, .alias, debug data
+ * ...) is in texts alone: the program of such a module contains its PTX and reads it with cj_parse.
+ * `m` may be loaded.  An older file is replaced when the new one is whole, else it stays.
+ * Errors, left in `m`: those of cj_ptx_print.  Errors that `m` does not keep (cj_error_last):
+ *   CJ_EINVAL: `path` is NULL or empty, or the file cannot be written
+ *   CJ_ENOTSUP: neither calls nor cj_parse make the same text
+ *   CJ_ENOMEM: host memory is exhausted */
+CJ_API cj_status cj_ptx_reproducer(cj_ptx *m, const char *path);
 
 /* ---- Kernels and functions ------------------------------------------------------------------- */
 
@@ -180,6 +194,23 @@ CJ_API void cj_fn_required_cluster(cj_fn *f, uint32_t x, uint32_t y, uint32_t z)
  *   CJ_EINVAL: `text` is empty, has a quote or newline, or more than 200 characters */
 CJ_API void cj_pragma(cj_fn *f, const char *text);
 
+/* Gives the register of `v` a name in the printed text: %sum; those of a vector %sum_0, %sum_1 and
+ * so on.  A name that is taken, or that PTX has a meaning for, gets a number behind it.  Numbers
+ * and parameters of functions stay as they are.
+ * Names are part of the text, and so of its hash.
+ * `v`: Null does nothing.
+ * `name`: Copied.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `name` is NULL or not an identifier */
+CJ_API void cj_name(cj_fn *f, cj_val v, const char *name);
+
+/* Notes a comment in front of the next instruction.  cj_ptx_print writes it with CJ_PRINT_COMMENTS,
+ * each line of `text` behind "//".  What is compiled and hashed does not have it.
+ * `text`: Copied.
+ * Errors, left in the module:
+ *   CJ_EINVAL: `text` is NULL */
+CJ_API void cj_comment(cj_fn *f, const char *text);
+
 /* ---- Parameters: in the order of the calls --------------------------------------------------- */
 
 /* Declares a scalar parameter and returns its value in a register; 8-bit types are widened to 32
@@ -210,6 +241,8 @@ CJ_API cj_val cj_param_ptr_in(cj_fn *f, const char *name, cj_type elem, cj_space
 CJ_API cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align);
 
 /* Declares a result of a function: a register that cj_return returns.  Functions only.
+ * ptxas gives a function with several results no ABI: a driver compiles its module whole, whenever
+ * it is loaded, and no cj_linker takes it.
  * Errors, left in the module: those of cj_param, and
  *   CJ_EINVAL: `f` is a kernel */
 CJ_API cj_val cj_result(cj_fn *f, const char *name, cj_type type);
@@ -416,6 +449,10 @@ CJ_API cj_ptx *cj_here_ptx(cj_ptx *m, const char *file, int line);
 
 #include <cujit/verbs.h>
 #include <cujit/control.h>
+#include <cujit/math.h>
+#include <cujit/blocks.h>
+#include <cujit/async.h>
+#include <cujit/tensor_core.h>
 #include <cujit/operands.h>
 #include <cujit/verbs_numbers.h>
 #include <cujit/lines.h>

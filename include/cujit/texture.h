@@ -30,7 +30,7 @@
 #ifndef CUJIT_TEXTURE_H
 #define CUJIT_TEXTURE_H
 
-#include <cujit/stream.h>
+#include <cujit/graph.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,7 +124,8 @@ CJ_API void *cj_array_raw(const cj_array *a);
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
 /* A copy from or to an array.  Each end is one of an array, device memory and host memory, and at
- * least one end is an array.  Extents and offsets in arrays are in elements, rows and slices. */
+ * least one end is an array.  Extents and offsets in arrays are in elements, rows and slices.
+ * `dst_device` and `src_device` are those of dst and src; an array has its own device. */
 typedef struct cj_copy_array_params {
     size_t size;                  /* sizeof(cj_copy_array_params) */
     size_t width, height, depth;  /* 0: all of the array that is the destination, else the source,
@@ -137,23 +138,42 @@ typedef struct cj_copy_array_params {
     const void *src_host;
     size_t dst_pitch, src_pitch;  /* bytes from row to row of memory; 0: no gaps */
     size_t dst_rows, src_rows;    /* rows from slice to slice of memory; 0: no gaps */
+    cj_device *dst_device, *src_device; /* NULL: the stream's device */
 } cj_copy_array_params;
 
 /* Fills `params` with its size and zeros. */
 CJ_API void cj_copy_array_params_defaults(cj_copy_array_params *params);
 
-/* Copies on a stream of the array's device.  Host memory is treated as copy.h says; pageable host
- * memory passes through device memory of cj_alloc too, of at most 8 MiB.  Of a mipmapped array copy
- * its levels.  While the stream is capturing, the graph keeps the arrays alive.
+/* Copies on a stream.  Host memory is treated as copy.h says; pageable host memory passes through
+ * device memory of cj_alloc too, of at most 8 MiB.  Of a mipmapped array copy its levels.  While
+ * the stream is capturing, the graph keeps the arrays alive.
+ *
+ * Arrays and device memory may be of two devices, on a stream of either: order other streams
+ * behind the copy with an event.  Neither device needs peer access.  Host memory is copied on the
+ * array's device.
  * `params`: Copied.  Returns at once.
  * Errors, left in `s`:
  *   CJ_EINVAL: an end is not set or set twice, no end is an array, the copy does not fit into an
  *     array or into the memory, a pitch is too small, the elements of two arrays differ in size, an
- *     array is mipmapped or of another device, or source and destination overlap
+ *     array is mipmapped, the devices are of two drivers, source and destination overlap, or host
+ *     memory together with an array of another device than the stream's
+ *   CJ_ENOTSUP: between devices while `s` is capturing
  *   CJ_ENOMEM: memory is exhausted
  *   CJ_EDRIVER: the driver rejects the call
- * cuMemcpy3DAsync. */
+ * cuMemcpy3DAsync, cuMemcpy3DPeerAsync. */
 CJ_API cj_status cj_copy_array(cj_stream *s, const cj_copy_array_params *params);
+
+/* Adds a node that copies from or to an array of the graph's device, and depends on the nodes
+ * `after`.  The graph keeps arrays and device memory alive.  Host memory of any kind is read and
+ * written at each launch.
+ * `after`: May be NULL.  `params`: Copied.
+ * Never NULL.  Belongs to `g`.  Returns at once.
+ * Errors, left in the failed node that is returned and in `g`: those of all nodes (graph.h), those
+ * of cj_copy_array, and
+ *   CJ_ENOTSUP: an end is of another device
+ * cuGraphAddMemcpyNode. */
+CJ_API cj_node *cj_graph_copy_array(cj_graph *g, const cj_nodes *after,
+                                    const cj_copy_array_params *params);
 
 /* ---- Samplers -------------------------------------------------------------------------------- */
 
@@ -201,6 +221,49 @@ CJ_API void cj_sampler_defaults(cj_sampler_opts *opts);
  *   CJ_EDRIVER: the driver rejects the call
  * cuTexObjectCreate. */
 CJ_API cj_texture *cj_texture_create(cj_array *a, const cj_sampler_opts *sampler);
+
+/* How the elements of a view are compressed: an element of the array is a block of 4 x 4 texels. */
+typedef enum cj_block_format {
+    CJ_BLOCK_NONE = 0,
+    CJ_BLOCK_BC1 = 1, /* blocks of 8 bytes: an array of CJ_U32 with 2 channels */
+    CJ_BLOCK_BC2 = 2, /* of 16 bytes, as all that follow but BC4: CJ_U32 with 4 channels */
+    CJ_BLOCK_BC3 = 3,
+    CJ_BLOCK_BC4 = 4, /* of 8 bytes */
+    CJ_BLOCK_BC4_SIGNED = 5,
+    CJ_BLOCK_BC5 = 6,
+    CJ_BLOCK_BC5_SIGNED = 7,
+    CJ_BLOCK_BC6H = 8,
+    CJ_BLOCK_BC6H_SIGNED = 9,
+    CJ_BLOCK_BC7 = 10
+} cj_block_format;
+
+/* What a texture reads of an array: elements as another type, some of the levels or layers. */
+typedef struct cj_texture_view_params {
+    size_t size;            /* sizeof(cj_texture_view_params) */
+    int32_t type, channels; /* how an element is read; together of the element's size.  Each 0: the
+                             * array's own */
+    int32_t block;          /* a cj_block_format: texels are read, as f32 */
+    int32_t first_level;    /* of a mipmapped array: level 0 of the view */
+    int32_t levels;         /* 0: all from first_level on */
+    size_t first_layer;     /* of a layered array: layer 0 of the view */
+    size_t layers;          /* 0: all from first_layer on */
+} cj_texture_view_params;
+
+/* Fills `params` with its size and zeros. */
+CJ_API void cj_texture_view_params_defaults(cj_texture_view_params *params);
+
+/* Makes a texture that reads a view of an array.  Width, height and depth are those of the array;
+ * with blocks, width and height are four times as large.  The levels of `sampler` are counted from
+ * first_level on.
+ * `view`, `sampler`: May be NULL, for the defaults.  Copied.  Returns at once.
+ * Never NULL.  Owned by the caller, free with cj_texture_free.
+ * Errors, in the failed object that is returned: those of cj_texture_create, and
+ *   CJ_EINVAL: the type's elements have another size, blocks do not fit the array's elements,
+ *     or the levels or layers are not the array's
+ *   CJ_ENOTSUP: the array is a layered cubemap
+ * cuTexObjectCreate. */
+CJ_API cj_texture *cj_texture_create_view(cj_array *a, const cj_texture_view_params *view,
+                                          const cj_sampler_opts *sampler);
 
 /* Device memory that a texture reads: `width` elements in a line, or `height` rows of them. */
 typedef struct cj_texture_memory_params {
@@ -283,6 +346,8 @@ CJ_API cj_status cj_stream_use_surface(cj_stream *s, cj_surface *x);
 #define CJ_COPY_ARRAY(...) \
     (&(const cj_copy_array_params){ .size = sizeof(cj_copy_array_params), __VA_ARGS__ })
 #define CJ_SAMPLER(...) (&(const cj_sampler_opts){ .size = sizeof(cj_sampler_opts), __VA_ARGS__ })
+#define CJ_TEXTURE_VIEW(...) \
+    (&(const cj_texture_view_params){ .size = sizeof(cj_texture_view_params), __VA_ARGS__ })
 #define CJ_TEXTURE_MEMORY(...) \
     (&(const cj_texture_memory_params){ .size = sizeof(cj_texture_memory_params), __VA_ARGS__ })
 #elif __cplusplus >= 202002L
@@ -290,6 +355,8 @@ CJ_API cj_status cj_stream_use_surface(cj_stream *s, cj_surface *x);
 #define CJ_COPY_ARRAY(...) \
     cji::keep(cj_copy_array_params{ .size = sizeof(cj_copy_array_params), __VA_ARGS__ })
 #define CJ_SAMPLER(...) cji::keep(cj_sampler_opts{ .size = sizeof(cj_sampler_opts), __VA_ARGS__ })
+#define CJ_TEXTURE_VIEW(...) \
+    cji::keep(cj_texture_view_params{ .size = sizeof(cj_texture_view_params), __VA_ARGS__ })
 #define CJ_TEXTURE_MEMORY(...) \
     cji::keep(cj_texture_memory_params{ .size = sizeof(cj_texture_memory_params), __VA_ARGS__ })
 #endif

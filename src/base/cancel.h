@@ -15,6 +15,7 @@ static inline int cji_cancel_disable(void)
     return before;
 }
 
+static inline void cji_cancel_enable(void) { pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL); }
 static inline void cji_cancel_restore(const int *before) { pthread_setcancelstate(*before, NULL); }
 
 #define CJI_NO_CANCEL \

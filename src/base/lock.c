@@ -4,6 +4,7 @@
 #undef cji_lock_enter
 #undef cji_lock_exit
 
+#include "base/cancel.h"
 #include "base/process.h"
 
 static const struct lock_row {
@@ -28,6 +29,7 @@ _Static_assert((int)CJI_LOCK_COUNT <= (int)CJI_THREAD_LOCKS, "a thread counts ev
 /* The holder may have been preempted, and may even have a lower priority: so it gets the processor. */
 void cji_spin_wait(cji_spin *l)
 {
+    CJI_NO_CANCEL;
     const struct timespec moment = { .tv_nsec = 20000 };
     for (unsigned tries = 1; !cji_spin_try(l); tries++) {
         if (tries % 64 == 0) nanosleep(&moment, NULL);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/environment.h"
 #include "base/obj.h"
 #include "base/process.h"
@@ -35,6 +36,7 @@ static void keep_line(cj_log_level level, const char *line)
 
 void cji_log_line(void *user, cj_log_level level, const char *line)
 {
+    CJI_NO_CANCEL;
     (void)user;
     keep_line(level, line);
     if (cji_process.hooks.log_fn) {

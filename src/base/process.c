@@ -109,11 +109,21 @@ const char *cj_version(void)
 
 /* -- Fork ---------------------------------------------------------------------------------------------------------- */
 
+/* What is behind a lock that another thread may have held: the log stays, the parent's profiles are the parent's. */
+static void locks_forked(void)
+{
+    cji_reserve_forked();
+    pthread_mutex_init(&cji_process.log.lock, NULL);
+    pthread_mutex_init(&cji_process.profiles_lock, NULL);
+    cji_process.profiles = (cji_profile_list){ .all = NULL };
+    atomic_store(&cji_process.work_hooks, NULL);
+}
+
 /* Does what the kernel has done already where it wipes the page; serves where it does not (old kernels, Valgrind). */
 static void in_child(void)
 {
     atomic_uint *word = atomic_load(&cji_process.fork_word);
-    cji_reserve_forked();
+    locks_forked();
     if (word != &cji_fork_none) atomic_store(word, 0u);
     else atomic_fetch_add(&cji_process.fork_gen, 1);
 }

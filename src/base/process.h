@@ -58,8 +58,11 @@ typedef struct cji_process_state {
     pthread_mutex_t traces_lock;   /* guards traces */
     struct cji_trace_file *traces; /* files that traces are written to, linked */
     atomic_uint traces_gen;        /* as drivers_gen */
-    uint64_t trace_begun;          /* the file of CUJIT_TRACE that was written to last, as a hash; under drivers_lock */
-    int trace_held;                /* a descriptor of it + 1, which keeps it locked while the process lives; 0: none */
+    /* The files of CUJIT_TRACE and CUJIT_RECORD that were written to last, as hashes; a descriptor + 1 that keeps each
+     * locked while the process lives; how many recordings of that name there are.  Under drivers_lock. */
+    uint64_t trace_begun, record_begun;
+    int trace_held, record_held;
+    unsigned record_turn;
     atomic_bool cache_told;  /* a failure of the kernel cache on disk is in the log: src/driver/cache */
     cji_log_ring log;
     cji_reserve reserve;

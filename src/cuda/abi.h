@@ -46,6 +46,7 @@ typedef cuuint64_t CUgraphConditionalHandle;
 typedef struct CUuuid { char bytes[16]; } CUuuid;
 typedef struct CUipcEventHandle { char reserved[64]; } CUipcEventHandle;
 typedef struct CUipcMemHandle { char reserved[64]; } CUipcMemHandle;
+typedef struct CUmemPoolPtrExportData { unsigned char reserved[64]; } CUmemPoolPtrExportData;
 
 typedef void (*CUhostFn)(void *userData);
 typedef void (*CUstreamCallback)(CUstream hStream, CUresult status, void *userData);
@@ -396,6 +397,9 @@ typedef struct CUgraphExecUpdateResultInfo {
 #define CJI_CU_DECL_10(T, a, ...) T a, CJI_CU_DECL_9(__VA_ARGS__)
 #define CJI_CU_DECL_11(T, a, ...) T a, CJI_CU_DECL_10(__VA_ARGS__)
 #define CJI_CU_DECL_12(T, a, ...) T a, CJI_CU_DECL_11(__VA_ARGS__)
+#define CJI_CU_DECL_13(T, a, ...) T a, CJI_CU_DECL_12(__VA_ARGS__)
+#define CJI_CU_DECL_14(T, a, ...) T a, CJI_CU_DECL_13(__VA_ARGS__)
+#define CJI_CU_DECL_15(T, a, ...) T a, CJI_CU_DECL_14(__VA_ARGS__)
 #define CJI_CU_NAMES_2(T, a, ...) a, CJI_CU_NAMES_1(__VA_ARGS__)
 #define CJI_CU_NAMES_3(T, a, ...) a, CJI_CU_NAMES_2(__VA_ARGS__)
 #define CJI_CU_NAMES_4(T, a, ...) a, CJI_CU_NAMES_3(__VA_ARGS__)
@@ -407,6 +411,9 @@ typedef struct CUgraphExecUpdateResultInfo {
 #define CJI_CU_NAMES_10(T, a, ...) a, CJI_CU_NAMES_9(__VA_ARGS__)
 #define CJI_CU_NAMES_11(T, a, ...) a, CJI_CU_NAMES_10(__VA_ARGS__)
 #define CJI_CU_NAMES_12(T, a, ...) a, CJI_CU_NAMES_11(__VA_ARGS__)
+#define CJI_CU_NAMES_13(T, a, ...) a, CJI_CU_NAMES_12(__VA_ARGS__)
+#define CJI_CU_NAMES_14(T, a, ...) a, CJI_CU_NAMES_13(__VA_ARGS__)
+#define CJI_CU_NAMES_15(T, a, ...) a, CJI_CU_NAMES_14(__VA_ARGS__)
 #define CJI_CU_EACH_2(M, T, a, ...) M(T, a) CJI_CU_EACH_1(M, __VA_ARGS__)
 #define CJI_CU_EACH_3(M, T, a, ...) M(T, a) CJI_CU_EACH_2(M, __VA_ARGS__)
 #define CJI_CU_EACH_4(M, T, a, ...) M(T, a) CJI_CU_EACH_3(M, __VA_ARGS__)
@@ -418,6 +425,9 @@ typedef struct CUgraphExecUpdateResultInfo {
 #define CJI_CU_EACH_10(M, T, a, ...) M(T, a) CJI_CU_EACH_9(M, __VA_ARGS__)
 #define CJI_CU_EACH_11(M, T, a, ...) M(T, a) CJI_CU_EACH_10(M, __VA_ARGS__)
 #define CJI_CU_EACH_12(M, T, a, ...) M(T, a) CJI_CU_EACH_11(M, __VA_ARGS__)
+#define CJI_CU_EACH_13(M, T, a, ...) M(T, a) CJI_CU_EACH_12(M, __VA_ARGS__)
+#define CJI_CU_EACH_14(M, T, a, ...) M(T, a) CJI_CU_EACH_13(M, __VA_ARGS__)
+#define CJI_CU_EACH_15(M, T, a, ...) M(T, a) CJI_CU_EACH_14(M, __VA_ARGS__)
 
 /* ---- The table of function pointers ------------------------------------------------------------------------------ */
 

@@ -13,7 +13,7 @@ typedef enum cji_cu_id {
     CJI_CU_COUNT
 } cji_cu_id;
 
-#define CJI_CU_PARAMS 12 /* most parameters of an entry point */
+#define CJI_CU_PARAMS 15 /* most parameters of an entry point */
 
 typedef struct cji_cu_param { const char *type, *name; } cji_cu_param;
 

@@ -261,13 +261,15 @@ static cj_status wrong_cluster(void *into, const cj_kernel *k, const cj_dims *d,
 {
     static const char axis[] = "xyz";
     if (!k->dev->info.clusters)
-        return cji_fail(into, CJ_ENOTSUP, call, "%s: clusters need sm_90 and driver 520; device %d is %s", k->name,
-                        k->dev->ordinal, k->dev->sm);
+        return cji_fail(into, CJ_ENOTSUP, call, "%s: clusters need sm_90 and driver 520; device %d is %s",
+                        cji_short(k->name), k->dev->ordinal, k->dev->sm);
     for (int i = 0; i < 3; i++) {
         uint32_t c = d->cluster[i] ? d->cluster[i] : 1;
         if (d->grid[i] % c)
-            return cji_fail(into, CJ_EINVAL, call, "%s: %u blocks in %c are no multiple of the cluster's %u",
-                            cji_short(k->name), d->grid[i], axis[i], c);
+            return cji_fail(into, CJ_EINVAL, call,
+                            "%s: %u blocks in %c are no multiple of the cluster's %u; the next one is %llu",
+                            cji_short(k->name), d->grid[i], axis[i], c,
+                            ((unsigned long long)d->grid[i] / c + 1) * c);
     }
     return CJ_OK;
 }
@@ -275,9 +277,14 @@ static cj_status wrong_cluster(void *into, const cj_kernel *k, const cj_dims *d,
 __attribute__((cold, noinline)) static cj_status wrong_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most,
                                                             const char *what, char axis, const char *call)
 {
-    if (!n) return cji_fail(into, CJ_EINVAL, call, "%s: 0 %s in %c; a launch has at least one", k->name, what, axis);
-    return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d", cji_short(k->name), n, what,
-                    axis, n - (uint32_t)most, most);
+    char fix[80] = "";
+    if (!n)
+        return cji_fail(into, CJ_EINVAL, call, "%s: 0 %s in %c; a launch has at least one", cji_short(k->name), what,
+                        axis);
+    if (most == k->dev->info.grid[1] && k->dev->info.grid[0] > most)
+        snprintf(fix, sizeof fix, "; x can have %d", k->dev->info.grid[0]);
+    return cji_fail(into, CJ_EINVAL, call, "%s: %u %s in %c, %u more than the device's %d%s", cji_short(k->name), n,
+                    what, axis, n - (uint32_t)most, most, fix);
 }
 
 static inline cj_status check_axis(void *into, const cj_kernel *k, uint32_t n, int32_t most, const char *what,
@@ -299,21 +306,22 @@ cj_status cji_dims_check(void *into, const cj_kernel *k, const cj_dims *d, const
     uint64_t threads = (uint64_t)d->block[0] * d->block[1] * d->block[2];
     if (dev->block_threads > 0 && threads > (uint64_t)dev->block_threads)
         return cji_fail(into, CJ_EINVAL, call,
-                        "%s: a block of %u x %u x %u is %llu threads, %llu more than the device's %d",
+                        "%s: a block of %u x %u x %u is %llu threads, %llu more than the device's %d; "
+                        "cj_kernel_suggest_block() has a size that fits",
                         cji_short(k->name), d->block[0], d->block[1], d->block[2], (unsigned long long)threads,
                         (unsigned long long)(threads - (uint64_t)dev->block_threads), dev->block_threads);
     if (k->info.block_threads > 0 && threads > (uint64_t)k->info.block_threads)
         return cji_fail(
             into, CJ_EINVAL, call,
             "%s: a block of %llu threads, %llu more than this kernel can have (%d: its launch bounds, or its %d "
-            "registers)",
+            "registers); cj_kernel_suggest_block() has a size that fits",
             cji_short(k->name), (unsigned long long)threads,
             (unsigned long long)(threads - (uint64_t)k->info.block_threads), k->info.block_threads, k->info.registers);
     if (d->shared > (uint32_t)k->info.shared_dynamic)
         return cji_fail(
             into, CJ_EINVAL, call,
-            "%s: %u bytes of dynamic shared memory, %u more than the %d that the device has beside the kernel's %d "
-            "static ones",
+            "%s: %u bytes of dynamic shared memory, %u more than the %d that a block has beside the kernel's %d "
+            "static ones; launch smaller tiles",
             cji_short(k->name), d->shared, d->shared - (uint32_t)k->info.shared_dynamic, k->info.shared_dynamic,
             k->info.shared);
     if (!d->shared && k->dynamic_shared)

@@ -1,6 +1,7 @@
 /* Deferred releases: points, slots, the list. */
 #include "driver/deferred.h"
 
+#include "base/cancel.h"
 #include "base/lock.h"
 #include "base/mem.h"
 
@@ -14,6 +15,7 @@ void cji_release_queue_init(cji_release_queue *queue, const cji_cu *cu, CUcontex
 
 bool cji_stream_captures(const cji_release_queue *queue, CUstream raw)
 {
+    CJI_NO_CANCEL;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = queue->cu->cuStreamIsCapturing(raw, &status);
     return r == CUDA_SUCCESS ? status != CU_STREAM_CAPTURE_STATUS_NONE : r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

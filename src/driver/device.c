@@ -11,6 +11,7 @@
 #include "base/opts.h"
 #include "driver/cache/memo.h"
 #include "driver/driver.h"
+#include "driver/image_cache.h"
 #include "driver/open.h"
 
 /* -- Opening and closing ------------------------------------------------------------------------------------------- */
@@ -106,6 +107,7 @@ void cji_device_open_new(cj_device *dev, cj_driver *drv, const char *call)
     pthread_mutex_init(&dev->modules_lock, NULL);
     pthread_mutex_init(&dev->shared_lock, NULL);
     pthread_cond_init(&dev->modules_cond, NULL);
+    cji_image_cache_prepare(dev);
     dev->next = drv->devices;
     drv->devices = dev;
 }
@@ -163,6 +165,7 @@ static cj_status ordinal_of_context(cj_device *dev, const cj_driver *drv, CUcont
 cj_device *cj_device_wrap(cj_driver *drv, void *context)
 {
     static const char call[] = "cj_device_wrap";
+    CJI_NO_CANCEL;
     cj_device *dev = cji_obj_new(sizeof *dev, CJI_TAG_DEVICE, 0, call), *same = NULL;
     if (cji_obj_failed(dev)) return dev;
     cj_status status = cji_check_arg(dev, drv, CJI_TAG_DRIVER, call, "the driver");
@@ -205,6 +208,8 @@ void cji_device_drop(cj_device *dev)
     cji_scope_leave(&scope);
     if (!dev->wrapped) primary_context(dev, false);
     cji_memo_free(dev->images);
+    cji_image_cache_unprepare(dev);
+    cji_text_free(&dev->spare);
     pthread_mutex_destroy(&dev->modules_lock);
     pthread_mutex_destroy(&dev->shared_lock);
     pthread_cond_destroy(&dev->modules_cond);

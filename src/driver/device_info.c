@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "driver/driver.h"
 #include "ptx/isa.h"
 
@@ -117,6 +118,7 @@ cj_status cj_device_get_info(cj_device *dev, cj_device_info *info)
 cj_status cj_device_attribute(cj_device *dev, int attribute, int *value)
 {
     static const char call[] = "cj_device_attribute";
+    CJI_NO_CANCEL;
     cj_status status = cji_check(dev, CJI_TAG_DEVICE, call);
     if (status != CJ_OK) return status;
     if (!value) return cji_fail(dev, CJ_EINVAL, call, "value is NULL");

@@ -52,6 +52,7 @@ static const unsigned char fates[CJI_CU_COUNT] = {
     STAYS(cuDeviceGetAttribute),
     STAYS(cuDeviceTotalMem),
     STAYS(cuDeviceCanAccessPeer),
+    STAYS(cuDeviceGetP2PAttribute),
     STAYS(cuCtxGetCurrent),
     STAYS(cuCtxPopCurrent),
     STAYS(cuThreadExchangeStreamCaptureMode),

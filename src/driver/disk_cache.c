@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/obj.h"
 #include "base/opts.h"
 #include "driver/cache/disk_cache.h"
@@ -58,6 +59,7 @@ static cj_status open_disk_folder(cj_disk_cache *c, const char *path, const char
 cj_disk_cache *cj_disk_cache_open(const char *path)
 {
     static const char call[] = "cj_disk_cache_open";
+    CJI_NO_CANCEL;
     cj_disk_cache *c = cji_obj_new(sizeof *c, CJI_TAG_DISK_CACHE, 0, call);
     if (cji_obj_failed(c)) return c;
     if (open_disk_folder(c, path, call) != CJ_OK) cji_obj_set_failed(c);
@@ -74,6 +76,7 @@ static void forget_disk_entry(cj_disk_cache *c)
 
 void cj_disk_cache_close(cj_disk_cache *c)
 {
+    CJI_NO_CANCEL;
     if (!cji_check_free(c, CJI_TAG_DISK_CACHE, "cj_disk_cache_close") || !cji_obj_release(c)) return;
     forget_disk_entry(c);
     cji_disk_list_free(&c->list);
@@ -95,6 +98,7 @@ void cj_disk_cache_stats_defaults(cj_disk_cache_stats *stats)
 cj_status cj_disk_cache_get_stats(cj_disk_cache *c, cj_disk_cache_stats *stats)
 {
     static const char call[] = "cj_disk_cache_get_stats";
+    CJI_NO_CANCEL;
     cj_status status = cji_check(c, CJI_TAG_DISK_CACHE, call);
     if (status != CJ_OK) return status;
     if (!stats || stats->size < sizeof stats->size)
@@ -153,6 +157,7 @@ static bool name_kernels(cj_disk_cache *c)
 cj_status cj_disk_cache_get_entry(cj_disk_cache *c, size_t i, cj_disk_entry *entry)
 {
     static const char call[] = "cj_disk_cache_get_entry";
+    CJI_NO_CANCEL;
     cj_status status = cji_check(c, CJI_TAG_DISK_CACHE, call);
     if (status != CJ_OK) return status;
     if (!entry || entry->size < sizeof entry->size)
@@ -200,6 +205,7 @@ static cj_status fail_to_remove(cj_disk_cache *c, const cji_disk_removed *done, 
 cj_status cj_disk_cache_remove(cj_disk_cache *c, size_t i)
 {
     static const char call[] = "cj_disk_cache_remove";
+    CJI_NO_CANCEL;
     cj_status status = cji_check(c, CJI_TAG_DISK_CACHE, call);
     if (status != CJ_OK) return status;
     const cji_disk_item *item = item_at(c, i, call);
@@ -230,6 +236,7 @@ static cj_status prune_folder(cj_disk_cache *c, const cji_disk_bound *bound, int
 cj_status cj_disk_cache_prune(cj_disk_cache *c, const cj_disk_prune_opts *opts)
 {
     static const char call[] = "cj_disk_cache_prune";
+    CJI_NO_CANCEL;
     cj_disk_prune_opts o;
     cj_status status = cji_check(c, CJI_TAG_DISK_CACHE, call);
     if (status != CJ_OK) return status;
@@ -245,6 +252,7 @@ cj_status cj_disk_cache_prune(cj_disk_cache *c, const cj_disk_prune_opts *opts)
 cj_status cj_disk_cache_clear(cj_disk_cache *c)
 {
     static const char call[] = "cj_disk_cache_clear";
+    CJI_NO_CANCEL;
     cj_status status = cji_check(c, CJI_TAG_DISK_CACHE, call);
     if (status != CJ_OK) return status;
     const cji_disk_bound none = { .since = INT64_MAX };

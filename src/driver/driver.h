@@ -102,6 +102,8 @@ struct cj_device {
     cj_module *modules;                /* those made from builders */
     pthread_mutex_t shared_lock;       /* held while a kernel's limit of dynamic shared memory is raised */
     struct cji_memo *images;           /* those that were compiled or read lately (image_cache.c); NULL: none yet */
+    struct cji_disk_ready *ready;      /* for what it reads of the kernel cache (image_cache.c); NULL: nothing */
+    cji_text spare;                    /* under modules_lock: room for the next module's PTX (image.c) */
 };
 
 static inline const cj_device *cji_queue_device(const cji_release_queue *queue)

@@ -61,17 +61,44 @@ typedef struct image_source {
     const char *call;
 } image_source;
 
+/* A text in memory that was written before: a program that compiles many modules has its pages already. */
+#define SPARE_MOST ((size_t)1 << 20)
+
+static cji_text take_spare(cj_device *dev)
+{
+    pthread_mutex_lock(&dev->modules_lock);
+    cji_text text = dev->spare;
+    dev->spare = (cji_text){ 0 };
+    pthread_mutex_unlock(&dev->modules_lock);
+    return text;
+}
+
+static void leave_spare(cj_device *dev, cji_text *text)
+{
+    text->n = 0;
+    if (text->p && !text->failed && text->cap <= SPARE_MOST) {
+        pthread_mutex_lock(&dev->modules_lock);
+        if (dev->spare.cap < text->cap) {
+            const cji_text smaller = dev->spare;
+            dev->spare = *text;
+            *text = smaller;
+        }
+        pthread_mutex_unlock(&dev->modules_lock);
+    }
+    cji_text_free(text);
+}
+
 static cj_status compile_module(cj_image *img, void *user)
 {
     const image_source *s = user;
-    cji_text text = { 0 };
+    cji_text text = take_spare(img->dev);
     cj_status status;
     cji_ptx_write(s->m, s->flags, &text);
     if (text.failed) status = cji_fail(img, CJ_ENOMEM, s->call, "no memory for the module's PTX");
     else
         status = compile_text(img, cji_text_str(&text), text.n, (cji_jit_source){ .m = s->m, .flags = s->flags },
                               s->o, s->call);
-    cji_text_free(&text);
+    leave_spare(img->dev, &text);
     return status == CJ_OK ? take_entries(img, cji_entries_of(s->m), s->call) : status;
 }
 
@@ -121,6 +148,7 @@ cj_image *cj_image_create(cj_device *dev, cj_ptx *m, const cj_compile_opts *opts
 cj_image *cj_image_create_text(cj_device *dev, const char *ptx, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_image_create_text";
+    CJI_NO_CANCEL;
     cj_compile_opts o;
     cj_status status;
     cj_image *img = new_image(dev, call, &status);

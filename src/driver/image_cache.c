@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "driver/cache/disk_cache.h"
 #include "driver/cache/memo.h"
 #include "driver/image.h"
@@ -84,7 +85,8 @@ static void release_image(void *value)
 
 static bool good_image(const void *value) { return ((const cji_image_value *)value)->found.room != NULL; }
 static uint64_t image_weight(const void *value) { return ((const cji_image_value *)value)->found.room_bytes; }
-static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight };
+/* A process that loads a few kernels writes no more pages than it must. */
+static const cji_memo_rules image_rules = { retain_image, release_image, good_image, image_weight, 256 };
 
 /* The device's, made at first use; NULL without memory. */
 static cji_memo *images_of(cj_device *dev)
@@ -95,6 +97,15 @@ static cji_memo *images_of(cj_device *dev)
     pthread_mutex_unlock(&dev->modules_lock);
     return images;
 }
+
+void cji_image_cache_prepare(cj_device *dev)
+{
+    if (!dev->drv->cached || !cji_disk_on()) return;
+    dev->ready = cji_disk_prepare();
+    if (dev->ready) images_of(dev);
+}
+
+void cji_image_cache_unprepare(cj_device *dev) { cji_disk_unprepare(dev->ready); }
 
 void cji_image_release_data(cj_image *img)
 {
@@ -165,7 +176,7 @@ static void *build_image(void *user)
     r->built = true;
     r->status = CJ_OK;
     if (v) atomic_init(&v->refs, 1);
-    if (v && cji_disk_get(r->key->hash, &v->found)) {
+    if (v && cji_disk_get(r->key->hash, r->img->dev->ready, &v->found)) {
         if (take_value(r->img, v)) return v;
         cji_disk_found_free(&v->found);
     }
@@ -178,6 +189,7 @@ static void *build_image(void *user)
 
 cj_status cji_image_get(cj_image *img, const cji_image_key *key, cji_image_compiler compile, void *user)
 {
+    CJI_NO_CANCEL;
     image_request r = { .img = img, .key = key, .compile = compile, .user = user };
     cji_memo *images = key->on ? images_of(img->dev) : NULL;
     cji_memo_how how;

@@ -6,6 +6,9 @@
 
 /* What identifies the driver, its compiler and this library, for keys: when the driver is opened. */
 void cji_image_cache_identify(cj_driver *drv);
+/* What makes the first hit of a device a quick one, when it is opened; and the end of it. */
+void cji_image_cache_prepare(cj_device *dev);
+void cji_image_cache_unprepare(cj_device *dev);
 
 /* A compilation's place in the cache; off: it has none. */
 typedef struct cji_image_key { cji_hash128 hash; bool on; } cji_image_key;

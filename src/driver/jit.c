@@ -115,6 +115,10 @@ bool cji_jit_lacks_linker(cj_driver *drv)
     return atomic_load_explicit(&drv->no_linker, memory_order_relaxed);
 }
 
+/* A function with several results in registers has no ABI, and a linker's input must have one: ptxas takes such a
+ * module as a whole program only, as cuModuleLoadDataEx has it compiled. */
+static bool has_no_abi(cji_text *log) { return log && strstr(cji_text_str(log), "disabling ABI"); }
+
 /* One try; *again asks for larger log buffers. */
 static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
                            const cj_compile_opts *o, size_t log_size, void **data, size_t *size, cji_text *log,
@@ -155,6 +159,7 @@ static cj_status link_once(void *obj, cj_device *dev, const char *ptx, size_t by
     cji_jit_end(&jit, from, none ? NULL : log);
     if (*again) cji_text_free(log);
     else if (none) cji_jit_no_linker(dev->drv);
+    else if (r != CUDA_SUCCESS && has_no_abi(log)) cji_text_free(log);
     else if (r != CUDA_SUCCESS) status = cji_jit_fail(obj, dev, r, cu_call, call, log, from);
     return status;
 }

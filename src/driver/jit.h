@@ -65,7 +65,8 @@ bool cji_jit_lacks_linker(cj_driver *drv);
 void cji_jit_no_linker(cj_driver *drv);
 
 /* Compiles PTX text (NUL-terminated) to a cubin by cuLink*: *data is of the allocator hook.  Context current.  A
- * failure is recorded in `obj`.  CJ_OK with *data NULL: the driver turns out to have no linker. */
+ * failure is recorded in `obj`.  CJ_OK with *data NULL: the driver turns out to have no linker, or the
+ * module none that it can be an input of; the text is compiled when it is loaded. */
 cj_status cji_jit_link(void *obj, cj_device *dev, const char *ptx, size_t bytes, cji_jit_source from,
                        const cj_compile_opts *o, void **data, size_t *size, cji_text *log, const char *call);
 

@@ -72,7 +72,7 @@ cj_status cji_jit_target(void *obj, const cj_device *dev, cj_ptx *m, int *target
     if (status != CJ_OK) return cji_fail_from(obj, m, call);
     cji_targets runs = 0;
     for (uint32_t i = 0; i < cji_target_count(); i++)
-        if (to.target < 0 || cji_target_runs(i) >> to.target & 1) runs |= (cji_targets)1 << i;
+        if (to.target < 0 || cji_target_runs_on(i, (uint32_t)to.target)) runs |= (cji_targets)1 << i;
     if (!(cji_ptx_able(m) & runs)) return device_lacks(obj, dev, m, runs, call);
     *target = cji_ptx_target_for(m, to);
     return *target >= 0 ? CJ_OK : driver_lacks(obj, dev, m, call);

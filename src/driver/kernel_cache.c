@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/opts.h"
 #include "driver/cache/memo.h"
 #include "driver/driver.h"
@@ -22,7 +23,7 @@ struct cj_kernel_cache {
 static void retain_cached(void *k) { cji_obj_retain(k); }
 static void release_cached(void *k) { cj_kernel_free(k); }
 static bool good_cached(const void *k) { return !cji_obj_failed(k); }
-static const cji_memo_rules kernel_rules = { retain_cached, release_cached, good_cached, NULL };
+static const cji_memo_rules kernel_rules = { retain_cached, release_cached, good_cached, NULL, 2048 };
 
 static cj_kernel *failed_kernel(cj_status status, const char *call, const char *why)
 {
@@ -116,6 +117,7 @@ cj_kernel *cj_kernel_cache_get(cj_kernel_cache *c, const void *key, size_t bytes
                                void *user)
 {
     static const char call[] = "cj_kernel_cache_get";
+    CJI_NO_CANCEL;
     if (!cji_is_live(c, CJI_TAG_KERNEL_CACHE) && cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK)
         return failed_as(c, CJI_TAG_KERNEL_CACHE, "the cache", call);
     if (!key || !bytes) return failed_kernel(CJ_EINVAL, call, "there is no key: it is NULL, or has no bytes");
@@ -148,6 +150,7 @@ static cji_hash128 key_of_load(const builder_load *l, const cj_compile_opts *o)
 cj_kernel *cj_kernel_cache_load(cj_kernel_cache *c, cj_ptx *m, const char *name, const cj_compile_opts *opts)
 {
     static const char call[] = "cj_kernel_cache_load";
+    CJI_NO_CANCEL;
     builder_load l = { m, name, opts };
     cj_compile_opts o;
     if (cji_check(c, CJI_TAG_KERNEL_CACHE, call) != CJ_OK) return failed_as(c, CJI_TAG_KERNEL_CACHE, "the cache", call);

@@ -13,16 +13,8 @@ static bool any_of(const uint32_t v[3]) { return v[0] | v[1] | v[2]; }
 static cj_status check_needs(void *into, const cj_kernel *k, const cj_launch_opts *o, const char *call)
 {
     const attr_need needs[] = {
-        { o->programmatic, 11080, 90, "programmatic" },
-        { o->has_priority, 11080, 0, "priority" },
-        { o->cluster_policy, 11080, 90, "cluster_policy" },
-        { any_of(o->preferred_cluster), 12080, 100, "preferred_cluster" },
-        { o->remote_domain || o->has_domains, 12000, 90, "a memory synchronisation domain" },
-        { o->carveout, 12050, 0, "carveout" },
-        { o->window.addr || o->window_bytes, 11080, 80, "window" },
-        { o->programmatic_event, 11080, 90, "programmatic_event" },
-        { o->completion_event, 12030, 0, "completion_event" },
-        { o->nvlink_centric, 13000, 0, "nvlink_centric" },
+#define ATTRIBUTE(id, version, sm, name, wanted) { wanted, version, sm, name },
+#include "driver/launch_attributes.def"
     };
     const cj_device *dev = k->dev;
     const int sm = 10 * dev->info.sm_major + dev->info.sm_minor;

@@ -29,6 +29,7 @@ libcujit_driver_la_SOURCES = \
 	%D%/kernel_attributes.c \
 	%D%/kernel_named.c \
 	%D%/launch_attributes.c \
+	%D%/launch_attributes.def \
 	%D%/launch_reasons.c \
 	%D%/occupancy.c \
 	%D%/module.c \
@@ -42,9 +43,11 @@ libcujit_driver_la_SOURCES = \
 	%D%/scope.h \
 	%D%/static_program.c \
 	%D%/symbols.c \
-	%D%/symbols.h
+	%D%/symbols.h \
+	%D%/tensor_map.c
 cujitinclude_HEADERS += include/cujit/compiler.h include/cujit/linker.h
-cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/kernel_cache.h include/cujit/launch.h include/cujit/memory.h
+cujitinclude_HEADERS += include/cujit/tensor_map.h
+cujitinclude_HEADERS += include/cujit/driver.h include/cujit/interpose.h include/cujit/kernel_cache.h include/cujit/launch.h include/cujit/memory.h include/cujit/replay.h
 include %D%/cache/local.mk
 include %D%/compile/local.mk
 include %D%/interpose/local.mk

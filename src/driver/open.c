@@ -5,6 +5,7 @@
  * under the lock at the moment its last reference goes, so what is found there can be retained. */
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static cj_driver *find_opened(void *lib)
 
 void cji_driver_drop_locked(cj_driver *drv)
 {
+    CJI_NO_CANCEL;
     while (drv && cji_obj_release(drv)) {
         for (cj_driver **at = (cj_driver **)&cji_process.drivers; *at; at = &(*at)->next) {
             if (*at != drv) continue;
@@ -199,6 +201,22 @@ cj_driver *cji_driver_start(cji_source source, struct cji_interposer *interposer
 }
 
 /* -- Libraries ----------------------------------------------------------------------------------------------------- */
+
+/* The driver has addresses of this code: functions of streams that it will call, the CPU device's log.  Threads of the
+ * library run it.  So it stays mapped though a plugin that it is linked into is closed.  libcujit.so is linked so that
+ * it does; other C libraries than glibc unmap nothing. */
+static void stay_mapped(void)
+{
+#ifdef __GLIBC__
+    static const char here;
+    static atomic_bool stays;
+    struct link_map *map = NULL;
+    Dl_info info;
+    if (atomic_exchange(&stays, true) || cji_static_program()) return;
+    if (dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) && map && *map->l_name) /* "": the program itself */
+        dlopen(map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+#endif
+}
 
 enum found { FOUND_NONE, FOUND_BROKEN, FOUND_OPEN };
 
@@ -405,6 +423,7 @@ cj_driver *cj_driver_open(const char *which)
         return drv;
     }
     enum found found = FOUND_BROKEN;
+    stay_mapped();
     cji_opened_lock();
     if (strcmp(which, "auto") == 0) found = try_auto(&drv);
     else if (strcmp(which, "cuda") == 0) found = try_cuda(&drv);
@@ -440,7 +459,9 @@ static void *custom_get(void *user, const cji_cu_row *row)
 
 cj_driver *cj_driver_open_resolver(cj_symbol_fn get_symbol, void *user)
 {
+    CJI_NO_CANCEL;
     struct { cj_symbol_fn get; void *user; } c = { get_symbol, user };
+    stay_mapped();
     if (get_symbol) {
         cj_driver *opened = cji_driver_start((cji_source){ custom_get, &c }, NULL, NULL, "");
         if (cji_obj_failed(opened)) return opened;

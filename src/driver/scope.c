@@ -41,6 +41,7 @@ static inline void scope_init(cji_scope *sc, const cji_cu *cu)
     cji_scope **top = &cji_thread()->scope;
     const cji_scope *known = scope_known(*top, cu);
     *sc = (cji_scope){ .top = top, .outer = *top, .cu = cu, .mode = CU_STREAM_CAPTURE_MODE_RELAXED };
+    sc->cancellable = cji_cancel_disable() == PTHREAD_CANCEL_ENABLE;
     if (!known) return;
     sc->ctx = known->ctx;
     sc->relaxed = known->relaxed || known->exchanged;

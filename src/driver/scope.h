@@ -1,4 +1,5 @@
-/* The scope of a call: the device's context is current, and the thread's capture mode is relaxed.  Prefix cji_scope.
+/* The scope of a call: the device's context is current, the thread's capture mode is relaxed, and the thread is not
+ * cancelled.  Prefix cji_scope.
  *
  * A scope is entered where a driver call needs it, and left in the same function.  Scopes nest on a thread: an inner
  * one finds what the outer ones have set and does not set it again.  So a public call sets context and mode at most
@@ -16,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "base/cancel.h"
 #include "cuda/table.h"
 
 typedef struct cji_scope {
@@ -24,6 +26,7 @@ typedef struct cji_scope {
     const cji_cu *cu;         /* NULL: the scope has set nothing */
     CUcontext ctx;            /* known to be current; NULL: not known */
     CUstreamCaptureMode mode; /* to set; then the one to restore */
+    bool cancellable;         /* the thread was, and will be again */
     bool relaxed;             /* by an outer scope */
     bool pushed, exchanged;   /* by this scope */
     bool foreign;             /* another context than `ctx` was current, and not none */
@@ -38,9 +41,12 @@ CUresult cji_scope_push(cji_scope *sc, const cji_cu *cu, CUcontext ctx, CUcontex
 static inline CUresult cji_scope_context(cji_scope *sc, const cji_cu *cu, CUcontext ctx)
 {
     CUcontext now = NULL;
-    if (cu->cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != ctx) return cji_scope_push(sc, cu, ctx, now);
-    *sc = (cji_scope){ .cu = NULL };
-    return CUDA_SUCCESS;
+    CUresult r = CUDA_SUCCESS;
+    const bool cancellable = cji_cancel_disable() == PTHREAD_CANCEL_ENABLE;
+    if (cu->cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != ctx) r = cji_scope_push(sc, cu, ctx, now);
+    else *sc = (cji_scope){ .cu = NULL };
+    sc->cancellable |= cancellable;
+    return r;
 }
 /* Relaxes the mode alone. */
 void cji_scope_relax(cji_scope *sc, const cji_cu *cu);
@@ -48,6 +54,7 @@ void cji_scope_restore(cji_scope *sc);
 static inline void cji_scope_leave(cji_scope *sc) /* of a zeroed scope: nothing */
 {
     if (sc->cu) cji_scope_restore(sc);
+    if (sc->cancellable) cji_cancel_enable();
 }
 
 /* Around a function of the user, who may change context and mode: scopes inside set both anew. */

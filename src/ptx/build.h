@@ -17,6 +17,8 @@ static inline bool cji_fn_is_open(const cj_fn *f)
 }
 bool cji_fn_open_slow(cj_fn *f, const char *call);
 static inline bool cji_fn_open(cj_fn *f, const char *call) { return cji_fn_is_open(f) || cji_fn_open_slow(f, call); }
+/* Whether `callee` is a function that `f` can call; else the failure is kept. */
+bool cji_fn_callable(cj_fn *f, cj_fn *callee, const char *call);
 bool cji_ptx_open(cj_ptx *m, const char *call);
 /* the same for a call that changes nothing of what the module does: debug data stays */
 bool cji_ptx_open_same(cj_ptx *m, const char *call);
@@ -59,6 +61,10 @@ uint32_t cji_lit_as(cj_fn *f, uint32_t index, unsigned type, char *why, size_t s
 cj_val cji_imm_int(cj_fn *f, int64_t x);
 double cji_lit_value(const cji_lit *l);
 float cji_lit_single(const cji_lit *l);                      /* as a float: rounded once */
+
+/* ---- Results in memory ---- */
+cj_val cji_result_bytes(cj_fn *f, const char *name, size_t bytes, const char *call); /* of a function, aligned to 8 */
+cj_val cji_call_bytes(cj_fn *f, size_t bytes, const char *call); /* the caller's, for every call of such a function */
 
 /* ---- Tables ---- */
 

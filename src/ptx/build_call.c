@@ -1,4 +1,4 @@
-/* Calls of functions whose parameters and results are registers. */
+/* Calls of functions whose parameters are registers, and whose results are registers or memory. */
 #include <stdio.h>
 
 #include "ptx/fold.h"
@@ -12,7 +12,7 @@ static bool wrong_number(cj_fn *f, const cj_fn *callee, size_t have, size_t want
     return false;
 }
 
-static bool callable(cj_fn *f, cj_fn *callee, const char *call)
+bool cji_fn_callable(cj_fn *f, cj_fn *callee, const char *call)
 {
     if (!cji_fn_open(f, call)) return false;
     if (cji_check(callee, CJI_TAG_FN, call) != CJ_OK)
@@ -52,12 +52,24 @@ static uint32_t bind(cj_fn *f, const cj_fn *callee, const cji_var *p, size_t i, 
     return 0;
 }
 
+/* A result in memory: the caller's variable for it. */
+static bool is_memory_of(const cj_fn *f, const cji_var *p, cj_val v)
+{
+    if (p->space != CJI_SP_PARAM || cji_val_kind(v) != CJI_K_SYM) return false;
+    const cji_var *own = f->m->var[cji_word_index(cji_val_word(v))];
+    return own->space == CJI_SP_PARAM && own->bytes == p->bytes && own->align == p->align;
+}
+
 static uint32_t bind_list(cj_fn *f, const cj_fn *callee, const uint32_t *vars, const cj_val *v, size_t n, bool writes,
                           const char *call)
 {
     uint32_t word[MOST_ARGUMENTS];
     for (size_t i = 0; i < n; i++) {
         const cji_var *p = f->m->var[vars[i]];
+        if (writes && is_memory_of(f, p, v[i])) {
+            word[i] = cji_val_word(v[i]);
+            continue;
+        }
         if (p->space != CJI_SP_REG || p->vec) {
             cji_ptx_fail(f->m, CJ_EPTX, call, f->loc, "%s: %s takes its parameters in %s", call,
                          cji_short(cji_ptx_name(f->m, callee->name)),
@@ -99,13 +111,13 @@ static void emit_call(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nre
 
 void cj_call_into(cj_fn *f, cj_fn *callee, const cj_val *results, size_t nresults, const cj_val *args, size_t n)
 {
-    if (callable(f, callee, __func__)) emit_call(f, callee, results, nresults, args, n, __func__);
+    if (cji_fn_callable(f, callee, __func__)) emit_call(f, callee, results, nresults, args, n, __func__);
 }
 
 cj_val cj_call_n(cj_fn *f, cj_fn *callee, const cj_val *args, size_t n)
 {
     cj_val result[MOST_ARGUMENTS];
-    if (!callable(f, callee, "cj_call")) return CJI_NULL;
+    if (!cji_fn_callable(f, callee, "cj_call")) return CJI_NULL;
     if (callee->nresult > MOST_ARGUMENTS)
         return wrong_number(f, callee, callee->nresult, MOST_ARGUMENTS, "results at most", "cj_call"), CJI_NULL;
     for (size_t i = 0; i < callee->nresult; i++) {

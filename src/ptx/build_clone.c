@@ -71,6 +71,7 @@ static bool copy_tables(cj_fn *g, const cj_fn *f)
               COPY(g, f, pool, npool, cpool) && COPY(g, f, param, nparam, cparam) &&
               COPY(g, f, result, nresult, cresult) && COPY(g, f, var, nvar, cvar) &&
               COPY(g, f, pragma, npragma, cpragma) && COPY(g, f, block, nblock, cblock) &&
+              COPY(g, f, comment, ncomment, ccomment) && COPY(g, f, remark, nremark, cremark) &&
               COPY(g, f, text_line, ntext_line, ctext_line);
     return ok && copy_slots(&g->lit_slot, &g->nlit_slot, f->lit_slot, f->nlit_slot, sizeof *f->lit_slot);
 }
@@ -95,6 +96,8 @@ static bool copy_function(cj_ptx *c, const cj_fn *f)
     g->named_labels = f->named_labels;
     g->called = f->called;
     g->alias = f->alias;
+    g->math_accuracy = f->math_accuracy;
+    g->math_form = f->math_form;
     g->named_regs = f->named_regs;
     g->own_prefix = f->own_prefix;
     g->decl_loc = f->decl_loc;
@@ -132,7 +135,8 @@ static bool copy_module(cj_ptx *c, const cj_ptx *m)
         if (!copy_function(c, m->fn[i])) return false;
         own_blocks(c->fn[i]);
     }
-    return true;
+    c->math = arena_copy(c, m->math, m->math ? CJI_MATH_NOTES * sizeof *m->math : 0);
+    return c->math || !m->math;
 }
 
 static bool copy_debug(cj_ptx *c, const cj_ptx *m)

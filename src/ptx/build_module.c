@@ -56,6 +56,8 @@ static void free_function(cj_fn *f)
     cji_free(f->result, f->cresult * sizeof *f->result);
     cji_free(f->var, f->cvar * sizeof *f->var);
     cji_free(f->pragma, f->cpragma * sizeof *f->pragma);
+    cji_free(f->comment, f->ccomment * sizeof *f->comment);
+    cji_free(f->remark, f->cremark);
     cji_free(f->text_line, f->ctext_line * sizeof *f->text_line);
     cji_free(f->lit_slot, f->nlit_slot * sizeof *f->lit_slot);
     cji_free(f->block, f->cblock * sizeof *f->block);

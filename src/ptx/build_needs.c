@@ -256,8 +256,17 @@ uint8_t cji_ptx_version_with(const cj_ptx *m, int target)
 {
     uint8_t since = cji_target_since((uint32_t)target), version = m->need_version > since ? m->need_version : since;
     if (is_late(m, version, target)) version = m->late_version;
-    if (!m->fixed_version) return version;
+    /* Below 4.0 ptxas calls a routine for each square root of f64, where it has a quick path inline. */
+    if (!m->fixed_version) return version < 40 ? 40 : version;
     return version <= m->fixed_version ? m->fixed_version : UINT8_MAX;
+}
+
+/* A device takes a kernel that is compiled from PTX for sm_2x in grids of up to 65535 blocks only, so that the targets
+ * from sm_30 on come first. */
+static bool is_better_target(uint32_t a, uint32_t b)
+{
+    const bool wide = cji_target_has_wide_grids(a);
+    return wide != cji_target_has_wide_grids(b) ? wide : cji_target_before(a, b);
 }
 
 int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
@@ -270,10 +279,10 @@ int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev)
         return best >= 0 && cji_ptx_version_with(m, best) <= dev.most ? best : -1;
     }
     for (uint32_t i = 0; i < cji_target_count(); i++) {
+        if (!(able >> i & 1) || !cji_target_runs_on(i, (uint32_t)dev.target)) continue;
         const uint8_t version = cji_ptx_version_with(m, (int)i);
-        if (!(able >> i & 1) || version > dev.most || is_gone(m, version, (int)i)) continue;
-        if (!(cji_target_runs(i) >> dev.target & 1)) continue;
-        if (best < 0 || cji_target_before(i, (uint32_t)best)) best = (int)i;
+        if (version > dev.most || is_gone(m, version, (int)i)) continue;
+        if (best < 0 || is_better_target(i, (uint32_t)best)) best = (int)i;
     }
     return best;
 }

@@ -1,4 +1,5 @@
 /* Parameters, results and variables. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ptx/build.h"
@@ -254,6 +255,17 @@ cj_val cj_param_bytes(cj_fn *f, const char *name, size_t bytes, uint32_t align)
     return cji_val_of(f, cji_word(CJI_K_SYM, index), CJ_B8);
 }
 
+cj_val cji_result_bytes(cj_fn *f, const char *name, size_t bytes, const char *call)
+{
+    uint32_t index;
+    if (!may_declare(f, call)) return CJI_NULL;
+    cji_var *v = named_variable(f->m, f, CJI_LIST_RESULT, name, CJ_B8, call, &index);
+    if (!v || !set_count(f->m, v, bytes, call)) return CJI_NULL;
+    v->space = CJI_SP_PARAM;
+    v->align = 8;
+    return cji_val_of(f, cji_word(CJI_K_SYM, index), CJ_B8);
+}
+
 /* ---- Variables of a function ------------------------------------------------------------------------------------- */
 
 static cj_val own_variable(cj_fn *f, const char *name, unsigned elem, size_t count, unsigned space, const char *call)
@@ -267,6 +279,22 @@ static cj_val own_variable(cj_fn *f, const char *name, unsigned elem, size_t cou
     if (!v || !set_count(f->m, v, count, call)) return CJI_NULL;
     v->space = (uint8_t)space;
     return cji_val_of(f, cji_word(CJI_K_SYM, index), elem);
+}
+
+cj_val cji_call_bytes(cj_fn *f, size_t bytes, const char *call)
+{
+    char name[40];
+    for (size_t i = 0; i < f->nvar; i++) {
+        const cji_var *v = f->m->var[f->var[i]];
+        if (v->space == CJI_SP_PARAM && v->type == CJ_B8 && v->bytes == bytes && v->align == 8)
+            return cji_val_of(f, cji_word(CJI_K_SYM, f->var[i]), CJ_B8);
+    }
+    snprintf(name, sizeof name, "cj_call_%zu", bytes);
+    for (unsigned n = 2; !f->m->dead && name_taken(f->m, f, cji_ptx_intern(f->m, name, strlen(name))); n++)
+        snprintf(name, sizeof name, "cj_call_%zu_%u", bytes, n);
+    cj_val v = own_variable(f, name, CJ_B8, bytes, CJI_SP_PARAM, call);
+    if (v.bits) f->m->var[(uint32_t)v.bits]->align = 8;
+    return v;
 }
 
 cj_val cj_shared(cj_fn *f, const char *name, cj_type elem, size_t count)

@@ -156,7 +156,9 @@ const char *cji_target_name(uint32_t i);                        /* "sm_90a" */
 int cji_target_find(const char *name, size_t len);              /* -1 */
 uint8_t cji_target_since(uint32_t i);                           /* first PTX version that has it, major * 10 + minor */
 cji_targets cji_target_set(uint8_t set);                        /* members of a target set of the table */
-/* the real devices that PTX of target i runs on: targets as devices (base: same and later; f: family; a: exactly) */
+/* Whether PTX of target i runs on the real device that target `device` is (base: same and later; f: family; a:
+ * exactly); all the devices that it runs on. */
+bool cji_target_runs_on(uint32_t i, uint32_t device);
 cji_targets cji_target_runs(uint32_t i);
 /* The least target (and the version it wants, raised into *version) within `set`; -1 for the empty set. */
 int cji_target_least(cji_targets set, uint8_t *version);
@@ -164,6 +166,8 @@ int cji_target_least(cji_targets set, uint8_t *version);
  * the smallest number first, so that one text serves many devices; of f and a variants the greatest number, which is
  * the device's own; then the one that older drivers have, then f before a. */
 bool cji_target_before(uint32_t a, uint32_t b);
+/* Do grids have more than 65535 blocks in x?  From sm_30 on. */
+bool cji_target_has_wide_grids(uint32_t i);
 void cji_target_list(cji_targets set, char *out,
                      size_t size); /* "sm_90 or newer", "sm_90a", "sm_100a, sm_103a": for messages */
 

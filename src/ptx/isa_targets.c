@@ -20,18 +20,20 @@ int cji_target_find(const char *name, size_t len)
 /* The family that sm_Nf belongs to: 100, 101 and 103 with 107; 110; 120 and 121. */
 static int family(int number) { return number / 10; }
 
+bool cji_target_runs_on(uint32_t i, uint32_t device)
+{
+    if (i >= cji_isa_target_total || device >= cji_isa_target_total) return false;
+    const cji_isa_target *t = &cji_isa_target_names[i], *d = &cji_isa_target_names[device];
+    return t->kind == 'a'   ? d->number == t->number && d->kind != 'f'
+           : t->kind == 'f' ? d->number >= t->number && family(d->number) == family(t->number)
+                            : d->number >= t->number;
+}
+
 cji_targets cji_target_runs(uint32_t i)
 {
     cji_targets set = 0;
-    if (i >= cji_isa_target_total) return 0;
-    const cji_isa_target *t = &cji_isa_target_names[i];
-    for (uint32_t k = 0; k < cji_isa_target_total; k++) {
-        const cji_isa_target *d = &cji_isa_target_names[k];
-        bool runs = t->kind == 'a' ? d->number == t->number && d->kind != 'f'
-                  : t->kind == 'f' ? d->number >= t->number && family(d->number) == family(t->number)
-                  : d->number >= t->number;
-        if (runs) set |= (cji_targets)1 << k;
-    }
+    for (uint32_t k = 0; k < cji_isa_target_total; k++)
+        if (cji_target_runs_on(i, k)) set |= (cji_targets)1 << k;
     return set;
 }
 
@@ -72,6 +74,8 @@ bool cji_target_before(uint32_t a, uint32_t b)
     if (x->number != y->number) return x->kind == ' ' ? x->number < y->number : x->number > y->number;
     return x->since != y->since ? x->since < y->since : x->kind > y->kind;
 }
+
+bool cji_target_has_wide_grids(uint32_t i) { return cji_isa_target_names[i].number >= 30; }
 
 void cji_target_list(cji_targets set, char *out, size_t size)
 {

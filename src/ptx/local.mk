@@ -4,8 +4,8 @@ noinst_LTLIBRARIES += libcujit-ptx.la
 libcujit_ptx_la_SOURCES = \
 	%D%/isa.h \
 	%D%/types.def
-cujitinclude_HEADERS += include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/lines.h \
-	include/cujit/numbers.h include/cujit/verbs_numbers.h
+cujitinclude_HEADERS += include/cujit/async.h include/cujit/blocks.h include/cujit/control.h include/cujit/operands.h include/cujit/ptx.h include/cujit/verbs.h include/cujit/math.h include/cujit/lines.h \
+	include/cujit/numbers.h include/cujit/tensor_core.h include/cujit/verbs_numbers.h
 
 # The instruction table: look-ups, the operand checker, and what tools/isagen made of isa/*.def (shipped; `make isa` renews it).
 libcujit_ptx_la_SOURCES += \
@@ -50,6 +50,7 @@ libcujit_ptx_la_SOURCES += \
 	%D%/build_form.c \
 	%D%/build_literals.c \
 	%D%/build_module.c \
+	%D%/build_names.c \
 	%D%/build_needs.c \
 	%D%/build_operands.c \
 	%D%/build_tables.c \
@@ -63,6 +64,9 @@ libcujit_ptx_la_SOURCES += \
 	%D%/layout.c \
 	%D%/layout.h \
 	%D%/line_map.c \
+	%D%/mufu.c \
+	%D%/mufu.def \
+	%D%/mufu.h \
 	%D%/print.h \
 	%D%/print_body.c \
 	%D%/print_head.c \
@@ -76,6 +80,8 @@ libcujit_ptx_la_SOURCES += \
 	%D%/verbs_math.c \
 	%D%/verbs_memory.c \
 	%D%/verbs_threads.c
+
+include %D%/math/local.mk
 
 # The reader.
 cujitinclude_HEADERS += include/cujit/parse.h
@@ -100,3 +106,6 @@ libcujit_ptx_la_SOURCES += \
 	%D%/parse_scope.c \
 	%D%/parse_target.c \
 	%D%/parser.h
+include %D%/reproduce/local.mk
+
+include %D%/blocks/local.mk

@@ -11,8 +11,8 @@ char *cji_put_u32(char *p, uint32_t x);
 char *cji_put_i64(char *p, int64_t x);
 char *cji_put_hex(char *p, uint64_t x, unsigned digits);
 
-/* The numbers of m->files that are printed, 0: no .loc names it.  n 0: no .loc is printed. */
-typedef struct cji_print_files { uint32_t *number; size_t n; } cji_print_files;
+/* What is printed beside the instructions.  The numbers of m->files, 0: no .loc names it; n 0: no .loc is printed. */
+typedef struct cji_print_files { uint32_t *number; size_t n; bool comments; } cji_print_files;
 /* false without memory */
 bool cji_print_number_files(const cj_ptx *m, unsigned flags, cji_print_files *files);
 void cji_print_files_free(cji_print_files *files);

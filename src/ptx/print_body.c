@@ -339,13 +339,29 @@ static char *put_loc(writer *w, char *p, uint32_t loc)
     return cji_put_text(p, " 0\n", 3);
 }
 
+/* A line break begins another line. */
+static char *put_comment(writer *w, char *p, const cji_comment *c)
+{
+    const char *text = w->f->remark + c->first;
+    for (size_t from = 0, to = 0; p && from <= c->n; from = to + 1) {
+        for (to = from; to < c->n && text[to] != '\n';) to++;
+        p = put_name(w, cji_put_text(p, "\t// ", 4), text + from, to - from);
+        if (!p) return p;
+        *p++ = '\n';
+        p = have_room(w, p);
+    }
+    return p;
+}
+
 static void print_lines(writer *w)
 {
+    const cji_comment *c = w->f->comment, *last = c && w->files->comments ? c + w->f->ncomment : c;
     uint32_t loc = 0;
     const cji_ins *x = w->f->ins, *end = x ? x + w->f->nins : x;
     char *p = make_room(w, w->out->n, 0);
     for (; x < end && p; x++) {
         p = have_room(w, p);
+        for (; c < last && c->at <= (size_t)(x - w->f->ins) && p; c++) p = put_comment(w, p, c);
         if (!p) return;
         if (w->files->n && cji_print_has_loc(x, loc)) p = put_loc(w, p, loc = x->loc);
         if (x->form == CJI_INS_RAW && !w->m->debug) continue;
@@ -357,6 +373,7 @@ static void print_lines(writer *w)
         }
         if (p) *p++ = '\n';
     }
+    for (p = p ? have_room(w, p) : p; c < last && p; c++) p = put_comment(w, p, c);
     if (p) w->out->n = (size_t)(p - w->out->p);
 }
 

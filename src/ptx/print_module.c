@@ -18,6 +18,7 @@ bool cji_print_number_files(const cj_ptx *m, unsigned flags, cji_print_files *fi
 {
     uint32_t n = 0;
     *files = (cji_print_files){ .n = cji_print_lines(m, flags) ? m->files.n : 0 };
+    files->comments = flags & CJ_PRINT_COMMENTS;
     if (!files->n) return true;
     files->number = cji_zalloc(files->n * sizeof *files->number);
     if (!files->number) return false;

@@ -87,6 +87,10 @@ enum {
     CJI_INS_RAW = 0xffffff04u       /* opnd[0]: index of the name of a line of text, printed while m->debug */
 };
 
+/* Printed in front of ins[at]: `n` bytes of its function's remark[] from `first` on.  It is no record, since what is
+ * compiled and hashed does not have it. */
+typedef struct cji_comment { size_t at, first, n; } cji_comment;
+
 enum { CJI_QUICK = 5 };  /* operands that fit in a record */
 
 /* A form as the module keeps it. */
@@ -261,6 +265,7 @@ struct cj_fn {
     uint8_t early;               /* used before its definition is printed: declared in front */
     uint8_t named_labels;        /* has labels with names of their own */
     uint8_t called;              /* by cj_call(): its parameters and results stay as they are */
+    uint8_t math_accuracy, math_form; /* cj_math_set_accuracy, cj_math_set_form */
     uint32_t decl_loc;
     uint32_t alias;              /* index of the function that it is, plus 1; 0: no .alias */
     cji_bounds bounds;
@@ -280,6 +285,8 @@ struct cj_fn {
     /* m->var[] indices of its own variables (shared, local, .param of calls) */
     uint32_t *var;     size_t nvar, cvar;
     uint32_t *pragma;  size_t npragma, cpragma;   /* m->names; printed behind the head */
+    cji_comment *comment; size_t ncomment, ccomment; /* in their order */
+    char *remark;      size_t nremark, cremark;   /* their texts */
     /* read from a text with .loc: where ins[i] is in it; 0: no instruction */
     uint32_t *text_line; size_t ntext_line, ctext_line;
     uint32_t count[CJ_TYPE_COUNT];                /* registers of each type */
@@ -291,6 +298,8 @@ struct cj_fn {
 
 /* DEBUG: the next change drops the debug data; LOADED: emits fail with CJ_ESTATE. */
 enum { CJI_FROZEN_LOADED = 1, CJI_FROZEN_DEBUG = 2 };
+
+enum { CJI_MATH_NOTES = 256 };  /* at least as many as src/ptx/math has functions and tables */
 
 struct cj_ptx {
     cji_obj obj;                 /* CJI_OBJ_STICKY */
@@ -340,6 +349,8 @@ struct cj_ptx {
     cji_targets late_targets;    /* targets on which something used needs late_version */
     uint8_t late_version;        /* 0: nothing */
     uint32_t late_form, late_loc; /* the form that needs it, and where it was used */
+    /* CJI_MATH_NOTES of them, once a mathematical function is used: index + 1 of its function or table; 0: none */
+    uint32_t *math;
     cji_text text;               /* of the latest cj_ptx_print() */
     /* read from a text with debug data, as they are there: .file lines; sections */
     cji_text debug_files, debug_sections;
@@ -415,7 +426,7 @@ typedef struct cji_ptx_device { int target; uint8_t most; } cji_ptx_device;
 /* The target to print for that device: the one that was set, else a plain one where every row that is used exists
  * there, else one of its family or its own.  -1: none that the device runs and its driver takes. */
 int cji_ptx_target_for(const cj_ptx *m, cji_ptx_device dev);
-/* The version that goes with it; UINT8_MAX: the module was set to a smaller one. */
+/* The version that goes with it, 4.0 at least; UINT8_MAX: the module was set to a smaller one. */
 uint8_t cji_ptx_version_with(const cj_ptx *m, int target);
 /* The targets that have all of the module: the one that was set alone, or what every row has. */
 cji_targets cji_ptx_able(const cj_ptx *m);

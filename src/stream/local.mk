@@ -3,12 +3,12 @@
 noinst_LTLIBRARIES += libcujit-stream.la
 libcujit_stream_la_SOURCES =
 cujitinclude_HEADERS += include/cujit/capture.h include/cujit/copy.h include/cujit/graph.h include/cujit/graph_exec.h \
-	include/cujit/pool.h include/cujit/stream.h include/cujit/stream_barrier.h include/cujit/waiter.h
+	include/cujit/extend.h include/cujit/pool.h include/cujit/stream.h include/cujit/stream_barrier.h include/cujit/waiter.h
 cujitinclude_HEADERS += include/cujit/coordinate.h
 cujitinclude_HEADERS += include/cujit/profile.h
 libcujit_stream_la_SOURCES += %D%/stream_rooms.c
 cujitinclude_HEADERS += include/cujit/pipeline.h
-cujitinclude_HEADERS += include/cujit/texture.h
+cujitinclude_HEADERS += include/cujit/texture.h include/cujit/memory_pool.h include/cujit/virtual_memory.h
 cujitinclude_HEADERS += include/cujit/interop.h
 include %D%/core/local.mk
 include %D%/memory/local.mk

@@ -1,6 +1,7 @@
 /* Every macro of the public headers that takes arguments, used once: compiled as C99, C11, C++17 and C++20 by gcc and
  * clang (headers.sh).  every_macro.sh fails when a macro of the headers is not in here. */
 #include <cujit/cujit.h>
+#include <cujit/kernels.h>
 
 int main(void)
 {
@@ -19,6 +20,12 @@ int main(void)
 #endif
     cj_op op = cj_op_find("add.f32");
     vs[0] = vs[1] = v;
+    cj_thread_group group = { 32, 0, v, v, v };
+    cj_ring ring = { 1, 0, v, v, v, v };
+    cj_wgmma_matrix matrix = { v, 0, 0 };
+    cj_wgmma_shape wgmma = { 64, CJ_MMA_F16, CJ_MMA_F16, CJ_MMA_F32, 0, 0, 0 };
+    cj_mma_shape mma = { 16, CJ_MMA_F16, CJ_MMA_F16, CJ_MMA_F32, 0 };
+    cj_store_tile tile = { CJ_F16, 64, { v, v, v, v } };
 
     /* -- Every function of the builder, in every language; verbs of numbers in C11 and C++ ------------------------- */
 
@@ -113,10 +120,16 @@ int main(void)
         cj_event_pool_free(cj_event_pool_create(dev, CJ_EVENT_POOL(.timing = 8, .timing_max = 64)));
         cj_kernel_cache_free(cj_kernel_cache_create(dev, CJ_KERNEL_CACHE(.kernels = 2)));
         cj_disk_cache_prune(NULL, CJ_DISK_PRUNE(.max_bytes = 1 << 20, .max_age_s = 86400));
+        cj_block_reduce(f, CJ_COMBINE_ADD, v, CJ_THREAD_GROUP(.threads = 64, .once = 1), &v);
+        cj_mem_pool_free(cj_mem_pool_create(NULL, CJ_MEM_POOL(.place = CJ_MEM_PLACE_HOST)));
+        cj_tensor_map map = { { 0 } };
+        sum += (int)cj_tensor_map_tiled(dev, CJ_TENSOR_MAP(.type = CJ_TENSOR_MAP_F16, .dims = 1), &map);
+        sum += (int)cj_arg_tensor_map(&map).size;
         cj_vmem_free(cj_vmem_create(NULL, (size_t)1 << 30, CJ_VMEM(.bytes = 2 << 20)));
         cj_array_free(cj_array_create(dev, CJ_ARRAY(.width = 8, .type = CJ_U8)));
         cj_copy_array(NULL, CJ_COPY_ARRAY(.width = 8, .height = 1));
         cj_texture_free(cj_texture_create(NULL, CJ_SAMPLER(.filter = CJ_FILTER_LINEAR, .normalized = 1)));
+        cj_texture_free(cj_texture_create_view(NULL, CJ_TEXTURE_VIEW(.first_level = 1, .levels = 2), NULL));
         cj_texture_free(cj_texture_create_memory(dev, CJ_TEXTURE_MEMORY(.width = 8, .height = 2), NULL));
         cj_stream_pool_free(cj_stream_pool_create(dev, CJ_STREAM_POOL(.streams = 2, .strategy = CJ_POOL_WORKLOAD)));
         cj_stream_pool_acquire(NULL, CJ_STREAM_REQUEST(.work = CJ_WORK_MEMORY, .priority = CJ_PRIORITY_HIGH));
@@ -128,8 +141,20 @@ int main(void)
         cj_coord_parallel(tasks, CJ_PARALLEL(.count = 1));
         cj_coord_free(tasks);
         cj_pipeline_free(cj_pipeline_create(dev, CJ_PIPELINE(.bytes = 100, .chunk = 10)));
+        cj_reduce_free(cj_reduce_create(dev, CJ_REDUCE(.type = CJ_F32)));
+        cj_scan_free(cj_scan_create(dev, CJ_SCAN(.type = CJ_F32)));
+        cj_argmax_free(cj_argmax_create(dev, CJ_ARGMAX(.type = CJ_F32)));
+        cj_softmax_free(cj_softmax_create(dev, CJ_SOFTMAX(.type = CJ_F32)));
+        cj_layer_norm_free(cj_layer_norm_create(dev, CJ_LAYER_NORM(.type = CJ_F32)));
+        cj_rms_norm_free(cj_rms_norm_create(dev, CJ_RMS_NORM(.type = CJ_F32)));
+        cj_rope_free(cj_rope_create(dev, CJ_ROPE(.type = CJ_F32, .dim = 64)));
+        cj_gemm_free(cj_gemm_create(dev, CJ_GEMM(.type = CJ_F32)));
+        cj_attention_free(cj_attention_create(dev, CJ_ATTENTION(.type = CJ_F32, .dim = 8)));
+        cj_gemv_free(cj_gemv_create(dev, CJ_GEMV(.format = CJ_GEMV_Q4_0)));
+        cj_elementwise_free(cj_elementwise_create(dev, CJ_ELEMENTWISE(.inputs = 1)));
         cj_copy_3d(NULL, CJ_COPY_3D(.width = 1, .height = 1, .depth = 1));
         cj_driver_close(cj_driver_open_interposed(NULL, CJ_INTERPOSER(.fail_at = 1)));
+        sum += (int)cj_replay_file(NULL, "", CJ_REPLAY(.list = 1), NULL);
         cj_graph_exec_free(cj_graph_instantiate(graph, CJ_GRAPH_EXEC(.node_priorities = 1)));
         cj_graph_exec_cache_free(
             cj_graph_exec_cache_create(dev, CJ_GRAPH_EXEC_CACHE(.execs = 8, .exec = CJ_GRAPH_EXEC(.auto_free = 1))));

@@ -17,6 +17,7 @@ awk '
         may["driver"] = " driver base ptx cuda "
         may["stream"] = " stream base cuda driver "
         may["sim"] = " sim base ptx cuda "
+        may["kernels"] = " kernels "
         may["cujit"] = " "
     }
     { split(FILENAME, part, "/"); folder = part[1] == "include" ? "cujit" : part[2] }
@@ -99,11 +100,11 @@ result $? 'lines are short, without tabs and trailing blanks, and finished' "$ta
 
 # -- Calls: an undefined symbol of an object file is a call of the file that defines it --------------------------------
 # The rooms of a library, the lowest first: a file calls files of its own room and of rooms before it.
-library_rooms='base ptx cuda driver/cache driver driver/compile driver/interpose stream/core stream/memory'
-library_rooms="$library_rooms stream/array stream/graph stream/pool stream/coordinate stream/profile stream/pipeline"
-library_rooms="$library_rooms stream/interop"
-device_rooms='base ptx cuda sim/exec sim/core sim/module sim/queue sim/stream sim/memory sim/kinds sim/graph'
-device_rooms="$device_rooms sim/diagnose sim/entry"
+library_rooms='base ptx ptx/math ptx/blocks ptx/reproduce cuda driver/cache driver driver/compile driver/interpose'
+library_rooms="$library_rooms stream/core stream/memory stream/array stream/graph stream/pool stream/coordinate"
+library_rooms="$library_rooms stream/profile stream/pipeline stream/interop"
+device_rooms='base ptx ptx/math ptx/blocks ptx/reproduce cuda sim/exec sim/core sim/module sim/queue sim/stream'
+device_rooms="$device_rooms sim/memory sim/kinds sim/graph sim/diagnose sim/entry"
 
 # Rings of more than three files that may be: a regular expression that fits all their names. This list does not grow.
 #   ptx's parser: recursive descent; base: recording an error names it, and naming it can fail

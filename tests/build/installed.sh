@@ -60,6 +60,12 @@ if [ -e "$destdir$libdir/libcujit.so" ]; then
     try 'hello compiles against the shared library' \
         ${CC:-cc} $cflags "$source/examples/hello.c" -o "$work/hello" $libs
     try 'hello runs on the CPU device' "$work/hello"
+    if pkg-config --version >/dev/null 2>&1; then kernels=$(flags --libs cujit-kernels)
+    else kernels=$(read_pc cujit-kernels Libs)
+    fi
+    try 'a program compiles against libcujit-kernels' \
+        ${CC:-cc} $cflags "$source/tests/build/kernels_user.c" -o "$work/kernels_user" $kernels
+    try 'it runs on the CPU device' "$work/kernels_user"
     system=$(echo "$private" | tr ' ' '\n' | grep -E '^-(ldl|pthread)$' || true)
     try 'a program without headers compiles' \
         ${CC:-cc} "$source/tests/build/dlopen_user.c" -pthread -o "$work/dlopen_user" $system

@@ -11,6 +11,7 @@ sh_tests += \
 	%D%/mnemonics.sh \
 	%D%/hello_languages.sh \
 	%D%/dlopen_user.sh \
+	%D%/statics_at_exit.sh \
 	%D%/release_lists.sh \
 	%D%/mutants_apply.sh
 
@@ -36,6 +37,8 @@ EXTRA_DIST += \
 	%D%/hello_c99.c \
 	%D%/hello_cxx.cc \
 	%D%/owning_classes.cc \
+	%D%/statics_at_exit.cc \
+	%D%/kernels_user.c \
 	%D%/static_user.c
 
 # One run for each compiler and language standard, so that none of them is long.

@@ -59,8 +59,9 @@ END
 search "$tap_work/planted.c" | wc -l | awk '{ exit $1 != 3 }'
 result $? 'three that are planted are found'
 
+# src/kernels is a program over the public headers, in which the names are the interface.
 # shellcheck disable=SC2046
-search $(find src \( -name '*.[ch]' -o -name '*.inc' \) ! -name 'isa_data.c' ! -name 'isa_ids.h' | sort) \
-    >"$tap_work/out"
+search $(find src -path src/kernels -prune -o \( -name '*.[ch]' -o -name '*.inc' \) ! -name 'isa_data.c' \
+    ! -name 'isa_ids.h' -print | sort) >"$tap_work/out"
 result_empty 'no instruction is spelled outside the tables' "$tap_work/out"
 finish

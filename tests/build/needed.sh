@@ -42,6 +42,11 @@ case $(readelf -d "$sim" | grep -c SYMBOLIC) in
 esac
 readelf -d "$lib" | grep -E 'TEXTREL|INIT_ARRAYSZ.* [^0] ' | grep TEXTREL >"$tap_work/out"
 result_empty 'libcujit.so has no relocations in its code' "$tap_work/out"
+# The first call of a function in a process costs a microsecond where its name is bound then.
+readelf -d "$lib" | grep -q 'FLAGS.*NOW'
+result $? 'libcujit.so is bound when it is loaded'
+readelf -rW "$lib" | grep 'JUMP_SLO' | grep -E ' cj_' >"$tap_work/out"
+result_empty 'libcujit.so calls its own functions without a table' "$tap_work/out"
 readelf -lW "$lib" "$sim" | grep 'GNU_STACK.*RWE' >"$tap_work/out"
 result_empty 'neither library wants an executable stack' "$tap_work/out"
 finish

@@ -54,6 +54,7 @@ static void use_each()
     cujit::kernel_cache kernels = cj_kernel_cache_create(dev, nullptr);
     cujit::disk_cache stored = cj_disk_cache_open("/nonexistent");
     cujit::profile times = cj_profile_create(nullptr);
+    cujit::mem_pool memory = cj_mem_pool_create(dev, nullptr);
     cujit::vmem grows = cj_vmem_create(streams[0], 1, nullptr);
     cj_array_opts line;
     cj_array_defaults(&line);

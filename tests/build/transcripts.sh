@@ -1,6 +1,6 @@
 #!/bin/sh
-# The commands that docs/debugging.md and docs/driver.md show behind a $ print what stands below them.  Addresses are
-# not compared, nor the order of standard output and standard error.
+# The commands that docs/debugging.md, docs/driver.md and docs/mathematics.md show behind a $ print what stands below
+# them.  Addresses are not compared, nor the order of standard output and standard error.
 # shellcheck source=tests/build/sh_tap.sh
 . "${top_srcdir:-.}/tests/build/sh_tap.sh"
 documents="$(cd "$top_srcdir" && pwd)/docs"
@@ -17,18 +17,19 @@ split()
         /^    \$ / {
             n++
             sub(/^    \$ /, "")
-            print >(work "/" n ".command")
-            printf "" >(work "/" n ".want")
+            file = sprintf("%s/%03d", work, n)   # in the order of the documents
+            print >(file ".command")
+            printf "" >(file ".want")
             inside = 1
             next
         }
-        /^    / && inside { print substr($0, 5) >(work "/" n ".want"); next }
+        /^    / && inside { print substr($0, 5) >(file ".want"); next }
         { inside = 0 }
     ' "$@"
 }
 
 unset CUJIT_SIM CUJIT_SIM_SCHEDULE CUJIT_LOG CUJIT_DRIVER
-split "$documents/debugging.md" "$documents/driver.md"
+split "$documents/debugging.md" "$documents/driver.md" "$documents/mathematics.md"
 count=0
 for file in "$tap_work"/*.command; do
     count=$((count + 1))

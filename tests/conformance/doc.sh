@@ -106,3 +106,4 @@ ${AWK:-awk} '
         line(row)
     }
 ' $files
+cat "${0%/*}/approximations.md" "${0%/*}/tensor_cores.md"

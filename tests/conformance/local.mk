@@ -7,7 +7,7 @@ device_tests += %D%/launches_beyond_memory %D%/memory_calls %D%/arrays %D%/virtu
 device_tests += %D%/libraries %D%/without_context
 helgrind_tests += %D%/rules_events.sim %D%/rules_streams.sim %D%/rules_captures.sim %D%/rules_graphs.sim %D%/memory_calls.sim
 EXTRA_DIST += %D%/driver_abi.h %D%/rules.h %D%/rules_captures.h %D%/rules_graphs.h
-EXTRA_DIST += %D%/doc.sh docs/semantics.md
+EXTRA_DIST += %D%/doc.sh %D%/approximations.md %D%/tensor_cores.md docs/semantics.md
 
 # docs/semantics.md from the logs of make check; those of a GPU may lie elsewhere: make semantics-doc GPU_LOGS=folder
 SIM_LOGS = %D%

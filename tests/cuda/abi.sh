@@ -122,7 +122,7 @@ wrong()
 }
 
 n=0
-echo 1..4
+echo 1..5
 for what in 'structs: sizes and fields are those of cuda.h' 'constants: values are those of cuda.h' \
             'calls: types and versions are those of cudaTypedefs.h'; do
     n=$((n + 1))
@@ -156,3 +156,16 @@ if [ -f "$stub" ] && command -v nm >/dev/null 2>&1; then
 else
     echo 'ok 4 - exports # SKIP no stub library, or no nm'
 fi
+
+# An attribute of a launch is asked for from the version on whose header has it first.
+attributes=$src/src/driver/launch_attributes.def
+$awk -F'[(, ]+' -v version="$version" '/^ATTRIBUTE\(/ { print "CU_LAUNCH_ATTRIBUTE_" $2, ($3 + 0 <= version) }' \
+    "$attributes" >"$tmp/attributes"
+while read -r name has; do
+    if grep -qw "$name" "$include/cuda.h"; then [ "$has" = 1 ] || echo "# cuda.h of $version has $name already"
+    else [ "$has" = 0 ] || echo "# cuda.h of $version has no $name"
+    fi
+done <"$tmp/attributes" >"$tmp/log"
+cat "$tmp/log"
+if [ -s "$tmp/attributes" ] && [ ! -s "$tmp/log" ]; then not=; else not='not '; fi
+echo "${not}ok 5 - launches: each attribute is in cuda.h from the version on that launch_attributes.def has"

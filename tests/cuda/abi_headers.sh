@@ -5,9 +5,10 @@
 src=$1 build=$2
 python=${CUJIT_PYTHON:-python3}
 status=0
-for package in nvidia-cuda-runtime-cu11==11.7.* nvidia-cuda-runtime-cu12==12.0.* nvidia-cuda-runtime-cu12==12.4.* \
-               nvidia-cuda-runtime-cu12==12.8.* nvidia-cuda-runtime-cu12==12.9.* nvidia-cuda-runtime==13.0.* \
-               nvidia-cuda-runtime==13.1.*; do
+for package in nvidia-cuda-runtime-cu11==11.7.* nvidia-cuda-runtime-cu11==11.8.* nvidia-cuda-runtime-cu12==12.0.* \
+               nvidia-cuda-runtime-cu12==12.2.* nvidia-cuda-runtime-cu12==12.3.* nvidia-cuda-runtime-cu12==12.4.* \
+               nvidia-cuda-runtime-cu12==12.5.* nvidia-cuda-runtime-cu12==12.6.* nvidia-cuda-runtime-cu12==12.8.* \
+               nvidia-cuda-runtime-cu12==12.9.* nvidia-cuda-runtime==13.0.* nvidia-cuda-runtime==13.1.*; do
     version=${package#*==}
     version=${version%.\*}
     folder=$build/abi/$version
@@ -22,12 +23,12 @@ for package in nvidia-cuda-runtime-cu11==11.7.* nvidia-cuda-runtime-cu12==12.0.*
         continue
     fi
     result=$(top_srcdir=$src CUJIT_ABI_INCLUDE=${header%/*} sh "$src/tests/cuda/abi.sh")
-    if echo "$result" | grep -q '^not ok' || ! echo "$result" | grep -q '^ok 3'; then
+    if echo "$result" | grep -q '^not ok' || ! echo "$result" | grep -q '^ok 5'; then
         echo "$result"
         echo "check-abi: CUDA $version: differs"
         status=1
     else
-        echo "check-abi: CUDA $version: structs, constants and calls are the same"
+        echo "check-abi: CUDA $version: structs, constants, calls and attributes of launches are the same"
     fi
 done
 exit $status

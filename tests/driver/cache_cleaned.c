@@ -24,12 +24,13 @@ static void path_of(char path[CJI_DISK_PATH], uint64_t number)
     snprintf(path, CJI_DISK_PATH, "%.900s/%s", folder.path, name);
 }
 
-/* Entry i was used i hours ago. */
+/* Entry i was used i hours ago, as of one moment: the clock may go on while they are written. */
 static void fill(void)
 {
+    const time_t now = time(NULL);
     for (uint64_t i = 0; i < ENTRIES; i++) {
         char path[CJI_DISK_PATH];
-        const struct timespec set[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = time(NULL) - HOUR * (time_t)i - 60 } };
+        const struct timespec set[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = now - HOUR * (time_t)i - 60 } };
         cache_image c = cache_image_make(i, ENTRY);
         if (!cji_disk_write(&folder, cache_key(i), &c.image)) tap_bail("no entry: %s", strerror(errno));
         cache_image_free(&c);

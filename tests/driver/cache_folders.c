@@ -120,7 +120,7 @@ static int as_nobody(const cji_disk_folder *f)
         return 4;
     if (cj_log_read(line, sizeof line)) return 5;
     cji_disk_found found;
-    if (!cji_disk_get(cache_key(1), &found) || !cache_image_is(&found, 1, 50)) return 6;
+    if (!cji_disk_get(cache_key(1), NULL, &found) || !cache_image_is(&found, 1, 50)) return 6;
     cji_disk_found_free(&found);
     cache_image_free(&c);
     if (chmod(f->path, 0700) || cache_files(f, ".new", NULL) || cache_files(f, ".kernel", NULL) != 1) return 7;

@@ -51,7 +51,7 @@ static bool put(uint64_t number)
 static bool get(uint64_t number)
 {
     cji_disk_found found;
-    if (!cji_disk_get(cache_key(number), &found)) return false;
+    if (!cji_disk_get(cache_key(number), NULL, &found)) return false;
     bool good = cache_image_is(&found, number, BYTES);
     cji_disk_found_free(&found);
     return good;

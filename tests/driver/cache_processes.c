@@ -41,7 +41,7 @@ static void *use(void *argument)
         size_t removed;
         if (what == 0) damage(number);
         else if (what == 1) cji_disk_trim(&folder, LIMIT, (int64_t)time(NULL), &removed);
-        if (cji_disk_get(cache_key(number), &found)) {
+        if (cji_disk_get(cache_key(number), NULL, &found)) {
             hits++;
             wrong += !cache_image_is(&found, number, bytes_of(number));
             cji_disk_found_free(&found);

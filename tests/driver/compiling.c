@@ -187,6 +187,7 @@ static void builders(cj_driver *drv, cj_device *dev)
     tap_is_int(lib.calls[CJI_CU_ID_cuModuleLoadDataEx] - texts, 0, "not as text");
     tap_is_int((int)lib.ptx_bytes, (int)strlen(lib.ptx) + 1, "the text's NUL is counted in");
     tap_has_str(lib.ptx, ".entry k", "it is the builder's text");
+    const size_t text_bytes = lib.ptx_bytes;
     cj_fn *f = cj_ptx_kernel(m, "later");
     tap_is_int(cj_error_of(f)->status, CJ_ESTATE, "the builder is frozen");
     cj_kernel *k = cj_module_kernel(one, "k"), *absent = cj_module_kernel(two, "absent"),
@@ -213,6 +214,7 @@ static void builders(cj_driver *drv, cj_device *dev)
     (void)drv;
     m = small_module(NULL);
     cj_image *img = cj_image_create(dev, m, NULL);
+    tap_is_uint(lib.ptx_bytes, text_bytes, "the room of a text has nothing of it for the next one");
     size_t bytes = 0;
     const void *data = cj_image_data(img, &bytes);
     tap_ok(data && bytes == lib.cubin, "an image gives its bytes");

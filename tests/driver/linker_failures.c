@@ -223,6 +223,30 @@ static void without_linker(const char *lacks, bool there)
     cj_device_close(on), cj_driver_close(old);
 }
 
+/* What ptxas compiles as a whole program only: a driver that has a linker compiles it when it is loaded too. */
+static void without_abi(void)
+{
+    libfake_reset();
+    lib.fail_id = CJI_CU_ID_cuLinkComplete, lib.fail_with = CUDA_ERROR_INVALID_PTX;
+    lib.log = "ptxas warning : Function 'pair' with multiple return values found, disabling ABI\n";
+    cj_driver *with = libfake_open();
+    cj_device *on = cj_device_open(with, 0, NULL);
+    cj_ptx *m = cj_ptx_create();
+    cj_fn *pair = cj_ptx_func(m, "pair");
+    cj_result(pair, "a", CJ_U32), cj_result(pair, "b", CJ_U32);
+    cj_ptx_kernel(m, "k");
+    cj_module *mod = cj_module_load(on, m, NULL);
+    tap_is_int(cj_error_of(mod)->status, CJ_OK, "a function of two results is loaded (%s)", cj_error_of(mod)->message);
+    tap_is_int(lib.calls[CJI_CU_ID_cuModuleLoadDataEx], 1, "by cuModuleLoadDataEx");
+    tap_has_str(cj_module_log(mod), "disabling ABI", "with the compiler's warning");
+    cj_module_free(mod);
+    lib.log = "ptxas application ptx input, line 6; error   : bad\n";
+    mod = cj_module_load(on, m, NULL);
+    tap_is_int(cj_error_of(mod)->status, CJ_EJIT, "other modules that cannot be linked fail");
+    cj_module_free(mod), cj_ptx_free(m);
+    cj_device_close(on), cj_driver_close(with);
+}
+
 /* The first thing that is asked of such a driver is a link. */
 static void linked_first(void)
 {
@@ -268,6 +292,7 @@ int main(void)
     without_linker("cuLinkCreate_v2", false);
     without_linker("cuLinkAddData_v2", false);
     without_linker("cuLinkCreate_v2", true);
+    without_abi();
     linked_first();
     return tap_done();
 }

@@ -36,8 +36,9 @@ static const struct {
     const char *head;    /* what is printed; NULL: the error that follows */
     const char *error;
 } rows[] = {
-    { 90, 13000, ADD, NULL, ".version 3.1\n.target sm_20\n", NULL },
-    { 103, 13000, ADD, NULL, ".version 3.1\n.target sm_20\n", NULL },
+    { 90, 13000, ADD, NULL, ".version 4.0\n.target sm_30\n", NULL },
+    { 90, 13000, ADD, "sm_20", ".version 4.0\n.target sm_20\n", NULL },
+    { 103, 13000, ADD, NULL, ".version 4.0\n.target sm_30\n", NULL },
     { 90, 13000, WGMMA, NULL, ".version 8.0\n.target sm_90a\n", NULL },
     { 90, 12000, WGMMA, NULL, ".version 8.0\n.target sm_90a\n", NULL },
     { 90, 13000, SETMAXNREG, NULL, ".version 8.0\n.target sm_90a\n", NULL },

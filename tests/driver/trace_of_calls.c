@@ -87,6 +87,10 @@ static const char *const seen[] = {
     ", 3, 1000)",
     "cuMemcpyDtoHAsync(",
     "cuStreamSynchronize(",
+    "attrib=CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,",
+    "flags=CU_STREAM_NON_BLOCKING,",
+    "Flags=CU_MEMHOSTALLOC_PORTABLE",
+    "type=CU_JIT_INPUT_PTX,",
 };
 
 static void test_text(cj_driver *under)
@@ -144,7 +148,9 @@ static void test_json(cj_driver *under)
     slurp(in_folder("calls.json"));
     tap_ok(balanced(text) && text[0] == '[' && !strcmp(text + length - 3, "\n]\n"), "the file is JSON at the end");
     tap_is_uint(count_of("{\"ph\":\"X\",\"cat\":\"driver\",\"name\":\"cu"), calls, "with an element for each call");
-    tap_is_uint(count_of("\"result\":0,"), calls - count_of("\"result\":600,"), "whose result is a number");
+    tap_is_uint(count_of("\"result\":\"CUDA_SUCCESS\","), calls - count_of("\"result\":\"CUDA_ERROR_NOT_READY\","),
+                "whose result is a name");
+    tap_has_str(text, "attrib=CU_DEVICE_ATTRIBUTE_", "as are attributes");
     tap_has_str(text, "\"kernel\":\"more(", "and a launch has its kernel");
     tap_has_str(text, "name=\\\"more\\\"", "quotes are escaped");
 }
@@ -202,20 +208,28 @@ static void test_environment(void)
     unsetenv("CUJIT_TRACE");
 }
 
-/* The same program with another task: it opens the driver of the environment, as any program that is started. */
-static int started(void)
+/* The same program with another task: it opens the driver of the environment, as any program that is started, and
+ * becomes another program after that `times` times; "1c": half of a line is at the end of its trace then. */
+static int started(char **argv)
 {
     cj_driver *drv = cj_driver_open(NULL);
     const bool fine = cj_error_of(drv)->status == CJ_OK;
+    char times[2] = { (char)(argv[2][0] - 1), 0 };
     cj_driver_close(drv);
+    if (argv[2][1] == 'c') {
+        FILE *f = fopen(getenv("CUJIT_TRACE"), "a");
+        fputs("half of a line", f);
+        fclose(f);
+    }
+    if (fine && argv[2][0] > '0') execl(argv[0], argv[0], "started", times, (char *)NULL);
     return fine ? 0 : 1;
 }
 
-static pid_t start_program(void)
+static pid_t start_program(const char *times)
 {
     const pid_t child = fork();
     if (child) return child;
-    execl(self, self, "started", (char *)NULL);
+    execl(self, self, "started", times, (char *)NULL);
     _exit(127);
 }
 
@@ -229,7 +243,7 @@ static void test_started(void)
     cj_driver_close(drv);
     snprintf(before, sizeof before, "%.60s", slurp(in_folder("parent")));
     const size_t bytes = length;
-    const pid_t child = start_program();
+    pid_t child = start_program("1");
     waitpid(child, &status, 0);
     tap_is_int(status, 0, "a program that is started traces");
     slurp(in_folder("parent"));
@@ -237,11 +251,59 @@ static void test_started(void)
            "the trace of a parent that has closed its driver stays as it is");
     snprintf(beside, sizeof beside, "%s.%ld", in_folder("parent"), (long)child);
     tap_has_str(slurp(beside), "cuInit", "that of its child is beside it");
+    tap_is_uint(count_of("cuInit("), 2, "... also after the child has become another program");
     setenv("CUJIT_TRACE", in_folder("of%p-%%"), 1);
     drv = cj_driver_open(NULL);
     cj_driver_close(drv);
     snprintf(beside, sizeof beside, "%s/of%ld-%%", folder, (long)getpid());
     tap_has_str(slurp(beside), "cuInit", "%%p is the number of the process");
+    unsetenv("CUJIT_TRACE");
+}
+
+/* The seconds of the lines never go back; lines of other things than calls have none. */
+static bool seconds_go_on(const char *p)
+{
+    double last = 0, at;
+    for (; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+        if (*p == '#') continue;
+        if (sscanf(p, "%lf", &at) != 1 || at < last) return false;
+        last = at;
+    }
+    return last > 0;
+}
+
+/* A process that becomes another program goes on with its trace; the next process begins it anew. */
+static void test_replaced(const char *name, const char *owner)
+{
+    char path[300], number[64];
+    int status = -1;
+    size_t calls = 0;
+    snprintf(path, sizeof path, "%s", in_folder(name));
+    setenv("CUJIT_TRACE", path, 1);
+    for (int round = 0; round < 2; round++) {
+        const pid_t child = start_program(round ? "0" : "2");
+        waitpid(child, &status, 0);
+        tap_is_int(status, 0, "%s: a process runs", name);
+        slurp(path);
+        const bool json = *text == '[';
+        snprintf(number, sizeof number, json ? "\"pid\":%ld" : "process %ld,", (long)child);
+        tap_is_uint(count_of(owner), round ? 1 : 3, "... each of its programs is named");
+        tap_is_uint(count_of("cuInit(Flags=0)"), round ? 1 : 3, "... and has its calls in the trace");
+        tap_has_str(text, number, "... with the number of the process");
+        tap_has_str(text, strrchr(self, '/') + 1, "... and the file of the program");
+        tap_ok(json ? balanced(text) : seconds_go_on(text), "... which is whole, and goes on in time");
+        if (round) tap_ok(length < calls, "... and shorter than that of three programs");
+        calls = length;
+    }
+    waitpid(start_program("1c"), &status, 0);
+    slurp(path);
+    tap_is_uint(count_of(owner), 1, "%s: a trace that ends in half of a line is replaced", name);
+    FILE *f = fopen(path, "w");
+    fputs(*text == '[' ? "[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1}\n]\n" : "# process 1, started\n", f);
+    fclose(f);
+    waitpid(start_program("0"), &status, 0);
+    slurp(path);
+    tap_is_uint(count_of(owner), 1, "%s: so is one that does not name its process", name);
     unsetenv("CUJIT_TRACE");
 }
 
@@ -287,7 +349,7 @@ static void test_fork(pid_t child, const char *path)
 int main(int argc, char **argv)
 {
     char path[256];
-    if (argc > 1 && !strcmp(argv[1], "started")) return started();
+    if (argc > 2 && !strcmp(argv[1], "started")) return started(argv);
     self = argv[0];
     if (!mkdtemp(folder)) tap_bail("no folder");
     snprintf(path, sizeof path, "%s", in_folder("forked"));
@@ -302,6 +364,8 @@ int main(int argc, char **argv)
     cj_driver_close(under);
     test_environment();
     test_started();
+    test_replaced("replaced", "# process ");
+    test_replaced("replaced.json", "\"name\":\"process_name\"");
     free(text);
     char command[300];
     snprintf(command, sizeof command, "rm -r %s", folder);

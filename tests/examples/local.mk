@@ -1,4 +1,4 @@
-sh_tests += %D%/without_environment.sh
+sh_tests += %D%/reproduced.sh %D%/without_environment.sh
 device_tests += %D%/expr_command %D%/expr_hypot %D%/small_examples
 tests_examples_expr_hypot_SOURCES = %D%/expr_hypot.c examples/expr_kernel.c
 tests_examples_expr_hypot_LDADD = $(whole_ldadd)

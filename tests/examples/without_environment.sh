@@ -31,9 +31,10 @@ bare()
 
 # Nothing of the house's own: an example is a user's program.
 for file in "$source"/examples/*.[ch]; do
-    grep -nE '^ *# *include *' "$file" | grep -vE '<cujit/cujit\.h>|<[a-z]+\.h>|"expr\.h"' | sed "s|^|${file##*/}:|"
+    grep -nE '^ *# *include *' "$file" |
+        grep -vE '<cujit/(cujit|kernels)\.h>|<[a-z]+\.h>|"expr\.h"' | sed "s|^|${file##*/}:|"
 done >wrong
-result_empty 'examples include cujit/cujit.h and the C library only' wrong
+result_empty 'examples include the public headers and the C library only' wrong
 
 programs=$(sed -n '/^example_programs = /,/[^\\]$/s/.*%D%\/\([a-z_]*\).*/\1/p' "$source/examples/local.mk")
 [ "$(echo "$programs" | wc -w)" -ge 10 ]

@@ -143,6 +143,10 @@ static const struct { const char *line, *says;
     { "mov.u16 %u16_0, %laneid;", "operand a is a special register of .u32, wants .u16" },
     { "mov.u16 %u16_0, %cluster_ctarank;", "operand a is a special register of .u32, wants .u16" },
     /* a range with hundreds of values is told as one */
+    { "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+      "[sv], [%b64_0, {%s32_0, 1, 2}], [sv+16], {%u16_0};", NULL },
+    { "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+      "[sv], [%b64_0, {%s32_0, 1, 2, 3}], [sv+16], {%u16_0};", "operand d has 1 register, wants 2 of .u16" },
     { "cp.async.bulk.global.shared::cta.bulk_group [gv], [sv], 24;",
       "operand c is 24, wants a multiple of 16 from 0 to 1048560" },
     { "ret;", NULL },

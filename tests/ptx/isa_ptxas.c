@@ -35,6 +35,7 @@ static const struct { const char *begins, *holds, *why, *reason; } accidents[] =
     { "cvt.", ".ue8m0x2", "a float that may not stand there", "the same" },
     { "cp.async.", ".wait_group", "a literal above the range", "wraps" },
     { "cp.async.", ".wait_group", "a literal below the range", "wraps" },
+    { "cp.async.bulk.tensor.", ".im2col.", "a register of the wrong type", "takes a cache policy for the mask" },
     { "mbarrier.arrive", "", "a literal above the range", "wraps; the manual has 2^20 - 1" },
     { "st.async.", "", "one operand too few", "takes it without the barrier" },
     { "red.async.", "", "one operand too few", "takes it without the barrier" },

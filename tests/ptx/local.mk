@@ -8,6 +8,11 @@ text_tests += %D%/parse_words %D%/parse_wrong %D%/parse_samples %D%/parse_growin
 
 text_tests += %D%/debug_data %D%/digest_follows_text %D%/names_stay %D%/array_elements
 
+# A module as a C program.
+text_tests += %D%/reproduce_programs %D%/reproduce_failures
+tests_ptx_reproduce_programs_SOURCES = %D%/reproduce_programs.c %D%/reproduce_cases.c %D%/reproduce_cases.h
+tests_ptx_reproduce_failures_SOURCES = %D%/reproduce_failures.c %D%/reproduce_cases.c %D%/reproduce_cases.h
+
 # What is printed of a text is the same machine code. check-roundtrip: every source for every target.
 text_tests += %D%/same_code
 EXTRA_DIST += %D%/sources/assembly.cu %D%/sources/atomics.cu %D%/sources/barriers.cu %D%/sources/bounds.cu %D%/sources/bulk.cu \
@@ -29,6 +34,7 @@ EXTRA_DIST += %D%/samples/saxpy.ptx %D%/samples/reduce.ptx %D%/samples/histogram
 	%D%/samples/debug.ptx %D%/samples/syntax.ptx %D%/samples/sections.ptx %D%/samples/old.ptx %D%/samples/declared.ptx %D%/declarations.def
 
 # The builder and the printer.
+text_tests += %D%/names_and_comments
 text_tests += %D%/build_typed_verbs %D%/build_conversions %D%/build_messages %D%/build_least_needs %D%/build_wrong_handles %D%/build_nested_blocks \
 	%D%/build_calls %D%/build_numbers %D%/build_without_memory %D%/build_fuzz %D%/build_copies %D%/small_modules %D%/print_exact %D%/print_room %D%/print_variables %D%/print_source_lines %D%/print_line_map
 

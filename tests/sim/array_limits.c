@@ -91,18 +91,31 @@ static void layers_without_depth(void)
 
 enum { LAST_FORMAT = CU_RES_VIEW_FORMAT_UNSIGNED_BC7 };
 
+/* Of 16 x 16 elements of 16 bytes in 4 layers; the mipmapped array has 3 levels. */
+#define SIZED(as, w, h, d) { .format = (CUresourceViewFormat)(as), .width = w, .height = h, .depth = d }
+#define BLOCKS(as) SIZED(as, 64, 64, 4)
+#define PART(...) { .format = CU_RES_VIEW_FORMAT_UINT_4X32, .width = 16, .height = 16, .depth = 4, __VA_ARGS__ }
 static const struct {
     const char *name;
     CUDA_RESOURCE_VIEW_DESC view;
-    CUresult result;
+    bool array, mipmap; /* made of which */
 } views[] = {
-    { "as its own format", { .format = CU_RES_VIEW_FORMAT_NONE }, CUDA_SUCCESS },
-    { "as the last format", { .format = (CUresourceViewFormat)LAST_FORMAT }, CUDA_SUCCESS },
-    { "as one behind the last", { .format = (CUresourceViewFormat)(LAST_FORMAT + 1) }, CUDA_ERROR_INVALID_VALUE },
-    { "of one level", { .firstMipmapLevel = 1, .lastMipmapLevel = 1 }, CUDA_SUCCESS },
-    { "of levels backwards", { .firstMipmapLevel = 1, .lastMipmapLevel = 0 }, CUDA_ERROR_INVALID_VALUE },
-    { "of one layer", { .firstLayer = 2, .lastLayer = 2 }, CUDA_SUCCESS },
-    { "of layers backwards", { .firstLayer = 2, .lastLayer = 1 }, CUDA_ERROR_INVALID_VALUE },
+    { "as its own format", SIZED(CU_RES_VIEW_FORMAT_NONE, 16, 16, 4), true, true },
+    { "as the last format", BLOCKS(LAST_FORMAT), true, true },
+    { "as one behind the last", BLOCKS(LAST_FORMAT + 1), false, false },
+    { "as blocks of half an element", BLOCKS(CU_RES_VIEW_FORMAT_UNSIGNED_BC1), false, false },
+    { "as signed blocks of half an element", BLOCKS(CU_RES_VIEW_FORMAT_SIGNED_BC4), false, false },
+    { "as blocks without their texels", SIZED(LAST_FORMAT, 16, 16, 4), false, false },
+    { "of another width", SIZED(CU_RES_VIEW_FORMAT_NONE, 15, 16, 4), false, false },
+    { "of another height", SIZED(CU_RES_VIEW_FORMAT_NONE, 16, 17, 4), false, false },
+    { "of another depth", SIZED(CU_RES_VIEW_FORMAT_NONE, 16, 16, 3), false, false },
+    { "of one level", PART(.firstMipmapLevel = 1, .lastMipmapLevel = 1), false, true },
+    { "of the last level", PART(.firstMipmapLevel = 2, .lastMipmapLevel = 2), false, true },
+    { "of one level behind the last", PART(.firstMipmapLevel = 2, .lastMipmapLevel = 3), false, false },
+    { "of levels backwards", PART(.firstMipmapLevel = 1, .lastMipmapLevel = 0), false, false },
+    { "of one layer", PART(.firstLayer = 2, .lastLayer = 2), true, true },
+    { "of one layer behind the last", PART(.firstLayer = 2, .lastLayer = 4), false, false },
+    { "of layers backwards", PART(.firstLayer = 2, .lastLayer = 1), false, false },
 };
 
 static void view_of(const CUDA_RESOURCE_DESC *resource, const CUDA_RESOURCE_VIEW_DESC *view, CUresult result,
@@ -123,7 +136,7 @@ static void view_of(const CUDA_RESOURCE_DESC *resource, const CUDA_RESOURCE_VIEW
 
 static void all_views(void)
 {
-    CUDA_ARRAY3D_DESCRIPTOR d = { 16, 16, 4, CU_AD_FORMAT_UNSIGNED_INT8, 4, CUDA_ARRAY3D_LAYERED };
+    CUDA_ARRAY3D_DESCRIPTOR d = { 16, 16, 4, CU_AD_FORMAT_UNSIGNED_INT32, 4, CUDA_ARRAY3D_LAYERED };
     CUarray a;
     CUmipmappedArray m;
     CUdeviceptr p;
@@ -134,8 +147,10 @@ static void all_views(void)
     CUDA_RESOURCE_DESC linear = { .resType = CU_RESOURCE_TYPE_LINEAR,
                                   .res.linear = { p, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4096 } };
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        view_of(&array, &views[i].view, views[i].result, "an array", views[i].name);
-        view_of(&mipmap, &views[i].view, views[i].result, "a mipmapped array", views[i].name);
+        view_of(&array, &views[i].view, views[i].array ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE, "an array",
+                views[i].name);
+        view_of(&mipmap, &views[i].view, views[i].mipmap ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+                "a mipmapped array", views[i].name);
     }
     view_of(&linear, &views[0].view, CUDA_ERROR_INVALID_VALUE, "memory", views[0].name);
     cu.cuMipmappedArrayDestroy(m);

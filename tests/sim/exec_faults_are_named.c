@@ -113,8 +113,9 @@ static const struct { const char *name, *text, *says; } rejected[] = {
     { "a parameter read past its end",
       EX_HEAD ".visible .entry k(.param .u32 a)\n{\n.reg .b64 %d;\nld.param.u64 %d, [a];\nret;\n}\n",
       "reads 8 bytes at 0 of the kernel's 4 bytes of parameters" },
-    { "a cluster barrier", EX_HEAD ".visible .entry k()\n{\nbarrier.cluster.arrive;\nret;\n}\n",
-      "test.ptx:6: barrier.cluster.arrive is not executed by the CPU device yet" },
+    { "a surface read",
+      EX_HEAD ".visible .entry k()\n{\n.reg .b32 %r;\n.reg .b64 %d;\nsuld.b.1d.b32.trap {%r}, [%d, {%r}];\nret;\n}\n",
+      "test.ptx:8: suld.b.1d.b32.trap is not executed by the CPU device yet" },
 };
 
 int main(void)

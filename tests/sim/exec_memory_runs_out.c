@@ -5,10 +5,13 @@ static const char text[] = EX_HEAD
     ".global .b32 v[4] = {1, 2, 3, 4};\n.const .b32 c = 7;\n"
     ".func (.param .b32 o) f(.param .b32 i)\n{\n.reg .b32 %r<4>;\nld.param.u32 %r1, [i];\nadd.u32 %r2, %r1, 1;\n"
     "st.param.b32 [o], %r2;\nret;\n}\n"
-    ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p;\n.reg .b32 %r<9>;\n.reg .b64 %d<4>;\n.shared .b32 s[32];\n"
+    ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p;\n.reg .b32 %r<9>;\n.reg .b64 %d<4>;\n"
+    ".shared .align 16 .b32 s[32];\n"
     ".local .b32 l[4];\nld.param.u64 %d1, [a];\nmov.u32 %r1, %tid.x;\n"
     "setp.lt.u32 %p, %r1, 7;\n@%p bra L1;\nld.global.u32 %r2, [v+4];\nbra L2;\nL1:\nld.const.u32 %r2, [c];\nL2:\n"
     "st.local.u32 [l], %r2;\nbar.sync 0;\n"
+    "mov.u32 %r4, s;\ncp.async.bulk.global.shared::cta.bulk_group [%d1+64], [%r4], 16;\n"
+    "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
     "{\n.param .b32 x;\nst.param.b32 [x], %r2;\n.param .b32 y;\ncall.uni (y), f, (x);\nld.param.b32 %r3, [y];\n}\n"
     "st.global.u32 [%d1], %r3;\nret;\n}\n";
 

@@ -43,11 +43,6 @@ static const struct { const char *text, *log; } rejected[] = {
       "test.ptx:26: add.rn.f32.f16 has the modifier .f16, which the CPU device does not execute yet" },
     { ".reg .b16 %h;\nfma.rn.sat.f32.bf16 %f, %h, %h, %fa;", "fma.rn.sat.f32.bf16 has the modifier .bf16, which" },
     { ".reg .b16 %h;\nfma.rn.oob.f16 %h, %h, %h, %h;", "fma.rn.oob.f16 has the modifier .oob, which" },
-    { "prefetch.tensormap [%in];", "prefetch.tensormap has the modifier .tensormap, which" },
-    { "fence.proxy.tensormap::generic.release.gpu;",
-      "fence.proxy.tensormap::generic.release.gpu has the modifier .tensormap::generic, which" },
-    { "fence.acquire.sync_restrict::shared::cluster.cluster;",
-      "has the modifier .sync_restrict::shared::cluster, which" },
 };
 
 static void mod_executed(size_t i)

@@ -336,9 +336,9 @@ static const row rows[] = {
     VAR(cvt_unpack, cvt_unpack, CJI_KF(8, CJI_FP_F16, CJI_FP_E3M2), RELU, 4, 2, 0, 0),
     VAR(cvt_unpack, cvt_unpack, CJI_KF(4, CJI_FP_F16, CJI_FP_E2M1), RELU, 4, 2, 0, 0),
     /* approximations */
-    VAR(rcp_f32_any, rcp_approx, F32, FTZ, 4, 4, 0, 0),
-    VAR(sqrt_f32_any, sqrt_approx, F32, FTZ, 4, 4, 0, 0),
-    VAR(div_f32_any, div_full, F32, FTZ, 4, 4, 4, 0),
+    VAR(rcp_approx, rcp_approx, F32, FTZ, 4, 4, 0, 0),
+    VAR(sqrt_approx, sqrt_approx, F32, FTZ, 4, 4, 0, 0),
+    VAR(div_approx, div_full, F32, FTZ, 4, 4, 4, 0),
     VAR(div_approx, div_approx, F32, FTZ, 4, 4, 4, 0),
     VAR(rsqrt_approx, rsqrt_approx, F32, FTZ, 4, 4, 0, 0),
     ROW(rcp_approx64, rcp_approx64, F64, 8, 8, 0, 0),

@@ -1,5 +1,5 @@
-/* A kernel with texture, surface, tensor-core or tensor-copy instructions is rejected when it is loaded: the sentence
- * names the instruction and its line. */
+/* A kernel with texture, surface or im2col instructions, or with products of matrices that the CPU device lacks, is
+ * rejected when it is loaded: the sentence names the instruction and its line. */
 #include <stdio.h>
 
 #include "tests/conformance/driver_abi.h"
@@ -14,13 +14,16 @@ static const struct { const char *name, *ptx, *instruction; unsigned line; } row
       "suld.b.1d.b32.trap {%r1}, [%d1, {%r2}];\nret;\n}\n", "suld.b.1d.b32.trap", 10 },
     { "a surface write", HEAD("sm_90") ENTRY "ld.param.u64 %d1, [a];\n"
       "sust.b.1d.b32.trap [%d1, {%r2}], {%r1};\nret;\n}\n", "sust.b.1d.b32.trap", 10 },
-    { "a multiplication of matrices", HEAD("sm_90") ENTRY
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, "
-      "{%f1, %f2, %f3, %f4};\nret;\n}\n", "mma.sync.aligned.m16n8k8", 9 },
-    { "a tensor copy", HEAD("sm_90") ".shared .align 128 .b8 s[256];\n.shared .align 8 .b64 b;\n" ENTRY
+    { "a multiplication of matrices of 4 bits", HEAD("sm_90") ENTRY
+      "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r1, %r2}, {%r3}, {%r4}, {%r1, %r2};\nret;\n}\n",
+      "mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32", 9 },
+    { "four multiplications of a quarter of a warp", HEAD("sm_90") ENTRY
+      "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7, %r8}, "
+      "{%r1, %r2, %r3, %r4};\nret;\n}\n", "mma.sync.aligned.m8n8k4.row.col.f16", 9 },
+    { "a copy in im2col mode", HEAD("sm_90") ".shared .align 128 .b8 s[256];\n.shared .align 8 .b64 b;\n" ENTRY
       "ld.param.u64 %d1, [a];\nmov.u32 %r1, s;\nmov.u32 %r2, b;\n"
-      "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1, {%r3}], [%r2];\n"
-      "ret;\n}\n", "cp.async.bulk.tensor.1d", 14 },
+      "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
+      "[%d1, {%r3, %r3, %r3}], [%r2], {2};\nret;\n}\n", "cp.async.bulk.tensor.3d", 14 },
 };
 
 int main(void)

@@ -19,6 +19,7 @@ sim_tests += \
 	%D%/linker_threads \
 	%D%/no_memory \
 	%D%/peer_contexts \
+	%D%/pools_of_the_host \
 	%D%/process_life \
 	%D%/random_schedules \
 	%D%/registers_are_estimated \
@@ -43,6 +44,7 @@ endif
 text_tests += \
 	%D%/exec_atomics_of_threads \
 	%D%/exec_blocks_give_way \
+	%D%/exec_bulk_copies \
 	%D%/exec_calls_pass_registers \
 	%D%/exec_common_shared \
 	%D%/exec_dynamic_shared_ends \
@@ -52,6 +54,7 @@ text_tests += \
 	%D%/exec_instructions_give_what_the_manual_says \
 	%D%/exec_kernels_of_nvcc_run %D%/exec_declarations_run \
 	%D%/exec_lanes_meet_again \
+	%D%/exec_approximations_equal_lanes \
 	%D%/exec_half_approximations \
 	%D%/exec_layouts \
 	%D%/exec_long_texts \
@@ -62,7 +65,8 @@ text_tests += \
 	%D%/exec_quick_accesses_equal_lanes \
 	%D%/exec_threads_share_a_grid \
 	%D%/exec_parts_and_shuffles_equal_lanes \
-	%D%/exec_vectors_equal_lanes
+	%D%/exec_vectors_equal_lanes \
+	%D%/matrix_faults
 EXTRA_DIST += %D%/exec_harness.h %D%/long_texts.h %D%/kernels/exec.cu %D%/kernels/exec.ptx
 EXTRA_DIST += %D%/kernels/registers.cu %D%/kernels/registers.ptx tests/oracle/registers.txt
 helgrind_tests += %D%/linker_threads %D%/peer_contexts %D%/blocked_host_functions

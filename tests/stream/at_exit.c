@@ -1,6 +1,9 @@
 /* A process may end at any moment: with everything alive, with work under way, inside a capture, or releasing from exit
  * handlers. */
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +69,34 @@ static void handler_after(void) { make_all(), atexit(release_all); }
 static void handler_synced(void) { handler_after(), cj_stream_sync(w.s), cj_stream_sync(w.t); }
 static void put_off(void) { in_capture(), release_all(); }
 
+/* -- With threads inside ------------------------------------------------------------------------------------------- */
+
+static atomic_int working;
+
+static void *works_on(void *user)
+{
+    cj_stream *own = cj_stream_create(w.dev, NULL);
+    const cj_dptr d = cj_alloc(own, 4 * N);
+    atomic_fetch_add(&working, 1);
+    for (;;) {
+        cj_launch(own, w.k, cj_threads(N, 32), d, N, 1);
+        cj_copy(own, d, cj_offset(d, 2 * N), 2 * N);
+        cj_event_record(w.e, own);
+        cj_stream_sync(own); /* fails, and so do all calls, when the driver has ended */
+    }
+    return user;
+}
+
+static void threads_work(void)
+{
+    make_all();
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, works_on, NULL)) _exit(6);
+    }
+    while (atomic_load(&working) < 3) sched_yield();
+}
+
 /* -- With a waiter ------------------------------------------------------------------------------------------------- */
 
 static cj_waiter *waiter;
@@ -123,6 +154,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
     { "with pending waits", waits_at_end },
     { "freeing a waiter in a handler that is older than the driver", waiter_in_older_handler },
     { "freeing a waiter in a handler that is younger than the driver", waiter_in_younger_handler },
+    { "while other threads work", threads_work },
     { "during a callback of a waiter", during_callback },
     { "by a callback of a waiter", by_callback },
 };

@@ -72,6 +72,33 @@ static void of_the_graph(void)
     cj_host_free(dev, out);
 }
 
+/* A block that the capture takes again for less: its earlier nodes still use all of it when the graph runs. */
+static void taken_for_less(void)
+{
+    static const uint32_t words[] = { N, N / 2, N * 3 / 4 };
+    uint32_t out[3] = { 0 };
+    uint64_t at[3];
+    cj_capture_begin(s, CJ_CAPTURE_THREAD);
+    for (int i = 0; i < 3; i++) {
+        const cj_dptr m = cj_alloc(s, words[i] * sizeof *out);
+        at[i] = m.addr;
+        cj_fill32(s, m, 10 * (i + 1), words[i]);
+        cj_launch(s, add, cj_threads(words[i], 256), m, words[i], 1);
+        cj_copy_to_host(s, out + i, cj_offset(m, (words[i] - 1) * sizeof *out), sizeof *out);
+        cj_free(dev, m);
+    }
+    cj_graph *g = cj_capture_end(s);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    tap_ok(at[1] == at[0] && at[2] == at[0], "less, and then a little more, is taken from the same block");
+    tap_is_int(cj_graph_launch(s, x), CJ_OK, "it is launched: %s", cj_error_of(x)->message);
+    tap_is_int(cj_stream_sync(s), CJ_OK, "each kernel reaches its last word: %s", cj_error_of(s)->message);
+    tap_ok(out[0] == 11 && out[1] == 21 && out[2] == 31, "... with the right bytes in turn");
+    cj_graph_exec_free(x);
+    cj_graph_free(g);
+    cj_stream_sync(s);
+    cj_device_collect(dev);
+}
+
 static void used_by_two(void)
 {
     cj_capture_begin(s, CJ_CAPTURE_THREAD);
@@ -145,6 +172,7 @@ int main(void)
     bench_open(0);
     cj_device_set_allocator(dev, CJ_ALLOCATOR(.chunk_bytes = 2 * MIB));
     of_the_graph();
+    taken_for_less();
     used_by_two();
     of_two_captures();
     not_of_work_in_flight();

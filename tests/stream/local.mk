@@ -19,12 +19,15 @@ device_tests += %D%/profiles %D%/profile_threads
 text_tests += %D%/profile_numbers %D%/profile_times %D%/pool_spans
 device_tests += %D%/event_pools %D%/stream_pools %D%/pool_times %D%/pools_of_threads
 device_tests += %D%/dlpack_tensors %D%/array_interfaces
-device_tests += %D%/kernel_occupancy %D%/launch_options %D%/cancelled_threads %D%/sixty_four_threads
+device_tests += %D%/kernel_occupancy %D%/launch_options %D%/cancelled_threads %D%/cancelled_calls %D%/sixty_four_threads
+device_tests += %D%/interop_python
+EXTRA_DIST += %D%/interop_python.py
+gpu_tests += %D%/interop_runtime
 device_tests += %D%/launched_by_name %D%/launched_raw %D%/prepared_launches %D%/module_variables
 device_tests += %D%/captures_in_a_loop %D%/failures_reach_streams %D%/fills %D%/freed_memory %D%/graph_mem_ops
 device_tests += %D%/memory_of_graphs %D%/records_meet %D%/captured_arguments %D%/calls_beside_capture %D%/frees_hold_no_lock
-device_tests += %D%/array_shapes %D%/array_copies %D%/texture_objects %D%/texture_reads
-device_tests += %D%/memory_that_grows %D%/virtual_memory_of_two %D%/registered_memory %D%/memory_mistakes
+device_tests += %D%/array_shapes %D%/array_copies %D%/array_nodes %D%/arrays_of_two %D%/texture_objects %D%/texture_reads %D%/texture_views
+device_tests += %D%/memory_that_grows %D%/virtual_memory_of_two %D%/registered_memory %D%/memory_mistakes %D%/vmem_of_processes %D%/pools_of_processes
 device_tests += %D%/blocks_reused %D%/blocks_limited %D%/blocks_of_captures %D%/blocks_known %D%/random_memory
 tests_libtest_a_SOURCES += %D%/random_blocks.c %D%/random_blocks.h
 tests_libtest_a_SOURCES += %D%/activities.c %D%/activities.h
@@ -44,7 +47,7 @@ endif
 # Calls with their hooks and without, whose instructions are counted.
 sh_tests += %D%/profile_off.sh
 check_PROGRAMS += %D%/profile_off_hooks %D%/profile_off_bare
-hooked_sources = %D%/profile_off_calls.c src/stream/core/stream_launch.c src/stream/core/order.c \
+hooked_sources = %D%/profile_off_calls.c tests/stub_driver.h src/stream/core/stream_launch.c src/stream/core/order.c \
 	src/stream/memory/copy_span.c src/stream/memory/fill.c
 tests_stream_profile_off_hooks_SOURCES = $(hooked_sources)
 tests_stream_profile_off_hooks_CPPFLAGS = $(AM_CPPFLAGS)

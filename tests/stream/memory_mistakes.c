@@ -1,12 +1,18 @@
 /* Mistakes with memory: sizes that wrap, freeing twice, freeing what is not the library's, using what is freed. Each
  * fails with a status and a sentence that names the address or the size, whatever kind of memory it is. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "tests/device_bench.h"
 
 static uint32_t here[64];
 static void *pinned;
-static cj_dptr mine, managed, ipc, gone;
+static cj_dptr mine, managed, ipc, gone, gone_vmem;
+static cj_vmem *grows;
+static cj_array *array;
+static void *registered;
 static cj_mem_info info = { .size = sizeof info };
 
 /* -- Calls: the status of one mistake each; the failure is in *where ----------------------------------------------- */
@@ -14,6 +20,12 @@ static cj_mem_info info = { .size = sizeof info };
 static const void *where;
 static cj_status in_stream(cj_status st) { return where = s, st; }
 static cj_status in_device(cj_status st) { return where = dev, st; }
+static cj_error said; /* by an object that was not made, where `where` is NULL */
+static cj_status not_made(const void *object)
+{
+    said = *cj_error_of(object);
+    return where = NULL, (cj_status)said.status;
+}
 static cj_status none_on_stream(cj_dptr p) { return in_stream(p.addr ? CJ_OK : cj_error_of(s)->status); }
 
 static cj_status alloc_wraps(void) { return none_on_stream(cj_alloc(s, SIZE_MAX)); }
@@ -57,6 +69,125 @@ static cj_status advise_wraps(void)
     return in_device(cj_managed_advise(dev, managed, SIZE_MAX, CJ_ADVICE_READ_MOSTLY));
 }
 
+/* -- Memory that grows --------------------------------------------------------------------------------------------- */
+
+static cj_status in_vmem(cj_status st) { return where = grows, st; }
+static cj_status vmem_wraps(void)
+{
+    cj_vmem *v = cj_vmem_create(s, SIZE_MAX, NULL);
+    const cj_status st = not_made(v);
+    return cj_vmem_free(v), st;
+}
+static cj_status vmem_grow_wraps(void) { return in_vmem(cj_vmem_grow(grows, SIZE_MAX)); }
+static cj_status vmem_import_wraps(void) { return in_vmem(cj_vmem_import(grows, 0, 0 - cj_vmem_granularity(grows))); }
+static cj_status vmem_import_odd(void) { return in_vmem(cj_vmem_import(grows, 0, 4097)); }
+static cj_status vmem_import_null(void)
+{
+    const int fd = open("/dev/null", O_RDWR);
+    const cj_status st = cj_vmem_import(grows, fd, cj_vmem_granularity(grows));
+    return close(fd), in_vmem(st);
+}
+static cj_status vmem_export_plain(void)
+{
+    int fd;
+    size_t bytes;
+    return in_vmem(cj_vmem_export(grows, 0, &fd, &bytes));
+}
+static cj_status free_vmem(void) { return in_device(cj_free(dev, cj_vmem_address(grows))); }
+static cj_status free_inside_vmem(void) { return in_device(cj_free(dev, cj_offset(cj_vmem_address(grows), 16))); }
+static cj_status fill_uncommitted(void)
+{
+    return in_stream(cj_fill8(s, cj_offset(cj_vmem_address(grows), (int64_t)cj_vmem_bytes(grows)), 1, 4));
+}
+static cj_status fill_freed_vmem(void) { return in_stream(cj_fill8(s, gone_vmem, 1, 4)); }
+
+/* -- Arrays, textures, surfaces ------------------------------------------------------------------------------------ */
+
+static cj_status array_wraps(void)
+{
+    cj_array *a = cj_array_create(dev, CJ_ARRAY(.width = SIZE_MAX));
+    const cj_status st = not_made(a);
+    return cj_array_free(a), st;
+}
+static cj_status array_level_beyond(void)
+{
+    cj_array *a = cj_array_level(array, 1);
+    const cj_status st = not_made(a);
+    return cj_array_free(a), st;
+}
+static cj_status array_copy_behind(void)
+{
+    return in_stream(cj_copy_array(s, CJ_COPY_ARRAY(.dst_array = array, .src_host = here, .dst_x = 17)));
+}
+static cj_status array_copy_wraps(void)
+{
+    return in_stream(
+        cj_copy_array(s, CJ_COPY_ARRAY(.dst_array = array, .src_host = here, .dst_x = 1, .width = SIZE_MAX)));
+}
+static cj_status array_copy_freed(void)
+{
+    return in_stream(cj_copy_array(s, CJ_COPY_ARRAY(.dst_array = array, .src = gone)));
+}
+static cj_status free_array(void) { return in_device(cj_free(dev, (cj_dptr){ (uintptr_t)cj_array_raw(array) })); }
+static cj_status texture_of(cj_dptr at, size_t width, size_t height)
+{
+    cj_texture_memory_params p;
+    cj_texture_memory_params_defaults(&p);
+    p.memory = at, p.width = width, p.height = height;
+    cj_texture *x = cj_texture_create_memory(dev, &p, NULL);
+    const cj_status st = not_made(x);
+    return cj_texture_free(x), st;
+}
+static cj_status texture_wraps(void) { return texture_of(mine, SIZE_MAX / 2, 8); }
+static cj_status texture_beyond(void) { return texture_of(mine, 1000, 0); }
+static cj_status texture_freed(void) { return texture_of(gone, 8, 0); }
+static cj_status surface_without(void)
+{
+    cj_surface *x = cj_surface_create(array);
+    const cj_status st = not_made(x);
+    return cj_surface_free(x), st;
+}
+
+/* -- Registered and imported memory, tensors ----------------------------------------------------------------------- */
+
+static cj_status register_twice(void) { return in_device(cj_host_register(dev, registered, 4096, 0)); }
+static cj_status unregister_inside(void) { return in_device(cj_host_unregister(dev, (char *)registered + 64)); }
+static cj_status host_free_registered(void) { return in_device(cj_host_free(dev, registered)); }
+static cj_status free_registered(void) { return in_device(cj_free(dev, (cj_dptr){ (uintptr_t)registered })); }
+static cj_status unregister_twice(void)
+{
+    void *p = aligned_alloc(4096, 4096);
+    cj_host_register(dev, p, 4096, 0);
+    cj_host_unregister(dev, p);
+    const cj_status st = in_device(cj_host_unregister(dev, p));
+    return free(p), st;
+}
+static cj_status import_bytes(void)
+{
+    char handle[CJ_IPC_MEM_BYTES];
+    memset(handle, 0x5a, sizeof handle);
+    return none_on_stream(cj_ipc_import(s, handle, sizeof handle));
+}
+static cj_status import_few_bytes(void)
+{
+    char handle[CJ_IPC_MEM_BYTES] = { 0 };
+    return none_on_stream(cj_ipc_import(s, handle, 10));
+}
+static cj_status tensor_of(cj_dptr at, int64_t rows, int64_t columns)
+{
+    const int64_t shape[] = { rows, columns };
+    const cj_tensor_info x = {
+        .size = sizeof x, .data = at, .ndim = 2, .shape = shape, .type = { CJ_TENSOR_UINT, 32, 1 }
+    };
+    cj_tensor *made = cj_tensor_create(dev, &x, NULL, NULL);
+    const cj_status st = not_made(made);
+    return cj_tensor_free(made), st;
+}
+static cj_status tensor_wraps(void) { return tensor_of(mine, INT64_MAX, 4); }
+static cj_status tensor_beyond(void) { return tensor_of(mine, 65, 1); }
+static cj_status tensor_of_number(void) { return tensor_of((cj_dptr){ 0x1234 }, 4, 4); }
+static cj_status tensor_of_freed(void) { return tensor_of(gone, 4, 4); }
+
 /* `says` is a part of the message. */
 static const struct { const char *name; cj_status (*make)(void); cj_status status; const char *says; } mistakes[] = {
     { "an allocation of all bytes", alloc_wraps, CJ_ENOMEM, "18446744073709551615 bytes" },
@@ -88,6 +219,37 @@ static const struct { const char *name; cj_status (*make)(void); cj_status statu
     { "asking about what is freed", query_freed, CJ_ENOTFOUND, "0x" },
     { "asking what a number is", info_of_number, CJ_ENOTFOUND, "0x1234 is in no memory" },
     { "exporting memory of cj_alloc", export_plain, CJ_EINVAL, "cj_ipc_alloc" },
+    { "a range of all addresses", vmem_wraps, CJ_ENOMEM, "18446744073709551615 bytes of addresses" },
+    { "growing to all bytes", vmem_grow_wraps, CJ_EINVAL, "18446744073709551615 bytes do not fit" },
+    { "importing nearly all bytes", vmem_import_wraps, CJ_EINVAL, "bytes do not fit, " },
+    { "importing an odd size", vmem_import_odd, CJ_EINVAL, "descriptor 0 with 4097 bytes" },
+    { "importing what is no memory", vmem_import_null, CJ_EDRIVER, "cuMemImportFromShareableHandle" },
+    { "exporting what stays here", vmem_export_plain, CJ_ESTATE, "make the cj_vmem with CJ_VMEM(.ipc = 1)" },
+    { "freeing the memory of a cj_vmem", free_vmem, CJ_ESTATE, "free that with cj_vmem_free" },
+    { "freeing an address inside a cj_vmem", free_inside_vmem, CJ_ENOTFOUND, "lies 16 bytes inside the memory at 0x" },
+    { "filling what is not committed", fill_uncommitted, CJ_EINVAL, "no memory is committed" },
+    { "filling a cj_vmem that is freed", fill_freed_vmem, CJ_EINVAL, "was freed" },
+    { "an array of all elements", array_wraps, CJ_EINVAL, "18446744073709551615 elements; a 1D array of device 0" },
+    { "a level that an array has not", array_level_beyond, CJ_EINVAL, "the array is not mipmapped" },
+    { "copying behind an array", array_copy_behind, CJ_EINVAL, "has 16 x 1 x 1 elements" },
+    { "copying all elements", array_copy_wraps, CJ_EINVAL, "18446744073709551615" },
+    { "copying an array from what is freed", array_copy_freed, CJ_EINVAL, "was freed with cj_free" },
+    { "freeing an array as memory", free_array, CJ_ENOTFOUND, "is not memory of cj_alloc" },
+    { "a texture of all memory", texture_wraps, CJ_EINVAL, "are beyond any memory" },
+    { "a texture beyond its memory", texture_beyond, CJ_EINVAL, "4000 bytes do not fit" },
+    { "a texture of what is freed", texture_freed, CJ_EINVAL, "was freed with cj_free" },
+    { "a surface of an array without", surface_without, CJ_EINVAL, "make it with .surface = 1" },
+    { "registering twice", register_twice, CJ_ESTATE, "is registered already" },
+    { "unregistering an address inside", unregister_inside, CJ_EDRIVER, "was not passed to cj_host_register" },
+    { "unregistering twice", unregister_twice, CJ_ENOTFOUND, "was not passed to cj_host_register" },
+    { "freeing registered memory as pinned", host_free_registered, CJ_EDRIVER, "was not returned by cj_host_alloc" },
+    { "freeing registered memory as device memory", free_registered, CJ_ENOTFOUND, "is not memory of cj_alloc" },
+    { "importing bytes that are no handle", import_bytes, CJ_EDRIVER, "the bytes are no handle of cj_ipc_export" },
+    { "importing too few bytes", import_few_bytes, CJ_EINVAL, "a handle has 72 bytes, not 10" },
+    { "a tensor whose bytes wrap", tensor_wraps, CJ_EINVAL, "exceed 64 bits" },
+    { "a tensor beyond its memory", tensor_beyond, CJ_EINVAL, "the elements take 260 bytes from 0x" },
+    { "a tensor of a number", tensor_of_number, CJ_EINVAL, "0x1234 is in no memory" },
+    { "a tensor of what is freed", tensor_of_freed, CJ_EINVAL, "in no memory" },
     { "advice on all bytes", advise_wraps, CJ_EDRIVER, "18446744073709551615 bytes at 0x" },
 };
 
@@ -102,6 +264,13 @@ int main(void)
     ipc = cj_ipc_alloc(s, sizeof here);
     if (has.managed_memory) managed = cj_managed_alloc(s, sizeof here);
     pinned = cj_host_alloc(dev, sizeof here, NULL);
+    grows = cj_vmem_create(s, 64 << 20, CJ_VMEM(.bytes = 1));
+    cj_vmem *freed = cj_vmem_create(s, 64 << 20, CJ_VMEM(.bytes = 1));
+    gone_vmem = cj_vmem_address(freed);
+    cj_vmem_free(freed);
+    array = cj_array_create(dev, CJ_ARRAY(.width = 16));
+    registered = aligned_alloc(4096, 4096);
+    cj_host_register(dev, registered, 4096, 0);
     cj_free(dev, gone);
     tap_is_int(cj_stream_sync(s), CJ_OK, "there is memory of each kind");
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -112,13 +281,17 @@ int main(void)
             continue;
         }
         tap_is_int(st, mistakes[i].status, "%s", mistakes[i].name);
-        tap_has_str(cj_error_of(where)->message, mistakes[i].says, "... is named");
+        tap_has_str(where ? cj_error_of(where)->message : said.message, mistakes[i].says, "... is named");
         cj_stream_sync(s);
     }
     tap_is_int(cj_fill32(s, mine, 7, 64), CJ_OK, "the memory is usable as before");
     cj_copy_to_host(s, here, mine, sizeof here);
     tap_is_int(cj_stream_sync(s), CJ_OK, "all of it");
     tap_is_uint(here[63], 7, "and has what it is given");
+    cj_vmem_free(grows);
+    cj_array_free(array);
+    tap_is_int(cj_host_unregister(dev, registered), CJ_OK, "registered memory is unregistered");
+    free(registered);
     cj_free(dev, mine);
     cj_free(dev, ipc);
     cj_free(dev, managed);

@@ -7,54 +7,9 @@
 
 #include <cujit/cujit.h>
 
-#include "cuda/abi.h"
+#include "tests/stub_driver.h"
 
 enum { CALLS = 100 };
-
-/* -- A driver of stubs --------------------------------------------------------------------------------------------- */
-
-static _Alignas(256) char here[4096];
-
-/* Results that opening a driver, a device, a stream and a module needs; everything else answers SUCCESS and does
- * nothing. */
-static CUresult stub_answer(const char *name, void *out0, void *out1, void *out2)
-{
-    if (!strcmp(name, "cuDriverGetVersion")) *(int *)out0 = 12080;
-    else if (!strcmp(name, "cuDeviceGetCount")) *(int *)out0 = 1;
-    else if (!strcmp(name, "cuDeviceGetName")) strcpy(out0, "stub");
-    else if (!strcmp(name, "cuDeviceGetAttribute"))
-        *(int *)out0 = out1 == (void *)75 ? 9 : out1 == (void *)76 ? 0 : 1024;
-    else if (!strcmp(name, "cuFuncGetAttribute")) *(int *)out0 = out1 ? 0 : 1024;
-    else if (!strcmp(name, "cuCtxGetCurrent") || !strcmp(name, "cuDevicePrimaryCtxRetain") ||
-             !strcmp(name, "cuModuleLoadDataEx") || !strcmp(name, "cuModuleGetFunction") ||
-             !strcmp(name, "cuStreamCreateWithPriority") || !strcmp(name, "cuEventCreate") ||
-             !strcmp(name, "cuMemAllocAsync"))
-        *(void **)out0 = here;
-    else if (!strcmp(name, "cuPointerGetAttributes")) **(unsigned **)out2 = CU_MEMORYTYPE_HOST; /* all is pinned */
-    else if (!strcmp(name, "cuFuncGetParamInfo")) return CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
-}
-
-#define FIRST(T, a) (void *)(uintptr_t)(a),
-#define CU(name, export, version, need, count, list)                              \
-    static CUresult stub_##name(CJI_CU_DECL(count, list))                         \
-    {                                                                             \
-        void *const arg[15] = { CJI_CU_EACH(count, FIRST, list) NULL, NULL, NULL }; \
-        return stub_answer(#name, arg[0], arg[1], arg[2]);                        \
-    }
-#include "cuda/symbols.def"
-
-static void *stub_of(void *user, const char *symbol)
-{
-    static const struct { const char *symbol; void (*fn)(void); } stubs[] = {
-#define CU(name, export, version, need, count, list) { #export, (void (*)(void))stub_##name },
-#include "cuda/symbols.def"
-    };
-    (void)user;
-    for (size_t i = 0; i < sizeof stubs / sizeof *stubs; i++)
-        if (!strcmp(stubs[i].symbol, symbol)) return (void *)(uintptr_t)stubs[i].fn;
-    return NULL;
-}
 
 /* -- The calls, each from a function of its own -------------------------------------------------------------------- */
 
@@ -80,7 +35,7 @@ int main(void)
     static const char text[] =
         ".version 8.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry k(.param .u64 .ptr p, .param .u64 .ptr q, .param .f32 a, .param .u32 n)\n{\n ret;\n}\n";
-    cj_driver *drv = cj_driver_open_resolver(stub_of, NULL);
+    cj_driver *drv = cj_driver_open_resolver(stub_symbol, NULL);
     cj_device *dev = cj_device_open(drv, 0, NULL);
     cj_module *mod = cj_module_load_text(dev, text, NULL);
     objects o = { .s = cj_stream_create(dev, NULL), .t = cj_stream_create(dev, NULL), .e = cj_event_create(dev, NULL),

@@ -54,12 +54,11 @@ static void recorded_many_times(void)
     cj_event_free(e);
 }
 
-/* Events that moved in another order than they were recorded: none holds up an earlier one. */
-static void moved_backwards(void)
+enum { EVENTS = 6 };
+
+/* One behind the other on the stream, each held by a gate of its own; the waits are added in the reverse order. */
+static void wait_for_records(cj_event **e, seen *n)
 {
-    enum { EVENTS = 6 };
-    static seen n[EVENTS];
-    cj_event *e[EVENTS];
     for (int i = 0; i < EVENTS; i++) {
         e[i] = event();
         n[i] = (seen)SEEN_NONE;
@@ -67,6 +66,14 @@ static void moved_backwards(void)
         cj_event_record(e[i], s);
     }
     for (int i = EVENTS; i-- > 0;) cj_waiter_add(w, e[i], CJ_WAIT_FOREVER, seen_call, &n[i]);
+}
+
+/* Events that moved in another order than they were recorded: none holds up an earlier one. */
+static void moved_backwards(void)
+{
+    static seen n[EVENTS];
+    cj_event *e[EVENTS];
+    wait_for_records(e, n);
     for (int i = EVENTS; i-- > 0;) cj_event_record(e[i], t);
     for (int i = 0; i < EVENTS; i++) {
         gate_open(i);
@@ -80,16 +87,9 @@ static void moved_backwards(void)
 /* Added in the reverse order of their stream: the first ones are reported first. */
 static void added_backwards(void)
 {
-    enum { EVENTS = 6 };
     static seen n[EVENTS];
     cj_event *e[EVENTS];
-    for (int i = 0; i < EVENTS; i++) {
-        e[i] = event();
-        n[i] = (seen)SEEN_NONE;
-        gate_hold(i, s);
-        cj_event_record(e[i], s);
-    }
-    for (int i = EVENTS; i-- > 0;) cj_waiter_add(w, e[i], CJ_WAIT_FOREVER, seen_call, &n[i]);
+    wait_for_records(e, n);
     for (int i = 0; i < EVENTS; i++) {
         gate_open(i);
         tap_is_int(seen_wait(&n[i], 1), CJ_WAIT_DONE, "point %d of a stream, added after the later ones", i);

@@ -119,7 +119,7 @@ static void note_call(int id, const uint64_t *a, CUresult r)
 #define CU(name, export, version, need, count, list)                        \
     static CUresult watch_##name(CJI_CU_DECL(count, list))                  \
     {                                                                       \
-        const uint64_t args[13] = { CJI_CU_EACH(count, WATCH_ARG, list) 0 }; \
+        const uint64_t args[16] = { CJI_CU_EACH(count, WATCH_ARG, list) 0 }; \
         CUresult r = answer_at_once(CJI_CU_ID_##name);                      \
         if (r == CUDA_SUCCESS && CJI_CU_ID_##name != swallowed) r = below.name(CJI_CU_NAMES(count, list)); \
         note_call(CJI_CU_ID_##name, args, r);                               \

@@ -1,5 +1,5 @@
 text_tests += %D%/json_writer
-sh_tests += %D%/cache_command.sh %D%/check_ptx.sh %D%/command.sh %D%/devices.sh %D%/environment.sh %D%/manual.sh %D%/profile.sh %D%/run_sim.sh
+sh_tests += %D%/cache_command.sh %D%/check_ptx.sh %D%/command.sh %D%/devices.sh %D%/environment.sh %D%/manual.sh %D%/profile.sh %D%/replay_command.sh %D%/run_sim.sh
 
 # Programs that are compiled with NVIDIA's cuda.h where there is one.
 sh_tests += %D%/driver_programs.sh

@@ -18,7 +18,7 @@ const char *const api_handle_name[API_HANDLES] = {
     "cj_stream", "cj_event", "cj_graph",  "cj_graph_exec", "cj_node",  "cj_graph_exec_cache", "cj_stream_barrier",
     "cj_event_pool", "cj_stream_pool", "cj_waiter", "cj_coord", "cj_profile", "cj_pipeline",
     "cj_prepared", "cj_linker", "cj_kernel_cache", "cj_compiler", "cj_future", "cj_vmem",
-    "cj_array", "cj_texture", "cj_surface", "cj_disk_cache", "cj_tensor"
+    "cj_array", "cj_texture", "cj_surface", "cj_disk_cache", "cj_tensor", "cj_mem_pool"
 };
 api_function api_functions[API_FUNCTIONS];
 int api_count;
@@ -42,7 +42,8 @@ static int handle_of(const char *type)
 static void read_declaration(char *text)
 {
     char *open = strchr(text, '('), *name = open;
-    if (!open || api_count == API_FUNCTIONS) tap_bail("cannot read '%s'", text);
+    if (api_count == API_FUNCTIONS) tap_bail("more than %d functions: '%s'", API_FUNCTIONS, text);
+    if (!open) tap_bail("cannot read '%s'", text);
     while (isalnum((unsigned char)name[-1]) || name[-1] == '_') name--;
     api_function *f = &api_functions[api_count++];
     *f = (api_function){ .nparams = 0 };
@@ -104,7 +105,8 @@ void api_read_headers(void)
     struct dirent *e;
     char name[300];
     while (d && (e = readdir(d))) {
-        if (!strstr(e->d_name, ".h") || !strcmp(e->d_name, "sim.h")) continue;
+        if (!strstr(e->d_name, ".h") || !strcmp(e->d_name, "sim.h") ||
+            !strncmp(e->d_name, "kernels", strlen("kernels"))) continue;
         snprintf(name, sizeof name, "include/cujit/%s", e->d_name);
         read_header(tap_source(name));
     }
@@ -145,6 +147,7 @@ void api_release(int kind, void *object)
     case API_SURFACE: cj_surface_free(object); break;
     case API_DISK_CACHE: cj_disk_cache_close(object); break;
     case API_TENSOR: cj_tensor_free(object); break;
+    case API_MEM_POOL: cj_mem_pool_free(object); break;
     default: break;
     }
 }
@@ -220,6 +223,7 @@ void api_make_live(void)
     static const int64_t none = 0;
     const cj_tensor_info empty = { .size = sizeof empty, .ndim = 1, .shape = &none, .type = { CJ_TENSOR_UINT, 8, 1 } };
     h[API_TENSOR] = cj_tensor_create(h[API_DEVICE], &empty, NULL, NULL);
+    h[API_MEM_POOL] = cj_mem_pool_create(h[API_DEVICE], NULL);
     cj_ptx_free(m);
     for (int i = 0; i < API_HANDLES; i++)
         if (cj_error_of(h[i])->status) tap_bail("no %s: %s", api_handle_name[i], cj_error_of(h[i])->message);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { API_PARAMS = 8, API_FUNCTIONS = 800 };
+enum { API_PARAMS = 8, API_FUNCTIONS = 1600 };
 
 /* The kinds of handle: indices of api_handle_name[] and api_live[]. Those up to API_FN touch no driver, nor does
  * API_DISK_CACHE. */
@@ -42,6 +42,7 @@ enum {
     API_SURFACE,
     API_DISK_CACHE,
     API_TENSOR,
+    API_MEM_POOL,
     API_HANDLES
 };
 extern const char *const api_handle_name[API_HANDLES];

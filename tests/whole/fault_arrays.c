@@ -1,23 +1,9 @@
 /* work_arrays.c again and again: each time another allocation or driver call fails (see faults.h). */
-#include <cujit/cujit.h>
-
-#include "faults.h"
-#include "tests/tap.h"
-
-int example_main(void);
-#define main example_main
-#define cj_driver_open faults_driver_open
-#include "tests/whole/work_arrays.c"
-#undef main
-#undef cj_driver_open
-
-static int run_it(void)
-{
-    return example_main();
-}
+#define FAULT_SOURCE "tests/whole/work_arrays.c"
+#include "tests/whole/fault_example.h"
 
 int main(void)
 {
-    static const fault_program program = { .run = run_it, .output = "arrays: 60", .releases = true };
+    static const fault_program program = { .run = run_it, .output = "arrays: 66", .releases = true };
     return faults_main(&program);
 }

@@ -1,21 +1,7 @@
 /* examples/graph_loop.c again and again: each time another allocation or driver call fails (see faults.h). */
-#include <cujit/cujit.h>
-
-#include "faults.h"
-#include "tests/tap.h"
-
-int example_main(int argc, char **argv);
-#define main example_main
-#define cj_driver_open faults_driver_open
-#include "examples/graph_loop.c"
-#undef main
-#undef cj_driver_open
-
-static int run_it(void)
-{
-    char *args[] = { "graph_loop", "/dev/null", NULL };
-    return example_main(sizeof args / sizeof *args - 1, args);
-}
+#define FAULT_SOURCE "examples/graph_loop.c"
+#define FAULT_ARGS "graph_loop", "/dev/null"
+#include "tests/whole/fault_example.h"
 
 int main(void)
 {

@@ -1,21 +1,7 @@
 /* examples/halo.c again and again: each time another allocation or driver call fails (see faults.h). */
-#include <cujit/cujit.h>
-
-#include "faults.h"
-#include "tests/tap.h"
-
-int example_main(int argc, char **argv);
-#define main example_main
-#define cj_driver_open faults_driver_open
-#include "examples/halo.c"
-#undef main
-#undef cj_driver_open
-
-static int run_it(void)
-{
-    char *args[] = { "halo", "2", NULL };
-    return example_main(sizeof args / sizeof *args - 1, args);
-}
+#define FAULT_SOURCE "examples/halo.c"
+#define FAULT_ARGS "halo", "2"
+#include "tests/whole/fault_example.h"
 
 int main(void)
 {

@@ -1,20 +1,7 @@
 /* examples/overlap.c again and again: each time another allocation or driver call fails (see faults.h). */
-#include <cujit/cujit.h>
-
-#include "faults.h"
-#include "tests/tap.h"
-
-int example_main(int argc, char **argv);
-#define main example_main
-#define cj_driver_open faults_driver_open
-#include "examples/overlap.c"
-#undef main
-#undef cj_driver_open
-
-static int run_it(void)
-{
-    return example_main(1, (char *[]){ "overlap", NULL });
-}
+#define FAULT_SOURCE "examples/overlap.c"
+#define FAULT_ARGS "overlap"
+#include "tests/whole/fault_example.h"
 
 int main(void)
 {

@@ -1,20 +1,7 @@
 /* examples/reduce.c again and again: each time another allocation or driver call fails (see faults.h). */
-#include <cujit/cujit.h>
-
-#include "faults.h"
-#include "tests/tap.h"
-
-int example_main(int argc, char **argv);
-#define main example_main
-#define cj_driver_open faults_driver_open
-#include "examples/reduce.c"
-#undef main
-#undef cj_driver_open
-
-static int run_it(void)
-{
-    return example_main(1, (char *[]){ "reduce", NULL });
-}
+#define FAULT_SOURCE "examples/reduce.c"
+#define FAULT_ARGS "reduce"
+#include "tests/whole/fault_example.h"
 
 int main(void)
 {

@@ -1,20 +1,6 @@
 /* work_waiter.c again and again: each time another allocation or driver call fails (see faults.h). */
-#include <cujit/cujit.h>
-
-#include "faults.h"
-#include "tests/tap.h"
-
-int example_main(void);
-#define main example_main
-#define cj_driver_open faults_driver_open
-#include "tests/whole/work_waiter.c"
-#undef main
-#undef cj_driver_open
-
-static int run_it(void)
-{
-    return example_main();
-}
+#define FAULT_SOURCE "tests/whole/work_waiter.c"
+#include "tests/whole/fault_example.h"
 
 int main(void)
 {

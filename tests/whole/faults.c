@@ -192,6 +192,7 @@ int faults_main(const fault_program *p)
     tap_ok(o.status == 0 && strstr(o.out, program->output), "the example runs");
     tap_is_uint(acc->live, 0, "and gives all memory back");
     if (o.status) tap_diag("status %d: %s", o.status, o.err);
+    tap_is_str(acc->plan.cancelled, "", "no thread is cancelled inside the driver");
     uint64_t allocations = acc->allocations, driver_calls = acc->plan.calls;
     fail_each(FAULT_ALLOCATION, allocations);
     fail_each(FAULT_CALL, driver_calls);

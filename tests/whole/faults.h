@@ -16,6 +16,7 @@ typedef struct fault_plan {
     uint64_t fail;  /* this one fails with CUDA_ERROR_UNKNOWN or what suits it, 1 is the first, 0: none */
     bool dead;      /* and each one after it, as where a kernel has killed the context */
     char name[64];  /* of the first that failed */
+    char cancelled[64]; /* the first that a thread could be cancelled in, though it must not end there */
     int64_t objects; /* at the driver: streams, events, modules, executable graphs, pinned memory, arrays, textures */
 } fault_plan;
 

@@ -1,6 +1,7 @@
 /* Opens a driver of which the n-th call fails: a layer of cujit/interpose.h over the real one. */
 #include "faults.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,9 +29,30 @@ static int faults_result(const char *name)
     return 999;                                       /* CUDA_ERROR_UNKNOWN */
 }
 
+/* What cujit calls with no lock held, and with nothing left to do behind it but to count: the thread stays as it is. */
+static bool may_end_there(const char *name)
+{
+    static const char *const names[] = { "cuLaunchKernel",       "cuEventRecord",  "cuEventQuery",    "cuStreamQuery",
+                                         "cuDeviceGetAttribute", "cuGetErrorName", "cuGetErrorString" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
+/* A thread that ends inside the driver would not do what the library has to do behind that call. */
+static void note_cancellable(const char *name)
+{
+    int state = PTHREAD_CANCEL_DISABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_setcancelstate(state, NULL);
+    if (state == PTHREAD_CANCEL_ENABLE && !may_end_there(name) && !faulty->cancelled[0])
+        snprintf(faulty->cancelled, sizeof faulty->cancelled, "%s", name);
+}
+
 static int faults_before(void *user, uint64_t number, const char *name)
 {
     (void)user, (void)number;
+    note_cancellable(name);
     uint64_t n = __atomic_add_fetch(&faulty->calls, 1, __ATOMIC_RELAXED);
     if (!faulty->fail || n < faulty->fail || (n > faulty->fail && !faulty->dead)) return 0;
     if (n == faulty->fail) snprintf(faulty->name, sizeof faulty->name, "%s", name);

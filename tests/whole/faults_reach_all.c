@@ -10,6 +10,8 @@
 static const struct { const char *file, *prefix; } headers[] = {
     { "include/cujit/driver.h", "cj_" },
     { "include/cujit/memory.h", "cj_" },
+    { "include/cujit/memory_pool.h", "cj_" },
+    { "include/cujit/virtual_memory.h", "cj_" },
     { "include/cujit/launch.h", "cj_" },
     { "include/cujit/stream.h", "cj_" },
     { "include/cujit/copy.h", "cj_" },
@@ -28,7 +30,10 @@ static const struct { const char *file, *prefix; } headers[] = {
     { "include/cujit/linker.h", "cj_" },
     { "include/cujit/compiler.h", "cj_" },
     { "include/cujit/texture.h", "cj_" },
+    { "include/cujit/tensor_map.h", "cj_" },
     { "include/cujit/interop.h", "cj_" },
+    { "include/cujit/interpose.h", "cj_" },
+    { "include/cujit/replay.h", "cj_" },
 };
 
 /* Called through a macro of another name, or not to be called. */
@@ -58,6 +63,7 @@ static const struct { const char *name, *by, *why; } others[] = {
     { "cj_arg_set_ptr", NULL, "sets a value" },
     { "cj_arg_set_bytes", NULL, "sets a value" },
     { "cj_driver_symbol", NULL, "reads a table" },
+    { "cj_mem_pool_import_mem", NULL, "leads to memory of another process; tests/stream/pools_of_processes has one" },
     { "cj_ipc_import", NULL, "leads to memory of another process; tests/stream/ipc_memory has one" },
 };
 enum { OTHERS = sizeof others / sizeof *others };
@@ -88,14 +94,14 @@ static void add_source(const char *name)
     source_count++;
 }
 
-/* The source that a fault program is made around: the last one it includes. */
+/* The source that a fault program is made around. */
 static void add_included(const char *program)
 {
-    char name[100], *text = tap_slurp(tap_source(program), NULL), *last = NULL;
-    if (!text) tap_bail("%s cannot be read", program);
-    for (char *p = text; (p = strstr(p, "#include \"")); p++) last = p + strlen("#include \"");
-    if (!last) tap_bail("%s includes no example", program);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(last, "\""), last);
+    static const char mark[] = "#define FAULT_SOURCE \"";
+    char name[100], *text = tap_slurp(tap_source(program), NULL), *source = text ? strstr(text, mark) : NULL;
+    if (!source) tap_bail("%s names no FAULT_SOURCE", program);
+    source += strlen(mark);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(source, "\""), source);
     free(text);
     add_source(name);
 }
@@ -111,6 +117,7 @@ static void find_sources(void)
         size_t n = 0;
         p += strlen(mark);
         while (is_word(p[n])) n++;
+        if (p[n] == '.') continue; /* a header of theirs */
         snprintf(name, sizeof name, "tests/whole/fault_%.*s.c", (int)n, p);
         add_included(name);
     }

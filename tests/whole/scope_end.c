@@ -59,6 +59,8 @@ static int use_each(int way)
         CJ_AUTO(cj_disk_cache) stored = cj_disk_cache_open("/nonexistent");
         (void)stored;
         CJ_AUTO(cj_profile) times = cj_profile_create(NULL);
+        CJ_AUTO(cj_mem_pool) memory = cj_mem_pool_create(dev, NULL);
+        (void)memory;
         CJ_AUTO(cj_vmem) grows = cj_vmem_create(s, 1, NULL);
         CJ_AUTO(cj_array) line = cj_array_create(dev, CJ_ARRAY(.width = 16, .surface = 1));
         CJ_AUTO(cj_texture) texture = cj_texture_create(line, NULL);

@@ -42,6 +42,24 @@ static void levels(void)
     cj_array_free(w);
 }
 
+/* Up, from array to array, down, as nodes. */
+static void nodes(void)
+{
+    static uint32_t in[N] = { 2, 4 }, out[N];
+    cj_array *b = cj_array_create(dev, CJ_ARRAY(.width = W, .height = H, .type = CJ_U32));
+    cj_graph *g = cj_graph_create(dev);
+    if (!work_made(b) || !work_made(g)) return cj_array_free(b), cj_graph_free(g);
+    cj_node *up = cj_graph_copy_array(g, NULL, CJ_COPY_ARRAY(.dst_array = b, .src_host = in));
+    cj_node *over = cj_graph_copy_array(g, CJ_NODES(up), CJ_COPY_ARRAY(.src_array = b, .dst = d));
+    cj_graph_copy_to_host(g, CJ_NODES(over), out, d, sizeof out);
+    cj_graph_exec *x = cj_graph_instantiate(g, NULL);
+    cj_array_free(b);
+    cj_graph_free(g);
+    if (work_made(x)) work_did(cj_graph_launch(s, x));
+    if (work_waited(s)) sum += out[0] + out[1];
+    cj_graph_exec_free(x);
+}
+
 static void textures(void)
 {
     cj_sampler_opts o;
@@ -53,11 +71,15 @@ static void textures(void)
     o.normalized = 1, o.filter = CJ_FILTER_LINEAR;
     cj_texture *one = cj_texture_create(a, NULL), *two = cj_texture_create(mips, &o);
     cj_texture *three = cj_texture_create_memory(dev, m.memory.addr ? &m : NULL, NULL);
+    cj_texture_view_params v;
+    cj_texture_view_params_defaults(&v);
+    v.first_level = 1;
+    cj_texture *four = cj_texture_create_view(mips, &v, &o);
     cj_surface *x = cj_surface_create(a);
     if (m.memory.addr) work_did(cj_free(dev, m.memory));
-    const void *const all[] = { one, two, three, x };
+    const void *const all[] = { one, two, three, four, x };
     bool made = true;
-    for (int i = 0; i < 4; i++) made = work_made(all[i]) && made;
+    for (int i = 0; i < 5; i++) made = work_made(all[i]) && made;
     if (made) sum += cj_texture_raw(one) && cj_texture_raw(two) && cj_texture_raw(three) && cj_surface_raw(x);
     if (work_made(one)) work_did(cj_stream_use_texture(s, one));
     work_did(cj_capture_begin(s, CJ_CAPTURE_THREAD));
@@ -67,7 +89,7 @@ static void textures(void)
     cj_graph *g = cj_capture_end(s);
     cj_graph_exec *exec = cj_graph_instantiate(g, NULL);
     cj_graph_free(g);
-    cj_texture_free(one), cj_texture_free(two), cj_texture_free(three), cj_surface_free(x);
+    cj_texture_free(one), cj_texture_free(two), cj_texture_free(three), cj_texture_free(four), cj_surface_free(x);
     if (work_made(exec)) work_did(cj_graph_launch(s, exec));
     work_waited(s);
     cj_graph_exec_free(exec);
@@ -85,7 +107,7 @@ int main(void)
     mips = cj_array_create(dev, CJ_ARRAY(.width = W, .height = H, .levels = 2));
     d = cj_alloc(s, 4 * N);
     if (!d.addr) work_made(s);
-    if (d.addr && work_made(a) && work_made(mips)) copies(), levels(), textures();
+    if (d.addr && work_made(a) && work_made(mips)) copies(), levels(), nodes(), textures();
     work_did(cj_free(dev, d));
     cj_array_free(a);
     cj_array_free(mips);

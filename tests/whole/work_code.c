@@ -276,12 +276,38 @@ static uint64_t texts(void)
     cj_ptx_set_target(copy, "sm_90");
     work_made(m), work_made(copy);
     work_did(cj_ptx_check(copy));
+    work_did(cj_ptx_reproducer(copy, "/dev/null"));
+    work_did(cj_ptx_reproducer(m, "/dev/null"));
     if (cj_ptx_status(m) == CJ_OK && cj_ptx_status(copy) == CJ_OK)
         sum = (uint64_t)cj_ptx_version(copy) + strlen(cj_ptx_target(copy)) + (uint64_t)cj_ptx_has_debug(m) +
               (cj_fn_module(k) == copy);
     cj_ptx_free(copy);
     cj_ptx_free(m);
     return sum;
+}
+
+/* Device mathematics: functions and a table that the module gets, and that its copy has. */
+static uint64_t mathematics(void)
+{
+    const char *text = "";
+    cj_ptx *m = cj_ptx_create(), *copy;
+    cj_fn *f = cj_ptx_kernel(m, "k");
+    cj_val p = cj_param_ptr(f, "p", CJ_F32), x = cj_get(f, p, 0), c;
+    cj_set(f, p, 1, cj_math_sincos(f, x, &c));
+    cj_set(f, p, 2, cj_math_pow(f, c, 2.5));
+    cj_math_set_form(f, CJ_MATH_CALLED);
+    cj_set(f, p, 3, cj_cvt(f, CJ_F32, cj_math_exp(f, cj_cvt(f, CJ_F16, x))));
+    copy = cj_ptx_clone(m);
+    f = cj_ptx_kernel(copy, "l");
+    cj_val y = cj_param(f, "y", CJ_F64);
+    cj_math_erfc(f, y);
+    cj_math_sincos(f, y, &c); /* two results of 64 bits */
+    work_made(m), work_made(copy);
+    work_did(cj_ptx_print(copy, 0, &text, NULL));
+    const bool there = strstr(text, "cj_math_trig_big_f32") && strstr(text, "cj_math_two_over_pi");
+    cj_ptx_free(copy);
+    cj_ptx_free(m);
+    return there ? 0 : 1000;
 }
 
 int main(void)
@@ -308,7 +334,7 @@ int main(void)
               strlen(cj_image_log(img));
     if (work_made(img)) sum += linked(dev, s, img);
     sum += compiled(dev, s);
-    sum += texts();
+    sum += texts() + mathematics();
     cj_image_free(img);
     cj_image_free(made);
     cj_image_free(again);

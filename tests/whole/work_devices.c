@@ -1,6 +1,7 @@
 /* Two devices: copies between them, access of kernels, events and captures over both; and what a device tells of
  * itself. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/whole/work.h"
 
@@ -28,6 +29,27 @@ static void copies(void)
     cj_event_free(e);
 }
 
+/* From an array of one device to one of the other. */
+static void arrays(void)
+{
+    static uint32_t in[N], out[N];
+    cj_array *a[2] = { NULL, NULL };
+    bool made = true;
+    in[N - 1] = 3;
+    for (int i = 0; i < 2; i++) {
+        a[i] = cj_array_create(dev[i], CJ_ARRAY(.width = N, .type = CJ_U32));
+        made = work_made(a[i]) && made;
+    }
+    if (made) {
+        work_did(cj_copy_array(s[0], CJ_COPY_ARRAY(.dst_array = a[0], .src_host = in)));
+        work_did(cj_copy_array(s[0], CJ_COPY_ARRAY(.dst_array = a[1], .src_array = a[0])));
+        work_did(cj_stream_join(s[1], s[0]));
+        work_did(cj_copy_array(s[1], CJ_COPY_ARRAY(.src_array = a[1], .dst_host = out)));
+        if (work_waited(s[1]) && work_waited(s[0])) sum += out[N - 1];
+    }
+    for (int i = 0; i < 2; i++) cj_array_free(a[i]);
+}
+
 static void kernels(cj_kernel *k)
 {
     static uint32_t out[N];
@@ -39,6 +61,9 @@ static void kernels(cj_kernel *k)
     work_did(cj_stream_join(s[1], s[0]));
     work_did(cj_copy_to_host(s[1], out, d[1], 4 * N));
     if (work_waited(s[1]) && work_waited(s[0])) sum += out[N - 1];
+    int access = 0;
+    if (work_did(cj_device_peer_attribute(dev[0], dev[1], CJ_PEER_ACCESS, &access))) sum += access == 1;
+    work_did(cj_device_disable_peer(dev[0], dev[1]));
 }
 
 static void captures(void)
@@ -103,6 +128,79 @@ static void told(cj_driver *drv)
     sum += *cj_device_name(dev[1]) && *cj_device_sm(dev[1]);
 }
 
+/* Maps of memory, where the device has any. */
+static void maps(void)
+{
+    cj_tensor_map map;
+    cj_tensor_map_opts o;
+    cj_tensor_map_defaults(&o);
+    o.type = CJ_TENSOR_MAP_U32, o.dims = 3, o.address = d[0], o.channels = 4, o.pixels = 8;
+    for (int i = 0; i < 3; i++) o.extent[i] = 4, o.tile[i] = 4;
+    o.stride[0] = 16, o.stride[1] = 64;
+    if (work_may(cj_tensor_map_tiled(dev[0], &o, &map))) sum += map.opaque[0] == 0;
+    if (work_may(cj_tensor_map_im2col(dev[0], &o, &map))) sum += map.opaque[0] == 0;
+}
+
+/* The first piece, in another cj_vmem too. */
+static void shares(cj_vmem *v, size_t grain)
+{
+    uint32_t seen = 0;
+    size_t bytes = 0;
+    int fd = -1;
+    cj_vmem *w = cj_vmem_create(s[1], 4 << 20, NULL);
+    if (work_made(w) && work_may(cj_vmem_export(v, 0, &fd, &bytes)) && work_did(cj_vmem_import(w, fd, bytes))) {
+        work_did(cj_fill32(s[1], cj_vmem_address(v), 11, N));
+        work_did(cj_copy_to_host(s[1], &seen, cj_vmem_address(w), 4));
+        if (work_waited(s[1])) sum += seen == 11 && cj_vmem_pieces(w) == 1 && bytes == grain;
+    }
+    if (fd >= 0) close(fd);
+    cj_vmem_free(w);
+}
+
+static void exported(cj_mem_pool *p, cj_dptr at)
+{
+    unsigned char handle[CJ_MEM_POOL_MEM_BYTES];
+    int fd = -1;
+    if (work_did(cj_mem_pool_export_mem(p, at, handle, sizeof handle)) && work_did(cj_mem_pool_export(p, &fd))) {
+        cj_mem_pool *there = cj_mem_pool_import(dev[1], fd);
+        if (work_made(there)) sum += cj_mem_pool_raw(there) != NULL;
+        cj_mem_pool_free(there);
+        close(fd);
+    }
+}
+
+/* Pools: memory of one, which the other device may use too. */
+static void pools(void)
+{
+    uint32_t seen = 0;
+    cj_mem_pool_opts o;
+    cj_mem_pool_counts c;
+    cj_mem_pool_defaults(&o);
+    cj_mem_pool_counts_defaults(&c);
+    o.ipc = 1;
+    o.keep_bytes = 1;
+    cj_mem_pool *p = cj_mem_pool_create(dev[1], &o), *same = NULL;
+    cj_mem_pool *host = cj_mem_pool_create(dev[1], CJ_MEM_POOL(.place = CJ_MEM_PLACE_HOST));
+    work_made(host);
+    cj_mem_pool_free(host);
+    if (work_made(p) && work_made(same = cj_mem_pool_wrap(dev[1], cj_mem_pool_raw(p)))) {
+        const cj_dptr at = cj_mem_pool_alloc(same, s[1], 4 * N);
+        if (!at.addr) work_made(s[1]);
+        work_may(cj_mem_pool_enable_peer(p, dev[0]));
+        work_did(cj_mem_pool_get_counts(p, &c));
+        if (at.addr) {
+            work_did(cj_fill32(s[1], at, 6, N));
+            work_did(cj_copy_to_host(s[1], &seen, at, 4));
+            exported(p, at);
+        }
+        if (work_waited(s[1])) sum += seen == 6 && c.used_bytes >= 4 * N;
+        if (at.addr) work_did(cj_free(dev[1], at));
+        work_did(cj_mem_pool_trim(p, 0));
+    }
+    cj_mem_pool_free(same);
+    cj_mem_pool_free(p);
+}
+
 /* Memory that grows: used by both devices, shrunk, freed while a piece waits. */
 static void grows(cj_kernel *k)
 {
@@ -110,11 +208,13 @@ static void grows(cj_kernel *k)
     cj_vmem_opts o;
     cj_vmem_defaults(&o);
     o.bytes = 1;
+    o.ipc = 1;
     cj_vmem *v = cj_vmem_create(s[1], 8 << 20, &o);
     if (work_made(v)) {
         const size_t grain = cj_vmem_granularity(v);
         if (work_did(cj_vmem_grow(v, 2 * grain)))
             work_did(cj_fill32(s[1], cj_offset(cj_vmem_address(v), (int64_t)grain), 3, N));
+        shares(v, grain);
         work_did(cj_stream_join(s[0], s[1]));
         if (work_may(cj_vmem_enable_peer(v, dev[0])))
             work_did(cj_launch(s[0], k, cj_threads(N, 32), cj_vmem_address(v), N, 1));
@@ -206,8 +306,8 @@ int main(void)
     }
     cj_kernel *k = cj_kernel_load(dev[0], m, "add", NULL);
     if (d[0].addr && d[1].addr && work_made(k)) {
-        told(drv), copies(), kernels(k), captures(), nodes();
-        grows(k), registered(), tensors(), foreign_streams();
+        told(drv), copies(), arrays(), maps(), kernels(k), captures(), nodes();
+        grows(k), pools(), registered(), tensors(), foreign_streams();
     }
     for (int i = 0; i < 2; i++) work_did(cj_free(dev[i], d[i]));
     cj_kernel_free(k);

@@ -4,6 +4,7 @@
  *   disk_folder.c   which folder, and whether it may be used
  *   disk_entry.c    what an entry is: a file's bytes from an image, and back
  *   disk_file.c     entries in files: reading, writing, removing
+ *   disk_ready.c    what a device prepares, so that its first hit is a quick one
  *   disk_sweep.c    the bound: entries that were not used for the longest time are removed
  *   build_identity.c  what tells one build of a library from another
  *
@@ -16,7 +17,8 @@
  * cache is a failure of the program: a kernel is compiled then, and the first failure of a process is a line in the
  * log.
  *
- * Nothing is kept in the process, but that this line was logged.  So a folder may be removed, filled or made read-only
+ * Nothing is kept in the process, but that this line was logged, and what a device has ready.  A folder that is ready
+ * is looked at before each use, as one that is found by its path.  So a folder may be removed, filled or made read-only
  * at any time, and there is nothing to be locked or to be repaired in a child of fork(). */
 #ifndef CJI_DISK_CACHE_H
 #define CJI_DISK_CACHE_H
@@ -45,6 +47,9 @@ bool cji_disk_folder_of(cji_disk_folder *folder, const char *path, const char *s
 /* Whether it may be used: a folder of this user's alone.  `make`: it is made where it is not there.  False: `why` says
  * why not; it is empty where it is only not there yet. */
 bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *why);
+/* What is wrong with a folder that is there; NULL: it may be used. */
+struct stat;
+const char *cji_disk_folder_wrong(const struct stat *s);
 /* Both.  False: the cache is not used; the log says why, once in a process. */
 bool cji_disk_open(cji_disk_folder *folder, bool make);
 
@@ -105,6 +110,24 @@ typedef enum cji_disk_result {
 cji_disk_result cji_disk_decode(cji_hash128 key, const cji_disk_head *head, unsigned char *room, size_t rest,
                                 cji_disk_found *found);
 
+/* ---- What is ready ----------------------------------------------------------------------------------------------- */
+
+/* Made when a device is opened, used by all its threads.  It saves the first hit of a process the way to the folder and
+ * the system's first touch of each page that it reads into. */
+typedef struct cji_disk_ready {
+    cji_disk_folder folder;
+    int fd;                      /* of the folder */
+    uint64_t device, inode;      /* what it is, since a program may close descriptors that are not its own */
+    _Atomic(unsigned char *) room; /* CJI_DISK_ROOM bytes of the allocator hook, whose pages are there; NULL: taken */
+} cji_disk_ready;
+enum { CJI_DISK_ROOM = 96 << 10, CJI_DISK_ROOM_LEAST = 8 << 10 }; /* smaller entries do not take it */
+
+/* NULL: there is no folder yet that may be used, or no memory.  The log says nothing of it. */
+cji_disk_ready *cji_disk_prepare(void);
+void cji_disk_unprepare(cji_disk_ready *ready); /* may be NULL */
+/* Whether the folder is the one that the environment names, is there, and may be used. */
+bool cji_disk_is_ready(const cji_disk_ready *ready);
+
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 /* "0123456789abcdef0123456789abcdef.kernel", and the key of such a name. */
@@ -117,8 +140,8 @@ cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bo
 /* Writes an entry.  False: it could not be written, errno says why. */
 bool cji_disk_write(const cji_disk_folder *folder, cji_hash128 key, const cji_disk_image *image);
 
-/* The two calls for the driver layer: true is a hit. */
-bool cji_disk_get(cji_hash128 key, cji_disk_found *found);
+/* The two calls for the driver layer: true is a hit.  `ready`: may be NULL. */
+bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found);
 void cji_disk_put(cji_hash128 key, const cji_disk_image *image);
 
 /* ---- The bound --------------------------------------------------------------------------------------------------- */

@@ -91,23 +91,38 @@ static cji_disk_result read_all(int fd, cji_disk_head *head, unsigned char *room
     return CJI_DISK_HIT;
 }
 
-static cji_disk_result read_entry(int fd, const struct stat *s, cji_hash128 key, cji_disk_found *found)
+/* Memory for the bytes behind the head: what is ready, where they fill enough of it, so that little is wasted. */
+static unsigned char *room_for(cji_disk_ready *ready, size_t rest, size_t *bytes)
+{
+    unsigned char *room = NULL;
+    *bytes = CJI_DISK_ROOM;
+    if (ready && rest >= CJI_DISK_ROOM_LEAST && rest <= CJI_DISK_ROOM) room = atomic_exchange(&ready->room, NULL);
+    if (room) return room;
+    *bytes = rest;
+    return cji_alloc(rest);
+}
+
+static cji_disk_result read_entry(int fd, const struct stat *s, cji_hash128 key, cji_disk_ready *ready,
+                                  cji_disk_found *found)
 {
     cji_disk_head head;
+    size_t bytes;
     if (!S_ISREG(s->st_mode) || s->st_uid != geteuid() || s->st_size <= (off_t)sizeof head ||
         (uint64_t)s->st_size > CJI_DISK_LIMIT)
         return CJI_DISK_BAD;
-    size_t rest = (size_t)s->st_size - sizeof head;
-    unsigned char *room = cji_alloc(rest);
+    const size_t rest = (size_t)s->st_size - sizeof head;
+    unsigned char *room = room_for(ready, rest, &bytes);
     if (!room) {
         errno = ENOMEM;
         return CJI_DISK_FAILED;
     }
     cji_disk_result result = read_all(fd, &head, room, rest);
     if (result == CJI_DISK_HIT) result = cji_disk_decode(key, &head, room, rest, found);
-    if (result != CJI_DISK_HIT) {
+    if (result == CJI_DISK_HIT) {
+        found->room_bytes = bytes;
+    } else {
         int error = errno;
-        cji_free(room, rest);
+        cji_free(room, bytes);
         errno = error;
     }
     return result;
@@ -121,27 +136,34 @@ static void note_use(int fd, const struct stat *s)
     if (age >= CJI_DISK_HOUR || age < -CJI_DISK_HOUR) (void)!futimens(fd, times);
 }
 
-cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found)
+/* The file `path`, from the folder `at` on. */
+static cji_disk_result read_from(int at, const char *path, cji_hash128 key, bool remove, cji_disk_ready *ready,
+                                 cji_disk_found *found)
 {
-    char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
-    cji_disk_name(name, key);
-    path_in(path, folder, name);
     /* Neither a link to elsewhere nor a pipe that never answers. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT) return CJI_DISK_MISS;
     cji_disk_result result = fd < 0 && errno == ELOOP ? CJI_DISK_BAD : CJI_DISK_FAILED;
     if (fd >= 0) {
         struct stat s;
         if (fstat(fd, &s) == 0) {
-            result = read_entry(fd, &s, key, found);
+            result = read_entry(fd, &s, key, ready, found);
             if (result == CJI_DISK_HIT && remove) note_use(fd, &s);
         }
         int error = errno;
         close(fd);
         errno = error;
     }
-    if (result == CJI_DISK_BAD && remove) unlink(path);
+    if (result == CJI_DISK_BAD && remove) unlinkat(at, path, 0);
     return result;
+}
+
+cji_disk_result cji_disk_read(const cji_disk_folder *folder, cji_hash128 key, bool remove, cji_disk_found *found)
+{
+    char name[CJI_DISK_NAME], path[CJI_DISK_PATH];
+    cji_disk_name(name, key);
+    path_in(path, folder, name);
+    return read_from(AT_FDCWD, path, key, remove, NULL, found);
 }
 
 /* -- Writing ------------------------------------------------------------------------------------------------------- */
@@ -224,12 +246,29 @@ static int hold_cancel(void)
 
 static void allow_cancel(int before) { pthread_setcancelstate(before, &before); }
 
-bool cji_disk_get(cji_hash128 key, cji_disk_found *found)
+static cji_disk_result read_ready(cji_disk_ready *ready, cji_hash128 key, cji_disk_found *found)
+{
+    char name[CJI_DISK_NAME];
+    cji_disk_name(name, key);
+    return read_from(ready->fd, name, key, true, ready, found);
+}
+
+/* By the folder's path, which another one may have by now. */
+static cji_disk_result read_found(cji_hash128 key, cji_disk_folder *folder, cji_disk_found *found)
+{
+    return cji_disk_open(folder, false) ? cji_disk_read(folder, key, true, found) : CJI_DISK_MISS;
+}
+
+bool cji_disk_get(cji_hash128 key, cji_disk_ready *ready, cji_disk_found *found)
 {
     cji_disk_folder folder;
-    if (!cji_disk_open(&folder, false)) return false;
+    cji_disk_result result = CJI_DISK_MISS;
     int before = hold_cancel();
-    cji_disk_result result = cji_disk_read(&folder, key, true, found);
+    if (ready && cji_disk_is_ready(ready)) {
+        folder = ready->folder;
+        result = read_ready(ready, key, found);
+    }
+    if (result == CJI_DISK_MISS) result = read_found(key, &folder, found);
     int error = errno;
     allow_cancel(before);
     if (result == CJI_DISK_FAILED)

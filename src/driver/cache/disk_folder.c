@@ -83,6 +83,15 @@ static bool make_folders(const char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
+const char *cji_disk_folder_wrong(const struct stat *s)
+{
+    return S_ISLNK(s->st_mode)      ? " is a symbolic link; CUJIT_CACHE_DIR names another folder"
+           : !S_ISDIR(s->st_mode)   ? " is no folder"
+           : s->st_uid != geteuid() ? " is another user's folder; CUJIT_CACHE_DIR names another one"
+           : s->st_mode & 077       ? " is open to other users; chmod 700 closes it"
+                                    : NULL;
+}
+
 bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *why)
 {
     struct stat s;
@@ -95,11 +104,7 @@ bool cji_disk_folder_check(const cji_disk_folder *folder, bool make, cji_line *w
             return false;
         }
     }
-    const char *wrong = S_ISLNK(s.st_mode)        ? " is a symbolic link; CUJIT_CACHE_DIR names another folder"
-                        : !S_ISDIR(s.st_mode)     ? " is no folder"
-                        : s.st_uid != geteuid()   ? " is another user's folder; CUJIT_CACHE_DIR names another one"
-                        : s.st_mode & 077         ? " is open to other users; chmod 700 closes it"
-                                                  : NULL;
+    const char *wrong = cji_disk_folder_wrong(&s);
     if (wrong) say_to(why, wrong, folder->path);
     return !wrong;
 }

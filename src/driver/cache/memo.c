@@ -5,11 +5,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/process.h"
 
-enum { MEMO_PARTS = 16, MEMO_CHAINS = 1 << 11 /* of all parts */ };
+enum { MEMO_PARTS = 16 };
 
 /* A value that is being built. */
 typedef struct memo_ticket {
@@ -47,7 +48,7 @@ struct cji_memo {
     pthread_cond_t built;
     memo_ticket *tickets;
     memo_part part[MEMO_PARTS];
-    memo_entry *chain[MEMO_CHAINS];
+    memo_entry *chain[];           /* rules->chains of all parts */
 };
 
 /* -- Chains -------------------------------------------------------------------------------------------------------- */
@@ -59,7 +60,7 @@ static void unlock_memo_part(memo_part *part) { cji_spin_unlock(&part->lock, CJI
 /* Where the entry is linked; *NULL: there is none.  The part is locked. */
 static memo_entry **find_memo_entry(cji_memo *memo, uint64_t hash, const void *key, size_t bytes)
 {
-    memo_entry **at = &memo->chain[hash % MEMO_CHAINS];
+    memo_entry **at = &memo->chain[hash & (memo->rules->chains - 1)];
     while (*at && ((*at)->hash != hash || (*at)->bytes != bytes || memcmp((*at)->key, key, bytes))) at = &(*at)->next;
     return at;
 }
@@ -94,15 +95,15 @@ static void *take_out(cji_memo *memo, memo_part *part, memo_entry **at)
 static void *take_oldest(cji_memo *memo)
 {
     uint64_t least = UINT64_MAX;
-    size_t where = MEMO_CHAINS;
+    size_t where = memo->rules->chains;
     for (size_t p = 0; p < MEMO_PARTS; p++) {
         lock_memo_part(&memo->part[p]);
-        for (size_t i = p; i < MEMO_CHAINS; i += MEMO_PARTS)
+        for (size_t i = p; i < memo->rules->chains; i += MEMO_PARTS)
             for (memo_entry *e = memo->chain[i]; e; e = e->next)
                 if (e->value && e->used < least) least = e->used, where = i;
         unlock_memo_part(&memo->part[p]);
     }
-    if (where == MEMO_CHAINS) return NULL;
+    if (where == memo->rules->chains) return NULL;
     memo_part *part = memo_part_of(memo, where);
     void *value = NULL;
     lock_memo_part(part);
@@ -172,6 +173,7 @@ static void set_waits(cji_memo *memo, uint64_t thread, memo_ticket *what)
 /* Waits for a ticket to which the caller has a reference, which is dropped. */
 static void *wait_for_ticket(cji_memo *memo, memo_ticket *t, cji_memo_how *how)
 {
+    CJI_NO_CANCEL;
     const uint64_t me = cji_thread_id();
     void *value = NULL;
     *how = CJI_MEMO_WAITED;
@@ -213,7 +215,7 @@ static void keep_value(cji_memo *memo, uint64_t hash, const memo_ticket *t, void
     memo_part *part = memo_part_of(memo, hash);
     if (good) memo->rules->retain(value);
     lock_memo_part(part);
-    memo_entry **at = &memo->chain[hash % MEMO_CHAINS], *e;
+    memo_entry **at = &memo->chain[hash & (memo->rules->chains - 1)], *e;
     while (*at && (*at)->ticket != t) at = &(*at)->next;
     e = *at;
     part->builds++;
@@ -327,7 +329,7 @@ bool cji_memo_forget(cji_memo *memo, const void *key, size_t bytes)
 
 void cji_memo_clear(cji_memo *memo)
 {
-    for (size_t i = 0; i < MEMO_CHAINS;) {
+    for (size_t i = 0; i < memo->rules->chains;) {
         memo_part *part = memo_part_of(memo, i);
         lock_memo_part(part);
         const bool there = memo->chain[i] != NULL;
@@ -356,9 +358,14 @@ void cji_memo_count(cji_memo *memo, cji_memo_counts *counts)
 
 /* -- Making and freeing -------------------------------------------------------------------------------------------- */
 
+static size_t memo_bytes(const cji_memo_rules *rules)
+{
+    return sizeof(cji_memo) + rules->chains * sizeof(memo_entry *);
+}
+
 cji_memo *cji_memo_create(const cji_memo_rules *rules, uint64_t most)
 {
-    cji_memo *memo = cji_zalloc(sizeof *memo);
+    cji_memo *memo = cji_zalloc(memo_bytes(rules));
     if (!memo) return NULL;
     memo->rules = rules;
     memo->most = most;
@@ -376,5 +383,5 @@ void cji_memo_free(cji_memo *memo)
     cji_memo_clear(memo);
     pthread_cond_destroy(&memo->built);
     pthread_mutex_destroy(&memo->lock);
-    cji_free(memo, sizeof *memo);
+    cji_free(memo, memo_bytes(memo->rules));
 }

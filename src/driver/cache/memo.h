@@ -21,6 +21,7 @@ typedef struct cji_memo_rules {
     void (*release)(void *value);
     bool (*good)(const void *value);         /* others are handed to who waits for them, and not kept */
     uint64_t (*weight)(const void *value);   /* NULL: each value weighs 1 */
+    size_t chains;                           /* about as many as values are found quickly: a power of 2, at least 16 */
 } cji_memo_rules;
 
 /* What a call found. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/cancel.h"
 #include "driver/compile/compile.h"
 #include "driver/image.h"
 
@@ -221,6 +222,7 @@ static cj_kernel *failed_request_kernel(cj_future *why, const char *call)
 cj_kernel *cj_compiler_kernel_staged(cj_compiler *c, cj_ptx *m, const char *name, const cj_compile_opts *opts,
                                      cj_future **optimised)
 {
+    CJI_NO_CANCEL;
     cj_status status;
     cj_kernel *k = NULL;
     cj_future *f = cji_future_new(c, __func__, &status);

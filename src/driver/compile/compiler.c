@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/lock.h"
 #include "base/opts.h"
 #include "driver/compile/compile.h"
@@ -119,6 +120,7 @@ void cji_compiler_run(cj_compiler *c, cj_future *f)
 
 static void *compiler_thread(void *arg)
 {
+    CJI_NO_CANCEL;
     cj_compiler *c = arg;
     cji_lock(&c->lock, CJI_LOCK_COMPILER);
     for (;;) {
@@ -176,6 +178,7 @@ static cj_status compiler_room(cj_compiler *c, cj_future *f, const char *call)
 
 cj_status cji_compiler_submit(cj_compiler *c, cj_future *f, const char *call)
 {
+    CJI_NO_CANCEL;
     cji_lock(&c->lock, CJI_LOCK_COMPILER);
     cj_status status = compiler_room(c, f, call);
     if (status == CJ_OK && c->waiting >= c->resting && c->threads < (unsigned)c->opts.threads && !compiler_start(c) &&
@@ -216,6 +219,7 @@ cj_status cj_compiler_get_progress(cj_compiler *c, cj_compiler_progress *progres
 
 cj_status cj_compiler_wait(cj_compiler *c, int64_t timeout_ms)
 {
+    CJI_NO_CANCEL;
     cj_status status = cji_check(c, CJI_TAG_COMPILER, __func__);
     struct timespec until;
     if (status != CJ_OK) return status;
@@ -256,6 +260,7 @@ static bool compiler_cancel_first(cj_compiler *c)
 
 void cj_compiler_free(cj_compiler *c)
 {
+    CJI_NO_CANCEL;
     if (!cji_check_free(c, CJI_TAG_COMPILER, "cj_compiler_free")) return;
     if (cji_obj_failed(c)) {
         cji_compiler_drop(c);

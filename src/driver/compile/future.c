@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/lock.h"
 #include "driver/compile/compile.h"
 
@@ -68,6 +69,7 @@ static void future_free_result(cji_tag makes, void *result)
 
 void cji_future_drop(cj_future *f)
 {
+    CJI_NO_CANCEL;
     if (!cji_obj_release(f)) return;
     if (f->result) future_free_result(f->q.makes, f->result);
     cji_request_free(&f->q);
@@ -94,6 +96,7 @@ static void future_signal(int fd)
 
 void cji_future_end(cj_future *f, void *result, cji_future_state state, cj_future_fn *fn, void **user)
 {
+    CJI_NO_CANCEL;
     cj_compiler *c = f->c;
     f->result = result;
     f->state = state;
@@ -113,6 +116,7 @@ void cji_future_end(cj_future *f, void *result, cji_future_state state, cj_futur
  * may be the only one, is not there for it. */
 static bool future_ended(cj_future *f, int64_t timeout_ms)
 {
+    CJI_NO_CANCEL;
     struct timespec until;
     bool late = false;
     cji_compile_deadline(&until, timeout_ms);
@@ -189,6 +193,7 @@ cj_status cj_future_callback(cj_future *f, cj_future_fn fn, void *user)
 
 int cj_future_fd(cj_future *f)
 {
+    CJI_NO_CANCEL;
     if (cji_check(f, CJI_TAG_FUTURE, __func__) != CJ_OK) return -1;
     cji_lock(&f->c->lock, CJI_LOCK_COMPILER);
     if (f->fd < 0) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "cuda/container.h"
 #include "driver/compile/compile.h"
 #include "driver/image.h"
@@ -169,6 +170,7 @@ static cj_status read_file(cj_linker *l, const char *path, char **data, size_t *
 
 cj_status cj_linker_add_file(cj_linker *l, const char *path)
 {
+    CJI_NO_CANCEL;
     char *data = NULL;
     size_t n = 0, room = 0;
     cj_status status = cji_check(l, CJI_TAG_LINKER, __func__);
@@ -185,6 +187,7 @@ cj_status cj_linker_add_file(cj_linker *l, const char *path)
 cj_image *cj_linker_link(cj_linker *l)
 {
     static const char call[] = "cj_linker_link";
+    CJI_NO_CANCEL;
     cj_image *img = cji_obj_new(sizeof *img, CJI_TAG_IMAGE, 0, call);
     if (cji_obj_failed(img)) return img;
     cj_status status = cji_check_arg(img, l, CJI_TAG_LINKER, call, "the linker");

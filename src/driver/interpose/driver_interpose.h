@@ -1,8 +1,16 @@
-/* The room of drivers over drivers.  Prefix cji_layer, cji_trace, cji_fault.
+/* The room of drivers over drivers.  Prefix cji_layer, cji_trace, cji_fault, cji_rec, cji_replay.
  *
  *   interposer.c       slots, a wrapper for each entry point and slot, the chain of layers, cj_driver_open_interposed
- *   interposer_text.c  a call as one line of text; struct_text.c: the structs; launch_text.c: kernels' arguments
- *   trace_layer.c      writes each call to a file; trace_file.c: the files; process_file.c: one for each process
+ *   interposer_text.c  a call as one line of text; struct_text.c: the structs; launch_text.c: kernels' arguments;
+ *                      call_names.c: enumerations and flags by name
+ *   trace_layer.c      writes each call to a file; trace_file.c: the files; process_file.c: one for each process;
+ *                      trace_owner.c: which process that is
+ *   record_layer.c     writes each call with its data (record_file.h, record_format.h); record_build.c, record_args.c,
+ *                      record_structs.c: arguments; record_images.c: PTX and cubins; record_copies.c,
+ *                      record_pending.c: what copies read and wrote; record_graphs.c: what graphs copy;
+ *                      record_file.c: the file
+ *   replay.c           repeats a recording (replay_parts.h); replay_file.c: reads it; replay_args.c: its arguments;
+ *                      replay_maps.c: handles and addresses of then and now; replay_check.c: compares; replay_text.c
  *   fault_layer.c      makes calls fail that a text names
  *   interpose_env.c    the layers that the environment asks for
  *
@@ -30,6 +38,7 @@ typedef struct cji_layer {
     CUresult (*call)(struct cji_layer *self, const cji_layer_call *c);
     void (*free)(struct cji_layer *self);
     struct cji_layer *next; /* nearer to the driver below; NULL: the driver is next */
+    bool records;           /* all that matters to it are driver calls: no images that are stored, no other resets */
 } cji_layer;
 
 /* Passes a call on to what is below the layer. */
@@ -49,9 +58,14 @@ cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environme
 bool cji_interposer_room(void);
 
 /* A new layer that writes each call to the file `path`; NULL, and the failure is recorded in `into` for `call`.
- * `held`: as in cji_process_file_hold(), or NULL; where a descriptor is held, what this process wrote to the file
- * before is kept. */
+ * `held`: as in cji_process_file_hold(), or NULL; where there is one, what this process wrote to the file before is
+ * kept. */
 cji_layer *cji_trace_layer(void *into, const char *path, int *held, const char *call);
+
+/* A new layer that writes each call with its data to the file `path`, for an interposer over `under`; NULL, and the
+ * failure is recorded in `into` for `call`.  `turn`, `held`: as in cji_rec_file_open(). */
+cji_layer *cji_record_layer(void *into, const cj_driver *under, const char *path, unsigned turn, int *held,
+                            const char *call);
 
 /* A new layer that makes the calls fail that `text` names; NULL, and the failure is recorded in `into` for `call`.
  * `what` is how the text is called in messages. */
@@ -72,19 +86,34 @@ void cji_interposer_text(char *out, size_t size, int id, const uint64_t *value, 
 /* The fields of a struct that an argument of that type points to, in braces behind a blank; nothing for other types. */
 void cji_struct_text(cji_line *l, const char *type, uint64_t pointer);
 
+/* A value of the enumeration of that name by its name, or flags by theirs; false: nothing, as there is none. */
+bool cji_put_named(cji_line *l, const char *type, size_t n, uint64_t v);
+
+/* The type of a call's flags that are declared as a number; NULL: the parameter is none, or has no names. */
+const char *cji_call_flags(const char *call, const char *param);
+
 /* The kernel of a launch with the values of its parameters, "scale(0x302000000, 1024)"; "" for another call, and where
  * the driver below does not tell the parameters. */
 void cji_launch_text(char *out, size_t size, const cji_layer_call *c);
 
+/* Calls an entry point of a table by its number. */
+CUresult cji_cu_invoke(const cji_cu *cu, int id, const uint64_t *value);
+
 /* ---- Files of a process (process_file.c) ------------------------------------------------------------------------- */
 
-/* Opens a file that no other process writes to, and locks it; -1: errno says why. */
-int cji_process_file_open(const char *path);
+/* Opens a file that no other process writes to, and locks it; -1: errno says why.  `turn` above 1 is appended to the
+ * name. */
+int cji_process_file_open(const char *path, unsigned turn);
 /* Keeps one more descriptor of an open file, so that other processes see it locked as long as this one lives; another
  * descriptor of that file, -1 where there is none; closes it.  *held is 0 where there is none. */
 void cji_process_file_hold(int *held, int fd);
 int cji_process_file_held(const int *held);
 void cji_process_file_drop(int *held);
+
+/* Whose trace it is, as its first line or element; `begun` is when the process has begun its trace. */
+void cji_trace_owner(cji_line *l, bool json, uint64_t begun);
+/* Whether the file is a trace that this process began, before it became this program; then *begun is when. */
+bool cji_trace_owned(int fd, bool json, uint64_t *begun);
 
 /* ---- Files of traces --------------------------------------------------------------------------------------------- */
 

@@ -6,16 +6,30 @@
 
 static const char env_call[] = "cj_driver_open";
 
-static cji_layer *env_trace(void *into)
+/* Which file of this process a variable names. */
+static uint64_t file_named(const char *path) { return path ? cji_hash(path, strlen(path)) + cji_fork_gen() : 0; }
+
+static cji_layer *env_trace(cj_driver *into)
 {
     const char *path = cji_env_get(CJI_ENV_TRACE);
-    const uint64_t begun = path ? cji_hash(path, strlen(path)) + cji_fork_gen() : 0;
-    if (cji_process.trace_begun != begun) cji_process_file_drop(&cji_process.trace_held);
-    cji_process.trace_begun = begun;
+    if (cji_process.trace_begun != file_named(path)) cji_process_file_drop(&cji_process.trace_held);
+    cji_process.trace_begun = file_named(path);
     return cji_trace_layer(into, path, &cji_process.trace_held, env_call);
 }
 
-static cji_layer *env_fault(void *into)
+/* Each driver has a recording of its own. */
+static cji_layer *env_record(cj_driver *into)
+{
+    const char *path = cji_env_get(CJI_ENV_RECORD);
+    if (cji_process.record_begun != file_named(path)) {
+        cji_process_file_drop(&cji_process.record_held);
+        cji_process.record_turn = 0;
+    }
+    cji_process.record_begun = file_named(path);
+    return cji_record_layer(into, into, path, ++cji_process.record_turn, &cji_process.record_held, env_call);
+}
+
+static cji_layer *env_fault(cj_driver *into)
 {
     return cji_fault_layer(into, cji_env_get(CJI_ENV_FAULT), cji_env_name(CJI_ENV_FAULT), env_call);
 }
@@ -23,15 +37,16 @@ static cji_layer *env_fault(void *into)
 /* The nearest to the program first: a trace shows what the program saw. */
 static const struct {
     cji_env variable;
-    cji_layer *(*make)(void *into);
+    cji_layer *(*make)(cj_driver *into);
 } env_layers[] = {
     { CJI_ENV_TRACE, env_trace },
+    { CJI_ENV_RECORD, env_record },
     { CJI_ENV_FAULT, env_fault },
 };
 enum { ENV_LAYERS = sizeof env_layers / sizeof *env_layers };
 
 /* NULL: the environment asks for none, or one cannot be made and *failed is set; the failure is recorded in `into`. */
-static cji_layer *env_chain(void *into, bool *failed)
+static cji_layer *env_chain(cj_driver *into, bool *failed)
 {
     cji_layer *first = NULL;
     *failed = false;
@@ -61,8 +76,9 @@ cj_driver *cji_interpose_env(cj_driver *drv)
     if (!cji_interposer_room()) { /* the program works as it does without the variables */
         cji_layers_free(first);
         cji_log(CJ_LOG_WARNING,
-                "%s and %s have no effect on a driver that is opened while %d others are open with them",
-                cji_env_name(CJI_ENV_TRACE), cji_env_name(CJI_ENV_FAULT), CJI_INTERPOSER_SLOTS - CJI_INTERPOSER_USERS);
+                "%s, %s and %s have no effect on a driver that is opened while %d others are open with them",
+                cji_env_name(CJI_ENV_TRACE), cji_env_name(CJI_ENV_RECORD), cji_env_name(CJI_ENV_FAULT),
+                CJI_INTERPOSER_SLOTS - CJI_INTERPOSER_USERS);
         return drv;
     }
     cj_driver *over = cji_driver_over(drv, first, true, env_call);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/opts.h"
 #include "base/process.h"
 #include "driver/interpose/driver_interpose.h"
@@ -127,6 +128,15 @@ static cji_layer *user_layer_new(void *into, const cj_interposer_opts *opts, con
 #undef INTERPOSER_GIVE
 #undef INTERPOSER_WRAPPER
 
+CUresult cji_cu_invoke(const cji_cu *cu, int id, const uint64_t *value)
+{
+    static const invoke_fn invokes[CJI_CU_COUNT] = {
+#define CU(name, export, version, need, count, list) [CJI_CU_ID_##name] = invoke_##name,
+#include "cuda/symbols.def"
+    };
+    return invokes[id](cu, value);
+}
+
 static const cji_cu wrappers[CJI_INTERPOSER_SLOTS] = {
 #define CU(name, export, version, need, count, list) \
     [0].name = interposer0_##name, [1].name = interposer1_##name, [2].name = interposer2_##name, \
@@ -206,6 +216,7 @@ static struct cji_interposer *new_interposer(cj_driver *into, cj_driver *under, 
 
 cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environment, const char *call)
 {
+    CJI_NO_CANCEL;
     cj_driver *failed = cji_obj_new(sizeof *failed, CJI_TAG_DRIVER, 0, call);
     if (cji_obj_failed(failed)) {
         cji_layers_free(first);
@@ -225,6 +236,11 @@ cj_driver *cji_driver_over(cj_driver *under, cji_layer *first, bool of_environme
         drv->by_value = under->by_value;
         drv->cached = under->cached;
         drv->build = under->build;
+        for (const cji_layer *l = first; l; l = l->next) {
+            if (!l->records) continue;
+            drv->cached = false;
+            drv->reset = NULL; /* a context ends by driver calls */
+        }
     }
     return drv;
 }
@@ -258,6 +274,7 @@ static cj_driver *over_end(cj_driver *drv, cj_driver *under, cji_layer *layer, c
 cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts *opts)
 {
     static const char call[] = "cj_driver_open_interposed";
+    CJI_NO_CANCEL;
     cj_driver *drv;
     if (!over_begin(&drv, under, call)) return drv;
     return over_end(drv, under, user_layer_new(drv, opts, call), call);
@@ -266,9 +283,19 @@ cj_driver *cj_driver_open_interposed(cj_driver *under, const cj_interposer_opts 
 cj_driver *cj_driver_open_traced(cj_driver *under, const char *path)
 {
     static const char call[] = "cj_driver_open_traced";
+    CJI_NO_CANCEL;
     cj_driver *drv;
     if (!over_begin(&drv, under, call)) return drv;
     return over_end(drv, under, cji_trace_layer(drv, path, NULL, call), call);
+}
+
+cj_driver *cj_driver_open_recorded(cj_driver *under, const char *path)
+{
+    static const char call[] = "cj_driver_open_recorded";
+    CJI_NO_CANCEL;
+    cj_driver *drv;
+    if (!over_begin(&drv, under, call)) return drv;
+    return over_end(drv, under, cji_record_layer(drv, under, path, 1, NULL, call), call);
 }
 
 cj_driver *cj_driver_open_faulty(cj_driver *under, const char *faults)

@@ -61,6 +61,7 @@ static const struct type_row { const char *type; uint8_t bytes, shown; } type_ro
     { "CUgraphNodeType", 4, SHOWN_SIGNED },
     { "CUmoduleLoadingMode", 4, SHOWN_SIGNED },
     { "CUfunctionLoadingState", 4, SHOWN_SIGNED },
+    { "CUdriverProcAddressQueryResult", 4, SHOWN_SIGNED },
 };
 
 /* Pointers that a success fills: parameters of these names point to one value.  The others are arrays, or are left
@@ -137,6 +138,7 @@ static const char *const filled_names[] = {
     "ppExportTable",
     "name",
     "pciBusId",
+    "symbolFound",
 };
 
 static const struct type_row *find_type(const char *type, size_t n)
@@ -175,7 +177,7 @@ static void put_value(cji_line *l, enum shown shown, uint64_t v)
 }
 
 /* What stands behind a pointer that a success has filled. */
-static void put_filled(cji_line *l, const cji_cu_param *p, uint64_t pointer)
+static void put_filled(cji_line *l, const char *call, const cji_cu_param *p, uint64_t pointer)
 {
     size_t n = strlen(p->type);
     uint64_t v = 0;
@@ -194,6 +196,7 @@ static void put_filled(cji_line *l, const cji_cu_param *p, uint64_t pointer)
     } else {
         const struct type_row *t =
             find_type(p->type, n - 2); /* "T *"; a pointer to const is read, not filled, and found nowhere */
+        const char *flags = cji_call_flags(call, p->name);
         if (!t) return;
         if (t->bytes == 4) {
             uint32_t low;
@@ -203,22 +206,53 @@ static void put_filled(cji_line *l, const cji_cu_param *p, uint64_t pointer)
             memcpy(&v, at, sizeof v);
         }
         cji_say(l, " -> ");
-        put_value(l, (enum shown)t->shown, v);
+        if (flags && cji_put_named(l, flags, strlen(flags), v)) return;
+        if (!cji_put_named(l, p->type, n - 2, v)) put_value(l, (enum shown)t->shown, v);
     }
 }
 
-static void put_argument(cji_line *l, const cji_cu_param *p, uint64_t v, bool filled)
+/* What cuPointerGetAttribute has written to `data`, where that is an enumeration. */
+static void put_memory_type(cji_line *l, const cji_cu_row *row, const uint64_t *value)
 {
-    size_t n = strlen(p->type);
+    static const char type[] = "CUmemorytype";
+    uint32_t low;
+    if (strcmp(row->name, "cuPointerGetAttribute") != 0 || !value[0] || value[1] != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        return;
+    memcpy(&low, (const void *)(uintptr_t)value[0], sizeof low);
+    cji_say(l, " -> ");
+    if (!cji_put_named(l, type, sizeof type - 1, low)) cji_say(l, "%u", low);
+}
+
+/* The options of the compiler, as many as the parameter before says. */
+static void put_jit_options(cji_line *l, const uint64_t *value, int i)
+{
+    static const char type[] = "CUjit_option";
+    const CUjit_option *option = (const CUjit_option *)(uintptr_t)value[i];
+    const uint64_t count = option && i ? value[i - 1] : 0;
+    for (uint64_t k = 0; k < count && k < 8; k++) {
+        cji_say(l, k ? ", " : " {");
+        if (!cji_put_named(l, type, sizeof type - 1, (uint64_t)option[k])) cji_say(l, "%d", (int)option[k]);
+    }
+    if (count) cji_say(l, count > 8 ? ", ...}" : "}");
+}
+
+static void put_argument(cji_line *l, const cji_cu_row *row, int i, const uint64_t *value, bool success)
+{
+    const cji_cu_param *p = &row->param[i];
+    const uint64_t v = value[i];
+    const size_t n = strlen(p->type);
     const struct type_row *t = find_type(p->type, n);
+    const char *flags = cji_call_flags(row->name, p->name);
     cji_say(l, "%s=", p->name);
     if (strcmp(p->type, "const char *") == 0) {
         put_string(l, (const char *)(uintptr_t)v);
     } else if (p->type[n - 1] == '*') {
         cji_say(l, "0x%llx", (unsigned long long)v);
         cji_struct_text(l, p->type, v);
-        if (filled) put_filled(l, p, v);
-    } else {
+        if (strcmp(p->type, "CUjit_option *") == 0) put_jit_options(l, value, i);
+        if (success) put_filled(l, row->name, p, v);
+        if (success && !i) put_memory_type(l, row, value);
+    } else if (!(flags && cji_put_named(l, flags, strlen(flags), v)) && !cji_put_named(l, p->type, n, v)) {
         put_value(l, t ? (enum shown)t->shown : SHOWN_SIGNED, v); /* the other types are enumerations */
     }
 }
@@ -230,7 +264,7 @@ void cji_interposer_text(char *out, size_t size, int id, const uint64_t *value, 
     cji_say(&l, "%s(", row->name);
     for (int i = 0; i < row->count; i++) {
         if (i) cji_say(&l, ", ");
-        put_argument(&l, &row->param[i], value[i], r == CUDA_SUCCESS);
+        put_argument(&l, row, i, value, r == CUDA_SUCCESS);
     }
     cji_say(&l, ") = ");
     put_value(&l, SHOWN_RESULT, (uint64_t)r);

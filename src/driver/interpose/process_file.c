@@ -1,4 +1,4 @@
-/* Files of one process: traces.  "%p" in a name is the number of the process, "%%" is one "%".  A file
+/* Files of one process: traces and recordings.  "%p" in a name is the number of the process, "%%" is one "%".  A file
  * that another process writes to, which flock() tells, is left alone: the number of the process is appended to the
  * name then. */
 #include <errno.h>
@@ -32,16 +32,19 @@ static int open_unlocked(const char *path)
     return -1;
 }
 
-int cji_process_file_open(const char *path)
+int cji_process_file_open(const char *path, unsigned turn)
 {
     char name[PATH_MAX], other[PATH_MAX + 32];
     if (!expand_name(path, name, sizeof name)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    const int fd = open_unlocked(name);
+    if (turn > 1) snprintf(other, sizeof other, "%s.%u", name, turn);
+    else snprintf(other, sizeof other, "%s", name);
+    const int fd = open_unlocked(other);
     if (fd >= 0 || errno != EWOULDBLOCK) return fd;
-    snprintf(other, sizeof other, "%s.%ld", name, (long)getpid());
+    if (turn > 1) snprintf(other, sizeof other, "%s.%ld.%u", name, (long)getpid(), turn);
+    else snprintf(other, sizeof other, "%s.%ld", name, (long)getpid());
     return open_unlocked(other);
 }
 

@@ -1,5 +1,12 @@
 /* What is in the structs that calls point to, as text: launches, copies, fills, nodes. */
+#include <string.h>
+
 #include "driver/interpose/driver_interpose.h"
+
+static void text_named(cji_line *l, const char *type, uint64_t v)
+{
+    if (!cji_put_named(l, type, strlen(type), v)) cji_say(l, "%llu", (unsigned long long)v);
+}
 
 static void text_dims(cji_line *l, const unsigned int *grid, const unsigned int *block, unsigned int shared)
 {
@@ -12,7 +19,10 @@ static void text_config(cji_line *l, const void *p)
     const CUlaunchConfig *c = p;
     text_dims(l, &c->gridDimX, &c->blockDimX, c->sharedMemBytes);
     cji_say(l, ", stream %#llx, attributes", (unsigned long long)(uintptr_t)c->hStream);
-    for (unsigned i = 0; c->attrs && i < c->numAttrs && i < 8; i++) cji_say(l, " %d", (int)c->attrs[i].id);
+    for (unsigned i = 0; c->attrs && i < c->numAttrs && i < 8; i++) {
+        cji_say(l, " ");
+        text_named(l, "CUlaunchAttributeID", (uint64_t)c->attrs[i].id);
+    }
     if (!c->numAttrs) cji_say(l, " none");
 }
 
@@ -34,11 +44,11 @@ typedef struct copy_end {
 
 static void text_end(cji_line *l, const copy_end *e)
 {
-    switch ((int)e->type) {
-    case CU_MEMORYTYPE_HOST: cji_say(l, "host %#llx", (unsigned long long)(uintptr_t)e->host); break;
-    case CU_MEMORYTYPE_ARRAY: cji_say(l, "array %#llx", (unsigned long long)(uintptr_t)e->array); break;
-    default: cji_say(l, "%#llx", (unsigned long long)e->device); break;
-    }
+    uint64_t at = e->device;
+    if (e->type == CU_MEMORYTYPE_HOST) at = (uint64_t)(uintptr_t)e->host;
+    if (e->type == CU_MEMORYTYPE_ARRAY) at = (uint64_t)(uintptr_t)e->array;
+    text_named(l, "CUmemorytype", (uint64_t)e->type);
+    cji_say(l, " %#llx", (unsigned long long)at);
     cji_say(l, " pitch %zu", e->pitch);
     if (e->x || e->y || e->z) cji_say(l, " at (%zu, %zu, %zu)", e->x, e->y, e->z);
 }
@@ -86,7 +96,8 @@ static void text_memset_node(cji_line *l, const void *p)
 static void text_location(cji_line *l, const void *p)
 {
     const CUmemLocation *at = p;
-    cji_say(l, "type %d, id %d", (int)at->type, at->id);
+    text_named(l, "CUmemLocationType", (uint64_t)at->type);
+    cji_say(l, ", id %d", at->id);
 }
 
 static const struct {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -21,6 +22,8 @@ struct cji_trace_file {
     uint64_t begun;
     int fd;
     bool json;
+    bool named;           /* of the environment: the file names its process */
+    bool new_program;     /* ... and has no line of this program yet */
     pthread_mutex_t lock; /* guards what follows, and the file */
     bool failed;          /* a write failed: nothing more is written */
     off_t end;            /* of the elements */
@@ -31,13 +34,25 @@ static const char json_begin[] = "[", json_end[] = "\n]\n";
 
 /* -- Opening ------------------------------------------------------------------------------------------------------- */
 
-/* Finds where the file goes on, or empties it.  False: errno says why. */
+/* Whether the last line, or the last element, is whole: the process may have ended while one was written. */
+static bool ends_whole(const cji_trace_file *file, off_t size)
+{
+    const char *want = file->json ? json_end : "\n";
+    const size_t n = strlen(want);
+    char tail[sizeof json_end];
+    return size >= (off_t)n && pread(file->fd, tail, n, size - (off_t)n) == (ssize_t)n && !memcmp(tail, want, n);
+}
+
+/* Finds where the file goes on, or empties it.  A trace of the environment goes on where this process has begun it,
+ * also as another program.  False: errno says why. */
 static bool position(cji_trace_file *file, bool goes_on)
 {
     const off_t tail = file->json ? (off_t)sizeof json_end - 1 : 0;
     struct stat st;
     if (fstat(file->fd, &st) != 0) return false;
+    file->new_program = file->named && !goes_on;
     if (!S_ISREG(st.st_mode)) goes_on = false; /* a pipe or a terminal */
+    else if (file->named && cji_trace_owned(file->fd, file->json, &file->begun)) goes_on = ends_whole(file, st.st_size);
     file->empty = !goes_on || st.st_size <= tail + 1;
     file->end = file->empty ? 0 : st.st_size - tail;
     return !file->empty || !S_ISREG(st.st_mode) || ftruncate(file->fd, 0) == 0;
@@ -72,13 +87,13 @@ static cji_trace_file *file_new(const char *path, int *held, int *error)
     cji_trace_file *file = cji_zalloc(sizeof *file);
     *error = ENOMEM;
     if (!file) return NULL;
-    *file = (cji_trace_file){ .fd = -1, .users = 1, .begun = cji_now(), .path = cji_strdup(path) };
+    *file = (cji_trace_file){ .fd = -1, .users = 1, .begun = cji_now(), .path = cji_strdup(path), .named = held };
     file->json = n > 5 && strcmp(path + n - 5, ".json") == 0;
     pthread_mutex_init(&file->lock, NULL);
     if (file->path) {
         file->fd = cji_process_file_held(held);
         const bool goes_on = file->fd >= 0;
-        if (!goes_on) file->fd = cji_process_file_open(path);
+        if (!goes_on) file->fd = cji_process_file_open(path, 1);
         if (file->fd >= 0 && position(file, goes_on)) {
             if (held) cji_process_file_hold(held, file->fd);
             return file;
@@ -99,6 +114,12 @@ cji_trace_file *cji_trace_file_open(const char *path, int *held, int *error)
     } else if ((file = file_new(path, held, error))) {
         file->next = cji_process.traces;
         cji_process.traces = file;
+        if (file->new_program) {
+            char room[1024];
+            cji_line l = { room, sizeof room, 0 };
+            cji_trace_owner(&l, file->json, file->begun);
+            cji_trace_file_add(file, room, l.n);
+        }
     }
     unlock_files();
     return file;
@@ -137,6 +158,7 @@ static bool write_at(int fd, const char *p, size_t n, off_t at)
 
 void cji_trace_file_add(cji_trace_file *file, const char *line, size_t n)
 {
+    CJI_NO_CANCEL;
     char room[4096];
     const int kept = errno;
     bool failed = false;

@@ -31,7 +31,10 @@ static void trace_json_line(cji_line *l, const cji_layer_call *c, const char *te
             syscall(SYS_gettid));
     cji_say(l, ",\"ts\":%llu.%03u,\"dur\":%llu.%03u", (unsigned long long)(at / 1000), (unsigned)(at % 1000),
             (unsigned long long)(took / 1000), (unsigned)(took % 1000));
-    cji_say(l, ",\"args\":{\"number\":%llu,\"result\":%d,\"call\":\"", (unsigned long long)c->number, (int)r);
+    const char *result = cji_cu_error_name((int)r);
+    cji_say(l, ",\"args\":{\"number\":%llu,", (unsigned long long)c->number);
+    if (result) cji_say(l, "\"result\":\"%s\",\"call\":\"", result);
+    else cji_say(l, "\"result\":%d,\"call\":\"", (int)r);
     put_json_string(l, text);
     if (*launch) {
         cji_say(l, "\",\"kernel\":\"");

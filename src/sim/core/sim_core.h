@@ -73,7 +73,8 @@ struct sim_thread {
     sim_ctx **stack;                /* current contexts, the last is current */
     size_t depth, cap;
     CUstreamCaptureMode mode;       /* cuThreadExchangeStreamCaptureMode */
-    atomic_bool inside;             /* inside an entry point */
+    atomic_bool inside;             /* inside an entry point ... */
+    int cancel;                     /* ... where it is not cancelled; whether it could be before */
     char why[400];                  /* why the call in progress is rejected; "": nothing to say */
     bool own_default;               /* in a call named _ptsz or _ptds: stream 0 is the thread's own */
     sim_stream *own;                /* per-thread default streams, one for each context, through sim_stream.own_next */
@@ -247,7 +248,10 @@ struct sim_pool {
     uint64_t threshold;
     uint64_t used, used_high, reserved, reserved_high;
     int reuse[3];                   /* CU_MEMPOOL_ATTR_REUSE_*; kept, all reuse is legal here */
-    unsigned access;                /* bit of each other device that may reach it */
+    unsigned access;                /* bit of each other device that may reach it; of the host's: of each that may */
+    bool host;                      /* its memory is the host's; it is in the list of device 0 */
+    bool shared, imported;          /* other processes may import it; it is one of another process (sim_pool_share.c) */
+    int file;                       /* of one of these: what names it */
 };
 
 struct sim_device {
@@ -411,7 +415,8 @@ void cji_sim_reserve_end(void);
  * a process, a descriptor in it and the identity of the file behind that; another process opens it through /proc,
  * while the first still has it. */
 enum { SIM_IPC_HANDLE_BYTES = 64 };
-typedef enum sim_ipc_kind { SIM_IPC_EVENT = 1, SIM_IPC_MEMORY = 2 } sim_ipc_kind;
+/* SIM_IPC_POOL_MEMORY has the number of its pool above it, from bit 4 on. */
+typedef enum sim_ipc_kind { SIM_IPC_EVENT = 1, SIM_IPC_MEMORY = 2, SIM_IPC_POOL_MEMORY = 3 } sim_ipc_kind;
 
 int cji_sim_ipc_file_make(const char *name, uint64_t bytes); /* all 0; cannot be cut; -1: the system has no more */
 bool cji_sim_ipc_file_grow(int fd, uint64_t bytes);          /* to that size */

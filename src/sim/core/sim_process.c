@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/obj.h"
 
 sim_process sim = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -111,7 +112,10 @@ CUresult cji_sim_enter(bool needs_init)
     sim_thread *t = cji_sim_thread();
     if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
     atomic_store(&t->inside, true);
-    if (!atomic_load(&sim.exiting)) return CUDA_SUCCESS;
+    if (!atomic_load(&sim.exiting)) {
+        t->cancel = cji_cancel_disable();
+        return CUDA_SUCCESS;
+    }
     atomic_store(&t->inside, false);
     return CUDA_ERROR_DEINITIALIZED;
 }
@@ -131,6 +135,7 @@ CUresult cji_sim_reject(CUresult r, const char *fmt, ...)
 void cji_sim_leave(const char *call, CUresult r)
 {
     sim_thread *t = pthread_getspecific(sim_thread_key);
+    const int cancel = t->cancel;
     if (t->why[0]) {
         const char *name = cji_cu_error_name((int)r);
         char why[sizeof t->why];
@@ -139,6 +144,7 @@ void cji_sim_leave(const char *call, CUresult r)
         if (r) cji_log(CJ_LOG_ERROR, "%s returns %s: %s", call, name ? name : "an error", why);
     }
     atomic_store_explicit(&t->inside, false, memory_order_release);
+    cji_cancel_restore(&cancel);
 }
 
 void cji_sim_host_section(bool inside) { pthread_setspecific(sim_host_key, inside ? &sim : NULL); }

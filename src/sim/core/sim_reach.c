@@ -33,6 +33,7 @@ static unsigned char *sim_host_of(const sim_range *r, uint64_t address)
 static bool sim_range_reached(const sim_range *r, const sim_ctx *c)
 {
     if (r->place == SIM_MAPPED) return r->readers >> c->dev->ordinal & 1;
+    if (r->pool && r->pool->host) return r->pool->access >> c->dev->ordinal & 1;
     return r->place != SIM_DEVICE || cji_sim_ctx_sees(c, r->dev) || (r->pool && r->pool->access >> c->dev->ordinal & 1);
 }
 
@@ -272,6 +273,9 @@ bool cji_sim_memory_find(void *user, uint64_t address, cji_exec_span *span, char
         snprintf(why, size, "is memory of a graph that is not allocated at this point of the stream");
     } else if (r && r->place == SIM_MAPPED) {
         snprintf(why, size, "is mapped memory to which device %d has no access (cuMemSetAccess)", c->dev->ordinal);
+    } else if (inside && !r->freed && r->pool && r->pool->host) {
+        snprintf(why, size, "is memory of a pool of the host, which device %d may not reach before cuMemPoolSetAccess",
+                 c->dev->ordinal);
     } else if (inside && !r->freed && r->bytes) {
         snprintf(why, size, "is memory of device %d, which device %d may not reach before cuCtxEnablePeerAccess",
                  r->dev->ordinal, c->dev->ordinal);

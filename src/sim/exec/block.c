@@ -1,4 +1,5 @@
 /* Blocks: their warps in turn, and their barriers. */
+#include "sim/exec/ops_bulk.h"
 #include "sim/exec/warp.h"
 
 /* ---- Barriers ---- */
@@ -51,7 +52,7 @@ static void block_release(cji_blk *b, unsigned id)
 
 void cji_block_exited(cji_blk *b)
 {
-    for (unsigned id = 0; id < CJI_BARRIERS; id++)
+    for (unsigned id = 0; id <= CJI_BARRIERS; id++)
         if (b->bar[id].arrived && block_complete(b, &b->bar[id])) block_release(b, id);
 }
 
@@ -90,11 +91,44 @@ static void block_arrive(cji_warp *w, const cji_rec *r, uint32_t lanes, unsigned
     if (block_complete(b, bar)) block_release(b, id);
 }
 
+/* barrier.cluster. A thread that has arrived and not waited yet is owed a wait. */
+static void block_cluster(cji_warp *w, const cji_rec *r, uint32_t lanes)
+{
+    cji_blk *b = w->blk;
+    cji_barrier *bar = &b->bar[CJI_BARRIERS];
+    uint32_t *here = &bar->lanes[w->index], *owed = here + b->nwarp;
+    if (!cji_cluster_is_one(w, r, cji_first(lanes))) return;
+    if ((r->k & CJI_BAR_OP) == CJI_BAR_ARRIVE) {
+        if (*here & lanes) {
+            cji_fault(w, r, cji_first(*here & lanes), CJI_EXEC_FAULT_BARRIER, 0,
+                      "arrives at the cluster's barrier again before it is complete");
+            return;
+        }
+        w->slice -= CJI_SLICE_BARRIER;
+        bar->arrived++;
+        *here |= lanes;
+        *owed |= lanes;
+        if (block_complete(b, bar)) block_release(b, CJI_BARRIERS);
+        return;
+    }
+    if (lanes & ~*owed) {
+        cji_fault(w, r, cji_first(lanes & ~*owed), CJI_EXEC_FAULT_BARRIER, 0,
+                  "waits at the cluster's barrier without having arrived");
+        return;
+    }
+    *owed &= ~lanes;
+    if (*here & lanes) cji_warp_wait(w, *here & lanes, CJI_G_BAR, CJI_BARRIERS);
+}
+
 void cji_h_barrier(cji_warp *w, const cji_rec *r)
 {
     uint32_t m = w->mask;
     if (r->k & CJI_BAR_ALIGNED && m != w->live) {
         cji_warp_wait(w, m, CJI_G_SYNC, 0);
+        return;
+    }
+    if (r->k & CJI_BAR_CLUSTER) {
+        block_cluster(w, r, m);
         return;
     }
     while (m && !w->blk->failed) {
@@ -116,6 +150,9 @@ void cji_h_barrier(cji_warp *w, const cji_rec *r)
 
 /* ---- Running ---- */
 
+/* Of each barrier, and whom the cluster's barrier owes a wait. */
+static size_t block_lane_bytes(const cji_blk *b) { return sizeof(uint32_t) * b->nwarp * (CJI_BARRIERS + 2); }
+
 bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index)
 {
     const cji_exec_launch *l = &g->l;
@@ -125,12 +162,13 @@ bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index)
     b->id[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
     b->id[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
     b->failed = false;
+    b->nbulk = 0;
     if (!b->warp) {
         b->nthread = g->nthread;
         b->nwarp = g->nwarp;
         b->shared_bytes = l->coarse ? (g->shared_bytes + 127) / 128 * 128 : g->shared_bytes;
         b->warp = cji_zalloc(sizeof *b->warp * b->nwarp);
-        b->bar_lanes = cji_zalloc(sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
+        b->bar_lanes = cji_zalloc(block_lane_bytes(b));
         b->shared = cji_alloc(b->shared_bytes + 16);
         if (!b->warp || !b->bar_lanes || !b->shared) return false;
         for (uint32_t i = 0; i < b->nwarp; i++) cji_warp_place(&b->warp[i], b, i);
@@ -140,8 +178,9 @@ bool cji_block_start(cji_blk *b, struct cji_exec_grid *g, uint64_t index)
     if (now != b->span_changes) memset(b->span, 0, sizeof b->span);
     b->span_changes = now;
     memset(b->shared, 0, b->shared_bytes + 16);
-    memset(b->bar_lanes, 0, sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
-    for (unsigned i = 0; i < CJI_BARRIERS; i++)
+    memset(b->bar_lanes, 0, block_lane_bytes(b));
+    if (b->commits) memset(b->commits, 0, b->nthread * sizeof *b->commits);
+    for (unsigned i = 0; i <= CJI_BARRIERS; i++)
         b->bar[i] = (cji_barrier){ .all = 1, .lanes = b->bar_lanes + (size_t)i * b->nwarp };
     for (uint32_t i = 0; i < b->nwarp; i++) b->warp[i].live = block_lanes_of(b, i);
     for (uint32_t i = 0; i < b->nwarp; i++)
@@ -154,8 +193,9 @@ void cji_block_free(cji_blk *b)
     if (!b) return;
     for (uint32_t i = 0; b->warp && i < b->nwarp; i++) cji_warp_free(&b->warp[i]);
     cji_free(b->warp, sizeof *b->warp * b->nwarp);
-    cji_free(b->bar_lanes, sizeof(uint32_t) * b->nwarp * CJI_BARRIERS);
+    cji_free(b->bar_lanes, block_lane_bytes(b));
     cji_free(b->shared, b->shared_bytes + 16);
+    cji_bulk_free(b);
     cji_free(b, sizeof *b);
 }
 
@@ -172,7 +212,10 @@ static void block_stuck(cji_blk *b)
             if (w->group[j].state == CJI_G_SYNC) g = &w->group[j];
         const cji_rec *r = &w->p->code[g->pc];
         w->pc = g->pc + 1;
-        if (g->state == CJI_G_BAR)
+        if (g->state == CJI_G_BAR && g->bar == CJI_BARRIERS)
+            cji_fault(w, r, cji_first(g->mask), CJI_EXEC_FAULT_BARRIER, 0,
+                      "waits at the cluster's barrier, which can never complete: other threads wait elsewhere");
+        else if (g->state == CJI_G_BAR)
             cji_fault(
                 w, r, cji_first(g->mask), CJI_EXEC_FAULT_BARRIER, 0,
                 "waits at barrier %u, which can never complete: every other thread of the block waits elsewhere or "
@@ -212,7 +255,7 @@ cji_block_end cji_block_run(cji_blk *b)
                 return CJI_BLOCK_FAULT;
             }
         }
-        if (!alive) return CJI_BLOCK_DONE;
+        if (!alive) return cji_bulk_end(b) ? CJI_BLOCK_DONE : CJI_BLOCK_FAULT;
         if (!moved) {
             block_stuck(b);
             return CJI_BLOCK_FAULT;

@@ -156,13 +156,15 @@ typedef struct cji_dec_mem_operand {
 bool cji_dec_address(cji_dec *d, uint32_t word, unsigned space, cji_dec_mem_operand *o);
 void cji_dec_put_address(cji_rec *r, const cji_dec_mem_operand *o);
 
-/* decode_alu.c, decode_cvt.c, decode_mem.c, decode_flow.c: true when it was one of theirs (or
+/* decode_alu.c, decode_cvt.c, decode_mem.c, decode_matrix.c, decode_flow.c: true when it was one of theirs (or
  * d->failed) */
 bool cji_dec_alu(cji_dec *d);
 bool cji_dec_compare(cji_dec *d);
 bool cji_dec_cvt(cji_dec *d);
 bool cji_dec_mem(cji_dec *d);
 bool cji_dec_async(cji_dec *d);
+bool cji_dec_matrix(cji_dec *d);
+bool cji_dec_bulk(cji_dec *d);
 bool cji_dec_warp(cji_dec *d);
 bool cji_dec_flow(cji_dec *d);                                /* but for branches, which decode_func.c lays out */
 

@@ -87,16 +87,52 @@ static bool flow_barrier(cji_dec *d, bool aligned)
     return true;
 }
 
+/* A barrier orders all memory that its threads reach. */
+static bool flow_cluster_barrier(cji_dec *d, uint32_t kind)
+{
+    static const uint16_t orders[] = { CJI_W_RELEASE, CJI_W_RELAXED, CJI_W_ACQUIRE, 0 };
+    cji_dec_op_words(d, 3);
+    cji_dec_hints(d, orders);
+    cji_rec *r = cji_dec_emit(d, cji_h_barrier);
+    r->k = kind | CJI_BAR_CLUSTER | (cji_dec_has(d, CJI_W_ALIGNED) ? CJI_BAR_ALIGNED : 0);
+    return true;
+}
+
+/* {address,} its block's address, or its block's number */
+static bool flow_cluster_address(cji_dec *d, cji_handler fn)
+{
+    const unsigned bits = cji_dec_type_at(d, 0)->bits;
+    cji_dec_place dst = cji_dec_dst(d, cji_dec_word(d, 0), cji_dec_width(fn == cji_h_mapa ? bits : 32)),
+                  a = cji_dec_src(d, cji_dec_word(d, 1), bits, false), b = { 0, 0 };
+    cji_dec_has(d, CJI_W_SHARED__CLUSTER);
+    if (fn == cji_h_mapa) b = cji_dec_src(d, cji_dec_word(d, 2), 32, false);
+    cji_rec *r = cji_dec_emit(d, fn);
+    cji_dec_put_d(r, dst);
+    cji_dec_put_a(r, a);
+    cji_dec_put_b(r, b);
+    return true;
+}
+
 /* Every fence is a full one, between all threads. */
 static bool flow_fence(cji_dec *d)
 {
     static const uint16_t kinds[] = {
         CJI_W_SC, CJI_W_ACQ_REL, CJI_W_ACQUIRE, CJI_W_RELEASE, CJI_W_CTA, CJI_W_CLUSTER, CJI_W_GPU, CJI_W_GL, CJI_W_SYS,
         CJI_W_PROXY, CJI_W_ALIAS, CJI_W_ASYNC, CJI_W_GLOBAL, CJI_W_SHARED__CTA, CJI_W_SHARED__CLUSTER,
-        CJI_W_MBARRIER_INIT, 0
+        CJI_W_MBARRIER_INIT, CJI_W_TENSORMAP__GENERIC, CJI_W_ASYNC__GENERIC, CJI_W_SYNC_RESTRICT__SHARED__CTA,
+        CJI_W_SYNC_RESTRICT__SHARED__CLUSTER, 0
     };
     cji_dec_hints(d, kinds);
     cji_dec_emit(d, cji_h_fence);
+    return true;
+}
+
+/* A thread has all registers that its function names: more or fewer of them change nothing. */
+static bool flow_registers(cji_dec *d)
+{
+    static const uint16_t words[] = { CJI_W_INC, CJI_W_DEC, CJI_W_SYNC, CJI_W_ALIGNED, 0 };
+    cji_dec_hints(d, words);
+    cji_dec_type_at(d, 0);
     return true;
 }
 
@@ -119,6 +155,11 @@ bool cji_dec_flow(cji_dec *d)
     case CJI_OP_NANOSLEEP: cji_dec_type_at(d, 0); return flow_one(d, cji_h_nanosleep);
     case CJI_OP_PMEVENT:
     case CJI_OP_GRIDDEPCONTROL: cji_dec_hints(d, nothing); return true;
+    case CJI_OP_BARRIER_CLUSTER_ARRIVE: return flow_cluster_barrier(d, CJI_BAR_ARRIVE);
+    case CJI_OP_BARRIER_CLUSTER_WAIT: return flow_cluster_barrier(d, CJI_BAR_SYNC);
+    case CJI_OP_MAPA: return flow_cluster_address(d, cji_h_mapa);
+    case CJI_OP_GETCTARANK: return flow_cluster_address(d, cji_h_ctarank);
+    case CJI_OP_SETMAXNREG: return flow_registers(d);
     case CJI_OP_MEMBAR:
     case CJI_OP_FENCE: return flow_fence(d);
     case CJI_OP_BAR: return flow_barrier(d, true);

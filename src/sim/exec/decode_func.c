@@ -34,7 +34,7 @@ static void decode_branch(cji_dec *d, const cji_flow *g)
 static bool decode_by(cji_dec *d)
 {
     return cji_dec_alu(d) || cji_dec_compare(d) || cji_dec_cvt(d) || cji_dec_mem(d) || cji_dec_async(d) ||
-           cji_dec_warp(d) || cji_dec_flow(d);
+           cji_dec_matrix(d) || cji_dec_bulk(d) || cji_dec_warp(d) || cji_dec_flow(d);
 }
 
 static void decode_ins(cji_dec *d, const cji_ins *x, const cji_flow *g)

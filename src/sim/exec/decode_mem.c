@@ -290,7 +290,9 @@ static bool dmem_policy(cji_dec *d)
 /* Prefetches and the like move bytes between caches: nothing to do. */
 static bool dmem_prefetch(cji_dec *d)
 {
-    static const uint16_t parts[] = { CJI_W_GLOBAL, CJI_W_LOCAL, CJI_W_L1, CJI_W_L2, 0 };
+    static const uint16_t parts[] = {
+        CJI_W_GLOBAL, CJI_W_LOCAL, CJI_W_PARAM, CJI_W_CONST, CJI_W_L1, CJI_W_L2, CJI_W_TENSORMAP, 0
+    };
     cji_dec_hints(d, dmem_hints);
     cji_dec_hints(d, parts);
     cji_dec_emit(d, cji_h_prefetch);

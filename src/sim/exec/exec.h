@@ -211,6 +211,28 @@ const cji_exec_fault *cji_exec_grid_fault(const cji_exec_grid *g);
 uint64_t cji_exec_grid_steps(const cji_exec_grid *g);
 void cji_exec_grid_close(cji_exec_grid *g);
 
+/* ---- Tensor maps ------------------------------------------------------------------------------------------------- */
+
+#define CJI_EXEC_TENSOR_DIMS 5
+#define CJI_EXEC_TENSOR_MAGIC UINT64_C(0x70616d5f6a635f94)
+
+/* What copies of a tensor's tiles read where a kernel names a tensor map: its 128 bytes on this device. */
+typedef struct cji_exec_tensor_map {
+    uint64_t magic;                          /* CJI_EXEC_TENSOR_MAGIC */
+    uint64_t address;                        /* of element 0 */
+    uint64_t stride[CJI_EXEC_TENSOR_DIMS - 1];   /* bytes, from dimension 1 on */
+    uint32_t last[CJI_EXEC_TENSOR_DIMS];     /* the last element's index */
+    uint16_t tile[CJI_EXEC_TENSOR_DIMS];     /* elements */
+    uint8_t step[CJI_EXEC_TENSOR_DIMS];      /* from dimension 1 on: which of the tile's elements are copied */
+    uint8_t dims, type;                      /* CUtensorMapDataType */
+    uint8_t swizzle;                         /* 0: none; 1, 2, 3: 32, 64, 128 bytes, the row of a tile has as many */
+    bool nan;                                /* the fill outside of the tensor; else 0 */
+    uint8_t unused[41];
+} cji_exec_tensor_map;
+
+/* The bytes of an element of a CUtensorMapDataType; 0: there is no such type. */
+unsigned cji_exec_tensor_element(unsigned type);
+
 /* open, work, close on this thread. False on a fault (without memory: NOMEM). */
 bool cji_exec_run(const cji_exec_launch *launch, cji_exec_fault *fault);
 

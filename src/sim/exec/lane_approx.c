@@ -1,58 +1,60 @@
-/* One lane of the .approx and .full instructions (lane_ops.h): computed in double by libm and
- * rounded once, which is within every bound of the manual; the special cases are the manual's
- * tables. */
+/* One lane of the .approx and .full instructions (lane_ops.h), with a Hopper's bits. */
 #include <math.h>
 
+#include "ptx/mufu.h"
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/fp_soft.h"
-#include "sim/exec/seed64.h"
+#include "ptx/math/seed64.h"
 #include "sim/exec/warp.h"
 
 #define LA(name) uint64_t cji_l_##name(uint64_t a, uint64_t b, uint64_t c, uint32_t k)
 #define LA_UNUSED (void)a, (void)b, (void)c, (void)k
 
-/* To f32, or to f16 / bf16 where the form is one. */
-static double la_in(uint64_t a, uint32_t k)
+#define LA_FTZ(k) (((k) & CJI_KF_FTZ) != 0)
+#define LA_IS_BF(k) (CJI_KF_FMT(k) == CJI_FP_BF16)
+#define LA_IS_F32(k) (CJI_KF_FMT(k) == CJI_FP_F32)
+
+LA(rcp_approx) { LA_UNUSED; return cji_approx_rcp((uint32_t)a, LA_FTZ(k)); }
+LA(rsqrt_approx) { LA_UNUSED; return cji_approx_rsqrt((uint32_t)a, LA_FTZ(k)); }
+LA(sqrt_approx) { LA_UNUSED; return cji_approx_sqrt((uint32_t)a, LA_FTZ(k)); }
+LA(lg2_approx) { LA_UNUSED; return cji_approx_lg2((uint32_t)a, LA_FTZ(k)); }
+LA(sin_approx) { LA_UNUSED; return cji_approx_sin((uint32_t)a, LA_FTZ(k)); }
+LA(cos_approx) { LA_UNUSED; return cji_approx_cos((uint32_t)a, LA_FTZ(k)); }
+
+LA(ex2_approx)
 {
-    cji_fp_format f = CJI_KF_FMT(k);
-    if (f != CJI_FP_F32) {
-        uint64_t wide = cji_fp_convert(CJI_FP_F32, f, a, CJI_FP_RN, false);
-        return cji_f32_of(k & CJI_KF_FTZ ? cji_ftz((uint32_t)wide) : (uint32_t)wide);
-    }
-    return cji_f32_of(k & CJI_KF_FTZ ? cji_ftz((uint32_t)a) : (uint32_t)a);
+    LA_UNUSED;
+    return LA_IS_F32(k) ? cji_approx_ex2((uint32_t)a, LA_FTZ(k)) : cji_approx_ex2_half((uint16_t)a, LA_IS_BF(k));
 }
 
-static uint64_t la_out(double x, uint32_t k)
+LA(tanh_approx)
 {
-    cji_fp_format f = CJI_KF_FMT(k);
-    cji_fp_round r = k & CJI_KF_FTZ && f == CJI_FP_F32 ? CJI_FP_FTZ : CJI_FP_RN;
-    if (isnan(x)) return cji_fp_formats[f].nan;
-    return cji_fp_convert(f, CJI_FP_F64, cji_f64_bits(x), r, false);
+    LA_UNUSED;
+    return LA_IS_F32(k) ? cji_approx_tanh((uint32_t)a, LA_FTZ(k)) : cji_approx_tanh_half((uint16_t)a, LA_IS_BF(k));
 }
 
-LA(rcp_approx) { LA_UNUSED; return la_out(1.0 / la_in(a, k), k); }
-LA(sqrt_approx) { LA_UNUSED; return la_out(sqrt(la_in(a, k)), k); }
-LA(rsqrt_approx) { LA_UNUSED; return la_out(1.0 / sqrt(la_in(a, k)), k); }
+/* The dividend times the unit's reciprocal; `by`: both were multiplied by it before. */
+static uint64_t la_quotient(uint64_t a, uint64_t b, uint32_t by, uint32_t k)
+{
+    cji_fp_round r = LA_FTZ(k) ? CJI_FP_FTZ : CJI_FP_RN;
+    if (LA_FTZ(k)) a = cji_ftz((uint32_t)a), b = cji_ftz((uint32_t)b);
+    if (by) a = cji_fp_mul(CJI_FP_F32, a, by, r), b = cji_fp_mul(CJI_FP_F32, b, by, r);
+    return cji_fp_mul(CJI_FP_F32, cji_mufu_rcp((uint32_t)b), a, r);
+}
+enum { LA_QUARTER = 0x3e800000, LA_2_TO_24 = 0x4b800000, LA_2_TO_126 = 0x7e800000 };
 
-/* |b| in (2^126, 2^128): the hardware multiplies with a reciprocal that underflows. */
 LA(div_approx)
 {
     LA_UNUSED;
-    double x = la_in(a, k), y = la_in(b, k);
-    if (fabs(y) > 0x1p126 && !isinf(y) && !isnan(x)) {
-        if (isinf(x)) return 0x7fffffff;
-        return la_out(signbit(x) != signbit(y) ? -0.0 : 0.0, k);
-    }
-    return la_out(x / y, k);
+    return LA_FTZ(k) ? la_quotient(a, b, 0, k) : cji_approx_div((uint32_t)a, (uint32_t)b);
 }
 
-LA(div_full) { LA_UNUSED; return la_out(la_in(a, k) / la_in(b, k), k); }
-
-LA(sin_approx) { LA_UNUSED; return la_out(sin(la_in(a, k)), k); }
-LA(cos_approx) { LA_UNUSED; return la_out(cos(la_in(a, k)), k); }
-LA(lg2_approx) { LA_UNUSED; return la_out(log2(la_in(a, k)), k); }
-LA(ex2_approx) { LA_UNUSED; return la_out(exp2(la_in(a, k)), k); }
-LA(tanh_approx) { LA_UNUSED; return la_out(tanh(la_in(a, k)), k); }
+LA(div_full)
+{
+    LA_UNUSED;
+    uint32_t m = b & 0x7fffffff, large = m > LA_2_TO_126 && m <= 0x7f800000 ? LA_QUARTER : 0;
+    return la_quotient(a, b, m < 0x00800000 && !LA_FTZ(k) ? LA_2_TO_24 : large, k);
+}
 
 /* f64 with .ftz: the upper words of operand and result count, the lower word of the result is zero; subnormals are
  * flushed. */

@@ -1,15 +1,20 @@
 # src/sim/exec: the execution engine of the CPU device. exec.h is its whole interface.
 
 libcujit_simcore_la_SOURCES += \
+	%D%/approx_rows.c \
+	%D%/approx_rows.h \
 	%D%/block.c \
+	%D%/cluster.c \
 	%D%/decode.c \
 	%D%/decode.h \
 	%D%/decode_alu.c \
 	%D%/decode_async.c \
+	%D%/decode_bulk.c \
 	%D%/decode_cmp.c \
 	%D%/decode_cvt.c \
 	%D%/decode_flow.c \
 	%D%/decode_func.c \
+	%D%/decode_matrix.c \
 	%D%/decode_mem.c \
 	%D%/exec.h \
 	%D%/fault.c \
@@ -23,14 +28,22 @@ libcujit_simcore_la_SOURCES += \
 	%D%/lane_float.c \
 	%D%/lane_int.c \
 	%D%/lane_ops.h \
+	%D%/mma_tile.c \
+	%D%/mma_tile.h \
 	%D%/ops.def \
 	%D%/ops_async.c \
 	%D%/ops_async.h \
+	%D%/ops_bulk.c \
+	%D%/ops_bulk.h \
 	%D%/ops_flow.c \
 	%D%/ops_lane.c \
 	%D%/ops_lane.h \
+	%D%/ops_matrix.c \
+	%D%/ops_matrix.h \
 	%D%/ops_mem.c \
 	%D%/ops_mem.h \
+	%D%/ops_mma.c \
+	%D%/ops_mma.h \
 	%D%/ops_quick.h \
 	%D%/ops_quick.inc \
 	%D%/ops_quick_avx2.c \
@@ -38,6 +51,7 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_quick_float.inc \
 	%D%/ops_quick_small.inc \
 	%D%/ops_quick_undef.inc \
+	%D%/ops_tma.c \
 	%D%/ops_vec.h \
 	%D%/ops_vec.inc \
 	%D%/ops_vec_approx.inc \
@@ -60,6 +74,8 @@ libcujit_simcore_la_SOURCES += \
 	%D%/ops_vec_warp.inc \
 	%D%/ops_warp.c \
 	%D%/ops_warp.h \
+	%D%/ops_wgmma.c \
+	%D%/ops_wgmma.h \
 	%D%/postdom.c \
 	%D%/pressure.c \
 	%D%/print_exec.c \
@@ -70,9 +86,6 @@ libcujit_simcore_la_SOURCES += \
 	%D%/program_names.c \
 	%D%/program_registers.c \
 	%D%/program_share.c \
-	%D%/seed64.c \
-	%D%/seed64.def \
-	%D%/seed64.h \
 	%D%/sreg_exec.c \
 	%D%/warp.c \
 	%D%/warp.h \

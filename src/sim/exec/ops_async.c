@@ -1,5 +1,6 @@
 /* Asynchronous copies and mbarriers (ops_async.h). */
 #include "sim/exec/ops_async.h"
+#include "sim/exec/ops_bulk.h"
 #include "sim/exec/ops_mem.h"
 
 void cji_h_cp_async(cji_warp *w, const cji_rec *r)
@@ -17,7 +18,8 @@ void cji_h_cp_async(cji_warp *w, const cji_rec *r)
         if (!to) return;
         if (n > r->size) n = r->size;
         if (n) {
-            const unsigned char *p = cji_mem_at(w, r, i, CJI_SP_GLOBAL, cji_mem_address(w, &from, i), r->size, false);
+            const uint64_t a = cji_mem_address(w, &from, i);
+            const unsigned char *p = cji_mem_range(w, r, i, CJI_SP_GLOBAL, a, (unsigned)n, r->size, CJI_EXEC_READ);
             if (!p) return;
             memcpy(zero, p, n);
         }
@@ -25,7 +27,7 @@ void cji_h_cp_async(cji_warp *w, const cji_rec *r)
     }
 }
 
-#define ASYNC_COUNT 0xfffffu
+#define ASYNC_COUNT 0xfffff
 
 typedef struct async_barrier { uint32_t expected, pending; int32_t tx; bool phase; } async_barrier;
 
@@ -45,6 +47,39 @@ static uint64_t async_pack(async_barrier b)
            (uint64_t)b.phase << 63;
 }
 
+/* The transaction count becomes tx. False: a fault. */
+static bool async_count(cji_warp *w, const cji_rec *r, unsigned lane, uint64_t address, async_barrier *b, int64_t tx)
+{
+    if (!b->expected) {
+        cji_fault(w, r, lane, CJI_EXEC_FAULT_SYNC, address,
+                  "names 0x%llx in shared memory as an mbarrier, which was not initialised",
+                  (unsigned long long)address);
+        return false;
+    }
+    if (tx > ASYNC_COUNT || tx < -ASYNC_COUNT) {
+        cji_fault(w, r, lane, CJI_EXEC_FAULT_SYNC, address,
+                  "makes the transaction count of an mbarrier %lld: at most 1048575 bytes can be missing",
+                  (long long)tx);
+        return false;
+    }
+    b->tx = (int32_t)tx;
+    return true;
+}
+
+bool cji_mbarrier_complete(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
+                           uint32_t bytes)
+{
+    uint64_t v;
+    unsigned char *p = cji_mem_at(w, r, lane, space, address, 8, true);
+    if (!p) return false;
+    memcpy(&v, p, 8);
+    async_barrier b = async_unpack(v);
+    if (!async_count(w, r, lane, address, &b, (int64_t)b.tx - bytes)) return false;
+    v = async_pack(b);
+    memcpy(p, &v, 8);
+    return true;
+}
+
 uint64_t cji_l_mbarrier_pending(uint64_t a, uint64_t b, uint64_t c, uint32_t k)
 {
     (void)b, (void)c, (void)k;
@@ -62,6 +97,12 @@ static bool async_arrive(cji_warp *w, const cji_rec *r, unsigned lane, uint64_t 
     b->pending -= count;
     if (drop) b->expected -= count;
     return true;
+}
+
+/* Is the phase over for which a wait asks? */
+static bool async_over(const cji_rec *r, async_barrier b, uint64_t arg)
+{
+    return b.phase != (r->k & CJI_MB_PARITY ? arg & 1 : arg >> 63);
 }
 
 void cji_h_mbarrier(cji_warp *w, const cji_rec *r)
@@ -86,15 +127,15 @@ void cji_h_mbarrier(cji_warp *w, const cji_rec *r)
             break;
         case CJI_MB_INVAL: v = 0; break;
         case CJI_MB_EXPECT:
-            b.tx += (int32_t)(uint32_t)arg;
+            if (!async_count(w, r, i, address, &b, b.tx + (int64_t)arg)) return;
             v = async_pack(b);
             break;
         case CJI_MB_COMPLETE:
-            b.tx -= (int32_t)(uint32_t)arg;
+            if (!async_count(w, r, i, address, &b, b.tx - (int64_t)arg)) return;
             v = async_pack(b);
             break;
         case CJI_MB_ARRIVE:
-            if (r->k & CJI_MB_TX) b.tx += (int32_t)(uint32_t)arg;
+            if (r->k & CJI_MB_TX && !async_count(w, r, i, address, &b, b.tx + (int64_t)arg)) return;
             if (!async_arrive(w, r, i, address, &b, r->k & CJI_MB_TX ? 1 : (uint32_t)arg, r->k & CJI_MB_DROP)) return;
             if (r->k & CJI_MB_NO_COMPLETE && b.pending == 0) {
                 cji_fault(w, r, i, CJI_EXEC_FAULT_SYNC, address, "completes the phase, which .noComplete excludes");
@@ -107,7 +148,12 @@ void cji_h_mbarrier(cji_warp *w, const cji_rec *r)
             v = async_pack(b);
             break;
         default:
-            yes |= (uint32_t)(b.phase != (r->k & CJI_MB_PARITY ? arg & 1 : arg >> 63)) << i;
+            if (!async_over(r, b, arg) && cji_bulk_arrive(w, p)) {
+                memcpy(&v, p, 8);
+                b = async_unpack(v);
+            }
+            if (w->blk->failed) return;
+            yes |= (uint32_t)async_over(r, b, arg) << i;
             break;
         }
         if (op != CJI_MB_WAIT) memcpy(p, &v, 8);

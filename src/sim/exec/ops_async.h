@@ -17,6 +17,9 @@ enum { CJI_MB_INIT, CJI_MB_INVAL, CJI_MB_EXPECT, CJI_MB_COMPLETE, CJI_MB_ARRIVE,
     CJI_MB_OP = 7,
        CJI_MB_DROP = 8, CJI_MB_TX = 16 /* b is a transaction count */, CJI_MB_PARITY = 32, CJI_MB_TRY = 64,
        CJI_MB_NOINC = 128, CJI_MB_NO_COMPLETE = 256 };
+/* A copy has moved `bytes` bytes that the mbarrier counts. False: a fault. */
+bool cji_mbarrier_complete(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
+                           uint32_t bytes);
 uint64_t cji_l_mbarrier_pending(uint64_t a, uint64_t b, uint64_t c, uint32_t k);
 
 #endif

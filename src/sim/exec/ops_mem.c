@@ -75,7 +75,7 @@ static bool mem_small(cji_warp *w, const cji_rec *r, unsigned i, const char *wha
     return false;
 }
 
-static bool mem_misaligned(cji_warp *w, const cji_rec *r, unsigned i, uint64_t a, cji_access *x)
+static bool mem_misaligned(cji_warp *w, const cji_rec *r, unsigned i, uint64_t a, unsigned align, cji_access *x)
 {
     char why[200];
     if (x->space == CJI_SP_GLOBAL) {
@@ -83,13 +83,13 @@ static bool mem_misaligned(cji_warp *w, const cji_rec *r, unsigned i, uint64_t a
         if (s) x->near = *s;
     }
     cji_fault_at(w, r, i, CJI_EXEC_FAULT_MISALIGNED, x, "%s %u bytes at 0x%llx, which is no multiple of %u",
-                 mem_verb(x->access), x->bytes, (unsigned long long)a, x->bytes);
+                 mem_verb(x->access), x->bytes, (unsigned long long)a, align);
     return false;
 }
 
-/* One lane, any space. */
+/* One lane, any space. align: a power of two. */
 static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, uint64_t a, unsigned bytes,
-                     unsigned access, mem_at *m)
+                     unsigned align, unsigned access, mem_at *m)
 {
     cji_access x = { .address = a, .bytes = bytes, .access = (uint8_t)access };
     if (space == CJI_SP_GENERIC) {
@@ -102,7 +102,7 @@ static bool mem_lane(cji_warp *w, const cji_rec *r, unsigned i, unsigned space, 
         if (space != CJI_SP_GLOBAL) x.address &= UINT64_C(0xffffffffffff);
     }
     x.space = (uint8_t)space;
-    if (a & (bytes - 1)) return mem_misaligned(w, r, i, a, &x);
+    if (a & (align - 1)) return mem_misaligned(w, r, i, a, align, &x);
     switch (space) {
     case CJI_SP_GLOBAL: return mem_global(w, r, i, &x, &m->at[i]);
     case CJI_SP_SHARED:
@@ -133,17 +133,23 @@ static bool mem_resolve(cji_warp *w, const cji_rec *r, unsigned bytes, unsigned 
 {
     m->shared = 0;
     CJI_EACH(i, w->mask)
-        if (!mem_lane(w, r, i, r->space, cji_mem_address(w, r, i), bytes, access, m)) return false;
+        if (!mem_lane(w, r, i, r->space, cji_mem_address(w, r, i), bytes, bytes, access, m)) return false;
     return true;
+}
+
+unsigned char *cji_mem_range(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
+                             unsigned bytes, unsigned align, unsigned access)
+{
+    mem_at m;
+    m.shared = 0;
+    if (!mem_lane(w, r, lane, space, address, bytes, align, access, &m)) return NULL;
+    return (unsigned char *)(uintptr_t)m.at[lane];
 }
 
 unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
                           unsigned bytes, bool write)
 {
-    mem_at m;
-    m.shared = 0;
-    if (!mem_lane(w, r, lane, space, address, bytes, write ? CJI_EXEC_WRITE : CJI_EXEC_READ, &m)) return NULL;
-    return (unsigned char *)(uintptr_t)m.at[lane];
+    return cji_mem_range(w, r, lane, space, address, bytes, bytes, write ? CJI_EXEC_WRITE : CJI_EXEC_READ);
 }
 
 uint64_t cji_mem_address(const cji_warp *w, const cji_rec *r, unsigned lane)
@@ -387,6 +393,11 @@ static uint64_t mem_atomic(const cji_rec *r, uint64_t at, uint64_t b, uint64_t c
     case 4: MEM_CAS(uint32_t);
     default: MEM_CAS(uint64_t);
     }
+}
+
+void cji_mem_reduce(uint32_t k, unsigned size, unsigned char *at, uint64_t value)
+{
+    mem_atomic(&(cji_rec){ .k = k, .size = (uint8_t)size }, (uint64_t)(uintptr_t)at, value, 0);
 }
 
 /* Vector forms (red.v2.f32 and the like) are as many scalar ones: that is all they promise. */

@@ -24,6 +24,11 @@ enum { CJI_AT_INT = 0, CJI_AT_SIGNED = 16, CJI_AT_F32 = 32, CJI_AT_F64 = 48, CJI
 /* One lane's access outside the handlers above: its host bytes, or NULL after a fault. */
 unsigned char *cji_mem_at(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
                           unsigned bytes, bool write);
+/* The same for any number of bytes, of an alignment that is a power of two; access: CJI_EXEC_READ, _WRITE, _UPDATE. */
+unsigned char *cji_mem_range(cji_warp *w, const cji_rec *r, unsigned lane, unsigned space, uint64_t address,
+                             unsigned bytes, unsigned align, unsigned access);
+/* at = op(at, value), indivisibly, as in global memory; k as cji_h_atom's, size: 2, 4 or 8. */
+void cji_mem_reduce(uint32_t k, unsigned size, unsigned char *at, uint64_t value);
 /* The allocation that holds address a of global memory. NULL: there is none. Valid until the next call. */
 const cji_exec_span *cji_mem_span(cji_warp *w, uint64_t a);
 /* The address of one lane, from a record's a, imm and flags. */

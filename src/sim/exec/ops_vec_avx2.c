@@ -3,12 +3,13 @@
 #include <cpuid.h>
 #include <immintrin.h>
 
+#include "sim/exec/approx_rows.h"
 #include "sim/exec/ops_vec.h"
 #include "sim/exec/fp_soft.h"
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 #include "sim/exec/ops_warp.h"
-#include "sim/exec/seed64.h"
+#include "ptx/math/seed64.h"
 
 #if defined __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)

@@ -4,7 +4,7 @@
 #include "sim/exec/lane_ops.h"
 #include "sim/exec/ops_lane.h"
 #include "sim/exec/ops_warp.h"
-#include "sim/exec/seed64.h"
+#include "ptx/math/seed64.h"
 
 #define VN(name) vec_base_##name
 #define VEC_TABLE cji_vec_base

@@ -155,6 +155,9 @@ void cji_h_sync(cji_warp *w, const cji_rec *r)
     if (wait) cji_warp_wait(w, wait, CJI_G_SYNC, 0);
 }
 
+/* At a barrier, or at an operation on matrices, no lane stands for another that waits elsewhere. */
+static bool sync_at_one_place(const cji_rec *r) { return r->fn == cji_h_barrier || r->flags & CJI_MF_ALIGNED; }
+
 /* All groups that are not at a barrier wait for lanes of their warp, at different places: lanes that execute
  * the same operation with the same mask meet, as the manual allows. */
 bool cji_sync_meet(cji_warp *w)
@@ -163,13 +166,13 @@ bool cji_sync_meet(cji_warp *w)
     bool met = false;
     for (uint32_t g = 0; g < w->ngroup && !met; g++) {
         const cji_rec *r = &w->p->code[w->group[g].pc];
-        if (w->group[g].state != CJI_G_SYNC || r->fn == cji_h_barrier) continue;
+        if (w->group[g].state != CJI_G_SYNC || sync_at_one_place(r)) continue;
         warp_sync s;
         uint32_t here = 0, outside = 0;
         s.pred = s.d2 = 0;
         for (uint32_t j = g; j < w->ngroup; j++) {
             const cji_rec *o = &w->p->code[w->group[j].pc];
-            if (w->group[j].state != CJI_G_SYNC || o->fn == cji_h_barrier || o->k != r->k || o->wa != r->wa) continue;
+            if (w->group[j].state != CJI_G_SYNC || sync_at_one_place(o) || o->k != r->k || o->wa != r->wa) continue;
             w->r = w->stack + w->group[j].base;
             sync_gather(w, o, w->group[j].mask, &s);
             here |= w->group[j].mask;

@@ -31,6 +31,7 @@
 typedef struct cji_warp cji_warp;
 typedef struct cji_rec cji_rec;
 typedef struct cji_blk cji_blk;
+typedef struct cji_bulk cji_bulk;
 
 typedef void (*cji_handler)(cji_warp *w, const cji_rec *r);
 typedef uint64_t (*cji_lane_fn)(uint64_t a, uint64_t b, uint64_t c, uint32_t k);
@@ -67,7 +68,8 @@ enum {
 #define CJI_KF(bits, fmt, x) ((uint32_t)(bits) << 16 | (uint32_t)(fmt) << 24 | (uint32_t)(x) << 28)
 
 enum { CJI_MF_SIGNED = 1, CJI_MF_FRAME = 2 /* address relative to the local frame */, CJI_MF_VOLATILE = 4,
-    CJI_MF_ORDER = 8, CJI_MF_NOBASE = 16, CJI_MF_BASE32 = 32 };
+    CJI_MF_ORDER = 8, CJI_MF_NOBASE = 16, CJI_MF_BASE32 = 32,
+    CJI_MF_ALIGNED = 64 /* matrices: all lanes of the warp are at this very instruction */ };
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 
@@ -203,8 +205,11 @@ struct cji_blk {
     unsigned char *shared; uint32_t shared_bytes;
     uint32_t nthread;
     bool failed;
-    cji_barrier bar[CJI_BARRIERS];
+    cji_barrier bar[CJI_BARRIERS + 1];  /* the last is the cluster's */
     uint32_t *bar_lanes;
+    cji_bulk *bulk;                 /* copies that are not done yet (ops_bulk.c) */
+    size_t nbulk, cbulk;
+    uint32_t *commits;              /* [nthread]: committed groups; NULL before the first */
     cji_exec_span span[CJI_SPANS];  /* allocations that its warps have used; kept for the thread's next block */
     uint32_t span_next;
     uint64_t span_changes;          /* *memory.changes when the spans were looked up */
@@ -302,7 +307,14 @@ void cji_block_free(cji_blk *b);
 void cji_block_exited(cji_blk *b);        /* lanes have exited: barriers may be complete */
 /* k: CJI_BAR_*; a: barrier, b: threads (wb CJI_WNONE: all), c: predicate */
 void cji_h_barrier(cji_warp *w, const cji_rec *r);
-enum { CJI_BAR_SYNC = 0, CJI_BAR_ARRIVE, CJI_BAR_POPC, CJI_BAR_AND, CJI_BAR_OR, CJI_BAR_OP = 7, CJI_BAR_ALIGNED = 8 };
+enum { CJI_BAR_SYNC = 0, CJI_BAR_ARRIVE, CJI_BAR_POPC, CJI_BAR_AND, CJI_BAR_OR, CJI_BAR_OP = 7, CJI_BAR_ALIGNED = 8,
+    CJI_BAR_CLUSTER = 16     /* barrier.cluster: CJI_BAR_ARRIVE, or CJI_BAR_SYNC for its wait; no operands */ };
+
+/* cluster.c */
+uint32_t cji_cluster_blocks(const cji_blk *b);
+bool cji_cluster_is_one(cji_warp *w, const cji_rec *r, unsigned lane);   /* false: a fault */
+void cji_h_mapa(cji_warp *w, const cji_rec *r);      /* d = the address that a has in block b of the cluster */
+void cji_h_ctarank(cji_warp *w, const cji_rec *r);   /* d = the block in whose shared memory a is */
 
 /* ops_warp.c */
 /* k: CJI_SY_*; a, b, c as the instruction has them; ext[target]: the mask's {width, offset} */

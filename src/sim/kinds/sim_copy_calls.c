@@ -182,19 +182,26 @@ static CUDA_MEMCPY3D sim_from_peer(const CUDA_MEMCPY3D_PEER *p)
                             .Depth = p->Depth };
 }
 
-CUresult cji_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *p)
+/* The context of an end that is memory of a device; an array has its own. */
+static CUresult sim_peer_end(CUcontext h, CUmemorytype type)
 {
-    if (!p) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_MEMCPY3D q = sim_from_peer(p);
-    return sim_copy_on(&q, NULL, true);
+    if (type != CU_MEMORYTYPE_DEVICE) return CUDA_SUCCESS;
+    return cji_sim_handle_is(SIM_CTX, h) && ((sim_ctx *)h)->alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult cji_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream h)
+static CUresult sim_peer_copy(const CUDA_MEMCPY3D_PEER *p, CUstream h, bool sync)
 {
     if (!p) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_MEMCPY3D q = sim_from_peer(p);
-    return sim_copy_on(&q, h, false);
+    const CUDA_MEMCPY3D q = sim_from_peer(p);
+    sim_lock();
+    CUresult r = sim_peer_end(p->dstContext, p->dstMemoryType);
+    if (!r) r = sim_peer_end(p->srcContext, p->srcMemoryType);
+    sim_unlock();
+    return r ? r : sim_copy_on(&q, h, sync);
 }
+
+CUresult cji_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *p) { return sim_peer_copy(p, NULL, true); }
+CUresult cji_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *p, CUstream h) { return sim_peer_copy(p, h, false); }
 
 /* ---- In two and three dimensions --------------------------------------------------------------------------------- */
 

@@ -71,6 +71,10 @@ static CUresult sim_check_grid(const sim_func *f, const sim_shape *s)
                                                       CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z };
     for (int i = 0; i < 3; i++) {
         uint32_t most = (uint32_t)cji_sim_limit(grid_limit[i]);
+        if (f->kernel->target < 30 && s->grid[i] > UINT16_MAX) /* as an H100 has it of PTX for sm_2x */
+            return cji_sim_reject(CUDA_ERROR_INVALID_VALUE,
+                                  "a grid of %u blocks in %c is more than the %u of PTX for sm_%u (kernel %s)",
+                                  s->grid[i], 'x' + i, UINT16_MAX, f->kernel->target, f->kernel->name);
         if (!s->grid[i] || s->grid[i] > most)
             return cji_sim_reject(CUDA_ERROR_INVALID_VALUE, "a grid of %u blocks in %c is not in 1 .. %u (kernel %s)",
                                   s->grid[i], 'x' + i, most, f->kernel->name);

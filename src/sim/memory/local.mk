@@ -7,6 +7,8 @@ libcujit_simcore_la_SOURCES += \
 	%D%/sim_memory.h \
 	%D%/sim_pinned.c \
 	%D%/sim_pool.c \
+	%D%/sim_pool_share.c \
 	%D%/sim_suballoc.c \
+	%D%/sim_tensor_map.c \
 	%D%/sim_texture.c \
 	%D%/sim_virtual.c

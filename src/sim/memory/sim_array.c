@@ -333,6 +333,13 @@ CUresult cji_sim_cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3
     return r;
 }
 
+const sim_array *cji_sim_mipmap_first(CUmipmappedArray h, unsigned *levels)
+{
+    const sim_mipmap *m = cji_sim_handle_is(SIM_MIPMAP, h) ? (const sim_mipmap *)h : NULL;
+    if (m) *levels = m->levels;
+    return m ? m->level[0] : NULL;
+}
+
 CUresult cji_sim_cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray h, unsigned level)
 {
     if (!out) return CUDA_ERROR_INVALID_VALUE;

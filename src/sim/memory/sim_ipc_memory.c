@@ -76,7 +76,7 @@ CUresult cji_sim_cuIpcCloseMemHandle(CUdeviceptr at)
     bool known = cji_sim_space_find(at, &range);
     CUresult r = cji_sim_ctx_current_or(known ? range.ctx : NULL, &c);
     if (!r) r = cji_sim_capture_unsafe();
-    if (!r && (!known || range.lo != at || !range.part.opens))
+    if (!r && (!known || range.lo != at || !range.part.opens || range.pool))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (range.part.opens == 1 && range.ctx->alive) cji_sim_queue_wait_ctx(range.ctx);

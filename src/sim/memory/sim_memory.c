@@ -54,8 +54,8 @@ CUresult cji_sim_cuMemFree(CUdeviceptr at)
     bool known = cji_sim_space_find(at, &range);
     CUresult r = cji_sim_ctx_current_or(known ? range.ctx : NULL, &c);
     if (!r) r = cji_sim_capture_unsafe();
-    if (!r && (!known || range.lo != at || range.module || range.part.opens || range.leaving ||
-               (range.place != SIM_DEVICE && range.place != SIM_MANAGED)))
+    if (!r && (!known || range.lo != at || range.module || (range.part.opens && !range.pool) || range.leaving ||
+               (range.place != SIM_DEVICE && range.place != SIM_MANAGED && !range.pool)))
         r = c->fault ? c->fault : CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         if (range.place == SIM_MANAGED) cji_sim_queue_wait_all();   /* host memory: as cuMemFreeHost */
@@ -111,12 +111,15 @@ static CUresult sim_pointer_attribute(const sim_ctx *c, void *data, CUpointer_at
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = range.place == SIM_MANAGED; break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = known ? range.dev->ordinal : -2; break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        *(unsigned *)data = range.part.mapped && !range.part.opens;
+        *(unsigned *)data = range.part.mapped && !range.part.opens && !range.pool;
         break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)data = range.lo; break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)data = range.bytes; break;
     case CU_POINTER_ATTRIBUTE_MAPPED: *(unsigned *)data = known; break;
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: *(unsigned long long *)data = 0; break;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        *(unsigned long long *)data =
+            range.pool && range.pool->shared ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+        break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: *(unsigned *)data = 0; break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         readonly = known && !cji_sim_space_allows(c, at, 1, true);

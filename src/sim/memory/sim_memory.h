@@ -13,6 +13,13 @@ sim_pool *cji_sim_pool_new(sim_device *dev);               /* NULL without memor
 void cji_sim_pool_take(sim_pool *p, uint64_t bytes);
 void cji_sim_pool_give(sim_pool *p, uint64_t bytes);       /* a free has been reached in stream order */
 void cji_sim_pool_trim(sim_pool *p, uint64_t keep);
+sim_pool *cji_sim_pool_of(CUmemoryPool h);                 /* NULL: no pool, or destroyed */
+void cji_sim_pool_own(sim_pool *p, uint64_t lo, uint64_t bytes);   /* the allocation that begins there is its own */
+
+/* ---- Between processes (sim_pool_share.c); under the lock -------------------------------------------------------- */
+
+bool cji_sim_pool_share(sim_pool *p);                      /* others may import it; false: the system has no file */
+void cji_sim_pool_unshare(sim_pool *p);                    /* it ends */
 
 /* ---- Arrays (sim_array.c) ---------------------------------------------------------------------------------------- */
 
@@ -32,6 +39,7 @@ struct sim_array {
     unsigned char *data;
 };
 sim_array *cji_sim_array_of(CUarray h);                    /* NULL: none */
+const sim_array *cji_sim_mipmap_first(CUmipmappedArray h, unsigned *levels);   /* its first level; NULL: none */
 unsigned cji_sim_array_element(CUarray_format format, unsigned channels);   /* its bytes; 0: there is no such element */
 void cji_sim_array_ctx_end(const sim_ctx *c);
 

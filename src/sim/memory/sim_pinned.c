@@ -39,7 +39,7 @@ static CUresult sim_host_free(void *p, sim_place place, CUresult none)
     CUresult r = cji_sim_ctx_current_or(known ? range.ctx : NULL, &c);
     if (!r) r = cji_sim_capture_unsafe();
     if (!r && !known) r = none;
-    else if (!r && (range.lo != at || range.place != place)) r = CUDA_ERROR_INVALID_VALUE;
+    else if (!r && (range.lo != at || range.place != place || range.pool)) r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
         cji_sim_queue_wait_all();
         r = cji_sim_space_still(&range) ? cji_sim_space_drop(at, place, NULL) : CUDA_ERROR_INVALID_VALUE;

@@ -31,6 +31,7 @@ static void sim_pool_free(sim_pool *p)
             *q = p->next;
             break;
         }
+    cji_sim_pool_unshare(p);
     cji_free(p, sizeof *p);
 }
 
@@ -63,6 +64,14 @@ void cji_sim_pool_give(sim_pool *p, uint64_t bytes)
     if (p->destroyed && !p->used) sim_pool_free(p);
 }
 
+static void sim_range_of_pool(sim_range *r, void *pool) { r->pool = pool; }
+
+void cji_sim_pool_own(sim_pool *p, uint64_t lo, uint64_t bytes)
+{
+    cji_sim_space_change(lo, sim_range_of_pool, p);
+    cji_sim_pool_take(p, bytes);
+}
+
 static void sim_pool_settle(sim_device *dev)
 {
     for (sim_pool *p = dev->pools; p; p = p->next) cji_sim_pool_trim(p, p->threshold);
@@ -70,17 +79,31 @@ static void sim_pool_settle(sim_device *dev)
 
 /* ---- Allocation and release in stream order ---------------------------------------------------------------------- */
 
+/* Memory of the host at its own address; what others may import, in the device's file; or any of the device. */
+static CUresult sim_pool_memory(sim_pool *p, sim_ctx *c, size_t bytes, CUdeviceptr *out)
+{
+    uint64_t at = 0;
+    CUresult r;
+    const unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+    if (p->host) r = cji_sim_space_host(c, bytes, SIM_PINNED, flags, &at);
+    else r = p->shared ? cji_sim_space_alloc_part(p->dev, c, bytes, -1, NULL, out)
+                       : cji_sim_space_alloc(p->dev, c, bytes, p, false, out);
+    if (!r && p->host) *out = at;
+    if (!r) cji_sim_pool_own(p, *out, bytes);
+    return r;
+}
+
 static CUresult sim_pool_alloc(CUdeviceptr *out, size_t bytes, sim_pool *p, sim_stream *s)
 {
     *out = 0;
     if (!bytes) return CUDA_SUCCESS;
     if (!p) p = s->ctx->dev->pool;
-    if (s->capture) return p->dev == s->ctx->dev ? sim_graphs->add_alloc(s, bytes, out) : CUDA_ERROR_NOT_SUPPORTED;
+    if (p->imported) return CUDA_ERROR_INVALID_VALUE;
+    const bool own = p->dev == s->ctx->dev && !p->host;
+    if (s->capture) return own ? sim_graphs->add_alloc(s, bytes, out) : CUDA_ERROR_NOT_SUPPORTED;
     if (p->max_bytes && (bytes > p->max_bytes || p->used > p->max_bytes - bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult r = cji_sim_capture_unsafe();
-    if (!r) r = cji_sim_space_alloc(p->dev, s->ctx, bytes, p, false, out);
-    if (!r) cji_sim_pool_take(p, bytes);
-    return r;
+    return r ? r : sim_pool_memory(p, s->ctx, bytes, out);
 }
 
 CUresult cji_sim_cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream h)
@@ -106,7 +129,7 @@ CUresult cji_sim_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemor
     return r;
 }
 
-typedef struct sim_free { sim_work work; uint64_t at, id; } sim_free;   /* id: of the range */
+typedef struct sim_free { sim_work work; uint64_t at, id; sim_place place; } sim_free;   /* id: of the range */
 
 static void sim_free_run(sim_op *op)
 {
@@ -115,7 +138,7 @@ static void sim_free_run(sim_op *op)
     sim_range was;
     sim_lock();
     bool same = cji_sim_space_find(at, &was) && was.id == w->id;
-    CUresult r = same ? cji_sim_space_drop(at, SIM_DEVICE, &was) : CUDA_ERROR_INVALID_VALUE;
+    CUresult r = same ? cji_sim_space_drop(at, w->place, &was) : CUDA_ERROR_INVALID_VALUE;
     if (!r && was.pool) cji_sim_pool_give(was.pool, was.bytes);
     if (r && !op->ctx->fault && op->ctx->alive) {
         char sentence[160];
@@ -153,6 +176,7 @@ CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
         if (w) {
             w->at = at;
             w->id = range.id;
+            w->place = range.place;
             cji_sim_space_change(at, sim_free_pending, &pending);
             r = cji_sim_stream_submit(s, &w->work);
             pending = false;
@@ -167,7 +191,7 @@ CUresult cji_sim_cuMemFreeAsync(CUdeviceptr at, CUstream h)
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-static sim_pool *sim_pool_of(CUmemoryPool h)
+sim_pool *cji_sim_pool_of(CUmemoryPool h)
 {
     return cji_sim_handle_is(SIM_POOL, h) && !((sim_pool *)h)->destroyed ? (sim_pool *)h : NULL;
 }
@@ -206,26 +230,47 @@ CUresult cji_sim_cuDeviceSetMemPool(CUdevice d, CUmemoryPool h)
     sim_device *dev = cji_sim_device(d);
     if (!dev) return CUDA_ERROR_INVALID_DEVICE;
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
-    CUresult r = !p ? CUDA_ERROR_INVALID_VALUE : p->dev != dev ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+    sim_pool *p = cji_sim_pool_of(h);
+    CUresult r = !p || p->imported              ? CUDA_ERROR_INVALID_VALUE
+                 : p->dev != dev || p->host ? CUDA_ERROR_INVALID_DEVICE
+                                            : CUDA_SUCCESS;
     if (!r && sim_pool_default(dev)) dev->pool = p;
     sim_unlock();
     return r;
 }
 
+/* What the properties ask for: of which device; of the host: of the first one, *host. The host has one node. */
+static CUresult sim_pool_props(const CUmemPoolProps *p, sim_device **dev, bool *host)
+{
+    if (p->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof p->reserved; i++)
+        if (p->reserved[i]) return CUDA_ERROR_INVALID_VALUE;
+    *host = p->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    *dev = cji_sim_device(*host ? 0 : p->location.id);
+    if (p->location.type == CU_MEM_LOCATION_TYPE_HOST)
+        return p->handleTypes == CU_MEM_HANDLE_TYPE_NONE ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (*host && (p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA || p->location.id != 0))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!*dev) return CUDA_ERROR_INVALID_VALUE;
+    if (*host && p->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+    return p->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
 CUresult cji_sim_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
-    if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < sizeof props->reserved; i++)
-        if (props->reserved[i]) return CUDA_ERROR_INVALID_VALUE;
-    if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    sim_device *dev = cji_sim_device(props->location.id);
-    if (!dev) return CUDA_ERROR_INVALID_VALUE;
+    sim_device *dev = NULL;
+    bool host = false;
+    CUresult r = out && props ? sim_pool_props(props, &dev, &host) : CUDA_ERROR_INVALID_VALUE;
+    if (r) return r;
     sim_lock();
     sim_pool *p = cji_sim_space_open(dev) ? cji_sim_pool_new(dev) : NULL;
     if (p) p->max_bytes = props->maxSize;
+    if (p) p->host = host;
+    if (p && props->handleTypes != CU_MEM_HANDLE_TYPE_NONE && !cji_sim_pool_share(p)) {
+        cji_sim_handle_drop(p);
+        sim_pool_free(p);
+        p = NULL;
+    }
     *out = (CUmemoryPool)p;
     sim_unlock();
     return p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -235,7 +280,7 @@ CUresult cji_sim_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 CUresult cji_sim_cuMemPoolDestroy(CUmemoryPool h)
 {
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
+    sim_pool *p = cji_sim_pool_of(h);
     CUresult r = !p || p == p->dev->default_pool ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     if (!r) {
         if (p->dev->pool == p) p->dev->pool = p->dev->default_pool;
@@ -250,7 +295,7 @@ CUresult cji_sim_cuMemPoolDestroy(CUmemoryPool h)
 CUresult cji_sim_cuMemPoolTrimTo(CUmemoryPool h, size_t keep)
 {
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
+    sim_pool *p = cji_sim_pool_of(h);
     CUresult r = p ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
     if (!r) cji_sim_pool_trim(p, keep);
     sim_unlock();
@@ -281,7 +326,7 @@ CUresult cji_sim_cuMemPoolGetAttribute(CUmemoryPool h, CUmemPool_attribute attri
 {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
+    sim_pool *p = cji_sim_pool_of(h);
     CUresult r = p ? sim_pool_get(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
     sim_unlock();
     return r;
@@ -315,7 +360,7 @@ CUresult cji_sim_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attri
 {
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
+    sim_pool *p = cji_sim_pool_of(h);
     CUresult r = p ? sim_pool_set(p, attribute, value) : CUDA_ERROR_INVALID_VALUE;
     sim_unlock();
     return r;
@@ -323,18 +368,23 @@ CUresult cji_sim_cuMemPoolSetAttribute(CUmemoryPool h, CUmemPool_attribute attri
 
 /* ---- Who may reach a pool's memory; its own device always ------------------------------------------------------- */
 
+/* Its own device always does; a pool of the host has none. */
+static bool sim_pool_reaches(const sim_pool *p, const sim_device *dev)
+{
+    return (dev == p->dev && !p->host) || (p->access >> dev->ordinal & 1);
+}
+
 CUresult cji_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CUmemLocation *where)
 {
     if (!flags || !where) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
+    sim_pool *p = cji_sim_pool_of(h);
     sim_device *dev = where->type == CU_MEM_LOCATION_TYPE_DEVICE ? cji_sim_device(where->id) : NULL;
-    bool host = where->type == CU_MEM_LOCATION_TYPE_HOST;   /* it never reaches it */
+    bool host = where->type == CU_MEM_LOCATION_TYPE_HOST;   /* it reaches its own alone */
     CUresult r = p && (dev || host) ? cji_sim_capture_unsafe() : CUDA_ERROR_INVALID_VALUE;
     if (!r)
-        *flags = host                                               ? CU_MEM_ACCESS_FLAGS_PROT_NONE
-                 : dev == p->dev || (p->access >> dev->ordinal & 1) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                                    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        *flags = (host ? p->host : sim_pool_reaches(p, dev)) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     sim_unlock();
     return r;
 }
@@ -342,7 +392,7 @@ CUresult cji_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool h, CU
 CUresult cji_sim_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, size_t count)
 {
     sim_lock();
-    sim_pool *p = sim_pool_of(h);
+    sim_pool *p = cji_sim_pool_of(h);
     CUresult r = p && (map || !count) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     unsigned access = p ? p->access : 0;
     for (size_t i = 0; !r && i < count; i++) {
@@ -353,8 +403,8 @@ CUresult cji_sim_cuMemPoolSetAccess(CUmemoryPool h, const CUmemAccessDesc *map, 
              known = on || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
         if (readable || map[i].location.type == CU_MEM_LOCATION_TYPE_HOST) r = CUDA_ERROR_NOT_SUPPORTED;
         else if (!known || map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) r = CUDA_ERROR_INVALID_VALUE;
-        else if (!dev || (dev == p->dev && !on)) r = CUDA_ERROR_INVALID_DEVICE;
-        else if (dev != p->dev) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
+        else if (!dev || (dev == p->dev && !p->host && !on)) r = CUDA_ERROR_INVALID_DEVICE;
+        else if (dev != p->dev || p->host) access = on ? access | 1u << dev->ordinal : access & ~(1u << dev->ordinal);
     }
     if (!r) p->access = access;
     sim_unlock();

@@ -69,12 +69,36 @@ static CUresult sim_texture_check(const CUDA_TEXTURE_DESC *t)
                : CUDA_SUCCESS;
 }
 
+/* What a view is of: an array's descriptor, or that of a mipmapped array's first level. */
+static const CUDA_ARRAY3D_DESCRIPTOR *sim_viewed(const CUDA_RESOURCE_DESC *d, unsigned *levels)
+{
+    const sim_array *a = NULL;
+    *levels = 1;
+    if (d->resType == CU_RESOURCE_TYPE_ARRAY) a = cji_sim_array_of(d->res.array.hArray);
+    if (d->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) a = cji_sim_mipmap_first(d->res.mipmap.hMipmappedArray, levels);
+    return a ? &a->desc : NULL;
+}
+
+/* The size is the array's, four times as wide and high where its elements are compressed blocks. */
+static bool sim_view_size(const CUDA_ARRAY3D_DESCRIPTOR *a, const CUDA_RESOURCE_VIEW_DESC *v)
+{
+    const bool blocks = v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
+    const bool small = v->format == CU_RES_VIEW_FORMAT_UNSIGNED_BC1 || v->format == CU_RES_VIEW_FORMAT_UNSIGNED_BC4 ||
+                       v->format == CU_RES_VIEW_FORMAT_SIGNED_BC4;
+    if (blocks && (a->Format != CU_AD_FORMAT_UNSIGNED_INT32 || a->NumChannels != (small ? 2 : 4))) return false;
+    return v->width == a->Width * (blocks ? 4 : 1) && v->height == a->Height * (blocks ? 4 : 1) &&
+           v->depth == a->Depth;
+}
+
 /* A view reads an array's bytes as another format; memory has none. */
 static CUresult sim_view_check(const CUDA_RESOURCE_DESC *d, const CUDA_RESOURCE_VIEW_DESC *v)
 {
-    bool array = d->resType == CU_RESOURCE_TYPE_ARRAY || d->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-    return array && (unsigned)v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7 &&
-                   v->firstMipmapLevel <= v->lastMipmapLevel && v->firstLayer <= v->lastLayer
+    unsigned levels;
+    const CUDA_ARRAY3D_DESCRIPTOR *a = sim_viewed(d, &levels);
+    if (!a || (unsigned)v->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7) return CUDA_ERROR_INVALID_VALUE;
+    const size_t layers = a->Flags & CUDA_ARRAY3D_LAYERED ? a->Depth : 1;
+    return sim_view_size(a, v) && v->firstMipmapLevel <= v->lastMipmapLevel && v->lastMipmapLevel < levels &&
+                   v->firstLayer <= v->lastLayer && v->lastLayer < layers
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }
@@ -135,16 +159,18 @@ static CUresult sim_texture_destroy(sim_kind kind, unsigned long long h)
     return t ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Copies one part of the description out; `viewed`: only where there is one. */
+/* Copies one part of the description out; `viewed`: only where there is one.  As on a GPU a context is current. */
 static CUresult sim_texture_part(sim_kind kind, unsigned long long h, void *out, size_t at, size_t bytes, bool viewed)
 {
+    sim_ctx *c;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     sim_lock();
-    const sim_texture *t = sim_texture_of(kind, h);
-    bool there = t && (!viewed || t->viewed);
-    if (there) memcpy(out, (const char *)t + at, bytes);
+    CUresult r = cji_sim_ctx_current(&c);
+    const sim_texture *t = r ? NULL : sim_texture_of(kind, h);
+    if (t && (!viewed || t->viewed)) memcpy(out, (const char *)t + at, bytes);
+    else if (!r) r = CUDA_ERROR_INVALID_VALUE;
     sim_unlock();
-    return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return r;
 }
 
 CUresult cji_sim_cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,

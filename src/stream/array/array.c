@@ -431,3 +431,23 @@ cj_status cji_array_use(cj_stream *s, cj_array *a, const char *call)
     cji_capture_drop(c);
     return added ? CJ_OK : cji_fail(s, CJ_ENOMEM, call, "no host memory to keep an array alive for the graph");
 }
+
+cj_status cji_array_peer_use(cj_stream *s, cj_array *a, const char *call)
+{
+    uint64_t bit = 0;
+    cj_array *whole = a->of ? a->of : a;
+    cji_mem_state *state = cji_mem_state_of(a->dev);
+    if (!state) return cji_fail(s, CJ_ENOMEM, call, "no host memory to note the use of another device's array");
+    cj_status st = cji_peer_use(state, s, &bit, call);
+    if (st == CJ_OK) cji_used(&whole->used, bit);
+    return st;
+}
+
+bool cji_array_retain(cj_array *a, cji_refset *set)
+{
+    bool had = false;
+    cj_array *whole = cji_obj_retain(a->of ? a->of : a);
+    const bool added = cji_refset_add(set, &array_ref, whole, &had);
+    if (!added || had) cji_array_drop(whole);
+    return added;
+}

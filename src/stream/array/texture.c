@@ -147,8 +147,9 @@ static CUDA_TEXTURE_DESC texture_desc(const cj_sampler_opts *o, int32_t type)
 
 /* -- Making -------------------------------------------------------------------------------------------------------- */
 
-static cj_status texture_make(texture_object *o, const CUDA_RESOURCE_DESC *from, const cj_sampler_opts *sampler,
-                              int32_t type, CUresult *r, const char *call)
+/* `view`: NULL for all of the resource as it is; `type`: of the channels that are read. */
+static cj_status texture_make(texture_object *o, const CUDA_RESOURCE_DESC *from, const CUDA_RESOURCE_VIEW_DESC *view,
+                              const cj_sampler_opts *sampler, int32_t type, CUresult *r, const char *call)
 {
     cj_sampler_opts all;
     cji_scope scope;
@@ -161,7 +162,7 @@ static cj_status texture_make(texture_object *o, const CUDA_RESOURCE_DESC *from,
     const CUDA_TEXTURE_DESC how = texture_desc(&all, type);
     cj_status st = cji_scope_begin_relaxed(o, o->dev, &scope, call);
     if (st != CJ_OK) return st;
-    *r = o->dev->api.cuTexObjectCreate(&o->raw, from, &how, NULL);
+    *r = o->dev->api.cuTexObjectCreate(&o->raw, from, &how, view);
     cji_scope_leave(&scope);
     if (*r == CUDA_SUCCESS) return CJ_OK;
     o->raw = 0;
@@ -190,7 +191,23 @@ cj_texture *cj_texture_create(cj_array *a, const cj_sampler_opts *sampler)
     texture_object *o = cji_obj_new(sizeof *o, CJI_TAG_TEXTURE, 0, call);
     if (cji_obj_failed(o)) return (cj_texture *)o;
     cj_status st = texture_take_array(o, a, &from, call);
-    if (st == CJ_OK) st = texture_make(o, &from, sampler, a->shape.type, &r, call);
+    if (st == CJ_OK) st = texture_make(o, &from, NULL, sampler, a->shape.type, &r, call);
+    if (st != CJ_OK) cji_obj_set_failed(o);
+    return (cj_texture *)o;
+}
+
+cj_texture *cj_texture_create_view(cj_array *a, const cj_texture_view_params *view, const cj_sampler_opts *sampler)
+{
+    static const char call[] = "cj_texture_create_view";
+    CUDA_RESOURCE_DESC from;
+    CUDA_RESOURCE_VIEW_DESC seen;
+    int32_t type;
+    CUresult r;
+    texture_object *o = cji_obj_new(sizeof *o, CJI_TAG_TEXTURE, 0, call);
+    if (cji_obj_failed(o)) return (cj_texture *)o;
+    cj_status st = texture_take_array(o, a, &from, call);
+    if (st == CJ_OK) st = cji_array_view(o, a, view, &seen, &type, call);
+    if (st == CJ_OK) st = texture_make(o, &from, &seen, sampler, type, &r, call);
     if (st != CJ_OK) cji_obj_set_failed(o);
     return (cj_texture *)o;
 }
@@ -293,7 +310,7 @@ static cj_status texture_make_memory(texture_object *o, cj_device *dev, const cj
     cji_device_drop(owner);
     if (st != CJ_OK) return st;
     const CUDA_RESOURCE_DESC from = texture_memory_desc(&m, format, bytes);
-    st = texture_make(o, &from, sampler, m.type, &r, call);
+    st = texture_make(o, &from, NULL, sampler, m.type, &r, call);
     return r == CUDA_ERROR_INVALID_VALUE ? texture_memory_rejected(o, &m, st, call) : st;
 }
 

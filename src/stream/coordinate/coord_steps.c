@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "stream/coordinate/coord.h"
 
 /* -- Failures ------------------------------------------------------------------------------------------------------ */
@@ -71,6 +72,7 @@ void cji_coord_error(cj_coord *c, uint32_t i, cj_error *e)
 
 void cji_coord_show(cj_coord *c)
 {
+    CJI_NO_CANCEL;
     uint64_t count = 1;
     const bool some = c->records != 0;
     if (c->fd < 0 || some == c->readable) return;
@@ -281,6 +283,7 @@ static bool steps_dispatch(cj_coord *c, steps_times *times, const char *call)
 
 bool cji_coord_step(cj_coord *c, const char *call)
 {
+    CJI_NO_CANCEL;
     enum { BATCH = 64, ALL_EXACT = 64, EXACT = 8 }; /* the first rounds, and then one of so many */
     const uint64_t entered = cji_now(), round = c->rounds++;
     steps_times times = { .now = entered, .exact = round < ALL_EXACT || round % EXACT == 0 };

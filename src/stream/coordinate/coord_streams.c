@@ -2,6 +2,7 @@
  * not imply it: the same stream, or one that has waited, itself or through others, for what came later. */
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "stream/coordinate/coord.h"
 #include "stream/core/work_hooks.h"
 
@@ -176,6 +177,7 @@ static cji_coord_point *point_behind(cj_coord *c, const cji_task *t, const char 
 
 static cj_status order_enqueue(cj_stream *s, const cji_coord_point *p, const char *call)
 {
+    CJI_NO_CANCEL;
     if (!p->plain || !stream_is_plain(s) || cji_work_measured()) return cj_stream_wait(s, p->e);
     const CUresult r = s->cu->cuStreamWaitEvent(s->raw, p->raw, 0);
     if (r != CUDA_SUCCESS) return cji_stream_rejected(s, r, call, "cuStreamWaitEvent");

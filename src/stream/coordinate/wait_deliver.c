@@ -1,6 +1,7 @@
 /* Completed waits: their callbacks are called, their records taken, and the descriptor shows that there are some. */
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "stream/coordinate/stream_coordinate.h"
 
 static void queue_push(cji_wait_queue *q, cji_waiting *a)
@@ -23,6 +24,7 @@ static cji_waiting *queue_pop(cji_wait_queue *q)
 
 void cji_wait_show(cj_waiter *w)
 {
+    CJI_NO_CANCEL;
     uint64_t count = 1;
     const bool some = w->records.count || (w->callbacks == CJ_WAITER_CALLER && w->calls.count);
     if (w->fd < 0 || some == w->readable) return;

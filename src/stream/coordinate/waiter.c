@@ -75,6 +75,7 @@ static void waiter_thread_ends(cj_waiter *w)
 
 static void *waiter_watches(void *user)
 {
+    CJI_NO_CANCEL;
     cj_waiter *w = user;
     waiter_enter(w);
     cji_lock(&w->lock, CJI_LOCK_WAITER);
@@ -85,6 +86,7 @@ static void *waiter_watches(void *user)
 
 static void *waiter_works(void *user)
 {
+    CJI_NO_CANCEL;
     cj_waiter *w = user;
     waiter_enter(w);
     cji_lock(&w->lock, CJI_LOCK_WAITER);

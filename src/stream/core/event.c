@@ -1,4 +1,5 @@
 /* Events: made, wrapped, recorded, released; the time between two. */
+#include "base/cancel.h"
 #include "base/handover.h"
 #include "base/log.h"
 #include "stream/core/stream_core.h"
@@ -205,6 +206,7 @@ static inline void event_uncount(cj_stream *s) { atomic_fetch_add(&s->counts.rej
 
 static cj_status event_record_locked(cj_event *e, cj_stream *s, const char *call)
 {
+    CJI_NO_CANCEL;
     cji_scope scope;
     const uint64_t before = atomic_load_explicit(&s->counts.others, memory_order_relaxed);
     cj_status st = cji_stream_scope(e, s, &scope, call);

@@ -9,6 +9,7 @@
  * its latest point is of the same stream as the further one and surely before it: else a point would be reached too
  * late.  Nobody but the library sees records of an event by others (a graph's node, another library, another
  * process): they move no point. */
+#include "base/cancel.h"
 #include "base/handover.h"
 #include "stream/core/stream_core.h"
 
@@ -35,6 +36,7 @@ static void points_state_free(cji_device_state *base)
 
 static void points_state_trim(cji_device_state *base)
 {
+    CJI_NO_CANCEL;
     points_state *state = (points_state *)base;
     cji_lock(&state->lock, CJI_LOCK_POINTS);
     size_t kept = 0;
@@ -85,6 +87,7 @@ static CUresult move_stream_find(points_state *state, const cji_event_point *p, 
 
 static CUresult point_follow(points_state *state, const cji_event_point *p, CUevent own)
 {
+    CJI_NO_CANCEL;
     move_stream *m = NULL;
     cji_lock(&state->lock, CJI_LOCK_POINTS);
     CUresult r = move_stream_find(state, p, &m);
@@ -183,6 +186,7 @@ void cji_event_point_leave(cji_event_point *p)
  * the event's lock is held over the query, as it is over the record, which has moved the point by then. */
 static CUresult point_query_users(cji_event_point *p)
 {
+    CJI_NO_CANCEL;
     CUresult r = CUDA_ERROR_NOT_READY;
     cj_event *e = p->event;
     cji_lock(&e->lock, CJI_LOCK_EVENT);

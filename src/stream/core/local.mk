@@ -9,6 +9,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/event_pool.h \
 	%D%/event_pool_cells.c \
 	%D%/event_point.c \
+	%D%/extend.c \
 	%D%/stream_point.c \
 	%D%/host_func.c \
 	%D%/ipc_event.c \

@@ -1,4 +1,5 @@
 /* Order on the device: streams wait for events and for each other. */
+#include "base/cancel.h"
 #include "stream/core/work_hooks.h"
 
 /* -- Joining a capture --------------------------------------------------------------------------------------------- */
@@ -31,6 +32,7 @@ static CJI_COLD cj_status wait_measured(cj_stream *s, cj_event *e)
 cj_status cj_stream_wait(cj_stream *s, cj_event *e)
 {
     static const char call[] = "cj_stream_wait";
+    CJI_NO_CANCEL;
     cj_status st = cji_check(s, CJI_TAG_STREAM, call);
     if (st != CJ_OK) return st;
     st = cji_check_arg(s, e, CJI_TAG_EVENT, call, "the event");
@@ -77,6 +79,7 @@ static CUresult order_event(cj_stream *from, const char **cu_call)
 /* With the lock of `from` held; a scope where one of the streams needs it. */
 static CUresult stream_order_locked(cj_stream *from, CUstream to, const char **cu_call)
 {
+    CJI_NO_CANCEL;
     CUresult r = order_event(from, cu_call);
     if (r != CUDA_SUCCESS) return r;
     *cu_call = "cuEventRecord";

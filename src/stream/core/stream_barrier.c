@@ -7,6 +7,7 @@
 
 #include <cujit/stream_barrier.h>
 
+#include "base/cancel.h"
 #include "stream/core/work_hooks.h"
 
 struct cj_stream_barrier {
@@ -140,6 +141,7 @@ static cj_status barrier_enqueue_captured(cj_stream_barrier *h, cj_stream *const
 /* A stream waits for the meeting of all. */
 static CUresult barrier_arrive(cj_stream_barrier *h, cj_stream *s)
 {
+    CJI_NO_CANCEL;
     return h->meet->cu->cuStreamWaitEvent(s->raw, h->to->raw, 0);
 }
 

@@ -4,6 +4,7 @@
  * what nearly all launches are: a stream of the library on the kernel's device, no capture, no profile, no interposed
  * context, dimensions that the kernel had before, arguments of their parameters' types.  It only tests that all this is
  * so; what it does not find goes the other way, which knows why. */
+#include "base/cancel.h"
 #include "stream/core/work_hooks.h"
 
 /* A launch whose dimensions and arguments are checked. */
@@ -170,6 +171,7 @@ static CJI_COLD cj_status launch_measured(cj_stream *s, const ready_launch *l, c
 
 static cj_status launch_ready(cj_stream *s, const ready_launch *l, const char *call)
 {
+    CJI_NO_CANCEL;
     return cji_work_measured() ? launch_measured(s, l, call) : launch_enqueue(s, l, call);
 }
 
@@ -209,8 +211,11 @@ static cj_status launch_checked(cj_stream *s, cj_kernel *k, const cj_dims *dims,
                                        size_t count, const char *call)
 {
     cji_pack pack;
+    void *ptr[CJI_PACK];
     cj_status st = check_launch(s, k, dims, call);
     if (st != CJ_OK) return st;
+    if (cji_args_usual(k, args, count, ptr))
+        return launch_ready(s, &(ready_launch){ k, dims, ptr, args, count }, call);
     if (count && !args) return cji_stream_failed(s, cji_fail(s, CJ_EINVAL, call, "%zu arguments at NULL", count));
     st = cji_kernel_pack(s, k, args, count, &pack, call);
     if (st != CJ_OK) return cji_stream_failed(s, st);

@@ -2,6 +2,7 @@
  *
  * A capture into a graph retains that graph's root, marks it as `capturing`, and puts what it retains into the root's
  * set. */
+#include "base/cancel.h"
 #include "stream/graph/stream_graph.h"
 
 /* -- Begin --------------------------------------------------------------------------------------------------------- */
@@ -207,6 +208,7 @@ static void capture_join_all(cj_stream *s, cji_capture *c)
 /* The capture's frontier: the nodes that its next one would depend on. */
 static cj_status capture_frontier(cj_stream *s, cj_graph *g, const char *call)
 {
+    CJI_NO_CANCEL;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUgraphNode *dep = NULL;
     size_t n = 0;

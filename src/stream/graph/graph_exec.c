@@ -1,4 +1,5 @@
 /* Executable graphs: made of graphs, launched, released. */
+#include "base/cancel.h"
 #include "stream/core/work_hooks.h"
 #include "stream/graph/stream_graph.h"
 
@@ -118,6 +119,7 @@ static cj_status exec_fail_both(cj_stream *s, cj_status st)
 /* Enqueues the launch or the upload.  *wrong: memory that forbids the launch. */
 static CUresult exec_enqueue(cj_graph_exec *x, cj_stream *s, bool launch, cji_mem_wrong *wrong)
 {
+    CJI_NO_CANCEL;
     cji_lock(&x->lock, CJI_LOCK_GRAPH_EXEC);
     *wrong = launch && x->nmemory ? cji_graph_exec_memory_ready(x, s) : (cji_mem_wrong){ 0, 0 };
     CUresult r = wrong->addr ? CUDA_ERROR_INVALID_VALUE

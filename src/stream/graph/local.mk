@@ -13,6 +13,7 @@ libcujit_stream_la_SOURCES += \
 	%D%/graph_memory.c \
 	%D%/graph_node.c \
 	%D%/graph_shape.c \
+	%D%/node_array.c \
 	%D%/node_copy.c \
 	%D%/node_event.c \
 	%D%/node_fill.c \

@@ -144,7 +144,7 @@ static cj_status block_failed(cj_stream *s, CUresult r, uint64_t most, size_t by
  * it there. */
 static void block_begin(const cji_mem_state *state, const cji_block *b, const cj_stream *s, bool behind)
 {
-    if (state->blocks.told) cji_block_declare(state, b, behind ? &s->raw : NULL, true);
+    if (state->blocks.told) cji_block_declare(state, b, behind ? &s->raw : NULL, b->mem.bytes);
 }
 
 /* In a scope. */

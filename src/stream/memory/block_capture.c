@@ -73,10 +73,11 @@ cj_dptr cji_capture_alloc(cj_stream *s, cji_mem_state *state, cji_capture *c, si
     cji_block *b = l ? capture_find(state, l, c->serial, bytes, &r) : NULL;
     const cj_dptr d = { b ? b->mem.addr : 0 };
     if (b) {
+        b->captured = b->capture == c->serial && b->captured > bytes ? b->captured : bytes;
         b->capture = c->serial;
         b->elsewhere = false;
         cji_block_hand_out(state, b, l, bytes);
-        cji_block_declare(state, b, NULL, true);
+        cji_block_declare(state, b, NULL, b->captured);
     }
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
     if (!b) {

@@ -70,7 +70,7 @@ static bool chunk_enter(cji_mem_state *state, uint64_t addr, size_t bytes, bool 
     cji_allocator_holds(a, bytes, 0);
     a->nchunks++;
     a->grown++;
-    cji_block_declare(state, b, NULL, false);
+    cji_block_declare(state, b, NULL, 0);
     if (plain) {
         cji_block_idle(state, b);
         return true;

@@ -214,10 +214,10 @@ cji_block *cji_block_take_idle(cji_mem_state *state, unsigned bin)
     return b;
 }
 
-void cji_block_declare(const cji_mem_state *state, const cji_block *b, const CUstream *raw, bool live)
+void cji_block_declare(const cji_mem_state *state, const cji_block *b, const CUstream *raw, size_t bytes)
 {
     const cj_driver *drv = state->dev->drv;
-    if (drv->suballoc) drv->suballoc(raw ? *raw : NULL, !raw, b->mem.addr, live ? b->mem.bytes : b->room, live);
+    if (drv->suballoc) drv->suballoc(raw ? *raw : NULL, !raw, b->mem.addr, bytes ? bytes : b->room, bytes != 0);
 }
 
 /* -- Chunks -------------------------------------------------------------------------------------------------------- */

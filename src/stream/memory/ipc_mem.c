@@ -3,8 +3,9 @@
 
 #include "stream/memory/stream_memory.h"
 
-static CUresult ipc_memory_open(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
+static CUresult ipc_memory_open(cj_stream *s, const cji_mem *m, const void *from, CUdeviceptr *d)
 {
+    const CUipcMemHandle *handle = from;
     (void)m;
     return s->dev->drv->by_value.cuIpcOpenMemHandle(d, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 }

@@ -21,10 +21,13 @@ libcujit_stream_la_SOURCES += \
 	%D%/mem_info.c \
 	%D%/mem_known.c \
 	%D%/mem_ops.c \
+	%D%/mem_pool.c \
 	%D%/mem_state.c \
 	%D%/mem_use.c \
 	%D%/module_vars.c \
 	%D%/peer.c \
 	%D%/staging.c \
 	%D%/stream_memory.h \
-	%D%/vmem.c
+	%D%/vmem.c \
+	%D%/vmem.h \
+	%D%/vmem_share.c

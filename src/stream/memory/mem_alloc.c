@@ -8,27 +8,27 @@
 
 /* -- Kinds of memory ----------------------------------------------------------------------------------------------- */
 
-static CUresult alloc_pool(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
+static CUresult alloc_pool(cj_stream *s, const cji_mem *m, const void *from, CUdeviceptr *d)
 {
-    (void)handle;
+    (void)from;
     return s->cu->cuMemAllocAsync(d, m->bytes, s->raw);
 }
 
-static CUresult alloc_managed(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
+static CUresult alloc_managed(cj_stream *s, const cji_mem *m, const void *from, CUdeviceptr *d)
 {
-    (void)handle;
+    (void)from;
     return s->cu->cuMemAllocManaged(d, m->bytes, CU_MEM_ATTACH_GLOBAL);
 }
 
-static CUresult alloc_ipc(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
+static CUresult alloc_ipc(cj_stream *s, const cji_mem *m, const void *from, CUdeviceptr *d)
 {
-    (void)handle;
+    (void)from;
     return s->cu->cuMemAlloc(d, m->bytes);
 }
 
-static CUresult alloc_wrapped(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d)
+static CUresult alloc_wrapped(cj_stream *s, const cji_mem *m, const void *from, CUdeviceptr *d)
 {
-    (void)s, (void)handle;
+    (void)s, (void)from;
     *d = m->addr;
     return CUDA_SUCCESS;
 }
@@ -39,21 +39,22 @@ static CUresult release_wrapped(const cji_mem *m)
     return CUDA_SUCCESS;
 }
 
-static CUresult release_plain(const cji_mem *m) { return m->state->queue->cu->cuMemFree(m->addr); }
+CUresult cji_mem_release_plain(const cji_mem *m) { return m->state->queue->cu->cuMemFree(m->addr); }
 
 const cji_mem_type cji_mem_direct = { .kind = CJ_MEM_KIND_POOL,
                                       .name = "device",
                                       .cu_call = "cuMemAllocAsync",
                                       .ordered = true,
                                       .alloc = alloc_pool,
-                                      .release = release_plain };
+                                      .release = cji_mem_release_plain };
 static const cji_mem_type mem_managed = { .kind = CJ_MEM_KIND_MANAGED,
                                           .name = "managed",
                                           .cu_call = "cuMemAllocManaged",
                                           .alloc = alloc_managed,
-                                          .release = release_plain };
+                                          .release = cji_mem_release_plain };
 static const cji_mem_type mem_ipc = {
-    .kind = CJ_MEM_KIND_IPC, .name = "IPC", .cu_call = "cuMemAlloc", .alloc = alloc_ipc, .release = release_plain
+    .kind = CJ_MEM_KIND_IPC, .name = "IPC", .cu_call = "cuMemAlloc", .alloc = alloc_ipc,
+    .release = cji_mem_release_plain
 };
 
 static const cji_mem_type mem_wrapped = { .kind = CJ_MEM_KIND_WRAPPED,
@@ -67,17 +68,17 @@ static const cji_mem_type mem_wrapped = { .kind = CJ_MEM_KIND_WRAPPED,
 
 /* Asks the driver; when memory is short, deferred releases run first, and chunks that are not in use are released.  In
  * a scope. */
-static CUresult alloc_raw(cj_stream *s, cji_mem *m, const CUipcMemHandle *handle)
+static CUresult alloc_raw(cj_stream *s, cji_mem *m, const void *from)
 {
     CUdeviceptr d = 0;
     const bool ours = m->type == &cji_mem_direct && !cji_allocator_may_hold(m->state, m->bytes);
-    CUresult r = ours ? CUDA_ERROR_OUT_OF_MEMORY : m->type->alloc(s, m, handle, &d);
+    CUresult r = ours ? CUDA_ERROR_OUT_OF_MEMORY : m->type->alloc(s, m, from, &d);
     if (r == CUDA_ERROR_OUT_OF_MEMORY) {
         const bool waiting = atomic_load(&s->queue->waiting);
         cji_deferred_drain(s->queue, CJI_DEFERRED_ALL);
         const bool released = cji_chunks_trim(m->state, 0);
         if (ours && !cji_allocator_may_hold(m->state, m->bytes)) return r;
-        if (ours || waiting || released) r = m->type->alloc(s, m, handle, &d);
+        if (ours || waiting || released) r = m->type->alloc(s, m, from, &d);
     }
     m->addr = d;
     return r;
@@ -115,6 +116,14 @@ static cj_status alloc_rejected(cj_stream *s, const cji_mem *m, CUresult r, cons
     if (r == CUDA_ERROR_INVALID_CONTEXT && m->type == &cji_mem_imported)
         return cji_cu_fail_as(s, s->dev, r, CJ_EINVAL, m->type->cu_call, call,
                               "%s: the handle is of this process, which has the memory: use that", call);
+    if (r == CUDA_ERROR_INVALID_VALUE && m->type == &cji_mem_pool_imported)
+        return cji_cu_fail_as(s, s->dev, r, CJ_OK, m->type->cu_call, call,
+                              "%s: the bytes are no handle of memory of this pool, or the process that exported it has "
+                              "freed it or ended", call);
+    if (r == CUDA_ERROR_INVALID_VALUE && m->type == &cji_mem_imported)
+        return cji_cu_fail_as(s, s->dev, r, CJ_OK, m->type->cu_call, call,
+                              "%s: the bytes are no handle of cj_ipc_export, or the process that exported the memory "
+                              "has freed it or ended", call);
     return cji_rejected(s, s->dev, r, call, m->type->cu_call);
 }
 
@@ -135,11 +144,11 @@ static bool alloc_enter(cji_mem_state *state, cji_mem *m, bool *there)
 }
 
 /* Allocates and enters into the table; in a scope.  A failure is left in the stream. */
-static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, const CUipcMemHandle *handle,
+static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, const void *from,
                             const char *call)
 {
     bool there;
-    CUresult r = alloc_raw(s, m, handle);
+    CUresult r = alloc_raw(s, m, from);
     if (r != CUDA_SUCCESS) return alloc_rejected(s, m, r, call);
     cji_lock(&s->queue->lock, CJI_LOCK_QUEUE);
     m->home = s->slot;
@@ -160,7 +169,7 @@ static cj_status alloc_make(cj_stream *s, cji_mem_state *state, cji_mem *m, cons
                     (unsigned long long)m->addr);
 }
 
-cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle,
+cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const void *from,
                       const char *call)
 {
     const cj_dptr none = { 0 };
@@ -185,7 +194,7 @@ cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint
     cj_status st = cji_scope_begin_relaxed(s, s->dev, &scope, call);
     if (st == CJ_OK) {
         cji_deferred_poll(s->queue, CJI_DEFERRED_STEP);
-        st = alloc_make(s, state, m, handle, call);
+        st = alloc_make(s, state, m, from, call);
         cji_scope_leave(&scope);
     }
     if (st == CJ_OK) return (cj_dptr){ m->addr };

@@ -3,6 +3,7 @@
  * A device's releases wait for its own streams only.  So the device has one stream of the library's own, which waits,
  * on the device, for the point that a stream of another device has reached; the slot of that stream is the memory's
  * user. */
+#include "base/cancel.h"
 #include "stream/memory/stream_memory.h"
 
 /* -- Uses ---------------------------------------------------------------------------------------------------------- */
@@ -70,6 +71,7 @@ static cj_status peer_check(cj_device *dev, cj_device *peer, const char *call)
 
 static CUresult peer_can(cj_device *dev, cj_device *peer, int *can)
 {
+    CJI_NO_CANCEL;
     *can = dev == peer;
     return dev == peer ? CUDA_SUCCESS : dev->api.cuDeviceCanAccessPeer(can, dev->cu, peer->cu);
 }
@@ -157,4 +159,50 @@ cj_status cj_device_enable_peer(cj_device *dev, cj_device *peer)
     st = peer_enable(dev, peer, call);
     peer_note(dev, peer, st == CJ_OK ? NULL : cj_error_last());
     return st;
+}
+
+/* In a scope of `dev`.  Access that was not enabled is none to take back. */
+static CUresult peer_shut(const cj_device *dev, const cj_device *peer, const char **cu_call)
+{
+    const cji_cu *cu = &dev->api;
+    const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->cu },
+                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_NONE };
+    CUmemoryPool pool = NULL;
+    *cu_call = "cuCtxDisablePeerAccess";
+    CUresult r = cu->cuCtxDisablePeerAccess(peer->ctx);
+    if (r == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) r = CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS) *cu_call = "cuDeviceGetMemPool", r = cu->cuDeviceGetMemPool(&pool, peer->cu);
+    if (r == CUDA_SUCCESS) *cu_call = "cuMemPoolSetAccess", r = cu->cuMemPoolSetAccess(pool, &access, 1);
+    return r;
+}
+
+cj_status cj_device_disable_peer(cj_device *dev, cj_device *peer)
+{
+    static const char call[] = "cj_device_disable_peer";
+    const char *cu_call = "";
+    cji_scope scope;
+    cj_status st = peer_check(dev, peer, call);
+    if (st != CJ_OK || dev == peer) return st;
+    if (!cj_device_can_access_peer(dev, peer)) return CJ_OK;
+    cji_queue_scope(&dev->queue, &scope);
+    const CUresult r = peer_shut(dev, peer, &cu_call);
+    cji_scope_leave(&scope);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(dev, dev, r, call, cu_call);
+}
+
+cj_status cj_device_peer_attribute(cj_device *dev, cj_device *peer, cj_peer_attr attribute, int *value)
+{
+    static const char call[] = "cj_device_peer_attribute";
+    cji_scope scope;
+    cj_status st = peer_check(dev, peer, call);
+    if (st != CJ_OK) return st;
+    if (!value) return cji_fail(dev, CJ_EINVAL, call, "value is NULL");
+    if (attribute < CJ_PEER_PERFORMANCE_RANK || attribute > CJ_PEER_PARTIAL_ATOMICS)
+        return cji_fail(dev, CJ_EINVAL, call, "%d is no cj_peer_attr", (int)attribute);
+    if (dev == peer || dev->cu == peer->cu)
+        return cji_fail(dev, CJ_EINVAL, call, "device %d is no peer of itself", dev->ordinal);
+    cji_queue_scope(&dev->queue, &scope);
+    const CUresult r = dev->api.cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)attribute, dev->cu, peer->cu);
+    cji_scope_leave(&scope);
+    return r == CUDA_SUCCESS ? CJ_OK : cji_rejected(dev, dev, r, call, "cuDeviceGetP2PAttribute");
 }

@@ -21,7 +21,8 @@
  *   fill.c          fills
  *   staging.c       pageable host memory through pinned pieces
  *   managed.c       prefetch and advice
- *   vmem.c          memory that grows in place
+ *   vmem.c          memory that grows in place; vmem_share.c: between processes
+ *   mem_pool.c      pools of the driver, of the host and between processes
  *   peer.c          access to other devices, and uses by their streams
  *   mem_ops.c       memory operations of streams
  *
@@ -31,6 +32,8 @@
 
 #include <cujit/copy.h>
 #include <cujit/memory.h>
+#include <cujit/memory_pool.h>
+#include <cujit/virtual_memory.h>
 
 #include "stream/core/stream_core.h"
 #include "stream/core/work_hooks.h"
@@ -46,8 +49,8 @@ typedef struct cji_mem_type {
     const char *name, *cu_call; /* in failures: the entry point that allocates */
     bool ordered; /* can be released in the order of a stream */
     bool foreign; /* somebody else allocates it, so that the table may have it already */
-    /* `handle`: of what is imported. */
-    CUresult (*alloc)(cj_stream *s, const cji_mem *m, const CUipcMemHandle *handle, CUdeviceptr *d);
+    /* `from`: what is imported, or the pool that it comes from; NULL: nothing of the kind. */
+    CUresult (*alloc)(cj_stream *s, const cji_mem *m, const void *from, CUdeviceptr *d);
     CUresult (*release)(const cji_mem *m);  /* at once, in a scope */
     /* Of a block of a chunk alone: the user freed it, and nothing retains it any more.  The state's lock is held on
      * entry and not on return. */
@@ -132,6 +135,7 @@ struct cji_block {
     cji_mem mem;
     cji_block *prev;          /* in a bin of the heap (the first one's is nothing), or in that list */
     uint64_t capture;         /* the serial of the latest capture that took it; 0: none did */
+    size_t captured;          /* the most that this capture took it for: its earlier nodes still use as much */
     bool elsewhere;           /* a stream of the capture other than its home uses it */
     uint32_t number;          /* its place in the slabs */
     cji_chunk *chunk;
@@ -320,9 +324,9 @@ cji_block *cji_block_take_idle(cji_mem_state *state, unsigned bin);
 /* A chunk as one block, which is in no place yet; NULL without memory. */
 cji_block *cji_chunk_add(cji_mem_state *state, uint64_t addr, size_t bytes, bool plain);
 void cji_chunk_forget(cji_mem_state *state, cji_chunk *c); /* it is one block in no place, or all is forgotten */
-/* A checker of bounds hears that the block's bytes may be used, or may not: in the order of the stream `raw`, or at
- * once (NULL). */
-void cji_block_declare(const cji_mem_state *state, const cji_block *b, const CUstream *raw, bool live);
+/* A checker of bounds hears that the block's first bytes may be used, or none (0): in the order of the stream `raw`, or
+ * at once (NULL). */
+void cji_block_declare(const cji_mem_state *state, const cji_block *b, const CUstream *raw, size_t bytes);
 
 /* The lists of streams (block_lists.c); with the state's lock held, those with events in a scope. */
 cji_lists *cji_lists_of(cji_mem_state *state, cji_slot *slot); /* made at first use; NULL without memory */
@@ -443,10 +447,12 @@ cj_device *cji_mem_owner(cj_device *home, uint64_t addr);
 
 /* -- Making and releasing (mem_alloc.c, mem_free.c) ---------------------------------------------------------------- */
 
-/* `at`: of a range that is wrapped; `handle`: of what is imported. */
-cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const CUipcMemHandle *handle,
+/* `at`: of a range that is wrapped; `from`: for the type's alloc. */
+cj_dptr cji_mem_alloc(cj_stream *s, size_t bytes, const cji_mem_type *type, uint64_t at, const void *from,
                       const char *call);
 extern const cji_mem_type cji_mem_imported; /* ipc_mem.c */
+extern const cji_mem_type cji_mem_pool_imported; /* mem_pool.c */
+CUresult cji_mem_release_plain(const cji_mem *m); /* by cuMemFree */
 /* cj_free, of what is no live block of a chunk.  The state's lock is held on entry and not on return. */
 cj_status cji_mem_free(cji_mem_state *state, cj_dptr d, const char *call);
 

@@ -10,52 +10,18 @@
  * and finds no address taken.  A piece that was taken back and has left again waits anew.
  *
  * The handle (cj_vmem) is the user's.  The body is what the table has, and lives until the deferred release. */
-#include <pthread.h>
-
-#include "stream/memory/stream_memory.h"
-
-enum { VMEM_DEVICES = 64 }; /* that may access the memory */
-
-typedef struct vmem_piece vmem_piece;
-
-typedef struct vmem_body {
-    cji_mem mem;            /* first; its bytes are the committed ones */
-    pthread_mutex_t lock;   /* guards what follows, and the pieces */
-    size_t grain, reserved; /* pieces are multiples of the one; bytes of the range */
-    vmem_piece *pieces;     /* by address */
-    vmem_piece **end;       /* where the first one behind the committed part is, or will be */
-    size_t ndevices;
-    CUmemAccessDesc device[VMEM_DEVICES];
-} vmem_body;
-
-struct vmem_piece {
-    cji_deferred deferred;
-    vmem_piece *next;
-    vmem_body *of;          /* NULL: it is unmapped, and only waits to be freed */
-    cj_device *dev;         /* retained while it is waiting */
-    uint64_t addr;
-    size_t bytes;
-    bool live;              /* in the committed part */
-    bool waiting;           /* in the release queue */
-    bool again;             /* it has left the committed part once more since */
-};
-
-struct cj_vmem {
-    cji_obj obj;
-    cj_device *dev;         /* retained */
-    vmem_body *body;        /* NULL: failed */
-};
+#include "stream/memory/vmem.h"
 
 void cj_vmem_defaults(cj_vmem_opts *opts)
 {
     if (opts) *opts = (cj_vmem_opts){ .size = sizeof *opts };
 }
 
-static vmem_body *vmem_of(cji_mem *m) { return (vmem_body *)m; }
+static cji_vmem_body *vmem_of(cji_mem *m) { return (cji_vmem_body *)m; }
 
 /* -- Release ------------------------------------------------------------------------------------------------------- */
 
-static void vmem_unmap(const cji_release_queue *queue, const vmem_piece *p)
+static void vmem_unmap(const cji_release_queue *queue, const cji_vmem_piece *p)
 {
     queue->cu->cuMemUnmap(p->addr, p->bytes);
 }
@@ -63,11 +29,11 @@ static void vmem_unmap(const cji_release_queue *queue, const vmem_piece *p)
 /* All of it; nothing uses it any more. */
 static CUresult vmem_release(const cji_mem *m)
 {
-    vmem_body *b = vmem_of((cji_mem *)(uintptr_t)m);
+    cji_vmem_body *b = vmem_of((cji_mem *)(uintptr_t)m);
     const cji_release_queue *queue = m->state->queue;
-    vmem_piece *next;
+    cji_vmem_piece *next;
     cji_lock(&b->lock, CJI_LOCK_VMEM);
-    for (vmem_piece *p = b->pieces; p; p = next) {
+    for (cji_vmem_piece *p = b->pieces; p; p = next) {
         next = p->next;
         vmem_unmap(queue, p);
         p->of = NULL;
@@ -80,13 +46,13 @@ static CUresult vmem_release(const cji_mem *m)
 
 static void vmem_destroy(cji_mem *m)
 {
-    vmem_body *b = vmem_of(m);
+    cji_vmem_body *b = vmem_of(m);
     pthread_mutex_destroy(&b->lock);
     cji_free(b, sizeof *b);
 }
 
 /* With the state's lock held; it never changes. */
-static size_t vmem_extent(const cji_mem *m) { return ((const vmem_body *)m)->reserved; }
+static size_t vmem_extent(const cji_mem *m) { return ((const cji_vmem_body *)m)->reserved; }
 
 /* cj_free; the state's lock is held on entry and not on return. */
 static cj_status vmem_not_freed(cji_mem *m, cj_device *dev, const char *call)
@@ -106,7 +72,7 @@ static const cji_mem_type mem_virtual = { .kind = CJ_MEM_KIND_VIRTUAL,
                                           .reserved = vmem_extent };
 
 /* The committed part has another size; with the body's lock held. */
-static void vmem_resized(vmem_body *b, size_t bytes)
+static void vmem_resized(cji_vmem_body *b, size_t bytes)
 {
     cji_mem_state *state = b->mem.state;
     cji_spin_lock(&state->lock, CJI_LOCK_MEMORY);
@@ -115,9 +81,9 @@ static void vmem_resized(vmem_body *b, size_t bytes)
     cji_spin_unlock(&state->lock, CJI_LOCK_MEMORY);
 }
 
-static void vmem_piece_remove(vmem_body *b, const vmem_piece *p)
+static void vmem_piece_remove(cji_vmem_body *b, const cji_vmem_piece *p)
 {
-    vmem_piece **at = &b->pieces;
+    cji_vmem_piece **at = &b->pieces;
     while (*at != p) at = &(*at)->next;
     *at = p->next;
 }
@@ -125,8 +91,8 @@ static void vmem_piece_remove(vmem_body *b, const vmem_piece *p)
 /* The uses of a piece that has left are over; in a scope. */
 static void vmem_piece_over(cji_deferred *deferred)
 {
-    vmem_piece *p = (vmem_piece *)((char *)deferred - offsetof(vmem_piece, deferred));
-    vmem_body *b = p->of;
+    cji_vmem_piece *p = (cji_vmem_piece *)((char *)deferred - offsetof(cji_vmem_piece, deferred));
+    cji_vmem_body *b = p->of;
     cj_device *dev = p->dev;
     if (!b) { /* one thread at a time runs releases, so the body cannot leave meanwhile */
         cji_free(p, sizeof *p);
@@ -151,16 +117,16 @@ static void vmem_piece_over(cji_deferred *deferred)
 }
 
 /* The committed part ends at the first piece that begins at or behind `bytes`; with the body's lock held. */
-static void vmem_cut(vmem_body *b, size_t bytes)
+static void vmem_cut(cji_vmem_body *b, size_t bytes)
 {
     size_t end = 0;
     b->end = &b->pieces;
-    for (vmem_piece *p = b->pieces; p && p->live && p->addr - b->mem.addr < bytes; p = p->next) {
+    for (cji_vmem_piece *p = b->pieces; p && p->live && p->addr - b->mem.addr < bytes; p = p->next) {
         end = (size_t)(p->addr - b->mem.addr) + p->bytes;
         b->end = &p->next;
     }
     vmem_resized(b, end);
-    for (vmem_piece *p = *b->end; p; p = p->next) {
+    for (cji_vmem_piece *p = *b->end; p; p = p->next) {
         if (!p->live) continue;
         p->live = false;
         p->again = p->waiting;
@@ -174,20 +140,23 @@ static void vmem_cut(vmem_body *b, size_t bytes)
 
 /* -- Growing ------------------------------------------------------------------------------------------------------- */
 
-static CUmemAllocationProp vmem_prop(const cj_device *dev)
+static CUmemAllocationProp vmem_prop(const cj_device *dev, bool ipc)
 {
-    return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                  .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->cu } };
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = ipc ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE,
+        .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev->cu },
+    };
 }
 
-/* Physical memory at a free place of the range; *cu_call is what failed. */
-static CUresult vmem_map(const vmem_body *b, const vmem_piece *p, const char **cu_call)
+/* Physical memory at a free place of the range, new or another process's; *cu_call is what failed. */
+static CUresult vmem_map(const cji_vmem_body *b, const cji_vmem_piece *p, int fd, const char **cu_call)
 {
     const cji_cu *cu = b->mem.state->queue->cu;
-    const CUmemAllocationProp prop = vmem_prop(b->mem.state->dev);
+    const CUmemAllocationProp prop = vmem_prop(b->mem.state->dev, p->ipc);
     CUmemGenericAllocationHandle handle;
     *cu_call = "cuMemCreate";
-    CUresult r = cu->cuMemCreate(&handle, p->bytes, &prop, 0);
+    CUresult r = fd < 0 ? cu->cuMemCreate(&handle, p->bytes, &prop, 0) : cji_vmem_open(b, fd, &handle, cu_call);
     if (r != CUDA_SUCCESS) return r;
     *cu_call = "cuMemMap";
     r = cu->cuMemMap(p->addr, p->bytes, 0, handle, 0);
@@ -199,19 +168,21 @@ static CUresult vmem_map(const vmem_body *b, const vmem_piece *p, const char **c
     return r;
 }
 
-/* Adds a new piece of up to `want` bytes behind the committed part, in front of the next one that is still mapped. */
-static CUresult vmem_add(vmem_body *b, size_t want, const char **cu_call)
+/* Adds a new piece of up to `want` bytes behind the committed part, in front of the next one that is still mapped.
+ * `fd`: of another process's memory, of `want` bytes, which fit; -1: new memory. */
+static CUresult vmem_add(cji_vmem_body *b, size_t want, int fd, const char **cu_call)
 {
-    vmem_piece *next = *b->end;
+    cji_vmem_piece *next = *b->end;
     const uint64_t from = b->mem.addr + b->mem.bytes;
     const uint64_t to = next ? next->addr : b->mem.addr + b->reserved;
-    vmem_piece *p = cji_zalloc(sizeof *p);
+    cji_vmem_piece *p = cji_zalloc(sizeof *p);
     *cu_call = "cuMemCreate";
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     p->of = b;
     p->addr = from;
     p->bytes = want < to - from ? want : (size_t)(to - from);
-    CUresult r = vmem_map(b, p, cu_call);
+    p->ipc = b->ipc || fd >= 0;
+    CUresult r = vmem_map(b, p, fd, cu_call);
     if (r != CUDA_SUCCESS) {
         cji_free(p, sizeof *p);
         return r;
@@ -222,26 +193,47 @@ static CUresult vmem_add(vmem_body *b, size_t want, const char **cu_call)
     return r;
 }
 
+/* The committed part has one piece more. */
+static void vmem_step(cji_vmem_body *b)
+{
+    cji_vmem_piece *p = *b->end;
+    b->end = &p->next;
+    vmem_resized(b, b->mem.bytes + p->bytes);
+}
+
 /* The committed part reaches `bytes`, a multiple of the grain, or is what it was; with the body's lock held, in a
  * scope. */
-static CUresult vmem_extend(vmem_body *b, size_t bytes, const char **cu_call)
+static CUresult vmem_extend(cji_vmem_body *b, size_t bytes, const char **cu_call)
 {
     const size_t before = b->mem.bytes;
     CUresult r = CUDA_SUCCESS;
     while (b->mem.bytes < bytes) {
-        vmem_piece *p = *b->end;
+        cji_vmem_piece *p = *b->end;
         if (p && p->addr == b->mem.addr + b->mem.bytes) p->live = true; /* it is taken back */
-        else r = vmem_add(b, bytes - b->mem.bytes, cu_call);
+        else r = vmem_add(b, bytes - b->mem.bytes, -1, cu_call);
         if (r != CUDA_SUCCESS) break;
-        p = *b->end;
-        b->end = &p->next;
-        vmem_resized(b, b->mem.bytes + p->bytes);
+        vmem_step(b);
     }
     if (r != CUDA_SUCCESS) vmem_cut(b, before);
     return r;
 }
 
-static CUresult vmem_extend_locked(vmem_body *b, size_t bytes, const char **cu_call)
+/* At the end of the committed part, in a scope.  *in_the_way: what has left it is in use and still mapped there. */
+CUresult cji_vmem_take(cji_vmem_body *b, int fd, size_t bytes, bool *in_the_way, const char **cu_call)
+{
+    cji_deferred_drain(b->mem.state->queue, CJI_DEFERRED_ALL);
+    cji_lock(&b->lock, CJI_LOCK_VMEM);
+    const cji_vmem_piece *next = *b->end;
+    const uint64_t to = next ? next->addr : b->mem.addr + b->reserved;
+    const bool fits = bytes <= to - (b->mem.addr + b->mem.bytes);
+    *in_the_way = !fits && next;
+    CUresult r = fits ? vmem_add(b, bytes, fd, cu_call) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (r == CUDA_SUCCESS) vmem_step(b);
+    cji_unlock(&b->lock, CJI_LOCK_VMEM);
+    return r;
+}
+
+static CUresult vmem_extend_locked(cji_vmem_body *b, size_t bytes, const char **cu_call)
 {
     cji_lock(&b->lock, CJI_LOCK_VMEM);
     const CUresult r = vmem_extend(b, bytes, cu_call);
@@ -250,7 +242,7 @@ static CUresult vmem_extend_locked(vmem_body *b, size_t bytes, const char **cu_c
 }
 
 /* Where memory is short, deferred releases run first, and chunks that are not in use are released.  In a scope. */
-static CUresult vmem_commit(vmem_body *b, size_t bytes, const char **cu_call)
+static CUresult vmem_commit(cji_vmem_body *b, size_t bytes, const char **cu_call)
 {
     CUresult r = vmem_extend_locked(b, bytes, cu_call);
     if (r != CUDA_ERROR_OUT_OF_MEMORY) return r;
@@ -278,7 +270,7 @@ static bool vmem_round(size_t bytes, size_t grain, size_t *rounded)
 
 static cj_status vmem_grow(cj_vmem *v, size_t bytes, const char *call)
 {
-    vmem_body *b = v->body;
+    cji_vmem_body *b = v->body;
     const char *cu_call = "";
     cji_scope scope;
     size_t rounded;
@@ -295,10 +287,10 @@ static cj_status vmem_grow(cj_vmem *v, size_t bytes, const char *call)
 /* -- Making -------------------------------------------------------------------------------------------------------- */
 
 /* Reserves the addresses of a new body; in a scope. */
-static CUresult vmem_reserve(vmem_body *b, const cj_device *dev, size_t bytes, const char **cu_call)
+static CUresult vmem_reserve(cji_vmem_body *b, const cj_device *dev, size_t bytes, const char **cu_call)
 {
     const cji_cu *cu = &dev->api;
-    const CUmemAllocationProp prop = vmem_prop(dev);
+    const CUmemAllocationProp prop = vmem_prop(dev, b->ipc);
     CUdeviceptr at = 0;
     *cu_call = "cuMemGetAllocationGranularity";
     CUresult r = cu->cuMemGetAllocationGranularity(&b->grain, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
@@ -311,7 +303,7 @@ static CUresult vmem_reserve(vmem_body *b, const cj_device *dev, size_t bytes, c
 }
 
 /* The body enters the table as memory of `s`, with nothing committed. */
-static void vmem_enter(vmem_body *b, cj_stream *s)
+static void vmem_enter(cji_vmem_body *b, cj_stream *s)
 {
     cji_mem_state *state = b->mem.state;
     cji_lock(&s->queue->lock, CJI_LOCK_QUEUE);
@@ -324,16 +316,17 @@ static void vmem_enter(vmem_body *b, cj_stream *s)
     if (s->proxy) cji_proxy_follow(s); /* it may be released behind that */
 }
 
-static cj_status vmem_make(cj_vmem *v, cj_stream *s, size_t reserve, const char *call)
+static cj_status vmem_make(cj_vmem *v, cj_stream *s, size_t reserve, bool ipc, const char *call)
 {
     const char *cu_call = "";
     cji_scope scope;
     cji_mem_state *state = cji_mem_state_of(s->dev);
-    vmem_body *b = state ? cji_zalloc(sizeof *b) : NULL;
+    cji_vmem_body *b = state ? cji_zalloc(sizeof *b) : NULL;
     if (!b) return cji_fail(v, CJ_ENOMEM, call, "no host memory to note the memory");
     b->mem.state = state;
     b->mem.type = &mem_virtual;
     b->end = &b->pieces;
+    b->ipc = ipc;
     b->device[b->ndevices++] = (CUmemAccessDesc){
         .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = s->dev->cu },
         .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
@@ -354,7 +347,7 @@ static cj_status vmem_make(cj_vmem *v, cj_stream *s, size_t reserve, const char 
     return CJ_OK;
 }
 
-static void vmem_leave(vmem_body *b);
+static void vmem_leave(cji_vmem_body *b);
 
 static cj_status vmem_create(cj_vmem *v, cj_stream *s, size_t reserve, const cj_vmem_opts *opts, const char *call)
 {
@@ -366,8 +359,9 @@ static cj_status vmem_create(cj_vmem *v, cj_stream *s, size_t reserve, const cj_
     if (!reserve) return cji_fail(v, CJ_EINVAL, call, "0 bytes of addresses");
     if (o.bytes > reserve)
         return cji_fail(v, CJ_EINVAL, call, "%zu bytes do not fit into %zu bytes of addresses", o.bytes, reserve);
+    if (o.ipc != 0 && o.ipc != 1) return cji_fail(v, CJ_EINVAL, call, ".ipc is %d; it is 0 or 1", o.ipc);
     v->dev = cji_obj_retain(s->dev);
-    st = vmem_make(v, s, reserve, call);
+    st = vmem_make(v, s, reserve, o.ipc, call);
     if (st == CJ_OK && o.bytes) st = vmem_grow(v, o.bytes, call);
     if (st == CJ_OK || !v->body) return st;
     vmem_leave(v->body);
@@ -385,7 +379,7 @@ cj_vmem *cj_vmem_create(cj_stream *s, size_t reserve, const cj_vmem_opts *opts)
 }
 
 /* Out of the table, unless a graph retains it: then nothing finds it there, and it leaves with the graph. */
-static void vmem_leave(vmem_body *b)
+static void vmem_leave(cji_vmem_body *b)
 {
     cji_mem *m = &b->mem;
     cji_mem_state *state = m->state;
@@ -424,7 +418,7 @@ cj_status cj_vmem_shrink(cj_vmem *v, size_t bytes)
     static const char call[] = "cj_vmem_shrink";
     cj_status st = cji_check(v, CJI_TAG_VMEM, call);
     if (st != CJ_OK) return st;
-    vmem_body *b = v->body;
+    cji_vmem_body *b = v->body;
     cji_lock(&b->lock, CJI_LOCK_VMEM);
     cji_spin_lock(&b->mem.state->lock, CJI_LOCK_MEMORY);
     const bool less = bytes < b->mem.bytes, retained = b->mem.retained > 0;
@@ -440,7 +434,7 @@ cj_status cj_vmem_shrink(cj_vmem *v, size_t bytes)
 }
 
 /* All that is mapped is accessible by one more device; with the body's lock held, in a scope. */
-static CUresult vmem_grant(vmem_body *b, const cj_device *peer)
+static CUresult vmem_grant(cji_vmem_body *b, const cj_device *peer)
 {
     const cji_cu *cu = b->mem.state->queue->cu;
     const CUmemAccessDesc access = { .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = peer->cu },
@@ -448,8 +442,8 @@ static CUresult vmem_grant(vmem_body *b, const cj_device *peer)
     CUresult r = CUDA_SUCCESS;
     for (size_t i = 0; i < b->ndevices; i++)
         if (b->device[i].location.id == peer->cu) return CUDA_SUCCESS;
-    if (b->ndevices == VMEM_DEVICES) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (const vmem_piece *p = b->pieces; p && r == CUDA_SUCCESS; p = p->next)
+    if (b->ndevices == CJI_VMEM_DEVICES) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (const cji_vmem_piece *p = b->pieces; p && r == CUDA_SUCCESS; p = p->next)
         r = cu->cuMemSetAccess(p->addr, p->bytes, &access, 1);
     if (r == CUDA_SUCCESS) b->device[b->ndevices++] = access;
     return r;

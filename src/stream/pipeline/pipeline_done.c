@@ -1,6 +1,7 @@
 /* What a chunk's stages lead to: its upload, the end of its kernels, its download, and the end of the chunk. */
 #include "stream/pipeline/stream_pipeline.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 
 size_t cji_pipeline_out_bytes(const cj_pipeline *p, size_t in_bytes)

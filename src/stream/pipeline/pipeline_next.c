@@ -293,6 +293,7 @@ static cji_ring_slot *ring_handed_out(const cj_pipeline *p, const cj_chunk *chun
 cj_status cj_pipeline_done(cj_pipeline *pipeline, const cj_chunk *chunk, cj_status status)
 {
     static const char call[] = "cj_pipeline_done";
+    CJI_NO_CANCEL;
     cj_chunk did = { .stage = CJ_PIPELINE_END };
     cj_status st = cji_check(pipeline, CJI_TAG_PIPELINE, call);
     if (st != CJ_OK) return st;

@@ -36,6 +36,7 @@ cj_status cji_pipeline_work(cj_pipeline *p, const char *call)
 cj_status cj_pipeline_work(cj_pipeline *pipeline)
 {
     static const char call[] = "cj_pipeline_work";
+    CJI_NO_CANCEL;
     cj_status st = cji_check(pipeline, CJI_TAG_PIPELINE, call);
     if (st != CJ_OK) return st;
     if (!pipeline->callbacks)
@@ -48,6 +49,7 @@ cj_status cj_pipeline_work(cj_pipeline *pipeline)
 
 static void *work_thread(void *pipeline)
 {
+    CJI_NO_CANCEL;
     work_loop(pipeline, "cj_pipeline_run");
     return NULL;
 }

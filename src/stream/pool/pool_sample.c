@@ -6,6 +6,7 @@
  * later leases and readers of the times look whether they are reached. */
 #include "stream/pool/stream_pool.h"
 
+#include "base/cancel.h"
 #include "base/mem.h"
 
 struct cji_sample {
@@ -41,6 +42,7 @@ static bool sample_record(cj_stream_pool *pool, cji_sample *m, int which, cj_str
 
 cji_sample *cji_sample_begin(cj_stream_pool *pool, const cji_wish *w, const cji_place *p)
 {
+    CJI_NO_CANCEL;
     cji_kept before;
     cji_sample *m = cji_zalloc(sizeof *m);
     if (!m) return NULL;
@@ -155,6 +157,7 @@ void cji_sample_harvest(cj_stream_pool *pool, bool all)
 
 void cji_sample_end(cj_stream_pool *pool, cji_sample *m)
 {
+    CJI_NO_CANCEL;
     cji_kept before;
     cji_fail_save(&before);
     m->now = cji_enqueued(m->s);

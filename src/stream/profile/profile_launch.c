@@ -3,6 +3,7 @@
  * those of the device's work are, after it. */
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "stream/profile/stream_profile.h"
 
 enum { LAUNCH_WAIT_MS = 10 }; /* a device that is busy for longer is not waited for: the times are read later */
@@ -48,6 +49,7 @@ static int launch_order(const void *a, const void *b)
 
 void cji_launches_read(cji_recorder *r)
 {
+    CJI_NO_CANCEL;
     cji_launches *l = &r->launches;
     int64_t ns[CJI_LAUNCHES];
     unsigned n = 0;

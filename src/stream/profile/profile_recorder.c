@@ -1,4 +1,5 @@
 /* Recorders of devices: tracks of streams, timing events, the hooks around work. */
+#include "base/cancel.h"
 #include "stream/profile/stream_profile.h"
 
 enum {
@@ -231,6 +232,7 @@ static void recorder_cancel(cji_recorder *r, cji_pending *p, bool lost)
 
 bool cji_recorder_start(cj_stream *s, cji_track *t, cji_pending *p)
 {
+    CJI_NO_CANCEL;
     cji_scope scope;
     bool started = false;
     if (recorder_scope(s, &scope) == CUDA_SUCCESS && recorder_may(s) && recorder_begin(t->recorder, p)) {
@@ -256,6 +258,7 @@ static void recorder_read_some(cji_track *t)
 
 bool cji_recorder_finish(cj_stream *s, cji_track *t, cji_pending *p)
 {
+    CJI_NO_CANCEL;
     cji_scope scope;
     const bool may = recorder_scope(s, &scope) == CUDA_SUCCESS && recorder_may(s);
     const bool ended = may && s->cu->cuEventRecord(p->end, s->raw) == CUDA_SUCCESS;

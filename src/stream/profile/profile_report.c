@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/obj.h"
 #include "stream/profile/stream_profile.h"
 
@@ -85,6 +86,7 @@ static bool report_save(const char *file, const char *beside, const cji_text *te
 cj_status cj_profile_write(cj_profile *p, const char *file)
 {
     static const char call[] = "cj_profile_write";
+    CJI_NO_CANCEL;
     cji_text text = { .n = 0 }, beside = { .n = 0 };
     cj_status st = cji_check(p, CJI_TAG_PROFILE, call);
     if (st != CJ_OK) return st;

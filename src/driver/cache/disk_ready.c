@@ -1,0 +1,68 @@
+/* What a device has ready for the entries that it will read.  Each thing is only quicker than what is done without it:
+ * nothing of it is a reason for a failure. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "driver/cache/disk_cache.h"
+
+/* Writes to each page, so that the system has given it. */
+static void touch_pages(unsigned char *p, size_t bytes)
+{
+    enum { PAGE_LEAST = 4096 };
+    for (size_t i = 0; i < bytes; i += PAGE_LEAST) ((volatile unsigned char *)p)[i] = 0;
+    ((volatile unsigned char *)p)[bytes - 1] = 0;
+}
+
+static bool open_folder(cji_disk_ready *r)
+{
+    struct stat s;
+    if (!cji_disk_folder_find(&r->folder, NULL)) return false;
+    r->fd = open(r->folder.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (r->fd < 0) return false;
+    if (fstat(r->fd, &s) || cji_disk_folder_wrong(&s)) {
+        close(r->fd);
+        return false;
+    }
+    r->device = (uint64_t)s.st_dev;
+    r->inode = (uint64_t)s.st_ino;
+    return true;
+}
+
+cji_disk_ready *cji_disk_prepare(void)
+{
+    cji_disk_ready *r = cji_alloc(sizeof *r);
+    if (!r) return NULL;
+    if (!open_folder(r)) {
+        cji_free(r, sizeof *r);
+        return NULL;
+    }
+    unsigned char *room = cji_alloc(CJI_DISK_ROOM);
+    if (room) touch_pages(room, CJI_DISK_ROOM);
+    atomic_init(&r->room, room);
+    return r;
+}
+
+static bool still_there(const cji_disk_ready *r)
+{
+    struct stat s;
+    return fstat(r->fd, &s) == 0 && (uint64_t)s.st_dev == r->device && (uint64_t)s.st_ino == r->inode &&
+           s.st_nlink && !cji_disk_folder_wrong(&s);
+}
+
+void cji_disk_unprepare(cji_disk_ready *r)
+{
+    struct stat s;
+    if (!r) return;
+    /* Who closed the descriptor may have another file there now. */
+    if (fstat(r->fd, &s) == 0 && (uint64_t)s.st_dev == r->device && (uint64_t)s.st_ino == r->inode) close(r->fd);
+    cji_free(atomic_load(&r->room), CJI_DISK_ROOM);
+    cji_free(r, sizeof *r);
+}
+
+bool cji_disk_is_ready(const cji_disk_ready *r)
+{
+    cji_disk_folder now;
+    return cji_disk_folder_find(&now, NULL) && strcmp(now.path, r->folder.path) == 0 && still_there(r);
+}

@@ -1,0 +1,356 @@
+/* Attention: options, the launch, and what the kernels of all paths begin and end with. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/attention.h"
+
+static const cj_object_type attention_type = {
+    sizeof attention_type, "cj_attention", sizeof(cjk_attention), cjk_release
+};
+
+/* -- Code of all paths --------------------------------------------------------------------------------------------- */
+
+typedef struct heads_param { cj_val data, token, head, batch; } heads_param;
+
+static heads_param heads_of(cj_fn *f, const char *name)
+{
+    char part[24];
+    heads_param h = { .data = cj_param_ptr(f, name, CJ_VOID) };
+    snprintf(part, sizeof part, "%s_token", name);
+    h.token = cj_param(f, part, CJ_S64);
+    snprintf(part, sizeof part, "%s_head", name);
+    h.head = cj_param(f, part, CJ_S64);
+    snprintf(part, sizeof part, "%s_batch", name);
+    h.batch = cj_param(f, part, CJ_S64);
+    return h;
+}
+
+/* The tokens of a head from token `first` on.  Strides may be negative: the product wraps. */
+static cjk_tokens tokens_of(cj_fn *f, const heads_param *h, size_t size, cj_val batch, cj_val head, cj_val first)
+{
+    cj_val at = cj_mul(f, cj_cvt(f, CJ_S64, batch), h->batch);
+    at = cj_mad(f, cj_cvt(f, CJ_S64, head), h->head, at);
+    at = cj_mad(f, cj_cvt(f, CJ_S64, first), h->token, at);
+    cjk_tokens t;
+    t.base = cj_let(f, CJ_U64, cj_mad(f, cj_bits(f, CJ_U64, at), size, cj_addr(f, h->data)));
+    t.token = cj_let(f, CJ_U64, cj_mul(f, cj_bits(f, CJ_U64, h->token), size));
+    return t;
+}
+
+/* The first token of sequence `batch` and their number: of the offsets, if there are any, but not more than `count`. */
+static void sequence_of(cj_fn *f, cj_val offsets, cj_val batch, cj_val count, cj_val *first, cj_val *tokens)
+{
+    *first = cj_let(f, CJ_S32, 0);
+    *tokens = cj_let(f, CJ_S32, count);
+    cj_if(f, cj_ne(f, cj_addr(f, offsets), 0));
+        cj_val next = cj_get(f, offsets, cj_add(f, batch, 1));
+        cj_assign(f, *first, cj_get(f, offsets, batch));
+        cj_assign(f, *tokens, cj_max(f, cj_min(f, cj_sub(f, next, *first), count), 0));
+    cj_end(f);
+}
+
+void cjk_attention_part(cj_fn *f, const cjk_attention *x, uint32_t tile, cjk_part *p)
+{
+    *p = (cjk_part){ .type = x->type, .dim = x->o.dim, .causal = x->o.causal != 0 };
+    heads_param q = heads_of(f, "q"), k = heads_of(f, "k"), v = heads_of(f, "v"), out = heads_of(f, "out"),
+                lse = heads_of(f, "lse");
+    cj_val query_offsets = cj_param_ptr(f, "query_offsets", CJ_S32),
+           key_offsets = cj_param_ptr(f, "key_offsets", CJ_S32);
+    cj_val queries = cj_param(f, "queries", CJ_S32), keys = cj_param(f, "keys", CJ_S32);
+    cj_val heads = cj_param(f, "heads", CJ_U32), shared_by = cj_param(f, "shared_by", CJ_U32);
+    cj_val tiles = cj_param(f, "tiles", CJ_U32), first_q, first_k;
+    p->scale = cj_param(f, "scale", CJ_F32);
+    p->c = cj_mul(f, p->scale, (float)M_LOG2E);
+    cj_val block = cj_block_id(f, CJ_X), index = cj_rem(f, block, tiles), of_all = cj_div(f, block, tiles);
+    if (p->causal) index = cj_sub(f, cj_sub(f, tiles, 1), index); /* the tiles with most keys first */
+    cj_val head = cj_rem(f, of_all, heads), batch = cj_div(f, of_all, heads);
+    sequence_of(f, query_offsets, batch, queries, &first_q, &p->queries);
+    sequence_of(f, key_offsets, batch, keys, &first_k, &p->keys);
+    p->first = cj_let(f, CJ_S32, cj_bits(f, CJ_S32, cj_mul(f, index, tile)));
+    cj_return_if(f, cj_ge(f, p->first, p->queries));
+    cj_val kv_head = cj_div(f, head, shared_by);
+    p->head = head, p->kv_head = kv_head, p->batch = batch;
+    size_t size = cjk_size(x->type);
+    p->q = tokens_of(f, &q, size, batch, head, first_q);
+    p->k = tokens_of(f, &k, size, batch, kv_head, first_k);
+    p->v = tokens_of(f, &v, size, batch, kv_head, first_k);
+    p->out = tokens_of(f, &out, size, batch, head, first_q);
+    p->lse = tokens_of(f, &lse, 4, batch, head, first_q);
+    p->lse_wanted = cj_ne(f, cj_addr(f, lse.data), 0);
+    cj_val last = cj_sub(f, cj_min(f, cj_add(f, p->first, tile), p->queries), 1);
+    p->end = cj_let(f, CJ_S32, cj_max(f, cjk_attention_seen(f, p, last), 0));
+}
+
+cj_val cjk_attention_seen(cj_fn *f, const cjk_part *p, cj_val row)
+{
+    if (!p->causal) return p->keys;
+    cj_val more = cj_sub(f, p->keys, p->queries);
+    return cj_min(f, cj_add(f, cj_add(f, row, 1), more), p->keys);
+}
+
+cj_val cjk_token_at(cj_fn *f, const cjk_tokens *t, cj_val index)
+{
+    return cj_mad(f, cj_cvt(f, CJ_U64, cj_bits(f, CJ_U32, index)), t->token, t->base);
+}
+
+cj_val cjk_attention_finish(cj_fn *f, const cjk_part *p, cj_val row, cj_val m, cj_val l, cj_val writes)
+{
+    cj_if(f, cj_and(f, p->lse_wanted, writes));
+        cj_val log_l = cj_mul(f, cj_approx_log2(f, l), (float)M_LN2);
+        cj_val at = cjk_token_at(f, &p->lse, row);
+        cj_store(f, CJ_F32, cj_as_ptr(f, at, CJ_F32, CJ_SPACE_GLOBAL), cj_fma(f, m, p->scale, log_l));
+    cj_end(f);
+    return cj_select(f, cj_eq(f, l, 0.0f), 0.0f, cj_rcp(f, l));
+}
+
+/* -- Making -------------------------------------------------------------------------------------------------------- */
+
+void cj_attention_defaults(cj_attention_opts *opts)
+{
+    if (opts) *opts = (cj_attention_opts){ .size = sizeof *opts };
+}
+
+static const struct { const char *name, *target; int least, most; } paths[] = {
+    [CJ_ATTENTION_SCALAR] = { "CJ_ATTENTION_SCALAR", "any", 0, 1000 },
+    [CJ_ATTENTION_MMA] = { "CJ_ATTENTION_MMA", "sm_80", 8, 1000 },
+    [CJ_ATTENTION_WGMMA] = { "CJ_ATTENTION_WGMMA", "sm_90a", 9, 9 },
+};
+
+/* Which kernels the object has: those of the path.  With wgmma those of mma.sync take what tensor maps do not. */
+static cj_status choose_kernels(void *object, cjk_attention *x, cj_device *dev, const char *call)
+{
+    cj_device_info info;
+    cj_device_info_defaults(&info);
+    if (cj_device_get_info(dev, &info) != CJ_OK) return cj_object_fail_from(object, dev, call);
+    bool halves = x->type != CJ_F32;
+    bool sim = !strcmp(cj_driver_kind(cj_device_driver(dev)), "sim"); /* which counts instructions, not flops */
+    int32_t path = x->o.path;
+    if (path < CJ_ATTENTION_AUTO || path >= (int32_t)(sizeof paths / sizeof *paths))
+        return cjk_fail(object, CJ_EINVAL, call, "there is no path %d", path);
+    if (path == CJ_ATTENTION_AUTO)
+        path = !halves || sim || info.sm_major < 8 ? CJ_ATTENTION_SCALAR
+               : info.sm_major == 9 ? CJ_ATTENTION_WGMMA
+                                    : CJ_ATTENTION_MMA;
+    if (path != CJ_ATTENTION_SCALAR && !halves)
+        return cjk_fail(object, CJ_ENOTSUP, call, "the path %s takes f16 and bf16, not %s", paths[path].name,
+                        cjk_type_name(x->type));
+    if (info.sm_major < paths[path].least || info.sm_major > paths[path].most)
+        return cjk_fail(object, CJ_ENOTSUP, call, "the path %s needs %s, the device is %s", paths[path].name,
+                        paths[path].target, cj_device_sm(dev));
+    x->has[ATTENTION_SCALAR] = path == CJ_ATTENTION_SCALAR;
+    x->has[ATTENTION_MMA] = x->has[ATTENTION_MMA_PLAIN] = path != CJ_ATTENTION_SCALAR;
+    x->has[ATTENTION_WGMMA] = path == CJ_ATTENTION_WGMMA;
+    return CJ_OK;
+}
+
+cj_attention *cj_attention_create(cj_device *dev, const cj_attention_opts *opts)
+{
+    static const char call[] = "cj_attention_create";
+    static const char *const all[] = {
+        "cj_attention_scalar", "cj_attention_mma", "cj_attention_mma_plain", "cj_attention_wgmma"
+    };
+    const char *names[ATTENTION_KERNELS] = { NULL };
+    void *object = cj_object_create(&attention_type, call);
+    cjk_attention *x = cj_object_data(object, &attention_type, NULL, call);
+    if (!x) return object;
+    if (!cjk_options(object, call, &x->o, sizeof x->o, opts)) return cjk_failed(object), object;
+    x->type = (cj_type)x->o.type;
+    if (x->type != CJ_F32 && x->type != CJ_F16 && x->type != CJ_BF16)
+        cjk_fail(object, CJ_EINVAL, call, "type is %s; wants f32, f16 or bf16", cjk_type_name(x->type));
+    else if (!x->o.dim)
+        cjk_fail(object, CJ_EINVAL, call, "dim is 0; wants the elements of a head");
+    else if (x->o.dim > CJ_ATTENTION_DIM_MOST)
+        cjk_fail(object, CJ_ENOTSUP, call, "dim is %u; heads have at most %d elements", x->o.dim,
+                 CJ_ATTENTION_DIM_MOST);
+    if (cj_error_of(object)->status != CJ_OK) return cjk_failed(object), object;
+    if (!cjk_begin(object, &x->code, dev, NULL, call)) return object;
+    if (choose_kernels(object, x, dev, call) != CJ_OK) return cjk_failed(object), object;
+    for (int i = 0; i < ATTENTION_KERNELS; i++) {
+        if (!x->has[i]) continue;
+        names[i] = all[i];
+        if (i == ATTENTION_SCALAR) cjk_attention_write_scalar(x->code.m, names[i], x);
+        else if (i == ATTENTION_WGMMA) cjk_attention_write_wgmma(x->code.m, names[i], x);
+        else cjk_attention_write_mma(x->code.m, names[i], x, i == ATTENTION_MMA_PLAIN);
+    }
+    cjk_end(object, &x->code, names, ATTENTION_KERNELS, x->o.cache, 0, 0, call);
+    x->o.cache = NULL;
+    return object;
+}
+
+/* -- Launching ----------------------------------------------------------------------------------------------------- */
+
+/* |a| * b, at most UINT64_MAX. */
+static uint64_t distance_of(int64_t a, uint64_t b)
+{
+    uint64_t size = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, out;
+    return __builtin_mul_overflow(size, b, &out) ? UINT64_MAX : out;
+}
+
+/* What `h` points at, with the defaults put in: `batches` sequences of `tokens` tokens of `heads` heads of `dim`
+ * elements of `size` bytes.  False: the failure is left in `s`. */
+static bool heads_checked(cj_stream *s, cj_heads *h, const char *name, uint64_t batches, uint64_t tokens,
+                          uint64_t heads, uint32_t dim, size_t size, const char *call)
+{
+    if (!h->head) h->head = dim;
+    if (!h->token) h->token = (int64_t)heads * h->head;
+    if (!h->batch) h->batch = (int64_t)tokens * h->token;
+    if (!tokens) return true;
+    if (!h->data.addr) return cjk_fail(s, CJ_EINVAL, call, "%s has no memory", name), false;
+    if (h->data.addr % size)
+        return cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, which is not aligned to its elements of %zu bytes", name,
+                        (unsigned long long)h->data.addr, size), false;
+    if (distance_of(h->token, tokens) > INT64_MAX / 64 || distance_of(h->head, heads) > INT64_MAX / 64 ||
+        distance_of(h->batch, batches) > INT64_MAX / 64)
+        return cjk_fail(s, CJ_EINVAL, call, "%s: tokens, heads and sequences %lld, %lld and %lld elements apart are "
+                        "beyond any memory", name, (long long)h->token, (long long)h->head, (long long)h->batch),
+               false;
+    return true;
+}
+
+static bool offsets_checked(cj_stream *s, cj_dptr offsets, const char *name, const char *call)
+{
+    if (offsets.addr % 4 == 0) return true;
+    return cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, wants memory aligned to 4 bytes", name,
+                    (unsigned long long)offsets.addr), false;
+}
+
+/* Checks the sizes; puts the defaults in. */
+static bool sizes_checked(cj_stream *s, cj_attention_args *a, const char *call)
+{
+    const struct { const char *name; uint64_t is; } sizes[] = {
+        { "queries", a->queries }, { "keys", a->keys }, { "batches", a->batches }, { "heads", a->heads },
+    };
+    if (!a->batches) a->batches = 1;
+    if (!a->kv_heads) a->kv_heads = a->heads;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].is > INT32_MAX - 256)
+            return cjk_fail(s, CJ_EINVAL, call, "%s is %llu, at most %d is possible", sizes[i].name,
+                            (unsigned long long)sizes[i].is, INT32_MAX - 256), false;
+    if (!a->heads) return cjk_fail(s, CJ_EINVAL, call, "heads is 0"), false;
+    if (a->kv_heads > a->heads || a->heads % a->kv_heads)
+        return cjk_fail(s, CJ_EINVAL, call, "kv_heads is %u, which does not divide heads, %u", a->kv_heads, a->heads),
+               false;
+    if (!(a->scale >= 0) || isinf(a->scale))
+        return cjk_fail(s, CJ_EINVAL, call, "scale is %g; wants a number above 0, or 0 for 1 / sqrt(dim)",
+                        (double)a->scale), false;
+    return offsets_checked(s, a->query_offsets, "query_offsets", call) &&
+           offsets_checked(s, a->key_offsets, "key_offsets", call);
+}
+
+/* Whether rows of `h` are at multiples of 16 bytes. */
+static bool rows_aligned(const cj_heads *h)
+{
+    return h->data.addr % 16 == 0 && (h->token | h->head | h->batch) % 8 == 0;
+}
+
+/* Whether tensor maps can describe the heads; a stride of 2^40 bytes is too large for them. */
+static bool fits_a_map(const cj_heads *h)
+{
+    const int64_t most = (int64_t)1 << 38;
+    return h->token > 0 && h->head > 0 && h->batch > 0 && h->token < most && h->head < most && h->batch < most;
+}
+
+/* The kernel for these arguments. */
+static unsigned kernel_for(const cjk_attention *x, const cj_attention_args *a)
+{
+    const cj_heads *const rows[] = { &a->q, &a->k, &a->v, &a->out };
+    bool aligned = true, mapped = a->keys && !a->query_offsets.addr && !a->key_offsets.addr;
+    if (x->has[ATTENTION_SCALAR]) return ATTENTION_SCALAR;
+    for (int i = 0; i < 4; i++) {
+        aligned = aligned && rows_aligned(rows[i]);
+        mapped = mapped && (i == 3 || fits_a_map(rows[i]));
+    }
+    if (!aligned) return ATTENTION_MMA_PLAIN;
+    return mapped && x->has[ATTENTION_WGMMA] ? ATTENTION_WGMMA : ATTENTION_MMA;
+}
+
+static const struct { uint32_t queries, threads; } tile_of[ATTENTION_KERNELS] = {
+    [ATTENTION_SCALAR] = { CJK_SCALAR_QUERIES, CJK_ATTENTION_THREADS },
+    [ATTENTION_MMA] = { CJK_MMA_QUERIES, CJK_ATTENTION_THREADS },
+    [ATTENTION_MMA_PLAIN] = { CJK_MMA_QUERIES, CJK_ATTENTION_THREADS },
+    [ATTENTION_WGMMA] = { CJK_WGMMA_QUERIES, CJK_WGMMA_THREADS },
+};
+
+/* The map of tiles of 128 tokens of a head, 64 elements each. */
+static cj_status map_heads(cj_stream *s, const cjk_attention *x, const cj_heads *h, uint64_t tokens, uint64_t heads,
+                           uint64_t batches, cj_tensor_map *map, const char *call)
+{
+    const cj_tensor_map_opts o = { .size = sizeof o,
+                                   .type = x->type == CJ_BF16 ? CJ_TENSOR_MAP_BF16 : CJ_TENSOR_MAP_F16,
+                                   .dims = 4,
+                                   .address = h->data,
+                                   .extent = { x->o.dim, tokens, heads, batches },
+                                   .stride = { (uint64_t)h->token * 2, (uint64_t)h->head * 2, (uint64_t)h->batch * 2 },
+                                   .tile = { CJK_WGMMA_CHUNK, CJK_WGMMA_KEYS, 1, 1 },
+                                   .swizzle = CJ_SWIZZLE_128B,
+                                   .l2 = CJ_TENSOR_MAP_L2_128B };
+    if (cj_tensor_map_tiled(x->code.dev, &o, map) == CJ_OK) return CJ_OK;
+    return cj_object_fail_from(s, x->code.dev, call);
+}
+
+cj_status cj_attention_launch(cj_stream *s, cj_attention *object, const cj_attention_args *args)
+{
+    static const char call[] = "cj_attention_launch";
+    cjk_attention *x = cj_object_data(object, &attention_type, s, call);
+    enum { MAPS = 3 }; /* the first arguments of the wgmma kernel */
+    cj_tensor_map map[MAPS];
+    cj_arg arg[32 + MAPS];
+    size_t n = MAPS;
+    if (!x) return cj_error_last()->status;
+    if (!args) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
+    cj_attention_args a = *args;
+    if (!sizes_checked(s, &a, call)) return CJ_EINVAL;
+    size_t size = cjk_size(x->type);
+    const struct { cj_heads *h; const char *name; uint64_t tokens; cj_dptr offsets; uint32_t heads; bool lse; } rows[] =
+    {
+        { &a.q, "q", a.queries, a.query_offsets, a.heads, false },
+        { &a.k, "k", a.keys, a.key_offsets, a.kv_heads, false },
+        { &a.v, "v", a.keys, a.key_offsets, a.kv_heads, false },
+        { &a.out, "out", a.queries, a.query_offsets, a.heads, false },
+        { &a.lse, "lse", a.lse.data.addr ? a.queries : 0, a.query_offsets, a.heads, true },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cj_heads *h = rows[i].h;
+        if (!heads_checked(s, h, rows[i].name, a.batches, rows[i].tokens, rows[i].heads, rows[i].lse ? 1 : x->o.dim,
+                           rows[i].lse ? 4 : size, call)) return CJ_EINVAL;
+        if (rows[i].offsets.addr) h->batch = 0; /* the offsets say where a sequence begins */
+        arg[n++] = cj_arg_ptr(h->data);
+        arg[n++] = cj_arg_i(h->token);
+        arg[n++] = cj_arg_i(h->head);
+        arg[n++] = cj_arg_i(h->batch);
+    }
+    unsigned kernel = kernel_for(x, &a);
+    uint32_t tile = tile_of[kernel].queries;
+    uint64_t tiles = (a.queries + tile - 1) / tile, each = tiles * a.heads, blocks;
+    if (!tiles) return CJ_OK;
+    if (__builtin_mul_overflow(each, a.batches, &blocks) || blocks > INT32_MAX)
+        return cjk_fail(s, CJ_EINVAL, call,
+                        "%llu queries of %u heads of %llu sequences are more tiles than a grid has blocks",
+                        (unsigned long long)a.queries, a.heads, (unsigned long long)a.batches);
+    arg[n++] = cj_arg_ptr(a.query_offsets);
+    arg[n++] = cj_arg_ptr(a.key_offsets);
+    arg[n++] = cj_arg_u(a.queries);
+    arg[n++] = cj_arg_u(a.keys);
+    arg[n++] = cj_arg_u(a.heads);
+    arg[n++] = cj_arg_u(a.heads / a.kv_heads);
+    arg[n++] = cj_arg_u(tiles);
+    arg[n++] = cj_arg_f32(a.scale != 0 ? a.scale : 1 / sqrtf((float)x->o.dim));
+    cj_dims dims = cj_grid3((uint32_t)blocks, 1, 1, tile_of[kernel].threads, 1, 1);
+    if (kernel == ATTENTION_MMA || kernel == ATTENTION_MMA_PLAIN) dims.shared = cjk_attention_mma_shared(x->o.dim);
+    if (kernel != ATTENTION_WGMMA) return cj_launch_n(s, x->code.k[kernel], &dims, arg + MAPS, n - MAPS);
+    for (int i = 0; i < MAPS; i++) {
+        cj_status st = map_heads(s, x, rows[i].h, rows[i].tokens, rows[i].heads, a.batches, &map[i], call);
+        if (st != CJ_OK) return st;
+        arg[i] = cj_arg_tensor_map(&map[i]);
+    }
+    dims.shared = cjk_attention_wgmma_shared(x->o.dim);
+    return cj_launch_n(s, x->code.k[kernel], &dims, arg, n);
+}
+
+cj_status cj_attention_ptx(cj_attention *x, unsigned flags, const char **text, size_t *bytes)
+{
+    return cjk_print(x, &attention_type, flags, text, bytes, "cj_attention_ptx");
+}
+
+void cj_attention_free(cj_attention *x) { cj_object_free(x, &attention_type, "cj_attention_free"); }

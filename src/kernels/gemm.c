@@ -1,0 +1,323 @@
+/* Matrix products: options, compilation and launches.  gemm_variants.c chooses among the kernels, gemm_scalar.c,
+ * gemm_mma.c and gemm_wgmma.c write them. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/gemm_core.h"
+
+static void gemm_release(void *data)
+{
+    cjk_gemm *g = data;
+    pthread_mutex_destroy(&g->maps.lock);
+    cjk_release(data);
+}
+
+static const cj_object_type gemm_type = {
+    sizeof gemm_type, "cj_gemm", sizeof(cjk_gemm), gemm_release
+};
+
+/* -- Making -------------------------------------------------------------------------------------------------------- */
+
+void cj_gemm_defaults(cj_gemm_opts *opts)
+{
+    if (opts) *opts = (cj_gemm_opts){ .size = sizeof *opts };
+}
+
+static bool gemm_floating(cj_type t) { return t == CJ_F16 || t == CJ_BF16 || t == CJ_F32 || t == CJ_F64; }
+
+static cj_status check_types(void *x, cjk_gemm *g, const char *call)
+{
+    static const char *const names[] = { "type", "b_type", "out_type" };
+    cj_gemm_opts *o = &g->o;
+    if (o->elements < CJ_GEMM_ELEMENTS_TYPE || o->elements > CJ_GEMM_ELEMENTS_E4M3)
+        return cjk_fail(x, CJ_EINVAL, call, "there are no elements %d", o->elements);
+    cj_type of_elements = o->elements == CJ_GEMM_ELEMENTS_TF32 ? CJ_F32 : CJ_U8;
+    if (o->elements && !o->type) o->type = of_elements;
+    g->type[CJK_GEMM_A] = (cj_type)o->type;
+    g->type[CJK_GEMM_B] = o->b_type ? (cj_type)o->b_type : g->type[CJK_GEMM_A];
+    if (o->elements == CJ_GEMM_ELEMENTS_E4M3 && !o->wide) o->wide = CJ_F32;
+    bool bytes = cjk_size(g->type[CJK_GEMM_A]) == 1;
+    cj_type four = o->elements ? CJ_F32 : cjk_wide(g->type[CJK_GEMM_A]);
+    g->type[CJK_GEMM_OUT] = o->out_type ? (cj_type)o->out_type : bytes ? four : g->type[CJK_GEMM_A];
+    for (int i = 0; i < 3; i++)
+        if (!cjk_size(g->type[i]))
+            return cjk_fail(x, CJ_EINVAL, call, "%s %d is no type of elements; wants an integer of 8 to 64 bits, f16, "
+                            "bf16, f32 or f64", names[i], (int)g->type[i]);
+    for (int i = 0; i < 2 && o->elements; i++)
+        if (g->type[i] != of_elements)
+            return cjk_fail(x, CJ_EINVAL, call, "%s is %s; elements of %s are %s", names[i], cjk_type_name(g->type[i]),
+                            of_elements == CJ_F32 ? "tf32" : "e4m3", cjk_type_name(of_elements));
+    cj_type wide_b = cjk_wide(g->type[CJK_GEMM_B]);
+    g->wide = o->wide ? (cj_type)o->wide : cjk_wide(g->type[CJK_GEMM_A]);
+    if (!o->wide && cjk_size(wide_b) > cjk_size(g->wide)) g->wide = wide_b;
+    if (cjk_size(g->wide) < 4 || g->wide != cjk_wide(g->wide))
+        return cjk_fail(x, CJ_EINVAL, call, "wide is %s; wants f32, f64 or an integer of 32 or 64 bits",
+                        cjk_type_name(g->wide));
+    for (int i = 0; i < 2; i++)
+        if ((gemm_floating(g->type[i]) || o->elements) && !gemm_floating(g->wide))
+            return cjk_fail(x, CJ_EINVAL, call, "elements of %s are not summed as %s",
+                            o->elements ? "8-bit floating point" : cjk_type_name(g->type[i]), cjk_type_name(g->wide));
+    if (o->elements && g->wide != CJ_F32)
+        return cjk_fail(x, CJ_EINVAL, call, "wide is %s; tf32 and e4m3 are summed in f32", cjk_type_name(g->wide));
+    return CJ_OK;
+}
+
+static cj_status gemm_check(void *x, cjk_gemm *g, const char *call)
+{
+    const cj_gemm_opts *o = &g->o;
+    cj_status st = check_types(x, g, call);
+    if (st != CJ_OK) return st;
+    if (o->path < CJ_GEMM_AUTO || o->path > CJ_GEMM_WGMMA)
+        return cjk_fail(x, CJ_EINVAL, call, "there is no path %d", o->path);
+    if (o->a_order < CJ_GEMM_ORDER_ANY || o->a_order > CJ_GEMM_ORDER_COLUMNS || o->b_order < CJ_GEMM_ORDER_ANY ||
+        o->b_order > CJ_GEMM_ORDER_COLUMNS)
+        return cjk_fail(x, CJ_EINVAL, call, "there are no orders %d and %d", o->a_order, o->b_order);
+    if (o->promote && o->elements != CJ_GEMM_ELEMENTS_E4M3)
+        return cjk_fail(x, CJ_EINVAL, call, "promote is for elements of e4m3");
+    if (!o->function != !o->module)
+        return cjk_fail(x, CJ_EINVAL, call, "%s is NULL", o->module ? "function" : "module");
+    if (o->user_count && !o->function) return cjk_fail(x, CJ_EINVAL, call, "there are user_types without a function");
+    if (o->user_count > CJK_GEMM_USER)
+        return cjk_fail(x, CJ_EINVAL, call, "%zu user_types are more than %d", o->user_count, CJK_GEMM_USER);
+    if (o->user_count && !o->user_types) return cjk_fail(x, CJ_EINVAL, call, "user_types is NULL");
+    g->user = (uint32_t)o->user_count;
+    return CJ_OK;
+}
+
+/* Writes variant `i` into `m`. */
+static void write_variant(cj_ptx *m, const cjk_gemm *g, uint32_t i)
+{
+    char name[CJK_GEMM_NAME];
+    cj_fn *epilogue = g->o.function ? cj_ptx_find(m, g->o.function) : NULL;
+    cjk_gemm_name(&g->v[i], name);
+    if (g->v[i].path == CJ_GEMM_WGMMA) cjk_gemm_write_wgmma(m, name, g, &g->v[i], epilogue);
+    else if (g->v[i].path == CJ_GEMM_MMA) cjk_gemm_write_mma(m, name, g, &g->v[i], epilogue);
+    else cjk_gemm_write_scalar(m, name, g, &g->v[i], epilogue);
+}
+
+/* The kernels of a path, each in a module of its own, and all of them in the one that is printed.  `last`: there is no
+ * other path.  Else a failure of the compiler, which may be older than the instructions, is not recorded. */
+static bool make_path(void *x, cjk_gemm *g, cj_gemm_path path, bool last, cj_kernel_cache *cache, const char *call)
+{
+    cjk_module_part part[CJK_KERNELS];
+    char name[CJK_KERNELS][CJK_GEMM_NAME];
+    cj_ptx *all = cj_ptx_clone(g->code.m);
+    cj_status st = CJ_OK;
+    cjk_gemm_list(g, path);
+    for (uint32_t i = 0; i < g->variants; i++) {
+        cjk_gemm_name(&g->v[i], name[i]);
+        part[i] = (cjk_module_part){ .m = cj_ptx_clone(g->code.m), .name = name[i] };
+        write_variant(part[i].m, g, i);
+        write_variant(all, g, i);
+        if (st == CJ_OK) st = cj_object_fail_from(x, part[i].m, call);
+    }
+    if (st == CJ_OK) st = cj_object_fail_from(x, all, call);
+    if (st == CJ_OK) cjk_load_parts(cache, part, g->variants);
+    for (uint32_t i = 0; i < g->variants; i++) {
+        g->code.k[i] = part[i].kernel;
+        if (st == CJ_OK && part[i].kernel)
+            st = last ? cj_object_fail_from(x, part[i].kernel, call) : cj_error_of(part[i].kernel)->status;
+        cj_ptx_free(part[i].m);
+    }
+    if (st == CJ_OK) {
+        cj_ptx_free(g->code.m);
+        g->code.m = all;
+        return true;
+    }
+    for (uint32_t i = 0; i < g->variants; i++) cj_kernel_free(g->code.k[i]), g->code.k[i] = NULL;
+    cj_ptx_free(all);
+    return false;
+}
+
+/* The paths that the options allow, the fastest first.  Returns how many; 0: the failure is left in `x`. */
+static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, cj_gemm_path out[3], const char *call)
+{
+    const char *why = cjk_gemm_types_fail(g), *forced = g->o.path == CJ_GEMM_MMA ? "mma" : "wgmma";
+    int sm = d->sm_major * 10 + d->sm_minor, least = g->o.elements == CJ_GEMM_ELEMENTS_E4M3 ? 89 : 80;
+    size_t n = 0;
+    bool mixed = !why && g->mma[CJK_GEMM_A] != g->mma[CJK_GEMM_B];
+    if (g->o.path == CJ_GEMM_WGMMA && mixed) why = "wgmma multiplies elements of one type";
+    if (g->o.path == CJ_GEMM_SCALAR) return out[0] = CJ_GEMM_SCALAR, 1;
+    if (g->o.path != CJ_GEMM_AUTO && why)
+        return cjk_fail(x, CJ_ENOTSUP, call, "path %s has no product of %s and %s in %s: %s", forced,
+                        cjk_type_name(g->type[CJK_GEMM_A]), cjk_type_name(g->type[CJK_GEMM_B]),
+                        cjk_type_name(g->wide), why), 0;
+    if (g->o.path == CJ_GEMM_MMA && sm < least)
+        return cjk_fail(x, CJ_ENOTSUP, call, "path mma needs sm_%d for these types, the device has sm_%d", least,
+                        sm), 0;
+    if (g->o.path == CJ_GEMM_WGMMA && sm != 90)
+        return cjk_fail(x, CJ_ENOTSUP, call, "path wgmma needs sm_90a, the device has sm_%d", sm), 0;
+    if (!why && !mixed && sm == 90 && g->o.path != CJ_GEMM_MMA) out[n++] = CJ_GEMM_WGMMA;
+    if (!why && sm >= least && g->o.path != CJ_GEMM_WGMMA) out[n++] = CJ_GEMM_MMA;
+    if (g->o.path == CJ_GEMM_AUTO) out[n++] = CJ_GEMM_SCALAR;
+    return n;
+}
+
+/* A tensor map stores what the accumulators have, or f16 and bf16. */
+static bool stores_by_map(const cjk_gemm *g)
+{
+    cj_type out = g->type[CJK_GEMM_OUT];
+    if (g->o.scaled || g->o.bias || g->o.function) return false;
+    if (g->wide == CJ_F32) return out == CJ_F16 || out == CJ_BF16 || out == CJ_F32;
+    return out == CJ_S32 || out == CJ_U32;
+}
+
+static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
+{
+    cj_gemm_path path[3];
+    cj_device_info d = { .size = sizeof d };
+    if (!cjk_begin(x, &g->code, dev, g->o.module, call)) return;
+    if (g->o.function && cj_object_fail_from(x, cj_ptx_find(g->code.m, g->o.function), call) != CJ_OK) return;
+    if (cj_device_get_info(dev, &d) != CJ_OK) {
+        cj_object_fail_from(x, dev, call);
+        return;
+    }
+    g->multiprocessors = (uint32_t)d.multiprocessors;
+    g->by_map = stores_by_map(g);
+    size_t n = paths_of(x, g, &d, path, call);
+    cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
+    for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
+        if (make_path(x, g, path[i], i + 1 == n, cache, call)) return;
+}
+
+cj_gemm *cj_gemm_create(cj_device *dev, const cj_gemm_opts *opts)
+{
+    static const char call[] = "cj_gemm_create";
+    void *x = cj_object_create(&gemm_type, call);
+    cjk_gemm *g = cj_object_data(x, &gemm_type, NULL, call);
+    if (!g) return x;
+    pthread_mutex_init(&g->maps.lock, NULL);
+    if (cjk_options(x, call, &g->o, sizeof g->o, opts) && gemm_check(x, g, call) == CJ_OK) gemm_make(x, g, dev, call);
+    if (cj_error_of(x)->status != CJ_OK) cjk_failed(x);
+    g->o.module = NULL, g->o.function = NULL, g->o.cache = NULL, g->o.user_types = NULL;
+    return x;
+}
+
+/* -- Launching ----------------------------------------------------------------------------------------------------- */
+
+/* alpha or beta as the type that sums have; false: it has no such value. */
+static bool scalar_arg(cj_type wide, double v, cj_arg *arg)
+{
+    bool negative = wide == CJ_S32 || wide == CJ_S64;
+    double most = wide == CJ_U32 ? 4294967295.0 : wide == CJ_S32 ? 2147483647.0 : 9007199254740992.0;
+    if (wide == CJ_F32) return *arg = cj_arg_f32((float)v), true;
+    if (wide == CJ_F64) return *arg = cj_arg_f64(v), true;
+    if (v != floor(v) || v > most || v < (negative ? -most : 0)) return false;
+    return *arg = v < 0 ? cj_arg_i((int64_t)v) : cj_arg_u((uint64_t)v), true;
+}
+
+static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args *a, uint64_t *tiles, const char *call)
+{
+    const struct { const char *name; uint64_t is; } sizes[] = {
+        { "m", a->m }, { "n", a->n }, { "k", a->k }, { "batches", a->batches },
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].is > INT32_MAX)
+            return cjk_fail(s, CJ_EINVAL, call, "%s is %llu, at most 2^31 - 1 is possible", sizes[i].name,
+                            (unsigned long long)sizes[i].is);
+    *tiles = ((a->m + CJK_SCALAR_TILE - 1) / CJK_SCALAR_TILE) * ((a->n + CJK_SCALAR_TILE - 1) / CJK_SCALAR_TILE);
+    if (*tiles > INT32_MAX)
+        return cjk_fail(s, CJ_EINVAL, call, "%llu x %llu elements are more tiles than a grid has blocks",
+                        (unsigned long long)a->m, (unsigned long long)a->n);
+    if (a->user_count != g->user || (a->user_count && !a->user))
+        return cjk_fail(s, CJ_EINVAL, call, "there are %zu user arguments, the function takes %u",
+                        a->user ? a->user_count : 0, g->user);
+    if (g->o.bias && (!a->bias.addr || a->bias.addr % cjk_size(g->type[CJK_GEMM_OUT])))
+        return cjk_fail(s, CJ_EINVAL, call, "bias is at 0x%llx, wants memory aligned to %zu bytes",
+                        (unsigned long long)a->bias.addr, cjk_size(g->type[CJK_GEMM_OUT]));
+    if (a->batches > 1 && !a->out_batch)
+        return cjk_fail(s, CJ_EINVAL, call, "out_batch is 0, with %llu batches", (unsigned long long)a->batches);
+    const struct { const char *name; uint64_t is, of_options; } known[] = {
+        { "m", a->m, g->o.m }, { "n", a->n, g->o.n }, { "k", a->k, g->o.k },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].of_options && known[i].is != known[i].of_options)
+            return cjk_fail(s, CJ_EINVAL, call, "%s is %llu, the options have %llu", known[i].name,
+                            (unsigned long long)known[i].is, (unsigned long long)known[i].of_options);
+    return CJ_OK;
+}
+
+/* Adds the tensor maps to the arguments of path wgmma, and enqueues. */
+static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, bool by_map, cj_arg *arg, size_t n,
+                                const char *call)
+{
+    const cjk_gemm_variant *v = &g->v[key->variant];
+    uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
+    uint32_t tiles = (uint32_t)(cjk_pieces(m, v->rows) * cjk_pieces(columns, v->columns));
+    cj_dims dims = cj_grid3(tiles, batches < 65535 ? (uint32_t)batches : 65535, 1, v->threads, 1, 1);
+    cj_tensor_map map[3];
+    if (v->path == CJ_GEMM_WGMMA) {
+        key->by_map = by_map;
+        cj_status st = cjk_gemm_maps_of(s, g, key, map, call);
+        if (st != CJ_OK) return st;
+        for (int i = 0; i < (g->by_map ? 3 : 2); i++) arg[n++] = cj_arg_tensor_map(&map[i]);
+        if (g->by_map) arg[n++] = cj_arg_u(by_map);
+        uint64_t all = tiles * batches;
+        dims = cj_grid3(all < g->multiprocessors ? (uint32_t)all : g->multiprocessors, 1, 1, v->threads, 1, 1);
+    }
+    dims = cj_dims_shared(dims, v->shared);
+    return cj_launch_n(s, g->code.k[key->variant], &dims, arg, n);
+}
+
+cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args)
+{
+    static const char call[] = "cj_gemm_launch";
+    cjk_gemm *g = cj_object_data(object, &gemm_type, s, call);
+    cjk_matrix a, b, c = { { 0 }, 0, 0 }, out;
+    cj_arg arg[32 + CJK_GEMM_USER];
+    size_t n = 0;
+    uint64_t tiles = 0;
+    if (!g) return cj_error_last()->status;
+    if (!args) return cjk_fail(s, CJ_EINVAL, call, "the arguments are NULL");
+    cj_status st = check_sizes(s, g, args, &tiles, call);
+    if (st != CJ_OK) return st;
+    if (!cjk_matrix_of(s, &args->a, args->m, args->k, cjk_size(g->type[CJK_GEMM_A]), "a", &a, call)) return CJ_EINVAL;
+    if (!cjk_matrix_of(s, &args->b, args->k, args->n, cjk_size(g->type[CJK_GEMM_B]), "b", &b, call)) return CJ_EINVAL;
+    if (!cjk_matrix_of(s, &args->out, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "out", &out, call))
+        return CJ_EINVAL;
+    bool reads_c = g->o.scaled && args->beta != 0;
+    if (reads_c && !cjk_matrix_of(s, &args->c, args->m, args->n, cjk_size(g->type[CJK_GEMM_OUT]), "c", &c, call))
+        return CJ_EINVAL;
+    if (!tiles) return CJ_OK;
+    uint32_t batches = args->batches ? (uint32_t)args->batches : 1;
+    const cjk_matrix *const three[] = { &a, &b, &out };
+    for (int i = 0; i < 3; i++) {
+        arg[n++] = cj_arg_ptr(three[i]->data);
+        arg[n++] = cj_arg_i(three[i]->stride);
+        arg[n++] = cj_arg_i(three[i]->step);
+    }
+    const uint64_t sizes[] = { args->m, args->n, args->k, batches };
+    for (int i = 0; i < 4; i++) arg[n++] = cj_arg_u(sizes[i]);
+    const int64_t strides[] = { args->a_batch, args->b_batch, args->out_batch };
+    for (int i = 0; i < 3; i++) arg[n++] = cj_arg_i(strides[i]);
+    if (g->o.scaled) {
+        arg[n++] = cj_arg_ptr(c.data);
+        arg[n++] = cj_arg_i(c.stride);
+        arg[n++] = cj_arg_i(c.step);
+        arg[n++] = cj_arg_i(args->c_batch);
+        const double factor[] = { args->alpha, args->beta };
+        for (int i = 0; i < 2; i++)
+            if (!scalar_arg(g->wide, factor[i], &arg[n++]))
+                return cjk_fail(s, CJ_EINVAL, call, "%s is %g, which %s does not have", i ? "beta" : "alpha", factor[i],
+                                cjk_type_name(g->wide));
+    }
+    if (g->o.bias) arg[n++] = cj_arg_ptr(args->bias);
+    for (size_t i = 0; i < args->user_count; i++) arg[n++] = args->user[i];
+    cjk_map_key key = { .batches = batches };
+    bool more = batches > 1, by_map;
+    key.x[CJK_GEMM_A] = (cjk_gemm_operand){ a.data, args->m, args->k, a.stride, a.step, more ? args->a_batch : 0 };
+    key.x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
+    key.x[CJK_GEMM_OUT] =
+        (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
+    const char *why = "";
+    uint32_t i = key.variant = cjk_gemm_choose(g, key.x, batches, &by_map, &why);
+    if (i >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
+    return launch_variant(s, g, &key, by_map, arg, n, call);
+}
+
+cj_status cj_gemm_ptx(cj_gemm *g, unsigned flags, const char **text, size_t *bytes)
+{
+    return cjk_print(g, &gemm_type, flags, text, bytes, "cj_gemm_ptx");
+}
+
+void cj_gemm_free(cj_gemm *g) { cj_object_free(g, &gemm_type, "cj_gemm_free"); }

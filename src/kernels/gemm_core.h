@@ -1,0 +1,140 @@
+/* What the files of cj_gemm share.
+ *
+ * An object has a number of *variants*: kernels for one product, of which a launch chooses one by its sizes, layouts
+ * and addresses alone.  All variants have the same parameters, but for the tensor maps behind those of path wgmma,
+ * and the same end: alpha, beta, bias, the user's function, the conversion (gemm_end.c).
+ *
+ * The *outer* side of an operand is m for A and n for B; its other side is k. */
+#ifndef CJK_GEMM_CORE_H
+#define CJK_GEMM_CORE_H
+
+#include <pthread.h>
+
+#include "kernels/kernels_core.h"
+
+enum { CJK_GEMM_A, CJK_GEMM_B, CJK_GEMM_OUT };
+enum { CJK_GEMM_OWN = 4, CJK_GEMM_USER = 16, CJK_GEMM_NAME = 48 };
+
+/* Tiles of the paths. */
+enum { CJK_SCALAR_TILE = 64, CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8 };
+
+/* Which elements of an operand are neighbours in memory.  CJK_ANY_NEXT: the code takes both. */
+typedef enum cjk_next { CJK_K_NEXT, CJK_OUTER_NEXT, CJK_ANY_NEXT } cjk_next;
+
+typedef struct cjk_gemm_variant {
+    cj_gemm_path path;
+    uint32_t rows, columns;    /* of a tile */
+    cjk_next next[2];          /* of A and B; CJK_ANY_NEXT: any strides, loaded one by one */
+    uint32_t threads, shared;  /* of a block */
+} cjk_gemm_variant;
+
+/* A, B or the result of a launch.  Distances are in elements; the result's k are its columns. */
+typedef struct cjk_gemm_operand {
+    cj_dptr data;
+    uint64_t outer, k;
+    int64_t by_outer, by_k, by_batch;
+} cjk_gemm_operand;
+
+/* What tensor maps are made of, without padding. */
+typedef struct cjk_map_key {
+    cjk_gemm_operand x[3];
+    uint64_t batches;
+    uint32_t variant, by_map;
+} cjk_map_key;
+
+/* The maps of the latest launches. */
+enum { CJK_MAPS = 8 };
+typedef struct cjk_maps {
+    pthread_mutex_t lock;
+    uint32_t count, next;
+    cjk_map_key key[CJK_MAPS];
+    cj_tensor_map map[CJK_MAPS][3];
+} cjk_maps;
+
+typedef struct cjk_gemm {
+    cjk_code code;
+    cj_gemm_opts o;
+    cj_type type[3], wide;     /* of A, B and the result */
+    cj_mma_type mma[2];        /* of A and B, for tensor cores */
+    uint32_t user;             /* parameters of the user's function behind its own four */
+    uint32_t multiprocessors;
+    bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */
+    uint32_t variants;         /* the kernel of variant i is code.k[i] */
+    cjk_gemm_variant v[CJK_KERNELS];
+    cjk_maps maps;
+} cjk_gemm;
+
+/* -- Variants (gemm_variants.c) ------------------------------------------------------------------------------------ */
+
+/* Why tensor cores do not multiply these types; NULL: they do, and g->mma is set. */
+const char *cjk_gemm_types_fail(cjk_gemm *g);
+
+/* Lists the variants of a path, and names one. */
+void cjk_gemm_list(cjk_gemm *g, cj_gemm_path path);
+void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME]);
+
+/* The variant that a launch takes; CJK_KERNELS: none, and `why` says what path wgmma wants of which operand.
+ * *by_map: the result allows a tensor map. */
+uint32_t cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
+                         const char **why);
+
+/* The tensor maps of a launch of path wgmma (gemm_maps.c). */
+cj_status cjk_gemm_maps_of(cj_stream *s, cjk_gemm *g, const cjk_map_key *key, cj_tensor_map map[3], const char *call);
+
+static inline uint64_t cjk_pieces(uint64_t all, uint64_t each) { return (all + each - 1) / each; }
+
+/* -- The parameters and the end (gemm_end.c) ----------------------------------------------------------------------- */
+
+typedef struct cjk_gemm_params {
+    cj_fn *fn;                 /* the user's; NULL: none */
+    cjk_operand x[2], out, c;
+    cj_val size[2], k;         /* m and n; CJ_U32 */
+    cj_val batches, by_batch[3], c_batch;
+    cj_val alpha, beta, bias, reads_c;
+    cj_val user[CJK_GEMM_USER];
+    uint32_t users;
+} cjk_gemm_params;
+
+/* Declares the parameters. */
+void cjk_gemm_params_begin(cj_fn *f, const cjk_gemm *g, cj_fn *epilogue, cjk_gemm_params *p);
+
+cj_val cjk_gemm_bytes(cj_fn *f, cj_val elements, cj_type type);
+
+/* Stores one sum, of the type g->wide, that is inside of the result. */
+void cjk_gemm_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val sum, cj_val row, cj_val column,
+                    cj_val batch);
+
+/* Tile number `tile` of `across` x `down` tiles: groups of CJK_GEMM_GROUP rows of tiles, down each column of a group
+ * first, so that blocks that run at once share what they read. */
+void cjk_gemm_tile(cj_fn *f, cj_val tile, cj_val down, cj_val across, cj_val *row, cj_val *column);
+
+/* Sums of a tile in shared memory, 32 bits each, on their way from the accumulators' threads to those that store them.
+ * Word (r, c) is at r * columns + (c ^ (r % 4) * 8): pairs that accumulators hold, and rows, have no bank conflicts. */
+typedef struct cjk_gemm_chunk {
+    cj_val shared;             /* CJ_U32, aligned to 16 */
+    uint32_t rows, columns;    /* powers of 2; 32 columns at least */
+    uint32_t threads;          /* that store it: a power of 2 */
+    cj_val thread;             /* of them */
+} cjk_gemm_chunk;
+
+/* Where the thread whose first accumulator is at (row, column) puts its pairs: at[j] for column group j of 8 of each 32
+ * columns.  Rows + 8 are 8 * columns words further, columns + 32 are 32. */
+void cjk_gemm_chunk_at(cj_fn *f, const cjk_gemm_chunk *c, cj_val row, cj_val column, cj_val at[4]);
+
+/* Stores the sums that are inside; (row, column) is the place of the chunk in the result.  A barrier comes before. */
+void cjk_gemm_chunk_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, const cjk_gemm_chunk *c, cj_val row,
+                          cj_val column, cj_val batch);
+
+/* -- The paths ----------------------------------------------------------------------------------------------------- */
+
+/* Writes the kernel `name` of variant `v` into `m`. */
+void cjk_gemm_write_scalar(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
+void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
+
+void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
+
+/* What the paths need of shared memory, and their threads. */
+void cjk_gemm_mma_sizes(cjk_gemm_variant *v);
+void cjk_gemm_wgmma_sizes(cjk_gemm_variant *v);
+
+#endif

@@ -1,0 +1,212 @@
+/* Which kernels an object of cj_gemm has, and which of them a launch takes.  Both follow from options, sizes, layouts
+ * and addresses alone. */
+#include <stdio.h>
+
+#include "kernels/gemm_core.h"
+
+/* -- What a path can do -------------------------------------------------------------------------------------------- */
+
+static bool mma_type_of(const cjk_gemm *g, int i, cj_mma_type *out)
+{
+    if (g->o.elements == CJ_GEMM_ELEMENTS_TF32) return *out = CJ_MMA_TF32, true;
+    if (g->o.elements == CJ_GEMM_ELEMENTS_E4M3) return *out = CJ_MMA_E4M3, true;
+    switch (g->type[i]) {
+    case CJ_F16: return *out = CJ_MMA_F16, true;
+    case CJ_BF16: return *out = CJ_MMA_BF16, true;
+    case CJ_S8: return *out = CJ_MMA_S8, true;
+    case CJ_U8: return *out = CJ_MMA_U8, true;
+    default: return false;
+    }
+}
+
+static bool of_integers(cj_mma_type t) { return t == CJ_MMA_S8 || t == CJ_MMA_U8; }
+
+const char *cjk_gemm_types_fail(cjk_gemm *g)
+{
+    bool both = mma_type_of(g, CJK_GEMM_A, &g->mma[CJK_GEMM_A]) && mma_type_of(g, CJK_GEMM_B, &g->mma[CJK_GEMM_B]);
+    if (!both) return "tensor cores multiply f16, bf16, tf32, e4m3 and 8-bit integers";
+    bool whole = of_integers(g->mma[CJK_GEMM_A]);
+    if (whole != of_integers(g->mma[CJK_GEMM_B]) || (!whole && g->mma[CJK_GEMM_A] != g->mma[CJK_GEMM_B]))
+        return "tensor cores multiply elements of one type";
+    if (whole ? g->wide != CJ_S32 && g->wide != CJ_U32 : g->wide != CJ_F32)
+        return "tensor cores sum in f32, and 8-bit integers in s32 or u32";
+    return NULL;
+}
+
+/* -- Making the list ----------------------------------------------------------------------------------------------- */
+
+static void add_variant(cjk_gemm *g, cjk_gemm_variant v)
+{
+    if (v.path == CJ_GEMM_MMA) cjk_gemm_mma_sizes(&v);
+    else if (v.path == CJ_GEMM_WGMMA) cjk_gemm_wgmma_sizes(&v);
+    else if (v.path == CJ_GEMM_SCALAR) v.threads = CJK_THREADS, v.shared = 0;
+    if (g->variants < CJK_KERNELS) g->v[g->variants++] = v;
+}
+
+/* Whether launches may have an operand of that order.  Rows of A, and columns of B, are along k. */
+static bool may_come(const cjk_gemm *g, int i, cjk_next next)
+{
+    int32_t order = i == CJK_GEMM_A ? g->o.a_order : g->o.b_order;
+    bool along_k = (order == CJ_GEMM_ORDER_ROWS) == (i == CJK_GEMM_A);
+    if (next == CJK_OUTER_NEXT && cjk_size(g->type[i]) != 2) return false; /* ldmatrix transposes 16-bit elements */
+    return order == CJ_GEMM_ORDER_ANY || along_k == (next == CJK_K_NEXT);
+}
+
+static void add_mma(cjk_gemm *g)
+{
+    bool few = (g->o.m && g->o.m <= CJK_MMA_SMALL) || (g->o.n && g->o.n <= CJK_MMA_SMALL);
+    for (uint32_t side = few ? CJK_MMA_SMALL : CJK_MMA_LARGE; side >= CJK_MMA_SMALL; side /= 2) {
+        cjk_gemm_variant v = { .path = CJ_GEMM_MMA, .rows = side, .columns = side };
+        for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
+            for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++) {
+                if (!may_come(g, CJK_GEMM_A, a) || !may_come(g, CJK_GEMM_B, b)) continue;
+                v.next[CJK_GEMM_A] = a, v.next[CJK_GEMM_B] = b;
+                add_variant(g, v);
+            }
+        v.next[CJK_GEMM_A] = v.next[CJK_GEMM_B] = CJK_ANY_NEXT;
+        add_variant(g, v);
+    }
+}
+
+/* The widths of tiles of path wgmma, and how fast each is, in percent. */
+static const struct { uint32_t columns, speed; } widths[] = { { 256, 100 }, { 192, 100 }, { 128, 93 }, { 64, 55 } };
+enum { WIDTHS = sizeof widths / sizeof *widths };
+
+/* How long a product takes: the tiles that the busiest multiprocessor has, and the time of each. */
+static uint64_t cost_of(const cjk_gemm *g, uint32_t i, uint64_t m, uint64_t n, uint64_t batches)
+{
+    uint64_t tiles = cjk_pieces(m, CJK_WGMMA_ROWS) * cjk_pieces(n, widths[i].columns) * batches;
+    return cjk_pieces(tiles, g->multiprocessors) * widths[i].columns * 100 / widths[i].speed;
+}
+
+/* With promote a thread has two sets of accumulators: there are no registers for 256 columns. */
+static uint32_t widest(const cjk_gemm *g) { return g->o.promote ? 1 : 0; }
+
+static uint32_t best_width(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches)
+{
+    uint32_t best = widest(g);
+    for (uint32_t i = best + 1; i < WIDTHS; i++)
+        if (cost_of(g, i, m, n, batches) < cost_of(g, best, m, n, batches)) best = i;
+    return widths[best].columns;
+}
+
+static void add_wgmma(cjk_gemm *g)
+{
+    bool known = g->o.m && g->o.n;
+    uint32_t best = known ? best_width(g, g->o.m, g->o.n, 1) : 0;
+    for (uint32_t i = widest(g); i < WIDTHS; i++) {
+        cjk_gemm_variant v = { .path = CJ_GEMM_WGMMA, .rows = CJK_WGMMA_ROWS, .columns = widths[i].columns };
+        for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
+            for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++) {
+                if (known && v.columns != best) continue;
+                if (!may_come(g, CJK_GEMM_A, a) || !may_come(g, CJK_GEMM_B, b)) continue;
+                v.next[CJK_GEMM_A] = a, v.next[CJK_GEMM_B] = b;
+                add_variant(g, v);
+            }
+    }
+}
+
+static void add_scalar(cjk_gemm *g)
+{
+    add_variant(g, (cjk_gemm_variant){ .path = CJ_GEMM_SCALAR, .rows = CJK_SCALAR_TILE, .columns = CJK_SCALAR_TILE,
+                                       .next = { CJK_ANY_NEXT, CJK_ANY_NEXT } });
+}
+
+/* Launches that wgmma cannot serve take mma; if wgmma is forced, only products over no k at all are left to others. */
+void cjk_gemm_list(cjk_gemm *g, cj_gemm_path path)
+{
+    g->variants = 0;
+    if (path == CJ_GEMM_WGMMA) add_wgmma(g);
+    if (path == CJ_GEMM_MMA || (path == CJ_GEMM_WGMMA && g->o.path == CJ_GEMM_AUTO)) add_mma(g);
+    else add_scalar(g);
+}
+
+void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME])
+{
+    static const char *const orders[] = { [CJK_K_NEXT] = "k", [CJK_OUTER_NEXT] = "t" };
+    const char *path = v->path == CJ_GEMM_WGMMA ? "wgmma" : "mma";
+    if (v->path == CJ_GEMM_SCALAR) snprintf(name, CJK_GEMM_NAME, "cj_gemm_scalar");
+    else if (v->next[CJK_GEMM_A] == CJK_ANY_NEXT) snprintf(name, CJK_GEMM_NAME, "cj_gemm_mma_%u_any", v->columns);
+    else snprintf(name, CJK_GEMM_NAME, "cj_gemm_%s_%u_%s%s", path, v->columns, orders[v->next[CJK_GEMM_A]],
+                  orders[v->next[CJK_GEMM_B]]);
+}
+
+/* -- Choosing ------------------------------------------------------------------------------------------------------ */
+
+static bool in_units(int64_t elements, size_t size) { return (uint64_t)elements * size % 16 == 0; }
+
+/* How an operand lies: CJK_ANY_NEXT unless units of 16 bytes can be copied. */
+static cjk_next next_of(const cjk_gemm_operand *x, size_t size)
+{
+    if (x->data.addr % 16 || !in_units(x->by_batch, size)) return CJK_ANY_NEXT;
+    if ((x->by_k == 1 || x->k <= 1) && (in_units(x->by_outer, size) || x->outer <= 1)) return CJK_K_NEXT;
+    if ((x->by_outer == 1 || x->outer <= 1) && (in_units(x->by_k, size) || x->k <= 1)) return CJK_OUTER_NEXT;
+    return CJK_ANY_NEXT;
+}
+
+/* Large tiles if they are as many as the device has multiprocessors, and do not lie outside for more than a half. */
+static uint32_t mma_side(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches)
+{
+    uint64_t tiles = cjk_pieces(m, CJK_MMA_LARGE) * cjk_pieces(n, CJK_MMA_LARGE);
+    if (m <= CJK_MMA_SMALL || n <= CJK_MMA_SMALL) return CJK_MMA_SMALL;
+    return tiles * batches >= g->multiprocessors ? CJK_MMA_LARGE : CJK_MMA_SMALL;
+}
+
+/* The variant of a path, for tiles of `columns` columns: that of the layouts, else the one for any. */
+static uint32_t find_variant(const cjk_gemm *g, cj_gemm_path path, uint32_t columns, const cjk_next next[2])
+{
+    uint32_t any = CJK_KERNELS;
+    for (uint32_t i = 0; i < g->variants; i++) {
+        const cjk_gemm_variant *v = &g->v[i];
+        if (v->path != path || v->columns != columns) continue;
+        if (v->next[CJK_GEMM_A] == next[CJK_GEMM_A] && v->next[CJK_GEMM_B] == next[CJK_GEMM_B]) return i;
+        if (v->next[CJK_GEMM_A] == CJK_ANY_NEXT) any = i;
+    }
+    return any;
+}
+
+/* Whether a tensor map can be made: distances are positive and below 2^40 bytes. */
+static bool map_fits(const cjk_gemm_operand *x, cjk_next next, size_t size)
+{
+    int64_t most = ((int64_t)1 << 40) / (int64_t)size, by = next == CJK_K_NEXT ? x->by_outer : x->by_k;
+    bool one = (next == CJK_K_NEXT ? x->outer : x->k) <= 1;
+    return next != CJK_ANY_NEXT && (one || (by > 0 && by < most)) && x->by_batch >= 0 && x->by_batch < most;
+}
+
+static uint32_t choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const cjk_next next[3],
+                             const char **why)
+{
+    uint64_t m = x[CJK_GEMM_A].outer, n = x[CJK_GEMM_B].outer;
+    uint32_t columns = g->o.m && g->o.n ? g->v[0].columns : best_width(g, m, n, batches);
+    static const char *const operands[] = { "a: path wgmma wants an address and distances of multiples of 16 bytes, "
+                                            "upwards, and neighbours along a row or a column",
+                                            "b: path wgmma wants an address and distances of multiples of 16 bytes, "
+                                            "upwards, and neighbours along a row or a column" };
+    *why = "the product has more tiles than path wgmma counts";
+    if (cjk_pieces(m, CJK_WGMMA_ROWS) * cjk_pieces(n, columns) > INT32_MAX / batches) return CJK_KERNELS;
+    for (int i = 0; i < 2; i++) {
+        *why = operands[i];
+        if (!map_fits(&x[i], next[i], cjk_size(g->type[i]))) return CJK_KERNELS;
+    }
+    *why = "path wgmma has no code for this order of a and b: 8-bit and tf32 elements want neighbours along k; "
+           "other orders want a_order and b_order that allow them";
+    return find_variant(g, CJ_GEMM_WGMMA, columns, next);
+}
+
+uint32_t cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
+                         const char **why)
+{
+    cjk_next next[3];
+    *by_map = false;
+    if (g->v[0].path == CJ_GEMM_SCALAR) return 0;
+    for (int i = 0; i < 3; i++) next[i] = next_of(&x[i], cjk_size(g->type[i]));
+    if (g->v[0].path == CJ_GEMM_WGMMA) {
+        uint32_t i = x[CJK_GEMM_A].k ? choose_wgmma(g, x, batches, next, why) : CJK_KERNELS;
+        const cjk_gemm_operand *o = &x[CJK_GEMM_OUT];
+        *by_map = g->by_map && next[CJK_GEMM_OUT] == CJK_K_NEXT &&
+                  map_fits(o, CJK_K_NEXT, cjk_size(g->type[CJK_GEMM_OUT]));
+        if (i < CJK_KERNELS) return i;
+        if (g->v[g->variants - 1].path == CJ_GEMM_SCALAR) return x[CJK_GEMM_A].k ? i : g->variants - 1;
+    }
+    return find_variant(g, CJ_GEMM_MMA, mma_side(g, x[CJK_GEMM_A].outer, x[CJK_GEMM_B].outer, batches), next);
+}

@@ -1,0 +1,314 @@
+/* Path wgmma of cj_gemm (sm_90a): tiles of 128 rows and up to 256 columns, 128 bytes of k at a time.
+ *
+ * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  Of the three warpgroups of a block the first one
+ * produces: one thread copies tiles of A and B by tensor maps into a ring of stages.  The other two consume, each 64 of
+ * the rows.  No barrier joins these two: the one that is ahead stores its results while the other one multiplies.
+ *
+ *     producer, each stage:      wait empty; expect the bytes; copy A, copy B; next
+ *     consumer, first stage:     wait full; fence; 4 wgmma, the first without the old sums; commit
+ *               others:          wait full; fence; 4 wgmma; commit; wait for all groups but this; release the last one
+ *               end of a tile:   wait for all groups; release; store; next tile
+ *
+ * Results leave by tensor map where the result allows it and nothing is fused: 64 rows of 128 bytes at a time, through
+ * two buffers of each warpgroup.  Else through the same buffers and the common end. */
+#include "kernels/gemm_core.h"
+
+enum {
+    ROWS = CJK_WGMMA_ROWS, GROUP_ROWS = 64, THREADS = 384, GROUP_THREADS = 128, CONSUMER_WARPS = 8,
+    K_BYTES = 128, WGMMAS = K_BYTES / 32, BOX = 64, BOX_BYTES = BOX * K_BYTES,
+    BUFFER = GROUP_ROWS * 128, BUFFERS = 2, ALIGNED = 1024,
+    PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232,
+    CHUNK_COLUMNS = 32         /* of sums on their way through a buffer */
+};
+
+typedef struct wgmma_kernel {
+    const cjk_gemm *g;
+    const cjk_gemm_variant *v;
+    cjk_gemm_params p;
+    cj_wgmma_shape shape;
+    uint32_t stages, a_bytes, b_bytes; /* of a stage */
+    uint32_t in_stage;         /* elements of k */
+    cj_val a_map, b_map, out_map, by_map;
+    cj_val shared, barriers, thread, lane; /* CJ_U32 */
+    cj_val rounds;             /* of k; 1 at least */
+    cj_val down, across, of_batch, tiles; /* tiles down and across, of a product, of all */
+} wgmma_kernel;
+
+static uint32_t stages_of(uint32_t columns) { return columns >= 192 ? 4 : columns == 128 ? 6 : 8; }
+
+void cjk_gemm_wgmma_sizes(cjk_gemm_variant *v)
+{
+    uint32_t stages = stages_of(v->columns);
+    v->threads = THREADS;
+    v->shared = stages * (ROWS + v->columns) * K_BYTES + 2 * BUFFERS * BUFFER + stages * 16 + ALIGNED;
+}
+
+/* -- Tiles --------------------------------------------------------------------------------------------------------- */
+
+typedef struct wgmma_tile { cj_val row, column, batch; } wgmma_tile; /* of its first element */
+
+static wgmma_tile tile_at(cj_fn *f, const wgmma_kernel *k, cj_val number)
+{
+    cj_val row, column, batch = cj_div(f, number, k->of_batch);
+    cj_val within = cj_sub(f, number, cj_mul(f, batch, k->of_batch));
+    cjk_gemm_tile(f, within, k->down, k->across, &row, &column);
+    return (wgmma_tile){ cj_mul(f, row, ROWS), cj_mul(f, column, k->v->columns), batch };
+}
+
+/* The coordinates in a map of three dimensions; operands that are the same in each batch have one of them. */
+static cj_val coordinates(cj_fn *f, const wgmma_kernel *k, int which, cj_val inner, cj_val outer, cj_val batch)
+{
+    cj_val own = cj_select(f, cj_eq(f, k->p.by_batch[which], 0), 0, batch);
+    return cj_vec(f, cj_bits(f, CJ_S32, inner), cj_bits(f, CJ_S32, outer), cj_bits(f, CJ_S32, own));
+}
+
+/* -- Producer ------------------------------------------------------------------------------------------------------ */
+
+/* Copies `rows` outer indices from `first` on.  With k contiguous they are one box, else boxes of 64. */
+static void produce_operand(cj_fn *f, const wgmma_kernel *k, int which, cj_val first, uint32_t rows, cj_val along,
+                            cj_val batch, cj_val to, cj_val full)
+{
+    cj_val map = which == CJK_GEMM_A ? k->a_map : k->b_map;
+    if (k->v->next[which] == CJK_K_NEXT) {
+        cj_tma_load(f, to, map, coordinates(f, k, which, along, first, batch), full);
+        return;
+    }
+    for (uint32_t b = 0; b < rows / BOX; b++) {
+        cj_val outer = cj_add(f, first, b * BOX), box = cj_add(f, to, b * BOX_BYTES);
+        cj_tma_load(f, box, map, coordinates(f, k, which, outer, along, batch), full);
+    }
+}
+
+static void produce(cj_fn *f, const wgmma_kernel *k)
+{
+    cj_ring ring;
+    cj_if(f, cj_eq(f, k->thread, 0));
+        cj_tma_prefetch(f, k->a_map);
+        cj_tma_prefetch(f, k->b_map);
+        cj_ring_begin(f, k->barriers, k->stages, &ring);
+        cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
+            wgmma_tile t = tile_at(f, k, number);
+            cj_val round = cj_for(f, 0, k->rounds, 1);
+                cj_val along = cj_mul(f, round, k->in_stage);
+                cj_ring_wait_empty(f, &ring);
+                cj_val full = cj_ring_full(f, &ring);
+                cj_val a = cj_ring_stage(f, &ring, k->shared, cj_imm(f, k->a_bytes));
+                cj_val b = cj_ring_stage(f, &ring, cj_add(f, k->shared, k->stages * k->a_bytes),
+                                         cj_imm(f, k->b_bytes));
+                cj_mbarrier_expect(f, full, cj_imm(f, k->a_bytes + k->b_bytes));
+                produce_operand(f, k, CJK_GEMM_A, t.row, ROWS, along, t.batch, a, full);
+                produce_operand(f, k, CJK_GEMM_B, t.column, k->v->columns, along, t.batch, b, full);
+                cj_ring_next(f, &ring);
+            cj_end(f);
+        cj_end(f);
+    cj_end(f);
+}
+
+/* -- Consumers ----------------------------------------------------------------------------------------------------- */
+
+typedef struct wgmma_consumer {
+    cj_val group;              /* 0 or 1 */
+    cj_wgmma_matrix a, b;      /* of stage 0 */
+    cj_val sums;               /* the accumulators */
+    cj_val products;           /* where wgmma adds up: `sums`, or with promote others */
+    cj_val yes, no, releases, stores; /* predicates: constants; one lane of a warp; one thread of the warpgroup */
+    cj_val before;             /* the stage that is released next */
+    cj_val buffers, barrier;
+    cj_store_tile tile;        /* of results, for the tensor map */
+    cj_ring ring;
+} wgmma_consumer;
+
+/* The distance between boxes of 64 outer indices, which only operands that are not k contiguous have. */
+static uint32_t leading_of(cjk_next next, uint32_t boxes) { return next == CJK_OUTER_NEXT && boxes ? BOX_BYTES : 16; }
+
+static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wgmma_consumer *c)
+{
+    uint32_t ring = k->stages * (k->a_bytes + k->b_bytes);
+    c->group = cj_sub(f, warpgroup, 1);
+    cj_val a = cj_mad(f, c->group, GROUP_ROWS * K_BYTES, k->shared), b = cj_add(f, k->shared, k->stages * k->a_bytes);
+    cj_wgmma_matrix_begin(f, a, leading_of(k->v->next[CJK_GEMM_A], 0), ALIGNED, CJ_SWIZZLE_128B, &c->a);
+    cj_wgmma_matrix_begin(f, b, leading_of(k->v->next[CJK_GEMM_B], 1), ALIGNED, CJ_SWIZZLE_128B, &c->b);
+    c->sums = cj_wgmma_accumulators(f, &k->shape);
+    c->products = k->g->o.promote ? cj_wgmma_accumulators(f, &k->shape) : c->sums;
+    c->yes = cj_eq(f, k->lane, k->lane);
+    c->no = cj_ne(f, k->lane, k->lane);
+    c->releases = cj_eq(f, k->lane, 0);
+    c->stores = cj_eq(f, cj_and(f, k->thread, GROUP_THREADS - 1), 0);
+    c->before = cj_let(f, CJ_U32, 0);
+    c->buffers = cj_mad(f, c->group, BUFFERS * BUFFER, cj_add(f, k->shared, ring));
+    c->barrier = cj_add(f, c->group, 1);
+    cj_ring_begin(f, k->barriers, k->stages, &c->ring);
+}
+
+/* The wgmmas of a stage.  A step of k, 32 bytes, is as many bytes further in the rows; or 16 rows of 128 bytes. */
+static void consume_stage(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, cj_val keep)
+{
+    cj_wgmma_matrix a = c->a, b = c->b;
+    uint32_t a_step = k->v->next[CJK_GEMM_A] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
+    uint32_t b_step = k->v->next[CJK_GEMM_B] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
+    cj_ring_wait_full(f, &c->ring);
+    a.low = cj_mad(f, c->ring.index, k->a_bytes / 16, c->a.low);
+    b.low = cj_mad(f, c->ring.index, k->b_bytes / 16, c->b.low);
+    cj_wgmma_fence(f);
+    for (uint32_t j = 0; j < WGMMAS; j++) {
+        cj_val at_a = cj_wgmma_operand(f, &a, cj_imm(f, j * a_step));
+        cj_val at_b = cj_wgmma_operand(f, &b, cj_imm(f, j * b_step));
+        cj_wgmma(f, &k->shape, c->products, at_a, at_b, j ? c->yes : keep);
+    }
+    cj_wgmma_commit(f);
+}
+
+static void consume_tile(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c)
+{
+    consume_stage(f, k, c, c->no);
+    cj_assign(f, c->before, c->ring.index);
+    cj_ring_next(f, &c->ring);
+    cj_for(f, 1, k->rounds, 1);
+        consume_stage(f, k, c, c->yes);
+        cj_wgmma_wait(f, 1);
+        cj_ring_release_if(f, c->releases, &c->ring, c->before);
+        cj_assign(f, c->before, c->ring.index);
+        cj_ring_next(f, &c->ring);
+    cj_end(f);
+    cj_wgmma_wait(f, 0);
+    cj_ring_release_if(f, c->releases, &c->ring, c->before);
+}
+
+/* The products of each stage are added to the sums in f32.  The other warpgroup multiplies meanwhile. */
+static void consume_tile_promoted(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c)
+{
+    const cj_val stage = { 0 };
+    size_t n = cj_length_of(f, c->sums);
+    cj_assign_all(f, c->sums, cj_imm(f, 0.0f));
+    cj_for(f, 0, k->rounds, 1);
+        consume_stage(f, k, c, c->no);
+        cj_wgmma_wait(f, 0);
+        cj_ring_release_if(f, c->releases, &c->ring, stage);
+        for (size_t i = 0; i < n; i++) {
+            cj_val sum = cj_elem(f, c->sums, i);
+            cj_assign(f, sum, cj_add(f, sum, cj_elem(f, c->products, i)));
+        }
+        cj_ring_next(f, &c->ring);
+    cj_end(f);
+}
+
+/* Two buffers in turn.  A tile with an odd number of chunks begins with the buffer that it ended with, so it waits
+ * until all of them have been read. */
+static void store_by_map(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
+{
+    uint32_t columns = 128 / (uint32_t)cjk_size(k->g->type[CJK_GEMM_OUT]), chunks = k->v->columns / columns;
+    cj_val row = cj_mad(f, c->group, GROUP_ROWS, t->row);
+    for (uint32_t i = 0; i < chunks; i++) {
+        uint32_t buffer = i % BUFFERS * BUFFER;
+        cj_bulk_wait_read_if(f, c->stores, i == 0 && chunks % 2 ? 0 : 1);
+        cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+        cj_store_tile_write(f, &c->tile, buffer, cj_slice(f, c->sums, (size_t)i * columns / 2, columns / 2));
+        cj_fence_async_shared(f);
+        cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+        cj_val at = coordinates(f, k, CJK_GEMM_OUT, cj_add(f, t->column, i * columns), row, t->batch);
+        cj_tma_store_if(f, c->stores, k->out_map, at, cj_add(f, c->buffers, buffer));
+        cj_bulk_commit_if(f, c->stores);
+    }
+}
+
+/* Through the common end.  A buffer is written again behind the barrier of the other one. */
+static void store_by_threads(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
+{
+    cj_val row, column;
+    cj_wgmma_acc_position(f, &row, &column);
+    for (uint32_t i = 0; i < k->v->columns / CHUNK_COLUMNS; i++) {
+        cjk_gemm_chunk chunk = { .shared = cj_add(f, c->buffers, i % BUFFERS * BUFFER), .rows = GROUP_ROWS,
+                                 .columns = CHUNK_COLUMNS, .threads = GROUP_THREADS,
+                                 .thread = cj_and(f, k->thread, GROUP_THREADS - 1) };
+        cj_val at[4];
+        cjk_gemm_chunk_at(f, &chunk, row, column, at);
+        for (uint32_t j = 0; j < 4; j++)
+            for (uint32_t half = 0; half < 2; half++) {
+                cj_val pair = cj_slice(f, c->sums, (size_t)i * CHUNK_COLUMNS / 2 + 4 * j + 2 * half, 2);
+                cj_ins(f, "st.shared.v2.b32", cj_mem(f, at[j], half * 8 * CHUNK_COLUMNS * 4), pair);
+            }
+        cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+        cjk_gemm_chunk_store(f, k->g, &k->p, &chunk, cj_mad(f, c->group, GROUP_ROWS, t->row),
+                             cj_add(f, t->column, i * CHUNK_COLUMNS), t->batch);
+    }
+}
+
+static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup)
+{
+    wgmma_consumer c = { .group = { 0 } };
+    bool maps = k->g->by_map;
+    consumer_begin(f, k, warpgroup, &c);
+    cj_type out = k->shape.d == CJ_MMA_S32 ? CJ_S32 : k->g->type[CJK_GEMM_OUT];
+    if (maps) cj_store_tile_begin(f, out, c.buffers, &c.tile);
+    cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
+        wgmma_tile t = tile_at(f, k, number);
+        if (k->g->o.promote) consume_tile_promoted(f, k, &c);
+        else consume_tile(f, k, &c);
+        if (maps) {
+            cj_if(f, cj_ne(f, k->by_map, 0));
+                store_by_map(f, k, &c, &t);
+            cj_else(f);
+                store_by_threads(f, k, &c, &t);
+            cj_end(f);
+        } else {
+            store_by_threads(f, k, &c, &t);
+        }
+    cj_end(f);
+    if (maps) cj_bulk_wait_if(f, c.stores, 0);
+}
+
+/* -- The kernel ---------------------------------------------------------------------------------------------------- */
+
+static void kernel_begin(cj_fn *f, wgmma_kernel *k, cj_fn *epilogue)
+{
+    const cjk_gemm *g = k->g;
+    cjk_gemm_params_begin(f, g, epilogue, &k->p);
+    k->a_map = cj_param_tensor_map(f, "a_map");
+    k->b_map = cj_param_tensor_map(f, "b_map");
+    if (g->by_map) {
+        k->out_map = cj_param_tensor_map(f, "out_map");
+        k->by_map = cj_param(f, "by_map", CJ_U32);
+    }
+    cj_val start = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, ALIGNED));
+    k->shared = cj_and(f, cj_add(f, start, ALIGNED - 1), 0xfffffc00u);
+    k->barriers = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes) + 2 * BUFFERS * BUFFER);
+    k->thread = cj_thread_id(f, CJ_X);
+    k->lane = cj_and(f, k->thread, 31);
+    cj_val more = cj_add(f, k->p.k, k->in_stage - 1), rows = cj_add(f, k->p.size[CJK_GEMM_A], ROWS - 1);
+    cj_val columns = cj_add(f, k->p.size[CJK_GEMM_B], k->v->columns - 1);
+    k->rounds = cj_div(f, more, k->in_stage);
+    k->down = cj_div(f, rows, ROWS);
+    k->across = cj_div(f, columns, k->v->columns);
+    k->of_batch = cj_mul(f, k->down, k->across);
+    k->tiles = cj_mul(f, k->of_batch, k->p.batches);
+}
+
+void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue)
+{
+    cj_fn *f = cj_ptx_kernel(m, name);
+    wgmma_kernel k = { .g = g, .v = v, .stages = stages_of(v->columns) };
+    cj_val warpgroup;
+    k.shape = (cj_wgmma_shape){ .n = v->columns, .a = g->mma[CJK_GEMM_A], .b = g->mma[CJK_GEMM_B],
+                                .d = g->wide == CJ_F32 ? CJ_MMA_F32 : CJ_MMA_S32,
+                                .a_mn = v->next[CJK_GEMM_A] == CJK_OUTER_NEXT,
+                                .b_mn = v->next[CJK_GEMM_B] == CJK_OUTER_NEXT };
+    k.in_stage = K_BYTES / (uint32_t)cjk_size(g->type[CJK_GEMM_A]);
+    k.a_bytes = ROWS * K_BYTES;
+    k.b_bytes = v->columns * K_BYTES;
+    cj_fn_max_threads(f, THREADS, 1, 1);
+    cj_fn_min_blocks(f, 1);
+    kernel_begin(f, &k, epilogue);
+    cj_warpgroup_id(f, &warpgroup);
+    cj_if(f, cj_eq(f, k.thread, 0));
+        cj_ring_init(f, k.barriers, k.stages, cj_imm(f, 1), cj_imm(f, CONSUMER_WARPS));
+        cj_mbarrier_init_fence(f);
+    cj_end(f);
+    cj_block_sync(f);
+    cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
+        produce(f, &k);
+    cj_end(f);
+    cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
+        consume(f, &k, warpgroup);
+    cj_end(f);
+    cj_return(f);
+}

@@ -1,0 +1,161 @@
+/* What the files of libcujit-kernels share.
+ *
+ * The library sees libcujit as a user does: it includes public headers only and calls exported functions only.
+ * Its memory is the data of its objects (cj_object_create), so it needs no allocator of its own.
+ *
+ * An object is a *code*: a module with up to CJK_KERNELS kernels, and the workspace that it has for launches in
+ * flight.  A launch chooses kernels and dimensions from sizes alone, never from what ran before, so a captured launch
+ * can be repeated, and executed by several graphs at once: kernels that run twice at once with the same arguments
+ * write the same bytes to the same places.
+ *
+ * Prefix of names between files: cjk_. */
+#ifndef CJK_KERNELS_CORE_H
+#define CJK_KERNELS_CORE_H
+
+#include <stdatomic.h>
+
+#include <cujit/cujit.h>
+#include <cujit/kernels.h>
+
+enum { CJK_KERNELS = 32, CJK_THREADS = 256 };
+
+struct cjk_cache;
+
+/* The workspace of launches in flight: `count` pieces of `each` bytes, taken in turn. */
+typedef struct cjk_slots {
+    cj_stream *home;
+    cj_dptr memory;
+    size_t each;
+    uint32_t count;
+    atomic_uint next;
+} cjk_slots;
+
+/* The first field of the data of every object. */
+typedef struct cjk_code {
+    cj_device *dev;
+    cj_ptx *m;                 /* the kernels as text: cj_..._ptx prints it */
+    cj_kernel *k[CJK_KERNELS];
+    struct cjk_cache *cache;   /* NULL: the caller's */
+    cjk_slots slots;
+    _Atomic(void *) captured;  /* memory of captured launches (workspace.c) */
+} cjk_code;
+
+/* A failure with a formatted sentence, left in `object`. */
+cj_status cjk_fail(void *object, cj_status status, const char *call, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* -- Making and freeing (code.c) ----------------------------------------------------------------------------------- */
+
+/* Copies the caller's options: `bytes` bytes of the library's options at `to`, which hold the defaults, are
+ * overwritten by what the caller's structure has.  False: its size is not set; the failure is left in `object`. */
+bool cjk_options(void *object, const char *call, void *to, size_t bytes, const void *opts);
+
+/* Begins an object: notes the device, starts the module.  `module`: the user's, of which a copy is made; NULL: an
+ * empty one.  False: the failure is left in `object`, which has failed. */
+bool cjk_begin(void *object, cjk_code *c, cj_device *dev, cj_ptx *module, const char *call);
+
+/* Ends a constructor: compiles the kernels `names`, or finds them in `cache` (NULL: that of the device), and takes
+ * the workspace: `count` pieces of `each` bytes.  A failure is left in `object`, which has failed then. */
+void cjk_end(void *object, cjk_code *c, const char *const *names, size_t n, cj_kernel_cache *cache, uint32_t count,
+             size_t each, const char *call);
+
+/* The cache for the object's kernels: `cache`, or for NULL that of the device.  NULL: the failure is left in
+ * `object`. */
+cj_kernel_cache *cjk_cache_begin(void *object, cjk_code *c, cj_kernel_cache *cache, const char *call);
+
+/* Kernels, each of a module of its own: the compiler takes them at once, on several threads. */
+typedef struct cjk_module_part { cj_ptx *m; const char *name; cj_kernel *kernel; } cjk_module_part;
+
+/* Loads them all.  The kernels are the caller's, failed ones too. */
+void cjk_load_parts(cj_kernel_cache *cache, cjk_module_part *part, size_t n);
+
+/* Marks the object of a constructor that has recorded a failure. */
+void cjk_failed(void *object);
+
+/* The `end` of an object's type. */
+void cjk_release(void *code);
+
+cj_status cjk_print(void *object, const cj_object_type *type, unsigned flags, const char **text, size_t *bytes,
+                    const char *call);
+
+/* -- Workspace (workspace.c) --------------------------------------------------------------------------------------- */
+
+/* Bytes as a piece of workspace: a multiple of 256. */
+static inline size_t cjk_whole(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/* Finds `need` bytes for a launch on `s`: the caller's, else memory of the graph while `s` is capturing, else the
+ * object's next piece.  False: the failure is left in `s`. */
+bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cj_dptr *space,
+                     const char *call);
+
+/* Frees the memory of captured launches, as far as no graph keeps it. */
+void cjk_space_release(cjk_code *c);
+
+/* -- Rows and launches (workspace.c) ------------------------------------------------------------------------------- */
+
+/* The rows as kernels take them: stride and step of elements, with the defaults put in. */
+typedef struct cjk_matrix { cj_dptr data; int64_t stride, step; } cjk_matrix;
+
+/* Checks what `x` points at: `rows` rows of `columns` elements of `size` bytes.  `name`: of the argument.  False: the
+ * failure is left in `s`. */
+bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, const char *name,
+                   cjk_matrix *out, const char *call);
+
+/* Enqueues kernel `i` of the object. */
+cj_status cjk_launch(cj_stream *s, const cjk_code *c, unsigned i, const uint32_t grid[3], uint32_t threads,
+                     const cj_arg *args, size_t count);
+
+/* -- Values in kernels (values.c) ---------------------------------------------------------------------------------- */
+
+/* Bytes of an element in memory; 0 for a type that kernels of this library do not take. */
+size_t cjk_size(cj_type type);
+
+const char *cjk_type_name(cj_type type);
+
+/* The type that elements of `type` are computed in, unless the user wants another: 32 bits at least. */
+cj_type cjk_wide(cj_type type);
+
+/* Loads an element of `type` as `as`, and stores `v` as one.  f16 and bf16 are converted by instructions of sm_80. */
+cj_val cjk_load(cj_fn *f, cj_type type, cj_val address, cj_type as);
+void cjk_store(cj_fn *f, cj_type type, cj_val address, cj_val v);
+
+/* v, a register of a type that cjk_wide gives, as the type `as`. */
+cj_val cjk_as(cj_fn *f, cj_type as, cj_val v);
+
+/* A matrix in a kernel: its parameters NAME, NAME_stride and NAME_step. */
+typedef struct cjk_operand { cj_val base, stride, step; cj_type type; } cjk_operand;
+cjk_operand cjk_operand_of(cj_fn *f, const char *name, cj_type type);
+
+/* The address of row `row`, and of element `column` of the row that begins at `begin`.  Both are CJ_U64. */
+cj_val cjk_row(cj_fn *f, const cjk_operand *x, cj_val row);
+cj_val cjk_column(cj_fn *f, const cjk_operand *x, cj_val begin, cj_val column);
+
+/* Thread, block in x and in y, as CJ_U64. */
+cj_val cjk_thread(cj_fn *f);
+cj_val cjk_block(cj_fn *f, cj_dim dim);
+
+/* -- Operations (values.c) ----------------------------------------------------------------------------------------- */
+
+/* How two values are joined: one of the builder's, or a function of the module. */
+typedef struct cjk_join {
+    cj_combine_op op;
+    cj_fn *fn;          /* NULL: `op` */
+    cj_type type;       /* of the values */
+    uint64_t identity;  /* its bits, for a function */
+} cjk_join;
+
+/* What a user chooses of an operation, and its check: the failure is left in `object`. */
+typedef struct cjk_join_opts {
+    cj_type type, out, wide;
+    int32_t op;
+    cj_ptx *module;
+    const char *function;
+} cjk_join_opts;
+cj_status cjk_check_join(void *object, const cjk_join_opts *o, const char *call);
+
+/* The identity as a literal of the type. */
+cj_val cjk_identity(cj_fn *f, const cjk_join *j);
+cj_val cjk_combine(cj_fn *f, const cjk_join *j, cj_val a, cj_val b);
+void cjk_block_total(cj_fn *f, const cjk_join *j, cj_val v, cj_val *total);
+
+#endif

@@ -1,0 +1,106 @@
+/* What a launch checks and gets before its kernels: workspace, rows. */
+#include "kernels/kernels_core.h"
+
+/* Memory of captured launches: a list of objects, the latest first.  It is freed with the object; graphs keep it. */
+typedef struct cjk_captured { cj_device *dev; cj_dptr memory; void *next; } cjk_captured;
+
+static void captured_end(void *data)
+{
+    cjk_captured *c = data;
+    if (c->memory.addr) cj_free(c->dev, c->memory);
+}
+static const cj_object_type captured_type = {
+    sizeof captured_type, "captured workspace", sizeof(cjk_captured), captured_end
+};
+
+static cj_dptr take_captured(cj_stream *s, cjk_code *c, size_t need, const char *call)
+{
+    void *made = cj_object_create(&captured_type, call);
+    cjk_captured *own = cj_object_data(made, &captured_type, s, call);
+    if (own) *own = (cjk_captured){ .dev = c->dev, .memory = cj_alloc(s, need) };
+    if (!own || !own->memory.addr) {
+        cj_object_free(made, &captured_type, call);
+        return (cj_dptr){ 0 };
+    }
+    own->next = atomic_load(&c->captured);
+    while (!atomic_compare_exchange_weak(&c->captured, &own->next, made)) continue;
+    return own->memory;
+}
+
+void cjk_space_release(cjk_code *c)
+{
+    for (void *object = atomic_load(&c->captured), *next; object; object = next) {
+        cjk_captured *own = cj_object_data(object, &captured_type, NULL, "cj_object_free");
+        next = own ? own->next : NULL;
+        cj_object_free(object, &captured_type, "cj_object_free");
+    }
+}
+
+bool cjk_space_begin(cj_stream *s, cjk_code *c, size_t need, const cj_workspace *given, cj_dptr *space,
+                     const char *call)
+{
+    cjk_slots *slots = &c->slots;
+    space->addr = 0;
+    if (!need) return true;
+    if (given && given->data.addr) {
+        if (given->data.addr % 16)
+            return cjk_fail(s, CJ_EINVAL, call, "the workspace at 0x%llx is not aligned to 16 bytes",
+                            (unsigned long long)given->data.addr), false;
+        if (given->bytes < need)
+            return cjk_fail(s, CJ_EINVAL, call, "the workspace has %zu bytes, this launch needs %zu", given->bytes,
+                            need),
+                   false;
+        *space = given->data;
+        return true;
+    }
+    if (cj_stream_is_capturing(s)) {
+        *space = take_captured(s, c, need, call);
+        return space->addr != 0;
+    }
+    if (need > slots->each)
+        return cjk_fail(s, CJ_EINVAL, call,
+                        "this launch needs a workspace of %zu bytes, and the object has pieces of %zu; "
+                        "hand one over in the arguments, or raise in_flight and the largest sizes in the options",
+                        need, slots->each),
+               false;
+    uint32_t turn = atomic_fetch_add_explicit(&slots->next, 1, memory_order_relaxed) % slots->count;
+    *space = cj_offset(slots->memory, (int64_t)(turn * slots->each));
+    return cj_stream_use(s, *space) == CJ_OK;
+}
+
+/* |a| * b, or UINT64_MAX. */
+static uint64_t product(int64_t a, uint64_t b)
+{
+    uint64_t size = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, out;
+    return __builtin_mul_overflow(size, b, &out) ? UINT64_MAX : out;
+}
+
+bool cjk_matrix_of(cj_stream *s, const cj_rows *x, uint64_t rows, uint64_t columns, size_t size, const char *name,
+                   cjk_matrix *out, const char *call)
+{
+    *out = (cjk_matrix){ x->data, x->stride, x->step ? x->step : 1 };
+    if (out->step == CJ_ROWS_SAME) out->step = 0;
+    if (out->stride == CJ_ROWS_SAME) out->stride = 0;
+    else if (!out->stride) out->stride = (int64_t)(out->step ? columns * (uint64_t)out->step : columns);
+    if (!rows || !columns) return true;
+    if (!x->data.addr) return cjk_fail(s, CJ_EINVAL, call, "%s has no memory", name), false;
+    if (x->data.addr % size)
+        return cjk_fail(s, CJ_EINVAL, call, "%s is at 0x%llx, which is not aligned to its elements of %zu bytes", name,
+                        (unsigned long long)x->data.addr, size), false;
+    uint64_t down = product(out->stride, rows - 1), along = product(out->step, columns - 1);
+    if (down > INT64_MAX / 32 || along > INT64_MAX / 32)
+        return cjk_fail(s, CJ_EINVAL, call,
+                        "%s: %llu rows of %llu elements with a stride of %lld and a step of %lld are "
+                        "beyond any memory",
+                        name, (unsigned long long)rows, (unsigned long long)columns, (long long)out->stride,
+                        (long long)out->step),
+               false;
+    return true;
+}
+
+cj_status cjk_launch(cj_stream *s, const cjk_code *c, unsigned i, const uint32_t grid[3], uint32_t threads,
+                     const cj_arg *args, size_t count)
+{
+    const cj_dims dims = cj_grid3(grid[0], grid[1], grid[2], threads, 1, 1);
+    return cj_launch_n(s, c->k[i], &dims, args, count);
+}

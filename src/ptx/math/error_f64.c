@@ -1,0 +1,158 @@
+/* The error function and its complement in f64. */
+#include "ptx/math/exp_f64.h"
+#include "ptx/math/log_f64.h"
+
+/* Below 1 a polynomial, above it 1 - e^g with a polynomial g = log erfc: a warp mostly takes one side. */
+void cji_math_erf_f64(cji_math *m, const cj_val *a, cj_val *r)
+{
+    cj_val x = a[0], b = ABS_D(x), v = OP(mov_d, x);
+    IF(LT_D(b, D(1.0))) {
+        cj_val z = MUL_D(x, x);
+        cj_val p = POLY_D(z, -0x1.ab15cp-31, 0x1.d6e3ep-27, -0x1.5bfe7p-23, 0x1.b97e4p-20, -0x1.f4ca1f318f2b9p-17,
+                          0x1.f9a2b72d05776p-14, -0x1.c02db0114bab9p-11, 0x1.565bccf7b92cep-8, -0x1.b82ce311ebc4bp-6,
+                          0x1.ce2f21a0407dp-4, -0x1.812746b0379afp-2, 0x1.06eba8214db68p-3);
+        INTO(v) = FMA_D(p, x, x);
+    }
+    ELSE {
+        cj_val c = SEL_D(GT_D(b, D(6.0)), D(6.0), b);
+        cj_val g = POLY_D(c, 0x1.322c1b8436d6bp-36, -0x1.60719b82cca3fp-31, 0x1.70904367d291dp-27,
+                          -0x1.c923d09f76053p-24, 0x1.6a994c776ef05p-21, -0x1.5e6949068a70ep-19,
+                          0x1.c50cc4b55baffp-19, 0x1.e130fca25356ep-16, -0x1.e6ed1774a4007p-13, 0x1.e3b9c337a940ep-11,
+                          -0x1.1391e1fa6ed64p-9, 0x1.343812521e9a4p-11, 0x1.350a918389a14p-6, -0x1.a4659326ccf4p-4,
+                          -0x1.45f961a25de6ep-1, -0x1.20dcc2e183a18p0, -0x1.226083c2caf3bp-20);
+        cj_val t = FMA_D(g, D(0x1.71547652b82fep0), D(SHIFT_D + 3071.0));
+        cj_val nj = SUB_D(D(SHIFT_D + 3071.0), t);
+        cj_val f = FMA_D(nj, D(0x1.62e42fefa39efp-1), g);
+        f = FMA_D(nj, D(0x1.abc9e3b39803fp-56), f);
+        cj_val e = cji_math_exp_reduced(m, f);
+        cj_val s = OP(shl_w, t, U(52));                 /* -2^j */
+        e = FMA_D(e, s, D(1.0));
+        INTO(v) = OP(copysign_d, x, e);
+    }
+    ENDIF
+    r[0] = v;
+}
+
+/* For b >= 0 the quotient q = (b - k) / (b + k); 1 / (b + k) into *inverse. */
+static cj_val centered_quotient(cji_math *m, cj_val b, double k, cj_val *inverse)
+{
+    cj_val d = ADD_D(b, D(k));
+    cj_val n = SUB_D(b, D(k));
+    cj_val rc = OP(rcp_d, d);
+    cj_val nrc = NEG_D(rc);
+    cj_val e = FMA_D(rc, D(-k), D(1.0));
+    e = FMA_D(nrc, b, e);
+    e = FMA_D(e, e, e);
+    cj_val v = FMA_D(rc, e, rc);
+    cj_val q = MUL_D(n, v);
+    cj_val nq = NEG_D(q);
+    cj_val h = FMA_D(q, D(-k), n);
+    h = FMA_D(nq, b, h);
+    *inverse = v;
+    return FMA_D(h, v, q);
+}
+
+/* e^(b^2) erfc b for b >= 0: its product with b + 4 is a polynomial of (b - 4) / (b + 4) up to infinity. */
+static cj_val scaled_complement(cji_math *m, cj_val b)
+{
+    cj_val v, q = centered_quotient(m, b, 4.0, &v);
+    cj_val p = POLY_D(q, -0x1.566fap-33, 0x1.5322dp-30, 0x1.3d2c6p-30, -0x1.08e4dp-26, -0x1.7ae1dp-30, 0x1.07da2p-23,
+                      -0x1.38ee8p-24, -0x1.c52bep-21, 0x1.7dc46002173b9p-20, 0x1.3aecd195aa144p-18,
+                      -0x1.3c6a977638cddp-16, -0x1.e7ccde4282c8cp-19, 0x1.72cd7a609980ap-13, -0x1.dd2855b6264b9p-12,
+                      -0x1.269b4d172dfccp-12, 0x1.908f475297bbbp-8, -0x1.b00c052f0393dp-6, 0x1.38dbd2c8973b7p-4,
+                      -0x1.645fd8a4b5139p-3, 0x1.52cac2371110ep-2, -0x1.14eacb1ad043ep-1, 0x1.8be202d26c6dbp-1,
+                      -0x1.f3fe31ecb49bcp-1, 0x1.18932bf08e154p0);
+    return MUL_D(p, v);
+}
+
+/* g e^f with e^(s + l) = e^f 2^j, where l is small: of e^f only e^f - 1 is rounded before the product with g. */
+static cj_val reduced_exponential(cji_math *m, cj_val g, cj_val s, cj_val l, cj_val *exponent)
+{
+    cj_val t = FMA_D(s, D(0x1.71547652b82fep0), D(SHIFT_D));
+    cj_val j = SUB_D(t, D(SHIFT_D));
+    cj_val f = FMA_D(j, D(-0x1.62e42fefa39efp-1), s);
+    f = FMA_D(j, D(-0x1.abc9e3b39803fp-56), f);
+    f = ADD_D(f, l);
+    cj_val x = MUL_D(cji_math_expm1_tail(m, f), f);
+    x = FMA_D(x, f, f);
+    *exponent = LOW(t);
+    return FMA_D(g, x, g);
+}
+
+/* The same of h b, with the rounding error of the product: *s is the product. */
+static cj_val exponential_of_product(cji_math *m, cj_val g, cj_val h, cj_val b, cj_val *s, cj_val *exponent)
+{
+    *s = MUL_D(h, b);
+    cj_val ns = NEG_D(*s);
+    cj_val l = FMA_D(h, b, ns);
+    return reduced_exponential(m, g, *s, l, exponent);
+}
+
+/* g e^(h b), which is subnormal or 0 where the product is below -700. */
+static cj_val with_square(cji_math *m, cj_val g, cj_val h, cj_val b)
+{
+    cj_val s, j, p = exponential_of_product(m, g, h, b, &s, &j);
+    return cji_math_scaled(m, p, j, s, 700.0, 800.0);
+}
+
+void cji_math_erfc_f64(cji_math *m, const cj_val *a, cj_val *r)
+{
+    cj_val b = ABS_D(a[0]);
+    cj_val g = scaled_complement(m, b);
+    cj_val nb = NEG_D(b);
+    g = with_square(m, g, nb, b);
+    cj_val mirrored = SUB_D(D(2.0), g);
+    r[0] = SEL_D(LT_D(a[0], D(0.0)), mirrored, g);
+}
+
+/* 1 / (b sqrt(pi)) (1 - 1 / (2 b^2) + 3 / (4 b^4) - 15 / (8 b^6)) for b >= 2^8; it may be subnormal. */
+static cj_val far_scaled_complement(cji_math *m, cj_val b)
+{
+    cj_val q = DIV_D(D(0x1.20dd750429b6dp-1), b), z = MUL_D(q, q);
+    /* 15/8 pi^3, 3/4 pi^2, pi/2 */
+    cj_val c = POLY_D(z, -0x1.d1181a3a513a3p5, 0x1.d9bdb2e9d68cdp2, -0x1.921fb54442d18p0);
+    z = MUL_D(z, c);
+    return FMA_D(q, z, q);
+}
+
+/* Of negative numbers 2 e^(x^2) less that of -x. */
+void cji_math_erfcx_f64(cji_math *m, const cj_val *a, cj_val *r)
+{
+    cj_val x = a[0], b = ABS_D(x), v = OP(mov_d, x);
+    IF(BEYOND_D(x, 0x1p8)) {
+        cj_val g = far_scaled_complement(m, b);
+        INTO(v) = OP(mov_d, g);
+    }
+    ELSE {
+        cj_val g = scaled_complement(m, b);
+        INTO(v) = OP(mov_d, g);
+    }
+    ENDIF
+    IF(OP(lt_s, HIGH(x), U(0))) {
+        cj_val s, j, y = SEL_D(GT_D(b, D(26.63)), D(26.63), b); /* twice its exponential is infinite, itself is not */
+        cj_val e = exponential_of_product(m, D(1.0), y, y, &s, &j), shifted = SHL(j, U(20)), nv = NEG_D(v);
+        e = ADD_HIGH(e, shifted);
+        INTO(v) = OP(fma_d, e, D(2.0), nv);
+    }
+    ENDIF
+    r[0] = v;
+}
+
+/* Phi(-b) e^(b^2 / 2) (b + 5.5) is a polynomial of (b - 5.5) / (b + 5.5) for b up to 40.  It is one of b itself, not of
+ * b / sqrt(2), which would be rounded. */
+void cji_math_normcdf_f64(cji_math *m, const cj_val *a, cj_val *r)
+{
+    cj_val b = ABS_D(a[0]);
+    cj_val v, q = centered_quotient(m, b, 5.5, &v);
+    cj_val p = POLY_D(q, -0x1.0e261p-35, -0x1.6ce7fp-29, -0x1.81fd4p-28, 0x1.8da35p-26, 0x1.aff3fp-25, -0x1.7de69p-23,
+                      -0x1.1f9e7p-22, 0x1.8e5d5p-20, 0x1.df584444e7f16p-22, -0x1.96a5185160ef3p-17,
+                      0x1.11cda6b51bd9ep-16, 0x1.2b8920f69be0dp-14, -0x1.5449624ba5909p-12, 0x1.1ab345c078c31p-12,
+                      0x1.4034e5601dde1p-9, -0x1.c83edf4350ed7p-7, 0x1.71707b5752f2dp-5, -0x1.c15806fa4792p-4,
+                      0x1.be33e6ee99635p-3, -0x1.77dbb5cddaa11p-2, 0x1.1239b3f8c06d9p-1, -0x1.5ed05c7e41a2cp-1,
+                      0x1.8c2b8893b5c8dp-1);
+    cj_val g = MUL_D(p, v);
+    cj_val h = MUL_D(b, D(-0.5));
+    g = with_square(m, g, h, b);
+    cj_val mirrored = SUB_D(D(1.0), g);
+    r[0] = SEL_D(GT_D(a[0], D(0.0)), mirrored, g);
+}

@@ -1,0 +1,218 @@
+/* The gamma function and the logarithm of its magnitude in f64. */
+#include "ptx/math/exp_f64.h"
+#include "ptx/math/log_f64.h"
+
+/* The sum of Stirling's series times x, of z = 1 / x^2, for x >= 3. */
+static cj_val stirling_sum(cji_math *m, cj_val z)
+{
+    return POLY_D(z, 0x1.1743b66176d6cp-2, -0x1.b49bee190d8fdp-3, 0x1.530fec05d11f4p-4, -0x1.7c56f03330662p-6,
+                  0x1.9043de0a2028fp-8, -0x1.f40f81c9448f4p-10, 0x1.b93574cbcd8dep-11, -0x1.381324cbe5c9p-11,
+                  0x1.a01a010440599p-11, -0x1.6c16c16bfd1cfp-9, 0x1.5555555555554p-4);
+}
+
+/* sin(pi f) / pi = result + *low for |f| <= 1/2 */
+static cj_val sine_over_pi(cji_math *m, cj_val f, cj_val *low)
+{
+    cj_val z = MUL_D(f, f);
+    cj_val p = POLY_D(z, 0x1.080d9d95e8992p-22, -0x1.d3f28f5ca4278p-18, 0x1.3746c58004f00p-13, -0x1.33816a063390cp-9,
+                      0x1.ac6805cdf33d8p-6, -0x1.86a8e4720c74dp-3, 0x1.9f9cb402bc45dp-1, -0x1.a51a6625307d3p0);
+    z = MUL_D(z, f);
+    p = MUL_D(p, z);
+    cj_val s = ADD_D(f, p);
+    cj_val l = SUB_D(s, f);
+    *low = SUB_D(p, l);
+    return s;
+}
+
+/* log x = result + *low */
+static cj_val log_pair(cji_math *m, cj_val x, cj_val *low)
+{
+    cj_val l[2] = { CJI_NULL };
+    cji_math_use(m, CJI_MATH_pow_log_f64, &x, l);
+    *low = l[1];
+    return l[0];
+}
+
+/* (b - 1/2) (log b - 1) + log(2 pi) / 2 - 1/2 + s / b for b >= 3, as result + *low */
+static cj_val far_log_gamma(cji_math *m, cj_val b, cj_val *low)
+{
+    cj_val ll, lh = log_pair(m, b, &ll);
+    cj_val v = cji_math_reciprocal(m, b), z = MUL_D(v, v), s = stirling_sum(m, z);
+    s = FMA_D(s, v, D(0x1.acfe390c97d69p-2));
+    cj_val less = SUB_D(lh, D(1.0));
+    cj_val rest = SUB_D(lh, less);
+    rest = SUB_D(rest, D(1.0));
+    ll = ADD_D(ll, rest);
+    cj_val h = SUB_D(b, D(0.5));
+    cj_val p = MUL_D(h, less);
+    cj_val np = NEG_D(p);
+    cj_val l = FMA_D(h, less, np);
+    l = FMA_D(h, ll, l);
+    l = ADD_D(l, s);
+    *low = SEL_D(GT_D(b, D(0x1p1000)), D(0.0), l);      /* the product may be infinite */
+    return p;
+}
+
+/* With b = |x|: log Gamma(b) is T - log k for b < 3, where T = log Gamma(2 + t) and
+ *     t = b, k = b (b + 1) to 1/2;  t = b - 1, k = b to 3/2;  t = b - 2, k = 1
+ * and for negative x the result is -T - log d with d = sin(pi b) / pi times 1 / (1 + b), 1 or b. */
+void cji_math_lgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
+{
+    cj_val x = a[0], b = ABS_D(x), h = OP(mov_d, b), l = OP(mov_d, D(0.0)), d = OP(mov_d, b), dl = OP(mov_d, D(0.0));
+    cj_val near = LT_D(b, D(3.0)), negative = LT_D(x, D(0.0));
+    cj_val small = LT_D(b, D(0.5)), upper = GE_D(b, D(1.5)), next = ADD_D(b, D(1.0));
+    IF(near) {
+        cj_val t = SUB_D(b, D(1.0));
+        WHEN(upper, t) = SUB_D(b, D(2.0));
+        WHEN(small, t) = OP(mov_d, b);
+        cj_val p = POLY_D(t, -0x1.1f53176f8339cp-28, 0x1.fa05f8ccba594p-26, -0x1.a82a42b32ca2fp-24,
+                          0x1.e9a236e245806p-23, -0x1.f08df9f92cb3fp-22, 0x1.fffeb5e216f43p-21, -0x1.10d44c5359d54p-19,
+                          0x1.257a7d4db6300p-18, -0x1.3cc80153ee4e3p-17, 0x1.5810937110e90p-16, -0x1.78de184e7c94cp-15,
+                          0x1.a12795422fa99p-14, -0x1.d3fd4ce3ea04fp-13, 0x1.0b36afcbcd508p-11, -0x1.38ac5c2cea7b5p-10,
+                          0x1.7add6ead0dad5p-9, -0x1.e404fc218c140p-8, 0x1.51322ac7d8977p-6, -0x1.13e001a55760ep-4,
+                          0x1.4a34cc4a60fa6p-2);
+        p = MUL_D(p, t);
+        cj_val top = MUL_D(t, D(0x1.b0ee6072093cep-2)), minus = NEG_D(top);  /* 1 - gamma, with what it is rounded by */
+        cj_val low = FMA_D(t, D(0x1.b0ee6072093cep-2), minus);
+        low = FMA_D(t, D(0x1.6cb90701fbfabp-58), low);
+        INTO(l) = OP(fma_d, p, t, low);
+        INTO(h) = OP(mov_d, top);
+        WHEN(upper, d) = OP(mov_d, D(1.0));
+        WHEN(small, d) = OP(mul_d, b, next);
+    }
+    ELSE {
+        cj_val low, p = far_log_gamma(m, b, &low);
+        INTO(h) = OP(mov_d, p);
+        INTO(l) = OP(mov_d, low);
+    }
+    ENDIF
+    IF(negative) {
+        cj_val low, f = SUB_D(b, OP(rint_d, b)), s = sine_over_pi(m, f, &low);
+        cj_val k = cji_math_reciprocal(m, next);
+        k = SEL_D(small, k, D(1.0));
+        k = SEL_D(upper, b, k);
+        k = COPYSIGN_D(k, s);
+        cj_val q = MUL_D(s, k);
+        cj_val nq = NEG_D(q);
+        cj_val ql = FMA_D(s, k, nq);
+        INTO(dl) = OP(fma_d, low, k, ql);
+        INTO(d) = OP(mov_d, q);
+        INTO(h) = OP(neg_d, h);
+        INTO(l) = OP(neg_d, l);
+    }
+    ENDIF
+    IF(EITHER(near, negative)) {
+        cj_val gl, g = log_pair(m, d, &gl);
+        cj_val rc = OP(rcp_d, OP(max_d, d, D(0x1p-1000)));
+        gl = FMA_D(dl, rc, gl);
+        cj_val s = SUB_D(h, g);
+        cj_val t = SUB_D(s, h);
+        cj_val u = SUB_D(s, t);
+        u = SUB_D(h, u);
+        t = ADD_D(g, t);
+        u = SUB_D(u, t);
+        u = SUB_D(u, gl);
+        INTO(l) = OP(add_d, l, u);
+        INTO(h) = OP(mov_d, s);
+    }
+    ENDIF
+    cj_val v = ADD_D(h, l), infinite = EITHER(EQ_D(d, D(0.0)), OP(eq_w, b, U(INFINITY_W)));
+    r[0] = SEL_W(infinite, U(INFINITY_W), v);           /* zero and negative whole numbers too */
+}
+
+/* 1 / Gamma(1 + u) for |u| <= 1/2, then the recurrence down from x or up to it. */
+static cj_val near_gamma(cji_math *m, cj_val x, cj_val *num)
+{
+    cj_val n = OP(rint_d, x), u = SUB_D(x, n);
+    cj_val g = POLY_D(u, 0x1.32d851513ef1fp-28, -0x1.aecc8c022334cp-23, 0x1.3063beb2975bap-20, -0x1.5038d1250874cp-20,
+                      -0x1.51cfa8138843ap-16, 0x1.0c8ab32763cdep-13, -0x1.c364f8d38117bp-13, -0x1.317113a4be9e2p-10,
+                      0x1.d919c52416178p-8, -0x1.3b4af282ddce9p-7, -0x1.59af103c2ea89p-5, 0x1.5512320b4336cp-3,
+                      -0x1.5815e8fa271bcp-5, -0x1.4fcf4026afa26p-1, 0x1.2788cfc6fb619p-1, 1.0);
+    cj_val p = GT_D(n, D(1.0)), top = OP(mov_d, D(1.0));
+    WHEN(p, top) = SUB_D(x, D(1.0));
+    p = GT_D(n, D(2.0));
+    cj_val k = SUB_D(x, D(2.0));
+    WHEN(p, top) = OP(mul_d, top, k);
+    p = LT_D(n, D(1.0));
+    WHEN(p, g) = OP(mul_d, g, x);
+    cj_val below = LT_D(n, D(0.0));
+    k = ADD_D(x, D(1.0));
+    WHEN(below, g) = OP(mul_d, g, k);
+    p = LT_D(n, D(-1.0));
+    k = ADD_D(x, D(2.0));
+    WHEN(p, g) = OP(mul_d, g, k);
+    p = LT_D(n, D(-2.0));
+    k = ADD_D(x, D(3.0));
+    WHEN(p, g) = OP(mul_d, g, k);
+    cj_val pole = BOTH(EQ_D(g, D(0.0)), below);         /* zero itself gives infinity */
+    *num = SEL_W(pole, U(NAN_W), top);
+    return g;
+}
+
+/* The result is num / *den 2^*scale with num = e^(rest of log Gamma(b)); for negative x its inverse, and divided by
+ * -b sin(pi b) / pi. */
+static cj_val far_gamma(cji_math *m, cj_val x, cj_val *den, cj_val *scale)
+{
+    cj_val size = ABS_D(x), b = SEL_D(GT_D(size, D(200.0)), D(200.0), size), negative = LT_D(x, D(0.0));
+    cj_val ll, lh = log_pair(m, b, &ll);
+    cj_val v = cji_math_reciprocal(m, b), z = MUL_D(v, v), s = stirling_sum(m, z);
+    s = FMA_D(s, v, D(-0x1.301c6f368296bp-6));          /* log(2 pi) / 2 - 15/16 */
+    cj_val w = SUB_D(b, D(0.5));
+    cj_val h1 = MUL_D(w, lh);
+    cj_val n1 = NEG_D(h1);
+    cj_val l = FMA_D(w, lh, n1);
+    l = FMA_D(w, ll, l);
+    l = ADD_D(l, s);
+    cj_val c = SUB_D(b, D(0.9375));                     /* exact */
+    cj_val h = SUB_D(h1, c);
+    cj_val rest = SUB_D(h1, h);
+    rest = SUB_D(rest, c);
+    l = ADD_D(l, rest);
+    WHEN(negative, h) = OP(neg_d, h);
+    WHEN(negative, l) = OP(neg_d, l);
+    cj_val t = FMA_D(h, D(0x1.71547652b82fep0), D(SHIFT_D));
+    cj_val j = SUB_D(t, D(SHIFT_D));
+    cj_val f = FMA_D(j, D(-0x1.62e42fefa39efp-1), h);
+    f = FMA_D(j, D(-0x1.abc9e3b39803fp-56), f);
+    f = ADD_D(f, l);
+    cj_val num = cji_math_exp_reduced(m, f);
+    *scale = LOW(t);
+    *den = OP(mov_d, D(1.0));
+    IF(negative) {
+        cj_val low, high, unused, y = MUL_D(size, D(0.5));
+        y = OP(rint_d, y);
+        y = FMA_D(y, D(-2.0), size);
+        cj_val q = ADD_D(y, D(SHIFT_D)), n = SUB_D(q, D(SHIFT_D));
+        y = SUB_D(y, n);
+        cj_val k = sine_over_pi(m, y, &unused);
+        k = MUL_D(k, size);
+        cj_val sign = OP(add_u, LOW(q), U(1));
+        sign = SHL(sign, U(31));
+        cji_m_split(m, k, &low, &high);
+        high = XOR(high, sign);
+        k = PAIR(low, high);
+        k = SEL_W(EQ_D(k, D(0.0)), U(NAN_W), k);
+        INTO(*den) = OP(mov_d, k);
+    }
+    ENDIF
+    return num;
+}
+
+void cji_math_tgamma_f64(cji_math *m, const cj_val *a, cj_val *r)
+{
+    cj_val x = a[0], num = OP(mov_d, x), den = OP(mov_d, x), scale = OP(mov_u, U(0)), near = LT_D(ABS_D(x), D(3.5));
+    IF(near) {
+        cj_val k, g = near_gamma(m, x, &k);
+        INTO(num) = OP(mov_d, k);
+        INTO(den) = OP(mov_d, g);
+    }
+    ELSE {
+        cj_val k, j, g = far_gamma(m, x, &k, &j);
+        INTO(num) = OP(mov_d, g);
+        INTO(den) = OP(mov_d, k);
+        INTO(scale) = OP(mov_u, j);
+    }
+    ENDIF
+    cj_val v = DIV_D(num, den);
+    r[0] = cji_math_scale(m, v, scale);                 /* subnormal results are rounded once */
+}

@@ -1,0 +1,126 @@
+/* ptxas takes every variant of paths mma and wgmma, without a warning (serialised wgmma, fences that it adds) and
+ * without spills.  Variants are written by the library's own functions, so no device is needed.  With
+ * CUJIT_TEST_ALL=1 all of them, else some. */
+#include "kernels/gemm_core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+#include "tests/tap_run.h"
+
+static char folder[] = "/tmp/cujit-gemm.XXXXXX";
+static bool all;
+
+static const struct { const char *name; cj_type type, out; int32_t elements, promote; } kinds[] = {
+    { "f16", CJ_F16, CJ_F16, 0, 0 },
+    { "bf16 to f32", CJ_BF16, CJ_F32, 0, 0 },
+    { "tf32", CJ_F32, CJ_F32, CJ_GEMM_ELEMENTS_TF32, 0 },
+    { "s8", CJ_S8, CJ_S32, 0, 0 },
+    { "e4m3 to bf16", CJ_U8, CJ_BF16, CJ_GEMM_ELEMENTS_E4M3, 0 },
+    { "e4m3 promoted", CJ_U8, CJ_F32, CJ_GEMM_ELEMENTS_E4M3, 1 },
+    { "u8", CJ_U8, CJ_U32, 0, 0 },
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* A text for ptxas. */
+static void assemble(const char *text, const char *arch, const char *name)
+{
+    char source[64], result[64], option[24];
+    tap_result r;
+    snprintf(source, sizeof source, "%s/k.ptx", folder);
+    snprintf(result, sizeof result, "%s/k.cubin", folder);
+    snprintf(option, sizeof option, "-arch=%s", arch);
+    FILE *f = fopen(source, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0) tap_bail("cannot write %s", source);
+    const char *const argv[] = { tap_ptxas(), "-v", option, "-o", result, source, NULL };
+    tap_run(&r, argv, NULL);
+    bool spills = false;
+    for (const char *p = r.err; (p = strstr(p, " bytes spill")); p++) spills = spills || p[-1] != '0' || p[-2] != ' ';
+    bool good = r.status == 0 && !spills && !strstr(r.err, "warning") && !strstr(r.err, "error") &&
+                !strstr(r.err, "C75") && !strstr(r.err, "C76");
+    if (!tap_ok(good, "%s for %s", name, arch)) tap_diag("%.2000s", r.err);
+    tap_result_free(&r);
+    unlink(source);
+    unlink(result);
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t n = 0;
+    while ((text = strstr(text, part))) n++, text++;
+    return n;
+}
+
+/* Four wgmma of the first stage and four of the others; nothing that costs a fence of the device at each stage. */
+static void has_shape(const char *text, const cjk_gemm *g, const char *name)
+{
+    size_t wgmmas = g->o.promote ? 4 : 8;
+    tap_is_uint(count_of(text, "wgmma.mma_async"), wgmmas, "%s: %zu wgmma", name, wgmmas);
+    tap_ok(!strstr(text, ".release.cluster.shared::cluster") && !strstr(text, "membar"), "%s: no expensive fence",
+           name);
+}
+
+static cj_fn *user_function(cj_ptx *m, cj_type wide)
+{
+    cj_fn *f = cj_ptx_func(m, "finish");
+    cj_val v = cj_param(f, "v", wide), row = cj_param(f, "row", CJ_U32);
+    cj_param(f, "column", CJ_U32), cj_param(f, "batch", CJ_U32);
+    cj_result(f, "r", wide);
+    cj_return_value(f, cj_select(f, cj_gt(f, row, 3), cj_max(f, v, 0), v));
+    return f;
+}
+
+static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn)
+{
+    cjk_gemm *g = calloc(1, sizeof *g);
+    if (!g) tap_bail("no memory");
+    g->o = (cj_gemm_opts){ .size = sizeof g->o, .path = path, .elements = kinds[kind].elements,
+                           .promote = kinds[kind].promote, .scaled = fused, .bias = fused };
+    g->type[CJK_GEMM_A] = g->type[CJK_GEMM_B] = kinds[kind].type;
+    g->type[CJK_GEMM_OUT] = kinds[kind].out;
+    g->wide = kinds[kind].elements ? CJ_F32 : cjk_wide(kinds[kind].type);
+    g->multiprocessors = 132;
+    g->by_map = !fused;
+    if (cjk_gemm_types_fail(g)) tap_bail("%s: no types of tensor cores", kinds[kind].name);
+    cjk_gemm_list(g, path);
+    for (uint32_t i = 0; i < g->variants; i++) {
+        const cjk_gemm_variant *v = &g->v[i];
+        bool wgmma = v->path == CJ_GEMM_WGMMA;
+        char kernel[CJK_GEMM_NAME], name[120];
+        const char *text = "";
+        if (v->path == CJ_GEMM_SCALAR || (!all && (*turn)++ % 13 != 0)) continue;
+        cj_ptx *m = cj_ptx_create();
+        cj_fn *end = fused ? user_function(m, g->wide) : NULL;
+        cjk_gemm_name(v, kernel);
+        snprintf(name, sizeof name, "%s of %s%s", kernel, kinds[kind].name, fused ? ", fused" : "");
+        if (wgmma) cjk_gemm_write_wgmma(m, kernel, g, v, end);
+        else cjk_gemm_write_mma(m, kernel, g, v, end);
+        if (cj_ptx_print(m, 0, &text, NULL) != CJ_OK) tap_diag("%s", cj_error_of(m)->message);
+        assemble(text, wgmma ? "sm_90a" : kinds[kind].elements == CJ_GEMM_ELEMENTS_E4M3 ? "sm_89" : "sm_80", name);
+        if (wgmma) has_shape(text, g, name);
+        else if (all) assemble(text, "sm_90a", name);
+        cj_ptx_free(m);
+    }
+    free(g);
+}
+
+int main(void)
+{
+    unsigned turn = 0;
+    tap_need_ptxas();
+    tap_plan(0);
+    tap_timeout(200);
+    all = getenv("CUJIT_TEST_ALL") != NULL;
+    if (all) tap_timeout(1800);
+    if (!mkdtemp(folder)) tap_bail("no folder");
+    for (int fused = 0; fused < 2; fused++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            each_variant(kind, CJ_GEMM_MMA, fused, &turn);
+            each_variant(kind, CJ_GEMM_WGMMA, fused, &turn);
+        }
+    rmdir(folder);
+    return tap_done();
+}

@@ -1,0 +1,194 @@
+/* Objects of libcujit-kernels: one on four streams at once, captured and launched many times, two executable graphs at
+ * once, workspace, what is shared, and what errors say. */
+#include "tests/kernels/kernels_bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 9001, LAUNCHES = 100 };
+
+static cj_dptr mem(const kb_memory *m, size_t piece) { return cj_offset(m->data, (int64_t)(piece * COLUMNS * 4)); }
+
+static void at_once(void)
+{
+    kb_memory x = kb_take(KB_STREAMS * COLUMNS * 4), out = kb_take(KB_STREAMS * COLUMNS * 4),
+              single = kb_take(KB_STREAMS * COLUMNS * 4);
+    kb_memory sums = kb_take(KB_STREAMS * 4), lone = kb_take(KB_STREAMS * 4);
+    cj_scan *c = cj_scan_create(kb_dev, CJ_SCAN(.type = CJ_F32, .in_flight = KB_STREAMS, .columns = COLUMNS));
+    cj_reduce *r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_F32, .in_flight = KB_STREAMS, .columns = COLUMNS));
+    for (size_t i = 0; i < KB_STREAMS * COLUMNS; i++) ((float *)x.host)[i] = (float)kb_uniform();
+    kb_put(&x), kb_blank(&out), kb_blank(&single), kb_blank(&sums), kb_blank(&lone);
+    for (int i = 0; i < KB_STREAMS; i++) {
+        cj_scan_args a = { .x = { mem(&x, i), 0, 0 }, .out = { mem(&single, i), 0, 0 }, .columns = COLUMNS };
+        cj_reduce_args b = { .x = { mem(&x, i), 0, 0 }, .columns = COLUMNS, .out = cj_offset(lone.data, 4 * i) };
+        kb_is_ok(kb_s[0], cj_scan_launch(kb_s[0], c, &a), "scan"),
+            kb_is_ok(kb_s[0], cj_reduce_launch(kb_s[0], r, &b), "reduce");
+        cj_stream_sync(kb_s[0]);
+    }
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < KB_STREAMS; i++) {
+            cj_scan_args a = { .x = { mem(&x, i), 0, 0 }, .out = { mem(&out, i), 0, 0 }, .columns = COLUMNS };
+            cj_reduce_args b = { .x = { mem(&x, i), 0, 0 }, .columns = COLUMNS, .out = cj_offset(sums.data, 4 * i) };
+            kb_is_ok(kb_s[i], cj_scan_launch(kb_s[i], c, &a), "scan");
+            kb_is_ok(kb_s[i], cj_reduce_launch(kb_s[i], r, &b), "reduce");
+        }
+    tap_ok(kb_get(&single) && kb_get(&out) && !memcmp(single.host, out.host, out.bytes),
+           "a scan on four streams at once has the bits of single launches");
+    tap_ok(kb_get(&lone) && kb_get(&sums) && !memcmp(lone.host, sums.host, sums.bytes), "so has a reduction");
+
+    /* captured: the first stream's data through both */
+    kb_blank(&out), kb_blank(&sums);
+    cj_capture_begin(kb_s[1], CJ_CAPTURE_THREAD);
+    cj_scan_args a = { .x = { mem(&x, 0), 0, 0 }, .out = { mem(&out, 0), 0, 0 }, .columns = COLUMNS };
+    cj_reduce_args b = { .x = { mem(&x, 0), 0, 0 }, .columns = COLUMNS, .out = sums.data };
+    kb_is_ok(kb_s[1], cj_scan_launch(kb_s[1], c, &a), "captured scan");
+    kb_is_ok(kb_s[1], cj_reduce_launch(kb_s[1], r, &b), "captured reduce");
+    cj_graph *g = cj_capture_end(kb_s[1]);
+    cj_graph_exec *e[2] = { cj_graph_instantiate(g, NULL), cj_graph_instantiate(g, NULL) };
+    tap_is_int(cj_error_of(e[1])->status, CJ_OK, "a capture of both is instantiated twice: %s",
+               cj_error_of(e[1])->message);
+    size_t wrong = 0;
+    for (int i = 0; i < (tap_is_slow() ? 5 : LAUNCHES); i++) wrong += cj_graph_launch(kb_s[0], e[0]) != CJ_OK;
+    cj_stream_sync(kb_s[0]);
+    wrong += !kb_get(&out) || memcmp(single.host, out.host, COLUMNS * 4) != 0;
+    tap_is_uint(wrong, 0, "a captured scan has the same bits, launched many times");
+    kb_blank(&out), kb_blank(&sums);
+    for (int i = 0; i < (tap_is_slow() ? 4 : 20); i++) cj_graph_launch(kb_s[2 + i % 2], e[i % 2]);
+    tap_ok(kb_get(&out) && !memcmp(single.host, out.host, COLUMNS * 4), "so have two executable graphs at once");
+    tap_ok(kb_get(&sums) && !memcmp(lone.host, sums.host, 4), "also of the reduction");
+    cj_scan_free(c), cj_reduce_free(r);
+    kb_blank(&out);
+    cj_graph_launch(kb_s[3], e[0]);
+    tap_ok(kb_get(&out) && !memcmp(single.host, out.host, COLUMNS * 4), "a graph runs after its objects were freed");
+    cj_graph_exec_free(e[0]), cj_graph_exec_free(e[1]), cj_graph_free(g);
+    kb_drop(&x), kb_drop(&out), kb_drop(&single), kb_drop(&sums), kb_drop(&lone);
+}
+
+static void shared(void)
+{
+    cj_kernel_cache *cache = cj_kernel_cache_create(kb_dev, NULL);
+    cj_kernel_cache_stats st;
+    cj_kernel_cache_stats_defaults(&st);
+    cj_reduce *r[3];
+    for (int i = 0; i < 3; i++)
+        r[i] = cj_reduce_create(kb_dev, CJ_REDUCE(.type = i == 2 ? CJ_S32 : CJ_U16, .cache = cache));
+    cj_kernel_cache_get_stats(cache, &st);
+    tap_is_uint(st.builds, 10, "kernels of one shape are compiled once");
+    tap_is_uint(st.hits, 5, "and found by the next object");
+    const char *text = NULL;
+    size_t bytes = 0;
+    tap_is_int(cj_reduce_ptx(r[0], 0, &text, &bytes), CJ_OK, "the PTX is printed");
+    tap_has_str(text, ".entry cj_reduce_pieces", "with the kernels' names");
+    for (int i = 0; i < 3; i++) cj_reduce_free(r[i]);
+    cj_kernel_cache_free(cache);
+}
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
+
+static void says(const void *object, cj_status status, const char *part)
+{
+    const cj_error *e = cj_error_of(object);
+    tap_is_int(e->status, status, "%s", part);
+    tap_has_str(e->message, part, "%s", e->message);
+}
+
+static void wrong_options(void)
+{
+    cj_reduce_opts defaults;
+    cj_reduce_defaults(&defaults);
+    const struct { const cj_reduce_opts *o; cj_status status; const char *says;
+    } cases[] = {
+        { NULL, CJ_EINVAL, "the options are NULL" },
+        { &(const cj_reduce_opts){ .type = CJ_F32 }, CJ_EINVAL, "size is 0" },
+        { &defaults, CJ_EINVAL, "type 0 is no type of elements" },
+        { CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_XOR), CJ_EINVAL, "op 6 does not join values of f32" },
+        { CJ_REDUCE(.type = CJ_F32, .op = 99), CJ_EINVAL, "op 99" },
+        { CJ_REDUCE(.type = CJ_F32, .wide = CJ_F16), CJ_EINVAL, "wide is f16" },
+        { CJ_REDUCE(.type = CJ_F32, .out_type = CJ_PRED), CJ_EINVAL, "out_type 1" },
+        { CJ_REDUCE(.type = CJ_F32, .function = "f"), CJ_EINVAL, "module is NULL" },
+        { CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_MAX, .atomic = 1), CJ_ENOTSUP,
+          "no atomic operation for op 3 of f32" },
+        { CJ_REDUCE(.type = CJ_F16, .atomic = 1), CJ_EINVAL, "atomic wants out_type to be wide, f32; it is f16" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cj_reduce *r = cj_reduce_create(kb_dev, cases[i].o);
+        says(r, cases[i].status, cases[i].says);
+        cj_reduce_free(r);
+    }
+    cj_ptx *m = cj_ptx_create();
+    cj_reduce *r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_F32, .module = m, .function = "f"));
+    says(r, CJ_ENOTFOUND, "f");
+    cj_reduce_free(r);
+    cj_fn *f = cj_ptx_func(m, "f");
+    cj_val a = cj_param(f, "a", CJ_F32);
+    cj_return_value(f, a);
+    r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_F32, .module = m, .function = "f"));
+    says(r, CJ_EPTX, "f");
+    tap_is_int(cj_reduce_launch(kb_s[0], r, &(cj_reduce_args){ .columns = 1 }), CJ_EPTX,
+               "a failed object fails with its failure");
+    says(kb_s[0], CJ_EPTX, "f");
+    cj_error_clear(kb_s[0]);
+    cj_reduce_free(r);
+    cj_ptx_free(m);
+    r = cj_reduce_create(NULL, CJ_REDUCE(.type = CJ_F32));
+    says(r, CJ_EHANDLE, "the device is NULL");
+    cj_reduce_free(r);
+}
+
+static void wrong_arguments(void)
+{
+    kb_memory x = kb_take(COLUMNS * 4);
+    cj_reduce *r = cj_reduce_create(kb_dev, CJ_REDUCE(.type = CJ_F32, .in_flight = 1, .columns = 100));
+    const struct { cj_reduce_args a; const char *says;
+    } cases[] = {
+        { { .x = { { 0 }, 0, 0 }, .columns = 3, .out = x.data }, "x has no memory" },
+        { { .x = { cj_offset(x.data, 2), 0, 0 }, .columns = 3, .out = x.data },
+          "is not aligned to its elements of 4 bytes" },
+        { { .x = { x.data, 0, 0 }, .columns = 3 }, "out is at 0x0" },
+        { { .x = { x.data, 0, 0 }, .columns = COLUMNS, .out = x.data },
+          "this launch needs a workspace of 256 bytes, and the object has pieces of 0" },
+        { { .x = { x.data, 0, 0 }, .columns = COLUMNS, .out = x.data, .workspace = { x.data, 8 } },
+          "the workspace has 8 bytes, this launch needs 256" },
+        { { .x = { x.data, 0, 0 }, .columns = COLUMNS, .out = x.data, .workspace = { cj_offset(x.data, 4), 8 } },
+          "is not aligned to 16 bytes" },
+        { { .x = { x.data, INT64_MAX / 2, 0 }, .rows = 3, .columns = 3, .out = x.data }, "beyond any memory" },
+        { { .x = { x.data, 0, 0 }, .rows = (uint64_t)1 << 33, .columns = 1, .out = x.data },
+          "8589934592 rows are more than a grid has blocks" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tap_is_int(cj_reduce_launch(kb_s[0], r, &cases[i].a), CJ_EINVAL, "%s", cases[i].says);
+        says(kb_s[0], CJ_EINVAL, cases[i].says);
+        cj_error_clear(kb_s[0]);
+    }
+    tap_is_int(cj_reduce_launch(kb_s[0], r, NULL), CJ_EINVAL, "no arguments");
+    cj_error_clear(kb_s[0]);
+    tap_is_int(cj_reduce_launch(kb_s[0], (cj_reduce *)kb_s[1], &cases[0].a), CJ_EHANDLE, "a stream is no reduction");
+    says(kb_s[0], CJ_EHANDLE, "the handle is a cj_stream, wants a cj_reduce");
+    cj_error_clear(kb_s[0]);
+    tap_is_int(cj_scan_launch(kb_s[0], (cj_scan *)r, &(cj_scan_args){ .columns = 1 }), CJ_EHANDLE,
+               "a reduction is no scan");
+    says(kb_s[0], CJ_EHANDLE, "the handle is a cj_reduce, wants a cj_scan");
+    cj_error_clear(kb_s[0]);
+    tap_is_int(cj_stream_wait((cj_stream *)r, NULL), CJ_EHANDLE, "other calls know it as an object of another type");
+    tap_has_str(cj_error_last()->message, "is a cj_object, wants a cj_stream", "%s", cj_error_last()->message);
+    /* a failed launch makes the graph incomplete */
+    cj_capture_begin(kb_s[1], CJ_CAPTURE_THREAD);
+    cj_reduce_launch(kb_s[1], r, &cases[0].a);
+    cj_graph *g = cj_capture_end(kb_s[1]);
+    says(g, CJ_EINVAL, "x has no memory");
+    cj_graph_free(g);
+    cj_error_clear(kb_s[1]);
+    cj_reduce_free(r);
+    cj_reduce_free(NULL);
+    kb_drop(&x);
+}
+
+int main(void)
+{
+    kb_open();
+    at_once();
+    shared();
+    wrong_options();
+    wrong_arguments();
+    return kb_close();
+}

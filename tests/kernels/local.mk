@@ -1,0 +1,25 @@
+# libcujit-kernels: against plain C beside each test.  The tests use what a user has: the two shared libraries.
+device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
+device_tests += %D%/gemm_paths %D%/attentions %D%/aligned_rows
+text_tests += %D%/gemm_texts
+sim_tests += %D%/fault_kernels %D%/kernels_assembled
+fault_tests += %D%/fault_kernels
+EXTRA_DIST += %D%/work_kernels.c
+sh_tests += %D%/kernels_exports.sh
+
+check_LIBRARIES += %D%/libkernelsbench.a
+tests_kernels_libkernelsbench_a_SOURCES = %D%/kernels_bench.c %D%/kernels_bench.h
+kernels_ldadd = %D%/libkernelsbench.a tests/libtest.a $(libcujit_kernels) -lm
+tests_kernels_reduces_LDADD = $(kernels_ldadd)
+tests_kernels_scans_LDADD = $(kernels_ldadd)
+tests_kernels_kernel_objects_LDADD = $(kernels_ldadd)
+tests_kernels_fault_kernels_LDADD = $(kernels_ldadd)
+tests_kernels_norms_of_rows_LDADD = $(kernels_ldadd)
+tests_kernels_elements_LDADD = $(kernels_ldadd)
+tests_kernels_attentions_LDADD = $(kernels_ldadd)
+tests_kernels_gemms_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_texts_LDADD = tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
+tests_kernels_gemm_paths_LDADD = $(kernels_ldadd)
+tests_kernels_gemvs_LDADD = $(kernels_ldadd)
+tests_kernels_aligned_rows_LDADD = $(kernels_ldadd)
+tests_kernels_kernels_assembled_LDADD = $(kernels_ldadd)
