@@ -164,7 +164,8 @@ CJ_API void cj_tma_prefetch_if(cj_fn *f, cj_val p, cj_val map);
  * pattern's 256, 512 or 1024.  `mbarrier` counts the bytes of the whole tile, those outside of the
  * tensor too, which are filled.
  * `at`: the coordinates of the tile's first element, the innermost dimension first: a vector of 1
- * to 5 CJ_S32 registers and numbers, as many as the map has dimensions. */
+ * to 5 CJ_S32 registers and numbers, as many as the map has dimensions.  They may be negative.  The
+ * innermost one is a multiple of 16 bytes: an H100 reports CUDA_ERROR_ILLEGAL_INSTRUCTION else. */
 CJ_API void cj_tma_load(cj_fn *f, cj_val shared, cj_val map, cj_val at, cj_val mbarrier);
 CJ_API void cj_tma_load_if(cj_fn *f, cj_val p, cj_val shared, cj_val map, cj_val at, cj_val mbarrier);
 
@@ -183,7 +184,9 @@ CJ_API void cj_tma_load_im2col_if(cj_fn *f, cj_val p, cj_val shared, cj_val map,
                                   cj_val mbarrier);
 
 /* Starts a copy of a tile from shared memory to the tensor, in the thread's bulk group; elements
- * outside of the tensor are not written.  cj_tma_store_add adds to what is there. */
+ * outside of the tensor are not written.  cj_tma_store_add adds to what is there.
+ * `at`: as cj_tma_load's, and none is negative.  An H100 writes whole units of 16 bytes: where a
+ * row of the tensor ends within one, the rest of the unit is written, too. */
 CJ_API void cj_tma_store(cj_fn *f, cj_val map, cj_val at, cj_val shared);
 CJ_API void cj_tma_store_if(cj_fn *f, cj_val p, cj_val map, cj_val at, cj_val shared);
 CJ_API void cj_tma_store_add(cj_fn *f, cj_val map, cj_val at, cj_val shared);

@@ -79,7 +79,7 @@ typedef enum cujit_sim_fault_kind {
     CUJIT_SIM_FAULT_MISALIGNED,     /* an address that is no multiple of the access's size */
     CUJIT_SIM_FAULT_SPACE,          /* an access that the address's state space does not allow */
     CUJIT_SIM_FAULT_PC,             /* an indirect call or branch to no function or label */
-    CUJIT_SIM_FAULT_TRAP,           /* trap, brkpt */
+    CUJIT_SIM_FAULT_TRAP,           /* trap, brkpt, an illegal instruction */
     CUJIT_SIM_FAULT_ASSERT,         /* __assertfail */
     CUJIT_SIM_FAULT_BARRIER,        /* a barrier that cannot complete */
     CUJIT_SIM_FAULT_SYNC,           /* lanes of a .sync instruction never meet; mbarrier misuse */

@@ -7,7 +7,8 @@
 #include "tests/blocks/matrix_model.h"
 #include "tests/tap.h"
 
-enum { LANES = 32, BLOCKS = 20, ROWS = 16, COLUMNS = 8, MOST_K = 32, MOST_REGISTERS = 8, WORDS = 20 * LANES };
+enum { LANES = 32, STYLES = 6, BLOCKS = 24, ROWS = 16, COLUMNS = 8, MOST_K = 32, MOST_REGISTERS = 8 };
+enum { WORDS = 20 * LANES };
 
 /* Registers of D, A, B, C; the rest follows from rows, k and types. */
 static const struct form {
@@ -179,7 +180,7 @@ static uint64_t a[BLOCKS][ROWS][MOST_K], b[BLOCKS][COLUMNS][MOST_K], acc[BLOCKS]
 
 static void fill_block(const struct form *c, unsigned block)
 {
-    unsigned row, column, style = block % 5, at_b = registers((unsigned)c->rows * c->k, c->a) * LANES,
+    unsigned row, column, style = block % STYLES, at_b = registers((unsigned)c->rows * c->k, c->a) * LANES,
              at_c = at_b + registers(COLUMNS * (unsigned)c->k, c->b) * LANES;
     for (unsigned i = 0; i < c->rows; i++)
         for (unsigned k = 0; k < c->k; k++) a[block][i][k] = random_number(c->a, style);

@@ -32,7 +32,7 @@ static inline uint32_t random_word(void)
 }
 
 /* `style` 0: exponents near each other; 1: any finite number; 2: small ones; 3: infinities and NaN among them;
- * 4: few digits, so that sums lie between two numbers */
+ * 4: few digits, so that sums lie between two numbers; 5: those whose products are about the least number */
 static inline uint64_t random_number(kind t, unsigned style)
 {
     uint64_t r = (uint64_t)random_word() << 32 | random_word();
@@ -48,6 +48,7 @@ static inline uint64_t random_number(kind t, unsigned style)
     if (style == 0) e = (uint64_t)f->bias + (r >> 40) % 7 - 3;
     else if (style == 1) e = (r >> 40) % top;
     else if (style == 2) e = (r >> 40) % 4;
+    else if (style == 5) e = (uint64_t)(f->bias > 75 ? f->bias - 75 : 0) + (r >> 40) % 4;
     else if (style == 4) {
         e = (uint64_t)f->bias + (r >> 40) % 10 - 5;
         m = m >> (f->mantissa - 2) << (f->mantissa - 2);
@@ -94,6 +95,7 @@ static inline uint32_t f32_of(double v, int kept)
     if (kept && v != 0) {
         int e = ilogb(v) < -126 ? -126 : ilogb(v);
         v = copysign(ldexp(trunc(ldexp(fabs(v), kept - e)), e - kept), v);
+        if (v == 0) return 0;      /* what is truncated to zero has no sign */
     }
     float f = (float)v;
     return memcpy(&bits, &f, 4), bits;
@@ -103,8 +105,8 @@ static inline uint32_t f16_of(double v)
 {
     uint32_t sign = signbit(v) ? 0x8000 : 0;
     if (isnan(v)) return 0x7fff;
-    if (v == 0) return sign;
     if (isinf(v)) return sign | 0x7c00;
+    if (fabs(v) <= 0x1p-25) return 0; /* nor has what is rounded to it */
     int e = ilogb(v) < -14 ? -14 : ilogb(v);
     double q = rint(ldexp(fabs(v), 10 - e));
     uint32_t bits = (uint32_t)(e + 14) * 1024 + (uint32_t)q;    /* the leading one adds to the exponent */
@@ -117,7 +119,7 @@ typedef struct term { double a, b; int exponent; } term;
 static inline double fused(const term *p, unsigned n, double c, int c_exponent, int fraction)
 {
     double plain = c, sum;
-    int top = c_exponent > -126 ? c_exponent : -126;
+    int top = c_exponent > -133 ? c_exponent : -133;
     for (unsigned i = 0; i < n; i++) {
         plain += p[i].a * p[i].b;
         if (p[i].exponent > top) top = p[i].exponent;

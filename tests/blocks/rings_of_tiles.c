@@ -3,7 +3,7 @@
  * value; a stage or a result that is used too early gives another one. The CPU device finds a wait that is missing. */
 #include "tests/device_bench.h"
 
-enum { COLUMNS = 90, ROWS = 70, PITCH = 96, WIDE = 32, HIGH = 16, PART = HIGH / 2, GROUP = 128, BLOCKS = 2 };
+enum { COLUMNS = 92, ROWS = 70, PITCH = 96, WIDE = 32, HIGH = 16, PART = HIGH / 2, GROUP = 128, BLOCKS = 2 };
 enum { ACROSS = (COLUMNS + WIDE - 1) / WIDE, DOWN = (ROWS + HIGH - 1) / HIGH, BYTES = WIDE * HIGH * 4, TILES =
     (ACROSS * DOWN + BLOCKS - 1) / BLOCKS };
 

@@ -8,7 +8,7 @@
 #include "tests/blocks/matrix_model.h"
 #include "tests/tap.h"
 
-enum { THREADS = 128, ROWS = 64, MOST_N = 96, MOST_K = 32, BYTES = 16384, REGISTERS = MOST_N / 2, STYLES = 5 };
+enum { THREADS = 128, ROWS = 64, MOST_N = 96, MOST_K = 32, BYTES = 16384, REGISTERS = MOST_N / 2, STYLES = 6 };
 
 /* In units of 16 bytes: unit u of row r, in a swizzled or plain array with k (or m, n) contiguous. */
 typedef struct layout {

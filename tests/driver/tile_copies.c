@@ -1,5 +1,7 @@
 /* Tiles of tensors of 1 to 5 dimensions, of each size of element and with each swizzle, at and beyond each edge: what a
- * load puts into shared memory, byte for byte, and what a store or a reduction changes of the tensor. */
+ * load puts into shared memory, byte for byte, and what a store or a reduction changes of the tensor: whole units of 16
+ * bytes.  Tiles begin at multiples of 16 bytes, and those of stores not before the tensor: others are illegal
+ * instructions (tests/sim/exec_bulk_copies). */
 #include <math.h>
 #include <string.h>
 
@@ -15,34 +17,44 @@ static const struct tile_case {
     int32_t at[5];
 } cases[] = {
     { "one dimension", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { 8 } },
-    { "one dimension, over the end", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { 99 } },
-    { "one dimension, over the beginning", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { -31 } },
+    { "one dimension, over the end", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { 96 } },
+    { "one dimension, over an end within a unit", CJ_TENSOR_MAP_F32, 1, { 97 }, { 32 }, { 0 }, 0, { 80 } },
+    { "one dimension, an element of a unit", CJ_TENSOR_MAP_U32, 1, { 33 }, { 32 }, { 0 }, 0, { 32 } },
+    { "one dimension, over the beginning", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { -28 } },
     { "one dimension, behind the end", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { 100 } },
     { "one dimension, before the beginning", CJ_TENSOR_MAP_F32, 1, { 100 }, { 32 }, { 0 }, 0, { -32 } },
-    { "one dimension, larger than the tensor", CJ_TENSOR_MAP_U16, 1, { 20 }, { 64 }, { 0 }, 0, { -7 } },
-    { "bytes", CJ_TENSOR_MAP_U8, 2, { 100, 30 }, { 64, 20 }, { 0 }, 0, { 3, 4 } },
+    { "one dimension, larger than the tensor", CJ_TENSOR_MAP_U16, 1, { 20 }, { 64 }, { 0 }, 0, { -8 } },
+    { "one dimension, as wide as the tile", CJ_TENSOR_MAP_U16, 1, { 20 }, { 64 }, { 0 }, 0, { 0 } },
+    { "bytes", CJ_TENSOR_MAP_U8, 2, { 100, 30 }, { 64, 20 }, { 0 }, 0, { 48, 4 } },
     { "bytes, swizzle 32", CJ_TENSOR_MAP_U8, 2, { 100, 30 }, { 32, 20 }, { 0 }, 1, { 80, 4 } },
-    { "bytes, swizzle 64", CJ_TENSOR_MAP_U8, 2, { 100, 30 }, { 64, 20 }, { 0 }, 2, { -3, 14 } },
-    { "bytes, swizzle 128", CJ_TENSOR_MAP_U8, 2, { 200, 30 }, { 128, 20 }, { 0 }, 3, { 90, -5 } },
-    { "halves, swizzle 32", CJ_TENSOR_MAP_F16, 2, { 60, 40 }, { 16, 33 }, { 0 }, 1, { 50, 0 } },
+    { "bytes, swizzle 64", CJ_TENSOR_MAP_U8, 2, { 100, 30 }, { 64, 20 }, { 0 }, 2, { -16, 14 } },
+    { "bytes, swizzle 64, the end", CJ_TENSOR_MAP_U8, 2, { 101, 30 }, { 64, 20 }, { 0 }, 2, { 64, 14 } },
+    { "bytes, swizzle 128", CJ_TENSOR_MAP_U8, 2, { 200, 30 }, { 128, 20 }, { 0 }, 3, { 96, -5 } },
+    { "bytes, swizzle 128, the end", CJ_TENSOR_MAP_U8, 2, { 201, 30 }, { 128, 20 }, { 0 }, 3, { 96, 15 } },
+    { "halves, swizzle 32", CJ_TENSOR_MAP_F16, 2, { 60, 40 }, { 16, 33 }, { 0 }, 1, { 48, 0 } },
     { "halves, swizzle 64", CJ_TENSOR_MAP_BF16, 2, { 60, 40 }, { 32, 33 }, { 0 }, 2, { 40, 20 } },
-    { "halves, swizzle 128", CJ_TENSOR_MAP_F16, 2, { 72, 40 }, { 64, 33 }, { 0 }, 3, { 30, 30 } },
+    { "halves, swizzle 128", CJ_TENSOR_MAP_F16, 2, { 72, 40 }, { 64, 33 }, { 0 }, 3, { 32, 30 } },
     { "words, swizzle 128, a corner", CJ_TENSOR_MAP_F32, 2, { 40, 37 }, { 32, 16 }, { 0 }, 3, { 20, 30 } },
     { "words, swizzle 128, the other corner", CJ_TENSOR_MAP_S32, 2, { 40, 37 }, { 32, 16 }, { 0 }, 3, { -4, -3 } },
-    { "words, far outside", CJ_TENSOR_MAP_U32, 2, { 40, 37 }, { 32, 16 }, { 0 }, 3, { 2147483647, -2147483647 - 1 } },
+    { "words, far outside", CJ_TENSOR_MAP_U32, 2, { 40, 37 }, { 32, 16 }, { 0 }, 3, { 2147483644, -2147483647 - 1 } },
     { "64 bits", CJ_TENSOR_MAP_F64, 2, { 20, 37 }, { 16, 16 }, { 0 }, 3, { 6, 30 } },
+    { "64 bits, the end", CJ_TENSOR_MAP_U64, 2, { 21, 37 }, { 16, 16 }, { 0 }, 3, { 10, 30 } },
     { "64 bits, integers", CJ_TENSOR_MAP_S64, 2, { 20, 37 }, { 10, 16 }, { 0 }, 0, { 16, -6 } },
-    { "three dimensions", CJ_TENSOR_MAP_BF16, 3, { 24, 10, 9 }, { 8, 6, 5 }, { 0 }, 0, { 20, 7, -2 } },
-    { "three dimensions, swizzle 64", CJ_TENSOR_MAP_BF16, 3, { 48, 10, 9 }, { 32, 6, 5 }, { 0 }, 2, { 20, -1, 6 } },
-    { "four dimensions", CJ_TENSOR_MAP_U32, 4, { 12, 5, 6, 7 }, { 8, 3, 4, 5 }, { 0 }, 0, { 6, 3, -1, 4 } },
-    { "five dimensions", CJ_TENSOR_MAP_U16, 5, { 16, 3, 4, 5, 6 }, { 8, 2, 3, 2, 4 }, { 0 }, 0, { 12, -1, 2, 4, 3 } },
+    { "three dimensions", CJ_TENSOR_MAP_BF16, 3, { 24, 10, 9 }, { 8, 6, 5 }, { 0 }, 0, { 16, 7, -2 } },
+    { "three dimensions, the end", CJ_TENSOR_MAP_BF16, 3, { 23, 10, 9 }, { 8, 6, 5 }, { 0 }, 0, { 16, 7, 6 } },
+    { "three dimensions, swizzle 64", CJ_TENSOR_MAP_BF16, 3, { 48, 10, 9 }, { 32, 6, 5 }, { 0 }, 2, { 24, -1, 6 } },
+    { "four dimensions", CJ_TENSOR_MAP_U32, 4, { 12, 5, 6, 7 }, { 8, 3, 4, 5 }, { 0 }, 0, { 8, 3, -1, 4 } },
+    { "four dimensions, the end", CJ_TENSOR_MAP_U32, 4, { 11, 5, 6, 7 }, { 8, 3, 4, 5 }, { 0 }, 0, { 8, 3, 1, 4 } },
+    { "five dimensions", CJ_TENSOR_MAP_U16, 5, { 16, 3, 4, 5, 6 }, { 8, 2, 3, 2, 4 }, { 0 }, 0, { 8, -1, 2, 4, 3 } },
+    { "five dimensions, the end", CJ_TENSOR_MAP_U16, 5, { 13, 3, 4, 5, 6 }, { 8, 2, 3, 2, 4 }, { 0 }, 0,
+      { 8, 1, 2, 4, 3 } },
     { "five dimensions, swizzle 32", CJ_TENSOR_MAP_U8, 5, { 48, 3, 4, 5, 6 }, { 32, 2, 3, 2, 4 }, { 0 }, 1,
-      { 30, 2, -1, 4, -2 } },
+      { 32, 2, -1, 4, -2 } },
     { "every other row", CJ_TENSOR_MAP_F32, 2, { 40, 37 }, { 32, 16 }, { 1, 2 }, 0, { 20, 30 } },
-    { "every third row, the last one too", CJ_TENSOR_MAP_F32, 2, { 40, 37 }, { 32, 16 }, { 1, 3 }, 3, { 2, -3 } },
-    { "every eighth row of one", CJ_TENSOR_MAP_F32, 2, { 40, 37 }, { 32, 7 }, { 1, 8 }, 0, { 2, 36 } },
+    { "every third row, the last one too", CJ_TENSOR_MAP_F32, 2, { 40, 37 }, { 32, 16 }, { 1, 3 }, 3, { 4, -3 } },
+    { "every eighth row of one", CJ_TENSOR_MAP_F32, 2, { 40, 37 }, { 32, 7 }, { 1, 8 }, 0, { 4, 36 } },
     { "steps of three dimensions", CJ_TENSOR_MAP_U16, 4, { 16, 9, 9, 9 }, { 8, 5, 6, 7 }, { 1, 2, 3, 4 }, 0,
-      { 9, 5, 1, -2 } },
+      { 8, 5, 1, -2 } },
 };
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
@@ -124,15 +136,17 @@ static uint32_t elements_of(const struct tile_case *c)
     return n;
 }
 
-/* Where element e of the tile is in the tensor's bytes; SIZE_MAX: outside. */
-static size_t place_of(const struct tile_case *c, uint32_t e)
+/* Where element e of the tile is in the tensor's bytes; SIZE_MAX: outside.  A store takes whole units of 16 bytes. */
+static size_t place_of(const struct tile_case *c, uint32_t e, int kind)
 {
+    const uint32_t unit = kind == LOAD ? 1 : 16 / element_of(c->type);
+    const int64_t end = ((int64_t)c->extent[0] + unit - 1) / unit * unit;
     uint64_t at = 0;
     for (uint32_t i = 0; i < c->dims; i++) {
         uint32_t step = i && c->step[i] ? c->step[i] : 1;
         int64_t x = (int64_t)c->at[i] + (int64_t)(e % count_of(c, i)) * step;
         e /= count_of(c, i);
-        if (x < 0 || x >= (int64_t)c->extent[i]) return SIZE_MAX;
+        if (x < 0 || x >= (i ? (int64_t)c->extent[i] : end)) return SIZE_MAX;
         at += (uint64_t)x * (i ? stride_of(c, i) : element_of(c->type));
     }
     return at;
@@ -154,6 +168,13 @@ static void check_bytes(const unsigned char *got, const unsigned char *want, siz
     tap_is_uint(wrong, 0, "%s: %s", c->name, what);
 }
 
+static bool begins_before(const struct tile_case *c)
+{
+    bool before = false;
+    for (uint32_t i = 0; i < c->dims; i++) before |= c->at[i] < 0;
+    return before;
+}
+
 static bool addable(int type)
 {
     return type == CJ_TENSOR_MAP_U32 || type == CJ_TENSOR_MAP_S32;
@@ -173,13 +194,14 @@ static void check_case(cj_kernel *const k[KINDS], const struct tile_case *c)
     if (cj_tensor_map_tiled(dev, &o, &map) != CJ_OK) tap_bail("%s: %s", c->name, cj_error_of(dev)->message);
     for (int kind = 0; kind < KINDS; kind++) {
         if (kind == REDUCE && !addable(c->type)) continue;
+        if (kind != LOAD && begins_before(c)) continue;
         for (uint32_t i = 0; i < TENSOR; i++) tensor[i] = (unsigned char)(i * 37 + i / 251);
         for (uint32_t i = 0; i < TILE; i++) tile[i] = (unsigned char)(i * 91 + i / 241);
         memcpy(changed, tensor, TENSOR);
         memset(raw, 0xee, TILE);
         if (kind == LOAD) memset(tile, 0, (size_t)n * bytes);
         for (uint32_t e = 0; e < n; e++) {
-            size_t at = place_of(c, e), unit = unit_of(c, e);
+            size_t at = place_of(c, e, kind), unit = unit_of(c, e);
             if (at == SIZE_MAX) continue;
             uint32_t a, b;
             if (kind == LOAD) memcpy(tile + unit, tensor + at, bytes);

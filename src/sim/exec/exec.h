@@ -105,6 +105,7 @@ typedef enum cji_exec_fault_kind {
     CJI_EXEC_FAULT_SPACE,       /* not in the address's state space: CUDA_ERROR_INVALID_ADDRESS_SPACE */
     CJI_EXEC_FAULT_PC,          /* an indirect call of an address that is no function: CUDA_ERROR_INVALID_PC */
     CJI_EXEC_FAULT_TRAP,        /* trap or brkpt: CUDA_ERROR_LAUNCH_FAILED (ILLEGAL_INSTRUCTION on some devices) */
+    CJI_EXEC_FAULT_OPERAND,    /* values that an instruction does not take: CUDA_ERROR_ILLEGAL_INSTRUCTION */
     CJI_EXEC_FAULT_ASSERT,      /* CUDA_ERROR_ASSERT */
     CJI_EXEC_FAULT_BARRIER,     /* a barrier under divergence, or one that cannot complete: CUDA_ERROR_LAUNCH_FAILED */
     CJI_EXEC_FAULT_SYNC,        /* a .sync instruction whose lanes never meet: CUDA_ERROR_LAUNCH_FAILED */

@@ -5,7 +5,8 @@ enum {
     MMA_ZERO = -4096,          /* exponent of zero: below all others */
     MMA_INFINITE = 4096,       /* exponents of what is no number; the significand of an infinity is 1 or -1 */
     MMA_NAN = 8192,
-    MMA_LEAST = -126,
+    MMA_LEAST = -126,          /* of an f32 that is not subnormal */
+    MMA_LEAST_TOP = -133,      /* terms are aligned to no smaller exponent */
     MMA_PART = 8               /* so many truncated products fit in 32 bits */
 };
 
@@ -88,6 +89,7 @@ static uint32_t mma_round(const cji_mma_step *s, int64_t sum, int exp)
     }
     q += (uint64_t)(top - least) << kept;
     if (!half) q <<= 23 - kept;
+    if (!q) return 0;              /* zero has no sign */
     return sign | (q < infinity ? (uint32_t)q : infinity);
 }
 
@@ -151,7 +153,7 @@ static void mma_floats(const cji_mma_step *s, const cji_mma_rows *a, const cji_m
         uint32_t special = a->special >> i & 1 ? UINT32_MAX : b->special;
         for (unsigned j = 0; j < CJI_MMA_COLUMNS; j++) {
             if (!mma_unpack(s->d, d[i][j], &sig[j], &exp[j])) special |= UINT32_C(1) << j;
-            top[j] = exp[j] > MMA_LEAST ? exp[j] : MMA_LEAST;
+            top[j] = exp[j] > MMA_LEAST_TOP ? exp[j] : MMA_LEAST_TOP;
         }
         mma_align(s, a->exp[i], b, top);
         for (unsigned j = 0; j < CJI_MMA_COLUMNS; j++) {

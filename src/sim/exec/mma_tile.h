@@ -3,7 +3,8 @@
  * One step takes up to 32 columns of A. The products of floating-point numbers are exact. They and the accumulator are
  * aligned to the largest exponent among them, each is truncated to `fraction` bits behind the point, and the sum of
  * these is exact. It is truncated to f32, or rounded to nearest even to f16. A subnormal number has the least exponent
- * of its format; a product or accumulator that is zero has exponent -126. An infinite result has the sign of its
+ * of its format; a product or accumulator that is zero has exponent -133,
+ * and terms are aligned to no smaller one. An infinite result has the sign of its
  * operands, a NaN is 0x7fffffff or 0x7fff. Integers are added exactly, then wrapped or saturated. */
 #ifndef CJI_EXEC_MMA_TILE_H
 #define CJI_EXEC_MMA_TILE_H

@@ -1,7 +1,8 @@
 /* Copies of tensors' tiles (ops_bulk.h): row by row, a row being the tile's elements in dimension 0.
  *
  * In shared memory the rows follow one another; a swizzle exchanges the 16-byte units of a line of 128 bytes, by bits
- * of the line's address. Outside of the tensor a store or a reduction changes nothing; a load gets the fill. */
+ * of the line's address. Outside of the tensor a load gets the fill. A store or a reduction changes nothing there, but
+ * the rest of the 16-byte unit in which a row of the tensor ends: an H100 writes whole units (docs/semantics.md). */
 #include "sim/exec/fp_soft.h"
 #include "sim/exec/ops_bulk.h"
 #include "sim/exec/ops_mem.h"
@@ -78,6 +79,13 @@ static void tile_reduce(const cji_rec *r, unsigned type, unsigned char *to, cons
 /* A row of the tile: its global address, and which of its elements [from, to) are inside of the tensor. */
 typedef struct tile_row { uint64_t global; uint32_t from, to; } tile_row;
 
+/* Behind the last of the elements that a row of the tile has of the tensor: a store takes whole units. */
+static uint32_t tile_end(const cji_bulk *c, uint32_t elements)
+{
+    const uint32_t unit = TILE_UNIT / tile_types[c->map.type].bytes;
+    return c->r->k & CJI_BU_STORE ? (elements + unit - 1) / unit * unit : elements;
+}
+
 static tile_row tile_row_at(const cji_bulk *c, const int64_t index[CJI_EXEC_TENSOR_DIMS])
 {
     const cji_exec_tensor_map *m = &c->map;
@@ -87,7 +95,7 @@ static tile_row tile_row_at(const cji_bulk *c, const int64_t index[CJI_EXEC_TENS
     for (unsigned i = 1; i < m->dims; i++)
         if (index[i] < 0 || index[i] > m->last[i]) t.to = 0;
     if (first < 0) t.from = first < -(int64_t)m->tile[0] ? m->tile[0] : (uint32_t)-first;
-    if (first + t.to > extent) t.to = first >= extent ? 0 : (uint32_t)(extent - first);
+    if (first + t.to > extent) t.to = first >= extent ? 0 : tile_end(c, (uint32_t)(extent - first));
     if (t.from >= t.to) return (tile_row){ 0 };
     t.global = m->address + (uint64_t)(first + t.from) * bytes;
     for (unsigned i = 1; i < m->dims; i++) t.global += (uint64_t)index[i] * m->stride[i - 1];
@@ -202,6 +210,26 @@ static bool tile_reducible(const cji_bulk *c)
     return can;
 }
 
+/* What an H100 calls an illegal instruction. */
+static bool tile_begins_well(const cji_bulk *c)
+{
+    const int64_t bytes = (int64_t)c->at[0] * tile_types[c->map.type].bytes;
+    if (bytes % TILE_UNIT) {
+        cji_fault(c->w, c->r, c->lane, CJI_EXEC_FAULT_OPERAND, 0,
+                  "begins a tile at coordinate %d of dimension 0, %lld bytes from the tensor's beginning: a tile begins "
+                  "at a multiple of 16 bytes", c->at[0], (long long)bytes);
+        return false;
+    }
+    for (unsigned i = 0; i < c->map.dims && c->r->k & CJI_BU_STORE; i++)
+        if (c->at[i] < 0) {
+            cji_fault(c->w, c->r, c->lane, CJI_EXEC_FAULT_OPERAND, 0,
+                      "begins a tile at coordinate %d of dimension %u: only loads may begin before the tensor",
+                      c->at[i], i);
+            return false;
+        }
+    return true;
+}
+
 void cji_h_tile(cji_warp *w, const cji_rec *r)
 {
     const uint32_t *x = w->p->ext + r->target + CJI_BU_AT;
@@ -214,6 +242,6 @@ void cji_h_tile(cji_warp *w, const cji_rec *r)
             c.at[j] = (int32_t)(uint32_t)cji_get(w, x[2 * j], x[2 * j + 1], i);
             if (j) c.bytes *= ((uint32_t)c.map.tile[j] + c.map.step[j] - 1) / c.map.step[j];
         }
-        if (!cji_bulk_issue(&c, TILE_ALIGN)) return;
+        if (!tile_begins_well(&c) || !cji_bulk_issue(&c, TILE_ALIGN)) return;
     }
 }
