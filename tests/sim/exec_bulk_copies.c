@@ -172,7 +172,7 @@ static const struct { const char *name, *text; cji_exec_fault_kind kind; const c
     { "other dimensions than the map's", BODY(ONE INIT TILE("3d", "{0, 0, 0}") "END:"), CJI_EXEC_FAULT_ADDRESS,
       "has 3 coordinates, and the tensor map 2 dimensions" },
     { "a load of a tile within a unit", BODY(ONE INIT TILE("2d", "{2, 0}") "END:"), CJI_EXEC_FAULT_OPERAND,
-      "begins a tile at coordinate 2 of dimension 0, 8 bytes from the tensor's beginning: a tile begins at a multiple" },
+      "begins a tile at coordinate 2 of dimension 0, 8 bytes from the tensor's beginning: a tile begins at a" },
     { "a load of a tile within a unit before the tensor", BODY(ONE INIT TILE("2d", "{-3, 0}") "END:"),
       CJI_EXEC_FAULT_OPERAND, "begins a tile at coordinate -3 of dimension 0, -12 bytes from the tensor's beginning" },
     { "a store that begins before the tensor",

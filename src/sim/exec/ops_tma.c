@@ -216,8 +216,8 @@ static bool tile_begins_well(const cji_bulk *c)
     const int64_t bytes = (int64_t)c->at[0] * tile_types[c->map.type].bytes;
     if (bytes % TILE_UNIT) {
         cji_fault(c->w, c->r, c->lane, CJI_EXEC_FAULT_OPERAND, 0,
-                  "begins a tile at coordinate %d of dimension 0, %lld bytes from the tensor's beginning: a tile begins "
-                  "at a multiple of 16 bytes", c->at[0], (long long)bytes);
+                  "begins a tile at coordinate %d of dimension 0, %lld bytes from the tensor's beginning: a tile "
+                  "begins at a multiple of 16 bytes", c->at[0], (long long)bytes);
         return false;
     }
     for (unsigned i = 0; i < c->map.dims && c->r->k & CJI_BU_STORE; i++)
