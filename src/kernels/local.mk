@@ -25,12 +25,15 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/gemm_wgmma.c \
 	%D%/gemv.c \
 	%D%/kernels_core.h \
+	%D%/norm_rows.c \
 	%D%/norms.c \
+	%D%/norms.h \
 	%D%/reduce_rows.c \
 	%D%/rope.c \
 	%D%/row_values.c \
 	%D%/row_values.h \
 	%D%/scan_rows.c \
+	%D%/softmax_rows.c \
 	%D%/values.c \
 	%D%/vectors.c \
 	%D%/vectors.h \

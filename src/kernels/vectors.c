@@ -45,11 +45,14 @@ static void raw_registers(cj_fn *f, cj_type type, unsigned n, cjk_raw *out)
     for (unsigned i = 0; i < out->words; i++) out->word[i] = cj_reg(f, word);
 }
 
-void cjk_raw_zero(cj_fn *f, cj_type type, unsigned n, cjk_raw *out)
+void cjk_raw_same(cj_fn *f, cj_type type, unsigned n, uint64_t bits, cjk_raw *out)
 {
     raw_registers(f, type, n, out);
-    for (unsigned i = 0; i < out->words; i++) cj_assign(f, out->word[i], cj_imm_bits(f, word_type(type), 0));
+    if (cjk_size(type) < 4) bits *= cjk_size(type) == 2 ? 0x10001 : 0x1010101;
+    for (unsigned i = 0; i < out->words; i++) cj_assign(f, out->word[i], cj_imm_bits(f, word_type(type), bits));
 }
+
+void cjk_raw_zero(cj_fn *f, cj_type type, unsigned n, cjk_raw *out) { cjk_raw_same(f, type, n, 0, out); }
 
 void cjk_raw_fill(cj_fn *f, cj_type type, cj_val at, int64_t offset, cjk_read how, const cjk_raw *to)
 {

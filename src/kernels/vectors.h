@@ -24,9 +24,11 @@ typedef enum cjk_read {
 typedef struct cjk_raw { cj_val word[CJK_WIDEST]; unsigned words; } cjk_raw;
 
 /* `n` elements from the address `at` + `offset` bytes on: a power of two, 4 bytes at least, aligned to all of them or
- * to 16 bytes.  cjk_raw_zero makes the registers and cjk_raw_fill loads them, for loads under a condition. */
+ * to 16 bytes.  cjk_raw_zero makes the registers and cjk_raw_fill loads them, for loads under a condition;
+ * cjk_raw_same fills them with elements that have the bits `bits`. */
 void cjk_raw_load(cj_fn *f, cj_type type, cj_val at, int64_t offset, unsigned n, cjk_read how, cjk_raw *out);
 void cjk_raw_zero(cj_fn *f, cj_type type, unsigned n, cjk_raw *out);
+void cjk_raw_same(cj_fn *f, cj_type type, unsigned n, uint64_t bits, cjk_raw *out);
 void cjk_raw_fill(cj_fn *f, cj_type type, cj_val at, int64_t offset, cjk_read how, const cjk_raw *to);
 
 /* The `n` elements as `as`, with the values of cjk_load. */

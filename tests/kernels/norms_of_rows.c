@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { SOFTMAX, LAYER, RMS, KINDS };
-enum { LONGEST = 9001, TALLEST = 3 };
+enum { LONGEST = 9001, WIDEST = 131080, TALLEST = 3 };
 static const char *const kind_names[] = { "softmax", "layer norm", "RMS norm" };
 
 typedef struct row_object { int kind; bool weight, bias; void *x; } row_object;
@@ -79,7 +79,7 @@ typedef struct row_case {
 /* The worst error of a launch, of the results' own size, 1 at least for norms. */
 static double run_case(const row_case *c, kb_memory *x, kb_memory *out, kb_memory *w, kb_memory *b)
 {
-    static double want[LONGEST], in[LONGEST];
+    static double want[WIDEST], in[WIDEST];
     row_object o = row_make(c->kind, c->type, c->out, c->known, c->weight, c->bias);
     size_t size = kb_size(c->type), out_size = kb_size(c->out);
     int64_t step = c->step ? c->step : 1, stride = (int64_t)c->columns * step + c->gap;
@@ -153,30 +153,95 @@ static void each_size(void)
     kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
 }
 
-/* Rows that plain formulas get wrong, with known columns, open ones, and in vectors. */
+/* Rows that several warps, or a cluster of blocks, share: of odd lengths, of whole vectors, of both. */
+static void wide_rows(void)
+{
+    static const row_case cases[] = {
+        { .kind = SOFTMAX, .type = CJ_BF16, .out = CJ_BF16, .columns = 2568, .rows = 3, .gap = 8 }, /* three warps */
+        { .kind = SOFTMAX, .type = CJ_F16, .out = CJ_F16, .columns = 2500, .rows = 2, .gap = 1 },
+        { .kind = SOFTMAX, .type = CJ_BF16, .out = CJ_BF16, .columns = 20000, .rows = 3 },
+        { .kind = SOFTMAX, .type = CJ_BF16, .out = CJ_BF16, .columns = 32768, .rows = 2 },
+        { .kind = SOFTMAX, .type = CJ_BF16, .out = CJ_BF16, .columns = 131072, .rows = 2 },
+        { .kind = SOFTMAX, .type = CJ_BF16, .out = CJ_BF16, .columns = 50257, .rows = 2, .gap = 3 },
+        { .kind = SOFTMAX, .type = CJ_F16, .out = CJ_F16, .columns = 65544, .rows = 2, .gap = 8 },
+        { .kind = SOFTMAX, .type = CJ_F16, .out = CJ_F16, .columns = 33001, .rows = 1, .step = 2 },
+        { .kind = SOFTMAX, .type = CJ_BF16, .out = CJ_F32, .columns = 40008, .rows = 2, .gap = 8 },
+        { .kind = SOFTMAX, .type = CJ_F32, .out = CJ_BF16, .columns = 33000, .rows = 2 },
+        { .kind = SOFTMAX, .type = CJ_F32, .out = CJ_F32, .columns = 131072, .rows = 2 },
+        { .kind = SOFTMAX, .type = CJ_F32, .out = CJ_F32, .columns = 70001, .rows = 2 },
+        { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = 49156, .rows = 2, .gap = 4, .weight = 1, .bias = 1 },
+        { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = 40001, .rows = 2, .gap = 1, .bias = 1 },
+        { .kind = LAYER, .type = CJ_BF16, .out = CJ_BF16, .columns = 32768, .rows = 3, .weight = 1, .bias = 1 },
+        { .kind = LAYER, .type = CJ_BF16, .out = CJ_F32, .columns = 131072, .rows = 2, .weight = 1, .bias = 1 },
+        { .kind = RMS, .type = CJ_F32, .out = CJ_F32, .columns = 33004, .rows = 2, .weight = 1 },
+        { .kind = RMS, .type = CJ_F16, .out = CJ_F16, .columns = 131079, .rows = 1, .weight = 1 },
+        { .kind = RMS, .type = CJ_BF16, .out = CJ_BF16, .columns = 100008, .rows = 2, .weight = 1 },
+    };
+    kb_memory x = kb_take(TALLEST * (WIDEST + 16) * 4), out = kb_take(TALLEST * (WIDEST + 16) * 4);
+    kb_memory w = kb_take(WIDEST * 4), b = kb_take(WIDEST * 4);
+    for (size_t i = 0; i < WIDEST; i++)
+        ((float *)w.host)[i] = (float)(1 + kb_uniform() / 2), ((float *)b.host)[i] = (float)kb_uniform();
+    kb_put(&w), kb_put(&b);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        row_case c = cases[k];
+        if (tap_is_slow() && k % 3) continue;
+        c.known = c.columns;
+        for (size_t i = 0; i < x.bytes / kb_size(c.type); i++)
+            kb_set((char *)x.host + i * kb_size(c.type), c.type, kb_uniform() * 8);
+        double e = run_case(&c, &x, &out, &w, &b);
+        tap_ok(c.out == CJ_F32 ? e < 1e-6 : e <= 1.01 * unit_of(c.out), "%s of %llu columns of %s to %s: error %.2g",
+               kind_names[c.kind], (unsigned long long)c.columns, kb_name(c.type), kb_name(c.out), e);
+    }
+    kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
+}
+
+/* Softmax of rows that plain formulas get wrong, in `n` columns. */
+static void hard_softmax(cj_type type, cj_type out_type, uint64_t n, uint64_t known)
+{
+    enum { ROWS = 9 };
+    size_t size = kb_size(type);
+    kb_memory x = kb_take(ROWS * n * size), out = kb_take(ROWS * n * kb_size(out_type)), w = kb_take(4), b = kb_take(4);
+    for (uint64_t r = 0; r < ROWS; r++)
+        for (uint64_t i = 0; i < n; i++) {
+            double v = kb_uniform();
+            if (r == 0) v = -INFINITY;                        /* masked */
+            if (r == 1 && i % 2 == 0) v = -INFINITY;          /* half masked */
+            if (r == 2 && (i == 3 || i == n - 5)) v = INFINITY; /* two share the row */
+            if (r == 3 && i == 9) v = NAN;
+            if (r == 4) v = 3e38;                             /* e^v overflows */
+            if (r == 5) v *= 1e30;
+            if (r == 6) v = i < n / 2 + 7 ? -INFINITY : 3 * v; /* nothing for the first threads, or blocks */
+            if (r == 7) v = 30000 + 40 * v;
+            if (r == 8) v = -60000 + 40 * v;
+            kb_set((char *)x.host + (r * n + i) * size, type, v);
+        }
+    row_case c = { .kind = SOFTMAX, .type = type, .out = out_type, .columns = n, .known = known, .rows = ROWS };
+    double e = run_case(&c, &x, &out, &w, &b);
+    tap_ok(out_type == CJ_F32 ? e < 1e-6 : e <= 1.01 * unit_of(out_type),
+           "softmax of masked rows, infinities, NaN and large numbers, %llu %s columns of %s to %s: %.2g",
+           (unsigned long long)n, known ? "known" : "open", kb_name(type), kb_name(out_type), e);
+    double got[4] = { kb_value(out.host, out_type) };
+    static const uint64_t places[][2] = { { 0, 0 }, { 2, 3 }, { 2, 4 }, { 3, 0 } };
+    for (int i = 0; i < 4; i++)
+        got[i] = kb_value((char *)out.host + (places[i][0] * n + places[i][1]) * kb_size(out_type), out_type);
+    tap_ok(got[0] == 0 && got[1] == 0.5 && got[2] == 0 && got[3] != got[3],
+           "a masked row is 0, infinities share their row, a NaN spreads");
+    kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
+}
+
 static void hard_rows(void)
 {
-    enum { N = 136, ROWS = 6 };
+    enum { N = 136, ROWS = 6, WIDE = 40008 };
     static const uint64_t known[] = { 0, N };
+    hard_softmax(CJ_F32, CJ_F32, N, 0);
+    hard_softmax(CJ_F32, CJ_F32, N, N);
+    hard_softmax(CJ_F32, CJ_BF16, N, N);
+    hard_softmax(CJ_BF16, CJ_BF16, N, N);
+    hard_softmax(CJ_F16, CJ_F16, N + 1, N + 1);
+    hard_softmax(CJ_BF16, CJ_BF16, WIDE, WIDE);
+    if (!tap_is_slow()) hard_softmax(CJ_F32, CJ_F32, WIDE, WIDE), hard_softmax(CJ_F16, CJ_F16, WIDE + 1, WIDE + 1);
     kb_memory x = kb_take(ROWS * N * 4), out = kb_take(ROWS * N * 4), w = kb_take(4), b = kb_take(4);
     float *v = x.host;
-    for (int i = 0; i < ROWS * N; i++) v[i] = (float)kb_uniform();
-    for (int i = 0; i < N; i++) v[i] = -INFINITY;                                 /* fully masked */
-    for (int i = 0; i < N; i += 2) v[N + i] = -INFINITY;                          /* half masked */
-    v[2 * N + 3] = v[2 * N + 70] = INFINITY;                                      /* two share the row */
-    v[3 * N + 9] = NAN;
-    for (int i = 0; i < N; i++) v[4 * N + i] = 3e38f;                             /* e^v overflows */
-    for (int i = 0; i < N; i++) v[5 * N + i] *= 1e30f;
-    for (int k = 0; k < 2; k++) {
-        row_case c = { .kind = SOFTMAX, .type = CJ_F32, .out = CJ_F32, .columns = N, .known = known[k], .rows = ROWS };
-        double e = run_case(&c, &x, &out, &w, &b);
-        tap_ok(e < 1e-6, "softmax of masked rows, infinities, NaN and large numbers, %s columns: %.2g",
-               k ? "known" : "open", e);
-        const float *got = out.host;
-        tap_ok(got[0] == 0 && got[N - 1] == 0 && got[2 * N + 3] == 0.5f && got[2 * N + 4] == 0 &&
-                   got[3 * N] != got[3 * N],
-               "a masked row is 0, infinities share their row, a NaN spreads");
-    }
     for (int r = 0; r < ROWS; r++)
         for (int i = 0; i < N; i++) v[r * N + i] = (float)(1e4 * (r + 1) + kb_uniform());
     for (int k = 0; k < 2; k++) {
@@ -185,6 +250,12 @@ static void hard_rows(void)
         tap_ok(e < 1e-6, "layer norm where the mean is 10^4 times the deviation, %s columns: %.2g",
                k ? "known" : "open", e);
     }
+    kb_memory wide = kb_take(2 * WIDE * 4), wide_out = kb_take(2 * WIDE * 4);
+    for (int i = 0; i < 2 * WIDE; i++) ((float *)wide.host)[i] = (float)(1e4 + kb_uniform());
+    row_case c = { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = WIDE, .known = WIDE, .rows = 2 };
+    double e = run_case(&c, &wide, &wide_out, &w, &b);
+    tap_ok(e < 1e-6, "the same in %d columns: %.2g", WIDE, e);
+    kb_drop(&wide), kb_drop(&wide_out);
     v[0] = INFINITY, v[N] = NAN;
     for (int i = 0; i < N; i++) v[2 * N + i] = 7;
     for (int kind = LAYER; kind < KINDS; kind++) {
@@ -198,6 +269,23 @@ static void hard_rows(void)
         row_free(o);
     }
     kb_drop(&x), kb_drop(&out), kb_drop(&w), kb_drop(&b);
+}
+
+/* Rows in place, whose elements are equal: one of infinities, too. */
+static void wide_in_place(void)
+{
+    enum { N = 65536 };
+    kb_memory x = kb_take(2 * N * 2);
+    for (size_t i = 0; i < 2 * N; i++) kb_set((char *)x.host + 2 * i, CJ_BF16, i < N ? -3 : INFINITY);
+    kb_put(&x);
+    cj_softmax *o = cj_softmax_create(kb_dev, CJ_SOFTMAX(.type = CJ_BF16, .columns = N));
+    kb_is_ok(kb_s[0], cj_softmax_launch(kb_s[0], o, &(cj_softmax_args){ .x = { x.data, 0, 0 }, .out = { x.data, 0, 0 },
+                                                                        .rows = 2 }), "in place");
+    size_t wrong = kb_get(&x) ? 0 : 1;
+    for (size_t i = 0; i < 2 * N; i++) wrong += kb_value((char *)x.host + 2 * i, CJ_BF16) != 0x1p-16;
+    tap_is_uint(wrong, 0, "softmax of wide rows in place");
+    cj_softmax_free(o);
+    kb_drop(&x);
 }
 
 static void in_place_and_errors(void)
@@ -232,7 +320,9 @@ int main(void)
 {
     kb_open();
     each_size();
+    wide_rows();
     hard_rows();
+    wide_in_place();
     in_place_and_errors();
     return kb_close();
 }

@@ -1,0 +1,31 @@
+/* Softmax and norms of rows: what the objects (norms.c) and the code of their kernels share. */
+#ifndef CJK_NORMS_H
+#define CJK_NORMS_H
+
+#include "kernels/row_values.h"
+
+typedef struct cjk_norm {
+    cjk_code code;
+    cj_softmax_opts o;   /* the options of all three have these fields first */
+    float eps;
+    bool weight, bias;
+    cj_type in, out, param;
+    cjk_shape plain, vectors;
+} cjk_norm;
+
+/* What a kernel has. */
+typedef struct cjk_norm_code {
+    const cjk_norm *n;
+    cjk_stretch b;
+    cjk_operand x, out, weight, bias; /* the parameters' bases are those of the stretch */
+    cj_val from, to, count, eps;      /* where the row's stretches begin; the columns of the row and eps as CJ_F32 */
+} cjk_norm_code;
+
+/* Opens a loop over the thread's columns of the stretch: the column, and its element. */
+cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v);
+
+void cjk_write_softmax(cj_fn *f, cjk_norm_code *c);
+void cjk_write_layer_norm(cj_fn *f, cjk_norm_code *c);
+void cjk_write_rms_norm(cj_fn *f, cjk_norm_code *c);
+
+#endif
