@@ -5,8 +5,6 @@
 
 #include "kernels/norms.h"
 
-typedef enum norm_kind { NORM_SOFTMAX, NORM_LAYER, NORM_RMS } norm_kind;
-
 enum { NORM_PLAIN, NORM_VECTORS, NORM_KERNELS };
 
 static const cj_object_type softmax_type = {
@@ -47,14 +45,14 @@ cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v)
     return i;
 }
 
-static void write_norm(cj_ptx *m, const char *name, norm_kind kind, const cjk_norm *n, const cjk_shape *s)
+void cjk_write_norm(cj_ptx *m, const char *name, const cjk_norm *n, const cjk_shape *s)
 {
     cj_fn *f = cj_ptx_kernel(m, name);
     cjk_norm_code c;
     norm_begin(f, n, s, &c);
-    switch (kind) {
-    case NORM_SOFTMAX: cjk_write_softmax(f, &c); break;
-    case NORM_LAYER: cjk_write_layer_norm(f, &c); break;
+    switch (n->kind) {
+    case CJK_NORM_SOFTMAX: cjk_write_softmax(f, &c); break;
+    case CJK_NORM_LAYER: cjk_write_layer_norm(f, &c); break;
     default: cjk_write_rms_norm(f, &c); break;
     }
     cj_return(f);
@@ -82,10 +80,23 @@ static bool has_clusters(cj_device *dev)
            strcmp(cj_driver_kind(cj_device_driver(dev)), "sim") != 0;
 }
 
-static void norm_make(void *x, cjk_norm *n, norm_kind kind, cj_device *dev, const char *name, const char *call)
+void cjk_norm_shapes(cjk_norm *n, bool clusters)
+{
+    uint32_t vector = (uint32_t)(CJK_VECTOR_BYTES / least_bytes(n));
+    bool raw = n->kind != CJK_NORM_SOFTMAX || cjk_size(n->out) == 2; /* the elements stay as they are */
+    cjk_shape_need need = { n->o.columns, 1, 4, clusters };
+    n->plain = cjk_shape_of(&need);
+    if (!n->o.columns || n->o.columns % vector) return;
+    need.vector = vector;
+    need.held = raw ? (uint32_t)cjk_size(n->in) : 4;
+    n->vectors = cjk_shape_of(&need);
+}
+
+static void norm_make(void *x, cjk_norm *n, cjk_norm_kind kind, cj_device *dev, const char *name, const char *call)
 {
     const char *names[NORM_KERNELS] = { name };
     char wide[48] = { 0 };
+    n->kind = kind;
     n->in = (cj_type)n->o.type;
     n->out = n->o.out_type ? (cj_type)n->o.out_type : n->in;
     if (!n->param) n->param = n->in;
@@ -97,19 +108,13 @@ static void norm_make(void *x, cjk_norm *n, norm_kind kind, cj_device *dev, cons
         return;
     }
     if (!cjk_begin(x, &n->code, dev, NULL, call)) return;
-    uint32_t vector = (uint32_t)(CJK_VECTOR_BYTES / least_bytes(n));
-    bool raw = kind != NORM_SOFTMAX || cjk_size(n->out) == 2; /* the elements stay as they are */
-    cjk_shape_need need = { n->o.columns, 1, 4, has_clusters(dev) };
-    n->plain = cjk_shape_of(&need);
-    write_norm(n->code.m, name, kind, n, &n->plain);
-    need.vector = vector;
-    need.held = raw ? (uint32_t)cjk_size(n->in) : 4;
-    if (n->o.columns && n->o.columns % vector == 0) n->vectors = cjk_shape_of(&need);
+    cjk_norm_shapes(n, has_clusters(dev));
+    cjk_write_norm(n->code.m, name, n, &n->plain);
     if (n->vectors.columns) {
         strcpy(wide, name);
         strcat(wide, "_vectors");
         names[NORM_VECTORS] = wide;
-        write_norm(n->code.m, wide, kind, n, &n->vectors);
+        cjk_write_norm(n->code.m, wide, n, &n->vectors);
     }
     cjk_end(x, &n->code, names, NORM_KERNELS, n->o.cache, 0, 0, call);
     n->o.cache = NULL;
@@ -137,7 +142,7 @@ cj_softmax *cj_softmax_create(cj_device *dev, const cj_softmax_opts *opts)
     cjk_norm *n = cj_object_data(x, &softmax_type, NULL, call);
     if (!n) return x;
     if (!cjk_options(x, call, &n->o, sizeof n->o, opts)) return cjk_failed(x), x;
-    norm_make(x, n, NORM_SOFTMAX, dev, "cj_softmax", call);
+    norm_make(x, n, CJK_NORM_SOFTMAX, dev, "cj_softmax", call);
     return x;
 }
 
@@ -151,7 +156,7 @@ cj_layer_norm *cj_layer_norm_create(cj_device *dev, const cj_layer_norm_opts *op
     if (!cjk_options(x, call, &o, sizeof o, opts)) return cjk_failed(x), x;
     n->o = (cj_softmax_opts){ .type = o.type, .out_type = o.out_type, .columns = o.columns, .cache = o.cache };
     n->param = (cj_type)o.param_type, n->weight = o.weight, n->bias = o.bias, n->eps = o.eps != 0 ? o.eps : 1e-5f;
-    norm_make(x, n, NORM_LAYER, dev, "cj_layer_norm", call);
+    norm_make(x, n, CJK_NORM_LAYER, dev, "cj_layer_norm", call);
     return x;
 }
 
@@ -165,7 +170,7 @@ cj_rms_norm *cj_rms_norm_create(cj_device *dev, const cj_rms_norm_opts *opts)
     if (!cjk_options(x, call, &o, sizeof o, opts)) return cjk_failed(x), x;
     n->o = (cj_softmax_opts){ .type = o.type, .out_type = o.out_type, .columns = o.columns, .cache = o.cache };
     n->param = (cj_type)o.param_type, n->weight = o.weight, n->eps = o.eps != 0 ? o.eps : 1e-5f;
-    norm_make(x, n, NORM_RMS, dev, "cj_rms_norm", call);
+    norm_make(x, n, CJK_NORM_RMS, dev, "cj_rms_norm", call);
     return x;
 }
 

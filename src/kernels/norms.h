@@ -4,8 +4,11 @@
 
 #include "kernels/row_values.h"
 
+typedef enum cjk_norm_kind { CJK_NORM_SOFTMAX, CJK_NORM_LAYER, CJK_NORM_RMS } cjk_norm_kind;
+
 typedef struct cjk_norm {
     cjk_code code;
+    cjk_norm_kind kind;
     cj_softmax_opts o;   /* the options of all three have these fields first */
     float eps;
     bool weight, bias;
@@ -20,6 +23,13 @@ typedef struct cjk_norm_code {
     cjk_operand x, out, weight, bias; /* the parameters' bases are those of the stretch */
     cj_val from, to, count, eps;      /* where the row's stretches begin; the columns of the row and eps as CJ_F32 */
 } cjk_norm_code;
+
+/* Chooses the shapes of the plain kernel and of that of vectors, from the other fields.  `clusters`: the device has
+ * them.  Without a kernel of vectors the columns of its shape are 0. */
+void cjk_norm_shapes(cjk_norm *n, bool clusters);
+
+/* Writes a kernel of the shape. */
+void cjk_write_norm(cj_ptx *m, const char *name, const cjk_norm *n, const cjk_shape *s);
 
 /* Opens a loop over the thread's columns of the stretch: the column, and its element. */
 cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v);
