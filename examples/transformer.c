@@ -281,8 +281,21 @@ static void free_model(model *m)
     cj_elementwise_free(m->gate);
 }
 
-/* Two inputs through one graph; returns the greatest difference to plain C, over the greatest logit. */
-static double run(model *m, cj_graph_exec *x)
+/* For programs that compute the same: the sizes, then the weights in f32, as Linear of PyTorch keeps them. */
+static void write_model(const model *m, FILE *file)
+{
+    static const int32_t sizes[] = { TOKENS, WORDS, DIM, HEADS, KV_HEADS, HEAD, HIDDEN, LAYERS };
+    fwrite(sizes, sizeof sizes, 1, file);
+    fwrite(m->words.host, sizeof(float), WORDS * DIM, file);
+    fwrite(m->last_norm.host, sizeof(float), DIM, file);
+    for (int l = 0; l < LAYERS; l++)
+        for (int i = 0; i < IN_LAYER; i++)
+            fwrite(m->of[l][i].host, sizeof(float), (size_t)(shapes[i].out * shapes[i].in), file);
+}
+
+/* Two inputs through one graph; returns the greatest difference to plain C, over the greatest logit.  `file`, or NULL,
+ * gets each input's tokens and logits. */
+static double run(model *m, cj_graph_exec *x, FILE *file)
 {
     static float got[TOKENS * WORDS];
     static double want[TOKENS * WORDS];
@@ -294,6 +307,7 @@ static double run(model *m, cj_graph_exec *x)
         cj_graph_launch(m->s, x);
         cj_copy_to_host(m->s, got, m->out, sizeof got);
         if (cj_stream_sync(m->s) != CJ_OK) return 1;
+        if (file) fwrite(tokens, sizeof tokens, 1, file), fwrite(got, sizeof got, 1, file);
         host_forward(m, tokens, want);
         for (int i = 0; i < TOKENS * WORDS; i++) {
             most = fmax(most, fabs(want[i]));
@@ -307,18 +321,23 @@ static double run(model *m, cj_graph_exec *x)
 int main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "--help"))
-        return puts("usage: transformer\nA transformer's forward pass on random weights, beside plain C."), 0;
+        return puts("usage: transformer [FILE]\nA transformer's forward pass on random weights, beside plain C. "
+                    "FILE: weights, tokens and logits"), 0;
+    FILE *file = argc > 1 ? fopen(argv[1], "wb") : NULL;
+    if (argc > 1 && !file) return perror(argv[1]), 1;
     model m = { 0 };
     cj_driver *drv = cj_driver_open(NULL);
     m.dev = cj_device_open(drv, 0, NULL);
     m.s = cj_stream_create(m.dev, NULL);
     make_model(&m);
+    if (file) write_model(&m, file);
     cj_capture_begin(m.s, CJ_CAPTURE_THREAD);
     forward(&m);
     cj_graph *g = cj_capture_end(m.s);
     cj_graph_exec *x = cj_graph_instantiate(g, NULL);
-    const double difference = run(&m, x);
-    const int failed = cj_error_of(x)->status != CJ_OK || cj_stream_sync(m.s) != CJ_OK;
+    const double difference = run(&m, x, file);
+    int failed = cj_error_of(x)->status != CJ_OK || cj_stream_sync(m.s) != CJ_OK;
+    if (file && fclose(file)) perror(argv[1]), failed = 1;
     if (failed) fprintf(stderr, "transformer: %s\n", cj_error_last()->message);
     else
         printf("%s: %d layers, %d tokens: logits differ from plain C's by %.1f of a thousand at most\n",

@@ -7,3 +7,6 @@ tests_examples_small_examples_LDADD = tests/libtest.a
 device_tests += %D%/stream_examples %D%/pipeline_timeline
 tests_examples_pipeline_timeline_LDADD = tests/libtest.a
 tests_examples_stream_examples_LDADD = $(whole_ldadd)
+gpu_tests += %D%/transformer_torch
+tests_examples_transformer_torch_LDADD = tests/libtest.a
+EXTRA_DIST += %D%/transformer_torch.py
