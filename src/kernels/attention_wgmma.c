@@ -74,7 +74,7 @@ uint32_t cjk_attention_wgmma_blocks(const cjk_attention *x, uint32_t work)
 }
 
 /* Tile `number`, and how many tiles of keys its queries see, one at least: CJ_S32. */
-static cj_val tile_at(cj_fn *f, const wgmma_code *c, cj_val number, cjk_part *p)
+static cj_val attention_tile_at(cj_fn *f, const wgmma_code *c, cj_val number, cjk_part *p)
 {
     cj_val index = cj_rem(f, number, c->params.tiles), of_all = cj_div(f, number, c->params.tiles);
     if (c->x->o.causal) {
@@ -116,7 +116,7 @@ static void attention_produce(cj_fn *f, const wgmma_code *c)
     cj_val number = first_tile(f, c);
     cj_loop(f);
         cj_break_unless(f, cj_lt(f, number, c->params.work));
-        cj_val tiles = tile_at(f, c, number, &p);
+        cj_val tiles = attention_tile_at(f, c, number, &p);
         cj_val token = cj_let(f, CJ_S32, cj_mul(f, cj_sub(f, tiles, 1), CJK_WGMMA_KEYS));
         load_stage(f, c, &p, 0, &queries, p.first);
         load_stage(f, c, &p, 1, &keys, token);
@@ -228,7 +228,7 @@ static void consume_keys(cj_fn *f, const wgmma_code *c, wgmma_consumer *w, const
 }
 
 /* Results leave through shared memory: 64 rows of the warpgroup, one chunk after the other. */
-static void store_by_map(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p)
+static void store_own_tile(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, const cjk_part *p)
 {
     cj_val barrier = cj_add(f, w->group, RESULTS_FIRST), row = cj_add(f, p->first, cj_bits(f, CJ_S32, w->first));
     cj_val from = cj_mad(f, w->group, GROUP_BYTES, c->out);
@@ -254,7 +254,7 @@ static void store_tile(cj_fn *f, const wgmma_code *c, const wgmma_consumer *w, c
         return;
     }
     cjk_divide_own_rows(f, p, own, w->o);
-    store_by_map(f, c, w, p);
+    store_own_tile(f, c, w, p);
 }
 
 static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
@@ -268,7 +268,7 @@ static void consume_tiles(cj_fn *f, const wgmma_code *c, wgmma_consumer *w)
     cj_wgmma_wait(f, 0);
     release_stage(f, w, &w->keys);
     cj_loop(f);
-        cj_val tiles = tile_at(f, c, number, &p);
+        cj_val tiles = attention_tile_at(f, c, number, &p);
         cjk_own_rows_begin(f, &p, cj_add(f, w->first, w->row), w->column, &own);
         consume_keys(f, c, w, &p, &own, tiles);
         release_stage(f, w, &w->queries);

@@ -207,6 +207,7 @@ static CUresult my_cuModuleLoadDataEx(CUmodule *mod, const void *image, unsigned
 {
     ENTER(cuModuleLoadDataEx);
     take_log(n, option, value);
+    snprintf(lib.ptx, sizeof lib.ptx, "%s", (const char *)image);
     CUresult r = compile(image);
     return r == CUDA_SUCCESS ? load(mod) : r;
 }

@@ -24,7 +24,8 @@ int main(void)
     tap_is_int(r.status, 0, "the example writes weights, tokens and logits");
     if (r.status) tap_diag("%s", r.err);
     tap_result_free(&r);
-    const char *theirs[] = { "/usr/bin/env", python, "-B", tap_source("tests/examples/transformer_torch.py"), path, NULL };
+    const char *script = tap_source("tests/examples/transformer_torch.py");
+    const char *theirs[] = { "/usr/bin/env", python, "-B", script, path, NULL };
     tap_run(&r, theirs, NULL);
     if (r.status == NO_PYTORCH || r.status == NOT_STARTED) tap_skip(1, "%s has no PyTorch with a GPU", python);
     else {
