@@ -56,9 +56,12 @@ static cj_val first_greatest(cj_fn *f, cj_val key, cj_val column, cj_val *best_k
 {
     const cj_thread_group all = { .threads = CJK_THREADS };
     cj_val first;
+    cj_comment(f, "The greatest key of all threads, then the least column that has it");
     cj_block_reduce(f, CJ_COMBINE_MAX, key, &all, best_key);
     cj_val mine = cj_select(f, cj_eq(f, key, *best_key), column, cj_imm_bits(f, CJ_U64, UINT64_MAX));
     cj_block_reduce(f, CJ_COMBINE_MIN, mine, &all, &first);
+    cj_name(f, *best_key, "best_key");
+    cj_name(f, first, "found");
     return first;
 }
 
@@ -89,15 +92,26 @@ static void write_argmax(cj_ptx *m, const char *name, const cjk_argmax *a, bool 
     cjk_operand x = cjk_operand_of(f, "x", a->type);
     cj_val columns = cj_param(f, "columns", CJ_U64), piece = cj_param(f, "piece", CJ_U64);
     cj_val out = cj_param_ptr(f, "out", one ? a->index : CJ_U64), pieces = cj_param(f, "pieces", CJ_U64);
+    cj_comment(f, "The row and the piece of it that the block has");
     cj_val row = cjk_block(f, CJ_X), part = cjk_block(f, CJ_Y);
     cj_val key = cj_let(f, CJ_U64, 0), column = cj_let(f, CJ_U64, cj_imm_bits(f, CJ_U64, UINT64_MAX)), best;
     argmax_found mine = { .key = key, .column = column, .least = a->o.least };
     cjk_walk w = { .x = &x, .begin = cjk_row(f, &x, row), .first = cj_mul(f, part, piece), .as = cjk_wide(a->type),
                    .take = argmax_take, .of = &mine };
     w.end = cj_min(f, cj_add(f, w.first, piece), columns);
+    cj_name(f, columns, "columns");
+    cj_name(f, row, "row");
+    cj_name(f, part, "part");
+    cj_name(f, w.begin, "x_row");
+    cj_name(f, w.first, "first");
+    cj_name(f, w.end, "end");
+    cj_name(f, key, "key");
+    cj_name(f, column, "column");
+    cj_comment(f, "The greatest element of the thread's columns: its key, and its column");
     if (vectors) cjk_walk_vectors(f, &w);
     else cjk_walk_columns(f, &w);
     cj_val found = first_greatest(f, key, column, &best);
+    cj_comment(f, one ? "Thread 0 stores the column" : "Thread 0 stores the key and the column");
     cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
         if (one) {
             cjk_store(f, a->index, cj_at(f, out, row), found);
@@ -118,12 +132,17 @@ static void write_argmax_end(cj_ptx *m, const char *name, const cjk_argmax *a)
     cj_val pairs = cj_param_ptr(f, "pairs", CJ_U64), pieces = cj_param(f, "pieces", CJ_U64);
     cj_val out = cj_param_ptr(f, "out", a->index), row = cjk_block(f, CJ_X), begin = cj_mul(f, row, pieces);
     cj_val key = cj_let(f, CJ_U64, 0), column = cj_let(f, CJ_U64, cj_imm_bits(f, CJ_U64, UINT64_MAX)), best;
+    cj_name(f, row, "row");
+    cj_name(f, key, "key");
+    cj_name(f, column, "column");
+    cj_comment(f, "The best pair of those that the thread has");
     cj_val i = cj_for(f, cjk_thread(f), pieces, CJK_THREADS);
         cj_val at = cj_mul(f, cj_add(f, begin, i), 2), other_key = cj_get(f, pairs, at);
         cj_val other_column = cj_get(f, pairs, cj_add(f, at, 1));
         take_pair(f, key, column, other_key, other_column);
     cj_end(f);
     cj_val found = first_greatest(f, key, column, &best);
+    cj_comment(f, "Thread 0 stores the column");
     cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
         cjk_store(f, a->index, cj_at(f, out, row), found);
     cj_end(f);

@@ -81,12 +81,14 @@ static void element_vectors(const element_code *c, cj_val column, unsigned turns
     unsigned n = c->e->vector, inputs = c->e->o.inputs;
     cjk_raw raw[CJK_IN_FLIGHT][CJ_ELEMENTWISE_MAX];
     cj_val at, v[CJ_ELEMENTWISE_MAX][CJK_WIDEST], in[CJ_ELEMENTWISE_MAX], result[CJK_WIDEST];
+    cj_comment(f, "Load vectors of all inputs");
     for (unsigned i = 0; i < inputs; i++) {
         cj_type type = c->x[i].type;
         at = element_place(f, &c->x[i], c->begin[i], column);
         for (unsigned k = 0; k < turns; k++)
             cjk_raw_load(f, type, at, (int64_t)(k * CJK_THREADS * n * cjk_size(type)), n, CJK_READ_ONCE, &raw[k][i]);
     }
+    cj_comment(f, "The results of their columns");
     at = element_place(f, &c->out, c->to, column);
     for (unsigned k = 0; k < turns; k++) {
         for (unsigned i = 0; i < inputs; i++)
@@ -104,19 +106,22 @@ static void vectors_of_elements(const element_code *c, cj_val first, cj_val end)
     cj_fn *f = c->f;
     unsigned n = c->e->vector, turn = CJK_THREADS * n, turns = c->e->turns;
     cj_val column = cj_let(f, CJ_U64, cj_mad(f, cjk_thread(f), n, first));
+    cj_name(f, column, "column");
     if (turns > 1) {
+        cj_comment(f, "Several vectors at a time");
         cj_loop(f);
             cj_break_if(f, cj_gt(f, cj_add(f, column, (turns - 1) * turn + n), end));
             element_vectors(c, column, turns);
             cj_assign(f, column, cj_add(f, column, turns * turn));
         cj_end(f);
     }
+    cj_comment(f, "One vector at a time");
     cj_loop(f);
         cj_break_if(f, cj_gt(f, cj_add(f, column, n), end));
         element_vectors(c, column, 1);
         cj_assign(f, column, cj_add(f, column, turn));
     cj_end(f);
-    /* One thread has a part of a vector, if any. */
+    cj_comment(f, "Part of a vector, which one thread has, if any");
     cj_val one = cj_for(f, column, end, 1);
         element_store(c, one);
     cj_end(f);
@@ -139,14 +144,26 @@ static void write_elementwise(cj_ptx *m, const char *kernel, const cjk_elementwi
         snprintf(name, sizeof name, "number%u", i);
         c.numbers[i] = cj_param(f, name, CJ_F32);
     }
+    cj_comment(f, "The row and the piece of it that the block has");
     cj_val row = cjk_block(f, CJ_X), first = cj_mul(f, cjk_block(f, CJ_Y), piece);
     cj_val end = cj_min(f, cj_add(f, first, piece), columns);
     for (uint32_t i = 0; i < e->o.inputs; i++) c.begin[i] = cjk_row(f, &c.x[i], row);
     c.to = cjk_row(f, &c.out, row);
+    cj_name(f, columns, "columns");
+    cj_name(f, row, "row");
+    cj_name(f, first, "first");
+    cj_name(f, end, "end");
+    for (uint32_t i = 0; i < e->o.inputs; i++) {
+        snprintf(name, sizeof name, "in%u_row", i);
+        cj_name(f, c.begin[i], name);
+    }
+    cj_name(f, c.to, "out_row");
     if (vectors) {
         vectors_of_elements(&c, first, end);
     } else {
+        cj_comment(f, "One column at a time");
         cj_val column = cj_for(f, cj_add(f, first, cjk_thread(f)), end, CJK_THREADS);
+        cj_name(f, column, "column");
             element_store(&c, column);
         cj_end(f);
     }

@@ -12,6 +12,9 @@ static void moments(cj_fn *f, const cjk_norm_code *c, cj_val sums, cj_val *rest,
     cj_val variance = cj_sub(f, square, cj_mul(f, *rest, *rest));
     cj_val positive = cj_select(f, cj_lt(f, variance, 0.0f), 0.0f, variance); /* a NaN stays one */
     *factor = cj_rcp(f, cj_sqrt(f, cj_add(f, positive, c->eps)));
+    cj_name(f, *rest, "rest");
+    cj_name(f, variance, "variance");
+    cj_name(f, *factor, "factor");
 }
 
 /* v * weight + bias of a column, as far as there are any. */
@@ -35,6 +38,7 @@ static void norm_store_known(cj_fn *f, const cjk_norm_code *c, const cjk_chunk *
                              cj_val factor)
 {
     const cjk_shape *s = c->b.s;
+    cj_comment(f, "The results, with weight and bias");
     for (unsigned k = 0; k < s->chunks; k++) { /* chunk by chunk: the parameters of a long row do not fit beside it */
         cj_val v[CJK_VECTOR], w[CJK_VECTOR] = { { 0 } }, b[CJK_VECTOR] = { { 0 } };
         if (c->n->weight) load_parameters(f, c, &c->weight, k, w);
@@ -50,6 +54,7 @@ static void norm_store_known(cj_fn *f, const cjk_norm_code *c, const cjk_chunk *
 
 static void norm_store_open(cj_fn *f, const cjk_norm_code *c, cj_val mean, cj_val rest, cj_val factor)
 {
+    cj_comment(f, "The results, with weight and bias");
     cj_val v, w = { 0 }, b = { 0 }, i = cjk_norm_walk(f, c, &v);
         if (mean.bits) v = cj_sub(f, cj_sub(f, v, mean), rest);
         if (c->n->weight) w = cjk_load(f, c->n->param, cjk_column(f, &c->weight, c->weight.base, i), CJ_F32);
@@ -66,12 +71,16 @@ static void layer_known(cj_fn *f, cjk_norm_code *c)
     cj_val sum = cj_let(f, CJ_F32, 0.0f), total, rest, factor, sums, v[CJK_VECTOR];
     cj_val parts[2] = { cj_let(f, CJ_F32, 0.0f), cj_let(f, CJ_F32, 0.0f) };
     cjk_row_load(f, &c->b, &c->x, c->from, 0, row);
+    cj_comment(f, "The sum of the elements");
     for (unsigned k = 0; k < s->chunks; k++) {
         cjk_chunk_values(f, &c->b, &row[k], v);
         for (unsigned i = 0; i < s->vector; i++) cj_assign(f, sum, cj_add(f, sum, v[i]));
     }
     cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
     cj_val mean = cj_div(f, total, c->count);
+    cj_name(f, sum, "own_sum");
+    cj_name(f, mean, "mean");
+    cj_comment(f, "The sums of the differences to the mean, and of their squares");
     for (unsigned k = 0; k < s->chunks; k++) {
         cjk_chunk_values(f, &c->b, &row[k], v);
         for (unsigned i = 0; i < s->vector; i++) {
@@ -89,11 +98,15 @@ static void layer_open(cj_fn *f, cjk_norm_code *c)
 {
     cj_val sum = cj_let(f, CJ_F32, 0.0f), total, rest, factor, sums, v;
     cj_val parts[2] = { cj_let(f, CJ_F32, 0.0f), cj_let(f, CJ_F32, 0.0f) };
+    cj_comment(f, "The sum of the elements");
     cjk_norm_walk(f, c, &v);
         cj_assign(f, sum, cj_add(f, sum, v));
     cj_end(f);
     cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
     cj_val mean = cj_div(f, total, c->count);
+    cj_name(f, sum, "own_sum");
+    cj_name(f, mean, "mean");
+    cj_comment(f, "The sums of the differences to the mean, and of their squares");
     cjk_norm_walk(f, c, &v);
         cj_val d = cj_sub(f, v, mean);
         cj_assign(f, parts[0], cj_add(f, parts[0], d));
@@ -114,8 +127,11 @@ static cj_val rms_factor(cj_fn *f, cjk_norm_code *c, cj_val squares)
 {
     cj_val total;
     cjk_row_join(f, &c->b, CJ_COMBINE_ADD, squares, &total);
-    cj_val mean = cj_div(f, total, c->count);
-    return cj_rcp(f, cj_sqrt(f, cj_add(f, mean, c->eps)));
+    cj_val mean = cj_div(f, total, c->count), factor = cj_rcp(f, cj_sqrt(f, cj_add(f, mean, c->eps)));
+    cj_name(f, squares, "own_squares");
+    cj_name(f, mean, "mean_square");
+    cj_name(f, factor, "factor");
+    return factor;
 }
 
 static void rms_known(cj_fn *f, cjk_norm_code *c)
@@ -124,6 +140,7 @@ static void rms_known(cj_fn *f, cjk_norm_code *c)
     cjk_chunk row[CJK_CHUNKS];
     cj_val squares = cj_let(f, CJ_F32, 0.0f), v[CJK_VECTOR];
     cjk_row_load(f, &c->b, &c->x, c->from, 0, row);
+    cj_comment(f, "The sum of the squares");
     for (unsigned k = 0; k < c->b.s->chunks; k++) {
         cjk_chunk_values(f, &c->b, &row[k], v);
         for (unsigned i = 0; i < c->b.s->vector; i++) cj_assign(f, squares, cj_fma(f, v[i], v[i], squares));
@@ -136,6 +153,7 @@ static void rms_open(cj_fn *f, cjk_norm_code *c)
 {
     const cj_val none = { 0 };
     cj_val squares = cj_let(f, CJ_F32, 0.0f), v;
+    cj_comment(f, "The sum of the squares");
     cjk_norm_walk(f, c, &v);
         cj_assign(f, squares, cj_fma(f, v, v, squares));
     cj_end(f);

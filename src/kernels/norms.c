@@ -30,17 +30,25 @@ static void norm_begin(cj_fn *f, const cjk_norm *n, const cjk_shape *s, cjk_norm
     c->bias = (cjk_operand){ .base = cj_param_ptr(f, "bias", CJ_VOID), .type = n->param };
     c->eps = cj_param(f, "eps", CJ_F32);
     c->weight.step = c->bias.step = cj_let(f, CJ_S64, 1);
+    cj_comment(f, s->blocks > 1 ? "The part of a row that this block of the cluster has" : "The row of the block");
     cjk_stretch_begin(f, s, columns, &c->b);
     c->from = cjk_stretch_at(f, &c->b, &c->x, cjk_row(f, &c->x, c->b.row));
     c->to = cjk_stretch_at(f, &c->b, &c->out, cjk_row(f, &c->out, c->b.row));
     if (n->weight) c->weight.base = cjk_stretch_at(f, &c->b, &c->weight, c->weight.base);
     if (n->bias) c->bias.base = cjk_stretch_at(f, &c->b, &c->bias, c->bias.base);
     c->count = cj_cvt(f, CJ_F32, columns);
+    cj_name(f, columns, "columns");
+    cj_name(f, c->eps, "eps");
+    cj_name(f, c->b.row, "row");
+    cj_name(f, c->from, "x_row");
+    cj_name(f, c->to, "out_row");
+    cj_name(f, c->count, "count");
 }
 
 cj_val cjk_norm_walk(cj_fn *f, const cjk_norm_code *c, cj_val *v)
 {
     cj_val i = cj_for(f, cjk_thread(f), c->b.columns, c->b.s->threads);
+    cj_name(f, i, "column");
     *v = cjk_load(f, c->x.type, cjk_column(f, &c->x, c->from, i), CJ_F32);
     return i;
 }

@@ -50,6 +50,7 @@ static void reduce_take(cj_fn *f, void *of, unsigned i, cj_val v, cj_val base, u
 /* Gives thread t, which has the classes t, t + CJK_THREADS, ..., those that lie side by side. */
 static void exchange_classes(cj_fn *f, reduce_classes *c, unsigned n)
 {
+    cj_comment(f, "The classes that lie side by side, from the threads that joined them");
     cj_val shared = cj_shared(f, "classes", c->j->type, CJK_THREADS * n), t = cj_thread_id(f, CJ_X);
     for (unsigned k = 0; k < n; k++) cj_set(f, shared, cj_add(f, t, k * CJK_THREADS), c->acc[k]);
     cj_block_sync(f);
@@ -65,13 +66,16 @@ static cj_val total_by_classes(cj_fn *f, const cjk_join *j, const cjk_walk *walk
     cjk_walk w = *walk;
     cj_val total;
     w.take = reduce_take, w.of = &c;
+    cj_comment(f, "Join the columns of each class in their order");
     for (unsigned i = 0; i < n; i++) c.acc[i] = cj_let(f, j->type, cjk_identity(f, j));
+    cj_name(f, cj_vec_n(f, c.acc, n), "class");
     if (vectors) {
         cjk_walk_vectors(f, &w);
     } else {
         cjk_walk_columns(f, &w);
         exchange_classes(f, &c, n);
     }
+    cj_comment(f, "Join the classes of the thread, then the threads");
     for (unsigned k = n / 2; k; k /= 2)
         for (unsigned i = 0; i < k; i++) c.acc[i] = cjk_combine(f, j, c.acc[i], c.acc[i + k]);
     cjk_block_total(f, j, c.acc[0], &total);
@@ -84,6 +88,7 @@ static cj_val total_in_order(cj_fn *f, const cjk_join *j, const cjk_walk *w, boo
 {
     cj_type type = w->x->type;
     unsigned n = cjk_vector_of(type);
+    cj_comment(f, "Join the columns in their order, a turn of all threads at a time");
     cj_val total = cj_let(f, j->type, cjk_identity(f, j)), part, each[CJK_WIDEST];
     cj_val base = cj_for(f, w->first, w->end, CJK_THREADS * n);
         cj_val i = cj_mad(f, cjk_thread(f), n, base), v = cj_let(f, j->type, cjk_identity(f, j));
@@ -129,10 +134,19 @@ static void write_reduce(cj_ptx *m, const char *name, const cjk_join *j, cj_type
     cjk_operand x = cjk_operand_of(f, "x", in);
     cj_val columns = cj_param(f, "columns", CJ_U64), piece = cj_param(f, "piece", CJ_U64);
     cj_val to = cj_param_ptr(f, "out", out), pieces = cj_param(f, "pieces", CJ_U64);
+    cj_comment(f, "The row and the piece of it that the block has");
     cj_val row = cjk_block(f, CJ_X), part = cjk_block(f, CJ_Y);
     cjk_walk w = { .x = &x, .begin = cjk_row(f, &x, row), .first = cj_mul(f, part, piece), .as = j->type };
     w.end = cj_min(f, cj_add(f, w.first, piece), columns);
+    cj_name(f, columns, "columns");
+    cj_name(f, row, "row");
+    cj_name(f, part, "part");
+    cj_name(f, w.begin, "x_row");
+    cj_name(f, w.first, "first");
+    cj_name(f, w.end, "end");
     cj_val total = j->fn ? total_in_order(f, j, &w, vectors) : total_by_classes(f, j, &w, vectors);
+    cj_name(f, total, "total");
+    cj_comment(f, atomic ? "Thread 0 joins the total with what out has" : "Thread 0 stores the total");
     cj_if(f, cj_eq(f, cj_thread_id(f, CJ_X), 0));
         if (atomic) join_atomically(f, j, cj_at(f, to, row), total);
         else cjk_store(f, out, cj_at(f, to, cj_mad(f, row, pieces, part)), total);

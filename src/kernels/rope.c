@@ -58,15 +58,26 @@ static void write_rope(cj_ptx *m, const char *name, const cjk_rope *r, unsigned 
     cj_val out_head = cj_param(f, "out_head", CJ_U64), heads = cj_param(f, "heads", CJ_U32);
     cj_val cosines = cj_param_ptr(f, "cosines", CJ_F32), sines = cj_param_ptr(f, "sines", CJ_F32);
     cj_val positions = cj_param_ptr(f, "positions", CJ_S32), first = cj_param(f, "first", CJ_U32);
+    cj_comment(f, "The token of the block, the head and the pairs of the thread");
     cj_val token = cjk_block(f, CJ_X), i = cj_mad(f, cj_block_id(f, CJ_Y), CJK_THREADS, cj_thread_id(f, CJ_X));
     cj_return_if(f, cj_ge(f, i, cj_mul(f, heads, units)));
     cj_val head = cj_div(f, i, units), unit = cj_rem(f, i, units);
+    cj_comment(f, "The token's position, and where the tables have its angles");
     cj_val position = cj_cvt(f, CJ_U64, first), pair = cj_cvt(f, CJ_U64, cj_mul(f, unit, n));
     if (r->o.positions) position = cj_bits(f, CJ_U64, cj_cvt(f, CJ_S64, cj_get(f, positions, token)));
     else position = cj_add(f, position, token);
     cj_val entry = cj_mad(f, position, half, pair), h = cj_cvt(f, CJ_U64, head);
     cj_val from = cj_mad(f, token, x_token, cj_mul(f, h, x_head));
     cj_val to = cj_mad(f, token, out_token, cj_mul(f, h, out_head));
+    cj_name(f, heads, "heads");
+    cj_name(f, token, "token");
+    cj_name(f, head, "head");
+    cj_name(f, pair, "pair");
+    cj_name(f, position, "position");
+    cj_name(f, entry, "entry");
+    cj_name(f, from, "from");
+    cj_name(f, to, "to");
+    cj_comment(f, "Load both halves of the pairs, their cosines and sines");
     cj_val c[CJK_WIDEST], s[CJK_WIDEST], e[CJK_WIDEST], result[CJK_WIDEST];
     rope_part cosine, sine, one, other;
     cj_val low = r->o.interleaved ? cj_mul(f, pair, 2) : pair, high = cj_add(f, low, r->o.interleaved ? n : half);
@@ -74,6 +85,7 @@ static void write_rope(cj_ptx *m, const char *name, const cjk_rope *r, unsigned 
     rope_load(f, type, rope_at(f, type, x, cj_add(f, from, high)), n, CJK_READ_ONCE, &other);
     rope_load(f, CJ_F32, rope_at(f, CJ_F32, cosines, entry), n, CJK_READ_AGAIN, &cosine); /* by each head */
     rope_load(f, CJ_F32, rope_at(f, CJ_F32, sines, entry), n, CJK_READ_AGAIN, &sine);
+    cj_comment(f, "Turn the pairs: (a cos - b sin, b cos + a sin)");
     rope_values(f, &one, n, e);
     rope_values(f, &other, n, e + n);
     rope_values(f, &cosine, n, c);
@@ -83,6 +95,7 @@ static void write_rope(cj_ptx *m, const char *name, const cjk_rope *r, unsigned 
         result[a] = cj_fma(f, e[a], c[k], cj_neg(f, cj_mul(f, e[b], s[k])));
         result[b] = cj_fma(f, e[b], c[k], cj_mul(f, e[a], s[k]));
     }
+    cj_comment(f, "Store both halves");
     rope_store(f, type, rope_at(f, type, out, cj_add(f, to, low)), n, result);
     rope_store(f, type, rope_at(f, type, out, cj_add(f, to, high)), n, result + n);
     cj_return(f);

@@ -50,7 +50,9 @@ void cjk_shape_limits(cj_fn *f, const cjk_shape *s)
 static void cluster_begin(cj_fn *f, cjk_stretch *b)
 {
     b->arrivals = cj_shared(f, "arrivals", CJ_B64, ROW_JOINS);
+    cj_comment(f, "An mbarrier for each time that the blocks of the cluster join values");
     b->rank = cj_cluster_rank(f);
+    cj_name(f, b->rank, "rank");
     cj_val first = cj_eq(f, cj_thread_id(f, CJ_X), 0);
     cj_if(f, first);
         for (unsigned i = 0; i < ROW_JOINS; i++) cj_mbarrier_init(f, cj_at(f, b->arrivals, i), 1);
@@ -102,6 +104,7 @@ static cj_val exchange_pairs(cj_fn *f, cjk_stretch *b, cj_val v0, cj_val v1)
     const cj_val both[2] = { v0, v1 };
     cj_val pairs = pairs_of_join(f, "blocks", b->joins, b->s->blocks), came = cj_at(f, b->arrivals, b->joins);
     if (!b->joins++) cj_ins_n(f, "barrier.cluster.wait.acquire.aligned", NULL, 0); /* all blocks have mbarriers */
+    cj_comment(f, "The block's values to each block of the cluster, then wait for theirs");
     cj_val t = cj_thread_id(f, CJ_X), own = cj_mad(f, b->rank, 8, pairs);
     cj_if(f, cj_lt(f, t, b->s->blocks));
         cj_val to = cj_cluster_at(f, own, t), counter = cj_cluster_at(f, came, t);
@@ -167,6 +170,7 @@ static void join_memory(cj_fn *f, cj_val pairs, unsigned n, cj_val *top, cj_val 
 void cjk_row_join_powers(cj_fn *f, cjk_stretch *b, cj_val top, cj_val sum, cj_val *all_top, cj_val *all_sum)
 {
     unsigned warps = b->s->threads / 32;
+    cj_comment(f, "Join the greatest power and the sum of the lanes of each warp");
     join_lanes(f, 32, &top, &sum);
     if (warps > 1) {
         cj_val pairs = pairs_of_join(f, "warps", b->joins, warps), t = cj_thread_id(f, CJ_X);
@@ -175,6 +179,7 @@ void cjk_row_join_powers(cj_fn *f, cjk_stretch *b, cj_val top, cj_val sum, cj_va
             const cj_val both[2] = { top, sum };
             cj_ins(f, "st.shared.v2.f32", cj_mem(f, at, 0), cj_vec_n(f, both, 2));
         cj_end(f);
+        cj_comment(f, "Join the pairs of all warps");
         cj_block_sync(f);
         join_memory(f, pairs, warps, &top, &sum);
     }
@@ -216,22 +221,37 @@ static uint64_t neutral_bits(cj_type type, float neutral)
     return type == CJ_F32 ? 0xff800000 : type == CJ_BF16 ? 0xff80 : 0xfc00;
 }
 
+/* A chunk of `n` columns that is certainly inside. */
+static void load_whole(cj_fn *f, cj_type type, cj_val at, unsigned n, cjk_read how, cjk_raw *out)
+{
+    if (n > 1) {
+        cjk_raw_load(f, type, at, 0, n, how, out);
+    } else {
+        out->word[0] = cjk_load(f, type, at, CJ_F32);
+        out->words = 1;
+    }
+}
+
 void cjk_chunk_load(cj_fn *f, const cjk_stretch *b, const cjk_operand *x, cj_val begin, unsigned k, float neutral,
                     cjk_read how, cjk_chunk *out)
 {
     unsigned n = b->s->vector;
     out->type = n == 1 ? CJ_F32 : x->type;
     out->inside = chunk_inside(f, b, k);
-    cjk_raw_same(f, out->type, n, neutral_bits(out->type, neutral), &out->raw);
-    if (out->inside.bits) cj_if(f, out->inside);
-    cj_val at = chunk_at(f, b, x, begin, k);
-    if (n > 1) {
-        cjk_raw_fill(f, x->type, at, 0, how, &out->raw);
-    } else {
-        cj_val v = cjk_load(f, x->type, at, CJ_F32);
-        cj_assign(f, out->raw.word[0], v);
+    if (!out->inside.bits) {
+        load_whole(f, x->type, chunk_at(f, b, x, begin, k), n, how, &out->raw);
+        return;
     }
-    if (out->inside.bits) cj_end(f);
+    cjk_raw_same(f, out->type, n, neutral_bits(out->type, neutral), &out->raw);
+    cj_if(f, out->inside);
+        cj_val at = chunk_at(f, b, x, begin, k);
+        if (n > 1) {
+            cjk_raw_fill(f, x->type, at, 0, how, &out->raw);
+        } else {
+            cj_val v = cjk_load(f, x->type, at, CJ_F32);
+            cj_assign(f, out->raw.word[0], v);
+        }
+    cj_end(f);
 }
 
 void cjk_chunk_values(cj_fn *f, const cjk_stretch *b, const cjk_chunk *c, cj_val v[CJK_VECTOR])
@@ -251,7 +271,13 @@ void cjk_chunk_store(cj_fn *f, const cjk_stretch *b, const cjk_operand *x, cj_va
 
 void cjk_row_load(cj_fn *f, const cjk_stretch *b, const cjk_operand *x, cj_val begin, float neutral, cjk_chunk *out)
 {
-    for (unsigned k = 0; k < b->s->chunks; k++) cjk_chunk_load(f, b, x, begin, k, neutral, CJK_READ_ONCE, &out[k]);
+    cj_comment(f, "Load the row, all of it before it is used");
+    for (unsigned k = 0; k < b->s->chunks; k++) {
+        char name[16];
+        cjk_chunk_load(f, b, x, begin, k, neutral, CJK_READ_ONCE, &out[k]);
+        snprintf(name, sizeof name, "chunk%u", k);
+        cj_name(f, cj_vec_n(f, out[k].raw.word, out[k].raw.words), name);
+    }
 }
 
 cj_val cjk_inside_or_zero(cj_fn *f, const cjk_chunk *c, cj_val v)

@@ -31,16 +31,24 @@ static cj_val share_scale(cj_fn *f, cj_val m, cj_val sum)
 static void softmax_open(cj_fn *f, cjk_norm_code *c)
 {
     cj_val m = cj_let(f, CJ_F32, -INFINITY), sum = cj_let(f, CJ_F32, 0.0f), all, total, v;
+    cj_name(f, m, "own_greatest");
+    cj_name(f, sum, "own_sum");
+    cj_comment(f, "The greatest element");
     cjk_norm_walk(f, c, &v);
         cj_assign(f, m, cj_max(f, m, v));
     cj_end(f);
     cjk_row_join(f, &c->b, CJ_COMBINE_MAX, m, &all);
+    cj_name(f, all, "greatest");
+    cj_comment(f, "The sum of e^(x - greatest)");
     cjk_norm_walk(f, c, &v);
         cj_val e = share_of(f, v, all);
         cj_assign(f, sum, cj_add(f, sum, e));
     cj_end(f);
     cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
+    cj_name(f, total, "sum");
     cj_val scale = share_scale(f, all, total);
+    cj_name(f, scale, "scale");
+    cj_comment(f, "The shares");
     cj_val i = cjk_norm_walk(f, c, &v);
         cj_val share = share_of(f, v, all);
         cjk_store(f, c->out.type, cjk_column(f, &c->out, c->to, i), cj_mul(f, share, scale));
@@ -54,8 +62,13 @@ static void softmax_accurate(cj_fn *f, cjk_norm_code *c)
     cjk_chunk row[CJK_CHUNKS];
     cj_val v[CJK_CHUNKS][CJK_VECTOR], sum = cj_let(f, CJ_F32, 0.0f), all, total;
     cjk_row_load(f, &c->b, &c->x, c->from, -INFINITY, row);
+    cj_comment(f, "The greatest element");
     cj_val m = cjk_row_greatest(f, &c->b, row);
     cjk_row_join(f, &c->b, CJ_COMBINE_MAX, m, &all);
+    cj_name(f, m, "own_greatest");
+    cj_name(f, sum, "own_sum");
+    cj_name(f, all, "greatest");
+    cj_comment(f, "The sum of e^(x - greatest)");
     for (unsigned k = 0; k < s->chunks; k++) {
         cjk_chunk_values(f, &c->b, &row[k], v[k]);
         for (unsigned i = 0; i < s->vector; i++) {
@@ -65,7 +78,10 @@ static void softmax_accurate(cj_fn *f, cjk_norm_code *c)
         }
     }
     cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
+    cj_name(f, total, "sum");
     cj_val scale = share_scale(f, all, total);
+    cj_name(f, scale, "scale");
+    cj_comment(f, "The shares");
     for (unsigned k = 0; k < s->chunks; k++) {
         for (unsigned i = 0; i < s->vector; i++) v[k][i] = cj_mul(f, v[k][i], scale);
         cjk_chunk_store(f, &c->b, &c->out, c->to, k, row[k].inside, v[k]);
@@ -88,17 +104,25 @@ static void softmax_powers(cj_fn *f, cjk_norm_code *c)
     cj_val v[CJK_VECTOR], sum[CHAINS], top, total;
     unsigned n = 0;
     cjk_row_load(f, &c->b, &c->x, c->from, -INFINITY, row);
+    cj_comment(f, "The greatest power of the thread's own elements");
     cj_val m = cj_mul(f, cjk_row_greatest(f, &c->b, row), LOG2_E);
     cj_val own = cj_min(f, cj_max(f, m, -POWERS_MOST), POWERS_MOST), less = cj_neg(f, own);
+    cj_comment(f, "The sum of 2^(x log2(e) - own_top)");
     for (unsigned i = 0; i < CHAINS; i++) sum[i] = cj_let(f, CJ_F32, 0.0f);
+    cj_name(f, own, "own_top");
+    cj_name(f, cj_vec_n(f, sum, CHAINS), "own_sum");
     for (unsigned k = 0; k < s->chunks; k++) {
         powers_of(f, c, &row[k], less, v);
         for (unsigned i = 0; i < s->vector; i++, n++) cj_assign(f, sum[n % CHAINS], cj_add(f, sum[n % CHAINS], v[i]));
     }
     cj_val low = cj_add(f, sum[0], sum[2]), high = cj_add(f, sum[1], sum[3]);
     cjk_row_join_powers(f, &c->b, own, cj_add(f, low, high), &top, &total);
+    cj_name(f, top, "top");
+    cj_name(f, total, "sum");
     cj_if(f, cj_lt(f, cj_abs(f, top), POWERS_MOST));
+        cj_comment(f, "The shares");
         cj_val scale = cj_approx_rcp(f, total);
+        cj_name(f, scale, "scale");
         less = cj_neg(f, top);
         for (unsigned k = 0; k < s->chunks; k++) {
             powers_of(f, c, &row[k], less, v);
@@ -106,6 +130,7 @@ static void softmax_powers(cj_fn *f, cjk_norm_code *c)
             cjk_chunk_store(f, &c->b, &c->out, c->to, k, row[k].inside, v);
         }
     cj_else(f);
+        cj_comment(f, "Elements that are infinite or very large: read the row again, accurate exponentials");
         softmax_open(f, c);
     cj_end(f);
 }

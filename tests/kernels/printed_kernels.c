@@ -1,0 +1,115 @@
+/* The printed PTX of the objects can be read: each kernel has comments by block and names of its main values. */
+#include "tests/kernels/kernels_bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 6 };
+
+typedef struct printed {
+    const char *name;
+    void *(*make)(void);
+    cj_status (*print)(void *x, unsigned flags, const char **text);
+    void (*end)(void *x);
+    const char *comments[PARTS], *names[PARTS]; /* of the object's kernels */
+} printed;
+
+#define OBJECT(kind, options)                                                              \
+    static void *make_##kind(void) { return cj_##kind##_create(kb_dev, options); }        \
+    static cj_status print_##kind(void *x, unsigned flags, const char **text)             \
+    {                                                                                      \
+        return cj_##kind##_ptx(x, flags, text, NULL);                                      \
+    }                                                                                      \
+    static void end_##kind(void *x) { cj_##kind##_free(x); }
+
+OBJECT(softmax, CJ_SOFTMAX(.type = CJ_BF16, .columns = 1024))
+OBJECT(layer_norm, CJ_LAYER_NORM(.type = CJ_F32, .columns = 1000, .weight = 1, .bias = 1))
+OBJECT(rms_norm, CJ_RMS_NORM(.type = CJ_F16, .weight = 1))
+OBJECT(reduce, CJ_REDUCE(.type = CJ_F32, .op = CJ_COMBINE_ADD))
+OBJECT(argmax, CJ_ARGMAX(.type = CJ_F32))
+OBJECT(rope, CJ_ROPE(.type = CJ_BF16, .dim = 64))
+OBJECT(elementwise, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_BF16, CJ_BF16 }, .activation = CJ_ACTIVATION_SILU))
+
+#define CALLS(kind) #kind, make_##kind, print_##kind, end_##kind
+
+static const printed all[] = {
+    { CALLS(softmax),
+      { "The row of the block", "Load the row", "The greatest power of the thread's own", "Join the pairs",
+        "The shares", "read the row again" },
+      { "row", "chunk0_0", "own_top", "top", "sum", "scale" } },
+    { CALLS(layer_norm),
+      { "The row of the block", "Load the row", "The sum of the elements", "The sums of the differences",
+        "with weight and bias" },
+      { "row", "x_row", "mean", "rest", "factor", "eps" } },
+    { CALLS(rms_norm),
+      { "The row of the block", "The sum of the squares", "with weight and bias" },
+      { "row", "column", "own_squares", "mean_square", "factor" } },
+    { CALLS(reduce),
+      { "The row and the piece", "Join the columns of each class", "The classes that lie", "Join the classes",
+        "Thread 0 stores" },
+      { "row", "part", "first", "end", "class_0", "total" } },
+    { CALLS(argmax),
+      { "The row and the piece", "The greatest element of the thread's", "The greatest key of all", "Thread 0 stores" },
+      { "row", "key", "column", "best_key", "found" } },
+    { CALLS(rope),
+      { "The token of the block", "The token's position", "Load both halves", "Turn the pairs", "Store both" },
+      { "token", "head", "pair", "position" } },
+    { CALLS(elementwise),
+      { "The row and the piece", "One column at a time", "Load vectors", "The results", "Part of a vector" },
+      { "row", "column", "in0_row", "in1_row", "out_row" } },
+};
+
+/* `text` without its lines of comments. */
+static char *without_comments(const char *text)
+{
+    char *out = malloc(strlen(text) + 1), *to = out;
+    if (!out) tap_bail("no memory");
+    for (const char *line = text; *line;) {
+        const char *end = strchr(line, '\n'), *first = line + strspn(line, " \t");
+        size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
+        if (strncmp(first, "//", 2) != 0) memcpy(to, line, n), to += n;
+        line += n;
+    }
+    *to = 0;
+    return out;
+}
+
+/* Kernels that have no comment. */
+static unsigned silent_kernels(const char *text)
+{
+    unsigned silent = 0;
+    for (const char *entry = strstr(text, ".entry "); entry;) {
+        const char *next = strstr(entry + 1, ".entry "), *comment = strstr(entry, "\n\t// ");
+        silent += !comment || (next && comment > next);
+        entry = next;
+    }
+    return silent;
+}
+
+static void check_printed(const printed *p)
+{
+    const char *text = "";
+    char line[80];
+    void *x = p->make();
+    p->print(x, CJ_PRINT_COMMENTS, &text);
+    char *with = strdup(text), *less = without_comments(text);
+    if (!with) tap_bail("no memory");
+    p->print(x, 0, &text);
+    tap_ok(*text && !strcmp(text, less), "%s: comments are lines of their own, printed if asked for", p->name);
+    tap_is_uint(silent_kernels(with), 0, "%s: each kernel has comments", p->name);
+    for (int i = 0; i < PARTS && p->comments[i]; i++) tap_has_str(with, p->comments[i], "%s: a comment", p->name);
+    for (int i = 0; i < PARTS && p->names[i]; i++) {
+        snprintf(line, sizeof line, "\t%%%s;\n", p->names[i]);
+        tap_has_str(with, line, "%s: %%%s is declared", p->name, p->names[i]);
+    }
+    free(with), free(less);
+    p->end(x);
+}
+
+int main(void)
+{
+    kb_open();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_printed(&all[i]);
+    return kb_close();
+}
