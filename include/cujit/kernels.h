@@ -220,8 +220,8 @@ CJ_API void cj_argmax_free(cj_argmax *x);
  * Elements are CJ_F32, CJ_F16 or CJ_BF16, and are computed in CJ_F32.  If the number of columns is
  * an option, up to 32768, a row is read once and kept in registers; where rows and parameters are
  * at multiples of 16 bytes, in vectors.  On sm_90 a cluster of up to 8 blocks keeps rows of up to
- * 131072 columns.  Other rows are read once for each step.  `out` may be `x`, if the types have one
- * size. */
+ * 131072 columns, of 16-bit elements in vectors 262144.  Other rows are read once for each step.
+ * `out` may be `x`, if the types have one size. */
 
 typedef struct cj_softmax cj_softmax;
 

@@ -36,6 +36,7 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/norms.h \
 	%D%/reduce_rows.c \
 	%D%/rope.c \
+	%D%/row_joins.c \
 	%D%/row_values.c \
 	%D%/row_values.h \
 	%D%/scan_rows.c \

@@ -1,20 +1,27 @@
 /* The kernels of cj_layer_norm and cj_rms_norm.
  *
  * A layer norm subtracts a first mean, and takes mean and variance of the differences: nothing cancels where the mean
- * is much larger than the deviation. */
+ * is much larger than the deviation.  With a row in registers each warp subtracts a number that is near to its
+ * elements, and the moments of the warps are joined, once. */
 #include "kernels/norms.h"
+
+/* The reciprocal of the deviation. */
+static cj_val inverse_deviation(cj_fn *f, const cjk_norm_code *c, cj_val variance)
+{
+    cj_val positive = cj_select(f, cj_lt(f, variance, 0.0f), 0.0f, variance); /* a NaN stays one */
+    cj_val factor = cj_rcp(f, cj_sqrt(f, cj_add(f, positive, c->eps)));
+    cj_name(f, variance, "variance");
+    cj_name(f, factor, "factor");
+    return factor;
+}
 
 /* The mean of the differences to a first mean, and the reciprocal of the deviation. */
 static void moments(cj_fn *f, const cjk_norm_code *c, cj_val sums, cj_val *rest, cj_val *factor)
 {
     *rest = cj_div(f, cj_elem(f, sums, 0), c->count);
     cj_val square = cj_div(f, cj_elem(f, sums, 1), c->count);
-    cj_val variance = cj_sub(f, square, cj_mul(f, *rest, *rest));
-    cj_val positive = cj_select(f, cj_lt(f, variance, 0.0f), 0.0f, variance); /* a NaN stays one */
-    *factor = cj_rcp(f, cj_sqrt(f, cj_add(f, positive, c->eps)));
+    *factor = inverse_deviation(f, c, cj_sub(f, square, cj_mul(f, *rest, *rest)));
     cj_name(f, *rest, "rest");
-    cj_name(f, variance, "variance");
-    cj_name(f, *factor, "factor");
 }
 
 /* v * weight + bias of a column, as far as there are any. */
@@ -64,34 +71,58 @@ static void norm_store_open(cj_fn *f, const cjk_norm_code *c, cj_val mean, cj_va
     cj_end(f);
 }
 
-static void layer_known(cj_fn *f, cjk_norm_code *c)
+/* The mean of the warp's elements in its first chunks.  It is no more than a number that is near to them: differences
+ * to the mean of a quarter of the elements cancel no more than two bits. */
+static cj_val near_mean(cj_fn *f, const cjk_norm_code *c, const cjk_chunk *row)
 {
     const cjk_shape *s = c->b.s;
-    cjk_chunk row[CJK_CHUNKS];
-    cj_val sum = cj_let(f, CJ_F32, 0.0f), total, rest, factor, sums, v[CJK_VECTOR];
-    cj_val parts[2] = { cj_let(f, CJ_F32, 0.0f), cj_let(f, CJ_F32, 0.0f) };
-    cjk_row_load(f, &c->b, &c->x, c->from, 0, row);
-    cj_comment(f, "The sum of the elements");
-    for (unsigned k = 0; k < s->chunks; k++) {
+    unsigned most = s->vector > 1 ? 2 : 8, chunks = s->chunks < most ? s->chunks : most;
+    cj_val sum = { 0 }, total, v[CJK_VECTOR];
+    for (unsigned k = 0; k < chunks; k++) {
         cjk_chunk_values(f, &c->b, &row[k], v);
-        for (unsigned i = 0; i < s->vector; i++) cj_assign(f, sum, cj_add(f, sum, v[i]));
+        for (unsigned i = 0; i < s->vector; i++) sum = sum.bits ? cj_add(f, sum, v[i]) : v[i];
     }
-    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, sum, &total);
-    cj_val mean = cj_div(f, total, c->count);
-    cj_name(f, sum, "own_sum");
-    cj_name(f, mean, "mean");
-    cj_comment(f, "The sums of the differences to the mean, and of their squares");
+    cj_warp_reduce(f, CJ_COMBINE_ADD, sum, 32, &total);
+    cj_val count = cjk_warp_columns(f, &c->b, chunks);
+    return cj_mul(f, total, cj_approx_rcp(f, cj_max(f, count, 1.0f)));
+}
+
+/* The moments of the columns that a warp has. */
+static void warp_moments(cj_fn *f, const cjk_norm_code *c, const cjk_chunk *row, cjk_moments *m)
+{
+    const cjk_shape *s = c->b.s;
+    cj_val parts[2] = { cj_let(f, CJ_F32, 0.0f), cj_let(f, CJ_F32, 0.0f) }, sums, v[CJK_VECTOR];
+    cj_comment(f, "A number near to the elements of the warp");
+    m->reference = near_mean(f, c, row);
+    cj_name(f, m->reference, "near");
+    cj_name(f, cj_vec_n(f, parts, 2), "own_sum");
+    cj_comment(f, "The sums of the differences to it, and of their squares");
     for (unsigned k = 0; k < s->chunks; k++) {
         cjk_chunk_values(f, &c->b, &row[k], v);
         for (unsigned i = 0; i < s->vector; i++) {
-            cj_val d = cj_sub(f, v[i], mean), in = cjk_inside_or_zero(f, &row[k], d);
+            cj_val d = cj_sub(f, v[i], m->reference), in = cjk_inside_or_zero(f, &row[k], d);
             cj_assign(f, parts[0], cj_add(f, parts[0], in));
             cj_assign(f, parts[1], cj_fma(f, in, in, parts[1]));
         }
     }
-    cjk_row_join(f, &c->b, CJ_COMBINE_ADD, cj_vec_n(f, parts, 2), &sums);
-    moments(f, c, sums, &rest, &factor);
-    norm_store_known(f, c, row, mean, rest, factor);
+    cj_warp_reduce(f, CJ_COMBINE_ADD, cj_vec_n(f, parts, 2), 32, &sums);
+    m->count = cjk_warp_columns(f, &c->b, s->chunks);
+    cj_val rest = cj_elem(f, sums, 0);
+    m->mean = cj_div(f, rest, cj_max(f, m->count, 1.0f));
+    m->squares = cj_fma(f, cj_neg(f, rest), m->mean, cj_elem(f, sums, 1));
+}
+
+static void layer_known(cj_fn *f, cjk_norm_code *c)
+{
+    cjk_chunk row[CJK_CHUNKS];
+    cjk_moments m;
+    cjk_row_load(f, &c->b, &c->x, c->from, 0, row);
+    warp_moments(f, c, row, &m);
+    cjk_row_join_moments(f, &c->b, &m);
+    cj_val factor = inverse_deviation(f, c, cj_div(f, m.squares, c->count));
+    cj_name(f, m.reference, "mean");
+    cj_name(f, m.mean, "rest");
+    norm_store_known(f, c, row, m.reference, m.mean, factor);
 }
 
 static void layer_open(cj_fn *f, cjk_norm_code *c)

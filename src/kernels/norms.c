@@ -91,12 +91,13 @@ static bool has_clusters(cj_device *dev)
 void cjk_norm_shapes(cjk_norm *n, bool clusters)
 {
     uint32_t vector = (uint32_t)(CJK_VECTOR_BYTES / least_bytes(n));
-    bool raw = n->kind != CJK_NORM_SOFTMAX || cjk_size(n->out) == 2; /* the elements stay as they are */
-    cjk_shape_need need = { n->o.columns, 1, 4, clusters };
+    bool half = cjk_size(n->out) == 2; /* else the elements may be held as CJ_F32 */
+    cjk_shape_need need = { n->o.columns, 1, 4, 512, clusters };
     n->plain = cjk_shape_of(&need);
     if (!n->o.columns || n->o.columns % vector) return;
     need.vector = vector;
-    need.held = raw ? (uint32_t)cjk_size(n->in) : 4;
+    if (n->kind == CJK_NORM_SOFTMAX && half) need.threads = 256; /* faster in clusters */
+    need.held = half ? (uint32_t)cjk_size(n->in) : 4;
     n->vectors = cjk_shape_of(&need);
 }
 

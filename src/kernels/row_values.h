@@ -26,6 +26,7 @@ typedef struct cjk_shape_need {
     uint64_t columns; /* 0: open */
     uint32_t vector;  /* columns of a chunk, of which the columns are a multiple */
     uint32_t held;    /* bytes of an element in registers: 2 or 4 */
+    uint32_t threads; /* of a block, 256 or 512: at most, if so few can hold the row */
     bool clusters;    /* the device has them */
 } cjk_shape_need;
 
@@ -54,11 +55,23 @@ void cjk_stretch_begin(cj_fn *f, const cjk_shape *s, cj_val columns, cjk_stretch
 /* The address where the stretch begins in a row that begins at `begin`. */
 cj_val cjk_stretch_at(cj_fn *f, const cjk_stretch *b, const cjk_operand *x, cj_val begin);
 
+/* -- Joins (row_joins.c) ------------------------------------------------------------------------------------------- */
+
+/* Makes the mbarriers of a stretch in a cluster, and finds its rank. */
+void cjk_cluster_begin(cj_fn *f, cjk_stretch *b);
+
 /* Joins a value, or a vector of two values, of all threads that have the row. */
 void cjk_row_join(cj_fn *f, cjk_stretch *b, cj_combine_op op, cj_val v, cj_val *total);
 
 /* The same of pairs (top, sum), where `sum` counts 2^top: the greatest top, and the sum of what they stand for. */
 void cjk_row_join_powers(cj_fn *f, cjk_stretch *b, cj_val top, cj_val sum, cj_val *all_top, cj_val *all_sum);
+
+/* Moments of `count` elements, all CJ_F32: their mean is reference + mean, and `squares` the sum of the squares of the
+ * differences to it.  A count of 0 stands with a mean and squares of 0. */
+typedef struct cjk_moments { cj_val reference, mean, squares, count; } cjk_moments;
+
+/* Joins the moments of warps, which all lanes of a warp have, to those of the row. */
+void cjk_row_join_moments(cj_fn *f, cjk_stretch *b, cjk_moments *m);
 
 /* -- Chunks -------------------------------------------------------------------------------------------------------- */
 
@@ -81,6 +94,9 @@ void cjk_chunk_store(cj_fn *f, const cjk_stretch *b, const cjk_operand *x, cj_va
 
 /* Loads all chunks of the thread. */
 void cjk_row_load(cj_fn *f, const cjk_stretch *b, const cjk_operand *x, cj_val begin, float neutral, cjk_chunk *out);
+
+/* How many columns of the row the thread's warp has in its first `chunks` chunks: CJ_F32. */
+cj_val cjk_warp_columns(cj_fn *f, const cjk_stretch *b, unsigned chunks);
 
 /* `v` if the chunk is inside, else 0. */
 cj_val cjk_inside_or_zero(cj_fn *f, const cjk_chunk *c, cj_val v);

@@ -250,11 +250,19 @@ static void hard_rows(void)
         tap_ok(e < 1e-6, "layer norm where the mean is 10^4 times the deviation, %s columns: %.2g",
                k ? "known" : "open", e);
     }
-    kb_memory wide = kb_take(2 * WIDE * 4), wide_out = kb_take(2 * WIDE * 4);
-    for (int i = 0; i < 2 * WIDE; i++) ((float *)wide.host)[i] = (float)(1e4 + kb_uniform());
-    row_case c = { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = WIDE, .known = WIDE, .rows = 2 };
-    double e = run_case(&c, &wide, &wide_out, &w, &b);
-    tap_ok(e < 1e-6, "the same in %d columns: %.2g", WIDE, e);
+    kb_memory wide = kb_take(4 * WIDE * 4), wide_out = kb_take(4 * WIDE * 4);
+    static const int sizes[] = { WIDE, WIDE - 10000, 9999, 300 };
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        int n = sizes[k];
+        for (int i = 0; i < 4 * n; i++) { /* other levels in some of a warp's columns, in some blocks */
+            int r = i / n, column = i % n;
+            float level = r < 2 ? 1e4f : r == 2 ? (column < 100 ? 1000 : 0) : column < n / 2 ? -500 : 500;
+            ((float *)wide.host)[i] = level + (float)kb_uniform();
+        }
+        row_case c = { .kind = LAYER, .type = CJ_F32, .out = CJ_F32, .columns = n, .known = n, .rows = 4 };
+        double e = run_case(&c, &wide, &wide_out, &w, &b);
+        tap_ok(e < 1e-6, "layer norm of %d columns, of a mean far from 0 or of several levels: %.2g", n, e);
+    }
     kb_drop(&wide), kb_drop(&wide_out);
     v[0] = INFINITY, v[N] = NAN;
     for (int i = 0; i < N; i++) v[2 * N + i] = 7;

@@ -35,12 +35,12 @@ OBJECT(elementwise, CJ_ELEMENTWISE(.inputs = 2, .types = { CJ_BF16, CJ_BF16 }, .
 
 static const printed all[] = {
     { CALLS(softmax),
-      { "The row of the block", "Load the row", "The greatest power of the thread's own", "Join the pairs",
+      { "The row of the block", "Load the row", "The greatest power of the thread's own", "The values of each warp",
         "The shares", "read the row again" },
       { "row", "chunk0_0", "own_top", "top", "sum", "scale" } },
     { CALLS(layer_norm),
-      { "The row of the block", "Load the row", "The sum of the elements", "The sums of the differences",
-        "with weight and bias" },
+      { "The row of the block", "Load the row", "A number near to", "The sums of the differences",
+        "The values of each warp", "with weight and bias" },
       { "row", "x_row", "mean", "rest", "factor", "eps" } },
     { CALLS(rms_norm),
       { "The row of the block", "The sum of the squares", "with weight and bias" },

@@ -24,14 +24,14 @@ typedef struct row_text {
 
 static const row_text texts[] = {
     { 4096, true, CJ_BF16, CJ_BF16, 1, 1, 1 },    { 16384, true, CJ_BF16, CJ_BF16, 1, 1, 1 },
-    { 32768, true, CJ_BF16, CJ_BF16, 2, 1, 1 },   { 32768, false, CJ_BF16, CJ_BF16, 1, 1, 1 },
-    { 50257, true, CJ_F16, CJ_F16, 4, 0, 0 },     { 65544, true, CJ_F16, CJ_F16, 8, 4, 4 },
-    { 131072, true, CJ_BF16, CJ_BF16, 8, 4, 4 },  { 131080, true, CJ_BF16, CJ_BF16, 0, 8, 8 },
+    { 32768, true, CJ_BF16, CJ_BF16, 2, 2, 1 },   { 32768, false, CJ_BF16, CJ_BF16, 1, 1, 1 },
+    { 50257, true, CJ_F16, CJ_F16, 4, 0, 0 },     { 65544, true, CJ_F16, CJ_F16, 8, 8, 4 },
+    { 131072, true, CJ_BF16, CJ_BF16, 8, 8, 4 },  { 131080, true, CJ_BF16, CJ_BF16, 0, 8, 8 },
     { 262144, true, CJ_BF16, CJ_BF16, 0, 8, 8 },  { 262152, true, CJ_BF16, CJ_BF16, 0, 0, 0 },
     { 33000, false, CJ_BF16, CJ_BF16, 0, 0, 0 },  { 16384, true, CJ_F32, CJ_F32, 1, 1, 1 },
     { 32768, true, CJ_F32, CJ_F32, 2, 2, 2 },     { 32768, false, CJ_F32, CJ_F32, 1, 1, 1 },
     { 131072, true, CJ_F32, CJ_F32, 8, 8, 8 },    { 131076, true, CJ_F32, CJ_F32, 0, 0, 0 },
-    { 49160, true, CJ_F32, CJ_BF16, 4, 4, 4 },    { 32768, true, CJ_BF16, CJ_F32, 2, 2, 1 },
+    { 49160, true, CJ_F32, CJ_BF16, 4, 8, 4 },    { 32768, true, CJ_BF16, CJ_F32, 2, 2, 2 },
 };
 
 static void assemble_row(const char *text, const char *name)
@@ -65,14 +65,16 @@ static bool loads_come_first(const char *text, unsigned loads)
     return before >= loads;
 }
 
-static void write_text(const row_text *t, cjk_norm_kind kind)
+/* `wide`: the parameters are f32. */
+static void write_text(const row_text *t, cjk_norm_kind kind, bool wide)
 {
-    cjk_norm n = { .kind = kind, .in = t->in, .out = t->out, .param = t->in, .weight = kind != CJK_NORM_SOFTMAX,
-                   .bias = kind == CJK_NORM_LAYER, .eps = 1e-5f, .o.columns = t->columns };
+    cjk_norm n = { .kind = kind, .in = t->in, .out = t->out, .param = wide ? CJ_F32 : t->in, .eps = 1e-5f,
+                   .weight = kind != CJK_NORM_SOFTMAX, .bias = kind == CJK_NORM_LAYER, .o.columns = t->columns };
     char name[100];
     cjk_norm_shapes(&n, t->clusters);
-    snprintf(name, sizeof name, "%s of %llu columns of %s to %s, %s clusters", kind_words[kind],
-             (unsigned long long)t->columns, cjk_type_name(t->in), cjk_type_name(t->out), t->clusters ? "with" : "no");
+    snprintf(name, sizeof name, "%s of %llu columns of %s to %s%s, %s clusters",
+             kind_words[kind], (unsigned long long)t->columns, cjk_type_name(t->in), cjk_type_name(t->out),
+             wide ? " with f32 parameters" : "", t->clusters ? "with" : "no");
     uint32_t plain = n.plain.columns ? n.plain.blocks : 0, vectors = n.vectors.columns ? n.vectors.blocks : 0;
     bool shaped = plain == t->plain && vectors == (kind == CJK_NORM_SOFTMAX ? t->softmax : t->norm);
     if (!tap_ok(shaped, "%s: shapes", name)) tap_diag("%u and %u blocks", plain, vectors);
@@ -103,7 +105,8 @@ int main(void)
     if (!mkdtemp(folder)) tap_bail("no folder");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (int kind = CJK_NORM_SOFTMAX; kind <= CJK_NORM_RMS; kind++)
-            if (all || number++ % 4 == 0) write_text(&texts[i], (cjk_norm_kind)kind);
+            for (int wide = 0; wide <= (kind != CJK_NORM_SOFTMAX && texts[i].in != CJ_F32); wide++)
+                if (all || number++ % 5 == 0) write_text(&texts[i], (cjk_norm_kind)kind, wide);
     rmdir(folder);
     return tap_done();
 }
