@@ -24,7 +24,7 @@ cjk_shape cjk_shape_of(const cjk_shape_need *need)
     cjk_shape s = { .columns = need->columns, .vector = need->vector };
     uint64_t chunks = need->columns / need->vector, words = upper_quotient((uint64_t)need->vector * need->held, 4);
     uint64_t usual = need->vector > 1 ? 4 : 8, most = ROW_WORDS / words;
-    if (!need->columns) return open;
+    if (!need->columns || need->columns > UINT32_MAX) return open;
     /* A multiprocessor has room for 1024 threads: while one block waits for its row, another one stores. */
     for (uint32_t threads = need->threads; threads <= ROW_THREADS; threads *= 2)
         for (s.blocks = 1; s.blocks <= (need->clusters ? CJK_ROW_BLOCKS : 1); s.blocks *= 2) {

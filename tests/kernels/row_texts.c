@@ -32,6 +32,7 @@ static const row_text texts[] = {
     { 32768, true, CJ_F32, CJ_F32, 2, 2, 2 },     { 32768, false, CJ_F32, CJ_F32, 1, 1, 1 },
     { 131072, true, CJ_F32, CJ_F32, 8, 8, 8 },    { 131076, true, CJ_F32, CJ_F32, 0, 0, 0 },
     { 49160, true, CJ_F32, CJ_BF16, 4, 8, 4 },    { 32768, true, CJ_BF16, CJ_F32, 2, 2, 2 },
+    { UINT64_MAX - 7, true, CJ_BF16, CJ_BF16, 0, 0, 0 },
 };
 
 static void assemble_row(const char *text, const char *name)
