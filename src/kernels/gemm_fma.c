@@ -314,13 +314,13 @@ static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 /* -- Consumers: results -------------------------------------------------------------------------------------------- */
 
 /* Where a thread's outer index o of a piece is, in the warp's indices of the piece. */
-static cj_val row_of(cj_fn *f, const fma_consumer *c, uint32_t o)
+static cj_val fma_row_of(cj_fn *f, const fma_consumer *c, uint32_t o)
 {
     return c->a.by_k ? cj_add(f, c->lane_down, o * LANES_DOWN) : cj_add(f, cj_mul(f, c->lane_down, c->a.piece), o);
 }
 
 /* Pairs of columns: those of one are neighbours. */
-static cj_val pair_of(cj_fn *f, const fma_consumer *c, uint32_t pair)
+static cj_val fma_pair_of(cj_fn *f, const fma_consumer *c, uint32_t pair)
 {
     if (c->b.by_k) return cj_add(f, cj_mul(f, c->lane_across, 2), pair * 8);
     return cj_add(f, cj_mul(f, c->lane_across, 4), pair * 2);
@@ -338,12 +338,12 @@ static void store_pairs(cj_fn *f, const fma_kernel *k, const fma_consumer *c, co
     cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
     for (uint32_t r = 0; r < k->down; r++) {
         uint32_t piece = r / k->a_piece;
-        cj_val in_piece = row_of(f, c, r % k->a_piece), row = cj_add(f, cj_add(f, row0, in_piece),
+        cj_val in_piece = fma_row_of(f, c, r % k->a_piece), row = cj_add(f, cj_add(f, row0, in_piece),
                                                                     piece * k->a_piece * LANES_DOWN);
         cj_if(f, cj_lt(f, row, k->p.size[CJK_GEMM_A]));
             cj_val at_row = cj_mad(f, cj_cvt(f, CJ_U64, row), by_row, base);
             for (uint32_t pair = 0; pair < k->across / 2; pair++) {
-                cj_val in_patch = pair_of(f, c, pair % 2), sums = cj_slice(f, c->sums[r], (size_t)pair * 2, 2);
+                cj_val in_patch = fma_pair_of(f, c, pair % 2), sums = cj_slice(f, c->sums[r], (size_t)pair * 2, 2);
                 cj_val column = cj_add(f, cj_add(f, column0, in_patch), pair / 2 * CJK_PATCH_COLUMNS);
                 cj_val next = cj_add(f, column, 1), at = cj_mad(f, cj_cvt(f, CJ_U64, column), 4, at_row);
                 cj_val both = cj_lt(f, next, k->p.size[CJK_GEMM_B]), one = cj_eq(f, next, k->p.size[CJK_GEMM_B]);
@@ -361,7 +361,7 @@ static void store_patch(cj_fn *f, const fma_kernel *k, const fma_consumer *c, ui
     uint32_t rows = k->a_piece * LANES_DOWN;
     for (uint32_t o = 0; o < k->a_piece; o++)
         for (uint32_t pair = 0; pair < 2; pair++) {
-            cj_val begin = row_of(f, c, o), word = cj_mad(f, begin, CJK_PATCH_PITCH, pair_of(f, c, pair));
+            cj_val begin = fma_row_of(f, c, o), word = cj_mad(f, begin, CJK_PATCH_PITCH, fma_pair_of(f, c, pair));
             cj_ins(f, "st.shared.v2.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
                    cj_slice(f, c->sums[m * k->a_piece + o], (size_t)n * B_PIECE + 2 * pair, 2));
         }

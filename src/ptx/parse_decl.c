@@ -263,13 +263,13 @@ static bool decl_reg_range(cji_parser *p, const cji_decl *d, const char *name, u
     return word && cji_scope_declare(p, name, len, CJI_BIND_RANGE, word, (uint32_t)count);
 }
 
-/* A register alone; debug data knows it by its name. */
+/* A register alone.  It keeps a name with %, as cj_name gives, and one that debug data knows it by. */
 static bool decl_single_reg(cji_parser *p, const cji_decl *d, const char *s, size_t n)
 {
     size_t len = 0;
     uint32_t word = 0;
     const char *name = NULL;
-    if (p->debug_line && cji_scope_free(p, s, n)) name = cji_scope_reg_name(p, s, n, &len);
+    if ((p->debug_line || *s == '%') && cji_scope_free(p, s, n)) name = cji_scope_reg_name(p, s, n, &len);
     if (p->failed) return false;
     if (name && p->regs_left) {
         p->regs_left--;

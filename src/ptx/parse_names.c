@@ -71,8 +71,7 @@ const char *cji_scope_reg_name(cji_parser *p, const char *s, size_t n, size_t *l
     unsigned type = prefix ? cji_type_of_prefix(s, prefix) : CJ_VOID;
     if (digit && prefix && s[prefix - 1] == '_') {   /* printed so, beside names of the text's own */
         unsigned own = cji_type_of_prefix(s, prefix - 1);
-        if (own != CJ_VOID) p->f->own_prefix |= 1u << own;
-        return NULL;
+        if (own != CJ_VOID) return p->f->own_prefix |= 1u << own, NULL;
     }
     bool printed = p->f->count[type] && !(p->f->own_prefix >> type & 1);   /* perhaps it is another's */
     if (digit && (!prefix || printed)) return NULL;

@@ -121,9 +121,13 @@ bool cji_rep_function(cji_rep *r, uint32_t index);
 /* Statements: what is written between the two is one, which makes the value of `slot` (CJI_REP_NONE: none). */
 void cji_rep_open(cji_rep_body *c);
 void cji_rep_close(cji_rep_body *c, uint32_t slot);
-/* Makes the register, and those of its type with smaller numbers, unless they are there.  False: it has a name of its
- * own. */
+/* Makes the register, and those of its type with smaller numbers, or those before it that have names of their own,
+ * unless they are there.  False: it is a parameter. */
 bool cji_rep_make_reg(cji_rep_body *c, uint32_t reg);
+/* cj_name, of a register that was just made. */
+bool cji_rep_name_reg(cji_rep_body *c, uint32_t reg);
+/* Registers whose numbers nobody has: they were named when others had numbers behind them. */
+void cji_rep_make_unused(cji_rep_body *c);
 void cji_rep_make_label(cji_rep_body *c, uint32_t label);
 /* Is it the register that the next definition of its type makes? */
 bool cji_rep_is_next(const cji_rep_body *c, uint32_t reg);

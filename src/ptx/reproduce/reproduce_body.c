@@ -197,6 +197,7 @@ static bool body_records(cji_rep_body *c)
 {
     while (c->at < c->f->nins) {
         const size_t before = c->at;
+        cji_rep_make_unused(c);
         bool done = cji_rep_declare_bytes(c);
         if (!done) return false;
         if (cji_rep_reads_parameter(c)) done = cji_rep_parameter(c);
@@ -214,7 +215,8 @@ static bool body_records(cji_rep_body *c)
 static bool leftovers(cji_rep_body *c)
 {
     for (size_t i = 0; i < c->f->nreg; i++)
-        if (cji_rep_is_numbered(c->f, (uint32_t)i) && !cji_rep_make_reg(c, (uint32_t)i)) return false;
+        if (!(c->f->reg[i].flags & CJI_REG_PARAM) && !cji_rep_make_reg(c, (uint32_t)i)) return false;
+    cji_rep_make_unused(c);
     return c->params == c->f->nparam;
 }
 

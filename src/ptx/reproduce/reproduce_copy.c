@@ -35,10 +35,18 @@ bool cji_rep_note(cji_rep_body *c, uint32_t number)
     return true;
 }
 
+static uint32_t with_own_name(const cj_fn *f, const char *name)
+{
+    for (size_t i = 0; i < f->nreg && f->named_regs; i++)
+        if (f->reg[i].flags & CJI_REG_NAMED && !strcmp(cji_ptx_name(f->m, f->reg[i].number), name)) return (uint32_t)i;
+    return CJI_REP_NONE;
+}
+
 /* The register of the function that is register `i` of the copy; CJI_REP_NONE: none, or one of the head. */
 static uint32_t original(const cji_rep_body *c, uint32_t i)
 {
     const cji_reg *reg = &c->g->reg[i];
+    if (reg->flags & CJI_REG_NAMED) return with_own_name(c->f, cji_ptx_name(c->g->m, reg->number));
     const unsigned class = cji_type_declared(reg->type);
     const bool numbered = !(reg->flags & CJI_REG_PARAM) && reg->number < c->f->count[class];
     return numbered ? c->by_number[class][reg->number] : CJI_REP_NONE;
@@ -51,6 +59,7 @@ void cji_rep_undo(cji_rep_body *c, const cji_rep_mark *mark)
     for (size_t i = mark->nreg; i < g->nreg; i++) {
         const uint32_t reg = original(c, (uint32_t)i);
         if (reg != CJI_REP_NONE) c->slot[reg].v = CJI_NULL, c->slot[reg].declared = false;
+        if (g->reg[i].flags & CJI_REG_NAMED) g->named_regs--;
     }
     for (size_t i = mark->nlabel; i < g->nlabel && i < c->f->nlabel; i++)
         c->slot[cji_rep_label_slot(c, (uint32_t)i)].v = CJI_NULL;

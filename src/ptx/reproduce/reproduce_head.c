@@ -123,13 +123,15 @@ bool cji_rep_parameter(cji_rep_body *c)
         d = (cj_param)(c->g, name, (cj_type)type);
     }
     const uint32_t reg = loaded_register(c, c->g->nins - mark.nins);
-    if (!d.bits || reg == CJI_REP_NONE || c->slot[reg].v.bits || !cji_rep_same(c, &mark)) return false;
-    /* What the declaration has in between is its own. */
-    for (size_t i = mark.at; i + 1 < c->at; i++)
-        if (c->refs[cji_word_index(c->f->ins[i].opnd[0])] > 2) return false;
+    if (!d.bits || reg == CJI_REP_NONE || c->slot[reg].v.bits) return false;
     name_parameter(c, reg, v);
     cji_rep_got_reg(c, reg, d);
     cji_rep_close(c, reg);
+    if (!cji_rep_is_numbered(c->f, reg) && !cji_rep_name_reg(c, reg)) return false;
+    if (!cji_rep_same(c, &mark)) return false;
+    /* What the declaration has in between is its own. */
+    for (size_t i = mark.at; i + 1 < c->at; i++)
+        if (c->refs[cji_word_index(c->f->ins[i].opnd[0])] > 2) return false;
     return true;
 }
 

@@ -37,11 +37,16 @@ bool cji_rep_is_next(const cji_rep_body *c, uint32_t reg)
            c->f->reg[reg].number == c->g->count[cji_rep_class(c->f, reg)];
 }
 
+/* The name that cj_name gave a register, without its %. */
+static const char *own_name(const cj_fn *f, uint32_t reg) { return cji_ptx_name(f->m, f->reg[reg].number) + 1; }
+
 static void name_reg(cji_rep_body *c, uint32_t reg)
 {
     char name[40];
     if (c->slot[reg].name) return;
-    snprintf(name, sizeof name, "%s%u", cji_type_prefix(cji_rep_class(c->f, reg)), c->f->reg[reg].number);
+    if (cji_rep_is_numbered(c->f, reg))
+        snprintf(name, sizeof name, "%s%u", cji_type_prefix(cji_rep_class(c->f, reg)), c->f->reg[reg].number);
+    else snprintf(name, sizeof name, "%s", own_name(c->f, reg));
     c->slot[reg].name = cji_rep_name(c->r, &c->taken, name);
 }
 
@@ -52,21 +57,62 @@ void cji_rep_got_reg(cji_rep_body *c, uint32_t reg, cj_val v)
     c->slot[reg].declared = true;
 }
 
+static void make_reg(cji_rep_body *c, uint32_t reg)
+{
+    const unsigned type = c->f->reg[reg].type;
+    cji_rep_open(c);
+    cji_text_printf(&c->text, "cj_reg(f, %s);", cji_rep_type(type));
+    cji_rep_got_reg(c, reg, (cj_reg)(c->g, (cj_type)type));
+    cji_rep_close(c, reg);
+    if (!c->text.failed) c->stmt[c->nstmt - 1].reg = true;
+}
+
+bool cji_rep_name_reg(cji_rep_body *c, uint32_t reg)
+{
+    cj_val v;
+    cji_rep_open(c);
+    cji_text_puts(&c->text, "cj_name(f, ");
+    if (!cji_rep_use(c, reg, &v)) return false;
+    cji_text_printf(&c->text, ", \"%s\");", own_name(c->f, reg));
+    (cj_name)(c->g, v, own_name(c->f, reg));
+    cji_rep_close(c, CJI_REP_NONE);
+    return !c->g->m->dead;
+}
+
+/* Registers with names are printed in the order in which they were made. */
+static bool make_named_regs(cji_rep_body *c, uint32_t last)
+{
+    for (uint32_t reg = 0; reg <= last; reg++) {
+        if (cji_rep_is_numbered(c->f, reg) || c->f->reg[reg].flags & CJI_REG_PARAM || c->slot[reg].v.bits) continue;
+        make_reg(c, reg);
+        if (!cji_rep_name_reg(c, reg)) return false;
+    }
+    return true;
+}
+
+void cji_rep_make_unused(cji_rep_body *c)
+{
+    for (unsigned t = 0; t < CJ_TYPE_COUNT; t++)
+        while (c->g->count[t] < c->f->count[t] && c->by_number[t][c->g->count[t]] == CJI_REP_NONE && !c->g->m->dead) {
+            cji_rep_open(c);
+            cji_text_printf(&c->text, "cj_reg(f, %s);", cji_rep_type(t));
+            (cj_reg)(c->g, (cj_type)t);
+            cji_rep_close(c, CJI_REP_NONE);
+        }
+}
+
 bool cji_rep_make_reg(cji_rep_body *c, uint32_t reg)
 {
     const unsigned class = cji_rep_class(c->f, reg);
     if (c->slot[reg].v.bits) return true;
-    if (!cji_rep_is_numbered(c->f, reg)) return false;
+    if (c->f->reg[reg].flags & CJI_REG_PARAM) return false;
+    if (!cji_rep_is_numbered(c->f, reg)) return make_named_regs(c, reg);
     while (!c->slot[reg].v.bits) {
         const uint32_t at = c->g->count[class];
         if (at >= c->f->count[class] || c->g->m->dead) return false;
         const uint32_t next = c->by_number[class][at];
-        if (next == CJI_REP_NONE) return false;
-        cji_rep_open(c);
-        cji_text_printf(&c->text, "cj_reg(f, %s);", cji_rep_type(c->f->reg[next].type));
-        cji_rep_got_reg(c, next, (cj_reg)(c->g, (cj_type)c->f->reg[next].type));
-        cji_rep_close(c, next);
-        if (!c->text.failed) c->stmt[c->nstmt - 1].reg = true;
+        if (next == CJI_REP_NONE) cji_rep_make_unused(c);
+        else make_reg(c, next);
     }
     return true;
 }
