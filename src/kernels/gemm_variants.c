@@ -173,6 +173,14 @@ static bool map_fits(const cjk_gemm_operand *x, cjk_next next, size_t size)
     return next != CJK_ANY_NEXT && (one || (by > 0 && by < most)) && x->by_batch >= 0 && x->by_batch < most;
 }
 
+/* Whether path wgmma stores the result by a tensor map.  The hardware writes whole units of 16 bytes, also at the end
+ * of a row, so rows are made of such units. */
+static bool map_stores(const cjk_gemm *g, const cjk_gemm_operand *out, cjk_next next)
+{
+    size_t size = cjk_size(g->type[CJK_GEMM_OUT]);
+    return g->by_map && next == CJK_K_NEXT && map_fits(out, CJK_K_NEXT, size) && in_units((int64_t)out->k, size);
+}
+
 static uint32_t choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const cjk_next next[3],
                              const char **why)
 {
@@ -202,9 +210,7 @@ uint32_t cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_
     for (int i = 0; i < 3; i++) next[i] = next_of(&x[i], cjk_size(g->type[i]));
     if (g->v[0].path == CJ_GEMM_WGMMA) {
         uint32_t i = x[CJK_GEMM_A].k ? choose_wgmma(g, x, batches, next, why) : CJK_KERNELS;
-        const cjk_gemm_operand *o = &x[CJK_GEMM_OUT];
-        *by_map = g->by_map && next[CJK_GEMM_OUT] == CJK_K_NEXT &&
-                  map_fits(o, CJK_K_NEXT, cjk_size(g->type[CJK_GEMM_OUT]));
+        *by_map = map_stores(g, &x[CJK_GEMM_OUT], next[CJK_GEMM_OUT]);
         if (i < CJK_KERNELS) return i;
         if (g->v[g->variants - 1].path == CJ_GEMM_SCALAR) return x[CJK_GEMM_A].k ? i : g->variants - 1;
     }
