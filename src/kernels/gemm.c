@@ -173,6 +173,8 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
         return;
     }
     g->multiprocessors = (uint32_t)d.multiprocessors;
+    bool sim = !strcmp(cj_driver_kind(cj_device_driver(dev)), "sim"); /* its clusters have one block */
+    g->most_split = d.clusters && !sim ? CJK_SPLIT_MOST : 1;
     g->by_map = stores_by_map(g);
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
@@ -238,8 +240,8 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
 }
 
 /* Adds the tensor maps to the arguments of path wgmma, and enqueues. */
-static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, bool by_map, cj_arg *arg, size_t n,
-                                const char *call)
+static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, const cjk_gemm_choice *choice,
+                                cj_arg *arg, size_t n, const char *call)
 {
     const cjk_gemm_variant *v = &g->v[key->variant];
     uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
@@ -247,13 +249,18 @@ static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, boo
     cj_dims dims = cj_grid3(tiles, batches < 65535 ? (uint32_t)batches : 65535, 1, v->threads, 1, 1);
     cj_tensor_map map[3];
     if (v->path == CJ_GEMM_WGMMA) {
-        key->by_map = by_map;
+        key->by_map = choice->by_map;
         cj_status st = cjk_gemm_maps_of(s, g, key, map, call);
         if (st != CJ_OK) return st;
         for (int i = 0; i < (g->by_map ? 3 : 2); i++) arg[n++] = cj_arg_tensor_map(&map[i]);
-        if (g->by_map) arg[n++] = cj_arg_u(by_map);
+        if (g->by_map) arg[n++] = cj_arg_u(choice->by_map);
         uint64_t all = tiles * batches;
-        dims = cj_grid3(all < g->multiprocessors ? (uint32_t)all : g->multiprocessors, 1, 1, v->threads, 1, 1);
+        if (all > g->multiprocessors) all = g->multiprocessors;
+        dims = cj_grid3((uint32_t)all, 1, 1, v->threads, 1, 1);
+        if (v->split)
+            dims = cj_grid3((uint32_t)cjk_pieces(columns, v->columns) * choice->blocks,
+                            (uint32_t)cjk_pieces(m, v->rows), (uint32_t)batches, v->threads, 1, 1);
+        for (int i = 0; i < 3 && choice->blocks > 1; i++) dims.cluster[i] = i ? 1 : choice->blocks;
     }
     dims = cj_dims_shared(dims, v->shared);
     return cj_launch_n(s, g->code.k[key->variant], &dims, arg, n);
@@ -304,15 +311,16 @@ cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args
     if (g->o.bias) arg[n++] = cj_arg_ptr(args->bias);
     for (size_t i = 0; i < args->user_count; i++) arg[n++] = args->user[i];
     cjk_map_key key = { .batches = batches };
-    bool more = batches > 1, by_map;
+    bool more = batches > 1;
     key.x[CJK_GEMM_A] = (cjk_gemm_operand){ a.data, args->m, args->k, a.stride, a.step, more ? args->a_batch : 0 };
     key.x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
     key.x[CJK_GEMM_OUT] =
         (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
     const char *why = "";
-    uint32_t i = key.variant = cjk_gemm_choose(g, key.x, batches, &by_map, &why);
-    if (i >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
-    return launch_variant(s, g, &key, by_map, arg, n, call);
+    const cjk_gemm_choice choice = cjk_gemm_choose(g, key.x, batches, &why);
+    if (choice.variant >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
+    key.variant = choice.variant;
+    return launch_variant(s, g, &key, &choice, arg, n, call);
 }
 
 cj_status cj_gemm_ptx(cj_gemm *g, unsigned flags, const char **text, size_t *bytes)

@@ -22,7 +22,7 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/gemm_mma.c \
 	%D%/gemm_scalar.c \
 	%D%/gemm_variants.c \
-	%D%/gemm_wgmma.c \
+	%D%/gemm_wgmma.c %D%/gemm_split.c \
 	%D%/gemv.c \
 	%D%/kernels_core.h \
 	%D%/norms.c \
