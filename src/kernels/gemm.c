@@ -162,6 +162,19 @@ static bool stores_by_map(const cjk_gemm *g)
     return out == CJ_S32 || out == CJ_U32;
 }
 
+/* How many clusters of a split variant run at once: multiprocessors come in groups that clusters do not fill. */
+static void count_clusters(cjk_gemm *g)
+{
+    for (uint32_t v = 0; v < g->variants; v++)
+        for (uint32_t i = 1; i < CJK_SPLIT_SIZES && g->v[v].split; i++) {
+            cj_dims dims = cj_dims_shared(cj_grid(1u << i, g->v[v].threads), g->v[v].shared);
+            uint32_t n = 0;
+            for (int d = 0; d < 3; d++) dims.cluster[d] = d ? 1 : 1u << i;
+            bool fits = g->clusters[i] && cj_kernel_max_clusters(g->code.k[v], &dims, &n) == CJ_OK;
+            if (!fits || n < g->clusters[i]) g->clusters[i] = fits ? n : 0;
+        }
+}
+
 static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
 {
     cj_gemm_path path[3];
@@ -174,12 +187,15 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
     }
     g->multiprocessors = (uint32_t)d.multiprocessors;
     bool sim = !strcmp(cj_driver_kind(cj_device_driver(dev)), "sim"); /* its clusters have one block */
-    g->most_split = d.clusters && !sim ? CJK_SPLIT_MOST : 1;
+    for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = d.clusters && !sim ? g->multiprocessors >> i : 0;
     g->by_map = stores_by_map(g);
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
-        if (make_path(x, g, path[i], i + 1 == n, cache, call)) return;
+        if (make_path(x, g, path[i], i + 1 == n, cache, call)) {
+            if (!sim) count_clusters(g);
+            return;
+        }
 }
 
 cj_gemm *cj_gemm_create(cj_device *dev, const cj_gemm_opts *opts)

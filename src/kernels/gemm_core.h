@@ -17,8 +17,7 @@ enum { CJK_GEMM_OWN = 4, CJK_GEMM_USER = 16, CJK_GEMM_NAME = 48 };
 
 /* Tiles of the paths. */
 enum { CJK_SCALAR_TILE = 64, CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8,
-       CJK_SPLIT_ROWS = 64, CJK_SPLIT_COLUMNS = 128, CJK_SPLIT_MOST = 8, /* blocks of a cluster */
-       CJK_SPLIT_BYTES = CJK_SPLIT_ROWS * CJK_SPLIT_COLUMNS * 4 };
+       CJK_SPLIT_ROWS = 64, CJK_SPLIT_MOST = 8, CJK_SPLIT_SIZES = 4 /* blocks of a cluster: 1, 2, 4, 8 */ };
 
 /* Which elements of an operand are neighbours in memory.  CJK_ANY_NEXT: the code takes both. */
 typedef enum cjk_next { CJK_K_NEXT, CJK_OUTER_NEXT, CJK_ANY_NEXT } cjk_next;
@@ -61,7 +60,7 @@ typedef struct cjk_gemm {
     cj_mma_type mma[2];        /* of A and B, for tensor cores */
     uint32_t user;             /* parameters of the user's function behind its own four */
     uint32_t multiprocessors;
-    uint32_t most_split;       /* blocks of a cluster at most: 1, 2, 4 or CJK_SPLIT_MOST */
+    uint32_t clusters[CJK_SPLIT_SIZES]; /* of 1, 2, 4, 8 blocks with a tile of a split variant: how many run at once */
     bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */
     uint32_t variants;         /* the kernel of variant i is code.k[i] */
     cjk_gemm_variant v[CJK_KERNELS];
@@ -132,12 +131,12 @@ void cjk_gemm_chunk_at(cj_fn *f, const cjk_gemm_chunk *c, cj_val row, cj_val col
 void cjk_gemm_chunk_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, const cjk_gemm_chunk *c, cj_val row,
                           cj_val column, cj_val batch);
 
-/* How the blocks of a cluster add up their sums of a tile (gemm_split.c).  `shared`: where a block receives them,
- * CJK_SPLIT_BYTES.  Each thread of the warpgroup that has columns 64 * group to 64 * group + 63 sends its accumulators,
- * behind a barrier of the cluster.  Behind another one 256 threads store the block's share of the rows. */
-void cjk_gemm_split_send(cj_fn *f, cj_val sums, cj_val shared, cj_val group);
-void cjk_gemm_split_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val shared, cj_val thread,
-                          cj_val row, cj_val column, cj_val batch);
+/* How the blocks of a cluster add up their sums of a tile (gemm_split.c).  `shared`: where a block receives them, 4
+ * bytes for each element of a tile.  Each thread of the warpgroup that has half `group` of the columns sends its
+ * sums, behind a barrier of the cluster.  Behind another one 256 threads store the block's share of the rows. */
+void cjk_gemm_split_send(cj_fn *f, const cjk_gemm_variant *v, cj_val sums, cj_val shared, cj_val group);
+void cjk_gemm_split_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_variant *v, const cjk_gemm_params *p,
+                          cj_val shared, cj_val thread, cj_val row, cj_val column, cj_val batch);
 
 /* -- The paths ----------------------------------------------------------------------------------------------------- */
 

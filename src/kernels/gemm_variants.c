@@ -75,18 +75,20 @@ static const struct { uint32_t columns; double speed; } widths[] = {
 };
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
-/* How long a tile takes for 128 bytes of k, in columns of full speed.  Half as many rows multiply at half the speed:
- * tiles of split variants are for products that have no more rows, or too few tiles. */
-static double cost_of_tile(const cjk_gemm_variant *v, uint64_t m)
+/* How long a tile takes for 128 bytes of k, in columns of full speed.  64 rows take as long as 128 in twice as many
+ * columns: they are for products that have no more rows, or too few tiles. */
+static double cost_of_tile(const cjk_gemm_variant *v)
 {
-    if (v->split) return m <= CJK_SPLIT_ROWS ? 114 : 118;
+    if (v->split) return v->columns == 64 ? 66 : 115;
     for (uint32_t i = 0; i < WIDTHS; i++)
         if (widths[i].columns == v->columns) return v->columns * 100 / widths[i].speed;
     return v->columns;
 }
 
-/* What it costs that the blocks of a cluster add up their sums, in the same unit: two microseconds. */
-enum { SPLIT_COST = 850, GRID_MOST = 65535 /* blocks in y and z */ };
+/* What it costs to start clusters of 1, 2, 4 and 8 blocks that wait for one another, in the same unit (one to eight
+ * microseconds), and to start blocks where others have ended. */
+static const double split_costs[CJK_SPLIT_SIZES] = { 0, 425, 1300, 3400 };
+enum { NEXT_BLOCKS = 425, GRID_MOST = 65535 /* blocks in y and z */ };
 
 typedef struct product { uint64_t m, n, k, batches; } product;
 
@@ -97,12 +99,15 @@ static double cost_of(const cjk_gemm *g, const cjk_gemm_variant *v, const produc
     if (v->split && (cjk_pieces(p->m, v->rows) > GRID_MOST || p->batches > GRID_MOST)) return *blocks = 1, HUGE_VAL;
     uint64_t rounds = cjk_pieces(p->k * cjk_size(g->type[CJK_GEMM_A]), 128);
     uint64_t tiles = cjk_pieces(p->m, v->rows) * cjk_pieces(p->n, v->columns) * p->batches;
-    double best = (double)(cjk_pieces(tiles, g->multiprocessors) * rounds) * cost_of_tile(v, p->m);
+    double best = (double)(cjk_pieces(tiles, g->multiprocessors) * rounds) * cost_of_tile(v);
     *blocks = 1;
-    for (uint32_t b = 2; v->split && b <= g->most_split && b <= rounds; b *= 2) {
-        uint64_t all = cjk_pieces(tiles * b, g->multiprocessors) * cjk_pieces(rounds, b);
-        double cost = (double)all * cost_of_tile(v, p->m) + SPLIT_COST;
-        if (cost < best) best = cost, *blocks = b;
+    if (!v->split) return best;
+    best += (double)(cjk_pieces(tiles, g->multiprocessors) - 1) * NEXT_BLOCKS;
+    for (uint32_t i = 1; i < CJK_SPLIT_SIZES && UINT64_C(1) << i <= rounds; i++) {
+        if (!g->clusters[i]) continue;
+        double turns = (double)cjk_pieces(tiles, g->clusters[i]), steps = (double)cjk_pieces(rounds, UINT64_C(1) << i);
+        double cost = turns * steps * cost_of_tile(v) + split_costs[i] + (turns - 1) * NEXT_BLOCKS;
+        if (cost < best) best = cost, *blocks = 1u << i;
     }
     return best;
 }
@@ -126,7 +131,7 @@ static void add_wgmma_of(cjk_gemm *g, cjk_next a, cjk_next b)
     for (uint32_t i = 0; i <= WIDTHS; i++) {
         bool split = i == WIDTHS;
         cjk_gemm_variant v = { .path = CJ_GEMM_WGMMA, .rows = split ? CJK_SPLIT_ROWS : CJK_WGMMA_ROWS,
-                               .columns = split ? CJK_SPLIT_COLUMNS : widths[i].columns, .next = { a, b },
+                               .columns = split ? b == CJK_K_NEXT ? 64 : 128 : widths[i].columns, .next = { a, b },
                                .split = split };
         uint32_t blocks;
         if (!has_variant(g, &v)) continue;

@@ -1,7 +1,7 @@
 /* Path wgmma of cj_gemm (sm_90a): tiles of 128 rows and up to 256 columns, 128 bytes of k at a time.
  *
- * The split variant is for few rows or few tiles: the blocks of a cluster share a tile of 64 rows and 128 columns. Each
- * takes a part of k, then they add up their sums (gemm_split.c).
+ * Split variants are for few rows or few tiles: the blocks of a cluster share a tile of 64 rows and 64 or 128 columns.
+ * Each takes a part of k, then they add up their sums (gemm_split.c).  The warpgroups have half of the columns each.
  *
  * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  Of the three warpgroups of a block the first one
  * produces: one thread copies tiles of A and B by tensor maps into a ring of stages.  The other two consume, each 64 of
@@ -21,7 +21,6 @@ enum {
     K_BYTES = 128, WGMMAS = K_BYTES / 32, BOX = 64, BOX_BYTES = BOX * K_BYTES,
     BUFFER = GROUP_ROWS * 128, BUFFERS = 2, ALIGNED = 1024,
     PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232,
-    SPLIT_PRODUCER_REGISTERS = 24, SPLIT_CONSUMER_REGISTERS = 104, /* two blocks of a multiprocessor */
     CHUNK_COLUMNS = 32         /* of sums on their way through a buffer */
 };
 
@@ -41,11 +40,14 @@ typedef struct wgmma_kernel {
 
 static uint32_t stages_of(const cjk_gemm_variant *v)
 {
-    return v->split ? 3 : v->columns >= 192 ? 4 : v->columns == 128 ? 6 : 8;
+    return v->columns >= 192 ? 4 : v->columns == 128 && !v->split ? 6 : 8;
 }
 
 /* For results on their way out, or for sums of other blocks. */
-static uint32_t buffers_of(const cjk_gemm_variant *v) { return v->split ? CJK_SPLIT_BYTES : 2 * BUFFERS * BUFFER; }
+static uint32_t buffers_of(const cjk_gemm_variant *v)
+{
+    return v->split ? v->rows * v->columns * 4 : 2 * BUFFERS * BUFFER;
+}
 
 void cjk_gemm_wgmma_sizes(cjk_gemm_variant *v)
 {
@@ -156,7 +158,7 @@ static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wg
     uint32_t ring = k->stages * (k->a_bytes + k->b_bytes);
     c->group = cj_sub(f, warpgroup, 1);
     cj_val a = k->shared, b = cj_add(f, k->shared, k->stages * k->a_bytes);
-    if (k->v->split) b = cj_mad(f, c->group, BOX_BYTES, b);
+    if (k->v->split) b = cj_mad(f, c->group, k->b_bytes / 2, b);
     else a = cj_mad(f, c->group, BOX_BYTES, a);
     cj_wgmma_matrix_begin(f, a, leading_of(k->v->next[CJK_GEMM_A], 0), ALIGNED, CJ_SWIZZLE_128B, &c->a);
     cj_wgmma_matrix_begin(f, b, leading_of(k->v->next[CJK_GEMM_B], 1), ALIGNED, CJ_SWIZZLE_128B, &c->b);
@@ -321,9 +323,10 @@ static void store_split(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c
 {
     cj_val shared = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes));
     cj_cluster_wait(f);
-    cjk_gemm_split_send(f, c->sums, shared, c->group);
+    cjk_gemm_split_send(f, k->v, c->sums, shared, c->group);
     cj_cluster_sync(f);
-    cjk_gemm_split_store(f, k->g, &k->p, shared, cj_sub(f, k->thread, GROUP_THREADS), t->row, t->column, t->batch);
+    cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, GROUP_THREADS), t->row, t->column,
+                         t->batch);
 }
 
 static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup)
@@ -399,7 +402,7 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     k.a_bytes = v->rows * K_BYTES;
     k.b_bytes = v->columns * K_BYTES;
     cj_fn_max_threads(f, THREADS, 1, 1);
-    cj_fn_min_blocks(f, v->split ? 2 : 1);
+    cj_fn_min_blocks(f, 1);
     kernel_begin(f, &k, epilogue);
     cj_warpgroup_id(f, &warpgroup);
     cj_if(f, cj_eq(f, k.thread, 0));
@@ -407,10 +410,10 @@ void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const 
         cj_mbarrier_init_fence(f);
     cj_end(f);
     cj_block_sync(f);
-    cj_role_fewer(f, warpgroup, 0, 1, v->split ? SPLIT_PRODUCER_REGISTERS : PRODUCER_REGISTERS);
+    cj_role_fewer(f, warpgroup, 0, 1, PRODUCER_REGISTERS);
         produce(f, &k);
     cj_end(f);
-    cj_role_more(f, warpgroup, 1, 2, v->split ? SPLIT_CONSUMER_REGISTERS : CONSUMER_REGISTERS);
+    cj_role_more(f, warpgroup, 1, 2, CONSUMER_REGISTERS);
         consume(f, &k, warpgroup);
     cj_end(f);
     cj_return(f);

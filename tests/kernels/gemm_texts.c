@@ -84,7 +84,7 @@ static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn
     g->type[CJK_GEMM_OUT] = kinds[kind].out;
     g->wide = kinds[kind].elements ? CJ_F32 : cjk_wide(kinds[kind].type);
     g->multiprocessors = 132;
-    g->most_split = CJK_SPLIT_MOST;
+    for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = 132 >> i;
     g->by_map = !fused;
     if (cjk_gemm_types_fail(g)) tap_bail("%s: no types of tensor cores", kinds[kind].name);
     cjk_gemm_list(g, path);

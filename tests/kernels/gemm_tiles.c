@@ -25,8 +25,8 @@ typedef struct tile_row {
     unsigned how;
 } tile_row;
 
-/* B is stored by rows, else by columns; the result by columns; alpha, a bias, and what the
- * result was before; the CPU device takes seconds. */
+/* B is stored by rows, else by columns; the result by columns; alpha, beta with C in
+ * the result's place, a bias and a function; the CPU device takes seconds. */
 enum { B_ROWS = 1, OUT_COLUMNS = 2, FUSED = 4, LONG = 8 };
 
 static const tile_row rows[] = {
@@ -48,6 +48,11 @@ static const tile_row rows[] = {
     { TILE_S8, 70, 96, 3000, 2, FUSED },
     { TILE_E4M3, 31, 140, 2049, 1, 0 },
     { TILE_E4M3, 64, 66, 4096, 1, FUSED },
+    { TILE_BF16, 5, 100, 4099, 1, FUSED },
+    { TILE_TF32, 30, 66, 2100, 1, 0 },
+    { TILE_E4M3, 20, 65, 8200, 1, FUSED },
+    { TILE_BF16, 3, 70, 17000, 1, LONG },
+    { TILE_BF16, 40, 100, 9500, 1, B_ROWS | LONG },
     /* 240, 224, 256, 192 and 128 columns: rows that a tensor map stores, and others; two tiles a block */
     { TILE_BF16, 66, 232, 24, SMS, 0 },
     { TILE_F16, 66, 237, 40, SMS, FUSED },
@@ -100,13 +105,31 @@ static void tile_drop(tile_operand *x)
     free(x->value);
 }
 
+/* What a user's function adds to a sum. */
+static int added(uint64_t row, uint64_t column, uint64_t batch) { return (int)(row + 2 * column + 4 * batch); }
+
+static void write_added(cj_ptx *m, cj_type wide)
+{
+    cj_fn *f = cj_ptx_func(m, "finish");
+    cj_val v = cj_param(f, "v", wide), row = cj_param(f, "row", CJ_U32), column = cj_param(f, "column", CJ_U32);
+    cj_val batch = cj_param(f, "batch", CJ_U32);
+    cj_val more = cj_mad(f, batch, 4, cj_mad(f, column, 2, row));
+    cj_result(f, "r", wide);
+    cj_return_value(f, cj_add(f, v, cj_cvt(f, wide, more)));
+}
+
 static cj_gemm *tile_make(const tile_row *r)
 {
     const tile_kind *t = &tile_kinds[r->kind];
     const bool fused = r->how & FUSED;
-    return cj_gemm_create(kb_dev, CJ_GEMM(.type = t->type, .out_type = t->out, .path = CJ_GEMM_WGMMA,
-                                          .elements = t->elements, .promote = t->promote, .scaled = fused,
-                                          .bias = fused, .a_order = CJ_GEMM_ORDER_ROWS));
+    cj_ptx *m = fused ? cj_ptx_create() : NULL;
+    if (fused) write_added(m, t->out == CJ_S32 ? CJ_S32 : CJ_F32);
+    cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = t->type, .out_type = t->out, .path = CJ_GEMM_WGMMA,
+                                                .elements = t->elements, .promote = t->promote, .scaled = fused,
+                                                .bias = fused, .module = m, .function = fused ? "finish" : NULL,
+                                                .a_order = CJ_GEMM_ORDER_ROWS));
+    cj_ptx_free(m);
+    return g;
 }
 
 /* The number of wrong elements, and of bytes that were written beside them; in each launch the same. */
@@ -136,7 +159,7 @@ static size_t tile_wrong(const tile_row *r)
                 int sum = 0;
                 for (uint64_t i = 0; i < k; i++) sum += x[i] * y[i * step];
                 const uint64_t at = z * o_batch + (out_columns ? c * o_by + row : row * o_by + c);
-                if (r->how & FUSED) sum = 3 * sum + whole_at(at, 4) + whole_at(c, 3);
+                if (r->how & FUSED) sum = 3 * sum + whole_at(at, 4) + whole_at(c, 3) + added(row, c, z);
                 kb_set(before + at * size, t->out, whole_at(at, 4));
                 kb_set(want + at * size, t->out, sum);
             }
