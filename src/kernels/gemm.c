@@ -170,8 +170,8 @@ static void count_clusters(cjk_gemm *g)
             cj_dims dims = cj_dims_shared(cj_grid(1u << i, g->v[v].threads), g->v[v].shared);
             uint32_t n = 0;
             for (int d = 0; d < 3; d++) dims.cluster[d] = d ? 1 : 1u << i;
-            bool fits = g->clusters[i] && cj_kernel_max_clusters(g->code.k[v], &dims, &n) == CJ_OK;
-            if (!fits || n < g->clusters[i]) g->clusters[i] = fits ? n : 0;
+            if (cj_kernel_max_clusters(g->code.k[v], &dims, &n) != CJ_OK) cj_error_clear(g->code.k[v]);
+            if (n < g->clusters[i]) g->clusters[i] = n;
         }
 }
 
@@ -186,14 +186,15 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
         return;
     }
     g->multiprocessors = (uint32_t)d.multiprocessors;
-    bool sim = !strcmp(cj_driver_kind(cj_device_driver(dev)), "sim"); /* its clusters have one block */
-    for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = d.clusters && !sim ? g->multiprocessors >> i : 0;
+    bool cpu = !strncmp(cj_device_name(dev), "cujit CPU device", 16); /* whose clusters have one block */
+    bool clusters = d.clusters && !cpu;
+    for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = clusters ? g->multiprocessors >> i : 0;
     g->by_map = stores_by_map(g);
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
         if (make_path(x, g, path[i], i + 1 == n, cache, call)) {
-            if (!sim) count_clusters(g);
+            if (clusters) count_clusters(g);
             return;
         }
 }
