@@ -1,6 +1,6 @@
 # libcujit-kernels: against plain C beside each test.  The tests use what a user has: the two shared libraries.
 device_tests += %D%/reduces %D%/scans %D%/kernel_objects %D%/norms_of_rows %D%/elements %D%/gemvs %D%/gemms
-device_tests += %D%/gemm_paths %D%/gemm_tiles %D%/attentions %D%/aligned_rows
+device_tests += %D%/gemm_paths %D%/gemm_wgmma_tiles %D%/attentions %D%/aligned_rows
 text_tests += %D%/gemm_texts
 sim_tests += %D%/fault_kernels %D%/kernels_assembled
 fault_tests += %D%/fault_kernels
@@ -20,7 +20,7 @@ tests_kernels_attentions_LDADD = $(kernels_ldadd)
 tests_kernels_gemms_LDADD = $(kernels_ldadd)
 tests_kernels_gemm_texts_LDADD = tests/libtest.a .libs/libcujit-kernelcode.a $(libcujit) -lm
 tests_kernels_gemm_paths_LDADD = $(kernels_ldadd)
-tests_kernels_gemm_tiles_LDADD = $(kernels_ldadd)
+tests_kernels_gemm_wgmma_tiles_LDADD = $(kernels_ldadd)
 tests_kernels_gemvs_LDADD = $(kernels_ldadd)
 tests_kernels_aligned_rows_LDADD = $(kernels_ldadd)
 tests_kernels_kernels_assembled_LDADD = $(kernels_ldadd)
