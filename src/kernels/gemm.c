@@ -93,7 +93,7 @@ static void write_variant(cj_ptx *m, const cjk_gemm *g, uint32_t i)
     if (g->v[i].path == CJ_GEMM_WGMMA) cjk_gemm_write_wgmma(m, name, g, &g->v[i], epilogue);
     else if (g->v[i].path == CJ_GEMM_MMA) cjk_gemm_write_mma(m, name, g, &g->v[i], epilogue);
     else if (cjk_gemm_maps_tiles(&g->v[i])) cjk_gemm_write_fma(m, name, g, &g->v[i], epilogue);
-    else if (g->v[i].rows == CJK_SCALAR_LARGE) cjk_gemm_write_large(m, name, g, &g->v[i], epilogue);
+    else if (cjk_gemm_is_large(&g->v[i])) cjk_gemm_write_large(m, name, g, &g->v[i], epilogue);
     else cjk_gemm_write_scalar(m, name, g, &g->v[i], epilogue);
 }
 
@@ -254,7 +254,9 @@ static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, boo
     const cjk_gemm_variant *v = &g->v[key->variant];
     uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
     uint32_t tiles = (uint32_t)(cjk_pieces(m, v->rows) * cjk_pieces(columns, v->columns));
-    cj_dims dims = cj_grid3(tiles, batches < 65535 ? (uint32_t)batches : 65535, 1, v->threads, 1, 1);
+    uint32_t beside = batches < 65535 ? (uint32_t)batches : 65535;
+    uint32_t behind = cjk_gemm_is_large(v) ? (uint32_t)cjk_pieces(batches, beside) : 1; /* the others loop over them */
+    cj_dims dims = cj_grid3(tiles, beside, behind, v->threads, 1, 1);
     cj_tensor_map map[3];
     if (cjk_gemm_maps_tiles(v)) {
         bool takes_out = v->path == CJ_GEMM_WGMMA && g->by_map;

@@ -39,6 +39,12 @@ static inline bool cjk_gemm_maps_tiles(const cjk_gemm_variant *v)
     return v->path == CJ_GEMM_WGMMA || (v->path == CJ_GEMM_SCALAR && v->next[0] != CJK_ANY_NEXT);
 }
 
+/* Whether it is the kernel for all layouts with large tiles (gemm_scalar_large.c). */
+static inline bool cjk_gemm_is_large(const cjk_gemm_variant *v)
+{
+    return v->path == CJ_GEMM_SCALAR && v->next[0] == CJK_ANY_NEXT && v->rows == CJK_SCALAR_LARGE;
+}
+
 /* A, B or the result of a launch.  Distances are in elements; the result's k are its columns. */
 typedef struct cjk_gemm_operand {
     cj_dptr data;

@@ -157,7 +157,7 @@ static void store_large(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, c
     }
 }
 
-/* Block (x, y): tile x of the matrices y, y + gridDim.y, ... */
+/* Block (x, y, z): tile x of product y + z * gridDim.y. */
 void cjk_gemm_write_large(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue)
 {
     cj_fn *f = cj_ptx_kernel(m, name);
@@ -184,13 +184,12 @@ void cjk_gemm_write_large(cj_ptx *m, const char *name, const cjk_gemm *g, const 
     cjk_gemm_tile(f, cj_block_id(f, CJ_X), down, across, &tile_row, &tile_column);
     cj_val m0 = cj_mul(f, tile_row, LARGE_SIDE), n0 = cj_mul(f, tile_column, LARGE_SIDE);
     cj_val patch = cj_mad(f, warp, PATCH_WORDS * 4, words);
-    cj_val batch = cj_for(f, cj_block_id(f, CJ_Y), p.batches, cj_grid_size(f, CJ_Y));
-        large_tile(f, &o[CJK_GEMM_A], m0, batch);
-        large_tile(f, &o[CJK_GEMM_B], n0, batch);
-        sum_large(f, g, &p, o, sums);
-        cj_block_sync(f);
-        store_large(f, g, &p, sums, patch, lane, cj_add(f, m0, warp_row), cj_add(f, n0, warp_column), batch);
-        cj_block_sync(f);
-    cj_end(f);
+    cj_val batch = cj_mad(f, cj_block_id(f, CJ_Z), cj_grid_size(f, CJ_Y), cj_block_id(f, CJ_Y));
+    cj_return_if(f, cj_ge(f, batch, p.batches));
+    large_tile(f, &o[CJK_GEMM_A], m0, batch);
+    large_tile(f, &o[CJK_GEMM_B], n0, batch);
+    sum_large(f, g, &p, o, sums);
+    cj_block_sync(f);
+    store_large(f, g, &p, sums, patch, lane, cj_add(f, m0, warp_row), cj_add(f, n0, warp_column), batch);
     cj_return(f);
 }

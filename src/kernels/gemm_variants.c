@@ -250,7 +250,7 @@ static uint32_t choose_any(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t k
     uint32_t last = g->variants - 1;
     uint64_t tiles = cjk_pieces(m, CJK_SCALAR_LARGE) * cjk_pieces(n, CJK_SCALAR_LARGE);
     bool fills = tiles * batches >= g->multiprocessors && m > CJK_SCALAR_TILE && n > CJK_SCALAR_TILE;
-    return last && g->v[last - 1].rows == CJK_SCALAR_LARGE && fills && k ? last - 1 : last;
+    return last && cjk_gemm_is_large(&g->v[last - 1]) && fills && k ? last - 1 : last;
 }
 
 /* The kernel by tensor maps, where A and B allow them; else one for anything. */

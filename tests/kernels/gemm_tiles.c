@@ -27,7 +27,7 @@ uint32_t __wrap_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], 
     uint32_t own = __real_cjk_gemm_choose(g, x, batches, by_map, why);
     const cjk_gemm_variant *v = &g->v[own];
     for (uint32_t i = 0; i < g->variants && takes_large; i++)
-        if (g->v[i].rows == CJK_SCALAR_LARGE && !cjk_gemm_maps_tiles(&g->v[i])) return by_others++, i;
+        if (cjk_gemm_is_large(&g->v[i])) return by_others++, i;
     if (!cjk_gemm_maps_tiles(v)) return by_others++, own;
     by_tiles++;
     for (uint32_t i = 0; i < g->variants; i++)
