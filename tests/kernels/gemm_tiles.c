@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TILES = 8, MOST = 300 * 300, BATCHES = 3, USES_TILES = 4 };
+enum { MOST_TILES = 8, MOST = 300 * 300, BATCHES = 3, USES_TILES = 3 };
 
 /* -- The choice ---------------------------------------------------------------------------------------------------- */
 
