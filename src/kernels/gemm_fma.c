@@ -7,15 +7,14 @@
  *     with k contiguous:        rows of 32 k, 128 bytes, one for each outer index, with the 128-byte swizzle;
  *     with the outer side so:   32 rows, one for each k.
  *
- * A thread loads its rows of A for four k at once, its columns of B for two, in vectors along the side that is
- * contiguous.  There are two sets of registers for each, of which one is loaded while the other is multiplied, also
- * across the borders of stages.
+ * A thread loads its rows of A and its columns of B for two k, in vectors along the side that is contiguous.  It has
+ * two sets of registers, of which one is loaded while the other is multiplied, also across the borders of stages.
  *
  * Each sum has one accumulator and is added up in the order of k. */
 #include "kernels/gemm_core.h"
 
 enum {
-    WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, A_K = 4, B_K = 2, QUAD = 4,
+    WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, STEP_K = 2, QUAD = 4,
     LANES_DOWN = 8, LANES_ACROSS = 4, MOST_DOWN = 8,
     ALIGNED = 1024, PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 232
 };
@@ -128,8 +127,7 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
 typedef struct fma_operand {
     int which;
     bool by_k;
-    uint32_t count, depth;     /* outer indices of a thread; k that are loaded together */
-    uint32_t vector;           /* outer indices of one load */
+    uint32_t count, vector;    /* outer indices of a thread, and of one load */
     uint32_t lanes, pitch, stage_bytes; /* lanes along it; bytes of a row */
     cj_val first;              /* this lane's place in stage 0 */
     cj_val stage, at[2];       /* its place in this stage, and at this k: of even and of odd rows of B */
@@ -140,8 +138,8 @@ static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, c
 {
     bool b = which == CJK_GEMM_B;
     fma_operand o = { .which = which, .by_k = k->v->next[which] == CJK_K_NEXT, .count = b ? k->across : k->down,
-                      .depth = b ? B_K : A_K, .vector = b ? QUAD : k->vector,
-                      .lanes = b ? LANES_ACROSS : LANES_DOWN, .stage_bytes = b ? k->b_bytes : k->a_bytes };
+                      .vector = b ? QUAD : k->vector, .lanes = b ? LANES_ACROSS : LANES_DOWN,
+                      .stage_bytes = b ? k->b_bytes : k->a_bytes };
     cj_val start = b ? cj_add(f, k->shared, k->shape->stages * k->a_bytes) : k->shared;
     cj_val lane = o.by_k && b ? cj_mul(f, lane_place, 2) : lane_place;
     o.pitch = o.by_k ? K_BYTES : (b ? k->v->columns : k->v->rows) * 4;
@@ -149,7 +147,7 @@ static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, c
     o.first = cj_let(f, CJ_U32, cj_mad(f, lane, o.by_k ? K_BYTES + 16 : o.vector * 4, warp));
     o.stage = cj_let(f, CJ_U32, o.first);
     for (int i = 0; i < 2; i++) o.at[i] = cj_let(f, CJ_U32, 0);
-    for (int i = 0; i < 2; i++) o.regs[i] = cj_regs(f, CJ_F32, (size_t)o.count * o.depth);
+    for (int i = 0; i < 2; i++) o.regs[i] = cj_regs(f, CJ_F32, (size_t)o.count * STEP_K);
     return o;
 }
 
@@ -158,8 +156,8 @@ static void enter_stage(cj_fn *f, const fma_operand *o, cj_val stage)
     cj_assign(f, o->stage, cj_mad(f, stage, o->stage_bytes, o->first));
 }
 
-/* Loads the k that are `bytes` behind the begin of a row of k into a set of registers. */
-static void load_next(cj_fn *f, const fma_operand *o, cj_val bytes, uint32_t set)
+/* Loads the STEP_K k that are `bytes` behind the begin of a row of k into a set of registers. */
+static void load_step(cj_fn *f, const fma_operand *o, cj_val bytes, uint32_t set)
 {
     bool b = o->which == CJK_GEMM_B;
     if (o->by_k) {
@@ -167,22 +165,21 @@ static void load_next(cj_fn *f, const fma_operand *o, cj_val bytes, uint32_t set
         if (b) cj_assign(f, o->at[1], cj_xor(f, o->at[0], 16));
         for (uint32_t i = 0; i < o->count; i++) {
             uint32_t row = b ? i / 4 * 16 + i / 2 % 2 * 8 + i % 2 : i * LANES_DOWN;
-            cj_ins(f, o->depth == 4 ? "ld.shared.v4.f32" : "ld.shared.v2.f32",
-                   cj_slice(f, o->regs[set], (size_t)i * o->depth, o->depth),
+            cj_ins(f, "ld.shared.v2.f32", cj_slice(f, o->regs[set], (size_t)i * STEP_K, STEP_K),
                    cj_mem(f, o->at[b ? i % 2 : 0], row * K_BYTES));
         }
         return;
     }
     cj_assign(f, o->at[0], cj_mad(f, bytes, o->pitch / 4, o->stage));
-    for (uint32_t i = 0; i < o->count * o->depth; i += o->vector)
+    for (uint32_t i = 0; i < o->count * STEP_K; i += o->vector)
         cj_ins(f, o->vector == 4 ? "ld.shared.v4.f32" : "ld.shared.v2.f32", cj_slice(f, o->regs[set], i, o->vector),
                cj_mem(f, o->at[0], i / o->count * o->pitch + i % o->count * o->lanes * 4));
 }
 
-/* What a register of a set has: of outer index `outer` and of its k-th k. */
+/* The register of a set that has outer index `outer` at k number k of the step. */
 static cj_val loaded(cj_fn *f, const fma_operand *o, uint32_t set, uint32_t outer, uint32_t k)
 {
-    return cj_elem(f, o->regs[set], o->by_k ? outer * o->depth + k : k * o->count + outer);
+    return cj_elem(f, o->regs[set], o->by_k ? outer * STEP_K + k : k * o->count + outer);
 }
 
 /* -- Consumers: sums ----------------------------------------------------------------------------------------------- */
@@ -217,16 +214,16 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
     cj_ring_begin(f, k->barriers, k->shape->stages, &c->ring);
 }
 
-/* The products of the B_K k from `from` on, of those that the registers have.  Every other row goes backwards, so that
- * each multiply-add has an operand of the one before it, which is then not read from the registers again. */
-static void multiply_step(cj_fn *f, const fma_consumer *c, uint32_t from)
+/* The products of one set.  Every other row goes backwards, so that each multiply-add has an operand of the one before
+ * it, which is then not read from the registers again. */
+static void multiply_step(cj_fn *f, const fma_consumer *c, uint32_t set)
 {
-    for (uint32_t k = from; k < from + B_K; k++)
+    for (uint32_t k = 0; k < STEP_K; k++)
         for (uint32_t r = 0; r < c->a.count; r++)
             for (uint32_t i = 0; i < c->b.count; i++) {
                 uint32_t j = r % 2 ? c->b.count - 1 - i : i;
                 cj_val sum = cj_elem(f, c->sums[r], j);
-                cj_val a = loaded(f, &c->a, k / A_K, r, k % A_K), b = loaded(f, &c->b, k / B_K % 2, j, k % B_K);
+                cj_val a = loaded(f, &c->a, set, r, k), b = loaded(f, &c->b, set, j, k);
                 cj_ins(f, "fma.rn.f32", sum, a, b, sum);
             }
 }
@@ -238,10 +235,10 @@ static void enter(cj_fn *f, const fma_consumer *c, cj_val stage)
     enter_stage(f, &c->b, stage);
 }
 
-/* Goes on by B_K, perhaps to the next stage; leaves the loop behind the last one. */
+/* Goes on by STEP_K, perhaps to the next stage; leaves the loop behind the last one. */
 static void next_k(cj_fn *f, const fma_consumer *c)
 {
-    cj_assign(f, c->at, cj_add(f, c->at, B_K * 4));
+    cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
     cj_if(f, cj_eq(f, c->at, K_BYTES));
         cj_assign(f, c->at, cj_imm(f, 0));
         cj_assign(f, c->left, cj_sub(f, c->left, 1));
@@ -252,29 +249,36 @@ static void next_k(cj_fn *f, const fma_consumer *c)
     cj_end(f);
 }
 
-/* The sums of a tile.  The loop goes over both sets of A, each of which has two of B.  A stage can end behind the last
- * of them only, but each is followed by the test: it ends the compiler's basic block.  In longer ones the compiler
- * mixes multiply-adds that have no operand in common, which then wait for their registers. */
+/* Ends the compiler's basic block by a branch that is never taken: there are fewer stages left.  In a block that has
+ * loads too, or more products, the compiler mixes multiply-adds that have no operand in common, and these wait for
+ * their registers. */
+static void end_block(cj_fn *f, const fma_consumer *c, uint32_t set)
+{
+    cj_break_if(f, cj_eq(f, c->left, UINT32_MAX - set));
+}
+
+/* The sums of a tile.  The loop goes over both sets.  A stage ends behind the second one only, but the test follows the
+ * first one too, for the same reason. */
 static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
     for (uint32_t r = 0; r < k->down; r++) cj_assign_all(f, c->sums[r], cj_imm(f, 0.0f));
     cj_assign(f, c->left, k->rounds);
     cj_assign(f, c->at, cj_imm(f, 0));
     enter(f, c, c->ring.index);
-    load_next(f, &c->a, c->at, 0);
-    load_next(f, &c->b, c->at, 0);
+    load_step(f, &c->a, c->at, 0);
+    load_step(f, &c->b, c->at, 0);
     cj_loop(f);
-        for (uint32_t from = 0; from < 2 * A_K; from += B_K) {
-            uint32_t next = from + B_K;
+        for (uint32_t set = 0; set < 2; set++) {
             next_k(f, c);
-            if (next % A_K == 0) load_next(f, &c->a, c->at, next / A_K % 2);
-            load_next(f, &c->b, c->at, next / B_K % 2);
-            multiply_step(f, c, from);
+            load_step(f, &c->a, c->at, set ^ 1);
+            load_step(f, &c->b, c->at, set ^ 1);
+            end_block(f, c, set);
+            multiply_step(f, c, set);
         }
         cj_val entered = cj_eq(f, c->at, 0);
         cj_ring_release_if(f, cj_and(f, entered, c->releases), &c->ring, c->before);
     cj_end(f);
-    multiply_step(f, c, 2 * A_K - B_K);
+    multiply_step(f, c, 1);
     cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
