@@ -1,5 +1,5 @@
 /* Matrix products: options, compilation and launches.  gemm_variants.c chooses among the kernels, gemm_scalar.c,
- * gemm_mma.c and gemm_wgmma.c write them. */
+ * gemm_fma.c, gemm_mma.c and gemm_wgmma.c write them. */
 #include <math.h>
 #include <string.h>
 
@@ -92,12 +92,14 @@ static void write_variant(cj_ptx *m, const cjk_gemm *g, uint32_t i)
     cjk_gemm_name(&g->v[i], name);
     if (g->v[i].path == CJ_GEMM_WGMMA) cjk_gemm_write_wgmma(m, name, g, &g->v[i], epilogue);
     else if (g->v[i].path == CJ_GEMM_MMA) cjk_gemm_write_mma(m, name, g, &g->v[i], epilogue);
+    else if (cjk_gemm_maps_tiles(&g->v[i])) cjk_gemm_write_fma(m, name, g, &g->v[i], epilogue);
+    else if (cjk_gemm_is_large(&g->v[i])) cjk_gemm_write_large(m, name, g, &g->v[i], epilogue);
     else cjk_gemm_write_scalar(m, name, g, &g->v[i], epilogue);
 }
 
 /* The kernels of a path, each in a module of its own, and all of them in the one that is printed.  `last`: there is no
  * other path.  Else a failure of the compiler, which may be older than the instructions, is not recorded. */
-static bool make_path(void *x, cjk_gemm *g, cj_gemm_path path, bool last, cj_kernel_cache *cache, const char *call)
+static bool make_path(void *x, cjk_gemm *g, int path, bool last, cj_kernel_cache *cache, const char *call)
 {
     cjk_module_part part[CJK_KERNELS];
     char name[CJK_KERNELS][CJK_GEMM_NAME];
@@ -129,16 +131,23 @@ static bool make_path(void *x, cjk_gemm *g, cj_gemm_path path, bool last, cj_ker
     return false;
 }
 
+/* Whether path scalar has kernels by tensor maps. */
+static bool has_fma(const cjk_gemm *g, int sm)
+{
+    bool f32 = g->type[CJK_GEMM_A] == CJ_F32 && g->type[CJK_GEMM_B] == CJ_F32 && g->wide == CJ_F32;
+    return f32 && !g->o.elements && sm == 90;
+}
+
 /* The paths that the options allow, the fastest first.  Returns how many; 0: the failure is left in `x`. */
-static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, cj_gemm_path out[3], const char *call)
+static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, int out[4], const char *call)
 {
     const char *why = cjk_gemm_types_fail(g), *forced = g->o.path == CJ_GEMM_MMA ? "mma" : "wgmma";
     int sm = d->sm_major * 10 + d->sm_minor, least = g->o.elements == CJ_GEMM_ELEMENTS_E4M3 ? 89 : 80;
     size_t n = 0;
     bool mixed = !why && g->mma[CJK_GEMM_A] != g->mma[CJK_GEMM_B];
     if (g->o.path == CJ_GEMM_WGMMA && mixed) why = "wgmma multiplies elements of one type";
-    if (g->o.path == CJ_GEMM_SCALAR) return out[0] = CJ_GEMM_SCALAR, 1;
-    if (g->o.path != CJ_GEMM_AUTO && why)
+    bool only_scalar = g->o.path == CJ_GEMM_SCALAR, any = g->o.path == CJ_GEMM_AUTO;
+    if (!only_scalar && !any && why)
         return cjk_fail(x, CJ_ENOTSUP, call, "path %s has no product of %s and %s in %s: %s", forced,
                         cjk_type_name(g->type[CJK_GEMM_A]), cjk_type_name(g->type[CJK_GEMM_B]),
                         cjk_type_name(g->wide), why), 0;
@@ -147,9 +156,10 @@ static size_t paths_of(void *x, cjk_gemm *g, const cj_device_info *d, cj_gemm_pa
                         sm), 0;
     if (g->o.path == CJ_GEMM_WGMMA && sm != 90)
         return cjk_fail(x, CJ_ENOTSUP, call, "path wgmma needs sm_90a, the device has sm_%d", sm), 0;
-    if (!why && !mixed && sm == 90 && g->o.path != CJ_GEMM_MMA) out[n++] = CJ_GEMM_WGMMA;
-    if (!why && sm >= least && g->o.path != CJ_GEMM_WGMMA) out[n++] = CJ_GEMM_MMA;
-    if (g->o.path == CJ_GEMM_AUTO) out[n++] = CJ_GEMM_SCALAR;
+    if (!why && !mixed && sm == 90 && (any || g->o.path == CJ_GEMM_WGMMA)) out[n++] = CJ_GEMM_WGMMA;
+    if (!why && sm >= least && (any || g->o.path == CJ_GEMM_MMA)) out[n++] = CJ_GEMM_MMA;
+    if ((any || only_scalar) && has_fma(g, sm)) out[n++] = CJK_GEMM_FMA;
+    if (any || only_scalar) out[n++] = CJ_GEMM_SCALAR;
     return n;
 }
 
@@ -177,7 +187,7 @@ static void count_clusters(cjk_gemm *g)
 
 static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
 {
-    cj_gemm_path path[3];
+    int path[4];
     cj_device_info d = { .size = sizeof d };
     if (!cjk_begin(x, &g->code, dev, g->o.module, call)) return;
     if (g->o.function && cj_object_fail_from(x, cj_ptx_find(g->code.m, g->o.function), call) != CJ_OK) return;
@@ -256,24 +266,26 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
     return CJ_OK;
 }
 
-/* Adds the tensor maps to the arguments of path wgmma, and enqueues. */
+/* Adds the tensor maps to the arguments, and enqueues. */
 static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, const cjk_gemm_choice *choice,
                                 cj_arg *arg, size_t n, const char *call)
 {
     const cjk_gemm_variant *v = &g->v[key->variant];
     uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
     uint32_t tiles = (uint32_t)(cjk_pieces(m, v->rows) * cjk_pieces(columns, v->columns));
-    cj_dims dims = cj_grid3(tiles, batches < 65535 ? (uint32_t)batches : 65535, 1, v->threads, 1, 1);
+    uint32_t beside = batches < 65535 ? (uint32_t)batches : 65535;
+    uint32_t behind = cjk_gemm_is_large(v) ? (uint32_t)cjk_pieces(batches, beside) : 1; /* the others loop over them */
+    cj_dims dims = cj_grid3(tiles, beside, behind, v->threads, 1, 1);
     cj_tensor_map map[3];
-    if (v->path == CJ_GEMM_WGMMA) {
+    if (cjk_gemm_maps_tiles(v)) {
+        bool takes_out = v->path == CJ_GEMM_WGMMA && g->by_map;
         key->by_map = choice->by_map;
         cj_status st = cjk_gemm_maps_of(s, g, key, map, call);
         if (st != CJ_OK) return st;
-        for (int i = 0; i < (g->by_map ? 3 : 2); i++) arg[n++] = cj_arg_tensor_map(&map[i]);
-        if (g->by_map) arg[n++] = cj_arg_u(choice->by_map);
-        uint64_t all = tiles * batches;
-        if (all > g->multiprocessors) all = g->multiprocessors;
-        dims = cj_grid3((uint32_t)all, 1, 1, v->threads, 1, 1);
+        for (int i = 0; i < (takes_out ? 3 : 2); i++) arg[n++] = cj_arg_tensor_map(&map[i]);
+        if (takes_out) arg[n++] = cj_arg_u(choice->by_map);
+        uint64_t all = tiles * batches, resident = (uint64_t)g->multiprocessors * (v->blocks ? v->blocks : 1);
+        dims = cj_grid3((uint32_t)(all < resident ? all : resident), 1, 1, v->threads, 1, 1);
         if (v->split)
             dims = cj_grid3((uint32_t)cjk_pieces(columns, v->columns) * choice->blocks,
                             (uint32_t)cjk_pieces(m, v->rows), (uint32_t)batches, v->threads, 1, 1);

@@ -16,8 +16,9 @@ enum { CJK_GEMM_A, CJK_GEMM_B, CJK_GEMM_OUT };
 enum { CJK_GEMM_OWN = 4, CJK_GEMM_USER = 16, CJK_GEMM_NAME = 48 };
 
 /* Tiles of the paths. */
-enum { CJK_SCALAR_TILE = 64, CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8,
-       CJK_SPLIT_ROWS = 64, CJK_SPLIT_MOST = 8, CJK_SPLIT_SIZES = 4 /* blocks of a cluster: 1, 2, 4, 8 */ };
+enum { CJK_SCALAR_TILE = 64, CJK_SCALAR_LARGE = 128 };
+enum { CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8 };
+enum { CJK_SPLIT_ROWS = 64, CJK_SPLIT_MOST = 8, CJK_SPLIT_SIZES = 4 /* blocks of a cluster: 1, 2, 4, 8 */ };
 
 /* Which elements of an operand are neighbours in memory.  CJK_ANY_NEXT: the code takes both. */
 typedef enum cjk_next { CJK_K_NEXT, CJK_OUTER_NEXT, CJK_ANY_NEXT } cjk_next;
@@ -28,7 +29,23 @@ typedef struct cjk_gemm_variant {
     cjk_next next[2];          /* of A and B; CJK_ANY_NEXT: any strides, loaded one by one */
     uint32_t threads, shared;  /* of a block */
     bool split;                /* the blocks of a cluster share a tile: each of them takes a part of k */
+    uint32_t blocks;           /* of a multiprocessor, where blocks are persistent */
 } cjk_gemm_variant;
+
+/* Path scalar for f32 of sm_90a, by tensor maps (gemm_fma.c): a list of its own, tried before CJ_GEMM_SCALAR. */
+enum { CJK_GEMM_FMA = CJ_GEMM_WGMMA + 1 };
+
+/* Whether the kernel copies tiles of A and B by tensor maps, in persistent blocks. */
+static inline bool cjk_gemm_maps_tiles(const cjk_gemm_variant *v)
+{
+    return v->path == CJ_GEMM_WGMMA || (v->path == CJ_GEMM_SCALAR && v->next[0] != CJK_ANY_NEXT);
+}
+
+/* Whether it is the kernel for all layouts with large tiles (gemm_scalar_large.c). */
+static inline bool cjk_gemm_is_large(const cjk_gemm_variant *v)
+{
+    return v->path == CJ_GEMM_SCALAR && v->next[0] == CJK_ANY_NEXT && v->rows == CJK_SCALAR_LARGE;
+}
 
 /* A, B or the result of a launch.  Distances are in elements; the result's k are its columns. */
 typedef struct cjk_gemm_operand {
@@ -72,8 +89,8 @@ typedef struct cjk_gemm {
 /* Why tensor cores do not multiply these types; NULL: they do, and g->mma is set. */
 const char *cjk_gemm_types_fail(cjk_gemm *g);
 
-/* Lists the variants of a path, and names one. */
-void cjk_gemm_list(cjk_gemm *g, cj_gemm_path path);
+/* Lists the variants of a path or of CJK_GEMM_FMA, and names one. */
+void cjk_gemm_list(cjk_gemm *g, int path);
 void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME]);
 
 /* What a launch takes: a variant; blocks of a cluster, 1 unless the variant is split; whether the result leaves by a
@@ -138,16 +155,30 @@ void cjk_gemm_split_send(cj_fn *f, const cjk_gemm_variant *v, cj_val sums, cj_va
 void cjk_gemm_split_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_variant *v, const cjk_gemm_params *p,
                           cj_val shared, cj_val thread, cj_val row, cj_val column, cj_val batch);
 
+/* A patch: rows of 16 columns of a warp's sums in shared memory, CJK_PATCH_PITCH words of 32 bits apart. */
+enum { CJK_PATCH_COLUMNS = 16, CJK_PATCH_PITCH = CJK_PATCH_COLUMNS + 4 /* less bank conflicts */ };
+
+/* Stores the sums that are inside; the whole warp calls it and has written the patch of `rows` rows, 16 or 32.
+ * (row, column) is its place in the result.  The patch can be written again behind it. */
+void cjk_gemm_patch_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val patch, uint32_t rows,
+                          cj_val lane, cj_val row, cj_val column, cj_val batch);
+
 /* -- The paths ----------------------------------------------------------------------------------------------------- */
 
 /* Writes the kernel `name` of variant `v` into `m`. */
 void cjk_gemm_write_scalar(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
+void cjk_gemm_write_large(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
+void cjk_gemm_write_fma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
 void cjk_gemm_write_mma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
 
 void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue);
 
+/* An element of A or B as the type g->wide, rounded or widened as the options say (gemm_scalar.c). */
+cj_val cjk_gemm_load_element(cj_fn *f, const cjk_gemm *g, int which, cj_val address);
+
 /* What the paths need of shared memory, and their threads. */
 void cjk_gemm_mma_sizes(cjk_gemm_variant *v);
 void cjk_gemm_wgmma_sizes(cjk_gemm_variant *v);
+void cjk_gemm_fma_sizes(cjk_gemm_variant *v);
 
 #endif

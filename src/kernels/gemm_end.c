@@ -127,3 +127,24 @@ void cjk_gemm_chunk_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p,
         cj_assign(f, s, cj_add(f, s, by_column));
     cj_end(f);
 }
+
+/* Lanes take neighbours in the result's memory, as in cjk_gemm_chunk_store. */
+void cjk_gemm_patch_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, cj_val patch, uint32_t rows,
+                          cj_val lane, cj_val row, cj_val column, cj_val batch)
+{
+    cj_val down = cj_abs(f, p->out.stride), upright = cj_lt(f, down, cj_abs(f, p->out.step));
+    cj_warp_sync(f, cj_imm(f, 0xffffffffu));
+    cj_val from = cj_for(f, 0, rows * CJK_PATCH_COLUMNS, 32);
+        cj_val i = cj_add(f, from, lane);
+        cj_val r = cj_select(f, upright, cj_and(f, i, rows - 1), cj_shr(f, i, log2_of(CJK_PATCH_COLUMNS)));
+        cj_val s = cj_select(f, upright, cj_shr(f, i, log2_of(rows)), cj_and(f, i, CJK_PATCH_COLUMNS - 1));
+        cj_val at_row = cj_add(f, row, r), at_column = cj_add(f, column, s);
+        cj_val inside = cj_and(f, cj_lt(f, at_row, p->size[CJK_GEMM_A]), cj_lt(f, at_column, p->size[CJK_GEMM_B]));
+        cj_if(f, inside);
+            cj_val word = cj_mad(f, r, CJK_PATCH_PITCH, s), address = cj_mad(f, word, 4, patch);
+            cj_val sum = cj_load(f, g->wide, cj_as_ptr(f, address, g->wide, CJ_SPACE_SHARED));
+            cjk_gemm_store(f, g, p, sum, at_row, at_column, batch);
+        cj_end(f);
+    cj_end(f);
+    cj_warp_sync(f, cj_imm(f, 0xffffffffu));
+}

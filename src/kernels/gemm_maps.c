@@ -1,5 +1,5 @@
-/* The tensor maps of path wgmma: how the hardware finds tiles of A, B and the result.  Maps of launches before are
- * kept, so a launch with the same memory and sizes encodes nothing. */
+/* The tensor maps of paths wgmma and scalar: how the hardware finds tiles of A, B and the result.  Maps of launches
+ * before are kept, so a launch with the same memory and sizes encodes nothing. */
 #include <string.h>
 
 #include "kernels/gemm_core.h"
@@ -12,16 +12,18 @@ static uint64_t map_stride(uint64_t inner, uint64_t outer, int64_t by, size_t si
     return outer > 1 ? (uint64_t)by * size : cjk_pieces(inner * size, 16) * 16;
 }
 
-/* A plane: `outer` indices of `k` neighbours each. */
+/* A plane: `outer` indices of `k` neighbours each.  Tiles of 128 bytes across are swizzled. */
 static cj_status encode(cj_stream *s, cj_device *dev, int32_t type, size_t size, const cjk_gemm_operand *x,
-                        uint64_t batches, uint32_t tile_rows, cj_tensor_map *out, const char *call)
+                        uint64_t batches, uint32_t tile_columns, uint32_t tile_rows, cj_tensor_map *out,
+                        const char *call)
 {
     uint64_t stride = map_stride(x->k, x->outer, x->by_outer, size);
     bool one = batches <= 1 || !x->by_batch;
     cj_status st = cj_tensor_map_tiled(dev,
         CJ_TENSOR_MAP(.type = type, .dims = 3, .address = x->data, .extent = { x->k, x->outer, one ? 1 : batches },
                       .stride = { stride, one ? stride : (uint64_t)x->by_batch * size },
-                      .tile = { (uint32_t)(BOX_BYTES / size), tile_rows, 1 }, .swizzle = CJ_SWIZZLE_128B,
+                      .tile = { tile_columns, tile_rows, 1 },
+                      .swizzle = tile_columns * size == BOX_BYTES ? CJ_SWIZZLE_128B : CJ_SWIZZLE_NONE,
                       .l2 = CJ_TENSOR_MAP_L2_128B), out);
     return st == CJ_OK ? CJ_OK : cj_object_fail_from(s, dev, call);
 }
@@ -46,18 +48,20 @@ static cj_status encode_all(cj_stream *s, const cjk_gemm *g, const cjk_map_key *
     for (int i = 0; i < 2; i++) {
         cjk_gemm_operand x = key->x[i];
         size_t size = cjk_size(g->type[i]);
-        uint32_t rows = i == CJK_GEMM_A ? v->rows : v->columns;
+        uint32_t across = BOX_BYTES / (uint32_t)size, side = i == CJK_GEMM_A ? v->rows : v->columns, rows = side;
         if (v->next[i] == CJK_OUTER_NEXT) {
             x = (cjk_gemm_operand){ x.data, x.k, x.outer, x.by_k, x.by_outer, x.by_batch };
-            rows = BOX_BYTES / (uint32_t)size;
+            rows = across;
+            if (v->path == CJ_GEMM_SCALAR) across = side; /* the whole tile, not a part that wgmma takes */
         }
-        cj_status st = encode(s, g->code.dev, map_type(g, i), size, &x, key->batches, rows, &map[i], call);
+        cj_status st = encode(s, g->code.dev, map_type(g, i), size, &x, key->batches, across, rows, &map[i], call);
         if (st != CJ_OK) return st;
     }
     memset(&map[CJK_GEMM_OUT], 0, sizeof *map);
     if (!key->by_map) return CJ_OK;
-    return encode(s, g->code.dev, map_type(g, CJK_GEMM_OUT), cjk_size(g->type[CJK_GEMM_OUT]), &key->x[CJK_GEMM_OUT],
-                  key->batches, BOX_ROWS, &map[CJK_GEMM_OUT], call);
+    size_t size = cjk_size(g->type[CJK_GEMM_OUT]);
+    return encode(s, g->code.dev, map_type(g, CJK_GEMM_OUT), size, &key->x[CJK_GEMM_OUT], key->batches,
+                  BOX_BYTES / (uint32_t)size, BOX_ROWS, &map[CJK_GEMM_OUT], call);
 }
 
 cj_status cjk_gemm_maps_of(cj_stream *s, cjk_gemm *g, const cjk_map_key *key, cj_tensor_map map[3], const char *call)

@@ -49,8 +49,7 @@ static cj_val widened_e4m3(cj_fn *f, cj_val byte)
     return cj_select(f, cj_eq(f, magnitude, 0x7fu), cj_imm_bits(f, CJ_F32, 0x7fc00000), scaled);
 }
 
-/* An element as the type g->wide. */
-static cj_val load_element(cj_fn *f, const cjk_gemm *g, int i, cj_val address)
+cj_val cjk_gemm_load_element(cj_fn *f, const cjk_gemm *g, int i, cj_val address)
 {
     if (g->o.elements == CJ_GEMM_ELEMENTS_E4M3) return widened_e4m3(f, cj_load(f, CJ_U8, address));
     cj_val v = cjk_load(f, g->type[i], address, g->wide);
@@ -71,7 +70,7 @@ static void load_operand(cj_fn *f, const cjk_gemm *g, const gemm_operand *o, cj_
         cj_if(f, cj_and(f, cj_lt(f, outer, size), cj_lt(f, along, k)));
             cj_val row = cj_mad(f, cj_cvt(f, CJ_U64, outer), o->by_outer, at);
             cj_val place = cj_mad(f, cj_cvt(f, CJ_U64, along), o->by_k, row);
-            cj_assign(f, v, load_element(f, g, o->which, cj_as_ptr(f, place, o->type, CJ_SPACE_GLOBAL)));
+            cj_assign(f, v, cjk_gemm_load_element(f, g, o->which, cj_as_ptr(f, place, o->type, CJ_SPACE_GLOBAL)));
         cj_end(f);
         cj_set(f, o->shared, cj_mad(f, depth, TILE_PITCH, side), v);
     }

@@ -40,17 +40,23 @@ static void add_variant(cjk_gemm *g, cjk_gemm_variant v)
 {
     if (v.path == CJ_GEMM_MMA) cjk_gemm_mma_sizes(&v);
     else if (v.path == CJ_GEMM_WGMMA) cjk_gemm_wgmma_sizes(&v);
+    else if (cjk_gemm_maps_tiles(&v)) cjk_gemm_fma_sizes(&v);
     else if (v.path == CJ_GEMM_SCALAR) v.threads = CJK_THREADS, v.shared = 0;
     if (g->variants < CJK_KERNELS) g->v[g->variants++] = v;
 }
 
 /* Whether launches may have an operand of that order.  Rows of A, and columns of B, are along k. */
-static bool may_come(const cjk_gemm *g, int i, cjk_next next)
+static bool order_allows(const cjk_gemm *g, int i, cjk_next next)
 {
     int32_t order = i == CJK_GEMM_A ? g->o.a_order : g->o.b_order;
     bool along_k = (order == CJ_GEMM_ORDER_ROWS) == (i == CJK_GEMM_A);
-    if (next == CJK_OUTER_NEXT && cjk_size(g->type[i]) != 2) return false; /* ldmatrix transposes 16-bit elements */
     return order == CJ_GEMM_ORDER_ANY || along_k == (next == CJK_K_NEXT);
+}
+
+/* The same, for tensor cores: ldmatrix and wgmma transpose 16-bit elements. */
+static bool may_come(const cjk_gemm *g, int i, cjk_next next)
+{
+    return (next == CJK_K_NEXT || cjk_size(g->type[i]) == 2) && order_allows(g, i, next);
 }
 
 static void add_mma(cjk_gemm *g)
@@ -155,16 +161,55 @@ static void add_wgmma(cjk_gemm *g)
             if (may_come(g, CJK_GEMM_A, a) && may_come(g, CJK_GEMM_B, b)) add_wgmma_of(g, a, b);
 }
 
+/* The tiles of f32 by tensor maps, and how fast each is, in percent. */
+static const struct fma_tile_speed { uint32_t rows, columns, speed; } fma_tiles[] = {
+    { 128, 128, 100 }, { 96, 96, 85 }, { 64, 64, 65 },
+};
+enum { FMA_TILES = sizeof fma_tiles / sizeof *fma_tiles };
+
+static uint64_t fma_cost(const cjk_gemm *g, const struct fma_tile_speed *t, uint64_t m, uint64_t n, uint64_t batches)
+{
+    uint64_t tiles = cjk_pieces(m, t->rows) * cjk_pieces(n, t->columns) * batches;
+    return cjk_pieces(tiles, g->multiprocessors) * t->rows * t->columns * 100 / t->speed;
+}
+
+static const struct fma_tile_speed *best_fma(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches)
+{
+    const struct fma_tile_speed *best = fma_tiles;
+    for (uint32_t i = 1; i < FMA_TILES; i++)
+        if (fma_cost(g, &fma_tiles[i], m, n, batches) < fma_cost(g, best, m, n, batches)) best = &fma_tiles[i];
+    return best;
+}
+
+static void add_fma(cjk_gemm *g)
+{
+    const struct fma_tile_speed *best = g->o.m && g->o.n ? best_fma(g, g->o.m, g->o.n, 1) : NULL;
+    for (uint32_t i = 0; i < FMA_TILES; i++) {
+        cjk_gemm_variant v = { .path = CJ_GEMM_SCALAR, .rows = fma_tiles[i].rows, .columns = fma_tiles[i].columns };
+        for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
+            for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++) {
+                if (best && best != &fma_tiles[i]) continue;
+                if (!order_allows(g, CJK_GEMM_A, a) || !order_allows(g, CJK_GEMM_B, b)) continue;
+                v.next[CJK_GEMM_A] = a, v.next[CJK_GEMM_B] = b;
+                add_variant(g, v);
+            }
+    }
+}
+
 static void add_scalar(cjk_gemm *g)
 {
+    if (cjk_size(g->wide) == 4 && g->o.path != CJ_GEMM_WGMMA)
+        add_variant(g, (cjk_gemm_variant){ .path = CJ_GEMM_SCALAR, .rows = CJK_SCALAR_LARGE,
+                                           .columns = CJK_SCALAR_LARGE, .next = { CJK_ANY_NEXT, CJK_ANY_NEXT } });
     add_variant(g, (cjk_gemm_variant){ .path = CJ_GEMM_SCALAR, .rows = CJK_SCALAR_TILE, .columns = CJK_SCALAR_TILE,
                                        .next = { CJK_ANY_NEXT, CJK_ANY_NEXT } });
 }
 
 /* Launches that wgmma cannot serve take mma; if wgmma is forced, only products over no k at all are left to others. */
-void cjk_gemm_list(cjk_gemm *g, cj_gemm_path path)
+void cjk_gemm_list(cjk_gemm *g, int path)
 {
     g->variants = 0;
+    if (path == CJK_GEMM_FMA) add_fma(g);
     if (path == CJ_GEMM_WGMMA) add_wgmma(g);
     if (path == CJ_GEMM_MMA || (path == CJ_GEMM_WGMMA && g->o.path == CJ_GEMM_AUTO)) add_mma(g);
     else add_scalar(g);
@@ -174,8 +219,13 @@ void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME])
 {
     static const char *const orders[] = { [CJK_K_NEXT] = "k", [CJK_OUTER_NEXT] = "t" };
     const char *path = v->split ? "split" : v->path == CJ_GEMM_WGMMA ? "wgmma" : "mma";
-    if (v->path == CJ_GEMM_SCALAR) snprintf(name, CJK_GEMM_NAME, "cj_gemm_scalar");
-    else if (v->next[CJK_GEMM_A] == CJK_ANY_NEXT) snprintf(name, CJK_GEMM_NAME, "cj_gemm_mma_%u_any", v->columns);
+    bool any = v->next[CJK_GEMM_A] == CJK_ANY_NEXT;
+    if (v->path == CJ_GEMM_SCALAR && any)
+        snprintf(name, CJK_GEMM_NAME, v->rows == CJK_SCALAR_LARGE ? "cj_gemm_scalar_large" : "cj_gemm_scalar");
+    else if (v->path == CJ_GEMM_SCALAR)
+        snprintf(name, CJK_GEMM_NAME, "cj_gemm_fma_%ux%u_%s%s", v->rows, v->columns, orders[v->next[CJK_GEMM_A]],
+                 orders[v->next[CJK_GEMM_B]]);
+    else if (any) snprintf(name, CJK_GEMM_NAME, "cj_gemm_mma_%u_any", v->columns);
     else snprintf(name, CJK_GEMM_NAME, "cj_gemm_%s_%u_%s%s", path, v->columns, orders[v->next[CJK_GEMM_A]],
                   orders[v->next[CJK_GEMM_B]]);
 }
@@ -262,11 +312,40 @@ static cjk_gemm_choice choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[
     return best;
 }
 
+/* Of the kernels for anything, which are the last two: the one with large tiles if they are as many as the device has
+ * multiprocessors. */
+static uint32_t choose_any(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t k, uint64_t batches)
+{
+    uint32_t last = g->variants - 1;
+    uint64_t tiles = cjk_pieces(m, CJK_SCALAR_LARGE) * cjk_pieces(n, CJK_SCALAR_LARGE);
+    bool fills = tiles * batches >= g->multiprocessors && m > CJK_SCALAR_TILE && n > CJK_SCALAR_TILE;
+    return last && cjk_gemm_is_large(&g->v[last - 1]) && fills && k ? last - 1 : last;
+}
+
+/* The kernel by tensor maps, where A and B allow them; else one for anything. */
+static uint32_t choose_scalar(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches)
+{
+    uint64_t m = x[CJK_GEMM_A].outer, n = x[CJK_GEMM_B].outer, k = x[CJK_GEMM_A].k;
+    const struct fma_tile_speed *t = best_fma(g, m, n, g->o.m && g->o.n ? 1 : batches);
+    uint32_t any = choose_any(g, m, n, k, batches);
+    cjk_next next[2];
+    if (!k || cjk_pieces(m, t->rows) * cjk_pieces(n, t->columns) > INT32_MAX / batches) return any;
+    for (int i = 0; i < 2; i++) {
+        next[i] = next_of(&x[i], cjk_size(g->type[i]));
+        if (!map_fits(&x[i], next[i], cjk_size(g->type[i]))) return any;
+    }
+    for (uint32_t i = 0; i < g->variants; i++)
+        if (g->v[i].rows == t->rows && g->v[i].columns == t->columns && g->v[i].next[CJK_GEMM_A] == next[CJK_GEMM_A] &&
+            g->v[i].next[CJK_GEMM_B] == next[CJK_GEMM_B])
+            return i;
+    return any;
+}
+
 cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const char **why)
 {
     cjk_next next[3];
     cjk_gemm_choice c = { .variant = 0, .blocks = 1 };
-    if (g->v[0].path == CJ_GEMM_SCALAR) return c;
+    if (g->v[0].path == CJ_GEMM_SCALAR) return c.variant = choose_scalar(g, x, batches), c;
     for (int i = 0; i < 3; i++) next[i] = next_of(&x[i], cjk_size(g->type[i]));
     if (g->v[0].path == CJ_GEMM_WGMMA) {
         c.variant = CJK_KERNELS;

@@ -18,9 +18,11 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/gemm.c \
 	%D%/gemm_core.h \
 	%D%/gemm_end.c \
+	%D%/gemm_fma.c \
 	%D%/gemm_maps.c \
 	%D%/gemm_mma.c \
 	%D%/gemm_scalar.c \
+	%D%/gemm_scalar_large.c \
 	%D%/gemm_variants.c \
 	%D%/gemm_wgmma.c %D%/gemm_split.c \
 	%D%/gemv.c \

@@ -1,6 +1,6 @@
-/* ptxas takes every variant of paths mma and wgmma, without a warning (serialised wgmma, fences that it adds) and
- * without spills.  Variants are written by the library's own functions, so no device is needed.  With
- * CUJIT_TEST_ALL=1 all of them, else some. */
+/* ptxas takes every variant of paths mma and wgmma and those of path scalar by tensor maps, without a warning
+ * (serialised wgmma, fences that it adds) and without spills.  Variants are written by the library's own
+ * functions, so no device is needed.  With CUJIT_TEST_ALL=1 all of them, else some. */
 #include "kernels/gemm_core.h"
 
 #include <stdio.h>
@@ -109,6 +109,35 @@ static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn
     free(g);
 }
 
+/* f32 by tensor maps.  Each chunk's multiply-adds are in the loop, and the last ones behind it. */
+static void each_scalar_variant(bool fused, unsigned *turn)
+{
+    cjk_gemm *g = calloc(1, sizeof *g);
+    if (!g) tap_bail("no memory");
+    g->o = (cj_gemm_opts){ .size = sizeof g->o, .scaled = fused, .bias = fused };
+    g->type[CJK_GEMM_A] = g->type[CJK_GEMM_B] = g->type[CJK_GEMM_OUT] = g->wide = CJ_F32;
+    g->multiprocessors = 132;
+    g->by_map = !fused;
+    cjk_gemm_list(g, CJK_GEMM_FMA);
+    for (uint32_t i = 0; i < g->variants; i++) {
+        const cjk_gemm_variant *v = &g->v[i];
+        char kernel[CJK_GEMM_NAME], name[120];
+        const char *text = "";
+        if (!cjk_gemm_maps_tiles(v) || (!all && (*turn)++ % 7 != 0)) continue;
+        cj_ptx *m = cj_ptx_create();
+        cj_fn *end = fused ? user_function(m, g->wide) : NULL;
+        cjk_gemm_name(v, kernel);
+        snprintf(name, sizeof name, "%s%s", kernel, fused ? ", fused" : "");
+        cjk_gemm_write_fma(m, kernel, g, v, end);
+        if (cj_ptx_print(m, 0, &text, NULL) != CJ_OK) tap_diag("%s", cj_error_of(m)->message);
+        assemble(text, "sm_90a", name);
+        tap_ok(count_of(text, "fma.rn.f32") >= v->rows * v->columns / (v->threads - 128) * 4,
+               "%s: a chunk has four multiply-adds for each sum", name);
+        cj_ptx_free(m);
+    }
+    free(g);
+}
+
 int main(void)
 {
     unsigned turn = 0;
@@ -123,6 +152,7 @@ int main(void)
             each_variant(kind, CJ_GEMM_MMA, fused, &turn);
             each_variant(kind, CJ_GEMM_WGMMA, fused, &turn);
         }
+    for (int fused = 0; fused < 2; fused++) each_scalar_variant(fused, &turn);
     rmdir(folder);
     return tap_done();
 }
