@@ -285,7 +285,7 @@ static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 /* -- Consumers: results -------------------------------------------------------------------------------------------- */
 
 /* Where row r of a thread is, in the warp's rows. */
-static cj_val row_of(cj_fn *f, const fma_consumer *c, uint32_t r)
+static cj_val fma_row(cj_fn *f, const fma_consumer *c, uint32_t r)
 {
     uint32_t vector = c->a.vector;
     if (c->a.by_k) return cj_add(f, c->lane_down, r * LANES_DOWN);
@@ -293,7 +293,7 @@ static cj_val row_of(cj_fn *f, const fma_consumer *c, uint32_t r)
 }
 
 /* Pairs of columns: those of one are neighbours. */
-static cj_val pair_of(cj_fn *f, const fma_consumer *c, uint32_t pair)
+static cj_val fma_pair(cj_fn *f, const fma_consumer *c, uint32_t pair)
 {
     uint32_t quad = pair / 2 * CJK_PATCH_COLUMNS;
     if (c->b.by_k) return cj_add(f, cj_mul(f, c->lane_across, 2), quad + pair % 2 * 8);
@@ -311,11 +311,11 @@ static void store_pairs(cj_fn *f, const fma_kernel *k, const fma_consumer *c, co
     cj_val base = cj_mad(f, wide_batch, by_batch, cj_addr(f, k->p.out.base));
     cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
     for (uint32_t r = 0; r < k->down; r++) {
-        cj_val row = cj_add(f, row0, row_of(f, c, r));
+        cj_val row = cj_add(f, row0, fma_row(f, c, r));
         cj_if(f, cj_lt(f, row, k->p.size[CJK_GEMM_A]));
             cj_val at_row = cj_mad(f, cj_cvt(f, CJ_U64, row), by_row, base);
             for (uint32_t pair = 0; pair < k->across / 2; pair++) {
-                cj_val column = cj_add(f, column0, pair_of(f, c, pair)), next = cj_add(f, column, 1);
+                cj_val column = cj_add(f, column0, fma_pair(f, c, pair)), next = cj_add(f, column, 1);
                 cj_val sums = cj_slice(f, c->sums[r], (size_t)pair * 2, 2);
                 cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, column), 4, at_row);
                 cj_ins_if(f, cj_lt(f, next, columns), "st.global.v2.f32", cj_mem(f, at, 0), sums);
@@ -333,7 +333,7 @@ static void store_patches(cj_fn *f, const fma_kernel *k, const fma_consumer *c, 
     for (uint32_t m = 0; m < k->down / k->vector; m++)
         for (uint32_t n = 0; n < k->across / QUAD; n++) {
             for (uint32_t i = 0; i < k->vector * 2; i++) {
-                cj_val word = cj_mad(f, row_of(f, c, i / 2), CJK_PATCH_PITCH, pair_of(f, c, i % 2));
+                cj_val word = cj_mad(f, fma_row(f, c, i / 2), CJK_PATCH_PITCH, fma_pair(f, c, i % 2));
                 cj_ins(f, "st.shared.v2.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
                        cj_slice(f, c->sums[m * k->vector + i / 2], (size_t)n * QUAD + i % 2 * 2, 2));
             }
