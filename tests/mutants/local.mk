@@ -561,3 +561,4 @@ mutants += %D%/gemm_odd_distances_count_as_aligned.patch
 mutants += %D%/gemm_split_sends_to_other_places.patch
 mutants += %D%/gemm_tile_puts_its_last_chunk_further.patch
 mutants += %D%/gemm_tile_stores_columns_twice.patch
+mutants += %D%/gemm_wgmma_stores_units_behind_rows.patch
