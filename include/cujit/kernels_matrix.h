@@ -142,8 +142,9 @@ typedef struct cj_gemm_opts {
 CJ_API void cj_gemm_defaults(cj_gemm_opts *opts);
 
 /* Makes a matrix product: out = epilogue(alpha * A * B + beta * C + bias), A of m x k, B of k x n.
- * Each element is summed in the order of k, in `wide`, and rounded once.  Tensor cores add the
- * products of one instruction with an error of their own: k * 2^-23 of the sum of magnitudes.
+ * Each element is summed in the order of k, in `wide`, and rounded once; for few rows path wgmma
+ * sums parts of k, and adds these sums in a fixed order.  Tensor cores add the products of one
+ * instruction with an error of their own: k * 2^-23 of the sum of magnitudes.
  * docs/kernels.md has the layouts that each path serves.
  * Blocks.  Any thread.
  * Never NULL.  Owned by the caller, free with cj_gemm_free.

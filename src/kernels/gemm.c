@@ -172,6 +172,19 @@ static bool stores_by_map(const cjk_gemm *g)
     return out == CJ_S32 || out == CJ_U32;
 }
 
+/* How many clusters of a split variant run at once: multiprocessors come in groups that clusters do not fill. */
+static void count_clusters(cjk_gemm *g)
+{
+    for (uint32_t v = 0; v < g->variants; v++)
+        for (uint32_t i = 1; i < CJK_SPLIT_SIZES && g->v[v].split; i++) {
+            cj_dims dims = cj_dims_shared(cj_grid(1u << i, g->v[v].threads), g->v[v].shared);
+            uint32_t n = 0;
+            for (int d = 0; d < 3; d++) dims.cluster[d] = d ? 1 : 1u << i;
+            if (cj_kernel_max_clusters(g->code.k[v], &dims, &n) != CJ_OK) cj_error_clear(g->code.k[v]);
+            if (n < g->clusters[i]) g->clusters[i] = n;
+        }
+}
+
 static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
 {
     int path[4];
@@ -183,11 +196,17 @@ static void gemm_make(void *x, cjk_gemm *g, cj_device *dev, const char *call)
         return;
     }
     g->multiprocessors = (uint32_t)d.multiprocessors;
+    bool cpu = !strncmp(cj_device_name(dev), "cujit CPU device", 16); /* whose clusters have one block */
+    bool clusters = d.clusters && !cpu;
+    for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = clusters ? g->multiprocessors >> i : 0;
     g->by_map = stores_by_map(g);
     size_t n = paths_of(x, g, &d, path, call);
     cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
     for (size_t i = 0; i < n && cache && cj_error_of(x)->status == CJ_OK; i++)
-        if (make_path(x, g, path[i], i + 1 == n, cache, call)) return;
+        if (make_path(x, g, path[i], i + 1 == n, cache, call)) {
+            if (clusters) count_clusters(g);
+            return;
+        }
 }
 
 cj_gemm *cj_gemm_create(cj_device *dev, const cj_gemm_opts *opts)
@@ -248,8 +267,8 @@ static cj_status check_sizes(cj_stream *s, const cjk_gemm *g, const cj_gemm_args
 }
 
 /* Adds the tensor maps to the arguments, and enqueues. */
-static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, bool by_map, cj_arg *arg, size_t n,
-                                const char *call)
+static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, const cjk_gemm_choice *choice,
+                                cj_arg *arg, size_t n, const char *call)
 {
     const cjk_gemm_variant *v = &g->v[key->variant];
     uint64_t m = key->x[CJK_GEMM_A].outer, columns = key->x[CJK_GEMM_B].outer, batches = key->batches;
@@ -260,13 +279,17 @@ static cj_status launch_variant(cj_stream *s, cjk_gemm *g, cjk_map_key *key, boo
     cj_tensor_map map[3];
     if (cjk_gemm_maps_tiles(v)) {
         bool takes_out = v->path == CJ_GEMM_WGMMA && g->by_map;
-        key->by_map = by_map;
+        key->by_map = choice->by_map;
         cj_status st = cjk_gemm_maps_of(s, g, key, map, call);
         if (st != CJ_OK) return st;
         for (int i = 0; i < (takes_out ? 3 : 2); i++) arg[n++] = cj_arg_tensor_map(&map[i]);
-        if (takes_out) arg[n++] = cj_arg_u(by_map);
+        if (takes_out) arg[n++] = cj_arg_u(choice->by_map);
         uint64_t all = tiles * batches, resident = (uint64_t)g->multiprocessors * (v->blocks ? v->blocks : 1);
         dims = cj_grid3((uint32_t)(all < resident ? all : resident), 1, 1, v->threads, 1, 1);
+        if (v->split)
+            dims = cj_grid3((uint32_t)cjk_pieces(columns, v->columns) * choice->blocks,
+                            (uint32_t)cjk_pieces(m, v->rows), (uint32_t)batches, v->threads, 1, 1);
+        for (int i = 0; i < 3 && choice->blocks > 1; i++) dims.cluster[i] = i ? 1 : choice->blocks;
     }
     dims = cj_dims_shared(dims, v->shared);
     return cj_launch_n(s, g->code.k[key->variant], &dims, arg, n);
@@ -317,15 +340,16 @@ cj_status cj_gemm_launch(cj_stream *s, cj_gemm *object, const cj_gemm_args *args
     if (g->o.bias) arg[n++] = cj_arg_ptr(args->bias);
     for (size_t i = 0; i < args->user_count; i++) arg[n++] = args->user[i];
     cjk_map_key key = { .batches = batches };
-    bool more = batches > 1, by_map;
+    bool more = batches > 1;
     key.x[CJK_GEMM_A] = (cjk_gemm_operand){ a.data, args->m, args->k, a.stride, a.step, more ? args->a_batch : 0 };
     key.x[CJK_GEMM_B] = (cjk_gemm_operand){ b.data, args->n, args->k, b.step, b.stride, more ? args->b_batch : 0 };
     key.x[CJK_GEMM_OUT] =
         (cjk_gemm_operand){ out.data, args->m, args->n, out.stride, out.step, more ? args->out_batch : 0 };
     const char *why = "";
-    uint32_t i = key.variant = cjk_gemm_choose(g, key.x, batches, &by_map, &why);
-    if (i >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
-    return launch_variant(s, g, &key, by_map, arg, n, call);
+    const cjk_gemm_choice choice = cjk_gemm_choose(g, key.x, batches, &why);
+    if (choice.variant >= g->variants) return cjk_fail(s, CJ_ENOTSUP, call, "%s", why);
+    key.variant = choice.variant;
+    return launch_variant(s, g, &key, &choice, arg, n, call);
 }
 
 cj_status cj_gemm_ptx(cj_gemm *g, unsigned flags, const char **text, size_t *bytes)

@@ -18,6 +18,7 @@ enum { CJK_GEMM_OWN = 4, CJK_GEMM_USER = 16, CJK_GEMM_NAME = 48 };
 /* Tiles of the paths. */
 enum { CJK_SCALAR_TILE = 64, CJK_SCALAR_LARGE = 128 };
 enum { CJK_MMA_LARGE = 128, CJK_MMA_SMALL = 64, CJK_WGMMA_ROWS = 128, CJK_GEMM_GROUP = 8 };
+enum { CJK_SPLIT_ROWS = 64, CJK_SPLIT_MOST = 8, CJK_SPLIT_SIZES = 4 /* blocks of a cluster: 1, 2, 4, 8 */ };
 
 /* Which elements of an operand are neighbours in memory.  CJK_ANY_NEXT: the code takes both. */
 typedef enum cjk_next { CJK_K_NEXT, CJK_OUTER_NEXT, CJK_ANY_NEXT } cjk_next;
@@ -27,6 +28,7 @@ typedef struct cjk_gemm_variant {
     uint32_t rows, columns;    /* of a tile */
     cjk_next next[2];          /* of A and B; CJK_ANY_NEXT: any strides, loaded one by one */
     uint32_t threads, shared;  /* of a block */
+    bool split;                /* the blocks of a cluster share a tile: each of them takes a part of k */
     uint32_t blocks;           /* of a multiprocessor, where blocks are persistent */
 } cjk_gemm_variant;
 
@@ -75,6 +77,7 @@ typedef struct cjk_gemm {
     cj_mma_type mma[2];        /* of A and B, for tensor cores */
     uint32_t user;             /* parameters of the user's function behind its own four */
     uint32_t multiprocessors;
+    uint32_t clusters[CJK_SPLIT_SIZES]; /* of 1, 2, 4, 8 blocks with a tile of a split variant: how many run at once */
     bool by_map;               /* path wgmma can store results by a tensor map: nothing is fused, the type is its own */
     uint32_t variants;         /* the kernel of variant i is code.k[i] */
     cjk_gemm_variant v[CJK_KERNELS];
@@ -90,10 +93,12 @@ const char *cjk_gemm_types_fail(cjk_gemm *g);
 void cjk_gemm_list(cjk_gemm *g, int path);
 void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME]);
 
-/* The variant that a launch takes; CJK_KERNELS: none, and `why` says what path wgmma wants of which operand.
- * *by_map: the result allows a tensor map. */
-uint32_t cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
-                         const char **why);
+/* What a launch takes: a variant; blocks of a cluster, 1 unless the variant is split; whether the result leaves by a
+ * tensor map. */
+typedef struct cjk_gemm_choice { uint32_t variant, blocks; bool by_map; } cjk_gemm_choice;
+
+/* .variant is CJK_KERNELS: there is none, and `why` says what path wgmma wants of which operand. */
+cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const char **why);
 
 /* The tensor maps of a launch of path wgmma (gemm_maps.c). */
 cj_status cjk_gemm_maps_of(cj_stream *s, cjk_gemm *g, const cjk_map_key *key, cj_tensor_map map[3], const char *call);
@@ -132,6 +137,7 @@ typedef struct cjk_gemm_chunk {
     uint32_t rows, columns;    /* powers of 2; 32 columns at least */
     uint32_t threads;          /* that store it: a power of 2 */
     cj_val thread;             /* of them */
+    uint32_t skip;             /* columns at its beginning that are not stored */
 } cjk_gemm_chunk;
 
 /* Where the thread whose first accumulator is at (row, column) puts its pairs: at[j] for column group j of 8 of each 32
@@ -141,6 +147,13 @@ void cjk_gemm_chunk_at(cj_fn *f, const cjk_gemm_chunk *c, cj_val row, cj_val col
 /* Stores the sums that are inside; (row, column) is the place of the chunk in the result.  A barrier comes before. */
 void cjk_gemm_chunk_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p, const cjk_gemm_chunk *c, cj_val row,
                           cj_val column, cj_val batch);
+
+/* How the blocks of a cluster add up their sums of a tile (gemm_split.c).  `shared`: where a block receives them, 4
+ * bytes for each element of a tile.  Each thread of the warpgroup that has half `group` of the columns sends its
+ * sums, behind a barrier of the cluster.  Behind another one 256 threads store the block's share of the rows. */
+void cjk_gemm_split_send(cj_fn *f, const cjk_gemm_variant *v, cj_val sums, cj_val shared, cj_val group);
+void cjk_gemm_split_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_variant *v, const cjk_gemm_params *p,
+                          cj_val shared, cj_val thread, cj_val row, cj_val column, cj_val batch);
 
 /* A patch: rows of 16 columns of a warp's sums in shared memory, CJK_PATCH_PITCH words of 32 bits apart. */
 enum { CJK_PATCH_COLUMNS = 16, CJK_PATCH_PITCH = CJK_PATCH_COLUMNS + 4 /* less bank conflicts */ };

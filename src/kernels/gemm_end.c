@@ -116,6 +116,7 @@ void cjk_gemm_chunk_store(cj_fn *f, const cjk_gemm *g, const cjk_gemm_params *p,
     cj_for(f, 0, c->rows * c->columns / c->threads, 1);
         cj_val at_row = cj_add(f, row, r), at_column = cj_add(f, column, s);
         cj_val inside = cj_and(f, cj_lt(f, at_row, p->size[CJK_GEMM_A]), cj_lt(f, at_column, p->size[CJK_GEMM_B]));
+        if (c->skip) inside = cj_and(f, inside, cj_ge(f, s, c->skip));
         cj_if(f, inside);
             cj_val place = cj_xor(f, s, cj_shl(f, cj_and(f, r, 3), 3));
             cj_val word = cj_mad(f, r, c->columns, place), address = cj_mad(f, word, 4, c->shared);

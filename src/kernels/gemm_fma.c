@@ -7,26 +7,21 @@
  *     with k contiguous:        rows of 32 k, 128 bytes, one for each outer index, with the 128-byte swizzle;
  *     with the outer side so:   32 rows, one for each k.
  *
- * Four k of the stage are a *chunk*.  A thread loads it in *pieces* of A and of B: some outer indices by 4 k, in
- * vectors along the side that is contiguous.  All of A's pieces are in registers; of B's there are two, this one and
- * the next.  So loads are issued many multiply-adds before their values are used, also across the borders of chunks and
- * stages.  Shared memory delivers 24 words for 128 multiply-adds of a thread of 8 x 16 sums, three quarters of what it
- * can.
+ * A thread loads its rows of A and its columns of B for two k, in vectors along the side that is contiguous.  It has
+ * two sets of registers, of which one is loaded while the other is multiplied, also across the borders of stages.
  *
  * Each sum has one accumulator and is added up in the order of k. */
 #include "kernels/gemm_core.h"
 
 enum {
-    WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, CHUNK_K = 4, CHUNKS = STAGE_K / CHUNK_K,
-    LANES_DOWN = 8, LANES_ACROSS = 4, B_PIECE = 4,
-    MOST_SUMS = 128, MOST_DOWN = 8, MOST_ACROSS = 16,
+    WARPGROUP = 128, STAGE_K = 32, K_BYTES = STAGE_K * 4, STEP_K = 2, QUAD = 4,
+    LANES_DOWN = 8, LANES_ACROSS = 4, MOST_DOWN = 8,
     ALIGNED = 1024, PRODUCER_REGISTERS = 24, CONSUMER_REGISTERS = 232
 };
 
 /* The tiles: how many warps lie in them, and how many blocks a multiprocessor has. */
 static const struct fma_shape { uint32_t rows, columns, warps_down, warps_across, stages, blocks; } fma_shapes[] = {
-    { 128, 256, 2, 4, 4, 1 },
-    { 128, 128, 2, 2, 3, 2 },
+    { 128, 128, 2, 4, 6, 1 },
     { 96, 96, 2, 2, 4, 2 },
     { 64, 64, 2, 2, 6, 2 },
 };
@@ -45,7 +40,7 @@ typedef struct fma_kernel {
     const struct fma_shape *shape;
     cjk_gemm_params p;
     uint32_t warps, down, across;      /* warps that multiply; sums of a thread */
-    uint32_t a_piece;                  /* rows of a piece of A */
+    uint32_t vector;                   /* neighbouring rows that one load takes */
     uint32_t a_bytes, b_bytes, patch_bytes; /* of a stage; of what a warp stores through */
     cj_val map[2];
     cj_val shared, barriers, thread, lane, rounds; /* CJ_U32; stages of k, 1 at least */
@@ -59,10 +54,10 @@ static void sizes_of(fma_kernel *k)
     k->warps = s->warps_down * s->warps_across;
     k->down = s->rows / s->warps_down / LANES_DOWN;
     k->across = s->columns / s->warps_across / LANES_ACROSS;
-    k->a_piece = k->down % 4 ? 2 : 4;
+    k->vector = k->down % QUAD ? 2 : QUAD;
     k->a_bytes = s->rows * K_BYTES;
     k->b_bytes = s->columns * K_BYTES;
-    k->patch_bytes = k->a_piece * LANES_DOWN * CJK_PATCH_PITCH * 4;
+    k->patch_bytes = k->vector * LANES_DOWN * CJK_PATCH_PITCH * 4;
 }
 
 void cjk_gemm_fma_sizes(cjk_gemm_variant *v)
@@ -124,84 +119,77 @@ static void fma_produce(cj_fn *f, const fma_kernel *k)
 
 /* -- Consumers: loads ---------------------------------------------------------------------------------------------- */
 
-/* An operand in a warp.  Outer index o of piece n of lane l is, of the warp's,
- *     A:  8 * (piece * n + o) + l                         B:  16 * n + 8 * (o / 2) + 2 * l + o % 2
- * with k contiguous: lanes read rows whose swizzles differ, and have pairs of columns; else lanes read neighbours:
- *         8 * piece * n + piece * l + o                       16 * n + 4 * l + o */
+/* An operand in a warp.  Outer index i of a thread is index
+ *     A:  8 * i + l                          B:  16 * (i / 4) + 8 * (i / 2 % 2) + 2 * l + i % 2
+ * of the warp with k contiguous: lanes read rows whose swizzles differ, and have pairs of columns.  Else lanes read
+ * neighbours, `vector` of them at once:
+ *         8 * (i - i % vector) + vector * l + i % vector          16 * (i / 4) + 4 * l + i % 4 */
 typedef struct fma_operand {
     int which;
     bool by_k;
-    uint32_t piece, pitch;     /* outer indices of a piece; bytes of a row */
-    uint32_t stage_bytes;
+    uint32_t count, vector;    /* outer indices of a thread, and of one load */
+    uint32_t lanes, pitch, stage_bytes; /* lanes along it; bytes of a row */
     cj_val first;              /* this lane's place in stage 0 */
-    cj_val stage, at[2];       /* its place in this stage, and in the chunk: of even and of odd rows of B */
+    cj_val stage, at[2];       /* its place in this stage, and at this k: of even and of odd rows of B */
+    cj_val regs[2];            /* one is loaded while the other is multiplied */
 } fma_operand;
 
 static fma_operand fma_operand_begin(cj_fn *f, const fma_kernel *k, int which, cj_val warp_place, cj_val lane_place)
 {
     bool b = which == CJK_GEMM_B;
-    fma_operand o = { .which = which, .by_k = k->v->next[which] == CJK_K_NEXT, .piece = b ? B_PIECE : k->a_piece,
+    fma_operand o = { .which = which, .by_k = k->v->next[which] == CJK_K_NEXT, .count = b ? k->across : k->down,
+                      .vector = b ? QUAD : k->vector, .lanes = b ? LANES_ACROSS : LANES_DOWN,
                       .stage_bytes = b ? k->b_bytes : k->a_bytes };
-    uint32_t of_warp = b ? k->across * LANES_ACROSS : k->down * LANES_DOWN;
     cj_val start = b ? cj_add(f, k->shared, k->shape->stages * k->a_bytes) : k->shared;
     cj_val lane = o.by_k && b ? cj_mul(f, lane_place, 2) : lane_place;
     o.pitch = o.by_k ? K_BYTES : (b ? k->v->columns : k->v->rows) * 4;
-    cj_val warp = cj_mad(f, warp_place, of_warp * (o.by_k ? K_BYTES : 4), start);
-    o.first = cj_let(f, CJ_U32, cj_mad(f, lane, o.by_k ? K_BYTES + 16 : o.piece * 4, warp));
+    cj_val warp = cj_mad(f, warp_place, o.count * o.lanes * (o.by_k ? K_BYTES : 4), start);
+    o.first = cj_let(f, CJ_U32, cj_mad(f, lane, o.by_k ? K_BYTES + 16 : o.vector * 4, warp));
     o.stage = cj_let(f, CJ_U32, o.first);
     for (int i = 0; i < 2; i++) o.at[i] = cj_let(f, CJ_U32, 0);
+    for (int i = 0; i < 2; i++) o.regs[i] = cj_regs(f, CJ_F32, (size_t)o.count * STEP_K);
     return o;
 }
 
-/* Goes on to a stage, and to the chunk that begins `chunk` bytes behind the begin of a row of k. */
 static void enter_stage(cj_fn *f, const fma_operand *o, cj_val stage)
 {
     cj_assign(f, o->stage, cj_mad(f, stage, o->stage_bytes, o->first));
 }
 
-static void enter_chunk(cj_fn *f, const fma_operand *o, cj_val chunk)
-{
-    if (!o->by_k) {
-        cj_assign(f, o->at[0], cj_mad(f, chunk, o->pitch / 4, o->stage));
-        return;
-    }
-    cj_assign(f, o->at[0], cj_xor(f, o->stage, chunk));
-    if (o->which == CJK_GEMM_B) cj_assign(f, o->at[1], cj_xor(f, o->at[0], 16));
-}
-
-/* Loads piece n of a chunk: 4 registers for each outer index, or for each k. */
-static void load_piece(cj_fn *f, const fma_operand *o, uint32_t n, cj_val to)
+/* Loads the STEP_K k that are `bytes` behind the begin of a row of k into a set of registers. */
+static void load_step(cj_fn *f, const fma_operand *o, cj_val bytes, uint32_t set)
 {
     bool b = o->which == CJK_GEMM_B;
-    if (!o->by_k) {
-        uint32_t place = n * o->piece * (b ? LANES_ACROSS : LANES_DOWN) * 4;
-        const char *load = o->piece == 4 ? "ld.shared.v4.f32" : "ld.shared.v2.f32";
-        for (uint32_t k = 0; k < CHUNK_K; k++)
-            cj_ins(f, load, cj_slice(f, to, (size_t)k * o->piece, o->piece), cj_mem(f, o->at[0], k * o->pitch + place));
+    if (o->by_k) {
+        cj_assign(f, o->at[0], cj_xor(f, o->stage, bytes));
+        if (b) cj_assign(f, o->at[1], cj_xor(f, o->at[0], 16));
+        for (uint32_t i = 0; i < o->count; i++) {
+            uint32_t row = b ? i / 4 * 16 + i / 2 % 2 * 8 + i % 2 : i * LANES_DOWN;
+            cj_ins(f, "ld.shared.v2.f32", cj_slice(f, o->regs[set], (size_t)i * STEP_K, STEP_K),
+                   cj_mem(f, o->at[b ? i % 2 : 0], row * K_BYTES));
+        }
         return;
     }
-    for (uint32_t i = 0; i < o->piece; i++) {
-        uint32_t row = b ? n * CJK_PATCH_COLUMNS + i / 2 * 8 + i % 2 : (n * o->piece + i) * LANES_DOWN;
-        cj_ins(f, "ld.shared.v4.f32", cj_slice(f, to, (size_t)i * CHUNK_K, CHUNK_K),
-               cj_mem(f, o->at[b ? i % 2 : 0], row * K_BYTES));
-    }
+    cj_assign(f, o->at[0], cj_mad(f, bytes, o->pitch / 4, o->stage));
+    for (uint32_t i = 0; i < o->count * STEP_K; i += o->vector)
+        cj_ins(f, o->vector == 4 ? "ld.shared.v4.f32" : "ld.shared.v2.f32", cj_slice(f, o->regs[set], i, o->vector),
+               cj_mem(f, o->at[0], i / o->count * o->pitch + i % o->count * o->lanes * 4));
 }
 
-static cj_val piece_element(cj_fn *f, const fma_operand *o, cj_val piece, uint32_t outer, uint32_t k)
+/* The register of a set that has outer index `outer` at k number k of the step. */
+static cj_val loaded(cj_fn *f, const fma_operand *o, uint32_t set, uint32_t outer, uint32_t k)
 {
-    return cj_elem(f, piece, o->by_k ? outer * CHUNK_K + k : k * o->piece + outer);
+    return cj_elem(f, o->regs[set], o->by_k ? outer * STEP_K + k : k * o->count + outer);
 }
 
 /* -- Consumers: sums ----------------------------------------------------------------------------------------------- */
 
 typedef struct fma_consumer {
     fma_operand a, b;
-    uint32_t a_pieces, b_pieces;
-    cj_val a_regs[MOST_DOWN / 2], b_regs[2];
     cj_val sums[MOST_DOWN];    /* a row of them */
     cj_val row, column;        /* the warp's, in the tile */
     cj_val lane_down, lane_across, releases;
-    cj_val chunk, left, before; /* bytes of k; stages; the stage to release */
+    cj_val at, left, before;   /* bytes of k in the stage; stages; the stage to release */
     cj_val patch;
     cj_ring ring;
 } fma_consumer;
@@ -218,29 +206,24 @@ static void fma_consumer_begin(cj_fn *f, const fma_kernel *k, fma_consumer *c)
     c->column = cj_let(f, CJ_U32, cj_mul(f, warp_across, k->across * LANES_ACROSS));
     c->a = fma_operand_begin(f, k, CJK_GEMM_A, warp_down, c->lane_down);
     c->b = fma_operand_begin(f, k, CJK_GEMM_B, warp_across, c->lane_across);
-    c->a_pieces = k->down / k->a_piece;
-    c->b_pieces = k->across / B_PIECE;
-    for (uint32_t i = 0; i < c->a_pieces; i++) c->a_regs[i] = cj_regs(f, CJ_F32, (size_t)k->a_piece * CHUNK_K);
-    for (uint32_t i = 0; i < 2; i++) c->b_regs[i] = cj_regs(f, CJ_F32, B_PIECE * CHUNK_K);
     for (uint32_t r = 0; r < k->down; r++) c->sums[r] = cj_regs(f, CJ_F32, k->across);
     c->releases = cj_eq(f, k->lane, 0);
-    c->chunk = cj_let(f, CJ_U32, zero), c->left = cj_let(f, CJ_U32, zero), c->before = cj_let(f, CJ_U32, zero);
+    c->at = cj_let(f, CJ_U32, zero), c->left = cj_let(f, CJ_U32, zero), c->before = cj_let(f, CJ_U32, zero);
     cj_val patches = cj_add(f, k->shared, k->shape->stages * (k->a_bytes + k->b_bytes));
     c->patch = cj_mad(f, warp, k->patch_bytes, patches);
     cj_ring_begin(f, k->barriers, k->shape->stages, &c->ring);
 }
 
-/* The products of piece m of A and piece n of B, which is in b_regs[set].  Every other row goes backwards, so that each
- * multiply-add has an operand of the one before it. */
-static void multiply_pieces(cj_fn *f, const fma_consumer *c, uint32_t m, uint32_t n, uint32_t set)
+/* The products of one set.  Every other row goes backwards, so that each multiply-add has an operand of the one before
+ * it, which is then not read from the registers again. */
+static void multiply_step(cj_fn *f, const fma_consumer *c, uint32_t set)
 {
-    for (uint32_t k = 0; k < CHUNK_K; k++)
-        for (uint32_t r = 0; r < c->a.piece; r++)
-            for (uint32_t i = 0; i < B_PIECE; i++) {
-                uint32_t j = r % 2 ? B_PIECE - 1 - i : i;
-                cj_val sum = cj_elem(f, c->sums[m * c->a.piece + r], n * B_PIECE + j);
-                cj_val a = piece_element(f, &c->a, c->a_regs[m], r, k);
-                cj_val b = piece_element(f, &c->b, c->b_regs[set], j, k);
+    for (uint32_t k = 0; k < STEP_K; k++)
+        for (uint32_t r = 0; r < c->a.count; r++)
+            for (uint32_t i = 0; i < c->b.count; i++) {
+                uint32_t j = r % 2 ? c->b.count - 1 - i : i;
+                cj_val sum = cj_elem(f, c->sums[r], j);
+                cj_val a = loaded(f, &c->a, set, r, k), b = loaded(f, &c->b, set, j, k);
                 cj_ins(f, "fma.rn.f32", sum, a, b, sum);
             }
 }
@@ -252,78 +235,69 @@ static void enter(cj_fn *f, const fma_consumer *c, cj_val stage)
     enter_stage(f, &c->b, stage);
 }
 
-static void enter_chunks(cj_fn *f, const fma_consumer *c)
+/* Goes on by STEP_K, perhaps to the next stage; leaves the loop behind the last one. */
+static void next_k(cj_fn *f, const fma_consumer *c)
 {
-    enter_chunk(f, &c->a, c->chunk);
-    enter_chunk(f, &c->b, c->chunk);
-}
-
-/* Goes on to the next chunk, which may be the next stage's; leaves the loop behind the last one. */
-static void next_chunk(cj_fn *f, const fma_consumer *c)
-{
-    cj_assign(f, c->chunk, cj_add(f, c->chunk, CHUNK_K * 4));
-    cj_if(f, cj_eq(f, c->chunk, K_BYTES));
-        cj_assign(f, c->chunk, cj_imm(f, 0));
+    cj_assign(f, c->at, cj_add(f, c->at, STEP_K * 4));
+    cj_if(f, cj_eq(f, c->at, K_BYTES));
+        cj_assign(f, c->at, cj_imm(f, 0));
         cj_assign(f, c->left, cj_sub(f, c->left, 1));
         cj_assign(f, c->before, c->ring.index);
         cj_ring_next(f, &c->ring);
         cj_break_if(f, cj_eq(f, c->left, 0));
         enter(f, c, c->ring.index);
     cj_end(f);
-    enter_chunks(f, c);
 }
 
-/* A chunk.  It begins with piece 0 of A and of B.  The compiler moves loads up to the begin of their basic block, not
- * further, so the test for a stage's end separates the products that have the old piece 0 of A from its next one. */
-static void sum_chunk(cj_fn *f, const fma_consumer *c, uint32_t set)
+/* Ends the compiler's basic block by a branch that is never taken: there are fewer stages left.  In a block that has
+ * loads too, or more products, the compiler mixes multiply-adds that have no operand in common, and these wait for
+ * their registers. */
+static void end_block(cj_fn *f, const fma_consumer *c, uint32_t set)
 {
-    uint32_t last = c->b_pieces - 1;
-    for (uint32_t m = 1; m < c->a_pieces; m++) load_piece(f, &c->a, m, c->a_regs[m]);
-    for (uint32_t n = 0; n < last; n++, set ^= 1) {
-        load_piece(f, &c->b, n + 1, c->b_regs[set ^ 1]);
-        for (uint32_t m = 0; m < c->a_pieces; m++) multiply_pieces(f, c, m, n, set);
-    }
-    multiply_pieces(f, c, 0, last, set);
-    next_chunk(f, c);
-    load_piece(f, &c->a, 0, c->a_regs[0]);
-    load_piece(f, &c->b, 0, c->b_regs[set ^ 1]);
-    for (uint32_t m = 1; m < c->a_pieces; m++) multiply_pieces(f, c, m, last, set);
+    cj_break_if(f, cj_eq(f, c->left, UINT32_MAX - set));
 }
 
-/* The sums of a tile.  The loop goes over chunks, over two of them if B has an odd number of pieces. */
+/* The sums of a tile.  The loop goes over both sets.  A stage ends behind the second one only, but the test follows the
+ * first one too, for the same reason. */
 static void sum_tile(cj_fn *f, const fma_kernel *k, const fma_consumer *c)
 {
-    uint32_t unrolled = c->b_pieces % 2 ? 2 : 1;
     for (uint32_t r = 0; r < k->down; r++) cj_assign_all(f, c->sums[r], cj_imm(f, 0.0f));
     cj_assign(f, c->left, k->rounds);
-    cj_assign(f, c->chunk, cj_imm(f, 0));
+    cj_assign(f, c->at, cj_imm(f, 0));
     enter(f, c, c->ring.index);
-    enter_chunks(f, c);
-    load_piece(f, &c->a, 0, c->a_regs[0]);
-    load_piece(f, &c->b, 0, c->b_regs[0]);
+    load_step(f, &c->a, c->at, 0);
+    load_step(f, &c->b, c->at, 0);
     cj_loop(f);
-        for (uint32_t u = 0; u < unrolled; u++) sum_chunk(f, c, u * c->b_pieces & 1);
-        cj_val entered = cj_eq(f, c->chunk, 0);
+        for (uint32_t set = 0; set < 2; set++) {
+            next_k(f, c);
+            load_step(f, &c->a, c->at, set ^ 1);
+            load_step(f, &c->b, c->at, set ^ 1);
+            end_block(f, c, set);
+            multiply_step(f, c, set);
+        }
+        cj_val entered = cj_eq(f, c->at, 0);
         cj_ring_release_if(f, cj_and(f, entered, c->releases), &c->ring, c->before);
     cj_end(f);
-    uint32_t set = (unrolled * c->b_pieces - 1) & 1;
-    for (uint32_t m = 1; m < c->a_pieces; m++) multiply_pieces(f, c, m, c->b_pieces - 1, set);
+    multiply_step(f, c, 1);
     cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
 /* -- Consumers: results -------------------------------------------------------------------------------------------- */
 
-/* Where a thread's outer index o of a piece is, in the warp's indices of the piece. */
-static cj_val fma_row_of(cj_fn *f, const fma_consumer *c, uint32_t o)
+/* Where row r of a thread is, in the warp's rows. */
+static cj_val fma_row(cj_fn *f, const fma_consumer *c, uint32_t r)
 {
-    return c->a.by_k ? cj_add(f, c->lane_down, o * LANES_DOWN) : cj_add(f, cj_mul(f, c->lane_down, c->a.piece), o);
+    uint32_t vector = c->a.vector;
+    if (c->a.by_k) return cj_add(f, c->lane_down, r * LANES_DOWN);
+    return cj_add(f, cj_mul(f, c->lane_down, vector), (r - r % vector) * LANES_DOWN + r % vector);
 }
 
 /* Pairs of columns: those of one are neighbours. */
-static cj_val fma_pair_of(cj_fn *f, const fma_consumer *c, uint32_t pair)
+static cj_val fma_pair(cj_fn *f, const fma_consumer *c, uint32_t pair)
 {
-    if (c->b.by_k) return cj_add(f, cj_mul(f, c->lane_across, 2), pair * 8);
-    return cj_add(f, cj_mul(f, c->lane_across, 4), pair * 2);
+    uint32_t quad = pair / 2 * CJK_PATCH_COLUMNS;
+    if (c->b.by_k) return cj_add(f, cj_mul(f, c->lane_across, 2), quad + pair % 2 * 8);
+    return cj_add(f, cj_mul(f, c->lane_across, 4), quad + pair % 2 * 2);
 }
 
 /* Whether sums can be stored as they are. */
@@ -333,52 +307,44 @@ static bool stores_plainly(const cjk_gemm *g) { return g->by_map && g->type[CJK_
 static void store_pairs(cj_fn *f, const fma_kernel *k, const fma_consumer *c, const fma_tile *t)
 {
     cj_val wide_batch = cj_cvt(f, CJ_U64, t->batch), by_row = cjk_gemm_bytes(f, k->p.out.stride, CJ_F32);
-    cj_val by_batch = cjk_gemm_bytes(f, k->p.by_batch[CJK_GEMM_OUT], CJ_F32);
+    cj_val by_batch = cjk_gemm_bytes(f, k->p.by_batch[CJK_GEMM_OUT], CJ_F32), columns = k->p.size[CJK_GEMM_B];
     cj_val base = cj_mad(f, wide_batch, by_batch, cj_addr(f, k->p.out.base));
     cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
     for (uint32_t r = 0; r < k->down; r++) {
-        uint32_t piece = r / k->a_piece;
-        cj_val in_piece = fma_row_of(f, c, r % k->a_piece), row = cj_add(f, cj_add(f, row0, in_piece),
-                                                                    piece * k->a_piece * LANES_DOWN);
+        cj_val row = cj_add(f, row0, fma_row(f, c, r));
         cj_if(f, cj_lt(f, row, k->p.size[CJK_GEMM_A]));
             cj_val at_row = cj_mad(f, cj_cvt(f, CJ_U64, row), by_row, base);
             for (uint32_t pair = 0; pair < k->across / 2; pair++) {
-                cj_val in_patch = fma_pair_of(f, c, pair % 2), sums = cj_slice(f, c->sums[r], (size_t)pair * 2, 2);
-                cj_val column = cj_add(f, cj_add(f, column0, in_patch), pair / 2 * CJK_PATCH_COLUMNS);
-                cj_val next = cj_add(f, column, 1), at = cj_mad(f, cj_cvt(f, CJ_U64, column), 4, at_row);
-                cj_val both = cj_lt(f, next, k->p.size[CJK_GEMM_B]), one = cj_eq(f, next, k->p.size[CJK_GEMM_B]);
-                cj_ins_if(f, both, "st.global.v2.f32", cj_mem(f, at, 0), sums);
-                cj_ins_if(f, one, "st.global.f32", cj_mem(f, at, 0), cj_elem(f, sums, 0));
+                cj_val column = cj_add(f, column0, fma_pair(f, c, pair)), next = cj_add(f, column, 1);
+                cj_val sums = cj_slice(f, c->sums[r], (size_t)pair * 2, 2);
+                cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, column), 4, at_row);
+                cj_ins_if(f, cj_lt(f, next, columns), "st.global.v2.f32", cj_mem(f, at, 0), sums);
+                cj_ins_if(f, cj_eq(f, next, columns), "st.global.f32", cj_mem(f, at, 0), cj_elem(f, sums, 0));
             }
         cj_end(f);
     }
 }
 
-/* The warp's sums of a piece of A by one of B through shared memory. */
-static void store_patch(cj_fn *f, const fma_kernel *k, const fma_consumer *c, uint32_t m, uint32_t n, cj_val row0,
-                        cj_val column0, cj_val batch)
-{
-    uint32_t rows = k->a_piece * LANES_DOWN;
-    for (uint32_t o = 0; o < k->a_piece; o++)
-        for (uint32_t pair = 0; pair < 2; pair++) {
-            cj_val begin = fma_row_of(f, c, o), word = cj_mad(f, begin, CJK_PATCH_PITCH, fma_pair_of(f, c, pair));
-            cj_ins(f, "st.shared.v2.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
-                   cj_slice(f, c->sums[m * k->a_piece + o], (size_t)n * B_PIECE + 2 * pair, 2));
-        }
-    cj_val row = cj_add(f, row0, m * rows), column = cj_add(f, column0, n * CJK_PATCH_COLUMNS);
-    cjk_gemm_patch_store(f, k->g, &k->p, c->patch, rows, k->lane, row, column, batch);
-}
-
+/* Through shared memory: the warp's sums of `vector` rows and four columns of each thread at a time. */
 static void store_patches(cj_fn *f, const fma_kernel *k, const fma_consumer *c, const fma_tile *t)
 {
-    cj_val row = cj_add(f, t->row, c->row), column = cj_add(f, t->column, c->column);
-    for (uint32_t m = 0; m < c->a_pieces; m++)
-        for (uint32_t n = 0; n < c->b_pieces; n++) store_patch(f, k, c, m, n, row, column, t->batch);
+    uint32_t rows = k->vector * LANES_DOWN;
+    cj_val row0 = cj_add(f, t->row, c->row), column0 = cj_add(f, t->column, c->column);
+    for (uint32_t m = 0; m < k->down / k->vector; m++)
+        for (uint32_t n = 0; n < k->across / QUAD; n++) {
+            for (uint32_t i = 0; i < k->vector * 2; i++) {
+                cj_val word = cj_mad(f, fma_row(f, c, i / 2), CJK_PATCH_PITCH, fma_pair(f, c, i % 2));
+                cj_ins(f, "st.shared.v2.f32", cj_mem(f, cj_mad(f, word, 4, c->patch), 0),
+                       cj_slice(f, c->sums[m * k->vector + i / 2], (size_t)n * QUAD + i % 2 * 2, 2));
+            }
+            cj_val row = cj_add(f, row0, m * rows), column = cj_add(f, column0, n * CJK_PATCH_COLUMNS);
+            cjk_gemm_patch_store(f, k->g, &k->p, c->patch, rows, k->lane, row, column, t->batch);
+        }
 }
 
 static void fma_consume(cj_fn *f, const fma_kernel *k)
 {
-    fma_consumer c = { .a_pieces = 0 };
+    fma_consumer c = { .before = { 0 } };
     fma_consumer_begin(f, k, &c);
     cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
         fma_tile t = fma_tile_at(f, k, number);

@@ -1,5 +1,6 @@
 /* Which kernels an object of cj_gemm has, and which of them a launch takes.  Both follow from options, sizes, layouts
  * and addresses alone. */
+#include <math.h>
 #include <stdio.h>
 
 #include "kernels/gemm_core.h"
@@ -75,46 +76,94 @@ static void add_mma(cjk_gemm *g)
 }
 
 /* The widths of tiles of path wgmma, and how fast each is, in percent. */
-static const struct { uint32_t columns, speed; } widths[] = { { 256, 100 }, { 192, 100 }, { 128, 93 }, { 64, 55 } };
+static const struct { uint32_t columns; double speed; } widths[] = {
+    { 256, 100 }, { 240, 99 }, { 224, 99 }, { 192, 100 }, { 128, 93 }, { 64, 55 },
+};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
-/* How long a product takes: the tiles that the busiest multiprocessor has, and the time of each. */
-static uint64_t cost_of(const cjk_gemm *g, uint32_t i, uint64_t m, uint64_t n, uint64_t batches)
+/* How long a tile takes for 128 bytes of k, in columns of full speed.  64 rows take as long as 128 in twice as many
+ * columns: they are for products that have no more rows, or too few tiles. */
+static double cost_of_tile(const cjk_gemm_variant *v)
 {
-    uint64_t tiles = cjk_pieces(m, CJK_WGMMA_ROWS) * cjk_pieces(n, widths[i].columns) * batches;
-    return cjk_pieces(tiles, g->multiprocessors) * widths[i].columns * 100 / widths[i].speed;
+    if (v->split) return v->columns == 64 ? 66 : 115;
+    for (uint32_t i = 0; i < WIDTHS; i++)
+        if (widths[i].columns == v->columns) return v->columns * 100 / widths[i].speed;
+    return v->columns;
 }
 
-/* With promote a thread has two sets of accumulators: there are no registers for 256 columns. */
-static uint32_t widest(const cjk_gemm *g) { return g->o.promote ? 1 : 0; }
+/* What it costs to start clusters of 1, 2, 4 and 8 blocks that wait for one another, in the same unit (one to eight
+ * microseconds), and to start blocks where others have ended. */
+static const double split_costs[CJK_SPLIT_SIZES] = { 0, 425, 1300, 3400 };
+enum { NEXT_BLOCKS = 425, GRID_MOST = 65535 /* blocks in y and z */ };
 
-static uint32_t best_width(const cjk_gemm *g, uint64_t m, uint64_t n, uint64_t batches)
+typedef struct product { uint64_t m, n, k, batches; } product;
+
+/* How long a product takes: the tiles that the busiest multiprocessor has, and the time of each.  *blocks: of a
+ * cluster, so many that it takes the least. */
+static double cost_of(const cjk_gemm *g, const cjk_gemm_variant *v, const product *p, uint32_t *blocks)
 {
-    uint32_t best = widest(g);
-    for (uint32_t i = best + 1; i < WIDTHS; i++)
-        if (cost_of(g, i, m, n, batches) < cost_of(g, best, m, n, batches)) best = i;
-    return widths[best].columns;
+    if (v->split && (cjk_pieces(p->m, v->rows) > GRID_MOST || p->batches > GRID_MOST)) return *blocks = 1, HUGE_VAL;
+    uint64_t rounds = cjk_pieces(p->k * cjk_size(g->type[CJK_GEMM_A]), 128);
+    uint64_t tiles = cjk_pieces(p->m, v->rows) * cjk_pieces(p->n, v->columns) * p->batches;
+    double best = (double)(cjk_pieces(tiles, g->multiprocessors) * rounds) * cost_of_tile(v);
+    *blocks = 1;
+    if (!v->split) return best;
+    best += (double)(cjk_pieces(tiles, g->multiprocessors) - 1) * NEXT_BLOCKS;
+    for (uint32_t i = 1; i < CJK_SPLIT_SIZES && UINT64_C(1) << i <= rounds; i++) {
+        if (!g->clusters[i]) continue;
+        double turns = (double)cjk_pieces(tiles, g->clusters[i]), steps = (double)cjk_pieces(rounds, UINT64_C(1) << i);
+        double cost = turns * steps * cost_of_tile(v) + split_costs[i] + (turns - 1) * NEXT_BLOCKS;
+        if (cost < best) best = cost, *blocks = 1u << i;
+    }
+    return best;
+}
+
+/* Whether path wgmma has a variant: columns that are contiguous come in boxes of 64; with promote a thread has two sets
+ * of accumulators, so there are no registers for more than 192 columns; few rows of A are copied as rows. */
+static bool has_variant(const cjk_gemm *g, const cjk_gemm_variant *v)
+{
+    if (v->next[CJK_GEMM_B] == CJK_OUTER_NEXT && v->columns % 64) return false;
+    if (g->o.promote && v->columns > 192) return false;
+    return !v->split || v->next[CJK_GEMM_A] == CJK_K_NEXT;
+}
+
+/* The variants for one order of A and B; if the sizes are known, the fastest one.  A split one has a substitute, for
+ * more batches than a grid has blocks in z. */
+static void add_wgmma_of(cjk_gemm *g, cjk_next a, cjk_next b)
+{
+    const product p = { g->o.m, g->o.n, g->o.k ? g->o.k : 4096, 1 };
+    cjk_gemm_variant best = { .columns = 0 };
+    double cost = 0;
+    for (uint32_t i = 0; i <= WIDTHS; i++) {
+        bool split = i == WIDTHS;
+        cjk_gemm_variant v = { .path = CJ_GEMM_WGMMA, .rows = split ? CJK_SPLIT_ROWS : CJK_WGMMA_ROWS,
+                               .columns = split ? b == CJK_K_NEXT ? 64 : 128 : widths[i].columns, .next = { a, b },
+                               .split = split };
+        uint32_t blocks;
+        if (!has_variant(g, &v)) continue;
+        if (!p.m || !p.n) {
+            add_variant(g, v);
+            continue;
+        }
+        double c = cost_of(g, &v, &p, &blocks);
+        if (!best.columns || c < cost) best = v, cost = c;
+    }
+    if (!best.columns) return;
+    add_variant(g, best);
+    if (best.split) add_variant(g, (cjk_gemm_variant){ .path = CJ_GEMM_WGMMA, .rows = CJK_WGMMA_ROWS, .columns = 64,
+                                                       .next = { a, b } });
 }
 
 static void add_wgmma(cjk_gemm *g)
 {
-    bool known = g->o.m && g->o.n;
-    uint32_t best = known ? best_width(g, g->o.m, g->o.n, 1) : 0;
-    for (uint32_t i = widest(g); i < WIDTHS; i++) {
-        cjk_gemm_variant v = { .path = CJ_GEMM_WGMMA, .rows = CJK_WGMMA_ROWS, .columns = widths[i].columns };
-        for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
-            for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++) {
-                if (known && v.columns != best) continue;
-                if (!may_come(g, CJK_GEMM_A, a) || !may_come(g, CJK_GEMM_B, b)) continue;
-                v.next[CJK_GEMM_A] = a, v.next[CJK_GEMM_B] = b;
-                add_variant(g, v);
-            }
-    }
+    for (cjk_next a = CJK_K_NEXT; a <= CJK_OUTER_NEXT; a++)
+        for (cjk_next b = CJK_K_NEXT; b <= CJK_OUTER_NEXT; b++)
+            if (may_come(g, CJK_GEMM_A, a) && may_come(g, CJK_GEMM_B, b)) add_wgmma_of(g, a, b);
 }
 
 /* The tiles of f32 by tensor maps, and how fast each is, in percent. */
 static const struct fma_tile_speed { uint32_t rows, columns, speed; } fma_tiles[] = {
-    { 128, 256, 100 }, { 128, 128, 95 }, { 96, 96, 85 }, { 64, 64, 65 },
+    { 128, 128, 100 }, { 96, 96, 85 }, { 64, 64, 65 },
 };
 enum { FMA_TILES = sizeof fma_tiles / sizeof *fma_tiles };
 
@@ -169,7 +218,7 @@ void cjk_gemm_list(cjk_gemm *g, int path)
 void cjk_gemm_name(const cjk_gemm_variant *v, char name[CJK_GEMM_NAME])
 {
     static const char *const orders[] = { [CJK_K_NEXT] = "k", [CJK_OUTER_NEXT] = "t" };
-    const char *path = v->path == CJ_GEMM_WGMMA ? "wgmma" : "mma";
+    const char *path = v->split ? "split" : v->path == CJ_GEMM_WGMMA ? "wgmma" : "mma";
     bool any = v->next[CJK_GEMM_A] == CJK_ANY_NEXT;
     if (v->path == CJ_GEMM_SCALAR && any)
         snprintf(name, CJK_GEMM_NAME, v->rows == CJK_SCALAR_LARGE ? "cj_gemm_scalar_large" : "cj_gemm_scalar");
@@ -231,24 +280,36 @@ static bool map_stores(const cjk_gemm *g, const cjk_gemm_operand *out, cjk_next 
     return g->by_map && next == CJK_K_NEXT && map_fits(out, CJK_K_NEXT, size) && in_units((int64_t)out->k, size);
 }
 
-static uint32_t choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const cjk_next next[3],
-                             const char **why)
+static cjk_gemm_choice choose_wgmma(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches,
+                                    const cjk_next next[3], const char **why)
 {
-    uint64_t m = x[CJK_GEMM_A].outer, n = x[CJK_GEMM_B].outer;
-    uint32_t columns = g->o.m && g->o.n ? g->v[0].columns : best_width(g, m, n, batches);
     static const char *const operands[] = { "a: path wgmma wants an address and distances of multiples of 16 bytes, "
                                             "upwards, and neighbours along a row or a column",
                                             "b: path wgmma wants an address and distances of multiples of 16 bytes, "
                                             "upwards, and neighbours along a row or a column" };
-    *why = "the product has more tiles than path wgmma counts";
-    if (cjk_pieces(m, CJK_WGMMA_ROWS) * cjk_pieces(n, columns) > INT32_MAX / batches) return CJK_KERNELS;
+    const product p = { x[CJK_GEMM_A].outer, x[CJK_GEMM_B].outer, x[CJK_GEMM_A].k, batches };
+    cjk_gemm_choice best = { .variant = CJK_KERNELS, .blocks = 1 };
+    double cost = 0;
     for (int i = 0; i < 2; i++) {
         *why = operands[i];
-        if (!map_fits(&x[i], next[i], cjk_size(g->type[i]))) return CJK_KERNELS;
+        if (!map_fits(&x[i], next[i], cjk_size(g->type[i]))) return best;
     }
     *why = "path wgmma has no code for this order of a and b: 8-bit and tf32 elements want neighbours along k; "
            "other orders want a_order and b_order that allow them";
-    return find_variant(g, CJ_GEMM_WGMMA, columns, next);
+    for (uint32_t i = 0; i < g->variants; i++) {
+        const cjk_gemm_variant *v = &g->v[i];
+        uint32_t blocks;
+        if (v->path != CJ_GEMM_WGMMA || v->next[CJK_GEMM_A] != next[CJK_GEMM_A] ||
+            v->next[CJK_GEMM_B] != next[CJK_GEMM_B]) continue;
+        double c = cost_of(g, v, &p, &blocks);
+        if (best.variant == CJK_KERNELS || c < cost) best.variant = i, best.blocks = blocks, cost = c;
+    }
+    if (best.variant == CJK_KERNELS) return best;
+    const cjk_gemm_variant *v = &g->v[best.variant];
+    *why = "the product has more tiles than path wgmma counts";
+    if (cjk_pieces(p.m, v->rows) * cjk_pieces(p.n, v->columns) * best.blocks > INT32_MAX / batches)
+        best.variant = CJK_KERNELS;
+    return best;
 }
 
 /* Of the kernels for anything, which are the last two: the one with large tiles if they are as many as the device has
@@ -280,18 +341,22 @@ static uint32_t choose_scalar(const cjk_gemm *g, const cjk_gemm_operand x[3], ui
     return any;
 }
 
-uint32_t cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
-                         const char **why)
+cjk_gemm_choice cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, const char **why)
 {
     cjk_next next[3];
-    *by_map = false;
-    if (g->v[0].path == CJ_GEMM_SCALAR) return choose_scalar(g, x, batches);
+    cjk_gemm_choice c = { .variant = 0, .blocks = 1 };
+    if (g->v[0].path == CJ_GEMM_SCALAR) return c.variant = choose_scalar(g, x, batches), c;
     for (int i = 0; i < 3; i++) next[i] = next_of(&x[i], cjk_size(g->type[i]));
     if (g->v[0].path == CJ_GEMM_WGMMA) {
-        uint32_t i = x[CJK_GEMM_A].k ? choose_wgmma(g, x, batches, next, why) : CJK_KERNELS;
-        *by_map = map_stores(g, &x[CJK_GEMM_OUT], next[CJK_GEMM_OUT]);
-        if (i < CJK_KERNELS) return i;
-        if (g->v[g->variants - 1].path == CJ_GEMM_SCALAR) return x[CJK_GEMM_A].k ? i : g->variants - 1;
+        c.variant = CJK_KERNELS;
+        if (x[CJK_GEMM_A].k) c = choose_wgmma(g, x, batches, next, why);
+        c.by_map = map_stores(g, &x[CJK_GEMM_OUT], next[CJK_GEMM_OUT]);
+        if (c.variant < CJK_KERNELS) return c;
+        if (g->v[g->variants - 1].path == CJ_GEMM_SCALAR) {
+            if (!x[CJK_GEMM_A].k) c.variant = g->variants - 1;
+            return c;
+        }
     }
-    return find_variant(g, CJ_GEMM_MMA, mma_side(g, x[CJK_GEMM_A].outer, x[CJK_GEMM_B].outer, batches), next);
+    c.variant = find_variant(g, CJ_GEMM_MMA, mma_side(g, x[CJK_GEMM_A].outer, x[CJK_GEMM_B].outer, batches), next);
+    return c;
 }

@@ -1,5 +1,8 @@
 /* Path wgmma of cj_gemm (sm_90a): tiles of 128 rows and up to 256 columns, 128 bytes of k at a time.
  *
+ * Split variants are for few rows or few tiles: the blocks of a cluster share a tile of 64 rows and 64 or 128 columns.
+ * Each takes a part of k, then they add up their sums (gemm_split.c).  The warpgroups have half of the columns each.
+ *
  * Blocks are persistent: block b computes tiles b, b + gridDim.x, ...  Of the three warpgroups of a block the first one
  * produces: one thread copies tiles of A and B by tensor maps into a ring of stages.  The other two consume, each 64 of
  * the rows.  No barrier joins these two: the one that is ahead stores its results while the other one multiplies.
@@ -14,7 +17,7 @@
 #include "kernels/gemm_core.h"
 
 enum {
-    ROWS = CJK_WGMMA_ROWS, GROUP_ROWS = 64, THREADS = 384, GROUP_THREADS = 128, CONSUMER_WARPS = 8,
+    GROUP_ROWS = 64, THREADS = 384, GROUP_THREADS = 128, CONSUMER_WARPS = 8,
     K_BYTES = 128, WGMMAS = K_BYTES / 32, BOX = 64, BOX_BYTES = BOX * K_BYTES,
     BUFFER = GROUP_ROWS * 128, BUFFERS = 2, ALIGNED = 1024,
     PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232,
@@ -30,17 +33,27 @@ typedef struct wgmma_kernel {
     uint32_t in_stage;         /* elements of k */
     cj_val a_map, b_map, out_map, by_map;
     cj_val shared, barriers, thread, lane; /* CJ_U32 */
-    cj_val rounds;             /* of k; 1 at least */
+    cj_val rounds;             /* of k, 1 at least */
+    cj_val rank, shift;        /* of a split variant: the block takes round i << shift, + rank */
     cj_val down, across, of_batch, tiles; /* tiles down and across, of a product, of all */
 } wgmma_kernel;
 
-static uint32_t stages_of(uint32_t columns) { return columns >= 192 ? 4 : columns == 128 ? 6 : 8; }
+static uint32_t stages_of(const cjk_gemm_variant *v)
+{
+    return v->columns >= 192 ? 4 : v->columns == 128 && !v->split ? 6 : 8;
+}
+
+/* For results on their way out, or for sums of other blocks. */
+static uint32_t buffers_of(const cjk_gemm_variant *v)
+{
+    return v->split ? v->rows * v->columns * 4 : 2 * BUFFERS * BUFFER;
+}
 
 void cjk_gemm_wgmma_sizes(cjk_gemm_variant *v)
 {
-    uint32_t stages = stages_of(v->columns);
+    uint32_t stages = stages_of(v);
     v->threads = THREADS;
-    v->shared = stages * (ROWS + v->columns) * K_BYTES + 2 * BUFFERS * BUFFER + stages * 16 + ALIGNED;
+    v->shared = stages * (v->rows + v->columns) * K_BYTES + buffers_of(v) + stages * 16 + ALIGNED;
 }
 
 /* -- Tiles --------------------------------------------------------------------------------------------------------- */
@@ -52,7 +65,22 @@ static wgmma_tile tile_at(cj_fn *f, const wgmma_kernel *k, cj_val number)
     cj_val row, column, batch = cj_div(f, number, k->of_batch);
     cj_val within = cj_sub(f, number, cj_mul(f, batch, k->of_batch));
     cjk_gemm_tile(f, within, k->down, k->across, &row, &column);
-    return (wgmma_tile){ cj_mul(f, row, ROWS), cj_mul(f, column, k->v->columns), batch };
+    return (wgmma_tile){ cj_mul(f, row, k->v->rows), cj_mul(f, column, k->v->columns), batch };
+}
+
+/* The block's tiles: a loop over them; of a split variant the one of its cluster, whose blocks are neighbours in x. */
+static wgmma_tile tiles_begin(cj_fn *f, const wgmma_kernel *k)
+{
+    cj_val block = cj_block_id(f, CJ_X);
+    if (!k->v->split) return tile_at(f, k, cj_for(f, block, k->tiles, cj_grid_size(f, CJ_X)));
+    cj_val column = cj_mul(f, cj_shr(f, block, k->shift), k->v->columns);
+    cj_val row = cj_mul(f, cj_block_id(f, CJ_Y), k->v->rows);
+    return (wgmma_tile){ row, column, cj_let(f, CJ_U32, cj_block_id(f, CJ_Z)) };
+}
+
+static void tiles_end(cj_fn *f, const wgmma_kernel *k)
+{
+    if (!k->v->split) cj_end(f);
 }
 
 /* The coordinates in a map of three dimensions; operands that are the same in each batch have one of them. */
@@ -86,22 +114,23 @@ static void produce(cj_fn *f, const wgmma_kernel *k)
         cj_tma_prefetch(f, k->a_map);
         cj_tma_prefetch(f, k->b_map);
         cj_ring_begin(f, k->barriers, k->stages, &ring);
-        cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
-            wgmma_tile t = tile_at(f, k, number);
+        wgmma_tile t = tiles_begin(f, k);
             cj_val round = cj_for(f, 0, k->rounds, 1);
-                cj_val along = cj_mul(f, round, k->in_stage);
+                cj_val at = k->v->split ? cj_add(f, cj_shl(f, round, k->shift), k->rank) : round;
+                cj_val along = cj_mul(f, at, k->in_stage);
                 cj_ring_wait_empty(f, &ring);
                 cj_val full = cj_ring_full(f, &ring);
                 cj_val a = cj_ring_stage(f, &ring, k->shared, cj_imm(f, k->a_bytes));
                 cj_val b = cj_ring_stage(f, &ring, cj_add(f, k->shared, k->stages * k->a_bytes),
                                          cj_imm(f, k->b_bytes));
                 cj_mbarrier_expect(f, full, cj_imm(f, k->a_bytes + k->b_bytes));
-                produce_operand(f, k, CJK_GEMM_A, t.row, ROWS, along, t.batch, a, full);
+                produce_operand(f, k, CJK_GEMM_A, t.row, k->v->rows, along, t.batch, a, full);
                 produce_operand(f, k, CJK_GEMM_B, t.column, k->v->columns, along, t.batch, b, full);
                 cj_ring_next(f, &ring);
             cj_end(f);
-        cj_end(f);
+        tiles_end(f, k);
     cj_end(f);
+    if (k->v->split) cj_cluster_sync(f), cj_cluster_sync(f); /* as consumers */
 }
 
 /* -- Consumers ----------------------------------------------------------------------------------------------------- */
@@ -110,7 +139,7 @@ typedef struct wgmma_consumer {
     cj_val group;              /* 0 or 1 */
     cj_wgmma_matrix a, b;      /* of stage 0 */
     cj_val sums;               /* the accumulators */
-    cj_val products;           /* where wgmma adds up: `sums`, or with promote others */
+    cj_val products[2];        /* where wgmma adds up: `sums`, or with promote others, up to 128 columns two in turn */
     cj_val yes, no, releases, stores; /* predicates: constants; one lane of a warp; one thread of the warpgroup */
     cj_val before;             /* the stage that is released next */
     cj_val buffers, barrier;
@@ -121,15 +150,21 @@ typedef struct wgmma_consumer {
 /* The distance between boxes of 64 outer indices, which only operands that are not k contiguous have. */
 static uint32_t leading_of(cjk_next next, uint32_t boxes) { return next == CJK_OUTER_NEXT && boxes ? BOX_BYTES : 16; }
 
+/* With promote: whether a thread has registers for two sets of products. */
+static bool in_turn(const wgmma_kernel *k) { return k->g->o.promote && k->shape.n <= 128; }
+
 static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wgmma_consumer *c)
 {
     uint32_t ring = k->stages * (k->a_bytes + k->b_bytes);
     c->group = cj_sub(f, warpgroup, 1);
-    cj_val a = cj_mad(f, c->group, GROUP_ROWS * K_BYTES, k->shared), b = cj_add(f, k->shared, k->stages * k->a_bytes);
+    cj_val a = k->shared, b = cj_add(f, k->shared, k->stages * k->a_bytes);
+    if (k->v->split) b = cj_mad(f, c->group, k->b_bytes / 2, b);
+    else a = cj_mad(f, c->group, BOX_BYTES, a);
     cj_wgmma_matrix_begin(f, a, leading_of(k->v->next[CJK_GEMM_A], 0), ALIGNED, CJ_SWIZZLE_128B, &c->a);
     cj_wgmma_matrix_begin(f, b, leading_of(k->v->next[CJK_GEMM_B], 1), ALIGNED, CJ_SWIZZLE_128B, &c->b);
     c->sums = cj_wgmma_accumulators(f, &k->shape);
-    c->products = k->g->o.promote ? cj_wgmma_accumulators(f, &k->shape) : c->sums;
+    c->products[0] = k->g->o.promote ? cj_wgmma_accumulators(f, &k->shape) : c->sums;
+    c->products[1] = in_turn(k) ? cj_wgmma_accumulators(f, &k->shape) : c->products[0];
     c->yes = cj_eq(f, k->lane, k->lane);
     c->no = cj_ne(f, k->lane, k->lane);
     c->releases = cj_eq(f, k->lane, 0);
@@ -141,7 +176,7 @@ static void consumer_begin(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup, wg
 }
 
 /* The wgmmas of a stage.  A step of k, 32 bytes, is as many bytes further in the rows; or 16 rows of 128 bytes. */
-static void consume_stage(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, cj_val keep)
+static void consume_stage(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, unsigned set, cj_val keep)
 {
     cj_wgmma_matrix a = c->a, b = c->b;
     uint32_t a_step = k->v->next[CJK_GEMM_A] == CJK_K_NEXT ? 32 : 16 * K_BYTES;
@@ -153,18 +188,18 @@ static void consume_stage(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer 
     for (uint32_t j = 0; j < WGMMAS; j++) {
         cj_val at_a = cj_wgmma_operand(f, &a, cj_imm(f, j * a_step));
         cj_val at_b = cj_wgmma_operand(f, &b, cj_imm(f, j * b_step));
-        cj_wgmma(f, &k->shape, c->products, at_a, at_b, j ? c->yes : keep);
+        cj_wgmma(f, &k->shape, c->products[set], at_a, at_b, j ? c->yes : keep);
     }
     cj_wgmma_commit(f);
 }
 
 static void consume_tile(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c)
 {
-    consume_stage(f, k, c, c->no);
+    consume_stage(f, k, c, 0, c->no);
     cj_assign(f, c->before, c->ring.index);
     cj_ring_next(f, &c->ring);
     cj_for(f, 1, k->rounds, 1);
-        consume_stage(f, k, c, c->yes);
+        consume_stage(f, k, c, 0, c->yes);
         cj_wgmma_wait(f, 1);
         cj_ring_release_if(f, c->releases, &c->ring, c->before);
         cj_assign(f, c->before, c->ring.index);
@@ -174,77 +209,141 @@ static void consume_tile(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *
     cj_ring_release_if(f, c->releases, &c->ring, c->before);
 }
 
+static void add_products(cj_fn *f, const wgmma_consumer *c, unsigned set)
+{
+    for (size_t i = 0, n = cj_length_of(f, c->sums); i < n; i++) {
+        cj_val sum = cj_elem(f, c->sums, i);
+        cj_assign(f, sum, cj_add(f, sum, cj_elem(f, c->products[set], i)));
+    }
+}
+
 /* The products of each stage are added to the sums in f32.  The other warpgroup multiplies meanwhile. */
 static void consume_tile_promoted(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c)
 {
     const cj_val stage = { 0 };
-    size_t n = cj_length_of(f, c->sums);
     cj_assign_all(f, c->sums, cj_imm(f, 0.0f));
     cj_for(f, 0, k->rounds, 1);
-        consume_stage(f, k, c, c->no);
+        consume_stage(f, k, c, 0, c->no);
         cj_wgmma_wait(f, 0);
         cj_ring_release_if(f, c->releases, &c->ring, stage);
-        for (size_t i = 0; i < n; i++) {
-            cj_val sum = cj_elem(f, c->sums, i);
-            cj_assign(f, sum, cj_add(f, sum, cj_elem(f, c->products, i)));
-        }
+        add_products(f, c, 0);
         cj_ring_next(f, &c->ring);
     cj_end(f);
 }
 
+/* The same with two sets of products: one is added while the next stage is multiplied into the other one. */
+static void consume_tile_in_turn(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c)
+{
+    cj_val left = cj_let(f, CJ_U32, k->rounds);
+    cj_assign_all(f, c->sums, cj_imm(f, 0.0f));
+    consume_stage(f, k, c, 0, c->no);
+    cj_loop(f);
+        for (unsigned set = 0; set < 2; set++) {
+            cj_assign(f, left, cj_sub(f, left, 1));
+            cj_if(f, cj_eq(f, left, 0));
+                cj_wgmma_wait(f, 0);
+                cj_ring_release_if(f, c->releases, &c->ring, c->ring.index);
+                cj_ring_next(f, &c->ring);
+                add_products(f, c, set);
+                cj_break(f);
+            cj_end(f);
+            cj_assign(f, c->before, c->ring.index);
+            cj_ring_next(f, &c->ring);
+            consume_stage(f, k, c, 1 - set, c->no);
+            cj_wgmma_wait(f, 1);
+            cj_ring_release_if(f, c->releases, &c->ring, c->before);
+            add_products(f, c, set);
+        }
+    cj_end(f);
+}
+
 /* Two buffers in turn.  A tile with an odd number of chunks begins with the buffer that it ended with, so it waits
- * until all of them have been read. */
+ * until all of them have been read.  The last chunk has some columns of the one before if the tile has no multiple. */
 static void store_by_map(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
 {
-    uint32_t columns = 128 / (uint32_t)cjk_size(k->g->type[CJK_GEMM_OUT]), chunks = k->v->columns / columns;
+    uint32_t columns = 128 / (uint32_t)cjk_size(k->g->type[CJK_GEMM_OUT]);
+    uint32_t chunks = (k->v->columns + columns - 1) / columns;
     cj_val row = cj_mad(f, c->group, GROUP_ROWS, t->row);
     for (uint32_t i = 0; i < chunks; i++) {
-        uint32_t buffer = i % BUFFERS * BUFFER;
+        uint32_t buffer = i % BUFFERS * BUFFER, last = k->v->columns - columns;
+        uint32_t first = i * columns < last ? i * columns : last;
         cj_bulk_wait_read_if(f, c->stores, i == 0 && chunks % 2 ? 0 : 1);
         cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
-        cj_store_tile_write(f, &c->tile, buffer, cj_slice(f, c->sums, (size_t)i * columns / 2, columns / 2));
+        cj_store_tile_write(f, &c->tile, buffer, cj_slice(f, c->sums, first / 2, columns / 2));
         cj_fence_async_shared(f);
         cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
-        cj_val at = coordinates(f, k, CJK_GEMM_OUT, cj_add(f, t->column, i * columns), row, t->batch);
+        cj_val at = coordinates(f, k, CJK_GEMM_OUT, cj_add(f, t->column, first), row, t->batch);
         cj_tma_store_if(f, c->stores, k->out_map, at, cj_add(f, c->buffers, buffer));
         cj_bulk_commit_if(f, c->stores);
     }
 }
 
-/* Through the common end.  A buffer is written again behind the barrier of the other one. */
+/* Writes 32 columns of sums from `first` on into a chunk; (row, column) is where the thread's first sum is. */
+static void put_sums(cj_fn *f, const wgmma_consumer *c, const cjk_gemm_chunk *chunk, uint32_t first, cj_val row,
+                     cj_val column)
+{
+    cj_val at[4];
+    cjk_gemm_chunk_at(f, chunk, row, column, at);
+    for (uint32_t j = 0; j < 4; j++)
+        for (uint32_t half = 0; half < 2; half++) {
+            cj_val pair = cj_slice(f, c->sums, (size_t)first / 2 + 4 * j + 2 * half, 2);
+            cj_ins(f, "st.shared.v2.b32", cj_mem(f, at[j], half * 8 * CHUNK_COLUMNS * 4), pair);
+        }
+}
+
+static cjk_gemm_chunk chunk_of(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, uint32_t i)
+{
+    return (cjk_gemm_chunk){ .shared = cj_add(f, c->buffers, i % BUFFERS * BUFFER), .rows = GROUP_ROWS,
+                             .columns = CHUNK_COLUMNS, .threads = GROUP_THREADS,
+                             .thread = cj_and(f, k->thread, GROUP_THREADS - 1) };
+}
+
+/* Through the common end.  A buffer is written again behind the barrier of the other one; where the next tile begins
+ * with the buffer that this one ended with, behind a barrier of its own.  The last chunk may begin with columns that
+ * the one before has stored. */
 static void store_by_threads(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
 {
+    uint32_t columns = k->v->columns, chunks = (columns + CHUNK_COLUMNS - 1) / CHUNK_COLUMNS;
     cj_val row, column;
     cj_wgmma_acc_position(f, &row, &column);
-    for (uint32_t i = 0; i < k->v->columns / CHUNK_COLUMNS; i++) {
-        cjk_gemm_chunk chunk = { .shared = cj_add(f, c->buffers, i % BUFFERS * BUFFER), .rows = GROUP_ROWS,
-                                 .columns = CHUNK_COLUMNS, .threads = GROUP_THREADS,
-                                 .thread = cj_and(f, k->thread, GROUP_THREADS - 1) };
-        cj_val at[4];
-        cjk_gemm_chunk_at(f, &chunk, row, column, at);
-        for (uint32_t j = 0; j < 4; j++)
-            for (uint32_t half = 0; half < 2; half++) {
-                cj_val pair = cj_slice(f, c->sums, (size_t)i * CHUNK_COLUMNS / 2 + 4 * j + 2 * half, 2);
-                cj_ins(f, "st.shared.v2.b32", cj_mem(f, at[j], half * 8 * CHUNK_COLUMNS * 4), pair);
-            }
+    for (uint32_t i = 0; i < chunks; i++) {
+        uint32_t last = columns - CHUNK_COLUMNS, first = i * CHUNK_COLUMNS < last ? i * CHUNK_COLUMNS : last;
+        cjk_gemm_chunk chunk = chunk_of(f, k, c, i);
+        chunk.skip = i * CHUNK_COLUMNS - first;
+        put_sums(f, c, &chunk, first, row, column);
         cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
         cjk_gemm_chunk_store(f, k->g, &k->p, &chunk, cj_mad(f, c->group, GROUP_ROWS, t->row),
-                             cj_add(f, t->column, i * CHUNK_COLUMNS), t->batch);
+                             cj_add(f, t->column, first), t->batch);
     }
+    if (chunks % BUFFERS) cj_named_barrier_sync(f, c->barrier, cj_imm(f, GROUP_THREADS));
+}
+
+/* The sums of all blocks of the cluster meet.  The first wait is for blocks that have not begun. */
+static void store_split(cj_fn *f, const wgmma_kernel *k, const wgmma_consumer *c, const wgmma_tile *t)
+{
+    cj_val shared = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes));
+    cj_cluster_wait(f);
+    cjk_gemm_split_send(f, k->v, c->sums, shared, c->group);
+    cj_cluster_sync(f);
+    cjk_gemm_split_store(f, k->g, k->v, &k->p, shared, cj_sub(f, k->thread, GROUP_THREADS), t->row, t->column,
+                         t->batch);
 }
 
 static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup)
 {
     wgmma_consumer c = { .group = { 0 } };
-    bool maps = k->g->by_map;
+    bool maps = k->g->by_map && !k->v->split;
     consumer_begin(f, k, warpgroup, &c);
+    if (k->v->split) cj_cluster_arrive(f);
     cj_type out = k->shape.d == CJ_MMA_S32 ? CJ_S32 : k->g->type[CJK_GEMM_OUT];
     if (maps) cj_store_tile_begin(f, out, c.buffers, &c.tile);
-    cj_val number = cj_for(f, cj_block_id(f, CJ_X), k->tiles, cj_grid_size(f, CJ_X));
-        wgmma_tile t = tile_at(f, k, number);
-        if (k->g->o.promote) consume_tile_promoted(f, k, &c);
+    wgmma_tile t = tiles_begin(f, k);
+        if (in_turn(k)) consume_tile_in_turn(f, k, &c);
+        else if (k->g->o.promote) consume_tile_promoted(f, k, &c);
         else consume_tile(f, k, &c);
-        if (maps) {
+        if (k->v->split) {
+            store_split(f, k, &c, &t);
+        } else if (maps) {
             cj_if(f, cj_ne(f, k->by_map, 0));
                 store_by_map(f, k, &c, &t);
             cj_else(f);
@@ -253,7 +352,7 @@ static void consume(cj_fn *f, const wgmma_kernel *k, cj_val warpgroup)
         } else {
             store_by_threads(f, k, &c, &t);
         }
-    cj_end(f);
+    tiles_end(f, k);
     if (maps) cj_bulk_wait_if(f, c.stores, 0);
 }
 
@@ -271,29 +370,36 @@ static void kernel_begin(cj_fn *f, wgmma_kernel *k, cj_fn *epilogue)
     }
     cj_val start = cj_addr(f, cj_shared_dynamic(f, "stages", CJ_B32, ALIGNED));
     k->shared = cj_and(f, cj_add(f, start, ALIGNED - 1), 0xfffffc00u);
-    k->barriers = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes) + 2 * BUFFERS * BUFFER);
+    k->barriers = cj_add(f, k->shared, k->stages * (k->a_bytes + k->b_bytes) + buffers_of(k->v));
     k->thread = cj_thread_id(f, CJ_X);
     k->lane = cj_and(f, k->thread, 31);
-    cj_val more = cj_add(f, k->p.k, k->in_stage - 1), rows = cj_add(f, k->p.size[CJK_GEMM_A], ROWS - 1);
+    cj_val more = cj_add(f, k->p.k, k->in_stage - 1), rows = cj_add(f, k->p.size[CJK_GEMM_A], k->v->rows - 1);
     cj_val columns = cj_add(f, k->p.size[CJK_GEMM_B], k->v->columns - 1);
     k->rounds = cj_div(f, more, k->in_stage);
-    k->down = cj_div(f, rows, ROWS);
+    k->down = cj_div(f, rows, k->v->rows);
     k->across = cj_div(f, columns, k->v->columns);
     k->of_batch = cj_mul(f, k->down, k->across);
     k->tiles = cj_mul(f, k->of_batch, k->p.batches);
+    if (k->v->split) { /* blocks of a cluster read neighbours in memory */
+        cj_val others = cj_sub(f, cj_cluster_size(f), 1);
+        k->rank = cj_cluster_rank(f);
+        k->shift = cj_popc(f, others);
+        k->rounds = cj_let(f, CJ_U32, cj_shr(f, cj_sub(f, cj_add(f, k->rounds, others), k->rank), k->shift));
+    }
 }
 
 void cjk_gemm_write_wgmma(cj_ptx *m, const char *name, const cjk_gemm *g, const cjk_gemm_variant *v, cj_fn *epilogue)
 {
     cj_fn *f = cj_ptx_kernel(m, name);
-    wgmma_kernel k = { .g = g, .v = v, .stages = stages_of(v->columns) };
+    wgmma_kernel k = { .g = g, .v = v, .stages = stages_of(v) };
     cj_val warpgroup;
-    k.shape = (cj_wgmma_shape){ .n = v->columns, .a = g->mma[CJK_GEMM_A], .b = g->mma[CJK_GEMM_B],
+    k.shape = (cj_wgmma_shape){ .n = v->split ? v->columns / 2 : v->columns, .a = g->mma[CJK_GEMM_A],
+                                .b = g->mma[CJK_GEMM_B],
                                 .d = g->wide == CJ_F32 ? CJ_MMA_F32 : CJ_MMA_S32,
                                 .a_mn = v->next[CJK_GEMM_A] == CJK_OUTER_NEXT,
                                 .b_mn = v->next[CJK_GEMM_B] == CJK_OUTER_NEXT };
     k.in_stage = K_BYTES / (uint32_t)cjk_size(g->type[CJK_GEMM_A]);
-    k.a_bytes = ROWS * K_BYTES;
+    k.a_bytes = v->rows * K_BYTES;
     k.b_bytes = v->columns * K_BYTES;
     cj_fn_max_threads(f, THREADS, 1, 1);
     cj_fn_min_blocks(f, 1);

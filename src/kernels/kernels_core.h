@@ -17,7 +17,7 @@
 #include <cujit/cujit.h>
 #include <cujit/kernels.h>
 
-enum { CJK_KERNELS = 32, CJK_THREADS = 256 };
+enum { CJK_KERNELS = 48, CJK_THREADS = 256 };
 
 struct cjk_cache;
 

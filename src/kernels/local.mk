@@ -24,7 +24,7 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/gemm_scalar.c \
 	%D%/gemm_scalar_large.c \
 	%D%/gemm_variants.c \
-	%D%/gemm_wgmma.c \
+	%D%/gemm_wgmma.c %D%/gemm_split.c \
 	%D%/gemv.c \
 	%D%/gemv.h \
 	%D%/gemv_bulk.c \

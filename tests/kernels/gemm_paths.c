@@ -417,18 +417,21 @@ static void batches(int p)
     cj_gemm_free(g);
 }
 
-/* More tiles than there are multiprocessors: blocks of path wgmma compute several, one behind the other. */
-static void many_tiles(int p)
+/* More tiles than there are multiprocessors: blocks of path wgmma compute several, one behind the other, unless there
+ * are few rows, and A is stored by rows. */
+static void many_tiles(int p, bool by_columns)
 {
-    enum { ROWS = 4, COLUMNS = 8, DEPTH = 16, PRODUCTS = 300 };
+    enum { ROWS = 8, COLUMNS = 8, DEPTH = 16, PRODUCTS = 300 };
     const kind *t = &kinds[KIND_BF16];
     cj_gemm *g = cj_gemm_create(kb_dev, CJ_GEMM(.type = t->a, .out_type = t->out, .path = paths[p].path, .m = ROWS,
-                                                .n = COLUMNS, .k = DEPTH, .a_order = CJ_GEMM_ORDER_ROWS,
+                                                .n = COLUMNS, .k = DEPTH,
+                                                .a_order = by_columns ? CJ_GEMM_ORDER_COLUMNS : CJ_GEMM_ORDER_ROWS,
                                                 .b_order = CJ_GEMM_ORDER_ROWS));
     size_t wrong = 0;
     fill(&a, t, t->a, true, 21), fill(&b, t, t->b, true, 22);
     kb_blank(&out);
-    cj_gemm_args x = { .a = { a.data, 0, 0 }, .b = { b.data, 0, 0 }, .out = { out.data, 0, 0 }, .m = ROWS,
+    cj_rows of_a = by_columns ? (cj_rows){ a.data, 1, ROWS } : (cj_rows){ a.data, 0, 0 };
+    cj_gemm_args x = { .a = of_a, .b = { b.data, 0, 0 }, .out = { out.data, 0, 0 }, .m = ROWS,
                        .n = COLUMNS, .k = DEPTH, .batches = PRODUCTS, .a_batch = ROWS * DEPTH,
                        .b_batch = DEPTH * COLUMNS, .out_batch = ROWS * COLUMNS };
     if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong++;
@@ -436,11 +439,13 @@ static void many_tiles(int p)
         size_t batch = z / (ROWS * COLUMNS), r = z / COLUMNS, c = z % COLUMNS;
         double sum = 0;
         for (size_t i = 0; i < DEPTH; i++)
-            sum += kb_value((char *)a.host + 2 * (r * DEPTH + i), t->a) *
+            sum += kb_value((char *)a.host + 2 * (by_columns ? (batch * DEPTH + i) * ROWS + r % ROWS : r * DEPTH + i),
+                            t->a) *
                    kb_value((char *)b.host + 2 * ((batch * DEPTH + i) * COLUMNS + c), t->b);
         wrong += kb_value((char *)out.host + 4 * z, CJ_F32) != sum;
     }
-    tap_is_uint(wrong, 0, "path %s: more tiles than multiprocessors", paths[p].name);
+    tap_is_uint(wrong, 0, "path %s: more tiles than multiprocessors%s", paths[p].name,
+                by_columns ? ", A by columns" : "");
     cj_gemm_free(g);
 }
 
@@ -534,7 +539,8 @@ int main(void)
         everything(p, true, false);
         everything(p, false, true);
         batches(p);
-        many_tiles(p);
+        many_tiles(p, false);
+        many_tiles(p, true);
         at_once(p);
     }
     for (int i = 0; i < 4; i++) free(numbers[i]);

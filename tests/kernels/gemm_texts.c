@@ -54,10 +54,11 @@ static size_t count_of(const char *text, const char *part)
     return n;
 }
 
-/* Four wgmma of the first stage and four of the others; nothing that costs a fence of the device at each stage. */
-static void has_shape(const char *text, const cjk_gemm *g, const char *name)
+/* Four wgmma of the first stage and four of the others; with promote four, or as many into each of two sets.  Nothing
+ * that costs a fence of the device at each stage. */
+static void has_shape(const char *text, const cjk_gemm *g, const cjk_gemm_variant *v, const char *name)
 {
-    size_t wgmmas = g->o.promote ? 4 : 8;
+    size_t wgmmas = !g->o.promote ? 8 : v->columns > 128 ? 4 : 12;
     tap_is_uint(count_of(text, "wgmma.mma_async"), wgmmas, "%s: %zu wgmma", name, wgmmas);
     tap_ok(!strstr(text, ".release.cluster.shared::cluster") && !strstr(text, "membar"), "%s: no expensive fence",
            name);
@@ -83,6 +84,7 @@ static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn
     g->type[CJK_GEMM_OUT] = kinds[kind].out;
     g->wide = kinds[kind].elements ? CJ_F32 : cjk_wide(kinds[kind].type);
     g->multiprocessors = 132;
+    for (int i = 0; i < CJK_SPLIT_SIZES; i++) g->clusters[i] = 132 >> i;
     g->by_map = !fused;
     if (cjk_gemm_types_fail(g)) tap_bail("%s: no types of tensor cores", kinds[kind].name);
     cjk_gemm_list(g, path);
@@ -100,7 +102,7 @@ static void each_variant(int kind, cj_gemm_path path, bool fused, unsigned *turn
         else cjk_gemm_write_mma(m, kernel, g, v, end);
         if (cj_ptx_print(m, 0, &text, NULL) != CJ_OK) tap_diag("%s", cj_error_of(m)->message);
         assemble(text, wgmma ? "sm_90a" : kinds[kind].elements == CJ_GEMM_ELEMENTS_E4M3 ? "sm_89" : "sm_80", name);
-        if (wgmma) has_shape(text, g, name);
+        if (wgmma) has_shape(text, g, v, name);
         else if (all) assemble(text, "sm_90a", name);
         cj_ptx_free(m);
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TILES = 8, MOST = 300 * 300, BATCHES = 3, USES_TILES = 4 };
+enum { MOST_TILES = 8, MOST = 300 * 300, BATCHES = 3, USES_TILES = 3 };
 
 /* -- The choice ---------------------------------------------------------------------------------------------------- */
 
@@ -16,26 +16,26 @@ static struct { uint32_t rows, columns; } wanted, tiles[MOST_TILES];
 static uint32_t tile_count, by_tiles, by_others;
 static bool takes_large;       /* the kernel for all layouts with large tiles */
 
-uint32_t __real_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
-                                const char **why);
-uint32_t __wrap_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
-                                const char **why);
+cjk_gemm_choice __real_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches,
+                                       const char **why);
+cjk_gemm_choice __wrap_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches,
+                                       const char **why);
 
-uint32_t __wrap_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches, bool *by_map,
-                                const char **why)
+cjk_gemm_choice __wrap_cjk_gemm_choose(const cjk_gemm *g, const cjk_gemm_operand x[3], uint64_t batches,
+                                       const char **why)
 {
-    uint32_t own = __real_cjk_gemm_choose(g, x, batches, by_map, why);
-    const cjk_gemm_variant *v = &g->v[own];
+    cjk_gemm_choice c = __real_cjk_gemm_choose(g, x, batches, why);
+    const cjk_gemm_variant *v = &g->v[c.variant];
     for (uint32_t i = 0; i < g->variants && takes_large; i++)
-        if (cjk_gemm_is_large(&g->v[i])) return by_others++, i;
-    if (!cjk_gemm_maps_tiles(v)) return by_others++, own;
+        if (cjk_gemm_is_large(&g->v[i])) return by_others++, c.variant = i, c;
+    if (!cjk_gemm_maps_tiles(v)) return by_others++, c;
     by_tiles++;
     for (uint32_t i = 0; i < g->variants; i++)
         if (g->v[i].rows == wanted.rows && g->v[i].columns == wanted.columns && cjk_gemm_maps_tiles(&g->v[i]) &&
             g->v[i].next[CJK_GEMM_A] == v->next[CJK_GEMM_A] && g->v[i].next[CJK_GEMM_B] == v->next[CJK_GEMM_B])
-            return i;
+            return c.variant = i, c;
     tap_bail("there is no tile of %u x %u", wanted.rows, wanted.columns);
-    return own;
+    return c;
 }
 
 /* The tiles that there are, in the order of the library's list. */

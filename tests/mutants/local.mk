@@ -558,3 +558,7 @@ mutants += %D%/gemm_mma_words_at_the_end_of_k.patch
 mutants += %D%/gemm_mma_does_not_round_tf32.patch
 mutants += %D%/gemm_tile_of_the_last_group.patch
 mutants += %D%/gemm_odd_distances_count_as_aligned.patch
+mutants += %D%/gemm_split_sends_to_other_places.patch
+mutants += %D%/gemm_tile_puts_its_last_chunk_further.patch
+mutants += %D%/gemm_tile_stores_columns_twice.patch
+mutants += %D%/gemm_wgmma_stores_units_behind_rows.patch
