@@ -156,7 +156,7 @@ static void each_tile(cj_gemm *g, bool fused)
             int e = i / 4, la = i & 1, lb = i >> 1 & 1, lo = (i + e + fused) % LAYOUTS;
             product s = { (uint64_t)((int64_t)wanted.rows + edges[e].rows),
                           (uint64_t)((int64_t)wanted.columns + edges[e].columns), edges[e].k, edges[e].batches };
-            if (tap_is_slow() && (i + (int)t + fused) % 6) continue;
+            if (tap_is_slow() && i != 20 + (int)t + fused) continue;
             wrong += wrong_in(g, &s, &layouts[la], &layouts[lb], &layouts[lo], fused);
             did++;
         }
@@ -175,7 +175,7 @@ static void others(void)
     by_tiles = by_others = 0;
     for (int la = 0; la < LAYOUTS; la++)
         for (int lb = 0; lb < LAYOUTS; lb++)
-            if (la >= ALIGNED_LAYOUTS || lb >= ALIGNED_LAYOUTS)
+            if ((la >= ALIGNED_LAYOUTS || lb >= ALIGNED_LAYOUTS) && (!tap_is_slow() || la + lb == 3))
                 wrong += wrong_in(g, &s, &layouts[la], &layouts[lb], &layouts[la], false);
     wrong += wrong_in(g, &no_k, &layouts[0], &layouts[0], &layouts[0], false);
     tap_is_uint(wrong, 0, "other layouts are exact");
@@ -205,7 +205,7 @@ static void large_tiles(void)
     static const product sizes[] = { { 128, 128, 8, 1 }, { 129, 257, 17, 1 }, { 1, 2, 3, 1 }, { 97, 161, 64, BATCHES },
                                      { 127, 31, 1, 1 }, { 255, 127, 9, 1 } };
     takes_large = true;
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    for (size_t t = 0; t < sizeof types / sizeof *types; t += tap_is_slow() ? 3 : 1) {
         size_t wrong = 0, did = 0;
         type_a = types[t].a, type_b = types[t].b, type_out = types[t].out;
         fill_whole(&a, type_a, 0), fill_whole(&b, type_b, 977);
@@ -214,7 +214,7 @@ static void large_tiles(void)
         by_others = did = 0;
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             size_t la = (i + t) % LAYOUTS, lb = (i / 2 + t) % LAYOUTS;
-            if (tap_is_slow() && (i + t) % 3) continue;
+            if (tap_is_slow() && i < 4) continue;
             wrong += wrong_in(g, &sizes[i], &layouts[la], &layouts[lb], &layouts[(i + 2 * t) % LAYOUTS], false);
             did++;
         }
@@ -234,7 +234,7 @@ static void bits(cj_gemm *g)
     for (size_t i = 0; i < MOST; i++)
         ((float *)a.host)[i] = (float)kb_uniform(), ((float *)b.host)[i] = (float)kb_uniform();
     kb_put(&a), kb_put(&b);
-    for (uint32_t t = 0; t < tile_count; t++) {
+    for (uint32_t t = tap_is_slow() ? tile_count - 1 : 0; t < tile_count; t++) {
         cj_gemm_args x = arguments_of(&s, &layouts[0], &layouts[t & 1], &layouts[0]);
         wanted.rows = tiles[t].rows, wanted.columns = tiles[t].columns;
         if (!kb_is_ok(kb_s[0], cj_gemm_launch(kb_s[0], g, &x), "launch") || !kb_get(&out)) wrong++;
@@ -268,7 +268,7 @@ int main(void)
 {
     cj_device_info d = { .size = sizeof d };
     kb_open();
-    tap_timeout(200);
+    tap_timeout(300);
     if (cj_device_get_info(kb_dev, &d) != CJ_OK) tap_bail("no device");
     a = kb_take(MOST * 4), b = kb_take(MOST * 4), c = kb_take(4096), out = kb_take(3 * MOST * 4), bias = kb_take(4096);
     for (size_t i = 0; i < 1024; i++)
