@@ -25,7 +25,7 @@
 #include "bench/judge.h"
 #include "bench/kernels_cases.h"
 
-enum { MOST_CASES = 64, MOST_ROUNDS = 31, IN_A_GRAPH = 8, LEAST_MEMORY = 1 << 28, OURS = 0, PEER = 1 };
+enum { MOST_CASES = 64, MOST_ROUNDS = 31, LEAST_MEMORY = 1 << 28, OURS = 0, PEER = 1 };
 
 typedef struct kernels_entry {
     kernel_run run;
@@ -181,7 +181,7 @@ static double clock_us(void)
 static double ours_us(kernels_bench *b, const kernels_entry *e)
 {
     float ms = 0;
-    const double start = clock_us(), launches = (double)(e->repeats * IN_A_GRAPH);
+    const double start = clock_us(), launches = (double)(e->repeats * e->run.in_a_graph);
     cj_event_record(b->from, b->s);
     for (uint64_t i = 0; i < e->repeats; i++) cj_graph_launch(b->s, e->graph);
     cj_event_record(b->to, b->s);
@@ -195,7 +195,7 @@ static double ours_us(kernels_bench *b, const kernels_entry *e)
 static void capture_entry(kernels_bench *b, kernels_entry *e)
 {
     cj_capture_begin(b->s, CJ_CAPTURE_THREAD);
-    for (uint64_t turn = 0; turn < IN_A_GRAPH; turn++) kernel_run_launch(&e->run, b->s, &b->memory, turn);
+    for (uint64_t turn = 0; turn < e->run.in_a_graph; turn++) kernel_run_launch(&e->run, b->s, &b->memory, turn);
     cj_graph *g = cj_capture_end(b->s);
     e->graph = cj_graph_instantiate(g, NULL);
     if (cj_error_of(e->graph)->status) kernels_fail(b, e->run.c->name, cj_error_of(e->graph)->message);
@@ -204,7 +204,7 @@ static void capture_entry(kernels_bench *b, kernels_entry *e)
     if (!b->failed && b->gpu) { /* once to warm up */
         ours_us(b, e);
         const double us = ours_us(b, e);
-        e->repeats = (uint64_t)(b->ms * 1e3 / (us * IN_A_GRAPH)) + 1;
+        e->repeats = (uint64_t)(b->ms * 1e3 / (us * e->run.in_a_graph)) + 1;
     }
 }
 

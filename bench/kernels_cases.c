@@ -3,13 +3,13 @@
 
 #include "bench/kernels_cases.h"
 
-enum { KERNEL_ALIGN = 4096 };
+enum { KERNEL_ALIGN = 4096, IN_A_GRAPH = 8, VECTORS_IN_A_GRAPH = 64 };
 
 #define ROWS(name, kind, type, columns) { name, kind, type, (UINT64_C(1) << 26) / (columns), columns, .k = 0 }
 #define PRODUCT(name, type, m, n, k) { name, KERNEL_GEMM, type, m, n, k, .promote = 0 }
 #define ELEMENTS(name, type, elements, promote, n) \
     { name, KERNEL_GEMM, type, n, n, n, CJ_GEMV_F16, elements, promote, 0 }
-#define VECTOR(name, rows, columns, format) { name, KERNEL_GEMV, CJ_F16, rows, columns, 0, format, .promote = 0 }
+#define VECTOR(name, type, rows, columns, format) { name, KERNEL_GEMV, type, rows, columns, 0, format, .promote = 0 }
 #define ATTENTION(name, type, tokens, dim, causal) \
     { name, KERNEL_ATTENTION, type, 16384 / (tokens), tokens, dim, CJ_GEMV_F16, CJ_GEMM_ELEMENTS_TYPE, 0, causal }
 const kernel_case kernel_cases[] = {
@@ -30,10 +30,14 @@ const kernel_case kernel_cases[] = {
     { "reduce.f32.1gib", KERNEL_REDUCE, CJ_F32, 1, UINT64_C(1) << 28, .k = 0 },
     { "scan.f32.2p28", KERNEL_SCAN, CJ_F32, 1, UINT64_C(1) << 28, .k = 0 },
     { "scan.u32.2p28", KERNEL_SCAN, CJ_U32, 1, UINT64_C(1) << 28, .k = 0 },
-    VECTOR("gemv.q4_0.14336x4096", 14336, 4096, CJ_GEMV_Q4_0),
-    VECTOR("gemv.q4_0.4096x4096", 4096, 4096, CJ_GEMV_Q4_0),
-    VECTOR("gemv.q4_k.14336x4096", 14336, 4096, CJ_GEMV_Q4_K),
-    VECTOR("gemv.q4_k.4096x4096", 4096, 4096, CJ_GEMV_Q4_K),
+    VECTOR("gemv.q4_0.14336x4096", CJ_S8, 14336, 4096, CJ_GEMV_Q4_0),
+    VECTOR("gemv.q4_0.4096x4096", CJ_S8, 4096, 4096, CJ_GEMV_Q4_0),
+    VECTOR("gemv.q4_k.14336x4096", CJ_S8, 14336, 4096, CJ_GEMV_Q4_K),
+    VECTOR("gemv.q4_k.4096x4096", CJ_S8, 4096, 4096, CJ_GEMV_Q4_K),
+    VECTOR("gemv.q4_0_f16.14336x4096", CJ_F16, 14336, 4096, CJ_GEMV_Q4_0),
+    VECTOR("gemv.q4_0_f16.4096x4096", CJ_F16, 4096, 4096, CJ_GEMV_Q4_0),
+    VECTOR("gemv.q4_k_f16.14336x4096", CJ_F16, 14336, 4096, CJ_GEMV_Q4_K),
+    VECTOR("gemv.q4_k_f16.4096x4096", CJ_F16, 4096, 4096, CJ_GEMV_Q4_K),
     PRODUCT("gemm.bf16.4096", CJ_BF16, 4096, 4096, 4096),
     PRODUCT("gemm.bf16.8192", CJ_BF16, 8192, 8192, 8192),
     PRODUCT("gemm.f16.4096", CJ_F16, 4096, 4096, 4096),
@@ -115,7 +119,7 @@ static void measure_work(kernel_run *run)
         run->out_bytes = KERNEL_ALIGN;
         run->work = (double)bytes;
     } else if (c->kind == KERNEL_GEMV) {
-        run->in_bytes = aligned(matrix_bytes(c)) + aligned(cj_gemv_quantised_bytes(c->n));
+        run->in_bytes = aligned(matrix_bytes(c)) + aligned(c->n * sizeof(float)); /* x of any type */
         run->out_bytes = aligned(c->m * sizeof(float));
         run->work = (double)matrix_bytes(c);
     } else if (c->kind == KERNEL_GEMM) {
@@ -164,7 +168,10 @@ bool kernel_run_open(kernel_run *run, cj_device *dev, const kernel_case *c, bool
     case KERNEL_ROPE: run->of.rope = cj_rope_create(dev, CJ_ROPE(.type = type, .dim = (uint32_t)c->k)); break;
     case KERNEL_REDUCE: run->of.reduce = cj_reduce_create(dev, CJ_REDUCE(.type = type, .op = CJ_COMBINE_ADD)); break;
     case KERNEL_SCAN: run->of.scan = cj_scan_create(dev, CJ_SCAN(.type = type, .op = CJ_COMBINE_ADD)); break;
-    case KERNEL_GEMV: run->of.gemv = cj_gemv_create(dev, CJ_GEMV(.format = c->format, .quantised = 1)); break;
+    case KERNEL_GEMV:
+        run->of.gemv = cj_gemv_create(dev, CJ_GEMV(.format = c->format, .x_type = type == CJ_S8 ? 0 : type,
+                                                   .quantised = type == CJ_S8));
+        break;
     case KERNEL_GEMM:
         run->of.gemm = cj_gemm_create(dev, CJ_GEMM(.type = type, .elements = c->elements, .promote = c->promote,
                                                    .out_type = type == CJ_U8 ? CJ_BF16 : 0));
@@ -175,6 +182,7 @@ bool kernel_run_open(kernel_run *run, cj_device *dev, const kernel_case *c, bool
         break;
     }
     measure_work(run);
+    run->in_a_graph = c->kind == KERNEL_GEMV && !small ? VECTORS_IN_A_GRAPH : IN_A_GRAPH;
     return cj_error_of(run->of.any)->status == CJ_OK;
 }
 

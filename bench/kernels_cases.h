@@ -12,7 +12,7 @@ typedef enum kernel_kind {
 typedef struct kernel_case {
     const char *name;    /* of its metrics, and what the peer is asked for */
     kernel_kind kind;
-    cj_type type;        /* of the elements */
+    cj_type type;        /* of the elements; of gemv those of the vector, CJ_S8: it is already quantised */
     uint64_t m, n, k;    /* rows and columns; of a product m x k by k x n; of rope tokens, heads and dim; of attention
                           * sequences, tokens and dim */
     cj_gemv_format format;
@@ -46,6 +46,7 @@ typedef struct kernel_run {
         cj_attention *attention;
         void *any;
     } of;
+    unsigned in_a_graph; /* launches of a graph: enough for the time between graphs not to count */
     double work;         /* of a launch: bytes read and written, or operations of a product */
     uint64_t in_bytes, out_bytes;
 } kernel_run;

@@ -24,6 +24,10 @@ libcujit_kernelcode_la_SOURCES = \
 	%D%/gemm_variants.c \
 	%D%/gemm_wgmma.c \
 	%D%/gemv.c \
+	%D%/gemv.h \
+	%D%/gemv_bulk.c \
+	%D%/gemv_rows.c \
+	%D%/gemv_steps.c \
 	%D%/kernels_core.h \
 	%D%/norms.c \
 	%D%/reduce_rows.c \

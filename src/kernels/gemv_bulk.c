@@ -1,0 +1,311 @@
+/* Products of a matrix and a vector by bulk copies (sm_90).
+ *
+ * A warp has a ring of stages in shared memory, with an mbarrier each.  A stage has a segment of CJK_BULK_ROWS rows: a
+ * lane for each of them starts a bulk copy.  No barrier of the block is in the loop.
+ *
+ *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache
+ *                 wait for the kernels before this one
+ *                 copy the first stages' rows; put the vector into shared memory, quantised; barrier of the block
+ *     each turn:  wait for the stage; multiply; start the next copy into it;
+ *                 behind the last segment of a row: join the lanes' sums, store
+ *
+ * The launch is programmatic: the kernel may begin while the one before it still runs.  Nothing is read or written in
+ * front of the wait.  The prefetch only moves lines to where all accesses of the device meet: should the kernel before
+ * write the matrix, its writes go to the same lines. */
+#include "kernels/gemv.h"
+
+enum { BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, COPIES = 4, PART = 8, PARTS = CJK_UNIT / PART };
+
+typedef struct bulk_kernel {
+    const cjk_gemv *g;
+    uint32_t columns_in, bytes_in, x_bytes_in; /* of a segment: columns, bytes of a row, bytes of the vector */
+    cj_val matrix, row_bytes, x, out, rows, columns, packed, groups, segments, stages;
+    cj_val thread, warp, lane, warps;          /* warps of the grid */
+    cj_val barriers, ring, vector;             /* shared addresses: of the warp, of the warp, of the block */
+} bulk_kernel;
+
+/* Where a warp is: segment `segment` of the rows from CJK_BULK_ROWS * group on. */
+typedef struct bulk_place { cj_val group, segment; } bulk_place;
+
+static uint32_t segment_columns(const cjk_gemv_format *b) { return 32 * b->lane_columns * b->steps; }
+static uint32_t segment_bytes(const cjk_gemv_format *b) { return segment_columns(b) / b->columns * b->bytes; }
+
+/* Bytes of the vector in shared memory: units, or elements as CJ_F32. */
+static uint64_t vector_bytes(const cjk_gemv *g, uint64_t columns)
+{
+    return cjk_gemv_has_blocks(g) ? columns / CJK_UNIT * CJK_UNIT_BYTES : columns * 4;
+}
+
+/* -- Shapes -------------------------------------------------------------------------------------------------------- */
+
+bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_bytes, uint64_t packed,
+                        cjk_bulk_shape *shape)
+{
+    const cjk_gemv_format *b = cjk_gemv_format_of(g);
+    const uint64_t stage = (uint64_t)CJK_GEMV_WARPS * CJK_BULK_ROWS * segment_bytes(b);
+    const uint64_t fixed = BARRIERS + vector_bytes(g, a->columns), reserved = 1024; /* of each block, by the system */
+    if (!g->bulk || !a->columns || packed % 16 || row_bytes % 16 || a->matrix.addr % 16) return false;
+    if (a->x.addr % (g->o.quantised ? 8 : 16) || a->rows > INT32_MAX || packed > INT32_MAX) return false;
+    if (fixed + stage > g->block_shared) return false;
+    const uint64_t half = g->shared / 2 - reserved, room = fixed + stage <= half ? half : g->block_shared;
+    const uint32_t groups = ((uint32_t)a->rows - 1) / CJK_BULK_ROWS + 1, in_all = (groups - 1) / CJK_GEMV_WARPS + 1;
+    const uint32_t most = g->multiprocessors * (room == half ? 2 : 1);
+    const uint64_t segments = (packed - 1) / segment_bytes(b) + 1;
+    shape->blocks = in_all < most ? in_all : most;
+    const uint64_t turns = ((groups - 1) / (shape->blocks * CJK_GEMV_WARPS) + 1) * segments;
+    const uint64_t stages = (room - fixed) / stage < CJK_BULK_STAGES ? (room - fixed) / stage : CJK_BULK_STAGES;
+    shape->stages = (uint32_t)(turns < stages ? turns : stages);
+    shape->shared = (uint32_t)(fixed + shape->stages * stage);
+    return true;
+}
+
+/* -- Rows ---------------------------------------------------------------------------------------------------------- */
+
+static bulk_place place_begin(cj_fn *f, cj_val group)
+{
+    return (bulk_place){ .group = cj_let(f, CJ_U32, group), .segment = cj_let(f, CJ_U32, 0) };
+}
+
+static void place_next(cj_fn *f, const bulk_kernel *k, const bulk_place *p)
+{
+    cj_assign(f, p->segment, cj_add(f, p->segment, 1));
+    cj_val over = cj_eq(f, p->segment, k->segments);
+    cj_assign(f, p->segment, cj_select(f, over, 0, p->segment));
+    cj_assign(f, p->group, cj_add(f, p->group, cj_select(f, over, k->warps, 0)));
+}
+
+/* What a place has: bytes of a row, rows, and where this lane's row begins. */
+typedef struct bulk_rows { cj_val bytes, rows, mine, from; } bulk_rows;
+
+static void rows_at(cj_fn *f, const bulk_kernel *k, const bulk_place *p, bulk_rows *r)
+{
+    cj_val first = cj_mul(f, p->group, CJK_BULK_ROWS), offset = cj_mul(f, p->segment, k->bytes_in);
+    r->bytes = cj_min(f, cj_sub(f, k->packed, offset), k->bytes_in);
+    r->rows = cj_min(f, cj_sub(f, k->rows, first), CJK_BULK_ROWS);
+    r->mine = cj_lt(f, k->lane, r->rows);
+    cj_val row = cj_cvt(f, CJ_U64, cj_add(f, first, k->lane)), begin = cj_mad(f, row, k->row_bytes, k->matrix);
+    r->from = cj_add(f, begin, cj_cvt(f, CJ_U64, offset));
+}
+
+static void prefetch_rows(cj_fn *f, const bulk_kernel *k, const bulk_place *p)
+{
+    bulk_rows r;
+    rows_at(f, k, p, &r);
+    cj_ins_if(f, r.mine, "cp.async.bulk.prefetch.L2.global", cj_mem(f, r.from, 0), r.bytes);
+}
+
+static void copy_rows(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val stage)
+{
+    bulk_rows r;
+    rows_at(f, k, p, &r);
+    cj_val bar = cj_mad(f, stage, 8, k->barriers), to = cj_mad(f, stage, CJK_BULK_ROWS * k->bytes_in, k->ring);
+    cj_mbarrier_expect_if(f, cj_eq(f, k->lane, 0), bar, cj_mul(f, r.rows, r.bytes));
+    cj_bulk_load_if(f, r.mine, cj_mad(f, k->lane, k->bytes_in, to), r.from, r.bytes, bar);
+}
+
+/* -- The vector ---------------------------------------------------------------------------------------------------- */
+
+/* Copies a quantised vector, 8 bytes at a time. */
+static void copy_vector(cj_fn *f, const bulk_kernel *k)
+{
+    cj_val words = cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES / 8), from = k->x;
+    cj_val base = cj_for(f, k->thread, words, COPIES * CJK_THREADS);
+        cj_val v[COPIES], inside[COPIES];
+        cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, base), 8, from), to = cj_mad(f, base, 8, k->vector);
+        for (unsigned i = 0; i < COPIES; i++) {
+            v[i] = cj_regs(f, CJ_B32, 2);
+            inside[i] = cj_lt(f, cj_add(f, base, i * CJK_THREADS), words);
+            cj_ins_if(f, inside[i], "ld.global.v2.b32", v[i], cj_mem(f, at, i * CJK_THREADS * 8));
+        }
+        for (unsigned i = 0; i < COPIES; i++)
+            cj_ins_if(f, inside[i], "st.shared.v2.b32", cj_mem(f, to, i * CJK_THREADS * 8), v[i]);
+    cj_end(f);
+}
+
+/* Quantises 8 columns of a unit; 4 neighbouring lanes have the others. */
+static void quantise_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[PART])
+{
+    cj_val q[PART], words[2], sum = cj_let(f, CJ_S32, 0), most = cj_abs(f, v[0]);
+    for (unsigned i = 1; i < PART; i++) most = cj_max(f, most, cj_abs(f, v[i]));
+    cj_warp_reduce(f, CJ_COMBINE_MAX, most, PARTS, &most);
+    cj_val scale = cj_div(f, most, 127.0f);
+    cj_val factor = cj_select(f, cj_eq(f, scale, 0.0f), 0.0f, cj_rcp(f, scale));
+    for (unsigned i = 0; i < PART; i++)
+        q[i] = cj_max(f, cj_min(f, cj_def(f, "cvt.rni.s32.f32", cj_mul(f, v[i], factor)), 127), -127);
+    for (unsigned i = 0; i < 2; i++) {
+        cj_val low = cj_def(f, "prmt.b32", q[4 * i], q[4 * i + 1], 0x0040);
+        cj_val high = cj_def(f, "prmt.b32", q[4 * i + 2], q[4 * i + 3], 0x0040);
+        words[i] = cj_def(f, "prmt.b32", low, high, 0x5410);
+        sum = cjk_dot(f, cj_imm_bits(f, CJ_B32, 0x01010101), words[i], sum);
+    }
+    cj_warp_reduce(f, CJ_COMBINE_ADD, sum, PARTS, &sum);
+    cj_val own = cj_and(f, part, PARTS - 1), at = cj_mad(f, cj_shr(f, part, 2), CJK_UNIT_BYTES, k->vector);
+    cj_ins(f, "st.shared.v2.b32", cj_mem(f, cj_mad(f, own, PART, at), 8), cj_vec_n(f, words, 2));
+    cj_ins_if(f, cj_eq(f, own, 0), "st.shared.v2.b32", cj_mem(f, at, 0),
+              cj_vec(f, cj_bits(f, CJ_B32, scale), cj_bits(f, CJ_B32, sum)));
+}
+
+/* Elements as CJ_F32. */
+static void keep_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[PART])
+{
+    cj_val at = cj_mad(f, part, PART * 4, k->vector);
+    for (unsigned i = 0; i < PART; i += 4) cj_ins(f, "st.shared.v4.f32", cj_mem(f, at, 4 * i), cj_vec_n(f, v + i, 4));
+}
+
+/* Parts of 8 columns, two at a time.  With blocks the columns are a multiple of 256, so warps have whole units. */
+static void convert_vector(cj_fn *f, const bulk_kernel *k)
+{
+    cj_type type = k->g->x;
+    cj_val parts = cj_shr(f, k->columns, 3);
+    cj_val first = cj_for(f, k->thread, parts, 2 * CJK_THREADS);
+        cjk_raw raw[2];
+        cj_val v[PART], second = cj_add(f, first, CJK_THREADS), more = cj_lt(f, second, parts);
+        cj_val at = cjk_bytes_at(f, k->x, cj_cvt(f, CJ_U64, first), PART * cjk_size(type));
+        cjk_raw_load(f, type, at, 0, PART, CJK_READ_AGAIN, &raw[0]);
+        cjk_raw_zero(f, type, PART, &raw[1]);
+        cj_if(f, more);
+            cjk_raw_fill(f, type, at, (int64_t)(CJK_THREADS * PART * cjk_size(type)), CJK_READ_AGAIN, &raw[1]);
+        cj_end(f);
+        cjk_raw_values(f, type, &raw[0], PART, CJ_F32, v);
+        if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, first, v);
+        else keep_part(f, k, first, v);
+        cj_if(f, more);
+            cjk_raw_values(f, type, &raw[1], PART, CJ_F32, v);
+            if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, second, v);
+            else keep_part(f, k, second, v);
+        cj_end(f);
+    cj_end(f);
+}
+
+/* -- The kernel ---------------------------------------------------------------------------------------------------- */
+
+static void bulk_begin(cj_fn *f, bulk_kernel *k)
+{
+    const cjk_gemv_format *b = cjk_gemv_format_of(k->g);
+    k->columns_in = segment_columns(b);
+    k->bytes_in = segment_bytes(b);
+    k->x_bytes_in = (uint32_t)vector_bytes(k->g, k->columns_in);
+    k->matrix = cj_param_ptr(f, "matrix", CJ_U8);
+    k->row_bytes = cj_param(f, "row_bytes", CJ_U64);
+    k->x = cj_param_ptr(f, "x", CJ_U8);
+    k->out = cj_param_ptr(f, "out", k->g->out);
+    k->rows = cj_param(f, "rows", CJ_U32);
+    k->columns = cj_param(f, "columns", CJ_U32);
+    k->packed = cj_param(f, "packed", CJ_U32);
+    k->stages = cj_param(f, "stages", CJ_U32);
+    k->matrix = cj_addr(f, k->matrix);
+    k->groups = cj_div(f, cj_add(f, k->rows, CJK_BULK_ROWS - 1), CJK_BULK_ROWS);
+    k->segments = cj_div(f, cj_add(f, k->packed, k->bytes_in - 1), k->bytes_in);
+    k->thread = cj_thread_id(f, CJ_X);
+    cj_warp_id(f, &k->warp);
+    k->lane = cj_and(f, k->thread, 31);
+    k->warps = cj_mul(f, cj_grid_size(f, CJ_X), CJK_GEMV_WARPS);
+    cj_val shared = cj_addr(f, cj_shared_dynamic(f, "stages_of_rows", CJ_B32, 128));
+    k->barriers = cj_mad(f, k->warp, CJK_BULK_STAGES * 8, shared);
+    k->vector = cj_add(f, shared, BARRIERS);
+    cj_val x_bytes = cjk_gemv_has_blocks(k->g) ? cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES)
+                                               : cj_mul(f, k->columns, 4);
+    cj_val own = cj_mul(f, k->warp, k->stages);
+    k->ring = cj_mad(f, own, CJK_BULK_ROWS * k->bytes_in, cj_add(f, k->vector, x_bytes));
+}
+
+static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val stage, cj_val *sums)
+{
+    const cjk_gemv_format *b = cjk_gemv_format_of(k->g);
+    const uint32_t step_columns = 32 * b->lane_columns;
+    cj_val left = cj_sub(f, k->columns, cj_mul(f, p->segment, k->columns_in));
+    cj_val own = cj_mul(f, k->lane, b->lane_columns);
+    cjk_gemv_step s = { .format = (cj_gemv_format)k->g->o.format, .lane = k->lane, .row_bytes = k->bytes_in,
+                        .sums = sums };
+    cj_val at = cj_mad(f, stage, CJK_BULK_ROWS * k->bytes_in, k->ring);
+    cj_val x = cj_mad(f, p->segment, k->x_bytes_in, k->vector);
+    cj_if(f, cj_ge(f, left, k->columns_in));
+        for (uint32_t i = 0; i < b->steps; i++) {
+            s.at = cj_add(f, at, i * (k->bytes_in / b->steps));
+            s.x = cj_add(f, x, i * (k->x_bytes_in / b->steps));
+            cjk_gemv_step_write(f, &s);
+        }
+    cj_else(f);
+        for (uint32_t i = 0; i < b->steps; i++) {
+            s.at = cj_add(f, at, i * (k->bytes_in / b->steps));
+            s.x = cj_add(f, x, i * (k->x_bytes_in / b->steps));
+            cj_if(f, cj_lt(f, cj_add(f, own, i * step_columns), left));
+                cjk_gemv_step_write(f, &s);
+            cj_end(f);
+        }
+    cj_end(f);
+}
+
+/* Joins the sums of the lanes; lane r stores that of row r. */
+static void bulk_store(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val *sums)
+{
+    cj_val total[CJK_BULK_ROWS], row = cj_mad(f, p->group, CJK_BULK_ROWS, k->lane);
+    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) cj_warp_reduce(f, CJ_COMBINE_ADD, sums[r], 32, &total[r]);
+    cj_val own = total[0];
+    for (unsigned r = 1; r < CJK_BULK_ROWS; r++) own = cj_select(f, cj_eq(f, k->lane, r), total[r], own);
+    cj_if(f, cj_and(f, cj_lt(f, k->lane, CJK_BULK_ROWS), cj_lt(f, row, k->rows)));
+        cjk_store(f, k->g->out, cj_at(f, k->out, cj_cvt(f, CJ_U64, row)), own);
+    cj_end(f);
+    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) cj_assign(f, sums[r], 0.0f);
+}
+
+void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g)
+{
+    cj_fn *f = cj_ptx_kernel(m, name);
+    bulk_kernel k = { .g = g };
+    cj_val sums[CJK_BULK_ROWS];
+    cj_fn_max_threads(f, CJK_THREADS, 1, 1);
+    cj_fn_min_blocks(f, 4);
+    bulk_begin(f, &k);
+    cj_val first = cj_mad(f, k.warp, cj_grid_size(f, CJ_X), cj_block_id(f, CJ_X)), has = cj_lt(f, first, k.groups);
+    cj_val own = cj_div(f, cj_add(f, cj_sub(f, k.groups, first), cj_sub(f, k.warps, 1)), k.warps);
+    cj_val turns = cj_select(f, has, cj_mul(f, own, k.segments), 0), ahead = cj_min(f, turns, k.stages);
+    cj_if(f, cj_lt(f, k.lane, k.stages));
+        cj_mbarrier_init(f, cj_mad(f, k.lane, 8, k.barriers), cj_imm(f, 1));
+        cj_mbarrier_init_fence(f);
+    cj_end(f);
+    cj_warp_sync(f, (cj_val){ 0 });
+    bulk_place next = place_begin(f, first);
+    cj_for(f, 0, ahead, 1);
+        prefetch_rows(f, &k, &next);
+        place_next(f, &k, &next);
+    cj_end(f);
+    cj_if(f, cj_eq(f, turns, ahead));
+        cj_grid_launch_dependents(f);
+    cj_end(f);
+    cj_grid_wait(f);
+    cj_assign(f, next.group, first);
+    cj_assign(f, next.segment, 0);
+    cj_val filled = cj_for(f, 0, ahead, 1);
+        copy_rows(f, &k, &next, filled);
+        place_next(f, &k, &next);
+    cj_end(f);
+    if (g->o.quantised) copy_vector(f, &k);
+    else convert_vector(f, &k);
+    cj_block_sync(f);
+    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) sums[r] = cj_let(f, CJ_F32, 0.0f);
+    bulk_place p = place_begin(f, first);
+    cj_val stage = cj_let(f, CJ_U32, 0), parity = cj_let(f, CJ_U32, 0), copies = cj_let(f, CJ_U32, ahead);
+    cj_for(f, 0, turns, 1);
+        cj_mbarrier_wait(f, cj_mad(f, stage, 8, k.barriers), parity);
+        bulk_multiply(f, &k, &p, stage, sums);
+        cj_warp_sync(f, (cj_val){ 0 });
+        cj_if(f, cj_lt(f, copies, turns));
+            copy_rows(f, &k, &next, stage);
+            place_next(f, &k, &next);
+            cj_assign(f, copies, cj_add(f, copies, 1));
+            cj_if(f, cj_eq(f, copies, turns));
+                cj_grid_launch_dependents(f);
+            cj_end(f);
+        cj_end(f);
+        cj_if(f, cj_eq(f, cj_add(f, p.segment, 1), k.segments));
+            bulk_store(f, &k, &p, sums);
+        cj_end(f);
+        place_next(f, &k, &p);
+        cj_assign(f, stage, cj_add(f, stage, 1));
+        cj_val over = cj_eq(f, stage, k.stages);
+        cj_assign(f, stage, cj_select(f, over, 0, stage));
+        cj_assign(f, parity, cj_select(f, over, cj_xor(f, parity, 1), parity));
+    cj_end(f);
+    cj_return(f);
+}
