@@ -137,8 +137,9 @@ static cj_status enqueue_bulk(cj_stream *s, const cjk_gemv *g, const cj_gemv_arg
     const cj_launch_opts *programmatic = g->programmatic ? CJ_LAUNCH(.programmatic = 1) : NULL;
     const cj_dims dims = cj_dims_opts(cj_dims_shared(cj_grid(shape->blocks, CJK_THREADS), shape->shared), programmatic);
     const cj_arg args[] = { cj_arg_ptr(a->matrix), cj_arg_u(row_bytes), cj_arg_ptr(a->x), cj_arg_ptr(a->out),
-                            cj_arg_u(a->rows), cj_arg_u(a->columns), cj_arg_u(packed), cj_arg_u(shape->stages) };
-    return cj_launch_n(s, g->code.k[CJK_GEMV_BULK], &dims, args, 8);
+                            cj_arg_u(a->rows), cj_arg_u(a->columns), cj_arg_u(packed), cj_arg_u(shape->segments),
+                            cj_arg_u(shape->rounds), cj_arg_u(shape->rest), cj_arg_u(shape->stages) };
+    return cj_launch_n(s, g->code.k[CJK_GEMV_BULK], &dims, args, 11);
 }
 
 /* Whether the columns are a number that a product can have. */

@@ -1,7 +1,8 @@
 /* What the files of cj_gemv share.
  *
- * A *unit* is 32 columns of the quantised vector: a scale, the sum of the numbers, 32 bytes.  A product has two kernels:
- * gemv_rows.c takes every alignment and number of columns; gemv_bulk.c (sm_90) takes rows at multiples of 16 bytes. */
+ * A *unit* is 32 columns of the quantised vector: a scale, the sum of the numbers, 32 bytes.  There are two kernels:
+ * that of gemv_rows.c takes every alignment and number of columns, that of gemv_bulk.c (sm_90) rows that begin at
+ * multiples of 16 bytes. */
 #ifndef CJK_GEMV_H
 #define CJK_GEMV_H
 
@@ -49,8 +50,8 @@ void cjk_gemv_write_rows(cj_ptx *m, const char *name, const cjk_gemv *g);
 /* Rows that a warp takes at once, and the greatest number of stages of its ring. */
 enum { CJK_BULK_ROWS = 2, CJK_BULK_STAGES = 8 };
 
-/* How a launch of it divides the work. */
-typedef struct cjk_bulk_shape { uint32_t blocks, stages, shared; } cjk_bulk_shape;
+/* How a launch of it divides the work: each warp takes `rounds` groups of rows, the first `rest` warps one more. */
+typedef struct cjk_bulk_shape { uint32_t blocks, segments, rounds, rest, stages, shared; } cjk_bulk_shape;
 
 /* Whether a launch can take it: rows of `packed` bytes, `row_bytes` from row to row.  `args`: behind all checks. */
 bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *args, uint64_t row_bytes, uint64_t packed,

@@ -19,7 +19,7 @@ enum { BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, COPIES = 4, PART = 8, PA
 typedef struct bulk_kernel {
     const cjk_gemv *g;
     uint32_t columns_in, bytes_in, x_bytes_in; /* of a segment: columns, bytes of a row, bytes of the vector */
-    cj_val matrix, row_bytes, x, out, rows, columns, packed, groups, segments, stages;
+    cj_val matrix, row_bytes, x, out, rows, columns, packed, segments, rounds, rest, stages;
     cj_val thread, warp, lane, warps;          /* warps of the grid */
     cj_val barriers, ring, vector;             /* shared addresses: of the warp, of the warp, of the block */
 } bulk_kernel;
@@ -50,9 +50,11 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
     const uint64_t half = g->shared / 2 - reserved, room = fixed + stage <= half ? half : g->block_shared;
     const uint32_t groups = ((uint32_t)a->rows - 1) / CJK_BULK_ROWS + 1, in_all = (groups - 1) / CJK_GEMV_WARPS + 1;
     const uint32_t most = g->multiprocessors * (room == half ? 2 : 1);
-    const uint64_t segments = (packed - 1) / segment_bytes(b) + 1;
+    shape->segments = (uint32_t)((packed - 1) / segment_bytes(b)) + 1;
     shape->blocks = in_all < most ? in_all : most;
-    const uint64_t turns = ((groups - 1) / (shape->blocks * CJK_GEMV_WARPS) + 1) * segments;
+    shape->rounds = groups / (shape->blocks * CJK_GEMV_WARPS);
+    shape->rest = groups % (shape->blocks * CJK_GEMV_WARPS);
+    const uint64_t turns = (uint64_t)(shape->rounds + (shape->rest > 0)) * shape->segments;
     const uint64_t stages = (room - fixed) / stage < CJK_BULK_STAGES ? (room - fixed) / stage : CJK_BULK_STAGES;
     shape->stages = (uint32_t)(turns < stages ? turns : stages);
     shape->shared = (uint32_t)(fixed + shape->stages * stage);
@@ -192,10 +194,11 @@ static void bulk_begin(cj_fn *f, bulk_kernel *k)
     k->rows = cj_param(f, "rows", CJ_U32);
     k->columns = cj_param(f, "columns", CJ_U32);
     k->packed = cj_param(f, "packed", CJ_U32);
+    k->segments = cj_param(f, "segments", CJ_U32);
+    k->rounds = cj_param(f, "rounds", CJ_U32);
+    k->rest = cj_param(f, "rest", CJ_U32);
     k->stages = cj_param(f, "stages", CJ_U32);
     k->matrix = cj_addr(f, k->matrix);
-    k->groups = cj_div(f, cj_add(f, k->rows, CJK_BULK_ROWS - 1), CJK_BULK_ROWS);
-    k->segments = cj_div(f, cj_add(f, k->packed, k->bytes_in - 1), k->bytes_in);
     k->thread = cj_thread_id(f, CJ_X);
     cj_warp_id(f, &k->warp);
     k->lane = cj_and(f, k->thread, 31);
@@ -257,9 +260,9 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g)
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
     cj_fn_min_blocks(f, 4);
     bulk_begin(f, &k);
-    cj_val first = cj_mad(f, k.warp, cj_grid_size(f, CJ_X), cj_block_id(f, CJ_X)), has = cj_lt(f, first, k.groups);
-    cj_val own = cj_div(f, cj_add(f, cj_sub(f, k.groups, first), cj_sub(f, k.warps, 1)), k.warps);
-    cj_val turns = cj_select(f, has, cj_mul(f, own, k.segments), 0), ahead = cj_min(f, turns, k.stages);
+    cj_val first = cj_mad(f, k.warp, cj_grid_size(f, CJ_X), cj_block_id(f, CJ_X));
+    cj_val own = cj_add(f, k.rounds, cj_select(f, cj_lt(f, first, k.rest), 1, 0));
+    cj_val turns = cj_mul(f, own, k.segments), ahead = cj_min(f, turns, k.stages);
     cj_if(f, cj_lt(f, k.lane, k.stages));
         cj_mbarrier_init(f, cj_mad(f, k.lane, 8, k.barriers), cj_imm(f, 1));
         cj_mbarrier_init_fence(f);

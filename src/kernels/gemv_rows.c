@@ -39,7 +39,7 @@ cj_val cjk_dot(cj_fn *f, cj_val weights, cj_val x, cj_val sum)
 
 static cj_val as_float(cj_fn *f, cj_val v) { return cj_cvt(f, CJ_F32, v); }
 
-/* -- Units of the cjk_gemv_formats: what 32 columns add to the row ---------------------------------------------------------- */
+/* -- Units of the formats: what 32 columns add to the row ---------------------------------------------------------- */
 
 /* A unit of the vector. */
 typedef struct vector_unit { cj_val scale, sum, q[CJK_UNIT_WORDS]; } vector_unit;
@@ -81,7 +81,8 @@ static cj_val unit_q8_0(cj_fn *f, cj_val row, cj_val unit, const vector_unit *x)
  * 4; of the others the low 4 bits are those of byte j + 4, or its high ones; the high 2 those of byte j - 4, or j. */
 static cj_val unit_q4_k(cj_fn *f, cj_val row, cj_val unit, const vector_unit *x)
 {
-    cj_val block = cj_shr(f, unit, 3), j = cj_cvt(f, CJ_U32, cj_and(f, unit, 7)), at = cjk_bytes_at(f, row, block, 144);
+    cj_val block = cj_shr(f, unit, 3), j = cj_cvt(f, CJ_U32, cj_and(f, unit, 7));
+    cj_val at = cjk_bytes_at(f, row, block, 144);
     cj_val d = load_half(f, at, 0), least = load_half(f, at, 2), words[3];
     for (unsigned i = 0; i < 3; i++) words[i] = cj_load(f, CJ_U32, cj_mem(f, at, 4 + 4 * i));
     cj_val by = cj_shl(f, cj_and(f, j, 3), 3), low = cj_lt(f, j, 4);
@@ -105,10 +106,12 @@ static cj_val unit_q4_k(cj_fn *f, cj_val row, cj_val unit, const vector_unit *x)
  * are bits 2 g of the bytes 32 n on.  32 is 0.  Each 16 columns have a scale. */
 static cj_val unit_q6_k(cj_fn *f, cj_val row, cj_val unit, const vector_unit *x)
 {
-    cj_val block = cj_shr(f, unit, 3), j = cj_cvt(f, CJ_U32, cj_and(f, unit, 7)), at = cjk_bytes_at(f, row, block, 210);
+    cj_val block = cj_shr(f, unit, 3), j = cj_cvt(f, CJ_U32, cj_and(f, unit, 7));
+    cj_val at = cjk_bytes_at(f, row, block, 210);
     cj_val n = cj_shr(f, j, 2), g = cj_and(f, j, 3), d = load_half(f, at, 208);
     cj_val low_at = cj_mad(f, n, 64, cj_shl(f, cj_and(f, g, 1), 5)), high_at = cj_mad(f, n, 32, 128);
-    cj_val lows = cjk_bytes_at(f, at, cj_cvt(f, CJ_U64, low_at), 1), highs = cjk_bytes_at(f, at, cj_cvt(f, CJ_U64, high_at), 1);
+    cj_val lows = cjk_bytes_at(f, at, cj_cvt(f, CJ_U64, low_at), 1);
+    cj_val highs = cjk_bytes_at(f, at, cj_cvt(f, CJ_U64, high_at), 1);
     cj_val scales = cjk_bytes_at(f, at, cj_cvt(f, CJ_U64, cj_add(f, cj_mul(f, j, 2), 192)), 1);
     cj_val low_shift = cj_shl(f, cj_shr(f, g, 1), 2), high_shift = cj_shl(f, g, 1), total = cj_let(f, CJ_S32, 0);
     for (unsigned part = 0; part < 2; part++) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ROWS = 37, MOST_COLUMNS = 2304 };
+enum { MOST_ROWS = 37, MOST_COLUMNS = 12544 };
 
 /* -- The formats, as ggml takes them apart ------------------------------------------------------------------------- */
 
@@ -103,6 +103,22 @@ static void vector_of(const uint8_t *x, cj_type type, size_t columns, bool block
     }
 }
 
+/* Whether a launch takes the kernel of bulk copies, which needs no workspace. */
+static bool takes_bulk(int f, uint64_t columns, uint64_t row_bytes)
+{
+    cj_device_info info;
+    cj_device_info_defaults(&info);
+    cj_device_get_info(kb_dev, &info);
+    uint64_t packed = columns / (uint64_t)formats[f].columns * (uint64_t)formats[f].bytes;
+    return info.sm_major >= 9 && columns && packed % 16 == 0 && row_bytes % 16 == 0;
+}
+
+static bool is_blank(const uint8_t *b, size_t bytes)
+{
+    while (bytes && *b == 0xFF) b++, bytes--;
+    return !bytes;
+}
+
 static void each_format(void)
 {
     static const struct { uint64_t rows, columns; cj_type x, out; bool before; uint64_t gap;
@@ -111,6 +127,8 @@ static void each_format(void)
         { 9, 2304, CJ_BF16, CJ_F32, false, 0 }, { 8, 512, CJ_F32, CJ_F32, true, 8 },
         { 17, 1024, CJ_F32, CJ_BF16, true, 0 }, { 5, 0, CJ_F32, CJ_F32, false, 0 },
         { 33, 32, CJ_F32, CJ_F16, false, 0 },   { 3, 301, CJ_F16, CJ_F32, false, 2 },
+        { 7, 2048, CJ_F16, CJ_F32, false, 16 }, { 20, 6144, CJ_F32, CJ_F32, true, 0 },
+        { 3, 10240, CJ_BF16, CJ_F32, false, 0 }, { 5, 12544, CJ_F32, CJ_F32, true, 16 },
     };
     static double w[MOST_COLUMNS], v[MOST_COLUMNS];
     static uint8_t quantised[MOST_COLUMNS / 32 * 40];
@@ -144,7 +162,8 @@ static void each_format(void)
                                .columns = columns,
                                .workspace = { space.data, cj_gemv_workspace(g, columns) } };
             wrong += !kb_is_ok(kb_s[0], cj_gemv_launch(kb_s[0], g, &a), "gemv") || !kb_get(&out) || !kb_get(&space);
-            if (blocks && !before) wrong += memcmp(space.host, quantised, columns / 32 * 40) != 0;
+            if (blocks && !before && takes_bulk(f, columns, row_bytes)) wrong += !is_blank(space.host, space.bytes);
+            else if (blocks && !before) wrong += memcmp(space.host, quantised, columns / 32 * 40) != 0;
             for (uint64_t r = 0; r < rows; r++) {
                 double want = 0, all = 0;
                 row_of(f, (uint8_t *)m.host + r * row_bytes, columns, w);
@@ -163,6 +182,120 @@ static void each_format(void)
                     formats[f].name);
     }
     kb_drop(&m), kb_drop(&x), kb_drop(&out), kb_drop(&q), kb_drop(&space);
+}
+
+/* Launches of one product with one vector, of elements and quantised, once and again: the same bits. */
+static void same_bits(void)
+{
+    static const struct { uint64_t rows, columns; } cases[] = { { 37, 4096 }, { 6, 10240 }, { 11, 256 } };
+    kb_memory m = kb_take(37 * 8192), x = kb_take(10240 * 2), q = kb_take(10240 / 32 * 40), out = kb_take(3 * 37 * 4);
+    kb_memory space = kb_take(10240 / 32 * 40 + 256);
+    for (int f = 2; f < 6; f++) {
+        size_t wrong = 0;
+        cj_gemv *g[2];
+        for (int i = 0; i < 2; i++)
+            g[i] = cj_gemv_create(kb_dev, CJ_GEMV(.format = formats[f].format, .x_type = CJ_F16, .quantised = i));
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            uint64_t rows = cases[k].rows, columns = cases[k].columns;
+            random_matrix(f, m.host, rows * columns / (uint64_t)formats[f].columns);
+            for (uint64_t i = 0; i < columns; i++) kb_set((char *)x.host + 2 * i, CJ_F16, kb_uniform());
+            kb_put(&m), kb_put(&x), kb_blank(&out);
+            wrong += !kb_is_ok(kb_s[0], cj_gemv_quantise(kb_s[0], g[0], x.data, columns, q.data), "quantise");
+            for (int i = 0; i < 3; i++) {
+                cj_gemv_args a = { .matrix = m.data, .x = i == 1 ? q.data : x.data, .rows = rows, .columns = columns,
+                                   .out = cj_offset(out.data, (int64_t)(i * rows * 4)),
+                                   .workspace = { space.data, space.bytes } };
+                wrong += !kb_is_ok(kb_s[0], cj_gemv_launch(kb_s[0], g[i == 1], &a), "gemv");
+            }
+            wrong += !kb_get(&out);
+            for (uint64_t i = 1; i < 3; i++)
+                wrong += memcmp(out.host, (char *)out.host + i * rows * 4, rows * 4) != 0;
+        }
+        tap_is_uint(wrong, 0, "%s: a vector quantised by the launch or before it gives the same bits, once and again",
+                    formats[f].name);
+        cj_gemv_free(g[0]), cj_gemv_free(g[1]);
+    }
+    kb_drop(&m), kb_drop(&x), kb_drop(&q), kb_drop(&out), kb_drop(&space);
+}
+
+/* More groups of rows than the device has warps at once: each warp takes several. */
+static void many_rows(void)
+{
+    enum { ROWS = 9001, COLUMNS = 256, BLOCKS = COLUMNS / 32 };
+    static double v[COLUMNS], w[COLUMNS];
+    static uint8_t quantised[BLOCKS * 40];
+    kb_memory m = kb_take((size_t)ROWS * BLOCKS * 18), q = kb_take(sizeof quantised), out = kb_take(ROWS * 4);
+    float x[COLUMNS];
+    double worst = 0;
+    cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_Q4_0, .quantised = 1));
+    random_matrix(2, m.host, (size_t)ROWS * BLOCKS);
+    for (int i = 0; i < COLUMNS; i++) x[i] = (float)kb_uniform();
+    vector_of((uint8_t *)x, CJ_F32, COLUMNS, true, v, quantised);
+    memcpy(q.host, quantised, sizeof quantised);
+    kb_put(&m), kb_put(&q), kb_blank(&out);
+    cj_gemv_args a = { .matrix = m.data, .x = q.data, .out = out.data, .rows = ROWS, .columns = COLUMNS };
+    bool good = kb_is_ok(kb_s[0], cj_gemv_launch(kb_s[0], g, &a), "gemv") && kb_get(&out);
+    for (size_t r = 0; r < ROWS; r++) {
+        double want = 0, all = 0;
+        row_of(2, (uint8_t *)m.host + r * BLOCKS * 18, COLUMNS, w);
+        for (int i = 0; i < COLUMNS; i++) want += w[i] * v[i], all += fabs(w[i] * v[i]);
+        double error = fabs(((float *)out.host)[r] - want) / (all + 1e-30);
+        worst = fmax(worst, error == error ? error : INFINITY);
+    }
+    tap_ok(good && worst < 1e-6, "%d rows: an error of %.2g", ROWS, worst);
+    cj_gemv_free(g);
+    kb_drop(&m), kb_drop(&q), kb_drop(&out);
+}
+
+/* Launches that follow one another at once, in a stream and in a graph: each waits for its vector and its matrix, which
+ * the kernel in front of it writes. */
+static void chains(void)
+{
+    enum { SIZE = 512, LINKS = 8 };
+    const size_t bytes = (size_t)SIZE * SIZE * 2;
+    kb_memory m[2] = { kb_take(bytes), kb_take(bytes) }, used = kb_take(bytes);
+    kb_memory x = kb_take(SIZE * 2), out = kb_take((LINKS + 1) * SIZE * 2), want = kb_take((LINKS + 1) * SIZE * 2);
+    cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_F16, .x_type = CJ_F16, .out_type = CJ_F16));
+    cj_elementwise *copy = cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 1, .types[0] = CJ_F16));
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < bytes / 2; k++) kb_set((char *)m[i].host + 2 * k, CJ_F16, kb_uniform() / 16);
+        kb_put(&m[i]);
+    }
+    for (size_t k = 0; k < SIZE; k++) kb_set((char *)x.host + 2 * k, CJ_F16, kb_uniform());
+    kb_put(&x), kb_blank(&out), kb_blank(&want), kb_blank(&used);
+    for (int way = 0; way < 3; way++) { /* one by one; at once; in a graph */
+        cj_stream *s = kb_s[0];
+        cj_dptr to = way ? out.data : want.data, from = x.data;
+        if (way == 2) kb_blank(&out), cj_capture_begin(s, CJ_CAPTURE_THREAD);
+        for (int i = 0; i < LINKS; i++) {
+            cj_dptr next = cj_offset(to, i * SIZE * 2);
+            cj_elementwise_args c = { .in = { { m[i % 2].data } }, .out = { used.data }, .rows = 1,
+                                      .columns = bytes / 2 };
+            cj_gemv_args a = { .matrix = used.data, .x = from, .out = next, .rows = SIZE, .columns = SIZE };
+            cj_elementwise_launch(s, copy, &c);
+            if (!way) cj_stream_sync(s);
+            cj_gemv_launch(s, g, &a);
+            if (!way) cj_stream_sync(s);
+            from = next;
+        }
+        cj_gemv_args last = { .matrix = used.data, .x = from, .out = cj_offset(to, LINKS * SIZE * 2), .rows = SIZE,
+                              .columns = SIZE };
+        cj_gemv_launch(s, g, &last);
+        if (way == 2) {
+            cj_graph *graph = cj_capture_end(s);
+            cj_graph_exec *exec = cj_graph_instantiate(graph, NULL);
+            for (int i = 0; i < 3; i++) cj_graph_launch(s, exec);
+            tap_is_int(cj_stream_sync(s), CJ_OK, "the graph: %s", cj_error_of(exec)->message);
+            cj_graph_exec_free(exec);
+            cj_graph_free(graph);
+        }
+        bool good = kb_get(&out) && kb_get(&want);
+        if (way) tap_ok(good && !memcmp(out.host, want.host, out.bytes), "a chain of launches %s",
+                        way == 1 ? "in a stream" : "in a graph");
+    }
+    cj_gemv_free(g);
+    cj_elementwise_free(copy);
+    kb_drop(&m[0]), kb_drop(&m[1]), kb_drop(&used), kb_drop(&x), kb_drop(&out), kb_drop(&want);
 }
 
 static void quantised_once(void)
@@ -216,6 +349,9 @@ int main(void)
 {
     kb_open();
     each_format();
+    same_bits();
+    many_rows();
+    chains();
     quantised_once();
     return kb_close();
 }
