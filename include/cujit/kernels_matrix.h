@@ -44,14 +44,15 @@ typedef struct cj_gemv_opts {
 CJ_API void cj_gemv_defaults(cj_gemv_opts *opts);
 
 /* Makes a product out = matrix * x.  With a format of blocks x is quantised to blocks of 32 columns
- * first, in a kernel of its own; products of a block are exact, and are added in CJ_F32, in the
- * same order each time.
+ * first; products of a block are exact.  Sums are added in CJ_F32, in an order that depends on the
+ * number of columns, and on whether rows begin at multiples of 16 bytes (docs/kernels.md).
  * Blocks.  Any thread.
  * Never NULL.  Owned by the caller, free with cj_gemv_free.
  * Errors, in the failed object that is returned: those above. */
 CJ_API cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts);
 
-/* Bytes of workspace of a launch with so many columns; 0: none is needed. */
+/* Bytes of workspace of a launch with so many columns; 0: none is needed.  Launches whose rows
+ * begin at multiples of 16 bytes need none on sm_90, if x is aligned to 16 bytes too. */
 CJ_API size_t cj_gemv_workspace(const cj_gemv *g, uint64_t columns);
 
 /* Bytes of a quantised vector: 40 for each 32 columns, aligned to 8.  A block is a scale d as
