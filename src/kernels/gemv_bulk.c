@@ -14,7 +14,7 @@
  * write the matrix, its writes go to the same lines. */
 #include "kernels/gemv.h"
 
-enum { BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, COPIES = 4, PART = 8, PARTS = CJK_UNIT / PART, LINE = 128 };
+enum { BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, COPIES = 4, PART = 8, PARTS = CJK_UNIT / PART };
 
 typedef struct bulk_kernel {
     const cjk_gemv *g;
@@ -103,18 +103,6 @@ static void copy_rows(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_va
     cj_val bar = cj_mad(f, stage, 8, k->barriers), to = cj_mad(f, stage, CJK_BULK_ROWS * k->bytes_in, k->ring);
     cj_mbarrier_expect_if(f, cj_eq(f, k->lane, 0), bar, cj_mul(f, r.rows, r.bytes));
     cj_bulk_load_if(f, r.mine, cj_mad(f, k->lane, k->bytes_in, to), r.from, r.bytes, bar);
-}
-
-/* The vector into the L2 cache, in lines of 128 bytes. */
-static void prefetch_vector(cj_fn *f, const bulk_kernel *k)
-{
-    cj_type type = k->g->x;
-    cj_val bytes = k->g->o.quantised ? cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES)
-                                     : cj_mul(f, k->columns, cjk_size(type));
-    cj_val at = cj_for(f, cj_mul(f, k->thread, LINE), bytes, CJK_THREADS * LINE);
-        cj_val line = cjk_bytes_at(f, k->x, cj_cvt(f, CJ_U64, at), 1);
-        cj_ins(f, "prefetch.global.L2", cj_mem(f, line, 0));
-    cj_end(f);
 }
 
 /* -- The vector ---------------------------------------------------------------------------------------------------- */
@@ -285,7 +273,6 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g)
         prefetch_rows(f, &k, &next);
         place_next(f, &k, &next);
     cj_end(f);
-    prefetch_vector(f, &k);
     cj_if(f, cj_eq(f, turns, ahead));
         cj_grid_launch_dependents(f);
     cj_end(f);
