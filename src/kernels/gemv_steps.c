@@ -28,6 +28,17 @@ static cj_val picked(cj_fn *f, cj_val a, cj_val b, uint32_t bytes)
     return cj_def(f, "prmt.b32", a, b, cj_imm_bits(f, CJ_B32, bytes));
 }
 
+/* 4 numbers of 4 bits: the low halves of the bytes, or the high ones times 16, which saves a shift. */
+static cj_val half_bytes(cj_fn *f, cj_val word, bool high)
+{
+    return cj_and(f, word, cj_imm_bits(f, CJ_B32, high ? 0xf0f0f0f0 : 0x0f0f0f0f));
+}
+
+static cj_val dot_unsigned(cj_fn *f, cj_val weights, cj_val x, cj_val sum)
+{
+    return cj_bits(f, CJ_S32, cj_def(f, "dp4a.u32.s32", weights, x, sum));
+}
+
 static cj_val whole_float(cj_fn *f, cj_val v) { return cj_cvt(f, CJ_F32, v); }
 
 /* The low and the high half of a word, as numbers of 16 bits. */
@@ -87,12 +98,12 @@ static void step_q4_0(cj_fn *f, const cjk_gemv_step *s)
         w[4] = picked(f, w[0], w[4], 0x5432);
         const cj_val *const q[2][4] = { { &w[4], &w[1], &w[2], &w[3] }, { &w[5], &w[6], &w[7], &w[8] } };
         for (unsigned i = 0; i < 2; i++) {
-            cj_val sum = cj_let(f, CJ_S32, 0);
+            cj_val sum = cj_let(f, CJ_S32, 0), sixteens = cj_let(f, CJ_S32, 0);
             for (unsigned k = 0; k < 4; k++) {
-                cj_val low = cjk_nibbles(f, *q[i][k], cj_imm_i(f, 0)), high = cjk_nibbles(f, *q[i][k], cj_imm_i(f, 4));
-                sum = cjk_dot(f, low, x.q[i][k], sum);
-                sum = cjk_dot(f, high, x.q[i][k + 4], sum);
+                sum = dot_unsigned(f, half_bytes(f, *q[i][k], false), x.q[i][k], sum);
+                sixteens = dot_unsigned(f, half_bytes(f, *q[i][k], true), x.q[i][k + 4], sixteens);
             }
+            sum = cj_add(f, sum, cj_shr(f, sixteens, 4));
             add_product(f, s, r, d[i][i], cj_fma(f, x.d[i], whole_float(f, sum), x.sum[i]));
         }
     }
@@ -143,9 +154,9 @@ static void step_q4_k(cj_fn *f, const cjk_gemv_step *s)
         for (unsigned i = 0; i < 2; i++) {
             cj_val sum = cj_let(f, CJ_S32, 0), scale = whole_float(f, picked(f, scales, cj_imm_i(f, 0), 0x4440 + i));
             for (unsigned k = 0; k < CJK_UNIT_WORDS; k++)
-                sum = cjk_dot(f, cjk_nibbles(f, w[k], cj_imm_i(f, 4 * (int)i)), x.q[i][k], sum);
+                sum = dot_unsigned(f, half_bytes(f, w[k], i), x.q[i][k], sum);
             cj_val least = whole_float(f, picked(f, leasts, cj_imm_i(f, 0), 0x4440 + i));
-            cj_val product = cj_mul(f, x.d[i], whole_float(f, sum));
+            cj_val product = cj_mul(f, x.d[i], whole_float(f, i ? cj_shr(f, sum, 4) : sum));
             more = i ? cj_fma(f, product, scale, more) : cj_mul(f, product, scale);
             less = i ? cj_fma(f, x.sum[i], least, less) : cj_mul(f, x.sum[i], least);
         }
