@@ -14,7 +14,8 @@
  * write the matrix, its writes go to the same lines. */
 #include "kernels/gemv.h"
 
-enum { BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, COPIES = 4, PART = 8, PARTS = CJK_UNIT / PART };
+enum { BULK_BARRIERS = CJK_GEMV_WARPS * CJK_BULK_STAGES * 8, BULK_COPIES = 4 };
+enum { BULK_PART = 8, BULK_PARTS = CJK_UNIT / BULK_PART }; /* columns that a thread converts at once; of a unit */
 
 typedef struct bulk_kernel {
     const cjk_gemv *g;
@@ -43,7 +44,8 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
 {
     const cjk_gemv_format *b = cjk_gemv_format_of(g);
     const uint64_t stage = (uint64_t)CJK_GEMV_WARPS * CJK_BULK_ROWS * segment_bytes(b);
-    const uint64_t fixed = BARRIERS + vector_bytes(g, a->columns), reserved = 1024; /* of each block, by the system */
+    const uint64_t reserved = 1024; /* of each block, by the system */
+    const uint64_t fixed = BULK_BARRIERS + vector_bytes(g, a->columns);
     if (!g->bulk || !a->columns || packed % 16 || row_bytes % 16 || a->matrix.addr % 16) return false;
     if (a->x.addr % (g->o.quantised ? 8 : 16) || a->rows > INT32_MAX || packed > INT32_MAX) return false;
     if (fixed + stage > g->block_shared) return false;
@@ -111,28 +113,28 @@ static void copy_rows(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_va
 static void copy_vector(cj_fn *f, const bulk_kernel *k)
 {
     cj_val words = cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES / 8), from = k->x;
-    cj_val base = cj_for(f, k->thread, words, COPIES * CJK_THREADS);
-        cj_val v[COPIES], inside[COPIES];
+    cj_val base = cj_for(f, k->thread, words, BULK_COPIES * CJK_THREADS);
+        cj_val v[BULK_COPIES], inside[BULK_COPIES];
         cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, base), 8, from), to = cj_mad(f, base, 8, k->vector);
-        for (unsigned i = 0; i < COPIES; i++) {
+        for (unsigned i = 0; i < BULK_COPIES; i++) {
             v[i] = cj_regs(f, CJ_B32, 2);
             inside[i] = cj_lt(f, cj_add(f, base, i * CJK_THREADS), words);
             cj_ins_if(f, inside[i], "ld.global.v2.b32", v[i], cj_mem(f, at, i * CJK_THREADS * 8));
         }
-        for (unsigned i = 0; i < COPIES; i++)
+        for (unsigned i = 0; i < BULK_COPIES; i++)
             cj_ins_if(f, inside[i], "st.shared.v2.b32", cj_mem(f, to, i * CJK_THREADS * 8), v[i]);
     cj_end(f);
 }
 
 /* Quantises 8 columns of a unit; 4 neighbouring lanes have the others. */
-static void quantise_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[PART])
+static void quantise_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[BULK_PART])
 {
-    cj_val q[PART], words[2], sum = cj_let(f, CJ_S32, 0), most = cj_abs(f, v[0]);
-    for (unsigned i = 1; i < PART; i++) most = cj_max(f, most, cj_abs(f, v[i]));
-    cj_warp_reduce(f, CJ_COMBINE_MAX, most, PARTS, &most);
+    cj_val q[BULK_PART], words[2], sum = cj_let(f, CJ_S32, 0), most = cj_abs(f, v[0]);
+    for (unsigned i = 1; i < BULK_PART; i++) most = cj_max(f, most, cj_abs(f, v[i]));
+    cj_warp_reduce(f, CJ_COMBINE_MAX, most, BULK_PARTS, &most);
     cj_val scale = cj_div(f, most, 127.0f);
     cj_val factor = cj_select(f, cj_eq(f, scale, 0.0f), 0.0f, cj_rcp(f, scale));
-    for (unsigned i = 0; i < PART; i++)
+    for (unsigned i = 0; i < BULK_PART; i++)
         q[i] = cj_max(f, cj_min(f, cj_def(f, "cvt.rni.s32.f32", cj_mul(f, v[i], factor)), 127), -127);
     for (unsigned i = 0; i < 2; i++) {
         cj_val low = cj_def(f, "prmt.b32", q[4 * i], q[4 * i + 1], 0x0040);
@@ -140,18 +142,19 @@ static void quantise_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_
         words[i] = cj_def(f, "prmt.b32", low, high, 0x5410);
         sum = cjk_dot(f, cj_imm_bits(f, CJ_B32, 0x01010101), words[i], sum);
     }
-    cj_warp_reduce(f, CJ_COMBINE_ADD, sum, PARTS, &sum);
-    cj_val own = cj_and(f, part, PARTS - 1), at = cj_mad(f, cj_shr(f, part, 2), CJK_UNIT_BYTES, k->vector);
-    cj_ins(f, "st.shared.v2.b32", cj_mem(f, cj_mad(f, own, PART, at), 8), cj_vec_n(f, words, 2));
+    cj_warp_reduce(f, CJ_COMBINE_ADD, sum, BULK_PARTS, &sum);
+    cj_val own = cj_and(f, part, BULK_PARTS - 1), at = cj_mad(f, cj_shr(f, part, 2), CJK_UNIT_BYTES, k->vector);
+    cj_ins(f, "st.shared.v2.b32", cj_mem(f, cj_mad(f, own, BULK_PART, at), 8), cj_vec_n(f, words, 2));
     cj_ins_if(f, cj_eq(f, own, 0), "st.shared.v2.b32", cj_mem(f, at, 0),
               cj_vec(f, cj_bits(f, CJ_B32, scale), cj_bits(f, CJ_B32, sum)));
 }
 
 /* Elements as CJ_F32. */
-static void keep_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[PART])
+static void keep_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[BULK_PART])
 {
-    cj_val at = cj_mad(f, part, PART * 4, k->vector);
-    for (unsigned i = 0; i < PART; i += 4) cj_ins(f, "st.shared.v4.f32", cj_mem(f, at, 4 * i), cj_vec_n(f, v + i, 4));
+    cj_val at = cj_mad(f, part, BULK_PART * 4, k->vector);
+    for (unsigned i = 0; i < BULK_PART; i += 4)
+        cj_ins(f, "st.shared.v4.f32", cj_mem(f, at, 4 * i), cj_vec_n(f, v + i, 4));
 }
 
 /* Parts of 8 columns, two at a time.  With blocks the columns are a multiple of 256, so warps have whole units. */
@@ -161,18 +164,18 @@ static void convert_vector(cj_fn *f, const bulk_kernel *k)
     cj_val parts = cj_shr(f, k->columns, 3);
     cj_val first = cj_for(f, k->thread, parts, 2 * CJK_THREADS);
         cjk_raw raw[2];
-        cj_val v[PART], second = cj_add(f, first, CJK_THREADS), more = cj_lt(f, second, parts);
-        cj_val at = cjk_bytes_at(f, k->x, cj_cvt(f, CJ_U64, first), PART * cjk_size(type));
-        cjk_raw_load(f, type, at, 0, PART, CJK_READ_AGAIN, &raw[0]);
-        cjk_raw_zero(f, type, PART, &raw[1]);
+        cj_val v[BULK_PART], second = cj_add(f, first, CJK_THREADS), more = cj_lt(f, second, parts);
+        cj_val at = cjk_bytes_at(f, k->x, cj_cvt(f, CJ_U64, first), BULK_PART * cjk_size(type));
+        cjk_raw_load(f, type, at, 0, BULK_PART, CJK_READ_AGAIN, &raw[0]);
+        cjk_raw_zero(f, type, BULK_PART, &raw[1]);
         cj_if(f, more);
-            cjk_raw_fill(f, type, at, (int64_t)(CJK_THREADS * PART * cjk_size(type)), CJK_READ_AGAIN, &raw[1]);
+            cjk_raw_fill(f, type, at, (int64_t)(CJK_THREADS * BULK_PART * cjk_size(type)), CJK_READ_AGAIN, &raw[1]);
         cj_end(f);
-        cjk_raw_values(f, type, &raw[0], PART, CJ_F32, v);
+        cjk_raw_values(f, type, &raw[0], BULK_PART, CJ_F32, v);
         if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, first, v);
         else keep_part(f, k, first, v);
         cj_if(f, more);
-            cjk_raw_values(f, type, &raw[1], PART, CJ_F32, v);
+            cjk_raw_values(f, type, &raw[1], BULK_PART, CJ_F32, v);
             if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, second, v);
             else keep_part(f, k, second, v);
         cj_end(f);
@@ -205,7 +208,7 @@ static void bulk_begin(cj_fn *f, bulk_kernel *k)
     k->warps = cj_mul(f, cj_grid_size(f, CJ_X), CJK_GEMV_WARPS);
     cj_val shared = cj_addr(f, cj_shared_dynamic(f, "stages_of_rows", CJ_B32, 128));
     k->barriers = cj_mad(f, k->warp, CJK_BULK_STAGES * 8, shared);
-    k->vector = cj_add(f, shared, BARRIERS);
+    k->vector = cj_add(f, shared, BULK_BARRIERS);
     cj_val x_bytes = cjk_gemv_has_blocks(k->g) ? cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES)
                                                : cj_mul(f, k->columns, 4);
     cj_val own = cj_mul(f, k->warp, k->stages);
@@ -240,7 +243,7 @@ static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, c
 }
 
 /* Joins the sums of the lanes; lane r stores that of row r. */
-static void bulk_store(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val *sums)
+static void store_totals(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val *sums)
 {
     cj_val total[CJK_BULK_ROWS], row = cj_mad(f, p->group, CJK_BULK_ROWS, k->lane);
     for (unsigned r = 0; r < CJK_BULK_ROWS; r++) cj_warp_reduce(f, CJ_COMBINE_ADD, sums[r], 32, &total[r]);
@@ -302,7 +305,7 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g)
             cj_end(f);
         cj_end(f);
         cj_if(f, cj_eq(f, cj_add(f, p.segment, 1), k.segments));
-            bulk_store(f, &k, &p, sums);
+            store_totals(f, &k, &p, sums);
         cj_end(f);
         place_next(f, &k, &p);
         cj_assign(f, stage, cj_add(f, stage, 1));
