@@ -97,8 +97,9 @@ cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts)
     bulk_begin_device(g, dev);
     cjk_gemv_write_rows(g->code.m, names[CJK_GEMV_ROWS], g);
     if (g->bulk) {
-        names[CJK_GEMV_BULK] = "cj_gemv_bulk";
-        cjk_gemv_write_bulk(g->code.m, names[CJK_GEMV_BULK], g);
+        names[CJK_GEMV_BULK] = "cj_gemv_bulk", names[CJK_GEMV_BULK_PAIRS] = "cj_gemv_bulk_pairs";
+        cjk_gemv_write_bulk(g->code.m, names[CJK_GEMV_BULK], g, 1);
+        cjk_gemv_write_bulk(g->code.m, names[CJK_GEMV_BULK_PAIRS], g, CJK_BULK_ROWS);
     }
     if (cjk_gemv_has_blocks(g) && !g->o.quantised) {
         names[CJK_GEMV_QUANTISE] = "cj_gemv_quantise";
@@ -139,7 +140,7 @@ static cj_status enqueue_bulk(cj_stream *s, const cjk_gemv *g, const cj_gemv_arg
     const cj_arg args[] = { cj_arg_ptr(a->matrix), cj_arg_u(row_bytes), cj_arg_ptr(a->x), cj_arg_ptr(a->out),
                             cj_arg_u(a->rows), cj_arg_u(a->columns), cj_arg_u(packed), cj_arg_u(shape->segments),
                             cj_arg_u(shape->rounds), cj_arg_u(shape->rest), cj_arg_u(shape->stages) };
-    return cj_launch_n(s, g->code.k[CJK_GEMV_BULK], &dims, args, 11);
+    return cj_launch_n(s, g->code.k[shape->rows == 1 ? CJK_GEMV_BULK : CJK_GEMV_BULK_PAIRS], &dims, args, 11);
 }
 
 /* Whether the columns are a number that a product can have. */

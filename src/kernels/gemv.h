@@ -8,7 +8,7 @@
 
 #include "kernels/vectors.h"
 
-enum { CJK_GEMV_ROWS, CJK_GEMV_QUANTISE, CJK_GEMV_BULK, CJK_GEMV_KERNELS };
+enum { CJK_GEMV_ROWS, CJK_GEMV_QUANTISE, CJK_GEMV_BULK, CJK_GEMV_BULK_PAIRS, CJK_GEMV_KERNELS };
 enum { CJK_UNIT = 32, CJK_UNIT_BYTES = 40, CJK_UNIT_WORDS = 8, CJK_GEMV_WARPS = CJK_THREADS / 32 };
 
 /* A format: columns and bytes of a block, its alignment; and how a warp of the kernel of bulk copies takes a row:
@@ -47,17 +47,18 @@ void cjk_gemv_write_rows(cj_ptx *m, const char *name, const cjk_gemv *g);
 
 /* -- gemv_bulk.c --------------------------------------------------------------------------------------------------- */
 
-/* Rows that a warp takes at once, and the greatest number of stages of its ring. */
+/* Rows that a warp takes at once, at most, and the greatest number of stages of its ring. */
 enum { CJK_BULK_ROWS = 2, CJK_BULK_STAGES = 8 };
 
-/* How a launch of it divides the work: each warp takes `rounds` groups of rows, the first `rest` warps one more. */
-typedef struct cjk_bulk_shape { uint32_t blocks, segments, rounds, rest, stages, shared; } cjk_bulk_shape;
+/* How a launch divides the work: each warp takes `rounds` groups of `rows` rows, the first `rest` warps one more. */
+typedef struct cjk_bulk_shape { uint32_t rows, blocks, segments, rounds, rest, stages, shared; } cjk_bulk_shape;
 
 /* Whether a launch can take it: rows of `packed` bytes, `row_bytes` from row to row.  `args`: behind all checks. */
 bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *args, uint64_t row_bytes, uint64_t packed,
                         cjk_bulk_shape *shape);
 
-void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g);
+/* The kernel that takes `rows` rows at once. */
+void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_t rows);
 
 /* -- gemv_steps.c: what a step of a warp adds to the sums of the rows ---------------------------------------------- */
 
@@ -67,7 +68,8 @@ typedef struct cjk_gemv_step {
     cj_val x;                  /* of its first column of the vector */
     cj_val lane;
     uint32_t row_bytes;        /* from row to row in shared memory */
-    cj_val *sums;              /* of CJK_BULK_ROWS rows, written */
+    uint32_t rows;
+    cj_val *sums;              /* of the rows, written */
 } cjk_gemv_step;
 void cjk_gemv_step_write(cj_fn *f, const cjk_gemv_step *s);
 

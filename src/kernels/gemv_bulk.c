@@ -1,6 +1,6 @@
 /* Products of a matrix and a vector by bulk copies (sm_90).
  *
- * A warp has a ring of stages in shared memory, with an mbarrier each.  A stage has a segment of CJK_BULK_ROWS rows: a
+ * A warp has a ring of stages in shared memory, with an mbarrier each.  A stage has a segment of one row or two: a
  * lane for each of them starts a bulk copy.  No barrier of the block is in the loop.
  *
  *     begin:      make the mbarriers; prefetch the first stages' rows into the L2 cache
@@ -19,17 +19,22 @@ enum { BULK_PART = 8, BULK_PARTS = CJK_UNIT / BULK_PART }; /* columns that a thr
 
 typedef struct bulk_kernel {
     const cjk_gemv *g;
+    uint32_t at_once;                          /* rows of a group */
     uint32_t columns_in, bytes_in, x_bytes_in; /* of a segment: columns, bytes of a row, bytes of the vector */
     cj_val matrix, row_bytes, x, out, rows, columns, packed, segments, rounds, rest, stages;
     cj_val thread, warp, lane, warps;          /* warps of the grid */
     cj_val barriers, ring, vector;             /* shared addresses: of the warp, of the warp, of the block */
 } bulk_kernel;
 
-/* Where a warp is: segment `segment` of the rows from CJK_BULK_ROWS * group on. */
+/* Where a warp is: segment `segment` of the rows from at_once * group on. */
 typedef struct bulk_place { cj_val group, segment; } bulk_place;
 
 static uint32_t segment_columns(const cjk_gemv_format *b) { return 32 * b->lane_columns * b->steps; }
 static uint32_t segment_bytes(const cjk_gemv_format *b) { return segment_columns(b) / b->columns * b->bytes; }
+
+/* Few rows: two at once, so that each warp has much to load in its only turns.  Many rows: one at once, in more stages
+ * and more blocks of a multiprocessor. */
+enum { FEW_ROUNDS = 2, FEW_BLOCKS = 2, MANY_BLOCKS = 3 };
 
 /* Bytes of the vector in shared memory: units, or elements as CJ_F32. */
 static uint64_t vector_bytes(const cjk_gemv *g, uint64_t columns)
@@ -43,15 +48,19 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
                         cjk_bulk_shape *shape)
 {
     const cjk_gemv_format *b = cjk_gemv_format_of(g);
-    const uint64_t stage = (uint64_t)CJK_GEMV_WARPS * CJK_BULK_ROWS * segment_bytes(b);
     const uint64_t reserved = 1024; /* of each block, by the system */
     const uint64_t fixed = BULK_BARRIERS + vector_bytes(g, a->columns);
     if (!g->bulk || !a->columns || packed % 16 || row_bytes % 16 || a->matrix.addr % 16) return false;
     if (a->x.addr % (g->o.quantised ? 8 : 16) || a->rows > INT32_MAX || packed > INT32_MAX) return false;
-    if (fixed + stage > g->block_shared) return false;
-    const uint64_t half = g->shared / 2 - reserved, room = fixed + stage <= half ? half : g->block_shared;
-    const uint32_t groups = ((uint32_t)a->rows - 1) / CJK_BULK_ROWS + 1, in_all = (groups - 1) / CJK_GEMV_WARPS + 1;
-    const uint32_t most = g->multiprocessors * (room == half ? 2 : 1);
+    const bool many = a->rows / FEW_ROUNDS > (uint64_t)g->multiprocessors * FEW_BLOCKS * CJK_GEMV_WARPS * CJK_BULK_ROWS;
+    shape->rows = many ? 1 : CJK_BULK_ROWS;
+    const uint64_t stage = (uint64_t)CJK_GEMV_WARPS * shape->rows * segment_bytes(b);
+    uint64_t blocks = many ? MANY_BLOCKS : FEW_BLOCKS, room = g->shared / blocks - reserved;
+    while (blocks > 1 && fixed + 2 * stage > room) blocks--, room = g->shared / blocks - reserved;
+    if (room > g->block_shared) room = g->block_shared;
+    if (fixed + stage > room) return false;
+    const uint32_t groups = ((uint32_t)a->rows - 1) / shape->rows + 1, in_all = (groups - 1) / CJK_GEMV_WARPS + 1;
+    const uint32_t most = g->multiprocessors * (uint32_t)blocks;
     shape->segments = (uint32_t)((packed - 1) / segment_bytes(b)) + 1;
     shape->blocks = in_all < most ? in_all : most;
     shape->rounds = groups / (shape->blocks * CJK_GEMV_WARPS);
@@ -59,7 +68,7 @@ bool cjk_gemv_bulk_fits(const cjk_gemv *g, const cj_gemv_args *a, uint64_t row_b
     const uint64_t turns = (uint64_t)(shape->rounds + (shape->rest > 0)) * shape->segments;
     const uint64_t stages = (room - fixed) / stage < CJK_BULK_STAGES ? (room - fixed) / stage : CJK_BULK_STAGES;
     shape->stages = (uint32_t)(turns < stages ? turns : stages);
-    shape->shared = (uint32_t)(fixed + shape->stages * stage);
+    shape->shared = (uint32_t)room; /* all: the next kernel's blocks begin where this one's end, and not beside them */
     return true;
 }
 
@@ -83,9 +92,9 @@ typedef struct bulk_rows { cj_val bytes, rows, mine, from; } bulk_rows;
 
 static void rows_at(cj_fn *f, const bulk_kernel *k, const bulk_place *p, bulk_rows *r)
 {
-    cj_val first = cj_mul(f, p->group, CJK_BULK_ROWS), offset = cj_mul(f, p->segment, k->bytes_in);
+    cj_val first = cj_mul(f, p->group, k->at_once), offset = cj_mul(f, p->segment, k->bytes_in);
     r->bytes = cj_min(f, cj_sub(f, k->packed, offset), k->bytes_in);
-    r->rows = cj_min(f, cj_sub(f, k->rows, first), CJK_BULK_ROWS);
+    r->rows = cj_min(f, cj_sub(f, k->rows, first), k->at_once);
     r->mine = cj_lt(f, k->lane, r->rows);
     cj_val row = cj_cvt(f, CJ_U64, cj_add(f, first, k->lane)), begin = cj_mad(f, row, k->row_bytes, k->matrix);
     r->from = cj_add(f, begin, cj_cvt(f, CJ_U64, offset));
@@ -102,29 +111,12 @@ static void copy_rows(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_va
 {
     bulk_rows r;
     rows_at(f, k, p, &r);
-    cj_val bar = cj_mad(f, stage, 8, k->barriers), to = cj_mad(f, stage, CJK_BULK_ROWS * k->bytes_in, k->ring);
+    cj_val bar = cj_mad(f, stage, 8, k->barriers), to = cj_mad(f, stage, k->at_once * k->bytes_in, k->ring);
     cj_mbarrier_expect_if(f, cj_eq(f, k->lane, 0), bar, cj_mul(f, r.rows, r.bytes));
     cj_bulk_load_if(f, r.mine, cj_mad(f, k->lane, k->bytes_in, to), r.from, r.bytes, bar);
 }
 
 /* -- The vector ---------------------------------------------------------------------------------------------------- */
-
-/* Copies a quantised vector, 8 bytes at a time. */
-static void copy_vector(cj_fn *f, const bulk_kernel *k)
-{
-    cj_val words = cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES / 8), from = k->x;
-    cj_val base = cj_for(f, k->thread, words, BULK_COPIES * CJK_THREADS);
-        cj_val v[BULK_COPIES], inside[BULK_COPIES];
-        cj_val at = cj_mad(f, cj_cvt(f, CJ_U64, base), 8, from), to = cj_mad(f, base, 8, k->vector);
-        for (unsigned i = 0; i < BULK_COPIES; i++) {
-            v[i] = cj_regs(f, CJ_B32, 2);
-            inside[i] = cj_lt(f, cj_add(f, base, i * CJK_THREADS), words);
-            cj_ins_if(f, inside[i], "ld.global.v2.b32", v[i], cj_mem(f, at, i * CJK_THREADS * 8));
-        }
-        for (unsigned i = 0; i < BULK_COPIES; i++)
-            cj_ins_if(f, inside[i], "st.shared.v2.b32", cj_mem(f, to, i * CJK_THREADS * 8), v[i]);
-    cj_end(f);
-}
 
 /* Quantises 8 columns of a unit; 4 neighbouring lanes have the others. */
 static void quantise_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val v[BULK_PART])
@@ -157,28 +149,63 @@ static void keep_part(cj_fn *f, const bulk_kernel *k, cj_val part, const cj_val 
         cj_ins(f, "st.shared.v4.f32", cj_mem(f, at, 4 * i), cj_vec_n(f, v + i, 4));
 }
 
-/* Parts of 8 columns, two at a time.  With blocks the columns are a multiple of 256, so warps have whole units. */
-static void convert_vector(cj_fn *f, const bulk_kernel *k)
+/* What a thread has of the vector at a time: BULK_COPIES pieces of 8 bytes of a quantised vector, else two parts of 8
+ * columns.  Pieces and parts `first`, first + CJK_THREADS, ... of `count`. */
+typedef struct bulk_batch { cj_val first, count, piece[BULK_COPIES]; cjk_raw part[2]; } bulk_batch;
+
+static void load_batch(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
 {
-    cj_type type = k->g->x;
-    cj_val parts = cj_shr(f, k->columns, 3);
-    cj_val first = cj_for(f, k->thread, parts, 2 * CJK_THREADS);
-        cjk_raw raw[2];
-        cj_val v[BULK_PART], second = cj_add(f, first, CJK_THREADS), more = cj_lt(f, second, parts);
-        cj_val at = cjk_bytes_at(f, k->x, cj_cvt(f, CJ_U64, first), BULK_PART * cjk_size(type));
-        cjk_raw_load(f, type, at, 0, BULK_PART, CJK_READ_AGAIN, &raw[0]);
-        cjk_raw_zero(f, type, BULK_PART, &raw[1]);
-        cj_if(f, more);
-            cjk_raw_fill(f, type, at, (int64_t)(CJK_THREADS * BULK_PART * cjk_size(type)), CJK_READ_AGAIN, &raw[1]);
+    const bool quantised = k->g->o.quantised;
+    const uint32_t bytes = quantised ? 8 : BULK_PART * (uint32_t)cjk_size(k->g->x);
+    cj_val at = cjk_bytes_at(f, k->x, cj_cvt(f, CJ_U64, b->first), bytes);
+    for (unsigned i = 0; i < (quantised ? BULK_COPIES : 2); i++) {
+        cj_val inside = cj_lt(f, cj_add(f, b->first, i * CJK_THREADS), b->count);
+        if (quantised) {
+            cj_ins_if(f, inside, "ld.global.v2.b32", b->piece[i], cj_mem(f, at, i * CJK_THREADS * bytes));
+            continue;
+        }
+        cj_if(f, inside);
+            cjk_raw_fill(f, k->g->x, at, i * CJK_THREADS * bytes, CJK_READ_AGAIN, &b->part[i]);
         cj_end(f);
-        cjk_raw_values(f, type, &raw[0], BULK_PART, CJ_F32, v);
-        if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, first, v);
-        else keep_part(f, k, first, v);
-        cj_if(f, more);
-            cjk_raw_values(f, type, &raw[1], BULK_PART, CJ_F32, v);
-            if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, second, v);
-            else keep_part(f, k, second, v);
+    }
+}
+
+/* Starts to load the vector; begins with nothing in the registers. */
+static void vector_begin(cj_fn *f, const bulk_kernel *k, bulk_batch *b)
+{
+    const bool quantised = k->g->o.quantised;
+    b->first = cj_let(f, CJ_U32, k->thread);
+    b->count = quantised ? cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES / 8) : cj_shr(f, k->columns, 3);
+    for (unsigned i = 0; i < BULK_COPIES && quantised; i++) b->piece[i] = cj_regs(f, CJ_B32, 2);
+    for (unsigned i = 0; i < 2 && !quantised; i++) cjk_raw_zero(f, k->g->x, BULK_PART, &b->part[i]);
+    load_batch(f, k, b);
+}
+
+/* With blocks the columns are a multiple of 256, so warps have whole units. */
+static void store_batch(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
+{
+    for (unsigned i = 0; i < (k->g->o.quantised ? BULK_COPIES : 2); i++) {
+        cj_val own = cj_add(f, b->first, i * CJK_THREADS), inside = cj_lt(f, own, b->count), v[BULK_PART];
+        if (k->g->o.quantised) {
+            cj_ins_if(f, inside, "st.shared.v2.b32", cj_mem(f, cj_mad(f, own, 8, k->vector), 0), b->piece[i]);
+            continue;
+        }
+        cj_if(f, inside);
+            cjk_raw_values(f, k->g->x, &b->part[i], BULK_PART, CJ_F32, v);
+            if (cjk_gemv_has_blocks(k->g)) quantise_part(f, k, own, v);
+            else keep_part(f, k, own, v);
         cj_end(f);
+    }
+}
+
+/* Puts the vector into shared memory. */
+static void vector_end(cj_fn *f, const bulk_kernel *k, const bulk_batch *b)
+{
+    cj_loop(f);
+        cj_break_unless(f, cj_lt(f, b->first, b->count));
+        store_batch(f, k, b);
+        cj_assign(f, b->first, cj_add(f, b->first, (k->g->o.quantised ? BULK_COPIES : 2) * CJK_THREADS));
+        load_batch(f, k, b);
     cj_end(f);
 }
 
@@ -212,7 +239,7 @@ static void bulk_begin(cj_fn *f, bulk_kernel *k)
     cj_val x_bytes = cjk_gemv_has_blocks(k->g) ? cj_mul(f, cj_shr(f, k->columns, 5), CJK_UNIT_BYTES)
                                                : cj_mul(f, k->columns, 4);
     cj_val own = cj_mul(f, k->warp, k->stages);
-    k->ring = cj_mad(f, own, CJK_BULK_ROWS * k->bytes_in, cj_add(f, k->vector, x_bytes));
+    k->ring = cj_mad(f, own, k->at_once * k->bytes_in, cj_add(f, k->vector, x_bytes));
 }
 
 static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val stage, cj_val *sums)
@@ -222,8 +249,8 @@ static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, c
     cj_val left = cj_sub(f, k->columns, cj_mul(f, p->segment, k->columns_in));
     cj_val own = cj_mul(f, k->lane, b->lane_columns);
     cjk_gemv_step s = { .format = (cj_gemv_format)k->g->o.format, .lane = k->lane, .row_bytes = k->bytes_in,
-                        .sums = sums };
-    cj_val at = cj_mad(f, stage, CJK_BULK_ROWS * k->bytes_in, k->ring);
+                        .rows = k->at_once, .sums = sums };
+    cj_val at = cj_mad(f, stage, k->at_once * k->bytes_in, k->ring);
     cj_val x = cj_mad(f, p->segment, k->x_bytes_in, k->vector);
     cj_if(f, cj_ge(f, left, k->columns_in));
         for (uint32_t i = 0; i < b->steps; i++) {
@@ -245,23 +272,24 @@ static void bulk_multiply(cj_fn *f, const bulk_kernel *k, const bulk_place *p, c
 /* Joins the sums of the lanes; lane r stores that of row r. */
 static void store_totals(cj_fn *f, const bulk_kernel *k, const bulk_place *p, cj_val *sums)
 {
-    cj_val total[CJK_BULK_ROWS], row = cj_mad(f, p->group, CJK_BULK_ROWS, k->lane);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) cj_warp_reduce(f, CJ_COMBINE_ADD, sums[r], 32, &total[r]);
+    cj_val total[CJK_BULK_ROWS], row = cj_mad(f, p->group, k->at_once, k->lane);
+    for (unsigned r = 0; r < k->at_once; r++) cj_warp_reduce(f, CJ_COMBINE_ADD, sums[r], 32, &total[r]);
     cj_val own = total[0];
-    for (unsigned r = 1; r < CJK_BULK_ROWS; r++) own = cj_select(f, cj_eq(f, k->lane, r), total[r], own);
-    cj_if(f, cj_and(f, cj_lt(f, k->lane, CJK_BULK_ROWS), cj_lt(f, row, k->rows)));
+    for (unsigned r = 1; r < k->at_once; r++) own = cj_select(f, cj_eq(f, k->lane, r), total[r], own);
+    cj_if(f, cj_and(f, cj_lt(f, k->lane, k->at_once), cj_lt(f, row, k->rows)));
         cjk_store(f, k->g->out, cj_at(f, k->out, cj_cvt(f, CJ_U64, row)), own);
     cj_end(f);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) cj_assign(f, sums[r], 0.0f);
+    for (unsigned r = 0; r < k->at_once; r++) cj_assign(f, sums[r], 0.0f);
 }
 
-void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g)
+void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g, uint32_t rows)
 {
     cj_fn *f = cj_ptx_kernel(m, name);
-    bulk_kernel k = { .g = g };
+    bulk_kernel k = { .g = g, .at_once = rows };
+    bulk_batch batch;
     cj_val sums[CJK_BULK_ROWS];
     cj_fn_max_threads(f, CJK_THREADS, 1, 1);
-    cj_fn_min_blocks(f, 4);
+    cj_fn_min_blocks(f, MANY_BLOCKS);
     bulk_begin(f, &k);
     cj_val first = cj_mad(f, k.warp, cj_grid_size(f, CJ_X), cj_block_id(f, CJ_X));
     cj_val own = cj_add(f, k.rounds, cj_select(f, cj_lt(f, first, k.rest), 1, 0));
@@ -280,16 +308,16 @@ void cjk_gemv_write_bulk(cj_ptx *m, const char *name, const cjk_gemv *g)
         cj_grid_launch_dependents(f);
     cj_end(f);
     cj_grid_wait(f);
+    vector_begin(f, &k, &batch);
     cj_assign(f, next.group, first);
     cj_assign(f, next.segment, 0);
     cj_val filled = cj_for(f, 0, ahead, 1);
         copy_rows(f, &k, &next, filled);
         place_next(f, &k, &next);
     cj_end(f);
-    if (g->o.quantised) copy_vector(f, &k);
-    else convert_vector(f, &k);
+    vector_end(f, &k, &batch);
     cj_block_sync(f);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) sums[r] = cj_let(f, CJ_F32, 0.0f);
+    for (unsigned r = 0; r < rows; r++) sums[r] = cj_let(f, CJ_F32, 0.0f);
     bulk_place p = place_begin(f, first);
     cj_val stage = cj_let(f, CJ_U32, 0), parity = cj_let(f, CJ_U32, 0), copies = cj_let(f, CJ_U32, ahead);
     cj_for(f, 0, turns, 1);

@@ -90,7 +90,7 @@ static void step_q4_0(cj_fn *f, const cjk_gemv_step *s)
     load_pair(f, s, -8.0f, &x);
     turn_words(f, x.q[0], 4);
     turn_words(f, x.q[0] + 4, 4);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) {
+    for (unsigned r = 0; r < s->rows; r++) {
         cj_val w[9], d[2][2];
         shared_words(f, at, (int64_t)(r * s->row_bytes), 9, 1, w);
         half_floats(f, w[0], d[0]);
@@ -115,7 +115,7 @@ static void step_q8_0(cj_fn *f, const cjk_gemv_step *s)
     cj_val at = cj_mad(f, s->lane, 68, s->at);
     load_pair(f, s, 1.0f, &x);
     turn_words(f, x.q[0], CJK_UNIT_WORDS);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) {
+    for (unsigned r = 0; r < s->rows; r++) {
         cj_val w[17], d[2][2];
         shared_words(f, at, (int64_t)(r * s->row_bytes), 17, 1, w);
         half_floats(f, w[0], d[0]);
@@ -138,7 +138,7 @@ static void step_q4_k(cj_fn *f, const cjk_gemv_step *s)
     cj_val j = cj_and(f, s->lane, 3), at = cj_mad(f, cj_shr(f, s->lane, 2), 144, s->at);
     cj_val bytes = cj_mad(f, j, 32, at), by = cj_shl(f, cj_and(f, j, 1), 4), upper = cj_ge(f, j, 2);
     load_pair(f, s, 1.0f, &x);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) {
+    for (unsigned r = 0; r < s->rows; r++) {
         cj_val head[4], w[CJK_UNIT_WORDS], d[2], part[3];
         shared_words(f, at, (int64_t)(r * s->row_bytes), 4, 4, head);
         shared_words(f, bytes, (int64_t)(r * s->row_bytes) + 16, CJK_UNIT_WORDS, 4, w);
@@ -195,7 +195,7 @@ static void step_q6_k(cj_fn *f, const cjk_gemv_step *s)
             sum = cjk_dot(f, cj_imm_bits(f, CJ_B32, 0xe0e0e0e0), x.q[i / 2][i % 2 * 4 + k], sum);
         ones[i / 2][i % 2] = sum;
     }
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) {
+    for (unsigned r = 0; r < s->rows; r++) {
         int64_t row = (int64_t)(r * s->row_bytes);
         cj_val low[CJK_UNIT_WORDS], high[CJK_UNIT_WORDS];
         words_between(f, lows, row, turn, low);
@@ -225,7 +225,7 @@ static void step_elements(cj_fn *f, const cjk_gemv_step *s)
     cj_type type = s->format == CJ_GEMV_F16 ? CJ_F16 : CJ_BF16;
     cj_val x[8], at = cj_mad(f, s->lane, 16, s->at), x_at = cj_mad(f, s->lane, 32, s->x);
     shared_words(f, x_at, 0, 8, 4, x);
-    for (unsigned r = 0; r < CJK_BULK_ROWS; r++) {
+    for (unsigned r = 0; r < s->rows; r++) {
         cjk_raw raw = { .words = 4 };
         cj_val w[8];
         shared_words(f, at, (int64_t)(r * s->row_bytes), 4, 4, raw.word);
