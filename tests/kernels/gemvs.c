@@ -303,6 +303,50 @@ static void chains(void)
     kb_drop(&m[0]), kb_drop(&m[1]), kb_drop(&used), kb_drop(&x), kb_drop(&out), kb_drop(&want);
 }
 
+/* A product behind kernels of two streams, one of which writes its matrix, the other one its vector. */
+static void joined_streams(void)
+{
+    enum { SIZE = 512 };
+    const size_t bytes = (size_t)SIZE * SIZE * 2;
+    kb_memory m = kb_take(bytes), used = kb_take(bytes), x = kb_take(SIZE * 2), out = kb_take(4 * SIZE * 2);
+    cj_gemv *g = cj_gemv_create(kb_dev, CJ_GEMV(.format = CJ_GEMV_F16, .x_type = CJ_F16, .out_type = CJ_F16));
+    cj_elementwise *copy = cj_elementwise_create(kb_dev, CJ_ELEMENTWISE(.inputs = 1, .types[0] = CJ_F16));
+    for (size_t k = 0; k < bytes / 2; k++) kb_set((char *)m.host + 2 * k, CJ_F16, kb_uniform() / 16);
+    for (size_t k = 0; k < SIZE; k++) kb_set((char *)x.host + 2 * k, CJ_F16, kb_uniform());
+    kb_put(&m), kb_put(&x), kb_blank(&out), kb_blank(&used);
+    for (int way = 0; way < 2; way++) { /* one by one; in a graph */
+        cj_stream *s = kb_s[0], *t = way ? kb_s[1] : s;
+        cj_dptr first = cj_offset(out.data, 2 * way * SIZE * 2), second = cj_offset(first, SIZE * 2);
+        cj_elementwise_args c = { .in = { { m.data } }, .out = { used.data }, .rows = 1, .columns = bytes / 2 };
+        cj_gemv_args a = { .matrix = m.data, .x = x.data, .out = first, .rows = SIZE, .columns = SIZE };
+        cj_gemv_args b = { .matrix = used.data, .x = first, .out = second, .rows = SIZE, .columns = SIZE };
+        if (way) {
+            kb_blank(&used);
+            cj_capture_begin(s, CJ_CAPTURE_THREAD);
+            cj_stream_fork(s, t);
+        }
+        cj_elementwise_launch(t, copy, &c);
+        cj_gemv_launch(s, g, &a);
+        if (way) cj_stream_join(s, t);
+        else cj_stream_sync(s);
+        cj_gemv_launch(s, g, &b);
+        if (way) {
+            cj_graph *graph = cj_capture_end(s);
+            cj_graph_exec *exec = cj_graph_instantiate(graph, NULL);
+            cj_graph_launch(s, exec);
+            tap_is_int(cj_stream_sync(s), CJ_OK, "a graph of two streams: %s", cj_error_of(exec)->message);
+            cj_graph_exec_free(exec);
+            cj_graph_free(graph);
+        }
+        cj_stream_sync(s);
+    }
+    tap_ok(kb_get(&out) && !memcmp(out.host, (char *)out.host + 2 * SIZE * 2, 2 * SIZE * 2),
+           "a product behind kernels of two streams");
+    cj_gemv_free(g);
+    cj_elementwise_free(copy);
+    kb_drop(&m), kb_drop(&used), kb_drop(&x), kb_drop(&out);
+}
+
 static void quantised_once(void)
 {
     kb_memory x = kb_take(64 * 4), q = kb_take(80);
@@ -357,6 +401,7 @@ int main(void)
     same_bits();
     many_rows();
     chains();
+    joined_streams();
     quantised_once();
     return kb_close();
 }
