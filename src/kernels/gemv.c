@@ -74,10 +74,52 @@ static void bulk_begin_device(cjk_gemv *g, cj_device *dev)
     g->programmatic = g->bulk && driver >= 12030;
 }
 
+static bool has_kernel(const cjk_gemv *g, unsigned i)
+{
+    if (i == CJK_GEMV_QUANTISE) return cjk_gemv_has_blocks(g) && !g->o.quantised;
+    return i == CJK_GEMV_ROWS || g->bulk;
+}
+
+/* Writes kernel `i` into `m`; returns its name. */
+static const char *write_kernel(cj_ptx *m, const cjk_gemv *g, unsigned i)
+{
+    static const char *const names[] = { "cj_gemv", "cj_gemv_quantise", "cj_gemv_bulk", "cj_gemv_bulk_pairs" };
+    if (i == CJK_GEMV_ROWS) cjk_gemv_write_rows(m, names[i], g);
+    else if (i == CJK_GEMV_QUANTISE) write_quantise(m, names[i], g);
+    else cjk_gemv_write_bulk(m, names[i], g, i == CJK_GEMV_BULK ? 1 : CJK_BULK_ROWS);
+    return names[i];
+}
+
+/* The kernels, each in a module of its own, and all of them in the one that is printed.  False: the failure is left in
+ * `x`, which has failed. */
+static bool make_kernels(void *x, cjk_gemv *g, const char *call)
+{
+    cjk_module_part part[CJK_GEMV_KERNELS];
+    unsigned which[CJK_GEMV_KERNELS], n = 0;
+    cj_kernel_cache *cache = cjk_cache_begin(x, &g->code, g->o.cache, call);
+    for (unsigned i = 0; i < CJK_GEMV_KERNELS; i++) {
+        if (!has_kernel(g, i)) continue;
+        part[n] = (cjk_module_part){ .m = cj_ptx_create() };
+        part[n].name = write_kernel(part[n].m, g, i);
+        write_kernel(g->code.m, g, i);
+        cj_object_fail_from(x, part[n].m, call);
+        which[n++] = i;
+    }
+    if (cj_object_fail_from(x, g->code.m, call) == CJ_OK && cj_error_of(x)->status == CJ_OK && cache)
+        cjk_load_parts(cache, part, n);
+    for (unsigned i = 0; i < n; i++) {
+        g->code.k[which[i]] = part[i].kernel;
+        if (part[i].kernel && cj_error_of(x)->status == CJ_OK) cj_object_fail_from(x, part[i].kernel, call);
+        cj_ptx_free(part[i].m);
+    }
+    if (cj_error_of(x)->status == CJ_OK) return true;
+    cjk_failed(x);
+    return false;
+}
+
 cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts)
 {
     static const char call[] = "cj_gemv_create";
-    const char *names[CJK_GEMV_KERNELS] = { "cj_gemv" };
     void *x = cj_object_create(&gemv_type, call);
     cjk_gemv *g = cj_object_data(x, &gemv_type, NULL, call);
     if (!g) return x;
@@ -95,17 +137,8 @@ cj_gemv *cj_gemv_create(cj_device *dev, const cj_gemv_opts *opts)
     if (cj_error_of(x)->status != CJ_OK) return cjk_failed(x), x;
     if (!cjk_begin(x, &g->code, dev, NULL, call)) return x;
     bulk_begin_device(g, dev);
-    cjk_gemv_write_rows(g->code.m, names[CJK_GEMV_ROWS], g);
-    if (g->bulk) {
-        names[CJK_GEMV_BULK] = "cj_gemv_bulk", names[CJK_GEMV_BULK_PAIRS] = "cj_gemv_bulk_pairs";
-        cjk_gemv_write_bulk(g->code.m, names[CJK_GEMV_BULK], g, 1);
-        cjk_gemv_write_bulk(g->code.m, names[CJK_GEMV_BULK_PAIRS], g, CJK_BULK_ROWS);
-    }
-    if (cjk_gemv_has_blocks(g) && !g->o.quantised) {
-        names[CJK_GEMV_QUANTISE] = "cj_gemv_quantise";
-        write_quantise(g->code.m, names[CJK_GEMV_QUANTISE], g);
-    }
-    cjk_end(x, &g->code, names, CJK_GEMV_KERNELS, g->o.cache, g->o.in_flight, gemv_need(g, g->o.columns), call);
+    if (make_kernels(x, g, call))
+        cjk_end(x, &g->code, NULL, 0, g->o.cache, g->o.in_flight, gemv_need(g, g->o.columns), call);
     g->o.cache = NULL;
     return x;
 }
